@@ -1,0 +1,304 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/discovery"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+	"sigs.k8s.io/yaml"
+
+	"github.com/kinship-dev/kinship/config"
+	"github.com/kinship-dev/kinship/internal/pack"
+)
+
+// Labels that say whose an object is.
+const (
+	partOfLabel    = "app.kubernetes.io/part-of"
+	installManager = client.FieldOwner("kinship-install")
+)
+
+// ownDefinitions are installed with whatever pack.
+var ownDefinitions = []string{"referencegrants.kinship.dev"}
+
+// Install applies everything that the chosen packs need: definitions, rights,
+// webhooks and policies. It touches nothing if one of the objects belongs to
+// somebody else's release, unless it may adopt them.
+func Install(ctx context.Context, o Options) error {
+	o, err := o.withDefaults()
+	if err != nil {
+		return err
+	}
+	scheme, err := NewScheme(o)
+	if err != nil {
+		return err
+	}
+	c, err := client.New(o.Config, client.Options{Scheme: scheme})
+	if err != nil {
+		return fmt.Errorf("make client: %w", err)
+	}
+	mutating, err := servesMutatingPolicies(o)
+	if err != nil {
+		return err
+	}
+	objects, err := Objects(o, mutating)
+	if err != nil {
+		return err
+	}
+	if !o.Adopt {
+		if err := foreign(ctx, c, objects); err != nil {
+			return err
+		}
+	}
+	for _, obj := range objects {
+		if err := apply(ctx, c, obj); err != nil {
+			return err
+		}
+	}
+	return awaitDefinitions(ctx, c, objects)
+}
+
+// Objects returns what Install applies, in the order in which it does.
+func Objects(o Options, mutatingPolicies bool) ([]client.Object, error) {
+	chosen, err := choose(o)
+	if err != nil {
+		return nil, err
+	}
+	var objects []client.Object
+	names := ownDefinitions
+	for _, p := range chosen {
+		names = append(names, p.Definitions...)
+	}
+	for _, name := range names {
+		definition, err := definition(name)
+		if err != nil {
+			return nil, err
+		}
+		objects = append(objects, definition)
+	}
+	objects = append(objects, account(chosen)...)
+	for _, p := range chosen {
+		objects = append(objects, p.Objects(o.installation(mutatingPolicies))...)
+	}
+	for _, obj := range objects {
+		labels := map[string]string{}
+		for k, v := range obj.GetLabels() {
+			labels[k] = v
+		}
+		labels[partOfLabel] = partOf
+		obj.SetLabels(labels)
+	}
+	return objects, nil
+}
+
+// definition reads one of the generated CustomResourceDefinitions.
+func definition(name string) (client.Object, error) {
+	plural, group, _ := strings.Cut(name, ".")
+	text, err := config.Definitions.ReadFile("crd/" + group + "_" + plural + ".yaml")
+	if err != nil {
+		return nil, fmt.Errorf("read definition %s: %w", name, err)
+	}
+	var crd apiextensionsv1.CustomResourceDefinition
+	if err := yaml.UnmarshalStrict(text, &crd); err != nil {
+		return nil, fmt.Errorf("read definition %s: %w", name, err)
+	}
+	return &crd, nil
+}
+
+// account returns the operator's namespace, account and rights: a ClusterRole
+// for each pack, so that a pack that is off asks for nothing.
+func account(chosen []pack.Pack) []client.Object {
+	subject := []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: Namespace, Name: Account}}
+	objects := []client.Object{
+		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: Namespace}},
+		&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: Account}},
+		&rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: Account}, Rules: ownRules()},
+		&rbacv1.RoleBinding{
+			ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: Account}, Subjects: subject,
+			RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: Account},
+		},
+	}
+	role := func(name string, rules []rbacv1.PolicyRule) {
+		objects = append(objects,
+			&rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: name}, Rules: rules},
+			&rbacv1.ClusterRoleBinding{
+				ObjectMeta: metav1.ObjectMeta{Name: name}, Subjects: subject,
+				RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: name},
+			})
+	}
+	role("kinship", engineRules(chosen))
+	for _, p := range chosen {
+		role("kinship-"+p.Name, p.Rules())
+	}
+	return objects
+}
+
+// ownRules are the rights in the operator's own namespace: its certificate, its
+// lease.
+func ownRules() []rbacv1.PolicyRule {
+	return []rbacv1.PolicyRule{
+		{APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: []string{"create"}},
+		{
+			APIGroups: []string{""}, Resources: []string{"secrets"}, ResourceNames: []string{certificateSecret},
+			Verbs: []string{"get", "list", "watch", "update", "patch"},
+		},
+		{
+			APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"},
+			Verbs: []string{"create", "get", "update", "patch"},
+		},
+	}
+}
+
+// engineRules are the rights that the engine needs with whatever pack: to ask
+// who may do what, to follow what kinds there are, to tell, and to keep the
+// webhooks' configurations, by name.
+func engineRules(chosen []pack.Pack) []rbacv1.PolicyRule {
+	var webhooks []string
+	for _, p := range chosen {
+		for _, obj := range p.Objects(pack.Installation{}) {
+			if webhooksOf(obj) != nil {
+				webhooks = append(webhooks, obj.GetName())
+			}
+		}
+	}
+	watch := []string{"get", "list", "watch"}
+	return []rbacv1.PolicyRule{
+		{
+			APIGroups: []string{"authorization.k8s.io"}, Resources: []string{"subjectaccessreviews"},
+			Verbs: []string{"create"},
+		},
+		{APIGroups: []string{"", "events.k8s.io"}, Resources: []string{"events"}, Verbs: []string{"create", "patch", "update"}},
+		{APIGroups: []string{"apiextensions.k8s.io"}, Resources: []string{"customresourcedefinitions"}, Verbs: watch},
+		{APIGroups: []string{"apiregistration.k8s.io"}, Resources: []string{"apiservices"}, Verbs: watch},
+		{APIGroups: []string{"kinship.dev"}, Resources: []string{"referencegrants"}, Verbs: watch},
+		{
+			APIGroups: []string{"admissionregistration.k8s.io"},
+			Resources: []string{"validatingwebhookconfigurations"}, Verbs: []string{"list", "watch"},
+		},
+		{
+			APIGroups: []string{"admissionregistration.k8s.io"}, ResourceNames: webhooks,
+			Resources: []string{"validatingwebhookconfigurations", "mutatingwebhookconfigurations"},
+			Verbs:     []string{"get", "update", "patch"},
+		},
+	}
+}
+
+// foreign returns an error that names every object that somebody else owns.
+func foreign(ctx context.Context, c client.Client, objects []client.Object) error {
+	var names []string
+	for _, obj := range objects {
+		if obj.GetNamespace() != "" || obj.GetName() == Namespace {
+			continue // Our namespace may have been made for us.
+		}
+		live, err := read(ctx, c, obj)
+		if err != nil {
+			return err
+		}
+		if live != nil && live.GetLabels()[partOfLabel] != partOf {
+			names = append(names, fmt.Sprintf("%s %s", live.GetKind(), live.GetName()))
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return fmt.Errorf("nothing was installed: %s exist already and belong to somebody else; "+
+		"remove them, or take them over with --adopt", strings.Join(names, ", "))
+}
+
+// read returns an object as it is in the cluster, or nil.
+func read(ctx context.Context, c client.Client, obj client.Object) (*unstructured.Unstructured, error) {
+	gvk, err := apiutil.GVKForObject(obj, c.Scheme())
+	if err != nil {
+		return nil, fmt.Errorf("identify %s: %w", obj.GetName(), err)
+	}
+	live := &unstructured.Unstructured{}
+	live.SetGroupVersionKind(gvk)
+	err = c.Get(ctx, client.ObjectKeyFromObject(obj), live)
+	if apierrors.IsNotFound(err) {
+		return nil, nil //nolint:nilnil // absent is an answer here, not a failure
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read %s %s: %w", gvk.Kind, obj.GetName(), err)
+	}
+	return live, nil
+}
+
+// apply makes an object what it should be, leaving alone what others set.
+func apply(ctx context.Context, c client.Client, obj client.Object) error {
+	gvk, err := apiutil.GVKForObject(obj, c.Scheme())
+	if err != nil {
+		return fmt.Errorf("identify %s: %w", obj.GetName(), err)
+	}
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(obj)
+	if err != nil {
+		return fmt.Errorf("convert %s %s: %w", gvk.Kind, obj.GetName(), err)
+	}
+	u := &unstructured.Unstructured{Object: content}
+	u.SetGroupVersionKind(gvk)
+	unstructured.RemoveNestedField(u.Object, "status")
+	unstructured.RemoveNestedField(u.Object, "metadata", "creationTimestamp")
+	err = c.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), installManager, client.ForceOwnership)
+	if err != nil {
+		return fmt.Errorf("apply %s %s: %w", gvk.Kind, obj.GetName(), err)
+	}
+	return nil
+}
+
+// awaitDefinitions waits until the API server serves what was installed.
+func awaitDefinitions(ctx context.Context, c client.Client, objects []client.Object) error {
+	for _, obj := range objects {
+		if _, ok := obj.(*apiextensionsv1.CustomResourceDefinition); !ok {
+			continue
+		}
+		err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, time.Minute, true,
+			func(ctx context.Context) (bool, error) {
+				var live apiextensionsv1.CustomResourceDefinition
+				if err := c.Get(ctx, client.ObjectKeyFromObject(obj), &live); err != nil {
+					return false, err
+				}
+				for _, condition := range live.Status.Conditions {
+					if condition.Type == apiextensionsv1.Established && condition.Status == apiextensionsv1.ConditionTrue {
+						return true, nil
+					}
+				}
+				return false, nil
+			})
+		if err != nil {
+			return fmt.Errorf("wait for definition %s to be established: %w", obj.GetName(), err)
+		}
+	}
+	return nil
+}
+
+// servesMutatingPolicies reports whether the API server can change requests by
+// policy (KEP-3962; on by default since 1.36).
+func servesMutatingPolicies(o Options) (bool, error) {
+	disc, err := discovery.NewDiscoveryClientForConfig(o.Config)
+	if err != nil {
+		return false, fmt.Errorf("make discovery client: %w", err)
+	}
+	list, err := disc.ServerResourcesForGroupVersion("admissionregistration.k8s.io/v1")
+	if err != nil {
+		return false, fmt.Errorf("read what the API server can do: %w", err)
+	}
+	for _, r := range list.APIResources {
+		if r.Kind == "MutatingAdmissionPolicy" {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+var errNotInstalled = errors.New("the definitions of the packs are not installed: run with --install")

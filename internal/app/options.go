@@ -1,0 +1,108 @@
+package app
+
+import (
+	"fmt"
+	"net"
+	"strconv"
+
+	"github.com/go-logr/logr"
+	"k8s.io/client-go/rest"
+
+	"github.com/kinship-dev/kinship/internal/pack"
+	"github.com/kinship-dev/kinship/internal/pack/usage"
+)
+
+// Names of what the operator is made of in a cluster.
+const (
+	// Namespace is where the operator lives, and keeps its certificate and lease.
+	Namespace = "kinship-system"
+	// Account is the ServiceAccount that it acts as, wherever it runs.
+	Account = "kinship"
+
+	service           = "kinship-webhook"
+	certificateSecret = "kinship-webhook-certificate"
+	leaseName         = "kinship"
+	partOf            = "kinship"
+)
+
+// Operator is the user name that the operator acts as.
+const Operator = "system:serviceaccount:" + Namespace + ":" + Account
+
+// Options say what to run, and how.
+type Options struct {
+	// Config reaches the cluster, with the rights of whoever starts the operator.
+	Config *rest.Config
+	// Packs are the names of the packs to run; empty means all.
+	Packs []string
+	// Install applies what the packs need before running them.
+	Install bool
+	// Adopt lets the installation take over what somebody else's release owns.
+	Adopt bool
+	// Enforcement is what refuses deletions; empty means ByWebhook.
+	Enforcement pack.Enforcement
+	// WebhookHost is the name or address by which the API server reaches this
+	// process from outside the cluster. Empty means the in-cluster Service.
+	WebhookHost string
+	// WebhookPort is the port to serve webhooks on. Zero means 9443, or with a
+	// WebhookHost any free port.
+	WebhookPort int
+	// MetricsAddress and HealthAddress are where to serve; "0" means not at all.
+	MetricsAddress, HealthAddress string
+	// LeaderElect has one of several replicas do the work.
+	LeaderElect bool
+	// Usage are the options of the pack usage.
+	Usage usage.Options
+	// Log is where to log to.
+	Log logr.Logger
+	// Ready, if set, is called once the operator answers admission requests.
+	Ready func()
+}
+
+func (o Options) withDefaults() (Options, error) {
+	if o.Enforcement == "" {
+		o.Enforcement = pack.ByWebhook
+	}
+	if o.Enforcement != pack.ByWebhook && o.Enforcement != pack.ByPolicy {
+		return o, fmt.Errorf("enforcement is %q: it can be %s or %s", o.Enforcement, pack.ByWebhook, pack.ByPolicy)
+	}
+	if o.WebhookPort == 0 && o.WebhookHost == "" {
+		o.WebhookPort = 9443
+	}
+	if o.WebhookPort == 0 {
+		listener, err := net.Listen("tcp", net.JoinHostPort(o.WebhookHost, "0"))
+		if err != nil {
+			return o, fmt.Errorf("find a free port: %w", err)
+		}
+		o.WebhookPort = listener.Addr().(*net.TCPAddr).Port
+		if err := listener.Close(); err != nil {
+			return o, fmt.Errorf("find a free port: %w", err)
+		}
+	}
+	return o, nil
+}
+
+// installation is what the packs' objects depend on.
+func (o Options) installation(mutatingPolicies bool) pack.Installation {
+	in := pack.Installation{
+		Operator: Operator, Namespace: Namespace, Service: service,
+		Enforcement: o.Enforcement, MutatingPolicies: mutatingPolicies,
+	}
+	if o.WebhookHost != "" {
+		in.URL = "https://" + net.JoinHostPort(o.WebhookHost, strconv.Itoa(o.WebhookPort))
+	}
+	return in
+}
+
+// names returns what the webhooks' certificate must be valid for.
+func (o Options) names() (dns []string, ips []net.IP) {
+	if o.WebhookHost == "" {
+		return []string{
+			fmt.Sprintf("%s.%s.svc", service, Namespace),
+			fmt.Sprintf("%s.%s.svc.cluster.local", service, Namespace),
+		}, nil
+	}
+	if ip := net.ParseIP(o.WebhookHost); ip != nil {
+		return nil, []net.IP{ip}
+	}
+	return []string{o.WebhookHost}, nil
+}

@@ -1,0 +1,70 @@
+package app
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	kinshipv1alpha1 "github.com/kinship-dev/kinship/api/kinship/v1alpha1"
+	"github.com/kinship-dev/kinship/internal/pack"
+	"github.com/kinship-dev/kinship/internal/pack/usage"
+)
+
+// packs is the list of all packs.
+func packs(o Options) []pack.Pack {
+	return []pack.Pack{
+		usage.Pack(o.Usage),
+	}
+}
+
+// PackNames returns the names of all packs.
+func PackNames() []string {
+	var names []string
+	for _, p := range packs(Options{}) {
+		names = append(names, p.Name)
+	}
+	return names
+}
+
+// choose returns the packs that are switched on.
+func choose(o Options) ([]pack.Pack, error) {
+	all := packs(o)
+	if len(o.Packs) == 0 {
+		return all, nil
+	}
+	var chosen []pack.Pack
+	for _, name := range o.Packs {
+		i := slices.IndexFunc(all, func(p pack.Pack) bool { return p.Name == name })
+		if i < 0 {
+			return nil, fmt.Errorf("no pack %q: there are %s", name, strings.Join(PackNames(), ", "))
+		}
+		chosen = append(chosen, all[i])
+	}
+	return chosen, nil
+}
+
+// NewScheme returns a scheme that knows Kubernetes' kinds and those of packs.
+func NewScheme(o Options) (*runtime.Scheme, error) {
+	chosen, err := choose(o)
+	if err != nil {
+		return nil, err
+	}
+	scheme := runtime.NewScheme()
+	adders := []func(*runtime.Scheme) error{
+		clientgoscheme.AddToScheme, apiextensionsv1.AddToScheme, kinshipv1alpha1.AddToScheme,
+	}
+	for _, p := range chosen {
+		adders = append(adders, p.AddToScheme)
+	}
+	for _, add := range adders {
+		if err := add(scheme); err != nil {
+			return nil, fmt.Errorf("make scheme: %w", err)
+		}
+	}
+	return scheme, nil
+}

@@ -1,0 +1,216 @@
+package app
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	"sigs.k8s.io/controller-runtime/pkg/webhook"
+
+	"github.com/kinship-dev/kinship/internal/certificate"
+	"github.com/kinship-dev/kinship/internal/pack"
+	"github.com/kinship-dev/kinship/pkg/authorise"
+	"github.com/kinship-dev/kinship/pkg/relation"
+)
+
+// Run runs the operator until the context ends.
+func Run(ctx context.Context, o Options) error {
+	o, err := o.withDefaults()
+	if err != nil {
+		return err
+	}
+	if o.Install {
+		if err := Install(ctx, o); err != nil {
+			return fmt.Errorf("install: %w", err)
+		}
+	}
+	chosen, err := choose(o)
+	if err != nil {
+		return err
+	}
+	unlimited := rest.CopyConfig(o.Config)
+	unlimited.QPS = -1 // The API server's own priority and fairness decides.
+	own, operator, err := become(ctx, unlimited)
+	if err != nil {
+		return err
+	}
+	o.Log.Info("Acting as", "user", operator)
+	env, err := environment(ctx, o, own, operator)
+	if err != nil {
+		return err
+	}
+	serving, err := newServing(ctx, o, own, chosen)
+	if err != nil {
+		return err
+	}
+	mgr, err := newManager(o, own, serving.server)
+	if err != nil {
+		return err
+	}
+	if err := serving.add(mgr); err != nil {
+		return err
+	}
+	for _, p := range chosen {
+		if err := p.Setup(ctx, mgr, env); err != nil {
+			if meta.IsNoMatchError(err) {
+				return errNotInstalled
+			}
+			return fmt.Errorf("set up pack %s: %w", p.Name, err)
+		}
+	}
+	if err := mgr.Add(env.Watcher); err != nil {
+		return fmt.Errorf("add watcher: %w", err)
+	}
+	if o.Ready != nil {
+		if err := mgr.Add(announcer{o.Ready, mgr, serving}); err != nil {
+			return fmt.Errorf("add announcer: %w", err)
+		}
+	}
+	if err := mgr.Start(ctx); err != nil {
+		return fmt.Errorf("run: %w", err)
+	}
+	return nil
+}
+
+// environment makes what every pack is given.
+func environment(ctx context.Context, o Options, config *rest.Config, operator string) (pack.Environment, error) {
+	env := pack.Environment{Operator: operator, Enforcement: o.Enforcement}
+	scheme, err := NewScheme(o)
+	if err != nil {
+		return env, err
+	}
+	if env.Live, err = client.New(config, client.Options{Scheme: scheme}); err != nil {
+		return env, fmt.Errorf("make client: %w", err)
+	}
+	if env.Metadata, err = metadata.NewForConfig(config); err != nil {
+		return env, fmt.Errorf("make metadata client: %w", err)
+	}
+	clients, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return env, fmt.Errorf("make client: %w", err)
+	}
+	env.Reviewer = authorise.NewReviewer(clients.AuthorizationV1().SubjectAccessReviews())
+	if env.Watcher, err = relation.NewWatcher(config, o.Log.WithName("watcher")); err != nil {
+		return env, err
+	}
+	return env, env.Watcher.Refresh(ctx)
+}
+
+func newManager(o Options, config *rest.Config, server webhook.Server) (manager.Manager, error) {
+	scheme, err := NewScheme(o)
+	if err != nil {
+		return nil, err
+	}
+	mgr, err := ctrl.NewManager(config, ctrl.Options{
+		Scheme:                        scheme,
+		Logger:                        o.Log,
+		Cache:                         cache.Options{DefaultTransform: cache.TransformStripManagedFields()},
+		WebhookServer:                 server,
+		Metrics:                       metricsserver.Options{BindAddress: o.MetricsAddress},
+		HealthProbeBindAddress:        o.HealthAddress,
+		LeaderElection:                o.LeaderElect,
+		LeaderElectionID:              leaseName,
+		LeaderElectionNamespace:       Namespace,
+		LeaderElectionReleaseOnCancel: true,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("make manager: %w", err)
+	}
+	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
+		return nil, fmt.Errorf("add health check: %w", err)
+	}
+	return mgr, nil
+}
+
+// serving is what answers admission requests. It is empty when a policy in the
+// API server does.
+type serving struct {
+	server       webhook.Server
+	certificates *certificate.Manager
+}
+
+// newServing makes the webhook server, with a certificate that it keeps itself.
+func newServing(ctx context.Context, o Options, config *rest.Config, chosen []pack.Pack) (serving, error) {
+	if o.Enforcement != pack.ByWebhook {
+		return serving{}, nil
+	}
+	scheme, err := NewScheme(o)
+	if err != nil {
+		return serving{}, err
+	}
+	c, err := client.NewWithWatch(config, client.Options{Scheme: scheme})
+	if err != nil {
+		return serving{}, fmt.Errorf("make client: %w", err)
+	}
+	dns, ips := o.names()
+	certificates, err := certificate.New(certificate.Options{
+		Client: c, Secret: types.NamespacedName{Namespace: Namespace, Name: certificateSecret},
+		DNSNames: dns, IPs: ips, OnBundle: trust(chosen, c),
+	})
+	if err != nil {
+		return serving{}, fmt.Errorf("set up certificates: %w", err)
+	}
+	if _, err := certificates.Ensure(ctx); err != nil {
+		return serving{}, fmt.Errorf("make the webhooks' certificate: %w", err)
+	}
+	server := webhook.NewServer(webhook.Options{
+		Host: o.WebhookHost, Port: o.WebhookPort,
+		TLSOpts: []func(*tls.Config){func(c *tls.Config) {
+			c.MinVersion = tls.VersionTLS13
+			c.GetCertificate = certificates.GetCertificate
+		}},
+	})
+	return serving{server, certificates}, nil
+}
+
+// add has the manager run it.
+func (s serving) add(mgr manager.Manager) error {
+	if s.server == nil {
+		return nil
+	}
+	if err := mgr.Add(s.certificates); err != nil {
+		return fmt.Errorf("add certificates: %w", err)
+	}
+	if err := mgr.AddReadyzCheck("webhook", s.server.StartedChecker()); err != nil {
+		return fmt.Errorf("add readiness check: %w", err)
+	}
+	return nil
+}
+
+// announcer tells when the operator is ready: it leads, and answers.
+type announcer struct {
+	ready   func()
+	mgr     manager.Manager
+	serving serving
+}
+
+// Start implements manager.Runnable.
+func (a announcer) Start(ctx context.Context) error {
+	if !a.mgr.GetCache().WaitForCacheSync(ctx) {
+		return nil
+	}
+	err := wait.PollUntilContextCancel(ctx, 20*time.Millisecond, true, func(context.Context) (bool, error) {
+		if a.serving.server == nil {
+			return true, nil
+		}
+		return a.serving.server.StartedChecker()(nil) == nil, nil
+	})
+	if err != nil {
+		return nil //nolint:nilerr // the operator ended first, which is not this runnable's to report
+	}
+	a.ready()
+	return nil
+}

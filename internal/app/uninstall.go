@@ -1,0 +1,146 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/metadata"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kinship-dev/kinship/internal/pack"
+	"github.com/kinship-dev/kinship/pkg/relation"
+)
+
+// Uninstall removes everything that Install applied, and every trace that the
+// packs left on other objects. First what refuses and restores, then the traces,
+// then definitions and rights: at no time is there something left that only the
+// operator could undo. say reports progress to a person.
+func Uninstall(ctx context.Context, o Options, say func(format string, args ...any)) error {
+	o, err := o.withDefaults()
+	if err != nil {
+		return err
+	}
+	scheme, err := NewScheme(o)
+	if err != nil {
+		return err
+	}
+	c, err := client.New(o.Config, client.Options{Scheme: scheme})
+	if err != nil {
+		return fmt.Errorf("make client: %w", err)
+	}
+	objects, err := everyObject(o)
+	if err != nil {
+		return err
+	}
+	guards, others := split(objects)
+	if err := removeAll(ctx, c, guards, say); err != nil {
+		return err
+	}
+	if err := removeTraces(ctx, o, c, say); err != nil {
+		return err
+	}
+	slices.Reverse(others) // Rights and account before definitions.
+	return removeAll(ctx, c, others, say)
+}
+
+// everyObject returns what any installation may have applied, each once.
+func everyObject(o Options) ([]client.Object, error) {
+	var all []client.Object
+	for _, enforcement := range []pack.Enforcement{pack.ByWebhook, pack.ByPolicy} {
+		for _, mutating := range []bool{true, false} {
+			o.Enforcement = enforcement
+			objects, err := Objects(o, mutating)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, objects...)
+		}
+	}
+	seen := map[string]bool{}
+	return slices.DeleteFunc(all, func(obj client.Object) bool {
+		key := fmt.Sprintf("%T %s/%s", obj, obj.GetNamespace(), obj.GetName())
+		again := seen[key]
+		seen[key] = true
+		return again
+	}), nil
+}
+
+// split sets apart the objects that refuse or change requests.
+func split(objects []client.Object) (guards, others []client.Object) {
+	for _, obj := range objects {
+		switch obj.(type) {
+		case *admissionregistrationv1.ValidatingWebhookConfiguration,
+			*admissionregistrationv1.MutatingWebhookConfiguration,
+			*admissionregistrationv1.ValidatingAdmissionPolicy,
+			*admissionregistrationv1.ValidatingAdmissionPolicyBinding,
+			*admissionregistrationv1.MutatingAdmissionPolicy,
+			*admissionregistrationv1.MutatingAdmissionPolicyBinding:
+			guards = append(guards, obj)
+		default:
+			others = append(others, obj)
+		}
+	}
+	return guards, others
+}
+
+func removeTraces(ctx context.Context, o Options, c client.Client, say func(string, ...any)) error {
+	chosen, err := choose(o)
+	if err != nil {
+		return err
+	}
+	watcher, err := relation.NewWatcher(o.Config, o.Log)
+	if err != nil {
+		return err
+	}
+	if err := watcher.Refresh(ctx); err != nil {
+		return err
+	}
+	objects, err := metadata.NewForConfig(o.Config)
+	if err != nil {
+		return fmt.Errorf("make metadata client: %w", err)
+	}
+	var failed []error
+	for _, p := range chosen {
+		err := p.Remove(ctx, pack.Removal{Live: c, Metadata: objects, Watcher: watcher, Say: say})
+		if err != nil {
+			failed = append(failed, fmt.Errorf("pack %s: %w", p.Name, err))
+		}
+	}
+	return errors.Join(failed...)
+}
+
+// removeAll deletes objects that are ours and waits until they are gone.
+func removeAll(ctx context.Context, c client.Client, objects []client.Object, say func(string, ...any)) error {
+	for _, obj := range objects {
+		live, err := read(ctx, c, obj)
+		if meta.IsNoMatchError(err) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if live == nil || live.GetLabels()[partOfLabel] != partOf {
+			continue
+		}
+		if err := c.Delete(ctx, live); client.IgnoreNotFound(err) != nil {
+			return fmt.Errorf("delete %s %s: %w", live.GetKind(), live.GetName(), err)
+		}
+		err = wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, time.Minute, true,
+			func(ctx context.Context) (bool, error) {
+				err := c.Get(ctx, client.ObjectKeyFromObject(live), live.DeepCopy())
+				return apierrors.IsNotFound(err), client.IgnoreNotFound(err)
+			})
+		if err != nil {
+			return fmt.Errorf("wait for %s %s to be gone: %w", live.GetKind(), live.GetName(), err)
+		}
+		say("deleted %s %s", live.GetKind(), live.GetName())
+	}
+	return nil
+}

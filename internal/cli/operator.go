@@ -1,0 +1,106 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+
+	"github.com/go-logr/logr"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/klog/v2"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/pack"
+)
+
+func newOperator(streams genericiooptions.IOStreams) *cobra.Command {
+	flags := genericclioptions.NewConfigFlags(true)
+	var o app.Options
+	var verbose bool
+	cmd := &cobra.Command{
+		Use:   "operator",
+		Short: "Run the controllers and webhooks",
+		Long: `Run the controllers and webhooks, in a cluster or against one from outside.
+
+Without --install nothing is changed that is not there already. From outside,
+give --webhook-host: the address by which the API server reaches this process.`,
+		Example: "  kinship operator --kubeconfig FILE --install --packs usage --webhook-host 127.0.0.1",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			config, err := flags.ToRESTConfig()
+			if err != nil {
+				return fmt.Errorf("read kubeconfig: %w", err)
+			}
+			o.Config, o.Log = config, newLog(streams.ErrOut, verbose)
+			return app.Run(cmd.Context(), o)
+		},
+	}
+	flags.AddFlags(cmd.Flags())
+	f := cmd.Flags()
+	addPacks(f, &o)
+	f.BoolVar(&o.Install, "install", false, "apply definitions, rights, webhooks and policies before running")
+	f.BoolVar(&o.Adopt, "adopt", false, "with --install, take over what belongs to somebody else's release")
+	f.StringVar((*string)(&o.Enforcement), "enforcement", string(pack.ByWebhook),
+		"what refuses deletions: webhook (says who is in the way) or policy (in the API server, fixed text)")
+	f.StringVar(&o.WebhookHost, "webhook-host", "", "address by which the API server reaches this process from outside the cluster")
+	f.IntVar(&o.WebhookPort, "webhook-port", 0, "port of the webhooks (default 9443, or any free one with --webhook-host)")
+	f.StringVar(&o.MetricsAddress, "metrics-bind-address", ":8080", "address to serve metrics on; 0 to not serve them")
+	f.StringVar(&o.HealthAddress, "health-probe-bind-address", ":8081", "address to serve health checks on; 0 to not serve them")
+	f.BoolVar(&o.LeaderElect, "leader-elect", true, "have one of several replicas do the work; all answer admission")
+	f.DurationVar(&o.Usage.GracePeriod, "usage-grace-period", 0,
+		"how long a deleted Usage waits for the deletion of its using object to begin (default 5s)")
+	f.DurationVar(&o.Usage.ReplayExpiry, "usage-replay-expiry", 0,
+		"how long a refused deletion is remembered for replay (default 24h)")
+	f.BoolVar(&verbose, "verbose", false, "log more")
+	return cmd
+}
+
+func newUninstall(streams genericiooptions.IOStreams) *cobra.Command {
+	flags := genericclioptions.NewConfigFlags(true)
+	var o app.Options
+	cmd := &cobra.Command{
+		Use:   "uninstall",
+		Short: "Remove what operator --install applied, and every trace on other objects",
+		Long: `Remove webhooks and policies, then labels and finalizers, then definitions and rights.
+
+Nothing is protected any more afterwards, and all Usages are gone. Stop the
+operator first.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			config, err := flags.ToRESTConfig()
+			if err != nil {
+				return fmt.Errorf("read kubeconfig: %w", err)
+			}
+			config.QPS = -1
+			o.Config, o.Log = config, newLog(streams.ErrOut, false)
+			return app.Uninstall(cmd.Context(), o, func(format string, args ...any) {
+				fmt.Fprintf(streams.Out, format+"\n", args...)
+			})
+		},
+	}
+	flags.AddFlags(cmd.Flags())
+	addPacks(cmd.Flags(), &o)
+	return cmd
+}
+
+func addPacks(f *pflag.FlagSet, o *app.Options) {
+	f.StringSliceVar(&o.Packs, "packs", nil,
+		"packs to run, separated by commas: "+strings.Join(app.PackNames(), ", ")+" (default all)")
+}
+
+// newLog returns a log for the operator, which libraries log to as well.
+func newLog(w io.Writer, verbose bool) logr.Logger {
+	level := slog.LevelInfo
+	if verbose {
+		level = slog.LevelDebug
+	}
+	log := logr.FromSlogHandler(slog.NewTextHandler(w, &slog.HandlerOptions{Level: level}))
+	ctrl.SetLogger(log)
+	klog.SetLogger(log)
+	return log
+}

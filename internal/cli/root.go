@@ -1,0 +1,63 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+)
+
+// exitError is an error with an exit code of its own.
+type exitError struct {
+	error
+	code int
+}
+
+// Unwrap returns the error without the code.
+func (e exitError) Unwrap() error { return e.error }
+
+// Main runs the program and returns its exit code.
+func Main(ctx context.Context, version string, args []string, in io.Reader, out, errOut io.Writer) int {
+	root := newRoot(version, genericiooptions.IOStreams{In: in, Out: out, ErrOut: errOut})
+	if strings.HasPrefix(filepath.Base(args[0]), "kubectl-") {
+		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl kinship"}
+	}
+	root.SetArgs(args[1:])
+	root.SetIn(in)
+	root.SetOut(out)
+	root.SetErr(errOut)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return 0
+	}
+	if text := err.Error(); text != "" {
+		fmt.Fprintln(errOut, "Error:", text)
+	}
+	var exit exitError
+	if errors.As(err, &exit) {
+		return exit.code
+	}
+	return 1
+}
+
+func newRoot(version string, streams genericiooptions.IOStreams) *cobra.Command {
+	root := &cobra.Command{
+		Use:           "kinship",
+		Short:         "The relationships between Kubernetes resources",
+		Long:          "Who owns whom, who waits for whom, and who may not go while somebody needs it.",
+		Version:       version,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	root.AddCommand(
+		newUp(streams),
+		newOperator(streams),
+		newUninstall(streams),
+	)
+	return root
+}

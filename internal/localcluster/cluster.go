@@ -1,0 +1,196 @@
+package localcluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+	"k8s.io/client-go/rest"
+)
+
+// Cluster is a running control plane.
+type Cluster struct {
+	binDir string
+	dir    layout
+	isTemp bool
+	config *rest.Config
+	probe  prober
+	line   lifeline
+	lock   *os.File
+	layers [][]component
+
+	mu        sync.Mutex
+	processes map[string]*process
+	stopped   bool
+
+	stopOnce sync.Once
+	stopErr  error
+	doneOnce sync.Once
+	done     chan struct{}
+	err      error
+}
+
+// Config returns a fresh configuration for a client that may do everything, as
+// fast as it likes.
+func (c *Cluster) Config() *rest.Config { return rest.CopyConfig(c.config) }
+
+// Kubeconfig returns the path of the admin's kubeconfig.
+func (c *Cluster) Kubeconfig() string { return c.dir.kubeconfigOf(admin) }
+
+// DataDir returns the directory that holds everything of this control plane.
+func (c *Cluster) DataDir() string { return string(c.dir) }
+
+// BinDir returns the directory its programs come from; kubectl is there too.
+func (c *Cluster) BinDir() string { return c.binDir }
+
+// Done is closed when the control plane is no longer whole: after Stop, or when
+// a process ended that nobody asked to. Err tells which.
+func (c *Cluster) Done() <-chan struct{} { return c.done }
+
+// Err returns nil while the control plane is whole and after a plain Stop. Else
+// it names the process that ended and quotes the end of its log.
+func (c *Cluster) Err() error {
+	select {
+	case <-c.done:
+		return c.err
+	default:
+		return nil
+	}
+}
+
+// PID returns the process ID of a program, or 0 if it does not run.
+func (c *Cluster) PID(name string) int {
+	p, err := c.process(name)
+	if err != nil {
+		return 0
+	}
+	select {
+	case <-p.exited:
+		return 0
+	default:
+		return p.cmd.Process.Pid
+	}
+}
+
+// Pause freezes a program where it stands: its connections stay open and answer
+// nothing. Requests to a paused API server hang until their own timeout.
+func (c *Cluster) Pause(name string) error { return c.signal(name, pause) }
+
+// Resume lets a paused program go on.
+func (c *Cluster) Resume(name string) error { return c.signal(name, resume) }
+
+// RestartAPIServer is Restart of the API server: watches break, the data and the
+// address stay.
+func (c *Cluster) RestartAPIServer(ctx context.Context) error { return c.Restart(ctx, APIServer) }
+
+// Restart kills a program as a crash would, starts it again with the same
+// arguments and waits until it is ready. It is also the way to show the garbage
+// collector kinds that were added after the start; see
+// [Options.BeforeControllers].
+func (c *Cluster) Restart(ctx context.Context, name string) error {
+	old, err := c.process(name)
+	if err != nil {
+		return err
+	}
+	old.expectExit()
+	if err := old.kill(); err != nil {
+		return fmt.Errorf("restart: %w", err)
+	}
+	return c.run(ctx, old.component)
+}
+
+// Stop ends every process, the last started first, and removes the data
+// directory if it was a temporary one. Calling it again returns the same.
+func (c *Cluster) Stop() error {
+	c.stopOnce.Do(func() { c.stopErr = c.stop() })
+	return c.stopErr
+}
+
+func (c *Cluster) stop() error {
+	c.mu.Lock()
+	c.stopped = true
+	for _, p := range c.processes {
+		p.expectExit()
+	}
+	c.mu.Unlock()
+
+	var errs []error
+	for _, layer := range slices.Backward(c.layers) {
+		errs = append(errs, c.stopLayer(layer))
+	}
+	c.line.close()
+	if c.isTemp {
+		errs = append(errs, os.RemoveAll(string(c.dir)))
+	}
+	errs = append(errs, c.lock.Close())
+	c.finish(nil)
+	return errors.Join(errs...)
+}
+
+func (c *Cluster) stopLayer(layer []component) error {
+	var group errgroup.Group
+	for _, part := range layer {
+		p, err := c.process(part.name)
+		if err != nil {
+			continue // Start failed before it came to this one.
+		}
+		group.Go(p.stop)
+	}
+	return group.Wait()
+}
+
+// run starts a component and waits until it is ready.
+func (c *Cluster) run(ctx context.Context, part component) error {
+	p, err := c.launch(part)
+	if err != nil {
+		return err
+	}
+	return p.awaitReady(ctx, c.probe)
+}
+
+// launch starts a component unless Stop came first: what is started after Stop
+// has looked would never be stopped.
+func (c *Cluster) launch(part component) (*process, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.stopped {
+		return nil, fmt.Errorf("start %s: the control plane is stopped", part.name)
+	}
+	p, err := startProcess(part, c.binDir, c.dir, c.line, c.finish)
+	if err != nil {
+		return nil, err
+	}
+	c.processes[part.name] = p
+	return p, nil
+}
+
+// finish closes Done. The first reason stays: what follows a crash, follows from
+// it.
+func (c *Cluster) finish(reason error) {
+	c.doneOnce.Do(func() {
+		c.err = reason
+		close(c.done)
+	})
+}
+
+func (c *Cluster) process(name string) (*process, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	p, ok := c.processes[name]
+	if !ok {
+		return nil, fmt.Errorf("%s is not part of this control plane", name)
+	}
+	return p, nil
+}
+
+func (c *Cluster) signal(name string, signal os.Signal) error {
+	p, err := c.process(name)
+	if err != nil {
+		return err
+	}
+	return p.send(signal)
+}

@@ -1,0 +1,33 @@
+package localcluster
+
+import "strconv"
+
+func (p plan) controllerManager() component {
+	return component{
+		name: ControllerManager,
+		args: []string{
+			"--bind-address=127.0.0.1",
+			"--secure-port=" + strconv.Itoa(p.ports.controllerManager),
+			"--kubeconfig=" + p.dir.kubeconfigOf(ControllerManager),
+			"--tls-cert-file=" + p.dir.cert(serving),
+			"--tls-private-key-file=" + p.dir.key(serving),
+			"--root-ca-file=" + p.dir.caCert(),
+			"--service-account-private-key-file=" + p.dir.serviceAccountKey(),
+			"--use-service-account-credentials=true",
+			"--leader-elect=false",
+			// Deletion is our subject: the rate of these controllers is the rate of the tests.
+			"--kube-api-qps=1000",
+			"--kube-api-burst=2000",
+			"--concurrent-gc-syncs=50",
+			"--concurrent-deployment-syncs=20",
+			"--concurrent-replicaset-syncs=20",
+			"--concurrent-namespace-syncs=50",
+			"--concurrent-service-endpoint-syncs=20",
+			"--concurrent-serviceaccount-token-syncs=20",
+			// A machine too busy for kwok to renew a lease must not evict the pods of a test.
+			"--node-monitor-grace-period=5m",
+			"--profiling=false",
+		},
+		readyURL: loopback("https", p.ports.controllerManager, "/healthz"),
+	}
+}

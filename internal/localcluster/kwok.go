@@ -1,0 +1,70 @@
+package localcluster
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// NodeName is the one Node that pods are placed on.
+const NodeName = "kinship-node"
+
+func (p plan) kwok() component {
+	return component{
+		name: Kwok,
+		args: []string{
+			"--kubeconfig=" + p.dir.kubeconfigOf(admin),
+			"--config=" + p.dir.stages(),
+			"--manage-all-nodes=true",
+			"--node-ip=127.0.0.1",
+			"--cidr=10.244.0.0/16",
+			"--server-address=127.0.0.1:" + strconv.Itoa(p.ports.kwok),
+		},
+		readyURL: loopback("http", p.ports.kwok, "/healthz"),
+	}
+}
+
+// writeStages asks the binary for the life cycles of nodes and pods it carries:
+// without them kwok runs and does nothing.
+func writeStages(ctx context.Context, binDir string, dir layout) error {
+	stages, err := exec.CommandContext(ctx, filepath.Join(binDir, "kwok-stages")).Output()
+	if err != nil {
+		return fmt.Errorf("read the stages of kwok: %w", err)
+	}
+	return os.WriteFile(dir.stages(), stages, 0o600)
+}
+
+// node is too large to be filled. It is born ready, as a kubelet's first report
+// would make it, so that the first pod waits for nothing but the scheduler.
+func node() *corev1.Node {
+	room := corev1.ResourceList{
+		corev1.ResourceCPU:              resource.MustParse("1000"),
+		corev1.ResourceMemory:           resource.MustParse("4Ti"),
+		corev1.ResourceEphemeralStorage: resource.MustParse("100Ti"),
+		corev1.ResourcePods:             resource.MustParse("10000"),
+	}
+	return &corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: NodeName,
+			Labels: map[string]string{
+				corev1.LabelHostname:   NodeName,
+				corev1.LabelOSStable:   "linux",
+				corev1.LabelArchStable: "amd64",
+			},
+		},
+		Status: corev1.NodeStatus{
+			Capacity:    room,
+			Allocatable: room,
+			NodeInfo: corev1.NodeSystemInfo{
+				Architecture: "amd64", OperatingSystem: "linux", KubeletVersion: "kwok", ContainerRuntimeVersion: "kwok://",
+			},
+		},
+	}
+}

@@ -1,0 +1,179 @@
+package localcluster
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"time"
+)
+
+// gracePeriod is how long a process may take to end before it is killed.
+const gracePeriod = 5 * time.Second
+
+// lifelineEnv tells a child which of its files is the lifeline; see the package
+// of the multi-call binary.
+const lifelineEnv = "KINSHIP_LIFELINE_FD=3"
+
+// lifeline is a pipe that nothing is written to. Children hold the reading end
+// and end when it closes, which the kernel does when we die, however we die.
+type lifeline struct{ child, ours *os.File }
+
+func newLifeline() (lifeline, error) {
+	child, ours, err := os.Pipe()
+	if err != nil {
+		return lifeline{}, fmt.Errorf("create the lifeline: %w", err)
+	}
+	return lifeline{child: child, ours: ours}, nil
+}
+
+func (l lifeline) close() {
+	_ = l.ours.Close() // Nothing was written, so nothing can be lost.
+	_ = l.child.Close()
+}
+
+// process is one running component.
+type process struct {
+	component
+	logPath string
+	cmd     *exec.Cmd
+	// exited is closed when the process is gone; exitErr is set before.
+	exited  chan struct{}
+	exitErr error
+
+	mu       sync.Mutex
+	stopping bool
+}
+
+// startProcess starts a component and calls onExit if it ends before anyone
+// asked it to.
+func startProcess(c component, binDir string, dir layout, line lifeline, onExit func(error)) (*process, error) {
+	p := &process{component: c, logPath: dir.log(c.name), exited: make(chan struct{})}
+	log, err := os.OpenFile(p.logPath, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open the log of %s: %w", c.name, err)
+	}
+	defer func() { _ = log.Close() }() // The child has its own.
+
+	p.cmd = exec.Command(filepath.Join(binDir, c.name), c.args...)
+	p.cmd.Dir = string(dir)
+	p.cmd.Stdout, p.cmd.Stderr = log, log
+	p.cmd.ExtraFiles = []*os.File{line.child}
+	p.cmd.SysProcAttr = ownGroup()
+	// Not our whole environment: ETCD_* and KUBECONFIG would change what runs.
+	p.cmd.Env = []string{lifelineEnv, "HOME=" + string(dir)}
+	for _, name := range []string{"PATH", "TMPDIR"} {
+		p.cmd.Env = append(p.cmd.Env, name+"="+os.Getenv(name))
+	}
+	if err := p.cmd.Start(); err != nil {
+		return nil, fmt.Errorf("start %s: %w", c.name, err)
+	}
+	go p.wait(onExit)
+	return p, nil
+}
+
+func (p *process) wait(onExit func(error)) {
+	p.exitErr = p.cmd.Wait()
+	close(p.exited)
+	p.mu.Lock()
+	stopping := p.stopping
+	p.mu.Unlock()
+	if !stopping {
+		onExit(p.failure())
+	}
+}
+
+// failure describes an exit that nobody asked for.
+func (p *process) failure() error {
+	reason := "exit status 0"
+	if p.exitErr != nil {
+		reason = p.exitErr.Error()
+	}
+	return fmt.Errorf("%s ended unexpectedly: %s; the end of %s:\n%s", p.name, reason, p.logPath, tail(p.logPath))
+}
+
+// stop asks the process to end, waits, and kills it if it does not.
+func (p *process) stop() error {
+	if err := p.send(terminate); err != nil {
+		return err
+	}
+	// A paused process takes no signal but these two.
+	if err := p.send(resume); err != nil {
+		return err
+	}
+	timer := time.NewTimer(gracePeriod)
+	defer timer.Stop()
+	select {
+	case <-p.exited:
+		return nil
+	case <-timer.C:
+		return p.kill()
+	}
+}
+
+// kill ends the process at once, as a crash would, and waits for it to be gone.
+func (p *process) kill() error {
+	if err := p.send(kill); err != nil {
+		return err
+	}
+	<-p.exited
+	return nil
+}
+
+// expectExit makes the coming end of the process no failure.
+func (p *process) expectExit() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.stopping = true
+}
+
+// send sends a signal. A process that is already gone is as good as obedient.
+func (p *process) send(signal os.Signal) error {
+	select {
+	case <-p.exited:
+		return nil
+	default:
+	}
+	if err := p.cmd.Process.Signal(signal); err != nil && !isGone(err) {
+		return fmt.Errorf("send %s to %s: %w", signal, p.name, err)
+	}
+	return nil
+}
+
+// awaitReady polls the component's address until it answers, the process ends or
+// the context does.
+func (p *process) awaitReady(ctx context.Context, probe prober) error {
+	err := poll(ctx, func(ctx context.Context) error {
+		select {
+		case <-p.exited:
+			return final(p.failure())
+		default:
+			return probe.get(ctx, p.readyURL)
+		}
+	})
+	if err == nil || isFinal(err) {
+		return err
+	}
+	return fmt.Errorf("wait for %s to be ready: %w; the end of %s:\n%s", p.name, err, p.logPath, tail(p.logPath))
+}
+
+// Limits of what an error quotes from a log.
+const (
+	tailLines = 12
+	tailBytes = 8192
+)
+
+// tail returns the last lines of a file, or why there are none: it serves error
+// messages, which must not fail themselves.
+func tail(path string) string {
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return err.Error()
+	}
+	content = bytes.TrimSpace(content[max(0, len(content)-tailBytes):])
+	lines := bytes.Split(content, []byte("\n"))
+	return string(bytes.Join(lines[max(0, len(lines)-tailLines):], []byte("\n")))
+}

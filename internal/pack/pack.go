@@ -1,0 +1,86 @@
+// Package pack says what a pack is: a set of kinds of one published design, with
+// everything that the operator needs to install and run them. Packs live in the
+// packages below this one and never import each other; what two of them need is
+// in the engine (pkg).
+package pack
+
+import (
+	"context"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/metadata"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	"github.com/kinship-dev/kinship/pkg/authorise"
+	"github.com/kinship-dev/kinship/pkg/relation"
+)
+
+// Pack is one entry of the operator's list.
+type Pack struct {
+	// Name is what --packs calls it.
+	Name string
+	// Definitions are the names of its CustomResourceDefinitions.
+	Definitions []string
+	// AddToScheme makes its types known.
+	AddToScheme func(*runtime.Scheme) error
+	// Relations are the rules that its kinds declare.
+	Relations func() []relation.Relation
+	// Rules are the rights that its controllers need, and nothing more.
+	Rules func() []rbacv1.PolicyRule
+	// Objects are what it needs in the cluster besides definitions and rights, such
+	// as webhook configurations and policies.
+	Objects func(Installation) []client.Object
+	// Setup adds its controllers and handlers to the manager.
+	Setup func(context.Context, manager.Manager, Environment) error
+	// Remove takes every trace off objects that are not the pack's own. It is run
+	// without a manager, when the pack is uninstalled.
+	Remove func(context.Context, Removal) error
+}
+
+// Enforcement is what refuses the deletion of protected objects.
+type Enforcement string
+
+const (
+	// ByWebhook asks the operator, which answers with who is in the way.
+	ByWebhook Enforcement = "webhook"
+	// ByPolicy lets the API server refuse by itself, with a fixed text: nothing
+	// depends on the operator, and nothing is recorded for replay.
+	ByPolicy Enforcement = "policy"
+)
+
+// Installation is what the objects of a pack depend on.
+type Installation struct {
+	// Operator is the user name that the operator acts as.
+	Operator string
+	// Namespace and Service are where the API server finds the operator's webhooks
+	// in the cluster.
+	Namespace, Service string
+	// URL is where it finds them outside; it is used instead when set.
+	URL         string
+	Enforcement Enforcement
+	// MutatingPolicies says that the API server serves MutatingAdmissionPolicy.
+	MutatingPolicies bool
+}
+
+// Environment is what every pack is given to run.
+type Environment struct {
+	Watcher  *relation.Watcher
+	Reviewer *authorise.Reviewer
+	Metadata metadata.Interface
+	// Live reads and writes without a cache.
+	Live client.Client
+	// Operator is our own user name.
+	Operator    string
+	Enforcement Enforcement
+}
+
+// Removal is what a pack is given to be removed.
+type Removal struct {
+	Live     client.Client
+	Metadata metadata.Interface
+	Watcher  *relation.Watcher
+	// Say reports progress to a person.
+	Say func(format string, args ...any)
+}

@@ -1,0 +1,80 @@
+package usage
+
+import (
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	protectionv1beta1 "github.com/kinship-dev/kinship/api/protection/v1beta1"
+	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
+	usagev1alpha1 "github.com/kinship-dev/kinship/api/usage/v1alpha1"
+	"github.com/kinship-dev/kinship/pkg/object"
+)
+
+// Names that tools and manifests rely on. They are those of the published API.
+const (
+	finalizer         = "usage.apiextensions.crossplane.io"
+	lockLabel         = "crossplane.io/in-use"
+	lockValue         = "true"
+	detailsAnnotation = "crossplane.io/usage-details"
+	composedLabel     = "crossplane.io/composite"
+)
+
+// usage is what the three kinds have in common.
+type usage interface {
+	client.Object
+	UsageSpec() *sharedv1alpha1.UsageSpec
+	UsageStatus() *sharedv1alpha1.UsageStatus
+}
+
+// kind is one of the three kinds.
+type kind struct {
+	schema.GroupVersionKind
+	resource string
+	new      func() usage
+	newList  func() client.ObjectList
+}
+
+// kinds lists them all. The order is that of precedence in answers.
+var kinds = []kind{
+	{
+		protectionv1beta1.GroupVersion.WithKind("Usage"), "usages",
+		func() usage { return &protectionv1beta1.Usage{} },
+		func() client.ObjectList { return &protectionv1beta1.UsageList{} },
+	},
+	{
+		protectionv1beta1.GroupVersion.WithKind("ClusterUsage"), "clusterusages",
+		func() usage { return &protectionv1beta1.ClusterUsage{} },
+		func() client.ObjectList { return &protectionv1beta1.ClusterUsageList{} },
+	},
+	{
+		usagev1alpha1.GroupVersion.WithKind("Usage"), "usages",
+		func() usage { return &usagev1alpha1.Usage{} },
+		func() client.ObjectList { return &usagev1alpha1.UsageList{} },
+	},
+}
+
+// kindOf returns the kind with a group and kind, whatever the version.
+func kindOf(gk schema.GroupKind) (kind, bool) {
+	for _, k := range kinds {
+		if k.GroupKind() == gk {
+			return k, true
+		}
+	}
+	return kind{}, false
+}
+
+// identify returns the ID of a Usage.
+func identify(u usage) object.ID {
+	switch u.(type) {
+	case *protectionv1beta1.ClusterUsage:
+		return object.Of(u, kinds[1].GroupKind())
+	case *usagev1alpha1.Usage:
+		return object.Of(u, kinds[2].GroupKind())
+	default:
+		return object.Of(u, kinds[0].GroupKind())
+	}
+}
+
+// composed reports whether a Usage belongs to a composition, which deletes it
+// together with the objects it is about.
+func composed(u usage) bool { return u.GetLabels()[composedLabel] != "" }

@@ -1,0 +1,49 @@
+package usage
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// metrics of the pack. Names are part of the API; docs/metrics.md lists them.
+type metrics struct {
+	refusals *prometheus.CounterVec
+	answers  prometheus.Histogram
+	releases prometheus.Histogram
+	usages   prometheus.GaugeFunc
+	targets  prometheus.GaugeFunc
+}
+
+func newMetrics(registry prometheus.Registerer, l *ledger) (*metrics, error) {
+	m := &metrics{
+		refusals: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "kinship_blocked_deletes_total", Help: "Deletions refused because the object is in use.",
+		}, []string{"group", "kind"}),
+		answers: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "kinship_admission_duration_seconds", Help: "Time to answer whether an object may be deleted.",
+			Buckets: []float64{.00005, .0001, .00025, .0005, .001, .0025, .005, .01, .05, .25, 1},
+		}),
+		releases: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "kinship_release_seconds", Help: "Time from the deletion of a Usage to its end.",
+			Buckets: []float64{.01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 60, 600},
+		}),
+		usages: prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "kinship_usages", Help: "Usages that declare a protection.",
+		}, func() float64 { return float64(l.index.Len()) }),
+		targets: prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "kinship_protected_kinds", Help: "Kinds of which objects are protected.",
+		}, func() float64 { return float64(len(l.index.TargetKinds())) }),
+	}
+	for _, c := range []prometheus.Collector{m.refusals, m.answers, m.releases, m.usages, m.targets} {
+		if err := registry.Register(c); err != nil {
+			return nil, err
+		}
+	}
+	return m, nil
+}
+
+func (m *metrics) blocked(gk schema.GroupKind) { m.refusals.WithLabelValues(gk.Group, gk.Kind).Inc() }
+func (m *metrics) answered(d time.Duration)    { m.answers.Observe(d.Seconds()) }
+func (m *metrics) released(d time.Duration)    { m.releases.Observe(max(d, 0).Seconds()) }

@@ -1,0 +1,146 @@
+package usage
+
+import (
+	"context"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	protectionv1beta1 "github.com/kinship-dev/kinship/api/protection/v1beta1"
+	usagev1alpha1 "github.com/kinship-dev/kinship/api/usage/v1alpha1"
+	"github.com/kinship-dev/kinship/internal/pack"
+)
+
+// Names in the cluster.
+const (
+	// webhookConfiguration and webhookName are those of the published API.
+	webhookConfiguration = "crossplane-no-usages"
+	webhookName          = "nousages.protection.crossplane.io"
+
+	ownConfiguration = "kinship-usage"
+	keepPolicy       = "kinship-usage-keep-lock"
+	refusePolicy     = "kinship-usage-refuse-deletion"
+
+	refusePath   = "/validate-no-usages"
+	validatePath = "/validate-usage"
+	defaultPath  = "/mutate-usage"
+)
+
+// Pack returns the pack for the operator's list.
+func Pack(options Options) pack.Pack {
+	return pack.Pack{
+		Name: "usage",
+		Definitions: []string{
+			"usages.apiextensions.crossplane.io", "usages.protection.crossplane.io", "clusterusages.protection.crossplane.io",
+		},
+		AddToScheme: func(s *runtime.Scheme) error {
+			if err := protectionv1beta1.AddToScheme(s); err != nil {
+				return err
+			}
+			return usagev1alpha1.AddToScheme(s)
+		},
+		Relations: Relations,
+		Rules:     rules,
+		Objects:   objects,
+		Setup: func(ctx context.Context, mgr manager.Manager, env pack.Environment) error {
+			return Setup(ctx, mgr, env, options)
+		},
+		Remove: remove,
+	}
+}
+
+// rules are the rights of the pack. A Usage may name any kind, so the metadata of
+// any kind must be readable, its label writable and, for replay and for trying
+// whether protection works, its objects deletable. docs/security.md tells how to
+// narrow this down to the kinds that a cluster protects.
+func rules() []rbacv1.PolicyRule {
+	groups := []string{protectionv1beta1.GroupVersion.Group, usagev1alpha1.GroupVersion.Group}
+	return []rbacv1.PolicyRule{
+		{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"get", "list", "watch", "patch", "delete"}},
+		{APIGroups: groups, Resources: []string{"usages", "clusterusages"}, Verbs: []string{"update"}},
+		{
+			APIGroups: groups, Resources: []string{"usages/status", "clusterusages/status"},
+			Verbs: []string{"get", "update", "patch"},
+		},
+	}
+}
+
+// objects are the webhooks and policies.
+func objects(in pack.Installation) []client.Object {
+	all := keepLock(in)
+	if in.Enforcement == pack.ByPolicy {
+		return append(all, refuseByPolicy()...)
+	}
+	return append(all, refuseByWebhook(in), validateOwn(in), defaultOwn(in))
+}
+
+func clientConfig(in pack.Installation, path string) admissionregistrationv1.WebhookClientConfig {
+	if in.URL != "" {
+		url := in.URL + path
+		return admissionregistrationv1.WebhookClientConfig{URL: &url}
+	}
+	port := int32(443)
+	return admissionregistrationv1.WebhookClientConfig{Service: &admissionregistrationv1.ServiceReference{
+		Namespace: in.Namespace, Name: in.Service, Path: &path, Port: &port,
+	}}
+}
+
+// refuseByWebhook asks us before a locked object is deleted. Its rules are empty:
+// the operator keeps them at the kinds that are held.
+func refuseByWebhook(in pack.Installation) client.Object {
+	fail, equivalent := admissionregistrationv1.Fail, admissionregistrationv1.Equivalent
+	none, timeout := admissionregistrationv1.SideEffectClassNoneOnDryRun, int32(3)
+	return &admissionregistrationv1.ValidatingWebhookConfiguration{
+		ObjectMeta: metav1.ObjectMeta{Name: webhookConfiguration},
+		Webhooks: []admissionregistrationv1.ValidatingWebhook{{
+			Name: webhookName, ClientConfig: clientConfig(in, refusePath),
+			ObjectSelector: &metav1.LabelSelector{MatchLabels: map[string]string{lockLabel: lockValue}},
+			FailurePolicy:  &fail, MatchPolicy: &equivalent, SideEffects: &none, TimeoutSeconds: &timeout,
+			AdmissionReviewVersions: []string{"v1"},
+		}},
+	}
+}
+
+func ownRules(resources ...string) []admissionregistrationv1.RuleWithOperations {
+	return []admissionregistrationv1.RuleWithOperations{{
+		Operations: []admissionregistrationv1.OperationType{
+			admissionregistrationv1.Create, admissionregistrationv1.Update,
+		},
+		Rule: admissionregistrationv1.Rule{
+			APIGroups:   []string{protectionv1beta1.GroupVersion.Group, usagev1alpha1.GroupVersion.Group},
+			APIVersions: []string{"*"}, Resources: resources,
+		},
+	}}
+}
+
+// validateOwn has us judge Usages themselves.
+func validateOwn(in pack.Installation) client.Object {
+	fail, none, timeout := admissionregistrationv1.Fail, admissionregistrationv1.SideEffectClassNone, int32(3)
+	return &admissionregistrationv1.ValidatingWebhookConfiguration{
+		ObjectMeta: metav1.ObjectMeta{Name: ownConfiguration},
+		Webhooks: []admissionregistrationv1.ValidatingWebhook{{
+			Name: "validate.usage.kinship.dev", ClientConfig: clientConfig(in, validatePath),
+			Rules:         ownRules("usages", "clusterusages", "usages/status", "clusterusages/status"),
+			FailurePolicy: &fail, SideEffects: &none, TimeoutSeconds: &timeout, AdmissionReviewVersions: []string{"v1"},
+		}},
+	}
+}
+
+// defaultOwn has us complete Usages.
+func defaultOwn(in pack.Installation) client.Object {
+	fail, none, timeout := admissionregistrationv1.Fail, admissionregistrationv1.SideEffectClassNone, int32(3)
+	again := admissionregistrationv1.IfNeededReinvocationPolicy
+	return &admissionregistrationv1.MutatingWebhookConfiguration{
+		ObjectMeta: metav1.ObjectMeta{Name: ownConfiguration},
+		Webhooks: []admissionregistrationv1.MutatingWebhook{{
+			Name: "default.usage.kinship.dev", ClientConfig: clientConfig(in, defaultPath),
+			Rules:         ownRules("usages", "clusterusages"),
+			FailurePolicy: &fail, SideEffects: &none, TimeoutSeconds: &timeout, AdmissionReviewVersions: []string{"v1"},
+			ReinvocationPolicy: &again,
+		}},
+	}
+}

@@ -1,0 +1,128 @@
+package usage
+
+import (
+	"fmt"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kinship-dev/kinship/internal/pack"
+)
+
+// keepLock are the objects that keep the lock from being taken off an object by
+// anybody but the operator. Where the API server can change requests by itself
+// it puts the label back, so that whoever writes whole objects is not in the way
+// of himself; elsewhere it refuses. Status requests can strip labels too, hence
+// all subresources.
+func keepLock(in pack.Installation) []client.Object {
+	if in.MutatingPolicies {
+		return restoreLock(in)
+	}
+	return refuseStripping(in)
+}
+
+// stripped is the CEL expression for "this request takes the lock off".
+func stripped(operator string) string {
+	locked := func(o string) string {
+		return fmt.Sprintf("(has(%[1]s.metadata.labels) && %[2]q in %[1]s.metadata.labels && %[1]s.metadata.labels[%[2]q] == %[3]q)",
+			o, lockLabel, lockValue)
+	}
+	return fmt.Sprintf("%s && !%s && request.userInfo.username != %q", locked("oldObject"), locked("object"), operator)
+}
+
+// matchUpdates selects requests that change a locked object in whatever way.
+func matchUpdates() *admissionregistrationv1.MatchResources {
+	all := admissionregistrationv1.AllScopes
+	return &admissionregistrationv1.MatchResources{
+		ObjectSelector: &metav1.LabelSelector{MatchLabels: map[string]string{lockLabel: lockValue}},
+		ResourceRules: []admissionregistrationv1.NamedRuleWithOperations{{
+			RuleWithOperations: admissionregistrationv1.RuleWithOperations{
+				Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Update},
+				Rule: admissionregistrationv1.Rule{
+					APIGroups: []string{"*"}, APIVersions: []string{"*"}, Resources: []string{"*/*"}, Scope: &all,
+				},
+			},
+		}},
+	}
+}
+
+func restoreLock(in pack.Installation) []client.Object {
+	fail := admissionregistrationv1.Fail
+	put := fmt.Sprintf(`has(object.metadata.labels)
+  ? [JSONPatch{op: "add", path: "/metadata/labels/" + jsonpatch.escapeKey(%[1]q), value: %[2]q}]
+  : [JSONPatch{op: "add", path: "/metadata/labels", value: {%[1]q: %[2]q}}]`, lockLabel, lockValue)
+	return []client.Object{
+		&admissionregistrationv1.MutatingAdmissionPolicy{
+			ObjectMeta: metav1.ObjectMeta{Name: keepPolicy},
+			Spec: admissionregistrationv1.MutatingAdmissionPolicySpec{
+				MatchConstraints: matchUpdates(),
+				MatchConditions: []admissionregistrationv1.MatchCondition{{
+					Name: "takes-the-lock-off", Expression: stripped(in.Operator),
+				}},
+				FailurePolicy:      &fail,
+				ReinvocationPolicy: admissionregistrationv1.IfNeededReinvocationPolicy,
+				Mutations: []admissionregistrationv1.Mutation{{
+					PatchType: admissionregistrationv1.PatchTypeJSONPatch,
+					JSONPatch: &admissionregistrationv1.JSONPatch{Expression: put},
+				}},
+			},
+		},
+		&admissionregistrationv1.MutatingAdmissionPolicyBinding{
+			ObjectMeta: metav1.ObjectMeta{Name: keepPolicy},
+			Spec:       admissionregistrationv1.MutatingAdmissionPolicyBindingSpec{PolicyName: keepPolicy},
+		},
+	}
+}
+
+func refuseStripping(in pack.Installation) []client.Object {
+	fail, forbidden := admissionregistrationv1.Fail, metav1.StatusReasonForbidden
+	return validating(keepPolicy, admissionregistrationv1.ValidatingAdmissionPolicySpec{
+		MatchConstraints: matchUpdates(),
+		FailurePolicy:    &fail,
+		Validations: []admissionregistrationv1.Validation{{
+			Expression: "!(" + stripped(in.Operator) + ")",
+			Message: fmt.Sprintf("label %s says that the object is in use; it goes when nothing uses it any more: "+
+				"run kubectl kinship who-uses", lockLabel),
+			Reason: &forbidden,
+		}},
+	})
+}
+
+// refuseByPolicy refuses the deletion of locked objects without asking anybody.
+// The API server allows a policy no other answers than 403 and 422.
+func refuseByPolicy() []client.Object {
+	fail, forbidden, all := admissionregistrationv1.Fail, metav1.StatusReasonForbidden, admissionregistrationv1.AllScopes
+	return validating(refusePolicy, admissionregistrationv1.ValidatingAdmissionPolicySpec{
+		MatchConstraints: &admissionregistrationv1.MatchResources{
+			ObjectSelector: &metav1.LabelSelector{MatchLabels: map[string]string{lockLabel: lockValue}},
+			ResourceRules: []admissionregistrationv1.NamedRuleWithOperations{{
+				RuleWithOperations: admissionregistrationv1.RuleWithOperations{
+					Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Delete},
+					Rule: admissionregistrationv1.Rule{
+						APIGroups: []string{"*"}, APIVersions: []string{"*"}, Resources: []string{"*"}, Scope: &all,
+					},
+				},
+			}},
+		},
+		FailurePolicy: &fail,
+		Validations: []admissionregistrationv1.Validation{{
+			Expression: "false",
+			Message:    "The resource is in use or protected by a Usage: run kubectl kinship who-uses to see by which.",
+			Reason:     &forbidden,
+		}},
+	})
+}
+
+func validating(name string, spec admissionregistrationv1.ValidatingAdmissionPolicySpec) []client.Object {
+	return []client.Object{
+		&admissionregistrationv1.ValidatingAdmissionPolicy{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec},
+		&admissionregistrationv1.ValidatingAdmissionPolicyBinding{
+			ObjectMeta: metav1.ObjectMeta{Name: name},
+			Spec: admissionregistrationv1.ValidatingAdmissionPolicyBindingSpec{
+				PolicyName:        name,
+				ValidationActions: []admissionregistrationv1.ValidationAction{admissionregistrationv1.Deny},
+			},
+		},
+	}
+}

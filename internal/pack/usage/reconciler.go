@@ -1,0 +1,156 @@
+package usage
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
+	"github.com/kinship-dev/kinship/pkg/authorise"
+	"github.com/kinship-dev/kinship/pkg/condition"
+	"github.com/kinship-dev/kinship/pkg/guard"
+	"github.com/kinship-dev/kinship/pkg/object"
+	"github.com/kinship-dev/kinship/pkg/reconcile"
+	"github.com/kinship-dev/kinship/pkg/relation"
+)
+
+// reconciler carries one Usage through its life. It only runs in the leader.
+type reconciler struct {
+	client   client.Client // reads from the cache
+	metadata metadata.Interface
+	watcher  *relation.Watcher
+	ledger   *ledger
+	lock     *guard.Lock
+	asked    asker
+	reviewer *authorise.Reviewer
+	events   events.EventRecorder
+	clock    clock.PassiveClock
+	options  Options
+	metrics  *metrics
+	get      func(object.ID) usage // from the cache, nil if there is none
+	writes   reconcile.Writes
+}
+
+// asker confirms that the API server asks before it deletes a locked object.
+type asker interface {
+	Confirm(ctx context.Context, obj relation.Object) reconcile.Outcome
+}
+
+// pass is what one reconciliation knows and changes.
+type pass struct {
+	usage
+	id   object.ID
+	seen usage // as read, to find what changed
+	// lockOutcome is what keeps the lock from being effective.
+	lockOutcome reconcile.Outcome
+}
+
+// Reconcile implements reconcile.TypedReconciler.
+func (r *reconciler) Reconcile(ctx context.Context, id object.ID) (ctrl.Result, error) {
+	kind, ok := kindOf(id.GroupKind())
+	if !ok {
+		return ctrl.Result{}, nil
+	}
+	u := kind.new()
+	if err := r.client.Get(ctx, client.ObjectKey(id.NamespacedName()), u); err != nil {
+		if apierrors.IsNotFound(err) {
+			r.writes.Forget(id)
+			r.ledger.forget(id)
+			return ctrl.Result{}, nil
+		}
+		return ctrl.Result{}, fmt.Errorf("read %s: %w", id, err)
+	}
+	if r.writes.Unseen(id, u.GetResourceVersion()) {
+		return ctrl.Result{}, nil // The watch brings what we wrote, and us back with it.
+	}
+	p := &pass{usage: u, id: id, seen: u.DeepCopyObject().(usage)}
+	var outcome reconcile.Outcome
+	if u.GetDeletionTimestamp() == nil {
+		outcome = reconcile.Run(ctx, p, r.check, r.resolve, r.bind, r.record, r.hold)
+	} else {
+		outcome = reconcile.Run(ctx, p, r.awaitUsing, r.release, r.replay, r.finalise)
+		if outcome.IsDone() {
+			return ctrl.Result{}, nil
+		}
+	}
+	return r.report(ctx, p, outcome)
+}
+
+// report writes the status, if it says anything new, and answers the queue.
+func (r *reconciler) report(ctx context.Context, p *pass, outcome reconcile.Outcome) (ctrl.Result, error) {
+	if err := r.writeStatus(ctx, p, outcome); err != nil {
+		outcome = outcome.And(reconcile.Fail(sharedv1alpha1.ReasonFailed, err))
+	}
+	result, err := outcome.Result()
+	if apierrors.IsConflict(err) {
+		// Somebody wrote first. A back-off made for failures would cost a second.
+		return ctrl.Result{RequeueAfter: conflictRetry}, nil
+	}
+	return result, err
+}
+
+// conflictRetry is how long to wait for the cache to show somebody else's write.
+const conflictRetry = 10 * time.Millisecond
+
+func (r *reconciler) writeStatus(ctx context.Context, p *pass, outcome reconcile.Outcome) error {
+	status, generation := p.UsageStatus(), p.GetGeneration()
+	status.ObservedGeneration = generation
+	effective := outcome
+	if p.GetDeletionTimestamp() != nil && r.stillHolds(p) {
+		effective = reconcile.Outcome{}
+	}
+	condition.Set(&status.Conditions,
+		condition.Of(sharedv1alpha1.ConditionReady, outcome,
+			condition.Done{Reason: sharedv1alpha1.ReasonAvailable, Message: describe(p.usage)}, generation),
+		condition.Of(sharedv1alpha1.ConditionEffective, effective,
+			condition.Done{Reason: sharedv1alpha1.ReasonLocked, Message: "Deletion is refused."}, generation))
+	if equality.Semantic.DeepEqual(p.seen.UsageStatus(), status) {
+		return nil
+	}
+	before := p.DeepCopyObject().(usage)
+	*before.UsageStatus() = *p.seen.UsageStatus()
+	if err := r.client.Status().Patch(ctx, p.usage, client.MergeFrom(before)); err != nil {
+		return client.IgnoreNotFound(fmt.Errorf("write status of %s: %w", p.id, err))
+	}
+	r.writes.Wrote(p.id, p.GetResourceVersion())
+	r.announce(p)
+	return nil
+}
+
+// stillHolds reports whether a deleted Usage goes on protecting.
+func (r *reconciler) stillHolds(p *pass) bool { return len(r.ledger.index.Declared(p.id)) > 0 }
+
+// announce tells people about a change of the Ready condition.
+func (r *reconciler) announce(p *pass) {
+	now := ready(p.UsageStatus())
+	if before := ready(p.seen.UsageStatus()); before != nil && before.Status == now.Status && before.Reason == now.Reason {
+		return
+	}
+	switch {
+	case now.Status == metav1.ConditionTrue:
+		r.events.Eventf(p.usage, r.reference(p), "Normal", "UsageConfigured", "Protect", "%s", now.Message)
+	case now.Reason == sharedv1alpha1.ReasonWaitingUsingDeleted:
+		r.events.Eventf(p.usage, r.reference(p), "Normal", now.Reason, "Wait", "%s", now.Message)
+	case now.Reason == sharedv1alpha1.ReasonInvalid, now.Reason == sharedv1alpha1.ReasonCycle,
+		now.Reason == sharedv1alpha1.ReasonNotGranted:
+		r.events.Eventf(p.usage, r.reference(p), "Warning", now.Reason, "Protect", "%s", now.Message)
+	}
+}
+
+func ready(status *sharedv1alpha1.UsageStatus) *metav1.Condition {
+	for i := range status.Conditions {
+		if status.Conditions[i].Type == sharedv1alpha1.ConditionReady {
+			return &status.Conditions[i]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,226 @@
+package usage
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+
+	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
+	"github.com/kinship-dev/kinship/pkg/authorise"
+	"github.com/kinship-dev/kinship/pkg/guard"
+	"github.com/kinship-dev/kinship/pkg/object"
+	"github.com/kinship-dev/kinship/pkg/relation"
+)
+
+// overrideAnnotation, on a protected object, names the Usages ("name" or
+// "namespace/name", separated by commas) that a deletion is to ignore. It is a
+// wish, not a right: it counts only for a user with the verb override on them.
+const overrideAnnotation = "kinship.dev/override-usage"
+
+// refuser answers the API server when a locked object is to be deleted. It runs
+// in every replica.
+type refuser struct {
+	ledger   *ledger
+	live     client.Reader // without a cache
+	status   client.StatusClient
+	get      func(object.ID) usage
+	reviewer *authorise.Reviewer
+	events   events.EventRecorder
+	clock    clock.PassiveClock
+	metrics  *metrics
+	operator string // our own user name
+}
+
+// Handle implements admission.Handler. The answer comes from memory; where the
+// lock is there but memory knows no reason for it, from the API server.
+func (h *refuser) Handle(ctx context.Context, req admission.Request) admission.Response {
+	start := h.clock.Now()
+	defer func() { h.metrics.answered(h.clock.Since(start)) }()
+	if req.Operation != admissionv1.Delete {
+		return admission.Errored(http.StatusBadRequest,
+			fmt.Errorf("unexpected operation %q, expected %q", req.Operation, admissionv1.Delete))
+	}
+	var meta metav1.PartialObjectMetadata
+	if err := json.Unmarshal(req.OldObject.Raw, &meta); err != nil {
+		return admission.Errored(http.StatusBadRequest, fmt.Errorf("read the object to be deleted: %w", err))
+	}
+	gk := schema.GroupKind{Group: req.Kind.Group, Kind: req.Kind.Kind}
+	obj := relation.ObjectOf(gk, &meta)
+	blocking := h.ledger.blocking(obj)
+	if len(blocking) == 0 {
+		var err error
+		if blocking, err = h.ask(ctx, obj); err != nil {
+			return admission.Errored(http.StatusInternalServerError, err)
+		}
+	}
+	blocking, err := h.override(ctx, req, &meta, blocking)
+	if err != nil {
+		return admission.Errored(http.StatusInternalServerError, err)
+	}
+	if len(blocking) == 0 {
+		return admission.Allowed("")
+	}
+	if err := h.record(ctx, req, obj, blocking); err != nil {
+		return admission.Errored(http.StatusInternalServerError, err)
+	}
+	if req.UserInfo.Username != h.operator {
+		h.metrics.blocked(gk)
+	}
+	return h.refuse(obj, blocking)
+}
+
+func (h *refuser) refuse(obj relation.Object, blocking []relation.Edge) admission.Response {
+	refusal := guard.Refusal{Target: obj.ID, UID: obj.UID}
+	for _, e := range blocking {
+		b := guard.Blocker{Declarer: e.Declarer}
+		if !e.Source.IsZero() {
+			b.By = short(e.Source)
+		} else if u := h.get(e.Declarer); u != nil && u.UsageSpec().Reason != nil {
+			b.Reason = *u.UsageSpec().Reason
+		}
+		if e.Content != nil {
+			b.Content = short(*e.Content)
+		}
+		refusal.Blockers = append(refusal.Blockers, b)
+	}
+	return admission.Response{AdmissionResponse: admissionv1.AdmissionResponse{
+		Allowed: false, Result: refusal.Status(),
+	}}
+}
+
+func short(ref relation.Ref) string {
+	if ref.Selector != nil {
+		return ref.String()
+	}
+	return ref.Short()
+}
+
+// ask reads every Usage from the API server. It happens when the lock is there
+// and memory knows no reason: right after the lock was put on by another
+// replica, or when somebody else put the label on.
+func (h *refuser) ask(ctx context.Context, obj relation.Object) ([]relation.Edge, error) {
+	var blocking []relation.Edge
+	for _, k := range kinds {
+		list, err := listUsages(ctx, h.live, k)
+		if err != nil {
+			return nil, err
+		}
+		for _, u := range list {
+			if u.GetDeletionTimestamp() != nil || !h.ledger.permitted(u) {
+				continue // On its way out, and waited for by the replica that leads.
+			}
+			for _, e := range extract(u, h.ledger.watcher) {
+				if e.Target.Matches(obj) && h.ledger.inForce(e) != guard.Free {
+					blocking = append(blocking, e)
+				}
+			}
+		}
+	}
+	return blocking, nil
+}
+
+// override drops the Usages that the object's annotation names, if the user who
+// deletes has the right to.
+func (h *refuser) override(
+	ctx context.Context, req admission.Request, meta *metav1.PartialObjectMetadata, blocking []relation.Edge,
+) ([]relation.Edge, error) {
+	wish := meta.Annotations[overrideAnnotation]
+	if wish == "" || len(blocking) == 0 {
+		return blocking, nil
+	}
+	var left []relation.Edge
+	for _, e := range blocking {
+		k, _ := kindOf(e.Declarer.GroupKind())
+		if !named(wish, e.Declarer) {
+			left = append(left, e)
+			continue
+		}
+		ok, err := h.reviewer.Allowed(ctx, req.UserInfo, authorise.Action{
+			Verb: "override", Group: k.Group, Resource: k.resource,
+			Namespace: e.Declarer.Namespace, Name: e.Declarer.Name,
+		})
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			left = append(left, e)
+			continue
+		}
+		if u := h.get(e.Declarer); u != nil && !dryRun(req) {
+			h.events.Eventf(u, nil, "Warning", "Overridden", "Delete",
+				"%s deleted %s/%s despite this Usage", req.UserInfo.Username, req.Kind.Kind, meta.Name)
+		}
+	}
+	return left, nil
+}
+
+func named(wish string, id object.ID) bool {
+	for name := range strings.SplitSeq(wish, ",") {
+		name = strings.TrimSpace(name)
+		if name == id.Name || name == id.Namespace+"/"+id.Name {
+			return true
+		}
+	}
+	return false
+}
+
+func dryRun(req admission.Request) bool { return req.DryRun != nil && *req.DryRun }
+
+// record keeps a refused deletion for replay, in the status of the first Usage
+// that asks for it. A repeated refusal of the same deletion writes nothing.
+func (h *refuser) record(ctx context.Context, req admission.Request, obj relation.Object, blocking []relation.Edge) error {
+	if dryRun(req) || req.UserInfo.Username == h.operator {
+		return nil
+	}
+	var options metav1.DeleteOptions
+	if len(req.Options.Raw) > 0 {
+		if err := json.Unmarshal(req.Options.Raw, &options); err != nil {
+			return fmt.Errorf("read delete options: %w", err)
+		}
+	}
+	policy := metav1.DeletePropagationBackground
+	if options.PropagationPolicy != nil {
+		policy = *options.PropagationPolicy
+	}
+	for _, e := range blocking {
+		u := h.get(e.Declarer)
+		if u == nil || e.Content != nil || !records(u, req.UserInfo.Username) {
+			continue
+		}
+		if before := u.UsageStatus().Refused; before != nil && before.Target.UID == obj.UID && before.PropagationPolicy == policy {
+			return nil
+		}
+		return h.write(ctx, u, &sharedv1alpha1.RefusedDeletion{
+			Target:            sharedv1alpha1.BoundObject{Name: obj.ID.Name, Namespace: obj.ID.Namespace, UID: obj.UID},
+			PropagationPolicy: policy,
+			User:              req.UserInfo.Username,
+			Groups:            req.UserInfo.Groups[:min(len(req.UserInfo.Groups), maxGroups)],
+			Time:              metav1.NewTime(h.clock.Now().Truncate(time.Second)),
+		})
+	}
+	return nil
+}
+
+// maxGroups is how many groups of a user are kept. Fewer groups mean fewer
+// rights, never more.
+const maxGroups = 256
+
+func (h *refuser) write(ctx context.Context, u usage, refused *sharedv1alpha1.RefusedDeletion) error {
+	after := u.DeepCopyObject().(usage)
+	after.UsageStatus().Refused = refused
+	if err := h.status.Status().Patch(ctx, after, client.MergeFrom(u)); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("record the refused deletion: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,164 @@
+package usage
+
+import (
+	"context"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
+	"github.com/kinship-dev/kinship/pkg/object"
+	"github.com/kinship-dev/kinship/pkg/reconcile"
+	"github.com/kinship-dev/kinship/pkg/relation"
+)
+
+// awaitUsing keeps a deleted Usage for as long as its using object needs it.
+//
+// A composed Usage is deleted together with the object it waits for, so it waits
+// without an end (seed 3, "Preventing early deletion"). Any other one waits while
+// that object is being deleted, and a short while for such a deletion to arrive,
+// which is how a bulk deletion keeps its order; then it goes, so that a person
+// can lift a protection by deleting the Usage.
+func (r *reconciler) awaitUsing(ctx context.Context, p *pass) reconcile.Outcome {
+	edges := r.ledger.index.Declared(p.id)
+	if len(edges) == 0 || edges[0].Source.IsZero() || r.ringGoes(edges[0]) {
+		return reconcile.Outcome{} // Released before, or never in force.
+	}
+	source := edges[0].Source
+	alive, deleting, outcome := r.using(ctx, edges[0])
+	switch {
+	case !outcome.IsDone() || !alive:
+		return outcome
+	case composed(p.usage) || deleting:
+		return reconcile.Wait(sharedv1alpha1.ReasonWaitingUsingDeleted, "waiting for %s to be gone", source)
+	}
+	if left := r.options.GracePeriod - r.clock.Since(p.GetDeletionTimestamp().Time); left > 0 {
+		return reconcile.WaitFor(left, sharedv1alpha1.ReasonWaitingUsingDeleted,
+			"waiting up to %s for the deletion of %s to begin", r.options.GracePeriod, source)
+	}
+	return reconcile.Outcome{}
+}
+
+// using reports whether what uses the target is alive, and whether it is being
+// deleted. That it is gone is confirmed with a live read.
+func (r *reconciler) using(ctx context.Context, e relation.Edge) (alive, deleting bool, _ reconcile.Outcome) {
+	if e.Source.Selector != nil {
+		members, known := r.watcher.List(e.Source)
+		if !known {
+			return false, false, r.reading(e.Source.GroupKind(), "spec.by")
+		}
+		for _, m := range members {
+			deleting = deleting || m.Deleting
+		}
+		return len(members) > 0, deleting, reconcile.Outcome{}
+	}
+	obj, presence := r.watcher.Get(e.Source.ID)
+	if presence == relation.Unknown {
+		return false, false, r.reading(e.Source.GroupKind(), "spec.by")
+	}
+	if presence == relation.Present && (e.SourceUID == "" || obj.UID == e.SourceUID) {
+		return true, obj.Deleting, reconcile.Outcome{}
+	}
+	if e.SourceUID == "" {
+		return false, false, reconcile.Outcome{} // It was never bound to anything.
+	}
+	live, err := r.watcher.Live(ctx, e.Source.ID)
+	switch {
+	case err == nil && live.UID == e.SourceUID:
+		return true, live.Deleting, reconcile.Outcome{}
+	case err == nil || gone(err):
+		return false, false, reconcile.Outcome{}
+	default:
+		return false, false, reconcile.Fail(sharedv1alpha1.ReasonFailed, err)
+	}
+}
+
+// ringGoes reports whether an edge is part of a ring all of whose Usages are
+// being deleted: to wait for each other would be to wait for ever.
+func (r *reconciler) ringGoes(e relation.Edge) bool {
+	ring := r.ledger.ring(e)
+	if ring == nil {
+		return false
+	}
+	for _, id := range ring[:len(ring)-1] {
+		if !r.allGoing(id, ring) {
+			return false
+		}
+	}
+	return true
+}
+
+// allGoing reports whether every Usage by which an object of a ring uses another
+// one of it is being deleted.
+func (r *reconciler) allGoing(id object.ID, ring []object.ID) bool {
+	for _, e := range r.ledger.from(relation.Named(id)) {
+		within := false
+		for _, other := range ring {
+			within = within || e.Target.Matches(relation.Object{ID: other})
+		}
+		u := r.get(e.Declarer)
+		if within && u != nil && u.GetDeletionTimestamp() == nil {
+			return false
+		}
+	}
+	return true
+}
+
+// release takes the Usage out of force and the lock off whatever nobody else
+// holds.
+func (r *reconciler) release(ctx context.Context, p *pass) reconcile.Outcome {
+	edges := r.ledger.index.Declared(p.id)
+	r.ledger.release(p.usage)
+	var outcome reconcile.Outcome
+	for _, id := range r.locked(p, edges) {
+		obj, presence, err := r.lock.Ensure(ctx, id)
+		switch {
+		case err != nil:
+			outcome = outcome.And(reconcile.Fail(sharedv1alpha1.ReasonFailed, err))
+		case presence == relation.Unknown && r.served(id):
+			outcome = outcome.And(r.reading(id.GroupKind(), "spec.of"))
+		case presence == relation.Present && r.lock.Wrong(obj):
+			// A write met another one. The finalizer stays until it succeeds.
+			outcome = outcome.And(reconcile.WaitFor(conflictRetry, sharedv1alpha1.ReasonReleasing,
+				"taking the lock off %s", id))
+		}
+	}
+	return outcome
+}
+
+// served reports whether the cluster serves an object's kind. If not, there is no
+// such object any more.
+func (r *reconciler) served(id object.ID) bool {
+	_, err := r.watcher.Mapping(id.GroupKind().WithVersion(""))
+	return err == nil
+}
+
+// locked returns the objects that a Usage may have locked.
+func (r *reconciler) locked(p *pass, edges []relation.Edge) []object.ID {
+	var ids []object.ID
+	if len(edges) == 0 { // A second pass, or a restart: the spec still tells.
+		edges = extract(p.usage, r.watcher)
+	}
+	for _, e := range edges {
+		if e.Target.Selector == nil {
+			ids = append(ids, e.Target.ID)
+			continue
+		}
+		for _, obj := range r.ledger.lockedOf(e.Target.GroupKind()) {
+			ids = append(ids, obj.ID)
+		}
+	}
+	return ids
+}
+
+// finalise lets the Usage go.
+func (r *reconciler) finalise(ctx context.Context, p *pass) reconcile.Outcome {
+	if !controllerutil.RemoveFinalizer(p.usage, finalizer) {
+		return reconcile.Outcome{}
+	}
+	if err := r.writeObject(ctx, p); client.IgnoreNotFound(err) != nil {
+		return reconcile.Fail(sharedv1alpha1.ReasonFailed, err)
+	}
+	r.metrics.released(r.clock.Since(p.GetDeletionTimestamp().Time))
+	return reconcile.Outcome{}
+}

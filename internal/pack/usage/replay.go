@@ -1,0 +1,115 @@
+package usage
+
+import (
+	"context"
+	"fmt"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
+	"github.com/kinship-dev/kinship/pkg/authorise"
+	"github.com/kinship-dev/kinship/pkg/guard"
+	"github.com/kinship-dev/kinship/pkg/object"
+	"github.com/kinship-dev/kinship/pkg/reconcile"
+	"github.com/kinship-dev/kinship/pkg/relation"
+)
+
+// Controllers of Kubernetes that delete what others deleted the owner or the
+// namespace of. They try again by themselves, after ever longer pauses.
+const (
+	garbageCollector    = "system:serviceaccount:kube-system:generic-garbage-collector"
+	namespaceController = "system:serviceaccount:kube-system:namespace-controller"
+)
+
+// records reports whether a deletion that a Usage refuses is to be replayed: when
+// the Usage asks for it, or when the one who was refused would try again anyway.
+func records(u usage, user string) bool {
+	replay := u.UsageSpec().ReplayDeletion
+	return (replay != nil && *replay) || user == garbageCollector || user == namespaceController
+}
+
+// replay carries out a deletion that was refused because of this Usage, now that
+// nothing uses the object any more. It does no more than the one who asked may
+// do now, to the very object he asked it for.
+func (r *reconciler) replay(ctx context.Context, p *pass) reconcile.Outcome {
+	refused := p.UsageStatus().Refused
+	if refused == nil || r.clock.Since(refused.Time.Time) > r.options.ReplayExpiry {
+		return reconcile.Outcome{}
+	}
+	gvk := schema.FromAPIVersionAndKind(p.UsageSpec().Of.APIVersion, p.UsageSpec().Of.Kind)
+	mapping, err := r.watcher.Mapping(gvk.GroupKind().WithVersion(""))
+	if err != nil {
+		return reconcile.Outcome{} // The kind is gone, and the object with it.
+	}
+	id := object.ID{
+		Group: gvk.Group, Kind: gvk.Kind, Namespace: refused.Target.Namespace, Name: refused.Target.Name,
+	}
+	obj, presence := r.lock.Get(id)
+	if presence == relation.Present && r.ledger.hold(obj) != guard.Free {
+		return r.handOver(ctx, p, obj)
+	}
+	allowed, err := r.reviewer.Allowed(ctx, 
+		authenticationv1.UserInfo{Username: refused.User, Groups: refused.Groups}, authorise.Action{
+			Verb: "delete", Group: id.Group, Resource: mapping.Resource.Resource, Namespace: id.Namespace, Name: id.Name,
+		})
+	if err != nil {
+		return reconcile.Fail(sharedv1alpha1.ReasonFailed, err)
+	}
+	if !allowed {
+		r.events.Eventf(p.usage, nil, "Warning", "ReplayForbidden", "Delete",
+			"%s may not delete %s any more", refused.User, id)
+		return reconcile.Outcome{}
+	}
+	var policy *metav1.DeletionPropagation
+	if refused.PropagationPolicy != "" {
+		policy = &refused.PropagationPolicy
+	}
+	err = r.metadata.Resource(mapping.Resource).Namespace(id.Namespace).Delete(ctx, id.Name, metav1.DeleteOptions{
+		Preconditions:     &metav1.Preconditions{UID: &refused.Target.UID},
+		PropagationPolicy: policy,
+	})
+	return r.replayed(p, id, err)
+}
+
+// replayed judges the answer to a replayed deletion. What the API server refuses
+// for good is told and left; everything else is tried again.
+func (r *reconciler) replayed(p *pass, id object.ID, err error) reconcile.Outcome {
+	switch {
+	case err == nil:
+		r.events.Eventf(p.usage, nil, "Normal", "ReplayDeletion", "Delete",
+			"deleted %s, as %s had asked", id, p.UsageStatus().Refused.User)
+	case apierrors.IsNotFound(err):
+	case apierrors.IsConflict(err), apierrors.IsForbidden(err), apierrors.IsInvalid(err):
+		r.events.Eventf(p.usage, nil, "Warning", "ReplayRefused", "Delete", "deletion of %s was refused: %s", id, err)
+	default:
+		return reconcile.Fail(sharedv1alpha1.ReasonFailed, fmt.Errorf("replay deletion of %s: %w", id, err))
+	}
+	return reconcile.Outcome{}
+}
+
+// handOver passes a refused deletion on to another Usage that still holds the
+// object, so that it is not forgotten with this one.
+func (r *reconciler) handOver(ctx context.Context, p *pass, obj relation.Object) reconcile.Outcome {
+	refused := p.UsageStatus().Refused
+	for _, e := range r.ledger.blocking(obj) {
+		heir := r.get(e.Declarer)
+		if heir == nil || e.Content != nil || !records(heir, refused.User) {
+			continue
+		}
+		if heir.UsageStatus().Refused != nil {
+			return reconcile.Outcome{}
+		}
+		after := heir.DeepCopyObject().(usage)
+		after.UsageStatus().Refused = refused
+		err := r.client.Status().Patch(ctx, after, client.MergeFrom(heir))
+		if client.IgnoreNotFound(err) != nil {
+			return reconcile.Fail(sharedv1alpha1.ReasonFailed, fmt.Errorf("hand a replay over to %s: %w", e.Declarer, err))
+		}
+		return reconcile.Outcome{}
+	}
+	return reconcile.Outcome{}
+}

@@ -1,0 +1,272 @@
+package usage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	toolscache "k8s.io/client-go/tools/cache"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
+	ctrlreconcile "sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+	"sigs.k8s.io/controller-runtime/pkg/webhook"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+
+	kinshipv1alpha1 "github.com/kinship-dev/kinship/api/kinship/v1alpha1"
+	"github.com/kinship-dev/kinship/internal/pack"
+	"github.com/kinship-dev/kinship/pkg/guard"
+	"github.com/kinship-dev/kinship/pkg/object"
+	"github.com/kinship-dev/kinship/pkg/relation"
+)
+
+// Options of the pack.
+type Options struct {
+	// GracePeriod is how long a deleted Usage that is not composed waits for the
+	// deletion of its using object to begin. Zero means five seconds.
+	GracePeriod time.Duration
+	// ReplayExpiry is how long a refused deletion is remembered. Zero means a day.
+	ReplayExpiry time.Duration
+}
+
+// workers is how many Usages, and how many locks, are worked on at once. The API
+// server is what limits them.
+const workers = 16
+
+func (o Options) withDefaults() Options {
+	if o.GracePeriod == 0 {
+		o.GracePeriod = 5 * time.Second
+	}
+	if o.ReplayExpiry == 0 {
+		o.ReplayExpiry = 24 * time.Hour
+	}
+	return o
+}
+
+// parts are the pack's working parts, wired to each other.
+type parts struct {
+	env     pack.Environment
+	mgr     manager.Manager
+	ledger  *ledger
+	lock    *guard.Lock
+	rules   *guard.Rules
+	metrics *metrics
+	usages  queue
+	locks   queue
+	synced  []toolscache.InformerSynced
+}
+
+// Setup adds the pack's controllers and handlers to a manager.
+func Setup(ctx context.Context, mgr manager.Manager, env pack.Environment, options Options) error {
+	p := &parts{env: env, mgr: mgr}
+	p.ledger = &ledger{
+		watcher:    env.Watcher,
+		wakeUsage:  p.usages.add,
+		wakeTarget: p.locks.add,
+		trusting:   env.Enforcement == pack.ByWebhook,
+		grants:     p.grants,
+	}
+	p.lock = &guard.Lock{
+		Label: lockLabel, Value: lockValue, Hold: p.ledger.hold,
+		Watcher: env.Watcher, Metadata: env.Metadata, FieldOwner: fieldOwner,
+	}
+	p.ledger.lock = p.lock
+	var err error
+	if p.metrics, err = newMetrics(ctrlmetrics.Registry, p.ledger); err != nil {
+		return fmt.Errorf("register metrics: %w", err)
+	}
+	p.keepRules()
+	env.Watcher.OnObject(p.ledger.objectChanged)
+	env.Watcher.OnObject(p.restored)
+	env.Watcher.OnKind(func(gk schema.GroupKind) { p.ledger.kindChanged(gk, p.get) })
+	if err := p.listen(ctx); err != nil {
+		return err
+	}
+	if err := p.control(options.withDefaults()); err != nil {
+		return err
+	}
+	return p.serve()
+}
+
+// fieldOwner is the field manager of everything that the pack writes.
+const fieldOwner = "kinship-usage"
+
+// keepRules has the webhook's rules follow the kinds that are held.
+func (p *parts) keepRules() {
+	p.rules = &guard.Rules{
+		Client: p.env.Live, Configuration: webhookConfiguration, Refuser: webhookName,
+		Kinds: p.ledger.index.TargetKinds, Watcher: p.env.Watcher, Metadata: p.env.Metadata,
+		Log: p.mgr.GetLogger().WithName("rules"),
+	}
+	if p.env.Enforcement == pack.ByPolicy {
+		p.rules.Configuration, p.rules.Refuser = "", refusePolicy
+	}
+	p.ledger.kindsChanged = p.rules.Changed
+	p.env.Watcher.OnObject(p.rules.ObjectChanged)
+}
+
+// listen feeds the ledger, in every replica.
+func (p *parts) listen(ctx context.Context) error {
+	for _, k := range kinds {
+		err := p.hear(ctx, k.new(), toolscache.ResourceEventHandlerFuncs{
+			AddFunc:    func(obj any) { p.ledger.declare(obj.(usage)) },
+			UpdateFunc: func(_, obj any) { p.ledger.declare(obj.(usage)) },
+			DeleteFunc: func(obj any) {
+				if tombstone, ok := obj.(toolscache.DeletedFinalStateUnknown); ok {
+					obj = tombstone.Obj
+				}
+				id := identify(obj.(usage))
+				p.ledger.forget(id)
+				p.ledger.wakeUsage(id)
+			},
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return p.hear(ctx, &kinshipv1alpha1.ReferenceGrant{}, toolscache.ResourceEventHandlerFuncs{
+		AddFunc:    func(any) { p.grantsChanged() },
+		UpdateFunc: func(_, _ any) { p.grantsChanged() },
+		DeleteFunc: func(any) { p.grantsChanged() },
+	})
+}
+
+func (p *parts) hear(ctx context.Context, obj client.Object, handler toolscache.ResourceEventHandler) error {
+	informer, err := p.mgr.GetCache().GetInformer(ctx, obj, cache.BlockUntilSynced(false))
+	if err != nil {
+		return fmt.Errorf("watch %T: %w", obj, err)
+	}
+	registration, err := informer.AddEventHandler(handler)
+	if err != nil {
+		return fmt.Errorf("watch %T: %w", obj, err)
+	}
+	p.synced = append(p.synced, registration.HasSynced)
+	return nil
+}
+
+// grantsChanged has every Usage looked at again that reaches into another
+// namespace.
+func (p *parts) grantsChanged() {
+	for _, u := range p.all() {
+		if reachesOut(u) {
+			p.ledger.declare(u)
+		}
+	}
+}
+
+// control adds the controllers: one for Usages, one for locks.
+func (p *parts) control(options Options) error {
+	live := &reconciler{
+		client: p.mgr.GetClient(), metadata: p.env.Metadata, watcher: p.env.Watcher,
+		ledger: p.ledger, lock: p.lock, asked: p.rules, reviewer: p.env.Reviewer,
+		events: p.mgr.GetEventRecorder("kinship-usage"), clock: clock.RealClock{},
+		options: options, metrics: p.metrics, get: p.get,
+	}
+	if err := p.mgr.Add(leading(p.rules.Start)); err != nil {
+		return err
+	}
+	if err := p.controller("usage", live, &p.usages, func() []object.ID {
+		var ids []object.ID
+		for _, u := range p.all() {
+			ids = append(ids, identify(u))
+		}
+		return ids
+	}); err != nil {
+		return err
+	}
+	return p.controller("usage-lock", p.lock, &p.locks, p.wrongLocks)
+}
+
+func (p *parts) controller(
+	name string, r ctrlreconcile.TypedReconciler[object.ID], q *queue, all func() []object.ID,
+) error {
+	skip := true // Names are unique in a process; tests run several operators in one.
+	c, err := controller.NewTyped(name, p.mgr, controller.TypedOptions[object.ID]{
+		Reconciler: r, MaxConcurrentReconciles: workers, SkipNameValidation: &skip,
+	})
+	if err != nil {
+		return fmt.Errorf("make controller %s: %w", name, err)
+	}
+	return c.Watch(source.TypedFunc[object.ID](q.start(all)))
+}
+
+// wrongLocks returns the objects in use whose lock is not as it should be, which
+// can be when the last leader ended at the wrong moment.
+func (p *parts) wrongLocks() []object.ID {
+	var ids []object.ID
+	for _, gk := range p.ledger.index.TargetKinds() {
+		for _, obj := range p.ledger.lockedOf(gk) {
+			if p.lock.Wrong(obj) {
+				ids = append(ids, obj.ID)
+			}
+		}
+	}
+	return ids
+}
+
+// serve adds the admission handlers.
+func (p *parts) serve() error {
+	if p.env.Enforcement != pack.ByWebhook {
+		return nil
+	}
+	validator := &validator{ledger: p.ledger, reviewer: p.env.Reviewer, operator: p.env.Operator}
+	refuser := &refuser{
+		ledger: p.ledger, live: p.env.Live, status: p.mgr.GetClient(), get: p.get, reviewer: p.env.Reviewer,
+		events: p.mgr.GetEventRecorder("kinship-usage"), clock: clock.RealClock{}, metrics: p.metrics,
+		operator: p.env.Operator,
+	}
+	server := p.mgr.GetWebhookServer()
+	server.Register(refusePath, &webhook.Admission{Handler: refuser})
+	server.Register(validatePath, &webhook.Admission{Handler: validator})
+	server.Register(defaultPath, &webhook.Admission{Handler: admission.HandlerFunc(validator.Default)})
+	return p.mgr.AddReadyzCheck("usages", func(*http.Request) error {
+		for _, synced := range p.synced {
+			if !synced() {
+				return errors.New("still reading Usages")
+			}
+		}
+		return nil
+	})
+}
+
+// restored tells about a lock that somebody took off and that is being put back.
+func (p *parts) restored(c relation.Change) {
+	if c.Old == nil || c.New == nil || !p.locks.running() || !p.lock.On(*c.Old) || p.lock.On(*c.New) ||
+		p.ledger.hold(*c.New) != guard.Held {
+		return
+	}
+	mapping, err := p.env.Watcher.Mapping(c.New.ID.GroupKind().WithVersion(""))
+	if err != nil {
+		return
+	}
+	ref := referenceTo(mapping.Resource.GroupVersion().String(), c.New.ID)
+	ref.UID = c.New.UID
+	p.mgr.GetEventRecorder("kinship-usage").Eventf(ref, nil, "Warning", "LockRestored", "Protect",
+		"label %s was removed while the object is in use; it is put back", lockLabel)
+}
+
+// get returns a Usage from the cache, or nil.
+func (p *parts) get(id object.ID) usage {
+	k, ok := kindOf(id.GroupKind())
+	if !ok {
+		return nil
+	}
+	u := k.new()
+	if err := p.mgr.GetClient().Get(context.Background(), client.ObjectKey(id.NamespacedName()), u); err != nil {
+		return nil // From the cache: the only error is that it is not there.
+	}
+	return u
+}
+
+// leading is something to run in the leader only.
+type leading func(context.Context) error
+
+// Start implements manager.Runnable.
+func (f leading) Start(ctx context.Context) error { return f(ctx) }

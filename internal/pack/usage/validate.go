@@ -1,0 +1,272 @@
+package usage
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+
+	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
+	"github.com/kinship-dev/kinship/pkg/authorise"
+	"github.com/kinship-dev/kinship/pkg/object"
+	"github.com/kinship-dev/kinship/pkg/reconcile"
+	"github.com/kinship-dev/kinship/pkg/relation"
+)
+
+// authorityAnnotation says on what a Usage that reaches into another namespace
+// rests: authorityAuthor when its author has the rights there himself. Without
+// it a ReferenceGrant is needed, at all times. The mutating handler sets it and
+// the validating one refuses any other value, so a user can't write it.
+const (
+	authorityAnnotation = "kinship.dev/authority"
+	authorityAuthor     = "author"
+)
+
+// validator judges Usages when they are created and changed. It runs in every
+// replica.
+type validator struct {
+	ledger   *ledger
+	reviewer *authorise.Reviewer
+	operator string // our own user name
+}
+
+// decode reads the new and, on update, the old Usage of a request.
+func decode(req admission.Request) (u, old usage, err error) {
+	k, ok := kindOf(schema.GroupKind{Group: req.Kind.Group, Kind: req.Kind.Kind})
+	if !ok {
+		return nil, nil, fmt.Errorf("unexpected kind %s", req.Kind.Kind)
+	}
+	u = k.new()
+	if err := json.Unmarshal(req.Object.Raw, u); err != nil {
+		return nil, nil, fmt.Errorf("read %s: %w", req.Kind.Kind, err)
+	}
+	if u.GetNamespace() == "" {
+		u.SetNamespace(req.Namespace)
+	}
+	if req.Operation != admissionv1.Update {
+		return u, nil, nil
+	}
+	old = k.new()
+	if err := json.Unmarshal(req.OldObject.Raw, old); err != nil {
+		return nil, nil, fmt.Errorf("read old %s: %w", req.Kind.Kind, err)
+	}
+	return u, old, nil
+}
+
+// Default gives a new Usage its finalizer and details, which saves the
+// controller a write, and any Usage the mark of what its reach rests on.
+func (v *validator) Default(ctx context.Context, req admission.Request) admission.Response {
+	u, old, err := decode(req)
+	if err != nil {
+		return admission.Errored(http.StatusBadRequest, err)
+	}
+	if old == nil {
+		controllerutil.AddFinalizer(u, finalizer)
+	}
+	authority, err := v.authority(ctx, req.UserInfo, u, old)
+	if err != nil {
+		return admission.Errored(http.StatusInternalServerError, err)
+	}
+	annotations := map[string]string{}
+	for k, val := range u.GetAnnotations() {
+		annotations[k] = val
+	}
+	if old == nil {
+		annotations[detailsAnnotation] = describe(u)
+	}
+	delete(annotations, authorityAnnotation)
+	if authority != "" {
+		annotations[authorityAnnotation] = authority
+	}
+	return patchMetadata(req, u, annotations)
+}
+
+// patchMetadata answers with the finalizers and annotations to set, and nothing
+// else: to send the object back through our types could lose fields of a newer
+// schema.
+func patchMetadata(req admission.Request, u usage, annotations map[string]string) admission.Response {
+	var raw map[string]any
+	if err := json.Unmarshal(req.Object.Raw, &raw); err != nil {
+		return admission.Errored(http.StatusBadRequest, err)
+	}
+	metadata, ok := raw["metadata"].(map[string]any)
+	if !ok {
+		metadata = map[string]any{}
+		raw["metadata"] = metadata
+	}
+	if len(u.GetFinalizers()) > 0 {
+		metadata["finalizers"] = u.GetFinalizers()
+	}
+	delete(metadata, "annotations")
+	if len(annotations) > 0 {
+		metadata["annotations"] = annotations
+	}
+	changed, err := json.Marshal(raw)
+	if err != nil {
+		return admission.Errored(http.StatusInternalServerError, err)
+	}
+	return admission.PatchResponseFromRaw(req.Object.Raw, changed)
+}
+
+// Handle implements admission.Handler: it refuses what can never work, what goes
+// in a circle, and what the author may not do.
+func (v *validator) Handle(ctx context.Context, req admission.Request) admission.Response {
+	if req.UserInfo.Username == v.operator {
+		return admission.Allowed("")
+	}
+	if req.SubResource == "status" {
+		return denied(http.StatusForbidden, metav1.StatusReasonForbidden,
+			"the status of a Usage says what was asked of it and by whom; only Kinship may write it")
+	}
+	u, old, err := decode(req)
+	if err != nil {
+		return admission.Errored(http.StatusBadRequest, err)
+	}
+	if err := v.genuine(ctx, req.UserInfo, u, old); err != nil {
+		return denied(http.StatusForbidden, metav1.StatusReasonForbidden, err.Error())
+	}
+	if old != nil && equality.Semantic.DeepEqual(u.UsageSpec(), old.UsageSpec()) {
+		return admission.Allowed("")
+	}
+	if problem := problems(u, v.ledger.watcher).Worst(); problem.State == reconcile.Invalid {
+		return denied(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, problem.Message)
+	}
+	allowed, err := v.mayReach(ctx, req.UserInfo, u)
+	if err != nil {
+		return admission.Errored(http.StatusInternalServerError, err)
+	}
+	if !allowed {
+		return denied(http.StatusForbidden, metav1.StatusReasonForbidden, fmt.Sprintf(
+			"user %q may not let this Usage refer to what it names: needed are the verb get on what spec.by names, "+
+				"and delete or protect on what spec.of names, or a ReferenceGrant in its namespace", req.UserInfo.Username))
+	}
+	return v.inRing(u)
+}
+
+// genuine refuses an authority mark that is not what the mutating handler set.
+func (v *validator) genuine(ctx context.Context, user authenticationv1.UserInfo, u, old usage) error {
+	have := u.GetAnnotations()[authorityAnnotation]
+	if have == "" {
+		return nil
+	}
+	want, err := v.authority(ctx, user, u, old)
+	if err != nil {
+		return err
+	}
+	if have != want {
+		return fmt.Errorf("annotation %s is set by Kinship alone", authorityAnnotation)
+	}
+	return nil
+}
+
+// inRing refuses a Usage whose own fields close a ring.
+func (v *validator) inRing(u usage) admission.Response {
+	controllerutil.AddFinalizer(u, finalizer)
+	for _, e := range extract(u, v.ledger.watcher) {
+		if e.Content != nil {
+			continue
+		}
+		if ring := v.ledger.ring(e); ring != nil {
+			return denied(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, fmt.Sprintf(
+				"the resources would use each other in a circle: %s", printRing(ring)))
+		}
+	}
+	return admission.Allowed("")
+}
+
+// authority returns the mark for a Usage: that of its author when the spec is
+// new, else the one it had.
+func (v *validator) authority(ctx context.Context, user authenticationv1.UserInfo, u, old usage) (string, error) {
+	if old != nil && (user.Username == v.operator || equality.Semantic.DeepEqual(u.UsageSpec(), old.UsageSpec())) {
+		return old.GetAnnotations()[authorityAnnotation], nil
+	}
+	if !reachesOut(u) {
+		return "", nil
+	}
+	ok, err := v.mayProtect(ctx, user, u)
+	if err != nil || !ok {
+		return "", err
+	}
+	return authorityAuthor, nil
+}
+
+// reachesOut reports whether a Usage protects something in another namespace
+// than its own.
+func reachesOut(u usage) bool {
+	ns := namespaceOf(u, &u.UsageSpec().Of)
+	return u.GetNamespace() != "" && ns != u.GetNamespace()
+}
+
+// mayReach reports whether a user may create this Usage.
+func (v *validator) mayReach(ctx context.Context, user authenticationv1.UserInfo, u usage) (bool, error) {
+	if by := u.UsageSpec().By; by != nil {
+		ok, err := v.may(ctx, user, "get", u, by)
+		if err != nil || !ok {
+			return false, err
+		}
+	}
+	ok, err := v.mayProtect(ctx, user, u)
+	if err != nil || ok {
+		return ok, err
+	}
+	return v.ledger.granted(u), nil
+}
+
+func (v *validator) mayProtect(ctx context.Context, user authenticationv1.UserInfo, u usage) (bool, error) {
+	ok, err := v.may(ctx, user, "delete", u, &u.UsageSpec().Of)
+	if err != nil || ok {
+		return ok, err
+	}
+	return v.may(ctx, user, "protect", u, &u.UsageSpec().Of)
+}
+
+// may asks for the right to do something with what one side of a Usage names:
+// with one object, or with the kind in that namespace for a selector. For a kind
+// that is not served yet nobody knows the resource, so all of the group's are
+// asked for.
+func (v *validator) may(
+	ctx context.Context, user authenticationv1.UserInfo, verb string, u usage, r *sharedv1alpha1.Resource,
+) (bool, error) {
+	gk := schema.FromAPIVersionAndKind(r.APIVersion, r.Kind).GroupKind()
+	action := authorise.Action{Verb: verb, Group: gk.Group, Resource: "*"}
+	mapping, err := v.ledger.watcher.Mapping(gk.WithVersion(""))
+	if err == nil {
+		action.Resource = mapping.Resource.Resource
+	}
+	if err != nil || mapping.Namespaced {
+		action.Namespace = namespaceOf(u, r)
+	}
+	if r.ResourceRef != nil {
+		action.Name = r.ResourceRef.Name
+	}
+	return v.reviewer.Allowed(ctx, user, action)
+}
+
+func denied(code int32, reason metav1.StatusReason, message string) admission.Response {
+	return admission.Response{AdmissionResponse: admissionv1.AdmissionResponse{
+		Allowed: false,
+		Result:  &metav1.Status{Status: metav1.StatusFailure, Code: code, Reason: reason, Message: message},
+	}}
+}
+
+// target returns what a Usage protects without asking what kinds there are, as
+// grants see it.
+func target(u usage) relation.Ref {
+	of := &u.UsageSpec().Of
+	gk := schema.FromAPIVersionAndKind(of.APIVersion, of.Kind).GroupKind()
+	ref := relation.Ref{ID: object.ID{Group: gk.Group, Kind: gk.Kind, Namespace: namespaceOf(u, of)}}
+	if of.ResourceRef != nil && of.ResourceRef.Name != "" {
+		ref.Name = of.ResourceRef.Name
+	} else {
+		ref.Selector = &relation.Selector{}
+	}
+	return ref
+}

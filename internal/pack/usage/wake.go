@@ -1,0 +1,104 @@
+package usage
+
+import (
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kinship-dev/kinship/pkg/object"
+	"github.com/kinship-dev/kinship/pkg/relation"
+)
+
+// objectChanged wakes the Usages and locks that a change can affect.
+func (l *ledger) objectChanged(c relation.Change) {
+	l.wakeConcerned(c)
+	obj := c.Object()
+	if c.New != nil && l.lock.Wrong(obj) {
+		l.wakeTarget(obj.ID)
+	}
+	gk := obj.ID.GroupKind()
+	l.mu.Lock()
+	waiting := make([]object.ID, 0, len(l.unresolved[gk]))
+	for id := range l.unresolved[gk] {
+		waiting = append(waiting, id)
+	}
+	l.mu.Unlock()
+	if c.New == nil {
+		return
+	}
+	for _, id := range waiting {
+		l.wakeUsage(id)
+	}
+}
+
+// wakeConcerned wakes the Usages whose edges begin or end at the object, before
+// or after the change, and the locks at the other end.
+func (l *ledger) wakeConcerned(c relation.Change) {
+	for _, state := range []*relation.Object{c.Old, c.New} {
+		if state == nil || (state == c.New && c.Old != nil && sameLabels(c)) {
+			continue
+		}
+		for _, e := range l.index.From(*state) {
+			l.wakeEnd(e.Target)
+			if e.Content == nil {
+				l.wakeUsage(e.Declarer)
+			}
+		}
+		if l.holdsOthers(c) {
+			continue
+		}
+		for _, e := range l.index.Targeting(*state) {
+			l.wakeUsage(e.Declarer)
+			for _, held := range l.index.Declared(e.Declarer) {
+				if held.Content != nil {
+					l.wakeEnd(held.Target)
+				}
+			}
+		}
+	}
+}
+
+// holdsOthers reports whether an object changed that thousands of edges may end
+// at because it holds other objects, in a way that concerns none of them: they
+// care for nothing but its lock.
+func (l *ledger) holdsOthers(c relation.Change) bool {
+	switch c.Object().ID.GroupKind() {
+	case namespaceKind, relation.DefinitionKind:
+		return c.Old != nil && c.New != nil && l.lock.On(*c.Old) == l.lock.On(*c.New)
+	}
+	return false
+}
+
+func sameLabels(c relation.Change) bool {
+	if len(c.Old.Labels) != len(c.New.Labels) {
+		return false
+	}
+	for k, v := range c.Old.Labels {
+		if have, ok := c.New.Labels[k]; !ok || have != v {
+			return false
+		}
+	}
+	return true
+}
+
+// kindChanged takes in a kind that appeared, was read, failed or vanished: what
+// Usages of it declare may be another now.
+func (l *ledger) kindChanged(gk schema.GroupKind, get func(object.ID) usage) {
+	for _, id := range l.watcher.Users(gk) {
+		if u := get(id); u != nil {
+			l.declare(u)
+		}
+	}
+	for _, target := range l.lockedOf(gk) {
+		if l.lock.Wrong(target) {
+			l.wakeTarget(target.ID)
+		}
+	}
+}
+
+// lockedOf returns the objects of a kind that carry the lock.
+func (l *ledger) lockedOf(gk schema.GroupKind) []relation.Object {
+	locked, _ := l.watcher.List(relation.Ref{
+		ID:       object.ID{Group: gk.Group, Kind: gk.Kind},
+		Selector: &relation.Selector{Labels: map[string]string{lockLabel: lockValue}},
+	})
+	return locked
+}

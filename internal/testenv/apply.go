@@ -1,0 +1,211 @@
+package testenv
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// fieldOwner owns the fields of what tests apply.
+const fieldOwner = client.FieldOwner("testenv")
+
+// ApplyOption changes how [Apply] applies.
+type ApplyOption func(*applier)
+
+// In puts namespaced objects that name no namespace into this one. Without it
+// they go to the namespace default.
+func In(namespace string) ApplyOption {
+	return func(a *applier) { a.namespace = namespace }
+}
+
+// With applies with another configuration, such as that of [As].
+func With(config *rest.Config) ApplyOption {
+	return func(a *applier) { a.config = config }
+}
+
+// Apply applies the objects of a YAML text, which may hold several documents, by
+// server-side apply and in their order. It returns them as the API server
+// answered. After a CustomResourceDefinition it waits until its kind is served,
+// so that objects of that kind may follow.
+func Apply(tb testing.TB, text string, opts ...ApplyOption) []*unstructured.Unstructured {
+	tb.Helper()
+	applied, err := TryApply(tb, text, opts...)
+	if err != nil {
+		tb.Fatalf("testenv: %v", err)
+	}
+	return applied
+}
+
+// ApplyFile is [Apply] of a file's content.
+func ApplyFile(tb testing.TB, path string, opts ...ApplyOption) []*unstructured.Unstructured {
+	tb.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		tb.Fatalf("testenv: %v", err)
+	}
+	return Apply(tb, string(text), opts...)
+}
+
+// TryApply is [Apply] for tests of what the API server refuses. It returns the
+// objects applied before the first error, and that error, wrapped.
+func TryApply(tb testing.TB, text string, opts ...ApplyOption) ([]*unstructured.Unstructured, error) {
+	tb.Helper()
+	a := applier{config: Config(tb), namespace: "default"}
+	for _, opt := range opts {
+		opt(&a)
+	}
+	return a.apply(tb.Context(), []byte(text))
+}
+
+// installCRDs applies CustomResourceDefinitions from files and directories.
+func installCRDs(ctx context.Context, config *rest.Config, paths []string) error {
+	a := applier{config: config}
+	for _, path := range paths {
+		files, err := yamlFiles(path)
+		if err != nil {
+			return err
+		}
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				return err
+			}
+			if _, err := a.apply(ctx, text); err != nil {
+				return fmt.Errorf("%s: %w", file, err)
+			}
+		}
+	}
+	return nil
+}
+
+// yamlFiles lists a file, or the YAML files in and below a directory. An empty
+// directory is an error: the caller expects kinds that would not be there.
+func yamlFiles(path string) ([]string, error) {
+	var files []string
+	err := filepath.WalkDir(path, func(file string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		if file == path || slices.Contains([]string{".yaml", ".yml"}, filepath.Ext(file)) {
+			files = append(files, file)
+		}
+		return nil
+	})
+	if err == nil && len(files) == 0 {
+		err = fmt.Errorf("no YAML files in %s", path)
+	}
+	return files, err
+}
+
+// applier applies YAML as one user, with one namespace for those that name none.
+type applier struct {
+	config    *rest.Config
+	namespace string
+}
+
+func (a applier) apply(ctx context.Context, text []byte) ([]*unstructured.Unstructured, error) {
+	objects, err := decode(text)
+	if err != nil {
+		return nil, err
+	}
+	c, err := client.New(a.config, client.Options{})
+	if err != nil {
+		return nil, fmt.Errorf("create a client: %w", err)
+	}
+	for i, object := range objects {
+		if err := a.applyOne(ctx, c, object); err != nil {
+			return objects[:i], fmt.Errorf("apply %s %q: %w", object.GetKind(), object.GetName(), err)
+		}
+	}
+	return objects, nil
+}
+
+func (a applier) applyOne(ctx context.Context, c client.Client, object *unstructured.Unstructured) error {
+	namespaced, err := c.IsObjectNamespaced(object)
+	if err != nil {
+		return err
+	}
+	if namespaced && object.GetNamespace() == "" {
+		object.SetNamespace(a.namespace)
+	}
+	// The content of the answer replaces that of the object.
+	err = c.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), fieldOwner, client.ForceOwnership)
+	if err != nil || object.GroupVersionKind().GroupKind() != crdKind {
+		return err
+	}
+	return awaitServed(ctx, c, object)
+}
+
+var crdKind = apiextensionsv1.Kind("CustomResourceDefinition")
+
+// awaitServed waits until a kind's definition is established, and the API server
+// therefore serves it.
+func awaitServed(ctx context.Context, c client.Client, crd *unstructured.Unstructured) error {
+	return wait.PollUntilContextTimeout(ctx, eventuallyInterval, eventuallyTimeout, true,
+		func(ctx context.Context) (bool, error) {
+			if err := c.Get(ctx, client.ObjectKeyFromObject(crd), crd); err != nil {
+				return false, err
+			}
+			return isTrue(crd, string(apiextensionsv1.Established)), nil
+		})
+}
+
+func isTrue(object *unstructured.Unstructured, condition string) bool {
+	conditions, _, err := unstructured.NestedSlice(object.Object, "status", "conditions")
+	if err != nil {
+		return false
+	}
+	return slices.ContainsFunc(conditions, func(item any) bool {
+		fields, ok := item.(map[string]any)
+		return ok && fields["type"] == condition && fields["status"] == "True"
+	})
+}
+
+// decodeBuffer is how far the decoder looks ahead to tell YAML from JSON.
+const decodeBuffer = 4096
+
+// decode reads all documents; empty ones, which comments leave, count for
+// nothing.
+func decode(text []byte) ([]*unstructured.Unstructured, error) {
+	var objects []*unstructured.Unstructured
+	decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(text), decodeBuffer)
+	for {
+		var document runtime.RawExtension
+		err := decoder.Decode(&document)
+		if errors.Is(err, io.EOF) {
+			return objects, nil
+		}
+		if err == nil && isEmpty(document.Raw) {
+			continue
+		}
+		object := &unstructured.Unstructured{}
+		if err == nil {
+			// Unlike plain JSON, this keeps whole numbers whole.
+			err = object.UnmarshalJSON(document.Raw)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read document %d: %w", len(objects)+1, err)
+		}
+		objects = append(objects, object)
+	}
+}
+
+func isEmpty(json []byte) bool {
+	json = bytes.TrimSpace(json)
+	return len(json) == 0 || string(json) == "null"
+}

@@ -1,0 +1,141 @@
+package testenv
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"sync"
+	"testing"
+
+	"github.com/go-logr/logr"
+	"go.uber.org/goleak"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/kinship-dev/kinship/internal/localcluster"
+)
+
+// Option changes what [Main] prepares.
+type Option func(*environment)
+
+// CRDs installs the CustomResourceDefinitions in YAML files, or directories of
+// them, before the controllers start. The garbage collector and the namespace
+// controller then know the kinds from the first test on; kinds that a test adds
+// later, they learn of within 30 seconds, or at once when the test restarts
+// [localcluster.ControllerManager].
+func CRDs(paths ...string) Option {
+	return func(e *environment) { e.crds = append(e.crds, paths...) }
+}
+
+// WithoutPods leaves out the scheduler and kwok: the start is faster, and pods
+// stay Pending.
+func WithoutPods() Option {
+	return func(e *environment) { e.options.WithoutPods = true }
+}
+
+// ControlPlane changes the options of the control plane in any other way.
+func ControlPlane(change func(*localcluster.Options)) Option {
+	return func(e *environment) { change(&e.options) }
+}
+
+// CheckLeaks makes the test binary fail if goroutines are left when all tests
+// have passed and the control plane has stopped.
+func CheckLeaks(opts ...goleak.Option) Option {
+	return func(e *environment) {
+		e.findLeaks = func() error { return goleak.Find(opts...) }
+	}
+}
+
+// environment is what the tests of one binary share.
+type environment struct {
+	options   localcluster.Options
+	crds      []string
+	findLeaks func() error
+
+	start   sync.Once
+	cluster *localcluster.Cluster
+	err     error
+}
+
+// shared is set by Main and only read afterwards.
+var shared *environment
+
+// Main runs the tests and exits. It is the whole of a package's TestMain. The
+// control plane is started when the first test asks for it, so that a run of
+// plain unit tests does not pay for one.
+func Main(m *testing.M, opts ...Option) {
+	flag.Parse() // For Verbose, which Run would otherwise make known too late.
+	logToStderr()
+	shared = newEnvironment(opts...)
+	code := m.Run()
+	os.Exit(shared.finish(code, os.Stderr))
+}
+
+// logToStderr shows what controllers log: all of it with -v, else what is wrong.
+// Without a logger, controller-runtime complains about just that.
+func logToStderr() {
+	level := slog.LevelWarn
+	if testing.Verbose() {
+		level = slog.LevelInfo
+	}
+	handler := slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level})
+	log.SetLogger(logr.FromSlogHandler(handler))
+}
+
+func newEnvironment(opts ...Option) *environment {
+	e := &environment{}
+	for _, opt := range opts {
+		opt(e)
+	}
+	if len(e.crds) > 0 {
+		e.options.BeforeControllers = func(ctx context.Context, config *rest.Config) error {
+			return installCRDs(ctx, config, e.crds)
+		}
+	}
+	return e
+}
+
+// running starts the control plane once. A failure is final: another attempt
+// would cost every test the same wait.
+func (e *environment) running(ctx context.Context) (*localcluster.Cluster, error) {
+	e.start.Do(func() { e.cluster, e.err = localcluster.Start(ctx, e.options) })
+	return e.cluster, e.err
+}
+
+// finish stops the control plane and returns the exit code. What goes wrong here
+// turns success into failure, never the reverse.
+func (e *environment) finish(code int, out io.Writer) int {
+	fail := func(doing string, err error) {
+		if err == nil {
+			return
+		}
+		code = max(code, 1)
+		_, _ = fmt.Fprintf(out, "testenv: %s: %v\n", doing, err) // Nobody is left to tell.
+	}
+	if e.cluster != nil {
+		fail("control plane", e.cluster.Err())
+		fail("stop", e.cluster.Stop())
+	}
+	// A failed test may have skipped its own cleaning up; its leaks are no news.
+	if e.findLeaks != nil && code == 0 {
+		fail("leaks", e.findLeaks())
+	}
+	return code
+}
+
+// Cluster returns the control plane itself, for tests that pause or restart its
+// programs.
+func Cluster(tb testing.TB) *localcluster.Cluster {
+	tb.Helper()
+	if shared == nil {
+		tb.Fatal("testenv: the package's TestMain must call testenv.Main")
+	}
+	cluster, err := shared.running(tb.Context())
+	if err != nil {
+		tb.Fatalf("testenv: %v", err)
+	}
+	return cluster
+}

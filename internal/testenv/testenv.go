@@ -1,0 +1,145 @@
+package testenv
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// Config returns a configuration that may do everything. It is a copy: a test
+// may change it.
+func Config(tb testing.TB) *rest.Config {
+	tb.Helper()
+	return Cluster(tb).Config()
+}
+
+// Kubeconfig returns the path of a kubeconfig that may do everything.
+func Kubeconfig(tb testing.TB) string {
+	tb.Helper()
+	return Cluster(tb).Kubeconfig()
+}
+
+// As returns a configuration that acts as a user. The API server adds the group
+// system:authenticated; what else the user may do is for the test to grant.
+func As(tb testing.TB, user string, groups ...string) *rest.Config {
+	tb.Helper()
+	config := Config(tb)
+	config.Impersonate = rest.ImpersonationConfig{UserName: user, Groups: groups}
+	return config
+}
+
+// Client returns a client that may do everything and knows the scheme's kinds. A
+// nil scheme stands for the built-in kinds.
+func Client(tb testing.TB, scheme *runtime.Scheme) client.WithWatch {
+	tb.Helper()
+	return ClientFor(tb, Config(tb), scheme)
+}
+
+// ClientFor returns a client with a given configuration, such as that of [As].
+func ClientFor(tb testing.TB, config *rest.Config, scheme *runtime.Scheme) client.WithWatch {
+	tb.Helper()
+	c, err := client.NewWithWatch(config, client.Options{Scheme: scheme})
+	if err != nil {
+		tb.Fatalf("testenv: create a client: %v", err)
+	}
+	return c
+}
+
+// cleanupTimeout bounds what a test does after its end.
+const cleanupTimeout = 10 * time.Second
+
+// Namespace creates a namespace for the test, named after it, and waits for the
+// service account that pods in it need. It is deleted after the test, which does
+// not wait for it to be gone.
+func Namespace(tb testing.TB) string {
+	tb.Helper()
+	c := Client(tb, nil)
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: namespacePrefix(tb.Name())}}
+	if err := c.Create(tb.Context(), namespace); err != nil {
+		tb.Fatalf("testenv: create a namespace: %v", err)
+	}
+	tb.Cleanup(func() {
+		// The test's own context ends before its cleanup.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(tb.Context()), cleanupTimeout)
+		defer cancel()
+		if err := c.Delete(ctx, namespace); client.IgnoreNotFound(err) != nil {
+			tb.Errorf("testenv: delete namespace %s: %v", namespace.Name, err)
+		}
+	})
+	Eventually(tb, func() error {
+		key := client.ObjectKey{Namespace: namespace.Name, Name: "default"}
+		return c.Get(tb.Context(), key, &corev1.ServiceAccount{})
+	})
+	return namespace.Name
+}
+
+var notInNames = regexp.MustCompile(`[^a-z0-9]+`)
+
+// namespacePrefix makes of a test's name what a namespace's may begin with, and
+// leaves room for the characters that make it unique.
+func namespacePrefix(test string) string {
+	const longest = 50
+	name := notInNames.ReplaceAllString(strings.ToLower(test), "-")
+	name = strings.Trim(name[:min(len(name), longest)], "-")
+	return name + "-"
+}
+
+const (
+	eventuallyInterval = 10 * time.Millisecond
+	eventuallyTimeout  = 30 * time.Second
+)
+
+// Eventually calls try until it returns nil, for up to 30 seconds, and then
+// fails the test with the last error. The time is for slow machines: a passing
+// test returns as soon as it can.
+func Eventually(tb testing.TB, try func() error) {
+	tb.Helper()
+	EventuallyWithin(tb, eventuallyTimeout, try)
+}
+
+// EventuallyWithin is [Eventually] with another limit.
+func EventuallyWithin(tb testing.TB, timeout time.Duration, try func() error) {
+	tb.Helper()
+	if err := eventually(tb.Context(), Cluster(tb).Done(), timeout, try); err != nil {
+		if broken := Cluster(tb).Err(); broken != nil {
+			err = fmt.Errorf("%w: %w", err, broken)
+		}
+		tb.Fatalf("testenv: %v", err)
+	}
+}
+
+var errControlPlane = errors.New("the control plane is gone")
+
+// eventually stops early when the control plane is gone: what is awaited will
+// not come, and thirty seconds per test would hide why.
+func eventually(ctx context.Context, gone <-chan struct{}, timeout time.Duration, try func() error) error {
+	ticker := time.NewTicker(eventuallyInterval)
+	defer ticker.Stop()
+	deadline := time.NewTimer(timeout)
+	defer deadline.Stop()
+	for {
+		err := try()
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ticker.C:
+		case <-deadline.C:
+			return fmt.Errorf("not within %s: %w", timeout, err)
+		case <-ctx.Done():
+			return fmt.Errorf("%w: %w", context.Cause(ctx), err)
+		case <-gone:
+			return fmt.Errorf("%w: %w", errControlPlane, err)
+		}
+	}
+}

@@ -1,0 +1,146 @@
+package guard
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"hash/maphash"
+	"sync"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+	"k8s.io/client-go/metadata"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/kinship-dev/kinship/pkg/object"
+	"github.com/kinship-dev/kinship/pkg/relation"
+)
+
+// seed spreads objects over the turns of a Lock.
+var seed = maphash.MakeSeed()
+
+// Hold says whether an object is to be kept.
+type Hold int
+
+const (
+	// Undecided means that not enough is known yet: change nothing.
+	Undecided Hold = iota
+	// Free means that nobody needs the object.
+	Free
+	// Held means that somebody needs the object.
+	Held
+)
+
+// Lock keeps a label on exactly the objects that are held, and is the only
+// writer of it. Ensure may be called from many goroutines: for one object the
+// calls take turns, so that taking the label off can't race with putting it on.
+type Lock struct {
+	// Label is the key, Value the value of the label.
+	Label, Value string
+	// Hold decides. Call Ensure whenever something that it depends on changed.
+	Hold func(relation.Object) Hold
+	// Watcher knows the objects.
+	Watcher *relation.Watcher
+	// Metadata writes the label.
+	Metadata metadata.Interface
+	// FieldOwner is the field manager to write as.
+	FieldOwner string
+
+	turns  [256]sync.Mutex
+	mu     sync.Mutex
+	newest map[object.ID]relation.Object // own writes that the watch has not shown yet
+}
+
+// On reports whether an object carries the label.
+func (l *Lock) On(obj relation.Object) bool { return obj.Labels[l.Label] == l.Value }
+
+// Wrong reports whether an object should be handed to Ensure: it is held and
+// lacks the label, or the other way round. An object on its way out is not
+// locked any more.
+func (l *Lock) Wrong(obj relation.Object) bool {
+	switch l.Hold(obj) {
+	case Held:
+		return !l.On(obj) && !obj.Deleting
+	case Free:
+		return l.On(obj)
+	default:
+		return false
+	}
+}
+
+// Get returns an object as last seen or as last written here, whichever is newer.
+func (l *Lock) Get(id object.ID) (relation.Object, relation.Presence) {
+	seen, presence := l.Watcher.Get(id)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	written, ok := l.newest[id]
+	if !ok {
+		return seen, presence
+	}
+	if presence == relation.Present && written.UID == seen.UID {
+		order, err := resourceversion.CompareResourceVersion(seen.Version, written.Version)
+		if err == nil && order < 0 {
+			return written, relation.Present
+		}
+	}
+	delete(l.newest, id)
+	return seen, presence
+}
+
+// Ensure makes the label of one object right and returns the object as it then
+// is. The write carries the object's uid, so it never lands on another object
+// of the same name. An object that goes or is replaced meanwhile is no error:
+// the watch reports it.
+func (l *Lock) Ensure(ctx context.Context, id object.ID) (relation.Object, relation.Presence, error) {
+	turn := &l.turns[maphash.Comparable(seed, id)%uint64(len(l.turns))]
+	turn.Lock()
+	defer turn.Unlock()
+	obj, presence := l.Get(id)
+	if presence != relation.Present || !l.Wrong(obj) {
+		return obj, presence, nil
+	}
+	var value *string
+	if !l.On(obj) {
+		value = &l.Value
+	}
+	written, err := l.write(ctx, obj, value)
+	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+		return obj, presence, nil
+	}
+	return written, presence, err
+}
+
+// Reconcile is Ensure for a work queue.
+func (l *Lock) Reconcile(ctx context.Context, id object.ID) (ctrl.Result, error) {
+	_, _, err := l.Ensure(ctx, id)
+	return ctrl.Result{}, err
+}
+
+func (l *Lock) write(ctx context.Context, obj relation.Object, value *string) (relation.Object, error) {
+	mapping, err := l.Watcher.Mapping(obj.ID.GroupKind().WithVersion(""))
+	if err != nil {
+		return obj, fmt.Errorf("lock %s: %w", obj.ID, err)
+	}
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
+		"uid":    obj.UID,
+		"labels": map[string]any{l.Label: value},
+	}})
+	if err != nil {
+		return obj, fmt.Errorf("lock %s: %w", obj.ID, err)
+	}
+	answer, err := l.Metadata.Resource(mapping.Resource).Namespace(obj.ID.Namespace).
+		Patch(ctx, obj.ID.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: l.FieldOwner})
+	if err != nil {
+		return obj, fmt.Errorf("lock %s: %w", obj.ID, err)
+	}
+	written := relation.ObjectOf(obj.ID.GroupKind(), answer)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.newest == nil {
+		l.newest = map[object.ID]relation.Object{}
+	}
+	l.newest[obj.ID] = written
+	return written, nil
+}

@@ -1,0 +1,22 @@
+// Package reconcile has the result type that controllers think in, and the loop
+// over the steps that a life cycle is made of.
+//
+// # Outcome
+//
+// A step returns an [Outcome]: done, waiting for something, in progress, failed,
+// or invalid until a person acts. Outcomes combine with [Outcome.And]; the zero
+// value is done. What a controller tells the work queue ([Outcome.Result]) and
+// what it tells people (package condition) both follow from it, so they can't
+// contradict one another.
+//
+// Waiting is not an error. An Outcome that waits for an object carries no
+// back-off, because a watch wakes the controller when the object changes; only
+// a wait for a moment in time has a duration.
+//
+// # Steps
+//
+// A life cycle is a list of [Step] values, run in order on one state until one
+// of them is not done:
+//
+//	outcome := reconcile.Run(ctx, &state, resolve, bind, lock)
+package reconcile

@@ -1,0 +1,198 @@
+package relation
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kinship-dev/kinship/pkg/object"
+)
+
+// Index holds edges by who declared them and finds them by either end. It is
+// safe for concurrent use. The zero value is ready to use.
+type Index struct {
+	mu       sync.RWMutex
+	declared map[object.ID][]*Edge
+	targets  ends
+	sources  ends
+}
+
+// ends finds edges by one of their ends.
+type ends struct {
+	named map[object.ID]map[*Edge]struct{}
+	sets  map[schema.GroupKind]map[*Edge]struct{}
+	kinds map[schema.GroupKind]int // edges per kind
+}
+
+// Set replaces the edges that an object declares and returns those it declared
+// before, so that the caller can wake whoever they concerned. No edges means
+// that the object declares nothing any more.
+func (x *Index) Set(declarer object.ID, edges []Edge) (before []Edge) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for _, e := range x.declared[declarer] {
+		before = append(before, *e)
+		x.targets.remove(e.Target, e)
+		x.sources.remove(e.Source, e)
+	}
+	delete(x.declared, declarer)
+	if len(edges) == 0 {
+		return before
+	}
+	if x.declared == nil {
+		x.declared = map[object.ID][]*Edge{}
+	}
+	held := make([]*Edge, 0, len(edges))
+	for _, e := range edges {
+		edge := &e
+		held = append(held, edge)
+		x.targets.add(e.Target, edge)
+		x.sources.add(e.Source, edge)
+	}
+	x.declared[declarer] = held
+	return before
+}
+
+// Declared returns the edges that an object declares, in its own order.
+func (x *Index) Declared(declarer object.ID) []Edge {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	edges := make([]Edge, 0, len(x.declared[declarer]))
+	for _, e := range x.declared[declarer] {
+		edges = append(edges, *e)
+	}
+	return edges
+}
+
+// Targeting returns the edges whose target is the object, in a fixed order.
+func (x *Index) Targeting(obj Object) []Edge {
+	return x.collect(&x.targets, obj, func(e *Edge) Ref { return e.Target })
+}
+
+// From returns the edges whose source is the object, in a fixed order.
+func (x *Index) From(obj Object) []Edge {
+	return x.collect(&x.sources, obj, func(e *Edge) Ref { return e.Source })
+}
+
+// AnyTargeting reports whether accept holds for an edge whose target is the
+// object. It stops at the first one, in no particular order: cheap for objects
+// that thousands of edges end at.
+func (x *Index) AnyTargeting(obj Object, accept func(Edge) bool) bool {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	for e := range x.targets.named[obj.ID] {
+		if accept(*e) {
+			return true
+		}
+	}
+	for e := range x.targets.sets[obj.ID.GroupKind()] {
+		if e.Target.Matches(obj) && accept(*e) {
+			return true
+		}
+	}
+	return false
+}
+
+// Declarers returns the objects that declare edges, in order.
+func (x *Index) Declarers() []object.ID {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	ids := make([]object.ID, 0, len(x.declared))
+	for id := range x.declared {
+		ids = append(ids, id)
+	}
+	slices.SortFunc(ids, object.Compare)
+	return ids
+}
+
+// Len returns the number of objects that declare edges.
+func (x *Index) Len() int {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	return len(x.declared)
+}
+
+// TargetKinds returns the kinds that edges end at, in order.
+func (x *Index) TargetKinds() []schema.GroupKind {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	sorted := slices.Collect(maps.Keys(x.targets.kinds))
+	slices.SortFunc(sorted, func(a, b schema.GroupKind) int {
+		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Kind, b.Kind))
+	})
+	return sorted
+}
+
+func (x *Index) collect(by *ends, obj Object, end func(*Edge) Ref) []Edge {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	var found []Edge
+	for e := range by.named[obj.ID] {
+		found = append(found, *e)
+	}
+	for e := range by.sets[obj.ID.GroupKind()] {
+		if end(e).Matches(obj) {
+			found = append(found, *e)
+		}
+	}
+	slices.SortFunc(found, compareEdges)
+	return found
+}
+
+func (n *ends) add(ref Ref, e *Edge) {
+	if ref.IsZero() {
+		return
+	}
+	if n.named == nil {
+		n.named = map[object.ID]map[*Edge]struct{}{}
+		n.sets = map[schema.GroupKind]map[*Edge]struct{}{}
+		n.kinds = map[schema.GroupKind]int{}
+	}
+	n.kinds[ref.GroupKind()]++
+	if ref.Selector != nil {
+		put(n.sets, ref.GroupKind(), e)
+		return
+	}
+	put(n.named, ref.ID, e)
+}
+
+func (n *ends) remove(ref Ref, e *Edge) {
+	if ref.IsZero() {
+		return
+	}
+	if n.kinds[ref.GroupKind()]--; n.kinds[ref.GroupKind()] == 0 {
+		delete(n.kinds, ref.GroupKind())
+	}
+	if ref.Selector != nil {
+		drop(n.sets, ref.GroupKind(), e)
+		return
+	}
+	drop(n.named, ref.ID, e)
+}
+
+func put[K comparable](m map[K]map[*Edge]struct{}, k K, e *Edge) {
+	if m[k] == nil {
+		m[k] = map[*Edge]struct{}{}
+	}
+	m[k][e] = struct{}{}
+}
+
+func drop[K comparable](m map[K]map[*Edge]struct{}, k K, e *Edge) {
+	delete(m[k], e)
+	if len(m[k]) == 0 {
+		delete(m, k)
+	}
+}
+
+func compareEdges(a, b Edge) int {
+	return cmp.Or(
+		object.Compare(a.Declarer, b.Declarer),
+		cmp.Compare(a.Relation, b.Relation),
+		object.Compare(a.Source.ID, b.Source.ID),
+		object.Compare(a.Target.ID, b.Target.ID),
+		cmp.Compare(a.Field, b.Field),
+	)
+}

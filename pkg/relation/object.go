@@ -1,0 +1,86 @@
+package relation
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kinship-dev/kinship/pkg/object"
+)
+
+// Object is what relations need to know of an object.
+type Object struct {
+	ID         object.ID
+	UID        types.UID
+	Labels     map[string]string
+	Controller types.UID // of the controller owner, if any
+	Deleting   bool
+	Version    string // resourceVersion
+	Created    metav1.Time
+}
+
+// ObjectOf returns what relations need to know of an object.
+func ObjectOf(gk schema.GroupKind, obj metav1.Object) Object {
+	o := Object{
+		ID:       object.Of(obj, gk),
+		UID:      obj.GetUID(),
+		Labels:   obj.GetLabels(),
+		Deleting: obj.GetDeletionTimestamp() != nil,
+		Version:  obj.GetResourceVersion(),
+		Created:  obj.GetCreationTimestamp(),
+	}
+	if c := metav1.GetControllerOfNoCopy(obj); c != nil {
+		o.Controller = c.UID
+	}
+	return o
+}
+
+// OlderFirst orders objects by age, then by name: the order in which one of
+// several matches is chosen.
+func OlderFirst(a, b Object) int {
+	if c := a.Created.Compare(b.Created.Time); c != 0 {
+		return c
+	}
+	return object.Compare(a.ID, b.ID)
+}
+
+// Selector selects objects by labels, by controller owner, or by both.
+type Selector struct {
+	// Labels that an object must have, all of them.
+	Labels map[string]string
+	// Controller is the uid that an object's controller owner must have.
+	Controller types.UID
+}
+
+// Matches reports whether the selector selects an object. An empty selector
+// selects nothing, because what it would select is everything.
+func (s *Selector) Matches(obj Object) bool {
+	if len(s.Labels) == 0 && s.Controller == "" {
+		return false
+	}
+	if s.Controller != "" && s.Controller != obj.Controller {
+		return false
+	}
+	for k, v := range s.Labels {
+		if have, ok := obj.Labels[k]; !ok || have != v {
+			return false
+		}
+	}
+	return true
+}
+
+// String returns the selector for people, with its labels in order.
+func (s *Selector) String() string {
+	var parts []string
+	for _, k := range slices.Sorted(maps.Keys(s.Labels)) {
+		parts = append(parts, k+"="+s.Labels[k])
+	}
+	if s.Controller != "" {
+		parts = append(parts, "the same controller")
+	}
+	return strings.Join(parts, ",")
+}

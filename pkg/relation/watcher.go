@@ -1,0 +1,346 @@
+package relation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/workqueue"
+
+	"github.com/kinship-dev/kinship/pkg/object"
+)
+
+// Presence is what the watcher knows about whether an object exists.
+type Presence int
+
+const (
+	// Unknown means that the kind is not watched, or not yet read.
+	Unknown Presence = iota
+	// Absent means that the object was not there as last seen. It may have been
+	// created since: confirm with a live read before giving anything up.
+	Absent
+	// Present means that the object was there as last seen.
+	Present
+)
+
+// Kinds whose objects tell that other kinds come and go.
+var (
+	// DefinitionKind is the kind that defines custom resources.
+	DefinitionKind = schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}
+	// apiServiceKind tells of groups served by other API servers.
+	apiServiceKind = schema.GroupKind{Group: "apiregistration.k8s.io", Kind: "APIService"}
+)
+
+// watcherItself is the user on whose behalf the watcher follows definitions.
+var watcherItself = object.ID{Kind: "Watcher"}
+
+const (
+	// linger keeps an informer for a while after its last user, so that a kind
+	// whose users come and go is not listed anew each time.
+	linger = 5 * time.Second
+	// discoveryRetries bounds how often a kind that is waited for is looked up
+	// again after a definition changed: discovery lags behind by a second or two.
+	discoveryRetries = 10
+)
+
+// Change is one object seen to come, change or go. Old or New is nil.
+type Change struct {
+	Old, New *Object
+}
+
+// Object returns the newest state.
+func (c Change) Object() Object {
+	if c.New != nil {
+		return *c.New
+	}
+	return *c.Old
+}
+
+// Watcher watches the metadata of the kinds in use. Create it with NewWatcher,
+// register callbacks, then run Start. It is safe for concurrent use.
+type Watcher struct {
+	metadata metadata.Interface
+	catalog  catalog
+	log      logr.Logger
+	queue    workqueue.TypedDelayingInterface[schema.GroupKind]
+
+	onObject []func(Change)
+	onKind   []func(schema.GroupKind)
+
+	mu    sync.RWMutex
+	kinds map[schema.GroupKind]*watched
+	uses  map[object.ID][]schema.GroupKind
+
+	retries int // only touched by the worker
+}
+
+// NewWatcher returns a Watcher that reads through config.
+func NewWatcher(config *rest.Config, log logr.Logger) (*Watcher, error) {
+	meta, err := metadata.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("make metadata client: %w", err)
+	}
+	disc, err := discovery.NewDiscoveryClientForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("make discovery client: %w", err)
+	}
+	return &Watcher{
+		metadata: meta,
+		catalog:  catalog{discovery: disc},
+		log:      log,
+		queue:    workqueue.NewTypedDelayingQueue[schema.GroupKind](),
+		kinds:    map[schema.GroupKind]*watched{},
+		uses:     map[object.ID][]schema.GroupKind{},
+	}, nil
+}
+
+// OnObject registers a callback for every change of an object of a kind in use.
+// It is called in order per object and must not block. Register before Start.
+func (w *Watcher) OnObject(f func(Change)) { w.onObject = append(w.onObject, f) }
+
+// OnKind registers a callback for kinds that become known, are read, fail or
+// vanish. Register before Start.
+func (w *Watcher) OnKind(f func(schema.GroupKind)) { w.onKind = append(w.onKind, f) }
+
+// Mapping implements Kinds.
+func (w *Watcher) Mapping(gvk schema.GroupVersionKind) (Mapping, error) {
+	return w.catalog.Mapping(gvk)
+}
+
+// Served returns every kind that the cluster serves, in its preferred version,
+// in order.
+func (w *Watcher) Served() []Mapping { return w.catalog.served() }
+
+// NeedLeaderElection tells the manager to run the watcher in every replica:
+// admission is answered by all of them.
+func (w *Watcher) NeedLeaderElection() bool { return false }
+
+// Refresh reads what kinds the cluster serves. Start does so by itself; call it
+// before to have Mapping answer earlier.
+func (w *Watcher) Refresh(ctx context.Context) error { return w.catalog.refresh(ctx) }
+
+// Start watches until the context ends and then stops every informer.
+func (w *Watcher) Start(ctx context.Context) error {
+	if err := w.catalog.refresh(ctx); err != nil {
+		return err
+	}
+	w.Use(watcherItself, DefinitionKind, apiServiceKind)
+	stop := context.AfterFunc(ctx, w.queue.ShutDown)
+	defer stop()
+	var running sync.WaitGroup
+	for {
+		gk, shutdown := w.queue.Get()
+		if shutdown {
+			break
+		}
+		if gk.Empty() {
+			w.follow(ctx, &running)
+		} else {
+			w.settle(ctx, gk, &running)
+		}
+		w.queue.Done(gk)
+	}
+	running.Wait()
+	return nil
+}
+
+// Use declares the kinds that a user needs watched, replacing what it needed
+// before. No kinds means that it needs none any more.
+func (w *Watcher) Use(user object.ID, kinds ...schema.GroupKind) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	before := w.uses[user]
+	for _, gk := range kinds {
+		k := w.kinds[gk]
+		if k == nil {
+			k = newWatched(gk)
+			w.kinds[gk] = k
+			w.queue.Add(gk)
+		}
+		k.users[user] = struct{}{}
+	}
+	for _, gk := range before {
+		if slices.Contains(kinds, gk) {
+			continue
+		}
+		delete(w.kinds[gk].users, user)
+		if len(w.kinds[gk].users) == 0 {
+			w.queue.AddAfter(gk, linger)
+		}
+	}
+	if len(kinds) == 0 {
+		delete(w.uses, user)
+		return
+	}
+	w.uses[user] = slices.Clone(kinds)
+}
+
+// Users returns who needs a kind watched, in order.
+func (w *Watcher) Users(gk schema.GroupKind) []object.ID {
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	k := w.kinds[gk]
+	if k == nil {
+		return nil
+	}
+	users := make([]object.ID, 0, len(k.users))
+	for user := range k.users {
+		users = append(users, user)
+	}
+	slices.SortFunc(users, object.Compare)
+	return users
+}
+
+// Get returns an object of a kind in use as last seen.
+func (w *Watcher) Get(id object.ID) (Object, Presence) {
+	store := w.ready(id.GroupKind())
+	if store == nil {
+		return Object{ID: id}, Unknown
+	}
+	obj, exists := get(store, id)
+	if !exists {
+		return Object{ID: id}, Absent
+	}
+	return obj, Present
+}
+
+// List returns the objects that an end stands for as last seen, oldest first.
+// It reports false when their kind is not watched or not yet read.
+func (w *Watcher) List(ref Ref) ([]Object, bool) {
+	store := w.ready(ref.GroupKind())
+	if store == nil {
+		return nil, false
+	}
+	if ref.Selector == nil {
+		obj, exists := get(store, ref.ID)
+		if !exists {
+			return nil, true
+		}
+		return []Object{obj}, true
+	}
+	found := list(store, ref)
+	slices.SortFunc(found, OlderFirst)
+	return found, true
+}
+
+// Problem returns why a kind in use can't be watched: a *KindError when it is
+// not served, the API server's answer when watching fails; nil when nothing is
+// known to be wrong.
+func (w *Watcher) Problem(gk schema.GroupKind) error {
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	if k := w.kinds[gk]; k != nil {
+		return k.problem
+	}
+	return nil
+}
+
+// Live reads an object's metadata from the API server. The error is the API
+// server's.
+func (w *Watcher) Live(ctx context.Context, id object.ID) (Object, error) {
+	m, err := w.catalog.Mapping(id.GroupKind().WithVersion(""))
+	if err != nil {
+		return Object{ID: id}, err
+	}
+	obj, err := w.metadata.Resource(m.Resource).Namespace(id.Namespace).Get(ctx, id.Name, metav1.GetOptions{})
+	if err != nil {
+		return Object{ID: id}, fmt.Errorf("read %s: %w", id, err)
+	}
+	return ObjectOf(id.GroupKind(), obj), nil
+}
+
+// ready returns the store of a kind that has been read, or nil.
+func (w *Watcher) ready(gk schema.GroupKind) cache.Store {
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	if k := w.kinds[gk]; k != nil && k.synced {
+		return k.store
+	}
+	return nil
+}
+
+// follow looks again at what the cluster serves, after a definition changed.
+func (w *Watcher) follow(ctx context.Context, running *sync.WaitGroup) {
+	if err := w.catalog.refresh(ctx); err != nil {
+		w.log.Error(err, "Kinds may be out of date")
+	}
+	w.mu.RLock()
+	inUse := make([]schema.GroupKind, 0, len(w.kinds))
+	for gk := range w.kinds {
+		inUse = append(inUse, gk)
+	}
+	w.mu.RUnlock()
+	missing := false
+	for _, gk := range inUse {
+		w.settle(ctx, gk, running)
+		var kindErr *KindError
+		missing = missing || errors.As(w.Problem(gk), &kindErr)
+	}
+	if missing && w.retries < discoveryRetries {
+		w.queue.AddAfter(schema.GroupKind{}, 50*time.Millisecond<<min(w.retries, 5))
+		w.retries++
+	}
+}
+
+// settle starts, stops or restarts the informer of a kind, as its use and the
+// cluster demand.
+func (w *Watcher) settle(ctx context.Context, gk schema.GroupKind, running *sync.WaitGroup) {
+	mapping, err := w.catalog.Mapping(gk.WithVersion(""))
+	w.mu.Lock()
+	k := w.kinds[gk]
+	switch {
+	case k == nil:
+		w.mu.Unlock()
+		return
+	case len(k.users) == 0:
+		delete(w.kinds, gk)
+		w.mu.Unlock()
+		k.stop()
+		return
+	case err == nil && k.cancel != nil && k.mapping == mapping:
+		w.mu.Unlock()
+		return
+	}
+	stop, changed := k.cancel, k.cancel != nil || (k.problem == nil) != (err == nil)
+	k.cancel, k.synced, k.problem = nil, false, err
+	w.mu.Unlock()
+	if stop != nil {
+		stop()
+	}
+	if err == nil {
+		w.run(ctx, k, mapping, running)
+	}
+	if changed {
+		w.tellKind(gk)
+	}
+}
+
+func (w *Watcher) tellKind(gk schema.GroupKind) {
+	for _, f := range w.onKind {
+		f(gk)
+	}
+}
+
+// tellObject passes a change on, and looks at the catalog again when it is a
+// definition that changed.
+func (w *Watcher) tellObject(c Change) {
+	switch c.Object().ID.GroupKind() {
+	case DefinitionKind, apiServiceKind:
+		if c.Old == nil || c.New == nil || c.Old.Version != c.New.Version {
+			w.queue.AddAfter(schema.GroupKind{}, 10*time.Millisecond)
+		}
+	}
+	for _, f := range w.onObject {
+		f(c)
+	}
+}
