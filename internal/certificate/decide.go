@@ -52,8 +52,12 @@ func (p policy) decide(s *state, now time.Time) decision {
 		return decision{do: retire, why: "no certificate of an earlier authority is in use"}
 	case s.incoming != nil:
 		return p.decideAnnounced(s, now)
-	case due(p.rotation(s), now):
+	case due(p.rotation(s), now) && len(s.retiring) < maxRetiring:
 		return decision{do: announce, why: "the certificate authority is about to expire"}
+	case len(s.retiring) >= maxRetiring:
+		// Only rotations forced in quick succession lead here. The first CA retires
+		// within the life of a serving certificate, and this CA lives longer.
+		return decision{do: idle, at: p.next(s, time.Time{})}
 	default:
 		return decision{do: idle, at: p.next(s, p.rotation(s))}
 	}

@@ -3,6 +3,7 @@ package certificate
 import (
 	"crypto/x509"
 	"net"
+	"slices"
 	"testing"
 	"time"
 )
@@ -95,6 +96,10 @@ func TestDecide(t *testing.T) {
 		"CA is due": {
 			reason: "120 days before its end a new one begins: then it still outlives what it signs",
 			state:  sketch(120, 90), want: announce,
+		},
+		"CA is due and the bundle is full": {
+			reason: "after many forced rotations the first retirement comes in time",
+			state:  sketch(120, 90, slices.Repeat([]func(*state){retiringIn(day)}, maxRetiring)...), want: idle, in: day,
 		},
 		"CA is due before the serving certificate": {
 			reason: "the earlier of both moments counts",

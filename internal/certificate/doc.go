@@ -17,11 +17,11 @@
 // The API server and the replicas learn of a change at different moments. So a
 // new CA comes in steps, and whoever is one step behind or ahead still succeeds:
 //
-//	phase         bundle      serving certificate signed by
-//	0 steady      old         old
-//	1 announced   old, new    old
-//	2 switched    old, new    new
-//	3 retired     new         new
+//	phase         the bundle trusts   the serving certificate is of
+//	0 steady      the old CA alone    the old CA
+//	1 announced   both                the old CA
+//	2 switched    both                the new CA
+//	3 retired     the new CA alone    the new CA
 //
 // Phase 2 begins when OnBundle has written the wider bundle into the webhook
 // configurations and the propagation delay has passed. Phase 3 begins when the

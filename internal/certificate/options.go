@@ -38,11 +38,14 @@ type Options struct {
 	// It is called by [Manager.Start] only: once at the start and whenever the
 	// bundle has changed, in every replica, so it SHOULD write nothing when
 	// nothing changes. Until it succeeds it is tried again and a rotation does
-	// not go on. It may be nil if the caller spreads the bundle by other means
+	// not go on. The caller SHOULD also watch its webhook configurations and write
+	// the bundle of [Manager.Current] back when somebody else changes them. It may
+	// be nil if the caller spreads the bundle by other means
 	// that are quicker than PropagationDelay.
 	OnBundle func(ctx context.Context, caPEM []byte) error
 
-	// CAValidity is 10 years by default.
+	// CAValidity is 10 years by default, and at least twice ServingValidity +
+	// RenewBefore.
 	CAValidity time.Duration
 	// ServingValidity is 90 days by default.
 	ServingValidity time.Duration
@@ -114,7 +117,7 @@ type policy struct {
 }
 
 // problems finds durations under which something would be due again as soon as
-// it is done.
+// it is done, or CAs would come faster than old ones can retire.
 func (p policy) problems() error {
 	var errs []error
 	durations := []time.Duration{p.caValidity, p.servingValidity, p.renewBefore, p.propagationDelay, p.retireAfter}
@@ -124,9 +127,8 @@ func (p policy) problems() error {
 	if p.renewBefore >= p.servingValidity {
 		errs = append(errs, fmt.Errorf("RenewBefore %v is not below ServingValidity %v", p.renewBefore, p.servingValidity))
 	}
-	if p.caValidity <= p.caRenewBefore() {
-		errs = append(errs, fmt.Errorf("CAValidity %v is not above ServingValidity + RenewBefore %v",
-			p.caValidity, p.caRenewBefore()))
+	if least := 2 * p.caRenewBefore(); p.caValidity < least {
+		errs = append(errs, fmt.Errorf("CAValidity %v is below twice ServingValidity + RenewBefore, %v", p.caValidity, least))
 	}
 	return errors.Join(errs...)
 }

@@ -32,7 +32,7 @@ func TestNewNamesEveryProblemAtOnce(t *testing.T) {
 		"no DNS name and no IP address",
 		"a duration is negative",
 		"RenewBefore 1h0m0s is not below ServingValidity 1h0m0s",
-		"CAValidity 1h0m0s is not above ServingValidity + RenewBefore 2h0m0s",
+		"CAValidity 1h0m0s is below twice ServingValidity + RenewBefore, 4h0m0s",
 	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("the error does not mention %q:\n%v", want, err)

@@ -3,6 +3,7 @@ package certificate
 import (
 	"context"
 	"fmt"
+	"maps"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -89,8 +90,6 @@ func withData(secret *corev1.Secret, data map[string][]byte) *corev1.Secret {
 	if secret.Data == nil {
 		secret.Data = map[string][]byte{}
 	}
-	for key, value := range data {
-		secret.Data[key] = value
-	}
+	maps.Copy(secret.Data, data)
 	return secret
 }

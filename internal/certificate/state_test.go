@@ -21,19 +21,10 @@ import (
 func rotation(t *testing.T) ([]*state, []time.Time) {
 	t.Helper()
 	s := mustStep(t, nil, create, epoch)
-	states, times := []*state{s}, []time.Time{epoch}
-	for _, next := range []struct {
-		do action
-		at time.Time
-	}{
-		{announce, epoch.Add(day)},
-		{switchOver, epoch.Add(day + 30*time.Second)},
-		{retire, s.lastExpiry},
-	} {
-		s = mustStep(t, s, next.do, next.at)
-		states, times = append(states, s), append(times, next.at)
-	}
-	return states, times
+	times := []time.Time{epoch, epoch.Add(day), epoch.Add(day + 30*time.Second), s.lastExpiry}
+	announced := mustStep(t, s, announce, times[1])
+	switched := mustStep(t, announced, switchOver, times[2])
+	return []*state{s, announced, switched, mustStep(t, switched, retire, times[3])}, times
 }
 
 func mustStep(t *testing.T, s *state, do action, now time.Time) *state {
@@ -55,7 +46,7 @@ func handshake(t *testing.T, client, server *state, host string, now time.Time) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer listener.Close()
+	defer func() { _ = listener.Close() }()
 	served := make(chan struct{})
 	defer func() { <-served }()
 	go func() {
@@ -64,7 +55,7 @@ func handshake(t *testing.T, client, server *state, host string, now time.Time) 
 		if err != nil {
 			return
 		}
-		defer conn.Close()
+		defer func() { _ = conn.Close() }()
 		_ = tls.Server(conn, &tls.Config{
 			Certificates: []tls.Certificate{server.exported().Certificate},
 			MinVersion:   tls.VersionTLS12,
@@ -75,7 +66,7 @@ func handshake(t *testing.T, client, server *state, host string, now time.Time) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer conn.Close()
+	defer func() { _ = conn.Close() }()
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(client.exported().CA)
 	return tls.Client(conn, &tls.Config{
@@ -106,8 +97,7 @@ func TestPhasesTooFarApartFail(t *testing.T) {
 	states, times := rotation(t)
 	for _, far := range []struct{ client, server int }{{0, 2}, {0, 3}, {3, 0}, {3, 1}} {
 		err := handshake(t, states[far.client], states[far.server], "webhook.kinship.svc", times[1])
-		var unknown x509.UnknownAuthorityError
-		if !errors.As(err, &unknown) {
+		if _, unknown := errors.AsType[x509.UnknownAuthorityError](err); !unknown {
 			t.Errorf("bundle of phase %d, server of phase %d: %v, want an unknown authority", far.client, far.server, err)
 		}
 	}
@@ -311,12 +301,12 @@ func TestLife(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := policy{names: names, servingValidity: hours(t, "serving", 2, 100)}
 		p.renewBefore = hours(t, "renewBefore", 1, int(p.servingValidity/time.Hour)-1)
-		p.caValidity = p.caRenewBefore() + hours(t, "ca", 1, 300)
+		p.caValidity = 2*p.caRenewBefore() + hours(t, "ca", 0, 300)
 		p.propagationDelay = time.Duration(rapid.IntRange(0, 600).Draw(t, "delay")) * time.Second
 		if err := p.problems(); err != nil {
 			t.Fatal(err)
 		}
-		live(t, p, rapid.IntRange(10, 60).Draw(t, "decisions"))
+		live(t, p, rapid.IntRange(5, 25).Draw(t, "decisions"))
 	})
 }
 

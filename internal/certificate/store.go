@@ -1,6 +1,7 @@
 package certificate
 
 import (
+	"bytes"
 	"crypto/ecdsa"
 	"crypto/x509"
 	"encoding/json"
@@ -166,11 +167,11 @@ func decodeCerts(text []byte, limit int) ([]*x509.Certificate, error) {
 }
 
 func encodeCerts(certs []*x509.Certificate) []byte {
-	var text []byte
+	var text bytes.Buffer
 	for _, cert := range certs {
-		text = append(text, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert.Raw})...)
+		text.Write(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert.Raw}))
 	}
-	return text
+	return text.Bytes()
 }
 
 func encodeKey(key *ecdsa.PrivateKey) ([]byte, error) {

@@ -44,8 +44,7 @@ func ExampleCycleError() {
 	g.AddEdge("a", "b")
 
 	_, err := g.Order()
-	var cycle *graph.CycleError[string]
-	if errors.As(err, &cycle) {
+	if cycle, isCycle := errors.AsType[*graph.CycleError[string]](err); isCycle {
 		fmt.Println(cycle)
 		cycle.Format = strings.ToUpper
 		fmt.Println(cycle.String())

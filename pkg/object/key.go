@@ -8,7 +8,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"k8s.io/apimachinery/pkg/api/validation/path"
+	"k8s.io/apimachinery/pkg/api/validate/content"
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
@@ -83,7 +83,7 @@ func nameProblems(name string) []string {
 	if name == "" {
 		return []string{"it is empty"}
 	}
-	problems := path.IsValidPathSegmentName(name)
+	problems := content.IsPathSegmentName(name)
 	if !utf8.ValidString(name) || strings.ContainsFunc(name, unsafeInText) {
 		problems = append(problems, "it may hold printable text only")
 	}

@@ -2,6 +2,7 @@ package relation
 
 import (
 	"fmt"
+	"maps"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -66,6 +67,15 @@ func Named(id object.ID) Ref { return Ref{ID: id} }
 
 // IsZero reports whether there is no such end.
 func (r Ref) IsZero() bool { return r.ID.IsZero() && r.Selector == nil }
+
+// Equal reports whether two ends stand for the same objects.
+func (r Ref) Equal(other Ref) bool {
+	if r.ID != other.ID || (r.Selector == nil) != (other.Selector == nil) {
+		return false
+	}
+	return r.Selector == nil ||
+		(r.Selector.Controller == other.Selector.Controller && maps.Equal(r.Selector.Labels, other.Selector.Labels))
+}
 
 // String returns the end for people.
 func (r Ref) String() string {

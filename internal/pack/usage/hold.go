@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
+	"github.com/kinship-dev/kinship/pkg/guard"
 	"github.com/kinship-dev/kinship/pkg/object"
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 	"github.com/kinship-dev/kinship/pkg/relation"
@@ -24,6 +25,9 @@ func (r *reconciler) hold(ctx context.Context, p *pass) reconcile.Outcome {
 	}
 	var outcome reconcile.Outcome
 	for _, e := range edges {
+		if e.Content != nil && r.ledger.inForce(e) == guard.Free {
+			continue // There is nothing in it to hold it for.
+		}
 		outcome = outcome.And(r.holdEnd(ctx, p, e))
 	}
 	return outcome

@@ -142,8 +142,7 @@ func (l *ledger) set(id object.ID, edges []relation.Edge) {
 }
 
 func sameEdge(a, b relation.Edge) bool {
-	return a.Source.String() == b.Source.String() && a.SourceUID == b.SourceUID &&
-		a.Target.String() == b.Target.String() && a.Relation == b.Relation
+	return a.Relation == b.Relation && a.SourceUID == b.SourceUID && a.Source.Equal(b.Source) && a.Target.Equal(b.Target)
 }
 
 // wakeEnd has the locks of all objects looked at that an end stands for.

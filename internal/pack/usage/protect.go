@@ -183,7 +183,7 @@ func (r *reconciler) bind(ctx context.Context, p *pass) reconcile.Outcome {
 			"spec.by: waiting for %s to exist; nothing is protected until then", source)
 	}
 	status.Using = &sharedv1alpha1.BoundObject{Name: source.Name, Namespace: source.Namespace, UID: obj.UID}
-	r.own(p, source.ID, obj)
+	own(p.usage, obj)
 	return reconcile.Outcome{}
 }
 
@@ -201,16 +201,16 @@ func (r *reconciler) unbind(p *pass) reconcile.Outcome {
 // own adds the using object to the Usage's owners (seed 3, "Owner references"),
 // where an owner reference can express that: not from outside a namespace into
 // another one.
-func (r *reconciler) own(p *pass, id object.ID, obj relation.Object) {
-	if id.Namespace != "" && id.Namespace != p.GetNamespace() {
+func own(u usage, using relation.Object) {
+	if using.ID.Namespace != "" && using.ID.Namespace != u.GetNamespace() {
 		return
 	}
-	owners := p.GetOwnerReferences()
-	if slices.ContainsFunc(owners, func(o metav1.OwnerReference) bool { return o.UID == obj.UID }) {
+	owners := u.GetOwnerReferences()
+	if slices.ContainsFunc(owners, func(o metav1.OwnerReference) bool { return o.UID == using.UID }) {
 		return
 	}
-	p.SetOwnerReferences(append(owners, metav1.OwnerReference{
-		APIVersion: p.UsageSpec().By.APIVersion, Kind: id.Kind, Name: id.Name, UID: obj.UID,
+	u.SetOwnerReferences(append(slices.Clone(owners), metav1.OwnerReference{
+		APIVersion: u.UsageSpec().By.APIVersion, Kind: using.ID.Kind, Name: using.ID.Name, UID: using.UID,
 	}))
 }
 

@@ -61,8 +61,9 @@ func decode(req admission.Request) (u, old usage, err error) {
 	return u, old, nil
 }
 
-// Default gives a new Usage its finalizer and details, which saves the
-// controller a write, and any Usage the mark of what its reach rests on.
+// Default gives a new Usage its finalizer, its details and, where the using object
+// is known, its owner, which saves the controller a write; and any Usage the mark
+// of what its reach rests on.
 func (v *validator) Default(ctx context.Context, req admission.Request) admission.Response {
 	u, old, err := decode(req)
 	if err != nil {
@@ -70,6 +71,7 @@ func (v *validator) Default(ctx context.Context, req admission.Request) admissio
 	}
 	if old == nil {
 		controllerutil.AddFinalizer(u, finalizer)
+		v.ownAtOnce(u)
 	}
 	authority, err := v.authority(ctx, req.UserInfo, u, old)
 	if err != nil {
@@ -89,6 +91,21 @@ func (v *validator) Default(ctx context.Context, req admission.Request) admissio
 	return patchMetadata(req, u, annotations)
 }
 
+// ownAtOnce adds the using object to the owners of a new Usage, if it is known.
+func (v *validator) ownAtOnce(u usage) {
+	by := u.UsageSpec().By
+	if by == nil {
+		return
+	}
+	source, err := end(u, by, v.ledger.watcher)
+	if err != nil || source.IsZero() || source.Selector != nil {
+		return
+	}
+	if obj, presence := v.ledger.watcher.Get(source.ID); presence == relation.Present {
+		own(u, obj)
+	}
+}
+
 // patchMetadata answers with the finalizers and annotations to set, and nothing
 // else: to send the object back through our types could lose fields of a newer
 // schema.
@@ -104,6 +121,9 @@ func patchMetadata(req admission.Request, u usage, annotations map[string]string
 	}
 	if len(u.GetFinalizers()) > 0 {
 		metadata["finalizers"] = u.GetFinalizers()
+	}
+	if len(u.GetOwnerReferences()) > 0 {
+		metadata["ownerReferences"] = u.GetOwnerReferences()
 	}
 	delete(metadata, "annotations")
 	if len(annotations) > 0 {

@@ -1,0 +1,144 @@
+package operator
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"os/signal"
+	"slices"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/kinship-dev/kinship/internal/cli"
+	"github.com/kinship-dev/kinship/internal/testenv"
+)
+
+// childVar marks a process as an operator that a test started: the test binary
+// then is the program kinship.
+const childVar = "KINSHIP_TEST_OPERATOR"
+
+func init() {
+	if os.Getenv(childVar) == "" {
+		return
+	}
+	//nolint:forbidigo // this is the main of a program, where contexts begin
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	go func() {
+		// Our end of the pipe is the parent's life: nothing is ever written to it.
+		_, _ = os.Stdin.Read(make([]byte, 1))
+		os.Exit(1)
+	}()
+	code := cli.Main(ctx, "test", os.Args, nil, os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+// Process is an operator that runs as a process of its own.
+type Process struct {
+	cmd    *exec.Cmd
+	health string
+	log    tail
+	exited chan struct{}
+	err    error // valid once exited is closed
+	ended  sync.Once
+}
+
+// Exec runs the operator as a process until the end of the test, and returns
+// when it is ready. Arguments are added to those of `kinship operator`, and win;
+// without any it is one replica on a free port of 127.0.0.1. It does not outlive
+// the test binary, however that ends. The log is shown if the test fails.
+func Exec(tb testing.TB, args ...string) *Process {
+	tb.Helper()
+	program, err := os.Executable()
+	if err != nil {
+		tb.Fatalf("operator: find the running program: %v", err)
+	}
+	p := &Process{health: freeAddress(tb), exited: make(chan struct{})}
+	p.cmd = exec.Command(program, slices.Concat([]string{
+		"operator", "--kubeconfig", testenv.Kubeconfig(tb), "--install", "--adopt", "--verbose",
+		"--webhook-host", "127.0.0.1", "--leader-elect=false",
+		"--metrics-bind-address", "0", "--health-probe-bind-address", p.health,
+	}, args)...)
+	p.cmd.Env = append(os.Environ(), childVar+"=1")
+	p.cmd.Stdout, p.cmd.Stderr = &p.log, &p.log
+	if _, err := p.cmd.StdinPipe(); err != nil {
+		tb.Fatalf("operator: %v", err)
+	}
+	if err := p.cmd.Start(); err != nil {
+		tb.Fatalf("operator: %v", err)
+	}
+	go func() {
+		defer close(p.exited)
+		p.err = p.cmd.Wait()
+	}()
+	tb.Cleanup(func() {
+		if err := p.Stop(); err != nil {
+			tb.Errorf("operator: %v", err)
+		}
+		p.log.show(tb)
+	})
+	testenv.EventuallyWithin(tb, readyTimeout, p.ready)
+	return p
+}
+
+// ready reports why the operator is not ready.
+func (p *Process) ready() error {
+	response, err := http.Get("http://" + p.health + "/readyz")
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("operator is not ready: %s", response.Status)
+	}
+	return nil
+}
+
+// PID returns the process ID.
+func (p *Process) PID() int { return p.cmd.Process.Pid }
+
+// Kill ends the operator at once, as SIGKILL does: nothing is tidied up.
+func (p *Process) Kill() {
+	p.ended.Do(func() {
+		_ = p.cmd.Process.Kill() // The only failure is that it has ended.
+		<-p.exited
+		p.err = nil // It was asked for.
+	})
+}
+
+// stopTimeout is how long an operator may take to end by itself.
+const stopTimeout = 30 * time.Second
+
+// Stop asks the operator to end, waits until it has ended, and returns what it
+// failed with. After Kill it does nothing.
+func (p *Process) Stop() error {
+	p.ended.Do(func() {
+		_ = p.cmd.Process.Signal(syscall.SIGTERM) // The only failure is that it has ended.
+		select {
+		case <-p.exited:
+		case <-time.After(stopTimeout):
+			_ = p.cmd.Process.Kill()
+			<-p.exited
+			p.err = fmt.Errorf("did not end within %s of SIGTERM", stopTimeout)
+		}
+	})
+	return p.err
+}
+
+// Log returns what the operator has logged so far.
+func (p *Process) Log() string { return p.log.String() }
+
+func freeAddress(tb testing.TB) string {
+	tb.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		tb.Fatalf("operator: find a free port: %v", err)
+	}
+	defer listener.Close() //nolint:errcheck // nobody connected
+	return listener.Addr().String()
+}
