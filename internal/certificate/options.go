@@ -40,8 +40,8 @@ type Options struct {
 	// nothing changes. Until it succeeds it is tried again and a rotation does
 	// not go on. The caller SHOULD also watch its webhook configurations and write
 	// the bundle of [Manager.Current] back when somebody else changes them. It may
-	// be nil if the caller spreads the bundle by other means
-	// that are quicker than PropagationDelay.
+	// be nil if the caller spreads the bundle by other means that are quicker than
+	// PropagationDelay.
 	OnBundle func(ctx context.Context, caPEM []byte) error
 
 	// CAValidity is 10 years by default, and at least twice ServingValidity +

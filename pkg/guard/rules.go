@@ -88,6 +88,13 @@ func (r *Rules) Confirm(ctx context.Context, obj relation.Object) reconcile.Outc
 	}
 }
 
+// Confirmed reports whether Confirm was done for the kind of an object.
+func (r *Rules) Confirmed(obj relation.Object) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.confirmed[obj.ID.GroupKind()]
+}
+
 func (r *Rules) probe(ctx context.Context, obj relation.Object) error {
 	mapping, err := r.Watcher.Mapping(obj.ID.GroupKind().WithVersion(""))
 	if err != nil {

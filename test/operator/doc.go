@@ -25,7 +25,7 @@
 //
 // Tests that share an operator run one after the other or in parallel; tests
 // that start their own must not run in parallel, because a cluster has one
-// operator (or several replicas, see [Exec] with WithReplica).
+// operator, or several replicas: --leader-elect, and all but one without --install.
 //
 // Give testenv the definitions in config/crd, as above: the garbage collector
 // learns of kinds that come after its start only half a minute later, and until

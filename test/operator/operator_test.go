@@ -12,7 +12,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	protectionv1beta1 "github.com/kinship-dev/kinship/api/protection/v1beta1"
-	"github.com/kinship-dev/kinship/internal/app"
 	"github.com/kinship-dev/kinship/internal/testenv"
 	"github.com/kinship-dev/kinship/test/operator"
 )
@@ -35,11 +34,7 @@ spec:
 // check protects an object and lets it go again, with whatever operator runs.
 func check(t *testing.T) {
 	t.Helper()
-	scheme, err := app.NewScheme(app.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := testenv.Client(t, scheme)
+	c := operator.Client(t)
 	objects := testenv.Apply(t, protected, testenv.In(testenv.Namespace(t)))
 	precious, usage := objects[0], objects[1]
 	testenv.Eventually(t, func() error { return isReady(t, c, usage) })

@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/kinship-dev/kinship/internal/app"
@@ -91,3 +92,14 @@ func (o *Operator) Log() string { return o.log.String() }
 // ownMetrics gives the next operator a registry of its own. In life there is one
 // operator in a process and one registry.
 func ownMetrics() { ctrlmetrics.Registry = prometheus.NewRegistry() }
+
+// Client returns a client that may do everything and knows the kinds of all
+// packs.
+func Client(tb testing.TB) client.WithWatch {
+	tb.Helper()
+	scheme, err := app.NewScheme(app.Options{})
+	if err != nil {
+		tb.Fatalf("operator: %v", err)
+	}
+	return testenv.Client(tb, scheme)
+}

@@ -110,6 +110,13 @@ type UsageStatus struct {
 
 // BoundObject is one particular object, not whichever has its name.
 type BoundObject struct {
+	// Group of the object's kind, empty for the core group.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	Group string `json:"group,omitempty"`
+	// Kind of the object.
+	// +kubebuilder:validation:MaxLength=63
+	Kind string `json:"kind"`
 	// Name of the object.
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`

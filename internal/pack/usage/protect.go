@@ -171,7 +171,7 @@ func (r *reconciler) bind(ctx context.Context, p *pass) reconcile.Outcome {
 		return r.reading(source.GroupKind(), "spec.by")
 	}
 	bound := status.Using
-	if bound != nil && (bound.Name != source.Name || bound.Namespace != source.Namespace) {
+	if bound != nil && identifyBound(bound) != source.ID {
 		r.unbind(p) // The spec names another one now.
 		bound = nil
 	}
@@ -182,7 +182,8 @@ func (r *reconciler) bind(ctx context.Context, p *pass) reconcile.Outcome {
 		return reconcile.Wait(sharedv1alpha1.ReasonUsingNotFound,
 			"spec.by: waiting for %s to exist; nothing is protected until then", source)
 	}
-	status.Using = &sharedv1alpha1.BoundObject{Name: source.Name, Namespace: source.Namespace, UID: obj.UID}
+	binding := bindTo(obj)
+	status.Using = &binding
 	own(p.usage, obj)
 	return reconcile.Outcome{}
 }

@@ -43,6 +43,8 @@ type reconciler struct {
 // asker confirms that the API server asks before it deletes a locked object.
 type asker interface {
 	Confirm(ctx context.Context, obj relation.Object) reconcile.Outcome
+	// Confirmed reports whether Confirm was done for the kind of an object.
+	Confirmed(obj relation.Object) bool
 }
 
 // pass is what one reconciliation knows and changes.
@@ -50,8 +52,6 @@ type pass struct {
 	usage
 	id   object.ID
 	seen usage // as read, to find what changed
-	// lockOutcome is what keeps the lock from being effective.
-	lockOutcome reconcile.Outcome
 }
 
 // Reconcile implements reconcile.TypedReconciler.
@@ -75,7 +75,7 @@ func (r *reconciler) Reconcile(ctx context.Context, id object.ID) (ctrl.Result, 
 	p := &pass{usage: u, id: id, seen: u.DeepCopyObject().(usage)}
 	var outcome reconcile.Outcome
 	if u.GetDeletionTimestamp() == nil {
-		outcome = reconcile.Run(ctx, p, r.check, r.resolve, r.bind, r.record, r.hold)
+		outcome = reconcile.Run(ctx, p, r.check, r.resolve, r.bind, r.record, r.hold, r.unstick)
 	} else {
 		outcome = reconcile.Run(ctx, p, r.awaitUsing, r.release, r.replay, r.finalise)
 		if outcome.IsDone() {
@@ -105,8 +105,10 @@ func (r *reconciler) writeStatus(ctx context.Context, p *pass, outcome reconcile
 	status, generation := p.UsageStatus(), p.GetGeneration()
 	status.ObservedGeneration = generation
 	effective := outcome
-	if p.GetDeletionTimestamp() != nil && r.stillHolds(p) {
+	if r.effective(p) {
 		effective = reconcile.Outcome{}
+	} else if outcome.IsDone() {
+		effective = reconcile.Progress(sharedv1alpha1.ReasonLocking, "putting the lock on")
 	}
 	condition.Set(&status.Conditions,
 		condition.Of(sharedv1alpha1.ConditionReady, outcome,
@@ -126,8 +128,29 @@ func (r *reconciler) writeStatus(ctx context.Context, p *pass, outcome reconcile
 	return nil
 }
 
-// stillHolds reports whether a deleted Usage goes on protecting.
-func (r *reconciler) stillHolds(p *pass) bool { return len(r.ledger.index.Declared(p.id)) > 0 }
+// effective reports whether the lock is on everything that the Usage protects,
+// and is known to work. That can be so although the Usage is not Ready, when it
+// is part of a ring, or being deleted but still needed.
+func (r *reconciler) effective(p *pass) bool {
+	protects := false
+	for _, e := range r.ledger.index.Declared(p.id) {
+		if e.Content != nil {
+			continue
+		}
+		targets := r.ledger.members(e.Target)
+		if len(targets) == 0 || r.ledger.inForce(e) != guard.Held {
+			return false
+		}
+		for _, id := range targets {
+			obj, presence := r.lock.Get(id)
+			if presence != relation.Present || !r.lock.On(obj) || !r.asked.Confirmed(obj) {
+				return false
+			}
+		}
+		protects = true
+	}
+	return protects
+}
 
 // announce tells people about a change of the Ready condition.
 func (r *reconciler) announce(p *pass) {

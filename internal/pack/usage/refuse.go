@@ -202,7 +202,7 @@ func (h *refuser) record(ctx context.Context, req admission.Request, obj relatio
 			return nil
 		}
 		return h.write(ctx, u, &sharedv1alpha1.RefusedDeletion{
-			Target:            sharedv1alpha1.BoundObject{Name: obj.ID.Name, Namespace: obj.ID.Namespace, UID: obj.UID},
+			Target:            bindTo(obj),
 			PropagationPolicy: policy,
 			User:              req.UserInfo.Username,
 			Groups:            req.UserInfo.Groups[:min(len(req.UserInfo.Groups), maxGroups)],

@@ -53,11 +53,23 @@ func extract(u usage, kinds relation.Kinds) []relation.Edge {
 			return nil
 		}
 		edge.Source = source
-		if bound := u.UsageStatus().Using; bound != nil && bound.Name == source.Name && bound.Namespace == source.Namespace {
+		if bound := u.UsageStatus().Using; bound != nil && identifyBound(bound) == source.ID {
 			edge.SourceUID = bound.UID
 		}
 	}
 	return append([]relation.Edge{edge}, containers(edge, kinds)...)
+}
+
+// bindTo records one particular object.
+func bindTo(obj relation.Object) sharedv1alpha1.BoundObject {
+	return sharedv1alpha1.BoundObject{
+		Group: obj.ID.Group, Kind: obj.ID.Kind, Namespace: obj.ID.Namespace, Name: obj.ID.Name, UID: obj.UID,
+	}
+}
+
+// identifyBound returns the ID of an object that was recorded.
+func identifyBound(b *sharedv1alpha1.BoundObject) object.ID {
+	return object.ID{Group: b.Group, Kind: b.Kind, Namespace: b.Namespace, Name: b.Name}
 }
 
 // containers returns edges to whatever would take the target of an edge along

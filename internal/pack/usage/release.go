@@ -29,6 +29,8 @@ func (r *reconciler) awaitUsing(ctx context.Context, p *pass) reconcile.Outcome 
 	switch {
 	case !outcome.IsDone() || !alive:
 		return outcome
+	case !deleting && r.namespaceEnds(ctx, source):
+		return r.hasten(ctx, source)
 	case composed(p.usage) || deleting:
 		return reconcile.Wait(sharedv1alpha1.ReasonWaitingUsingDeleted, "waiting for %s to be gone", source)
 	}

@@ -7,7 +7,6 @@ import (
 	authenticationv1 "k8s.io/api/authentication/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
@@ -40,13 +39,10 @@ func (r *reconciler) replay(ctx context.Context, p *pass) reconcile.Outcome {
 	if refused == nil || r.clock.Since(refused.Time.Time) > r.options.ReplayExpiry {
 		return reconcile.Outcome{}
 	}
-	gvk := schema.FromAPIVersionAndKind(p.UsageSpec().Of.APIVersion, p.UsageSpec().Of.Kind)
-	mapping, err := r.watcher.Mapping(gvk.GroupKind().WithVersion(""))
+	id := identifyBound(&refused.Target)
+	mapping, err := r.watcher.Mapping(id.GroupKind().WithVersion(""))
 	if err != nil {
 		return reconcile.Outcome{} // The kind is gone, and the object with it.
-	}
-	id := object.ID{
-		Group: gvk.Group, Kind: gvk.Kind, Namespace: refused.Target.Namespace, Name: refused.Target.Name,
 	}
 	obj, presence := r.lock.Get(id)
 	if presence == relation.Present && r.ledger.hold(obj) != guard.Free {

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+func main() {
+	cmd := newCommand(os.Stdout, os.Stderr)
+	if err := cmd.Execute(); err != nil {
+		fmt.Fprintln(os.Stderr, "Error:", err)
+		os.Exit(1)
+	}
+}
+
+func newCommand(out, errOut io.Writer) *cobra.Command {
+	o := defaults()
+	cmd := &cobra.Command{
+		Use:           "usage",
+		Short:         "Measure an implementation of the Usage API",
+		Args:          cobra.NoArgs,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := o.complete(); err != nil {
+				return err
+			}
+			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+			defer stop()
+			return run(ctx, o, out, errOut)
+		},
+	}
+	o.addFlags(cmd.Flags())
+	return cmd
+}
+
+// errProblems says that figures were printed which must not be trusted.
+var errProblems = errors.New("the implementation did not behave as the figures assume; see the problems above")
+
+// run measures, prints what was measured even when it ended early, and fails if
+// anything was not as it should be.
+func run(ctx context.Context, o *options, out, errOut io.Writer) (err error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	if o.local {
+		local, err := startLocal(ctx, o, errOut, cancel)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, local.stop()) }()
+	}
+	config, err := clientcmd.BuildConfigFromFlags("", o.kubeconfig)
+	if err != nil {
+		return fmt.Errorf("read kubeconfig: %w", err)
+	}
+	r, err := newRig(ctx, o, config, errOut)
+	if err != nil {
+		return err
+	}
+	err = r.measure(ctx)
+	if cause := context.Cause(ctx); err != nil && cause != nil {
+		err = fmt.Errorf("%w (%w)", err, cause)
+	}
+	err = errors.Join(err, r.report.print(out, o.output))
+	if err == nil && len(r.report.Problems) > 0 {
+		err = errProblems
+	}
+	return err
+}

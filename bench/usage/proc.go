@@ -1,0 +1,91 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// clockTick is the unit of times in /proc: USER_HZ, 100 on every Linux that Go
+// runs on.
+const clockTick = 10 * time.Millisecond
+
+// process is what one process has used so far.
+type process struct {
+	cpu time.Duration
+	// rss is the memory it has now, peak the most it ever had, in bytes.
+	rss, peak int64
+}
+
+// readProcess reads it from a proc file system.
+func readProcess(proc string, pid int) (process, error) {
+	dir := filepath.Join(proc, strconv.Itoa(pid))
+	stat, err := os.ReadFile(filepath.Join(dir, "stat"))
+	if err != nil {
+		return process{}, fmt.Errorf("read CPU time: %w", err)
+	}
+	status, err := os.ReadFile(filepath.Join(dir, "status"))
+	if err != nil {
+		return process{}, fmt.Errorf("read memory: %w", err)
+	}
+	cpu, err := parseCPU(string(stat))
+	if err != nil {
+		return process{}, fmt.Errorf("read CPU time of process %d: %w", pid, err)
+	}
+	p := process{cpu: cpu}
+	if p.rss, err = parseMemory(string(status), "VmRSS"); err != nil {
+		return process{}, fmt.Errorf("read memory of process %d: %w", pid, err)
+	}
+	if p.peak, err = parseMemory(string(status), "VmHWM"); err != nil {
+		return process{}, fmt.Errorf("read memory of process %d: %w", pid, err)
+	}
+	return p, nil
+}
+
+// Places of utime and stime, counted from the state, which follows the name.
+const (
+	utimeField = 11
+	stimeField = 12
+)
+
+// parseCPU reads the user and system time from a stat file. The name in it may
+// hold blanks and brackets, so counting starts at its last bracket.
+func parseCPU(stat string) (time.Duration, error) {
+	end := strings.LastIndexByte(stat, ')')
+	if end < 0 {
+		return 0, errors.New("stat has no name")
+	}
+	fields := strings.Fields(stat[end+1:])
+	if len(fields) <= stimeField {
+		return 0, fmt.Errorf("stat has only %d fields", len(fields))
+	}
+	var ticks int64
+	for _, field := range fields[utimeField : stimeField+1] {
+		n, err := strconv.ParseInt(field, 10, 64)
+		if err != nil {
+			return 0, fmt.Errorf("parse ticks: %w", err)
+		}
+		ticks += n
+	}
+	return time.Duration(ticks) * clockTick, nil
+}
+
+// parseMemory reads a line like "VmRSS:     1234 kB" of a status file, in bytes.
+func parseMemory(status, name string) (int64, error) {
+	for line := range strings.Lines(status) {
+		rest, ok := strings.CutPrefix(line, name+":")
+		if !ok {
+			continue
+		}
+		n, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 10, 64)
+		if err != nil {
+			return 0, fmt.Errorf("parse %s: %w", name, err)
+		}
+		return n * 1024, nil
+	}
+	return 0, fmt.Errorf("status has no %s", name)
+}

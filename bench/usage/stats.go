@@ -1,0 +1,42 @@
+package main
+
+import (
+	"math"
+	"slices"
+	"time"
+)
+
+// distribution is what is reported of a number of values.
+type distribution struct {
+	N      int     `json:"n"`
+	Min    float64 `json:"min"`
+	Median float64 `json:"median"`
+	P90    float64 `json:"p90"`
+	P99    float64 `json:"p99"`
+	Max    float64 `json:"max"`
+}
+
+// distribute sorts the values and picks. Of no values it is zero.
+func distribute(values []float64) distribution {
+	if len(values) == 0 {
+		return distribution{}
+	}
+	sorted := slices.Sorted(slices.Values(values))
+	return distribution{
+		N:      len(sorted),
+		Min:    sorted[0],
+		Median: percentile(sorted, 50),
+		P90:    percentile(sorted, 90),
+		P99:    percentile(sorted, 99),
+		Max:    sorted[len(sorted)-1],
+	}
+}
+
+// percentile is the smallest of the sorted values which p percent of them do not
+// exceed (nearest rank): always a value that was seen, never one in between.
+func percentile(sorted []float64, p float64) float64 {
+	rank := int(math.Ceil(p / 100 * float64(len(sorted))))
+	return sorted[min(max(rank, 1), len(sorted))-1]
+}
+
+func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
