@@ -185,7 +185,8 @@ func engineRules(chosen []pack.Pack) []rbacv1.PolicyRule {
 		{APIGroups: []string{"kinship.dev"}, Resources: []string{"referencegrants"}, Verbs: watch},
 		{
 			APIGroups: []string{"admissionregistration.k8s.io"},
-			Resources: []string{"validatingwebhookconfigurations"}, Verbs: []string{"list", "watch"},
+			Resources: []string{"validatingwebhookconfigurations", "mutatingwebhookconfigurations"},
+			Verbs:     []string{"list", "watch"},
 		},
 		{
 			APIGroups: []string{"admissionregistration.k8s.io"}, ResourceNames: webhooks,

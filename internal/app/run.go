@@ -52,7 +52,7 @@ func Run(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	serving, err := newServing(ctx, o, own, chosen)
+	serving, err := newServing(ctx, o, own, chosen, env.Watcher)
 	if err != nil {
 		return err
 	}
@@ -140,10 +140,13 @@ func newManager(o Options, config *rest.Config, server webhook.Server) (manager.
 type serving struct {
 	server       webhook.Server
 	certificates *certificate.Manager
+	truster      *truster
 }
 
 // newServing makes the webhook server, with a certificate that it keeps itself.
-func newServing(ctx context.Context, o Options, config *rest.Config, chosen []pack.Pack) (serving, error) {
+func newServing(
+	ctx context.Context, o Options, config *rest.Config, chosen []pack.Pack, watcher *relation.Watcher,
+) (serving, error) {
 	if o.Enforcement != pack.ByWebhook {
 		return serving{}, nil
 	}
@@ -155,14 +158,16 @@ func newServing(ctx context.Context, o Options, config *rest.Config, chosen []pa
 	if err != nil {
 		return serving{}, fmt.Errorf("make client: %w", err)
 	}
+	truster := newTruster(c, chosen, watcher, o.Log.WithName("webhooks"))
 	dns, ips := o.names()
 	certificates, err := certificate.New(certificate.Options{
 		Client: c, Secret: types.NamespacedName{Namespace: Namespace, Name: certificateSecret},
-		DNSNames: dns, IPs: ips, OnBundle: trust(chosen, c),
+		DNSNames: dns, IPs: ips, OnBundle: truster.trust,
 	})
 	if err != nil {
 		return serving{}, fmt.Errorf("set up certificates: %w", err)
 	}
+	truster.certificates = certificates
 	if _, err := certificates.Ensure(ctx); err != nil {
 		return serving{}, fmt.Errorf("make the webhooks' certificate: %w", err)
 	}
@@ -173,7 +178,7 @@ func newServing(ctx context.Context, o Options, config *rest.Config, chosen []pa
 			c.GetCertificate = certificates.GetCertificate
 		}},
 	})
-	return serving{server, certificates}, nil
+	return serving{server, certificates, truster}, nil
 }
 
 // add has the manager run it.
@@ -183,6 +188,9 @@ func (s serving) add(mgr manager.Manager) error {
 	}
 	if err := mgr.Add(s.certificates); err != nil {
 		return fmt.Errorf("add certificates: %w", err)
+	}
+	if err := mgr.Add(s.truster); err != nil {
+		return fmt.Errorf("add truster: %w", err)
 	}
 	if err := mgr.AddReadyzCheck("webhook", s.server.StartedChecker()); err != nil {
 		return fmt.Errorf("add readiness check: %w", err)
