@@ -10,6 +10,8 @@ import (
 
 	"github.com/go-logr/logr"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -46,8 +48,11 @@ type Rules struct {
 	Configuration string
 	// Refuser is the name that refusals come under: the webhook's or the policy's.
 	Refuser string
-	// Kinds returns the kinds that are held.
-	Kinds    func() []schema.GroupKind
+	// Evictions is the name of the webhook to ask about evictions of Pods, which are
+	// deletions that no deletion rule catches. Empty if there is none.
+	Evictions string
+	// Held are the edges whose targets are held.
+	Held     *relation.Index
 	Watcher  *relation.Watcher
 	Metadata metadata.Interface
 	Log      logr.Logger
@@ -67,7 +72,7 @@ func (r *Rules) Confirm(ctx context.Context, obj relation.Object) reconcile.Outc
 	if r.confirmed[gk] {
 		return reconcile.Outcome{}
 	}
-	if err := r.keep(ctx, r.Kinds(), false); err != nil {
+	if err := r.keep(ctx, false); err != nil {
 		return reconcile.Fail(sharedv1alpha1.ReasonFailed, err)
 	}
 	err := r.probe(ctx, obj)
@@ -156,12 +161,12 @@ func (r *Rules) Start(ctx context.Context) error {
 func (r *Rules) locked(ctx context.Context, trim bool) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.keep(ctx, r.Kinds(), trim)
+	return r.keep(ctx, trim)
 }
 
 // keep writes the rules if they differ. Kinds whose rule was missing have to be
 // confirmed anew.
-func (r *Rules) keep(ctx context.Context, kinds []schema.GroupKind, trim bool) error {
+func (r *Rules) keep(ctx context.Context, trim bool) error {
 	if r.Configuration == "" {
 		return nil
 	}
@@ -169,27 +174,47 @@ func (r *Rules) keep(ctx context.Context, kinds []schema.GroupKind, trim bool) e
 	if err := r.Client.Get(ctx, client.ObjectKey{Name: r.Configuration}, &configuration); err != nil {
 		return fmt.Errorf("read webhook configuration: %w", err)
 	}
-	i := slices.IndexFunc(configuration.Webhooks, func(w admissionregistrationv1.ValidatingWebhook) bool {
-		return w.Name == r.Refuser
-	})
-	if i < 0 {
+	before := configuration.DeepCopy()
+	deletions, evictions := find(&configuration, r.Refuser), find(&configuration, r.Evictions)
+	if deletions == nil {
 		return fmt.Errorf("webhook configuration %s has no webhook %s: run with --install", r.Configuration, r.Refuser)
 	}
-	before := configuration.DeepCopy()
-	have := resources(configuration.Webhooks[i].Rules)
-	want := r.resourcesOf(kinds, have)
-	if !trim {
-		want = union(want, have)
+	changed := r.keepDeletions(deletions, trim)
+	if evictions != nil {
+		changed = r.keepEvictions(evictions) || changed
 	}
-	if slices.Equal(have, want) && (len(have) == 0) == (len(configuration.Webhooks[i].Rules) == 0) {
+	if !changed {
 		return nil
 	}
-	configuration.Webhooks[i].Rules = rulesFor(want)
 	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
 	if err := r.Client.Patch(ctx, &configuration, patch); err != nil {
 		return fmt.Errorf("write webhook rules: %w", err)
 	}
 	return nil
+}
+
+func find(
+	c *admissionregistrationv1.ValidatingWebhookConfiguration, name string,
+) *admissionregistrationv1.ValidatingWebhook {
+	for i := range c.Webhooks {
+		if c.Webhooks[i].Name == name {
+			return &c.Webhooks[i]
+		}
+	}
+	return nil
+}
+
+func (r *Rules) keepDeletions(webhook *admissionregistrationv1.ValidatingWebhook, trim bool) (changed bool) {
+	have := resources(webhook.Rules)
+	want := r.resourcesOf(r.Held.TargetKinds(), have)
+	if !trim {
+		want = union(want, have)
+	}
+	if slices.Equal(have, want) && len(have) == len(webhook.Rules) {
+		return false
+	}
+	webhook.Rules = rulesFor(want)
+	return true
 }
 
 // resourcesOf returns the resources of kinds, and forgets what was confirmed of
@@ -207,6 +232,35 @@ func (r *Rules) resourcesOf(kinds []schema.GroupKind, have []schema.GroupResourc
 		want = append(want, mapping.Resource.GroupResource())
 	}
 	return union(want, nil)
+}
+
+// keepEvictions has evictions asked about in exactly the namespaces with held
+// Pods. The object of such a request is not the Pod, so its label can't decide.
+func (r *Rules) keepEvictions(webhook *admissionregistrationv1.ValidatingWebhook) (changed bool) {
+	var namespaces []string
+	everywhere := false
+	for _, pod := range r.Held.Targets(schema.GroupKind{Kind: "Pod"}) {
+		everywhere = everywhere || pod.Namespace == ""
+		namespaces = append(namespaces, pod.Namespace)
+	}
+	slices.Sort(namespaces)
+	namespaces = slices.Compact(namespaces)
+	var rules []admissionregistrationv1.RuleWithOperations
+	selector := &metav1.LabelSelector{}
+	if len(namespaces) > 0 {
+		rules = rulesFor([]schema.GroupResource{{Resource: "pods/eviction"}})
+		rules[0].Operations = []admissionregistrationv1.OperationType{admissionregistrationv1.Create}
+	}
+	if len(namespaces) > 0 && !everywhere {
+		selector.MatchExpressions = []metav1.LabelSelectorRequirement{{
+			Key: corev1.LabelMetadataName, Operator: metav1.LabelSelectorOpIn, Values: namespaces,
+		}}
+	}
+	if len(rules) == len(webhook.Rules) && equality.Semantic.DeepEqual(selector, webhook.NamespaceSelector) {
+		return false
+	}
+	webhook.Rules, webhook.NamespaceSelector = rules, selector
+	return true
 }
 
 func union(a, b []schema.GroupResource) []schema.GroupResource {

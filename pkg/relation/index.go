@@ -115,6 +115,24 @@ func (x *Index) Len() int {
 	return len(x.declared)
 }
 
+// Targets returns the ends of a kind that edges have for a target, in a fixed
+// order. The same end may occur more than once.
+func (x *Index) Targets(gk schema.GroupKind) []Ref {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	var refs []Ref
+	for id := range x.targets.named {
+		if id.GroupKind() == gk {
+			refs = append(refs, Named(id))
+		}
+	}
+	for e := range x.targets.sets[gk] {
+		refs = append(refs, e.Target)
+	}
+	slices.SortFunc(refs, func(a, b Ref) int { return cmp.Or(object.Compare(a.ID, b.ID), cmp.Compare(a.String(), b.String())) })
+	return refs
+}
+
 // TargetKinds returns the kinds that edges end at, in order.
 func (x *Index) TargetKinds() []schema.GroupKind {
 	x.mu.RLock()

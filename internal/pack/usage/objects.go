@@ -20,6 +20,7 @@ const (
 	// webhookConfiguration and webhookName are those of the published API.
 	webhookConfiguration = "crossplane-no-usages"
 	webhookName          = "nousages.protection.crossplane.io"
+	evictionsName        = "evictions.usage.kinship.dev"
 
 	ownConfiguration = "kinship-usage"
 	keepPolicy       = "kinship-usage-keep-lock"
@@ -89,19 +90,24 @@ func clientConfig(in pack.Installation, path string) admissionregistrationv1.Web
 	}}
 }
 
-// refuseByWebhook asks us before a locked object is deleted. Its rules are empty:
-// the operator keeps them at the kinds that are held.
+// refuseByWebhook asks us before a locked object is deleted, or a Pod evicted. Its
+// rules are empty: the operator keeps them at the kinds that are held.
 func refuseByWebhook(in pack.Installation) client.Object {
-	fail, equivalent := admissionregistrationv1.Fail, admissionregistrationv1.Equivalent
-	none, timeout := admissionregistrationv1.SideEffectClassNoneOnDryRun, int32(3)
+	webhook := func(name string, selector *metav1.LabelSelector) admissionregistrationv1.ValidatingWebhook {
+		fail, equivalent := admissionregistrationv1.Fail, admissionregistrationv1.Equivalent
+		effects, timeout := admissionregistrationv1.SideEffectClassNoneOnDryRun, int32(3)
+		return admissionregistrationv1.ValidatingWebhook{
+			Name: name, ClientConfig: clientConfig(in, refusePath), ObjectSelector: selector,
+			FailurePolicy: &fail, MatchPolicy: &equivalent, SideEffects: &effects, TimeoutSeconds: &timeout,
+			AdmissionReviewVersions: []string{"v1"},
+		}
+	}
 	return &admissionregistrationv1.ValidatingWebhookConfiguration{
 		ObjectMeta: metav1.ObjectMeta{Name: webhookConfiguration},
-		Webhooks: []admissionregistrationv1.ValidatingWebhook{{
-			Name: webhookName, ClientConfig: clientConfig(in, refusePath),
-			ObjectSelector: &metav1.LabelSelector{MatchLabels: map[string]string{lockLabel: lockValue}},
-			FailurePolicy:  &fail, MatchPolicy: &equivalent, SideEffects: &none, TimeoutSeconds: &timeout,
-			AdmissionReviewVersions: []string{"v1"},
-		}},
+		Webhooks: []admissionregistrationv1.ValidatingWebhook{
+			webhook(webhookName, &metav1.LabelSelector{MatchLabels: map[string]string{lockLabel: lockValue}}),
+			webhook(evictionsName, nil),
+		},
 	}
 }
 

@@ -32,6 +32,7 @@ const overrideAnnotation = "kinship.dev/override-usage"
 // in every replica.
 type refuser struct {
 	ledger   *ledger
+	lock     *guard.Lock
 	live     client.Reader // without a cache
 	status   client.StatusClient
 	get      func(object.ID) usage
@@ -47,24 +48,17 @@ type refuser struct {
 func (h *refuser) Handle(ctx context.Context, req admission.Request) admission.Response {
 	start := h.clock.Now()
 	defer func() { h.metrics.answered(h.clock.Since(start)) }()
-	if req.Operation != admissionv1.Delete {
-		return admission.Errored(http.StatusBadRequest,
-			fmt.Errorf("unexpected operation %q, expected %q", req.Operation, admissionv1.Delete))
+	obj, meta, err := h.subject(req)
+	if err != nil {
+		return admission.Errored(http.StatusBadRequest, err)
 	}
-	var meta metav1.PartialObjectMetadata
-	if err := json.Unmarshal(req.OldObject.Raw, &meta); err != nil {
-		return admission.Errored(http.StatusBadRequest, fmt.Errorf("read the object to be deleted: %w", err))
-	}
-	gk := schema.GroupKind{Group: req.Kind.Group, Kind: req.Kind.Kind}
-	obj := relation.ObjectOf(gk, &meta)
 	blocking := h.ledger.blocking(obj)
-	if len(blocking) == 0 {
-		var err error
+	if len(blocking) == 0 && h.lock.On(obj) {
 		if blocking, err = h.ask(ctx, obj); err != nil {
 			return admission.Errored(http.StatusInternalServerError, err)
 		}
 	}
-	blocking, err := h.override(ctx, req, &meta, blocking)
+	blocking, err = h.override(ctx, req, meta, blocking)
 	if err != nil {
 		return admission.Errored(http.StatusInternalServerError, err)
 	}
@@ -75,9 +69,27 @@ func (h *refuser) Handle(ctx context.Context, req admission.Request) admission.R
 		return admission.Errored(http.StatusInternalServerError, err)
 	}
 	if req.UserInfo.Username != h.operator {
-		h.metrics.blocked(gk)
+		h.metrics.blocked(obj.ID.GroupKind())
 	}
 	return h.refuse(obj, blocking)
+}
+
+// subject returns the object that a request would delete.
+func (h *refuser) subject(req admission.Request) (relation.Object, *metav1.PartialObjectMetadata, error) {
+	meta := &metav1.PartialObjectMetadata{}
+	if req.Operation == admissionv1.Create && req.SubResource == "eviction" {
+		pod := object.ID{Kind: "Pod", Namespace: req.Namespace, Name: req.Name}
+		meta.Name, meta.Namespace = pod.Name, pod.Namespace
+		obj, _ := h.ledger.watcher.Get(pod)
+		return obj, meta, nil
+	}
+	if req.Operation != admissionv1.Delete {
+		return relation.Object{}, nil, fmt.Errorf("unexpected operation %q, expected %q", req.Operation, admissionv1.Delete)
+	}
+	if err := json.Unmarshal(req.OldObject.Raw, meta); err != nil {
+		return relation.Object{}, nil, fmt.Errorf("read the object to be deleted: %w", err)
+	}
+	return relation.ObjectOf(schema.GroupKind{Group: req.Kind.Group, Kind: req.Kind.Kind}, meta), meta, nil
 }
 
 func (h *refuser) refuse(obj relation.Object, blocking []relation.Edge) admission.Response {
@@ -180,7 +192,7 @@ func dryRun(req admission.Request) bool { return req.DryRun != nil && *req.DryRu
 // record keeps a refused deletion for replay, in the status of the first Usage
 // that asks for it. A repeated refusal of the same deletion writes nothing.
 func (h *refuser) record(ctx context.Context, req admission.Request, obj relation.Object, blocking []relation.Edge) error {
-	if dryRun(req) || req.UserInfo.Username == h.operator {
+	if dryRun(req) || req.UserInfo.Username == h.operator || req.Operation != admissionv1.Delete {
 		return nil
 	}
 	var options metav1.DeleteOptions

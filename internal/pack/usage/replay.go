@@ -48,7 +48,7 @@ func (r *reconciler) replay(ctx context.Context, p *pass) reconcile.Outcome {
 	if presence == relation.Present && r.ledger.hold(obj) != guard.Free {
 		return r.handOver(ctx, p, obj)
 	}
-	allowed, err := r.reviewer.Allowed(ctx, 
+	allowed, err := r.reviewer.Allowed(ctx,
 		authenticationv1.UserInfo{Username: refused.User, Groups: refused.Groups}, authorise.Action{
 			Verb: "delete", Group: id.Group, Resource: mapping.Resource.Resource, Namespace: id.Namespace, Name: id.Name,
 		})

@@ -102,7 +102,7 @@ const fieldOwner = "kinship-usage"
 func (p *parts) keepRules() {
 	p.rules = &guard.Rules{
 		Client: p.env.Live, Configuration: webhookConfiguration, Refuser: webhookName,
-		Kinds: p.ledger.index.TargetKinds, Watcher: p.env.Watcher, Metadata: p.env.Metadata,
+		Evictions: evictionsName, Held: &p.ledger.index, Watcher: p.env.Watcher, Metadata: p.env.Metadata,
 		Log: p.mgr.GetLogger().WithName("rules"),
 	}
 	if p.env.Enforcement == pack.ByPolicy {
@@ -218,7 +218,7 @@ func (p *parts) serve() error {
 	}
 	validator := &validator{ledger: p.ledger, reviewer: p.env.Reviewer, operator: p.env.Operator}
 	refuser := &refuser{
-		ledger: p.ledger, live: p.env.Live, status: p.mgr.GetClient(), get: p.get, reviewer: p.env.Reviewer,
+		ledger: p.ledger, lock: p.lock, live: p.env.Live, status: p.mgr.GetClient(), get: p.get, reviewer: p.env.Reviewer,
 		events: p.mgr.GetEventRecorder("kinship-usage"), clock: clock.RealClock{}, metrics: p.metrics,
 		operator: p.env.Operator,
 	}
