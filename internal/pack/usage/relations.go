@@ -2,6 +2,7 @@ package usage
 
 import (
 	"fmt"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -27,6 +28,10 @@ func Relations() []relation.Relation {
 	}
 	return relations
 }
+
+// immortal are the namespaces that the API server never deletes (its admission
+// plugin NamespaceLifecycle), so that nothing has to hold them.
+var immortal = []string{metav1.NamespaceDefault, metav1.NamespaceSystem, metav1.NamespacePublic}
 
 var namespaceKind = schema.GroupKind{Kind: "Namespace"}
 
@@ -85,7 +90,7 @@ func containers(e relation.Edge, kinds relation.Kinds) []relation.Edge {
 		c.Target = relation.Named(object.ID{Group: gk.Group, Kind: gk.Kind, Name: name})
 		edges = append(edges, c)
 	}
-	if ns := e.Target.Namespace; ns != "" && e.Source.Namespace != ns {
+	if ns := e.Target.Namespace; ns != "" && e.Source.Namespace != ns && !slices.Contains(immortal, ns) {
 		hold(namespaceKind, ns)
 	}
 	if gk := e.Target.GroupKind(); gk.Group != "" && e.Source.GroupKind() != gk {
