@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"time"
 
@@ -94,9 +95,7 @@ func Objects(o Options, mutatingPolicies bool) ([]client.Object, error) {
 	}
 	for _, obj := range objects {
 		labels := map[string]string{}
-		for k, v := range obj.GetLabels() {
-			labels[k] = v
-		}
+		maps.Copy(labels, obj.GetLabels())
 		labels[partOfLabel] = partOf
 		obj.SetLabels(labels)
 	}
@@ -179,7 +178,10 @@ func engineRules(chosen []pack.Pack) []rbacv1.PolicyRule {
 			APIGroups: []string{"authorization.k8s.io"}, Resources: []string{"subjectaccessreviews"},
 			Verbs: []string{"create"},
 		},
-		{APIGroups: []string{"", "events.k8s.io"}, Resources: []string{"events"}, Verbs: []string{"create", "patch", "update"}},
+		{
+			APIGroups: []string{"", "events.k8s.io"}, Resources: []string{"events"},
+			Verbs: []string{"create", "patch", "update"},
+		},
 		{APIGroups: []string{"apiextensions.k8s.io"}, Resources: []string{"customresourcedefinitions"}, Verbs: watch},
 		{APIGroups: []string{"apiregistration.k8s.io"}, Resources: []string{"apiservices"}, Verbs: watch},
 		{APIGroups: []string{"kinship.dev"}, Resources: []string{"referencegrants"}, Verbs: watch},

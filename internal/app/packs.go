@@ -5,10 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
-
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	kinshipv1alpha1 "github.com/kinship-dev/kinship/api/kinship/v1alpha1"
 	"github.com/kinship-dev/kinship/internal/pack"
@@ -24,8 +23,9 @@ func packs(o Options) []pack.Pack {
 
 // PackNames returns the names of all packs.
 func PackNames() []string {
-	var names []string
-	for _, p := range packs(Options{}) {
+	all := packs(Options{})
+	names := make([]string, 0, len(all))
+	for _, p := range all {
 		names = append(names, p.Name)
 	}
 	return names

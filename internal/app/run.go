@@ -60,27 +60,39 @@ func Run(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
+	if err := assemble(ctx, o, mgr, chosen, env, serving); err != nil {
+		return err
+	}
+	if err := mgr.Start(ctx); err != nil {
+		return fmt.Errorf("run: %w", err)
+	}
+	return nil
+}
+
+// assemble adds everything that the manager is to run.
+func assemble(
+	ctx context.Context, o Options, mgr manager.Manager, chosen []pack.Pack, env pack.Environment, serving serving,
+) error {
 	if err := serving.add(mgr); err != nil {
 		return err
 	}
 	for _, p := range chosen {
-		if err := p.Setup(ctx, mgr, env); err != nil {
-			if meta.IsNoMatchError(err) {
-				return errNotInstalled
-			}
+		err := p.Setup(ctx, mgr, env)
+		if meta.IsNoMatchError(err) {
+			return errNotInstalled
+		}
+		if err != nil {
 			return fmt.Errorf("set up pack %s: %w", p.Name, err)
 		}
 	}
 	if err := mgr.Add(env.Watcher); err != nil {
 		return fmt.Errorf("add watcher: %w", err)
 	}
-	if o.Ready != nil {
-		if err := mgr.Add(announcer{o.Ready, mgr, serving}); err != nil {
-			return fmt.Errorf("add announcer: %w", err)
-		}
+	if o.Ready == nil {
+		return nil
 	}
-	if err := mgr.Start(ctx); err != nil {
-		return fmt.Errorf("run: %w", err)
+	if err := mgr.Add(announcer{o.Ready, mgr, serving}); err != nil {
+		return fmt.Errorf("add announcer: %w", err)
 	}
 	return nil
 }

@@ -110,7 +110,7 @@ func (t *truster) Start(ctx context.Context) error {
 
 // trust writes the certificates to trust into every webhook configuration.
 func (t *truster) trust(ctx context.Context, bundle []byte) error {
-	var failed []error
+	failed := make([]error, 0, len(t.names))
 	for _, obj := range t.names {
 		failed = append(failed, trustOne(ctx, t.client, obj.DeepCopyObject().(client.Object), bundle))
 	}

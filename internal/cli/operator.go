@@ -47,10 +47,12 @@ give --webhook-host: the address by which the API server reaches this process.`,
 	f.BoolVar(&o.Adopt, "adopt", false, "with --install, take over what belongs to somebody else's release")
 	f.StringVar((*string)(&o.Enforcement), "enforcement", string(pack.ByWebhook),
 		"what refuses deletions: webhook (says who is in the way) or policy (in the API server, fixed text)")
-	f.StringVar(&o.WebhookHost, "webhook-host", "", "address by which the API server reaches this process from outside the cluster")
+	f.StringVar(&o.WebhookHost, "webhook-host", "",
+		"address by which the API server reaches this process from outside the cluster")
 	f.IntVar(&o.WebhookPort, "webhook-port", 0, "port of the webhooks (default 9443, or any free one with --webhook-host)")
 	f.StringVar(&o.MetricsAddress, "metrics-bind-address", ":8080", "address to serve metrics on; 0 to not serve them")
-	f.StringVar(&o.HealthAddress, "health-probe-bind-address", ":8081", "address to serve health checks on; 0 to not serve them")
+	f.StringVar(&o.HealthAddress, "health-probe-bind-address", ":8081",
+		"address to serve health checks on; 0 to not serve them")
 	f.BoolVar(&o.LeaderElect, "leader-elect", true, "have one of several replicas do the work; all answer admission")
 	f.DurationVar(&o.Usage.GracePeriod, "usage-grace-period", 0,
 		"how long a deleted Usage waits for the deletion of its using object to begin (default 5s)")

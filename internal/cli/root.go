@@ -38,8 +38,7 @@ func Main(ctx context.Context, version string, args []string, in io.Reader, out,
 	if text := err.Error(); text != "" {
 		fmt.Fprintln(errOut, "Error:", text)
 	}
-	var exit exitError
-	if errors.As(err, &exit) {
+	if exit, ok := errors.AsType[exitError](err); ok {
 		return exit.code
 	}
 	return 1

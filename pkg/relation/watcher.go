@@ -131,6 +131,7 @@ func (w *Watcher) Refresh(ctx context.Context) error { return w.catalog.refresh(
 
 // Start watches until the context ends and then stops every informer.
 func (w *Watcher) Start(ctx context.Context) error {
+	defer w.queue.ShutDown() // It runs since NewWatcher.
 	if err := w.catalog.refresh(ctx); err != nil {
 		return err
 	}
@@ -276,8 +277,10 @@ func (w *Watcher) follow(ctx context.Context, running *sync.WaitGroup) {
 	}
 	w.mu.RLock()
 	inUse := make([]schema.GroupKind, 0, len(w.kinds))
-	for gk := range w.kinds {
-		inUse = append(inUse, gk)
+	for gk, k := range w.kinds {
+		if len(k.users) > 0 { // The others linger.
+			inUse = append(inUse, gk)
+		}
 	}
 	w.mu.RUnlock()
 	missing := false

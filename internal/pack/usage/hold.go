@@ -28,14 +28,14 @@ func (r *reconciler) hold(ctx context.Context, p *pass) reconcile.Outcome {
 		if e.Content != nil && r.ledger.inForce(e) == guard.Free {
 			continue // There is nothing in it to hold it for.
 		}
-		outcome = outcome.And(r.holdEnd(ctx, p, e))
+		outcome = outcome.And(r.holdEnd(ctx, e))
 	}
 	return outcome
 }
 
-func (r *reconciler) holdEnd(ctx context.Context, p *pass, e relation.Edge) reconcile.Outcome {
+func (r *reconciler) holdEnd(ctx context.Context, e relation.Edge) reconcile.Outcome {
 	if e.Target.Selector == nil {
-		return r.holdObject(ctx, p, e, e.Target.ID)
+		return r.holdObject(ctx, e, e.Target.ID)
 	}
 	members, known := r.watcher.List(e.Target)
 	switch {
@@ -46,12 +46,12 @@ func (r *reconciler) holdEnd(ctx context.Context, p *pass, e relation.Edge) reco
 	}
 	var outcome reconcile.Outcome
 	for _, member := range members {
-		outcome = outcome.And(r.holdObject(ctx, p, e, member.ID))
+		outcome = outcome.And(r.holdObject(ctx, e, member.ID))
 	}
 	return outcome
 }
 
-func (r *reconciler) holdObject(ctx context.Context, p *pass, e relation.Edge, id object.ID) reconcile.Outcome {
+func (r *reconciler) holdObject(ctx context.Context, e relation.Edge, id object.ID) reconcile.Outcome {
 	obj, presence, err := r.lock.Ensure(ctx, id)
 	switch {
 	case err != nil:

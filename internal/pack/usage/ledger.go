@@ -210,8 +210,9 @@ func (l *ledger) ring(e relation.Edge) []object.ID {
 		if id == e.Target.ID {
 			ref = e.Target
 		}
-		var next []object.ID
-		for _, behind := range l.from(ref) {
+		edges := l.from(ref)
+		next := make([]object.ID, 0, len(edges))
+		for _, behind := range edges {
 			next = append(next, l.members(behind.Target)...)
 		}
 		return next

@@ -9,12 +9,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	kinshipv1alpha1 "github.com/kinship-dev/kinship/api/kinship/v1alpha1"
+	"github.com/kinship-dev/kinship/pkg/object"
 )
 
 // listUsages reads all Usages of a kind.
-func listUsages(ctx context.Context, reader client.Reader, k kind, opts ...client.ListOption) ([]usage, error) {
+func listUsages(ctx context.Context, reader client.Reader, k kind) ([]usage, error) {
 	list := k.newList()
-	if err := reader.List(ctx, list, opts...); err != nil {
+	if err := reader.List(ctx, list); err != nil {
 		return nil, fmt.Errorf("list %s objects: %w", k.GroupKind(), err)
 	}
 	found := make([]usage, 0, meta.LenList(list))
@@ -25,25 +26,41 @@ func listUsages(ctx context.Context, reader client.Reader, k kind, opts ...clien
 	return found, err
 }
 
-// all returns every Usage, from the cache. The objects are the cache's own.
+// get returns a Usage as the informers hold it, or nil. It is read only.
+func (p *parts) get(id object.ID) usage {
+	store, ok := p.stores[id.GroupKind()]
+	if !ok {
+		return nil
+	}
+	key := id.Name
+	if id.Namespace != "" {
+		key = id.Namespace + "/" + id.Name
+	}
+	item, exists, err := store.GetByKey(key)
+	if err != nil || !exists { // A thread-safe store never returns an error.
+		return nil
+	}
+	return item.(usage)
+}
+
+// all returns every Usage as the informers hold it. They are read only.
 func (p *parts) all() []usage {
 	var found []usage
 	for _, k := range kinds {
-		list, err := listUsages(context.Background(), p.mgr.GetCache(), k, client.UnsafeDisableDeepCopy)
-		if err != nil {
-			continue // From the cache: it can only be too early, and then events follow.
+		for _, item := range p.stores[k.GroupKind()].List() {
+			found = append(found, item.(usage))
 		}
-		found = append(found, list...)
 	}
 	return found
 }
 
-// grants returns the ReferenceGrants of a namespace, from the cache.
+// grants returns the ReferenceGrants of a namespace, as the informers hold them.
 func (p *parts) grants(namespace string) []kinshipv1alpha1.ReferenceGrant {
-	var list kinshipv1alpha1.ReferenceGrantList
-	err := p.mgr.GetCache().List(context.Background(), &list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy)
-	if err != nil {
-		return nil // Too early: no grant is known, and so nothing is granted.
+	var found []kinshipv1alpha1.ReferenceGrant
+	for _, item := range p.stores[grantKind].List() {
+		if g := item.(*kinshipv1alpha1.ReferenceGrant); g.Namespace == namespace {
+			found = append(found, *g)
+		}
 	}
-	return list.Items
+	return found
 }

@@ -25,8 +25,8 @@ func keepLock(in pack.Installation) []client.Object {
 // stripped is the CEL expression for "this request takes the lock off".
 func stripped(operator string) string {
 	locked := func(o string) string {
-		return fmt.Sprintf("(has(%[1]s.metadata.labels) && %[2]q in %[1]s.metadata.labels && %[1]s.metadata.labels[%[2]q] == %[3]q)",
-			o, lockLabel, lockValue)
+		labels := o + ".metadata.labels"
+		return fmt.Sprintf("(has(%[1]s) && %[2]q in %[1]s && %[1]s[%[2]q] == %[3]q)", labels, lockLabel, lockValue)
 	}
 	return fmt.Sprintf("%s && !%s && request.userInfo.username != %q", locked("oldObject"), locked("object"), operator)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -252,9 +253,7 @@ func (r *reconciler) record(ctx context.Context, p *pass) reconcile.Outcome {
 	controllerutil.AddFinalizer(p.usage, finalizer)
 	if details := describe(p.usage); p.GetAnnotations()[detailsAnnotation] != details {
 		annotations := map[string]string{}
-		for k, v := range p.GetAnnotations() {
-			annotations[k] = v
-		}
+		maps.Copy(annotations, p.GetAnnotations())
 		annotations[detailsAnnotation] = details
 		p.SetAnnotations(annotations)
 	}

@@ -26,7 +26,9 @@ func (q *queue) add(id object.ID) {
 func (q *queue) running() bool { return q.work.Load() != nil }
 
 // start returns the source that a controller is to watch.
-func (q *queue) start(all func() []object.ID) func(context.Context, workqueue.TypedRateLimitingInterface[object.ID]) error {
+func (q *queue) start(
+	all func() []object.ID,
+) func(context.Context, workqueue.TypedRateLimitingInterface[object.ID]) error {
 	return func(_ context.Context, work workqueue.TypedRateLimitingInterface[object.ID]) error {
 		q.work.Store(&work)
 		for _, id := range all() {

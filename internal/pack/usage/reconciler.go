@@ -61,7 +61,7 @@ func (r *reconciler) Reconcile(ctx context.Context, id object.ID) (ctrl.Result, 
 		return ctrl.Result{}, nil
 	}
 	u := kind.new()
-	if err := r.client.Get(ctx, client.ObjectKey(id.NamespacedName()), u); err != nil {
+	if err := r.client.Get(ctx, id.NamespacedName(), u); err != nil {
 		if apierrors.IsNotFound(err) {
 			r.writes.Forget(id)
 			r.ledger.forget(id)

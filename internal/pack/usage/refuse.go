@@ -191,7 +191,9 @@ func dryRun(req admission.Request) bool { return req.DryRun != nil && *req.DryRu
 
 // record keeps a refused deletion for replay, in the status of the first Usage
 // that asks for it. A repeated refusal of the same deletion writes nothing.
-func (h *refuser) record(ctx context.Context, req admission.Request, obj relation.Object, blocking []relation.Edge) error {
+func (h *refuser) record(
+	ctx context.Context, req admission.Request, obj relation.Object, blocking []relation.Edge,
+) error {
 	if dryRun(req) || req.UserInfo.Username == h.operator || req.Operation != admissionv1.Delete {
 		return nil
 	}
@@ -210,7 +212,8 @@ func (h *refuser) record(ctx context.Context, req admission.Request, obj relatio
 		if u == nil || e.Content != nil || !records(u, req.UserInfo.Username) {
 			continue
 		}
-		if before := u.UsageStatus().Refused; before != nil && before.Target.UID == obj.UID && before.PropagationPolicy == policy {
+		before := u.UsageStatus().Refused
+		if before != nil && before.Target.UID == obj.UID && before.PropagationPolicy == policy {
 			return nil
 		}
 		return h.write(ctx, u, &sharedv1alpha1.RefusedDeletion{

@@ -60,12 +60,13 @@ type parts struct {
 	metrics *metrics
 	usages  queue
 	locks   queue
+	stores  map[schema.GroupKind]toolscache.Store // what the informers hold; read only
 	synced  []toolscache.InformerSynced
 }
 
 // Setup adds the pack's controllers and handlers to a manager.
 func Setup(ctx context.Context, mgr manager.Manager, env pack.Environment, options Options) error {
-	p := &parts{env: env, mgr: mgr}
+	p := &parts{env: env, mgr: mgr, stores: map[schema.GroupKind]toolscache.Store{}}
 	p.ledger = &ledger{
 		watcher:    env.Watcher,
 		wakeUsage:  p.usages.add,
@@ -115,7 +116,7 @@ func (p *parts) keepRules() {
 // listen feeds the ledger, in every replica.
 func (p *parts) listen(ctx context.Context) error {
 	for _, k := range kinds {
-		err := p.hear(ctx, k.new(), toolscache.ResourceEventHandlerFuncs{
+		err := p.hear(ctx, k.GroupKind(), k.new(), toolscache.ResourceEventHandlerFuncs{
 			AddFunc:    func(obj any) { p.ledger.declare(obj.(usage)) },
 			UpdateFunc: func(_, obj any) { p.ledger.declare(obj.(usage)) },
 			DeleteFunc: func(obj any) {
@@ -131,22 +132,32 @@ func (p *parts) listen(ctx context.Context) error {
 			return err
 		}
 	}
-	return p.hear(ctx, &kinshipv1alpha1.ReferenceGrant{}, toolscache.ResourceEventHandlerFuncs{
+	return p.hear(ctx, grantKind, &kinshipv1alpha1.ReferenceGrant{}, toolscache.ResourceEventHandlerFuncs{
 		AddFunc:    func(any) { p.grantsChanged() },
 		UpdateFunc: func(_, _ any) { p.grantsChanged() },
 		DeleteFunc: func(any) { p.grantsChanged() },
 	})
 }
 
-func (p *parts) hear(ctx context.Context, obj client.Object, handler toolscache.ResourceEventHandler) error {
+// grantKind is the kind that lets Usages reach into other namespaces.
+var grantKind = kinshipv1alpha1.GroupVersion.WithKind("ReferenceGrant").GroupKind()
+
+func (p *parts) hear(
+	ctx context.Context, gk schema.GroupKind, obj client.Object, handler toolscache.ResourceEventHandler,
+) error {
 	informer, err := p.mgr.GetCache().GetInformer(ctx, obj, cache.BlockUntilSynced(false))
 	if err != nil {
-		return fmt.Errorf("watch %T: %w", obj, err)
+		return fmt.Errorf("watch %s: %w", gk, err)
 	}
 	registration, err := informer.AddEventHandler(handler)
 	if err != nil {
-		return fmt.Errorf("watch %T: %w", obj, err)
+		return fmt.Errorf("watch %s: %w", gk, err)
 	}
+	shared, ok := informer.(toolscache.SharedIndexInformer)
+	if !ok {
+		return fmt.Errorf("watch %s: the cache hands out a %T", gk, informer)
+	}
+	p.stores[gk] = shared.GetStore()
 	p.synced = append(p.synced, registration.HasSynced)
 	return nil
 }
@@ -173,8 +184,9 @@ func (p *parts) control(options Options) error {
 		return err
 	}
 	if err := p.controller("usage", live, &p.usages, func() []object.ID {
-		var ids []object.ID
-		for _, u := range p.all() {
+		all := p.all()
+		ids := make([]object.ID, 0, len(all))
+		for _, u := range all {
 			ids = append(ids, identify(u))
 		}
 		return ids
@@ -250,19 +262,6 @@ func (p *parts) restored(c relation.Change) {
 	ref.UID = c.New.UID
 	p.mgr.GetEventRecorder("kinship-usage").Eventf(ref, nil, "Warning", "LockRestored", "Protect",
 		"label %s was removed while the object is in use; it is put back", lockLabel)
-}
-
-// get returns a Usage from the cache, or nil.
-func (p *parts) get(id object.ID) usage {
-	k, ok := kindOf(id.GroupKind())
-	if !ok {
-		return nil
-	}
-	u := k.new()
-	if err := p.mgr.GetClient().Get(context.Background(), client.ObjectKey(id.NamespacedName()), u); err != nil {
-		return nil // From the cache: the only error is that it is not there.
-	}
-	return u
 }
 
 // leading is something to run in the leader only.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 
 	admissionv1 "k8s.io/api/admission/v1"
@@ -78,9 +79,7 @@ func (v *validator) Default(ctx context.Context, req admission.Request) admissio
 		return admission.Errored(http.StatusInternalServerError, err)
 	}
 	annotations := map[string]string{}
-	for k, val := range u.GetAnnotations() {
-		annotations[k] = val
-	}
+	maps.Copy(annotations, u.GetAnnotations())
 	if old == nil {
 		annotations[detailsAnnotation] = describe(u)
 	}

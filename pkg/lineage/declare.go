@@ -1,0 +1,153 @@
+package lineage
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kinship-dev/kinship/pkg/object"
+	"github.com/kinship-dev/kinship/pkg/relation"
+)
+
+// conditionEffective is the condition by which a declaring object tells that what
+// it declares is enforced.
+const conditionEffective = "Effective"
+
+// declare reads the objects that declare edges, once. Where that may only be done
+// in one namespace, those of the given one have to do.
+func (c *Cluster) declare(ctx context.Context, namespace string) error {
+	if c.declared {
+		return nil
+	}
+	c.declared = true
+	edges := map[object.ID][]relation.Edge{}
+	for _, gk := range c.declarers() {
+		k, ok := c.catalog.kind(gk)
+		if !ok {
+			continue
+		}
+		objects, err := c.listDeclaring(ctx, k, namespace)
+		if err != nil {
+			return err
+		}
+		for _, obj := range objects {
+			n := &Node{ID: object.Of(obj, gk)}
+			n.take(obj)
+			c.register([]*Node{n})
+			extracted, err := c.extract(obj, gk)
+			if err != nil {
+				return fmt.Errorf("read what %s declares: %w", n.ID, err)
+			}
+			edges[n.ID] = append(edges[n.ID], extracted...)
+		}
+	}
+	for id, declared := range edges {
+		c.index.Set(id, declared)
+	}
+	return nil
+}
+
+// declarers returns the kinds that declare edges, each once, in the order of
+// their relations.
+func (c *Cluster) declarers() []schema.GroupKind {
+	var kinds []schema.GroupKind
+	for _, r := range c.options.Relations {
+		if !slices.Contains(kinds, r.Declarer) {
+			kinds = append(kinds, r.Declarer)
+		}
+	}
+	return kinds
+}
+
+func (c *Cluster) listDeclaring(ctx context.Context, k kind, namespace string) ([]*unstructured.Unstructured, error) {
+	objects, err := c.listFull(ctx, k, "")
+	if err == nil {
+		c.note(k, "", len(objects))
+		return objects, nil
+	}
+	s := Skipped{}
+	if apierrors.IsForbidden(err) && k.Namespaced && namespace != "" {
+		here, hereErr := c.listFull(ctx, k, namespace)
+		if hereErr == nil {
+			s.Except = namespace
+			c.note(k, namespace, len(here))
+			objects = here
+		}
+	}
+	return objects, c.skip(ctx, k, s, err)
+}
+
+func (c *Cluster) extract(obj *unstructured.Unstructured, gk schema.GroupKind) ([]relation.Edge, error) {
+	typed, err := c.options.Decode(obj)
+	if err != nil {
+		return nil, err
+	}
+	var edges []relation.Edge
+	for _, r := range c.options.Relations {
+		if r.Declarer == gk {
+			edges = append(edges, r.Extract(typed, c.catalog)...)
+		}
+	}
+	return edges, nil
+}
+
+// members returns the objects that an end of an edge stands for, as far as they
+// can be listed.
+func (c *Cluster) members(ctx context.Context, ref relation.Ref) ([]*Node, error) {
+	if ref.IsZero() {
+		return nil, nil
+	}
+	if ref.Selector == nil {
+		return []*Node{c.node(ref.ID)}, nil
+	}
+	k, ok := c.catalog.kind(ref.GroupKind())
+	if !ok {
+		return nil, nil
+	}
+	if err := c.list(ctx, []kind{k}, ref.Namespace); err != nil {
+		return nil, err
+	}
+	var found []*Node
+	for _, n := range c.nodes {
+		if n.UID != "" && ref.Matches(n.object()) {
+			found = append(found, n)
+		}
+	}
+	slices.SortFunc(found, compareNodes)
+	return found, nil
+}
+
+// Force says whether an edge is enforced now, and if not, why.
+type Force struct {
+	InForce bool   `json:"inForce"`
+	Why     string `json:"why,omitempty"`
+}
+
+// force reads off the object that declares an edge whether it is in force. Only
+// protection can be declared and yet not be there.
+func (c *Cluster) force(e relation.Edge) Force {
+	if e.Role != relation.Usage {
+		return Force{InForce: true}
+	}
+	conditions := c.node(e.Declarer).Conditions
+	for _, name := range []string{conditionEffective, "Ready"} {
+		found := meta.FindStatusCondition(conditions, name)
+		switch {
+		case found == nil:
+			continue
+		case found.Status == "True":
+			return Force{InForce: true}
+		}
+		// What keeps it from being effective is what keeps it from being ready.
+		if ready := meta.FindStatusCondition(conditions, "Ready"); ready != nil && ready.Status != "True" {
+			found = ready
+		}
+		return Force{Why: say(*found)}
+	}
+	return Force{Why: "no controller has reported on it yet: is the operator running?"}
+}

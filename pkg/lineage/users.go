@@ -1,0 +1,95 @@
+package lineage
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/kinship-dev/kinship/pkg/object"
+	"github.com/kinship-dev/kinship/pkg/relation"
+)
+
+// User is one object that uses another, or one protection of it.
+type User struct {
+	// Object uses the one asked about. It is nil if that is protected for its own
+	// sake, or if no object matches Selector now.
+	Object *object.ID `json:"object,omitempty"`
+	// Selector is set if users are found by one: who matches it may change.
+	Selector string `json:"selector,omitempty"`
+	// Role, Declarer and Field tell which object says so, and where.
+	Role     relation.Role `json:"role"`
+	Declarer object.ID     `json:"declarer"`
+	Field    string        `json:"field"`
+	// Reason is what the declarer gave as one.
+	Reason string `json:"reason,omitempty"`
+	// Content is what is really protected, if the object asked about only holds
+	// it: a namespace, or the definition of a kind.
+	Content string `json:"content,omitempty"`
+	Force
+}
+
+// Users is who uses an object.
+type Users struct {
+	Object  object.ID `json:"object"`
+	Users   []User    `json:"users"`
+	Skipped []Skipped `json:"skipped,omitempty"`
+}
+
+// Users returns who uses an object that [Cluster.Find] found, in order.
+func (c *Cluster) Users(ctx context.Context, n *Node) (*Users, error) {
+	if err := c.declare(ctx, n.ID.Namespace); err != nil {
+		return nil, err
+	}
+	answer := &Users{Object: n.ID, Users: []User{}}
+	for _, e := range c.index.Targeting(n.object()) {
+		users, err := c.usersBy(ctx, e)
+		if err != nil {
+			return nil, err
+		}
+		answer.Users = append(answer.Users, users...)
+	}
+	answer.Skipped = c.Skipped()
+	return answer, nil
+}
+
+// usersBy returns the users that one edge stands for: one, or as many as its
+// selector finds.
+func (c *Cluster) usersBy(ctx context.Context, e relation.Edge) ([]User, error) {
+	user := User{
+		Role: e.Role, Declarer: e.Declarer, Field: e.Field,
+		Reason: c.reason(e.Declarer), Force: c.force(e),
+	}
+	if e.Content != nil {
+		user.Content = e.Content.String()
+	}
+	if e.Source.Selector != nil {
+		user.Selector = e.Source.String()
+	}
+	members, err := c.members(ctx, e.Source)
+	if err != nil {
+		return nil, err
+	}
+	if len(members) == 0 {
+		return []User{user}, nil
+	}
+	users := make([]User, 0, len(members))
+	for _, m := range members {
+		one := user
+		one.Object = &m.ID
+		users = append(users, one)
+	}
+	return users, nil
+}
+
+// reason returns what the author of a declaring object gave as one.
+func (c *Cluster) reason(declarer object.ID) string {
+	n := c.node(declarer)
+	if n.full == nil {
+		return ""
+	}
+	reason, _, err := unstructured.NestedString(n.full.Object, "spec", "reason")
+	if err != nil {
+		return ""
+	}
+	return reason
+}

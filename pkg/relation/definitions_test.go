@@ -1,0 +1,162 @@
+package relation_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kinship-dev/kinship/internal/testenv"
+	"github.com/kinship-dev/kinship/pkg/object"
+	"github.com/kinship-dev/kinship/pkg/relation"
+)
+
+// soon is how long the watcher may take to follow a definition. Discovery itself
+// lags behind.
+const soon = 5 * time.Second
+
+// definition returns a CustomResourceDefinition of kind Widget whose versions
+// are served or not, v1 stored.
+func definition(group, scope string, versions ...string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: widgets.%[1]s}
+spec:
+  group: %[1]s
+  scope: %s
+  names: {kind: Widget, plural: widgets}
+  versions:
+`, group, scope)
+	for _, v := range versions {
+		name, unserved := strings.CutSuffix(v, " unserved")
+		fmt.Fprintf(&b, "  - {name: %s, served: %t, storage: %t, schema: {openAPIV3Schema: {type: object}}}\n",
+			name, !unserved, name == "v1")
+	}
+	return b.String()
+}
+
+func widget(group, version string) string {
+	return fmt.Sprintf("{apiVersion: %s/%s, kind: Widget, metadata: {name: w}}", group, version)
+}
+
+// define applies a definition and removes it after the test.
+func define(t *testing.T, text string) *unstructured.Unstructured {
+	t.Helper()
+	d := testenv.Apply(t, text)[0]
+	c := testenv.Client(t, nil)
+	t.Cleanup(func() { _ = c.Delete(t.Context(), d) }) // It may be gone.
+	return d
+}
+
+// awaitMissing waits until the watcher says that a kind is not served.
+func (h *harness) awaitMissing(t *testing.T, gk schema.GroupKind) {
+	t.Helper()
+	testenv.EventuallyWithin(t, soon, func() error {
+		var kindErr *relation.KindError
+		if err := h.Problem(gk); !errors.As(err, &kindErr) {
+			return fmt.Errorf("problem is %w", err)
+		}
+		if _, presence := h.Get(object.ID{Group: gk.Group, Kind: gk.Kind, Name: "w"}); presence != relation.Unknown {
+			return fmt.Errorf("presence %d of an object whose kind is not served", presence)
+		}
+		return nil
+	})
+}
+
+// awaitServed waits until the watcher serves a kind in a version and has read it.
+func (h *harness) awaitServed(t *testing.T, gk schema.GroupKind, version string) {
+	t.Helper()
+	testenv.EventuallyWithin(t, soon, func() error {
+		m, err := h.Mapping(gk.WithVersion(""))
+		if err == nil && m.Resource.Version != version {
+			err = fmt.Errorf("version is %s, not %s", m.Resource.Version, version)
+		}
+		if _, presence := h.Get(object.ID{Group: gk.Group, Kind: gk.Kind, Name: "none"}); presence != relation.Absent {
+			err = fmt.Errorf("presence %d: %w", presence, err)
+		}
+		return errors.Join(err, h.Problem(gk))
+	})
+}
+
+// TestWatcherFollowsDefinitions is the life of a kind: waited for, installed,
+// deleted, installed again with another scope.
+func TestWatcherFollowsDefinitions(t *testing.T) {
+	t.Parallel()
+	gk := schema.GroupKind{Group: "life.test.kinship.dev", Kind: "Widget"}
+	h := start(t, testenv.Config(t))
+	h.Use(alice, gk)
+	h.awaitMissing(t, gk)
+	if n := h.told(gk); n != 1 {
+		t.Errorf("told %d times that the kind is missing, want once", n)
+	}
+
+	d := define(t, definition(gk.Group, "Cluster", "v1"))
+	h.awaitServed(t, gk, "v1")
+	testenv.Apply(t, widget(gk.Group, "v1"))
+	id := object.ID{Group: gk.Group, Kind: gk.Kind, Name: "w"}
+	h.awaitPresence(t, id, relation.Present)
+	if n := h.told(gk); n != 3 {
+		t.Errorf("told %d times, want twice more: the kind is served, and was read", n)
+	}
+
+	remove(t, d)
+	h.awaitMissing(t, gk)
+	testenv.Eventually(t, func() error {
+		changes := h.changesOf(id)
+		if last := changes[len(changes)-1]; last.New != nil {
+			return fmt.Errorf("nobody was told that the object went with its kind")
+		}
+		return nil
+	})
+	if n := h.wire.watching("widgets"); n != 0 {
+		t.Errorf("%d watches of a kind that is gone", n)
+	}
+
+	define(t, definition(gk.Group, "Namespaced", "v1"))
+	h.awaitServed(t, gk, "v1")
+	if m, err := h.Mapping(gk.WithVersion("v1")); err != nil || !m.Namespaced {
+		t.Errorf("mapping %v, error %v: the kind is namespaced now", m, err)
+	}
+	testenv.Apply(t, widget(gk.Group, "v1"))
+	id.Namespace = "default"
+	h.awaitPresence(t, id, relation.Present)
+}
+
+// TestWatcherSwitchesVersions removes the version that is watched: the objects
+// are still there in another one.
+func TestWatcherSwitchesVersions(t *testing.T) {
+	t.Parallel()
+	gk := schema.GroupKind{Group: "versions.test.kinship.dev", Kind: "Widget"}
+	define(t, definition(gk.Group, "Cluster", "v1", "v2"))
+	testenv.Apply(t, widget(gk.Group, "v1"))
+	h := start(t, testenv.Config(t))
+	h.Use(alice, gk)
+	h.awaitServed(t, gk, "v2")
+	before := h.told(gk)
+
+	define(t, definition(gk.Group, "Cluster", "v1", "v2 unserved"))
+	h.awaitServed(t, gk, "v1")
+	h.awaitPresence(t, object.ID{Group: gk.Group, Kind: gk.Kind, Name: "w"}, relation.Present)
+	if h.told(gk) == before {
+		t.Error("nobody was told that the kind was read anew")
+	}
+	testenv.Eventually(t, func() error {
+		h.wire.mu.Lock()
+		defer h.wire.mu.Unlock()
+		for s := range h.wire.streams {
+			if strings.Contains(s.path, gk.Group+"/v2/") {
+				return fmt.Errorf("version v2 is still watched")
+			}
+		}
+		return nil
+	})
+
+	define(t, definition(gk.Group, "Cluster", "v1", "v2"))
+	h.awaitServed(t, gk, "v2")
+}

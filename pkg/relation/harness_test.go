@@ -1,0 +1,255 @@
+package relation_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/go-logr/logr"
+	"github.com/go-logr/logr/funcr"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
+
+	"github.com/kinship-dev/kinship/internal/testenv"
+	"github.com/kinship-dev/kinship/pkg/object"
+	"github.com/kinship-dev/kinship/pkg/relation"
+)
+
+var (
+	configMap = schema.GroupKind{Kind: "ConfigMap"}
+	alice     = object.ID{Kind: "User", Name: "alice"}
+	bob       = object.ID{Kind: "User", Name: "bob"}
+)
+
+// harness is a watcher with everything that can be seen of it from outside.
+type harness struct {
+	*relation.Watcher
+
+	wire *wire
+	stop func() // Stops the watcher and waits until Start has returned.
+
+	mu      sync.Mutex
+	changes []relation.Change
+	kinds   []schema.GroupKind
+	lines   []string
+}
+
+// start runs a watcher until the end of the test.
+func start(t *testing.T, config *rest.Config) *harness {
+	t.Helper()
+	h := prepare(t, config)
+	ctx, cancel := context.WithCancel(t.Context())
+	returned := make(chan error, 1)
+	go func() { returned <- h.Start(ctx) }()
+	h.stop = sync.OnceFunc(func() {
+		cancel()
+		if err := <-returned; err != nil {
+			t.Errorf("the watcher failed: %v", err)
+		}
+	})
+	t.Cleanup(h.stop)
+	return h
+}
+
+// prepare makes a watcher that does not run yet.
+func prepare(t *testing.T, config *rest.Config) *harness {
+	t.Helper()
+	h := &harness{wire: &wire{}}
+	config.Wrap(h.wire.under)
+	log := funcr.New(func(_, args string) {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.lines = append(h.lines, args)
+	}, funcr.Options{})
+	h.Watcher = newWatcher(t, config, log)
+	h.OnObject(func(c relation.Change) {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.changes = append(h.changes, c)
+	})
+	h.OnKind(func(gk schema.GroupKind) {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.kinds = append(h.kinds, gk)
+	})
+	return h
+}
+
+func newWatcher(t *testing.T, config *rest.Config, log logr.Logger) *relation.Watcher {
+	t.Helper()
+	w, err := relation.NewWatcher(config, log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// changesOf returns the changes of one object so far.
+func (h *harness) changesOf(id object.ID) []relation.Change {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var found []relation.Change
+	for _, c := range h.changes {
+		if c.Object().ID == id {
+			found = append(found, c)
+		}
+	}
+	return found
+}
+
+// told returns how often something was told of a kind.
+func (h *harness) told(gk schema.GroupKind) int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	n := 0
+	for _, k := range h.kinds {
+		if k == gk {
+			n++
+		}
+	}
+	return n
+}
+
+// logged returns the lines of the log that contain a text.
+func (h *harness) logged(text string) []string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var found []string
+	for _, line := range h.lines {
+		if strings.Contains(line, text) {
+			found = append(found, line)
+		}
+	}
+	return found
+}
+
+// awaitPresence waits until the watcher knows this of an object.
+func (h *harness) awaitPresence(t *testing.T, id object.ID, want relation.Presence) relation.Object {
+	t.Helper()
+	var obj relation.Object
+	testenv.Eventually(t, func() error {
+		var got relation.Presence
+		if obj, got = h.Get(id); got != want {
+			return fmt.Errorf("presence of %s is %d, want %d; problem: %w", id, got, want, h.Problem(id.GroupKind()))
+		}
+		return nil
+	})
+	return obj
+}
+
+// awaitRead waits until a kind in use has been read.
+func (h *harness) awaitRead(t *testing.T, gk schema.GroupKind) {
+	t.Helper()
+	h.awaitPresence(t, object.ID{Group: gk.Group, Kind: gk.Kind, Namespace: "no", Name: "such"}, relation.Absent)
+}
+
+// wire is what a watcher's requests go through. It counts them, and can break.
+type wire struct {
+	next http.RoundTripper
+
+	mu      sync.Mutex
+	sent    []string // path and query
+	streams map[*stream]struct{}
+	answer  func(*http.Request) (*http.Response, error) // instead of the API server, unless it returns neither
+}
+
+func (w *wire) under(next http.RoundTripper) http.RoundTripper {
+	if w.next == nil { // Every client wraps, and all end at the same transport.
+		w.next = next
+	}
+	return w
+}
+
+// RoundTrip implements http.RoundTripper.
+func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
+	w.mu.Lock()
+	w.sent = append(w.sent, r.URL.RequestURI())
+	answer := w.answer
+	w.mu.Unlock()
+	if answer != nil {
+		if response, err := answer(r); response != nil || err != nil {
+			return response, err
+		}
+	}
+	response, err := w.next.RoundTrip(r)
+	if err != nil || !strings.Contains(r.URL.RawQuery, "watch=true") {
+		return response, err
+	}
+	s := &stream{ReadCloser: response.Body, path: r.URL.Path, wire: w}
+	response.Body = s
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.streams == nil {
+		w.streams = map[*stream]struct{}{}
+	}
+	w.streams[s] = struct{}{}
+	return response, nil
+}
+
+// count returns how many requests contained a text.
+func (w *wire) count(text string) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	n := 0
+	for _, uri := range w.sent {
+		if strings.Contains(uri, text) {
+			n++
+		}
+	}
+	return n
+}
+
+// watching returns how many watches of a resource are open.
+func (w *wire) watching(resource string) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	n := 0
+	for s := range w.streams {
+		if strings.HasSuffix(s.path, "/"+resource) {
+			n++
+		}
+	}
+	return n
+}
+
+// divert has f answer the requests that it does not leave to the API server by
+// returning nothing. Nil leaves all of them.
+func (w *wire) divert(f func(*http.Request) (*http.Response, error)) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.answer = f
+}
+
+var errCut = errors.New("the wire is cut")
+
+// cut breaks every connection and refuses new ones until it is mended.
+func (w *wire) cut() (mend func()) {
+	w.divert(func(*http.Request) (*http.Response, error) { return nil, errCut })
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for s := range w.streams {
+		_ = s.ReadCloser.Close() // It is to fail.
+	}
+	return func() { w.divert(nil) }
+}
+
+// stream is the answer to a watch.
+type stream struct {
+	io.ReadCloser
+
+	path string
+	wire *wire
+}
+
+// Close implements io.Closer.
+func (s *stream) Close() error {
+	s.wire.mu.Lock()
+	delete(s.wire.streams, s)
+	s.wire.mu.Unlock()
+	return s.ReadCloser.Close()
+}

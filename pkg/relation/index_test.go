@@ -1,0 +1,232 @@
+package relation_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"pgregory.net/rapid"
+
+	"github.com/kinship-dev/kinship/pkg/object"
+	"github.com/kinship-dev/kinship/pkg/relation"
+)
+
+// The world of the properties is small, so that its objects meet.
+var (
+	someID = rapid.Custom(func(t *rapid.T) object.ID {
+		return object.ID{
+			Group: rapid.SampledFrom([]string{"", "g"}).Draw(t, "group"), Kind: "K",
+			Namespace: rapid.SampledFrom([]string{"", "n", "m"}).Draw(t, "namespace"),
+			Name:      rapid.SampledFrom([]string{"a", "b"}).Draw(t, "name"),
+		}
+	})
+	someLabels = rapid.MapOfN(rapid.SampledFrom([]string{"k", "l"}), rapid.SampledFrom([]string{"", "1"}), 0, 2)
+	someUID    = rapid.SampledFrom([]types.UID{"", "c1", "c2"})
+	refs       = rapid.Custom(func(t *rapid.T) relation.Ref {
+		switch rapid.IntRange(0, 4).Draw(t, "form") {
+		case 0:
+			return relation.Ref{}
+		case 1, 2:
+			return relation.Named(someID.Draw(t, "id"))
+		default:
+			id := someID.Draw(t, "id")
+			id.Name = ""
+			return relation.Ref{ID: id, Selector: &relation.Selector{
+				Labels: someLabels.Draw(t, "labels"), Controller: someUID.Draw(t, "controller"),
+			}}
+		}
+	})
+	objects = rapid.Custom(func(t *rapid.T) relation.Object {
+		return relation.Object{
+			ID: someID.Draw(t, "id"), Labels: someLabels.Draw(t, "labels"), Controller: someUID.Draw(t, "controller"),
+		}
+	})
+)
+
+// model is the index as one would write it without a thought for speed.
+type model map[object.ID][]relation.Edge
+
+func (m model) where(accept func(relation.Edge) bool) []relation.Edge {
+	var found []relation.Edge
+	for _, declarer := range slices.SortedFunc(maps.Keys(m), object.Compare) {
+		for _, e := range m[declarer] {
+			if accept(e) {
+				found = append(found, e)
+			}
+		}
+	}
+	return found
+}
+
+func (m model) targetKinds() map[schema.GroupKind]bool {
+	kinds := map[schema.GroupKind]bool{}
+	for _, e := range m.where(func(e relation.Edge) bool { return !e.Target.IsZero() }) {
+		kinds[e.Target.GroupKind()] = true
+	}
+	return kinds
+}
+
+// declare draws the edges of one object. Fields are numbered: an object declares
+// at most one edge of a relation in each of its fields.
+func declare(t *rapid.T, declarer object.ID) []relation.Edge {
+	edges := make([]relation.Edge, rapid.IntRange(0, 4).Draw(t, "edges"))
+	for i := range edges {
+		edges[i] = relation.Edge{
+			Relation: "r", Role: relation.Usage, Declarer: declarer, Field: strconv.Itoa(i),
+			Source: refs.Draw(t, "source"), Target: refs.Draw(t, "target"),
+		}
+	}
+	return edges
+}
+
+func TestIndexIsTheModel(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var x relation.Index
+		m := model{}
+		t.Repeat(map[string]func(*rapid.T){
+			"set": func(t *rapid.T) {
+				id := someID.Draw(t, "declarer")
+				edges := declare(t, id)
+				if diff := cmp.Diff(m[id], x.Set(id, edges), cmpopts.EquateEmpty()); diff != "" {
+					t.Fatalf("edges before (-want +got):\n%s", diff)
+				}
+				if m[id] = edges; len(edges) == 0 {
+					delete(m, id)
+				}
+			},
+			"": func(t *rapid.T) { compare(t, &x, m) },
+		})
+	})
+}
+
+func compare(t *rapid.T, x *relation.Index, m model) {
+	obj := objects.Draw(t, "object")
+	targets := func(e relation.Edge) bool { return !e.Target.IsZero() && e.Target.Matches(obj) }
+	sources := func(e relation.Edge) bool { return !e.Source.IsZero() && e.Source.Matches(obj) }
+	declarer := someID.Draw(t, "declarer")
+	field := rapid.SampledFrom([]string{"0", "1", "2"}).Draw(t, "field")
+	accept := func(e relation.Edge) bool { return e.Field == field }
+	check := func(what string, want, got any) {
+		t.Helper()
+		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+			t.Fatalf("%s (-want +got):\n%s", what, diff)
+		}
+	}
+	check("Declared", m[declarer], x.Declared(declarer))
+	check("Declarers", slices.SortedFunc(maps.Keys(m), object.Compare), x.Declarers())
+	check("Len", len(m), x.Len())
+	// Edges of one declarer are ordered by their ends; the model knows their set.
+	check("Targeting", inOrder(m.where(targets)), x.Targeting(obj))
+	check("From", inOrder(m.where(sources)), x.From(obj))
+	check("AnyTargeting", slices.ContainsFunc(m.where(targets), accept), x.AnyTargeting(obj, accept))
+	kinds := x.TargetKinds()
+	check("TargetKinds", m.targetKinds(), asSet(kinds))
+	if !slices.IsSortedFunc(kinds, func(a, b schema.GroupKind) int {
+		return object.Compare(object.ID{Group: a.Group, Kind: a.Kind}, object.ID{Group: b.Group, Kind: b.Kind})
+	}) {
+		t.Fatalf("kinds are not in order: %v", kinds)
+	}
+}
+
+// inOrder sorts edges by declarer, then source, target and field: the order that
+// callers show to people.
+func inOrder(edges []relation.Edge) []relation.Edge {
+	slices.SortFunc(edges, func(a, b relation.Edge) int {
+		for _, c := range []int{
+			object.Compare(a.Declarer, b.Declarer), object.Compare(a.Source.ID, b.Source.ID),
+			object.Compare(a.Target.ID, b.Target.ID),
+		} {
+			if c != 0 {
+				return c
+			}
+		}
+		return slices.Compare([]byte(a.Field), []byte(b.Field))
+	})
+	return edges
+}
+
+func asSet(kinds []schema.GroupKind) map[schema.GroupKind]bool {
+	set := map[schema.GroupKind]bool{}
+	for _, gk := range kinds {
+		set[gk] = true
+	}
+	return set
+}
+
+// TestIndexKeepsNothing shows that an index which has been emptied forgets the
+// kinds too: a kind without edges is not watched for ever.
+func TestIndexKeepsNothing(t *testing.T) {
+	var x relation.Index
+	target := object.ID{Kind: "K", Name: "t"}
+	for i := range 10 {
+		x.Set(declarer(i), []relation.Edge{{Target: relation.Named(target)}, {Target: relation.Named(target)}})
+	}
+	for i := range 10 {
+		x.Set(declarer(i), nil)
+	}
+	if x.Len() != 0 || len(x.TargetKinds()) != 0 || len(x.Targeting(relation.Object{ID: target})) != 0 {
+		t.Errorf("%d declarers and kinds %v are left", x.Len(), x.TargetKinds())
+	}
+}
+
+// TestIndexGivesCopies shows that what a caller does with an answer does not
+// reach the index.
+func TestIndexGivesCopies(t *testing.T) {
+	var x relation.Index
+	target := object.ID{Kind: "K", Name: "t"}
+	given := []relation.Edge{{Field: "f", Target: relation.Named(target)}}
+	x.Set(declarer(0), given)
+	given[0].Field = "spoiled"
+	x.Declared(declarer(0))[0].Field = "spoiled"
+	x.Targeting(relation.Object{ID: target})[0].Field = "spoiled"
+	if got := x.Declared(declarer(0))[0].Field; got != "f" {
+		t.Errorf("the field is %s", got)
+	}
+}
+
+func declarer(i int) object.ID { return object.ID{Kind: "D", Name: fmt.Sprintf("%04d", i)} }
+
+// TestIndexConcurrently is for the race detector, and shows that readers see the
+// edges of a declarer whole: before or after a Set, never half of it.
+func TestIndexConcurrently(t *testing.T) {
+	const writers, rounds = 4, 200
+	var x relation.Index
+	target := relation.Object{ID: object.ID{Kind: "K", Name: "t"}, Labels: map[string]string{"k": "v"}}
+	pair := []relation.Edge{
+		{Field: "0", Target: relation.Named(target.ID)},
+		{Field: "1", Target: relation.Ref{
+			ID: object.ID{Kind: "K"}, Selector: &relation.Selector{Labels: target.Labels},
+		}},
+	}
+	var running sync.WaitGroup
+	for w := range writers {
+		running.Go(func() {
+			for round := range rounds {
+				x.Set(declarer(w), pair[:2*(round%2)])
+			}
+			x.Set(declarer(w), pair)
+		})
+		running.Go(func() {
+			for range rounds {
+				if n := len(x.Targeting(target)); n%2 != 0 {
+					t.Errorf("%d edges: half a Set is visible", n)
+				}
+				x.AnyTargeting(target, func(relation.Edge) bool { return false })
+				x.TargetKinds()
+				x.Declarers()
+				x.Declared(declarer(w))
+			}
+		})
+	}
+	running.Wait()
+	if n := len(x.Targeting(target)); n != 2*writers {
+		t.Errorf("%d edges at the end, want %d", n, 2*writers)
+	}
+}
