@@ -20,7 +20,7 @@ const tokenLifetime = time.Hour
 // become returns a configuration that acts as the operator's own account, and
 // the user name that it acts as. The policies in the API server let one identity
 // alone touch locks, so the operator is the same user inside and outside the
-// cluster. Where there is no such account, it stays who started it.
+// cluster.
 func become(ctx context.Context, config *rest.Config) (*rest.Config, string, error) {
 	clients, err := kubernetes.NewForConfig(config)
 	if err != nil {
@@ -37,8 +37,8 @@ func become(ctx context.Context, config *rest.Config) (*rest.Config, string, err
 	}
 	tokens := &tokenSource{ctx: ctx, clients: clients}
 	if _, err := tokens.Token(); err != nil {
-		if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
-			return config, name, nil
+		if apierrors.IsNotFound(err) {
+			return nil, "", errNotInstalled
 		}
 		return nil, "", err
 	}

@@ -68,7 +68,10 @@ func Install(ctx context.Context, o Options) error {
 			return err
 		}
 	}
-	return awaitDefinitions(ctx, c, objects)
+	if err := awaitDefinitions(ctx, c, objects); err != nil {
+		return err
+	}
+	return supersede(ctx, o, c, objects)
 }
 
 // Objects returns what Install applies, in the order in which it does.
@@ -253,10 +256,25 @@ func apply(ctx context.Context, c client.Client, obj client.Object) error {
 	unstructured.RemoveNestedField(u.Object, "status")
 	unstructured.RemoveNestedField(u.Object, "metadata", "creationTimestamp")
 	err = c.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), installManager, client.ForceOwnership)
+	if apierrors.IsInvalid(err) && webhooksOf(obj) != nil {
+		// A webhook is reached by URL or by Service. Where the one was and the other
+		// is to be, applying would end with both.
+		err = replace(ctx, c, u)
+	}
 	if err != nil {
 		return fmt.Errorf("apply %s %s: %w", gvk.Kind, obj.GetName(), err)
 	}
 	return nil
+}
+
+// replace writes a whole object over the one that is there.
+func replace(ctx context.Context, c client.Client, u *unstructured.Unstructured) error {
+	live := u.DeepCopy()
+	if err := c.Get(ctx, client.ObjectKeyFromObject(u), live); err != nil {
+		return err
+	}
+	u.SetResourceVersion(live.GetResourceVersion())
+	return c.Update(ctx, u)
 }
 
 // awaitDefinitions waits until the API server serves what was installed.

@@ -48,6 +48,8 @@ type Options struct {
 	WebhookPort int
 	// MetricsAddress and HealthAddress are where to serve; "0" means not at all.
 	MetricsAddress, HealthAddress string
+	// ProfileAddress is where to serve pprof; empty means not at all.
+	ProfileAddress string
 	// LeaderElect has one of several replicas do the work.
 	LeaderElect bool
 	// Usage are the options of the pack usage.

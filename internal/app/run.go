@@ -129,10 +129,11 @@ func newManager(o Options, config *rest.Config, server webhook.Server) (manager.
 	mgr, err := ctrl.NewManager(config, ctrl.Options{
 		Scheme:                        scheme,
 		Logger:                        o.Log,
-		Cache:                         cache.Options{DefaultTransform: cache.TransformStripManagedFields()},
+		Cache:                         cache.Options{DefaultTransform: trim},
 		WebhookServer:                 server,
 		Metrics:                       metricsserver.Options{BindAddress: o.MetricsAddress},
 		HealthProbeBindAddress:        o.HealthAddress,
+		PprofBindAddress:              o.ProfileAddress,
 		LeaderElection:                o.LeaderElect,
 		LeaderElectionID:              leaseName,
 		LeaderElectionNamespace:       Namespace,

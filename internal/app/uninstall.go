@@ -39,15 +39,15 @@ func Uninstall(ctx context.Context, o Options, say func(format string, args ...a
 	if err != nil {
 		return err
 	}
-	guards, others := split(objects)
+	guards, rest := split(objects)
 	if err := removeAll(ctx, c, guards, say); err != nil {
 		return err
 	}
 	if err := removeTraces(ctx, o, c, say); err != nil {
 		return err
 	}
-	slices.Reverse(others) // Rights and account before definitions.
-	return removeAll(ctx, c, others, say)
+	slices.Reverse(rest) // Rights and account before definitions.
+	return removeAll(ctx, c, rest, say)
 }
 
 // everyObject returns what any installation may have applied, each once.
@@ -63,17 +63,37 @@ func everyObject(o Options) ([]client.Object, error) {
 			all = append(all, objects...)
 		}
 	}
+	return others(all, nil), nil
+}
+
+// others returns the objects that are not among the known ones, each once.
+func others(objects, known []client.Object) []client.Object {
+	key := func(obj client.Object) string { return fmt.Sprintf("%T %s/%s", obj, obj.GetNamespace(), obj.GetName()) }
 	seen := map[string]bool{}
-	return slices.DeleteFunc(all, func(obj client.Object) bool {
-		key := fmt.Sprintf("%T %s/%s", obj, obj.GetNamespace(), obj.GetName())
-		again := seen[key]
-		seen[key] = true
+	for _, obj := range known {
+		seen[key(obj)] = true
+	}
+	return slices.DeleteFunc(slices.Clone(objects), func(obj client.Object) bool {
+		again := seen[key(obj)]
+		seen[key(obj)] = true
 		return again
-	}), nil
+	})
+}
+
+// supersede removes what an installation with other options has left: the webhook
+// would refuse in the name of nobody, the policy in the place of the webhook.
+func supersede(ctx context.Context, o Options, c client.Client, objects []client.Object) error {
+	all, err := everyObject(o)
+	if err != nil {
+		return err
+	}
+	return removeAll(ctx, c, others(all, objects), func(format string, args ...any) {
+		o.Log.Info("Removed what is not needed any more", "what", fmt.Sprintf(format, args...))
+	})
 }
 
 // split sets apart the objects that refuse or change requests.
-func split(objects []client.Object) (guards, others []client.Object) {
+func split(objects []client.Object) (guards, rest []client.Object) {
 	for _, obj := range objects {
 		switch obj.(type) {
 		case *admissionregistrationv1.ValidatingWebhookConfiguration,
@@ -84,10 +104,10 @@ func split(objects []client.Object) (guards, others []client.Object) {
 			*admissionregistrationv1.MutatingAdmissionPolicyBinding:
 			guards = append(guards, obj)
 		default:
-			others = append(others, obj)
+			rest = append(rest, obj)
 		}
 	}
-	return guards, others
+	return guards, rest
 }
 
 func removeTraces(ctx context.Context, o Options, c client.Client, say func(string, ...any)) error {

@@ -57,6 +57,9 @@ func newRoot(version string, streams genericiooptions.IOStreams) *cobra.Command 
 		newUp(streams),
 		newOperator(streams),
 		newUninstall(streams),
+		newTree(streams),
+		newWhoUses(streams),
+		newWhy(streams),
 	)
 	return root
 }

@@ -21,6 +21,7 @@ type up struct {
 	dataDir string
 	once    bool
 	verbose bool
+	options app.Options // of the operator
 }
 
 func newUp(streams genericiooptions.IOStreams) *cobra.Command {
@@ -31,42 +32,79 @@ func newUp(streams genericiooptions.IOStreams) *cobra.Command {
 		Long: `Start a Kubernetes control plane on this machine, run the operator on it, apply
 the examples, and tell their stories. It stays up until Ctrl-C.`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return u.run(cmd.Context()) },
+		RunE: u.start,
 	}
-	cmd.Flags().StringVar(&u.dataDir, "data-dir", "", "directory for all files, kubeconfig among them (default a temporary one)")
+	cmd.Flags().StringVar(&u.dataDir, "data-dir", "",
+		"directory for all files, kubeconfig among them (default a temporary one)")
 	cmd.Flags().BoolVar(&u.once, "once", false, "check every step of the stories, clean up, and exit with 0 or 1")
 	cmd.Flags().BoolVar(&u.verbose, "verbose", false, "log more")
 	return cmd
 }
 
-func (u *up) run(ctx context.Context) (err error) {
+// start implements cobra's RunE.
+func (u *up) start(cmd *cobra.Command, _ []string) error { return u.run(cmd.Context()) }
+
+// run starts and stops the control plane. Whatever fails once the user has
+// interrupted it, fails because of that.
+func (u *up) run(ctx context.Context) error {
 	fmt.Fprintln(u.ErrOut, "Starting a control plane ...")
-	cluster, err := localcluster.Start(ctx, localcluster.Options{DataDir: u.dataDir})
-	if err != nil {
-		return fmt.Errorf("start control plane: %w", err)
+	cluster, err := localcluster.Start(ctx, localcluster.Options{DataDir: u.dataDir, BeforeControllers: u.prepare})
+	if err == nil {
+		err = errors.Join(u.show(ctx, cluster), cluster.Stop())
 	}
-	defer func() { err = errors.Join(err, cluster.Stop()) }()
+	switch {
+	case ctx.Err() == nil:
+		return err
+	case u.once:
+		return errors.New("interrupted before everything was checked")
+	default:
+		return nil
+	}
+}
 
+// show runs the operator on a control plane and tells the stories. Unless they
+// are all that was asked for, it stays until the context or one of both ends.
+func (u *up) show(ctx context.Context, cluster *localcluster.Cluster) error {
 	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
 	stopped, err := u.startOperator(ctx, cluster, cancel)
+	defer func() {
+		cancel(nil)
+		<-stopped
+	}()
 	if err != nil {
 		return err
 	}
-	defer func() { <-stopped }()
-	defer cancel(nil)
-
-	if err := u.tell(ctx, cluster); err != nil || u.once {
+	go func() {
+		select {
+		case <-cluster.Done():
+			cancel(cluster.Err())
+		case <-ctx.Done():
+		}
+	}()
+	err = u.tell(ctx, cluster)
+	if u.once || ctx.Err() != nil {
 		return err
 	}
-	fmt.Fprintf(u.Out, "\nTo look around:\n\n  export KUBECONFIG=%s PATH=%s:$PATH\n  kubectl get usages.apiextensions.crossplane.io\n\nready\n",
-		cluster.Kubeconfig(), cluster.BinDir())
-	select {
-	case <-ctx.Done():
-	case <-cluster.Done():
-		return cluster.Err()
+	if err != nil {
+		fmt.Fprintln(u.ErrOut, "Error:", err)
 	}
-	return nil
+	u.invite(cluster)
+	<-ctx.Done()
+	return context.Cause(ctx)
+}
+
+// invite says how to look around.
+func (u *up) invite(cluster *localcluster.Cluster) {
+	fmt.Fprintf(u.Out, `
+To look around in another terminal:
+
+  export KUBECONFIG=%s PATH=%s:$PATH
+  kubectl get usages.apiextensions.crossplane.io
+  kubectl delete cluster.eks.upbound.io my-cluster
+
+Ctrl-C ends it.
+ready
+`, cluster.Kubeconfig(), cluster.BinDir())
 }
 
 // startOperator runs the operator in this process and waits until it is ready.
@@ -74,29 +112,28 @@ func (u *up) run(ctx context.Context) (err error) {
 func (u *up) startOperator(
 	ctx context.Context, cluster *localcluster.Cluster, cancel context.CancelCauseFunc,
 ) (<-chan struct{}, error) {
-	logFile, err := os.Create(filepath.Join(cluster.DataDir(), "logs", "operator.log"))
-	if err != nil {
-		return nil, fmt.Errorf("make log file: %w", err)
-	}
 	ready, stopped := make(chan struct{}), make(chan struct{})
-	var failure error
+	logFile, err := os.Create(filepath.Join(cluster.DataDir(), "logs", operatorLog))
+	if err != nil {
+		close(stopped)
+		return stopped, fmt.Errorf("make log file: %w", err)
+	}
+	options := u.options
+	options.Config = cluster.Config()
+	options.Log = newLog(logFile, u.verbose)
+	options.Ready = func() { close(ready) }
 	go func() {
 		defer close(stopped)
-		failure = app.Run(ctx, app.Options{
-			Config: cluster.Config(), Install: true, WebhookHost: "127.0.0.1",
-			MetricsAddress: "0", HealthAddress: "0", Log: newLog(logFile, u.verbose),
-			Ready: func() { close(ready) },
-		})
-		failure = errors.Join(failure, logFile.Close())
-		cancel(failure)
+		err := app.Run(ctx, options)
+		if err != nil {
+			err = fmt.Errorf("run operator: %w", err)
+		}
+		cancel(errors.Join(err, logFile.Close()))
 	}()
 	select {
 	case <-ready:
 		return stopped, nil
 	case <-stopped:
-		return nil, fmt.Errorf("run operator: %w", failure)
+		return stopped, context.Cause(ctx)
 	}
 }
-
-// tell tells the stories of the packs.
-func (u *up) tell(context.Context, *localcluster.Cluster) error { return nil }

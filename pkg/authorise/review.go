@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -90,15 +89,14 @@ func (r *Reviewer) ask(ctx context.Context, user authenticationv1.UserInfo, a Ac
 }
 
 // identity is everything about a user that rights can depend on, as one string.
+// It quotes every part, so that no two users have the same.
 func identity(user authenticationv1.UserInfo) string {
-	parts := []string{user.Username, user.UID}
-	parts = append(parts, slices.Sorted(slices.Values(user.Groups))...)
 	extras := make([]string, 0, len(user.Extra))
 	for k, v := range user.Extra {
-		extras = append(extras, k+"\x01"+strings.Join(v, "\x01"))
+		extras = append(extras, fmt.Sprintf("%q=%q", k, []string(v)))
 	}
 	slices.Sort(extras)
-	return strings.Join(append(parts, extras...), "\x00")
+	return fmt.Sprintf("%q %q %q %q", user.Username, user.UID, slices.Sorted(slices.Values(user.Groups)), extras)
 }
 
 func extra(user authenticationv1.UserInfo) map[string]authorizationv1.ExtraValue {

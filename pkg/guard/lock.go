@@ -106,10 +106,17 @@ func (l *Lock) Ensure(ctx context.Context, id object.ID) (relation.Object, relat
 		value = &l.Value
 	}
 	written, err := l.write(ctx, obj, value)
-	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) || replaced(err) {
 		return obj, presence, nil
 	}
 	return written, presence, err
+}
+
+// replaced reports whether a write was refused because it was meant for an object
+// with another uid. To a patch the API server answers that the uid can't change.
+func replaced(err error) bool {
+	cause, found := apierrors.StatusCause(err, metav1.CauseTypeFieldValueInvalid)
+	return found && cause.Field == "metadata.uid"
 }
 
 // Reconcile is Ensure for a work queue.

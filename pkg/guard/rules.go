@@ -3,6 +3,7 @@ package guard
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -206,8 +207,11 @@ func find(
 
 func (r *Rules) keepDeletions(webhook *admissionregistrationv1.ValidatingWebhook, trim bool) (changed bool) {
 	have := resources(webhook.Rules)
-	want := r.resourcesOf(r.Held.TargetKinds(), have)
-	if !trim {
+	kinds := r.Held.TargetKinds()
+	want := r.resourcesOf(kinds, have)
+	if trim {
+		maps.DeleteFunc(r.confirmed, func(gk schema.GroupKind, _ bool) bool { return !slices.Contains(kinds, gk) })
+	} else {
 		want = union(want, have)
 	}
 	if slices.Equal(have, want) && len(have) == len(webhook.Rules) {
@@ -224,6 +228,7 @@ func (r *Rules) resourcesOf(kinds []schema.GroupKind, have []schema.GroupResourc
 	for _, gk := range kinds {
 		mapping, err := r.Watcher.Mapping(gk.WithVersion(""))
 		if err != nil {
+			delete(r.confirmed, gk)
 			continue // Nothing of a kind that is not served can be deleted.
 		}
 		if !slices.Contains(have, mapping.Resource.GroupResource()) {

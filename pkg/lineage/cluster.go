@@ -65,14 +65,24 @@ type Skipped struct {
 
 // String returns what was skipped and why, for people.
 func (s Skipped) String() string {
-	text := schema.GroupResource{Group: s.Group, Resource: s.Resource}.String()
+	return s.GroupResource().String() + " " + s.Where() + " (" + s.Reason + ")"
+}
+
+// GroupResource returns what was left out.
+func (s Skipped) GroupResource() schema.GroupResource {
+	return schema.GroupResource{Group: s.Group, Resource: s.Resource}
+}
+
+// Where returns where it was left out.
+func (s Skipped) Where() string {
 	switch {
 	case s.Namespace != "":
-		text += " in namespace " + s.Namespace
+		return "in namespace " + s.Namespace
 	case s.Except != "":
-		text += " outside namespace " + s.Except
+		return "outside namespace " + s.Except
+	default:
+		return "in the cluster"
 	}
-	return text + " (" + s.Reason + ")"
 }
 
 // New reads what kinds the cluster serves and returns a view of it.
@@ -81,6 +91,7 @@ func New(ctx context.Context, config *rest.Config, options Options) (*Cluster, e
 	if config.QPS == 0 {
 		config.QPS = -1 // Parallel bounds us, and the API server's own fairness.
 	}
+	config.WarningHandler = rest.NoWarnings{} // That a kind is old is of no interest here.
 	c := &Cluster{
 		options: options,
 		listed:  map[listKey]int{},

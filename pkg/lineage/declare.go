@@ -41,7 +41,10 @@ func (c *Cluster) declare(ctx context.Context, namespace string) error {
 			c.register([]*Node{n})
 			extracted, err := c.extract(obj, gk)
 			if err != nil {
-				return fmt.Errorf("read what %s declares: %w", n.ID, err)
+				c.skipped = append(c.skipped, Skipped{
+					Group: gk.Group, Resource: k.Resource.Resource, Namespace: n.ID.Namespace,
+					Reason: fmt.Sprintf("%s makes no sense: %v", n.ID.Short(), err),
+				})
 			}
 			edges[n.ID] = append(edges[n.ID], extracted...)
 		}
@@ -120,6 +123,27 @@ func (c *Cluster) members(ctx context.Context, ref relation.Ref) ([]*Node, error
 	}
 	slices.SortFunc(found, compareNodes)
 	return found, nil
+}
+
+// sources returns the objects that need an edge's target, with their status. An
+// object that took the name of the one meant is not the one meant.
+func (c *Cluster) sources(ctx context.Context, e relation.Edge) ([]*Node, error) {
+	nodes, err := c.members(ctx, e.Source)
+	if err != nil {
+		return nil, err
+	}
+	if e.SourceUID == "" {
+		return nodes, nil
+	}
+	if err := c.fill(ctx, nodes); err != nil {
+		return nil, err
+	}
+	for i, n := range nodes {
+		if n.UID != "" && n.UID != e.SourceUID {
+			nodes[i] = replaced(n.ID, e.SourceUID)
+		}
+	}
+	return nodes, nil
 }
 
 // Force says whether an edge is enforced now, and if not, why.

@@ -41,6 +41,7 @@ const (
 	AboutOwner      Topic = "Owner"
 	AboutOwned      Topic = "Owned"
 	AboutReference  Topic = "Reference"
+	AboutBlocker    Topic = "Blocker"
 	AboutMore       Topic = "More"
 )
 
@@ -64,15 +65,11 @@ func (c *Cluster) Explain(ctx context.Context, n *Node) (*Explanation, error) {
 	if err != nil {
 		return nil, err
 	}
-	declared, err := x.ends(ctx, n)
-	if err != nil {
-		return nil, err
-	}
 	protections, err := x.protections(ctx, n)
 	if err != nil {
 		return nil, err
 	}
-	e := &Explanation{Node: n, Findings: append(append(findings, declared...), protections...)}
+	e := &Explanation{Node: n, Findings: append(findings, protections...)}
 	e.Next = next(e.Findings)
 	if e.Next == "" {
 		e.Next = x.nothing(n)
@@ -114,8 +111,12 @@ type explainer struct {
 
 // state says why a node is not ready, or why it is still there.
 func (x *explainer) state(ctx context.Context, n *Node) ([]*Finding, error) {
-	if n.Deleted != nil {
+	switch {
+	case n.Deleted != nil:
 		return x.terminating(ctx, n)
+	case x.declares(n):
+		findings, err := x.ends(ctx, n)
+		return append(findings, conditionFindings(n)...), err
 	}
 	findings, err := x.abandoned(ctx, n)
 	if err != nil || (n.Status != InProgress && n.Status != Failed) {
@@ -158,16 +159,20 @@ func few(about object.ID, nodes []*Node) ([]*Node, []*Finding) {
 // protections says what refuses a node's deletion, and what was meant to but does
 // not.
 func (x *explainer) protections(ctx context.Context, n *Node) ([]*Finding, error) {
-	var findings []*Finding
+	var findings, void []*Finding
 	for _, e := range x.index.Targeting(n.object()) {
 		if e.Role != relation.Usage {
 			continue
 		}
 		if force := x.force(e); !force.InForce {
-			findings = append(findings, &Finding{
+			f := &Finding{
 				About: e.Declarer, Topic: AboutProtection,
 				Text: fmt.Sprintf("%s does not protect it: %s", e.Declarer, force.Why),
-			})
+			}
+			if n.Deleted == nil && x.step == 0 && e.Content == nil {
+				f.Next = fmt.Sprintf("nothing, unless it is to be protected: then see why %s is not in force", e.Declarer)
+			}
+			void = append(void, f)
 			continue
 		}
 		found, err := x.protection(ctx, n, e)
@@ -176,7 +181,7 @@ func (x *explainer) protections(ctx context.Context, n *Node) ([]*Finding, error
 		}
 		findings = append(findings, found...)
 	}
-	return findings, nil
+	return append(findings, void...), nil
 }
 
 // protection says who is behind a protection that is in force.
@@ -185,7 +190,7 @@ func (x *explainer) protection(ctx context.Context, n *Node, e relation.Edge) ([
 	if e.Content != nil {
 		what = fmt.Sprintf("its deletion is refused, because it holds %s", e.Content)
 	}
-	users, err := x.members(ctx, e.Source)
+	users, err := x.sources(ctx, e)
 	if err != nil {
 		return nil, err
 	}
@@ -287,12 +292,12 @@ func (x *explainer) abandoned(ctx context.Context, n *Node) ([]*Finding, error) 
 }
 
 // ends says of a node that declares edges what it is about and whether that
-// exists.
+// exists, and whether anybody has taken note.
 func (x *explainer) ends(ctx context.Context, n *Node) ([]*Finding, error) {
 	var findings []*Finding
 	for _, e := range x.index.Declared(n.ID) {
-		if e.Content != nil || n.Deleted != nil {
-			continue // What a deleted one waits for, its finalizer tells.
+		if e.Content != nil {
+			continue
 		}
 		for _, end := range []struct {
 			relation.Ref
@@ -308,7 +313,7 @@ func (x *explainer) ends(ctx context.Context, n *Node) ([]*Finding, error) {
 			findings = append(findings, f)
 		}
 	}
-	if len(n.Conditions) == 0 && n.Deleted == nil && x.declares(n) {
+	if len(n.Conditions) == 0 {
 		findings = append(findings, &Finding{
 			About: n.ID, Topic: AboutStatus, Text: "no controller has reported on it yet",
 			Next: "start the operator, or see why it does not work: kinship operator; a cluster administrator has to act",
@@ -369,12 +374,13 @@ func list(nodes []*Node) string {
 func bad(c metav1.Condition) bool {
 	switch c.Type {
 	case "Stalled", "Reconciling", "Failed", "FailureTarget", "ReplicaFailure", "Degraded", "DisruptionTarget",
-		"NetworkUnavailable":
+		"NetworkUnavailable", "Terminating", "NonStructuralSchema":
 		return c.Status == metav1.ConditionTrue
 	case "Suspended":
 		return false
 	}
-	if strings.HasSuffix(c.Type, "Pressure") {
+	// What a namespace tells of its deletion, and a node of its resources.
+	if strings.HasPrefix(c.Type, "Namespace") || strings.HasSuffix(c.Type, "Pressure") {
 		return c.Status == metav1.ConditionTrue
 	}
 	return c.Status != metav1.ConditionTrue

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -146,7 +145,7 @@ func (x *explainer) finalizerFinding(ctx context.Context, n *Node, name string) 
 	}
 	f.Text = fmt.Sprintf("finalizer %s: %s takes it off when %s", name, k.By, k.When)
 	f.Next = fmt.Sprintf("wait for %s; if this lasts, see that it runs", k.By)
-	if k.Waits == WaitsForOthers || k.Waits == WaitsForContent || k.Waits == WaitsForInstances {
+	if slices.Contains([]Waits{WaitsForOthers, WaitsForSources, WaitsForContent, WaitsForInstances}, k.Waits) {
 		f.Because = withoutNext(conditionFindings(n))
 	}
 	blockers, err := x.blockers(ctx, n, k.Waits)
@@ -178,7 +177,7 @@ func withoutNext(findings []*Finding) []*Finding {
 
 // blocker says why an object is still there that a finalizer waits for.
 func (x *explainer) blocker(ctx context.Context, b *Node, k Finalizer) (*Finding, error) {
-	f := &Finding{About: b.ID, Topic: AboutOwned}
+	f := &Finding{About: b.ID, Topic: AboutBlocker}
 	switch {
 	case b.Status == NotFound:
 		f.Text = b.ID.String() + " is gone"
@@ -205,13 +204,14 @@ func (x *explainer) blockers(ctx context.Context, n *Node, waits Waits) ([]*Node
 	case WaitsForSources:
 		var sources []*Node
 		for _, e := range x.index.Declared(n.ID) {
-			members, err := x.members(ctx, e.Source)
+			if e.Content != nil {
+				continue
+			}
+			nodes, err := x.sources(ctx, e)
 			if err != nil {
 				return nil, err
 			}
-			if e.Content == nil {
-				sources = append(sources, members...)
-			}
+			sources = append(sources, nodes...)
 		}
 		return sources, nil
 	case WaitsForClaim:
@@ -275,10 +275,12 @@ func (x *explainer) podsWith(ctx context.Context, n *Node) ([]*Node, error) {
 	return pods, nil
 }
 
+// mounts reports whether a Pod keeps a claim. One without a node does not: the
+// kubelet would not start it with a claim that is being deleted.
 func mounts(pod *unstructured.Unstructured, claim string) bool {
-	phase, _, _ := unstructured.NestedString(pod.Object, "status", "phase")
-	if phase == string(corev1.PodSucceeded) || phase == string(corev1.PodFailed) {
-		return false // It has ended, and holds its volumes no longer.
+	node, _, err := unstructured.NestedString(pod.Object, "spec", "nodeName")
+	if err != nil || node == "" {
+		return false
 	}
 	volumes, _, err := unstructured.NestedSlice(pod.Object, "spec", "volumes")
 	return err == nil && slices.ContainsFunc(volumes, func(volume any) bool {
@@ -313,10 +315,11 @@ func (x *explainer) instances(ctx context.Context, n *Node) ([]*Node, error) {
 	if n.full == nil {
 		return nil, nil
 	}
-	group, _, errGroup := unstructured.NestedString(n.full.Object, "spec", "group")
-	kindName, _, errKind := unstructured.NestedString(n.full.Object, "spec", "names", "kind")
+	// The API server checked the types of both.
+	group, _, _ := unstructured.NestedString(n.full.Object, "spec", "group")
+	kindName, _, _ := unstructured.NestedString(n.full.Object, "spec", "names", "kind")
 	k, ok := x.catalog.kind(schema.GroupKind{Group: group, Kind: kindName})
-	if !ok || errGroup != nil || errKind != nil {
+	if !ok {
 		return nil, nil
 	}
 	if err := x.list(ctx, []kind{k}, ""); err != nil {

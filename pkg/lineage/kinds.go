@@ -38,8 +38,7 @@ type catalog struct {
 func readCatalog(ctx context.Context, d discovery.DiscoveryInterfaceWithContext) (*catalog, []Skipped, error) {
 	groups, lists, err := d.ServerGroupsAndResourcesWithContext(ctx)
 	var skipped []Skipped
-	var failed *discovery.ErrGroupDiscoveryFailed
-	if errors.As(err, &failed) {
+	if failed, ok := errors.AsType[*discovery.ErrGroupDiscoveryFailed](err); ok {
 		for gv, cause := range failed.Groups {
 			skipped = append(skipped, Skipped{Group: gv.Group, Resource: "*", Reason: cause.Error()})
 		}

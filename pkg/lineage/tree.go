@@ -60,7 +60,7 @@ type TreeOptions struct {
 // Edge is a connection between two objects of an answer.
 type Edge struct {
 	Role           relation.Role
-	Source, Target object.ID
+	Source, Target *Node
 	// Declarer is the object that says so: for owner references, the owned one.
 	Declarer object.ID
 	Field    string
@@ -170,19 +170,19 @@ func (g *grower) next(n *Node) []*Branch {
 	var branches []*Branch
 	if !g.options.Up {
 		for _, owned := range g.cluster.ownedBy(n) {
-			branches = append(branches, &Branch{Node: owned, Via: Owns, Edge: ownerEdge(owned, n.ID)})
+			branches = append(branches, &Branch{Node: owned, Via: Owns, Edge: ownerEdge(owned, n)})
 		}
 		return branches
 	}
 	for _, owner := range g.cluster.owners(n) {
-		branches = append(branches, &Branch{Node: owner, Via: OwnedBy, Edge: ownerEdge(n, owner.ID)})
+		branches = append(branches, &Branch{Node: owner, Via: OwnedBy, Edge: ownerEdge(n, owner)})
 	}
 	return branches
 }
 
-func ownerEdge(owned *Node, owner object.ID) *Edge {
+func ownerEdge(owned, owner *Node) *Edge {
 	return &Edge{
-		Role: relation.Owner, Source: owned.ID, Target: owner, Declarer: owned.ID,
+		Role: relation.Owner, Source: owned, Target: owner, Declarer: owned.ID,
 		Field: "metadata.ownerReferences", Force: Force{InForce: true},
 	}
 }
@@ -192,7 +192,7 @@ func ownerEdge(owned *Node, owner object.ID) *Edge {
 func (g *grower) attach(ctx context.Context, b *Branch) error {
 	obj := b.Node.object()
 	for _, e := range g.cluster.index.Targeting(obj) {
-		leaves, err := g.cluster.ends(ctx, e, e.Source, b.Node.ID, fromTarget[e.Role])
+		leaves, err := g.cluster.ends(ctx, e, e.Source, b.Node, fromTarget[e.Role])
 		if err != nil {
 			return err
 		}
@@ -202,7 +202,7 @@ func (g *grower) attach(ctx context.Context, b *Branch) error {
 		if e.Content != nil {
 			continue // What is used is shown, not what holds it.
 		}
-		leaves, err := g.cluster.ends(ctx, e, e.Target, b.Node.ID, fromSource[e.Role])
+		leaves, err := g.cluster.ends(ctx, e, e.Target, b.Node, fromSource[e.Role])
 		if err != nil {
 			return err
 		}
@@ -228,14 +228,14 @@ func (g *grower) declared(ctx context.Context, root *Branch) error {
 		force := g.cluster.force(e)
 		for _, n := range targets {
 			edge := &Edge{
-				Role: e.Role, Source: root.Node.ID, Target: n.ID,
+				Role: e.Role, Source: root.Node, Target: n,
 				Declarer: e.Declarer, Field: e.Field, Force: force,
 			}
 			g.leaves(root, []*Branch{{Node: n, Via: Protects, Edge: edge}})
 		}
 		for _, n := range sources {
 			edge := &Edge{
-				Role: e.Role, Source: n.ID, Target: root.Node.ID,
+				Role: e.Role, Source: n, Target: root.Node,
 				Declarer: e.Declarer, Field: e.Field, Force: force,
 			}
 			g.leaves(root, []*Branch{{Node: n, Via: For, Edge: edge}})
@@ -254,7 +254,9 @@ func (g *grower) leaves(b *Branch, leaves []*Branch) {
 // ends returns a leaf for each object at the other end of an edge from a node. A
 // node that is protected for its own sake, or for what it holds, has the
 // declaring object there.
-func (c *Cluster) ends(ctx context.Context, e relation.Edge, other relation.Ref, from object.ID, via Via) ([]*Branch, error) {
+func (c *Cluster) ends(
+	ctx context.Context, e relation.Edge, other relation.Ref, from *Node, via Via,
+) ([]*Branch, error) {
 	members, err := c.members(ctx, other)
 	if err != nil {
 		return nil, err
@@ -270,11 +272,11 @@ func (c *Cluster) ends(ctx context.Context, e relation.Edge, other relation.Ref,
 	leaves := make([]*Branch, 0, len(members))
 	for _, n := range members {
 		edge := &Edge{
-			Role: e.Role, Source: n.ID, Target: from, Declarer: e.Declarer,
+			Role: e.Role, Source: n, Target: from, Declarer: e.Declarer,
 			Field: e.Field, Force: c.force(e), Content: content,
 		}
 		if via == fromSource[e.Role] {
-			edge.Source, edge.Target = from, n.ID
+			edge.Source, edge.Target = from, n
 		}
 		leaves = append(leaves, &Branch{Node: n, Via: via, Edge: edge})
 	}
@@ -291,14 +293,18 @@ func (c *Cluster) owners(n *Node) []*Node {
 		}
 		owner := c.node(c.ownerID(n, ref))
 		if owner.UID != ref.UID && (owner.full != nil || owner.UID != "") {
-			gone := &Node{ID: owner.ID}
-			gone.missing("gone; there is another object of that name now")
-			owner = gone
+			owner = replaced(owner.ID, ref.UID)
 		}
 		owners = append(owners, owner)
 	}
 	slices.SortFunc(owners, compareNodes)
 	return owners
+}
+
+// replaced returns the node of an object that is gone, although there is one of
+// its name.
+func replaced(id object.ID, uid types.UID) *Node {
+	return &Node{ID: id, UID: uid, Status: NotFound, Message: "gone; there is another object of that name now"}
 }
 
 func sameUID(uid types.UID) func(metav1.OwnerReference) bool {

@@ -101,7 +101,7 @@ func manager(n *Node, subresource string, key []byte) string {
 	var last metav1.ManagedFieldsEntry
 	for _, entry := range n.full.GetManagedFields() {
 		if entry.FieldsV1 != nil && (subresource == "" || entry.Subresource == subresource) &&
-			bytes.Contains(entry.FieldsV1.Raw, key) {
+			bytes.Contains(entry.FieldsV1.GetRawBytes(), key) {
 			last = entry
 		}
 	}

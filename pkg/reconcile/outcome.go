@@ -51,7 +51,7 @@ func Wait(reason, format string, args ...any) Outcome {
 // WaitFor returns the outcome of waiting for a moment in time.
 func WaitFor(d time.Duration, reason, format string, args ...any) Outcome {
 	o := finding(Waiting, reason, format, args)
-	o.after = d
+	o.after = max(d, time.Nanosecond) // A moment that has passed is now, not never.
 	return o
 }
 

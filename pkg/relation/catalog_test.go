@@ -42,9 +42,11 @@ func catalogOf(groups ...*restmapper.APIGroupResources) *catalog {
 
 func TestCatalogMapping(t *testing.T) {
 	widget := func(version string) Mapping {
-		return Mapping{Resource: schema.GroupVersionResource{Group: "g", Version: version, Resource: "widgets"}, Kind: "Widget", Namespaced: true}
+		gvr := schema.GroupVersionResource{Group: "g", Version: version, Resource: "widgets"}
+		return Mapping{Resource: gvr, Kind: "Widget", Namespaced: true}
 	}
-	gadget := Mapping{Resource: schema.GroupVersionResource{Group: "g", Version: "v3", Resource: "gadgets"}, Kind: "Gadget"}
+	gadgets := schema.GroupVersionResource{Group: "g", Version: "v3", Resource: "gadgets"}
+	gadget := Mapping{Resource: gadgets, Kind: "Gadget"}
 	cases := map[string]struct {
 		reason  string
 		kind    string
@@ -56,7 +58,8 @@ func TestCatalogMapping(t *testing.T) {
 		"old version":   {"it is served too", "Widget", "v1", widget("v1"), ""},
 		"not preferred": {"the preferred version does not have the kind", "Gadget", "", gadget, ""},
 		"no such version": {
-			"the versions served say what to write instead", "Widget", "v9", Mapping{},
+			"the versions served say what to write instead", "Widget", "v9",
+			Mapping{},
 			"Widget.g is not served in version v9, but in [v2 v1]",
 		},
 		"no such kind":  {"", "Gizmo", "", Mapping{}, "no kind Gizmo.g in this cluster"},
@@ -71,8 +74,11 @@ func TestCatalogMapping(t *testing.T) {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
 			var kindErr *KindError
-			if (tc.err != "") != errors.As(err, &kindErr) || (kindErr != nil && (kindErr.Error() != tc.err || kindErr.Kind != gvk)) {
-				t.Errorf("%s: error %v, want %q", tc.reason, err, tc.err)
+			if (tc.err != "") != errors.As(err, &kindErr) {
+				t.Fatalf("%s: error %v, want %q", tc.reason, err, tc.err)
+			}
+			if kindErr != nil && (kindErr.Error() != tc.err || kindErr.Kind != gvk) {
+				t.Errorf("%s: error %q of %s, want %q", tc.reason, kindErr, kindErr.Kind, tc.err)
 			}
 		})
 	}

@@ -1,6 +1,7 @@
 package relation_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kinship-dev/kinship/internal/testenv"
 	"github.com/kinship-dev/kinship/pkg/object"
@@ -50,7 +52,11 @@ func define(t *testing.T, text string) *unstructured.Unstructured {
 	t.Helper()
 	d := testenv.Apply(t, text)[0]
 	c := testenv.Client(t, nil)
-	t.Cleanup(func() { _ = c.Delete(t.Context(), d) }) // It may be gone.
+	t.Cleanup(func() {
+		if err := c.Delete(context.WithoutCancel(t.Context()), d); client.IgnoreNotFound(err) != nil {
+			t.Error(err)
+		}
+	})
 	return d
 }
 

@@ -8,12 +8,16 @@
 // target. Usually the declaring object is the source itself; a Usage declares
 // an edge between two other objects.
 //
-//	var uses = relation.Relation{
+//	var subnetNetwork = relation.Relation{
 //		Name:     "subnet-network",
 //		Role:     relation.Dependency,
 //		Declarer: schema.GroupKind{Group: "openstack.k-orc.cloud", Kind: "Subnet"},
-//		Extract: relation.Typed(func(s *v1alpha1.Subnet, kinds relation.Kinds) []relation.Edge {
-//			return relation.Names(s, "spec.resource.networkRef", networkKind, s.Spec.Resource.NetworkRef)
+//		Extract: relation.Typed(func(s *v1alpha1.Subnet, _ relation.Kinds) []relation.Edge {
+//			subnet, network := identify(s), idOf(networkKind, s.Namespace, s.Spec.NetworkRef)
+//			return []relation.Edge{{
+//				Declarer: subnet, Source: relation.Named(subnet), Target: relation.Named(network),
+//				Role: relation.Dependency, Field: "spec.networkRef",
+//			}}
 //		}),
 //	}
 //

@@ -108,7 +108,8 @@ func TestWatcherSurvivesRestart(t *testing.T) {
 	create(t, namespace, "after", nil)
 	h.awaitPresence(t, inNamespace(namespace, "after"), relation.Present)
 	gk := object.ID{Group: "restart.test.kinship.dev", Kind: "Widget"}.GroupKind()
-	define(t, definition(gk.Group, "Cluster", "v1"))
+	d := define(t, definition(gk.Group, "Cluster", "v1"))
+	h.awaitPresence(t, object.Of(d, relation.DefinitionKind), relation.Present) // Connected again.
 	h.Use(bob, gk)
 	h.awaitServed(t, gk, "v1")
 	if n := h.told(configMap); n != told {

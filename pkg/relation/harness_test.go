@@ -204,6 +204,24 @@ func (w *wire) count(text string) int {
 	return n
 }
 
+// awaitQuiet waits until nothing was sent for a while, and returns the number of
+// requests so far.
+func (w *wire) awaitQuiet(t *testing.T) int {
+	t.Helper()
+	const looks = 30
+	sent, same := 0, 0
+	testenv.Eventually(t, func() error {
+		if n := w.count(""); n != sent {
+			sent, same = n, 0
+		}
+		if same++; same < looks {
+			return fmt.Errorf("%d requests, and there may be more", sent)
+		}
+		return nil
+	})
+	return sent
+}
+
 // watching returns how many watches of a resource are open.
 func (w *wire) watching(resource string) int {
 	w.mu.Lock()

@@ -15,15 +15,15 @@ import (
 // safe for concurrent use. The zero value is ready to use.
 type Index struct {
 	mu       sync.RWMutex
-	declared map[object.ID][]*Edge
+	declared map[object.ID][]Edge
 	targets  ends
 	sources  ends
 }
 
 // ends finds edges by one of their ends.
 type ends struct {
-	named map[object.ID]map[*Edge]struct{}
-	sets  map[schema.GroupKind]map[*Edge]struct{}
+	named map[object.ID]edgeSet
+	sets  map[schema.GroupKind]edgeSet
 	kinds map[schema.GroupKind]int // edges per kind
 }
 
@@ -33,26 +33,24 @@ type ends struct {
 func (x *Index) Set(declarer object.ID, edges []Edge) (before []Edge) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	for _, e := range x.declared[declarer] {
-		before = append(before, *e)
-		x.targets.remove(e.Target, e)
-		x.sources.remove(e.Source, e)
+	before = x.declared[declarer]
+	for i := range before {
+		x.targets.remove(before[i].Target, &before[i])
+		x.sources.remove(before[i].Source, &before[i])
 	}
 	delete(x.declared, declarer)
 	if len(edges) == 0 {
 		return before
 	}
 	if x.declared == nil {
-		x.declared = map[object.ID][]*Edge{}
+		x.declared = map[object.ID][]Edge{}
 	}
-	held := make([]*Edge, 0, len(edges))
-	for _, e := range edges {
-		edge := &e
-		held = append(held, edge)
-		x.targets.add(e.Target, edge)
-		x.sources.add(e.Source, edge)
+	edges = slices.Clone(edges)
+	for i := range edges {
+		x.targets.add(edges[i].Target, &edges[i])
+		x.sources.add(edges[i].Source, &edges[i])
 	}
-	x.declared[declarer] = held
+	x.declared[declarer] = edges
 	return before
 }
 
@@ -60,11 +58,7 @@ func (x *Index) Set(declarer object.ID, edges []Edge) (before []Edge) {
 func (x *Index) Declared(declarer object.ID) []Edge {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	edges := make([]Edge, 0, len(x.declared[declarer]))
-	for _, e := range x.declared[declarer] {
-		edges = append(edges, *e)
-	}
-	return edges
+	return slices.Clone(x.declared[declarer])
 }
 
 // Targeting returns the edges whose target is the object, in a fixed order.
@@ -83,12 +77,12 @@ func (x *Index) From(obj Object) []Edge {
 func (x *Index) AnyTargeting(obj Object, accept func(Edge) bool) bool {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	for e := range x.targets.named[obj.ID] {
+	for e := range x.targets.named[obj.ID].all() {
 		if accept(*e) {
 			return true
 		}
 	}
-	for e := range x.targets.sets[obj.ID.GroupKind()] {
+	for e := range x.targets.sets[obj.ID.GroupKind()].all() {
 		if e.Target.Matches(obj) && accept(*e) {
 			return true
 		}
@@ -126,7 +120,7 @@ func (x *Index) Targets(gk schema.GroupKind) []Ref {
 			refs = append(refs, Named(id))
 		}
 	}
-	for e := range x.targets.sets[gk] {
+	for e := range x.targets.sets[gk].all() {
 		refs = append(refs, e.Target)
 	}
 	slices.SortFunc(refs, func(a, b Ref) int { return cmp.Or(object.Compare(a.ID, b.ID), cmp.Compare(a.String(), b.String())) })
@@ -148,10 +142,10 @@ func (x *Index) collect(by *ends, obj Object, end func(*Edge) Ref) []Edge {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	var found []Edge
-	for e := range by.named[obj.ID] {
+	for e := range by.named[obj.ID].all() {
 		found = append(found, *e)
 	}
-	for e := range by.sets[obj.ID.GroupKind()] {
+	for e := range by.sets[obj.ID.GroupKind()].all() {
 		if end(e).Matches(obj) {
 			found = append(found, *e)
 		}
@@ -165,8 +159,8 @@ func (n *ends) add(ref Ref, e *Edge) {
 		return
 	}
 	if n.named == nil {
-		n.named = map[object.ID]map[*Edge]struct{}{}
-		n.sets = map[schema.GroupKind]map[*Edge]struct{}{}
+		n.named = map[object.ID]edgeSet{}
+		n.sets = map[schema.GroupKind]edgeSet{}
 		n.kinds = map[schema.GroupKind]int{}
 	}
 	n.kinds[ref.GroupKind()]++
@@ -191,18 +185,19 @@ func (n *ends) remove(ref Ref, e *Edge) {
 	drop(n.named, ref.ID, e)
 }
 
-func put[K comparable](m map[K]map[*Edge]struct{}, k K, e *Edge) {
-	if m[k] == nil {
-		m[k] = map[*Edge]struct{}{}
-	}
-	m[k][e] = struct{}{}
+func put[K comparable](m map[K]edgeSet, k K, e *Edge) {
+	set := m[k]
+	set.add(e)
+	m[k] = set
 }
 
-func drop[K comparable](m map[K]map[*Edge]struct{}, k K, e *Edge) {
-	delete(m[k], e)
-	if len(m[k]) == 0 {
+func drop[K comparable](m map[K]edgeSet, k K, e *Edge) {
+	set := m[k]
+	if set.remove(e); set.empty() {
 		delete(m, k)
+		return
 	}
+	m[k] = set
 }
 
 func compareEdges(a, b Edge) int {

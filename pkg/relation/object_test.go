@@ -61,8 +61,12 @@ func TestSelectorMatches(t *testing.T) {
 		"empty map":     {"no labels are asked for", relation.Selector{Labels: map[string]string{}}, false},
 		"label":         {"the label is there", relation.Selector{Labels: map[string]string{"app": "web"}}, true},
 		"other value":   {"the value differs", relation.Selector{Labels: map[string]string{"app": "db"}}, false},
-		"one of two":    {"all labels must be there", relation.Selector{Labels: map[string]string{"app": "web", "x": "y"}}, false},
-		"empty value":   {"a label with an empty value is a label", relation.Selector{Labels: map[string]string{"empty": ""}}, true},
+		"one of two": {
+			"all labels must be there", relation.Selector{Labels: map[string]string{"app": "web", "x": "y"}}, false,
+		},
+		"empty value": {
+			"a label with an empty value is a label", relation.Selector{Labels: map[string]string{"empty": ""}}, true,
+		},
 		"missing is not empty": {
 			"an absent label is not one with an empty value", relation.Selector{Labels: map[string]string{"no": ""}}, false,
 		},
@@ -98,16 +102,35 @@ func TestRefMatches(t *testing.T) {
 		ref    relation.Ref
 		want   bool
 	}{
-		"itself":         {"it is named", relation.Named(obj.ID), true},
-		"other name":     {"another is named", relation.Named(object.ID{Group: "g", Kind: "K", Namespace: "n", Name: "b"}), false},
-		"other group":    {"the group counts", relation.Named(object.ID{Group: "h", Kind: "K", Namespace: "n", Name: "a"}), false},
-		"no namespace":   {"a name without a namespace is another object", relation.Named(object.ID{Group: "g", Kind: "K", Name: "a"}), false},
-		"set":            {"it is selected", relation.Ref{ID: object.ID{Group: "g", Kind: "K", Namespace: "n"}, Selector: web}, true},
-		"set everywhere": {"no namespace stands for all", relation.Ref{ID: object.ID{Group: "g", Kind: "K"}, Selector: web}, true},
-		"set elsewhere":  {"the namespace counts", relation.Ref{ID: object.ID{Group: "g", Kind: "K", Namespace: "m"}, Selector: web}, false},
-		"set of others":  {"the kind counts", relation.Ref{ID: object.ID{Group: "g", Kind: "L"}, Selector: web}, false},
-		"set of nothing": {"an empty selector", relation.Ref{ID: object.ID{Group: "g", Kind: "K"}, Selector: &relation.Selector{}}, false},
-		"no end":         {"nothing is meant", relation.Ref{}, false},
+		"itself": {"it is named", relation.Named(obj.ID), true},
+		"other name": {
+			"another is named", relation.Named(object.ID{Group: "g", Kind: "K", Namespace: "n", Name: "b"}), false,
+		},
+		"other group": {
+			"the group counts", relation.Named(object.ID{Group: "h", Kind: "K", Namespace: "n", Name: "a"}), false,
+		},
+		"no namespace": {
+			"a name without a namespace is another object",
+			relation.Named(object.ID{Group: "g", Kind: "K", Name: "a"}), false,
+		},
+		"set": {
+			"it is selected", relation.Ref{ID: object.ID{Group: "g", Kind: "K", Namespace: "n"}, Selector: web}, true,
+		},
+		"set everywhere": {
+			"no namespace stands for all", relation.Ref{ID: object.ID{Group: "g", Kind: "K"}, Selector: web}, true,
+		},
+		"set elsewhere": {
+			"the namespace counts",
+			relation.Ref{ID: object.ID{Group: "g", Kind: "K", Namespace: "m"}, Selector: web},
+			false,
+		},
+		"set of others": {"the kind counts", relation.Ref{ID: object.ID{Group: "g", Kind: "L"}, Selector: web}, false},
+		"set of nothing": {
+			"an empty selector",
+			relation.Ref{ID: object.ID{Group: "g", Kind: "K"}, Selector: &relation.Selector{}},
+			false,
+		},
+		"no end": {"nothing is meant", relation.Ref{}, false},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -125,10 +148,15 @@ func TestRefString(t *testing.T) {
 		ref  relation.Ref
 		want string
 	}{
-		"named":      {relation.Named(id), "K.g/a in namespace n"},
-		"none":       {relation.Ref{}, "no object"},
-		"set":        {relation.Ref{ID: object.ID{Kind: "K"}, Selector: both}, "every K that matches a=1,b=2,the same controller"},
-		"set in one": {relation.Ref{ID: object.ID{Kind: "K", Namespace: "n"}, Selector: both}, "every K in namespace n that matches a=1,b=2,the same controller"},
+		"named": {relation.Named(id), "K.g/a in namespace n"},
+		"none":  {relation.Ref{}, "no object"},
+		"set": {
+			relation.Ref{ID: object.ID{Kind: "K"}, Selector: both}, "every K that matches a=1,b=2,the same controller",
+		},
+		"set in one": {
+			relation.Ref{ID: object.ID{Kind: "K", Namespace: "n"}, Selector: both},
+			"every K in namespace n that matches a=1,b=2,the same controller",
+		},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"unique"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -144,6 +145,7 @@ func strip(obj any) (any, error) {
 		m.Annotations = nil
 		m.Finalizers = nil
 		m.GenerateName = ""
+		m.Namespace = unique.Make(m.Namespace).Value()
 	}
 	return obj, nil
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"time"
 	"unicode"
 	"unicode/utf8"
 )
@@ -135,27 +134,4 @@ func Plain(text string) string {
 			return r
 		}
 	}, text)
-}
-
-// Age returns how long something has lasted, in one or two units.
-func Age(d time.Duration) string {
-	const day = 24 * time.Hour
-	for _, unit := range []struct {
-		length, next     time.Duration
-		name, nextName   string
-		upTo             int
-	}{
-		{365 * day, day, "y", "d", 8}, {day, time.Hour, "d", "h", 8}, {time.Hour, time.Minute, "h", "m", 8},
-		{time.Minute, time.Second, "m", "s", 10},
-	} {
-		whole := int(d / unit.length)
-		if whole == 0 {
-			continue
-		}
-		if part := int(d % unit.length / unit.next); part > 0 && whole < unit.upTo {
-			return fmt.Sprintf("%d%s%d%s", whole, unit.name, part, unit.nextName)
-		}
-		return fmt.Sprintf("%d%s", whole, unit.name)
-	}
-	return fmt.Sprintf("%ds", max(0, int(d/time.Second)))
 }

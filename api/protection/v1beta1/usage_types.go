@@ -6,7 +6,7 @@ import (
 	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
 )
 
-// Usage says that an object is used by another one, or may not be deleted for a reason. It lives in the namespace of the using object.
+// Usage says that an object is used by another one, or may not be deleted for a reason. It lives in the namespace of the using object, unless that lives outside of namespaces.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status

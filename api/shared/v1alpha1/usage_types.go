@@ -128,8 +128,9 @@ type BoundObject struct {
 	UID types.UID `json:"uid"`
 }
 
-// RefusedDeletion records a DELETE request that admission refused, in full, so
-// that it can be carried out later with neither more nor less rights.
+// RefusedDeletion records a DELETE request that admission refused, so that it can
+// be carried out later: to the same object, with the rights that the one who
+// asked has then, as far as his name and groups decide about them.
 type RefusedDeletion struct {
 	// Target is the object whose deletion was refused.
 	Target BoundObject `json:"target"`

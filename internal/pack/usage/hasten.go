@@ -20,7 +20,7 @@ import (
 // everything in it, so the using object is deleted first.
 func (r *reconciler) unstick(ctx context.Context, p *pass) reconcile.Outcome {
 	refused := p.UsageStatus().Refused
-	if refused == nil || refused.User != namespaceController {
+	if refused == nil || (refused.User != namespaceController && refused.User != controllerManager) {
 		return reconcile.Outcome{}
 	}
 	for _, e := range r.ledger.index.Declared(p.id) {

@@ -58,6 +58,8 @@ func (r *reconciler) holdObject(ctx context.Context, e relation.Edge, id object.
 		return reconcile.Fail(sharedv1alpha1.ReasonFailed, err)
 	case presence == relation.Unknown:
 		return r.reading(id.GroupKind(), e.Field)
+	case presence == relation.Absent && e.Content != nil:
+		return reconcile.Outcome{} // A kind that is built in has no definition to hold.
 	case presence == relation.Absent:
 		return reconcile.Wait(sharedv1alpha1.ReasonUsedNotFound, "spec.of: waiting for %s to exist", id)
 	case r.lock.On(obj):

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	kinshipv1alpha1 "github.com/kinship-dev/kinship/api/kinship/v1alpha1"
+	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
 	"github.com/kinship-dev/kinship/pkg/authorise"
 	"github.com/kinship-dev/kinship/pkg/graph"
 	"github.com/kinship-dev/kinship/pkg/guard"
@@ -41,11 +42,8 @@ type ledger struct {
 // declare takes in a Usage as it is now.
 func (l *ledger) declare(u usage) {
 	id := identify(u)
-	l.mu.Lock()
-	released := l.released[id] == u.GetUID()
-	l.mu.Unlock()
 	var edges []relation.Edge
-	if !released && l.permitted(u) {
+	if !l.hasReleased(u) && l.permitted(u) {
 		edges = extract(u, l.watcher)
 	}
 	l.watch(id, u, edges)
@@ -77,13 +75,30 @@ func (l *ledger) release(u usage) {
 	l.set(id, nil)
 }
 
+// hasReleased reports whether release was called for a Usage.
+func (l *ledger) hasReleased(u usage) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.released[identify(u)] == u.GetUID()
+}
+
 // permitted reports whether a Usage may protect what it names: anything its
 // author could reach when admission asked, else only what is granted now.
+//
+// Where admission asks nobody, nothing is known of the author: then a Usage in a
+// namespace may protect what is in that namespace, or granted, and no more.
 func (l *ledger) permitted(u usage) bool {
 	if !reachesOut(u) {
-		return true
+		return l.trusting || u.GetNamespace() == "" || l.inNamespaces(&u.UsageSpec().Of)
 	}
 	return (l.trusting && u.GetAnnotations()[authorityAnnotation] == authorityAuthor) || l.granted(u)
+}
+
+// inNamespaces reports whether the objects that one side of a Usage names live in
+// namespaces. Of a kind that is not served nothing can be protected anyway.
+func (l *ledger) inNamespaces(r *sharedv1alpha1.Resource) bool {
+	mapping, err := l.watcher.Mapping(schema.FromAPIVersionAndKind(r.APIVersion, r.Kind))
+	return err != nil || mapping.Namespaced
 }
 
 // granted reports whether a ReferenceGrant covers what a Usage protects.
@@ -200,27 +215,38 @@ func (l *ledger) from(ref relation.Ref) []relation.Edge {
 }
 
 // ring returns the objects that an edge closes a ring over, beginning and ending
-// with its source, or nil. The edge itself need not be in the ledger.
+// with its source, or nil. The edge itself need not be in the ledger. Of sets
+// every member counts.
 func (l *ledger) ring(e relation.Edge) []object.ID {
-	if e.Source.IsZero() || e.Source.Selector != nil {
+	if e.Source.IsZero() {
 		return nil
 	}
-	path := graph.Path(e.Target.ID, e.Source.ID, func(id object.ID) []object.ID {
-		ref := relation.Named(id)
-		if id == e.Target.ID {
-			ref = e.Target
-		}
-		edges := l.from(ref)
-		next := make([]object.ID, 0, len(edges))
+	next := func(id object.ID) []object.ID {
+		edges := l.from(relation.Named(id))
+		reached := make([]object.ID, 0, len(edges))
 		for _, behind := range edges {
-			next = append(next, l.members(behind.Target)...)
+			reached = append(reached, l.members(behind.Target)...)
 		}
-		return next
-	})
-	if path == nil {
-		return nil
+		return reached
 	}
-	return append([]object.ID{e.Source.ID}, path...)
+	starts := l.members(e.Target)
+	for _, start := range starts[:min(len(starts), maxRing)] {
+		for _, id := range append([]object.ID{start}, graph.Reachable(start, next)...) {
+			if l.standsFor(e.Source, id) {
+				return append([]object.ID{id}, graph.Path(start, id, next)...)
+			}
+		}
+	}
+	return nil
+}
+
+// standsFor reports whether an end stands for an object.
+func (l *ledger) standsFor(ref relation.Ref, id object.ID) bool {
+	if ref.Selector == nil {
+		return ref.ID == id
+	}
+	obj, presence := l.watcher.Get(id)
+	return presence == relation.Present && ref.Matches(obj)
 }
 
 // members returns the objects that an end stands for now.
@@ -234,6 +260,15 @@ func (l *ledger) members(ref relation.Ref) []object.ID {
 		ids = append(ids, obj.ID)
 	}
 	return ids
+}
+
+// includes reports whether an end stands for an object now.
+func (l *ledger) includes(ref relation.Ref, id object.ID) bool {
+	if ref.Selector == nil {
+		return ref.ID == id
+	}
+	obj, presence := l.watcher.Get(id)
+	return presence == relation.Present && ref.Matches(obj)
 }
 
 // hold decides whether an object is kept.

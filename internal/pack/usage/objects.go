@@ -62,11 +62,12 @@ func rules() []rbacv1.PolicyRule {
 	groups := []string{protectionv1beta1.GroupVersion.Group, usagev1alpha1.GroupVersion.Group}
 	return []rbacv1.PolicyRule{
 		{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"get", "list", "watch", "patch", "delete"}},
-		{APIGroups: groups, Resources: []string{"usages", "clusterusages"}, Verbs: []string{"update"}},
+		// The same for Usages themselves, so that the rule above can be narrowed.
 		{
-			APIGroups: groups, Resources: []string{"usages/status", "clusterusages/status"},
-			Verbs: []string{"get", "update", "patch"},
+			APIGroups: groups, Resources: []string{"usages", "clusterusages"},
+			Verbs: []string{"get", "list", "watch", "patch", "delete"},
 		},
+		{APIGroups: groups, Resources: []string{"usages/status", "clusterusages/status"}, Verbs: []string{"patch"}},
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
+	"github.com/kinship-dev/kinship/pkg/guard"
 	"github.com/kinship-dev/kinship/pkg/object"
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 	"github.com/kinship-dev/kinship/pkg/relation"
@@ -65,6 +66,11 @@ func problems(u usage, kinds relation.Kinds) reconcile.Outcome {
 				"spec.by: the using resource must be in the Usage's own namespace %s: create the Usage in namespace %s",
 				u.GetNamespace(), namespaceOf(u, s.resource)))
 		}
+		if gvk := schema.FromAPIVersionAndKind(s.resource.APIVersion, s.resource.Kind); s.field == "spec.of" &&
+			gvk.Group == guard.ConfigurationKind.Group {
+			outcome = outcome.And(reconcile.Refuse(sharedv1alpha1.ReasonInvalid,
+				"spec.of: %s can't be protected: the API server asks nobody before it deletes one", gvk.GroupKind()))
+		}
 		_, err := end(u, s.resource, kinds)
 		var kindErr *relation.KindError
 		switch {
@@ -89,7 +95,7 @@ func usesItself(u usage, kinds relation.Kinds) bool {
 	}
 	of, errOf := end(u, &spec.Of, kinds)
 	by, errBy := end(u, spec.By, kinds)
-	return errOf == nil && errBy == nil && !of.IsZero() && of.Selector == nil && by.Selector == nil && of.ID == by.ID
+	return errOf == nil && errBy == nil && !of.IsZero() && of.Equal(by)
 }
 
 func printRing(ring []object.ID) string {
@@ -161,9 +167,10 @@ func (r *reconciler) bind(ctx context.Context, p *pass) reconcile.Outcome {
 	if source.Selector != nil {
 		r.unbind(p)
 		if members, known := r.watcher.List(source); !known {
-			return r.reading(source.GroupKind(), "spec.by")
+			return r.record(ctx, p).And(r.reading(source.GroupKind(), "spec.by"))
 		} else if len(members) == 0 {
-			return reconcile.Wait(sharedv1alpha1.ReasonUsingNotFound, "spec.by: waiting for %s", source)
+			return r.record(ctx, p).And(reconcile.Wait(
+				sharedv1alpha1.ReasonUsingNotFound, "spec.by: waiting for %s", source))
 		}
 		return reconcile.Outcome{}
 	}
@@ -180,8 +187,9 @@ func (r *reconciler) bind(ctx context.Context, p *pass) reconcile.Outcome {
 		return r.usingGone(ctx, p, source.ID)
 	}
 	if presence == relation.Absent {
-		return reconcile.Wait(sharedv1alpha1.ReasonUsingNotFound,
-			"spec.by: waiting for %s to exist; nothing is protected until then", source)
+		// Recorded even so, or the Usage would go with an owner that it has no more.
+		return r.record(ctx, p).And(reconcile.Wait(sharedv1alpha1.ReasonUsingNotFound,
+			"spec.by: waiting for %s to exist; nothing is protected until then", source))
 	}
 	binding := bindTo(obj)
 	status.Using = &binding

@@ -25,11 +25,15 @@ func (q *queue) add(id object.ID) {
 // running reports whether the controller runs.
 func (q *queue) running() bool { return q.work.Load() != nil }
 
-// start returns the source that a controller is to watch.
+// start returns the source that a controller is to watch. It begins when heard
+// returns true.
 func (q *queue) start(
-	all func() []object.ID,
+	heard func(context.Context) bool, all func() []object.ID,
 ) func(context.Context, workqueue.TypedRateLimitingInterface[object.ID]) error {
-	return func(_ context.Context, work workqueue.TypedRateLimitingInterface[object.ID]) error {
+	return func(ctx context.Context, work workqueue.TypedRateLimitingInterface[object.ID]) error {
+		if !heard(ctx) {
+			return ctx.Err()
+		}
 		q.work.Store(&work)
 		for _, id := range all() {
 			work.Add(id)

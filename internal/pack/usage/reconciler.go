@@ -75,7 +75,8 @@ func (r *reconciler) Reconcile(ctx context.Context, id object.ID) (ctrl.Result, 
 	p := &pass{usage: u, id: id, seen: u.DeepCopyObject().(usage)}
 	var outcome reconcile.Outcome
 	if u.GetDeletionTimestamp() == nil {
-		outcome = reconcile.Run(ctx, p, r.check, r.resolve, r.bind, r.record, r.hold, r.unstick)
+		outcome = reconcile.Run(ctx, p, r.check, r.resolve, r.bind, r.record, r.hold, r.unstick).
+			And(r.replayFreed(ctx, p))
 	} else {
 		outcome = reconcile.Run(ctx, p, r.awaitUsing, r.release, r.replay, r.finalise)
 		if outcome.IsDone() {
@@ -152,13 +153,17 @@ func (r *reconciler) effective(p *pass) bool {
 	return protects
 }
 
-// announce tells people about a change of the Ready condition.
+// announce tells people about a change of the Ready condition. A Usage that is
+// Ready at once needs no event: one for each of ten thousand would cost as much
+// as the locks.
 func (r *reconciler) announce(p *pass) {
 	now := ready(p.UsageStatus())
-	if before := ready(p.seen.UsageStatus()); before != nil && before.Status == now.Status && before.Reason == now.Reason {
+	before := ready(p.seen.UsageStatus())
+	if before != nil && before.Status == now.Status && before.Reason == now.Reason {
 		return
 	}
 	switch {
+	case now.Status == metav1.ConditionTrue && before == nil:
 	case now.Status == metav1.ConditionTrue:
 		r.events.Eventf(p.usage, r.reference(p), "Normal", "UsageConfigured", "Protect", "%s", now.Message)
 	case now.Reason == sharedv1alpha1.ReasonWaitingUsingDeleted:

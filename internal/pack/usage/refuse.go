@@ -3,6 +3,7 @@ package usage
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -41,14 +42,20 @@ type refuser struct {
 	clock    clock.PassiveClock
 	metrics  *metrics
 	operator string // our own user name
+	expiry   time.Duration
+	// heard waits until the ledger knows everything there was at the start.
+	heard func(context.Context) bool
 }
+
+// hearing bounds that wait: the API server gives us three seconds.
+const hearing = 2 * time.Second
 
 // Handle implements admission.Handler. The answer comes from memory; where the
 // lock is there but memory knows no reason for it, from the API server.
 func (h *refuser) Handle(ctx context.Context, req admission.Request) admission.Response {
 	start := h.clock.Now()
 	defer func() { h.metrics.answered(h.clock.Since(start)) }()
-	obj, meta, err := h.subject(req)
+	obj, meta, err := h.subject(ctx, req)
 	if err != nil {
 		return admission.Errored(http.StatusBadRequest, err)
 	}
@@ -75,12 +82,22 @@ func (h *refuser) Handle(ctx context.Context, req admission.Request) admission.R
 }
 
 // subject returns the object that a request would delete.
-func (h *refuser) subject(req admission.Request) (relation.Object, *metav1.PartialObjectMetadata, error) {
+func (h *refuser) subject(
+	ctx context.Context, req admission.Request,
+) (relation.Object, *metav1.PartialObjectMetadata, error) {
 	meta := &metav1.PartialObjectMetadata{}
 	if req.Operation == admissionv1.Create && req.SubResource == "eviction" {
 		pod := object.ID{Kind: "Pod", Namespace: req.Namespace, Name: req.Name}
 		meta.Name, meta.Namespace = pod.Name, pod.Namespace
-		obj, _ := h.ledger.watcher.Get(pod)
+		obj, presence := h.ledger.watcher.Get(pod)
+		if presence == relation.Present {
+			return obj, meta, nil
+		}
+		// Only the label says whether to ask further, and it is not known yet.
+		obj, err := h.ledger.watcher.Live(ctx, pod)
+		if err != nil && !gone(err) {
+			return obj, meta, err
+		}
 		return obj, meta, nil
 	}
 	if req.Operation != admissionv1.Delete {
@@ -122,6 +139,11 @@ func short(ref relation.Ref) string {
 // and memory knows no reason: right after the lock was put on by another
 // replica, or when somebody else put the label on.
 func (h *refuser) ask(ctx context.Context, obj relation.Object) ([]relation.Edge, error) {
+	soon, cancel := context.WithTimeout(ctx, hearing)
+	defer cancel()
+	if !h.heard(soon) {
+		return nil, errors.New("the operator has just started and is still reading Usages: try again")
+	}
 	var blocking []relation.Edge
 	for _, k := range kinds {
 		list, err := listUsages(ctx, h.live, k)
@@ -129,8 +151,8 @@ func (h *refuser) ask(ctx context.Context, obj relation.Object) ([]relation.Edge
 			return nil, err
 		}
 		for _, u := range list {
-			if u.GetDeletionTimestamp() != nil || !h.ledger.permitted(u) {
-				continue // On its way out, and waited for by the replica that leads.
+			if h.ledger.hasReleased(u) || !h.ledger.permitted(u) {
+				continue
 			}
 			for _, e := range extract(u, h.ledger.watcher) {
 				if e.Target.Matches(obj) && h.ledger.inForce(e) != guard.Free {
@@ -213,7 +235,8 @@ func (h *refuser) record(
 			continue
 		}
 		before := u.UsageStatus().Refused
-		if before != nil && before.Target.UID == obj.UID && before.PropagationPolicy == policy {
+		if before != nil && before.Target.UID == obj.UID && before.PropagationPolicy == policy &&
+			h.clock.Since(before.Time.Time) <= h.expiry {
 			return nil
 		}
 		return h.write(ctx, u, &sharedv1alpha1.RefusedDeletion{

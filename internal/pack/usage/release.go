@@ -2,6 +2,7 @@ package usage
 
 import (
 	"context"
+	"slices"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
@@ -94,10 +95,7 @@ func (r *reconciler) ringGoes(e relation.Edge) bool {
 // one of it is being deleted.
 func (r *reconciler) allGoing(id object.ID, ring []object.ID) bool {
 	for _, e := range r.ledger.from(relation.Named(id)) {
-		within := false
-		for _, other := range ring {
-			within = within || e.Target.Matches(relation.Object{ID: other})
-		}
+		within := slices.ContainsFunc(ring, func(other object.ID) bool { return r.ledger.includes(e.Target, other) })
 		u := r.get(e.Declarer)
 		if within && u != nil && u.GetDeletionTimestamp() == nil {
 			return false

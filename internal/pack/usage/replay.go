@@ -3,6 +3,7 @@ package usage
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -22,13 +23,15 @@ import (
 const (
 	garbageCollector    = "system:serviceaccount:kube-system:generic-garbage-collector"
 	namespaceController = "system:serviceaccount:kube-system:namespace-controller"
+	// controllerManager is both where they have no accounts of their own.
+	controllerManager = "system:kube-controller-manager"
 )
 
 // records reports whether a deletion that a Usage refuses is to be replayed: when
 // the Usage asks for it, or when the one who was refused would try again anyway.
 func records(u usage, user string) bool {
 	replay := u.UsageSpec().ReplayDeletion
-	return (replay != nil && *replay) || user == garbageCollector || user == namespaceController
+	return (replay != nil && *replay) || slices.Contains([]string{garbageCollector, namespaceController, controllerManager}, user)
 }
 
 // replay carries out a deletion that was refused because of this Usage, now that
@@ -36,8 +39,8 @@ func records(u usage, user string) bool {
 // do now, to the very object he asked it for.
 func (r *reconciler) replay(ctx context.Context, p *pass) reconcile.Outcome {
 	refused := p.UsageStatus().Refused
-	if refused == nil || r.clock.Since(refused.Time.Time) > r.options.ReplayExpiry {
-		return reconcile.Outcome{}
+	if refused == nil || !r.ledger.trusting || r.clock.Since(refused.Time.Time) > r.options.ReplayExpiry {
+		return reconcile.Outcome{} // Where admission asks nobody, anybody could have written it.
 	}
 	id := identifyBound(&refused.Target)
 	mapping, err := r.watcher.Mapping(id.GroupKind().WithVersion(""))
@@ -71,6 +74,30 @@ func (r *reconciler) replay(ctx context.Context, p *pass) reconcile.Outcome {
 	return r.replayed(p, id, err)
 }
 
+// replayFreed replays a refused deletion although the Usage stays: what it names
+// is not held any more, because a set of using objects is empty, the spec names
+// another object, or a grant was withdrawn.
+func (r *reconciler) replayFreed(ctx context.Context, p *pass) reconcile.Outcome {
+	refused := p.UsageStatus().Refused
+	if refused == nil {
+		return reconcile.Outcome{}
+	}
+	obj, presence, err := r.lock.Ensure(ctx, identifyBound(&refused.Target))
+	switch {
+	case err != nil:
+		return reconcile.Fail(sharedv1alpha1.ReasonFailed, err)
+	case presence == relation.Unknown:
+		return reconcile.Outcome{}
+	case presence == relation.Present && (r.ledger.hold(obj) != guard.Free || r.lock.On(obj)):
+		return reconcile.Outcome{}
+	}
+	outcome := r.replay(ctx, p)
+	if outcome.IsDone() {
+		p.UsageStatus().Refused = nil
+	}
+	return outcome
+}
+
 // replayed judges the answer to a replayed deletion. What the API server refuses
 // for good is told and left; everything else is tried again.
 func (r *reconciler) replayed(p *pass, id object.ID, err error) reconcile.Outcome {
@@ -102,7 +129,10 @@ func (r *reconciler) handOver(ctx context.Context, p *pass, obj relation.Object)
 		after := heir.DeepCopyObject().(usage)
 		after.UsageStatus().Refused = refused
 		err := r.client.Status().Patch(ctx, after, client.MergeFrom(heir))
-		if client.IgnoreNotFound(err) != nil {
+		if apierrors.IsNotFound(err) { // It has just gone: look again who holds the object.
+			return reconcile.WaitFor(conflictRetry, sharedv1alpha1.ReasonReleasing, "%s has just gone", e.Declarer)
+		}
+		if err != nil {
 			return reconcile.Fail(sharedv1alpha1.ReasonFailed, fmt.Errorf("hand a replay over to %s: %w", e.Declarer, err))
 		}
 		return reconcile.Outcome{}

@@ -93,7 +93,7 @@ func Setup(ctx context.Context, mgr manager.Manager, env pack.Environment, optio
 	if err := p.control(options.withDefaults()); err != nil {
 		return err
 	}
-	return p.serve()
+	return p.serve(options.withDefaults())
 }
 
 // fieldOwner is the field manager of everything that the pack writes.
@@ -180,7 +180,13 @@ func (p *parts) control(options Options) error {
 		events: p.mgr.GetEventRecorder("kinship-usage"), clock: clock.RealClock{},
 		options: options, metrics: p.metrics, get: p.get,
 	}
-	if err := p.mgr.Add(leading(p.rules.Start)); err != nil {
+	// Before it has heard of all that is held, it would drop the rules for the rest.
+	if err := p.mgr.Add(leading(func(ctx context.Context) error {
+		if !p.heard(ctx) {
+			return nil
+		}
+		return p.rules.Start(ctx)
+	})); err != nil {
 		return err
 	}
 	if err := p.controller("usage", live, &p.usages, func() []object.ID {
@@ -206,7 +212,14 @@ func (p *parts) controller(
 	if err != nil {
 		return fmt.Errorf("make controller %s: %w", name, err)
 	}
-	return c.Watch(source.TypedFunc[object.ID](q.start(all)))
+	return c.Watch(source.TypedFunc[object.ID](q.start(p.heard, all)))
+}
+
+// heard waits until the ledger knows every Usage and every grant that was there
+// when the operator started, and reports whether it came to that. Before, it
+// takes what it has not heard of for what does not exist.
+func (p *parts) heard(ctx context.Context) bool {
+	return toolscache.WaitForCacheSync(ctx.Done(), p.synced...)
 }
 
 // wrongLocks returns the objects in use whose lock is not as it should be, which
@@ -224,7 +237,7 @@ func (p *parts) wrongLocks() []object.ID {
 }
 
 // serve adds the admission handlers.
-func (p *parts) serve() error {
+func (p *parts) serve(options Options) error {
 	if p.env.Enforcement != pack.ByWebhook {
 		return nil
 	}
@@ -232,7 +245,7 @@ func (p *parts) serve() error {
 	refuser := &refuser{
 		ledger: p.ledger, lock: p.lock, live: p.env.Live, status: p.mgr.GetClient(), get: p.get, reviewer: p.env.Reviewer,
 		events: p.mgr.GetEventRecorder("kinship-usage"), clock: clock.RealClock{}, metrics: p.metrics,
-		operator: p.env.Operator,
+		operator: p.env.Operator, expiry: options.ReplayExpiry, heard: p.heard,
 	}
 	server := p.mgr.GetWebhookServer()
 	server.Register(refusePath, &webhook.Admission{Handler: refuser})

@@ -41,12 +41,18 @@ func (l *ledger) wakeConcerned(c relation.Change) {
 			if e.Content == nil {
 				l.wakeUsage(e.Declarer)
 			}
+			if e.Content == nil && e.Source.Selector != nil {
+				l.wakeRing(e) // A set may have become part of a ring, or ceased to be.
+			}
 		}
 		if l.holdsOthers(c) {
 			continue
 		}
 		for _, e := range l.index.Targeting(*state) {
 			l.wakeUsage(e.Declarer)
+			if e.Content == nil && e.Target.Selector != nil {
+				l.wakeRing(relation.Edge{Target: relation.Named(state.ID)})
+			}
 			for _, held := range l.index.Declared(e.Declarer) {
 				if held.Content != nil {
 					l.wakeEnd(held.Target)

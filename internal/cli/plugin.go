@@ -1,0 +1,179 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"github.com/kinship-dev/kinship/internal/pack/usage"
+	"github.com/kinship-dev/kinship/pkg/lineage"
+	"github.com/kinship-dev/kinship/pkg/render"
+)
+
+// exitUsage is the exit code of a command that was called in a way that makes no
+// sense. Whoever asks about something that isn't there gets 1.
+const exitUsage = 2
+
+// question is what the commands have in common that ask about one object. They
+// read, and need no operator.
+type question struct {
+	genericiooptions.IOStreams
+
+	flags   *genericclioptions.ConfigFlags
+	output  string
+	outputs []string
+	answer  func(context.Context, *lineage.Cluster, *lineage.Node) error
+}
+
+func newQuestion(streams genericiooptions.IOStreams, outputs ...string) *question {
+	return &question{IOStreams: streams, flags: genericclioptions.NewConfigFlags(true), outputs: outputs}
+}
+
+// command completes a command that has its texts.
+func (q *question) command(cmd *cobra.Command) *cobra.Command {
+	cmd.Use += " (KIND/NAME | KIND NAME)"
+	cmd.Args = func(_ *cobra.Command, args []string) error {
+		_, _, err := lineage.SplitName(args)
+		return misused(err)
+	}
+	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return misused(err) })
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return q.run(cmd.Context(), args) }
+	q.flags.AddFlags(cmd.Flags())
+	cmd.Flags().StringVarP(&q.output, "output", "o", q.outputs[0], "one of "+strings.Join(q.outputs, ", "))
+	return cmd
+}
+
+// misused returns an error with the exit code for wrong usage.
+func misused(err error) error {
+	if err == nil {
+		return nil
+	}
+	return exitError{err, exitUsage}
+}
+
+func (q *question) run(ctx context.Context, args []string) error {
+	if !slices.Contains(q.outputs, q.output) {
+		return misused(fmt.Errorf("no output %q: there are %s", q.output, strings.Join(q.outputs, ", ")))
+	}
+	kind, name, err := lineage.SplitName(args)
+	if err != nil {
+		return misused(err)
+	}
+	namespace, _, err := q.flags.ToRawKubeConfigLoader().Namespace()
+	if err != nil {
+		return fmt.Errorf("read kubeconfig: %w", err)
+	}
+	config, err := q.flags.ToRESTConfig()
+	if err != nil {
+		return fmt.Errorf("read kubeconfig: %w", err)
+	}
+	options, err := lineageOptions()
+	if err != nil {
+		return err
+	}
+	cluster, err := lineage.New(ctx, config, options)
+	if err != nil {
+		return err
+	}
+	node, err := cluster.Find(ctx, kind, name, namespace)
+	if err != nil {
+		return unserved(err)
+	}
+	return q.answer(ctx, cluster, node)
+}
+
+// lineageOptions make what the packs declare known. A pack that is not installed
+// declares nothing.
+func lineageOptions() (lineage.Options, error) {
+	scheme := runtime.NewScheme()
+	if err := usage.Pack(usage.Options{}).AddToScheme(scheme); err != nil {
+		return lineage.Options{}, fmt.Errorf("make scheme: %w", err)
+	}
+	return lineage.Options{
+		Relations: usage.Relations(),
+		Decode:    func(u *unstructured.Unstructured) (client.Object, error) { return decode(scheme, u) },
+		Finalizers: []lineage.Finalizer{{
+			Name: usageFinalizer, By: "the operator", When: "what uses the protected object is gone",
+			Waits: lineage.WaitsForSources,
+		}},
+	}, nil
+}
+
+// usageFinalizer is on every Usage that the operator has taken note of.
+const usageFinalizer = "usage.apiextensions.crossplane.io"
+
+// decode returns a declaring object as the type that its relation reads, in
+// whichever version it was served: those of one kind have one schema. It gets
+// the finalizer without which it would declare nothing, because what a Usage is
+// meant to do is of interest also where no operator runs. Whether it does so, its
+// conditions tell.
+func decode(scheme *runtime.Scheme, u *unstructured.Unstructured) (client.Object, error) {
+	gvk := u.GroupVersionKind()
+	versions := scheme.VersionsForGroupKind(gvk.GroupKind())
+	if len(versions) == 0 {
+		return nil, fmt.Errorf("no type is known for %s", gvk.GroupKind())
+	}
+	made, err := scheme.New(versions[0].WithKind(gvk.Kind))
+	if err != nil {
+		return nil, err
+	}
+	typed, ok := made.(client.Object)
+	if !ok {
+		return nil, fmt.Errorf("%s is not a kind of objects", gvk.GroupKind())
+	}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, typed); err != nil {
+		return nil, err
+	}
+	controllerutil.AddFinalizer(typed, usageFinalizer)
+	return typed, nil
+}
+
+// colour reports whether a writer is a terminal whose user wants colour.
+func colour(w io.Writer) bool {
+	file, ok := w.(*os.File)
+	_, unwanted := os.LookupEnv("NO_COLOR")
+	return ok && !unwanted && os.Getenv("TERM") != "dumb" && term.IsTerminal(int(file.Fd()))
+}
+
+// warn says on standard error what an answer leaves out.
+func (q *question) warn(skipped []lineage.Skipped) {
+	if len(skipped) == 0 {
+		return
+	}
+	var causes []string
+	resources := map[string][]string{}
+	for _, s := range skipped {
+		cause := s.Where() + ": " + s.Reason
+		if _, known := resources[cause]; !known {
+			causes = append(causes, cause)
+		}
+		resources[cause] = append(resources[cause], s.GroupResource().String())
+	}
+	fmt.Fprintln(q.ErrOut, "The answer may be incomplete. Not seen:")
+	for _, cause := range causes {
+		fmt.Fprintf(q.ErrOut, "  %s: %s\n", render.Plain(cause), strings.Join(resources[cause], ", "))
+	}
+}
+
+// unserved turns the error for a kind that isn't served into one that says what
+// to do.
+func unserved(err error) error {
+	var missing *lineage.NotFoundError
+	if errors.As(err, &missing) && missing.ID.IsZero() {
+		return fmt.Errorf("%w; kubectl api-resources lists them", err)
+	}
+	return err
+}

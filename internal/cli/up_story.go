@@ -1,0 +1,77 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+
+	"github.com/go-logr/logr"
+	"k8s.io/client-go/rest"
+
+	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/localcluster"
+	"github.com/kinship-dev/kinship/internal/story"
+)
+
+// operatorLog is the name of the operator's log, beside those of the control
+// plane.
+const operatorLog = "operator.log"
+
+// prepare installs what the operator and the stories need before the garbage
+// collector starts: kinds that come later it learns of half a minute later.
+func (u *up) prepare(ctx context.Context, config *rest.Config) error {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return fmt.Errorf("find a free port: %w", err)
+	}
+	port := listener.Addr().(*net.TCPAddr).Port
+	if err := listener.Close(); err != nil {
+		return fmt.Errorf("find a free port: %w", err)
+	}
+	u.options = app.Options{
+		Config: config, Log: logr.Discard(), WebhookHost: "127.0.0.1", WebhookPort: port,
+		MetricsAddress: "0", HealthAddress: "0",
+	}
+	if err := app.Install(ctx, u.options); err != nil {
+		return fmt.Errorf("install: %w", err)
+	}
+	stage, err := story.NewStage(config)
+	if err != nil {
+		return err
+	}
+	return story.DefineUsage(ctx, stage)
+}
+
+// tell tells the stories of the packs. Where people may look around afterwards,
+// it leaves the examples for them.
+func (u *up) tell(ctx context.Context, cluster *localcluster.Cluster) error {
+	stories, err := story.Usage()
+	if err != nil {
+		return err
+	}
+	stage, err := story.NewStage(cluster.Config())
+	if err != nil {
+		return err
+	}
+	err = story.Tell(ctx, u.Out, stage, stories)
+	if err != nil && ctx.Err() == nil {
+		u.quoteLog(cluster)
+	}
+	if u.once || ctx.Err() != nil {
+		return err
+	}
+	return errors.Join(err, story.LeaveUsage(ctx, stage))
+}
+
+// quoteLog shows the end of the operator's log, which is removed with the rest.
+func (u *up) quoteLog(cluster *localcluster.Cluster) {
+	const most = 4 << 10
+	text, err := os.ReadFile(filepath.Join(cluster.DataDir(), "logs", operatorLog))
+	if err != nil {
+		return // It is an addition to an error that is reported anyway.
+	}
+	fmt.Fprintf(u.ErrOut, "\nThe end of the operator's log:\n%s\n", text[max(0, len(text)-most):])
+}

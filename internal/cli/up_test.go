@@ -1,0 +1,99 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// upVar makes the test binary the program kinship: `up` is meant to be a process,
+// with one registry of metrics and an end by signal.
+const upVar = "KINSHIP_TEST_UP"
+
+func init() {
+	if os.Getenv(upVar) == "" {
+		return
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	code := Main(ctx, "test", os.Args, nil, os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+// run runs `kinship up` and interrupts it once it has printed a line that ends
+// like this. It returns what it printed and its exit code.
+func run(t *testing.T, interruptAt string, args ...string) (out string, code int) {
+	t.Helper()
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), program, append([]string{"up"}, args...)...)
+	cmd.Env = append(os.Environ(), upVar+"=1")
+	var errOut strings.Builder
+	cmd.Stderr = &errOut
+	pipe, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(pipe)
+	for lines.Scan() {
+		out += lines.Text() + "\n"
+		if interruptAt != "" && strings.HasSuffix(lines.Text(), interruptAt) {
+			if err := cmd.Process.Signal(os.Interrupt); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	if err := lines.Err(); err != nil {
+		t.Error(err)
+	}
+	_ = cmd.Wait() // Its exit code is what counts.
+	t.Logf("%s\n%s", out, errOut.String())
+	return out, cmd.ProcessState.ExitCode()
+}
+
+// TestUpOnce is what continuous integration runs: every step of every story.
+func TestUpOnce(t *testing.T) {
+	out, code := run(t, "", "--once")
+	if code != 0 || strings.Contains(out, "✗") {
+		t.Errorf("exit code %d", code)
+	}
+	if !strings.Contains(out, "Release/my-prometheus-chart (Usage release-uses-cluster).") {
+		t.Error("the answer of the API server is not told")
+	}
+}
+
+// TestUp stays until Ctrl-C, in a directory that is kept, and starts there again.
+func TestUp(t *testing.T) {
+	dir := t.TempDir()
+	for range 2 {
+		out, code := run(t, "ready", "--data-dir", dir)
+		if code != 0 || !strings.HasSuffix(out, "\nready\n") || strings.Contains(out, "✗") {
+			t.Errorf("exit code %d", code)
+		}
+		if _, err := os.Stat(filepath.Join(dir, "kubeconfig")); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestUpInterrupted ends in the middle of a story, which is no failure unless the
+// story was to be checked.
+func TestUpInterrupted(t *testing.T) {
+	const middle = "delete Cluster/my-cluster: refused"
+	if out, code := run(t, middle); code != 0 || strings.Contains(out, "✗") {
+		t.Errorf("exit code %d, want 0", code)
+	}
+	if _, code := run(t, middle, "--once"); code != 1 {
+		t.Errorf("with --once: exit code %d, want 1", code)
+	}
+}

@@ -1,0 +1,258 @@
+package story
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+const (
+	fieldOwner = client.FieldOwner("kinship-story")
+	// teardown is the finalizer of a provider that takes its time.
+	teardown = "kinship.dev/stand-in-teardown"
+	// patience is how long a step waits for what it expects.
+	patience = 20 * time.Second
+	// interval is between two looks, and so the accuracy of the times told.
+	interval = 5 * time.Millisecond
+)
+
+// Stage is a cluster with the words that steps are made of.
+type Stage struct {
+	client client.Client
+}
+
+// NewStage returns a stage on a cluster.
+func NewStage(config *rest.Config) (*Stage, error) {
+	c, err := client.New(config, client.Options{})
+	if err != nil {
+		return nil, fmt.Errorf("make client: %w", err)
+	}
+	return &Stage{client: c}, nil
+}
+
+// Apply applies objects in their order, and leaves in them what the API server
+// answered. It waits until the kinds of definitions among them are served.
+func (s *Stage) Apply(ctx context.Context, objects ...*unstructured.Unstructured) error {
+	for _, object := range objects {
+		err := s.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), fieldOwner, client.ForceOwnership)
+		if err != nil {
+			return fmt.Errorf("apply %s: %w", ID(object), err)
+		}
+		if object.GetKind() != "CustomResourceDefinition" {
+			continue
+		}
+		err = s.Await(ctx, object, "it is served", func(crd *unstructured.Unstructured) string {
+			return condition(crd, "Established")
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Await looks at an object until the look sees what is expected, and then
+// returns an empty text instead of what it sees. It is given nil when there is
+// no such object.
+func (s *Stage) Await(
+	ctx context.Context, object *unstructured.Unstructured, expected string,
+	look func(*unstructured.Unstructured) string,
+) error {
+	ticker := time.NewTicker(interval)
+	defer ticker.Stop()
+	deadline := time.After(patience)
+	for {
+		live, err := s.get(ctx, object)
+		if err != nil {
+			return err
+		}
+		seen := look(live)
+		if seen == "" {
+			return nil
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-deadline:
+			return &Mismatch{Expected: ID(object) + ": " + expected, Seen: fmt.Sprintf("%s for %s", seen, patience)}
+		}
+	}
+}
+
+// Ready awaits that a condition Ready is true and is about the object's present
+// generation.
+func (s *Stage) Ready(ctx context.Context, object *unstructured.Unstructured) error {
+	return s.Await(ctx, object, "condition Ready is True", func(live *unstructured.Unstructured) string {
+		return condition(live, "Ready")
+	})
+}
+
+// Gone awaits that there is no such object any more.
+func (s *Stage) Gone(ctx context.Context, object *unstructured.Unstructured) error {
+	return s.Await(ctx, object, "it is gone", func(live *unstructured.Unstructured) string {
+		switch {
+		case live == nil:
+			return ""
+		case live.GetDeletionTimestamp() != nil:
+			return fmt.Sprintf("it is being deleted and held by %v", live.GetFinalizers())
+		default:
+			return "it is there"
+		}
+	})
+}
+
+// Labelled awaits that an object has a label, or lacks it where the value is
+// empty.
+func (s *Stage) Labelled(ctx context.Context, object *unstructured.Unstructured, key, value string) error {
+	expected := fmt.Sprintf("label %s is %q", key, value)
+	return s.Await(ctx, object, expected, func(live *unstructured.Unstructured) string {
+		switch {
+		case live == nil:
+			return absent
+		case live.GetLabels()[key] != value:
+			return fmt.Sprintf("%q", live.GetLabels()[key])
+		default:
+			return ""
+		}
+	})
+}
+
+// Delete deletes an object as people do, in the background.
+func (s *Stage) Delete(ctx context.Context, object *unstructured.Unstructured) error {
+	err := s.client.Delete(ctx, object, client.PropagationPolicy(metav1.DeletePropagationBackground))
+	if err != nil {
+		return &Mismatch{Expected: "delete " + ID(object) + " is accepted", Seen: err.Error()}
+	}
+	return nil
+}
+
+// Refused tries to delete an object, expects the answer 409 Conflict with a
+// message, and returns what the API server says.
+func (s *Stage) Refused(ctx context.Context, object *unstructured.Unstructured, message string) (string, error) {
+	err := s.client.Delete(ctx, object)
+	mismatch := &Mismatch{Expected: "409 Conflict: ... " + message, Seen: "the deletion was accepted"}
+	if err == nil {
+		return "", mismatch
+	}
+	said := err.Error()
+	if !apierrors.IsConflict(err) || !strings.HasSuffix(said, message) {
+		mismatch.Seen = said
+		return "", mismatch
+	}
+	return "Error from server (Conflict): " + said, nil
+}
+
+// Hold plays a provider that takes its time to tear an object down: the object
+// stays after its deletion until [Stage.Drop].
+func (s *Stage) Hold(ctx context.Context, object *unstructured.Unstructured) error {
+	return s.finalizers(ctx, object, func(have []string) []string {
+		return append(slices.Clone(have), teardown)
+	})
+}
+
+// Drop ends what [Stage.Hold] began. An object that is gone is none of its
+// concern.
+func (s *Stage) Drop(ctx context.Context, object *unstructured.Unstructured) error {
+	return s.finalizers(ctx, object, func(have []string) []string {
+		return slices.DeleteFunc(slices.Clone(have), func(f string) bool { return f == teardown })
+	})
+}
+
+func (s *Stage) finalizers(
+	ctx context.Context, object *unstructured.Unstructured, change func([]string) []string,
+) error {
+	live, err := s.get(ctx, object)
+	if err != nil || live == nil {
+		return err
+	}
+	after := live.DeepCopy()
+	after.SetFinalizers(change(live.GetFinalizers()))
+	if slices.Equal(after.GetFinalizers(), live.GetFinalizers()) {
+		return nil
+	}
+	patch := client.MergeFromWithOptions(live, client.MergeFromWithOptimisticLock{})
+	if err := s.client.Patch(ctx, after, patch, fieldOwner); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("write finalizers of %s: %w", ID(object), err)
+	}
+	return nil
+}
+
+// Clear removes objects, whatever state they are in, and returns when they are
+// gone. All are deleted before any is awaited: what is protected goes after what
+// protects it.
+func (s *Stage) Clear(ctx context.Context, objects ...*unstructured.Unstructured) error {
+	for _, object := range objects {
+		_ = s.remove(ctx, object) // It is tried again below.
+	}
+	for _, object := range slices.Backward(objects) {
+		err := s.Await(ctx, object, "it is gone", func(live *unstructured.Unstructured) string {
+			if live == nil {
+				return ""
+			}
+			return fmt.Sprintf("it is there (answer to its deletion: %v)", s.remove(ctx, live))
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Stage) remove(ctx context.Context, object *unstructured.Unstructured) error {
+	return errors.Join(s.Drop(ctx, object), client.IgnoreNotFound(s.client.Delete(ctx, object)))
+}
+
+// absent is what is seen where there is no object.
+const absent = "there is no such object"
+
+// get returns an object as it is in the cluster, or nil.
+func (s *Stage) get(ctx context.Context, object *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	live := &unstructured.Unstructured{}
+	live.SetGroupVersionKind(object.GroupVersionKind())
+	err := s.client.Get(ctx, client.ObjectKeyFromObject(object), live)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", ID(object), err)
+	}
+	return live, nil
+}
+
+// condition says what keeps a condition from being true of the object as it now
+// is, or nothing if it is.
+func condition(live *unstructured.Unstructured, name string) string {
+	if live == nil {
+		return absent
+	}
+	conditions, _, err := unstructured.NestedSlice(live.Object, "status", "conditions")
+	if err != nil {
+		return err.Error()
+	}
+	for _, item := range conditions {
+		c, ok := item.(map[string]any)
+		if !ok || c["type"] != name {
+			continue
+		}
+		observed, found := c["observedGeneration"].(int64)
+		switch {
+		case c["status"] != "True":
+			return fmt.Sprintf("%s is %v, %v: %v", name, c["status"], c["reason"], c["message"])
+		case found && observed != live.GetGeneration():
+			return fmt.Sprintf("%s is about generation %d of %d", name, observed, live.GetGeneration())
+		default:
+			return ""
+		}
+	}
+	return "no condition " + name
+}

@@ -1,0 +1,105 @@
+package story
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// Story shows one thing, in steps that build upon each other.
+type Story struct {
+	// Title says what it shows.
+	Title string
+	// Cast are the objects that it is about. What an earlier, interrupted telling
+	// left of them is removed first.
+	Cast []*unstructured.Unstructured
+	// Steps are told in this order.
+	Steps []Step
+}
+
+// Step is one thing that is done and looked at.
+type Step struct {
+	// Name says what is done and what must come of it.
+	Name string
+	// Do does it, and returns what there is to quote, or nothing. A [Mismatch] says
+	// that what came of it is not what the name says.
+	Do func(ctx context.Context, s *Stage) (quote string, err error)
+}
+
+// Mismatch is the error of a step that saw something else than it expected.
+type Mismatch struct {
+	Expected, Seen string
+}
+
+// Error implements error.
+func (m *Mismatch) Error() string { return fmt.Sprintf("expected %s, saw %s", m.Expected, m.Seen) }
+
+// Tell tells stories. A step that fails ends its own story and no other. The
+// error counts the stories that failed.
+func Tell(ctx context.Context, out io.Writer, stage *Stage, stories []Story) error {
+	failed := 0
+	for _, s := range stories {
+		if _, err := fmt.Fprintf(out, "\n%s\n", s.Title); err != nil {
+			return fmt.Errorf("tell: %w", err)
+		}
+		if err := s.tell(ctx, out, stage); err != nil {
+			failed++
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+	}
+	if failed > 0 {
+		return fmt.Errorf("%d of %d stories did not go as told", failed, len(stories))
+	}
+	return nil
+}
+
+func (s Story) tell(ctx context.Context, out io.Writer, stage *Stage) error {
+	start := time.Now()
+	if err := stage.Clear(ctx, s.Cast...); err != nil {
+		if ctx.Err() == nil {
+			report(out, "clear the stage", time.Since(start), "", err)
+		}
+		return err
+	}
+	for _, step := range s.Steps {
+		start := time.Now()
+		quote, err := step.Do(ctx, stage)
+		if ctx.Err() != nil {
+			return ctx.Err() // Interrupted, which is nobody's failure.
+		}
+		report(out, step.Name, time.Since(start), quote, err)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// report writes the line of a step, and what belongs to it indented below.
+func report(out io.Writer, name string, took time.Duration, quote string, err error) {
+	const below = "               "
+	mark := "✓"
+	if err != nil {
+		mark = "✗"
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "  %s %7d ms  %s\n", mark, took.Milliseconds(), name)
+	if quote != "" {
+		fmt.Fprintf(&b, "%s%s\n", below, quote)
+	}
+	var mismatch *Mismatch
+	switch {
+	case errors.As(err, &mismatch):
+		fmt.Fprintf(&b, "%sexpected: %s\n%ssaw:      %s\n", below, mismatch.Expected, below, mismatch.Seen)
+	case err != nil:
+		fmt.Fprintf(&b, "%sfailed:   %v\n", below, err)
+	}
+	_, _ = io.WriteString(out, b.String()) // If it fails, so does the next title.
+}

@@ -1,0 +1,83 @@
+package story
+
+import (
+	"context"
+	"errors"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func seen(quote string, err error) func(context.Context, *Stage) (string, error) {
+	return func(context.Context, *Stage) (string, error) { return quote, err }
+}
+
+var times = regexp.MustCompile(` +\d+ ms`)
+
+// TestTell shows what a reader sees: a failed step names what was expected and
+// seen, ends its own story, and no other.
+func TestTell(t *testing.T) {
+	var out strings.Builder
+	err := Tell(t.Context(), &out, &Stage{}, []Story{
+		{Title: "One goes wrong.", Steps: []Step{
+			{"be refused", seen("Conflict", nil)},
+			{"be gone", seen("", &Mismatch{Expected: "it is gone", Seen: "it is there"})},
+			{"never told", seen("", nil)},
+		}},
+		{Title: "One breaks.", Steps: []Step{{"create", seen("", errors.New("no connection"))}}},
+		{Title: "One goes right.", Steps: []Step{{"create", seen("", nil)}}},
+	})
+	if got, want := err.Error(), "2 of 3 stories did not go as told"; got != want {
+		t.Errorf("error %q, want %q", got, want)
+	}
+	want := `
+One goes wrong.
+  ✓ -  be refused
+               Conflict
+  ✗ -  be gone
+               expected: it is gone
+               saw:      it is there
+
+One breaks.
+  ✗ -  create
+               failed:   no connection
+
+One goes right.
+  ✓ -  create
+`
+	if diff := cmp.Diff(want, times.ReplaceAllString(out.String(), " -")); diff != "" {
+		t.Errorf("told (-want +got):\n%s", diff)
+	}
+}
+
+// TestTellInterrupted shows that Ctrl-C is nobody's failure: nothing is reported.
+func TestTellInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	var out strings.Builder
+	err := Tell(ctx, &out, &Stage{}, []Story{
+		{Title: "Interrupted.", Steps: []Step{{"wait", func(context.Context, *Stage) (string, error) {
+			cancel()
+			return "", errors.New("it will not be seen")
+		}}}},
+		{Title: "Never told."},
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v, want that of the context", err)
+	}
+	if diff := cmp.Diff("\nInterrupted.\n", out.String()); diff != "" {
+		t.Errorf("told (-want +got):\n%s", diff)
+	}
+}
+
+// TestUsage shows that the stories find their objects in the examples.
+func TestUsage(t *testing.T) {
+	stories, err := Usage()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(stories) != 3 {
+		t.Errorf("%d stories, want 3", len(stories))
+	}
+}

@@ -1,0 +1,593 @@
+package lineage_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kinship-dev/kinship/internal/testenv"
+	"github.com/kinship-dev/kinship/pkg/lineage"
+	"github.com/kinship-dev/kinship/pkg/object"
+	"github.com/kinship-dev/kinship/pkg/relation"
+)
+
+func TestMain(m *testing.M) {
+	testenv.Main(m, testenv.CRDs("testdata/crd"), testenv.CheckLeaks())
+}
+
+// ties is the relation of the tests: a Tie names ConfigMaps, in spec.of and
+// spec.by, which may be "*" for all that are labelled team=blue.
+func ties(role relation.Role) relation.Relation {
+	tie := schema.GroupKind{Group: "test.kinship.dev", Kind: "Tie"}
+	return relation.Relation{
+		Name: "ties", Role: role, Declarer: tie,
+		Extract: func(obj client.Object, _ relation.Kinds) []relation.Edge {
+			u := obj.(*unstructured.Unstructured)
+			return []relation.Edge{{
+				Relation: "ties", Role: role, Declarer: object.Of(u, tie),
+				Source: tied(u, "by"), Target: tied(u, "of"), Field: "spec.of",
+				SourceUID: types.UID(nested(u, "spec", "uid")),
+			}}
+		},
+	}
+}
+
+func tied(u *unstructured.Unstructured, field string) relation.Ref {
+	id := object.ID{Kind: "ConfigMap", Namespace: u.GetNamespace(), Name: nested(u, "spec", field)}
+	switch id.Name {
+	case "":
+		return relation.Ref{}
+	case "*":
+		id.Name = ""
+		return relation.Ref{ID: id, Selector: &relation.Selector{Labels: map[string]string{"team": "blue"}}}
+	}
+	return relation.Named(id)
+}
+
+func nested(u *unstructured.Unstructured, fields ...string) string {
+	text, _, _ := unstructured.NestedString(u.Object, fields...)
+	return text
+}
+
+// look returns a view with the relation of the tests.
+func look(t *testing.T, config *rest.Config, change ...func(*lineage.Options)) *lineage.Cluster {
+	t.Helper()
+	options := lineage.Options{Relations: []relation.Relation{ties(relation.Usage)}}
+	for _, f := range change {
+		f(&options)
+	}
+	cluster, err := lineage.New(t.Context(), config, options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cluster
+}
+
+func find(t *testing.T, c *lineage.Cluster, kind, name, namespace string) *lineage.Node {
+	t.Helper()
+	n, err := c.Find(t.Context(), kind, name, namespace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// outline writes a tree down, one branch a line.
+func outline(b *lineage.Branch) []string {
+	text := strings.TrimSpace(string(b.Via) + " " + b.Node.ID.Short())
+	if b.Repeated {
+		text += " repeated"
+	}
+	if b.Hidden > 0 {
+		text += fmt.Sprintf(" hides %d", b.Hidden)
+	}
+	lines := []string{text}
+	for _, below := range b.Branches {
+		for _, line := range outline(below) {
+			lines = append(lines, "  "+line)
+		}
+	}
+	return lines
+}
+
+func treeOf(t *testing.T, c *lineage.Cluster, root *lineage.Node, o lineage.TreeOptions) *lineage.Tree {
+	t.Helper()
+	tree, err := c.Tree(t.Context(), root, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tree
+}
+
+// configMap applies a ConfigMap with owners and returns it.
+func configMap(t *testing.T, namespace, name string, owners ...*unstructured.Unstructured) *unstructured.Unstructured {
+	t.Helper()
+	obj := &unstructured.Unstructured{}
+	obj.SetAPIVersion("v1")
+	obj.SetKind("ConfigMap")
+	obj.SetName(name)
+	obj.SetNamespace(namespace)
+	refs := make([]metav1.OwnerReference, 0, len(owners))
+	for _, o := range owners {
+		refs = append(refs, metav1.OwnerReference{
+			APIVersion: o.GetAPIVersion(), Kind: o.GetKind(), Name: o.GetName(), UID: o.GetUID(),
+		})
+	}
+	obj.SetOwnerReferences(refs)
+	err := testenv.Client(t, nil).Apply(t.Context(), client.ApplyConfigurationFromUnstructured(obj),
+		client.FieldOwner("test"), client.ForceOwnership)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return obj
+}
+
+// TestTreeShowsEachOnce covers what other tools get wrong: several owners, owners
+// in a circle, and an object that owns itself.
+func TestTreeShowsEachOnce(t *testing.T) {
+	ns := testenv.Namespace(t)
+	a := configMap(t, ns, "a")
+	c := configMap(t, ns, "c", a)
+	b := configMap(t, ns, "b", a, c)
+	configMap(t, ns, "a", b) // The circle closes.
+	configMap(t, ns, "c", a, c)
+	cases := map[string]struct {
+		root string
+		lineage.TreeOptions
+		want []string
+	}{
+		"down": {"a", lineage.TreeOptions{}, []string{
+			"ConfigMap/a",
+			"  owns ConfigMap/b",
+			"    owns ConfigMap/a repeated",
+			"  owns ConfigMap/c",
+			"    owns ConfigMap/b repeated",
+			"    owns ConfigMap/c repeated",
+		}},
+		"up": {"c", lineage.TreeOptions{Up: true}, []string{
+			"ConfigMap/c",
+			"  owned by ConfigMap/a",
+			"    owned by ConfigMap/b",
+			"      owned by ConfigMap/a repeated",
+			"      owned by ConfigMap/c repeated",
+			"  owned by ConfigMap/c repeated",
+		}},
+		"not deep": {"a", lineage.TreeOptions{Depth: 1}, []string{
+			"ConfigMap/a",
+			"  owns ConfigMap/b hides 1",
+			"  owns ConfigMap/c hides 2",
+		}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			cluster := look(t, testenv.Config(t))
+			tree := treeOf(t, cluster, find(t, cluster, "configmaps", tc.root, ns), tc.TreeOptions)
+			if diff := cmp.Diff(tc.want, outline(tree.Root)); diff != "" {
+				t.Errorf("(-want, +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestTreeNamespaces shows that owner references are followed where they are
+// valid, and on demand where they are not. The API server accepts both.
+func TestTreeNamespaces(t *testing.T) {
+	ns, other := testenv.Namespace(t), testenv.Namespace(t)
+	config := testenv.Config(t)
+	root := configMap(t, ns, "root")
+	// The finalizer keeps what the garbage collector deletes.
+	held(t, other, fmt.Sprintf(`
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: abroad
+  finalizers: [example.com/keep]
+  ownerReferences: [{apiVersion: v1, kind: ConfigMap, name: root, uid: %s}]
+`, root.GetUID()))
+	for _, all := range []bool{false, true} {
+		cluster := look(t, config)
+		tree := treeOf(t, cluster, find(t, cluster, "cm", "root", ns), lineage.TreeOptions{AllNamespaces: all})
+		if got := len(tree.Root.Branches); (got == 1) != all {
+			t.Errorf("AllNamespaces %t: %d branches", all, got)
+		}
+	}
+}
+
+// TestOwnerIsReplaced shows that an owner is the very object that is meant. The
+// finalizer keeps what the garbage collector deletes.
+func TestOwnerIsReplaced(t *testing.T) {
+	ns := testenv.Namespace(t)
+	configMap(t, ns, "root")
+	held(t, ns, `
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: left
+  finalizers: [example.com/keep]
+  ownerReferences: [{apiVersion: v1, kind: ConfigMap, name: root, uid: 11111111-2222-3333-4444-555555555555}]
+`)
+	cluster := look(t, testenv.Config(t))
+	tree := treeOf(t, cluster, find(t, cluster, "cm", "root", ns), lineage.TreeOptions{})
+	if len(tree.Root.Branches) != 0 {
+		t.Errorf("it owns what was owned by another: %q", outline(tree.Root))
+	}
+	cluster = look(t, testenv.Config(t))
+	tree = treeOf(t, cluster, find(t, cluster, "cm", "left", ns), lineage.TreeOptions{Up: true})
+	if owner := tree.Root.Branches[0].Node; owner.Status != lineage.NotFound || owner.ID.Name != "root" {
+		t.Errorf("the owner %s is %s", owner.ID, owner.Status)
+	}
+}
+
+// TestTreeRelations shows edges that objects declare, of any role, named and by
+// selector, and that the end of one is a leaf.
+func TestTreeRelations(t *testing.T) {
+	ns := testenv.Namespace(t)
+	testenv.Apply(t, `
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: x2, labels: {team: blue}}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: x, labels: {team: blue}}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: z}
+---
+apiVersion: test.kinship.dev/v1
+kind: Tie
+metadata: {name: all}
+spec: {of: z, by: "*"}
+---
+apiVersion: test.kinship.dev/v1
+kind: Tie
+metadata: {name: missing}
+spec: {of: z, by: missing}
+---
+apiVersion: test.kinship.dev/v1
+kind: Tie
+metadata: {name: own}
+spec: {of: z}
+`, testenv.In(ns))
+	cases := map[string]struct {
+		role relation.Role
+		root string
+		want []string
+	}{
+		"usage, at its target": {relation.Usage, "z", []string{
+			"ConfigMap/z", "  used by ConfigMap/x", "  used by ConfigMap/x2", "  used by ConfigMap/missing",
+			"  protected by Tie/own",
+		}},
+		"usage, at its source": {relation.Usage, "x", []string{"ConfigMap/x", "  uses ConfigMap/z"}},
+		"dependency at its target": {relation.Dependency, "z", []string{
+			"ConfigMap/z", "  needed by ConfigMap/x", "  needed by ConfigMap/x2", "  needed by ConfigMap/missing",
+			"  protected by Tie/own",
+		}},
+		"dependency at its source": {relation.Dependency, "x", []string{"ConfigMap/x", "  needs ConfigMap/z"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			cluster := look(t, testenv.Config(t), func(o *lineage.Options) {
+				o.Relations = []relation.Relation{ties(tc.role)}
+			})
+			tree := treeOf(t, cluster, find(t, cluster, "cm", tc.root, ns), lineage.TreeOptions{})
+			if diff := cmp.Diff(tc.want, outline(tree.Root)); diff != "" {
+				t.Errorf("(-want, +got):\n%s", diff)
+			}
+			tree.Walk(func(b *lineage.Branch) {
+				if missing := b.Node.Status == lineage.NotFound; missing != (b.Node.ID.Name == "missing") {
+					t.Errorf("%s is %s", b.Node.ID, b.Node.Status)
+				}
+			})
+		})
+	}
+}
+
+// TestRequests holds what the package promises: each kind is listed once, and
+// whole objects are only read where they have a status to show.
+func TestRequests(t *testing.T) {
+	ns := testenv.Namespace(t)
+	testenv.Apply(t, deployment(2), testenv.In(ns))
+	awaitPods(t, ns, 2)
+	config := testenv.Config(t)
+	counter := countRequests(config)
+	cluster := look(t, config)
+	tree := treeOf(t, cluster, find(t, cluster, "deploy", "web", ns), lineage.TreeOptions{})
+	want := []string{"Deployment", "  owns ReplicaSet", "    owns Pod", "    owns Pod"}
+	if diff := cmp.Diff(want, kinds(outline(tree.Root))); diff != "" {
+		t.Errorf("(-want, +got):\n%s", diff)
+	}
+	lists := 0
+	for path, n := range counter.counts() {
+		isList := !strings.HasSuffix(path, "/api") && !strings.HasSuffix(path, "/apis") && !strings.Contains(path, "web")
+		if n != 1 {
+			t.Errorf("%d times %s", n, path)
+		}
+		if isList {
+			lists++
+		}
+		if strings.Contains(path, "events") {
+			t.Errorf("%s: nobody owns events", path)
+		}
+	}
+	// Two for discovery, and the four objects that are shown.
+	if got := counter.total() - lists; got != 6 {
+		t.Errorf("%d requests that are not lists, want 6:\n%s", got, counter)
+	}
+	t.Logf("%d requests, %d of them lists", counter.total(), lists)
+}
+
+// TestManyAreListed shows that a list takes the place of many reads.
+func TestManyAreListed(t *testing.T) {
+	ns := testenv.Namespace(t)
+	testenv.Apply(t, deployment(12), testenv.In(ns))
+	awaitPods(t, ns, 12)
+	config := testenv.Config(t)
+	counter := countRequests(config)
+	cluster := look(t, config)
+	tree := treeOf(t, cluster, find(t, cluster, "deploy", "web", ns), lineage.TreeOptions{})
+	var pods int
+	tree.Walk(func(b *lineage.Branch) {
+		if b.Node.ID.Kind == "Pod" && b.Node.Status == lineage.Current {
+			pods++
+		}
+	})
+	if pods != 12 {
+		t.Errorf("%d pods are Current, want 12", pods)
+	}
+	for path, n := range counter.counts() {
+		if strings.Contains(path, "/pods/") || (strings.HasSuffix(path, "/pods") && n != 2) {
+			t.Errorf("%d times %s, want one list of metadata and one of pods", n, path)
+		}
+	}
+}
+
+func kinds(lines []string) []string {
+	for i, line := range lines {
+		lines[i], _, _ = strings.Cut(line, "/")
+	}
+	return lines
+}
+
+// TestPages shows that nothing is lost between pages.
+func TestPages(t *testing.T) {
+	ns := testenv.Namespace(t)
+	root := configMap(t, ns, "root")
+	want := make([]string, 0, 7)
+	for i := range cap(want) {
+		want = append(want, configMap(t, ns, fmt.Sprintf("owned-%d", i), root).GetName())
+	}
+	cluster := look(t, testenv.Config(t), func(o *lineage.Options) { o.PageSize = 2 })
+	tree := treeOf(t, cluster, find(t, cluster, "configmap", "root", ns), lineage.TreeOptions{})
+	got := make([]string, 0, len(want))
+	for _, b := range tree.Root.Branches {
+		got = append(got, b.Node.ID.Name)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want, +got):\n%s", diff)
+	}
+}
+
+// TestForbidden shows that what may not be seen is left out and named.
+func TestForbidden(t *testing.T) {
+	ns := testenv.Namespace(t)
+	user := "user-of-" + ns
+	testenv.Apply(t, fmt.Sprintf(`
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: z}
+---
+apiVersion: test.kinship.dev/v1
+kind: Tie
+metadata: {name: own}
+spec: {of: z}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {name: some}
+rules:
+  - {apiGroups: [""], resources: [configmaps], verbs: [get, list]}
+  - {apiGroups: [test.kinship.dev], resources: [ties], verbs: [list]}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: some}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: some}
+subjects: [{kind: User, name: %s, apiGroup: rbac.authorization.k8s.io}]
+`, user), testenv.In(ns))
+	cluster := look(t, testenv.As(t, user))
+	tree := treeOf(t, cluster, find(t, cluster, "cm", "z", ns), lineage.TreeOptions{})
+	if diff := cmp.Diff([]string{"ConfigMap/z", "  protected by Tie/own"}, outline(tree.Root)); diff != "" {
+		t.Errorf("(-want, +got):\n%s", diff)
+	}
+	skipped := make([]string, 0, len(tree.Skipped))
+	for _, s := range tree.Skipped {
+		skipped = append(skipped, s.String())
+	}
+	for _, want := range []string{
+		"secrets in namespace " + ns + " (forbidden)", "ties.test.kinship.dev outside namespace " + ns + " (forbidden)",
+	} {
+		if !slices.Contains(skipped, want) {
+			t.Errorf("skipped does not name %q:\n%s", want, strings.Join(skipped, "\n"))
+		}
+	}
+	if slices.Contains(skipped, "configmaps in namespace "+ns+" (forbidden)") {
+		t.Errorf("configmaps may be listed:\n%s", strings.Join(skipped, "\n"))
+	}
+}
+
+// TestFind names objects in every way a person may.
+func TestFind(t *testing.T) {
+	ns := testenv.Namespace(t)
+	testenv.Apply(t, `
+apiVersion: test.kinship.dev/v1
+kind: Tie
+metadata: {name: a}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: core}
+---
+apiVersion: test.kinship.dev/v1
+kind: ConfigMap
+metadata: {name: custom}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: both}
+---
+apiVersion: test.kinship.dev/v1
+kind: ConfigMap
+metadata: {name: both}
+`, testenv.In(ns))
+	cases := map[string]struct{ kind, name, want string }{
+		"plural":                {"ties", "a", "Tie.test.kinship.dev/a"},
+		"singular":              {"tie", "a", "Tie.test.kinship.dev/a"},
+		"kind":                  {"Tie", "a", "Tie.test.kinship.dev/a"},
+		"short":                 {"ti", "a", "Tie.test.kinship.dev/a"},
+		"group":                 {"ties.test.kinship.dev", "a", "Tie.test.kinship.dev/a"},
+		"version and group":     {"tie.v1.test.kinship.dev", "a", "Tie.test.kinship.dev/a"},
+		"wrong version":         {"tie.v2.test.kinship.dev", "a", `serves no kind "tie.v2.test.kinship.dev"`},
+		"in the core group":     {"configmap", "core", "ConfigMap/core"},
+		"in another group":      {"configmap", "custom", "ConfigMap.test.kinship.dev/custom"},
+		"in both":               {"configmap", "both", "is ambiguous"},
+		"in both, with a group": {"configmap.test.kinship.dev", "both", "ConfigMap.test.kinship.dev/both"},
+		"in none":               {"configmap", "none", "ConfigMap/none in namespace " + ns + " does not exist"},
+		"cluster-scoped":        {"ns", ns, "Namespace/" + ns},
+		"no such kind":          {"unicorns", "a", `serves no kind "unicorns"`},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			n, err := look(t, testenv.Config(t)).Find(t.Context(), tc.kind, tc.name, ns)
+			got := fmt.Sprint(err)
+			if err == nil {
+				got = n.ID.String()
+			}
+			if !strings.Contains(got, tc.want) {
+				t.Errorf("Find(%s, %s): %s; want %s", tc.kind, tc.name, got, tc.want)
+			}
+		})
+	}
+}
+
+func TestSplitName(t *testing.T) {
+	for _, good := range [][]string{{"cm/a"}, {"cm", "a"}} {
+		kind, name, err := lineage.SplitName(good)
+		if kind != "cm" || name != "a" || err != nil {
+			t.Errorf("SplitName(%q) = %q, %q, %v", good, kind, name, err)
+		}
+	}
+	for _, bad := range [][]string{
+		nil, {""}, {"cm"}, {"cm/"}, {"/a"}, {"cm/a/b"}, {"cm/a", "b"}, {"cm", "a/b"}, {"a", "b", "c"},
+	} {
+		if _, _, err := lineage.SplitName(bad); !errors.Is(err, lineage.ErrName) {
+			t.Errorf("SplitName(%q) gives %v", bad, err)
+		}
+	}
+}
+
+// TestUserIsReplaced shows that a user is the very object that was meant.
+func TestUserIsReplaced(t *testing.T) {
+	ns := testenv.Namespace(t)
+	configMap(t, ns, "used")
+	using := configMap(t, ns, "using")
+	for _, uid := range []types.UID{using.GetUID(), "another"} {
+		tie := testenv.Apply(t, fmt.Sprintf(`
+apiVersion: test.kinship.dev/v1
+kind: Tie
+metadata: {name: t}
+spec: {of: used, by: using, uid: %s}
+`, uid), testenv.In(ns))[0]
+		enforce(t, tie)
+		cluster := look(t, testenv.Config(t))
+		e, err := cluster.Explain(t.Context(), find(t, cluster, "cm", "used", ns))
+		if err != nil {
+			t.Fatal(err)
+		}
+		gone := strings.Contains(e.Findings[0].Text, "gone")
+		if gone != (uid == "another") {
+			t.Errorf("uid %s: %s", uid, e.Findings[0].Text)
+		}
+	}
+}
+
+// enforce reports a Tie to be in force.
+func enforce(t *testing.T, tie *unstructured.Unstructured) {
+	t.Helper()
+	patch := client.RawPatch(types.MergePatchType,
+		[]byte(`{"status":{"conditions":[{"type":"Effective","status":"True"}]}}`))
+	if err := testenv.Client(t, nil).Status().Patch(t.Context(), tie, patch); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestExplainEndsInCircles follows two objects which use each other and are both
+// being deleted.
+func TestExplainEndsInCircles(t *testing.T) {
+	ns := testenv.Namespace(t)
+	c := testenv.Client(t, nil)
+	for _, pair := range [][2]string{{"a", "b"}, {"b", "a"}} {
+		objects := held(t, ns, fmt.Sprintf(`
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: %[1]s, finalizers: [example.com/hold]}
+---
+apiVersion: test.kinship.dev/v1
+kind: Tie
+metadata: {name: of-%[1]s}
+spec: {of: %[1]s, by: %[2]s}
+`, pair[0], pair[1]))
+		enforce(t, objects[1])
+	}
+	for _, name := range []string{"a", "b"} {
+		obj := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name}}
+		if err := c.Delete(t.Context(), obj); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cluster := look(t, testenv.Config(t), func(o *lineage.Options) {
+		o.Finalizers = []lineage.Finalizer{{
+			Name: "example.com/hold", By: "the test", When: "it ends", Waits: lineage.WaitsForPods,
+		}}
+	})
+	e, err := cluster.Explain(t.Context(), find(t, cluster, "cm", "a", ns))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var texts []string
+	var walk func([]*lineage.Finding, string)
+	walk = func(findings []*lineage.Finding, indent string) {
+		for _, f := range findings {
+			texts = append(texts, indent+f.Text)
+			walk(f.Because, indent+"  ")
+		}
+	}
+	walk(e.Findings, "")
+	want := []string{
+		"finalizer example.com/hold: the test takes it off when it ends",
+		"its deletion is refused: ConfigMap/b in namespace NS uses it (Tie.test.kinship.dev/of-a in namespace NS), " +
+			"and is being deleted",
+		"  finalizer example.com/hold: the test takes it off when it ends",
+	}
+	for i := range texts {
+		texts[i] = strings.ReplaceAll(texts[i], ns, "NS")
+	}
+	if diff := cmp.Diff(want, texts); diff != "" {
+		t.Errorf("(-want, +got):\n%s", diff)
+	}
+	if want := "wait for the test; if this lasts, see that it runs"; e.Next != want {
+		t.Errorf("next is %q, want %q", e.Next, want)
+	}
+}

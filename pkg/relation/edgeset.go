@@ -1,0 +1,58 @@
+package relation
+
+import (
+	"iter"
+	"slices"
+)
+
+// fewEdges is up to how many edges a set is a slice. Nearly every object is the
+// end of one or two edges, and a map for each would be most of an index's
+// memory; an object at the end of thousands needs one.
+const fewEdges = 16
+
+// edgeSet is a set of edges. The zero value is empty.
+type edgeSet struct {
+	few  []*Edge
+	many map[*Edge]struct{}
+}
+
+func (s *edgeSet) add(e *Edge) {
+	switch {
+	case s.many != nil:
+		s.many[e] = struct{}{}
+	case len(s.few) < fewEdges:
+		s.few = append(s.few, e)
+	default:
+		s.many = make(map[*Edge]struct{}, 2*fewEdges)
+		for _, held := range s.few {
+			s.many[held] = struct{}{}
+		}
+		s.many[e] = struct{}{}
+		s.few = nil
+	}
+}
+
+func (s *edgeSet) remove(e *Edge) {
+	delete(s.many, e)
+	if i := slices.Index(s.few, e); i >= 0 {
+		s.few = slices.Delete(s.few, i, i+1)
+	}
+}
+
+func (s edgeSet) empty() bool { return len(s.few) == 0 && len(s.many) == 0 }
+
+// all yields the edges in no particular order.
+func (s edgeSet) all() iter.Seq[*Edge] {
+	return func(yield func(*Edge) bool) {
+		for _, e := range s.few {
+			if !yield(e) {
+				return
+			}
+		}
+		for e := range s.many {
+			if !yield(e) {
+				return
+			}
+		}
+	}
+}
