@@ -43,7 +43,7 @@ func become(ctx context.Context, config *rest.Config) (*rest.Config, string, err
 		return nil, "", err
 	}
 	own := rest.AnonymousClientConfig(config)
-	own.QPS, own.Burst = config.QPS, config.Burst
+	own.QPS, own.WarningHandler = config.QPS, config.WarningHandler
 	own.Wrap(transport.TokenSourceWrapTransport(transport.NewCachedTokenSource(tokens)))
 	return own, Operator, nil
 }

@@ -42,7 +42,8 @@ func Run(ctx context.Context, o Options) error {
 		return err
 	}
 	unlimited := rest.CopyConfig(o.Config)
-	unlimited.QPS = -1 // The API server's own priority and fairness decides.
+	unlimited.WarningHandler = rest.NoWarnings{} // They are for authors of manifests.
+	unlimited.QPS = -1                           // The API server's own priority and fairness decides.
 	own, operator, err := become(ctx, unlimited)
 	if err != nil {
 		return err

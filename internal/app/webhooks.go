@@ -9,6 +9,7 @@ import (
 	"github.com/go-logr/logr"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kinship-dev/kinship/internal/certificate"
@@ -112,7 +113,10 @@ func (t *truster) Start(ctx context.Context) error {
 func (t *truster) trust(ctx context.Context, bundle []byte) error {
 	failed := make([]error, 0, len(t.names))
 	for _, obj := range t.names {
-		failed = append(failed, trustOne(ctx, t.client, obj.DeepCopyObject().(client.Object), bundle))
+		// The leader writes rules into the same objects, and every replica this.
+		failed = append(failed, retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+			return trustOne(ctx, t.client, obj.DeepCopyObject().(client.Object), bundle)
+		}))
 	}
 	return errors.Join(failed...)
 }

@@ -17,6 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
@@ -73,7 +74,7 @@ func (r *Rules) Confirm(ctx context.Context, obj relation.Object) reconcile.Outc
 	if r.confirmed[gk] {
 		return reconcile.Outcome{}
 	}
-	if err := r.keep(ctx, false); err != nil {
+	if err := r.keepAgain(ctx, false); err != nil {
 		return reconcile.Fail(sharedv1alpha1.ReasonFailed, err)
 	}
 	err := r.probe(ctx, obj)
@@ -162,7 +163,13 @@ func (r *Rules) Start(ctx context.Context) error {
 func (r *Rules) locked(ctx context.Context, trim bool) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.keep(ctx, trim)
+	return r.keepAgain(ctx, trim)
+}
+
+// keepAgain is keep, in spite of those who write the same object: whoever renews
+// the certificates that it trusts.
+func (r *Rules) keepAgain(ctx context.Context, trim bool) error {
+	return retry.RetryOnConflict(retry.DefaultBackoff, func() error { return r.keep(ctx, trim) })
 }
 
 // keep writes the rules if they differ. Kinds whose rule was missing have to be

@@ -152,7 +152,7 @@ func (v *validator) Handle(ctx context.Context, req admission.Request) admission
 	if err := v.genuine(ctx, req.UserInfo, u, old); err != nil {
 		return denied(http.StatusForbidden, metav1.StatusReasonForbidden, err.Error())
 	}
-	if old != nil && equality.Semantic.DeepEqual(u.UsageSpec(), old.UsageSpec()) {
+	if old != nil && unchanged(u, old) {
 		return admission.Allowed("")
 	}
 	if problem := problems(u, v.ledger.watcher).Worst(); problem.State == reconcile.Invalid {
@@ -201,10 +201,25 @@ func (v *validator) inRing(u usage) admission.Response {
 	return admission.Allowed("")
 }
 
+// unchanged reports whether a Usage means what it meant before: its spec is the
+// same and, where a selector goes by it, its controller.
+func unchanged(u, old usage) bool {
+	for _, s := range sides(u) {
+		selector := s.resource.ResourceSelector
+		if s.resource.ResourceRef != nil || selector == nil || selector.MatchControllerRef == nil {
+			continue
+		}
+		if selectorOf(u, selector).Controller != selectorOf(old, selector).Controller {
+			return false
+		}
+	}
+	return equality.Semantic.DeepEqual(u.UsageSpec(), old.UsageSpec())
+}
+
 // authority returns the mark for a Usage: that of its author when the spec is
 // new, else the one it had.
 func (v *validator) authority(ctx context.Context, user authenticationv1.UserInfo, u, old usage) (string, error) {
-	if old != nil && (user.Username == v.operator || equality.Semantic.DeepEqual(u.UsageSpec(), old.UsageSpec())) {
+	if old != nil && (user.Username == v.operator || unchanged(u, old)) {
 		return old.GetAnnotations()[authorityAnnotation], nil
 	}
 	if !reachesOut(u) {
@@ -249,8 +264,8 @@ func (v *validator) mayProtect(ctx context.Context, user authenticationv1.UserIn
 
 // may asks for the right to do something with what one side of a Usage names:
 // with one object, or with the kind in that namespace for a selector. For a kind
-// that is not served yet nobody knows the resource, so all of the group's are
-// asked for.
+// that is not served yet nobody knows the resource, nor whether it will live in
+// namespaces, so all of the group's everywhere are asked for.
 func (v *validator) may(
 	ctx context.Context, user authenticationv1.UserInfo, verb string, u usage, r *sharedv1alpha1.Resource,
 ) (bool, error) {
@@ -260,7 +275,7 @@ func (v *validator) may(
 	if err == nil {
 		action.Resource = mapping.Resource.Resource
 	}
-	if err != nil || mapping.Namespaced {
+	if err == nil && mapping.Namespaced {
 		action.Namespace = namespaceOf(u, r)
 	}
 	if r.ResourceRef != nil {

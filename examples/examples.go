@@ -1,0 +1,13 @@
+// Package examples holds the manifests that the documentation, the tests and
+// `kinship up` use, one folder for each pack. Every file is applied by a test.
+//
+// The folder usage has the manifests of seed 3 as they stand there. What its
+// README.md and docs/decisions/0004-seed-3-slips.md list was corrected.
+package examples
+
+import "embed"
+
+// Usage are the examples of the pack usage, in the folder of that name.
+//
+//go:embed usage/*.yaml
+var Usage embed.FS
