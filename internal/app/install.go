@@ -154,11 +154,11 @@ func ownRules() []rbacv1.PolicyRule {
 		{APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: []string{"create"}},
 		{
 			APIGroups: []string{""}, Resources: []string{"secrets"}, ResourceNames: []string{certificateSecret},
-			Verbs: []string{"get", "list", "watch", "update", "patch"},
+			Verbs: []string{"get", "list", "watch", "update"},
 		},
 		{
 			APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"},
-			Verbs: []string{"create", "get", "update", "patch"},
+			Verbs: []string{"create", "get", "update"},
 		},
 	}
 }
@@ -175,7 +175,7 @@ func engineRules(chosen []pack.Pack) []rbacv1.PolicyRule {
 			}
 		}
 	}
-	watch := []string{"get", "list", "watch"}
+	watch := []string{"list", "watch"}
 	return []rbacv1.PolicyRule{
 		{
 			APIGroups: []string{"authorization.k8s.io"}, Resources: []string{"subjectaccessreviews"},
@@ -183,7 +183,7 @@ func engineRules(chosen []pack.Pack) []rbacv1.PolicyRule {
 		},
 		{
 			APIGroups: []string{"", "events.k8s.io"}, Resources: []string{"events"},
-			Verbs: []string{"create", "patch", "update"},
+			Verbs: []string{"create", "patch"},
 		},
 		{APIGroups: []string{"apiextensions.k8s.io"}, Resources: []string{"customresourcedefinitions"}, Verbs: watch},
 		{APIGroups: []string{"apiregistration.k8s.io"}, Resources: []string{"apiservices"}, Verbs: watch},
@@ -191,12 +191,12 @@ func engineRules(chosen []pack.Pack) []rbacv1.PolicyRule {
 		{
 			APIGroups: []string{"admissionregistration.k8s.io"},
 			Resources: []string{"validatingwebhookconfigurations", "mutatingwebhookconfigurations"},
-			Verbs:     []string{"list", "watch"},
+			Verbs:     watch,
 		},
 		{
 			APIGroups: []string{"admissionregistration.k8s.io"}, ResourceNames: webhooks,
 			Resources: []string{"validatingwebhookconfigurations", "mutatingwebhookconfigurations"},
-			Verbs:     []string{"get", "update", "patch"},
+			Verbs:     []string{"get", "patch"},
 		},
 	}
 }

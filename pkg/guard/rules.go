@@ -60,6 +60,7 @@ type Rules struct {
 	Log      logr.Logger
 
 	mu        sync.Mutex
+	kept      string // what the rules were last made from
 	confirmed map[schema.GroupKind]bool
 	wake      chan struct{}
 	once      sync.Once
@@ -125,6 +126,9 @@ func (r *Rules) Changed() {
 // ObjectChanged is Changed, for the configuration's own changes.
 func (r *Rules) ObjectChanged(c relation.Change) {
 	if id := c.Object().ID; id.GroupKind() == ConfigurationKind && id.Name == r.Configuration {
+		r.mu.Lock()
+		r.kept = ""
+		r.mu.Unlock()
 		r.Changed()
 	}
 }
@@ -175,7 +179,10 @@ func (r *Rules) keepAgain(ctx context.Context, trim bool) error {
 // keep writes the rules if they differ. Kinds whose rule was missing have to be
 // confirmed anew.
 func (r *Rules) keep(ctx context.Context, trim bool) error {
-	if r.Configuration == "" {
+	kinds := r.Held.TargetKinds()
+	namespaces := r.evictable(kinds)
+	held := fmt.Sprint(kinds, namespaces)
+	if r.Configuration == "" || (r.kept == held && !trim) {
 		return nil
 	}
 	var configuration admissionregistrationv1.ValidatingWebhookConfiguration
@@ -187,17 +194,19 @@ func (r *Rules) keep(ctx context.Context, trim bool) error {
 	if deletions == nil {
 		return fmt.Errorf("webhook configuration %s has no webhook %s: run with --install", r.Configuration, r.Refuser)
 	}
-	changed := r.keepDeletions(deletions, trim)
+	changed := r.keepDeletions(deletions, kinds, trim)
 	if evictions != nil {
-		changed = r.keepEvictions(evictions) || changed
+		changed = keepEvictions(evictions, namespaces) || changed
 	}
 	if !changed {
+		r.kept = held
 		return nil
 	}
 	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
 	if err := r.Client.Patch(ctx, &configuration, patch); err != nil {
 		return fmt.Errorf("write webhook rules: %w", err)
 	}
+	r.kept = held
 	return nil
 }
 
@@ -212,9 +221,10 @@ func find(
 	return nil
 }
 
-func (r *Rules) keepDeletions(webhook *admissionregistrationv1.ValidatingWebhook, trim bool) (changed bool) {
+func (r *Rules) keepDeletions(
+	webhook *admissionregistrationv1.ValidatingWebhook, kinds []schema.GroupKind, trim bool,
+) (changed bool) {
 	have := resources(webhook.Rules)
-	kinds := r.Held.TargetKinds()
 	want := r.resourcesOf(kinds, have)
 	if trim {
 		maps.DeleteFunc(r.confirmed, func(gk schema.GroupKind, _ bool) bool { return !slices.Contains(kinds, gk) })
@@ -246,24 +256,32 @@ func (r *Rules) resourcesOf(kinds []schema.GroupKind, have []schema.GroupResourc
 	return union(want, nil)
 }
 
-// keepEvictions has evictions asked about in exactly the namespaces with held
-// Pods. The object of such a request is not the Pod, so its label can't decide.
-func (r *Rules) keepEvictions(webhook *admissionregistrationv1.ValidatingWebhook) (changed bool) {
+// podKind is the kind whose objects can be evicted.
+var podKind = schema.GroupKind{Kind: "Pod"}
+
+// evictable returns the namespaces with held Pods. An empty one stands for all.
+func (r *Rules) evictable(kinds []schema.GroupKind) []string {
+	if !slices.Contains(kinds, podKind) {
+		return nil
+	}
 	var namespaces []string
-	everywhere := false
-	for _, pod := range r.Held.Targets(schema.GroupKind{Kind: "Pod"}) {
-		everywhere = everywhere || pod.Namespace == ""
+	for _, pod := range r.Held.Targets(podKind) {
 		namespaces = append(namespaces, pod.Namespace)
 	}
 	slices.Sort(namespaces)
-	namespaces = slices.Compact(namespaces)
+	return slices.Compact(namespaces)
+}
+
+// keepEvictions has evictions asked about in exactly the namespaces with held
+// Pods. The object of such a request is not the Pod, so its label can't decide.
+func keepEvictions(webhook *admissionregistrationv1.ValidatingWebhook, namespaces []string) (changed bool) {
 	var rules []admissionregistrationv1.RuleWithOperations
 	selector := &metav1.LabelSelector{}
 	if len(namespaces) > 0 {
 		rules = rulesFor([]schema.GroupResource{{Resource: "pods/eviction"}})
 		rules[0].Operations = []admissionregistrationv1.OperationType{admissionregistrationv1.Create}
 	}
-	if len(namespaces) > 0 && !everywhere {
+	if len(namespaces) > 0 && namespaces[0] != "" {
 		selector.MatchExpressions = []metav1.LabelSelectorRequirement{{
 			Key: corev1.LabelMetadataName, Operator: metav1.LabelSelectorOpIn, Values: namespaces,
 		}}

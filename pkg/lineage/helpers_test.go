@@ -3,6 +3,7 @@ package lineage_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"maps"
 	"net/http"
 	"slices"
@@ -109,4 +110,18 @@ func held(t *testing.T, namespace, text string) []*unstructured.Unstructured {
 		}
 	})
 	return objects
+}
+
+// forgetful is an API server that knows of no list where it was.
+type forgetful struct{ next http.RoundTripper }
+
+func (f forgetful) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.URL.Query().Get("continue") == "" {
+		return f.next.RoundTrip(r)
+	}
+	body := `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Expired","code":410}`
+	return &http.Response{
+		StatusCode: http.StatusGone, Request: r, Body: io.NopCloser(strings.NewReader(body)),
+		Header: http.Header{"Content-Type": {"application/json"}},
+	}, nil
 }

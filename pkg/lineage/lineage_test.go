@@ -1,14 +1,14 @@
 package lineage_test
 
 import (
-	"errors"
+	"context"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -380,6 +380,59 @@ func TestPages(t *testing.T) {
 	}
 }
 
+// TestPagesExpire shows that a list is read anew when the API server has forgotten
+// where it was.
+func TestPagesExpire(t *testing.T) {
+	ns := testenv.Namespace(t)
+	root := configMap(t, ns, "root")
+	for i := range 5 {
+		configMap(t, ns, fmt.Sprintf("owned-%d", i), root)
+	}
+	config := testenv.Config(t)
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return forgetful{next} })
+	cluster := look(t, config, func(o *lineage.Options) { o.PageSize = 2 })
+	tree := treeOf(t, cluster, find(t, cluster, "configmap", "root", ns), lineage.TreeOptions{})
+	if got := len(tree.Root.Branches); got != 5 || len(tree.Skipped) > 0 {
+		t.Errorf("%d of 5 owned objects, skipped %v", got, tree.Skipped)
+	}
+}
+
+// TestDeadServer shows that a group whose server does not answer is named, and
+// keeps nothing else from being seen.
+func TestDeadServer(t *testing.T) {
+	ns := testenv.Namespace(t)
+	configMap(t, ns, "owned", configMap(t, ns, "root"))
+	service := testenv.Apply(t, `
+apiVersion: apiregistration.k8s.io/v1
+kind: APIService
+metadata: {name: v1.dead.kinship.dev}
+spec:
+  group: dead.kinship.dev
+  version: v1
+  groupPriorityMinimum: 1000
+  versionPriority: 10
+  insecureSkipTLSVerify: true
+  service: {name: nobody, namespace: default}
+`)[0]
+	c := testenv.Client(t, nil)
+	t.Cleanup(func() {
+		if err := c.Delete(context.WithoutCancel(t.Context()), service); err != nil {
+			t.Error(err)
+		}
+	})
+	testenv.Eventually(t, func() error {
+		cluster := look(t, testenv.Config(t))
+		tree := treeOf(t, cluster, find(t, cluster, "configmap", "root", ns), lineage.TreeOptions{})
+		if len(tree.Root.Branches) != 1 {
+			t.Fatalf("the tree is %q", outline(tree.Root))
+		}
+		if len(tree.Skipped) != 1 || tree.Skipped[0].Group != "dead.kinship.dev" {
+			return fmt.Errorf("skipped is %v", tree.Skipped)
+		}
+		return nil
+	})
+}
+
 // TestForbidden shows that what may not be seen is left out and named.
 func TestForbidden(t *testing.T) {
 	ns := testenv.Namespace(t)
@@ -425,169 +478,5 @@ subjects: [{kind: User, name: %s, apiGroup: rbac.authorization.k8s.io}]
 	}
 	if slices.Contains(skipped, "configmaps in namespace "+ns+" (forbidden)") {
 		t.Errorf("configmaps may be listed:\n%s", strings.Join(skipped, "\n"))
-	}
-}
-
-// TestFind names objects in every way a person may.
-func TestFind(t *testing.T) {
-	ns := testenv.Namespace(t)
-	testenv.Apply(t, `
-apiVersion: test.kinship.dev/v1
-kind: Tie
-metadata: {name: a}
----
-apiVersion: v1
-kind: ConfigMap
-metadata: {name: core}
----
-apiVersion: test.kinship.dev/v1
-kind: ConfigMap
-metadata: {name: custom}
----
-apiVersion: v1
-kind: ConfigMap
-metadata: {name: both}
----
-apiVersion: test.kinship.dev/v1
-kind: ConfigMap
-metadata: {name: both}
-`, testenv.In(ns))
-	cases := map[string]struct{ kind, name, want string }{
-		"plural":                {"ties", "a", "Tie.test.kinship.dev/a"},
-		"singular":              {"tie", "a", "Tie.test.kinship.dev/a"},
-		"kind":                  {"Tie", "a", "Tie.test.kinship.dev/a"},
-		"short":                 {"ti", "a", "Tie.test.kinship.dev/a"},
-		"group":                 {"ties.test.kinship.dev", "a", "Tie.test.kinship.dev/a"},
-		"version and group":     {"tie.v1.test.kinship.dev", "a", "Tie.test.kinship.dev/a"},
-		"wrong version":         {"tie.v2.test.kinship.dev", "a", `serves no kind "tie.v2.test.kinship.dev"`},
-		"in the core group":     {"configmap", "core", "ConfigMap/core"},
-		"in another group":      {"configmap", "custom", "ConfigMap.test.kinship.dev/custom"},
-		"in both":               {"configmap", "both", "is ambiguous"},
-		"in both, with a group": {"configmap.test.kinship.dev", "both", "ConfigMap.test.kinship.dev/both"},
-		"in none":               {"configmap", "none", "ConfigMap/none in namespace " + ns + " does not exist"},
-		"cluster-scoped":        {"ns", ns, "Namespace/" + ns},
-		"no such kind":          {"unicorns", "a", `serves no kind "unicorns"`},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			n, err := look(t, testenv.Config(t)).Find(t.Context(), tc.kind, tc.name, ns)
-			got := fmt.Sprint(err)
-			if err == nil {
-				got = n.ID.String()
-			}
-			if !strings.Contains(got, tc.want) {
-				t.Errorf("Find(%s, %s): %s; want %s", tc.kind, tc.name, got, tc.want)
-			}
-		})
-	}
-}
-
-func TestSplitName(t *testing.T) {
-	for _, good := range [][]string{{"cm/a"}, {"cm", "a"}} {
-		kind, name, err := lineage.SplitName(good)
-		if kind != "cm" || name != "a" || err != nil {
-			t.Errorf("SplitName(%q) = %q, %q, %v", good, kind, name, err)
-		}
-	}
-	for _, bad := range [][]string{
-		nil, {""}, {"cm"}, {"cm/"}, {"/a"}, {"cm/a/b"}, {"cm/a", "b"}, {"cm", "a/b"}, {"a", "b", "c"},
-	} {
-		if _, _, err := lineage.SplitName(bad); !errors.Is(err, lineage.ErrName) {
-			t.Errorf("SplitName(%q) gives %v", bad, err)
-		}
-	}
-}
-
-// TestUserIsReplaced shows that a user is the very object that was meant.
-func TestUserIsReplaced(t *testing.T) {
-	ns := testenv.Namespace(t)
-	configMap(t, ns, "used")
-	using := configMap(t, ns, "using")
-	for _, uid := range []types.UID{using.GetUID(), "another"} {
-		tie := testenv.Apply(t, fmt.Sprintf(`
-apiVersion: test.kinship.dev/v1
-kind: Tie
-metadata: {name: t}
-spec: {of: used, by: using, uid: %s}
-`, uid), testenv.In(ns))[0]
-		enforce(t, tie)
-		cluster := look(t, testenv.Config(t))
-		e, err := cluster.Explain(t.Context(), find(t, cluster, "cm", "used", ns))
-		if err != nil {
-			t.Fatal(err)
-		}
-		gone := strings.Contains(e.Findings[0].Text, "gone")
-		if gone != (uid == "another") {
-			t.Errorf("uid %s: %s", uid, e.Findings[0].Text)
-		}
-	}
-}
-
-// enforce reports a Tie to be in force.
-func enforce(t *testing.T, tie *unstructured.Unstructured) {
-	t.Helper()
-	patch := client.RawPatch(types.MergePatchType,
-		[]byte(`{"status":{"conditions":[{"type":"Effective","status":"True"}]}}`))
-	if err := testenv.Client(t, nil).Status().Patch(t.Context(), tie, patch); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// TestExplainEndsInCircles follows two objects which use each other and are both
-// being deleted.
-func TestExplainEndsInCircles(t *testing.T) {
-	ns := testenv.Namespace(t)
-	c := testenv.Client(t, nil)
-	for _, pair := range [][2]string{{"a", "b"}, {"b", "a"}} {
-		objects := held(t, ns, fmt.Sprintf(`
-apiVersion: v1
-kind: ConfigMap
-metadata: {name: %[1]s, finalizers: [example.com/hold]}
----
-apiVersion: test.kinship.dev/v1
-kind: Tie
-metadata: {name: of-%[1]s}
-spec: {of: %[1]s, by: %[2]s}
-`, pair[0], pair[1]))
-		enforce(t, objects[1])
-	}
-	for _, name := range []string{"a", "b"} {
-		obj := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name}}
-		if err := c.Delete(t.Context(), obj); err != nil {
-			t.Fatal(err)
-		}
-	}
-	cluster := look(t, testenv.Config(t), func(o *lineage.Options) {
-		o.Finalizers = []lineage.Finalizer{{
-			Name: "example.com/hold", By: "the test", When: "it ends", Waits: lineage.WaitsForPods,
-		}}
-	})
-	e, err := cluster.Explain(t.Context(), find(t, cluster, "cm", "a", ns))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var texts []string
-	var walk func([]*lineage.Finding, string)
-	walk = func(findings []*lineage.Finding, indent string) {
-		for _, f := range findings {
-			texts = append(texts, indent+f.Text)
-			walk(f.Because, indent+"  ")
-		}
-	}
-	walk(e.Findings, "")
-	want := []string{
-		"finalizer example.com/hold: the test takes it off when it ends",
-		"its deletion is refused: ConfigMap/b in namespace NS uses it (Tie.test.kinship.dev/of-a in namespace NS), " +
-			"and is being deleted",
-		"  finalizer example.com/hold: the test takes it off when it ends",
-	}
-	for i := range texts {
-		texts[i] = strings.ReplaceAll(texts[i], ns, "NS")
-	}
-	if diff := cmp.Diff(want, texts); diff != "" {
-		t.Errorf("(-want, +got):\n%s", diff)
-	}
-	if want := "wait for the test; if this lasts, see that it runs"; e.Next != want {
-		t.Errorf("next is %q, want %q", e.Next, want)
 	}
 }

@@ -140,7 +140,7 @@ func TestTheEarliestWinsUnlessOneFailed(t *testing.T) {
 // others does not mix these.
 func TestAndChangesNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		base := outcomes.Draw(t, "a").And(outcomes.Draw(t, "b"))
+		_, base := combined(t)
 		before := see(base)
 		left, right := outcomes.Draw(t, "left"), outcomes.Draw(t, "right")
 		l := base.And(left)

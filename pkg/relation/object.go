@@ -20,18 +20,20 @@ type Object struct {
 	Controller types.UID // of the controller owner, if any
 	Deleting   bool
 	Version    string // resourceVersion
+	Generation int64  // of the spec
 	Created    metav1.Time
 }
 
 // ObjectOf returns what relations need to know of an object.
 func ObjectOf(gk schema.GroupKind, obj metav1.Object) Object {
 	o := Object{
-		ID:       object.Of(obj, gk),
-		UID:      obj.GetUID(),
-		Labels:   obj.GetLabels(),
-		Deleting: obj.GetDeletionTimestamp() != nil,
-		Version:  obj.GetResourceVersion(),
-		Created:  obj.GetCreationTimestamp(),
+		ID:         object.Of(obj, gk),
+		UID:        obj.GetUID(),
+		Labels:     obj.GetLabels(),
+		Deleting:   obj.GetDeletionTimestamp() != nil,
+		Version:    obj.GetResourceVersion(),
+		Generation: obj.GetGeneration(),
+		Created:    obj.GetCreationTimestamp(),
 	}
 	if c := metav1.GetControllerOfNoCopy(obj); c != nil {
 		o.Controller = c.UID

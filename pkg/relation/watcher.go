@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -339,7 +340,7 @@ func (w *Watcher) tellKind(gk schema.GroupKind) {
 func (w *Watcher) tellObject(c Change) {
 	switch c.Object().ID.GroupKind() {
 	case DefinitionKind, apiServiceKind:
-		if c.Old == nil || c.New == nil || c.Old.Version != c.New.Version {
+		if c.Old == nil || c.New == nil || c.Old.Generation != c.New.Generation || maps.Equal(c.Old.Labels, c.New.Labels) {
 			w.queue.AddAfter(schema.GroupKind{}, 10*time.Millisecond)
 		}
 	}

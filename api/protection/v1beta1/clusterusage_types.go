@@ -10,6 +10,7 @@ import (
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
+// +kubebuilder:selectablefield:JSONPath=`.spec.of.resourceRef.name`
 // +kubebuilder:resource:scope=Cluster,categories=crossplane
 // +kubebuilder:printcolumn:name="DETAILS",type="string",JSONPath=`.metadata.annotations.crossplane\.io/usage-details`
 // +kubebuilder:printcolumn:name="READY",type="string",JSONPath=".status.conditions[?(@.type=='Ready')].status"

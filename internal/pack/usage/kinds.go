@@ -32,6 +32,9 @@ type kind struct {
 	resource string
 	new      func() usage
 	newList  func() client.ObjectList
+	// selectable kinds can be selected by the name of what is used. The API server
+	// refuses such fields for a kind whose versions have the same schema.
+	selectable bool
 }
 
 // kinds lists them all. The order is that of precedence in answers.
@@ -39,17 +42,17 @@ var kinds = []kind{
 	{
 		protectionv1beta1.GroupVersion.WithKind("Usage"), "usages",
 		func() usage { return &protectionv1beta1.Usage{} },
-		func() client.ObjectList { return &protectionv1beta1.UsageList{} },
+		func() client.ObjectList { return &protectionv1beta1.UsageList{} }, true,
 	},
 	{
 		protectionv1beta1.GroupVersion.WithKind("ClusterUsage"), "clusterusages",
 		func() usage { return &protectionv1beta1.ClusterUsage{} },
-		func() client.ObjectList { return &protectionv1beta1.ClusterUsageList{} },
+		func() client.ObjectList { return &protectionv1beta1.ClusterUsageList{} }, true,
 	},
 	{
 		usagev1alpha1.GroupVersion.WithKind("Usage"), "usages",
 		func() usage { return &usagev1alpha1.Usage{} },
-		func() client.ObjectList { return &usagev1alpha1.UsageList{} },
+		func() client.ObjectList { return &usagev1alpha1.UsageList{} }, false,
 	},
 }
 

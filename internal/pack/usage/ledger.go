@@ -101,10 +101,12 @@ func (l *ledger) inNamespaces(r *sharedv1alpha1.Resource) bool {
 	return err != nil || mapping.Namespaced
 }
 
-// granted reports whether a ReferenceGrant covers what a Usage protects.
+// granted reports whether a ReferenceGrant covers what a Usage protects. What
+// lives outside of namespaces no namespace can grant.
 func (l *ledger) granted(u usage) bool {
-	to := target(u)
-	return to.Namespace != "" && authorise.Granted(l.grants(to.Namespace), identify(u), to)
+	to, of := target(u), &u.UsageSpec().Of
+	mapping, err := l.watcher.Mapping(schema.FromAPIVersionAndKind(of.APIVersion, of.Kind))
+	return err == nil && mapping.Namespaced && to.Namespace != "" && authorise.Granted(l.grants(to.Namespace), identify(u), to)
 }
 
 // watch has the kinds watched that a Usage is about.

@@ -13,9 +13,9 @@ import (
 )
 
 // listUsages reads all Usages of a kind.
-func listUsages(ctx context.Context, reader client.Reader, k kind) ([]usage, error) {
+func listUsages(ctx context.Context, reader client.Reader, k kind, opts ...client.ListOption) ([]usage, error) {
 	list := k.newList()
-	if err := reader.List(ctx, list); err != nil {
+	if err := reader.List(ctx, list, opts...); err != nil {
 		return nil, fmt.Errorf("list %s objects: %w", k.GroupKind(), err)
 	}
 	found := make([]usage, 0, meta.LenList(list))

@@ -65,7 +65,7 @@ func rules() []rbacv1.PolicyRule {
 		// The same for Usages themselves, so that the rule above can be narrowed.
 		{
 			APIGroups: groups, Resources: []string{"usages", "clusterusages"},
-			Verbs: []string{"get", "list", "watch", "patch", "delete"},
+			Verbs: []string{"list", "watch", "patch", "delete"},
 		},
 		{APIGroups: groups, Resources: []string{"usages/status", "clusterusages/status"}, Verbs: []string{"patch"}},
 	}

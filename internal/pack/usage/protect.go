@@ -236,8 +236,8 @@ func (r *reconciler) usingGone(ctx context.Context, p *pass, id object.ID) recon
 	if err != nil && !gone(err) {
 		return reconcile.Fail(sharedv1alpha1.ReasonFailed, err)
 	}
-	r.tellUsed(p, "ProtectionEnded", "%s is gone, for which %s protected this object", id.Short(), p.id)
 	if metav1.GetControllerOfNoCopy(p.usage) != nil {
+		r.tellEnded(p, bound)
 		p.UsageStatus().Using = nil
 		return reconcile.Wait(sharedv1alpha1.ReasonUsingNotFound, "spec.by: waiting for %s to exist again", id)
 	}
@@ -246,6 +246,7 @@ func (r *reconciler) usingGone(ctx context.Context, p *pass, id object.ID) recon
 	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 		return reconcile.Fail(sharedv1alpha1.ReasonFailed, fmt.Errorf("delete %s: %w", p.id, err))
 	}
+	p.over = true
 	return reconcile.Progress(sharedv1alpha1.ReasonReleasing, "%s is gone, so is the protection", id)
 }
 

@@ -52,6 +52,7 @@ type pass struct {
 	usage
 	id   object.ID
 	seen usage // as read, to find what changed
+	over bool  // it was just deleted: its deletion wakes us, and its status tells nobody anything
 }
 
 // Reconcile implements reconcile.TypedReconciler.
@@ -82,6 +83,9 @@ func (r *reconciler) Reconcile(ctx context.Context, id object.ID) (ctrl.Result, 
 		if outcome.IsDone() {
 			return ctrl.Result{}, nil
 		}
+	}
+	if p.over {
+		return ctrl.Result{}, nil
 	}
 	return r.report(ctx, p, outcome)
 }

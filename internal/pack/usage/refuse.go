@@ -43,6 +43,8 @@ type refuser struct {
 	metrics  *metrics
 	operator string // our own user name
 	expiry   time.Duration
+	// leads reports whether this replica runs the controllers.
+	leads func() bool
 	// heard waits until the ledger knows everything there was at the start.
 	heard func(context.Context) bool
 }
@@ -135,10 +137,22 @@ func short(ref relation.Ref) string {
 	return ref.Short()
 }
 
-// ask reads every Usage from the API server. It happens when the lock is there
-// and memory knows no reason: right after the lock was put on by another
-// replica, or when somebody else put the label on.
+// ask looks further when the lock is there and memory knows no reason for it: the
+// lock is just being taken off, or was just put on by the replica that leads, or
+// somebody else put the label on. The leader need not ask: no Usage is Ready that
+// it did not make so. Any other replica reads the Usages that can be about the
+// object from the API server, unless the lock has gone meanwhile.
 func (h *refuser) ask(ctx context.Context, obj relation.Object) ([]relation.Edge, error) {
+	if h.leads() {
+		return nil, nil
+	}
+	live, err := h.ledger.watcher.Live(ctx, obj.ID)
+	switch {
+	case err != nil && !gone(err):
+		return nil, err
+	case err != nil, live.UID != obj.UID, !h.lock.On(live):
+		return nil, nil
+	}
 	soon, cancel := context.WithTimeout(ctx, hearing)
 	defer cancel()
 	if !h.heard(soon) {
@@ -146,7 +160,7 @@ func (h *refuser) ask(ctx context.Context, obj relation.Object) ([]relation.Edge
 	}
 	var blocking []relation.Edge
 	for _, k := range kinds {
-		list, err := listUsages(ctx, h.live, k)
+		list, err := h.candidates(ctx, k, obj.ID.Name)
 		if err != nil {
 			return nil, err
 		}
@@ -162,6 +176,22 @@ func (h *refuser) ask(ctx context.Context, obj relation.Object) ([]relation.Edge
 		}
 	}
 	return blocking, nil
+}
+
+// usedName is the field by which the API server selects Usages.
+const usedName = "spec.of.resourceRef.name"
+
+// candidates reads the Usages of a kind that name an object, or none.
+func (h *refuser) candidates(ctx context.Context, k kind, name string) ([]usage, error) {
+	if !k.selectable {
+		return listUsages(ctx, h.live, k)
+	}
+	named, err := listUsages(ctx, h.live, k, client.MatchingFields{usedName: name})
+	if err != nil {
+		return nil, err
+	}
+	sets, err := listUsages(ctx, h.live, k, client.MatchingFields{usedName: ""})
+	return append(named, sets...), err
 }
 
 // override drops the Usages that the object's annotation names, if the user who

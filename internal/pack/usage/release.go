@@ -159,6 +159,12 @@ func (r *reconciler) finalise(ctx context.Context, p *pass) reconcile.Outcome {
 	if err := r.writeObject(ctx, p); client.IgnoreNotFound(err) != nil {
 		return reconcile.Fail(sharedv1alpha1.ReasonFailed, err)
 	}
+	if bound := p.UsageStatus().Using; bound != nil {
+		// Told here and not where the Usage is deleted: the garbage collector may have been quicker.
+		if obj, presence := r.watcher.Get(identifyBound(bound)); presence == relation.Absent || obj.UID != bound.UID {
+			r.tellEnded(p, bound)
+		}
+	}
 	r.metrics.released(r.clock.Since(p.GetDeletionTimestamp().Time))
 	return reconcile.Outcome{}
 }

@@ -245,7 +245,7 @@ func (p *parts) serve(options Options) error {
 	refuser := &refuser{
 		ledger: p.ledger, lock: p.lock, live: p.env.Live, status: p.mgr.GetClient(), get: p.get, reviewer: p.env.Reviewer,
 		events: p.mgr.GetEventRecorder("kinship-usage"), clock: clock.RealClock{}, metrics: p.metrics,
-		operator: p.env.Operator, expiry: options.ReplayExpiry, heard: p.heard,
+		operator: p.env.Operator, expiry: options.ReplayExpiry, leads: p.usages.running, heard: p.heard,
 	}
 	server := p.mgr.GetWebhookServer()
 	server.Register(refusePath, &webhook.Admission{Handler: refuser})

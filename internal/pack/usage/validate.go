@@ -3,9 +3,11 @@ package usage
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
+	"slices"
 
 	admissionv1 "k8s.io/api/admission/v1"
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -13,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/webhook"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
@@ -105,34 +108,35 @@ func (v *validator) ownAtOnce(u usage) {
 	}
 }
 
-// patchMetadata answers with the finalizers and annotations to set, and nothing
-// else: to send the object back through our types could lose fields of a newer
-// schema.
+// patchMetadata answers with the finalizers, owners and annotations to set, and
+// nothing else: to send the object back through our types could lose fields of a
+// newer schema. It does not compare the whole either, which takes seconds where
+// there are thousands of owners.
 func patchMetadata(req admission.Request, u usage, annotations map[string]string) admission.Response {
-	var raw map[string]any
-	if err := json.Unmarshal(req.Object.Raw, &raw); err != nil {
-		return admission.Errored(http.StatusBadRequest, err)
+	var sent struct {
+		Metadata *metav1.ObjectMeta `json:"metadata"`
 	}
-	metadata, ok := raw["metadata"].(map[string]any)
-	if !ok {
-		metadata = map[string]any{}
-		raw["metadata"] = metadata
+	err := json.Unmarshal(req.Object.Raw, &sent)
+	if err == nil && sent.Metadata == nil {
+		err = errors.New("there is none")
 	}
-	if len(u.GetFinalizers()) > 0 {
-		metadata["finalizers"] = u.GetFinalizers()
-	}
-	if len(u.GetOwnerReferences()) > 0 {
-		metadata["ownerReferences"] = u.GetOwnerReferences()
-	}
-	delete(metadata, "annotations")
-	if len(annotations) > 0 {
-		metadata["annotations"] = annotations
-	}
-	changed, err := json.Marshal(raw)
 	if err != nil {
-		return admission.Errored(http.StatusInternalServerError, err)
+		return admission.Errored(http.StatusBadRequest, fmt.Errorf("read metadata of %s: %w", req.Kind.Kind, err))
 	}
-	return admission.PatchResponseFromRaw(req.Object.Raw, changed)
+	var operations []webhook.JSONPatchOp
+	set := func(field string, value any) {
+		operations = append(operations, webhook.JSONPatchOp{Operation: "add", Path: "/metadata/" + field, Value: value})
+	}
+	if finalizers := u.GetFinalizers(); !slices.Equal(finalizers, sent.Metadata.Finalizers) {
+		set("finalizers", finalizers)
+	}
+	if owners := u.GetOwnerReferences(); len(owners) != len(sent.Metadata.OwnerReferences) {
+		set("ownerReferences", owners)
+	}
+	if !maps.Equal(annotations, sent.Metadata.Annotations) {
+		set("annotations", annotations)
+	}
+	return admission.Patched("", operations...)
 }
 
 // Handle implements admission.Handler: it refuses what can never work, what goes
