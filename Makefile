@@ -53,7 +53,7 @@ fuzz: ## every fuzz target, FUZZTIME each
 		run || run || exit 1; done
 
 bench: build ## the load generator on the local control plane
-	$(GO) run ./bench/usage $(BENCHFLAGS)
+	$(GO) run ./bench/usage --local $(BENCHFLAGS)
 
 clean:
 	rm -rf bin dist

@@ -66,10 +66,10 @@ func run(ctx context.Context, o *options, out, errOut io.Writer) (err error) {
 		return err
 	}
 	err = r.measure(ctx)
-	if cause := context.Cause(ctx); err != nil && cause != nil {
+	if cause := context.Cause(ctx); err != nil && cause != nil && !errors.Is(err, cause) {
 		err = fmt.Errorf("%w (%w)", err, cause)
 	}
-	err = errors.Join(err, r.report.print(out, o.output))
+	err = errors.Join(err, r.report.write(out, o.output))
 	if err == nil && len(r.report.Problems) > 0 {
 		err = errProblems
 	}

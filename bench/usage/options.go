@@ -71,12 +71,13 @@ func (o *options) addFlags(f *pflag.FlagSet) {
 
 	f.IntVar(&o.n, "n", o.n, "the most Usages to create")
 	f.IntVar(&o.runs, "runs", o.runs, "how often to repeat latency and blocked")
-	f.StringSliceVar(&o.scenarios, "scenarios", o.scenarios, "what to measure, of: all, release, "+strings.Join(names(), ", "))
+	f.StringSliceVar(&o.scenarios, "scenarios", o.scenarios,
+		"what to measure, of: all, release, "+strings.Join(names(), ", "))
 	f.StringVarP(&o.output, "output", "o", o.output, "text, json or markdown")
 	f.DurationVar(&o.timeout, "timeout", o.timeout, "how long to wait for any one change, and for a thousand of them")
 
 	f.IntVar(&o.latencySamples, "latency-samples", o.latencySamples, "Usages to create in each run of latency")
-	f.IntVar(&o.blockedSamples, "blocked-samples", o.blockedSamples, "deletions to try one after the other in each run of blocked")
+	f.IntVar(&o.blockedSamples, "blocked-samples", o.blockedSamples, "deletions to try in a row, in each run of blocked")
 	f.IntVar(&o.releaseSamples, "release-samples", o.releaseSamples, "releases of each way, plain, composed and replay")
 	f.IntVar(&o.gcSamples, "gc-samples", o.gcSamples, "releases of what the garbage collector was refused, all at once")
 	f.DurationVar(&o.throughput, "throughput-time", o.throughput, "how long to try deletions from many clients")
@@ -84,7 +85,7 @@ func (o *options) addFlags(f *pflag.FlagSet) {
 	f.DurationVar(&o.hold, "hold", o.hold, "how long to refuse the garbage collector before the release")
 	f.DurationVar(&o.idle, "idle", o.idle, "how long to do nothing in the scenario idle")
 
-	f.IntVar(&o.operatorPID, "operator-pid", o.operatorPID, "process of the implementation, to read its CPU time and memory")
+	f.IntVar(&o.operatorPID, "operator-pid", o.operatorPID, "process of the implementation, for its CPU time and memory")
 	f.IntVar(&o.apiServerPID, "apiserver-pid", o.apiServerPID, "process of the API server")
 	f.IntVar(&o.etcdPID, "etcd-pid", o.etcdPID, "process of etcd")
 	f.StringVar(&o.auditLog, "audit-log", o.auditLog, "the API server's audit log, to tell who sent which requests")

@@ -3,11 +3,8 @@ package main
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"fmt"
 	"maps"
-	"slices"
-	"strings"
 
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
@@ -104,14 +101,11 @@ type requestCount struct {
 
 // sorted lists the most frequent requests first.
 func (c counts) sorted() []requestCount {
-	lines := make([]requestCount, 0, len(c))
+	lines := map[string]int{}
 	for key, n := range c {
-		lines = append(lines, requestCount{key.String(), n})
+		lines[key.String()] = n
 	}
-	slices.SortFunc(lines, func(a, b requestCount) int {
-		return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(a.Request, b.Request))
-	})
-	return lines
+	return sortedCounts(lines)
 }
 
 // isCounted leaves out what has no end or no object: a watch is counted when it

@@ -29,13 +29,13 @@ func TestOwnRequests(t *testing.T) {
 		_ = resp.Body.Close() // A recorder's.
 	}
 	want := counts{
-		{Verb: "GET", Resource: "configmaps"}:                               1,
-		{Verb: "LIST", Resource: "configmaps"}:                              1,
+		{Verb: "GET", Resource: "configmaps"}:                                 1,
+		{Verb: "LIST", Resource: "configmaps"}:                                1,
 		{Verb: "POST", Group: "protection.crossplane.io", Resource: "usages"}: 1,
-		{Verb: "DELETE", Resource: "configmaps"}:                            1,
-		{Verb: "DELETECOLLECTION", Resource: "configmaps"}:                  1,
+		{Verb: "DELETE", Resource: "configmaps"}:                              1,
+		{Verb: "DELETECOLLECTION", Resource: "configmaps"}:                    1,
 	}
 	if diff := cmp.Diff(want, own.snapshot()); diff != "" {
-		t.Errorf("requests are named as in the server's counter; watches, metrics and discovery are left out (-want +got):\n%s", diff)
+		t.Errorf("named as in the server's counter, without watches, metrics and discovery (-want +got):\n%s", diff)
 	}
 }

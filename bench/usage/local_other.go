@@ -1,0 +1,9 @@
+//go:build !linux
+
+package main
+
+import "syscall"
+
+// endWithUs is for Linux alone; elsewhere a child outlives a kill of this
+// program.
+func endWithUs() *syscall.SysProcAttr { return nil }

@@ -1,0 +1,148 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"k8s.io/client-go/rest"
+)
+
+// The processes that a meter knows.
+const (
+	operatorProcess  = "operator"
+	apiServerProcess = "apiserver"
+	etcdProcess      = "etcd"
+	ownProcess       = "generator"
+)
+
+// processNames is the order in which they are shown.
+var processNames = []string{operatorProcess, apiServerProcess, etcdProcess, ownProcess}
+
+// meter reads counters. It never resets one: whoever else reads them is not
+// disturbed.
+type meter struct {
+	server   rest.Interface
+	own      *ownRequests
+	pids     map[string]int
+	auditLog string
+}
+
+func newMeter(server rest.Interface, own *ownRequests, o *options) *meter {
+	m := &meter{server: server, own: own, auditLog: o.auditLog, pids: map[string]int{ownProcess: os.Getpid()}}
+	for name, pid := range map[string]int{
+		operatorProcess: o.operatorPID, apiServerProcess: o.apiServerPID, etcdProcess: o.etcdPID,
+	} {
+		if pid != 0 {
+			m.pids[name] = pid
+		}
+	}
+	return m
+}
+
+// reading is what all counters show at one time.
+type reading struct {
+	at        time.Time
+	server    counts
+	own       counts
+	processes map[string]process
+	audit     int64
+}
+
+// settleTime lets the API server count the requests whose answers have already
+// come.
+const settleTime = 100 * time.Millisecond
+
+func (m *meter) read(ctx context.Context) (reading, error) {
+	if err := pause(ctx, settleTime); err != nil {
+		return reading{}, err
+	}
+	r := reading{at: time.Now(), processes: map[string]process{}}
+	var err error
+	for name, pid := range m.pids {
+		if r.processes[name], err = readProcess("/proc", pid); err != nil {
+			return reading{}, fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	if r.audit, err = auditSize(m.auditLog); err != nil {
+		return reading{}, err
+	}
+	r.own = m.own.snapshot()
+	metrics, err := m.server.Get().AbsPath("/metrics").DoRaw(ctx)
+	if err != nil {
+		return reading{}, fmt.Errorf("get the API server's metrics: %w", err)
+	}
+	r.server, err = parseCounts(metrics)
+	return r, err
+}
+
+// load is what one process did in a time.
+type load struct {
+	CPUSeconds float64 `json:"cpuSeconds"`
+	MemoryMB   float64 `json:"memoryMB"`
+	PeakMB     float64 `json:"peakMB"`
+}
+
+// cost is what happened between two readings.
+type cost struct {
+	Scenario string `json:"scenario"`
+	// Usages is how many Usages existed, Operations how many things the generator
+	// did to them.
+	Usages     int     `json:"usages"`
+	Operations int     `json:"operations"`
+	Seconds    float64 `json:"seconds"`
+	// The requests that the generator did not send, by class.
+	Requests int `json:"requests"`
+	Reads    int `json:"reads"`
+	Writes   int `json:"writes"`
+	Reviews  int `json:"reviews"`
+	// Own is how many the generator sent.
+	Own       int             `json:"own"`
+	Processes map[string]load `json:"processes"`
+	Breakdown []requestCount  `json:"breakdown"`
+	Clients   []requestCount  `json:"clients,omitempty"`
+}
+
+const megabyte = 1e6
+
+// since returns what happened from one reading to a later one.
+func (m *meter) since(before, after reading) (cost, error) {
+	own := after.own.minus(before.own)
+	others := after.server.minus(before.server).minus(own)
+	c := cost{
+		Seconds:   after.at.Sub(before.at).Seconds(),
+		Requests:  others.total(),
+		Reads:     others.of(reads),
+		Writes:    others.of(writes),
+		Reviews:   others.of(reviews),
+		Own:       own.total(),
+		Processes: map[string]load{},
+		Breakdown: others.sorted(),
+	}
+	for name, p := range after.processes {
+		c.Processes[name] = load{
+			CPUSeconds: (p.cpu - before.processes[name].cpu).Seconds(),
+			MemoryMB:   float64(p.rss) / megabyte,
+			PeakMB:     float64(p.peak) / megabyte,
+		}
+	}
+	clients, err := auditBetween(m.auditLog, before.audit, after.audit)
+	if err != nil {
+		return cost{}, err
+	}
+	c.Clients = sortedCounts(clients)
+	return c, nil
+}
+
+// pause waits for a time that has to pass, or the context.
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,154 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// population is a number of Usages that are Ready. The first so many of their
+// used objects were already refused to be deleted.
+type population struct {
+	pairs     []pair
+	attempted int
+}
+
+// fresh takes pairs whose deletion was not tried yet; at the end they run out.
+func (p *population) fresh(n int) []pair {
+	taken := p.pairs[p.attempted:min(p.attempted+n, len(p.pairs))]
+	p.attempted += len(taken)
+	return taken
+}
+
+// creators is how many clients create and delete a population.
+const creators = 8
+
+// afterglow is how long what follows readiness, events for example, is counted
+// with the onboarding.
+const afterglow = 5 * time.Second
+
+// onboard creates a population and reports how long it took to be Ready. The
+// objects are there first, so the time is that of the Usages alone.
+func (r *rig) onboard(ctx context.Context, n int) (*population, error) {
+	r.log("%s, creating %d pairs of objects ...", onboardingScenario, n)
+	p := &population{pairs: r.newPairs("p", n)}
+	start := time.Now()
+	if err := r.each(ctx, p.pairs, r.createObjects); err != nil {
+		return nil, err
+	}
+	objectTime := time.Since(start)
+
+	r.log("%s, creating %d Usages ...", onboardingScenario, n)
+	ready := make([]*expectation, 0, n)
+	for _, pair := range p.pairs {
+		ready = append(ready, r.seenUsages.expect(string(pair), "Ready", isReady))
+	}
+	before, err := r.meter.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	start = time.Now()
+	err = r.each(ctx, p.pairs, func(ctx context.Context, p pair) error { return r.createUsage(ctx, p, manner{}) })
+	if err != nil {
+		return nil, err
+	}
+	created := time.Now()
+	last, err := waitAll(ctx, ready, r.o.patience(n))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", onboardingScenario, err)
+	}
+	atReady, err := r.meter.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := pause(ctx, afterglow); err != nil {
+		return nil, err
+	}
+	later, err := r.meter.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	add := func(name string, d time.Duration) {
+		r.report.add(onboardingScenario, name, n, unitS, []float64{max(0, d).Seconds()})
+	}
+	add("creation of the 2N objects, 8 clients", objectTime)
+	add("creation of the N Usages, 8 clients", created.Sub(start))
+	add("last create -> all Ready", last.Sub(created))
+	add("first create -> all Ready", last.Sub(start))
+	if err := r.charge(onboardingScenario+", until Ready", n, n, before, atReady); err != nil {
+		return nil, err
+	}
+	return p, r.charge(onboardingScenario+", and 5 s later", n, n, before, later)
+}
+
+// dissolve deletes all using objects and waits until everything is released.
+func (r *rig) dissolve(ctx context.Context, p *population) error {
+	r.log("releasing %d Usages ...", len(p.pairs))
+	return r.metered(ctx, "release of all at once", len(p.pairs), func(ctx context.Context) (int, error) {
+		start := time.Now()
+		deleted, released, err := r.releaseAll(ctx, p.pairs)
+		if err != nil {
+			return 0, err
+		}
+		n := len(p.pairs)
+		r.report.add("release-all", "deletion of the N using objects, 8 clients", n, unitS,
+			[]float64{deleted.Sub(start).Seconds()})
+		r.report.add("release-all", "last deletion -> all Usages gone, no label left", n, unitS,
+			[]float64{max(0, released.Sub(deleted)).Seconds()})
+		return n, r.each(ctx, p.pairs, func(ctx context.Context, p pair) error { return r.deleteObject(ctx, p.of()) })
+	})
+}
+
+// release lets pairs go of which nothing is measured any more.
+func (r *rig) release(ctx context.Context, pairs []pair) error {
+	if _, _, err := r.releaseAll(ctx, pairs); err != nil {
+		return err
+	}
+	return r.each(ctx, pairs, func(ctx context.Context, p pair) error { return r.deleteObject(ctx, p.of()) })
+}
+
+// releaseAll deletes the using objects. It returns when the last was deleted, and
+// when the last Usage and the last label were gone.
+func (r *rig) releaseAll(ctx context.Context, pairs []pair) (deleted, released time.Time, err error) {
+	expected := make([]*expectation, 0, 2*len(pairs))
+	for _, p := range pairs {
+		expected = append(expected,
+			r.seenUsages.expect(string(p), "gone", isGone),
+			r.seenObjects.expect(p.of(), "unlabelled", isUnlabelled))
+	}
+	err = r.each(ctx, pairs, func(ctx context.Context, p pair) error { return r.deleteObject(ctx, p.by()) })
+	if err != nil {
+		return deleted, released, err
+	}
+	deleted = time.Now()
+	released, err = waitAll(ctx, expected, r.o.patience(len(pairs)))
+	return deleted, released, err
+}
+
+func (r *rig) newPairs(prefix string, n int) []pair {
+	pairs := make([]pair, n)
+	for i := range pairs {
+		pairs[i] = r.newPair(prefix)
+	}
+	return pairs
+}
+
+// each does something for every pair, with several clients.
+func (r *rig) each(ctx context.Context, pairs []pair, do func(context.Context, pair) error) error {
+	var next atomic.Int64
+	group, ctx := errgroup.WithContext(ctx)
+	for range creators {
+		group.Go(func() error {
+			for i := int(next.Add(1)) - 1; i < len(pairs); i = int(next.Add(1)) - 1 {
+				if err := do(ctx, pairs[i]); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	return group.Wait()
+}

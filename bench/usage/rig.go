@@ -1,0 +1,282 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/rand"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	metadataclient "k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
+)
+
+// userAgent is how the API server's logs know this program.
+const userAgent = "kinship-bench"
+
+// rig is what a scenario works with.
+type rig struct {
+	o   *options
+	log func(format string, args ...any)
+	// run names this run, and is the namespace and the label of what it creates.
+	run     string
+	kind    objectKind
+	clients *kubernetes.Clientset
+	objects dynamic.ResourceInterface
+	usages  dynamic.ResourceInterface
+	// objectData and usageData read and watch metadata only.
+	objectData  metadataclient.ResourceInterface
+	usageData   metadataclient.ResourceInterface
+	seenObjects *observer
+	seenUsages  *observer
+	meter       *meter
+	report      *report
+	serial      atomic.Int64
+}
+
+// newRig connects, waits until the kind of Usage is served, and creates a
+// namespace if that kind lives in one.
+func newRig(ctx context.Context, o *options, config *rest.Config, progress io.Writer) (*rig, error) {
+	own := newOwnRequests()
+	config.QPS = -1 // The generator must not be what is measured.
+	config.UserAgent = userAgent
+	config.WarningHandlerWithContext = rest.NoWarnings{} // One for each Usage says nothing new.
+	config.Wrap(own.wrap)
+	httpClient, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return nil, fmt.Errorf("make HTTP client: %w", err)
+	}
+	clients, err := kubernetes.NewForConfigAndClient(config, httpClient)
+	if err != nil {
+		return nil, fmt.Errorf("make client: %w", err)
+	}
+	r := &rig{
+		o: o, clients: clients, run: "bench-" + rand.String(5), report: newReport(o),
+		meter: newMeter(clients.Discovery().RESTClient(), own, o),
+		log:   func(format string, args ...any) { fmt.Fprintf(progress, format+"\n", args...) },
+	}
+	isNamespaced, err := awaitServed(ctx, clients.Discovery(), o)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.choose(ctx, config, httpClient, isNamespaced); err != nil {
+		return nil, err
+	}
+	return r, r.observe(ctx)
+}
+
+// choose picks the kind of the objects and makes the clients.
+func (r *rig) choose(ctx context.Context, config *rest.Config, httpClient *http.Client, isNamespaced bool) error {
+	all, err := dynamic.NewForConfigAndClient(config, httpClient)
+	if err != nil {
+		return fmt.Errorf("make dynamic client: %w", err)
+	}
+	data, err := metadataclient.NewForConfigAndClient(config, httpClient)
+	if err != nil {
+		return fmt.Errorf("make metadata client: %w", err)
+	}
+	usages := r.o.usage.gvr()
+	if !isNamespaced {
+		r.kind = runtimeClasses
+		r.objects, r.objectData = all.Resource(r.kind.gvr), data.Resource(r.kind.gvr)
+		r.usages, r.usageData = all.Resource(usages), data.Resource(usages)
+		return nil
+	}
+	r.kind = configMaps
+	r.objects, r.objectData = all.Resource(r.kind.gvr).Namespace(r.run), data.Resource(r.kind.gvr).Namespace(r.run)
+	r.usages, r.usageData = all.Resource(usages).Namespace(r.run), data.Resource(usages).Namespace(r.run)
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: r.run}}
+	if _, err := r.clients.CoreV1().Namespaces().Create(ctx, namespace, metav1.CreateOptions{}); err != nil {
+		return fmt.Errorf("create namespace: %w", err)
+	}
+	return nil
+}
+
+// observe starts the two watches: metadata of the objects, and Usages whole,
+// since their conditions matter.
+func (r *rig) observe(ctx context.Context) (err error) {
+	r.seenObjects, err = observe(ctx,
+		func(ctx context.Context) (string, error) {
+			list, err := r.objectData.List(ctx, r.selected(metav1.ListOptions{Limit: 1}))
+			if err != nil {
+				return "", err
+			}
+			return list.ResourceVersion, nil
+		},
+		func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+			return r.objectData.Watch(ctx, r.selected(options))
+		})
+	if err != nil {
+		return fmt.Errorf("observe objects: %w", err)
+	}
+	r.seenUsages, err = observe(ctx,
+		func(ctx context.Context) (string, error) {
+			list, err := r.usageData.List(ctx, r.selected(metav1.ListOptions{Limit: 1}))
+			if err != nil {
+				return "", err
+			}
+			return list.ResourceVersion, nil
+		},
+		func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+			return r.usages.Watch(ctx, r.selected(options))
+		})
+	if err != nil {
+		return fmt.Errorf("observe usages: %w", err)
+	}
+	return nil
+}
+
+// selected restricts a list or watch to what this run created.
+func (r *rig) selected(options metav1.ListOptions) metav1.ListOptions {
+	options.LabelSelector = runLabel + "=" + r.run
+	return options
+}
+
+// newPair names a Usage that did not exist before.
+func (r *rig) newPair(prefix string) pair {
+	return pair(fmt.Sprintf("%s-%s-%06d", r.run, prefix, r.serial.Add(1)))
+}
+
+func (r *rig) createObject(ctx context.Context, name string, owners ...metav1.OwnerReference) error {
+	_, err := r.objects.Create(ctx, r.kind.object(r.run, name, owners...), metav1.CreateOptions{})
+	if err != nil {
+		return fmt.Errorf("create object: %w", err)
+	}
+	return nil
+}
+
+// createObjects creates the used and the using object of a pair.
+func (r *rig) createObjects(ctx context.Context, p pair) error {
+	return errors.Join(r.createObject(ctx, p.of()), r.createObject(ctx, p.by()))
+}
+
+func (r *rig) createUsage(ctx context.Context, p pair, m manner) error {
+	_, err := r.usages.Create(ctx, usageOf(r.o.usage, r.kind, r.run, p, m), metav1.CreateOptions{})
+	if err != nil {
+		return fmt.Errorf("create usage: %w", err)
+	}
+	return nil
+}
+
+// createReady creates the Usage of a pair whose objects exist, and waits for it.
+func (r *rig) createReady(ctx context.Context, p pair, m manner) error {
+	ready := r.seenUsages.expect(string(p), "Ready", isReady)
+	if err := r.createUsage(ctx, p, m); err != nil {
+		return err
+	}
+	_, err := ready.wait(ctx, r.o.timeout)
+	return err
+}
+
+func (r *rig) deleteObject(ctx context.Context, name string) error {
+	if err := r.objects.Delete(ctx, name, metav1.DeleteOptions{}); err != nil {
+		return fmt.Errorf("delete object: %w", err)
+	}
+	return nil
+}
+
+// isRefusal tells the answers by which protection is known: 409 from a webhook,
+// 403 from a policy.
+func isRefusal(err error) bool {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) {
+		return false
+	}
+	code := status.Status().Code
+	return code == http.StatusConflict || code == http.StatusForbidden
+}
+
+// problem notes behaviour by which figures would mislead. It ends nothing.
+func (r *rig) problem(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	r.log("PROBLEM: %s", text)
+	r.report.Problems = append(r.report.Problems, text)
+}
+
+// metered runs something and reports what it cost.
+func (r *rig) metered(
+	ctx context.Context, scenario string, usages int, do func(context.Context) (operations int, err error),
+) error {
+	before, err := r.meter.read(ctx)
+	if err != nil {
+		return fmt.Errorf("%s: %w", scenario, err)
+	}
+	operations, err := do(ctx)
+	if err != nil {
+		return fmt.Errorf("%s: %w", scenario, err)
+	}
+	after, err := r.meter.read(ctx)
+	if err != nil {
+		return fmt.Errorf("%s: %w", scenario, err)
+	}
+	return r.charge(scenario, usages, operations, before, after)
+}
+
+func (r *rig) charge(scenario string, usages, operations int, before, after reading) error {
+	c, err := r.meter.since(before, after)
+	if err != nil {
+		return fmt.Errorf("%s: %w", scenario, err)
+	}
+	c.Scenario, c.Usages, c.Operations = scenario, usages, operations
+	r.report.charge(c)
+	return nil
+}
+
+// awaitServed waits until discovery shows the kind of Usage: an installation may
+// still be going on. It returns whether the kind lives in namespaces.
+func awaitServed(
+	ctx context.Context, client discovery.DiscoveryInterface, o *options,
+) (isNamespaced bool, err error) {
+	groupVersion := o.usage.gvr().GroupVersion().String()
+	err = retry(ctx, o.timeout, func(context.Context) error {
+		list, err := client.ServerResourcesForGroupVersion(groupVersion)
+		if err != nil {
+			return err
+		}
+		for _, resource := range list.APIResources {
+			if resource.Name == o.usage.resource {
+				isNamespaced = resource.Namespaced
+				return nil
+			}
+		}
+		return fmt.Errorf("%s has no %s", groupVersion, o.usage.resource)
+	})
+	if err != nil {
+		return false, fmt.Errorf("wait for %s to be served: %w", o.usage.gvr(), err)
+	}
+	return isNamespaced, nil
+}
+
+// retryInterval is how often to try what is not yet possible. Nothing that is
+// measured waits for it.
+const retryInterval = 250 * time.Millisecond
+
+// retry tries until it succeeds, and returns the last error if that takes too
+// long.
+func retry(ctx context.Context, patience time.Duration, try func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	ticker := time.NewTicker(retryInterval)
+	defer ticker.Stop()
+	for {
+		err := try(ctx)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return fmt.Errorf("%w (%w)", err, ctx.Err())
+		}
+	}
+}

@@ -1,0 +1,45 @@
+package main
+
+import "slices"
+
+// The scenarios, by which --scenarios knows them.
+const (
+	latencyScenario    = "latency"
+	onboardingScenario = "onboarding"
+	blockedScenario    = "blocked"
+	idleScenario       = "idle"
+	releasePlain       = "release-plain"
+	releaseComposed    = "release-composed"
+	releaseReplay      = "release-replay"
+	releaseGC          = "release-gc"
+)
+
+var releases = []string{releasePlain, releaseComposed, releaseReplay, releaseGC}
+
+// names lists all scenarios.
+func names() []string {
+	return append([]string{latencyScenario, onboardingScenario, idleScenario, blockedScenario}, releases...)
+}
+
+// expand returns what a name on the command line stands for, or nothing.
+func expand(name string) []string {
+	switch {
+	case name == "all":
+		return names()
+	case name == "release":
+		return releases
+	case slices.Contains(names(), name):
+		return []string{name}
+	default:
+		return nil
+	}
+}
+
+// steps are the sizes of population to measure at: a thousand on the way to more.
+func steps(n int) []int {
+	const first = 1000
+	if n <= first {
+		return []int{n}
+	}
+	return []int{first, n}
+}
