@@ -53,6 +53,7 @@ func Run(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
+	defer env.Watcher.Close() // In case that it is never started.
 	serving, err := newServing(ctx, o, own, chosen, env.Watcher)
 	if err != nil {
 		return err

@@ -119,6 +119,7 @@ func removeTraces(ctx context.Context, o Options, c client.Client, say func(stri
 	if err != nil {
 		return err
 	}
+	defer watcher.Close()
 	if err := watcher.Refresh(ctx); err != nil {
 		return err
 	}

@@ -144,8 +144,7 @@ func decode(scheme *runtime.Scheme, u *unstructured.Unstructured) (client.Object
 // colour reports whether a writer is a terminal whose user wants colour.
 func colour(w io.Writer) bool {
 	file, ok := w.(*os.File)
-	_, unwanted := os.LookupEnv("NO_COLOR")
-	return ok && !unwanted && os.Getenv("TERM") != "dumb" && term.IsTerminal(int(file.Fd()))
+	return ok && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && term.IsTerminal(int(file.Fd()))
 }
 
 // warn says on standard error what an answer leaves out.

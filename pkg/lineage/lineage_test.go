@@ -299,13 +299,14 @@ spec: {of: z}
 // whole objects are only read where they have a status to show.
 func TestRequests(t *testing.T) {
 	ns := testenv.Namespace(t)
-	testenv.Apply(t, deployment(2), testenv.In(ns))
+	web := testenv.Apply(t, deployment(2), testenv.In(ns))[0]
+	configMap(t, ns, "web-settings", web)
 	awaitPods(t, ns, 2)
 	config := testenv.Config(t)
 	counter := countRequests(config)
 	cluster := look(t, config)
 	tree := treeOf(t, cluster, find(t, cluster, "deploy", "web", ns), lineage.TreeOptions{})
-	want := []string{"Deployment", "  owns ReplicaSet", "    owns Pod", "    owns Pod"}
+	want := []string{"Deployment", "  owns ConfigMap", "  owns ReplicaSet", "    owns Pod", "    owns Pod"}
 	if diff := cmp.Diff(want, kinds(outline(tree.Root))); diff != "" {
 		t.Errorf("(-want, +got):\n%s", diff)
 	}
@@ -322,7 +323,7 @@ func TestRequests(t *testing.T) {
 			t.Errorf("%s: nobody owns events", path)
 		}
 	}
-	// Two for discovery, and the four objects that are shown.
+	// Two for discovery, and the objects that are shown, but for the ConfigMap.
 	if got := counter.total() - lists; got != 6 {
 		t.Errorf("%d requests that are not lists, want 6:\n%s", got, counter)
 	}
@@ -385,15 +386,25 @@ func TestPages(t *testing.T) {
 func TestPagesExpire(t *testing.T) {
 	ns := testenv.Namespace(t)
 	root := configMap(t, ns, "root")
-	for i := range 5 {
+	for i := range 3 {
 		configMap(t, ns, fmt.Sprintf("owned-%d", i), root)
+		testenv.Apply(t, fmt.Sprintf(`
+apiVersion: test.kinship.dev/v1
+kind: Tie
+metadata: {name: t%d}
+spec: {of: root}
+`, i), testenv.In(ns))
 	}
 	config := testenv.Config(t)
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return forgetful{next} })
 	cluster := look(t, config, func(o *lineage.Options) { o.PageSize = 2 })
 	tree := treeOf(t, cluster, find(t, cluster, "configmap", "root", ns), lineage.TreeOptions{})
-	if got := len(tree.Root.Branches); got != 5 || len(tree.Skipped) > 0 {
-		t.Errorf("%d of 5 owned objects, skipped %v", got, tree.Skipped)
+	want := []string{
+		"ConfigMap/root", "  owns ConfigMap/owned-0", "  owns ConfigMap/owned-1", "  owns ConfigMap/owned-2",
+		"  protected by Tie/t0", "  protected by Tie/t1", "  protected by Tie/t2",
+	}
+	if diff := cmp.Diff(want, outline(tree.Root)); diff != "" || len(tree.Skipped) > 0 {
+		t.Errorf("skipped %v (-want, +got):\n%s", tree.Skipped, diff)
 	}
 }
 

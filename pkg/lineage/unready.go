@@ -84,24 +84,23 @@ func (x *explainer) unreadyOwned(ctx context.Context, n *Node) ([]*Finding, erro
 
 // reporter returns which field manager wrote a condition.
 func reporter(n *Node, condition string) string {
-	return manager(n, "status", []byte(`k:{\"type\":\"`+condition+`\"}`))
+	return manager(n, []byte(`k:{\"type\":\"`+condition+`\"}`))
 }
 
 // author returns which field manager put a finalizer on.
 func author(n *Node, finalizer string) string {
 	quoted := strconv.Quote(finalizer)
-	return manager(n, "", []byte(`v:`+`\`+quoted[:len(quoted)-1]+`\"`))
+	return manager(n, []byte(`v:`+`\`+quoted[:len(quoted)-1]+`\"`))
 }
 
 // manager returns who owns a field of an object, by the key of the field.
-func manager(n *Node, subresource string, key []byte) string {
+func manager(n *Node, key []byte) string {
 	if n.full == nil {
 		return ""
 	}
 	var last metav1.ManagedFieldsEntry
 	for _, entry := range n.full.GetManagedFields() {
-		if entry.FieldsV1 != nil && (subresource == "" || entry.Subresource == subresource) &&
-			bytes.Contains(entry.FieldsV1.GetRawBytes(), key) {
+		if entry.FieldsV1 != nil && bytes.Contains(entry.FieldsV1.GetRawBytes(), key) {
 			last = entry
 		}
 	}

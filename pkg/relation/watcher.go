@@ -126,6 +126,9 @@ func (w *Watcher) Served() []Mapping { return w.catalog.served() }
 // admission is answered by all of them.
 func (w *Watcher) NeedLeaderElection() bool { return false }
 
+// Close ends a Watcher that is not to be started.
+func (w *Watcher) Close() { w.queue.ShutDown() }
+
 // Refresh reads what kinds the cluster serves. Start does so by itself; call it
 // before to have Mapping answer earlier.
 func (w *Watcher) Refresh(ctx context.Context) error { return w.catalog.refresh(ctx) }

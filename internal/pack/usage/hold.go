@@ -88,8 +88,9 @@ func referenceTo(apiVersion string, id object.ID) *corev1.ObjectReference {
 	}
 }
 
-// tellUsed puts an event on the used object, where its owner will look for it.
-func (r *reconciler) tellUsed(p *pass, reason, format string, args ...any) {
+// tellEnded puts an event on the used object, where its owner will look for it,
+// that nobody protects it any more on behalf of an object that is gone.
+func (r *reconciler) tellEnded(p *pass, using *sharedv1alpha1.BoundObject) {
 	target, err := end(p.usage, &p.UsageSpec().Of, r.watcher)
 	if err != nil || target.Name == "" {
 		return
@@ -98,7 +99,8 @@ func (r *reconciler) tellUsed(p *pass, reason, format string, args ...any) {
 	if obj, presence := r.watcher.Get(target.ID); presence == relation.Present {
 		ref.UID = obj.UID
 	}
-	r.events.Eventf(ref, p.usage, "Normal", reason, "Protect", format, args...)
+	r.events.Eventf(ref, p.usage, "Normal", "ProtectionEnded", "Protect",
+		"%s is gone, for which %s protected this object", identifyBound(using).Short(), p.id)
 }
 
 // onlyLocks reports whether a merge patch says nothing but which version it is

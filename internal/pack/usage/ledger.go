@@ -42,8 +42,13 @@ type ledger struct {
 // declare takes in a Usage as it is now.
 func (l *ledger) declare(u usage) {
 	id := identify(u)
+	if l.hasReleased(u) {
+		// Its kinds stay in use: it may be waiting for one to be read, to take a lock off.
+		l.wakeUsage(id)
+		return
+	}
 	var edges []relation.Edge
-	if !l.hasReleased(u) && l.permitted(u) {
+	if l.permitted(u) {
 		edges = extract(u, l.watcher)
 	}
 	l.watch(id, u, edges)

@@ -161,7 +161,8 @@ func (r *reconciler) finalise(ctx context.Context, p *pass) reconcile.Outcome {
 	}
 	if bound := p.UsageStatus().Using; bound != nil {
 		// Told here and not where the Usage is deleted: the garbage collector may have been quicker.
-		if obj, presence := r.watcher.Get(identifyBound(bound)); presence == relation.Absent || obj.UID != bound.UID {
+		obj, presence := r.watcher.Get(identifyBound(bound))
+		if presence != relation.Unknown && obj.UID != bound.UID {
 			r.tellEnded(p, bound)
 		}
 	}

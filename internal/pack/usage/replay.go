@@ -79,8 +79,8 @@ func (r *reconciler) replay(ctx context.Context, p *pass) reconcile.Outcome {
 // another object, or a grant was withdrawn.
 func (r *reconciler) replayFreed(ctx context.Context, p *pass) reconcile.Outcome {
 	refused := p.UsageStatus().Refused
-	if refused == nil {
-		return reconcile.Outcome{}
+	if refused == nil || p.over {
+		return reconcile.Outcome{} // A Usage that goes replays on its way out.
 	}
 	obj, presence, err := r.lock.Ensure(ctx, identifyBound(&refused.Target))
 	switch {

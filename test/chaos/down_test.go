@@ -1,0 +1,163 @@
+package chaos_test
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kinship-dev/kinship/internal/testenv"
+	"github.com/kinship-dev/kinship/test/operator"
+)
+
+// patience is the webhook's timeout of three seconds and what the rest of a
+// request takes on a busy machine.
+const patience = 4 * time.Second
+
+// TestDown shows what a cluster notices of an operator that is gone, or that
+// hangs: protected objects can't be deleted and Usages not be changed.
+// Everything else is as it was, and all is well as soon as one runs again.
+func TestDown(t *testing.T) {
+	for _, how := range []string{"killed", "frozen"} {
+		t.Run(how, func(t *testing.T) {
+			o := operator.Exec(t)
+			s := newScene(t)
+			s.protect(1)
+			thaw := func() { operator.Exec(t) }
+			if how == "killed" {
+				o.Kill()
+			} else {
+				thaw = freeze(t, send(o, syscall.SIGSTOP), send(o, syscall.SIGCONT))
+			}
+			s.checkRefused()
+			s.checkUsagesRefused()
+			s.checkUnaffected()
+			thaw()
+			testenv.EventuallyWithin(t, recovery, func() error {
+				err := s.c.Delete(t.Context(), s.used(0))
+				if apierrors.IsConflict(err) {
+					return nil
+				}
+				return err
+			})
+			s.create(s.usage(1))
+			if err := s.c.Delete(t.Context(), s.using(0)); err != nil {
+				t.Fatal(err)
+			}
+			testenv.Eventually(t, func() error { return s.c.Delete(t.Context(), s.used(0)) })
+		})
+	}
+}
+
+// freeze stops a process until thaw is called. Some machines wake processes that
+// are stopped, so it insists.
+func freeze(t *testing.T, stop, resume func() error) (thaw func()) {
+	t.Helper()
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var insisting sync.WaitGroup
+	insisting.Go(func() {
+		ticker := time.NewTicker(5 * time.Millisecond)
+		defer ticker.Stop()
+		for ctx.Err() == nil {
+			_ = stop()
+			select {
+			case <-ticker.C:
+			case <-ctx.Done():
+			}
+		}
+	})
+	thaw = sync.OnceFunc(func() {
+		cancel()
+		insisting.Wait()
+		if err := resume(); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Cleanup(thaw) // A frozen process does not hear that it is to end.
+	return thaw
+}
+
+func send(o *operator.Process, signal syscall.Signal) func() error {
+	return func() error { return syscall.Kill(o.PID(), signal) }
+}
+
+// checkRefused tries to delete what is protected, in every way there is.
+func (s scene) checkRefused() {
+	s.t.Helper()
+	ways := map[string]func() error{
+		"delete":  func() error { return s.c.Delete(s.t.Context(), s.used(0)) },
+		"dry run": func() error { return s.c.Delete(s.t.Context(), s.used(0), client.DryRunAll) },
+		"all": func() error {
+			return s.c.DeleteAllOf(s.t.Context(), &corev1.ConfigMap{}, client.InNamespace(s.ns), client.HasLabels{lockLabel})
+		},
+	}
+	for name, try := range ways {
+		start := time.Now()
+		err := try()
+		if !apierrors.IsInternalError(err) || !strings.Contains(err.Error(), "nousages.protection.crossplane.io") {
+			s.t.Errorf("%s of a protected object: %v, want a refusal because the webhook can't be asked", name, err)
+		}
+		if took := time.Since(start); took > patience {
+			s.t.Errorf("%s was answered after %s, want less than %s", name, took, patience)
+		}
+	}
+	if err := s.c.Get(s.t.Context(), client.ObjectKeyFromObject(s.used(0)), &corev1.ConfigMap{}); err != nil {
+		s.t.Errorf("the protected object: %v", err)
+	}
+}
+
+// checkUsagesRefused tries to create and change Usages, which nobody could judge.
+func (s scene) checkUsagesRefused() {
+	s.t.Helper()
+	if err := s.c.Create(s.t.Context(), s.usage(1)); !apierrors.IsInternalError(err) {
+		s.t.Errorf("create a Usage: %v, want a refusal", err)
+	}
+	err := s.c.Patch(s.t.Context(), s.usage(0),
+		client.RawPatch(types.MergePatchType, []byte(`{"spec":{"of":{"resourceRef":{"name":"other"}}}}`)))
+	if !apierrors.IsInternalError(err) {
+		s.t.Errorf("change a Usage: %v, want a refusal", err)
+	}
+}
+
+// checkUnaffected does what has nothing to do with us, and expects it to be done
+// in no time.
+func (s scene) checkUnaffected() {
+	s.t.Helper()
+	label := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"x":"y"}}}`))
+	free, other := s.used(7), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "other-"}}
+	steps := []struct {
+		name string
+		do   func() error
+	}{
+		{"create", func() error { return s.c.Create(s.t.Context(), free) }},
+		{"change", func() error { return s.c.Patch(s.t.Context(), free, label) }},
+		{"delete", func() error { return s.c.Delete(s.t.Context(), free) }},
+		{"change a protected object", func() error { return s.c.Patch(s.t.Context(), s.used(0), label) }},
+		{"change a using object", func() error { return s.c.Patch(s.t.Context(), s.using(0), label) }},
+		{"create a namespace", func() error { return s.c.Create(s.t.Context(), other) }},
+		{"delete a namespace", func() error { return s.c.Delete(s.t.Context(), other) }},
+		{"delete a collection", func() error {
+			return s.c.DeleteAllOf(s.t.Context(), &corev1.Service{}, client.InNamespace(s.ns))
+		}},
+	}
+	for _, step := range steps {
+		start := time.Now()
+		if err := step.do(); err != nil {
+			s.t.Errorf("%s: %v", step.name, err)
+		}
+		if took := time.Since(start); took > time.Second {
+			s.t.Errorf("%s took %s: did it wait for the operator?", step.name, took)
+		}
+	}
+}

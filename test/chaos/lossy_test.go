@@ -1,0 +1,97 @@
+package chaos_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"sync"
+	"testing"
+
+	"github.com/kinship-dev/kinship/internal/testenv"
+	"github.com/kinship-dev/kinship/test/operator"
+)
+
+// TestLossy has one in ten requests of the operator fail: a conflict, too many
+// requests, or an error of the server, which may even have done what was asked.
+// The work is done in the end, with less than twice the requests.
+func TestLossy(t *testing.T) {
+	p := newProxy(t)
+	operator.Start(t, p.through)
+	n := sized(50)
+
+	clean := p.live(t, n)
+	injected := p.lossy(rand.New(rand.NewPCG(1, 2)))
+	lossy := p.live(t, n)
+	p.set(pass)
+	t.Logf("%d Usages took %d requests, with %s failing %d", n, clean, injected, lossy)
+	if lossy >= 2*clean {
+		t.Errorf("with one request in ten failing there were %d requests, without %d", lossy, clean)
+	}
+}
+
+// pass meddles with nothing.
+func pass(http.ResponseWriter, *http.Request, http.Handler) bool { return false }
+
+// live takes n Usages through their lives and returns the number of requests
+// that the operator sent.
+func (p *proxy) live(t *testing.T, n int) int64 {
+	t.Helper()
+	before := p.requests.Load()
+	s := newScene(t)
+	s.protect(n)
+	for i := range n {
+		if err := s.c.Delete(t.Context(), s.using(i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	testenv.EventuallyWithin(t, recovery*6, s.noneLeft)
+	for i := range n {
+		if err := s.c.Delete(t.Context(), s.used(i)); err != nil {
+			t.Errorf("used-%d can't be deleted although nothing uses it: %v", i, err)
+		}
+	}
+	return p.requests.Load() - before
+}
+
+// failures counts what was injected.
+type failures struct {
+	mu     sync.Mutex
+	counts map[string]int
+}
+
+// String implements fmt.Stringer.
+func (f *failures) String() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return fmt.Sprint(f.counts)
+}
+
+// lossy begins to fail one in ten requests.
+func (p *proxy) lossy(random *rand.Rand) *failures {
+	f := &failures{counts: map[string]int{}}
+	p.set(func(w http.ResponseWriter, r *http.Request, next http.Handler) bool {
+		f.mu.Lock()
+		fail, kind := random.IntN(10) == 0, random.IntN(4)
+		kinds := []string{"409", "429", "500 before", "500 after"}
+		if fail {
+			f.counts[kinds[kind]]++
+		}
+		f.mu.Unlock()
+		switch {
+		case !fail:
+			return false
+		case kind == 0 && (r.Method == http.MethodPatch || r.Method == http.MethodPut):
+			answer(w, http.StatusConflict, "Conflict")
+		case kind <= 1:
+			w.Header().Set("Retry-After", "1")
+			answer(w, http.StatusTooManyRequests, "TooManyRequests")
+		case kind == 3 && r.URL.Query().Get("watch") == "":
+			next.ServeHTTP(swallow{http.Header{}}, r)
+			answer(w, http.StatusInternalServerError, "InternalError")
+		default:
+			answer(w, http.StatusInternalServerError, "InternalError")
+		}
+		return true
+	})
+	return f
+}

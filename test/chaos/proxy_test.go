@@ -1,0 +1,106 @@
+package chaos_test
+
+import (
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/testenv"
+)
+
+// proxy stands between the operator and the API server. What the operator does
+// with its own account goes through meddle; how it comes by that account, does
+// not.
+type proxy struct {
+	url      string
+	requests atomic.Int64 // with the operator's account
+	// meddle, if set, may answer a request itself, and then returns true. It may
+	// also take its time.
+	meddle atomic.Pointer[func(http.ResponseWriter, *http.Request, http.Handler) bool]
+}
+
+func newProxy(t *testing.T) *proxy {
+	t.Helper()
+	config := testenv.Config(t)
+	target, err := url.Parse(config.Host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// With the administrator's certificate every request would be his.
+	admin := forward(t, target, config)
+	account := forward(t, target, rest.AnonymousClientConfig(config))
+	p := &proxy{}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") == "" {
+			admin.ServeHTTP(w, r)
+			return
+		}
+		p.requests.Add(1)
+		if meddle := p.meddle.Load(); meddle == nil || !(*meddle)(w, r, account) {
+			account.ServeHTTP(w, r)
+		}
+	}))
+	t.Cleanup(func() {
+		server.CloseClientConnections() // Watches have no end of their own.
+		server.Close()
+	})
+	p.url = server.URL
+	return p
+}
+
+func forward(t *testing.T, target *url.URL, config *rest.Config) http.Handler {
+	t.Helper()
+	tlsConfig, err := rest.TLSConfigFor(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	transport := &http.Transport{TLSClientConfig: tlsConfig, TLSNextProto: map[string]func(string, *tls.Conn) http.RoundTripper{}}
+	t.Cleanup(transport.CloseIdleConnections)
+	return &httputil.ReverseProxy{
+		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(target) },
+		Transport:     transport,
+		FlushInterval: -1, // Watches tell at once.
+		ErrorHandler:  func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(http.StatusBadGateway) },
+	}
+}
+
+// through has an operator reach the API server through the proxy.
+func (p *proxy) through(o *app.Options) { o.Config = &rest.Config{Host: p.url, QPS: -1} }
+
+// set replaces what meddles.
+func (p *proxy) set(meddle func(http.ResponseWriter, *http.Request, http.Handler) bool) {
+	p.meddle.Store(&meddle)
+}
+
+// answer answers a request as the API server would.
+func answer(w http.ResponseWriter, code int, reason string) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(code)
+	_, _ = fmt.Fprintf(w, `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure",`+
+		`"message":"injected","reason":%q,"code":%d}`, reason, code)
+}
+
+// isWatch reports whether a request watches one of our own kinds.
+func isWatch(r *http.Request) bool {
+	ours := strings.HasPrefix(r.URL.Path, "/apis/protection.crossplane.io/") ||
+		strings.HasPrefix(r.URL.Path, "/apis/apiextensions.crossplane.io/") ||
+		strings.HasPrefix(r.URL.Path, "/apis/kinship.dev/")
+	return ours && r.URL.Query().Get("watch") != ""
+}
+
+// swallow lets a handler do its work and drops what it answers.
+type swallow struct{ header http.Header }
+
+func (s swallow) Header() http.Header         { return s.header }
+func (s swallow) Write(b []byte) (int, error) { return io.Discard.Write(b) }
+func (s swallow) WriteHeader(int)             {}

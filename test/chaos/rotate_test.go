@@ -1,0 +1,138 @@
+package chaos_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"sync"
+	"testing"
+	"time"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/certificate"
+	"github.com/kinship-dev/kinship/internal/testenv"
+	"github.com/kinship-dev/kinship/test/operator"
+)
+
+// TestRotate replaces the certificate authority while protected objects are
+// being deleted from all sides. Every one of those requests is answered, and
+// with a refusal.
+//
+// The rotation is driven by one more replica of the certificates, which spreads
+// a new authority for two seconds instead of thirty.
+func TestRotate(t *testing.T) {
+	operator.Start(t)
+	s := newScene(t)
+	n := sized(20)
+	s.protect(n)
+	certificates := s.certificates()
+	before, err := certificates.Ensure(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var running sync.WaitGroup
+	ctx, cancel := context.WithCancel(t.Context())
+	running.Go(func() { _ = certificates.Start(ctx) }) // It returns no error.
+	defer running.Wait()
+	defer cancel()
+
+	stop := s.attack(0, n)
+	if err := certificates.Rotate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	testenv.Eventually(t, func() error {
+		now, _ := certificates.Current()
+		if bytes.Equal(now.Certificate.Certificate[0], before.Certificate.Certificate[0]) {
+			return errors.New("the certificate is the old one")
+		}
+		return s.served(now.Certificate.Certificate[0])
+	})
+	testenv.Eventually(t, func() error { return s.trusted(1) })
+	until := time.NewTimer(2 * time.Second) // With the new authority alone.
+	<-until.C
+	answers := stop()
+	t.Logf("deletions were answered: %s", answers)
+	if answers.failed.Load() > 0 || answers.refused.Load() == 0 {
+		t.Error("want every deletion refused by us")
+	}
+}
+
+func (s scene) certificates() *certificate.Manager {
+	s.t.Helper()
+	m, err := certificate.New(certificate.Options{
+		Client:           s.c,
+		Secret:           types.NamespacedName{Namespace: app.Namespace, Name: "kinship-webhook-certificate"},
+		IPs:              []net.IP{net.ParseIP("127.0.0.1")},
+		PropagationDelay: 2 * time.Second,
+		RetireAfter:      2 * time.Second,
+		// The operator publishes. This waits until it has.
+		OnBundle: func(ctx context.Context, bundle []byte) error {
+			return s.insist(func(context.Context) error { return s.trusted(bytes.Count(bundle, []byte("BEGIN"))) })
+		},
+	})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return m
+}
+
+// trusted returns nil if every one of our webhooks trusts so many authorities.
+func (s scene) trusted(want int) error {
+	for _, name := range []string{"crossplane-no-usages", "kinship-usage"} {
+		var c admissionregistrationv1.ValidatingWebhookConfiguration
+		if err := s.c.Get(s.t.Context(), client.ObjectKey{Name: name}, &c); err != nil {
+			return err
+		}
+		for _, w := range c.Webhooks {
+			if got := len(parse(w.ClientConfig.CABundle)); got != want {
+				return fmt.Errorf("webhook %s trusts %d authorities, want %d", w.Name, got, want)
+			}
+		}
+	}
+	return nil
+}
+
+func parse(bundle []byte) []*pem.Block {
+	var blocks []*pem.Block
+	for block, rest := pem.Decode(bundle); block != nil; block, rest = pem.Decode(rest) {
+		blocks = append(blocks, block)
+	}
+	return blocks
+}
+
+// served returns nil if the operator serves a certificate.
+func (s scene) served(want []byte) error {
+	got, err := s.serving()
+	if err == nil && !bytes.Equal(got, want) {
+		return errors.New("the operator serves another certificate")
+	}
+	return err
+}
+
+// serving returns the certificate that the operator serves.
+func (s scene) serving() ([]byte, error) {
+	var c admissionregistrationv1.ValidatingWebhookConfiguration
+	if err := s.c.Get(s.t.Context(), client.ObjectKey{Name: "crossplane-no-usages"}, &c); err != nil {
+		return nil, err
+	}
+	address, err := url.Parse(*c.Webhooks[0].ClientConfig.URL)
+	if err != nil {
+		return nil, err
+	}
+	dialer := tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true}} //nolint:gosec // it is only looked at
+	conn, err := dialer.DialContext(s.t.Context(), "tcp", address.Host)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close()
+	return conn.(*tls.Conn).ConnectionState().PeerCertificates[0].Raw, nil
+}

@@ -1,0 +1,419 @@
+package install_test
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	protectionv1beta1 "github.com/kinship-dev/kinship/api/protection/v1beta1"
+	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
+	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/localcluster"
+	"github.com/kinship-dev/kinship/internal/pack"
+	"github.com/kinship-dev/kinship/internal/testenv"
+	"github.com/kinship-dev/kinship/test/operator"
+)
+
+// TestNothingInstalled runs the operator in a cluster that was not prepared.
+func TestNothingInstalled(t *testing.T) {
+	before := snapshot(t)
+	for _, enforcement := range []pack.Enforcement{pack.ByWebhook, pack.ByPolicy} {
+		o := options(t)
+		o.Enforcement = enforcement
+		if err := run(t, o); !strings.Contains(err.Error(), "--install") {
+			t.Errorf("by %s the error does not say what to do", enforcement)
+		}
+	}
+	checkUnchanged(t, before)
+}
+
+// TestUnknown asks for what there is not.
+func TestUnknown(t *testing.T) {
+	before := snapshot(t)
+	for name, change := range map[string]func(*app.Options){
+		"usage":  func(o *app.Options) { o.Packs = []string{"usage", "usages"} },
+		"policy": func(o *app.Options) { o.Enforcement = "none" },
+	} {
+		o := options(t)
+		o.Install = true
+		change(&o)
+		if err := run(t, o); !strings.Contains(err.Error(), name) {
+			t.Errorf("the error does not name %s, which there is", name)
+		}
+	}
+	checkUnchanged(t, before)
+}
+
+// elsewhere is a webhook as the published implementation installs it, and one
+// more that it had under an earlier name.
+func elsewhere() *admissionregistrationv1.ValidatingWebhookConfiguration {
+	webhook := func(name string) admissionregistrationv1.ValidatingWebhook {
+		return admissionregistrationv1.ValidatingWebhook{
+			Name: name, AdmissionReviewVersions: []string{"v1"},
+			SideEffects:    new(admissionregistrationv1.SideEffectClassNone),
+			ObjectSelector: &metav1.LabelSelector{MatchLabels: map[string]string{lockLabel: "true"}},
+			ClientConfig: admissionregistrationv1.WebhookClientConfig{
+				Service: &admissionregistrationv1.ServiceReference{Namespace: "crossplane-system", Name: "crossplane-webhooks"},
+			},
+			Rules: []admissionregistrationv1.RuleWithOperations{{
+				Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Delete},
+				Rule: admissionregistrationv1.Rule{
+					APIGroups: []string{"*"}, APIVersions: []string{"*"}, Resources: []string{"*"},
+				},
+			}},
+		}
+	}
+	return &admissionregistrationv1.ValidatingWebhookConfiguration{
+		ObjectMeta: metav1.ObjectMeta{Name: "crossplane-no-usages"},
+		Webhooks: []admissionregistrationv1.ValidatingWebhook{
+			webhook("nousages.protection.crossplane.io"), webhook("nousages.apiextensions.crossplane.io"),
+		},
+	}
+}
+
+// TestForeign installs beside somebody else's release of the same API. It is
+// refused until it is told to take over; then it works.
+func TestForeign(t *testing.T) {
+	testenv.ApplyFile(t, "../../config/crd/protection.crossplane.io_usages.yaml")
+	testenv.ApplyFile(t, "../../config/crd/apiextensions.crossplane.io_usages.yaml")
+	c := operator.Client(t)
+	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "kinship-usage"}}
+	for _, obj := range []client.Object{elsewhere(), role} {
+		if err := c.Create(t.Context(), obj); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before := snapshot(t)
+	o := options(t)
+	o.Install = true
+	err := run(t, o)
+	for _, name := range []string{
+		"usages.protection.crossplane.io", "usages.apiextensions.crossplane.io", "crossplane-no-usages", "kinship-usage", "--adopt",
+	} {
+		if !strings.Contains(err.Error(), name) {
+			t.Errorf("the error does not name %s", name)
+		}
+	}
+	checkUnchanged(t, before)
+
+	adopted := operator.Start(t, func(o *app.Options) { o.Adopt = true })
+	checkWorks(t, apierrors.IsConflict)
+	var webhooks admissionregistrationv1.ValidatingWebhookConfiguration
+	if err := c.Get(t.Context(), client.ObjectKey{Name: "crossplane-no-usages"}, &webhooks); err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range webhooks.Webhooks {
+		if w.ClientConfig.Service != nil {
+			t.Errorf("webhook %s still asks the other release", w.Name)
+		}
+	}
+	if err := adopted.Stop(); err != nil {
+		t.Error(err)
+	}
+	uninstall(t)
+}
+
+// TestUninstall takes away an operator in the middle of its work: Usages of all
+// kinds exist, one waits for its using object, objects, namespaces and
+// definitions are locked, and there are finalizers of others.
+func TestUninstall(t *testing.T) {
+	o := operator.Start(t)
+	c, namespace := operator.Client(t), testenv.Namespace(t)
+	testenv.Eventually(t, func() error {
+		_, err := testenv.TryApply(t, story, testenv.In(namespace))
+		return err
+	})
+	outside := &protectionv1beta1.ClusterUsage{
+		ObjectMeta: metav1.ObjectMeta{Name: "outside", Finalizers: []string{"example.com/theirs"}},
+		Spec: sharedv1alpha1.UsageSpec{
+			Of: sharedv1alpha1.Resource{APIVersion: "v1", Kind: "Secret", ResourceRef: &sharedv1alpha1.ResourceRef{
+				Name: "using", Namespace: namespace,
+			}},
+			Reason: new("because"),
+		},
+	}
+	if err := c.Create(t.Context(), outside); err != nil {
+		t.Fatal(err)
+	}
+	testenv.Eventually(t, func() error { return locked(t, namespace) })
+	waiting := &protectionv1beta1.Usage{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "waiting"}}
+	if err := c.Delete(t.Context(), waiting); err != nil {
+		t.Fatal(err)
+	}
+	if err := o.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	// Whose finalizer it is, lets go as soon as the object is to go.
+	w, err := c.Watch(t.Context(), &protectionv1beta1.ClusterUsageList{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Stop()
+	kept := make(chan []string, 1)
+	go func() {
+		for event := range w.ResultChan() {
+			u, ok := event.Object.(*protectionv1beta1.ClusterUsage)
+			if ok && u.DeletionTimestamp != nil && len(u.Finalizers) > 0 {
+				kept <- u.Finalizers
+				u.Finalizers = nil
+				_ = c.Update(t.Context(), u)
+				return
+			}
+		}
+	}()
+	uninstall(t)
+	if got := <-kept; !slices.Equal(got, []string{"example.com/theirs"}) {
+		t.Errorf("when it was deleted the Usage had the finalizers %v, want only the foreign one", got)
+	}
+	if err := c.Delete(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "used"}}); err != nil {
+		t.Errorf("delete what was protected: %v", err)
+	}
+	uninstall(t) // There is nothing to do, and nothing wrong.
+}
+
+const story = `
+{apiVersion: v1, kind: ConfigMap, metadata: {name: used}}
+---
+{apiVersion: v1, kind: Secret, metadata: {name: using}}
+---
+apiVersion: protection.crossplane.io/v1beta1
+kind: Usage
+metadata: {name: waiting, labels: {crossplane.io/composite: x}}
+spec:
+  of: {apiVersion: v1, kind: ConfigMap, resourceRef: {name: used}}
+  by: {apiVersion: v1, kind: Secret, resourceRef: {name: using}}
+---
+apiVersion: protection.crossplane.io/v1beta1
+kind: Usage
+metadata: {name: plain}
+spec:
+  of: {apiVersion: v1, kind: ServiceAccount, resourceRef: {name: default}}
+  reason: because
+`
+
+// locked returns nil when everything is locked that is protected, and the
+// namespace with it.
+func locked(t *testing.T, namespace string) error {
+	t.Helper()
+	all := everything(t)
+	for _, name := range []string{
+		"configmaps. " + namespace + "/used", "secrets. " + namespace + "/using",
+		"serviceaccounts. " + namespace + "/default", "namespaces. /" + namespace,
+	} {
+		if _, ok := all[name].Labels[lockLabel]; !ok {
+			return errors.New(name + " is not locked")
+		}
+	}
+	return nil
+}
+
+// TestPortTaken has the webhooks' port be somebody else's.
+func TestPortTaken(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close() //nolint:errcheck // nobody connected
+	port := listener.Addr().(*net.TCPAddr).Port
+	o := options(t)
+	o.Install, o.WebhookPort = true, port
+	err = run(t, o)
+	for _, word := range []string{strconv.Itoa(port), "address already in use"} {
+		if !strings.Contains(err.Error(), word) {
+			t.Errorf("the error does not say %q", word)
+		}
+	}
+	uninstall(t)
+}
+
+// TestInstallAgain starts the operator twice. The second start finds everything
+// as it should be.
+func TestInstallAgain(t *testing.T) {
+	port := freePort(t)
+	samePort := func(o *app.Options) { o.WebhookPort = port }
+	first := operator.Start(t, samePort)
+	checkWorks(t, apierrors.IsConflict)
+	testenv.Eventually(t, func() error { return unlocked(t) })
+	if err := first.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	before := snapshot(t)
+	second := operator.Start(t, samePort)
+	after := snapshot(t)
+	for name, version := range before {
+		if strings.HasPrefix(name, "namespaces.") || strings.HasPrefix(name, "usages.") {
+			continue // Those of checkWorks go by and by.
+		}
+		if after[name] != version {
+			t.Errorf("%s was at version %s and is at %q", name, version, after[name])
+		}
+	}
+	if err := second.Stop(); err != nil {
+		t.Error(err)
+	}
+	uninstall(t)
+}
+
+// unlocked returns nil when nothing is locked any more.
+func unlocked(t *testing.T) error {
+	t.Helper()
+	for name, obj := range everything(t) {
+		if _, ok := obj.Labels[lockLabel]; ok {
+			return fmt.Errorf("%s is locked", name)
+		}
+	}
+	return nil
+}
+
+func freePort(t *testing.T) int {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close() //nolint:errcheck // nobody connected
+	return listener.Addr().(*net.TCPAddr).Port
+}
+
+// TestOtherEnforcement changes what refuses deletions, there and back. What was
+// installed before is not in the way.
+func TestOtherEnforcement(t *testing.T) {
+	for _, step := range []struct {
+		by      pack.Enforcement
+		refused func(error) bool
+	}{
+		{pack.ByPolicy, apierrors.IsForbidden}, {pack.ByWebhook, apierrors.IsConflict}, {pack.ByPolicy, apierrors.IsForbidden},
+	} {
+		o := operator.Start(t, func(o *app.Options) { o.Enforcement = step.by })
+		checkWorks(t, step.refused)
+		if err := o.Stop(); err != nil {
+			t.Error(err)
+		}
+	}
+	uninstall(t)
+}
+
+// TestOwnerPermissions has somebody create Usages who may not delete them, where
+// the API server wants that right of whoever sets an owner.
+func TestOwnerPermissions(t *testing.T) {
+	o := operator.Start(t)
+	c, namespace := operator.Client(t), testenv.Namespace(t)
+	name := metav1.ObjectMeta{Namespace: namespace, Name: "tenant"}
+	for _, obj := range []client.Object{
+		&rbacv1.Role{ObjectMeta: name, Rules: []rbacv1.PolicyRule{
+			{APIGroups: []string{"protection.crossplane.io"}, Resources: []string{"usages"}, Verbs: []string{"create", "patch", "get"}},
+			{APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: []string{"get"}},
+			{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"protect"}},
+		}},
+		&rbacv1.RoleBinding{
+			ObjectMeta: name, Subjects: []rbacv1.Subject{{Kind: "User", Name: namespace}},
+			RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "tenant"},
+		},
+		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "used"}},
+		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "using"}},
+	} {
+		if err := c.Create(t.Context(), obj); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tenant := testenv.ClientFor(t, testenv.As(t, namespace), c.Scheme())
+	named := func(kind, name string) sharedv1alpha1.Resource {
+		return sharedv1alpha1.Resource{APIVersion: "v1", Kind: kind, ResourceRef: &sharedv1alpha1.ResourceRef{Name: name}}
+	}
+	usage := &protectionv1beta1.Usage{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "usage"},
+		Spec:       sharedv1alpha1.UsageSpec{Of: named("ConfigMap", "used"), By: new(named("Secret", "using"))},
+	}
+	testenv.Eventually(t, func() error { return tenant.Create(t.Context(), usage) })
+	testenv.Eventually(t, func() error { return isReady(t, c, usage) })
+	label := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"a":"b"}}}`))
+	if err := tenant.Patch(t.Context(), usage, label); err != nil {
+		t.Errorf("change a label: %v", err)
+	}
+	if len(usage.OwnerReferences) != 1 {
+		t.Errorf("the Usage has %d owners, want the using object", len(usage.OwnerReferences))
+	}
+	if err := c.Delete(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "using"}}); err != nil {
+		t.Fatal(err)
+	}
+	testenv.Eventually(t, func() error {
+		return c.Delete(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "used"}})
+	})
+	if err := o.Stop(); err != nil {
+		t.Error(err)
+	}
+	uninstall(t)
+}
+
+// TestWithoutMutatingPolicies runs on an API server that can't put a label back,
+// as those before 1.36: there the request that takes it off is refused.
+func TestWithoutMutatingPolicies(t *testing.T) {
+	cluster, err := localcluster.Start(t.Context(), localcluster.Options{
+		WithoutPods: true,
+		ExtraArgs: map[string][]string{localcluster.APIServer: {
+			"--runtime-config=admissionregistration.k8s.io/v1/mutatingadmissionpolicies=false," +
+				"admissionregistration.k8s.io/v1/mutatingadmissionpolicybindings=false",
+			"--disable-admission-plugins=MutatingAdmissionPolicy",
+		}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := cluster.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	operator.Start(t, func(o *app.Options) { o.Config = cluster.Config() })
+	c := testenv.ClientFor(t, cluster.Config(), operator.Client(t).Scheme())
+	used := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "used"}}
+	usage := &protectionv1beta1.Usage{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "usage"},
+		Spec: sharedv1alpha1.UsageSpec{
+			Of: sharedv1alpha1.Resource{
+				APIVersion: "v1", Kind: "ConfigMap", ResourceRef: &sharedv1alpha1.ResourceRef{Name: "used"},
+			},
+			Reason: new("because"),
+		},
+	}
+	if err := c.Create(t.Context(), used); err != nil {
+		t.Fatal(err)
+	}
+	testenv.Eventually(t, func() error { return c.Create(t.Context(), usage) })
+	testenv.Eventually(t, func() error { return isReady(t, c, usage) })
+	for _, patch := range []string{
+		`{"metadata":{"labels":{"` + lockLabel + `":null}}}`, `{"metadata":{"labels":null}}`,
+		`{"metadata":{"labels":{"` + lockLabel + `":"false"}}}`,
+	} {
+		err := c.Patch(t.Context(), used.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(patch)))
+		if !apierrors.IsForbidden(err) {
+			t.Errorf("%s: %v, want 403", patch, err)
+		}
+	}
+	other := client.RawPatch(types.MergePatchType, []byte(`{"data":{"a":"b"}}`))
+	if err := c.Patch(t.Context(), used.DeepCopy(), other); err != nil {
+		t.Errorf("change something else: %v", err)
+	}
+	if err := c.Delete(t.Context(), used); !apierrors.IsConflict(err) {
+		t.Errorf("deletion: %v, want a conflict", err)
+	}
+	if err := c.Delete(t.Context(), usage); err != nil {
+		t.Fatal(err)
+	}
+	testenv.Eventually(t, func() error { return c.Delete(t.Context(), used) })
+	if err := app.Uninstall(t.Context(), app.Options{Config: cluster.Config()}, t.Logf); err != nil {
+		t.Errorf("uninstall: %v", err)
+	}
+}

@@ -1,0 +1,217 @@
+package install_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	protectionv1beta1 "github.com/kinship-dev/kinship/api/protection/v1beta1"
+	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/localcluster"
+	"github.com/kinship-dev/kinship/internal/testenv"
+	"github.com/kinship-dev/kinship/test/operator"
+)
+
+const (
+	lockLabel = "crossplane.io/in-use"
+	finalizer = "usage.apiextensions.crossplane.io"
+)
+
+func TestMain(m *testing.M) {
+	testenv.Main(m, testenv.WithoutPods(), testenv.CheckLeaks(),
+		testenv.ControlPlane(func(o *localcluster.Options) {
+			// As OpenShift has it. Nothing that is tested here may mind.
+			o.ExtraArgs = map[string][]string{
+				localcluster.APIServer: {"--enable-admission-plugins=OwnerReferencesPermissionEnforcement"},
+			}
+		}))
+}
+
+// options are those of an operator outside of the cluster.
+func options(t *testing.T) app.Options {
+	t.Helper()
+	return app.Options{
+		Config: testenv.Config(t), WebhookHost: "127.0.0.1", MetricsAddress: "0", HealthAddress: "0", Log: logr.Discard(),
+	}
+}
+
+// run runs an operator that is to fail, and returns with what.
+func run(t *testing.T, o app.Options) error {
+	t.Helper()
+	ctrlmetrics.Registry = prometheus.NewRegistry() // In life there is one operator in a process.
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	err := app.Run(ctx, o)
+	if err == nil {
+		t.Fatal("the operator ran until it was stopped, want an error")
+	}
+	t.Logf("the error: %v", err)
+	return err
+}
+
+func silent(string, ...any) {}
+
+// uninstall takes everything away and checks that it is.
+func uninstall(t *testing.T) {
+	t.Helper()
+	if err := app.Uninstall(t.Context(), options(t), silent); err != nil {
+		t.Fatalf("uninstall: %v", err)
+	}
+	checkNothingLeft(t)
+}
+
+// everything returns the metadata of all objects in the cluster, of kinds that
+// can be listed.
+func everything(t *testing.T) map[string]metav1.PartialObjectMetadata {
+	t.Helper()
+	config := testenv.Config(t)
+	config.WarningHandler = rest.NoWarnings{} // Some of what there is, is deprecated.
+	disc, err := discovery.NewDiscoveryClientForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	objects, err := metadata.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lists, err := disc.ServerPreferredResources()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]metav1.PartialObjectMetadata{}
+	for _, list := range lists {
+		gv, err := schema.ParseGroupVersion(list.GroupVersion)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range list.APIResources {
+			if !slices.Contains(r.Verbs, "list") {
+				continue
+			}
+			found, err := objects.Resource(gv.WithResource(r.Name)).List(t.Context(), metav1.ListOptions{})
+			if apierrors.IsNotFound(err) {
+				continue // The definition has just gone.
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, item := range found.Items {
+				all[fmt.Sprintf("%s.%s %s/%s", r.Name, gv.Group, item.Namespace, item.Name)] = item
+			}
+		}
+	}
+	return all
+}
+
+// ours are the words by which our objects, and those of the published API, can be
+// told.
+var ours = []string{"kinship", "crossplane"}
+
+// checkNothingLeft looks for whatever could be left in the cluster.
+func checkNothingLeft(t *testing.T) {
+	t.Helper()
+	for name, obj := range everything(t) {
+		if strings.HasPrefix(name, "events") {
+			continue // They expire.
+		}
+		for _, word := range ours {
+			if strings.Contains(name, word) {
+				t.Errorf("%s is left", name)
+			}
+		}
+		if _, locked := obj.Labels[lockLabel]; locked {
+			t.Errorf("%s is still locked", name)
+		}
+		if slices.Contains(obj.Finalizers, finalizer) {
+			t.Errorf("%s still has our finalizer", name)
+		}
+	}
+}
+
+// snapshot returns the versions of everything that an installation could touch.
+func snapshot(t *testing.T) map[string]string {
+	t.Helper()
+	versions := map[string]string{}
+	for name, obj := range everything(t) {
+		for _, kind := range []string{
+			"customresourcedefinitions.", "validating", "mutating", "clusterrole", "role", "namespaces.", "secrets.", "usages.",
+		} {
+			if strings.HasPrefix(name, kind) {
+				versions[name] = obj.ResourceVersion
+			}
+		}
+	}
+	return versions
+}
+
+func checkUnchanged(t *testing.T, before map[string]string) {
+	t.Helper()
+	if diff := cmp.Diff(before, snapshot(t)); diff != "" {
+		t.Errorf("the cluster has changed (-before +after):\n%s", diff)
+	}
+}
+
+const protected = `
+{apiVersion: v1, kind: ConfigMap, metadata: {name: precious}}
+---
+apiVersion: protection.crossplane.io/v1beta1
+kind: Usage
+metadata: {name: keep}
+spec:
+  of: {apiVersion: v1, kind: ConfigMap, resourceRef: {name: precious}}
+  reason: it is precious
+`
+
+// checkWorks protects an object and lets it go again.
+func checkWorks(t *testing.T, refused func(error) bool) {
+	t.Helper()
+	c, namespace := operator.Client(t), testenv.Namespace(t)
+	// The operator is ready a moment before the API server knows its certificate.
+	testenv.Eventually(t, func() error {
+		_, err := testenv.TryApply(t, protected, testenv.In(namespace))
+		return err
+	})
+	objects := testenv.Apply(t, protected, testenv.In(namespace))
+	precious, usage := objects[0], objects[1]
+	testenv.Eventually(t, func() error { return isReady(t, c, usage) })
+	if err := c.Delete(t.Context(), precious); !refused(err) {
+		t.Errorf("deletion was answered with %v, want a refusal", err)
+	}
+	if err := c.Delete(t.Context(), usage); err != nil {
+		t.Error(err)
+	}
+	testenv.Eventually(t, func() error { return c.Delete(t.Context(), precious) })
+}
+
+func isReady(t *testing.T, c client.Client, usage client.Object) error {
+	t.Helper()
+	var u protectionv1beta1.Usage
+	if err := c.Get(t.Context(), client.ObjectKeyFromObject(usage), &u); err != nil {
+		return err
+	}
+	ready := meta.FindStatusCondition(u.Status.Conditions, "Ready")
+	if ready == nil {
+		return errors.New("no condition Ready")
+	}
+	if ready.Status != metav1.ConditionTrue {
+		return errors.New(ready.Message)
+	}
+	return nil
+}

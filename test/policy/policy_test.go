@@ -1,0 +1,256 @@
+package policy_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	kinshipv1alpha1 "github.com/kinship-dev/kinship/api/kinship/v1alpha1"
+	protectionv1beta1 "github.com/kinship-dev/kinship/api/protection/v1beta1"
+	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
+	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/pack"
+	"github.com/kinship-dev/kinship/internal/testenv"
+	"github.com/kinship-dev/kinship/test/operator"
+)
+
+func TestMain(m *testing.M) {
+	testenv.Main(m, testenv.WithoutPods(), testenv.CRDs("../../config/crd"), testenv.CheckLeaks())
+}
+
+const (
+	lock    = "crossplane.io/in-use"
+	refusal = "The resource is in use or protected by a Usage: run kubectl kinship who-uses to see by which."
+)
+
+// TestPolicy shares one operator, which is stopped at the end.
+func TestPolicy(t *testing.T) {
+	o := operator.Start(t, func(o *app.Options) { o.Enforcement = pack.ByPolicy })
+	t.Run("no webhooks", testNoWebhooks)
+	t.Run("refused and released", testRefused)
+	t.Run("label stripped", testStripped)
+	t.Run("namespace refused", testNamespace)
+	t.Run("other namespaces need a grant", testGrant)
+	t.Run("cycle as condition", testCycle)
+	t.Run("without the operator", func(t *testing.T) { testWithout(t, o) })
+}
+
+// world is a namespace, and what a person does and sees in it.
+type world struct {
+	t  *testing.T
+	c  client.Client
+	ns string
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	return &world{t, operator.Client(t), testenv.Namespace(t)}
+}
+
+func (w *world) configMap(name string) *corev1.ConfigMap {
+	w.t.Helper()
+	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: name}}
+	if err := w.c.Create(w.t.Context(), cm); err != nil {
+		w.t.Fatal(err)
+	}
+	return cm
+}
+
+// uses creates a Usage of one ConfigMap by another.
+func (w *world) uses(name string, by, of *corev1.ConfigMap) *protectionv1beta1.Usage {
+	w.t.Helper()
+	end := func(cm *corev1.ConfigMap) sharedv1alpha1.Resource {
+		r := sharedv1alpha1.Resource{
+			APIVersion: "v1", Kind: "ConfigMap", ResourceRef: &sharedv1alpha1.ResourceRef{Name: cm.Name},
+		}
+		if cm.Namespace != w.ns {
+			r.ResourceRef.Namespace = cm.Namespace
+		}
+		return r
+	}
+	u := &protectionv1beta1.Usage{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: name}}
+	source := end(by)
+	u.Spec.Of, u.Spec.By = end(of), &source
+	if err := w.c.Create(w.t.Context(), u); err != nil {
+		w.t.Fatal(err)
+	}
+	return u
+}
+
+// ready waits until Ready has a status and a reason.
+func (w *world) ready(u *protectionv1beta1.Usage, status metav1.ConditionStatus, reason string) {
+	w.t.Helper()
+	testenv.Eventually(w.t, func() error {
+		if err := w.c.Get(w.t.Context(), client.ObjectKeyFromObject(u), u); err != nil {
+			return err
+		}
+		if c := meta.FindStatusCondition(u.Status.Conditions, "Ready"); c == nil || c.Status != status || c.Reason != reason {
+			return fmt.Errorf("%s: Ready is %+v, want %s for %s", u.Name, c, status, reason)
+		}
+		return nil
+	})
+}
+
+func (w *world) refused(obj client.Object) {
+	w.t.Helper()
+	err := w.c.Delete(w.t.Context(), obj)
+	if !apierrors.IsForbidden(err) || !strings.HasSuffix(err.Error(), refusal) {
+		w.t.Errorf("deletion of %s was answered with %v", obj.GetName(), err)
+	}
+}
+
+// goes deletes objects until they are gone.
+func (w *world) goes(objects ...client.Object) {
+	w.t.Helper()
+	testenv.Eventually(w.t, func() error {
+		var left []error
+		for _, obj := range objects {
+			if err := w.c.Delete(w.t.Context(), obj); !apierrors.IsNotFound(err) {
+				left = append(left, fmt.Errorf("%s is there: %w", obj.GetName(), err))
+			}
+		}
+		return errors.Join(left...)
+	})
+}
+
+// testNoWebhooks: there is nobody to ask.
+func testNoWebhooks(t *testing.T) {
+	w := newWorld(t)
+	var validating admissionregistrationv1.ValidatingWebhookConfigurationList
+	var mutating admissionregistrationv1.MutatingWebhookConfigurationList
+	if err := errors.Join(w.c.List(t.Context(), &validating), w.c.List(t.Context(), &mutating)); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(validating.Items) + len(mutating.Items); n != 0 {
+		t.Errorf("%d webhook configurations", n)
+	}
+}
+
+// testRefused: 403 and a fixed text, and everything else as with the webhooks.
+func testRefused(t *testing.T) {
+	w := newWorld(t)
+	used, using := w.configMap("used"), w.configMap("using")
+	u := w.uses("u", using, used)
+	w.ready(u, metav1.ConditionTrue, "Available")
+	if got := u.Annotations["crossplane.io/usage-details"]; got != "ConfigMap/using uses ConfigMap/used" {
+		t.Errorf("details are %q", got)
+	}
+	w.refused(used)
+	if err := w.c.Delete(t.Context(), used, client.DryRunAll); !apierrors.IsForbidden(err) {
+		t.Errorf("dry run was answered with %v", err)
+	}
+	if err := w.c.Delete(t.Context(), using); err != nil {
+		t.Fatal(err)
+	}
+	w.goes(used, u)
+}
+
+// testStripped: the label can't be taken off.
+func testStripped(t *testing.T) {
+	w := newWorld(t)
+	used := w.configMap("used")
+	u := w.uses("u", w.configMap("using"), used)
+	w.ready(u, metav1.ConditionTrue, "Available")
+	patch := fmt.Appendf(nil, `{"metadata":{"labels":{%q:null}}}`, lock)
+	if err := w.c.Patch(t.Context(), used, client.RawPatch(types.MergePatchType, patch)); err != nil {
+		t.Error(err)
+	}
+	if used.Labels[lock] != "true" {
+		t.Errorf("labels are %v", used.Labels)
+	}
+	w.refused(used)
+}
+
+// testNamespace: a namespace that holds what is used from elsewhere is locked too.
+func testNamespace(t *testing.T) {
+	w, elsewhere := newWorld(t), newWorld(t)
+	used, using := elsewhere.configMap("used"), w.configMap("using")
+	elsewhere.grants(w.ns)
+	u := w.uses("u", using, used)
+	w.ready(u, metav1.ConditionTrue, "Available")
+	w.refused(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: elsewhere.ns}})
+	w.goes(using, u, used)
+	testenv.Eventually(t, func() error {
+		var ns corev1.Namespace
+		if err := w.c.Get(t.Context(), client.ObjectKey{Name: elsewhere.ns}, &ns); err != nil {
+			return err
+		}
+		if ns.Labels[lock] != "" {
+			return errors.New("the namespace is still locked")
+		}
+		return nil
+	})
+}
+
+// grants lets Usages of another namespace protect ConfigMaps of this one.
+func (w *world) grants(from string) *kinshipv1alpha1.ReferenceGrant {
+	w.t.Helper()
+	g := &kinshipv1alpha1.ReferenceGrant{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: "grant"}}
+	g.Spec.From = []kinshipv1alpha1.ReferenceGrantFrom{{
+		Group: protectionv1beta1.GroupVersion.Group, Kind: "Usage", Namespace: from,
+	}}
+	g.Spec.To = []kinshipv1alpha1.ReferenceGrantTo{{Kind: "ConfigMap"}}
+	if err := w.c.Create(w.t.Context(), g); err != nil {
+		w.t.Fatal(err)
+	}
+	return g
+}
+
+// testGrant: no admission handler knows what the author may do, so a grant is
+// needed, whatever a Usage says of itself, and for as long as it protects.
+func testGrant(t *testing.T) {
+	w, elsewhere := newWorld(t), newWorld(t)
+	used, using := elsewhere.configMap("used"), w.configMap("using")
+	u := w.uses("u", using, used)
+	w.ready(u, metav1.ConditionFalse, "NotGranted")
+	patch := []byte(`{"metadata":{"annotations":{"kinship.dev/authority":"author"}}}`)
+	if err := w.c.Patch(t.Context(), u, client.RawPatch(types.MergePatchType, patch)); err != nil {
+		t.Fatal(err)
+	}
+	granted := elsewhere.grants(w.ns)
+	w.ready(u, metav1.ConditionTrue, "Available")
+	w.refused(used)
+	if err := w.c.Delete(t.Context(), granted); err != nil {
+		t.Fatal(err)
+	}
+	w.ready(u, metav1.ConditionFalse, "NotGranted")
+	w.goes(used)
+}
+
+// testCycle: nobody refuses a Usage that closes a circle, so it is a condition,
+// and deleting all of it completes.
+func testCycle(t *testing.T) {
+	w := newWorld(t)
+	a, b := w.configMap("a"), w.configMap("b")
+	u1, u2 := w.uses("u1", a, b), w.uses("u2", b, a)
+	w.ready(u1, metav1.ConditionFalse, "Cycle")
+	w.ready(u2, metav1.ConditionFalse, "Cycle")
+	w.goes(a, b, u1, u2)
+}
+
+// testWithout: the API server refuses on its own.
+func testWithout(t *testing.T, o *operator.Operator) {
+	w := newWorld(t)
+	used, using := w.configMap("used"), w.configMap("using")
+	u := w.uses("u", using, used)
+	w.ready(u, metav1.ConditionTrue, "Available")
+	if err := o.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	w.refused(used)
+	operator.Start(t, func(o *app.Options) { o.Enforcement = pack.ByPolicy })
+	w.refused(used)
+	if err := w.c.Delete(t.Context(), using); err != nil {
+		t.Fatal(err)
+	}
+	w.goes(used, u)
+}

@@ -1,0 +1,195 @@
+package scenario
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kinship-dev/kinship/internal/cli"
+	"github.com/kinship-dev/kinship/internal/testenv"
+)
+
+var update = flag.Bool("update", false, "write the expected output anew")
+
+func TestMain(m *testing.M) {
+	testenv.Main(m, testenv.CRDs("../../config/crd", "testdata/crd"), testenv.CheckLeaks())
+}
+
+func TestStories(t *testing.T) {
+	s := stories{ctx: t.Context(), kubeconfig: testenv.Kubeconfig(t), client: testenv.Client(t, nil)}
+	testscript.Run(t, testscript.Params{
+		Dir:           ".",
+		UpdateScripts: *update,
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"kinship": s.kinship, "code": s.code, "apply": s.apply, "delete": s.delete, "until": s.until,
+		},
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("HOME", env.WorkDir)
+			return nil
+		},
+	})
+}
+
+// stories are the commands of scripts.
+type stories struct {
+	ctx        context.Context
+	kubeconfig string
+	client     client.Client
+}
+
+func (s stories) kinship(ts *testscript.TestScript, neg bool, args []string) {
+	code := s.call(ts, args, ts.Stdout(), ts.Stderr())
+	if neg == (code == 0) {
+		ts.Fatalf("exit code %d", code)
+	}
+}
+
+// call runs the program, with what differs from run to run replaced.
+func (s stories) call(ts *testscript.TestScript, args []string, out, errOut io.Writer) int {
+	var outBuffer, errBuffer bytes.Buffer
+	args = append([]string{"kinship", args[0], "--kubeconfig=" + s.kubeconfig}, args[1:]...)
+	code := cli.Main(s.ctx, "test", args, strings.NewReader(""), &outBuffer, &errBuffer)
+	ts.Setenv("CODE", strconv.Itoa(code))
+	write(ts, out, steady(outBuffer.String()))
+	write(ts, errOut, steady(errBuffer.String()))
+	return code
+}
+
+func write(ts *testscript.TestScript, w io.Writer, text string) {
+	_, err := io.WriteString(w, text)
+	ts.Check(err)
+}
+
+var (
+	ages  = regexp.MustCompile(`(^|   )\d+s\b *|deleted \d+s ago`)
+	uids  = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
+	times = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ`)
+	ends  = regexp.MustCompile(`(?m) +$`)
+)
+
+func steady(text string) string {
+	text = ages.ReplaceAllStringFunc(text, func(age string) string {
+		if strings.HasPrefix(age, "deleted") {
+			return "deleted AGE ago"
+		}
+		return "   AGE   "
+	})
+	text = uids.ReplaceAllString(text, "UID")
+	text = times.ReplaceAllString(text, "TIME")
+	return ends.ReplaceAllString(text, "")
+}
+
+func (s stories) code(ts *testscript.TestScript, _ bool, args []string) {
+	if got := ts.Getenv("CODE"); got != args[0] {
+		ts.Fatalf("exit code %s, want %s", got, args[0])
+	}
+}
+
+func (s stories) apply(ts *testscript.TestScript, _ bool, args []string) {
+	text := os.Expand(ts.ReadFile(args[0]), ts.Getenv)
+	decoder := yaml.NewYAMLOrJSONDecoder(strings.NewReader(text), 4096)
+	for {
+		obj := &unstructured.Unstructured{}
+		err := decoder.Decode(&obj.Object)
+		if errors.Is(err, io.EOF) {
+			return
+		}
+		ts.Check(err)
+		isKind := obj.GetKind() == "CustomResourceDefinition"
+		status, hasStatus := obj.Object["status"]
+		ts.Check(s.client.Apply(s.ctx, client.ApplyConfigurationFromUnstructured(obj),
+			client.FieldOwner("story"), client.ForceOwnership))
+		if hasStatus {
+			patch := client.MergeFrom(obj.DeepCopy())
+			obj.Object["status"] = status
+			ts.Check(s.client.Status().Patch(s.ctx, obj, patch))
+		}
+		if isKind {
+			s.repeat(ts, func() error { return s.served(obj) })
+		}
+		ts.Setenv("UID_"+strings.ReplaceAll(obj.GetName(), "-", "_"), string(obj.GetUID()))
+	}
+}
+
+// served asks whether a kind that was just defined is served.
+func (s stories) served(crd *unstructured.Unstructured) error {
+	if err := s.client.Get(s.ctx, client.ObjectKeyFromObject(crd), crd); err != nil {
+		return err
+	}
+	conditions, _, err := unstructured.NestedSlice(crd.Object, "status", "conditions")
+	if err == nil && !strings.Contains(fmt.Sprint(conditions), "InitialNamesAccepted") {
+		err = errors.New("not yet")
+	}
+	return err
+}
+
+// delete deletes an object, given as "apiVersion/Kind" and "namespace/name" or
+// "name".
+func (s stories) delete(ts *testscript.TestScript, neg bool, args []string) {
+	at := strings.LastIndex(args[0], "/")
+	obj := &unstructured.Unstructured{}
+	obj.SetGroupVersionKind(schema.FromAPIVersionAndKind(args[0][:at], args[0][at+1:]))
+	namespace, name, ok := strings.Cut(args[1], "/")
+	if !ok {
+		namespace, name = "", args[1]
+	}
+	obj.SetNamespace(namespace)
+	obj.SetName(name)
+	var opts []client.DeleteOption
+	if len(args) > 2 {
+		opts = append(opts, client.PropagationPolicy(args[2]))
+	}
+	if !neg {
+		ts.Check(s.client.Delete(s.ctx, obj, opts...))
+		return
+	}
+	s.repeat(ts, func() error {
+		if s.client.Delete(s.ctx, obj, client.DryRunAll) == nil {
+			return errors.New("the deletion is allowed")
+		}
+		return nil
+	})
+}
+
+// until repeats a question until the controllers of Kubernetes have done their
+// part.
+func (s stories) until(ts *testscript.TestScript, _ bool, args []string) {
+	s.repeat(ts, func() error {
+		var out bytes.Buffer
+		s.call(ts, args[1:], &out, &out)
+		if !strings.Contains(out.String(), args[0]) {
+			return fmt.Errorf("never said %q, but\n%s", args[0], out.String())
+		}
+		write(ts, ts.Stdout(), out.String())
+		return nil
+	})
+}
+
+func (s stories) repeat(ts *testscript.TestScript, try func() error) {
+	ctx, cancel := context.WithTimeout(s.ctx, 20*time.Second)
+	defer cancel()
+	var last error
+	err := wait.PollUntilContextCancel(ctx, 20*time.Millisecond, true, func(context.Context) (bool, error) {
+		last = try()
+		return last == nil, nil
+	})
+	if err != nil {
+		ts.Fatalf("%v", last)
+	}
+}

@@ -1,0 +1,236 @@
+package security_test
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	protectionv1beta1 "github.com/kinship-dev/kinship/api/protection/v1beta1"
+	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
+	usagev1alpha1 "github.com/kinship-dev/kinship/api/usage/v1alpha1"
+	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/localcluster"
+	"github.com/kinship-dev/kinship/internal/testenv"
+	"github.com/kinship-dev/kinship/test/operator"
+)
+
+// seldom are rights whose occasion no test of a minute brings about, with the
+// reason for which they are there.
+var seldom = map[string]string{
+	"patch events":               "an event that is repeated for minutes",
+	"patch events.events.k8s.io": "an event that is repeated for minutes",
+	"update secrets":             "a certificate that is renewed: test/chaos does that",
+}
+
+// asked is one request of the operator, as the API server has written it down.
+type asked struct {
+	Verb      string `json:"verb"`
+	ObjectRef struct {
+		Resource    string `json:"resource"`
+		Subresource string `json:"subresource"`
+		Namespace   string `json:"namespace"`
+		Name        string `json:"name"`
+		APIGroup    string `json:"apiGroup"`
+	} `json:"objectRef"`
+	ResponseStatus struct {
+		Code    int    `json:"code"`
+		Message string `json:"message"`
+	} `json:"responseStatus"`
+}
+
+func (a asked) resource() string {
+	return strings.TrimSuffix(a.ObjectRef.Resource+"/"+a.ObjectRef.Subresource, "/")
+}
+
+// TestLeastRights takes Usages of all sorts through their lives and then compares
+// what the operator has asked of the API server with what it may: nothing was
+// forbidden, and nothing is allowed that was not asked.
+func TestLeastRights(t *testing.T) {
+	o := operator.Start(t, func(o *app.Options) { o.LeaderElect = true })
+	l := newLand(t)
+	l.everything()
+	if err := o.Stop(); err != nil { // Which ends its watches, and they are written down.
+		t.Fatal(err)
+	}
+	var requests []asked
+	testenv.Eventually(t, func() error {
+		requests = l.audit()
+		if !slices.ContainsFunc(requests, func(a asked) bool { return a.Verb == "watch" }) {
+			return errors.New("no watch is in the audit log yet")
+		}
+		return nil
+	})
+	t.Logf("the operator sent %d requests", len(requests))
+	for _, a := range requests {
+		if a.ResponseStatus.Code == 403 {
+			t.Errorf("%s of %s in group %q was forbidden: %s", a.Verb, a.resource(), a.ObjectRef.APIGroup, a.ResponseStatus.Message)
+		}
+	}
+	for _, granted := range l.granted() {
+		t.Logf("%s", granted)
+		for _, unused := range granted.unused(requests) {
+			if seldom[unused] == "" {
+				t.Errorf("%s may %s, and never did", granted.role, unused)
+			}
+		}
+	}
+}
+
+// everything has Usages do all that they can.
+func (l land) everything() {
+	l.t.Helper()
+	other := newLand(l.t)
+	pod := &corev1.Pod{ObjectMeta: l.named("pod"), Spec: corev1.PodSpec{
+		Containers: []corev1.Container{{Name: "c", Image: "none"}},
+	}}
+	l.create(l.configMap("used"), l.secret("using"), other.configMap("used"), pod)
+	replaying, pods := l.usage("replaying"), l.usage("pods")
+	replaying.Spec.ReplayDeletion = new(true)
+	pods.Spec.Of = resource("Pod", "pod")
+	outside := &protectionv1beta1.ClusterUsage{ObjectMeta: metav1.ObjectMeta{Name: l.ns}, Spec: replaying.Spec}
+	outside.Spec.Of, outside.Spec.By = in(other.ns, resource("ConfigMap", "used")), nil
+	outside.Spec.Reason = new("because")
+	l.create(l.configMap("other"))
+	spec := sharedv1alpha1.UsageSpec{ // The end of its using object no owner reference can tell.
+		Of: in(l.ns, resource("ConfigMap", "other")), By: new(in(l.ns, resource("Secret", "using"))),
+	}
+	legacy := &usagev1alpha1.Usage{ObjectMeta: metav1.ObjectMeta{Name: l.ns}, Spec: spec}
+	ending := &protectionv1beta1.ClusterUsage{ObjectMeta: metav1.ObjectMeta{Name: l.ns + "-ending"}, Spec: spec}
+	l.create(replaying, pods, outside, l.reaching(other), legacy, ending)
+	testenv.Eventually(l.t, func() error { return l.isBound(ending, legacy) })
+	l.awaitReady(replaying)
+	l.awaitReady(pods)
+	if err := l.c.Delete(l.t.Context(), l.configMap("used")); !apierrors.IsConflict(err) {
+		l.t.Errorf("deletion: %v, want a conflict", err)
+	}
+	if err := l.c.SubResource("eviction").Create(l.t.Context(), pod, &policyv1.Eviction{}); !apierrors.IsConflict(err) {
+		l.t.Errorf("eviction: %v, want a conflict", err)
+	}
+	l.delete(l.secret("using"), outside)
+	l.awaitGone(replaying)
+	l.awaitGone(pods)
+	l.awaitGone(outside)
+	l.awaitGone(legacy)
+	l.awaitGone(ending)
+	l.awaitGone(l.configMap("used"))
+}
+
+// isBound returns nil when Usages have taken note of what uses something.
+func (l land) isBound(usages ...interface {
+	client.Object
+	UsageStatus() *sharedv1alpha1.UsageStatus
+}) error {
+	for _, u := range usages {
+		if err := l.c.Get(l.t.Context(), client.ObjectKeyFromObject(u), u); err != nil {
+			return err
+		}
+		if u.UsageStatus().Using == nil {
+			return fmt.Errorf("%s is not bound", u.GetName())
+		}
+	}
+	return nil
+}
+
+// audit reads what the API server has written down of the operator.
+func (l land) audit() []asked {
+	l.t.Helper()
+	log, err := os.ReadFile(filepath.Join(testenv.Cluster(l.t).DataDir(), "logs", localcluster.APIServer+".log"))
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	var requests []asked
+	lines := bufio.NewScanner(bytes.NewReader(log))
+	lines.Buffer(nil, 16<<20)
+	for lines.Scan() {
+		var a asked
+		if bytes.HasPrefix(lines.Bytes(), []byte(`{"kind":"Event"`)) && json.Unmarshal(lines.Bytes(), &a) == nil {
+			requests = append(requests, a)
+		}
+	}
+	return requests
+}
+
+// granted is one rule of one of the operator's roles.
+type granted struct {
+	role, namespace string
+	rbacv1.PolicyRule
+}
+
+// String returns the rule for people.
+func (g granted) String() string {
+	return fmt.Sprintf("%s: %v of %v in groups %q, names %v", g.role, g.Verbs, g.Resources, g.APIGroups, g.ResourceNames)
+}
+
+// granted returns all that the operator may do.
+func (l land) granted() []granted {
+	l.t.Helper()
+	var all []granted
+	mine := client.MatchingLabels{"app.kubernetes.io/part-of": "kinship"}
+	var cluster rbacv1.ClusterRoleList
+	if err := l.c.List(l.t.Context(), &cluster, mine); err != nil {
+		l.t.Fatal(err)
+	}
+	for _, role := range cluster.Items {
+		for _, rule := range role.Rules {
+			all = append(all, granted{role.Name, "", rule})
+		}
+	}
+	var roles rbacv1.RoleList
+	if err := l.c.List(l.t.Context(), &roles, mine); err != nil {
+		l.t.Fatal(err)
+	}
+	for _, role := range roles.Items {
+		for _, rule := range role.Rules {
+			all = append(all, granted{role.Namespace + "/" + role.Name, role.Namespace, rule})
+		}
+	}
+	if len(all) == 0 {
+		l.t.Fatal("the operator has no rights")
+	}
+	return all
+}
+
+// unused returns what of a rule none of the requests needed.
+func (g granted) unused(requests []asked) []string {
+	var unused []string
+	for _, group := range g.APIGroups {
+		for _, resource := range g.Resources {
+			if group == "apiextensions.crossplane.io" && strings.HasPrefix(resource, "clusterusages") {
+				continue // There is no such kind.
+			}
+			for _, verb := range g.Verbs {
+				if !slices.ContainsFunc(requests, func(a asked) bool { return g.covers(a, group, resource, verb) }) {
+					what := resource
+					if group != "" {
+						what += "." + group
+					}
+					unused = append(unused, verb+" "+what)
+				}
+			}
+		}
+	}
+	return unused
+}
+
+// covers reports whether a request needed a rule.
+func (g granted) covers(a asked, group, resource, verb string) bool {
+	// A watch begins with what is there; older API servers are asked for a list.
+	return (a.Verb == verb || verb == "list" && a.Verb == "watch") &&
+		(group == "*" || group == a.ObjectRef.APIGroup) && (resource == "*" || resource == a.resource()) &&
+		(g.namespace == "" || g.namespace == a.ObjectRef.Namespace) &&
+		(len(g.ResourceNames) == 0 || slices.Contains(g.ResourceNames, a.ObjectRef.Name))
+}

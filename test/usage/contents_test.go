@@ -1,0 +1,201 @@
+package usage_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	protectionv1beta1 "github.com/kinship-dev/kinship/api/protection/v1beta1"
+	"github.com/kinship-dev/kinship/internal/testenv"
+)
+
+func (w *world) namespace() *corev1.Namespace {
+	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.ns}}
+}
+
+// testNamespaceRefused: the deletion of a namespace is refused before anything in
+// it is touched, and names what is in the way.
+func testNamespaceRefused(t *testing.T) {
+	w := newWorld(t)
+	var usages []usage
+	var parts []string
+	for i := range 12 {
+		name := fmt.Sprintf("cm%02d", i)
+		w.create(configMap(name))
+		usages = append(usages, protects("u-"+name, named(name), "precious"))
+		w.create(usages[i])
+		if i < 10 {
+			parts = append(parts, fmt.Sprintf("ConfigMap/%s (Usage u-%[1]s in namespace %s)", name, w.ns))
+		}
+	}
+	w.ready(usages...)
+	w.locked(w.namespace())
+	want := "The resource holds 12 protected resource(s): " + strings.Join(parts, ", ") + ", and 2 more."
+	if got := w.refused(w.namespace()); got != want {
+		t.Errorf("refused with %q, want %q", got, want)
+	}
+	for _, u := range usages {
+		w.delete(u)
+	}
+	w.free(w.namespace())
+}
+
+// testNamespaceRefusedFromOutside: what is used from elsewhere is in the way too,
+// until it is not any more.
+func testNamespaceRefusedFromOutside(t *testing.T) {
+	w, elsewhere := newWorld(t), newWorld(t)
+	used, using := configMap("used"), configMap("using")
+	w.create(used)
+	elsewhere.create(using)
+	u := uses("u", named("using"), in(w.ns, named("used")))
+	elsewhere.create(u)
+	elsewhere.ready(u)
+	if got := w.refused(w.namespace()); !strings.HasPrefix(got,
+		"The resource holds 1 protected resource(s): ConfigMap/used (Usage u in namespace "+elsewhere.ns) {
+		t.Errorf("refused with %q", got)
+	}
+	elsewhere.delete(using)
+	testenv.EventuallyWithin(t, promptly, func() error { return w.c.Delete(t.Context(), w.namespace()) })
+	w.gone(w.namespace())
+}
+
+// testNamespaceEnds: where the protection ends inside, the namespace goes, with
+// the using objects before what they use, whatever their names.
+func testNamespaceEnds(t *testing.T) {
+	cases := map[string]struct{ reason, used, using string }{
+		"in alphabetical order": {"the namespace controller meets the using object first", "z-used", "a-using"},
+		"against it":            {"it meets the used object first and ends there", "a-used", "z-using"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			used, using := configMap(c.used), configMap(c.using)
+			using.Finalizers = []string{finalizer}
+			w.create(used, using)
+			u := uses("u", named(c.using), named(c.used))
+			w.create(u)
+			w.ready(u)
+			w.delete(w.namespace())
+			testenv.Eventually(t, func() error {
+				if err := w.read(using); err != nil {
+					return err
+				}
+				if using.DeletionTimestamp == nil {
+					return fmt.Errorf("the using object is not being deleted")
+				}
+				return nil
+			})
+			w.settleElsewhere()
+			if err := w.read(used); err != nil || used.DeletionTimestamp != nil {
+				t.Errorf("%s: the used object goes first: %v", c.reason, err)
+			}
+			w.update(using, func() { using.Finalizers = nil })
+			w.gone(w.namespace())
+		})
+	}
+}
+
+// settleElsewhere is settle for a namespace that takes nothing new.
+func (w *world) settleElsewhere() {
+	w.t.Helper()
+	newWorld(w.t).settle()
+}
+
+// testNamespaceWithComposed: a namespace with composed Usages goes too, although
+// those wait for their using object without an end.
+func testNamespaceWithComposed(t *testing.T) {
+	w := newWorld(t)
+	w.create(configMap("a"), configMap("b"), configMap("c"))
+	u1, u2 := composed(uses("u1", named("c"), named("b"))), composed(uses("u2", named("b"), named("a")))
+	w.create(u1, u2)
+	w.ready(u1, u2)
+	w.delete(w.namespace())
+	w.gone(w.namespace())
+}
+
+// testDefinitionRefused: a definition does not go while one of its objects is
+// protected, for they would all go with it.
+func testDefinitionRefused(t *testing.T) {
+	w := newWorld(t)
+	k := w.define("Precious")
+	obj := k.object("used")
+	w.create(obj)
+	u := protects("u", k.end("used"), "precious")
+	w.create(u)
+	w.ready(u)
+	want := fmt.Sprintf("The resource holds 1 protected resource(s): Precious/used (Usage u in namespace %s).", w.ns)
+	if got := w.refused(k.definition()); got != want {
+		t.Errorf("refused with %q, want %q", got, want)
+	}
+	w.exists(obj)
+	w.delete(u)
+	w.gone(u)
+	testenv.EventuallyWithin(t, promptly, func() error { return w.c.Delete(t.Context(), k.definition()) })
+	w.gone(obj)
+}
+
+// testDefinitionEnds: it goes if what uses its objects are its objects.
+func testDefinitionEnds(t *testing.T) {
+	w := newWorld(t)
+	k := w.define("Chain")
+	a, b := k.object("a"), k.object("b")
+	w.create(a, b)
+	u := uses("u", k.end("b"), k.end("a"))
+	w.create(u)
+	w.ready(u)
+	w.delete(k.definition())
+	w.gone(k.definition())
+	w.gone(a, b)
+}
+
+// testOwnDefinitions: with the definition of a Usage all protection would go.
+func testOwnDefinitions(t *testing.T) {
+	w := newWorld(t)
+	used := configMap("used")
+	w.create(used)
+	for resource, u := range map[string]usage{
+		"usages.protection.crossplane.io":        protects("u", named("used"), "precious"),
+		"clusterusages.protection.crossplane.io": cluster(protects(w.ns, in(w.ns, named("used")), "precious")),
+		"usages.apiextensions.crossplane.io":     legacy(protects(w.ns, in(w.ns, named("used")), "precious")),
+	} {
+		w.create(u)
+		w.ready(u)
+		crd := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: resource}}
+		w.refused(crd, client.DryRunAll)
+	}
+}
+
+// testDeleteCollection: the protected object stays and is named. The API server
+// stops at the first refusal.
+func testDeleteCollection(t *testing.T) {
+	w := newWorld(t)
+	for i := range 10 {
+		w.create(labelled(fmt.Sprintf("cm%d", i), "app", "x"))
+	}
+	u := protects("u", named("cm4"), "precious")
+	w.create(u)
+	w.ready(u)
+	err := w.c.DeleteAllOf(t.Context(), &corev1.ConfigMap{}, client.InNamespace(w.ns), client.MatchingLabels{"app": "x"})
+	if !apierrors.IsConflict(err) || !strings.Contains(err.Error(), `"precious" (Usage u`) {
+		t.Errorf("answered with %v", err)
+	}
+	var status apierrors.APIStatus = err.(apierrors.APIStatus)
+	if name := status.Status().Details.Name; name != "cm4" {
+		t.Errorf("the answer is about %q, want the protected object", name)
+	}
+	cm4 := configMap("cm4")
+	cm4.Namespace = w.ns
+	w.exists(cm4)
+	// The Usage itself may be deleted like that.
+	if err := w.c.DeleteAllOf(t.Context(), &protectionv1beta1.Usage{}, client.InNamespace(w.ns)); err != nil {
+		t.Error(err)
+	}
+	w.gone(u)
+}

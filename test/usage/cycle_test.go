@@ -1,0 +1,184 @@
+package usage_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	protectionv1beta1 "github.com/kinship-dev/kinship/api/protection/v1beta1"
+	"github.com/kinship-dev/kinship/internal/testenv"
+)
+
+// testCycleRefused: a Usage that would close a circle is not taken in, and the
+// whole circle is printed.
+func testCycleRefused(t *testing.T) {
+	for _, n := range []int{2, 50} {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			var usages []usage
+			ring := make([]string, n)
+			for i := range n {
+				w.create(configMap(fmt.Sprintf("cm%02d", i)))
+				ring[i] = fmt.Sprintf("ConfigMap/cm%02d", i)
+			}
+			// cm00 is used by cm01 ... Each uses the one before it.
+			for i := 1; i < n; i++ {
+				u := uses(fmt.Sprintf("u%02d", i), named(fmt.Sprintf("cm%02d", i)), named(fmt.Sprintf("cm%02d", i-1)))
+				w.create(u)
+				usages = append(usages, u)
+			}
+			w.ready(usages...)
+			err := w.tryCreate(uses("closes", named("cm00"), named(fmt.Sprintf("cm%02d", n-1))))
+			want := "the resources would use each other in a circle: ConfigMap/cm00"
+			for i := n - 1; i >= 0; i-- {
+				want += " -> " + ring[i]
+			}
+			if err == nil || !strings.HasSuffix(err.Error(), want) {
+				t.Errorf("answered with\n%v, want\n%s", err, want)
+			}
+		})
+	}
+}
+
+// testCycleItself: nothing uses itself.
+func testCycleItself(t *testing.T) {
+	w := newWorld(t)
+	err := w.tryCreate(uses("u", named("a"), named("a")))
+	if err == nil || !strings.Contains(err.Error(), "a resource can't use itself") {
+		t.Errorf("answered with %v", err)
+	}
+}
+
+// circle makes a circle of two past the admission handlers, which let the operator
+// do what it likes: as when the webhooks were away, or two were created at once.
+func (w *world) circle(change func(u usage)) (a, b client.Object, u1, u2 usage) {
+	w.t.Helper()
+	a, b = configMap("a"), configMap("b")
+	w.create(a, b)
+	first, second := uses("u1", named("a"), named("b")), uses("u2", named("b"), named("a"))
+	change(first)
+	change(second)
+	w.create(first)
+	w.ready(first)
+	second.Namespace = w.ns
+	if err := w.asOperator().Create(w.t.Context(), second); err != nil {
+		w.t.Fatal(err)
+	}
+	return a, b, first, second
+}
+
+// testCycleCondition: where a circle arises nevertheless, every member says so,
+// and it goes when all of it is deleted.
+func testCycleCondition(t *testing.T) {
+	for name, change := range map[string]func(usage){
+		"uncomposed": func(usage) {},
+		"composed":   func(u usage) { u.SetLabels(map[string]string{"crossplane.io/composite": "it"}) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			a, b, u1, u2 := w.circle(change)
+			for u, want := range map[usage]string{
+				u1: "ConfigMap/a -> ConfigMap/b -> ConfigMap/a", u2: "ConfigMap/b -> ConfigMap/a -> ConfigMap/b",
+			} {
+				if message := w.unready(u, "Cycle"); !strings.Contains(message, want) {
+					t.Errorf("message is %q, want the circle %s", message, want)
+				}
+				w.told(u, "Cycle")
+			}
+			w.goesWhole(a, b, u1, u2)
+		})
+	}
+}
+
+// testCycleBroken: one Usage of a circle goes, and the others are well.
+func testCycleBroken(t *testing.T) {
+	w := newWorld(t)
+	a, _, u1, u2 := w.circle(func(usage) {})
+	w.unready(u1, "Cycle")
+	w.unready(u2, "Cycle")
+	w.delete(u1)
+	w.gone(u1)
+	w.ready(u2)
+	w.refused(a)
+}
+
+// testCycleSelected: an object joins a set, and by that a circle closes. Every
+// member hears of it, also the one that has nothing to do with the set.
+func testCycleSelected(t *testing.T) {
+	w := newWorld(t)
+	a, c := configMap("a"), labelled("c", "app", "y")
+	w.create(a, labelled("b", "app", "x"), c, configMap("d"))
+	u1 := uses("u1", named("a"), all(selected("app", "x"))) // a uses every x
+	u2 := uses("u2", named("c"), named("d"))
+	u3 := uses("u3", named("d"), named("a"))
+	w.create(u1, u2, u3)
+	w.ready(u1, u2, u3)
+	w.update(c, func() { c.Labels["app"] = "x" })
+	for u, want := range map[usage]string{
+		u1: "ConfigMap/a -> ConfigMap/c -> ConfigMap/d -> ConfigMap/a",
+		u2: "ConfigMap/c -> ConfigMap/d -> ConfigMap/a -> ConfigMap/c",
+		u3: "ConfigMap/d -> ConfigMap/a -> ConfigMap/c -> ConfigMap/d",
+	} {
+		if message := w.unready(u, "Cycle"); !strings.Contains(message, want) {
+			t.Errorf("message is %q, want the circle %s", message, want)
+		}
+	}
+	w.update(c, func() { c.Labels["app"] = "z" })
+	w.ready(u1, u2, u3)
+}
+
+// testCycleOfSets: both ends of both Usages are sets. Nobody could ever delete
+// any member.
+func testCycleOfSets(t *testing.T) {
+	w := newWorld(t)
+	a, b := labelled("a", "app", "x"), labelled("b", "app", "y")
+	w.create(a, b)
+	u1 := composed(uses("u1", all(selected("app", "x")), all(selected("app", "y"))))
+	w.create(u1)
+	w.ready(u1)
+	y2x := func() *protectionv1beta1.Usage {
+		return composed(uses("u2", all(selected("app", "y")), all(selected("app", "x"))))
+	}
+	if err := w.tryCreate(y2x()); err == nil || !strings.Contains(err.Error(), "ConfigMap/b -> ConfigMap/a -> ConfigMap/b") {
+		t.Errorf("answered with %v, want the circle", err)
+	}
+	// While a set is empty there is no circle.
+	w.update(b, func() { b.Labels = nil })
+	u2 := y2x()
+	w.create(u2)
+	w.unready(u2, "UsingNotFound")
+	w.update(b, func() { b.Labels = map[string]string{"app": "y"} })
+	w.unready(u1, "Cycle")
+	w.unready(u2, "Cycle")
+	w.goesWhole(a, b, u1, u2)
+}
+
+// goesWhole deletes everything, some of it more than once, as whoever deletes a
+// composition does, and waits until it is gone.
+func (w *world) goesWhole(objects ...client.Object) {
+	w.t.Helper()
+	testenv.Eventually(w.t, func() error {
+		var left []error
+		for _, obj := range objects {
+			if err := w.c.Delete(w.t.Context(), obj); !apierrors.IsNotFound(err) {
+				left = append(left, fmt.Errorf("%s is there: %w", obj.GetName(), err))
+			}
+		}
+		return errors.Join(left...)
+	})
+}
+
+// testSetUsesItself: the set that uses is the set that is used.
+func testSetUsesItself(t *testing.T) {
+	w := newWorld(t)
+	err := w.tryCreate(uses("u", all(selected("app", "x")), all(selected("app", "x"))))
+	if err == nil || !strings.Contains(err.Error(), "a resource can't use itself") {
+		t.Errorf("answered with %v", err)
+	}
+}

@@ -1,0 +1,69 @@
+package usage_test
+
+import (
+	"strings"
+	"testing"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kinship-dev/kinship/internal/testenv"
+)
+
+// override writes on an object which Usages its deletion is to ignore.
+func (w *world) override(obj client.Object, names string) {
+	w.t.Helper()
+	w.update(obj, func() {
+		obj.SetAnnotations(map[string]string{"kinship.dev/override-usage": names})
+	})
+}
+
+// testBreakGlass: the annotation alone opens nothing; with the verb override it
+// does, and that is told.
+func testBreakGlass(t *testing.T) {
+	w := newWorld(t)
+	used, _, u := w.protected(false)
+	w.mayEdit("carol")
+	w.mayEdit("dave")
+	w.create(&rbacv1.Role{
+		ObjectMeta: metav1.ObjectMeta{Name: "breaks-glass"},
+		Rules: []rbacv1.PolicyRule{{
+			APIGroups: []string{"protection.crossplane.io"}, Resources: []string{"usages"},
+			ResourceNames: []string{"u"}, Verbs: []string{"override"},
+		}},
+	}, &rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: "breaks-glass"},
+		Subjects:   []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: "dave"}},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "breaks-glass"},
+	})
+	w.override(used, "another, u")
+	w.refusedAs(w.as("carol"), used)
+	dave := w.as("dave")
+	testenv.Eventually(t, func() error { return dave.Delete(t.Context(), used, client.DryRunAll) })
+	if events := w.events(u, "Overridden"); len(events) > 0 {
+		t.Errorf("a dry run is told as if it were one: %s", events[0].Note)
+	}
+	if err := dave.Delete(t.Context(), used); err != nil {
+		t.Fatal(err)
+	}
+	event := w.told(u, "Overridden")
+	if !strings.HasPrefix(event.Note, "dave deleted ConfigMap/used") || event.Type != "Warning" {
+		t.Errorf("%s event says %q", event.Type, event.Note)
+	}
+}
+
+// testBreakGlassOther: what is not named, or another Usage, goes on protecting.
+func testBreakGlassOther(t *testing.T) {
+	w := newWorld(t)
+	used, _, _ := w.protected(false)
+	second := protects("v", named("used"), "precious")
+	w.create(second)
+	w.ready(second)
+	w.override(used, "u")
+	if got := w.refused(used); !strings.HasPrefix(got, `The resource is protected: "precious" (Usage v`) {
+		t.Errorf("refused with %q, want the other Usage", got)
+	}
+	w.override(used, "u,v")
+	w.delete(used)
+}

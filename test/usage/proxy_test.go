@@ -1,0 +1,187 @@
+package usage_test
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/kinship-dev/kinship/internal/testenv"
+)
+
+// proxy passes requests on to the API server and remembers them. The API
+// server's own metrics don't say who asked; this does.
+type proxy struct {
+	server *httptest.Server
+	admin  *rest.Config // for requests that bring no credentials
+	direct *rest.Config
+
+	mu    sync.Mutex
+	seen  []request
+	holds []*hold
+}
+
+// request is one that the operator sent.
+type request struct {
+	method, path, query, body string
+	at                        time.Time
+}
+
+// hold keeps back the first request that matches, until it is let go.
+type hold struct {
+	matches func(request) bool
+	arrived chan struct{}
+	let     chan struct{}
+	once    sync.Once
+}
+
+func newProxy(t *testing.T) *proxy {
+	t.Helper()
+	p := &proxy{admin: testenv.Config(t)}
+	p.direct = rest.AnonymousClientConfig(p.admin)
+	target, err := url.Parse(p.admin.Host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	asAdmin, err := rest.TransportFor(p.admin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	asSender, err := rest.TransportFor(p.direct)
+	if err != nil {
+		t.Fatal(err)
+	}
+	forward := &httputil.ReverseProxy{
+		FlushInterval: -1, // Watches stream.
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.SetURL(target)
+		},
+		Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+			if r.Header.Get("Authorization") == "" {
+				return asAdmin.RoundTrip(r)
+			}
+			return asSender.RoundTrip(r)
+		}),
+		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(http.StatusBadGateway) },
+	}
+	p.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := p.note(r); err != nil {
+			w.WriteHeader(http.StatusBadGateway)
+			return
+		}
+		forward.ServeHTTP(w, r)
+	}))
+	t.Cleanup(p.server.Close)
+	return p
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+// RoundTrip implements http.RoundTripper.
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// config returns what the operator reaches the API server by.
+func (p *proxy) config() *rest.Config { return &rest.Config{Host: p.server.URL} }
+
+// note remembers a request and keeps it back if somebody asked for that.
+func (p *proxy) note(r *http.Request) error {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return err
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	req := request{method: r.Method, path: r.URL.Path, query: r.URL.RawQuery, body: string(body), at: time.Now()}
+	p.mu.Lock()
+	p.seen = append(p.seen, req)
+	i := slices.IndexFunc(p.holds, func(h *hold) bool { return h.matches(req) })
+	var h *hold
+	if i >= 0 {
+		h = p.holds[i]
+		p.holds = slices.Delete(p.holds, i, i+1)
+	}
+	p.mu.Unlock()
+	if h != nil {
+		close(h.arrived)
+		<-h.let
+	}
+	return nil
+}
+
+// hold keeps back the next request that matches.
+func (p *proxy) hold(t *testing.T, matches func(request) bool) *hold {
+	t.Helper()
+	h := &hold{matches: matches, arrived: make(chan struct{}), let: make(chan struct{})}
+	p.mu.Lock()
+	p.holds = append(p.holds, h)
+	p.mu.Unlock()
+	t.Cleanup(h.letGo)
+	return h
+}
+
+// letGo passes the request on.
+func (h *hold) letGo() { h.once.Do(func() { close(h.let) }) }
+
+// await waits until the request has come.
+func (h *hold) await(t *testing.T) {
+	t.Helper()
+	select {
+	case <-h.arrived:
+	case <-time.After(30 * time.Second):
+		t.Fatal("the operator did not send the request that the test waits for")
+	}
+}
+
+// requests returns what the operator has sent, without watches: those are
+// renewed now and then.
+func (p *proxy) requests(matches ...func(request) bool) requests {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var found requests
+	for _, r := range p.seen {
+		if strings.Contains(r.query, "watch=true") {
+			continue
+		}
+		if !slices.ContainsFunc(matches, func(m func(request) bool) bool { return !m(r) }) {
+			found = append(found, r)
+		}
+	}
+	return found
+}
+
+type requests []request
+
+// String lists requests, one a line.
+func (rs requests) String() string {
+	var b strings.Builder
+	for _, r := range rs {
+		b.WriteString(r.method + " " + r.path + "?" + r.query + " " + r.body + "\n")
+	}
+	return b.String()
+}
+
+// about matches requests about a namespace, or about an object's path.
+func about(part string) func(request) bool {
+	return func(r request) bool { return strings.Contains(r.path+"/", "/"+part+"/") }
+}
+
+func method(names ...string) func(request) bool {
+	return func(r request) bool { return slices.Contains(names, r.method) }
+}
+
+func after(moment time.Time) func(request) bool {
+	return func(r request) bool { return r.at.After(moment) }
+}
+
+// effective matches requests that are no dry run.
+func effective(r request) bool {
+	return !strings.Contains(r.query, "dryRun") && !strings.Contains(r.body, "dryRun")
+}

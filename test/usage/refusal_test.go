@@ -1,0 +1,154 @@
+package usage_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// testRefusal: the texts of the table, word for word.
+func testRefusal(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		usages func(w *world) []usage
+		want   string // NS is the namespace
+	}{
+		"reason": {"for its own sake", func(w *world) []usage {
+			return []usage{protects("x", named("used"), "Production Database - should never be deleted")}
+		}, `The resource is protected: "Production Database - should never be deleted" (Usage x in namespace NS).`},
+		"user": {"the seed's sentence", func(w *world) []usage {
+			return []usage{uses("u", named("a"), named("used"))}
+		}, `The resource is used by 1 resource(s): ConfigMap/a (Usage u in namespace NS).`},
+		"user and reason": {"a reason beside a user is for the details only", func(w *world) []usage {
+			u := uses("u", named("a"), named("used"))
+			u.Spec.Reason = &[]string{"because"}[0]
+			return []usage{u}
+		}, `The resource is used by 1 resource(s): ConfigMap/a (Usage u in namespace NS).`},
+		"both": {"users before protections", func(w *world) []usage {
+			return []usage{protects("p", named("used"), "precious"), uses("u", named("a"), named("used"))}
+		}, `The resource is used by 1 resource(s): ConfigMap/a (Usage u in namespace NS). ` +
+			`The resource is protected: "precious" (Usage p in namespace NS).`},
+		"kinds": {"the three kinds, in the order of their groups", func(w *world) []usage {
+			return []usage{
+				uses("u2", named("b"), named("used")),
+				legacy(uses("legacy-"+w.ns, in(w.ns, named("a")), in(w.ns, named("used")))),
+				cluster(uses("cluster-"+w.ns, in(w.ns, named("c")), in(w.ns, named("used")))),
+			}
+		}, `The resource is used by 3 resource(s): ConfigMap/a (Usage legacy-NS), ` +
+			`ConfigMap/c (ClusterUsage cluster-NS), ConfigMap/b (Usage u2 in namespace NS).`},
+		"set": {"a set has no name", func(w *world) []usage {
+			return []usage{uses("u", all(selected("app", "x")), named("used"))}
+		}, `The resource is used by 1 resource(s): every ConfigMap in namespace NS that matches app=x (Usage u in namespace NS).`},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			used := configMap("used")
+			w.create(used, labelled("a", "app", "x"), configMap("b"), configMap("c"))
+			for _, u := range c.usages(w) {
+				w.create(u)
+				w.ready(u)
+			}
+			want := strings.ReplaceAll(c.want, "NS", w.ns)
+			if diff := cmp.Diff(want, w.refused(used)); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", c.reason, diff)
+			}
+			if diff := cmp.Diff(want, w.refused(used, client.DryRunAll)); diff != "" {
+				t.Errorf("%s, dry run (-want +got):\n%s", c.reason, diff)
+			}
+		})
+	}
+}
+
+// testManyUsers: ten are named, the rest is a number, and programs read causes.
+func testManyUsers(t *testing.T) {
+	w := newWorld(t)
+	used := configMap("used")
+	w.create(used)
+	var usages []usage
+	var parts []string
+	var causes []metav1.StatusCause
+	for i := range 13 {
+		by := fmt.Sprintf("by%02d", i)
+		w.create(configMap(by))
+		usages = append(usages, uses("u-"+by, named(by), named("used")))
+		w.create(usages[i])
+		if i < 10 {
+			parts = append(parts, fmt.Sprintf("ConfigMap/%s (Usage u-%[1]s in namespace %s)", by, w.ns))
+			causes = append(causes, metav1.StatusCause{
+				Type: "InUse", Message: "ConfigMap/" + by, Field: "Usage.protection.crossplane.io/" + w.ns + "/u-" + by,
+			})
+		}
+	}
+	w.ready(usages...)
+	status := w.refusal(used)
+	want := "The resource is used by 13 resource(s): " + strings.Join(parts, ", ") + ", and 3 more."
+	if diff := cmp.Diff(want, status.Message); diff != "" {
+		t.Errorf("message (-want +got):\n%s", diff)
+	}
+	if status.Code != 409 || status.Reason != metav1.StatusReasonConflict {
+		t.Errorf("code %d, reason %s", status.Code, status.Reason)
+	}
+	details := &metav1.StatusDetails{Name: "used", Kind: "ConfigMap", UID: used.UID, Causes: causes}
+	if diff := cmp.Diff(details, status.Details); diff != "" {
+		t.Errorf("details (-want +got):\n%s", diff)
+	}
+}
+
+// testKubectlRefused: what somebody at a terminal reads.
+func testKubectlRefused(t *testing.T) {
+	w := newWorld(t)
+	_, _, _ = w.protected(false)
+	out, err := w.kubectl("delete", "configmap", "used")
+	want := "Error from server (Conflict): " + deniedBy +
+		"The resource is used by 1 resource(s): ConfigMap/using (Usage u in namespace " + w.ns + ").\n"
+	if err == nil || out != want {
+		t.Errorf("kubectl delete: %v\n%s\nwant\n%s", err, out, want)
+	}
+}
+
+// testRefusedWritesNothing: a refusal leaves the object as it is, however often
+// it is repeated, and whoever is recorded is recorded once.
+func testRefusedWritesNothing(t *testing.T) {
+	w := newWorld(t)
+	used, _, u := w.protected(true)
+	if err := w.read(used); err != nil {
+		t.Fatal(err)
+	}
+	version := used.ResourceVersion
+	w.refused(used)
+	w.readBack(u) // The record is in the operator's cache once it is told of its own write.
+	before := len(sent.requests(about(w.ns), method("PATCH", "PUT", "POST", "DELETE")))
+	for range 5 {
+		w.refused(used)
+		w.refused(used, client.DryRunAll)
+	}
+	if err := w.read(used); err != nil || used.ResourceVersion != version {
+		t.Errorf("the object has version %s, was %s, error %v", used.ResourceVersion, version, err)
+	}
+	writes := sent.requests(about(w.ns), method("PATCH", "PUT", "POST", "DELETE"))
+	if len(writes) != before {
+		t.Errorf("repeated refusals wrote:\n%s", writes[before:])
+	}
+	record := u.ResourceVersion
+	if err := w.read(u); err != nil || u.ResourceVersion != record {
+		t.Errorf("the Usage has version %s, was %s, error %v", u.ResourceVersion, record, err)
+	}
+}
+
+// readBack waits until the operator has seen its own record.
+func (w *world) readBack(u usage) {
+	w.t.Helper()
+	w.settle()
+	if err := w.read(u); err != nil {
+		w.t.Fatal(err)
+	}
+	if u.UsageStatus().Refused == nil {
+		w.t.Fatal("the refusal is not recorded")
+	}
+}

@@ -1,0 +1,73 @@
+package usage_test
+
+import (
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/test/operator"
+)
+
+// TestRestart kills the operator between a refusal and the moment when the
+// deletion may be carried out, which comes while no operator runs.
+func TestRestart(t *testing.T) {
+	first := operator.Exec(t)
+	awaitTrust(t)
+	w := newWorld(t)
+	used, using, u := w.protected(true)
+	w.refused(used, client.PropagationPolicy("Orphan"))
+	other := protects("v", named("using"), "precious")
+	w.create(other)
+	w.ready(other)
+	first.Kill()
+
+	if err := w.c.Delete(t.Context(), used); !apierrors.IsInternalError(err) {
+		t.Errorf("without the operator the deletion is answered with %v, want a failure", err)
+	}
+	// What is not protected does not notice, and what is goes by another way.
+	free := configMap("free")
+	w.create(free)
+	w.delete(free)
+	w.delete(u) // Its finalizer keeps it.
+
+	operator.Exec(t)
+	awaitTrust(t)
+	w.refused(using)
+	w.refused(used)
+	w.delete(other)
+	w.gone(other)
+	w.free(using)
+	w.delete(using)
+	w.goneWithin(promptly, used)
+	w.gone(u)
+}
+
+// TestReleaseWhileReading deletes a Usage when the operator has just started and
+// does not know the namespaces yet, of which it has to unlock one.
+func TestReleaseWhileReading(t *testing.T) {
+	first := operator.Start(t)
+	awaitTrust(t)
+	w := newWorld(t)
+	used := configMap("used")
+	w.create(used)
+	u := protects("u", named("used"), "precious")
+	w.create(u)
+	w.ready(u)
+	w.locked(w.namespace())
+	if err := first.Stop(); err != nil {
+		t.Fatal(err)
+	}
+
+	p := newProxy(t)
+	namespaces := p.hold(t, func(r request) bool { return r.path == "/api/v1/namespaces" })
+	operator.Start(t, func(o *app.Options) { o.Config = p.config() })
+	awaitTrust(t)
+	namespaces.await(t)
+	w.delete(u)
+	w.unready(u, "Reading")
+	namespaces.letGo()
+	w.goneWithin(promptly, u)
+	w.free(used, w.namespace())
+}

@@ -1,0 +1,78 @@
+package usage_test
+
+import (
+	"flag"
+	"os"
+	"testing"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/testenv"
+	"github.com/kinship-dev/kinship/test/operator"
+)
+
+const (
+	// grace is the operator's grace period. A deletionTimestamp has no fractions, so
+	// what is left of it is up to a second less.
+	grace = 3 * time.Second
+	// expiry is how long the operator remembers a refused deletion.
+	expiry = time.Hour
+	// promptly bounds what a watch brings about, on a busy machine. Whatever polls
+	// takes longer; what it really takes, the benchmark tells.
+	promptly = 5 * time.Second
+)
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	// These tests wait for an API server more than they compute.
+	if err := flag.Set("test.parallel", "8"); err != nil {
+		os.Exit(2)
+	}
+	testenv.Main(m, testenv.CRDs("../../config/crd"), testenv.CheckLeaks())
+}
+
+// row is one promise and the test of it.
+type row struct {
+	name string
+	test func(*testing.T)
+}
+
+// TestUsage is the table of specs/usage.md.
+func TestUsage(t *testing.T) {
+	start(t)
+	for _, r := range quietRows {
+		t.Run(r.name, r.test)
+	}
+	for _, r := range rows {
+		t.Run(r.name, func(t *testing.T) {
+			t.Parallel()
+			r.test(t)
+		})
+	}
+}
+
+// sent is the proxy in front of the API server that the operator of TestUsage
+// goes through.
+var sent *proxy
+
+func start(t *testing.T) {
+	t.Helper()
+	sent = newProxy(t)
+	operator.Start(t, func(o *app.Options) {
+		o.Config = sent.config()
+		o.Usage.GracePeriod, o.Usage.ReplayExpiry = grace, expiry
+	})
+	awaitTrust(t)
+}
+
+// awaitTrust waits until the API server knows the operator's certificate: it
+// learns of it by a watch, a moment after the operator has written it.
+func awaitTrust(t *testing.T) {
+	t.Helper()
+	c := operator.Client(t)
+	u := protects("u", named("a"), "to try")
+	u.Namespace = "default"
+	testenv.Eventually(t, func() error { return c.Create(t.Context(), u.DeepCopy(), client.DryRunAll) })
+}

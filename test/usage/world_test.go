@@ -1,0 +1,449 @@
+package usage_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	protectionv1beta1 "github.com/kinship-dev/kinship/api/protection/v1beta1"
+	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
+	usagev1alpha1 "github.com/kinship-dev/kinship/api/usage/v1alpha1"
+	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/testenv"
+	"github.com/kinship-dev/kinship/test/operator"
+)
+
+const lock = "crossplane.io/in-use"
+
+// world is what a test acts in: a namespace, and the rights of an administrator.
+type world struct {
+	t  *testing.T
+	c  client.WithWatch
+	ns string
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	w := &world{t: t, c: operator.Client(t), ns: testenv.Namespace(t)}
+	t.Cleanup(w.tidyUp) // Before the namespace is deleted, which protected content would prevent.
+	return w
+}
+
+// tidyUp deletes the Usages of the namespace and waits until nothing holds it.
+func (w *world) tidyUp() {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.t.Context()), 20*time.Second)
+	defer cancel()
+	err := w.c.DeleteAllOf(ctx, &protectionv1beta1.Usage{}, client.InNamespace(w.ns))
+	if err != nil {
+		w.t.Errorf("tidy up: %v", err)
+	}
+	err = wait.PollUntilContextCancel(ctx, 10*time.Millisecond, true, func(ctx context.Context) (bool, error) {
+		var ns corev1.Namespace
+		if err := w.c.Get(ctx, client.ObjectKey{Name: w.ns}, &ns); err != nil {
+			return apierrors.IsNotFound(err), client.IgnoreNotFound(err)
+		}
+		return ns.Labels[lock] == "", nil
+	})
+	if err != nil {
+		w.t.Errorf("tidy up: namespace %s is still held: %v", w.ns, err)
+	}
+}
+
+// usage is what the three kinds have in common.
+type usage interface {
+	client.Object
+	UsageSpec() *sharedv1alpha1.UsageSpec
+	UsageStatus() *sharedv1alpha1.UsageStatus
+}
+
+// Builders.
+
+func configMap(name string) *corev1.ConfigMap {
+	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}
+}
+
+func labelled(name, key, value string) *corev1.ConfigMap {
+	cm := configMap(name)
+	cm.Labels = map[string]string{key: value}
+	return cm
+}
+
+// named is the end of a Usage that is one ConfigMap.
+func named(name string) sharedv1alpha1.Resource {
+	return resource("v1", "ConfigMap", name)
+}
+
+func resource(apiVersion, kind, name string) sharedv1alpha1.Resource {
+	return sharedv1alpha1.Resource{
+		APIVersion: apiVersion, Kind: kind, ResourceRef: &sharedv1alpha1.ResourceRef{Name: name},
+	}
+}
+
+// in puts an end into a namespace.
+func in(ns string, r sharedv1alpha1.Resource) sharedv1alpha1.Resource {
+	if r.ResourceRef != nil {
+		r.ResourceRef.Namespace = ns
+	}
+	if r.ResourceSelector != nil {
+		r.ResourceSelector.Namespace = ns
+	}
+	return r
+}
+
+// selected is the end that is a ConfigMap with a label.
+func selected(key, value string) sharedv1alpha1.Resource {
+	return sharedv1alpha1.Resource{
+		APIVersion: "v1", Kind: "ConfigMap",
+		ResourceSelector: &sharedv1alpha1.ResourceSelector{MatchLabels: map[string]string{key: value}},
+	}
+}
+
+// all makes a selected end stand for the set.
+func all(r sharedv1alpha1.Resource) sharedv1alpha1.Resource {
+	yes := true
+	r.ResourceSelector.MatchAll = &yes
+	return r
+}
+
+// uses makes a Usage of one end by another.
+func uses(name string, by, of sharedv1alpha1.Resource) *protectionv1beta1.Usage {
+	u := &protectionv1beta1.Usage{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	u.Spec.Of, u.Spec.By = of, &by
+	return u
+}
+
+// protects makes a Usage of an object for its own sake.
+func protects(name string, of sharedv1alpha1.Resource, reason string) *protectionv1beta1.Usage {
+	u := &protectionv1beta1.Usage{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	u.Spec.Of, u.Spec.Reason = of, &reason
+	return u
+}
+
+// replaying has refused deletions replayed.
+func replaying(u *protectionv1beta1.Usage) *protectionv1beta1.Usage {
+	yes := true
+	u.Spec.ReplayDeletion = &yes
+	return u
+}
+
+// composed marks a Usage as part of a composition.
+func composed(u *protectionv1beta1.Usage) *protectionv1beta1.Usage {
+	u.Labels = map[string]string{"crossplane.io/composite": "it"}
+	return u
+}
+
+// cluster makes a ClusterUsage of the same spec.
+func cluster(u *protectionv1beta1.Usage) *protectionv1beta1.ClusterUsage {
+	return &protectionv1beta1.ClusterUsage{ObjectMeta: u.ObjectMeta, Spec: u.Spec}
+}
+
+// legacy makes a Usage of the old group of the same spec.
+func legacy(u *protectionv1beta1.Usage) *usagev1alpha1.Usage {
+	return &usagev1alpha1.Usage{ObjectMeta: u.ObjectMeta, Spec: u.Spec}
+}
+
+// What a person does.
+
+// create creates objects, in the test's namespace unless they say otherwise.
+// Those outside of namespaces are deleted after the test.
+func (w *world) create(objects ...client.Object) {
+	w.t.Helper()
+	for _, obj := range objects {
+		if err := w.tryCreate(obj); err != nil {
+			w.t.Fatalf("create %s: %v", obj.GetName(), err)
+		}
+	}
+}
+
+func (w *world) tryCreate(obj client.Object) error {
+	w.t.Helper()
+	namespaced, err := w.c.IsObjectNamespaced(obj)
+	if err != nil {
+		return err
+	}
+	if namespaced && obj.GetNamespace() == "" {
+		obj.SetNamespace(w.ns)
+	}
+	if err := w.c.Create(w.t.Context(), obj); err != nil || namespaced {
+		return err
+	}
+	w.t.Cleanup(func() { w.tidyUpCluster(obj) })
+	return nil
+}
+
+// tidyUpCluster deletes an object outside of namespaces as soon as it may go.
+func (w *world) tidyUpCluster(obj client.Object) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.t.Context()), 20*time.Second)
+	defer cancel()
+	// The namespace's Usages may protect it.
+	err := w.c.DeleteAllOf(ctx, &protectionv1beta1.Usage{}, client.InNamespace(w.ns))
+	if err != nil {
+		w.t.Errorf("tidy up: %v", err)
+	}
+	err = wait.PollUntilContextCancel(ctx, 20*time.Millisecond, true, func(ctx context.Context) (bool, error) {
+		return apierrors.IsNotFound(w.c.Delete(ctx, obj)), nil
+	})
+	if err != nil {
+		w.t.Errorf("tidy up: %T %s did not go", obj, obj.GetName())
+	}
+}
+
+// delete deletes objects and fails if one is refused.
+func (w *world) delete(objects ...client.Object) {
+	w.t.Helper()
+	for _, obj := range objects {
+		if err := w.c.Delete(w.t.Context(), obj); err != nil {
+			w.t.Fatalf("delete %s: %v", obj.GetName(), err)
+		}
+	}
+}
+
+// refused deletes an object, expects to be refused, and returns why.
+func (w *world) refused(obj client.Object, opts ...client.DeleteOption) string {
+	w.t.Helper()
+	return w.refusal(obj, opts...).Message
+}
+
+const deniedBy = `admission webhook "nousages.protection.crossplane.io" denied the request: `
+
+func (w *world) refusal(obj client.Object, opts ...client.DeleteOption) metav1.Status {
+	w.t.Helper()
+	return w.refusedAs(w.c, obj, opts...)
+}
+
+func (w *world) refusedAs(c client.Client, obj client.Object, opts ...client.DeleteOption) metav1.Status {
+	w.t.Helper()
+	err := c.Delete(w.t.Context(), obj, opts...)
+	var status apierrors.APIStatus
+	if !apierrors.IsConflict(err) || !errors.As(err, &status) {
+		w.t.Fatalf("deletion of %s was answered with %v, want a refusal", obj.GetName(), err)
+	}
+	answer := status.Status()
+	if !strings.HasPrefix(answer.Message, deniedBy) {
+		w.t.Fatalf("deletion of %s was refused by somebody else: %s", obj.GetName(), answer.Message)
+	}
+	answer.Message = strings.TrimPrefix(answer.Message, deniedBy)
+	return answer
+}
+
+// update changes an object as it is now.
+func (w *world) update(obj client.Object, change func()) {
+	w.t.Helper()
+	testenv.Eventually(w.t, func() error {
+		if err := w.c.Get(w.t.Context(), client.ObjectKeyFromObject(obj), obj); err != nil {
+			return err
+		}
+		change()
+		return w.c.Update(w.t.Context(), obj)
+	})
+}
+
+// as returns a client of a user who may do what the roles say in the namespace.
+func (w *world) as(user string) client.Client {
+	w.t.Helper()
+	return testenv.ClientFor(w.t, testenv.As(w.t, user), w.c.Scheme())
+}
+
+// asOperator returns a client that admission takes for the operator, for states
+// that only it, or a cluster without its webhooks, can bring about.
+func (w *world) asOperator() client.Client {
+	w.t.Helper()
+	config := testenv.As(w.t, app.Operator, "system:masters")
+	return testenv.ClientFor(w.t, config, w.c.Scheme())
+}
+
+// kubectl runs kubectl in the test's namespace and returns what it prints.
+func (w *world) kubectl(args ...string) (string, error) {
+	w.t.Helper()
+	args = append([]string{"--kubeconfig", testenv.Kubeconfig(w.t), "--namespace", w.ns}, args...)
+	program := filepath.Join(testenv.Cluster(w.t).BinDir(), "kubectl")
+	out, err := exec.CommandContext(w.t.Context(), program, args...).CombinedOutput()
+	return string(out), err
+}
+
+// What a person sees.
+
+// ready waits until Usages are Ready and in effect.
+func (w *world) ready(usages ...usage) {
+	w.t.Helper()
+	for _, u := range usages {
+		testenv.Eventually(w.t, func() error {
+			if err := w.read(u); err != nil {
+				return err
+			}
+			return isReady(u)
+		})
+	}
+}
+
+func isReady(u usage) error {
+	status := u.UsageStatus()
+	for _, kind := range []string{"Ready", "Effective"} {
+		c := meta.FindStatusCondition(status.Conditions, kind)
+		switch {
+		case c == nil:
+			return fmt.Errorf("%s has no condition %s", u.GetName(), kind)
+		case c.Status != metav1.ConditionTrue || c.ObservedGeneration != u.GetGeneration():
+			return fmt.Errorf("%s: %s is %s for generation %d: %s: %s",
+				u.GetName(), kind, c.Status, c.ObservedGeneration, c.Reason, c.Message)
+		}
+	}
+	if status.ObservedGeneration != u.GetGeneration() {
+		return fmt.Errorf("%s: status is about generation %d", u.GetName(), status.ObservedGeneration)
+	}
+	return nil
+}
+
+// unready waits until a Usage is not Ready for a reason, and returns the message.
+func (w *world) unready(u usage, reason string) string {
+	w.t.Helper()
+	var message string
+	testenv.Eventually(w.t, func() error {
+		if err := w.read(u); err != nil {
+			return err
+		}
+		c := meta.FindStatusCondition(u.UsageStatus().Conditions, "Ready")
+		if c == nil || c.Status != metav1.ConditionFalse || c.Reason != reason || c.ObservedGeneration != u.GetGeneration() {
+			return fmt.Errorf("%s: Ready is %+v, want False for %s", u.GetName(), c, reason)
+		}
+		message = c.Message
+		return nil
+	})
+	return message
+}
+
+func (w *world) read(obj client.Object) error {
+	return w.c.Get(w.t.Context(), client.ObjectKeyFromObject(obj), obj)
+}
+
+// locked waits until objects carry the lock.
+func (w *world) locked(objects ...client.Object) {
+	w.t.Helper()
+	w.lockIs("true", objects...)
+}
+
+// free waits until objects don't carry the lock.
+func (w *world) free(objects ...client.Object) {
+	w.t.Helper()
+	w.lockIs("", objects...)
+}
+
+func (w *world) lockIs(want string, objects ...client.Object) {
+	w.t.Helper()
+	for _, obj := range objects {
+		testenv.EventuallyWithin(w.t, grace+promptly, func() error {
+			if err := w.read(obj); err != nil {
+				return err
+			}
+			if have := obj.GetLabels()[lock]; have != want {
+				return fmt.Errorf("label %s of %s is %q, want %q", lock, obj.GetName(), have, want)
+			}
+			return nil
+		})
+	}
+}
+
+// gone waits until objects don't exist any more: they, not others of the name.
+func (w *world) gone(objects ...client.Object) {
+	w.t.Helper()
+	w.goneWithin(30*time.Second, objects...)
+}
+
+func (w *world) goneWithin(limit time.Duration, objects ...client.Object) {
+	w.t.Helper()
+	for _, obj := range objects {
+		live := obj.DeepCopyObject().(client.Object)
+		testenv.EventuallyWithin(w.t, limit, func() error {
+			err := w.read(live)
+			switch {
+			case apierrors.IsNotFound(err), err == nil && live.GetUID() != obj.GetUID():
+				return nil
+			case err != nil:
+				return err
+			}
+			return fmt.Errorf("%T %s is still there", obj, obj.GetName())
+		})
+	}
+}
+
+// exists fails unless an object exists and is not being deleted.
+func (w *world) exists(objects ...client.Object) {
+	w.t.Helper()
+	for _, obj := range objects {
+		if err := w.read(obj); err != nil {
+			w.t.Errorf("%T %s: %v", obj, obj.GetName(), err)
+		} else if obj.GetDeletionTimestamp() != nil {
+			w.t.Errorf("%T %s is being deleted", obj, obj.GetName())
+		}
+	}
+}
+
+// told waits for an event on an object and returns it.
+func (w *world) told(obj client.Object, reason string) eventsv1.Event {
+	w.t.Helper()
+	var found eventsv1.Event
+	testenv.Eventually(w.t, func() error {
+		events := w.events(obj, reason)
+		if len(events) == 0 {
+			return fmt.Errorf("no event %s on %s", reason, obj.GetName())
+		}
+		found = events[0]
+		return nil
+	})
+	return found
+}
+
+// events returns the events on an object, by name: it may be gone.
+func (w *world) events(obj client.Object, reason string) []eventsv1.Event {
+	w.t.Helper()
+	var list eventsv1.EventList
+	if err := w.c.List(w.t.Context(), &list); err != nil {
+		w.t.Fatal(err)
+	}
+	var found []eventsv1.Event
+	for _, e := range list.Items {
+		r := e.Regarding
+		if r.Name == obj.GetName() && r.Namespace == obj.GetNamespace() && e.Reason == reason &&
+			(r.UID == "" || r.UID == obj.GetUID()) {
+			found = append(found, e)
+		}
+	}
+	return found
+}
+
+// settle waits until the operator has carried another Usage through its whole
+// life: whatever it was told before, it has dealt with by then.
+func (w *world) settle() {
+	w.t.Helper()
+	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{GenerateName: "barrier-"}}
+	w.create(cm)
+	u := protects(cm.Name, named(cm.Name), "nothing but to wait for")
+	w.create(u)
+	w.ready(u)
+	w.delete(u)
+	w.gone(u)
+	w.free(cm)
+}
+
+// unstructuredOf names an object of a kind that only the test knows.
+func unstructuredOf(apiVersion, kind, name string) *unstructured.Unstructured {
+	obj := &unstructured.Unstructured{}
+	obj.SetAPIVersion(apiVersion)
+	obj.SetKind(kind)
+	obj.SetName(name)
+	return obj
+}

@@ -1,0 +1,81 @@
+package usage_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/kinship-dev/kinship/internal/testenv"
+)
+
+// testCost: what one Usage costs the API server until it is Ready.
+func testCost(t *testing.T) {
+	w := newWorld(t)
+	const n = 20
+	w.create(configMap("warm-up"))
+	first := protects("warm-up", named("warm-up"), "the kind is confirmed by now, the namespace held")
+	w.create(first)
+	w.ready(first)
+	for i := range n {
+		w.create(configMap(fmt.Sprintf("used%d", i)), configMap(fmt.Sprintf("using%d", i)))
+	}
+	w.settle()
+	before := time.Now()
+	usages := make([]usage, n)
+	for i := range usages {
+		usages[i] = uses(fmt.Sprintf("u%d", i), named(fmt.Sprintf("using%d", i)), named(fmt.Sprintf("used%d", i)))
+		w.create(usages[i])
+	}
+	w.ready(usages...)
+	w.settle() // Whatever they cost besides has been sent by then: that of one more Usage is counted too.
+	all := sent.requests(after(before))
+	writes := all.count(method("POST", "PUT", "PATCH", "DELETE"))
+	t.Logf("%d requests, %d of them writes, for %d Usages", len(all), writes, n)
+	if writes > 4*n {
+		t.Errorf("%d writes for %d Usages, at most 4 each are allowed:\n%s", writes, n, all)
+	}
+	if reads := sent.requests(after(before), about(w.ns), method("GET")); len(reads) > 0 {
+		t.Errorf("the operator read:\n%s", reads)
+	}
+	if reviews := all.count(about("subjectaccessreviews")); reviews > 6 {
+		t.Errorf("%d access reviews for %d Usages of one author and kind", reviews, n)
+	}
+}
+
+// count returns how many requests match.
+func (rs requests) count(matches func(request) bool) int {
+	n := 0
+	for _, r := range rs {
+		if matches(r) {
+			n++
+		}
+	}
+	return n
+}
+
+// quiet is longer than anything that the operator puts off: the trimming of
+// rules and the end of informers, five seconds each.
+const quiet = 6 * time.Second
+
+// testIdle: when nothing happens the operator asks for nothing.
+func testIdle(t *testing.T) {
+	w := newWorld(t)
+	const n = 20
+	usages := make([]usage, n)
+	for i := range usages {
+		w.create(configMap(fmt.Sprintf("used%d", i)), configMap(fmt.Sprintf("using%d", i)))
+		usages[i] = uses(fmt.Sprintf("u%d", i), named(fmt.Sprintf("using%d", i)), named(fmt.Sprintf("used%d", i)))
+		w.create(usages[i])
+	}
+	w.ready(usages...)
+	testenv.Eventually(t, func() error {
+		all := sent.requests()
+		if last := all[len(all)-1]; time.Since(last.at) < quiet {
+			return fmt.Errorf("the last request is %s old: %s", time.Since(last.at), requests{last})
+		}
+		return nil
+	})
+	if reads := testenv.Requests(t).Of("protection.crossplane.io", "usages"); reads.Total() == 0 {
+		t.Error("the API server counts no requests at all")
+	}
+}
