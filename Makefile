@@ -3,7 +3,7 @@ GO        ?= go
 VERSION   ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 FUZZTIME  ?= 10s
 TOOL       = $(GO) tool -modfile=tools/go.mod
-BUILD      = $(GO) build -trimpath -buildvcs=false
+BUILD      = $(GO) build -buildvcs=false
 GENERATED  = ':(glob)api/**/zz_generated.*' config/crd
 # The control plane reports the version that localcluster/go.mod names.
 PROGRAMS   = etcd kube-apiserver kube-controller-manager kube-scheduler kubectl kwok kwok-stages

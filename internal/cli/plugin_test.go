@@ -13,7 +13,11 @@ func TestColour(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer terminal.Close()
+	t.Cleanup(func() {
+		if err := terminal.Close(); err != nil {
+			t.Error(err)
+		}
+	})
 	cases := map[string]struct {
 		reason string
 		out    io.Writer
