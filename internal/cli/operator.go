@@ -24,10 +24,17 @@ import (
 // which it needs all the time.
 const gcPercent = 40
 
+// operator is what the commands that act as, or on, the operator have in common.
+type operator struct {
+	genericiooptions.IOStreams
+
+	flags   *genericclioptions.ConfigFlags
+	options app.Options
+	verbose bool
+}
+
 func newOperator(streams genericiooptions.IOStreams) *cobra.Command {
-	flags := genericclioptions.NewConfigFlags(true)
-	var o app.Options
-	var verbose bool
+	c := operator{IOStreams: streams, flags: genericclioptions.NewConfigFlags(true)}
 	cmd := &cobra.Command{
 		Use:   "operator",
 		Short: "Run the controllers and webhooks",
@@ -37,21 +44,11 @@ Without --install nothing is changed that is not there already. From outside,
 give --webhook-host: the address by which the API server reaches this process.`,
 		Example: "  kinship operator --kubeconfig FILE --install --packs usage --webhook-host 127.0.0.1",
 		Args:    cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			config, err := flags.ToRESTConfig()
-			if err != nil {
-				return fmt.Errorf("read kubeconfig: %w", err)
-			}
-			o.Config, o.Log = config, newLog(streams.ErrOut, verbose)
-			if _, set := os.LookupEnv("GOGC"); !set {
-				debug.SetGCPercent(gcPercent)
-			}
-			return app.Run(cmd.Context(), o)
-		},
+		RunE:    c.run,
 	}
-	flags.AddFlags(cmd.Flags())
-	f := cmd.Flags()
-	addPacks(f, &o)
+	c.flags.AddFlags(cmd.Flags())
+	f, o := cmd.Flags(), &c.options
+	addPacks(f, o)
 	f.BoolVar(&o.Install, "install", false, "apply definitions, rights, webhooks and policies before running")
 	f.BoolVar(&o.Adopt, "adopt", false, "with --install, take over what belongs to somebody else's release")
 	f.StringVar((*string)(&o.Enforcement), "enforcement", string(pack.ByWebhook),
@@ -68,13 +65,33 @@ give --webhook-host: the address by which the API server reaches this process.`,
 		"how long a deleted Usage waits for the deletion of its using object to begin (default 5s)")
 	f.DurationVar(&o.Usage.ReplayExpiry, "usage-replay-expiry", 0,
 		"how long a refused deletion is remembered for replay (default 24h)")
-	f.BoolVar(&verbose, "verbose", false, "log more")
+	f.BoolVar(&c.verbose, "verbose", false, "log more")
 	return cmd
 }
 
+func (c *operator) run(cmd *cobra.Command, _ []string) error {
+	if err := c.complete(); err != nil {
+		return err
+	}
+	if _, set := os.LookupEnv("GOGC"); !set {
+		debug.SetGCPercent(gcPercent)
+	}
+	return app.Run(cmd.Context(), c.options)
+}
+
+// complete fills in what the flags say about the cluster.
+func (c *operator) complete() error {
+	config, err := c.flags.ToRESTConfig()
+	if err != nil {
+		return fmt.Errorf("read kubeconfig: %w", err)
+	}
+	config.QPS = -1 // The API server's own priority and fairness decides.
+	c.options.Config, c.options.Log = config, newLog(c.ErrOut, c.verbose)
+	return nil
+}
+
 func newUninstall(streams genericiooptions.IOStreams) *cobra.Command {
-	flags := genericclioptions.NewConfigFlags(true)
-	var o app.Options
+	c := operator{IOStreams: streams, flags: genericclioptions.NewConfigFlags(true)}
 	cmd := &cobra.Command{
 		Use:   "uninstall",
 		Short: "Remove what operator --install applied, and every trace on other objects",
@@ -83,21 +100,20 @@ func newUninstall(streams genericiooptions.IOStreams) *cobra.Command {
 Nothing is protected any more afterwards, and all Usages are gone. Stop the
 operator first.`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			config, err := flags.ToRESTConfig()
-			if err != nil {
-				return fmt.Errorf("read kubeconfig: %w", err)
-			}
-			config.QPS = -1
-			o.Config, o.Log = config, newLog(streams.ErrOut, false)
-			return app.Uninstall(cmd.Context(), o, func(format string, args ...any) {
-				fmt.Fprintf(streams.Out, format+"\n", args...)
-			})
-		},
+		RunE: c.uninstall,
 	}
-	flags.AddFlags(cmd.Flags())
-	addPacks(cmd.Flags(), &o)
+	c.flags.AddFlags(cmd.Flags())
+	addPacks(cmd.Flags(), &c.options)
 	return cmd
+}
+
+func (c *operator) uninstall(cmd *cobra.Command, _ []string) error {
+	if err := c.complete(); err != nil {
+		return err
+	}
+	return app.Uninstall(cmd.Context(), c.options, func(format string, args ...any) {
+		fmt.Fprintf(c.Out, format+"\n", args...)
+	})
 }
 
 func addPacks(f *pflag.FlagSet, o *app.Options) {
