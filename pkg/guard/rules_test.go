@@ -313,8 +313,12 @@ func TestRulesOfAPolicy(t *testing.T) {
 	if err := k.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if f := k.Confirm(t.Context(), k.obj).Worst(); f.State != reconcile.Waiting {
-		t.Errorf("%+v, want to be waiting for the policy", f)
+	o := k.Confirm(t.Context(), k.obj)
+	if result, err := o.Result(); o.Worst().State != reconcile.Waiting || result.RequeueAfter <= 0 || err != nil {
+		t.Errorf("%+v, %+v, error %v; want to wait for a moment: no watch tells of policies", o.Worst(), result, err)
+	}
+	if k.asked(t) || k.Confirmed(k.obj) { // asked fails if the object is gone.
+		t.Error("nobody refuses, and it counts as confirmed")
 	}
 	k.awaitRules(t)
 }

@@ -222,13 +222,13 @@ func (w *wire) awaitQuiet(t *testing.T) int {
 	return sent
 }
 
-// watching returns how many watches of a resource are open.
+// watching returns how many watches of a resource are open, or of all.
 func (w *wire) watching(resource string) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	n := 0
 	for s := range w.streams {
-		if strings.HasSuffix(s.path, "/"+resource) {
+		if resource == "" || strings.HasSuffix(s.path, "/"+resource) {
 			n++
 		}
 	}

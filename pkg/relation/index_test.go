@@ -82,6 +82,9 @@ func declare(t *rapid.T, declarer object.ID) []relation.Edge {
 			Relation: "r", Role: relation.Usage, Declarer: declarer, Field: strconv.Itoa(i),
 			Source: refs.Draw(t, "source"), Target: refs.Draw(t, "target"),
 		}
+		if i > 0 && rapid.Bool().Draw(t, "same ends") {
+			edges[i].Source, edges[i].Target = edges[i-1].Source, edges[i-1].Target
+		}
 	}
 	return edges
 }

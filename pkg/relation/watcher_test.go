@@ -1,7 +1,6 @@
 package relation_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strconv"
@@ -229,13 +228,18 @@ func TestWatcherIsIdle(t *testing.T) {
 	before := h.wire.awaitQuiet(t)
 	for i := range changes {
 		relabel(t, c, m, "n", strconv.Itoa(i))
+		m.Data = map[string]string{"n": strconv.Itoa(i)}
+		if err := c.Update(t.Context(), m); err != nil {
+			t.Fatal(err)
+		}
 	}
 	testenv.Eventually(t, func() error {
-		if obj, _ := h.Get(inNamespace(namespace, "m")); obj.Labels["n"] != strconv.Itoa(changes-1) {
-			return fmt.Errorf("label is %s", obj.Labels["n"])
+		if obj, _ := h.Get(inNamespace(namespace, "m")); obj.Version != m.ResourceVersion {
+			return fmt.Errorf("version is %s, want %s", obj.Version, m.ResourceVersion)
 		}
 		return nil
 	})
+	h.wire.awaitQuiet(t) // What the last change might cause.
 	if n := h.wire.count(""); n != before {
 		t.Errorf("%d requests for %d changes, want none", n-before, changes)
 	}
@@ -246,7 +250,7 @@ func TestWatcherLive(t *testing.T) {
 	namespace := testenv.Namespace(t)
 	m := create(t, namespace, "m", map[string]string{"k": "v"})
 	h := prepare(t, testenv.Config(t))
-	t.Cleanup(func() { startAndStop(t, h.Watcher) })
+	t.Cleanup(h.Close)
 	if err := h.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -263,22 +267,10 @@ func TestWatcherLive(t *testing.T) {
 	}
 }
 
-// startAndStop ends what NewWatcher began.
-func startAndStop(t *testing.T, w *relation.Watcher) {
-	t.Helper()
-	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
-	returned := make(chan error, 1)
-	go func() { returned <- w.Start(ctx) }()
-	cancel()
-	if err := <-returned; err != nil && !errors.Is(err, context.Canceled) {
-		t.Error(err)
-	}
-}
-
 func TestWatcherMapping(t *testing.T) {
 	t.Parallel()
 	h := prepare(t, testenv.Config(t))
-	t.Cleanup(func() { startAndStop(t, h.Watcher) })
+	t.Cleanup(h.Close)
 	if _, err := h.Mapping(configMap.WithVersion("v1")); err == nil {
 		t.Error("a kind is known before anything was read")
 	}
@@ -322,6 +314,18 @@ func TestWatcherLeavesNothing(t *testing.T) {
 		h.awaitPresence(t, inNamespace(namespace, "m"), relation.Present)
 		h.Use(bob, schema.GroupKind{Kind: "Secret"}) // Being started.
 		h.stop()
+		if n := h.wire.watching(""); n > 0 {
+			t.Errorf("%d watches are open although Start has returned", n)
+		}
+		goleak.VerifyNone(t, append(connections, before)...)
+	})
+	t.Run("never started", func(t *testing.T) {
+		before := goleak.IgnoreCurrent()
+		h := prepare(t, testenv.Config(t))
+		if err := h.Refresh(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		h.Close()
 		goleak.VerifyNone(t, append(connections, before)...)
 	})
 	t.Run("failed to start", func(t *testing.T) {

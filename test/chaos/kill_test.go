@@ -43,6 +43,9 @@ func isUsage(s seen) bool {
 
 func isLocked(s seen) bool { return s.obj.GetLabels()[lockLabel] != "" }
 
+// inFlight is how many requests the operator may have under way when it is killed.
+const inFlight = 16
+
 // TestKill kills the operator at every moment of the life of Usages that can be
 // seen from outside. The next one finishes what it began, leaves no lock behind,
 // and writes nothing that is written already.
@@ -89,8 +92,7 @@ func TestKill(t *testing.T) {
 func (s scene) liveAndDie(n int, killed chan struct{}) {
 	s.t.Helper()
 	var replaced sync.WaitGroup
-	replaced.Add(1)
-	go func() {
+	replaced.Go(func() {
 		for i := range n {
 			if err := s.insist(func(ctx context.Context) error {
 				return ignoreExists(s.c.Create(ctx, s.usage(i)))
@@ -105,8 +107,7 @@ func (s scene) liveAndDie(n int, killed chan struct{}) {
 				}
 			}
 		}
-		replaced.Done()
-	}()
+	})
 	select {
 	case <-killed:
 	case <-time.After(time.Minute):
@@ -141,6 +142,9 @@ func (s scene) waitReady(n int) bool {
 // checkWrites compares what was asked of the API server with what came of it: as
 // a write that changes nothing causes no event, the numbers differ by such
 // writes.
+//
+// What the killed operator had in flight is carried out or not, and counted or
+// not, as the API server noticed that nobody waits for the answer.
 func (s scene) checkWrites(n int, writes testenv.Counts, configMaps, usages *record) {
 	s.t.Helper()
 	if left := s.locked(); len(left) > 0 {
@@ -148,7 +152,7 @@ func (s scene) checkWrites(n int, writes testenv.Counts, configMaps, usages *rec
 	}
 	done := func(r testenv.Request) bool { return r.Verb == "PATCH" && r.Code == "200" }
 	patches := writes.Of("", "configmaps").Where(done)
-	if got := patches.Total(); got != 2*n {
+	if got := patches.Total(); got > 2*n || got < 2*n-inFlight {
 		s.t.Errorf("%d locks were put on and taken off by %d requests:\n%s", n, got, patches)
 	}
 	for i := range n {
@@ -166,7 +170,7 @@ func (s scene) checkWrites(n int, writes testenv.Counts, configMaps, usages *rec
 		}
 		return nil
 	})
-	if got, want := patches.Total(), usages.count(watch.Modified); got > want {
+	if got, want := patches.Total(), usages.count(watch.Modified); got > want+inFlight {
 		s.t.Errorf("Usages changed %d times by %d requests:\n%s", want, got, patches)
 	}
 }

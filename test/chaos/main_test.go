@@ -57,7 +57,8 @@ func (s scene) meta(name string, i int) metav1.ObjectMeta {
 	return metav1.ObjectMeta{Namespace: s.ns, Name: fmt.Sprintf("%s-%d", name, i)}
 }
 
-func (s scene) used(i int) *corev1.ConfigMap  { return &corev1.ConfigMap{ObjectMeta: s.meta("used", i)} }
+func (s scene) used(i int) *corev1.ConfigMap { return &corev1.ConfigMap{ObjectMeta: s.meta("used", i)} }
+
 func (s scene) using(i int) *corev1.Secret    { return &corev1.Secret{ObjectMeta: s.meta("using", i)} }
 func (s scene) key(name string, i int) string { return fmt.Sprintf("%s-%d", name, i) }
 
@@ -192,7 +193,7 @@ func (s scene) locked() []string {
 	if err := s.c.List(s.t.Context(), &list, client.InNamespace(s.ns), client.HasLabels{lockLabel}); err != nil {
 		s.t.Fatal(err)
 	}
-	var names []string
+	names := make([]string, 0, len(list.Items))
 	for _, item := range list.Items {
 		names = append(names, item.Name)
 	}

@@ -41,7 +41,9 @@ func TestOutage(t *testing.T) {
 	left := make(chan int, n)
 	going.Go(func() { s.tearDown(n, left) })
 	await(t, left, 2*n/3)
-	thaw := freeze(t, func() error { return cluster.Pause(localcluster.Etcd) }, func() error { return cluster.Resume(localcluster.Etcd) })
+	thaw := freeze(t,
+		func() error { return cluster.Pause(localcluster.Etcd) },
+		func() error { return cluster.Resume(localcluster.Etcd) })
 	<-time.After(outage)
 	thaw()
 	await(t, left, n/3)

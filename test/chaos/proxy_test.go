@@ -64,7 +64,10 @@ func forward(t *testing.T, target *url.URL, config *rest.Config) http.Handler {
 	if err != nil {
 		t.Fatal(err)
 	}
-	transport := &http.Transport{TLSClientConfig: tlsConfig, TLSNextProto: map[string]func(string, *tls.Conn) http.RoundTripper{}}
+	transport := &http.Transport{
+		TLSClientConfig: tlsConfig,
+		TLSNextProto:    map[string]func(string, *tls.Conn) http.RoundTripper{}, // One connection each.
+	}
 	t.Cleanup(transport.CloseIdleConnections)
 	return &httputil.ReverseProxy{
 		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(target) },

@@ -75,7 +75,7 @@ func (s scene) certificates() *certificate.Manager {
 		PropagationDelay: 2 * time.Second,
 		RetireAfter:      2 * time.Second,
 		// The operator publishes. This waits until it has.
-		OnBundle: func(ctx context.Context, bundle []byte) error {
+		OnBundle: func(_ context.Context, bundle []byte) error {
 			return s.insist(func(context.Context) error { return s.trusted(bytes.Count(bundle, []byte("BEGIN"))) })
 		},
 	})
@@ -128,11 +128,11 @@ func (s scene) serving() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	dialer := tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true}} //nolint:gosec // it is only looked at
+	dialer := tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true}}
 	conn, err := dialer.DialContext(s.t.Context(), "tcp", address.Host)
 	if err != nil {
 		return nil, err
 	}
-	defer conn.Close()
+	defer conn.Close() //nolint:errcheck // nothing was written
 	return conn.(*tls.Conn).ConnectionState().PeerCertificates[0].Raw, nil
 }

@@ -100,7 +100,8 @@ func TestForeign(t *testing.T) {
 	o.Install = true
 	err := run(t, o)
 	for _, name := range []string{
-		"usages.protection.crossplane.io", "usages.apiextensions.crossplane.io", "crossplane-no-usages", "kinship-usage", "--adopt",
+		"usages.protection.crossplane.io", "usages.apiextensions.crossplane.io", "crossplane-no-usages",
+		"kinship-usage", "--adopt",
 	} {
 		if !strings.Contains(err.Error(), name) {
 			t.Errorf("the error does not name %s", name)
@@ -177,7 +178,8 @@ func TestUninstall(t *testing.T) {
 	if got := <-kept; !slices.Equal(got, []string{"example.com/theirs"}) {
 		t.Errorf("when it was deleted the Usage had the finalizers %v, want only the foreign one", got)
 	}
-	if err := c.Delete(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "used"}}); err != nil {
+	used := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "used"}}
+	if err := c.Delete(t.Context(), used); err != nil {
 		t.Errorf("delete what was protected: %v", err)
 	}
 	uninstall(t) // There is nothing to do, and nothing wrong.
@@ -294,7 +296,9 @@ func TestOtherEnforcement(t *testing.T) {
 		by      pack.Enforcement
 		refused func(error) bool
 	}{
-		{pack.ByPolicy, apierrors.IsForbidden}, {pack.ByWebhook, apierrors.IsConflict}, {pack.ByPolicy, apierrors.IsForbidden},
+		{pack.ByPolicy, apierrors.IsForbidden},
+		{pack.ByWebhook, apierrors.IsConflict},
+		{pack.ByPolicy, apierrors.IsForbidden},
 	} {
 		o := operator.Start(t, func(o *app.Options) { o.Enforcement = step.by })
 		checkWorks(t, step.refused)
@@ -311,9 +315,14 @@ func TestOwnerPermissions(t *testing.T) {
 	o := operator.Start(t)
 	c, namespace := operator.Client(t), testenv.Namespace(t)
 	name := metav1.ObjectMeta{Namespace: namespace, Name: "tenant"}
+	used := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "used"}}
+	using := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "using"}}
 	for _, obj := range []client.Object{
 		&rbacv1.Role{ObjectMeta: name, Rules: []rbacv1.PolicyRule{
-			{APIGroups: []string{"protection.crossplane.io"}, Resources: []string{"usages"}, Verbs: []string{"create", "patch", "get"}},
+			{
+				APIGroups: []string{"protection.crossplane.io"}, Resources: []string{"usages"},
+				Verbs: []string{"create", "patch", "get"},
+			},
 			{APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: []string{"get"}},
 			{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"protect"}},
 		}},
@@ -321,8 +330,7 @@ func TestOwnerPermissions(t *testing.T) {
 			ObjectMeta: name, Subjects: []rbacv1.Subject{{Kind: "User", Name: namespace}},
 			RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "tenant"},
 		},
-		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "used"}},
-		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "using"}},
+		used, using,
 	} {
 		if err := c.Create(t.Context(), obj); err != nil {
 			t.Fatal(err)
@@ -345,12 +353,10 @@ func TestOwnerPermissions(t *testing.T) {
 	if len(usage.OwnerReferences) != 1 {
 		t.Errorf("the Usage has %d owners, want the using object", len(usage.OwnerReferences))
 	}
-	if err := c.Delete(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "using"}}); err != nil {
+	if err := c.Delete(t.Context(), using); err != nil {
 		t.Fatal(err)
 	}
-	testenv.Eventually(t, func() error {
-		return c.Delete(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "used"}})
-	})
+	testenv.Eventually(t, func() error { return c.Delete(t.Context(), used) })
 	if err := o.Stop(); err != nil {
 		t.Error(err)
 	}

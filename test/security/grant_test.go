@@ -156,7 +156,8 @@ func TestForgedAuthority(t *testing.T) {
 		}
 	}
 	home.checkUnmarked(u)
-	forge := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"metadata":{"annotations":{%q:"author"}}}`, authority))
+	forge := client.RawPatch(types.MergePatchType,
+		fmt.Appendf(nil, `{"metadata":{"annotations":{%q:"author"}}}`, authority))
 	// Whether it is refused or without effect is all the same.
 	_ = home.as(tenant).Patch(t.Context(), u, forge)
 	home.checkUnmarked(u)

@@ -76,8 +76,9 @@ func TestLeastRights(t *testing.T) {
 	})
 	t.Logf("the operator sent %d requests", len(requests))
 	for _, a := range requests {
-		if a.ResponseStatus.Code == 403 {
-			t.Errorf("%s of %s in group %q was forbidden: %s", a.Verb, a.resource(), a.ObjectRef.APIGroup, a.ResponseStatus.Message)
+		// It may also be forbidden to create something in a namespace that ends.
+		if message := a.ResponseStatus.Message; a.ResponseStatus.Code == 403 && strings.Contains(message, "cannot "+a.Verb) {
+			t.Errorf("%s of %s was forbidden: %s", a.Verb, a.resource(), message)
 		}
 	}
 	for _, granted := range l.granted() {
@@ -133,7 +134,8 @@ func (l land) everything() {
 func (l land) isBound(usages ...interface {
 	client.Object
 	UsageStatus() *sharedv1alpha1.UsageStatus
-}) error {
+},
+) error {
 	for _, u := range usages {
 		if err := l.c.Get(l.t.Context(), client.ObjectKeyFromObject(u), u); err != nil {
 			return err

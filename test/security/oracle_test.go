@@ -83,9 +83,13 @@ func TestNoOracle(t *testing.T) {
 // TestRights shows what suffices to create a Usage and what does not.
 func TestRights(t *testing.T) {
 	operator.Start(t)
-	byLabel := sharedv1alpha1.Resource{APIVersion: "v1", Kind: "ConfigMap", ResourceSelector: &sharedv1alpha1.ResourceSelector{
-		MatchLabels: map[string]string{"a": "b"},
-	}}
+	byLabel := sharedv1alpha1.Resource{
+		APIVersion: "v1", Kind: "ConfigMap",
+		ResourceSelector: &sharedv1alpha1.ResourceSelector{MatchLabels: map[string]string{"a": "b"}},
+	}
+	type rules = []rbacv1.PolicyRule
+	used := resource("ConfigMap", "used")
+	all, remove := right("", "*", "*"), right("", "configmaps", "delete")
 	one := right("", "configmaps", "delete")
 	one.ResourceNames = []string{"used"}
 	for _, test := range []struct {
@@ -94,18 +98,18 @@ func TestRights(t *testing.T) {
 		of   sharedv1alpha1.Resource
 		ok   bool
 	}{
-		{"delete", []rbacv1.PolicyRule{right("", "configmaps", "delete"), onUsing}, resource("ConfigMap", "used"), true},
-		{"protect", []rbacv1.PolicyRule{right("", "configmaps", "protect"), onUsing}, resource("ConfigMap", "used"), true},
-		{"delete the one", []rbacv1.PolicyRule{one, onUsing}, resource("ConfigMap", "used"), true},
-		{"delete another one", []rbacv1.PolicyRule{one, onUsing}, resource("ConfigMap", "other"), false},
-		{"nothing on the using object", []rbacv1.PolicyRule{right("", "configmaps", "delete")}, resource("ConfigMap", "used"), false},
-		{"everything but delete", []rbacv1.PolicyRule{
+		{"delete", rules{remove, onUsing}, used, true},
+		{"protect", rules{right("", "configmaps", "protect"), onUsing}, used, true},
+		{"delete the one", rules{one, onUsing}, used, true},
+		{"delete another one", rules{one, onUsing}, resource("ConfigMap", "other"), false},
+		{"nothing on the using object", rules{remove}, used, false},
+		{"everything but delete", rules{
 			right("", "configmaps", "get", "list", "watch", "create", "update", "patch"), onUsing,
-		}, resource("ConfigMap", "used"), false},
-		{"the kind for a selector", []rbacv1.PolicyRule{right("", "configmaps", "delete"), onUsing}, byLabel, true},
-		{"the one for a selector", []rbacv1.PolicyRule{one, onUsing}, byLabel, false},
-		{"the kind here for one without a namespace", []rbacv1.PolicyRule{right("", "*", "*"), onUsing}, resource("Namespace", "default"), false},
-		{"the kind here for one elsewhere", []rbacv1.PolicyRule{right("", "*", "*"), onUsing}, in("default", resource("ConfigMap", "used")), false},
+		}, used, false},
+		{"the kind for a selector", rules{remove, onUsing}, byLabel, true},
+		{"the one for a selector", rules{one, onUsing}, byLabel, false},
+		{"the kind here for one without a namespace", rules{all, onUsing}, resource("Namespace", "default"), false},
+		{"the kind here for one elsewhere", rules{all, onUsing}, in("default", resource("ConfigMap", "used")), false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			l := newLand(t)
@@ -155,7 +159,8 @@ func TestDryRun(t *testing.T) {
 			t.Errorf("object %d of used, using and Usage was at version %s and is at %s", i, before[i], after)
 		}
 	}
-	if err := l.c.Get(t.Context(), client.ObjectKeyFromObject(l.usage("tried")), &protectionv1beta1.Usage{}); !apierrors.IsNotFound(err) {
+	tried := l.usage("tried")
+	if err := l.c.Get(t.Context(), client.ObjectKeyFromObject(tried), tried); !apierrors.IsNotFound(err) {
 		t.Errorf("a Usage that was only tried: %v", err)
 	}
 	l.delete(using)

@@ -192,7 +192,6 @@ func TestForgedReview(t *testing.T) {
 	// Its path he knows from the sources.
 	address, _, _ := strings.Cut(strings.TrimPrefix(*c.Webhooks[0].ClientConfig.URL, "https://"), "/")
 	post(t, "https://"+address+"/validate-no-usages", review)
-	l.checkNothingRefused(u)
 	l.release(u)
 	l.exists(used)
 }
@@ -203,7 +202,7 @@ func post(t *testing.T, url string, content any) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}} //nolint:gosec // as an intruder would
+	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}} // As an intruder would.
 	defer transport.CloseIdleConnections()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, bytes.NewReader(body))
 	if err != nil {

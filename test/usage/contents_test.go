@@ -68,9 +68,19 @@ func testNamespaceRefusedFromOutside(t *testing.T) {
 // testNamespaceEnds: where the protection ends inside, the namespace goes, with
 // the using objects before what they use, whatever their names.
 func testNamespaceEnds(t *testing.T) {
-	cases := map[string]struct{ reason, used, using string }{
-		"in alphabetical order": {"the namespace controller meets the using object first", "z-used", "a-using"},
-		"against it":            {"it meets the used object first and ends there", "a-used", "z-using"},
+	plain := func(_ *world, u *protectionv1beta1.Usage) usage { return u }
+	clusterWide := func(w *world, u *protectionv1beta1.Usage) usage {
+		u.Name, u.Spec.Of = w.ns, in(w.ns, u.Spec.Of)
+		u.Spec.By.ResourceRef.Namespace = w.ns
+		return cluster(u)
+	}
+	cases := map[string]struct {
+		reason, used, using string
+		kind                func(*world, *protectionv1beta1.Usage) usage
+	}{
+		"in alphabetical order": {"the namespace controller meets the using object first", "z-used", "a-using", plain},
+		"against it":            {"it meets the used object first and ends there", "a-used", "z-using", plain},
+		"ClusterUsage":          {"and the Usage does not go with the namespace", "a-used", "z-using", clusterWide},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -79,7 +89,7 @@ func testNamespaceEnds(t *testing.T) {
 			used, using := configMap(c.used), configMap(c.using)
 			using.Finalizers = []string{finalizer}
 			w.create(used, using)
-			u := uses("u", named(c.using), named(c.used))
+			u := c.kind(w, uses("u", named(c.using), named(c.used)))
 			w.create(u)
 			w.ready(u)
 			w.delete(w.namespace())

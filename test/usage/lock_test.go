@@ -244,6 +244,7 @@ func testNeverExisted(t *testing.T) {
 	if e := condition(u, "Effective"); e.Status != metav1.ConditionFalse {
 		t.Errorf("Effective is %+v", e)
 	}
+	w.settle()
 	w.free(used)
 	if err := w.c.Delete(t.Context(), used, client.DryRunAll); err != nil {
 		t.Errorf("nothing uses it, and yet: %v", err)

@@ -2,6 +2,7 @@ package usage_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -101,21 +102,26 @@ func testNoReplay(t *testing.T) {
 	}
 }
 
-// testReplayUID: the object that replay is about was replaced by another one of
-// its name, which nobody asked to delete.
+// testReplayUID: while the replay is on its way, the object that it is about is
+// replaced by another one of its name, which nobody asked to delete.
 func testReplayUID(t *testing.T) {
 	w := newWorld(t)
 	used, using, u := w.protected(true)
 	w.refused(used)
-	w.override(used, "u")
+	replay := sent.hold(t, func(r request) bool {
+		return r.method == "DELETE" && about(w.ns+"/configmaps/used")(r) && effective(r)
+	})
+	w.delete(using)
+	replay.await(t)
 	w.delete(used)
-	w.gone(used)
 	another := configMap("used")
 	w.create(another)
-	w.locked(another)
-	w.delete(using)
+	replay.letGo()
 	w.goneWithin(promptly, u)
 	w.exists(another)
+	if event := w.told(u, "ReplayRefused"); !strings.Contains(event.Note, "used") {
+		t.Errorf("event says %q", event.Note)
+	}
 }
 
 // testReplayExpiry: a record that is too old is forgotten. Only the operator may

@@ -124,7 +124,8 @@ func newTestRefuser(tb testing.TB) *refuser {
 
 func request(operation admissionv1.Operation, gk schema.GroupKind, obj, old, options []byte) admission.Request {
 	return admission.Request{AdmissionRequest: admissionv1.AdmissionRequest{
-		Operation: operation, Namespace: "ns", Kind: metav1.GroupVersionKind{Group: gk.Group, Version: "v1", Kind: gk.Kind},
+		Operation: operation, Namespace: "ns",
+		Kind:   metav1.GroupVersionKind{Group: gk.Group, Version: "v1", Kind: gk.Kind},
 		Object: apiruntime.RawExtension{Raw: obj}, OldObject: apiruntime.RawExtension{Raw: old},
 		Options: apiruntime.RawExtension{Raw: options}, UserInfo: authenticationv1.UserInfo{Username: "somebody"},
 	}}
@@ -137,7 +138,9 @@ const plainUsage = `{"metadata":{"name":"u","namespace":"ns","annotations":{"a":
 // FuzzJudge hands arbitrary objects to the handlers of Usages. Whatever it is,
 // there is an answer, and if it changes the object, then its metadata only.
 func FuzzJudge(f *testing.F) {
-	for _, seed := range []string{plainUsage, `{}`, `null`, `[]`, `{"metadata":null}`, `{"metadata":[]}`, `{"spec":{"by":null}}`, ``} {
+	for _, seed := range []string{
+		plainUsage, `{}`, `null`, `[]`, `{"metadata":null}`, `{"metadata":[]}`, `{"spec":{"by":null}}`, ``,
+	} {
 		f.Add([]byte(seed), []byte(plainUsage), uint8(0))
 		f.Add([]byte(seed), []byte(seed), uint8(1))
 	}
@@ -166,7 +169,8 @@ func FuzzJudge(f *testing.F) {
 // go.
 func FuzzRefuse(f *testing.F) {
 	for _, obj := range []string{
-		`{"metadata":{"name":"precious","namespace":"ns"}}`, `{"metadata":{"name":"other","labels":{"crossplane.io/in-use":"true"}}}`,
+		`{"metadata":{"name":"precious","namespace":"ns"}}`,
+		`{"metadata":{"name":"other","labels":{"crossplane.io/in-use":"true"}}}`,
 		`{"metadata":{"name":"other"}}`, `{}`, `null`, `[]`, ``, `{"metadata":{"labels":[]}}`,
 		`{"metadata":{"name":"precious","namespace":"ns","annotations":{"kinship.dev/override-usage":",/,"}}}`,
 	} {
@@ -211,8 +215,9 @@ func TestLargeReviews(t *testing.T) {
 		object  string
 		refused bool
 	}{
-		"large value":     {object: fmt.Sprintf(`{"metadata":{"name":"x"},"data":{"a":%q}}`, strings.Repeat("x", size))},
-		"many owners":     {object: fmt.Sprintf(`{"metadata":{"ownerReferences":[%s]}}`, fill(`{"uid":"u","name":"n"}`, size/24))},
+		"large value": {object: fmt.Sprintf(`{"metadata":{"name":"x"},"data":{"a":%q}}`, strings.Repeat("x", size))},
+		"many owners": {object: fmt.Sprintf(`{"metadata":{"ownerReferences":[%s]}}`,
+			fill(`{"uid":"u","name":"n"}`, size/24))},
 		"many finalizers": {object: fmt.Sprintf(`{"metadata":{"finalizers":[%s]}}`, fill(`"example.com/f"`, size/16))},
 		"many labels":     {object: fmt.Sprintf(`{"metadata":{"labels":{%s}}}`, fill(`"a":"b"`, size/8))},
 		"many selectors": {object: fmt.Sprintf(`{"metadata":{},"spec":{"of":{"resourceSelector":{"matchLabels":{%s}}}}}`,

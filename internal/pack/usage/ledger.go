@@ -111,7 +111,8 @@ func (l *ledger) inNamespaces(r *sharedv1alpha1.Resource) bool {
 func (l *ledger) granted(u usage) bool {
 	to, of := target(u), &u.UsageSpec().Of
 	mapping, err := l.watcher.Mapping(schema.FromAPIVersionAndKind(of.APIVersion, of.Kind))
-	return err == nil && mapping.Namespaced && to.Namespace != "" && authorise.Granted(l.grants(to.Namespace), identify(u), to)
+	return err == nil && mapping.Namespaced && to.Namespace != "" &&
+		authorise.Granted(l.grants(to.Namespace), identify(u), to)
 }
 
 // watch has the kinds watched that a Usage is about.

@@ -8,6 +8,7 @@ import (
 	authenticationv1 "k8s.io/api/authentication/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
@@ -31,7 +32,12 @@ const (
 // the Usage asks for it, or when the one who was refused would try again anyway.
 func records(u usage, user string) bool {
 	replay := u.UsageSpec().ReplayDeletion
-	return (replay != nil && *replay) || slices.Contains([]string{garbageCollector, namespaceController, controllerManager}, user)
+	return (replay != nil && *replay) || system(user)
+}
+
+// system reports whether a user is a controller of Kubernetes that tries again.
+func system(user string) bool {
+	return slices.Contains([]string{garbageCollector, namespaceController, controllerManager}, user)
 }
 
 // replay carries out a deletion that was refused because of this Usage, now that
@@ -50,6 +56,11 @@ func (r *reconciler) replay(ctx context.Context, p *pass) reconcile.Outcome {
 	obj, presence := r.lock.Get(id)
 	if presence == relation.Present && r.ledger.hold(obj) != guard.Free {
 		return r.handOver(ctx, p, obj)
+	}
+	if system(refused.User) {
+		if doomed, err := r.doomed(ctx, mapping, refused); err != nil || !doomed {
+			return reconcile.Fail(sharedv1alpha1.ReasonFailed, err)
+		}
 	}
 	allowed, err := r.reviewer.Allowed(ctx,
 		authenticationv1.UserInfo{Username: refused.User, Groups: refused.Groups}, authorise.Action{
@@ -72,6 +83,52 @@ func (r *reconciler) replay(ctx context.Context, p *pass) reconcile.Outcome {
 		PropagationPolicy: policy,
 	})
 	return r.replayed(p, id, err)
+}
+
+// doomed reports whether Kubernetes would delete an object by itself now: its
+// namespace is being deleted, or all of its owners are gone or on their way. That
+// a controller of Kubernetes asked is what the webhook was told, by whoever
+// reached it; this is what can be seen.
+func (r *reconciler) doomed(
+	ctx context.Context, mapping relation.Mapping, refused *sharedv1alpha1.RefusedDeletion,
+) (bool, error) {
+	id := identifyBound(&refused.Target)
+	if r.namespaceEnds(ctx, relation.Named(id)) {
+		return true, nil
+	}
+	obj, err := r.metadata.Resource(mapping.Resource).Namespace(id.Namespace).Get(ctx, id.Name, metav1.GetOptions{})
+	if err != nil {
+		return false, client.IgnoreNotFound(fmt.Errorf("read %s: %w", id, err))
+	}
+	owners := obj.GetOwnerReferences()
+	for _, o := range owners {
+		alive, err := r.alive(ctx, id.Namespace, o)
+		if err != nil || alive {
+			return false, err
+		}
+	}
+	return len(owners) > 0, nil
+}
+
+// alive reports whether an owner exists and is not being deleted.
+func (r *reconciler) alive(ctx context.Context, namespace string, o metav1.OwnerReference) (bool, error) {
+	gvk := schema.FromAPIVersionAndKind(o.APIVersion, o.Kind)
+	mapping, err := r.watcher.Mapping(gvk.GroupKind().WithVersion(""))
+	if err != nil {
+		return false, nil //nolint:nilerr // no kind, no owner
+	}
+	owner := object.ID{Group: gvk.Group, Kind: gvk.Kind, Name: o.Name}
+	if mapping.Namespaced {
+		owner.Namespace = namespace
+	}
+	live, err := r.watcher.Live(ctx, owner)
+	if err != nil {
+		if gone(err) {
+			return false, nil
+		}
+		return false, err
+	}
+	return live.UID == o.UID && !live.Deleting, nil
 }
 
 // replayFreed replays a refused deletion although the Usage stays: what it names
