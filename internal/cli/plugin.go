@@ -50,7 +50,7 @@ func (q *question) command(cmd *cobra.Command) *cobra.Command {
 		return misused(err)
 	}
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return misused(err) })
-	cmd.RunE = func(cmd *cobra.Command, args []string) error { return q.run(cmd.Context(), args) }
+	cmd.RunE = q.runCommand
 	q.flags.AddFlags(cmd.Flags())
 	cmd.Flags().StringVarP(&q.output, "output", "o", q.outputs[0], "one of "+strings.Join(q.outputs, ", "))
 	return cmd
@@ -62,6 +62,10 @@ func misused(err error) error {
 		return nil
 	}
 	return exitError{err, exitUsage}
+}
+
+func (q *question) runCommand(cmd *cobra.Command, args []string) error {
+	return q.run(cmd.Context(), args)
 }
 
 func (q *question) run(ctx context.Context, args []string) error {

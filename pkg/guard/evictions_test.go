@@ -22,7 +22,8 @@ func TestRulesOfEvictions(t *testing.T) {
 	k.Evictions = foreign
 	k.start(t)
 	pod := func(namespace, name string) relation.Edge {
-		return relation.Edge{Declarer: holder, Target: relation.Named(object.ID{Kind: "Pod", Namespace: namespace, Name: name})}
+		pod := object.ID{Kind: "Pod", Namespace: namespace, Name: name}
+		return relation.Edge{Declarer: holder, Target: relation.Named(pod)}
 	}
 	everywhere := relation.Edge{Declarer: holder, Target: relation.Ref{
 		ID: object.ID{Kind: "Pod"}, Selector: &relation.Selector{Labels: map[string]string{"app": "web"}},

@@ -123,7 +123,9 @@ func (x *Index) Targets(gk schema.GroupKind) []Ref {
 	for e := range x.targets.sets[gk].all() {
 		refs = append(refs, e.Target)
 	}
-	slices.SortFunc(refs, func(a, b Ref) int { return cmp.Or(object.Compare(a.ID, b.ID), cmp.Compare(a.String(), b.String())) })
+	slices.SortFunc(refs, func(a, b Ref) int {
+		return cmp.Or(object.Compare(a.ID, b.ID), cmp.Compare(a.String(), b.String()))
+	})
 	return refs
 }
 

@@ -1,10 +1,12 @@
 package relation_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -296,6 +298,40 @@ func TestWatcherMapping(t *testing.T) {
 	}
 }
 
+// TestWatcherWaitsForCallbacks shows that none is called after Start has returned.
+func TestWatcherWaitsForCallbacks(t *testing.T) {
+	t.Parallel()
+	called, release := make(chan struct{}), make(chan struct{})
+	h := prepare(t, testenv.Config(t))
+	block := sync.OnceFunc(func() {
+		close(called)
+		<-release
+	})
+	h.OnObject(func(relation.Change) { block() })
+	ctx, cancel := context.WithCancel(t.Context())
+	returned := make(chan error, 1)
+	go func() { returned <- h.Start(ctx) }()
+	<-called
+	cancel()
+	testenv.Eventually(t, func() error {
+		if n := h.wire.watching(""); n > 0 {
+			return fmt.Errorf("%d watches are open", n)
+		}
+		return nil
+	})
+	h.wire.awaitQuiet(t)
+	select {
+	case err := <-returned:
+		t.Errorf("Start has returned (%v), and a callback runs", err)
+		close(release)
+	default:
+		close(release)
+		if err := <-returned; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // TestWatcherLeavesNothing must not be parallel: it looks at all goroutines.
 func TestWatcherLeavesNothing(t *testing.T) {
 	namespace := testenv.Namespace(t)
@@ -314,9 +350,6 @@ func TestWatcherLeavesNothing(t *testing.T) {
 		h.awaitPresence(t, inNamespace(namespace, "m"), relation.Present)
 		h.Use(bob, schema.GroupKind{Kind: "Secret"}) // Being started.
 		h.stop()
-		if n := h.wire.watching(""); n > 0 {
-			t.Errorf("%d watches are open although Start has returned", n)
-		}
 		goleak.VerifyNone(t, append(connections, before)...)
 	})
 	t.Run("never started", func(t *testing.T) {

@@ -239,6 +239,7 @@ func testCycle(t *testing.T) {
 
 // testWithout: the API server refuses on its own.
 func testWithout(t *testing.T, o *operator.Operator) {
+	t.Helper()
 	w := newWorld(t)
 	used, using := w.configMap("used"), w.configMap("using")
 	u := w.uses("u", using, used)

@@ -196,7 +196,7 @@ func testDeleteCollection(t *testing.T) {
 	if !apierrors.IsConflict(err) || !strings.Contains(err.Error(), `"precious" (Usage u`) {
 		t.Errorf("answered with %v", err)
 	}
-	var status apierrors.APIStatus = err.(apierrors.APIStatus)
+	status := err.(apierrors.APIStatus)
 	if name := status.Status().Details.Name; name != "cm4" {
 		t.Errorf("the answer is about %q, want the protected object", name)
 	}

@@ -147,22 +147,30 @@ func testSpecChanges(t *testing.T) {
 		"of": {
 			"another object is protected", plain,
 			func(u usage) { u.UsageSpec().Of.ResourceRef.Name = "used2" },
-			[]string{"used"}, []string{"used2"}, []string{"using"},
+			[]string{"used"},
+			[]string{"used2"},
+			[]string{"using"},
 		},
 		"by": {
 			"another object uses it", plain,
 			func(u usage) { u.UsageSpec().By.ResourceRef.Name = "using2" },
-			nil, []string{"used"}, []string{"using2"},
+			nil,
+			[]string{"used"},
+			[]string{"using2"},
 		},
 		"by removed": {
 			"only the reason is left", plain,
 			func(u usage) { u.UsageSpec().By, u.UsageSpec().Reason = nil, &[]string{"precious"}[0] },
-			nil, []string{"used"}, nil,
+			nil,
+			[]string{"used"},
+			nil,
 		},
 		"selector of the used": {
 			"a set shrinks to another one", func(*world) usage { return uses("u", named("using"), all(selected("app", "used"))) },
 			func(u usage) { u.UsageSpec().Of.ResourceSelector.MatchLabels["app"] = "used2" },
-			[]string{"used"}, []string{"used2"}, []string{"using"},
+			[]string{"used"},
+			[]string{"used2"},
+			[]string{"using"},
 		},
 		"selector instead of the using": {
 			"a set has no owner reference", plain,
@@ -170,7 +178,9 @@ func testSpecChanges(t *testing.T) {
 				u.UsageSpec().By.ResourceRef = nil
 				u.UsageSpec().By.ResourceSelector = all(selected("app", "using2")).ResourceSelector
 			},
-			nil, []string{"used"}, nil,
+			nil,
+			[]string{"used"},
+			nil,
 		},
 	}
 	for name, c := range cases {

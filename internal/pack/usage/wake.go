@@ -36,27 +36,36 @@ func (l *ledger) wakeConcerned(c relation.Change) {
 		if state == nil || (state == c.New && c.Old != nil && sameLabels(c)) {
 			continue
 		}
-		for _, e := range l.index.From(*state) {
-			l.wakeEnd(e.Target)
-			if e.Content == nil {
-				l.wakeUsage(e.Declarer)
-			}
-			if e.Content == nil && e.Source.Selector != nil {
-				l.wakeRing(e) // A set may have become part of a ring, or ceased to be.
-			}
+		l.wakeBehind(*state)
+		if !l.holdsOthers(c) {
+			l.wakeBefore(*state)
 		}
-		if l.holdsOthers(c) {
-			continue
-		}
-		for _, e := range l.index.Targeting(*state) {
+	}
+}
+
+// wakeBehind wakes whatever is about what an object uses.
+func (l *ledger) wakeBehind(obj relation.Object) {
+	for _, e := range l.index.From(obj) {
+		l.wakeEnd(e.Target)
+		if e.Content == nil {
 			l.wakeUsage(e.Declarer)
-			if e.Content == nil && e.Target.Selector != nil {
-				l.wakeRing(relation.Edge{Target: relation.Named(state.ID)})
-			}
-			for _, held := range l.index.Declared(e.Declarer) {
-				if held.Content != nil {
-					l.wakeEnd(held.Target)
-				}
+		}
+		if e.Content == nil && e.Source.Selector != nil {
+			l.wakeRing(e) // A set may have become part of a ring, or ceased to be.
+		}
+	}
+}
+
+// wakeBefore wakes whatever is about an object that is used.
+func (l *ledger) wakeBefore(obj relation.Object) {
+	for _, e := range l.index.Targeting(obj) {
+		l.wakeUsage(e.Declarer)
+		if e.Content == nil && e.Target.Selector != nil {
+			l.wakeRing(relation.Edge{Target: relation.Named(obj.ID)})
+		}
+		for _, held := range l.index.Declared(e.Declarer) {
+			if held.Content != nil {
+				l.wakeEnd(held.Target)
 			}
 		}
 	}
