@@ -42,11 +42,14 @@ func Install(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
+	if o, err = o.withPort(ctx); err != nil {
+		return err
+	}
 	scheme, err := NewScheme(o)
 	if err != nil {
 		return err
 	}
-	c, err := client.New(o.Config, client.Options{Scheme: scheme})
+	c, err := client.NewWithWatch(o.Config, client.Options{Scheme: scheme})
 	if err != nil {
 		return fmt.Errorf("make client: %w", err)
 	}
@@ -63,15 +66,40 @@ func Install(ctx context.Context, o Options) error {
 			return err
 		}
 	}
-	for _, obj := range objects {
-		if err := apply(ctx, c, obj); err != nil {
-			return err
-		}
+	if err := applyAll(ctx, o, c, objects); err != nil {
+		return err
 	}
 	if err := awaitDefinitions(ctx, c, objects); err != nil {
 		return err
 	}
 	return supersede(ctx, o, c, objects)
+}
+
+// applyAll applies objects in order. Webhooks get their secret path at once, which
+// the certificate's Secret has from then on, so that those of an operator that
+// still runs stay in reach.
+func applyAll(ctx context.Context, o Options, c client.WithWatch, objects []client.Object) error {
+	path := ""
+	for _, obj := range objects {
+		if webhooksOf(obj) != nil && path == "" {
+			certificates, err := newCertificates(o, c, nil)
+			if err != nil {
+				return err
+			}
+			bundle, err := certificates.Ensure(ctx)
+			if err != nil {
+				return fmt.Errorf("make the webhooks' certificate: %w", err)
+			}
+			path = bundle.Path
+		}
+		if err := hide(obj, obj.DeepCopyObject().(client.Object), path); err != nil {
+			return err
+		}
+		if err := apply(ctx, c, obj); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Objects returns what Install applies, in the order in which it does.

@@ -44,7 +44,7 @@ type Options struct {
 	// process from outside the cluster. Empty means the in-cluster Service.
 	WebhookHost string
 	// WebhookPort is the port to serve webhooks on. Zero means 9443, or with a
-	// WebhookHost any free port.
+	// WebhookHost the one of the last installation, or any free one.
 	WebhookPort int
 	// MetricsAddress and HealthAddress are where to serve; "0" means not at all.
 	MetricsAddress, HealthAddress string
@@ -69,16 +69,6 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.WebhookPort == 0 && o.WebhookHost == "" {
 		o.WebhookPort = 9443
-	}
-	if o.WebhookPort == 0 {
-		listener, err := net.Listen("tcp", net.JoinHostPort(o.WebhookHost, "0"))
-		if err != nil {
-			return o, fmt.Errorf("find a free port: %w", err)
-		}
-		o.WebhookPort = listener.Addr().(*net.TCPAddr).Port
-		if err := listener.Close(); err != nil {
-			return o, fmt.Errorf("find a free port: %w", err)
-		}
 	}
 	return o, nil
 }

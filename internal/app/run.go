@@ -4,11 +4,9 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
-	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
@@ -30,6 +28,9 @@ import (
 func Run(ctx context.Context, o Options) error {
 	o, err := o.withDefaults()
 	if err != nil {
+		return err
+	}
+	if o, err = o.withPort(ctx); err != nil {
 		return err
 	}
 	if o.Install {
@@ -90,13 +91,11 @@ func assemble(
 	if err := mgr.Add(env.Watcher); err != nil {
 		return fmt.Errorf("add watcher: %w", err)
 	}
-	if o.Ready == nil {
-		return nil
+	announcer, err := newAnnouncer(o, chosen, mgr, serving)
+	if err != nil {
+		return err
 	}
-	if err := mgr.Add(announcer{o.Ready, mgr, serving}); err != nil {
-		return fmt.Errorf("add announcer: %w", err)
-	}
-	return nil
+	return announcer.add()
 }
 
 // environment makes what every pack is given.
@@ -174,13 +173,9 @@ func newServing(
 		return serving{}, fmt.Errorf("make client: %w", err)
 	}
 	truster := newTruster(c, chosen, watcher, o.Log.WithName("webhooks"))
-	dns, ips := o.names()
-	certificates, err := certificate.New(certificate.Options{
-		Client: c, Secret: types.NamespacedName{Namespace: Namespace, Name: certificateSecret},
-		DNSNames: dns, IPs: ips, OnBundle: truster.trust,
-	})
+	certificates, err := newCertificates(o, c, truster.trust)
 	if err != nil {
-		return serving{}, fmt.Errorf("set up certificates: %w", err)
+		return serving{}, err
 	}
 	truster.certificates = certificates
 	if _, err := certificates.Ensure(ctx); err != nil {
@@ -193,7 +188,22 @@ func newServing(
 			c.GetCertificate = certificates.GetCertificate
 		}},
 	})
-	return serving{server, certificates, truster}, nil
+	return serving{hidden{server, certificates}, certificates, truster}, nil
+}
+
+// newCertificates returns what keeps the webhooks' certificate.
+func newCertificates(
+	o Options, c client.WithWatch, onBundle func(context.Context, []byte) error,
+) (*certificate.Manager, error) {
+	dns, ips := o.names()
+	certificates, err := certificate.New(certificate.Options{
+		Client: c, Secret: types.NamespacedName{Namespace: Namespace, Name: certificateSecret},
+		DNSNames: dns, IPs: ips, OnBundle: onBundle,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("set up certificates: %w", err)
+	}
+	return certificates, nil
 }
 
 // add has the manager run it.
@@ -210,30 +220,5 @@ func (s serving) add(mgr manager.Manager) error {
 	if err := mgr.AddReadyzCheck("webhook", s.server.StartedChecker()); err != nil {
 		return fmt.Errorf("add readiness check: %w", err)
 	}
-	return nil
-}
-
-// announcer tells when the operator is ready: it leads, and answers.
-type announcer struct {
-	ready   func()
-	mgr     manager.Manager
-	serving serving
-}
-
-// Start implements manager.Runnable.
-func (a announcer) Start(ctx context.Context) error {
-	if !a.mgr.GetCache().WaitForCacheSync(ctx) {
-		return nil
-	}
-	err := wait.PollUntilContextCancel(ctx, 20*time.Millisecond, true, func(context.Context) (bool, error) {
-		if a.serving.server == nil {
-			return true, nil
-		}
-		return a.serving.server.StartedChecker()(nil) == nil, nil
-	})
-	if err != nil {
-		return nil //nolint:nilerr // the operator ended first, which is not this runnable's to report
-	}
-	a.ready()
 	return nil
 }

@@ -10,6 +10,7 @@
 //	ca.key          key of the CA that signs the serving certificate
 //	next-ca.key     key of the CA that will sign the next one, during phase 1
 //	tls.crt tls.key the serving certificate
+//	path            last part of the webhooks' paths, known to the API server alone
 //	rotation.json   bookkeeping; also the mark that the Secret is ours
 //
 // # Rotation without a gap

@@ -26,6 +26,10 @@ var ErrForeignSecret = errors.New("the Secret holds data that is not ours: name 
 type Bundle struct {
 	// CA holds every CA to trust, as PEM, for caBundle in webhook configurations.
 	CA []byte
+	// Path is the last part of the webhooks' paths. The API server presents no
+	// certificate of its own, so that it knows this path is what tells it from
+	// anybody else who reaches the webhooks. It lives as long as the Secret.
+	Path string
 	// Certificate is the present serving certificate with its key.
 	Certificate tls.Certificate
 }

@@ -1,6 +1,7 @@
 package certificate
 
 import (
+	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -30,6 +31,9 @@ type state struct {
 	lastExpiry time.Time
 	// retiring are earlier CAs that are still trusted.
 	retiring []retiree
+	// path is the last part of the webhooks' paths, which nobody can guess. It stays
+	// the same in a rotation, as there can be no overlap of two paths.
+	path string
 }
 
 // retiree is a CA which is no longer trusted from a moment on.
@@ -53,7 +57,8 @@ func (s *state) bundle() []*x509.Certificate {
 // exported returns the part that callers may see.
 func (s *state) exported() Bundle {
 	return Bundle{
-		CA: encodeCerts(s.bundle()),
+		CA:   encodeCerts(s.bundle()),
+		Path: s.path,
 		Certificate: tls.Certificate{
 			Certificate: [][]byte{s.serving.cert.Raw},
 			PrivateKey:  s.serving.key,
@@ -102,7 +107,7 @@ func (p policy) fresh(now time.Time) (*state, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &state{signer: signer, serving: serving, lastExpiry: serving.cert.NotAfter}, nil
+	return &state{signer: signer, serving: serving, lastExpiry: serving.cert.NotAfter, path: rand.Text()}, nil
 }
 
 // renewed keeps the names of the present certificate if it is replaced for its
@@ -152,6 +157,7 @@ func (p policy) switched(s *state, now time.Time) (*state, error) {
 		signer:     *s.incoming,
 		serving:    serving,
 		lastExpiry: serving.cert.NotAfter,
+		path:       s.path,
 		retiring:   append(slices.Clone(s.retiring), retiree{cert: s.signer.cert, until: until}),
 	}, nil
 }

@@ -193,6 +193,9 @@ func TestRestoreAfterDeletion(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if restored.path != steady.path {
+		t.Error("the API server would call a path that nobody answers")
+	}
 	if restored.phase() != "announced" || !restored.serving.cert.Equal(steady.serving.cert) {
 		t.Error("whoever deletes the Secret wants other keys, and no failing admission")
 	}
@@ -215,6 +218,9 @@ func TestRestoreAfterDeletion(t *testing.T) {
 func TestEncodeRoundTrip(t *testing.T) {
 	states, _ := rotation(t)
 	states[1] = states[1].published(epoch)
+	if path := states[0].path; slices.ContainsFunc(states, func(s *state) bool { return s.path != path }) {
+		t.Error("the path changes in a rotation")
+	}
 	for phase, s := range states {
 		data, err := s.encode()
 		if err != nil {
@@ -252,6 +258,9 @@ func TestDecodeRefusesWhatDoesNotBelongTogether(t *testing.T) {
 		"no key":                    {keySigner, nil, "read ca.key: no PEM block in it"},
 		"certificate in key":        {keySigner, one[keyBundle], "read ca.key"},
 		"next key without its cert": {keyIncoming, other[keySigner], "read next-ca.key: no certificate belongs to it"},
+		"no path":                   {keyPath, nil, "read path: it is not a secret"},
+		"short path":                {keyPath, []byte("abc"), "read path: it is not a secret"},
+		"path with a slash":         {keyPath, bytes.Repeat([]byte("a/"), 20), "read path: it is not a secret"},
 		"broken record":             {keyRecord, []byte("{"), "read rotation.json"},
 	}
 	for name, tc := range cases {

@@ -8,6 +8,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"net/url"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -22,7 +23,12 @@ const (
 	keyServing    = corev1.TLSCertKey
 	keyServingKey = corev1.TLSPrivateKeyKey
 	keyRecord     = "rotation.json"
+	keyPath       = "path"
 )
+
+// leastPath is how long the secret path is at least: as long as rand.Text, whose
+// 26 letters are 128 bits.
+const leastPath = 26
 
 // maxBundle bounds what is read: signer, incoming and the retiring ones.
 const maxBundle = 2 + maxRetiring
@@ -53,6 +59,7 @@ func (s *state) encode() (map[string][]byte, error) {
 	data := map[string][]byte{
 		keyBundle:  encodeCerts(s.bundle()),
 		keyServing: encodeCerts([]*x509.Certificate{s.serving.cert}),
+		keyPath:    []byte(s.path),
 	}
 	for name, key := range keys {
 		encoded, err := encodeKey(key)
@@ -79,7 +86,10 @@ func decode(data map[string][]byte) (*state, error) {
 	if err := json.Unmarshal(data[keyRecord], &rec); err != nil {
 		return nil, fmt.Errorf("read %s: %w", keyRecord, err)
 	}
-	s := &state{publishedAt: rec.PublishedAt, lastExpiry: rec.LastExpiry}
+	s := &state{publishedAt: rec.PublishedAt, lastExpiry: rec.LastExpiry, path: string(data[keyPath])}
+	if len(s.path) < leastPath || url.PathEscape(s.path) != s.path {
+		return nil, fmt.Errorf("read %s: it is not a secret part of a path", keyPath)
+	}
 	if s.signer, err = decodePair(certs, data, keySigner); err != nil {
 		return nil, err
 	}

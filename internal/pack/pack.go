@@ -34,6 +34,9 @@ type Pack struct {
 	Objects func(Installation) []client.Object
 	// Setup adds its controllers and handlers to the manager.
 	Setup func(context.Context, manager.Manager, Environment) error
+	// Probe tries, without effect, whether the API server calls the pack's webhooks,
+	// with objects in a namespace that exists.
+	Probe func(ctx context.Context, c client.Client, namespace string) error
 	// Remove takes every trace off objects that are not the pack's own. It is run
 	// without a manager, when the pack is uninstalled.
 	Remove func(context.Context, Removal) error

@@ -94,7 +94,7 @@ func (l *Lock) Get(id object.ID) (relation.Object, relation.Presence) {
 // of the same name. An object that goes or is replaced meanwhile is no error:
 // the watch reports it.
 func (l *Lock) Ensure(ctx context.Context, id object.ID) (relation.Object, relation.Presence, error) {
-	turn := &l.turns[maphash.Comparable(seed, id)%uint64(len(l.turns))]
+	turn := l.turn(id)
 	turn.Lock()
 	defer turn.Unlock()
 	obj, presence := l.Get(id)
@@ -106,15 +106,24 @@ func (l *Lock) Ensure(ctx context.Context, id object.ID) (relation.Object, relat
 		value = &l.Value
 	}
 	written, err := l.write(ctx, obj, value)
-	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) || replaced(err) {
+	if passed(err) {
 		return obj, presence, nil
 	}
 	return written, presence, err
 }
 
-// replaced reports whether a write was refused because it was meant for an object
-// with another uid. To a patch the API server answers that the uid can't change.
-func replaced(err error) bool {
+// turn is what a write to an object waits for.
+func (l *Lock) turn(id object.ID) *sync.Mutex {
+	return &l.turns[maphash.Comparable(seed, id)%uint64(len(l.turns))]
+}
+
+// passed reports whether a write came too late, for an object that is gone or
+// another one. To a patch with another uid the API server answers that a uid can't
+// change.
+func passed(err error) bool {
+	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+		return true
+	}
 	cause, found := apierrors.StatusCause(err, metav1.CauseTypeFieldValueInvalid)
 	return found && cause.Field == "metadata.uid"
 }

@@ -29,7 +29,7 @@ import (
 const (
 	// probeAgain is how long the API server may take to follow a configuration.
 	probeAgain = 20 * time.Millisecond
-	// trimAfter is how long a rule outlives the last held object of its kind.
+	// trimAfter is how long a rule outlives the last held object of its kind at most.
 	trimAfter = 5 * time.Second
 )
 
@@ -146,6 +146,7 @@ func (r *Rules) Start(ctx context.Context) error {
 	r.Watcher.Use(object.ID{Kind: "Rules", Name: r.Configuration}, ConfigurationKind)
 	trim := time.NewTimer(trimAfter)
 	defer trim.Stop()
+	pending := true // Changes that never cease must not put it off for ever.
 	for {
 		var err error
 		select {
@@ -153,13 +154,18 @@ func (r *Rules) Start(ctx context.Context) error {
 			return nil
 		case <-r.wakeups():
 			err = r.locked(ctx, false)
-			trim.Reset(trimAfter)
+			if !pending {
+				trim.Reset(trimAfter)
+				pending = true
+			}
 		case <-trim.C:
 			err = r.locked(ctx, true)
+			pending = false
 		}
 		if err != nil && ctx.Err() == nil {
 			r.Log.Error(err, "Webhook rules may be out of date")
 			trim.Reset(trimAfter)
+			pending = true
 		}
 	}
 }

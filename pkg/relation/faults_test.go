@@ -13,17 +13,18 @@ import (
 	"github.com/kinship-dev/kinship/pkg/relation"
 )
 
+// mayReadConfigMaps gives a user the right, under the user's name.
 const mayReadConfigMaps = `
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
-metadata: {name: relation-test-reader}
+metadata: {name: %[1]s}
 rules: [{apiGroups: [""], resources: [configmaps], verbs: [list, watch]}]
 ---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRoleBinding
-metadata: {name: relation-test-reader}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: relation-test-reader}
-subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: relation-test-reader}]
+metadata: {name: %[1]s}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: %[1]s}
+subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: %[1]s}]
 `
 
 // TestWatcherForbidden is a kind that the watcher has no right to, and then has.
@@ -32,7 +33,8 @@ func TestWatcherForbidden(t *testing.T) {
 	namespace := testenv.Namespace(t)
 	create(t, namespace, "m", nil)
 	id := inNamespace(namespace, "m")
-	h := start(t, testenv.As(t, "relation-test-reader"))
+	reader := namespace // A name that no other run has given rights to.
+	h := start(t, testenv.As(t, reader))
 	h.Use(alice, configMap)
 	testenv.Eventually(t, func() error {
 		if n := h.wire.count("/configmaps"); n < 5 {
@@ -40,7 +42,7 @@ func TestWatcherForbidden(t *testing.T) {
 		}
 		return nil
 	})
-	if err := h.Problem(configMap); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "relation-test-reader") {
+	if err := h.Problem(configMap); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), reader) {
 		t.Errorf("problem is %v, want what the API server says", err)
 	}
 	if _, presence := h.Get(id); presence != relation.Unknown {
@@ -52,7 +54,7 @@ func TestWatcherForbidden(t *testing.T) {
 	if n := h.told(configMap); n != 1 {
 		t.Errorf("told %d times of the problem, want once", n)
 	}
-	testenv.Apply(t, mayReadConfigMaps)
+	testenv.Apply(t, fmt.Sprintf(mayReadConfigMaps, reader))
 	h.awaitPresence(t, id, relation.Present)
 	if err := h.Problem(configMap); err != nil {
 		t.Errorf("problem after the right was given: %v", err)

@@ -204,14 +204,13 @@ func (w *wire) count(text string) int {
 	return n
 }
 
-// awaitQuiet waits until nothing was sent for a while, and returns the number of
-// requests so far.
-func (w *wire) awaitQuiet(t *testing.T) int {
+// awaitQuiet waits until no request that contains a text was sent for a number of
+// looks, and returns the number of them so far.
+func (w *wire) awaitQuiet(t *testing.T, text string, looks int) int {
 	t.Helper()
-	const looks = 30
 	sent, same := 0, 0
 	testenv.Eventually(t, func() error {
-		if n := w.count(""); n != sent {
+		if n := w.count(text); n != sent {
 			sent, same = n, 0
 		}
 		if same++; same < looks {

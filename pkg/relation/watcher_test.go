@@ -227,7 +227,7 @@ func TestWatcherIsIdle(t *testing.T) {
 	h.Use(alice, configMap)
 	h.awaitRead(t, configMap)
 	h.awaitRead(t, relation.DefinitionKind)
-	before := h.wire.awaitQuiet(t)
+	before := h.wire.awaitQuiet(t, "", 30)
 	for i := range changes {
 		relabel(t, c, m, "n", strconv.Itoa(i))
 		m.Data = map[string]string{"n": strconv.Itoa(i)}
@@ -241,7 +241,7 @@ func TestWatcherIsIdle(t *testing.T) {
 		}
 		return nil
 	})
-	h.wire.awaitQuiet(t) // What the last change might cause.
+	h.wire.awaitQuiet(t, "", 30) // What the last change might cause.
 	if n := h.wire.count(""); n != before {
 		t.Errorf("%d requests for %d changes, want none", n-before, changes)
 	}
@@ -319,7 +319,7 @@ func TestWatcherWaitsForCallbacks(t *testing.T) {
 		}
 		return nil
 	})
-	h.wire.awaitQuiet(t)
+	h.wire.awaitQuiet(t, "", 30)
 	select {
 	case err := <-returned:
 		t.Errorf("Start has returned (%v), and a callback runs", err)

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/kinship-dev/kinship/internal/testenv"
@@ -27,6 +28,43 @@ func TestLossy(t *testing.T) {
 	if lossy >= 2*clean {
 		t.Errorf("with one request in ten failing there were %d requests, without %d", lossy, clean)
 	}
+}
+
+// TestRefusedWrites has every write of the operator fail until each Usage was
+// tried a few times. It tries again with growing pauses, and all is well when they
+// succeed again.
+func TestRefusedWrites(t *testing.T) {
+	p := newProxy(t)
+	operator.Start(t, p.through)
+	s := newScene(t)
+	n := sized(20)
+	s.pairs(n)
+	var refused atomic.Int64
+	p.set(func(w http.ResponseWriter, r *http.Request, _ http.Handler) bool {
+		if r.Method != http.MethodPatch {
+			return false
+		}
+		refused.Add(1)
+		answer(w, http.StatusInternalServerError, "InternalError")
+		return true
+	})
+	for i := range n {
+		s.create(s.usage(i))
+	}
+	testenv.Eventually(t, func() error {
+		if have, want := refused.Load(), int64(5*n); have < want {
+			return fmt.Errorf("%d writes were refused, want %d", have, want)
+		}
+		return nil
+	})
+	p.set(pass)
+	s.allReady(n)
+	for i := range n {
+		if err := s.c.Delete(t.Context(), s.using(i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	testenv.Eventually(t, s.noneLeft)
 }
 
 // pass meddles with nothing.

@@ -14,6 +14,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -160,18 +161,10 @@ func (s scene) allReady(n int) {
 func (s scene) protect(n int) {
 	s.t.Helper()
 	s.pairs(n)
-	s.admitted()
 	for i := range n {
 		s.create(s.usage(i))
 	}
 	s.allReady(n)
-}
-
-// admitted waits until the API server has heard of the webhooks of an operator
-// that is ready.
-func (s scene) admitted() {
-	s.t.Helper()
-	testenv.Eventually(s.t, func() error { return s.c.Create(s.t.Context(), s.usage(0), client.DryRunAll) })
 }
 
 // noneLeft returns nil when there is no Usage in the namespace any more.
@@ -223,15 +216,26 @@ type record struct {
 	states map[string][]seen
 }
 
-// watch records what happens to the objects of a kind until the test ends, and
-// hands each event to hook, if there is one, before anybody else can see it here.
+// watch records what happens to the objects of a kind until the test ends, those
+// that exist being added first, and hands each later event to hook, if there is
+// one, before anybody else can see it here.
 func (s scene) watch(list client.ObjectList, hook func(seen)) *record {
 	s.t.Helper()
-	w, err := s.c.Watch(s.t.Context(), list, client.InNamespace(s.ns))
+	if err := s.c.List(s.t.Context(), list, client.InNamespace(s.ns)); err != nil {
+		s.t.Fatal(err)
+	}
+	// Without a version the watch begins a little later than now.
+	since := &client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: list.GetResourceVersion()}}
+	w, err := s.c.Watch(s.t.Context(), list, client.InNamespace(s.ns), since)
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	r := &record{states: map[string][]seen{}}
+	_ = meta.EachListItem(list, func(item runtime.Object) error {
+		obj := item.(client.Object)
+		r.states[obj.GetName()] = []seen{{watch.Added, obj}}
+		return nil
+	})
 	var done sync.WaitGroup
 	done.Go(func() {
 		for event := range w.ResultChan() {

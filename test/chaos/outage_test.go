@@ -29,7 +29,6 @@ func TestOutage(t *testing.T) {
 	for i := range n {
 		s.create(s.used(i))
 	}
-	s.admitted()
 	for i := range n - 1 {
 		u := s.usage(i)
 		u.Spec.By = new(named("ConfigMap", s.key("used", i+1)))

@@ -3,6 +3,7 @@ package chaos_test
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -53,10 +54,14 @@ func TestRingTearDown(t *testing.T) {
 				}
 				s.create(u)
 			}
+			created := time.Now()
 			if !test.selector {
 				testenv.Eventually(t, func() error { return s.inRing(test.length) })
 			}
+			found := time.Now()
 			s.tearDownRing(test.length)
+			t.Logf("the ring was found after %s and gone after %s more",
+				found.Sub(created).Round(time.Millisecond), time.Since(found).Round(time.Millisecond))
 		})
 	}
 }

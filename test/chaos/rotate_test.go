@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"encoding/pem"
 	"errors"
 	"fmt"
@@ -46,6 +47,7 @@ func TestRotate(t *testing.T) {
 	defer cancel()
 
 	stop := s.attack(0, n)
+	running.Go(func() { s.checkTrust(ctx) })
 	if err := certificates.Rotate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -107,6 +109,55 @@ func parse(bundle []byte) []*pem.Block {
 		blocks = append(blocks, block)
 	}
 	return blocks
+}
+
+// lag is how much later than the webhook configuration changes an API server may
+// follow. It is half of what the rotation grants.
+const lag = time.Second
+
+// checkTrust compares what the operator serves with what an API server may trust,
+// which is as late as allowed. The one that runs here is quick, and keeps its
+// connections, so it would not notice.
+func (s scene) checkTrust(ctx context.Context) {
+	type trust struct {
+		since  time.Time
+		bundle []byte
+	}
+	var history []trust
+	for ctx.Err() == nil {
+		var c admissionregistrationv1.ValidatingWebhookConfiguration
+		if err := s.c.Get(ctx, client.ObjectKey{Name: "crossplane-no-usages"}, &c); err != nil {
+			continue // It is over.
+		}
+		now := trust{time.Now(), c.Webhooks[0].ClientConfig.CABundle}
+		if len(history) == 0 || !bytes.Equal(now.bundle, history[len(history)-1].bundle) {
+			history = append(history, now)
+		}
+		for len(history) > 1 && time.Since(history[1].since) > lag {
+			history = history[1:]
+		}
+		served, err := s.serving()
+		if err != nil {
+			continue
+		}
+		for _, t := range history {
+			if err := verify(served, t.bundle); err != nil {
+				s.t.Errorf("an API server that is %s late: %v", lag, err)
+				return
+			}
+		}
+	}
+}
+
+func verify(served, bundle []byte) error {
+	certificate, err := x509.ParseCertificate(served)
+	if err != nil {
+		return err
+	}
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(bundle)
+	_, err = certificate.Verify(x509.VerifyOptions{Roots: roots})
+	return err
 }
 
 // served returns nil if the operator serves a certificate.

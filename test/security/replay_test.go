@@ -128,10 +128,10 @@ func TestForgedStatus(t *testing.T) {
 	l, used, u := replaying(t)
 	user := l.user("user")
 	l.allow(user, onUsages, right(usageGroup, "usages/status", "*"))
-	status := map[string]any{"refused": map[string]any{
+	status := map[string]any{"refused": []map[string]any{{
 		"target": map[string]any{"kind": "ConfigMap", "namespace": l.ns, "name": used.Name, "uid": used.UID},
 		"user":   "kubernetes-admin", "groups": []string{"system:masters"}, "time": metav1.Now(),
-	}}
+	}}}
 	patch, err := json.Marshal(map[string]any{"status": status})
 	if err != nil {
 		t.Fatal(err)
@@ -154,8 +154,8 @@ func (l land) checkNothingRefused(u *protectionv1beta1.Usage) {
 	if err := l.c.Get(l.t.Context(), client.ObjectKeyFromObject(u), u); err != nil {
 		l.t.Fatal(err)
 	}
-	if u.Status.Refused != nil {
-		l.t.Errorf("the status says that %s was refused a deletion", u.Status.Refused.User)
+	if len(u.Status.Refused) != 0 {
+		l.t.Errorf("the status says that %s was refused a deletion", u.Status.Refused[0].User)
 	}
 }
 
@@ -192,6 +192,7 @@ func TestForgedReview(t *testing.T) {
 	// Its path he knows from the sources.
 	address, _, _ := strings.Cut(strings.TrimPrefix(*c.Webhooks[0].ClientConfig.URL, "https://"), "/")
 	post(t, "https://"+address+"/validate-no-usages", review)
+	l.checkNothingRefused(u)
 	l.release(u)
 	l.exists(used)
 }

@@ -417,10 +417,10 @@ func testEndedByCollector(t *testing.T) {
 func testDirectStatus(t *testing.T) {
 	w := newWorld(t)
 	_, _, u := w.protected(true)
-	patch, err := json.Marshal(map[string]any{"status": map[string]any{"refused": map[string]any{
+	patch, err := json.Marshal(map[string]any{"status": map[string]any{"refused": []map[string]any{{
 		"target": map[string]any{"kind": "ConfigMap", "name": "used", "namespace": w.ns, "uid": "x"},
 		"user":   "admin", "time": "2030-01-01T00:00:00Z",
-	}}})
+	}}}})
 	if err != nil {
 		t.Fatal(err)
 	}

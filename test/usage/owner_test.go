@@ -64,7 +64,7 @@ func (w *world) recordedForCollector(u usage) {
 		if err := w.read(u); err != nil {
 			return err
 		}
-		if r := u.UsageStatus().Refused; r == nil || r.User != garbageCollector {
+		if r := u.UsageStatus().Refused; len(r) == 0 || r[0].User != garbageCollector {
 			return fmt.Errorf("recorded is %+v", r)
 		}
 		return nil

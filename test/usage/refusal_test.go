@@ -148,7 +148,7 @@ func (w *world) readBack(u usage) {
 	if err := w.read(u); err != nil {
 		w.t.Fatal(err)
 	}
-	if u.UsageStatus().Refused == nil {
+	if len(u.UsageStatus().Refused) == 0 {
 		w.t.Fatal("the refusal is not recorded")
 	}
 }

@@ -57,8 +57,11 @@ func testReplay(t *testing.T) {
 	if err := w.read(u); err != nil {
 		t.Fatal(err)
 	}
-	refused := u.Status.Refused
-	if refused == nil || refused.User != "alice" || refused.PropagationPolicy != metav1.DeletePropagationOrphan ||
+	if len(u.Status.Refused) != 1 {
+		t.Fatalf("recorded is %+v", u.Status.Refused)
+	}
+	refused := u.Status.Refused[0]
+	if refused.User != "alice" || refused.PropagationPolicy != metav1.DeletePropagationOrphan ||
 		refused.Target.UID != used.UID || refused.Target.Name != "used" || time.Since(refused.Time.Time) > time.Minute {
 		t.Errorf("recorded is %+v", refused)
 	}
@@ -91,7 +94,7 @@ func testNoReplay(t *testing.T) {
 			used, using, u := w.protected(c.replay)
 			before := u.ResourceVersion
 			w.refused(used, c.opts...)
-			if err := w.read(u); err != nil || u.ResourceVersion != before || u.Status.Refused != nil {
+			if err := w.read(u); err != nil || u.ResourceVersion != before || len(u.Status.Refused) != 0 {
 				t.Errorf("%s: error %v, status %+v", c.reason, err, u.Status)
 			}
 			w.delete(using)
@@ -133,7 +136,7 @@ func testReplayExpiry(t *testing.T) {
 	if err := w.read(u); err != nil {
 		t.Fatal(err)
 	}
-	u.Status.Refused.Time = metav1.NewTime(time.Now().Add(-expiry - time.Minute))
+	u.Status.Refused[0].Time = metav1.NewTime(time.Now().Add(-expiry - time.Minute))
 	if err := w.asOperator().Status().Update(t.Context(), u); err != nil {
 		t.Fatal(err)
 	}
@@ -175,7 +178,7 @@ func testReplayHandedOver(t *testing.T) {
 	w.create(heir)
 	w.ready(heir)
 	w.refused(used)
-	if err := w.read(u); err != nil || u.Status.Refused == nil {
+	if err := w.read(u); err != nil || len(u.Status.Refused) == 0 {
 		t.Fatalf("the first Usage keeps no record: %v", err)
 	}
 	w.delete(using)
@@ -235,7 +238,7 @@ func testGarbageCollector(t *testing.T) {
 		if err := w.read(u); err != nil {
 			return err
 		}
-		if r := u.Status.Refused; r == nil || r.User != garbageCollector {
+		if r := u.Status.Refused; len(r) != 1 || r[0].User != garbageCollector {
 			return fmt.Errorf("recorded is %+v", r)
 		}
 		return nil
@@ -248,4 +251,40 @@ func testGarbageCollector(t *testing.T) {
 	}
 	w.update(used, func() { used.Finalizers = nil })
 	w.gone(used)
+}
+
+// testGarbageCollectorSet: what the garbage collector was refused is replayed for
+// all objects that one Usage protects.
+func testGarbageCollectorSet(t *testing.T) {
+	w := newWorld(t)
+	owner, using := configMap("owner"), configMap("using")
+	w.create(owner, using)
+	used := []client.Object{labelled("a", "app", "x"), labelled("b", "app", "x"), labelled("c", "app", "x")}
+	for _, obj := range used { // So that none goes before the replay, by the collector's own next attempt.
+		obj.SetFinalizers([]string{finalizer})
+	}
+	w.owned(owner, "ConfigMap", used...)
+	u := uses("u", named("using"), all(selected("app", "x")))
+	w.create(u)
+	w.ready(u)
+	w.delete(owner)
+	testenv.Eventually(t, func() error {
+		if err := w.read(u); err != nil {
+			return err
+		}
+		if n := len(u.Status.Refused); n != len(used) {
+			return fmt.Errorf("%d deletions are recorded", n)
+		}
+		return nil
+	})
+	w.delete(using)
+	w.gone(u)
+	replays := sent.requests(about(w.ns+"/configmaps"), method("DELETE"), effective)
+	if len(replays) != len(used) {
+		t.Errorf("of %d objects the operator deleted %d:\n%s", len(used), len(replays), replays)
+	}
+	for _, obj := range used {
+		w.update(obj, func() { obj.SetFinalizers(nil) })
+	}
+	w.gone(used...)
 }

@@ -14,7 +14,6 @@ import (
 // deletion may be carried out, which comes while no operator runs.
 func TestRestart(t *testing.T) {
 	first := operator.Exec(t)
-	awaitTrust(t)
 	w := newWorld(t)
 	used, using, u := w.protected(true)
 	w.refused(used, client.PropagationPolicy("Orphan"))
@@ -33,7 +32,6 @@ func TestRestart(t *testing.T) {
 	w.delete(u) // Its finalizer keeps it.
 
 	operator.Exec(t)
-	awaitTrust(t)
 	w.refused(using)
 	w.refused(used)
 	w.delete(other)
@@ -48,7 +46,6 @@ func TestRestart(t *testing.T) {
 // does not know the namespaces yet, of which it has to unlock one.
 func TestReleaseWhileReading(t *testing.T) {
 	first := operator.Start(t)
-	awaitTrust(t)
 	w := newWorld(t)
 	used := configMap("used")
 	w.create(used)
@@ -63,7 +60,6 @@ func TestReleaseWhileReading(t *testing.T) {
 	p := newProxy(t)
 	namespaces := p.hold(t, func(r request) bool { return r.path == "/api/v1/namespaces" })
 	operator.Start(t, func(o *app.Options) { o.Config = p.config() })
-	awaitTrust(t)
 	namespaces.await(t)
 	w.delete(u)
 	w.unready(u, "Reading")

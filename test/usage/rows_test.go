@@ -24,6 +24,7 @@ var rows = []row{
 	{"replay, handed over", testReplayHandedOver},
 	{"replay, handed over to one that goes", testReplayHeirGoes},
 	{"replay, garbage collector", testGarbageCollector},
+	{"replay, garbage collector and a set", testGarbageCollectorSet},
 
 	// blocked DELETE, first and repeated
 	{"refused DELETE writes nothing", testRefusedWritesNothing},

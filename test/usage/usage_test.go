@@ -6,8 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
 	"github.com/kinship-dev/kinship/internal/app"
 	"github.com/kinship-dev/kinship/internal/testenv"
 	"github.com/kinship-dev/kinship/test/operator"
@@ -64,15 +62,4 @@ func start(t *testing.T) {
 		o.Config = sent.config()
 		o.Usage.GracePeriod, o.Usage.ReplayExpiry = grace, expiry
 	})
-	awaitTrust(t)
-}
-
-// awaitTrust waits until the API server knows the operator's certificate: it
-// learns of it by a watch, a moment after the operator has written it.
-func awaitTrust(t *testing.T) {
-	t.Helper()
-	c := operator.Client(t)
-	u := protects("u", named("a"), "to try")
-	u.Namespace = "default"
-	testenv.Eventually(t, func() error { return c.Create(t.Context(), u.DeepCopy(), client.DryRunAll) })
 }

@@ -102,10 +102,12 @@ type UsageStatus struct {
 	// so is the protection, also when another one takes its name.
 	// +optional
 	Using *BoundObject `json:"using,omitempty"`
-	// Refused is a deletion of the used object that was refused and is to be
-	// replayed once nothing uses the object any more.
+	// Refused are deletions of used objects that were refused and are to be replayed
+	// once nothing uses the object any more: at most one of each object.
 	// +optional
-	Refused *RefusedDeletion `json:"refused,omitempty"`
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=64
+	Refused []RefusedDeletion `json:"refused,omitempty"`
 }
 
 // BoundObject is one particular object, not whichever has its name.

@@ -167,8 +167,10 @@ func (in *UsageStatus) DeepCopyInto(out *UsageStatus) {
 	}
 	if in.Refused != nil {
 		in, out := &in.Refused, &out.Refused
-		*out = new(RefusedDeletion)
-		(*in).DeepCopyInto(*out)
+		*out = make([]RefusedDeletion, len(*in))
+		for i := range *in {
+			(*in)[i].DeepCopyInto(&(*out)[i])
+		}
 	}
 }
 

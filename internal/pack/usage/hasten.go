@@ -3,6 +3,7 @@ package usage
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,8 +20,9 @@ import (
 // using one alive that it waits for. Whoever may delete a namespace may delete
 // everything in it, so the using object is deleted first.
 func (r *reconciler) unstick(ctx context.Context, p *pass) reconcile.Outcome {
-	refused := p.UsageStatus().Refused
-	if refused == nil || (refused.User != namespaceController && refused.User != controllerManager) {
+	if !slices.ContainsFunc(p.UsageStatus().Refused, func(r sharedv1alpha1.RefusedDeletion) bool {
+		return r.User == namespaceController || r.User == controllerManager
+	}) {
 		return reconcile.Outcome{}
 	}
 	for _, e := range r.ledger.index.Declared(p.id) {

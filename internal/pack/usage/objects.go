@@ -21,6 +21,8 @@ const (
 	webhookConfiguration = "crossplane-no-usages"
 	webhookName          = "nousages.protection.crossplane.io"
 	evictionsName        = "evictions.usage.kinship.dev"
+	validateName         = "validate.usage.kinship.dev"
+	defaultName          = "default.usage.kinship.dev"
 
 	ownConfiguration = "kinship-usage"
 	keepPolicy       = "kinship-usage-keep-lock"
@@ -50,6 +52,7 @@ func Pack(options Options) pack.Pack {
 		Setup: func(ctx context.Context, mgr manager.Manager, env pack.Environment) error {
 			return Setup(ctx, mgr, env, options)
 		},
+		Probe:  probe,
 		Remove: remove,
 	}
 }
@@ -130,7 +133,7 @@ func validateOwn(in pack.Installation) client.Object {
 	return &admissionregistrationv1.ValidatingWebhookConfiguration{
 		ObjectMeta: metav1.ObjectMeta{Name: ownConfiguration},
 		Webhooks: []admissionregistrationv1.ValidatingWebhook{{
-			Name: "validate.usage.kinship.dev", ClientConfig: clientConfig(in, validatePath),
+			Name: validateName, ClientConfig: clientConfig(in, validatePath),
 			Rules:         ownRules("usages", "clusterusages", "usages/status", "clusterusages/status"),
 			FailurePolicy: &fail, SideEffects: &none, TimeoutSeconds: &timeout, AdmissionReviewVersions: []string{"v1"},
 		}},
@@ -144,7 +147,7 @@ func defaultOwn(in pack.Installation) client.Object {
 	return &admissionregistrationv1.MutatingWebhookConfiguration{
 		ObjectMeta: metav1.ObjectMeta{Name: ownConfiguration},
 		Webhooks: []admissionregistrationv1.MutatingWebhook{{
-			Name: "default.usage.kinship.dev", ClientConfig: clientConfig(in, defaultPath),
+			Name: defaultName, ClientConfig: clientConfig(in, defaultPath),
 			Rules:         ownRules("usages", "clusterusages"),
 			FailurePolicy: &fail, SideEffects: &none, TimeoutSeconds: &timeout, AdmissionReviewVersions: []string{"v1"},
 			ReinvocationPolicy: &again,

@@ -125,7 +125,12 @@ func (r *reconciler) writeStatus(ctx context.Context, p *pass, outcome reconcile
 	}
 	before := p.DeepCopyObject().(usage)
 	*before.UsageStatus() = *p.seen.UsageStatus()
-	if err := r.client.Status().Patch(ctx, p.usage, client.MergeFrom(before)); err != nil {
+	patch := client.MergeFrom(before)
+	if !equality.Semantic.DeepEqual(before.UsageStatus().Refused, status.Refused) {
+		// The webhook may have added to the list meanwhile, which a patch writes whole.
+		patch = client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
+	}
+	if err := r.client.Status().Patch(ctx, p.usage, patch); err != nil {
 		return client.IgnoreNotFound(fmt.Errorf("write status of %s: %w", p.id, err))
 	}
 	r.writes.Wrote(p.id, p.GetResourceVersion())

@@ -17,7 +17,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
-	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
 	"github.com/kinship-dev/kinship/pkg/authorise"
 	"github.com/kinship-dev/kinship/pkg/guard"
 	"github.com/kinship-dev/kinship/pkg/object"
@@ -240,55 +239,3 @@ func named(wish string, id object.ID) bool {
 }
 
 func dryRun(req admission.Request) bool { return req.DryRun != nil && *req.DryRun }
-
-// record keeps a refused deletion for replay, in the status of the first Usage
-// that asks for it. A repeated refusal of the same deletion writes nothing.
-func (h *refuser) record(
-	ctx context.Context, req admission.Request, obj relation.Object, blocking []relation.Edge,
-) error {
-	if dryRun(req) || req.UserInfo.Username == h.operator || req.Operation != admissionv1.Delete {
-		return nil
-	}
-	var options metav1.DeleteOptions
-	if len(req.Options.Raw) > 0 {
-		if err := json.Unmarshal(req.Options.Raw, &options); err != nil {
-			return fmt.Errorf("read delete options: %w", err)
-		}
-	}
-	policy := metav1.DeletePropagationBackground
-	if options.PropagationPolicy != nil {
-		policy = *options.PropagationPolicy
-	}
-	for _, e := range blocking {
-		u := h.get(e.Declarer)
-		if u == nil || e.Content != nil || !records(u, req.UserInfo.Username) {
-			continue
-		}
-		before := u.UsageStatus().Refused
-		if before != nil && before.Target.UID == obj.UID && before.PropagationPolicy == policy &&
-			h.clock.Since(before.Time.Time) <= h.expiry {
-			return nil
-		}
-		return h.write(ctx, u, &sharedv1alpha1.RefusedDeletion{
-			Target:            bindTo(obj),
-			PropagationPolicy: policy,
-			User:              req.UserInfo.Username,
-			Groups:            req.UserInfo.Groups[:min(len(req.UserInfo.Groups), maxGroups)],
-			Time:              metav1.NewTime(h.clock.Now().Truncate(time.Second)),
-		})
-	}
-	return nil
-}
-
-// maxGroups is how many groups of a user are kept. Fewer groups mean fewer
-// rights, never more.
-const maxGroups = 256
-
-func (h *refuser) write(ctx context.Context, u usage, refused *sharedv1alpha1.RefusedDeletion) error {
-	after := u.DeepCopyObject().(usage)
-	after.UsageStatus().Refused = refused
-	if err := h.status.Status().Patch(ctx, after, client.MergeFrom(u)); client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("record the refused deletion: %w", err)
-	}
-	return nil
-}

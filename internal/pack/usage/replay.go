@@ -40,12 +40,60 @@ func system(user string) bool {
 	return slices.Contains([]string{garbageCollector, namespaceController, controllerManager}, user)
 }
 
-// replay carries out a deletion that was refused because of this Usage, now that
-// nothing uses the object any more. It does no more than the one who asked may
-// do now, to the very object he asked it for.
+// replay carries out the deletions that were refused because of a Usage which
+// goes.
 func (r *reconciler) replay(ctx context.Context, p *pass) reconcile.Outcome {
-	refused := p.UsageStatus().Refused
-	if refused == nil || !r.ledger.trusting || r.clock.Since(refused.Time.Time) > r.options.ReplayExpiry {
+	return r.replayEach(p, func(refused *sharedv1alpha1.RefusedDeletion) (bool, reconcile.Outcome) {
+		return true, r.replayOne(ctx, p, refused)
+	})
+}
+
+// replayFreed carries out those of a Usage which stays, of objects that are not
+// held any more: a set of using objects is empty, the spec names another object,
+// or a grant was withdrawn.
+func (r *reconciler) replayFreed(ctx context.Context, p *pass) reconcile.Outcome {
+	if p.over {
+		return reconcile.Outcome{} // It replays on its way out.
+	}
+	return r.replayEach(p, func(refused *sharedv1alpha1.RefusedDeletion) (bool, reconcile.Outcome) {
+		obj, presence, err := r.lock.Ensure(ctx, identifyBound(&refused.Target))
+		switch {
+		case err != nil:
+			return false, reconcile.Fail(sharedv1alpha1.ReasonFailed, err)
+		case presence == relation.Unknown:
+			return false, reconcile.Outcome{}
+		case presence == relation.Present && (r.ledger.hold(obj) != guard.Free || r.lock.On(obj)):
+			return false, reconcile.Outcome{}
+		}
+		return true, r.replayOne(ctx, p, refused)
+	})
+}
+
+// replayEach hands over every recorded deletion, and forgets those of which it
+// hears that their time had come and that nothing is left to do.
+func (r *reconciler) replayEach(
+	p *pass, carryOut func(*sharedv1alpha1.RefusedDeletion) (due bool, _ reconcile.Outcome),
+) reconcile.Outcome {
+	var outcome reconcile.Outcome
+	var left []sharedv1alpha1.RefusedDeletion
+	for _, refused := range p.UsageStatus().Refused {
+		due, result := carryOut(&refused)
+		if !due || !result.IsDone() {
+			left = append(left, refused)
+		}
+		outcome = outcome.And(result)
+	}
+	p.UsageStatus().Refused = left
+	return outcome
+}
+
+// replayOne carries out a deletion that was refused, now that nothing uses the
+// object any more. It does no more than the one who asked may do now, to the very
+// object he asked it for.
+func (r *reconciler) replayOne(
+	ctx context.Context, p *pass, refused *sharedv1alpha1.RefusedDeletion,
+) reconcile.Outcome {
+	if !r.ledger.trusting || r.clock.Since(refused.Time.Time) > r.options.ReplayExpiry {
 		return reconcile.Outcome{} // Where admission asks nobody, anybody could have written it.
 	}
 	id := identifyBound(&refused.Target)
@@ -55,7 +103,7 @@ func (r *reconciler) replay(ctx context.Context, p *pass) reconcile.Outcome {
 	}
 	obj, presence := r.lock.Get(id)
 	if presence == relation.Present && r.ledger.hold(obj) != guard.Free {
-		return r.handOver(ctx, p, obj)
+		return r.handOver(ctx, refused, obj)
 	}
 	if system(refused.User) {
 		if doomed, err := r.doomed(ctx, mapping, refused); err != nil || !doomed {
@@ -82,7 +130,7 @@ func (r *reconciler) replay(ctx context.Context, p *pass) reconcile.Outcome {
 		Preconditions:     &metav1.Preconditions{UID: &refused.Target.UID},
 		PropagationPolicy: policy,
 	})
-	return r.replayed(p, id, err)
+	return r.replayed(p, refused, err)
 }
 
 // doomed reports whether Kubernetes would delete an object by itself now: its
@@ -131,37 +179,14 @@ func (r *reconciler) alive(ctx context.Context, namespace string, o metav1.Owner
 	return live.UID == o.UID && !live.Deleting, nil
 }
 
-// replayFreed replays a refused deletion although the Usage stays: what it names
-// is not held any more, because a set of using objects is empty, the spec names
-// another object, or a grant was withdrawn.
-func (r *reconciler) replayFreed(ctx context.Context, p *pass) reconcile.Outcome {
-	refused := p.UsageStatus().Refused
-	if refused == nil || p.over {
-		return reconcile.Outcome{} // A Usage that goes replays on its way out.
-	}
-	obj, presence, err := r.lock.Ensure(ctx, identifyBound(&refused.Target))
-	switch {
-	case err != nil:
-		return reconcile.Fail(sharedv1alpha1.ReasonFailed, err)
-	case presence == relation.Unknown:
-		return reconcile.Outcome{}
-	case presence == relation.Present && (r.ledger.hold(obj) != guard.Free || r.lock.On(obj)):
-		return reconcile.Outcome{}
-	}
-	outcome := r.replay(ctx, p)
-	if outcome.IsDone() {
-		p.UsageStatus().Refused = nil
-	}
-	return outcome
-}
-
 // replayed judges the answer to a replayed deletion. What the API server refuses
 // for good is told and left; everything else is tried again.
-func (r *reconciler) replayed(p *pass, id object.ID, err error) reconcile.Outcome {
+func (r *reconciler) replayed(p *pass, refused *sharedv1alpha1.RefusedDeletion, err error) reconcile.Outcome {
+	id := identifyBound(&refused.Target)
 	switch {
 	case err == nil:
 		r.events.Eventf(p.usage, nil, "Normal", "ReplayDeletion", "Delete",
-			"deleted %s, as %s had asked", id, p.UsageStatus().Refused.User)
+			"deleted %s, as %s had asked", id, refused.User)
 	case apierrors.IsNotFound(err):
 	case apierrors.IsConflict(err), apierrors.IsForbidden(err), apierrors.IsInvalid(err):
 		r.events.Eventf(p.usage, nil, "Warning", "ReplayRefused", "Delete", "deletion of %s was refused: %s", id, err)
@@ -173,21 +198,26 @@ func (r *reconciler) replayed(p *pass, id object.ID, err error) reconcile.Outcom
 
 // handOver passes a refused deletion on to another Usage that still holds the
 // object, so that it is not forgotten with this one.
-func (r *reconciler) handOver(ctx context.Context, p *pass, obj relation.Object) reconcile.Outcome {
-	refused := p.UsageStatus().Refused
+func (r *reconciler) handOver(
+	ctx context.Context, refused *sharedv1alpha1.RefusedDeletion, obj relation.Object,
+) reconcile.Outcome {
 	for _, e := range r.ledger.blocking(obj) {
 		heir := r.get(e.Declarer)
 		if heir == nil || e.Content != nil || !records(heir, refused.User) {
 			continue
 		}
-		if heir.UsageStatus().Refused != nil {
+		if slices.ContainsFunc(heir.UsageStatus().Refused, func(own sharedv1alpha1.RefusedDeletion) bool {
+			return own.Target.UID == refused.Target.UID
+		}) {
 			return reconcile.Outcome{}
 		}
 		after := heir.DeepCopyObject().(usage)
-		after.UsageStatus().Refused = refused
-		err := r.client.Status().Patch(ctx, after, client.MergeFrom(heir))
-		if apierrors.IsNotFound(err) { // It has just gone: look again who holds the object.
-			return reconcile.WaitFor(conflictRetry, sharedv1alpha1.ReasonReleasing, "%s has just gone", e.Declarer)
+		if !fit(after.UsageStatus(), *refused) {
+			continue
+		}
+		err := r.client.Status().Patch(ctx, after, client.MergeFromWithOptions(heir, client.MergeFromWithOptimisticLock{}))
+		if apierrors.IsNotFound(err) || apierrors.IsConflict(err) { // Look again who holds the object.
+			return reconcile.WaitFor(conflictRetry, sharedv1alpha1.ReasonReleasing, "%s has just changed", e.Declarer)
 		}
 		if err != nil {
 			return reconcile.Fail(sharedv1alpha1.ReasonFailed, fmt.Errorf("hand a replay over to %s: %w", e.Declarer, err))

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -180,14 +181,19 @@ func (p *parts) control(options Options) error {
 		events: p.mgr.GetEventRecorder("kinship-usage"), clock: clock.RealClock{},
 		options: options, metrics: p.metrics, get: p.get,
 	}
-	// Before it has heard of all that is held, it would drop the rules for the rest.
-	if err := p.mgr.Add(leading(func(ctx context.Context) error {
-		if !p.heard(ctx) {
-			return nil
+	// Of kinds that are not known yet, nobody may have said what he holds when they
+	// are swept.
+	known := p.env.Watcher.Served()
+	for _, run := range []leading{p.rules.Start, func(ctx context.Context) error { return p.sweep(ctx, known) }} {
+		// Who has not heard of all that is held takes the rest for free.
+		if err := p.mgr.Add(leading(func(ctx context.Context) error {
+			if !p.heard(ctx) {
+				return nil
+			}
+			return run(ctx)
+		})); err != nil {
+			return err
 		}
-		return p.rules.Start(ctx)
-	})); err != nil {
-		return err
 	}
 	if err := p.controller("usage", live, &p.usages, func() []object.ID {
 		all := p.all()
@@ -234,6 +240,19 @@ func (p *parts) wrongLocks() []object.ID {
 		}
 	}
 	return ids
+}
+
+// sweep takes off the locks that were left behind on objects of kinds that
+// nothing is held of, while no operator ran.
+func (p *parts) sweep(ctx context.Context, known []relation.Mapping) error {
+	held := p.ledger.index.TargetKinds()
+	left := slices.DeleteFunc(known, func(m relation.Mapping) bool {
+		return slices.Contains(held, schema.GroupKind{Group: m.Resource.Group, Kind: m.Kind})
+	})
+	if err := p.lock.Sweep(ctx, left); err != nil && ctx.Err() == nil {
+		p.mgr.GetLogger().Error(err, "Locks may be left on objects that nobody uses")
+	}
+	return nil
 }
 
 // serve adds the admission handlers.

@@ -1,0 +1,98 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	"github.com/kinship-dev/kinship/internal/pack"
+)
+
+// patience is how long the API server may take to find our webhooks before that
+// is worth a line in the log.
+const patience = 5 * time.Second
+
+// announcer tells when the operator is ready: it leads, and answers.
+type announcer struct {
+	options Options
+	packs   []pack.Pack
+	mgr     manager.Manager
+	serving serving
+	client  client.Client
+	reached atomic.Bool
+}
+
+func newAnnouncer(o Options, chosen []pack.Pack, mgr manager.Manager, serving serving) (*announcer, error) {
+	// Who installs may create what the packs are about; the operator itself may not.
+	c, err := client.New(o.Config, client.Options{Scheme: mgr.GetScheme()})
+	if err != nil {
+		return nil, fmt.Errorf("make client: %w", err)
+	}
+	return &announcer{options: o, packs: chosen, mgr: mgr, serving: serving, client: c}, nil
+}
+
+// add has the manager run it.
+func (a *announcer) add() error {
+	if err := a.mgr.Add(a); err != nil {
+		return fmt.Errorf("add announcer: %w", err)
+	}
+	if a.options.WebhookHost == "" {
+		return nil // A Service leads to those who are ready: to be reached first is impossible.
+	}
+	err := a.mgr.AddReadyzCheck("reached", func(r *http.Request) error { return a.answers(r.Context()) })
+	if err != nil {
+		return fmt.Errorf("add readiness check: %w", err)
+	}
+	return nil
+}
+
+// Start implements manager.Runnable.
+func (a *announcer) Start(ctx context.Context) error {
+	if !a.mgr.GetCache().WaitForCacheSync(ctx) {
+		return nil
+	}
+	start, told := time.Now(), false
+	err := wait.PollUntilContextCancel(ctx, 20*time.Millisecond, true, func(ctx context.Context) (bool, error) {
+		err := a.answers(ctx)
+		if err != nil && !told && time.Since(start) > patience {
+			a.options.Log.Info("The API server does not reach the webhooks", "reason", err.Error())
+			told = true
+		}
+		return err == nil, nil
+	})
+	if err != nil {
+		return nil //nolint:nilerr // the operator ended first, which is not this runnable's to report
+	}
+	a.options.Log.Info("Ready")
+	if a.options.Ready != nil {
+		a.options.Ready()
+	}
+	return nil
+}
+
+// answers returns why the API server gets no answers yet. What was not installed
+// just now it has long found; what it found once it does not lose.
+func (a *announcer) answers(ctx context.Context) error {
+	if a.serving.server == nil || a.reached.Load() {
+		return nil
+	}
+	if err := a.serving.server.StartedChecker()(nil); err != nil {
+		return err
+	}
+	for _, p := range a.packs {
+		if !a.options.Install || p.Probe == nil {
+			continue
+		}
+		if err := p.Probe(ctx, a.client, Namespace); err != nil {
+			return err
+		}
+	}
+	a.reached.Store(true)
+	return nil
+}

@@ -1,0 +1,75 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strconv"
+	"syscall"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kinship-dev/kinship/internal/pack"
+)
+
+// withPort chooses the port to serve webhooks on, where nobody else has: the one
+// that the cluster has known since the last installation, or a free one.
+func (o Options) withPort(ctx context.Context) (Options, error) {
+	if o.WebhookPort != 0 || o.Enforcement != pack.ByWebhook {
+		return o, nil
+	}
+	known, err := o.installedPort(ctx)
+	if err != nil {
+		return o, err
+	}
+	port, err := freePort(o.WebhookHost, known)
+	if errors.Is(err, syscall.EADDRINUSE) && o.Install {
+		port, err = freePort(o.WebhookHost, 0) // The installation tells the cluster.
+	}
+	if err != nil {
+		return o, fmt.Errorf("find a port for webhooks: %w", err)
+	}
+	o.WebhookPort = port
+	return o, nil
+}
+
+// installedPort returns the port that the cluster's webhook configurations name
+// for our host, or zero.
+func (o Options) installedPort(ctx context.Context) (int, error) {
+	c, err := client.New(o.Config, client.Options{})
+	if err != nil {
+		return 0, fmt.Errorf("make client: %w", err)
+	}
+	var list admissionregistrationv1.ValidatingWebhookConfigurationList
+	if err := c.List(ctx, &list, client.MatchingLabels{partOfLabel: partOf}); err != nil {
+		return 0, fmt.Errorf("read webhook configurations: %w", err)
+	}
+	for i := range list.Items {
+		for _, webhook := range webhooksOf(&list.Items[i]) {
+			if webhook.URL == nil {
+				continue
+			}
+			u, err := url.Parse(*webhook.URL)
+			if err != nil || u.Hostname() != o.WebhookHost {
+				continue
+			}
+			if port, err := strconv.Atoi(u.Port()); err == nil {
+				return port, nil
+			}
+		}
+	}
+	return 0, nil
+}
+
+// freePort returns the port, or any one for zero, if nobody listens on it.
+func freePort(host string, port int) (int, error) {
+	listener, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(port)))
+	if err != nil {
+		return 0, err
+	}
+	port = listener.Addr().(*net.TCPAddr).Port
+	return port, listener.Close()
+}

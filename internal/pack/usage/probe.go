@@ -1,0 +1,46 @@
+package usage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	protectionv1beta1 "github.com/kinship-dev/kinship/api/protection/v1beta1"
+	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
+)
+
+// probe tries, without effect, whether the API server asks us about Usages. It
+// learns of webhooks, and of the certificates to trust, a moment after they were
+// written: an error before says too little, and success without us too much.
+func probe(ctx context.Context, c client.Client, namespace string) error {
+	thing := sharedv1alpha1.Resource{
+		APIVersion: "v1", Kind: "ConfigMap", ResourceRef: &sharedv1alpha1.ResourceRef{Name: "kinship-probe"},
+	}
+	reason := "to try whether webhooks are called"
+	u := &protectionv1beta1.Usage{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "kinship-probe"},
+		Spec:       sharedv1alpha1.UsageSpec{Of: thing, Reason: &reason},
+	}
+	itself := u.DeepCopy()
+	itself.Spec.By = &thing
+	if err := c.Create(ctx, u, client.DryRunAll); err != nil {
+		return fmt.Errorf("try webhook %s: %w", defaultName, err)
+	}
+	if !controllerutil.ContainsFinalizer(u, finalizer) {
+		return errors.New("the API server does not call webhook " + defaultName + " yet")
+	}
+	err := c.Create(ctx, itself, client.DryRunAll)
+	switch {
+	case err == nil:
+		return errors.New("the API server does not call webhook " + validateName + " yet")
+	case strings.Contains(err.Error(), validateName+`" denied the request`):
+		return nil
+	default:
+		return fmt.Errorf("try webhook %s: %w", validateName, err)
+	}
+}

@@ -1,0 +1,121 @@
+package usage
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/retry"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+
+	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
+	"github.com/kinship-dev/kinship/pkg/relation"
+)
+
+// Bounds of what one Usage keeps, so that its status stays far below what etcd
+// stores. The deletion of an object more is refused like any other, and not
+// recorded.
+const (
+	maxRefused = 64
+	// maxGroups is how many groups of a user are kept. Fewer groups mean fewer
+	// rights, never more.
+	maxGroups = 256
+	// maxGroupBytes bounds the groups of all records of a Usage together.
+	maxGroupBytes = 256 << 10
+)
+
+// record keeps a refused deletion for replay, in the status of the first Usage
+// that asks for it. A repeated refusal of the same deletion writes nothing.
+func (h *refuser) record(
+	ctx context.Context, req admission.Request, obj relation.Object, blocking []relation.Edge,
+) error {
+	if dryRun(req) || req.UserInfo.Username == h.operator || req.Operation != admissionv1.Delete {
+		return nil
+	}
+	var options metav1.DeleteOptions
+	if len(req.Options.Raw) > 0 {
+		if err := json.Unmarshal(req.Options.Raw, &options); err != nil {
+			return fmt.Errorf("read delete options: %w", err)
+		}
+	}
+	refused := sharedv1alpha1.RefusedDeletion{
+		Target:            bindTo(obj),
+		PropagationPolicy: metav1.DeletePropagationBackground,
+		User:              req.UserInfo.Username,
+		Groups:            req.UserInfo.Groups[:min(len(req.UserInfo.Groups), maxGroups)],
+		Time:              metav1.NewTime(h.clock.Now().Truncate(time.Second)),
+	}
+	if options.PropagationPolicy != nil {
+		refused.PropagationPolicy = *options.PropagationPolicy
+	}
+	for _, e := range blocking {
+		u := h.get(e.Declarer)
+		if u != nil && e.Content == nil && records(u, refused.User) {
+			return h.note(ctx, u, refused)
+		}
+	}
+	return nil
+}
+
+// note writes a record into the status of a Usage. Other replicas may be writing
+// others of the same Usage, which must not be lost.
+func (h *refuser) note(ctx context.Context, u usage, refused sharedv1alpha1.RefusedDeletion) error {
+	kind, _ := kindOf(identify(u).GroupKind())
+	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		after := u.DeepCopyObject().(usage)
+		if !h.add(after.UsageStatus(), refused) {
+			return nil
+		}
+		patch := client.MergeFromWithOptions(u, client.MergeFromWithOptimisticLock{})
+		err := h.status.Status().Patch(ctx, after, patch)
+		if !apierrors.IsConflict(err) {
+			return err
+		}
+		u = kind.new()
+		if err := h.live.Get(ctx, client.ObjectKeyFromObject(after), u); err != nil {
+			return err
+		}
+		return err
+	})
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("record the refused deletion: %w", err)
+	}
+	return nil
+}
+
+// add puts a record into a status in place of what it repeats or of what has
+// expired, and reports whether that says anything new and fits.
+func (h *refuser) add(status *sharedv1alpha1.UsageStatus, refused sharedv1alpha1.RefusedDeletion) bool {
+	fresh := func(r sharedv1alpha1.RefusedDeletion) bool { return h.clock.Since(r.Time.Time) <= h.expiry }
+	if slices.ContainsFunc(status.Refused, func(r sharedv1alpha1.RefusedDeletion) bool {
+		return r.Target.UID == refused.Target.UID && r.PropagationPolicy == refused.PropagationPolicy && fresh(r)
+	}) {
+		return false
+	}
+	status.Refused = slices.DeleteFunc(status.Refused, func(r sharedv1alpha1.RefusedDeletion) bool {
+		return r.Target.UID == refused.Target.UID || !fresh(r)
+	})
+	return fit(status, refused)
+}
+
+// fit appends a record if there is room for it.
+func fit(status *sharedv1alpha1.UsageStatus, refused sharedv1alpha1.RefusedDeletion) bool {
+	all := append(slices.Clone(status.Refused), refused)
+	size := 0
+	for _, r := range all {
+		for _, group := range r.Groups {
+			size += len(group)
+		}
+	}
+	if len(all) > maxRefused || size > maxGroupBytes {
+		return false
+	}
+	status.Refused = all
+	return true
+}

@@ -1,0 +1,66 @@
+package guard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kinship-dev/kinship/pkg/relation"
+)
+
+// sweepPage is how many objects are read at once.
+const sweepPage = 500
+
+// Sweep takes the label off every free object of some kinds that carries it. It
+// is for what happened while nobody looked: whoever held the object was changed,
+// or went without a word. Objects of kinds that are held are watched and need no
+// sweep. Call it when Hold knows everything that can hold an object of these
+// kinds. Kinds that can't be listed are left out.
+func (l *Lock) Sweep(ctx context.Context, kinds []relation.Mapping) error {
+	failed := make([]error, 0, len(kinds))
+	for _, mapping := range kinds {
+		failed = append(failed, l.sweepKind(ctx, mapping))
+	}
+	return errors.Join(failed...)
+}
+
+func (l *Lock) sweepKind(ctx context.Context, mapping relation.Mapping) error {
+	gk := schema.GroupKind{Group: mapping.Resource.Group, Kind: mapping.Kind}
+	options := metav1.ListOptions{LabelSelector: l.Label + "=" + l.Value, Limit: sweepPage}
+	for {
+		page, err := l.Metadata.Resource(mapping.Resource).List(ctx, options)
+		switch {
+		case apierrors.IsForbidden(err), apierrors.IsNotFound(err), apierrors.IsMethodNotSupported(err):
+			return nil
+		case err != nil:
+			return fmt.Errorf("look for locked %s: %w", mapping.Resource.GroupResource(), err)
+		}
+		for i := range page.Items {
+			if err := l.sweepObject(ctx, relation.ObjectOf(gk, &page.Items[i])); err != nil {
+				return err
+			}
+		}
+		if options.Continue = page.Continue; options.Continue == "" {
+			return nil
+		}
+	}
+}
+
+// sweepObject is Ensure for an object that the watcher does not know.
+func (l *Lock) sweepObject(ctx context.Context, obj relation.Object) error {
+	turn := l.turn(obj.ID)
+	turn.Lock()
+	defer turn.Unlock()
+	if l.Hold(obj) != Free {
+		return nil
+	}
+	_, err := l.write(ctx, obj, nil)
+	if passed(err) {
+		return nil
+	}
+	return err
+}
