@@ -186,7 +186,7 @@ func testOwnDefinitions(t *testing.T) {
 // stops at the first refusal.
 func testDeleteCollection(t *testing.T) {
 	w := newWorld(t)
-	for i := range 10 {
+	for i := range 400 {
 		w.create(labelled(fmt.Sprintf("cm%d", i), "app", "x"))
 	}
 	u := protects("u", named("cm4"), "precious")

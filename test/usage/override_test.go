@@ -4,7 +4,9 @@ import (
 	"strings"
 	"testing"
 
+	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -66,4 +68,26 @@ func testBreakGlassOther(t *testing.T) {
 	}
 	w.override(used, "u,v")
 	w.delete(used)
+}
+
+// testBreakGlassEviction: an eviction can break the glass as a deletion can,
+// although its request does not show the Pod's annotations.
+func testBreakGlassEviction(t *testing.T) {
+	w := newWorld(t)
+	p := pod("used")
+	u := protects("u", resource("v1", "Pod", "used"), "precious")
+	w.create(p, u)
+	w.ready(u)
+	evict := func() error {
+		eviction := &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: p.Name, Namespace: p.Namespace}}
+		return w.c.SubResource("eviction").Create(t.Context(), p, eviction)
+	}
+	if err := evict(); !apierrors.IsConflict(err) {
+		t.Errorf("eviction without the annotation was answered with %v", err)
+	}
+	w.override(p, "u")
+	if err := evict(); err != nil {
+		t.Error(err)
+	}
+	w.told(u, "Overridden")
 }

@@ -6,6 +6,7 @@ var quietRows = []row{
 	{"idle costs nothing", testIdle},
 	{"at most 4 writes and no reads until Ready", testCost},
 	{"webhook rules appear for kinds in use and are trimmed", testRules},
+	{"metrics", testMetrics},
 }
 
 // rows are in the order of the table in specs/usage.md.
@@ -113,6 +114,7 @@ var rows = []row{
 	// operations
 	{"break glass", testBreakGlass},
 	{"break glass for another Usage", testBreakGlassOther},
+	{"break glass for an eviction", testBreakGlassEviction},
 
 	// facts 1.1: the API
 	{"kinds and versions", testKinds},

@@ -198,8 +198,17 @@ func (h *refuser) candidates(ctx context.Context, k kind, name string) ([]usage,
 func (h *refuser) override(
 	ctx context.Context, req admission.Request, meta *metav1.PartialObjectMetadata, blocking []relation.Edge,
 ) ([]relation.Edge, error) {
+	if len(blocking) == 0 {
+		return blocking, nil
+	}
+	if req.SubResource == "eviction" { // Such a request does not show the Pod.
+		meta = &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}}
+		if err := h.live.Get(ctx, client.ObjectKey{Namespace: req.Namespace, Name: req.Name}, meta); err != nil {
+			return blocking, client.IgnoreNotFound(fmt.Errorf("read Pod %s/%s: %w", req.Namespace, req.Name, err))
+		}
+	}
 	wish := meta.Annotations[overrideAnnotation]
-	if wish == "" || len(blocking) == 0 {
+	if wish == "" {
 		return blocking, nil
 	}
 	var left []relation.Edge

@@ -213,12 +213,26 @@ func (p *parts) controller(
 ) error {
 	skip := true // Names are unique in a process; tests run several operators in one.
 	c, err := controller.NewTyped(name, p.mgr, controller.TypedOptions[object.ID]{
-		Reconciler: r, MaxConcurrentReconciles: workers, SkipNameValidation: &skip,
+		Reconciler: quiet{r}, MaxConcurrentReconciles: workers, SkipNameValidation: &skip,
 	})
 	if err != nil {
 		return fmt.Errorf("make controller %s: %w", name, err)
 	}
 	return c.Watch(source.TypedFunc[object.ID](q.start(p.heard, all)))
+}
+
+// quiet does not tell of what failed because the operator ends.
+type quiet struct {
+	ctrlreconcile.TypedReconciler[object.ID]
+}
+
+// Reconcile implements reconcile.TypedReconciler.
+func (q quiet) Reconcile(ctx context.Context, id object.ID) (ctrlreconcile.Result, error) {
+	result, err := q.TypedReconciler.Reconcile(ctx, id)
+	if ctx.Err() != nil {
+		return ctrlreconcile.Result{}, nil
+	}
+	return result, err
 }
 
 // heard waits until the ledger knows every Usage and every grant that was there
