@@ -59,7 +59,7 @@ func Run(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	mgr, err := newManager(o, own, serving.server)
+	mgr, err := newManager(o, chosen, own, serving.server)
 	if err != nil {
 		return err
 	}
@@ -122,7 +122,7 @@ func environment(ctx context.Context, o Options, config *rest.Config, operator s
 	return env, env.Watcher.Refresh(ctx)
 }
 
-func newManager(o Options, config *rest.Config, server webhook.Server) (manager.Manager, error) {
+func newManager(o Options, chosen []pack.Pack, config *rest.Config, server webhook.Server) (manager.Manager, error) {
 	scheme, err := NewScheme(o)
 	if err != nil {
 		return nil, err
@@ -130,7 +130,7 @@ func newManager(o Options, config *rest.Config, server webhook.Server) (manager.
 	mgr, err := ctrl.NewManager(config, ctrl.Options{
 		Scheme:                        scheme,
 		Logger:                        o.Log,
-		Cache:                         cache.Options{DefaultTransform: trim},
+		Cache:                         cache.Options{DefaultTransform: trim(chosen)},
 		WebhookServer:                 server,
 		Metrics:                       metricsserver.Options{BindAddress: o.MetricsAddress},
 		HealthProbeBindAddress:        o.HealthAddress,

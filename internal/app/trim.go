@@ -1,32 +1,42 @@
 package app
 
 import (
-	"unique"
-
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	toolscache "k8s.io/client-go/tools/cache"
+
+	"github.com/kinship-dev/kinship/internal/pack"
+	"github.com/kinship-dev/kinship/pkg/object"
 )
 
 // trim drops from cached objects what no controller asks for, and has them share
 // the strings that all of them have. With ten thousand objects it halves what
 // they need.
-func trim(cached any) (any, error) {
+func trim(packs []pack.Pack) toolscache.TransformFunc {
+	return func(cached any) (any, error) { return trimOne(packs, cached) }
+}
+
+func trimOne(packs []pack.Pack, cached any) (any, error) {
 	obj, ok := cached.(metav1.Object)
 	if !ok {
 		return cached, nil
 	}
 	obj.SetManagedFields(nil)
-	obj.SetNamespace(share(obj.GetNamespace()))
+	obj.SetNamespace(object.Share(obj.GetNamespace()))
 	finalizers := obj.GetFinalizers()
 	for i := range finalizers {
-		finalizers[i] = share(finalizers[i])
+		finalizers[i] = object.Share(finalizers[i])
 	}
 	owners := obj.GetOwnerReferences()
 	for i := range owners {
-		owners[i].APIVersion, owners[i].Kind = share(owners[i].APIVersion), share(owners[i].Kind)
+		owners[i].APIVersion, owners[i].Kind = object.Share(owners[i].APIVersion), object.Share(owners[i].Kind)
 	}
+	obj.SetLabels(object.ShareMap(obj.GetLabels()))
 	delete(obj.GetAnnotations(), corev1.LastAppliedConfigAnnotation)
+	for _, p := range packs {
+		if p.Trim != nil {
+			p.Trim(obj)
+		}
+	}
 	return cached, nil
 }
-
-func share(s string) string { return unique.Make(s).Value() }

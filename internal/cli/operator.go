@@ -1,12 +1,14 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"log/slog"
 	"os"
 	"runtime/debug"
 	"strings"
+	"sync"
 
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
@@ -19,10 +21,6 @@ import (
 	"github.com/kinship-dev/kinship/internal/app"
 	"github.com/kinship-dev/kinship/internal/pack"
 )
-
-// gcPercent trades CPU time, of which an idle operator needs none, for memory,
-// which it needs all the time.
-const gcPercent = 40
 
 // operator is what the commands that act as, or on, the operator have in common.
 type operator struct {
@@ -76,7 +74,12 @@ func (c *operator) run(cmd *cobra.Command, _ []string) error {
 	if _, set := os.LookupEnv("GOGC"); !set {
 		debug.SetGCPercent(gcPercent)
 	}
-	return app.Run(cmd.Context(), c.options)
+	ctx, cancel := context.WithCancel(cmd.Context())
+	var thrift sync.WaitGroup
+	thrift.Go(func() { giveBack(ctx) })
+	defer thrift.Wait()
+	defer cancel()
+	return app.Run(ctx, c.options)
 }
 
 // complete fills in what the flags say about the cluster.

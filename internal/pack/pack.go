@@ -34,6 +34,9 @@ type Pack struct {
 	Objects func(Installation) []client.Object
 	// Setup adds its controllers and handlers to the manager.
 	Setup func(context.Context, manager.Manager, Environment) error
+	// Trim makes an object smaller on its way into the cache, if it is one of the
+	// pack's. It may be nil.
+	Trim func(obj any)
 	// Probe tries, without effect, whether the API server calls the pack's webhooks,
 	// with objects in a namespace that exists.
 	Probe func(ctx context.Context, c client.Client, namespace string) error

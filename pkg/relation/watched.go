@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"sync"
-	"unique"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -17,7 +16,7 @@ import (
 // watched is a kind in use. Its fields are guarded by Watcher.mu.
 type watched struct {
 	gk      schema.GroupKind
-	users   map[object.ID]struct{}
+	users   int // who needs it; Watcher.uses says who
 	mapping Mapping
 	problem error
 	cancel  context.CancelFunc // nil when no informer runs
@@ -26,7 +25,7 @@ type watched struct {
 }
 
 func newWatched(gk schema.GroupKind) *watched {
-	return &watched{gk: gk, users: map[object.ID]struct{}{}}
+	return &watched{gk: gk}
 }
 
 func (k *watched) stop() {
@@ -145,7 +144,12 @@ func strip(obj any) (any, error) {
 		m.Annotations = nil
 		m.Finalizers = nil
 		m.GenerateName = ""
-		m.Namespace = unique.Make(m.Namespace).Value()
+		m.Namespace = object.Share(m.Namespace)
+		m.Labels = object.ShareMap(m.Labels)
+		for i := range m.OwnerReferences {
+			o := &m.OwnerReferences[i]
+			o.APIVersion, o.Kind = object.Share(o.APIVersion), object.Share(o.Kind)
+		}
 	}
 	return obj, nil
 }

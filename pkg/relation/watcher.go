@@ -81,6 +81,8 @@ type Watcher struct {
 	mu    sync.RWMutex
 	kinds map[schema.GroupKind]*watched
 	uses  map[object.ID][]schema.GroupKind
+	// latest are the kinds last used: those of thousands of users are often the same.
+	latest []schema.GroupKind
 
 	retries int // only touched by the worker
 }
@@ -172,22 +174,23 @@ func (w *Watcher) Use(user object.ID, kinds ...schema.GroupKind) {
 			w.kinds[gk] = k
 			w.queue.Add(gk)
 		}
-		k.users[user] = struct{}{}
+		k.users++
 	}
 	for _, gk := range before {
-		if slices.Contains(kinds, gk) {
-			continue
-		}
-		delete(w.kinds[gk].users, user)
-		if len(w.kinds[gk].users) == 0 {
+		w.kinds[gk].users--
+		if w.kinds[gk].users == 0 {
 			w.queue.AddAfter(gk, linger)
 		}
 	}
-	if len(kinds) == 0 {
+	switch {
+	case len(kinds) == 0:
 		delete(w.uses, user)
-		return
+	case !slices.Equal(before, kinds):
+		if !slices.Equal(w.latest, kinds) {
+			w.latest = slices.Clone(kinds)
+		}
+		w.uses[user] = w.latest
 	}
-	w.uses[user] = slices.Clone(kinds)
 }
 
 // Users returns who needs a kind watched, in order.
@@ -198,9 +201,11 @@ func (w *Watcher) Users(gk schema.GroupKind) []object.ID {
 	if k == nil {
 		return nil
 	}
-	users := make([]object.ID, 0, len(k.users))
-	for user := range k.users {
-		users = append(users, user)
+	users := make([]object.ID, 0, k.users)
+	for user, kinds := range w.uses {
+		if slices.Contains(kinds, gk) {
+			users = append(users, user)
+		}
 	}
 	slices.SortFunc(users, object.Compare)
 	return users
@@ -282,7 +287,7 @@ func (w *Watcher) follow(ctx context.Context, running *sync.WaitGroup) {
 	w.mu.RLock()
 	inUse := make([]schema.GroupKind, 0, len(w.kinds))
 	for gk, k := range w.kinds {
-		if len(k.users) > 0 { // The others linger.
+		if k.users > 0 { // The others linger.
 			inUse = append(inUse, gk)
 		}
 	}
@@ -309,7 +314,7 @@ func (w *Watcher) settle(ctx context.Context, gk schema.GroupKind, running *sync
 	case k == nil:
 		w.mu.Unlock()
 		return
-	case len(k.users) == 0:
+	case k.users == 0:
 		delete(w.kinds, gk)
 		w.mu.Unlock()
 		k.stop()

@@ -83,10 +83,11 @@ func identifyBound(b *sharedv1alpha1.BoundObject) object.ID {
 // The definition of the Usage's own kind is held as long as there is a Usage.
 func containers(e relation.Edge, kinds relation.Kinds) []relation.Edge {
 	var edges []relation.Edge
+	content := e.Target // Shared by all, and all that is kept of the edge.
 	hold := func(gk schema.GroupKind, name string) {
 		c := e
 		c.Relation = "holds"
-		c.Content = &e.Target
+		c.Content = &content
 		c.Target = relation.Named(object.ID{Group: gk.Group, Kind: gk.Kind, Name: name})
 		edges = append(edges, c)
 	}

@@ -230,7 +230,7 @@ type quiet struct {
 func (q quiet) Reconcile(ctx context.Context, id object.ID) (ctrlreconcile.Result, error) {
 	result, err := q.TypedReconciler.Reconcile(ctx, id)
 	if ctx.Err() != nil {
-		return ctrlreconcile.Result{}, nil
+		return ctrlreconcile.Result{}, nil //nolint:nilerr // it is for the next one to try
 	}
 	return result, err
 }

@@ -1,0 +1,51 @@
+package object_test
+
+import (
+	"maps"
+	"strconv"
+	"testing"
+	"unsafe"
+
+	"pgregory.net/rapid"
+
+	"github.com/kinship-dev/kinship/pkg/object"
+)
+
+// TestShareMap: what comes back is equal, whatever was shared before, and the
+// same map for equal ones.
+func TestShareMap(t *testing.T) {
+	labels := rapid.MapOfN(rapid.StringN(0, 3, -1), rapid.StringN(0, 3, -1), 0, 3)
+	rapid.Check(t, func(t *rapid.T) {
+		m := labels.Draw(t, "labels")
+		one := object.ShareMap(maps.Clone(m))
+		if !maps.Equal(one, m) {
+			t.Fatalf("%v came back as %v", m, one)
+		}
+		other := object.ShareMap(maps.Clone(m))
+		if len(m) == 0 {
+			return
+		}
+		other["kinship"] = "shared"
+		defer delete(other, "kinship")
+		if one["kinship"] != "shared" {
+			t.Fatalf("%v has two copies", m)
+		}
+	})
+}
+
+// TestShareMapIsBounded: more maps than are kept are still right.
+func TestShareMapIsBounded(t *testing.T) {
+	for i := range 10_000 {
+		m := map[string]string{"n": strconv.Itoa(i)}
+		if got := object.ShareMap(m)["n"]; got != strconv.Itoa(i) {
+			t.Fatalf("map %d came back as %s", i, got)
+		}
+	}
+}
+
+func TestShare(t *testing.T) {
+	a, b := object.Share(strconv.Itoa(123456)), object.Share(strconv.Itoa(123456))
+	if a != "123456" || unsafe.StringData(a) != unsafe.StringData(b) {
+		t.Errorf("%q and %q are two copies", a, b)
+	}
+}
