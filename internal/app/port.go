@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/url"
 	"strconv"
 	"syscall"
@@ -12,6 +11,7 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/kinship-dev/kinship/internal/freeport"
 	"github.com/kinship-dev/kinship/internal/pack"
 )
 
@@ -25,14 +25,16 @@ func (o Options) withPort(ctx context.Context) (Options, error) {
 	if err != nil {
 		return o, err
 	}
-	port, err := freePort(o.WebhookHost, known)
-	if errors.Is(err, syscall.EADDRINUSE) && o.Install {
-		port, err = freePort(o.WebhookHost, 0) // The installation tells the cluster.
+	o.WebhookPort = known
+	if known != 0 {
+		err = freeport.Check(o.WebhookHost, known)
+	}
+	if known == 0 || errors.Is(err, syscall.EADDRINUSE) && o.Install {
+		o.WebhookPort, err = freeport.Find(o.WebhookHost) // The installation tells the cluster.
 	}
 	if err != nil {
 		return o, fmt.Errorf("find a port for webhooks: %w", err)
 	}
-	o.WebhookPort = port
 	return o, nil
 }
 
@@ -62,14 +64,4 @@ func (o Options) installedPort(ctx context.Context) (int, error) {
 		}
 	}
 	return 0, nil
-}
-
-// freePort returns the port, or any one for zero, if nobody listens on it.
-func freePort(host string, port int) (int, error) {
-	listener, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(port)))
-	if err != nil {
-		return 0, err
-	}
-	port = listener.Addr().(*net.TCPAddr).Port
-	return port, listener.Close()
 }

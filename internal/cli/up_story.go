@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 
@@ -12,6 +11,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/freeport"
 	"github.com/kinship-dev/kinship/internal/localcluster"
 	"github.com/kinship-dev/kinship/internal/story"
 )
@@ -23,12 +23,8 @@ const operatorLog = "operator.log"
 // prepare installs what the operator and the stories need before the garbage
 // collector starts: kinds that come later it learns of half a minute later.
 func (u *up) prepare(ctx context.Context, config *rest.Config) error {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	port, err := freeport.Find("127.0.0.1")
 	if err != nil {
-		return fmt.Errorf("find a free port: %w", err)
-	}
-	port := listener.Addr().(*net.TCPAddr).Port
-	if err := listener.Close(); err != nil {
 		return fmt.Errorf("find a free port: %w", err)
 	}
 	u.options = app.Options{

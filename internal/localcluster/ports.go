@@ -2,35 +2,33 @@ package localcluster
 
 import (
 	"fmt"
-	"net"
+
+	"github.com/kinship-dev/kinship/internal/freeport"
 )
 
 type ports struct {
 	etcd, apiServer, controllerManager, scheduler, kwok int
 }
 
-// freePorts picks ports by binding and releasing them. Another program may take
-// one before ours does; [Start] then begins again with others.
+// freePorts picks ports that nobody listens on. Another program may take one before
+// ours does; [Start] then begins again with others.
 func freePorts(apiServer int) (ports, error) {
 	result := ports{apiServer: apiServer}
-	wanted := []*int{
-		&result.etcd, &result.apiServer, &result.controllerManager, &result.scheduler, &result.kwok,
-	}
-	// All stay bound until the last is found, or the same could come twice.
-	listeners := make([]net.Listener, 0, len(wanted))
-	defer func() {
-		for _, listener := range listeners {
-			_ = listener.Close() // Nobody connected.
+	if apiServer != 0 { // Tried too, so that the error comes now and is plain.
+		if err := freeport.Check("127.0.0.1", apiServer); err != nil {
+			return ports{}, err
 		}
-	}()
-	for _, port := range wanted {
-		// A port that was asked for is tried too, so that the error comes now and is plain.
-		listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", *port))
-		if err != nil {
+	}
+	for _, port := range []*int{
+		&result.etcd, &result.apiServer, &result.controllerManager, &result.scheduler, &result.kwok,
+	} {
+		if *port != 0 {
+			continue
+		}
+		var err error
+		if *port, err = freeport.Find("127.0.0.1"); err != nil {
 			return ports{}, fmt.Errorf("find a free port: %w", err)
 		}
-		listeners = append(listeners, listener)
-		*port = listener.Addr().(*net.TCPAddr).Port
 	}
 	return result, nil
 }

@@ -173,6 +173,12 @@ func tail(path string) string {
 	if err != nil {
 		return err.Error()
 	}
+	if panicked := bytes.LastIndex(content, []byte("\npanic: ")); panicked >= 0 {
+		stack := bytes.Index(content[panicked:], []byte("\n\ngoroutine "))
+		if stack >= 0 { // It says less than what comes before it.
+			content = content[:panicked+stack]
+		}
+	}
 	content = bytes.TrimSpace(content[max(0, len(content)-tailBytes):])
 	lines := bytes.Split(content, []byte("\n"))
 	return string(bytes.Join(lines[max(0, len(lines)-tailLines):], []byte("\n")))

@@ -199,6 +199,14 @@ func TestTail(t *testing.T) {
 	if diff := cmp.Diff(strings.Join(lines[100-tailLines:], "\n"), tail(path)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
+	crash := strings.Join(lines, "\n") + "\npanic: no port\n\ngoroutine 1 [running]:\n" + strings.Join(lines, "\n")
+	if err := os.WriteFile(path, []byte(crash), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	want := strings.Join(lines[101-tailLines:], "\n") + "\npanic: no port"
+	if diff := cmp.Diff(want, tail(path)); diff != "" {
+		t.Errorf("of a crash (-want +got):\n%s", diff)
+	}
 	if got := tail(filepath.Join(t.TempDir(), "none")); !strings.Contains(got, "no such file") {
 		t.Errorf("tail of a missing file: %q", got)
 	}

@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	protectionv1beta1 "github.com/kinship-dev/kinship/api/protection/v1beta1"
+	"github.com/kinship-dev/kinship/internal/freeport"
 	"github.com/kinship-dev/kinship/internal/testenv"
 	"github.com/kinship-dev/kinship/test/operator"
 )
@@ -224,10 +225,9 @@ func (s *service) install(t *testing.T, c client.Client) {
 
 func freePort(t *testing.T) string {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	port, err := freeport.Find("127.0.0.1")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer listener.Close() //nolint:errcheck // nobody connected
-	return strconv.Itoa(listener.Addr().(*net.TCPAddr).Port)
+	return strconv.Itoa(port)
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -66,6 +67,47 @@ func TestRotate(t *testing.T) {
 	if answers.failed.Load() > 0 || answers.refused.Load() == 0 {
 		t.Error("want every deletion refused by us")
 	}
+}
+
+// TestSecretDeleted takes the certificates away, with the secret path. The operator
+// writes down again what it serves, begins to replace the keys, and the API server
+// notices nothing.
+func TestSecretDeleted(t *testing.T) {
+	operator.Start(t)
+	s := newScene(t)
+	s.protect(1)
+	var before, after corev1.Secret
+	key := client.ObjectKey{Namespace: app.Namespace, Name: "kinship-webhook-certificate"}
+	if err := s.c.Get(t.Context(), key, &before); err != nil {
+		t.Fatal(err)
+	}
+	stop := s.attack(0, 1)
+	if err := s.c.Delete(t.Context(), before.DeepCopy()); err != nil {
+		t.Fatal(err)
+	}
+	testenv.Eventually(t, func() error { return s.c.Get(t.Context(), key, &after) })
+	answers := stop()
+	t.Logf("deletions were answered: %s", answers)
+	if answers.failed.Load() > 0 || answers.refused.Load() == 0 {
+		t.Error("want every deletion refused by us")
+	}
+	for _, name := range []string{"ca.key", "path"} {
+		if !bytes.Equal(before.Data[name], after.Data[name]) {
+			t.Errorf("%s is another than before", name)
+		}
+	}
+	if len(after.Data["next-ca.key"]) == 0 {
+		t.Error("whoever deletes the Secret wants other keys")
+	}
+}
+
+// called returns the URL that the API server asks about deletions.
+func (s scene) called() (string, error) {
+	var c admissionregistrationv1.ValidatingWebhookConfiguration
+	if err := s.c.Get(s.t.Context(), client.ObjectKey{Name: "crossplane-no-usages"}, &c); err != nil {
+		return "", err
+	}
+	return *c.Webhooks[0].ClientConfig.URL, nil
 }
 
 func (s scene) certificates() *certificate.Manager {
@@ -171,11 +213,11 @@ func (s scene) served(want []byte) error {
 
 // serving returns the certificate that the operator serves.
 func (s scene) serving() ([]byte, error) {
-	var c admissionregistrationv1.ValidatingWebhookConfiguration
-	if err := s.c.Get(s.t.Context(), client.ObjectKey{Name: "crossplane-no-usages"}, &c); err != nil {
+	called, err := s.called()
+	if err != nil {
 		return nil, err
 	}
-	address, err := url.Parse(*c.Webhooks[0].ClientConfig.URL)
+	address, err := url.Parse(called)
 	if err != nil {
 		return nil, err
 	}

@@ -20,6 +20,7 @@ import (
 	protectionv1beta1 "github.com/kinship-dev/kinship/api/protection/v1beta1"
 	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
 	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/freeport"
 	"github.com/kinship-dev/kinship/internal/localcluster"
 	"github.com/kinship-dev/kinship/internal/pack"
 	"github.com/kinship-dev/kinship/internal/testenv"
@@ -281,12 +282,11 @@ func unlocked(t *testing.T) error {
 
 func freePort(t *testing.T) int {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	port, err := freeport.Find("127.0.0.1")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer listener.Close() //nolint:errcheck // nobody connected
-	return listener.Addr().(*net.TCPAddr).Port
+	return port
 }
 
 // TestOtherEnforcement changes what refuses deletions, there and back. What was

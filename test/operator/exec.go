@@ -9,12 +9,14 @@ import (
 	"os/exec"
 	"os/signal"
 	"slices"
+	"strconv"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/kinship-dev/kinship/internal/cli"
+	"github.com/kinship-dev/kinship/internal/freeport"
 	"github.com/kinship-dev/kinship/internal/testenv"
 )
 
@@ -135,10 +137,9 @@ func (p *Process) Log() string { return p.log.String() }
 
 func freeAddress(tb testing.TB) string {
 	tb.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	port, err := freeport.Find("127.0.0.1")
 	if err != nil {
 		tb.Fatalf("operator: find a free port: %v", err)
 	}
-	defer listener.Close() //nolint:errcheck // nobody connected
-	return listener.Addr().String()
+	return net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
 }

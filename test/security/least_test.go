@@ -33,6 +33,7 @@ import (
 var seldom = map[string]string{
 	"patch events":               "an event that is repeated for minutes",
 	"patch events.events.k8s.io": "an event that is repeated for minutes",
+	"create secrets":             "the Secret was deleted: test/chaos does that",
 	"update secrets":             "a certificate that is renewed: test/chaos does that",
 }
 
