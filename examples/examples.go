@@ -2,7 +2,8 @@
 // `kinship up` use, one folder for each pack. Every file is applied by a test.
 //
 // The folder usage has the manifests of seed 3 as they stand there. What its
-// README.md and docs/decisions/0004-seed-3-slips.md list was corrected.
+// README.md and docs/decisions/0004-seed-3-slips.md list was corrected. The folder
+// iot has those of seed 2, with their placeholders filled in.
 package examples
 
 import "embed"
@@ -11,3 +12,8 @@ import "embed"
 //
 //go:embed usage/*.yaml
 var Usage embed.FS
+
+// Iot are the examples of the pack iot, in the folder of that name.
+//
+//go:embed iot/*.yaml
+var Iot embed.FS
