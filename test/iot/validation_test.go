@@ -75,7 +75,8 @@ func TestSchemaAccepts(t *testing.T) {
 			}
 		})
 	}
-	full := `{containers: [` + strings.Repeat(`{type: A, image: i, environmentVariables: [`+variables(4)+`]}, `, 16) + `]}, `
+	container := `{type: A, image: i, environmentVariables: [` + variables(4) + `]}, `
+	full := `{containers: [` + strings.Repeat(container, 16) + `]}, `
 	testenv.Apply(t, header+`{version: 1, deployments: [`+strings.Repeat(full, 64)+`]}`, testenv.In(testenv.Namespace(t)))
 }
 

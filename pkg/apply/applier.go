@@ -1,0 +1,115 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kinship-dev/kinship/pkg/object"
+)
+
+// Applier applies in the name of one field owner. It is safe for concurrent use,
+// as long as each parent is in one hand at a time.
+type Applier struct {
+	// Client writes, and reads live where the view is not enough.
+	Client client.Client
+	// FieldOwner is the name that the API server keeps with the fields that were
+	// applied.
+	FieldOwner string
+	// View shows the objects of all kinds that are applied.
+	View View
+
+	recent recent
+}
+
+// Request is what a parent has and wants.
+type Request struct {
+	// Owner is the reference to the parent. It becomes the controller of every
+	// object.
+	Owner metav1.OwnerReference
+	// Have is the inventory as it was recorded last.
+	Have []Entry
+	// Want are the objects to be there afterwards. Their managed fields, uid and
+	// resourceVersion MUST be empty.
+	Want []Object
+	// Record persists an inventory. It is called before an object is created that
+	// Have does not hold, and MUST fail unless the inventory is safe.
+	Record func(ctx context.Context, inventory []Entry) error
+	// MayPrune is asked, after everything was applied, whether what is not wanted
+	// may go. Nil means yes.
+	MayPrune func() bool
+}
+
+// Result is what an applier has done.
+type Result struct {
+	// Inventory is to be recorded by the caller, together with whatever else he has
+	// to write. Until then the one recorded before is good enough to go on from.
+	Inventory []Entry
+	// Changes tells what was done.
+	Changes ChangeSet
+	// Recheck is when to look again at what the view should show by then. Zero
+	// means never: what happens next will be seen.
+	Recheck time.Duration
+}
+
+// Apply makes the wanted objects what they should be, and prunes what is in the
+// inventory and not wanted. Objects that fail don't keep those of the same wave
+// from being applied, but those of later waves, and pruning. The result is valid
+// also when there is an error.
+func (a *Applier) Apply(ctx context.Context, r Request) (Result, error) {
+	all, added := union(r.Have, r.Want)
+	result := Result{Inventory: all}
+	if added {
+		if err := r.Record(ctx, slices.Clone(all)); err != nil {
+			return Result{Inventory: r.Have}, fmt.Errorf("record the inventory: %w", err)
+		}
+	}
+	p := pass{Applier: a, request: r, result: &result}
+	if done, err := p.applyWaves(ctx); err != nil || !done {
+		return result, err
+	}
+	return result, p.prune(ctx)
+}
+
+// pass is one call of Apply or Delete.
+type pass struct {
+	*Applier
+
+	request Request
+	result  *Result
+}
+
+// applyWaves applies what is wanted, wave by wave, and reports whether all of it
+// is as it should be.
+func (p pass) applyWaves(ctx context.Context) (bool, error) {
+	want := slices.SortedStableFunc(slices.Values(p.request.Want), func(a, b Object) int { return int(a.Wave - b.Wave) })
+	var failed []error
+	for i, o := range want {
+		if i > 0 && o.Wave != want[i-1].Wave && p.stopped() {
+			break
+		}
+		entry := &p.result.Inventory[find(p.result.Inventory, o.ID())]
+		action, err := p.applyOne(ctx, o, entry)
+		if err != nil {
+			failed = append(failed, fmt.Errorf("apply %s: %w", o.ID(), err))
+			action = Failed
+		}
+		p.did(o.ID(), action)
+	}
+	return !p.stopped(), errors.Join(failed...)
+}
+
+// stopped reports whether something is not as it should be.
+func (p pass) stopped() bool { return len(p.result.Changes.Of(Failed, Foreign, Terminating)) > 0 }
+
+func (p pass) did(id object.ID, action Action) {
+	p.result.Changes = append(p.result.Changes, Change{ID: id, Action: action})
+}
+
+// recheck asks to be called again once the view should have caught up.
+func (p pass) recheck() { p.result.Recheck = patience }

@@ -1,0 +1,305 @@
+package apply_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kinship-dev/kinship/internal/testenv"
+	"github.com/kinship-dev/kinship/pkg/apply"
+)
+
+func equal(t *testing.T, what, want, got string) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+// TestApply tells the life of a set: created, left alone, changed, pruned.
+func TestApply(t *testing.T) {
+	w := newWorld(t)
+	l := w.life(nil)
+	first := l.must(w.configMap("a", 0, "x=1"), w.configMap("b", 1, "x=1"), w.configMap("c", 1, "x=1"))
+	equal(t, "changes", "created ConfigMap/a, ConfigMap/b, ConfigMap/c", first.Changes.String())
+	equal(t, "state", "a{x=1} b{x=1} c{x=1}", w.state())
+
+	// The view still shows nothing: what the applier wrote itself it knows.
+	again := l.must(w.configMap("a", 0, "x=1"), w.configMap("b", 1, "x=1"), w.configMap("c", 1, "x=1"))
+	equal(t, "changes", "3 unchanged", again.Changes.String())
+	if again.Recheck == 0 {
+		t.Error("nobody looks again at what the view did not show")
+	}
+
+	l.View = w.look()
+	second := l.must(w.configMap("d", 1, "x=1"), w.configMap("a", 0, "x=1"), w.configMap("c", 1, "x=2"))
+	equal(t, "changes", "created ConfigMap/d; updated ConfigMap/c; 1 unchanged; pruned ConfigMap/b",
+		second.Changes.String())
+	equal(t, "state", "a{x=1} c{x=2} d{x=1}", w.state())
+	equal(t, "record", "a c d", w.recorded())
+}
+
+// TestFieldRemoved: a field that is not wanted any more goes, and one that
+// somebody else has added stays.
+func TestFieldRemoved(t *testing.T) {
+	w := newWorld(t)
+	w.life(nil).must(w.configMap("a", 0, "keep=1", "drop=1"))
+	cm := w.get("a")
+	cm.Data["theirs"] = "1"
+	if err := w.c.Update(t.Context(), cm); err != nil {
+		t.Fatal(err)
+	}
+	w.life(nil).must(w.configMap("a", 0, "keep=1"))
+	equal(t, "state", "a{keep=1 theirs=1}", w.state())
+}
+
+// TestNothingChanged: a new process that knows nothing sends nothing.
+func TestNothingChanged(t *testing.T) {
+	w := newWorld(t)
+	want := []apply.Object{w.configMap("a", 0, "x=1"), w.configMap("b", 1, "x=1")}
+	w.life(nil).must(want...)
+	have, err := w.inventory(t.Context(), w.c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dead := &crash{}
+	dead.dead = true
+	result, err := w.life(dead.wrap).Apply(t.Context(), apply.Request{Owner: w.owner(), Have: have, Want: want})
+	if err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "changes", "2 unchanged", result.Changes.String())
+}
+
+// TestDrift: every edit of what is ours is undone, and no other edit is noticed.
+func TestDrift(t *testing.T) {
+	edits := map[string]struct {
+		edit    func(*corev1.ConfigMap)
+		noticed bool
+	}{
+		"a value":           {func(cm *corev1.ConfigMap) { cm.Data["x"] = "theirs" }, true},
+		"a removed field":   {func(cm *corev1.ConfigMap) { delete(cm.Data, "x") }, true},
+		"the owner removed": {func(cm *corev1.ConfigMap) { cm.OwnerReferences = nil }, true},
+		"another field":     {func(cm *corev1.ConfigMap) { cm.Data["y"] = "theirs" }, false},
+		"an annotation":     {func(cm *corev1.ConfigMap) { cm.Annotations = map[string]string{"y": "1"} }, false},
+	}
+	w := newWorld(t)
+	for name, e := range edits {
+		t.Run(name, func(t *testing.T) {
+			w.reset()
+			object := strings.ReplaceAll(name, " ", "-")
+			w.life(nil).must(w.configMap(object, 0, "x=1"))
+			cm := w.get(object)
+			e.edit(cm)
+			if err := w.c.Update(t.Context(), cm); err != nil {
+				t.Fatal(err)
+			}
+			result := w.life(nil).must(w.configMap(object, 0, "x=1"))
+			if got := len(result.Changes.Of(apply.Updated)) == 1; got != e.noticed {
+				t.Errorf("noticed: %t, want %t: %s", got, e.noticed, result.Changes)
+			}
+			if after := w.get(object); after.Data["x"] != "1" || !metav1.IsControlledBy(after, w.parent) {
+				t.Errorf("it was not put back: %v", after)
+			}
+			equal(t, "again", "1 unchanged", w.life(nil).must(w.configMap(object, 0, "x=1")).Changes.String())
+		})
+	}
+}
+
+// TestDeletedByHand: what somebody deletes is made anew, also when the view still
+// shows it or shows what it was replaced with.
+func TestDeletedByHand(t *testing.T) {
+	w := newWorld(t)
+	w.life(nil).must(w.configMap("a", 0, "x=1"))
+	l := w.life(nil) // It has seen the object.
+	if err := w.c.Delete(t.Context(), w.get("a")); err != nil {
+		t.Fatal(err)
+	}
+	result := l.must(w.configMap("a", 0, "x=2"))
+	equal(t, "changes", "created ConfigMap/a", result.Changes.String())
+	equal(t, "state", "a{x=2}", w.state())
+}
+
+// TestForeign: an object that somebody else made is left alone, whether the view
+// knows of it or not, and nothing is pruned while it is in the way.
+func TestForeign(t *testing.T) {
+	for name, known := range map[string]bool{"seen": true, "not yet seen": false} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.life(nil).must(w.configMap("old", 0, "x=1"))
+			l := w.life(nil)
+			theirs := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: "a"}}
+			theirs.Data = map[string]string{"x": "theirs"}
+			if err := w.c.Create(t.Context(), theirs); err != nil {
+				t.Fatal(err)
+			}
+			if known {
+				l.View = w.look()
+			}
+			result := l.must(w.configMap("a", 0, "x=1"), w.configMap("b", 0, "x=1"), w.configMap("late", 1))
+			equal(t, "changes", "created ConfigMap/b; foreign ConfigMap/a", result.Changes.String())
+			equal(t, "theirs", "theirs", w.get("a").Data["x"])
+			equal(t, "state", "b{x=1} old{x=1}", w.state())
+
+			// Not even the end of the parent takes it along.
+			if _, err := w.life(nil).destroy(); err != nil {
+				t.Fatal(err)
+			}
+			equal(t, "theirs", "theirs", w.get("a").Data["x"])
+
+			if err := w.c.Delete(t.Context(), theirs); err != nil {
+				t.Fatal(err)
+			}
+			w.life(nil).must(w.configMap("a", 0, "x=1"))
+			equal(t, "state", "a{x=1}", w.state())
+		})
+	}
+}
+
+// TestReplaced: an object that was deleted and made by somebody else is foreign,
+// although the inventory knows its name.
+func TestReplaced(t *testing.T) {
+	w := newWorld(t)
+	w.life(nil).must(w.configMap("a", 0, "x=1"))
+	l := w.life(nil)
+	if err := w.c.Delete(t.Context(), w.get("a")); err != nil {
+		t.Fatal(err)
+	}
+	theirs := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: "a"}}
+	if err := w.c.Create(t.Context(), theirs); err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "changes", "foreign ConfigMap/a", l.must(w.configMap("a", 0, "x=2")).Changes.String())
+	if _, err := w.life(nil).destroy(); err != nil {
+		t.Fatal(err)
+	}
+	if w.get("a") == nil || len(w.get("a").OwnerReferences) > 0 {
+		t.Error("somebody else's object was deleted or taken over")
+	}
+}
+
+// order remembers what was deleted.
+type order struct {
+	next    http.RoundTripper
+	deleted []string
+}
+
+func (o *order) wrap(next http.RoundTripper) http.RoundTripper {
+	o.next = next
+	return o
+}
+
+func (o *order) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Method == http.MethodDelete {
+		o.deleted = append(o.deleted, r.URL.Path[strings.LastIndex(r.URL.Path, "/")+1:])
+	}
+	return o.next.RoundTrip(r)
+}
+
+// TestPruneInReverse: what was created last goes first, and only when it may.
+func TestPruneInReverse(t *testing.T) {
+	w := newWorld(t)
+	w.life(nil).must(w.configMap("z", 0), w.configMap("m", 1), w.configMap("a", 1), w.configMap("q", 2))
+	have, err := w.inventory(t.Context(), w.c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	result, err := w.life(nil).Apply(t.Context(), apply.Request{
+		Owner: w.owner(), Have: have, MayPrune: func() bool { return false },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "changes", "kept ConfigMap/q, ConfigMap/a, ConfigMap/m, ConfigMap/z", result.Changes.String())
+	var seen order
+	w.life(seen.wrap).must()
+	equal(t, "order", "q a m z", strings.Join(seen.deleted, " "))
+	equal(t, "state", "", w.state())
+}
+
+// TestPruneNotBeforeApplied: as long as something fails, nothing goes.
+func TestPruneNotBeforeApplied(t *testing.T) {
+	w := newWorld(t)
+	w.life(nil).must(w.configMap("old", 0))
+	if _, err := w.life(nil).run(w.configMap("NOT A NAME", 0), w.configMap("new", 0)); err == nil {
+		t.Fatal("a name that is none is no error")
+	}
+	equal(t, "state", "new{} old{}", w.state())
+	w.life(nil).must(w.configMap("new", 0))
+	equal(t, "state", "new{}", w.state())
+	equal(t, "record", "new", w.recorded())
+}
+
+// TestDelete: the last wave first, and none before the one after it is gone.
+func TestDelete(t *testing.T) {
+	w := newWorld(t)
+	w.life(nil).must(w.configMap("identity", 0), w.configMap("a", 1), w.configMap("b", 1))
+	held := w.get("a")
+	held.Finalizers = []string{"kinship.dev/test"}
+	if err := w.c.Update(t.Context(), held); err != nil {
+		t.Fatal(err)
+	}
+	testenv.Eventually(t, func() error {
+		if _, err := w.life(nil).destroy(); err != nil {
+			return err
+		}
+		if got := w.recorded(); got != "identity a" {
+			return fmt.Errorf("%s are left", got)
+		}
+		return nil
+	})
+	if w.get("identity").DeletionTimestamp != nil {
+		t.Error("the first wave is deleted before the last is gone")
+	}
+	held = w.get("a")
+	held.Finalizers = nil
+	if err := w.c.Update(t.Context(), held); err != nil {
+		t.Fatal(err)
+	}
+	testenv.Eventually(t, func() error {
+		result, err := w.life(nil).destroy()
+		if err == nil && len(result.Inventory) > 0 {
+			err = errors.New(result.Changes.String())
+		}
+		return err
+	})
+	equal(t, "state", "", w.state())
+}
+
+// TestRecordFails: nothing is made that is not recorded.
+func TestRecordFails(t *testing.T) {
+	w := newWorld(t)
+	broken := errors.New("the disk is full")
+	_, err := w.life(nil).Apply(t.Context(), apply.Request{
+		Owner: w.owner(), Want: []apply.Object{w.configMap("a", 0)},
+		Record: func(context.Context, []apply.Entry) error { return broken },
+	})
+	if !errors.Is(err, broken) || w.get("a") != nil {
+		t.Errorf("error %v, object %v", err, w.get("a"))
+	}
+}
+
+// TestCreateRefusesWhatExists pins what everything here rests on: server-side
+// apply with a resourceVersion that no object has creates, or is refused.
+func TestCreateRefusesWhatExists(t *testing.T) {
+	w := newWorld(t)
+	theirs := w.configMap("a", 0, "x=theirs")
+	if err := w.c.Create(t.Context(), theirs.Unstructured); err != nil {
+		t.Fatal(err)
+	}
+	ours := w.configMap("a", 0, "x=ours")
+	ours.SetResourceVersion("1")
+	err := w.c.Apply(t.Context(), client.ApplyConfigurationFromUnstructured(ours.Unstructured),
+		client.FieldOwner(fieldOwner), client.ForceOwnership)
+	if err == nil {
+		t.Error("an object that exists was merged with")
+	}
+}

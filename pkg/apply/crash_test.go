@@ -1,0 +1,101 @@
+package apply_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/kinship-dev/kinship/internal/testenv"
+	"github.com/kinship-dev/kinship/pkg/apply"
+)
+
+// TestCrash ends the process at each of its writes in turn, before it is sent and
+// before its answer arrives. The next process finishes the work: nothing is lost,
+// nothing is left behind, and the record is exact.
+func TestCrash(t *testing.T) {
+	w := newWorld(t)
+	for _, late := range []bool{false, true} {
+		for after := 0; ; after++ {
+			w.reset()
+			name := func(s string) string { return fmt.Sprintf("%s-%t-%d", s, late, after) }
+			a, b, c, d := name("a"), name("b"), name("c"), name("d")
+			w.life(nil).must(w.configMap(a, 0, "x=1"), w.configMap(b, 1, "x=1"), w.configMap(c, 1, "x=1"))
+			want := []apply.Object{w.configMap(a, 0, "x=1"), w.configMap(c, 1, "y=2"), w.configMap(d, 1, "x=1")}
+			fault := &crash{after: after, late: late}
+			_, err := w.life(fault.wrap).run(want...)
+			w.life(nil).must(want...)
+			what := fmt.Sprintf("after %d writes, late %t", after, late)
+			equal(t, what, fmt.Sprintf("%s{x=1} %s{y=2} %s{x=1}", a, c, d), w.state())
+			equal(t, what, fmt.Sprintf("%s %s %s", a, c, d), w.recorded())
+			w.crashDelete(after, late)
+			equal(t, what, "", w.state())
+			if err == nil {
+				break // It needed no more writes than that.
+			}
+			if !errors.Is(err, errCrash) {
+				t.Fatal(err)
+			}
+			if after == 0 && late && fault.sent != 0 {
+				t.Fatal("the fault did not happen")
+			}
+		}
+	}
+}
+
+// crashDelete ends the process while it deletes, and finishes the work.
+func (w *world) crashDelete(after int, late bool) {
+	w.t.Helper()
+	_, err := w.life((&crash{after: after, late: late}).wrap).destroy()
+	if err != nil && !errors.Is(err, errCrash) {
+		w.t.Fatal(err)
+	}
+	testenv.Eventually(w.t, func() error {
+		result, err := w.life(nil).destroy()
+		if err == nil && len(result.Inventory) > 0 {
+			err = errors.New(result.Changes.String())
+		}
+		return err
+	})
+}
+
+// TestAnyHistory: whatever sets follow one another, and wherever the process ends,
+// what is there after one undisturbed run is what is wanted.
+func TestAnyHistory(t *testing.T) {
+	w := newWorld(t)
+	rapid.Check(t, func(r *rapid.T) {
+		w.reset()
+		want := func() []apply.Object {
+			var set []apply.Object
+			for _, name := range []string{"a", "b", "c"} {
+				if value := rapid.SampledFrom([]string{"", "x=1", "x=2", "y=1"}).Draw(r, name); value != "" {
+					set = append(set, w.configMap(w.parent.Name+"-"+name, int32(len(set)%2), value))
+				}
+			}
+			return set
+		}
+		for range rapid.IntRange(0, 3).Draw(r, "runs") {
+			fault := &crash{after: rapid.IntRange(0, 5).Draw(r, "after"), late: rapid.Bool().Draw(r, "late")}
+			_, err := w.life(fault.wrap).run(want()...)
+			if err != nil && !errors.Is(err, errCrash) {
+				r.Fatal(err)
+			}
+		}
+		final, expected := want(), ""
+		for i, o := range final {
+			if i > 0 {
+				expected += " "
+			}
+			for key, value := range o.Object["data"].(map[string]any) {
+				expected += fmt.Sprintf("%s{%s=%s}", o.GetName(), key, value)
+			}
+		}
+		if _, err := w.life(nil).run(final...); err != nil {
+			r.Fatal(err)
+		}
+		if got := w.state(); got != expected {
+			r.Fatalf("state is %s, want %s", got, expected)
+		}
+	})
+}

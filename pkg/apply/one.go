@@ -1,0 +1,164 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// noVersion is a resourceVersion that no object has: what is applied with it is
+// created, or refused because an object of that name exists.
+const noVersion = "1"
+
+// attempts bounds how often an object is read because it was not as expected. It
+// changes between two reads only when somebody creates or deletes it just then.
+const attempts = 3
+
+var errUnsteady = errors.New("it comes and goes faster than it can be applied")
+
+// applyOne makes one object what it should be and keeps its entry.
+func (p pass) applyOne(ctx context.Context, o Object, entry *Entry) (Action, error) {
+	wanted, sum, err := p.prepare(o)
+	if err != nil {
+		return Failed, err
+	}
+	seen := p.recent.look(p.View, o.ID())
+	if seen.ahead {
+		p.recheck()
+	}
+	if seen.doubtful {
+		if seen, err = p.live(ctx, *entry); err != nil {
+			return Failed, err
+		}
+	}
+	for range attempts {
+		action := p.decide(seen, *entry, sum)
+		if action != Created && action != Updated {
+			return action, nil
+		}
+		after, err := p.send(ctx, wanted, seen)
+		if err == nil {
+			entry.UID, entry.Hash, entry.Mark = after.UID, sum, after.Mark
+			p.recheck()
+			if seen.exists && after.Version == seen.Version {
+				action = Unchanged // The API server found nothing to change.
+			}
+			return action, nil
+		}
+		if !stale(err) {
+			return Failed, err
+		}
+		if seen, err = p.live(ctx, *entry); err != nil {
+			return Failed, err
+		}
+	}
+	return Failed, errUnsteady
+}
+
+// prepare completes what is wanted and returns it with its hash.
+func (p pass) prepare(o Object) (*unstructured.Unstructured, string, error) {
+	wanted := o.DeepCopy()
+	owner := p.request.Owner
+	yes := true
+	owner.Controller, owner.BlockOwnerDeletion = &yes, &yes
+	wanted.SetOwnerReferences(append(slices.Clone(o.GetOwnerReferences()), owner))
+	sum, err := hash(wanted.Object)
+	return wanted, sum, err
+}
+
+// decide says what there is to do about a wanted object.
+func (p pass) decide(seen sight, entry Entry, sum string) Action {
+	switch {
+	case !seen.exists:
+		return Created
+	case !p.owns(seen.Observed, entry):
+		return Foreign
+	case seen.Deleting:
+		return Terminating
+	case entry.UID != seen.UID || entry.Hash != sum || entry.Mark != seen.Mark:
+		return Updated
+	default:
+		return Unchanged
+	}
+}
+
+// owns reports whether an object is the parent's.
+func (p pass) owns(seen Observed, entry Entry) bool {
+	return seen.Controller == p.request.Owner.UID || (entry.UID != "" && entry.UID == seen.UID)
+}
+
+// send creates or changes an object.
+func (p pass) send(ctx context.Context, wanted *unstructured.Unstructured, seen sight) (Observed, error) {
+	sent := wanted.DeepCopy()
+	if seen.exists {
+		sent.SetUID(seen.UID)
+	} else {
+		sent.SetResourceVersion(noVersion)
+	}
+	// The content of the answer replaces that of the object.
+	err := p.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(sent),
+		client.FieldOwner(p.FieldOwner), client.ForceOwnership)
+	if err != nil {
+		return Observed{}, err
+	}
+	after := Observe(sent, p.FieldOwner)
+	id := Object{Unstructured: sent}.ID()
+	if !seen.exists || after.Version != seen.Version {
+		p.recent.wrote(id, after)
+	}
+	return after, nil
+}
+
+// stale reports whether a request was refused because the object was not, or not
+// any more, the one that was meant.
+func stale(err error) bool {
+	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
+		return true
+	}
+	var status apierrors.APIStatus
+	if !apierrors.IsInvalid(err) || !errors.As(err, &status) || status.Status().Details == nil {
+		return false
+	}
+	// Another object of the name has another uid.
+	return slices.ContainsFunc(status.Status().Details.Causes, func(c metav1.StatusCause) bool {
+		return c.Field == "metadata.uid"
+	})
+}
+
+// live reads an object from the API server.
+func (p pass) live(ctx context.Context, entry Entry) (sight, error) {
+	meta := &metav1.PartialObjectMetadata{}
+	meta.SetGroupVersionKind(entry.GroupKind().WithVersion(entry.Version))
+	err := p.Client.Get(ctx, entry.NamespacedName(), meta)
+	if apierrors.IsNotFound(err) {
+		p.recent.forget(entry.ID)
+		return sight{}, nil
+	}
+	if err != nil {
+		return sight{}, fmt.Errorf("read %s: %w", entry.ID, err)
+	}
+	return sight{Observed: Observe(meta, p.FieldOwner), exists: true}, nil
+}
+
+// deleteExactly deletes the very object of a uid. It reports gone when there is no
+// such object any more, also when another has its name.
+func (p pass) deleteExactly(
+	ctx context.Context, entry Entry, uid types.UID, propagation metav1.DeletionPropagation,
+) (gone bool, err error) {
+	err = p.Client.Delete(ctx, entry.blank(), client.Preconditions{UID: &uid}, client.PropagationPolicy(propagation))
+	switch {
+	case apierrors.IsNotFound(err):
+		return true, nil
+	case err != nil:
+		return false, err
+	default:
+		return false, nil
+	}
+}

@@ -1,0 +1,79 @@
+package apply
+
+import (
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+
+	"github.com/kinship-dev/kinship/pkg/object"
+)
+
+// patience is how long a view may take to show what was written, until it is
+// asked for. Usually it takes milliseconds.
+const patience = time.Second
+
+// recent remembers what was written until the view shows it. To decide on a state
+// that has already been changed would mean to write twice.
+type recent struct {
+	mu   sync.Mutex
+	last map[object.ID]written
+}
+
+type written struct {
+	Observed
+
+	at time.Time
+}
+
+func (r *recent) wrote(id object.ID, o Observed) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.last == nil {
+		r.last = map[object.ID]written{}
+	}
+	r.last[id] = written{o, time.Now()}
+}
+
+func (r *recent) forget(id object.ID) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.last, id)
+}
+
+// sight is what an object looks like to us.
+type sight struct {
+	Observed
+
+	exists bool
+	// ahead means that we know more than the view, from our own last write.
+	ahead bool
+	// doubtful means that the view should have shown our own last write by now.
+	doubtful bool
+}
+
+// look returns the newer of what a view shows and what was written last.
+func (r *recent) look(view View, id object.ID) sight {
+	seen, exists := view.Get(id)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	last, ok := r.last[id]
+	if !ok {
+		return sight{Observed: seen, exists: exists}
+	}
+	if exists && !older(seen.Version, last.Version) {
+		delete(r.last, id)
+		return sight{Observed: seen, exists: true}
+	}
+	if time.Since(last.at) > patience {
+		return sight{Observed: seen, exists: exists, doubtful: true}
+	}
+	return sight{Observed: last.Observed, exists: true, ahead: true}
+}
+
+// older reports whether one resourceVersion is older than another. Versions that
+// can't be compared are not: to wait for the newer one could last for ever.
+func older(a, b string) bool {
+	order, err := resourceversion.CompareResourceVersion(a, b)
+	return err == nil && order < 0
+}
