@@ -9,6 +9,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/kinship-dev/kinship/internal/pack"
+	"github.com/kinship-dev/kinship/internal/pack/iot"
 	"github.com/kinship-dev/kinship/internal/pack/usage"
 )
 
@@ -54,6 +55,8 @@ type Options struct {
 	LeaderElect bool
 	// Usage are the options of the pack usage.
 	Usage usage.Options
+	// Iot are the options of the pack iot.
+	Iot iot.Options
 	// Log is where to log to.
 	Log logr.Logger
 	// Ready, if set, is called once the operator answers admission requests.

@@ -11,6 +11,7 @@ import (
 
 	kinshipv1alpha1 "github.com/kinship-dev/kinship/api/kinship/v1alpha1"
 	"github.com/kinship-dev/kinship/internal/pack"
+	"github.com/kinship-dev/kinship/internal/pack/iot"
 	"github.com/kinship-dev/kinship/internal/pack/usage"
 )
 
@@ -18,6 +19,7 @@ import (
 func packs(o Options) []pack.Pack {
 	return []pack.Pack{
 		usage.Pack(o.Usage),
+		iot.Pack(o.Iot),
 	}
 }
 

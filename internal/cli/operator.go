@@ -20,6 +20,7 @@ import (
 
 	"github.com/kinship-dev/kinship/internal/app"
 	"github.com/kinship-dev/kinship/internal/pack"
+	"github.com/kinship-dev/kinship/internal/pack/iot"
 )
 
 // operator is what the commands that act as, or on, the operator have in common.
@@ -63,6 +64,8 @@ give --webhook-host: the address by which the API server reaches this process.`,
 		"how long a deleted Usage waits for the deletion of its using object to begin (default 5s)")
 	f.DurationVar(&o.Usage.ReplayExpiry, "usage-replay-expiry", 0,
 		"how long a refused deletion is remembered for replay (default 24h)")
+	f.StringVar((*string)(&o.Iot.Identity), "identity", string(iot.WorkloadIdentity),
+		"what the identity of an IotConnector is made of: workload-identity or pod-identity")
 	f.BoolVar(&c.verbose, "verbose", false, "log more")
 	return cmd
 }

@@ -18,6 +18,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
+	"github.com/kinship-dev/kinship/internal/pack"
+	"github.com/kinship-dev/kinship/internal/pack/iot"
 	"github.com/kinship-dev/kinship/internal/pack/usage"
 	"github.com/kinship-dev/kinship/pkg/lineage"
 	"github.com/kinship-dev/kinship/pkg/render"
@@ -103,11 +105,13 @@ func (q *question) run(ctx context.Context, args []string) error {
 // declares nothing.
 func lineageOptions() (lineage.Options, error) {
 	scheme := runtime.NewScheme()
-	if err := usage.Pack(usage.Options{}).AddToScheme(scheme); err != nil {
-		return lineage.Options{}, fmt.Errorf("make scheme: %w", err)
+	for _, p := range []pack.Pack{usage.Pack(usage.Options{}), iot.Pack(iot.Options{})} {
+		if err := p.AddToScheme(scheme); err != nil {
+			return lineage.Options{}, fmt.Errorf("make scheme: %w", err)
+		}
 	}
 	return lineage.Options{
-		Relations: usage.Relations(),
+		Relations: slices.Concat(usage.Relations(), iot.Relations()),
 		Decode:    func(u *unstructured.Unstructured) (client.Object, error) { return decode(scheme, u) },
 		Finalizers: []lineage.Finalizer{{
 			Name: usageFinalizer, By: "the operator", When: "what uses the protected object is gone",

@@ -62,12 +62,26 @@ func mark(f metav1.ManagedFieldsEntry) string {
 		fmt.Fprintln(sum, f.Time.Unix())
 	}
 	if f.FieldsV1 != nil {
-		sum.Write(f.FieldsV1.GetRawBytes())
+		sum.Write(canonical(f.FieldsV1.GetRawBytes()))
 	}
 	return short(sum.Sum(nil))
 }
 
-// Hash identifies what is wanted: maps are written in the order of their keys.
+// canonical brings JSON into one order: some clients keep the API server's, and
+// some their own.
+func canonical(text []byte) []byte {
+	var content any
+	if err := json.Unmarshal(text, &content); err != nil {
+		return text
+	}
+	ordered, err := json.Marshal(content)
+	if err != nil {
+		return text
+	}
+	return ordered
+}
+
+// hash identifies what is wanted: maps are written in the order of their keys.
 func hash(content map[string]any) (string, error) {
 	text, err := json.Marshal(content)
 	if err != nil {

@@ -1,0 +1,100 @@
+package iot
+
+import (
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	iotv1alpha1 "github.com/kinship-dev/kinship/api/iot/v1alpha1"
+	"github.com/kinship-dev/kinship/pkg/apply"
+)
+
+const (
+	workloadIdentityUse    = "azure.workload.identity/use"
+	workloadIdentityClient = "azure.workload.identity/client-id"
+
+	podIdentityGroup = "aadpodidentity.k8s.io"
+	podIdentityLabel = "aadpodidbinding"
+	// userAssigned is the number by which AzureIdentity calls a managed identity.
+	userAssigned int64 = 0
+)
+
+var (
+	azureIdentityKind = schema.GroupVersionKind{Group: podIdentityGroup, Version: "v1", Kind: "AzureIdentity"}
+	azureBindingKind  = schema.GroupVersionKind{Group: podIdentityGroup, Version: "v1", Kind: "AzureIdentityBinding"}
+)
+
+// identity is what all Pods of one connector act as. It is made once, before the
+// first of them.
+type identity struct {
+	connector *iotv1alpha1.IotConnector
+	kind      Identity
+}
+
+// azure returns the managed identity, which is empty where none is given.
+func (id identity) azure() iotv1alpha1.ServiceIdentity {
+	if id.connector.Spec.ServiceIdentity == nil {
+		return iotv1alpha1.ServiceIdentity{}
+	}
+	return *id.connector.Spec.ServiceIdentity
+}
+
+// render returns the objects that are wanted.
+func (id identity) render() []apply.Object {
+	if id.kind == PodIdentity {
+		return []apply.Object{
+			id.object(azureIdentityKind, fields{"spec": fields{
+				"type": userAssigned, "clientID": id.azure().ClientID, "resourceID": id.azure().ResourceID,
+			}}),
+			id.object(azureBindingKind, fields{"spec": fields{
+				"azureIdentity": id.connector.Name, "selector": id.connector.Name,
+			}}),
+		}
+	}
+	// The containers have no business with the Kubernetes API.
+	account := id.object(accountKind, fields{"automountServiceAccountToken": false})
+	if client := id.azure().ClientID; client != "" {
+		account.SetAnnotations(map[string]string{workloadIdentityClient: client})
+		labels := account.GetLabels()
+		labels[workloadIdentityUse] = "true"
+		account.SetLabels(labels)
+	}
+	return []apply.Object{account}
+}
+
+func (id identity) object(gvk schema.GroupVersionKind, content fields) apply.Object {
+	u := &unstructured.Unstructured{Object: content}
+	u.SetGroupVersionKind(gvk)
+	u.SetNamespace(id.connector.Namespace)
+	u.SetName(id.connector.Name)
+	metadata(u, fields{connectorLabel: id.connector.Name})
+	return apply.Object{Unstructured: u, Wave: identityWave}
+}
+
+// status names the identity for people.
+func (id identity) status() *iotv1alpha1.Identity {
+	kind := accountKind.Kind
+	if id.kind == PodIdentity {
+		kind = azureIdentityKind.Kind
+	}
+	return &iotv1alpha1.Identity{Kind: kind, Name: id.connector.Name}
+}
+
+// account returns the ServiceAccount of the Pods, or nothing for the default one.
+func (id identity) account() string {
+	if id.kind == PodIdentity {
+		return ""
+	}
+	return id.connector.Name
+}
+
+// podLabels returns the labels by which Pods get the identity.
+func (id identity) podLabels() fields {
+	switch {
+	case id.kind == PodIdentity:
+		return fields{podIdentityLabel: id.connector.Name}
+	case id.azure().ClientID != "":
+		return fields{workloadIdentityUse: "true"}
+	default:
+		return nil
+	}
+}

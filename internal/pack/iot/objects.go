@@ -1,0 +1,120 @@
+package iot
+
+import (
+	"fmt"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	iotv1alpha1 "github.com/kinship-dev/kinship/api/iot/v1alpha1"
+	"github.com/kinship-dev/kinship/internal/pack"
+)
+
+// objects are the webhooks or, where there are to be none, the policies.
+func objects(in pack.Installation) []client.Object {
+	if in.Enforcement == pack.ByPolicy {
+		return policies(in)
+	}
+	return []client.Object{validateOwn(in), defaultOwn(in)}
+}
+
+func clientConfig(in pack.Installation, path string) admissionregistrationv1.WebhookClientConfig {
+	if in.URL != "" {
+		url := in.URL + path
+		return admissionregistrationv1.WebhookClientConfig{URL: &url}
+	}
+	port := int32(443)
+	return admissionregistrationv1.WebhookClientConfig{Service: &admissionregistrationv1.ServiceReference{
+		Namespace: in.Namespace, Name: in.Service, Path: &path, Port: &port,
+	}}
+}
+
+func rule(
+	resources []string, operations ...admissionregistrationv1.OperationType,
+) admissionregistrationv1.RuleWithOperations {
+	return admissionregistrationv1.RuleWithOperations{
+		Operations: operations,
+		Rule: admissionregistrationv1.Rule{
+			APIGroups: []string{iotv1alpha1.GroupVersion.Group}, APIVersions: []string{"*"}, Resources: resources,
+		},
+	}
+}
+
+// judged is what somebody may not do just because he may write the objects.
+func judged() []admissionregistrationv1.RuleWithOperations {
+	return []admissionregistrationv1.RuleWithOperations{rule(
+		[]string{connectors, releases, connectors + "/status", releases + "/status"},
+		admissionregistrationv1.Create, admissionregistrationv1.Update,
+	)}
+}
+
+// validateOwn has us judge IotConnectors and releases.
+func validateOwn(in pack.Installation) client.Object {
+	fail, none, timeout := admissionregistrationv1.Fail, admissionregistrationv1.SideEffectClassNone, int32(3)
+	return &admissionregistrationv1.ValidatingWebhookConfiguration{
+		ObjectMeta: metav1.ObjectMeta{Name: configuration},
+		Webhooks: []admissionregistrationv1.ValidatingWebhook{{
+			Name: "validate.iot.kinship.dev", ClientConfig: clientConfig(in, validatePath), Rules: judged(),
+			FailurePolicy: &fail, SideEffects: &none, TimeoutSeconds: &timeout, AdmissionReviewVersions: []string{"v1"},
+		}},
+	}
+}
+
+// defaultOwn has us give new IotConnectors their finalizer, which saves a write.
+func defaultOwn(in pack.Installation) client.Object {
+	fail, none, timeout := admissionregistrationv1.Fail, admissionregistrationv1.SideEffectClassNone, int32(3)
+	return &admissionregistrationv1.MutatingWebhookConfiguration{
+		ObjectMeta: metav1.ObjectMeta{Name: configuration},
+		Webhooks: []admissionregistrationv1.MutatingWebhook{{
+			Name: "default.iot.kinship.dev", ClientConfig: clientConfig(in, defaultPath),
+			Rules: []admissionregistrationv1.RuleWithOperations{
+				rule([]string{connectors}, admissionregistrationv1.Create),
+			},
+			FailurePolicy: &fail, SideEffects: &none, TimeoutSeconds: &timeout, AdmissionReviewVersions: []string{"v1"},
+		}},
+	}
+}
+
+// policies let the API server ask by itself what the webhooks ask: whether the
+// author could have done what comes of the object. What is wrong with the object
+// the controller says, in its condition.
+func policies(in pack.Installation) []client.Object {
+	fail, forbidden := admissionregistrationv1.Fail, metav1.StatusReasonForbidden
+	resources := &admissionregistrationv1.MatchResources{}
+	for _, r := range judged() {
+		resources.ResourceRules = append(resources.ResourceRules,
+			admissionregistrationv1.NamedRuleWithOperations{RuleWithOperations: r})
+	}
+	const changed = "oldObject == null || object.spec != oldObject.spec"
+	may := func(verb, group, resource string) string {
+		return fmt.Sprintf("authorizer.group('%s').resource('%s').namespace(object.metadata.namespace).check('%s').allowed()",
+			group, resource, verb)
+	}
+	validation := func(expression, message string) admissionregistrationv1.Validation {
+		return admissionregistrationv1.Validation{Expression: expression, Message: message, Reason: &forbidden}
+	}
+	policy := &admissionregistrationv1.ValidatingAdmissionPolicy{
+		ObjectMeta: metav1.ObjectMeta{Name: configuration},
+		Spec: admissionregistrationv1.ValidatingAdmissionPolicySpec{
+			FailurePolicy: &fail, MatchConstraints: resources,
+			MatchConditions: []admissionregistrationv1.MatchCondition{{
+				Name: "not-the-operator", Expression: fmt.Sprintf("request.userInfo.username != '%s'", in.Operator),
+			}},
+			Validations: []admissionregistrationv1.Validation{
+				validation("request.subResource != 'status'", statusRefused),
+				validation(fmt.Sprintf("request.subResource == 'status' || !(%s) || %s",
+					changed, may("create", "apps", "deployments")), mayNotDeploy),
+				validation(fmt.Sprintf("request.subResource == 'status' || request.kind.kind != '%s' || !(%s) || %s",
+					releaseKind.Kind, changed, may("update", connectorKind.Group, connectors)), mayNotUpdate),
+			},
+		},
+	}
+	return []client.Object{policy, &admissionregistrationv1.ValidatingAdmissionPolicyBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: configuration},
+		Spec: admissionregistrationv1.ValidatingAdmissionPolicyBindingSpec{
+			PolicyName:        configuration,
+			ValidationActions: []admissionregistrationv1.ValidationAction{admissionregistrationv1.Deny},
+		},
+	}}
+}

@@ -1,0 +1,101 @@
+package iot
+
+import (
+	"context"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	iotv1alpha1 "github.com/kinship-dev/kinship/api/iot/v1alpha1"
+	"github.com/kinship-dev/kinship/internal/pack"
+)
+
+// Names in the cluster.
+const (
+	// fieldOwner is the field manager of everything that the pack writes. To rename
+	// it would leave fields behind under the old name.
+	fieldOwner = "kinship-iot"
+	// finalizer keeps an IotConnector until what was made for it is gone.
+	finalizer = "services.azurehealthcareapis.com/composed"
+
+	configuration = "kinship-iot"
+	defaultPath   = "/mutate-iotconnector"
+	validatePath  = "/validate-iotconnector"
+
+	connectors = "iotconnectors"
+	releases   = "iotconnectorreleases"
+)
+
+// Identity says what the shared identity of an IotConnector is made of.
+type Identity string
+
+const (
+	// WorkloadIdentity is a ServiceAccount with the annotations of workload identity.
+	WorkloadIdentity Identity = "workload-identity"
+	// PodIdentity is an AzureIdentity with its binding. Their definitions must be
+	// installed.
+	PodIdentity Identity = "pod-identity"
+)
+
+// Options of the pack.
+type Options struct {
+	// Identity that the Pods get. Empty means WorkloadIdentity.
+	Identity Identity
+}
+
+func (o Options) withDefaults() Options {
+	if o.Identity == "" {
+		o.Identity = WorkloadIdentity
+	}
+	return o
+}
+
+var (
+	connectorKind  = iotv1alpha1.GroupVersion.WithKind(iotv1alpha1.KindIotConnector)
+	releaseKind    = iotv1alpha1.GroupVersion.WithKind(iotv1alpha1.KindIotConnectorRelease)
+	deploymentKind = schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}
+	accountKind    = schema.GroupVersionKind{Version: "v1", Kind: "ServiceAccount"}
+)
+
+// Pack returns the pack for the operator's list.
+func Pack(options Options) pack.Pack {
+	options = options.withDefaults()
+	group := "." + iotv1alpha1.GroupVersion.Group
+	return pack.Pack{
+		Name:        "iot",
+		Definitions: []string{connectors + group, releases + group},
+		AddToScheme: iotv1alpha1.AddToScheme,
+		Relations:   Relations,
+		Rules:       func() []rbacv1.PolicyRule { return rules(options) },
+		Objects:     objects,
+		Setup: func(ctx context.Context, mgr manager.Manager, env pack.Environment) error {
+			return Setup(ctx, mgr, env, options)
+		},
+		Remove: remove,
+	}
+}
+
+// rules are the rights of the pack: its own kinds, and those that it makes. It
+// never reads a Secret or a Pod.
+func rules(options Options) []rbacv1.PolicyRule {
+	group := []string{iotv1alpha1.GroupVersion.Group}
+	// Server-side apply is a patch, and a creation where it creates. Get confirms
+	// what a cache can't tell.
+	made := []string{"get", "list", "watch", "create", "patch", "delete"}
+	all := []rbacv1.PolicyRule{
+		{APIGroups: group, Resources: []string{connectors, releases}, Verbs: []string{"get", "list", "watch"}},
+		{APIGroups: group, Resources: []string{connectors}, Verbs: []string{"patch"}},
+		{APIGroups: group, Resources: []string{connectors + "/status", releases + "/status"}, Verbs: []string{"patch"}},
+		// To say in an owner reference that an IotConnector waits for what it owns.
+		{APIGroups: group, Resources: []string{connectors + "/finalizers"}, Verbs: []string{"update"}},
+		{APIGroups: []string{deploymentKind.Group}, Resources: []string{"deployments"}, Verbs: made},
+	}
+	if options.Identity == PodIdentity {
+		return append(all, rbacv1.PolicyRule{
+			APIGroups: []string{podIdentityGroup},
+			Resources: []string{"azureidentities", "azureidentitybindings"}, Verbs: made,
+		})
+	}
+	return append(all, rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"serviceaccounts"}, Verbs: made})
+}

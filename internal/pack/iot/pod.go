@@ -1,0 +1,171 @@
+package iot
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	iotv1alpha1 "github.com/kinship-dev/kinship/api/iot/v1alpha1"
+	"github.com/kinship-dev/kinship/pkg/apply"
+	"github.com/kinship-dev/kinship/pkg/iot"
+)
+
+// Labels of what is made.
+const (
+	connectorLabel  = "services.azurehealthcareapis.com/iotconnector"
+	deploymentLabel = "services.azurehealthcareapis.com/deployment"
+	typeLabel       = "services.azurehealthcareapis.com/type"
+	managedByLabel  = "app.kubernetes.io/managed-by"
+	managedBy       = "kinship"
+)
+
+// Waves of what is made: Pods act as the identity from their first moment on.
+const (
+	identityWave int32 = iota
+	deploymentWave
+)
+
+// fields are part of an object. Only what is in them becomes ours: typed objects
+// would bring their zero values along.
+type fields = map[string]any
+
+// deployment is what a Deployment is rendered from.
+type deployment struct {
+	connector  *iotv1alpha1.IotConnector
+	name, kind string
+	containers []iotv1alpha1.Container
+	// resources of containers that say nothing of their own.
+	resources any
+	replicas  *int32
+	// selector, if set, is that of the Deployment that is there: it can't be changed.
+	selector map[string]string
+}
+
+// render returns the Deployment that is wanted.
+func (d deployment) render(id identity) (apply.Object, error) {
+	containers := make([]any, 0, len(d.containers))
+	for i := range d.containers {
+		c, err := d.container(&d.containers[i])
+		if err != nil {
+			return apply.Object{}, fmt.Errorf("render Deployment %s: %w", d.name, err)
+		}
+		containers = append(containers, c)
+	}
+	selector := d.selector
+	if selector == nil {
+		selector = map[string]string{connectorLabel: d.connector.Name, deploymentLabel: d.name}
+	}
+	labels := fields{connectorLabel: d.connector.Name, deploymentLabel: d.name}
+	if d.kind != "" {
+		labels[typeLabel] = d.kind
+	}
+	podLabels := fields{}
+	for _, from := range []fields{labels, toFields(selector), id.podLabels()} {
+		maps.Copy(podLabels, from)
+	}
+	pod := fields{
+		"containers": containers,
+		"securityContext": fields{
+			"runAsNonRoot": true, "seccompProfile": fields{"type": "RuntimeDefault"},
+		},
+	}
+	if account := id.account(); account != "" {
+		pod["serviceAccountName"] = account
+	}
+	if secrets := pullSecrets(d.containers); len(secrets) > 0 {
+		pod["imagePullSecrets"] = secrets
+	}
+	spec := fields{
+		"selector": fields{"matchLabels": toFields(selector)},
+		"template": fields{"metadata": fields{"labels": podLabels}, "spec": pod},
+	}
+	if d.replicas != nil {
+		spec["replicas"] = int64(*d.replicas)
+	}
+	u := &unstructured.Unstructured{Object: fields{"spec": spec}}
+	u.SetGroupVersionKind(deploymentKind)
+	u.SetNamespace(d.connector.Namespace)
+	u.SetName(d.name)
+	metadata(u, labels)
+	return apply.Object{Unstructured: u, Wave: deploymentWave, Note: d.kind}, nil
+}
+
+// container renders one container. It satisfies the restricted Pod Security
+// Standard unless it says otherwise.
+func (d deployment) container(c *iotv1alpha1.Container) (fields, error) {
+	out := fields{
+		"name": iot.ContainerName(c), "image": c.Image,
+		"securityContext": fields{
+			"allowPrivilegeEscalation": false, "capabilities": fields{"drop": []any{"ALL"}},
+		},
+	}
+	if len(c.EnvironmentVariables) > 0 {
+		env := make([]any, 0, len(c.EnvironmentVariables))
+		for _, v := range c.EnvironmentVariables {
+			env = append(env, fields{"name": v.Name, "value": v.Value})
+		}
+		out["env"] = env
+	}
+	own := fields{}
+	if d.resources != nil {
+		own["resources"] = d.resources
+	}
+	if c.Resources != nil {
+		own["resources"] = c.Resources
+	}
+	if c.ReadinessProbe != nil {
+		own["readinessProbe"] = c.ReadinessProbe
+	}
+	if c.LivenessProbe != nil {
+		own["livenessProbe"] = c.LivenessProbe
+	}
+	if c.StartupProbe != nil {
+		own["startupProbe"] = c.StartupProbe
+	}
+	if c.SecurityContext != nil {
+		own["securityContext"] = c.SecurityContext
+	}
+	for name, value := range own {
+		converted, err := runtime.DefaultUnstructuredConverter.ToUnstructured(value)
+		if err != nil {
+			return nil, fmt.Errorf("%s of container %s: %w", name, iot.ContainerName(c), err)
+		}
+		out[name] = converted
+	}
+	return out, nil
+}
+
+// pullSecrets returns those of all containers, each once: they belong to the Pod.
+func pullSecrets(containers []iotv1alpha1.Container) []any {
+	var names []string
+	var refs []any
+	for i := range containers {
+		for _, name := range containers[i].ImagePullSecrets {
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+				refs = append(refs, fields{"name": name})
+			}
+		}
+	}
+	return refs
+}
+
+// metadata labels an object as made by us.
+func metadata(u *unstructured.Unstructured, labels fields) {
+	all := map[string]string{managedByLabel: managedBy}
+	for key, value := range labels {
+		all[key] = value.(string)
+	}
+	u.SetLabels(all)
+}
+
+func toFields(m map[string]string) fields {
+	out := make(fields, len(m))
+	for key, value := range m {
+		out[key] = value
+	}
+	return out
+}

@@ -1,0 +1,285 @@
+package iot
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/go-logr/logr"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	iotv1alpha1 "github.com/kinship-dev/kinship/api/iot/v1alpha1"
+	"github.com/kinship-dev/kinship/pkg/apply"
+	"github.com/kinship-dev/kinship/pkg/iot"
+	"github.com/kinship-dev/kinship/pkg/object"
+	"github.com/kinship-dev/kinship/pkg/reconcile"
+)
+
+// Reasons of conditions.
+const (
+	reasonAvailable   = "Available"
+	reasonProgressing = "Progressing"
+	reasonInvalid     = "Invalid"
+	reasonNameTaken   = "NameTaken"
+	reasonTerminating = "Terminating"
+	reasonNoProgress  = "ProgressDeadlineExceeded"
+	reasonFailed      = "Failed"
+	reasonDeleting    = "Deleting"
+)
+
+// reconciler carries one IotConnector through its life. It only runs in the leader.
+type reconciler struct {
+	client   client.Client // reads from the cache
+	applier  *apply.Applier
+	view     *view
+	blocked  *blocked
+	events   events.EventRecorder
+	clock    clock.PassiveClock
+	identity Identity
+	writes   reconcile.Writes
+	reports  reports
+}
+
+// pass is what one reconciliation knows and changes.
+type pass struct {
+	*iotv1alpha1.IotConnector
+
+	id   object.ID
+	seen iotv1alpha1.IotConnectorStatus // as read, to find what changed
+	// recheck is when to look again at what the view should show by then.
+	recheck time.Duration
+}
+
+// owner returns the reference by which everything belongs to the connector.
+func (p *pass) owner() metav1.OwnerReference {
+	version, kind := connectorKind.ToAPIVersionAndKind()
+	return metav1.OwnerReference{APIVersion: version, Kind: kind, Name: p.Name, UID: p.UID}
+}
+
+// switching reports whether the version that runs is not the one that is wanted,
+// or not known.
+func (p *pass) switching() bool {
+	return p.seen.Version == nil || *p.seen.Version != p.Spec.EffectiveVersion()
+}
+
+// Reconcile implements reconcile.Reconciler.
+func (r *reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	c := &iotv1alpha1.IotConnector{}
+	id := object.ID{
+		Group: connectorKind.Group, Kind: connectorKind.Kind, Namespace: req.Namespace, Name: req.Name,
+	}
+	if err := r.client.Get(ctx, req.NamespacedName, c); err != nil {
+		if apierrors.IsNotFound(err) {
+			r.forget(id)
+			return ctrl.Result{}, nil
+		}
+		return ctrl.Result{}, fmt.Errorf("read %s: %w", id, err)
+	}
+	if r.writes.Unseen(id, c.ResourceVersion) {
+		return ctrl.Result{}, nil // The watch brings what was written.
+	}
+	p := &pass{IotConnector: c, id: id, seen: *c.Status.DeepCopy()}
+	if c.DeletionTimestamp != nil {
+		return r.finish(ctx, p)
+	}
+	if !controllerutil.ContainsFinalizer(c, finalizer) {
+		return r.result(r.changeFinalizer(ctx, p, controllerutil.AddFinalizer))
+	}
+	return r.conclude(ctx, p, r.compose(ctx, p))
+}
+
+// result has a conflict tried again at once: somebody wrote first, and a back-off
+// made for failures would cost a second.
+func (r *reconciler) result(err error) (ctrl.Result, error) {
+	if apierrors.IsConflict(err) {
+		return ctrl.Result{RequeueAfter: conflictRetry}, nil
+	}
+	return ctrl.Result{}, err
+}
+
+// compose makes everything that the connector is made of, and returns what is
+// still missing.
+func (r *reconciler) compose(ctx context.Context, p *pass) reconcile.Outcome {
+	if err := iot.Validate(p.Name, &p.Spec); err != nil {
+		return reconcile.Refuse(reasonInvalid, "%s", err.Error())
+	}
+	want, err := r.render(p)
+	if err != nil {
+		return reconcile.Refuse(reasonInvalid, "%s", err.Error())
+	}
+	r.recordPrevious(p)
+	result, err := r.applier.Apply(ctx, apply.Request{
+		Owner: p.owner(), Have: r.have(p), Want: want,
+		Record: func(ctx context.Context, all []apply.Entry) error {
+			p.Status.Inventory = inventory(all, r.ready)
+			return r.writeStatus(ctx, p)
+		},
+		MayPrune: func() bool { return !p.switching() || r.readiness(want).IsDone() },
+	})
+	p.Status.Inventory = inventory(result.Inventory, r.ready)
+	p.Status.Identity = identity{p.IotConnector, r.identity}.status()
+	r.tell(ctx, p, result.Changes)
+	outcome := reconcile.Fail(reasonFailed, err).And(r.obstacles(p, result.Changes)).And(r.readiness(want))
+	if err == nil && len(result.Changes.Of(apply.Kept, apply.Foreign, apply.Terminating)) == 0 {
+		version := p.Spec.EffectiveVersion()
+		p.Status.Version = &version
+	}
+	if !outcome.IsDone() {
+		p.recheck = max(p.recheck, result.Recheck)
+	}
+	return outcome
+}
+
+// render returns what a connector is made of.
+func (r *reconciler) render(p *pass) ([]apply.Object, error) {
+	id := identity{p.IotConnector, r.identity}
+	want := id.render()
+	var deployments []deployment
+	if p.Spec.EffectiveVersion() == iotv1alpha1.Version0 {
+		deployments = version0(p.IotConnector, r.selector(p))
+	} else {
+		deployments = version1(p.IotConnector)
+	}
+	for _, d := range deployments {
+		obj, err := d.render(id)
+		if err != nil {
+			return nil, err
+		}
+		want = append(want, obj)
+	}
+	return want, nil
+}
+
+// selector returns that of the connector's own Deployment, if there is one.
+func (r *reconciler) selector(p *pass) map[string]string {
+	d := r.view.deployment(client.ObjectKeyFromObject(p.IotConnector))
+	if d == nil || d.Spec.Selector == nil || !metav1.IsControlledBy(d, p.IotConnector) {
+		return nil
+	}
+	return d.Spec.Selector.MatchLabels
+}
+
+// have returns the inventory together with the Deployments that the connector owns
+// without it: an older controller kept none.
+func (r *reconciler) have(p *pass) []apply.Entry {
+	all := entries(p.IotConnector)
+	var found []apply.Entry
+	for _, d := range r.view.ownedBy(p.UID) {
+		id := object.Of(d, deploymentKind.GroupKind())
+		known := slices.ContainsFunc(all, func(e apply.Entry) bool { return e.ID == id })
+		if !known && d.Namespace == p.Namespace {
+			found = append(found, apply.Entry{
+				ID: id, Version: deploymentKind.Version, UID: d.UID, Wave: deploymentWave,
+			})
+		}
+	}
+	slices.SortFunc(found, func(a, b apply.Entry) int { return object.Compare(a.ID, b.ID) })
+	return append(all, found...)
+}
+
+// ready reports whether an object serves.
+func (r *reconciler) ready(e apply.Entry) bool {
+	if e.UID == "" || e.GroupKind() != deploymentKind.GroupKind() {
+		return e.UID != ""
+	}
+	d := r.view.deployment(e.NamespacedName())
+	if d == nil || d.UID != e.UID {
+		return false
+	}
+	ok, _ := available(d)
+	return ok
+}
+
+// readiness returns which of the wanted Deployments do not serve yet.
+func (r *reconciler) readiness(want []apply.Object) reconcile.Outcome {
+	var outcome reconcile.Outcome
+	for _, o := range want {
+		if o.Wave != deploymentWave {
+			continue
+		}
+		d := r.view.deployment(o.ID().NamespacedName())
+		ok, missing := available(d)
+		if ok {
+			continue
+		}
+		if said, stuck := exceeded(d); stuck {
+			outcome = outcome.And(reconcile.Refuse(reasonNoProgress, "%s makes no progress: %s", o.ID().Short(), said))
+			continue
+		}
+		outcome = outcome.And(reconcile.Progress(reasonProgressing, "%s %s", o.ID().Short(), missing))
+	}
+	return outcome
+}
+
+// obstacles returns what is in the way of what is wanted.
+func (r *reconciler) obstacles(p *pass, changes apply.ChangeSet) reconcile.Outcome {
+	var outcome reconcile.Outcome
+	foreign := changes.Of(apply.Foreign)
+	r.blocked.set(client.ObjectKeyFromObject(p.IotConnector), foreign)
+	for _, id := range foreign {
+		outcome = outcome.And(reconcile.Refuse(reasonNameTaken,
+			"%s exists and belongs to somebody else: remove it, or choose another name", id.Short()))
+		if _, exists := r.view.Get(id); !exists {
+			p.recheck = time.Second // It is not seen yet, or was gone before anybody listened.
+		}
+	}
+	for _, id := range changes.Of(apply.Terminating) {
+		outcome = outcome.And(reconcile.Wait(reasonTerminating, "waiting until %s, which was deleted, is gone", id.Short()))
+	}
+	for _, id := range changes.Of(apply.Kept) {
+		outcome = outcome.And(reconcile.Progress(reasonProgressing,
+			"%s stays until what replaces it is available", id.Short()))
+	}
+	return outcome
+}
+
+// recordPrevious notes, at the moment of an upgrade, what may be rolled back to.
+// The annotation can be written by whoever may write the connector; from then on
+// the note decides.
+func (r *reconciler) recordPrevious(p *pass) {
+	switch {
+	case p.Spec.EffectiveVersion() == iotv1alpha1.Version0:
+		p.Status.Previous = nil
+	case p.seen.Version != nil && *p.seen.Version == iotv1alpha1.Version0 && p.Status.Previous == nil:
+		if spec, err := iot.Previous(p.IotConnector); err == nil {
+			p.Status.Previous = &iotv1alpha1.PreviousSpec{Hash: iot.HashSpec(spec)}
+		}
+	}
+}
+
+// tell tells people what was changed. That a new connector is made needs no event:
+// one for each of a thousand would cost as much as the connectors.
+func (r *reconciler) tell(ctx context.Context, p *pass, changes apply.ChangeSet) {
+	if !changes.Changed() {
+		return
+	}
+	logr.FromContextOrDiscard(ctx).Info("Applied", "changes", changes.String())
+	if p.seen.Version != nil {
+		r.events.Eventf(p.IotConnector, nil, "Normal", "Applied", "Apply", "%s", changes.String())
+	}
+}
+
+func (r *reconciler) forget(id object.ID) {
+	r.writes.Forget(id)
+	r.reports.forget(id)
+	r.blocked.set(id.NamespacedName(), nil)
+}
+
+// changeFinalizer adds or removes the finalizer.
+func (r *reconciler) changeFinalizer(ctx context.Context, p *pass, change func(client.Object, string) bool) error {
+	before := p.DeepCopy()
+	change(p.IotConnector, finalizer)
+	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
+	if err := r.client.Patch(ctx, p.IotConnector, patch, client.FieldOwner(fieldOwner)); err != nil {
+		return client.IgnoreNotFound(fmt.Errorf("write finalizers of %s: %w", p.id, err))
+	}
+	r.writes.Wrote(p.id, p.ResourceVersion)
+	return nil
+}

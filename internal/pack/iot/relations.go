@@ -1,0 +1,38 @@
+package iot
+
+import (
+	"fmt"
+
+	iotv1alpha1 "github.com/kinship-dev/kinship/api/iot/v1alpha1"
+	"github.com/kinship-dev/kinship/pkg/object"
+	"github.com/kinship-dev/kinship/pkg/relation"
+)
+
+// composedRelation is the name of the only relation of the pack.
+const composedRelation = "iotconnector-composed"
+
+// Relations are the rules that the pack's kinds declare.
+func Relations() []relation.Relation {
+	return []relation.Relation{{
+		Name: composedRelation, Role: relation.Composition, Declarer: connectorKind.GroupKind(),
+		Doc:     "An IotConnector is made of the Deployments and the identity in its inventory.",
+		Extract: relation.Typed(extract),
+	}}
+}
+
+// extract reads the inventory, which is also what deletion goes by.
+func extract(c *iotv1alpha1.IotConnector, _ relation.Kinds) []relation.Edge {
+	connector := object.Of(c, connectorKind.GroupKind())
+	edges := make([]relation.Edge, 0, len(c.Status.Inventory))
+	for i, entry := range c.Status.Inventory {
+		edges = append(edges, relation.Edge{
+			Relation: composedRelation, Role: relation.Composition, Declarer: connector,
+			Source: relation.Named(connector),
+			Target: relation.Named(object.ID{
+				Group: entry.Group, Kind: entry.Kind, Namespace: c.Namespace, Name: entry.Name,
+			}),
+			Field: fmt.Sprintf("status.inventory[%d]", i),
+		})
+	}
+	return edges
+}

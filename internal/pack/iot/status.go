@@ -1,0 +1,160 @@
+package iot
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	iotv1alpha1 "github.com/kinship-dev/kinship/api/iot/v1alpha1"
+	"github.com/kinship-dev/kinship/pkg/condition"
+	"github.com/kinship-dev/kinship/pkg/object"
+	"github.com/kinship-dev/kinship/pkg/reconcile"
+)
+
+// Types of conditions. Reconciling and Stalled are there only while they are true,
+// as kstatus has it.
+const (
+	conditionReady       = "Ready"
+	conditionReconciling = "Reconciling"
+	conditionStalled     = "Stalled"
+)
+
+const (
+	// conflictRetry is how long to wait for the cache to show somebody else's write.
+	conflictRetry = 10 * time.Millisecond
+	// firstReport is how long progress may take until it is worth a write of its
+	// own. Later ones follow at ten times the age of the one before.
+	firstReport = 20 * time.Second
+	reportRatio = 10
+)
+
+// setConditions writes an outcome as conditions, the same for all kinds.
+func setConditions(list *[]metav1.Condition, outcome reconcile.Outcome, done condition.Done, generation int64) {
+	ready := condition.Of(conditionReady, outcome, done, generation)
+	condition.Set(list, ready)
+	stalled := outcome.Worst().State == reconcile.Invalid
+	present(list, ready, conditionReconciling, !outcome.IsDone() && !stalled)
+	present(list, ready, conditionStalled, stalled)
+}
+
+// present has a condition that is there only while it is true. It says the same as
+// Ready does.
+func present(list *[]metav1.Condition, ready metav1.Condition, name string, is bool) {
+	if !is {
+		meta.RemoveStatusCondition(list, name)
+		return
+	}
+	ready.Type, ready.Status = name, metav1.ConditionTrue
+	condition.Set(list, ready)
+}
+
+// conclude writes the status and says when to look again.
+func (r *reconciler) conclude(ctx context.Context, p *pass, outcome reconcile.Outcome) (ctrl.Result, error) {
+	p.Status.ObservedGeneration = p.Generation
+	done := condition.Done{Reason: reasonAvailable, Message: fmt.Sprintf(
+		"Everything that version %d is made of is available.", p.Spec.EffectiveVersion())}
+	setConditions(&p.Status.Conditions, outcome, done, p.Generation)
+	if due := r.reports.due(p, r.clock.Now()); due > 0 {
+		p.Status = *p.seen.DeepCopy()
+		outcome = outcome.And(reconcile.WaitFor(due, reasonProgressing, "progress is reported now and then"))
+	} else if err := r.writeStatus(ctx, p); err != nil && !apierrors.IsNotFound(err) {
+		outcome = outcome.And(reconcile.Fail(reasonFailed, err))
+	}
+	result, err := outcome.Result()
+	if p.recheck > 0 && (result.RequeueAfter == 0 || p.recheck < result.RequeueAfter) {
+		result.RequeueAfter = p.recheck
+	}
+	if apierrors.IsConflict(err) {
+		return ctrl.Result{RequeueAfter: conflictRetry}, nil
+	}
+	return result, err
+}
+
+// writeStatus writes what differs from what was read or written last. It fails
+// with NotFound when the connector is gone.
+func (r *reconciler) writeStatus(ctx context.Context, p *pass) error {
+	if equality.Semantic.DeepEqual(&p.seen, &p.Status) {
+		return nil
+	}
+	before := p.DeepCopy()
+	before.Status = *p.seen.DeepCopy()
+	// What was decided rests on what was read.
+	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
+	if err := r.client.Status().Patch(ctx, p.IotConnector, patch, client.FieldOwner(fieldOwner)); err != nil {
+		return fmt.Errorf("write status of %s: %w", p.id, err)
+	}
+	r.writes.Wrote(p.id, p.ResourceVersion)
+	r.reports.wrote(p, r.clock.Now())
+	p.seen = *p.Status.DeepCopy()
+	return nil
+}
+
+// reports puts off writes that would tell of progress and of nothing else: each of
+// many Deployments becomes available at a moment of its own.
+type reports struct {
+	mu   sync.Mutex
+	last map[object.ID]report
+}
+
+// report is when progress was last told, and how long until it is told again.
+type report struct {
+	at   time.Time
+	wait time.Duration
+}
+
+// due returns how long to put a write off. Zero means to write now.
+func (r *reports) due(p *pass, now time.Time) time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	last, ok := r.last[p.id]
+	if !ok || equality.Semantic.DeepEqual(&p.seen, &p.Status) || !onlyProgress(&p.seen, &p.Status) {
+		return 0
+	}
+	return max(0, last.at.Add(last.wait).Sub(now))
+}
+
+func (r *reports) wrote(p *pass, now time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.last == nil {
+		r.last = map[object.ID]report{}
+	}
+	if !onlyProgress(&p.seen, &p.Status) {
+		r.last[p.id] = report{now, firstReport}
+		return
+	}
+	r.last[p.id] = report{now, max(firstReport, r.last[p.id].wait*reportRatio)}
+}
+
+func (r *reports) forget(id object.ID) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.last, id)
+}
+
+// onlyProgress reports whether two states differ in nothing but how far something
+// got that goes on.
+func onlyProgress(before, after *iotv1alpha1.IotConnectorStatus) bool {
+	return equality.Semantic.DeepEqual(coarse(before), coarse(after)) &&
+		meta.IsStatusConditionTrue(after.Conditions, conditionReconciling)
+}
+
+// coarse leaves out of a status what changes with each step of progress.
+func coarse(s *iotv1alpha1.IotConnectorStatus) *iotv1alpha1.IotConnectorStatus {
+	c := s.DeepCopy()
+	for i := range c.Inventory {
+		c.Inventory[i].Ready = false
+	}
+	for i := range c.Conditions {
+		c.Conditions[i].Message = ""
+	}
+	return c
+}

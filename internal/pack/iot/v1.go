@@ -1,0 +1,23 @@
+package iot
+
+import (
+	iotv1alpha1 "github.com/kinship-dev/kinship/api/iot/v1alpha1"
+	"github.com/kinship-dev/kinship/pkg/iot"
+)
+
+// version1 is the path of a connector of version 1: a Deployment for each entry.
+func version1(c *iotv1alpha1.IotConnector) []deployment {
+	all := make([]deployment, 0, len(c.Spec.Deployments))
+	for i := range c.Spec.Deployments {
+		entry := &c.Spec.Deployments[i]
+		d := deployment{
+			connector: c, name: iot.NameOf(c.Name, entry), kind: iot.TypeOf(entry),
+			containers: entry.Containers, replicas: entry.Replicas,
+		}
+		if entry.Resources != nil {
+			d.resources = entry.Resources
+		}
+		all = append(all, d)
+	}
+	return all
+}

@@ -1,0 +1,183 @@
+package iot
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/webhook"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+
+	iotv1alpha1 "github.com/kinship-dev/kinship/api/iot/v1alpha1"
+	"github.com/kinship-dev/kinship/pkg/authorise"
+	"github.com/kinship-dev/kinship/pkg/iot"
+)
+
+// What is refused for want of a right.
+const (
+	statusRefused = "the status says what was made and may be deleted: only Kinship may write it"
+	mayNotDeploy  = "whoever creates or changes an IotConnector or its release must be allowed to create " +
+		"Deployments in its namespace"
+	mayNotUpdate = "whoever creates or changes an IotConnectorRelease must be allowed to update IotConnectors " +
+		"in its namespace"
+)
+
+// validator judges IotConnectors and releases when they are created and changed.
+// It runs in every replica.
+type validator struct {
+	reviewer *authorise.Reviewer
+	operator string // our own user name
+}
+
+// Default gives a new IotConnector its finalizer, which saves the controller a
+// write. It adds to what was sent, and sends nothing back through our types, which
+// could lose fields of a newer schema.
+func (v *validator) Default(_ context.Context, req admission.Request) admission.Response {
+	var sent struct {
+		Metadata metav1.ObjectMeta `json:"metadata"`
+	}
+	if err := json.Unmarshal(req.Object.Raw, &sent); err != nil {
+		return admission.Errored(http.StatusBadRequest, fmt.Errorf("read metadata of IotConnector: %w", err))
+	}
+	finalizers := sent.Metadata.Finalizers
+	if slices.Contains(finalizers, finalizer) {
+		return admission.Allowed("")
+	}
+	return admission.Patched("", webhook.JSONPatchOp{
+		Operation: "add", Path: "/metadata/finalizers", Value: append(finalizers, finalizer),
+	})
+}
+
+// Handle implements admission.Handler: it refuses what can never work, and what the
+// author may not do.
+func (v *validator) Handle(ctx context.Context, req admission.Request) admission.Response {
+	operator := req.UserInfo.Username == v.operator
+	switch {
+	case req.SubResource == "status" && operator:
+		return admission.Allowed("")
+	case req.SubResource == "status":
+		return denied(http.StatusForbidden, metav1.StatusReasonForbidden, statusRefused)
+	case req.Kind.Kind == releaseKind.Kind:
+		return v.release(ctx, req)
+	default:
+		return v.connector(ctx, req, operator)
+	}
+}
+
+// connector judges an IotConnector. The operator changes one as a release asks,
+// whose author was judged then.
+func (v *validator) connector(ctx context.Context, req admission.Request, operator bool) admission.Response {
+	c, old, err := decode[iotv1alpha1.IotConnector](req)
+	if err != nil {
+		return admission.Errored(http.StatusBadRequest, err)
+	}
+	if old != nil && equality.Semantic.DeepEqual(&c.Spec, &old.Spec) {
+		return admission.Allowed("")
+	}
+	if err := errors.Join(iot.Validate(c.Name, &c.Spec), versionChange(c, old)); err != nil {
+		return denied(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, err.Error())
+	}
+	if operator {
+		return admission.Allowed("")
+	}
+	return v.may(ctx, req, mayNotDeploy, authorise.Action{
+		Verb: "create", Group: deploymentKind.Group, Resource: "deployments", Namespace: req.Namespace,
+	})
+}
+
+// versionChange refuses a change of the version that is neither an upgrade nor its
+// rollback.
+func versionChange(c, old *iotv1alpha1.IotConnector) error {
+	if old == nil {
+		return nil
+	}
+	from, to := old.Spec.EffectiveVersion(), c.Spec.EffectiveVersion()
+	switch {
+	case to > from && c.Annotations[iotv1alpha1.AnnotationPreviousSpec] != "":
+		previous, err := iot.Previous(c)
+		if err != nil {
+			return fmt.Errorf("upgrade to version %d: %w", to, err)
+		}
+		if iot.HashSpec(previous) != iot.HashSpec(&old.Spec) {
+			return fmt.Errorf("upgrade to version %d: annotation %s is not the spec that is there: "+
+				"read the IotConnector again and upgrade that", to, iotv1alpha1.AnnotationPreviousSpec)
+		}
+	case to < from && old.Status.Previous == nil:
+		return fmt.Errorf("version %d can't go down to %d: no previous spec is on record that it could be rolled back to",
+			from, to)
+	case to < from && iot.HashSpec(&c.Spec) != old.Status.Previous.Hash:
+		return fmt.Errorf("version %d can't go down to %d other than by a rollback to the previous spec, "+
+			"and this is another one: use kinship iot rollback", from, to)
+	}
+	return nil
+}
+
+// release judges an IotConnectorRelease: it changes IotConnectors, and so
+// Deployments, for its author.
+func (v *validator) release(ctx context.Context, req admission.Request) admission.Response {
+	release, old, err := decode[iotv1alpha1.IotConnectorRelease](req)
+	if err != nil {
+		return admission.Errored(http.StatusBadRequest, err)
+	}
+	if old != nil && equality.Semantic.DeepEqual(&release.Spec, &old.Spec) {
+		return admission.Allowed("")
+	}
+	if _, err := metav1.LabelSelectorAsSelector(release.Spec.Selector); err != nil {
+		return denied(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid,
+			fmt.Sprintf("spec.selector is not valid: %v", err))
+	}
+	answer := v.may(ctx, req, mayNotDeploy, authorise.Action{
+		Verb: "create", Group: deploymentKind.Group, Resource: "deployments", Namespace: req.Namespace,
+	})
+	if !answer.Allowed {
+		return answer
+	}
+	return v.may(ctx, req, mayNotUpdate, authorise.Action{
+		Verb: "update", Group: connectorKind.Group, Resource: connectors, Namespace: req.Namespace,
+	})
+}
+
+// may refuses whoever may not do something himself.
+func (v *validator) may(
+	ctx context.Context, req admission.Request, refusal string, action authorise.Action,
+) admission.Response {
+	allowed, err := v.reviewer.Allowed(ctx, req.UserInfo, action)
+	if err != nil {
+		return admission.Errored(http.StatusInternalServerError, err)
+	}
+	if !allowed {
+		return denied(http.StatusForbidden, metav1.StatusReasonForbidden, fmt.Sprintf(
+			"user %q may not %s %s in namespace %s: %s",
+			req.UserInfo.Username, action.Verb, action.Resource, action.Namespace, refusal))
+	}
+	return admission.Allowed("")
+}
+
+// decode reads the new and, on update, the old object of a request.
+func decode[T any](req admission.Request) (obj, old *T, err error) {
+	obj = new(T)
+	if err := json.Unmarshal(req.Object.Raw, obj); err != nil {
+		return nil, nil, fmt.Errorf("read %s: %w", req.Kind.Kind, err)
+	}
+	if req.Operation != admissionv1.Update {
+		return obj, nil, nil
+	}
+	old = new(T)
+	if err := json.Unmarshal(req.OldObject.Raw, old); err != nil {
+		return nil, nil, fmt.Errorf("read old %s: %w", req.Kind.Kind, err)
+	}
+	return obj, old, nil
+}
+
+func denied(code int32, reason metav1.StatusReason, message string) admission.Response {
+	return admission.Response{AdmissionResponse: admissionv1.AdmissionResponse{
+		Allowed: false,
+		Result:  &metav1.Status{Status: metav1.StatusFailure, Code: code, Reason: reason, Message: message},
+	}}
+}

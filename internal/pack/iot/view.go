@@ -1,0 +1,169 @@
+package iot
+
+import (
+	"context"
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kinship-dev/kinship/pkg/apply"
+	"github.com/kinship-dev/kinship/pkg/object"
+)
+
+// byOwner is the index of Deployments by the uid of the connector that controls
+// them.
+const byOwner = "owner"
+
+// view knows of every object of the kinds that are made, also of those that
+// others have made: they may have the name that is wanted. It keeps as little of
+// each as possible.
+type view struct {
+	indexers map[schema.GroupKind]toolscache.Indexer
+}
+
+// hear has a cache watch the objects of a kind.
+func (v *view) hear(ctx context.Context, c cache.Cache, gk schema.GroupKind, obj client.Object) error {
+	informer, err := c.GetInformer(ctx, obj, cache.BlockUntilSynced(false))
+	if err != nil {
+		return fmt.Errorf("watch %s: %w", gk, err)
+	}
+	shared, ok := informer.(toolscache.SharedIndexInformer)
+	if !ok {
+		return fmt.Errorf("watch %s: the cache hands out a %T", gk, informer)
+	}
+	err = informer.AddIndexers(toolscache.Indexers{byOwner: func(obj any) ([]string, error) {
+		if owner, ok := owned(obj); ok {
+			return []string{string(owner.UID)}, nil
+		}
+		return nil, nil
+	}})
+	if err != nil {
+		return fmt.Errorf("watch %s: %w", gk, err)
+	}
+	v.indexers[gk] = shared.GetIndexer()
+	return nil
+}
+
+// Get implements apply.View.
+func (v *view) Get(id object.ID) (apply.Observed, bool) {
+	indexer, ok := v.indexers[id.GroupKind()]
+	if !ok {
+		return apply.Observed{}, false
+	}
+	found, exists, err := indexer.GetByKey(id.NamespacedName().String())
+	if err != nil || !exists {
+		return apply.Observed{}, false
+	}
+	return apply.Observe(found.(metav1.Object), fieldOwner), true
+}
+
+// deployment returns a Deployment as it was last seen, or nil. It is shared: only
+// read it.
+func (v *view) deployment(key types.NamespacedName) *appsv1.Deployment {
+	found, exists, err := v.indexers[deploymentKind.GroupKind()].GetByKey(key.String())
+	if err != nil || !exists {
+		return nil
+	}
+	return found.(*appsv1.Deployment)
+}
+
+// ownedBy returns the Deployments of a connector, as they were last seen.
+func (v *view) ownedBy(uid types.UID) []*appsv1.Deployment {
+	found, err := v.indexers[deploymentKind.GroupKind()].ByIndex(byOwner, string(uid))
+	if err != nil {
+		return nil
+	}
+	all := make([]*appsv1.Deployment, 0, len(found))
+	for _, f := range found {
+		all = append(all, f.(*appsv1.Deployment))
+	}
+	return all
+}
+
+// owned returns the connector that controls an object.
+func owned(obj any) (*metav1.OwnerReference, bool) {
+	meta, ok := obj.(metav1.Object)
+	if !ok {
+		return nil, false
+	}
+	owner := metav1.GetControllerOfNoCopy(meta)
+	if owner == nil || owner.Kind != connectorKind.Kind {
+		return nil, false
+	}
+	group, err := schema.ParseGroupVersion(owner.APIVersion)
+	return owner, err == nil && group.Group == connectorKind.Group
+}
+
+// trim keeps of an object what has to be known of it: of a stranger's that it is
+// there, of ours what it takes to see an edit and whether it serves.
+func trim(cached any) (any, error) {
+	obj, ok := cached.(client.Object)
+	if !ok {
+		return cached, nil
+	}
+	small := metav1.ObjectMeta{
+		Name: obj.GetName(), Namespace: obj.GetNamespace(), UID: obj.GetUID(),
+		ResourceVersion: obj.GetResourceVersion(), Generation: obj.GetGeneration(),
+		DeletionTimestamp: obj.GetDeletionTimestamp(), OwnerReferences: obj.GetOwnerReferences(),
+	}
+	// Also of what isn't ours: somebody may have taken the owner off.
+	for _, f := range obj.GetManagedFields() {
+		if apply.IsOwn(f, fieldOwner) {
+			small.ManagedFields = append(small.ManagedFields, f)
+		}
+	}
+	switch o := cached.(type) {
+	case *metav1.PartialObjectMetadata:
+		o.ObjectMeta = small
+	case *appsv1.Deployment:
+		o.ObjectMeta = small
+		selector, replicas := o.Spec.Selector, o.Spec.Replicas
+		o.Spec = appsv1.DeploymentSpec{}
+		if _, ours := owned(o); !ours {
+			o.Status = appsv1.DeploymentStatus{}
+			break
+		}
+		o.Spec.Selector, o.Spec.Replicas = selector, replicas
+	}
+	return cached, nil
+}
+
+// available reports whether a Deployment serves as a whole, and says what is
+// missing.
+func available(d *appsv1.Deployment) (bool, string) {
+	if d == nil {
+		return false, "is not there yet"
+	}
+	want := int32(1)
+	if d.Spec.Replicas != nil {
+		want = *d.Spec.Replicas
+	}
+	switch {
+	case d.Status.ObservedGeneration < d.Generation:
+		return false, "was changed just now"
+	case d.Status.UpdatedReplicas < want || d.Status.AvailableReplicas < want:
+		return false, fmt.Sprintf("has %d of %d available", min(d.Status.UpdatedReplicas, d.Status.AvailableReplicas), want)
+	default:
+		return true, ""
+	}
+}
+
+// exceeded returns what Kubernetes says of a Deployment that makes no progress.
+func exceeded(d *appsv1.Deployment) (string, bool) {
+	if d == nil {
+		return "", false
+	}
+	for _, c := range d.Status.Conditions {
+		if c.Type == appsv1.DeploymentProgressing && c.Status == corev1.ConditionFalse {
+			return c.Message, true
+		}
+	}
+	return "", false
+}

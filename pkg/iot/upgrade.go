@@ -1,0 +1,92 @@
+package iot
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+
+	iotv1alpha1 "github.com/kinship-dev/kinship/api/iot/v1alpha1"
+)
+
+// HashSpec identifies a spec.
+func HashSpec(spec *iotv1alpha1.IotConnectorSpec) string {
+	text, err := json.Marshal(spec)
+	if err != nil {
+		// What came out of JSON goes into it.
+		panic(fmt.Sprintf("hash spec: %v", err))
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:16])
+}
+
+// Upgrade brings a connector of version 0 to version 1: each container becomes a
+// deployment of its own, and the spec that was is kept in an annotation, unless it
+// is larger than [iotv1alpha1.MaxPreviousSpec]. names are the internal service
+// names by type, as far as they are known. It reports whether it changed anything.
+func Upgrade(c *iotv1alpha1.IotConnector, names map[string]string) (bool, error) {
+	if c.Spec.EffectiveVersion() != iotv1alpha1.Version0 {
+		return false, nil
+	}
+	previous, err := json.Marshal(&c.Spec)
+	if err != nil {
+		return false, fmt.Errorf("keep the previous spec of IotConnector %s: %w", c.Name, err)
+	}
+	version := iotv1alpha1.Version1
+	spec := iotv1alpha1.IotConnectorSpec{
+		Version: &version, Deployments: []iotv1alpha1.Deployment{}, ServiceIdentity: c.Spec.ServiceIdentity,
+	}
+	for _, container := range c.Spec.Containers {
+		t := CanonicalType(container.Type)
+		spec.Deployments = append(spec.Deployments, iotv1alpha1.Deployment{
+			Name: names[t], Type: t, Containers: []iotv1alpha1.Container{container},
+		})
+	}
+	if err := Validate(c.Name, &spec); err != nil {
+		return false, &InvalidError{Connector: c.Name, Problem: fmt.Errorf("upgrade to version 1: %w", err)}
+	}
+	c.Spec = spec
+	delete(c.Annotations, iotv1alpha1.AnnotationPreviousSpec)
+	if len(previous) <= iotv1alpha1.MaxPreviousSpec {
+		if c.Annotations == nil {
+			c.Annotations = map[string]string{}
+		}
+		c.Annotations[iotv1alpha1.AnnotationPreviousSpec] = string(previous)
+	}
+	return true, nil
+}
+
+// Previous returns the spec that a connector had before it was upgraded, as far as
+// its annotation says so.
+func Previous(c *iotv1alpha1.IotConnector) (*iotv1alpha1.IotConnectorSpec, error) {
+	text := c.Annotations[iotv1alpha1.AnnotationPreviousSpec]
+	switch {
+	case text == "":
+		return nil, fmt.Errorf("it has no previous spec: annotation %s is missing, "+
+			"which an upgrade leaves out when the spec has more than %d KiB",
+			iotv1alpha1.AnnotationPreviousSpec, iotv1alpha1.MaxPreviousSpec>>10)
+	case len(text) > iotv1alpha1.MaxPreviousSpec:
+		return nil, fmt.Errorf("its previous spec has %d bytes, at most %d are considered",
+			len(text), iotv1alpha1.MaxPreviousSpec)
+	}
+	var spec iotv1alpha1.IotConnectorSpec
+	if err := json.Unmarshal([]byte(text), &spec); err != nil {
+		return nil, fmt.Errorf("read its previous spec: %w", err)
+	}
+	if spec.EffectiveVersion() != iotv1alpha1.Version0 {
+		return nil, fmt.Errorf("its previous spec is of version %d", spec.EffectiveVersion())
+	}
+	return &spec, nil
+}
+
+// Rollback gives a connector the spec back that it had before it was upgraded. The
+// API server takes it only while the operator has that spec on record as well.
+func Rollback(c *iotv1alpha1.IotConnector) error {
+	previous, err := Previous(c)
+	if err != nil {
+		return &InvalidError{Connector: c.Name, Problem: fmt.Errorf("roll back: %w", err)}
+	}
+	c.Spec = *previous
+	delete(c.Annotations, iotv1alpha1.AnnotationPreviousSpec)
+	return nil
+}

@@ -1,0 +1,343 @@
+package iot_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	iotv1alpha1 "github.com/kinship-dev/kinship/api/iot/v1alpha1"
+	"github.com/kinship-dev/kinship/internal/testenv"
+)
+
+// testSetDifference is the seed's "Perform a set difference between the current
+// set of Deployments and the desired set", with its three cases.
+func testSetDifference(t *testing.T) {
+	w := newWorld(t)
+	c := w.version1("c", entry("stays", "Normalization"), entry("changes", "FhirConverter"), entry("goes", "Storage"))
+	w.create(c)
+	w.ready(c)
+	w.consists(c, "stays", "changes", "goes")
+	stays, changes := w.pods("stays"), w.deployment("changes")
+
+	change(w, c, func(c *iotv1alpha1.IotConnector) {
+		d := c.Spec.Deployments
+		d[1].Containers[0].Image = "example.com/other:2"
+		c.Spec.Deployments = []iotv1alpha1.Deployment{entry("comes", "EventhubDestination"), d[0], d[1]}
+	})
+	w.ready(c)
+	w.consists(c, "stays", "changes", "comes")
+	if diff := cmp.Diff(stays, w.pods("stays")); diff != "" {
+		t.Errorf("Pods of a Deployment that nobody changed (-before +after):\n%s", diff)
+	}
+	after := w.deployment("changes")
+	if after.UID != changes.UID || after.Spec.Template.Spec.Containers[0].Image != "example.com/other:2" {
+		t.Errorf("it was not updated but is %v", after)
+	}
+}
+
+// testNames is "The name of K8s Deployments will be that of the name specified",
+// or else "concatenating the IotConnector Crd Name with the Deployment Type".
+func testNames(t *testing.T) {
+	w := newWorld(t)
+	byContainer := entry("", "StorageDestination")
+	byContainer.Containers[0].Name = "storage-service"
+	byType := entry("", "Normalization")
+	byOwnType := entry("", "FhirConverter")
+	byOwnType.Type = "EventhubDestination"
+	older := entry("", "FhirTransformation")
+	c := w.version1("abcd1234", entry("my-own", "Anything"), byContainer, byType, byOwnType, older)
+	w.create(c)
+	w.ready(c)
+	w.consists(c, "my-own", "storage-service", "abcd1234-normalization", "abcd1234-eventhubdestination",
+		"abcd1234-fhirconverter")
+}
+
+// testSideCars is "All containers specified inside of the spec will be included
+// inside of the same Deployment. This will allow us to support side car containers."
+func testSideCars(t *testing.T) {
+	w := newWorld(t)
+	d := entry("fhir", "FhirConverter")
+	d.Containers = append(d.Containers, container("Proxy"))
+	d.Containers[0].EnvironmentVariables = []iotv1alpha1.EnvironmentVariable{{Name: "a", Value: "1"}, {Name: "b", Value: "2"}}
+	c := w.version1("c", d)
+	w.create(c)
+	w.ready(c)
+	spec := w.deployment("fhir").Spec.Template.Spec
+	if len(spec.Containers) != 2 || spec.Containers[0].Name != "fhirconverter" || spec.Containers[1].Name != "proxy" {
+		t.Errorf("containers %v", spec.Containers)
+	}
+	want := []corev1.EnvVar{{Name: "a", Value: "1"}, {Name: "b", Value: "2"}}
+	if diff := cmp.Diff(want, spec.Containers[0].Env); diff != "" {
+		t.Errorf("variables (-want +got):\n%s", diff)
+	}
+}
+
+// testDestinationRemoved is "Destinations need to first update the spec, remove
+// their deployment entry, and submit an update request to remove only their K8s
+// resources."
+func testDestinationRemoved(t *testing.T) {
+	w := newWorld(t)
+	c := w.version1("c", entry("normalization", "Normalization"), entry("fhir", "FhirConverter"))
+	w.create(c)
+	w.ready(c)
+	before := w.pods("normalization")
+	change(w, c, func(c *iotv1alpha1.IotConnector) { c.Spec.Deployments = c.Spec.Deployments[:1] })
+	w.ready(c)
+	w.consists(c, "normalization")
+	testenv.Eventually(t, func() error {
+		if pods := w.pods("fhir"); len(pods) > 0 {
+			return fmt.Errorf("Pods %v are left", pods)
+		}
+		return nil
+	})
+	if diff := cmp.Diff(before, w.pods("normalization")); diff != "" {
+		t.Errorf("the other's Pods (-before +after):\n%s", diff)
+	}
+	// "An IotConnector Pod can exist without any Destination Pods", and a connector
+	// without any.
+	change(w, c, func(c *iotv1alpha1.IotConnector) { c.Spec.Deployments = []iotv1alpha1.Deployment{} })
+	w.ready(c)
+	w.consists(c)
+}
+
+// testVersion0 is "The code path for V0 remains unchanged": one Deployment, named
+// after the connector, with all containers in one Pod.
+func testVersion0(t *testing.T) {
+	w := newWorld(t)
+	c := w.version0("clinic")
+	w.create(c)
+	w.ready(c)
+	w.consists(c, "clinic")
+	if n := len(w.deployment("clinic").Spec.Template.Spec.Containers); n != 2 {
+		t.Errorf("%d containers", n)
+	}
+	change(w, c, func(c *iotv1alpha1.IotConnector) { c.Spec.Containers[0].Image = "example.com/new:2" })
+	w.ready(c)
+	w.consists(c, "clinic")
+	if image := w.deployment("clinic").Spec.Template.Spec.Containers[0].Image; image != "example.com/new:2" {
+		t.Errorf("image %s", image)
+	}
+}
+
+// testOlderController: a Deployment that an older controller has made is known by
+// its owner's uid. It is kept, with its selector, and replaced by an upgrade.
+func testOlderController(t *testing.T) {
+	w := newWorld(t)
+	c := w.version0("clinic")
+	c.Annotations = map[string]string{}
+	// Nobody looks at it while it is not a version 0 connector yet.
+	w.create(c)
+	w.ready(c)
+	labels := map[string]string{"app": "old"}
+	old := &appsv1.Deployment{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: "left-behind", OwnerReferences: []metav1.OwnerReference{
+			*metav1.NewControllerRef(c, iotv1alpha1.GroupVersion.WithKind("IotConnector")),
+		}},
+		Spec: appsv1.DeploymentSpec{
+			Selector: &metav1.LabelSelector{MatchLabels: labels},
+			Template: corev1.PodTemplateSpec{
+				ObjectMeta: metav1.ObjectMeta{Labels: labels},
+				Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}},
+			},
+		},
+	}
+	w.create(old)
+	w.gone(old)
+	w.consists(c, "clinic")
+}
+
+// testSharedIdentity is "Common objects (such as Azure Identity Bindings) can be
+// create once and shared amongs all created pods".
+func testSharedIdentity(t *testing.T) {
+	w := newWorld(t)
+	c := w.version1("c", entry("a", "Normalization"), entry("b", "FhirConverter"))
+	c.Spec.ServiceIdentity = &iotv1alpha1.ServiceIdentity{ClientID: "aaaa", ResourceID: "bbbb"}
+	w.create(c)
+	w.ready(c)
+	account := &corev1.ServiceAccount{}
+	if err := w.c.Get(t.Context(), client.ObjectKey{Namespace: w.ns, Name: "c"}, account); err != nil {
+		t.Fatal(err)
+	}
+	if account.Annotations["azure.workload.identity/client-id"] != "aaaa" ||
+		account.Labels["azure.workload.identity/use"] != "true" || !metav1.IsControlledBy(account, c) {
+		t.Errorf("account %v", account)
+	}
+	for _, name := range []string{"a", "b"} {
+		pod := w.deployment(name).Spec.Template
+		if pod.Spec.ServiceAccountName != "c" || pod.Labels["azure.workload.identity/use"] != "true" {
+			t.Errorf("Pods of %s act as %q, labels %v", name, pod.Spec.ServiceAccountName, pod.Labels)
+		}
+	}
+	if c.Status.Identity == nil || *c.Status.Identity != (iotv1alpha1.Identity{Kind: "ServiceAccount", Name: "c"}) {
+		t.Errorf("status.identity is %v", c.Status.Identity)
+	}
+}
+
+// testDeletion is "Actual removal of the IotConnector resource": everything goes,
+// the Deployments and their Pods before the identity they act as.
+func testDeletion(t *testing.T) {
+	w := newWorld(t)
+	c := w.version1("c", entry("a", "Normalization"), entry("b", "FhirConverter"))
+	w.create(c)
+	w.ready(c)
+	held := w.deployment("a")
+	change(w, held, func(d *appsv1.Deployment) { d.Finalizers = append(d.Finalizers, "kinship.dev/test") })
+	w.delete(c)
+	w.gone(w.deployment("b"))
+	message := w.until(c, "Ready", metav1.ConditionFalse, "Deleting")
+	if !strings.Contains(message, "Deployment/a is being deleted") {
+		t.Errorf("message %q", message)
+	}
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: "c"}}
+	if err := w.c.Get(t.Context(), client.ObjectKeyFromObject(account), account); err != nil || account.DeletionTimestamp != nil {
+		t.Errorf("the identity goes before a Deployment: %v", err)
+	}
+	change(w, held, func(d *appsv1.Deployment) { d.Finalizers = nil })
+	w.gone(held)
+	w.gone(account)
+	w.gone(c)
+}
+
+// testForeign: "a Deployment of that name owned by someone else" is named, left
+// alone, and waited for.
+func testForeign(t *testing.T) {
+	w := newWorld(t)
+	labels := map[string]string{"app": "theirs"}
+	theirs := &appsv1.Deployment{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: "taken"},
+		Spec: appsv1.DeploymentSpec{
+			Selector: &metav1.LabelSelector{MatchLabels: labels},
+			Template: corev1.PodTemplateSpec{
+				ObjectMeta: metav1.ObjectMeta{Labels: labels},
+				Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "theirs"}}},
+			},
+		},
+	}
+	w.create(theirs)
+	c := w.version1("c", entry("free", "Normalization"), entry("taken", "FhirConverter"))
+	w.create(c)
+	message := w.until(c, "Ready", metav1.ConditionFalse, "NameTaken")
+	if !strings.Contains(message, "Deployment/taken exists and belongs to somebody else") {
+		t.Errorf("message %q", message)
+	}
+	w.until(c, "Stalled", metav1.ConditionTrue, "NameTaken")
+	if got := w.deployment("taken"); got.UID != theirs.UID || len(got.OwnerReferences) > 0 ||
+		got.Spec.Template.Spec.Containers[0].Image != "theirs" {
+		t.Errorf("it was taken over: %v", got)
+	}
+	w.delete(theirs)
+	w.ready(c)
+	w.consists(c, "free", "taken")
+}
+
+// testDrift: whatever somebody does to a Deployment, it is back in under a second.
+func testDrift(t *testing.T) {
+	w := newWorld(t)
+	c := w.version1("c", entry("a", "Normalization"), entry("b", "FhirConverter"))
+	w.create(c)
+	w.ready(c)
+	const limit = time.Second
+	deployment := func(d *appsv1.Deployment) func() error {
+		return func() error {
+			var now appsv1.Deployment
+			if err := w.c.Get(t.Context(), client.ObjectKey{Namespace: w.ns, Name: "a"}, &now); err != nil {
+				return err
+			}
+			switch {
+			case now.Spec.Template.Spec.Containers[0].Image != "example.com/normalization:1":
+				return fmt.Errorf("image %s", now.Spec.Template.Spec.Containers[0].Image)
+			case !metav1.IsControlledBy(&now, c):
+				return fmt.Errorf("owners %v", now.OwnerReferences)
+			case now.Labels["app.kubernetes.io/managed-by"] != "kinship":
+				return fmt.Errorf("labels %v", now.Labels)
+			case d != nil && now.UID == d.UID:
+				return fmt.Errorf("it is still the one that was deleted")
+			}
+			return nil
+		}
+	}
+	edits := map[string]func(*appsv1.Deployment){
+		"image":  func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers[0].Image = "theirs" },
+		"owner":  func(d *appsv1.Deployment) { d.OwnerReferences = nil },
+		"labels": func(d *appsv1.Deployment) { d.Labels = nil },
+	}
+	for name, edit := range edits {
+		change(w, &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: "a"}}, edit)
+		begin := time.Now()
+		testenv.EventuallyWithin(t, limit, deployment(nil))
+		t.Logf("%s back after %s", name, time.Since(begin).Round(time.Millisecond))
+	}
+	gone := w.deployment("a")
+	w.delete(gone)
+	begin := time.Now()
+	testenv.EventuallyWithin(t, limit, deployment(gone))
+	t.Logf("deleted Deployment back after %s", time.Since(begin).Round(time.Millisecond))
+	w.ready(c)
+}
+
+// testAutoscaler: replicas that the spec leaves out are somebody else's.
+func testAutoscaler(t *testing.T) {
+	w := newWorld(t)
+	c := w.version1("c", entry("a", "Normalization"))
+	w.create(c)
+	w.ready(c)
+	change(w, w.deployment("a"), func(d *appsv1.Deployment) { d.Spec.Replicas = new(int32(3)) })
+	testenv.Eventually(t, func() error {
+		if n := w.deployment("a").Status.AvailableReplicas; n != 3 {
+			return fmt.Errorf("%d available", n)
+		}
+		return nil
+	})
+	change(w, c, func(c *iotv1alpha1.IotConnector) { c.Spec.Deployments[0].Containers[0].Image = "example.com/new:2" })
+	w.ready(c)
+	if n := *w.deployment("a").Spec.Replicas; n != 3 {
+		t.Errorf("%d replicas", n)
+	}
+	change(w, c, func(c *iotv1alpha1.IotConnector) { c.Spec.Deployments[0].Replicas = new(int32(2)) })
+	w.ready(c)
+	if n := *w.deployment("a").Spec.Replicas; n != 2 {
+		t.Errorf("%d replicas", n)
+	}
+}
+
+// testRestricted: Pods pass the restricted Pod Security Standard by default.
+func testRestricted(t *testing.T) {
+	w := newWorld(t)
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.ns}}
+	change(w, ns, func(ns *corev1.Namespace) {
+		ns.Labels["pod-security.kubernetes.io/enforce"] = "restricted"
+	})
+	c, v0 := w.version1("c", entry("a", "Normalization")), w.version0("clinic")
+	w.create(c, v0)
+	w.ready(c, v0)
+}
+
+// testOrphan: who deletes a connector without what belongs to it, keeps that.
+func testOrphan(t *testing.T) {
+	w := newWorld(t)
+	c := w.version1("c", entry("a", "Normalization"))
+	w.create(c)
+	w.ready(c)
+	if err := w.c.Delete(t.Context(), c, client.PropagationPolicy(metav1.DeletePropagationOrphan)); err != nil {
+		t.Fatal(err)
+	}
+	w.gone(c)
+	testenv.Eventually(t, func() error {
+		d := &appsv1.Deployment{}
+		if err := w.c.Get(t.Context(), client.ObjectKey{Namespace: w.ns, Name: "a"}, d); apierrors.IsNotFound(err) {
+			t.Fatal("the Deployment went along")
+		}
+		if len(d.OwnerReferences) > 0 || d.DeletionTimestamp != nil {
+			return fmt.Errorf("owners %v", d.OwnerReferences)
+		}
+		return nil
+	})
+}

@@ -1,0 +1,46 @@
+package iot_test
+
+import (
+	"testing"
+
+	"github.com/kinship-dev/kinship/test/operator"
+)
+
+// TestIot runs everything that needs nothing but an operator, with one for all.
+func TestIot(t *testing.T) {
+	operator.Start(t, only)
+	for name, test := range map[string]func(*testing.T){
+		"set difference":                        testSetDifference,
+		"naming with and without name":          testNames,
+		"side cars share a Pod":                 testSideCars,
+		"a removed destination leaves others":   testDestinationRemoved,
+		"version 0 stays as it was":             testVersion0,
+		"an older controller's Deployment":      testOlderController,
+		"one identity for all":                  testSharedIdentity,
+		"deletion, identity last":               testDeletion,
+		"somebody else's Deployment":            testForeign,
+		"drift":                                 testDrift,
+		"an autoscaler":                         testAutoscaler,
+		"restricted Pods":                       testRestricted,
+		"deleted without what belongs to it":    testOrphan,
+		"previous version stored":               testUpgrade,
+		"no gap in service":                     testNoGap,
+		"the old one stays until the new serve": testOldStays,
+		"version down":                          testVersionDown,
+		"an upgrade with another past":          testForgedUpgrade,
+		"rights":                                testRights,
+		"refused":                               testRefused,
+		"release version 0 changes nothing":     testRolloutFirstStep,
+		"release version 1 upgrades the rest":   testRolloutLastStep,
+		"release of images":                     testReleaseImages,
+		"release stops":                         testReleaseStops,
+		"release paused":                        testReleasePaused,
+		"release max unavailable":               testReleaseMaxUnavailable,
+		"two releases":                          testTwoReleases,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t)
+		})
+	}
+}

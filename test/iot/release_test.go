@@ -1,0 +1,207 @@
+package iot_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	iotv1alpha1 "github.com/kinship-dev/kinship/api/iot/v1alpha1"
+	"github.com/kinship-dev/kinship/internal/testenv"
+)
+
+func (w *world) release(name string, version int32) *iotv1alpha1.IotConnectorRelease {
+	r := &iotv1alpha1.IotConnectorRelease{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: name}}
+	r.Spec.Version = version
+	return r
+}
+
+// released waits for the Ready condition of a release as it is now.
+func (w *world) released(r *iotv1alpha1.IotConnectorRelease, status metav1.ConditionStatus, reason string) string {
+	w.t.Helper()
+	message := ""
+	testenv.Eventually(w.t, func() error {
+		if err := w.c.Get(w.t.Context(), client.ObjectKeyFromObject(r), r); err != nil {
+			return err
+		}
+		found := meta.FindStatusCondition(r.Status.Conditions, "Ready")
+		if found == nil || found.Status != status || found.Reason != reason || found.ObservedGeneration != r.Generation {
+			return fmt.Errorf("%+v", r.Status)
+		}
+		message = found.Message
+		return nil
+	})
+	return message
+}
+
+// testRolloutFirstStep is "IotConnector upgrade requests will continue to have
+// their 'Version' attribute set to 0": nothing changes.
+func testRolloutFirstStep(t *testing.T) {
+	w := newWorld(t)
+	c := w.version0("clinic")
+	w.create(c)
+	w.ready(c)
+	before := c.DeepCopy()
+	r := w.release("rollout", 0)
+	r.Spec.Images = map[string]string{"Normalization": "never"}
+	w.create(r)
+	w.released(r, metav1.ConditionTrue, "UpToDate")
+	w.ready(c)
+	if c.ResourceVersion != before.ResourceVersion {
+		t.Errorf("it was changed from %v to %v", before, c)
+	}
+}
+
+// testRolloutLastStep is "For a version of 1, the reconciler will perform the
+// mutation steps", which "will force any remaining V0 IotConnector Crds to be
+// upgraded". "The Deployment name field will be left blank."
+func testRolloutLastStep(t *testing.T) {
+	w := newWorld(t)
+	old := []*iotv1alpha1.IotConnector{w.version0("a"), w.version0("b"), w.version0("c")}
+	done := w.version1("done", entry("x", "Normalization"))
+	unlabelled := w.version0("unlabelled")
+	unlabelled.Labels = nil
+	for _, c := range append(old, done, unlabelled) {
+		w.create(c)
+	}
+	w.ready(append(old, done, unlabelled)...)
+	settled, left := done.ResourceVersion, unlabelled.ResourceVersion
+	r := w.release("rollout", 1)
+	w.create(r)
+	w.released(r, metav1.ConditionTrue, "UpToDate")
+	if r.Status.Matched != 4 || r.Status.UpToDate != 4 || r.Status.Upgrading != 0 {
+		t.Errorf("status %+v", r.Status)
+	}
+	w.ready(append(old, done, unlabelled)...)
+	for _, c := range old {
+		if c.Generation != 2 || c.Spec.Deployments[0].Name != "" {
+			t.Errorf("%s is at generation %d: %v", c.Name, c.Generation, c.Spec)
+		}
+		w.consists(c, c.Name+"-fhirconverter", c.Name+"-normalization")
+	}
+	if done.ResourceVersion != settled || unlabelled.ResourceVersion != left {
+		t.Error("one that was up to date, or is none of the release's, was written")
+	}
+}
+
+// testReleaseImages: a release of an image touches each connector exactly once.
+func testReleaseImages(t *testing.T) {
+	w := newWorld(t)
+	var all []*iotv1alpha1.IotConnector
+	for i := range 5 {
+		all = append(all, w.version1(fmt.Sprintf("c%d", i), entry("", "Normalization"), entry("", "FhirTransformation")))
+		w.create(all[i])
+	}
+	w.ready(all...)
+	r := w.release("images", 1)
+	r.Spec.Images = map[string]string{"FhirConverter": "example.com/fhir:2"}
+	r.Spec.Strategy.MaxUnavailable = new(intstr.FromString("40%"))
+	w.create(r)
+	w.released(r, metav1.ConditionTrue, "UpToDate")
+	w.ready(all...)
+	for _, c := range all {
+		d := c.Spec.Deployments
+		if c.Generation != 2 || d[0].Containers[0].Image != "example.com/normalization:1" ||
+			d[1].Containers[0].Image != "example.com/fhir:2" {
+			t.Errorf("%s is at generation %d: %v", c.Name, c.Generation, d)
+		}
+	}
+}
+
+// testReleaseStops: a release stops after so many failures and names them.
+func testReleaseStops(t *testing.T) {
+	w := newWorld(t)
+	bad := w.version0("bad")
+	bad.Spec.Containers[0].Name = "bad" // Which version 1 can't have.
+	w.create(bad)
+	good := w.version0("good")
+	w.create(good)
+	w.ready(bad, good)
+	r := w.release("rollout", 1)
+	w.create(r)
+	message := w.released(r, metav1.ConditionFalse, "TooManyFailures")
+	if !strings.Contains(message, "IotConnector/bad") || len(r.Status.Failures) != 1 ||
+		!strings.Contains(r.Status.Failures[0].Reason, "kept for version 0") {
+		t.Errorf("message %q, status %+v", message, r.Status)
+	}
+	change(w, r, func(r *iotv1alpha1.IotConnectorRelease) { r.Spec.Strategy.MaxFailures = new(int32(2)) })
+	testenv.Eventually(t, func() error {
+		w.ready(good)
+		if good.Spec.EffectiveVersion() != 1 {
+			return fmt.Errorf("good is at version 0")
+		}
+		return nil
+	})
+}
+
+// testReleasePaused: a paused release begins no more upgrades, and goes on when it
+// is resumed.
+func testReleasePaused(t *testing.T) {
+	w := newWorld(t)
+	c := w.version0("c")
+	w.create(c)
+	w.ready(c)
+	r := w.release("rollout", 1)
+	r.Spec.Strategy.Paused = true
+	w.create(r)
+	if message := w.released(r, metav1.ConditionFalse, "Paused"); !strings.Contains(message, "1 to go") {
+		t.Errorf("message %q", message)
+	}
+	change(w, r, func(r *iotv1alpha1.IotConnectorRelease) { r.Spec.Strategy.Paused = false })
+	w.released(r, metav1.ConditionTrue, "UpToDate")
+}
+
+// testReleaseMaxUnavailable: while one does not become Ready, the next waits.
+func testReleaseMaxUnavailable(t *testing.T) {
+	w := newWorld(t)
+	first, second := w.version0("a-first"), w.version0("b-second")
+	for _, c := range []*iotv1alpha1.IotConnector{first, second} {
+		w.create(c)
+	}
+	w.ready(first, second)
+	// From now on no new Pod gets anywhere here.
+	quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: "none"}}
+	quota.Spec.Hard = corev1.ResourceList{"pods": quantity("0")}
+	w.create(quota)
+	r := w.release("rollout", 1)
+	w.create(r)
+	testenv.Eventually(t, func() error {
+		if err := w.c.Get(t.Context(), client.ObjectKeyFromObject(r), r); err != nil {
+			return err
+		}
+		if r.Status.Upgrading != 1 || r.Status.UpToDate != 0 {
+			return fmt.Errorf("%+v", r.Status)
+		}
+		return nil
+	})
+	w.delete(quota)
+	w.released(r, metav1.ConditionTrue, "UpToDate")
+}
+
+// testTwoReleases: where two match one connector, the older acts and the newer
+// says so.
+func testTwoReleases(t *testing.T) {
+	w := newWorld(t)
+	c := w.version0("c")
+	w.create(c)
+	w.ready(c)
+	older, newer := w.release("a-older", 0), w.release("b-newer", 1)
+	w.create(older)
+	w.released(older, metav1.ConditionTrue, "UpToDate")
+	w.create(newer)
+	message := w.released(newer, metav1.ConditionFalse, "Contested")
+	want := "IotConnector/c also matches the older IotConnectorRelease/a-older, which acts: " +
+		"IotConnectorRelease/b-newer leaves it alone"
+	if message != want {
+		t.Errorf("message %q", message)
+	}
+	w.delete(older)
+	w.released(newer, metav1.ConditionTrue, "UpToDate")
+	w.ready(c)
+	w.consists(c, "c-fhirconverter", "c-normalization")
+}

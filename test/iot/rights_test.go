@@ -1,0 +1,122 @@
+package iot_test
+
+import (
+	"fmt"
+	"testing"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	iotv1alpha1 "github.com/kinship-dev/kinship/api/iot/v1alpha1"
+	"github.com/kinship-dev/kinship/internal/testenv"
+)
+
+func quantity(s string) resource.Quantity { return resource.MustParse(s) }
+
+func optionsFrom(version string) *metav1.ListOptions {
+	return &metav1.ListOptions{ResourceVersion: version}
+}
+
+// user may do some things in the namespace, and is waited for until he may.
+func (w *world) user(name string, rules ...rbacv1.PolicyRule) client.Client {
+	w.t.Helper()
+	role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: name}, Rules: rules}
+	w.create(role, &rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: name},
+		Subjects:   []rbacv1.Subject{{Kind: "User", Name: w.ns + "-" + name}},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: name},
+	})
+	for _, rule := range rules {
+		testenv.Eventually(w.t, func() error {
+			review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
+				User: w.ns + "-" + name, ResourceAttributes: &authorizationv1.ResourceAttributes{
+					Namespace: w.ns, Verb: rule.Verbs[0], Group: rule.APIGroups[0], Resource: rule.Resources[0],
+				},
+			}}
+			if err := w.c.Create(w.t.Context(), review); err != nil {
+				return err
+			}
+			if !review.Status.Allowed {
+				return fmt.Errorf("%s may not yet %v", name, rule)
+			}
+			return nil
+		})
+	}
+	return testenv.ClientFor(w.t, testenv.As(w.t, w.ns+"-"+name), w.c.Scheme())
+}
+
+func may(verb, group string, resources ...string) rbacv1.PolicyRule {
+	return rbacv1.PolicyRule{APIGroups: []string{group}, Resources: resources, Verbs: []string{verb, "get", "update"}}
+}
+
+// testRights: who may not create Deployments gets none by way of an IotConnector.
+func testRights(t *testing.T) {
+	w := newWorld(t)
+	group := iotv1alpha1.GroupVersion.Group
+	all := []string{"iotconnectors", "iotconnectorreleases", "iotconnectors/status"}
+	poor := w.user("poor", may("create", group, all...))
+	rich := w.user("rich", may("create", group, all...), may("create", "apps", "deployments"))
+	c := w.version1("c", entry("a", "Normalization"))
+
+	err := poor.Create(t.Context(), c.DeepCopy())
+	refused(t, err, "may not create deployments in namespace "+w.ns)
+	if !apierrors.IsForbidden(err) {
+		t.Errorf("error %v, want 403", err)
+	}
+	if err := rich.Create(t.Context(), c); err != nil {
+		t.Fatal(err)
+	}
+	w.ready(c)
+	image := func(c *iotv1alpha1.IotConnector) { c.Spec.Deployments[0].Containers[0].Image = "evil" }
+	refused(t, try(w, poor, c, image), "may not create deployments")
+	// What has nothing to do with Deployments is his own business.
+	if err := try(w, poor, c, func(c *iotv1alpha1.IotConnector) { c.Labels["x"] = "y" }); err != nil {
+		t.Error(err)
+	}
+	release := &iotv1alpha1.IotConnectorRelease{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: "r"}}
+	release.Spec.Version, release.Spec.Images = 1, map[string]string{"Normalization": "evil"}
+	refused(t, poor.Create(t.Context(), release.DeepCopy()), "may not create deployments")
+
+	// Not even who may everything writes the status, which says what to delete.
+	forged := c.DeepCopy()
+	forged.Status.Inventory = nil
+	refused(t, w.c.Status().Update(t.Context(), forged), "only Kinship may write it")
+}
+
+// testRefused: what can never work is refused with a clear message.
+func testRefused(t *testing.T) {
+	w := newWorld(t)
+	long := entry("", "Normalization")
+	long.Type = "A123456789012345678901234567890123456789"
+	twice := entry("a", "Normalization")
+	twice.Containers = append(twice.Containers, container("Normalization"))
+	cases := map[string]struct {
+		entries []iotv1alpha1.Deployment
+		want    string
+	}{
+		"two entries of one name": {
+			[]iotv1alpha1.Deployment{entry("a", "Normalization"), entry("a", "FhirConverter")},
+			`spec.deployments[1] comes to the name "a", which is that of spec.deployments[0]`,
+		},
+		"two entries that come to one name": {
+			[]iotv1alpha1.Deployment{entry("", "FhirConverter"), entry("", "FhirTransformation")},
+			`comes to the name "connector-of-some-length-fhirconverter"`,
+		},
+		"the connector's own name": {
+			[]iotv1alpha1.Deployment{entry("connector-of-some-length", "Normalization")}, "kept for version 0",
+		},
+		"a name that is too long": {[]iotv1alpha1.Deployment{long}, "has 65 characters, at most 63"},
+		"two containers of one name": {
+			[]iotv1alpha1.Deployment{twice}, `spec.deployments[0].containers[1] comes to the name "normalization"`,
+		},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			refused(t, w.c.Create(t.Context(), w.version1("connector-of-some-length", c.entries...)), c.want)
+		})
+	}
+}

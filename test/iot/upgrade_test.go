@@ -1,0 +1,264 @@
+package iot_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	iotv1alpha1 "github.com/kinship-dev/kinship/api/iot/v1alpha1"
+	"github.com/kinship-dev/kinship/internal/testenv"
+	"github.com/kinship-dev/kinship/pkg/iot"
+	"github.com/kinship-dev/kinship/test/operator"
+)
+
+// upgrade is what a client does, with the names that it knows.
+func (w *world) upgrade(c *iotv1alpha1.IotConnector, names map[string]string) {
+	w.t.Helper()
+	change(w, c, func(c *iotv1alpha1.IotConnector) {
+		if _, err := iot.Upgrade(c, names); err != nil {
+			w.t.Fatal(err)
+		}
+	})
+}
+
+// rollback waits until the operator has the previous spec on record, and gives it
+// back.
+func (w *world) rollback(c *iotv1alpha1.IotConnector) {
+	w.t.Helper()
+	testenv.Eventually(w.t, func() error {
+		if err := w.c.Get(w.t.Context(), client.ObjectKeyFromObject(c), c); err != nil {
+			return err
+		}
+		if err := iot.Rollback(c); err != nil {
+			return err
+		}
+		return w.c.Update(w.t.Context(), c)
+	})
+}
+
+// testUpgrade is "V0 to V1 Crd Upgrade": a section for each container, its type
+// that of the container, its name the service's, the previous version stored.
+func testUpgrade(t *testing.T) {
+	w := newWorld(t)
+	c := w.version0("clinic")
+	w.create(c)
+	w.ready(c)
+	before := c.DeepCopy()
+	w.upgrade(c, map[string]string{iot.TypeFhirConverter: "fhir-service"})
+	w.ready(c)
+	w.consists(c, "clinic-normalization", "fhir-service")
+	version := iotv1alpha1.Version1
+	want := iotv1alpha1.IotConnectorSpec{Version: &version, Deployments: []iotv1alpha1.Deployment{
+		{Type: "Normalization", Containers: before.Spec.Containers[:1]},
+		{Type: "FhirConverter", Name: "fhir-service", Containers: before.Spec.Containers[1:]},
+	}}
+	if diff := cmp.Diff(want, c.Spec); diff != "" {
+		t.Errorf("spec (-want +got):\n%s", diff)
+	}
+	previous, err := iot.Previous(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(before.Spec, *previous); diff != "" {
+		t.Errorf("previous spec (-want +got):\n%s", diff)
+	}
+	if c.Status.Version == nil || *c.Status.Version != 1 || c.Status.Previous == nil {
+		t.Errorf("status %+v", c.Status)
+	}
+}
+
+// testNoGap is "no gap in service": in both directions, the number of Ready Pods
+// never falls below what it was.
+func testNoGap(t *testing.T) {
+	w := newWorld(t)
+	c := w.version0("clinic")
+	w.create(c)
+	w.ready(c)
+	least := w.watchPods()
+	w.upgrade(c, nil)
+	w.ready(c)
+	w.consists(c, "clinic-fhirconverter", "clinic-normalization")
+	w.rollback(c)
+	w.ready(c)
+	w.consists(c, "clinic")
+	if n := least(); n < 1 {
+		t.Errorf("at one moment there were %d Ready Pods, and 1 before", n)
+	}
+}
+
+// watchPods follows the Ready Pods of the namespace. The function that it returns
+// ends that and tells the smallest number seen.
+func (w *world) watchPods() func() int {
+	w.t.Helper()
+	var list corev1.PodList
+	if err := w.c.List(w.t.Context(), &list, client.InNamespace(w.ns)); err != nil {
+		w.t.Fatal(err)
+	}
+	serving := map[string]bool{}
+	for i := range list.Items {
+		serving[list.Items[i].Name] = isReady(&list.Items[i])
+	}
+	ctx, cancel := context.WithCancel(w.t.Context())
+	watcher, err := w.c.Watch(ctx, &corev1.PodList{}, client.InNamespace(w.ns),
+		&client.ListOptions{Raw: optionsFrom(list.ResourceVersion)})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	least, done := count(serving), make(chan struct{})
+	go func() {
+		defer close(done)
+		for event := range watcher.ResultChan() {
+			pod, ok := event.Object.(*corev1.Pod)
+			if !ok {
+				return
+			}
+			serving[pod.Name] = event.Type != "DELETED" && isReady(pod)
+			least = min(least, count(serving))
+		}
+	}()
+	return func() int {
+		cancel()
+		watcher.Stop()
+		<-done
+		return least
+	}
+}
+
+// isReady reports whether a Pod is Ready; one that terminates gets no traffic.
+func isReady(pod *corev1.Pod) bool {
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.PodReady {
+			return c.Status == corev1.ConditionTrue && pod.DeletionTimestamp == nil
+		}
+	}
+	return false
+}
+
+func count(set map[string]bool) int {
+	n := 0
+	for _, is := range set {
+		if is {
+			n++
+		}
+	}
+	return n
+}
+
+// testOldStays: while the new Deployments do not serve, the old one does.
+func testOldStays(t *testing.T) {
+	w := newWorld(t)
+	c := w.version0("clinic")
+	w.create(c)
+	w.ready(c)
+	old := w.pods("clinic")
+	change(w, c, func(c *iotv1alpha1.IotConnector) {
+		if _, err := iot.Upgrade(c, nil); err != nil {
+			t.Fatal(err)
+		}
+		// Nobody has a node as large as that.
+		c.Spec.Deployments[1].Resources = &corev1.ResourceRequirements{
+			Requests: corev1.ResourceList{"cpu": quantity("1000000")},
+		}
+	})
+	testenv.Eventually(t, func() error {
+		if err := w.c.Get(t.Context(), client.ObjectKeyFromObject(c), c); err != nil {
+			return err
+		}
+		for _, cond := range c.Status.Conditions {
+			if cond.Type == "Ready" && strings.Contains(cond.Message, "Deployment/clinic stays until") {
+				return nil
+			}
+		}
+		return fmt.Errorf("conditions %v", c.Status.Conditions)
+	})
+	w.consists(c, "clinic", "clinic-fhirconverter", "clinic-normalization")
+	if diff := cmp.Diff(old, w.pods("clinic")); diff != "" {
+		t.Errorf("the old Pods (-before +after):\n%s", diff)
+	}
+	w.rollback(c)
+	w.ready(c)
+	w.consists(c, "clinic")
+	if diff := cmp.Diff(old, w.pods("clinic")); diff != "" {
+		t.Errorf("the old Pods after a rollback (-before +after):\n%s", diff)
+	}
+}
+
+// testVersionDown: the version goes down by a rollback to the spec on record and
+// in no other way, whatever the annotation says.
+func testVersionDown(t *testing.T) {
+	w := newWorld(t)
+	fresh := w.version1("fresh", entry("a", "Normalization"))
+	w.create(fresh)
+	w.ready(fresh)
+	other := w.version0("other").Spec
+	down := func(c *iotv1alpha1.IotConnector) { c.Spec = other }
+	refused(t, try(w, w.c, fresh, down), "no previous spec is on record")
+
+	c := w.version0("clinic")
+	w.create(c)
+	w.ready(c)
+	w.upgrade(c, nil)
+	w.ready(c)
+	forge := func(c *iotv1alpha1.IotConnector) {
+		c.Spec = *other.DeepCopy()
+		c.Spec.Containers[0].Image = "example.com/never-seen:1"
+		c.Annotations[iotv1alpha1.AnnotationPreviousSpec] = `{"containers":[]}`
+	}
+	refused(t, try(w, w.c, c, forge), "other than by a rollback")
+	w.rollback(c)
+	w.ready(c)
+	if c.Status.Previous != nil || c.Annotations[iotv1alpha1.AnnotationPreviousSpec] != "" {
+		t.Errorf("something is left of the upgrade: %v", c)
+	}
+}
+
+// testForgedUpgrade: the annotation of an upgrade must hold the spec that was.
+func testForgedUpgrade(t *testing.T) {
+	w := newWorld(t)
+	c := w.version0("clinic")
+	w.create(c)
+	w.ready(c)
+	refused(t, try(w, w.c, c, func(c *iotv1alpha1.IotConnector) {
+		c.Spec.ServiceIdentity = &iotv1alpha1.ServiceIdentity{ClientID: "another"}
+		if _, err := iot.Upgrade(c, nil); err != nil {
+			t.Fatal(err)
+		}
+	}), "is not the spec that is there")
+}
+
+// refused expects an answer 422 or 403 with a text.
+func refused(t *testing.T, err error, want string) {
+	t.Helper()
+	if err == nil || !strings.Contains(err.Error(), want) || !(apierrors.IsInvalid(err) || apierrors.IsForbidden(err)) {
+		t.Errorf("error %v, want one with %q", err, want)
+	}
+}
+
+// TestUpgradeWhileNobodyLooks: a connector that was upgraded while no operator ran,
+// with a Deployment that an older controller had made, loses nothing.
+func TestUpgradeWhileNobodyLooks(t *testing.T) {
+	first := operator.Start(t, only)
+	w := newWorld(t)
+	c := w.version0("clinic")
+	w.create(c)
+	w.ready(c)
+	w.unwritten(c) // As an older controller left it, which kept no inventory.
+	if err := first.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	least := w.watchPods()
+	second := operator.Start(t, only)
+	w.upgrade(c, nil)
+	w.ready(c)
+	w.consists(c, "clinic-fhirconverter", "clinic-normalization")
+	if n := least(); n < 1 {
+		t.Errorf("at one moment there were %d Ready Pods, and 1 before", n)
+	}
+	_ = second
+}

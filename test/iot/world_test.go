@@ -1,0 +1,235 @@
+package iot_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	iotv1alpha1 "github.com/kinship-dev/kinship/api/iot/v1alpha1"
+	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/testenv"
+	"github.com/kinship-dev/kinship/test/operator"
+)
+
+// world is what a test acts in: a namespace, and the rights of an administrator.
+type world struct {
+	t  *testing.T
+	c  client.WithWatch
+	ns string
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	w := &world{t: t, c: operator.Client(t), ns: testenv.Namespace(t)}
+	t.Cleanup(w.tidyUp) // While somebody carries the finalizers out.
+	return w
+}
+
+// tidyUp deletes the connectors and waits until they are gone.
+func (w *world) tidyUp() {
+	ctx := context.WithoutCancel(w.t.Context())
+	if err := w.c.DeleteAllOf(ctx, &iotv1alpha1.IotConnector{}, client.InNamespace(w.ns)); err != nil {
+		w.t.Errorf("tidy up: %v", err)
+	}
+}
+
+// only runs the pack alone.
+func only(o *app.Options) { o.Packs = []string{"iot"} }
+
+// Builders.
+
+func container(kind string) iotv1alpha1.Container {
+	return iotv1alpha1.Container{Type: kind, Image: "example.com/" + strings.ToLower(kind) + ":1"}
+}
+
+// entry is a deployment with a container of a type.
+func entry(name, kind string) iotv1alpha1.Deployment {
+	return iotv1alpha1.Deployment{Name: name, Containers: []iotv1alpha1.Container{container(kind)}}
+}
+
+func (w *world) connector(name string) *iotv1alpha1.IotConnector {
+	return &iotv1alpha1.IotConnector{ObjectMeta: metav1.ObjectMeta{
+		Namespace: w.ns, Name: name, Labels: map[string]string{"Tier": "AlwaysUpdate"},
+	}}
+}
+
+// version0 is a connector of version 0 with a container of each type.
+func (w *world) version0(name string) *iotv1alpha1.IotConnector {
+	c := w.connector(name)
+	c.Spec.Containers = []iotv1alpha1.Container{container("Normalization"), container("FhirTransformation")}
+	return c
+}
+
+// version1 is a connector of version 1 with some deployments.
+func (w *world) version1(name string, entries ...iotv1alpha1.Deployment) *iotv1alpha1.IotConnector {
+	c := w.connector(name)
+	version := iotv1alpha1.Version1
+	c.Spec.Version, c.Spec.Deployments = &version, entries
+	return c
+}
+
+// Actions.
+
+func (w *world) create(objects ...client.Object) {
+	w.t.Helper()
+	for _, obj := range objects {
+		if err := w.c.Create(w.t.Context(), obj); err != nil {
+			w.t.Fatalf("create %s: %v", obj.GetName(), err)
+		}
+	}
+}
+
+func (w *world) delete(obj client.Object) {
+	w.t.Helper()
+	if err := w.c.Delete(w.t.Context(), obj); err != nil {
+		w.t.Fatalf("delete %s: %v", obj.GetName(), err)
+	}
+}
+
+// change reads an object, changes it, and writes it, until nobody was faster.
+func change[T client.Object](w *world, obj T, f func(T)) {
+	w.t.Helper()
+	testenv.Eventually(w.t, func() error {
+		if err := w.c.Get(w.t.Context(), client.ObjectKeyFromObject(obj), obj); err != nil {
+			return err
+		}
+		f(obj)
+		return w.c.Update(w.t.Context(), obj)
+	})
+}
+
+// try is change that is expected to be refused, and returns with what.
+func try[T client.Object](w *world, c client.Client, obj T, f func(T)) error {
+	w.t.Helper()
+	for {
+		if err := w.c.Get(w.t.Context(), client.ObjectKeyFromObject(obj), obj); err != nil {
+			w.t.Fatal(err)
+		}
+		f(obj)
+		if err := c.Update(w.t.Context(), obj); !apierrors.IsConflict(err) {
+			return err
+		}
+	}
+}
+
+// Expectations.
+
+// ready waits until connectors are Ready as they are now.
+func (w *world) ready(connectors ...*iotv1alpha1.IotConnector) {
+	w.t.Helper()
+	for _, c := range connectors {
+		w.until(c, "Ready", metav1.ConditionTrue, "")
+	}
+}
+
+// until waits for a condition of a connector as it is now, and returns its message.
+func (w *world) until(
+	c *iotv1alpha1.IotConnector, kind string, status metav1.ConditionStatus, reason string,
+) string {
+	w.t.Helper()
+	message := ""
+	testenv.Eventually(w.t, func() error {
+		if err := w.c.Get(w.t.Context(), client.ObjectKeyFromObject(c), c); err != nil {
+			return err
+		}
+		found := meta.FindStatusCondition(c.Status.Conditions, kind)
+		if found == nil || found.Status != status || (reason != "" && found.Reason != reason) ||
+			found.ObservedGeneration != c.Generation {
+			return fmt.Errorf("%s of generation %d is %+v", kind, c.Generation, c.Status.Conditions)
+		}
+		message = found.Message
+		return nil
+	})
+	return message
+}
+
+// deployments returns the names of the Deployments of a connector.
+func (w *world) deployments(c *iotv1alpha1.IotConnector) []string {
+	w.t.Helper()
+	var list appsv1.DeploymentList
+	if err := w.c.List(w.t.Context(), &list, client.InNamespace(w.ns)); err != nil {
+		w.t.Fatal(err)
+	}
+	names := []string{}
+	for i := range list.Items {
+		if d := &list.Items[i]; metav1.IsControlledBy(d, c) && d.DeletionTimestamp == nil {
+			names = append(names, d.Name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// consists waits until a connector has these Deployments and no other.
+func (w *world) consists(c *iotv1alpha1.IotConnector, names ...string) {
+	w.t.Helper()
+	slices.Sort(names)
+	testenv.Eventually(w.t, func() error {
+		if got := w.deployments(c); !slices.Equal(got, names) {
+			return fmt.Errorf("Deployments %v, want %v", got, names)
+		}
+		return nil
+	})
+}
+
+func (w *world) deployment(name string) *appsv1.Deployment {
+	w.t.Helper()
+	d := &appsv1.Deployment{}
+	if err := w.c.Get(w.t.Context(), client.ObjectKey{Namespace: w.ns, Name: name}, d); err != nil {
+		w.t.Fatal(err)
+	}
+	return d
+}
+
+// pods returns the names and uids of the Pods of a Deployment.
+func (w *world) pods(deployment string) []string {
+	w.t.Helper()
+	var list corev1.PodList
+	err := w.c.List(w.t.Context(), &list, client.InNamespace(w.ns),
+		client.MatchingLabels{"services.azurehealthcareapis.com/deployment": deployment})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	all := []string{}
+	for i := range list.Items {
+		all = append(all, fmt.Sprintf("%s %s", list.Items[i].Name, list.Items[i].UID))
+	}
+	slices.Sort(all)
+	return all
+}
+
+// gone waits until an object is gone.
+func (w *world) gone(obj client.Object) {
+	w.t.Helper()
+	testenv.Eventually(w.t, func() error {
+		err := w.c.Get(w.t.Context(), client.ObjectKeyFromObject(obj), obj)
+		if apierrors.IsNotFound(err) {
+			return nil
+		}
+		return errors.Join(err, fmt.Errorf("%s is still there", obj.GetName()))
+	})
+}
+
+// unwritten takes the status of a connector away, as only the operator may.
+func (w *world) unwritten(c *iotv1alpha1.IotConnector) {
+	w.t.Helper()
+	own := testenv.ClientFor(w.t, testenv.As(w.t, app.Operator), w.c.Scheme())
+	testenv.Eventually(w.t, func() error {
+		if err := w.c.Get(w.t.Context(), client.ObjectKeyFromObject(c), c); err != nil {
+			return err
+		}
+		before := c.DeepCopy()
+		c.Status = iotv1alpha1.IotConnectorStatus{ObservedGeneration: -1}
+		return own.Status().Patch(w.t.Context(), c, client.MergeFrom(before))
+	})
+}
