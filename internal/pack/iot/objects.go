@@ -55,7 +55,7 @@ func validateOwn(in pack.Installation) client.Object {
 	return &admissionregistrationv1.ValidatingWebhookConfiguration{
 		ObjectMeta: metav1.ObjectMeta{Name: configuration},
 		Webhooks: []admissionregistrationv1.ValidatingWebhook{{
-			Name: "validate.iot.kinship.dev", ClientConfig: clientConfig(in, validatePath), Rules: judged(),
+			Name: validateName, ClientConfig: clientConfig(in, validatePath), Rules: judged(),
 			FailurePolicy: &fail, SideEffects: &none, TimeoutSeconds: &timeout, AdmissionReviewVersions: []string{"v1"},
 		}},
 	}

@@ -20,6 +20,7 @@ const (
 	finalizer = "services.azurehealthcareapis.com/composed"
 
 	configuration = "kinship-iot"
+	validateName  = "validate.iot.kinship.dev"
 	defaultPath   = "/mutate-iotconnector"
 	validatePath  = "/validate-iotconnector"
 
@@ -72,6 +73,7 @@ func Pack(options Options) pack.Pack {
 		Setup: func(ctx context.Context, mgr manager.Manager, env pack.Environment) error {
 			return Setup(ctx, mgr, env, options)
 		},
+		Probe:  probe,
 		Remove: remove,
 	}
 }

@@ -83,7 +83,8 @@ func (r *reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, fmt.Errorf("read %s: %w", id, err)
 	}
 	if r.writes.Unseen(id, c.ResourceVersion) {
-		return ctrl.Result{}, nil // The watch brings what was written.
+		// The watch brings what was written, and wakes nobody: it is our own.
+		return ctrl.Result{RequeueAfter: conflictRetry}, nil
 	}
 	p := &pass{IotConnector: c, id: id, seen: *c.Status.DeepCopy()}
 	if c.DeletionTimestamp != nil {

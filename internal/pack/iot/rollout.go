@@ -86,8 +86,12 @@ func (r *rollout) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result,
 		}
 		return ctrl.Result{}, fmt.Errorf("read %s: %w", id, err)
 	}
-	if r.writes.Unseen(id, release.ResourceVersion) || release.DeletionTimestamp != nil {
-		return ctrl.Result{}, nil // The watch brings what was written.
+	if release.DeletionTimestamp != nil {
+		return ctrl.Result{}, nil
+	}
+	if r.writes.Unseen(id, release.ResourceVersion) {
+		// The watch brings what was written, and wakes nobody: it is our own.
+		return ctrl.Result{RequeueAfter: conflictRetry}, nil
 	}
 	p, err := r.plan(ctx, release)
 	if err != nil {

@@ -1,0 +1,34 @@
+package iot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	iotv1alpha1 "github.com/kinship-dev/kinship/api/iot/v1alpha1"
+)
+
+// probe tries to create, without effect, an IotConnector that only the validating
+// webhook refuses. Should it be served before the mutating one is, the controller
+// gives finalizers itself.
+func probe(ctx context.Context, c client.Client, namespace string) error {
+	twice := iotv1alpha1.Deployment{Name: "twice", Containers: []iotv1alpha1.Container{{Type: "Probe", Image: "none"}}}
+	connector := &iotv1alpha1.IotConnector{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, GenerateName: "kinship-probe-"},
+		Spec:       iotv1alpha1.IotConnectorSpec{Deployments: slices.Repeat([]iotv1alpha1.Deployment{twice}, 2)},
+	}
+	err := c.Create(ctx, connector, client.DryRunAll)
+	switch {
+	case err == nil:
+		return errors.New("the API server does not ask about IotConnectors yet")
+	case !strings.Contains(err.Error(), validateName+`" denied the request`):
+		return fmt.Errorf("try the webhooks for IotConnectors: %w", err)
+	default:
+		return nil
+	}
+}
