@@ -60,6 +60,7 @@ func newRoot(version string, streams genericiooptions.IOStreams) *cobra.Command 
 		newTree(streams),
 		newWhoUses(streams),
 		newWhy(streams),
+		newIot(streams),
 	)
 	return root
 }

@@ -37,6 +37,12 @@ func TestIot(t *testing.T) {
 		"release paused":                        testReleasePaused,
 		"release max unavailable":               testReleaseMaxUnavailable,
 		"two releases":                          testTwoReleases,
+		"spec creation":                         testSpecCreation,
+		"a new type needs no code":              testNewType,
+		"provisioning upgrades":                 testProvisionUpgrades,
+		"concurrent deprovision":                testConcurrentDeprovision,
+		"a deadline":                            testDeadline,
+		"commands":                              testCommands,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

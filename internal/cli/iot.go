@@ -1,0 +1,243 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	iotv1alpha1 "github.com/kinship-dev/kinship/api/iot/v1alpha1"
+	"github.com/kinship-dev/kinship/pkg/iot"
+	"github.com/kinship-dev/kinship/pkg/render"
+)
+
+// connectorCommand is what the commands about one IotConnector have in common.
+// They need no operator: they write what it acts upon.
+type connectorCommand struct {
+	genericiooptions.IOStreams
+
+	flags    *genericclioptions.ConfigFlags
+	provider iot.Provider
+	spec     iot.Spec
+	image    string
+	env      []string
+	key      client.ObjectKey
+}
+
+func newIot(streams genericiooptions.IOStreams) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "iot",
+		Short: "Provision IotConnectors and their destinations",
+		Args:  cobra.NoArgs,
+	}
+	cmd.AddCommand(newProvision(streams), newDeprovision(streams), newUpgrade(streams),
+		newRollback(streams), newConnectorStatus(streams))
+	return cmd
+}
+
+func newConnectorCommand(streams genericiooptions.IOStreams) *connectorCommand {
+	return &connectorCommand{IOStreams: streams, flags: genericclioptions.NewConfigFlags(true)}
+}
+
+// command completes a command that is about one IotConnector.
+func (c *connectorCommand) command(cmd *cobra.Command, run func(context.Context) error) *cobra.Command {
+	cmd.Use += " CONNECTOR"
+	cmd.Args = cobra.ExactArgs(1)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := c.complete(args[0]); err != nil {
+			return err
+		}
+		return run(cmd.Context())
+	}
+	c.flags.AddFlags(cmd.Flags())
+	return cmd
+}
+
+// changing adds the flags of the commands that write.
+func (c *connectorCommand) changing(cmd *cobra.Command) {
+	cmd.Flags().DurationVar(&c.provider.Deadline, "deadline", iot.DefaultDeadline,
+		"how long to try while others change the same IotConnector")
+	cmd.Flags().StringToStringVar(&c.provider.Names, "service-names", nil,
+		"internal service names by type, for an upgrade, such as FhirConverter=fhir-1")
+}
+
+// complete makes the client from what the flags say.
+func (c *connectorCommand) complete(connector string) error {
+	config, err := c.flags.ToRESTConfig()
+	if err != nil {
+		return fmt.Errorf("read kubeconfig: %w", err)
+	}
+	namespace, _, err := c.flags.ToRawKubeConfigLoader().Namespace()
+	if err != nil {
+		return fmt.Errorf("read kubeconfig: %w", err)
+	}
+	scheme := runtime.NewScheme()
+	if err := iotv1alpha1.AddToScheme(scheme); err != nil {
+		return fmt.Errorf("make scheme: %w", err)
+	}
+	c.key = client.ObjectKey{Namespace: namespace, Name: connector}
+	c.provider.Client, err = client.New(config, client.Options{Scheme: scheme})
+	if err != nil {
+		return fmt.Errorf("make client: %w", err)
+	}
+	return nil
+}
+
+func newProvision(streams genericiooptions.IOStreams) *cobra.Command {
+	c := newConnectorCommand(streams)
+	cmd := c.command(&cobra.Command{
+		Use:   "provision",
+		Short: "Add a deployment to an IotConnector, or change it",
+		Long: `Add a deployment to an IotConnector, or change it. Others are left alone. An
+IotConnector that does not exist is created; one of version 0 is upgraded.`,
+		Example: "  kinship iot provision hospital --type FhirConverter --name fhir-1 --image example.com/fhir:1",
+	}, c.provision)
+	f := cmd.Flags()
+	f.StringVar(&c.provider.Type, "type", "", "type of the deployment, such as Normalization or FhirConverter")
+	f.StringVar(&c.spec.Name, "name", "", "name of the deployment")
+	f.StringVar(&c.image, "image", "", "image to run")
+	f.StringArrayVar(&c.env, "env", nil, "variable of the container, as NAME=VALUE; may be given several times")
+	c.changing(cmd)
+	return required(cmd, "type", "name", "image")
+}
+
+// required marks flags without which a command makes no sense.
+func required(cmd *cobra.Command, flags ...string) *cobra.Command {
+	for _, flag := range flags {
+		cobra.CheckErr(cmd.MarkFlagRequired(flag))
+	}
+	return cmd
+}
+
+func (c *connectorCommand) provision(ctx context.Context) error {
+	container := iotv1alpha1.Container{Type: c.provider.Type, Image: c.image}
+	for _, pair := range c.env {
+		name, value, ok := strings.Cut(pair, "=")
+		if !ok {
+			return exitError{fmt.Errorf("--env %s: want NAME=VALUE", pair), exitUsage}
+		}
+		container.EnvironmentVariables = append(container.EnvironmentVariables,
+			iotv1alpha1.EnvironmentVariable{Name: name, Value: value})
+	}
+	c.spec.Containers = []iotv1alpha1.Container{container}
+	connector := &iotv1alpha1.IotConnector{}
+	connector.Namespace, connector.Name = c.key.Namespace, c.key.Name
+	connector.Labels = map[string]string{iotv1alpha1.TierLabel: iotv1alpha1.TierAlwaysUpdate}
+	err := c.provider.Provision(ctx, c.key, c.spec)
+	if errors.Is(err, iot.ErrNotFound) {
+		if err := c.provider.Create(ctx, connector); err != nil {
+			return err
+		}
+		err = c.provider.Provision(ctx, c.key, c.spec)
+	}
+	if err != nil {
+		return err
+	}
+	return c.say("provisioned %s %s on IotConnector %s", c.provider.Type, c.spec.Name, c.key.Name)
+}
+
+func newDeprovision(streams genericiooptions.IOStreams) *cobra.Command {
+	c := newConnectorCommand(streams)
+	cmd := c.command(&cobra.Command{
+		Use:   "deprovision",
+		Short: "Remove a deployment from an IotConnector, or the IotConnector",
+		Long: `Remove a deployment from an IotConnector. Others are left alone. Without --name
+the IotConnector itself is deleted, which is refused while it has deployments of
+another type than the given one: destinations go first.`,
+		Example: `  kinship iot deprovision hospital --type FhirConverter --name fhir-1
+  kinship iot deprovision hospital --type Normalization`,
+	}, func(ctx context.Context) error {
+		if c.spec.Name == "" {
+			if err := c.provider.Delete(ctx, c.key); err != nil {
+				return err
+			}
+			return c.say("deleted IotConnector %s", c.key.Name)
+		}
+		if err := c.provider.Deprovision(ctx, c.key, c.spec.Name); err != nil {
+			return err
+		}
+		return c.say("deprovisioned %s from IotConnector %s", c.spec.Name, c.key.Name)
+	})
+	cmd.Flags().StringVar(&c.provider.Type, "type", "", "type of the deployment")
+	cmd.Flags().StringVar(&c.spec.Name, "name", "", "name of the deployment; without it, all of the IotConnector")
+	c.changing(cmd)
+	return required(cmd, "type")
+}
+
+func newUpgrade(streams genericiooptions.IOStreams) *cobra.Command {
+	c := newConnectorCommand(streams)
+	cmd := c.command(&cobra.Command{
+		Use: "upgrade", Short: "Bring an IotConnector to version 1",
+		Long: "Bring an IotConnector to version 1. What it was is kept for a rollback.",
+	}, func(ctx context.Context) error {
+		if err := c.provider.UpgradeConnector(ctx, c.key); err != nil {
+			return err
+		}
+		return c.say("IotConnector %s is at version 1", c.key.Name)
+	})
+	c.changing(cmd)
+	return cmd
+}
+
+func newRollback(streams genericiooptions.IOStreams) *cobra.Command {
+	c := newConnectorCommand(streams)
+	cmd := c.command(&cobra.Command{
+		Use: "rollback", Short: "Give an IotConnector the spec back that it had before its upgrade",
+	}, func(ctx context.Context) error {
+		if err := c.provider.RollbackConnector(ctx, c.key); err != nil {
+			return err
+		}
+		return c.say("IotConnector %s is as it was before its upgrade", c.key.Name)
+	})
+	c.changing(cmd)
+	return cmd
+}
+
+func newConnectorStatus(streams genericiooptions.IOStreams) *cobra.Command {
+	c := newConnectorCommand(streams)
+	return c.command(&cobra.Command{
+		Use: "status", Short: "Show what an IotConnector is made of, and what is missing",
+	}, func(ctx context.Context) error {
+		connector := &iotv1alpha1.IotConnector{}
+		if err := c.provider.Client.Get(ctx, c.key, connector); err != nil {
+			return err
+		}
+		return c.show(connector)
+	})
+}
+
+// show writes the status as text.
+func (c *connectorCommand) show(connector *iotv1alpha1.IotConnector) error {
+	state, message := "Unknown", "no operator has looked at it yet"
+	if ready := meta.FindStatusCondition(connector.Status.Conditions, "Ready"); ready != nil {
+		state, message = ready.Reason, ready.Message
+	}
+	if connector.Status.ObservedGeneration != connector.Generation {
+		state = "Changed"
+	}
+	version := connector.Spec.EffectiveVersion()
+	fmt.Fprintf(c.Out, "IotConnector %s, version %d, %s: %s\n", connector.Name, version, state, render.Plain(message))
+	if connector.Status.Previous != nil {
+		fmt.Fprintln(c.Out, "It can be rolled back to what it was before its upgrade.")
+	}
+	w := tabwriter.NewWriter(c.Out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "KIND\tNAME\tTYPE\tREADY")
+	for _, e := range connector.Status.Inventory {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%t\n", e.Kind, e.Name, e.Type, e.Ready)
+	}
+	return w.Flush()
+}
+
+// say tells what was done.
+func (c *connectorCommand) say(format string, args ...any) error {
+	_, err := fmt.Fprintf(c.Out, format+"\n", args...)
+	return err
+}

@@ -1,0 +1,252 @@
+package iot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	iotv1alpha1 "github.com/kinship-dev/kinship/api/iot/v1alpha1"
+)
+
+// DefaultDeadline is how long an operation is tried when its context sets no
+// earlier end.
+const DefaultDeadline = 30 * time.Second
+
+// Pauses between two attempts. Each is drawn at random below a bound that doubles:
+// those who met once would meet again if they waited for the same time.
+const (
+	firstPause = 10 * time.Millisecond
+	lastPause  = time.Second
+)
+
+// Spec is the desired state of what is provisioned: one Deployment.
+type Spec struct {
+	// Name of the Deployment, the internal service name of the resource.
+	Name string
+	// Containers that share its Pod. Those that have no type get the provider's.
+	Containers []iotv1alpha1.Container
+	// Replicas, if set, are managed.
+	Replicas *int32
+	// Resources of those containers that say nothing of their own.
+	Resources *corev1.ResourceRequirements
+}
+
+// Provider provisions resources of one type. It is safe for concurrent use.
+type Provider struct {
+	// Client reads and writes IotConnectors. It MUST NOT read from a cache.
+	Client client.Client
+	// Type of what is provisioned, such as [TypeFhirConverter].
+	Type string
+	// Names are the internal service names by type, for IotConnectors that are
+	// upgraded on the way. Types without one get a name made of the IotConnector's.
+	Names map[string]string
+	// Deadline bounds an operation. Zero means DefaultDeadline.
+	Deadline time.Duration
+}
+
+// Provision makes an IotConnector hold the deployment that a spec describes, and
+// upgrades it first if it is of version 0. The IotConnector must exist: whoever
+// provisions it does that first, else the error is an [ErrNotFound]. To provision
+// what is there already changes nothing.
+func (p Provider) Provision(ctx context.Context, connector client.ObjectKey, spec Spec) error {
+	return p.update(ctx, connector, func(c *iotv1alpha1.IotConnector) error {
+		if spec.Name == "" || len(spec.Containers) == 0 {
+			return &InvalidError{Connector: c.Name, Problem: errors.New("provision: a name and containers are needed")}
+		}
+		if c.DeletionTimestamp != nil {
+			return &InvalidError{Connector: c.Name, Problem: errors.New("provision: it is being deleted")}
+		}
+		if _, err := Upgrade(c, p.Names); err != nil {
+			return err
+		}
+		want := p.deployment(spec)
+		i, err := p.find(c, spec.Name)
+		switch {
+		case errors.Is(err, ErrNotFound):
+			c.Spec.Deployments = append(c.Spec.Deployments, want)
+		case err != nil:
+			return err
+		default:
+			c.Spec.Deployments[i] = want
+		}
+		if err := Validate(c.Name, &c.Spec); err != nil {
+			return &InvalidError{Connector: c.Name, Problem: err}
+		}
+		return nil
+	})
+}
+
+// Deprovision removes the deployment of a name from an IotConnector, and nothing
+// else. It is an [ErrNotFound] when the IotConnector has no such deployment, or
+// does not exist.
+func (p Provider) Deprovision(ctx context.Context, connector client.ObjectKey, name string) error {
+	return p.update(ctx, connector, func(c *iotv1alpha1.IotConnector) error {
+		if _, err := Upgrade(c, p.Names); err != nil {
+			return err
+		}
+		i, err := p.find(c, name)
+		if err != nil {
+			return err
+		}
+		c.Spec.Deployments = slices.Delete(c.Spec.Deployments, i, i+1)
+		return nil
+	})
+}
+
+// Create makes an IotConnector without any deployment, as the first step of
+// provisioning. An existing one is left as it is.
+func (p Provider) Create(ctx context.Context, c *iotv1alpha1.IotConnector) error {
+	version := iotv1alpha1.Version1
+	c.Spec.Version = &version
+	return p.retry(ctx, c.Name, func(ctx context.Context) error {
+		return client.IgnoreAlreadyExists(p.Client.Create(ctx, c.DeepCopy()))
+	})
+}
+
+// Delete deletes an IotConnector, as the last step of deprovisioning. It is an
+// [ErrInvalid] while the IotConnector still has deployments of other types than
+// the provider's.
+func (p Provider) Delete(ctx context.Context, connector client.ObjectKey) error {
+	return p.retry(ctx, connector.Name, func(ctx context.Context) error {
+		c := &iotv1alpha1.IotConnector{}
+		if err := p.Client.Get(ctx, connector, c); err != nil {
+			return err
+		}
+		for i := range c.Spec.Deployments {
+			if d := &c.Spec.Deployments[i]; TypeOf(d) != CanonicalType(p.Type) {
+				return &InvalidError{Connector: c.Name, Problem: fmt.Errorf(
+					"deprovision: it still has %s of type %s, which goes first", NameOf(c.Name, d), TypeOf(d))}
+			}
+		}
+		return p.Client.Delete(ctx, c, client.Preconditions{UID: &c.UID, ResourceVersion: &c.ResourceVersion})
+	})
+}
+
+// UpgradeConnector brings an IotConnector to version 1.
+func (p Provider) UpgradeConnector(ctx context.Context, connector client.ObjectKey) error {
+	return p.update(ctx, connector, func(c *iotv1alpha1.IotConnector) error {
+		_, err := Upgrade(c, p.Names)
+		return err
+	})
+}
+
+// RollbackConnector gives an IotConnector the spec back that it had before its
+// upgrade.
+func (p Provider) RollbackConnector(ctx context.Context, connector client.ObjectKey) error {
+	return p.update(ctx, connector, Rollback)
+}
+
+func (p Provider) deployment(spec Spec) iotv1alpha1.Deployment {
+	d := iotv1alpha1.Deployment{
+		Name: spec.Name, Type: p.Type, Containers: slices.Clone(spec.Containers),
+		Replicas: spec.Replicas, Resources: spec.Resources,
+	}
+	for i := range d.Containers {
+		if d.Containers[i].Type == "" {
+			d.Containers[i].Type = p.Type
+		}
+	}
+	return d
+}
+
+// find returns the index of a deployment. One of another type is not the
+// provider's to change.
+func (p Provider) find(c *iotv1alpha1.IotConnector, name string) (int, error) {
+	for i := range c.Spec.Deployments {
+		d := &c.Spec.Deployments[i]
+		if NameOf(c.Name, d) != name {
+			continue
+		}
+		if t := TypeOf(d); t != CanonicalType(p.Type) {
+			return 0, &InvalidError{Connector: c.Name, Problem: fmt.Errorf(
+				"%s is of type %s, and this provider is for %s", name, t, p.Type)}
+		}
+		return i, nil
+	}
+	return 0, fmt.Errorf("deployment %s of IotConnector %s: %w", name, c.Name, ErrNotFound)
+}
+
+// update reads an IotConnector, changes it, and writes it, until nobody was faster.
+func (p Provider) update(
+	ctx context.Context, connector client.ObjectKey, change func(*iotv1alpha1.IotConnector) error,
+) error {
+	// A write whose answer was lost may have been done.
+	unsure := false
+	return p.retry(ctx, connector.Name, func(ctx context.Context) error {
+		c := &iotv1alpha1.IotConnector{}
+		if err := p.Client.Get(ctx, connector, c); err != nil {
+			return err
+		}
+		before := HashSpec(&c.Spec)
+		err := change(c)
+		if unsure && errors.Is(err, ErrNotFound) {
+			return nil // It was: what had to be removed was there before.
+		}
+		if err != nil {
+			return err
+		}
+		if HashSpec(&c.Spec) == before {
+			return nil
+		}
+		err = p.Client.Update(ctx, c) // With the resourceVersion that was read.
+		unsure = unsure || (err != nil && passing(err) && !apierrors.IsConflict(err))
+		return err
+	})
+}
+
+// retry tries until it succeeds, fails for good, or the deadline has passed.
+func (p Provider) retry(ctx context.Context, connector string, try func(context.Context) error) error {
+	deadline := p.Deadline
+	if deadline == 0 {
+		deadline = DefaultDeadline
+	}
+	ctx, cancel := context.WithTimeout(ctx, deadline)
+	defer cancel()
+	var conflict bool
+	for pause := firstPause; ; pause = min(2*pause, lastPause) {
+		err := try(ctx)
+		if err == nil || !passing(err) {
+			return typed(connector, err)
+		}
+		conflict = apierrors.IsConflict(err) || (conflict && ctx.Err() != nil)
+		timer := time.NewTimer(rand.N(pause))
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			if conflict {
+				return fmt.Errorf("IotConnector %s: %w for %s: %w", connector, ErrConflictExhausted, deadline, err)
+			}
+			return fmt.Errorf("IotConnector %s: %w: %w", connector, context.Cause(ctx), err)
+		}
+	}
+}
+
+// passing reports whether an error may be gone the next time: somebody was faster,
+// or the API server is not there for the moment.
+func passing(err error) bool {
+	return apierrors.IsConflict(err) || apierrors.IsServerTimeout(err) || apierrors.IsTimeout(err) ||
+		apierrors.IsTooManyRequests(err) || apierrors.IsServiceUnavailable(err) || apierrors.IsInternalError(err) ||
+		utilnet.IsConnectionRefused(err) || utilnet.IsConnectionReset(err) || utilnet.IsProbableEOF(err) ||
+		utilnet.IsTimeout(err)
+}
+
+// typed makes errors of the API server those of this package.
+func typed(connector string, err error) error {
+	switch {
+	case apierrors.IsNotFound(err):
+		return fmt.Errorf("IotConnector %s: %w: %w", connector, ErrNotFound, err)
+	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err):
+		return &InvalidError{Connector: connector, Problem: err}
+	default:
+		return err
+	}
+}

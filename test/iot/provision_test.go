@@ -1,0 +1,267 @@
+package iot_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	iotv1alpha1 "github.com/kinship-dev/kinship/api/iot/v1alpha1"
+	"github.com/kinship-dev/kinship/internal/cli"
+	"github.com/kinship-dev/kinship/internal/testenv"
+	"github.com/kinship-dev/kinship/pkg/iot"
+	"github.com/kinship-dev/kinship/test/operator"
+)
+
+func (w *world) provider(kind string) iot.Provider {
+	return iot.Provider{Client: w.c, Type: kind}
+}
+
+func image(name string) []iotv1alpha1.Container {
+	return []iotv1alpha1.Container{{Image: name}}
+}
+
+// testSpecCreation is "The Api creates a Spec by first retrieving the current spec
+// from AKS and the mutating it", with the order of provisioning.
+func testSpecCreation(t *testing.T) {
+	w := newWorld(t)
+	c := w.connector("abcd1234")
+	key := client.ObjectKeyFromObject(c)
+	normalization, fhir := w.provider(iot.TypeNormalization), w.provider(iot.TypeFhirConverter)
+
+	// "An IotConnector Provision command is always performed before provisioning of
+	// Destination Resources."
+	err := fhir.Provision(t.Context(), key, iot.Spec{Name: "fhir", Containers: image("f:1")})
+	if !errors.Is(err, iot.ErrNotFound) {
+		t.Errorf("error %v, want ErrNotFound", err)
+	}
+	must(t, normalization.Create(t.Context(), c))
+	must(t, normalization.Provision(t.Context(), key, iot.Spec{Name: "normalization", Containers: image("n:1")}))
+	must(t, fhir.Provision(t.Context(), key, iot.Spec{Name: "fhir", Containers: image("f:1")}))
+	w.ready(c)
+	w.consists(c, "normalization", "fhir")
+
+	version := c.ResourceVersion
+	must(t, fhir.Provision(t.Context(), key, iot.Spec{Name: "fhir", Containers: image("f:1")}))
+	w.ready(c)
+	if c.ResourceVersion != version {
+		t.Error("what is there already was written once more")
+	}
+	must(t, fhir.Provision(t.Context(), key, iot.Spec{Name: "fhir", Containers: image("f:2")}))
+	err = normalization.Deprovision(t.Context(), key, "fhir")
+	if !errors.Is(err, iot.ErrInvalid) {
+		t.Errorf("error %v, want ErrInvalid: it is not of that type", err)
+	}
+	// "All child Destinations are deprovisioned before the parent IotConnector."
+	err = normalization.Delete(t.Context(), key)
+	if !errors.Is(err, iot.ErrInvalid) || !strings.Contains(err.Error(), "it still has fhir of type FhirConverter") {
+		t.Errorf("error %v, want ErrInvalid", err)
+	}
+	must(t, fhir.Deprovision(t.Context(), key, "fhir"))
+	if err := fhir.Deprovision(t.Context(), key, "fhir"); !errors.Is(err, iot.ErrNotFound) {
+		t.Errorf("error %v, want ErrNotFound", err)
+	}
+	err = normalization.Provision(t.Context(), key, iot.Spec{Name: "no image", Containers: image("")})
+	if !errors.Is(err, iot.ErrInvalid) {
+		t.Errorf("error %v, want ErrInvalid", err)
+	}
+	must(t, normalization.Delete(t.Context(), key))
+	w.gone(c)
+}
+
+// testNewType is "No longer need new Go code when a new Destination type is added."
+func testNewType(t *testing.T) {
+	w := newWorld(t)
+	c := w.connector("c")
+	must(t, w.provider("Whatever").Create(t.Context(), c))
+	must(t, w.provider("Whatever").Provision(t.Context(), client.ObjectKeyFromObject(c),
+		iot.Spec{Name: "new", Containers: image("w:1")}))
+	w.ready(c)
+	w.consists(c, "new")
+}
+
+// testProvisionUpgrades is "If the current version of an existing IotConnecter is
+// at V0 the RP Worker will first perform the mutation steps", with the name "set
+// to the Internal Service name of the resource being deployed".
+func testProvisionUpgrades(t *testing.T) {
+	w := newWorld(t)
+	c := w.version0("clinic")
+	w.create(c)
+	w.ready(c)
+	storage := w.provider(iot.TypeStorageDestination)
+	storage.Names = map[string]string{iot.TypeNormalization: "n-service", iot.TypeFhirConverter: "f-service"}
+	must(t, storage.Provision(t.Context(), client.ObjectKeyFromObject(c),
+		iot.Spec{Name: "storage", Containers: image("s:1")}))
+	w.ready(c)
+	w.consists(c, "n-service", "f-service", "storage")
+}
+
+// testConcurrentDeprovision is "our current deprovisioning flow can deprovision
+// multiple Destinations at a time".
+func testConcurrentDeprovision(t *testing.T) {
+	w := newWorld(t)
+	c := w.version1("c", entry("normalization", "Normalization"))
+	for i := range 8 {
+		c.Spec.Deployments = append(c.Spec.Deployments, entry(fmt.Sprintf("d%d", i), "FhirConverter"))
+	}
+	w.create(c)
+	w.ready(c)
+	before := w.pods("normalization")
+	var group sync.WaitGroup
+	for i := range 8 {
+		group.Go(func() {
+			err := w.provider(iot.TypeFhirConverter).Deprovision(t.Context(), client.ObjectKeyFromObject(c), fmt.Sprintf("d%d", i))
+			if err != nil {
+				t.Errorf("d%d: %v", i, err)
+			}
+		})
+	}
+	group.Wait()
+	w.ready(c)
+	w.consists(c, "normalization")
+	if after := w.pods("normalization"); !slices.Equal(before, after) {
+		t.Errorf("Pods %v, before %v", after, before)
+	}
+}
+
+// testDeadline: who is never first is told so.
+func testDeadline(t *testing.T) {
+	w := newWorld(t)
+	c := w.version1("c")
+	w.create(c)
+	loser := w.provider("Storage")
+	loser.Client = alwaysSecond{w.c}
+	loser.Deadline = 200 * time.Millisecond
+	err := loser.Provision(t.Context(), client.ObjectKeyFromObject(c), iot.Spec{Name: "s", Containers: image("s:1")})
+	if !errors.Is(err, iot.ErrConflictExhausted) {
+		t.Errorf("error %v, want ErrConflictExhausted", err)
+	}
+}
+
+// alwaysSecond has somebody else write between each read and its write.
+type alwaysSecond struct{ client.Client }
+
+func (c alwaysSecond) Get(ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
+	if err := c.Client.Get(ctx, key, obj, opts...); err != nil {
+		return err
+	}
+	other := obj.DeepCopyObject().(client.Object)
+	labels := map[string]string{"written": fmt.Sprint(time.Now().UnixNano())}
+	other.SetLabels(labels)
+	return client.IgnoreNotFound(c.Client.Patch(ctx, other, client.MergeFrom(obj)))
+}
+
+// testCommands goes through the commands once.
+func testCommands(t *testing.T) {
+	w := newWorld(t)
+	c := w.version0("clinic")
+	w.create(c)
+	w.ready(c)
+	run := func(args ...string) string {
+		var out bytes.Buffer
+		args = append([]string{"kinship", "iot"}, append(args, "--kubeconfig", testenv.Kubeconfig(t), "--namespace", w.ns)...)
+		if code := cli.Main(t.Context(), "test", args, nil, &out, &out); code != 0 {
+			t.Fatalf("%v: code %d: %s", args, code, out.String())
+		}
+		w.ready(c)
+		return out.String()
+	}
+	run("upgrade", "clinic")
+	w.consists(c, "clinic-normalization", "clinic-fhirconverter")
+	run("rollback", "clinic")
+	w.consists(c, "clinic")
+	run("provision", "clinic", "--type", "StorageDestination", "--name", "s1", "--image", "s:1", "--env", "A=b=c")
+	w.consists(c, "clinic-normalization", "clinic-fhirconverter", "s1")
+	if v := c.Spec.Deployments[2].Containers[0].EnvironmentVariables[0]; v.Name != "A" || v.Value != "b=c" {
+		t.Errorf("variable %v", v)
+	}
+	status := run("status", "clinic")
+	for _, want := range []string{"IotConnector clinic, version 1, Available", "can be rolled back", "StorageDestination"} {
+		if !strings.Contains(status, want) {
+			t.Errorf("status %q lacks %q", status, want)
+		}
+	}
+	run("deprovision", "clinic", "--type", "StorageDestination", "--name", "s1")
+	w.consists(c, "clinic-normalization", "clinic-fhirconverter")
+}
+
+// must fails the test at the first error.
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestConcurrentClients has 32 clients add and remove destinations of one
+// connector, 1,000 times, while the API server restarts once. None is lost, none
+// doubled, and the Deployments equal the final spec.
+func TestConcurrentClients(t *testing.T) {
+	operator.Start(t, only)
+	w := newWorld(t)
+	c := w.version1("c", entry("normalization", "Normalization"))
+	w.create(c)
+	const clients, operations = 32, 1000
+	var left, done atomic.Int64
+	left.Store(operations)
+	final := make([]bool, clients)
+	restart := make(chan struct{})
+	var group sync.WaitGroup
+	for i := range clients {
+		group.Go(func() {
+			p := w.provider(iot.TypeEventhubDestination)
+			p.Deadline = 2 * time.Minute
+			name := fmt.Sprintf("d%d", i)
+			for left.Add(-1) >= 0 {
+				if err := toggle(t.Context(), p, client.ObjectKeyFromObject(c), name, final[i]); err != nil {
+					t.Errorf("client %d: %v", i, err)
+					return
+				}
+				final[i] = !final[i]
+				if done.Add(1) == operations/2 {
+					close(restart)
+				}
+			}
+		})
+	}
+	begin := time.Now()
+	<-restart
+	if err := testenv.Cluster(t).RestartAPIServer(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	group.Wait()
+	t.Logf("%d operations of %d clients in %s", done.Load(), clients, time.Since(begin).Round(time.Millisecond))
+	want := []string{"normalization"}
+	for i, there := range final {
+		if there {
+			want = append(want, fmt.Sprintf("d%d", i))
+		}
+	}
+	w.ready(c)
+	got := make([]string, 0, len(want))
+	for i := range c.Spec.Deployments {
+		got = append(got, iot.NameOf(c.Name, &c.Spec.Deployments[i]))
+	}
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		t.Errorf("the spec has %v, want %v", got, want)
+	}
+	w.consists(c, want...)
+}
+
+// toggle removes what is there, and adds what is not.
+func toggle(ctx context.Context, p iot.Provider, key client.ObjectKey, name string, there bool) error {
+	if there {
+		return p.Deprovision(ctx, key, name)
+	}
+	return p.Provision(ctx, key, iot.Spec{Name: name, Containers: image("example.com/d:1")})
+}
