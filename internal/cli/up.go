@@ -101,6 +101,7 @@ To look around in another terminal:
   export KUBECONFIG=%s PATH=%s:$PATH
   kubectl get usages.apiextensions.crossplane.io
   kubectl delete cluster.eks.upbound.io my-cluster
+  kubectl get iotconnectors,deployments,pods
 
 Ctrl-C ends it.
 ready

@@ -48,6 +48,11 @@ func (u *up) tell(ctx context.Context, cluster *localcluster.Cluster) error {
 	if err != nil {
 		return err
 	}
+	connectors, err := story.Iot()
+	if err != nil {
+		return err
+	}
+	stories = append(stories, connectors...)
 	stage, err := story.NewStage(cluster.Config())
 	if err != nil {
 		return err
@@ -59,7 +64,7 @@ func (u *up) tell(ctx context.Context, cluster *localcluster.Cluster) error {
 	if u.once || ctx.Err() != nil {
 		return err
 	}
-	return errors.Join(err, story.LeaveUsage(ctx, stage))
+	return errors.Join(err, story.LeaveUsage(ctx, stage), story.LeaveIot(ctx, stage))
 }
 
 // quoteLog shows the end of the operator's log, which is removed with the rest.

@@ -1,0 +1,18 @@
+// Composite measures what it costs to have IotConnectors make Deployments, compared
+// with making the same Deployments by plain parallel server-side apply, on the same
+// control plane and in the same run.
+//
+//	go run ./bench/composite --connectors 500 --each 4
+//
+// It starts a control plane of its own. Both ways take turns, each in a namespace
+// of its own that is emptied before the next one begins, and end when every
+// Deployment is Available. The clients send as many requests at a time as the
+// operator has workers. What is printed:
+//
+//   - seconds until all Deployments are Available, by either way, and their ratio;
+//   - seconds until all IotConnectors are Ready;
+//   - writes per Deployment and per IotConnector, as the API server counts them;
+//   - requests about any of it while nothing happens.
+//
+// rig.go is the control plane and the operator, measure.go the two ways.
+package main

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// options say how much to measure.
+type options struct {
+	connectors, each, runs int
+	idle                   time.Duration
+}
+
+func main() {
+	if err := newCommand().Execute(); err != nil {
+		fmt.Fprintln(os.Stderr, "Error:", err)
+		os.Exit(1)
+	}
+}
+
+func newCommand() *cobra.Command {
+	var o options
+	cmd := &cobra.Command{
+		Use:           "composite",
+		Short:         "Compare IotConnectors with plain server-side apply of the same Deployments",
+		Args:          cobra.NoArgs,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+			defer stop()
+			return run(ctx, o)
+		},
+	}
+	cmd.Flags().IntVar(&o.connectors, "connectors", 500, "how many IotConnectors")
+	cmd.Flags().IntVar(&o.each, "each", 4, "how many Deployments each of them has")
+	cmd.Flags().IntVar(&o.runs, "runs", 1, "how often to measure both ways")
+	cmd.Flags().DurationVar(&o.idle, "idle", 20*time.Second, "how long to count requests while nothing happens")
+	return cmd
+}
+
+func run(ctx context.Context, o options) (err error) {
+	r, err := start(ctx, o)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.stop()) }()
+	for range o.runs {
+		plain, err := r.plain(ctx)
+		if err != nil {
+			return err
+		}
+		composed, err := r.composed(ctx)
+		if err != nil {
+			return err
+		}
+		composed.print(os.Stdout, o, plain)
+	}
+	return nil
+}

@@ -1,0 +1,263 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/informers"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	iotv1alpha1 "github.com/kinship-dev/kinship/api/iot/v1alpha1"
+)
+
+const (
+	// parallel is how many requests are under way at a time, as many as the operator
+	// has workers.
+	parallel = 16
+	image    = "example.com/destination:1"
+)
+
+// figures are what one run with IotConnectors was measured to be.
+type figures struct {
+	available, ready                  time.Duration
+	deploymentWrites, connectorWrites int
+	idleRequests                      int
+}
+
+// print writes the figures, beside what the plain way took.
+func (f figures) print(w io.Writer, o options, plain time.Duration) {
+	n := o.connectors * o.each
+	fmt.Fprintf(w, "%d IotConnectors of %d Deployments\n", o.connectors, o.each)
+	fmt.Fprintf(w, "plain server-side apply, all %d Available  %6.1f s\n", n, plain.Seconds())
+	fmt.Fprintf(w, "IotConnectors, all %d Available            %6.1f s   ratio %.2f\n", n,
+		f.available.Seconds(), f.available.Seconds()/plain.Seconds())
+	fmt.Fprintf(w, "IotConnectors, all %d Ready                 %6.1f s\n", o.connectors, f.ready.Seconds())
+	fmt.Fprintf(w, "writes for each Deployment                   %6.2f\n", float64(f.deploymentWrites)/float64(n))
+	fmt.Fprintf(w, "writes for each IotConnector                 %6.2f\n",
+		float64(f.connectorWrites)/float64(o.connectors))
+	fmt.Fprintf(w, "requests in %s of idleness                   %6d\n", o.idle, f.idleRequests)
+}
+
+// plain makes the Deployments by server-side apply and returns how long it took
+// until all were Available.
+func (r *rig) plain(ctx context.Context) (time.Duration, error) {
+	const ns = "plain"
+	if err := r.namespace(ctx, ns); err != nil {
+		return 0, err
+	}
+	fmt.Fprintln(os.Stderr, "Applying Deployments ...")
+	done, end := r.watch(ctx, ns)
+	defer end()
+	begin := time.Now()
+	err := r.parallelly(ctx, r.connectors*r.each, func(ctx context.Context, i int) error {
+		name := fmt.Sprintf("c%d-%d", i/r.each, i%r.each)
+		return r.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(deployment(ns, name)),
+			client.FieldOwner("plain"), client.ForceOwnership)
+	})
+	if err != nil {
+		return 0, fmt.Errorf("apply: %w", err)
+	}
+	select {
+	case <-done:
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	}
+	took := time.Since(begin)
+	return took, r.clear(ctx, ns)
+}
+
+// composed has IotConnectors make them.
+func (r *rig) composed(ctx context.Context) (figures, error) {
+	const ns = "composed"
+	var f figures
+	if err := r.namespace(ctx, ns); err != nil {
+		return f, err
+	}
+	before, err := r.requests(ctx)
+	if err != nil {
+		return f, err
+	}
+	fmt.Fprintln(os.Stderr, "Creating IotConnectors ...")
+	done, end := r.watch(ctx, ns)
+	defer end()
+	begin := time.Now()
+	err = r.parallelly(ctx, r.connectors, func(ctx context.Context, i int) error {
+		return r.client.Create(ctx, r.connector(ns, i))
+	})
+	if err != nil {
+		return f, fmt.Errorf("create: %w", err)
+	}
+	select {
+	case <-done:
+	case <-ctx.Done():
+		return f, ctx.Err()
+	}
+	f.available = time.Since(begin)
+	if err := r.awaitReady(ctx, ns); err != nil {
+		return f, err
+	}
+	f.ready = time.Since(begin)
+	after, err := r.requests(ctx)
+	if err != nil {
+		return f, err
+	}
+	f.deploymentWrites = spent(before, after, "deployments", "", "APPLY", "POST", "DELETE")
+	f.connectorWrites = spent(before, after, "serviceaccounts", "", "APPLY") +
+		spent(before, after, "iotconnectors", "", "PATCH", "PUT", "APPLY") +
+		spent(before, after, "iotconnectors", "status", "PATCH", "PUT", "APPLY")
+	if f.idleRequests, err = r.idleRequests(ctx); err != nil {
+		return f, err
+	}
+	return f, r.clear(ctx, ns)
+}
+
+// idleRequests counts, while nothing happens, what is sent about anything that the
+// operator handles.
+func (r *rig) idleRequests(ctx context.Context) (int, error) {
+	before, err := r.requests(ctx)
+	if err != nil {
+		return 0, err
+	}
+	select {
+	case <-time.After(r.idle):
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	}
+	after, err := r.requests(ctx)
+	if err != nil {
+		return 0, err
+	}
+	n := 0
+	for _, resource := range []string{"deployments", "serviceaccounts", "iotconnectors", "iotconnectorreleases"} {
+		for _, sub := range []string{"", "status"} {
+			n += spent(before, after, resource, sub, "GET", "LIST", "PATCH", "PUT", "APPLY", "POST", "DELETE")
+		}
+	}
+	return n, nil
+}
+
+func spent(before, after map[request]int, resource, subresource string, verbs ...string) int {
+	n := 0
+	for _, verb := range verbs {
+		key := request{verb, resource, subresource}
+		n += after[key] - before[key]
+	}
+	return n
+}
+
+// parallelly calls f for the numbers below n, several at a time.
+func (r *rig) parallelly(ctx context.Context, n int, f func(context.Context, int) error) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(parallel)
+	for i := range n {
+		group.Go(func() error { return f(ctx, i) })
+	}
+	return group.Wait()
+}
+
+// watch returns a channel that is closed when all Deployments are Available, and
+// what ends the watch.
+func (r *rig) watch(ctx context.Context, ns string) (<-chan struct{}, func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	factory := informers.NewSharedInformerFactoryWithOptions(r.clients, 0, informers.WithNamespace(ns))
+	informer := factory.Apps().V1().Deployments().Informer()
+	var mu sync.Mutex
+	available, done := map[string]bool{}, make(chan struct{})
+	see := func(obj any) {
+		d, ok := obj.(*appsv1.Deployment)
+		if !ok || d.Status.AvailableReplicas < 1 {
+			return
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if !available[d.Name] {
+			available[d.Name] = true
+			if len(available) == r.connectors*r.each {
+				close(done)
+			}
+		}
+	}
+	// It fails only when the informer has ended.
+	_, _ = informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
+		AddFunc: see, UpdateFunc: func(_, obj any) { see(obj) },
+	})
+	factory.Start(ctx.Done())
+	factory.WaitForCacheSync(ctx.Done())
+	return done, func() {
+		cancel()
+		factory.Shutdown()
+	}
+}
+
+// awaitReady waits until all connectors are Ready.
+func (r *rig) awaitReady(ctx context.Context, ns string) error {
+	for {
+		var list iotv1alpha1.IotConnectorList
+		if err := r.client.List(ctx, &list, client.InNamespace(ns)); err != nil {
+			return fmt.Errorf("list IotConnectors: %w", err)
+		}
+		ready := 0
+		for i := range list.Items {
+			if meta.IsStatusConditionTrue(list.Items[i].Status.Conditions, "Ready") {
+				ready++
+			}
+		}
+		if ready == r.connectors {
+			return nil
+		}
+		select {
+		case <-time.After(100 * time.Millisecond):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// connector wants as many Deployments as each of them has.
+func (r *rig) connector(ns string, i int) *iotv1alpha1.IotConnector {
+	version := iotv1alpha1.Version1
+	c := &iotv1alpha1.IotConnector{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: fmt.Sprintf("c%d", i)}}
+	c.Spec.Version = &version
+	for j := range r.each {
+		c.Spec.Deployments = append(c.Spec.Deployments, iotv1alpha1.Deployment{
+			Name: fmt.Sprintf("c%d-%d", i, j), Containers: []iotv1alpha1.Container{{Type: "Destination", Image: image}},
+		})
+	}
+	return c
+}
+
+// deployment is what an IotConnector would make of it.
+func deployment(ns, name string) *unstructured.Unstructured {
+	type fields = map[string]any
+	labels := fields{"services.azurehealthcareapis.com/deployment": name, "app.kubernetes.io/managed-by": "plain"}
+	u := &unstructured.Unstructured{Object: fields{
+		"apiVersion": "apps/v1", "kind": "Deployment",
+		"metadata": fields{"namespace": ns, "name": name, "labels": labels},
+		"spec": fields{
+			"selector": fields{"matchLabels": labels},
+			"template": fields{
+				"metadata": fields{"labels": labels},
+				"spec": fields{
+					"securityContext": fields{"runAsNonRoot": true, "seccompProfile": fields{"type": "RuntimeDefault"}},
+					"containers": []any{fields{
+						"name": "destination", "image": image,
+						"securityContext": fields{
+							"allowPrivilegeEscalation": false, "capabilities": fields{"drop": []any{"ALL"}},
+						},
+					}},
+				},
+			},
+		},
+	}}
+	return u
+}

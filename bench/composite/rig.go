@@ -1,0 +1,157 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/localcluster"
+)
+
+// rig is a control plane with an operator.
+type rig struct {
+	options
+
+	cluster *localcluster.Cluster
+	client  client.Client
+	clients kubernetes.Interface
+	end     context.CancelFunc
+	ended   chan error
+}
+
+// start starts both.
+func start(ctx context.Context, o options) (*rig, error) {
+	fmt.Fprintln(os.Stderr, "Starting a control plane and the operator ...")
+	r := &rig{options: o, ended: make(chan error, 1)}
+	operator := app.Options{
+		Packs: []string{"iot"}, WebhookHost: "127.0.0.1", MetricsAddress: "0", HealthAddress: "0", Install: true,
+	}
+	var err error
+	// The garbage collector learns of kinds that come after its start half a minute
+	// later.
+	r.cluster, err = localcluster.Start(ctx, localcluster.Options{
+		BeforeControllers: func(ctx context.Context, config *rest.Config) error {
+			early := operator
+			early.Config, early.Log = config, logr.Discard()
+			return app.Install(ctx, early)
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	config := r.cluster.Config()
+	config.QPS = -1
+	scheme, err := app.NewScheme(operator)
+	if err == nil {
+		r.client, err = client.New(config, client.Options{Scheme: scheme})
+	}
+	if err == nil {
+		r.clients, err = kubernetes.NewForConfig(config)
+	}
+	if err == nil {
+		operator.Config = config
+		err = r.operate(ctx, operator)
+	}
+	if err != nil {
+		return nil, errors.Join(err, r.stop())
+	}
+	return r, nil
+}
+
+// operate runs the operator until the rig is stopped, and returns when it is ready.
+func (r *rig) operate(ctx context.Context, o app.Options) error {
+	log, err := os.Create(filepath.Join(r.cluster.DataDir(), "operator.log"))
+	if err != nil {
+		return fmt.Errorf("make log: %w", err)
+	}
+	ready := make(chan struct{})
+	o.Log = logr.FromSlogHandler(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	o.Ready = func() { close(ready) }
+	ctx, r.end = context.WithCancel(ctx)
+	go func() { r.ended <- errors.Join(app.Run(ctx, o), log.Close()) }()
+	select {
+	case <-ready:
+		return nil
+	case err := <-r.ended:
+		r.end = nil
+		return fmt.Errorf("the operator ended: %w", err)
+	}
+}
+
+func (r *rig) stop() error {
+	var err error
+	if r.end != nil {
+		r.end()
+		err = <-r.ended
+	}
+	if errors.Is(err, context.Canceled) {
+		err = nil
+	}
+	return errors.Join(err, r.cluster.Stop())
+}
+
+// namespace makes one.
+func (r *rig) namespace(ctx context.Context, name string) error {
+	err := r.client.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})
+	if err != nil {
+		return fmt.Errorf("create namespace: %w", err)
+	}
+	return nil
+}
+
+// clear deletes a namespace and waits until it is gone, so that whatever comes next
+// finds an idle control plane.
+func (r *rig) clear(ctx context.Context, name string) error {
+	fmt.Fprintf(os.Stderr, "Emptying %s ...\n", name)
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	if err := r.client.Delete(ctx, ns); err != nil {
+		return fmt.Errorf("delete namespace: %w", err)
+	}
+	return wait.PollUntilContextCancel(ctx, time.Second, true, func(ctx context.Context) (bool, error) {
+		err := r.client.Get(ctx, client.ObjectKeyFromObject(ns), ns)
+		return apierrors.IsNotFound(err), client.IgnoreNotFound(err)
+	})
+}
+
+// request is a sort of request, as the API server counts them.
+type request struct{ verb, resource, subresource string }
+
+// requests reads how many of each there were.
+func (r *rig) requests(ctx context.Context) (map[request]int, error) {
+	text, err := r.clients.Discovery().RESTClient().Get().AbsPath("/metrics").DoRaw(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read metrics: %w", err)
+	}
+	parser := expfmt.NewTextParser(model.LegacyValidation)
+	families, err := parser.TextToMetricFamilies(bytes.NewReader(text))
+	if err != nil {
+		return nil, fmt.Errorf("read metrics: %w", err)
+	}
+	counts := map[request]int{}
+	for _, metric := range families["apiserver_request_total"].GetMetric() {
+		labels := map[string]string{}
+		for _, pair := range metric.GetLabel() {
+			labels[pair.GetName()] = pair.GetValue()
+		}
+		key := request{labels["verb"], labels["resource"], labels["subresource"]}
+		counts[key] += int(metric.GetCounter().GetValue())
+	}
+	return counts, nil
+}

@@ -1,0 +1,168 @@
+package iot_test
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	iotv1alpha1 "github.com/kinship-dev/kinship/api/iot/v1alpha1"
+	"github.com/kinship-dev/kinship/internal/testenv"
+	"github.com/kinship-dev/kinship/test/operator"
+)
+
+// sized multiplies a number of objects as the environment asks: IOT_SIZE=20 makes
+// the 1,000 connectors of the design.
+func sized(n int) int {
+	if factor, err := strconv.Atoi(os.Getenv("IOT_SIZE")); err == nil && factor > 0 {
+		return n * factor
+	}
+	return n
+}
+
+// long is how long a large step may take on a small machine.
+const long = 20 * time.Minute
+
+// TestRolloutSurvives upgrades many connectors by one release with maxUnavailable
+// 10%, paused and resumed on the way, while the operator is killed three times.
+// Each is upgraded exactly once.
+func TestRolloutSurvives(t *testing.T) {
+	process := operator.Exec(t, "--packs", "iot")
+	w := newWorld(t)
+	n := sized(50)
+	w.createAll(n, func(i int) client.Object { return w.version0(fmt.Sprintf("c%04d", i)) })
+	testenv.EventuallyWithin(t, long, func() error { return w.settled(n, 1) })
+
+	before := testenv.Requests(t)
+	begin := time.Now()
+	r := w.release("rollout", 1)
+	r.Spec.Strategy.MaxUnavailable = new(intstr.FromString("10%"))
+	w.create(r)
+	upgraded := 0
+	for kill := 1; kill <= 3; kill++ {
+		testenv.EventuallyWithin(t, long, func() error {
+			upgraded = w.upgraded()
+			if upgraded < n*kill/4 {
+				return fmt.Errorf("%d of %d are upgraded", upgraded, n)
+			}
+			return nil
+		})
+		process.Kill()
+		t.Logf("killed after %d of %d", upgraded, n)
+		process = operator.Exec(t, "--packs", "iot")
+		if kill == 2 {
+			w.pause(r)
+		}
+	}
+	testenv.EventuallyWithin(t, long, func() error { return w.settled(n, 2) })
+	t.Logf("%d upgraded in %s", n, time.Since(begin).Round(time.Millisecond))
+	patches := testenv.Requests(t).Since(before).Where(func(r testenv.Request) bool {
+		return r.Resource == "iotconnectors" && r.Subresource == "" && r.Verb == "PATCH" && r.Code == "200"
+	})
+	if patches.Total() != n {
+		t.Errorf("%d writes of %d connectors:\n%s", patches.Total(), n, patches)
+	}
+	testenv.EventuallyWithin(t, long, func() error {
+		if err := w.c.Get(t.Context(), client.ObjectKeyFromObject(r), r); err != nil {
+			return err
+		}
+		if int(r.Status.UpToDate) != n || r.Status.Upgrading != 0 || r.Status.Failed != 0 {
+			return fmt.Errorf("%+v", r.Status)
+		}
+		return nil
+	})
+	w.clear(n)
+}
+
+// createAll creates many objects, several at a time.
+func (w *world) createAll(n int, object func(i int) client.Object) {
+	w.t.Helper()
+	group, ctx := errgroup.WithContext(w.t.Context())
+	group.SetLimit(16)
+	for i := range n {
+		group.Go(func() error { return w.c.Create(ctx, object(i)) })
+	}
+	if err := group.Wait(); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// all returns the connectors of the namespace.
+func (w *world) all() []iotv1alpha1.IotConnector {
+	w.t.Helper()
+	var list iotv1alpha1.IotConnectorList
+	if err := w.c.List(w.t.Context(), &list, client.InNamespace(w.ns)); err != nil {
+		w.t.Fatal(err)
+	}
+	return list.Items
+}
+
+// settled returns what is missing until all connectors are Ready at a generation.
+func (w *world) settled(n int, generation int64) error {
+	ready := 0
+	for _, c := range w.all() {
+		for _, cond := range c.Status.Conditions {
+			if cond.Type == "Ready" && cond.Status == metav1.ConditionTrue &&
+				c.Generation == generation && cond.ObservedGeneration == generation {
+				ready++
+			}
+		}
+		if c.Generation > generation {
+			w.t.Fatalf("%s is at generation %d: it was changed more than once", c.Name, c.Generation)
+		}
+	}
+	if ready != n {
+		return fmt.Errorf("%d of %d are Ready", ready, n)
+	}
+	return nil
+}
+
+// upgraded returns how many connectors are at version 1.
+func (w *world) upgraded() int {
+	n := 0
+	for _, c := range w.all() {
+		n += int(c.Spec.EffectiveVersion())
+	}
+	return n
+}
+
+// pause pauses a release until nothing moves any more, and resumes it.
+func (w *world) pause(r *iotv1alpha1.IotConnectorRelease) {
+	w.t.Helper()
+	change(w, r, func(r *iotv1alpha1.IotConnectorRelease) { r.Spec.Strategy.Paused = true })
+	w.released(r, metav1.ConditionFalse, "Paused")
+	upgraded := w.upgraded()
+	testenv.EventuallyWithin(w.t, long, func() error {
+		if err := w.c.Get(w.t.Context(), client.ObjectKeyFromObject(r), r); err != nil {
+			return err
+		}
+		if r.Status.Upgrading > 0 {
+			return fmt.Errorf("%d are being upgraded", r.Status.Upgrading)
+		}
+		return nil
+	})
+	if now := w.upgraded(); now != upgraded {
+		w.t.Errorf("%d were upgraded while the release was paused", now-upgraded)
+	}
+	change(w, r, func(r *iotv1alpha1.IotConnectorRelease) { r.Spec.Strategy.Paused = false })
+}
+
+// clear deletes all connectors while somebody carries the finalizers out.
+func (w *world) clear(n int) {
+	w.t.Helper()
+	if err := w.c.DeleteAllOf(w.t.Context(), &iotv1alpha1.IotConnector{}, client.InNamespace(w.ns)); err != nil {
+		w.t.Fatal(err)
+	}
+	testenv.EventuallyWithin(w.t, long, func() error {
+		if left := len(w.all()); left > 0 {
+			return fmt.Errorf("%d of %d are left", left, n)
+		}
+		return nil
+	})
+}
