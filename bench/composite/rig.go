@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kinship-dev/kinship/internal/app"
@@ -83,6 +84,7 @@ func (r *rig) operate(ctx context.Context, o app.Options) error {
 	}
 	ready := make(chan struct{})
 	o.Log = logr.FromSlogHandler(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	ctrl.SetLogger(o.Log)
 	o.Ready = func() { close(ready) }
 	ctx, r.end = context.WithCancel(ctx)
 	go func() { r.ended <- errors.Join(app.Run(ctx, o), log.Close()) }()
