@@ -110,7 +110,8 @@ func Eventually(tb testing.TB, try func() error) {
 // EventuallyWithin is [Eventually] with another limit.
 func EventuallyWithin(tb testing.TB, timeout time.Duration, try func() error) {
 	tb.Helper()
-	if err := eventually(tb.Context(), Cluster(tb).Done(), timeout, try); err != nil {
+	// Not what the context of the test is: cleanups wait too.
+	if err := eventually(context.WithoutCancel(tb.Context()), Cluster(tb).Done(), timeout, try); err != nil {
 		if broken := Cluster(tb).Err(); broken != nil {
 			err = fmt.Errorf("%w: %w", err, broken)
 		}

@@ -127,31 +127,20 @@ func testVersion0(t *testing.T) {
 	}
 }
 
-// testOlderController: a Deployment that an older controller has made is known by
-// its owner's uid. It is kept, with its selector, and replaced by an upgrade.
-func testOlderController(t *testing.T) {
+// testOwnedByUID: a Deployment that the connector owns, and the inventory does not
+// have, is part of the current set all the same.
+func testOwnedByUID(t *testing.T) {
 	w := newWorld(t)
-	c := w.version0("clinic")
-	c.Annotations = map[string]string{}
-	// Nobody looks at it while it is not a version 0 connector yet.
+	c := w.version1("c", entry("a", "Normalization"))
 	w.create(c)
 	w.ready(c)
-	labels := map[string]string{"app": "old"}
-	old := &appsv1.Deployment{
-		ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: "left-behind", OwnerReferences: []metav1.OwnerReference{
-			*metav1.NewControllerRef(c, iotv1alpha1.GroupVersion.WithKind("IotConnector")),
-		}},
-		Spec: appsv1.DeploymentSpec{
-			Selector: &metav1.LabelSelector{MatchLabels: labels},
-			Template: corev1.PodTemplateSpec{
-				ObjectMeta: metav1.ObjectMeta{Labels: labels},
-				Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}},
-			},
-		},
+	old := stranger(w.ns, "left-behind")
+	old.OwnerReferences = []metav1.OwnerReference{
+		*metav1.NewControllerRef(c, iotv1alpha1.GroupVersion.WithKind("IotConnector")),
 	}
 	w.create(old)
 	w.gone(old)
-	w.consists(c, "clinic")
+	w.consists(c, "a")
 }
 
 // testSharedIdentity is "Common objects (such as Azure Identity Bindings) can be
@@ -210,17 +199,7 @@ func testDeletion(t *testing.T) {
 // alone, and waited for.
 func testForeign(t *testing.T) {
 	w := newWorld(t)
-	labels := map[string]string{"app": "theirs"}
-	theirs := &appsv1.Deployment{
-		ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: "taken"},
-		Spec: appsv1.DeploymentSpec{
-			Selector: &metav1.LabelSelector{MatchLabels: labels},
-			Template: corev1.PodTemplateSpec{
-				ObjectMeta: metav1.ObjectMeta{Labels: labels},
-				Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "theirs"}}},
-			},
-		},
-	}
+	theirs := stranger(w.ns, "taken")
 	w.create(theirs)
 	c := w.version1("c", entry("free", "Normalization"), entry("taken", "FhirConverter"))
 	w.create(c)

@@ -15,7 +15,7 @@ func TestIot(t *testing.T) {
 		"side cars share a Pod":                 testSideCars,
 		"a removed destination leaves others":   testDestinationRemoved,
 		"version 0 stays as it was":             testVersion0,
-		"an older controller's Deployment":      testOlderController,
+		"owned, and in no inventory":            testOwnedByUID,
 		"one identity for all":                  testSharedIdentity,
 		"deletion, identity last":               testDeletion,
 		"somebody else's Deployment":            testForeign,

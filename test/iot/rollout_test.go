@@ -1,6 +1,7 @@
 package iot_test
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"strconv"
@@ -77,7 +78,7 @@ func TestRolloutSurvives(t *testing.T) {
 		}
 		return nil
 	})
-	w.clear(n)
+	w.tidyUp(long) // While the last of the operators runs.
 }
 
 // createAll creates many objects, several at a time.
@@ -97,7 +98,7 @@ func (w *world) createAll(n int, object func(i int) client.Object) {
 func (w *world) all() []iotv1alpha1.IotConnector {
 	w.t.Helper()
 	var list iotv1alpha1.IotConnectorList
-	if err := w.c.List(w.t.Context(), &list, client.InNamespace(w.ns)); err != nil {
+	if err := w.c.List(context.WithoutCancel(w.t.Context()), &list, client.InNamespace(w.ns)); err != nil {
 		w.t.Fatal(err)
 	}
 	return list.Items
@@ -151,18 +152,4 @@ func (w *world) pause(r *iotv1alpha1.IotConnectorRelease) {
 		w.t.Errorf("%d were upgraded while the release was paused", now-upgraded)
 	}
 	change(w, r, func(r *iotv1alpha1.IotConnectorRelease) { r.Spec.Strategy.Paused = false })
-}
-
-// clear deletes all connectors while somebody carries the finalizers out.
-func (w *world) clear(n int) {
-	w.t.Helper()
-	if err := w.c.DeleteAllOf(w.t.Context(), &iotv1alpha1.IotConnector{}, client.InNamespace(w.ns)); err != nil {
-		w.t.Fatal(err)
-	}
-	testenv.EventuallyWithin(w.t, long, func() error {
-		if left := len(w.all()); left > 0 {
-			return fmt.Errorf("%d of %d are left", left, n)
-		}
-		return nil
-	})
 }

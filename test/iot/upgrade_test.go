@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	iotv1alpha1 "github.com/kinship-dev/kinship/api/iot/v1alpha1"
@@ -240,25 +242,41 @@ func refused(t *testing.T, err error, want string) {
 	}
 }
 
-// TestUpgradeWhileNobodyLooks: a connector that was upgraded while no operator ran,
-// with a Deployment that an older controller had made, loses nothing.
-func TestUpgradeWhileNobodyLooks(t *testing.T) {
-	first := operator.Start(t, only)
-	w := newWorld(t)
-	c := w.version0("clinic")
-	w.create(c)
-	w.ready(c)
-	w.unwritten(c) // As an older controller left it, which kept no inventory.
-	if err := first.Stop(); err != nil {
+// TestOlderController: a connector and its Deployment, as an older controller left
+// them, are known by the owner's uid: there is no inventory, and the Deployment has
+// a selector of its own. It is kept as it is, and replaced without a gap.
+func TestOlderController(t *testing.T) {
+	if err := operator.Start(t, only).Stop(); err != nil {
 		t.Fatal(err)
 	}
+	w := newWorld(t)
+	unattended(t, w.c)
+	c := w.version0("clinic")
+	w.create(c)
+	old := stranger(w.ns, "clinic")
+	old.OwnerReferences = []metav1.OwnerReference{
+		*metav1.NewControllerRef(c, iotv1alpha1.GroupVersion.WithKind("IotConnector")),
+	}
+	w.create(old)
+	testenv.Eventually(t, func() error {
+		if n := w.deployment("clinic").Status.AvailableReplicas; n != 1 {
+			return fmt.Errorf("%d available", n)
+		}
+		return nil
+	})
+
+	operator.Start(t, only)
+	defer w.tidyUp(time.Minute)
+	w.ready(c)
+	kept := w.deployment("clinic")
+	if kept.UID != old.UID || len(kept.Spec.Template.Spec.Containers) < 2 {
+		t.Errorf("it was not kept and made what the spec asks for: %v", kept.Spec)
+	}
 	least := w.watchPods()
-	second := operator.Start(t, only)
 	w.upgrade(c, nil)
 	w.ready(c)
 	w.consists(c, "clinic-fhirconverter", "clinic-normalization")
 	if n := least(); n < 1 {
 		t.Errorf("at one moment there were %d Ready Pods, and 1 before", n)
 	}
-	_ = second
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/kinship-dev/kinship/internal/testenv"
+	"github.com/kinship-dev/kinship/test/operator"
 )
 
 // header begins every connector of this file.
@@ -17,6 +18,7 @@ spec: `
 
 // TestSchemaRefuses shows what the API server refuses by itself, operator or not.
 func TestSchemaRefuses(t *testing.T) {
+	unattended(t, operator.Client(t))
 	ns := testenv.Namespace(t)
 	entry := `{containers: [{type: Normalization, image: i}]}`
 	cases := map[string]struct{ spec, want string }{
@@ -66,6 +68,7 @@ func TestSchemaRefuses(t *testing.T) {
 
 // TestSchemaAccepts shows the seed's manifests, and the largest that may be.
 func TestSchemaAccepts(t *testing.T) {
+	unattended(t, operator.Client(t))
 	for _, file := range []string{"connector", "normalization", "destination", "version0", "release0", "release1"} {
 		t.Run(file, func(t *testing.T) {
 			got := testenv.ApplyFile(t, "../../examples/iot/"+file+".yaml", testenv.In(testenv.Namespace(t)))[0]
@@ -82,6 +85,7 @@ func TestSchemaAccepts(t *testing.T) {
 
 // TestReleaseSchema shows what a release may say, and its defaults.
 func TestReleaseSchema(t *testing.T) {
+	unattended(t, operator.Client(t))
 	ns := testenv.Namespace(t)
 	release := func(spec string) string {
 		return strings.Replace(header, "kind: IotConnector", "kind: IotConnectorRelease", 1) + spec

@@ -7,7 +7,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -31,16 +33,43 @@ type world struct {
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{t: t, c: operator.Client(t), ns: testenv.Namespace(t)}
-	t.Cleanup(w.tidyUp) // While somebody carries the finalizers out.
+	t.Cleanup(func() { w.tidyUp(time.Minute) }) // While somebody carries the finalizers out.
 	return w
 }
 
 // tidyUp deletes the connectors and waits until they are gone.
-func (w *world) tidyUp() {
+func (w *world) tidyUp(within time.Duration) {
+	w.t.Helper()
 	ctx := context.WithoutCancel(w.t.Context())
 	if err := w.c.DeleteAllOf(ctx, &iotv1alpha1.IotConnector{}, client.InNamespace(w.ns)); err != nil {
 		w.t.Errorf("tidy up: %v", err)
 	}
+	testenv.EventuallyWithin(w.t, within, func() error {
+		if left := len(w.all()); left > 0 {
+			return fmt.Errorf("%d IotConnectors are left", left)
+		}
+		return nil
+	})
+}
+
+// unattended takes the webhooks away which an operator before has left, as it has
+// to: nobody answers them.
+func unattended(t *testing.T, c client.Client) {
+	t.Helper()
+	name := metav1.ObjectMeta{Name: "kinship-iot"}
+	for _, obj := range []client.Object{
+		&admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: name},
+		&admissionregistrationv1.MutatingWebhookConfiguration{ObjectMeta: name},
+	} {
+		if err := c.Delete(t.Context(), obj); client.IgnoreNotFound(err) != nil {
+			t.Fatal(err)
+		}
+	}
+	try := &iotv1alpha1.IotConnector{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "try"}}
+	try.Spec.Containers = []iotv1alpha1.Container{container("Normalization")}
+	testenv.Eventually(t, func() error { // The API server takes a moment to forget them.
+		return c.Create(t.Context(), try.DeepCopy(), client.DryRunAll)
+	})
 }
 
 // only runs the pack alone.
@@ -220,16 +249,17 @@ func (w *world) gone(obj client.Object) {
 	})
 }
 
-// unwritten takes the status of a connector away, as only the operator may.
-func (w *world) unwritten(c *iotv1alpha1.IotConnector) {
-	w.t.Helper()
-	own := testenv.ClientFor(w.t, testenv.As(w.t, app.Operator), w.c.Scheme())
-	testenv.Eventually(w.t, func() error {
-		if err := w.c.Get(w.t.Context(), client.ObjectKeyFromObject(c), c); err != nil {
-			return err
-		}
-		before := c.DeepCopy()
-		c.Status = iotv1alpha1.IotConnectorStatus{ObservedGeneration: -1}
-		return own.Status().Patch(w.t.Context(), c, client.MergeFrom(before))
-	})
+// stranger is a Deployment that nobody of ours has made.
+func stranger(ns, name string) *appsv1.Deployment {
+	labels := map[string]string{"app": "theirs"}
+	return &appsv1.Deployment{
+		ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name},
+		Spec: appsv1.DeploymentSpec{
+			Selector: &metav1.LabelSelector{MatchLabels: labels},
+			Template: corev1.PodTemplateSpec{
+				ObjectMeta: metav1.ObjectMeta{Labels: labels},
+				Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "theirs"}}},
+			},
+		},
+	}
 }

@@ -101,11 +101,14 @@ func policies(in pack.Installation) []client.Object {
 			MatchConditions: []admissionregistrationv1.MatchCondition{{
 				Name: "not-the-operator", Expression: fmt.Sprintf("request.userInfo.username != '%s'", in.Operator),
 			}},
+			Variables: []admissionregistrationv1.Variable{{
+				Name: "status", Expression: "has(request.subResource) && request.subResource == 'status'",
+			}},
 			Validations: []admissionregistrationv1.Validation{
-				validation("request.subResource != 'status'", statusRefused),
-				validation(fmt.Sprintf("request.subResource == 'status' || !(%s) || %s",
+				validation("!variables.status", statusRefused),
+				validation(fmt.Sprintf("variables.status || !(%s) || %s",
 					changed, may("create", "apps", "deployments")), mayNotDeploy),
-				validation(fmt.Sprintf("request.subResource == 'status' || request.kind.kind != '%s' || !(%s) || %s",
+				validation(fmt.Sprintf("variables.status || request.kind.kind != '%s' || !(%s) || %s",
 					releaseKind.Kind, changed, may("update", connectorKind.Group, connectors)), mayNotUpdate),
 			},
 		},

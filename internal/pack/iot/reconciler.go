@@ -128,6 +128,9 @@ func (r *reconciler) compose(ctx context.Context, p *pass) reconcile.Outcome {
 	p.Status.Identity = identity{p.IotConnector, r.identity}.status()
 	r.tell(ctx, p, result.Changes)
 	outcome := reconcile.Fail(reasonFailed, err).And(r.obstacles(p, result.Changes)).And(r.readiness(want))
+	if apierrors.IsInvalid(err) {
+		outcome = outcome.And(reconcile.Refuse(reasonInvalid, "the API server refuses what the spec asks for"))
+	}
 	if err == nil && len(result.Changes.Of(apply.Kept, apply.Foreign, apply.Terminating)) == 0 {
 		version := p.Spec.EffectiveVersion()
 		p.Status.Version = &version

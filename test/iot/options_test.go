@@ -1,0 +1,104 @@
+package iot_test
+
+import (
+	"fmt"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	iotv1alpha1 "github.com/kinship-dev/kinship/api/iot/v1alpha1"
+	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/pack"
+	"github.com/kinship-dev/kinship/internal/pack/iot"
+	"github.com/kinship-dev/kinship/internal/testenv"
+	"github.com/kinship-dev/kinship/test/operator"
+)
+
+// TestPolicy: without webhooks the API server asks for the author's rights itself.
+func TestPolicy(t *testing.T) {
+	operator.Start(t, only, func(o *app.Options) { o.Enforcement = pack.ByPolicy })
+	w := newWorld(t)
+	group := iotv1alpha1.GroupVersion.Group
+	poor := w.user("poor", may("create", group, "iotconnectors", "iotconnectors/status"))
+	rich := w.user("rich", may("create", group, "iotconnectors"), may("create", "apps", "deployments"))
+	c := w.version1("c", entry("a", "Normalization"))
+	testenv.Eventually(t, func() error { // Policies come into force a moment after they are written.
+		err := poor.Create(t.Context(), c.DeepCopy(), client.DryRunAll)
+		if err == nil || !apierrors.IsForbidden(err) {
+			return fmt.Errorf("not refused: %v", err)
+		}
+		return nil
+	})
+	refused(t, poor.Create(t.Context(), c.DeepCopy()), "must be allowed to create Deployments")
+	if err := rich.Create(t.Context(), c); err != nil {
+		t.Fatal(err)
+	}
+	w.ready(c)
+	refused(t, w.c.Status().Update(t.Context(), c.DeepCopy()), "only Kinship may write it")
+	if err := try(w, poor, c, func(c *iotv1alpha1.IotConnector) { c.Labels["x"] = "y" }); err != nil {
+		t.Error(err)
+	}
+	w.delete(c)
+	w.gone(c)
+}
+
+const podIdentityDefinitions = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata:
+  name: azureidentities.aadpodidentity.k8s.io
+  annotations: {api-approved.kubernetes.io: unapproved}
+spec:
+  group: aadpodidentity.k8s.io
+  names: {kind: AzureIdentity, plural: azureidentities}
+  scope: Namespaced
+  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}]
+---
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata:
+  name: azureidentitybindings.aadpodidentity.k8s.io
+  annotations: {api-approved.kubernetes.io: unapproved}
+spec:
+  group: aadpodidentity.k8s.io
+  names: {kind: AzureIdentityBinding, plural: azureidentitybindings}
+  scope: Namespaced
+  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}]
+`
+
+// TestPodIdentity is "a single Azure Identity Binding can be created", and "can make
+// use of the binding via match selectors".
+func TestPodIdentity(t *testing.T) {
+	testenv.Apply(t, podIdentityDefinitions)
+	operator.Start(t, only, func(o *app.Options) { o.Iot.Identity = iot.PodIdentity })
+	w := newWorld(t)
+	c := w.version1("c", entry("a", "Normalization"), entry("b", "FhirConverter"))
+	c.Spec.ServiceIdentity = &iotv1alpha1.ServiceIdentity{ClientID: "aaaa", ResourceID: "bbbb"}
+	w.create(c)
+	w.ready(c)
+	for kind, want := range map[string]map[string]any{
+		"AzureIdentity":        {"type": int64(0), "clientID": "aaaa", "resourceID": "bbbb"},
+		"AzureIdentityBinding": {"azureIdentity": "c", "selector": "c"},
+	} {
+		obj := &unstructured.Unstructured{}
+		obj.SetAPIVersion("aadpodidentity.k8s.io/v1")
+		obj.SetKind(kind)
+		if err := w.c.Get(t.Context(), client.ObjectKey{Namespace: w.ns, Name: "c"}, obj); err != nil {
+			t.Fatal(err)
+		}
+		for key, value := range want {
+			if got := obj.Object["spec"].(map[string]any)[key]; got != value {
+				t.Errorf("%s: spec.%s is %v, want %v", kind, key, got, value)
+			}
+		}
+	}
+	for _, name := range []string{"a", "b"} {
+		if got := w.deployment(name).Spec.Template.Labels["aadpodidbinding"]; got != "c" {
+			t.Errorf("Pods of %s select binding %q", name, got)
+		}
+	}
+	w.delete(c)
+	w.gone(c)
+}
