@@ -38,7 +38,8 @@ type Request struct {
 	// resourceVersion MUST be empty.
 	Want []Object
 	// Record persists an inventory. It is called before an object is created that
-	// Have does not hold, and MUST fail unless the inventory is safe.
+	// Have does not hold, or changed from what Have says, and MUST fail unless the
+	// inventory is safe.
 	Record func(ctx context.Context, inventory []Entry) error
 	// MayPrune is asked, after everything was applied, whether what is not wanted
 	// may go. Nil means yes.
@@ -62,15 +63,19 @@ type Result struct {
 // from being applied, but those of later waves, and pruning. The result is valid
 // also when there is an error.
 func (a *Applier) Apply(ctx context.Context, r Request) (Result, error) {
-	all, added := union(r.Have, r.Want)
+	want, err := prepare(r.Want, r.Owner)
+	if err != nil {
+		return Result{Inventory: r.Have}, err
+	}
+	all, news := intend(r.Have, want)
 	result := Result{Inventory: all}
-	if added {
+	if news {
 		if err := r.Record(ctx, slices.Clone(all)); err != nil {
 			return Result{Inventory: r.Have}, fmt.Errorf("record the inventory: %w", err)
 		}
 	}
 	p := pass{Applier: a, request: r, result: &result}
-	if done, err := p.applyWaves(ctx); err != nil || !done {
+	if done, err := p.applyWaves(ctx, want); err != nil || !done {
 		return result, err
 	}
 	return result, p.prune(ctx)
@@ -86,8 +91,7 @@ type pass struct {
 
 // applyWaves applies what is wanted, wave by wave, and reports whether all of it
 // is as it should be.
-func (p pass) applyWaves(ctx context.Context) (bool, error) {
-	want := slices.SortedStableFunc(slices.Values(p.request.Want), func(a, b Object) int { return int(a.Wave - b.Wave) })
+func (p pass) applyWaves(ctx context.Context, want []desired) (bool, error) {
 	var failed []error
 	for i, o := range want {
 		if i > 0 && o.Wave != want[i-1].Wave && p.stopped() {

@@ -6,9 +6,10 @@
 //
 // What was made for a parent is in its inventory, a list of [Entry]. The caller
 // keeps it, usually in the parent's status. [Applier.Apply] calls Request.Record
-// before it creates anything that the inventory does not have, so at no time is
-// there an object that no record knows; a process may end between any two
-// requests, and the next one finishes the work. What is deleted is decided by the
+// before it creates anything that the inventory does not have, or makes anything
+// other than the inventory says, so at no time is there an object that no record
+// knows, or a record that is wrong; a process may end between any two requests,
+// and the next one finishes the work. What is deleted is decided by the
 // inventory alone, never by a list of what looks as if it were ours.
 //
 // # The writes

@@ -8,7 +8,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
@@ -24,28 +23,25 @@ const attempts = 3
 var errUnsteady = errors.New("it comes and goes faster than it can be applied")
 
 // applyOne makes one object what it should be and keeps its entry.
-func (p pass) applyOne(ctx context.Context, o Object, entry *Entry) (Action, error) {
-	wanted, sum, err := p.prepare(o)
-	if err != nil {
-		return Failed, err
-	}
+func (p pass) applyOne(ctx context.Context, o desired, entry *Entry) (Action, error) {
 	seen := p.recent.look(p.View, o.ID())
 	if seen.ahead {
 		p.recheck()
 	}
 	if seen.doubtful {
+		var err error
 		if seen, err = p.live(ctx, *entry); err != nil {
 			return Failed, err
 		}
 	}
 	for range attempts {
-		action := p.decide(seen, *entry, sum)
+		action := p.decide(seen, *entry, o.hash)
 		if action != Created && action != Updated {
 			return action, nil
 		}
-		after, err := p.send(ctx, wanted, seen)
+		after, err := p.send(ctx, o, seen)
 		if err == nil {
-			entry.UID, entry.Hash, entry.Mark = after.UID, sum, after.Mark
+			entry.UID, entry.Hash, entry.Mark = after.UID, o.hash, after.Mark
 			p.recheck()
 			if seen.exists && after.Version == seen.Version {
 				action = Unchanged // The API server found nothing to change.
@@ -60,17 +56,6 @@ func (p pass) applyOne(ctx context.Context, o Object, entry *Entry) (Action, err
 		}
 	}
 	return Failed, errUnsteady
-}
-
-// prepare completes what is wanted and returns it with its hash.
-func (p pass) prepare(o Object) (*unstructured.Unstructured, string, error) {
-	wanted := o.DeepCopy()
-	owner := p.request.Owner
-	yes := true
-	owner.Controller, owner.BlockOwnerDeletion = &yes, &yes
-	wanted.SetOwnerReferences(append(slices.Clone(o.GetOwnerReferences()), owner))
-	sum, err := hash(wanted.Object)
-	return wanted, sum, err
 }
 
 // decide says what there is to do about a wanted object.
@@ -95,8 +80,8 @@ func (p pass) owns(seen Observed, entry Entry) bool {
 }
 
 // send creates or changes an object.
-func (p pass) send(ctx context.Context, wanted *unstructured.Unstructured, seen sight) (Observed, error) {
-	sent := wanted.DeepCopy()
+func (p pass) send(ctx context.Context, o desired, seen sight) (Observed, error) {
+	sent := o.DeepCopy()
 	if seen.exists {
 		sent.SetUID(seen.UID)
 	} else {
@@ -109,9 +94,8 @@ func (p pass) send(ctx context.Context, wanted *unstructured.Unstructured, seen 
 		return Observed{}, err
 	}
 	after := Observe(sent, p.FieldOwner)
-	id := Object{Unstructured: sent}.ID()
 	if !seen.exists || after.Version != seen.Version {
-		p.recent.wrote(id, after)
+		p.recent.wrote(o.ID(), after)
 	}
 	return after, nil
 }
