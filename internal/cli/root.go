@@ -23,7 +23,8 @@ func (e exitError) Unwrap() error { return e.error }
 
 // Main runs the program and returns its exit code.
 func Main(ctx context.Context, version string, args []string, in io.Reader, out, errOut io.Writer) int {
-	root := newRoot(version, genericiooptions.IOStreams{In: in, Out: out, ErrOut: errOut})
+	streams := genericiooptions.IOStreams{In: in, Out: out, ErrOut: errOut}
+	root := newRoot(version, streams) //nolint:contextcheck // commands get it when they are executed
 	if strings.HasPrefix(filepath.Base(args[0]), "kubectl-") {
 		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl kinship"}
 	}

@@ -1,7 +1,7 @@
 package iot_test
 
 import (
-	"fmt"
+	"errors"
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -27,7 +27,7 @@ func TestPolicy(t *testing.T) {
 	testenv.Eventually(t, func() error { // Policies come into force a moment after they are written.
 		err := poor.Create(t.Context(), c.DeepCopy(), client.DryRunAll)
 		if err == nil || !apierrors.IsForbidden(err) {
-			return fmt.Errorf("not refused: %v", err)
+			return errors.Join(errors.New("it is not refused for want of a right"), err)
 		}
 		return nil
 	})

@@ -156,7 +156,7 @@ func (c alwaysSecond) Get(ctx context.Context, key client.ObjectKey, obj client.
 	other := obj.DeepCopyObject().(client.Object)
 	labels := map[string]string{"written": fmt.Sprint(time.Now().UnixNano())}
 	other.SetLabels(labels)
-	return client.IgnoreNotFound(c.Client.Patch(ctx, other, client.MergeFrom(obj)))
+	return client.IgnoreNotFound(c.Patch(ctx, other, client.MergeFrom(obj)))
 }
 
 // testCommands goes through the commands once.

@@ -237,7 +237,8 @@ func testForgedUpgrade(t *testing.T) {
 // refused expects an answer 422 or 403 with a text.
 func refused(t *testing.T, err error, want string) {
 	t.Helper()
-	if err == nil || !strings.Contains(err.Error(), want) || !(apierrors.IsInvalid(err) || apierrors.IsForbidden(err)) {
+	isRefusal := apierrors.IsInvalid(err) || apierrors.IsForbidden(err)
+	if !isRefusal || !strings.Contains(err.Error(), want) {
 		t.Errorf("error %v, want one with %q", err, want)
 	}
 }
