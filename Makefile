@@ -46,16 +46,12 @@ verify: generate ## fails when generated files differ from the committed ones
 	@changed=$$(git status --short -- $(GENERATED)) && test -z "$$changed" || \
 		{ echo "$$changed"; git --no-pager diff -- $(GENERATED); exit 1; }
 
-# A failure is tried again: a finding is kept in testdata and fails at once; the
-# deadline error at the end of -fuzztime (golang/go#75804, until Go 1.27) passes.
 fuzz: ## every fuzz target, FUZZTIME each
-	@grep -rsEo --include='*_test.go' '^func Fuzz[A-Za-z0-9_]*' api bench cmd internal pkg | sort | \
-	while IFS=: read -r file target; do target=$${target#func }; echo "fuzz ./$${file%/*} $$target"; \
-		run() { $(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) "./$${file%/*}" </dev/null; }; \
-		run || run || exit 1; done
+	hack/fuzz.sh $(FUZZTIME)
 
-bench: build ## the load generator on the local control plane
+bench: build ## the load generators, each on a control plane of its own
 	$(GO) run ./bench/usage --local $(BENCHFLAGS)
+	$(GO) run ./bench/composite $(COMPOSITEFLAGS)
 
 clean:
 	rm -rf bin dist
