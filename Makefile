@@ -6,7 +6,7 @@ TOOL       = $(GO) tool -modfile=tools/go.mod
 BUILD      = $(GO) build -buildvcs=false
 # Half the size, and nothing of it needs C. Only the race detector does: set it to 1.
 export CGO_ENABLED ?= 0
-GENERATED  = ':(glob)api/**/zz_generated.*' config/crd
+GENERATED  = ':(glob)api/**/zz_generated.*' config/crd docs/relations.md
 # The control plane reports the version that localcluster/go.mod names.
 PROGRAMS   = etcd kube-apiserver kube-controller-manager kube-scheduler kubectl kwok kwok-stages
 K8S        = $(shell awk '$$1 == "k8s.io/kubernetes" { print $$2 }' localcluster/go.mod)
@@ -41,6 +41,7 @@ generate:
 	rm -f config/crd/*_*.yaml
 	$(TOOL) controller-gen object:headerFile=hack/boilerplate.go.txt paths=./api/...
 	$(TOOL) controller-gen crd paths=./api/... output:crd:dir=config/crd
+	$(GO) run ./cmd/kinship relations -o markdown >docs/relations.md
 
 verify: generate ## fails when generated files differ from the committed ones
 	@changed=$$(git status --short -- $(GENERATED)) && test -z "$$changed" || \

@@ -12,7 +12,9 @@
 //   - seconds until all Deployments are Available, by either way, and their ratio;
 //   - seconds until all IotConnectors are Ready;
 //   - writes per Deployment and per IotConnector, as the API server counts them;
-//   - requests about any of it while nothing happens.
+//   - requests about any of it while nothing happens;
+//   - milliseconds until a Deployment that somebody edited, or deleted, is back.
 //
-// rig.go is the control plane and the operator, measure.go the two ways.
+// rig.go is the control plane and the operator, measure.go the two ways, drift.go
+// the harm.
 package main

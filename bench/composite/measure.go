@@ -32,6 +32,7 @@ type figures struct {
 	available, ready                  time.Duration
 	deploymentWrites, connectorWrites int
 	idleRequests                      int
+	edits, deletions                  []time.Duration
 }
 
 // print writes the figures, beside what the plain way took.
@@ -46,6 +47,14 @@ func (f figures) print(w io.Writer, o options, plain time.Duration) {
 	fmt.Fprintf(w, "writes for each IotConnector                 %6.2f\n",
 		float64(f.connectorWrites)/float64(o.connectors))
 	fmt.Fprintf(w, "requests in %s of idleness                   %6d\n", o.idle, f.idleRequests)
+	printTimes(w, "edited", f.edits)
+	printTimes(w, "deleted", f.deletions)
+}
+
+// printTimes writes how long sorted times are.
+func printTimes(w io.Writer, what string, times []time.Duration) {
+	fmt.Fprintf(w, "Deployment %-7s -> back, median / max of %d %6d / %d ms\n", what, len(times),
+		times[len(times)/2].Milliseconds(), times[len(times)-1].Milliseconds())
 }
 
 // plain makes the Deployments by server-side apply and returns how long it took
@@ -116,6 +125,9 @@ func (r *rig) composed(ctx context.Context) (figures, error) {
 		spent(before, after, "iotconnectors", "", "PATCH", "PUT", "APPLY") +
 		spent(before, after, "iotconnectors", "status", "PATCH", "PUT", "APPLY")
 	if f.idleRequests, err = r.idleRequests(ctx); err != nil {
+		return f, err
+	}
+	if f.edits, f.deletions, err = r.drift(ctx, ns); err != nil {
 		return f, err
 	}
 	return f, r.clear(ctx, ns)

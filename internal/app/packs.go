@@ -15,8 +15,8 @@ import (
 	"github.com/kinship-dev/kinship/internal/pack/usage"
 )
 
-// packs is the list of all packs.
-func packs(o Options) []pack.Pack {
+// Packs is the list of all packs, whether they are switched on or not.
+func Packs(o Options) []pack.Pack {
 	return []pack.Pack{
 		usage.Pack(o.Usage),
 		iot.Pack(o.Iot),
@@ -25,7 +25,7 @@ func packs(o Options) []pack.Pack {
 
 // PackNames returns the names of all packs.
 func PackNames() []string {
-	all := packs(Options{})
+	all := Packs(Options{})
 	names := make([]string, 0, len(all))
 	for _, p := range all {
 		names = append(names, p.Name)
@@ -35,7 +35,7 @@ func PackNames() []string {
 
 // choose returns the packs that are switched on.
 func choose(o Options) ([]pack.Pack, error) {
-	all := packs(o)
+	all := Packs(o)
 	if len(o.Packs) == 0 {
 		return all, nil
 	}

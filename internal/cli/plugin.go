@@ -18,9 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
-	"github.com/kinship-dev/kinship/internal/pack"
-	"github.com/kinship-dev/kinship/internal/pack/iot"
-	"github.com/kinship-dev/kinship/internal/pack/usage"
+	"github.com/kinship-dev/kinship/internal/app"
 	"github.com/kinship-dev/kinship/pkg/lineage"
 	"github.com/kinship-dev/kinship/pkg/render"
 )
@@ -105,30 +103,26 @@ func (q *question) run(ctx context.Context, args []string) error {
 // declares nothing.
 func lineageOptions() (lineage.Options, error) {
 	scheme := runtime.NewScheme()
-	for _, p := range []pack.Pack{usage.Pack(usage.Options{}), iot.Pack(iot.Options{})} {
+	var o lineage.Options
+	for _, p := range app.Packs(app.Options{}) {
 		if err := p.AddToScheme(scheme); err != nil {
 			return lineage.Options{}, fmt.Errorf("make scheme: %w", err)
 		}
+		o.Relations = append(o.Relations, p.Relations()...)
+		o.Finalizers = append(o.Finalizers, p.Finalizers...)
 	}
-	return lineage.Options{
-		Relations: slices.Concat(usage.Relations(), iot.Relations()),
-		Decode:    func(u *unstructured.Unstructured) (client.Object, error) { return decode(scheme, u) },
-		Finalizers: []lineage.Finalizer{{
-			Name: usageFinalizer, By: "the operator", When: "what uses the protected object is gone",
-			Waits: lineage.WaitsForSources,
-		}},
-	}, nil
+	o.Decode = func(u *unstructured.Unstructured) (client.Object, error) { return decode(scheme, o.Finalizers, u) }
+	return o, nil
 }
-
-// usageFinalizer is on every Usage that the operator has taken note of.
-const usageFinalizer = "usage.apiextensions.crossplane.io"
 
 // decode returns a declaring object as the type that its relation reads, in
 // whichever version it was served: those of one kind have one schema. It gets
 // the finalizer without which it would declare nothing, because what a Usage is
 // meant to do is of interest also where no operator runs. Whether it does so, its
 // conditions tell.
-func decode(scheme *runtime.Scheme, u *unstructured.Unstructured) (client.Object, error) {
+func decode(
+	scheme *runtime.Scheme, finalizers []lineage.Finalizer, u *unstructured.Unstructured,
+) (client.Object, error) {
 	gvk := u.GroupVersionKind()
 	versions := scheme.VersionsForGroupKind(gvk.GroupKind())
 	if len(versions) == 0 {
@@ -145,7 +139,11 @@ func decode(scheme *runtime.Scheme, u *unstructured.Unstructured) (client.Object
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, typed); err != nil {
 		return nil, err
 	}
-	controllerutil.AddFinalizer(typed, usageFinalizer)
+	for _, f := range finalizers {
+		if f.Waits == lineage.WaitsForSources {
+			controllerutil.AddFinalizer(typed, f.Name)
+		}
+	}
 	return typed, nil
 }
 

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/kinship-dev/kinship/pkg/authorise"
+	"github.com/kinship-dev/kinship/pkg/lineage"
 	"github.com/kinship-dev/kinship/pkg/relation"
 )
 
@@ -27,6 +28,8 @@ type Pack struct {
 	AddToScheme func(*runtime.Scheme) error
 	// Relations are the rules that its kinds declare.
 	Relations func() []relation.Relation
+	// Finalizers are those that its controllers put on objects and take off.
+	Finalizers []lineage.Finalizer
 	// Rules are the rights that its controllers need, and nothing more.
 	Rules func() []rbacv1.PolicyRule
 	// Objects are what it needs in the cluster besides definitions and rights, such

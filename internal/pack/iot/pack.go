@@ -9,6 +9,7 @@ import (
 
 	iotv1alpha1 "github.com/kinship-dev/kinship/api/iot/v1alpha1"
 	"github.com/kinship-dev/kinship/internal/pack"
+	"github.com/kinship-dev/kinship/pkg/lineage"
 )
 
 // Names in the cluster.
@@ -68,8 +69,12 @@ func Pack(options Options) pack.Pack {
 		Definitions: []string{connectors + group, releases + group},
 		AddToScheme: iotv1alpha1.AddToScheme,
 		Relations:   Relations,
-		Rules:       func() []rbacv1.PolicyRule { return rules(options) },
-		Objects:     objects,
+		Finalizers: []lineage.Finalizer{{
+			Name: finalizer, By: "the operator", When: "everything that it is made of is gone",
+			Waits: lineage.WaitsForOwned, Deletes: true,
+		}},
+		Rules:   func() []rbacv1.PolicyRule { return rules(options) },
+		Objects: objects,
 		Setup: func(ctx context.Context, mgr manager.Manager, env pack.Environment) error {
 			return Setup(ctx, mgr, env, options)
 		},

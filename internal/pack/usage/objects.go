@@ -13,6 +13,7 @@ import (
 	protectionv1beta1 "github.com/kinship-dev/kinship/api/protection/v1beta1"
 	usagev1alpha1 "github.com/kinship-dev/kinship/api/usage/v1alpha1"
 	"github.com/kinship-dev/kinship/internal/pack"
+	"github.com/kinship-dev/kinship/pkg/lineage"
 )
 
 // Names in the cluster.
@@ -47,8 +48,12 @@ func Pack(options Options) pack.Pack {
 			return usagev1alpha1.AddToScheme(s)
 		},
 		Relations: Relations,
-		Rules:     rules,
-		Objects:   objects,
+		Finalizers: []lineage.Finalizer{{
+			Name: finalizer, By: "the operator", When: "what uses the protected object is gone",
+			Waits: lineage.WaitsForSources,
+		}},
+		Rules:   rules,
+		Objects: objects,
 		Setup: func(ctx context.Context, mgr manager.Manager, env pack.Environment) error {
 			return Setup(ctx, mgr, env, options)
 		},

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// drifts is how many Deployments are edited, and as many deleted, one at a time.
+const drifts = 20
+
+// edited is what somebody else makes of a Deployment.
+const edited = `{"spec":{"template":{"spec":{"containers":[{"name":"destination","image":"example.com/other:1"}]}}}}`
+
+// drift edits and deletes Deployments, and returns how long it took until each was
+// back as it should be, in rising order.
+func (r *rig) drift(ctx context.Context, ns string) (edits, deletions []time.Duration, err error) {
+	for i := range min(drifts, r.connectors) {
+		edit, err := r.restored(ctx, ns, fmt.Sprintf("c%d-0", i), func(name string) error {
+			_, err := r.clients.AppsV1().Deployments(ns).Patch(ctx, name, types.StrategicMergePatchType,
+				[]byte(edited), metav1.PatchOptions{FieldManager: "somebody"})
+			return err
+		}, func(*appsv1.Deployment) bool { return true })
+		if err != nil {
+			return nil, nil, err
+		}
+		var before types.UID
+		deletion, err := r.restored(ctx, ns, fmt.Sprintf("c%d-%d", i, r.each-1), func(name string) error {
+			d, err := r.clients.AppsV1().Deployments(ns).Get(ctx, name, metav1.GetOptions{})
+			if err != nil {
+				return err
+			}
+			before = d.UID
+			return r.clients.AppsV1().Deployments(ns).Delete(ctx, name, metav1.DeleteOptions{})
+		}, func(d *appsv1.Deployment) bool { return d.UID != before })
+		if err != nil {
+			return nil, nil, err
+		}
+		edits, deletions = append(edits, edit), append(deletions, deletion)
+	}
+	slices.Sort(edits)
+	slices.Sort(deletions)
+	return edits, deletions, nil
+}
+
+// restored does harm to a Deployment and returns how long it took from before the
+// request until a watch showed it with its own image again, as another condition
+// asks too.
+func (r *rig) restored(
+	ctx context.Context, ns, name string, harm func(name string) error, and func(*appsv1.Deployment) bool,
+) (time.Duration, error) {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	watch, err := r.clients.AppsV1().Deployments(ns).Watch(ctx, metav1.ListOptions{
+		FieldSelector: fields.OneTermEqualSelector(metav1.ObjectNameField, name).String(),
+	})
+	if err != nil {
+		return 0, fmt.Errorf("watch Deployment %s: %w", name, err)
+	}
+	defer watch.Stop()
+	begin := time.Now()
+	if err := harm(name); err != nil {
+		return 0, fmt.Errorf("harm Deployment %s: %w", name, err)
+	}
+	harmed := false
+	for event := range watch.ResultChan() {
+		d, ok := event.Object.(*appsv1.Deployment)
+		if !ok {
+			continue
+		}
+		whole := event.Type != "DELETED" && d.Spec.Template.Spec.Containers[0].Image == image
+		if harmed && whole && and(d) {
+			return time.Since(begin), nil
+		}
+		harmed = harmed || !whole
+	}
+	return 0, fmt.Errorf("Deployment %s of namespace %s was not restored: %w", name, ns, context.Cause(ctx))
+}
