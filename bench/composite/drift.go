@@ -80,5 +80,5 @@ func (r *rig) restored(
 		}
 		harmed = harmed || !whole
 	}
-	return 0, fmt.Errorf("Deployment %s of namespace %s was not restored: %w", name, ns, context.Cause(ctx))
+	return 0, fmt.Errorf("wait for Deployment %s of namespace %s to be restored: %w", name, ns, context.Cause(ctx))
 }
