@@ -20,11 +20,13 @@ import (
 // earlier end.
 const DefaultDeadline = 30 * time.Second
 
-// Pauses between two attempts. Each is drawn at random below a bound that doubles:
-// those who met once would meet again if they waited for the same time.
+// Pauses between two attempts. Each is drawn at random, or those who met once would
+// meet again. The bound is wide, so that dozens who want the same IotConnector
+// don't keep the API server busy with refusals, and shrinks, so that nobody waits
+// much longer than the others: a bound that grows starves whoever lost often.
 const (
-	firstPause = 10 * time.Millisecond
-	lastPause  = time.Second
+	firstPause = 2 * time.Second
+	lastPause  = 500 * time.Millisecond
 )
 
 // Spec is the desired state of what is provisioned: one Deployment.
@@ -211,7 +213,7 @@ func (p Provider) retry(ctx context.Context, connector string, try func(context.
 	ctx, cancel := context.WithTimeout(ctx, deadline)
 	defer cancel()
 	var conflict bool
-	for pause := firstPause; ; pause = min(2*pause, lastPause) {
+	for pause := firstPause; ; pause = max(pause*5/6, lastPause) {
 		err := try(ctx)
 		if err == nil || !passing(err) {
 			return typed(connector, err)

@@ -5,8 +5,9 @@ import (
 	"fmt"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/utils/clock"
@@ -109,15 +110,19 @@ func composedKinds(mgr manager.Manager, options Options) ([]schema.GroupVersionK
 	return kinds, nil
 }
 
-// informed returns what to watch a kind with: its metadata, unless its status has
-// to be known.
+// informed returns what to watch a kind with. It is not the metadata alone: a cache
+// of controller-runtime leaves a goroutine behind with each watch of that.
 func informed(gvk schema.GroupVersionKind) client.Object {
-	if gvk == deploymentKind {
+	switch gvk {
+	case deploymentKind:
 		return &appsv1.Deployment{}
+	case accountKind:
+		return &corev1.ServiceAccount{}
+	default:
+		obj := &unstructured.Unstructured{}
+		obj.SetGroupVersionKind(gvk)
+		return obj
 	}
-	obj := &metav1.PartialObjectMetadata{}
-	obj.SetGroupVersionKind(gvk)
-	return obj
 }
 
 // serve adds the admission handlers.

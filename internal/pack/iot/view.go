@@ -7,6 +7,8 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	toolscache "k8s.io/client-go/tools/cache"
@@ -120,8 +122,10 @@ func trim(cached any) (any, error) {
 		}
 	}
 	switch o := cached.(type) {
-	case *metav1.PartialObjectMetadata:
-		o.ObjectMeta = small
+	case *corev1.ServiceAccount:
+		*o = corev1.ServiceAccount{ObjectMeta: small}
+	case *unstructured.Unstructured:
+		return bare(o.GroupVersionKind(), small)
 	case *appsv1.Deployment:
 		o.ObjectMeta = small
 		selector, replicas := o.Spec.Selector, o.Spec.Replicas
@@ -133,6 +137,17 @@ func trim(cached any) (any, error) {
 		o.Spec.Selector, o.Spec.Replicas = selector, replicas
 	}
 	return cached, nil
+}
+
+// bare returns an object that is its metadata and nothing else.
+func bare(gvk schema.GroupVersionKind, m metav1.ObjectMeta) (*unstructured.Unstructured, error) {
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&m)
+	if err != nil {
+		return nil, fmt.Errorf("trim %s: %w", gvk.Kind, err)
+	}
+	u := &unstructured.Unstructured{Object: fields{"metadata": content}}
+	u.SetGroupVersionKind(gvk)
+	return u, nil
 }
 
 // available reports whether a Deployment serves as a whole, and says what is
