@@ -7,5 +7,6 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testenv.Main(m, testenv.CRDs("../../config/crd"))
+	// The garbage collector learns of kinds that come later half a minute later.
+	testenv.Main(m, testenv.CRDs("../../config/crd", "testdata/podidentity.yaml"), testenv.CheckLeaks())
 }

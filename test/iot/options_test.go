@@ -44,34 +44,9 @@ func TestPolicy(t *testing.T) {
 	w.gone(c)
 }
 
-const podIdentityDefinitions = `
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata:
-  name: azureidentities.aadpodidentity.k8s.io
-  annotations: {api-approved.kubernetes.io: unapproved}
-spec:
-  group: aadpodidentity.k8s.io
-  names: {kind: AzureIdentity, plural: azureidentities}
-  scope: Namespaced
-  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}]
----
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata:
-  name: azureidentitybindings.aadpodidentity.k8s.io
-  annotations: {api-approved.kubernetes.io: unapproved}
-spec:
-  group: aadpodidentity.k8s.io
-  names: {kind: AzureIdentityBinding, plural: azureidentitybindings}
-  scope: Namespaced
-  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}]
-`
-
 // TestPodIdentity is "a single Azure Identity Binding can be created", and "can make
 // use of the binding via match selectors".
 func TestPodIdentity(t *testing.T) {
-	testenv.Apply(t, podIdentityDefinitions)
 	operator.Start(t, only, func(o *app.Options) { o.Iot.Identity = iot.PodIdentity })
 	w := newWorld(t)
 	c := w.version1("c", entry("a", "Normalization"), entry("b", "FhirConverter"))

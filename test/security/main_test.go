@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 	if err != nil {
 		panic(err)
 	}
-	testenv.Main(m, testenv.WithoutPods(), testenv.CRDs("../../config/crd"), testenv.CheckLeaks(),
+	testenv.Main(m, testenv.CRDs("../../config/crd"), testenv.CheckLeaks(),
 		testenv.ControlPlane(func(o *localcluster.Options) {
 			// To standard output, which is the program's log.
 			o.ExtraArgs = map[string][]string{

@@ -91,7 +91,7 @@ func rules(options Options) []rbacv1.PolicyRule {
 	// what a cache can't tell.
 	made := []string{"get", "list", "watch", "create", "patch", "delete"}
 	all := []rbacv1.PolicyRule{
-		{APIGroups: group, Resources: []string{connectors, releases}, Verbs: []string{"get", "list", "watch"}},
+		{APIGroups: group, Resources: []string{connectors, releases}, Verbs: []string{"list", "watch"}},
 		{APIGroups: group, Resources: []string{connectors}, Verbs: []string{"patch"}},
 		{APIGroups: group, Resources: []string{connectors + "/status", releases + "/status"}, Verbs: []string{"patch"}},
 		// To say in an owner reference that an IotConnector waits for what it owns.
