@@ -40,7 +40,7 @@ var seldom = map[string]string{
 	"create serviceaccounts":     "a patch that creates needs it too",
 	"get deployments.apps":       "one that is not as the cache has it: test/iot does that",
 	"get serviceaccounts":        "one that is not as the cache has it",
-	"update iotconnectors/finalizers.services.azurehealthcareapis.com": "owner references, where the API server checks them",
+	"update iotconnectors/finalizers.services.azurehealthcareapis.com": "where the API server checks owners",
 	"update secrets": "a certificate that is renewed: test/chaos does that",
 }
 
