@@ -29,6 +29,8 @@ type connectorCommand struct {
 	spec     iot.Spec
 	image    string
 	env      []string
+	create   bool
+	all      bool
 	key      client.ObjectKey
 }
 
@@ -97,13 +99,15 @@ func newProvision(streams genericiooptions.IOStreams) *cobra.Command {
 		Use:   "provision",
 		Short: "Add a deployment to an IotConnector, or change it",
 		Long: `Add a deployment to an IotConnector, or change it. Others are left alone. An
-IotConnector that does not exist is created; one of version 0 is upgraded.`,
+IotConnector that does not exist is created when its Normalization is provisioned,
+or with --create; one of version 0 is upgraded.`,
 		Example: "  kinship iot provision hospital --type FhirConverter --name fhir-1 --image example.com/fhir:1",
 	}, c.provision)
 	f := cmd.Flags()
 	f.StringVar(&c.provider.Type, "type", "", "type of the deployment, such as Normalization or FhirConverter")
 	f.StringVar(&c.spec.Name, "name", "", "name of the deployment")
 	f.StringVar(&c.image, "image", "", "image to run")
+	f.BoolVar(&c.create, "create", false, "create the IotConnector if it does not exist")
 	f.StringArrayVar(&c.env, "env", nil, "variable of the container, as NAME=VALUE; may be given several times")
 	c.changing(cmd)
 	return required(cmd, "type", "name", "image")
@@ -132,7 +136,9 @@ func (c *connectorCommand) provision(ctx context.Context) error {
 	connector.Namespace, connector.Name = c.key.Namespace, c.key.Name
 	connector.Labels = map[string]string{iotv1alpha1.TierLabel: iotv1alpha1.TierAlwaysUpdate}
 	err := c.provider.Provision(ctx, c.key, c.spec)
-	if errors.Is(err, iot.ErrNotFound) {
+	// "An IotConnector Provision command is always performed before provisioning of
+	// Destination Resources": what has another name is a slip.
+	if errors.Is(err, iot.ErrNotFound) && (c.create || c.provider.Type == iot.TypeNormalization) {
 		if err := c.provider.Create(ctx, connector); err != nil {
 			return err
 		}
@@ -149,13 +155,16 @@ func newDeprovision(streams genericiooptions.IOStreams) *cobra.Command {
 	cmd := c.command(&cobra.Command{
 		Use:   "deprovision",
 		Short: "Remove a deployment from an IotConnector, or the IotConnector",
-		Long: `Remove a deployment from an IotConnector. Others are left alone. Without --name
-the IotConnector itself is deleted, which is refused while it has deployments of
-another type than the given one: destinations go first.`,
+		Long: `Remove a deployment from an IotConnector. Others are left alone. With --all the
+IotConnector itself is deleted, which is refused while it has more than one
+deployment of the given type: destinations go first.`,
 		Example: `  kinship iot deprovision hospital --type FhirConverter --name fhir-1
-  kinship iot deprovision hospital --type Normalization`,
+  kinship iot deprovision hospital --type Normalization --all`,
 	}, func(ctx context.Context) error {
-		if c.spec.Name == "" {
+		if (c.spec.Name == "") != c.all {
+			return exitError{errors.New("give either --name, or --all to delete the IotConnector itself"), exitUsage}
+		}
+		if c.all {
 			if err := c.provider.Delete(ctx, c.key); err != nil {
 				return err
 			}
@@ -167,7 +176,8 @@ another type than the given one: destinations go first.`,
 		return c.say("deprovisioned %s from IotConnector %s", c.spec.Name, c.key.Name)
 	})
 	cmd.Flags().StringVar(&c.provider.Type, "type", "", "type of the deployment")
-	cmd.Flags().StringVar(&c.spec.Name, "name", "", "name of the deployment; without it, all of the IotConnector")
+	cmd.Flags().StringVar(&c.spec.Name, "name", "", "name of the deployment")
+	cmd.Flags().BoolVar(&c.all, "all", false, "delete the IotConnector itself")
 	c.changing(cmd)
 	return required(cmd, "type")
 }

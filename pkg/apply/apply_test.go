@@ -15,6 +15,7 @@ import (
 
 	"github.com/kinship-dev/kinship/internal/testenv"
 	"github.com/kinship-dev/kinship/pkg/apply"
+	"github.com/kinship-dev/kinship/pkg/object"
 )
 
 func equal(t *testing.T, what, want, got string) {
@@ -126,6 +127,47 @@ func TestDeletedByHand(t *testing.T) {
 	result := l.must(w.configMap("a", 0, "x=2"))
 	equal(t, "changes", "created ConfigMap/a", result.Changes.String())
 	equal(t, "state", "a{x=2}", w.state())
+}
+
+// TestDeletedAtOnce: an object goes right after it was made, and the view shows that.
+// Only who is told believes it: usually a view that lacks an object is late.
+func TestDeletedAtOnce(t *testing.T) {
+	w := newWorld(t)
+	l := w.life(nil)
+	l.must(w.configMap("a", 0, "x=1"))
+	made := w.get("a")
+	if err := w.c.Delete(t.Context(), made); err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "changes before", "1 unchanged", l.must(w.configMap("a", 0, "x=1")).Changes.String())
+	l.Gone(object.Of(made, configMaps.GroupKind()), "another")
+	equal(t, "changes when another was", "1 unchanged", l.must(w.configMap("a", 0, "x=1")).Changes.String())
+	l.Gone(object.Of(made, configMaps.GroupKind()), made.UID)
+	equal(t, "changes", "created ConfigMap/a", l.must(w.configMap("a", 0, "x=1")).Changes.String())
+}
+
+// TestTakenOver: what another controller has taken over is left alone, and is not
+// deleted with the parent.
+func TestTakenOver(t *testing.T) {
+	w := newWorld(t)
+	w.life(nil).must(w.configMap("a", 0, "x=1"))
+	other := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: "other"}}
+	if err := w.c.Create(t.Context(), other); err != nil {
+		t.Fatal(err)
+	}
+	cm := w.get("a")
+	cm.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(other, configMaps)}
+	if err := w.c.Update(t.Context(), cm); err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "changes", "foreign ConfigMap/a", w.life(nil).must(w.configMap("a", 0, "x=2")).Changes.String())
+	if _, err := w.life(nil).destroy(); err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "record", "", w.recorded())
+	if w.get("a").DeletionTimestamp != nil {
+		t.Error("it is being deleted")
+	}
 }
 
 // TestForeign: an object that somebody else made is left alone, whether the view

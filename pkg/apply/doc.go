@@ -24,8 +24,8 @@
 //     object has gone meanwhile, or another one has its name.
 //
 // So a stranger's object is not merged with by accident. One is ours when its
-// controller is the parent, by uid, or the inventory has its uid. All others are
-// left alone and reported as [Foreign].
+// controller is the parent, by uid, or it has none and the inventory has its uid.
+// All others are left alone and reported as [Foreign].
 //
 // Nothing is written when nothing changed. Each entry keeps a hash of what was
 // applied, and a mark: a hash of which fields the API server then said are ours,

@@ -74,9 +74,14 @@ func (p pass) decide(seen sight, entry Entry, sum string) Action {
 	}
 }
 
-// owns reports whether an object is the parent's.
+// owns reports whether an object is the parent's: because it says so or, if it has
+// lost its owner, because the inventory does. What another controller has taken
+// over is that one's.
 func (p pass) owns(seen Observed, entry Entry) bool {
-	return seen.Controller == p.request.Owner.UID || (entry.UID != "" && entry.UID == seen.UID)
+	if seen.Controller != "" {
+		return seen.Controller == p.request.Owner.UID
+	}
+	return entry.UID != "" && entry.UID == seen.UID
 }
 
 // send creates or changes an object.

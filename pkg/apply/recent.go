@@ -4,6 +4,7 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 
 	"github.com/kinship-dev/kinship/pkg/object"
@@ -33,6 +34,17 @@ func (r *recent) wrote(id object.ID, o Observed) {
 		r.last = map[object.ID]written{}
 	}
 	r.last[id] = written{o, time.Now()}
+}
+
+// Gone says that the view has shown the deletion of an object. Without that, an
+// Applier believes for a second that what it has just written is there, although
+// the view does not show it. It is safe for concurrent use.
+func (a *Applier) Gone(id object.ID, uid types.UID) {
+	a.recent.mu.Lock()
+	defer a.recent.mu.Unlock()
+	if a.recent.last[id].UID == uid {
+		delete(a.recent.last, id)
+	}
 }
 
 func (r *recent) forget(id object.ID) {

@@ -108,8 +108,12 @@ func (p pass) remove(ctx context.Context, entry Entry, propagation metav1.Deleti
 		return Terminating, nil // When it is gone, the view shows it.
 	}
 	uid := entry.UID
-	if uid == "" && seen.exists && p.owns(seen.Observed, entry) {
+	switch {
+	case !seen.exists:
+	case uid == "" && p.owns(seen.Observed, entry):
 		uid = seen.UID
+	case uid == seen.UID && !p.owns(seen.Observed, entry):
+		return Foreign, nil // Somebody has taken it over: it stays.
 	}
 	for range attempts {
 		if uid == "" {

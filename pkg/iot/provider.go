@@ -114,22 +114,46 @@ func (p Provider) Create(ctx context.Context, c *iotv1alpha1.IotConnector) error
 }
 
 // Delete deletes an IotConnector, as the last step of deprovisioning. It is an
-// [ErrInvalid] while the IotConnector still has deployments of other types than
-// the provider's.
+// [ErrInvalid] while the IotConnector still has anything but one deployment, or
+// container, of the provider's type.
 func (p Provider) Delete(ctx context.Context, connector client.ObjectKey) error {
 	return p.retry(ctx, connector.Name, func(ctx context.Context) error {
 		c := &iotv1alpha1.IotConnector{}
 		if err := p.Client.Get(ctx, connector, c); err != nil {
 			return err
 		}
-		for i := range c.Spec.Deployments {
-			if d := &c.Spec.Deployments[i]; TypeOf(d) != CanonicalType(p.Type) {
-				return &InvalidError{Connector: c.Name, Problem: fmt.Errorf(
-					"deprovision: it still has %s of type %s, which goes first", NameOf(c.Name, d), TypeOf(d))}
-			}
+		if err := p.lastOf(c); err != nil {
+			return &InvalidError{Connector: c.Name, Problem: fmt.Errorf("deprovision: %w", err)}
 		}
 		return p.Client.Delete(ctx, c, client.Preconditions{UID: &c.UID, ResourceVersion: &c.ResourceVersion})
 	})
+}
+
+// lastOf returns what else than one of the provider's type a connector has.
+func (p Provider) lastOf(c *iotv1alpha1.IotConnector) error {
+	own := 0
+	goesFirst := func(name, kind string) error {
+		if kind == CanonicalType(p.Type) {
+			own++
+		}
+		if kind == CanonicalType(p.Type) && own == 1 {
+			return nil
+		}
+		return fmt.Errorf("it still has %s of type %s, which goes first", name, kind)
+	}
+	for i := range c.Spec.Deployments {
+		d := &c.Spec.Deployments[i]
+		if err := goesFirst(NameOf(c.Name, d), TypeOf(d)); err != nil {
+			return err
+		}
+	}
+	for i := range c.Spec.Containers {
+		container := &c.Spec.Containers[i]
+		if err := goesFirst("container "+ContainerName(container), CanonicalType(container.Type)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // UpgradeConnector brings an IotConnector to version 1.
@@ -213,21 +237,24 @@ func (p Provider) retry(ctx context.Context, connector string, try func(context.
 	ctx, cancel := context.WithTimeout(ctx, deadline)
 	defer cancel()
 	var conflict bool
+	var last error
 	for pause := firstPause; ; pause = max(pause*5/6, lastPause) {
 		err := try(ctx)
 		if err == nil || !passing(err) {
 			return typed(connector, err)
 		}
-		conflict = apierrors.IsConflict(err) || (conflict && ctx.Err() != nil)
+		if last == nil || ctx.Err() == nil { // That the time is up says less than what came before.
+			last, conflict = err, apierrors.IsConflict(err)
+		}
 		timer := time.NewTimer(rand.N(pause))
 		select {
 		case <-timer.C:
 		case <-ctx.Done():
 			timer.Stop()
 			if conflict {
-				return fmt.Errorf("IotConnector %s: %w for %s: %w", connector, ErrConflictExhausted, deadline, err)
+				return fmt.Errorf("IotConnector %s: %w for %s: %w", connector, ErrConflictExhausted, deadline, last)
 			}
-			return fmt.Errorf("IotConnector %s: %w: %w", connector, context.Cause(ctx), err)
+			return fmt.Errorf("IotConnector %s: %w: %w", connector, context.Cause(ctx), last)
 		}
 	}
 }

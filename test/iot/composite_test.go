@@ -2,6 +2,7 @@ package iot_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -217,13 +218,58 @@ func testForeign(t *testing.T) {
 	w.consists(c, "free", "taken")
 }
 
-// testDrift: whatever somebody does to a Deployment, it is back in under a second.
+// testTakenOver: a Deployment that another controller has taken over is left alone,
+// also when the connector goes.
+func testTakenOver(t *testing.T) {
+	w := newWorld(t)
+	other := stranger(w.ns, "other")
+	w.create(other)
+	c := w.version1("c", entry("free", "Normalization"), entry("taken", "FhirConverter"))
+	w.create(c)
+	w.ready(c)
+	change(w, w.deployment("taken"), func(d *appsv1.Deployment) {
+		d.OwnerReferences = []metav1.OwnerReference{
+			*metav1.NewControllerRef(other, appsv1.SchemeGroupVersion.WithKind("Deployment")),
+		}
+	})
+	message := w.until(c, "Stalled", metav1.ConditionTrue, "NameTaken")
+	if !strings.Contains(message, "Deployment/taken exists and belongs to somebody else") {
+		t.Errorf("message %q", message)
+	}
+	w.delete(c)
+	w.gone(c)
+	if d := w.deployment("taken"); d.DeletionTimestamp != nil {
+		t.Error("somebody else's Deployment is being deleted")
+	}
+}
+
+// testHeldDeployment: what a connector is made of takes its time to go, and says
+// no more whose it was.
+func testHeldDeployment(t *testing.T) {
+	w := newWorld(t)
+	c := w.version1("c", entry("a", "Normalization"))
+	w.create(c)
+	w.ready(c)
+	change(w, w.deployment("a"), func(d *appsv1.Deployment) { d.Finalizers = append(d.Finalizers, "example.com/hold") })
+	w.delete(c)
+	message := w.until(c, "Ready", metav1.ConditionFalse, "Deleting")
+	if !strings.Contains(message, "Deployment/a is being deleted") {
+		t.Errorf("message %q", message)
+	}
+	change(w, w.deployment("a"), func(d *appsv1.Deployment) { d.OwnerReferences = nil })
+	change(w, w.deployment("a"), func(d *appsv1.Deployment) {
+		d.Finalizers = slices.DeleteFunc(d.Finalizers, func(f string) bool { return f == "example.com/hold" })
+	})
+	w.gone(c)
+}
+
+// testDrift: whatever somebody does to a Deployment, it is undone. bench/composite
+// says how soon.
 func testDrift(t *testing.T) {
 	w := newWorld(t)
 	c := w.version1("c", entry("a", "Normalization"), entry("b", "FhirConverter"))
 	w.create(c)
 	w.ready(c)
-	const limit = time.Second
 	deployment := func(d *appsv1.Deployment) func() error {
 		return func() error {
 			var now appsv1.Deployment
@@ -251,13 +297,13 @@ func testDrift(t *testing.T) {
 	for name, edit := range edits {
 		change(w, &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: "a"}}, edit)
 		begin := time.Now()
-		testenv.EventuallyWithin(t, limit, deployment(nil))
+		testenv.Eventually(t, deployment(nil))
 		t.Logf("%s back after %s", name, time.Since(begin).Round(time.Millisecond))
 	}
 	gone := w.deployment("a")
 	w.delete(gone)
 	begin := time.Now()
-	testenv.EventuallyWithin(t, limit, deployment(gone))
+	testenv.Eventually(t, deployment(gone))
 	t.Logf("deleted Deployment back after %s", time.Since(begin).Round(time.Millisecond))
 	w.ready(c)
 }

@@ -2,9 +2,11 @@ package iot_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -40,6 +42,16 @@ func TestPolicy(t *testing.T) {
 	if err := try(w, poor, c, func(c *iotv1alpha1.IotConnector) { c.Labels["x"] = "y" }); err != nil {
 		t.Error(err)
 	}
+	// What a policy can't tell, the controller refuses.
+	version1 := *c.Spec.DeepCopy()
+	change(w, c, func(c *iotv1alpha1.IotConnector) { c.Spec = w.version0("c").Spec })
+	message := w.until(c, "Stalled", metav1.ConditionTrue, "Invalid")
+	if !strings.Contains(message, "version 1 can't go down to 0: no previous spec is on record") {
+		t.Errorf("message %q", message)
+	}
+	w.consists(c, "a")
+	change(w, c, func(c *iotv1alpha1.IotConnector) { c.Spec = version1 })
+	w.ready(c)
 	w.delete(c)
 	w.gone(c)
 }

@@ -165,14 +165,36 @@ func testCommands(t *testing.T) {
 	c := w.version0("clinic")
 	w.create(c)
 	w.ready(c)
-	run := func(args ...string) string {
+	main := func(args ...string) (int, string) {
 		var out bytes.Buffer
 		args = append([]string{"kinship", "iot"}, append(args, "--kubeconfig", testenv.Kubeconfig(t), "--namespace", w.ns)...)
-		if code := cli.Main(t.Context(), "test", args, nil, &out, &out); code != 0 {
-			t.Fatalf("%v: code %d: %s", args, code, out.String())
+		return cli.Main(t.Context(), "test", args, nil, &out, &out), out.String()
+	}
+	run := func(args ...string) string {
+		code, out := main(args...)
+		if code != 0 {
+			t.Fatalf("%v: code %d: %s", args, code, out)
 		}
 		w.ready(c)
-		return out.String()
+		return out
+	}
+	fail := func(args ...string) string {
+		code, out := main(args...)
+		if code == 0 {
+			t.Errorf("%v: it is done: %s", args, out)
+		}
+		return out
+	}
+	for want, args := range map[string][]string{
+		"it still has container fhirconverter of type FhirConverter": {"deprovision", "clinic", "--type", "Normalization", "--all"},
+		"give either --name, or --all":                               {"deprovision", "clinic", "--type", "Normalization"},
+		"IotConnector typo: not found": {
+			"provision", "typo", "--type", "FhirConverter", "--name", "x", "--image", "i",
+		},
+	} {
+		if text := fail(args...); !strings.Contains(text, want) {
+			t.Errorf("%v: %s, want %s", args, text, want)
+		}
 	}
 	run("upgrade", "clinic")
 	w.consists(c, "clinic-normalization", "clinic-fhirconverter")
@@ -232,12 +254,21 @@ func TestConcurrentClients(t *testing.T) {
 			}
 		})
 	}
+	finished := make(chan struct{})
+	go func() {
+		group.Wait()
+		close(finished)
+	}()
 	begin := time.Now()
-	<-restart
+	select {
+	case <-restart:
+	case <-finished:
+		t.Fatal("all clients ended before half of the operations were done")
+	}
 	if err := testenv.Cluster(t).RestartAPIServer(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	group.Wait()
+	<-finished
 	t.Logf("%d operations of %d clients in %s", done.Load(), clients, time.Since(begin).Round(time.Millisecond))
 	want := []string{"normalization"}
 	for i, there := range final {

@@ -80,6 +80,12 @@ func testRights(t *testing.T) {
 	release := &iotv1alpha1.IotConnectorRelease{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: "r"}}
 	release.Spec.Version, release.Spec.Images = 1, map[string]string{"Normalization": "evil"}
 	refused(t, poor.Create(t.Context(), release.DeepCopy()), "may not create deployments")
+	// A release changes connectors, which takes a right of its own.
+	create := func(group, resource string) rbacv1.PolicyRule {
+		return rbacv1.PolicyRule{APIGroups: []string{group}, Resources: []string{resource}, Verbs: []string{"create"}}
+	}
+	half := w.user("half", create(group, "iotconnectorreleases"), create("apps", "deployments"))
+	refused(t, half.Create(t.Context(), release.DeepCopy()), "may not update iotconnectors")
 
 	// Not even who may everything writes the status, which says what to delete.
 	forged := c.DeepCopy()

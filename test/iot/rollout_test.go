@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -124,11 +125,22 @@ func (w *world) settled(n int, generation int64) error {
 	return nil
 }
 
-// upgraded returns how many connectors are at version 1.
+// upgraded returns how many connectors are at version 1. It fails the test when more
+// of them are not Ready than may be unavailable.
 func (w *world) upgraded() int {
-	n := 0
-	for _, c := range w.all() {
+	w.t.Helper()
+	n, down := 0, 0
+	all := w.all()
+	for i := range all {
+		c := &all[i]
 		n += int(c.Spec.EffectiveVersion())
+		ready := meta.FindStatusCondition(c.Status.Conditions, "Ready")
+		if ready == nil || ready.Status != metav1.ConditionTrue || ready.ObservedGeneration != c.Generation {
+			down++
+		}
+	}
+	if most := len(all) / 10; down > most {
+		w.t.Errorf("%d of %d are not Ready, at most %d may be", down, len(all), most)
 	}
 	return n
 }

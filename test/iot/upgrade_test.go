@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -91,6 +92,36 @@ func testNoGap(t *testing.T) {
 	w.consists(c, "clinic")
 	if n := least(); n < 1 {
 		t.Errorf("at one moment there were %d Ready Pods, and 1 before", n)
+	}
+}
+
+// testNoGapScaled: somebody has scaled what is replaced.
+func testNoGapScaled(t *testing.T) {
+	w := newWorld(t)
+	c := w.version0("clinic")
+	w.create(c)
+	w.ready(c)
+	change(w, w.deployment("clinic"), func(d *appsv1.Deployment) { d.Spec.Replicas = new(int32(5)) })
+	testenv.Eventually(t, func() error {
+		if n := w.deployment("clinic").Status.AvailableReplicas; n != 5 {
+			return fmt.Errorf("%d available", n)
+		}
+		return nil
+	})
+	w.ready(c)
+	least := w.watchPods()
+	w.upgrade(c, nil)
+	w.ready(c)
+	w.consists(c, "clinic-fhirconverter", "clinic-normalization")
+	if n := least(); n < 5 {
+		t.Errorf("at one moment there were %d Ready Pods, and 5 before", n)
+	}
+	// From now on they are scaled as anything else.
+	change(w, w.deployment("clinic-normalization"), func(d *appsv1.Deployment) { d.Spec.Replicas = new(int32(2)) })
+	change(w, c, func(c *iotv1alpha1.IotConnector) { c.Spec.Deployments[0].Containers[0].Image = "example.com/new:2" })
+	w.ready(c)
+	if n := *w.deployment("clinic-normalization").Spec.Replicas; n != 2 {
+		t.Errorf("%d replicas, want those that somebody asked for", n)
 	}
 }
 

@@ -73,8 +73,8 @@ func testReplay(t *testing.T) {
 		t.Errorf("event says %q, want %q", event.Note, want)
 	}
 	replays := sent.requests(about("configmaps/used"), about(w.ns), method("DELETE"), effective)
-	if len(replays) != 1 {
-		t.Errorf("the operator deleted %d times:\n%s", len(replays), replays)
+	if len(replays) != 1 || !strings.Contains(replays[0].body, `"propagationPolicy":"Orphan"`) {
+		t.Errorf("want one deletion, as it was asked for; the operator sent:\n%s", replays)
 	}
 }
 

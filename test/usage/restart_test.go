@@ -31,7 +31,7 @@ func TestRestart(t *testing.T) {
 	w.delete(free)
 	w.delete(u) // Its finalizer keeps it.
 
-	operator.Exec(t)
+	operator.Exec(t, "--usage-grace-period", "10m") // Or u could be over before the operator runs.
 	w.refused(using)
 	w.refused(used)
 	w.delete(other)

@@ -8,8 +8,9 @@ import (
 	"github.com/kinship-dev/kinship/pkg/object"
 )
 
-// blocked knows which connectors wait until somebody else's object is gone. No
-// owner reference leads from the one to the other.
+// blocked knows which connectors wait until an object is gone: somebody else's, or
+// one of theirs that is being deleted. Owner references don't always lead from the
+// one to the other, and can be taken off.
 type blocked struct {
 	mu sync.Mutex
 	by map[types.NamespacedName][]object.ID

@@ -15,6 +15,7 @@ import (
 	iotv1alpha1 "github.com/kinship-dev/kinship/api/iot/v1alpha1"
 	"github.com/kinship-dev/kinship/internal/pack"
 	"github.com/kinship-dev/kinship/pkg/apply"
+	"github.com/kinship-dev/kinship/pkg/object"
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 )
 
@@ -28,7 +29,13 @@ func (r *reconciler) finish(ctx context.Context, p *pass) (ctrl.Result, error) {
 	if slices.Contains(p.Finalizers, metav1.FinalizerOrphanDependents) {
 		return r.result(r.changeFinalizer(ctx, p, controllerutil.RemoveFinalizer))
 	}
-	result, err := r.applier.Delete(ctx, p.owner(), r.have(p))
+	have := r.have(p)
+	ids := make([]object.ID, 0, len(have))
+	for _, e := range have {
+		ids = append(ids, e.ID)
+	}
+	r.blocked.set(client.ObjectKeyFromObject(p.IotConnector), ids) // Before they can be gone.
+	result, err := r.applier.Delete(ctx, p.owner(), have)
 	if err == nil && len(result.Inventory) == 0 {
 		return r.result(r.changeFinalizer(ctx, p, controllerutil.RemoveFinalizer))
 	}

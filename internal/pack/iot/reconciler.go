@@ -69,6 +69,15 @@ func (p *pass) switching() bool {
 	return p.seen.Version == nil || *p.seen.Version != p.Spec.EffectiveVersion()
 }
 
+// goesDown refuses a version below the one that runs, unless it is rolled back to.
+// Where admission asks nobody, nobody else has looked.
+func (p *pass) goesDown() error {
+	if p.seen.Version == nil {
+		return nil
+	}
+	return goingDown(*p.seen.Version, p.IotConnector, p.seen.Previous)
+}
+
 // Reconcile implements reconcile.Reconciler.
 func (r *reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	c := &iotv1alpha1.IotConnector{}
@@ -111,6 +120,9 @@ func (r *reconciler) compose(ctx context.Context, p *pass) reconcile.Outcome {
 	if err := iot.Validate(p.Name, &p.Spec); err != nil {
 		return reconcile.Refuse(reasonInvalid, "%s", err.Error())
 	}
+	if err := p.goesDown(); err != nil {
+		return reconcile.Refuse(reasonInvalid, "%s", err.Error())
+	}
 	want, err := r.render(p)
 	if err != nil {
 		return reconcile.Refuse(reasonInvalid, "%s", err.Error())
@@ -122,18 +134,24 @@ func (r *reconciler) compose(ctx context.Context, p *pass) reconcile.Outcome {
 			p.Status.Inventory = inventory(all, r.ready)
 			return r.writeStatus(ctx, p)
 		},
-		MayPrune: func() bool { return !p.switching() || r.readiness(want).IsDone() },
+		MayPrune: func() bool {
+			return !p.switching() || (r.readiness(want, nil).IsDone() && r.asMany(p, want))
+		},
 	})
+	if err == nil {
+		err = r.scale(ctx, p, want)
+	}
 	p.Status.Inventory = inventory(result.Inventory, r.ready)
 	p.Status.Identity = identity{p.IotConnector, r.identity}.status()
 	r.tell(ctx, p, result.Changes)
-	outcome := reconcile.Fail(reasonFailed, err).And(r.obstacles(p, result.Changes)).And(r.readiness(want))
-	if apierrors.IsInvalid(err) {
-		outcome = outcome.And(reconcile.Refuse(reasonInvalid, "the API server refuses what the spec asks for"))
-	}
+	foreign := result.Changes.Of(apply.Foreign)
+	outcome := failures(err).And(r.obstacles(p, result.Changes)).And(r.readiness(want, foreign))
 	if err == nil && len(result.Changes.Of(apply.Kept, apply.Foreign, apply.Terminating)) == 0 {
 		version := p.Spec.EffectiveVersion()
 		p.Status.Version = &version
+		if version == iotv1alpha1.Version0 {
+			p.Status.Previous = nil
+		}
 	}
 	if !outcome.IsDone() {
 		p.recheck = max(p.recheck, result.Recheck)
@@ -201,11 +219,28 @@ func (r *reconciler) ready(e apply.Entry) bool {
 	return ok
 }
 
-// readiness returns which of the wanted Deployments do not serve yet.
-func (r *reconciler) readiness(want []apply.Object) reconcile.Outcome {
+// failures returns the outcome of errors. What the API server refuses for good waits
+// until somebody changes the spec.
+func failures(err error) reconcile.Outcome {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // only what was joined last
+		var outcome reconcile.Outcome
+		for _, one := range joined.Unwrap() {
+			outcome = outcome.And(failures(one))
+		}
+		return outcome
+	}
+	if apierrors.IsInvalid(err) {
+		return reconcile.Refuse(reasonInvalid, "the API server refuses what the spec asks for: %s", err)
+	}
+	return reconcile.Fail(reasonFailed, err)
+}
+
+// readiness returns which of the wanted Deployments do not serve yet, but for those
+// that are somebody else's.
+func (r *reconciler) readiness(want []apply.Object, foreign []object.ID) reconcile.Outcome {
 	var outcome reconcile.Outcome
 	for _, o := range want {
-		if o.Wave != deploymentWave {
+		if o.Wave != deploymentWave || slices.Contains(foreign, o.ID()) {
 			continue
 		}
 		d := r.view.deployment(o.ID().NamespacedName())
@@ -225,14 +260,16 @@ func (r *reconciler) readiness(want []apply.Object) reconcile.Outcome {
 // obstacles returns what is in the way of what is wanted.
 func (r *reconciler) obstacles(p *pass, changes apply.ChangeSet) reconcile.Outcome {
 	var outcome reconcile.Outcome
-	foreign := changes.Of(apply.Foreign)
-	r.blocked.set(client.ObjectKeyFromObject(p.IotConnector), foreign)
-	for _, id := range foreign {
-		outcome = outcome.And(reconcile.Refuse(reasonNameTaken,
-			"%s exists and belongs to somebody else: remove it, or choose another name", id.Short()))
+	inTheWay := changes.Of(apply.Foreign, apply.Terminating)
+	r.blocked.set(client.ObjectKeyFromObject(p.IotConnector), inTheWay)
+	for _, id := range inTheWay {
 		if _, exists := r.view.Get(id); !exists {
 			p.recheck = time.Second // It is not seen yet, or was gone before anybody listened.
 		}
+	}
+	for _, id := range changes.Of(apply.Foreign) {
+		outcome = outcome.And(reconcile.Refuse(reasonNameTaken,
+			"%s exists and belongs to somebody else: remove it, or choose another name", id.Short()))
 	}
 	for _, id := range changes.Of(apply.Terminating) {
 		outcome = outcome.And(reconcile.Wait(reasonTerminating, "waiting until %s, which was deleted, is gone", id.Short()))
@@ -248,10 +285,8 @@ func (r *reconciler) obstacles(p *pass, changes apply.ChangeSet) reconcile.Outco
 // The annotation can be written by whoever may write the connector; from then on
 // the note decides.
 func (r *reconciler) recordPrevious(p *pass) {
-	switch {
-	case p.Spec.EffectiveVersion() == iotv1alpha1.Version0:
-		p.Status.Previous = nil
-	case p.seen.Version != nil && *p.seen.Version == iotv1alpha1.Version0 && p.Status.Previous == nil:
+	if p.Spec.EffectiveVersion() != iotv1alpha1.Version0 &&
+		p.seen.Version != nil && *p.seen.Version == iotv1alpha1.Version0 && p.Status.Previous == nil {
 		if spec, err := iot.Previous(p.IotConnector); err == nil {
 			p.Status.Previous = &iotv1alpha1.PreviousSpec{Hash: iot.HashSpec(spec)}
 		}

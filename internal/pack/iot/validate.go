@@ -108,14 +108,29 @@ func versionChange(c, old *iotv1alpha1.IotConnector) error {
 			return fmt.Errorf("upgrade to version %d: annotation %s is not the spec that is there: "+
 				"read the IotConnector again and upgrade that", to, iotv1alpha1.AnnotationPreviousSpec)
 		}
-	case to < from && old.Status.Previous == nil:
-		return fmt.Errorf("version %d can't go down to %d: no previous spec is on record that it could be rolled back to",
-			from, to)
-	case to < from && iot.HashSpec(&c.Spec) != old.Status.Previous.Hash:
-		return fmt.Errorf("version %d can't go down to %d other than by a rollback to the previous spec, "+
-			"and this is another one: use kinship iot rollback", from, to)
+	default:
+		return goingDown(from, c, old.Status.Previous)
 	}
 	return nil
+}
+
+// goingDown refuses a version below another one, unless the spec is the one on
+// record.
+func goingDown(from int32, c *iotv1alpha1.IotConnector, previous *iotv1alpha1.PreviousSpec) error {
+	to := c.Spec.EffectiveVersion()
+	switch {
+	case to >= from:
+		return nil
+	case previous == nil:
+		return fmt.Errorf("version %d can't go down to %d: no previous spec is on record that it could be rolled back to",
+			from, to)
+	case iot.HashSpec(&c.Spec) != previous.Hash:
+		return fmt.Errorf("version %d can't go down to %d other than by a rollback to the previous spec, which this is not: "+
+			"use kinship iot rollback; if that says so, annotation %s was changed since the upgrade, "+
+			"and the spec before it has to be applied by hand", from, to, iotv1alpha1.AnnotationPreviousSpec)
+	default:
+		return nil
+	}
 }
 
 // release judges an IotConnectorRelease: it changes IotConnectors, and so

@@ -150,16 +150,21 @@ func bare(gvk schema.GroupVersionKind, m metav1.ObjectMeta) (*unstructured.Unstr
 	return u, nil
 }
 
+// replicas returns how many Pods a Deployment asks for.
+func replicas(d *appsv1.Deployment) int32 {
+	if d.Spec.Replicas == nil {
+		return 1
+	}
+	return *d.Spec.Replicas
+}
+
 // available reports whether a Deployment serves as a whole, and says what is
 // missing.
 func available(d *appsv1.Deployment) (bool, string) {
 	if d == nil {
 		return false, "is not there yet"
 	}
-	want := int32(1)
-	if d.Spec.Replicas != nil {
-		want = *d.Spec.Replicas
-	}
+	want := replicas(d)
 	switch {
 	case d.Status.ObservedGeneration < d.Generation:
 		return false, "was changed just now"

@@ -73,6 +73,9 @@ func (r *reconciler) wakes(gk schema.GroupKind) handler.EventHandler {
 			wake(q, e.ObjectOld)
 			wake(q, e.ObjectNew)
 		},
-		DeleteFunc: func(_ context.Context, e event.DeleteEvent, q queue) { wake(q, e.Object) },
+		DeleteFunc: func(_ context.Context, e event.DeleteEvent, q queue) {
+			r.applier.Gone(object.Of(e.Object, gk), e.Object.GetUID())
+			wake(q, e.Object)
+		},
 	}
 }

@@ -105,9 +105,6 @@ func (r *reconciler) replayOne(
 	if presence == relation.Present && r.ledger.hold(obj) != guard.Free {
 		return r.handOver(ctx, refused, obj)
 	}
-	if presence == relation.Present && obj.UID == refused.Target.UID && obj.Deleting {
-		return reconcile.Outcome{} // We were here before, or somebody else was.
-	}
 	if system(refused.User) {
 		if doomed, err := r.doomed(ctx, mapping, refused); err != nil || !doomed {
 			return reconcile.Fail(sharedv1alpha1.ReasonFailed, err)

@@ -1,0 +1,65 @@
+package iot
+
+import (
+	"fmt"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	iotv1alpha1 "github.com/kinship-dev/kinship/api/iot/v1alpha1"
+)
+
+// behindBy returns connectors of version 0, of which some are not Ready.
+func behindBy(ready, ailing int) []iotv1alpha1.IotConnector {
+	all := make([]iotv1alpha1.IotConnector, ready+ailing)
+	for i := range all {
+		c := &all[i]
+		c.Name, c.Labels = fmt.Sprintf("c%02d", i), map[string]string{"Tier": "AlwaysUpdate"}
+		c.Spec.Containers = []iotv1alpha1.Container{{Type: "Normalization", Image: "i"}}
+		status := metav1.ConditionTrue
+		if i >= ready {
+			status = metav1.ConditionFalse
+		}
+		c.Status.Conditions = []metav1.Condition{{Type: conditionReady, Status: status}}
+	}
+	return all
+}
+
+// TestChoose shows how many connectors a release upgrades at a time.
+func TestChoose(t *testing.T) {
+	cases := map[string]struct {
+		most          intstr.IntOrString
+		paused        bool
+		ready, ailing int
+		next          []string
+	}{
+		"a percentage":         {intstr.FromString("10%"), false, 20, 0, []string{"c00", "c01"}},
+		"one that rounds up":   {intstr.FromString("10%"), false, 11, 0, []string{"c00", "c01"}},
+		"a number":             {intstr.FromInt32(3), false, 20, 0, []string{"c00", "c01", "c02"}},
+		"at least one":         {intstr.FromString("1%"), false, 5, 0, []string{"c00"}},
+		"paused":               {intstr.FromInt32(3), true, 20, 0, nil},
+		"who is down anyway":   {intstr.FromInt32(2), false, 4, 2, []string{"c04", "c05"}},
+		"some of them and one": {intstr.FromInt32(2), false, 4, 1, []string{"c00", "c04"}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			release := &iotv1alpha1.IotConnectorRelease{}
+			release.Spec.Version = iotv1alpha1.Version1
+			release.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"Tier": "AlwaysUpdate"}}
+			release.Spec.Strategy.MaxUnavailable, release.Spec.Strategy.Paused = &c.most, c.paused
+			unseen := func(*iotv1alpha1.IotConnector) bool { return false }
+			p, err := newPlan(release, nil, behindBy(c.ready, c.ailing), unseen)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var next []string
+			for _, u := range p.next {
+				next = append(next, u.after.Name)
+			}
+			if fmt.Sprint(next) != fmt.Sprint(c.next) {
+				t.Errorf("upgrades %v, want %v", next, c.next)
+			}
+		})
+	}
+}
