@@ -70,6 +70,9 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Enforcement != pack.ByWebhook && o.Enforcement != pack.ByPolicy {
 		return o, fmt.Errorf("enforcement is %q: it can be %s or %s", o.Enforcement, pack.ByWebhook, pack.ByPolicy)
 	}
+	if o.Iot.Identity != "" && o.Iot.Identity != iot.WorkloadIdentity && o.Iot.Identity != iot.PodIdentity {
+		return o, fmt.Errorf("identity is %q: it can be %s or %s", o.Iot.Identity, iot.WorkloadIdentity, iot.PodIdentity)
+	}
 	if o.WebhookPort == 0 && o.WebhookHost == "" {
 		o.WebhookPort = 9443
 	}

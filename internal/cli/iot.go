@@ -90,6 +90,10 @@ func (c *connectorCommand) complete(connector string) error {
 	if err != nil {
 		return fmt.Errorf("make client: %w", err)
 	}
+	kind := iotv1alpha1.GroupVersion.WithKind(iotv1alpha1.KindIotConnector)
+	if _, err := c.provider.Client.RESTMapper().RESTMapping(kind.GroupKind(), kind.Version); err != nil {
+		return fmt.Errorf("find the kind IotConnector, which kinship operator --install --packs iot installs: %w", err)
+	}
 	return nil
 }
 

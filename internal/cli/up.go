@@ -95,17 +95,22 @@ func (u *up) show(ctx context.Context, cluster *localcluster.Cluster) error {
 
 // invite says how to look around.
 func (u *up) invite(cluster *localcluster.Cluster) {
+	path := cluster.BinDir()
+	if self, err := os.Executable(); err == nil { // kinship, and kubectl-kinship beside it.
+		path = filepath.Dir(self) + string(filepath.ListSeparator) + path
+	}
 	fmt.Fprintf(u.Out, `
 To look around in another terminal:
 
   export KUBECONFIG=%s PATH=%s:$PATH
   kubectl get usages.apiextensions.crossplane.io
   kubectl delete cluster.eks.upbound.io my-cluster
-  kubectl get iotconnectors,deployments,pods
+  kubectl get -n kinship-stories iotconnectors,deployments,pods
+  kubectl kinship who-uses cluster.eks.upbound.io/my-cluster
 
 Ctrl-C ends it.
 ready
-`, cluster.Kubeconfig(), cluster.BinDir())
+`, cluster.Kubeconfig(), path)
 }
 
 // startOperator runs the operator in this process and waits until it is ready.

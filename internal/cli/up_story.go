@@ -38,7 +38,7 @@ func (u *up) prepare(ctx context.Context, config *rest.Config) error {
 	if err != nil {
 		return err
 	}
-	return story.DefineUsage(ctx, stage)
+	return errors.Join(story.DefineUsage(ctx, stage), story.DefineIot(ctx, stage))
 }
 
 // tell tells the stories of the packs. Where people may look around afterwards,

@@ -12,8 +12,18 @@ import (
 	"github.com/kinship-dev/kinship/examples"
 )
 
-// iotNamespace is where the stories about IotConnectors take place.
-const iotNamespace = "default"
+// iotNamespace is where the stories about IotConnectors take place. Nobody else's
+// releases and connectors are there.
+const iotNamespace = "kinship-stories"
+
+// DefineIot makes it.
+func DefineIot(ctx context.Context, stage *Stage) error {
+	ns := &unstructured.Unstructured{}
+	ns.SetAPIVersion("v1")
+	ns.SetKind("Namespace")
+	ns.SetName(iotNamespace)
+	return stage.Apply(ctx, ns)
+}
 
 // connectorProps are the objects of the stories about IotConnectors, from the
 // examples.

@@ -107,14 +107,21 @@ func (p pass) remove(ctx context.Context, entry Entry, propagation metav1.Deleti
 	if seen.exists && seen.Deleting && p.owns(seen.Observed, entry) {
 		return Terminating, nil // When it is gone, the view shows it.
 	}
-	uid := entry.UID
-	switch {
-	case !seen.exists:
-	case uid == "" && p.owns(seen.Observed, entry):
-		uid = seen.UID
-	case uid == seen.UID && !p.owns(seen.Observed, entry):
+	if seen.exists && seen.UID == entry.UID && !p.owns(seen.Observed, entry) {
 		return Foreign, nil // Somebody has taken it over: it stays.
 	}
+	uid := entry.UID
+	if uid == "" && seen.exists && p.owns(seen.Observed, entry) {
+		uid = seen.UID
+	}
+	return p.removeByUID(ctx, entry, uid, propagation)
+}
+
+// removeByUID deletes the very object of a uid or, as long as none is known, the one
+// that is found to be the parent's.
+func (p pass) removeByUID(
+	ctx context.Context, entry Entry, uid types.UID, propagation metav1.DeletionPropagation,
+) (Action, error) {
 	for range attempts {
 		if uid == "" {
 			action, found, err := p.search(ctx, entry)

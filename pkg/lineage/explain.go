@@ -296,7 +296,7 @@ func (x *explainer) abandoned(ctx context.Context, n *Node) ([]*Finding, error) 
 func (x *explainer) ends(ctx context.Context, n *Node) ([]*Finding, error) {
 	var findings []*Finding
 	for _, e := range x.index.Declared(n.ID) {
-		if e.Content != nil {
+		if e.Content != nil || isEnd(e, n.ID) {
 			continue
 		}
 		for _, end := range []struct {

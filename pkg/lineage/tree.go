@@ -211,10 +211,10 @@ func (g *grower) attach(ctx context.Context, b *Branch) error {
 	return nil
 }
 
-// declared adds both ends of what the root itself declares.
+// declared adds both ends of what the root itself declares about others.
 func (g *grower) declared(ctx context.Context, root *Branch) error {
 	for _, e := range g.cluster.index.Declared(root.Node.ID) {
-		if e.Content != nil {
+		if e.Content != nil || isEnd(e, root.Node.ID) {
 			continue
 		}
 		targets, err := g.cluster.members(ctx, e.Target)
@@ -244,11 +244,26 @@ func (g *grower) declared(ctx context.Context, root *Branch) error {
 	return nil
 }
 
+// isEnd reports whether an object is at an end of the edge. What it says of itself
+// is shown as what connects it to others.
+func isEnd(e relation.Edge, id object.ID) bool {
+	return e.Source == relation.Named(id) || e.Target == relation.Named(id)
+}
+
+// leaves adds leaves to a branch, but for those that say once more who owns whom.
 func (g *grower) leaves(b *Branch, leaves []*Branch) {
 	for _, leaf := range leaves {
+		if leaf.Edge.Role == relation.Composition && isOwner(leaf.Edge.Source, leaf.Edge.Target) {
+			continue
+		}
 		leaf.Repeated = g.expanded[leaf.Node]
 		b.Branches = append(b.Branches, leaf)
 	}
+}
+
+// isOwner reports whether an owner reference leads from one node to another.
+func isOwner(owner, owned *Node) bool {
+	return owner.UID != "" && slices.ContainsFunc(owned.Owners, sameUID(owner.UID))
 }
 
 // ends returns a leaf for each object at the other end of an edge from a node. A

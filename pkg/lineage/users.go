@@ -35,13 +35,17 @@ type Users struct {
 	Skipped []Skipped `json:"skipped,omitempty"`
 }
 
-// Users returns who uses an object that [Cluster.Find] found, in order.
+// Users returns who uses an object that [Cluster.Find] found, in order. What it is
+// a part of is no user.
 func (c *Cluster) Users(ctx context.Context, n *Node) (*Users, error) {
 	if err := c.declare(ctx, n.ID.Namespace); err != nil {
 		return nil, err
 	}
 	answer := &Users{Object: n.ID, Users: []User{}}
 	for _, e := range c.index.Targeting(n.object()) {
+		if e.Role == relation.Composition {
+			continue // Who has made it makes it again. The tree shows that.
+		}
 		users, err := c.usersBy(ctx, e)
 		if err != nil {
 			return nil, err

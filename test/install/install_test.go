@@ -46,6 +46,7 @@ func TestUnknown(t *testing.T) {
 	for name, change := range map[string]func(*app.Options){
 		"usage":  func(o *app.Options) { o.Packs = []string{"usage", "usages"} },
 		"policy": func(o *app.Options) { o.Enforcement = "none" },
+		"pod":    func(o *app.Options) { o.Iot.Identity = "aad" },
 	} {
 		o := options(t)
 		o.Install = true

@@ -39,6 +39,7 @@ func TestIot(t *testing.T) {
 		"release stops":                         testReleaseStops,
 		"release paused":                        testReleasePaused,
 		"release max unavailable":               testReleaseMaxUnavailable,
+		"release of everything":                 testEverything,
 		"two releases":                          testTwoReleases,
 		"spec creation":                         testSpecCreation,
 		"a new type needs no code":              testNewType,
@@ -46,6 +47,7 @@ func TestIot(t *testing.T) {
 		"concurrent deprovision":                testConcurrentDeprovision,
 		"a deadline":                            testDeadline,
 		"commands":                              testCommands,
+		"questions":                             testQuestions,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	iotv1alpha1 "github.com/kinship-dev/kinship/api/iot/v1alpha1"
@@ -213,6 +215,49 @@ func testCommands(t *testing.T) {
 	}
 	run("deprovision", "clinic", "--type", "StorageDestination", "--name", "s1")
 	w.consists(c, "clinic-normalization", "clinic-fhirconverter")
+}
+
+// testQuestions: the plugin tells what a connector is made of, once, and who takes
+// its finalizer off.
+func testQuestions(t *testing.T) {
+	w := newWorld(t)
+	c := w.version1("c", entry("a", "Normalization"))
+	w.create(c)
+	w.ready(c)
+	ask := func(args ...string) string {
+		var out bytes.Buffer
+		args = append(append([]string{"kinship"}, args...), "--kubeconfig", testenv.Kubeconfig(t), "--namespace", w.ns)
+		if code := cli.Main(t.Context(), "test", args, nil, &out, &out); code != 0 {
+			t.Fatalf("%v: code %d: %s", args, code, out.String())
+		}
+		return out.String()
+	}
+	tree := ask("tree", "iotconnector/c")
+	for _, part := range []string{"Deployment.apps/a ", "ServiceAccount/c "} {
+		if n := strings.Count(tree, part); n != 1 {
+			t.Errorf("%s is there %d times in\n%s", part, n, tree)
+		}
+	}
+	for _, word := range []string{"protects", "for IotConnector", "composed by"} {
+		if strings.Contains(tree, word) {
+			t.Errorf("it says %q:\n%s", word, tree)
+		}
+	}
+	if users := ask("who-uses", "deployment/a"); !strings.Contains(users, "Nothing uses Deployment.apps/a") {
+		t.Errorf("who-uses says: %s", users)
+	}
+	change(w, w.deployment("a"), func(d *appsv1.Deployment) { d.Finalizers = append(d.Finalizers, "example.com/hold") })
+	w.delete(c)
+	w.until(c, "Ready", metav1.ConditionFalse, "Deleting")
+	why := ask("why", "iotconnector/c")
+	if !strings.Contains(why, "the operator takes it off when everything that it is made of is gone") ||
+		!strings.Contains(why, "example.com/hold") {
+		t.Errorf("why says: %s", why)
+	}
+	change(w, w.deployment("a"), func(d *appsv1.Deployment) {
+		d.Finalizers = slices.DeleteFunc(d.Finalizers, func(f string) bool { return f == "example.com/hold" })
+	})
+	w.gone(c)
 }
 
 // must fails the test at the first error.

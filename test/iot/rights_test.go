@@ -93,6 +93,14 @@ func testRights(t *testing.T) {
 	refused(t, w.c.Status().Update(t.Context(), forged), "only Kinship may write it")
 }
 
+// testEverything: no release upgrades everything by a slip.
+func testEverything(t *testing.T) {
+	w := newWorld(t)
+	r := w.release("all", 1)
+	r.Spec.Selector = &metav1.LabelSelector{}
+	refused(t, w.c.Create(t.Context(), r), "spec.selector is empty and would match every IotConnector")
+}
+
 // testRefused: what can never work is refused with a clear message.
 func testRefused(t *testing.T) {
 	w := newWorld(t)

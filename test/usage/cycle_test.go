@@ -54,6 +54,17 @@ func testCycleItself(t *testing.T) {
 	}
 }
 
+// testProtectsItself: a Usage of itself could never be deleted.
+func testProtectsItself(t *testing.T) {
+	w := newWorld(t)
+	u := protects("u", named("u"), "precious")
+	u.Spec.Of.APIVersion, u.Spec.Of.Kind = protectionv1beta1.GroupVersion.String(), "Usage"
+	err := w.tryCreate(u)
+	if err == nil || !strings.Contains(err.Error(), "a Usage can't protect itself") {
+		t.Errorf("answered with %v", err)
+	}
+}
+
 // circle makes a circle of two past the admission handlers, which let the operator
 // do what it likes: as when the webhooks were away, or two were created at once.
 func (w *world) circle(change func(u usage)) (a, b client.Object, u1, u2 usage) {

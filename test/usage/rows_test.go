@@ -91,6 +91,7 @@ var rows = []row{
 	// cycles
 	{"cycle refused", testCycleRefused},
 	{"cycle of one", testCycleItself},
+	{"of itself", testProtectsItself},
 	{"cycle as condition", testCycleCondition},
 	{"cycle broken", testCycleBroken},
 	{"cycle through a selector", testCycleSelected},

@@ -192,6 +192,7 @@ func testCEL(t *testing.T) {
 		"cross selector": {"only for a reason", protects("u", in("elsewhere", selected("a", "b")), "x"), crossed},
 		"empty selector": {"would match everything", protects("u", everything, "x"), empty},
 		"long name":      {"no object has such a name", protects("u", named(strings.Repeat("n", 300)), "x"), tooLong},
+		"a path":         {"no object has such a name", protects("u", named("a/../b"), "x"), "no object can have this name"},
 		"apiVersion":     {"does not parse", protects("u", badVersion, "x"), malformed},
 		"no kind":        {"is required", protects("u", noKind, "x"), "spec.of.kind"},
 		"no apiVersion":  {"is required", protects("u", noVersion, "x"), "spec.of.apiVersion"},

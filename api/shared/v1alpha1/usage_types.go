@@ -55,6 +55,7 @@ type ResourceRef struct {
 	// Name of the object.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule="self != '.' && self != '..' && !self.contains('/') && !self.contains('%')",message="no object can have this name: it is . or .. or has / or % in it."
 	Name string `json:"name"`
 	// Namespace of the object. Defaults to the namespace of the Usage; a
 	// cluster-scoped Usage must give it for objects that live in one.

@@ -222,7 +222,7 @@ func (r *reconciler) ready(e apply.Entry) bool {
 // failures returns the outcome of errors. What the API server refuses for good waits
 // until somebody changes the spec.
 func failures(err error) reconcile.Outcome {
-	if joined, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // only what was joined last
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		var outcome reconcile.Outcome
 		for _, one := range joined.Unwrap() {
 			outcome = outcome.And(failures(one))

@@ -53,7 +53,7 @@ func TestChoose(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var next []string
+			next := make([]string, 0, len(p.next))
 			for _, u := range p.next {
 				next = append(next, u.after.Name)
 			}

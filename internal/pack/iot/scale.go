@@ -24,7 +24,8 @@ func (r *reconciler) scale(ctx context.Context, p *pass, want []apply.Object) er
 		u.SetName(o.GetName())
 		d := r.view.deployment(o.ID().NamespacedName())
 		u.SetUID(d.UID)
-		err := r.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner(scaler), client.ForceOwnership)
+		err := r.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(u),
+			client.FieldOwner(scaler), client.ForceOwnership)
 		if err != nil {
 			return fmt.Errorf("scale %s: %w", o.ID().Short(), err)
 		}
@@ -63,7 +64,7 @@ func (r *reconciler) former(p *pass, want []apply.Object) int32 {
 	var most int32
 	for _, e := range r.have(p) {
 		d := r.view.deployment(e.NamespacedName())
-		if e.GroupKind() == deploymentKind.GroupKind() && !wanted[e.ID.String()] && d != nil && d.UID == e.UID {
+		if e.GroupKind() == deploymentKind.GroupKind() && !wanted[e.String()] && d != nil && d.UID == e.UID {
 			most = max(most, replicas(d))
 		}
 	}

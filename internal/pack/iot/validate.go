@@ -143,6 +143,11 @@ func (v *validator) release(ctx context.Context, req admission.Request) admissio
 	if old != nil && equality.Semantic.DeepEqual(&release.Spec, &old.Spec) {
 		return admission.Allowed("")
 	}
+	if s := release.Spec.Selector; s != nil && len(s.MatchLabels)+len(s.MatchExpressions) == 0 {
+		return denied(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, "spec.selector is empty and would match "+
+			"every IotConnector of the namespace: give matchLabels, or leave it out for "+
+			iotv1alpha1.TierLabel+"="+iotv1alpha1.TierAlwaysUpdate)
+	}
 	if _, err := metav1.LabelSelectorAsSelector(release.Spec.Selector); err != nil {
 		return denied(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid,
 			fmt.Sprintf("spec.selector is not valid: %v", err))

@@ -81,6 +81,10 @@ func problems(u usage, kinds relation.Kinds) reconcile.Outcome {
 			outcome = outcome.And(reconcile.Refuse(sharedv1alpha1.ReasonInvalid, "%s: %s", s.field, err))
 		}
 	}
+	if of, err := end(u, &u.UsageSpec().Of, kinds); err == nil && of == relation.Named(identify(u)) {
+		return reconcile.Refuse(sharedv1alpha1.ReasonInvalid,
+			"spec.of: a Usage can't protect itself: who may delete Usages could never delete this one")
+	}
 	if outcome.IsDone() && usesItself(u, kinds) {
 		return reconcile.Refuse(sharedv1alpha1.ReasonInvalid,
 			"spec.by: a resource can't use itself; to protect it for its own sake leave spec.by out and give spec.reason")
