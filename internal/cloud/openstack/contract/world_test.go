@@ -175,6 +175,22 @@ func soon(t *testing.T, what string, ask func() (bool, error)) {
 	}
 }
 
+// awaitGone asks until the answer is an error; not found is what it waits for.
+func awaitGone(ctx context.Context, ask func() error) error {
+	ticker := time.NewTicker(100 * time.Millisecond)
+	defer ticker.Stop()
+	for {
+		if err := ask(); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-ticker.C:
+		}
+	}
+}
+
 // unique returns a name that no other run uses.
 func unique(prefix string) string { return fmt.Sprintf("contract-%s-%08x", prefix, rand.Uint32()) }
 
