@@ -112,6 +112,8 @@ func TestDomain(t *testing.T) {
 		_, err = domains.Get(ctx, c, made.ID).Extract()
 		refused(t, err, http.StatusNotFound, "", openstack.NotFound)
 		_, err = projects.Create(ctx, c, projects.CreateOpts{Name: unique("project"), DomainID: noSuch}).Extract()
+		refused(t, err, http.StatusBadRequest, "", openstack.Invalid)
+		_, err = users.Create(ctx, c, users.CreateOpts{Name: unique("user"), DomainID: noSuch}).Extract()
 		refused(t, err, http.StatusNotFound, "", openstack.NotFound)
 	})
 }

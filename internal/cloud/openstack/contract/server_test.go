@@ -142,12 +142,15 @@ func checkInterfaces(t *testing.T, c *gophercloud.ServiceClient, server, port st
 		t.Errorf("an interface: %+v, %d in all", added, count())
 	}
 	_, err := attachinterfaces.Create(ctx, c, server, attachinterfaces.CreateOpts{PortID: port}).Extract()
-	refused(t, err, http.StatusBadRequest, "", openstack.Invalid)
+	refused(t, err, http.StatusConflict, "", openstack.Busy)
 	if err := attachinterfaces.Delete(ctx, c, server, port).ExtractErr(); err != nil {
 		t.Fatal(err)
 	}
 	soon(t, "the interface is gone", func() (bool, error) { return count() == 1, nil })
-	gone(t, attachinterfaces.Delete(ctx, c, server, noSuch).ExtractErr())
+	// It is accepted before anybody has looked whether there is such a port.
+	if err := attachinterfaces.Delete(ctx, c, server, noSuch).ExtractErr(); err != nil {
+		t.Errorf("detach a port that isn't there: %v", err)
+	}
 }
 
 func TestServerRefused(t *testing.T) {

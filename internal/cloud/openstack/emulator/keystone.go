@@ -95,7 +95,10 @@ func projects() *resource {
 			if o["parent_id"] == nil {
 				o["parent_id"] = o["domain_id"]
 			}
-			return inDomain("identity/projects")(rq, o)
+			if rq.store().get("identity/domains", o.str("domain_id")) == nil {
+				return invalid("Could not find domain: %s.", o.str("domain_id"))
+			}
+			return uniqueName("identity/projects")(rq, o)
 		},
 		change: renames("identity/projects"),
 		remove: dropGrants,
@@ -151,12 +154,8 @@ func roles() *resource {
 			"name": {text, cu | required, nil}, "description": {longText, cu | nullable, nil},
 			"domain_id": {text, create | nullable, nil}, "options": {dict, cu, object{}},
 		},
-		prepare: func(rq *request, o object) error {
-			if domain := o.str("domain_id"); domain != "" && rq.store().get("identity/domains", domain) == nil {
-				return absent("Domain", domain)
-			}
-			return inDomain("identity/roles")(rq, o)
-		},
+		// Whether there is such a domain, Keystone doesn't look.
+		prepare: uniqueName("identity/roles"),
 		change: renames("identity/roles"), remove: dropGrants,
 		filter: func(rq *request, o object) bool {
 			// Without a domain, the list has only roles that are in none.

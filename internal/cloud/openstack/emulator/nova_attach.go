@@ -88,7 +88,7 @@ func (s *Server) interfaceActions(res *resource, path string) {
 		case id != "" && port == nil:
 			return nil, refuse(http.StatusNotFound, "", "Port id %s could not be found.", id)
 		case port.str("device_id") != "":
-			return nil, invalid("Port %s is still in use.", id)
+			return nil, conflicting("", "Port %s is still in use.", id)
 		case id == "" && rq.store().get("network/networks", net) == nil:
 			return nil, invalid("Network %s could not be found.", net)
 		}
@@ -99,11 +99,10 @@ func (s *Server) interfaceActions(res *resource, path string) {
 		return reply{status: http.StatusOK, body: object{"interfaceAttachment": interfaceOf(plugged)}}, nil
 	})
 	s.onServer(res, "DELETE "+path+"/{port}", true, func(rq *request, o object) (any, error) {
-		port := rq.store().get("network/ports", rq.PathValue("port"))
-		if port == nil || port.str("device_id") != o.id() {
-			return nil, refuse(http.StatusNotFound, "", "Port id %s could not be found.", rq.PathValue("port"))
+		// It is accepted before anybody has looked whether there is such a port.
+		if port := rq.store().get("network/ports", rq.PathValue("port")); port.str("device_id") == o.id() {
+			rq.unplug(port)
 		}
-		rq.unplug(port)
 		return reply{status: http.StatusAccepted}, nil
 	})
 }
