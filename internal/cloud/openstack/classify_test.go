@@ -31,7 +31,8 @@ func TestClassify(t *testing.T) {
 		want   Failure
 	}{
 		{
-			"Neutron names its errors", answer(409, `{"NeutronError": {"type": "NetworkInUse", "message": "in use", "detail": ""}}`),
+			"Neutron names its errors", answer(409,
+				`{"NeutronError": {"type": "NetworkInUse", "message": "in use", "detail": ""}}`),
 			Failure{Class: Busy, Status: 409, Kind: "NetworkInUse", Message: "in use"},
 		},
 		{
@@ -51,14 +52,19 @@ func TestClassify(t *testing.T) {
 			Failure{Class: Busy, Status: 413, Kind: "overLimit", Message: "VolumeLimitExceeded"},
 		},
 		{
-			"Keystone's duplicate", answer(409, `{"error": {"code": 409, "title": "Conflict", "message": "Conflict occurred attempting to store user"}}`),
+			"Keystone's duplicate", answer(409,
+				`{"error": {"code": 409, "title": "Conflict", "message": "Conflict occurred attempting to store user"}}`),
 			Failure{Class: Exists, Status: 409, Kind: "Conflict", Message: "Conflict occurred attempting to store user"},
 		},
 		{
-			"Glance's page", answer(403, "<html><head><title>403 Forbidden</title></head><body><h1>403 Forbidden</h1>It&#x27;s protected.<br /></body></html>"),
+			"Glance's page", answer(403,
+				"<html><head><title>403 Forbidden</title></head><body><h1>403 Forbidden</h1>It&#x27;s protected.<br /></body></html>"),
 			Failure{Class: Forbidden, Status: 403, Message: "403 Forbidden It's protected."},
 		},
-		{"a bad request", answer(400, `{"badRequest": {"code": 400, "message": "bad"}}`), Failure{Class: Invalid, Status: 400, Kind: "badRequest", Message: "bad"}},
+		{"a bad request", answer(400, `{"badRequest": {"code": 400, "message": "bad"}}`), Failure{
+			Class:  Invalid,
+			Status: 400, Kind: "badRequest", Message: "bad",
+		}},
 		{"a proxy's error", answer(502, ""), Failure{Class: Retryable, Status: 502, Message: "Bad Gateway"}},
 		{"a pause", throttled, Failure{Class: Retryable, Status: 429, Message: "Too Many Requests", After: 3 * time.Second}},
 		{"changed meanwhile", answer(412, ""), Failure{Class: Busy, Status: 412, Message: "Precondition Failed"}},
@@ -67,8 +73,14 @@ func TestClassify(t *testing.T) {
 		{"no new token", failed, Failure{Class: Unauthorized, Status: 401, Kind: "Unauthorized", Message: "no"}},
 		{"no answer", errors.New("connection reset"), Failure{Class: Retryable, Message: "connection reset"}},
 		{"no time", context.DeadlineExceeded, Failure{Class: Retryable, Message: "context deadline exceeded"}},
-		{"not sent", gophercloud.ErrMissingInput{Argument: "x"}, Failure{Class: Invalid, Message: "Missing input for argument [x]"}},
-		{"paused", &ThrottledError{After: time.Minute}, Failure{Status: 429, Message: "the cloud asked for a pause of 1m0s", After: time.Minute}},
+		{"not sent", gophercloud.ErrMissingInput{Argument: "x"}, Failure{
+			Class:   Invalid,
+			Message: "Missing input for argument [x]",
+		}},
+		{"paused", &ThrottledError{After: time.Minute}, Failure{
+			Status: 429, Message: "the cloud asked for a pause of 1m0s",
+			After: time.Minute,
+		}},
 	} {
 		t.Run(tt.reason, func(t *testing.T) {
 			t.Parallel()

@@ -74,7 +74,7 @@ func TestManyAskAndOneLogsIn(t *testing.T) {
 	group.Wait()
 	want := map[emulator.Call]int{
 		tokenPost: 1,
-		{Service: "network", Method: "GET", Resource: ""}: 1,
+		{Service: "network", Method: "GET", Resource: ""}:          1,
 		{Service: "network", Method: "POST", Resource: "networks"}: 20,
 	}
 	if diff := cmp.Diff(want, server.Calls()); diff != "" {
@@ -154,7 +154,10 @@ func TestRetryAfterHoldsEverybody(t *testing.T) {
 	if err := create(t.Context(), scope); err != nil {
 		t.Fatal(err)
 	}
-	server.AddFault(emulator.Fault{Method: "POST", Resource: "networks", Status: http.StatusTooManyRequests, RetryAfter: 1})
+	server.AddFault(emulator.Fault{
+		Method: "POST", Resource: "networks", Status: http.StatusTooManyRequests,
+		RetryAfter: 1,
+	})
 	refused := openstack.Classify(create(t.Context(), scope))
 	if refused.Class != openstack.Retryable || refused.After != time.Second {
 		t.Errorf("refused with %+v", refused)
@@ -167,7 +170,10 @@ func TestRetryAfterHoldsEverybody(t *testing.T) {
 		t.Errorf("the next call came after %s", took)
 	}
 	// A long pause is an error: a worker must not sleep through it.
-	server.AddFault(emulator.Fault{Method: "POST", Resource: "networks", Status: http.StatusServiceUnavailable, RetryAfter: 60})
+	server.AddFault(emulator.Fault{
+		Method: "POST", Resource: "networks", Status: http.StatusServiceUnavailable,
+		RetryAfter: 60,
+	})
 	_ = create(t.Context(), scope)
 	server.ResetCalls()
 	paused := openstack.Classify(create(t.Context(), scope))

@@ -36,7 +36,10 @@ func TestParseCloudKeepsClear(t *testing.T) {
 		{"no URL", "clouds: {one: {auth: {username: a, password: b}}}", "one", "auth_url must be"},
 		{"a file as URL", "clouds: {one: {auth: {auth_url: 'file:///etc/passwd'}}}", "one", "auth_url must be"},
 		{"no password", "clouds: {one: {auth: {auth_url: 'http://a', username: a}}}", "one", "and password"},
-		{"no secret", "clouds: {one: {auth: {auth_url: 'http://a', application_credential_id: a}}}", "one", "secret is missing"},
+		{
+			"no secret", "clouds: {one: {auth: {auth_url: 'http://a', application_credential_id: a}}}", "one",
+			"secret is missing",
+		},
 		{"vendor profile", "clouds: {one: {profile: x, auth: {auth_url: 'http://a'}}}", "one", "profile is not supported"},
 		{"unknown kind", "clouds: {one: {auth_type: v3oidc, auth: {auth_url: 'http://a'}}}", "one", "auth_type must be"},
 		{"unknown interface", "clouds: {one: {interface: x, auth: {auth_url: 'http://a'}}}", "one", "interface must be"},

@@ -19,7 +19,7 @@ const publicKey = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIDpT/cMsQyZrFfGcWcTzqvVqQ
 
 func makeFlavor(t *testing.T, c *gophercloud.ServiceClient, opts flavors.CreateOpts) *flavors.Flavor {
 	t.Helper()
-	opts.Name, opts.RAM, opts.VCPUs, opts.Disk = unique("flavor"), 64, 1, ptr(1)
+	opts.Name, opts.RAM, opts.VCPUs, opts.Disk = unique("flavor"), 64, 1, new(1)
 	made := must[*flavors.Flavor](t)(flavors.Create(t.Context(), c, opts).Extract())
 	later(t, "flavor", func(ctx context.Context) error { return flavors.Delete(ctx, c, made.ID).ExtractErr() })
 	return made
@@ -29,7 +29,7 @@ func TestFlavor(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, w *world) {
 		ctx, c := t.Context(), client(t, w.admin.Compute)
-		made := makeFlavor(t, c, flavors.CreateOpts{Description: "one", Swap: ptr(8), Ephemeral: ptr(2), IsPublic: ptr(false)})
+		made := makeFlavor(t, c, flavors.CreateOpts{Description: "one", Swap: new(8), Ephemeral: new(2), IsPublic: new(false)})
 		if made.RAM != 64 || made.Swap != 8 || made.Ephemeral != 2 || made.IsPublic || made.Description != "one" {
 			t.Errorf("a flavor: %+v", made)
 		}
@@ -37,22 +37,13 @@ func TestFlavor(t *testing.T) {
 		if chosen.ID == "" || !chosen.IsPublic || !strings.HasPrefix(chosen.ID, "contract-id") {
 			t.Errorf("a flavor with an ID: %+v", chosen)
 		}
-		_, err := flavors.Create(ctx, c, flavors.CreateOpts{Name: made.Name, RAM: 1, VCPUs: 1, Disk: ptr(0)}).Extract()
+		_, err := flavors.Create(ctx, c, flavors.CreateOpts{Name: made.Name, RAM: 1, VCPUs: 1, Disk: new(0)}).Extract()
 		refused(t, err, http.StatusConflict, "", openstack.Exists)
-		_, err = flavors.Create(ctx, c, flavors.CreateOpts{Name: unique("f"), RAM: -1, VCPUs: 1, Disk: ptr(0)}).Extract()
+		_, err = flavors.Create(ctx, c, flavors.CreateOpts{Name: unique("f"), RAM: -1, VCPUs: 1, Disk: new(0)}).Extract()
 		refused(t, err, http.StatusBadRequest, "", openstack.Invalid)
-		_, err = flavors.Create(ctx, client(t, w.member.Compute), flavors.CreateOpts{Name: unique("f"), RAM: 1, VCPUs: 1, Disk: ptr(0)}).Extract()
+		_, err = flavors.Create(ctx, client(t, w.member.Compute), flavors.CreateOpts{Name: unique("f"), RAM: 1, VCPUs: 1, Disk: new(0)}).Extract()
 		refused(t, err, http.StatusForbidden, "", openstack.Forbidden)
-		specs := flavors.ExtraSpecsOpts{"hw:cpu_policy": "shared", "hw:mem_page_size": "any"}
-		must[map[string]string](t)(flavors.CreateExtraSpecs(ctx, c, made.ID, specs).Extract())
-		read := must[*flavors.Flavor](t)(flavors.Get(ctx, c, made.ID).Extract())
-		if diff := cmp.Diff(map[string]string(specs), read.ExtraSpecs); diff != "" {
-			t.Errorf("extra specs (-want +got):\n%s", diff)
-		}
-		if err := flavors.DeleteExtraSpec(ctx, c, made.ID, "hw:cpu_policy").ExtractErr(); err != nil {
-			t.Fatal(err)
-		}
-		gone(t, flavors.DeleteExtraSpec(ctx, c, made.ID, "hw:cpu_policy").ExtractErr())
+		checkExtraSpecs(t, c, made.ID)
 		pages, err := flavors.ListDetail(c, flavors.ListOpts{AccessType: flavors.AllAccess}).AllPages(ctx)
 		found := 0
 		for _, flavor := range must[[]flavors.Flavor](t)(must2(flavors.ExtractFlavors(pages))(err)) {
@@ -69,6 +60,21 @@ func TestFlavor(t *testing.T) {
 		_, err = flavors.Get(ctx, c, made.ID).Extract()
 		refused(t, err, http.StatusNotFound, "", openstack.NotFound)
 	})
+}
+
+func checkExtraSpecs(t *testing.T, c *gophercloud.ServiceClient, id string) {
+	t.Helper()
+	ctx := t.Context()
+	specs := flavors.ExtraSpecsOpts{"hw:cpu_policy": "shared", "hw:mem_page_size": "any"}
+	must[map[string]string](t)(flavors.CreateExtraSpecs(ctx, c, id, specs).Extract())
+	read := must[*flavors.Flavor](t)(flavors.Get(ctx, c, id).Extract())
+	if diff := cmp.Diff(map[string]string(specs), read.ExtraSpecs); diff != "" {
+		t.Errorf("extra specs (-want +got):\n%s", diff)
+	}
+	if err := flavors.DeleteExtraSpec(ctx, c, id, "hw:cpu_policy").ExtractErr(); err != nil {
+		t.Fatal(err)
+	}
+	gone(t, flavors.DeleteExtraSpec(ctx, c, id, "hw:cpu_policy").ExtractErr())
 }
 
 func TestKeyPair(t *testing.T) {

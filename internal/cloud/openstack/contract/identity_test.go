@@ -56,12 +56,12 @@ func TestProject(t *testing.T) {
 			t.Errorf("a minimal project: %+v", made)
 		}
 		changed := must[*projects.Project](t)(projects.Update(ctx, c, made.ID, projects.UpdateOpts{
-			Name: made.Name + "-new", Description: ptr("new"), Enabled: ptr(false), Tags: &[]string{"b"},
+			Name: made.Name + "-new", Description: new("new"), Enabled: new(false), Tags: &[]string{"b"},
 		}).Extract())
 		if changed.Name != made.Name+"-new" || changed.Enabled || changed.Description != "new" || !cmp.Equal([]string{"b"}, changed.Tags) {
 			t.Errorf("after the update: %+v", changed)
 		}
-		must[*projects.Project](t)(projects.Update(ctx, c, made.ID, projects.UpdateOpts{Name: made.Name, Enabled: ptr(true)}).Extract())
+		must[*projects.Project](t)(projects.Update(ctx, c, made.ID, projects.UpdateOpts{Name: made.Name, Enabled: new(true)}).Extract())
 		_, err := projects.Create(ctx, c, projects.CreateOpts{Name: made.Name}).Extract()
 		refused(t, err, http.StatusConflict, "", openstack.Exists)
 		_, err = projects.Create(ctx, c, projects.CreateOpts{Name: string(make([]byte, 65))}).Extract()
@@ -90,7 +90,7 @@ func TestDomain(t *testing.T) {
 		ctx, c := t.Context(), client(t, w.admin.Identity)
 		made := must[*domains.Domain](t)(domains.Create(ctx, c, domains.CreateOpts{Name: unique("domain")}).Extract())
 		later(t, "domain", func(ctx context.Context) error {
-			_, _ = domains.Update(ctx, c, made.ID, domains.UpdateOpts{Enabled: ptr(false)}).Extract()
+			_, _ = domains.Update(ctx, c, made.ID, domains.UpdateOpts{Enabled: new(false)}).Extract()
 			return domains.Delete(ctx, c, made.ID).ExtractErr()
 		})
 		if !made.Enabled {
@@ -103,7 +103,7 @@ func TestDomain(t *testing.T) {
 		inner := must[*projects.Project](t)(projects.Create(ctx, c, projects.CreateOpts{
 			Name: unique("project"), DomainID: made.ID,
 		}).Extract())
-		must[*domains.Domain](t)(domains.Update(ctx, c, made.ID, domains.UpdateOpts{Enabled: ptr(false), Description: ptr("new")}).Extract())
+		must[*domains.Domain](t)(domains.Update(ctx, c, made.ID, domains.UpdateOpts{Enabled: new(false), Description: new("new")}).Extract())
 		if err := domains.Delete(ctx, c, made.ID).ExtractErr(); err != nil {
 			t.Fatal(err)
 		}
@@ -127,7 +127,7 @@ func TestUser(t *testing.T) {
 			t.Errorf("a minimal user: %+v", made)
 		}
 		changed := must[*users.User](t)(users.Update(ctx, c, made.ID, users.UpdateOpts{
-			Name: made.Name + "-new", Description: ptr("new"), Enabled: ptr(false), Password: "two",
+			Name: made.Name + "-new", Description: new("new"), Enabled: new(false), Password: "two",
 		}).Extract())
 		if changed.Name != made.Name+"-new" || changed.Enabled || changed.Description != "new" {
 			t.Errorf("after the update: %+v", changed)
@@ -152,13 +152,13 @@ func TestGroupAndRole(t *testing.T) {
 		ctx, c := t.Context(), client(t, w.admin.Identity)
 		group, role := makeGroupOfUsers(t, c), makeRole(t, c)
 		changed := must[*groups.Group](t)(groups.Update(ctx, c, group.ID, groups.UpdateOpts{
-			Name: group.Name + "-new", Description: ptr("new"),
+			Name: group.Name + "-new", Description: new("new"),
 		}).Extract())
 		if changed.Name != group.Name+"-new" || changed.Description != "new" || changed.DomainID != "default" {
 			t.Errorf("the group after the update: %+v", changed)
 		}
 		renamed := must[*roles.Role](t)(roles.Update(ctx, c, role.ID, roles.UpdateOpts{
-			Name: role.Name + "-new", Description: ptr("new"),
+			Name: role.Name + "-new", Description: new("new"),
 		}).Extract())
 		if renamed.Name != role.Name+"-new" || renamed.Description != "new" || renamed.DomainID != "" {
 			t.Errorf("the role after the update: %+v", renamed)
@@ -226,7 +226,7 @@ func TestServiceAndEndpoint(t *testing.T) {
 		}).Extract())
 		later(t, "service", func(ctx context.Context) error { return services.Delete(ctx, c, service.ID).ExtractErr() })
 		changed := must[*services.Service](t)(services.Update(ctx, c, service.ID, services.UpdateOpts{
-			Type: "contract2", Name: ptr("new"), Enabled: ptr(false), Description: ptr("two"),
+			Type: "contract2", Name: new("new"), Enabled: new(false), Description: new("two"),
 		}).Extract())
 		if changed.Type != "contract2" || changed.Enabled || changed.Name != "new" || changed.Description != "two" {
 			t.Errorf("the service after the update: %+v", changed)
@@ -236,7 +236,7 @@ func TestServiceAndEndpoint(t *testing.T) {
 		}).Extract())
 		later(t, "endpoint", func(ctx context.Context) error { return endpoints.Delete(ctx, c, endpoint.ID).ExtractErr() })
 		moved := must[*endpoints.Endpoint](t)(endpoints.Update(ctx, c, endpoint.ID, endpoints.UpdateOpts{
-			URL: "http://127.0.0.1:2", Availability: "internal", Enabled: ptr(false),
+			URL: "http://127.0.0.1:2", Availability: "internal", Enabled: new(false),
 		}).Extract())
 		if moved.URL != "http://127.0.0.1:2" || moved.Availability != "internal" || moved.Enabled {
 			t.Errorf("the endpoint after the update: %+v", moved)

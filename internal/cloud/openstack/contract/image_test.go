@@ -37,23 +37,16 @@ func TestImage(t *testing.T) {
 			made.Properties["kinship-uid"] != "1" || !cmp.Equal([]string{"a"}, made.Tags) || made.Owner != w.member.ProjectID {
 			t.Errorf("a new image: %+v", made)
 		}
-		if err := imagedata.Upload(ctx, c, made.ID, bytes.NewReader(make([]byte, 2048))).ExtractErr(); err != nil {
-			t.Fatal(err)
-		}
-		var read *images.Image
-		soon(t, "the image is active", func() (bool, error) {
-			var err error
-			read, err = images.Get(ctx, c, made.ID).Extract()
-			return err == nil && read.Status == images.ImageStatusActive, err
-		})
-		if read.SizeBytes != 2048 || read.Checksum == "" {
+		if read := upload(t, c, made.ID); read.SizeBytes != 2048 || read.Checksum == "" {
 			t.Errorf("an active image: %+v", read)
 		}
 		again := imagedata.Upload(ctx, c, made.ID, bytes.NewReader(make([]byte, 2048))).ExtractErr()
 		refused(t, again, http.StatusConflict, "", openstack.Busy)
 		changed := must[*images.Image](t)(images.Update(ctx, c, made.ID, images.UpdateOpts{
-			images.ReplaceImageName{NewName: "new"}, images.ReplaceImageProtected{NewProtected: true},
-			images.ReplaceImageTags{NewTags: []string{"b"}}, images.UpdateVisibility{Visibility: images.ImageVisibilityPrivate},
+			images.ReplaceImageName{NewName: "new"},
+			images.ReplaceImageProtected{NewProtected: true},
+			images.ReplaceImageTags{NewTags: []string{"b"}},
+			images.UpdateVisibility{Visibility: images.ImageVisibilityPrivate},
 		}).Extract())
 		if changed.Name != "new" || !changed.Protected || changed.Tags[0] != "b" || changed.Visibility != "private" {
 			t.Errorf("after the update: %+v", changed)
@@ -64,14 +57,7 @@ func TestImage(t *testing.T) {
 		must[*images.Image](t)(images.Update(ctx, c, made.ID, images.UpdateOpts{
 			images.ReplaceImageName{NewName: made.Name}, images.ReplaceImageProtected{NewProtected: false},
 		}).Extract())
-		for reason, opts := range map[string]images.ListOpts{
-			"name": {Name: made.Name}, "tag": {Tags: []string{"b"}, Name: made.Name}, "visibility": {Visibility: "private", Name: made.Name},
-		} {
-			pages, err := images.List(c, opts).AllPages(ctx)
-			if found := must[[]images.Image](t)(must2(images.ExtractImages(pages))(err)); len(found) != 1 {
-				t.Errorf("found %d by %s", len(found), reason)
-			}
-		}
+		findImage(t, c, made.Name)
 		if err := images.Delete(ctx, c, made.ID).ExtractErr(); err != nil {
 			t.Fatal(err)
 		}
@@ -79,6 +65,33 @@ func TestImage(t *testing.T) {
 		refused(t, err, http.StatusNotFound, "", openstack.NotFound)
 		gone(t, images.Delete(ctx, c, made.ID).ExtractErr())
 	})
+}
+
+// upload fills an image and waits until it is active.
+func upload(t *testing.T, c *gophercloud.ServiceClient, id string) *images.Image {
+	t.Helper()
+	if err := imagedata.Upload(t.Context(), c, id, bytes.NewReader(make([]byte, 2048))).ExtractErr(); err != nil {
+		t.Fatal(err)
+	}
+	var read *images.Image
+	soon(t, "the image is active", func() (bool, error) {
+		var err error
+		read, err = images.Get(t.Context(), c, id).Extract()
+		return err == nil && read.Status == images.ImageStatusActive, err
+	})
+	return read
+}
+
+func findImage(t *testing.T, c *gophercloud.ServiceClient, name string) {
+	t.Helper()
+	for reason, opts := range map[string]images.ListOpts{
+		"name": {Name: name}, "tag": {Tags: []string{"b"}, Name: name}, "visibility": {Visibility: "private", Name: name},
+	} {
+		pages, err := images.List(c, opts).AllPages(t.Context())
+		if found := must[[]images.Image](t)(must2(images.ExtractImages(pages))(err)); len(found) != 1 {
+			t.Errorf("found %d by %s", len(found), reason)
+		}
+	}
 }
 
 func TestImageByProperty(t *testing.T) {
@@ -92,11 +105,9 @@ func TestImageByProperty(t *testing.T) {
 				ID string `json:"id"`
 			} `json:"images"`
 		}
-		response, err := c.Get(ctx, c.ServiceURL("images")+"?kinship_uid="+marker, &body, nil)
-		if err != nil {
+		if err := send(ctx, c, http.MethodGet, c.ServiceURL("images")+"?kinship_uid="+marker, nil, &body); err != nil {
 			t.Fatal(err)
 		}
-		defer response.Body.Close()
 		if len(body.Images) != 1 || body.Images[0].ID != made.ID {
 			t.Errorf("found by the property: %v", body.Images)
 		}
@@ -109,7 +120,7 @@ func TestImageRefused(t *testing.T) {
 		ctx, c := t.Context(), client(t, w.member.Image)
 		_, err := images.Create(ctx, c, images.CreateOpts{Name: "x", DiskFormat: "bogus"}).Extract()
 		refused(t, err, http.StatusBadRequest, "", openstack.Invalid)
-		_, err = images.Create(ctx, c, images.CreateOpts{Name: "x", Visibility: ptr(images.ImageVisibilityPublic)}).Extract()
+		_, err = images.Create(ctx, c, images.CreateOpts{Name: "x", Visibility: new(images.ImageVisibilityPublic)}).Extract()
 		refused(t, err, http.StatusForbidden, "", openstack.Forbidden)
 		made := makeImage(t, c, images.CreateOpts{Name: unique("image")})
 		err = imageimport.Create(ctx, c, made.ID, imageimport.CreateOpts{

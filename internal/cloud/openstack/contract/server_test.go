@@ -66,7 +66,7 @@ func TestServer(t *testing.T) {
 		name := unique("server")
 		made := makeServer(t, c, servers.CreateOpts{
 			Name: name, ImageRef: cirros(t, w), Networks: []servers.Network{{Port: port.ID}}, Tags: []string{"a", "b"},
-			Metadata: map[string]string{"kinship-uid": "1"}, ConfigDrive: ptr(true), UserData: []byte("#!/bin/sh"),
+			Metadata: map[string]string{"kinship-uid": "1"}, ConfigDrive: new(true), UserData: []byte("#!/bin/sh"),
 		})
 		slices.Sort(*made.Tags)
 		if made.Name != name || made.Metadata["kinship-uid"] != "1" || !cmp.Equal([]string{"a", "b"}, *made.Tags) ||
@@ -83,14 +83,7 @@ func TestServer(t *testing.T) {
 		refused(t, err, http.StatusConflict, "", openstack.Busy)
 		checkServerUpdates(t, c, made.ID)
 		checkInterfaces(t, c, made.ID, second.ID)
-		for reason, opts := range map[string]servers.ListOpts{
-			"name": {Name: "^new$", Tags: "b"}, "tags": {Tags: "b", Name: "^new$"}, "no tags": {NotTags: "z", Name: "^new$"},
-		} {
-			pages, err := servers.List(c, opts).AllPages(ctx)
-			if found := must[[]servers.Server](t)(must2(servers.ExtractServers(pages))(err)); len(found) != 1 {
-				t.Errorf("found %d by %s", len(found), reason)
-			}
-		}
+		findServer(t, c)
 		if err := servers.Delete(ctx, c, made.ID).ExtractErr(); err != nil {
 			t.Fatal(err)
 		}
@@ -107,6 +100,18 @@ func TestServer(t *testing.T) {
 			t.Errorf("the port that is left: %+v", left)
 		}
 	})
+}
+
+func findServer(t *testing.T, c *gophercloud.ServiceClient) {
+	t.Helper()
+	for reason, opts := range map[string]servers.ListOpts{
+		"name": {Name: "^new$", Tags: "b"}, "tags": {Tags: "b", Name: "^new$"}, "no tags": {NotTags: "z", Name: "^new$"},
+	} {
+		pages, err := servers.List(c, opts).AllPages(t.Context())
+		if found := must[[]servers.Server](t)(must2(servers.ExtractServers(pages))(err)); len(found) != 1 {
+			t.Errorf("found %d by %s", len(found), reason)
+		}
+	}
 }
 
 func checkServerUpdates(t *testing.T, c *gophercloud.ServiceClient, id string) {

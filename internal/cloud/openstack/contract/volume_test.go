@@ -59,12 +59,12 @@ func TestVolume(t *testing.T) {
 			t.Errorf("a minimal volume: %+v", made)
 		}
 		changed := must[*volumes.Volume](t)(volumes.Update(ctx, c, made.ID, volumes.UpdateOpts{
-			Name: ptr("new"), Description: ptr("new"),
+			Name: new("new"), Description: new("new"),
 		}).Extract())
 		if changed.Name != "new" || changed.Description != "new" {
 			t.Errorf("after the update: %+v", changed)
 		}
-		must[*volumes.Volume](t)(volumes.Update(ctx, c, made.ID, volumes.UpdateOpts{Name: &made.Name, Description: ptr("")}).Extract())
+		must[*volumes.Volume](t)(volumes.Update(ctx, c, made.ID, volumes.UpdateOpts{Name: &made.Name, Description: new("")}).Extract())
 		pages, err := volumes.List(c, volumes.ListOpts{Name: made.Name, Status: "available"}).AllPages(ctx)
 		if found := must[[]volumes.Volume](t)(must2(volumes.ExtractVolumes(pages))(err)); len(found) != 1 {
 			t.Errorf("found %d by name", len(found))
@@ -126,14 +126,14 @@ func TestVolumeType(t *testing.T) {
 	everywhere(t, func(t *testing.T, w *world) {
 		ctx, c := t.Context(), client(t, w.admin.Volume)
 		made := must[*volumetypes.VolumeType](t)(volumetypes.Create(ctx, c, volumetypes.CreateOpts{
-			Name: unique("type"), Description: "one", IsPublic: ptr(false), ExtraSpecs: map[string]string{"a": "1"},
+			Name: unique("type"), Description: "one", IsPublic: new(false), ExtraSpecs: map[string]string{"a": "1"},
 		}).Extract())
 		later(t, "volume type", func(ctx context.Context) error { return volumetypes.Delete(ctx, c, made.ID).ExtractErr() })
 		if made.IsPublic || made.Description != "one" || made.ExtraSpecs["a"] != "1" {
 			t.Errorf("a volume type: %+v", made)
 		}
 		changed := must[*volumetypes.VolumeType](t)(volumetypes.Update(ctx, c, made.ID, volumetypes.UpdateOpts{
-			Name: ptr(made.Name + "-new"), Description: ptr("new"), IsPublic: ptr(true),
+			Name: new(made.Name + "-new"), Description: new("new"), IsPublic: new(true),
 		}).Extract())
 		if changed.Name != made.Name+"-new" || changed.Description != "new" || !changed.IsPublic {
 			t.Errorf("after the update: %+v", changed)
@@ -172,7 +172,7 @@ func TestShareNetwork(t *testing.T) {
 		}).Extract())
 		later(t, "share network", func(ctx context.Context) error { return sharenetworks.Delete(ctx, c, made.ID).ExtractErr() })
 		changed := must[*sharenetworks.ShareNetwork](t)(sharenetworks.Update(ctx, c, made.ID, sharenetworks.UpdateOpts{
-			Name: ptr("new"), Description: ptr("new"),
+			Name: new("new"), Description: new("new"),
 		}).Extract())
 		if changed.Name != "new" || changed.Description != "new" || changed.NeutronNetID != noSuch {
 			t.Errorf("after the update: %+v", changed)

@@ -23,30 +23,35 @@ type cloud struct {
 }
 
 const login = `{"auth": {
-	"identity": {"methods": ["password"], "password": {"user": {"name": "demo", "domain": {"id": "default"}, "password": "secret"}}},
+	"identity": {"methods": ["password"], "password": {"user": {"name": "demo", "domain": {"id": "default"},
+		"password": "secret"}}},
 	"scope": {"project": {"name": "demo", "domain": {"id": "default"}}}
 }}`
 
-func start(t testing.TB, options emulator.Options) *cloud {
-	t.Helper()
+func start(tb testing.TB, options emulator.Options) *cloud {
+	tb.Helper()
 	server, err := emulator.Start(options)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(func() { _ = server.Close() })
+	tb.Cleanup(func() { _ = server.Close() })
 	c := &cloud{Server: server}
-	response, _ := c.call(t, "POST", "/identity/v3/auth/tokens", login)
-	if c.token = response.Header.Get("X-Subject-Token"); c.token == "" {
-		t.Fatalf("no token: %s", response.Status)
-	}
+	c.become(tb, "demo")
 	return c
 }
 
-func (c *cloud) try(t testing.TB, method, path, body string) (*http.Response, string, error) {
-	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), method, c.URL()+path, strings.NewReader(body))
+// answer is what is left of a response whose body is read.
+type answer struct {
+	status int
+	header http.Header
+	text   string
+}
+
+func (c *cloud) try(tb testing.TB, method, path, body string) (answer, error) {
+	tb.Helper()
+	request, err := http.NewRequestWithContext(tb.Context(), method, c.URL()+path, strings.NewReader(body))
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	request.Header.Set("X-Auth-Token", c.token)
 	request.Header.Set("Content-Type", "application/json")
@@ -54,29 +59,38 @@ func (c *cloud) try(t testing.TB, method, path, body string) (*http.Response, st
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	response, err := client.Do(request)
 	if err != nil {
-		return nil, "", err
+		return answer{}, err
 	}
 	defer response.Body.Close()
 	text, err := io.ReadAll(response.Body)
-	return response, string(text), err
+	return answer{response.StatusCode, response.Header, string(text)}, err
 }
 
-func (c *cloud) call(t testing.TB, method, path, body string) (*http.Response, string) {
-	t.Helper()
-	response, text, err := c.try(t, method, path, body)
+func (c *cloud) call(tb testing.TB, method, path, body string) answer {
+	tb.Helper()
+	a, err := c.try(tb, method, path, body)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	return response, text
+	return a
+}
+
+// become takes the token of a user.
+func (c *cloud) become(tb testing.TB, user string) {
+	tb.Helper()
+	a := c.call(tb, http.MethodPost, "/identity/v3/auth/tokens", strings.ReplaceAll(login, `"demo"`, `"`+user+`"`))
+	if c.token = a.header.Get("X-Subject-Token"); c.token == "" {
+		tb.Fatalf("no token: %s", a.text)
+	}
 }
 
 func (c *cloud) wants(t *testing.T, status int, method, path, body string) string {
 	t.Helper()
-	response, text := c.call(t, method, path, body)
-	if response.StatusCode != status {
-		t.Fatalf("%s %s: %s, want %d\n%s", method, path, response.Status, status, text)
+	a := c.call(t, method, path, body)
+	if a.status != status {
+		t.Fatalf("%s %s: %d, want %d\n%s", method, path, a.status, status, a.text)
 	}
-	return text
+	return a.text
 }
 
 const (
@@ -87,12 +101,15 @@ const (
 func TestFaultsOfStatus(t *testing.T) {
 	t.Parallel()
 	c := start(t, emulator.Options{})
-	c.AddFault(emulator.Fault{Service: "network", Method: "POST", Resource: "networks", Skip: 1, Times: 2, Status: 503, RetryAfter: 7})
+	c.AddFault(emulator.Fault{
+		Service: "network", Method: "POST", Resource: "networks", Skip: 1, Times: 2, Status: 503,
+		RetryAfter: 7,
+	})
 	c.wants(t, 201, "POST", networks, one)
 	for range 2 {
-		response, _ := c.call(t, "POST", networks, one)
-		if response.StatusCode != 503 || response.Header.Get("Retry-After") != "7" {
-			t.Errorf("%s, Retry-After %s", response.Status, response.Header.Get("Retry-After"))
+		a := c.call(t, "POST", networks, one)
+		if a.status != http.StatusServiceUnavailable || a.header.Get("Retry-After") != "7" {
+			t.Errorf("%d, Retry-After %s", a.status, a.header.Get("Retry-After"))
 		}
 	}
 	c.wants(t, 201, "POST", networks, one)
@@ -108,7 +125,7 @@ func TestResets(t *testing.T) {
 			t.Parallel()
 			c := start(t, emulator.Options{})
 			c.AddFault(emulator.Fault{Method: "POST", Reset: reset})
-			if _, _, err := c.try(t, "POST", networks, one); err == nil {
+			if _, err := c.try(t, "POST", networks, one); err == nil {
 				t.Error("the connection was not dropped")
 			}
 			if n := len(c.Inventory()["network/networks"]); n != there {
@@ -146,7 +163,8 @@ func TestTokens(t *testing.T) {
 	c := start(t, emulator.Options{})
 	c.ExpireTokens()
 	for _, path := range []string{
-		networks, "/identity/v3/projects", "/compute/v2.1/servers", "/image/v2/images", "/volume/v3/x/volumes", "/share/v2/share-networks",
+		networks, "/identity/v3/projects", "/compute/v2.1/servers", "/image/v2/images", "/volume/v3/x/volumes",
+		"/share/v2/share-networks",
 	} {
 		c.wants(t, 401, "GET", path, "")
 	}
@@ -197,8 +215,7 @@ func TestQuota(t *testing.T) {
 	quotas := "/network/v2.0/quotas/" + made.Network.Project
 	c.wants(t, 403, "PUT", quotas, `{"quota": {"network": 1}}`)
 	member := c.token
-	response, _ := c.call(t, "POST", "/identity/v3/auth/tokens", strings.ReplaceAll(login, `"demo"`, `"admin"`))
-	c.token = response.Header.Get("X-Subject-Token")
+	c.become(t, "admin")
 	c.wants(t, 200, "PUT", quotas, `{"quota": {"network": 1}}`)
 	c.token = member
 	if text := c.wants(t, 409, "POST", networks, one); !strings.Contains(text, `"type":"OverQuota"`) {
@@ -233,26 +250,30 @@ func TestLimits(t *testing.T) {
 func FuzzBodies(f *testing.F) {
 	paths := []string{
 		networks, "/network/v2.0/subnets", "/network/v2.0/ports", "/network/v2.0/routers", "/network/v2.0/security-groups",
-		"/network/v2.0/security-group-rules", "/network/v2.0/floatingips", "/network/v2.0/trunks", "/network/v2.0/address-scopes",
-		"/identity/v3/auth/tokens", "/identity/v3/users", "/identity/v3/projects", "/identity/v3/endpoints", "/image/v2/images",
+		"/network/v2.0/security-group-rules", "/network/v2.0/floatingips", "/network/v2.0/trunks",
+		"/network/v2.0/address-scopes",
+		"/identity/v3/auth/tokens", "/identity/v3/users", "/identity/v3/projects", "/identity/v3/endpoints",
+		"/image/v2/images",
 		"/compute/v2.1/servers", "/compute/v2.1/flavors", "/compute/v2.1/os-keypairs", "/compute/v2.1/os-server-groups",
 		"/volume/v3/x/volumes", "/volume/v3/x/types", "/share/v2/share-networks",
 	}
 	c := start(f, emulator.Options{})
-	admin, _ := c.call(f, "POST", "/identity/v3/auth/tokens", strings.ReplaceAll(login, `"demo"`, `"admin"`))
-	c.token = admin.Header.Get("X-Subject-Token")
-	response, text := c.call(f, "POST", networks, one)
-	if response.StatusCode != http.StatusCreated {
-		f.Fatal(text)
+	c.become(f, "admin")
+	made := c.call(f, "POST", networks, one)
+	if made.status != http.StatusCreated {
+		f.Fatal(made.text)
 	}
-	_, id, _ := strings.Cut(text, `"id":"`)
+	_, id, _ := strings.Cut(made.text, `"id":"`)
 	id, _, _ = strings.Cut(id, `"`)
 	for i, body := range []string{
-		one, `{"subnet": {"network_id": "ID", "ip_version": 4, "cidr": "10.0.0.0/8", "allocation_pools": [{"start": "10.0.0.1"}]}}`,
+		one,
+		`{"subnet": {"network_id": "ID", "ip_version": 4, "cidr": "10.0.0.0/8", "allocation_pools": [{"start": "10.0.0.1"}]}}`,
 		`{"port": {"network_id": "ID", "fixed_ips": [{"ip_address": 1}], "security_groups": [null], "allowed_address_pairs": [{}]}}`,
 		`{"router": {"external_gateway_info": {"network_id": "ID", "external_fixed_ips": [{}]}}}`,
-		`{"security_group_rule": {"protocol": 6, "port_range_min": "1"}}`, `{"server": {"name": "a", "networks": [{"port": 1}]}}`,
-		`{"auth": {"identity": {"methods": ["token"], "token": null}, "scope": {"system": {}}}}`, `{"flavor": {"id": 1, "ram": 1e300}}`,
+		`{"security_group_rule": {"protocol": 6, "port_range_min": "1"}}`,
+		`{"server": {"name": "a", "networks": [{"port": 1}]}}`,
+		`{"auth": {"identity": {"methods": ["token"], "token": null}, "scope": {"system": {}}}}`,
+		`{"flavor": {"id": 1, "ram": 1e300}}`,
 		`{"name": {}, "tags": [1], "x": 1}`, `{"volume": {"size": "1", "metadata": {"a": null}}}`,
 	} {
 		f.Add(i, []byte(strings.ReplaceAll(body, "ID", id)))
@@ -262,9 +283,8 @@ func FuzzBodies(f *testing.F) {
 		if bytes.Contains(body, []byte("/0")) {
 			t.Skip() // A subnet of all addresses takes its time to be searched.
 		}
-		response, text := c.call(t, "POST", paths[path], string(body))
-		if response.StatusCode >= http.StatusInternalServerError {
-			t.Errorf("POST %s %s: %s\n%s", paths[path], body, response.Status, text)
+		if a := c.call(t, "POST", paths[path], string(body)); a.status >= http.StatusInternalServerError {
+			t.Errorf("POST %s %s: %d\n%s", paths[path], body, a.status, a.text)
 		}
 	})
 }

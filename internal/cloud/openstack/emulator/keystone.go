@@ -110,7 +110,8 @@ func users() *resource {
 		single: "user", plural: "users", name: "User",
 		attrs: named.with(attributes{
 			"domain_id": {text, create, "default"}, "enabled": {flag, cu, true}, "password": {text, cu | nullable, nil},
-			"default_project_id": {text, cu | nullable, nil}, "options": {dict, cu, object{}}, "email": {text, cu | nullable, nil},
+			"default_project_id": {text, cu | nullable, nil}, "options": {dict, cu, object{}},
+			"email": {text, cu | nullable, nil},
 		}),
 		prepare: func(rq *request, o object) error {
 			keepPassword(o, o)
@@ -156,7 +157,7 @@ func roles() *resource {
 		},
 		// Whether there is such a domain, Keystone doesn't look.
 		prepare: uniqueName("identity/roles"),
-		change: renames("identity/roles"), remove: dropGrants,
+		change:  renames("identity/roles"), remove: dropGrants,
 		filter: func(rq *request, o object) bool {
 			// Without a domain, the list has only roles that are in none.
 			if rq.URL.Query().Get("domain_id") == "" && o["domain_id"] != nil {
@@ -275,8 +276,9 @@ func renames(table string) func(*request, object, object) error {
 
 // catalog lists the endpoints for a project.
 func (rq *request) catalog(project string) []any {
-	catalog := []any{}
-	for _, svc := range rq.store().where("identity/services", func(o object) bool { return o.flag("enabled") }) {
+	services := rq.store().where("identity/services", func(o object) bool { return o.flag("enabled") })
+	catalog := make([]any, 0, len(services))
+	for _, svc := range services {
 		found := []any{}
 		for _, endpoint := range rq.store().by("identity/endpoints", "service_id", svc.id()) {
 			if !endpoint.flag("enabled") {

@@ -71,8 +71,9 @@ func interfaceOf(port object) object {
 
 func (s *Server) interfaceActions(res *resource, path string) {
 	s.onServer(res, "GET "+path, false, func(rq *request, o object) (any, error) {
-		found := []any{}
-		for _, port := range rq.store().by("network/ports", "device_id", o.id()) {
+		plugged := rq.store().by("network/ports", "device_id", o.id())
+		found := make([]any, 0, len(plugged))
+		for _, port := range plugged {
 			found = append(found, interfaceOf(port))
 		}
 		return object{"interfaceAttachments": found}, nil
@@ -128,8 +129,9 @@ func (s *Server) attachments(res *resource, path string) {
 		return v, view(o, v), nil
 	}
 	s.onServer(res, "GET "+path, false, func(rq *request, o object) (any, error) {
-		found := []any{}
-		for _, v := range rq.volumesOf(o) {
+		attached := rq.volumesOf(o)
+		found := make([]any, 0, len(attached))
+		for _, v := range attached {
 			found = append(found, view(o, v))
 		}
 		return object{"volumeAttachments": found}, nil

@@ -9,7 +9,10 @@ import (
 )
 
 // notFilters are the keys of a query that choose nothing.
-var notFilters = []string{"limit", "marker", "offset", "page_reverse", "fields", "sort_key", "sort_dir", "sort", "all_tenants"}
+var notFilters = []string{
+	"limit", "marker", "offset", "page_reverse", "fields", "sort_key", "sort_dir", "sort",
+	"all_tenants",
+}
 
 // tagFilters are the four ways to ask for tags; Nova and Neutron spell them alike.
 var tagFilters = map[string]func(have, want []string) bool{
