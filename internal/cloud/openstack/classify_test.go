@@ -58,7 +58,7 @@ func TestClassify(t *testing.T) {
 		},
 		{
 			"Glance's page", answer(403,
-				"<html><head><title>403 Forbidden</title></head><body><h1>403 Forbidden</h1>It&#x27;s protected.<br /></body></html>"),
+				"<html><title>403 Forbidden</title><body><h1>403 Forbidden</h1>It&#x27;s protected.<br /></body></html>"),
 			Failure{Class: Forbidden, Status: 403, Message: "403 Forbidden It's protected."},
 		},
 		{"a bad request", answer(400, `{"badRequest": {"code": 400, "message": "bad"}}`), Failure{

@@ -127,11 +127,10 @@ func TestImageRefused(t *testing.T) {
 			Name: imageimport.WebDownloadMethod, URI: "ftp://127.0.0.1/x",
 		}).ExtractErr()
 		refused(t, err, http.StatusBadRequest, "", openstack.Invalid)
-		for _, path := range []string{"/status", "/size", "/id"} {
-			_, err = c.Request(ctx, http.MethodPatch, c.ServiceURL("images", made.ID), &gophercloud.RequestOpts{
-				JSONBody:    []map[string]any{{"op": "replace", "path": path, "value": "x"}},
-				MoreHeaders: map[string]string{"Content-Type": "application/openstack-images-v2.1-json-patch"},
-			})
+		for _, path := range []string{"status", "size", "id"} {
+			_, err := images.Update(ctx, c, made.ID, images.UpdateOpts{
+				images.UpdateImageProperty{Op: images.ReplaceOp, Name: path, Value: "x"},
+			}).Extract()
 			refused(t, err, http.StatusForbidden, "", openstack.Forbidden)
 		}
 	})

@@ -57,7 +57,7 @@ func (a attributes) with(more attributes) attributes {
 	return all
 }
 
-var uuidPattern = regexp.MustCompile(`^[0-9a-fA-F]{8}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{12}$`)
+var uuidPattern = regexp.MustCompile(`^(?i)[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}$`)
 
 // accept checks what a request says against the table: unknown and forbidden keys,
 // types, what is missing. It returns the values converted. strict refuses unknown

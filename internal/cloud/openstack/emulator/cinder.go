@@ -145,8 +145,9 @@ func prepareVolume(rq *request, o object) error {
 		"project_id": rq.token.project, "os-vol-tenant-attr:tenant_id": rq.token.project, "user_id": rq.token.user,
 		"availability_zone": "nova", "created_at": stamp(volume, rq.now), "updated_at": nil,
 		"attachments": []any{},
-		"encrypted":   false, "replication_status": nil, "consistencygroup_id": nil, "os-vol-host-attr:host": "loopback@loopback#loopback",
-		"links": []any{}, "migration_status": nil,
+		"encrypted":   false, "replication_status": nil, "consistencygroup_id": nil,
+		"os-vol-host-attr:host": "loopback@loopback#loopback",
+		"links":                 []any{}, "migration_status": nil,
 	}))
 	rq.become(o, "creating", "available", nil)
 	return nil
@@ -173,7 +174,7 @@ func deleteVolume(res *resource, rq *request) (any, error) {
 		return nil, err
 	}
 	if state := o.str("status"); !slices.Contains([]string{"available", "error", "error_deleting"}, state) {
-		return nil, invalid("Invalid volume: Volume status must be available or error or in maintenance, but current status is: %s", state)
+		return nil, invalid("Invalid volume: Volume status must be available or error, but current status is: %s", state)
 	}
 	o["status"] = "deleting"
 	rq.after(o, func() { rq.store().remove(res.table, o.id()) })

@@ -267,8 +267,8 @@ func FuzzBodies(f *testing.F) {
 	id, _, _ = strings.Cut(id, `"`)
 	for i, body := range []string{
 		one,
-		`{"subnet": {"network_id": "ID", "ip_version": 4, "cidr": "10.0.0.0/8", "allocation_pools": [{"start": "10.0.0.1"}]}}`,
-		`{"port": {"network_id": "ID", "fixed_ips": [{"ip_address": 1}], "security_groups": [null], "allowed_address_pairs": [{}]}}`,
+		`{"subnet": {"network_id": "ID", "ip_version": 4, "cidr": "10.0.0.0/8", "allocation_pools": [{"end": 1}]}}`,
+		`{"port": {"network_id": "ID", "fixed_ips": [{"ip_address": 1}], "allowed_address_pairs": [{}]}}`,
 		`{"router": {"external_gateway_info": {"network_id": "ID", "external_fixed_ips": [{}]}}}`,
 		`{"security_group_rule": {"protocol": 6, "port_range_min": "1"}}`,
 		`{"server": {"name": "a", "networks": [{"port": 1}]}}`,

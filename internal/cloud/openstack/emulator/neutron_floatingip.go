@@ -121,7 +121,7 @@ func (rq *request) associate(o object) error {
 		if other.id() != o.id() && other["fixed_ip_address"] == fixed["ip_address"] &&
 			other["floating_network_id"] == o["floating_network_id"] {
 			return conflicting("FloatingIPPortAlreadyAssociated",
-				"Cannot associate floating IP with port %s using fixed IP %s, as that fixed IP already has a floating IP on external network %s.",
+				"Cannot associate floating IP with port %s: its fixed IP %s already has one on external network %s.",
 				id, fixed.str("ip_address"), o.str("floating_network_id"))
 		}
 	}

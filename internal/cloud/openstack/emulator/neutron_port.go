@@ -139,7 +139,8 @@ func checkSecurity(o object) error {
 			"Port security must be enabled and port must have an IP address in order to use security groups.")
 	}
 	if len(o.list("allowed_address_pairs")) > 0 {
-		return conflicting("AddressPairAndPortSecurityRequired", "Port Security must be enabled in order to have allowed address pairs on a port.")
+		return conflicting("AddressPairAndPortSecurityRequired",
+			"Port Security must be enabled in order to have allowed address pairs on a port.")
 	}
 	return nil
 }
@@ -151,7 +152,8 @@ func completePairs(o object) error {
 		_, bad := netip.ParsePrefix(pair.str("ip_address"))
 		if _,
 			err := netip.ParseAddr(pair.str("ip_address")); err != nil && bad != nil {
-			return invalid("Invalid input for allowed_address_pairs. Reason: '%s' is not a valid IP address.", pair.str("ip_address"))
+			return invalid("Invalid input for allowed_address_pairs. Reason: '%s' is not a valid IP address.",
+				pair.str("ip_address"))
 		}
 		address := pair.str("mac_address")
 		if address == "" {
@@ -213,7 +215,8 @@ func (rq *request) allocateOne(net, ask object, port string, mine []any) (object
 			return nil, absent("Subnet", id)
 		}
 		if subnet.str("network_id") != net.id() {
-			return nil, invalidInput("Failed to create port on network %s, because fixed_ips included invalid subnet %s.", net.id(), id)
+			return nil, invalidInput("Failed to create port on network %s, because fixed_ips included invalid subnet %s.",
+				net.id(), id)
 		}
 		candidates = []object{subnet}
 	}
@@ -233,14 +236,16 @@ func (rq *request) allocateOne(net, ask object, port string, mine []any) (object
 		}
 		if rq.taken(net.id(), address.String(),
 			port) {
-			return nil, conflicting("IpAddressAlreadyAllocated", "IP address %s already allocated in subnet %s", address, subnet.id())
+			return nil, conflicting("IpAddressAlreadyAllocated",
+				"IP address %s already allocated in subnet %s", address, subnet.id())
 		}
 		return object{"subnet_id": subnet.id(), "ip_address": address.String()}, nil
 	}
 	if ask.str("subnet_id") != "" {
 		return nil, refuse(400, "InvalidIpForSubnet", "IP address %s is not a valid IP for the specified subnet.", address)
 	}
-	return nil, refuse(400, "InvalidIpForNetwork", "IP address %s is not a valid IP for any of the subnets on the specified network.", address)
+	return nil, refuse(400, "InvalidIpForNetwork",
+		"IP address %s is not a valid IP for any of the subnets on the specified network.", address)
 }
 
 // taken reports whether another port of the network has an address.
@@ -318,7 +323,8 @@ func removePort(rq *request, o object) error {
 			"Port %s cannot be deleted directly via the port API: has device owner %s.", o.id(), owner)
 	}
 	if parent := rq.store().by("network/trunks", "port_id", o.id()); len(parent) > 0 {
-		return conflicting("PortInUseAsTrunkParent", "Port %s is currently a parent port for trunk %s.", o.id(), parent[0].id())
+		return conflicting("PortInUseAsTrunkParent",
+			"Port %s is currently a parent port for trunk %s.", o.id(), parent[0].id())
 	}
 	if trunk := rq.trunkOf(o.id()); trunk != nil {
 		return conflicting("PortInUseAsSubPort",

@@ -90,7 +90,7 @@ func (rq *request) setGateway(router object, asked any) error {
 func (rq *request) clearGateway(router object) error {
 	if used := rq.store().by("network/floatingips", "router_id", router.id()); len(used) > 0 {
 		return conflicting("RouterExternalGatewayInUseByFloatingIp",
-			"Gateway cannot be updated for router %s, since a gateway to external network is required by one or more floating IPs.",
+			"Gateway cannot be updated for router %s, since one or more floating IPs require it.",
 			router.id())
 	}
 	for _, p := range rq.store().by("network/ports", "device_id", router.id()) {

@@ -172,7 +172,8 @@ func checkProtocol(o object) error {
 	if protocol == nil || protocol == "any" || protocol == "" {
 		o["protocol"] = nil
 		if hasPorts {
-			return refuse(http.StatusBadRequest, "SecurityGroupProtocolRequiredWithPorts", "Must also specify protocol if port range is given.")
+			return refuse(http.StatusBadRequest, "SecurityGroupProtocolRequiredWithPorts",
+				"Must also specify protocol if port range is given.")
 		}
 		return nil
 	}
@@ -182,7 +183,8 @@ func checkProtocol(o object) error {
 		value, known = parsed, true
 	}
 	if !known {
-		return refuse(http.StatusBadRequest, "SecurityGroupRuleInvalidProtocol", "Security group rule protocol %s not supported.", word)
+		return refuse(http.StatusBadRequest, "SecurityGroupRuleInvalidProtocol",
+			"Security group rule protocol %s not supported.", word)
 	}
 	if o.str("ethertype") == "IPv4" && (value == 58 || strings.HasPrefix(word, "ipv6-")) {
 		return refuse(http.StatusBadRequest, "SecurityGroupEthertypeConflictWithProtocol",
@@ -197,7 +199,8 @@ func checkProtocol(o object) error {
 
 func checkICMP(o object) error {
 	if o["port_range_min"] == nil && o["port_range_max"] != nil {
-		return refuse(http.StatusBadRequest, "SecurityGroupMissingIcmpType", "ICMP code is provided but ICMP type is missing.")
+		return refuse(http.StatusBadRequest, "SecurityGroupMissingIcmpType",
+			"ICMP code is provided but ICMP type is missing.")
 	}
 	for _, key := range []string{"port_range_min", "port_range_max"} {
 		if o[key] != nil && (o.num(key) < 0 || o.num(key) > 255) {
@@ -217,7 +220,8 @@ func checkRange(o object, protocol int) error {
 	}
 	low, high := o.num("port_range_min"), o.num("port_range_max")
 	if o["port_range_min"] == nil || o["port_range_max"] == nil || low > high || low < 0 || high > 65535 {
-		return refuse(http.StatusBadRequest, "SecurityGroupInvalidPortRange", "For TCP/UDP protocols, port_range_min must be <= port_range_max")
+		return refuse(http.StatusBadRequest, "SecurityGroupInvalidPortRange",
+			"For TCP/UDP protocols, port_range_min must be <= port_range_max")
 	}
 	return nil
 }
@@ -246,16 +250,15 @@ func checkPrefix(o object) error {
 // uniqueRule refuses a rule that the group has already. Protocols are the same by
 // number, prefixes by what they cover.
 func (rq *request) uniqueRule(o object) error {
-	key := func(rule object) string {
+	key := func(rule object) [7]string {
 		protocol := rule.str("protocol")
 		if value, known := knownProtocols[protocol]; known {
 			protocol = strconv.Itoa(value)
 		}
-		parts := []string{rule.str("direction"), rule.str("ethertype"), protocol, coverage(rule), rule.str("remote_group_id")}
-		for _, port := range []string{"port_range_min", "port_range_max"} {
-			parts = append(parts, textOf(rule[port]))
+		return [7]string{
+			rule.str("direction"), rule.str("ethertype"), protocol, coverage(rule), rule.str("remote_group_id"),
+			textOf(rule["port_range_min"]), textOf(rule["port_range_max"]),
 		}
-		return strings.Join(parts, "|")
 	}
 	for _, other := range rq.store().by("network/security_group_rules", "security_group_id", o.str("security_group_id")) {
 		if key(other) == key(o) {

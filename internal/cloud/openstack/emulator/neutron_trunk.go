@@ -65,7 +65,8 @@ func (rq *request) addSubports(trunk object, asked []object) error {
 			return invalid("Invalid input for sub_ports. Reason: Invalid segmentation id %d.", id)
 		}
 		for _, other := range all {
-			if asObject(other).num("segmentation_id") == sub.num("segmentation_id") && asObject(other).str("segmentation_type") == kind {
+			taken := asObject(other)
+			if taken.num("segmentation_id") == sub.num("segmentation_id") && taken.str("segmentation_type") == kind {
 				return conflicting("DuplicateSubPort", "segmentation_type %s and segmentation_id %d already in use on trunk %s.",
 					kind, sub.num("segmentation_id"), trunk.id())
 			}

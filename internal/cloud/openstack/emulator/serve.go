@@ -160,7 +160,9 @@ func (rq *request) encode(r reply) (int, map[string]string, []byte) {
 	return r.status, header, text
 }
 
-func write(w http.ResponseWriter, r *http.Request, status int, header map[string]string, body []byte, slow time.Duration) {
+func write(w http.ResponseWriter, r *http.Request, status int, header map[string]string, body []byte,
+	slow time.Duration,
+) {
 	for key, value := range header {
 		w.Header().Set(key, value)
 	}
