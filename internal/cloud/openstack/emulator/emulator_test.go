@@ -1,7 +1,6 @@
 package emulator_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -280,9 +279,6 @@ func FuzzBodies(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, path int, body []byte) {
 		path = ((path % len(paths)) + len(paths)) % len(paths)
-		if bytes.Contains(body, []byte("/0")) {
-			t.Skip() // A subnet of all addresses takes its time to be searched.
-		}
 		if a := c.call(t, "POST", paths[path], string(body)); a.status >= http.StatusInternalServerError {
 			t.Errorf("POST %s %s: %d\n%s", paths[path], body, a.status, a.text)
 		}

@@ -48,7 +48,12 @@ func (rq *request) matches(o object, attrs attributes) bool {
 		if !known && !has {
 			continue
 		}
-		if !slices.ContainsFunc(values, func(want string) bool { return equals(value, want) }) {
+		is := func(want string) bool { return equals(value, want) }
+		if key == "fixed_ips" { // Subnet and address together, the only filter of this kind.
+			if slices.ContainsFunc(values, func(want string) bool { return !is(want) }) {
+				return false
+			}
+		} else if !slices.ContainsFunc(values, is) {
 			return false
 		}
 	}
