@@ -63,6 +63,7 @@ func newRoot(version string, streams genericiooptions.IOStreams) *cobra.Command 
 		newWhy(streams),
 		newRelations(streams),
 		newIot(streams),
+		newEmulator(streams),
 	)
 	return root
 }
