@@ -1,0 +1,252 @@
+package openstack
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/gophercloud/gophercloud/v2"
+	"github.com/gophercloud/gophercloud/v2/openstack"
+	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/tokens"
+	"golang.org/x/sync/singleflight"
+	"golang.org/x/time/rate"
+)
+
+// refusalLasts is how long refused credentials are not tried again. A Secret with
+// other credentials has another key, so nobody waits for it.
+const refusalLasts = 10 * time.Second
+
+// Options are for all clouds of one process. The zero value is good.
+type Options struct {
+	// QPS is how many calls per second one cloud gets, 50 when 0; Burst how many
+	// at once, 100 when 0.
+	QPS   float64
+	Burst int
+	// Timeout bounds a call whose context has no deadline, 60 s when 0.
+	Timeout time.Duration
+	// MaxScopes is how many scopes are kept, 100 when 0. The one unused for the
+	// longest goes.
+	MaxScopes int
+	// Authorities are PEM certificates to trust where a Secret brings none.
+	Authorities []byte
+	// Observe is told every call. It must not block.
+	Observe func(Call)
+	// UserAgent is put in front of gophercloud's.
+	UserAgent string
+}
+
+// Clouds gives out authenticated scopes. It is safe for concurrent use.
+type Clouds struct {
+	options Options
+	logins  singleflight.Group
+
+	mu       sync.Mutex
+	scopes   map[string]*Scope
+	refused  map[string]refusal
+	limiters map[string]*limiter
+}
+
+type refusal struct {
+	err   error
+	until time.Time
+}
+
+// New returns an empty set of clouds. Nothing is called before somebody asks.
+func New(options Options) *Clouds {
+	options.QPS = orDefault(options.QPS, 50)
+	options.Burst = orDefault(options.Burst, 100)
+	options.Timeout = orDefault(options.Timeout, time.Minute)
+	options.MaxScopes = orDefault(options.MaxScopes, 100)
+	return &Clouds{
+		options: options, scopes: map[string]*Scope{},
+		refused: map[string]refusal{}, limiters: map[string]*limiter{},
+	}
+}
+
+// Scope returns the scope of a cloud, logged in. However many ask, there is one
+// login; and it goes on when the first who asked gives up.
+func (c *Clouds) Scope(ctx context.Context, cloud *Cloud) (*Scope, error) {
+	if scope, err := c.known(cloud.key); scope != nil || err != nil {
+		return scope, err
+	}
+	login := c.logins.DoChan(cloud.key, func() (any, error) {
+		// Somebody may have finished between our look and this call.
+		if scope, err := c.known(cloud.key); scope != nil || err != nil {
+			return scope, err
+		}
+		long, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.options.Timeout)
+		defer cancel()
+		return c.login(long, cloud)
+	})
+	select {
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case result := <-login:
+		if result.Err != nil {
+			return nil, result.Err
+		}
+		return result.Val.(*Scope), nil
+	}
+}
+
+// Forget drops a scope, so that the next who asks logs in anew.
+func (c *Clouds) Forget(cloud *Cloud) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.scopes, cloud.key)
+	delete(c.refused, cloud.key)
+}
+
+func (c *Clouds) known(key string) (*Scope, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := time.Now()
+	if r, ok := c.refused[key]; ok {
+		if now.Before(r.until) {
+			return nil, r.err
+		}
+		delete(c.refused, key)
+	}
+	scope, ok := c.scopes[key]
+	if !ok {
+		return nil, nil //nolint:nilnil // neither known nor refused
+	}
+	// A scope ends with its token: its successor reads the catalog anew.
+	if now.After(scope.renew) {
+		delete(c.scopes, key)
+		return nil, nil //nolint:nilnil // neither known nor refused
+	}
+	scope.used = now
+	return scope, nil
+}
+
+func (c *Clouds) login(ctx context.Context, cloud *Cloud) (*Scope, error) {
+	scope, err := c.authenticate(ctx, cloud)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err != nil {
+		err = fmt.Errorf("log in to %s: %w", cloud.options.IdentityEndpoint, err)
+		if Classify(err).Class == Unauthorized {
+			c.sweep()
+			c.refused[cloud.key] = refusal{err: err, until: time.Now().Add(refusalLasts)}
+		}
+		return nil, err
+	}
+	scope.used = time.Now()
+	c.scopes[cloud.key] = scope
+	if len(c.scopes) > c.options.MaxScopes {
+		oldest := slices.MinFunc(slices.Collect(maps.Keys(c.scopes)), func(a, b string) int {
+			return c.scopes[a].used.Compare(c.scopes[b].used)
+		})
+		c.scopes[oldest].close()
+		delete(c.scopes, oldest)
+	}
+	return scope, nil
+}
+
+// sweep drops refusals that are over: keys that never come again must not pile up.
+func (c *Clouds) sweep() {
+	now := time.Now()
+	maps.DeleteFunc(c.refused, func(_ string, r refusal) bool { return now.After(r.until) })
+}
+
+func (c *Clouds) authenticate(ctx context.Context, cloud *Cloud) (*Scope, error) {
+	provider, err := openstack.NewClient(cloud.options.IdentityEndpoint)
+	if err != nil {
+		return nil, err
+	}
+	wire, err := c.transport(cloud)
+	if err != nil {
+		return nil, err
+	}
+	provider.HTTPClient = http.Client{Transport: wire}
+	if c.options.UserAgent != "" {
+		provider.UserAgent.Prepend(c.options.UserAgent)
+	}
+	wire.know("identity", provider.IdentityBase)
+	// Straight to v3: asking which versions there are would be one more call.
+	options := cloud.options
+	if err := openstack.AuthenticateV3(ctx, provider, &options, gophercloud.EndpointOpts{}); err != nil {
+		return nil, err
+	}
+	scope := &Scope{cloud: cloud, provider: provider, wire: wire, services: map[service]*gophercloud.ServiceClient{}}
+	return scope, scope.readToken()
+}
+
+func (c *Clouds) transport(cloud *Cloud) (*transport, error) {
+	authorities := cloud.authorities
+	if len(authorities) == 0 {
+		authorities = c.options.Authorities
+	}
+	config := &tls.Config{
+		MinVersion:         tls.VersionTLS12,
+		InsecureSkipVerify: cloud.insecure, //nolint:gosec // the Secret says `verify: false`
+	}
+	if len(authorities) > 0 {
+		config.RootCAs = x509.NewCertPool()
+		if !config.RootCAs.AppendCertsFromPEM(authorities) {
+			return nil, errors.New("no certificate authority could be read")
+		}
+	}
+	base := http.DefaultTransport.(*http.Transport).Clone()
+	base.TLSClientConfig = config
+	base.MaxIdleConnsPerHost = 16
+	base.ResponseHeaderTimeout = 5 * time.Minute // an upload's answer comes after its work
+	return &transport{
+		base: base, limiter: c.limiter(cloud.place()), timeout: c.options.Timeout,
+		observe: c.options.Observe, cloud: cloud.options.IdentityEndpoint, services: map[string]string{},
+	}, nil
+}
+
+func (c *Clouds) limiter(place string) *limiter {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	l, ok := c.limiters[place]
+	if !ok {
+		l = &limiter{pace: rate.NewLimiter(rate.Limit(c.options.QPS), c.options.Burst)}
+		c.limiters[place] = l
+	}
+	return l
+}
+
+// readToken takes from the token when it ends and what it is for.
+func (s *Scope) readToken() error {
+	result, ok := s.provider.GetAuthResult().(interface {
+		ExtractToken() (*tokens.Token, error)
+		ExtractProject() (*tokens.Project, error)
+		ExtractUser() (*tokens.User, error)
+	})
+	if !ok {
+		return errors.New("read the token: unknown answer")
+	}
+	token, err := result.ExtractToken()
+	if err != nil {
+		return fmt.Errorf("read the token: %w", err)
+	}
+	left := time.Until(token.ExpiresAt)
+	s.renew = time.Now().Add(left - min(left/10, time.Minute))
+	if project, err := result.ExtractProject(); err == nil && project != nil {
+		s.ProjectID = project.ID
+	}
+	if user, err := result.ExtractUser(); err == nil && user != nil {
+		s.UserID = user.ID
+	}
+	return nil
+}
+
+func orDefault[T comparable](value, otherwise T) T {
+	var zero T
+	if value == zero {
+		return otherwise
+	}
+	return value
+}
+
+func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -1,0 +1,273 @@
+package openstack
+
+import (
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/gophercloud/gophercloud/v2"
+	"go.yaml.in/yaml/v3"
+)
+
+// The keys of a Secret with credentials.
+const (
+	CloudsKey = "clouds.yaml"
+	CAKey     = "cacert"
+)
+
+// maxCloudsBytes is far above any clouds.yaml of a person, and far below what
+// makes a parser work for long.
+const maxCloudsBytes = 64 << 10
+
+// entry is what we read of one cloud. Its fields are those of openstacksdk. What
+// names a file is absent on purpose.
+type entry struct {
+	Auth         auth   `yaml:"auth"`
+	AuthType     string `yaml:"auth_type"`
+	Region       string `yaml:"region_name"`
+	Interface    string `yaml:"interface"`
+	EndpointType string `yaml:"endpoint_type"`
+	Verify       *bool  `yaml:"verify"`
+	Profile      string `yaml:"profile"`
+}
+
+type auth struct {
+	URL               string `yaml:"auth_url"`
+	Token             string `yaml:"token"`
+	Username          string `yaml:"username"`
+	UserID            string `yaml:"user_id"`
+	Password          string `yaml:"password"`
+	ProjectName       string `yaml:"project_name"`
+	ProjectID         string `yaml:"project_id"`
+	UserDomainName    string `yaml:"user_domain_name"`
+	UserDomainID      string `yaml:"user_domain_id"`
+	ProjectDomainName string `yaml:"project_domain_name"`
+	ProjectDomainID   string `yaml:"project_domain_id"`
+	DomainName        string `yaml:"domain_name"`
+	DomainID          string `yaml:"domain_id"`
+	DefaultDomain     string `yaml:"default_domain"`
+	SystemScope       string `yaml:"system_scope"`
+	CredentialID      string `yaml:"application_credential_id"`
+	CredentialName    string `yaml:"application_credential_name"`
+	CredentialSecret  string `yaml:"application_credential_secret"`
+}
+
+// Cloud is one entry of a clouds.yaml, checked. It holds secrets: log its name.
+type Cloud struct {
+	// Name is the entry's name in its file.
+	Name string
+
+	options      gophercloud.AuthOptions
+	region       string
+	availability gophercloud.Availability
+	insecure     bool
+	authorities  []byte
+	key          string
+}
+
+// Key tells distinct entries apart: equal entries have equal keys, wherever they
+// are written. It reveals nothing of the credentials.
+func (c *Cloud) Key() string { return c.key }
+
+// place is what limits are shared by: the cloud itself, whoever calls.
+func (c *Cloud) place() string { return c.options.IdentityEndpoint + " " + c.region }
+
+// ParseCloud reads the entry called name from the data of a Secret.
+func ParseCloud(secret map[string][]byte, name string) (*Cloud, error) {
+	text, ok := secret[CloudsKey]
+	if !ok {
+		return nil, fmt.Errorf("the Secret has no key %s", CloudsKey)
+	}
+	if len(text) > maxCloudsBytes {
+		return nil, fmt.Errorf("%s has %d bytes, more than the %d allowed", CloudsKey, len(text), maxCloudsBytes)
+	}
+	var file struct {
+		Clouds map[string]entry `yaml:"clouds"`
+	}
+	if err := yaml.Unmarshal(text, &file); err != nil {
+		return nil, fmt.Errorf("parse %s: %w", CloudsKey, withoutValues(err))
+	}
+	e, ok := file.Clouds[name]
+	if !ok {
+		return nil, fmt.Errorf("%s has no cloud %q", CloudsKey, name)
+	}
+	cloud, err := e.cloud(name, secret[CAKey])
+	if err != nil {
+		return nil, fmt.Errorf("cloud %q of %s: %w", name, CloudsKey, err)
+	}
+	return cloud, nil
+}
+
+// withoutValues keeps the lines of a type error and drops what it quotes: that
+// may be a password, and this text reaches a condition.
+func withoutValues(err error) error {
+	typeError, ok := errors.AsType[*yaml.TypeError](err)
+	if !ok {
+		return errors.New("it is not valid YAML")
+	}
+	lines := make([]string, 0, len(typeError.Errors))
+	for _, text := range typeError.Errors {
+		line, _, _ := strings.Cut(text, ":")
+		lines = append(lines, line)
+	}
+	return fmt.Errorf("unexpected type at %s", strings.Join(lines, ", "))
+}
+
+func (e entry) cloud(name string, authorities []byte) (*Cloud, error) {
+	if e.Profile != "" {
+		return nil, errors.New("profile is not supported: write auth_url")
+	}
+	endpoint, err := url.Parse(e.Auth.URL)
+	if err != nil || endpoint.Host == "" || (endpoint.Scheme != "http" && endpoint.Scheme != "https") {
+		return nil, errors.New("auth.auth_url must be a http or https URL")
+	}
+	availability, err := e.availability()
+	if err != nil {
+		return nil, err
+	}
+	options, err := e.options()
+	if err != nil {
+		return nil, err
+	}
+	if len(authorities) > 0 && !x509.NewCertPool().AppendCertsFromPEM(authorities) {
+		return nil, fmt.Errorf("the Secret's key %s holds no PEM certificate", CAKey)
+	}
+	hash, err := e.hash(authorities)
+	if err != nil {
+		return nil, err
+	}
+	return &Cloud{
+		Name: name, options: options, region: e.Region, availability: availability,
+		insecure: e.Verify != nil && !*e.Verify, authorities: authorities, key: hash,
+	}, nil
+}
+
+func (e entry) availability() (gophercloud.Availability, error) {
+	word := strings.TrimSuffix(first(e.EndpointType, e.Interface, "public"), "URL")
+	known := []gophercloud.Availability{
+		gophercloud.AvailabilityPublic, gophercloud.AvailabilityInternal, gophercloud.AvailabilityAdmin,
+	}
+	if !slices.Contains(known, gophercloud.Availability(word)) {
+		return "", errors.New("interface must be public, internal or admin")
+	}
+	return gophercloud.Availability(word), nil
+}
+
+func (e entry) options() (gophercloud.AuthOptions, error) {
+	a := e.Auth
+	options := gophercloud.AuthOptions{IdentityEndpoint: a.URL, AllowReauth: true}
+	switch e.AuthType {
+	case "", "password", "v3password", "token", "v3token", "v3applicationcredential":
+	default:
+		return options, errors.New("auth_type must be password, token or v3applicationcredential")
+	}
+	if e.AuthType == "v3applicationcredential" || a.CredentialID != "" || a.CredentialName != "" {
+		return a.credential(options)
+	}
+	if e.AuthType == "token" || e.AuthType == "v3token" || (a.Token != "" && a.Password == "") {
+		if a.Token == "" {
+			return options, errors.New("auth.token is missing")
+		}
+		// A token can't be renewed without what it was made from.
+		options.TokenID, options.AllowReauth = a.Token, false
+		options.Scope = a.scope()
+		return options, nil
+	}
+	if a.Password == "" || (a.Username == "" && a.UserID == "") {
+		return options, errors.New("auth needs username or user_id, and password")
+	}
+	options.Password = a.Password
+	a.user(&options)
+	options.Scope = a.scope()
+	return options, nil
+}
+
+// credential is for application credentials. They carry their own scope.
+func (a auth) credential(options gophercloud.AuthOptions) (gophercloud.AuthOptions, error) {
+	if a.CredentialSecret == "" {
+		return options, errors.New("auth.application_credential_secret is missing")
+	}
+	options.ApplicationCredentialID = a.CredentialID
+	options.ApplicationCredentialSecret = a.CredentialSecret
+	if a.CredentialID != "" {
+		return options, nil
+	}
+	if a.CredentialName == "" || (a.Username == "" && a.UserID == "") {
+		return options, errors.New("auth needs application_credential_id, or application_credential_name and a user")
+	}
+	options.ApplicationCredentialName = a.CredentialName
+	a.user(&options)
+	return options, nil
+}
+
+func (a auth) user(options *gophercloud.AuthOptions) {
+	if a.UserID != "" {
+		options.UserID = a.UserID
+		return
+	}
+	options.Username = a.Username
+	options.DomainID, options.DomainName = a.domain(a.UserDomainID, a.UserDomainName)
+}
+
+// scope returns what the token is for. Without any, Keystone takes the user's
+// default project.
+func (a auth) scope() *gophercloud.AuthScope {
+	switch {
+	case a.SystemScope != "":
+		return &gophercloud.AuthScope{System: true}
+	case a.ProjectID != "":
+		return &gophercloud.AuthScope{ProjectID: a.ProjectID}
+	case a.ProjectName != "":
+		id, name := a.domain(a.ProjectDomainID, a.ProjectDomainName)
+		return &gophercloud.AuthScope{ProjectName: a.ProjectName, DomainID: id, DomainName: name}
+	case a.DomainID != "" || a.DomainName != "":
+		id, name := a.domain("", "")
+		return &gophercloud.AuthScope{DomainID: id, DomainName: name}
+	default:
+		return nil
+	}
+}
+
+// domain returns exactly one of an ID and a name, as Keystone wants it.
+func (a auth) domain(id, name string) (string, string) {
+	switch {
+	case id != "":
+		return id, ""
+	case name != "":
+		return "", name
+	case a.DomainID != "":
+		return a.DomainID, ""
+	case a.DomainName != "":
+		return "", a.DomainName
+	default:
+		return first(a.DefaultDomain, "default"), ""
+	}
+}
+
+func (e entry) hash(authorities []byte) (string, error) {
+	text, err := json.Marshal(e)
+	if err != nil {
+		return "", fmt.Errorf("hash the entry: %w", err)
+	}
+	sum := sha256.New()
+	// The length keeps the two parts apart.
+	fmt.Fprintf(sum, "%d ", len(text))
+	sum.Write(text)
+	sum.Write(authorities)
+	return hex.EncodeToString(sum.Sum(nil)), nil
+}
+
+func first(values ...string) string {
+	for _, value := range values {
+		if value != "" {
+			return value
+		}
+	}
+	return ""
+}

@@ -1,0 +1,135 @@
+package openstack
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/gophercloud/gophercloud/v2"
+	"github.com/gophercloud/gophercloud/v2/openstack"
+	"golang.org/x/sync/singleflight"
+)
+
+// ComputeMicroversion is what every compute client asks for: the first that has
+// server tags at creation, a server group's policy and rules, a flavor's
+// description and extra specs, and a server's groups. All releases since Train
+// (2019) have it.
+const ComputeMicroversion = "2.79"
+
+type service string
+
+const (
+	network  service = "network"
+	compute  service = "compute"
+	image    service = "image"
+	identity service = "identity"
+	volume   service = "volume"
+	share    service = "share"
+)
+
+var constructors = map[service]func(*gophercloud.ProviderClient, gophercloud.EndpointOpts) (
+	*gophercloud.ServiceClient, error){
+	network:  openstack.NewNetworkV2,
+	compute:  openstack.NewComputeV2,
+	image:    openstack.NewImageV2,
+	identity: openstack.NewIdentityV3,
+	volume:   openstack.NewBlockStorageV3,
+	share:    openstack.NewSharedFileSystemV2,
+}
+
+// Scope is one login: a user in a project of a cloud. Its clients renew the token
+// by themselves when it is refused. It is safe for concurrent use.
+type Scope struct {
+	// ProjectID is the project that the token is for; empty for a domain's or the
+	// system's.
+	ProjectID string
+	// UserID is who logged in.
+	UserID string
+
+	cloud    *Cloud
+	provider *gophercloud.ProviderClient
+	wire     *transport
+	renew    time.Time
+	used     time.Time // guarded by Clouds.mu
+
+	probes   singleflight.Group
+	mu       sync.Mutex
+	services map[service]*gophercloud.ServiceClient
+}
+
+// Network returns the client of Neutron.
+func (s *Scope) Network(ctx context.Context) (*gophercloud.ServiceClient, error) {
+	return s.service(ctx, network)
+}
+
+// Compute returns the client of Nova, at [ComputeMicroversion].
+func (s *Scope) Compute(ctx context.Context) (*gophercloud.ServiceClient, error) {
+	return s.service(ctx, compute)
+}
+
+// Image returns the client of Glance.
+func (s *Scope) Image(ctx context.Context) (*gophercloud.ServiceClient, error) {
+	return s.service(ctx, image)
+}
+
+// Identity returns the client of Keystone.
+func (s *Scope) Identity(ctx context.Context) (*gophercloud.ServiceClient, error) {
+	return s.service(ctx, identity)
+}
+
+// Volume returns the client of Cinder.
+func (s *Scope) Volume(ctx context.Context) (*gophercloud.ServiceClient, error) {
+	return s.service(ctx, volume)
+}
+
+// Share returns the client of Manila.
+func (s *Scope) Share(ctx context.Context) (*gophercloud.ServiceClient, error) {
+	return s.service(ctx, share)
+}
+
+// service returns a client, looked up and probed the first time only. It is
+// shared: who needs another microversion copies it. Failures are not kept.
+func (s *Scope) service(ctx context.Context, kind service) (*gophercloud.ServiceClient, error) {
+	s.mu.Lock()
+	client := s.services[kind]
+	s.mu.Unlock()
+	if client != nil {
+		return client, nil
+	}
+	probe := s.probes.DoChan(string(kind), func() (any, error) { return s.connect(kind) })
+	select {
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case result := <-probe:
+		if result.Err != nil {
+			return nil, fmt.Errorf("find the %s service: %w", kind, result.Err)
+		}
+		return result.Val.(*gophercloud.ServiceClient), nil
+	}
+}
+
+func (s *Scope) connect(kind service) (*gophercloud.ServiceClient, error) {
+	client, err := constructors[kind](s.provider, gophercloud.EndpointOpts{
+		Region: s.cloud.region, Availability: s.cloud.availability,
+	})
+	if err != nil {
+		return nil, err // The client that comes with it is of no use.
+	}
+	if kind == compute {
+		client.Microversion = ComputeMicroversion
+	}
+	s.wire.know(string(kind), client.Endpoint)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.services[kind] = client
+	return client, nil
+}
+
+// close drops idle connections. Whoever still holds the scope can go on.
+func (s *Scope) close() {
+	if base, ok := s.wire.base.(*http.Transport); ok {
+		base.CloseIdleConnections()
+	}
+}

@@ -1,0 +1,199 @@
+package openstack
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+)
+
+// maxBody bounds an answer. The longest that is useful is a list of some ten
+// thousand objects.
+const maxBody = 64 << 20
+
+// maxPatience is how long a call waits for a cloud that asked for a pause. Longer
+// pauses fail the call: a worker is worth more than a place in the queue.
+const maxPatience = 2 * time.Second
+
+// Call is one request to a cloud, for counters and histograms.
+type Call struct {
+	// Cloud is the identity endpoint.
+	Cloud string
+	// Service is network, compute, image, identity, volume or share.
+	Service string
+	Method  string
+	// Resource is the collection in the path, as in ports or servers.
+	Resource string
+	// Status is 0 when there was no answer.
+	Status   int
+	Duration time.Duration
+}
+
+// ThrottledError says that a cloud asked to be left alone for longer than a call
+// waits.
+type ThrottledError struct {
+	// After is when to come back.
+	After time.Duration
+}
+
+// Error says when to come back.
+func (e *ThrottledError) Error() string {
+	return fmt.Sprintf("the cloud asked for a pause of %s", e.After.Round(time.Second))
+}
+
+// limiter paces all calls to one cloud, whoever makes them.
+type limiter struct {
+	pace *rate.Limiter
+
+	mu    sync.Mutex
+	until time.Time
+}
+
+func (l *limiter) wait(ctx context.Context) error {
+	l.mu.Lock()
+	pause := time.Until(l.until)
+	l.mu.Unlock()
+	if pause > maxPatience {
+		return &ThrottledError{After: pause}
+	}
+	if pause > 0 {
+		timer := time.NewTimer(pause)
+		defer timer.Stop()
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-timer.C:
+		}
+	}
+	return l.pace.Wait(ctx)
+}
+
+func (l *limiter) pauseFor(d time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if until := time.Now().Add(d); until.After(l.until) {
+		l.until = until
+	}
+}
+
+// transport is between gophercloud and the network.
+type transport struct {
+	base    http.RoundTripper
+	limiter *limiter
+	timeout time.Duration
+	observe func(Call)
+	cloud   string
+
+	mu       sync.RWMutex
+	services map[string]string // by the beginning of their URLs
+}
+
+// RoundTrip sends a request when it is due.
+func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
+	ctx, cancel := t.bound(request)
+	if err := t.limiter.wait(ctx); err != nil {
+		cancel()
+		return nil, err
+	}
+	start := time.Now()
+	response, err := t.base.RoundTrip(request.WithContext(ctx))
+	t.report(request, response, time.Since(start))
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	if after := retryAfter(response); after > 0 {
+		t.limiter.pauseFor(after)
+	}
+	response.Body = &body{Reader: io.LimitReader(response.Body, maxBody), Closer: response.Body, cancel: cancel}
+	return response, nil
+}
+
+// bound gives a request that has no deadline one. Discovery, which gophercloud
+// does without a context, is such. An upload lasts as long as it lasts.
+func (t *transport) bound(request *http.Request) (context.Context, context.CancelFunc) {
+	ctx := request.Context()
+	_, has := ctx.Deadline()
+	if has || request.Header.Get("Content-Type") == "application/octet-stream" {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(ctx, t.timeout)
+}
+
+// body ends the request's deadline with its answer.
+type body struct {
+	io.Reader
+	io.Closer
+
+	cancel context.CancelFunc
+}
+
+// Close closes the answer.
+func (b *body) Close() error {
+	defer b.cancel()
+	return b.Closer.Close()
+}
+
+func (t *transport) know(service, endpoint string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.services[endpoint] = service
+}
+
+func (t *transport) report(request *http.Request, response *http.Response, took time.Duration) {
+	if t.observe == nil {
+		return
+	}
+	call := Call{Cloud: t.cloud, Method: request.Method, Duration: took}
+	if response != nil {
+		call.Status = response.StatusCode
+	}
+	call.Service, call.Resource = t.split(request.URL)
+	t.observe(call)
+}
+
+// split returns the service and the collection that a URL leads to.
+func (t *transport) split(address *url.URL) (service, resource string) {
+	text, longest := address.Scheme+"://"+address.Host+address.Path, 0
+	t.mu.RLock()
+	for prefix, name := range t.services {
+		if strings.HasPrefix(text, prefix) && len(prefix) > longest {
+			service, longest = name, len(prefix)
+		}
+	}
+	t.mu.RUnlock()
+	for part := range strings.SplitSeq(text[longest:], "/") {
+		if part != "" && !strings.Contains(part, ".") {
+			return service, part
+		}
+	}
+	return service, ""
+}
+
+// retryAfter returns the pause that an answer asks for, or 0.
+func retryAfter(response *http.Response) time.Duration {
+	if response.StatusCode != http.StatusTooManyRequests && response.StatusCode != http.StatusServiceUnavailable {
+		return 0
+	}
+	return parseRetryAfter(response.Header)
+}
+
+// parseRetryAfter understands seconds and dates. More than an hour is a mistake
+// of the cloud that must not stop us for longer.
+func parseRetryAfter(header http.Header) time.Duration {
+	value := header.Get("Retry-After")
+	var after time.Duration
+	if seconds, err := strconv.ParseFloat(value, 64); err == nil && seconds > 0 {
+		after = time.Duration(min(seconds, time.Hour.Seconds()) * float64(time.Second))
+	} else if date, err := http.ParseTime(value); err == nil {
+		after = time.Until(date)
+	}
+	return min(max(after, 0), time.Hour)
+}
