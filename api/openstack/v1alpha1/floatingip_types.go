@@ -217,3 +217,6 @@ func (f *FloatingIP) GetFilter() *FloatingIPFilter {
 	}
 	return nil
 }
+
+// GetResource returns what the resource should be, or nil.
+func (f *FloatingIP) GetResource() *FloatingIPResourceSpec { return f.Spec.Resource }

@@ -246,6 +246,9 @@ func (n *Network) GetFilter() *NetworkFilter {
 	return nil
 }
 
+// GetResource returns what the resource should be, or nil.
+func (n *Network) GetResource() *NetworkResourceSpec { return n.Spec.Resource }
+
 // GetResourceName returns the name that the resource should have.
 func (n *Network) GetResourceName() string {
 	if r := n.Spec.Resource; r != nil && r.Name != nil {

@@ -355,6 +355,9 @@ func (p *Port) GetFilter() *PortFilter {
 	return nil
 }
 
+// GetResource returns what the resource should be, or nil.
+func (p *Port) GetResource() *PortResourceSpec { return p.Spec.Resource }
+
 // GetResourceName returns the name that the resource should have.
 func (p *Port) GetResourceName() string {
 	if r := p.Spec.Resource; r != nil && r.Name != nil {

@@ -167,6 +167,9 @@ func (p *Project) GetFilter() *ProjectFilter {
 	return nil
 }
 
+// GetResource returns what the resource should be, or nil.
+func (p *Project) GetResource() *ProjectResourceSpec { return p.Spec.Resource }
+
 // GetResourceName returns the name that the resource should have.
 func (p *Project) GetResourceName() string {
 	if r := p.Spec.Resource; r != nil && r.Name != nil {

@@ -213,6 +213,9 @@ func (r *Router) GetFilter() *RouterFilter {
 	return nil
 }
 
+// GetResource returns what the resource should be, or nil.
+func (r *Router) GetResource() *RouterResourceSpec { return r.Spec.Resource }
+
 // GetResourceName returns the name that the resource should have.
 func (r *Router) GetResourceName() string {
 	if r := r.Spec.Resource; r != nil && r.Name != nil {

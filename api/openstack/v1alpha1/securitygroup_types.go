@@ -269,6 +269,9 @@ func (s *SecurityGroup) GetFilter() *SecurityGroupFilter {
 	return nil
 }
 
+// GetResource returns what the resource should be, or nil.
+func (s *SecurityGroup) GetResource() *SecurityGroupResourceSpec { return s.Spec.Resource }
+
 // GetResourceName returns the name that the resource should have.
 func (s *SecurityGroup) GetResourceName() string {
 	if r := s.Spec.Resource; r != nil && r.Name != nil {

@@ -193,9 +193,9 @@ type IPv6Options struct {
 	// AddressMode says how hosts get addresses.
 	// +optional
 	AddressMode *IPv6AddressMode `json:"addressMode,omitempty"`
-	// RaMode says who advertises the router.
+	// RAMode says who advertises the router.
 	// +optional
-	RaMode *IPv6RAMode `json:"raMode,omitempty"`
+	RAMode *IPv6RAMode `json:"raMode,omitempty"`
 }
 
 // SubnetStatus is what is known of an address range of a Network.
@@ -331,6 +331,9 @@ func (s *Subnet) GetFilter() *SubnetFilter {
 	}
 	return nil
 }
+
+// GetResource returns what the resource should be, or nil.
+func (s *Subnet) GetResource() *SubnetResourceSpec { return s.Spec.Resource }
 
 // GetResourceName returns the name that the resource should have.
 func (s *Subnet) GetResourceName() string {

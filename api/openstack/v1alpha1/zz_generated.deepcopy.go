@@ -559,8 +559,8 @@ func (in *IPv6Options) DeepCopyInto(out *IPv6Options) {
 		*out = new(IPv6AddressMode)
 		**out = **in
 	}
-	if in.RaMode != nil {
-		in, out := &in.RaMode, &out.RaMode
+	if in.RAMode != nil {
+		in, out := &in.RAMode, &out.RAMode
 		*out = new(IPv6RAMode)
 		**out = **in
 	}
