@@ -1,0 +1,276 @@
+package emulator
+
+import (
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Reset is when a fault drops the connection.
+type Reset string
+
+const (
+	// NoReset answers.
+	NoReset Reset = ""
+	// BeforeExecution drops the connection and does nothing.
+	BeforeExecution Reset = "before"
+	// AfterExecution does what was asked and drops the connection instead of
+	// answering: the client can't know.
+	AfterExecution Reset = "after"
+)
+
+// Fault is a misbehaviour for the calls that it matches. Empty fields match
+// everything.
+type Fault struct {
+	Service string `json:"service,omitempty"`
+	Method  string `json:"method,omitempty"`
+	// Resource is what [Server.Calls] counts by, as in ports or ports/tags.
+	Resource string `json:"resource,omitempty"`
+	// Skip lets so many matching calls pass first.
+	Skip int `json:"skip,omitempty"`
+	// Times is how many calls are hit; 0 is one, below 0 all.
+	Times int `json:"times,omitempty"`
+
+	// Status, when set, is answered instead of doing anything.
+	Status int `json:"status,omitempty"`
+	// RetryAfter goes with Status, in seconds.
+	RetryAfter int   `json:"retryAfter,omitempty"`
+	Reset      Reset `json:"reset,omitempty"`
+	// Delay is added before the call is executed, Slow spread over its answer.
+	Delay time.Duration `json:"delay,omitempty"`
+	Slow  time.Duration `json:"slow,omitempty"`
+}
+
+func (f *Fault) matches(call Call) bool {
+	return (f.Service == "" || f.Service == call.Service) && (f.Method == "" || f.Method == call.Method) &&
+		(f.Resource == "" || f.Resource == call.Resource)
+}
+
+// Call is a kind of request.
+type Call struct {
+	Service, Method, Resource string
+}
+
+// String prints a call as in "POST network/ports".
+func (c Call) String() string { return c.Method + " " + c.Service + "/" + c.Resource }
+
+// Item is one object of the inventory.
+type Item struct {
+	ID      string `json:"id"`
+	Name    string `json:"name,omitempty"`
+	Project string `json:"project,omitempty"`
+}
+
+// AddFault adds a misbehaviour. The first that matches a call is taken.
+func (s *Server) AddFault(f Fault) {
+	s.control.Lock()
+	defer s.control.Unlock()
+	if f.Times == 0 {
+		f.Times = 1
+	}
+	s.faults = append(s.faults, &f)
+}
+
+// ClearFaults removes all misbehaviours.
+func (s *Server) ClearFaults() {
+	s.control.Lock()
+	defer s.control.Unlock()
+	s.faults = nil
+}
+
+// SetLatency makes every call take at least so long.
+func (s *Server) SetLatency(d time.Duration) {
+	s.control.Lock()
+	defer s.control.Unlock()
+	s.latency = d
+}
+
+// ExpireTokens ends all tokens that were issued so far.
+func (s *Server) ExpireTokens() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	clear(s.tokens)
+}
+
+// Calls returns how often what was called, since the start or ResetCalls.
+func (s *Server) Calls() map[Call]int {
+	s.control.Lock()
+	defer s.control.Unlock()
+	counted := make(map[Call]int, len(s.calls))
+	for call, n := range s.calls {
+		counted[call] = n
+	}
+	return counted
+}
+
+// CallCount returns how many calls there were to a service, or in all if it is
+// empty.
+func (s *Server) CallCount(service string) int {
+	sum := 0
+	for call, n := range s.Calls() {
+		if service == "" || call.Service == service {
+			sum += n
+		}
+	}
+	return sum
+}
+
+// ResetCalls sets all counters to 0.
+func (s *Server) ResetCalls() {
+	s.control.Lock()
+	defer s.control.Unlock()
+	clear(s.calls)
+}
+
+// Inventory returns everything that clients have made and not deleted, by
+// resource, as in network/ports. What the cloud made by itself at its start, and
+// every project's default security group, is left out.
+func (s *Server) Inventory() map[string][]Item {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	inventory := map[string][]Item{}
+	for _, name := range s.objects.names() {
+		for _, o := range s.objects.where(name, func(o object) bool { return !o.flag("_own") }) {
+			inventory[name] = append(inventory[name], Item{ID: o.id(), Name: o.str("name"), Project: o.str("project_id")})
+		}
+	}
+	return inventory
+}
+
+// callOf names a request by the fixed parts of its route.
+func callOf(svc *service, r *http.Request) Call {
+	_, path, _ := strings.Cut(r.Pattern, " ")
+	var parts []string
+	for part := range strings.SplitSeq(strings.TrimPrefix(path, svc.base), "/") {
+		if part != "" && !strings.Contains(part, "{") && !isVersion(part) {
+			parts = append(parts, part)
+		}
+	}
+	return Call{Service: svc.name, Method: r.Method, Resource: strings.Join(parts, "/")}
+}
+
+func isVersion(part string) bool { return len(part) > 1 && part[0] == 'v' && part[1] >= '1' && part[1] <= '9' }
+
+func (s *Server) count(svc *service, r *http.Request) {
+	call := callOf(svc, r)
+	s.control.Lock()
+	defer s.control.Unlock()
+	s.calls[call]++
+}
+
+// knob returns what happens to a call besides its execution.
+func (s *Server) knob(svc *service, r *http.Request) Fault {
+	call := callOf(svc, r)
+	s.control.Lock()
+	defer s.control.Unlock()
+	var hit Fault
+	for i, f := range s.faults {
+		if !f.matches(call) {
+			continue
+		}
+		if f.Skip > 0 {
+			f.Skip--
+			continue
+		}
+		hit = *f
+		if f.Times--; f.Times == 0 {
+			s.faults = slices.Delete(s.faults, i, i+1)
+		}
+		break
+	}
+	hit.Delay += s.latency
+	return hit
+}
+
+// before reports whether the call is to be executed.
+func (f Fault) before(w http.ResponseWriter, r *http.Request) bool {
+	if f.Delay > 0 && !pause(r, f.Delay) {
+		return false
+	}
+	if f.Reset == BeforeExecution {
+		drop(w)
+		return false
+	}
+	if f.Status == 0 {
+		return true
+	}
+	if f.RetryAfter > 0 {
+		w.Header().Set("Retry-After", fmt.Sprint(f.RetryAfter))
+	}
+	w.Header().Set("Content-Type", "text/plain")
+	w.WriteHeader(f.Status)
+	fmt.Fprintf(w, "%s, as ordered", http.StatusText(f.Status))
+	return false
+}
+
+// after reports whether the answer is to be sent.
+func (f Fault) after(w http.ResponseWriter, _ *http.Request) bool {
+	if f.Reset == AfterExecution {
+		drop(w)
+		return false
+	}
+	return true
+}
+
+// drop resets the connection, which the client sees as an error at once.
+func drop(w http.ResponseWriter) {
+	connection, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		return
+	}
+	if tcp, ok := connection.(*net.TCPConn); ok {
+		_ = tcp.SetLinger(0)
+	}
+	_ = connection.Close()
+}
+
+// controls serves the knobs below /_emulator/, for those who run it alone.
+func (s *Server) controls() {
+	serve := func(pattern string, do func(w http.ResponseWriter, r *http.Request) any) {
+		s.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+			r.Body = http.MaxBytesReader(w, r.Body, maxRequest)
+			result := do(w, r)
+			if result == nil {
+				w.WriteHeader(http.StatusNoContent)
+				return
+			}
+			w.Header().Set("Content-Type", "application/json")
+			if _, failed := result.(error); failed {
+				w.WriteHeader(http.StatusBadRequest)
+				result = object{"error": fmt.Sprint(result)}
+			}
+			_ = json.NewEncoder(w).Encode(result)
+		})
+	}
+	serve("GET /_emulator/inventory", func(http.ResponseWriter, *http.Request) any { return s.Inventory() })
+	serve("GET /_emulator/calls", func(http.ResponseWriter, *http.Request) any {
+		counted := map[string]int{}
+		for call, n := range s.Calls() {
+			counted[call.String()] = n
+		}
+		return counted
+	})
+	serve("DELETE /_emulator/calls", func(http.ResponseWriter, *http.Request) any { s.ResetCalls(); return nil })
+	serve("DELETE /_emulator/tokens", func(http.ResponseWriter, *http.Request) any { s.ExpireTokens(); return nil })
+	serve("DELETE /_emulator/faults", func(http.ResponseWriter, *http.Request) any { s.ClearFaults(); return nil })
+	serve("POST /_emulator/faults", func(_ http.ResponseWriter, r *http.Request) any {
+		var f Fault
+		if err := json.NewDecoder(r.Body).Decode(&f); err != nil {
+			return err
+		}
+		s.AddFault(f)
+		return nil
+	})
+	serve("PUT /_emulator/latency", func(_ http.ResponseWriter, r *http.Request) any {
+		d, err := time.ParseDuration(r.URL.Query().Get("duration"))
+		if err != nil {
+			return err
+		}
+		s.SetLatency(d)
+		return nil
+	})
+}

@@ -1,0 +1,330 @@
+package emulator
+
+import (
+	"net/http"
+	"slices"
+)
+
+// resource is a kind of object: what its requests look like and which rules it
+// keeps. All functions may be nil.
+type resource struct {
+	service *service
+	// table is where its objects are, name what its errors are called after.
+	table, name string
+	// path follows the service's root; single and plural are the envelopes.
+	path, single, plural string
+	attrs                attributes
+	// verb of an update: PUT, PATCH, or none.
+	verb string
+	// adminWrites lets only administrators create, update and delete.
+	adminWrites bool
+	// newID makes an ID; UUIDs when nil.
+	newID func() string
+	// visible says who sees an object; nil means everybody.
+	visible func(*request, object) bool
+	// prepare completes and checks a new object; stored runs when it is in its
+	// table. A 4xx from either leaves nothing behind.
+	prepare func(*request, object) error
+	stored  func(*request, object) error
+	// change checks an update before it is applied.
+	change func(rq *request, old, change object) error
+	// remove checks a deletion and clears what goes with the object.
+	remove func(*request, object) error
+	// view is what a client sees; it gets a copy.
+	view func(*request, object) object
+	// tags serves the tags of an object below its path.
+	tags bool
+	// filter says whether an object passes a query's filters; nil compares
+	// attributes.
+	filter func(*request, object) bool
+	// extraFilters are keys of a query that are no attributes of a request.
+	extraFilters []string
+	// perPage is how many a list has when nobody asks; 0 is all.
+	perPage int
+	// links writes the address of the next page.
+	links func(answer object, plural, next string)
+}
+
+func (s *Server) register(res *resource) {
+	root := res.service.root + res.path
+	s.guarded(res.service, "GET "+root, res.list)
+	s.guarded(res.service, "GET "+root+"/{id}", res.get)
+	s.guarded(res.service, "POST "+root, res.create)
+	s.guarded(res.service, "DELETE "+root+"/{id}", res.delete)
+	if res.verb != "" {
+		s.guarded(res.service, res.verb+" "+root+"/{id}", res.update)
+	}
+	if res.tags {
+		s.registerTags(res, root+"/{id}/tags")
+	}
+}
+
+func (res *resource) sees(rq *request, o object) bool { return res.visible == nil || res.visible(rq, o) }
+
+// find returns an object that the caller may see.
+func (res *resource) find(rq *request, id string) (object, error) {
+	o := rq.store().get(res.table, id)
+	if o == nil || !res.sees(rq, o) {
+		return nil, absent(res.name, id)
+	}
+	return o, nil
+}
+
+func (res *resource) show(rq *request, o object) object {
+	shown := object{}
+	for key, value := range o {
+		if key[0] == '_' || (res.attrs[key].access&hidden != 0 && !rq.token.admin()) {
+			continue
+		}
+		shown[key] = value
+	}
+	if res.view != nil {
+		shown = res.view(rq, shown)
+	}
+	return shown
+}
+
+func (res *resource) envelope(rq *request, o object) any {
+	if res.single == "" {
+		return res.show(rq, o) // Glance has none.
+	}
+	return object{res.single: res.show(rq, o)}
+}
+
+func (res *resource) get(rq *request) (any, error) {
+	o, err := res.find(rq, rq.PathValue("id"))
+	if err != nil {
+		return nil, err
+	}
+	return res.envelope(rq, o), nil
+}
+
+func (res *resource) create(rq *request) (any, error) {
+	given := rq.body
+	if res.single != "" {
+		var err error
+		if given, err = rq.inside(res.single); err != nil {
+			return nil, err
+		}
+	}
+	o, err := res.make(rq, given)
+	if err != nil {
+		return nil, err
+	}
+	return res.envelope(rq, o), nil
+}
+
+// make creates an object from what a request says.
+func (res *resource) make(rq *request, given object) (object, error) {
+	if res.adminWrites && !rq.token.admin() {
+		return nil, forbidden("rule:create_%s is disallowed by policy", res.single)
+	}
+	o, err := res.attrs.accept(rq, given, create)
+	if err != nil {
+		return nil, err
+	}
+	if err := res.attrs.complete(o); err != nil {
+		return nil, err
+	}
+	if res.newID == nil {
+		o["id"] = uuid()
+	} else {
+		o["id"] = res.newID()
+	}
+	if res.prepare != nil {
+		if err := res.prepare(rq, o); err != nil {
+			return nil, err
+		}
+	}
+	rq.store().put(res.table, o)
+	if res.stored == nil {
+		return o, nil
+	}
+	if err := res.stored(rq, o); err != nil {
+		rq.store().remove(res.table, o.id())
+		return nil, err
+	}
+	return o, nil
+}
+
+func (res *resource) update(rq *request) (any, error) {
+	o, err := res.find(rq, rq.PathValue("id"))
+	if err != nil {
+		return nil, err
+	}
+	if !res.mayWrite(rq, o) {
+		return nil, forbidden("rule:update_%s is disallowed by policy", res.single)
+	}
+	given, err := rq.inside(res.single)
+	if err != nil {
+		return nil, err
+	}
+	change, err := res.attrs.accept(rq, given, update)
+	if err != nil {
+		return nil, err
+	}
+	if res.change != nil {
+		if err := res.change(rq, o, change); err != nil {
+			return nil, err
+		}
+	}
+	for key, value := range change {
+		o[key] = value
+	}
+	touch(rq, o)
+	return res.envelope(rq, o), nil
+}
+
+// mayWrite: what one sees because it is shared, one may not change.
+func (res *resource) mayWrite(rq *request, o object) bool {
+	if rq.token.admin() {
+		return true
+	}
+	project, owned := o["project_id"].(string)
+	return !res.adminWrites && (!owned || project == rq.token.project)
+}
+
+func (res *resource) delete(rq *request) (any, error) {
+	o, err := res.find(rq, rq.PathValue("id"))
+	if err != nil {
+		return nil, err
+	}
+	if !res.mayWrite(rq, o) {
+		return nil, forbidden("rule:delete_%s is disallowed by policy", res.single)
+	}
+	if res.remove != nil {
+		if err := res.remove(rq, o); err != nil {
+			return nil, err
+		}
+	}
+	rq.store().remove(res.table, o.id())
+	return nil, nil
+}
+
+func (res *resource) list(rq *request) (any, error) {
+	if err := res.checkFilters(rq); err != nil {
+		return nil, err
+	}
+	found := rq.store().where(res.table, func(o object) bool { return res.sees(rq, o) && res.passes(rq, o) })
+	page, next, err := rq.page(found, res.perPage)
+	if err != nil {
+		return nil, err
+	}
+	shown := make([]any, 0, len(page))
+	for _, o := range page {
+		shown = append(shown, pick(res.show(rq, o), rq.URL.Query()["fields"]))
+	}
+	answer := object{res.plural: shown}
+	if res.links != nil {
+		res.links(answer, res.plural, next)
+	}
+	return answer, nil
+}
+
+// checkFilters: Neutron refuses a filter that it doesn't know; others ignore it.
+func (res *resource) checkFilters(rq *request) error {
+	if !rq.service.strict {
+		return nil
+	}
+	for _, key := range sortedKeys(rq.URL.Query()) {
+		_, known := res.attrs[key]
+		if _, isTags := tagFilters[key]; isTags && res.tags {
+			known = true
+		}
+		if !known && key != "id" && !slices.Contains(notFilters, key) && !slices.Contains(res.extraFilters, key) {
+			return invalid("['%s'] is invalid attribute for filtering", key)
+		}
+	}
+	return nil
+}
+
+func (res *resource) passes(rq *request, o object) bool {
+	if res.filter != nil {
+		return res.filter(rq, o)
+	}
+	return rq.matches(o, res.attrs)
+}
+
+// pick leaves only the fields that a query asks for.
+func pick(o object, fields []string) object {
+	if len(fields) == 0 {
+		return o
+	}
+	picked := object{}
+	for _, field := range fields {
+		if value, ok := o[field]; ok {
+			picked[field] = value
+		}
+	}
+	return picked
+}
+
+// touch notes a change.
+func touch(rq *request, o object) {
+	if _, has := o["revision_number"]; has {
+		o["revision_number"] = o.num("revision_number") + 1
+	}
+	if _, has := o["updated_at"]; has {
+		o["updated_at"] = stamp(rq.service, rq.now)
+	}
+}
+
+// registerTags serves the tags of Neutron's and Keystone's objects.
+func (s *Server) registerTags(res *resource, path string) {
+	on := func(pattern string, do func(rq *request, o object) (any, error)) {
+		s.guarded(res.service, pattern, func(rq *request) (any, error) {
+			o, err := res.find(rq, rq.PathValue("id"))
+			if err != nil {
+				return nil, err
+			}
+			return do(rq, o)
+		})
+	}
+	on("GET "+path, func(_ *request, o object) (any, error) { return object{"tags": o.list("tags")}, nil })
+	on("PUT "+path, func(rq *request, o object) (any, error) {
+		list, ok := rq.body["tags"].([]any)
+		if !ok {
+			return nil, invalid("Invalid input for tags: a list is needed")
+		}
+		seen := []any{}
+		for _, tag := range list {
+			word, ok := tag.(string)
+			if !ok || len(word) > 255 {
+				return nil, invalid("Invalid input for tags. Reason: '%v' is not a tag", tag)
+			}
+			if !slices.Contains(seen, tag) {
+				seen = append(seen, word)
+			}
+		}
+		o["tags"] = seen
+		touch(rq, o)
+		return object{"tags": seen}, nil
+	})
+	on("DELETE "+path, func(rq *request, o object) (any, error) {
+		o["tags"] = []any{}
+		touch(rq, o)
+		return nil, nil
+	})
+	on("GET "+path+"/{tag}", func(rq *request, o object) (any, error) {
+		if !slices.Contains(o.strings("tags"), rq.PathValue("tag")) {
+			return nil, absent("Tag", rq.PathValue("tag"))
+		}
+		return reply{status: http.StatusNoContent}, nil
+	})
+	on("PUT "+path+"/{tag}", func(rq *request, o object) (any, error) {
+		if !slices.Contains(o.strings("tags"), rq.PathValue("tag")) {
+			o["tags"] = append(o.list("tags"), rq.PathValue("tag"))
+			touch(rq, o)
+		}
+		return reply{status: http.StatusCreated}, nil
+	})
+	on("DELETE "+path+"/{tag}", func(rq *request, o object) (any, error) {
+		kept := slices.DeleteFunc(slices.Clone(o.list("tags")), func(tag any) bool { return tag == rq.PathValue("tag") })
+		if len(kept) == len(o.list("tags")) {
+			return nil, absent("Tag", rq.PathValue("tag"))
+		}
+		o["tags"] = kept
+		touch(rq, o)
+		return nil, nil
+	})
+}

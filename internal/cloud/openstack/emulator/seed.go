@@ -1,0 +1,97 @@
+package emulator
+
+import (
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// seed makes what a fresh cloud has: the same that hack/openstack makes.
+func (s *Server) seed() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	rq := &request{
+		Request: &http.Request{Method: http.MethodPost, URL: &url.URL{}}, cloud: s, now: time.Now().UTC(),
+		token: &token{names: []string{"admin"}},
+	}
+	rq.seedIdentity()
+	if !s.options.Empty {
+		rq.token.project = first(rq.store().by("identity/projects", "name", "admin")).id()
+		rq.seedNetwork()
+	}
+	for _, name := range s.objects.names() {
+		for _, o := range s.objects.where(name, nil) {
+			o["_own"] = true
+		}
+	}
+}
+
+// own makes an object of the cloud's. That it can't is a mistake in this file,
+// found by every test.
+func (rq *request) own(table string, o object) object {
+	res := rq.cloud.named[table]
+	rq.service = res.service
+	made, err := res.make(rq, o)
+	if err != nil {
+		panic("seed " + table + ": " + err.Error())
+	}
+	return made
+}
+
+func (rq *request) seedIdentity() {
+	s := rq.store()
+	s.put("identity/domains", object{
+		"id": "default", "name": "Default", "enabled": true, "description": "The default domain", "tags": []any{},
+	})
+	s.put("identity/regions", object{"id": Region, "description": "", "parent_region_id": nil})
+	ids := map[string]string{}
+	for _, name := range []string{"admin", "member", "reader", "service"} {
+		ids[name] = rq.own("identity/roles", object{"name": name}).id()
+	}
+	for name, given := range map[string][]string{
+		"admin": {"admin", "member", "reader"}, "demo": {"member", "reader"}, "alt_demo": {"member", "reader"},
+		"service": {"admin", "service"},
+	} {
+		project := rq.own("identity/projects", object{"name": name}).id()
+		user := rq.own("identity/users", object{"name": name, "password": Password}).id()
+		for _, role := range given {
+			rq.seedGrant("projects", project, user, ids[role])
+		}
+		if name == "admin" {
+			rq.seedGrant("system", "system", user, ids["admin"])
+		}
+	}
+	for _, svc := range []struct{ name, kind, path string }{
+		{"keystone", "identity", "/identity/v3"},
+		{"neutron", "network", "/network"},
+		{"glance", "image", "/image"},
+		{"nova", "compute", "/compute/v2.1"},
+		{"cinder", "volumev3", "/volume/v3/$(project_id)s"},
+		{"manila", "sharev2", "/share/v2"},
+	} {
+		id := rq.own("identity/services", object{"name": svc.name, "type": svc.kind}).id()
+		for _, word := range []string{"public", "internal", "admin"} {
+			rq.own("identity/endpoints", object{
+				"service_id": id, "interface": word, "region_id": Region, "url": rq.cloud.url + svc.path,
+			})
+		}
+	}
+}
+
+func (rq *request) seedGrant(kind, target, user, role string) {
+	rq.store().put(assignments, object{
+		"id": target + "/" + user + "/" + role, "role": role, "target": target, "actor": user,
+		"targetKind": kind, "actorKind": "users",
+	})
+}
+
+func (rq *request) seedNetwork() {
+	public := rq.own("network/networks", object{
+		"name": "public", "router:external": true, "is_default": true,
+		"provider:network_type": "flat", "provider:physical_network": "public",
+	})
+	rq.own("network/subnets", object{
+		"name": "public-subnet", "network_id": public.id(), "ip_version": 4.0, "cidr": "172.24.0.0/16",
+		"gateway_ip": "172.24.0.1", "enable_dhcp": false,
+	})
+}

@@ -1,0 +1,192 @@
+package emulator
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+)
+
+// maxRequest bounds a JSON body; Nova's own limit is 112 kB.
+const maxRequest = 1 << 20
+
+// service is one of the OpenStack services.
+type service struct {
+	name string
+	// base is the beginning of its paths; root the versioned one.
+	base, root string
+	// strict services refuse attributes they don't know.
+	strict bool
+	body   func(*fault) any
+}
+
+// request is one call while it is handled. The server's lock is held.
+type request struct {
+	*http.Request
+
+	cloud   *Server
+	service *service
+	token   *token
+	body    object
+	raw     []byte
+	now     time.Time
+}
+
+// store is the server's.
+func (rq *request) store() store { return rq.cloud.objects }
+
+// reply is an answer that isn't the usual one.
+type reply struct {
+	status int
+	header map[string]string
+	body   any
+}
+
+type handler func(rq *request) (any, error)
+
+// open serves a path without a token.
+func (s *Server) open(svc *service, pattern string, handle handler) {
+	s.mux.Handle(pattern, s.serve(svc, handle, false))
+}
+
+// guarded serves a path for whoever has a token.
+func (s *Server) guarded(svc *service, pattern string, handle handler) {
+	s.mux.Handle(pattern, s.serve(svc, handle, true))
+}
+
+func (s *Server) serve(svc *service, handle handler, needsToken bool) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		rq := &request{Request: r, cloud: s, service: svc, now: time.Now().UTC()}
+		s.count(svc, r)
+		knob := s.knob(svc, r)
+		if !knob.before(w, r) {
+			return
+		}
+		status, header, body := rq.answer(handle, needsToken)
+		if !knob.after(w, r) {
+			return
+		}
+		write(w, r, status, header, body, knob.Slow)
+	})
+}
+
+// answer reads, checks the token, runs the handler under the lock and encodes.
+func (rq *request) answer(handle handler, needsToken bool) (int, map[string]string, []byte) {
+	result, err := rq.result(handle, needsToken)
+	if err != nil {
+		f, ok := errors.AsType[*fault](err)
+		if !ok {
+			f = &fault{status: http.StatusInternalServerError, kind: "HTTPInternalServerError", message: err.Error()}
+		}
+		return rq.encode(reply{status: f.status, body: rq.service.body(f)})
+	}
+	if r, ok := result.(reply); ok {
+		return rq.encode(r)
+	}
+	status := map[string]int{http.MethodPost: http.StatusCreated, http.MethodDelete: http.StatusNoContent}[rq.Method]
+	if status == 0 {
+		status = http.StatusOK
+	}
+	return rq.encode(reply{status: status, body: result})
+}
+
+func (rq *request) result(handle handler, needsToken bool) (any, error) {
+	if err := rq.read(); err != nil {
+		return nil, err
+	}
+	rq.cloud.mu.Lock()
+	defer rq.cloud.mu.Unlock()
+	if needsToken {
+		if rq.token = rq.cloud.tokenOf(rq.Header.Get("X-Auth-Token"), rq.now); rq.token == nil {
+			return nil, unauthorized()
+		}
+	}
+	return handle(rq)
+}
+
+// read takes the body into memory. What is not JSON is kept as it is.
+func (rq *request) read() error {
+	limit := int64(maxRequest)
+	isJSON := !strings.Contains(rq.Header.Get("Content-Type"), "octet-stream")
+	if !isJSON {
+		limit = maxUpload
+	}
+	raw, err := io.ReadAll(io.LimitReader(rq.Body, limit+1))
+	if err != nil {
+		return invalid("the body could not be read")
+	}
+	if int64(len(raw)) > limit {
+		return refuse(http.StatusRequestEntityTooLarge, "HTTPRequestEntityTooLarge", "Request is too large.")
+	}
+	rq.raw = raw
+	if !isJSON || len(raw) == 0 || raw[0] == '[' {
+		return nil
+	}
+	if json.Unmarshal(raw, &rq.body) != nil {
+		return invalid("Request body is not valid JSON")
+	}
+	return nil
+}
+
+// inside returns the object that a body wraps, as in {"network": {...}}.
+func (rq *request) inside(name string) (object, error) {
+	inner := asObject(rq.body[name])
+	if inner == nil {
+		return nil, invalid("Unable to find '%s' in request body", name)
+	}
+	return inner, nil
+}
+
+func (rq *request) encode(r reply) (int, map[string]string, []byte) {
+	header := map[string]string{"X-Openstack-Request-Id": "req-" + uuid()}
+	for key, value := range r.header {
+		header[key] = value
+	}
+	switch body := r.body.(type) {
+	case nil:
+		return r.status, header, nil
+	case page:
+		header["Content-Type"] = "text/html; charset=UTF-8"
+		return r.status, header, []byte(body)
+	}
+	text, err := json.Marshal(r.body)
+	if err != nil {
+		return http.StatusInternalServerError, header, nil
+	}
+	header["Content-Type"] = "application/json"
+	return r.status, header, text
+}
+
+func write(w http.ResponseWriter, r *http.Request, status int, header map[string]string, body []byte, slow time.Duration) {
+	for key, value := range header {
+		w.Header().Set(key, value)
+	}
+	w.WriteHeader(status)
+	if slow <= 0 {
+		_, _ = w.Write(body) // A client that has gone is its own business.
+		return
+	}
+	const pieces = 10
+	for piece := range slices.Chunk(body, max(len(body)/pieces, 1)) {
+		if !pause(r, slow/pieces) {
+			return
+		}
+		_, _ = w.Write(piece)
+		_ = http.NewResponseController(w).Flush()
+	}
+}
+
+// pause waits, and reports whether the client is still there.
+func pause(r *http.Request, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-r.Context().Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}

@@ -1,0 +1,153 @@
+package emulator
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// Region and Password are what the clouds of CloudsYAML use.
+const (
+	Region   = "RegionOne"
+	Password = "secret"
+)
+
+// Options say what kind of cloud it is. The zero value is a good one for tests.
+type Options struct {
+	// Listen is the address to listen on; a free port of the loopback interface
+	// when empty.
+	Listen string
+	// Latency is added to every call.
+	Latency time.Duration
+	// TokenLife is how long a token lasts, a day when 0.
+	TokenLife time.Duration
+	// BuildTime is how long servers, volumes and images take to become usable,
+	// 50 ms when 0; below 0 they are usable at once.
+	BuildTime time.Duration
+	// Empty leaves out the external network public, the flavors m1.tiny and
+	// m1.small and the image cirros.
+	Empty bool
+}
+
+// Server is a running cloud.
+type Server struct {
+	options Options
+	url     string
+	server  *http.Server
+	mux     *http.ServeMux
+	// named are the resources by their tables.
+	named map[string]*resource
+
+	// mu guards what the cloud holds.
+	mu      sync.Mutex
+	objects store
+	tokens  map[string]*token
+
+	// control guards the knobs.
+	control sync.Mutex
+	faults  []*Fault
+	latency time.Duration
+	calls   map[Call]int
+}
+
+// Start starts a cloud.
+func Start(options Options) (*Server, error) {
+	if options.TokenLife == 0 {
+		options.TokenLife = 24 * time.Hour
+	}
+	if options.BuildTime == 0 {
+		options.BuildTime = 50 * time.Millisecond
+	}
+	if options.Listen == "" {
+		options.Listen = "127.0.0.1:0"
+	}
+	listener, err := net.Listen("tcp", options.Listen)
+	if err != nil {
+		return nil, fmt.Errorf("start the emulator: %w", err)
+	}
+	s := &Server{
+		options: options, latency: options.Latency, url: "http://" + listener.Addr().String(),
+		mux: http.NewServeMux(), named: map[string]*resource{},
+		objects: store{}, tokens: map[string]*token{}, calls: map[Call]int{},
+	}
+	s.route()
+	s.seed()
+	s.server = &http.Server{
+		Handler: s.mux, ReadHeaderTimeout: 10 * time.Second,
+		ErrorLog: log.New(io.Discard, "", 0), // resets that somebody ordered
+	}
+	go s.server.Serve(listener) //nolint:errcheck // it ends by Close
+	return s, nil
+}
+
+// URL is where it listens.
+func (s *Server) URL() string { return s.url }
+
+// Close ends it, with everything in it.
+func (s *Server) Close() error {
+	if err := s.server.Close(); err != nil && !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("stop the emulator: %w", err)
+	}
+	return nil
+}
+
+// CloudsYAML returns a clouds.yaml with two clouds: openstack, where the user demo
+// is a member of the project demo, and openstack-admin.
+func (s *Server) CloudsYAML() string {
+	return "clouds:\n" + s.entry("openstack", "demo", "demo") + s.entry("openstack-admin", "admin", "admin")
+}
+
+func (s *Server) entry(name, user, project string) string {
+	return fmt.Sprintf(`  %s:
+    region_name: %s
+    identity_api_version: 3
+    auth_type: password
+    auth:
+      auth_url: %s/identity/v3
+      username: %s
+      password: %s
+      project_name: %s
+      user_domain_name: Default
+      project_domain_name: Default
+`, name, Region, s.url, user, Password, project)
+}
+
+// add registers resources and keeps them for those that refer to them.
+func (s *Server) add(resources ...*resource) {
+	for _, res := range resources {
+		s.named[res.table] = res
+		s.register(res)
+	}
+}
+
+// known returns an object that a request names, or a 404 in its kind's words.
+func (rq *request) known(table, id string) (object, error) { return rq.cloud.named[table].find(rq, id) }
+
+func (s *Server) route() {
+	s.controls()
+	s.keystone()
+	s.neutron()
+}
+
+// missing answers every path of a service that has no route.
+func (s *Server) missing(svc *service) {
+	s.open(svc, svc.base+"/", func(rq *request) (any, error) {
+		return nil, refuse(http.StatusNotFound, "HTTPNotFound", "The resource could not be found: %s", rq.URL.Path)
+	})
+}
+
+// stamp prints a time as a service does.
+func stamp(svc *service, t time.Time) string {
+	if svc.name == "volume" || svc.name == "share" {
+		return t.Format("2006-01-02T15:04:05.000000")
+	}
+	return t.Format("2006-01-02T15:04:05Z")
+}
+
+// maxUpload bounds the data of an image.
+const maxUpload = 64 << 20
