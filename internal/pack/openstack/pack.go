@@ -42,7 +42,6 @@ func Pack(options Options) pack.Pack {
 		Setup: func(ctx context.Context, mgr manager.Manager, env pack.Environment) error {
 			return Setup(ctx, mgr, env, options)
 		},
-		Probe:  func(context.Context, client.Client, string) error { return nil }, // It has no webhooks.
 		Remove: remove,
 	}
 }
