@@ -121,9 +121,11 @@ func prepareSubnet(rq *request, o object) error {
 		return err
 	}
 	prefix, err := netip.ParsePrefix(o.str("cidr"))
-	if err != nil || prefix != prefix.Masked() {
-		return invalid("Invalid input for cidr. Reason: '%s' is not a valid IP subnet.", o.str("cidr"))
+	if err != nil {
+		return invalidInput("%s is not in a CIDR format.", o.str("cidr"))
 	}
+	prefix = prefix.Masked()
+	o["cidr"], o["revision_number"] = prefix.String(), 0
 	if prefix.Addr().Is4() != (o.num("ip_version") == 4) {
 		return invalidInput("cidr '%s' does not match the ip_version '%d'", prefix, o.num("ip_version"))
 	}
@@ -142,6 +144,9 @@ func prepareSubnet(rq *request, o object) error {
 func settleAddresses(o object, prefix netip.Prefix) error {
 	if o["gateway_ip"] == unset {
 		o["gateway_ip"] = prefix.Addr().Next().String()
+		if prefix.Addr().Is6() {
+			o["gateway_ip"] = prefix.Addr().String() // The anycast address of all routers.
+		}
 	}
 	if err := checkGateway(o["gateway_ip"], prefix); err != nil {
 		return err

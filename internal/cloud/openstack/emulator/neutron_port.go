@@ -134,7 +134,7 @@ func checkSecurity(o object) error {
 		return nil
 	}
 	if len(o.list("security_groups")) > 0 {
-		return conflicting("PortSecurityAndIPRequiredForSecurityGroups",
+		return refuse(400, "PortSecurityAndIPRequiredForSecurityGroups",
 			"Port security must be enabled and port must have an IP address in order to use security groups.")
 	}
 	if len(o.list("allowed_address_pairs")) > 0 {

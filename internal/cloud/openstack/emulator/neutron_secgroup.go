@@ -233,7 +233,7 @@ func checkPrefix(o object) error {
 		prefix, err = netip.PrefixFrom(address, address.BitLen()), nil
 	}
 	if err != nil {
-		return invalid("Invalid input for remote_ip_prefix. Reason: '%s' is not a valid IP subnet.", word)
+		return refuse(http.StatusBadRequest, "InvalidCIDR", "Invalid CIDR %s given as IP prefix.", word)
 	}
 	if prefix.Addr().Is4() != (o.str("ethertype") == "IPv4") {
 		return refuse(http.StatusBadRequest, "SecurityGroupRuleParameterConflict",

@@ -18,6 +18,9 @@ type resource struct {
 	verb string
 	// adminWrites lets only administrators create, update and delete.
 	adminWrites bool
+	// created and deleted are the statuses of those answers, where they aren't 201
+	// and 204.
+	created, deleted int
 	// newID makes an ID; UUIDs when nil.
 	newID func() string
 	// visible says who sees an object; nil means everybody.
@@ -111,6 +114,9 @@ func (res *resource) create(rq *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if res.created != 0 {
+		return reply{status: res.created, body: res.envelope(rq, o)}, nil
+	}
 	return res.envelope(rq, o), nil
 }
 
@@ -125,6 +131,9 @@ func (res *resource) make(rq *request, given object) (object, error) {
 	}
 	if err := res.attrs.complete(o); err != nil {
 		return nil, err
+	}
+	if asked, given := o["id"]; given && asked != nil {
+		o["_asked"] = asked // By those who may choose: a flavor, an image.
 	}
 	if res.newID == nil {
 		o["id"] = uuid()
@@ -198,6 +207,9 @@ func (res *resource) delete(rq *request) (any, error) {
 		}
 	}
 	rq.store().remove(res.table, o.id())
+	if res.deleted != 0 {
+		return reply{status: res.deleted}, nil
+	}
 	return nil, nil
 }
 

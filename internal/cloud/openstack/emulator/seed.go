@@ -18,7 +18,9 @@ func (s *Server) seed() {
 	if !s.options.Empty {
 		rq.token.project = first(rq.store().by("identity/projects", "name", "admin")).id()
 		rq.seedNetwork()
+		rq.seedCompute()
 	}
+	rq.own("volume/types", object{"name": "__DEFAULT__", "description": "Default Volume Type"})
 	for _, name := range s.objects.names() {
 		for _, o := range s.objects.where(name, nil) {
 			o["_own"] = true
@@ -94,4 +96,17 @@ func (rq *request) seedNetwork() {
 		"name": "public-subnet", "network_id": public.id(), "ip_version": 4.0, "cidr": "172.24.0.0/16",
 		"gateway_ip": "172.24.0.1", "enable_dhcp": false,
 	})
+}
+
+func (rq *request) seedCompute() {
+	for id, ram := range map[string]float64{"1": 64, "2": 128} {
+		name := map[string]string{"1": "m1.tiny", "2": "m1.small"}[id]
+		rq.own("compute/flavors", object{"name": name, "ram": ram, "disk": 1.0, "vcpus": 1.0, "id": id})
+	}
+	rq.body = object{}
+	cirros := rq.own("image/images", object{
+		"name": "cirros", "disk_format": "raw", "container_format": "bare", "visibility": "public",
+	})
+	rq.fill(cirros, make([]byte, 1024))
+	cirros["status"] = "active"
 }

@@ -47,6 +47,7 @@ type Server struct {
 	mu      sync.Mutex
 	objects store
 	tokens  map[string]*token
+	pending []transition
 
 	// control guards the knobs.
 	control sync.Mutex
@@ -132,6 +133,10 @@ func (s *Server) route() {
 	s.controls()
 	s.keystone()
 	s.neutron()
+	s.glance()
+	s.nova()
+	s.cinder()
+	s.manila()
 }
 
 // missing answers every path of a service that has no route.

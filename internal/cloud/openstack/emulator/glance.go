@@ -1,0 +1,308 @@
+package emulator
+
+import (
+	"crypto/md5" //nolint:gosec // Glance's checksum is MD5
+	"crypto/sha512"
+	"encoding/hex"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+var image = &service{name: "image", base: "/image", root: "/image/v2", body: glanceError}
+
+var (
+	diskFormats      = []string{"", "ami", "ari", "aki", "vhd", "vhdx", "vmdk", "raw", "qcow2", "vdi", "iso", "ploop"}
+	containerFormats = []string{"", "ami", "ari", "aki", "bare", "ovf", "ova", "docker", "compressed"}
+	visibilities     = []string{"public", "private", "shared", "community"}
+)
+
+// imageAttributes are those with a type; every other key is a property.
+var imageAttributes = attributes{
+	"name": {text, cu | nullable, nil}, "disk_format": {text, cu | nullable, nil},
+	"container_format": {text, cu | nullable, nil}, "visibility": {text, cu, "shared"}, "protected": {flag, cu, false},
+	"min_disk": {number, cu, 0}, "min_ram": {number, cu, 0}, "tags": {list, cu, []any{}}, "os_hidden": {flag, cu, false},
+	"id": {text, create, nil}, "owner": {text, create | admin | nullable, nil},
+}
+
+// readOnly are the keys that Glance keeps for itself.
+var readOnly = []string{
+	"status", "checksum", "size", "virtual_size", "created_at", "updated_at", "schema", "self", "file",
+	"os_hash_algo", "os_hash_value", "direct_url", "locations", "stores", "id",
+}
+
+func (s *Server) glance() {
+	for _, root := range []string{"GET /image", "GET /image/{$}"} {
+		s.open(image, root, func(*request) (any, error) {
+			links := anys(object{"rel": "self", "href": s.url + "/image/v2/"})
+			return reply{status: http.StatusMultipleChoices, body: object{"versions": anys(
+				object{"id": "v2.15", "status": "CURRENT", "links": links},
+				object{"id": "v2.9", "status": "SUPPORTED", "links": links},
+			)}}, nil
+		})
+	}
+	res := &resource{
+		service: image, table: "image/images", name: "Image", path: "/images", plural: "images",
+		attrs: imageAttributes, perPage: 25,
+		visible: func(rq *request, o object) bool {
+			word := o.str("visibility")
+			return rq.token.admin() || o.str("owner") == rq.token.project || word == "public" || word == "community"
+		},
+		filter: filterImage,
+		remove: func(_ *request, o object) error {
+			if o.flag("protected") {
+				return forbidden("Image %s is protected and cannot be deleted.", o.id())
+			}
+			return nil
+		},
+		prepare: prepareImage,
+		links: func(answer object, plural, next string) {
+			answer["first"], answer["schema"] = "/v2/images", "/v2/schemas/images"
+			if next != "" {
+				answer["next"] = next
+				if parsed, err := url.Parse(next); err == nil {
+					answer["next"] = strings.TrimPrefix(parsed.Path, image.base) + "?" + parsed.RawQuery
+				}
+			}
+		},
+	}
+	s.add(res)
+	root := image.root + "/images"
+	s.guarded(image, "PATCH "+root+"/{id}", onImage(res, patchImage))
+	s.guarded(image, "PUT "+root+"/{id}/file", onImage(res, uploadImage))
+	s.guarded(image, "GET "+root+"/{id}/file", onImage(res, func(_ *request, o object) (any, error) {
+		if o.str("status") != "active" {
+			return reply{status: http.StatusNoContent}, nil
+		}
+		return reply{status: http.StatusOK, body: page("")}, nil
+	}))
+	s.guarded(image, "POST "+root+"/{id}/import", onImage(res, importImage))
+	s.guarded(image, "GET "+image.root+"/info/import", func(*request) (any, error) {
+		return object{"import-methods": object{"type": "array", "value": anys("glance-direct", "web-download")}}, nil
+	})
+	s.imageTags(res)
+	s.missing(image)
+}
+
+func onImage(res *resource, do func(rq *request, o object) (any, error)) handler {
+	return func(rq *request) (any, error) {
+		o, err := res.find(rq, rq.PathValue("id"))
+		if err != nil {
+			return nil, err
+		}
+		if !rq.token.admin() && o.str("owner") != rq.token.project {
+			return nil, forbidden("You are not permitted to modify this image.")
+		}
+		return do(rq, o)
+	}
+}
+
+// prepareImage takes free properties as well, which the table of attributes can't
+// know.
+func prepareImage(rq *request, o object) error {
+	for key, value := range rq.body {
+		if _, known := imageAttributes[key]; known {
+			continue
+		}
+		if slices.Contains(readOnly, key) {
+			return forbidden("Attribute '%s' is read-only.", key)
+		}
+		word, ok := value.(string)
+		if !ok {
+			return invalid("Provided object does not match schema 'image': %v is not of type 'string'", value)
+		}
+		o[key] = word
+	}
+	if id, ok := o["_asked"].(string); ok {
+		delete(o, "_asked")
+		if rq.store().get("image/images", id) != nil {
+			return conflicting("Duplicate", "Image ID %s already exists!", id)
+		}
+		o["id"] = id
+	}
+	if o.str("owner") == "" {
+		o["owner"] = rq.token.project
+	}
+	if err := checkImage(rq, o); err != nil {
+		return err
+	}
+	now := stamp(image, rq.now)
+	for key, value := range (object{
+		"status": "queued", "checksum": nil, "size": nil, "virtual_size": nil, "os_hash_algo": nil, "os_hash_value": nil,
+		"created_at": now, "updated_at": now, "schema": "/v2/schemas/image",
+		"self": "/v2/images/" + o.id(), "file": "/v2/images/" + o.id() + "/file",
+	}) {
+		o[key] = value
+	}
+	return nil
+}
+
+func checkImage(rq *request, o object) error {
+	for key, allowed := range map[string][]string{
+		"disk_format": diskFormats, "container_format": containerFormats, "visibility": visibilities,
+	} {
+		if !slices.Contains(allowed, o.str(key)) {
+			return invalid("Provided object does not match schema 'image': '%s' is not one of %v", o.str(key), allowed)
+		}
+	}
+	if o.str("visibility") == "public" && !rq.token.admin() {
+		return forbidden("You are not authorized to complete publicize_image action.")
+	}
+	for _, key := range []string{"min_disk", "min_ram"} {
+		if o.num(key) < 0 {
+			return invalid("Provided object does not match schema 'image': %d is less than the minimum of 0", o.num(key))
+		}
+	}
+	return nil
+}
+
+func filterImage(rq *request, o object) bool {
+	for key, values := range rq.URL.Query() {
+		switch {
+		case slices.Contains(notFilters, key) || key == "visibility" && values[0] == "all":
+		case key == "tag":
+			if !containsAll(o.strings("tags"), values) {
+				return false
+			}
+		case strings.HasPrefix(values[0], "in:"):
+			if !slices.Contains(strings.Split(values[0][3:], ","), textOf(o[key])) {
+				return false
+			}
+		case key == "size_min" || key == "size_max":
+		default:
+			if textOf(o[key]) != values[0] && !equals(o[key], values[0]) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// patchImage is RFC 6902, as far as Glance has it: one level.
+func patchImage(rq *request, o object) (any, error) {
+	if !strings.HasPrefix(rq.Header.Get("Content-Type"), "application/openstack-images-v2") {
+		return nil, refuse(http.StatusUnsupportedMediaType, "", "Unsupported Content-Type")
+	}
+	var steps []object
+	if json.Unmarshal(rq.raw, &steps) != nil {
+		return nil, invalid("Request body must be a JSON array of operation objects.")
+	}
+	after := object{}
+	for key, value := range o {
+		after[key] = value
+	}
+	for _, step := range steps {
+		if err := patch(after, step); err != nil {
+			return nil, err
+		}
+	}
+	if err := checkImage(rq, after); err != nil {
+		return nil, err
+	}
+	clear(o)
+	for key, value := range after {
+		o[key] = value
+	}
+	touch(rq, o)
+	return rq.cloud.named["image/images"].show(rq, o), nil
+}
+
+func patch(o, step object) error {
+	key := strings.NewReplacer("~1", "/", "~0", "~").Replace(strings.TrimPrefix(step.str("path"), "/"))
+	if slices.Contains(readOnly, key) || strings.HasPrefix(key, "_") {
+		return forbidden("Attribute '%s' is read-only.", key)
+	}
+	attr, known := imageAttributes[key]
+	_, has := o[key]
+	switch step.str("op") {
+	case "remove":
+		if known {
+			return forbidden("Property %s may not be removed.", key)
+		}
+		if !has {
+			return conflicting("", "Property %s does not exist.", key)
+		}
+		delete(o, key)
+		return nil
+	case "replace", "add":
+		if step.str("op") == "replace" && !has {
+			return conflicting("", "Property %s does not exist.", key)
+		}
+		value := step["value"]
+		if known {
+			var err error
+			if value, err = attr.convert(key, value); err != nil {
+				return err
+			}
+		} else if _, ok := value.(string); !ok {
+			return invalid("Provided object does not match schema 'image': %v is not of type 'string'", value)
+		}
+		o[key] = value
+		return nil
+	default:
+		return invalid("Operations must be 'add', 'replace' or 'remove'.")
+	}
+}
+
+func uploadImage(rq *request, o object) (any, error) {
+	if o.str("status") != "queued" {
+		return nil, conflicting("", "Image status transition from %s to saving is not allowed", o.str("status"))
+	}
+	if o["disk_format"] == nil || o["container_format"] == nil {
+		return nil, invalid("Properties disk_format, container_format must be set prior to saving data.")
+	}
+	rq.fill(o, rq.raw)
+	o["status"] = "active"
+	touch(rq, o)
+	return reply{status: http.StatusNoContent}, nil
+}
+
+func (rq *request) fill(o object, data []byte) {
+	sum, hash := md5.Sum(data), sha512.Sum512(data) //nolint:gosec // Glance's checksum is MD5
+	o["size"], o["checksum"] = len(data), hex.EncodeToString(sum[:])
+	o["os_hash_algo"], o["os_hash_value"] = "sha512", hex.EncodeToString(hash[:])
+}
+
+// importImage takes web-download only. It doesn't load anything: an image made of
+// a URL has its address as content. A host that ends in .invalid fails.
+func importImage(rq *request, o object) (any, error) {
+	method := asObject(rq.body["method"])
+	address, err := url.Parse(method.str("uri"))
+	switch {
+	case method.str("name") != "web-download":
+		return nil, invalid("Unknown import method name '%s'.", method.str("name"))
+	case err != nil || address.Host == "" || (address.Scheme != "http" && address.Scheme != "https"):
+		return nil, invalid("URI for web-download does not pass filtering: %s", method.str("uri"))
+	case o.str("status") != "queued":
+		return nil, conflicting("", "Only images with status active or queued can be targeted, image is %s", o.str("status"))
+	case o["disk_format"] == nil || o["container_format"] == nil:
+		return nil, conflicting("", "'disk_format' and 'container_format' needs to be set before import")
+	}
+	if strings.HasSuffix(address.Hostname(), ".invalid") {
+		o["os_glance_failed_import"] = "file" // The image stays queued.
+		return reply{status: http.StatusAccepted}, nil
+	}
+	rq.fill(o, []byte(method.str("uri")))
+	rq.become(o, "importing", "active", nil)
+	return reply{status: http.StatusAccepted}, nil
+}
+
+func (s *Server) imageTags(res *resource) {
+	path := image.root + "/images/{id}/tags/{tag}"
+	s.guarded(image, "PUT "+path, onImage(res, func(rq *request, o object) (any, error) {
+		if tag := rq.PathValue("tag"); !slices.Contains(o.strings("tags"), tag) {
+			o["tags"] = append(o.list("tags"), tag)
+		}
+		return reply{status: http.StatusNoContent}, nil
+	}))
+	s.guarded(image, "DELETE "+path, onImage(res, func(rq *request, o object) (any, error) {
+		tag := rq.PathValue("tag")
+		if !slices.Contains(o.strings("tags"), tag) {
+			return nil, absent("Tag", tag)
+		}
+		o["tags"] = slices.DeleteFunc(slices.Clone(o.list("tags")), func(other any) bool { return other == tag })
+		return nil, nil
+	}))
+}

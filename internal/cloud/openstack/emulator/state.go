@@ -1,0 +1,61 @@
+package emulator
+
+import (
+	"slices"
+	"time"
+)
+
+// transition is a state that an object is about to leave by itself.
+type transition struct {
+	object object
+	at     time.Time
+	then   func()
+}
+
+// become puts an object into a state, and into the next one after the build time.
+// Nothing runs in the background: what is due happens before the next request is
+// looked at.
+func (rq *request) become(o object, state, next string, also func()) {
+	rq.after(o, func() {
+		o["status"] = next
+		if _, has := o["updated_at"]; has {
+			touch(rq, o)
+		}
+		if also != nil {
+			also()
+		}
+	})
+	if rq.cloud.options.BuildTime > 0 {
+		o["status"] = state
+	}
+}
+
+// after runs a function after the build time, or at once if there is none.
+func (rq *request) after(o object, then func()) {
+	build := rq.cloud.options.BuildTime
+	if build <= 0 {
+		then()
+		return
+	}
+	rq.cloud.pending = append(rq.cloud.pending, transition{object: o, at: rq.now.Add(build), then: then})
+}
+
+// settle does what is due.
+func (s *Server) settle(now time.Time) {
+	var due []transition
+	s.pending = slices.DeleteFunc(s.pending, func(t transition) bool {
+		if now.Before(t.at) {
+			return false
+		}
+		due = append(due, t)
+		return true
+	})
+	for _, t := range due {
+		t.then()
+	}
+}
+
+// cancel forgets what an object was about to become.
+func (s *Server) cancel(o object) {
+	s.pending = slices.DeleteFunc(s.pending, func(t transition) bool { return t.object.id() == o.id() })
+}
