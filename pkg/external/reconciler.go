@@ -110,10 +110,13 @@ func (r *reconciler[K, R]) resolve(p *pass[K, R]) reconcile.Outcome {
 	for _, edge := range r.member.edges(p.Object) {
 		m := r.engine.hub.members[edge.Target.GroupKind()]
 		name := r.engine.hub.guards[edge.Relation]
-		if m == nil || (name == "" && exists && !p.managed()) {
+		if name == "" && exists && !p.managed() {
 			continue // What an import was found by is not needed any more.
 		}
-		t := target{edge: edge, guard: name, member: m, object: m.get(edge.Target.ID)}
+		t := target{edge: edge, guard: name, member: m}
+		if m != nil {
+			t.object = m.get(edge.Target.ID)
+		}
 		if t.object == nil {
 			waiting = waiting.And(reconcile.Wait(condition.ReasonProgressing,
 				"Waiting for %s to be created", edge.Target.Short()))

@@ -12,6 +12,7 @@ var GroupVersion = schema.GroupVersion{Group: "openstack.k-orc.cloud", Version: 
 // AddToScheme adds this package's kinds to a scheme.
 func AddToScheme(scheme *runtime.Scheme) error {
 	scheme.AddKnownTypes(GroupVersion,
+		&Domain{}, &DomainList{},
 		&FloatingIP{}, &FloatingIPList{},
 		&Network{}, &NetworkList{},
 		&Port{}, &PortList{},

@@ -1,8 +1,15 @@
 package openstack
 
 import (
+	"github.com/kinship-dev/kinship/internal/pack/openstack/domain"
+	"github.com/kinship-dev/kinship/internal/pack/openstack/floatingip"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/kit"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/network"
+	"github.com/kinship-dev/kinship/internal/pack/openstack/port"
+	"github.com/kinship-dev/kinship/internal/pack/openstack/project"
+	"github.com/kinship-dev/kinship/internal/pack/openstack/router"
+	"github.com/kinship-dev/kinship/internal/pack/openstack/routerinterface"
+	"github.com/kinship-dev/kinship/internal/pack/openstack/securitygroup"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/subnet"
 	"github.com/kinship-dev/kinship/pkg/external"
 	"github.com/kinship-dev/kinship/pkg/relation"
@@ -16,7 +23,7 @@ type entry struct {
 }
 
 // of makes an entry of what a kind's package has.
-func of[K kit.Credentialed](
+func of[K external.Object](
 	name string, relations []relation.Relation, make func(*kit.Connector) external.Kind[K, *kit.Resource],
 ) entry {
 	return entry{name, relations, func(e *external.Engine, c *kit.Connector) { external.Add(e, make(c)) }}
@@ -24,6 +31,13 @@ func of[K kit.Credentialed](
 
 // kinds is the list of all kinds.
 var kinds = []entry{
+	of("Domain", domain.Relations, domain.New),
+	of("Project", project.Relations, project.New),
 	of("Network", network.Relations, network.New),
 	of("Subnet", subnet.Relations, subnet.New),
+	of("Router", router.Relations, router.New),
+	of("RouterInterface", routerinterface.Relations, routerinterface.New),
+	of("Port", port.Relations, port.New),
+	of("SecurityGroup", securitygroup.Relations, securitygroup.New),
+	of("FloatingIP", floatingip.Relations, floatingip.New),
 }

@@ -67,7 +67,8 @@ func (a Actuator[K]) Find(
 	found, err := a.Query(ctx, query)
 	return slices.DeleteFunc(found, func(r *Resource) bool {
 		return slices.ContainsFunc(a.Fields(in), func(f Field) bool {
-			return f.fixed && f.given && !f.matches(r)
+			_, told := r.Fields[f.Name] // Not all that is sent is ever shown.
+			return f.fixed && f.given && told && !f.matches(r)
 		})
 	}), err
 }

@@ -2,7 +2,9 @@ package kit
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net/http"
 	"sync"
 
 	"github.com/gophercloud/gophercloud/v2"
@@ -68,7 +70,7 @@ func (c *Connector) Connect(
 	return Connection{client, scope, cloud.Key()}, nil
 }
 
-// cloud reads the Secret, once for each of its versions.
+// cloud reads the Secret, once for each of its versions if they are known.
 func (c *Connector) cloud(
 	ctx context.Context, namespace, version string, ref openstackv1alpha1.CloudCredentialsReference,
 ) (*openstack.Cloud, error) {
@@ -76,7 +78,7 @@ func (c *Connector) cloud(
 	c.mu.Lock()
 	known := c.parsed[key]
 	c.mu.Unlock()
-	if known.cloud != nil && known.version == version {
+	if known.cloud != nil && version != "" && known.version == version {
 		return known.cloud, nil
 	}
 	var secret corev1.Secret
@@ -125,4 +127,21 @@ func Explain(err error) error {
 		}
 	}
 	return e
+}
+
+// Retried is Explain for requests that may succeed later even if the answer was
+// that something exists: somebody else has just made it.
+func Retried(err error) error {
+	explained := Explain(err)
+	if known, ok := errors.AsType[*external.Error](explained); ok &&
+		openstack.Classify(err).Class == openstack.Exists {
+		known.Class = external.Refused
+	}
+	return explained
+}
+
+// Created are the options of a request that makes something and of whose answer
+// nothing is needed.
+func Created(body any) *gophercloud.RequestOpts {
+	return &gophercloud.RequestOpts{JSONBody: body, OkCodes: []int{http.StatusOK, http.StatusCreated}}
 }

@@ -3,7 +3,6 @@ package kit
 import (
 	"encoding/json"
 	"fmt"
-	"reflect"
 	"slices"
 )
 
@@ -74,43 +73,46 @@ func (f Field) differs(r *Resource) bool {
 	return !f.matches(r)
 }
 
-// matches compares as JSON does.
+// matches compares as JSON does. What OpenStack adds to an object, such as the
+// hardware address of a pair, does not count.
 func (f Field) matches(r *Resource) bool {
-	want, have := normal(f.Want), r.Fields[f.Name]
-	if have == nil && f.Want != nil {
-		have = reflect.Zero(reflect.TypeOf(want)).Interface() // Null is as good as empty.
-	}
-	if f.set {
-		want, have = sortedTexts(want), sortedTexts(have)
-	}
-	return reflect.DeepEqual(want, have) || (isEmpty(want) && isEmpty(have))
+	return covers(r.Fields[f.Name], normal(f.Want), f.set)
 }
 
-func isEmpty(v any) bool {
-	list, ok := v.([]any)
-	return v == nil || (ok && len(list) == 0)
-}
-
-func sortedTexts(v any) any {
-	list, ok := v.([]any)
-	if !ok {
-		return v
-	}
-	texts := make([]any, 0, len(list))
-	for _, item := range list {
-		text, err := json.Marshal(item)
-		if err != nil {
-			return v
+// covers reports whether a value has all that is wanted, and in lists nothing
+// else.
+func covers(have, want any, unordered bool) bool {
+	switch want := want.(type) {
+	case map[string]any:
+		object, ok := have.(map[string]any)
+		for key, value := range want {
+			ok = ok && covers(object[key], value, unordered)
 		}
-		texts = append(texts, string(text))
-	}
-	slices.SortFunc(texts, func(a, b any) int {
-		if a.(string) < b.(string) {
-			return -1
+		return ok
+	case []any:
+		list, ok := have.([]any)
+		if !ok || len(list) != len(want) {
+			return have == nil && len(want) == 0
 		}
-		return 1
-	})
-	return texts
+		left := slices.Clone(list)
+		for i, value := range want {
+			at := i
+			if unordered {
+				at = slices.IndexFunc(left, func(item any) bool { return covers(item, value, unordered) })
+			}
+			if at < 0 || !covers(left[at], value, unordered) {
+				return false
+			}
+			left[at] = nil
+		}
+		return true
+	case string: // Null is as good as empty.
+		return have == want || (have == nil && want == "")
+	case bool:
+		return have == want || (have == nil && !want)
+	default:
+		return have == want
+	}
 }
 
 // normal returns a value as it would be read from JSON.
@@ -159,4 +161,10 @@ func (r *Resource) Strings(name string) []string {
 		}
 	}
 	return texts
+}
+
+// Given returns the field as one that is sent even where the spec says nothing.
+func (f Field) Given() Field {
+	f.given = true
+	return f
 }

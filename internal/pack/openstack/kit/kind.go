@@ -25,13 +25,16 @@ func Kind[K Credentialed](
 			connection, err := For(ctx, c, in, service)
 			return Actuator[K]{table, connection.Client}, connection.Key, err
 		},
-		Name: func(obj K) string {
-			if named, ok := any(obj).(interface{ GetResourceName() string }); ok {
-				return named.GetResourceName()
-			}
-			return obj.GetName()
-		},
+		Name: Name[K],
 	}
+}
+
+// Name returns what an object's resource is to be called.
+func Name[K external.Object](obj K) string {
+	if named, ok := any(obj).(interface{ GetResourceName() string }); ok {
+		return named.GetResourceName()
+	}
+	return obj.GetName()
 }
 
 // Status waits until a resource has one of the states in which it serves.
@@ -87,4 +90,19 @@ func Texts[S ~string](values []S) []string {
 		texts = append(texts, string(v))
 	}
 	return texts
+}
+
+// Wrap returns a kind that makes some requests in a way of its own.
+func Wrap[K external.Object](
+	k external.Kind[K, *Resource], wrap func(Actuator[K]) external.Actuator[K, *Resource],
+) external.Kind[K, *Resource] {
+	connect := k.Connect
+	k.Connect = func(ctx context.Context, in external.Input[K]) (external.Actuator[K, *Resource], string, error) {
+		plain, scope, err := connect(ctx, in)
+		if err != nil {
+			return nil, "", err
+		}
+		return wrap(plain.(Actuator[K])), scope, nil
+	}
+	return k
 }
