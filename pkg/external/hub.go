@@ -195,7 +195,7 @@ func concernsItself(old, obj client.Object) bool {
 // to the object.
 func (h *hub) concernsSources(m *member, id object.ID, old, obj client.Object) bool {
 	if !m.own && obj != nil {
-		return h.contentChanged(m, id, old, obj)
+		return h.contentChanged(id, old, obj)
 	}
 	if old == nil || obj == nil || old.GetUID() != obj.GetUID() {
 		return true
@@ -216,16 +216,16 @@ func lostOne(old, obj client.Object) bool {
 }
 
 // contentChanged reports whether an object of which we know the metadata alone may
-// have other content. Our own writes change none.
-func (h *hub) contentChanged(m *member, id object.ID, old, obj client.Object) bool {
-	if m.guard != nil && old != nil && m.guard.Wrote(id, obj.GetResourceVersion()) {
+// have other content. That it carries one more of our guards changes none.
+func (h *hub) contentChanged(id object.ID, old, obj client.Object) bool {
+	if old != nil && !lostOne(old, obj) && len(obj.GetFinalizers()) > len(old.GetFinalizers()) {
 		return false
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	before := h.contents[id]
 	h.contents[id] = obj.GetResourceVersion()
-	return before != obj.GetResourceVersion()
+	return before != obj.GetResourceVersion() || (old != nil && lostOne(old, obj))
 }
 
 // version returns that of an object's content.

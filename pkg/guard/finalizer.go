@@ -35,7 +35,6 @@ type Finalizers struct {
 
 	writes reconcile.Writes
 	mu     sync.Mutex
-	wrote  map[object.ID]string
 	put    map[guarded]bool // what the cache need not show yet
 	busy   [64]sync.Mutex
 }
@@ -89,20 +88,11 @@ type guarded struct {
 	finalizer string
 }
 
-// Wrote reports whether a version of an object is the one that a write of ours
-// resulted in.
-func (f *Finalizers) Wrote(id object.ID, version string) bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.wrote[id] == version
-}
-
 // Forget drops what is remembered of an object that is gone.
 func (f *Finalizers) Forget(id object.ID) {
 	f.writes.Forget(id)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	delete(f.wrote, id)
 	for _, name := range f.Names {
 		delete(f.put, guarded{id, name})
 	}
@@ -161,7 +151,7 @@ func (f *Finalizers) apply(
 	if err != nil {
 		return nil, fmt.Errorf("write finalizer %s of %s/%s: %w", name, f.Kind.Kind, target.GetName(), err)
 	}
-	f.remember(object.Of(target, f.Kind.GroupKind()), u.GetResourceVersion())
+	f.writes.Wrote(object.Of(target, f.Kind.GroupKind()), u.GetResourceVersion())
 	return u, nil
 }
 
@@ -173,18 +163,8 @@ func (f *Finalizers) cut(ctx context.Context, live *unstructured.Unstructured, n
 	if err := f.Client.Patch(ctx, live, patch); err != nil {
 		return fmt.Errorf("remove finalizer %s of %s/%s: %w", name, f.Kind.Kind, live.GetName(), err)
 	}
-	f.remember(object.Of(live, f.Kind.GroupKind()), live.GetResourceVersion())
+	f.writes.Wrote(object.Of(live, f.Kind.GroupKind()), live.GetResourceVersion())
 	return nil
-}
-
-func (f *Finalizers) remember(id object.ID, version string) {
-	f.writes.Wrote(id, version)
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.wrote == nil {
-		f.wrote = map[object.ID]string{}
-	}
-	f.wrote[id] = version
 }
 
 // lock returns what makes holding and releasing one object exclude each other.

@@ -1,6 +1,7 @@
 package openstack_test
 
 import (
+	"maps"
 	"testing"
 
 	"github.com/kinship-dev/kinship/test/operator"
@@ -10,10 +11,17 @@ import (
 // all.
 func TestOpenStack(t *testing.T) {
 	operator.Start(t, only)
-	for name, test := range map[string]func(*testing.T){
-		"network minimal": testNetworkMinimal,
-		"subnet waits":    testSubnetWaits,
-	} {
+	tests := maps.Clone(traps)
+	for _, s := range scenarios {
+		tests[s.kind+" create-minimal"] = s.createMinimal
+		tests[s.kind+" create-full"] = s.createFull
+		tests[s.kind+" dependency"] = s.dependency
+		tests[s.kind+" update"] = s.update
+		tests[s.kind+" import"] = s.importing
+		tests[s.kind+" import-error"] = s.importError
+		tests[s.kind+" external-deletion"] = s.deletedOutside
+	}
+	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			test(t)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/gophercloud/gophercloud/v2"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -19,6 +20,7 @@ import (
 
 	openstackv1alpha1 "github.com/kinship-dev/kinship/api/openstack/v1alpha1"
 	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/cloud/openstack"
 	"github.com/kinship-dev/kinship/internal/cloud/openstack/emulator"
 	"github.com/kinship-dev/kinship/internal/testenv"
 	"github.com/kinship-dev/kinship/pkg/external"
@@ -73,7 +75,7 @@ func only(o *app.Options) { o.Packs = []string{"openstack"}; o.Openstack.QPS = 1
 // lists of all kinds of the pack.
 func lists() []client.ObjectList {
 	return []client.ObjectList{
-		&openstackv1alpha1.FloatingIPList{}, &openstackv1alpha1.NetworkList{}, &openstackv1alpha1.PortList{},
+		&openstackv1alpha1.DomainList{}, &openstackv1alpha1.FloatingIPList{}, &openstackv1alpha1.NetworkList{}, &openstackv1alpha1.PortList{},
 		&openstackv1alpha1.ProjectList{}, &openstackv1alpha1.RouterInterfaceList{}, &openstackv1alpha1.RouterList{},
 		&openstackv1alpha1.SecurityGroupList{}, &openstackv1alpha1.SubnetList{},
 	}
@@ -158,31 +160,13 @@ func manifest(kind, name, spec string) string {
 apiVersion: openstack.k-orc.cloud/v1alpha1
 kind: %s
 metadata: {name: %s}
-spec: {cloudCredentialsRef: {secretName: cloud, cloudName: %s}, %s}
----`, kind, name, cloudFor(kind), spec)
-}
-
-// cloudFor chooses credentials that may do what a kind needs.
-func cloudFor(kind string) string {
-	if slices.Contains([]string{"Project", "Network"}, kind) {
-		return "openstack-admin"
-	}
-	return "openstack-admin"
+spec: {cloudCredentialsRef: {secretName: cloud, cloudName: openstack-admin}, %s}
+---`, kind, name, spec)
 }
 
 func (w *world) apply(manifests ...string) {
 	w.t.Helper()
 	testenv.Apply(w.t, strings.Join(manifests, "\n"), testenv.In(w.ns))
-}
-
-// refused applies a manifest that is not to be accepted, and returns with what.
-func (w *world) refused(text string) string {
-	w.t.Helper()
-	_, err := testenv.TryApply(w.t, text, testenv.In(w.ns))
-	if err == nil {
-		w.t.Fatalf("accepted: %s", text)
-	}
-	return err.Error()
 }
 
 // Actions.
@@ -269,6 +253,18 @@ func (w *world) has(kind, name, condition string, expected want) {
 		if diff := cmp.Diff(expected, got, cmp.AllowUnexported(want{})); diff != "" || generation != u.GetGeneration() {
 			return fmt.Errorf("%s/%s: %s of generation %d, object of %d (-want +got):\n%s",
 				kind, name, condition, generation, u.GetGeneration(), diff)
+		}
+		return nil
+	})
+}
+
+// says waits until an object's Progressing condition has a line.
+func (w *world) says(kind, name, line string) {
+	w.t.Helper()
+	testenv.Eventually(w.t, func() error {
+		progressing, _ := find(w.get(kind, name), "Progressing")
+		if !slices.Contains(strings.Split(progressing.message, "\n"), line) {
+			return fmt.Errorf("%s/%s says %q, not %q", kind, name, progressing.message, line)
 		}
 		return nil
 	})
@@ -379,4 +375,94 @@ func (w *world) calls(service string) int {
 		}
 	}
 	return n
+}
+
+// admin returns a client of the network service of the cloud.
+func (w *world) admin() *gophercloud.ServiceClient {
+	w.t.Helper()
+	cloud, err := openstack.ParseCloud(w.secret("", w.cloud.CloudsYAML()).Data, "openstack-admin")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	scope, err := openstack.New(openstack.Options{}).Scope(w.t.Context(), cloud)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	network, err := scope.Network(w.t.Context())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return network
+}
+
+// deleteOutside deletes a resource as a person would.
+func (w *world) deleteOutside(collection, id string) {
+	w.t.Helper()
+	network := w.admin()
+	path := strings.ReplaceAll(strings.TrimPrefix(collection, "network/"), "_", "-")
+	if _, err := network.Delete(w.t.Context(), network.ServiceURL(path, id), nil); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// becomes waits until an object has another resource.
+func (w *world) becomes(kind, name, before string) {
+	w.t.Helper()
+	testenv.Eventually(w.t, func() error {
+		if id, _, _ := unstructured.NestedString(w.get(kind, name).Object, "status", "id"); id == before || id == "" {
+			return fmt.Errorf("%s/%s has id %q", kind, name, id)
+		}
+		return nil
+	})
+}
+
+// setSecret changes the credentials.
+func (w *world) setSecret(clouds string) {
+	w.t.Helper()
+	testenv.Eventually(w.t, func() error {
+		secret := w.secret("cloud", "")
+		if err := w.c.Get(w.t.Context(), client.ObjectKeyFromObject(secret), secret); err != nil {
+			return err
+		}
+		secret.Data["clouds.yaml"] = []byte(clouds)
+		return w.c.Update(w.t.Context(), secret)
+	})
+}
+
+// fails waits until an object's Progressing condition has a reason.
+func (w *world) fails(kind, name, reason string) {
+	w.t.Helper()
+	testenv.Eventually(w.t, func() error {
+		if progressing, _ := find(w.get(kind, name), "Progressing"); progressing.reason != reason {
+			return fmt.Errorf("%s/%s: %+v, want reason %s", kind, name, progressing, reason)
+		}
+		return nil
+	})
+}
+
+// settles waits until the cloud has got no call for a while.
+func (w *world) settles() {
+	w.t.Helper()
+	calls, since := w.cloud.CallCount(""), time.Now()
+	testenv.Eventually(w.t, func() error {
+		if now := w.cloud.CallCount(""); now != calls {
+			calls, since = now, time.Now()
+		}
+		if time.Since(since) < quiet {
+			return errors.New("the cloud is still called")
+		}
+		return nil
+	})
+}
+
+// transition returns when an object became available.
+func transition(u *unstructured.Unstructured) time.Time {
+	list, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
+	for _, item := range list {
+		if c := item.(map[string]any); c["type"] == "Available" {
+			at, _ := time.Parse(time.RFC3339, fmt.Sprint(c["lastTransitionTime"]))
+			return at
+		}
+	}
+	return time.Time{}
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -27,6 +28,9 @@ const (
 	longestText = 1024
 	longestList = 256
 )
+
+// unordered are the lists that are sets.
+var unordered = []string{"tags", "subnets", "security_groups"}
 
 // Report writes what OpenStack says into a status. Fields have the name of the
 // status field in snake case, unless names has another one for the path of the
@@ -53,8 +57,12 @@ func report(fields map[string]any, into reflect.Value, path string, names map[st
 		if key == "" { // The field's parts are siblings outside.
 			value = fields
 		}
-		if value != nil {
-			set(into.Field(i), value, path+name+".", names)
+		if value == nil {
+			continue
+		}
+		set(into.Field(i), value, path+name+".", names)
+		if texts, ok := into.Field(i).Interface().([]string); ok && slices.Contains(unordered, key) {
+			slices.Sort(texts) // OpenStack has no order for them, and so another one each time.
 		}
 	}
 }

@@ -1,0 +1,159 @@
+package openstack_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/kinship-dev/kinship/internal/testenv"
+	"github.com/kinship-dev/kinship/test/operator"
+)
+
+const group = "openstack.k-orc.cloud"
+
+// TestCost counts what networks and subnets cost the cloud and the API server, and
+// that they cost nothing from then on.
+func TestCost(t *testing.T) {
+	operator.Start(t, only)
+	w := newWorld(t)
+	const n = 40
+	w.apply(managed("Network", "first", "{}")) // Logs in, and puts the guard on the Secret.
+	w.available("Network", "first")
+	w.apply(managed("Subnet", "first", "{networkRef: first, ipVersion: 4, cidr: 10.0.0.0/24}"))
+	w.available("Subnet", "first")
+	w.settles()
+	w.cloud.ResetCalls()
+	before := testenv.Requests(t)
+	var all []string
+	for i := range n {
+		all = append(all, managed("Network", fmt.Sprintf("net%d", i), "{}"),
+			managed("Subnet", fmt.Sprintf("sub%d", i), fmt.Sprintf("{networkRef: net%d, ipVersion: 4, cidr: 10.0.0.0/24}", i)))
+	}
+	w.apply(all...)
+	for i := range n {
+		w.available("Subnet", fmt.Sprintf("sub%d", i))
+	}
+	w.settles()
+	calls, spent := w.cloud.CallCount(""), testenv.Requests(t).Since(before).Writes()
+	networks, subnets := spent.Of(group, "networks").Total()-n, spent.Of(group, "subnets").Total()-n // Less those of the test.
+	t.Logf("created %d networks and as many subnets: %d calls of the cloud; writes:\n%s", n, calls, spent)
+	if calls > 2*2*n {
+		t.Errorf("%d calls of the cloud, at most two each", calls)
+	}
+	if networks > 4*n || subnets > 3*n { // A network's fourth is for the guard.
+		t.Errorf("%d writes of networks, %d of subnets: at most 3 each, and a guard", networks, subnets)
+	}
+	w.cloud.ResetCalls()
+	before = testenv.Requests(t)
+	w.tidyUp()
+	calls, spent = w.cloud.CallCount(""), testenv.Requests(t).Since(before).Writes()
+	t.Logf("deleted: %d calls of the cloud; writes:\n%s", calls, spent)
+	if calls > 3*2*(n+1) {
+		t.Errorf("%d calls of the cloud, at most three each", calls)
+	}
+}
+
+// TestWaitingCost has many wait for one Secret.
+func TestWaitingCost(t *testing.T) {
+	operator.Start(t, only)
+	w := newWorld(t)
+	const n = 200
+	w.delete("Secret", "cloud")
+	w.gone("Secret", "cloud")
+	before := testenv.Requests(t)
+	var all []string
+	for i := range n {
+		all = append(all, managed("Network", fmt.Sprintf("net%d", i), "{}"))
+	}
+	w.apply(all...)
+	for i := range n {
+		w.has("Network", fmt.Sprintf("net%d", i), "Progressing", waitingFor("Secret/cloud to be created"))
+	}
+	w.settles()
+	if writes := testenv.Requests(t).Since(before).Writes().Of(group, "networks").Total() - n; writes > n {
+		t.Errorf("%d writes for %d that wait", writes, n)
+	}
+	if calls := w.cloud.CallCount(""); calls > 0 {
+		t.Errorf("%d calls of the cloud", calls)
+	}
+	w.create(w.secret("cloud", w.cloud.CloudsYAML()))
+	for i := range n {
+		w.available("Network", fmt.Sprintf("net%d", i))
+	}
+}
+
+// TestMakespan is for clouds that take their time.
+func TestMakespan(t *testing.T) {
+	operator.Start(t, only)
+	w := newWorld(t)
+	w.cloud.SetLatency(200 * time.Millisecond)
+	const n = 40
+	var all []string
+	for i := range n {
+		all = append(all, managed("Subnet", fmt.Sprintf("sub%d", i), fmt.Sprintf("{networkRef: net%d, ipVersion: 4, cidr: 10.0.0.0/24}", i)),
+			managed("Network", fmt.Sprintf("net%d", i), "{}"))
+	}
+	start := time.Now()
+	w.apply(all...)
+	for i := range n {
+		w.available("Subnet", fmt.Sprintf("sub%d", i))
+	}
+	took := time.Since(start)
+	w.cloud.SetLatency(0)
+	t.Logf("%d networks and as many subnets at 200 ms: %s", n, took)
+	if took > 4*time.Second {
+		t.Errorf("took %s, at most 4 s", took)
+	}
+}
+
+// TestKilled ends the operator at every step and begins with another.
+func TestKilled(t *testing.T) {
+	testenv.Cluster(t)
+	o := operator.Start(t, only)
+	w := newWorld(t)
+	for round := range 6 {
+		w.apply(stack...)
+		w.after(round)
+		restart(t, &o)
+		w.available("FloatingIP", "fip")
+		w.available("Port", "port")
+		for resource, items := range w.cloud.Inventory() {
+			seen := map[string]bool{}
+			for _, item := range items {
+				if item.Name != "" && seen[item.Name] {
+					t.Errorf("round %d: two %s are called %s", round, resource, item.Name)
+				}
+				seen[item.Name] = true
+			}
+		}
+		for _, obj := range w.all() {
+			if err := w.c.Delete(t.Context(), obj); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w.after(round)
+		restart(t, &o)
+		w.tidyUp()
+		w.empty()
+	}
+}
+
+func restart(t *testing.T, o **operator.Operator) {
+	t.Helper()
+	if err := (*o).Stop(); err != nil {
+		t.Fatal(err)
+	}
+	*o = operator.Start(t, only)
+}
+
+// after waits until the cloud has got some calls.
+func (w *world) after(calls int) {
+	w.t.Helper()
+	before := w.cloud.CallCount("network")
+	testenv.Eventually(w.t, func() error {
+		if now := w.cloud.CallCount("network"); now < before+calls {
+			return fmt.Errorf("%d calls", now-before)
+		}
+		return nil
+	})
+}
