@@ -67,8 +67,9 @@ func (m *member) get(id object.ID) client.Object {
 }
 
 func (m *member) ids() []object.ID {
-	var ids []object.ID
-	for _, item := range m.store.List() {
+	items := m.store.List()
+	ids := make([]object.ID, 0, len(items))
+	for _, item := range items {
 		ids = append(ids, object.Of(item.(client.Object), m.gk()))
 	}
 	slices.SortFunc(ids, object.Compare)

@@ -3,6 +3,7 @@ package external
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -197,11 +198,11 @@ func (r Refs) ids() []sharedv1alpha1.ObservedDependency {
 
 // fingerprint changes with anything that a pass relied on.
 func (r Refs) fingerprint() string {
-	text := ""
+	var text strings.Builder
 	for _, t := range r.targets {
-		text += t.edge.Target.Kind + "/" + t.edge.Target.Name + "=" + t.id + t.version + "\n"
+		text.WriteString(t.edge.Target.Kind + "/" + t.edge.Target.Name + "=" + t.id + t.version + "\n")
 	}
-	return text
+	return text.String()
 }
 
 // Named returns the edges from an object to the objects of a kind that it names,

@@ -171,7 +171,7 @@ func (s *scenario) names() [][2]string {
 	for _, text := range s.needs {
 		_, kind, _ := strings.Cut(text, "kind: ")
 		_, name, _ := strings.Cut(text, "name: ")
-		all = append(all, [2]string{kind[:strings.Index(kind, "\n")], name[:strings.IndexAny(name, "}\n")]})
+		all = append(all, [2]string{strings.Fields(kind)[0], strings.TrimRight(strings.Fields(name)[0], "},")})
 	}
 	return all
 }

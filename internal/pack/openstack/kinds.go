@@ -24,9 +24,9 @@ type entry struct {
 
 // of makes an entry of what a kind's package has.
 func of[K external.Object](
-	name string, relations []relation.Relation, make func(*kit.Connector) external.Kind[K, *kit.Resource],
+	name string, relations []relation.Relation, of func(*kit.Connector) external.Kind[K, *kit.Resource],
 ) entry {
-	return entry{name, relations, func(e *external.Engine, c *kit.Connector) { external.Add(e, make(c)) }}
+	return entry{name, relations, func(e *external.Engine, c *kit.Connector) { external.Add(e, of(c)) }}
 }
 
 // kinds is the list of all kinds.

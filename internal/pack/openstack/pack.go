@@ -48,14 +48,14 @@ func Pack(options Options) pack.Pack {
 
 // plural returns what the API server calls a kind's objects.
 func plural(kind string) string {
-	if strings.HasSuffix(kind, "y") {
-		return strings.ToLower(strings.TrimSuffix(kind, "y")) + "ies"
+	if stem, ok := strings.CutSuffix(kind, "y"); ok {
+		return strings.ToLower(stem) + "ies"
 	}
 	return strings.ToLower(kind) + "s"
 }
 
 func definitions() []string {
-	var names []string
+	names := make([]string, 0, len(kinds))
 	for _, k := range kinds {
 		names = append(names, plural(k.name)+"."+kit.Group)
 	}
@@ -75,7 +75,7 @@ func Relations() []relation.Relation {
 // Get is for those alone; list and watch are for the metadata of all, without
 // which a change would have to be asked for.
 func rules() []rbacv1.PolicyRule {
-	group, all, status := []string{kit.Group}, []string{}, []string{}
+	group, all, status := []string{kit.Group}, make([]string, 0, len(kinds)), make([]string, 0, len(kinds))
 	for _, k := range kinds {
 		all = append(all, plural(k.name))
 		status = append(status, plural(k.name)+"/status")

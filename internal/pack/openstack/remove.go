@@ -19,11 +19,12 @@ import (
 
 // remove takes the pack's finalizers off everything. Resources stay in OpenStack.
 func remove(ctx context.Context, r pack.Removal) error {
-	resources := []schema.GroupVersionResource{{Version: "v1", Resource: "secrets"}}
+	resources := make([]schema.GroupVersionResource, 1, 1+len(kinds))
+	resources[0] = schema.GroupVersionResource{Version: "v1", Resource: "secrets"}
 	for _, k := range kinds {
 		resources = append(resources, openstackv1alpha1.GroupVersion.WithResource(plural(k.name)))
 	}
-	var failed []error
+	failed := make([]error, 0, len(resources))
 	for _, resource := range resources {
 		n, err := removeFinalizers(ctx, r, resource)
 		if n > 0 {

@@ -126,10 +126,7 @@ func (a Actuator[K]) Update(
 		return r, nil
 	}
 	tags := append([]string{}, a.Tags(in.Object)...)
-	answer := map[string]any{}
-	_, err := a.Client.Put(ctx, a.URL(id, tagsField), map[string]any{tagsField: tags}, &answer,
-		&gophercloud.RequestOpts{OkCodes: []int{http.StatusOK}})
-	if err != nil {
+	if err := Call(ctx, a.Client, http.MethodPut, a.URL(id, tagsField), map[string]any{tagsField: tags}, nil); err != nil {
 		return r, Explain(err)
 	}
 	r = &Resource{maps.Clone(r.Fields)}
@@ -139,18 +136,13 @@ func (a Actuator[K]) Update(
 
 // Delete implements external.Actuator.
 func (a Actuator[K]) Delete(ctx context.Context, _ external.Input[K], id string) error {
-	_, err := a.Client.Delete(ctx, a.URL(id), nil)
-	return Explain(err)
+	return Explain(Call(ctx, a.Client, http.MethodDelete, a.URL(id), nil, nil))
 }
 
 // Send makes a request and returns the resource in its answer.
 func (a Actuator[K]) Send(ctx context.Context, method, address string, body any) (*Resource, error) {
 	var answer map[string]map[string]any
-	options := &gophercloud.RequestOpts{
-		JSONBody: body, JSONResponse: &answer,
-		OkCodes: []int{http.StatusOK, http.StatusCreated, http.StatusAccepted},
-	}
-	if _, err := a.Client.Request(ctx, method, address, options); err != nil {
+	if err := Call(ctx, a.Client, method, address, body, &answer); err != nil {
 		return nil, Explain(err)
 	}
 	fields := answer[a.One]
@@ -172,7 +164,7 @@ func (a Actuator[K]) Query(ctx context.Context, query url.Values) ([]*Resource, 
 	var all []*Resource
 	for range maxPages {
 		var page map[string]any
-		if _, err := a.Client.Get(ctx, address, &page, nil); err != nil {
+		if err := Call(ctx, a.Client, http.MethodGet, address, nil, &page); err != nil {
 			return nil, Explain(err)
 		}
 		items, _ := page[a.Many].([]any)

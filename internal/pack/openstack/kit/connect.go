@@ -140,8 +140,17 @@ func Retried(err error) error {
 	return explained
 }
 
-// Created are the options of a request that makes something and of whose answer
-// nothing is needed.
-func Created(body any) *gophercloud.RequestOpts {
-	return &gophercloud.RequestOpts{JSONBody: body, OkCodes: []int{http.StatusOK, http.StatusCreated}}
+// Call makes a request. Its error is that of gophercloud, for Explain.
+func Call(
+	ctx context.Context, client *gophercloud.ServiceClient, method, address string, body, answer any,
+) error {
+	response, err := client.Request(ctx, method, address, &gophercloud.RequestOpts{
+		JSONBody: body, JSONResponse: answer, OkCodes: []int{
+			http.StatusOK, http.StatusCreated, http.StatusAccepted, http.StatusNoContent,
+		},
+	})
+	if err != nil {
+		return err
+	}
+	return response.Body.Close()
 }

@@ -90,22 +90,7 @@ func covers(have, want any, unordered bool) bool {
 		}
 		return ok
 	case []any:
-		list, ok := have.([]any)
-		if !ok || len(list) != len(want) {
-			return have == nil && len(want) == 0
-		}
-		left := slices.Clone(list)
-		for i, value := range want {
-			at := i
-			if unordered {
-				at = slices.IndexFunc(left, func(item any) bool { return covers(item, value, unordered) })
-			}
-			if at < 0 || !covers(left[at], value, unordered) {
-				return false
-			}
-			left[at] = nil
-		}
-		return true
+		return coversList(have, want, unordered)
 	case string: // Null is as good as empty.
 		return have == want || (have == nil && want == "")
 	case bool:
@@ -113,6 +98,25 @@ func covers(have, want any, unordered bool) bool {
 	default:
 		return have == want
 	}
+}
+
+func coversList(have any, want []any, unordered bool) bool {
+	list, ok := have.([]any)
+	if !ok || len(list) != len(want) {
+		return have == nil && len(want) == 0
+	}
+	left := slices.Clone(list)
+	for i, value := range want {
+		at := i
+		if unordered {
+			at = slices.IndexFunc(left, func(item any) bool { return covers(item, value, unordered) })
+		}
+		if at < 0 || !covers(left[at], value, unordered) {
+			return false
+		}
+		left[at] = nil
+	}
+	return true
 }
 
 // normal returns a value as it would be read from JSON.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 
 	openstackv1alpha1 "github.com/kinship-dev/kinship/api/openstack/v1alpha1"
@@ -40,10 +41,8 @@ func Name[K external.Object](obj K) string {
 // Status waits until a resource has one of the states in which it serves.
 func Status(r *Resource, serving ...string) reconcile.Outcome {
 	state := r.String("status")
-	for _, s := range serving {
-		if state == s {
-			return reconcile.Outcome{}
-		}
+	if slices.Contains(serving, state) {
+		return reconcile.Outcome{}
 	}
 	return reconcile.Progress(condition.ReasonProgressing, "OpenStack says that the status is %s", state)
 }

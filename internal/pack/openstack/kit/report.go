@@ -61,7 +61,7 @@ func report(fields map[string]any, into reflect.Value, path string, names map[st
 			continue
 		}
 		set(into.Field(i), value, path+name+".", names)
-		if texts, ok := into.Field(i).Interface().([]string); ok && slices.Contains(unordered, key) {
+		if texts, ok := reflect.TypeAssert[[]string](into.Field(i)); ok && slices.Contains(unordered, key) {
 			slices.Sort(texts) // OpenStack has no order for them, and so another one each time.
 		}
 	}

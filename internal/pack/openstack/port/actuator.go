@@ -48,7 +48,7 @@ func fields(in external.Input[object]) []kit.Field {
 }
 
 func addresses(in external.Input[object]) []map[string]string {
-	all := []map[string]string{}
+	all := make([]map[string]string, 0, len(in.Object.Spec.Resource.Addresses))
 	for _, a := range in.Object.Spec.Resource.Addresses {
 		one := map[string]string{"subnet_id": *kit.ID(in, "Subnet", &a.SubnetRef)}
 		if a.IP != nil {
@@ -60,7 +60,7 @@ func addresses(in external.Input[object]) []map[string]string {
 }
 
 func groups(in external.Input[object]) []string {
-	var ids []string
+	ids := make([]string, 0, len(in.Object.Spec.Resource.SecurityGroupRefs))
 	for _, name := range in.Object.Spec.Resource.SecurityGroupRefs {
 		ids = append(ids, *kit.ID(in, "SecurityGroup", &name))
 	}
@@ -68,7 +68,7 @@ func groups(in external.Input[object]) []string {
 }
 
 func pairs(all []openstackv1alpha1.AllowedAddressPair) []map[string]string {
-	var texts []map[string]string
+	texts := make([]map[string]string, 0, len(all))
 	for _, p := range all {
 		one := map[string]string{"ip_address": string(p.IP)}
 		if p.MAC != nil {

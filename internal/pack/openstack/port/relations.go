@@ -33,7 +33,7 @@ var Relations = []relation.Relation{
 }
 
 func subnets(s *spec) kit.Refs {
-	var names kit.Refs
+	names := make(kit.Refs, 0, len(s.Addresses))
 	for _, a := range s.Addresses {
 		names = append(names, a.SubnetRef)
 	}

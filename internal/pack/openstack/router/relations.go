@@ -25,7 +25,7 @@ var Relations = []relation.Relation{
 }
 
 func gateways(s *spec) kit.Refs {
-	var names kit.Refs
+	names := make(kit.Refs, 0, len(s.ExternalGateways))
 	for _, g := range s.ExternalGateways {
 		names = append(names, g.NetworkRef)
 	}

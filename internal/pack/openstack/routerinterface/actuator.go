@@ -72,9 +72,8 @@ func (a actuator) Find(
 // Create implements external.Actuator.
 func (a actuator) Create(ctx context.Context, in external.Input[object]) (*kit.Resource, error) {
 	var answer map[string]any
-	options := kit.Created(map[string]any{"subnet_id": kit.ID(in, "Subnet", in.Object.Spec.SubnetRef)})
-	options.JSONResponse = &answer
-	if _, err := a.Client.Request(ctx, http.MethodPut, a.change(in, "add_router_interface"), options); err != nil {
+	body := map[string]any{"subnet_id": kit.ID(in, "Subnet", in.Object.Spec.SubnetRef)}
+	if err := kit.Call(ctx, a.Client, http.MethodPut, a.change(in, "add_router_interface"), body, &answer); err != nil {
 		return nil, kit.Explain(err)
 	}
 	made := &kit.Resource{Fields: map[string]any{"id": answer["port_id"]}}
@@ -86,7 +85,6 @@ func (a actuator) Create(ctx context.Context, in external.Input[object]) (*kit.R
 
 // Delete implements external.Actuator.
 func (a actuator) Delete(ctx context.Context, in external.Input[object], id string) error {
-	options := kit.Created(map[string]any{"port_id": id})
-	_, err := a.Client.Request(ctx, http.MethodPut, a.change(in, "remove_router_interface"), options)
-	return kit.Explain(err)
+	body := map[string]any{"port_id": id}
+	return kit.Explain(kit.Call(ctx, a.Client, http.MethodPut, a.change(in, "remove_router_interface"), body, nil))
 }

@@ -70,8 +70,8 @@ func (a actuator) Update(
 		return r, err
 	}
 	for _, r := range add {
-		_, err := a.Client.Request(ctx, http.MethodPost, a.Client.ServiceURL("security-group-rules"),
-			kit.Created(map[string]any{"security_group_rule": r}))
+		err := kit.Call(ctx, a.Client, http.MethodPost, a.Client.ServiceURL("security-group-rules"),
+			map[string]any{"security_group_rule": r}, nil)
 		if err != nil {
 			return nil, kit.Retried(err)
 		}
@@ -88,7 +88,7 @@ func (a actuator) remove(ctx context.Context, rules []rule) error {
 		if rules[i].ID == "" {
 			continue
 		}
-		_, err := a.Client.Delete(ctx, a.Client.ServiceURL("security-group-rules", rules[i].ID), nil)
+		err := kit.Call(ctx, a.Client, http.MethodDelete, a.Client.ServiceURL("security-group-rules", rules[i].ID), nil, nil)
 		if err != nil && !openstack.IsNotFound(err) {
 			return kit.Explain(err)
 		}

@@ -60,7 +60,7 @@ func gateway(g *openstackv1alpha1.SubnetGateway) kit.Field {
 }
 
 func pools(all []openstackv1alpha1.AllocationPool) []map[string]string {
-	var texts []map[string]string
+	texts := make([]map[string]string, 0, len(all))
 	for _, p := range all {
 		texts = append(texts, map[string]string{"start": string(p.Start), "end": string(p.End)})
 	}
@@ -68,7 +68,7 @@ func pools(all []openstackv1alpha1.AllocationPool) []map[string]string {
 }
 
 func routes(all []openstackv1alpha1.HostRoute) []map[string]string {
-	var texts []map[string]string
+	texts := make([]map[string]string, 0, len(all))
 	for _, r := range all {
 		texts = append(texts, map[string]string{"destination": string(r.Destination), "nexthop": string(r.NextHop)})
 	}
