@@ -60,6 +60,8 @@ func TestWaitingCost(t *testing.T) {
 	const n = 200
 	w.delete("Secret", "cloud")
 	w.gone("Secret", "cloud")
+	w.apply(managed("Network", "first", "{}"))
+	w.has("Network", "first", "Progressing", waitingFor("Secret/cloud to be created")) // The operator knows.
 	before := testenv.Requests(t)
 	var all []string
 	for i := range n {

@@ -77,7 +77,10 @@ func lists() []client.ObjectList {
 	return []client.ObjectList{
 		&openstackv1alpha1.DomainList{}, &openstackv1alpha1.FloatingIPList{}, &openstackv1alpha1.NetworkList{}, &openstackv1alpha1.PortList{},
 		&openstackv1alpha1.ProjectList{}, &openstackv1alpha1.RouterInterfaceList{}, &openstackv1alpha1.RouterList{},
-		&openstackv1alpha1.SecurityGroupList{}, &openstackv1alpha1.SubnetList{},
+		&openstackv1alpha1.SecurityGroupList{}, &openstackv1alpha1.SubnetList{}, &openstackv1alpha1.TrunkList{},
+		&openstackv1alpha1.AddressScopeList{}, &openstackv1alpha1.GroupList{}, &openstackv1alpha1.RoleList{},
+		&openstackv1alpha1.ServiceList{}, &openstackv1alpha1.EndpointList{}, &openstackv1alpha1.ServerGroupList{},
+		&openstackv1alpha1.ShareNetworkList{},
 	}
 }
 

@@ -12,15 +12,23 @@ var GroupVersion = schema.GroupVersion{Group: "openstack.k-orc.cloud", Version: 
 // AddToScheme adds this package's kinds to a scheme.
 func AddToScheme(scheme *runtime.Scheme) error {
 	scheme.AddKnownTypes(GroupVersion,
+		&AddressScope{}, &AddressScopeList{},
 		&Domain{}, &DomainList{},
+		&Endpoint{}, &EndpointList{},
 		&FloatingIP{}, &FloatingIPList{},
+		&Group{}, &GroupList{},
 		&Network{}, &NetworkList{},
 		&Port{}, &PortList{},
 		&Project{}, &ProjectList{},
+		&Role{}, &RoleList{},
 		&Router{}, &RouterList{},
 		&RouterInterface{}, &RouterInterfaceList{},
 		&SecurityGroup{}, &SecurityGroupList{},
+		&ServerGroup{}, &ServerGroupList{},
+		&Service{}, &ServiceList{},
+		&ShareNetwork{}, &ShareNetworkList{},
 		&Subnet{}, &SubnetList{},
+		&Trunk{}, &TrunkList{},
 	)
 	metav1.AddToGroupVersion(scheme, GroupVersion)
 	return nil

@@ -1,16 +1,24 @@
 package openstack
 
 import (
+	"github.com/kinship-dev/kinship/internal/pack/openstack/addressscope"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/domain"
+	"github.com/kinship-dev/kinship/internal/pack/openstack/endpoint"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/floatingip"
+	"github.com/kinship-dev/kinship/internal/pack/openstack/group"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/kit"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/network"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/port"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/project"
+	"github.com/kinship-dev/kinship/internal/pack/openstack/role"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/router"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/routerinterface"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/securitygroup"
+	"github.com/kinship-dev/kinship/internal/pack/openstack/servergroup"
+	"github.com/kinship-dev/kinship/internal/pack/openstack/service"
+	"github.com/kinship-dev/kinship/internal/pack/openstack/sharenetwork"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/subnet"
+	"github.com/kinship-dev/kinship/internal/pack/openstack/trunk"
 	"github.com/kinship-dev/kinship/pkg/external"
 	"github.com/kinship-dev/kinship/pkg/relation"
 )
@@ -40,4 +48,12 @@ var kinds = []entry{
 	of("Port", port.Relations, port.New),
 	of("SecurityGroup", securitygroup.Relations, securitygroup.New),
 	of("FloatingIP", floatingip.Relations, floatingip.New),
+	of("Trunk", trunk.Relations, trunk.New),
+	of("AddressScope", addressscope.Relations, addressscope.New),
+	of("Group", group.Relations, group.New),
+	of("Role", role.Relations, role.New),
+	of("Service", service.Relations, service.New),
+	of("Endpoint", endpoint.Relations, endpoint.New),
+	of("ServerGroup", servergroup.Relations, servergroup.New),
+	of("ShareNetwork", sharenetwork.Relations, sharenetwork.New),
 }

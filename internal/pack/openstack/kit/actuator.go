@@ -1,6 +1,7 @@
 package kit
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,6 +30,10 @@ type Table[K external.Object] struct {
 	Tags func(K) []string
 	// Filter is that of an import, as the API takes it.
 	Filter func(external.Input[K]) url.Values
+	// Matches narrows an import where the API's own filter can't; it may be nil.
+	Matches func(external.Input[K], *Resource) bool
+	// Listed is where lists are found, if not at Path.
+	Listed string
 	// NoName says that resources have no name to be found by.
 	NoName bool
 }
@@ -58,7 +63,8 @@ func (a Actuator[K]) Find(
 	ctx context.Context, in external.Input[K], search external.Search,
 ) ([]*Resource, error) {
 	if search.Imported {
-		return a.Query(ctx, a.Filter(in))
+		found, err := a.Query(ctx, a.Filter(in))
+		return slices.DeleteFunc(found, func(r *Resource) bool { return a.Matches != nil && !a.Matches(in, r) }), err
 	}
 	query := url.Values{}
 	if !a.NoName {
@@ -107,7 +113,7 @@ func (a Actuator[K]) Update(
 ) (*Resource, error) {
 	id, body := r.String("id"), map[string]any{}
 	for _, f := range a.Fields(in) {
-		if slices.Contains(names, f.Name) {
+		if !f.fixed && slices.Contains(names, f.Name) {
 			body[f.Name] = f.Want
 		}
 	}
@@ -157,7 +163,7 @@ const maxPages = 1000
 
 // Query lists resources, page by page.
 func (a Actuator[K]) Query(ctx context.Context, query url.Values) ([]*Resource, error) {
-	address := a.URL()
+	address := a.Client.ServiceURL(cmp.Or(a.Listed, a.Path))
 	if len(query) > 0 {
 		address += "?" + query.Encode()
 	}
