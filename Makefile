@@ -14,7 +14,7 @@ K8S_PARTS  = $(subst ., ,$(K8S:v%=%))
 STAMP      = -X k8s.io/component-base/version.git
 K8S_STAMPS = $(STAMP)Version=$(K8S) $(STAMP)Major=$(word 1,$(K8S_PARTS)) $(STAMP)Minor=$(word 2,$(K8S_PARTS))
 
-.PHONY: up build test lint generate verify fuzz bench clean
+.PHONY: up build test test-openstack lint generate verify fuzz bench clean
 .DELETE_ON_ERROR:
 
 up: build ## the running story
@@ -31,6 +31,9 @@ bin/k8s/localcluster: $(wildcard localcluster/*.go) localcluster/go.mod localclu
 
 test: bin/k8s/localcluster
 	$(GO) test $(GOTESTFLAGS) ./...
+
+test-openstack: ## the contract of the OpenStack clients, on real services
+	hack/openstack/test.sh $(GO) test -count=1 -timeout=15m $(GOTESTFLAGS) ./internal/cloud/openstack/contract/...
 
 lint:
 	$(TOOL) golangci-lint config verify

@@ -61,6 +61,7 @@ func newRoot(version string, streams genericiooptions.IOStreams) *cobra.Command 
 		newWhoUses(streams),
 		newWhy(streams),
 		newIot(streams),
+		newEmulator(streams),
 	)
 	return root
 }

@@ -143,9 +143,9 @@ func classOf(status int, kind, message string) Class {
 func conflict(kind, message string) Class {
 	text := strings.ToLower(message)
 	switch {
-	case strings.HasSuffix(kind, "Exists"), kind == "Conflict" && strings.Contains(text, "duplicate"):
+	case strings.HasSuffix(kind, "Exists"), strings.Contains(text, "already exists"):
 		return Exists
-	case strings.Contains(text, "already exists"):
+	case kind == "Conflict" && strings.Contains(text, "attempting to store"):
 		return Exists
 	default:
 		return Busy

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -26,7 +27,8 @@ const maxPatience = 2 * time.Second
 type Call struct {
 	// Cloud is the identity endpoint.
 	Cloud string
-	// Service is network, compute, image, identity, volume or share.
+	// Service is network, compute, image, identity, volume or share; discovery for
+	// the first call to any of them.
 	Service string
 	Method  string
 	// Resource is the collection in the path, as in ports or servers.
@@ -169,13 +171,18 @@ func (t *transport) split(address *url.URL) (service, resource string) {
 		}
 	}
 	t.mu.RUnlock()
+	if service == "" {
+		return "discovery", "" // The first question to a service that isn't known yet.
+	}
 	for part := range strings.SplitSeq(text[longest:], "/") {
-		if part != "" && !strings.Contains(part, ".") {
+		if part != "" && !version.MatchString(part) {
 			return service, part
 		}
 	}
 	return service, ""
 }
+
+var version = regexp.MustCompile(`^v[0-9.]+$`)
 
 // retryAfter returns the pause that an answer asks for, or 0.
 func retryAfter(response *http.Response) time.Duration {

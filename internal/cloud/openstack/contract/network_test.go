@@ -65,7 +65,7 @@ func TestNetwork(t *testing.T) {
 			t.Errorf("a minimal network: %+v", made)
 		}
 		changed := must[*networks.Network](t)(networks.Update(ctx, c, made.ID, networks.UpdateOpts{
-			Name: ptr(made.Name + "-new"), Description: ptr("new"), AdminStateUp: ptr(false),
+			Name: new(made.Name + "-new"), Description: new("new"), AdminStateUp: new(false),
 		}).Extract())
 		if changed.Name != made.Name+"-new" || changed.Description != "new" || changed.AdminStateUp ||
 			changed.RevisionNumber <= made.RevisionNumber {
@@ -74,7 +74,7 @@ func TestNetwork(t *testing.T) {
 		stale := networks.Update(ctx, c, made.ID, networks.UpdateOpts{Name: &made.Name, RevisionNumber: &made.RevisionNumber})
 		refused(t, stale.Err, http.StatusPreconditionFailed, "RevisionNumberConstraintFailed", openstack.Busy)
 		back := must[*networks.Network](t)(networks.Update(ctx, c, made.ID, networks.UpdateOpts{
-			Name: &made.Name, Description: ptr(""), AdminStateUp: ptr(true),
+			Name: &made.Name, Description: new(""), AdminStateUp: new(true),
 		}).Extract())
 		back.UpdatedAt, back.RevisionNumber = made.UpdatedAt, made.RevisionNumber
 		if diff := cmp.Diff(made, back); diff != "" {
@@ -95,10 +95,10 @@ func TestNetworkFull(t *testing.T) {
 		ctx, c := t.Context(), client(t, w.admin.Network)
 		opts := external.CreateOptsExt{
 			CreateOptsBuilder: networks.CreateOpts{
-				Name: unique("full"), Description: "full", AdminStateUp: ptr(false), Shared: ptr(true),
+				Name: unique("full"), Description: "full", AdminStateUp: new(false), Shared: new(true),
 				ProjectID: w.member.ProjectID,
 			},
-			External: ptr(true),
+			External: new(true),
 		}
 		var made struct {
 			networks.Network
@@ -112,7 +112,7 @@ func TestNetworkFull(t *testing.T) {
 			t.Errorf("a full network: %+v", made)
 		}
 		member := client(t, w.member.Network)
-		_, err := networks.Create(ctx, member, networks.CreateOpts{Name: unique("shared"), Shared: ptr(true)}).Extract()
+		_, err := networks.Create(ctx, member, networks.CreateOpts{Name: unique("shared"), Shared: new(true)}).Extract()
 		refused(t, err, http.StatusForbidden, "PolicyNotAuthorized", openstack.Forbidden)
 		_, err = networks.Create(ctx, member, networks.CreateOpts{Name: string(make([]byte, 300))}).Extract()
 		refused(t, err, http.StatusBadRequest, "HTTPBadRequest", openstack.Invalid)
@@ -205,12 +205,12 @@ func TestAddressScope(t *testing.T) {
 		}).Extract())
 		later(t, "address scope", func(ctx context.Context) error { return addressscopes.Delete(ctx, c, made.ID).ExtractErr() })
 		changed := must[*addressscopes.AddressScope](t)(addressscopes.Update(ctx, c, made.ID, addressscopes.UpdateOpts{
-			Name: ptr(made.Name + "-new"), Shared: ptr(true),
+			Name: new(made.Name + "-new"), Shared: new(true),
 		}).Extract())
 		if !changed.Shared || changed.Name != made.Name+"-new" || changed.IPVersion != 4 {
 			t.Errorf("after the update: %+v", changed)
 		}
-		_, err := addressscopes.Update(ctx, c, made.ID, addressscopes.UpdateOpts{Shared: ptr(false)}).Extract()
+		_, err := addressscopes.Update(ctx, c, made.ID, addressscopes.UpdateOpts{Shared: new(false)}).Extract()
 		refused(t, err, http.StatusBadRequest, "AddressScopeUpdateError", openstack.Invalid)
 		_, err = addressscopes.Create(ctx, c, addressscopes.CreateOpts{Name: unique("scope"), IPVersion: 5}).Extract()
 		refused(t, err, http.StatusBadRequest, "HTTPBadRequest", openstack.Invalid)

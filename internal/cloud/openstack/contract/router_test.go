@@ -57,14 +57,14 @@ func TestRouter(t *testing.T) {
 			t.Errorf("a minimal router: %+v", made)
 		}
 		changed := must[*routers.Router](t)(routers.Update(ctx, c, made.ID, routers.UpdateOpts{
-			Name: "new", Description: ptr("new"), AdminStateUp: ptr(false),
+			Name: "new", Description: new("new"), AdminStateUp: new(false),
 			GatewayInfo: &routers.GatewayInfo{NetworkID: public(t, c)},
 		}).Extract())
 		if changed.Name != "new" || changed.AdminStateUp || len(changed.GatewayInfo.ExternalFixedIPs) != 1 {
 			t.Errorf("after the update: %+v", changed)
 		}
 		back := must[*routers.Router](t)(routers.Update(ctx, c, made.ID, routers.UpdateOpts{
-			Name: made.Name, Description: ptr(""), AdminStateUp: ptr(true), GatewayInfo: &routers.GatewayInfo{},
+			Name: made.Name, Description: new(""), AdminStateUp: new(true), GatewayInfo: &routers.GatewayInfo{},
 		}).Extract())
 		back.UpdatedAt, back.RevisionNumber = made.UpdatedAt, made.RevisionNumber
 		if diff := cmp.Diff(made, back); diff != "" {
@@ -113,7 +113,7 @@ func TestRouterInterface(t *testing.T) {
 		overlapping := makeSubnet(t, c, twin.ID, "10.7.0.0/16")
 		refused(t, add(routers.AddInterfaceOpts{SubnetID: overlapping.ID}), http.StatusBadRequest, "BadRequest", openstack.Invalid)
 		closed := must[*subnets.Subnet](t)(subnets.Create(ctx, c, subnets.CreateOpts{
-			NetworkID: twin.ID, CIDR: "10.8.0.0/24", IPVersion: 4, GatewayIP: ptr(""),
+			NetworkID: twin.ID, CIDR: "10.8.0.0/24", IPVersion: 4, GatewayIP: new(""),
 		}).Extract())
 		refused(t, add(routers.AddInterfaceOpts{SubnetID: closed.ID}), http.StatusBadRequest, "BadRequest", openstack.Invalid)
 		remove := func(subnet string) error {
@@ -164,7 +164,7 @@ func TestFloatingIP(t *testing.T) {
 		_, err = routers.Update(ctx, c, router.ID, routers.UpdateOpts{GatewayInfo: &routers.GatewayInfo{}}).Extract()
 		refused(t, err, http.StatusConflict, "RouterExternalGatewayInUseByFloatingIp", openstack.Busy)
 		changed := must[*floatingips.FloatingIP](t)(floatingips.Update(ctx, c, made.ID, floatingips.UpdateOpts{
-			Description: ptr("new"), PortID: ptr(""),
+			Description: new("new"), PortID: new(""),
 		}).Extract())
 		if changed.Description != "new" || changed.PortID != "" || changed.RouterID != "" {
 			t.Errorf("after the update: %+v", changed)
@@ -195,7 +195,7 @@ func TestTrunk(t *testing.T) {
 			PortID: parent.ID, Name: unique("trunk"), Subports: []trunks.Subport{sub(child, 7)},
 		}).Extract())
 		later(t, "trunk", func(ctx context.Context) error {
-			_, _ = trunks.Update(ctx, c, made.ID, trunks.UpdateOpts{AdminStateUp: ptr(true)}).Extract()
+			_, _ = trunks.Update(ctx, c, made.ID, trunks.UpdateOpts{AdminStateUp: new(true)}).Extract()
 			return trunks.Delete(ctx, c, made.ID).ExtractErr()
 		})
 		if made.PortID != parent.ID || len(made.Subports) != 1 || !made.AdminStateUp {
@@ -222,13 +222,13 @@ func TestTrunk(t *testing.T) {
 			t.Errorf("after the removal: %+v", removed.Subports)
 		}
 		down := must[*trunks.Trunk](t)(trunks.Update(ctx, c, made.ID, trunks.UpdateOpts{
-			Name: ptr("new"), AdminStateUp: ptr(false),
+			Name: new("new"), AdminStateUp: new(false),
 		}).Extract())
 		if down.Name != "new" || down.AdminStateUp {
 			t.Errorf("after the update: %+v", down)
 		}
 		refused(t, trunks.Delete(ctx, c, made.ID).ExtractErr(), http.StatusConflict, "TrunkDisabled", openstack.Busy)
-		must[*trunks.Trunk](t)(trunks.Update(ctx, c, made.ID, trunks.UpdateOpts{AdminStateUp: ptr(true)}).Extract())
+		must[*trunks.Trunk](t)(trunks.Update(ctx, c, made.ID, trunks.UpdateOpts{AdminStateUp: new(true)}).Extract())
 		if err := trunks.Delete(ctx, c, made.ID).ExtractErr(); err != nil {
 			t.Fatal(err)
 		}

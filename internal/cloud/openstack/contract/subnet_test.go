@@ -31,7 +31,7 @@ func TestSubnet(t *testing.T) {
 			t.Errorf("the network has the subnets %v", read.Subnets)
 		}
 		changed := must[*subnets.Subnet](t)(subnets.Update(ctx, c, made.ID, subnets.UpdateOpts{
-			Name: ptr("new"), Description: ptr("new"), GatewayIP: ptr(""), EnableDHCP: ptr(false),
+			Name: new("new"), Description: new("new"), GatewayIP: new(""), EnableDHCP: new(false),
 			DNSNameservers:  &[]string{"10.2.0.53"},
 			HostRoutes:      &[]subnets.HostRoute{{DestinationCIDR: "10.9.0.0/24", NextHop: "10.2.0.9"}},
 			AllocationPools: []subnets.AllocationPool{{Start: "10.2.0.10", End: "10.2.0.20"}},
@@ -41,7 +41,7 @@ func TestSubnet(t *testing.T) {
 			t.Errorf("after the update: %+v", changed)
 		}
 		back := must[*subnets.Subnet](t)(subnets.Update(ctx, c, made.ID, subnets.UpdateOpts{
-			Name: &made.Name, Description: ptr(""), GatewayIP: &made.GatewayIP, EnableDHCP: ptr(true),
+			Name: &made.Name, Description: new(""), GatewayIP: &made.GatewayIP, EnableDHCP: new(true),
 			DNSNameservers: &[]string{}, HostRoutes: &[]subnets.HostRoute{}, AllocationPools: pools,
 		}).Extract())
 		back.UpdatedAt, back.RevisionNumber = made.UpdatedAt, made.RevisionNumber
@@ -84,7 +84,9 @@ func TestSubnetRefused(t *testing.T) {
 		ctx, c := t.Context(), client(t, w.member.Network)
 		network := makeNetwork(t, c, "refused")
 		makeSubnet(t, c, network.ID, "10.3.0.0/24")
-		pool := func(start, end string) []subnets.AllocationPool { return []subnets.AllocationPool{{Start: start, End: end}} }
+		pool := func(start, end string) []subnets.AllocationPool {
+			return []subnets.AllocationPool{{Start: start, End: end}}
+		}
 		for _, tt := range []struct {
 			reason string
 			opts   subnets.CreateOpts
@@ -96,11 +98,13 @@ func TestSubnetRefused(t *testing.T) {
 			{"not a prefix", subnets.CreateOpts{CIDR: "10.4.0.0/33"}, 400, "InvalidInput", openstack.Invalid},
 			{"wrong version", subnets.CreateOpts{CIDR: "fd00::/64"}, 400, "InvalidInput", openstack.Invalid},
 			{
-				"pool outside", subnets.CreateOpts{CIDR: "10.4.0.0/24", AllocationPools: pool("10.5.0.2", "10.5.0.9")},
+				"pool outside",
+				subnets.CreateOpts{CIDR: "10.4.0.0/24", AllocationPools: pool("10.5.0.2", "10.5.0.9")},
 				400, "OutOfBoundsAllocationPool", openstack.Invalid,
 			},
 			{
-				"pool backwards", subnets.CreateOpts{CIDR: "10.4.0.0/24", AllocationPools: pool("10.4.0.9", "10.4.0.2")},
+				"pool backwards",
+				subnets.CreateOpts{CIDR: "10.4.0.0/24", AllocationPools: pool("10.4.0.9", "10.4.0.2")},
 				400, "InvalidAllocationPool", openstack.Invalid,
 			},
 			{
@@ -111,19 +115,22 @@ func TestSubnetRefused(t *testing.T) {
 			},
 			{
 				"gateway in a pool", subnets.CreateOpts{
-					CIDR: "10.4.0.0/24", GatewayIP: ptr("10.4.0.5"), AllocationPools: pool("10.4.0.2", "10.4.0.9"),
+					CIDR: "10.4.0.0/24", GatewayIP: new("10.4.0.5"), AllocationPools: pool("10.4.0.2", "10.4.0.9"),
 				}, 409, "GatewayConflictWithAllocationPools", openstack.Busy,
 			},
 			{
-				"gateway is no address", subnets.CreateOpts{CIDR: "10.4.0.0/24", GatewayIP: ptr("x")},
+				"gateway is no address",
+				subnets.CreateOpts{CIDR: "10.4.0.0/24", GatewayIP: new("x")},
 				400, "HTTPBadRequest", openstack.Invalid,
 			},
 			{
-				"modes of v6", subnets.CreateOpts{CIDR: "10.4.0.0/24", IPv6RAMode: "slaac"},
+				"modes of v6",
+				subnets.CreateOpts{CIDR: "10.4.0.0/24", IPv6RAMode: "slaac"},
 				400, "InvalidInput", openstack.Invalid,
 			},
 			{
-				"unknown network", subnets.CreateOpts{NetworkID: noSuch, CIDR: "10.4.0.0/24"},
+				"unknown network",
+				subnets.CreateOpts{NetworkID: noSuch, CIDR: "10.4.0.0/24"},
 				404, "NetworkNotFound", openstack.NotFound,
 			},
 		} {
@@ -151,7 +158,7 @@ func TestPort(t *testing.T) {
 			t.Errorf("a minimal port: %+v", made)
 		}
 		changed := must[*ports.Port](t)(ports.Update(ctx, c, made.ID, ports.UpdateOpts{
-			Name: ptr("new"), Description: ptr("new"), AdminStateUp: ptr(false), SecurityGroups: &[]string{},
+			Name: new("new"), Description: new("new"), AdminStateUp: new(false), SecurityGroups: &[]string{},
 			AllowedAddressPairs: &[]ports.AddressPair{{IPAddress: "10.4.0.99"}},
 		}).Extract())
 		// Without a MAC address, a pair gets the port's.
@@ -161,7 +168,7 @@ func TestPort(t *testing.T) {
 			t.Errorf("after the update: %+v", changed)
 		}
 		back := must[*ports.Port](t)(ports.Update(ctx, c, made.ID, ports.UpdateOpts{
-			Name: &made.Name, Description: ptr(""), AdminStateUp: ptr(true), SecurityGroups: &made.SecurityGroups,
+			Name: &made.Name, Description: new(""), AdminStateUp: new(true), SecurityGroups: &made.SecurityGroups,
 			AllowedAddressPairs: &[]ports.AddressPair{},
 		}).Extract())
 		back.UpdatedAt, back.RevisionNumber = made.UpdatedAt, made.RevisionNumber
@@ -197,13 +204,10 @@ func TestPortWithTags(t *testing.T) {
 				Tags []string `json:"tags"`
 			} `json:"port"`
 		}
-		response, err := c.Post(ctx, c.ServiceURL("ports"), map[string]any{"port": map[string]any{
-			"network_id": network.ID, "tags": []string{"kinship-uid=1"},
-		}}, &body, nil)
-		if err != nil {
+		ask := map[string]any{"port": map[string]any{"network_id": network.ID, "tags": []string{"kinship-uid=1"}}}
+		if err := send(ctx, c, http.MethodPost, c.ServiceURL("ports"), ask, &body); err != nil {
 			t.Fatal(err)
 		}
-		defer response.Body.Close()
 		later(t, "port", func(ctx context.Context) error { return ports.Delete(ctx, c, body.Port.ID).ExtractErr() })
 		pages, err := ports.List(c, ports.ListOpts{Tags: "kinship-uid=1", NetworkID: network.ID}).AllPages(ctx)
 		found := must[[]ports.Port](t)(must2(ports.ExtractPorts(pages))(err))
@@ -211,7 +215,8 @@ func TestPortWithTags(t *testing.T) {
 			t.Errorf("found %d by the tag given at creation, the port has %v", len(found), body.Port.Tags)
 		}
 		// Other kinds take tags in a second call only.
-		_, err = c.Post(ctx, c.ServiceURL("networks"), map[string]any{"network": map[string]any{"tags": []string{"a"}}}, nil, nil)
+		ask = map[string]any{"network": map[string]any{"tags": []string{"a"}}}
+		err = send(ctx, c, http.MethodPost, c.ServiceURL("networks"), ask, nil)
 		refused(t, err, http.StatusBadRequest, "HTTPBadRequest", openstack.Invalid)
 	})
 }
@@ -243,11 +248,13 @@ func TestPortAddresses(t *testing.T) {
 			{"unknown subnet", ports.CreateOpts{FixedIPs: ip(noSuch, "")}, 404, "SubnetNotFound", openstack.NotFound},
 			{"unknown network", ports.CreateOpts{NetworkID: noSuch}, 404, "NetworkNotFound", openstack.NotFound},
 			{
-				"unknown group", ports.CreateOpts{SecurityGroups: &[]string{noSuch}, FixedIPs: []ports.IP{}},
+				"unknown group",
+				ports.CreateOpts{SecurityGroups: &[]string{noSuch}, FixedIPs: []ports.IP{}},
 				404, "SecurityGroupNotFound", openstack.NotFound,
 			},
 			{
-				"MAC in use", ports.CreateOpts{MACAddress: "fa:16:3e:00:00:01", FixedIPs: []ports.IP{}},
+				"MAC in use",
+				ports.CreateOpts{MACAddress: "fa:16:3e:00:00:01", FixedIPs: []ports.IP{}},
 				409, "MacAddressInUse", openstack.Busy,
 			},
 			{"not a MAC", ports.CreateOpts{MACAddress: "x", FixedIPs: []ports.IP{}}, 400, "HTTPBadRequest", openstack.Invalid},
@@ -271,7 +278,7 @@ func TestPortSecurity(t *testing.T) {
 		group := makeGroup(t, c)
 		off := func(opts ports.CreateOpts) portsecurity.PortCreateOptsExt {
 			opts.NetworkID = network.ID
-			return portsecurity.PortCreateOptsExt{CreateOptsBuilder: opts, PortSecurityEnabled: ptr(false)}
+			return portsecurity.PortCreateOptsExt{CreateOptsBuilder: opts, PortSecurityEnabled: new(false)}
 		}
 		_, err := ports.Create(ctx, c, off(ports.CreateOpts{SecurityGroups: &[]string{group.ID}})).Extract()
 		refused(t, err, http.StatusBadRequest, "PortSecurityAndIPRequiredForSecurityGroups", openstack.Invalid)

@@ -114,6 +114,17 @@ func must[T any](t *testing.T) func(value T, err error) T {
 	}
 }
 
+// send makes a request that gophercloud has no function for.
+func send(ctx context.Context, c *gophercloud.ServiceClient, method, url string, body, into any) error {
+	response, err := c.Request(ctx, method, url, &gophercloud.RequestOpts{
+		JSONBody: body, JSONResponse: into, OkCodes: []int{200, 201},
+	})
+	if response != nil {
+		response.Body.Close()
+	}
+	return err
+}
+
 // refused checks how a request is refused. An empty kind isn't compared: only
 // Neutron's are told from one another by the pack.
 func refused(t *testing.T, err error, status int, kind string, class openstack.Class) {
@@ -175,7 +186,21 @@ func soon(t *testing.T, what string, ask func() (bool, error)) {
 	}
 }
 
+// awaitGone asks until the answer is an error; not found is what it waits for.
+func awaitGone(ctx context.Context, ask func() error) error {
+	ticker := time.NewTicker(100 * time.Millisecond)
+	defer ticker.Stop()
+	for {
+		if err := ask(); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-ticker.C:
+		}
+	}
+}
+
 // unique returns a name that no other run uses.
 func unique(prefix string) string { return fmt.Sprintf("contract-%s-%08x", prefix, rand.Uint32()) }
-
-func ptr[T any](value T) *T { return &value }

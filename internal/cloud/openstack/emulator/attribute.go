@@ -106,26 +106,13 @@ func (a attributes) complete(o object) error {
 
 func (a attribute) convert(key string, value any) (any, error) {
 	if value == nil {
-		switch {
-		case a.access&nullable != 0 || a.kind == identifier || a.kind == anything:
-			return nil, nil
-		case a.access&required == 0 && a.kind != text && a.kind != longText && a.kind != flag:
-			return clone(a.fallback), nil
-		default:
-			return nil, invalid("Invalid input for %s. Reason: 'None' is not a valid value.", key)
-		}
+		return a.null(key)
 	}
 	switch a.kind {
-	case text, longText:
-		limit := 255
-		if a.kind == longText {
-			limit = 65535
-		}
-		word, ok := value.(string)
-		if !ok || len([]rune(word)) > limit {
-			return nil, invalid("Invalid input for %s. Reason: it must be a string of at most %d characters.", key, limit)
-		}
-		return word, nil
+	case text:
+		return toText(key, value, 255)
+	case longText:
+		return toText(key, value, 65535)
 	case flag:
 		return toFlag(key, value)
 	case number:
@@ -148,6 +135,26 @@ func (a attribute) convert(key string, value any) (any, error) {
 	default:
 		return value, nil
 	}
+}
+
+// null is a value of some attributes, the default of others, and else refused.
+func (a attribute) null(key string) (any, error) {
+	switch {
+	case a.access&nullable != 0 || a.kind == identifier || a.kind == anything:
+		return nil, nil
+	case a.access&required == 0 && a.kind != text && a.kind != longText && a.kind != flag:
+		return clone(a.fallback), nil
+	default:
+		return nil, invalid("Invalid input for %s. Reason: 'None' is not a valid value.", key)
+	}
+}
+
+func toText(key string, value any, limit int) (any, error) {
+	word, ok := value.(string)
+	if !ok || len([]rune(word)) > limit {
+		return nil, invalid("Invalid input for %s. Reason: it must be a string of at most %d characters.", key, limit)
+	}
+	return word, nil
 }
 
 func toFlag(key string, value any) (any, error) {

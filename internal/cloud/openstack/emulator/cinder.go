@@ -1,6 +1,7 @@
 package emulator
 
 import (
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -140,14 +141,13 @@ func prepareVolume(rq *request, o object) error {
 		o["bootable"], o["_image"] = "true", id
 		o["volume_image_metadata"] = object{"image_id": id, "image_name": img["name"]}
 	}
-	for key, value := range (object{
+	maps.Copy(o, (object{
 		"project_id": rq.token.project, "os-vol-tenant-attr:tenant_id": rq.token.project, "user_id": rq.token.user,
-		"availability_zone": "nova", "created_at": stamp(volume, rq.now), "updated_at": nil, "attachments": []any{},
-		"encrypted": false, "replication_status": nil, "consistencygroup_id": nil, "os-vol-host-attr:host": "loopback@loopback#loopback",
+		"availability_zone": "nova", "created_at": stamp(volume, rq.now), "updated_at": nil,
+		"attachments": []any{},
+		"encrypted":   false, "replication_status": nil, "consistencygroup_id": nil, "os-vol-host-attr:host": "loopback@loopback#loopback",
 		"links": []any{}, "migration_status": nil,
-	}) {
-		o[key] = value
-	}
+	}))
 	rq.become(o, "creating", "available", nil)
 	return nil
 }
@@ -189,9 +189,7 @@ func (s *Server) metadata(res *resource, path string) {
 				return nil, err
 			}
 			pairs := object{}
-			for key, value := range o.sub("metadata") {
-				pairs[key] = value
-			}
+			maps.Copy(pairs, o.sub("metadata"))
 			answer, err := do(rq, o, pairs)
 			if err == nil {
 				o["metadata"] = pairs
@@ -204,9 +202,7 @@ func (s *Server) metadata(res *resource, path string) {
 		if err := checkMetadata(given); err != nil {
 			return nil, err
 		}
-		for key, value := range given {
-			pairs[key] = value
-		}
+		maps.Copy(pairs, given)
 		return reply{status: http.StatusOK, body: object{"metadata": pairs}}, nil
 	}
 	on(http.MethodGet, path, func(_ *request, _, pairs object) (any, error) { return object{"metadata": pairs}, nil })

@@ -3,6 +3,7 @@ package emulator
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"slices"
@@ -101,9 +102,7 @@ func (s *Server) Calls() map[Call]int {
 	s.control.Lock()
 	defer s.control.Unlock()
 	counted := make(map[Call]int, len(s.calls))
-	for call, n := range s.calls {
-		counted[call] = n
-	}
+	maps.Copy(counted, s.calls)
 	return counted
 }
 
@@ -153,7 +152,9 @@ func callOf(svc *service, r *http.Request) Call {
 	return Call{Service: svc.name, Method: r.Method, Resource: strings.Join(parts, "/")}
 }
 
-func isVersion(part string) bool { return len(part) > 1 && part[0] == 'v' && part[1] >= '1' && part[1] <= '9' }
+func isVersion(part string) bool {
+	return len(part) > 1 && part[0] == 'v' && part[1] >= '1' && part[1] <= '9'
+}
 
 func (s *Server) count(svc *service, r *http.Request) {
 	call := callOf(svc, r)

@@ -1,10 +1,11 @@
 package emulator
 
 import (
-	"crypto/md5" //nolint:gosec // Glance's checksum is MD5
+	"crypto/md5" // Glance's checksum
 	"crypto/sha512"
 	"encoding/hex"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -58,7 +59,7 @@ func (s *Server) glance() {
 			return nil
 		},
 		prepare: prepareImage,
-		links: func(answer object, plural, next string) {
+		links: func(answer object, _, next string) {
 			answer["first"], answer["schema"] = "/v2/images", "/v2/schemas/images"
 			if next != "" {
 				answer["next"] = next
@@ -129,13 +130,11 @@ func prepareImage(rq *request, o object) error {
 		return err
 	}
 	now := stamp(image, rq.now)
-	for key, value := range (object{
+	maps.Copy(o, (object{
 		"status": "queued", "checksum": nil, "size": nil, "virtual_size": nil, "os_hash_algo": nil, "os_hash_value": nil,
 		"created_at": now, "updated_at": now, "schema": "/v2/schemas/image",
 		"self": "/v2/images/" + o.id(), "file": "/v2/images/" + o.id() + "/file",
-	}) {
-		o[key] = value
-	}
+	}))
 	return nil
 }
 
@@ -190,9 +189,7 @@ func patchImage(rq *request, o object) (any, error) {
 		return nil, invalid("Request body must be a JSON array of operation objects.")
 	}
 	after := object{}
-	for key, value := range o {
-		after[key] = value
-	}
+	maps.Copy(after, o)
 	for _, step := range steps {
 		if err := patch(after, step); err != nil {
 			return nil, err
@@ -202,9 +199,7 @@ func patchImage(rq *request, o object) (any, error) {
 		return nil, err
 	}
 	clear(o)
-	for key, value := range after {
-		o[key] = value
-	}
+	maps.Copy(o, after)
 	touch(rq, o)
 	return rq.cloud.named["image/images"].show(rq, o), nil
 }
@@ -260,7 +255,7 @@ func uploadImage(rq *request, o object) (any, error) {
 }
 
 func (rq *request) fill(o object, data []byte) {
-	sum, hash := md5.Sum(data), sha512.Sum512(data) //nolint:gosec // Glance's checksum is MD5
+	sum, hash := md5.Sum(data), sha512.Sum512(data) // Glance's checksum
 	o["size"], o["checksum"] = len(data), hex.EncodeToString(sum[:])
 	o["os_hash_algo"], o["os_hash_value"] = "sha512", hex.EncodeToString(hash[:])
 }

@@ -95,7 +95,10 @@ func projects() *resource {
 			if o["parent_id"] == nil {
 				o["parent_id"] = o["domain_id"]
 			}
-			return inDomain("identity/projects")(rq, o)
+			if rq.store().get("identity/domains", o.str("domain_id")) == nil {
+				return invalid("Could not find domain: %s.", o.str("domain_id"))
+			}
+			return uniqueName("identity/projects")(rq, o)
 		},
 		change: renames("identity/projects"),
 		remove: dropGrants,
@@ -107,7 +110,8 @@ func users() *resource {
 		single: "user", plural: "users", name: "User",
 		attrs: named.with(attributes{
 			"domain_id": {text, create, "default"}, "enabled": {flag, cu, true}, "password": {text, cu | nullable, nil},
-			"default_project_id": {text, cu | nullable, nil}, "options": {dict, cu, object{}}, "email": {text, cu | nullable, nil},
+			"default_project_id": {text, cu | nullable, nil}, "options": {dict, cu, object{}},
+			"email": {text, cu | nullable, nil},
 		}),
 		prepare: func(rq *request, o object) error {
 			keepPassword(o, o)
@@ -151,13 +155,9 @@ func roles() *resource {
 			"name": {text, cu | required, nil}, "description": {longText, cu | nullable, nil},
 			"domain_id": {text, create | nullable, nil}, "options": {dict, cu, object{}},
 		},
-		prepare: func(rq *request, o object) error {
-			if domain := o.str("domain_id"); domain != "" && rq.store().get("identity/domains", domain) == nil {
-				return absent("Domain", domain)
-			}
-			return inDomain("identity/roles")(rq, o)
-		},
-		change: renames("identity/roles"), remove: dropGrants,
+		// Whether there is such a domain, Keystone doesn't look.
+		prepare: uniqueName("identity/roles"),
+		change:  renames("identity/roles"), remove: dropGrants,
 		filter: func(rq *request, o object) bool {
 			// Without a domain, the list has only roles that are in none.
 			if rq.URL.Query().Get("domain_id") == "" && o["domain_id"] != nil {
@@ -276,8 +276,9 @@ func renames(table string) func(*request, object, object) error {
 
 // catalog lists the endpoints for a project.
 func (rq *request) catalog(project string) []any {
-	catalog := []any{}
-	for _, svc := range rq.store().where("identity/services", func(o object) bool { return o.flag("enabled") }) {
+	services := rq.store().where("identity/services", func(o object) bool { return o.flag("enabled") })
+	catalog := make([]any, 0, len(services))
+	for _, svc := range services {
 		found := []any{}
 		for _, endpoint := range rq.store().by("identity/endpoints", "service_id", svc.id()) {
 			if !endpoint.flag("enabled") {

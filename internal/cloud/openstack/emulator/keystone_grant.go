@@ -267,8 +267,9 @@ func (rq *request) credentialRoles(c object) error {
 func (s *Server) accessRules() {
 	root := identity.root + "/users/{user}/access_rules"
 	s.guarded(identity, "GET "+root, func(rq *request) (any, error) {
-		found := []any{}
-		for _, rule := range rq.store().by("identity/access_rules", "_user", rq.PathValue("user")) {
+		rules := rq.store().by("identity/access_rules", "_user", rq.PathValue("user"))
+		found := make([]any, 0, len(rules))
+		for _, rule := range rules {
 			found = append(found, visibleKeys(rule))
 		}
 		return object{"access_rules": found, "links": object{"next": nil}}, nil

@@ -194,7 +194,7 @@ func (t *token) view(rq *request) object {
 			"password_expires_at": nil,
 		},
 	}
-	roles := []any{}
+	roles := make([]any, 0, len(t.roles))
 	for i, id := range t.roles {
 		roles = append(roles, object{"id": id, "name": t.names[i]})
 	}

@@ -1,6 +1,9 @@
 package emulator
 
-import "net/http"
+import (
+	"maps"
+	"net/http"
+)
 
 var share = &service{name: "share", base: "/share", root: "/share/v2", body: novaError}
 
@@ -29,12 +32,10 @@ func (s *Server) manila() {
 			if (o.str("neutron_net_id") == "") != (o.str("neutron_subnet_id") == "") {
 				return invalid("Both neutron_net_id and neutron_subnet_id should be specified. Alternatively, neither of them.")
 			}
-			for key, value := range (object{
+			maps.Copy(o, (object{
 				"project_id": rq.token.project, "created_at": stamp(share, rq.now), "updated_at": nil, "network_type": nil,
 				"segmentation_id": nil, "cidr": nil, "ip_version": nil, "gateway": nil, "mtu": nil, "status": "active",
-			}) {
-				o[key] = value
-			}
+			}))
 			return nil
 		},
 	}

@@ -1,6 +1,7 @@
 package emulator
 
 import (
+	"maps"
 	"net/http"
 	"strings"
 )
@@ -36,7 +37,7 @@ func (s *Server) neutron() {
 		})
 	}
 	s.guarded(network, "GET "+network.root+"/extensions", func(*request) (any, error) {
-		found := []any{}
+		found := make([]any, 0, len(neutronExtensions))
 		for _, alias := range neutronExtensions {
 			found = append(found, object{"alias": alias, "name": alias})
 		}
@@ -154,12 +155,8 @@ func (s *Server) quotas() {
 		}
 		project := rq.PathValue("project")
 		kept := object{"id": project, "_own": true}
-		for key, value := range limits(rq, project) {
-			kept[key] = value
-		}
-		for key, value := range given {
-			kept[key] = value
-		}
+		maps.Copy(kept, limits(rq, project))
+		maps.Copy(kept, given)
 		rq.store().put("network/quotas", kept)
 		return object{"quota": limits(rq, project)}, nil
 	})

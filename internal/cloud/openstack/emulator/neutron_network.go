@@ -164,7 +164,8 @@ func checkGateway(gateway any, prefix netip.Prefix) error {
 	word, _ := gateway.(string)
 	address, err := netip.ParseAddr(word)
 	if err != nil || address.Is4() != prefix.Addr().Is4() {
-		return invalid("Invalid input for gateway_ip. Reason: '%v' is not a valid IP address of the subnet's version.", gateway)
+		return invalid("Invalid input for gateway_ip. Reason: '%v' is not a valid IP address of the subnet's version.",
+			gateway)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package emulator
 
 import (
+	"maps"
 	"net/netip"
 	"slices"
 	"strings"
@@ -22,7 +23,7 @@ func ports() *resource {
 			"device_owner": {text, cu, ""}, "security_groups": {anything, cu, unset},
 			"allowed_address_pairs": {list, cu, []any{}}, "port_security_enabled": {flag, cu, nil},
 			"binding:host_id": {text, cu | admin | hidden, ""}, "binding:vnic_type": {text, cu, "normal"},
-			"binding:profile":       {dict, cu | admin | hidden, object{}},
+			"binding:profile":         {dict, cu | admin | hidden, object{}},
 			"propagate_uplink_status": {flag, create, false}, "qos_policy_id": {identifier, cu, nil},
 			"dns_name": {text, cu, ""}, "dns_domain": {text, cu, ""}, "extra_dhcp_opts": {list, cu, []any{}},
 			"tags": {list, create, []any{}}, "numa_affinity_policy": {text, cu | admin | nullable, nil},
@@ -148,7 +149,8 @@ func completePairs(o object) error {
 	pairs := []any{}
 	for _, pair := range o.objects("allowed_address_pairs") {
 		_, bad := netip.ParsePrefix(pair.str("ip_address"))
-		if _, err := netip.ParseAddr(pair.str("ip_address")); err != nil && bad != nil {
+		if _,
+			err := netip.ParseAddr(pair.str("ip_address")); err != nil && bad != nil {
 			return invalid("Invalid input for allowed_address_pairs. Reason: '%s' is not a valid IP address.", pair.str("ip_address"))
 		}
 		address := pair.str("mac_address")
@@ -229,7 +231,8 @@ func (rq *request) allocateOne(net, ask object, port string, mine []any) (object
 		if !prefix.Contains(address) || address == prefix.Addr() {
 			continue
 		}
-		if rq.taken(net.id(), address.String(), port) {
+		if rq.taken(net.id(), address.String(),
+			port) {
 			return nil, conflicting("IpAddressAlreadyAllocated", "IP address %s already allocated in subnet %s", address, subnet.id())
 		}
 		return object{"subnet_id": subnet.id(), "ip_address": address.String()}, nil
@@ -278,12 +281,8 @@ func (rq *request) freeAddress(net string, subnets []object, port string, mine [
 
 func changePort(rq *request, old, change object) error {
 	after := object{}
-	for key, value := range old {
-		after[key] = value
-	}
-	for key, value := range change {
-		after[key] = value
-	}
+	maps.Copy(after, old)
+	maps.Copy(after, change)
 	if _, given := change["mac_address"]; given {
 		if err := rq.settleMAC(after); err != nil {
 			return err
@@ -322,7 +321,8 @@ func removePort(rq *request, o object) error {
 		return conflicting("PortInUseAsTrunkParent", "Port %s is currently a parent port for trunk %s.", o.id(), parent[0].id())
 	}
 	if trunk := rq.trunkOf(o.id()); trunk != nil {
-		return conflicting("PortInUseAsSubPort", "Port %s is currently a subport for trunk %s.", o.id(), trunk.id())
+		return conflicting("PortInUseAsSubPort",
+			"Port %s is currently a subport for trunk %s.", o.id(), trunk.id())
 	}
 	rq.dropPort(o)
 	return nil

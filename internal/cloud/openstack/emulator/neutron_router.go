@@ -154,7 +154,8 @@ func (rq *request) addPort(router object, id string) (any, error) {
 		return nil, err
 	}
 	if port.str("device_id") != "" {
-		return nil, conflicting("PortInUse", "Unable to complete operation on port %s for network %s. Port already has an attached device %s.",
+		return nil, conflicting("PortInUse",
+			"Unable to complete operation on port %s for network %s. Port already has an attached device %s.",
 			id, port.str("network_id"), port.str("device_id"))
 	}
 	fixed := port.objects("fixed_ips")

@@ -1,6 +1,7 @@
 package emulator
 
 import (
+	"maps"
 	"net/http"
 	"net/netip"
 	"slices"
@@ -48,8 +49,9 @@ func securityGroups() *resource {
 			return nil
 		},
 		view: func(rq *request, o object) object {
-			inner := []any{}
-			for _, rule := range rq.store().by("network/security_group_rules", "security_group_id", o.id()) {
+			rules := rq.store().by("network/security_group_rules", "security_group_id", o.id())
+			inner := make([]any, 0, len(rules))
+			for _, rule := range rules {
 				inner = append(inner, visibleKeys(rule))
 			}
 			o["security_group_rules"], o["shared"] = inner, false
@@ -105,9 +107,7 @@ func (rq *request) putRule(group, rule object) {
 		"remote_address_group_id": nil, "description": "", "tags": []any{}, "revision_number": 0,
 		"created_at": now, "updated_at": now, "normalized_cidr": nil, "_own": true,
 	}
-	for key, value := range rule {
-		whole[key] = value
-	}
+	maps.Copy(whole, rule)
 	rq.store().put("network/security_group_rules", whole)
 }
 

@@ -1,7 +1,7 @@
 package emulator
 
 import (
-	"crypto/md5" //nolint:gosec // a key's fingerprint is MD5
+	"crypto/md5" // a key's fingerprint
 	"encoding/base64"
 	"encoding/hex"
 	"net/http"
@@ -78,7 +78,8 @@ func prepareFlavor(rq *request, o object) error {
 	}
 	for key, least := range map[string]int{"ram": 1, "vcpus": 1, "disk": 0, "swap": 0, "OS-FLV-EXT-DATA:ephemeral": 0} {
 		if o.num(key) < least {
-			return invalid("Invalid input for field/attribute %s. Value: %d. It is less than the minimum of %d", key, o.num(key), least)
+			return invalid("Invalid input for field/attribute %s. Value: %d. It is less than the minimum of %d", key,
+				o.num(key), least)
 		}
 	}
 	for _, other := range rq.store().where("compute/flavors", nil) {
@@ -156,37 +157,8 @@ func (s *Server) keypairs() {
 			"name": {text, create | required, nil}, "public_key": {longText, create | nullable, nil},
 			"type": {text, create, "ssh"}, "user_id": {text, create | admin | nullable, nil},
 		},
-		prepare: func(rq *request, o object) error {
-			if o.str("user_id") == "" {
-				o["user_id"] = rq.token.user
-			}
-			if kind := o.str("type"); kind != "ssh" && kind != "x509" {
-				return invalid("Invalid input for field/attribute type. Value: %s.", kind)
-			}
-			fields := strings.Fields(o.str("public_key"))
-			if o["public_key"] != nil && len(fields) < 2 {
-				return invalid("Keypair data is invalid: failed to generate fingerprint")
-			}
-			raw := []byte(o.str("public_key"))
-			if len(fields) > 1 {
-				var err error
-				if raw, err = base64.StdEncoding.DecodeString(fields[1]); err != nil {
-					return invalid("Keypair data is invalid: failed to generate fingerprint")
-				}
-			}
-			sum := md5.Sum(raw) //nolint:gosec // a key's fingerprint is MD5
-			parts := []string{}
-			for _, b := range sum {
-				parts = append(parts, hex.EncodeToString([]byte{b}))
-			}
-			o["fingerprint"] = strings.Join(parts, ":")
-			o["id"] = o.str("user_id") + "/" + o.str("name")
-			if rq.store().get("compute/keypairs", o.id()) != nil {
-				return conflicting("", "Key pair '%s' already exists.", o.str("name"))
-			}
-			return nil
-		},
-		view: func(_ *request, o object) object { delete(o, "id"); return o },
+		prepare: prepareKeypair,
+		view:    func(_ *request, o object) object { delete(o, "id"); return o },
 	}
 	s.named[res.table] = res
 	root := compute.root + "/os-keypairs"
@@ -203,8 +175,9 @@ func (s *Server) keypairs() {
 	}
 	s.guarded(compute, "POST "+root, res.create)
 	s.guarded(compute, "GET "+root, func(rq *request) (any, error) {
-		found := []any{}
-		for _, o := range rq.store().by(res.table, "user_id", rq.token.user) {
+		mine := rq.store().by(res.table, "user_id", rq.token.user)
+		found := make([]any, 0, len(mine))
+		for _, o := range mine {
 			found = append(found, object{"keypair": res.show(rq, o)})
 		}
 		return object{"keypairs": found}, nil
@@ -223,6 +196,37 @@ func (s *Server) keypairs() {
 		}
 		return nil, err
 	})
+}
+
+func prepareKeypair(rq *request, o object) error {
+	if o.str("user_id") == "" {
+		o["user_id"] = rq.token.user
+	}
+	if kind := o.str("type"); kind != "ssh" && kind != "x509" {
+		return invalid("Invalid input for field/attribute type. Value: %s.", kind)
+	}
+	raw := []byte(o.str("public_key"))
+	if o["public_key"] != nil {
+		fields := strings.Fields(o.str("public_key"))
+		if len(fields) < 2 {
+			return invalid("Keypair data is invalid: failed to generate fingerprint")
+		}
+		var err error
+		if raw, err = base64.StdEncoding.DecodeString(fields[1]); err != nil {
+			return invalid("Keypair data is invalid: failed to generate fingerprint")
+		}
+	}
+	sum := md5.Sum(raw) // a key's fingerprint
+	parts := make([]string, 0, len(sum))
+	for _, b := range sum {
+		parts = append(parts, hex.EncodeToString([]byte{b}))
+	}
+	o["fingerprint"] = strings.Join(parts, ":")
+	o["id"] = o.str("user_id") + "/" + o.str("name")
+	if rq.store().get("compute/keypairs", o.id()) != nil {
+		return conflicting("", "Key pair '%s' already exists.", o.str("name"))
+	}
+	return nil
 }
 
 // serverGroups speak microversion 2.64: one policy, with rules.

@@ -71,8 +71,9 @@ func interfaceOf(port object) object {
 
 func (s *Server) interfaceActions(res *resource, path string) {
 	s.onServer(res, "GET "+path, false, func(rq *request, o object) (any, error) {
-		found := []any{}
-		for _, port := range rq.store().by("network/ports", "device_id", o.id()) {
+		plugged := rq.store().by("network/ports", "device_id", o.id())
+		found := make([]any, 0, len(plugged))
+		for _, port := range plugged {
 			found = append(found, interfaceOf(port))
 		}
 		return object{"interfaceAttachments": found}, nil
@@ -88,7 +89,7 @@ func (s *Server) interfaceActions(res *resource, path string) {
 		case id != "" && port == nil:
 			return nil, refuse(http.StatusNotFound, "", "Port id %s could not be found.", id)
 		case port.str("device_id") != "":
-			return nil, invalid("Port %s is still in use.", id)
+			return nil, conflicting("", "Port %s is still in use.", id)
 		case id == "" && rq.store().get("network/networks", net) == nil:
 			return nil, invalid("Network %s could not be found.", net)
 		}
@@ -99,11 +100,10 @@ func (s *Server) interfaceActions(res *resource, path string) {
 		return reply{status: http.StatusOK, body: object{"interfaceAttachment": interfaceOf(plugged)}}, nil
 	})
 	s.onServer(res, "DELETE "+path+"/{port}", true, func(rq *request, o object) (any, error) {
-		port := rq.store().get("network/ports", rq.PathValue("port"))
-		if port == nil || port.str("device_id") != o.id() {
-			return nil, refuse(http.StatusNotFound, "", "Port id %s could not be found.", rq.PathValue("port"))
+		// It is accepted before anybody has looked whether there is such a port.
+		if port := rq.store().get("network/ports", rq.PathValue("port")); port.str("device_id") == o.id() {
+			rq.unplug(port)
 		}
-		rq.unplug(port)
 		return reply{status: http.StatusAccepted}, nil
 	})
 }
@@ -129,8 +129,9 @@ func (s *Server) attachments(res *resource, path string) {
 		return v, view(o, v), nil
 	}
 	s.onServer(res, "GET "+path, false, func(rq *request, o object) (any, error) {
-		found := []any{}
-		for _, v := range rq.volumesOf(o) {
+		attached := rq.volumesOf(o)
+		found := make([]any, 0, len(attached))
+		for _, v := range attached {
 			found = append(found, view(o, v))
 		}
 		return object{"volumeAttachments": found}, nil

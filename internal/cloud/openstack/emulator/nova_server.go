@@ -200,13 +200,12 @@ func touchAs(svc *service, rq *request, o object) {
 	rq.service = mine
 }
 
-func (rq *request) attachVolume(server, v object, device string) object {
+func (rq *request) attachVolume(server, v object, device string) {
 	attachment := object{
 		"server_id": server.id(), "attachment_id": uuid(), "device": device, "volume_id": v.id(), "id": v.id(),
 		"attached_at": stamp(volume, rq.now), "host_name": nil,
 	}
 	v["attachments"], v["status"] = append(v.list("attachments"), attachment), "in-use"
-	return attachment
 }
 
 func (rq *request) detachVolume(server, v object) {
@@ -269,8 +268,9 @@ func viewServer(rq *request, o object) object {
 		"id", "name", "status", "tenant_id", "user_id", "metadata", "created", "updated", "key_name", "tags", "description",
 	})
 	original := rq.store().get(servers, o.id())
-	attached := []any{}
-	for _, v := range rq.volumesOf(o) {
+	volumes := rq.volumesOf(o)
+	attached := make([]any, 0, len(volumes))
+	for _, v := range volumes {
 		attached = append(attached, object{"id": v.id(), "delete_on_termination": false})
 	}
 	groups := []any{}

@@ -9,7 +9,10 @@ import (
 )
 
 // notFilters are the keys of a query that choose nothing.
-var notFilters = []string{"limit", "marker", "page_reverse", "fields", "sort_key", "sort_dir", "sort", "all_tenants"}
+var notFilters = []string{
+	"limit", "marker", "offset", "page_reverse", "fields", "sort_key", "sort_dir", "sort",
+	"all_tenants",
+}
 
 // tagFilters are the four ways to ask for tags; Nova and Neutron spell them alike.
 var tagFilters = map[string]func(have, want []string) bool{
@@ -84,6 +87,13 @@ func (rq *request) page(all []object, perPage int) (page []object, next string, 
 			return nil, "", invalid("marker [%s] not found", marker)
 		}
 		all = all[i+1:]
+	}
+	if text := query.Get("offset"); text != "" {
+		skip, err := strconv.Atoi(text)
+		if err != nil || skip < 0 {
+			return nil, "", invalid("offset param must be a non-negative integer")
+		}
+		all = all[min(skip, len(all)):]
 	}
 	limit := perPage
 	if text := query.Get("limit"); text != "" {

@@ -1,6 +1,7 @@
 package emulator
 
 import (
+	"maps"
 	"net/http"
 	"slices"
 )
@@ -62,7 +63,9 @@ func (s *Server) register(res *resource) {
 	}
 }
 
-func (res *resource) sees(rq *request, o object) bool { return res.visible == nil || res.visible(rq, o) }
+func (res *resource) sees(rq *request, o object) bool {
+	return res.visible == nil || res.visible(rq, o)
+}
 
 // find returns an object that the caller may see.
 func (res *resource) find(rq *request, id string) (object, error) {
@@ -177,9 +180,7 @@ func (res *resource) update(rq *request) (any, error) {
 			return nil, err
 		}
 	}
-	for key, value := range change {
-		o[key] = value
-	}
+	maps.Copy(o, change)
 	touch(rq, o)
 	return res.envelope(rq, o), nil
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -143,9 +144,7 @@ func (rq *request) inside(name string) (object, error) {
 
 func (rq *request) encode(r reply) (int, map[string]string, []byte) {
 	header := map[string]string{"X-Openstack-Request-Id": "req-" + uuid()}
-	for key, value := range r.header {
-		header[key] = value
-	}
+	maps.Copy(header, r.header)
 	switch body := r.body.(type) {
 	case nil:
 		return r.status, header, nil

@@ -44,7 +44,7 @@ func (o object) id() string { return o.str("id") }
 
 // objects returns the elements of a list that are objects.
 func (o object) objects(key string) []object {
-	var found []object
+	found := make([]object, 0, len(o.list(key)))
 	for _, element := range o.list(key) {
 		found = append(found, asObject(element))
 	}
