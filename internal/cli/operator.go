@@ -8,8 +8,8 @@ import (
 	"os"
 	"runtime/debug"
 	"strings"
-	"time"
 	"sync"
+	"time"
 
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"

@@ -16,7 +16,7 @@ import (
 
 // texts returns conditions as lines.
 func texts(list []metav1.Condition) string {
-	var lines []string
+	lines := make([]string, 0, len(list))
 	for _, c := range list {
 		lines = append(lines, fmt.Sprintf("%s=%s %s %q %d", c.Type, c.Status, c.Reason, c.Message, c.ObservedGeneration))
 	}
@@ -34,7 +34,9 @@ func TestSetExternal(t *testing.T) {
 		want    []string
 	}{
 		"serves": {
-			"done is done", reconcile.Outcome{}, condition.Serving, true,
+			"done is done",
+			reconcile.Outcome{},
+			condition.Serving, true,
 			[]string{
 				`Available=True Success "Thing is available" 7`, `Progressing=False Success "Thing is up to date" 7`,
 				`Ready=True Success "Thing is available" 7`,

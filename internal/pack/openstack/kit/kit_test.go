@@ -45,7 +45,8 @@ func TestFieldMatches(t *testing.T) {
 		"no list":         {"none is empty", Set[string]("f", nil), nil, false},
 		"something added": {
 			"Neutron adds the hardware address", Set("f", pair),
-			[]any{map[string]any{"ip_address": "10.0.0.9", "mac_address": "fa:16:3e:00:00:01"}}, false,
+			[]any{map[string]any{"ip_address": "10.0.0.9", "mac_address": "fa:16:3e:00:00:01"}},
+			false,
 		},
 		"null wanted": {"no gateway", Always("f", nil), "10.0.0.1", true},
 		"null there":  {"no gateway", Always("f", nil), nil, false},
