@@ -50,12 +50,10 @@ verify: generate ## fails when generated files differ from the committed ones
 	@changed=$$(git status --short -- $(GENERATED)) && test -z "$$changed" || \
 		{ echo "$$changed"; git --no-pager diff -- $(GENERATED); exit 1; }
 
-fuzz: ## every fuzz target, FUZZTIME each
-	hack/fuzz.sh $(FUZZTIME)
+fuzz: ; hack/fuzz.sh $(FUZZTIME)
 
 bench: build ## the load generators, each on a control plane of its own
 	$(GO) run ./bench/usage --local $(BENCHFLAGS)
 	$(GO) run ./bench/composite $(COMPOSITEFLAGS)
 
-clean:
-	rm -rf bin dist
+clean: ; rm -rf bin dist

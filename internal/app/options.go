@@ -10,6 +10,7 @@ import (
 
 	"github.com/kinship-dev/kinship/internal/pack"
 	"github.com/kinship-dev/kinship/internal/pack/iot"
+	"github.com/kinship-dev/kinship/internal/pack/openstack"
 	"github.com/kinship-dev/kinship/internal/pack/usage"
 )
 
@@ -57,6 +58,8 @@ type Options struct {
 	Usage usage.Options
 	// Iot are the options of the pack iot.
 	Iot iot.Options
+	// Openstack are the options of the pack openstack.
+	Openstack openstack.Options
 	// Log is where to log to.
 	Log logr.Logger
 	// Ready, if set, is called once the operator answers admission requests.

@@ -12,6 +12,7 @@ import (
 	kinshipv1alpha1 "github.com/kinship-dev/kinship/api/kinship/v1alpha1"
 	"github.com/kinship-dev/kinship/internal/pack"
 	"github.com/kinship-dev/kinship/internal/pack/iot"
+	"github.com/kinship-dev/kinship/internal/pack/openstack"
 	"github.com/kinship-dev/kinship/internal/pack/usage"
 )
 
@@ -20,6 +21,7 @@ func Packs(o Options) []pack.Pack {
 	return []pack.Pack{
 		usage.Pack(o.Usage),
 		iot.Pack(o.Iot),
+		openstack.Pack(o.Openstack),
 	}
 }
 

@@ -217,6 +217,7 @@ func (s serving) add(mgr manager.Manager) error {
 	if err := mgr.Add(s.truster); err != nil {
 		return fmt.Errorf("add truster: %w", err)
 	}
+	mgr.GetWebhookServer() // Which has it run, also when no pack has a webhook.
 	if err := mgr.AddReadyzCheck("webhook", s.server.StartedChecker()); err != nil {
 		return fmt.Errorf("add readiness check: %w", err)
 	}

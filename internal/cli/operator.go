@@ -9,6 +9,7 @@ import (
 	"runtime/debug"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
@@ -64,6 +65,10 @@ give --webhook-host: the address by which the API server reaches this process.`,
 		"how long a deleted Usage waits for the deletion of its using object to begin (default 5s)")
 	f.DurationVar(&o.Usage.ReplayExpiry, "usage-replay-expiry", 0,
 		"how long a refused deletion is remembered for replay (default 24h)")
+	f.IntVar(&o.Openstack.Workers, "openstack-workers", 8, "how many OpenStack objects of a kind are worked on at once")
+	f.DurationVar(&o.Openstack.Resync, "openstack-resync", 10*time.Minute,
+		"how often OpenStack resources are compared with their specs; negative is never")
+	f.Float64Var(&o.Openstack.QPS, "openstack-qps", 50, "how many calls per second one cloud gets")
 	f.StringVar((*string)(&o.Iot.Identity), "identity", string(iot.WorkloadIdentity),
 		"what the identity of an IotConnector is made of: workload-identity or pod-identity")
 	f.BoolVar(&c.verbose, "verbose", false, "log more")

@@ -5,4 +5,7 @@
 // asked to protect never depend on a webhook. A [Refusal] words what admission
 // answers. [Rules] keeps a webhook configuration at exactly the kinds that are
 // held, and knows since when the API server really asks.
+//
+// [Finalizers] keeps objects in another way: their deletion is accepted, and does
+// not end before nobody refers to them. It is the guard controller of one kind.
 package guard

@@ -76,6 +76,14 @@ func Fail(reason string, err error) Outcome {
 	return o
 }
 
+// Retry returns the outcome of a failed attempt that will be repeated at a moment
+// which whoever refused it has named: there is no back-off, and no error to log.
+func Retry(d time.Duration, reason string, err error) Outcome {
+	o := finding(Failed, reason, "%s", []any{err.Error()})
+	o.after = max(d, time.Nanosecond)
+	return o
+}
+
 func finding(s State, reason, format string, args []any) Outcome {
 	return Outcome{findings: []Finding{{State: s, Reason: reason, Message: fmt.Sprintf(format, args...)}}}
 }
@@ -93,6 +101,18 @@ func (o Outcome) And(p Outcome) Outcome {
 
 // IsDone reports whether nothing is left to do.
 func (o Outcome) IsDone() bool { return len(o.findings) == 0 }
+
+// Messages returns what every finding says, in the order in which they were made,
+// each once.
+func (o Outcome) Messages() []string {
+	var all []string
+	for _, f := range o.findings {
+		if !slices.Contains(all, f.Message) {
+			all = append(all, f.Message)
+		}
+	}
+	return all
+}
 
 // Worst returns the finding that decides, the first one among equals. It is the
 // zero Finding when the outcome is done.

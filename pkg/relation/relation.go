@@ -38,6 +38,9 @@ type Relation struct {
 	Doc string
 	// Declarer is the kind of object that the edges are extracted from.
 	Declarer schema.GroupKind
+	// Finalizer is what keeps a target while a source refers to it, once the target
+	// is ready. Empty means that the source waits for the target and no more.
+	Finalizer string
 	// Extract returns the edges that an object declares, in a fixed order.
 	Extract Extractor
 }

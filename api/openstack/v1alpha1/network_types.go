@@ -1,0 +1,258 @@
+package v1alpha1
+
+import (
+	"cmp"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
+)
+
+// Network is a network of the network service.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:scope=Namespaced,categories=openstack
+// +kubebuilder:printcolumn:name="ID",type="string",JSONPath=".status.id"
+// +kubebuilder:printcolumn:name="Available",type="string",JSONPath=".status.conditions[?(@.type=='Available')].status"
+// +kubebuilder:printcolumn:name="Message",type="string",JSONPath=".status.conditions[?(@.type=='Progressing')].message"
+type Network struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	Spec NetworkSpec `json:"spec"`
+	// +optional
+	Status NetworkStatus `json:"status,omitempty"`
+}
+
+// NetworkList is a list of Network objects.
+//
+// +kubebuilder:object:root=true
+type NetworkList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+
+	Items []Network `json:"items"`
+}
+
+// NetworkSpec says what a network of the network service should be, or which one
+// is meant.
+type NetworkSpec struct {
+	CommonSpec `json:",inline"`
+
+	// Import finds the existing resource that the object stands for.
+	// +optional
+	Import *NetworkImport `json:"import,omitempty"`
+	// Adopt finds an existing resource that is managed from now on, instead of one
+	// that would be created.
+	// +optional
+	Adopt *NetworkImport `json:"adopt,omitempty"`
+	// Resource is what the resource should be.
+	// +optional
+	Resource *NetworkResourceSpec `json:"resource,omitempty"`
+}
+
+// NetworkImport finds an existing resource, by its id or by a filter.
+//
+// +kubebuilder:validation:MinProperties=1
+// +kubebuilder:validation:MaxProperties=1
+type NetworkImport struct {
+	// ID of the resource.
+	// +optional
+	ID *UUID `json:"id,omitempty"`
+	// Filter that exactly one resource matches.
+	// +optional
+	Filter *NetworkFilter `json:"filter,omitempty"`
+}
+
+// NetworkFilter finds existing resources. All of its fields must match.
+//
+// +kubebuilder:validation:MinProperties=1
+type NetworkFilter struct {
+	// Name of the resource.
+	// +optional
+	Name *OpenStackName `json:"name,omitempty"`
+	// Description of the resource.
+	// +optional
+	Description *NeutronDescription `json:"description,omitempty"`
+	// External says whether routers may have it as gateway.
+	// +optional
+	External *bool `json:"external,omitempty"`
+	// ProjectRef names the Project that the resource belongs to.
+	// +optional
+	ProjectRef *KubernetesNameRef `json:"projectRef,omitempty"`
+
+	FilterByNeutronTags `json:",inline"`
+}
+
+// NetworkResourceSpec says what a network of the network service should be.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.dnsDomain) == has(oldSelf.dnsDomain) && has(self.availabilityZoneHints) == has(oldSelf.availabilityZoneHints) && has(self.projectRef) == has(oldSelf.projectRef)",message="dnsDomain, availabilityZoneHints and projectRef can't be added or removed: immutable"
+type NetworkResourceSpec struct {
+	// Name of the resource. Left out, it is the name of the object.
+	// +optional
+	Name *OpenStackName `json:"name,omitempty"`
+	// Description of the resource.
+	// +optional
+	Description *NeutronDescription `json:"description,omitempty"`
+	// Tags of the resource.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=64
+	Tags []NeutronTag `json:"tags,omitempty"`
+	// AdminStateUp says whether the network carries traffic.
+	// +optional
+	AdminStateUp *bool `json:"adminStateUp,omitempty"`
+	// DNSDomain is the domain of the names of its ports.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="dnsDomain is immutable"
+	DNSDomain *DNSDomain `json:"dnsDomain,omitempty"`
+	// MTU is the size of the largest packet.
+	// +optional
+	MTU *MTU `json:"mtu,omitempty"`
+	// PortSecurityEnabled is what its ports inherit.
+	// +optional
+	PortSecurityEnabled *bool `json:"portSecurityEnabled,omitempty"`
+	// External says whether routers may have it as gateway.
+	// +optional
+	External *bool `json:"external,omitempty"`
+	// Shared lets every project use it.
+	// +optional
+	Shared *bool `json:"shared,omitempty"`
+	// AvailabilityZoneHints are the zones where it should be.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="availabilityZoneHints is immutable"
+	AvailabilityZoneHints []AvailabilityZoneHint `json:"availabilityZoneHints,omitempty"`
+	// ProjectRef names the Project that the resource belongs to. Left out, it is that
+	// of the credentials.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="projectRef is immutable"
+	ProjectRef *KubernetesNameRef `json:"projectRef,omitempty"`
+}
+
+// NetworkStatus is what is known of a network of the network service.
+type NetworkStatus struct {
+	sharedv1alpha1.ExternalStatus `json:",inline"`
+
+	// Resource is what OpenStack last said of the resource.
+	// +optional
+	Resource *NetworkResourceStatus `json:"resource,omitempty"`
+}
+
+// NetworkResourceStatus is a network of the network service as OpenStack last
+// described it. Nothing of it is validated.
+type NetworkResourceStatus struct {
+	// Name of the resource.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	Name string `json:"name,omitempty"`
+	// Description of the resource.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	Description string `json:"description,omitempty"`
+	// ProjectID is the project that the resource belongs to.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	ProjectID string `json:"projectID,omitempty"`
+	// Status of the network.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	Status string `json:"status,omitempty"`
+	// Tags of the resource.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MaxLength=1024
+	Tags []string `json:"tags,omitempty"`
+	// AdminStateUp says whether the network carries traffic.
+	// +optional
+	AdminStateUp *bool `json:"adminStateUp,omitempty"`
+	// AvailabilityZoneHints are the zones where it should be.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MaxLength=1024
+	AvailabilityZoneHints []string `json:"availabilityZoneHints,omitempty"`
+	// DNSDomain is the domain of the names of its ports.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	DNSDomain string `json:"dnsDomain,omitempty"`
+	// MTU is the size of the largest packet.
+	// +optional
+	MTU *int32 `json:"mtu,omitempty"`
+	// PortSecurityEnabled is what its ports inherit.
+	// +optional
+	PortSecurityEnabled *bool `json:"portSecurityEnabled,omitempty"`
+	// External says whether routers may have it as gateway.
+	// +optional
+	External *bool `json:"external,omitempty"`
+	// Shared lets every project use it.
+	// +optional
+	Shared *bool `json:"shared,omitempty"`
+	// Provider is how the network is realised.
+	// +optional
+	Provider *ProviderPropertiesStatus `json:"provider,omitempty"`
+	// Subnets are the ids of its subnets.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=256
+	// +kubebuilder:validation:items:MaxLength=1024
+	Subnets []string `json:"subnets,omitempty"`
+
+	NeutronStatusMetadata `json:",inline"`
+}
+
+// ProviderPropertiesStatus is how a network is realised.
+type ProviderPropertiesStatus struct {
+	// NetworkType is the sort of network.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	NetworkType string `json:"networkType,omitempty"`
+	// PhysicalNetwork is what it is realised on.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	PhysicalNetwork string `json:"physicalNetwork,omitempty"`
+	// SegmentationID is what tells it from others there.
+	// +optional
+	SegmentationID *int32 `json:"segmentationID,omitempty"`
+}
+
+// GetCommonSpec returns what all kinds have in common.
+func (n *Network) GetCommonSpec() *CommonSpec { return &n.Spec.CommonSpec }
+
+// GetExternalSpec returns what is said of the resource.
+func (n *Network) GetExternalSpec() *sharedv1alpha1.ExternalSpec { return &n.Spec.ExternalSpec }
+
+// GetExternalStatus returns what is known of the resource.
+func (n *Network) GetExternalStatus() *sharedv1alpha1.ExternalStatus { return &n.Status.ExternalStatus }
+
+// GetImport returns the id of the existing resource to take, if it is known by
+// its id, and whether one is to be taken.
+func (n *Network) GetImport() (id string, asked bool) {
+	i := cmp.Or(n.Spec.Import, n.Spec.Adopt)
+	if i == nil || i.ID == nil {
+		return "", i != nil
+	}
+	return string(*i.ID), true
+}
+
+// GetFilter returns the filter by which to find an existing resource, or nil.
+func (n *Network) GetFilter() *NetworkFilter {
+	if i := cmp.Or(n.Spec.Import, n.Spec.Adopt); i != nil {
+		return i.Filter
+	}
+	return nil
+}
+
+// GetResource returns what the resource should be, or nil.
+func (n *Network) GetResource() *NetworkResourceSpec { return n.Spec.Resource }
+
+// GetResourceName returns the name that the resource should have.
+func (n *Network) GetResourceName() string {
+	if r := n.Spec.Resource; r != nil && r.Name != nil {
+		return string(*r.Name)
+	}
+	return n.Name
+}

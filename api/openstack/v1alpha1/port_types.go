@@ -1,0 +1,367 @@
+package v1alpha1
+
+import (
+	"cmp"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
+)
+
+// Port is a port of a Network.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:scope=Namespaced,categories=openstack
+// +kubebuilder:printcolumn:name="ID",type="string",JSONPath=".status.id"
+// +kubebuilder:printcolumn:name="Addresses",type="string",JSONPath=".status.resource.fixedIPs[*].ip"
+// +kubebuilder:printcolumn:name="Available",type="string",JSONPath=".status.conditions[?(@.type=='Available')].status"
+// +kubebuilder:printcolumn:name="Message",type="string",JSONPath=".status.conditions[?(@.type=='Progressing')].message"
+type Port struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	Spec PortSpec `json:"spec"`
+	// +optional
+	Status PortStatus `json:"status,omitempty"`
+}
+
+// PortList is a list of Port objects.
+//
+// +kubebuilder:object:root=true
+type PortList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+
+	Items []Port `json:"items"`
+}
+
+// PortSpec says what a port of a Network should be, or which one is meant.
+type PortSpec struct {
+	CommonSpec `json:",inline"`
+
+	// Import finds the existing resource that the object stands for.
+	// +optional
+	Import *PortImport `json:"import,omitempty"`
+	// Adopt finds an existing resource that is managed from now on, instead of one
+	// that would be created.
+	// +optional
+	Adopt *PortImport `json:"adopt,omitempty"`
+	// Resource is what the resource should be.
+	// +optional
+	Resource *PortResourceSpec `json:"resource,omitempty"`
+}
+
+// PortImport finds an existing resource, by its id or by a filter.
+//
+// +kubebuilder:validation:MinProperties=1
+// +kubebuilder:validation:MaxProperties=1
+type PortImport struct {
+	// ID of the resource.
+	// +optional
+	ID *UUID `json:"id,omitempty"`
+	// Filter that exactly one resource matches.
+	// +optional
+	Filter *PortFilter `json:"filter,omitempty"`
+}
+
+// PortFilter finds existing resources. All of its fields must match.
+//
+// +kubebuilder:validation:MinProperties=1
+type PortFilter struct {
+	// Name of the resource.
+	// +optional
+	Name *OpenStackName `json:"name,omitempty"`
+	// Description of the resource.
+	// +optional
+	Description *NeutronDescription `json:"description,omitempty"`
+	// AdminStateUp says whether it carries traffic.
+	// +optional
+	AdminStateUp *bool `json:"adminStateUp,omitempty"`
+	// MacAddress is its hardware address.
+	// +optional
+	// +kubebuilder:validation:MaxLength=32
+	MacAddress *string `json:"macAddress,omitempty"`
+	// NetworkRef names the Network.
+	// +optional
+	NetworkRef *KubernetesNameRef `json:"networkRef,omitempty"`
+	// ProjectRef names the Project that the resource belongs to.
+	// +optional
+	ProjectRef *KubernetesNameRef `json:"projectRef,omitempty"`
+
+	FilterByNeutronTags `json:",inline"`
+}
+
+// PortResourceSpec says what a port of a Network should be.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.portSecurity) && self.portSecurity == 'Disabled' ? !has(self.securityGroupRefs) : true",message="securityGroupRefs must be empty when portSecurity is set to Disabled"
+// +kubebuilder:validation:XValidation:rule="has(self.portSecurity) && self.portSecurity == 'Disabled' ? !has(self.allowedAddressPairs) : true",message="allowedAddressPairs must be empty when portSecurity is set to Disabled"
+// +kubebuilder:validation:XValidation:rule="has(self.addresses) == has(oldSelf.addresses) && has(self.projectRef) == has(oldSelf.projectRef) && has(self.hostID) == has(oldSelf.hostID) && has(self.propagateUplinkStatus) == has(oldSelf.propagateUplinkStatus) && has(self.valueSpecs) == has(oldSelf.valueSpecs)",message="addresses, projectRef, hostID, propagateUplinkStatus and valueSpecs can't be added or removed: immutable"
+type PortResourceSpec struct {
+	// Name of the resource. Left out, it is the name of the object.
+	// +optional
+	Name *OpenStackName `json:"name,omitempty"`
+	// Description of the resource.
+	// +optional
+	Description *NeutronDescription `json:"description,omitempty"`
+	// NetworkRef names the Network.
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="networkRef is immutable"
+	NetworkRef KubernetesNameRef `json:"networkRef"`
+	// Tags of the resource.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=64
+	Tags []NeutronTag `json:"tags,omitempty"`
+	// AllowedAddressPairs that it may send from besides its own.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=128
+	AllowedAddressPairs []AllowedAddressPair `json:"allowedAddressPairs,omitempty"`
+	// Addresses that it has.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=128
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="addresses is immutable"
+	Addresses []Address `json:"addresses,omitempty"`
+	// AdminStateUp says whether it carries traffic.
+	// +optional
+	// +kubebuilder:default=true
+	AdminStateUp *bool `json:"adminStateUp,omitempty"`
+	// SecurityGroupRefs name the SecurityGroups that it belongs to.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=64
+	SecurityGroupRefs []KubernetesNameRef `json:"securityGroupRefs,omitempty"`
+	// VnicType is the sort of interface that it is bound as.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	VnicType *string `json:"vnicType,omitempty"`
+	// PortSecurity says whether addresses are checked.
+	// +optional
+	// +kubebuilder:default=Inherit
+	// +kubebuilder:validation:XValidation:rule="!(oldSelf != 'Inherit' && self == 'Inherit')",message="portSecurity cannot be changed to Inherit"
+	PortSecurity PortSecurityState `json:"portSecurity,omitempty"`
+	// ProjectRef names the Project that the resource belongs to. Left out, it is that
+	// of the credentials.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="projectRef is immutable"
+	ProjectRef *KubernetesNameRef `json:"projectRef,omitempty"`
+	// MacAddress is its hardware address.
+	// +optional
+	// +kubebuilder:validation:MaxLength=32
+	MacAddress *string `json:"macAddress,omitempty"`
+	// HostID is the host that it is bound to.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="hostID is immutable"
+	HostID *HostID `json:"hostID,omitempty"`
+	// PropagateUplinkStatus has it follow the state of its uplink.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="propagateUplinkStatus is immutable"
+	PropagateUplinkStatus *bool `json:"propagateUplinkStatus,omitempty"`
+	// TrustedVIF lets its guest change the interface.
+	// +optional
+	TrustedVIF *bool `json:"trustedVIF,omitempty"`
+	// ValueSpecs are handed to the network service as they are.
+	// +optional
+	// +listType=map
+	// +listMapKey=key
+	// +kubebuilder:validation:MaxItems=128
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="valueSpecs is immutable"
+	ValueSpecs []PortValueSpec `json:"valueSpecs,omitempty"`
+}
+
+// Address is an address in a Subnet.
+type Address struct {
+	// IP is the address. Left out, any is taken.
+	// +optional
+	IP *IPvAny `json:"ip,omitempty"`
+	// SubnetRef names the Subnet.
+	SubnetRef KubernetesNameRef `json:"subnetRef"`
+}
+
+// AllowedAddressPair is an address that a port may send from.
+type AllowedAddressPair struct {
+	// IP is the address.
+	IP IPvAny `json:"ip"`
+	// MAC is the hardware address. Left out, it is that of the port.
+	// +optional
+	MAC *MAC `json:"mac,omitempty"`
+}
+
+// HostID names a host.
+//
+// +kubebuilder:validation:MinProperties=1
+// +kubebuilder:validation:MaxProperties=1
+// +kubebuilder:validation:XValidation:rule="(has(self.id) && size(self.id) > 0) != (has(self.serverRef) && size(self.serverRef) > 0)",message="exactly one of id or serverRef must be set"
+type HostID struct {
+	// ID of the host.
+	// +optional
+	// +kubebuilder:validation:MaxLength=36
+	ID string `json:"id,omitempty"`
+	// ServerRef names the Server on whose host it is.
+	// +optional
+	ServerRef *KubernetesNameRef `json:"serverRef,omitempty"`
+}
+
+// PortValueSpec is a setting that only some drivers know.
+type PortValueSpec struct {
+	// Key of the setting.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=255
+	Key string `json:"key"`
+	// Value of the setting.
+	// +kubebuilder:validation:MaxLength=255
+	Value string `json:"value"`
+}
+
+// PortStatus is what is known of a port of a Network.
+type PortStatus struct {
+	sharedv1alpha1.ExternalStatus `json:",inline"`
+
+	// Resource is what OpenStack last said of the resource.
+	// +optional
+	Resource *PortResourceStatus `json:"resource,omitempty"`
+}
+
+// PortResourceStatus is a port of a Network as OpenStack last described it.
+// Nothing of it is validated.
+type PortResourceStatus struct {
+	// Name of the resource.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	Name string `json:"name,omitempty"`
+	// Description of the resource.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	Description string `json:"description,omitempty"`
+	// ProjectID is the project that the resource belongs to.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	ProjectID string `json:"projectID,omitempty"`
+	// NetworkID is the network.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	NetworkID string `json:"networkID,omitempty"`
+	// Status of the port.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	Status string `json:"status,omitempty"`
+	// Tags of the resource.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MaxLength=1024
+	Tags []string `json:"tags,omitempty"`
+	// AdminStateUp says whether it carries traffic.
+	// +optional
+	AdminStateUp *bool `json:"adminStateUp,omitempty"`
+	// MacAddress is its hardware address.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	MacAddress string `json:"macAddress,omitempty"`
+	// DeviceID is what uses it.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	DeviceID string `json:"deviceID,omitempty"`
+	// DeviceOwner is the sort of what uses it.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	DeviceOwner string `json:"deviceOwner,omitempty"`
+	// AllowedAddressPairs that it may send from besides its own.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=128
+	AllowedAddressPairs []AllowedAddressPairStatus `json:"allowedAddressPairs,omitempty"`
+	// FixedIPs that it has.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=128
+	FixedIPs []FixedIPStatus `json:"fixedIPs,omitempty"`
+	// SecurityGroups are the ids of the groups that it belongs to.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MaxLength=1024
+	SecurityGroups []string `json:"securityGroups,omitempty"`
+	// PropagateUplinkStatus has it follow the state of its uplink.
+	// +optional
+	PropagateUplinkStatus *bool `json:"propagateUplinkStatus,omitempty"`
+	// VnicType is the sort of interface.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	VnicType string `json:"vnicType,omitempty"`
+	// PortSecurityEnabled says whether addresses are checked.
+	// +optional
+	PortSecurityEnabled *bool `json:"portSecurityEnabled,omitempty"`
+	// HostID is the host that it is bound to.
+	// +optional
+	// +kubebuilder:validation:MaxLength=128
+	HostID string `json:"hostID,omitempty"`
+	// TrustedVIF lets its guest change the interface.
+	// +optional
+	TrustedVIF *bool `json:"trustedVIF,omitempty"`
+
+	NeutronStatusMetadata `json:",inline"`
+}
+
+// AllowedAddressPairStatus is an address that a port may send from.
+type AllowedAddressPairStatus struct {
+	// IP is the address.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	IP string `json:"ip,omitempty"`
+	// MAC is the hardware address.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	MAC string `json:"mac,omitempty"`
+}
+
+// FixedIPStatus is an address of a port.
+type FixedIPStatus struct {
+	// IP is the address.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	IP string `json:"ip,omitempty"`
+	// SubnetID is where it is from.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	SubnetID string `json:"subnetID,omitempty"`
+}
+
+// GetCommonSpec returns what all kinds have in common.
+func (p *Port) GetCommonSpec() *CommonSpec { return &p.Spec.CommonSpec }
+
+// GetExternalSpec returns what is said of the resource.
+func (p *Port) GetExternalSpec() *sharedv1alpha1.ExternalSpec { return &p.Spec.ExternalSpec }
+
+// GetExternalStatus returns what is known of the resource.
+func (p *Port) GetExternalStatus() *sharedv1alpha1.ExternalStatus { return &p.Status.ExternalStatus }
+
+// GetImport returns the id of the existing resource to take, if it is known by
+// its id, and whether one is to be taken.
+func (p *Port) GetImport() (id string, asked bool) {
+	i := cmp.Or(p.Spec.Import, p.Spec.Adopt)
+	if i == nil || i.ID == nil {
+		return "", i != nil
+	}
+	return string(*i.ID), true
+}
+
+// GetFilter returns the filter by which to find an existing resource, or nil.
+func (p *Port) GetFilter() *PortFilter {
+	if i := cmp.Or(p.Spec.Import, p.Spec.Adopt); i != nil {
+		return i.Filter
+	}
+	return nil
+}
+
+// GetResource returns what the resource should be, or nil.
+func (p *Port) GetResource() *PortResourceSpec { return p.Spec.Resource }
+
+// GetResourceName returns the name that the resource should have.
+func (p *Port) GetResourceName() string {
+	if r := p.Spec.Resource; r != nil && r.Name != nil {
+		return string(*r.Name)
+	}
+	return p.Name
+}

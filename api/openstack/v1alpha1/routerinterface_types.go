@@ -1,0 +1,85 @@
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
+)
+
+// RouterInterface connects a Subnet to a Router. It is made with the credentials
+// of the Router.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:scope=Namespaced,categories=openstack
+// +kubebuilder:printcolumn:name="Available",type="string",JSONPath=".status.conditions[?(@.type=='Available')].status"
+// +kubebuilder:printcolumn:name="Message",type="string",JSONPath=".status.conditions[?(@.type=='Progressing')].message"
+type RouterInterface struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	Spec RouterInterfaceSpec `json:"spec"`
+	// +optional
+	Status RouterInterfaceStatus `json:"status,omitempty"`
+}
+
+// RouterInterfaceList is a list of RouterInterface objects.
+//
+// +kubebuilder:object:root=true
+type RouterInterfaceList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+
+	Items []RouterInterface `json:"items"`
+}
+
+// RouterInterfaceType is the sort of what is connected to a Router.
+//
+// +kubebuilder:validation:Enum=Subnet
+// +kubebuilder:validation:MinLength=1
+// +kubebuilder:validation:MaxLength=8
+type RouterInterfaceType string
+
+// RouterInterfaceTypeSubnet connects a Subnet.
+const RouterInterfaceTypeSubnet RouterInterfaceType = "Subnet"
+
+// RouterInterfaceSpec says what is connected to which Router.
+//
+// +kubebuilder:validation:XValidation:rule="self.type == 'Subnet' ? has(self.subnetRef) : !has(self.subnetRef)",message="subnetRef is required when type is 'Subnet' and not permitted otherwise"
+// +kubebuilder:validation:XValidation:rule="self.type == oldSelf.type",message="type is immutable"
+// +kubebuilder:validation:XValidation:rule="self.routerRef == oldSelf.routerRef",message="routerRef is immutable"
+// +kubebuilder:validation:XValidation:rule="has(self.subnetRef) == has(oldSelf.subnetRef) && (!has(self.subnetRef) || self.subnetRef == oldSelf.subnetRef)",message="subnetRef is immutable"
+type RouterInterfaceSpec struct {
+	// Type of what is connected.
+	Type RouterInterfaceType `json:"type"`
+	// RouterRef names the Router.
+	RouterRef KubernetesNameRef `json:"routerRef"`
+	// SubnetRef names the Subnet.
+	// +optional
+	SubnetRef *KubernetesNameRef `json:"subnetRef,omitempty"`
+	// ResyncPeriod is how often the interface is looked at again. 0s switches that
+	// off; left out, the operator's default applies.
+	// +optional
+	ResyncPeriod *metav1.Duration `json:"resyncPeriod,omitempty"`
+}
+
+// RouterInterfaceStatus is what is known of the connection. Its id is that of the
+// port.
+type RouterInterfaceStatus struct {
+	sharedv1alpha1.ExternalStatus `json:",inline"`
+}
+
+// GetExternalSpec returns what is said of the resource.
+func (r *RouterInterface) GetExternalSpec() *sharedv1alpha1.ExternalSpec {
+	return &sharedv1alpha1.ExternalSpec{
+		ManagementPolicy: sharedv1alpha1.PolicyManaged, ResyncPeriod: r.Spec.ResyncPeriod,
+	}
+}
+
+// GetExternalStatus returns what is known of the resource.
+func (r *RouterInterface) GetExternalStatus() *sharedv1alpha1.ExternalStatus {
+	return &r.Status.ExternalStatus
+}
+
+// GetImport says that connections are always made.
+func (r *RouterInterface) GetImport() (id string, asked bool) { return "", false }

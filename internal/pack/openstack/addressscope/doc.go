@@ -1,0 +1,2 @@
+// Package addressscope is the kind AddressScope of the openstack pack.
+package addressscope

@@ -1,0 +1,49 @@
+package domain
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+
+	"github.com/kinship-dev/kinship/internal/cloud/openstack"
+	"github.com/kinship-dev/kinship/internal/pack/openstack/kit"
+	"github.com/kinship-dev/kinship/pkg/external"
+)
+
+// New returns the kind.
+func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
+	k := kit.Kind(c, kind, (*openstack.Scope).Identity, &table, Relations, observe)
+	return kit.Wrap(k, func(a kit.Actuator[object]) external.Actuator[object, *kit.Resource] { return actuator{a} })
+}
+
+// actuator disables a domain before it is deleted: Keystone deletes no other.
+type actuator struct{ kit.Actuator[object] }
+
+// Delete implements external.Actuator.
+func (a actuator) Delete(ctx context.Context, in external.Input[object], id string) error {
+	body := map[string]any{a.One: map[string]any{"enabled": false}}
+	if _, err := a.Send(ctx, http.MethodPatch, a.URL(id), body); err != nil {
+		return err
+	}
+	return a.Actuator.Delete(ctx, in, id)
+}
+
+var table = kit.Table[object]{
+	Path: "domains", One: "domain", Many: "domains", Patch: true, Fields: fields, Filter: query,
+}
+
+func fields(in external.Input[object]) []kit.Field {
+	r := in.Object.Spec.Resource
+	return []kit.Field{
+		kit.Always("name", in.Object.GetResourceName()),
+		kit.Default("description", r.Description, ""),
+		kit.Default("enabled", r.Enabled, true),
+	}
+}
+
+func query(in external.Input[object]) url.Values {
+	f, q := in.Object.GetFilter(), kit.NewQuery()
+	kit.Add(q, "name", f.Name)
+	kit.Add(q, "enabled", f.Enabled)
+	return q.Values
+}

@@ -1,0 +1,2 @@
+// Package domain is the kind Domain of the openstack pack.
+package domain

@@ -1,0 +1,2 @@
+// Package endpoint is the kind Endpoint of the openstack pack.
+package endpoint

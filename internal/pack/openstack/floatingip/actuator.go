@@ -1,0 +1,59 @@
+package floatingip
+
+import (
+	"net/url"
+
+	openstackv1alpha1 "github.com/kinship-dev/kinship/api/openstack/v1alpha1"
+	"github.com/kinship-dev/kinship/internal/cloud/openstack"
+	"github.com/kinship-dev/kinship/internal/pack/openstack/kit"
+	"github.com/kinship-dev/kinship/pkg/external"
+)
+
+// New returns the kind.
+func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
+	return kit.Kind(c, kind, (*openstack.Scope).Network, &table, Relations, observe)
+}
+
+var table = kit.Table[object]{
+	Path: "floatingips", One: "floatingip", Many: "floatingips", NoName: true, Fields: fields, Filter: query,
+	Tags: func(f object) []string { return kit.Texts(f.Spec.Resource.Tags) },
+}
+
+func fields(in external.Input[object]) []kit.Field {
+	r := in.Object.Spec.Resource
+	return []kit.Field{
+		kit.Default("description", r.Description, ""),
+		kit.Fixed("floating_network_id", network(in)),
+		kit.Fixed("subnet_id", kit.ID(in, "Subnet", r.FloatingSubnetRef)),
+		kit.Fixed("floating_ip_address", r.FloatingIP),
+		kit.Fixed("port_id", kit.ID(in, "Port", r.PortRef)),
+		kit.Fixed("fixed_ip_address", r.FixedIP),
+		kit.Fixed("project_id", kit.ID(in, "Project", r.ProjectRef)),
+	}
+}
+
+// network returns the one that the address is from. A Subnet says which one it is
+// part of.
+func network(in external.Input[object]) *string {
+	r := in.Object.Spec.Resource
+	if r.FloatingSubnetRef == nil {
+		return kit.ID(in, "Network", r.FloatingNetworkRef)
+	}
+	subnet, ok := in.Refs.Object(kit.GK("Subnet"), string(*r.FloatingSubnetRef)).(*openstackv1alpha1.Subnet)
+	if !ok || subnet.Status.Resource == nil {
+		return nil
+	}
+	return &subnet.Status.Resource.NetworkID
+}
+
+func query(in external.Input[object]) url.Values {
+	f, q := in.Object.GetFilter(), kit.NewQuery()
+	kit.Add(q, "floating_ip_address", f.FloatingIP)
+	kit.Add(q, "description", f.Description)
+	kit.Add(q, "status", f.Status)
+	kit.Add(q, "floating_network_id", kit.ID(in, "Network", f.FloatingNetworkRef))
+	kit.Add(q, "port_id", kit.ID(in, "Port", f.PortRef))
+	kit.Add(q, "project_id", kit.ID(in, "Project", f.ProjectRef))
+	q.NeutronTags(f.FilterByNeutronTags)
+	return q.Values
+}

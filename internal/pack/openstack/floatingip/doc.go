@@ -1,0 +1,2 @@
+// Package floatingip is the kind FloatingIP of the openstack pack.
+package floatingip

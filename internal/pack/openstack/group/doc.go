@@ -1,0 +1,2 @@
+// Package group is the kind Group of the openstack pack.
+package group

@@ -1,0 +1,211 @@
+package kit
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/gophercloud/gophercloud/v2"
+
+	"github.com/kinship-dev/kinship/pkg/external"
+)
+
+// Table is a kind of resources, as its API has them.
+type Table[K external.Object] struct {
+	// Path of the collection below the service's root, such as "networks".
+	Path string
+	// One and Many are the envelopes, such as "network" and "networks".
+	One, Many string
+	// Patch says that changes are sent with PATCH instead of PUT.
+	Patch bool
+	// Fields of a resource, as the spec wants it.
+	Fields func(external.Input[K]) []Field
+	// Tags that the resource should have; nil where the API has none.
+	Tags func(K) []string
+	// Filter is that of an import, as the API takes it.
+	Filter func(external.Input[K]) url.Values
+	// Matches narrows an import where the API's own filter can't; it may be nil.
+	Matches func(external.Input[K], *Resource) bool
+	// Listed is where lists are found, if not at Path.
+	Listed string
+	// NoName says that resources have no name to be found by.
+	NoName bool
+}
+
+// Actuator makes the requests that a table describes.
+type Actuator[K external.Object] struct {
+	*Table[K]
+
+	Client *gophercloud.ServiceClient
+}
+
+// tagsField is what Differs calls tags.
+const tagsField = "tags"
+
+// URL returns that of the collection, or of something below it.
+func (a Actuator[K]) URL(parts ...string) string {
+	return a.Client.ServiceURL(append([]string{a.Path}, parts...)...)
+}
+
+// Get implements external.Actuator.
+func (a Actuator[K]) Get(ctx context.Context, _ external.Input[K], id string) (*Resource, error) {
+	return a.Send(ctx, http.MethodGet, a.URL(id), nil)
+}
+
+// Find implements external.Actuator.
+func (a Actuator[K]) Find(
+	ctx context.Context, in external.Input[K], search external.Search,
+) ([]*Resource, error) {
+	if search.Imported {
+		found, err := a.Query(ctx, a.Filter(in))
+		return slices.DeleteFunc(found, func(r *Resource) bool { return a.Matches != nil && !a.Matches(in, r) }), err
+	}
+	query := url.Values{}
+	if !a.NoName {
+		query.Set("name", search.Name)
+	}
+	found, err := a.Query(ctx, query)
+	return slices.DeleteFunc(found, func(r *Resource) bool {
+		return slices.ContainsFunc(a.Fields(in), func(f Field) bool {
+			_, told := r.Fields[f.Name] // Not all that is sent is ever shown.
+			return f.fixed && f.given && told && !f.matches(r)
+		})
+	}), err
+}
+
+// List implements external.Lister.
+func (a Actuator[K]) List(ctx context.Context) ([]*Resource, error) { return a.Query(ctx, nil) }
+
+// Create implements external.Actuator.
+func (a Actuator[K]) Create(ctx context.Context, in external.Input[K]) (*Resource, error) {
+	body := map[string]any{}
+	for _, f := range a.Fields(in) {
+		if f.given {
+			body[f.Name] = f.Want
+		}
+	}
+	return a.Send(ctx, http.MethodPost, a.URL(), map[string]any{a.One: body})
+}
+
+// Differs returns the fields in which a resource is not as it should be.
+func (t *Table[K]) Differs(in external.Input[K], r *Resource) []string {
+	var names []string
+	for _, f := range t.Fields(in) {
+		if f.differs(r) {
+			names = append(names, f.Name)
+		}
+	}
+	if t.Tags != nil && !Set(tagsField, t.Tags(in.Object)).matches(r) {
+		names = append(names, tagsField)
+	}
+	return names
+}
+
+// Update implements external.Actuator.
+func (a Actuator[K]) Update(
+	ctx context.Context, in external.Input[K], r *Resource, names []string,
+) (*Resource, error) {
+	id, body := r.String("id"), map[string]any{}
+	for _, f := range a.Fields(in) {
+		if !f.fixed && slices.Contains(names, f.Name) {
+			body[f.Name] = f.Want
+		}
+	}
+	if len(body) > 0 {
+		method := http.MethodPut
+		if a.Patch {
+			method = http.MethodPatch
+		}
+		updated, err := a.Send(ctx, method, a.URL(id), map[string]any{a.One: body})
+		if err != nil {
+			return r, err
+		}
+		r = updated
+	}
+	if !slices.Contains(names, tagsField) {
+		return r, nil
+	}
+	tags := append([]string{}, a.Tags(in.Object)...)
+	if err := Call(ctx, a.Client, http.MethodPut, a.URL(id, tagsField), map[string]any{tagsField: tags}, nil); err != nil {
+		return r, Explain(err)
+	}
+	r = &Resource{maps.Clone(r.Fields)}
+	r.Fields[tagsField] = normal(tags)
+	return r, nil
+}
+
+// Delete implements external.Actuator.
+func (a Actuator[K]) Delete(ctx context.Context, _ external.Input[K], id string) error {
+	return Explain(Call(ctx, a.Client, http.MethodDelete, a.URL(id), nil, nil))
+}
+
+// Send makes a request and returns the resource in its answer.
+func (a Actuator[K]) Send(ctx context.Context, method, address string, body any) (*Resource, error) {
+	var answer map[string]map[string]any
+	if err := Call(ctx, a.Client, method, address, body, &answer); err != nil {
+		return nil, Explain(err)
+	}
+	fields := answer[a.One]
+	if fields == nil {
+		return nil, fmt.Errorf("%s %s: the answer has no %s", method, address, a.One)
+	}
+	return &Resource{fields}, nil
+}
+
+// maxPages ends a list that leads in a circle.
+const maxPages = 1000
+
+// Query lists resources, page by page.
+func (a Actuator[K]) Query(ctx context.Context, query url.Values) ([]*Resource, error) {
+	address := a.Client.ServiceURL(cmp.Or(a.Listed, a.Path))
+	if len(query) > 0 {
+		address += "?" + query.Encode()
+	}
+	var all []*Resource
+	for range maxPages {
+		var page map[string]any
+		if err := Call(ctx, a.Client, http.MethodGet, address, nil, &page); err != nil {
+			return nil, Explain(err)
+		}
+		items, _ := page[a.Many].([]any)
+		for _, item := range items {
+			if fields, ok := item.(map[string]any); ok {
+				all = append(all, &Resource{fields})
+			}
+		}
+		if address = next(page, a.Many); address == "" {
+			return all, nil
+		}
+	}
+	return nil, errors.New("the list of " + a.Many + " does not end")
+}
+
+// next returns where a list goes on: Neutron and Nova have a list of links,
+// Keystone an object.
+func next(page map[string]any, many string) string {
+	links, _ := page[many+"_links"].([]any)
+	for _, link := range links {
+		if l, ok := link.(map[string]any); ok && l["rel"] == "next" {
+			address, _ := l["href"].(string)
+			return address
+		}
+	}
+	object, _ := page["links"].(map[string]any)
+	address, _ := object["next"].(string)
+	return address
+}
+
+// Identify returns what tells a resource from others.
+func Identify(r *Resource) external.Identity {
+	created, err := time.Parse(time.RFC3339, r.String("created_at"))
+	if err != nil {
+		created = time.Time{} // Not all say when they were made.
+	}
+	return external.Identity{ID: r.String("id"), Created: created}
+}

@@ -1,0 +1,156 @@
+package kit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+
+	"github.com/gophercloud/gophercloud/v2"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	openstackv1alpha1 "github.com/kinship-dev/kinship/api/openstack/v1alpha1"
+	"github.com/kinship-dev/kinship/internal/cloud/openstack"
+	"github.com/kinship-dev/kinship/pkg/external"
+)
+
+// Connector leads from credentials to clients.
+type Connector struct {
+	Clouds *openstack.Clouds
+	// Live reads the one Secret that is named: there is no cache of Secrets.
+	Live client.Client
+
+	mu     sync.Mutex
+	parsed map[credentials]parsed
+}
+
+// credentials are an entry of a Secret.
+type credentials struct {
+	secret types.NamespacedName
+	cloud  string
+}
+
+// parsed is an entry as it was in a version of its Secret.
+type parsed struct {
+	version string
+	cloud   *openstack.Cloud
+}
+
+// Service chooses one of a scope's clients.
+type Service func(*openstack.Scope, context.Context) (*gophercloud.ServiceClient, error)
+
+// Connection is a client with the scope that it belongs to.
+type Connection struct {
+	Client *gophercloud.ServiceClient
+	Scope  *openstack.Scope
+	// Key is the same for all that see the same.
+	Key string
+}
+
+// Connect returns the client of a service with credentials from a Secret of which
+// the version is known.
+func (c *Connector) Connect(
+	ctx context.Context, namespace, version string, ref openstackv1alpha1.CloudCredentialsReference, service Service,
+) (Connection, error) {
+	cloud, err := c.cloud(ctx, namespace, version, ref)
+	if err != nil {
+		return Connection{}, err
+	}
+	scope, err := c.Clouds.Scope(ctx, cloud)
+	if err != nil {
+		return Connection{}, Explain(err)
+	}
+	client, err := service(scope, ctx)
+	if err != nil {
+		return Connection{}, Explain(err)
+	}
+	return Connection{client, scope, cloud.Key()}, nil
+}
+
+// cloud reads the Secret, once for each of its versions if they are known.
+func (c *Connector) cloud(
+	ctx context.Context, namespace, version string, ref openstackv1alpha1.CloudCredentialsReference,
+) (*openstack.Cloud, error) {
+	key := credentials{types.NamespacedName{Namespace: namespace, Name: ref.SecretName}, ref.CloudName}
+	c.mu.Lock()
+	known := c.parsed[key]
+	c.mu.Unlock()
+	if known.cloud != nil && version != "" && known.version == version {
+		return known.cloud, nil
+	}
+	var secret corev1.Secret
+	if err := c.Live.Get(ctx, key.secret, &secret); err != nil {
+		return nil, fmt.Errorf("read Secret %s: %w", ref.SecretName, err)
+	}
+	cloud, err := openstack.ParseCloud(secret.Data, ref.CloudName)
+	if err != nil { // The Secret's next version is tried at once.
+		return nil, &external.Error{Class: external.Invalid, Message: fmt.Sprintf("Secret %s: %s", ref.SecretName, err)}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.parsed == nil {
+		c.parsed = map[credentials]parsed{}
+	}
+	c.parsed[key] = parsed{version, cloud}
+	return cloud, nil
+}
+
+// For returns the client of a service for an object that names its credentials.
+func For[K Credentialed](
+	ctx context.Context, c *Connector, in external.Input[K], service Service,
+) (Connection, error) {
+	ref := in.Object.GetCommonSpec().CloudCredentialsRef
+	version := in.Refs.Version(SecretKind.GroupKind(), ref.SecretName)
+	return c.Connect(ctx, in.Object.GetNamespace(), version, ref, service)
+}
+
+// Explain turns an error of a call into what the engine understands.
+func Explain(err error) error {
+	if err == nil {
+		return nil
+	}
+	failure := openstack.Classify(err)
+	e := &external.Error{After: failure.After, Message: failure.Message}
+	switch failure.Class {
+	case openstack.NotFound:
+		e.Class = external.Missing
+	case openstack.Invalid, openstack.Exists, openstack.Forbidden:
+		e.Class = external.Invalid
+	case openstack.Busy, openstack.Unauthorized:
+		e.Class = external.Refused
+	case openstack.Retryable:
+		if failure.Status != 0 && failure.Status < 500 { // Such as 429.
+			e.Class = external.Refused
+		}
+	}
+	return e
+}
+
+// Retried is Explain for requests that may succeed later even if the answer was
+// that something exists: somebody else has just made it.
+func Retried(err error) error {
+	explained := Explain(err)
+	if known, ok := errors.AsType[*external.Error](explained); ok &&
+		openstack.Classify(err).Class == openstack.Exists {
+		known.Class = external.Refused
+	}
+	return explained
+}
+
+// Call makes a request. Its error is that of gophercloud, for Explain.
+func Call(
+	ctx context.Context, client *gophercloud.ServiceClient, method, address string, body, answer any,
+) error {
+	response, err := client.Request(ctx, method, address, &gophercloud.RequestOpts{
+		JSONBody: body, JSONResponse: answer, OkCodes: []int{
+			http.StatusOK, http.StatusCreated, http.StatusAccepted, http.StatusNoContent,
+		},
+	})
+	if err != nil {
+		return err
+	}
+	return response.Body.Close()
+}

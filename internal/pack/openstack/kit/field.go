@@ -1,0 +1,174 @@
+package kit
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+)
+
+// Field is one attribute of a resource, as the spec wants it.
+type Field struct {
+	Name string
+	// Want is its value; nil is null.
+	Want any
+	// given says that the spec has it, so that it is sent with POST.
+	given bool
+	// fixed says that it can't be changed.
+	fixed bool
+	// free says that it may be whatever it is.
+	free bool
+	set  bool
+}
+
+// Always is a field that every resource has.
+func Always(name string, value any) Field { return Field{Name: name, Want: value, given: true} }
+
+// Default is a field that has a default where the spec says nothing.
+func Default[T any](name string, value *T, otherwise T) Field {
+	if value == nil {
+		return Field{Name: name, Want: otherwise}
+	}
+	return Field{Name: name, Want: *value, given: true}
+}
+
+// Keep is a field that stays as it is where the spec says nothing.
+func Keep[T any](name string, value *T) Field {
+	if value == nil {
+		return Field{Name: name, free: true}
+	}
+	return Field{Name: name, Want: *value, given: true}
+}
+
+// Fixed is a field that can't be changed.
+func Fixed[T any](name string, value *T) Field {
+	f := Keep(name, value)
+	f.fixed = true
+	return f
+}
+
+// FixedList is a list that can't be changed.
+func FixedList[T any](name string, values []T) Field {
+	f := List(name, values)
+	f.fixed = true
+	return f
+}
+
+// List is a field with values in an order. Without any it is empty.
+func List[T any](name string, values []T) Field {
+	return Field{Name: name, Want: append([]T{}, values...), given: len(values) > 0}
+}
+
+// Set is a field with values in no order.
+func Set[T any](name string, values []T) Field {
+	f := List(name, values)
+	f.set = true
+	return f
+}
+
+// differs reports whether a resource is not as the spec wants it.
+func (f Field) differs(r *Resource) bool {
+	if f.fixed || f.free {
+		return false
+	}
+	return !f.matches(r)
+}
+
+// matches compares as JSON does. What OpenStack adds to an object, such as the
+// hardware address of a pair, does not count.
+func (f Field) matches(r *Resource) bool {
+	return covers(r.Fields[f.Name], normal(f.Want), f.set)
+}
+
+// covers reports whether a value has all that is wanted, and in lists nothing
+// else.
+func covers(have, want any, unordered bool) bool {
+	switch want := want.(type) {
+	case map[string]any:
+		object, ok := have.(map[string]any)
+		for key, value := range want {
+			ok = ok && covers(object[key], value, unordered)
+		}
+		return ok
+	case []any:
+		return coversList(have, want, unordered)
+	case string: // Null is as good as empty.
+		return have == want || (have == nil && want == "")
+	case bool:
+		return have == want || (have == nil && !want)
+	default:
+		return have == want
+	}
+}
+
+func coversList(have any, want []any, unordered bool) bool {
+	list, ok := have.([]any)
+	if !ok || len(list) != len(want) {
+		return have == nil && len(want) == 0
+	}
+	left := slices.Clone(list)
+	for i, value := range want {
+		at := i
+		if unordered {
+			at = slices.IndexFunc(left, func(item any) bool { return covers(item, value, unordered) })
+		}
+		if at < 0 || !covers(left[at], value, unordered) {
+			return false
+		}
+		left[at] = nil
+	}
+	return true
+}
+
+// normal returns a value as it would be read from JSON.
+func normal(v any) any {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return v
+	}
+	var read any
+	if err := json.Unmarshal(text, &read); err != nil {
+		return v
+	}
+	return read
+}
+
+// Resource is what OpenStack says of a resource.
+type Resource struct {
+	Fields map[string]any
+}
+
+// Decode reads the resource into a struct with JSON tags.
+func (r *Resource) Decode(into any) error {
+	text, err := json.Marshal(r.Fields)
+	if err == nil {
+		err = json.Unmarshal(text, into)
+	}
+	if err != nil {
+		return fmt.Errorf("read what OpenStack says: %w", err)
+	}
+	return nil
+}
+
+// String returns a field that is a text; empty when it is not.
+func (r *Resource) String(name string) string {
+	text, _ := r.Fields[name].(string)
+	return text
+}
+
+// Strings returns a field that is a list of texts.
+func (r *Resource) Strings(name string) []string {
+	list, _ := r.Fields[name].([]any)
+	texts := make([]string, 0, len(list))
+	for _, item := range list {
+		if text, ok := item.(string); ok {
+			texts = append(texts, text)
+		}
+	}
+	return texts
+}
+
+// Given returns the field as one that is sent even where the spec says nothing.
+func (f Field) Given() Field {
+	f.given = true
+	return f
+}

@@ -1,0 +1,107 @@
+package kit
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	openstackv1alpha1 "github.com/kinship-dev/kinship/api/openstack/v1alpha1"
+	"github.com/kinship-dev/kinship/pkg/condition"
+	"github.com/kinship-dev/kinship/pkg/external"
+	"github.com/kinship-dev/kinship/pkg/reconcile"
+	"github.com/kinship-dev/kinship/pkg/relation"
+)
+
+// Kind returns what the engine has to know of a kind that is a table and nothing
+// more. A kind that is more replaces parts of it.
+func Kind[K Credentialed](
+	c *Connector, kind string, service Service, table *Table[K], relations []relation.Relation,
+	observe func(K, *Resource) reconcile.Outcome,
+) external.Kind[K, *Resource] {
+	return external.Kind[K, *Resource]{
+		GVK: GVK(kind), Relations: relations, Identify: Identify, Differs: table.Differs, Observe: observe,
+		Connect: func(ctx context.Context, in external.Input[K]) (external.Actuator[K, *Resource], string, error) {
+			connection, err := For(ctx, c, in, service)
+			return Actuator[K]{table, connection.Client}, connection.Key, err
+		},
+		Name: Name[K],
+	}
+}
+
+// Name returns what an object's resource is to be called.
+func Name[K external.Object](obj K) string {
+	if named, ok := any(obj).(interface{ GetResourceName() string }); ok {
+		return named.GetResourceName()
+	}
+	return obj.GetName()
+}
+
+// Status waits until a resource has one of the states in which it serves.
+func Status(r *Resource, serving ...string) reconcile.Outcome {
+	state := r.String("status")
+	if slices.Contains(serving, state) {
+		return reconcile.Outcome{}
+	}
+	return reconcile.Progress(condition.ReasonProgressing, "OpenStack says that the status is %s", state)
+}
+
+// Query collects what a filter asks for.
+type Query struct{ url.Values }
+
+// NewQuery returns an empty one.
+func NewQuery() Query { return Query{url.Values{}} }
+
+// Add adds a value, if there is one.
+func Add[T any](q Query, name string, value *T) {
+	if value != nil {
+		q.Set(name, fmt.Sprint(*value))
+	}
+}
+
+// NeutronTags adds a filter by tags.
+func (q Query) NeutronTags(f openstackv1alpha1.FilterByNeutronTags) {
+	join(q, "tags", f.Tags)
+	join(q, "tags-any", f.TagsAny)
+	join(q, "not-tags", f.NotTags)
+	join(q, "not-tags-any", f.NotTagsAny)
+}
+
+// KeystoneTags adds a filter by tags.
+func (q Query) KeystoneTags(f openstackv1alpha1.FilterByKeystoneTags) {
+	join(q, "tags", f.Tags)
+	join(q, "tags-any", f.TagsAny)
+	join(q, "not-tags", f.NotTags)
+	join(q, "not-tags-any", f.NotTagsAny)
+}
+
+func join[S ~string](q Query, name string, tags []S) {
+	if len(tags) > 0 {
+		q.Set(name, strings.Join(Texts(tags), ","))
+	}
+}
+
+// Texts returns values as plain texts.
+func Texts[S ~string](values []S) []string {
+	texts := make([]string, 0, len(values))
+	for _, v := range values {
+		texts = append(texts, string(v))
+	}
+	return texts
+}
+
+// Wrap returns a kind that makes some requests in a way of its own.
+func Wrap[K external.Object](
+	k external.Kind[K, *Resource], wrap func(Actuator[K]) external.Actuator[K, *Resource],
+) external.Kind[K, *Resource] {
+	connect := k.Connect
+	k.Connect = func(ctx context.Context, in external.Input[K]) (external.Actuator[K, *Resource], string, error) {
+		plain, scope, err := connect(ctx, in)
+		if err != nil {
+			return nil, "", err
+		}
+		return wrap(plain.(Actuator[K])), scope, nil
+	}
+	return k
+}

@@ -1,0 +1,112 @@
+package kit
+
+import (
+	"encoding/json"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// Words of a name in camel case, abbreviations among them.
+var (
+	afterLower = regexp.MustCompile(`([a-z0-9])([A-Z])`)
+	afterUpper = regexp.MustCompile(`([A-Z]+)([A-Z][a-z])`)
+	plurals    = strings.NewReplacer("IPs", "Ips", "IDs", "Ids")
+)
+
+// snake returns a name as OpenStack spells it: projectID is project_id.
+func snake(name string) string {
+	name = afterLower.ReplaceAllString(plurals.Replace(name), "${1}_${2}")
+	return strings.ToLower(afterUpper.ReplaceAllString(name, "${1}_${2}"))
+}
+
+// Longest texts and lists that a status takes. What is longer is cut: a status
+// that can't be written would tell nothing at all.
+const (
+	longestText = 1024
+	longestList = 256
+)
+
+// unordered are the lists that are sets.
+var unordered = []string{"tags", "subnets", "security_groups"}
+
+// Report writes what OpenStack says into a status. Fields have the name of the
+// status field in snake case, unless names has another one for the path of the
+// field, such as fixedIPs.ip. What does not fit the type of a field is left out:
+// a status takes whatever OpenStack says, but nothing can make a number of a
+// text.
+func Report(r *Resource, into any, names map[string]string) {
+	report(r.Fields, reflect.ValueOf(into).Elem(), "", names)
+}
+
+func report(fields map[string]any, into reflect.Value, path string, names map[string]string) {
+	for i := range into.NumField() {
+		field := into.Type().Field(i)
+		if field.Anonymous {
+			report(fields, into.Field(i), path, names)
+			continue
+		}
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		key, ok := names[path+name]
+		if !ok {
+			key = snake(name)
+		}
+		value := fields[key]
+		if key == "" { // The field's parts are siblings outside.
+			value = fields
+		}
+		if value == nil {
+			continue
+		}
+		set(into.Field(i), value, path+name+".", names)
+		if texts, ok := reflect.TypeAssert[[]string](into.Field(i)); ok && slices.Contains(unordered, key) {
+			slices.Sort(texts) // OpenStack has no order for them, and so another one each time.
+		}
+	}
+}
+
+func set(into reflect.Value, value any, path string, names map[string]string) {
+	target := into.Type()
+	if target.Kind() == reflect.Pointer {
+		target = target.Elem()
+	}
+	nested, isMap := value.(map[string]any)
+	list, isList := value.([]any)
+	switch {
+	case isMap && target.Kind() == reflect.Struct && target.PkgPath() != "k8s.io/apimachinery/pkg/apis/meta/v1":
+		part := reflect.New(target)
+		report(nested, part.Elem(), path, names)
+		if into.Kind() == reflect.Pointer {
+			into.Set(part)
+			return
+		}
+		into.Set(part.Elem())
+	case isList && target.Kind() == reflect.Slice:
+		items := reflect.MakeSlice(target, 0, len(list))
+		for _, item := range list[:min(len(list), longestList)] {
+			one := reflect.New(target.Elem()).Elem()
+			set(one, item, path, names)
+			items = reflect.Append(items, one)
+		}
+		into.Set(items)
+	default:
+		leaf(into, value)
+	}
+}
+
+// leaf sets a value, if it fits.
+func leaf(into reflect.Value, value any) {
+	if text, ok := value.(string); ok && len(text) > longestText && utf8.ValidString(text) {
+		value = strings.ToValidUTF8(text[:longestText], "")
+	}
+	text, err := json.Marshal(value)
+	if err != nil {
+		return
+	}
+	read := reflect.New(into.Type())
+	if json.Unmarshal(text, read.Interface()) == nil {
+		into.Set(read.Elem())
+	}
+}

@@ -1,0 +1,45 @@
+package network
+
+import (
+	"net/url"
+
+	"github.com/kinship-dev/kinship/internal/cloud/openstack"
+	"github.com/kinship-dev/kinship/internal/pack/openstack/kit"
+	"github.com/kinship-dev/kinship/pkg/external"
+)
+
+// New returns the kind.
+func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
+	return kit.Kind(c, kind, (*openstack.Scope).Network, &table, Relations, observe)
+}
+
+var table = kit.Table[object]{
+	Path: "networks", One: "network", Many: "networks", Fields: fields, Filter: query,
+	Tags: func(n object) []string { return kit.Texts(n.Spec.Resource.Tags) },
+}
+
+func fields(in external.Input[object]) []kit.Field {
+	r := in.Object.Spec.Resource
+	return []kit.Field{
+		kit.Always("name", in.Object.GetResourceName()),
+		kit.Default("description", r.Description, ""),
+		kit.Default("admin_state_up", r.AdminStateUp, true),
+		kit.Default("shared", r.Shared, false),
+		kit.Default("router:external", r.External, false),
+		kit.Keep("mtu", r.MTU),
+		kit.Keep("port_security_enabled", r.PortSecurityEnabled),
+		kit.Fixed("dns_domain", r.DNSDomain),
+		kit.FixedList("availability_zone_hints", r.AvailabilityZoneHints),
+		kit.Fixed("project_id", kit.ID(in, "Project", r.ProjectRef)),
+	}
+}
+
+func query(in external.Input[object]) url.Values {
+	f, q := in.Object.GetFilter(), kit.NewQuery()
+	kit.Add(q, "name", f.Name)
+	kit.Add(q, "description", f.Description)
+	kit.Add(q, "router:external", f.External)
+	kit.Add(q, "project_id", kit.ID(in, "Project", f.ProjectRef))
+	q.NeutronTags(f.FilterByNeutronTags)
+	return q.Values
+}

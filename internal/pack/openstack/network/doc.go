@@ -1,0 +1,2 @@
+// Package network is the kind Network of the openstack pack.
+package network

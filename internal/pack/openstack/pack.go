@@ -1,0 +1,107 @@
+package openstack
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	openstackv1alpha1 "github.com/kinship-dev/kinship/api/openstack/v1alpha1"
+	"github.com/kinship-dev/kinship/internal/cloud/openstack"
+	"github.com/kinship-dev/kinship/internal/pack"
+	"github.com/kinship-dev/kinship/internal/pack/openstack/kit"
+	"github.com/kinship-dev/kinship/pkg/external"
+	"github.com/kinship-dev/kinship/pkg/relation"
+)
+
+// Options of the pack.
+type Options struct {
+	// Workers is how many objects of a kind are worked on at once. Zero means 8.
+	Workers int
+	// Resync is how often resources are compared with their specs. Zero means ten
+	// minutes, negative never.
+	Resync time.Duration
+	// QPS is how many calls per second one cloud gets. Zero means 50.
+	QPS float64
+	// Authorities are PEM certificates to trust where a Secret brings none.
+	Authorities []byte
+}
+
+// Pack returns the pack for the operator's list.
+func Pack(options Options) pack.Pack {
+	return pack.Pack{
+		Name:        "openstack",
+		Definitions: definitions(),
+		AddToScheme: openstackv1alpha1.AddToScheme,
+		Relations:   Relations,
+		Rules:       rules,
+		Objects:     func(pack.Installation) []client.Object { return nil },
+		Setup: func(ctx context.Context, mgr manager.Manager, env pack.Environment) error {
+			return Setup(ctx, mgr, env, options)
+		},
+		Remove: remove,
+	}
+}
+
+// plural returns what the API server calls a kind's objects.
+func plural(kind string) string {
+	if stem, ok := strings.CutSuffix(kind, "y"); ok {
+		return strings.ToLower(stem) + "ies"
+	}
+	return strings.ToLower(kind) + "s"
+}
+
+func definitions() []string {
+	names := make([]string, 0, len(kinds))
+	for _, k := range kinds {
+		names = append(names, plural(k.name)+"."+kit.Group)
+	}
+	return names
+}
+
+// Relations are the rules that the pack's kinds declare.
+func Relations() []relation.Relation {
+	var all []relation.Relation
+	for _, k := range kinds {
+		all = append(all, k.relations...)
+	}
+	return all
+}
+
+// rules are the rights of the pack: its own kinds, and the Secrets that they name.
+// Get is for those alone; list and watch are for the metadata of all, without
+// which a change would have to be asked for.
+func rules() []rbacv1.PolicyRule {
+	group, all, status := []string{kit.Group}, make([]string, 0, len(kinds)), make([]string, 0, len(kinds))
+	for _, k := range kinds {
+		all = append(all, plural(k.name))
+		status = append(status, plural(k.name)+"/status")
+	}
+	return []rbacv1.PolicyRule{
+		{APIGroups: group, Resources: all, Verbs: []string{"list", "watch", "patch"}},
+		{APIGroups: group, Resources: status, Verbs: []string{"patch"}},
+		// A Subnet makes the RouterInterface to its Router.
+		{APIGroups: group, Resources: []string{"routerinterfaces"}, Verbs: []string{"get", "create", "delete"}},
+		{APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: []string{"get", "list", "watch", "patch"}},
+	}
+}
+
+// Setup adds the pack's controllers to a manager.
+func Setup(ctx context.Context, mgr manager.Manager, env pack.Environment, options Options) error {
+	engine := external.New(mgr, external.Options{
+		Group: kit.Group, Noun: "OpenStack resource", Cloud: "OpenStack",
+		Workers: options.Workers, Resync: options.Resync,
+		Live: env.Live, Events: mgr.GetEventRecorder("kinship-openstack"),
+	})
+	connector := &kit.Connector{Live: env.Live, Clouds: openstack.New(openstack.Options{
+		QPS: options.QPS, Authorities: options.Authorities, UserAgent: "kinship",
+	})}
+	engine.Watch(kit.SecretKind)
+	for _, k := range kinds {
+		k.add(engine, connector)
+	}
+	return engine.Start(ctx)
+}

@@ -1,0 +1,2 @@
+// Package port is the kind Port of the openstack pack.
+package port

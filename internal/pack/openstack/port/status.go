@@ -1,0 +1,24 @@
+package port
+
+import (
+	openstackv1alpha1 "github.com/kinship-dev/kinship/api/openstack/v1alpha1"
+	"github.com/kinship-dev/kinship/internal/pack/openstack/kit"
+	"github.com/kinship-dev/kinship/pkg/reconcile"
+)
+
+// names are the fields that OpenStack calls otherwise.
+var names = map[string]string{
+	"fixedIPs.ip":             "ip_address",
+	"allowedAddressPairs.ip":  "ip_address",
+	"allowedAddressPairs.mac": "mac_address",
+	"vnicType":                "binding:vnic_type",
+	"hostID":                  "binding:host_id",
+	"trustedVIF":              "trusted",
+}
+
+// observe reports a port, which serves whether or not something is plugged in.
+func observe(p object, r *kit.Resource) reconcile.Outcome {
+	p.Status.Resource = &openstackv1alpha1.PortResourceStatus{}
+	kit.Report(r, p.Status.Resource, names)
+	return kit.Status(r, "ACTIVE", "DOWN")
+}

@@ -1,0 +1,2 @@
+// Package project is the kind Project of the openstack pack.
+package project

@@ -1,0 +1,2 @@
+// Package role is the kind Role of the openstack pack.
+package role

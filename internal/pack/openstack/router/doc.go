@@ -1,0 +1,2 @@
+// Package router is the kind Router of the openstack pack.
+package router

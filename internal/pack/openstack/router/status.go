@@ -1,0 +1,18 @@
+package router
+
+import (
+	openstackv1alpha1 "github.com/kinship-dev/kinship/api/openstack/v1alpha1"
+	"github.com/kinship-dev/kinship/internal/pack/openstack/kit"
+	"github.com/kinship-dev/kinship/pkg/reconcile"
+)
+
+// observe reports a router, which serves while it is ACTIVE.
+func observe(o object, r *kit.Resource) reconcile.Outcome {
+	o.Status.Resource = &openstackv1alpha1.RouterResourceStatus{}
+	kit.Report(r, o.Status.Resource, nil)
+	if gateway, ok := r.Fields["external_gateway_info"].(map[string]any); ok {
+		id, _ := gateway["network_id"].(string)
+		o.Status.Resource.ExternalGateways = []openstackv1alpha1.ExternalGatewayStatus{{NetworkID: id}}
+	}
+	return kit.Status(r, "ACTIVE")
+}

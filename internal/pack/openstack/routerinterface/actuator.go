@@ -1,0 +1,90 @@
+package routerinterface
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strings"
+
+	openstackv1alpha1 "github.com/kinship-dev/kinship/api/openstack/v1alpha1"
+	"github.com/kinship-dev/kinship/internal/cloud/openstack"
+	"github.com/kinship-dev/kinship/internal/pack/openstack/kit"
+	"github.com/kinship-dev/kinship/pkg/external"
+)
+
+// New returns the kind.
+func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
+	return external.Kind[object, *kit.Resource]{
+		GVK: kit.GVK(kind), Relations: Relations, Identify: kit.Identify, Name: kit.Name[object], Observe: observe,
+		Differs: func(external.Input[object], *kit.Resource) []string { return nil },
+		Connect: func(ctx context.Context, in external.Input[object]) (
+			external.Actuator[object, *kit.Resource], string, error,
+		) {
+			return connect(ctx, c, in)
+		},
+	}
+}
+
+// connect uses the credentials of the Router.
+func connect(ctx context.Context, c *kit.Connector, in external.Input[object]) (
+	external.Actuator[object, *kit.Resource], string, error,
+) {
+	name := string(in.Object.Spec.RouterRef)
+	router, ok := in.Refs.Object(kit.GK("Router"), name).(*openstackv1alpha1.Router)
+	if !ok {
+		return nil, "", &external.Error{Class: external.Refused, Message: "Router/" + name + " does not exist"}
+	}
+	ref := router.Spec.CloudCredentialsRef
+	connection, err := c.Connect(ctx, in.Object.Namespace, "", ref, (*openstack.Scope).Network)
+	if err != nil {
+		return nil, "", err
+	}
+	return actuator{kit.Actuator[object]{Table: &ports, Client: connection.Client}}, connection.Key, nil
+}
+
+// ports is where the resource is found.
+var ports = kit.Table[object]{Path: "ports", One: "port", Many: "ports"}
+
+type actuator struct{ kit.Actuator[object] }
+
+func (a actuator) change(in external.Input[object], what string) string {
+	return a.Client.ServiceURL("routers", in.Refs.ID(kit.GK("Router"), string(in.Object.Spec.RouterRef)), what)
+}
+
+// Find implements external.Actuator. A subnet is connected to a router once.
+func (a actuator) Find(
+	ctx context.Context, in external.Input[object], _ external.Search,
+) ([]*kit.Resource, error) {
+	query := url.Values{"device_id": {in.Refs.ID(kit.GK("Router"), string(in.Object.Spec.RouterRef))}}
+	query.Set("fixed_ips", "subnet_id="+*kit.ID(in, "Subnet", in.Object.Spec.SubnetRef))
+	found, err := a.Query(ctx, query)
+	var interfaces []*kit.Resource
+	for _, port := range found {
+		// Routers that are distributed or highly available have owners of their own.
+		if strings.Contains(port.String("device_owner"), "router_") &&
+			port.String("device_owner") != "network:router_gateway" {
+			interfaces = append(interfaces, port)
+		}
+	}
+	return interfaces, err
+}
+
+// Create implements external.Actuator.
+func (a actuator) Create(ctx context.Context, in external.Input[object]) (*kit.Resource, error) {
+	var answer map[string]any
+	body := map[string]any{"subnet_id": kit.ID(in, "Subnet", in.Object.Spec.SubnetRef)}
+	if err := kit.Call(ctx, a.Client, http.MethodPut, a.change(in, "add_router_interface"), body, &answer); err != nil {
+		return nil, kit.Explain(err)
+	}
+	made := &kit.Resource{Fields: map[string]any{"id": answer["port_id"]}}
+	if port, err := a.Get(ctx, in, made.String("id")); err == nil {
+		return port, nil
+	}
+	return made, nil // It exists, whatever it looks like.
+}
+
+// Delete implements external.Actuator.
+func (a actuator) Delete(ctx context.Context, in external.Input[object], id string) error {
+	body := map[string]any{"port_id": id}
+	return kit.Explain(kit.Call(ctx, a.Client, http.MethodPut, a.change(in, "remove_router_interface"), body, nil))
+}

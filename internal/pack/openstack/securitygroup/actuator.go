@@ -1,0 +1,98 @@
+package securitygroup
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"slices"
+
+	"github.com/kinship-dev/kinship/internal/cloud/openstack"
+	"github.com/kinship-dev/kinship/internal/pack/openstack/kit"
+	"github.com/kinship-dev/kinship/pkg/external"
+)
+
+// New returns the kind.
+func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
+	k := kit.Kind(c, kind, (*openstack.Scope).Network, &table, Relations, observe)
+	k.Differs = differs
+	return kit.Wrap(k, func(a kit.Actuator[object]) external.Actuator[object, *kit.Resource] { return actuator{a} })
+}
+
+var table = kit.Table[object]{
+	Path: "security-groups", One: "security_group", Many: "security_groups", Fields: fields, Filter: query,
+	Tags: func(g object) []string { return kit.Texts(g.Spec.Resource.Tags) },
+}
+
+func fields(in external.Input[object]) []kit.Field {
+	r := in.Object.Spec.Resource
+	return []kit.Field{
+		kit.Always("name", in.Object.GetResourceName()),
+		kit.Default("description", r.Description, ""),
+		kit.Fixed("stateful", r.Stateful),
+		kit.Fixed("project_id", kit.ID(in, "Project", r.ProjectRef)),
+	}
+}
+
+func query(in external.Input[object]) url.Values {
+	f, q := in.Object.GetFilter(), kit.NewQuery()
+	kit.Add(q, "name", f.Name)
+	kit.Add(q, "description", f.Description)
+	kit.Add(q, "project_id", kit.ID(in, "Project", f.ProjectRef))
+	q.NeutronTags(f.FilterByNeutronTags)
+	return q.Values
+}
+
+// rulesField is what differs calls rules.
+const rulesField = "rules"
+
+func differs(in external.Input[object], r *kit.Resource) []string {
+	names := table.Differs(in, r)
+	if add, remove := compare(in, r); len(add)+len(remove) > 0 {
+		names = append(names, rulesField)
+	}
+	return names
+}
+
+// actuator changes the rules as well.
+type actuator struct{ kit.Actuator[object] }
+
+// Update implements external.Actuator.
+func (a actuator) Update(
+	ctx context.Context, in external.Input[object], r *kit.Resource, names []string,
+) (*kit.Resource, error) {
+	id := r.String("id")
+	r, err := a.Actuator.Update(ctx, in, r, names)
+	if err != nil || !slices.Contains(names, rulesField) {
+		return r, err
+	}
+	add, remove := compare(in, r)
+	if err := a.remove(ctx, sameButWords(add, remove)); err != nil {
+		return r, err
+	}
+	for _, r := range add {
+		err := kit.Call(ctx, a.Client, http.MethodPost, a.Client.ServiceURL("security-group-rules"),
+			map[string]any{"security_group_rule": r}, nil)
+		if err != nil {
+			return nil, kit.Retried(err)
+		}
+	}
+	if err := a.remove(ctx, remove); err != nil {
+		return r, err
+	}
+	return a.Get(ctx, in, id)
+}
+
+// remove deletes rules, those that are gone already too.
+func (a actuator) remove(ctx context.Context, rules []rule) error {
+	for i := range rules {
+		if rules[i].ID == "" {
+			continue
+		}
+		err := kit.Call(ctx, a.Client, http.MethodDelete, a.Client.ServiceURL("security-group-rules", rules[i].ID), nil, nil)
+		if err != nil && !openstack.IsNotFound(err) {
+			return kit.Explain(err)
+		}
+		rules[i].ID = ""
+	}
+	return nil
+}

@@ -1,0 +1,156 @@
+package securitygroup
+
+import (
+	"encoding/json"
+	"slices"
+
+	openstackv1alpha1 "github.com/kinship-dev/kinship/api/openstack/v1alpha1"
+	"github.com/kinship-dev/kinship/internal/pack/openstack/kit"
+	"github.com/kinship-dev/kinship/pkg/external"
+)
+
+// rule is one of a group's rules, as Neutron spells it.
+type rule struct {
+	ID          string  `json:"id,omitempty"`
+	Group       string  `json:"security_group_id,omitempty"`
+	Direction   string  `json:"direction"`
+	Ethertype   string  `json:"ethertype"`
+	Protocol    *string `json:"protocol,omitempty"`
+	Min         *int32  `json:"port_range_min,omitempty"`
+	Max         *int32  `json:"port_range_max,omitempty"`
+	Prefix      *string `json:"remote_ip_prefix,omitempty"`
+	RemoteGroup *string `json:"remote_group_id,omitempty"`
+	Description string  `json:"description,omitempty"`
+}
+
+// key is what Neutron tells rules by: their words don't count.
+type key struct {
+	direction, ethertype, protocol, prefix, group string
+	low, high                                     int32
+}
+
+func (r *rule) key() key {
+	k := key{
+		direction: r.Direction, ethertype: r.Ethertype, protocol: deref(r.Protocol),
+		prefix: deref(r.Prefix), group: deref(r.RemoteGroup), low: -1, high: -1,
+	}
+	if r.Min != nil {
+		k.low = *r.Min
+	}
+	if r.Max != nil {
+		k.high = *r.Max
+	}
+	if r.Ethertype == "IPv6" && (k.protocol == "icmp" || k.protocol == "icmpv6") {
+		k.protocol = "ipv6-icmp" // Neutron has three names for one thing.
+	}
+	return k
+}
+
+func deref(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+func (r *rule) same(other *rule) bool {
+	return r.key() == other.key() && r.Description == other.Description
+}
+
+// compare returns the rules that are missing and those that are too many.
+func compare(in external.Input[object], r *kit.Resource) (add, remove []rule) {
+	var have struct {
+		Rules []rule `json:"security_group_rules"`
+	}
+	if err := r.Decode(&have); err != nil {
+		return nil, nil
+	}
+	wanted := wantedRules(in, r.String("id"))
+	for i := range wanted {
+		if !contains(have.Rules, &wanted[i]) && !contains(add, &wanted[i]) {
+			add = append(add, wanted[i])
+		}
+	}
+	for i := range have.Rules {
+		if !contains(wanted, &have.Rules[i]) {
+			remove = append(remove, have.Rules[i])
+		}
+	}
+	return add, remove
+}
+
+func contains(rules []rule, r *rule) bool {
+	return slices.ContainsFunc(rules, func(other rule) bool { return r.same(&other) })
+}
+
+// sameButWords returns the rules to remove that Neutron would take for those to
+// add. They have to go first.
+func sameButWords(add, remove []rule) []rule {
+	var first []rule
+	for i := range remove {
+		if slices.ContainsFunc(add, func(a rule) bool { return a.key() == remove[i].key() }) {
+			first = append(first, remove[i])
+		}
+	}
+	return first
+}
+
+// wantedRules returns those of the spec, each once.
+func wantedRules(in external.Input[object], group string) []rule {
+	var all []rule
+	for _, s := range in.Object.Spec.Resource.Rules {
+		r := wanted(in, &s, group)
+		if !slices.ContainsFunc(all, func(other rule) bool { return other.key() == r.key() }) {
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
+func wanted(in external.Input[object], s *openstackv1alpha1.SecurityGroupRule, group string) rule {
+	r := rule{Group: group, Direction: "ingress", Ethertype: string(s.Ethertype)}
+	if s.Direction != nil {
+		r.Direction = string(*s.Direction)
+	}
+	if s.Protocol != nil {
+		r.Protocol = (*string)(s.Protocol)
+	}
+	if s.RemoteIPPrefix != nil {
+		r.Prefix = (*string)(s.RemoteIPPrefix)
+	}
+	if s.Description != nil {
+		r.Description = string(*s.Description)
+	}
+	if p := s.PortRange; p != nil {
+		r.Min, r.Max = (*int32)(&p.Min), (*int32)(&p.Max)
+	}
+	if s.RemoteGroupRef != nil {
+		r.RemoteGroup = kit.ID(in, kind, s.RemoteGroupRef)
+		if string(*s.RemoteGroupRef) == in.Object.Name {
+			r.RemoteGroup = &group
+		}
+	}
+	return r
+}
+
+// statuses returns the rules as the status has them.
+func statuses(r *kit.Resource) []openstackv1alpha1.SecurityGroupRuleStatus {
+	text, err := json.Marshal(r.Fields["security_group_rules"])
+	var rules []rule
+	if err != nil || json.Unmarshal(text, &rules) != nil {
+		return nil
+	}
+	var all []openstackv1alpha1.SecurityGroupRuleStatus
+	for i := range rules[:min(len(rules), 256)] {
+		one := &rules[i]
+		s := openstackv1alpha1.SecurityGroupRuleStatus{
+			ID: one.ID, Description: one.Description, Direction: one.Direction, Ethertype: one.Ethertype,
+			Protocol: deref(one.Protocol), RemoteIPPrefix: deref(one.Prefix), RemoteGroupID: deref(one.RemoteGroup),
+		}
+		if one.Min != nil && one.Max != nil {
+			s.PortRange = &openstackv1alpha1.PortRangeStatus{Min: *one.Min, Max: *one.Max}
+		}
+		all = append(all, s)
+	}
+	return all
+}

@@ -1,0 +1,33 @@
+package servergroup
+
+import (
+	"net/url"
+
+	"github.com/kinship-dev/kinship/internal/cloud/openstack"
+	"github.com/kinship-dev/kinship/internal/pack/openstack/kit"
+	"github.com/kinship-dev/kinship/pkg/external"
+)
+
+// New returns the kind.
+func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
+	return kit.Kind(c, kind, (*openstack.Scope).Compute, &table, Relations, observe)
+}
+
+var table = kit.Table[object]{
+	Path: "os-server-groups", One: "server_group", Many: "server_groups", Fields: fields,
+	// Nova has no filter.
+	Filter: func(external.Input[object]) url.Values { return nil },
+	Matches: func(in external.Input[object], r *kit.Resource) bool {
+		f := in.Object.GetFilter()
+		return f.Name == nil || string(*f.Name) == r.String("name")
+	},
+}
+
+func fields(in external.Input[object]) []kit.Field {
+	r, name := in.Object.Spec.Resource, in.Object.GetResourceName()
+	all := []kit.Field{kit.Fixed("name", &name), kit.Fixed("policy", &r.Policy)}
+	if r.Rules != nil && r.Rules.MaxServerPerHost > 0 {
+		all = append(all, kit.Fixed("rules", &map[string]int32{"max_server_per_host": r.Rules.MaxServerPerHost}))
+	}
+	return all
+}

@@ -1,0 +1,35 @@
+package service
+
+import (
+	"net/url"
+
+	"github.com/kinship-dev/kinship/internal/cloud/openstack"
+	"github.com/kinship-dev/kinship/internal/pack/openstack/kit"
+	"github.com/kinship-dev/kinship/pkg/external"
+)
+
+// New returns the kind.
+func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
+	return kit.Kind(c, kind, (*openstack.Scope).Identity, &table, Relations, observe)
+}
+
+var table = kit.Table[object]{
+	Path: "services", One: "service", Many: "services", Patch: true, Fields: fields, Filter: query,
+}
+
+func fields(in external.Input[object]) []kit.Field {
+	r := in.Object.Spec.Resource
+	return []kit.Field{
+		kit.Always("name", in.Object.GetResourceName()),
+		kit.Default("description", r.Description, ""),
+		kit.Always("type", r.Type),
+		kit.Default("enabled", r.Enabled, true),
+	}
+}
+
+func query(in external.Input[object]) url.Values {
+	f, q := in.Object.GetFilter(), kit.NewQuery()
+	kit.Add(q, "name", f.Name)
+	kit.Add(q, "type", f.Type)
+	return q.Values
+}

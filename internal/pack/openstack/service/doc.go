@@ -1,0 +1,2 @@
+// Package service is the kind Service of the openstack pack.
+package service

@@ -1,0 +1,2 @@
+// Package sharenetwork is the kind ShareNetwork of the openstack pack.
+package sharenetwork

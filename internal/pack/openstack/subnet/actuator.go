@@ -1,0 +1,93 @@
+package subnet
+
+import (
+	"net/url"
+
+	openstackv1alpha1 "github.com/kinship-dev/kinship/api/openstack/v1alpha1"
+	"github.com/kinship-dev/kinship/internal/cloud/openstack"
+	"github.com/kinship-dev/kinship/internal/pack/openstack/kit"
+	"github.com/kinship-dev/kinship/pkg/external"
+)
+
+// New returns the kind.
+func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
+	k := kit.Kind(c, kind, (*openstack.Scope).Network, &table, Relations, observe)
+	child := children{c.Live}
+	k.Compose, k.Dissolve = child.compose, child.dissolve
+	return k
+}
+
+var table = kit.Table[object]{
+	Path: "subnets", One: "subnet", Many: "subnets", Fields: fields, Filter: query,
+	Tags: func(s object) []string { return kit.Texts(s.Spec.Resource.Tags) },
+}
+
+func fields(in external.Input[object]) []kit.Field {
+	r := in.Object.Spec.Resource
+	all := []kit.Field{
+		kit.Always("name", in.Object.GetResourceName()),
+		kit.Fixed("network_id", kit.ID(in, "Network", &r.NetworkRef)),
+		kit.Fixed("ip_version", &r.IPVersion),
+		kit.Fixed("cidr", &r.CIDR),
+		kit.Default("description", r.Description, ""),
+		kit.Default("enable_dhcp", r.EnableDHCP, true),
+		kit.List("dns_nameservers", r.DNSNameservers),
+		kit.Set("host_routes", routes(r.HostRoutes)),
+		kit.Fixed("dns_publish_fixed_ip", r.DNSPublishFixedIP),
+		kit.Fixed("project_id", kit.ID(in, "Project", r.ProjectRef)),
+		gateway(r.Gateway),
+	}
+	if len(r.AllocationPools) > 0 { // Left out, Neutron has chosen them.
+		all = append(all, kit.Set("allocation_pools", pools(r.AllocationPools)))
+	}
+	if v6 := r.IPv6; v6 != nil {
+		all = append(all, kit.Fixed("ipv6_address_mode", v6.AddressMode), kit.Fixed("ipv6_ra_mode", v6.RAMode))
+	}
+	return all
+}
+
+// gateway is the address that is given, or none. What Neutron chose is left as it
+// is.
+func gateway(g *openstackv1alpha1.SubnetGateway) kit.Field {
+	switch {
+	case g != nil && g.Type == openstackv1alpha1.GatewayNone:
+		return kit.Always("gateway_ip", nil)
+	case g != nil && g.Type == openstackv1alpha1.GatewayIP:
+		return kit.Keep("gateway_ip", g.IP)
+	default:
+		return kit.Keep[string]("gateway_ip", nil)
+	}
+}
+
+func pools(all []openstackv1alpha1.AllocationPool) []map[string]string {
+	texts := make([]map[string]string, 0, len(all))
+	for _, p := range all {
+		texts = append(texts, map[string]string{"start": string(p.Start), "end": string(p.End)})
+	}
+	return texts
+}
+
+func routes(all []openstackv1alpha1.HostRoute) []map[string]string {
+	texts := make([]map[string]string, 0, len(all))
+	for _, r := range all {
+		texts = append(texts, map[string]string{"destination": string(r.Destination), "nexthop": string(r.NextHop)})
+	}
+	return texts
+}
+
+func query(in external.Input[object]) url.Values {
+	f, q := in.Object.GetFilter(), kit.NewQuery()
+	kit.Add(q, "name", f.Name)
+	kit.Add(q, "description", f.Description)
+	kit.Add(q, "ip_version", f.IPVersion)
+	kit.Add(q, "gateway_ip", f.GatewayIP)
+	kit.Add(q, "cidr", f.CIDR)
+	if v6 := f.IPv6; v6 != nil {
+		kit.Add(q, "ipv6_address_mode", v6.AddressMode)
+		kit.Add(q, "ipv6_ra_mode", v6.RAMode)
+	}
+	kit.Add(q, "network_id", kit.ID(in, "Network", f.NetworkRef))
+	kit.Add(q, "project_id", kit.ID(in, "Project", f.ProjectRef))
+	q.NeutronTags(f.FilterByNeutronTags)
+	return q.Values
+}

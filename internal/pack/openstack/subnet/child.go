@@ -1,0 +1,74 @@
+package subnet
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	openstackv1alpha1 "github.com/kinship-dev/kinship/api/openstack/v1alpha1"
+	"github.com/kinship-dev/kinship/internal/pack/openstack/kit"
+	"github.com/kinship-dev/kinship/pkg/condition"
+	"github.com/kinship-dev/kinship/pkg/external"
+	"github.com/kinship-dev/kinship/pkg/reconcile"
+)
+
+// children makes the RouterInterface of a Subnet that names a Router.
+type children struct {
+	live client.Client
+}
+
+func childOf(s object) *openstackv1alpha1.RouterInterface {
+	return &openstackv1alpha1.RouterInterface{ObjectMeta: metav1.ObjectMeta{
+		Namespace: s.Namespace, Name: s.Name + "-subnet",
+	}}
+}
+
+// compose creates it. It is never changed: all of it is immutable.
+func (c children) compose(ctx context.Context, in external.Input[object]) reconcile.Outcome {
+	s := in.Object
+	if s.Spec.Resource == nil || s.Spec.Resource.RouterRef == nil {
+		return reconcile.Outcome{}
+	}
+	child := childOf(s)
+	child.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(s, kit.GVK(kind))}
+	child.OwnerReferences[0].BlockOwnerDeletion = nil // Guards say who waits for whom.
+	self := openstackv1alpha1.KubernetesNameRef(s.Name)
+	child.Spec = openstackv1alpha1.RouterInterfaceSpec{
+		Type: openstackv1alpha1.RouterInterfaceTypeSubnet, RouterRef: *s.Spec.Resource.RouterRef, SubnetRef: &self,
+	}
+	err := c.live.Create(ctx, child, client.FieldOwner(kit.Finalizer(kind)+"controller"))
+	if err == nil {
+		return reconcile.Outcome{}
+	}
+	if !apierrors.IsAlreadyExists(err) {
+		return reconcile.Fail(condition.ReasonTransientError, fmt.Errorf("create RouterInterface %s: %w", child.Name, err))
+	}
+	if err := c.live.Get(ctx, client.ObjectKeyFromObject(child), child); err != nil {
+		return reconcile.Fail(condition.ReasonTransientError, fmt.Errorf("read RouterInterface %s: %w", child.Name, err))
+	}
+	if !metav1.IsControlledBy(child, s) {
+		return reconcile.Refuse(condition.ReasonInvalidConfiguration,
+			"RouterInterface/%s exists and belongs to somebody else", child.Name)
+	}
+	return reconcile.Outcome{}
+}
+
+// dissolve deletes it. The garbage collector would wait for the Subnet, and the
+// Subnet for the guard of its RouterInterface.
+func (c children) dissolve(ctx context.Context, s object) reconcile.Outcome {
+	if s.Spec.Resource == nil || s.Spec.Resource.RouterRef == nil {
+		return reconcile.Outcome{}
+	}
+	child := childOf(s)
+	err := c.live.Get(ctx, client.ObjectKeyFromObject(child), child)
+	if err == nil && metav1.IsControlledBy(child, s) && child.DeletionTimestamp == nil {
+		err = c.live.Delete(ctx, child, client.Preconditions{UID: &child.UID})
+	}
+	if client.IgnoreNotFound(err) != nil {
+		return reconcile.Fail(condition.ReasonTransientError, fmt.Errorf("delete RouterInterface %s: %w", child.Name, err))
+	}
+	return reconcile.Outcome{}
+}

@@ -1,0 +1,152 @@
+package trunk
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"slices"
+
+	"github.com/kinship-dev/kinship/internal/cloud/openstack"
+	"github.com/kinship-dev/kinship/internal/pack/openstack/kit"
+	"github.com/kinship-dev/kinship/pkg/external"
+)
+
+// New returns the kind.
+func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
+	k := kit.Kind(c, kind, (*openstack.Scope).Network, &table, Relations, observe)
+	k.Differs = differs
+	return kit.Wrap(k, func(a kit.Actuator[object]) external.Actuator[object, *kit.Resource] { return actuator{a} })
+}
+
+var table = kit.Table[object]{
+	Path: "trunks", One: "trunk", Many: "trunks", Fields: fields, Filter: query,
+	Tags: func(t object) []string { return kit.Texts(t.Spec.Resource.Tags) },
+}
+
+func fields(in external.Input[object]) []kit.Field {
+	r := in.Object.Spec.Resource
+	subports := wanted(in)
+	return []kit.Field{
+		// With the trunk, since a trunk that is down takes none later.
+		kit.Fixed("sub_ports", &subports),
+		kit.Always("name", in.Object.GetResourceName()),
+		kit.Default("description", r.Description, ""),
+		kit.Default("admin_state_up", r.AdminStateUp, true),
+		kit.Fixed("port_id", kit.ID(in, "Port", &r.PortRef)),
+		kit.Fixed("project_id", kit.ID(in, "Project", r.ProjectRef)),
+	}
+}
+
+func query(in external.Input[object]) url.Values {
+	f, q := in.Object.GetFilter(), kit.NewQuery()
+	kit.Add(q, "name", f.Name)
+	kit.Add(q, "description", f.Description)
+	kit.Add(q, "admin_state_up", f.AdminStateUp)
+	kit.Add(q, "port_id", kit.ID(in, "Port", f.PortRef))
+	kit.Add(q, "project_id", kit.ID(in, "Project", f.ProjectRef))
+	q.NeutronTags(f.FilterByNeutronTags)
+	return q.Values
+}
+
+// subport is one as Neutron spells it.
+type subport struct {
+	Port string `json:"port_id"`
+	Type string `json:"segmentation_type,omitempty"`
+	ID   int32  `json:"segmentation_id,omitempty"`
+}
+
+// subportsField is what differs calls subports.
+const subportsField = "sub_ports"
+
+// wanted returns the subports of the spec.
+func wanted(in external.Input[object]) []subport {
+	all := make([]subport, 0, len(in.Object.Spec.Resource.Subports))
+	for _, s := range in.Object.Spec.Resource.Subports {
+		all = append(all, subport{*kit.ID(in, "Port", &s.PortRef), s.SegmentationType, s.SegmentationID})
+	}
+	return all
+}
+
+// compare returns the subports that are missing and those that are too many.
+func compare(in external.Input[object], r *kit.Resource) (add, remove []subport) {
+	var have struct {
+		Subports []subport `json:"sub_ports"`
+	}
+	if err := r.Decode(&have); err != nil {
+		return nil, nil
+	}
+	want := wanted(in)
+	for _, one := range want {
+		if !slices.Contains(have.Subports, one) {
+			add = append(add, one)
+		}
+	}
+	for _, one := range have.Subports {
+		if !slices.Contains(want, one) {
+			remove = append(remove, subport{Port: one.Port})
+		}
+	}
+	return add, remove
+}
+
+func differs(in external.Input[object], r *kit.Resource) []string {
+	names := table.Differs(in, r)
+	if add, remove := compare(in, r); len(add)+len(remove) > 0 {
+		names = append(names, subportsField)
+	}
+	return names
+}
+
+// actuator changes the subports as well.
+type actuator struct{ kit.Actuator[object] }
+
+// Update implements external.Actuator.
+func (a actuator) Update(
+	ctx context.Context, in external.Input[object], r *kit.Resource, names []string,
+) (*kit.Resource, error) {
+	id := r.String("id")
+	r, err := a.Actuator.Update(ctx, in, r, names)
+	if err != nil || !slices.Contains(names, subportsField) {
+		return r, err
+	}
+	down := r.Fields["admin_state_up"] == false
+	if down { // While it is, no subport comes or goes.
+		if err := a.enable(ctx, id, true); err != nil {
+			return r, err
+		}
+	}
+	add, remove := compare(in, r)
+	for _, change := range []struct {
+		action string
+		ports  []subport
+	}{{"remove_subports", remove}, {"add_subports", add}} { // A number may pass from one to another.
+		if len(change.ports) == 0 {
+			continue
+		}
+		body := map[string]any{"sub_ports": change.ports}
+		if err := kit.Call(ctx, a.Client, http.MethodPut, a.URL(id, change.action), body, nil); err != nil {
+			return r, kit.Explain(err)
+		}
+	}
+	if down {
+		if err := a.enable(ctx, id, false); err != nil {
+			return r, err
+		}
+	}
+	return a.Get(ctx, in, id)
+}
+
+func (a actuator) enable(ctx context.Context, id string, up bool) error {
+	_, err := a.Send(ctx, http.MethodPut, a.URL(id), map[string]any{a.One: map[string]any{"admin_state_up": up}})
+	return err
+}
+
+// Delete implements external.Actuator. Neutron deletes no trunk that is down.
+func (a actuator) Delete(ctx context.Context, in external.Input[object], id string) error {
+	if r := in.Object.Status.Resource; r != nil && r.AdminStateUp != nil && !*r.AdminStateUp {
+		if err := a.enable(ctx, id, true); err != nil {
+			return err
+		}
+	}
+	return a.Actuator.Delete(ctx, in, id)
+}

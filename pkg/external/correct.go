@@ -1,0 +1,128 @@
+package external
+
+import (
+	"context"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/kinship-dev/kinship/pkg/condition"
+	"github.com/kinship-dev/kinship/pkg/reconcile"
+)
+
+// seen is what follows once the resource was read, or created.
+func (r *reconciler[K, R]) seen(ctx context.Context, p *pass[K, R], resource R, err error) reconcile.Outcome {
+	if err != nil {
+		return r.failed(err)
+	}
+	id := r.kind.Identify(resource).ID
+	p.status().ID = &id
+	if o := r.correct(ctx, p, &resource); !o.IsDone() {
+		return o
+	}
+	serving := r.observe(p, resource)
+	if r.kind.Compose != nil && p.managed() {
+		serving = serving.And(r.kind.Compose(ctx, p.Input))
+	}
+	if serving.IsDone() {
+		p.memory.polls = 0
+		p.status().ObservedDependencies = p.used()
+		r.schedule(p)
+		return serving
+	}
+	if serving.Worst().State == reconcile.Invalid {
+		return serving
+	}
+	return serving.And(r.poll(p, "Waiting for %s to be ready", r.engine.Noun))
+}
+
+// correct repairs what differs from the spec.
+func (r *reconciler[K, R]) correct(ctx context.Context, p *pass[K, R], resource *R) reconcile.Outcome {
+	if !p.managed() {
+		return reconcile.Outcome{}
+	}
+	fields := r.kind.Differs(p.Input, *resource)
+	if len(fields) == 0 {
+		return reconcile.Outcome{}
+	}
+	fresh := p.before.GetExternalStatus().ID == nil
+	if fresh { // The id must not be lost, whatever happens to the rest.
+		r.observe(p, *resource)
+		if err := r.writeStatus(ctx, p, reconcile.Progress(condition.ReasonProgressing,
+			"%s status will be refreshed", r.engine.Noun)); err != nil {
+			return reconcile.Fail(condition.ReasonTransientError, err)
+		}
+	}
+	updated, err := p.actuator.Update(ctx, p.Input, *resource, fields)
+	r.observer.changed(p.scope)
+	if err != nil {
+		r.observe(p, *resource)
+		return r.failed(err)
+	}
+	if !fresh {
+		r.engine.event(p.Object, "Normal", "Updated", "Update", "corrected %s", strings.Join(fields, ", "))
+	}
+	*resource = updated
+	return reconcile.Outcome{}
+}
+
+// observe writes the resource into the status.
+func (r *reconciler[K, R]) observe(p *pass[K, R], resource R) reconcile.Outcome {
+	serving := r.kind.Observe(p.Object, resource)
+	p.sight = condition.Lacking
+	if serving.IsDone() {
+		p.sight = condition.Serving
+	}
+	return serving
+}
+
+// poll has the object looked at again: soon at first, then less often.
+func (r *reconciler[K, R]) poll(p *pass[K, R], format string, args ...any) reconcile.Outcome {
+	const first, last = 500 * time.Millisecond, 15 * time.Second
+	wait := min(first<<min(p.memory.polls, 8), last)
+	p.memory.polls++
+	return reconcile.WaitFor(wait, condition.ReasonProgressing, format, args...)
+}
+
+// period returns how often the resource is compared with the spec; zero is never.
+func (r *reconciler[K, R]) period(p *pass[K, R]) time.Duration {
+	if own := p.Object.GetExternalSpec().ResyncPeriod; own != nil {
+		return own.Duration
+	}
+	return max(r.engine.Resync, 0)
+}
+
+// schedule plans the next comparison, with a little chance, so that those of many
+// objects don't fall together.
+func (r *reconciler[K, R]) schedule(p *pass[K, R]) {
+	p.memory.next = time.Time{}
+	if period := r.period(p); period > 0 {
+		p.memory.next = r.engine.Clock.Now().Add(period + rand.N(period/5+1)) //nolint:gosec // not for secrets
+	}
+}
+
+// due reports whether it is time to compare. After a restart, what has no period
+// of its own is spread over one.
+func (r *reconciler[K, R]) due(p *pass[K, R]) bool {
+	period := r.period(p)
+	if period <= 0 {
+		return false
+	}
+	now := r.engine.Clock.Now()
+	if p.memory.next.IsZero() {
+		p.memory.next = now.Add(rand.N(period)) //nolint:gosec // not for secrets
+		if last := p.status().LastSyncTime; last != nil && p.Object.GetExternalSpec().ResyncPeriod != nil {
+			p.memory.next = last.Add(period)
+		}
+	}
+	return !now.Before(p.memory.next)
+}
+
+// event tells people what conditions don't.
+func (e *Engine) event(obj runtime.Object, kind, reason, action, format string, args ...any) {
+	if e.Events != nil {
+		e.Events.Eventf(obj, nil, kind, reason, action, format, args...)
+	}
+}

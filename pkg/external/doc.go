@@ -1,0 +1,34 @@
+// Package external has the one reconciler for objects whose truth lives outside
+// Kubernetes, behind an HTTP API.
+//
+// A pack makes an [Engine], tells it which kinds its objects refer to without
+// being of the pack ([Engine.Watch]), adds a [Kind] for each of its own ([Add]),
+// and starts it. A kind says what the engine can't know: its relations, how to
+// reach what it manages ([Actuator]), and what of that goes into the status.
+//
+// # A pass
+//
+// [reconciler.advance] leads an object through a pass, in this order, and every
+// step may end it:
+//
+//  1. references: what is missing or not ready is named, all of it; a watch wakes.
+//  2. keep: finalizers that somebody stripped are put back.
+//  3. settled: nothing changed since the last pass, so nothing is asked.
+//  4. connect: credentials become an [Actuator].
+//  5. hold: guards on targets, our own finalizer, and an intent to create.
+//  6. obtain: by id, by import, by an earlier intent, or created.
+//  7. correct: what differs from the spec.
+//
+// [reconciler.conclude] writes the status, once, if it changed.
+//
+// # Deletion
+//
+// [reconciler.finish] waits until our finalizer is the last one: the others are
+// guards, and whoever holds them still needs the resource. Then the resource is
+// deleted; that it is gone already is success.
+//
+// # Wake-ups
+//
+// All informers feed one hub (hub.go): it keeps who refers to whom, wakes those
+// who refer to what changed, and the guards of what is not referred to any more.
+package external

@@ -1,0 +1,221 @@
+package external
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	toolscache "k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	ctrlreconcile "sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/kinship-dev/kinship/pkg/guard"
+	"github.com/kinship-dev/kinship/pkg/object"
+)
+
+type runtimeObject = runtime.Object
+
+// Options of an engine.
+type Options struct {
+	// Group is the prefix of finalizers, annotations and field owners.
+	Group string
+	// Noun is what conditions call a resource, as in "OpenStack resource".
+	Noun string
+	// Cloud is where it says that a resource was deleted from, as in "OpenStack".
+	Cloud string
+	// Workers is how many objects of a kind are worked on at once. Zero means 8.
+	Workers int
+	// Resync is how often resources are compared with their specs. Zero means ten
+	// minutes, negative never.
+	Resync time.Duration
+	// Live reads and writes without a cache.
+	Live client.Client
+	// Events tell people what can't be seen from conditions.
+	Events events.EventRecorder
+	Clock  clock.PassiveClock
+}
+
+// Engine runs the kinds of a pack. Make it with New, add kinds, then Start it.
+type Engine struct {
+	Options
+
+	mgr         manager.Manager
+	hub         hub
+	reconcilers []func(*Engine) (*member, ctrlreconcile.TypedReconciler[object.ID])
+	synced      []toolscache.InformerSynced
+}
+
+// New returns an engine without kinds.
+func New(mgr manager.Manager, options Options) *Engine {
+	options.Workers = cmp.Or(options.Workers, 8)
+	options.Resync = cmp.Or(options.Resync, 10*time.Minute)
+	if options.Clock == nil {
+		options.Clock = clock.RealClock{}
+	}
+	return &Engine{Options: options, mgr: mgr, hub: hub{
+		members: map[schema.GroupKind]*member{}, guards: map[string]string{},
+		left: map[hold]bool{}, contents: map[object.ID]string{},
+	}}
+}
+
+// Watch has objects of a kind that is not the pack's own be referred to. Only
+// their metadata is watched.
+func (e *Engine) Watch(gvk schema.GroupVersionKind) {
+	e.hub.members[gvk.GroupKind()] = &member{gvk: gvk, informed: partial(gvk)}
+}
+
+// finalizer returns the one of a kind.
+func (e *Engine) finalizer(gvk schema.GroupVersionKind) string {
+	return e.Group + "/" + strings.ToLower(gvk.Kind)
+}
+
+// Add adds a kind.
+func Add[K Object, R any](e *Engine, k Kind[K, R]) {
+	m := &member{gvk: k.GVK, relations: k.Relations, own: true, informed: newOf[K]()}
+	e.hub.members[k.GVK.GroupKind()] = m
+	for _, r := range k.Relations {
+		if r.Finalizer != "" {
+			e.hub.guards[r.Name] = r.Finalizer
+		}
+	}
+	r := &reconciler[K, R]{engine: e, kind: k, member: m, finalizer: e.finalizer(k.GVK)}
+	r.observer = newObserver(e.Clock, k.Identify)
+	m.forget, m.learn = r.forget, r.learn
+	e.reconcilers = append(e.reconcilers, func(*Engine) (*member, ctrlreconcile.TypedReconciler[object.ID]) {
+		return m, r
+	})
+}
+
+// Start adds informers, controllers and guards to the manager.
+func (e *Engine) Start(ctx context.Context) error {
+	e.makeGuards()
+	for _, gk := range sortedKinds(e.hub.members) {
+		if err := e.hear(ctx, e.hub.members[gk]); err != nil {
+			return err
+		}
+	}
+	for _, reconciler := range e.reconcilers {
+		m, r := reconciler(e)
+		if err := e.control(strings.ToLower(m.gvk.Kind), r, &m.queue, m.ids); err != nil {
+			return err
+		}
+	}
+	for _, gk := range sortedKinds(e.hub.members) {
+		m := e.hub.members[gk]
+		if m.guard == nil {
+			continue
+		}
+		held := func() []object.ID {
+			return slices.DeleteFunc(m.ids(), func(id object.ID) bool {
+				obj := m.get(id)
+				return obj == nil || !slices.ContainsFunc(obj.GetFinalizers(), m.guards)
+			})
+		}
+		if err := e.control(strings.ToLower(gk.Kind)+"-guard", m.guard, &m.releases, held); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// makeGuards makes one for each kind that is referred to by a relation with a
+// finalizer. Which one that is shows only when an object is extracted, so that
+// every kind may carry every guard.
+func (e *Engine) makeGuards() {
+	names := slices.Sorted(maps.Values(e.hub.guards))
+	names = slices.Compact(names)
+	for _, m := range e.hub.members {
+		own := e.finalizer(m.gvk)
+		m.guard = &guard.Finalizers{
+			Kind: m.gvk, Client: e.Live,
+			Names: slices.DeleteFunc(slices.Clone(names), func(n string) bool { return m.own && n == own }),
+			Get: func(id object.ID) metav1.Object {
+				if obj := m.get(id); obj != nil {
+					return obj
+				}
+				return nil
+			},
+			InUse: func(ctx context.Context, id object.ID, finalizer string) (bool, error) {
+				return e.hub.inUse(ctx, e.Live, id, finalizer)
+			},
+		}
+	}
+}
+
+func (e *Engine) hear(ctx context.Context, m *member) error {
+	informer, err := e.mgr.GetCache().GetInformer(ctx, m.informed, cache.BlockUntilSynced(false))
+	if err != nil {
+		return fmt.Errorf("watch %s: %w", m.gvk.Kind, err)
+	}
+	registration, err := informer.AddEventHandler(e.hub.handler(m))
+	if err != nil {
+		return fmt.Errorf("watch %s: %w", m.gvk.Kind, err)
+	}
+	shared, ok := informer.(toolscache.SharedIndexInformer)
+	if !ok {
+		return fmt.Errorf("watch %s: the cache hands out a %T", m.gvk.Kind, informer)
+	}
+	m.store = shared.GetStore()
+	e.synced = append(e.synced, registration.HasSynced)
+	return nil
+}
+
+// heard waits until everything is known that was there at the start.
+func (e *Engine) heard(ctx context.Context) bool {
+	return toolscache.WaitForCacheSync(ctx.Done(), e.synced...)
+}
+
+// Back-off of failed attempts: the first soon, since most failures are short, and
+// the last not so late that people wait for it.
+const (
+	firstRetry = 200 * time.Millisecond
+	lastRetry  = time.Minute
+)
+
+func (e *Engine) control(
+	name string, r ctrlreconcile.TypedReconciler[object.ID], q *queue, all func() []object.ID,
+) error {
+	skip := true // Names are unique in a process; tests run several operators in one.
+	c, err := controller.NewTyped(e.Group+"/"+name, e.mgr, controller.TypedOptions[object.ID]{
+		Reconciler: quiet{r}, MaxConcurrentReconciles: e.Workers, SkipNameValidation: &skip,
+		RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[object.ID](firstRetry, lastRetry),
+	})
+	if err != nil {
+		return fmt.Errorf("make controller %s: %w", name, err)
+	}
+	return c.Watch(source.TypedFunc[object.ID](q.start(e.heard, all)))
+}
+
+// quiet does not tell of what failed because the operator ends.
+type quiet struct {
+	ctrlreconcile.TypedReconciler[object.ID]
+}
+
+// Reconcile implements reconcile.TypedReconciler.
+func (q quiet) Reconcile(ctx context.Context, id object.ID) (ctrlreconcile.Result, error) {
+	result, err := q.TypedReconciler.Reconcile(ctx, id)
+	if ctx.Err() != nil {
+		return ctrlreconcile.Result{}, nil //nolint:nilerr // it is for the next one to try
+	}
+	return result, err
+}
+
+func sortedKinds(members map[schema.GroupKind]*member) []schema.GroupKind {
+	return slices.SortedFunc(maps.Keys(members), func(a, b schema.GroupKind) int {
+		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Kind, b.Kind))
+	})
+}

@@ -1,0 +1,155 @@
+package external
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
+	"github.com/kinship-dev/kinship/pkg/condition"
+	"github.com/kinship-dev/kinship/pkg/guard"
+	"github.com/kinship-dev/kinship/pkg/reconcile"
+)
+
+// finish leads a deleted object to its end. Only we are left to wait for when our
+// finalizer is the last one.
+func (r *reconciler[K, R]) finish(ctx context.Context, p *pass[K, R]) reconcile.Outcome {
+	if !slices.Contains(p.Object.GetFinalizers(), r.finalizer) {
+		p.done = true
+		return reconcile.Outcome{}
+	}
+	if r.kind.Dissolve != nil {
+		if o := r.kind.Dissolve(ctx, p.Object); !o.IsDone() {
+			return o
+		}
+	}
+	if o := r.others(p); !o.IsDone() {
+		return o
+	}
+	options := p.Object.GetExternalSpec().ManagedOptions
+	detached := options != nil && options.OnDelete == sharedv1alpha1.OnDeleteDetach
+	made := r.known(p) != "" || r.intent(p) != nil
+	if p.managed() && !detached && made {
+		waiting := r.resolve(p)
+		if o := r.remove(ctx, p); !o.IsDone() {
+			if !waiting.IsDone() { // It names what is missing, such as credentials.
+				return waiting
+			}
+			return o
+		}
+	}
+	return r.leave(ctx, p)
+}
+
+// others returns who else holds the object. The text stays while one of those it
+// names is still there: who waits for a hundred need not be told each time.
+func (r *reconciler[K, R]) others(p *pass[K, R]) reconcile.Outcome {
+	var outcome reconcile.Outcome
+	last := meta.FindStatusCondition(p.status().Conditions, condition.Progressing)
+	for _, name := range p.Object.GetFinalizers() {
+		if name == r.finalizer {
+			continue
+		}
+		sources := r.engine.hub.sources(p.id, name)
+		if len(sources) == 0 {
+			outcome = outcome.And(reconcile.Wait(condition.ReasonProgressing,
+				"Waiting for finalizer %s to be removed", name))
+			continue
+		}
+		chosen := sources[0]
+		for _, source := range sources {
+			if last != nil && strings.Contains(last.Message, source.Short()+" to be deleted") {
+				chosen = source
+				break
+			}
+		}
+		outcome = outcome.And(reconcile.Wait(condition.ReasonProgressing,
+			"Waiting for %s to be deleted: it holds finalizer %s", chosen.Short(), name))
+	}
+	return outcome
+}
+
+// remove deletes the resource. No error is final: the object can't go before.
+func (r *reconciler[K, R]) remove(ctx context.Context, p *pass[K, R]) reconcile.Outcome {
+	if o := r.connect(ctx, p); !o.IsDone() {
+		return again(o)
+	}
+	id := r.known(p)
+	if id == "" && !p.memory.refused {
+		resource, found, o := r.orphan(ctx, p, r.intent(p))
+		if !o.IsDone() {
+			return again(o)
+		}
+		if found {
+			id = r.kind.Identify(resource).ID
+		}
+	}
+	if id == "" {
+		return reconcile.Outcome{}
+	}
+	if p.memory.deleting {
+		_, err := p.actuator.Get(ctx, p.Input, id)
+		return r.gone(p, err)
+	}
+	err := p.actuator.Delete(ctx, p.Input, id)
+	r.observer.changed(p.scope)
+	if err == nil && r.kind.Lingers {
+		p.memory.deleting, p.memory.polls = true, 0
+		return r.poll(p, "Waiting for %s to be deleted", r.engine.Noun)
+	}
+	if err == nil || isClass(err, Missing) {
+		return reconcile.Outcome{}
+	}
+	return again(r.failed(err))
+}
+
+// gone is done once a resource can't be found any more.
+func (r *reconciler[K, R]) gone(p *pass[K, R], err error) reconcile.Outcome {
+	switch {
+	case isClass(err, Missing):
+		return reconcile.Outcome{}
+	case err != nil:
+		return again(r.failed(err))
+	default:
+		return r.poll(p, "Waiting for %s to be deleted", r.engine.Noun)
+	}
+}
+
+// again turns what is final for other passes into what is repeated.
+func again(o reconcile.Outcome) reconcile.Outcome {
+	if worst := o.Worst(); worst.State == reconcile.Invalid {
+		return reconcile.Fail(condition.ReasonTransientError, errors.New(worst.Message))
+	}
+	return o
+}
+
+// leave takes our finalizer off.
+func (r *reconciler[K, R]) leave(ctx context.Context, p *pass[K, R]) reconcile.Outcome {
+	u := guard.Partial(r.kind.GVK, p.Object)
+	err := r.engine.Live.Apply(ctx, client.ApplyConfigurationFromUnstructured(u),
+		client.FieldOwner(r.finalizer+"controller/finalizer"), client.ForceOwnership)
+	if err == nil && slices.Contains(u.GetFinalizers(), r.finalizer) {
+		// A manifest that was applied or replaced owns it as well.
+		before := u.DeepCopy()
+		u.SetFinalizers(slices.DeleteFunc(u.GetFinalizers(), func(f string) bool { return f == r.finalizer }))
+		err = r.engine.Live.Patch(ctx, u, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+	}
+	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+		return reconcile.Fail(condition.ReasonTransientError, fmt.Errorf("remove the finalizer: %w", err))
+	}
+	if apierrors.IsConflict(err) {
+		return reconcile.WaitFor(conflictRetry, condition.ReasonProgressing, "the object was changed at the same time")
+	}
+	if id := r.known(p); id != "" {
+		r.claims.drop(id)
+	}
+	r.memories.drop(p.Object.GetUID())
+	p.done = true
+	return reconcile.Outcome{}
+}

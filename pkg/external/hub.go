@@ -1,0 +1,355 @@
+package external
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	toolscache "k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kinship-dev/kinship/pkg/condition"
+	"github.com/kinship-dev/kinship/pkg/guard"
+	"github.com/kinship-dev/kinship/pkg/object"
+	"github.com/kinship-dev/kinship/pkg/relation"
+)
+
+// hub hears of everything, knows who refers to whom, and wakes who is concerned.
+type hub struct {
+	index   relation.Index
+	members map[schema.GroupKind]*member
+	// guards says by which finalizer a relation holds its target.
+	guards map[string]string
+
+	mu sync.Mutex
+	// left are the targets that somebody was seen to leave, by guard.
+	left map[hold]bool
+	// contents are the versions of Secrets that were not of our making.
+	contents map[object.ID]string
+}
+
+// hold is a target and a finalizer on it.
+type hold struct {
+	target object.ID
+	guard  string
+}
+
+// member is a kind that takes part.
+type member struct {
+	gvk       schema.GroupVersionKind
+	relations []relation.Relation
+	own       bool // one of the pack's kinds, not only referred to
+	informed  client.Object
+	store     toolscache.Store
+	queue     queue
+	guard     *guard.Finalizers
+	releases  queue
+	forget    func(object.ID)
+	learn     func(client.Object)
+}
+
+func (m *member) gk() schema.GroupKind { return m.gvk.GroupKind() }
+
+// get returns an object as the cache shows it, or nil. It must not be changed.
+func (m *member) get(id object.ID) client.Object {
+	item, exists, err := m.store.GetByKey(id.Namespace + "/" + id.Name)
+	if err != nil || !exists {
+		return nil
+	}
+	return item.(client.Object)
+}
+
+func (m *member) ids() []object.ID {
+	items := m.store.List()
+	ids := make([]object.ID, 0, len(items))
+	for _, item := range items {
+		ids = append(ids, object.Of(item.(client.Object), m.gk()))
+	}
+	slices.SortFunc(ids, object.Compare)
+	return ids
+}
+
+// ready returns whether an object can be referred to, and the id of its resource.
+func (m *member) ready(obj client.Object) (id string, ok bool) {
+	o, external := obj.(Object)
+	if !external {
+		return "", true
+	}
+	status := o.GetExternalStatus()
+	if !meta.IsStatusConditionTrue(status.Conditions, condition.Available) {
+		return deref(status.ID), false
+	}
+	return deref(status.ID), true
+}
+
+func deref(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+// handler is what an informer calls.
+func (h *hub) handler(m *member) toolscache.ResourceEventHandler {
+	return toolscache.ResourceEventHandlerFuncs{
+		AddFunc:    func(obj any) { h.changed(m, nil, obj.(client.Object)) },
+		UpdateFunc: func(old, obj any) { h.changed(m, old.(client.Object), obj.(client.Object)) },
+		DeleteFunc: func(obj any) {
+			if tombstone, ok := obj.(toolscache.DeletedFinalStateUnknown); ok {
+				obj = tombstone.Obj
+			}
+			h.changed(m, obj.(client.Object), nil)
+		},
+	}
+}
+
+// changed is told of one change of one object. Who refers to whom is recorded
+// before anybody is woken.
+func (h *hub) changed(m *member, old, obj client.Object) {
+	current := obj
+	if current == nil {
+		current = old
+	}
+	id := object.Of(current, m.gk())
+	h.declare(m, id, obj)
+	if m.learn != nil && obj != nil {
+		m.learn(obj)
+	}
+	if m.own && concernsItself(old, obj) {
+		m.queue.add(id)
+	}
+	if h.concernsSources(m, id, old, obj) {
+		for _, e := range h.index.Targeting(relation.Object{ID: id}) {
+			if source := h.members[e.Declarer.GroupKind()]; source != nil {
+				source.queue.add(e.Declarer)
+			}
+		}
+	}
+	switch {
+	case obj == nil:
+		h.forget(m, id)
+	case m.guard != nil && slices.ContainsFunc(obj.GetFinalizers(), m.guards):
+		m.releases.add(id)
+	}
+}
+
+func (m *member) guards(finalizer string) bool { return slices.Contains(m.guard.Names, finalizer) }
+
+// declare records what an object refers to, and wakes the guards of what it does
+// not refer to any more.
+func (h *hub) declare(m *member, id object.ID, obj client.Object) {
+	if !m.own {
+		return
+	}
+	var edges []relation.Edge
+	if obj != nil {
+		edges = m.edges(obj)
+	}
+	for _, before := range h.index.Set(id, edges) {
+		name := h.guards[before.Relation]
+		still := slices.ContainsFunc(edges, func(e relation.Edge) bool {
+			return e.Target.ID == before.Target.ID && h.guards[e.Relation] == name
+		})
+		target := h.members[before.Target.GroupKind()]
+		if still || name == "" || target == nil {
+			continue
+		}
+		h.mu.Lock()
+		h.left[hold{before.Target.ID, name}] = true
+		h.mu.Unlock()
+		target.releases.add(before.Target.ID)
+	}
+}
+
+// edges returns what an object refers to, in the order of the relations.
+func (m *member) edges(obj client.Object) []relation.Edge {
+	var all []relation.Edge
+	for _, r := range m.relations {
+		edges := r.Extract(obj, nil)
+		for i := range edges {
+			edges[i].Relation = r.Name
+		}
+		all = append(all, edges...)
+	}
+	return all
+}
+
+// concernsItself reports whether a change of an object is not one of its status,
+// which nobody else writes.
+func concernsItself(old, obj client.Object) bool {
+	if old == nil || obj == nil {
+		return true
+	}
+	return old.GetGeneration() != obj.GetGeneration() || old.GetUID() != obj.GetUID() ||
+		!slices.Equal(old.GetFinalizers(), obj.GetFinalizers()) ||
+		(old.GetDeletionTimestamp() == nil) != (obj.GetDeletionTimestamp() == nil)
+}
+
+// concernsSources reports whether a change makes a difference to those who refer
+// to the object.
+func (h *hub) concernsSources(m *member, id object.ID, old, obj client.Object) bool {
+	if !m.own && obj != nil {
+		return h.contentChanged(id, old, obj)
+	}
+	if old == nil || obj == nil || old.GetUID() != obj.GetUID() {
+		return true
+	}
+	before, wasReady := m.ready(old)
+	after, isReady := m.ready(obj)
+	return before != after || wasReady != isReady ||
+		(old.GetDeletionTimestamp() == nil) != (obj.GetDeletionTimestamp() == nil) ||
+		lostOne(old, obj)
+}
+
+// lostOne reports whether a finalizer went, which may be a guard that was
+// stripped.
+func lostOne(old, obj client.Object) bool {
+	return slices.ContainsFunc(old.GetFinalizers(), func(f string) bool {
+		return !slices.Contains(obj.GetFinalizers(), f)
+	})
+}
+
+// contentChanged reports whether an object of which we know the metadata alone may
+// have other content. That it carries one more of our guards changes none.
+func (h *hub) contentChanged(id object.ID, old, obj client.Object) bool {
+	if old != nil && !lostOne(old, obj) && len(obj.GetFinalizers()) > len(old.GetFinalizers()) {
+		return false
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	before := h.contents[id]
+	h.contents[id] = obj.GetResourceVersion()
+	return before != obj.GetResourceVersion() || (old != nil && lostOne(old, obj))
+}
+
+// version returns that of an object's content.
+func (h *hub) version(id object.ID) string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.contents[id]
+}
+
+func (h *hub) forget(m *member, id object.ID) {
+	if m.guard != nil {
+		m.guard.Forget(id)
+	}
+	if m.forget != nil {
+		m.forget(id)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.contents, id)
+	for _, name := range h.guards {
+		delete(h.left, hold{id, name})
+	}
+}
+
+// sources returns who refers to an object by relations with a finalizer.
+func (h *hub) sources(target object.ID, finalizer string) []object.ID {
+	var ids []object.ID
+	for _, e := range h.index.Targeting(relation.Object{ID: target}) {
+		if h.guards[e.Relation] == finalizer && !slices.Contains(ids, e.Declarer) {
+			ids = append(ids, e.Declarer)
+		}
+	}
+	return ids
+}
+
+// inUse reports whether somebody refers to an object by relations with a
+// finalizer. That nobody does is believed of the watches if they have shown the
+// last one leave; else, after a restart, it is confirmed by a live list.
+func (h *hub) inUse(ctx context.Context, c client.Client, target object.ID, finalizer string) (bool, error) {
+	used := h.index.AnyTargeting(relation.Object{ID: target}, func(e relation.Edge) bool {
+		return h.guards[e.Relation] == finalizer
+	})
+	h.mu.Lock()
+	seen := h.left[hold{target, finalizer}]
+	h.mu.Unlock()
+	if used || seen {
+		return used, nil
+	}
+	for _, gk := range sortedKinds(h.members) {
+		m := h.members[gk]
+		if !slices.ContainsFunc(m.relations, func(r relation.Relation) bool { return r.Finalizer == finalizer }) {
+			continue
+		}
+		if refers, err := h.liveRefers(ctx, c, m, target, finalizer); refers || err != nil {
+			return refers, err
+		}
+	}
+	h.mu.Lock()
+	h.left[hold{target, finalizer}] = true
+	h.mu.Unlock()
+	return false, nil
+}
+
+// liveRefers asks the API server whether an object of a kind refers to a target.
+func (h *hub) liveRefers(
+	ctx context.Context, c client.Client, m *member, target object.ID, finalizer string,
+) (bool, error) {
+	obj, err := c.Scheme().New(m.gvk.GroupVersion().WithKind(m.gvk.Kind + "List"))
+	if err != nil {
+		return false, fmt.Errorf("make list of %s: %w", m.gvk.Kind, err)
+	}
+	list := obj.(client.ObjectList)
+	if err := c.List(ctx, list, client.InNamespace(target.Namespace)); err != nil {
+		return false, fmt.Errorf("list who refers to %s: %w", target.Short(), err)
+	}
+	refers := false
+	err = meta.EachListItem(list, func(item runtimeObject) error {
+		for _, e := range m.edges(item.(client.Object)) {
+			refers = refers || (e.Target.ID == target && h.guards[e.Relation] == finalizer)
+		}
+		return nil
+	})
+	return refers, err
+}
+
+// queue passes wake-ups on to a controller's work queue once that runs. Before, in
+// a replica that does not lead, they are dropped: the controller begins with
+// everything there is.
+type queue struct {
+	work atomic.Pointer[workqueue.TypedRateLimitingInterface[object.ID]]
+}
+
+func (q *queue) add(id object.ID) {
+	if work := q.work.Load(); work != nil {
+		(*work).Add(id)
+	}
+}
+
+// start returns the source that a controller is to watch. It begins when heard
+// returns true.
+func (q *queue) start(
+	heard func(context.Context) bool, all func() []object.ID,
+) func(context.Context, workqueue.TypedRateLimitingInterface[object.ID]) error {
+	return func(ctx context.Context, work workqueue.TypedRateLimitingInterface[object.ID]) error {
+		if !heard(ctx) {
+			return ctx.Err()
+		}
+		q.work.Store(&work)
+		for _, id := range all() {
+			work.Add(id)
+		}
+		return nil
+	}
+}
+
+// partial returns an object that stands for the metadata of a kind.
+func partial(gvk schema.GroupVersionKind) client.Object {
+	obj := &metav1.PartialObjectMetadata{}
+	obj.SetGroupVersionKind(gvk)
+	return obj
+}
+
+// newOf returns an empty object of a pointer type.
+func newOf[K client.Object]() K {
+	return reflect.New(reflect.TypeFor[K]().Elem()).Interface().(K)
+}

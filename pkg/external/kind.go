@@ -1,0 +1,225 @@
+package external
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
+	"github.com/kinship-dev/kinship/pkg/object"
+	"github.com/kinship-dev/kinship/pkg/reconcile"
+	"github.com/kinship-dev/kinship/pkg/relation"
+)
+
+// Object is what stands for a resource outside.
+type Object interface {
+	client.Object
+	// GetExternalSpec returns what is said of the resource.
+	GetExternalSpec() *sharedv1alpha1.ExternalSpec
+	// GetExternalStatus returns what is known of the resource, for changing.
+	GetExternalStatus() *sharedv1alpha1.ExternalStatus
+	// GetImport returns the id of the existing resource to take, if it is known by
+	// its id, and whether one is to be taken.
+	GetImport() (id string, asked bool)
+}
+
+// Input is an object with what its references stand for.
+type Input[K Object] struct {
+	Object K
+	Refs   Refs
+}
+
+// Kind is what the engine has to be told of a kind of objects. R is what the API
+// outside returns.
+type Kind[K Object, R any] struct {
+	GVK schema.GroupVersionKind
+	// Relations of role Dependency. Waits are told in their order.
+	Relations []relation.Relation
+	// Connect returns what acts for an object, and a text that is the same for all
+	// objects that see the same resources.
+	Connect func(ctx context.Context, in Input[K]) (actuator Actuator[K, R], scope string, err error)
+	// Identify returns what tells a resource from others.
+	Identify func(R) Identity
+	// Name returns what the resource is to be called, to find it by when it is not
+	// known whether it was created.
+	Name func(K) string
+	// Differs returns the fields in which the resource is not as it should be and
+	// which can be changed, in a fixed order.
+	Differs func(Input[K], R) []string
+	// Observe writes the resource into the status and returns what keeps it from
+	// being of use; done means that it serves.
+	Observe func(K, R) reconcile.Outcome
+	// Lingers says that a resource exists for a while after its deletion was
+	// accepted.
+	Lingers bool
+	// Compose, if set, makes objects of our own that belong to an object, once its
+	// resource exists; Dissolve has them removed before it goes.
+	Compose  func(context.Context, Input[K]) reconcile.Outcome
+	Dissolve func(context.Context, K) reconcile.Outcome
+}
+
+// Identity tells a resource from others.
+type Identity struct {
+	ID string
+	// Created is when the resource was made; zero if the API does not say.
+	Created time.Time
+	// Marker is the uid of the object that the resource was made for; empty where
+	// the API takes none.
+	Marker types.UID
+}
+
+// Search says which resources an Actuator is to find.
+type Search struct {
+	// Imported means to find by the object's own filter. Else it is to find what was
+	// created for the object: by Name, and by what of its spec can't change.
+	Imported bool
+	Name     string
+}
+
+// Actuator does to the resources of one kind what objects ask for. Errors SHOULD
+// be of type *Error; any other is repeated with back-off.
+type Actuator[K Object, R any] interface {
+	// Get returns a resource.
+	Get(ctx context.Context, in Input[K], id string) (R, error)
+	// Find returns the resources that match.
+	Find(ctx context.Context, in Input[K], search Search) ([]R, error)
+	// Create makes the resource, in one call whose answer has its id. What else is
+	// to be done is left to Update.
+	Create(ctx context.Context, in Input[K]) (R, error)
+	// Update corrects the fields that differ and returns the resource as it is then.
+	Update(ctx context.Context, in Input[K], resource R, fields []string) (R, error)
+	// Delete has a resource deleted.
+	Delete(ctx context.Context, in Input[K], id string) error
+}
+
+// Lister is an Actuator that can return all resources that its scope sees, so that
+// one request serves many objects.
+type Lister[R any] interface {
+	List(ctx context.Context) ([]R, error)
+}
+
+// Class says what an error of an API outside means.
+type Class int
+
+const (
+	// Transient may be gone at the next try. Whether anything was done is not known.
+	Transient Class = iota
+	// Refused was answered: nothing was done, and the next try may succeed.
+	Refused
+	// Missing says that there is no such resource.
+	Missing
+	// Invalid says that the spec has to change first.
+	Invalid
+)
+
+// Error is an error of an API outside, understood.
+type Error struct {
+	Class Class
+	// After is when to try again, if the API said so.
+	After time.Duration
+	// Message for people.
+	Message string
+}
+
+// Error implements error.
+func (e *Error) Error() string { return e.Message }
+
+// Refs are the targets of an object's references.
+type Refs struct {
+	targets []target
+}
+
+// target is what a reference stands for.
+type target struct {
+	edge    relation.Edge
+	guard   string
+	member  *member
+	object  client.Object // nil when there is none
+	id      string        // of its resource
+	version string        // of its content, for kinds without a resource
+}
+
+// ID returns the id of the resource that a reference stands for, by the field that
+// holds it and the name in it. It is empty when there is none.
+func (r Refs) ID(gk schema.GroupKind, name string) string {
+	if t := r.find(gk, name); t != nil {
+		return t.id
+	}
+	return ""
+}
+
+// Object returns the object that a reference names, or nil. It belongs to the
+// cache.
+func (r Refs) Object(gk schema.GroupKind, name string) client.Object {
+	if t := r.find(gk, name); t != nil {
+		return t.object
+	}
+	return nil
+}
+
+// Version returns a text that changes with the content of an object that has no
+// resource, such as a Secret.
+func (r Refs) Version(gk schema.GroupKind, name string) string {
+	if t := r.find(gk, name); t != nil {
+		return t.version
+	}
+	return ""
+}
+
+func (r Refs) find(gk schema.GroupKind, name string) *target {
+	i := slices.IndexFunc(r.targets, func(t target) bool {
+		return t.edge.Target.GroupKind() == gk && t.edge.Target.Name == name
+	})
+	if i < 0 {
+		return nil
+	}
+	return &r.targets[i]
+}
+
+// ids returns what the references stand for, as the status records it.
+func (r Refs) ids() []sharedv1alpha1.ObservedDependency {
+	var all []sharedv1alpha1.ObservedDependency
+	for _, t := range r.targets {
+		if t.id == "" {
+			continue
+		}
+		d := sharedv1alpha1.ObservedDependency{Kind: t.edge.Target.Kind, Name: t.edge.Target.Name, ID: t.id}
+		if !slices.Contains(all, d) {
+			all = append(all, d)
+		}
+	}
+	return all
+}
+
+// fingerprint changes with anything that a pass relied on.
+func (r Refs) fingerprint() string {
+	var text strings.Builder
+	for _, t := range r.targets {
+		text.WriteString(t.edge.Target.Kind + "/" + t.edge.Target.Name + "=" + t.id + t.version + "\n")
+	}
+	return text.String()
+}
+
+// Named returns the edges from an object to the objects of a kind that it names,
+// in its own namespace. Empty names are left out.
+func Named[S ~string](obj client.Object, source, target schema.GroupKind, field string, names ...S) []relation.Edge {
+	declarer := object.Of(obj, source)
+	var edges []relation.Edge
+	for _, name := range names {
+		if name == "" {
+			continue
+		}
+		edges = append(edges, relation.Edge{
+			Role: relation.Dependency, Declarer: declarer, Source: relation.Named(declarer), Field: field,
+			Target: relation.Named(object.ID{
+				Group: target.Group, Kind: target.Kind, Namespace: obj.GetNamespace(), Name: string(name),
+			}),
+		})
+	}
+	return edges
+}

@@ -1,0 +1,115 @@
+package external
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/singleflight"
+	"k8s.io/utils/clock"
+)
+
+// fresh is how long a list of resources serves those who look. It is as long as
+// the shortest wait between two looks.
+const fresh = 400 * time.Millisecond
+
+// observer looks at resources for many objects. Where several look within a
+// moment, one list serves all of them.
+type observer[R any] struct {
+	clock    clock.PassiveClock
+	identify func(R) Identity
+	flights  singleflight.Group
+
+	mu     sync.Mutex
+	scopes map[string]*view[R]
+}
+
+// view is what was seen in one scope.
+type view[R any] struct {
+	asked  time.Time // when somebody last looked
+	taken  time.Time // when the list was asked for
+	listed map[string]R
+	// changes counts what was changed: a list asked for before shows it as it was.
+	changes int
+}
+
+func newObserver[R any](c clock.PassiveClock, identify func(R) Identity) *observer[R] {
+	return &observer[R]{clock: c, identify: identify, scopes: map[string]*view[R]{}}
+}
+
+// look returns a resource. What a list doesn't have is asked for by itself: that
+// something is gone is not concluded from a list.
+func (o *observer[R]) look(
+	ctx context.Context, scope, id string, actuator any, get func(context.Context) (R, error),
+) (R, error) {
+	lister, ok := actuator.(Lister[R])
+	if !ok || !o.crowded(scope) {
+		return get(ctx)
+	}
+	listed, err := o.list(ctx, scope, lister)
+	if err != nil {
+		var none R
+		return none, err
+	}
+	if resource, ok := listed[id]; ok {
+		return resource, nil
+	}
+	return get(ctx)
+}
+
+// changed says that what was seen of a scope is not so any more.
+func (o *observer[R]) changed(scope string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if v := o.scopes[scope]; v != nil {
+		v.changes, v.listed = v.changes+1, nil
+	}
+}
+
+// crowded reports whether somebody else looked a moment ago.
+func (o *observer[R]) crowded(scope string) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	v := o.scopes[scope]
+	if v == nil {
+		v = &view[R]{}
+		o.scopes[scope] = v
+	}
+	now := o.clock.Now()
+	before := v.asked
+	v.asked = now
+	return now.Sub(before) < fresh
+}
+
+func (o *observer[R]) list(ctx context.Context, scope string, lister Lister[R]) (map[string]R, error) {
+	o.mu.Lock()
+	v := o.scopes[scope]
+	if v.listed != nil && o.clock.Since(v.taken) < fresh {
+		defer o.mu.Unlock()
+		return v.listed, nil
+	}
+	changes := v.changes
+	o.mu.Unlock()
+	all, err, _ := o.flights.Do(fmt.Sprintf("%s %d", scope, changes), func() (any, error) {
+		asked := o.clock.Now()
+		found, err := lister.List(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("list resources: %w", err)
+		}
+		listed := make(map[string]R, len(found))
+		for _, r := range found {
+			listed[o.identify(r).ID] = r
+		}
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		if v.changes == changes {
+			v.taken, v.listed = asked, listed
+		}
+		return listed, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return all.(map[string]R), nil
+}

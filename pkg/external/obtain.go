@@ -1,0 +1,261 @@
+package external
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kinship-dev/kinship/pkg/condition"
+	"github.com/kinship-dev/kinship/pkg/guard"
+	"github.com/kinship-dev/kinship/pkg/reconcile"
+)
+
+// clockSkew is by how much the clock outside may be behind ours.
+const clockSkew = 2 * time.Minute
+
+// intent is recorded before something is created.
+type intent struct {
+	Time time.Time `json:"time"`
+	Name string    `json:"name"`
+	// Replaces is the id of the resource that was gone.
+	Replaces string `json:"replaces,omitempty"`
+}
+
+func (r *reconciler[K, R]) annotation() string { return r.engine.Group + "/creation-intent" }
+
+// intent returns the intent that may have been carried out without that being
+// recorded, or nil.
+func (r *reconciler[K, R]) intent(p *pass[K, R]) *intent {
+	text := p.Object.GetAnnotations()[r.annotation()]
+	var i intent
+	if text == "" || json.Unmarshal([]byte(text), &i) != nil || i.Replaces != deref(p.before.GetExternalStatus().ID) {
+		return nil
+	}
+	return &i
+}
+
+// own puts our finalizer on the object, together with an intent.
+func (r *reconciler[K, R]) own(ctx context.Context, p *pass[K, R], i *intent) reconcile.Outcome {
+	u := guard.Partial(r.kind.GVK, p.Object)
+	u.SetFinalizers([]string{r.finalizer})
+	if i != nil {
+		text, err := json.Marshal(i)
+		if err != nil {
+			return reconcile.Fail(condition.ReasonTransientError, fmt.Errorf("record the intent: %w", err))
+		}
+		u.SetAnnotations(map[string]string{r.annotation(): string(text)})
+	}
+	err := r.engine.Live.Apply(ctx, client.ApplyConfigurationFromUnstructured(u),
+		client.FieldOwner(r.finalizer+"controller/finalizer"), client.ForceOwnership)
+	if err != nil {
+		return reconcile.Fail(condition.ReasonTransientError, fmt.Errorf("write the finalizer: %w", err))
+	}
+	r.writes.Wrote(p.id, u.GetResourceVersion())
+	status, _ := u.Object["status"].(map[string]any)
+	id, _ := status["id"].(string)
+	if id != deref(p.before.GetExternalStatus().ID) || u.GetGeneration() != p.Object.GetGeneration() {
+		// Somebody was faster. The watch brings what they wrote.
+		return reconcile.WaitFor(conflictRetry, condition.ReasonProgressing, "%s status will be refreshed", r.engine.Noun)
+	}
+	p.Object.SetFinalizers(u.GetFinalizers())
+	p.Object.SetAnnotations(u.GetAnnotations())
+	return reconcile.Outcome{}
+}
+
+// obtain has the object have its resource, as it should be.
+func (r *reconciler[K, R]) obtain(ctx context.Context, p *pass[K, R]) reconcile.Outcome {
+	if id := r.known(p); id != "" {
+		resource, err := r.observer.look(ctx, p.scope, id, p.actuator, func(ctx context.Context) (R, error) {
+			return p.actuator.Get(ctx, p.Input, id)
+		})
+		if !isClass(err, Missing) {
+			return r.seen(ctx, p, resource, err)
+		}
+		if !p.managed() {
+			return reconcile.Refuse(condition.ReasonUnrecoverableError, "resource has been deleted from %s", r.engine.Cloud)
+		}
+		r.engine.event(p.Object, "Warning", "DeletedExternally", "Recreate",
+			"%s was deleted externally; it is created again", id)
+		r.claims.drop(id)
+	}
+	if id, asked := p.Object.GetImport(); asked {
+		return r.take(ctx, p, id)
+	}
+	return r.create(ctx, p)
+}
+
+// known returns the id of the resource, also when it is not yet recorded.
+func (r *reconciler[K, R]) known(p *pass[K, R]) string {
+	if id := deref(p.status().ID); id != "" {
+		return id
+	}
+	return r.claims.of(p.Object.GetUID())
+}
+
+// take finds the existing resource that is asked for.
+func (r *reconciler[K, R]) take(ctx context.Context, p *pass[K, R], id string) reconcile.Outcome {
+	if id != "" {
+		resource, err := p.actuator.Get(ctx, p.Input, id)
+		if isClass(err, Missing) {
+			return reconcile.Refuse(condition.ReasonUnrecoverableError,
+				"referenced resource does not exist in %s", r.engine.Cloud)
+		}
+		return r.taken(ctx, p, resource, err)
+	}
+	found, err := p.actuator.Find(ctx, p.Input, Search{Imported: true})
+	switch {
+	case err != nil:
+		return r.failed(err)
+	case len(found) == 0:
+		return r.poll(p, "Waiting for %s to be created externally", r.engine.Noun)
+	case len(found) > 1:
+		return reconcile.Refuse(condition.ReasonInvalidConfiguration,
+			"found more than one matching %s during import", r.engine.Noun)
+	}
+	return r.taken(ctx, p, found[0], nil)
+}
+
+func (r *reconciler[K, R]) taken(ctx context.Context, p *pass[K, R], resource R, err error) reconcile.Outcome {
+	if err != nil {
+		return r.failed(err)
+	}
+	id := r.kind.Identify(resource).ID
+	if p.managed() && !r.claims.claim(id, p.Object.GetUID()) {
+		return reconcile.Refuse(condition.ReasonInvalidConfiguration,
+			"%s %s belongs to another object already", r.engine.Noun, id)
+	}
+	p.status().ID = &id
+	return r.seen(ctx, p, resource, nil)
+}
+
+// create makes the resource, or finds what an attempt before has made.
+func (r *reconciler[K, R]) create(ctx context.Context, p *pass[K, R]) reconcile.Outcome {
+	earlier := r.intent(p)
+	if earlier != nil && !p.memory.refused {
+		resource, found, o := r.orphan(ctx, p, earlier)
+		if !o.IsDone() || found {
+			return o.And(r.ifFound(ctx, p, resource, found))
+		}
+	}
+	if earlier == nil || !slices.Contains(p.Object.GetFinalizers(), r.finalizer) {
+		i := &intent{
+			Time: r.engine.Clock.Now().UTC().Truncate(time.Second), Name: r.kind.Name(p.Object),
+			Replaces: deref(p.before.GetExternalStatus().ID),
+		}
+		p.memory.refused = true // Nothing was sent yet.
+		if o := r.own(ctx, p, i); !o.IsDone() {
+			return o
+		}
+	}
+	p.memory.refused = false
+	resource, err := p.actuator.Create(ctx, p.Input)
+	if err != nil {
+		known := isClass(err, Refused) || isClass(err, Invalid) || isClass(err, Missing)
+		p.memory.refused = known
+		if isClass(err, Invalid) {
+			return reconcile.Refuse(condition.ReasonInvalidConfiguration, "invalid configuration creating resource: %s", err)
+		}
+		return r.failed(err)
+	}
+	id := r.kind.Identify(resource).ID
+	if !r.claims.claim(id, p.Object.GetUID()) {
+		// Somebody took it for theirs while the answer was on its way.
+		return reconcile.WaitFor(conflictRetry, condition.ReasonProgressing, "%s status will be refreshed", r.engine.Noun)
+	}
+	p.status().ID = &id
+	return r.seen(ctx, p, resource, nil)
+}
+
+func (r *reconciler[K, R]) ifFound(ctx context.Context, p *pass[K, R], resource R, found bool) reconcile.Outcome {
+	if !found {
+		return reconcile.Outcome{}
+	}
+	id := r.kind.Identify(resource).ID
+	p.status().ID = &id
+	r.engine.event(p.Object, "Normal", "Adopted", "Create", "%s was made by an attempt that was interrupted", id)
+	return r.seen(ctx, p, resource, nil)
+}
+
+// orphan finds what an earlier attempt has made, and claims it.
+func (r *reconciler[K, R]) orphan(
+	ctx context.Context, p *pass[K, R], i *intent,
+) (resource R, found bool, o reconcile.Outcome) {
+	all, err := p.actuator.Find(ctx, p.Input, Search{Name: i.Name})
+	if err != nil {
+		return resource, false, r.failed(err)
+	}
+	var candidates []R
+	for _, one := range all {
+		who := r.kind.Identify(one)
+		if who.Marker == p.Object.GetUID() {
+			candidates = []R{one}
+			break
+		}
+		free := r.claims.free(who.ID, p.Object.GetUID())
+		young := who.Created.IsZero() || who.Created.After(i.Time.Add(-clockSkew))
+		if who.Marker == "" && free && young {
+			candidates = append(candidates, one)
+		}
+	}
+	switch {
+	case len(candidates) == 0:
+		return resource, false, o
+	case len(candidates) > 1: // Others may claim theirs yet, so it is looked at again.
+		return resource, false, reconcile.Fail(condition.ReasonTransientError, fmt.Errorf(
+			"found more than one matching %s during adoption: name the right one in spec.adopt, or delete what is not needed",
+			r.engine.Noun))
+	case !r.claims.claim(r.kind.Identify(candidates[0]).ID, p.Object.GetUID()):
+		return resource, false, reconcile.WaitFor(conflictRetry, condition.ReasonProgressing,
+			"%s status will be refreshed", r.engine.Noun)
+	}
+	return candidates[0], true, o
+}
+
+// claims say which object has which resource. They are fed by every status, and
+// taken before a status says so.
+type claims struct {
+	mu    sync.Mutex
+	owner map[string]types.UID
+	ids   map[types.UID]string
+}
+
+// claim reports whether a resource is an object's from now on.
+func (c *claims) claim(id string, uid types.UID) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if owner, ok := c.owner[id]; ok && owner != uid {
+		return false
+	}
+	if c.owner == nil {
+		c.owner, c.ids = map[string]types.UID{}, map[types.UID]string{}
+	}
+	c.owner[id], c.ids[uid] = uid, id
+	return true
+}
+
+func (c *claims) free(id string, uid types.UID) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	owner, ok := c.owner[id]
+	return !ok || owner == uid
+}
+
+// of returns the resource that an object has claimed.
+func (c *claims) of(uid types.UID) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.ids[uid]
+}
+
+func (c *claims) drop(id string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.ids, c.owner[id])
+	delete(c.owner, id)
+}

@@ -1,0 +1,292 @@
+package external
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
+	"github.com/kinship-dev/kinship/pkg/condition"
+	"github.com/kinship-dev/kinship/pkg/object"
+	"github.com/kinship-dev/kinship/pkg/reconcile"
+)
+
+// conflictRetry is how long to wait for the cache to show a write.
+const conflictRetry = 10 * time.Millisecond
+
+// reconciler leads the objects of one kind through their lives. It only runs in
+// the leader.
+type reconciler[K Object, R any] struct {
+	engine    *Engine
+	kind      Kind[K, R]
+	member    *member
+	finalizer string
+	observer  *observer[R]
+	writes    reconcile.Writes
+	claims    claims
+	memories  memories
+}
+
+// pass is one reconciliation of an object.
+type pass[K Object, R any] struct {
+	Input[K]
+
+	id       object.ID
+	memory   *memory
+	before   K // as read, to find what changed
+	actuator Actuator[K, R]
+	scope    string
+	sight    condition.Sight
+	// settled says that nothing had to be looked at.
+	settled bool
+	// done says that the object is gone.
+	done bool
+}
+
+func (p *pass[K, R]) status() *sharedv1alpha1.ExternalStatus { return p.Object.GetExternalStatus() }
+
+func (p *pass[K, R]) managed() bool {
+	return p.Object.GetExternalSpec().ManagementPolicy != sharedv1alpha1.PolicyUnmanaged
+}
+
+// used returns what the references stood for. What an import was found by is not
+// used any more.
+func (p *pass[K, R]) used() []sharedv1alpha1.ObservedDependency {
+	if !p.managed() {
+		return nil
+	}
+	return p.Refs.ids()
+}
+
+// Reconcile implements reconcile.TypedReconciler.
+func (r *reconciler[K, R]) Reconcile(ctx context.Context, id object.ID) (ctrl.Result, error) {
+	cached := r.member.get(id)
+	if cached == nil {
+		return ctrl.Result{}, nil
+	}
+	if r.writes.Unseen(id, cached.GetResourceVersion()) {
+		// The watch brings what was written, and wakes nobody: it is our own.
+		return ctrl.Result{RequeueAfter: conflictRetry}, nil
+	}
+	p := &pass[K, R]{id: id, before: cached.(K), memory: r.memories.of(cached.GetUID())}
+	p.Object = cached.DeepCopyObject().(K)
+	var outcome reconcile.Outcome
+	if cached.GetDeletionTimestamp() != nil {
+		outcome = r.finish(ctx, p)
+	} else {
+		outcome = r.advance(ctx, p)
+	}
+	return r.conclude(ctx, p, outcome)
+}
+
+// advance leads an object through a pass; doc.go tells how.
+func (r *reconciler[K, R]) advance(ctx context.Context, p *pass[K, R]) reconcile.Outcome {
+	waiting := r.resolve(p)
+	if o := r.keep(ctx, p); !o.IsDone() {
+		return o
+	}
+	if r.settle(p) {
+		return reconcile.Outcome{}
+	}
+	p.memory.tried = p.Refs.fingerprint()
+	if !waiting.IsDone() {
+		return waiting
+	}
+	return reconcile.Run(ctx, p, r.connect, r.hold, r.obtain)
+}
+
+// resolve finds what the references stand for, and returns what is missing.
+func (r *reconciler[K, R]) resolve(p *pass[K, R]) reconcile.Outcome {
+	var waiting reconcile.Outcome
+	exists := deref(p.status().ID) != ""
+	for _, edge := range r.member.edges(p.Object) {
+		m := r.engine.hub.members[edge.Target.GroupKind()]
+		name := r.engine.hub.guards[edge.Relation]
+		if name == "" && exists && !p.managed() {
+			continue // What an import was found by is not needed any more.
+		}
+		t := target{edge: edge, guard: name, member: m}
+		if m != nil {
+			t.object = m.get(edge.Target.ID)
+		}
+		if t.object == nil {
+			waiting = waiting.And(reconcile.Wait(condition.ReasonProgressing,
+				"Waiting for %s to be created", edge.Target.Short()))
+			p.Refs.targets = append(p.Refs.targets, t)
+			continue
+		}
+		id, ready := m.ready(t.object)
+		t.id = id
+		if !m.own {
+			t.version = r.engine.hub.version(edge.Target.ID)
+		}
+		leaving := t.object.GetDeletionTimestamp() != nil && !slices.Contains(t.object.GetFinalizers(), name)
+		if !ready || (leaving && !exists) {
+			waiting = waiting.And(reconcile.Wait(condition.ReasonProgressing,
+				"Waiting for %s to be ready", edge.Target.Short()))
+		}
+		p.Refs.targets = append(p.Refs.targets, t)
+	}
+	return waiting
+}
+
+// settle reports whether nothing has changed since the last pass that ended.
+func (r *reconciler[K, R]) settle(p *pass[K, R]) bool {
+	status := p.status()
+	c := meta.FindStatusCondition(status.Conditions, condition.Progressing)
+	if c == nil || c.Status != "False" || c.ObservedGeneration != p.Object.GetGeneration() {
+		return false
+	}
+	if c.Reason != condition.ReasonSuccess { // Nothing helps but what it relied on.
+		p.settled = p.memory.tried == p.Refs.fingerprint()
+		return p.settled
+	}
+	available := meta.FindStatusCondition(status.Conditions, condition.Available)
+	if available == nil || available.ObservedGeneration != p.Object.GetGeneration() ||
+		!slices.Equal(p.used(), status.ObservedDependencies) || r.due(p) {
+		return false
+	}
+	p.settled = true
+	return true
+}
+
+// keep puts back what was stripped: our finalizer, and the guards on targets.
+func (r *reconciler[K, R]) keep(ctx context.Context, p *pass[K, R]) reconcile.Outcome {
+	if deref(p.status().ID) == "" && r.intent(p) == nil {
+		return reconcile.Outcome{} // Nothing was begun.
+	}
+	if slices.Contains(p.Object.GetFinalizers(), r.finalizer) {
+		return r.guard(ctx, p)
+	}
+	return r.own(ctx, p, r.intent(p)).And(r.guard(ctx, p))
+}
+
+// connect gets what acts for the object.
+func (r *reconciler[K, R]) connect(ctx context.Context, p *pass[K, R]) reconcile.Outcome {
+	var err error
+	p.actuator, p.scope, err = r.kind.Connect(ctx, p.Input)
+	return r.failed(err)
+}
+
+// hold puts guards on what the object refers to.
+func (r *reconciler[K, R]) hold(ctx context.Context, p *pass[K, R]) reconcile.Outcome {
+	if o := r.guard(ctx, p); !o.IsDone() {
+		return o
+	}
+	if slices.Contains(p.Object.GetFinalizers(), r.finalizer) {
+		return reconcile.Outcome{}
+	}
+	if _, asked := p.Object.GetImport(); !asked && p.managed() && deref(p.status().ID) == "" {
+		return reconcile.Outcome{} // It comes with the intent, in one request.
+	}
+	return r.own(ctx, p, r.intent(p))
+}
+
+// guard has every target that is ready carry its guard.
+func (r *reconciler[K, R]) guard(ctx context.Context, p *pass[K, R]) reconcile.Outcome {
+	var outcome reconcile.Outcome
+	for _, t := range p.Refs.targets {
+		if t.guard == "" || t.object == nil {
+			continue
+		}
+		if _, ready := t.member.ready(t.object); !ready {
+			continue
+		}
+		held, err := t.member.guard.Hold(ctx, t.object, t.guard)
+		outcome = outcome.And(reconcile.Fail(condition.ReasonTransientError, err))
+		if err == nil && !held && t.object.GetDeletionTimestamp() == nil {
+			outcome = outcome.And(reconcile.WaitFor(conflictRetry, condition.ReasonProgressing,
+				"Waiting for %s to be ready", t.edge.Target.Short()))
+		}
+	}
+	return outcome
+}
+
+// failed turns an error of the API outside into what is to be done about it.
+func (r *reconciler[K, R]) failed(err error) reconcile.Outcome {
+	known, ok := errors.AsType[*Error](err)
+	switch {
+	case err == nil:
+		return reconcile.Outcome{}
+	case !ok:
+		return reconcile.Fail(condition.ReasonTransientError, err)
+	case known.Class == Invalid:
+		return reconcile.Refuse(condition.ReasonInvalidConfiguration, "%s", known.Message)
+	case known.After > 0:
+		return reconcile.Retry(known.After, condition.ReasonTransientError, err)
+	default:
+		return reconcile.Fail(condition.ReasonTransientError, err)
+	}
+}
+
+func isClass(err error, class Class) bool {
+	known, ok := errors.AsType[*Error](err)
+	return ok && known.Class == class
+}
+
+// learn is told of every object: what a status records is nobody else's.
+func (r *reconciler[K, R]) learn(obj client.Object) {
+	o := obj.(K)
+	if id := deref(o.GetExternalStatus().ID); id != "" &&
+		o.GetExternalSpec().ManagementPolicy != sharedv1alpha1.PolicyUnmanaged {
+		r.claims.claim(id, o.GetUID())
+	}
+}
+
+func (r *reconciler[K, R]) forget(id object.ID) { r.writes.Forget(id) }
+
+// result has a conflict tried again at once: a back-off made for failures would
+// cost a second.
+func result(o reconcile.Outcome) (ctrl.Result, error) {
+	res, err := o.Result()
+	if apierrors.IsConflict(err) {
+		return ctrl.Result{RequeueAfter: conflictRetry}, nil
+	}
+	return res, err
+}
+
+// memories are what is known of objects and lost at a restart.
+type memories struct {
+	mu  sync.Mutex
+	all map[types.UID]*memory
+}
+
+// memory is only touched by the one worker that has the object.
+type memory struct {
+	// tried is what the last pass relied on.
+	tried string
+	// refused says that the last attempt to create was answered: nothing was made.
+	refused bool
+	// next is when the resource is to be compared with the spec again.
+	next time.Time
+	// polls counts how often something under way was looked at.
+	polls int
+	// deleting says that a deletion was accepted.
+	deleting bool
+}
+
+func (m *memories) of(uid types.UID) *memory {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.all == nil {
+		m.all = map[types.UID]*memory{}
+	}
+	if m.all[uid] == nil {
+		m.all[uid] = &memory{}
+	}
+	return m.all[uid]
+}
+
+func (m *memories) drop(uid types.UID) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.all, uid)
+}

@@ -1,0 +1,106 @@
+package external
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kinship-dev/kinship/pkg/condition"
+	"github.com/kinship-dev/kinship/pkg/reconcile"
+)
+
+// conclude writes the status, if it changed, and says when to look again.
+func (r *reconciler[K, R]) conclude(
+	ctx context.Context, p *pass[K, R], outcome reconcile.Outcome,
+) (ctrl.Result, error) {
+	if p.done {
+		return result(outcome)
+	}
+	if p.settled {
+		return ctrl.Result{RequeueAfter: r.until(p)}, nil
+	}
+	if outcome.IsDone() && p.Object.GetExternalSpec().ResyncPeriod != nil {
+		now := metav1.NewTime(r.engine.Clock.Now().Truncate(time.Second))
+		p.status().LastSyncTime = &now
+	}
+	if err := r.writeStatus(ctx, p, outcome); err != nil {
+		outcome = outcome.And(reconcile.Fail(condition.ReasonTransientError, err))
+	}
+	if outcome.IsDone() {
+		return ctrl.Result{RequeueAfter: r.until(p)}, nil
+	}
+	if outcome.Worst().State == reconcile.Invalid {
+		return ctrl.Result{}, nil
+	}
+	return result(outcome)
+}
+
+// until returns how long it is to the next comparison; zero means that there is
+// none.
+func (r *reconciler[K, R]) until(p *pass[K, R]) time.Duration {
+	if p.memory.next.IsZero() || p.Object.GetDeletionTimestamp() != nil {
+		return 0
+	}
+	return max(p.memory.next.Sub(r.engine.Clock.Now()), time.Millisecond)
+}
+
+// writeStatus writes what differs from what was read or written last. It carries
+// the uid, so that no other object of the name is changed, and no version: an edit
+// of the spec at the same moment must not cost us an id.
+func (r *reconciler[K, R]) writeStatus(ctx context.Context, p *pass[K, R], outcome reconcile.Outcome) error {
+	status := p.status()
+	if p.Object.GetDeletionTimestamp() == nil || p.sight != condition.Unread {
+		condition.SetExternal(&status.Conditions, r.engine.Noun, outcome, p.sight, status.ID != nil, p.Object.GetGeneration())
+	} else {
+		condition.SetDeleting(&status.Conditions, r.engine.Noun, outcome, p.Object.GetGeneration())
+	}
+	if equality.Semantic.DeepEqual(p.before, p.Object) {
+		return nil
+	}
+	before := p.before.DeepCopyObject().(K)
+	before.SetFinalizers(p.Object.GetFinalizers())
+	before.SetAnnotations(p.Object.GetAnnotations())
+	text, err := client.MergeFrom(before).Data(p.Object)
+	if err != nil {
+		return fmt.Errorf("write status: %w", err)
+	}
+	if string(text) == "{}" {
+		return nil
+	}
+	if text, err = withUID(text, p.Object.GetUID()); err != nil {
+		return err
+	}
+	written := p.Object.DeepCopyObject().(K)
+	err = r.engine.Live.Status().Patch(ctx, written, client.RawPatch(types.MergePatchType, text),
+		client.FieldOwner(r.finalizer+"controller/status"))
+	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+		return nil // It is gone, or another one: the watch tells.
+	}
+	if err != nil {
+		return fmt.Errorf("write status: %w", err)
+	}
+	r.writes.Wrote(p.id, written.GetResourceVersion())
+	p.before = p.Object.DeepCopyObject().(K)
+	return nil
+}
+
+func withUID(patch []byte, uid types.UID) ([]byte, error) {
+	var content map[string]any
+	if err := json.Unmarshal(patch, &content); err != nil {
+		return nil, fmt.Errorf("write status: %w", err)
+	}
+	content["metadata"] = map[string]any{"uid": uid}
+	patch, err := json.Marshal(content)
+	if err != nil {
+		return nil, fmt.Errorf("write status: %w", err)
+	}
+	return patch, nil
+}

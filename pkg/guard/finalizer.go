@@ -1,0 +1,188 @@
+package guard
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kinship-dev/kinship/pkg/object"
+	"github.com/kinship-dev/kinship/pkg/reconcile"
+)
+
+// Finalizers keeps the objects of one kind while others refer to them, by
+// finalizers: one for each kind of those who refer. It is the guard controller of
+// the kind. It is safe for concurrent use.
+type Finalizers struct {
+	// Kind that is guarded.
+	Kind schema.GroupVersionKind
+	// Names are the finalizers that may be put on its objects.
+	Names []string
+	// Client writes to the API server.
+	Client client.Client
+	// Get returns an object as the cache shows it, or nil.
+	Get func(object.ID) metav1.Object
+	// InUse reports whether somebody refers to an object who holds it by a
+	// finalizer. It fails when it can't know.
+	InUse func(ctx context.Context, target object.ID, finalizer string) (bool, error)
+
+	writes reconcile.Writes
+	mu     sync.Mutex
+	put    map[guarded]bool // what the cache need not show yet
+	busy   [64]sync.Mutex
+}
+
+// Hold puts a finalizer on an object that is about to be used. It reports false
+// when it can't, because the object is gone, is another one, or is being deleted:
+// the watch will tell.
+func (f *Finalizers) Hold(ctx context.Context, target metav1.Object, finalizer string) (bool, error) {
+	id := object.Of(target, f.Kind.GroupKind())
+	lock := f.lock(id)
+	lock.Lock()
+	defer lock.Unlock()
+	if f.holds(id, target, finalizer) {
+		return true, nil
+	}
+	if target.GetDeletionTimestamp() != nil {
+		return false, nil // The API server allows no new finalizer.
+	}
+	_, err := f.apply(ctx, target, finalizer, finalizer)
+	if err == nil {
+		f.mu.Lock()
+		f.put[guarded{id, finalizer}] = true
+		f.mu.Unlock()
+	}
+	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) || apierrors.IsInvalid(err) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// holds reports whether a finalizer is on an object. A cache that does not show
+// our last write yet is not believed: many may refer to one object at the same
+// moment, and one write is enough.
+func (f *Finalizers) holds(id object.ID, target metav1.Object, finalizer string) bool {
+	unseen := f.writes.Unseen(id, target.GetResourceVersion())
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.put == nil {
+		f.put = map[guarded]bool{}
+	}
+	if unseen {
+		return f.put[guarded{id, finalizer}]
+	}
+	delete(f.put, guarded{id, finalizer})
+	return slices.Contains(target.GetFinalizers(), finalizer)
+}
+
+// guarded is an object and a finalizer.
+type guarded struct {
+	id        object.ID
+	finalizer string
+}
+
+// Forget drops what is remembered of an object that is gone.
+func (f *Finalizers) Forget(id object.ID) {
+	f.writes.Forget(id)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, name := range f.Names {
+		delete(f.put, guarded{id, name})
+	}
+}
+
+// Reconcile takes off the finalizers by which nobody holds an object any more.
+func (f *Finalizers) Reconcile(ctx context.Context, id object.ID) (ctrl.Result, error) {
+	target := f.Get(id)
+	if target == nil {
+		return ctrl.Result{}, nil
+	}
+	for _, name := range f.Names {
+		if err := f.release(ctx, id, name); err != nil {
+			return ctrl.Result{}, err
+		}
+	}
+	return ctrl.Result{}, nil
+}
+
+// release takes one finalizer off. Nobody can put it on in the meantime.
+func (f *Finalizers) release(ctx context.Context, id object.ID, name string) error {
+	lock := f.lock(id)
+	lock.Lock()
+	defer lock.Unlock()
+	target := f.Get(id)
+	if target == nil || !slices.Contains(target.GetFinalizers(), name) {
+		return nil
+	}
+	used, err := f.InUse(ctx, id, name)
+	if used || err != nil {
+		return err
+	}
+	f.mu.Lock()
+	delete(f.put, guarded{id, name})
+	f.mu.Unlock()
+	live, err := f.apply(ctx, target, name)
+	if err == nil && slices.Contains(live.GetFinalizers(), name) {
+		err = f.cut(ctx, live, name) // Somebody else's manifest owns it as well.
+	}
+	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
+		return nil // It is another object.
+	}
+	return err
+}
+
+// apply makes a list of finalizers ours, and none other.
+func (f *Finalizers) apply(
+	ctx context.Context, target metav1.Object, name string, finalizers ...string,
+) (*unstructured.Unstructured, error) {
+	u := Partial(f.Kind, target)
+	if len(finalizers) > 0 {
+		u.SetFinalizers(finalizers)
+	}
+	err := f.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(u),
+		client.FieldOwner(name+"controller"), client.ForceOwnership)
+	if err != nil {
+		return nil, fmt.Errorf("write finalizer %s of %s/%s: %w", name, f.Kind.Kind, target.GetName(), err)
+	}
+	f.writes.Wrote(object.Of(target, f.Kind.GroupKind()), u.GetResourceVersion())
+	return u, nil
+}
+
+// cut removes a finalizer whoever put it there.
+func (f *Finalizers) cut(ctx context.Context, live *unstructured.Unstructured, name string) error {
+	before := live.DeepCopy()
+	live.SetFinalizers(slices.DeleteFunc(live.GetFinalizers(), func(n string) bool { return n == name }))
+	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
+	if err := f.Client.Patch(ctx, live, patch); err != nil {
+		return fmt.Errorf("remove finalizer %s of %s/%s: %w", name, f.Kind.Kind, live.GetName(), err)
+	}
+	f.writes.Wrote(object.Of(live, f.Kind.GroupKind()), live.GetResourceVersion())
+	return nil
+}
+
+// lock returns what makes holding and releasing one object exclude each other.
+func (f *Finalizers) lock(id object.ID) *sync.Mutex {
+	sum := 0
+	for _, c := range []byte(id.Namespace + "/" + id.Name) {
+		sum = (sum*31 + int(c)) % len(f.busy)
+	}
+	return &f.busy[sum]
+}
+
+// Partial returns an object to apply metadata with. It has the uid, so that
+// nothing else of that name is changed, and nothing is created.
+func Partial(gvk schema.GroupVersionKind, obj metav1.Object) *unstructured.Unstructured {
+	u := &unstructured.Unstructured{}
+	u.SetGroupVersionKind(gvk)
+	u.SetNamespace(obj.GetNamespace())
+	u.SetName(obj.GetName())
+	u.SetUID(obj.GetUID())
+	return u
+}

@@ -1,0 +1,197 @@
+package openstack_test
+
+import (
+	"io/fs"
+	"slices"
+	"strings"
+	"testing"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/kinship-dev/kinship/config"
+)
+
+// schema is one of the pack's kinds, as the API server knows it.
+type schema = apiextensionsv1.JSONSchemaProps
+
+// definitions returns the schemas of all kinds.
+func definitions(t *testing.T) map[string]*schema {
+	t.Helper()
+	files, err := fs.Glob(config.Definitions, "crd/openstack.k-orc.cloud_*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%d definitions: %v", len(files), err)
+	}
+	all := map[string]*schema{}
+	for _, file := range files {
+		text, err := config.Definitions.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var crd apiextensionsv1.CustomResourceDefinition
+		if err := yaml.UnmarshalStrict(text, &crd); err != nil {
+			t.Fatal(err)
+		}
+		all[crd.Spec.Names.Kind] = crd.Spec.Versions[0].Schema.OpenAPIV3Schema
+	}
+	return all
+}
+
+// walk visits every field below a schema, with its path.
+func walk(s *schema, path string, visit func(path string, s *schema)) {
+	visit(path, s)
+	for name := range s.Properties {
+		p := s.Properties[name]
+		walk(&p, path+"."+name, visit)
+	}
+	if s.Items != nil {
+		walk(s.Items.Schema, path+"[]", visit)
+	}
+}
+
+// fields visits all fields of spec and status, conditions aside, which are
+// Kubernetes' own.
+func fields(t *testing.T, visit func(path string, s *schema)) {
+	t.Helper()
+	for kind, s := range definitions(t) {
+		for _, part := range []string{"spec", "status"} {
+			p := s.Properties[part]
+			walk(&p, kind+"."+part, func(path string, s *schema) {
+				if !strings.Contains(path, ".status.conditions[]") {
+					visit(path, s)
+				}
+			})
+		}
+	}
+}
+
+// TestAllStringsMustHaveAMaximumLength: what has a set of values or is a time is
+// bounded by that.
+func TestAllStringsMustHaveAMaximumLength(t *testing.T) {
+	fields(t, func(path string, s *schema) {
+		if s.Type == "string" && s.MaxLength == nil && s.Enum == nil && s.Format != "date-time" &&
+			!strings.HasSuffix(path, ".resyncPeriod") {
+			t.Errorf("%s has no maxLength", path)
+		}
+	})
+}
+
+func TestAllListsMustHaveAMaximumLength(t *testing.T) {
+	fields(t, func(path string, s *schema) {
+		if s.Type == "array" && s.MaxItems == nil {
+			t.Errorf("%s has no maxItems", path)
+		}
+		if s.Type == "array" && s.XListType == nil {
+			t.Errorf("%s has no list type", path)
+		}
+	})
+}
+
+func TestNoTenant(t *testing.T) {
+	fields(t, func(path string, _ *schema) {
+		if strings.Contains(strings.ToLower(path), "tenant") {
+			t.Error(path)
+		}
+	})
+}
+
+// TestProjects: specs refer to projects, statuses report their ids.
+func TestProjects(t *testing.T) {
+	fields(t, func(path string, _ *schema) {
+		if strings.Contains(path, ".spec.") && strings.HasSuffix(path, "projectID") {
+			t.Error(path)
+		}
+	})
+	for kind, s := range definitions(t) {
+		resource, ok := s.Properties["spec"].Properties["resource"]
+		if _, refers := resource.Properties["projectRef"]; ok && refers {
+			if _, reports := s.Properties["status"].Properties["resource"].Properties["projectID"]; !reports {
+				t.Errorf("%s does not report its project", kind)
+			}
+		}
+	}
+}
+
+func TestFiltersMustNotContainAnID(t *testing.T) {
+	for kind, s := range definitions(t) {
+		filter := s.Properties["spec"].Properties["import"].Properties["filter"]
+		if _, has := filter.Properties["id"]; has {
+			t.Errorf("%s: spec.import.filter.id", kind)
+		}
+	}
+}
+
+// TestNeutronFiltersHaveTags: AddressScopes alone have none, in Neutron.
+func TestNeutronFiltersHaveTags(t *testing.T) {
+	for _, kind := range []string{"Network", "Subnet", "Router", "Port", "SecurityGroup", "FloatingIP"} {
+		filter := definitions(t)[kind].Properties["spec"].Properties["import"].Properties["filter"]
+		for _, name := range []string{"tags", "tagsAny", "notTags", "notTagsAny"} {
+			if _, has := filter.Properties[name]; !has {
+				t.Errorf("%s: no filter by %s", kind, name)
+			}
+		}
+	}
+}
+
+// TestStatusIsNotValidated: anything that OpenStack says can be stored.
+func TestStatusIsNotValidated(t *testing.T) {
+	for kind, s := range definitions(t) {
+		resource := s.Properties["status"].Properties["resource"]
+		walk(&resource, kind+".status.resource", func(path string, s *schema) {
+			if s.Pattern != "" || s.Enum != nil || s.MinLength != nil || s.Minimum != nil || len(s.XValidations) > 0 ||
+				(s.Format != "" && !slices.Contains([]string{"date-time", "int32", "int64"}, s.Format)) {
+				t.Errorf("%s is validated", path)
+			}
+			if s.Type == "array" && (s.XListType == nil || *s.XListType != "atomic") {
+				t.Errorf("%s is not atomic", path)
+			}
+		})
+		if _, has := resource.Properties["id"]; has {
+			t.Errorf("%s: status.resource.id", kind)
+		}
+	}
+}
+
+// TestReferences are names of objects in the same namespace, and named so.
+func TestReferences(t *testing.T) {
+	fields(t, func(path string, s *schema) {
+		name := path[strings.LastIndex(path, ".")+1:]
+		switch {
+		case strings.HasSuffix(name, "Ref") && name != "cloudCredentialsRef":
+			if s.Type != "string" || *s.MaxLength != 253 {
+				t.Errorf("%s is not a name", path)
+			}
+		case strings.HasSuffix(name, "Refs"):
+			if s.Type != "array" || s.Items.Schema.Type != "string" || *s.Items.Schema.MaxLength != 253 {
+				t.Errorf("%s are not names", path)
+			}
+		case strings.Contains(path, ".spec.resource.") && name != "segmentationID" && strings.HasSuffix(strings.ToLower(name), "id") &&
+			!slices.Contains([]string{"Port.spec.resource.hostID", "Port.spec.resource.hostID.id", "Flavor.spec.resource.id"}, path):
+			t.Errorf("%s names an OpenStack id", path)
+		}
+	})
+}
+
+// TestCommonRules are what users read.
+func TestCommonRules(t *testing.T) {
+	for kind, s := range definitions(t) {
+		if kind == "RouterInterface" {
+			continue
+		}
+		messages := map[string]string{}
+		for _, rule := range s.Properties["spec"].XValidations {
+			messages[rule.Rule] = rule.Message
+		}
+		for rule, message := range map[string]string{
+			"self.managementPolicy == 'managed' ? has(self.resource) : true":       "resource must be specified when policy is managed",
+			"self.managementPolicy == 'managed' ? !has(self.__import__) : true":    "import may not be specified when policy is managed",
+			"self.managementPolicy == 'unmanaged' ? !has(self.resource) : true":    "resource may not be specified when policy is unmanaged",
+			"self.managementPolicy == 'unmanaged' ? has(self.__import__) : true":   "import must be specified when policy is unmanaged",
+			"has(self.managedOptions) ? self.managementPolicy == 'managed' : true": "managedOptions may only be provided when policy is managed",
+		} {
+			if messages[rule] != message {
+				t.Errorf("%s: %s: %q, want %q", kind, rule, messages[rule], message)
+			}
+		}
+	}
+}

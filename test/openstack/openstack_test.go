@@ -1,0 +1,38 @@
+package openstack_test
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/kinship-dev/kinship/test/operator"
+)
+
+// TestOpenStack runs everything that needs nothing but an operator, with one for
+// all.
+func TestOpenStack(t *testing.T) {
+	operator.Start(t, only)
+	tests := maps.Clone(traps)
+	for _, s := range slices.Concat(scenarios, more) {
+		tests[s.kind+" create-minimal"] = s.createMinimal
+		tests[s.kind+" create-full"] = s.createFull
+		tests[s.kind+" dependency"] = s.dependency
+		tests[s.kind+" import-error"] = s.importError
+		if s.edit != "" {
+			tests[s.kind+" update"] = s.update
+		}
+		if !s.nameless {
+			tests[s.kind+" import"] = s.importing
+		}
+		if strings.HasPrefix(s.collection, "network/") { // Where the hand reaches that deletes.
+			tests[s.kind+" external-deletion"] = s.deletedOutside
+		}
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t)
+		})
+	}
+}

@@ -1,0 +1,284 @@
+package openstack_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kinship-dev/kinship/internal/cloud/openstack/emulator"
+	"github.com/kinship-dev/kinship/internal/testenv"
+)
+
+var traps = map[string]func(*testing.T){
+	"same name in two namespaces never shares a resource": testSameName,
+	"rules added to a group that has some":                testRules,
+	"a reference that is replaced releases its target":    testReplacedReference,
+	"rotated credentials are picked up":                   testRotated,
+	"immutable fields can't be removed and added":         testImmutable,
+	"stripped finalizers come back":                       testStripped,
+	"detached":                                            testDetached,
+	"deleted without its Secret, before it was made":      testNeverMade,
+	"a permanent refusal is not repeated":                 testPermanent,
+	"adopted where that is asked for":                     testAdopt,
+	"woken at once":                                       testWoken,
+	"the answer is lost":                                  testLostAnswer,
+	"the cloud fails":                                     testCloudFails,
+	"the cloud asks for patience":                         testPatience,
+	"tokens end":                                          testTokens,
+	"deleted at once in any order":                        testWholeNamespace,
+}
+
+func testSameName(t *testing.T) {
+	w := newWorld(t)
+	n := w.neighbour()
+	for _, x := range []*world{w, n} {
+		x.apply(managed("Router", "same", "{}"))
+	}
+	w.available("Router", "same")
+	n.available("Router", "same")
+	if w.id("Router", "same") == n.id("Router", "same") {
+		t.Fatal("shared")
+	}
+	n.delete("Router", "same")
+	n.gone("Router", "same")
+	if ids := w.inCloud("network/routers", "same"); !slices.Equal(ids, []string{w.id("Router", "same")}) {
+		t.Errorf("in the cloud: %v", ids)
+	}
+}
+
+func rule(port int) string {
+	return fmt.Sprintf(`{"ethertype":"IPv4","protocol":"tcp","portRange":{"min":%d,"max":%d}}`, port, port)
+}
+
+func testRules(t *testing.T) {
+	w := newWorld(t)
+	w.apply(managed("SecurityGroup", "group", "{rules: ["+rule(22)+"]}"))
+	w.available("SecurityGroup", "group")
+	for _, rules := range [][]string{
+		{rule(22), rule(80)},
+		{rule(80), rule(443)},
+		{`{"ethertype":"IPv4","protocol":"icmp"}`, rule(443)},
+		{strings.TrimSuffix(rule(443), "}") + `,"description":"other words"}`},
+		{`{"ethertype":"IPv4","remoteGroupRef":"group"}`},
+	} {
+		w.edit("SecurityGroup", "group", `{"spec":{"resource":{"rules":[`+strings.Join(rules, ",")+`]}}}`)
+		w.available("SecurityGroup", "group")
+		if got := w.cloud.Inventory()["network/security_group_rules"]; len(got) != len(rules) {
+			t.Errorf("%d rules, want %v", len(got), rules)
+		}
+	}
+}
+
+func testReplacedReference(t *testing.T) {
+	w := newWorld(t)
+	w.apply(managed("Network", "net", "{}"), managed("SecurityGroup", "old", "{}"), managed("SecurityGroup", "new", "{}"),
+		managed("Port", "port", "{networkRef: net, securityGroupRefs: [old]}"))
+	w.available("Port", "port")
+	w.held("SecurityGroup", "old", "securitygroup", "port")
+	w.edit("Port", "port", `{"spec":{"resource":{"securityGroupRefs":["new"]}}}`)
+	w.available("Port", "port")
+	w.held("SecurityGroup", "old", "securitygroup")
+	w.held("SecurityGroup", "new", "securitygroup", "port")
+	w.delete("SecurityGroup", "old")
+	w.gone("SecurityGroup", "old")
+}
+
+func testRotated(t *testing.T) {
+	w := newWorld(t)
+	good := w.cloud.CloudsYAML()
+	w.setSecret(strings.ReplaceAll(good, "password: secret", "password: wrong"))
+	w.apply(managed("Network", "net", "{}"), managed("Network", "odd", "{}"))
+	w.fails("Network", "net", "TransientError")
+	w.setSecret("clouds: {}")
+	w.fails("Network", "net", "InvalidConfiguration")
+	w.setSecret(good)
+	w.available("Network", "net", "odd")
+}
+
+func testImmutable(t *testing.T) {
+	w := newWorld(t)
+	w.apply(managed("Network", "net", "{dnsDomain: example.com.}"), managed("Network", "bare", "{}"))
+	for name, patch := range map[string]string{
+		"net": `{"spec":{"resource":{"dnsDomain":null}}}`, "bare": `{"spec":{"resource":{"dnsDomain":"example.org."}}}`,
+	} {
+		u := w.get("Network", name)
+		err := w.c.Patch(t.Context(), u, client.RawPatch("application/merge-patch+json", []byte(patch)))
+		if err == nil || !strings.Contains(err.Error(), "can't be added or removed") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	u := w.get("Network", "net")
+	err := w.c.Patch(t.Context(), u, client.RawPatch("application/merge-patch+json",
+		[]byte(`{"spec":{"resource":{"dnsDomain":"example.org."}}}`)))
+	if err == nil || !strings.Contains(err.Error(), "dnsDomain is immutable") {
+		t.Errorf("changed: %v", err)
+	}
+}
+
+func testStripped(t *testing.T) {
+	w := newWorld(t)
+	w.apply(managed("Network", "net", "{}"), managed("Subnet", "sub", "{networkRef: net, ipVersion: 4, cidr: 10.0.0.0/24}"))
+	w.available("Subnet", "sub")
+	for _, kind := range [][2]string{{"Network", "net"}, {"Subnet", "sub"}, {"Secret", "cloud"}} {
+		testenv.Eventually(t, func() error {
+			u := w.get(kind[0], kind[1])
+			u.SetFinalizers(nil)
+			return w.c.Update(t.Context(), u)
+		})
+	}
+	w.held("Network", "net", "network", "subnet")
+	w.held("Subnet", "sub", "subnet")
+	w.held("Secret", "cloud", "network", "subnet")
+}
+
+func testDetached(t *testing.T) {
+	w := newWorld(t)
+	w.apply(manifest("Network", "theirs", "managedOptions: {onDelete: detach}, resource: {}"))
+	w.available("Network", "theirs")
+	w.delete("Network", "theirs")
+	w.gone("Network", "theirs")
+	if len(w.inCloud("network/networks", "theirs")) != 1 {
+		t.Error("it was deleted")
+	}
+}
+
+func testNeverMade(t *testing.T) {
+	w := newWorld(t)
+	w.delete("Secret", "cloud")
+	w.gone("Secret", "cloud")
+	w.apply(managed("Network", "net", "{}"))
+	w.has("Network", "net", "Progressing", waitingFor("Secret/cloud to be created"))
+	w.delete("Network", "net")
+	w.gone("Network", "net")
+}
+
+func testPermanent(t *testing.T) {
+	w := newWorld(t)
+	w.cloud.AddFault(emulator.Fault{Service: "network", Method: "POST", Status: 403, Times: -1})
+	w.apply(managed("Network", "net", "{}"))
+	w.fails("Network", "net", "InvalidConfiguration")
+	calls := w.calls("network")
+	w.settles()
+	if now := w.calls("network"); now != calls {
+		t.Errorf("%d calls more", now-calls)
+	}
+	w.cloud.ClearFaults()
+	w.edit("Network", "net", `{"spec":{"resource":{"description":"again"}}}`)
+	w.available("Network", "net")
+}
+
+func testAdopt(t *testing.T) {
+	w := newWorld(t)
+	w.apply(manifest("Network", "before", "managedOptions: {onDelete: detach}, resource: {name: mine}"))
+	w.available("Network", "before")
+	id := w.id("Network", "before")
+	w.apply(manifest("Network", "twice", "adopt: {id: "+id+"}, resource: {name: mine}"))
+	w.fails("Network", "twice", "InvalidConfiguration") // It belongs to another object.
+	w.delete("Network", "before")
+	w.gone("Network", "before")
+	w.apply(manifest("Network", "after", "adopt: {filter: {name: mine}}, resource: {name: mine, description: adopted}"))
+	w.available("Network", "after")
+	if w.id("Network", "after") != id {
+		t.Error("another one")
+	}
+	w.reports("Network", "after", map[string]any{"description": "adopted"})
+}
+
+// testWoken counts the time from the moment a network can be used.
+func testWoken(t *testing.T) {
+	w := newWorld(t)
+	w.apply(managed("Subnet", "sub", "{networkRef: net, ipVersion: 4, cidr: 10.0.0.0/24}"))
+	w.has("Subnet", "sub", "Progressing", waitingFor("Network/net to be created"))
+	w.apply(managed("Network", "net", "{}"))
+	w.available("Subnet", "sub")
+	ready := transition(w.get("Network", "net"))
+	done := transition(w.get("Subnet", "sub"))
+	if waited := done.Sub(ready); waited > time.Second { // Times are in seconds; a poll would take longer.
+		t.Errorf("woken after %s", waited)
+	}
+}
+
+func testLostAnswer(t *testing.T) {
+	w := newWorld(t)
+	n := w.neighbour()
+	w.cloud.AddFault(emulator.Fault{
+		Service: "network", Method: "POST", Resource: "networks", Reset: emulator.AfterExecution, Times: 2,
+	})
+	for _, x := range []*world{w, n} {
+		x.apply(managed("Network", "net", "{}"))
+	}
+	w.available("Network", "net")
+	n.available("Network", "net")
+	ids, want := w.inCloud("network/networks", "net"), []string{w.id("Network", "net"), n.id("Network", "net")}
+	slices.Sort(ids)
+	slices.Sort(want)
+	if !slices.Equal(ids, want) || want[0] == want[1] {
+		t.Errorf("in the cloud %v, recorded %v", ids, want)
+	}
+	w.cloud.AddFault(emulator.Fault{Service: "network", Method: "DELETE", Reset: emulator.AfterExecution})
+	w.delete("Network", "net")
+	w.gone("Network", "net")
+}
+
+func testCloudFails(t *testing.T) {
+	w := newWorld(t)
+	w.cloud.AddFault(emulator.Fault{Service: "network", Method: "POST", Status: 503, Times: 2})
+	w.cloud.AddFault(emulator.Fault{Service: "network", Method: "POST", Reset: emulator.BeforeExecution})
+	w.apply(managed("Network", "net", "{tags: [t]}"))
+	w.available("Network", "net")
+	w.cloud.AddFault(emulator.Fault{Service: "network", Method: "DELETE", Status: 500, Times: 2})
+	w.delete("Network", "net")
+	w.gone("Network", "net")
+}
+
+func testPatience(t *testing.T) {
+	w := newWorld(t)
+	w.cloud.AddFault(emulator.Fault{Service: "network", Method: "POST", Status: 429, RetryAfter: 1})
+	before := time.Now()
+	w.apply(managed("Network", "net", "{}"))
+	w.available("Network", "net")
+	if took := time.Since(before); took < time.Second {
+		t.Errorf("asked again within %s", took)
+	}
+}
+
+func testTokens(t *testing.T) {
+	w := newWorld(t)
+	w.apply(managed("Network", "net", "{}"))
+	w.available("Network", "net")
+	w.cloud.ExpireTokens()
+	w.apply(managed("Network", "later", "{}"))
+	w.available("Network", "later")
+}
+
+func testWholeNamespace(t *testing.T) {
+	w := newWorld(t)
+	w.apply(stack...)
+	w.available("FloatingIP", "fip")
+	w.available("Port", "port")
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.ns}}
+	if err := w.c.Delete(t.Context(), ns); err != nil {
+		t.Fatal(err)
+	}
+	w.gone("Network", "net", "outside")
+	w.gone("Secret", "cloud")
+	w.empty()
+}
+
+// stack is applied in the wrong order, at once.
+var stack = []string{
+	managed("FloatingIP", "fip", "{floatingNetworkRef: outside, portRef: port}"),
+	managed("Port", "port", "{networkRef: net, addresses: [{subnetRef: sub}], securityGroupRefs: [group]}"),
+	managed("Subnet", "sub", "{networkRef: net, ipVersion: 4, cidr: 10.0.0.0/24, routerRef: router}"),
+	managed("Subnet", "sub-out", "{networkRef: outside, ipVersion: 4, cidr: 10.5.0.0/24}"),
+	managed("Router", "router", "{externalGateways: [{networkRef: outside}]}"),
+	managed("SecurityGroup", "group", "{}"),
+	managed("Network", "net", "{}"),
+	managed("Network", "outside", "{external: true}"),
+}

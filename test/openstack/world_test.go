@@ -1,0 +1,471 @@
+package openstack_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/gophercloud/gophercloud/v2"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	openstackv1alpha1 "github.com/kinship-dev/kinship/api/openstack/v1alpha1"
+	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/cloud/openstack"
+	"github.com/kinship-dev/kinship/internal/cloud/openstack/emulator"
+	"github.com/kinship-dev/kinship/internal/testenv"
+	"github.com/kinship-dev/kinship/pkg/external"
+	"github.com/kinship-dev/kinship/test/operator"
+)
+
+// world is what a test acts in: a namespace, a cloud, and a Secret that leads from
+// the one to the other.
+type world struct {
+	t     *testing.T
+	c     client.WithWatch
+	ns    string
+	cloud *emulator.Server
+}
+
+// newWorld makes a world, whose Secret is called "cloud".
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	w := &world{t: t, c: operator.Client(t), ns: testenv.Namespace(t), cloud: newCloud(t)}
+	w.create(w.secret("cloud", w.cloud.CloudsYAML()))
+	w.cloud.ResetCalls()
+	t.Cleanup(func() { w.tidyUp(); w.empty() })
+	return w
+}
+
+func newCloud(t *testing.T) *emulator.Server {
+	t.Helper()
+	cloud, err := emulator.Start(emulator.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := cloud.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return cloud
+}
+
+// neighbour is another namespace with the same cloud.
+func (w *world) neighbour() *world {
+	w.t.Helper()
+	n := &world{t: w.t, c: w.c, ns: testenv.Namespace(w.t), cloud: w.cloud}
+	n.create(n.secret("cloud", w.cloud.CloudsYAML()))
+	w.t.Cleanup(n.tidyUp)
+	return n
+}
+
+// only runs the pack alone.
+func only(o *app.Options) { o.Packs = []string{"openstack"}; o.Openstack.QPS = 1000 }
+
+// lists of all kinds of the pack.
+func lists() []client.ObjectList {
+	return []client.ObjectList{
+		&openstackv1alpha1.DomainList{}, &openstackv1alpha1.FloatingIPList{}, &openstackv1alpha1.NetworkList{}, &openstackv1alpha1.PortList{},
+		&openstackv1alpha1.ProjectList{}, &openstackv1alpha1.RouterInterfaceList{}, &openstackv1alpha1.RouterList{},
+		&openstackv1alpha1.SecurityGroupList{}, &openstackv1alpha1.SubnetList{}, &openstackv1alpha1.TrunkList{},
+		&openstackv1alpha1.AddressScopeList{}, &openstackv1alpha1.GroupList{}, &openstackv1alpha1.RoleList{},
+		&openstackv1alpha1.ServiceList{}, &openstackv1alpha1.EndpointList{}, &openstackv1alpha1.ServerGroupList{},
+		&openstackv1alpha1.ShareNetworkList{},
+	}
+}
+
+// tidyUp deletes everything at once and waits until it is gone: the guards find
+// the order.
+func (w *world) tidyUp() {
+	w.t.Helper()
+	ctx := context.WithoutCancel(w.t.Context())
+	w.cloud.ClearFaults()
+	all := w.all()
+	for _, obj := range all {
+		if err := w.c.Delete(ctx, obj); client.IgnoreNotFound(err) != nil {
+			w.t.Errorf("tidy up: %v", err)
+		}
+	}
+	testenv.Eventually(w.t, func() error {
+		var left []string
+		for _, obj := range w.all() {
+			left = append(left, fmt.Sprintf("%T %s %v: %v", obj, obj.GetName(), obj.GetFinalizers(), conditions(obj)))
+		}
+		if len(left) > 0 {
+			return fmt.Errorf("left behind: %s", strings.Join(left, "; "))
+		}
+		return nil
+	})
+}
+
+func (w *world) all() []external.Object {
+	w.t.Helper()
+	var all []external.Object
+	for _, list := range lists() {
+		if err := w.c.List(context.WithoutCancel(w.t.Context()), list, client.InNamespace(w.ns)); err != nil {
+			w.t.Errorf("list: %v", err)
+		}
+		items, err := meta.ExtractList(list)
+		if err != nil {
+			w.t.Error(err)
+		}
+		for _, item := range items {
+			all = append(all, item.(external.Object))
+		}
+	}
+	return all
+}
+
+// empty expects that nothing is left in the cloud but what a test made by itself.
+func (w *world) empty(but ...string) {
+	w.t.Helper()
+	for resource, items := range w.cloud.Inventory() {
+		for _, item := range items {
+			if !slices.Contains(but, item.Name) && !strings.HasPrefix(item.Name, "theirs") {
+				w.t.Errorf("left in the cloud: %s %s (%s)", resource, item.Name, item.ID)
+			}
+		}
+	}
+}
+
+func (w *world) secret(name, clouds string) *corev1.Secret {
+	return &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: name},
+		Data:       map[string][]byte{"clouds.yaml": []byte(clouds)},
+	}
+}
+
+// Manifests.
+
+// managed is the manifest of an object whose resource is to be made. The spec of
+// the resource is in YAML's flow style, such as "{mtu: 1400}".
+func managed(kind, name, resource string) string {
+	return manifest(kind, name, "resource: "+resource)
+}
+
+// imported is the manifest of an object that stands for what is there.
+func imported(kind, name, how string) string {
+	return manifest(kind, name, "managementPolicy: unmanaged, import: "+how)
+}
+
+func manifest(kind, name, spec string) string {
+	return fmt.Sprintf(`
+apiVersion: openstack.k-orc.cloud/v1alpha1
+kind: %s
+metadata: {name: %s}
+spec: {cloudCredentialsRef: {secretName: cloud, cloudName: openstack-admin}, %s}
+---`, kind, name, spec)
+}
+
+func (w *world) apply(manifests ...string) {
+	w.t.Helper()
+	testenv.Apply(w.t, strings.Join(manifests, "\n"), testenv.In(w.ns))
+}
+
+// Actions.
+
+func (w *world) create(objects ...client.Object) {
+	w.t.Helper()
+	for _, obj := range objects {
+		if err := w.c.Create(w.t.Context(), obj); err != nil {
+			w.t.Fatalf("create %s: %v", obj.GetName(), err)
+		}
+	}
+}
+
+// object returns one by its kind and name, empty.
+func object(kind string) client.Object {
+	u := &unstructured.Unstructured{}
+	u.SetGroupVersionKind(openstackv1alpha1.GroupVersion.WithKind(kind))
+	if kind == "Secret" {
+		u.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(kind))
+	}
+	return u
+}
+
+func (w *world) get(kind, name string) *unstructured.Unstructured {
+	w.t.Helper()
+	u := object(kind).(*unstructured.Unstructured)
+	if err := w.c.Get(w.t.Context(), client.ObjectKey{Namespace: w.ns, Name: name}, u); err != nil {
+		w.t.Fatal(err)
+	}
+	return u
+}
+
+func (w *world) delete(kind, name string) {
+	w.t.Helper()
+	u := object(kind)
+	u.SetNamespace(w.ns)
+	u.SetName(name)
+	if err := w.c.Delete(w.t.Context(), u); err != nil {
+		w.t.Fatalf("delete %s %s: %v", kind, name, err)
+	}
+}
+
+// edit changes the spec of an object by a JSON merge patch.
+func (w *world) edit(kind, name, patch string) {
+	w.t.Helper()
+	u := object(kind)
+	u.SetNamespace(w.ns)
+	u.SetName(name)
+	if err := w.c.Patch(w.t.Context(), u, client.RawPatch("application/merge-patch+json", []byte(patch))); err != nil {
+		w.t.Fatalf("edit %s %s: %v", kind, name, err)
+	}
+}
+
+// Expectations.
+
+// want is what is expected of a condition.
+type want struct{ status, reason, message string }
+
+var (
+	isAvailable = want{"True", "Success", "OpenStack resource is available"}
+	isUpToDate  = want{"False", "Success", "OpenStack resource is up to date"}
+)
+
+func waitingFor(objects ...string) want {
+	return want{"True", "Progressing", "Waiting for " + strings.Join(objects, "\nWaiting for ")}
+}
+
+// available waits until objects can be used, as they are now.
+func (w *world) available(kind string, names ...string) {
+	w.t.Helper()
+	for _, name := range names {
+		w.has(kind, name, "Available", isAvailable)
+		w.has(kind, name, "Progressing", isUpToDate)
+		w.has(kind, name, "Ready", isAvailable)
+	}
+}
+
+// has waits for a condition of an object as it is now.
+func (w *world) has(kind, name, condition string, expected want) {
+	w.t.Helper()
+	testenv.Eventually(w.t, func() error {
+		u := w.get(kind, name)
+		got, generation := find(u, condition)
+		if diff := cmp.Diff(expected, got, cmp.AllowUnexported(want{})); diff != "" || generation != u.GetGeneration() {
+			return fmt.Errorf("%s/%s: %s of generation %d, object of %d (-want +got):\n%s",
+				kind, name, condition, generation, u.GetGeneration(), diff)
+		}
+		return nil
+	})
+}
+
+// says waits until an object's Progressing condition has a line.
+func (w *world) says(kind, name, line string) {
+	w.t.Helper()
+	testenv.Eventually(w.t, func() error {
+		progressing, _ := find(w.get(kind, name), "Progressing")
+		if !slices.Contains(strings.Split(progressing.message, "\n"), line) {
+			return fmt.Errorf("%s/%s says %q, not %q", kind, name, progressing.message, line)
+		}
+		return nil
+	})
+}
+
+func find(u *unstructured.Unstructured, condition string) (want, int64) {
+	list, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
+	for _, item := range list {
+		c := item.(map[string]any)
+		if c["type"] == condition {
+			generation, _ := c["observedGeneration"].(int64)
+			return want{fmt.Sprint(c["status"]), fmt.Sprint(c["reason"]), fmt.Sprint(c["message"])}, generation
+		}
+	}
+	return want{}, -1
+}
+
+func conditions(obj external.Object) []string {
+	var all []string
+	for _, c := range obj.GetExternalStatus().Conditions {
+		all = append(all, fmt.Sprintf("%s=%s %s", c.Type, c.Status, c.Message))
+	}
+	return all
+}
+
+// id returns the id of an object's resource.
+func (w *world) id(kind, name string) string {
+	w.t.Helper()
+	id, _, _ := unstructured.NestedString(w.get(kind, name).Object, "status", "id")
+	if id == "" {
+		w.t.Fatalf("%s/%s has no id", kind, name)
+	}
+	return id
+}
+
+// reports waits until status.resource has these values, by field.
+func (w *world) reports(kind, name string, expected map[string]any) {
+	w.t.Helper()
+	testenv.Eventually(w.t, func() error {
+		resource, _, _ := unstructured.NestedMap(w.get(kind, name).Object, "status", "resource")
+		got := map[string]any{}
+		for field := range expected {
+			got[field] = resource[field]
+		}
+		if diff := cmp.Diff(expected, got); diff != "" {
+			return fmt.Errorf("%s/%s reports (-want +got):\n%s", kind, name, diff)
+		}
+		return nil
+	})
+}
+
+// gone waits until objects are gone.
+func (w *world) gone(kind string, names ...string) {
+	w.t.Helper()
+	for _, name := range names {
+		testenv.Eventually(w.t, func() error {
+			u := object(kind).(*unstructured.Unstructured)
+			err := w.c.Get(w.t.Context(), client.ObjectKey{Namespace: w.ns, Name: name}, u)
+			if apierrors.IsNotFound(err) {
+				return nil
+			}
+			progressing, _ := find(u, "Progressing")
+			return errors.Join(err, fmt.Errorf("%s/%s is still there: %v %v", kind, name, u.GetFinalizers(), progressing))
+		})
+	}
+}
+
+// held waits until an object has exactly these finalizers, given by their kinds.
+func (w *world) held(kind, name string, by ...string) {
+	w.t.Helper()
+	expected := []string{}
+	for _, k := range by {
+		expected = append(expected, "openstack.k-orc.cloud/"+k)
+	}
+	slices.Sort(expected)
+	testenv.Eventually(w.t, func() error {
+		got := append([]string{}, w.get(kind, name).GetFinalizers()...)
+		slices.Sort(got)
+		if diff := cmp.Diff(expected, got); diff != "" {
+			return fmt.Errorf("finalizers of %s/%s (-want +got):\n%s", kind, name, diff)
+		}
+		return nil
+	})
+}
+
+// Inventory of the cloud.
+
+// inCloud returns the ids of what the cloud has under a name.
+func (w *world) inCloud(resource, name string) []string {
+	var ids []string
+	for _, item := range w.cloud.Inventory()[resource] {
+		if item.Name == name {
+			ids = append(ids, item.ID)
+		}
+	}
+	return ids
+}
+
+// quiet is longer than anything in the pack that is put off, but for polls.
+const quiet = 2 * time.Second
+
+// calls returns how many calls the cloud has got, tokens and versions aside.
+func (w *world) calls(service string) int {
+	n := 0
+	for call, times := range w.cloud.Calls() {
+		if call.Service == service && call.Resource != "" && !strings.HasPrefix(call.Resource, "auth") {
+			n += times
+		}
+	}
+	return n
+}
+
+// admin returns a client of the network service of the cloud.
+func (w *world) admin() *gophercloud.ServiceClient {
+	w.t.Helper()
+	cloud, err := openstack.ParseCloud(w.secret("", w.cloud.CloudsYAML()).Data, "openstack-admin")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	scope, err := openstack.New(openstack.Options{}).Scope(w.t.Context(), cloud)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	network, err := scope.Network(w.t.Context())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return network
+}
+
+// deleteOutside deletes a resource as a person would.
+func (w *world) deleteOutside(collection, id string) {
+	w.t.Helper()
+	network := w.admin()
+	path := strings.ReplaceAll(strings.TrimPrefix(collection, "network/"), "_", "-")
+	if _, err := network.Delete(w.t.Context(), network.ServiceURL(path, id), nil); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// becomes waits until an object has another resource.
+func (w *world) becomes(kind, name, before string) {
+	w.t.Helper()
+	testenv.Eventually(w.t, func() error {
+		if id, _, _ := unstructured.NestedString(w.get(kind, name).Object, "status", "id"); id == before || id == "" {
+			return fmt.Errorf("%s/%s has id %q", kind, name, id)
+		}
+		return nil
+	})
+}
+
+// setSecret changes the credentials.
+func (w *world) setSecret(clouds string) {
+	w.t.Helper()
+	testenv.Eventually(w.t, func() error {
+		secret := w.secret("cloud", "")
+		if err := w.c.Get(w.t.Context(), client.ObjectKeyFromObject(secret), secret); err != nil {
+			return err
+		}
+		secret.Data["clouds.yaml"] = []byte(clouds)
+		return w.c.Update(w.t.Context(), secret)
+	})
+}
+
+// fails waits until an object's Progressing condition has a reason.
+func (w *world) fails(kind, name, reason string) {
+	w.t.Helper()
+	testenv.Eventually(w.t, func() error {
+		if progressing, _ := find(w.get(kind, name), "Progressing"); progressing.reason != reason {
+			return fmt.Errorf("%s/%s: %+v, want reason %s", kind, name, progressing, reason)
+		}
+		return nil
+	})
+}
+
+// settles waits until the cloud has got no call for a while.
+func (w *world) settles() {
+	w.t.Helper()
+	calls, since := w.cloud.CallCount(""), time.Now()
+	testenv.Eventually(w.t, func() error {
+		if now := w.cloud.CallCount(""); now != calls {
+			calls, since = now, time.Now()
+		}
+		if time.Since(since) < quiet {
+			return errors.New("the cloud is still called")
+		}
+		return nil
+	})
+}
+
+// transition returns when an object became available.
+func transition(u *unstructured.Unstructured) time.Time {
+	list, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
+	for _, item := range list {
+		if c := item.(map[string]any); c["type"] == "Available" {
+			at, _ := time.Parse(time.RFC3339, fmt.Sprint(c["lastTransitionTime"]))
+			return at
+		}
+	}
+	return time.Time{}
+}
