@@ -146,10 +146,7 @@ func (r *reconciler[K, R]) leave(ctx context.Context, p *pass[K, R]) reconcile.O
 	if apierrors.IsConflict(err) {
 		return reconcile.WaitFor(conflictRetry, condition.ReasonProgressing, "the object was changed at the same time")
 	}
-	if id := r.known(p); id != "" {
-		r.claims.drop(id)
-	}
-	r.memories.drop(p.Object.GetUID())
+	r.claims.drop(r.known(p)) // It may be another's at once, if it was left behind.
 	p.done = true
 	return reconcile.Outcome{}
 }

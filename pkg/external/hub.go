@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -51,7 +52,7 @@ type member struct {
 	queue     queue
 	guard     *guard.Finalizers
 	releases  queue
-	forget    func(object.ID)
+	forget    func(object.ID, types.UID)
 	learn     func(client.Object)
 }
 
@@ -134,7 +135,7 @@ func (h *hub) changed(m *member, old, obj client.Object) {
 	}
 	switch {
 	case obj == nil:
-		h.forget(m, id)
+		h.forget(m, id, old.GetUID())
 	case m.guard != nil && slices.ContainsFunc(obj.GetFinalizers(), m.guards):
 		m.releases.add(id)
 	}
@@ -236,12 +237,12 @@ func (h *hub) version(id object.ID) string {
 	return h.contents[id]
 }
 
-func (h *hub) forget(m *member, id object.ID) {
+func (h *hub) forget(m *member, id object.ID, uid types.UID) {
 	if m.guard != nil {
 		m.guard.Forget(id)
 	}
 	if m.forget != nil {
-		m.forget(id)
+		m.forget(id, uid)
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()

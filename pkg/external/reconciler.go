@@ -241,7 +241,12 @@ func (r *reconciler[K, R]) learn(obj client.Object) {
 	}
 }
 
-func (r *reconciler[K, R]) forget(id object.ID) { r.writes.Forget(id) }
+// forget drops what is remembered of an object that is gone.
+func (r *reconciler[K, R]) forget(id object.ID, uid types.UID) {
+	r.writes.Forget(id)
+	r.memories.drop(uid)
+	r.claims.drop(r.claims.of(uid))
+}
 
 // result has a conflict tried again at once: a back-off made for failures would
 // cost a second.
