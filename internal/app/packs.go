@@ -39,7 +39,7 @@ func PackNames() []string {
 func choose(o Options) ([]pack.Pack, error) {
 	all := Packs(o)
 	if len(o.Packs) == 0 {
-		return all, nil
+		return slices.DeleteFunc(all, func(p pack.Pack) bool { return p.Preview }), nil
 	}
 	var chosen []pack.Pack
 	for _, name := range o.Packs {

@@ -87,6 +87,8 @@ type pass struct {
 
 	request Request
 	result  *Result
+	// final says that the parent is being deleted.
+	final bool
 }
 
 // applyWaves applies what is wanted, wave by wave, and reports whether all of it

@@ -8,7 +8,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -134,20 +133,4 @@ func (p pass) live(ctx context.Context, entry Entry) (sight, error) {
 		return sight{}, fmt.Errorf("read %s: %w", entry.ID, err)
 	}
 	return sight{Observed: Observe(meta, p.FieldOwner), exists: true}, nil
-}
-
-// deleteExactly deletes the very object of a uid. It reports gone when there is no
-// such object any more, also when another has its name.
-func (p pass) deleteExactly(
-	ctx context.Context, entry Entry, uid types.UID, propagation metav1.DeletionPropagation,
-) (gone bool, err error) {
-	err = p.Client.Delete(ctx, entry.blank(), client.Preconditions{UID: &uid}, client.PropagationPolicy(propagation))
-	switch {
-	case apierrors.IsNotFound(err):
-		return true, nil
-	case err != nil:
-		return false, err
-	default:
-		return false, nil
-	}
 }

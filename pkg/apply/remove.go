@@ -8,7 +8,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 // prune deletes what is in the inventory and not wanted, the last first.
@@ -58,7 +58,7 @@ func (p pass) prune(ctx context.Context) error {
 // call it again when something of that has changed, until nothing is.
 func (a *Applier) Delete(ctx context.Context, owner metav1.OwnerReference, have []Entry) (Result, error) {
 	result := Result{Inventory: slices.Clone(have)}
-	p := pass{Applier: a, request: Request{Owner: owner}, result: &result}
+	p := pass{Applier: a, request: Request{Owner: owner}, result: &result, final: true}
 	for len(result.Inventory) > 0 {
 		wave := slices.MaxFunc(result.Inventory, func(a, b Entry) int { return int(a.Wave - b.Wave) }).Wave
 		left, err := p.deleteWave(ctx, wave)
@@ -101,63 +101,49 @@ func (p pass) deleteWave(ctx context.Context, wave int32) (left bool, err error)
 }
 
 // remove deletes the object of an entry. It is Terminating until it is known to be
-// gone, which a view alone can't tell.
+// gone, which a view alone can't tell. Nothing is deleted that is not as it was when
+// it was decided on: the garbage collector may be taking the owner off just now.
 func (p pass) remove(ctx context.Context, entry Entry, propagation metav1.DeletionPropagation) (Action, error) {
 	seen := p.recent.look(p.View, entry.ID)
-	if seen.exists && seen.Deleting && p.owns(seen.Observed, entry) {
-		return Terminating, nil // When it is gone, the view shows it.
-	}
-	if seen.exists && seen.UID == entry.UID && !p.owns(seen.Observed, entry) {
-		return Foreign, nil // Somebody has taken it over: it stays.
-	}
-	uid := entry.UID
-	if uid == "" && seen.exists && p.owns(seen.Observed, entry) {
-		uid = seen.UID
-	}
-	return p.removeByUID(ctx, entry, uid, propagation)
-}
-
-// removeByUID deletes the very object of a uid or, as long as none is known, the one
-// that is found to be the parent's.
-func (p pass) removeByUID(
-	ctx context.Context, entry Entry, uid types.UID, propagation metav1.DeletionPropagation,
-) (Action, error) {
-	for range attempts {
-		if uid == "" {
-			action, found, err := p.search(ctx, entry)
-			if err != nil || action != Terminating {
-				return action, err
-			}
-			uid = found
-		}
-		gone, err := p.deleteExactly(ctx, entry, uid, propagation)
-		if apierrors.IsConflict(err) {
-			uid = "" // Another object has the name: it may be one that was made anew.
-			continue
-		}
-		if err != nil {
+	var err error
+	if !seen.exists || (entry.UID != "" && entry.UID != seen.UID) {
+		if seen, err = p.live(ctx, entry); err != nil {
 			return Failed, err
 		}
-		if gone {
+	}
+	for range attempts {
+		switch {
+		case !seen.exists:
+			return Pruned, nil
+		case !p.mayRemove(seen.Observed, entry):
+			return Foreign, nil // Never ours, or not any more: it stays.
+		case seen.Deleting:
+			return Terminating, nil // When it is gone, the view shows it.
+		}
+		err := p.Client.Delete(ctx, entry.blank(), client.PropagationPolicy(propagation),
+			client.Preconditions{UID: &seen.UID, ResourceVersion: &seen.Version})
+		switch {
+		case err == nil:
+			return Terminating, nil
+		case apierrors.IsNotFound(err):
 			p.recent.forget(entry.ID)
 			return Pruned, nil
+		case !apierrors.IsConflict(err):
+			return Failed, err
 		}
-		return Terminating, nil
+		if seen, err = p.live(ctx, entry); err != nil {
+			return Failed, err
+		}
 	}
 	return Failed, errUnsteady
 }
 
-// search finds the uid of an object that the inventory does not know by uid.
-func (p pass) search(ctx context.Context, entry Entry) (Action, types.UID, error) {
-	live, err := p.live(ctx, entry)
-	switch {
-	case err != nil:
-		return Failed, "", err
-	case !live.exists:
-		return Pruned, "", nil
-	case live.Controller != p.request.Owner.UID:
-		return Foreign, "", nil // Never ours, or not any more: it stays.
-	default:
-		return Terminating, live.UID, nil
+// mayRemove reports whether an object may be deleted. When the parent goes, what
+// has lost its owner stays: that is how Kubernetes keeps what belonged to it, if
+// whoever deleted the parent wanted that.
+func (p pass) mayRemove(seen Observed, entry Entry) bool {
+	if p.final {
+		return seen.Controller == p.request.Owner.UID
 	}
+	return p.owns(seen, entry)
 }

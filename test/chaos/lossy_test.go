@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -116,8 +117,8 @@ func (p *proxy) lossy(random *rand.Rand) *failures {
 		}
 		f.mu.Unlock()
 		switch {
-		case !fail:
-			return false
+		case !fail, strings.HasSuffix(r.URL.Path, "/subjectaccessreviews"):
+			return false // A review that fails refuses the author, who has to try again.
 		case kind == 0 && (r.Method == http.MethodPatch || r.Method == http.MethodPut):
 			answer(w, http.StatusConflict, "Conflict")
 		case kind <= 1:
