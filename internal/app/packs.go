@@ -52,8 +52,12 @@ func choose(o Options) ([]pack.Pack, error) {
 	return chosen, nil
 }
 
-// NewScheme returns a scheme that knows Kubernetes' kinds and those of packs.
+// NewScheme returns a scheme that knows Kubernetes' kinds and those of the packs
+// that are named or, if none is, of all.
 func NewScheme(o Options) (*runtime.Scheme, error) {
+	if len(o.Packs) == 0 {
+		o.Packs = PackNames()
+	}
 	chosen, err := choose(o)
 	if err != nil {
 		return nil, err
