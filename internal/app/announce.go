@@ -58,22 +58,21 @@ func (a *announcer) Start(ctx context.Context) error {
 		return nil
 	}
 	start, told := time.Now(), false
-	err := wait.PollUntilContextCancel(ctx, 20*time.Millisecond, true, func(ctx context.Context) (bool, error) {
+	answers := func(ctx context.Context) (bool, error) {
 		err := a.answers(ctx)
 		if err != nil && !told && time.Since(start) > patience {
 			a.options.Log.Info("The API server does not reach the webhooks", "reason", err.Error())
 			told = true
 		}
 		return err == nil, nil
-	})
-	if err != nil {
-		return nil //nolint:nilerr // the operator ended first, which is not this runnable's to report
 	}
-	a.options.Log.Info("Ready")
-	if a.options.Ready != nil {
-		a.options.Ready()
+	if wait.PollUntilContextCancel(ctx, 20*time.Millisecond, true, answers) == nil {
+		a.options.Log.Info("Ready")
+		if a.options.Ready != nil {
+			a.options.Ready()
+		}
 	}
-	return nil
+	return nil // That the operator ended first is not this runnable's to report.
 }
 
 // answers returns why the API server gets no answers yet. What was not installed

@@ -130,7 +130,7 @@ func newManager(o Options, chosen []pack.Pack, config *rest.Config, server webho
 	mgr, err := ctrl.NewManager(config, ctrl.Options{
 		Scheme:                        scheme,
 		Logger:                        o.Log,
-		Cache:                         cache.Options{DefaultTransform: trim(chosen)},
+		Cache:                         cache.Options{DefaultTransform: trim(chosen), NewInformer: newInformer},
 		WebhookServer:                 server,
 		Metrics:                       metricsserver.Options{BindAddress: o.MetricsAddress},
 		HealthProbeBindAddress:        o.HealthAddress,

@@ -23,7 +23,7 @@ func TestFind(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer listener.Close() //nolint:errcheck // nobody connected
+	defer func() { _ = listener.Close() }()
 	if err := freeport.Check("127.0.0.1", port); !errors.Is(err, syscall.EADDRINUSE) {
 		t.Errorf("a port in use: %v", err)
 	}

@@ -2,11 +2,11 @@ package external
 
 import (
 	"context"
-	"math/rand/v2"
 	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/kinship-dev/kinship/pkg/condition"
 	"github.com/kinship-dev/kinship/pkg/reconcile"
@@ -81,9 +81,9 @@ func (r *reconciler[K, R]) observe(p *pass[K, R], resource R) reconcile.Outcome 
 // poll has the object looked at again: soon at first, then less often.
 func (r *reconciler[K, R]) poll(p *pass[K, R], format string, args ...any) reconcile.Outcome {
 	const first, last = 500 * time.Millisecond, 15 * time.Second
-	wait := min(first<<min(p.memory.polls, 8), last)
+	pause := min(first<<min(p.memory.polls, 8), last)
 	p.memory.polls++
-	return reconcile.WaitFor(wait, condition.ReasonProgressing, format, args...)
+	return reconcile.WaitFor(pause, condition.ReasonProgressing, format, args...)
 }
 
 // period returns how often the resource is compared with the spec; zero is never.
@@ -99,7 +99,7 @@ func (r *reconciler[K, R]) period(p *pass[K, R]) time.Duration {
 func (r *reconciler[K, R]) schedule(p *pass[K, R]) {
 	p.memory.next = time.Time{}
 	if period := r.period(p); period > 0 {
-		p.memory.next = r.engine.Clock.Now().Add(period + rand.N(period/5+1)) //nolint:gosec // not for secrets
+		p.memory.next = r.engine.Clock.Now().Add(wait.Jitter(period, 0.2))
 	}
 }
 
@@ -112,7 +112,7 @@ func (r *reconciler[K, R]) due(p *pass[K, R]) bool {
 	}
 	now := r.engine.Clock.Now()
 	if p.memory.next.IsZero() {
-		p.memory.next = now.Add(rand.N(period)) //nolint:gosec // not for secrets
+		p.memory.next = now.Add(wait.Jitter(period, 1) - period)
 		if last := p.status().LastSyncTime; last != nil && p.Object.GetExternalSpec().ResyncPeriod != nil {
 			p.memory.next = last.Add(period)
 		}

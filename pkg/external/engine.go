@@ -10,7 +10,6 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/events"
@@ -18,16 +17,13 @@ import (
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	ctrlreconcile "sigs.k8s.io/controller-runtime/pkg/reconcile"
-	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/kinship-dev/kinship/pkg/guard"
 	"github.com/kinship-dev/kinship/pkg/object"
+	"github.com/kinship-dev/kinship/pkg/reconcile"
 )
-
-type runtimeObject = runtime.Object
 
 // Options of an engine.
 type Options struct {
@@ -53,10 +49,17 @@ type Options struct {
 type Engine struct {
 	Options
 
-	mgr         manager.Manager
-	hub         hub
-	reconcilers []func(*Engine) (*member, ctrlreconcile.TypedReconciler[object.ID])
-	synced      []toolscache.InformerSynced
+	mgr    manager.Manager
+	hub    hub
+	kinds  []kind
+	synced []toolscache.InformerSynced
+}
+
+// kind is a kind of the pack's own, with what leads its objects.
+type kind struct {
+	*member
+
+	reconciler ctrlreconcile.TypedReconciler[object.ID]
 }
 
 // New returns an engine without kinds.
@@ -95,9 +98,7 @@ func Add[K Object, R any](e *Engine, k Kind[K, R]) {
 	r := &reconciler[K, R]{engine: e, kind: k, member: m, finalizer: e.finalizer(k.GVK)}
 	r.observer = newObserver(e.Clock, k.Identify)
 	m.forget, m.learn = r.forget, r.learn
-	e.reconcilers = append(e.reconcilers, func(*Engine) (*member, ctrlreconcile.TypedReconciler[object.ID]) {
-		return m, r
-	})
+	e.kinds = append(e.kinds, kind{m, r})
 }
 
 // Start adds informers, controllers and guards to the manager.
@@ -108,9 +109,8 @@ func (e *Engine) Start(ctx context.Context) error {
 			return err
 		}
 	}
-	for _, reconciler := range e.reconcilers {
-		m, r := reconciler(e)
-		if err := e.control(strings.ToLower(m.gvk.Kind), r, &m.queue, m.ids); err != nil {
+	for _, k := range e.kinds {
+		if err := e.control(strings.ToLower(k.gvk.Kind), k.reconciler, &k.queue, k.ids); err != nil {
 			return err
 		}
 	}
@@ -187,31 +187,12 @@ const (
 )
 
 func (e *Engine) control(
-	name string, r ctrlreconcile.TypedReconciler[object.ID], q *queue, all func() []object.ID,
+	name string, r ctrlreconcile.TypedReconciler[object.ID], q *reconcile.Queue, all func() []object.ID,
 ) error {
-	skip := true // Names are unique in a process; tests run several operators in one.
-	c, err := controller.NewTyped(e.Group+"/"+name, e.mgr, controller.TypedOptions[object.ID]{
-		Reconciler: quiet{r}, MaxConcurrentReconciles: e.Workers, SkipNameValidation: &skip,
+	return reconcile.Controller{
+		Name: e.Group + "/" + name, Reconciler: r, Queue: q, Workers: e.Workers, Heard: e.heard, All: all,
 		RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[object.ID](firstRetry, lastRetry),
-	})
-	if err != nil {
-		return fmt.Errorf("make controller %s: %w", name, err)
-	}
-	return c.Watch(source.TypedFunc[object.ID](q.start(e.heard, all)))
-}
-
-// quiet does not tell of what failed because the operator ends.
-type quiet struct {
-	ctrlreconcile.TypedReconciler[object.ID]
-}
-
-// Reconcile implements reconcile.TypedReconciler.
-func (q quiet) Reconcile(ctx context.Context, id object.ID) (ctrlreconcile.Result, error) {
-	result, err := q.TypedReconciler.Reconcile(ctx, id)
-	if ctx.Err() != nil {
-		return ctrlreconcile.Result{}, nil //nolint:nilerr // it is for the next one to try
-	}
-	return result, err
+	}.AddTo(e.mgr)
 }
 
 func sortedKinds(members map[schema.GroupKind]*member) []schema.GroupKind {

@@ -144,7 +144,8 @@ func (r *reconciler[K, R]) leave(ctx context.Context, p *pass[K, R]) reconcile.O
 		return reconcile.Fail(condition.ReasonTransientError, fmt.Errorf("remove the finalizer: %w", err))
 	}
 	if apierrors.IsConflict(err) {
-		return reconcile.WaitFor(conflictRetry, condition.ReasonProgressing, "the object was changed at the same time")
+		return reconcile.WaitFor(reconcile.ConflictRetry, condition.ReasonProgressing,
+			"the object was changed at the same time")
 	}
 	r.claims.drop(r.known(p)) // It may be another's at once, if it was left behind.
 	p.done = true

@@ -6,19 +6,19 @@ import (
 	"reflect"
 	"slices"
 	"sync"
-	"sync/atomic"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	toolscache "k8s.io/client-go/tools/cache"
-	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kinship-dev/kinship/pkg/condition"
 	"github.com/kinship-dev/kinship/pkg/guard"
 	"github.com/kinship-dev/kinship/pkg/object"
+	"github.com/kinship-dev/kinship/pkg/reconcile"
 	"github.com/kinship-dev/kinship/pkg/relation"
 )
 
@@ -49,9 +49,9 @@ type member struct {
 	own       bool // one of the pack's kinds, not only referred to
 	informed  client.Object
 	store     toolscache.Store
-	queue     queue
+	queue     reconcile.Queue
 	guard     *guard.Finalizers
-	releases  queue
+	releases  reconcile.Queue
 	forget    func(object.ID, types.UID)
 	learn     func(client.Object)
 }
@@ -124,12 +124,12 @@ func (h *hub) changed(m *member, old, obj client.Object) {
 		m.learn(obj)
 	}
 	if m.own && concernsItself(old, obj) {
-		m.queue.add(id)
+		m.queue.Add(id)
 	}
 	if h.concernsSources(m, id, old, obj) {
 		for _, e := range h.index.Targeting(relation.Object{ID: id}) {
 			if source := h.members[e.Declarer.GroupKind()]; source != nil {
-				source.queue.add(e.Declarer)
+				source.queue.Add(e.Declarer)
 			}
 		}
 	}
@@ -137,7 +137,7 @@ func (h *hub) changed(m *member, old, obj client.Object) {
 	case obj == nil:
 		h.forget(m, id, old.GetUID())
 	case m.guard != nil && slices.ContainsFunc(obj.GetFinalizers(), m.guards):
-		m.releases.add(id)
+		m.releases.Add(id)
 	}
 }
 
@@ -165,7 +165,7 @@ func (h *hub) declare(m *member, id object.ID, obj client.Object) {
 		h.mu.Lock()
 		h.left[hold{before.Target.ID, name}] = true
 		h.mu.Unlock()
-		target.releases.add(before.Target.ID)
+		target.releases.Add(before.Target.ID)
 	}
 }
 
@@ -304,43 +304,13 @@ func (h *hub) liveRefers(
 		return false, fmt.Errorf("list who refers to %s: %w", target.Short(), err)
 	}
 	refers := false
-	err = meta.EachListItem(list, func(item runtimeObject) error {
+	err = meta.EachListItem(list, func(item runtime.Object) error {
 		for _, e := range m.edges(item.(client.Object)) {
 			refers = refers || (e.Target.ID == target && h.guards[e.Relation] == finalizer)
 		}
 		return nil
 	})
 	return refers, err
-}
-
-// queue passes wake-ups on to a controller's work queue once that runs. Before, in
-// a replica that does not lead, they are dropped: the controller begins with
-// everything there is.
-type queue struct {
-	work atomic.Pointer[workqueue.TypedRateLimitingInterface[object.ID]]
-}
-
-func (q *queue) add(id object.ID) {
-	if work := q.work.Load(); work != nil {
-		(*work).Add(id)
-	}
-}
-
-// start returns the source that a controller is to watch. It begins when heard
-// returns true.
-func (q *queue) start(
-	heard func(context.Context) bool, all func() []object.ID,
-) func(context.Context, workqueue.TypedRateLimitingInterface[object.ID]) error {
-	return func(ctx context.Context, work workqueue.TypedRateLimitingInterface[object.ID]) error {
-		if !heard(ctx) {
-			return ctx.Err()
-		}
-		q.work.Store(&work)
-		for _, id := range all() {
-			work.Add(id)
-		}
-		return nil
-	}
 }
 
 // partial returns an object that stands for the metadata of a kind.

@@ -61,7 +61,7 @@ func (r *reconciler[K, R]) own(ctx context.Context, p *pass[K, R], i *intent) re
 	id, _ := status["id"].(string)
 	if id != deref(p.before.GetExternalStatus().ID) || u.GetGeneration() != p.Object.GetGeneration() {
 		// Somebody was faster. The watch brings what they wrote.
-		return reconcile.WaitFor(conflictRetry, condition.ReasonProgressing, "%s status will be refreshed", r.engine.Noun)
+		return r.refresh()
 	}
 	p.Object.SetFinalizers(u.GetFinalizers())
 	p.Object.SetAnnotations(u.GetAnnotations())
@@ -166,7 +166,7 @@ func (r *reconciler[K, R]) create(ctx context.Context, p *pass[K, R]) reconcile.
 	id := r.kind.Identify(resource).ID
 	if !r.claims.claim(id, p.Object.GetUID()) {
 		// Somebody took it for theirs while the answer was on its way.
-		return reconcile.WaitFor(conflictRetry, condition.ReasonProgressing, "%s status will be refreshed", r.engine.Noun)
+		return r.refresh()
 	}
 	p.status().ID = &id
 	return r.seen(ctx, p, resource, nil)
@@ -211,8 +211,7 @@ func (r *reconciler[K, R]) orphan(
 			"found more than one matching %s during adoption: name the right one in spec.adopt, or delete what is not needed",
 			r.engine.Noun))
 	case !r.claims.claim(r.kind.Identify(candidates[0]).ID, p.Object.GetUID()):
-		return resource, false, reconcile.WaitFor(conflictRetry, condition.ReasonProgressing,
-			"%s status will be refreshed", r.engine.Noun)
+		return resource, false, r.refresh()
 	}
 	return candidates[0], true, o
 }

@@ -19,9 +19,6 @@ import (
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 )
 
-// conflictRetry is how long to wait for the cache to show a write.
-const conflictRetry = 10 * time.Millisecond
-
 // reconciler leads the objects of one kind through their lives. It only runs in
 // the leader.
 type reconciler[K Object, R any] struct {
@@ -74,7 +71,7 @@ func (r *reconciler[K, R]) Reconcile(ctx context.Context, id object.ID) (ctrl.Re
 	}
 	if r.writes.Unseen(id, cached.GetResourceVersion()) {
 		// The watch brings what was written, and wakes nobody: it is our own.
-		return ctrl.Result{RequeueAfter: conflictRetry}, nil
+		return ctrl.Result{RequeueAfter: reconcile.ConflictRetry}, nil
 	}
 	p := &pass[K, R]{id: id, before: cached.(K), memory: r.memories.of(cached.GetUID())}
 	p.Object = cached.DeepCopyObject().(K)
@@ -203,7 +200,7 @@ func (r *reconciler[K, R]) guard(ctx context.Context, p *pass[K, R]) reconcile.O
 		held, err := t.member.guard.Hold(ctx, t.object, t.guard)
 		outcome = outcome.And(reconcile.Fail(condition.ReasonTransientError, err))
 		if err == nil && !held && t.object.GetDeletionTimestamp() == nil {
-			outcome = outcome.And(reconcile.WaitFor(conflictRetry, condition.ReasonProgressing,
+			outcome = outcome.And(reconcile.WaitFor(reconcile.ConflictRetry, condition.ReasonProgressing,
 				"Waiting for %s to be ready", t.edge.Target.Short()))
 		}
 	}
@@ -253,7 +250,7 @@ func (r *reconciler[K, R]) forget(id object.ID, uid types.UID) {
 func result(o reconcile.Outcome) (ctrl.Result, error) {
 	res, err := o.Result()
 	if apierrors.IsConflict(err) {
-		return ctrl.Result{RequeueAfter: conflictRetry}, nil
+		return ctrl.Result{RequeueAfter: reconcile.ConflictRetry}, nil
 	}
 	return res, err
 }
@@ -294,4 +291,10 @@ func (m *memories) drop(uid types.UID) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.all, uid)
+}
+
+// refresh waits for what others wrote about the object, or are about to.
+func (r *reconciler[K, R]) refresh() reconcile.Outcome {
+	return reconcile.WaitFor(reconcile.ConflictRetry, condition.ReasonProgressing,
+		"%s status will be refreshed", r.engine.Noun)
 }

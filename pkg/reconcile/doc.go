@@ -19,4 +19,9 @@
 // of them is not done:
 //
 //	outcome := reconcile.Run(ctx, &state, resolve, bind, lock)
+//
+// # Controller
+//
+// A [Controller] works on objects that a [Queue] wakes it for: an index knows who is
+// concerned by an event, so there is nothing to map and nothing to list.
 package reconcile

@@ -160,13 +160,13 @@ func newService(t *testing.T, ports []string) *service {
 
 // serve connects to the first that accepts.
 func (s *service) serve(ctx context.Context, conn net.Conn, turn int) {
-	defer conn.Close() //nolint:errcheck // either side may have closed it
+	defer func() { _ = conn.Close() }() // Either side may have closed it.
 	for i := range s.ports {
 		backend, err := (&net.Dialer{}).DialContext(ctx, "tcp", "127.0.0.1:"+s.ports[(turn+i)%len(s.ports)])
 		if err != nil {
 			continue
 		}
-		defer backend.Close() //nolint:errcheck // either side may have closed it
+		defer func() { _ = backend.Close() }()
 		done := context.AfterFunc(ctx, func() {
 			_ = conn.Close()
 			_ = backend.Close()

@@ -226,6 +226,6 @@ func (s scene) serving() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer conn.Close() //nolint:errcheck // nothing was written
+	defer func() { _ = conn.Close() }()
 	return conn.(*tls.Conn).ConnectionState().PeerCertificates[0].Raw, nil
 }

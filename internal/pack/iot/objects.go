@@ -19,17 +19,6 @@ func objects(in pack.Installation) []client.Object {
 	return []client.Object{validateOwn(in), defaultOwn(in)}
 }
 
-func clientConfig(in pack.Installation, path string) admissionregistrationv1.WebhookClientConfig {
-	if in.URL != "" {
-		url := in.URL + path
-		return admissionregistrationv1.WebhookClientConfig{URL: &url}
-	}
-	port := int32(443)
-	return admissionregistrationv1.WebhookClientConfig{Service: &admissionregistrationv1.ServiceReference{
-		Namespace: in.Namespace, Name: in.Service, Path: &path, Port: &port,
-	}}
-}
-
 func rule(
 	resources []string, operations ...admissionregistrationv1.OperationType,
 ) admissionregistrationv1.RuleWithOperations {
@@ -55,7 +44,7 @@ func validateOwn(in pack.Installation) client.Object {
 	return &admissionregistrationv1.ValidatingWebhookConfiguration{
 		ObjectMeta: metav1.ObjectMeta{Name: configuration},
 		Webhooks: []admissionregistrationv1.ValidatingWebhook{{
-			Name: validateName, ClientConfig: clientConfig(in, validatePath), Rules: judged(),
+			Name: validateName, ClientConfig: in.ClientConfig(validatePath), Rules: judged(),
 			FailurePolicy: &fail, SideEffects: &none, TimeoutSeconds: &timeout, AdmissionReviewVersions: []string{"v1"},
 		}},
 	}
@@ -67,7 +56,7 @@ func defaultOwn(in pack.Installation) client.Object {
 	return &admissionregistrationv1.MutatingWebhookConfiguration{
 		ObjectMeta: metav1.ObjectMeta{Name: configuration},
 		Webhooks: []admissionregistrationv1.MutatingWebhook{{
-			Name: "default.iot.kinship.dev", ClientConfig: clientConfig(in, defaultPath),
+			Name: "default.iot.kinship.dev", ClientConfig: in.ClientConfig(defaultPath),
 			Rules: []admissionregistrationv1.RuleWithOperations{
 				rule([]string{connectors}, admissionregistrationv1.Create),
 			},

@@ -93,7 +93,7 @@ func (r *reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	if r.writes.Unseen(id, c.ResourceVersion) {
 		// The watch brings what was written, and wakes nobody: it is our own.
-		return ctrl.Result{RequeueAfter: conflictRetry}, nil
+		return ctrl.Result{RequeueAfter: reconcile.ConflictRetry}, nil
 	}
 	p := &pass{IotConnector: c, id: id, seen: *c.Status.DeepCopy()}
 	if c.DeletionTimestamp != nil {
@@ -109,7 +109,7 @@ func (r *reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 // made for failures would cost a second.
 func (r *reconciler) result(err error) (ctrl.Result, error) {
 	if apierrors.IsConflict(err) {
-		return ctrl.Result{RequeueAfter: conflictRetry}, nil
+		return ctrl.Result{RequeueAfter: reconcile.ConflictRetry}, nil
 	}
 	return ctrl.Result{}, err
 }

@@ -53,7 +53,7 @@ func rollouts(mgr manager.Manager) error {
 		Watches(&iotv1alpha1.IotConnectorRelease{}, handler.EnqueueRequestsFromMapFunc(r.inNamespace),
 			builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&iotv1alpha1.IotConnector{}, handler.EnqueueRequestsFromMapFunc(r.inNamespace)).
-		Complete(r)
+		Complete(reconcile.Quiet(r))
 	if err != nil {
 		return fmt.Errorf("make controller for IotConnectorReleases: %w", err)
 	}
@@ -91,7 +91,7 @@ func (r *rollout) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result,
 	}
 	if r.writes.Unseen(id, release.ResourceVersion) {
 		// The watch brings what was written, and wakes nobody: it is our own.
-		return ctrl.Result{RequeueAfter: conflictRetry}, nil
+		return ctrl.Result{RequeueAfter: reconcile.ConflictRetry}, nil
 	}
 	p, err := r.plan(ctx, release)
 	if err != nil {
@@ -105,7 +105,7 @@ func (r *rollout) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result,
 	result, failure := outcome.Result()
 	if apierrors.IsConflict(err) {
 		// Somebody wrote first, and the watch brings that.
-		result.RequeueAfter = conflictRetry
+		result.RequeueAfter = reconcile.ConflictRetry
 	}
 	wait, err := r.conclude(ctx, id, p, outcome)
 	if wait > 0 && (result.RequeueAfter == 0 || wait < result.RequeueAfter) {

@@ -24,6 +24,7 @@ import (
 	iotv1alpha1 "github.com/kinship-dev/kinship/api/iot/v1alpha1"
 	"github.com/kinship-dev/kinship/internal/pack"
 	"github.com/kinship-dev/kinship/pkg/apply"
+	"github.com/kinship-dev/kinship/pkg/reconcile"
 )
 
 // workers is how many IotConnectors are worked on at once. The API server is what
@@ -58,7 +59,7 @@ func Setup(ctx context.Context, mgr manager.Manager, env pack.Environment, optio
 		}
 		b = b.WatchesRawSource(source.Kind(made, obj, r.wakes(gvk.GroupKind()), changedForUs))
 	}
-	if err := b.Complete(r); err != nil {
+	if err := b.Complete(reconcile.Quiet(r)); err != nil {
 		return fmt.Errorf("make controller for IotConnectors: %w", err)
 	}
 	if err := rollouts(mgr); err != nil {

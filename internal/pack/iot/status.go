@@ -28,8 +28,6 @@ const (
 )
 
 const (
-	// conflictRetry is how long to wait for the cache to show somebody else's write.
-	conflictRetry = 10 * time.Millisecond
 	// firstReport is how long progress may take until it is worth a write of its
 	// own. Later ones follow at ten times the age of the one before.
 	firstReport = 20 * time.Second
@@ -73,7 +71,7 @@ func (r *reconciler) conclude(ctx context.Context, p *pass, outcome reconcile.Ou
 		result.RequeueAfter = p.recheck
 	}
 	if apierrors.IsConflict(err) {
-		return ctrl.Result{RequeueAfter: conflictRetry}, nil
+		return ctrl.Result{RequeueAfter: reconcile.ConflictRetry}, nil
 	}
 	return result, err
 }

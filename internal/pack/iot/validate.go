@@ -8,13 +8,13 @@ import (
 	"net/http"
 	"slices"
 
-	admissionv1 "k8s.io/api/admission/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	iotv1alpha1 "github.com/kinship-dev/kinship/api/iot/v1alpha1"
+	"github.com/kinship-dev/kinship/internal/pack"
 	"github.com/kinship-dev/kinship/pkg/authorise"
 	"github.com/kinship-dev/kinship/pkg/iot"
 )
@@ -62,7 +62,7 @@ func (v *validator) Handle(ctx context.Context, req admission.Request) admission
 	case req.SubResource == "status" && operator:
 		return admission.Allowed("")
 	case req.SubResource == "status":
-		return denied(http.StatusForbidden, metav1.StatusReasonForbidden, statusRefused)
+		return pack.Denied(http.StatusForbidden, metav1.StatusReasonForbidden, statusRefused)
 	case req.Kind.Kind == releaseKind.Kind:
 		return v.release(ctx, req)
 	default:
@@ -73,7 +73,7 @@ func (v *validator) Handle(ctx context.Context, req admission.Request) admission
 // connector judges an IotConnector. The operator changes one as a release asks,
 // whose author was judged then.
 func (v *validator) connector(ctx context.Context, req admission.Request, operator bool) admission.Response {
-	c, old, err := decode[iotv1alpha1.IotConnector](req)
+	c, old, err := pack.Decode(req, empty[iotv1alpha1.IotConnector])
 	if err != nil {
 		return admission.Errored(http.StatusBadRequest, err)
 	}
@@ -81,7 +81,7 @@ func (v *validator) connector(ctx context.Context, req admission.Request, operat
 		return admission.Allowed("")
 	}
 	if err := errors.Join(iot.Validate(c.Name, &c.Spec), versionChange(c, old)); err != nil {
-		return denied(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, err.Error())
+		return pack.Denied(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, err.Error())
 	}
 	if operator {
 		return admission.Allowed("")
@@ -136,7 +136,7 @@ func goingDown(from int32, c *iotv1alpha1.IotConnector, previous *iotv1alpha1.Pr
 // release judges an IotConnectorRelease: it changes IotConnectors, and so
 // Deployments, for its author.
 func (v *validator) release(ctx context.Context, req admission.Request) admission.Response {
-	release, old, err := decode[iotv1alpha1.IotConnectorRelease](req)
+	release, old, err := pack.Decode(req, empty[iotv1alpha1.IotConnectorRelease])
 	if err != nil {
 		return admission.Errored(http.StatusBadRequest, err)
 	}
@@ -144,12 +144,12 @@ func (v *validator) release(ctx context.Context, req admission.Request) admissio
 		return admission.Allowed("")
 	}
 	if s := release.Spec.Selector; s != nil && len(s.MatchLabels)+len(s.MatchExpressions) == 0 {
-		return denied(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, "spec.selector is empty and would match "+
-			"every IotConnector of the namespace: give matchLabels, or leave it out for "+
+		return pack.Denied(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, "spec.selector is empty and would "+
+			"match every IotConnector of the namespace: give matchLabels, or leave it out for "+
 			iotv1alpha1.TierLabel+"="+iotv1alpha1.TierAlwaysUpdate)
 	}
 	if _, err := metav1.LabelSelectorAsSelector(release.Spec.Selector); err != nil {
-		return denied(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid,
+		return pack.Denied(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid,
 			fmt.Sprintf("spec.selector is not valid: %v", err))
 	}
 	answer := v.may(ctx, req, mayNotDeploy, authorise.Action{
@@ -172,32 +172,11 @@ func (v *validator) may(
 		return admission.Errored(http.StatusInternalServerError, err)
 	}
 	if !allowed {
-		return denied(http.StatusForbidden, metav1.StatusReasonForbidden, fmt.Sprintf(
+		return pack.Denied(http.StatusForbidden, metav1.StatusReasonForbidden, fmt.Sprintf(
 			"user %q may not %s %s in namespace %s: %s",
 			req.UserInfo.Username, action.Verb, action.Resource, action.Namespace, refusal))
 	}
 	return admission.Allowed("")
 }
 
-// decode reads the new and, on update, the old object of a request.
-func decode[T any](req admission.Request) (obj, old *T, err error) {
-	obj = new(T)
-	if err := json.Unmarshal(req.Object.Raw, obj); err != nil {
-		return nil, nil, fmt.Errorf("read %s: %w", req.Kind.Kind, err)
-	}
-	if req.Operation != admissionv1.Update {
-		return obj, nil, nil
-	}
-	old = new(T)
-	if err := json.Unmarshal(req.OldObject.Raw, old); err != nil {
-		return nil, nil, fmt.Errorf("read old %s: %w", req.Kind.Kind, err)
-	}
-	return obj, old, nil
-}
-
-func denied(code int32, reason metav1.StatusReason, message string) admission.Response {
-	return admission.Response{AdmissionResponse: admissionv1.AdmissionResponse{
-		Allowed: false,
-		Result:  &metav1.Status{Status: metav1.StatusFailure, Code: code, Reason: reason, Message: message},
-	}}
-}
+func empty[T any]() *T { return new(T) }

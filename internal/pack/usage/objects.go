@@ -89,17 +89,6 @@ func objects(in pack.Installation) []client.Object {
 	return append(all, refuseByWebhook(in), validateOwn(in), defaultOwn(in))
 }
 
-func clientConfig(in pack.Installation, path string) admissionregistrationv1.WebhookClientConfig {
-	if in.URL != "" {
-		url := in.URL + path
-		return admissionregistrationv1.WebhookClientConfig{URL: &url}
-	}
-	port := int32(443)
-	return admissionregistrationv1.WebhookClientConfig{Service: &admissionregistrationv1.ServiceReference{
-		Namespace: in.Namespace, Name: in.Service, Path: &path, Port: &port,
-	}}
-}
-
 // refuseByWebhook asks us before a locked object is deleted, or a Pod evicted. Its
 // rules are empty: the operator keeps them at the kinds that are held.
 func refuseByWebhook(in pack.Installation) client.Object {
@@ -107,7 +96,7 @@ func refuseByWebhook(in pack.Installation) client.Object {
 		fail, equivalent := admissionregistrationv1.Fail, admissionregistrationv1.Equivalent
 		effects, timeout := admissionregistrationv1.SideEffectClassNoneOnDryRun, int32(3)
 		return admissionregistrationv1.ValidatingWebhook{
-			Name: name, ClientConfig: clientConfig(in, refusePath), ObjectSelector: selector,
+			Name: name, ClientConfig: in.ClientConfig(refusePath), ObjectSelector: selector,
 			FailurePolicy: &fail, MatchPolicy: &equivalent, SideEffects: &effects, TimeoutSeconds: &timeout,
 			AdmissionReviewVersions: []string{"v1"},
 		}
@@ -139,7 +128,7 @@ func validateOwn(in pack.Installation) client.Object {
 	return &admissionregistrationv1.ValidatingWebhookConfiguration{
 		ObjectMeta: metav1.ObjectMeta{Name: ownConfiguration},
 		Webhooks: []admissionregistrationv1.ValidatingWebhook{{
-			Name: validateName, ClientConfig: clientConfig(in, validatePath),
+			Name: validateName, ClientConfig: in.ClientConfig(validatePath),
 			Rules:         ownRules("usages", "clusterusages", "usages/status", "clusterusages/status"),
 			FailurePolicy: &fail, SideEffects: &none, TimeoutSeconds: &timeout, AdmissionReviewVersions: []string{"v1"},
 		}},
@@ -153,7 +142,7 @@ func defaultOwn(in pack.Installation) client.Object {
 	return &admissionregistrationv1.MutatingWebhookConfiguration{
 		ObjectMeta: metav1.ObjectMeta{Name: ownConfiguration},
 		Webhooks: []admissionregistrationv1.MutatingWebhook{{
-			Name: defaultName, ClientConfig: clientConfig(in, defaultPath),
+			Name: defaultName, ClientConfig: in.ClientConfig(defaultPath),
 			Rules:         ownRules("usages", "clusterusages"),
 			FailurePolicy: &fail, SideEffects: &none, TimeoutSeconds: &timeout, AdmissionReviewVersions: []string{"v1"},
 			ReinvocationPolicy: &again,

@@ -235,7 +235,7 @@ func (r *reconciler) usingGone(ctx context.Context, p *pass, id object.ID) recon
 	bound := p.UsageStatus().Using
 	obj, err := r.watcher.Live(ctx, id)
 	if err == nil && obj.UID == bound.UID {
-		return reconcile.WaitFor(conflictRetry, sharedv1alpha1.ReasonReading, "spec.by: waiting for news of %s", id)
+		return reconcile.WaitFor(reconcile.ConflictRetry, sharedv1alpha1.ReasonReading, "spec.by: waiting for news of %s", id)
 	}
 	if err != nil && !gone(err) {
 		return reconcile.Fail(sharedv1alpha1.ReasonFailed, err)
@@ -258,6 +258,15 @@ func (r *reconciler) usingGone(ctx context.Context, p *pass, id object.ID) recon
 func gone(err error) bool {
 	var kindErr *relation.KindError
 	return apierrors.IsNotFound(err) || errors.As(err, &kindErr)
+}
+
+// unlessGone returns the error unless it says that there is no such object, or no
+// such kind.
+func unlessGone(err error) error {
+	if gone(err) {
+		return nil
+	}
+	return err
 }
 
 // record writes everything that the steps before decided about the Usage itself,

@@ -3,7 +3,6 @@ package usage
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -38,6 +37,7 @@ type reconciler struct {
 	metrics  *metrics
 	get      func(object.ID) usage // from the cache, nil if there is none
 	writes   reconcile.Writes
+	replays  replays
 }
 
 // asker confirms that the API server asks before it deletes a locked object.
@@ -65,6 +65,7 @@ func (r *reconciler) Reconcile(ctx context.Context, id object.ID) (ctrl.Result, 
 	if err := r.client.Get(ctx, id.NamespacedName(), u); err != nil {
 		if apierrors.IsNotFound(err) {
 			r.writes.Forget(id)
+			r.replays.forget(id)
 			r.ledger.forget(id)
 			return ctrl.Result{}, nil
 		}
@@ -98,13 +99,10 @@ func (r *reconciler) report(ctx context.Context, p *pass, outcome reconcile.Outc
 	result, err := outcome.Result()
 	if apierrors.IsConflict(err) {
 		// Somebody wrote first. A back-off made for failures would cost a second.
-		return ctrl.Result{RequeueAfter: conflictRetry}, nil
+		return ctrl.Result{RequeueAfter: reconcile.ConflictRetry}, nil
 	}
 	return result, err
 }
-
-// conflictRetry is how long to wait for the cache to show somebody else's write.
-const conflictRetry = 10 * time.Millisecond
 
 func (r *reconciler) writeStatus(ctx context.Context, p *pass, outcome reconcile.Outcome) error {
 	status, generation := p.UsageStatus(), p.GetGeneration()

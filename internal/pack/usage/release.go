@@ -119,7 +119,7 @@ func (r *reconciler) release(ctx context.Context, p *pass) reconcile.Outcome {
 			outcome = outcome.And(r.reading(id.GroupKind(), "spec.of"))
 		case presence == relation.Present && r.lock.Wrong(obj):
 			// A write met another one. The finalizer stays until it succeeds.
-			outcome = outcome.And(reconcile.WaitFor(conflictRetry, sharedv1alpha1.ReasonReleasing,
+			outcome = outcome.And(reconcile.WaitFor(reconcile.ConflictRetry, sharedv1alpha1.ReasonReleasing,
 				"taking the lock off %s", id))
 		}
 	}

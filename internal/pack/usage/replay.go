@@ -77,7 +77,13 @@ func (r *reconciler) replayEach(
 	var outcome reconcile.Outcome
 	var left []sharedv1alpha1.RefusedDeletion
 	for _, refused := range p.UsageStatus().Refused {
+		if r.replays.done(p.id, &refused) {
+			continue
+		}
 		due, result := carryOut(&refused)
+		if due && result.IsDone() {
+			r.replays.did(p.id, &refused, r.clock.Now())
+		}
 		if !due || !result.IsDone() {
 			left = append(left, refused)
 		}
@@ -163,7 +169,7 @@ func (r *reconciler) alive(ctx context.Context, namespace string, o metav1.Owner
 	gvk := schema.FromAPIVersionAndKind(o.APIVersion, o.Kind)
 	mapping, err := r.watcher.Mapping(gvk.GroupKind().WithVersion(""))
 	if err != nil {
-		return false, nil //nolint:nilerr // no kind, no owner
+		return false, unlessGone(err)
 	}
 	owner := object.ID{Group: gvk.Group, Kind: gvk.Kind, Name: o.Name}
 	if mapping.Namespaced {
@@ -171,10 +177,7 @@ func (r *reconciler) alive(ctx context.Context, namespace string, o metav1.Owner
 	}
 	live, err := r.watcher.Live(ctx, owner)
 	if err != nil {
-		if gone(err) {
-			return false, nil
-		}
-		return false, err
+		return false, unlessGone(err)
 	}
 	return live.UID == o.UID && !live.Deleting, nil
 }
@@ -217,7 +220,7 @@ func (r *reconciler) handOver(
 		}
 		err := r.client.Status().Patch(ctx, after, client.MergeFromWithOptions(heir, client.MergeFromWithOptimisticLock{}))
 		if apierrors.IsNotFound(err) || apierrors.IsConflict(err) { // Look again who holds the object.
-			return reconcile.WaitFor(conflictRetry, sharedv1alpha1.ReasonReleasing, "%s has just changed", e.Declarer)
+			return reconcile.WaitFor(reconcile.ConflictRetry, sharedv1alpha1.ReasonReleasing, "%s has just changed", e.Declarer)
 		}
 		if err != nil {
 			return reconcile.Fail(sharedv1alpha1.ReasonFailed, fmt.Errorf("hand a replay over to %s: %w", e.Declarer, err))

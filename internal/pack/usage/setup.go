@@ -13,11 +13,9 @@ import (
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 	ctrlreconcile "sigs.k8s.io/controller-runtime/pkg/reconcile"
-	"sigs.k8s.io/controller-runtime/pkg/source"
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
@@ -25,6 +23,7 @@ import (
 	"github.com/kinship-dev/kinship/internal/pack"
 	"github.com/kinship-dev/kinship/pkg/guard"
 	"github.com/kinship-dev/kinship/pkg/object"
+	"github.com/kinship-dev/kinship/pkg/reconcile"
 	"github.com/kinship-dev/kinship/pkg/relation"
 )
 
@@ -59,8 +58,8 @@ type parts struct {
 	lock    *guard.Lock
 	rules   *guard.Rules
 	metrics *metrics
-	usages  queue
-	locks   queue
+	usages  reconcile.Queue
+	locks   reconcile.Queue
 	stores  map[schema.GroupKind]toolscache.Store // what the informers hold; read only
 	synced  []toolscache.InformerSynced
 }
@@ -70,8 +69,8 @@ func Setup(ctx context.Context, mgr manager.Manager, env pack.Environment, optio
 	p := &parts{env: env, mgr: mgr, stores: map[schema.GroupKind]toolscache.Store{}}
 	p.ledger = &ledger{
 		watcher:    env.Watcher,
-		wakeUsage:  p.usages.add,
-		wakeTarget: p.locks.add,
+		wakeUsage:  p.usages.Add,
+		wakeTarget: p.locks.Add,
 		trusting:   env.Enforcement == pack.ByWebhook,
 		grants:     p.grants,
 	}
@@ -209,30 +208,11 @@ func (p *parts) control(options Options) error {
 }
 
 func (p *parts) controller(
-	name string, r ctrlreconcile.TypedReconciler[object.ID], q *queue, all func() []object.ID,
+	name string, r ctrlreconcile.TypedReconciler[object.ID], q *reconcile.Queue, all func() []object.ID,
 ) error {
-	skip := true // Names are unique in a process; tests run several operators in one.
-	c, err := controller.NewTyped(name, p.mgr, controller.TypedOptions[object.ID]{
-		Reconciler: quiet{r}, MaxConcurrentReconciles: workers, SkipNameValidation: &skip,
-	})
-	if err != nil {
-		return fmt.Errorf("make controller %s: %w", name, err)
-	}
-	return c.Watch(source.TypedFunc[object.ID](q.start(p.heard, all)))
-}
-
-// quiet does not tell of what failed because the operator ends.
-type quiet struct {
-	ctrlreconcile.TypedReconciler[object.ID]
-}
-
-// Reconcile implements reconcile.TypedReconciler.
-func (q quiet) Reconcile(ctx context.Context, id object.ID) (ctrlreconcile.Result, error) {
-	result, err := q.TypedReconciler.Reconcile(ctx, id)
-	if ctx.Err() != nil {
-		return ctrlreconcile.Result{}, nil //nolint:nilerr // it is for the next one to try
-	}
-	return result, err
+	return reconcile.Controller{
+		Name: name, Reconciler: r, Queue: q, Workers: workers, Heard: p.heard, All: all,
+	}.AddTo(p.mgr)
 }
 
 // heard waits until the ledger knows every Usage and every grant that was there
@@ -278,7 +258,7 @@ func (p *parts) serve(options Options) error {
 	refuser := &refuser{
 		ledger: p.ledger, lock: p.lock, live: p.env.Live, status: p.mgr.GetClient(), get: p.get, reviewer: p.env.Reviewer,
 		events: p.mgr.GetEventRecorder("kinship-usage"), clock: clock.RealClock{}, metrics: p.metrics,
-		operator: p.env.Operator, expiry: options.ReplayExpiry, leads: p.usages.running, heard: p.heard,
+		operator: p.env.Operator, expiry: options.ReplayExpiry, leads: p.usages.Running, heard: p.heard,
 	}
 	server := p.mgr.GetWebhookServer()
 	server.Register(refusePath, &webhook.Admission{Handler: refuser})
@@ -296,7 +276,7 @@ func (p *parts) serve(options Options) error {
 
 // restored tells about a lock that somebody took off and that is being put back.
 func (p *parts) restored(c relation.Change) {
-	if c.Old == nil || c.New == nil || !p.locks.running() || !p.lock.On(*c.Old) || p.lock.On(*c.New) ||
+	if c.Old == nil || c.New == nil || !p.locks.Running() || !p.lock.On(*c.Old) || p.lock.On(*c.New) ||
 		p.ledger.hold(*c.New) != guard.Held {
 		return
 	}

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"slices"
 
-	admissionv1 "k8s.io/api/admission/v1"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
+	"github.com/kinship-dev/kinship/internal/pack"
 	"github.com/kinship-dev/kinship/pkg/authorise"
 	"github.com/kinship-dev/kinship/pkg/object"
 	"github.com/kinship-dev/kinship/pkg/reconcile"
@@ -48,21 +48,11 @@ func decode(req admission.Request) (u, old usage, err error) {
 	if !ok {
 		return nil, nil, fmt.Errorf("unexpected kind %s", req.Kind.Kind)
 	}
-	u = k.new()
-	if err := json.Unmarshal(req.Object.Raw, u); err != nil {
-		return nil, nil, fmt.Errorf("read %s: %w", req.Kind.Kind, err)
-	}
-	if u.GetNamespace() == "" {
+	u, old, err = pack.Decode(req, k.new)
+	if err == nil && u.GetNamespace() == "" {
 		u.SetNamespace(req.Namespace)
 	}
-	if req.Operation != admissionv1.Update {
-		return u, nil, nil
-	}
-	old = k.new()
-	if err := json.Unmarshal(req.OldObject.Raw, old); err != nil {
-		return nil, nil, fmt.Errorf("read old %s: %w", req.Kind.Kind, err)
-	}
-	return u, old, nil
+	return u, old, err
 }
 
 // Default gives a new Usage its finalizer, its details and, where the using object
@@ -146,7 +136,7 @@ func (v *validator) Handle(ctx context.Context, req admission.Request) admission
 		return admission.Allowed("")
 	}
 	if req.SubResource == "status" {
-		return denied(http.StatusForbidden, metav1.StatusReasonForbidden,
+		return pack.Denied(http.StatusForbidden, metav1.StatusReasonForbidden,
 			"the status of a Usage says what was asked of it and by whom; only Kinship may write it")
 	}
 	u, old, err := decode(req)
@@ -154,20 +144,20 @@ func (v *validator) Handle(ctx context.Context, req admission.Request) admission
 		return admission.Errored(http.StatusBadRequest, err)
 	}
 	if err := v.genuine(ctx, req.UserInfo, u, old); err != nil {
-		return denied(http.StatusForbidden, metav1.StatusReasonForbidden, err.Error())
+		return pack.Denied(http.StatusForbidden, metav1.StatusReasonForbidden, err.Error())
 	}
 	if old != nil && unchanged(u, old) {
 		return admission.Allowed("")
 	}
 	if problem := problems(u, v.ledger.watcher).Worst(); problem.State == reconcile.Invalid {
-		return denied(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, problem.Message)
+		return pack.Denied(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, problem.Message)
 	}
 	allowed, err := v.mayReach(ctx, req.UserInfo, u)
 	if err != nil {
 		return admission.Errored(http.StatusInternalServerError, err)
 	}
 	if !allowed {
-		return denied(http.StatusForbidden, metav1.StatusReasonForbidden, fmt.Sprintf(
+		return pack.Denied(http.StatusForbidden, metav1.StatusReasonForbidden, fmt.Sprintf(
 			"user %q may not let this Usage refer to what it names: needed are the verb get on what spec.by names, "+
 				"and delete or protect on what spec.of names, or a ReferenceGrant in its namespace", req.UserInfo.Username))
 	}
@@ -198,7 +188,7 @@ func (v *validator) inRing(u usage) admission.Response {
 			continue
 		}
 		if ring := v.ledger.ring(e); ring != nil {
-			return denied(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, fmt.Sprintf(
+			return pack.Denied(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, fmt.Sprintf(
 				"the resources would use each other in a circle: %s", printRing(ring)))
 		}
 	}
@@ -286,13 +276,6 @@ func (v *validator) may(
 		action.Name = r.ResourceRef.Name
 	}
 	return v.reviewer.Allowed(ctx, user, action)
-}
-
-func denied(code int32, reason metav1.StatusReason, message string) admission.Response {
-	return admission.Response{AdmissionResponse: admissionv1.AdmissionResponse{
-		Allowed: false,
-		Result:  &metav1.Status{Status: metav1.StatusFailure, Code: code, Reason: reason, Message: message},
-	}}
 }
 
 // target returns what a Usage protects without asking what kinds there are, as
