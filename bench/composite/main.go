@@ -52,16 +52,22 @@ func run(ctx context.Context, o options) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.stop()) }()
+	// What comes later finds a fuller etcd, so both neighbours count.
+	before, err := r.plain(ctx)
+	if err != nil {
+		return err
+	}
 	for range o.runs {
-		plain, err := r.plain(ctx)
-		if err != nil {
-			return err
-		}
 		composed, err := r.composed(ctx)
 		if err != nil {
 			return err
 		}
-		composed.print(os.Stdout, o, plain)
+		after, err := r.plain(ctx)
+		if err != nil {
+			return err
+		}
+		composed.print(os.Stdout, o, before, after)
+		before = after
 	}
 	return nil
 }

@@ -35,11 +35,13 @@ type figures struct {
 	edits, deletions                  []time.Duration
 }
 
-// print writes the figures, beside what the plain way took.
-func (f figures) print(w io.Writer, o options, plain time.Duration) {
+// print writes the figures, beside what the plain way took before and after.
+func (f figures) print(w io.Writer, o options, before, after time.Duration) {
 	n := o.connectors * o.each
+	plain := (before + after) / 2
 	fmt.Fprintf(w, "%d IotConnectors of %d Deployments\n", o.connectors, o.each)
-	fmt.Fprintf(w, "plain server-side apply, all %d Available  %6.1f s\n", n, plain.Seconds())
+	fmt.Fprintf(w, "plain server-side apply, all %d Available  %6.1f s   before %.1f, after %.1f\n", n,
+		plain.Seconds(), before.Seconds(), after.Seconds())
 	fmt.Fprintf(w, "IotConnectors, all %d Available            %6.1f s   ratio %.2f\n", n,
 		f.available.Seconds(), f.available.Seconds()/plain.Seconds())
 	fmt.Fprintf(w, "IotConnectors, all %d Ready                 %6.1f s\n", o.connectors, f.ready.Seconds())
