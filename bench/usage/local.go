@@ -93,9 +93,9 @@ func (l *localRun) auditArgs(o *options) (map[string][]string, error) {
 func (l *localRun) operatorLog() string { return filepath.Join(l.dir, "operator.log") }
 
 func (l *localRun) startOperator(ctx context.Context, o *options, cancel context.CancelCauseFunc) (pid int, err error) {
-	log, err := os.Create(l.operatorLog())
+	log, err := os.OpenFile(l.operatorLog(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
-		return 0, fmt.Errorf("create the operator's log: %w", err)
+		return 0, fmt.Errorf("open the operator's log: %w", err)
 	}
 	defer func() { err = errors.Join(err, log.Close()) }() // The process has its own.
 
@@ -118,6 +118,9 @@ func (l *localRun) startOperator(ctx context.Context, o *options, cancel context
 	go func() {
 		err := cmd.Wait()
 		close(l.ended)
+		if ctx.Err() != nil {
+			return // It was asked to.
+		}
 		cancel(fmt.Errorf("the operator ended: %w; the end of its log:\n%s", err, l.logTail()))
 	}()
 	return cmd.Process.Pid, nil

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/tools/clientcmd"
@@ -50,12 +51,14 @@ var errProblems = errors.New("the implementation did not behave as the figures a
 func run(ctx context.Context, o *options, out, errOut io.Writer) (err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	var restart func(context.Context) (time.Time, int, error)
 	if o.local {
 		local, err := startLocal(ctx, o, errOut, cancel)
 		if err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, local.stop()) }()
+		restart = func(ctx context.Context) (time.Time, int, error) { return local.restart(ctx, o, cancel) }
 	}
 	config, err := clientcmd.BuildConfigFromFlags("", o.kubeconfig)
 	if err != nil {
@@ -65,6 +68,7 @@ func run(ctx context.Context, o *options, out, errOut io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
+	r.restart = restart
 	err = r.measure(ctx)
 	if cause := context.Cause(ctx); err != nil && cause != nil && !errors.Is(err, cause) {
 		err = fmt.Errorf("%w (%w)", err, cause)

@@ -17,6 +17,7 @@ type options struct {
 	usage      target
 
 	n         int
+	others    int
 	runs      int
 	scenarios []string
 	output    string
@@ -70,6 +71,7 @@ func (o *options) addFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.usage.resource, "resource", o.usage.resource, "plural name of the Usage kind")
 
 	f.IntVar(&o.n, "n", o.n, "the most Usages to create")
+	f.IntVar(&o.others, "others", o.others, "objects of the same kind to create that no Usage is about")
 	f.IntVar(&o.runs, "runs", o.runs, "how often to repeat latency and blocked")
 	f.StringSliceVar(&o.scenarios, "scenarios", o.scenarios,
 		"what to measure, of: all, release, "+strings.Join(names(), ", "))

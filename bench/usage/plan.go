@@ -17,10 +17,14 @@ func (r *rig) measure(ctx context.Context) (err error) {
 	if err := r.warmUp(ctx); err != nil {
 		return err
 	}
+	if err := r.crowd(ctx); err != nil {
+		return err
+	}
 	if err := r.measureQuiet(ctx); err != nil {
 		return err
 	}
-	if !r.o.wants(append(releases, onboardingScenario, blockedScenario, idleScenario)...) {
+	if !r.o.wants(append(releases,
+		onboardingScenario, blockedScenario, idleScenario, admissionScenario, restartScenario)...) {
 		return nil
 	}
 	for _, n := range steps(r.o.n) {
@@ -62,8 +66,18 @@ func (r *rig) measureAt(ctx context.Context, n int, isLast bool) error {
 			return err
 		}
 	}
+	if isLast && r.o.wants(admissionScenario) {
+		if err := r.admission(ctx, p); err != nil {
+			return err
+		}
+	}
 	if isLast {
 		if err := r.releases(ctx, n); err != nil {
+			return err
+		}
+	}
+	if isLast && r.o.wants(restartScenario) && r.restart != nil {
+		if err := r.restarted(ctx, n); err != nil {
 			return err
 		}
 	}

@@ -16,6 +16,7 @@ const (
 	unitMS   = "ms"
 	unitS    = "s"
 	unitPerS = "1/s"
+	unitMB   = "MB"
 )
 
 // figure is one measured quantity.

@@ -42,6 +42,9 @@ type rig struct {
 	meter       *meter
 	report      *report
 	serial      atomic.Int64
+	// restart ends the operator and starts it again, and says when and as which
+	// process; nil where the operator is not ours.
+	restart func(context.Context) (at time.Time, pid int, err error)
 }
 
 // newRig connects, waits until the kind of Usage is served, and creates a

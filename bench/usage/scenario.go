@@ -8,6 +8,8 @@ const (
 	onboardingScenario = "onboarding"
 	blockedScenario    = "blocked"
 	idleScenario       = "idle"
+	admissionScenario  = "admission"
+	restartScenario    = "restart"
 	releasePlain       = "release-plain"
 	releaseComposed    = "release-composed"
 	releaseReplay      = "release-replay"
@@ -18,7 +20,9 @@ var releases = []string{releasePlain, releaseComposed, releaseReplay, releaseGC}
 
 // names lists all scenarios.
 func names() []string {
-	return append([]string{latencyScenario, onboardingScenario, idleScenario, blockedScenario}, releases...)
+	return append([]string{
+		latencyScenario, onboardingScenario, idleScenario, blockedScenario, admissionScenario, restartScenario,
+	}, releases...)
 }
 
 // expand returns what a name on the command line stands for, or nothing.
