@@ -1,0 +1,82 @@
+package chaos_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/watch"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	protectionv1beta1 "github.com/kinship-dev/kinship/api/protection/v1beta1"
+	"github.com/kinship-dev/kinship/internal/testenv"
+	"github.com/kinship-dev/kinship/test/operator"
+)
+
+// TestUpgrade replaces the operator by a newer one, which installs over what is
+// there while the old one still runs, and then goes back. All the time somebody
+// tries to delete what is protected, and other things are released. As long as
+// there is one release only, the newer one is the same program: what is tested is
+// the exchange.
+func TestUpgrade(t *testing.T) {
+	args := []string{"--leader-elect", "--webhook-port"}
+	before := operator.Exec(t, append(args, freePort(t))...)
+	s := newScene(t)
+	released, kept := sized(30), sized(20)
+	s.protect(released + kept)
+	usages := s.watch(&protectionv1beta1.UsageList{}, nil)
+	stop := s.attack(released, kept)
+
+	for turn, what := range []string{"upgrade", "rollback"} {
+		from, to := turn*released/2, (turn+1)*released/2
+		after := operator.Exec(t, append(args, freePort(t))...)
+		for i := range to - from {
+			if i == (to-from)/2 {
+				if err := before.Stop(); err != nil {
+					t.Errorf("%s: the operator that was replaced: %v", what, err)
+				}
+			}
+			if err := s.c.Delete(t.Context(), s.using(from+i)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		testenv.EventuallyWithin(t, takeover+recovery, func() error {
+			if got := usages.count(watch.Deleted); got < to {
+				return fmt.Errorf("%s: %d of %d Usages are gone", what, got, to)
+			}
+			return nil
+		})
+		before = after
+	}
+	answers := stop() // It fails the test if anything was deleted.
+	t.Logf("deletions in the meantime were answered: %s", answers)
+	if answers.refused.Load() == 0 {
+		t.Error("nobody refused anything")
+	}
+	s.allReady(kept)
+	if got := len(s.locked()); got != kept {
+		t.Errorf("%d ConfigMaps are locked, want %d", got, kept)
+	}
+	storedAsServed(t, s.c)
+}
+
+// storedAsServed expects that nothing is stored in a version that is not served
+// any more: such objects could not be read after the next upgrade.
+func storedAsServed(t *testing.T, c client.Client) {
+	t.Helper()
+	var crds apiextensionsv1.CustomResourceDefinitionList
+	if err := c.List(t.Context(), &crds); err != nil {
+		t.Fatal(err)
+	}
+	for i := range crds.Items {
+		for _, stored := range crds.Items[i].Status.StoredVersions {
+			served := slices.ContainsFunc(crds.Items[i].Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool {
+				return v.Name == stored && v.Served
+			})
+			if !served {
+				t.Errorf("%s has objects in version %s, which is not served", crds.Items[i].Name, stored)
+			}
+		}
+	}
+}
