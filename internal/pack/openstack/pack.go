@@ -2,12 +2,15 @@ package openstack
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
+	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	openstackv1alpha1 "github.com/kinship-dev/kinship/api/openstack/v1alpha1"
 	"github.com/kinship-dev/kinship/internal/cloud/openstack"
@@ -97,12 +100,21 @@ func Setup(ctx context.Context, mgr manager.Manager, env pack.Environment, optio
 		Workers: options.Workers, Resync: options.Resync,
 		Live: env.Live, Events: mgr.GetEventRecorder("kinship-openstack"),
 	})
+	requests := calls()
 	connector := &kit.Connector{Live: env.Live, Clouds: openstack.New(openstack.Options{
-		QPS: options.QPS, Authorities: options.Authorities, UserAgent: "kinship",
+		QPS: options.QPS, Authorities: options.Authorities, UserAgent: "kinship", Observe: observed(requests),
 	})}
 	engine.Watch(kit.SecretKind)
 	for _, k := range kinds {
 		k.add(engine, connector)
 	}
-	return engine.Start(ctx)
+	if err := engine.Start(ctx); err != nil {
+		return err
+	}
+	for _, c := range []prometheus.Collector{requests, engine.Metrics()} {
+		if err := ctrlmetrics.Registry.Register(c); err != nil {
+			return fmt.Errorf("register metrics: %w", err)
+		}
+	}
+	return nil
 }

@@ -1,0 +1,66 @@
+package external
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"github.com/kinship-dev/kinship/pkg/condition"
+)
+
+// States of objects, for the metric.
+const (
+	stateReady    = "ready"
+	stateWaiting  = "waiting"  // for others, or for what is under way
+	stateFailing  = "failing"  // and tried again
+	stateStuck    = "stuck"    // until somebody changes something
+	stateDeleting = "deleting" // still held, or not deleted yet
+)
+
+// objectsMetric counts objects when somebody asks: what is counted as it happens
+// can be wrong for ever.
+type objectsMetric struct {
+	engine *Engine
+	desc   *prometheus.Desc
+}
+
+// Metrics returns the engine's metrics, kinship_external_objects by group, kind and
+// state. Register them once the engine has started.
+func (e *Engine) Metrics() prometheus.Collector {
+	return objectsMetric{e, prometheus.NewDesc("kinship_external_objects",
+		"Objects that stand for resources outside of Kubernetes.", []string{"group", "kind", "state"}, nil)}
+}
+
+// Describe implements prometheus.Collector.
+func (m objectsMetric) Describe(descs chan<- *prometheus.Desc) { descs <- m.desc }
+
+// Collect implements prometheus.Collector.
+func (m objectsMetric) Collect(metrics chan<- prometheus.Metric) {
+	for _, k := range m.engine.kinds {
+		counts := map[string]int{}
+		for _, item := range k.store.List() {
+			counts[stateOf(item.(Object))]++
+		}
+		for _, state := range []string{stateReady, stateWaiting, stateFailing, stateStuck, stateDeleting} {
+			metrics <- prometheus.MustNewConstMetric(m.desc, prometheus.GaugeValue, float64(counts[state]),
+				k.gvk.Group, k.gvk.Kind, state)
+		}
+	}
+}
+
+// stateOf returns what an object's conditions say, in one word.
+func stateOf(obj Object) string {
+	if obj.GetDeletionTimestamp() != nil {
+		return stateDeleting
+	}
+	c := meta.FindStatusCondition(obj.GetExternalStatus().Conditions, condition.Progressing)
+	switch {
+	case c == nil || c.Reason == condition.ReasonProgressing || c.ObservedGeneration != obj.GetGeneration():
+		return stateWaiting
+	case c.Reason == condition.ReasonTransientError:
+		return stateFailing
+	case c.Reason == condition.ReasonSuccess:
+		return stateReady
+	default:
+		return stateStuck
+	}
+}
