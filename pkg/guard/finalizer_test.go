@@ -1,0 +1,176 @@
+package guard_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kinship-dev/kinship/internal/testenv"
+	"github.com/kinship-dev/kinship/pkg/guard"
+	"github.com/kinship-dev/kinship/pkg/object"
+)
+
+const (
+	subnetGuard = "test.kinship.dev/subnet"
+	portGuard   = "test.kinship.dev/port"
+	theirs      = "elsewhere.example/theirs"
+)
+
+// guarding is a ConfigMap with guards whose decision a test sets.
+type guarding struct {
+	*guard.Finalizers
+
+	t      *testing.T
+	client client.Client
+	object *corev1.ConfigMap
+	used   map[string]bool
+	fails  error
+}
+
+func newGuarding(t *testing.T, finalizers ...string) *guarding {
+	t.Helper()
+	g := &guarding{t: t, client: testenv.Client(t, nil), used: map[string]bool{}}
+	g.object = &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
+		Namespace: testenv.Namespace(t), Name: "net", Finalizers: finalizers,
+	}}
+	if err := g.client.Create(t.Context(), g.object); err != nil {
+		t.Fatal(err)
+	}
+	g.Finalizers = &guard.Finalizers{
+		Kind: corev1.SchemeGroupVersion.WithKind("ConfigMap"), Names: []string{portGuard, subnetGuard}, Client: g.client,
+		Get:   func(object.ID) metav1.Object { return g.read() },
+		InUse: func(_ context.Context, _ object.ID, name string) (bool, error) { return g.used[name], g.fails },
+	}
+	t.Cleanup(func() {
+		obj := g.read()
+		obj.Finalizers = nil
+		if err := g.client.Update(context.WithoutCancel(t.Context()), obj); err != nil {
+			t.Error(err)
+		}
+	})
+	return g
+}
+
+func (g *guarding) read() *corev1.ConfigMap {
+	g.t.Helper()
+	obj := &corev1.ConfigMap{}
+	if err := g.client.Get(context.WithoutCancel(g.t.Context()), client.ObjectKeyFromObject(g.object), obj); err != nil {
+		g.t.Fatal(err)
+	}
+	return obj
+}
+
+func (g *guarding) held(name string) bool {
+	g.t.Helper()
+	held, err := g.Hold(g.t.Context(), g.read(), name)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	g.used[name] = g.used[name] || held
+	return held
+}
+
+func (g *guarding) reconcile() error {
+	_, err := g.Reconcile(g.t.Context(), object.Of(g.object, configMap))
+	return err
+}
+
+func (g *guarding) want(finalizers ...string) {
+	g.t.Helper()
+	got := g.read().Finalizers
+	slices.Sort(got)
+	slices.Sort(finalizers)
+	if diff := cmp.Diff(finalizers, got); diff != "" {
+		g.t.Errorf("finalizers (-want +got):\n%s", diff)
+	}
+}
+
+// TestFinalizers: each kind of those who refer has its own, nobody else's is
+// touched, and holding what is held writes nothing.
+func TestFinalizers(t *testing.T) {
+	g := newGuarding(t, theirs)
+	if !g.held(subnetGuard) || !g.held(portGuard) {
+		t.Fatal("not held")
+	}
+	g.want(theirs, subnetGuard, portGuard)
+	before := g.read().ResourceVersion
+	if !g.held(subnetGuard) {
+		t.Error("not held")
+	}
+	if err := g.reconcile(); err != nil {
+		t.Error(err)
+	}
+	if g.read().ResourceVersion != before {
+		t.Error("something was written although nothing changed")
+	}
+	g.used[subnetGuard] = false
+	if err := g.reconcile(); err != nil {
+		t.Error(err)
+	}
+	g.want(theirs, portGuard)
+}
+
+// TestFinalizersUnknown: who can't know whether an object is used leaves it alone,
+// and says so, which has it tried again.
+func TestFinalizersUnknown(t *testing.T) {
+	g := newGuarding(t)
+	g.held(subnetGuard)
+	g.used[subnetGuard], g.fails = false, errors.New("the list failed")
+	if err := g.reconcile(); !errors.Is(err, g.fails) {
+		t.Errorf("error is %v", err)
+	}
+	g.want(subnetGuard)
+	g.fails = nil
+	if err := g.reconcile(); err != nil {
+		t.Error(err)
+	}
+	g.want()
+}
+
+// TestFinalizersTooLate: what is being deleted can't be held any more; who holds it
+// already goes on doing so.
+func TestFinalizersTooLate(t *testing.T) {
+	g := newGuarding(t)
+	g.held(subnetGuard)
+	if err := g.client.Delete(t.Context(), g.object); err != nil {
+		t.Fatal(err)
+	}
+	if g.held(portGuard) {
+		t.Error("what is being deleted is held")
+	}
+	if !g.held(subnetGuard) {
+		t.Error("what holds it is lost")
+	}
+	g.want(subnetGuard)
+}
+
+// TestFinalizersOfAnother: an object that came in the place of the one that was
+// meant is not held.
+func TestFinalizersOfAnother(t *testing.T) {
+	g := newGuarding(t)
+	meant := g.read()
+	meant.UID = "another"
+	held, err := g.Hold(t.Context(), meant, subnetGuard)
+	if held || err != nil {
+		t.Errorf("held %v, %v", held, err)
+	}
+	g.want()
+}
+
+// TestFinalizersOfManifests: a finalizer that a manifest put there too is taken off
+// all the same.
+func TestFinalizersOfManifests(t *testing.T) {
+	g := newGuarding(t, subnetGuard, theirs)
+	g.held(subnetGuard)
+	g.used[subnetGuard] = false
+	if err := g.reconcile(); err != nil {
+		t.Error(err)
+	}
+	g.want(theirs)
+}
