@@ -66,22 +66,29 @@ func (r *rig) measureAt(ctx context.Context, n int, isLast bool) error {
 			return err
 		}
 	}
-	if isLast && r.o.wants(admissionScenario) {
-		if err := r.admission(ctx, p); err != nil {
-			return err
-		}
-	}
 	if isLast {
-		if err := r.releases(ctx, n); err != nil {
-			return err
-		}
-	}
-	if isLast && r.o.wants(restartScenario) && r.restart != nil {
-		if err := r.restarted(ctx, n); err != nil {
+		if err := r.measureLast(ctx, p); err != nil {
 			return err
 		}
 	}
 	return r.dissolve(ctx, p)
+}
+
+// measureLast measures what needs the largest population only.
+func (r *rig) measureLast(ctx context.Context, p *population) error {
+	n := len(p.pairs)
+	if r.o.wants(admissionScenario) {
+		if err := r.admission(ctx, p); err != nil {
+			return err
+		}
+	}
+	if err := r.releases(ctx, n); err != nil {
+		return err
+	}
+	if r.o.wants(restartScenario) && r.restart != nil {
+		return r.restarted(ctx, n)
+	}
+	return nil
 }
 
 // releases runs the ways of release with a number of other Usages around. The

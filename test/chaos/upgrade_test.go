@@ -71,10 +71,8 @@ func storedAsServed(t *testing.T, c client.Client) {
 	}
 	for i := range crds.Items {
 		for _, stored := range crds.Items[i].Status.StoredVersions {
-			served := slices.ContainsFunc(crds.Items[i].Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool {
-				return v.Name == stored && v.Served
-			})
-			if !served {
+			isServed := func(v apiextensionsv1.CustomResourceDefinitionVersion) bool { return v.Name == stored && v.Served }
+			if !slices.ContainsFunc(crds.Items[i].Spec.Versions, isServed) {
 				t.Errorf("%s has objects in version %s, which is not served", crds.Items[i].Name, stored)
 			}
 		}

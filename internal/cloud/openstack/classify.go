@@ -103,8 +103,9 @@ func withoutAnswer(err error) Class {
 	_, missing := errors.AsType[gophercloud.ErrMissingInput](err)
 	_, invalid := errors.AsType[gophercloud.ErrInvalidInput](err)
 	_, gone := errors.AsType[gophercloud.ErrResourceNotFound](err)
+	_, forbidden := errors.AsType[*HostError](err)
 	switch {
-	case missing, invalid:
+	case missing, invalid, forbidden:
 		return Invalid
 	case gone:
 		return NotFound

@@ -36,6 +36,9 @@ type Options struct {
 	MaxScopes int
 	// Authorities are PEM certificates to trust where a Secret brings none.
 	Authorities []byte
+	// Hosts are patterns, as in path.Match, of the hosts that may be called; without
+	// any, all may but link-local addresses.
+	Hosts []string
 	// Observe is told every call. It must not block.
 	Observe func(Call)
 	// UserAgent is put in front of gophercloud's.
@@ -198,10 +201,11 @@ func (c *Clouds) transport(cloud *Cloud) (*transport, error) {
 	}
 	base := http.DefaultTransport.(*http.Transport).Clone()
 	base.TLSClientConfig = config
+	base.DialContext = dialer().DialContext
 	base.MaxIdleConnsPerHost = 16
 	base.ResponseHeaderTimeout = 5 * time.Minute // an upload's answer comes after its work
 	return &transport{
-		base: base, limiter: c.limiter(cloud.place()), timeout: c.options.Timeout,
+		base: base, hosts: c.options.Hosts, limiter: c.limiter(cloud.place()), timeout: c.options.Timeout,
 		observe: c.options.Observe, cloud: cloud.options.IdentityEndpoint, services: map[string]string{},
 	}, nil
 }

@@ -29,6 +29,9 @@ type Options struct {
 	Resync time.Duration
 	// QPS is how many calls per second one cloud gets. Zero means 50.
 	QPS float64
+	// Hosts are patterns, as in path.Match, of the hosts that Secrets and clouds may
+	// have the operator call. None means all but link-local addresses.
+	Hosts []string
 	// Authorities are PEM certificates to trust where a Secret brings none.
 	Authorities []byte
 }
@@ -102,7 +105,8 @@ func Setup(ctx context.Context, mgr manager.Manager, env pack.Environment, optio
 	})
 	requests := calls()
 	connector := &kit.Connector{Live: env.Live, Clouds: openstack.New(openstack.Options{
-		QPS: options.QPS, Authorities: options.Authorities, UserAgent: "kinship", Observe: observed(requests),
+		QPS: options.QPS, Authorities: options.Authorities, Hosts: options.Hosts,
+		UserAgent: "kinship", Observe: observed(requests),
 	})}
 	engine.Watch(kit.SecretKind)
 	for _, k := range kinds {

@@ -1,0 +1,57 @@
+package openstack_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/kinship-dev/kinship/internal/cloud/openstack"
+	"github.com/kinship-dev/kinship/internal/cloud/openstack/emulator"
+)
+
+// TestHosts: who writes the Secret does not choose what the operator calls.
+func TestHosts(t *testing.T) {
+	t.Parallel()
+	server := start(t, emulator.Options{})
+	port := server.URL()[strings.LastIndex(server.URL(), ":"):]
+	cases := map[string]struct {
+		hosts   []string
+		host    string
+		refused bool
+	}{
+		"any":                       {nil, "127.0.0.1", false},
+		"the one":                   {[]string{"cloud.example", "127.0.0.1"}, "127.0.0.1", false},
+		"a pattern":                 {[]string{"LOCAL*"}, "localhost", false},
+		"another":                   {[]string{"*.cloud.example"}, "127.0.0.1", true},
+		"the machine's credentials": {nil, "169.254.169.254", true},
+		"hidden in IPv6":            {nil, "[::ffff:169.254.169.254]", true},
+		"link-local IPv6":           {nil, "[fe80::1%25lo]", true},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			clouds := openstack.New(openstack.Options{Hosts: c.hosts})
+			text := strings.ReplaceAll(server.CloudsYAML(), server.URL(), "http://"+c.host+port)
+			_, err := clouds.Scope(t.Context(), parse(t, text))
+			_, refused := errors.AsType[*openstack.HostError](err)
+			if refused != c.refused || (!refused && err != nil) {
+				t.Fatalf("error is %v", err)
+			}
+			if refused && openstack.Classify(err).Class != openstack.Invalid {
+				t.Errorf("it is tried again: %v", err)
+			}
+		})
+	}
+}
+
+// TestHostsOfTheCatalog: neither does the cloud.
+func TestHostsOfTheCatalog(t *testing.T) {
+	t.Parallel()
+	server := start(t, emulator.Options{})
+	clouds := openstack.New(openstack.Options{Hosts: []string{"localhost"}})
+	text := strings.ReplaceAll(server.CloudsYAML(), "127.0.0.1", "localhost") // Its catalog says 127.0.0.1.
+	err := create(t.Context(), login(t, clouds, parse(t, text)))
+	if _, refused := errors.AsType[*openstack.HostError](err); !refused {
+		t.Errorf("error is %v", err)
+	}
+}
