@@ -29,6 +29,9 @@ func TestOpenStack(t *testing.T) {
 			tests[s.kind+" external-deletion"] = s.deletedOutside
 		}
 	}
+	for _, b := range byParents {
+		tests[b.kind+" import-dependency"] = b.importDependency
+	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
