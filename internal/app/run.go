@@ -59,7 +59,7 @@ func Run(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	mgr, err := newManager(o, chosen, own, serving.server)
+	mgr, err := newManager(o, chosen, own, serving.server, ctx.Done())
 	if err != nil {
 		return err
 	}
@@ -122,14 +122,16 @@ func environment(ctx context.Context, o Options, config *rest.Config, operator s
 	return env, env.Watcher.Refresh(ctx)
 }
 
-func newManager(o Options, chosen []pack.Pack, config *rest.Config, server webhook.Server) (manager.Manager, error) {
+func newManager(
+	o Options, chosen []pack.Pack, config *rest.Config, server webhook.Server, asked <-chan struct{},
+) (manager.Manager, error) {
 	scheme, err := NewScheme(o)
 	if err != nil {
 		return nil, err
 	}
 	mgr, err := ctrl.NewManager(config, ctrl.Options{
 		Scheme:                        scheme,
-		Logger:                        o.Log,
+		Logger:                        quietEnd(o.Log, asked),
 		Cache:                         cache.Options{DefaultTransform: trim(chosen), NewInformer: newInformer},
 		WebhookServer:                 server,
 		Metrics:                       metricsserver.Options{BindAddress: o.MetricsAddress},

@@ -3,6 +3,7 @@ package chaos_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -35,6 +36,9 @@ func TestUpgrade(t *testing.T) {
 			if i == (to-from)/2 {
 				if err := before.Stop(); err != nil {
 					t.Errorf("%s: the operator that was replaced: %v", what, err)
+				}
+				if log := before.Log(); strings.Contains(log, "leader election lost") {
+					t.Errorf("%s: an end that was asked for is logged as an error:\n%s", what, log)
 				}
 			}
 			if err := s.c.Delete(t.Context(), s.using(from+i)); err != nil {

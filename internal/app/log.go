@@ -1,0 +1,43 @@
+package app
+
+import "github.com/go-logr/logr"
+
+// lostLead is the error by which a manager that is asked to end says that it leads no
+// more. The library has no name for it.
+const lostLead = "leader election lost"
+
+// ending is a log that does not take the end of an operator for a failure.
+type ending struct {
+	logr.LogSink
+
+	asked <-chan struct{} // is closed when the operator is asked to end
+}
+
+// quietEnd returns a log that leaves out, once the operator is asked to end, that it
+// has lost the lead.
+func quietEnd(log logr.Logger, asked <-chan struct{}) logr.Logger {
+	if log.GetSink() == nil {
+		return log // It takes nothing.
+	}
+	return log.WithSink(ending{log.GetSink(), asked})
+}
+
+// Error implements logr.LogSink.
+func (e ending) Error(err error, msg string, keysAndValues ...any) {
+	select {
+	case <-e.asked:
+		if err != nil && err.Error() == lostLead {
+			return
+		}
+	default:
+	}
+	e.LogSink.Error(err, msg, keysAndValues...)
+}
+
+// WithValues implements logr.LogSink.
+func (e ending) WithValues(keysAndValues ...any) logr.LogSink {
+	return ending{e.LogSink.WithValues(keysAndValues...), e.asked}
+}
+
+// WithName implements logr.LogSink.
+func (e ending) WithName(name string) logr.LogSink { return ending{e.LogSink.WithName(name), e.asked} }
