@@ -96,6 +96,7 @@ func namespacePrefix(test string) string {
 
 const (
 	eventuallyInterval = 10 * time.Millisecond
+	eventuallyPause    = time.Second
 	eventuallyTimeout  = 30 * time.Second
 )
 
@@ -134,7 +135,7 @@ func eventually(ctx context.Context, gone <-chan struct{}, timeout time.Duration
 			return nil
 		}
 		select {
-		case <-time.After(max(eventuallyInterval, 10*time.Since(begin))):
+		case <-time.After(min(max(eventuallyInterval, 10*time.Since(begin)), eventuallyPause)):
 		case <-deadline.C:
 			return fmt.Errorf("not within %s: %w", timeout, err)
 		case <-ctx.Done():
