@@ -76,7 +76,7 @@ func (f Field) differs(r *Resource) bool {
 // matches compares as JSON does. What OpenStack adds to an object, such as the
 // hardware address of a pair, does not count.
 func (f Field) matches(r *Resource) bool {
-	return covers(r.Fields[f.Name], normal(f.Want), f.set)
+	return covers(normal(r.Fields[f.Name]), normal(f.Want), f.set) // Numbers are read as json.Number.
 }
 
 // covers reports whether a value has all that is wanted, and in lists nothing
@@ -155,6 +155,12 @@ func (r *Resource) String(name string) string {
 	return text
 }
 
+// Number returns a field that is a whole number; 0 when it is not.
+func (r *Resource) Number(name string) int64 {
+	number, _ := normal(r.Fields[name]).(float64)
+	return int64(number)
+}
+
 // Strings returns a field that is a list of texts.
 func (r *Resource) Strings(name string) []string {
 	list, _ := r.Fields[name].([]any)
@@ -170,5 +176,11 @@ func (r *Resource) Strings(name string) []string {
 // Given returns the field as one that is sent even where the spec says nothing.
 func (f Field) Given() Field {
 	f.given = true
+	return f
+}
+
+// Later returns the field as one that is not sent with POST.
+func (f Field) Later() Field {
+	f.given = false
 	return f
 }
