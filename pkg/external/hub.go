@@ -29,6 +29,8 @@ type hub struct {
 	// guards says by which finalizer a relation holds its target.
 	guards map[string]string
 
+	alterations alterations
+
 	mu sync.Mutex
 	// left are the targets that somebody was seen to leave, by guard.
 	left map[hold]bool
@@ -244,6 +246,7 @@ func (h *hub) forget(m *member, id object.ID, uid types.UID) {
 	if m.forget != nil {
 		m.forget(id, uid)
 	}
+	h.alterations.take(id)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(h.contents, id)

@@ -57,6 +57,13 @@ type Kind[K Object, R any] struct {
 	// Lingers says that a resource exists for a while after its deletion was
 	// accepted.
 	Lingers bool
+	// Marked says that Create has a resource carry the uid of its object, which
+	// Identify returns: none that does not is ever taken for one that was made.
+	Marked bool
+	// Alters are kinds whose resources are no longer as they were once the resource
+	// of an object that refers to them comes, goes, or refers to others: the ports of
+	// a server, for example. They are looked at again.
+	Alters []schema.GroupKind
 	// Compose, if set, makes objects of our own that belong to an object, once its
 	// resource exists; Dissolve has them removed before it goes.
 	Compose  func(context.Context, Input[K]) reconcile.Outcome
@@ -103,6 +110,13 @@ type Lister[R any] interface {
 	List(ctx context.Context) ([]R, error)
 }
 
+// Completer is an Actuator whose resources don't tell all of themselves: neither
+// in the answer to Get nor in a list.
+type Completer[R any] interface {
+	// Complete adds what has to be asked for separately.
+	Complete(ctx context.Context, resource R) (R, error)
+}
+
 // Class says what an error of an API outside means.
 type Class int
 
@@ -115,6 +129,9 @@ const (
 	Missing
 	// Invalid says that the spec has to change first.
 	Invalid
+	// Pending says that a change was accepted and takes a while. The resource that
+	// Update returns with it can be used meanwhile, or not, as Observe finds.
+	Pending
 )
 
 // Error is an error of an API outside, understood.

@@ -71,7 +71,7 @@ func (r *reconciler[K, R]) own(ctx context.Context, p *pass[K, R], i *intent) re
 // obtain has the object have its resource, as it should be.
 func (r *reconciler[K, R]) obtain(ctx context.Context, p *pass[K, R]) reconcile.Outcome {
 	if id := r.known(p); id != "" {
-		resource, err := r.observer.look(ctx, p.scope, id, p.actuator, func(ctx context.Context) (R, error) {
+		resource, err := r.observer.look(ctx, p.scope, id, p.altered, p.actuator, func(ctx context.Context) (R, error) {
 			return p.actuator.Get(ctx, p.Input, id)
 		})
 		if !isClass(err, Missing) {
@@ -169,6 +169,7 @@ func (r *reconciler[K, R]) create(ctx context.Context, p *pass[K, R]) reconcile.
 		return r.refresh()
 	}
 	p.status().ID = &id
+	p.use()
 	return r.seen(ctx, p, resource, nil)
 }
 
@@ -196,6 +197,9 @@ func (r *reconciler[K, R]) orphan(
 		if who.Marker == p.Object.GetUID() {
 			candidates = []R{one}
 			break
+		}
+		if r.kind.Marked {
+			continue
 		}
 		free := r.claims.free(who.ID, p.Object.GetUID())
 		young := who.Created.IsZero() || who.Created.After(i.Time.Add(-clockSkew))

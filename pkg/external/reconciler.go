@@ -42,6 +42,10 @@ type pass[K Object, R any] struct {
 	actuator Actuator[K, R]
 	scope    string
 	sight    condition.Sight
+	// altered is when another object's resource changed this one; zero if none did.
+	altered time.Time
+	// corrected says that something was changed outside.
+	corrected bool
 	// settled says that nothing had to be looked at.
 	settled bool
 	// done says that the object is gone.
@@ -90,7 +94,8 @@ func (r *reconciler[K, R]) advance(ctx context.Context, p *pass[K, R]) reconcile
 	if o := r.keep(ctx, p); !o.IsDone() {
 		return o
 	}
-	if r.settle(p) {
+	p.altered = r.engine.hub.alterations.take(p.id)
+	if p.altered.IsZero() && r.settle(p) {
 		return reconcile.Outcome{}
 	}
 	p.memory.tried = p.Refs.fingerprint()

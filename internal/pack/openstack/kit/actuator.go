@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"time"
 
 	"github.com/gophercloud/gophercloud/v2"
 
@@ -34,8 +33,13 @@ type Table[K external.Object] struct {
 	Matches func(external.Input[K], *Resource) bool
 	// Listed is where lists are found, if not at Path.
 	Listed string
+	// Wide is what lists have to be asked with so that they show everything.
+	Wide url.Values
 	// NoName says that resources have no name to be found by.
 	NoName bool
+	// Marked says that resources have metadata, which carries the uid of the object
+	// that they are made for.
+	Marked bool
 }
 
 // Actuator makes the requests that a table describes.
@@ -72,7 +76,10 @@ func (a Actuator[K]) Find(
 	}
 	found, err := a.Query(ctx, query)
 	return slices.DeleteFunc(found, func(r *Resource) bool {
-		return slices.ContainsFunc(a.Fields(in), func(f Field) bool {
+		if !a.NoName && r.String("name") != search.Name {
+			return true // Not all services have a filter for it.
+		}
+		return !a.Marked && slices.ContainsFunc(a.Fields(in), func(f Field) bool {
 			_, told := r.Fields[f.Name] // Not all that is sent is ever shown.
 			return f.fixed && f.given && told && !f.matches(r)
 		})
@@ -89,6 +96,9 @@ func (a Actuator[K]) Create(ctx context.Context, in external.Input[K]) (*Resourc
 		if f.given {
 			body[f.Name] = f.Want
 		}
+	}
+	if a.Marked {
+		body[metadataField] = mark(in.Object, body[metadataField])
 	}
 	return a.Send(ctx, http.MethodPost, a.URL(), map[string]any{a.One: body})
 }
@@ -164,6 +174,11 @@ const maxPages = 1000
 // Query lists resources, page by page.
 func (a Actuator[K]) Query(ctx context.Context, query url.Values) ([]*Resource, error) {
 	address := a.Client.ServiceURL(cmp.Or(a.Listed, a.Path))
+	query = maps.Clone(query)
+	if query == nil {
+		query = url.Values{}
+	}
+	maps.Copy(query, a.Wide)
 	if len(query) > 0 {
 		address += "?" + query.Encode()
 	}
@@ -203,9 +218,6 @@ func next(page map[string]any, many string) string {
 
 // Identify returns what tells a resource from others.
 func Identify(r *Resource) external.Identity {
-	created, err := time.Parse(time.RFC3339, r.String("created_at"))
-	if err != nil {
-		created = time.Time{} // Not all say when they were made.
-	}
-	return external.Identity{ID: r.String("id"), Created: created}
+	created, _ := moment(r.String("created_at")) // Not all say when they were made.
+	return external.Identity{ID: r.String("id"), Created: created, Marker: marker(r)}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"regexp"
 	"sync"
 
 	"github.com/gophercloud/gophercloud/v2"
@@ -135,6 +136,21 @@ func Retried(err error) error {
 	explained := Explain(err)
 	if known, ok := errors.AsType[*external.Error](explained); ok &&
 		openstack.Classify(err).Class == openstack.Exists {
+		known.Class = external.Refused
+	}
+	return explained
+}
+
+// states are what Nova and Cinder say, with 400, of what is not in the state for
+// what is asked.
+var states = regexp.MustCompile(`(?i)in use|status must`)
+
+// Passing is Explain for requests that the state of something else decides on:
+// that they were refused does not mean that the spec is wrong.
+func Passing(err error) error {
+	explained := Explain(err)
+	if known, ok := errors.AsType[*external.Error](explained); ok && known.Class == external.Invalid &&
+		states.MatchString(known.Message) {
 		known.Class = external.Refused
 	}
 	return explained

@@ -26,7 +26,7 @@ func Kind[K Credentialed](
 			connection, err := For(ctx, c, in, service)
 			return Actuator[K]{table, connection.Client}, connection.Key, err
 		},
-		Name: Name[K],
+		Name: Name[K], Marked: table.Marked,
 	}
 }
 
