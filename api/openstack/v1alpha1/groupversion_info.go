@@ -29,6 +29,8 @@ func AddToScheme(scheme *runtime.Scheme) error {
 		&ShareNetwork{}, &ShareNetworkList{},
 		&Subnet{}, &SubnetList{},
 		&Trunk{}, &TrunkList{},
+		&Volume{}, &VolumeList{},
+		&VolumeType{}, &VolumeTypeList{},
 	)
 	metav1.AddToGroupVersion(scheme, GroupVersion)
 	return nil

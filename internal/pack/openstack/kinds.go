@@ -19,6 +19,8 @@ import (
 	"github.com/kinship-dev/kinship/internal/pack/openstack/sharenetwork"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/subnet"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/trunk"
+	"github.com/kinship-dev/kinship/internal/pack/openstack/volume"
+	"github.com/kinship-dev/kinship/internal/pack/openstack/volumetype"
 	"github.com/kinship-dev/kinship/pkg/external"
 	"github.com/kinship-dev/kinship/pkg/relation"
 )
@@ -56,4 +58,6 @@ var kinds = []entry{
 	of("Endpoint", endpoint.Relations, endpoint.New),
 	of("ServerGroup", servergroup.Relations, servergroup.New),
 	of("ShareNetwork", sharenetwork.Relations, sharenetwork.New),
+	of("VolumeType", volumetype.Relations, volumetype.New),
+	of("Volume", volume.Relations, volume.New),
 }
