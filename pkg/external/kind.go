@@ -63,6 +63,15 @@ type Kind[K Object, R any] struct {
 	Dissolve func(context.Context, K) reconcile.Outcome
 }
 
+// Used reports whether what a reference stands for, which may be a content, is
+// what the object used last.
+func (in Input[K]) Used(gk schema.GroupKind, name string) bool {
+	return slices.ContainsFunc(in.Object.GetExternalStatus().ObservedDependencies,
+		func(d sharedv1alpha1.ObservedDependency) bool {
+			return d.Kind == gk.Kind && d.Name == name && d.ID == in.Refs.Version(gk, name)
+		})
+}
+
 // Identity tells a resource from others.
 type Identity struct {
 	ID string
@@ -140,7 +149,7 @@ type target struct {
 	guard   string
 	member  *member
 	object  client.Object // nil when there is none
-	id      string        // of its resource
+	id      string        // of its resource, or the version of a content that is used
 	version string        // of its content, for kinds without a resource
 }
 

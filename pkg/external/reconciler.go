@@ -125,6 +125,9 @@ func (r *reconciler[K, R]) resolve(p *pass[K, R]) reconcile.Outcome {
 		if !m.own {
 			t.version = r.engine.hub.version(edge.Target.ID)
 		}
+		if r.engine.hub.reads[edge.Relation] {
+			t.id = t.version // It stands for what is in it.
+		}
 		leaving := t.object.GetDeletionTimestamp() != nil && !slices.Contains(t.object.GetFinalizers(), name)
 		if !ready || (leaving && !exists) {
 			waiting = waiting.And(reconcile.Wait(condition.ReasonProgressing,

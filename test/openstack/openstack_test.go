@@ -14,7 +14,8 @@ import (
 func TestOpenStack(t *testing.T) {
 	operator.Start(t, only)
 	tests := maps.Clone(traps)
-	for _, s := range slices.Concat(scenarios, more) {
+	maps.Copy(tests, identityTests)
+	for _, s := range slices.Concat(scenarios, more, identities) {
 		tests[s.kind+" create-minimal"] = s.createMinimal
 		tests[s.kind+" create-full"] = s.createFull
 		tests[s.kind+" dependency"] = s.dependency

@@ -29,6 +29,7 @@ func AddToScheme(scheme *runtime.Scheme) error {
 		&ShareNetwork{}, &ShareNetworkList{},
 		&Subnet{}, &SubnetList{},
 		&Trunk{}, &TrunkList{},
+		&User{}, &UserList{},
 	)
 	metav1.AddToGroupVersion(scheme, GroupVersion)
 	return nil

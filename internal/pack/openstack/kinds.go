@@ -19,6 +19,7 @@ import (
 	"github.com/kinship-dev/kinship/internal/pack/openstack/sharenetwork"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/subnet"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/trunk"
+	"github.com/kinship-dev/kinship/internal/pack/openstack/user"
 	"github.com/kinship-dev/kinship/pkg/external"
 	"github.com/kinship-dev/kinship/pkg/relation"
 )
@@ -56,4 +57,5 @@ var kinds = []entry{
 	of("Endpoint", endpoint.Relations, endpoint.New),
 	of("ServerGroup", servergroup.Relations, servergroup.New),
 	of("ShareNetwork", sharenetwork.Relations, sharenetwork.New),
+	of("User", user.Relations, user.New),
 }

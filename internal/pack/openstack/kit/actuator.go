@@ -43,6 +43,7 @@ type Actuator[K external.Object] struct {
 	*Table[K]
 
 	Client *gophercloud.ServiceClient
+	secret string // kept out of errors
 }
 
 // tagsField is what Differs calls tags.
@@ -149,7 +150,7 @@ func (a Actuator[K]) Delete(ctx context.Context, _ external.Input[K], id string)
 func (a Actuator[K]) Send(ctx context.Context, method, address string, body any) (*Resource, error) {
 	var answer map[string]map[string]any
 	if err := Call(ctx, a.Client, method, address, body, &answer); err != nil {
-		return nil, Explain(err)
+		return nil, withhold(Explain(err), a.secret)
 	}
 	fields := answer[a.One]
 	if fields == nil {
