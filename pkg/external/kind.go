@@ -45,6 +45,9 @@ type Kind[K Object, R any] struct {
 	Connect func(ctx context.Context, in Input[K]) (actuator Actuator[K, R], scope string, err error)
 	// Identify returns what tells a resource from others.
 	Identify func(R) Identity
+	// Realm returns what an object's id is unique in, for kinds whose ids are chosen by
+	// people, so that the same one means another resource elsewhere. It may be nil.
+	Realm func(K) string
 	// Name returns what the resource is to be called, to find it by when it is not
 	// known whether it was created.
 	Name func(K) string

@@ -237,7 +237,7 @@ func (r *reconciler[K, R]) learn(obj client.Object) {
 	o := obj.(K)
 	if id := deref(o.GetExternalStatus().ID); id != "" &&
 		o.GetExternalSpec().ManagementPolicy != sharedv1alpha1.PolicyUnmanaged {
-		r.claims.claim(id, o.GetUID())
+		r.claim(o, id)
 	}
 }
 
@@ -245,7 +245,7 @@ func (r *reconciler[K, R]) learn(obj client.Object) {
 func (r *reconciler[K, R]) forget(id object.ID, uid types.UID) {
 	r.writes.Forget(id)
 	r.memories.drop(uid)
-	r.claims.drop(r.claims.of(uid))
+	r.claims.drop(uid)
 }
 
 // result has a conflict tried again at once: a back-off made for failures would

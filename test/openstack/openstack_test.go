@@ -15,7 +15,8 @@ func TestOpenStack(t *testing.T) {
 	operator.Start(t, only)
 	tests := maps.Clone(traps)
 	maps.Copy(tests, identityTests)
-	for _, s := range slices.Concat(scenarios, more, identities) {
+	maps.Copy(tests, computeTests)
+	for _, s := range slices.Concat(scenarios, more, identities, sizes) {
 		tests[s.kind+" create-minimal"] = s.createMinimal
 		tests[s.kind+" create-full"] = s.createFull
 		tests[s.kind+" dependency"] = s.dependency

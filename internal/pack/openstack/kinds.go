@@ -4,8 +4,10 @@ import (
 	"github.com/kinship-dev/kinship/internal/pack/openstack/addressscope"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/domain"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/endpoint"
+	"github.com/kinship-dev/kinship/internal/pack/openstack/flavor"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/floatingip"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/group"
+	"github.com/kinship-dev/kinship/internal/pack/openstack/keypair"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/kit"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/network"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/port"
@@ -58,4 +60,6 @@ var kinds = []entry{
 	of("ServerGroup", servergroup.Relations, servergroup.New),
 	of("ShareNetwork", sharenetwork.Relations, sharenetwork.New),
 	of("User", user.Relations, user.New),
+	of("Flavor", flavor.Relations, flavor.New),
+	of("KeyPair", keypair.Relations, keypair.New),
 }

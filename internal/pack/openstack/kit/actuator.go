@@ -34,6 +34,8 @@ type Table[K external.Object] struct {
 	Matches func(external.Input[K], *Resource) bool
 	// Listed is where lists are found, if not at Path.
 	Listed string
+	// Always is what every list is asked for with; it may be nil.
+	Always url.Values
 	// NoName says that resources have no name to be found by.
 	NoName bool
 }
@@ -51,7 +53,11 @@ const tagsField = "tags"
 
 // URL returns that of the collection, or of something below it.
 func (a Actuator[K]) URL(parts ...string) string {
-	return a.Client.ServiceURL(append([]string{a.Path}, parts...)...)
+	all := []string{a.Path}
+	for _, part := range parts { // Some are names that people chose.
+		all = append(all, url.PathEscape(part))
+	}
+	return a.Client.ServiceURL(all...)
 }
 
 // Get implements external.Actuator.
@@ -164,9 +170,11 @@ const maxPages = 1000
 
 // Query lists resources, page by page.
 func (a Actuator[K]) Query(ctx context.Context, query url.Values) ([]*Resource, error) {
-	address := a.Client.ServiceURL(cmp.Or(a.Listed, a.Path))
-	if len(query) > 0 {
-		address += "?" + query.Encode()
+	address, values := a.Client.ServiceURL(cmp.Or(a.Listed, a.Path)), url.Values{}
+	maps.Copy(values, a.Always)
+	maps.Copy(values, query)
+	if len(values) > 0 {
+		address += "?" + values.Encode()
 	}
 	var all []*Resource
 	for range maxPages {
@@ -176,7 +184,11 @@ func (a Actuator[K]) Query(ctx context.Context, query url.Values) ([]*Resource, 
 		}
 		items, _ := page[a.Many].([]any)
 		for _, item := range items {
-			if fields, ok := item.(map[string]any); ok {
+			fields, ok := item.(map[string]any)
+			if wrapped, is := fields[a.One].(map[string]any); is { // As key pairs are.
+				fields = wrapped
+			}
+			if ok {
 				all = append(all, &Resource{fields})
 			}
 		}

@@ -68,6 +68,13 @@ type Credentialed interface {
 	GetCommonSpec() *openstackv1alpha1.CommonSpec
 }
 
+// Realm returns what ids that people chose are unique in: what an object's
+// credentials lead to.
+func Realm[K Credentialed](obj K) string {
+	ref := obj.GetCommonSpec().CloudCredentialsRef
+	return obj.GetNamespace() + "/" + ref.SecretName + "/" + ref.CloudName
+}
+
 // Credentials returns the relation of objects to the Secret with their
 // credentials.
 func Credentials[K Credentialed](source string) relation.Relation {

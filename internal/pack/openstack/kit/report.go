@@ -96,10 +96,18 @@ func set(into reflect.Value, value any, path string, names map[string]string) {
 	}
 }
 
+// Cut returns a text that a status takes.
+func Cut(text string, longest int) string {
+	if len(text) <= longest || !utf8.ValidString(text) {
+		return text
+	}
+	return strings.ToValidUTF8(text[:longest], "")
+}
+
 // leaf sets a value, if it fits.
 func leaf(into reflect.Value, value any) {
-	if text, ok := value.(string); ok && len(text) > longestText && utf8.ValidString(text) {
-		value = strings.ToValidUTF8(text[:longestText], "")
+	if text, ok := value.(string); ok {
+		value = Cut(text, longestText)
 	}
 	text, err := json.Marshal(value)
 	if err != nil {
