@@ -147,7 +147,7 @@ func (r *reconciler[K, R]) leave(ctx context.Context, p *pass[K, R]) reconcile.O
 		return reconcile.WaitFor(reconcile.ConflictRetry, condition.ReasonProgressing,
 			"the object was changed at the same time")
 	}
-	r.claims.drop(r.known(p)) // It may be another's at once, if it was left behind.
+	r.claims.drop(p.Object.GetUID()) // It may be another's at once, if it was left behind.
 	r.alter(p)
 	p.done = true
 	return reconcile.Outcome{}

@@ -28,6 +28,8 @@ type hub struct {
 	members map[schema.GroupKind]*member
 	// guards says by which finalizer a relation holds its target.
 	guards map[string]string
+	// reads are the relations by which a source uses the content of its target.
+	reads map[string]bool
 
 	alterations alterations
 

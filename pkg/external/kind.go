@@ -45,6 +45,9 @@ type Kind[K Object, R any] struct {
 	Connect func(ctx context.Context, in Input[K]) (actuator Actuator[K, R], scope string, err error)
 	// Identify returns what tells a resource from others.
 	Identify func(R) Identity
+	// Realm returns what an object's id is unique in, for kinds whose ids are chosen by
+	// people, so that the same one means another resource elsewhere. It may be nil.
+	Realm func(K) string
 	// Name returns what the resource is to be called, to find it by when it is not
 	// known whether it was created.
 	Name func(K) string
@@ -68,6 +71,15 @@ type Kind[K Object, R any] struct {
 	// resource exists; Dissolve has them removed before it goes.
 	Compose  func(context.Context, Input[K]) reconcile.Outcome
 	Dissolve func(context.Context, K) reconcile.Outcome
+}
+
+// Used reports whether what a reference stands for, which may be a content, is
+// what the object used last.
+func (in Input[K]) Used(gk schema.GroupKind, name string) bool {
+	return slices.ContainsFunc(in.Object.GetExternalStatus().ObservedDependencies,
+		func(d sharedv1alpha1.ObservedDependency) bool {
+			return d.Kind == gk.Kind && d.Name == name && d.ID == in.Refs.Version(gk, name)
+		})
 }
 
 // Identity tells a resource from others.
@@ -157,7 +169,7 @@ type target struct {
 	guard   string
 	member  *member
 	object  client.Object // nil when there is none
-	id      string        // of its resource
+	id      string        // of its resource, or the version of a content that is used
 	version string        // of its content, for kinds without a resource
 }
 

@@ -130,6 +130,9 @@ func (r *reconciler[K, R]) resolve(p *pass[K, R]) reconcile.Outcome {
 		if !m.own {
 			t.version = r.engine.hub.version(edge.Target.ID)
 		}
+		if r.engine.hub.reads[edge.Relation] {
+			t.id = t.version // It stands for what is in it.
+		}
 		leaving := t.object.GetDeletionTimestamp() != nil && !slices.Contains(t.object.GetFinalizers(), name)
 		if !ready || (leaving && !exists) {
 			waiting = waiting.And(reconcile.Wait(condition.ReasonProgressing,
@@ -239,7 +242,7 @@ func (r *reconciler[K, R]) learn(obj client.Object) {
 	o := obj.(K)
 	if id := deref(o.GetExternalStatus().ID); id != "" &&
 		o.GetExternalSpec().ManagementPolicy != sharedv1alpha1.PolicyUnmanaged {
-		r.claims.claim(id, o.GetUID())
+		r.claim(o, id)
 	}
 }
 
@@ -247,7 +250,7 @@ func (r *reconciler[K, R]) learn(obj client.Object) {
 func (r *reconciler[K, R]) forget(id object.ID, uid types.UID) {
 	r.writes.Forget(id)
 	r.memories.drop(uid)
-	r.claims.drop(r.claims.of(uid))
+	r.claims.drop(uid)
 }
 
 // result has a conflict tried again at once: a back-off made for failures would

@@ -14,8 +14,10 @@ import (
 func TestOpenStack(t *testing.T) {
 	operator.Start(t, only)
 	tests := maps.Clone(traps)
+	maps.Copy(tests, identityTests)
+	maps.Copy(tests, computeTests)
 	maps.Copy(tests, volumeTests)
-	for _, s := range slices.Concat(scenarios, more, volumes) {
+	for _, s := range slices.Concat(scenarios, more, identities, sizes, volumes) {
 		tests[s.kind+" create-minimal"] = s.createMinimal
 		tests[s.kind+" create-full"] = s.createFull
 		tests[s.kind+" dependency"] = s.dependency

@@ -53,35 +53,12 @@ var volumes = []scenario{
 var volumeTests = map[string]func(*testing.T){
 	"VolumeType external-deletion":             func(t *testing.T) { testDeletedByHand(t, "VolumeType", "types", "{}") },
 	"Volume external-deletion":                 func(t *testing.T) { testDeletedByHand(t, "Volume", "volumes", "{size: 1}") },
-	"VolumeType with other extra specs":        testExtraSpecs,
+	"VolumeType with other extra specs":        testTypeSpecs,
 	"Volume whose answer is lost":              testMarked,
 	"Volume that is not taken for another's":   testUnmarked,
 	"Volume that fails":                        testVolumeFails,
 	"Volume fields that can't be changed":      testVolumeImmutable,
 	"Volume filters that a cloud doesn't know": testVolumeFilter,
-}
-
-// hand returns a client of a service, for what people do without us.
-func (w *world) hand(service func(*openstack.Scope) (*gophercloud.ServiceClient, error)) *gophercloud.ServiceClient {
-	w.t.Helper()
-	cloud, err := openstack.ParseCloud(w.secret("", w.cloud.CloudsYAML()).Data, "openstack-admin")
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	scope, err := openstack.New(openstack.Options{}).Scope(w.t.Context(), cloud)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	client, err := service(scope)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	return client
-}
-
-func (w *world) cinder() *gophercloud.ServiceClient {
-	w.t.Helper()
-	return w.hand(func(s *openstack.Scope) (*gophercloud.ServiceClient, error) { return s.Volume(w.t.Context()) })
 }
 
 // post makes something as a person would, and returns its id.
@@ -105,7 +82,7 @@ func testDeletedByHand(t *testing.T, kind, collection, resource string) {
 	w := newWorld(t)
 	w.apply(manifest(kind, "it", "resyncPeriod: 1s, resource: "+resource))
 	w.available(kind, "it")
-	id, cinder := w.id(kind, "it"), w.cinder()
+	id, cinder := w.id(kind, "it"), w.client((*openstack.Scope).Volume)
 	if _, err := cinder.Delete(t.Context(), cinder.ServiceURL(collection, id), nil); err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +90,7 @@ func testDeletedByHand(t *testing.T, kind, collection, resource string) {
 	w.available(kind, "it")
 }
 
-func testExtraSpecs(t *testing.T) {
+func testTypeSpecs(t *testing.T) {
 	w := newWorld(t)
 	w.apply(managed("VolumeType", "type", `{extraSpecs: [{name: "a:b", value: "1"}, {name: c, value: "2"}]}`))
 	w.available("VolumeType", "type")
@@ -123,7 +100,7 @@ func testExtraSpecs(t *testing.T) {
 		map[string]any{"name": "c", "value": "3"}, map[string]any{"name": "d", "value": "4"},
 	}})
 	var read map[string]map[string]any
-	cinder := w.cinder()
+	cinder := w.client((*openstack.Scope).Volume)
 	if _, err := cinder.Get(t.Context(), cinder.ServiceURL("types", w.id("VolumeType", "type")), &read, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -162,7 +139,7 @@ func testMarked(t *testing.T) {
 // same name, just made by somebody else.
 func testUnmarked(t *testing.T) {
 	w := newWorld(t)
-	theirs := w.post(w.cinder(), "volumes", `{"volume":{"name":"theirs","size":1}}`)
+	theirs := w.post(w.client((*openstack.Scope).Volume), "volumes", `{"volume":{"name":"theirs","size":1}}`)
 	w.cloud.AddFault(emulator.Fault{Service: "volume", Method: "POST", Resource: "volumes", Reset: emulator.BeforeExecution})
 	w.apply(managed("Volume", "ours", "{name: theirs, size: 1}"))
 	w.available("Volume", "ours")

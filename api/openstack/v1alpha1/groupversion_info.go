@@ -15,8 +15,10 @@ func AddToScheme(scheme *runtime.Scheme) error {
 		&AddressScope{}, &AddressScopeList{},
 		&Domain{}, &DomainList{},
 		&Endpoint{}, &EndpointList{},
+		&Flavor{}, &FlavorList{},
 		&FloatingIP{}, &FloatingIPList{},
 		&Group{}, &GroupList{},
+		&KeyPair{}, &KeyPairList{},
 		&Network{}, &NetworkList{},
 		&Port{}, &PortList{},
 		&Project{}, &ProjectList{},
@@ -29,6 +31,7 @@ func AddToScheme(scheme *runtime.Scheme) error {
 		&ShareNetwork{}, &ShareNetworkList{},
 		&Subnet{}, &SubnetList{},
 		&Trunk{}, &TrunkList{},
+		&User{}, &UserList{},
 		&Volume{}, &VolumeList{},
 		&VolumeType{}, &VolumeTypeList{},
 	)

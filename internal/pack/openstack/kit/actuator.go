@@ -33,8 +33,8 @@ type Table[K external.Object] struct {
 	Matches func(external.Input[K], *Resource) bool
 	// Listed is where lists are found, if not at Path.
 	Listed string
-	// Wide is what lists have to be asked with so that they show everything.
-	Wide url.Values
+	// Always is what every list is asked for with; it may be nil.
+	Always url.Values
 	// NoName says that resources have no name to be found by.
 	NoName bool
 	// Marked says that resources have metadata, which carries the uid of the object
@@ -47,6 +47,7 @@ type Actuator[K external.Object] struct {
 	*Table[K]
 
 	Client *gophercloud.ServiceClient
+	secret string // kept out of errors
 }
 
 // tagsField is what Differs calls tags.
@@ -54,7 +55,11 @@ const tagsField = "tags"
 
 // URL returns that of the collection, or of something below it.
 func (a Actuator[K]) URL(parts ...string) string {
-	return a.Client.ServiceURL(append([]string{a.Path}, parts...)...)
+	all := []string{a.Path}
+	for _, part := range parts { // Some are names that people chose.
+		all = append(all, url.PathEscape(part))
+	}
+	return a.Client.ServiceURL(all...)
 }
 
 // Get implements external.Actuator.
@@ -159,7 +164,7 @@ func (a Actuator[K]) Delete(ctx context.Context, _ external.Input[K], id string)
 func (a Actuator[K]) Send(ctx context.Context, method, address string, body any) (*Resource, error) {
 	var answer map[string]map[string]any
 	if err := Call(ctx, a.Client, method, address, body, &answer); err != nil {
-		return nil, Explain(err)
+		return nil, withhold(Explain(err), a.secret)
 	}
 	fields := answer[a.One]
 	if fields == nil {
@@ -173,14 +178,11 @@ const maxPages = 1000
 
 // Query lists resources, page by page.
 func (a Actuator[K]) Query(ctx context.Context, query url.Values) ([]*Resource, error) {
-	address := a.Client.ServiceURL(cmp.Or(a.Listed, a.Path))
-	query = maps.Clone(query)
-	if query == nil {
-		query = url.Values{}
-	}
-	maps.Copy(query, a.Wide)
-	if len(query) > 0 {
-		address += "?" + query.Encode()
+	address, values := a.Client.ServiceURL(cmp.Or(a.Listed, a.Path)), url.Values{}
+	maps.Copy(values, a.Always)
+	maps.Copy(values, query)
+	if len(values) > 0 {
+		address += "?" + values.Encode()
 	}
 	var all []*Resource
 	for range maxPages {
@@ -190,7 +192,11 @@ func (a Actuator[K]) Query(ctx context.Context, query url.Values) ([]*Resource, 
 		}
 		items, _ := page[a.Many].([]any)
 		for _, item := range items {
-			if fields, ok := item.(map[string]any); ok {
+			fields, ok := item.(map[string]any)
+			if wrapped, is := fields[a.One].(map[string]any); is { // As key pairs are.
+				fields = wrapped
+			}
+			if ok {
 				all = append(all, &Resource{fields})
 			}
 		}

@@ -155,10 +155,16 @@ func (r *Resource) String(name string) string {
 	return text
 }
 
-// Number returns a field that is a whole number; 0 when it is not.
-func (r *Resource) Number(name string) int64 {
-	number, _ := normal(r.Fields[name]).(float64)
-	return int64(number)
+// Map returns a field that is an object; nil when it is not.
+func (r *Resource) Map(name string) map[string]any {
+	object, _ := r.Fields[name].(map[string]any)
+	return object
+}
+
+// Has reports whether a resource has what a filter asks for, for services that
+// don't filter by it.
+func Has[T any](r *Resource, name string, want *T) bool {
+	return want == nil || Fixed(name, want).matches(r)
 }
 
 // Strings returns a field that is a list of texts.

@@ -24,7 +24,7 @@ func Kind[K Credentialed](
 		GVK: GVK(kind), Relations: relations, Identify: Identify, Differs: table.Differs, Observe: observe,
 		Connect: func(ctx context.Context, in external.Input[K]) (external.Actuator[K, *Resource], string, error) {
 			connection, err := For(ctx, c, in, service)
-			return Actuator[K]{table, connection.Client}, connection.Key, err
+			return Actuator[K]{Table: table, Client: connection.Client}, connection.Key, err
 		},
 		Name: Name[K], Marked: table.Marked,
 	}

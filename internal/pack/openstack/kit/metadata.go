@@ -33,12 +33,6 @@ func marker(r *Resource) types.UID {
 	return types.UID(uid)
 }
 
-// Map returns a field that is an object; nil when it is not.
-func (r *Resource) Map(name string) map[string]any {
-	object, _ := r.Fields[name].(map[string]any)
-	return object
-}
-
 // Pairs returns a field with pairs of texts as a status lists them, at most so many
 // and in the order of their keys.
 func Pairs[P any](r *Resource, name string, most int, pair func(key, value string) P) []P {

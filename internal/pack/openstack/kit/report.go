@@ -112,10 +112,18 @@ func moment(value any) (time.Time, bool) {
 	return at, err == nil
 }
 
+// Cut returns a text that a status takes.
+func Cut(text string, longest int) string {
+	if len(text) <= longest || !utf8.ValidString(text) {
+		return text
+	}
+	return strings.ToValidUTF8(text[:longest], "")
+}
+
 // leaf sets a value, if it fits.
 func leaf(into reflect.Value, value any) {
-	if text, ok := value.(string); ok && len(text) > longestText && utf8.ValidString(text) {
-		value = strings.ToValidUTF8(text[:longestText], "")
+	if text, ok := value.(string); ok {
+		value = Cut(text, longestText)
 	}
 	if at, ok := moment(value); ok && into.Type() == reflect.TypeFor[*metav1.Time]() {
 		value = at

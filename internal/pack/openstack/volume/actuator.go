@@ -46,8 +46,6 @@ func query(in external.Input[object]) url.Values {
 // matches has the filters that a cloud may have switched off for its users.
 func matches(in external.Input[object], r *kit.Resource) bool {
 	f := in.Object.GetFilter()
-	return (f.Name == nil || string(*f.Name) == r.String("name")) &&
-		(f.Description == nil || string(*f.Description) == r.String("description")) &&
-		(f.Size == nil || int64(*f.Size) == r.Number("size")) &&
-		(f.AvailabilityZone == nil || *f.AvailabilityZone == r.String("availability_zone"))
+	return kit.Has(r, "name", f.Name) && kit.Has(r, "description", f.Description) && kit.Has(r, "size", f.Size) &&
+		kit.Has(r, "availability_zone", f.AvailabilityZone)
 }

@@ -23,7 +23,7 @@ const specsField = "extra_specs"
 
 var table = kit.Table[object]{
 	Path: "types", One: "volume_type", Many: "volume_types", Fields: fields,
-	Wide: url.Values{"is_public": {"None"}}, // Else only those that are public.
+	Always: url.Values{"is_public": {"None"}}, // Else only those that are public.
 	// Cinder has no other filter.
 	Filter: func(external.Input[object]) url.Values { return nil }, Matches: matches,
 }
@@ -51,9 +51,7 @@ func wanted(in external.Input[object]) map[string]string {
 
 func matches(in external.Input[object], r *kit.Resource) bool {
 	f := in.Object.GetFilter()
-	return (f.Name == nil || string(*f.Name) == r.String("name")) &&
-		(f.Description == nil || string(*f.Description) == r.String("description")) &&
-		(f.IsPublic == nil || *f.IsPublic == (r.Fields["is_public"] == true))
+	return kit.Has(r, "name", f.Name) && kit.Has(r, "description", f.Description) && kit.Has(r, "is_public", f.IsPublic)
 }
 
 func differs(in external.Input[object], r *kit.Resource) []string {
