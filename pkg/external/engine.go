@@ -71,7 +71,7 @@ func New(mgr manager.Manager, options Options) *Engine {
 	}
 	return &Engine{Options: options, mgr: mgr, hub: hub{
 		members: map[schema.GroupKind]*member{}, guards: map[string]string{}, reads: map[string]bool{},
-		left: map[hold]bool{}, contents: map[object.ID]string{},
+		once: map[string]bool{}, left: map[hold]bool{}, contents: map[object.ID]string{},
 	}}
 }
 
@@ -96,6 +96,9 @@ func Add[K Object, R any](e *Engine, k Kind[K, R]) {
 		}
 		if r.Reads {
 			e.hub.reads[r.Name] = true
+		}
+		if r.Once {
+			e.hub.once[r.Name] = true
 		}
 	}
 	r := &reconciler[K, R]{engine: e, kind: k, member: m, finalizer: e.finalizer(k.GVK)}

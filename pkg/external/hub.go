@@ -30,6 +30,8 @@ type hub struct {
 	guards map[string]string
 	// reads are the relations by which a source uses the content of its target.
 	reads map[string]bool
+	// once are the relations that nothing depends on once the source's resource exists.
+	once map[string]bool
 
 	alterations alterations
 

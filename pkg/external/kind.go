@@ -167,6 +167,7 @@ type Refs struct {
 type target struct {
 	edge    relation.Edge
 	guard   string
+	once    bool // needed no more once the resource exists
 	member  *member
 	object  client.Object // nil when there is none
 	id      string        // of its resource, or the version of a content that is used
@@ -214,7 +215,7 @@ func (r Refs) find(gk schema.GroupKind, name string) *target {
 func (r Refs) ids() []sharedv1alpha1.ObservedDependency {
 	var all []sharedv1alpha1.ObservedDependency
 	for _, t := range r.targets {
-		if t.id == "" {
+		if t.id == "" || t.once {
 			continue
 		}
 		d := sharedv1alpha1.ObservedDependency{Kind: t.edge.Target.Kind, Name: t.edge.Target.Name, ID: t.id}

@@ -83,6 +83,9 @@ func (r *reconciler[K, R]) obtain(ctx context.Context, p *pass[K, R]) reconcile.
 		r.engine.event(p.Object, "Warning", "DeletedExternally", "Recreate",
 			"%s was deleted externally; it is created again", id)
 		r.claims.drop(p.Object.GetUID())
+		if o := r.resolve(p, false); !o.IsDone() { // What it was made with is needed again.
+			return o
+		}
 	}
 	if id, asked := p.Object.GetImport(); asked {
 		return r.take(ctx, p, id)

@@ -90,7 +90,7 @@ func (r *reconciler[K, R]) Reconcile(ctx context.Context, id object.ID) (ctrl.Re
 
 // advance leads an object through a pass; doc.go tells how.
 func (r *reconciler[K, R]) advance(ctx context.Context, p *pass[K, R]) reconcile.Outcome {
-	waiting := r.resolve(p)
+	waiting := r.resolve(p, deref(p.status().ID) != "")
 	if o := r.keep(ctx, p); !o.IsDone() {
 		return o
 	}
@@ -105,17 +105,22 @@ func (r *reconciler[K, R]) advance(ctx context.Context, p *pass[K, R]) reconcile
 	return reconcile.Run(ctx, p, r.connect, r.hold, r.obtain)
 }
 
-// resolve finds what the references stand for, and returns what is missing.
-func (r *reconciler[K, R]) resolve(p *pass[K, R]) reconcile.Outcome {
+// resolve finds what the references stand for, and returns what is missing. What was
+// only needed to make the resource is left out once that exists.
+func (r *reconciler[K, R]) resolve(p *pass[K, R], exists bool) reconcile.Outcome {
 	var waiting reconcile.Outcome
-	exists := deref(p.status().ID) != ""
+	p.Refs.targets = nil
 	for _, edge := range r.member.edges(p.Object) {
 		m := r.engine.hub.members[edge.Target.GroupKind()]
 		name := r.engine.hub.guards[edge.Relation]
 		if name == "" && exists && !p.managed() {
 			continue // What an import was found by is not needed any more.
 		}
-		t := target{edge: edge, guard: name, member: m}
+		once := r.engine.hub.once[edge.Relation]
+		if once && exists {
+			continue
+		}
+		t := target{edge: edge, guard: name, member: m, once: once}
 		if m != nil {
 			t.object = m.get(edge.Target.ID)
 		}

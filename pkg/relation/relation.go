@@ -44,6 +44,8 @@ type Relation struct {
 	// Reads says that the source uses what is in the target, not only that it is
 	// there, so that it is concerned when the target has another content.
 	Reads bool
+	// Once says that the source needs its target to be made, and not from then on.
+	Once bool
 	// Extract returns the edges that an object declares, in a fixed order.
 	Extract Extractor
 }

@@ -17,7 +17,8 @@ func TestOpenStack(t *testing.T) {
 	maps.Copy(tests, identityTests)
 	maps.Copy(tests, computeTests)
 	maps.Copy(tests, volumeTests)
-	for _, s := range slices.Concat(scenarios, more, identities, sizes, volumes) {
+	maps.Copy(tests, serverTests)
+	for _, s := range slices.Concat(scenarios, more, identities, sizes, volumes, machines) {
 		tests[s.kind+" create-minimal"] = s.createMinimal
 		tests[s.kind+" create-full"] = s.createFull
 		tests[s.kind+" dependency"] = s.dependency

@@ -1,6 +1,7 @@
 package openstack_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -51,8 +52,8 @@ var volumes = []scenario{
 }
 
 var volumeTests = map[string]func(*testing.T){
-	"VolumeType external-deletion":             func(t *testing.T) { testDeletedByHand(t, "VolumeType", "types", "{}") },
-	"Volume external-deletion":                 func(t *testing.T) { testDeletedByHand(t, "Volume", "volumes", "{size: 1}") },
+	"VolumeType external-deletion":             func(t *testing.T) { testDeletedByHand(t, (*openstack.Scope).Volume, "VolumeType", "types", "{}") },
+	"Volume external-deletion":                 func(t *testing.T) { testDeletedByHand(t, (*openstack.Scope).Volume, "Volume", "volumes", "{size: 1}") },
 	"VolumeType with other extra specs":        testTypeSpecs,
 	"Volume whose answer is lost":              testMarked,
 	"Volume that is not taken for another's":   testUnmarked,
@@ -78,12 +79,19 @@ func (w *world) post(c *gophercloud.ServiceClient, collection, body string) stri
 	return ""
 }
 
-func testDeletedByHand(t *testing.T, kind, collection, resource string) {
+// service chooses a client.
+type service = func(*openstack.Scope, context.Context) (*gophercloud.ServiceClient, error)
+
+// testDeletedByHand has a resource deleted as a person would. The next comparison
+// makes another.
+func testDeletedByHand(t *testing.T, of service, kind, collection, resource string, needs ...string) {
+	t.Helper()
 	w := newWorld(t)
+	w.apply(needs...)
 	w.apply(manifest(kind, "it", "resyncPeriod: 1s, resource: "+resource))
 	w.available(kind, "it")
-	id, cinder := w.id(kind, "it"), w.client((*openstack.Scope).Volume)
-	if _, err := cinder.Delete(t.Context(), cinder.ServiceURL(collection, id), nil); err != nil {
+	id, c := w.id(kind, "it"), w.client(of)
+	if _, err := c.Delete(t.Context(), c.ServiceURL(collection, id), nil); err != nil {
 		t.Fatal(err)
 	}
 	w.becomes(kind, "it", id)

@@ -26,6 +26,7 @@ func AddToScheme(scheme *runtime.Scheme) error {
 		&Router{}, &RouterList{},
 		&RouterInterface{}, &RouterInterfaceList{},
 		&SecurityGroup{}, &SecurityGroupList{},
+		&Server{}, &ServerList{},
 		&ServerGroup{}, &ServerGroupList{},
 		&Service{}, &ServiceList{},
 		&ShareNetwork{}, &ShareNetworkList{},

@@ -16,6 +16,7 @@ import (
 	"github.com/kinship-dev/kinship/internal/pack/openstack/router"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/routerinterface"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/securitygroup"
+	"github.com/kinship-dev/kinship/internal/pack/openstack/server"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/servergroup"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/service"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/sharenetwork"
@@ -66,4 +67,5 @@ var kinds = []entry{
 	of("KeyPair", keypair.Relations, keypair.New),
 	of("VolumeType", volumetype.Relations, volumetype.New),
 	of("Volume", volume.Relations, volume.New),
+	of("Server", server.Relations, server.New),
 }

@@ -96,6 +96,11 @@ func (a Actuator[K]) List(ctx context.Context) ([]*Resource, error) { return a.Q
 
 // Create implements external.Actuator.
 func (a Actuator[K]) Create(ctx context.Context, in external.Input[K]) (*Resource, error) {
+	return a.Send(ctx, http.MethodPost, a.URL(), map[string]any{a.One: a.Body(in)})
+}
+
+// Body returns what is sent to create a resource, without the envelope.
+func (a Actuator[K]) Body(in external.Input[K]) map[string]any {
 	body := map[string]any{}
 	for _, f := range a.Fields(in) {
 		if f.given {
@@ -103,9 +108,9 @@ func (a Actuator[K]) Create(ctx context.Context, in external.Input[K]) (*Resourc
 		}
 	}
 	if a.Marked {
-		body[metadataField] = mark(in.Object, body[metadataField])
+		body[metadataField] = Mark(in.Object, body[metadataField])
 	}
-	return a.Send(ctx, http.MethodPost, a.URL(), map[string]any{a.One: body})
+	return body
 }
 
 // Differs returns the fields in which a resource is not as it should be.

@@ -108,6 +108,10 @@ func For[K Credentialed](
 	return c.Connect(ctx, in.Object.GetNamespace(), version, ref, service)
 }
 
+// states are what Nova and Cinder say, with 400, of something that is not in the
+// state for what is asked: the spec need not be wrong.
+var states = regexp.MustCompile(`(?i)in use|status must`)
+
 // Explain turns an error of a call into what the engine understands.
 func Explain(err error) error {
 	if err == nil {
@@ -120,6 +124,9 @@ func Explain(err error) error {
 		e.Class = external.Missing
 	case openstack.Invalid, openstack.Exists, openstack.Forbidden:
 		e.Class = external.Invalid
+		if failure.Status == http.StatusBadRequest && states.MatchString(failure.Message) {
+			e.Class = external.Refused
+		}
 	case openstack.Busy, openstack.Unauthorized:
 		e.Class = external.Refused
 	case openstack.Retryable:
@@ -136,21 +143,6 @@ func Retried(err error) error {
 	explained := Explain(err)
 	if known, ok := errors.AsType[*external.Error](explained); ok &&
 		openstack.Classify(err).Class == openstack.Exists {
-		known.Class = external.Refused
-	}
-	return explained
-}
-
-// states are what Nova and Cinder say, with 400, of what is not in the state for
-// what is asked.
-var states = regexp.MustCompile(`(?i)in use|status must`)
-
-// Passing is Explain for requests that the state of something else decides on:
-// that they were refused does not mean that the spec is wrong.
-func Passing(err error) error {
-	explained := Explain(err)
-	if known, ok := errors.AsType[*external.Error](explained); ok && known.Class == external.Invalid &&
-		states.MatchString(known.Message) {
 		known.Class = external.Refused
 	}
 	return explained

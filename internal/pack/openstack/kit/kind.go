@@ -68,6 +68,14 @@ func (q Query) NeutronTags(f openstackv1alpha1.FilterByNeutronTags) {
 	join(q, "not-tags-any", f.NotTagsAny)
 }
 
+// ServerTags adds a filter by tags.
+func (q Query) ServerTags(f openstackv1alpha1.FilterByServerTags) {
+	join(q, "tags", f.Tags)
+	join(q, "tags-any", f.TagsAny)
+	join(q, "not-tags", f.NotTags)
+	join(q, "not-tags-any", f.NotTagsAny)
+}
+
 // KeystoneTags adds a filter by tags.
 func (q Query) KeystoneTags(f openstackv1alpha1.FilterByKeystoneTags) {
 	join(q, "tags", f.Tags)

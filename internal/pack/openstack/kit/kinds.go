@@ -55,6 +55,15 @@ func Reads[K client.Object](source, field string, names func(K) Refs) relation.R
 	return r
 }
 
+// Once returns the relation of objects that wait for those that they name, until
+// their own resources exist.
+func Once[K client.Object](source, target, field string, names func(K) Refs) relation.Relation {
+	r := Waits(source, target, field, names)
+	r.Once = true
+	r.Doc = "A " + source + " waits for the " + target + " that " + field + " names, until it is made."
+	return r
+}
+
 func kindOf(target string) schema.GroupKind {
 	if target == SecretKind.Kind {
 		return SecretKind.GroupKind()

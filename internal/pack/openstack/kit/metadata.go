@@ -15,8 +15,8 @@ const markerKey = "kinship-uid"
 
 const metadataField = "metadata"
 
-// mark adds an object's uid to what its resource's metadata should be.
-func mark(obj external.Object, metadata any) map[string]any {
+// Mark adds an object's uid to what its resource's metadata should be.
+func Mark(obj external.Object, metadata any) map[string]any {
 	pairs, _ := normal(metadata).(map[string]any)
 	marked := map[string]any{markerKey: string(obj.GetUID())}
 	for key, value := range pairs {

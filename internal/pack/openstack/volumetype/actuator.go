@@ -79,13 +79,13 @@ func (a actuator) Update(
 	if len(set) > 0 {
 		body := map[string]any{specsField: set}
 		if err := kit.Call(ctx, a.Client, http.MethodPost, a.URL(id, specsField), body, nil); err != nil {
-			return r, kit.Passing(err)
+			return r, kit.Explain(err)
 		}
 	}
 	for _, key := range unset {
-		err := kit.Call(ctx, a.Client, http.MethodDelete, a.URL(id, specsField, url.PathEscape(key)), nil, nil)
+		err := kit.Call(ctx, a.Client, http.MethodDelete, a.URL(id, specsField, key), nil, nil)
 		if err != nil && !openstack.IsNotFound(err) {
-			return r, kit.Passing(err)
+			return r, kit.Explain(err)
 		}
 	}
 	return a.Get(ctx, in, id)
