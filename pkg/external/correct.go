@@ -19,6 +19,11 @@ func (r *reconciler[K, R]) seen(ctx context.Context, p *pass[K, R], resource R, 
 	}
 	id := r.kind.Identify(resource).ID
 	p.status().ID = &id
+	if completer, ok := p.actuator.(Completer[R]); ok {
+		if resource, err = completer.Complete(ctx, resource); err != nil {
+			return r.failed(err)
+		}
+	}
 	if o := r.correct(ctx, p, &resource); !o.IsDone() {
 		return o
 	}
@@ -29,6 +34,9 @@ func (r *reconciler[K, R]) seen(ctx context.Context, p *pass[K, R], resource R, 
 	if serving.IsDone() {
 		p.memory.polls = 0
 		p.status().ObservedDependencies = p.used()
+		if r.altered(p) {
+			r.alter(p)
+		}
 		r.schedule(p)
 		return serving
 	}
@@ -55,8 +63,14 @@ func (r *reconciler[K, R]) correct(ctx context.Context, p *pass[K, R], resource 
 			return reconcile.Fail(condition.ReasonTransientError, err)
 		}
 	}
+	p.use()
 	updated, err := p.actuator.Update(ctx, p.Input, *resource, fields)
+	p.corrected = true
 	r.observer.changed(p.scope)
+	if isClass(err, Pending) {
+		r.observe(p, updated)
+		return r.poll(p, "%s", err)
+	}
 	if err != nil {
 		r.observe(p, *resource)
 		return r.failed(err)

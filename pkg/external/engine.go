@@ -70,8 +70,8 @@ func New(mgr manager.Manager, options Options) *Engine {
 		options.Clock = clock.RealClock{}
 	}
 	return &Engine{Options: options, mgr: mgr, hub: hub{
-		members: map[schema.GroupKind]*member{}, guards: map[string]string{},
-		left: map[hold]bool{}, contents: map[object.ID]string{},
+		members: map[schema.GroupKind]*member{}, guards: map[string]string{}, reads: map[string]bool{},
+		once: map[string]bool{}, left: map[hold]bool{}, contents: map[object.ID]string{},
 	}}
 }
 
@@ -93,6 +93,12 @@ func Add[K Object, R any](e *Engine, k Kind[K, R]) {
 	for _, r := range k.Relations {
 		if r.Finalizer != "" {
 			e.hub.guards[r.Name] = r.Finalizer
+		}
+		if r.Reads {
+			e.hub.reads[r.Name] = true
+		}
+		if r.Once {
+			e.hub.once[r.Name] = true
 		}
 	}
 	r := &reconciler[K, R]{engine: e, kind: k, member: m, finalizer: e.finalizer(k.GVK)}

@@ -36,7 +36,7 @@ func (r *reconciler[K, R]) finish(ctx context.Context, p *pass[K, R]) reconcile.
 	detached := options != nil && options.OnDelete == sharedv1alpha1.OnDeleteDetach
 	made := r.known(p) != "" || r.intent(p) != nil
 	if p.managed() && !detached && made {
-		waiting := r.resolve(p)
+		waiting := r.resolve(p, r.known(p) != "")
 		if o := r.remove(ctx, p); !o.IsDone() {
 			if !waiting.IsDone() { // It names what is missing, such as credentials.
 				return waiting
@@ -147,7 +147,8 @@ func (r *reconciler[K, R]) leave(ctx context.Context, p *pass[K, R]) reconcile.O
 		return reconcile.WaitFor(reconcile.ConflictRetry, condition.ReasonProgressing,
 			"the object was changed at the same time")
 	}
-	r.claims.drop(r.known(p)) // It may be another's at once, if it was left behind.
+	r.claims.drop(p.Object.GetUID()) // It may be another's at once, if it was left behind.
+	r.alter(p)
 	p.done = true
 	return reconcile.Outcome{}
 }

@@ -28,6 +28,12 @@ type hub struct {
 	members map[schema.GroupKind]*member
 	// guards says by which finalizer a relation holds its target.
 	guards map[string]string
+	// reads are the relations by which a source uses the content of its target.
+	reads map[string]bool
+	// once are the relations that nothing depends on once the source's resource exists.
+	once map[string]bool
+
+	alterations alterations
 
 	mu sync.Mutex
 	// left are the targets that somebody was seen to leave, by guard.
@@ -244,6 +250,7 @@ func (h *hub) forget(m *member, id object.ID, uid types.UID) {
 	if m.forget != nil {
 		m.forget(id, uid)
 	}
+	h.alterations.take(id)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(h.contents, id)

@@ -45,6 +45,9 @@ type Kind[K Object, R any] struct {
 	Connect func(ctx context.Context, in Input[K]) (actuator Actuator[K, R], scope string, err error)
 	// Identify returns what tells a resource from others.
 	Identify func(R) Identity
+	// Realm returns what an object's id is unique in, for kinds whose ids are chosen by
+	// people, so that the same one means another resource elsewhere. It may be nil.
+	Realm func(K) string
 	// Name returns what the resource is to be called, to find it by when it is not
 	// known whether it was created.
 	Name func(K) string
@@ -57,10 +60,26 @@ type Kind[K Object, R any] struct {
 	// Lingers says that a resource exists for a while after its deletion was
 	// accepted.
 	Lingers bool
+	// Marked says that Create has a resource carry the uid of its object, which
+	// Identify returns: none that does not is ever taken for one that was made.
+	Marked bool
+	// Alters are kinds whose resources are no longer as they were once the resource
+	// of an object that refers to them comes, goes, or refers to others: the ports of
+	// a server, for example. They are looked at again.
+	Alters []schema.GroupKind
 	// Compose, if set, makes objects of our own that belong to an object, once its
 	// resource exists; Dissolve has them removed before it goes.
 	Compose  func(context.Context, Input[K]) reconcile.Outcome
 	Dissolve func(context.Context, K) reconcile.Outcome
+}
+
+// Used reports whether what a reference stands for, which may be a content, is
+// what the object used last.
+func (in Input[K]) Used(gk schema.GroupKind, name string) bool {
+	return slices.ContainsFunc(in.Object.GetExternalStatus().ObservedDependencies,
+		func(d sharedv1alpha1.ObservedDependency) bool {
+			return d.Kind == gk.Kind && d.Name == name && d.ID == in.Refs.Version(gk, name)
+		})
 }
 
 // Identity tells a resource from others.
@@ -103,6 +122,13 @@ type Lister[R any] interface {
 	List(ctx context.Context) ([]R, error)
 }
 
+// Completer is an Actuator whose resources don't tell all of themselves: neither
+// in the answer to Get nor in a list.
+type Completer[R any] interface {
+	// Complete adds what has to be asked for separately.
+	Complete(ctx context.Context, resource R) (R, error)
+}
+
 // Class says what an error of an API outside means.
 type Class int
 
@@ -115,6 +141,9 @@ const (
 	Missing
 	// Invalid says that the spec has to change first.
 	Invalid
+	// Pending says that a change was accepted and takes a while. The resource that
+	// Update returns with it can be used meanwhile, or not, as Observe finds.
+	Pending
 )
 
 // Error is an error of an API outside, understood.
@@ -138,9 +167,10 @@ type Refs struct {
 type target struct {
 	edge    relation.Edge
 	guard   string
+	once    bool // needed no more once the resource exists
 	member  *member
 	object  client.Object // nil when there is none
-	id      string        // of its resource
+	id      string        // of its resource, or the version of a content that is used
 	version string        // of its content, for kinds without a resource
 }
 
@@ -185,7 +215,7 @@ func (r Refs) find(gk schema.GroupKind, name string) *target {
 func (r Refs) ids() []sharedv1alpha1.ObservedDependency {
 	var all []sharedv1alpha1.ObservedDependency
 	for _, t := range r.targets {
-		if t.id == "" {
+		if t.id == "" || t.once {
 			continue
 		}
 		d := sharedv1alpha1.ObservedDependency{Kind: t.edge.Target.Kind, Name: t.edge.Target.Name, ID: t.id}

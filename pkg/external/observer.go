@@ -38,21 +38,21 @@ func newObserver[R any](c clock.PassiveClock, identify func(R) Identity) *observ
 	return &observer[R]{clock: c, identify: identify, scopes: map[string]*view[R]{}}
 }
 
-// look returns a resource. What a list doesn't have is asked for by itself: that
-// something is gone is not concluded from a list.
+// look returns a resource as it is after a moment. What a list doesn't have is
+// asked for by itself: that something is gone is not concluded from a list.
 func (o *observer[R]) look(
-	ctx context.Context, scope, id string, actuator any, get func(context.Context) (R, error),
+	ctx context.Context, scope, id string, after time.Time, actuator any, get func(context.Context) (R, error),
 ) (R, error) {
 	lister, ok := actuator.(Lister[R])
 	if !ok || !o.crowded(scope) {
 		return get(ctx)
 	}
-	listed, err := o.list(ctx, scope, lister)
+	seen, err := o.list(ctx, scope, after, lister)
 	if err != nil {
 		var none R
 		return none, err
 	}
-	if resource, ok := listed[id]; ok {
+	if resource, ok := seen.listed[id]; ok && !seen.taken.Before(after) {
 		return resource, nil
 	}
 	return get(ctx)
@@ -82,12 +82,14 @@ func (o *observer[R]) crowded(scope string) bool {
 	return now.Sub(before) < fresh
 }
 
-func (o *observer[R]) list(ctx context.Context, scope string, lister Lister[R]) (map[string]R, error) {
+// list returns what is listed. A list that somebody else has just asked for may be
+// of before the moment.
+func (o *observer[R]) list(ctx context.Context, scope string, after time.Time, lister Lister[R]) (view[R], error) {
 	o.mu.Lock()
 	v := o.scopes[scope]
-	if v.listed != nil && o.clock.Since(v.taken) < fresh {
+	if v.listed != nil && o.clock.Since(v.taken) < fresh && !v.taken.Before(after) {
 		defer o.mu.Unlock()
-		return v.listed, nil
+		return *v, nil
 	}
 	changes := v.changes
 	o.mu.Unlock()
@@ -106,10 +108,10 @@ func (o *observer[R]) list(ctx context.Context, scope string, lister Lister[R]) 
 		if v.changes == changes {
 			v.taken, v.listed = asked, listed
 		}
-		return listed, nil
+		return view[R]{taken: asked, listed: listed}, nil
 	})
 	if err != nil {
-		return nil, err
+		return view[R]{}, err
 	}
-	return all.(map[string]R), nil
+	return all.(view[R]), nil
 }

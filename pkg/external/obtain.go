@@ -71,7 +71,7 @@ func (r *reconciler[K, R]) own(ctx context.Context, p *pass[K, R], i *intent) re
 // obtain has the object have its resource, as it should be.
 func (r *reconciler[K, R]) obtain(ctx context.Context, p *pass[K, R]) reconcile.Outcome {
 	if id := r.known(p); id != "" {
-		resource, err := r.observer.look(ctx, p.scope, id, p.actuator, func(ctx context.Context) (R, error) {
+		resource, err := r.observer.look(ctx, p.scope, id, p.altered, p.actuator, func(ctx context.Context) (R, error) {
 			return p.actuator.Get(ctx, p.Input, id)
 		})
 		if !isClass(err, Missing) {
@@ -82,7 +82,10 @@ func (r *reconciler[K, R]) obtain(ctx context.Context, p *pass[K, R]) reconcile.
 		}
 		r.engine.event(p.Object, "Warning", "DeletedExternally", "Recreate",
 			"%s was deleted externally; it is created again", id)
-		r.claims.drop(id)
+		r.claims.drop(p.Object.GetUID())
+		if o := r.resolve(p, false); !o.IsDone() { // What it was made with is needed again.
+			return o
+		}
 	}
 	if id, asked := p.Object.GetImport(); asked {
 		return r.take(ctx, p, id)
@@ -126,7 +129,7 @@ func (r *reconciler[K, R]) taken(ctx context.Context, p *pass[K, R], resource R,
 		return r.failed(err)
 	}
 	id := r.kind.Identify(resource).ID
-	if p.managed() && !r.claims.claim(id, p.Object.GetUID()) {
+	if p.managed() && !r.claim(p.Object, id) {
 		return reconcile.Refuse(condition.ReasonInvalidConfiguration,
 			"%s %s belongs to another object already", r.engine.Noun, id)
 	}
@@ -164,11 +167,12 @@ func (r *reconciler[K, R]) create(ctx context.Context, p *pass[K, R]) reconcile.
 		return r.failed(err)
 	}
 	id := r.kind.Identify(resource).ID
-	if !r.claims.claim(id, p.Object.GetUID()) {
+	if !r.claim(p.Object, id) {
 		// Somebody took it for theirs while the answer was on its way.
 		return r.refresh()
 	}
 	p.status().ID = &id
+	p.use()
 	return r.seen(ctx, p, resource, nil)
 }
 
@@ -197,6 +201,9 @@ func (r *reconciler[K, R]) orphan(
 			candidates = []R{one}
 			break
 		}
+		if r.kind.Marked {
+			continue
+		}
 		free := r.claims.free(who.ID, p.Object.GetUID())
 		young := who.Created.IsZero() || who.Created.After(i.Time.Add(-clockSkew))
 		if who.Marker == "" && free && young {
@@ -210,7 +217,7 @@ func (r *reconciler[K, R]) orphan(
 		return resource, false, reconcile.Fail(condition.ReasonTransientError, fmt.Errorf(
 			"found more than one matching %s during adoption: name the right one in spec.adopt, or delete what is not needed",
 			r.engine.Noun))
-	case !r.claims.claim(r.kind.Identify(candidates[0]).ID, p.Object.GetUID()):
+	case !r.claim(p.Object, r.kind.Identify(candidates[0]).ID):
 		return resource, false, r.refresh()
 	}
 	return candidates[0], true, o
@@ -220,41 +227,69 @@ func (r *reconciler[K, R]) orphan(
 // taken before a status says so.
 type claims struct {
 	mu    sync.Mutex
-	owner map[string]types.UID
-	ids   map[types.UID]string
+	owner map[string]map[string]types.UID // by id, then by realm
+	taken map[types.UID]claimed
 }
 
+// claimed is an id where it is unique.
+type claimed struct{ realm, id string }
+
 // claim reports whether a resource is an object's from now on.
-func (c *claims) claim(id string, uid types.UID) bool {
+func (r *reconciler[K, R]) claim(obj K, id string) bool {
+	var realm string
+	if r.kind.Realm != nil {
+		realm = r.kind.Realm(obj)
+	}
+	return r.claims.claim(claimed{realm, id}, obj.GetUID())
+}
+
+func (c *claims) claim(what claimed, uid types.UID) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if owner, ok := c.owner[id]; ok && owner != uid {
+	if owner, ok := c.owner[what.id][what.realm]; ok && owner != uid {
 		return false
 	}
 	if c.owner == nil {
-		c.owner, c.ids = map[string]types.UID{}, map[types.UID]string{}
+		c.owner, c.taken = map[string]map[string]types.UID{}, map[types.UID]claimed{}
 	}
-	c.owner[id], c.ids[uid] = uid, id
+	if c.owner[what.id] == nil {
+		c.owner[what.id] = map[string]types.UID{}
+	}
+	c.owner[what.id][what.realm], c.taken[uid] = uid, what
 	return true
 }
 
+// free reports whether no other object has a resource of this id, in any realm: two
+// may be the same one under two names.
 func (c *claims) free(id string, uid types.UID) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	owner, ok := c.owner[id]
-	return !ok || owner == uid
+	for _, owner := range c.owner[id] {
+		if owner != uid {
+			return false
+		}
+	}
+	return true
 }
 
 // of returns the resource that an object has claimed.
 func (c *claims) of(uid types.UID) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.ids[uid]
+	return c.taken[uid].id
 }
 
-func (c *claims) drop(id string) {
+// drop ends an object's claim.
+func (c *claims) drop(uid types.UID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	delete(c.ids, c.owner[id])
-	delete(c.owner, id)
+	what, ok := c.taken[uid]
+	if !ok {
+		return
+	}
+	delete(c.taken, uid)
+	delete(c.owner[what.id], what.realm)
+	if len(c.owner[what.id]) == 0 {
+		delete(c.owner, what.id)
+	}
 }

@@ -42,6 +42,10 @@ type pass[K Object, R any] struct {
 	actuator Actuator[K, R]
 	scope    string
 	sight    condition.Sight
+	// altered is when another object's resource changed this one; zero if none did.
+	altered time.Time
+	// corrected says that something was changed outside.
+	corrected bool
 	// settled says that nothing had to be looked at.
 	settled bool
 	// done says that the object is gone.
@@ -86,11 +90,12 @@ func (r *reconciler[K, R]) Reconcile(ctx context.Context, id object.ID) (ctrl.Re
 
 // advance leads an object through a pass; doc.go tells how.
 func (r *reconciler[K, R]) advance(ctx context.Context, p *pass[K, R]) reconcile.Outcome {
-	waiting := r.resolve(p)
+	waiting := r.resolve(p, deref(p.status().ID) != "")
 	if o := r.keep(ctx, p); !o.IsDone() {
 		return o
 	}
-	if r.settle(p) {
+	p.altered = r.engine.hub.alterations.take(p.id)
+	if p.altered.IsZero() && r.settle(p) {
 		return reconcile.Outcome{}
 	}
 	p.memory.tried = p.Refs.fingerprint()
@@ -100,17 +105,22 @@ func (r *reconciler[K, R]) advance(ctx context.Context, p *pass[K, R]) reconcile
 	return reconcile.Run(ctx, p, r.connect, r.hold, r.obtain)
 }
 
-// resolve finds what the references stand for, and returns what is missing.
-func (r *reconciler[K, R]) resolve(p *pass[K, R]) reconcile.Outcome {
+// resolve finds what the references stand for, and returns what is missing. What was
+// only needed to make the resource is left out once that exists.
+func (r *reconciler[K, R]) resolve(p *pass[K, R], exists bool) reconcile.Outcome {
 	var waiting reconcile.Outcome
-	exists := deref(p.status().ID) != ""
+	p.Refs.targets = nil
 	for _, edge := range r.member.edges(p.Object) {
 		m := r.engine.hub.members[edge.Target.GroupKind()]
 		name := r.engine.hub.guards[edge.Relation]
 		if name == "" && exists && !p.managed() {
 			continue // What an import was found by is not needed any more.
 		}
-		t := target{edge: edge, guard: name, member: m}
+		once := r.engine.hub.once[edge.Relation]
+		if once && exists {
+			continue
+		}
+		t := target{edge: edge, guard: name, member: m, once: once}
 		if m != nil {
 			t.object = m.get(edge.Target.ID)
 		}
@@ -124,6 +134,9 @@ func (r *reconciler[K, R]) resolve(p *pass[K, R]) reconcile.Outcome {
 		t.id = id
 		if !m.own {
 			t.version = r.engine.hub.version(edge.Target.ID)
+		}
+		if r.engine.hub.reads[edge.Relation] {
+			t.id = t.version // It stands for what is in it.
 		}
 		leaving := t.object.GetDeletionTimestamp() != nil && !slices.Contains(t.object.GetFinalizers(), name)
 		if !ready || (leaving && !exists) {
@@ -234,7 +247,7 @@ func (r *reconciler[K, R]) learn(obj client.Object) {
 	o := obj.(K)
 	if id := deref(o.GetExternalStatus().ID); id != "" &&
 		o.GetExternalSpec().ManagementPolicy != sharedv1alpha1.PolicyUnmanaged {
-		r.claims.claim(id, o.GetUID())
+		r.claim(o, id)
 	}
 }
 
@@ -242,7 +255,7 @@ func (r *reconciler[K, R]) learn(obj client.Object) {
 func (r *reconciler[K, R]) forget(id object.ID, uid types.UID) {
 	r.writes.Forget(id)
 	r.memories.drop(uid)
-	r.claims.drop(r.claims.of(uid))
+	r.claims.drop(uid)
 }
 
 // result has a conflict tried again at once: a back-off made for failures would

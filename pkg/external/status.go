@@ -33,6 +33,9 @@ func (r *reconciler[K, R]) conclude(
 	}
 	if err := r.writeStatus(ctx, p, outcome); err != nil {
 		outcome = outcome.And(reconcile.Fail(condition.ReasonTransientError, err))
+		if !p.altered.IsZero() { // The next pass must not find the object settled.
+			r.engine.hub.alterations.note(p.id, p.altered)
+		}
 	}
 	if outcome.IsDone() {
 		return ctrl.Result{RequeueAfter: r.until(p)}, nil

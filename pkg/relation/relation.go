@@ -41,6 +41,11 @@ type Relation struct {
 	// Finalizer is what keeps a target while a source refers to it, once the target
 	// is ready. Empty means that the source waits for the target and no more.
 	Finalizer string
+	// Reads says that the source uses what is in the target, not only that it is
+	// there, so that it is concerned when the target has another content.
+	Reads bool
+	// Once says that the source needs its target to be made, and not from then on.
+	Once bool
 	// Extract returns the edges that an object declares, in a fixed order.
 	Extract Extractor
 }

@@ -14,7 +14,11 @@ import (
 func TestOpenStack(t *testing.T) {
 	operator.Start(t, only)
 	tests := maps.Clone(traps)
-	for _, s := range slices.Concat(scenarios, more) {
+	maps.Copy(tests, identityTests)
+	maps.Copy(tests, computeTests)
+	maps.Copy(tests, volumeTests)
+	maps.Copy(tests, serverTests)
+	for _, s := range slices.Concat(scenarios, more, identities, sizes, volumes, machines) {
 		tests[s.kind+" create-minimal"] = s.createMinimal
 		tests[s.kind+" create-full"] = s.createFull
 		tests[s.kind+" dependency"] = s.dependency

@@ -163,7 +163,9 @@ var scenarios = []scenario{
 func (s *scenario) prepare(w *world) {
 	w.apply(s.needs...)
 	for _, n := range s.names() {
-		w.available(n[0], n[1])
+		if n[0] != "Secret" { // It is there at once.
+			w.available(n[0], n[1])
+		}
 	}
 }
 

@@ -80,7 +80,9 @@ func lists() []client.ObjectList {
 		&openstackv1alpha1.SecurityGroupList{}, &openstackv1alpha1.SubnetList{}, &openstackv1alpha1.TrunkList{},
 		&openstackv1alpha1.AddressScopeList{}, &openstackv1alpha1.GroupList{}, &openstackv1alpha1.RoleList{},
 		&openstackv1alpha1.ServiceList{}, &openstackv1alpha1.EndpointList{}, &openstackv1alpha1.ServerGroupList{},
-		&openstackv1alpha1.ShareNetworkList{},
+		&openstackv1alpha1.ShareNetworkList{}, &openstackv1alpha1.VolumeTypeList{}, &openstackv1alpha1.VolumeList{},
+		&openstackv1alpha1.ServerList{},
+		&openstackv1alpha1.UserList{}, &openstackv1alpha1.FlavorList{}, &openstackv1alpha1.KeyPairList{},
 	}
 }
 

@@ -15,8 +15,10 @@ func AddToScheme(scheme *runtime.Scheme) error {
 		&AddressScope{}, &AddressScopeList{},
 		&Domain{}, &DomainList{},
 		&Endpoint{}, &EndpointList{},
+		&Flavor{}, &FlavorList{},
 		&FloatingIP{}, &FloatingIPList{},
 		&Group{}, &GroupList{},
+		&KeyPair{}, &KeyPairList{},
 		&Network{}, &NetworkList{},
 		&Port{}, &PortList{},
 		&Project{}, &ProjectList{},
@@ -24,11 +26,15 @@ func AddToScheme(scheme *runtime.Scheme) error {
 		&Router{}, &RouterList{},
 		&RouterInterface{}, &RouterInterfaceList{},
 		&SecurityGroup{}, &SecurityGroupList{},
+		&Server{}, &ServerList{},
 		&ServerGroup{}, &ServerGroupList{},
 		&Service{}, &ServiceList{},
 		&ShareNetwork{}, &ShareNetworkList{},
 		&Subnet{}, &SubnetList{},
 		&Trunk{}, &TrunkList{},
+		&User{}, &UserList{},
+		&Volume{}, &VolumeList{},
+		&VolumeType{}, &VolumeTypeList{},
 	)
 	metav1.AddToGroupVersion(scheme, GroupVersion)
 	return nil

@@ -83,7 +83,7 @@ type ObservedDependency struct {
 	// Name of the object referred to.
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
-	// ID of its resource.
+	// ID of its resource, or the version of its content where that is what is used.
 	// +kubebuilder:validation:MaxLength=1024
 	ID string `json:"id"`
 }

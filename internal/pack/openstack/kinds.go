@@ -4,8 +4,10 @@ import (
 	"github.com/kinship-dev/kinship/internal/pack/openstack/addressscope"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/domain"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/endpoint"
+	"github.com/kinship-dev/kinship/internal/pack/openstack/flavor"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/floatingip"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/group"
+	"github.com/kinship-dev/kinship/internal/pack/openstack/keypair"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/kit"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/network"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/port"
@@ -14,11 +16,15 @@ import (
 	"github.com/kinship-dev/kinship/internal/pack/openstack/router"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/routerinterface"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/securitygroup"
+	"github.com/kinship-dev/kinship/internal/pack/openstack/server"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/servergroup"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/service"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/sharenetwork"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/subnet"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/trunk"
+	"github.com/kinship-dev/kinship/internal/pack/openstack/user"
+	"github.com/kinship-dev/kinship/internal/pack/openstack/volume"
+	"github.com/kinship-dev/kinship/internal/pack/openstack/volumetype"
 	"github.com/kinship-dev/kinship/pkg/external"
 	"github.com/kinship-dev/kinship/pkg/relation"
 )
@@ -56,4 +62,10 @@ var kinds = []entry{
 	of("Endpoint", endpoint.Relations, endpoint.New),
 	of("ServerGroup", servergroup.Relations, servergroup.New),
 	of("ShareNetwork", sharenetwork.Relations, sharenetwork.New),
+	of("User", user.Relations, user.New),
+	of("Flavor", flavor.Relations, flavor.New),
+	of("KeyPair", keypair.Relations, keypair.New),
+	of("VolumeType", volumetype.Relations, volumetype.New),
+	of("Volume", volume.Relations, volume.New),
+	of("Server", server.Relations, server.New),
 }

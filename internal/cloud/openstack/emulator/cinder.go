@@ -55,7 +55,10 @@ func (s *Server) volumeTypes() {
 		},
 		filter: func(rq *request, o object) bool {
 			word := strings.ToLower(rq.URL.Query().Get("is_public"))
-			return word == "none" || word == "" && (rq.token.admin() || o.flag("is_public")) || equals(o["is_public"], word)
+			if word == "" {
+				word = "true"
+			}
+			return word == "none" || equals(o["is_public"], word)
 		},
 	}
 	s.add(res)
@@ -149,8 +152,19 @@ func prepareVolume(rq *request, o object) error {
 		"os-vol-host-attr:host": "loopback@loopback#loopback",
 		"links":                 []any{}, "migration_status": nil,
 	}))
-	rq.become(o, "creating", "available", nil)
+	rq.become(o, "creating", rq.scheduled(o), nil)
 	return nil
+}
+
+// scheduled returns what becomes of a new volume: there is one backend, called
+// loopback, and a type may ask for another.
+func (rq *request) scheduled(o object) string {
+	for _, kind := range rq.store().by("volume/types", "name", o.str("volume_type")) {
+		if backend, asked := kind.sub("extra_specs")["volume_backend_name"]; asked && backend != "loopback" {
+			return "error"
+		}
+	}
+	return "available"
 }
 
 func (rq *request) volumeType(o object) error {

@@ -112,6 +112,10 @@ func (s *Server) extraSpecs(res *resource, path string) {
 			if verb != http.MethodGet && !rq.token.admin() {
 				return nil, forbidden("Policy doesn't allow extra specs to be changed.")
 			}
+			if verb != http.MethodGet && len(rq.store().by("volume/volumes", "volume_type", o.str("name"))) > 0 &&
+				res.service == volume {
+				return nil, invalid("Volume Type is currently in use.")
+			}
 			specs := o.sub("extra_specs")
 			if specs == nil {
 				specs = object{}

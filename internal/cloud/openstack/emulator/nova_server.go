@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"regexp"
 	"slices"
+	"strings"
 )
 
 const servers = "compute/servers"
@@ -151,6 +152,12 @@ func (rq *request) checkNetworks(o object) error {
 
 // attachAll binds what a new server is made of.
 func (rq *request) attachAll(o object) error {
+	if !rq.placed(o) {
+		rq.become(o, "BUILD", "ERROR", func() {
+			o["fault"] = object{"code": 500, "created": stamp(compute, rq.now), "message": "No valid host was found. "}
+		})
+		return nil
+	}
 	for _, nic := range o.objects("networks") {
 		if _, err := rq.plug(o, nic.str("port"), nic.str("uuid")); err != nil {
 			return err
@@ -163,6 +170,17 @@ func (rq *request) attachAll(o object) error {
 	}
 	rq.become(o, "BUILD", "ACTIVE", nil)
 	return nil
+}
+
+// placed reports whether there is a host for a new server: the only one has no
+// resource classes but the usual ones.
+func (rq *request) placed(o object) bool {
+	for key := range rq.store().get("compute/flavors", o.str("_flavor")).sub("extra_specs") {
+		if strings.HasPrefix(key, "resources:CUSTOM_") {
+			return false
+		}
+	}
+	return true
 }
 
 // plug gives a server a port, which is made if there is only a network.
@@ -288,6 +306,13 @@ func viewServer(rq *request, o object) object {
 	shown["hostId"], shown["addresses"], shown["links"] = randomHostID, rq.addresses(o), []any{}
 	shown["OS-EXT-AZ:availability_zone"], shown["OS-EXT-STS:task_state"] = "nova", original["_task"]
 	shown["os-extended-volumes:volumes_attached"], shown["server_groups"] = attached, groups
+	if fault := o.sub("fault"); fault != nil && o.str("status") == "ERROR" {
+		shown["fault"] = fault
+	}
+	if rq.token.admin() {
+		shown["OS-EXT-SRV-ATTR:host"], shown["OS-EXT-SRV-ATTR:hypervisor_hostname"] = "loopback", "loopback"
+		shown["OS-EXT-SRV-ATTR:user_data"] = o["user_data"]
+	}
 	shown["accessIPv4"], shown["accessIPv6"], shown["locked"], shown["progress"] = "", "", false, 0
 	return shown
 }

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"time"
 
 	"github.com/gophercloud/gophercloud/v2"
 
@@ -34,8 +33,13 @@ type Table[K external.Object] struct {
 	Matches func(external.Input[K], *Resource) bool
 	// Listed is where lists are found, if not at Path.
 	Listed string
+	// Always is what every list is asked for with; it may be nil.
+	Always url.Values
 	// NoName says that resources have no name to be found by.
 	NoName bool
+	// Marked says that resources have metadata, which carries the uid of the object
+	// that they are made for.
+	Marked bool
 }
 
 // Actuator makes the requests that a table describes.
@@ -43,6 +47,7 @@ type Actuator[K external.Object] struct {
 	*Table[K]
 
 	Client *gophercloud.ServiceClient
+	secret string // kept out of errors
 }
 
 // tagsField is what Differs calls tags.
@@ -50,7 +55,11 @@ const tagsField = "tags"
 
 // URL returns that of the collection, or of something below it.
 func (a Actuator[K]) URL(parts ...string) string {
-	return a.Client.ServiceURL(append([]string{a.Path}, parts...)...)
+	all := []string{a.Path}
+	for _, part := range parts { // Some are names that people chose.
+		all = append(all, url.PathEscape(part))
+	}
+	return a.Client.ServiceURL(all...)
 }
 
 // Get implements external.Actuator.
@@ -72,7 +81,10 @@ func (a Actuator[K]) Find(
 	}
 	found, err := a.Query(ctx, query)
 	return slices.DeleteFunc(found, func(r *Resource) bool {
-		return slices.ContainsFunc(a.Fields(in), func(f Field) bool {
+		if !a.NoName && r.String("name") != search.Name {
+			return true // Not all services have a filter for it.
+		}
+		return !a.Marked && slices.ContainsFunc(a.Fields(in), func(f Field) bool {
 			_, told := r.Fields[f.Name] // Not all that is sent is ever shown.
 			return f.fixed && f.given && told && !f.matches(r)
 		})
@@ -84,13 +96,21 @@ func (a Actuator[K]) List(ctx context.Context) ([]*Resource, error) { return a.Q
 
 // Create implements external.Actuator.
 func (a Actuator[K]) Create(ctx context.Context, in external.Input[K]) (*Resource, error) {
+	return a.Send(ctx, http.MethodPost, a.URL(), map[string]any{a.One: a.Body(in)})
+}
+
+// Body returns what is sent to create a resource, without the envelope.
+func (a Actuator[K]) Body(in external.Input[K]) map[string]any {
 	body := map[string]any{}
 	for _, f := range a.Fields(in) {
 		if f.given {
 			body[f.Name] = f.Want
 		}
 	}
-	return a.Send(ctx, http.MethodPost, a.URL(), map[string]any{a.One: body})
+	if a.Marked {
+		body[metadataField] = Mark(in.Object, body[metadataField])
+	}
+	return body
 }
 
 // Differs returns the fields in which a resource is not as it should be.
@@ -149,7 +169,7 @@ func (a Actuator[K]) Delete(ctx context.Context, _ external.Input[K], id string)
 func (a Actuator[K]) Send(ctx context.Context, method, address string, body any) (*Resource, error) {
 	var answer map[string]map[string]any
 	if err := Call(ctx, a.Client, method, address, body, &answer); err != nil {
-		return nil, Explain(err)
+		return nil, withhold(Explain(err), a.secret)
 	}
 	fields := answer[a.One]
 	if fields == nil {
@@ -163,9 +183,11 @@ const maxPages = 1000
 
 // Query lists resources, page by page.
 func (a Actuator[K]) Query(ctx context.Context, query url.Values) ([]*Resource, error) {
-	address := a.Client.ServiceURL(cmp.Or(a.Listed, a.Path))
-	if len(query) > 0 {
-		address += "?" + query.Encode()
+	address, values := a.Client.ServiceURL(cmp.Or(a.Listed, a.Path)), url.Values{}
+	maps.Copy(values, a.Always)
+	maps.Copy(values, query)
+	if len(values) > 0 {
+		address += "?" + values.Encode()
 	}
 	var all []*Resource
 	for range maxPages {
@@ -175,7 +197,11 @@ func (a Actuator[K]) Query(ctx context.Context, query url.Values) ([]*Resource, 
 		}
 		items, _ := page[a.Many].([]any)
 		for _, item := range items {
-			if fields, ok := item.(map[string]any); ok {
+			fields, ok := item.(map[string]any)
+			if wrapped, is := fields[a.One].(map[string]any); is { // As key pairs are.
+				fields = wrapped
+			}
+			if ok {
 				all = append(all, &Resource{fields})
 			}
 		}
@@ -203,9 +229,6 @@ func next(page map[string]any, many string) string {
 
 // Identify returns what tells a resource from others.
 func Identify(r *Resource) external.Identity {
-	created, err := time.Parse(time.RFC3339, r.String("created_at"))
-	if err != nil {
-		created = time.Time{} // Not all say when they were made.
-	}
-	return external.Identity{ID: r.String("id"), Created: created}
+	created, _ := moment(r.String("created_at")) // Not all say when they were made.
+	return external.Identity{ID: r.String("id"), Created: created, Marker: marker(r)}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"regexp"
 	"sync"
 
 	"github.com/gophercloud/gophercloud/v2"
@@ -107,6 +108,10 @@ func For[K Credentialed](
 	return c.Connect(ctx, in.Object.GetNamespace(), version, ref, service)
 }
 
+// states are what Nova and Cinder say, with 400, of something that is not in the
+// state for what is asked: the spec need not be wrong.
+var states = regexp.MustCompile(`(?i)in use|status must`)
+
 // Explain turns an error of a call into what the engine understands.
 func Explain(err error) error {
 	if err == nil {
@@ -119,6 +124,9 @@ func Explain(err error) error {
 		e.Class = external.Missing
 	case openstack.Invalid, openstack.Exists, openstack.Forbidden:
 		e.Class = external.Invalid
+		if failure.Status == http.StatusBadRequest && states.MatchString(failure.Message) {
+			e.Class = external.Refused
+		}
 	case openstack.Busy, openstack.Unauthorized:
 		e.Class = external.Refused
 	case openstack.Retryable:

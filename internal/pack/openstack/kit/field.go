@@ -76,7 +76,7 @@ func (f Field) differs(r *Resource) bool {
 // matches compares as JSON does. What OpenStack adds to an object, such as the
 // hardware address of a pair, does not count.
 func (f Field) matches(r *Resource) bool {
-	return covers(r.Fields[f.Name], normal(f.Want), f.set)
+	return covers(normal(r.Fields[f.Name]), normal(f.Want), f.set) // Numbers are read as json.Number.
 }
 
 // covers reports whether a value has all that is wanted, and in lists nothing
@@ -155,6 +155,18 @@ func (r *Resource) String(name string) string {
 	return text
 }
 
+// Map returns a field that is an object; nil when it is not.
+func (r *Resource) Map(name string) map[string]any {
+	object, _ := r.Fields[name].(map[string]any)
+	return object
+}
+
+// Has reports whether a resource has what a filter asks for, for services that
+// don't filter by it.
+func Has[T any](r *Resource, name string, want *T) bool {
+	return want == nil || Fixed(name, want).matches(r)
+}
+
 // Strings returns a field that is a list of texts.
 func (r *Resource) Strings(name string) []string {
 	list, _ := r.Fields[name].([]any)
@@ -170,5 +182,11 @@ func (r *Resource) Strings(name string) []string {
 // Given returns the field as one that is sent even where the spec says nothing.
 func (f Field) Given() Field {
 	f.given = true
+	return f
+}
+
+// Later returns the field as one that is not sent with POST.
+func (f Field) Later() Field {
+	f.given = false
 	return f
 }

@@ -24,9 +24,9 @@ func Kind[K Credentialed](
 		GVK: GVK(kind), Relations: relations, Identify: Identify, Differs: table.Differs, Observe: observe,
 		Connect: func(ctx context.Context, in external.Input[K]) (external.Actuator[K, *Resource], string, error) {
 			connection, err := For(ctx, c, in, service)
-			return Actuator[K]{table, connection.Client}, connection.Key, err
+			return Actuator[K]{Table: table, Client: connection.Client}, connection.Key, err
 		},
-		Name: Name[K],
+		Name: Name[K], Marked: table.Marked,
 	}
 }
 
@@ -62,6 +62,14 @@ func Add[T any](q Query, name string, value *T) {
 
 // NeutronTags adds a filter by tags.
 func (q Query) NeutronTags(f openstackv1alpha1.FilterByNeutronTags) {
+	join(q, "tags", f.Tags)
+	join(q, "tags-any", f.TagsAny)
+	join(q, "not-tags", f.NotTags)
+	join(q, "not-tags-any", f.NotTagsAny)
+}
+
+// ServerTags adds a filter by tags.
+func (q Query) ServerTags(f openstackv1alpha1.FilterByServerTags) {
 	join(q, "tags", f.Tags)
 	join(q, "tags-any", f.TagsAny)
 	join(q, "not-tags", f.NotTags)

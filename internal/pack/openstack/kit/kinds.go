@@ -46,6 +46,24 @@ func Guards[K client.Object](source, target, field string, names func(K) Refs) r
 	return r
 }
 
+// Reads returns the relation of objects that wait for Secrets, and use what is in
+// them.
+func Reads[K client.Object](source, field string, names func(K) Refs) relation.Relation {
+	r := Waits(source, SecretKind.Kind, field, names)
+	r.Reads = true
+	r.Doc = "A " + source + " uses what is in the Secret that " + field + " names."
+	return r
+}
+
+// Once returns the relation of objects that wait for those that they name, until
+// their own resources exist.
+func Once[K client.Object](source, target, field string, names func(K) Refs) relation.Relation {
+	r := Waits(source, target, field, names)
+	r.Once = true
+	r.Doc = "A " + source + " waits for the " + target + " that " + field + " names, until it is made."
+	return r
+}
+
 func kindOf(target string) schema.GroupKind {
 	if target == SecretKind.Kind {
 		return SecretKind.GroupKind()
@@ -57,6 +75,13 @@ func kindOf(target string) schema.GroupKind {
 type Credentialed interface {
 	external.Object
 	GetCommonSpec() *openstackv1alpha1.CommonSpec
+}
+
+// Realm returns what ids that people chose are unique in: what an object's
+// credentials lead to.
+func Realm[K Credentialed](obj K) string {
+	ref := obj.GetCommonSpec().CloudCredentialsRef
+	return obj.GetNamespace() + "/" + ref.SecretName + "/" + ref.CloudName
 }
 
 // Credentials returns the relation of objects to the Secret with their

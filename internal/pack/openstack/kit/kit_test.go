@@ -1,6 +1,7 @@
 package kit
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -31,6 +32,7 @@ func TestFieldMatches(t *testing.T) {
 		differs bool
 	}{
 		"same number":     {"JSON has one sort of number", Keep("f", &long), 1400.0, false},
+		"as it is read":   {"the client keeps a number's text", Keep("f", &long), json.Number("1400"), false},
 		"other number":    {"it was changed", Keep("f", &long), 1500.0, true},
 		"nothing said":    {"whatever it is", Keep[int32]("f", nil), 1500.0, false},
 		"default":         {"the spec says nothing", Default("f", nil, true), true, false},

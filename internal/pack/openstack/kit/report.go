@@ -6,7 +6,10 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // Words of a name in camel case, abbreviations among them.
@@ -96,10 +99,34 @@ func set(into reflect.Value, value any, path string, names map[string]string) {
 	}
 }
 
+// moment reads a time. Cinder's have no zone, and mean UTC.
+func moment(value any) (time.Time, bool) {
+	text, ok := value.(string)
+	if !ok {
+		return time.Time{}, false
+	}
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		at, err = time.Parse("2006-01-02T15:04:05", text)
+	}
+	return at, err == nil
+}
+
+// Cut returns a text that a status takes.
+func Cut(text string, longest int) string {
+	if len(text) <= longest || !utf8.ValidString(text) {
+		return text
+	}
+	return strings.ToValidUTF8(text[:longest], "")
+}
+
 // leaf sets a value, if it fits.
 func leaf(into reflect.Value, value any) {
-	if text, ok := value.(string); ok && len(text) > longestText && utf8.ValidString(text) {
-		value = strings.ToValidUTF8(text[:longestText], "")
+	if text, ok := value.(string); ok {
+		value = Cut(text, longestText)
+	}
+	if at, ok := moment(value); ok && into.Type() == reflect.TypeFor[*metav1.Time]() {
+		value = at
 	}
 	text, err := json.Marshal(value)
 	if err != nil {

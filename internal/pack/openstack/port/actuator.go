@@ -3,6 +3,8 @@ package port
 import (
 	"net/url"
 
+	"k8s.io/utils/ptr"
+
 	openstackv1alpha1 "github.com/kinship-dev/kinship/api/openstack/v1alpha1"
 	"github.com/kinship-dev/kinship/internal/cloud/openstack"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/kit"
@@ -38,13 +40,26 @@ func fields(in external.Input[object]) []kit.Field {
 		kit.Keep("trusted", r.TrustedVIF),
 		kit.Fixed("project_id", kit.ID(in, "Project", r.ProjectRef)),
 	}
-	if r.HostID != nil && r.HostID.ID != "" {
-		all = append(all, kit.Fixed("binding:host_id", &r.HostID.ID))
+	if host := hostOf(in); host != "" {
+		all = append(all, kit.Fixed("binding:host_id", &host))
 	}
 	for _, v := range r.ValueSpecs {
 		all = append(all, kit.Fixed(v.Key, &v.Value))
 	}
 	return all
+}
+
+// hostOf returns the host that the port is bound to from the beginning, if it is.
+func hostOf(in external.Input[object]) string {
+	h := in.Object.Spec.Resource.HostID
+	if h == nil || h.ServerRef == nil {
+		return ptr.Deref(h, openstackv1alpha1.HostID{}).ID
+	}
+	server, ok := in.Refs.Object(kit.GK("Server"), string(*h.ServerRef)).(*openstackv1alpha1.Server)
+	if !ok || server.Status.Resource == nil {
+		return ""
+	}
+	return server.Status.Resource.HostID
 }
 
 func addresses(in external.Input[object]) []map[string]string {

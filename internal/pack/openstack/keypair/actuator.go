@@ -1,0 +1,33 @@
+package keypair
+
+import (
+	"net/url"
+
+	"github.com/kinship-dev/kinship/internal/cloud/openstack"
+	"github.com/kinship-dev/kinship/internal/pack/openstack/kit"
+	"github.com/kinship-dev/kinship/pkg/external"
+)
+
+// New returns the kind.
+func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
+	k := kit.Kind(c, kind, (*openstack.Scope).Compute, &table, Relations, observe)
+	k.Realm = kit.Realm[object]
+	k.Identify = func(r *kit.Resource) external.Identity { return external.Identity{ID: r.String("name")} }
+	return k
+}
+
+var table = kit.Table[object]{
+	Path: "os-keypairs", One: "keypair", Many: "keypairs", Fields: fields,
+	// Nova has no filter.
+	Filter: func(external.Input[object]) url.Values { return nil },
+	Matches: func(in external.Input[object], r *kit.Resource) bool {
+		return kit.Has(r, "name", in.Object.GetFilter().Name)
+	},
+}
+
+func fields(in external.Input[object]) []kit.Field {
+	r, name := in.Object.Spec.Resource, in.Object.GetResourceName()
+	return []kit.Field{
+		kit.Fixed("name", &name), kit.Fixed("public_key", &r.PublicKey), kit.Fixed("type", r.Type),
+	}
+}

@@ -1,0 +1,66 @@
+package kit
+
+import (
+	"maps"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kinship-dev/kinship/pkg/external"
+)
+
+// markerKey is where in a resource's metadata the uid is of the object that it was
+// made for. Statuses don't show it.
+const markerKey = "kinship-uid"
+
+const metadataField = "metadata"
+
+// Mark adds an object's uid to what its resource's metadata should be.
+func Mark(obj external.Object, metadata any) map[string]any {
+	pairs, _ := normal(metadata).(map[string]any)
+	marked := map[string]any{markerKey: string(obj.GetUID())}
+	for key, value := range pairs {
+		if key != markerKey {
+			marked[key] = value
+		}
+	}
+	return marked
+}
+
+// marker returns the uid that a resource carries.
+func marker(r *Resource) types.UID {
+	uid, _ := r.Map(metadataField)[markerKey].(string)
+	return types.UID(uid)
+}
+
+// Pairs returns a field with pairs of texts as a status lists them, at most so many
+// and in the order of their keys.
+func Pairs[P any](r *Resource, name string, most int, pair func(key, value string) P) []P {
+	object := r.Map(name)
+	keys := slices.Sorted(maps.Keys(object))
+	all := make([]P, 0, len(keys))
+	for _, key := range keys {
+		if value, ok := object[key].(string); ok && key != markerKey && len(all) < most {
+			all = append(all, pair(key, value))
+		}
+	}
+	return all
+}
+
+// Unlike returns what of the wanted pairs is missing or other than it should be, and
+// the keys that are too many. The marker is not one of them.
+func Unlike(r *Resource, name string, wanted map[string]string) (set map[string]string, unset []string) {
+	have := r.Map(name)
+	set = map[string]string{}
+	for key, value := range wanted {
+		if have[key] != value && key != markerKey {
+			set[key] = value
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(have)) {
+		if _, ok := wanted[key]; !ok && key != markerKey {
+			unset = append(unset, key)
+		}
+	}
+	return set, unset
+}

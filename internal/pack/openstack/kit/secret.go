@@ -1,0 +1,48 @@
+package kit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kinship-dev/kinship/pkg/external"
+)
+
+// Secret reads a value of a Secret. It is not kept.
+func (c *Connector) Secret(ctx context.Context, namespace, name, key string) (string, error) {
+	var secret corev1.Secret
+	if err := c.Live.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, &secret); err != nil {
+		return "", fmt.Errorf("read Secret %s: %w", name, err)
+	}
+	value := string(secret.Data[key])
+	if value == "" { // The Secret's next version is tried at once.
+		return "", &external.Error{Class: external.Invalid, Message: fmt.Sprintf("Secret %s has no key %s", name, key)}
+	}
+	return value, nil
+}
+
+// WithSecret returns an actuator that sends one more field: when it creates a
+// resource, and when an update names the field. Nobody is told its value, not even
+// by errors of a service that repeats what it was sent.
+func (a Actuator[K]) WithSecret(field, value string) Actuator[K] {
+	table, fields := *a.Table, a.Fields
+	table.Fields = func(in external.Input[K]) []Field { return append(fields(in), Always(field, value)) }
+	a.Table, a.secret = &table, value
+	return a
+}
+
+// withhold takes a secret out of the text of an error.
+func withhold(err error, secret string) error {
+	if err == nil || secret == "" || !strings.Contains(err.Error(), secret) {
+		return err
+	}
+	told := strings.ReplaceAll(err.Error(), secret, "[withheld]")
+	if known, ok := errors.AsType[*external.Error](err); ok {
+		return &external.Error{Class: known.Class, After: known.After, Message: told}
+	}
+	return errors.New(told)
+}

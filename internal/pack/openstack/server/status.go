@@ -1,0 +1,60 @@
+package server
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	openstackv1alpha1 "github.com/kinship-dev/kinship/api/openstack/v1alpha1"
+	"github.com/kinship-dev/kinship/internal/pack/openstack/kit"
+	"github.com/kinship-dev/kinship/pkg/condition"
+	"github.com/kinship-dev/kinship/pkg/reconcile"
+)
+
+// Fields that Nova calls otherwise, or that are not in its answers but put there.
+const (
+	volumesField    = "os-extended-volumes:volumes_attached"
+	interfacesField = "interfaces"
+	metadataField   = "metadata"
+)
+
+var names = map[string]string{
+	"availabilityZone": "OS-EXT-AZ:availability_zone",
+	"hostID":           "hostId",
+	"volumes":          volumesField,
+}
+
+// most is how many pairs the status has room for.
+const most = 128
+
+type (
+	pair          = openstackv1alpha1.ServerMetadataStatus
+	interfaceSeen = openstackv1alpha1.ServerInterfaceStatus
+	volumeSeen    = openstackv1alpha1.ServerVolumeStatus
+)
+
+// observe reports a Server, which serves while it runs.
+func observe(s object, r *kit.Resource) reconcile.Outcome {
+	status := &openstackv1alpha1.ServerResourceStatus{}
+	kit.Report(r, status, names)
+	if host := r.String("OS-EXT-SRV-ATTR:host"); host != "" { // Others get a hash of it.
+		status.HostID = host
+	}
+	status.ImageID, _ = r.Map("image")["id"].(string)
+	if drive, told := r.Fields["config_drive"].(string); told {
+		status.ConfigDrive = new(strings.EqualFold(drive, "true"))
+	}
+	status.Metadata = kit.Pairs(r, metadataField, most, func(key, value string) pair {
+		return pair{Key: key, Value: value}
+	})
+	// Nova has no order for them, and so another one each time.
+	slices.SortFunc(status.Interfaces, func(a, b interfaceSeen) int { return cmp.Compare(a.PortID, b.PortID) })
+	slices.SortFunc(status.Volumes, func(a, b volumeSeen) int { return cmp.Compare(a.ID, b.ID) })
+	s.Status.Resource = status
+	if r.String("status") == "ERROR" {
+		fault, _ := r.Map("fault")["message"].(string)
+		return reconcile.Refuse(condition.ReasonUnrecoverableError, "%s",
+			cmp.Or(fault, "OpenStack says that the status is ERROR"))
+	}
+	return kit.Status(r, "ACTIVE")
+}

@@ -1,0 +1,100 @@
+package user
+
+import (
+	"context"
+	"net/url"
+	"slices"
+
+	"github.com/kinship-dev/kinship/internal/cloud/openstack"
+	"github.com/kinship-dev/kinship/internal/pack/openstack/kit"
+	"github.com/kinship-dev/kinship/pkg/external"
+)
+
+// New returns the kind.
+func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
+	k := kit.Kind(c, kind, (*openstack.Scope).Identity, &table, Relations, observe)
+	k.Differs = differs
+	return kit.Wrap(k, func(a kit.Actuator[object]) external.Actuator[object, *kit.Resource] { return actuator{a, c} })
+}
+
+var table = kit.Table[object]{
+	Path: "users", One: "user", Many: "users", Patch: true, Fields: fields, Filter: query,
+}
+
+func fields(in external.Input[object]) []kit.Field {
+	r := in.Object.Spec.Resource
+	return []kit.Field{
+		kit.Always("name", in.Object.GetResourceName()),
+		kit.Default("description", r.Description, ""),
+		kit.Default("enabled", r.Enabled, true),
+		kit.Fixed("domain_id", kit.ID(in, "Domain", r.DomainRef)),
+		kit.Fixed("default_project_id", kit.ID(in, "Project", r.DefaultProjectRef)),
+	}
+}
+
+func query(in external.Input[object]) url.Values {
+	f, q := in.Object.GetFilter(), kit.NewQuery()
+	kit.Add(q, "name", f.Name)
+	kit.Add(q, "domain_id", kit.ID(in, "Domain", f.DomainRef))
+	return q.Values
+}
+
+const (
+	// passwordField is what differs calls the password, and its key in the Secret.
+	passwordField = "password"
+	// applied marks a resource whose password was just set, with the Secret's name.
+	applied = "applied_password_ref"
+)
+
+// differs can't compare the password, which Keystone never shows: it is set again
+// when the Secret is another one, or another version, than the one last used.
+func differs(in external.Input[object], r *kit.Resource) []string {
+	names, ref := table.Differs(in, r), in.Object.Spec.Resource.PasswordRef
+	if ref != nil && r.String(applied) != string(*ref) && !in.Used(kit.SecretKind.GroupKind(), string(*ref)) {
+		names = append(names, passwordField)
+	}
+	return names
+}
+
+// actuator sets the password as well.
+type actuator struct {
+	kit.Actuator[object]
+
+	connector *kit.Connector
+}
+
+// Create implements external.Actuator.
+func (a actuator) Create(ctx context.Context, in external.Input[object]) (*kit.Resource, error) {
+	if in.Object.Spec.Resource.PasswordRef == nil {
+		return a.Actuator.Create(ctx, in)
+	}
+	return a.withPassword(ctx, in, func(a kit.Actuator[object]) (*kit.Resource, error) { return a.Create(ctx, in) })
+}
+
+// Update implements external.Actuator.
+func (a actuator) Update(
+	ctx context.Context, in external.Input[object], r *kit.Resource, names []string,
+) (*kit.Resource, error) {
+	if !slices.Contains(names, passwordField) {
+		return a.Actuator.Update(ctx, in, r, names)
+	}
+	return a.withPassword(ctx, in, func(a kit.Actuator[object]) (*kit.Resource, error) {
+		return a.Update(ctx, in, r, names)
+	})
+}
+
+// withPassword makes a request that sends the password.
+func (a actuator) withPassword(
+	ctx context.Context, in external.Input[object], request func(kit.Actuator[object]) (*kit.Resource, error),
+) (*kit.Resource, error) {
+	ref := string(*in.Object.Spec.Resource.PasswordRef)
+	password, err := a.connector.Secret(ctx, in.Object.Namespace, ref, passwordField)
+	if err != nil {
+		return nil, err
+	}
+	r, err := request(a.WithSecret(passwordField, password))
+	if err == nil {
+		r.Fields[applied] = ref
+	}
+	return r, err
+}

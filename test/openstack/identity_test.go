@@ -1,0 +1,240 @@
+package openstack_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/gophercloud/gophercloud/v2"
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kinship-dev/kinship/internal/cloud/openstack"
+	"github.com/kinship-dev/kinship/internal/cloud/openstack/emulator"
+	"github.com/kinship-dev/kinship/internal/testenv"
+)
+
+// identities are the kinds of the identity service that have secrets.
+var identities = []scenario{
+	{
+		kind: "User", collection: "identity/users", minimal: "{}", single: true,
+		needs: []string{managed("Domain", "domain", "{}"), managed("Project", "project", "{}"), secretOf("password", "one")},
+		full: `{name: other, description: text, enabled: false, domainRef: domain, defaultProjectRef: project,
+  passwordRef: password}`,
+		shows: map[string]any{
+			"name": "other", "description": "text", "enabled": false, "appliedPasswordRef": "password",
+		},
+		waits:    []string{"Domain/domain", "Project/project", "Secret/password"},
+		guards:   [][2]string{{"Domain", "domain"}, {"Project", "project"}},
+		edit:     `{"name":"edited","description":"d","enabled":false}`,
+		undo:     `{"name":null,"description":null,"enabled":null}`,
+		edited:   map[string]any{"name": "edited", "description": "d", "enabled": false},
+		restored: map[string]any{"name": "it", "description": nil, "enabled": true},
+	},
+}
+
+var identityTests = map[string]func(*testing.T){
+	"User external-deletion":           func(t *testing.T) { removedOutside(t, "User", "identity/users", "{}") },
+	"User import-dependency":           testUserImportDependency,
+	"User password follows its Secret": testPassword,
+	"User password can't be removed":   testPasswordStays,
+	"User password is not told":        testPasswordUntold,
+}
+
+// secretOf is the manifest of a Secret with a password.
+func secretOf(name, password string) string {
+	return fmt.Sprintf("\napiVersion: v1\nkind: Secret\nmetadata: {name: %s}\nstringData: {password: %s}\n---", name, password)
+}
+
+// client returns an administrator's client of a service of the cloud.
+func (w *world) client(
+	get func(*openstack.Scope, context.Context) (*gophercloud.ServiceClient, error),
+) *gophercloud.ServiceClient {
+	w.t.Helper()
+	c, err := get(w.login(w.cloud.CloudsYAML(), "openstack-admin"), w.t.Context())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return c
+}
+
+func (w *world) login(clouds, name string) *openstack.Scope {
+	w.t.Helper()
+	scope, err := w.tryLogin(clouds, name)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return scope
+}
+
+func (w *world) tryLogin(clouds, name string) (*openstack.Scope, error) {
+	w.t.Helper()
+	cloud, err := openstack.ParseCloud(w.secret("", clouds).Data, name)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return openstack.New(openstack.Options{}).Scope(w.t.Context(), cloud)
+}
+
+// services are where collections are found, by the beginning of their names.
+var services = map[string]func(*openstack.Scope, context.Context) (*gophercloud.ServiceClient, error){
+	"identity": (*openstack.Scope).Identity, "compute": (*openstack.Scope).Compute, "image": (*openstack.Scope).Image,
+}
+
+// removedOutside deletes a resource as a person would; the next comparison makes
+// it again.
+func removedOutside(t *testing.T, kind, collection, resource string) {
+	t.Helper()
+	w := newWorld(t)
+	w.apply(manifest(kind, "it", "resyncPeriod: 1s, resource: "+resource))
+	w.available(kind, "it")
+	before := w.inCloud(collection, "it")
+	if len(before) != 1 {
+		t.Fatalf("in the cloud: %v", before)
+	}
+	service, path, _ := strings.Cut(collection, "/")
+	c := w.client(services[service])
+	id := w.id(kind, "it")
+	if _, err := c.Delete(t.Context(), c.ServiceURL(strings.ReplaceAll(path, "keypairs", "os-keypairs"), id), nil); err != nil {
+		t.Fatal(err)
+	}
+	testenv.Eventually(t, func() error {
+		if now := w.inCloud(collection, "it"); len(now) != 1 {
+			return fmt.Errorf("in the cloud: %v", now)
+		}
+		return nil
+	})
+	w.available(kind, "it")
+}
+
+// testUserImportDependency imports by a Domain: it is waited for, tells two users
+// of one name apart, and may go when it has served.
+func testUserImportDependency(t *testing.T) {
+	w := newWorld(t)
+	w.apply(imported("User", "import", `{filter: {name: twin, domainRef: theirs}}`))
+	w.has("User", "import", "Progressing", waitingFor("Domain/theirs to be created"))
+	w.apply(managed("User", "trap", "{name: twin}"), managed("Domain", "inner", "{name: theirs}"),
+		imported("Domain", "theirs", fmt.Sprintf(byName, "theirs")))
+	w.has("User", "import", "Progressing",
+		want{"True", "Progressing", "Waiting for OpenStack resource to be created externally"})
+	w.apply(managed("User", "user", "{name: twin, domainRef: inner}"))
+	w.available("User", "trap", "user", "import")
+	if w.id("User", "import") != w.id("User", "user") {
+		t.Error("imported another one")
+	}
+	w.delete("Domain", "theirs")
+	w.gone("Domain", "theirs")
+}
+
+// userClouds is a clouds.yaml for a user of the default domain, without a scope.
+func (w *world) userClouds(name, password string) string {
+	return fmt.Sprintf(`clouds:
+  user:
+    auth: {auth_url: %s/identity/v3, username: %s, password: %s, user_domain_name: Default}
+`, w.cloud.URL(), name, password)
+}
+
+func testPassword(t *testing.T) {
+	w := newWorld(t)
+	w.apply(secretOf("password", "first"), secretOf("other", "third"))
+	w.apply(managed("User", "it", "{passwordRef: password}"))
+	w.available("User", "it")
+	w.login(w.userClouds("it", "first"), "user")
+	if n := w.requests("PATCH", "users"); n > 0 {
+		t.Errorf("%d updates of a user that was made with its password", n)
+	}
+	w.setPassword("password", "second")
+	w.logsIn("it", "second")
+	if _, err := w.tryLogin(w.userClouds("it", "first"), "user"); err == nil {
+		t.Error("the old password still serves")
+	}
+	w.edit("User", "it", `{"spec":{"resource":{"passwordRef":"other"}}}`)
+	w.logsIn("it", "third")
+	w.reports("User", "it", map[string]any{"appliedPasswordRef": "other"})
+	w.edit("User", "it", `{"spec":{"resource":{"description":"text"}}}`)
+	w.available("User", "it")
+	w.reports("User", "it", map[string]any{"appliedPasswordRef": "other", "description": "text"})
+	w.settles()
+	if n := w.requests("PATCH", "users"); n != 3 {
+		t.Errorf("%d updates, want one for each change", n)
+	}
+}
+
+// requests returns how many requests of a method a collection has got.
+func (w *world) requests(method, resource string) int {
+	n := 0
+	for call, times := range w.cloud.Calls() {
+		if call.Method == method && call.Resource == resource {
+			n += times
+		}
+	}
+	return n
+}
+
+func (w *world) setPassword(secret, password string) {
+	w.t.Helper()
+	s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: secret}}
+	text := fmt.Sprintf(`{"stringData":{"password":%q}}`, password)
+	if err := w.c.Patch(w.t.Context(), s, client.RawPatch("application/merge-patch+json", []byte(text))); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// logsIn waits until a user has a password.
+func (w *world) logsIn(user, password string) {
+	w.t.Helper()
+	testenv.Eventually(w.t, func() error {
+		_, err := w.tryLogin(w.userClouds(user, password), "user")
+		return err
+	})
+}
+
+func testPasswordStays(t *testing.T) {
+	w := newWorld(t)
+	w.apply(secretOf("password", "first"), managed("User", "it", "{passwordRef: password}"))
+	w.available("User", "it")
+	err := w.c.Patch(t.Context(), w.get("User", "it"),
+		client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"resource":{"passwordRef":null}}}`)))
+	if err == nil || !strings.Contains(err.Error(), "passwordRef may not be removed once set") {
+		t.Errorf("removed: %v", err)
+	}
+	w.apply("\napiVersion: v1\nkind: Secret\nmetadata: {name: empty}\n---", managed("User", "none", "{passwordRef: empty}"))
+	w.has("User", "none", "Progressing", want{
+		"False", "InvalidConfiguration",
+		"invalid configuration creating resource: Secret empty has no key password",
+	})
+	w.setPassword("empty", "here")
+	w.available("User", "none")
+}
+
+// testPasswordUntold looks for a password where it must not be, whatever goes
+// wrong.
+func testPasswordUntold(t *testing.T) {
+	const password = "tell-nobody"
+	w := newWorld(t)
+	w.cloud.AddFault(emulator.Fault{Service: "identity", Method: "POST", Resource: "users", Status: 400})
+	w.apply(secretOf("password", password), managed("User", "it", "{passwordRef: password}"))
+	w.fails("User", "it", "InvalidConfiguration")
+	w.setPassword("password", password+"-2")
+	w.available("User", "it")
+	w.setPassword("password", password+"-3")
+	w.logsIn("it", password+"-3")
+	w.available("User", "it")
+	text, err := json.Marshal(w.get("User", "it"))
+	if err != nil || strings.Contains(string(text), password) {
+		t.Errorf("the object tells it: %s %v", text, err)
+	}
+	var events eventsv1.EventList
+	if err := w.c.List(t.Context(), &events, client.InNamespace(w.ns)); err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range events.Items {
+		if strings.Contains(e.Note, password) {
+			t.Errorf("an event tells it: %s", e.Note)
+		}
+	}
+}

@@ -1,0 +1,350 @@
+package openstack_test
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gophercloud/gophercloud/v2"
+
+	"github.com/kinship-dev/kinship/internal/cloud/openstack"
+	"github.com/kinship-dev/kinship/internal/cloud/openstack/emulator"
+	"github.com/kinship-dev/kinship/internal/testenv"
+	"github.com/kinship-dev/kinship/test/operator"
+)
+
+// What servers are made with.
+var (
+	flavor = managed("Flavor", "flavor", "{ram: 64, vcpus: 1, disk: 1}")
+	net    = managed("Network", "net", "{}")
+	sub    = managed("Subnet", "sub", "{networkRef: net, ipVersion: 4, cidr: 10.0.0.0/24}")
+	boot   = managed("Volume", "boot", "{size: 1}")
+)
+
+func plug(name string) string {
+	return managed("Port", name, "{networkRef: net, addresses: [{subnetRef: sub}]}")
+}
+
+func disk(name string) string { return managed("Volume", name, "{size: 1}") }
+
+// fromBoot is a resource that starts from the disk of that name.
+func fromBoot(volume, more string) string {
+	return fmt.Sprintf("{flavorRef: flavor, bootVolume: {volumeRef: %s}, %s}", volume, more)
+}
+
+// machines are servers.
+var machines = []scenario{{
+	kind: "Server", collection: "compute/servers", single: true,
+	minimal: fromBoot("boot", "ports: []"), second: fromBoot("second", "ports: []"),
+	needs: []string{
+		flavor, net, sub, plug("port"), boot, disk("disk"), disk("second"),
+		managed("KeyPair", "key", fmt.Sprintf("{publicKey: %q}", publicKey)),
+		managed("ServerGroup", "rule", "{policy: affinity}"),
+	},
+	full: `{name: other, flavorRef: flavor, bootVolume: {volumeRef: boot, tag: root}, ports: [{portRef: port}],
+  volumes: [{volumeRef: disk, device: /dev/vdx}], availabilityZone: nova, keypairRef: key, tags: [b, a],
+  metadata: [{key: k, value: v}], configDrive: true, schedulerHints: {serverGroupRef: rule, targetCell: c,
+  buildNearHostIP: 10.0.0.0/8, differentCell: [d], query: "[]", additionalProperties: {p: q}}}`,
+	shows: map[string]any{
+		"name": "other", "status": "ACTIVE", "availabilityZone": "nova", "tags": []any{"a", "b"}, "configDrive": true,
+		"metadata": []any{map[string]any{"key": "k", "value": "v"}}, "hostID": "loopback",
+	},
+	waits: []string{
+		"Volume/boot", "Flavor/flavor", "Port/port", "Volume/disk", "ServerGroup/rule", "KeyPair/key",
+	},
+	guards: [][2]string{{"Volume", "boot"}, {"Port", "port"}, {"Volume", "disk"}},
+	edit: `{"name":"edited","tags":["t"],"metadata":[{"key":"k","value":"v"}],"ports":[{"portRef":"port"}],
+  "volumes":[{"volumeRef":"disk"}]}`,
+	undo:     `{"name":null,"tags":null,"metadata":null,"ports":[],"volumes":null}`,
+	edited:   map[string]any{"name": "edited", "tags": []any{"t"}, "metadata": []any{map[string]any{"key": "k", "value": "v"}}},
+	restored: map[string]any{"name": "it", "tags": nil, "metadata": nil, "interfaces": nil},
+}}
+
+var serverTests = map[string]func(*testing.T){
+	"Server external-deletion": func(t *testing.T) {
+		testDeletedByHand(t, (*openstack.Scope).Compute, "Server", "servers", fromBoot("boot", "ports: []"), flavor, boot)
+	},
+	"Server boot-from-volume":               testBootVolume,
+	"Server whose ports and volumes change": testAttach,
+	"Server that others attach to":          testForeign,
+	"Server that can't be made":             testServerFails,
+	"Server whose answer is lost":           testServerMarked,
+	"Server with user data":                 testUserData,
+	"Server outlives what it was made with": testOnce,
+	"Server names are no patterns":          testServerPattern,
+	"Server fields that can't be changed":   testServerImmutable,
+	"Port on the host of a server":          testPortHost,
+}
+
+func testBootVolume(t *testing.T) {
+	w := newWorld(t)
+	w.apply(managed("Server", "server", fromBoot("boot", "ports: [{portRef: port}]")), flavor, net, sub, plug("port"), boot)
+	w.available("Server", "server")
+	w.reports("Server", "server", map[string]any{
+		"imageID": nil, "volumes": []any{map[string]any{"id": w.id("Volume", "boot")}},
+	})
+	w.attached("boot", w.id("Server", "server"))
+	w.plugged("port", w.id("Server", "server"))
+	w.held("Volume", "boot", "volume", "server")
+	w.held("Port", "port", "port", "server")
+	w.delete("Server", "server")
+	w.gone("Server", "server")
+	w.attached("boot", "")
+	w.plugged("port", "")
+}
+
+// attached waits until a Volume says what has it: no comparison is due for minutes.
+func (w *world) attached(name, server string) {
+	w.t.Helper()
+	testenv.Eventually(w.t, func() error {
+		resource, _ := w.get("Volume", name).Object["status"].(map[string]any)["resource"].(map[string]any)
+		list, _ := resource["attachments"].([]any)
+		var got string
+		if len(list) > 0 {
+			got, _ = list[0].(map[string]any)["serverID"].(string)
+		}
+		if got != server {
+			return fmt.Errorf("Volume/%s is attached to %q, not %q", name, got, server)
+		}
+		return nil
+	})
+}
+
+// plugged waits until a Port says what it is plugged into.
+func (w *world) plugged(name, server string) {
+	w.t.Helper()
+	testenv.Eventually(w.t, func() error {
+		resource, _ := w.get("Port", name).Object["status"].(map[string]any)["resource"].(map[string]any)
+		if got, _ := resource["deviceID"].(string); got != server {
+			return fmt.Errorf("Port/%s is plugged into %q, not %q", name, got, server)
+		}
+		return nil
+	})
+}
+
+// testAttach changes what is attached. Ports and volumes tell at once.
+func testAttach(t *testing.T) {
+	w := newWorld(t)
+	w.apply(flavor, net, sub, boot, plug("one"), plug("two"), disk("first"), disk("last"),
+		managed("Server", "server", fromBoot("boot", "ports: [{portRef: one}], volumes: [{volumeRef: first}]")))
+	w.available("Server", "server")
+	id := w.id("Server", "server")
+	w.plugged("one", id)
+	w.attached("first", id)
+	w.edit("Server", "server", `{"spec":{"resource":{"ports":[{"portRef":"two"}],"volumes":[{"volumeRef":"last"}]}}}`)
+	w.available("Server", "server")
+	w.plugged("two", id)
+	w.attached("last", id)
+	w.plugged("one", "")
+	w.attached("first", "")
+	w.attached("boot", id)
+	w.held("Port", "one", "port")
+	w.held("Volume", "first", "volume")
+	w.delete("Port", "one")
+	w.delete("Volume", "first")
+	w.gone("Port", "one")
+	w.gone("Volume", "first")
+	if w.id("Server", "server") != id {
+		t.Error("another server")
+	}
+}
+
+// testForeign has a person attach a disk, which stays.
+func testForeign(t *testing.T) {
+	w := newWorld(t)
+	w.apply(flavor, boot, disk("ours"),
+		manifest("Server", "server", "resyncPeriod: 1s, resource: "+fromBoot("boot", "ports: [], volumes: [{volumeRef: ours}]")))
+	w.available("Server", "server")
+	nova, cinder := w.client((*openstack.Scope).Compute), w.client((*openstack.Scope).Volume)
+	theirs := w.post(cinder, "volumes", `{"volume":{"name":"theirs","size":1}}`)
+	testenv.Eventually(t, func() error { // It is being made.
+		_, err := nova.Post(t.Context(), nova.ServiceURL("servers", w.id("Server", "server"), "os-volume_attachments"),
+			map[string]any{"volumeAttachment": map[string]any{"volumeId": theirs}}, nil,
+			&gophercloud.RequestOpts{OkCodes: []int{200}})
+		return err
+	})
+	w.edit("Server", "server", `{"spec":{"resource":{"volumes":null,"tags":["t"]}}}`)
+	w.attached("ours", "")
+	w.reports("Server", "server", map[string]any{"tags": []any{"t"}})
+	testenv.Eventually(t, func() error {
+		status := w.get("Server", "server").Object["status"].(map[string]any)["resource"].(map[string]any)
+		if text := fmt.Sprint(status["volumes"]); !strings.Contains(text, theirs) || strings.Contains(text, w.id("Volume", "ours")) {
+			return errors.New(text)
+		}
+		return nil
+	})
+	w.available("Server", "server")
+}
+
+// testServerFails asks for what no host has.
+func testServerFails(t *testing.T) {
+	w := newWorld(t)
+	w.apply(boot, managed("Flavor", "flavor",
+		`{ram: 64, vcpus: 1, disk: 1, extraSpecs: [{name: "resources:CUSTOM_DREAM", value: "1"}]}`),
+		managed("Server", "server", fromBoot("boot", "ports: []")))
+	failed := want{"False", "UnrecoverableError", "No valid host was found. "}
+	w.has("Server", "server", "Progressing", failed)
+	w.has("Server", "server", "Available", failed)
+	calls := w.calls("compute")
+	w.settles()
+	if now := w.calls("compute"); now != calls {
+		t.Errorf("%d calls more", now-calls)
+	}
+}
+
+// testServerMarked loses the answers of two that are called the same.
+func testServerMarked(t *testing.T) {
+	w := newWorld(t)
+	n := w.neighbour()
+	w.apply(flavor, boot, managed("Volume", "second", "{size: 1}"))
+	n.apply(imported("Flavor", "flavor", "{filter: {name: flavor}}"), imported("Volume", "boot", "{filter: {name: second}}"))
+	w.available("Volume", "boot", "second")
+	n.available("Volume", "boot")
+	w.cloud.AddFault(emulator.Fault{
+		Service: "compute", Method: "POST", Resource: "servers", Reset: emulator.AfterExecution, Times: 2,
+	})
+	for _, x := range []*world{w, n} {
+		x.apply(managed("Server", "server", fromBoot("boot", "ports: []")))
+	}
+	w.available("Server", "server")
+	n.available("Server", "server")
+	if ids := w.inCloud("compute/servers", "server"); len(ids) != 2 || w.id("Server", "server") == n.id("Server", "server") {
+		t.Errorf("in the cloud: %v", ids)
+	}
+	w.reports("Server", "server", map[string]any{"metadata": nil}) // The mark is ours.
+}
+
+func testUserData(t *testing.T) {
+	w := newWorld(t)
+	w.apply(flavor, boot, managed("Server", "server", fromBoot("boot", "ports: [], userData: {secretRef: start}")))
+	w.has("Server", "server", "Progressing", waitingFor("Secret/start to be created"))
+	secret := w.secret("start", "")
+	w.create(secret)
+	w.fails("Server", "server", "InvalidConfiguration") // It has no key value.
+	secret.Data = map[string][]byte{"value": []byte("#!/bin/sh")}
+	if err := w.c.Update(t.Context(), secret); err != nil {
+		t.Fatal(err)
+	}
+	w.available("Server", "server")
+	var read map[string]map[string]any
+	nova := w.client((*openstack.Scope).Compute)
+	if _, err := nova.Get(t.Context(), nova.ServiceURL("servers", w.id("Server", "server")), &read, nil); err != nil {
+		t.Fatal(err)
+	}
+	if got := read["server"]["OS-EXT-SRV-ATTR:user_data"]; got != base64.StdEncoding.EncodeToString([]byte("#!/bin/sh")) {
+		t.Errorf("user data %v", got)
+	}
+}
+
+// testOnce deletes what a server was made with, and then the server as a person
+// would: only now is it missed.
+func testOnce(t *testing.T) {
+	w := newWorld(t)
+	key := managed("KeyPair", "key", fmt.Sprintf("{publicKey: %q}", publicKey))
+	w.apply(flavor, boot, key, manifest("Server", "server",
+		"resyncPeriod: 1s, resource: "+fromBoot("boot", "ports: [], keypairRef: key")))
+	w.available("Server", "server")
+	w.delete("KeyPair", "key")
+	w.gone("KeyPair", "key")
+	w.edit("Server", "server", `{"spec":{"resource":{"tags":["t"]}}}`)
+	w.available("Server", "server")
+	id, nova := w.id("Server", "server"), w.client((*openstack.Scope).Compute)
+	if _, err := nova.Delete(t.Context(), nova.ServiceURL("servers", id), nil); err != nil {
+		t.Fatal(err)
+	}
+	w.has("Server", "server", "Progressing", waitingFor("KeyPair/key to be created"))
+	w.apply(key)
+	w.becomes("Server", "server", id)
+	w.available("Server", "server")
+}
+
+func testServerPattern(t *testing.T) {
+	w := newWorld(t)
+	w.apply(flavor, boot, disk("second"), managed("Server", "trap", fromBoot("second", "ports: [], name: a-b-c")),
+		managed("Server", "server", fromBoot("boot", "ports: [], name: a.b")))
+	w.available("Server", "trap", "server")
+	w.apply(imported("Server", "import", "{filter: {name: a.b, availabilityZone: nova, tags: []}}"))
+	w.available("Server", "import")
+	if w.id("Server", "import") != w.id("Server", "server") {
+		t.Error("another one")
+	}
+	w.apply(imported("Server", "elsewhere", "{filter: {name: a.b, availabilityZone: mars}}"))
+	w.has("Server", "elsewhere", "Progressing",
+		want{"True", "Progressing", "Waiting for OpenStack resource to be created externally"})
+}
+
+func testServerImmutable(t *testing.T) {
+	w := newWorld(t)
+	w.apply(managed("Server", "server", fromBoot("boot", "ports: [], availabilityZone: nova")))
+	for patch, message := range map[string]string{
+		`{"flavorRef":"other"}`:         "flavorRef is immutable",
+		`{"availabilityZone":"mars"}`:   "availabilityZone is immutable",
+		`{"bootVolume":null}`:           "either imageRef or bootVolume must be specified",
+		`{"imageRef":"i"}`:              "imageRef and bootVolume are mutually exclusive",
+		`{"keypairRef":"k"}`:            "can't be added or removed: immutable",
+		`{"availabilityZone":null}`:     "can't be added or removed: immutable",
+		`{"ports":[{}]}`:                "should have at least 1 properties",
+		`{"tags":["` + long(81) + `"]}`: "Too long: may not be more than 80",
+	} {
+		w.refuses("Server", "server", patch, message)
+	}
+}
+
+func long(n int) string { return strings.Repeat("x", n) }
+
+// testPortHost has a port be where a server is.
+func testPortHost(t *testing.T) {
+	w := newWorld(t)
+	w.apply(managed("Port", "beside", "{networkRef: net, hostID: {serverRef: server}}"), net)
+	w.has("Port", "beside", "Progressing", waitingFor("Server/server to be created"))
+	w.apply(flavor, boot, managed("Server", "server", fromBoot("boot", "ports: []")))
+	w.available("Port", "beside")
+	w.reports("Port", "beside", map[string]any{"hostID": "loopback"})
+	w.delete("Server", "server")
+	w.gone("Server", "server")
+	w.edit("Port", "beside", `{"spec":{"resource":{"description":"d"}}}`)
+	w.available("Port", "beside")
+}
+
+// TestServersTogether counts how often the cloud is asked while it makes servers.
+func TestServersTogether(t *testing.T) {
+	operator.Start(t, only)
+	cloud, err := emulator.Start(emulator.Options{BuildTime: 3 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := cloud.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	w := &world{t: t, c: operator.Client(t), ns: testenv.Namespace(t), cloud: cloud}
+	w.create(w.secret("cloud", cloud.CloudsYAML()))
+	t.Cleanup(w.tidyUp)
+	const n = 20
+	all := []string{flavor}
+	var names []string
+	for i := range n {
+		name := fmt.Sprintf("server%d", i)
+		names = append(names, name)
+		all = append(all, disk(name), managed("Server", name, fromBoot(name, "ports: []")))
+	}
+	w.apply(all...)
+	w.available("Server", names...)
+	var single, lists int
+	for call, times := range cloud.Calls() {
+		switch call.String() {
+		case "GET compute/servers":
+			single += times
+		case "GET compute/servers/detail":
+			lists += times
+		}
+	}
+	t.Logf("%d servers that took 3 s: %d single looks, %d lists", n, single, lists)
+	if single+lists > 2*n { // One by one, it would be four each.
+		t.Errorf("%d single looks, %d lists for %d servers", single, lists, n)
+	}
+}

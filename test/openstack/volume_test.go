@@ -1,0 +1,199 @@
+package openstack_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/gophercloud/gophercloud/v2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kinship-dev/kinship/internal/cloud/openstack"
+	"github.com/kinship-dev/kinship/internal/cloud/openstack/emulator"
+)
+
+// volumes are the kinds of the volume service.
+var volumes = []scenario{
+	{
+		kind: "VolumeType", collection: "volume/types", minimal: "{}", single: true,
+		full: `{name: other, description: text, isPublic: false, extraSpecs: [{name: b, value: "2"}, {name: a, value: "1"}]}`,
+		shows: map[string]any{
+			"name": "other", "description": "text", "isPublic": false, "extraSpecs": []any{
+				map[string]any{"name": "a", "value": "1"}, map[string]any{"name": "b", "value": "2"},
+			},
+		},
+		edit: `{"name":"edited","description":"d","isPublic":false,"extraSpecs":[{"name":"a","value":"3"}]}`,
+		undo: `{"name":null,"description":null,"isPublic":null,"extraSpecs":null}`,
+		edited: map[string]any{
+			"name": "edited", "description": "d", "isPublic": false,
+			"extraSpecs": []any{map[string]any{"name": "a", "value": "3"}},
+		},
+		restored: map[string]any{"name": "it", "description": nil, "isPublic": true, "extraSpecs": nil},
+	},
+	{
+		kind: "Volume", collection: "volume/volumes", minimal: "{size: 1}",
+		needs: []string{managed("VolumeType", "type", "{}")},
+		full: `{name: other, description: text, size: 2, volumeTypeRef: type, availabilityZone: nova,
+  metadata: [{name: b, value: "2"}, {name: a, value: "1"}]}`,
+		shows: map[string]any{
+			"name": "other", "description": "text", "size": int64(2), "volumeType": "type", "availabilityZone": "nova",
+			"status": "available", "bootable": false, "encrypted": false, "metadata": []any{
+				map[string]any{"name": "a", "value": "1"}, map[string]any{"name": "b", "value": "2"},
+			},
+		},
+		waits: []string{"VolumeType/type"}, guards: [][2]string{{"VolumeType", "type"}},
+		edit: `{"name":"edited","description":"d"}`, undo: `{"name":null,"description":null}`,
+		edited:   map[string]any{"name": "edited", "description": "d"},
+		restored: map[string]any{"name": "it", "description": nil, "metadata": nil},
+	},
+}
+
+var volumeTests = map[string]func(*testing.T){
+	"VolumeType external-deletion":             func(t *testing.T) { testDeletedByHand(t, (*openstack.Scope).Volume, "VolumeType", "types", "{}") },
+	"Volume external-deletion":                 func(t *testing.T) { testDeletedByHand(t, (*openstack.Scope).Volume, "Volume", "volumes", "{size: 1}") },
+	"VolumeType with other extra specs":        testTypeSpecs,
+	"Volume whose answer is lost":              testMarked,
+	"Volume that is not taken for another's":   testUnmarked,
+	"Volume that fails":                        testVolumeFails,
+	"Volume fields that can't be changed":      testVolumeImmutable,
+	"Volume filters that a cloud doesn't know": testVolumeFilter,
+}
+
+// post makes something as a person would, and returns its id.
+func (w *world) post(c *gophercloud.ServiceClient, collection, body string) string {
+	w.t.Helper()
+	var answer map[string]struct {
+		ID string `json:"id"`
+	}
+	_, err := c.Post(w.t.Context(), c.ServiceURL(collection), json.RawMessage(body), &answer,
+		&gophercloud.RequestOpts{OkCodes: []int{200, 201, 202}})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for _, made := range answer {
+		return made.ID
+	}
+	return ""
+}
+
+// service chooses a client.
+type service = func(*openstack.Scope, context.Context) (*gophercloud.ServiceClient, error)
+
+// testDeletedByHand has a resource deleted as a person would. The next comparison
+// makes another.
+func testDeletedByHand(t *testing.T, of service, kind, collection, resource string, needs ...string) {
+	t.Helper()
+	w := newWorld(t)
+	w.apply(needs...)
+	w.apply(manifest(kind, "it", "resyncPeriod: 1s, resource: "+resource))
+	w.available(kind, "it")
+	id, c := w.id(kind, "it"), w.client(of)
+	if _, err := c.Delete(t.Context(), c.ServiceURL(collection, id), nil); err != nil {
+		t.Fatal(err)
+	}
+	w.becomes(kind, "it", id)
+	w.available(kind, "it")
+}
+
+func testTypeSpecs(t *testing.T) {
+	w := newWorld(t)
+	w.apply(managed("VolumeType", "type", `{extraSpecs: [{name: "a:b", value: "1"}, {name: c, value: "2"}]}`))
+	w.available("VolumeType", "type")
+	w.edit("VolumeType", "type", `{"spec":{"resource":{"extraSpecs":[{"name":"c","value":"3"},{"name":"d","value":"4"}]}}}`)
+	w.available("VolumeType", "type")
+	w.reports("VolumeType", "type", map[string]any{"extraSpecs": []any{
+		map[string]any{"name": "c", "value": "3"}, map[string]any{"name": "d", "value": "4"},
+	}})
+	var read map[string]map[string]any
+	cinder := w.client((*openstack.Scope).Volume)
+	if _, err := cinder.Get(t.Context(), cinder.ServiceURL("types", w.id("VolumeType", "type")), &read, nil); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]any{"c": "3", "d": "4"}
+	if diff := cmp.Diff(want, read["volume_type"]["extra_specs"]); diff != "" {
+		t.Errorf("in the cloud (-want +got):\n%s", diff)
+	}
+	w.apply(managed("Volume", "volume", "{size: 1, volumeTypeRef: type}"))
+	w.available("Volume", "volume")
+	w.edit("VolumeType", "type", `{"spec":{"resource":{"extraSpecs":null}}}`)
+	w.fails("VolumeType", "type", "TransientError") // It is in use.
+	w.delete("Volume", "volume")
+	w.available("VolumeType", "type")
+}
+
+// testMarked has a volume be made whose id never arrives, in two namespaces at
+// once: each finds its own by the uid that it carries.
+func testMarked(t *testing.T) {
+	w := newWorld(t)
+	n := w.neighbour()
+	w.cloud.AddFault(emulator.Fault{
+		Service: "volume", Method: "POST", Resource: "volumes", Reset: emulator.AfterExecution, Times: 2,
+	})
+	for _, x := range []*world{w, n} {
+		x.apply(managed("Volume", "volume", "{size: 1}"))
+	}
+	w.available("Volume", "volume")
+	n.available("Volume", "volume")
+	if ids := w.inCloud("volume/volumes", "volume"); len(ids) != 2 || w.id("Volume", "volume") == n.id("Volume", "volume") {
+		t.Errorf("in the cloud: %v", ids)
+	}
+	w.reports("Volume", "volume", map[string]any{"metadata": nil}) // The mark is ours.
+}
+
+// testUnmarked has an attempt fail without an answer while there is a volume of the
+// same name, just made by somebody else.
+func testUnmarked(t *testing.T) {
+	w := newWorld(t)
+	theirs := w.post(w.client((*openstack.Scope).Volume), "volumes", `{"volume":{"name":"theirs","size":1}}`)
+	w.cloud.AddFault(emulator.Fault{Service: "volume", Method: "POST", Resource: "volumes", Reset: emulator.BeforeExecution})
+	w.apply(managed("Volume", "ours", "{name: theirs, size: 1}"))
+	w.available("Volume", "ours")
+	if w.id("Volume", "ours") == theirs {
+		t.Error("it was taken")
+	}
+}
+
+func testVolumeFails(t *testing.T) {
+	w := newWorld(t)
+	w.apply(managed("VolumeType", "nowhere", "{extraSpecs: [{name: volume_backend_name, value: nowhere}]}"),
+		managed("Volume", "volume", "{size: 1, volumeTypeRef: nowhere}"))
+	w.has("Volume", "volume", "Progressing", want{"False", "UnrecoverableError", "OpenStack says that the status is error"})
+	w.has("Volume", "volume", "Available", want{"False", "UnrecoverableError", "OpenStack says that the status is error"})
+}
+
+func testVolumeImmutable(t *testing.T) {
+	w := newWorld(t)
+	w.apply(managed("Volume", "volume", "{size: 1}"))
+	for patch, message := range map[string]string{
+		`{"size":2}`:                  "size is immutable",
+		`{"availabilityZone":"nova"}`: "volumeTypeRef, availabilityZone, imageRef and metadata can't be added or removed: immutable",
+	} {
+		w.refuses("Volume", "volume", patch, message)
+	}
+}
+
+// refuses expects that the API server doesn't take a change of a resource.
+func (w *world) refuses(kind, name, patch, message string) {
+	w.t.Helper()
+	err := w.c.Patch(w.t.Context(), w.get(kind, name),
+		client.RawPatch("application/merge-patch+json", fmt.Appendf(nil, `{"spec":{"resource":%s}}`, patch)))
+	if err == nil || !strings.Contains(err.Error(), message) {
+		w.t.Errorf("%s: %v, want %q", patch, err, message)
+	}
+}
+
+func testVolumeFilter(t *testing.T) {
+	w := newWorld(t)
+	w.apply(managed("Volume", "trap", "{size: 1, description: other}"), managed("Volume", "volume", "{size: 2, description: it}"))
+	w.available("Volume", "trap", "volume")
+	for name, filter := range map[string]string{"by-size": "{size: 2}", "by-description": "{description: it}"} {
+		w.apply(imported("Volume", name, "{filter: "+filter+"}"))
+		w.available("Volume", name)
+		if w.id("Volume", name) != w.id("Volume", "volume") {
+			t.Errorf("%s: another one", name)
+		}
+	}
+}
