@@ -103,7 +103,7 @@ func (r *reconciler[K, R]) advance(ctx context.Context, p *pass[K, R]) reconcile
 // resolve finds what the references stand for, and returns what is missing.
 func (r *reconciler[K, R]) resolve(p *pass[K, R]) reconcile.Outcome {
 	var waiting reconcile.Outcome
-	exists := deref(p.status().ID) != ""
+	exists := idOf(p.Object) != ""
 	for _, edge := range r.member.edges(p.Object) {
 		m := r.engine.hub.members[edge.Target.GroupKind()]
 		name := r.engine.hub.guards[edge.Relation]
@@ -160,7 +160,7 @@ func (r *reconciler[K, R]) settle(p *pass[K, R]) bool {
 
 // keep puts back what was stripped: our finalizer, and the guards on targets.
 func (r *reconciler[K, R]) keep(ctx context.Context, p *pass[K, R]) reconcile.Outcome {
-	if deref(p.status().ID) == "" && r.intent(p) == nil {
+	if idOf(p.Object) == "" && r.intent(p) == nil {
 		return reconcile.Outcome{} // Nothing was begun.
 	}
 	if slices.Contains(p.Object.GetFinalizers(), r.finalizer) {
@@ -184,7 +184,7 @@ func (r *reconciler[K, R]) hold(ctx context.Context, p *pass[K, R]) reconcile.Ou
 	if slices.Contains(p.Object.GetFinalizers(), r.finalizer) {
 		return reconcile.Outcome{}
 	}
-	if _, asked := p.Object.GetImport(); !asked && p.managed() && deref(p.status().ID) == "" {
+	if _, asked := p.Object.GetImport(); !asked && p.managed() && idOf(p.Object) == "" {
 		return reconcile.Outcome{} // It comes with the intent, in one request.
 	}
 	return r.own(ctx, p, r.intent(p))
@@ -235,7 +235,7 @@ func isClass(err error, class Class) bool {
 // learn is told of every object: what a status records is nobody else's.
 func (r *reconciler[K, R]) learn(obj client.Object) {
 	o := obj.(K)
-	if id := deref(o.GetExternalStatus().ID); id != "" &&
+	if id := idOf(o); id != "" &&
 		o.GetExternalSpec().ManagementPolicy != sharedv1alpha1.PolicyUnmanaged {
 		r.claim(o, id)
 	}

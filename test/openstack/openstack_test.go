@@ -16,6 +16,7 @@ func TestOpenStack(t *testing.T) {
 	tests := maps.Clone(traps)
 	maps.Copy(tests, identityTests)
 	maps.Copy(tests, computeTests)
+	maps.Copy(tests, roleAssignmentTests)
 	for _, s := range slices.Concat(scenarios, more, identities, sizes) {
 		tests[s.kind+" create-minimal"] = s.createMinimal
 		tests[s.kind+" create-full"] = s.createFull

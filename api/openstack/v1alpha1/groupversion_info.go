@@ -23,6 +23,7 @@ func AddToScheme(scheme *runtime.Scheme) error {
 		&Port{}, &PortList{},
 		&Project{}, &ProjectList{},
 		&Role{}, &RoleList{},
+		&RoleAssignment{}, &RoleAssignmentList{},
 		&Router{}, &RouterList{},
 		&RouterInterface{}, &RouterInterfaceList{},
 		&SecurityGroup{}, &SecurityGroupList{},

@@ -13,6 +13,7 @@ import (
 	"github.com/kinship-dev/kinship/internal/pack/openstack/port"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/project"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/role"
+	"github.com/kinship-dev/kinship/internal/pack/openstack/roleassignment"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/router"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/routerinterface"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/securitygroup"
@@ -62,4 +63,5 @@ var kinds = []entry{
 	of("User", user.Relations, user.New),
 	of("Flavor", flavor.Relations, flavor.New),
 	of("KeyPair", keypair.Relations, keypair.New),
+	of("RoleAssignment", roleassignment.Relations, roleassignment.New),
 }
