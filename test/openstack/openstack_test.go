@@ -17,6 +17,7 @@ func TestOpenStack(t *testing.T) {
 	maps.Copy(tests, identityTests)
 	maps.Copy(tests, computeTests)
 	maps.Copy(tests, roleAssignmentTests)
+	maps.Copy(tests, applicationCredentialTests)
 	for _, s := range slices.Concat(scenarios, more, identities, sizes) {
 		tests[s.kind+" create-minimal"] = s.createMinimal
 		tests[s.kind+" create-full"] = s.createFull

@@ -82,7 +82,7 @@ func lists() []client.ObjectList {
 		&openstackv1alpha1.ServiceList{}, &openstackv1alpha1.EndpointList{}, &openstackv1alpha1.ServerGroupList{},
 		&openstackv1alpha1.ShareNetworkList{},
 		&openstackv1alpha1.UserList{}, &openstackv1alpha1.FlavorList{}, &openstackv1alpha1.KeyPairList{},
-		&openstackv1alpha1.RoleAssignmentList{},
+		&openstackv1alpha1.RoleAssignmentList{}, &openstackv1alpha1.ApplicationCredentialList{},
 	}
 }
 

@@ -2,6 +2,7 @@ package openstack
 
 import (
 	"github.com/kinship-dev/kinship/internal/pack/openstack/addressscope"
+	"github.com/kinship-dev/kinship/internal/pack/openstack/applicationcredential"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/domain"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/endpoint"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/flavor"
@@ -64,4 +65,5 @@ var kinds = []entry{
 	of("Flavor", flavor.Relations, flavor.New),
 	of("KeyPair", keypair.Relations, keypair.New),
 	of("RoleAssignment", roleassignment.Relations, roleassignment.New),
+	of("ApplicationCredential", applicationcredential.Relations, applicationcredential.New),
 }
