@@ -18,6 +18,8 @@ func TestOpenStack(t *testing.T) {
 	maps.Copy(tests, computeTests)
 	maps.Copy(tests, volumeTests)
 	maps.Copy(tests, serverTests)
+	maps.Copy(tests, roleAssignmentTests)
+	maps.Copy(tests, applicationCredentialTests)
 	for _, s := range slices.Concat(scenarios, more, identities, sizes, volumes, machines) {
 		tests[s.kind+" create-minimal"] = s.createMinimal
 		tests[s.kind+" create-full"] = s.createFull
