@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -18,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	iotv1alpha1 "github.com/kinship-dev/kinship/api/iot/v1alpha1"
+	"github.com/kinship-dev/kinship/bench/internal/gauge"
 )
 
 const (
@@ -160,11 +162,12 @@ func (r *rig) idleRequests(ctx context.Context) (int, error) {
 	return n, nil
 }
 
-func spent(before, after map[request]int, resource, subresource string, verbs ...string) int {
+func spent(before, after gauge.Counts, resource, subresource string, verbs ...string) int {
 	n := 0
-	for _, verb := range verbs {
-		key := request{verb, resource, subresource}
-		n += after[key] - before[key]
+	for r, more := range after.Minus(before) {
+		if r.Resource == resource && r.Subresource == subresource && slices.Contains(verbs, r.Verb) {
+			n += more
+		}
 	}
 	return n
 }

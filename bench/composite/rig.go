@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -11,8 +10,6 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
-	"github.com/prometheus/common/expfmt"
-	"github.com/prometheus/common/model"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -22,6 +19,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/kinship-dev/kinship/bench/internal/gauge"
 	"github.com/kinship-dev/kinship/internal/app"
 	"github.com/kinship-dev/kinship/internal/localcluster"
 )
@@ -132,28 +130,7 @@ func (r *rig) clear(ctx context.Context, name string) error {
 	})
 }
 
-// request is a sort of request, as the API server counts them.
-type request struct{ verb, resource, subresource string }
-
 // requests reads how many of each there were.
-func (r *rig) requests(ctx context.Context) (map[request]int, error) {
-	text, err := r.clients.Discovery().RESTClient().Get().AbsPath("/metrics").DoRaw(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("read metrics: %w", err)
-	}
-	parser := expfmt.NewTextParser(model.LegacyValidation)
-	families, err := parser.TextToMetricFamilies(bytes.NewReader(text))
-	if err != nil {
-		return nil, fmt.Errorf("read metrics: %w", err)
-	}
-	counts := map[request]int{}
-	for _, metric := range families["apiserver_request_total"].GetMetric() {
-		labels := map[string]string{}
-		for _, pair := range metric.GetLabel() {
-			labels[pair.GetName()] = pair.GetValue()
-		}
-		key := request{labels["verb"], labels["resource"], labels["subresource"]}
-		counts[key] += int(metric.GetCounter().GetValue())
-	}
-	return counts, nil
+func (r *rig) requests(ctx context.Context) (gauge.Counts, error) {
+	return gauge.ReadCounts(ctx, r.clients.Discovery().RESTClient())
 }

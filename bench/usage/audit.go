@@ -9,6 +9,8 @@ import (
 	"io/fs"
 	"os"
 	"strings"
+
+	"github.com/kinship-dev/kinship/bench/internal/gauge"
 )
 
 // auditPolicy has the API server write one line for each request, when it is
@@ -45,7 +47,10 @@ func (e auditEvent) request() string {
 	if e.ObjectRef == nil {
 		return e.Verb + " of no resource"
 	}
-	return requestKey{e.Verb, e.ObjectRef.APIGroup, e.ObjectRef.Resource, e.ObjectRef.Subresource}.String()
+	return gauge.Request{
+		Verb: e.Verb, Group: e.ObjectRef.APIGroup,
+		Resource: e.ObjectRef.Resource, Subresource: e.ObjectRef.Subresource,
+	}.String()
 }
 
 // countClients counts the requests of an audit log by client and request,

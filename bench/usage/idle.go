@@ -48,7 +48,7 @@ func (r *rig) idle(ctx context.Context, n int) error {
 // rest is the cluster's own: leases, tokens, the controllers' affairs.
 func (r *rig) onSubject(before, after reading) int {
 	sum := 0
-	for key, n := range after.server.minus(before.server).minus(after.own.minus(before.own)) {
+	for key, n := range after.server.Minus(before.server).Minus(after.own.Minus(before.own)) {
 		usages, objects := r.o.usage.gvr(), r.kind.gvr
 		if (key.Group == usages.Group && key.Resource == usages.Resource) ||
 			(key.Group == objects.Group && key.Resource == objects.Resource) {

@@ -6,30 +6,22 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strings"
-	"syscall"
 	"time"
 
 	"k8s.io/client-go/discovery"
 
+	"github.com/kinship-dev/kinship/bench/internal/gauge"
 	"github.com/kinship-dev/kinship/internal/localcluster"
 )
 
-// localRun is a control plane on this machine, with the operator as a process of
-// its own, so that its CPU time and memory are its own too.
+// localRun is a control plane on this machine, with an operator.
 type localRun struct {
-	cluster *localcluster.Cluster
-	dir     string
-	isTemp  bool
-	// endOperator asks the operator to end; ended is closed when it has.
-	endOperator context.CancelFunc
-	ended       chan struct{}
+	cluster  *localcluster.Cluster
+	operator *gauge.Operator
+	dir      string
+	isTemp   bool
 }
-
-// operatorGrace is how long the operator may take to end before it is killed.
-const operatorGrace = 10 * time.Second
 
 // startLocal starts both and fills in the options by which they are found. When
 // either ends before its time, cancel is called with the reason.
@@ -70,10 +62,31 @@ func startLocal(
 		cancel(l.cluster.Err())
 	}()
 	fmt.Fprintln(progress, "Starting the operator ...")
-	if o.operatorPID, err = l.startOperator(ctx, o, cancel); err != nil {
+	if err := l.operate(ctx, o, cancel); err != nil {
 		return nil, err
 	}
+	o.operatorPID = l.operator.PID
 	return l, l.awaitInstalled(ctx, o)
+}
+
+// operate starts the operator, which calls cancel if it ends before it is asked to.
+func (l *localRun) operate(ctx context.Context, o *options, cancel context.CancelCauseFunc) (err error) {
+	args := append([]string{"--packs", "usage"}, o.operatorArgs...)
+	l.operator, err = gauge.StartOperator(
+		ctx, o.operatorBin, o.kubeconfig, filepath.Join(l.dir, "operator.log"), cancel, args...)
+	return err
+}
+
+// restart ends the operator and starts it again. It returns when that was.
+func (l *localRun) restart(
+	ctx context.Context, o *options, cancel context.CancelCauseFunc,
+) (at time.Time, pid int, err error) {
+	l.operator.Stop()
+	at = time.Now()
+	if err := l.operate(ctx, o, cancel); err != nil {
+		return at, 0, err
+	}
+	return at, l.operator.PID, nil
 }
 
 // auditArgs are what the API server must be told to keep an audit log.
@@ -88,42 +101,6 @@ func (l *localRun) auditArgs(o *options) (map[string][]string, error) {
 		"--audit-log-path=" + o.auditLog,
 		"--audit-log-maxsize=100000", // Else a new file begins after 100 MB.
 	}}, nil
-}
-
-func (l *localRun) operatorLog() string { return filepath.Join(l.dir, "operator.log") }
-
-func (l *localRun) startOperator(ctx context.Context, o *options, cancel context.CancelCauseFunc) (pid int, err error) {
-	log, err := os.OpenFile(l.operatorLog(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	if err != nil {
-		return 0, fmt.Errorf("open the operator's log: %w", err)
-	}
-	defer func() { err = errors.Join(err, log.Close()) }() // The process has its own.
-
-	// It must outlive an interrupt: what was created is released by it.
-	ctx, l.endOperator = context.WithCancel(context.WithoutCancel(ctx))
-	args := append([]string{
-		"operator", "--kubeconfig", o.kubeconfig, "--install", "--packs", "usage",
-		"--webhook-host", "127.0.0.1", "--leader-elect=false",
-		"--metrics-bind-address", "0", "--health-probe-bind-address", "0",
-	}, o.operatorArgs...)
-	cmd := exec.CommandContext(ctx, o.operatorBin, args...)
-	cmd.Stdout, cmd.Stderr = log, log
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
-	cmd.WaitDelay = operatorGrace
-	cmd.SysProcAttr = endWithUs()
-	if err := cmd.Start(); err != nil {
-		return 0, fmt.Errorf("start the operator: %w", err)
-	}
-	l.ended = make(chan struct{})
-	go func() {
-		err := cmd.Wait()
-		close(l.ended)
-		if ctx.Err() != nil {
-			return // It was asked to.
-		}
-		cancel(fmt.Errorf("the operator ended: %w; the end of its log:\n%s", err, l.logTail()))
-	}()
-	return cmd.Process.Pid, nil
 }
 
 // awaitInstalled waits for the kind of Usage and then restarts the controller
@@ -145,9 +122,8 @@ func (l *localRun) awaitInstalled(ctx context.Context, o *options) error {
 // stop ends the operator, then the control plane, and removes their files unless
 // a place was given for them.
 func (l *localRun) stop() error {
-	if l.ended != nil {
-		l.endOperator()
-		<-l.ended
+	if l.operator != nil {
+		l.operator.Stop()
 	}
 	var errs []error
 	if l.cluster != nil {
@@ -157,16 +133,4 @@ func (l *localRun) stop() error {
 		errs = append(errs, os.RemoveAll(l.dir))
 	}
 	return errors.Join(errs...)
-}
-
-// quotedLines is how much of the operator's log an error quotes.
-const quotedLines = 20
-
-func (l *localRun) logTail() string {
-	content, err := os.ReadFile(l.operatorLog())
-	if err != nil {
-		return err.Error()
-	}
-	lines := strings.Split(strings.TrimSpace(string(content)), "\n")
-	return strings.Join(lines[max(0, len(lines)-quotedLines):], "\n")
 }

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"k8s.io/client-go/rest"
+
+	"github.com/kinship-dev/kinship/bench/internal/gauge"
 )
 
 // The processes that a meter knows.
@@ -44,9 +46,9 @@ func newMeter(server rest.Interface, own *ownRequests, o *options) *meter {
 // reading is what all counters show at one time.
 type reading struct {
 	at        time.Time
-	server    counts
-	own       counts
-	processes map[string]process
+	server    gauge.Counts
+	own       gauge.Counts
+	processes map[string]gauge.Process
 	audit     int64
 }
 
@@ -58,10 +60,10 @@ func (m *meter) read(ctx context.Context) (reading, error) {
 	if err := pause(ctx, settleTime); err != nil {
 		return reading{}, err
 	}
-	r := reading{at: time.Now(), processes: map[string]process{}}
+	r := reading{at: time.Now(), processes: map[string]gauge.Process{}}
 	var err error
 	for name, pid := range m.pids {
-		if r.processes[name], err = readProcess("/proc", pid); err != nil {
+		if r.processes[name], err = gauge.ReadProcess("/proc", pid); err != nil {
 			return reading{}, fmt.Errorf("%s: %w", name, err)
 		}
 	}
@@ -69,11 +71,7 @@ func (m *meter) read(ctx context.Context) (reading, error) {
 		return reading{}, err
 	}
 	r.own = m.own.snapshot()
-	metrics, err := m.server.Get().AbsPath("/metrics").DoRaw(ctx)
-	if err != nil {
-		return reading{}, fmt.Errorf("get the API server's metrics: %w", err)
-	}
-	r.server, err = parseCounts(metrics)
+	r.server, err = gauge.ReadCounts(ctx, m.server)
 	return r, err
 }
 
@@ -108,23 +106,23 @@ const megabyte = 1e6
 
 // since returns what happened from one reading to a later one.
 func (m *meter) since(before, after reading) (cost, error) {
-	own := after.own.minus(before.own)
-	others := after.server.minus(before.server).minus(own)
+	own := after.own.Minus(before.own)
+	others := after.server.Minus(before.server).Minus(own)
 	c := cost{
 		Seconds:   after.at.Sub(before.at).Seconds(),
-		Requests:  others.total(),
-		Reads:     others.of(reads),
-		Writes:    others.of(writes),
-		Reviews:   others.of(reviews),
-		Own:       own.total(),
+		Requests:  others.Total(),
+		Reads:     others.Of(gauge.Reads),
+		Writes:    others.Of(gauge.Writes),
+		Reviews:   others.Of(gauge.Reviews),
+		Own:       own.Total(),
 		Processes: map[string]load{},
-		Breakdown: others.sorted(),
+		Breakdown: sortedRequests(others),
 	}
 	for name, p := range after.processes {
 		c.Processes[name] = load{
-			CPUSeconds: (p.cpu - before.processes[name].cpu).Seconds(),
-			MemoryMB:   float64(p.rss) / megabyte,
-			PeakMB:     float64(p.peak) / megabyte,
+			CPUSeconds: (p.CPU - before.processes[name].CPU).Seconds(),
+			MemoryMB:   float64(p.RSS) / megabyte,
+			PeakMB:     float64(p.Peak) / megabyte,
 		}
 	}
 	clients, err := auditBetween(m.auditLog, before.audit, after.audit)

@@ -5,19 +5,21 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/kinship-dev/kinship/bench/internal/gauge"
 )
 
 func TestSince(t *testing.T) {
-	create := requestKey{Verb: "POST", Group: "g", Resource: "usages"}
-	patch := requestKey{Verb: "PATCH", Group: "g", Resource: "usages"}
+	create := gauge.Request{Verb: "POST", Group: "g", Resource: "usages"}
+	patch := gauge.Request{Verb: "PATCH", Group: "g", Resource: "usages"}
 	start := time.Unix(1000, 0)
 	before := reading{
-		at: start, server: counts{create: 10}, own: counts{create: 7},
-		processes: map[string]process{operatorProcess: {cpu: time.Second}},
+		at: start, server: gauge.Counts{create: 10}, own: gauge.Counts{create: 7},
+		processes: map[string]gauge.Process{operatorProcess: {CPU: time.Second}},
 	}
 	after := reading{
-		at: start.Add(2 * time.Second), server: counts{create: 20, patch: 30}, own: counts{create: 17},
-		processes: map[string]process{operatorProcess: {cpu: 3 * time.Second, rss: 50e6, peak: 60e6}},
+		at: start.Add(2 * time.Second), server: gauge.Counts{create: 20, patch: 30}, own: gauge.Counts{create: 17},
+		processes: map[string]gauge.Process{operatorProcess: {CPU: 3 * time.Second, RSS: 50e6, Peak: 60e6}},
 	}
 	got, err := (&meter{}).since(before, after)
 	if err != nil {

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/kinship-dev/kinship/bench/internal/gauge"
 )
 
 // Units of figures.
@@ -105,6 +107,21 @@ func sumCounts(a, b []requestCount) []requestCount {
 		sum[line.Request] += line.Count
 	}
 	return sortedCounts(sum)
+}
+
+// requestCount is one line of a breakdown.
+type requestCount struct {
+	Request string `json:"request"`
+	Count   int    `json:"count"`
+}
+
+// sortedRequests lists the most frequent requests first.
+func sortedRequests(c gauge.Counts) []requestCount {
+	lines := map[string]int{}
+	for key, n := range c {
+		lines[key.String()] = n
+	}
+	return sortedCounts(lines)
 }
 
 // sortedCounts lists the most frequent first.

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/kinship-dev/kinship/bench/internal/gauge"
 )
 
 func sample() *report {
@@ -115,5 +117,19 @@ func TestNumber(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+func TestSortedRequests(t *testing.T) {
+	got := sortedRequests(gauge.Counts{
+		{Verb: "POST", Group: "authorization.k8s.io", Resource: "subjectaccessreviews"}: 2,
+		{Verb: "APPLY", Resource: "configmaps"}:                                         3,
+	})
+	want := []requestCount{
+		{"APPLY configmaps", 3},
+		{"POST subjectaccessreviews.authorization.k8s.io", 2},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("the most frequent first (-want +got):\n%s", diff)
 	}
 }

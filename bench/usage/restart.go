@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"time"
 )
 
 // restarted ends the implementation, starts it again, and reports how long it takes
@@ -38,8 +37,8 @@ func (r *rig) restarted(ctx context.Context, n int) error {
 		return err
 	}
 	used := after.processes[operatorProcess]
-	r.report.add(restartScenario, "CPU time of the operator until then", n, unitS, []float64{used.cpu.Seconds()})
-	r.report.add(restartScenario, "memory of the operator, peak", n, unitMB, []float64{float64(used.peak) / megabyte})
+	r.report.add(restartScenario, "CPU time of the operator until then", n, unitS, []float64{used.CPU.Seconds()})
+	r.report.add(restartScenario, "memory of the operator, peak", n, unitMB, []float64{float64(used.Peak) / megabyte})
 	return r.release(ctx, []pair{p})
 }
 
@@ -52,15 +51,4 @@ func (r *rig) crowd(ctx context.Context) error {
 	return r.each(ctx, r.newPairs("other", r.o.others), func(ctx context.Context, p pair) error {
 		return r.createObject(ctx, string(p))
 	})
-}
-
-// restart ends the operator and starts it again. It returns when that was.
-func (l *localRun) restart(
-	ctx context.Context, o *options, cancel context.CancelCauseFunc,
-) (at time.Time, pid int, err error) {
-	l.endOperator()
-	<-l.ended
-	at = time.Now()
-	pid, err = l.startOperator(ctx, o, cancel)
-	return at, pid, err
 }

@@ -7,6 +7,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apiserver/pkg/endpoints/request"
+
+	"github.com/kinship-dev/kinship/bench/internal/gauge"
 )
 
 // ownRequests counts what this program sends, in the API server's words, so that
@@ -15,7 +17,7 @@ type ownRequests struct {
 	resolver request.RequestInfoFactory
 
 	mu    sync.Mutex
-	count counts
+	count gauge.Counts
 }
 
 func newOwnRequests() *ownRequests {
@@ -24,7 +26,7 @@ func newOwnRequests() *ownRequests {
 			APIPrefixes:          sets.NewString("api", "apis"),
 			GrouplessAPIPrefixes: sets.NewString("api"),
 		},
-		count: counts{},
+		count: gauge.Counts{},
 	}
 }
 
@@ -53,8 +55,10 @@ func (o *ownRequests) add(req *http.Request) {
 	if err != nil || !info.IsResourceRequest {
 		return // The server counts it as a request of no resource.
 	}
-	key := requestKey{metricVerbs[info.Verb], info.APIGroup, info.Resource, info.Subresource}
-	if !key.isCounted() {
+	key := gauge.Request{
+		Verb: metricVerbs[info.Verb], Group: info.APIGroup, Resource: info.Resource, Subresource: info.Subresource,
+	}
+	if !key.IsCounted() {
 		return
 	}
 	o.mu.Lock()
@@ -62,7 +66,7 @@ func (o *ownRequests) add(req *http.Request) {
 	o.count[key]++
 }
 
-func (o *ownRequests) snapshot() counts {
+func (o *ownRequests) snapshot() gauge.Counts {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return maps.Clone(o.count)

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/kinship-dev/kinship/bench/internal/gauge"
 )
 
 func TestOwnRequests(t *testing.T) {
@@ -28,7 +30,7 @@ func TestOwnRequests(t *testing.T) {
 		}
 		_ = resp.Body.Close() // A recorder's.
 	}
-	want := counts{
+	want := gauge.Counts{
 		{Verb: "GET", Resource: "configmaps"}:                                 1,
 		{Verb: "LIST", Resource: "configmaps"}:                                1,
 		{Verb: "POST", Group: "protection.crossplane.io", Resource: "usages"}: 1,

@@ -24,6 +24,10 @@ func (r *reconciler[K, R]) finish(ctx context.Context, p *pass[K, R]) reconcile.
 		p.done = true
 		return reconcile.Outcome{}
 	}
+	if p.memory.isOver(p.Object.GetResourceVersion()) {
+		p.done = true // The watch is late, and would have us delete once more.
+		return reconcile.Outcome{}
+	}
 	if r.kind.Dissolve != nil {
 		if o := r.kind.Dissolve(ctx, p.Object); !o.IsDone() {
 			return o
@@ -146,6 +150,9 @@ func (r *reconciler[K, R]) leave(ctx context.Context, p *pass[K, R]) reconcile.O
 	if apierrors.IsConflict(err) {
 		return reconcile.WaitFor(reconcile.ConflictRetry, condition.ReasonProgressing,
 			"the object was changed at the same time")
+	}
+	if err == nil {
+		p.memory.left = u.GetResourceVersion()
 	}
 	r.claims.drop(p.Object.GetUID()) // It may be another's at once, if it was left behind.
 	r.alter(p)

@@ -10,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -286,6 +287,15 @@ type memory struct {
 	polls int
 	// deleting says that a deletion was accepted.
 	deleting bool
+	// left is the version of the object that went without our finalizer.
+	left string
+}
+
+// isOver reports whether a version of the object is one that had our finalizer for
+// the last time.
+func (m *memory) isOver(version string) bool {
+	order, err := resourceversion.CompareResourceVersion(version, m.left)
+	return err == nil && order <= 0
 }
 
 func (m *memories) of(uid types.UID) *memory {

@@ -1,24 +1,26 @@
-package main
+package gauge
 
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"fmt"
 	"maps"
 
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
+	"k8s.io/client-go/rest"
 )
 
 // requestMetric is the API server's counter of the requests it answered.
 const requestMetric = "apiserver_request_total"
 
-// requestKey tells requests apart, in the API server's own words.
-type requestKey struct{ Verb, Group, Resource, Subresource string }
+// Request tells requests apart, in the API server's own words.
+type Request struct{ Verb, Group, Resource, Subresource string }
 
 // String is "PATCH usages.protection.crossplane.io/status", say.
-func (k requestKey) String() string {
+func (k Request) String() string {
 	text := k.Verb + " " + k.Resource
 	if k.Group != "" {
 		text += "." + k.Group
@@ -29,33 +31,35 @@ func (k requestKey) String() string {
 	return text
 }
 
-// class says what a request costs: a write goes to etcd, a read does not have
+// Class says what a request costs: a write goes to etcd, a read does not have
 // to, and a review is a question of rights, asked by POST.
-func (k requestKey) class() class {
+func (k Request) Class() Class {
 	switch {
 	case k.Group == "authorization.k8s.io" || k.Group == "authentication.k8s.io":
-		return reviews
+		return Reviews
 	case k.Verb == "GET" || k.Verb == "LIST":
-		return reads
+		return Reads
 	default:
-		return writes
+		return Writes
 	}
 }
 
-type class string
+// Class is what a request costs.
+type Class string
 
+// The classes of requests.
 const (
-	reads   class = "reads"
-	writes  class = "writes"
-	reviews class = "reviews"
+	Reads   Class = "reads"
+	Writes  Class = "writes"
+	Reviews Class = "reviews"
 )
 
-// counts are numbers of requests.
-type counts map[requestKey]int
+// Counts are numbers of requests.
+type Counts map[Request]int
 
-// minus subtracts, and leaves out what does not differ.
-func (c counts) minus(other counts) counts {
-	result := counts{}
+// Minus subtracts, and leaves out what does not differ.
+func (c Counts) Minus(other Counts) Counts {
+	result := Counts{}
 	for key := range merged(c, other) {
 		if d := c[key] - other[key]; d != 0 {
 			result[key] = d
@@ -64,10 +68,10 @@ func (c counts) minus(other counts) counts {
 	return result
 }
 
-func merged(a, b counts) counts {
+func merged(a, b Counts) Counts {
 	all := maps.Clone(a)
 	if all == nil {
-		all = counts{}
+		all = Counts{}
 	}
 	for key := range b {
 		all[key] += b[key]
@@ -75,7 +79,8 @@ func merged(a, b counts) counts {
 	return all
 }
 
-func (c counts) total() int {
+// Total returns how many requests there were.
+func (c Counts) Total() int {
 	sum := 0
 	for _, n := range c {
 		sum += n
@@ -83,39 +88,34 @@ func (c counts) total() int {
 	return sum
 }
 
-func (c counts) of(wanted class) int {
+// Of returns how many of a class there were.
+func (c Counts) Of(wanted Class) int {
 	sum := 0
 	for key, n := range c {
-		if key.class() == wanted {
+		if key.Class() == wanted {
 			sum += n
 		}
 	}
 	return sum
 }
 
-// requestCount is one line of a breakdown.
-type requestCount struct {
-	Request string `json:"request"`
-	Count   int    `json:"count"`
-}
-
-// sorted lists the most frequent requests first.
-func (c counts) sorted() []requestCount {
-	lines := map[string]int{}
-	for key, n := range c {
-		lines[key.String()] = n
-	}
-	return sortedCounts(lines)
-}
-
-// isCounted leaves out what has no end or no object: a watch is counted when it
+// IsCounted leaves out what has no end or no object: a watch is counted when it
 // ends, whoever began it, and health checks and metrics have no resource.
-func (k requestKey) isCounted() bool {
+func (k Request) IsCounted() bool {
 	return k.Resource != "" && k.Verb != "WATCH" && k.Verb != "CONNECT"
 }
 
+// ReadCounts asks an API server.
+func ReadCounts(ctx context.Context, server rest.Interface) (Counts, error) {
+	metrics, err := server.Get().AbsPath("/metrics").DoRaw(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("get the API server's metrics: %w", err)
+	}
+	return parseCounts(metrics)
+}
+
 // parseCounts reads the counter of requests from the API server's metrics.
-func parseCounts(metrics []byte) (counts, error) {
+func parseCounts(metrics []byte) (Counts, error) {
 	// The other metrics are a hundred times as many; parsing them would cost more
 	// than most of what is measured.
 	var relevant bytes.Buffer
@@ -135,17 +135,17 @@ func parseCounts(metrics []byte) (counts, error) {
 	if err != nil {
 		return nil, fmt.Errorf("parse metrics: %w", err)
 	}
-	result := counts{}
+	result := Counts{}
 	for _, metric := range families[requestMetric].GetMetric() {
-		if key := keyOf(metric); key.isCounted() {
+		if key := keyOf(metric); key.IsCounted() {
 			result[key] += int(value(metric))
 		}
 	}
 	return result, nil
 }
 
-func keyOf(metric *dto.Metric) requestKey {
-	var key requestKey
+func keyOf(metric *dto.Metric) Request {
+	var key Request
 	for _, label := range metric.GetLabel() {
 		switch label.GetName() {
 		case "verb":

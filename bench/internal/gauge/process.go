@@ -1,4 +1,4 @@
-package main
+package gauge
 
 import (
 	"errors"
@@ -14,34 +14,34 @@ import (
 // runs on.
 const clockTick = 10 * time.Millisecond
 
-// process is what one process has used so far.
-type process struct {
-	cpu time.Duration
-	// rss is the memory it has now, peak the most it ever had, in bytes.
-	rss, peak int64
+// Process is what one process has used so far.
+type Process struct {
+	CPU time.Duration
+	// RSS is the memory it has now, Peak the most it ever had, in bytes.
+	RSS, Peak int64
 }
 
-// readProcess reads it from a proc file system.
-func readProcess(proc string, pid int) (process, error) {
+// ReadProcess reads it from a proc file system.
+func ReadProcess(proc string, pid int) (Process, error) {
 	dir := filepath.Join(proc, strconv.Itoa(pid))
 	stat, err := os.ReadFile(filepath.Join(dir, "stat"))
 	if err != nil {
-		return process{}, fmt.Errorf("read CPU time: %w", err)
+		return Process{}, fmt.Errorf("read CPU time: %w", err)
 	}
 	status, err := os.ReadFile(filepath.Join(dir, "status"))
 	if err != nil {
-		return process{}, fmt.Errorf("read memory: %w", err)
+		return Process{}, fmt.Errorf("read memory: %w", err)
 	}
 	cpu, err := parseCPU(string(stat))
 	if err != nil {
-		return process{}, fmt.Errorf("read CPU time of process %d: %w", pid, err)
+		return Process{}, fmt.Errorf("read CPU time of process %d: %w", pid, err)
 	}
-	p := process{cpu: cpu}
-	if p.rss, err = parseMemory(string(status), "VmRSS"); err != nil {
-		return process{}, fmt.Errorf("read memory of process %d: %w", pid, err)
+	p := Process{CPU: cpu}
+	if p.RSS, err = parseMemory(string(status), "VmRSS"); err != nil {
+		return Process{}, fmt.Errorf("read memory of process %d: %w", pid, err)
 	}
-	if p.peak, err = parseMemory(string(status), "VmHWM"); err != nil {
-		return process{}, fmt.Errorf("read memory of process %d: %w", pid, err)
+	if p.Peak, err = parseMemory(string(status), "VmHWM"); err != nil {
+		return Process{}, fmt.Errorf("read memory of process %d: %w", pid, err)
 	}
 	return p, nil
 }

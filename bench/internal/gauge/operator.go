@@ -1,0 +1,81 @@
+package gauge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Operator is kinship as a process of its own, so that its CPU time and memory are
+// its own too.
+type Operator struct {
+	PID int
+	log string
+	// end asks it to end; ended is closed when it has.
+	end   context.CancelFunc
+	ended chan struct{}
+}
+
+// operatorGrace is how long the operator may take to end before it is killed.
+const operatorGrace = 10 * time.Second
+
+// StartOperator starts a program with a kubeconfig and more arguments, which logs
+// to a file. When it ends and was not asked to, cancel is called with the reason.
+func StartOperator(
+	ctx context.Context, program, kubeconfig, logFile string, cancel context.CancelCauseFunc, args ...string,
+) (_ *Operator, err error) {
+	log, err := os.OpenFile(logFile, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open the operator's log: %w", err)
+	}
+	defer func() { err = errors.Join(err, log.Close()) }() // The process has its own.
+
+	// It must outlive an interrupt: what was created is released by it.
+	ctx, end := context.WithCancel(context.WithoutCancel(ctx))
+	args = append([]string{
+		"operator", "--kubeconfig", kubeconfig, "--install", "--webhook-host", "127.0.0.1",
+		"--leader-elect=false", "--metrics-bind-address", "0", "--health-probe-bind-address", "0",
+	}, args...)
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = operatorGrace
+	cmd.SysProcAttr = endWithUs()
+	if err := cmd.Start(); err != nil {
+		end()
+		return nil, fmt.Errorf("start the operator: %w", err)
+	}
+	o := &Operator{PID: cmd.Process.Pid, log: logFile, end: end, ended: make(chan struct{})}
+	go func() {
+		err := cmd.Wait()
+		close(o.ended)
+		if ctx.Err() != nil {
+			return // It was asked to.
+		}
+		cancel(fmt.Errorf("the operator ended: %w; the end of its log:\n%s", err, o.logTail()))
+	}()
+	return o, nil
+}
+
+// Stop ends it and waits until it has ended.
+func (o *Operator) Stop() {
+	o.end()
+	<-o.ended
+}
+
+// quotedLines is how much of the operator's log an error quotes.
+const quotedLines = 20
+
+func (o *Operator) logTail() string {
+	content, err := os.ReadFile(o.log)
+	if err != nil {
+		return err.Error()
+	}
+	lines := strings.Split(strings.TrimSpace(string(content)), "\n")
+	return strings.Join(lines[max(0, len(lines)-quotedLines):], "\n")
+}
