@@ -215,15 +215,17 @@ func (r Refs) find(gk schema.GroupKind, name string) *target {
 func (r Refs) ids() []sharedv1alpha1.ObservedDependency {
 	var all []sharedv1alpha1.ObservedDependency
 	for _, t := range r.targets {
-		if t.id == "" || t.once {
-			continue
-		}
-		d := sharedv1alpha1.ObservedDependency{Kind: t.edge.Target.Kind, Name: t.edge.Target.Name, ID: t.id}
-		if !slices.Contains(all, d) {
+		if d, ok := t.observed(); ok && !slices.Contains(all, d) {
 			all = append(all, d)
 		}
 	}
 	return all
+}
+
+// observed returns what the status records of a target, if it does.
+func (t target) observed() (sharedv1alpha1.ObservedDependency, bool) {
+	d := sharedv1alpha1.ObservedDependency{Kind: t.edge.Target.Kind, Name: t.edge.Target.Name, ID: t.id}
+	return d, t.id != "" && !t.once
 }
 
 // fingerprint changes with anything that a pass relied on.

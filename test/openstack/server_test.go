@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -141,6 +142,11 @@ func testAttach(t *testing.T) {
 	w.plugged("one", "")
 	w.attached("first", "")
 	w.attached("boot", id)
+	disks := []string{w.id("Volume", "boot"), w.id("Volume", "last")}
+	slices.Sort(disks)
+	w.reports("Server", "server", map[string]any{
+		"volumes": []any{map[string]any{"id": disks[0]}, map[string]any{"id": disks[1]}},
+	})
 	w.held("Port", "one", "port")
 	w.held("Volume", "first", "volume")
 	w.delete("Port", "one")
