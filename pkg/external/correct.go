@@ -55,7 +55,7 @@ func (r *reconciler[K, R]) correct(ctx context.Context, p *pass[K, R], resource 
 	if len(fields) == 0 {
 		return reconcile.Outcome{}
 	}
-	fresh := p.before.GetExternalStatus().ID == nil
+	fresh := idOf(p.before) == ""
 	if fresh { // The id must not be lost, whatever happens to the rest.
 		r.observe(p, *resource)
 		if err := r.writeStatus(ctx, p, reconcile.Progress(condition.ReasonProgressing,

@@ -91,16 +91,9 @@ func (m *member) ready(obj client.Object) (id string, ok bool) {
 	}
 	status := o.GetExternalStatus()
 	if !meta.IsStatusConditionTrue(status.Conditions, condition.Available) {
-		return deref(status.ID), false
+		return idOf(o), false
 	}
-	return deref(status.ID), true
-}
-
-func deref(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return *s
+	return idOf(o), true
 }
 
 // handler is what an informer calls.

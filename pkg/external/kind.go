@@ -34,6 +34,24 @@ type Input[K Object] struct {
 	Refs   Refs
 }
 
+// Anonymous is an Object whose resource has no id. Its status then has none either.
+type Anonymous interface {
+	// GetIdentity returns what the resource is known by, as the status tells it; empty
+	// when there is none. It MUST be what Identify returns of the resource.
+	GetIdentity() string
+}
+
+// idOf returns what an object's resource is known by.
+func idOf(obj Object) string {
+	if id := obj.GetExternalStatus().ID; id != nil {
+		return *id
+	}
+	if anonymous, ok := obj.(Anonymous); ok {
+		return anonymous.GetIdentity()
+	}
+	return ""
+}
+
 // Kind is what the engine has to be told of a kind of objects. R is what the API
 // outside returns.
 type Kind[K Object, R any] struct {
@@ -157,6 +175,9 @@ type Error struct {
 
 // Error implements error.
 func (e *Error) Error() string { return e.Message }
+
+// IsMissing reports whether an error says that there is no such resource.
+func IsMissing(err error) bool { return isClass(err, Missing) }
 
 // Refs are the targets of an object's references.
 type Refs struct {

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -34,7 +35,7 @@ func (r *reconciler[K, R]) annotation() string { return r.engine.Group + "/creat
 func (r *reconciler[K, R]) intent(p *pass[K, R]) *intent {
 	text := p.Object.GetAnnotations()[r.annotation()]
 	var i intent
-	if text == "" || json.Unmarshal([]byte(text), &i) != nil || i.Replaces != deref(p.before.GetExternalStatus().ID) {
+	if text == "" || json.Unmarshal([]byte(text), &i) != nil || i.Replaces != idOf(p.before) {
 		return nil
 	}
 	return &i
@@ -57,9 +58,11 @@ func (r *reconciler[K, R]) own(ctx context.Context, p *pass[K, R], i *intent) re
 		return reconcile.Fail(condition.ReasonTransientError, fmt.Errorf("write the finalizer: %w", err))
 	}
 	r.writes.Wrote(p.id, u.GetResourceVersion())
-	status, _ := u.Object["status"].(map[string]any)
-	id, _ := status["id"].(string)
-	if id != deref(p.before.GetExternalStatus().ID) || u.GetGeneration() != p.Object.GetGeneration() {
+	now := newOf[K]()
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, now); err != nil {
+		return reconcile.Fail(condition.ReasonTransientError, fmt.Errorf("read what the finalizer was written to: %w", err))
+	}
+	if idOf(now) != idOf(p.before) || now.GetGeneration() != p.Object.GetGeneration() {
 		// Somebody was faster. The watch brings what they wrote.
 		return r.refresh()
 	}
@@ -95,7 +98,7 @@ func (r *reconciler[K, R]) obtain(ctx context.Context, p *pass[K, R]) reconcile.
 
 // known returns the id of the resource, also when it is not yet recorded.
 func (r *reconciler[K, R]) known(p *pass[K, R]) string {
-	if id := deref(p.status().ID); id != "" {
+	if id := idOf(p.Object); id != "" {
 		return id
 	}
 	return r.claims.of(p.Object.GetUID())
@@ -149,7 +152,7 @@ func (r *reconciler[K, R]) create(ctx context.Context, p *pass[K, R]) reconcile.
 	if earlier == nil || !slices.Contains(p.Object.GetFinalizers(), r.finalizer) {
 		i := &intent{
 			Time: r.engine.Clock.Now().UTC().Truncate(time.Second), Name: r.kind.Name(p.Object),
-			Replaces: deref(p.before.GetExternalStatus().ID),
+			Replaces: idOf(p.before),
 		}
 		p.memory.refused = true // Nothing was sent yet.
 		if o := r.own(ctx, p, i); !o.IsDone() {
@@ -162,7 +165,9 @@ func (r *reconciler[K, R]) create(ctx context.Context, p *pass[K, R]) reconcile.
 		known := isClass(err, Refused) || isClass(err, Invalid) || isClass(err, Missing)
 		p.memory.refused = known
 		if isClass(err, Invalid) {
-			return reconcile.Refuse(condition.ReasonInvalidConfiguration, "invalid configuration creating resource: %s", err)
+			// What is there under that name was not made by us, also after a restart.
+			return reconcile.Refuse(condition.ReasonInvalidConfiguration, "invalid configuration creating resource: %s", err).
+				And(r.own(ctx, p, nil))
 		}
 		return r.failed(err)
 	}

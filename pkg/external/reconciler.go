@@ -90,7 +90,7 @@ func (r *reconciler[K, R]) Reconcile(ctx context.Context, id object.ID) (ctrl.Re
 
 // advance leads an object through a pass; doc.go tells how.
 func (r *reconciler[K, R]) advance(ctx context.Context, p *pass[K, R]) reconcile.Outcome {
-	waiting := r.resolve(p, deref(p.status().ID) != "")
+	waiting := r.resolve(p, idOf(p.Object) != "")
 	if o := r.keep(ctx, p); !o.IsDone() {
 		return o
 	}
@@ -170,7 +170,7 @@ func (r *reconciler[K, R]) settle(p *pass[K, R]) bool {
 
 // keep puts back what was stripped: our finalizer, and the guards on targets.
 func (r *reconciler[K, R]) keep(ctx context.Context, p *pass[K, R]) reconcile.Outcome {
-	if deref(p.status().ID) == "" && r.intent(p) == nil {
+	if idOf(p.Object) == "" && r.intent(p) == nil {
 		return reconcile.Outcome{} // Nothing was begun.
 	}
 	if slices.Contains(p.Object.GetFinalizers(), r.finalizer) {
@@ -194,7 +194,7 @@ func (r *reconciler[K, R]) hold(ctx context.Context, p *pass[K, R]) reconcile.Ou
 	if slices.Contains(p.Object.GetFinalizers(), r.finalizer) {
 		return reconcile.Outcome{}
 	}
-	if _, asked := p.Object.GetImport(); !asked && p.managed() && deref(p.status().ID) == "" {
+	if _, asked := p.Object.GetImport(); !asked && p.managed() && idOf(p.Object) == "" {
 		return reconcile.Outcome{} // It comes with the intent, in one request.
 	}
 	return r.own(ctx, p, r.intent(p))
@@ -245,7 +245,7 @@ func isClass(err error, class Class) bool {
 // learn is told of every object: what a status records is nobody else's.
 func (r *reconciler[K, R]) learn(obj client.Object) {
 	o := obj.(K)
-	if id := deref(o.GetExternalStatus().ID); id != "" &&
+	if id := idOf(o); id != "" &&
 		o.GetExternalSpec().ManagementPolicy != sharedv1alpha1.PolicyUnmanaged {
 		r.claim(o, id)
 	}

@@ -11,7 +11,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
 
 	"github.com/kinship-dev/kinship/internal/cloud/openstack"
 	"github.com/kinship-dev/kinship/internal/cloud/openstack/emulator"
@@ -237,4 +239,15 @@ func testPasswordUntold(t *testing.T) {
 			t.Errorf("an event tells it: %s", e.Note)
 		}
 	}
+}
+
+// refused returns why the API server does not take a manifest.
+func (w *world) refused(text string) error {
+	w.t.Helper()
+	u := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal([]byte(strings.TrimSuffix(text, "---")), u); err != nil {
+		w.t.Fatal(err)
+	}
+	u.SetNamespace(w.ns)
+	return w.c.Create(w.t.Context(), u)
 }

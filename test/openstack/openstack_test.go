@@ -16,6 +16,8 @@ func TestOpenStack(t *testing.T) {
 	tests := maps.Clone(traps)
 	maps.Copy(tests, identityTests)
 	maps.Copy(tests, computeTests)
+	maps.Copy(tests, roleAssignmentTests)
+	maps.Copy(tests, applicationCredentialTests)
 	maps.Copy(tests, volumeTests)
 	maps.Copy(tests, serverTests)
 	for _, s := range slices.Concat(scenarios, more, identities, sizes, volumes, machines) {

@@ -13,6 +13,7 @@ var GroupVersion = schema.GroupVersion{Group: "openstack.k-orc.cloud", Version: 
 func AddToScheme(scheme *runtime.Scheme) error {
 	scheme.AddKnownTypes(GroupVersion,
 		&AddressScope{}, &AddressScopeList{},
+		&ApplicationCredential{}, &ApplicationCredentialList{},
 		&Domain{}, &DomainList{},
 		&Endpoint{}, &EndpointList{},
 		&Flavor{}, &FlavorList{},
@@ -23,6 +24,7 @@ func AddToScheme(scheme *runtime.Scheme) error {
 		&Port{}, &PortList{},
 		&Project{}, &ProjectList{},
 		&Role{}, &RoleList{},
+		&RoleAssignment{}, &RoleAssignmentList{},
 		&Router{}, &RouterList{},
 		&RouterInterface{}, &RouterInterfaceList{},
 		&SecurityGroup{}, &SecurityGroupList{},

@@ -75,6 +75,29 @@ type ExternalStatus struct {
 	ObservedDependencies []ObservedDependency `json:"observedDependencies,omitempty"`
 }
 
+// AnonymousStatus is what is known of resources outside Kubernetes that have no id:
+// an ExternalStatus, field by field, whose id is in memory alone. Its object tells
+// what its resource is known by.
+type AnonymousStatus struct {
+	// Conditions are Available, Progressing and Ready.
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	// +kubebuilder:validation:MaxItems=32
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+	// ID of the resource, as it is computed.
+	ID *string `json:"-"`
+	// LastSyncTime is when the resource was last seen to be as it should be.
+	// +optional
+	LastSyncTime *metav1.Time `json:"lastSyncTime,omitempty"`
+	// ObservedDependencies are the ids that references stood for when they were last
+	// used.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=2048
+	ObservedDependencies []ObservedDependency `json:"observedDependencies,omitempty"`
+}
+
 // ObservedDependency is the id that a reference stood for.
 type ObservedDependency struct {
 	// Kind of the object referred to.

@@ -2,6 +2,7 @@ package openstack
 
 import (
 	"github.com/kinship-dev/kinship/internal/pack/openstack/addressscope"
+	"github.com/kinship-dev/kinship/internal/pack/openstack/applicationcredential"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/domain"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/endpoint"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/flavor"
@@ -13,6 +14,7 @@ import (
 	"github.com/kinship-dev/kinship/internal/pack/openstack/port"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/project"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/role"
+	"github.com/kinship-dev/kinship/internal/pack/openstack/roleassignment"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/router"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/routerinterface"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/securitygroup"
@@ -65,6 +67,8 @@ var kinds = []entry{
 	of("User", user.Relations, user.New),
 	of("Flavor", flavor.Relations, flavor.New),
 	of("KeyPair", keypair.Relations, keypair.New),
+	of("RoleAssignment", roleassignment.Relations, roleassignment.New),
+	of("ApplicationCredential", applicationcredential.Relations, applicationcredential.New),
 	of("VolumeType", volumetype.Relations, volumetype.New),
 	of("Volume", volume.Relations, volume.New),
 	of("Server", server.Relations, server.New),

@@ -148,6 +148,19 @@ func Retried(err error) error {
 	return explained
 }
 
+// Undone turns an error that came before anything was asked to be made into one that
+// says so.
+func Undone(err error) error {
+	known, ok := errors.AsType[*external.Error](err)
+	if !ok {
+		return &external.Error{Class: external.Refused, Message: err.Error()}
+	}
+	if known.Class == external.Transient {
+		known.Class = external.Refused
+	}
+	return known
+}
+
 // Call makes a request. Its error is that of gophercloud, for Explain.
 func Call(
 	ctx context.Context, client *gophercloud.ServiceClient, method, address string, body, answer any,

@@ -53,6 +53,13 @@ func FixedList[T any](name string, values []T) Field {
 	return f
 }
 
+// FixedSet is a set that can't be changed.
+func FixedSet[T any](name string, values []T) Field {
+	f := Set(name, values)
+	f.fixed = true
+	return f
+}
+
 // List is a field with values in an order. Without any it is empty.
 func List[T any](name string, values []T) Field {
 	return Field{Name: name, Want: append([]T{}, values...), given: len(values) > 0}

@@ -16,7 +16,7 @@ import (
 func (c *Connector) Secret(ctx context.Context, namespace, name, key string) (string, error) {
 	var secret corev1.Secret
 	if err := c.Live.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, &secret); err != nil {
-		return "", fmt.Errorf("read Secret %s: %w", name, err)
+		return "", Undone(fmt.Errorf("read Secret %s: %w", name, err))
 	}
 	value := string(secret.Data[key])
 	if value == "" { // The Secret's next version is tried at once.

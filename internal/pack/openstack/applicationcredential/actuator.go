@@ -1,0 +1,128 @@
+package applicationcredential
+
+import (
+	"context"
+	"net/url"
+
+	openstackv1alpha1 "github.com/kinship-dev/kinship/api/openstack/v1alpha1"
+	"github.com/kinship-dev/kinship/internal/cloud/openstack"
+	"github.com/kinship-dev/kinship/internal/pack/openstack/kit"
+	"github.com/kinship-dev/kinship/pkg/external"
+)
+
+// New returns the kind.
+func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
+	k := kit.Kind(c, kind, (*openstack.Scope).Identity, &table, Relations, observe)
+	k.Connect = func(ctx context.Context, in external.Input[object]) (
+		external.Actuator[object, *kit.Resource], string, error,
+	) {
+		connection, err := kit.For(ctx, c, in, (*openstack.Scope).Identity)
+		if err != nil {
+			return nil, "", err
+		}
+		whose := user(in)
+		if whose == "" { // An import by id does not say, and Keystone shows nobody else's.
+			whose = connection.Scope.UserID
+		}
+		mine := table
+		mine.Path = "users/" + url.PathEscape(whose) + "/application_credentials"
+		return actuator{kit.Actuator[object]{Table: &mine, Client: connection.Client}, c}, connection.Key + whose, nil
+	}
+	return k
+}
+
+// table lacks the path, which is that of a user.
+var table = kit.Table[object]{
+	One: "application_credential", Many: "application_credentials", Fields: fields, Filter: query,
+	Matches: func(in external.Input[object], r *kit.Resource) bool { // Keystone filters by the name alone.
+		return kit.Has(r, "description", in.Object.GetFilter().Description)
+	},
+}
+
+// user returns the id of the user that an object's credential acts for.
+func user(in external.Input[object]) string {
+	var name openstackv1alpha1.KubernetesNameRef
+	if r := in.Object.GetResource(); r != nil {
+		name = r.UserRef
+	} else if f := in.Object.GetFilter(); f != nil {
+		name = f.UserRef
+	}
+	return *kit.ID(in, "User", &name)
+}
+
+func fields(in external.Input[object]) []kit.Field {
+	r, name := in.Object.Spec.Resource, in.Object.GetResourceName()
+	all := []kit.Field{
+		kit.Fixed("name", &name),
+		kit.Fixed("description", r.Description),
+		kit.Fixed("unrestricted", r.Unrestricted),
+	}
+	if r.ExpiresAt != nil {
+		text := r.ExpiresAt.UTC().Format(timeFormat)
+		all = append(all, kit.Fixed("expires_at", &text))
+	}
+	if len(r.RoleRefs) > 0 {
+		all = append(all, kit.FixedSet("roles", roles(in)))
+	}
+	if len(r.AccessRules) > 0 {
+		all = append(all, kit.FixedSet("access_rules", rules(in)))
+	}
+	return all
+}
+
+func roles(in external.Input[object]) []map[string]string {
+	var all []map[string]string
+	for _, name := range in.Object.Spec.Resource.RoleRefs {
+		all = append(all, map[string]string{"id": *kit.ID(in, "Role", &name)})
+	}
+	return all
+}
+
+// rules name services by their type.
+func rules(in external.Input[object]) []map[string]string {
+	var all []map[string]string
+	for _, rule := range in.Object.Spec.Resource.AccessRules {
+		one := map[string]string{}
+		if rule.Path != nil {
+			one["path"] = *rule.Path
+		}
+		if rule.Method != nil {
+			one["method"] = *rule.Method
+		}
+		if rule.ServiceRef != nil {
+			service, _ := in.Refs.Object(kit.GK("Service"), string(*rule.ServiceRef)).(*openstackv1alpha1.Service)
+			if service != nil && service.Status.Resource != nil {
+				one["service"] = service.Status.Resource.Type
+			}
+		}
+		all = append(all, one)
+	}
+	return all
+}
+
+func query(in external.Input[object]) url.Values {
+	q := kit.NewQuery()
+	kit.Add(q, "name", in.Object.GetFilter().Name)
+	return q.Values
+}
+
+// actuator sends the secret as well.
+type actuator struct {
+	kit.Actuator[object]
+
+	connector *kit.Connector
+}
+
+// Create implements external.Actuator.
+func (a actuator) Create(ctx context.Context, in external.Input[object]) (*kit.Resource, error) {
+	ref := string(in.Object.Spec.Resource.SecretRef)
+	secret, err := a.connector.Secret(ctx, in.Object.Namespace, ref, "value")
+	if err != nil {
+		return nil, err
+	}
+	r, err := a.WithSecret("secret", secret).Create(ctx, in)
+	if err == nil {
+		delete(r.Fields, "secret") // Keystone repeats it, this once.
+	}
+	return r, err
+}

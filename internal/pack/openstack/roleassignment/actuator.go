@@ -1,0 +1,154 @@
+package roleassignment
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strings"
+
+	openstackv1alpha1 "github.com/kinship-dev/kinship/api/openstack/v1alpha1"
+	"github.com/kinship-dev/kinship/internal/cloud/openstack"
+	"github.com/kinship-dev/kinship/internal/pack/openstack/kit"
+	"github.com/kinship-dev/kinship/pkg/external"
+)
+
+// New returns the kind.
+func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
+	k := kit.Kind(c, kind, (*openstack.Scope).Identity, &table, Relations, observe)
+	k.Identify = func(r *kit.Resource) external.Identity { return external.Identity{ID: parts(r).Path()} }
+	return kit.Wrap(k, func(a kit.Actuator[object]) external.Actuator[object, *kit.Resource] { return actuator{a} })
+}
+
+// table is that of the list. All else is asked of an assignment's own path.
+var table = kit.Table[object]{
+	Path: "role_assignments", Many: "role_assignments",
+	Fields: func(external.Input[object]) []kit.Field { return nil },
+}
+
+// parts returns what an assignment consists of.
+func parts(r *kit.Resource) *openstackv1alpha1.RoleAssignmentResourceStatus {
+	s := &openstackv1alpha1.RoleAssignmentResourceStatus{}
+	kit.Report(r, s, nil)
+	return s
+}
+
+// flat returns an assignment of a list as parts and status want it.
+func flat(r *kit.Resource) *kit.Resource {
+	fields := map[string]any{}
+	add := func(from map[string]any, names ...string) {
+		for _, name := range names {
+			if part, ok := from[name].(map[string]any); ok {
+				fields[name+"_id"] = part["id"]
+			}
+		}
+	}
+	add(r.Fields, "role", "user", "group")
+	add(r.Map("scope"), "project", "domain")
+	return &kit.Resource{Fields: fields}
+}
+
+// wanted returns the assignment that the spec asks for.
+func wanted(in external.Input[object]) *kit.Resource {
+	r, fields := in.Object.Spec.Resource, map[string]any{}
+	for name, id := range map[string]*string{
+		"role_id": kit.ID(in, "Role", &r.RoleRef),
+		"user_id": kit.ID(in, "User", r.UserRef), "group_id": kit.ID(in, "Group", r.GroupRef),
+		"project_id": kit.ID(in, "Project", r.ProjectRef), "domain_id": kit.ID(in, "Domain", r.DomainRef),
+	} {
+		if id != nil {
+			fields[name] = *id
+		}
+	}
+	return &kit.Resource{Fields: fields}
+}
+
+// actuator makes its requests by path.
+type actuator struct{ kit.Actuator[object] }
+
+// call asks for an assignment. Its answer has no content.
+func (a actuator) call(ctx context.Context, method, path string) error {
+	return kit.Explain(kit.Call(ctx, a.Client, method, a.Client.ServiceURL(path), nil, nil))
+}
+
+// Get implements external.Actuator.
+func (a actuator) Get(ctx context.Context, _ external.Input[object], id string) (*kit.Resource, error) {
+	if err := a.call(ctx, http.MethodHead, id); err != nil {
+		return nil, err
+	}
+	all, fields := strings.Split(id, "/"), map[string]any{}
+	for i := 0; i+1 < len(all); i += 2 {
+		fields[strings.TrimSuffix(all[i], "s")+"_id"] = all[i+1]
+	}
+	return &kit.Resource{Fields: fields}, nil
+}
+
+// Find implements external.Actuator.
+func (a actuator) Find(
+	ctx context.Context, in external.Input[object], search external.Search,
+) ([]*kit.Resource, error) {
+	if search.Imported {
+		return a.list(ctx, query(in))
+	}
+	path := parts(wanted(in)).Path()
+	if path == "" {
+		return nil, nil // Without what it is made of there is none.
+	}
+	found, err := a.Get(ctx, in, path)
+	if err != nil {
+		return nil, ignoreMissing(err)
+	}
+	return []*kit.Resource{found}, nil
+}
+
+// List implements external.Lister.
+func (a actuator) List(ctx context.Context) ([]*kit.Resource, error) { return a.list(ctx, nil) }
+
+// list leaves out what is on the whole system, or is for what is below.
+func (a actuator) list(ctx context.Context, query url.Values) ([]*kit.Resource, error) {
+	found, err := a.Query(ctx, query)
+	var all []*kit.Resource
+	for _, r := range found {
+		_, below := r.Map("scope")["OS-INHERIT:inherited_to"]
+		if one := flat(r); !below && parts(one).Path() != "" {
+			all = append(all, one)
+		}
+	}
+	return all, err
+}
+
+func query(in external.Input[object]) url.Values {
+	f, q := in.Object.GetFilter(), kit.NewQuery()
+	kit.Add(q, "role.id", kit.ID(in, "Role", f.RoleRef))
+	kit.Add(q, "user.id", kit.ID(in, "User", f.UserRef))
+	kit.Add(q, "group.id", kit.ID(in, "Group", f.GroupRef))
+	kit.Add(q, "scope.project.id", kit.ID(in, "Project", f.ProjectRef))
+	kit.Add(q, "scope.domain.id", kit.ID(in, "Domain", f.DomainRef))
+	return q.Values
+}
+
+// Create implements external.Actuator. Keystone says the same whether there was such
+// an assignment before; one that was is not ours, and would go with the object.
+func (a actuator) Create(ctx context.Context, in external.Input[object]) (*kit.Resource, error) {
+	r := wanted(in)
+	path := parts(r).Path()
+	err := a.call(ctx, http.MethodHead, path)
+	if err == nil {
+		return nil, &external.Error{Class: external.Invalid, Message: "there is such a role assignment already"}
+	}
+	if err = ignoreMissing(err); err != nil {
+		return nil, kit.Undone(err)
+	}
+	return r, a.call(ctx, http.MethodPut, path)
+}
+
+// Delete implements external.Actuator.
+func (a actuator) Delete(ctx context.Context, _ external.Input[object], id string) error {
+	return a.call(ctx, http.MethodDelete, id)
+}
+
+func ignoreMissing(err error) error {
+	if external.IsMissing(err) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,172 @@
+package openstack_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kinship-dev/kinship/internal/testenv"
+)
+
+// credential is the scenario of application credentials, of the user that the
+// credentials are for: Keystone lets nobody else make them.
+var credential = scenario{
+	kind: "ApplicationCredential", collection: "identity/application_credentials",
+	needs: []string{
+		imported("User", "me", `{filter: {name: admin}}`), imported("Role", "reader", `{filter: {name: reader}}`),
+		imported("Service", "compute", `{filter: {type: compute}}`),
+		"\napiVersion: v1\nkind: Secret\nmetadata: {name: value}\nstringData: {value: hush}\n---",
+	},
+	minimal: "{userRef: me, secretRef: value}",
+	full: `{name: other, description: text, userRef: me, secretRef: value, unrestricted: true, roleRefs: [reader],
+  expiresAt: "2099-01-02T03:04:05Z", accessRules: [{path: /v2.1/servers, method: GET, serviceRef: compute}]}`,
+	shows: map[string]any{
+		"name": "other", "description": "text", "unrestricted": true, "expiresAt": "2099-01-02T03:04:05Z",
+	},
+	waits:  []string{"User/me", "Role/reader", "Service/compute", "Secret/value"},
+	guards: [][2]string{{"User", "me"}, {"Role", "reader"}, {"Service", "compute"}},
+}
+
+var applicationCredentialTests = map[string]func(*testing.T){
+	"ApplicationCredential create-minimal":    credential.createMinimal,
+	"ApplicationCredential create-full":       testCredentialFull,
+	"ApplicationCredential dependency":        credential.dependency,
+	"ApplicationCredential import":            testCredentialImport,
+	"ApplicationCredential import-error":      testCredentialImportError,
+	"ApplicationCredential import-dependency": testCredentialImportDependency,
+	"ApplicationCredential external-deletion": testCredentialRemoved,
+	"ApplicationCredential logs in":           testCredentialLogsIn,
+	"ApplicationCredential is immutable":      testCredentialImmutable,
+	"ApplicationCredential of another user":   testCredentialOfAnother,
+}
+
+func testCredentialFull(t *testing.T) {
+	credential.createFull(t)
+	w := newWorld(t)
+	credential.prepare(w)
+	w.apply(managed("ApplicationCredential", "it", credential.full))
+	w.available("ApplicationCredential", "it")
+	status := fmt.Sprint(w.get("ApplicationCredential", "it").Object["status"])
+	for _, part := range []string{"name:reader", "method:GET", "path:/v2.1/servers", "service:compute", "projectID:"} {
+		if !strings.Contains(status, part) {
+			t.Errorf("%s is not in %s", part, status)
+		}
+	}
+}
+
+// testCredentialImport waits for one that matches, and does not end it.
+func testCredentialImport(t *testing.T) {
+	w := newWorld(t)
+	credential.prepare(w)
+	w.apply(imported("ApplicationCredential", "import", `{filter: {userRef: me, name: theirs, description: right}}`))
+	w.has("ApplicationCredential", "import", "Progressing",
+		want{"True", "Progressing", "Waiting for OpenStack resource to be created externally"})
+	w.apply(managed("ApplicationCredential", "trap", withName(credential.minimal, "theirs-not")))
+	w.available("ApplicationCredential", "trap")
+	w.apply(managed("ApplicationCredential", "source", "{userRef: me, secretRef: value, name: theirs, description: right}"))
+	w.available("ApplicationCredential", "source", "import")
+	id := w.id("ApplicationCredential", "source")
+	if w.id("ApplicationCredential", "import") != id {
+		t.Error("imported another one")
+	}
+	w.delete("ApplicationCredential", "import")
+	w.gone("ApplicationCredential", "import")
+	w.apply(imported("ApplicationCredential", "by-id", "{id: "+id+"}"))
+	w.available("ApplicationCredential", "by-id")
+}
+
+func testCredentialImportError(t *testing.T) {
+	w := newWorld(t)
+	credential.prepare(w)
+	for _, name := range []string{"one", "two"} {
+		w.apply(managed("ApplicationCredential", name, "{userRef: me, secretRef: value, description: same}"))
+	}
+	w.available("ApplicationCredential", "one", "two")
+	w.apply(imported("ApplicationCredential", "import", "{filter: {userRef: me, description: same}}"))
+	w.has("ApplicationCredential", "import", "Progressing", want{
+		"False", "InvalidConfiguration", "found more than one matching OpenStack resource during import",
+	})
+	w.apply(imported("ApplicationCredential", "none", "{id: 7fffffff-0000-4000-8000-000000000000}"))
+	w.has("ApplicationCredential", "none", "Progressing", want{
+		"False", "UnrecoverableError", "referenced resource does not exist in OpenStack",
+	})
+}
+
+func testCredentialImportDependency(t *testing.T) {
+	w := newWorld(t)
+	w.apply(imported("ApplicationCredential", "import", "{filter: {userRef: me, name: it}}"))
+	w.has("ApplicationCredential", "import", "Progressing", waitingFor("User/me to be created"))
+	credential.prepare(w)
+	w.apply(imported("User", "same", `{filter: {name: admin}}`))
+	w.apply(managed("ApplicationCredential", "it", "{userRef: same, secretRef: value}"))
+	w.available("ApplicationCredential", "it", "import")
+	w.delete("User", "me")
+	w.gone("User", "me")
+}
+
+func testCredentialRemoved(t *testing.T) {
+	w := newWorld(t)
+	credential.prepare(w)
+	w.apply(manifest("ApplicationCredential", "it", "resyncPeriod: 1s, resource: "+credential.minimal))
+	w.available("ApplicationCredential", "it")
+	id := w.id("ApplicationCredential", "it")
+	if err := w.ask(http.MethodDelete, "users/"+w.id("User", "me")+"/application_credentials/"+id); err != nil {
+		t.Fatal(err)
+	}
+	w.becomes("ApplicationCredential", "it", id)
+	w.available("ApplicationCredential", "it")
+}
+
+// testCredentialLogsIn uses one, whose secret nothing tells.
+func testCredentialLogsIn(t *testing.T) {
+	const secret = "tell-nobody"
+	w := newWorld(t)
+	credential.prepare(w)
+	w.apply("\napiVersion: v1\nkind: Secret\nmetadata: {name: mine}\n---")
+	w.apply(managed("ApplicationCredential", "it", "{userRef: me, secretRef: mine, roleRefs: [reader]}"))
+	w.has("ApplicationCredential", "it", "Progressing", want{
+		"False", "InvalidConfiguration",
+		"invalid configuration creating resource: Secret mine has no key value",
+	})
+	w.edit("Secret", "mine", `{"stringData":{"value":"`+secret+`"}}`)
+	w.available("ApplicationCredential", "it")
+	w.login(fmt.Sprintf(`clouds:
+  program:
+    auth_type: v3applicationcredential
+    auth: {auth_url: %s/identity/v3, application_credential_id: %s, application_credential_secret: %s}
+`, w.cloud.URL(), w.id("ApplicationCredential", "it"), secret), "program")
+	text, err := json.Marshal(w.get("ApplicationCredential", "it"))
+	if err != nil || strings.Contains(string(text), secret) {
+		t.Errorf("the object tells it: %s %v", text, err)
+	}
+}
+
+func testCredentialImmutable(t *testing.T) {
+	w := newWorld(t)
+	w.apply(managed("ApplicationCredential", "it", credential.minimal))
+	err := w.c.Patch(t.Context(), w.get("ApplicationCredential", "it"),
+		client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"resource":{"description":"new"}}}`)))
+	if err == nil || !strings.Contains(err.Error(), "ApplicationCredentialResourceSpec is immutable") {
+		t.Errorf("changed: %v", err)
+	}
+}
+
+// testCredentialOfAnother says that Keystone does not let an administrator make one
+// for somebody else.
+func testCredentialOfAnother(t *testing.T) {
+	w := newWorld(t)
+	credential.prepare(w)
+	w.apply(managed("User", "other", "{}"))
+	w.apply(managed("ApplicationCredential", "it", "{userRef: other, secretRef: value}"))
+	testenv.Eventually(t, func() error {
+		progressing, _ := find(w.get("ApplicationCredential", "it"), "Progressing")
+		if progressing.reason != "InvalidConfiguration" || !strings.Contains(progressing.message, "not authorized") {
+			return fmt.Errorf("%+v", progressing)
+		}
+		return nil
+	})
+}

@@ -1,0 +1,238 @@
+package openstack_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/kinship-dev/kinship/internal/cloud/openstack"
+	"github.com/kinship-dev/kinship/internal/pack/openstack/kit"
+	"github.com/kinship-dev/kinship/internal/testenv"
+	"github.com/kinship-dev/kinship/test/operator"
+)
+
+// assigned is what role assignments are made of.
+var assigned = []string{
+	managed("Role", "role", "{}"), managed("User", "user", "{}"), managed("Group", "group", "{}"),
+	managed("Project", "project", "{}"), managed("Domain", "domain", "{}"),
+}
+
+// assignment is the scenario of one with these references.
+func assignment(references string, needs ...[2]string) *scenario {
+	s := &scenario{
+		kind: "RoleAssignment", collection: "identity/role_assignments", needs: assigned,
+		minimal: references, full: references, guards: needs,
+	}
+	for _, n := range needs {
+		s.waits = append(s.waits, n[0]+"/"+n[1])
+	}
+	return s
+}
+
+var (
+	role          = [2]string{"Role", "role"}
+	userOnProject = assignment("{roleRef: role, userRef: user, projectRef: project}",
+		role, [2]string{"User", "user"}, [2]string{"Project", "project"})
+	groupOnDomain = assignment("{roleRef: role, groupRef: group, domainRef: domain}",
+		role, [2]string{"Group", "group"}, [2]string{"Domain", "domain"})
+	userOnDomain   = assignment("{roleRef: role, userRef: user, domainRef: domain}")
+	groupOnProject = assignment("{roleRef: role, groupRef: group, projectRef: project}")
+)
+
+var roleAssignmentTests = map[string]func(*testing.T){
+	"RoleAssignment create-user-project":   func(t *testing.T) { testAssign(t, userOnProject, "user", "project") },
+	"RoleAssignment create-user-domain":    func(t *testing.T) { testAssign(t, userOnDomain, "user", "domain") },
+	"RoleAssignment create-group-project":  func(t *testing.T) { testAssign(t, groupOnProject, "group", "project") },
+	"RoleAssignment create-group-domain":   func(t *testing.T) { testAssign(t, groupOnDomain, "group", "domain") },
+	"RoleAssignment dependency":            userOnProject.dependency,
+	"RoleAssignment dependency on others":  groupOnDomain.dependency,
+	"RoleAssignment import":                testAssignmentImport,
+	"RoleAssignment import-error":          testAssignmentImportError,
+	"RoleAssignment import-dependency":     testAssignmentImportDependency,
+	"RoleAssignment external-deletion":     testAssignmentRemoved,
+	"RoleAssignment of another is kept":    testAssignmentTaken,
+	"RoleAssignment is made of four parts": testAssignmentParts,
+}
+
+// assignmentOf returns the path of an object's assignment, as its status tells it.
+func (w *world) assignmentOf(name string) string {
+	w.t.Helper()
+	r, _, _ := unstructured.NestedStringMap(w.get("RoleAssignment", name).Object, "status", "resource")
+	actor, target := "users/"+r["userID"], "projects/"+r["projectID"]
+	if r["groupID"] != "" {
+		actor = "groups/" + r["groupID"]
+	}
+	if r["domainID"] != "" {
+		target = "domains/" + r["domainID"]
+	}
+	return target + "/" + actor + "/roles/" + r["roleID"]
+}
+
+// ask makes a request for an assignment as an administrator.
+func (w *world) ask(method, path string) error {
+	w.t.Helper()
+	c := w.client((*openstack.Scope).Identity)
+	return kit.Call(w.t.Context(), c, method, c.ServiceURL(path), nil, nil)
+}
+
+// testAssign makes one, and shows who has which role on what, without an id.
+func testAssign(t *testing.T, s *scenario, actor, target string) {
+	t.Helper()
+	w := newWorld(t)
+	s.prepare(w)
+	w.apply(managed("RoleAssignment", "it", s.minimal))
+	w.available("RoleAssignment", "it")
+	kinds := map[string]string{"user": "User", "group": "Group", "project": "Project", "domain": "Domain"}
+	expected := map[string]any{"userID": nil, "groupID": nil, "projectID": nil, "domainID": nil}
+	expected["roleID"] = w.id("Role", "role")
+	expected[actor+"ID"], expected[target+"ID"] = w.id(kinds[actor], actor), w.id(kinds[target], target)
+	w.reports("RoleAssignment", "it", expected)
+	if id, has, _ := unstructured.NestedString(w.get("RoleAssignment", "it").Object, "status", "id"); has {
+		t.Errorf("id %s", id)
+	}
+	path := w.assignmentOf("it")
+	if err := w.ask(http.MethodHead, path); err != nil {
+		t.Errorf("%s: %v", path, err)
+	}
+	w.delete("RoleAssignment", "it")
+	w.gone("RoleAssignment", "it")
+	if err := w.ask(http.MethodHead, path); !openstack.IsNotFound(err) {
+		t.Errorf("%s is left: %v", path, err)
+	}
+}
+
+// testAssignmentImport waits for one that matches, and does not end it.
+func testAssignmentImport(t *testing.T) {
+	w := newWorld(t)
+	userOnProject.prepare(w)
+	w.apply(imported("RoleAssignment", "import", `{filter: {roleRef: role, userRef: user, projectRef: project}}`))
+	w.has("RoleAssignment", "import", "Progressing",
+		want{"True", "Progressing", "Waiting for OpenStack resource to be created externally"})
+	w.apply(managed("RoleAssignment", "trap", groupOnProject.minimal), managed("RoleAssignment", "trap2", userOnDomain.minimal),
+		managed("RoleAssignment", "source", userOnProject.minimal))
+	w.available("RoleAssignment", "trap", "trap2", "source", "import")
+	path := w.assignmentOf("source")
+	if imported := w.assignmentOf("import"); imported != path {
+		t.Errorf("imported %s, not %s", imported, path)
+	}
+	w.delete("RoleAssignment", "import")
+	w.gone("RoleAssignment", "import")
+	if err := w.ask(http.MethodHead, path); err != nil {
+		t.Errorf("%s: %v", path, err)
+	}
+}
+
+func testAssignmentImportError(t *testing.T) {
+	w := newWorld(t)
+	userOnProject.prepare(w)
+	w.apply(managed("RoleAssignment", "one", userOnProject.minimal), managed("RoleAssignment", "two", userOnDomain.minimal))
+	w.available("RoleAssignment", "one", "two")
+	w.apply(imported("RoleAssignment", "import", `{filter: {userRef: user}}`))
+	w.has("RoleAssignment", "import", "Progressing", want{
+		"False", "InvalidConfiguration", "found more than one matching OpenStack resource during import",
+	})
+}
+
+// testAssignmentImportDependency names all that is missing, and holds nothing.
+func testAssignmentImportDependency(t *testing.T) {
+	w := newWorld(t)
+	w.apply(imported("RoleAssignment", "import",
+		`{filter: {roleRef: r, userRef: u, groupRef: g, projectRef: p, domainRef: d}}`))
+	w.has("RoleAssignment", "import", "Progressing", waitingFor("Role/r to be created", "User/u to be created",
+		"Group/g to be created", "Project/p to be created", "Domain/d to be created"))
+	w.apply(imported("RoleAssignment", "other", `{filter: {roleRef: theirs, userRef: user}}`))
+	w.has("RoleAssignment", "other", "Progressing", waitingFor("Role/theirs to be created", "User/user to be created"))
+	w.apply(assigned...)
+	w.apply(imported("Role", "theirs", `{filter: {name: role}}`), managed("RoleAssignment", "it", userOnProject.minimal))
+	w.available("RoleAssignment", "it", "other")
+	w.delete("Role", "theirs")
+	w.gone("Role", "theirs")
+}
+
+func testAssignmentRemoved(t *testing.T) {
+	w := newWorld(t)
+	userOnProject.prepare(w)
+	w.apply(manifest("RoleAssignment", "it", "resyncPeriod: 1s, resource: "+userOnProject.minimal))
+	w.available("RoleAssignment", "it")
+	path := w.assignmentOf("it")
+	for range 2 { // The second time it has been made again once.
+		if err := w.ask(http.MethodDelete, path); err != nil {
+			t.Fatal(err)
+		}
+		testenv.Eventually(t, func() error { return w.ask(http.MethodHead, path) })
+	}
+	w.available("RoleAssignment", "it")
+}
+
+// testAssignmentTaken has one that a person made refused, and then adopted where that
+// is asked for.
+func testAssignmentTaken(t *testing.T) {
+	w := newWorld(t)
+	userOnProject.prepare(w)
+	path := fmt.Sprintf("projects/%s/users/%s/roles/%s", w.id("Project", "project"), w.id("User", "user"), w.id("Role", "role"))
+	if err := w.ask(http.MethodPut, path); err != nil {
+		t.Fatal(err)
+	}
+	w.apply(managed("RoleAssignment", "it", userOnProject.minimal))
+	w.has("RoleAssignment", "it", "Progressing", want{
+		"False", "InvalidConfiguration",
+		"invalid configuration creating resource: there is such a role assignment already",
+	})
+	w.delete("RoleAssignment", "it")
+	w.gone("RoleAssignment", "it")
+	if err := w.ask(http.MethodHead, path); err != nil {
+		t.Fatalf("it was ended: %v", err)
+	}
+	w.apply(manifest("RoleAssignment", "mine",
+		"adopt: {filter: {roleRef: role, userRef: user}}, resource: "+userOnProject.minimal))
+	w.available("RoleAssignment", "mine")
+	w.delete("RoleAssignment", "mine")
+	w.gone("RoleAssignment", "mine")
+	if err := w.ask(http.MethodHead, path); !openstack.IsNotFound(err) {
+		t.Errorf("it was adopted and is left: %v", err)
+	}
+}
+
+func testAssignmentParts(t *testing.T) {
+	w := newWorld(t)
+	for resource, message := range map[string]string{
+		"{roleRef: role, projectRef: project}":                             "exactly one of userRef or groupRef is required",
+		"{roleRef: role, userRef: user, groupRef: g, projectRef: p}":       "exactly one of userRef or groupRef is required",
+		"{roleRef: role, userRef: user}":                                   "exactly one of projectRef or domainRef is required",
+		"{roleRef: role, userRef: user, projectRef: p, domainRef: domain}": "exactly one of projectRef or domainRef is required",
+	} {
+		if err := w.refused(managed("RoleAssignment", "it", resource)); err == nil || !strings.Contains(err.Error(), message) {
+			t.Errorf("%s: %v", resource, err)
+		}
+	}
+}
+
+// TestRefusedIsNotAdopted has an operator find, after a restart, what it was refused
+// to make.
+func TestRefusedIsNotAdopted(t *testing.T) {
+	first := operator.Exec(t, "--packs", "openstack")
+	w := newWorld(t)
+	w.apply(imported("Role", "theirs", "{filter: {name: member}}"), imported("User", "theirs", "{filter: {name: demo}}"),
+		imported("Project", "theirs", "{filter: {name: demo}}"),
+		managed("RoleAssignment", "it", "{roleRef: theirs, userRef: theirs, projectRef: theirs}"))
+	w.fails("RoleAssignment", "it", "InvalidConfiguration")
+	first.Kill()
+	w.cloud.ResetCalls()
+	operator.Exec(t, "--packs", "openstack")
+	testenv.Eventually(t, func() error {
+		if w.calls("identity") == 0 {
+			return fmt.Errorf("the other operator has not looked yet")
+		}
+		return nil
+	})
+	w.settles()
+	w.fails("RoleAssignment", "it", "InvalidConfiguration")
+	w.delete("RoleAssignment", "it")
+	w.gone("RoleAssignment", "it")
+	w.apply(imported("RoleAssignment", "still", "{filter: {roleRef: theirs, userRef: theirs, projectRef: theirs}}"))
+	w.available("RoleAssignment", "still")
+	w.tidyUp()
+}
