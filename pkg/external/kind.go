@@ -78,6 +78,8 @@ type Kind[K Object, R any] struct {
 	// Lingers says that a resource exists for a while after its deletion was
 	// accepted.
 	Lingers bool
+	// Pool is where its actuator has done what takes long; it may be nil.
+	Pool *Pool
 	// Compose, if set, makes objects of our own that belong to an object, once its
 	// resource exists; Dissolve has them removed before it goes.
 	Compose  func(context.Context, Input[K]) reconcile.Outcome
@@ -145,6 +147,8 @@ const (
 	Missing
 	// Invalid says that the spec has to change first.
 	Invalid
+	// Underway is no error: a Pool has something to do, and wakes the object.
+	Underway
 )
 
 // Error is an error of an API outside, understood.
@@ -161,6 +165,9 @@ func (e *Error) Error() string { return e.Message }
 
 // IsMissing reports whether an error says that there is no such resource.
 func IsMissing(err error) bool { return isClass(err, Missing) }
+
+// IsInvalid reports whether an error says that the request was wrong.
+func IsInvalid(err error) bool { return isClass(err, Invalid) }
 
 // Refs are the targets of an object's references.
 type Refs struct {

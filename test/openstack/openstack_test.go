@@ -18,7 +18,8 @@ func TestOpenStack(t *testing.T) {
 	maps.Copy(tests, computeTests)
 	maps.Copy(tests, roleAssignmentTests)
 	maps.Copy(tests, applicationCredentialTests)
-	for _, s := range slices.Concat(scenarios, more, identities, sizes) {
+	maps.Copy(tests, imageTests)
+	for _, s := range slices.Concat(scenarios, more, identities, sizes, images) {
 		tests[s.kind+" create-minimal"] = s.createMinimal
 		tests[s.kind+" create-full"] = s.createFull
 		tests[s.kind+" dependency"] = s.dependency
