@@ -85,6 +85,8 @@ type Kind[K Object, R any] struct {
 	// of an object that refers to them comes, goes, or refers to others: the ports of
 	// a server, for example. They are looked at again.
 	Alters []schema.GroupKind
+	// Pool is where its actuator has done what takes long; it may be nil.
+	Pool *Pool
 	// Compose, if set, makes objects of our own that belong to an object, once its
 	// resource exists; Dissolve has them removed before it goes.
 	Compose  func(context.Context, Input[K]) reconcile.Outcome
@@ -162,6 +164,8 @@ const (
 	// Pending says that a change was accepted and takes a while. The resource that
 	// Update returns with it can be used meanwhile, or not, as Observe finds.
 	Pending
+	// Underway is no error: a Pool has something to do, and wakes the object.
+	Underway
 )
 
 // Error is an error of an API outside, understood.
@@ -178,6 +182,9 @@ func (e *Error) Error() string { return e.Message }
 
 // IsMissing reports whether an error says that there is no such resource.
 func IsMissing(err error) bool { return isClass(err, Missing) }
+
+// IsInvalid reports whether an error says that the request was wrong.
+func IsInvalid(err error) bool { return isClass(err, Invalid) }
 
 // Refs are the targets of an object's references.
 type Refs struct {

@@ -18,9 +18,10 @@ func TestOpenStack(t *testing.T) {
 	maps.Copy(tests, computeTests)
 	maps.Copy(tests, roleAssignmentTests)
 	maps.Copy(tests, applicationCredentialTests)
+	maps.Copy(tests, imageTests)
 	maps.Copy(tests, volumeTests)
 	maps.Copy(tests, serverTests)
-	for _, s := range slices.Concat(scenarios, more, identities, sizes, volumes, machines) {
+	for _, s := range slices.Concat(scenarios, more, identities, sizes, images, volumes, machines) {
 		tests[s.kind+" create-minimal"] = s.createMinimal
 		tests[s.kind+" create-full"] = s.createFull
 		tests[s.kind+" dependency"] = s.dependency

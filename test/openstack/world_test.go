@@ -84,6 +84,7 @@ func lists() []client.ObjectList {
 		&openstackv1alpha1.ServerList{},
 		&openstackv1alpha1.UserList{}, &openstackv1alpha1.FlavorList{}, &openstackv1alpha1.KeyPairList{},
 		&openstackv1alpha1.RoleAssignmentList{}, &openstackv1alpha1.ApplicationCredentialList{},
+		&openstackv1alpha1.ImageList{},
 	}
 }
 
