@@ -122,7 +122,7 @@ func decompressed(r io.Reader, how *string) (io.Reader, error) {
 // Read implements io.Reader.
 func (c *content) Read(p []byte) (int, error) {
 	n, err := c.Reader.Read(p)
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		err = c.verify()
 		if err == nil {
 			return n, io.EOF

@@ -57,7 +57,7 @@ const tagsField = "tags"
 
 // URL returns that of the collection, or of something below it.
 func (a Actuator[K]) URL(parts ...string) string {
-	all := []string{a.Path}
+	all := append(make([]string, 0, 1+len(parts)), a.Path)
 	for _, part := range parts { // Some are names that people chose.
 		all = append(all, url.PathEscape(part))
 	}
