@@ -41,11 +41,12 @@ func (a *alterations) take(id object.ID) time.Time {
 }
 
 // use records what the resource is about to refer to, beside what it may refer to
-// still.
+// still. A content is used only when it was: it is not recorded before.
 func (p *pass[K, R]) use() {
 	status := p.status()
-	for _, d := range p.used() {
-		if !slices.Contains(status.ObservedDependencies, d) {
+	for _, t := range p.Refs.targets {
+		d, ok := t.observed()
+		if ok && p.managed() && t.member.own && !slices.Contains(status.ObservedDependencies, d) {
 			status.ObservedDependencies = append(slices.Clone(status.ObservedDependencies), d)
 		}
 	}

@@ -27,6 +27,17 @@
 // guards, and whoever holds them still needs the resource. Then the resource is
 // deleted; that it is gone already is success.
 //
+// # Without an id
+//
+// A resource that has no id is known by what it consists of: its object is
+// [Anonymous] and tells that from its status, which has no id either. Ids that people
+// choose are unique in a [Kind.Realm] only.
+//
+// # What takes long
+//
+// A [Pool] does it, so that no worker waits. An [Actuator] says [Underway]; the object
+// is woken at the end, and nothing is polled.
+//
 // # Wake-ups
 //
 // All informers feed one hub (hub.go): it keeps who refers to whom, wakes those

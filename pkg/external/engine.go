@@ -52,6 +52,7 @@ type Engine struct {
 	mgr    manager.Manager
 	hub    hub
 	kinds  []kind
+	pools  []*Pool
 	synced []toolscache.InformerSynced
 }
 
@@ -102,6 +103,11 @@ func Add[K Object, R any](e *Engine, k Kind[K, R]) {
 		}
 	}
 	r := &reconciler[K, R]{engine: e, kind: k, member: m, finalizer: e.finalizer(k.GVK)}
+	if k.Pool != nil {
+		k.Pool.id = func(obj client.Object) object.ID { return object.Of(obj, m.gk()) }
+		k.Pool.wake = m.queue.Add
+		e.pools = append(e.pools, k.Pool)
+	}
 	r.observer = newObserver(e.Clock, k.Identify)
 	m.forget, m.learn = r.forget, r.learn
 	e.kinds = append(e.kinds, kind{m, r})
@@ -113,6 +119,11 @@ func (e *Engine) Start(ctx context.Context) error {
 	for _, gk := range sortedKinds(e.hub.members) {
 		if err := e.hear(ctx, e.hub.members[gk]); err != nil {
 			return err
+		}
+	}
+	for _, p := range e.pools {
+		if err := e.mgr.Add(p); err != nil {
+			return fmt.Errorf("add a pool: %w", err)
 		}
 	}
 	for _, k := range e.kinds {

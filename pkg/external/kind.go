@@ -85,6 +85,8 @@ type Kind[K Object, R any] struct {
 	// of an object that refers to them comes, goes, or refers to others: the ports of
 	// a server, for example. They are looked at again.
 	Alters []schema.GroupKind
+	// Pool is where its actuator has done what takes long; it may be nil.
+	Pool *Pool
 	// Compose, if set, makes objects of our own that belong to an object, once its
 	// resource exists; Dissolve has them removed before it goes.
 	Compose  func(context.Context, Input[K]) reconcile.Outcome
@@ -162,6 +164,8 @@ const (
 	// Pending says that a change was accepted and takes a while. The resource that
 	// Update returns with it can be used meanwhile, or not, as Observe finds.
 	Pending
+	// Underway is no error: a Pool has something to do, and wakes the object.
+	Underway
 )
 
 // Error is an error of an API outside, understood.
@@ -178,6 +182,9 @@ func (e *Error) Error() string { return e.Message }
 
 // IsMissing reports whether an error says that there is no such resource.
 func IsMissing(err error) bool { return isClass(err, Missing) }
+
+// IsInvalid reports whether an error says that the request was wrong.
+func IsInvalid(err error) bool { return isClass(err, Invalid) }
 
 // Refs are the targets of an object's references.
 type Refs struct {
@@ -236,15 +243,17 @@ func (r Refs) find(gk schema.GroupKind, name string) *target {
 func (r Refs) ids() []sharedv1alpha1.ObservedDependency {
 	var all []sharedv1alpha1.ObservedDependency
 	for _, t := range r.targets {
-		if t.id == "" || t.once {
-			continue
-		}
-		d := sharedv1alpha1.ObservedDependency{Kind: t.edge.Target.Kind, Name: t.edge.Target.Name, ID: t.id}
-		if !slices.Contains(all, d) {
+		if d, ok := t.observed(); ok && !slices.Contains(all, d) {
 			all = append(all, d)
 		}
 	}
 	return all
+}
+
+// observed returns what the status records of a target, if it does.
+func (t target) observed() (sharedv1alpha1.ObservedDependency, bool) {
+	d := sharedv1alpha1.ObservedDependency{Kind: t.edge.Target.Kind, Name: t.edge.Target.Name, ID: t.id}
+	return d, t.id != "" && !t.once
 }
 
 // fingerprint changes with anything that a pass relied on.

@@ -231,6 +231,8 @@ func (r *reconciler[K, R]) failed(err error) reconcile.Outcome {
 		return reconcile.Fail(condition.ReasonTransientError, err)
 	case known.Class == Invalid:
 		return reconcile.Refuse(condition.ReasonInvalidConfiguration, "%s", known.Message)
+	case known.Class == Underway:
+		return reconcile.Progress(condition.ReasonProgressing, "%s", known.Message)
 	case known.After > 0:
 		return reconcile.Retry(known.After, condition.ReasonTransientError, err)
 	default:
@@ -257,6 +259,9 @@ func (r *reconciler[K, R]) forget(id object.ID, uid types.UID) {
 	r.writes.Forget(id)
 	r.memories.drop(uid)
 	r.claims.drop(uid)
+	if r.kind.Pool != nil {
+		r.kind.Pool.drop(uid)
+	}
 }
 
 // result has a conflict tried again at once: a back-off made for failures would

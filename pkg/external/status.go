@@ -61,7 +61,8 @@ func (r *reconciler[K, R]) until(p *pass[K, R]) time.Duration {
 func (r *reconciler[K, R]) writeStatus(ctx context.Context, p *pass[K, R], outcome reconcile.Outcome) error {
 	status := p.status()
 	if p.Object.GetDeletionTimestamp() == nil || p.sight != condition.Unread {
-		condition.SetExternal(&status.Conditions, r.engine.Noun, outcome, p.sight, idOf(p.Object) != "", p.Object.GetGeneration())
+		exists := idOf(p.Object) != ""
+		condition.SetExternal(&status.Conditions, r.engine.Noun, outcome, p.sight, exists, p.Object.GetGeneration())
 	} else {
 		condition.SetDeleting(&status.Conditions, r.engine.Noun, outcome, p.Object.GetGeneration())
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -17,6 +18,7 @@ import (
 
 	"github.com/kinship-dev/kinship/internal/cloud/openstack"
 	"github.com/kinship-dev/kinship/internal/cloud/openstack/emulator"
+	"github.com/kinship-dev/kinship/internal/pack/openstack/kit"
 	"github.com/kinship-dev/kinship/internal/testenv"
 )
 
@@ -100,8 +102,8 @@ func removedOutside(t *testing.T, kind, collection, resource string) {
 	}
 	service, path, _ := strings.Cut(collection, "/")
 	c := w.client(services[service])
-	id := w.id(kind, "it")
-	if _, err := c.Delete(t.Context(), c.ServiceURL(strings.ReplaceAll(path, "keypairs", "os-keypairs"), id), nil); err != nil {
+	path = strings.ReplaceAll(path, "keypairs", "os-keypairs")
+	if err := kit.Call(t.Context(), c, http.MethodDelete, c.ServiceURL(path, w.id(kind, "it")), nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	testenv.Eventually(t, func() error {

@@ -16,11 +16,12 @@ func TestOpenStack(t *testing.T) {
 	tests := maps.Clone(traps)
 	maps.Copy(tests, identityTests)
 	maps.Copy(tests, computeTests)
-	maps.Copy(tests, volumeTests)
-	maps.Copy(tests, serverTests)
 	maps.Copy(tests, roleAssignmentTests)
 	maps.Copy(tests, applicationCredentialTests)
-	for _, s := range slices.Concat(scenarios, more, identities, sizes, volumes, machines) {
+	maps.Copy(tests, imageTests)
+	maps.Copy(tests, volumeTests)
+	maps.Copy(tests, serverTests)
+	for _, s := range slices.Concat(scenarios, more, identities, sizes, images, volumes, machines) {
 		tests[s.kind+" create-minimal"] = s.createMinimal
 		tests[s.kind+" create-full"] = s.createFull
 		tests[s.kind+" dependency"] = s.dependency

@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -28,19 +29,19 @@ func plug(name string) string {
 	return managed("Port", name, "{networkRef: net, addresses: [{subnetRef: sub}]}")
 }
 
-func disk(name string) string { return managed("Volume", name, "{size: 1}") }
+func blank(name string) string { return managed("Volume", name, "{size: 1}") }
 
 // fromBoot is a resource that starts from the disk of that name.
 func fromBoot(volume, more string) string {
 	return fmt.Sprintf("{flavorRef: flavor, bootVolume: {volumeRef: %s}, %s}", volume, more)
 }
 
-// machines are servers.
+// machines are servers. Full starts from a disk, since it can't from both.
 var machines = []scenario{{
-	kind: "Server", collection: "compute/servers", single: true,
-	minimal: fromBoot("boot", "ports: []"), second: fromBoot("second", "ports: []"),
+	kind: "Server", collection: "compute/servers",
+	minimal: "{flavorRef: flavor, imageRef: image, ports: []}",
 	needs: []string{
-		flavor, net, sub, plug("port"), boot, disk("disk"), disk("second"),
+		flavor, net, sub, plug("port"), boot, blank("disk"), managed("Image", "image", images[0].minimal),
 		managed("KeyPair", "key", fmt.Sprintf("{publicKey: %q}", publicKey)),
 		managed("ServerGroup", "rule", "{policy: affinity}"),
 	},
@@ -68,6 +69,7 @@ var serverTests = map[string]func(*testing.T){
 		testDeletedByHand(t, (*openstack.Scope).Compute, "Server", "servers", fromBoot("boot", "ports: []"), flavor, boot)
 	},
 	"Server boot-from-volume":               testBootVolume,
+	"Server from an image":                  testFromImage,
 	"Server whose ports and volumes change": testAttach,
 	"Server that others attach to":          testForeign,
 	"Server that can't be made":             testServerFails,
@@ -94,6 +96,28 @@ func testBootVolume(t *testing.T) {
 	w.gone("Server", "server")
 	w.attached("boot", "")
 	w.plugged("port", "")
+}
+
+// testFromImage has an image be waited for, reported, and held. That of a volume is
+// not held: it was copied.
+func testFromImage(t *testing.T) {
+	w := newWorld(t)
+	w.apply(managed("Volume", "copy", "{size: 1, imageRef: copied}"), flavor,
+		managed("Server", "server", "{flavorRef: flavor, imageRef: image, ports: []}"))
+	w.has("Server", "server", "Progressing", waitingFor("Image/image to be created"))
+	w.has("Volume", "copy", "Progressing", waitingFor("Image/copied to be created"))
+	w.apply(managed("Image", "image", images[0].minimal), managed("Image", "copied", images[0].minimal))
+	w.available("Server", "server")
+	w.available("Volume", "copy")
+	w.reports("Server", "server", map[string]any{"imageID": w.id("Image", "image"), "volumes": nil})
+	w.reports("Volume", "copy", map[string]any{"imageID": w.id("Image", "copied"), "bootable": true})
+	w.held("Image", "image", "image", "server")
+	w.delete("Image", "copied")
+	w.gone("Image", "copied")
+	w.edit("Volume", "copy", `{"spec":{"resource":{"description":"d"}}}`)
+	w.available("Volume", "copy")
+	w.delete("Image", "image")
+	w.says("Image", "image", "Waiting for Server/server to be deleted: it holds finalizer openstack.k-orc.cloud/server")
 }
 
 // attached waits until a Volume says what has it: no comparison is due for minutes.
@@ -128,7 +152,7 @@ func (w *world) plugged(name, server string) {
 // testAttach changes what is attached. Ports and volumes tell at once.
 func testAttach(t *testing.T) {
 	w := newWorld(t)
-	w.apply(flavor, net, sub, boot, plug("one"), plug("two"), disk("first"), disk("last"),
+	w.apply(flavor, net, sub, boot, plug("one"), plug("two"), blank("first"), blank("last"),
 		managed("Server", "server", fromBoot("boot", "ports: [{portRef: one}], volumes: [{volumeRef: first}]")))
 	w.available("Server", "server")
 	id := w.id("Server", "server")
@@ -141,6 +165,11 @@ func testAttach(t *testing.T) {
 	w.plugged("one", "")
 	w.attached("first", "")
 	w.attached("boot", id)
+	disks := []string{w.id("Volume", "boot"), w.id("Volume", "last")}
+	slices.Sort(disks)
+	w.reports("Server", "server", map[string]any{
+		"volumes": []any{map[string]any{"id": disks[0]}, map[string]any{"id": disks[1]}},
+	})
 	w.held("Port", "one", "port")
 	w.held("Volume", "first", "volume")
 	w.delete("Port", "one")
@@ -155,7 +184,7 @@ func testAttach(t *testing.T) {
 // testForeign has a person attach a disk, which stays.
 func testForeign(t *testing.T) {
 	w := newWorld(t)
-	w.apply(flavor, boot, disk("ours"),
+	w.apply(flavor, boot, blank("ours"),
 		manifest("Server", "server", "resyncPeriod: 1s, resource: "+fromBoot("boot", "ports: [], volumes: [{volumeRef: ours}]")))
 	w.available("Server", "server")
 	nova, cinder := w.client((*openstack.Scope).Compute), w.client((*openstack.Scope).Volume)
@@ -263,7 +292,7 @@ func testOnce(t *testing.T) {
 
 func testServerPattern(t *testing.T) {
 	w := newWorld(t)
-	w.apply(flavor, boot, disk("second"), managed("Server", "trap", fromBoot("second", "ports: [], name: a-b-c")),
+	w.apply(flavor, boot, blank("second"), managed("Server", "trap", fromBoot("second", "ports: [], name: a-b-c")),
 		managed("Server", "server", fromBoot("boot", "ports: [], name: a.b")))
 	w.available("Server", "trap", "server")
 	w.apply(imported("Server", "import", "{filter: {name: a.b, availabilityZone: nova, tags: []}}"))
@@ -330,7 +359,7 @@ func TestServersTogether(t *testing.T) {
 	for i := range n {
 		name := fmt.Sprintf("server%d", i)
 		names = append(names, name)
-		all = append(all, disk(name), managed("Server", name, fromBoot(name, "ports: []")))
+		all = append(all, blank(name), managed("Server", name, fromBoot(name, "ports: []")))
 	}
 	w.apply(all...)
 	w.available("Server", names...)

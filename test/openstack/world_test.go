@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -22,6 +23,7 @@ import (
 	"github.com/kinship-dev/kinship/internal/app"
 	"github.com/kinship-dev/kinship/internal/cloud/openstack"
 	"github.com/kinship-dev/kinship/internal/cloud/openstack/emulator"
+	"github.com/kinship-dev/kinship/internal/pack/openstack/kit"
 	"github.com/kinship-dev/kinship/internal/testenv"
 	"github.com/kinship-dev/kinship/pkg/external"
 	"github.com/kinship-dev/kinship/test/operator"
@@ -84,6 +86,7 @@ func lists() []client.ObjectList {
 		&openstackv1alpha1.ServerList{},
 		&openstackv1alpha1.UserList{}, &openstackv1alpha1.FlavorList{}, &openstackv1alpha1.KeyPairList{},
 		&openstackv1alpha1.RoleAssignmentList{}, &openstackv1alpha1.ApplicationCredentialList{},
+		&openstackv1alpha1.ImageList{},
 	}
 }
 
@@ -406,7 +409,7 @@ func (w *world) deleteOutside(collection, id string) {
 	w.t.Helper()
 	network := w.admin()
 	path := strings.ReplaceAll(strings.TrimPrefix(collection, "network/"), "_", "-")
-	if _, err := network.Delete(w.t.Context(), network.ServiceURL(path, id), nil); err != nil {
+	if err := kit.Call(w.t.Context(), network, http.MethodDelete, network.ServiceURL(path, id), nil, nil); err != nil {
 		w.t.Fatal(err)
 	}
 }

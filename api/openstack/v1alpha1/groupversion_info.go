@@ -19,6 +19,7 @@ func AddToScheme(scheme *runtime.Scheme) error {
 		&Flavor{}, &FlavorList{},
 		&FloatingIP{}, &FloatingIPList{},
 		&Group{}, &GroupList{},
+		&Image{}, &ImageList{},
 		&KeyPair{}, &KeyPairList{},
 		&Network{}, &NetworkList{},
 		&Port{}, &PortList{},

@@ -8,6 +8,7 @@ import (
 	"github.com/kinship-dev/kinship/internal/pack/openstack/flavor"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/floatingip"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/group"
+	"github.com/kinship-dev/kinship/internal/pack/openstack/image"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/keypair"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/kit"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/network"
@@ -67,9 +68,10 @@ var kinds = []entry{
 	of("User", user.Relations, user.New),
 	of("Flavor", flavor.Relations, flavor.New),
 	of("KeyPair", keypair.Relations, keypair.New),
+	of("RoleAssignment", roleassignment.Relations, roleassignment.New),
+	of("ApplicationCredential", applicationcredential.Relations, applicationcredential.New),
+	of("Image", image.Relations, image.New),
 	of("VolumeType", volumetype.Relations, volumetype.New),
 	of("Volume", volume.Relations, volume.New),
 	of("Server", server.Relations, server.New),
-	of("RoleAssignment", roleassignment.Relations, roleassignment.New),
-	of("ApplicationCredential", applicationcredential.Relations, applicationcredential.New),
 }

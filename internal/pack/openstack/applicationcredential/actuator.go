@@ -71,8 +71,9 @@ func fields(in external.Input[object]) []kit.Field {
 }
 
 func roles(in external.Input[object]) []map[string]string {
-	var all []map[string]string
-	for _, name := range in.Object.Spec.Resource.RoleRefs {
+	refs := in.Object.Spec.Resource.RoleRefs
+	all := make([]map[string]string, 0, len(refs))
+	for _, name := range refs {
 		all = append(all, map[string]string{"id": *kit.ID(in, "Role", &name)})
 	}
 	return all
@@ -80,8 +81,9 @@ func roles(in external.Input[object]) []map[string]string {
 
 // rules name services by their type.
 func rules(in external.Input[object]) []map[string]string {
-	var all []map[string]string
-	for _, rule := range in.Object.Spec.Resource.AccessRules {
+	wanted := in.Object.Spec.Resource.AccessRules
+	all := make([]map[string]string, 0, len(wanted))
+	for _, rule := range wanted {
 		one := map[string]string{}
 		if rule.Path != nil {
 			one["path"] = *rule.Path

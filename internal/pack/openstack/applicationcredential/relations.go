@@ -30,7 +30,7 @@ var Relations = []relation.Relation{
 }
 
 func services(s *spec) kit.Refs {
-	var names kit.Refs
+	names := make(kit.Refs, 0, len(s.AccessRules))
 	for _, rule := range s.AccessRules {
 		names = append(names, kit.Names(rule.ServiceRef)...)
 	}

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 
 	"github.com/gophercloud/gophercloud/v2"
 
@@ -19,7 +20,8 @@ import (
 type Table[K external.Object] struct {
 	// Path of the collection below the service's root, such as "networks".
 	Path string
-	// One and Many are the envelopes, such as "network" and "networks".
+	// One and Many are the envelopes, such as "network" and "networks". One is empty
+	// where a resource has none.
 	One, Many string
 	// Patch says that changes are sent with PATCH instead of PUT.
 	Patch bool
@@ -55,7 +57,7 @@ const tagsField = "tags"
 
 // URL returns that of the collection, or of something below it.
 func (a Actuator[K]) URL(parts ...string) string {
-	all := []string{a.Path}
+	all := append(make([]string, 0, 1+len(parts)), a.Path)
 	for _, part := range parts { // Some are names that people chose.
 		all = append(all, url.PathEscape(part))
 	}
@@ -96,7 +98,7 @@ func (a Actuator[K]) List(ctx context.Context) ([]*Resource, error) { return a.Q
 
 // Create implements external.Actuator.
 func (a Actuator[K]) Create(ctx context.Context, in external.Input[K]) (*Resource, error) {
-	return a.Send(ctx, http.MethodPost, a.URL(), map[string]any{a.One: a.Body(in)})
+	return a.Send(ctx, http.MethodPost, a.URL(), a.wrapped(a.Body(in)))
 }
 
 // Body returns what is sent to create a resource, without the envelope.
@@ -142,7 +144,7 @@ func (a Actuator[K]) Update(
 		if a.Patch {
 			method = http.MethodPatch
 		}
-		updated, err := a.Send(ctx, method, a.URL(id), map[string]any{a.One: body})
+		updated, err := a.Send(ctx, method, a.URL(id), a.wrapped(body))
 		if err != nil {
 			return r, err
 		}
@@ -167,15 +169,26 @@ func (a Actuator[K]) Delete(ctx context.Context, _ external.Input[K], id string)
 
 // Send makes a request and returns the resource in its answer.
 func (a Actuator[K]) Send(ctx context.Context, method, address string, body any) (*Resource, error) {
-	var answer map[string]map[string]any
+	var answer map[string]any
 	if err := Call(ctx, a.Client, method, address, body, &answer); err != nil {
 		return nil, withhold(Explain(err), a.secret)
 	}
-	fields := answer[a.One]
-	if fields == nil {
+	fields, ok := answer[a.One].(map[string]any)
+	if a.One == "" {
+		fields, ok = answer, true
+	}
+	if !ok {
 		return nil, fmt.Errorf("%s %s: the answer has no %s", method, address, a.One)
 	}
 	return &Resource{fields}, nil
+}
+
+// wrapped returns the body of a request.
+func (t *Table[K]) wrapped(fields map[string]any) map[string]any {
+	if t.One == "" {
+		return fields
+	}
+	return map[string]any{t.One: fields}
 }
 
 // maxPages ends a list that leads in a circle.
@@ -205,7 +218,7 @@ func (a Actuator[K]) Query(ctx context.Context, query url.Values) ([]*Resource, 
 				all = append(all, &Resource{fields})
 			}
 		}
-		if address = next(page, a.Many); address == "" {
+		if address = a.next(page); address == "" {
 			return all, nil
 		}
 	}
@@ -213,14 +226,18 @@ func (a Actuator[K]) Query(ctx context.Context, query url.Values) ([]*Resource, 
 }
 
 // next returns where a list goes on: Neutron and Nova have a list of links,
-// Keystone an object.
-func next(page map[string]any, many string) string {
-	links, _ := page[many+"_links"].([]any)
+// Keystone an object, and Glance a path, of which only the query is sure.
+func (a Actuator[K]) next(page map[string]any) string {
+	links, _ := page[a.Many+"_links"].([]any)
 	for _, link := range links {
 		if l, ok := link.(map[string]any); ok && l["rel"] == "next" {
 			address, _ := l["href"].(string)
 			return address
 		}
+	}
+	if path, ok := page["next"].(string); ok {
+		_, query, _ := strings.Cut(path, "?")
+		return a.Client.ServiceURL(cmp.Or(a.Listed, a.Path)) + "?" + query
 	}
 	object, _ := page["links"].(map[string]any)
 	address, _ := object["next"].(string)

@@ -1,0 +1,347 @@
+package v1alpha1
+
+import (
+	"cmp"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
+)
+
+// Image is what the disks of servers are made from.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:scope=Namespaced,categories=openstack
+// +kubebuilder:printcolumn:name="ID",type="string",JSONPath=".status.id"
+// +kubebuilder:printcolumn:name="Available",type="string",JSONPath=".status.conditions[?(@.type=='Available')].status"
+// +kubebuilder:printcolumn:name="Message",type="string",JSONPath=".status.conditions[?(@.type=='Progressing')].message"
+type Image struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	Spec ImageSpec `json:"spec"`
+	// +optional
+	Status ImageStatus `json:"status,omitempty"`
+}
+
+// ImageList is a list of Image objects.
+//
+// +kubebuilder:object:root=true
+type ImageList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+
+	Items []Image `json:"items"`
+}
+
+// ImageSpec says what an image should be, or which one is meant.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.__import__) ? has(self.resource.content) : true",message="resource content must be specified when not importing"
+type ImageSpec struct {
+	CommonSpec `json:",inline"`
+
+	// Import finds the existing resource that the object stands for.
+	// +optional
+	Import *ImageImport `json:"import,omitempty"`
+	// Adopt finds an existing resource that is managed from now on, instead of one
+	// that would be created.
+	// +optional
+	Adopt *ImageImport `json:"adopt,omitempty"`
+	// Resource is what the resource should be.
+	// +optional
+	Resource *ImageResourceSpec `json:"resource,omitempty"`
+}
+
+// ImageImport finds an existing resource, by its id or by a filter.
+//
+// +kubebuilder:validation:MinProperties=1
+// +kubebuilder:validation:MaxProperties=1
+type ImageImport struct {
+	// ID of the resource.
+	// +optional
+	ID *UUID `json:"id,omitempty"`
+	// Filter that exactly one resource matches.
+	// +optional
+	Filter *ImageFilter `json:"filter,omitempty"`
+}
+
+// ImageTag is a tag of an image.
+//
+// +kubebuilder:validation:MinLength=1
+// +kubebuilder:validation:MaxLength=255
+type ImageTag string
+
+// ImageFilter finds existing resources. All of its fields must match.
+//
+// +kubebuilder:validation:MinProperties=1
+type ImageFilter struct {
+	// Name of the resource.
+	// +optional
+	Name *OpenStackName `json:"name,omitempty"`
+	// Visibility says who can use it.
+	// +optional
+	// +kubebuilder:validation:Enum=public;private;shared;community
+	Visibility *string `json:"visibility,omitempty"`
+	// Tags that a resource must have, all of them.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=64
+	Tags []ImageTag `json:"tags,omitempty"`
+}
+
+// ImageResourceSpec says what an image should be.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.properties) == has(oldSelf.properties)",message="properties can't be added or removed: immutable"
+// +kubebuilder:validation:XValidation:rule="has(self.content) == has(oldSelf.content)",message="content can't be added or removed: immutable"
+type ImageResourceSpec struct {
+	// Name of the resource. Left out, it is the name of the object.
+	// +optional
+	Name *OpenStackName `json:"name,omitempty"`
+	// Protected says that it can't be deleted.
+	// +optional
+	Protected *bool `json:"protected,omitempty"`
+	// Tags that it has.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=64
+	Tags []ImageTag `json:"tags,omitempty"`
+	// Visibility says who can use it.
+	// +optional
+	// +kubebuilder:validation:Enum=public;private;shared;community
+	Visibility *string `json:"visibility,omitempty"`
+	// Properties are what servers that are made from it are told.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="properties is immutable"
+	Properties *ImageProperties `json:"properties,omitempty"`
+	// Content is what is in it, and how it gets there.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="content is immutable"
+	Content *ImageContent `json:"content,omitempty"`
+}
+
+// ImageContent is what is in an image, and how it gets there.
+type ImageContent struct {
+	// ContainerFormat is what the disk is wrapped in.
+	// +optional
+	// +kubebuilder:default=bare
+	// +kubebuilder:validation:Enum=ami;ari;aki;bare;ovf;ova;docker;compressed
+	ContainerFormat string `json:"containerFormat,omitempty"`
+	// DiskFormat of the disk.
+	// +kubebuilder:validation:Enum=ami;ari;aki;vhd;vhdx;vmdk;raw;qcow2;vdi;ploop;iso
+	DiskFormat string `json:"diskFormat"`
+	// Download is where the content is found.
+	Download ImageDownload `json:"download"`
+}
+
+// ImageDownload is where a content is found.
+type ImageDownload struct {
+	// URL of the content.
+	// +kubebuilder:validation:Format=uri
+	// +kubebuilder:validation:MaxLength=2048
+	URL string `json:"url"`
+	// Decompress says how the content is compressed, if it is to be decompressed.
+	// +optional
+	// +kubebuilder:validation:Enum=xz;gz;bz2
+	Decompress *string `json:"decompress,omitempty"`
+	// Hash that the content must have, as it is found, before it is decompressed.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="hash is immutable"
+	Hash *ImageHash `json:"hash,omitempty"`
+}
+
+// ImageHash is the hash of a content.
+type ImageHash struct {
+	// Algorithm of the hash.
+	// +kubebuilder:validation:Enum=md5;sha1;sha256;sha512
+	Algorithm string `json:"algorithm"`
+	// Value of the hash, in hexadecimal digits.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=1024
+	// +kubebuilder:validation:Pattern=`^[0-9a-f]+$`
+	Value string `json:"value"`
+}
+
+// ImageProperties are what servers that are made from an image are told.
+type ImageProperties struct {
+	// Architecture of the processors.
+	// +optional
+	// +kubebuilder:validation:Enum=aarch64;alpha;armv7l;cris;i686;ia64;lm32;m68k;microblaze;microblazeel;mips;mipsel;mips64;mips64el;openrisc;parisc;parisc64;ppc;ppc64;ppcemb;s390;s390x;sh4;sh4eb;sparc;sparc64;unicore32;x86_64;xtensa;xtensaeb
+	Architecture *string `json:"architecture,omitempty"`
+	// HypervisorType is what servers must run on.
+	// +optional
+	// +kubebuilder:validation:Enum=hyperv;ironic;lxc;qemu;uml;vmware;xen
+	HypervisorType *string `json:"hypervisorType,omitempty"`
+	// MinDiskGB is how large disks must be, at least.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	MinDiskGB *int32 `json:"minDiskGB,omitempty"`
+	// MinMemoryMB is how much memory servers must have, at least.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	MinMemoryMB *int32 `json:"minMemoryMB,omitempty"`
+	// Hardware is what servers are to have.
+	// +optional
+	Hardware *ImageHardware `json:"hardware,omitempty"`
+	// OperatingSystem is what is in the image.
+	// +optional
+	OperatingSystem *ImageOperatingSystem `json:"operatingSystem,omitempty"`
+}
+
+// ImageOperatingSystem is what is in an image.
+type ImageOperatingSystem struct {
+	// Distro is who made it.
+	// +optional
+	// +kubebuilder:validation:Enum=arch;centos;debian;fedora;freebsd;gentoo;mandrake;mandriva;mes;msdos;netbsd;netware;openbsd;opensolaris;opensuse;rocky;rhel;sled;ubuntu;windows
+	Distro *string `json:"distro,omitempty"`
+	// Version of it.
+	// +optional
+	// +kubebuilder:validation:MaxLength=255
+	Version *string `json:"version,omitempty"`
+}
+
+// ImageHardware is what servers that are made from an image are to have.
+type ImageHardware struct {
+	// CPUSockets is the number of sockets.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	CPUSockets *int32 `json:"cpuSockets,omitempty"`
+	// CPUCores is the number of cores of a socket.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	CPUCores *int32 `json:"cpuCores,omitempty"`
+	// CPUThreads is the number of threads of a core.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	CPUThreads *int32 `json:"cpuThreads,omitempty"`
+	// CPUPolicy says whether processors are shared.
+	// +optional
+	// +kubebuilder:validation:Enum=shared;dedicated
+	CPUPolicy *string `json:"cpuPolicy,omitempty"`
+	// CPUThreadPolicy says how threads are shared.
+	// +optional
+	// +kubebuilder:validation:Enum=prefer;isolate;require
+	CPUThreadPolicy *string `json:"cpuThreadPolicy,omitempty"`
+	// CdromBus is how CD drives are attached.
+	// +optional
+	// +kubebuilder:validation:Enum=scsi;virtio;uml;xen;ide;usb;lxc
+	CdromBus *string `json:"cdromBus,omitempty"`
+	// DiskBus is how disks are attached.
+	// +optional
+	// +kubebuilder:validation:Enum=scsi;virtio;uml;xen;ide;usb;lxc
+	DiskBus *string `json:"diskBus,omitempty"`
+	// SCSIModel is the model of SCSI controllers.
+	// +optional
+	// +kubebuilder:validation:Enum=virtio-scsi
+	SCSIModel *string `json:"scsiModel,omitempty"`
+	// VIFModel is the model of network cards.
+	// +optional
+	// +kubebuilder:validation:Enum=e1000;e1000e;ne2k_pci;pcnet;rtl8139;virtio;vmxnet3
+	VIFModel *string `json:"vifModel,omitempty"`
+	// RngModel is the model of the random number generator.
+	// +optional
+	// +kubebuilder:validation:MaxLength=255
+	RngModel *string `json:"rngModel,omitempty"`
+	// QemuGuestAgent says whether the agent of QEMU is in the image.
+	// +optional
+	QemuGuestAgent *bool `json:"qemuGuestAgent,omitempty"`
+}
+
+// ImageStatus is what is known of an image.
+type ImageStatus struct {
+	sharedv1alpha1.ExternalStatus `json:",inline"`
+
+	// Resource is what OpenStack last said of the resource.
+	// +optional
+	Resource *ImageResourceStatus `json:"resource,omitempty"`
+	// DownloadAttempts is how often it was begun to get the content there.
+	// +optional
+	DownloadAttempts *int32 `json:"downloadAttempts,omitempty"`
+}
+
+// ImageResourceStatus is an image as OpenStack last described it. Nothing of it is
+// validated.
+type ImageResourceStatus struct {
+	// Name of the resource.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	Name string `json:"name,omitempty"`
+	// Status of the resource.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	Status string `json:"status,omitempty"`
+	// Protected says that it can't be deleted.
+	// +optional
+	Protected *bool `json:"protected,omitempty"`
+	// Visibility says who can use it.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	Visibility string `json:"visibility,omitempty"`
+	// Hash of the content, as it is stored.
+	// +optional
+	Hash *ImageHashStatus `json:"hash,omitempty"`
+	// SizeB is how many bytes are stored.
+	// +optional
+	SizeB *int64 `json:"sizeB,omitempty"`
+	// VirtualSizeB is how many bytes a disk of it has.
+	// +optional
+	VirtualSizeB *int64 `json:"virtualSizeB,omitempty"`
+	// Tags that it has.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MaxLength=1024
+	Tags []string `json:"tags,omitempty"`
+}
+
+// ImageHashStatus is the hash of a content that is stored.
+type ImageHashStatus struct {
+	// Algorithm of the hash.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	Algorithm string `json:"algorithm,omitempty"`
+	// Value of the hash, in hexadecimal digits.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	Value string `json:"value,omitempty"`
+}
+
+// GetCommonSpec returns what all kinds have in common.
+func (i *Image) GetCommonSpec() *CommonSpec { return &i.Spec.CommonSpec }
+
+// GetExternalSpec returns what is said of the resource.
+func (i *Image) GetExternalSpec() *sharedv1alpha1.ExternalSpec { return &i.Spec.ExternalSpec }
+
+// GetExternalStatus returns what is known of the resource.
+func (i *Image) GetExternalStatus() *sharedv1alpha1.ExternalStatus {
+	return &i.Status.ExternalStatus
+}
+
+// GetImport returns the id of the existing resource to take, if it is known by
+// its id, and whether one is to be taken.
+func (i *Image) GetImport() (id string, asked bool) {
+	from := cmp.Or(i.Spec.Import, i.Spec.Adopt)
+	if from == nil || from.ID == nil {
+		return "", from != nil
+	}
+	return string(*from.ID), true
+}
+
+// GetFilter returns the filter by which to find an existing resource, or nil.
+func (i *Image) GetFilter() *ImageFilter {
+	if from := cmp.Or(i.Spec.Import, i.Spec.Adopt); from != nil {
+		return from.Filter
+	}
+	return nil
+}
+
+// GetResource returns what the resource should be, or nil.
+func (i *Image) GetResource() *ImageResourceSpec { return i.Spec.Resource }
+
+// GetResourceName returns the name that the resource should have.
+func (i *Image) GetResourceName() string {
+	if s := i.Spec.Resource; s != nil && s.Name != nil {
+		return string(*s.Name)
+	}
+	return i.Name
+}

@@ -1,0 +1,145 @@
+package image
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"slices"
+
+	"github.com/gophercloud/gophercloud/v2"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kinship-dev/kinship/internal/cloud/openstack"
+	"github.com/kinship-dev/kinship/internal/pack/openstack/kit"
+	"github.com/kinship-dev/kinship/pkg/external"
+)
+
+// uploads is how many contents are streamed at once.
+const uploads = 4
+
+// New returns the kind.
+func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
+	k := kit.Kind(c, kind, (*openstack.Scope).Image, &table, Relations, observe)
+	k.Pool = external.NewPool(uploads)
+	k.Identify = func(r *kit.Resource) external.Identity {
+		who := kit.Identify(r)
+		who.Marker = types.UID(r.String(marker))
+		return who
+	}
+	k.Differs = func(in external.Input[object], r *kit.Resource) []string {
+		names := table.Differs(in, r)
+		if in.Object.Spec.Resource.Content != nil && (r.String("status") == queued || k.Pool.Has(in.Object.UID)) {
+			names = append(names, contentField)
+		}
+		return names
+	}
+	return kit.Wrap(k, func(a kit.Actuator[object]) external.Actuator[object, *kit.Resource] {
+		return actuator{a, k.Pool}
+	})
+}
+
+// marker is the property that says which object an image was made for.
+const marker = "kinship_uid"
+
+var table = kit.Table[object]{
+	Path: "images", Many: "images", Fields: fields, Filter: query,
+	Always: url.Values{"limit": {"1000"}}, // Left out, a page has 25.
+}
+
+func fields(in external.Input[object]) []kit.Field {
+	r := in.Object.Spec.Resource
+	all := []kit.Field{
+		kit.Always("name", in.Object.GetResourceName()),
+		kit.Default("visibility", r.Visibility, "shared"),
+		kit.Default("protected", r.Protected, false),
+		kit.Set("tags", r.Tags),
+		kit.Fixed(marker, &in.Object.UID),
+	}
+	if c := r.Content; c != nil {
+		all = append(all, kit.Fixed("disk_format", &c.DiskFormat), kit.Fixed("container_format", &c.ContainerFormat))
+	}
+	return append(all, properties(r.Properties)...)
+}
+
+func query(in external.Input[object]) url.Values {
+	f, q := in.Object.GetFilter(), kit.NewQuery()
+	kit.Add(q, "name", f.Name)
+	kit.Add(q, "visibility", f.Visibility)
+	if len(f.Tags) > 0 {
+		q.Values["tag"] = kit.Texts(f.Tags)
+	}
+	return q.Values
+}
+
+// actuator changes images as Glance wants it, and fills them.
+type actuator struct {
+	kit.Actuator[object]
+
+	pool *external.Pool
+}
+
+// Find implements external.Actuator. What was made for an object says so.
+func (a actuator) Find(
+	ctx context.Context, in external.Input[object], search external.Search,
+) ([]*kit.Resource, error) {
+	if search.Imported {
+		return a.Actuator.Find(ctx, in, search)
+	}
+	return a.Query(ctx, url.Values{marker: {string(in.Object.UID)}})
+}
+
+// Update implements external.Actuator.
+func (a actuator) Update(
+	ctx context.Context, in external.Input[object], r *kit.Resource, names []string,
+) (*kit.Resource, error) {
+	var steps []step
+	for _, f := range fields(in) {
+		if slices.Contains(names, f.Name) {
+			steps = append(steps, step{"replace", "/" + f.Name, f.Want})
+		}
+	}
+	if len(steps) > 0 {
+		changed, err := a.patch(ctx, r.String("id"), steps)
+		if err != nil {
+			return r, err
+		}
+		r = changed
+	}
+	if !slices.Contains(names, contentField) {
+		return r, nil
+	}
+	return a.fill(ctx, in, r)
+}
+
+// step is one of a JSON patch.
+type step struct {
+	Op    string `json:"op"`
+	Path  string `json:"path"`
+	Value any    `json:"value"`
+}
+
+// patch changes an image. Glance takes no other content type, and no other request.
+func (a actuator) patch(ctx context.Context, id string, steps []step) (*kit.Resource, error) {
+	var fields map[string]any
+	response, err := a.Client.Request(ctx, http.MethodPatch, a.URL(id), &gophercloud.RequestOpts{
+		JSONBody: steps, JSONResponse: &fields, OkCodes: []int{http.StatusOK},
+		MoreHeaders: map[string]string{"Content-Type": "application/openstack-images-v2.1-json-patch"},
+	})
+	if err != nil {
+		return nil, kit.Explain(err)
+	}
+	_ = response.Body.Close() // It was read.
+	return &kit.Resource{Fields: fields}, nil
+}
+
+// Delete implements external.Actuator. Glance deletes no image that is protected. If
+// the spec says that it is, so be it; else it says so no more.
+func (a actuator) Delete(ctx context.Context, in external.Input[object], id string) error {
+	status, wanted := in.Object.Status.Resource, in.Object.Spec.Resource.Protected
+	if status != nil && status.Protected != nil && *status.Protected && (wanted == nil || !*wanted) {
+		if _, err := a.patch(ctx, id, []step{{"replace", "/protected", false}}); err != nil {
+			return err
+		}
+	}
+	return a.Actuator.Delete(ctx, in, id)
+}

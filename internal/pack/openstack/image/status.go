@@ -1,0 +1,35 @@
+package image
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	openstackv1alpha1 "github.com/kinship-dev/kinship/api/openstack/v1alpha1"
+	"github.com/kinship-dev/kinship/internal/pack/openstack/kit"
+	"github.com/kinship-dev/kinship/pkg/condition"
+	"github.com/kinship-dev/kinship/pkg/reconcile"
+)
+
+// names are the fields that OpenStack calls otherwise.
+var names = map[string]string{
+	"sizeB": "size", "virtualSizeB": "virtual_size",
+	"hash": "", "hash.algorithm": "os_hash_algo", "hash.value": "os_hash_value",
+}
+
+// mostTags is how many tags a status takes.
+const mostTags = 64
+
+// observe reports an Image, which serves once its content is there.
+func observe(o object, r *kit.Resource) reconcile.Outcome {
+	s := &openstackv1alpha1.ImageResourceStatus{}
+	kit.Report(r, s, names)
+	s.Tags = s.Tags[:min(len(s.Tags), mostTags)]
+	if s.Hash != nil && s.Hash.Value == "" {
+		s.Hash = nil // There is none before there is a content.
+	}
+	o.Status.Resource = s
+	serving := kit.Status(r, "active")
+	if o.Status.DownloadAttempts != nil && serving.IsDone() {
+		downloading(o, metav1.ConditionFalse, condition.ReasonSuccess, "Data saved")
+	}
+	return serving
+}

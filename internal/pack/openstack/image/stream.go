@@ -1,0 +1,151 @@
+package image
+
+import (
+	"bufio"
+	"cmp"
+	"compress/bzip2"
+	"compress/gzip"
+	"context"
+	"crypto/md5"  // people may name any of these
+	"crypto/sha1" // people may name any of these
+	"crypto/sha256"
+	"crypto/sha512"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/gophercloud/gophercloud/v2"
+	"github.com/ulikunitz/xz"
+
+	openstackv1alpha1 "github.com/kinship-dev/kinship/api/openstack/v1alpha1"
+	"github.com/kinship-dev/kinship/internal/pack/openstack/kit"
+	"github.com/kinship-dev/kinship/pkg/external"
+)
+
+// stalled is how long a download may bring nothing.
+const stalled = time.Minute
+
+var errStalled = errors.New("download: nothing came for " + stalled.String())
+
+// stream downloads a content and uploads it at the same time.
+func (a actuator) stream(ctx context.Context, id string, from openstackv1alpha1.ImageDownload) error {
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, from.URL, nil)
+	if err != nil {
+		return &external.Error{Class: external.Invalid, Message: "the URL can't be read"}
+	}
+	watchdog := time.AfterFunc(stalled, func() { fail(errStalled) })
+	defer watchdog.Stop()
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return fmt.Errorf("download: %w", cmp.Or(context.Cause(ctx), err))
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("download %s: %s", from.URL, response.Status)
+	}
+	content, err := newContent(watched{response.Body, watchdog}, from, fail)
+	if err != nil {
+		return err
+	}
+	// Glance has to be told that it is all: what ends early is dropped.
+	uploaded, err := a.Client.Request(ctx, http.MethodPut, a.URL(id, "file"), &gophercloud.RequestOpts{
+		RawBody: content, OkCodes: []int{http.StatusNoContent},
+		MoreHeaders: map[string]string{"Content-Type": "application/octet-stream"},
+	})
+	if err != nil {
+		return cmp.Or(context.Cause(ctx), kit.Explain(err))
+	}
+	_ = uploaded.Body.Close() // It is empty.
+	return nil
+}
+
+// watched puts off what happens to a download that brings nothing.
+type watched struct {
+	io.Reader
+
+	watchdog *time.Timer
+}
+
+// Read implements io.Reader.
+func (w watched) Read(p []byte) (int, error) {
+	n, err := w.Reader.Read(p)
+	w.watchdog.Reset(stalled)
+	return n, err
+}
+
+// content is what is uploaded. It does not end well before the hash is right.
+type content struct {
+	io.Reader // what is uploaded
+
+	raw    io.Reader // what is downloaded
+	hash   hash.Hash // of what was read of that; nil without a hash to verify
+	wanted *openstackv1alpha1.ImageHash
+	fail   func(error) // is told why it does not end well
+}
+
+func newContent(from io.Reader, d openstackv1alpha1.ImageDownload, fail func(error)) (*content, error) {
+	c := &content{raw: from, wanted: d.Hash, fail: fail}
+	if d.Hash != nil {
+		c.hash = map[string]func() hash.Hash{
+			"md5": md5.New, "sha1": sha1.New, "sha256": sha256.New, "sha512": sha512.New,
+		}[d.Hash.Algorithm]()
+		c.raw = io.TeeReader(from, c.hash)
+	}
+	var err error
+	c.Reader, err = decompressed(bufio.NewReaderSize(c.raw, 1<<20), d.Decompress)
+	if err != nil {
+		return nil, fmt.Errorf("decompress: %w", err)
+	}
+	return c, nil
+}
+
+func decompressed(r io.Reader, how *string) (io.Reader, error) {
+	if how == nil {
+		return r, nil
+	}
+	switch *how {
+	case "gz":
+		return gzip.NewReader(r)
+	case "bz2":
+		return bzip2.NewReader(r), nil
+	default:
+		return xz.NewReader(r)
+	}
+}
+
+// Read implements io.Reader.
+func (c *content) Read(p []byte) (int, error) {
+	n, err := c.Reader.Read(p)
+	if errors.Is(err, io.EOF) {
+		err = c.verify()
+		if err == nil {
+			return n, io.EOF
+		}
+		n = 0
+	}
+	if err != nil {
+		c.fail(err)
+	}
+	return n, err
+}
+
+// verify compares the hash. What follows a compressed content is part of it.
+func (c *content) verify() error {
+	if c.hash == nil {
+		return nil
+	}
+	if _, err := io.Copy(io.Discard, c.raw); err != nil {
+		return fmt.Errorf("download: %w", err)
+	}
+	if got := hex.EncodeToString(c.hash.Sum(nil)); got != c.wanted.Value {
+		return &external.Error{Class: external.Invalid, Message: fmt.Sprintf(
+			"the %s of what was downloaded is %s, not %s", c.wanted.Algorithm, got, c.wanted.Value)}
+	}
+	return nil
+}

@@ -1,0 +1,95 @@
+package external
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kinship-dev/kinship/pkg/object"
+)
+
+// newPool returns a pool that runs until the test ends, and who is woken.
+func newPool(t *testing.T, size int) (*Pool, <-chan object.ID) {
+	t.Helper()
+	p, woken := NewPool(size), make(chan object.ID, 10)
+	p.id = func(obj client.Object) object.ID { return object.Of(obj, schema.GroupKind{Kind: "ConfigMap"}) }
+	p.wake = func(id object.ID) { woken <- id }
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() { ended <- p.Start(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	return p, woken
+}
+
+func named(name string) client.Object {
+	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name)}}
+}
+
+func TestPoolTellsOnce(t *testing.T) {
+	p, woken := newPool(t, 1)
+	failure := errors.New("no")
+	for reason, c := range map[string]struct {
+		run  func(context.Context) error
+		want string
+	}{
+		"an error is told": {func(context.Context) error { return failure }, "no"},
+		"a panic is one":   {func(context.Context) error { panic("oh") }, "panic: oh"},
+		"and so is none":   {func(context.Context) error { return nil }, "<nil>"},
+	} {
+		if ended, err := p.Do(named("a"), c.run); ended || err != nil {
+			t.Fatalf("%s: ended %t (%v) before it began", reason, ended, err)
+		}
+		if id := <-woken; id.Name != "a" {
+			t.Errorf("%s: woke %s", reason, id.Short())
+		}
+		if !p.Has("a") {
+			t.Errorf("%s: forgotten before it was asked for", reason)
+		}
+		ended, err := p.Do(named("a"), c.run)
+		if !ended || fmt.Sprint(err) != c.want || p.Has("a") {
+			t.Errorf("%s: ended %t: %v, still there %t", reason, ended, err, p.Has("a"))
+		}
+	}
+}
+
+// TestPoolIsBounded has what is dropped make room, whether or not it was begun.
+func TestPoolIsBounded(t *testing.T) {
+	p, woken := newPool(t, 1)
+	begun := make(chan string, 10)
+	hang := func(name string) func(context.Context) error {
+		return func(ctx context.Context) error {
+			begun <- name
+			<-ctx.Done()
+			return ctx.Err()
+		}
+	}
+	for _, name := range []string{"first", "second", "third"} {
+		_, _ = p.Do(named(name), hang(name)) // It can't have ended.
+	}
+	if name := <-begun; name != "first" {
+		t.Errorf("%s was begun first", name)
+	}
+	p.drop("second") // It waits.
+	if len(begun) > 0 {
+		t.Errorf("%s was begun as well", <-begun)
+	}
+	p.drop("first")
+	if name := <-begun; name != "third" {
+		t.Errorf("%s was begun next", name)
+	}
+	if id := <-woken; id.Name != "first" || p.Has("first") || p.Has("second") || !p.Has("third") {
+		t.Errorf("woke %s", id.Short())
+	}
+}
