@@ -67,7 +67,7 @@ func (o *options) addFlags(f *pflag.FlagSet) {
 		"what each call of the emulator takes at least; one run for each")
 	f.IntVar(&o.objects, "objects", 5000, "how many objects there are at least in the scenario memory")
 	f.DurationVar(&o.idle, "idle", 30*time.Second, "how long to do nothing in the scenario memory")
-	f.DurationVar(&o.timeout, "timeout", 5*time.Minute, "how long to wait for all objects")
+	f.DurationVar(&o.timeout, "timeout", 10*time.Minute, "how long to wait for all objects")
 	f.StringVar(&o.clouds, "clouds", "", "a clouds.yaml (default an emulator that is started)")
 	f.StringVar(&o.cloud, "cloud", "openstack", "the entry in it")
 	f.StringVar(&o.kubeconfig, "kubeconfig", "",

@@ -29,7 +29,9 @@ func newPlain(ctx context.Context, clouds []byte, name string) (*plain, error) {
 		return nil, fmt.Errorf("read clouds.yaml: %w", err)
 	}
 	const unlimited = 1e6
-	scope, err := openstack.New(openstack.Options{QPS: unlimited, Burst: unlimited}).Scope(ctx, cloud)
+	scope, err := openstack.New(openstack.Options{
+		QPS: unlimited, Burst: unlimited, Timeout: 10 * time.Minute,
+	}).Scope(ctx, cloud)
 	if err != nil {
 		return nil, err
 	}
@@ -40,11 +42,14 @@ func newPlain(ctx context.Context, clouds []byte, name string) (*plain, error) {
 // run makes a tree and deletes it.
 func (p *plain) run(ctx context.Context, s shape, calls int) (t times, err error) {
 	all := s.elements()
+	defer func() {
+		if err != nil { // What is left would stay for good.
+			err = errors.Join(err, inOrder(context.WithoutCancel(ctx), all, calls, true, p.remove))
+		}
+	}()
 	begin := time.Now()
 	if err := inOrder(ctx, all, calls, false, p.create); err != nil {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
-		defer cancel()
-		return t, errors.Join(err, inOrder(ctx, all, calls, true, p.remove))
+		return t, err
 	}
 	t.create = time.Since(begin)
 	begin = time.Now()
@@ -88,18 +93,24 @@ func (p *plain) create(ctx context.Context, e *element) error {
 }
 
 func (p *plain) remove(ctx context.Context, e *element) error {
-	switch {
-	case e.id == "":
+	if e.id == "" {
 		return nil // It was never made.
-	case e.kind == routerInterface:
-		return p.call(ctx, http.MethodPut, p.network.ServiceURL("routers", e.needs[0].id, "remove_router_interface"),
-			e.body(), nil)
 	}
-	return p.call(ctx, http.MethodDelete, p.network.ServiceURL(e.kind.plural, e.id), nil, nil)
+	method, address, body := http.MethodDelete, p.network.ServiceURL(e.kind.plural, e.id), any(nil)
+	if e.kind == routerInterface {
+		method, address = http.MethodPut, p.network.ServiceURL("routers", e.needs[0].id, "remove_router_interface")
+		body = e.body()
+	}
+	err := p.call(ctx, method, address, body, nil)
+	if err == nil {
+		e.id = ""
+	}
+	return err
 }
 
 func (p *plain) call(ctx context.Context, method, address string, body, answer any) error {
-	response, err := p.network.Request(ctx, method, address, &gophercloud.RequestOpts{
+	// A call that is given up would leave what nobody knows of.
+	response, err := p.network.Request(context.WithoutCancel(ctx), method, address, &gophercloud.RequestOpts{
 		JSONBody: body, JSONResponse: answer,
 		OkCodes: []int{http.StatusOK, http.StatusCreated, http.StatusNoContent},
 	})
@@ -138,6 +149,9 @@ func inOrder(
 			}
 			slots <- struct{}{}
 			defer func() { <-slots }()
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
 			if err := do(ctx, e); err != nil {
 				return fmt.Errorf("%s %s: %w", e.kind.name, e.name, err)
 			}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -118,13 +119,9 @@ func (r *rig) startOperator(ctx context.Context, cancel context.CancelCauseFunc)
 func (r *rig) prepare(ctx context.Context, clouds []byte) error {
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
+	// An installation may still be going on.
 	err := wait.PollUntilContextCancel(ctx, 100*time.Millisecond, true, func(ctx context.Context) (bool, error) {
-		for _, k := range kinds { // An installation may still be going on.
-			if _, err := r.objects.Resource(k.gvr()).List(ctx, metav1.ListOptions{Limit: 1}); err != nil {
-				return false, nil //nolint:nilerr // it is asked again
-			}
-		}
-		return true, nil
+		return r.areServed(ctx), nil
 	})
 	if err != nil {
 		return fmt.Errorf("wait for the kinds to be served: %w", err)
@@ -147,6 +144,14 @@ func (r *rig) prepare(ctx context.Context, clouds []byte) error {
 		return err
 	}
 	return r.seen.until(ctx, 1)
+}
+
+// areServed reports whether the API server knows all kinds.
+func (r *rig) areServed(ctx context.Context) bool {
+	return !slices.ContainsFunc(kinds, func(k kind) bool {
+		_, err := r.objects.Resource(k.gvr()).List(ctx, metav1.ListOptions{Limit: 1})
+		return err != nil
+	})
 }
 
 // stop deletes everything and ends what was started.
@@ -194,6 +199,13 @@ func (r *rig) remove(ctx context.Context, elements []*element) error {
 		}
 		return nil
 	})
+}
+
+// await waits until there are so many objects, and all are Available.
+func (r *rig) await(ctx context.Context, n int) error {
+	ctx, cancel := context.WithTimeout(ctx, r.timeout)
+	defer cancel()
+	return r.seen.until(ctx, n)
 }
 
 func parallelly(ctx context.Context, elements []*element, do func(context.Context, *element) error) error {

@@ -28,8 +28,6 @@ type figures struct {
 
 // tree measures the tree, between two measurements of the plain client.
 func (r *rig) tree(ctx context.Context, latency time.Duration) (f figures, err error) {
-	ctx, cancel := context.WithTimeout(ctx, r.timeout)
-	defer cancel()
 	r.setLatency(latency)
 	defer r.setLatency(0)
 	all := r.elements()
@@ -63,7 +61,7 @@ func (r *rig) declare(ctx context.Context, all []*element, f *figures) error {
 		return err
 	}
 	f.sent = time.Since(begin)
-	if err := r.seen.until(ctx, 1+len(all)); err != nil {
+	if err := r.await(ctx, 1+len(all)); err != nil {
 		return err
 	}
 	f.took.create = time.Since(begin)
@@ -75,7 +73,7 @@ func (r *rig) declare(ctx context.Context, all []*element, f *figures) error {
 	if err := r.remove(ctx, all); err != nil {
 		return err
 	}
-	if err := r.seen.until(ctx, 1); err != nil {
+	if err := r.await(ctx, 1); err != nil {
 		return err
 	}
 	f.took.remove = time.Since(begin)
@@ -142,10 +140,10 @@ func (f figures) print(w io.Writer) {
 	fmt.Fprintln(w)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "\tcreated\tdeleted\t")
-	fmt.Fprintf(t, "all at once\t%s\t%s\tall sent after %s\n", seconds(f.took.create), seconds(f.took.remove), seconds(f.sent))
-	deep := time.Duration(f.depth)
-	fmt.Fprintf(t, "critical path\t%s\t%s\t%d calls of %d and %d ms\n", seconds(deep*f.alone.create),
-		seconds(deep*f.alone.remove), f.depth, f.alone.create.Milliseconds(), f.alone.remove.Milliseconds())
+	fmt.Fprintf(t, "all at once\t%s\t%s\tall sent after %s\n",
+		seconds(f.took.create), seconds(f.took.remove), seconds(f.sent))
+	fmt.Fprintf(t, "critical path\t%s\t%s\t%d calls of %d and %d ms\n", seconds(f.path(f.alone.create)),
+		seconds(f.path(f.alone.remove)), f.depth, f.alone.create.Milliseconds(), f.alone.remove.Milliseconds())
 	mean := times{(f.before.create + f.after.create) / 2, (f.before.remove + f.after.remove) / 2}
 	fmt.Fprintf(t, "plain, %d calls at a time\t%s\t%s\tbefore %s and %s, after %s and %s\n", plainCalls,
 		seconds(mean.create), seconds(mean.remove), seconds(f.before.create), seconds(f.before.remove),
@@ -160,6 +158,9 @@ func (f figures) print(w io.Writer) {
 	fmt.Fprintf(w, "created by %s\n  and %s\ndeleted by %s\n  and %s\n", list(f.calls), list(texts(f.writes)),
 		list(f.removals), list(texts(f.removalWrites)))
 }
+
+// path is how long the longest chain takes, if a call takes so long.
+func (f figures) path(call time.Duration) time.Duration { return call * time.Duration(f.depth) }
 
 func (f figures) each(n int) float64 { return float64(n) / float64(f.objects) }
 
@@ -187,7 +188,7 @@ func texts(counts gauge.Counts) map[string]int {
 
 // list writes counts in one line, in an order that does not change.
 func list(counts map[string]int) string {
-	var parts []string
+	parts := make([]string, 0, len(counts))
 	for _, what := range slices.Sorted(maps.Keys(counts)) {
 		parts = append(parts, fmt.Sprintf("%d %s", counts[what], what))
 	}

@@ -2,7 +2,6 @@ package openstack_test
 
 import (
 	"fmt"
-	"net/http"
 	"testing"
 	"time"
 
@@ -72,7 +71,7 @@ func TestDeletedOnce(t *testing.T) {
 		w.available("Subnet", fmt.Sprintf("net%d", i))
 		w.available("Port", fmt.Sprintf("net%d", i))
 	}
-	deletion := emulator.Call{Service: "network", Method: http.MethodDelete, Resource: "subnets"}
+	deletion := emulator.Call{Service: "network", Method: "DELETE", Resource: "subnets"}
 	w.cloud.AddFault(emulator.Fault{Method: deletion.Method, Resource: deletion.Resource, Times: -1, Delay: time.Second})
 	w.cloud.ResetCalls()
 	for i := range n {
