@@ -3,7 +3,8 @@
 //
 // The folder usage has the manifests of seed 3 as they stand there. What its
 // README.md and docs/decisions/0004-seed-3-slips.md list was corrected. The folder
-// iot has those of seed 2, with their placeholders filled in.
+// iot has those of seed 2, with their placeholders filled in. The folder openstack
+// has a stack of seed 4's kinds.
 package examples
 
 import "embed"
@@ -17,3 +18,8 @@ var Usage embed.FS
 //
 //go:embed iot/*.yaml
 var Iot embed.FS
+
+// Openstack are the examples of the pack openstack, in the folder of that name.
+//
+//go:embed openstack/*.yaml
+var Openstack embed.FS

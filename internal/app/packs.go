@@ -39,7 +39,7 @@ func PackNames() []string {
 func choose(o Options) ([]pack.Pack, error) {
 	all := Packs(o)
 	if len(o.Packs) == 0 {
-		return slices.DeleteFunc(all, func(p pack.Pack) bool { return p.Preview }), nil
+		return all, nil
 	}
 	var chosen []pack.Pack
 	for _, name := range o.Packs {
@@ -55,9 +55,6 @@ func choose(o Options) ([]pack.Pack, error) {
 // NewScheme returns a scheme that knows Kubernetes' kinds and those of the packs
 // that are named or, if none is, of all.
 func NewScheme(o Options) (*runtime.Scheme, error) {
-	if len(o.Packs) == 0 {
-		o.Packs = PackNames()
-	}
 	chosen, err := choose(o)
 	if err != nil {
 		return nil, err

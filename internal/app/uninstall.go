@@ -111,9 +111,6 @@ func split(objects []client.Object) (guards, rest []client.Object) {
 }
 
 func removeTraces(ctx context.Context, o Options, c client.Client, say func(string, ...any)) error {
-	if len(o.Packs) == 0 {
-		o.Packs = PackNames() // Previews too.
-	}
 	chosen, err := choose(o)
 	if err != nil {
 		return err

@@ -132,7 +132,7 @@ func (c *operator) uninstall(cmd *cobra.Command, _ []string) error {
 func addPacks(f *pflag.FlagSet, o *app.Options) {
 	f.StringSliceVar(&o.Packs, "packs", nil,
 		"packs to run, separated by commas: "+strings.Join(app.PackNames(), ", ")+
-			" (default all but openstack, which is a preview)")
+			" (default all)")
 }
 
 // newLog returns a log for the operator, which libraries log to as well.

@@ -11,6 +11,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/cloud/openstack/emulator"
 	"github.com/kinship-dev/kinship/internal/localcluster"
 )
 
@@ -22,6 +23,7 @@ type up struct {
 	once    bool
 	verbose bool
 	options app.Options // of the operator
+	cloud   *emulator.Server
 }
 
 func newUp(streams genericiooptions.IOStreams) *cobra.Command {
@@ -47,7 +49,12 @@ func (u *up) start(cmd *cobra.Command, _ []string) error { return u.run(cmd.Cont
 // run starts and stops the control plane. Whatever fails once the user has
 // interrupted it, fails because of that.
 func (u *up) run(ctx context.Context) error {
-	fmt.Fprintln(u.ErrOut, "Starting a control plane ...")
+	fmt.Fprintln(u.ErrOut, "Starting a control plane and a cloud ...")
+	var err error
+	if u.cloud, err = emulator.Start(emulator.Options{}); err != nil {
+		return err
+	}
+	defer func() { _ = u.cloud.Close() }() // What it held is of no use to anybody.
 	cluster, err := localcluster.Start(ctx, localcluster.Options{DataDir: u.dataDir, BeforeControllers: u.prepare})
 	if err == nil {
 		err = errors.Join(u.show(ctx, cluster), cluster.Stop())
@@ -65,6 +72,9 @@ func (u *up) run(ctx context.Context) error {
 // show runs the operator on a control plane and tells the stories. Unless they
 // are all that was asked for, it stays until the context or one of both ends.
 func (u *up) show(ctx context.Context, cluster *localcluster.Cluster) error {
+	if err := os.WriteFile(u.clouds(cluster), []byte(u.cloud.CloudsYAML()), 0o600); err != nil {
+		return fmt.Errorf("write clouds.yaml: %w", err)
+	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	stopped, err := u.startOperator(ctx, cluster, cancel)
 	defer func() {
@@ -93,6 +103,11 @@ func (u *up) show(ctx context.Context, cluster *localcluster.Cluster) error {
 	return context.Cause(ctx)
 }
 
+// clouds is where the clouds.yaml of the cloud is.
+func (u *up) clouds(cluster *localcluster.Cluster) string {
+	return filepath.Join(cluster.DataDir(), "clouds.yaml")
+}
+
 // invite says how to look around.
 func (u *up) invite(cluster *localcluster.Cluster) {
 	path := cluster.BinDir()
@@ -107,10 +122,15 @@ To look around in another terminal:
   kubectl delete cluster.eks.upbound.io my-cluster
   kubectl get -n kinship-stories iotconnectors,deployments,pods
   kubectl kinship who-uses cluster.eks.upbound.io/my-cluster
+  kubectl get -n kinship-stories openstack
+  kubectl delete -n kinship-stories --wait=false network.openstack.k-orc.cloud/internal
+  kubectl kinship why -n kinship-stories network.openstack.k-orc.cloud/internal
+
+The cloud's clouds.yaml, for the openstack client: %s
 
 Ctrl-C ends it.
 ready
-`, cluster.Kubeconfig(), path)
+`, cluster.Kubeconfig(), path, u.clouds(cluster))
 }
 
 // startOperator runs the operator in this process and waits until it is ready.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/go-logr/logr"
 	"k8s.io/client-go/rest"
@@ -38,7 +39,8 @@ func (u *up) prepare(ctx context.Context, config *rest.Config) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(story.DefineUsage(ctx, stage), story.DefineIot(ctx, stage))
+	return errors.Join(story.DefineUsage(ctx, stage), story.DefineNamespace(ctx, stage),
+		story.DefineOpenstack(ctx, stage, u.cloud.CloudsYAML()))
 }
 
 // tell tells the stories of the packs. Where people may look around afterwards,
@@ -52,7 +54,11 @@ func (u *up) tell(ctx context.Context, cluster *localcluster.Cluster) error {
 	if err != nil {
 		return err
 	}
-	stories = append(stories, connectors...)
+	clouds, err := story.Openstack(u.cloud.CloudsYAML())
+	if err != nil {
+		return err
+	}
+	stories = slices.Concat(stories, connectors, clouds)
 	stage, err := story.NewStage(cluster.Config())
 	if err != nil {
 		return err
@@ -64,7 +70,8 @@ func (u *up) tell(ctx context.Context, cluster *localcluster.Cluster) error {
 	if u.once || ctx.Err() != nil {
 		return err
 	}
-	return errors.Join(err, story.LeaveUsage(ctx, stage), story.LeaveIot(ctx, stage))
+	return errors.Join(err, story.LeaveUsage(ctx, stage), story.LeaveIot(ctx, stage),
+		story.LeaveOpenstack(ctx, stage, u.cloud.CloudsYAML()))
 }
 
 // quoteLog shows the end of the operator's log, which is removed with the rest.

@@ -22,9 +22,6 @@ import (
 type Pack struct {
 	// Name is what --packs calls it.
 	Name string
-	// Preview packs run only where --packs names them: something that their users
-	// count on is missing yet.
-	Preview bool
 	// Definitions are the names of its CustomResourceDefinitions.
 	Definitions []string
 	// AddToScheme makes its types known.

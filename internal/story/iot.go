@@ -12,16 +12,16 @@ import (
 	"github.com/kinship-dev/kinship/examples"
 )
 
-// iotNamespace is where the stories about IotConnectors take place. Nobody else's
-// releases and connectors are there.
-const iotNamespace = "kinship-stories"
+// namespace is where the stories take place whose objects can be anywhere. Nobody
+// else's releases and connectors are there.
+const namespace = "kinship-stories"
 
-// DefineIot makes it.
-func DefineIot(ctx context.Context, stage *Stage) error {
+// DefineNamespace makes it.
+func DefineNamespace(ctx context.Context, stage *Stage) error {
 	ns := &unstructured.Unstructured{}
 	ns.SetAPIVersion("v1")
 	ns.SetKind("Namespace")
-	ns.SetName(iotNamespace)
+	ns.SetName(namespace)
 	return stage.Apply(ctx, ns)
 }
 
@@ -54,7 +54,7 @@ func newConnectorProps() (connectorProps, error) {
 			return p, fmt.Errorf("read manifests: %d objects in %s, want 1", len(objects), file.name)
 		}
 		*file.part = objects[0]
-		objects[0].SetNamespace(iotNamespace)
+		objects[0].SetNamespace(namespace)
 	}
 	return p, nil
 }
@@ -203,7 +203,7 @@ func deploymentNamed(name string) *unstructured.Unstructured {
 	u := &unstructured.Unstructured{}
 	u.SetAPIVersion("apps/v1")
 	u.SetKind("Deployment")
-	u.SetNamespace(iotNamespace)
+	u.SetNamespace(namespace)
 	u.SetName(name)
 	return u
 }
@@ -213,7 +213,7 @@ func (s *Stage) pods(ctx context.Context, deployment string) ([]string, error) {
 	list := &unstructured.UnstructuredList{}
 	list.SetAPIVersion("v1")
 	list.SetKind("PodList")
-	err := s.client.List(ctx, list, client.InNamespace(iotNamespace),
+	err := s.client.List(ctx, list, client.InNamespace(namespace),
 		client.MatchingLabels{"services.azurehealthcareapis.com/deployment": deployment})
 	if err != nil {
 		return nil, fmt.Errorf("list Pods: %w", err)

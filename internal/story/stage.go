@@ -235,24 +235,36 @@ func condition(live *unstructured.Unstructured, name string) string {
 	if live == nil {
 		return absent
 	}
-	conditions, _, err := unstructured.NestedSlice(live.Object, "status", "conditions")
-	if err != nil {
-		return err.Error()
+	c := find(live, name)
+	observed, stated := c["observedGeneration"].(int64)
+	switch {
+	case c == nil:
+		return "no condition " + name
+	case c["status"] != "True":
+		return fmt.Sprintf("%s is %v, %v: %v", name, c["status"], c["reason"], c["message"])
+	case stated && observed != live.GetGeneration():
+		return fmt.Sprintf("%s is about generation %d of %d", name, observed, live.GetGeneration())
+	default:
+		return ""
 	}
+}
+
+// message returns that of a condition, or nothing if there is none.
+func message(live *unstructured.Unstructured, name string) string {
+	if live == nil {
+		return ""
+	}
+	said, _ := find(live, name)["message"].(string)
+	return said
+}
+
+// find returns a condition, or nil.
+func find(live *unstructured.Unstructured, name string) map[string]any {
+	conditions, _, _ := unstructured.NestedSlice(live.Object, "status", "conditions")
 	for _, item := range conditions {
-		c, ok := item.(map[string]any)
-		if !ok || c["type"] != name {
-			continue
-		}
-		observed, found := c["observedGeneration"].(int64)
-		switch {
-		case c["status"] != "True":
-			return fmt.Sprintf("%s is %v, %v: %v", name, c["status"], c["reason"], c["message"])
-		case found && observed != live.GetGeneration():
-			return fmt.Sprintf("%s is about generation %d of %d", name, observed, live.GetGeneration())
-		default:
-			return ""
+		if c, ok := item.(map[string]any); ok && c["type"] == name {
+			return c
 		}
 	}
-	return "no condition " + name
+	return nil
 }

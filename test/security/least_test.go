@@ -72,6 +72,7 @@ func TestLeastRights(t *testing.T) {
 	l := newLand(t)
 	l.everything()
 	l.connector()
+	l.clouds()
 	if err := o.Stop(); err != nil { // Which ends its watches, and they are written down.
 		t.Fatal(err)
 	}

@@ -40,7 +40,6 @@ type Options struct {
 func Pack(options Options) pack.Pack {
 	return pack.Pack{
 		Name:        "openstack",
-		Preview:     true, // Some of 26 kinds are missing.
 		Definitions: definitions(),
 		AddToScheme: openstackv1alpha1.AddToScheme,
 		Relations:   Relations,

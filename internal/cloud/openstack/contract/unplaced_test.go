@@ -86,7 +86,7 @@ func TestVolumeTypesListed(t *testing.T) {
 			var listed struct {
 				Types []volumetypes.VolumeType `json:"volume_types"`
 			}
-			if _, err := c.Get(t.Context(), c.ServiceURL("types")+query, &listed, nil); err != nil {
+			if err := send(t.Context(), c, http.MethodGet, c.ServiceURL("types")+query, nil, &listed); err != nil {
 				t.Fatal(err)
 			}
 			found := slices.ContainsFunc(listed.Types, func(sort volumetypes.VolumeType) bool { return sort.ID == made.ID })
