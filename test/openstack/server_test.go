@@ -4,15 +4,15 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/gophercloud/gophercloud/v2"
-
 	"github.com/kinship-dev/kinship/internal/cloud/openstack"
 	"github.com/kinship-dev/kinship/internal/cloud/openstack/emulator"
+	"github.com/kinship-dev/kinship/internal/pack/openstack/kit"
 	"github.com/kinship-dev/kinship/internal/testenv"
 	"github.com/kinship-dev/kinship/test/operator"
 )
@@ -190,10 +190,9 @@ func testForeign(t *testing.T) {
 	nova, cinder := w.client((*openstack.Scope).Compute), w.client((*openstack.Scope).Volume)
 	theirs := w.post(cinder, "volumes", `{"volume":{"name":"theirs","size":1}}`)
 	testenv.Eventually(t, func() error { // It is being made.
-		_, err := nova.Post(t.Context(), nova.ServiceURL("servers", w.id("Server", "server"), "os-volume_attachments"),
-			map[string]any{"volumeAttachment": map[string]any{"volumeId": theirs}}, nil,
-			&gophercloud.RequestOpts{OkCodes: []int{200}})
-		return err
+		body := map[string]any{"volumeAttachment": map[string]any{"volumeId": theirs}}
+		return kit.Call(t.Context(), nova, http.MethodPost,
+			nova.ServiceURL("servers", w.id("Server", "server"), "os-volume_attachments"), body, nil)
 	})
 	w.edit("Server", "server", `{"spec":{"resource":{"volumes":null,"tags":["t"]}}}`)
 	w.attached("ours", "")
@@ -260,7 +259,8 @@ func testUserData(t *testing.T) {
 	w.available("Server", "server")
 	var read map[string]map[string]any
 	nova := w.client((*openstack.Scope).Compute)
-	if _, err := nova.Get(t.Context(), nova.ServiceURL("servers", w.id("Server", "server")), &read, nil); err != nil {
+	address := nova.ServiceURL("servers", w.id("Server", "server"))
+	if err := kit.Call(t.Context(), nova, http.MethodGet, address, nil, &read); err != nil {
 		t.Fatal(err)
 	}
 	if got := read["server"]["OS-EXT-SRV-ATTR:user_data"]; got != base64.StdEncoding.EncodeToString([]byte("#!/bin/sh")) {
@@ -281,7 +281,7 @@ func testOnce(t *testing.T) {
 	w.edit("Server", "server", `{"spec":{"resource":{"tags":["t"]}}}`)
 	w.available("Server", "server")
 	id, nova := w.id("Server", "server"), w.client((*openstack.Scope).Compute)
-	if _, err := nova.Delete(t.Context(), nova.ServiceURL("servers", id), nil); err != nil {
+	if err := kit.Call(t.Context(), nova, http.MethodDelete, nova.ServiceURL("servers", id), nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	w.has("Server", "server", "Progressing", waitingFor("KeyPair/key to be created"))

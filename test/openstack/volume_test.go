@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -13,6 +14,7 @@ import (
 
 	"github.com/kinship-dev/kinship/internal/cloud/openstack"
 	"github.com/kinship-dev/kinship/internal/cloud/openstack/emulator"
+	"github.com/kinship-dev/kinship/internal/pack/openstack/kit"
 )
 
 // volumes are the kinds of the volume service.
@@ -68,8 +70,7 @@ func (w *world) post(c *gophercloud.ServiceClient, collection, body string) stri
 	var answer map[string]struct {
 		ID string `json:"id"`
 	}
-	_, err := c.Post(w.t.Context(), c.ServiceURL(collection), json.RawMessage(body), &answer,
-		&gophercloud.RequestOpts{OkCodes: []int{200, 201, 202}})
+	err := kit.Call(w.t.Context(), c, http.MethodPost, c.ServiceURL(collection), json.RawMessage(body), &answer)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -91,7 +92,7 @@ func testDeletedByHand(t *testing.T, of service, kind, collection, resource stri
 	w.apply(manifest(kind, "it", "resyncPeriod: 1s, resource: "+resource))
 	w.available(kind, "it")
 	id, c := w.id(kind, "it"), w.client(of)
-	if _, err := c.Delete(t.Context(), c.ServiceURL(collection, id), nil); err != nil {
+	if err := kit.Call(t.Context(), c, http.MethodDelete, c.ServiceURL(collection, id), nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	w.becomes(kind, "it", id)
@@ -109,7 +110,8 @@ func testTypeSpecs(t *testing.T) {
 	}})
 	var read map[string]map[string]any
 	cinder := w.client((*openstack.Scope).Volume)
-	if _, err := cinder.Get(t.Context(), cinder.ServiceURL("types", w.id("VolumeType", "type")), &read, nil); err != nil {
+	address := cinder.ServiceURL("types", w.id("VolumeType", "type"))
+	if err := kit.Call(t.Context(), cinder, http.MethodGet, address, nil, &read); err != nil {
 		t.Fatal(err)
 	}
 	want := map[string]any{"c": "3", "d": "4"}

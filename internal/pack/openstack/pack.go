@@ -34,7 +34,7 @@ type Options struct {
 func Pack(options Options) pack.Pack {
 	return pack.Pack{
 		Name:        "openstack",
-		Preview:     true, // Some of 26 kinds are missing.
+		Preview:     true, // Its newest kinds have served nobody yet.
 		Definitions: definitions(),
 		AddToScheme: openstackv1alpha1.AddToScheme,
 		Relations:   Relations,

@@ -86,9 +86,11 @@ func TestVolumeTypesListed(t *testing.T) {
 			var listed struct {
 				Types []volumetypes.VolumeType `json:"volume_types"`
 			}
-			if _, err := c.Get(t.Context(), c.ServiceURL("types")+query, &listed, nil); err != nil {
+			answer, err := c.Get(t.Context(), c.ServiceURL("types")+query, &listed, nil)
+			if err != nil {
 				t.Fatal(err)
 			}
+			_ = answer.Body.Close() // It was read.
 			found := slices.ContainsFunc(listed.Types, func(sort volumetypes.VolumeType) bool { return sort.ID == made.ID })
 			if found != want {
 				t.Errorf("types%s: found %t, want %t", query, found, want)
