@@ -89,7 +89,6 @@ func TestVolumeTypesListed(t *testing.T) {
 			if err := send(t.Context(), c, http.MethodGet, c.ServiceURL("types")+query, nil, &listed); err != nil {
 				t.Fatal(err)
 			}
-			_ = answer.Body.Close() // It was read.
 			found := slices.ContainsFunc(listed.Types, func(sort volumetypes.VolumeType) bool { return sort.ID == made.ID })
 			if found != want {
 				t.Errorf("types%s: found %t, want %t", query, found, want)
