@@ -145,7 +145,7 @@ func (s *Stage) says(ctx context.Context, object *unstructured.Unstructured, wor
 		}
 		return ""
 	})
-	return ID(object) + ": " + said, err
+	return ID(object) + ": " + strings.ReplaceAll(said, "\n", "; "), err
 }
 
 func (s *Stage) allReady(ctx context.Context, objects []*unstructured.Unstructured) error {

@@ -23,13 +23,13 @@ var resources = map[string]string{
 	"Domain": "{}", "Project": "{}", "Group": "{}", "Role": "{}", "User": "{}", "Service": "{type: some}",
 	"Endpoint":              "{interface: public, url: 'http://example.com', serviceRef: it}",
 	"RoleAssignment":        "{roleRef: it, userRef: it, projectRef: it}",
-	"ApplicationCredential": "{userRef: it, roleRefs: [it], secretRef: password}",
+	"ApplicationCredential": "{userRef: admin, secretRef: password}",
 	"Network":               "{}", "AddressScope": "{ipVersion: 4}", "SecurityGroup": "{}", "Router": "{}",
 	"Subnet":     "{networkRef: it, routerRef: it, ipVersion: 4, cidr: 10.0.0.0/24}", // Makes a RouterInterface.
 	"Port":       "{networkRef: it, addresses: [{subnetRef: it}]}",
 	"Trunk":      "{portRef: it}",
 	"FloatingIP": "{floatingNetworkRef: public}",
-	"Flavor":     "{ram: 64, vcpus: 1, disk: 1}", "KeyPair": "{publicKey: ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIA it}",
+	"Flavor":     "{ram: 64, vcpus: 1, disk: 1}", "KeyPair": "{publicKey: ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIDpT/cMsQyZrFfGcWcTzqvVqQy2rXU5tXZxk8mJmXv3z}",
 	"ServerGroup": "{policy: affinity}", "VolumeType": "{}", "Volume": "{size: 1}",
 	"Server":       "{imageRef: cirros, flavorRef: it, ports: [{portRef: second}]}",
 	"ShareNetwork": "{}",
@@ -53,7 +53,7 @@ func (l land) clouds() {
 	defer func() { _ = cloud.Close() }()
 	secret, password := l.secret("cloud"), l.secret("password")
 	secret.Data = map[string][]byte{"clouds.yaml": []byte(cloud.CloudsYAML())}
-	password.Data = map[string][]byte{"secret": []byte("pass"), "password": []byte("pass")}
+	password.Data = map[string][]byte{"value": []byte("pass")}
 	l.create(secret, password)
 	var manifests []string
 	one := func(kind, name, spec string) {
@@ -70,6 +70,7 @@ func (l land) clouds() {
 	}
 	one("Network", "public", "managementPolicy: unmanaged, import: {filter: {name: public}}")
 	one("Image", "cirros", "managementPolicy: unmanaged, import: {filter: {name: cirros}}")
+	one("User", "admin", "managementPolicy: unmanaged, import: {filter: {name: admin}}") // Makes its own credential.
 	one("Port", "second", "resource: {networkRef: it}")
 	objects := testenv.Apply(l.t, strings.Join(manifests, "---\n"), testenv.In(l.ns))
 	testenv.Eventually(l.t, func() error { return l.each(objects, isReady) })
