@@ -56,6 +56,7 @@ func (r *rig) memory(ctx context.Context) (m memoryFigures, err error) {
 		return m, err
 	}
 	m.create = time.Since(begin)
+	fmt.Fprintf(os.Stderr, "They are Available after %s ...\n", seconds(m.create))
 	if _, err := r.settle(ctx); err != nil {
 		return m, err
 	}

@@ -154,12 +154,13 @@ func (r *rig) areServed(ctx context.Context) bool {
 	})
 }
 
-// stop deletes everything and ends what was started.
+// stop deletes everything that would stay, and ends what was started.
 func (r *rig) stop(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.timeout)
 	defer cancel()
 	var errs []error
-	if r.seen != nil {
+	goes := r.cluster != nil && r.emulator != nil && r.dataDir == ""
+	if r.seen != nil && !goes {
 		for _, k := range kinds {
 			errs = append(errs, r.objects.Resource(k.gvr()).Namespace(r.namespace).
 				DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{}))
