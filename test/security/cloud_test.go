@@ -18,6 +18,9 @@ import (
 // cloudGroup is the API of the openstack pack.
 var cloudGroup = schema.GroupVersion{Group: "openstack.k-orc.cloud", Version: "v1alpha1"}
 
+// publicKey is one of which nobody has the other part.
+const publicKey = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIDpT/cMsQyZrFfGcWcTzqvVqQy2rXU5tXZxk8mJmXv3z"
+
 // resources are specs of resources, one of each kind.
 var resources = map[string]string{
 	"Domain": "{}", "Project": "{}", "Group": "{}", "Role": "{}", "User": "{}", "Service": "{type: some}",
@@ -29,7 +32,7 @@ var resources = map[string]string{
 	"Port":       "{networkRef: it, addresses: [{subnetRef: it}]}",
 	"Trunk":      "{portRef: it}",
 	"FloatingIP": "{floatingNetworkRef: public}",
-	"Flavor":     "{ram: 64, vcpus: 1, disk: 1}", "KeyPair": "{publicKey: ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIDpT/cMsQyZrFfGcWcTzqvVqQy2rXU5tXZxk8mJmXv3z}",
+	"Flavor":     "{ram: 64, vcpus: 1, disk: 1}", "KeyPair": "{publicKey: " + publicKey + "}",
 	"ServerGroup": "{policy: affinity}", "VolumeType": "{}", "Volume": "{size: 1}",
 	"Server":       "{imageRef: cirros, flavorRef: it, ports: [{portRef: second}]}",
 	"ShareNetwork": "{}",
