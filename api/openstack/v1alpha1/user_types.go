@@ -142,7 +142,7 @@ type UserResourceStatus struct {
 	PasswordExpiresAt string `json:"passwordExpiresAt,omitempty"`
 	// AppliedPasswordRef names the Secret that the password was last set from.
 	// +optional
-	// +kubebuilder:validation:MaxLength=1024
+	// +kubebuilder:validation:MaxLength=253
 	AppliedPasswordRef string `json:"appliedPasswordRef,omitempty"`
 }
 
