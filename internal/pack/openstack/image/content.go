@@ -18,6 +18,8 @@ const (
 	contentField = "content"
 	// queued is the status of an image that has none.
 	queued = "queued"
+	// active is the status of one that serves.
+	active = "active"
 	// byGlance is the way in which Glance downloads a content by itself.
 	byGlance = "web-download"
 )
@@ -49,6 +51,9 @@ func (a actuator) fill(ctx context.Context, in external.Input[object], r *kit.Re
 	case err != nil:
 		downloading(in.Object, metav1.ConditionFalse, condition.ReasonTransientError, err.Error())
 		return r, err
+	}
+	if r.String("status") == active {
+		return r, nil // It was read after the end.
 	}
 	return a.Get(ctx, in, id)
 }

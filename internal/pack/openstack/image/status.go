@@ -27,7 +27,7 @@ func observe(o object, r *kit.Resource) reconcile.Outcome {
 		s.Hash = nil // There is none before there is a content.
 	}
 	o.Status.Resource = s
-	serving := kit.Status(r, "active")
+	serving := kit.Status(r, active)
 	if o.Status.DownloadAttempts != nil && serving.IsDone() {
 		downloading(o, metav1.ConditionFalse, condition.ReasonSuccess, "Data saved")
 	}

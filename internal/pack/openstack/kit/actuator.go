@@ -150,7 +150,7 @@ func (a Actuator[K]) Update(
 		}
 		r = updated
 	}
-	if !slices.Contains(names, tagsField) {
+	if a.Tags == nil || !slices.Contains(names, tagsField) { // Some have them as a field.
 		return r, nil
 	}
 	tags := append([]string{}, a.Tags(in.Object)...)
