@@ -25,8 +25,8 @@ func init() {
 	os.Exit(code)
 }
 
-// run runs `kinship up` and interrupts it once it has printed a line that ends
-// like this. It returns what it printed and its exit code.
+// run runs `kinship up` and interrupts it once it has printed this line, or told of
+// this step. It returns what it printed and its exit code.
 func run(t *testing.T, interruptAt string, args ...string) (out string, code int) {
 	t.Helper()
 	program, err := os.Executable()
@@ -47,7 +47,8 @@ func run(t *testing.T, interruptAt string, args ...string) (out string, code int
 	lines := bufio.NewScanner(pipe)
 	for lines.Scan() {
 		out += lines.Text() + "\n"
-		if interruptAt != "" && strings.HasSuffix(lines.Text(), interruptAt) {
+		is := lines.Text() == interruptAt || strings.HasSuffix(lines.Text(), "  "+interruptAt)
+		if interruptAt != "" && is {
 			if err := cmd.Process.Signal(os.Interrupt); err != nil {
 				t.Error(err)
 			}
