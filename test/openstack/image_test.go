@@ -51,6 +51,7 @@ var imageTests = map[string]func(*testing.T){
 	"Image content that breaks off is loaded again":   testBreaksOff,
 	"Image downloads don't hold up other images":      testManyStreams,
 	"Image deleted while it is downloaded":            testDeletedStreaming,
+	"Image content from where no image is":            testNoSource,
 	"Image that is protected stays":                   testProtected,
 	"Image content is needed, and immutable":          testContentRules,
 	"Image whose creation was not answered":           testImageLost,
@@ -298,4 +299,11 @@ func TestKilledStreaming(t *testing.T) {
 		t.Errorf("in the cloud: %v", ids)
 	}
 	w.tidyUp()
+}
+
+// testNoSource names the address from which machines get their own credentials.
+func testNoSource(t *testing.T) {
+	w := newWorld(t)
+	w.apply(managed("Image", "it", from("http://169.254.169.254/latest/meta-data", hashOf(disk))))
+	w.fails("Image", "it", "InvalidConfiguration")
 }

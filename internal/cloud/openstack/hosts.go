@@ -3,6 +3,7 @@ package openstack
 import (
 	"fmt"
 	"net"
+	"net/http"
 	"net/netip"
 	"path"
 	"slices"
@@ -51,4 +52,27 @@ func dialer() *net.Dialer {
 			return err
 		},
 	}
+}
+
+// Outside returns a client for addresses that people name beside that of a cloud,
+// such as those of images. The same hosts may be called as by clouds.
+func (c *Clouds) Outside() *http.Client {
+	base := http.DefaultTransport.(*http.Transport).Clone()
+	base.DialContext = dialer().DialContext
+	base.DisableKeepAlives = true // Nobody comes back soon.
+	return &http.Client{Transport: outside{base, c.options.Hosts}}
+}
+
+// outside looks at each address before it is called, those of redirects too.
+type outside struct {
+	base  http.RoundTripper
+	hosts []string
+}
+
+// RoundTrip implements http.RoundTripper.
+func (o outside) RoundTrip(request *http.Request) (*http.Response, error) {
+	if err := allowed(o.hosts, request.URL.Hostname()); err != nil {
+		return nil, err
+	}
+	return o.base.RoundTrip(request)
 }

@@ -33,8 +33,9 @@ func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
 		}
 		return names
 	}
+	outside := c.Clouds.Outside()
 	return kit.Wrap(k, func(a kit.Actuator[object]) external.Actuator[object, *kit.Resource] {
-		return actuator{a, k.Pool}
+		return actuator{a, k.Pool, outside}
 	})
 }
 
@@ -75,7 +76,8 @@ func query(in external.Input[object]) url.Values {
 type actuator struct {
 	kit.Actuator[object]
 
-	pool *external.Pool
+	pool    *external.Pool
+	outside *http.Client // for downloads
 }
 
 // Find implements external.Actuator. What was made for an object says so.

@@ -22,6 +22,7 @@ import (
 	"github.com/ulikunitz/xz"
 
 	openstackv1alpha1 "github.com/kinship-dev/kinship/api/openstack/v1alpha1"
+	"github.com/kinship-dev/kinship/internal/cloud/openstack"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/kit"
 	"github.com/kinship-dev/kinship/pkg/external"
 )
@@ -41,7 +42,10 @@ func (a actuator) stream(ctx context.Context, id string, from openstackv1alpha1.
 	}
 	watchdog := time.AfterFunc(stalled, func() { fail(errStalled) })
 	defer watchdog.Stop()
-	response, err := http.DefaultClient.Do(request)
+	response, err := a.outside.Do(request)
+	if _, refused := errors.AsType[*openstack.HostError](err); refused {
+		return kit.Explain(err)
+	}
 	if err != nil {
 		return fmt.Errorf("download: %w", cmp.Or(context.Cause(ctx), err))
 	}
