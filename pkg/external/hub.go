@@ -196,7 +196,7 @@ func concernsItself(old, obj client.Object) bool {
 // to the object.
 func (h *hub) concernsSources(m *member, id object.ID, old, obj client.Object) bool {
 	if !m.own && obj != nil {
-		return h.contentChanged(id, old, obj)
+		return h.contentChanged(m, id, old, obj)
 	}
 	if old == nil || obj == nil || old.GetUID() != obj.GetUID() {
 		return true
@@ -217,9 +217,11 @@ func lostOne(old, obj client.Object) bool {
 }
 
 // contentChanged reports whether an object of which we know the metadata alone may
-// have other content. That it carries one more of our guards changes none.
-func (h *hub) contentChanged(id object.ID, old, obj client.Object) bool {
-	if old != nil && !lostOne(old, obj) && len(obj.GetFinalizers()) > len(old.GetFinalizers()) {
+// have other content. That a write of ours put one more of our guards on it changes
+// none.
+func (h *hub) contentChanged(m *member, id object.ID, old, obj client.Object) bool {
+	guarded := old != nil && !lostOne(old, obj) && len(obj.GetFinalizers()) > len(old.GetFinalizers())
+	if guarded && m.guard != nil && m.guard.Wrote(obj) {
 		return false
 	}
 	h.mu.Lock()

@@ -75,6 +75,10 @@ type Kind[K Object, R any] struct {
 	// Observe writes the resource into the status and returns what keeps it from
 	// being of use; done means that it serves.
 	Observe func(K, R) reconcile.Outcome
+	// Dated says that resources tell when they were made, so that those from before an
+	// attempt are known from one that it made. Where they don't, and are not Marked,
+	// the name is looked up before the attempt.
+	Dated bool
 	// Lingers says that a resource exists for a while after its deletion was
 	// accepted.
 	Lingers bool

@@ -22,8 +22,12 @@ const clockSkew = 2 * time.Minute
 
 // intent is recorded before something is created.
 type intent struct {
+	// UID is the object's: a copy of it means nothing to another one.
+	UID  types.UID `json:"uid"`
 	Time time.Time `json:"time"`
 	Name string    `json:"name"`
+	// Before are the ids of what had that name already, where nothing else tells.
+	Before []string `json:"before,omitempty"`
 	// Replaces is the id of the resource that was gone.
 	Replaces string `json:"replaces,omitempty"`
 }
@@ -35,7 +39,8 @@ func (r *reconciler[K, R]) annotation() string { return r.engine.Group + "/creat
 func (r *reconciler[K, R]) intent(p *pass[K, R]) *intent {
 	text := p.Object.GetAnnotations()[r.annotation()]
 	var i intent
-	if text == "" || json.Unmarshal([]byte(text), &i) != nil || i.Replaces != idOf(p.before) {
+	if text == "" || json.Unmarshal([]byte(text), &i) != nil ||
+		i.UID != p.Object.GetUID() || i.Replaces != idOf(p.before) {
 		return nil
 	}
 	return &i
@@ -151,10 +156,13 @@ func (r *reconciler[K, R]) create(ctx context.Context, p *pass[K, R]) reconcile.
 	}
 	if earlier == nil || !slices.Contains(p.Object.GetFinalizers(), r.finalizer) {
 		i := &intent{
-			Time: r.engine.Clock.Now().UTC().Truncate(time.Second), Name: r.kind.Name(p.Object),
-			Replaces: idOf(p.before),
+			UID: p.Object.GetUID(), Time: r.engine.Clock.Now().UTC().Truncate(time.Second),
+			Name: r.kind.Name(p.Object), Replaces: idOf(p.before),
 		}
 		p.memory.refused = true // Nothing was sent yet.
+		if o := r.survey(ctx, p, i); !o.IsDone() {
+			return o
+		}
 		if o := r.own(ctx, p, i); !o.IsDone() {
 			return o
 		}
@@ -179,6 +187,46 @@ func (r *reconciler[K, R]) create(ctx context.Context, p *pass[K, R]) reconcile.
 	p.status().ID = &id
 	p.use()
 	return r.seen(ctx, p, resource, nil)
+}
+
+// namesakes is how many resources of one name an intent records.
+const namesakes = 64
+
+// survey records what there is of the name before anything is made, where it could not
+// be told from that afterwards.
+func (r *reconciler[K, R]) survey(ctx context.Context, p *pass[K, R], i *intent) reconcile.Outcome {
+	if r.kind.Dated || r.kind.Marked {
+		return reconcile.Outcome{}
+	}
+	found, err := p.actuator.Find(ctx, p.Input, Search{Name: i.Name})
+	if err != nil {
+		return r.failed(err)
+	}
+	if len(found) > namesakes {
+		return reconcile.Refuse(condition.ReasonInvalidConfiguration,
+			"there are %d resources of that name already: choose another name", len(found))
+	}
+	for _, one := range found {
+		i.Before = append(i.Before, r.kind.Identify(one).ID)
+	}
+	return reconcile.Outcome{}
+}
+
+// made reports whether a resource may be what the attempt of an intent has made. The
+// object's own beginning bounds what the intent says, which people could write.
+func (r *reconciler[K, R]) made(p *pass[K, R], i *intent, who Identity) bool {
+	switch {
+	case r.kind.Marked || who.Marker != "":
+		return false
+	case r.kind.Dated:
+		since := i.Time
+		if began := p.Object.GetCreationTimestamp().Time; began.After(since) {
+			since = began
+		}
+		return who.Created.After(since.Add(-clockSkew))
+	default:
+		return !slices.Contains(i.Before, who.ID)
+	}
 }
 
 func (r *reconciler[K, R]) ifFound(ctx context.Context, p *pass[K, R], resource R, found bool) reconcile.Outcome {
@@ -206,12 +254,7 @@ func (r *reconciler[K, R]) orphan(
 			candidates = []R{one}
 			break
 		}
-		if r.kind.Marked {
-			continue
-		}
-		free := r.claims.free(who.ID, p.Object.GetUID())
-		young := who.Created.IsZero() || who.Created.After(i.Time.Add(-clockSkew))
-		if who.Marker == "" && free && young {
+		if r.made(p, i, who) && r.claims.free(who.ID, p.Object.GetUID()) {
 			candidates = append(candidates, one)
 		}
 	}

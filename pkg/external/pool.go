@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -25,6 +26,14 @@ type Pool struct {
 	change  *sync.Cond
 	tasks   map[types.UID]*task
 	waiting []types.UID
+	rests   map[types.UID]rest
+}
+
+// rest is between a task that failed and the next attempt.
+type rest struct {
+	failures int
+	until    time.Time
+	message  string
 }
 
 // task is what is done for one object.
@@ -39,36 +48,48 @@ type task struct {
 // NewPool returns one that does so many things at a time. It begins when the engine
 // of its kind does.
 func NewPool(size int) *Pool {
-	p := &Pool{size: size, tasks: map[types.UID]*task{}}
+	p := &Pool{size: size, tasks: map[types.UID]*task{}, rests: map[types.UID]rest{}}
 	p.change = sync.NewCond(&p.mu)
 	return p
 }
 
-// Has reports whether there is a task for an object: one that waits, is under way, or
-// has ended without anybody having asked how.
+// Has reports whether there is a task for an object: one that waits, is under way, has
+// ended without anybody having asked how, or has failed lately.
 func (p *Pool) Has(uid types.UID) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.tasks[uid] != nil
+	return p.tasks[uid] != nil || time.Now().Before(p.rests[uid].until)
 }
 
 // Do has something done for an object, unless it has a task already. Once that has
-// ended, it returns how, and forgets it; until then the object has to wait.
+// ended, it returns how, and forgets it; until then the object has to wait. What has
+// failed is done again after a while, which grows with each failure.
 func (p *Pool) Do(obj client.Object, run func(context.Context) error) (ended bool, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	uid := obj.GetUID()
 	t := p.tasks[uid]
+	if left := time.Until(p.rests[uid].until); t == nil && left > 0 {
+		return true, &Error{Class: Transient, After: left, Message: p.rests[uid].message}
+	}
 	if t == nil {
 		p.tasks[uid] = &task{id: p.id(obj), run: run}
 		p.waiting = append(p.waiting, uid)
 		p.change.Signal()
 		return false, nil
 	}
-	if t.ended {
-		delete(p.tasks, uid)
+	if !t.ended {
+		return false, nil
 	}
-	return t.ended, t.err
+	delete(p.tasks, uid)
+	if t.err == nil || isClass(t.err, Invalid) {
+		delete(p.rests, uid)
+		return true, t.err
+	}
+	failures := p.rests[uid].failures
+	pause := min(firstRetry<<min(failures, 10), lastRetry)
+	p.rests[uid] = rest{failures + 1, time.Now().Add(pause), t.err.Error()}
+	return true, &Error{Class: Transient, After: pause, Message: t.err.Error()}
 }
 
 // drop ends what is done for an object.
@@ -79,6 +100,7 @@ func (p *Pool) drop(uid types.UID) {
 		t.cancel()
 	}
 	delete(p.tasks, uid)
+	delete(p.rests, uid)
 	p.waiting = slices.DeleteFunc(p.waiting, func(u types.UID) bool { return u == uid })
 }
 

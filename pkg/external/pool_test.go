@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -48,19 +49,59 @@ func TestPoolTellsOnce(t *testing.T) {
 		"a panic is one":   {func(context.Context) error { panic("oh") }, "panic: oh"},
 		"and so is none":   {func(context.Context) error { return nil }, "<nil>"},
 	} {
-		if ended, err := p.Do(named("a"), c.run); ended || err != nil {
+		if ended, err := p.Do(named(reason), c.run); ended || err != nil {
 			t.Fatalf("%s: ended %t (%v) before it began", reason, ended, err)
 		}
-		if id := <-woken; id.Name != "a" {
+		if id := <-woken; id.Name != reason {
 			t.Errorf("%s: woke %s", reason, id.Short())
 		}
-		if !p.Has("a") {
+		uid := types.UID(reason)
+		if !p.Has(uid) {
 			t.Errorf("%s: forgotten before it was asked for", reason)
 		}
-		ended, err := p.Do(named("a"), c.run)
-		if !ended || fmt.Sprint(err) != c.want || p.Has("a") {
-			t.Errorf("%s: ended %t: %v, still there %t", reason, ended, err, p.Has("a"))
+		ended, err := p.Do(named(reason), c.run)
+		if rests := c.want != "<nil>"; !ended || fmt.Sprint(err) != c.want || p.Has(uid) != rests {
+			t.Errorf("%s: ended %t: %v, still there %t", reason, ended, err, p.Has(uid))
 		}
+	}
+}
+
+// TestPoolRests: what fails is not begun again at once, and later each time, until it
+// succeeds or its object is gone.
+func TestPoolRests(t *testing.T) {
+	p, woken := newPool(t, 1)
+	begun := 0
+	fail := func(context.Context) error {
+		begun++
+		return errors.New("no")
+	}
+	var last time.Duration
+	for attempt := 1; attempt <= 4; attempt++ {
+		if ended, err := p.Do(named("a"), fail); ended || err != nil {
+			t.Fatalf("attempt %d was not begun: %v", attempt, err)
+		}
+		<-woken
+		for range 3 { // Whatever wakes the object.
+			ended, err := p.Do(named("a"), fail)
+			later, ok := errors.AsType[*Error](err)
+			if !ended || !ok || later.After <= 0 || begun != attempt {
+				t.Fatalf("attempt %d: ended %t, %v, begun %d times", attempt, ended, err, begun)
+			}
+		}
+		p.mu.Lock()
+		r := p.rests["a"]
+		pause := time.Until(r.until)
+		r.until = time.Time{}
+		p.rests["a"] = r
+		p.mu.Unlock()
+		if pause <= last {
+			t.Errorf("attempt %d: a pause of %s after one of %s", attempt, pause, last)
+		}
+		last = pause
+	}
+	p.drop("a")
+	if len(p.rests) > 0 {
+		t.Error("an object that is gone is remembered")
 	}
 }
 

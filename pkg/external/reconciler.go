@@ -49,6 +49,8 @@ type pass[K Object, R any] struct {
 	corrected bool
 	// settled says that nothing had to be looked at.
 	settled bool
+	// waits says that nothing was done but to see what is missing.
+	waits bool
 	// done says that the object is gone.
 	done bool
 }
@@ -101,6 +103,7 @@ func (r *reconciler[K, R]) advance(ctx context.Context, p *pass[K, R]) reconcile
 	}
 	p.memory.tried = p.Refs.fingerprint()
 	if !waiting.IsDone() {
+		p.waits = true
 		return waiting
 	}
 	return reconcile.Run(ctx, p, r.connect, r.hold, r.obtain)
@@ -290,6 +293,8 @@ type memory struct {
 	next time.Time
 	// polls counts how often something under way was looked at.
 	polls int
+	// told is when it was last told what is waited for.
+	told time.Time
 	// deleting says that a deletion was accepted.
 	deleting bool
 	// left is the version of the object that went without our finalizer.

@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -27,6 +28,9 @@ func (r *reconciler[K, R]) conclude(
 	if p.settled {
 		return ctrl.Result{RequeueAfter: r.until(p)}, nil
 	}
+	if pause := r.untilTold(p); pause > 0 {
+		return ctrl.Result{RequeueAfter: pause}, nil
+	}
 	if outcome.IsDone() && p.Object.GetExternalSpec().ResyncPeriod != nil {
 		now := metav1.NewTime(r.engine.Clock.Now().Truncate(time.Second))
 		p.status().LastSyncTime = &now
@@ -44,6 +48,25 @@ func (r *reconciler[K, R]) conclude(
 		return ctrl.Result{}, nil
 	}
 	return result(outcome)
+}
+
+// retold is how long a status tells of the same waits although some have ended: they
+// end one after the other, and each would cost a write.
+const retold = time.Second
+
+// untilTold returns how long to put off telling what is still waited for. That
+// anything is waited for at all is told at once.
+func (r *reconciler[K, R]) untilTold(p *pass[K, R]) time.Duration {
+	now := r.engine.Clock.Now()
+	c := meta.FindStatusCondition(p.before.GetExternalStatus().Conditions, condition.Progressing)
+	tells := c != nil && c.Status == metav1.ConditionTrue && c.ObservedGeneration == p.Object.GetGeneration()
+	if p.waits && tells && now.Before(p.memory.told.Add(retold)) {
+		return p.memory.told.Add(retold).Sub(now)
+	}
+	if p.waits {
+		p.memory.told = now
+	}
+	return 0
 }
 
 // until returns how long it is to the next comparison; zero means that there is

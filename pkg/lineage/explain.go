@@ -378,6 +378,8 @@ func bad(c metav1.Condition) bool {
 		return c.Status == metav1.ConditionTrue
 	case "Suspended":
 		return false
+	case "Progressing": // Of what is made elsewhere: it ended well.
+		return c.Status != metav1.ConditionTrue && c.Reason != "Success"
 	}
 	// What a namespace tells of its deletion, and a node of its resources.
 	if strings.HasPrefix(c.Type, "Namespace") || strings.HasSuffix(c.Type, "Pressure") {

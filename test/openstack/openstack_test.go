@@ -21,6 +21,7 @@ func TestOpenStack(t *testing.T) {
 	maps.Copy(tests, imageTests)
 	maps.Copy(tests, volumeTests)
 	maps.Copy(tests, serverTests)
+	maps.Copy(tests, strangerTests)
 	for _, s := range slices.Concat(scenarios, more, identities, sizes, images, volumes, machines) {
 		tests[s.kind+" create-minimal"] = s.createMinimal
 		tests[s.kind+" create-full"] = s.createFull

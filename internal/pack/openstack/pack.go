@@ -17,6 +17,7 @@ import (
 	"github.com/kinship-dev/kinship/internal/pack"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/kit"
 	"github.com/kinship-dev/kinship/pkg/external"
+	"github.com/kinship-dev/kinship/pkg/lineage"
 	"github.com/kinship-dev/kinship/pkg/relation"
 )
 
@@ -43,6 +44,7 @@ func Pack(options Options) pack.Pack {
 		Definitions: definitions(),
 		AddToScheme: openstackv1alpha1.AddToScheme,
 		Relations:   Relations,
+		Finalizers:  finalizers(),
 		Rules:       rules,
 		Objects:     func(pack.Installation) []client.Object { return nil },
 		Setup: func(ctx context.Context, mgr manager.Manager, env pack.Environment) error {
@@ -66,6 +68,19 @@ func definitions() []string {
 		names = append(names, plural(k.name)+"."+kit.Group)
 	}
 	return names
+}
+
+// finalizers are those of the kinds: on an object of its own each is the controller's,
+// on others a guard.
+func finalizers() []lineage.Finalizer {
+	all := make([]lineage.Finalizer, 0, len(kinds))
+	for _, k := range kinds {
+		all = append(all, lineage.Finalizer{
+			Name: kit.Group + "/" + strings.ToLower(k.name), By: "the operator",
+			When: "no " + k.name + " names it any more, or, of a " + k.name + " itself, when its resource is gone",
+		})
+	}
+	return all
 }
 
 // Relations are the rules that the pack's kinds declare.

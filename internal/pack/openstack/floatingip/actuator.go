@@ -15,7 +15,8 @@ func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
 }
 
 var table = kit.Table[object]{
-	Path: "floatingips", One: "floatingip", Many: "floatingips", NoName: true, Fields: fields, Filter: query,
+	Dated: true,
+	Path:  "floatingips", One: "floatingip", Many: "floatingips", NoName: true, Fields: fields, Filter: query,
 	Tags: func(f object) []string { return kit.Texts(f.Spec.Resource.Tags) },
 }
 

@@ -43,7 +43,8 @@ func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
 const marker = "kinship_uid"
 
 var table = kit.Table[object]{
-	Path: "images", Many: "images", Fields: fields, Filter: query,
+	Dated: true,
+	Path:  "images", Many: "images", Fields: fields, Filter: query,
 	Always: url.Values{"limit": {"1000"}}, // Left out, a page has 25.
 }
 

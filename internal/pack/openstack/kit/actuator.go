@@ -39,6 +39,8 @@ type Table[K external.Object] struct {
 	Always url.Values
 	// NoName says that resources have no name to be found by.
 	NoName bool
+	// Dated says that resources have a created_at.
+	Dated bool
 	// Marked says that resources have metadata, which carries the uid of the object
 	// that they are made for.
 	Marked bool

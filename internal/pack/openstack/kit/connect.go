@@ -90,6 +90,9 @@ func (c *Connector) cloud(
 	if err != nil { // The Secret's next version is tried at once.
 		return nil, &external.Error{Class: external.Invalid, Message: fmt.Sprintf("Secret %s: %s", ref.SecretName, err)}
 	}
+	if version == "" { // Who doesn't know it must not make others read again.
+		return cloud, nil
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.parsed == nil {

@@ -26,7 +26,7 @@ func Kind[K Credentialed](
 			connection, err := For(ctx, c, in, service)
 			return Actuator[K]{Table: table, Client: connection.Client}, connection.Key, err
 		},
-		Name: Name[K], Marked: table.Marked,
+		Name: Name[K], Marked: table.Marked, Dated: table.Dated,
 	}
 }
 

@@ -14,7 +14,8 @@ func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
 }
 
 var table = kit.Table[object]{
-	Path: "networks", One: "network", Many: "networks", Fields: fields, Filter: query,
+	Dated: true,
+	Path:  "networks", One: "network", Many: "networks", Fields: fields, Filter: query,
 	Tags: func(n object) []string { return kit.Texts(n.Spec.Resource.Tags) },
 }
 

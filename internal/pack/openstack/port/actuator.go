@@ -17,7 +17,8 @@ func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
 }
 
 var table = kit.Table[object]{
-	Path: "ports", One: "port", Many: "ports", Fields: fields, Filter: query,
+	Dated: true,
+	Path:  "ports", One: "port", Many: "ports", Fields: fields, Filter: query,
 	Tags: func(p object) []string { return kit.Texts(p.Spec.Resource.Tags) },
 }
 

@@ -14,7 +14,8 @@ func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
 }
 
 var table = kit.Table[object]{
-	Path: "routers", One: "router", Many: "routers", Fields: fields, Filter: query,
+	Dated: true,
+	Path:  "routers", One: "router", Many: "routers", Fields: fields, Filter: query,
 	Tags: func(r object) []string { return kit.Texts(r.Spec.Resource.Tags) },
 }
 

@@ -2,6 +2,7 @@ package routerinterface
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/url"
 	"strings"
@@ -16,6 +17,7 @@ import (
 func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
 	return external.Kind[object, *kit.Resource]{
 		GVK: kit.GVK(kind), Relations: Relations, Identify: kit.Identify, Name: kit.Name[object], Observe: observe,
+		Dated:   true,
 		Differs: func(external.Input[object], *kit.Resource) []string { return nil },
 		Connect: func(ctx context.Context, in external.Input[object]) (
 			external.Actuator[object, *kit.Resource], string, error,
@@ -36,6 +38,9 @@ func connect(ctx context.Context, c *kit.Connector, in external.Input[object]) (
 	}
 	ref := router.Spec.CloudCredentialsRef
 	connection, err := c.Connect(ctx, in.Object.Namespace, "", ref, (*openstack.Scope).Network)
+	if known, ok := errors.AsType[*external.Error](err); ok && known.Class == external.Invalid {
+		known.Class = external.Refused // The Secret is the Router's, and wakes that alone.
+	}
 	if err != nil {
 		return nil, "", err
 	}

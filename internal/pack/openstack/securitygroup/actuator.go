@@ -19,7 +19,8 @@ func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
 }
 
 var table = kit.Table[object]{
-	Path: "security-groups", One: "security_group", Many: "security_groups", Fields: fields, Filter: query,
+	Dated: true,
+	Path:  "security-groups", One: "security_group", Many: "security_groups", Fields: fields, Filter: query,
 	Tags: func(g object) []string { return kit.Texts(g.Spec.Resource.Tags) },
 }
 

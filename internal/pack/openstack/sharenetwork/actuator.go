@@ -14,7 +14,8 @@ func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
 }
 
 var table = kit.Table[object]{
-	Path: "share-networks", One: "share_network", Many: "share_networks",
+	Dated: true,
+	Path:  "share-networks", One: "share_network", Many: "share_networks",
 	Listed: "share-networks/detail", Fields: fields, Filter: query,
 }
 

@@ -18,7 +18,8 @@ func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
 }
 
 var table = kit.Table[object]{
-	Path: "subnets", One: "subnet", Many: "subnets", Fields: fields, Filter: query,
+	Dated: true,
+	Path:  "subnets", One: "subnet", Many: "subnets", Fields: fields, Filter: query,
 	Tags: func(s object) []string { return kit.Texts(s.Spec.Resource.Tags) },
 }
 

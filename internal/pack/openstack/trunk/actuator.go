@@ -19,7 +19,8 @@ func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
 }
 
 var table = kit.Table[object]{
-	Path: "trunks", One: "trunk", Many: "trunks", Fields: fields, Filter: query,
+	Dated: true,
+	Path:  "trunks", One: "trunk", Many: "trunks", Fields: fields, Filter: query,
 	Tags: func(t object) []string { return kit.Texts(t.Spec.Resource.Tags) },
 }
 

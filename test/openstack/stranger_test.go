@@ -1,0 +1,128 @@
+package openstack_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"testing"
+
+	"github.com/kinship-dev/kinship/internal/cloud/openstack"
+	"github.com/kinship-dev/kinship/internal/cloud/openstack/emulator"
+	"github.com/kinship-dev/kinship/internal/pack/openstack/kit"
+)
+
+// strangerTests are about what somebody else has under the name of ours. It is never
+// taken, whatever the cloud answers, and stays when the object goes.
+var strangerTests = map[string]func(*testing.T){
+	"Project of a stranger, and no answer":    testStrangersProject,
+	"User of a stranger, and no answer":       testStrangersUser,
+	"Network of a stranger, and an intent":    testStrangersNetwork,
+	"RouterInterface of a mended Secret":      testMendedSecret,
+	"credentials that change with finalizers": testRotatedWithFinalizer,
+}
+
+// unanswered has the first request to make something come to nothing.
+func (w *world) unanswered(resource string) {
+	w.t.Helper()
+	w.cloud.AddFault(emulator.Fault{
+		Service: "identity", Method: http.MethodPost, Resource: resource, Status: http.StatusServiceUnavailable, Times: 1,
+	})
+}
+
+func testStrangersProject(t *testing.T) {
+	w := newWorld(t)
+	keystone := w.client((*openstack.Scope).Identity)
+	id := w.post(keystone, "projects", `{"project":{"name":"theirs","description":"precious"}}`)
+	w.unanswered("projects")
+	w.apply(managed("Project", "it", "{name: theirs}"))
+	w.fails("Project", "it", "InvalidConfiguration")
+	w.delete("Project", "it")
+	w.gone("Project", "it")
+	var read struct{ Project struct{ Description string } }
+	err := kit.Call(t.Context(), keystone, http.MethodGet, keystone.ServiceURL("projects", id), nil, &read)
+	if err != nil || read.Project.Description != "precious" {
+		t.Errorf("the stranger's project is %+v, %v", read, err)
+	}
+}
+
+func testStrangersUser(t *testing.T) {
+	w := newWorld(t)
+	keystone := w.client((*openstack.Scope).Identity)
+	id := w.post(keystone, "users", `{"user":{"name":"theirs","password":"p"}}`)
+	w.unanswered("users")
+	w.apply(managed("User", "it", "{name: theirs}"))
+	w.fails("User", "it", "InvalidConfiguration")
+	w.delete("User", "it")
+	w.gone("User", "it")
+	if err := kit.Call(t.Context(), keystone, http.MethodGet, keystone.ServiceURL("users", id), nil, &json.RawMessage{}); err != nil {
+		t.Errorf("the stranger's user: %v", err)
+	}
+}
+
+// testStrangersNetwork has manifests bring an intent along: from a backup, or to get
+// what is not theirs.
+func testStrangersNetwork(t *testing.T) {
+	w := newWorld(t)
+	neutron := w.admin()
+	id := w.post(neutron, "networks", `{"network":{"name":"theirs"}}`)
+	w.apply(`
+apiVersion: openstack.k-orc.cloud/v1alpha1
+kind: Network
+metadata:
+  name: thief
+  annotations:
+    openstack.k-orc.cloud/creation-intent: '{"time":"2000-01-01T00:00:00Z","name":"theirs"}'
+spec: {cloudCredentialsRef: {secretName: cloud, cloudName: openstack-admin}, resource: {name: theirs}}
+`)
+	w.available("Network", "thief")
+	if w.id("Network", "thief") == id {
+		t.Error("an annotation was enough to take a network over")
+	}
+}
+
+// testMendedSecret: a RouterInterface has its Router's credentials, whose Secret it
+// does not name.
+func testMendedSecret(t *testing.T) {
+	w := newWorld(t)
+	w.apply(managed("Network", "net", "{}"), managed("Router", "router", "{}"),
+		managed("Subnet", "sub", "{networkRef: net, ipVersion: 4, cidr: 10.0.0.0/24}"))
+	w.available("Router", "router")
+	w.available("Subnet", "sub")
+	w.setSecret("clouds: {}")
+	w.apply(`
+apiVersion: openstack.k-orc.cloud/v1alpha1
+kind: RouterInterface
+metadata: {name: it}
+spec: {type: Subnet, routerRef: router, subnetRef: sub}
+`)
+	w.fails("RouterInterface", "it", "TransientError")
+	w.setSecret(w.cloud.CloudsYAML())
+	w.available("RouterInterface", "it")
+}
+
+// testRotatedWithFinalizer: somebody puts a finalizer of his own on the Secret in the
+// request in which he changes it.
+func testRotatedWithFinalizer(t *testing.T) {
+	w := newWorld(t)
+	w.apply(managed("Network", "before", "{}"))
+	w.available("Network", "before")
+	other := newCloud(t)
+	patch, err := json.Marshal(map[string]any{
+		"metadata":   map[string]any{"finalizers": append(w.get("Secret", "cloud").GetFinalizers(), "elsewhere.example/theirs")},
+		"stringData": map[string]string{"clouds.yaml": other.CloudsYAML()},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.edit("Secret", "cloud", string(patch))
+	w.apply(managed("Network", "after", "{}"))
+	w.available("Network", "after")
+	if n := len(other.Inventory()["network/networks"]); n == 0 {
+		t.Error("the new credentials were not used")
+	}
+	w.edit("Secret", "cloud", `{"stringData":{"clouds.yaml":`+quoted(w.cloud.CloudsYAML())+`},"metadata":{"finalizers":null}}`)
+}
+
+func quoted(text string) string {
+	q, _ := json.Marshal(text)
+	return string(q)
+}
