@@ -96,7 +96,6 @@ func namespacePrefix(test string) string {
 
 const (
 	eventuallyInterval = 10 * time.Millisecond
-	eventuallyPause    = time.Second
 	eventuallyTimeout  = 30 * time.Second
 )
 
@@ -123,19 +122,19 @@ func EventuallyWithin(tb testing.TB, timeout time.Duration, try func() error) {
 var errControlPlane = errors.New("the control plane is gone")
 
 // eventually stops early when the control plane is gone: what is awaited will
-// not come, and thirty seconds per test would hide why. A look that takes long is
-// taken less often: at a thousand objects it would be most of the load.
+// not come, and thirty seconds per test would hide why.
 func eventually(ctx context.Context, gone <-chan struct{}, timeout time.Duration, try func() error) error {
+	ticker := time.NewTicker(eventuallyInterval)
+	defer ticker.Stop()
 	deadline := time.NewTimer(timeout)
 	defer deadline.Stop()
 	for {
-		begin := time.Now()
 		err := try()
 		if err == nil {
 			return nil
 		}
 		select {
-		case <-time.After(min(max(eventuallyInterval, 10*time.Since(begin)), eventuallyPause)):
+		case <-ticker.C:
 		case <-deadline.C:
 			return fmt.Errorf("not within %s: %w", timeout, err)
 		case <-ctx.Done():

@@ -147,3 +147,32 @@ func (p pass) mayRemove(seen Observed, entry Entry) bool {
 	}
 	return p.owns(seen, entry)
 }
+
+// Orphan has objects belong to nobody: it takes the reference to the owner off them.
+// The garbage collector does so too for an owner that is deleted without what belongs
+// to it, but only to those of which it has heard by then, and deletes the others. It
+// fails with a conflict where somebody writes at the same time.
+func (a *Applier) Orphan(ctx context.Context, owner metav1.OwnerReference, have []Entry) error {
+	var failed []error
+	for _, entry := range have {
+		if err := a.orphan(ctx, owner, entry); client.IgnoreNotFound(err) != nil {
+			failed = append(failed, fmt.Errorf("take the owner off %s: %w", entry.ID, err))
+		}
+	}
+	return errors.Join(failed...)
+}
+
+func (a *Applier) orphan(ctx context.Context, owner metav1.OwnerReference, entry Entry) error {
+	obj := entry.blank()
+	if err := a.Client.Get(ctx, entry.NamespacedName(), obj); err != nil {
+		return err
+	}
+	before := obj.DeepCopy()
+	rest := slices.DeleteFunc(obj.GetOwnerReferences(), func(o metav1.OwnerReference) bool { return o.UID == owner.UID })
+	if len(rest) == len(before.GetOwnerReferences()) {
+		return nil
+	}
+	obj.SetOwnerReferences(rest)
+	return a.Client.Patch(ctx, obj, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}),
+		client.FieldOwner(a.FieldOwner))
+}

@@ -27,6 +27,9 @@ func (r *reconciler) finish(ctx context.Context, p *pass) (ctrl.Result, error) {
 	}
 	// Whoever deletes without what belongs to it wants to keep that.
 	if slices.Contains(p.Finalizers, metav1.FinalizerOrphanDependents) {
+		if err := r.applier.Orphan(ctx, p.owner(), r.have(p)); err != nil {
+			return r.result(err)
+		}
 		return r.result(r.changeFinalizer(ctx, p, controllerutil.RemoveFinalizer))
 	}
 	have := r.have(p)
