@@ -3,6 +3,7 @@ package external
 import (
 	"context"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"sync"
@@ -196,7 +197,7 @@ func concernsItself(old, obj client.Object) bool {
 // to the object.
 func (h *hub) concernsSources(m *member, id object.ID, old, obj client.Object) bool {
 	if !m.own && obj != nil {
-		return h.contentChanged(m, id, old, obj)
+		return h.contentChanged(id, old, obj)
 	}
 	if old == nil || obj == nil || old.GetUID() != obj.GetUID() {
 		return true
@@ -217,11 +218,10 @@ func lostOne(old, obj client.Object) bool {
 }
 
 // contentChanged reports whether an object of which we know the metadata alone may
-// have other content. That a write of ours put one more of our guards on it changes
+// have other content. That it carries more of our guards, and nothing else, changes
 // none.
-func (h *hub) contentChanged(m *member, id object.ID, old, obj client.Object) bool {
-	guarded := old != nil && !lostOne(old, obj) && len(obj.GetFinalizers()) > len(old.GetFinalizers())
-	if guarded && m.guard != nil && m.guard.Wrote(obj) {
+func (h *hub) contentChanged(id object.ID, old, obj client.Object) bool {
+	if old != nil && !lostOne(old, obj) && h.guarded(old, obj) {
 		return false
 	}
 	h.mu.Lock()
@@ -229,6 +229,17 @@ func (h *hub) contentChanged(m *member, id object.ID, old, obj client.Object) bo
 	before := h.contents[id]
 	h.contents[id] = obj.GetResourceVersion()
 	return before != obj.GetResourceVersion() || (old != nil && lostOne(old, obj))
+}
+
+// guarded reports whether finalizers came, and all of them are guards.
+func (h *hub) guarded(old, obj client.Object) bool {
+	came := slices.DeleteFunc(slices.Clone(obj.GetFinalizers()), func(f string) bool {
+		return slices.Contains(old.GetFinalizers(), f)
+	})
+	theirs := slices.ContainsFunc(came, func(f string) bool {
+		return !slices.Contains(slices.Collect(maps.Values(h.guards)), f)
+	})
+	return len(came) > 0 && !theirs
 }
 
 // version returns that of an object's content.

@@ -88,12 +88,6 @@ type guarded struct {
 	finalizer string
 }
 
-// Wrote reports whether an object is as our last write of it left it: nobody has
-// changed it since.
-func (f *Finalizers) Wrote(obj metav1.Object) bool {
-	return f.writes.Last(object.Of(obj, f.Kind.GroupKind())) == obj.GetResourceVersion()
-}
-
 // Forget drops what is remembered of an object that is gone.
 func (f *Finalizers) Forget(id object.ID) {
 	f.writes.Forget(id)

@@ -44,14 +44,6 @@ func (w *Writes) Unseen(id object.ID, cached string) bool {
 	return false
 }
 
-// Last returns the resourceVersion of one's own last write of an object, as long as it
-// is remembered.
-func (w *Writes) Last(id object.ID) string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.last[id]
-}
-
 // Forget drops what is remembered of an object that is gone.
 func (w *Writes) Forget(id object.ID) {
 	w.mu.Lock()
