@@ -5,12 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"net/url"
 	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	iotv1alpha1 "github.com/kinship-dev/kinship/api/iot/v1alpha1"
@@ -260,12 +261,16 @@ func (p Provider) retry(ctx context.Context, connector string, try func(context.
 }
 
 // passing reports whether an error may be gone the next time: somebody was faster,
-// or the API server is not there for the moment.
+// or the API server is not there for the moment. An answer that breaks off has no type
+// of its own, so whatever is neither an answer nor ours counts as that.
 func passing(err error) bool {
-	var unanswered *url.Error
-	return apierrors.IsConflict(err) || apierrors.IsServerTimeout(err) || apierrors.IsTimeout(err) ||
-		apierrors.IsTooManyRequests(err) || apierrors.IsServiceUnavailable(err) || apierrors.IsInternalError(err) ||
-		errors.As(err, &unanswered)
+	var answer apierrors.APIStatus
+	if errors.As(err, &answer) {
+		return apierrors.IsConflict(err) || apierrors.IsServerTimeout(err) || apierrors.IsTimeout(err) ||
+			apierrors.IsTooManyRequests(err) || apierrors.IsServiceUnavailable(err) || apierrors.IsInternalError(err)
+	}
+	return !errors.Is(err, ErrInvalid) && !errors.Is(err, ErrNotFound) &&
+		!meta.IsNoMatchError(err) && !runtime.IsNotRegisteredError(err)
 }
 
 // typed makes errors of the API server those of this package.

@@ -30,7 +30,7 @@ func Upgrade(c *iotv1alpha1.IotConnector, names map[string]string) (bool, error)
 	}
 	previous, err := json.Marshal(&c.Spec)
 	if err != nil {
-		return false, fmt.Errorf("keep the previous spec of IotConnector %s: %w", c.Name, err)
+		return false, &InvalidError{Connector: c.Name, Problem: fmt.Errorf("keep its previous spec: %w", err)}
 	}
 	version := iotv1alpha1.Version1
 	spec := iotv1alpha1.IotConnectorSpec{

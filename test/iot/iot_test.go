@@ -8,7 +8,7 @@ import (
 
 // TestIot runs everything that needs nothing but an operator, with one for all.
 func TestIot(t *testing.T) {
-	operator.Start(t, only)
+	operator.Start(t)
 	for name, test := range map[string]func(*testing.T){
 		"set difference":                        testSetDifference,
 		"naming with and without name":          testNames,
@@ -46,6 +46,7 @@ func TestIot(t *testing.T) {
 		"provisioning upgrades":                 testProvisionUpgrades,
 		"concurrent deprovision":                testConcurrentDeprovision,
 		"a deadline":                            testDeadline,
+		"an answer that breaks off":             testBrokenAnswer,
 		"commands":                              testCommands,
 		"questions":                             testQuestions,
 	} {

@@ -1,0 +1,83 @@
+package iot_test
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"testing/iotest"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kinship-dev/kinship/internal/testenv"
+	"github.com/kinship-dev/kinship/pkg/iot"
+)
+
+// testBrokenAnswer: an API server that goes away in the middle of an answer is asked
+// again, whether it has done what it was asked for or not.
+func testBrokenAnswer(t *testing.T) {
+	w := newWorld(t)
+	c := w.version1("c", entry("normalization", "Normalization"))
+	w.create(c)
+	config := testenv.Config(t)
+	broken := &breaks{once: map[string]bool{http.MethodGet: true, http.MethodPut: true}}
+	config.Wrap(func(base http.RoundTripper) http.RoundTripper {
+		broken.base = base
+		return broken
+	})
+	p := iot.Provider{Client: testenv.ClientFor(t, config, w.c.Scheme()), Type: iot.TypeFhirConverter}
+	key := client.ObjectKeyFromObject(c)
+	must(t, p.Provision(t.Context(), key, iot.Spec{Name: "fhir", Containers: image("f:1")}))
+	w.ready(c)
+	w.consists(c, "normalization", "fhir")
+	broken.arm(http.MethodPut)
+	must(t, p.Deprovision(t.Context(), key, "fhir"))
+	w.ready(c)
+	w.consists(c, "normalization")
+	if left := broken.arm(); left > 0 {
+		t.Errorf("%d answers did not break off", left)
+	}
+}
+
+// breaks breaks the next answer to each of some methods off, in the middle. Requests
+// for what an API server has, and not for an object, are left alone.
+type breaks struct {
+	base http.RoundTripper
+
+	mu   sync.Mutex
+	once map[string]bool
+}
+
+// arm has the next answers to methods break off, and returns how many of those
+// before did not.
+func (b *breaks) arm(methods ...string) int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	left := len(b.once)
+	b.once = map[string]bool{}
+	for _, method := range methods {
+		b.once[method] = true
+	}
+	return left
+}
+
+// RoundTrip implements [http.RoundTripper].
+func (b *breaks) RoundTrip(request *http.Request) (*http.Response, error) {
+	response, err := b.base.RoundTrip(request)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if err != nil || !strings.Contains(request.URL.Path, "/iotconnectors/") || !b.once[request.Method] {
+		return response, err
+	}
+	delete(b.once, request.Method)
+	whole, err := io.ReadAll(response.Body)
+	_ = response.Body.Close() // It is read to its end.
+	if err != nil {
+		return nil, err
+	}
+	response.Body = io.NopCloser(io.MultiReader(bytes.NewReader(whole[:len(whole)/2]), iotest.ErrReader(syscall.ECONNRESET)))
+	return response, nil
+}
