@@ -30,6 +30,7 @@ const (
 )
 
 func TestMain(m *testing.M) {
+	operator.Packs("usage")
 	testenv.Main(m, testenv.WithoutPods(), testenv.CRDs("../../config/crd"), testenv.CheckLeaks())
 }
 

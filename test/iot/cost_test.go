@@ -34,7 +34,7 @@ const quiet = 3 * time.Second
 // TestCost counts what connectors cost the API server until they are settled, and
 // from then on.
 func TestCost(t *testing.T) {
-	operator.Start(t, only)
+	operator.Start(t)
 	w := newWorld(t)
 	const n, each = 20, 4
 	before := testenv.Requests(t)

@@ -20,7 +20,7 @@ import (
 
 // TestPolicy: without webhooks the API server asks for the author's rights itself.
 func TestPolicy(t *testing.T) {
-	operator.Start(t, only, func(o *app.Options) { o.Enforcement = pack.ByPolicy })
+	operator.Start(t, func(o *app.Options) { o.Enforcement = pack.ByPolicy })
 	w := newWorld(t)
 	group := iotv1alpha1.GroupVersion.Group
 	poor := w.user("poor", may("create", group, "iotconnectors", "iotconnectors/status"))
@@ -59,7 +59,7 @@ func TestPolicy(t *testing.T) {
 // TestPodIdentity is "a single Azure Identity Binding can be created", and "can make
 // use of the binding via match selectors".
 func TestPodIdentity(t *testing.T) {
-	operator.Start(t, only, func(o *app.Options) { o.Iot.Identity = iot.PodIdentity })
+	operator.Start(t, func(o *app.Options) { o.Iot.Identity = iot.PodIdentity })
 	w := newWorld(t)
 	c := w.version1("c", entry("a", "Normalization"), entry("b", "FhirConverter"))
 	c.Spec.ServiceIdentity = &iotv1alpha1.ServiceIdentity{ClientID: "aaaa", ResourceID: "bbbb"}

@@ -272,7 +272,7 @@ func must(t *testing.T, err error) {
 // connector, 1,000 times, while the API server restarts once. None is lost, none
 // doubled, and the Deployments equal the final spec.
 func TestConcurrentClients(t *testing.T) {
-	operator.Start(t, only)
+	operator.Start(t)
 	w := newWorld(t)
 	c := w.version1("c", entry("normalization", "Normalization"))
 	w.create(c)

@@ -35,7 +35,7 @@ const long = 20 * time.Minute
 // 10%, paused and resumed on the way, while the operator is killed three times.
 // Each is upgraded exactly once.
 func TestRolloutSurvives(t *testing.T) {
-	process := operator.Exec(t, "--packs", "iot")
+	process := operator.Exec(t)
 	w := newWorld(t)
 	n := sized(50)
 	w.createAll(n, func(i int) client.Object { return w.version0(fmt.Sprintf("c%04d", i)) })
@@ -57,7 +57,7 @@ func TestRolloutSurvives(t *testing.T) {
 		})
 		process.Kill()
 		t.Logf("killed after %d of %d", upgraded, n)
-		process = operator.Exec(t, "--packs", "iot")
+		process = operator.Exec(t)
 		if kill == 2 {
 			w.pause(r)
 		}

@@ -278,7 +278,7 @@ func refused(t *testing.T, err error, want string) {
 // them, are known by the owner's uid: there is no inventory, and the Deployment has
 // a selector of its own. It is kept as it is, and replaced without a gap.
 func TestOlderController(t *testing.T) {
-	if err := operator.Start(t, only).Stop(); err != nil {
+	if err := operator.Start(t).Stop(); err != nil {
 		t.Fatal(err)
 	}
 	w := newWorld(t)
@@ -297,7 +297,7 @@ func TestOlderController(t *testing.T) {
 		return nil
 	})
 
-	operator.Start(t, only)
+	operator.Start(t)
 	defer w.tidyUp(time.Minute)
 	w.ready(c)
 	kept := w.deployment("clinic")

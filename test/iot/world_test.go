@@ -18,7 +18,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	iotv1alpha1 "github.com/kinship-dev/kinship/api/iot/v1alpha1"
-	"github.com/kinship-dev/kinship/internal/app"
 	"github.com/kinship-dev/kinship/internal/testenv"
 	"github.com/kinship-dev/kinship/test/operator"
 )
@@ -72,9 +71,6 @@ func unattended(t *testing.T, c client.Client) {
 		return c.Create(t.Context(), try.DeepCopy(), client.DryRunAll)
 	})
 }
-
-// only runs the pack alone.
-func only(o *app.Options) { o.Packs = []string{"iot"} }
 
 // Builders.
 

@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -65,6 +66,7 @@ func Exec(tb testing.TB, args ...string) *Process {
 		"operator", "--kubeconfig", testenv.Kubeconfig(tb), "--install", "--adopt", "--verbose",
 		"--webhook-host", "127.0.0.1", "--leader-elect=false",
 		"--metrics-bind-address", "0", "--health-probe-bind-address", p.health,
+		"--packs", strings.Join(packs, ","),
 	}, args)...)
 	p.cmd.Env = append(os.Environ(), childVar+"=1")
 	p.cmd.Stdout, p.cmd.Stderr = &p.log, &p.log

@@ -20,6 +20,13 @@ import (
 // readyTimeout is for slow machines: an operator is ready after about a second.
 const readyTimeout = time.Minute
 
+// packs are those that this test binary runs, all when empty.
+var packs []string
+
+// Packs has the operators of this test binary run some packs only: what a test is not
+// about costs time. It is called before the first test runs.
+func Packs(names ...string) { packs = names }
+
 // Operator is one that runs inside the test binary.
 type Operator struct {
 	cancel  context.CancelFunc
@@ -38,6 +45,7 @@ func Start(tb testing.TB, changes ...func(*app.Options)) *Operator {
 	ready := make(chan struct{})
 	options := app.Options{
 		Config:  testenv.Config(tb),
+		Packs:   packs,
 		Install: true,
 		// Definitions that testenv installed belong to somebody else.
 		Adopt:          true,

@@ -24,6 +24,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	operator.Packs("usage")
 	testenv.Main(m, testenv.WithoutPods(), testenv.CRDs("../../config/crd"), testenv.CheckLeaks())
 }
 

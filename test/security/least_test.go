@@ -68,7 +68,7 @@ func (a asked) resource() string {
 // what the operator has asked of the API server with what it may: nothing was
 // forbidden, and nothing is allowed that was not asked.
 func TestLeastRights(t *testing.T) {
-	o := operator.Start(t, func(o *app.Options) { o.LeaderElect = true })
+	o := operator.Start(t, func(o *app.Options) { o.LeaderElect, o.Packs = true, nil })
 	l := newLand(t)
 	l.everything()
 	l.connector()

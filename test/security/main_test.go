@@ -27,6 +27,7 @@ const (
 )
 
 func TestMain(m *testing.M) {
+	operator.Packs("usage") // But for TestLeastRights.
 	policy, err := filepath.Abs("testdata/audit-policy.yaml")
 	if err != nil {
 		panic(err)

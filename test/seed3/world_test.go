@@ -22,6 +22,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	operator.Packs("usage")
 	testenv.Main(m, testenv.WithoutPods(), testenv.CheckLeaks(),
 		testenv.CRDs("../../config/crd", "../../examples/usage/definitions.yaml"))
 }

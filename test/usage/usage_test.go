@@ -23,6 +23,7 @@ const (
 )
 
 func TestMain(m *testing.M) {
+	operator.Packs("usage")
 	flag.Parse()
 	// These tests wait for an API server more than they compute.
 	if err := flag.Set("test.parallel", "8"); err != nil {
