@@ -3,6 +3,7 @@ package condition
 import (
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kinship-dev/kinship/pkg/reconcile"
@@ -13,12 +14,14 @@ const (
 	Available   = "Available"
 	Progressing = "Progressing"
 	Ready       = "Ready"
+	Drifted     = "Drifted"
 
 	ReasonSuccess              = "Success"
 	ReasonProgressing          = "Progressing"
 	ReasonTransientError       = "TransientError"
 	ReasonInvalidConfiguration = "InvalidConfiguration"
 	ReasonUnrecoverableError   = "UnrecoverableError"
+	ReasonImmutable            = "Immutable"
 )
 
 // Sight is what a pass saw of a resource.
@@ -91,4 +94,18 @@ func SetDeleting(list *[]metav1.Condition, noun string, outcome reconcile.Outcom
 	ready.Type, ready.Status = Ready, metav1.ConditionFalse
 	progressing.ObservedGeneration, ready.ObservedGeneration = generation, generation
 	return Set(list, progressing, ready)
+}
+
+// SetDrifted says in what a resource is not as its spec wants it and can't be changed,
+// and reports whether that changed anything. The condition is only there while there is
+// something to tell: what serves all the same is no less Available for it.
+func SetDrifted(list *[]metav1.Condition, noun string, drift []string, generation int64) bool {
+	if len(drift) == 0 {
+		return meta.RemoveStatusCondition(list, Drifted)
+	}
+	return Set(list, metav1.Condition{
+		Type: Drifted, Status: metav1.ConditionTrue, Reason: ReasonImmutable, ObservedGeneration: generation,
+		Message: clip(noun + " was changed in what can't be changed back: " + strings.Join(drift, ", ") +
+			". Undo that there, or delete and create the object to have another made"),
+	})
 }

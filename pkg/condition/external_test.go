@@ -101,3 +101,24 @@ Ready=False Progressing "Waiting for Subnet/s to be deleted" 8`
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+// TestSetDrifted tells only while there is something to tell.
+func TestSetDrifted(t *testing.T) {
+	var list []metav1.Condition
+	if condition.SetDrifted(&list, "Thing", nil, 7) || len(list) > 0 {
+		t.Errorf("nothing has drifted, and it says %s", texts(list))
+	}
+	for _, changed := range []bool{true, false} {
+		if condition.SetDrifted(&list, "Thing", []string{"a is 1, not 2", "b is 3, not 4"}, 7) != changed {
+			t.Errorf("a change is %t, want %t", !changed, changed)
+		}
+	}
+	want := `Drifted=True Immutable "Thing was changed in what can't be changed back: a is 1, not 2, b is 3, not 4. ` +
+		`Undo that there, or delete and create the object to have another made" 7`
+	if diff := cmp.Diff(want, texts(list)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if !condition.SetDrifted(&list, "Thing", nil, 7) || len(list) > 0 {
+		t.Errorf("it is undone, and it says %s", texts(list))
+	}
+}

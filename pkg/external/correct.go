@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
 
@@ -28,6 +29,7 @@ func (r *reconciler[K, R]) seen(ctx context.Context, p *pass[K, R], resource R, 
 		return o
 	}
 	serving := r.observe(p, resource)
+	r.tellDrift(p, resource)
 	if r.kind.Compose != nil && p.managed() {
 		serving = serving.And(r.kind.Compose(ctx, p.Input))
 	}
@@ -80,6 +82,19 @@ func (r *reconciler[K, R]) correct(ctx context.Context, p *pass[K, R], resource 
 	}
 	*resource = updated
 	return reconcile.Outcome{}
+}
+
+// tellDrift says what of the resource somebody changed and nobody can change back.
+func (r *reconciler[K, R]) tellDrift(p *pass[K, R], resource R) {
+	var drift []string
+	if r.kind.Drifts != nil && p.managed() {
+		drift = r.kind.Drifts(p.Input, resource)
+	}
+	list := &p.status().Conditions
+	if condition.SetDrifted(list, r.engine.Noun, drift, p.Object.GetGeneration()) && len(drift) > 0 {
+		r.engine.event(p.Object, "Warning", condition.Drifted, "Compare", "%s",
+			meta.FindStatusCondition(*list, condition.Drifted).Message)
+	}
 }
 
 // observe writes the resource into the status.

@@ -72,6 +72,9 @@ type Kind[K Object, R any] struct {
 	// Differs returns the fields in which the resource is not as it should be and
 	// which can be changed, in a fixed order.
 	Differs func(Input[K], R) []string
+	// Drifts tells in what the resource is not as it should be and can't be changed. It
+	// may be nil.
+	Drifts func(Input[K], R) []string
 	// Observe writes the resource into the status and returns what keeps it from
 	// being of use; done means that it serves.
 	Observe func(K, R) reconcile.Outcome

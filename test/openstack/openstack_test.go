@@ -22,6 +22,7 @@ func TestOpenStack(t *testing.T) {
 	maps.Copy(tests, volumeTests)
 	maps.Copy(tests, serverTests)
 	maps.Copy(tests, strangerTests)
+	maps.Copy(tests, driftTests)
 	for _, s := range slices.Concat(scenarios, more, identities, sizes, images, volumes, machines) {
 		tests[s.kind+" create-minimal"] = s.createMinimal
 		tests[s.kind+" create-full"] = s.createFull

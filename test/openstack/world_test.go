@@ -25,6 +25,7 @@ import (
 	"github.com/kinship-dev/kinship/internal/cloud/openstack/emulator"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/kit"
 	"github.com/kinship-dev/kinship/internal/testenv"
+	"github.com/kinship-dev/kinship/pkg/condition"
 	"github.com/kinship-dev/kinship/pkg/external"
 	"github.com/kinship-dev/kinship/test/operator"
 )
@@ -98,6 +99,9 @@ func (w *world) tidyUp() {
 	w.cloud.ClearFaults()
 	all := w.all()
 	for _, obj := range all {
+		if c := meta.FindStatusCondition(obj.GetExternalStatus().Conditions, condition.Drifted); c != nil {
+			w.t.Errorf("%T %s is said to have changed: %s", obj, obj.GetName(), c.Message)
+		}
 		if err := w.c.Delete(ctx, obj); client.IgnoreNotFound(err) != nil {
 			w.t.Errorf("tidy up: %v", err)
 		}

@@ -3,6 +3,7 @@ package kit
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -88,10 +89,7 @@ func (a Actuator[K]) Find(
 		if !a.NoName && r.String("name") != search.Name {
 			return true // Not all services have a filter for it.
 		}
-		return !a.Marked && slices.ContainsFunc(a.Fields(in), func(f Field) bool {
-			_, told := r.Fields[f.Name] // Not all that is sent is ever shown.
-			return f.fixed && f.given && told && !f.matches(r)
-		})
+		return !a.Marked && slices.ContainsFunc(a.Fields(in), func(f Field) bool { return f.drifted(r) })
 	}), err
 }
 
@@ -129,6 +127,17 @@ func (t *Table[K]) Differs(in external.Input[K], r *Resource) []string {
 		names = append(names, tagsField)
 	}
 	return names
+}
+
+// Drifts returns what of a resource is not as it should be and can't be changed.
+func (t *Table[K]) Drifts(in external.Input[K], r *Resource) []string {
+	var all []string
+	for _, f := range t.Fields(in) {
+		if f.drifted(r) {
+			all = append(all, fmt.Sprintf("%s is %s, not %s", f.Name, brief(r.Fields[f.Name]), brief(f.Want)))
+		}
+	}
+	return all
 }
 
 // Update implements external.Actuator.
@@ -250,4 +259,17 @@ func (a Actuator[K]) next(page map[string]any) string {
 func Identify(r *Resource) external.Identity {
 	created, _ := moment(r.String("created_at")) // Not all say when they were made.
 	return external.Identity{ID: r.String("id"), Created: created, Marker: marker(r)}
+}
+
+// brief returns a value as a message shows it.
+func brief(value any) string {
+	const most = 100
+	text, err := json.Marshal(value)
+	if err != nil {
+		return fmt.Sprint(value)
+	}
+	if len(text) > most {
+		return strings.ToValidUTF8(string(text[:most]), "") + " ..."
+	}
+	return string(text)
 }

@@ -18,6 +18,8 @@ type Field struct {
 	// free says that it may be whatever it is.
 	free bool
 	set  bool
+	// opaque says that it is told otherwise than it is sent.
+	opaque bool
 }
 
 // Always is a field that every resource has.
@@ -78,6 +80,14 @@ func (f Field) differs(r *Resource) bool {
 		return false
 	}
 	return !f.matches(r)
+}
+
+// drifted reports whether a resource tells of a field that can't be changed, and is
+// not as the spec wants it. What a reference stood for is not known any more once it is
+// needed no longer.
+func (f Field) drifted(r *Resource) bool {
+	_, told := r.Fields[f.Name] // Not all that is sent is ever shown.
+	return f.fixed && f.given && f.Want != "" && told && !f.opaque && !f.matches(r)
 }
 
 // matches compares as JSON does. What OpenStack adds to an object, such as the
@@ -189,6 +199,13 @@ func (r *Resource) Strings(name string) []string {
 // Given returns the field as one that is sent even where the spec says nothing.
 func (f Field) Given() Field {
 	f.given = true
+	return f
+}
+
+// Opaque returns the field as one that OpenStack tells otherwise than it takes it, so
+// that the two can't be compared.
+func (f Field) Opaque() Field {
+	f.opaque = true
 	return f
 }
 

@@ -21,7 +21,8 @@ func Kind[K Credentialed](
 	observe func(K, *Resource) reconcile.Outcome,
 ) external.Kind[K, *Resource] {
 	return external.Kind[K, *Resource]{
-		GVK: GVK(kind), Relations: relations, Identify: Identify, Differs: table.Differs, Observe: observe,
+		GVK: GVK(kind), Relations: relations, Identify: Identify, Observe: observe,
+		Differs: table.Differs, Drifts: table.Drifts,
 		Connect: func(ctx context.Context, in external.Input[K]) (external.Actuator[K, *Resource], string, error) {
 			connection, err := For(ctx, c, in, service)
 			return Actuator[K]{Table: table, Client: connection.Client}, connection.Key, err

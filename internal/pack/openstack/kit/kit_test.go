@@ -82,3 +82,28 @@ func TestReport(t *testing.T) {
 		t.Errorf("addresses (-want +got):\n%s", diff)
 	}
 }
+
+func TestFieldDrifted(t *testing.T) {
+	r := &Resource{map[string]any{"a": "is", "absent": nil}}
+	was, unknown := "was", ""
+	cases := map[string]struct {
+		reason string
+		field  Field
+		want   bool
+	}{
+		"changed":     {"nobody can change it back", Fixed("a", &was), true},
+		"corrected":   {"it is changed back instead", Keep("a", &was), false},
+		"not given":   {"it may be whatever it is", Fixed[string]("a", nil), false},
+		"not told":    {"not all that is sent is shown", Fixed("b", &was), false},
+		"opaque":      {"it is told in other words", Fixed("a", &was).Opaque(), false},
+		"not known":   {"the reference is not needed any more", Fixed("a", &unknown), false},
+		"told absent": {"it was taken away", Fixed("absent", &was), true},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := c.field.drifted(r); got != c.want {
+				t.Errorf("%s: drifted %t, want %t", c.reason, got, c.want)
+			}
+		})
+	}
+}

@@ -43,7 +43,7 @@ func fields(in external.Input[object]) []kit.Field {
 		kit.Fixed("networks", &networks),
 		kit.Fixed("key_name", kit.ID(in, "KeyPair", r.KeypairRef)),
 		kit.Fixed("availability_zone", r.AvailabilityZone),
-		kit.Fixed("config_drive", r.ConfigDrive),
+		kit.Fixed("config_drive", r.ConfigDrive).Opaque(), // Told as "True" or "".
 		kit.Fixed(metadataField, &metadata),
 		kit.FixedList("tags", r.Tags),
 	}

@@ -30,7 +30,7 @@ func fields(in external.Input[object]) []kit.Field {
 		kit.Always("name", in.Object.GetResourceName()),
 		kit.Default("description", r.Description, ""),
 		kit.Fixed("size", &r.Size),
-		kit.Fixed("volume_type", kit.ID(in, "VolumeType", r.VolumeTypeRef)),
+		kit.Fixed("volume_type", kit.ID(in, "VolumeType", r.VolumeTypeRef)).Opaque(), // Told by name.
 		kit.Fixed("availability_zone", r.AvailabilityZone),
 		kit.Fixed("imageRef", kit.ID(in, "Image", r.ImageRef)),
 		kit.Fixed("metadata", &metadata),
