@@ -212,15 +212,16 @@ func (r *reconciler[K, R]) survey(ctx context.Context, p *pass[K, R], i *intent)
 	return reconcile.Outcome{}
 }
 
-// made reports whether a resource may be what the attempt of an intent has made. The
-// object's own beginning bounds what the intent says, which people could write.
-func (r *reconciler[K, R]) made(p *pass[K, R], i *intent, who Identity) bool {
+// made reports whether a resource without the mark of an object may be what the attempt
+// of its intent has made. When the object began bounds what the intent says, which
+// people could write.
+func made(i *intent, who Identity, began time.Time, dated, marked bool) bool {
 	switch {
-	case r.kind.Marked || who.Marker != "":
+	case marked || who.Marker != "":
 		return false
-	case r.kind.Dated:
+	case dated:
 		since := i.Time
-		if began := p.Object.GetCreationTimestamp().Time; began.After(since) {
+		if began.After(since) {
 			since = began
 		}
 		return who.Created.After(since.Add(-clockSkew))
@@ -247,6 +248,7 @@ func (r *reconciler[K, R]) orphan(
 	if err != nil {
 		return resource, false, r.failed(err)
 	}
+	began := p.Object.GetCreationTimestamp().Time
 	var candidates []R
 	for _, one := range all {
 		who := r.kind.Identify(one)
@@ -254,7 +256,7 @@ func (r *reconciler[K, R]) orphan(
 			candidates = []R{one}
 			break
 		}
-		if r.made(p, i, who) && r.claims.free(who.ID, p.Object.GetUID()) {
+		if made(i, who, began, r.kind.Dated, r.kind.Marked) && r.claims.free(who.ID, p.Object.GetUID()) {
 			candidates = append(candidates, one)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/ulikunitz/xz"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -24,15 +25,15 @@ import (
 
 var images = []scenario{{
 	kind: "Image", collection: "image/images",
-	minimal: "{content: {diskFormat: raw, download: {url: 'http://example.com/disk'}}}",
+	minimal: "{content: {diskFormat: raw, download: {url: '" + somewhere + "'}}}",
 	full: `{name: other, protected: false, tags: [b, a], visibility: public, content: {diskFormat: qcow2,
-  containerFormat: bare, download: {url: 'http://example.com/other'}}, properties: {architecture: x86_64,
+  containerFormat: bare, download: {url: '` + somewhere + `'}}, properties: {architecture: x86_64,
   hypervisorType: qemu, minDiskGB: 1, minMemoryMB: 64, operatingSystem: {distro: debian, version: '13'},
   hardware: {cdromBus: ide, cpuCores: 2, cpuPolicy: shared, cpuSockets: 1, cpuThreadPolicy: prefer, cpuThreads: 2,
   diskBus: virtio, qemuGuestAgent: true, rngModel: virtio, scsiModel: virtio-scsi, vifModel: e1000}}}`,
 	shows: map[string]any{
 		"name": "other", "protected": false, "tags": []any{"a", "b"}, "visibility": "public", "status": "active",
-		"sizeB": int64(len("http://example.com/other")), // All that the emulator downloads.
+		"sizeB": int64(len(disk)),
 	},
 	edit:     `{"name":"edited","protected":true,"tags":["t"],"visibility":"private"}`,
 	undo:     `{"name":null,"protected":null,"tags":null,"visibility":null}`,
@@ -47,7 +48,8 @@ var imageTests = map[string]func(*testing.T){
 	"Image content is streamed where there is a hash": testStreamed,
 	"Image content is decompressed":                   testDecompressed,
 	"Image content with another hash is dropped":      testWrongHash,
-	"Image content that Glance can't download":        testGlanceFails,
+	"Image content that Glance refuses to download":   testGlanceRefuses,
+	"Image content that can't be had":                 testDeadLink,
 	"Image content that breaks off is loaded again":   testBreaksOff,
 	"Image downloads don't hold up other images":      testManyStreams,
 	"Image deleted while it is downloaded":            testDeletedStreaming,
@@ -56,6 +58,10 @@ var imageTests = map[string]func(*testing.T){
 	"Image content is needed, and immutable":          testContentRules,
 	"Image whose creation was not answered":           testImageLost,
 }
+
+// somewhere is where manifests have contents from: apply puts the address of a server
+// of the test's own in its place.
+const somewhere = "http://somewhere.example/disk"
 
 // disk is what source serves.
 var disk = bytes.Repeat([]byte("what is on the disk "), 10_000)
@@ -141,15 +147,58 @@ func testWrongHash(t *testing.T) {
 	}
 }
 
-// testGlanceFails has Glance fail to download, and refuse to.
-func testGlanceFails(t *testing.T) {
+// testGlanceRefuses has Glance not even try.
+func testGlanceRefuses(t *testing.T) {
 	w := newWorld(t)
 	w.cloud.AddFault(emulator.Fault{Service: "image", Method: "POST", Resource: "images/import", Status: 400})
 	w.apply(managed("Image", "refused", from(source(t, disk, nil))))
 	w.available("Image", "refused")
 	w.reports("Image", "refused", map[string]any{"sizeB": int64(len(disk))})
-	w.apply(managed("Image", "failed", from("http://nowhere.invalid/disk")))
-	w.fails("Image", "failed", "TransientError")
+}
+
+// testDeadLink has Glance fail to download, and then the operator, which says from
+// where, pauses longer each time, and never gives up.
+func testDeadLink(t *testing.T) {
+	w := newWorld(t)
+	var mu sync.Mutex
+	var asked []time.Time
+	found := make(chan struct{})
+	url := source(t, disk, func(w http.ResponseWriter, _ *http.Request) bool {
+		mu.Lock()
+		defer mu.Unlock()
+		select {
+		case <-found:
+			return true
+		default:
+		}
+		asked = append(asked, time.Now())
+		w.WriteHeader(http.StatusNotFound)
+		return false
+	})
+	w.apply(managed("Image", "it", from(url)))
+	testenv.Eventually(t, func() error {
+		mu.Lock()
+		defer mu.Unlock()
+		if len(asked) < 4 {
+			return fmt.Errorf("asked for %d times", len(asked))
+		}
+		return nil
+	})
+	why := "download " + url + ": 404 Not Found"
+	w.has("Image", "it", "Available", want{"False", "TransientError", why})
+	w.has("Image", "it", "Downloading", want{"False", "TransientError", why})
+	w.reports("Image", "it", map[string]any{"status": "queued"})
+	close(found)
+	w.available("Image", "it")
+	if n := w.requests("POST", "images/import"); n != 1 {
+		t.Errorf("Glance, which has failed, was asked %d times", n)
+	}
+	// The first to ask was Glance.
+	for i, pause := 2, 200*time.Millisecond; i < 4; i, pause = i+1, 2*pause {
+		if waited := asked[i].Sub(asked[i-1]); waited < pause {
+			t.Errorf("attempt %d was %s after the one before, want %s at least", i, waited, pause)
+		}
+	}
 }
 
 func testBreaksOff(t *testing.T) {

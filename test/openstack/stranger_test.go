@@ -2,6 +2,7 @@ package openstack_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"testing"
 
@@ -13,11 +14,10 @@ import (
 // strangerTests are about what somebody else has under the name of ours. It is never
 // taken, whatever the cloud answers, and stays when the object goes.
 var strangerTests = map[string]func(*testing.T){
-	"Project of a stranger, and no answer":    testStrangersProject,
-	"User of a stranger, and no answer":       testStrangersUser,
-	"Network of a stranger, and an intent":    testStrangersNetwork,
-	"RouterInterface of a mended Secret":      testMendedSecret,
-	"credentials that change with finalizers": testRotatedWithFinalizer,
+	"Project and User of a stranger, and no answer": testStrangersName,
+	"Network of a stranger, and an intent":          testStrangersNetwork,
+	"RouterInterface of a mended Secret":            testMendedSecret,
+	"credentials that change with finalizers":       testRotatedWithFinalizer,
 }
 
 // unanswered has the first request to make something come to nothing.
@@ -28,33 +28,23 @@ func (w *world) unanswered(resource string) {
 	})
 }
 
-func testStrangersProject(t *testing.T) {
-	w := newWorld(t)
-	keystone := w.client((*openstack.Scope).Identity)
-	id := w.post(keystone, "projects", `{"project":{"name":"theirs","description":"precious"}}`)
-	w.unanswered("projects")
-	w.apply(managed("Project", "it", "{name: theirs}"))
-	w.fails("Project", "it", "InvalidConfiguration")
-	w.delete("Project", "it")
-	w.gone("Project", "it")
-	var read struct{ Project struct{ Description string } }
-	err := kit.Call(t.Context(), keystone, http.MethodGet, keystone.ServiceURL("projects", id), nil, &read)
-	if err != nil || read.Project.Description != "precious" {
-		t.Errorf("the stranger's project is %+v, %v", read, err)
-	}
-}
-
-func testStrangersUser(t *testing.T) {
-	w := newWorld(t)
-	keystone := w.client((*openstack.Scope).Identity)
-	id := w.post(keystone, "users", `{"user":{"name":"theirs","password":"p"}}`)
-	w.unanswered("users")
-	w.apply(managed("User", "it", "{name: theirs}"))
-	w.fails("User", "it", "InvalidConfiguration")
-	w.delete("User", "it")
-	w.gone("User", "it")
-	if err := kit.Call(t.Context(), keystone, http.MethodGet, keystone.ServiceURL("users", id), nil, &json.RawMessage{}); err != nil {
-		t.Errorf("the stranger's user: %v", err)
+func testStrangersName(t *testing.T) {
+	for kind, c := range map[string]struct{ one, many string }{
+		"Project": {"project", "projects"}, "User": {"user", "users"},
+	} {
+		w := newWorld(t)
+		keystone := w.client((*openstack.Scope).Identity)
+		id := w.post(keystone, c.many, fmt.Sprintf(`{%q:{"name":"theirs","description":"precious"}}`, c.one))
+		w.unanswered(c.many)
+		w.apply(managed(kind, "it", "{name: theirs}"))
+		w.fails(kind, "it", "InvalidConfiguration")
+		w.delete(kind, "it")
+		w.gone(kind, "it")
+		var read map[string]struct{ Description string }
+		err := kit.Call(t.Context(), keystone, http.MethodGet, keystone.ServiceURL(c.many, id), nil, &read)
+		if err != nil || read[c.one].Description != "precious" {
+			t.Errorf("the stranger's %s is %+v, %v", kind, read, err)
+		}
 	}
 }
 

@@ -179,7 +179,11 @@ spec: {cloudCredentialsRef: {secretName: cloud, cloudName: openstack-admin}, %s}
 
 func (w *world) apply(manifests ...string) {
 	w.t.Helper()
-	testenv.Apply(w.t, strings.Join(manifests, "\n"), testenv.In(w.ns))
+	text := strings.Join(manifests, "\n")
+	if strings.Contains(text, somewhere) {
+		text = strings.ReplaceAll(text, somewhere, source(w.t, disk, nil))
+	}
+	testenv.Apply(w.t, text, testenv.In(w.ns))
 }
 
 // Actions.

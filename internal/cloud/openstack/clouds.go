@@ -170,7 +170,7 @@ func (c *Clouds) authenticate(ctx context.Context, cloud *Cloud) (*Scope, error)
 	if err != nil {
 		return nil, err
 	}
-	provider.HTTPClient = http.Client{Transport: wire}
+	provider.HTTPClient = http.Client{Transport: bounded{wire, c.options.Hosts}}
 	if c.options.UserAgent != "" {
 		provider.UserAgent.Prepend(c.options.UserAgent)
 	}
@@ -199,13 +199,12 @@ func (c *Clouds) transport(cloud *Cloud) (*transport, error) {
 			return nil, errors.New("no certificate authority could be read")
 		}
 	}
-	base := http.DefaultTransport.(*http.Transport).Clone()
-	base.TLSClientConfig = config
-	base.DialContext = dialer().DialContext
-	base.MaxIdleConnsPerHost = 16
-	base.ResponseHeaderTimeout = 5 * time.Minute // an upload's answer comes after its work
+	wire := base()
+	wire.TLSClientConfig = config
+	wire.MaxIdleConnsPerHost = 16
+	wire.ResponseHeaderTimeout = 5 * time.Minute // an upload's answer comes after its work
 	return &transport{
-		base: base, hosts: c.options.Hosts, limiter: c.limiter(cloud.place()), timeout: c.options.Timeout,
+		base: wire, limiter: c.limiter(cloud.place()), timeout: c.options.Timeout,
 		observe: c.options.Observe, cloud: cloud.options.IdentityEndpoint, services: map[string]string{},
 	}, nil
 }

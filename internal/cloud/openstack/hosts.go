@@ -38,11 +38,11 @@ func allowed(patterns []string, host string) error {
 	return &HostError{host, "it is not among those that the operator was given"}
 }
 
-// dialer connects to where clouds are. Link-local addresses are where machines get
+// base returns what makes the connections. Link-local addresses are where machines get
 // their own credentials from (169.254.169.254), and no cloud's API. That is found out
 // here, where no name can hide it.
-func dialer() *net.Dialer {
-	return &net.Dialer{
+func base() *http.Transport {
+	dialer := net.Dialer{
 		Timeout: 30 * time.Second, KeepAlive: 30 * time.Second,
 		Control: func(_, address string, _ syscall.RawConn) error {
 			to, err := netip.ParseAddrPort(address)
@@ -52,27 +52,29 @@ func dialer() *net.Dialer {
 			return err
 		},
 	}
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.DialContext = dialer.DialContext
+	return transport
+}
+
+// bounded looks at each address before it is called, those of redirects too.
+type bounded struct {
+	to    http.RoundTripper
+	hosts []string
+}
+
+// RoundTrip implements http.RoundTripper.
+func (b bounded) RoundTrip(request *http.Request) (*http.Response, error) {
+	if err := allowed(b.hosts, request.URL.Hostname()); err != nil {
+		return nil, err
+	}
+	return b.to.RoundTrip(request)
 }
 
 // Outside returns a client for addresses that people name beside that of a cloud,
 // such as those of images. The same hosts may be called as by clouds.
 func (c *Clouds) Outside() *http.Client {
-	base := http.DefaultTransport.(*http.Transport).Clone()
-	base.DialContext = dialer().DialContext
-	base.DisableKeepAlives = true // Nobody comes back soon.
-	return &http.Client{Transport: outside{base, c.options.Hosts}}
-}
-
-// outside looks at each address before it is called, those of redirects too.
-type outside struct {
-	base  http.RoundTripper
-	hosts []string
-}
-
-// RoundTrip implements http.RoundTripper.
-func (o outside) RoundTrip(request *http.Request) (*http.Response, error) {
-	if err := allowed(o.hosts, request.URL.Hostname()); err != nil {
-		return nil, err
-	}
-	return o.base.RoundTrip(request)
+	once := base()
+	once.DisableKeepAlives = true // Nobody comes back soon.
+	return &http.Client{Transport: bounded{once, c.options.Hosts}}
 }

@@ -3,7 +3,6 @@ package openstack
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"sync"
 	"time"
 
@@ -129,7 +128,5 @@ func (s *Scope) connect(kind service) (*gophercloud.ServiceClient, error) {
 
 // close drops idle connections. Whoever still holds the scope can go on.
 func (s *Scope) close() {
-	if base, ok := s.wire.base.(*http.Transport); ok {
-		base.CloseIdleConnections()
-	}
+	s.wire.base.CloseIdleConnections()
 }

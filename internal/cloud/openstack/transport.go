@@ -87,8 +87,7 @@ func (l *limiter) pauseFor(d time.Duration) {
 
 // transport is between gophercloud and the network.
 type transport struct {
-	base    http.RoundTripper
-	hosts   []string
+	base    *http.Transport
 	limiter *limiter
 	timeout time.Duration
 	observe func(Call)
@@ -100,9 +99,6 @@ type transport struct {
 
 // RoundTrip sends a request when it is due.
 func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
-	if err := allowed(t.hosts, request.URL.Hostname()); err != nil {
-		return nil, err
-	}
 	ctx, cancel := t.bound(request)
 	if err := t.limiter.wait(ctx); err != nil {
 		cancel()

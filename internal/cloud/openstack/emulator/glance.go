@@ -32,6 +32,7 @@ var imageAttributes = attributes{
 var readOnly = []string{
 	"status", "checksum", "size", "virtual_size", "created_at", "updated_at", "schema", "self", "file",
 	"os_hash_algo", "os_hash_value", "direct_url", "locations", "stores", "id",
+	importTask, importsTo, failedImport,
 }
 
 func (s *Server) glance() {
@@ -52,10 +53,11 @@ func (s *Server) glance() {
 			return rq.token.admin() || o.str("owner") == rq.token.project || word == "public" || word == "community"
 		},
 		filter: filterImage,
-		remove: func(_ *request, o object) error {
+		remove: func(rq *request, o object) error {
 			if o.flag("protected") {
 				return forbidden("Image %s is protected and cannot be deleted.", o.id())
 			}
+			rq.cloud.stopDownload(o)
 			return nil
 		},
 		prepare: prepareImage,
@@ -248,40 +250,16 @@ func uploadImage(rq *request, o object) (any, error) {
 	if o["disk_format"] == nil || o["container_format"] == nil {
 		return nil, invalid("Properties disk_format, container_format must be set prior to saving data.")
 	}
-	rq.fill(o, rq.raw)
+	fill(o, rq.raw)
 	o["status"] = "active"
 	touch(rq, o)
 	return reply{status: http.StatusNoContent}, nil
 }
 
-func (rq *request) fill(o object, data []byte) {
+func fill(o object, data []byte) {
 	sum, hash := md5.Sum(data), sha512.Sum512(data) // Glance's checksum
 	o["size"], o["checksum"] = len(data), hex.EncodeToString(sum[:])
 	o["os_hash_algo"], o["os_hash_value"] = "sha512", hex.EncodeToString(hash[:])
-}
-
-// importImage takes web-download only. It doesn't load anything: an image made of
-// a URL has its address as content. A host that ends in .invalid fails.
-func importImage(rq *request, o object) (any, error) {
-	method := asObject(rq.body["method"])
-	address, err := url.Parse(method.str("uri"))
-	switch {
-	case method.str("name") != "web-download":
-		return nil, invalid("Unknown import method name '%s'.", method.str("name"))
-	case err != nil || address.Host == "" || (address.Scheme != "http" && address.Scheme != "https"):
-		return nil, invalid("URI for web-download does not pass filtering: %s", method.str("uri"))
-	case o.str("status") != "queued":
-		return nil, conflicting("", "Only images with status active or queued can be targeted, image is %s", o.str("status"))
-	case o["disk_format"] == nil || o["container_format"] == nil:
-		return nil, conflicting("", "'disk_format' and 'container_format' needs to be set before import")
-	}
-	if strings.HasSuffix(address.Hostname(), ".invalid") {
-		o["os_glance_failed_import"] = "file" // The image stays queued.
-		return reply{status: http.StatusAccepted}, nil
-	}
-	rq.fill(o, []byte(method.str("uri")))
-	rq.become(o, "importing", "active", nil)
-	return reply{status: http.StatusAccepted}, nil
 }
 
 func (s *Server) imageTags(res *resource) {

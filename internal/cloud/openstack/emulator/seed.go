@@ -107,6 +107,6 @@ func (rq *request) seedCompute() {
 	cirros := rq.own("image/images", object{
 		"name": "cirros", "disk_format": "raw", "container_format": "bare", "visibility": "public",
 	})
-	rq.fill(cirros, make([]byte, 1024))
+	fill(cirros, make([]byte, 1024))
 	cirros["status"] = "active"
 }

@@ -1,6 +1,7 @@
 package emulator
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -26,8 +27,8 @@ type Options struct {
 	Latency time.Duration
 	// TokenLife is how long a token lasts, a day when 0.
 	TokenLife time.Duration
-	// BuildTime is how long servers, volumes and images take to become usable,
-	// 50 ms when 0; below 0 they are usable at once.
+	// BuildTime is how long servers and volumes take to become usable, 50 ms when 0;
+	// below 0 they are usable at once. Images take as long as their download does.
 	BuildTime time.Duration
 	// Empty leaves out the external network public, the flavors m1.tiny and
 	// m1.small and the image cirros.
@@ -48,6 +49,9 @@ type Server struct {
 	objects store
 	tokens  map[string]*token
 	pending []transition
+	// downloads are what ends those under way, by image; nil once it is closed.
+	downloads  map[string]context.CancelFunc
+	background sync.WaitGroup
 
 	// control guards the knobs.
 	control sync.Mutex
@@ -75,6 +79,7 @@ func Start(options Options) (*Server, error) {
 		options: options, latency: options.Latency, url: "http://" + listener.Addr().String(),
 		mux: http.NewServeMux(), named: map[string]*resource{},
 		objects: store{}, tokens: map[string]*token{}, calls: map[Call]int{},
+		downloads: map[string]context.CancelFunc{},
 	}
 	s.route()
 	s.seed()
@@ -91,7 +96,9 @@ func (s *Server) URL() string { return s.url }
 
 // Close ends it, with everything in it.
 func (s *Server) Close() error {
-	if err := s.server.Close(); err != nil && !errors.Is(err, http.ErrServerClosed) {
+	err := s.server.Close()
+	s.stopDownloads()
+	if err != nil && !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("stop the emulator: %w", err)
 	}
 	return nil

@@ -13,8 +13,8 @@ type transition struct {
 }
 
 // become puts an object into a state, and into the next one after the build time.
-// Nothing runs in the background: what is due happens before the next request is
-// looked at.
+// But for downloads, nothing runs in the background: what is due happens before the
+// next request is looked at.
 func (rq *request) become(o object, state, next string, also func()) {
 	rq.after(o, func() {
 		o["status"] = next

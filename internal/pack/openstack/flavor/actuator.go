@@ -2,10 +2,7 @@ package flavor
 
 import (
 	"context"
-	"maps"
-	"net/http"
 	"net/url"
-	"slices"
 
 	"github.com/kinship-dev/kinship/internal/cloud/openstack"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/kit"
@@ -49,32 +46,20 @@ func matches(in external.Input[object], r *kit.Resource) bool {
 		kit.Has(r, "disk", f.Disk)
 }
 
-// extraSpecs is what Nova and differs call extra specs.
-const extraSpecs = "extra_specs"
+// specsField is what Nova and differs call the extra specs.
+const specsField = "extra_specs"
 
-// compare returns the extra specs that are missing or different, and the names of
-// those that are too many.
-func compare(in external.Input[object], r *kit.Resource) (set map[string]string, remove []string) {
-	set = map[string]string{}
+func wanted(in external.Input[object]) map[string]string {
+	specs := map[string]string{}
 	for _, s := range in.Object.Spec.Resource.ExtraSpecs {
-		set[s.Name] = s.Value
+		specs[s.Name] = s.Value
 	}
-	have := specs(r)
-	for _, name := range slices.Sorted(maps.Keys(have)) {
-		wanted, ok := set[name]
-		if !ok {
-			remove = append(remove, name)
-		}
-		if ok && wanted == have[name] {
-			delete(set, name)
-		}
-	}
-	return set, remove
+	return specs
 }
 
 func differs(in external.Input[object], r *kit.Resource) []string {
-	if set, remove := compare(in, r); len(set)+len(remove) > 0 {
-		return []string{extraSpecs}
+	if set, unset := kit.Unlike(r, specsField, wanted(in)); len(set)+len(unset) > 0 {
+		return []string{specsField}
 	}
 	return nil
 }
@@ -87,18 +72,9 @@ func (a actuator) Update(
 	ctx context.Context, in external.Input[object], r *kit.Resource, _ []string,
 ) (*kit.Resource, error) {
 	id := r.String("id")
-	set, remove := compare(in, r)
-	if len(set) > 0 {
-		body := map[string]any{extraSpecs: set}
-		if err := kit.Call(ctx, a.Client, http.MethodPost, a.URL(id, "os-extra_specs"), body, nil); err != nil {
-			return r, kit.Explain(err)
-		}
-	}
-	for _, name := range remove {
-		err := kit.Call(ctx, a.Client, http.MethodDelete, a.URL(id, "os-extra_specs", name), nil, nil)
-		if err != nil && !openstack.IsNotFound(err) {
-			return r, kit.Explain(err)
-		}
+	set, unset := kit.Unlike(r, specsField, wanted(in))
+	if err := a.Amend(ctx, id, "os-extra_specs", specsField, set, unset); err != nil {
+		return r, err
 	}
 	return a.Get(ctx, in, id)
 }

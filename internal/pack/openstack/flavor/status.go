@@ -1,9 +1,6 @@
 package flavor
 
 import (
-	"maps"
-	"slices"
-
 	openstackv1alpha1 "github.com/kinship-dev/kinship/api/openstack/v1alpha1"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/kit"
 	"github.com/kinship-dev/kinship/pkg/reconcile"
@@ -23,24 +20,15 @@ const (
 	mostSpecs          = 128
 )
 
+type pair = openstackv1alpha1.FlavorExtraSpecStatus
+
 // observe reports a Flavor, which serves as soon as it exists.
 func observe(o object, r *kit.Resource) reconcile.Outcome {
 	o.Status.Resource = &openstackv1alpha1.FlavorResourceStatus{}
 	kit.Report(r, o.Status.Resource, names)
 	o.Status.Resource.Description = kit.Cut(r.String("description"), longestDescription)
-	have := specs(r)
-	for _, name := range slices.Sorted(maps.Keys(have))[:min(len(have), mostSpecs)] {
-		o.Status.Resource.ExtraSpecs = append(o.Status.Resource.ExtraSpecs,
-			openstackv1alpha1.FlavorExtraSpecStatus{Name: name, Value: have[name]})
-	}
+	o.Status.Resource.ExtraSpecs = kit.Pairs(r, specsField, mostSpecs, func(key, value string) pair {
+		return pair{Name: key, Value: value}
+	})
 	return reconcile.Outcome{}
-}
-
-// specs returns the extra specs that a resource has.
-func specs(r *kit.Resource) map[string]string {
-	have, all := map[string]string{}, r.Map(extraSpecs)
-	for name := range all {
-		have[name], _ = all[name].(string)
-	}
-	return have
 }

@@ -1,11 +1,14 @@
 package kit
 
 import (
+	"context"
 	"maps"
+	"net/http"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kinship-dev/kinship/internal/cloud/openstack"
 	"github.com/kinship-dev/kinship/pkg/external"
 )
 
@@ -63,4 +66,24 @@ func Unlike(r *Resource, name string, wanted map[string]string) (set map[string]
 		}
 	}
 	return set, unset
+}
+
+// Amend changes pairs that a resource keeps in a collection of their own: one request
+// for all that are set, and one for each that is unset. Name is what the field is called.
+func (a Actuator[K]) Amend(
+	ctx context.Context, id, collection, name string, set map[string]string, unset []string,
+) error {
+	if len(set) > 0 {
+		body := map[string]any{name: set}
+		if err := Call(ctx, a.Client, http.MethodPost, a.URL(id, collection), body, nil); err != nil {
+			return Explain(err)
+		}
+	}
+	for _, key := range unset {
+		err := Call(ctx, a.Client, http.MethodDelete, a.URL(id, collection, key), nil, nil)
+		if err != nil && !openstack.IsNotFound(err) { // Somebody else was faster.
+			return Explain(err)
+		}
+	}
+	return nil
 }

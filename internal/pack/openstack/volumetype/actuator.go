@@ -2,7 +2,6 @@ package volumetype
 
 import (
 	"context"
-	"net/http"
 	"net/url"
 	"slices"
 
@@ -76,17 +75,8 @@ func (a actuator) Update(
 	if err != nil || !slices.Contains(names, specsField) {
 		return r, err
 	}
-	if len(set) > 0 {
-		body := map[string]any{specsField: set}
-		if err := kit.Call(ctx, a.Client, http.MethodPost, a.URL(id, specsField), body, nil); err != nil {
-			return r, kit.Explain(err)
-		}
-	}
-	for _, key := range unset {
-		err := kit.Call(ctx, a.Client, http.MethodDelete, a.URL(id, specsField, key), nil, nil)
-		if err != nil && !openstack.IsNotFound(err) {
-			return r, kit.Explain(err)
-		}
+	if err := a.Amend(ctx, id, specsField, specsField, set, unset); err != nil {
+		return r, err
 	}
 	return a.Get(ctx, in, id)
 }

@@ -1,0 +1,77 @@
+package external
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	toolscache "k8s.io/client-go/tools/cache"
+
+	openstackv1alpha1 "github.com/kinship-dev/kinship/api/openstack/v1alpha1"
+	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
+	"github.com/kinship-dev/kinship/pkg/condition"
+)
+
+// TestAlter: what a resource referred to and what it refers to now is looked at again,
+// once, if there is an object of it.
+func TestAlter(t *testing.T) {
+	ports := openstackv1alpha1.GroupVersion.WithKind("Port")
+	was := []sharedv1alpha1.ObservedDependency{
+		{Kind: "Port", Name: "old", ID: "1"}, {Kind: "Port", Name: "both", ID: "2"}, {Kind: "Port", Name: "gone", ID: "3"},
+		{Kind: "Flavor", Name: "old", ID: "4"},
+	}
+	is := []sharedv1alpha1.ObservedDependency{{Kind: "Port", Name: "new", ID: "5"}, {Kind: "Port", Name: "both", ID: "2"}}
+	for policy, want := range map[sharedv1alpha1.ManagementPolicy][]string{
+		sharedv1alpha1.PolicyManaged: {"both", "new", "old"}, sharedv1alpha1.PolicyUnmanaged: nil,
+	} {
+		r, clock := newReconciler()
+		r.kind.Alters = []schema.GroupKind{ports.GroupKind()}
+		store := toolscache.NewStore(toolscache.MetaNamespaceKeyFunc)
+		for _, name := range []string{"old", "new", "both", "other"} {
+			port := &openstackv1alpha1.Port{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name}}
+			if err := store.Add(port); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r.engine.hub.members[ports.GroupKind()] = &member{gvk: ports, own: true, store: store}
+		p := newPass()
+		p.id.Namespace = "ns"
+		p.Object.Spec.ManagementPolicy = policy
+		p.before.Status.ObservedDependencies, p.Object.Status.ObservedDependencies = was, is
+		r.alter(p)
+		var got []string
+		for _, id := range r.engine.hub.members[ports.GroupKind()].ids() {
+			if at := r.engine.hub.alterations.take(id); at.Equal(clock.Now()) {
+				got = append(got, id.Name)
+			}
+			if at := r.engine.hub.alterations.take(id); !at.IsZero() {
+				t.Errorf("%s is looked at twice", id.Name)
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: looked at again (-want +got):\n%s", policy, diff)
+		}
+	}
+}
+
+// TestAltered: a server that serves as before changes no port.
+func TestAltered(t *testing.T) {
+	serving := metav1.Condition{Type: condition.Available, Status: metav1.ConditionTrue}
+	for reason, c := range map[string]struct {
+		change func(*networkPass)
+		want   bool
+	}{
+		"as before":             {func(*networkPass) {}, false},
+		"serves since now":      {func(p *networkPass) { p.before.Status.Conditions = nil }, true},
+		"was corrected":         {func(p *networkPass) { p.corrected = true }, true},
+		"uses others than then": {func(p *networkPass) { p.Object.Status.ObservedDependencies = []sharedv1alpha1.ObservedDependency{{}} }, true},
+	} {
+		r, _ := newReconciler()
+		p := newPass(serving)
+		c.change(p)
+		if got := r.altered(p); got != c.want {
+			t.Errorf("%s: %t", reason, got)
+		}
+	}
+}

@@ -1,0 +1,85 @@
+package external
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	clocktesting "k8s.io/utils/clock/testing"
+)
+
+// shelf is an Actuator that has resources, and counts who looks.
+type shelf struct {
+	all          []string
+	gets, lists  int
+	whileListing func()
+}
+
+// List implements Lister.
+func (s *shelf) List(context.Context) ([]string, error) {
+	s.lists++
+	if s.whileListing != nil {
+		s.whileListing()
+	}
+	return s.all, nil
+}
+
+// watching returns an observer, its clock, and what looks for a resource.
+func watching(t *testing.T, s *shelf) (*observer[string], *clocktesting.FakePassiveClock, func(id string, after time.Time) error) {
+	t.Helper()
+	clock := clocktesting.NewFakePassiveClock(time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC))
+	o := newObserver(clock, func(id string) Identity { return Identity{ID: id} })
+	return o, clock, func(id string, after time.Time) error {
+		got, err := o.look(t.Context(), "here", id, after, s, func(context.Context) (string, error) {
+			s.gets++
+			return "", errors.New("asked for by itself")
+		})
+		if err == nil && got != id {
+			return errors.New("another one: " + got)
+		}
+		return err
+	}
+}
+
+// TestLook: one list serves many who look at once, and no one who can't trust it.
+func TestLook(t *testing.T) {
+	s := &shelf{all: []string{"a", "b"}}
+	o, clock, look := watching(t, s)
+	expect := func(reason string, err error, gets, lists int, alone bool) {
+		t.Helper()
+		if (err != nil) != alone || s.gets != gets || s.lists != lists {
+			t.Errorf("%s: %v after %d single looks and %d lists", reason, err, s.gets, s.lists)
+		}
+	}
+	never := time.Time{}
+	expect("nobody else looks", look("a", never), 1, 0, true)
+	expect("a second one at once", look("a", never), 1, 1, false)
+	expect("and a third", look("b", never), 1, 1, false)
+	expect("that it is gone is not concluded from a list", look("c", never), 2, 1, true)
+	o.changed("here")
+	expect("what was changed is listed anew", look("a", never), 2, 2, false)
+	expect("a list from before a moment does not show what came of it", look("a", clock.Now().Add(1)), 3, 3, true)
+	clock.SetTime(clock.Now().Add(fresh / 2))
+	expect("a list is good for a while", look("a", never), 3, 3, false)
+	clock.SetTime(clock.Now().Add(fresh / 2))
+	expect("and no longer", look("a", never), 3, 4, false)
+	clock.SetTime(clock.Now().Add(fresh))
+	expect("nobody else looks any more", look("a", never), 4, 4, true)
+}
+
+// TestLookWhileChanged: a list that was asked for before a change serves nobody after
+// it.
+func TestLookWhileChanged(t *testing.T) {
+	s := &shelf{all: []string{"a"}}
+	o, _, look := watching(t, s)
+	s.whileListing = func() { o.changed("here") }
+	_ = look("a", time.Time{}) // Alone, and so no list.
+	if err := look("a", time.Time{}); err != nil || s.lists != 1 {
+		t.Fatalf("%v after %d lists", err, s.lists)
+	}
+	s.whileListing = nil
+	if err := look("a", time.Time{}); err != nil || s.lists != 2 {
+		t.Errorf("%v after %d lists", err, s.lists)
+	}
+}

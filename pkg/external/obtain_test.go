@@ -1,0 +1,77 @@
+package external
+
+import (
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// TestMade: what somebody else has made is never taken for one's own.
+func TestMade(t *testing.T) {
+	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	hourAgo, soon := noon.Add(-time.Hour), noon.Add(time.Second)
+	cases := map[string]struct {
+		reason        string
+		who           Identity
+		attempt       time.Time
+		began         time.Time
+		dated, marked bool
+		want          bool
+	}{
+		"after":           {"it was made since the attempt", Identity{Created: soon}, noon, hourAgo, true, false, true},
+		"before":          {"it was there already", Identity{Created: hourAgo}, noon, hourAgo, true, false, false},
+		"at that moment":  {"times have no fractions", Identity{Created: noon}, noon, hourAgo, true, false, true},
+		"clock behind":    {"clocks differ", Identity{Created: noon.Add(-clockSkew + time.Second)}, noon, hourAgo, true, false, true},
+		"clock too far":   {"not by so much", Identity{Created: noon.Add(-clockSkew)}, noon, hourAgo, true, false, false},
+		"older than both": {"a backdated intent is no proof", Identity{Created: hourAgo}, time.Time{}, noon, true, false, false},
+		"says nothing":    {"without a date it may be of any day", Identity{}, noon, hourAgo, true, false, false},
+		"another's":       {"it names its object", Identity{Created: soon, Marker: "uid"}, noon, hourAgo, true, false, false},
+		"no mark":         {"ours would have one", Identity{Created: soon}, noon, hourAgo, true, true, false},
+		"undated, new":    {"it was not there before", Identity{ID: "new"}, noon, hourAgo, false, false, true},
+		"undated, old":    {"it was there before", Identity{ID: "old"}, noon, hourAgo, false, false, false},
+		"undated, marked": {"ours would have a mark", Identity{ID: "new"}, noon, hourAgo, false, true, false},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			i := &intent{Time: c.attempt, Before: []string{"old"}}
+			if got := made(i, c.who, c.began, c.dated, c.marked); got != c.want {
+				t.Errorf("%s: %t, want %t", c.reason, got, c.want)
+			}
+		})
+	}
+}
+
+// TestClaims: a resource is one object's at a time.
+func TestClaims(t *testing.T) {
+	var c claims
+	const a, b = types.UID("a"), types.UID("b")
+	here, there := claimed{"here", "1"}, claimed{"there", "1"}
+	check := func(reason string, got, want bool) {
+		t.Helper()
+		if got != want {
+			t.Errorf("%s: %t", reason, got)
+		}
+	}
+	check("nobody has it", c.claim(here, a), true)
+	check("it may be said again", c.claim(here, a), true)
+	check("it is another's", c.claim(here, b), false)
+	check("elsewhere the id means another", c.claim(there, b), true)
+	check("two realms may be one under two names", c.free("1", a), false)
+	check("nobody has this", c.free("2", b), true)
+	if id := c.of(a); id != "1" {
+		t.Errorf("claimed is %q", id)
+	}
+	c.drop(b)
+	c.drop(b)
+	check("its own claim is no hindrance", c.free("1", a), true)
+	c.drop(a)
+	check("it was let go", c.claim(here, b), true)
+	if id := c.of(a); id != "" {
+		t.Errorf("still claimed: %q", id)
+	}
+	c.drop(b)
+	if len(c.owner)+len(c.taken) > 0 {
+		t.Errorf("remembered for nobody: %v %v", c.owner, c.taken)
+	}
+}

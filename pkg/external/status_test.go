@@ -1,0 +1,148 @@
+package external
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clocktesting "k8s.io/utils/clock/testing"
+
+	openstackv1alpha1 "github.com/kinship-dev/kinship/api/openstack/v1alpha1"
+	"github.com/kinship-dev/kinship/pkg/condition"
+	"github.com/kinship-dev/kinship/pkg/reconcile"
+)
+
+type (
+	networkReconciler = reconciler[*openstackv1alpha1.Network, string]
+	networkPass       = pass[*openstackv1alpha1.Network, string]
+)
+
+// newReconciler returns one of an engine without kinds, and its clock.
+func newReconciler() (*networkReconciler, *clocktesting.FakePassiveClock) {
+	clock := clocktesting.NewFakePassiveClock(time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC))
+	return &networkReconciler{engine: New(nil, Options{Clock: clock, Noun: "resource"})}, clock
+}
+
+// newPass returns one of a Network whose conditions are these.
+func newPass(conditions ...metav1.Condition) *networkPass {
+	p := &networkPass{memory: &memory{}}
+	p.Object = &openstackv1alpha1.Network{ObjectMeta: metav1.ObjectMeta{Name: "net", Namespace: "ns", Generation: 2}}
+	p.Object.Status.Conditions = conditions
+	p.before = p.Object.DeepCopy()
+	return p
+}
+
+// TestUntilTold: that anything is waited for is told at once; which of many, once a
+// second.
+func TestUntilTold(t *testing.T) {
+	progressing := func(status metav1.ConditionStatus, generation int64) metav1.Condition {
+		return metav1.Condition{Type: condition.Progressing, Status: status, ObservedGeneration: generation}
+	}
+	waits := progressing(metav1.ConditionTrue, 2)
+	const lately = retold / 4
+	cases := map[string]struct {
+		reason     string
+		conditions []metav1.Condition
+		ends       bool
+		told       time.Duration // ago
+		want       time.Duration
+	}{
+		"nothing said yet":  {"people must see what is missing", nil, false, lately, 0},
+		"said lately":       {"others may end at the same time", []metav1.Condition{waits}, false, lately, retold - lately},
+		"said long ago":     {"what was said is not true any more", []metav1.Condition{waits}, false, retold, 0},
+		"of another spec":   {"it may wait for others", []metav1.Condition{progressing(metav1.ConditionTrue, 1)}, false, lately, 0},
+		"it was up to date": {"it is not any more", []metav1.Condition{progressing(metav1.ConditionFalse, 2)}, false, lately, 0},
+		"waits no more":     {"something was done", []metav1.Condition{waits}, true, lately, 0},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			r, clock := newReconciler()
+			p := newPass(c.conditions...)
+			before := clock.Now().Add(-c.told)
+			p.waits, p.memory.told = !c.ends, before
+			if got := r.untilTold(p); got != c.want {
+				t.Errorf("%s: put off by %s, want %s", c.reason, got, c.want)
+			}
+			if tells := p.memory.told.Equal(clock.Now()); tells != (p.waits && c.want == 0) {
+				t.Errorf("%s: remembered as told at %s", c.reason, p.memory.told)
+			}
+		})
+	}
+}
+
+// TestFailed: what becomes of each sort of error.
+func TestFailed(t *testing.T) {
+	r, _ := newReconciler()
+	for reason, c := range map[string]struct {
+		err   error
+		state reconcile.State
+		why   string
+		after time.Duration
+	}{
+		"of anything":        {errors.New("no"), reconcile.Failed, condition.ReasonTransientError, 0},
+		"answered":           {&Error{Class: Refused}, reconcile.Failed, condition.ReasonTransientError, 0},
+		"to be tried later":  {&Error{Class: Refused, After: time.Minute}, reconcile.Failed, condition.ReasonTransientError, time.Minute},
+		"final":              {&Error{Class: Invalid, After: time.Minute}, reconcile.Invalid, condition.ReasonInvalidConfiguration, 0},
+		"not one, but a job": {&Error{Class: Underway}, reconcile.Progressing, condition.ReasonProgressing, 0},
+	} {
+		o := r.failed(c.err)
+		worst := o.Worst()
+		result, _ := o.Result()
+		if worst.State != c.state || worst.Reason != c.why || result.RequeueAfter != c.after {
+			t.Errorf("%s: %+v, again after %s", reason, worst, result.RequeueAfter)
+		}
+	}
+	if o := r.failed(nil); !o.IsDone() {
+		t.Errorf("no error: %s", o.Message())
+	}
+	if o := again(r.failed(&Error{Class: Invalid, Message: "no"})); o.Worst().State != reconcile.Failed || o.Message() != "no" {
+		t.Errorf("a deletion gives up: %+v", o.Worst())
+	}
+}
+
+// TestPoll: looks are soon at first, then less often, and go on.
+func TestPoll(t *testing.T) {
+	r, _ := newReconciler()
+	p := newPass()
+	var last time.Duration
+	for look := range 100 {
+		result, err := r.poll(p, "Waiting").Result()
+		pause := result.RequeueAfter
+		if err != nil || pause < last || pause <= 0 || pause > 15*time.Second {
+			t.Fatalf("look %d is after %s (%v), the one before after %s", look, pause, err, last)
+		}
+		if look == 0 && pause > time.Second {
+			t.Errorf("the first look is after %s", pause)
+		}
+		last = pause
+	}
+	if last != 15*time.Second {
+		t.Errorf("the last looks are after %s", last)
+	}
+}
+
+// TestIsOver: a watch that is late shows the object as it was before its end.
+func TestIsOver(t *testing.T) {
+	for reason, c := range map[string]struct {
+		left, shown string
+		want        bool
+	}{
+		"not left yet":         {"", "7", false},
+		"as it was before":     {"10", "9", true},
+		"as it was left":       {"10", "10", true},
+		"somebody put it back": {"10", "11", false},
+	} {
+		if got := (&memory{left: c.left}).isOver(c.shown); got != c.want {
+			t.Errorf("%s: %t", reason, got)
+		}
+	}
+}
+
+// TestWithUID: a status is written to that very object.
+func TestWithUID(t *testing.T) {
+	got, err := withUID([]byte(`{"status":{"id":"1"}}`), "a")
+	if err != nil || string(got) != `{"metadata":{"uid":"a"},"status":{"id":"1"}}` {
+		t.Errorf("%s, %v", got, err)
+	}
+}

@@ -1,0 +1,45 @@
+package operator
+
+import (
+	"strings"
+	"testing"
+
+	dto "github.com/prometheus/client_model/go"
+	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
+)
+
+// Metrics returns what the operator of this process counts in a family, by the values
+// of labels: of histograms how many there are. Zeros are left out.
+func Metrics(tb testing.TB, family string, labels ...string) map[string]float64 {
+	tb.Helper()
+	families, err := ctrlmetrics.Registry.Gather()
+	if err != nil {
+		tb.Fatalf("operator: read the metrics: %v", err)
+	}
+	values := map[string]float64{}
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			if value := valueOf(m); f.GetName() == family && value != 0 {
+				values[valuesOf(m, labels)] += value
+			}
+		}
+	}
+	return values
+}
+
+func valueOf(m *dto.Metric) float64 {
+	return m.GetCounter().GetValue() + m.GetGauge().GetValue() + float64(m.GetHistogram().GetSampleCount())
+}
+
+// valuesOf returns those of labels, in their order.
+func valuesOf(m *dto.Metric, labels []string) string {
+	var values []string
+	for _, label := range labels {
+		for _, have := range m.GetLabel() {
+			if have.GetName() == label {
+				values = append(values, have.GetValue())
+			}
+		}
+	}
+	return strings.Join(values, " ")
+}
