@@ -19,7 +19,7 @@ func (r *reconciler[K, R]) seen(ctx context.Context, p *pass[K, R], resource R, 
 		return r.failed(err)
 	}
 	id := r.kind.Identify(resource).ID
-	p.status().ID = &id
+	p.status().ID, p.status().Place = &id, p.place
 	if completer, ok := p.actuator.(Completer[R]); ok {
 		if resource, err = completer.Complete(ctx, resource); err != nil {
 			return r.failed(err)

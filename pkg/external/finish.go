@@ -90,9 +90,10 @@ func (r *reconciler[K, R]) remove(ctx context.Context, p *pass[K, R]) reconcile.
 		if !o.IsDone() {
 			return again(o)
 		}
-		if found {
-			id = r.kind.Identify(resource).ID
+		if !found {
+			return waiting(r.elsewhere(p, r.intent(p).Place))
 		}
+		id = r.kind.Identify(resource).ID
 	}
 	if id == "" {
 		return reconcile.Outcome{}
@@ -107,8 +108,11 @@ func (r *reconciler[K, R]) remove(ctx context.Context, p *pass[K, R]) reconcile.
 		p.memory.deleting, p.memory.polls = true, 0
 		return r.poll(p, "Waiting for %s to be deleted", r.engine.Noun)
 	}
-	if err == nil || isClass(err, Missing) {
+	if err == nil {
 		return reconcile.Outcome{}
+	}
+	if isClass(err, Missing) {
+		return waiting(r.elsewhere(p, p.status().Place))
 	}
 	return again(r.failed(err))
 }
@@ -129,6 +133,14 @@ func (r *reconciler[K, R]) gone(p *pass[K, R], err error) reconcile.Outcome {
 func again(o reconcile.Outcome) reconcile.Outcome {
 	if worst := o.Worst(); worst.State == reconcile.Invalid {
 		return reconcile.Fail(condition.ReasonTransientError, errors.New(worst.Message))
+	}
+	return o
+}
+
+// waiting turns what is final for other passes into what a person is waited for.
+func waiting(o reconcile.Outcome) reconcile.Outcome {
+	if worst := o.Worst(); worst.State == reconcile.Invalid {
+		return reconcile.Wait(condition.ReasonProgressing, "%s", worst.Message)
 	}
 	return o
 }

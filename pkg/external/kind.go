@@ -58,9 +58,8 @@ type Kind[K Object, R any] struct {
 	GVK schema.GroupVersionKind
 	// Relations of role Dependency. Waits are told in their order.
 	Relations []relation.Relation
-	// Connect returns what acts for an object, and a text that is the same for all
-	// objects that see the same resources.
-	Connect func(ctx context.Context, in Input[K]) (actuator Actuator[K, R], scope string, err error)
+	// Connect returns what acts for an object.
+	Connect func(ctx context.Context, in Input[K]) (Access[K, R], error)
 	// Identify returns what tells a resource from others.
 	Identify func(R) Identity
 	// Realm returns what an object's id is unique in, for kinds whose ids are chosen by
@@ -141,6 +140,16 @@ type Actuator[K Object, R any] interface {
 	Update(ctx context.Context, in Input[K], resource R, fields []string) (R, error)
 	// Delete has a resource deleted.
 	Delete(ctx context.Context, in Input[K], id string) error
+}
+
+// Access is what acts for an object.
+type Access[K Object, R any] struct {
+	Actuator Actuator[K, R]
+	// Scope is the same for all objects that see the same resources.
+	Scope string
+	// Place is where it acts, for people, such as a project of a cloud. What is missing
+	// there may be in another place still.
+	Place string
 }
 
 // Lister is an Actuator that can return all resources that its scope sees, so that

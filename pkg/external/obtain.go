@@ -28,6 +28,8 @@ type intent struct {
 	Name string    `json:"name"`
 	// Before are the ids of what had that name already, where nothing else tells.
 	Before []string `json:"before,omitempty"`
+	// Place is where it is created.
+	Place string `json:"place,omitempty"`
 	// Replaces is the id of the resource that was gone.
 	Replaces string `json:"replaces,omitempty"`
 }
@@ -88,6 +90,9 @@ func (r *reconciler[K, R]) obtain(ctx context.Context, p *pass[K, R]) reconcile.
 		if !p.managed() {
 			return reconcile.Refuse(condition.ReasonUnrecoverableError, "resource has been deleted from %s", r.engine.Cloud)
 		}
+		if o := r.elsewhere(p, p.status().Place); !o.IsDone() {
+			return o
+		}
 		r.engine.event(p.Object, "Warning", "DeletedExternally", "Recreate",
 			"%s was deleted externally; it is created again", id)
 		r.claims.drop(p.Object.GetUID())
@@ -99,6 +104,17 @@ func (r *reconciler[K, R]) obtain(ctx context.Context, p *pass[K, R]) reconcile.
 		return r.take(ctx, p, id)
 	}
 	return r.create(ctx, p)
+}
+
+// elsewhere refuses to take for gone what was made in another place than the one that
+// the credentials lead to now: it is still there.
+func (r *reconciler[K, R]) elsewhere(p *pass[K, R], made string) reconcile.Outcome {
+	if made == "" || made == p.place {
+		return reconcile.Outcome{}
+	}
+	return reconcile.Refuse(condition.ReasonInvalidConfiguration,
+		"%s was made in %s, and the credentials lead to %s, where it is not: have them lead back, or delete the object "+
+			"with managedOptions.onDelete detach to leave it where it is", r.engine.Noun, made, p.place)
 }
 
 // known returns the id of the resource, also when it is not yet recorded.
@@ -150,6 +166,9 @@ func (r *reconciler[K, R]) create(ctx context.Context, p *pass[K, R]) reconcile.
 	earlier := r.intent(p)
 	if earlier != nil && !p.memory.refused {
 		resource, found, o := r.orphan(ctx, p, earlier)
+		if !found {
+			o = o.And(r.elsewhere(p, earlier.Place))
+		}
 		if !o.IsDone() || found {
 			return o.And(r.ifFound(ctx, p, resource, found))
 		}
@@ -157,7 +176,7 @@ func (r *reconciler[K, R]) create(ctx context.Context, p *pass[K, R]) reconcile.
 	if earlier == nil || !slices.Contains(p.Object.GetFinalizers(), r.finalizer) {
 		i := &intent{
 			UID: p.Object.GetUID(), Time: r.engine.Clock.Now().UTC().Truncate(time.Second),
-			Name: r.kind.Name(p.Object), Replaces: idOf(p.before),
+			Name: r.kind.Name(p.Object), Place: p.place, Replaces: idOf(p.before),
 		}
 		p.memory.refused = true // Nothing was sent yet.
 		if o := r.survey(ctx, p, i); !o.IsDone() {

@@ -42,6 +42,7 @@ type pass[K Object, R any] struct {
 	before   K // as read, to find what changed
 	actuator Actuator[K, R]
 	scope    string
+	place    string
 	sight    condition.Sight
 	// altered is when another object's resource changed this one; zero if none did.
 	altered time.Time
@@ -185,8 +186,8 @@ func (r *reconciler[K, R]) keep(ctx context.Context, p *pass[K, R]) reconcile.Ou
 
 // connect gets what acts for the object.
 func (r *reconciler[K, R]) connect(ctx context.Context, p *pass[K, R]) reconcile.Outcome {
-	var err error
-	p.actuator, p.scope, err = r.kind.Connect(ctx, p.Input)
+	access, err := r.kind.Connect(ctx, p.Input)
+	p.actuator, p.scope, p.place = access.Actuator, access.Scope, access.Place
 	return r.failed(err)
 }
 

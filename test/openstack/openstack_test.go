@@ -23,6 +23,7 @@ func TestOpenStack(t *testing.T) {
 	maps.Copy(tests, serverTests)
 	maps.Copy(tests, strangerTests)
 	maps.Copy(tests, driftTests)
+	maps.Copy(tests, placeTests)
 	for _, s := range slices.Concat(scenarios, more, identities, sizes, images, volumes, machines) {
 		tests[s.kind+" create-minimal"] = s.createMinimal
 		tests[s.kind+" create-full"] = s.createFull

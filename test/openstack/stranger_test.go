@@ -109,6 +109,8 @@ func testRotatedWithFinalizer(t *testing.T) {
 	if n := len(other.Inventory()["network/networks"]); n == 0 {
 		t.Error("the new credentials were not used")
 	}
+	w.delete("Network", "after")
+	w.gone("Network", "after")
 	w.edit("Secret", "cloud", `{"stringData":{"clouds.yaml":`+quoted(w.cloud.CloudsYAML())+`},"metadata":{"finalizers":null}}`)
 }
 

@@ -64,6 +64,10 @@ type ExternalStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	ID *string `json:"id,omitempty"`
+	// Place is where the resource is, such as a project of a cloud.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	Place string `json:"place,omitempty"`
 	// LastSyncTime is when the resource was last seen to be as it should be.
 	// +optional
 	LastSyncTime *metav1.Time `json:"lastSyncTime,omitempty"`
@@ -87,6 +91,10 @@ type AnonymousStatus struct {
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 	// ID of the resource, as it is computed.
 	ID *string `json:"-"`
+	// Place is where the resource is, such as a project of a cloud.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	Place string `json:"place,omitempty"`
 	// LastSyncTime is when the resource was last seen to be as it should be.
 	// +optional
 	LastSyncTime *metav1.Time `json:"lastSyncTime,omitempty"`

@@ -78,6 +78,15 @@ func (c *Cloud) Key() string { return c.key }
 // place is what limits are shared by: the cloud itself, whoever calls.
 func (c *Cloud) place() string { return c.options.IdentityEndpoint + " " + c.region }
 
+// address is that of the cloud without anything secret that somebody wrote into it.
+func (c *Cloud) address() string {
+	u, err := url.Parse(c.options.IdentityEndpoint)
+	if err != nil {
+		return ""
+	}
+	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: strings.TrimSuffix(u.Path, "/")}).String()
+}
+
 // ParseCloud reads the entry called name from the data of a Secret.
 func ParseCloud(secret map[string][]byte, name string) (*Cloud, error) {
 	text, ok := secret[CloudsKey]

@@ -58,6 +58,19 @@ type Scope struct {
 	services map[service]*gophercloud.ServiceClient
 }
 
+// Place says where resources are that are made with the login, for people: a project,
+// where it is for one, and a region of a cloud.
+func (s *Scope) Place() string {
+	place := s.cloud.address()
+	if s.cloud.region != "" {
+		place = "region " + s.cloud.region + " of " + place
+	}
+	if s.ProjectID != "" {
+		place = "project " + s.ProjectID + " in " + place
+	}
+	return place
+}
+
 // Network returns the client of Neutron.
 func (s *Scope) Network(ctx context.Context) (*gophercloud.ServiceClient, error) {
 	return s.service(ctx, network)

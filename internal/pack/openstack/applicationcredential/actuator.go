@@ -13,12 +13,10 @@ import (
 // New returns the kind.
 func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
 	k := kit.Kind(c, kind, (*openstack.Scope).Identity, &table, Relations, observe)
-	k.Connect = func(ctx context.Context, in external.Input[object]) (
-		external.Actuator[object, *kit.Resource], string, error,
-	) {
+	k.Connect = func(ctx context.Context, in external.Input[object]) (external.Access[object, *kit.Resource], error) {
 		connection, err := kit.For(ctx, c, in, (*openstack.Scope).Identity)
 		if err != nil {
-			return nil, "", err
+			return external.Access[object, *kit.Resource]{}, err
 		}
 		whose := user(in)
 		if whose == "" { // An import by id does not say, and Keystone shows nobody else's.
@@ -26,7 +24,8 @@ func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
 		}
 		mine := table
 		mine.Path = "users/" + url.PathEscape(whose) + "/application_credentials"
-		return actuator{kit.Actuator[object]{Table: &mine, Client: connection.Client}, c}, connection.Key + whose, nil
+		connection.Key += whose
+		return kit.Access(connection, actuator{kit.Actuator[object]{Table: &mine, Client: connection.Client}, c}), nil
 	}
 	return k
 }

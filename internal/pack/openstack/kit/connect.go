@@ -51,6 +51,11 @@ type Connection struct {
 	Key string
 }
 
+// Access returns what the engine is told of an actuator that uses the connection.
+func Access[K external.Object](c Connection, a external.Actuator[K, *Resource]) external.Access[K, *Resource] {
+	return external.Access[K, *Resource]{Actuator: a, Scope: c.Key, Place: c.Scope.Place()}
+}
+
 // Connect returns the client of a service with credentials from a Secret of which
 // the version is known.
 func (c *Connector) Connect(

@@ -23,9 +23,12 @@ func Kind[K Credentialed](
 	return external.Kind[K, *Resource]{
 		GVK: GVK(kind), Relations: relations, Identify: Identify, Observe: observe,
 		Differs: table.Differs, Drifts: table.Drifts,
-		Connect: func(ctx context.Context, in external.Input[K]) (external.Actuator[K, *Resource], string, error) {
+		Connect: func(ctx context.Context, in external.Input[K]) (external.Access[K, *Resource], error) {
 			connection, err := For(ctx, c, in, service)
-			return Actuator[K]{Table: table, Client: connection.Client}, connection.Key, err
+			if err != nil {
+				return external.Access[K, *Resource]{}, err
+			}
+			return Access(connection, Actuator[K]{Table: table, Client: connection.Client}), nil
 		},
 		Name: Name[K], Marked: table.Marked, Dated: table.Dated,
 	}
@@ -105,12 +108,12 @@ func Wrap[K external.Object](
 	k external.Kind[K, *Resource], wrap func(Actuator[K]) external.Actuator[K, *Resource],
 ) external.Kind[K, *Resource] {
 	connect := k.Connect
-	k.Connect = func(ctx context.Context, in external.Input[K]) (external.Actuator[K, *Resource], string, error) {
-		plain, scope, err := connect(ctx, in)
-		if err != nil {
-			return nil, "", err
+	k.Connect = func(ctx context.Context, in external.Input[K]) (external.Access[K, *Resource], error) {
+		access, err := connect(ctx, in)
+		if err == nil {
+			access.Actuator = wrap(access.Actuator.(Actuator[K]))
 		}
-		return wrap(plain.(Actuator[K])), scope, nil
+		return access, err
 	}
 	return k
 }

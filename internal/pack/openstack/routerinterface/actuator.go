@@ -19,22 +19,20 @@ func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
 		GVK: kit.GVK(kind), Relations: Relations, Identify: kit.Identify, Name: kit.Name[object], Observe: observe,
 		Dated:   true,
 		Differs: func(external.Input[object], *kit.Resource) []string { return nil },
-		Connect: func(ctx context.Context, in external.Input[object]) (
-			external.Actuator[object, *kit.Resource], string, error,
-		) {
+		Connect: func(ctx context.Context, in external.Input[object]) (external.Access[object, *kit.Resource], error) {
 			return connect(ctx, c, in)
 		},
 	}
 }
 
 // connect uses the credentials of the Router.
-func connect(ctx context.Context, c *kit.Connector, in external.Input[object]) (
-	external.Actuator[object, *kit.Resource], string, error,
-) {
+func connect(
+	ctx context.Context, c *kit.Connector, in external.Input[object],
+) (access external.Access[object, *kit.Resource], err error) {
 	name := string(in.Object.Spec.RouterRef)
 	router, ok := in.Refs.Object(kit.GK("Router"), name).(*openstackv1alpha1.Router)
 	if !ok {
-		return nil, "", &external.Error{Class: external.Refused, Message: "Router/" + name + " does not exist"}
+		return access, &external.Error{Class: external.Refused, Message: "Router/" + name + " does not exist"}
 	}
 	ref := router.Spec.CloudCredentialsRef
 	connection, err := c.Connect(ctx, in.Object.Namespace, "", ref, (*openstack.Scope).Network)
@@ -42,9 +40,9 @@ func connect(ctx context.Context, c *kit.Connector, in external.Input[object]) (
 		known.Class = external.Refused // The Secret is the Router's, and wakes that alone.
 	}
 	if err != nil {
-		return nil, "", err
+		return access, err
 	}
-	return actuator{kit.Actuator[object]{Table: &ports, Client: connection.Client}}, connection.Key, nil
+	return kit.Access(connection, actuator{kit.Actuator[object]{Table: &ports, Client: connection.Client}}), nil
 }
 
 // ports is where the resource is found.

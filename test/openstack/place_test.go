@@ -1,0 +1,109 @@
+package openstack_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/kinship-dev/kinship/internal/cloud/openstack/emulator"
+	"github.com/kinship-dev/kinship/internal/testenv"
+)
+
+// placeTests are what becomes of resources whose credentials lead elsewhere.
+var placeTests = map[string]func(*testing.T){
+	"credentials of another cloud":                   testOtherCloud,
+	"credentials of another cloud, in the middle":    testOtherCloudInTheMiddle,
+	"credentials of another project that see it too": testOtherProject,
+}
+
+// testOtherCloud: what was made in one cloud is not made again in another one, and does
+// not count as deleted because it is not there.
+func testOtherCloud(t *testing.T) {
+	w := newWorld(t)
+	other := newCloud(t)
+	w.apply(manifest("Network", "it", "resyncPeriod: 1s, resource: {}"))
+	w.available("Network", "it")
+	before, id := w.place("Network", "it"), w.id("Network", "it")
+	if !strings.HasPrefix(before, "project ") || !strings.HasSuffix(before, w.cloud.URL()+"/identity/v3") {
+		t.Errorf("it is in %q", before)
+	}
+	w.setSecret(other.CloudsYAML())
+	w.fails("Network", "it", "InvalidConfiguration")
+	w.mentions("Network", "it", "was made in "+before+", and the credentials lead to project ")
+	w.delete("Network", "it")
+	w.fails("Network", "it", "Progressing")
+	w.mentions("Network", "it", "was made in "+before)
+	if n := len(other.Inventory()["network/networks"]); n > 0 {
+		t.Errorf("%d networks were made in the other cloud", n)
+	}
+	if found := w.inCloud("network/networks", "it"); len(found) != 1 || found[0] != id {
+		t.Errorf("the cloud has %v, want %s", found, id)
+	}
+	w.setSecret(w.cloud.CloudsYAML())
+	w.gone("Network", "it")
+}
+
+// testOtherCloudInTheMiddle: a creation whose answer was lost may have been carried out
+// where the credentials led to at the time.
+func testOtherCloudInTheMiddle(t *testing.T) {
+	w := newWorld(t)
+	other := newCloud(t)
+	w.cloud.AddFault(emulator.Fault{Service: "network", Method: "POST", Resource: "networks", Reset: emulator.AfterExecution})
+	w.cloud.AddFault(emulator.Fault{Service: "network", Method: "GET", Resource: "networks", Times: -1, Status: 503})
+	w.apply(managed("Network", "it", "{}"))
+	w.fails("Network", "it", "TransientError")
+	w.setSecret(other.CloudsYAML())
+	w.fails("Network", "it", "InvalidConfiguration")
+	if n := len(other.Inventory()["network/networks"]); n > 0 {
+		t.Errorf("%d networks were made in the other cloud", n)
+	}
+	w.cloud.ClearFaults()
+	w.setSecret(w.cloud.CloudsYAML())
+	w.available("Network", "it")
+	if found := w.inCloud("network/networks", "it"); len(found) != 1 {
+		t.Errorf("the cloud has %v, want one", found)
+	}
+}
+
+// testOtherProject: where the resource is seen all the same, it is no other.
+func testOtherProject(t *testing.T) {
+	w := newWorld(t)
+	w.apply(strings.ReplaceAll(managed("Network", "it", "{}"), "openstack-admin", "openstack"))
+	w.available("Network", "it")
+	before, id := w.place("Network", "it"), w.id("Network", "it")
+	w.edit("Network", "it", `{"spec":{"cloudCredentialsRef":{"cloudName":"openstack-admin"}}}`)
+	testenv.Eventually(t, func() error {
+		if w.place("Network", "it") == before {
+			return errors.New("it is still said to be in " + before)
+		}
+		return nil
+	})
+	w.available("Network", "it")
+	if w.id("Network", "it") != id {
+		t.Error("it is another resource now")
+	}
+}
+
+// place returns where an object's resource is said to be.
+func (w *world) place(kind, name string) string {
+	w.t.Helper()
+	place, _, err := unstructured.NestedString(w.get(kind, name).Object, "status", "place")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return place
+}
+
+// mentions waits until an object's Progressing condition has a text in it.
+func (w *world) mentions(kind, name, part string) {
+	w.t.Helper()
+	testenv.Eventually(w.t, func() error {
+		if progressing, _ := find(w.get(kind, name), "Progressing"); !strings.Contains(progressing.message, part) {
+			return fmt.Errorf("%s/%s says %q, without %q", kind, name, progressing.message, part)
+		}
+		return nil
+	})
+}
