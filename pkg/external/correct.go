@@ -25,6 +25,13 @@ func (r *reconciler[K, R]) seen(ctx context.Context, p *pass[K, R], resource R, 
 			return r.failed(err)
 		}
 	}
+	if p.late {
+		if o := r.resolve(p, true); !o.IsDone() {
+			r.observe(p, resource)
+			p.sight = condition.Lacking
+			return o
+		}
+	}
 	if o := r.correct(ctx, p, &resource); !o.IsDone() {
 		return o
 	}

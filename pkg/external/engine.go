@@ -23,6 +23,7 @@ import (
 	"github.com/kinship-dev/kinship/pkg/guard"
 	"github.com/kinship-dev/kinship/pkg/object"
 	"github.com/kinship-dev/kinship/pkg/reconcile"
+	"github.com/kinship-dev/kinship/pkg/relation"
 )
 
 // Options of an engine.
@@ -71,8 +72,8 @@ func New(mgr manager.Manager, options Options) *Engine {
 		options.Clock = clock.RealClock{}
 	}
 	return &Engine{Options: options, mgr: mgr, hub: hub{
-		members: map[schema.GroupKind]*member{}, guards: map[string]string{}, reads: map[string]bool{},
-		once: map[string]bool{}, left: map[hold]bool{}, contents: map[object.ID]string{},
+		members: map[schema.GroupKind]*member{}, guards: map[string]string{},
+		relations: map[string]relation.Relation{}, left: map[hold]bool{}, contents: map[object.ID]string{},
 	}}
 }
 
@@ -95,12 +96,7 @@ func Add[K Object, R any](e *Engine, k Kind[K, R]) {
 		if r.Finalizer != "" {
 			e.hub.guards[r.Name] = r.Finalizer
 		}
-		if r.Reads {
-			e.hub.reads[r.Name] = true
-		}
-		if r.Once {
-			e.hub.once[r.Name] = true
-		}
+		e.hub.relations[r.Name] = r
 	}
 	r := &reconciler[K, R]{engine: e, kind: k, member: m, finalizer: e.finalizer(k.GVK)}
 	if k.Pool != nil {

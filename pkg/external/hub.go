@@ -29,10 +29,8 @@ type hub struct {
 	members map[schema.GroupKind]*member
 	// guards says by which finalizer a relation holds its target.
 	guards map[string]string
-	// reads are the relations by which a source uses the content of its target.
-	reads map[string]bool
-	// once are the relations that nothing depends on once the source's resource exists.
-	once map[string]bool
+	// relations of the kinds that take part, by name.
+	relations map[string]relation.Relation
 
 	alterations alterations
 

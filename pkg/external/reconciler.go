@@ -50,6 +50,8 @@ type pass[K Object, R any] struct {
 	corrected bool
 	// settled says that nothing had to be looked at.
 	settled bool
+	// late says that something is missing that the resource can be made without.
+	late bool
 	// waits says that nothing was done but to see what is missing.
 	waits bool
 	// done says that the object is gone.
@@ -111,27 +113,34 @@ func (r *reconciler[K, R]) advance(ctx context.Context, p *pass[K, R]) reconcile
 }
 
 // resolve finds what the references stand for, and returns what is missing. What was
-// only needed to make the resource is left out once that exists.
+// only needed to make the resource is left out once that exists; what completes it is
+// not missed before.
 func (r *reconciler[K, R]) resolve(p *pass[K, R], exists bool) reconcile.Outcome {
 	var waiting reconcile.Outcome
-	p.Refs.targets = nil
+	p.Refs.targets, p.late = nil, false
+	miss := func(later bool, t target, what string) {
+		if later && !exists {
+			p.late = true
+			return
+		}
+		waiting = waiting.And(reconcile.Wait(condition.ReasonProgressing, "Waiting for %s to be %s", t.edge.Target.Short(), what))
+	}
 	for _, edge := range r.member.edges(p.Object) {
 		m := r.engine.hub.members[edge.Target.GroupKind()]
 		name := r.engine.hub.guards[edge.Relation]
 		if name == "" && exists && !p.managed() {
 			continue // What an import was found by is not needed any more.
 		}
-		once := r.engine.hub.once[edge.Relation]
-		if once && exists {
+		rel := r.engine.hub.relations[edge.Relation]
+		if rel.Once && exists {
 			continue
 		}
-		t := target{edge: edge, guard: name, member: m, once: once}
+		t := target{edge: edge, guard: name, member: m, once: rel.Once}
 		if m != nil {
 			t.object = m.get(edge.Target.ID)
 		}
 		if t.object == nil {
-			waiting = waiting.And(reconcile.Wait(condition.ReasonProgressing,
-				"Waiting for %s to be created", edge.Target.Short()))
+			miss(rel.Later, t, "created")
 			p.Refs.targets = append(p.Refs.targets, t)
 			continue
 		}
@@ -140,13 +149,15 @@ func (r *reconciler[K, R]) resolve(p *pass[K, R], exists bool) reconcile.Outcome
 		if !m.own {
 			t.version = r.engine.hub.version(edge.Target.ID)
 		}
-		if r.engine.hub.reads[edge.Relation] {
+		if rel.Reads {
 			t.id = t.version // It stands for what is in it.
 		}
 		leaving := t.object.GetDeletionTimestamp() != nil && !slices.Contains(t.object.GetFinalizers(), name)
+		if rel.Later {
+			ready = id != "" // It may be waiting for this one.
+		}
 		if !ready || (leaving && !exists) {
-			waiting = waiting.And(reconcile.Wait(condition.ReasonProgressing,
-				"Waiting for %s to be ready", edge.Target.Short()))
+			miss(rel.Later, t, "ready")
 		}
 		p.Refs.targets = append(p.Refs.targets, t)
 	}

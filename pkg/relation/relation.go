@@ -46,6 +46,9 @@ type Relation struct {
 	Reads bool
 	// Once says that the source needs its target to be made, and not from then on.
 	Once bool
+	// Later says that the source is made without its target, and completed with it once
+	// that exists. So sources may refer to each other.
+	Later bool
 	// Extract returns the edges that an object declares, in a fixed order.
 	Extract Extractor
 }

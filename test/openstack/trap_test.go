@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kinship-dev/kinship/internal/cloud/openstack/emulator"
@@ -18,6 +19,7 @@ import (
 var traps = map[string]func(*testing.T){
 	"same name in two namespaces never shares a resource": testSameName,
 	"rules added to a group that has some":                testRules,
+	"groups that name each other":                         testGroupsOfEachOther,
 	"a reference that is replaced releases its target":    testReplacedReference,
 	"rotated credentials are picked up":                   testRotated,
 	"immutable fields can't be removed and added":         testImmutable,
@@ -73,6 +75,34 @@ func testRules(t *testing.T) {
 			t.Errorf("%d rules, want %v", len(got), rules)
 		}
 	}
+}
+
+// testGroupsOfEachOther: groups whose rules name each other are both made, and have
+// their rules; while the other one is missing, what is there does not serve.
+func testGroupsOfEachOther(t *testing.T) {
+	w := newWorld(t)
+	naming := func(other string) string { return `{rules: [{ethertype: IPv4, remoteGroupRef: ` + other + `}]}` }
+	w.apply(managed("SecurityGroup", "a", naming("b")))
+	w.says("SecurityGroup", "a", "Waiting for SecurityGroup/b to be created")
+	w.has("SecurityGroup", "a", "Available", want{"False", "Progressing", "Waiting for SecurityGroup/b to be created"})
+	if found := w.inCloud("network/security_groups", "a"); len(found) != 1 {
+		t.Errorf("the cloud has %v, want one group a", found)
+	}
+	w.apply(managed("SecurityGroup", "b", naming("a")))
+	w.available("SecurityGroup", "a", "b")
+	for name, other := range map[string]string{"a": "b", "b": "a"} {
+		rules, _, err := unstructured.NestedSlice(w.get("SecurityGroup", name).Object, "status", "resource", "rules")
+		if err != nil || len(rules) != 1 {
+			t.Fatalf("%s has rules %v, error %v", name, rules, err)
+		}
+		if got := rules[0].(map[string]any)["remoteGroupID"]; got != w.id("SecurityGroup", other) {
+			t.Errorf("the rule of %s names %v, not %s", name, got, other)
+		}
+	}
+	// One that goes is missed by the other one, and has that waiting again.
+	w.delete("SecurityGroup", "b")
+	w.gone("SecurityGroup", "b")
+	w.says("SecurityGroup", "a", "Waiting for SecurityGroup/b to be created")
 }
 
 func testReplacedReference(t *testing.T) {

@@ -64,6 +64,15 @@ func Once[K client.Object](source, target, field string, names func(K) Refs) rel
 	return r
 }
 
+// Later returns the relation of objects whose own resources are made without those
+// that they name, and completed with them.
+func Later[K client.Object](source, target, field string, names func(K) Refs) relation.Relation {
+	r := Waits(source, target, field, names)
+	r.Later = true
+	r.Doc = "A " + source + " is completed once the " + target + " that " + field + " names exists."
+	return r
+}
+
 func kindOf(target string) schema.GroupKind {
 	if target == SecretKind.Kind {
 		return SecretKind.GroupKind()

@@ -17,8 +17,9 @@ type (
 // Relations of a SecurityGroup.
 var Relations = []relation.Relation{
 	kit.Credentials[object](kind),
-	// Neutron would remove the rules with the group that they name.
-	kit.Waits(kind, kind, "spec.resource.rules[].remoteGroupRef", remotes),
+	// Neutron would remove the rules with the group that they name. Groups often name
+	// each other.
+	kit.Later(kind, kind, "spec.resource.rules[].remoteGroupRef", remotes),
 	kit.Guards(kind, "Project", "spec.resource.projectRef",
 		kit.Spec[object](func(s *spec) kit.Refs { return kit.Names(s.ProjectRef) })),
 	kit.Waits(kind, "Project", "spec.import.filter.projectRef",
