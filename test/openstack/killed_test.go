@@ -2,6 +2,7 @@ package openstack_test
 
 import (
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -51,7 +52,7 @@ func (w *world) applyHere(objects []string) {
 func (w *world) steps() []step {
 	var all []step
 	for call, times := range w.cloud.Calls() {
-		if call.Method == "GET" || strings.HasPrefix(call.Resource, "auth") {
+		if call.Method == http.MethodGet || strings.HasPrefix(call.Resource, "auth") {
 			continue
 		}
 		for i := range times {
