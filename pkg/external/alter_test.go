@@ -18,7 +18,9 @@ import (
 func TestAlter(t *testing.T) {
 	ports := openstackv1alpha1.GroupVersion.WithKind("Port")
 	was := []sharedv1alpha1.ObservedDependency{
-		{Kind: "Port", Name: "old", ID: "1"}, {Kind: "Port", Name: "both", ID: "2"}, {Kind: "Port", Name: "gone", ID: "3"},
+		{Kind: "Port", Name: "old", ID: "1"},
+		{Kind: "Port", Name: "both", ID: "2"},
+		{Kind: "Port", Name: "gone", ID: "3"},
 		{Kind: "Flavor", Name: "old", ID: "4"},
 	}
 	is := []sharedv1alpha1.ObservedDependency{{Kind: "Port", Name: "new", ID: "5"}, {Kind: "Port", Name: "both", ID: "2"}}
@@ -62,10 +64,12 @@ func TestAltered(t *testing.T) {
 		change func(*networkPass)
 		want   bool
 	}{
-		"as before":             {func(*networkPass) {}, false},
-		"serves since now":      {func(p *networkPass) { p.before.Status.Conditions = nil }, true},
-		"was corrected":         {func(p *networkPass) { p.corrected = true }, true},
-		"uses others than then": {func(p *networkPass) { p.Object.Status.ObservedDependencies = []sharedv1alpha1.ObservedDependency{{}} }, true},
+		"as before":        {func(*networkPass) {}, false},
+		"serves since now": {func(p *networkPass) { p.before.Status.Conditions = nil }, true},
+		"was corrected":    {func(p *networkPass) { p.corrected = true }, true},
+		"uses others than then": {func(p *networkPass) {
+			p.Object.Status.ObservedDependencies = []sharedv1alpha1.ObservedDependency{{}}
+		}, true},
 	} {
 		r, _ := newReconciler()
 		p := newPass(serving)

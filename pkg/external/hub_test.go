@@ -27,12 +27,12 @@ var (
 
 // newHub returns one in which Subnets hold Networks.
 func newHub() *hub {
-	h := New(nil, Options{}).hub
+	h := &New(nil, Options{}).hub
 	h.guards["SubnetNetwork"] = held
 	h.members[subnets.GroupKind()] = &member{gvk: subnets, own: true, relations: []relation.Relation{
 		{Name: "SubnetNetwork", Finalizer: held},
 	}}
-	return &h
+	return h
 }
 
 // unreachable returns a client of an API server that does not answer.

@@ -26,10 +26,12 @@ func (s *shelf) List(context.Context) ([]string, error) {
 }
 
 // watching returns an observer, its clock, and what looks for a resource.
-func watching(t *testing.T, s *shelf) (*observer[string], *clocktesting.FakePassiveClock, func(id string, after time.Time) error) {
+func watching(t *testing.T, s *shelf) (
+	o *observer[string], clock *clocktesting.FakePassiveClock, look func(id string, after time.Time) error,
+) {
 	t.Helper()
-	clock := clocktesting.NewFakePassiveClock(time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC))
-	o := newObserver(clock, func(id string) Identity { return Identity{ID: id} })
+	clock = clocktesting.NewFakePassiveClock(time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC))
+	o = newObserver(clock, func(id string) Identity { return Identity{ID: id} })
 	return o, clock, func(id string, after time.Time) error {
 		got, err := o.look(t.Context(), "here", id, after, s, func(context.Context) (string, error) {
 			s.gets++

@@ -39,7 +39,8 @@ func TestUntilTold(t *testing.T) {
 	progressing := func(status metav1.ConditionStatus, generation int64) metav1.Condition {
 		return metav1.Condition{Type: condition.Progressing, Status: status, ObservedGeneration: generation}
 	}
-	waits := progressing(metav1.ConditionTrue, 2)
+	waits, old := progressing(metav1.ConditionTrue, 2), progressing(metav1.ConditionTrue, 1)
+	ended := progressing(metav1.ConditionFalse, 2)
 	const lately = retold / 4
 	cases := map[string]struct {
 		reason     string
@@ -51,8 +52,8 @@ func TestUntilTold(t *testing.T) {
 		"nothing said yet":  {"people must see what is missing", nil, false, lately, 0},
 		"said lately":       {"others may end at the same time", []metav1.Condition{waits}, false, lately, retold - lately},
 		"said long ago":     {"what was said is not true any more", []metav1.Condition{waits}, false, retold, 0},
-		"of another spec":   {"it may wait for others", []metav1.Condition{progressing(metav1.ConditionTrue, 1)}, false, lately, 0},
-		"it was up to date": {"it is not any more", []metav1.Condition{progressing(metav1.ConditionFalse, 2)}, false, lately, 0},
+		"of another spec":   {"it may wait for others", []metav1.Condition{old}, false, lately, 0},
+		"it was up to date": {"it is not any more", []metav1.Condition{ended}, false, lately, 0},
 		"waits no more":     {"something was done", []metav1.Condition{waits}, true, lately, 0},
 	}
 	for name, c := range cases {
@@ -74,16 +75,17 @@ func TestUntilTold(t *testing.T) {
 // TestFailed: what becomes of each sort of error.
 func TestFailed(t *testing.T) {
 	r, _ := newReconciler()
+	const transient, invalid = condition.ReasonTransientError, condition.ReasonInvalidConfiguration
 	for reason, c := range map[string]struct {
 		err   error
 		state reconcile.State
 		why   string
 		after time.Duration
 	}{
-		"of anything":        {errors.New("no"), reconcile.Failed, condition.ReasonTransientError, 0},
-		"answered":           {&Error{Class: Refused}, reconcile.Failed, condition.ReasonTransientError, 0},
-		"to be tried later":  {&Error{Class: Refused, After: time.Minute}, reconcile.Failed, condition.ReasonTransientError, time.Minute},
-		"final":              {&Error{Class: Invalid, After: time.Minute}, reconcile.Invalid, condition.ReasonInvalidConfiguration, 0},
+		"of anything":        {errors.New("no"), reconcile.Failed, transient, 0},
+		"answered":           {&Error{Class: Refused}, reconcile.Failed, transient, 0},
+		"to be tried later":  {&Error{Class: Refused, After: time.Minute}, reconcile.Failed, transient, time.Minute},
+		"final":              {&Error{Class: Invalid, After: time.Minute}, reconcile.Invalid, invalid, 0},
 		"not one, but a job": {&Error{Class: Underway}, reconcile.Progressing, condition.ReasonProgressing, 0},
 	} {
 		o := r.failed(c.err)
@@ -96,7 +98,8 @@ func TestFailed(t *testing.T) {
 	if o := r.failed(nil); !o.IsDone() {
 		t.Errorf("no error: %s", o.Message())
 	}
-	if o := again(r.failed(&Error{Class: Invalid, Message: "no"})); o.Worst().State != reconcile.Failed || o.Message() != "no" {
+	o := again(r.failed(&Error{Class: Invalid, Message: "no"}))
+	if o.Worst().State != reconcile.Failed || o.Message() != "no" {
 		t.Errorf("a deletion gives up: %+v", o.Worst())
 	}
 }

@@ -1,10 +1,15 @@
 package openstack_test
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	openstackv1alpha1 "github.com/kinship-dev/kinship/api/openstack/v1alpha1"
 	"github.com/kinship-dev/kinship/internal/cloud/openstack/emulator"
 	"github.com/kinship-dev/kinship/internal/testenv"
 	"github.com/kinship-dev/kinship/test/operator"
@@ -49,10 +54,22 @@ func TestCost(t *testing.T) {
 	w.cloud.ResetCalls()
 	before = testenv.Requests(t)
 	w.tidyUp()
-	calls, spent = w.cloud.CallCount(""), testenv.Requests(t).Since(before).Writes()
+	calls, spent = w.cloud.CallCount(""), applied(testenv.Requests(t).Since(before))
+	said := func(r testenv.Request) bool { return r.Verb == "PATCH" }
+	waits := spent.Where(said).Of(group, "networks").Total()
+	networks, subnets = spent.Of(group, "networks").Total()-waits, spent.Of(group, "subnets").Total()
 	t.Logf("deleted: %d calls of the cloud; writes:\n%s", calls, spent)
 	if calls != 2*(n+1) {
 		t.Errorf("%d calls of the cloud, one each", calls)
+	}
+	// A subnet loses its finalizer, a network that and its guard.
+	if subnets != n+1 || networks != 2*(n+1) {
+		t.Errorf("%d writes of networks, %d of subnets: two and one each", networks, subnets)
+	}
+	// A network says that it waits for its subnet, and then for the guard, unless that
+	// has gone by then.
+	if waits > 2*(n+1) {
+		t.Errorf("%d statuses of networks, at most two each", waits)
 	}
 }
 
@@ -103,97 +120,140 @@ func applied(counts testenv.Counts) testenv.Counts {
 	})
 }
 
-// TestWaitingCost has many wait for one Secret.
+// TestWaitingCost has a thousand wait for one Secret: one write each, and nothing more
+// until it appears.
 func TestWaitingCost(t *testing.T) {
 	operator.Start(t, only)
 	w := newWorld(t)
-	const n = 200
+	const n = 1000
 	w.delete("Secret", "cloud")
 	w.gone("Secret", "cloud")
+	waiting := waitingFor("Secret/cloud to be created")
 	w.apply(managed("Network", "first", "{}"))
-	w.has("Network", "first", "Progressing", waitingFor("Secret/cloud to be created")) // The operator knows.
+	w.has("Network", "first", "Progressing", waiting) // The operator knows.
 	before := testenv.Requests(t)
 	var all []string
 	for i := range n {
 		all = append(all, managed("Network", fmt.Sprintf("net%d", i), "{}"))
 	}
 	w.apply(all...)
-	for i := range n {
-		w.has("Network", fmt.Sprintf("net%d", i), "Progressing", waitingFor("Secret/cloud to be created"))
-	}
-	w.settles()
-	if writes := applied(testenv.Requests(t).Since(before)).Of(group, "networks").Total() - n; writes > n {
+	w.allSay("Progressing", waiting, n+1)
+	spent := func() int { return applied(testenv.Requests(t).Since(before)).Of(group, "networks").Total() - n }
+	if writes := spent(); writes != n {
 		t.Errorf("%d writes for %d that wait", writes, n)
 	}
-	if calls := w.cloud.CallCount(""); calls > 0 {
-		t.Errorf("%d calls of the cloud", calls)
+	reconciled := w.idle("network")
+	if writes, calls := spent(), w.cloud.CallCount(""); writes != n || calls > 0 {
+		t.Errorf("%d writes for %d that wait, %d calls of the cloud", writes, n, calls)
+	}
+	if reconciled < n {
+		t.Errorf("%d were looked at %g times: that is not counted", n, reconciled)
 	}
 	w.create(w.secret("cloud", w.cloud.CloudsYAML()))
-	for i := range n {
-		w.available("Network", fmt.Sprintf("net%d", i))
-	}
+	w.allSay("Available", isAvailable, n+1)
 }
 
-// TestMakespan is for clouds that take their time.
-func TestMakespan(t *testing.T) {
-	operator.Start(t, only)
-	w := newWorld(t)
-	w.cloud.SetLatency(200 * time.Millisecond)
-	const n = 40
-	var all []string
-	for i := range n {
-		all = append(all, managed("Subnet", fmt.Sprintf("sub%d", i), fmt.Sprintf("{networkRef: net%d, ipVersion: 4, cidr: 10.0.0.0/24}", i)),
-			managed("Network", fmt.Sprintf("net%d", i), "{}"))
-	}
-	start := time.Now()
-	w.apply(all...)
-	for i := range n {
-		w.available("Subnet", fmt.Sprintf("sub%d", i))
-	}
-	took := time.Since(start)
-	w.cloud.SetLatency(0)
-	t.Logf("%d networks and as many subnets at 200 ms: %s", n, took)
-}
-
-// TestKilled kills the operator at every step of creation and deletion, as SIGKILL
-// does, and begins with another. Nothing is made twice, and nothing is left.
-func TestKilled(t *testing.T) {
-	o := operator.Exec(t, "--packs", "openstack")
-	w := newWorld(t)
-	restart := func(before, calls int) {
-		w.after(before + calls)
-		o.Kill()
-		o = operator.Exec(t, "--packs", "openstack")
-	}
-	w.cloud.SetLatency(20 * time.Millisecond) // So that a call is under way at most times.
-	for calls := range 8 {
-		before := w.cloud.CallCount("network")
-		w.apply(stack...)
-		restart(before, calls)
-		w.available("FloatingIP", "fip")
-		w.available("Port", "port")
-		before = w.cloud.CallCount("network")
-		for _, obj := range w.all() {
-			if err := w.c.Delete(t.Context(), obj); err != nil {
-				t.Fatal(err)
+// allSay waits until so many Networks have a condition.
+func (w *world) allSay(condition string, expected want, n int) {
+	w.t.Helper()
+	testenv.EventuallyWithin(w.t, 2*time.Minute, func() error {
+		var list openstackv1alpha1.NetworkList
+		if err := w.c.List(w.t.Context(), &list, client.InNamespace(w.ns)); err != nil {
+			return err
+		}
+		saying := 0
+		for i := range list.Items {
+			c := meta.FindStatusCondition(list.Items[i].Status.Conditions, condition)
+			if c != nil && (want{string(c.Status), c.Reason, c.Message}) == expected {
+				saying++
 			}
 		}
-		restart(before, calls)
-		w.tidyUp()
-		w.empty()
-		if t.Failed() {
-			t.Fatalf("killed after %d calls", calls)
-		}
-	}
-}
-
-// after waits until the cloud has got some calls in all.
-func (w *world) after(calls int) {
-	w.t.Helper()
-	testenv.Eventually(w.t, func() error {
-		if now := w.cloud.CallCount("network"); now < calls {
-			return fmt.Errorf("%d calls of %d", now, calls)
+		if saying != n {
+			return fmt.Errorf("%d of %d say %v", saying, n, expected)
 		}
 		return nil
 	})
+}
+
+// idle waits until no object of a kind was looked at for a while, and returns how often
+// any was so far. No timer that wakes objects may be shorter.
+func (w *world) idle(kind string) float64 {
+	w.t.Helper()
+	looks := func() float64 {
+		return operator.Metrics(w.t, "controller_runtime_reconcile_total", "controller")[group+"/"+kind]
+	}
+	last, since := looks(), time.Now()
+	testenv.Eventually(w.t, func() error {
+		if now := looks(); now != last {
+			last, since = now, time.Now()
+		}
+		if time.Since(since) < 2*quiet {
+			return errors.New("objects are still looked at")
+		}
+		return nil
+	})
+	return last
+}
+
+// TestTogether has the cloud answer nobody before all workers ask at once: it would
+// never come to that if they waited for one another.
+func TestTogether(t *testing.T) {
+	operator.Start(t, only)
+	w := newWorld(t)
+	const workers = 8
+	var all, names []string
+	for _, resource := range []string{"networks", "subnets"} {
+		w.cloud.AddFault(emulator.Fault{Service: "network", Method: "POST", Resource: resource, Together: workers})
+	}
+	for i := range workers {
+		names = append(names, fmt.Sprintf("it%d", i))
+		all = append(all, managed("Network", names[i], "{}"),
+			managed("Subnet", names[i], fmt.Sprintf("{networkRef: it%d, ipVersion: 4, cidr: 10.0.0.0/24}", i)))
+	}
+	w.apply(all...)
+	w.available("Subnet", names...)
+}
+
+// TestWoken shows what wakes a Subnet once its Network is ready: the watch. While the
+// cloud keeps the Network waiting, the Subnet is not looked at even once for twice as
+// long as it may take then, so that no timer runs which could wake it within that time.
+// How fast it is, the benchmark tells.
+func TestWoken(t *testing.T) {
+	operator.Start(t, only)
+	w := newWorld(t)
+	creation := emulator.Call{Service: "network", Method: "POST", Resource: "networks"}
+	w.cloud.AddFault(emulator.Fault{Service: creation.Service, Method: creation.Method, Resource: creation.Resource, Together: 2})
+	w.apply(managed("Subnet", "sub", "{networkRef: net, ipVersion: 4, cidr: 10.0.0.0/24}"), managed("Network", "net", "{}"))
+	w.has("Subnet", "sub", "Progressing", waitingFor("Network/net to be ready"))
+	waited := w.idle("subnet")
+	called := func() bool {
+		creation.Resource = "subnets"
+		return w.cloud.Calls()[creation] > 0
+	}
+	if waited == 0 || called() {
+		t.Fatalf("looked at %g times; the cloud was called for the subnet: %t", waited, called())
+	}
+	changes, err := w.c.Watch(t.Context(), &openstackv1alpha1.NetworkList{}, client.InNamespace(w.ns))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer changes.Stop()
+	w.apply(managed("Network", "other", "{}")) // It ends the wait of the first.
+	for event := range changes.ResultChan() {
+		n, ok := event.Object.(*openstackv1alpha1.Network)
+		if ok && n.Name == "net" && meta.IsStatusConditionTrue(n.Status.Conditions, "Available") {
+			break
+		}
+	}
+	ready := time.Now()
+	testenv.Eventually(t, func() error {
+		if !called() {
+			return errors.New("the cloud is not called for the subnet")
+		}
+		return nil
+	})
+	if took := time.Since(ready); took > quiet {
+		t.Errorf("woken after %s, by a timer", took)
+	}
+	w.available("Subnet", "sub")
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"strings"
 	"testing"
 
@@ -18,7 +17,6 @@ import (
 
 	"github.com/kinship-dev/kinship/internal/cloud/openstack"
 	"github.com/kinship-dev/kinship/internal/cloud/openstack/emulator"
-	"github.com/kinship-dev/kinship/internal/pack/openstack/kit"
 	"github.com/kinship-dev/kinship/internal/testenv"
 )
 
@@ -42,7 +40,6 @@ var identities = []scenario{
 }
 
 var identityTests = map[string]func(*testing.T){
-	"User external-deletion":           func(t *testing.T) { removedOutside(t, "User", "identity/users", "{}") },
 	"User import-dependency":           testUserImportDependency,
 	"User password follows its Secret": testPassword,
 	"User password can't be removed":   testPasswordStays,
@@ -82,37 +79,6 @@ func (w *world) tryLogin(clouds, name string) (*openstack.Scope, error) {
 		w.t.Fatal(err)
 	}
 	return openstack.New(openstack.Options{}).Scope(w.t.Context(), cloud)
-}
-
-// services are where collections are found, by the beginning of their names.
-var services = map[string]func(*openstack.Scope, context.Context) (*gophercloud.ServiceClient, error){
-	"identity": (*openstack.Scope).Identity, "compute": (*openstack.Scope).Compute, "image": (*openstack.Scope).Image,
-}
-
-// removedOutside deletes a resource as a person would; the next comparison makes
-// it again.
-func removedOutside(t *testing.T, kind, collection, resource string) {
-	t.Helper()
-	w := newWorld(t)
-	w.apply(manifest(kind, "it", "resyncPeriod: 1s, resource: "+resource))
-	w.available(kind, "it")
-	before := w.inCloud(collection, "it")
-	if len(before) != 1 {
-		t.Fatalf("in the cloud: %v", before)
-	}
-	service, path, _ := strings.Cut(collection, "/")
-	c := w.client(services[service])
-	path = strings.ReplaceAll(path, "keypairs", "os-keypairs")
-	if err := kit.Call(t.Context(), c, http.MethodDelete, c.ServiceURL(path, w.id(kind, "it")), nil, nil); err != nil {
-		t.Fatal(err)
-	}
-	testenv.Eventually(t, func() error {
-		if now := w.inCloud(collection, "it"); len(now) != 1 {
-			return fmt.Errorf("in the cloud: %v", now)
-		}
-		return nil
-	})
-	w.available(kind, "it")
 }
 
 // testUserImportDependency imports by a Domain: it is waited for, tells two users

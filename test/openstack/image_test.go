@@ -42,9 +42,6 @@ var images = []scenario{{
 }}
 
 var imageTests = map[string]func(*testing.T){
-	"Image external-deletion": func(t *testing.T) {
-		removedOutside(t, "Image", "image/images", images[0].minimal)
-	},
 	"Image content is streamed where there is a hash": testStreamed,
 	"Image content is decompressed":                   testDecompressed,
 	"Image content with another hash is dropped":      testWrongHash,

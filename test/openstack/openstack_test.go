@@ -3,7 +3,6 @@ package openstack_test
 import (
 	"maps"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/kinship-dev/kinship/test/operator"
@@ -24,6 +23,7 @@ func TestOpenStack(t *testing.T) {
 	maps.Copy(tests, strangerTests)
 	maps.Copy(tests, driftTests)
 	maps.Copy(tests, placeTests)
+	maps.Copy(tests, routerInterfaceTests)
 	for _, s := range slices.Concat(scenarios, more, identities, sizes, images, volumes, machines) {
 		tests[s.kind+" create-minimal"] = s.createMinimal
 		tests[s.kind+" create-full"] = s.createFull
@@ -35,9 +35,7 @@ func TestOpenStack(t *testing.T) {
 		if !s.nameless {
 			tests[s.kind+" import"] = s.importing
 		}
-		if strings.HasPrefix(s.collection, "network/") { // Where the hand reaches that deletes.
-			tests[s.kind+" external-deletion"] = s.deletedOutside
-		}
+		tests[s.kind+" external-deletion"] = s.deletedOutside
 	}
 	for _, b := range byParents {
 		tests[b.kind+" import-dependency"] = b.importDependency

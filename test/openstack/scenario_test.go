@@ -294,8 +294,6 @@ func (s *scenario) deletedOutside(t *testing.T) {
 	s.prepare(w)
 	w.apply(manifest(s.kind, "it", "resyncPeriod: 1s, resource: "+s.minimal))
 	w.available(s.kind, "it")
-	id := w.id(s.kind, "it")
-	w.deleteOutside(s.collection, id)
-	w.becomes(s.kind, "it", id)
-	w.available(s.kind, "it")
+	w.deleteOutside(s.collection, w.id(s.kind, "it"))
+	w.remade(s.kind, "it", s.collection)
 }

@@ -65,9 +65,6 @@ var machines = []scenario{{
 }}
 
 var serverTests = map[string]func(*testing.T){
-	"Server external-deletion": func(t *testing.T) {
-		testDeletedByHand(t, (*openstack.Scope).Compute, "Server", "servers", fromBoot("boot", "ports: []"), flavor, boot)
-	},
 	"Server boot-from-volume":               testBootVolume,
 	"Server from an image":                  testFromImage,
 	"Server whose ports and volumes change": testAttach,

@@ -73,17 +73,11 @@ spec: {cloudCredentialsRef: {secretName: cloud, cloudName: openstack-admin}, res
 // does not name.
 func testMendedSecret(t *testing.T) {
 	w := newWorld(t)
-	w.apply(managed("Network", "net", "{}"), managed("Router", "router", "{}"),
-		managed("Subnet", "sub", "{networkRef: net, ipVersion: 4, cidr: 10.0.0.0/24}"))
+	w.apply(connected...)
 	w.available("Router", "router")
 	w.available("Subnet", "sub")
 	w.setSecret("clouds: {}")
-	w.apply(`
-apiVersion: openstack.k-orc.cloud/v1alpha1
-kind: RouterInterface
-metadata: {name: it}
-spec: {type: Subnet, routerRef: router, subnetRef: sub}
-`)
+	w.apply(between(""))
 	w.fails("RouterInterface", "it", "TransientError")
 	w.setSecret(w.cloud.CloudsYAML())
 	w.available("RouterInterface", "it")

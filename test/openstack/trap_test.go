@@ -28,7 +28,6 @@ var traps = map[string]func(*testing.T){
 	"deleted without its Secret, before it was made":      testNeverMade,
 	"a permanent refusal is not repeated":                 testPermanent,
 	"adopted where that is asked for":                     testAdopt,
-	"woken at once":                                       testWoken,
 	"the answer is lost":                                  testLostAnswer,
 	"the cloud fails":                                     testCloudFails,
 	"the cloud asks for patience":                         testPatience,
@@ -218,20 +217,6 @@ func testAdopt(t *testing.T) {
 		t.Error("another one")
 	}
 	w.reports("Network", "after", map[string]any{"description": "adopted"})
-}
-
-// testWoken counts the time from the moment a network can be used.
-func testWoken(t *testing.T) {
-	w := newWorld(t)
-	w.apply(managed("Subnet", "sub", "{networkRef: net, ipVersion: 4, cidr: 10.0.0.0/24}"))
-	w.has("Subnet", "sub", "Progressing", waitingFor("Network/net to be created"))
-	w.apply(managed("Network", "net", "{}"))
-	w.available("Subnet", "sub")
-	ready := transition(w.get("Network", "net"))
-	done := transition(w.get("Subnet", "sub"))
-	if waited := done.Sub(ready); waited > time.Second { // Times are in seconds; a poll would take longer.
-		t.Errorf("woken after %s", waited)
-	}
 }
 
 func testLostAnswer(t *testing.T) {

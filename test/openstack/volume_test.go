@@ -54,8 +54,6 @@ var volumes = []scenario{
 }
 
 var volumeTests = map[string]func(*testing.T){
-	"VolumeType external-deletion":             func(t *testing.T) { testDeletedByHand(t, (*openstack.Scope).Volume, "VolumeType", "types", "{}") },
-	"Volume external-deletion":                 func(t *testing.T) { testDeletedByHand(t, (*openstack.Scope).Volume, "Volume", "volumes", "{size: 1}") },
 	"VolumeType with other extra specs":        testTypeSpecs,
 	"Volume whose answer is lost":              testMarked,
 	"Volume that is not taken for another's":   testUnmarked,
@@ -82,22 +80,6 @@ func (w *world) post(c *gophercloud.ServiceClient, collection, body string) stri
 
 // service chooses a client.
 type service = func(*openstack.Scope, context.Context) (*gophercloud.ServiceClient, error)
-
-// testDeletedByHand has a resource deleted as a person would. The next comparison
-// makes another.
-func testDeletedByHand(t *testing.T, of service, kind, collection, resource string, needs ...string) {
-	t.Helper()
-	w := newWorld(t)
-	w.apply(needs...)
-	w.apply(manifest(kind, "it", "resyncPeriod: 1s, resource: "+resource))
-	w.available(kind, "it")
-	id, c := w.id(kind, "it"), w.client(of)
-	if err := kit.Call(t.Context(), c, http.MethodDelete, c.ServiceURL(collection, id), nil, nil); err != nil {
-		t.Fatal(err)
-	}
-	w.becomes(kind, "it", id)
-	w.available(kind, "it")
-}
 
 func testTypeSpecs(t *testing.T) {
 	w := newWorld(t)

@@ -42,10 +42,16 @@ type world struct {
 // newWorld makes a world, whose Secret is called "cloud".
 func newWorld(t *testing.T) *world {
 	t.Helper()
+	w := untidyWorld(t)
+	t.Cleanup(func() { w.tidyUp(); w.empty() })
+	return w
+}
+
+// untidyWorld makes one that the test has to tidy up.
+func untidyWorld(t *testing.T) *world {
+	t.Helper()
 	w := &world{t: t, c: operator.Client(t), ns: testenv.Namespace(t), cloud: newCloud(t)}
 	w.create(w.secret("cloud", w.cloud.CloudsYAML()))
-	w.cloud.ResetCalls()
-	t.Cleanup(func() { w.tidyUp(); w.empty() })
 	return w
 }
 
@@ -397,29 +403,51 @@ func (w *world) calls(service string) int {
 // admin returns a client of the network service of the cloud.
 func (w *world) admin() *gophercloud.ServiceClient {
 	w.t.Helper()
-	cloud, err := openstack.ParseCloud(w.secret("", w.cloud.CloudsYAML()).Data, "openstack-admin")
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	scope, err := openstack.New(openstack.Options{}).Scope(w.t.Context(), cloud)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	network, err := scope.Network(w.t.Context())
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	return network
+	return w.client((*openstack.Scope).Network)
 }
+
+// services are where collections are found, by the beginning of their names.
+var services = map[string]service{
+	"identity": (*openstack.Scope).Identity, "compute": (*openstack.Scope).Compute, "image": (*openstack.Scope).Image,
+	"network": (*openstack.Scope).Network, "volume": (*openstack.Scope).Volume, "share": (*openstack.Scope).Share,
+}
+
+// paths are those of collections that the inventory calls otherwise.
+var paths = map[string]string{"keypairs": "os-keypairs", "server_groups": "os-server-groups"}
 
 // deleteOutside deletes a resource as a person would.
 func (w *world) deleteOutside(collection, id string) {
 	w.t.Helper()
-	network := w.admin()
-	path := strings.ReplaceAll(strings.TrimPrefix(collection, "network/"), "_", "-")
-	if err := kit.Call(w.t.Context(), network, http.MethodDelete, network.ServiceURL(path, id), nil, nil); err != nil {
+	service, path, _ := strings.Cut(collection, "/")
+	c := w.client(services[service])
+	if known, other := paths[path]; other {
+		path = known
+	}
+	address := c.ServiceURL(strings.ReplaceAll(path, "_", "-"), id)
+	if path == "domains" { // Keystone deletes none that is enabled.
+		disabled := map[string]any{"domain": map[string]bool{"enabled": false}}
+		if err := kit.Call(w.t.Context(), c, http.MethodPatch, address, disabled, nil); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	if err := kit.Call(w.t.Context(), c, http.MethodDelete, address, nil, nil); err != nil {
 		w.t.Fatal(err)
 	}
+}
+
+// remade waits until the cloud has the resource that an object, after a deletion by
+// hand, says that it has. Of some kinds it has the id of the one before.
+func (w *world) remade(kind, name, collection string) {
+	w.t.Helper()
+	testenv.Eventually(w.t, func() error {
+		id, there := w.id(kind, name), w.cloud.Inventory()[collection]
+		is := func(item emulator.Item) bool { return item.ID == id || strings.HasSuffix(item.ID, "/"+id) } // A user's.
+		if !slices.ContainsFunc(there, is) {
+			return fmt.Errorf("%s/%s has id %s, the cloud has %v", kind, name, id, there)
+		}
+		return nil
+	})
+	w.available(kind, name)
 }
 
 // becomes waits until an object has another resource.
@@ -470,16 +498,4 @@ func (w *world) settles() {
 		}
 		return nil
 	})
-}
-
-// transition returns when an object became available.
-func transition(u *unstructured.Unstructured) time.Time {
-	list, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
-	for _, item := range list {
-		if c := item.(map[string]any); c["type"] == "Available" {
-			at, _ := time.Parse(time.RFC3339, fmt.Sprint(c["lastTransitionTime"]))
-			return at
-		}
-	}
-	return time.Time{}
 }

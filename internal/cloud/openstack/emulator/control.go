@@ -1,6 +1,7 @@
 package emulator
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -44,6 +45,18 @@ type Fault struct {
 	// Delay is added before the call is executed, Slow spread over its answer.
 	Delay time.Duration `json:"delay,omitempty"`
 	Slow  time.Duration `json:"slow,omitempty"`
+	// Together holds calls until so many of them are under way at once.
+	Together int `json:"together,omitempty"`
+	// Last has the cloud answer 503 to whatever comes after, until ClearFaults.
+	Last bool `json:"last,omitempty"`
+
+	met *meeting
+}
+
+// meeting is where calls wait for one another.
+type meeting struct {
+	missing int
+	full    chan struct{}
 }
 
 func (f *Fault) matches(call Call) bool {
@@ -70,8 +83,9 @@ type Item struct {
 func (s *Server) AddFault(f Fault) {
 	s.control.Lock()
 	defer s.control.Unlock()
-	if f.Times == 0 {
-		f.Times = 1
+	f.Times = cmp.Or(f.Times, f.Together, 1)
+	if f.Together > 0 {
+		f.met = &meeting{missing: f.Together, full: make(chan struct{})}
 	}
 	s.faults = append(s.faults, &f)
 }
@@ -183,6 +197,14 @@ func (s *Server) knob(svc *service, r *http.Request) Fault {
 		}
 		break
 	}
+	if hit.Last {
+		s.faults = []*Fault{{Status: http.StatusServiceUnavailable, Times: -1}}
+	}
+	if hit.met != nil {
+		if hit.met.missing--; hit.met.missing == 0 {
+			close(hit.met.full)
+		}
+	}
 	hit.Delay += s.latency
 	return hit
 }
@@ -191,6 +213,13 @@ func (s *Server) knob(svc *service, r *http.Request) Fault {
 func (f Fault) before(w http.ResponseWriter, r *http.Request) bool {
 	if f.Delay > 0 && !pause(r, f.Delay) {
 		return false
+	}
+	if f.met != nil {
+		select {
+		case <-f.met.full:
+		case <-r.Context().Done():
+			return false
+		}
 	}
 	if f.Reset == BeforeExecution {
 		drop(w)

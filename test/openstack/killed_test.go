@@ -1,0 +1,191 @@
+package openstack_test
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kinship-dev/kinship/internal/cloud/openstack/emulator"
+	"github.com/kinship-dev/kinship/internal/testenv"
+	"github.com/kinship-dev/kinship/test/operator"
+)
+
+// here is the namespace, in manifests: for ids that people choose. One that another object
+// has, in whatever cloud, is not taken for what an attempt has made.
+const here = "NAMESPACE"
+
+// stacks are what TestKilled makes: together, objects of most sorts there are.
+var stacks = map[string][]string{
+	"network": stack,
+	"server": {
+		managed("Server", "server", `{flavorRef: flavor, bootVolume: {volumeRef: boot}, ports: [{portRef: port}],
+  volumes: [{volumeRef: disk}], keypairRef: key, tags: [t]}`),
+		managed("Volume", "boot", "{size: 1, imageRef: image}"), blank("disk"), plug("port"), sub, net, flavor,
+		managed("KeyPair", "key", fmt.Sprintf("{name: %s, publicKey: %q}", here, publicKey)), managed("Image", "image", images[0].minimal),
+	},
+	"identity": {
+		managed("User", "user", "{domainRef: domain, defaultProjectRef: project}"),
+		managed("Project", "project", "{domainRef: domain, tags: [t]}"), managed("Domain", "domain", "{}"),
+	},
+}
+
+// step is one request of an operator that changes something in the cloud.
+type step struct {
+	call emulator.Call
+	skip int // so many of that sort came before
+}
+
+// applyHere applies a stack.
+func (w *world) applyHere(objects []string) {
+	w.t.Helper()
+	w.apply(strings.ReplaceAll(strings.Join(objects, "\n"), here, w.ns))
+}
+
+// steps returns those that a cloud has seen.
+func (w *world) steps() []step {
+	var all []step
+	for call, times := range w.cloud.Calls() {
+		if call.Method == http.MethodGet || strings.HasPrefix(call.Resource, "auth") {
+			continue
+		}
+		for i := range times {
+			all = append(all, step{call, i})
+		}
+	}
+	slices.SortFunc(all, func(a, b step) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
+	return all
+}
+
+// cutOff has the answer of a step be lost, and the cloud say nothing more: the operator
+// is killed with it.
+func (w *world) cutOff(at step) {
+	w.cloud.ResetCalls()
+	w.cloud.AddFault(emulator.Fault{
+		Service: at.call.Service, Method: at.call.Method, Resource: at.call.Resource,
+		Skip: at.skip, Reset: emulator.AfterExecution, Last: true,
+	})
+}
+
+// reached waits until a cloud was cut off.
+func (w *world) reached(at step) {
+	w.t.Helper()
+	testenv.Eventually(w.t, func() error {
+		if n := w.cloud.Calls()[at.call]; n <= at.skip {
+			return fmt.Errorf("%d calls of %s, to be cut off after %d", n, at.call, at.skip+1)
+		}
+		return nil
+	})
+}
+
+// sizes counts what is in a cloud.
+func (w *world) sizes() map[string]int {
+	counts := map[string]int{}
+	for resource, items := range w.cloud.Inventory() {
+		counts[resource] = len(items)
+	}
+	return counts
+}
+
+// allAvailable waits until all objects are, as they are now.
+func (w *world) allAvailable() {
+	w.t.Helper()
+	testenv.EventuallyWithin(w.t, time.Minute, func() error {
+		var missing []string
+		for _, obj := range w.all() {
+			c := meta.FindStatusCondition(obj.GetExternalStatus().Conditions, "Ready")
+			if c == nil || c.Status != metav1.ConditionTrue || c.ObservedGeneration != obj.GetGeneration() {
+				missing = append(missing, fmt.Sprintf("%T %s: %v", obj, obj.GetName(), conditions(obj)))
+			}
+		}
+		if len(missing) > 0 {
+			return fmt.Errorf("not ready: %s", strings.Join(missing, "; "))
+		}
+		return nil
+	})
+}
+
+func (w *world) deleteAll() {
+	w.t.Helper()
+	for _, obj := range w.all() {
+		if err := w.c.Delete(w.t.Context(), obj); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+}
+
+// rehearse makes a stack undisturbed, and returns the steps of its creation and of its
+// deletion, and what there is in between.
+func rehearse(t *testing.T, objects []string) (create, remove []step, there map[string]int) {
+	t.Helper()
+	w := untidyWorld(t)
+	w.applyHere(objects)
+	w.allAvailable()
+	create, there = w.steps(), w.sizes()
+	w.cloud.ResetCalls()
+	w.deleteAll()
+	w.tidyUp()
+	return create, w.steps(), there
+}
+
+// scene is a world that is cut off.
+type scene struct {
+	*world
+
+	objects        []string
+	create, remove step
+	there          map[string]int
+}
+
+// TestKilled kills the operator, as SIGKILL does, after each request by which it makes
+// or deletes something, before it has the answer. Each step has a world of its own, so
+// that three operators are enough. Nothing is made twice, and nothing is left.
+func TestKilled(t *testing.T) {
+	o := operator.Exec(t, "--packs", "openstack", "--openstack-qps", "1000")
+	var scenes []scene
+	for _, objects := range stacks {
+		create, remove, there := rehearse(t, objects)
+		for i := range max(len(create), len(remove)) {
+			scenes = append(scenes, scene{untidyWorld(t), objects, create[i%len(create)], remove[i%len(remove)], there})
+		}
+	}
+	restart := func() {
+		o.Kill()
+		for _, s := range scenes {
+			s.cloud.ClearFaults()
+		}
+		o = operator.Exec(t, "--packs", "openstack", "--openstack-qps", "1000")
+	}
+	for _, s := range scenes {
+		s.cutOff(s.create)
+		s.applyHere(s.objects)
+	}
+	for _, s := range scenes {
+		s.reached(s.create)
+	}
+	restart()
+	for _, s := range scenes {
+		s.allAvailable()
+		if diff := cmp.Diff(s.there, s.sizes()); diff != "" {
+			t.Errorf("killed after %v: in the cloud (-want +got):\n%s", s.create, diff)
+		}
+		s.cutOff(s.remove)
+		s.deleteAll()
+	}
+	for _, s := range scenes {
+		s.reached(s.remove)
+	}
+	restart()
+	for _, s := range scenes {
+		s.tidyUp()
+		if left := s.sizes(); len(left) > 0 {
+			t.Errorf("killed after %v: left in the cloud: %v", s.remove, left)
+		}
+	}
+}
