@@ -151,7 +151,7 @@ func notes(b, root *lineage.Branch) []string {
 	}
 	told := b.Edge != nil && !b.Edge.Force.InForce && b.Edge.Declarer == b.Node.ID
 	if !told && b.Node.Message != "" && b.Node.Status != lineage.Current && b.Node.Status != lineage.Terminating {
-		notes = append(notes, b.Node.Message)
+		notes = append(notes, lines(b.Node.Message))
 	}
 	return notes
 }

@@ -25,9 +25,9 @@ func newWhoUses(streams genericiooptions.IOStreams) *cobra.Command {
 	return q.command(&cobra.Command{
 		Use:   "who-uses",
 		Short: "Show who uses an object, and whether that protects it",
-		Long: `Show each object that uses another one, by which Usage, and whether the Usage is
-in force. For a namespace or the definition of a kind, show what protected
-objects it holds.
+		Long: `Show each object that uses another one: by which Usage, and whether the Usage is
+in force; or by which field of its own, and whether that keeps what it names. For
+a namespace or the definition of a kind, show what protected objects it holds.
 
 The exit code is 0 whether or not anything uses the object.`,
 		Example: `  kinship who-uses cluster.eks.upbound.io/my-cluster
@@ -85,6 +85,9 @@ func userRow(u lineage.User, namespace string) []string {
 	}
 	if u.InForce {
 		force = "yes"
+	}
+	if u.InForce && u.Finalizer != "" {
+		note = "by finalizer " + u.Finalizer
 	}
 	if u.Reason != "" {
 		note = fmt.Sprintf("%q", u.Reason) + separated(note)

@@ -28,8 +28,8 @@ func newWhy(streams genericiooptions.IOStreams) *cobra.Command {
 		Use:   "why",
 		Short: "Say why an object is not ready or still there, and who has to act",
 		Long: `Say why an object is not ready, why it is still there although it was deleted, or
-why its deletion would be refused. Waits are followed to their root, and the
-last line is the step to take next.`,
+why its deletion would be refused or would wait. Waits are followed to their
+root, and the last line is the step to take next.`,
 		Example: `  kinship why cluster.eks.upbound.io/my-cluster
   kinship why namespace prod`,
 	})
@@ -64,10 +64,13 @@ func headline(n *lineage.Node, now time.Time) string {
 		return text + ": it was deleted " + duration.HumanDuration(now.Sub(*n.Deleted)) + " ago"
 	}
 	if n.Status != lineage.Current && n.Message != "" {
-		text += ": " + n.Message
+		text += ": " + lines(n.Message)
 	}
 	return text
 }
+
+// lines returns a message of several lines on one.
+func lines(message string) string { return strings.ReplaceAll(message, "\n", "; ") }
 
 func findingLines(findings []*lineage.Finding) []*render.Tree {
 	lines := make([]*render.Tree, 0, len(findings))

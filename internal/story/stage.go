@@ -235,9 +235,11 @@ func condition(live *unstructured.Unstructured, name string) string {
 	if live == nil {
 		return absent
 	}
-	c := find(live, name)
+	c, err := find(live, name)
 	observed, stated := c["observedGeneration"].(int64)
 	switch {
+	case err != nil:
+		return err.Error()
 	case c == nil:
 		return "no condition " + name
 	case c["status"] != "True":
@@ -254,17 +256,28 @@ func message(live *unstructured.Unstructured, name string) string {
 	if live == nil {
 		return ""
 	}
-	said, _ := find(live, name)["message"].(string)
+	c, err := find(live, name)
+	if err != nil {
+		return err.Error()
+	}
+	said, _ := c["message"].(string)
 	return said
 }
 
-// find returns a condition, or nil.
-func find(live *unstructured.Unstructured, name string) map[string]any {
-	conditions, _, _ := unstructured.NestedSlice(live.Object, "status", "conditions")
+// find returns a condition, or nil if there is none.
+func find(live *unstructured.Unstructured, name string) (map[string]any, error) {
+	conditions, _, err := unstructured.NestedSlice(live.Object, "status", "conditions")
+	if err != nil {
+		return nil, fmt.Errorf("read conditions of %s: %w", ID(live), err)
+	}
 	for _, item := range conditions {
-		if c, ok := item.(map[string]any); ok && c["type"] == name {
-			return c
+		c, ok := item.(map[string]any)
+		if !ok {
+			return nil, fmt.Errorf("read conditions of %s: %v is none", ID(live), item)
+		}
+		if c["type"] == name {
+			return c, nil
 		}
 	}
-	return nil
+	return nil, nil
 }

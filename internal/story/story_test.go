@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 func seen(quote string, err error) func(context.Context, *Stage) (string, error) {
@@ -68,6 +69,23 @@ func TestTellInterrupted(t *testing.T) {
 	}
 	if diff := cmp.Diff("\nInterrupted.\n", out.String()); diff != "" {
 		t.Errorf("told (-want +got):\n%s", diff)
+	}
+}
+
+// TestMalformedConditions shows that conditions that can't be read are told, and
+// not taken for none.
+func TestMalformedConditions(t *testing.T) {
+	for _, conditions := range []any{"none", []any{"Ready"}} {
+		live := &unstructured.Unstructured{Object: map[string]any{
+			"kind": "Port", "metadata": map[string]any{"name": "p"}, "status": map[string]any{"conditions": conditions},
+		}}
+		for name, said := range map[string]string{
+			"condition": condition(live, "Ready"), "message": message(live, "Ready"),
+		} {
+			if !strings.Contains(said, "read conditions of Port/p: ") {
+				t.Errorf("%v: %s says %q", conditions, name, said)
+			}
+		}
 	}
 }
 

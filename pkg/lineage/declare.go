@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -25,34 +26,58 @@ func (c *Cluster) declare(ctx context.Context, namespace string) error {
 		return nil
 	}
 	c.declared = true
-	edges := map[object.ID][]relation.Edge{}
+	var kinds []kind
 	for _, gk := range c.declarers() {
-		k, ok := c.catalog.kind(gk)
-		if !ok {
-			continue
+		if k, ok := c.catalog.kind(gk); ok {
+			kinds = append(kinds, k)
 		}
-		objects, err := c.listDeclaring(ctx, k, namespace)
-		if err != nil {
+	}
+	listed := make([][]*unstructured.Unstructured, len(kinds))
+	group, groupCtx := errgroup.WithContext(ctx)
+	group.SetLimit(c.options.Parallel)
+	for i, k := range kinds {
+		group.Go(func() (err error) {
+			listed[i], err = c.listDeclaring(groupCtx, k, namespace)
 			return err
-		}
-		for _, obj := range objects {
-			n := &Node{ID: object.Of(obj, gk)}
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	for i, k := range kinds {
+		for _, obj := range listed[i] {
+			n := &Node{ID: object.Of(obj, k.groupKind())}
 			n.take(obj)
 			c.register([]*Node{n})
-			extracted, err := c.extract(obj, gk)
-			if err != nil {
-				c.skipped = append(c.skipped, Skipped{
-					Group: gk.Group, Resource: k.Resource.Resource, Namespace: n.ID.Namespace,
-					Reason: fmt.Sprintf("%s makes no sense: %v", n.ID.Short(), err),
-				})
-			}
-			edges[n.ID] = append(edges[n.ID], extracted...)
+			c.hear(k, n)
 		}
 	}
-	for id, declared := range edges {
-		c.index.Set(id, declared)
-	}
 	return nil
+}
+
+// hear takes in what a node declares that was read whole.
+func (c *Cluster) hear(k kind, n *Node) {
+	edges, err := c.extract(n.full, k.groupKind())
+	if err != nil {
+		c.skipped = append(c.skipped, Skipped{
+			Group: k.Resource.Group, Resource: k.Resource.Resource, Namespace: n.ID.Namespace,
+			Reason: fmt.Sprintf("%s makes no sense: %v", n.ID.Short(), err),
+		})
+	}
+	c.index.Set(n.ID, edges)
+}
+
+// hearOne takes in what a node declares whose kind could not be listed.
+func (c *Cluster) hearOne(n *Node) {
+	k, ok := c.catalog.kind(n.ID.GroupKind())
+	if ok && n.full != nil && c.declares(n) && len(c.index.Declared(n.ID)) == 0 {
+		c.hear(k, n)
+	}
+}
+
+// declares reports whether objects of a node's kind declare edges.
+func (c *Cluster) declares(n *Node) bool {
+	return slices.Contains(c.declarers(), n.ID.GroupKind())
 }
 
 // declarers returns the kinds that declare edges, each once, in the order of
@@ -93,7 +118,10 @@ func (c *Cluster) extract(obj *unstructured.Unstructured, gk schema.GroupKind) (
 	var edges []relation.Edge
 	for _, r := range c.options.Relations {
 		if r.Declarer == gk {
-			edges = append(edges, r.Extract(typed, c.catalog)...)
+			for _, e := range r.Extract(typed, c.catalog) {
+				e.Relation = r.Name // By which its guard is found.
+				edges = append(edges, e)
+			}
 		}
 	}
 	return edges, nil

@@ -3,6 +3,7 @@ package lineage
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -41,6 +42,8 @@ const (
 	AboutOwner      Topic = "Owner"
 	AboutOwned      Topic = "Owned"
 	AboutReference  Topic = "Reference"
+	AboutDependency Topic = "Dependency"
+	AboutCircle     Topic = "Circle"
 	AboutBlocker    Topic = "Blocker"
 	AboutMore       Topic = "More"
 )
@@ -60,6 +63,7 @@ func (c *Cluster) Explain(ctx context.Context, n *Node) (*Explanation, error) {
 	if err := c.declare(ctx, n.ID.Namespace); err != nil {
 		return nil, err
 	}
+	c.hearOne(n)
 	x := explainer{Cluster: c, seen: map[*Node]bool{n: true}}
 	findings, err := x.state(ctx, n)
 	if err != nil {
@@ -69,7 +73,11 @@ func (c *Cluster) Explain(ctx context.Context, n *Node) (*Explanation, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Explanation{Node: n, Findings: append(findings, protections...)}
+	waits, err := x.wouldWait(ctx, n)
+	if err != nil {
+		return nil, err
+	}
+	e := &Explanation{Node: n, Findings: slices.Concat(findings, protections, waits)}
 	e.Next = next(e.Findings)
 	if e.Next == "" {
 		e.Next = x.nothing(n)
@@ -107,6 +115,7 @@ type explainer struct {
 
 	seen map[*Node]bool
 	step int
+	path []*Node // of those that wait for each other, to where we are
 }
 
 // state says why a node is not ready, or why it is still there.
@@ -114,12 +123,12 @@ func (x *explainer) state(ctx context.Context, n *Node) ([]*Finding, error) {
 	switch {
 	case n.Deleted != nil:
 		return x.terminating(ctx, n)
-	case x.declares(n):
+	case x.protects(n):
 		findings, err := x.ends(ctx, n)
 		return append(findings, conditionFindings(n)...), err
 	}
 	findings, err := x.abandoned(ctx, n)
-	if err != nil || (n.Status != InProgress && n.Status != Failed) {
+	if err != nil || (n.Status != InProgress && n.Status != Failed && !x.unreported(n)) {
 		return findings, err
 	}
 	unready, err := x.unready(ctx, n)
@@ -148,12 +157,12 @@ func (x *explainer) goes(ctx context.Context, n *Node) ([]*Finding, error) {
 }
 
 // few cuts a list at what is named, and says how many were left out.
-func few(about object.ID, nodes []*Node) ([]*Node, []*Finding) {
-	if len(nodes) <= maxNamed {
-		return nodes, nil
+func few[T any](about object.ID, items []T) ([]T, []*Finding) {
+	if len(items) <= maxNamed {
+		return items, nil
 	}
-	text := fmt.Sprintf("and %d more", len(nodes)-maxNamed)
-	return nodes[:maxNamed], []*Finding{{About: about, Topic: AboutMore, Text: text}}
+	text := fmt.Sprintf("and %d more", len(items)-maxNamed)
+	return items[:maxNamed], []*Finding{{About: about, Topic: AboutMore, Text: text}}
 }
 
 // protections says what refuses a node's deletion, and what was meant to but does
@@ -277,7 +286,7 @@ func (x *explainer) abandoned(ctx context.Context, n *Node) ([]*Finding, error) 
 	if x.unowned(n) {
 		return []*Finding{{
 			About: n.ID, Topic: AboutOwner,
-			Text: "all its owners are gone, so the garbage collector tries to delete it: " + list(x.owners(n)),
+			Text: "all its owners are gone, so the garbage collector tries to delete it: " + list(idsOf(x.owners(n))),
 		}}, nil
 	}
 	var findings []*Finding
@@ -313,22 +322,25 @@ func (x *explainer) ends(ctx context.Context, n *Node) ([]*Finding, error) {
 			findings = append(findings, f)
 		}
 	}
-	if len(n.Conditions) == 0 {
-		findings = append(findings, &Finding{
-			About: n.ID, Topic: AboutStatus, Text: "no controller has reported on it yet",
-			Next: "start the operator, or see why it does not work: kinship operator; a cluster administrator has to act",
-		})
+	if x.unreported(n) {
+		findings = append(findings, silence(n))
 	}
 	return findings, nil
 }
 
-func (x *explainer) declares(n *Node) bool {
-	for _, gk := range x.declarers() {
-		if n.ID.GroupKind() == gk {
-			return true
-		}
+// silence says that a node has no conditions.
+func silence(n *Node) *Finding {
+	return &Finding{
+		About: n.ID, Topic: AboutStatus, Text: "no controller has reported on it yet",
+		Next: "start the operator, or see why it does not work: kinship operator; a cluster administrator has to act",
 	}
-	return false
+}
+
+// protects reports whether a node is of a kind whose objects protect others.
+func (x *explainer) protects(n *Node) bool {
+	return slices.ContainsFunc(x.options.Relations, func(r relation.Relation) bool {
+		return r.Role == relation.Usage && r.Declarer == n.ID.GroupKind()
+	})
 }
 
 func (x *explainer) end(ctx context.Context, n *Node, ref relation.Ref, text string) (*Finding, error) {
@@ -356,12 +368,21 @@ func (x *explainer) end(ctx context.Context, n *Node, ref relation.Ref, text str
 	return f, nil
 }
 
-// list names nodes.
-func list(nodes []*Node) string {
-	few, more := few(object.ID{}, nodes)
+// idsOf returns the IDs of nodes.
+func idsOf(nodes []*Node) []object.ID {
+	ids := make([]object.ID, 0, len(nodes))
+	for _, n := range nodes {
+		ids = append(ids, n.ID)
+	}
+	return ids
+}
+
+// list names objects.
+func list(ids []object.ID) string {
+	few, more := few(object.ID{}, ids)
 	texts := make([]string, 0, len(few)+1)
-	for _, n := range few {
-		texts = append(texts, n.ID.String())
+	for _, id := range few {
+		texts = append(texts, id.String())
 	}
 	for _, f := range more {
 		texts = append(texts, f.Text)

@@ -30,6 +30,10 @@ const (
 	WaitsForPods Waits = "Pods"
 	// WaitsForContent means all objects in a namespace.
 	WaitsForContent Waits = "Content"
+	// WaitsForHolders means the sources of edges to the object whose relation has
+	// that finalizer. It need not be said of one that some relation has: what a guard
+	// is, relations tell.
+	WaitsForHolders Waits = "Holders"
 	// WaitsForInstances means all objects of the kind that an object defines.
 	WaitsForInstances Waits = "Instances"
 )
@@ -72,13 +76,13 @@ var known = []Finalizer{
 	},
 }
 
-func (c *Cluster) finalizer(name string) (Finalizer, bool) {
+func (c *Cluster) finalizer(name string) Finalizer {
 	all := slices.Concat(c.options.Finalizers, known)
 	i := slices.IndexFunc(all, func(f Finalizer) bool { return f.Name == name })
 	if i < 0 {
-		return Finalizer{Name: name}, false
+		return Finalizer{Name: name}
 	}
-	return all[i], true
+	return all[i]
 }
 
 // terminating says what keeps a deleted node.
@@ -96,15 +100,69 @@ func (x *explainer) terminating(ctx context.Context, n *Node) ([]*Finding, error
 	if len(finalizers) == 0 {
 		return []*Finding{lastMoments(n)}, nil
 	}
-	findings := make([]*Finding, 0, len(finalizers))
+	e, err := x.ending(ctx, n)
+	if err != nil {
+		return nil, err
+	}
+	// The object has them in the order in which they came, which tells nothing. Guards
+	// come first: what else there is begins when nobody holds the object.
+	slices.Sort(finalizers)
+	var guards, others []Finalizer
 	for _, name := range finalizers {
-		f, err := x.finalizerFinding(ctx, n, name)
+		k, err := x.described(ctx, n, name)
+		switch {
+		case err != nil:
+			return nil, err
+		case k.Waits == WaitsForHolders:
+			guards = append(guards, k)
+		default:
+			others = append(others, k)
+		}
+	}
+	findings := make([]*Finding, 0, len(finalizers))
+	for _, k := range slices.Concat(guards, others) {
+		f, err := x.finalizerFinding(ctx, e, k)
 		if err != nil {
 			return nil, err
 		}
 		findings = append(findings, f)
 	}
 	return findings, nil
+}
+
+// ending is the deletion of a node.
+type ending struct {
+	*Node
+
+	// step is what would end it as far as others hold the node.
+	step string
+	// reported is what the node's conditions say of it, and what is behind that.
+	reported []*Finding
+}
+
+// ending returns what there is to know of a deletion, whatever finalizer it is
+// about.
+func (x *explainer) ending(ctx context.Context, n *Node) (*ending, error) {
+	holders, err := x.allHolders(ctx, n)
+	if err != nil {
+		return nil, err
+	}
+	unmet, told, err := x.unmet(ctx, n)
+	for _, h := range holders {
+		told = append(told, h.ID)
+	}
+	return &ending{
+		Node: n, step: x.release(holders),
+		reported: append(withoutNext(conditionFindings(n, told...)), unmet...),
+	}, err
+}
+
+// report returns what the node's conditions say, for the first finalizer that it
+// may be about.
+func (e *ending) report() []*Finding {
+	reported := e.reported
+	e.reported = nil
+	return reported
 }
 
 var namespaceKind = schema.GroupKind{Kind: "Namespace"}
@@ -127,26 +185,30 @@ func lastMoments(n *Node) *Finding {
 	return f
 }
 
-func (x *explainer) finalizerFinding(ctx context.Context, n *Node, name string) (*Finding, error) {
-	k, ok := x.finalizer(name)
-	f := &Finding{About: n.ID, Topic: AboutFinalizer}
-	if !ok {
-		by := "whoever put it there"
-		if m := author(n, name); m != "" {
-			by = "whoever put it there, under the name " + m + ","
-		}
-		f.Text = fmt.Sprintf("finalizer %s: %s has to take it off", name, by)
-		f.Next = fmt.Sprintf("see that the controller behind finalizer %s runs and can do its work", name)
-		if m := author(n, name); m != "" {
-			f.Next += "; it writes as " + m
-		}
-		f.Because = withoutNext(conditionFindings(n))
-		return f, nil
+// described returns what is known of a finalizer on a node. By has nothing if that
+// is nothing.
+func (x *explainer) described(ctx context.Context, n *Node, name string) (Finalizer, error) {
+	holders, err := x.holders(ctx, n, name)
+	return x.asGuard(n, x.finalizer(name), len(holders) > 0), err
+}
+
+func (x *explainer) finalizerFinding(ctx context.Context, e *ending, k Finalizer) (*Finding, error) {
+	n := e.Node
+	if k.By == "" {
+		return strangeFinalizer(e, k.Name), nil
 	}
-	f.Text = fmt.Sprintf("finalizer %s: %s takes it off when %s", name, k.By, k.When)
-	f.Next = fmt.Sprintf("wait for %s; if this lasts, see that it runs", k.By)
+	f := &Finding{
+		About: n.ID, Topic: AboutFinalizer,
+		Text: fmt.Sprintf("finalizer %s: %s takes it off when %s", k.Name, k.By, k.When),
+		Next: fmt.Sprintf("wait for %s; if this lasts, see that it runs", k.By),
+	}
+	if k.Waits == WaitsForHolders {
+		var err error
+		f.Because, err = x.heldFindings(ctx, e, k)
+		return f, err
+	}
 	if slices.Contains([]Waits{WaitsForOthers, WaitsForSources, WaitsForContent, WaitsForInstances}, k.Waits) {
-		f.Because = withoutNext(conditionFindings(n))
+		f.Because = e.report()
 	}
 	blockers, err := x.blockers(ctx, n, k.Waits)
 	if err != nil {
@@ -165,6 +227,21 @@ func (x *explainer) finalizerFinding(ctx context.Context, n *Node, name string) 
 	}
 	f.Because = append(f.Because, more...)
 	return f, nil
+}
+
+// strangeFinalizer is of a finalizer of which nothing is known.
+func strangeFinalizer(e *ending, name string) *Finding {
+	f := &Finding{
+		About: e.ID, Topic: AboutFinalizer,
+		Text: fmt.Sprintf("finalizer %s: whoever put it there has to take it off", name),
+		Next: fmt.Sprintf("see that the controller behind finalizer %s runs and can do its work", name),
+	}
+	if m := author(e.Node, name); m != "" {
+		f.Text = fmt.Sprintf("finalizer %s: whoever put it there, under the name %s, has to take it off", name, m)
+		f.Next += "; it writes as " + m
+	}
+	f.Because = e.report()
+	return f
 }
 
 // withoutNext drops the steps of findings that only illustrate another one.

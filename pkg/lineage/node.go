@@ -126,6 +126,7 @@ func conditionsOf(obj *unstructured.Unstructured) []metav1.Condition {
 			Type: text("type"), Status: metav1.ConditionStatus(text("status")),
 			Reason: text("reason"), Message: text("message"),
 		}
+		c.ObservedGeneration, _ = fields["observedGeneration"].(int64)
 		if at, err := time.Parse(time.RFC3339, text("lastTransitionTime")); err == nil {
 			c.LastTransitionTime = metav1.NewTime(at)
 		}
@@ -136,14 +137,19 @@ func conditionsOf(obj *unstructured.Unstructured) []metav1.Condition {
 	return conditions
 }
 
-// say returns a condition for people.
-func say(c metav1.Condition) string {
-	text := fmt.Sprintf("%s is %s", c.Type, c.Status)
+// say returns a condition for people, or several of one reason and message.
+func say(conditions ...metav1.Condition) string {
+	c := conditions[0]
+	statuses := make([]string, 0, len(conditions))
+	for _, c := range conditions {
+		statuses = append(statuses, fmt.Sprintf("%s is %s", c.Type, c.Status))
+	}
+	text := strings.Join(statuses, ", ")
 	if c.Reason != "" {
 		text += " (" + c.Reason + ")"
 	}
 	if c.Message != "" {
-		text += ": " + c.Message
+		text += ": " + strings.ReplaceAll(c.Message, "\n", "; ")
 	}
 	return text
 }

@@ -36,7 +36,12 @@ func (c *Cluster) fill(ctx context.Context, nodes []*Node) error {
 			continue
 		}
 		for _, n := range wanted {
-			group.Go(func() error { return c.read(groupCtx, k, n) })
+			group.Go(func() error {
+				if c.plain(n) {
+					return c.glance(groupCtx, k, n)
+				}
+				return c.read(groupCtx, k, n)
+			})
 		}
 	}
 	return group.Wait()
@@ -87,12 +92,33 @@ func (c *Cluster) whole(ctx context.Context, n *Node) error {
 	return c.read(ctx, k, n)
 }
 
-// read reads one object. That it may not be read is part of the answer.
+// read reads one object.
 func (c *Cluster) read(ctx context.Context, k kind, n *Node) error {
 	obj, err := c.dynamic.Resource(k.Resource).Namespace(n.ID.Namespace).Get(ctx, n.ID.Name, metav1.GetOptions{})
+	if err == nil {
+		n.take(obj)
+	}
+	return unreadable(ctx, n, err)
+}
+
+// glance reads whether there is an object, and not what is in it: what is in a
+// Secret is no part of any answer.
+func (c *Cluster) glance(ctx context.Context, k kind, n *Node) error {
+	obj, err := c.metadata.Resource(k.Resource).Namespace(n.ID.Namespace).Get(ctx, n.ID.Name, metav1.GetOptions{})
+	if err == nil {
+		*n = *newNode(k.groupKind(), obj)
+		if n.Deleted == nil {
+			n.Status = Current
+		}
+	}
+	return unreadable(ctx, n, err)
+}
+
+// unreadable notes why an object was not read. That it may not be is part of the
+// answer.
+func unreadable(ctx context.Context, n *Node, err error) error {
 	switch {
 	case err == nil:
-		n.take(obj)
 	case apierrors.IsNotFound(err):
 		n.missing("there is no such object")
 	case apierrors.IsForbidden(err):

@@ -107,6 +107,7 @@ func (c *Cluster) Tree(ctx context.Context, root *Node, o TreeOptions) (*Tree, e
 	if err := c.declare(ctx, namespace); err != nil {
 		return nil, err
 	}
+	c.hearOne(root)
 	if o.AllNamespaces {
 		namespace = ""
 	}

@@ -4,20 +4,32 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kinship-dev/kinship/pkg/object"
 )
 
-// unready says why a node is not as its spec asks for: by its own conditions, and
-// by what it owns that is not ready either.
+// unready says why a node is not as its spec asks for: by its own conditions, by
+// what it waits for, and by what it owns that is not ready either.
 func (x *explainer) unready(ctx context.Context, n *Node) ([]*Finding, error) {
-	findings, err := x.unreadyOwned(ctx, n)
+	findings, told, err := x.unmet(ctx, n)
 	if err != nil {
 		return nil, err
 	}
-	conditions := conditionFindings(n)
-	if len(conditions) == 0 && len(findings) == 0 {
+	owned, err := x.unreadyOwned(ctx, n)
+	if err != nil {
+		return nil, err
+	}
+	findings = append(findings, owned...)
+	conditions := conditionFindings(n, told...)
+	switch {
+	case x.unreported(n):
+		conditions = []*Finding{silence(n)}
+	case len(conditions) == 0 && len(findings) == 0:
 		conditions = []*Finding{{
 			About: n.ID, Topic: AboutStatus, Text: n.Message,
 			Next: fmt.Sprintf("wait for the controller of %s objects, or see that it runs", n.ID.GroupKind()),
@@ -32,23 +44,45 @@ func (x *explainer) unready(ctx context.Context, n *Node) ([]*Finding, error) {
 	return append(conditions, findings...), nil
 }
 
-// conditionFindings returns the conditions which are not as they should be.
-func conditionFindings(n *Node) []*Finding {
-	var findings []*Finding
+// conditionFindings returns the conditions which are not as they should be. Those
+// of the same cause are one finding, and those that say no more than of which
+// objects was told are none.
+func conditionFindings(n *Node, told ...object.ID) []*Finding {
+	var groups [][]metav1.Condition
 	for _, c := range n.Conditions {
-		if !bad(c) {
+		if !bad(c) || allTold(c.Message, told) {
 			continue
 		}
-		by := reporter(n, c.Type)
+		i := slices.IndexFunc(groups, func(g []metav1.Condition) bool {
+			return c.Message != "" && g[0].Reason == c.Reason && g[0].Message == c.Message
+		})
+		if i < 0 {
+			i, groups = len(groups), append(groups, nil)
+		}
+		groups[i] = append(groups[i], c)
+	}
+	findings := make([]*Finding, 0, len(groups))
+	for _, g := range groups {
+		by := reporter(n, g[0].Type)
 		if by == "" {
 			by = fmt.Sprintf("the controller of %s objects", n.ID.GroupKind())
 		}
 		findings = append(findings, &Finding{
-			About: n.ID, Topic: AboutCondition, Text: say(c),
-			Next: fmt.Sprintf("act on what %s says of %s: %s", by, n.ID, say(c)),
+			About: n.ID, Topic: AboutCondition, Text: say(g...),
+			Next: fmt.Sprintf("act on what %s says of %s: %s", by, n.ID, say(g...)),
 		})
 	}
 	return findings
+}
+
+// allTold reports whether each line of a message names an object of which was told.
+func allTold(message string, told []object.ID) bool {
+	for line := range strings.Lines(message) {
+		if !slices.ContainsFunc(told, func(id object.ID) bool { return mentions(line, id) }) {
+			return false
+		}
+	}
+	return message != ""
 }
 
 // unreadyOwned follows the objects a node owns that are not ready.

@@ -25,6 +25,9 @@ type User struct {
 	// Content is what is really protected, if the object asked about only holds
 	// it: a namespace, or the definition of a kind.
 	Content string `json:"content,omitempty"`
+	// Finalizer is what keeps the object asked about while one that depends on it
+	// names it: its deletion is accepted, and waits.
+	Finalizer string `json:"finalizer,omitempty"`
 	Force
 }
 
@@ -46,7 +49,7 @@ func (c *Cluster) Users(ctx context.Context, n *Node) (*Users, error) {
 		if e.Role == relation.Composition {
 			continue // Who has made it makes it again. The tree shows that.
 		}
-		users, err := c.usersBy(ctx, e)
+		users, err := c.usersBy(ctx, n, e)
 		if err != nil {
 			return nil, err
 		}
@@ -58,10 +61,13 @@ func (c *Cluster) Users(ctx context.Context, n *Node) (*Users, error) {
 
 // usersBy returns the users that one edge stands for: one, or as many as its
 // selector finds.
-func (c *Cluster) usersBy(ctx context.Context, e relation.Edge) ([]User, error) {
+func (c *Cluster) usersBy(ctx context.Context, n *Node, e relation.Edge) ([]User, error) {
 	user := User{
 		Role: e.Role, Declarer: e.Declarer, Field: e.Field,
 		Reason: c.reason(e.Declarer), Force: c.force(e),
+	}
+	if e.Role == relation.Dependency {
+		user.Finalizer, user.Force = c.guardOf(e), c.keeps(e, n)
 	}
 	if e.Content != nil {
 		user.Content = e.Content.String()

@@ -31,16 +31,23 @@ func TestMain(m *testing.M) {
 	testenv.Main(m, testenv.CRDs("../../config/crd", "testdata/crd"), testenv.CheckLeaks())
 }
 
-func TestStories(t *testing.T) {
+func TestStories(t *testing.T) { tell(t, ".", nil) }
+
+// tell runs the scripts of a directory, with variables for what they apply.
+func tell(t *testing.T, dir string, variables map[string]string) {
+	t.Helper()
 	s := stories{ctx: t.Context(), kubeconfig: testenv.Kubeconfig(t), client: testenv.Client(t, nil)}
 	testscript.Run(t, testscript.Params{
-		Dir:           ".",
+		Dir:           dir,
 		UpdateScripts: *update,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"kinship": s.kinship, "code": s.code, "apply": s.apply, "delete": s.delete, "until": s.until,
 		},
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("HOME", env.WorkDir)
+			for name, value := range variables {
+				env.Setenv(name, value)
+			}
 			return nil
 		},
 	})

@@ -1,0 +1,325 @@
+package lineage_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kinship-dev/kinship/internal/testenv"
+	"github.com/kinship-dev/kinship/pkg/lineage"
+	"github.com/kinship-dev/kinship/pkg/object"
+	"github.com/kinship-dev/kinship/pkg/relation"
+)
+
+const tieGuard = "test.kinship.dev/tie"
+
+// needing returns the relations of Ties to those of their own kind that they name
+// in spec.needs, which they keep, and in spec.once, of which they need no more than
+// to be made; and to Secrets in spec.secrets.
+func needing() []relation.Relation {
+	tie := schema.GroupKind{Group: "test.kinship.dev", Kind: "Tie"}
+	rule := func(field, guard string, target schema.GroupKind) relation.Relation {
+		return relation.Relation{
+			Name: field, Role: relation.Dependency, Declarer: tie, Finalizer: guard, Once: guard == "",
+			Extract: func(obj client.Object, _ relation.Kinds) []relation.Edge {
+				u := obj.(*unstructured.Unstructured)
+				names, _, _ := unstructured.NestedStringSlice(u.Object, "spec", field)
+				edges := make([]relation.Edge, 0, len(names))
+				for _, name := range names {
+					id := object.ID{Group: target.Group, Kind: target.Kind, Namespace: u.GetNamespace(), Name: name}
+					edges = append(edges, relation.Edge{
+						Role: relation.Dependency, Declarer: object.Of(u, tie),
+						Source: relation.Named(object.Of(u, tie)), Target: relation.Named(id), Field: "spec." + field,
+					})
+				}
+				return edges
+			},
+		}
+	}
+	return []relation.Relation{
+		rule("needs", tieGuard, tie), rule("once", "", tie), rule("secrets", tieGuard, schema.GroupKind{Kind: "Secret"}),
+	}
+}
+
+// tie is a Tie as its controller has reported on it.
+type tie struct {
+	name, spec string
+	// says is the message of the conditions that are not true; empty means that there
+	// are none, and "-" that nothing has been reported.
+	says string
+	// available says that it can be relied on all the same.
+	available bool
+	meta      string
+}
+
+func applyTies(t *testing.T, ns string, ties ...tie) {
+	t.Helper()
+	for _, d := range ties {
+		obj := held(t, ns, fmt.Sprintf(`
+apiVersion: test.kinship.dev/v1
+kind: Tie
+metadata: {name: %s%s}
+spec: {%s}
+`, d.name, d.meta, d.spec))[0]
+		if d.says == "-" {
+			continue
+		}
+		status := func(good bool) string {
+			if good {
+				return "True"
+			}
+			return "False"
+		}
+		patch := fmt.Sprintf(`{"status":{"conditions":[
+  {"type":"Available","status":%q,"reason":"R","message":"%[3]s","observedGeneration":1},
+  {"type":"Ready","status":%[2]q,"reason":"R","message":"%[3]s","observedGeneration":1}]}}`,
+			status(d.says == "" || d.available), status(d.says == ""), d.says)
+		err := testenv.Client(t, nil).Status().Patch(t.Context(), obj, client.RawPatch(types.MergePatchType, []byte(patch)))
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// whyTie explains a Tie, with the namespace and group left out.
+func whyTie(t *testing.T, ns, name string) (findings []string, next string) {
+	t.Helper()
+	cluster := look(t, testenv.Config(t), func(o *lineage.Options) { o.Relations = needing() })
+	e, err := cluster.Explain(t.Context(), find(t, cluster, "tie", name, ns))
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain := func(text string) string {
+		return strings.NewReplacer(" in namespace "+ns, "", "Tie.test.kinship.dev/", "Tie/").Replace(text)
+	}
+	for _, line := range texts(e.Findings, "") {
+		findings = append(findings, plain(line))
+	}
+	return findings, plain(e.Next)
+}
+
+// TestExplainNeeds follows what an object waits for. Each case says what the Tie a
+// is told to wait for, and which step comes of it.
+func TestExplainNeeds(t *testing.T) {
+	cases := map[string]struct {
+		ties []tie
+		want []string
+		next string
+	}{
+		"a circle that it is no part of": {
+			[]tie{
+				{name: "a", spec: "needs: [b]", says: "waiting for Tie/b"},
+				{name: "b", spec: "needs: [c]", says: "waiting for Tie/c"},
+				{name: "c", spec: "needs: [b]", says: "waiting for Tie/b"},
+			},
+			[]string{
+				"it waits for Tie/b (spec.needs), which is not ready",
+				"  it waits for Tie/c (spec.needs), which is not ready",
+				"    it waits for Tie/b (spec.needs), and so they wait for each other in a circle: Tie/b -> Tie/c -> Tie/b",
+			},
+			"break the circle: take Tie/b out of spec.needs of Tie/c, at least until the latter is ready; " +
+				"whoever owns it has to act",
+		},
+		"what was only needed to make it does not count": {
+			[]tie{{name: "a", spec: "once: [gone]", says: "the disk is full"}},
+			[]string{"Available is False, Ready is False (R): the disk is full"},
+			"act on what the controller of Tie.test.kinship.dev objects says of Tie/a: " +
+				"Available is False, Ready is False (R): the disk is full",
+		},
+		"what is needed to make it, and is named, counts": {
+			[]tie{{name: "a", spec: "once: [gone]", says: "waiting for Tie/gone."}},
+			[]string{"it waits for Tie/gone (spec.once), which does not exist"},
+			"create Tie/gone, or have Tie/a name another object in spec.once; whoever made the latter has to act",
+		},
+		"what can be relied on is not waited for": {
+			[]tie{
+				{name: "a", spec: "needs: [b]", says: "the disk is full"},
+				{name: "b", says: "its change was refused", available: true},
+			},
+			[]string{"Available is False, Ready is False (R): the disk is full"},
+			"act on what the controller of Tie.test.kinship.dev objects says of Tie/a: " +
+				"Available is False, Ready is False (R): the disk is full",
+		},
+		"what else its conditions say is not lost": {
+			[]tie{{name: "a", spec: "needs: [gone]", says: `waiting for Tie/gone\nthe disk is full`}},
+			[]string{
+				"Available is False, Ready is False (R): waiting for Tie/gone; the disk is full",
+				"it waits for Tie/gone (spec.needs), which does not exist",
+			},
+			"create Tie/gone, or have Tie/a name another object in spec.needs; whoever made the latter has to act",
+		},
+		"nobody looks after any of them": {
+			[]tie{{name: "a", spec: "needs: [b]", says: "-"}, {name: "b", says: "-"}},
+			[]string{
+				"no controller has reported on it yet",
+				"it waits for Tie/b (spec.needs), which is not ready",
+				"  no controller has reported on it yet",
+			},
+			"start the operator, or see why it does not work: kinship operator; a cluster administrator has to act",
+		},
+		"by two fields": {
+			[]tie{{name: "a", spec: "needs: [gone], once: [gone]", says: "waiting for Tie/gone"}},
+			[]string{"it waits for Tie/gone (spec.needs, spec.once), which does not exist"},
+			"create Tie/gone, or have Tie/a name another object in spec.needs and spec.once; whoever made the latter has to act",
+		},
+		"many are counted": {
+			[]tie{{name: "a", spec: "needs: [m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, n0, n1]", says: "waiting"}},
+			[]string{
+				"Available is False, Ready is False (R): waiting",
+				"it waits for Tie/m0 (spec.needs), which does not exist", "it waits for Tie/m1 (spec.needs), which does not exist",
+				"it waits for Tie/m2 (spec.needs), which does not exist", "it waits for Tie/m3 (spec.needs), which does not exist",
+				"it waits for Tie/m4 (spec.needs), which does not exist", "it waits for Tie/m5 (spec.needs), which does not exist",
+				"it waits for Tie/m6 (spec.needs), which does not exist", "it waits for Tie/m7 (spec.needs), which does not exist",
+				"it waits for Tie/m8 (spec.needs), which does not exist", "it waits for Tie/m9 (spec.needs), which does not exist",
+				"and 2 more",
+			},
+			"create Tie/m0, or have Tie/a name another object in spec.needs; whoever made the latter has to act",
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			ns := testenv.Namespace(t)
+			applyTies(t, ns, tc.ties...)
+			findings, next := whyTie(t, ns, "a")
+			if diff := cmp.Diff(tc.want, findings); diff != "" {
+				t.Errorf("(-want, +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(tc.next, next); diff != "" {
+				t.Errorf("next (-want, +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestExplainEnds shows that a long chain is followed for a while, and that the
+// answer says where it ends.
+func TestExplainEnds(t *testing.T) {
+	ns := testenv.Namespace(t)
+	const length = 25
+	for i := range length {
+		next := fmt.Sprintf("t%d", i+1)
+		applyTies(t, ns, tie{name: fmt.Sprintf("t%d", i), spec: "needs: [" + next + "]", says: "waiting for Tie/" + next})
+	}
+	findings, next := whyTie(t, ns, "t0")
+	if len(findings) >= length {
+		t.Errorf("%d findings", len(findings))
+	}
+	last := fmt.Sprintf("t%d", len(findings))
+	want := "it waits for Tie/" + last +
+		" (spec.needs), which is InProgress; what is behind that is not followed from here"
+	if got := strings.TrimSpace(findings[len(findings)-1]); got != want {
+		t.Errorf("it ends with %q, want %q", got, want)
+	}
+	if want := "ask why of Tie/" + last; next != want {
+		t.Errorf("next is %q, want %q", next, want)
+	}
+}
+
+// TestExplainLeaving shows a target that is being deleted, and what keeps it.
+func TestExplainLeaving(t *testing.T) {
+	ns := testenv.Namespace(t)
+	guarded := ", finalizers: [" + tieGuard + "s, " + tieGuard + "]"
+	applyTies(t, ns,
+		tie{name: "used", meta: guarded},
+		tie{name: "user", spec: "needs: [used]"},
+		tie{name: "late", spec: "needs: [used]", says: "Waiting for Tie/used to be ready"},
+		tie{name: "done", spec: "needs: [used]", says: "the disk is full"},
+	)
+	used := &unstructured.Unstructured{}
+	used.SetAPIVersion("test.kinship.dev/v1")
+	used.SetKind("Tie")
+	used.SetNamespace(ns)
+	used.SetName("used")
+	if err := testenv.Client(t, nil).Delete(t.Context(), used); err != nil {
+		t.Fatal(err)
+	}
+	cases := map[string][]string{
+		"late": {
+			"it waits for Tie/used (spec.needs), which is being deleted",
+			"  finalizer test.kinship.dev/tie: the controller of Tie.test.kinship.dev objects takes it off " +
+				"when no Tie needs it any more",
+			"    Tie/done needs it (spec.needs)",
+			"    Tie/late needs it (spec.needs)",
+			"    Tie/user needs it (spec.needs)",
+			"  finalizer test.kinship.dev/ties: whoever put it there, under the name testenv, has to take it off",
+		},
+		// It has what it needs.
+		"done": {"Available is False, Ready is False (R): the disk is full"},
+	}
+	for name, want := range cases {
+		findings, _ := whyTie(t, ns, name)
+		if diff := cmp.Diff(want, findings); diff != "" {
+			t.Errorf("%s (-want, +got):\n%s", name, diff)
+		}
+	}
+	if _, next := whyTie(t, ns, "used"); !strings.HasPrefix(next, "delete Tie/done, Tie/late and Tie/user, or have them") {
+		t.Errorf("next is %q", next)
+	}
+}
+
+// TestExplainMadeAnew shows that who holds an object and would be made anew is
+// deleted by way of who makes it.
+func TestExplainMadeAnew(t *testing.T) {
+	ns := testenv.Namespace(t)
+	maker := configMap(t, ns, "maker")
+	applyTies(t, ns, tie{name: "used", meta: ", finalizers: [" + tieGuard + "]"}, tie{
+		name: "made", spec: "needs: [used]",
+		meta: fmt.Sprintf(`, ownerReferences: [
+  {apiVersion: v1, kind: ConfigMap, name: maker, uid: %s, controller: true}]`, maker.GetUID()),
+	})
+	findings, next := whyTie(t, ns, "used")
+	if diff := cmp.Diff([]string{"its deletion would wait: Tie/made needs it (spec.needs)"}, findings); diff != "" {
+		t.Errorf("(-want, +got):\n%s", diff)
+	}
+	want := "nothing, unless Tie/used is to go: then delete Tie/made by way of ConfigMap/maker, which controls it and " +
+		"would make it anew; whoever owns that has to act"
+	if next != want {
+		t.Errorf("next is %q, want %q", next, want)
+	}
+}
+
+// TestSecretsAreNotRead shows that of a Secret no more is asked than whether it is
+// there.
+func TestSecretsAreNotRead(t *testing.T) {
+	ns := testenv.Namespace(t)
+	testenv.Apply(t, `{apiVersion: v1, kind: Secret, metadata: {name: there}, stringData: {a: b}}`, testenv.In(ns))
+	applyTies(t, ns, tie{name: "a", spec: "secrets: [there, gone]", says: "waiting for Secret/gone"})
+	config := testenv.Config(t)
+	var read, glanced atomic.Int32
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return roundTrip(func(r *http.Request) (*http.Response, error) {
+			switch {
+			case !strings.Contains(r.URL.Path, "/secrets/"):
+			case strings.Contains(r.Header.Get("Accept"), "PartialObjectMetadata"):
+				glanced.Add(1)
+			default:
+				read.Add(1)
+			}
+			return next.RoundTrip(r)
+		})
+	})
+	cluster := look(t, config, func(o *lineage.Options) { o.Relations = needing() })
+	e, err := cluster.Explain(t.Context(), find(t, cluster, "tie", "a", ns))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"it waits for Secret/gone in namespace " + ns + " (spec.secrets), which does not exist"}
+	if diff := cmp.Diff(want, texts(e.Findings, "")); diff != "" {
+		t.Errorf("(-want, +got):\n%s", diff)
+	}
+	if read.Load() > 0 || glanced.Load() != 2 {
+		t.Errorf("%d Secrets were read, and %d looked at", read.Load(), glanced.Load())
+	}
+}
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }

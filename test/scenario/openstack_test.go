@@ -1,0 +1,29 @@
+package scenario
+
+import (
+	"encoding/base64"
+	"testing"
+
+	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/cloud/openstack/emulator"
+	"github.com/kinship-dev/kinship/test/operator"
+)
+
+// TestOpenstack tells the stories of OpenStack objects, with an operator and a
+// cloud. The operator runs that pack alone: stories without one go on to see none
+// that looks after Usages.
+func TestOpenstack(t *testing.T) {
+	cloud, err := emulator.Start(emulator.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := cloud.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	operator.Start(t, func(o *app.Options) { o.Packs = []string{"openstack"} })
+	tell(t, "openstack", map[string]string{
+		"CLOUDS": base64.StdEncoding.EncodeToString([]byte(cloud.CloudsYAML())),
+	})
+}
