@@ -77,7 +77,7 @@ func finalizers() []lineage.Finalizer {
 	for _, k := range kinds {
 		all = append(all, lineage.Finalizer{
 			Name: kit.Group + "/" + strings.ToLower(k.name), By: "the operator",
-			When: "no " + k.name + " names it any more, or, of a " + k.name + " itself, when its resource is gone",
+			When: "its resource is gone",
 		})
 	}
 	return all
