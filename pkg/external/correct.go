@@ -41,7 +41,7 @@ func (r *reconciler[K, R]) seen(ctx context.Context, p *pass[K, R], resource R, 
 		serving = serving.And(r.kind.Compose(ctx, p.Input))
 	}
 	if serving.IsDone() {
-		p.memory.polls = 0
+		p.memory.polls = polls{}
 		p.status().ObservedDependencies = p.used()
 		if r.altered(p) {
 			r.alter(p)
@@ -114,12 +114,16 @@ func (r *reconciler[K, R]) observe(p *pass[K, R], resource R) reconcile.Outcome 
 	return serving
 }
 
-// poll has the object looked at again: soon at first, then less often.
+// poll has the object looked at again: soon at first, then less often. A look that
+// somebody else had it take in between is none of these.
 func (r *reconciler[K, R]) poll(p *pass[K, R], format string, args ...any) reconcile.Outcome {
 	const first, last = 500 * time.Millisecond, 15 * time.Second
-	pause := min(first<<min(p.memory.polls, 8), last)
-	p.memory.polls++
-	return reconcile.WaitFor(pause, condition.ReasonProgressing, format, args...)
+	polls, now := &p.memory.polls, r.engine.Clock.Now()
+	if !now.Before(polls.next) {
+		polls.next = now.Add(min(first<<min(polls.done, 8), last))
+		polls.done++
+	}
+	return reconcile.WaitFor(polls.next.Sub(now), condition.ReasonProgressing, format, args...)
 }
 
 // period returns how often the resource is compared with the spec; zero is never.

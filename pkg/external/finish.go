@@ -105,7 +105,7 @@ func (r *reconciler[K, R]) remove(ctx context.Context, p *pass[K, R]) reconcile.
 	err := p.actuator.Delete(ctx, p.Input, id)
 	r.observer.changed(p.scope)
 	if err == nil && r.kind.Lingers {
-		p.memory.deleting, p.memory.polls = true, 0
+		p.memory.deleting, p.memory.polls = true, polls{}
 		return r.poll(p, "Waiting for %s to be deleted", r.engine.Noun)
 	}
 	if err == nil {

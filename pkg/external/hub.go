@@ -95,6 +95,29 @@ func (m *member) ready(obj client.Object) (id string, ok bool) {
 	return idOf(o), true
 }
 
+// target returns what an edge leads to.
+func (h *hub) target(edge relation.Edge, rel relation.Relation) target {
+	m := h.members[edge.Target.GroupKind()]
+	t := target{edge: edge, guard: rel.Finalizer, once: rel.Once, member: m}
+	if m != nil {
+		t.object = m.get(edge.Target.ID)
+	}
+	if t.object == nil {
+		return t
+	}
+	t.id, t.ready = m.ready(t.object)
+	if rel.Later {
+		t.ready = t.id != "" // It may itself wait for the source.
+	}
+	if !m.own {
+		t.version = h.version(edge.Target.ID)
+	}
+	if rel.Reads {
+		t.id = t.version // It stands for what is in it.
+	}
+	return t
+}
+
 // handler is what an informer calls.
 func (h *hub) handler(m *member) toolscache.ResourceEventHandler {
 	return toolscache.ResourceEventHandlerFuncs{

@@ -214,6 +214,7 @@ type target struct {
 	once    bool // needed no more once the resource exists
 	member  *member
 	object  client.Object // nil when there is none
+	ready   bool          // to be referred to
 	id      string        // of its resource, or the version of a content that is used
 	version string        // of its content, for kinds without a resource
 }
@@ -264,6 +265,19 @@ func (r Refs) ids() []sharedv1alpha1.ObservedDependency {
 		}
 	}
 	return all
+}
+
+// lack returns what has to become of a target before it can be referred to; empty when
+// it can. One that is about to go will do for a resource that exists.
+func (t target) lack(exists bool) string {
+	if t.object == nil {
+		return "created"
+	}
+	leaving := t.object.GetDeletionTimestamp() != nil && !slices.Contains(t.object.GetFinalizers(), t.guard)
+	if !t.ready || (leaving && !exists) {
+		return "ready"
+	}
+	return ""
 }
 
 // observed returns what the status records of a target, if it does.

@@ -87,16 +87,7 @@ func (r *reconciler[K, R]) obtain(ctx context.Context, p *pass[K, R]) reconcile.
 		if !isClass(err, Missing) {
 			return r.seen(ctx, p, resource, err)
 		}
-		if !p.managed() {
-			return reconcile.Refuse(condition.ReasonUnrecoverableError, "resource has been deleted from %s", r.engine.Cloud)
-		}
-		if o := r.elsewhere(p, p.status().Place); !o.IsDone() {
-			return o
-		}
-		r.engine.event(p.Object, "Warning", "DeletedExternally", "Recreate",
-			"%s was deleted externally; it is created again", id)
-		r.claims.drop(p.Object.GetUID())
-		if o := r.resolve(p, false); !o.IsDone() { // What it was made with is needed again.
+		if o := r.lost(p, id); !o.IsDone() {
 			return o
 		}
 	}
@@ -104,6 +95,20 @@ func (r *reconciler[K, R]) obtain(ctx context.Context, p *pass[K, R]) reconcile.
 		return r.take(ctx, p, id)
 	}
 	return r.create(ctx, p)
+}
+
+// lost has a resource made again that is not there any more.
+func (r *reconciler[K, R]) lost(p *pass[K, R], id string) reconcile.Outcome {
+	if !p.managed() {
+		return reconcile.Refuse(condition.ReasonUnrecoverableError, "resource has been deleted from %s", r.engine.Cloud)
+	}
+	if o := r.elsewhere(p, p.status().Place); !o.IsDone() {
+		return o
+	}
+	r.engine.event(p.Object, "Warning", "DeletedExternally", "Recreate",
+		"%s was deleted externally; it is created again", id)
+	r.claims.drop(p.Object.GetUID())
+	return r.resolve(p, false) // What it was made with is needed again.
 }
 
 // elsewhere refuses to take for gone what was made in another place than the one that

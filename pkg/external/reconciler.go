@@ -118,48 +118,22 @@ func (r *reconciler[K, R]) advance(ctx context.Context, p *pass[K, R]) reconcile
 func (r *reconciler[K, R]) resolve(p *pass[K, R], exists bool) reconcile.Outcome {
 	var waiting reconcile.Outcome
 	p.Refs.targets, p.late = nil, false
-	miss := func(later bool, t target, what string) {
-		if later && !exists {
-			p.late = true
-			return
-		}
-		waiting = waiting.And(reconcile.Wait(condition.ReasonProgressing, "Waiting for %s to be %s", t.edge.Target.Short(), what))
-	}
 	for _, edge := range r.member.edges(p.Object) {
-		m := r.engine.hub.members[edge.Target.GroupKind()]
-		name := r.engine.hub.guards[edge.Relation]
-		if name == "" && exists && !p.managed() {
-			continue // What an import was found by is not needed any more.
-		}
 		rel := r.engine.hub.relations[edge.Relation]
-		if rel.Once && exists {
+		imported := rel.Finalizer == "" && !p.managed() // It serves to find what is imported.
+		if exists && (rel.Once || imported) {
 			continue
 		}
-		t := target{edge: edge, guard: name, member: m, once: rel.Once}
-		if m != nil {
-			t.object = m.get(edge.Target.ID)
-		}
-		if t.object == nil {
-			miss(rel.Later, t, "created")
-			p.Refs.targets = append(p.Refs.targets, t)
-			continue
-		}
-		id, ready := m.ready(t.object)
-		t.id = id
-		if !m.own {
-			t.version = r.engine.hub.version(edge.Target.ID)
-		}
-		if rel.Reads {
-			t.id = t.version // It stands for what is in it.
-		}
-		leaving := t.object.GetDeletionTimestamp() != nil && !slices.Contains(t.object.GetFinalizers(), name)
-		if rel.Later {
-			ready = id != "" // It may be waiting for this one.
-		}
-		if !ready || (leaving && !exists) {
-			miss(rel.Later, t, "ready")
-		}
+		t := r.engine.hub.target(edge, rel)
 		p.Refs.targets = append(p.Refs.targets, t)
+		switch lack := t.lack(exists); {
+		case lack == "":
+		case rel.Later && !exists:
+			p.late = true
+		default:
+			waiting = waiting.And(reconcile.Wait(condition.ReasonProgressing,
+				"Waiting for %s to be %s", edge.Target.Short(), lack))
+		}
 	}
 	return waiting
 }
@@ -303,14 +277,20 @@ type memory struct {
 	refused bool
 	// next is when the resource is to be compared with the spec again.
 	next time.Time
-	// polls counts how often something under way was looked at.
-	polls int
+	// polls are the looks at something under way.
+	polls polls
 	// told is when it was last told what is waited for.
 	told time.Time
 	// deleting says that a deletion was accepted.
 	deleting bool
 	// left is the version of the object that went without our finalizer.
 	left string
+}
+
+// polls are planned looks: how many there were, and when the next one is.
+type polls struct {
+	done int
+	next time.Time
 }
 
 // isOver reports whether a version of the object is one that had our finalizer for

@@ -106,23 +106,37 @@ func TestFailed(t *testing.T) {
 
 // TestPoll: looks are soon at first, then less often, and go on.
 func TestPoll(t *testing.T) {
-	r, _ := newReconciler()
+	r, clock := newReconciler()
 	p := newPass()
 	var last time.Duration
 	for look := range 100 {
-		result, err := r.poll(p, "Waiting").Result()
-		pause := result.RequeueAfter
-		if err != nil || pause < last || pause <= 0 || pause > 15*time.Second {
-			t.Fatalf("look %d is after %s (%v), the one before after %s", look, pause, err, last)
+		pause := pauseOf(t, r.poll(p, "Waiting"))
+		if pause < last || pause <= 0 || pause > 15*time.Second {
+			t.Fatalf("look %d is after %s, the one before after %s", look, pause, last)
 		}
 		if look == 0 && pause > time.Second {
 			t.Errorf("the first look is after %s", pause)
 		}
+		clock.SetTime(clock.Now().Add(pause / 4))
+		if left := pauseOf(t, r.poll(p, "Waiting")); left != pause-pause/4 {
+			t.Fatalf("somebody's look in between has put the next one, after %s, off to %s", pause-pause/4, left)
+		}
+		clock.SetTime(clock.Now().Add(pause - pause/4))
 		last = pause
 	}
 	if last != 15*time.Second {
 		t.Errorf("the last looks are after %s", last)
 	}
+}
+
+// pauseOf returns after which time an outcome asks to be called again.
+func pauseOf(t *testing.T, o reconcile.Outcome) time.Duration {
+	t.Helper()
+	result, err := o.Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result.RequeueAfter
 }
 
 // TestIsOver: a watch that is late shows the object as it was before its end.

@@ -120,12 +120,19 @@ func applied(counts testenv.Counts) testenv.Counts {
 	})
 }
 
+// raced says that the race detector runs: numbers of objects are for tests without.
+var raced bool
+
+
 // TestWaitingCost has a thousand wait for one Secret: one write each, and nothing more
 // until it appears.
 func TestWaitingCost(t *testing.T) {
 	operator.Start(t, only)
 	w := newWorld(t)
-	const n = 1000
+	n := 1000
+	if raced {
+		n = 100
+	}
 	w.delete("Secret", "cloud")
 	w.gone("Secret", "cloud")
 	waiting := waitingFor("Secret/cloud to be created")

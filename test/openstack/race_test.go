@@ -1,0 +1,5 @@
+//go:build race
+
+package openstack_test
+
+func init() { raced = true }
