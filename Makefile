@@ -2,6 +2,7 @@
 GO        ?= go
 VERSION   ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 FUZZTIME  ?= 10s
+PACKAGES  ?= ./...
 TOOL       = $(GO) tool -modfile=tools/go.mod
 BUILD      = $(GO) build -buildvcs=false
 # Half the size, and nothing of it needs C. Only the race detector does: set it to 1.
@@ -30,7 +31,7 @@ bin/k8s/localcluster: $(wildcard localcluster/*.go) localcluster/go.mod localclu
 	for program in $(PROGRAMS); do ln -sfn localcluster bin/k8s/$$program; done
 
 test: bin/k8s/localcluster
-	$(GO) test $(GOTESTFLAGS) ./...
+	$(GO) test $(GOTESTFLAGS) $(PACKAGES)
 
 test-openstack: ## the contract of the OpenStack clients, on real services
 	hack/openstack/test.sh $(GO) test -count=1 -timeout=15m $(GOTESTFLAGS) ./internal/cloud/openstack/contract/...

@@ -153,7 +153,7 @@ func TestWaitingCost(t *testing.T) {
 	if writes, calls := spent(), w.cloud.CallCount(""); writes != n || calls > 0 {
 		t.Errorf("%d writes for %d that wait, %d calls of the cloud", writes, n, calls)
 	}
-	if reconciled < n {
+	if reconciled < float64(n) {
 		t.Errorf("%d were looked at %g times: that is not counted", n, reconciled)
 	}
 	w.create(w.secret("cloud", w.cloud.CloudsYAML()))
