@@ -18,8 +18,7 @@ K8S_STAMPS = $(STAMP)Version=$(K8S) $(STAMP)Major=$(word 1,$(K8S_PARTS)) $(STAMP
 .PHONY: up build test test-openstack lint generate verify fuzz bench clean
 .DELETE_ON_ERROR:
 
-up: build ## the running story
-	bin/kinship up
+up: build ; bin/kinship up
 
 build: bin/k8s/localcluster
 	$(BUILD) -ldflags '-X main.version=$(VERSION)' -o bin/kinship ./cmd/kinship
