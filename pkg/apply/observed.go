@@ -1,10 +1,12 @@
 package apply
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"strconv"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -61,10 +63,32 @@ func mark(f metav1.ManagedFieldsEntry) string {
 	if f.Time != nil {
 		fmt.Fprintln(sum, f.Time.Unix())
 	}
-	if f.FieldsV1 != nil {
-		sum.Write(canonical(f.FieldsV1.GetRawBytes()))
-	}
+	fmt.Fprint(sum, digest(f.FieldsV1))
 	return short(sum.Sum(nil))
+}
+
+// Compact returns the managed fields of a field owner with no more in them than
+// [Observe] needs of them. It is for caches, and worth it: each look at an object would
+// read all of its fields otherwise.
+func Compact(f metav1.ManagedFieldsEntry) metav1.ManagedFieldsEntry {
+	short := &metav1.FieldsV1{}
+	short.SetRawString(digest(f.FieldsV1))
+	f.FieldsV1 = short
+	return f
+}
+
+// digest returns what identifies fields, as JSON. Fields are an object, and a digest is
+// a text, which stands for itself.
+func digest(fields *metav1.FieldsV1) string {
+	if fields == nil {
+		return `""`
+	}
+	text := fields.GetRawBytes()
+	if bytes.HasPrefix(text, []byte(`"`)) {
+		return string(text)
+	}
+	sum := sha256.Sum256(canonical(text))
+	return strconv.Quote(short(sum[:]))
 }
 
 // canonical brings JSON into one order: some clients keep the API server's, and

@@ -118,7 +118,7 @@ func trim(cached any) (any, error) {
 	// Also of what isn't ours: somebody may have taken the owner off.
 	for _, f := range obj.GetManagedFields() {
 		if apply.IsOwn(f, fieldOwner) {
-			small.ManagedFields = append(small.ManagedFields, f)
+			small.ManagedFields = append(small.ManagedFields, apply.Compact(f))
 		}
 	}
 	switch o := cached.(type) {
