@@ -1,7 +1,6 @@
 package apply
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -57,38 +56,32 @@ func IsOwn(f metav1.ManagedFieldsEntry, fieldOwner string) bool {
 }
 
 // mark tells the fields, and since when they are ours: the time changes with their
-// values, so that even an edit in our own name is noticed.
+// values, so that even an edit in our own name is noticed. It is part of inventories,
+// so another formula has everything applied again.
 func mark(f metav1.ManagedFieldsEntry) string {
+	if f.FieldsV1 != nil {
+		if kept, err := strconv.Unquote(f.FieldsV1.GetRawString()); err == nil {
+			return kept
+		}
+	}
 	sum := sha256.New()
 	if f.Time != nil {
 		fmt.Fprintln(sum, f.Time.Unix())
 	}
-	fmt.Fprint(sum, digest(f.FieldsV1))
+	if f.FieldsV1 != nil {
+		sum.Write(canonical(f.FieldsV1.GetRawBytes()))
+	}
 	return short(sum.Sum(nil))
 }
 
 // Compact returns the managed fields of a field owner with no more in them than
-// [Observe] needs of them. It is for caches, and worth it: each look at an object would
-// read all of its fields otherwise.
+// [Observe] needs of them: a text in place of an object. It is for caches, and worth it:
+// each look at an object would read all of its fields otherwise.
 func Compact(f metav1.ManagedFieldsEntry) metav1.ManagedFieldsEntry {
-	short := &metav1.FieldsV1{}
-	short.SetRawString(digest(f.FieldsV1))
-	f.FieldsV1 = short
+	kept := &metav1.FieldsV1{}
+	kept.SetRawString(strconv.Quote(mark(f)))
+	f.FieldsV1 = kept
 	return f
-}
-
-// digest returns what identifies fields, as JSON. Fields are an object, and a digest is
-// a text, which stands for itself.
-func digest(fields *metav1.FieldsV1) string {
-	if fields == nil {
-		return `""`
-	}
-	text := fields.GetRawBytes()
-	if bytes.HasPrefix(text, []byte(`"`)) {
-		return string(text)
-	}
-	sum := sha256.Sum256(canonical(text))
-	return strconv.Quote(short(sum[:]))
 }
 
 // canonical brings JSON into one order: some clients keep the API server's, and

@@ -105,7 +105,7 @@ func SetDrifted(list *[]metav1.Condition, noun string, drift []string, generatio
 	}
 	return Set(list, metav1.Condition{
 		Type: Drifted, Status: metav1.ConditionTrue, Reason: ReasonImmutable, ObservedGeneration: generation,
-		Message: clip(noun + " was changed in what can't be changed back: " + strings.Join(drift, ", ") +
-			". Undo that there, or delete and create the object to have another made"),
+		Message: clip(noun + " differs in what can't be changed: " + strings.Join(drift, ", ") +
+			". Correct it there, or delete and create the object to have another made"),
 	})
 }

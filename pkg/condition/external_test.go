@@ -113,8 +113,8 @@ func TestSetDrifted(t *testing.T) {
 			t.Errorf("a change is %t, want %t", !changed, changed)
 		}
 	}
-	want := `Drifted=True Immutable "Thing was changed in what can't be changed back: a is 1, not 2, b is 3, not 4. ` +
-		`Undo that there, or delete and create the object to have another made" 7`
+	want := `Drifted=True Immutable "Thing differs in what can't be changed: a is 1, not 2, b is 3, not 4. ` +
+		`Correct it there, or delete and create the object to have another made" 7`
 	if diff := cmp.Diff(want, texts(list)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -91,12 +91,15 @@ func (r *reconciler[K, R]) remove(ctx context.Context, p *pass[K, R]) reconcile.
 			return again(o)
 		}
 		if !found {
-			return waiting(r.elsewhere(p, r.intent(p).Place))
+			return r.elsewhere(p)
 		}
 		id = r.kind.Identify(resource).ID
 	}
 	if id == "" {
 		return reconcile.Outcome{}
+	}
+	if o := r.distinct(p); !o.IsDone() {
+		return o
 	}
 	if p.memory.deleting {
 		_, err := p.actuator.Get(ctx, p.Input, id)
@@ -112,7 +115,7 @@ func (r *reconciler[K, R]) remove(ctx context.Context, p *pass[K, R]) reconcile.
 		return reconcile.Outcome{}
 	}
 	if isClass(err, Missing) {
-		return waiting(r.elsewhere(p, p.status().Place))
+		return r.elsewhere(p)
 	}
 	return again(r.failed(err))
 }
@@ -121,7 +124,7 @@ func (r *reconciler[K, R]) remove(ctx context.Context, p *pass[K, R]) reconcile.
 func (r *reconciler[K, R]) gone(p *pass[K, R], err error) reconcile.Outcome {
 	switch {
 	case isClass(err, Missing):
-		return reconcile.Outcome{}
+		return r.elsewhere(p)
 	case err != nil:
 		return again(r.failed(err))
 	default:
@@ -133,14 +136,6 @@ func (r *reconciler[K, R]) gone(p *pass[K, R], err error) reconcile.Outcome {
 func again(o reconcile.Outcome) reconcile.Outcome {
 	if worst := o.Worst(); worst.State == reconcile.Invalid {
 		return reconcile.Fail(condition.ReasonTransientError, errors.New(worst.Message))
-	}
-	return o
-}
-
-// waiting turns what is final for other passes into what a person is waited for.
-func waiting(o reconcile.Outcome) reconcile.Outcome {
-	if worst := o.Worst(); worst.State == reconcile.Invalid {
-		return reconcile.Wait(condition.ReasonProgressing, "%s", worst.Message)
 	}
 	return o
 }

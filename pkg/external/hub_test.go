@@ -8,10 +8,13 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	clientrest "k8s.io/client-go/rest"
+	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	openstackv1alpha1 "github.com/kinship-dev/kinship/api/openstack/v1alpha1"
+	"github.com/kinship-dev/kinship/pkg/condition"
 	"github.com/kinship-dev/kinship/pkg/object"
 	"github.com/kinship-dev/kinship/pkg/relation"
 )
@@ -155,5 +158,56 @@ func TestConcernsItself(t *testing.T) {
 		if got := concernsItself(c.old, c.now); got != c.want {
 			t.Errorf("%s: %t", reason, got)
 		}
+	}
+}
+
+// TestTarget: what a reference stands for, and what it lacks to be referred to.
+func TestTarget(t *testing.T) {
+	network := schema.GroupKind{Group: "test", Kind: "Network"}
+	id := object.ID{Group: "test", Kind: "Network", Namespace: "ns", Name: "net"}
+	edge := relation.Edge{Target: relation.Named(id)}
+	of := func(change func(*openstackv1alpha1.Network)) *openstackv1alpha1.Network {
+		n := &openstackv1alpha1.Network{ObjectMeta: metav1.ObjectMeta{Name: "net", Namespace: "ns"}}
+		change(n)
+		return n
+	}
+	begins := func(*openstackv1alpha1.Network) {}
+	made := func(n *openstackv1alpha1.Network) { n.Status.ID = new("1") }
+	serves := func(n *openstackv1alpha1.Network) {
+		made(n)
+		n.Status.Conditions = []metav1.Condition{{Type: condition.Available, Status: metav1.ConditionTrue}}
+	}
+	leaves := func(n *openstackv1alpha1.Network) {
+		serves(n)
+		n.DeletionTimestamp = &metav1.Time{}
+	}
+	cases := map[string]struct {
+		reason        string
+		object        *openstackv1alpha1.Network
+		rel           relation.Relation
+		before, after string // for a source that is not made yet, and one that is
+	}{
+		"absent":           {"nothing is there", nil, relation.Relation{}, "created", "created"},
+		"made":             {"it does not serve", of(made), relation.Relation{}, "ready", "ready"},
+		"serves":           {"it can be used", of(serves), relation.Relation{}, "", ""},
+		"leaves":           {"nothing new is to use it", of(leaves), relation.Relation{}, "ready", ""},
+		"later, absent":    {"it has to be there", nil, relation.Relation{Later: true}, "created", "created"},
+		"later, made":      {"it may wait for the source", of(made), relation.Relation{Later: true}, "", ""},
+		"later, not begun": {"it has no id", of(begins), relation.Relation{Later: true}, "ready", "ready"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			store := toolscache.NewStore(toolscache.MetaNamespaceKeyFunc)
+			if c.object != nil {
+				if err := store.Add(c.object); err != nil {
+					t.Fatal(err)
+				}
+			}
+			h := &hub{members: map[schema.GroupKind]*member{network: {own: true, store: store}}}
+			got := h.target(edge, c.rel)
+			if before, after := got.lack(false), got.lack(true); before != c.before || after != c.after {
+				t.Errorf("%s: it has to be %q before and %q after, want %q and %q", c.reason, before, after, c.before, c.after)
+			}
+		})
 	}
 }

@@ -81,6 +81,9 @@ func (r *reconciler[K, R]) own(ctx context.Context, p *pass[K, R], i *intent) re
 // obtain has the object have its resource, as it should be.
 func (r *reconciler[K, R]) obtain(ctx context.Context, p *pass[K, R]) reconcile.Outcome {
 	if id := r.known(p); id != "" {
+		if o := r.distinct(p); !o.IsDone() {
+			return o
+		}
 		resource, err := r.observer.look(ctx, p.scope, id, p.altered, p.actuator, func(ctx context.Context) (R, error) {
 			return p.actuator.Get(ctx, p.Input, id)
 		})
@@ -99,11 +102,11 @@ func (r *reconciler[K, R]) obtain(ctx context.Context, p *pass[K, R]) reconcile.
 
 // lost has a resource made again that is not there any more.
 func (r *reconciler[K, R]) lost(p *pass[K, R], id string) reconcile.Outcome {
+	if o := r.elsewhere(p); !o.IsDone() {
+		return o
+	}
 	if !p.managed() {
 		return reconcile.Refuse(condition.ReasonUnrecoverableError, "resource has been deleted from %s", r.engine.Cloud)
-	}
-	if o := r.elsewhere(p, p.status().Place); !o.IsDone() {
-		return o
 	}
 	r.engine.event(p.Object, "Warning", "DeletedExternally", "Recreate",
 		"%s was deleted externally; it is created again", id)
@@ -111,15 +114,36 @@ func (r *reconciler[K, R]) lost(p *pass[K, R], id string) reconcile.Outcome {
 	return r.resolve(p, false) // What it was made with is needed again.
 }
 
-// elsewhere refuses to take for gone what was made in another place than the one that
-// the credentials lead to now: it is still there.
-func (r *reconciler[K, R]) elsewhere(p *pass[K, R], made string) reconcile.Outcome {
-	if made == "" || made == p.place {
+// elsewhere is done where the credentials lead to the place that the resource is in, or
+// that one was perhaps made in. What is missing in another place is not gone. Where ids
+// are chosen by people, what is found in another place is another resource.
+func (r *reconciler[K, R]) elsewhere(p *pass[K, R]) reconcile.Outcome {
+	place, is := p.status().Place, "is"
+	if i := r.intent(p); i != nil {
+		place, is = i.Place, "may have been made"
+	}
+	if place == "" || place == p.place {
 		return reconcile.Outcome{}
 	}
-	return reconcile.Refuse(condition.ReasonInvalidConfiguration,
-		"%s was made in %s, and the credentials lead to %s, where it is not: have them lead back, or delete the object "+
-			"with managedOptions.onDelete detach to leave it where it is", r.engine.Noun, made, p.place)
+	text := fmt.Sprintf("%s %s in %s, and the credentials lead to %s: have them lead back, or delete the object "+
+		"with managedOptions.onDelete detach to leave there what is there", r.engine.Noun, is, place, p.place)
+	woken := slices.ContainsFunc(p.Refs.targets, func(t target) bool { return t.member != nil && !t.member.own })
+	switch {
+	case !woken: // The credentials are another object's.
+		return r.poll(p, "%s", text)
+	case p.Object.GetDeletionTimestamp() != nil:
+		return reconcile.Wait(condition.ReasonProgressing, "%s", text)
+	default:
+		return reconcile.Refuse(condition.ReasonInvalidConfiguration, "%s", text)
+	}
+}
+
+// distinct is done where what has the object's id can only be its resource.
+func (r *reconciler[K, R]) distinct(p *pass[K, R]) reconcile.Outcome {
+	if r.kind.Realm == nil {
+		return reconcile.Outcome{}
+	}
+	return r.elsewhere(p)
 }
 
 // known returns the id of the resource, also when it is not yet recorded.
@@ -172,7 +196,7 @@ func (r *reconciler[K, R]) create(ctx context.Context, p *pass[K, R]) reconcile.
 	if earlier != nil && !p.memory.refused {
 		resource, found, o := r.orphan(ctx, p, earlier)
 		if !found {
-			o = o.And(r.elsewhere(p, earlier.Place))
+			o = o.And(r.elsewhere(p))
 		}
 		if !o.IsDone() || found {
 			return o.And(r.ifFound(ctx, p, resource, found))

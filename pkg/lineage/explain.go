@@ -129,7 +129,7 @@ func (x *explainer) state(ctx context.Context, n *Node) ([]*Finding, error) {
 	}
 	findings, err := x.abandoned(ctx, n)
 	if err != nil || (n.Status != InProgress && n.Status != Failed && !x.unreported(n)) {
-		return findings, err
+		return append(findings, conditionFindings(drifted(n))...), err
 	}
 	unready, err := x.unready(ctx, n)
 	return append(unready, findings...), err
@@ -390,12 +390,22 @@ func list(ids []object.ID) string {
 	return strings.Join(texts, ", ")
 }
 
+// drifted returns a node that only tells what of it somebody changed: it serves all the
+// same.
+func drifted(n *Node) *Node {
+	told := *n
+	told.Conditions = slices.DeleteFunc(slices.Clone(n.Conditions), func(c metav1.Condition) bool {
+		return c.Type != conditionDrifted
+	})
+	return &told
+}
+
 // bad reports whether a condition says that something is not as it should be.
 // Most conditions are good when true; these few are good when not.
 func bad(c metav1.Condition) bool {
 	switch c.Type {
 	case "Stalled", "Reconciling", "Failed", "FailureTarget", "ReplicaFailure", "Degraded", "DisruptionTarget",
-		"NetworkUnavailable", "Terminating", "NonStructuralSchema":
+		"NetworkUnavailable", "Terminating", "NonStructuralSchema", conditionDrifted:
 		return c.Status == metav1.ConditionTrue
 	case "Suspended":
 		return false

@@ -22,12 +22,15 @@ type holder struct {
 
 // guardOf returns the finalizer by which an edge keeps its target; empty if it
 // does not.
-func (c *Cluster) guardOf(e relation.Edge) string {
+func (c *Cluster) guardOf(e relation.Edge) string { return c.relationOf(e).Finalizer }
+
+// relationOf returns the relation that an edge is of, or an empty one.
+func (c *Cluster) relationOf(e relation.Edge) relation.Relation {
 	i := slices.IndexFunc(c.options.Relations, func(r relation.Relation) bool { return r.Name == e.Relation })
 	if i < 0 {
-		return ""
+		return relation.Relation{}
 	}
-	return c.options.Relations[i].Finalizer
+	return c.options.Relations[i]
 }
 
 // guards returns the kinds whose objects keep others by a finalizer, each once.

@@ -17,11 +17,15 @@ import (
 // rely on it, even if it is not all that its spec asks for.
 const conditionAvailable = "Available"
 
+// conditionDrifted is the condition by which an object tells what nobody can correct.
+const conditionDrifted = "Drifted"
+
 // need is an object that another one depends on.
 type need struct {
 	target  *Node
 	fields  []string
 	guarded bool // the target is kept as long as it is named
+	later   bool // made without it
 }
 
 func (d need) String() string {
@@ -79,10 +83,11 @@ func (x *explainer) needs(ctx context.Context, n *Node) ([]need, error) {
 		for _, node := range nodes {
 			i := slices.Index(targets, node)
 			if i < 0 {
-				i, targets, all = len(all), append(targets, node), append(all, need{target: node})
+				i, targets, all = len(all), append(targets, node), append(all, need{target: node, later: true})
 			}
 			all[i].fields = also(all[i].fields, e.Field)
 			all[i].guarded = all[i].guarded || x.guardOf(e) != ""
+			all[i].later = all[i].later && x.relationOf(e).Later
 		}
 	}
 	if err := x.fill(ctx, targets); err != nil {
@@ -93,7 +98,8 @@ func (x *explainer) needs(ctx context.Context, n *Node) ([]need, error) {
 
 // awaits reports whether a node waits for what it needs. Some is only needed to
 // make it, and what is leaving or may not be read is perhaps good enough: whether
-// that is waited for, only the controller knows, and names it.
+// that is waited for, only the controller knows, and names it. It is made without what
+// only completes it.
 func (x *explainer) awaits(n *Node, d need) bool {
 	serves := (d.target.Status == Current && !x.unreported(d.target)) ||
 		meta.IsStatusConditionTrue(d.target.Conditions, conditionAvailable)
@@ -103,7 +109,7 @@ func (x *explainer) awaits(n *Node, d need) bool {
 	case d.guarded && n.Deleted == nil && d.target.Deleted == nil && d.target.Status != Unknown:
 		return true
 	}
-	return !reported(n) || slices.ContainsFunc(n.Conditions, func(c metav1.Condition) bool {
+	return (!reported(n) && !d.later) || slices.ContainsFunc(n.Conditions, func(c metav1.Condition) bool {
 		return mentions(c.Message, d.target.ID)
 	})
 }

@@ -23,12 +23,13 @@ const tieGuard = "test.kinship.dev/tie"
 
 // needing returns the relations of Ties to those of their own kind that they name
 // in spec.needs, which they keep, and in spec.once, of which they need no more than
-// to be made; and to Secrets in spec.secrets.
+// to be made, and in spec.later, which only complete them; and to Secrets in spec.secrets.
 func needing() []relation.Relation {
 	tie := schema.GroupKind{Group: "test.kinship.dev", Kind: "Tie"}
 	rule := func(field, guard string, target schema.GroupKind) relation.Relation {
 		return relation.Relation{
-			Name: field, Role: relation.Dependency, Declarer: tie, Finalizer: guard, Once: guard == "",
+			Name: field, Role: relation.Dependency, Declarer: tie, Finalizer: guard,
+			Once: field == "once", Later: field == "later",
 			Extract: func(obj client.Object, _ relation.Kinds) []relation.Edge {
 				u := obj.(*unstructured.Unstructured)
 				names, _, _ := unstructured.NestedStringSlice(u.Object, "spec", field)
@@ -45,7 +46,8 @@ func needing() []relation.Relation {
 		}
 	}
 	return []relation.Relation{
-		rule("needs", tieGuard, tie), rule("once", "", tie), rule("secrets", tieGuard, schema.GroupKind{Kind: "Secret"}),
+		rule("needs", tieGuard, tie), rule("once", "", tie), rule("later", "", tie),
+		rule("secrets", tieGuard, schema.GroupKind{Kind: "Secret"}),
 	}
 }
 
@@ -127,6 +129,16 @@ func TestExplainNeeds(t *testing.T) {
 			},
 			"break the circle: take Tie/b out of spec.needs of Tie/c, at least until the latter is ready; " +
 				"whoever owns it has to act",
+		},
+		"what completes each other is no circle": {
+			[]tie{{name: "a", spec: "later: [b]", says: "-"}, {name: "b", spec: "later: [a]", says: "-"}},
+			[]string{"no controller has reported on it yet"},
+			"start the operator, or see why it does not work: kinship operator; a cluster administrator has to act",
+		},
+		"what completes it, and is named, counts": {
+			[]tie{{name: "a", spec: "later: [gone]", says: "waiting for Tie/gone."}},
+			[]string{"it waits for Tie/gone (spec.later), which does not exist"},
+			"create Tie/gone, or have Tie/a name another object in spec.later; whoever made the latter has to act",
 		},
 		"what was only needed to make it does not count": {
 			[]tie{{name: "a", spec: "once: [gone]", says: "the disk is full"}},

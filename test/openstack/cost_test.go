@@ -123,7 +123,6 @@ func applied(counts testenv.Counts) testenv.Counts {
 // raced says that the race detector runs: numbers of objects are for tests without.
 var raced bool
 
-
 // TestWaitingCost has a thousand wait for one Secret: one write each, and nothing more
 // until it appears.
 func TestWaitingCost(t *testing.T) {

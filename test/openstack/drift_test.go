@@ -31,8 +31,8 @@ func testImmutableDrift(t *testing.T) {
 		}
 	}
 	change("example.com.")
-	w.has("Network", "it", condition.Drifted, want{"True", "Immutable", "OpenStack resource was changed in what can't be " +
-		`changed back: dns_domain is "example.com.", not "example.org.". Undo that there, or delete and create the ` +
+	w.has("Network", "it", condition.Drifted, want{"True", "Immutable", "OpenStack resource differs in what can't be " +
+		`changed: dns_domain is "example.com.", not "example.org.". Correct it there, or delete and create the ` +
 		"object to have another made"})
 	w.available("Network", "it")
 	w.reports("Network", "it", map[string]any{"dnsDomain": "example.com."})

@@ -15,6 +15,7 @@ import (
 // placeTests are what becomes of resources whose credentials lead elsewhere.
 var placeTests = map[string]func(*testing.T){
 	"credentials of another cloud":                   testOtherCloud,
+	"credentials of another cloud with such an id":   testSameID,
 	"credentials of another cloud, in the middle":    testOtherCloudInTheMiddle,
 	"credentials of another project that see it too": testOtherProject,
 }
@@ -32,10 +33,10 @@ func testOtherCloud(t *testing.T) {
 	}
 	w.setSecret(other.CloudsYAML())
 	w.fails("Network", "it", "InvalidConfiguration")
-	w.mentions("Network", "it", "was made in "+before+", and the credentials lead to project ")
+	w.mentions("Network", "it", "is in "+before+", and the credentials lead to project ")
 	w.delete("Network", "it")
 	w.fails("Network", "it", "Progressing")
-	w.mentions("Network", "it", "was made in "+before)
+	w.mentions("Network", "it", "is in "+before)
 	if n := len(other.Inventory()["network/networks"]); n > 0 {
 		t.Errorf("%d networks were made in the other cloud", n)
 	}
@@ -44,6 +45,33 @@ func testOtherCloud(t *testing.T) {
 	}
 	w.setSecret(w.cloud.CloudsYAML())
 	w.gone("Network", "it")
+}
+
+// testSameID: a key pair of another cloud is another one, though its id is the same.
+func testSameID(t *testing.T) {
+	w := newWorld(t)
+	other := newCloud(t)
+	w.apply(manifest("KeyPair", "it", fmt.Sprintf("resyncPeriod: 1s, resource: {publicKey: %q}", publicKey)))
+	w.available("KeyPair", "it")
+	before := w.place("KeyPair", "it")
+	if !strings.HasPrefix(before, "user ") {
+		t.Errorf("it is in %q", before)
+	}
+	theirs := &world{t: t, c: w.c, ns: testenv.Namespace(t), cloud: other}
+	theirs.create(theirs.secret("cloud", other.CloudsYAML()))
+	t.Cleanup(func() { theirs.tidyUp(); theirs.empty() })
+	theirs.apply(managed("KeyPair", "it", fmt.Sprintf("{publicKey: %q}", publicKey)))
+	theirs.available("KeyPair", "it")
+	w.setSecret(other.CloudsYAML())
+	w.fails("KeyPair", "it", "InvalidConfiguration")
+	w.mentions("KeyPair", "it", "is in "+before)
+	w.delete("KeyPair", "it")
+	w.fails("KeyPair", "it", "Progressing")
+	if found := theirs.inCloud("compute/keypairs", "it"); len(found) != 1 {
+		t.Errorf("the other cloud has %v, want the key pair that is not ours", found)
+	}
+	w.setSecret(w.cloud.CloudsYAML())
+	w.gone("KeyPair", "it")
 }
 
 // testOtherCloudInTheMiddle: a creation whose answer was lost may have been carried out
@@ -57,6 +85,7 @@ func testOtherCloudInTheMiddle(t *testing.T) {
 	w.fails("Network", "it", "TransientError")
 	w.setSecret(other.CloudsYAML())
 	w.fails("Network", "it", "InvalidConfiguration")
+	w.mentions("Network", "it", "may have been made in project ")
 	if n := len(other.Inventory()["network/networks"]); n > 0 {
 		t.Errorf("%d networks were made in the other cloud", n)
 	}

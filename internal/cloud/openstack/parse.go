@@ -78,13 +78,17 @@ func (c *Cloud) Key() string { return c.key }
 // place is what limits are shared by: the cloud itself, whoever calls.
 func (c *Cloud) place() string { return c.options.IdentityEndpoint + " " + c.region }
 
+// maxAddress is more than a cloud of a person has.
+const maxAddress = 512
+
 // address is that of the cloud without anything secret that somebody wrote into it.
 func (c *Cloud) address() string {
 	u, err := url.Parse(c.options.IdentityEndpoint)
 	if err != nil {
 		return ""
 	}
-	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: strings.TrimSuffix(u.Path, "/")}).String()
+	address := (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: strings.TrimSuffix(u.Path, "/")}).String()
+	return address[:min(len(address), maxAddress)]
 }
 
 // ParseCloud reads the entry called name from the data of a Secret.

@@ -58,18 +58,28 @@ type Scope struct {
 	services map[service]*gophercloud.ServiceClient
 }
 
-// Place says where resources are that are made with the login, for people: a project,
-// where it is for one, and a region of a cloud.
-func (s *Scope) Place() string {
-	place := s.cloud.address()
-	if s.cloud.region != "" {
-		place = "region " + s.cloud.region + " of " + place
+// Project says, for people, where resources of a project are that are made with the
+// login. It is the region where the login is for no project.
+func (s *Scope) Project() string {
+	if s.ProjectID == "" {
+		return s.Region()
 	}
-	if s.ProjectID != "" {
-		place = "project " + s.ProjectID + " in " + place
-	}
-	return place
+	return "project " + s.ProjectID + " in " + s.Region()
 }
+
+// User says where resources of the user are.
+func (s *Scope) User() string { return "user " + s.UserID + " in " + s.Region() }
+
+// Region says where resources are that a region has for all.
+func (s *Scope) Region() string {
+	if s.cloud.region == "" {
+		return s.Cloud()
+	}
+	return "region " + s.cloud.region + " of " + s.Cloud()
+}
+
+// Cloud says where resources of Keystone are, which has them for all regions.
+func (s *Scope) Cloud() string { return s.cloud.address() }
 
 // Network returns the client of Neutron.
 func (s *Scope) Network(ctx context.Context) (*gophercloud.ServiceClient, error) {

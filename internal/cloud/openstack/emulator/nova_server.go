@@ -100,6 +100,7 @@ func prepareServer(rq *request, o object) error {
 	o["project_id"], o["tenant_id"], o["user_id"], o["created"], o["updated"] =
 		rq.token.project, rq.token.project, rq.token.user, now, now
 	o["_flavor"] = flavor.id()
+	o["tags"] = anys(slices.Sorted(slices.Values(o.strings("tags")))...)
 	return nil
 }
 

@@ -24,7 +24,7 @@ func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
 		}
 		mine := table
 		mine.Path = "users/" + url.PathEscape(whose) + "/application_credentials"
-		connection.Key += whose
+		connection.Key, connection.Place = connection.Key+whose, "user "+whose+" of "+connection.Scope.Cloud()
 		return kit.Access(connection, actuator{kit.Actuator[object]{Table: &mine, Client: connection.Client}, c}), nil
 	}
 	return k

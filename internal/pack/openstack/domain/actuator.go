@@ -29,7 +29,8 @@ func (a actuator) Delete(ctx context.Context, in external.Input[object], id stri
 }
 
 var table = kit.Table[object]{
-	Path: "domains", One: "domain", Many: "domains", Patch: true, Fields: fields, Filter: query,
+	Place: (*openstack.Scope).Cloud,
+	Path:  "domains", One: "domain", Many: "domains", Patch: true, Fields: fields, Filter: query,
 }
 
 func fields(in external.Input[object]) []kit.Field {

@@ -14,7 +14,8 @@ func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
 }
 
 var table = kit.Table[object]{
-	Path: "endpoints", One: "endpoint", Many: "endpoints", Patch: true, NoName: true, Fields: fields, Filter: query,
+	Place: (*openstack.Scope).Cloud,
+	Path:  "endpoints", One: "endpoint", Many: "endpoints", Patch: true, NoName: true, Fields: fields, Filter: query,
 	Matches: func(in external.Input[object], r *kit.Resource) bool { // Keystone does not filter by it.
 		f := in.Object.GetFilter()
 		return f.URL == nil || *f.URL == r.String("url")

@@ -18,7 +18,8 @@ func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
 }
 
 var table = kit.Table[object]{
-	Path: "flavors", One: "flavor", Many: "flavors", Fields: fields,
+	Place: (*openstack.Scope).Region,
+	Path:  "flavors", One: "flavor", Many: "flavors", Fields: fields,
 	// Without it, Nova lists those alone that all projects can use.
 	Listed: "flavors/detail", Always: url.Values{"is_public": {"None"}},
 	// Nova has no filter but for sizes that are not too small.

@@ -14,7 +14,8 @@ func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
 }
 
 var table = kit.Table[object]{
-	Path: "groups", One: "group", Many: "groups", Patch: true, Fields: fields, Filter: query,
+	Place: (*openstack.Scope).Cloud,
+	Path:  "groups", One: "group", Many: "groups", Patch: true, Fields: fields, Filter: query,
 }
 
 func fields(in external.Input[object]) []kit.Field {

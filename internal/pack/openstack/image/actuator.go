@@ -55,7 +55,7 @@ func fields(in external.Input[object]) []kit.Field {
 		kit.Default("visibility", r.Visibility, "shared"),
 		kit.Default("protected", r.Protected, false),
 		kit.Set("tags", r.Tags),
-		kit.Fixed(marker, &in.Object.UID),
+		kit.Fixed(marker, &in.Object.UID).Opaque(),
 	}
 	if c := r.Content; c != nil {
 		all = append(all, kit.Fixed("disk_format", &c.DiskFormat), kit.Fixed("container_format", &c.ContainerFormat))

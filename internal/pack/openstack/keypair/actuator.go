@@ -17,7 +17,8 @@ func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
 }
 
 var table = kit.Table[object]{
-	Path: "os-keypairs", One: "keypair", Many: "keypairs", Fields: fields,
+	Place: (*openstack.Scope).User,
+	Path:  "os-keypairs", One: "keypair", Many: "keypairs", Fields: fields,
 	// Nova has no filter.
 	Filter: func(external.Input[object]) url.Values { return nil },
 	Matches: func(in external.Input[object], r *kit.Resource) bool {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/gophercloud/gophercloud/v2"
 
+	"github.com/kinship-dev/kinship/internal/cloud/openstack"
 	"github.com/kinship-dev/kinship/pkg/external"
 )
 
@@ -38,6 +39,8 @@ type Table[K external.Object] struct {
 	Listed string
 	// Always is what every list is asked for with; it may be nil.
 	Always url.Values
+	// Place says where resources belong to; nil means a project.
+	Place func(*openstack.Scope) string
 	// NoName says that resources have no name to be found by.
 	NoName bool
 	// Dated says that resources have a created_at.

@@ -49,11 +49,13 @@ type Connection struct {
 	Scope  *openstack.Scope
 	// Key is the same for all that see the same.
 	Key string
+	// Place is where what is made with it belongs to.
+	Place string
 }
 
 // Access returns what the engine is told of an actuator that uses the connection.
 func Access[K external.Object](c Connection, a external.Actuator[K, *Resource]) external.Access[K, *Resource] {
-	return external.Access[K, *Resource]{Actuator: a, Scope: c.Key, Place: c.Scope.Place()}
+	return external.Access[K, *Resource]{Actuator: a, Scope: c.Key, Place: c.Place}
 }
 
 // Connect returns the client of a service with credentials from a Secret of which
@@ -73,7 +75,7 @@ func (c *Connector) Connect(
 	if err != nil {
 		return Connection{}, Explain(err)
 	}
-	return Connection{client, scope, cloud.Key()}, nil
+	return Connection{client, scope, cloud.Key(), scope.Project()}, nil
 }
 
 // cloud reads the Secret, once for each of its versions if they are known.

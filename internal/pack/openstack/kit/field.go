@@ -18,7 +18,7 @@ type Field struct {
 	// free says that it may be whatever it is.
 	free bool
 	set  bool
-	// opaque says that it is told otherwise than it is sent.
+	// opaque says that it can't be compared with what was sent.
 	opaque bool
 }
 
@@ -202,8 +202,8 @@ func (f Field) Given() Field {
 	return f
 }
 
-// Opaque returns the field as one that OpenStack tells otherwise than it takes it, so
-// that the two can't be compared.
+// Opaque returns the field as one that OpenStack tells otherwise than it takes it, in
+// its own spelling or with more of its own, or of which a difference tells nothing.
 func (f Field) Opaque() Field {
 	f.opaque = true
 	return f

@@ -28,6 +28,9 @@ func Kind[K Credentialed](
 			if err != nil {
 				return external.Access[K, *Resource]{}, err
 			}
+			if table.Place != nil {
+				connection.Place = table.Place(connection.Scope)
+			}
 			return Access(connection, Actuator[K]{Table: table, Client: connection.Client}), nil
 		},
 		Name: Name[K], Marked: table.Marked, Dated: table.Dated,

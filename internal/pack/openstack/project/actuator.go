@@ -14,7 +14,8 @@ func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
 }
 
 var table = kit.Table[object]{
-	Path: "projects", One: "project", Many: "projects", Patch: true, Fields: fields, Filter: query,
+	Place: (*openstack.Scope).Cloud,
+	Path:  "projects", One: "project", Many: "projects", Patch: true, Fields: fields, Filter: query,
 }
 
 func fields(in external.Input[object]) []kit.Field {

@@ -14,7 +14,8 @@ func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
 }
 
 var table = kit.Table[object]{
-	Path: "roles", One: "role", Many: "roles", Patch: true, Fields: fields, Filter: query,
+	Place: (*openstack.Scope).Cloud,
+	Path:  "roles", One: "role", Many: "roles", Patch: true, Fields: fields, Filter: query,
 }
 
 func fields(in external.Input[object]) []kit.Field {

@@ -21,7 +21,8 @@ func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
 
 // table is that of the list. All else is asked of an assignment's own path.
 var table = kit.Table[object]{
-	Path: "role_assignments", Many: "role_assignments",
+	Place: (*openstack.Scope).Cloud,
+	Path:  "role_assignments", Many: "role_assignments",
 	Fields: func(external.Input[object]) []kit.Field { return nil },
 }
 

@@ -45,7 +45,7 @@ func fields(in external.Input[object]) []kit.Field {
 		kit.Fixed("availability_zone", r.AvailabilityZone),
 		kit.Fixed("config_drive", r.ConfigDrive).Opaque(), // Told as "True" or "".
 		kit.Fixed(metadataField, &metadata),
-		kit.FixedList("tags", r.Tags),
+		kit.FixedList("tags", r.Tags).Opaque(), // Told in another order; they are corrected as a set.
 	}
 	if boot := r.BootVolume; boot != nil {
 		device := map[string]any{

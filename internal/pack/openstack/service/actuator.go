@@ -14,7 +14,8 @@ func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
 }
 
 var table = kit.Table[object]{
-	Path: "services", One: "service", Many: "services", Patch: true, Fields: fields, Filter: query,
+	Place: (*openstack.Scope).Cloud,
+	Path:  "services", One: "service", Many: "services", Patch: true, Fields: fields, Filter: query,
 }
 
 func fields(in external.Input[object]) []kit.Field {

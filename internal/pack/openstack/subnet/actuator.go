@@ -29,7 +29,7 @@ func fields(in external.Input[object]) []kit.Field {
 		kit.Always("name", in.Object.GetResourceName()),
 		kit.Fixed("network_id", kit.ID(in, "Network", &r.NetworkRef)),
 		kit.Fixed("ip_version", &r.IPVersion),
-		kit.Fixed("cidr", &r.CIDR),
+		kit.Fixed("cidr", &r.CIDR).Opaque(),
 		kit.Default("description", r.Description, ""),
 		kit.Default("enable_dhcp", r.EnableDHCP, true),
 		kit.List("dns_nameservers", r.DNSNameservers),

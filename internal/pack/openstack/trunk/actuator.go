@@ -29,7 +29,7 @@ func fields(in external.Input[object]) []kit.Field {
 	subports := wanted(in)
 	return []kit.Field{
 		// With the trunk, since a trunk that is down takes none later.
-		kit.Fixed("sub_ports", &subports),
+		kit.Fixed("sub_ports", &subports).Opaque(), // They are corrected as a set.
 		kit.Always("name", in.Object.GetResourceName()),
 		kit.Default("description", r.Description, ""),
 		kit.Default("admin_state_up", r.AdminStateUp, true),

@@ -18,7 +18,8 @@ func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
 }
 
 var table = kit.Table[object]{
-	Path: "users", One: "user", Many: "users", Patch: true, Fields: fields, Filter: query,
+	Place: (*openstack.Scope).Cloud,
+	Path:  "users", One: "user", Many: "users", Patch: true, Fields: fields, Filter: query,
 }
 
 func fields(in external.Input[object]) []kit.Field {

@@ -21,7 +21,8 @@ func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
 const specsField = "extra_specs"
 
 var table = kit.Table[object]{
-	Path: "types", One: "volume_type", Many: "volume_types", Fields: fields,
+	Place: (*openstack.Scope).Region,
+	Path:  "types", One: "volume_type", Many: "volume_types", Fields: fields,
 	Always: url.Values{"is_public": {"None"}}, // Else only those that are public.
 	// Cinder has no other filter.
 	Filter: func(external.Input[object]) url.Values { return nil }, Matches: matches,
