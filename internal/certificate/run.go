@@ -127,7 +127,7 @@ func (m *Manager) watch(ctx context.Context, wake chan<- struct{}) {
 		}
 		wakeUp(wake)
 	}
-	_, informer := cache.NewInformerWithOptions(cache.InformerOptions{
+	seen, informer := cache.NewInformerWithOptions(cache.InformerOptions{
 		ListerWatcher: m.listWatch(),
 		ObjectType:    &metav1.PartialObjectMetadata{},
 		Handler: cache.ResourceEventHandlerFuncs{
@@ -136,7 +136,12 @@ func (m *Manager) watch(ctx context.Context, wake chan<- struct{}) {
 			DeleteFunc: func(any) { wakeUp(wake) },
 		},
 	})
-	informer.RunWithContext(ctx)
+	var running sync.WaitGroup
+	running.Go(func() { informer.RunWithContext(ctx) })
+	defer running.Wait()
+	if cache.WaitForCacheSync(ctx.Done(), informer.HasSynced) && len(seen.ListKeys()) == 0 {
+		wakeUp(wake) // It went before the watch began, which tells nothing of that.
+	}
 }
 
 // wakeUp never blocks: one pending wake-up is as good as many.

@@ -46,9 +46,25 @@ func cloudSecret(clouds string) *unstructured.Unstructured {
 	return u
 }
 
-// DefineOpenstack has what an earlier run left find its cloud, so that it can go.
+// DefineOpenstack has what an earlier run left behind go without its cloud, which went
+// with that run.
 func DefineOpenstack(ctx context.Context, stage *Stage, clouds string) error {
-	return stage.Apply(ctx, cloudSecret(clouds))
+	p, err := newCloudProps(clouds)
+	if err != nil {
+		return err
+	}
+	if err := stage.Apply(ctx, p.secret); err != nil {
+		return err
+	}
+	for _, object := range p.stack {
+		if object.GetKind() == "RouterInterface" {
+			continue // It has no such option, and needs none.
+		}
+		if err := stage.patch(ctx, object, `{"spec":{"managedOptions":{"onDelete":"detach"}}}`); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // one returns the only object of the stack of a kind.

@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
@@ -183,6 +184,15 @@ func (s *Stage) finalizers(
 	patch := client.MergeFromWithOptions(live, client.MergeFromWithOptimisticLock{})
 	if err := s.client.Patch(ctx, after, patch, fieldOwner); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("write finalizers of %s: %w", ID(object), err)
+	}
+	return nil
+}
+
+// patch changes an object, if it is there, by a JSON merge patch.
+func (s *Stage) patch(ctx context.Context, object *unstructured.Unstructured, text string) error {
+	err := s.client.Patch(ctx, object.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(text)))
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("change %s: %w", ID(object), err)
 	}
 	return nil
 }

@@ -148,7 +148,7 @@ type Access[K Object, R any] struct {
 	// Scope is the same for all objects that see the same resources.
 	Scope string
 	// Place is where it acts, for people, such as a project of a cloud. What is missing
-	// there may be in another place still.
+	// there may be in another place still. Empty means that there is no other.
 	Place string
 }
 

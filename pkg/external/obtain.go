@@ -122,7 +122,7 @@ func (r *reconciler[K, R]) elsewhere(p *pass[K, R]) reconcile.Outcome {
 	if i := r.intent(p); i != nil {
 		place, is = i.Place, "may have been made"
 	}
-	if place == "" || place == p.place {
+	if place == "" || p.place == "" || place == p.place {
 		return reconcile.Outcome{}
 	}
 	text := fmt.Sprintf("%s %s in %s, and the credentials lead to %s: have them lead back, or delete the object "+

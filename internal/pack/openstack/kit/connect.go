@@ -49,7 +49,7 @@ type Connection struct {
 	Scope  *openstack.Scope
 	// Key is the same for all that see the same.
 	Key string
-	// Place is where what is made with it belongs to.
+	// Place is where what is made with it belongs to; empty where nobody may ask.
 	Place string
 }
 

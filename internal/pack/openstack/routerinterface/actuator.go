@@ -42,6 +42,8 @@ func connect(
 	if err != nil {
 		return access, err
 	}
+	// Nobody could have it left behind: it has no onDelete. The Router keeps its own place.
+	connection.Place = ""
 	return kit.Access(connection, actuator{kit.Actuator[object]{Table: &ports, Client: connection.Client}}), nil
 }
 
