@@ -14,6 +14,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
@@ -327,6 +328,62 @@ func TestDeletedSecretIsRestoredWithOverlap(t *testing.T) {
 	if now, _ := m.Current(); !now.Certificate.Leaf.Equal(before.Certificate.Leaf) {
 		t.Error("the served certificate changed before its authority could be known")
 	}
+}
+
+// TestSecretDeletedBeforeTheWatch: a watch that begins after a deletion tells nothing of
+// it.
+func TestSecretDeletedBeforeTheWatch(t *testing.T) {
+	options := testOptions(t, testenv.Namespace(t))
+	f, looked := &follower{}, make(chan struct{})
+	began := sync.OnceFunc(func() { close(looked) })
+	options.OnBundle = func(ctx context.Context, bundle []byte) error {
+		began()
+		return f.onBundle(ctx, bundle)
+	}
+	options.PropagationDelay = time.Hour // so that the rotation stops after phase 1
+	plain := options.Client
+	options.Client = lateWatch{plain, sync.OnceValue(func() error {
+		select {
+		case <-looked:
+		case <-t.Context().Done():
+		}
+		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: options.Secret.Namespace, Name: options.Secret.Name}}
+		return plain.Delete(t.Context(), secret)
+	})}
+	m := mustNew(t, options)
+	before := mustEnsure(t, m)
+	start(t, m)
+	testenv.Eventually(t, func() error {
+		if _, published := f.seen(); !bytes.HasPrefix(published, before.CA) || len(published) == len(before.CA) {
+			return errors.New("the bundle is not old and new")
+		}
+		return nil
+	})
+}
+
+// lateWatch is a client which begins to watch after something happened.
+type lateWatch struct {
+	client.WithWatch
+
+	before func() error
+}
+
+// Watch implements client.WithWatch.
+func (c lateWatch) Watch(
+	ctx context.Context, list client.ObjectList, opts ...client.ListOption,
+) (watch.Interface, error) {
+	if err := c.before(); err != nil {
+		return nil, err
+	}
+	return c.WithWatch.Watch(ctx, list, opts...)
+}
+
+// List implements client.Client.
+func (c lateWatch) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	if err := c.before(); err != nil {
+		return err
+	}
+	return c.WithWatch.List(ctx, list, opts...)
 }
 
 // TestIdleCost counts requests while time passes on a clock that the test moves.
