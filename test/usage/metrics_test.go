@@ -16,6 +16,7 @@ func testMetrics(t *testing.T) {
 	const usages, answers = "kinship_usages", "kinship_admission_duration_seconds"
 	const blocked, released = "kinship_blocked_deletes_total", "kinship_release_seconds"
 	w := newWorld(t)
+	w.alone()
 	counted := func(family string, labels ...string) map[string]float64 {
 		return operator.Metrics(t, family, labels...)
 	}

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -41,6 +42,29 @@ func newWorld(t *testing.T) *world {
 	w := &world{t: t, c: operator.Client(t), ns: testenv.Namespace(t)}
 	t.Cleanup(w.tidyUp) // Before the namespace is deleted, which protected content would prevent.
 	return w
+}
+
+// alone waits until no Usage is left of a test before: they go behind it, with their
+// namespaces, and what that costs is not to be counted.
+func (w *world) alone() {
+	w.t.Helper()
+	testenv.Eventually(w.t, func() error {
+		for group, kinds := range map[string][]string{
+			"protection.crossplane.io": {"Usage", "ClusterUsage"}, "apiextensions.crossplane.io": {"Usage"},
+		} {
+			for _, kind := range kinds {
+				left := &metav1.PartialObjectMetadataList{}
+				left.SetGroupVersionKind(schema.GroupVersionKind{Group: group, Version: "v1beta1", Kind: kind + "List"})
+				if err := w.c.List(w.t.Context(), left); err != nil {
+					return err
+				}
+				if n := len(left.Items); n > 0 {
+					return fmt.Errorf("%d %ss are left, such as %s of %s", n, kind, left.Items[0].Name, left.Items[0].Namespace)
+				}
+			}
+		}
+		return nil
+	})
 }
 
 // tidyUp deletes the Usages of the namespace and waits until nothing holds it.

@@ -12,6 +12,7 @@ import (
 // testCost: what one Usage costs the API server until it is Ready.
 func testCost(t *testing.T) {
 	w := newWorld(t)
+	w.alone()
 	const n = 20
 	w.create(configMap("warm-up"))
 	first := protects("warm-up", named("warm-up"), "the kind is confirmed by now, the namespace held")
