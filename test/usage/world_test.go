@@ -59,7 +59,8 @@ func (w *world) alone() {
 					return err
 				}
 				if n := len(left.Items); n > 0 {
-					return fmt.Errorf("%d %ss are left, such as %s of %s", n, kind, left.Items[0].Name, left.Items[0].Namespace)
+					one := &left.Items[0]
+					return fmt.Errorf("%d %ss are left, such as %s of %s", n, kind, one.Name, one.Namespace)
 				}
 			}
 		}
