@@ -347,8 +347,8 @@ func TestSecretDeletedBeforeTheWatch(t *testing.T) {
 		case <-looked:
 		case <-t.Context().Done():
 		}
-		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: options.Secret.Namespace, Name: options.Secret.Name}}
-		return plain.Delete(t.Context(), secret)
+		name := metav1.ObjectMeta{Namespace: options.Secret.Namespace, Name: options.Secret.Name}
+		return plain.Delete(t.Context(), &corev1.Secret{ObjectMeta: name})
 	})}
 	m := mustNew(t, options)
 	before := mustEnsure(t, m)
