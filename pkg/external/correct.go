@@ -91,7 +91,7 @@ func (r *reconciler[K, R]) correct(ctx context.Context, p *pass[K, R], resource 
 	return reconcile.Outcome{}
 }
 
-// tellDrift says what of the resource somebody changed and nobody can change back.
+// tellDrift says in what the resource differs that nobody can correct.
 func (r *reconciler[K, R]) tellDrift(p *pass[K, R], resource R) {
 	var drift []string
 	if r.kind.Drifts != nil && p.managed() {

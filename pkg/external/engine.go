@@ -72,7 +72,7 @@ func New(mgr manager.Manager, options Options) *Engine {
 		options.Clock = clock.RealClock{}
 	}
 	return &Engine{Options: options, mgr: mgr, hub: hub{
-		members: map[schema.GroupKind]*member{}, guards: map[string]string{},
+		members:   map[schema.GroupKind]*member{},
 		relations: map[string]relation.Relation{}, left: map[hold]bool{}, contents: map[object.ID]string{},
 	}}
 }
@@ -93,10 +93,10 @@ func Add[K Object, R any](e *Engine, k Kind[K, R]) {
 	m := &member{gvk: k.GVK, relations: k.Relations, own: true, informed: newOf[K]()}
 	e.hub.members[k.GVK.GroupKind()] = m
 	for _, r := range k.Relations {
-		if r.Finalizer != "" {
-			e.hub.guards[r.Name] = r.Finalizer
-		}
 		e.hub.relations[r.Name] = r
+		if r.Finalizer != "" && !slices.Contains(e.hub.guards, r.Finalizer) {
+			e.hub.guards = append(e.hub.guards, r.Finalizer)
+		}
 	}
 	r := &reconciler[K, R]{engine: e, kind: k, member: m, finalizer: e.finalizer(k.GVK)}
 	if k.Pool != nil {
@@ -149,8 +149,7 @@ func (e *Engine) Start(ctx context.Context) error {
 // finalizer. Which one that is shows only when an object is extracted, so that
 // every kind may carry every guard.
 func (e *Engine) makeGuards() {
-	names := slices.Sorted(maps.Values(e.hub.guards))
-	names = slices.Compact(names)
+	names := slices.Sorted(slices.Values(e.hub.guards))
 	for _, m := range e.hub.members {
 		own := e.finalizer(m.gvk)
 		m.guard = &guard.Finalizers{

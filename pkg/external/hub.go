@@ -3,7 +3,6 @@ package external
 import (
 	"context"
 	"fmt"
-	"maps"
 	"reflect"
 	"slices"
 	"sync"
@@ -27,10 +26,10 @@ import (
 type hub struct {
 	index   relation.Index
 	members map[schema.GroupKind]*member
-	// guards says by which finalizer a relation holds its target.
-	guards map[string]string
 	// relations of the kinds that take part, by name.
 	relations map[string]relation.Relation
+	// guards are the finalizers by which these hold their targets, each once.
+	guards []string
 
 	alterations alterations
 
@@ -162,6 +161,9 @@ func (h *hub) changed(m *member, old, obj client.Object) {
 	}
 }
 
+// guardOf returns the finalizer by which an edge holds its target; empty if it does not.
+func (h *hub) guardOf(e relation.Edge) string { return h.relations[e.Relation].Finalizer }
+
 func (m *member) guards(finalizer string) bool { return slices.Contains(m.guard.Names, finalizer) }
 
 // declare records what an object refers to, and wakes the guards of what it does
@@ -175,9 +177,9 @@ func (h *hub) declare(m *member, id object.ID, obj client.Object) {
 		edges = m.edges(obj)
 	}
 	for _, before := range h.index.Set(id, edges) {
-		name := h.guards[before.Relation]
+		name := h.guardOf(before)
 		still := slices.ContainsFunc(edges, func(e relation.Edge) bool {
-			return e.Target.ID == before.Target.ID && h.guards[e.Relation] == name
+			return e.Target.ID == before.Target.ID && h.guardOf(e) == name
 		})
 		target := h.members[before.Target.GroupKind()]
 		if still || name == "" || target == nil {
@@ -257,9 +259,7 @@ func (h *hub) guarded(old, obj client.Object) bool {
 	came := slices.DeleteFunc(slices.Clone(obj.GetFinalizers()), func(f string) bool {
 		return slices.Contains(old.GetFinalizers(), f)
 	})
-	theirs := slices.ContainsFunc(came, func(f string) bool {
-		return !slices.Contains(slices.Collect(maps.Values(h.guards)), f)
-	})
+	theirs := slices.ContainsFunc(came, func(f string) bool { return !slices.Contains(h.guards, f) })
 	return len(came) > 0 && !theirs
 }
 
@@ -290,7 +290,7 @@ func (h *hub) forget(m *member, id object.ID, uid types.UID) {
 func (h *hub) sources(target object.ID, finalizer string) []object.ID {
 	var ids []object.ID
 	for _, e := range h.index.Targeting(relation.Object{ID: target}) {
-		if h.guards[e.Relation] == finalizer && !slices.Contains(ids, e.Declarer) {
+		if h.guardOf(e) == finalizer && !slices.Contains(ids, e.Declarer) {
 			ids = append(ids, e.Declarer)
 		}
 	}
@@ -302,7 +302,7 @@ func (h *hub) sources(target object.ID, finalizer string) []object.ID {
 // last one leave; else, after a restart, it is confirmed by a live list.
 func (h *hub) inUse(ctx context.Context, c client.Client, target object.ID, finalizer string) (bool, error) {
 	used := h.index.AnyTargeting(relation.Object{ID: target}, func(e relation.Edge) bool {
-		return h.guards[e.Relation] == finalizer
+		return h.guardOf(e) == finalizer
 	})
 	h.mu.Lock()
 	seen := h.left[hold{target, finalizer}]
@@ -340,7 +340,7 @@ func (h *hub) liveRefers(
 	refers := false
 	err = meta.EachListItem(list, func(item runtime.Object) error {
 		for _, e := range m.edges(item.(client.Object)) {
-			refers = refers || (e.Target.ID == target && h.guards[e.Relation] == finalizer)
+			refers = refers || (e.Target.ID == target && h.guardOf(e) == finalizer)
 		}
 		return nil
 	})

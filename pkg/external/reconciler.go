@@ -50,7 +50,8 @@ type pass[K Object, R any] struct {
 	corrected bool
 	// settled says that nothing had to be looked at.
 	settled bool
-	// late says that something is missing that the resource can be made without.
+	// late says that something is missing that the resource can be made without, and
+	// does not serve before it has it.
 	late bool
 	// waits says that nothing was done but to see what is missing.
 	waits bool
@@ -107,6 +108,9 @@ func (r *reconciler[K, R]) advance(ctx context.Context, p *pass[K, R]) reconcile
 	p.memory.tried = p.Refs.fingerprint()
 	if !waiting.IsDone() {
 		p.waits = true
+		if p.late {
+			p.sight = condition.Lacking
+		}
 		return waiting
 	}
 	return reconcile.Run(ctx, p, r.connect, r.hold, r.obtain)
@@ -126,11 +130,12 @@ func (r *reconciler[K, R]) resolve(p *pass[K, R], exists bool) reconcile.Outcome
 		}
 		t := r.engine.hub.target(edge, rel)
 		p.Refs.targets = append(p.Refs.targets, t)
-		switch lack := t.lack(exists); {
-		case lack == "":
-		case rel.Later && !exists:
-			p.late = true
-		default:
+		lack := t.lack(exists)
+		if lack == "" {
+			continue
+		}
+		p.late = p.late || rel.Later
+		if exists || !rel.Later {
 			waiting = waiting.And(reconcile.Wait(condition.ReasonProgressing,
 				"Waiting for %s to be %s", edge.Target.Short(), lack))
 		}

@@ -101,7 +101,7 @@ func testGroupsOfEachOther(t *testing.T) {
 	// One that goes is missed by the other one, and has that waiting again.
 	w.delete("SecurityGroup", "b")
 	w.gone("SecurityGroup", "b")
-	w.says("SecurityGroup", "a", "Waiting for SecurityGroup/b to be created")
+	w.has("SecurityGroup", "a", "Available", want{"False", "Progressing", "Waiting for SecurityGroup/b to be created"})
 }
 
 func testReplacedReference(t *testing.T) {

@@ -2,6 +2,10 @@ package openstack_test
 
 import (
 	"errors"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -53,5 +57,49 @@ func TestHostsOfTheCatalog(t *testing.T) {
 	err := create(t.Context(), login(t, clouds, parse(t, text)))
 	if _, refused := errors.AsType[*openstack.HostError](err); !refused {
 		t.Errorf("error is %v", err)
+	}
+}
+
+// TestOutside: an address beside the cloud's, and what it redirects to, is bounded as
+// the clouds' are.
+func TestOutside(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if to := r.URL.Query().Get("to"); to != "" {
+			http.Redirect(w, r, to, http.StatusFound)
+		}
+	}))
+	t.Cleanup(server.Close)
+	ours := server.Listener.Addr().(*net.TCPAddr).IP.String()
+	cases := map[string]struct {
+		hosts   []string
+		to      string
+		refused string
+	}{
+		"nowhere bounded":           {nil, server.URL, ""},
+		"to one of the hosts":       {[]string{ours}, server.URL, ""},
+		"to another host":           {[]string{ours}, strings.Replace(server.URL, ours, "localhost", 1), "localhost"},
+		"the machine's credentials": {nil, "http://169.254.169.254/latest", "169.254.169.254"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			from := server.URL + "/?to=" + url.QueryEscape(c.to)
+			request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, from, http.NoBody)
+			if err != nil {
+				t.Fatal(err)
+			}
+			response, err := openstack.New(openstack.Options{Hosts: c.hosts}).Outside().Do(request)
+			if err == nil {
+				err = response.Body.Close()
+			}
+			var refused string
+			if host, ok := errors.AsType[*openstack.HostError](err); ok {
+				refused, err = host.Host, nil
+			}
+			if refused != c.refused || err != nil {
+				t.Errorf("refused host %q, want %q; error %v", refused, c.refused, err)
+			}
+		})
 	}
 }

@@ -75,11 +75,22 @@ type Cloud struct {
 // are written. It reveals nothing of the credentials.
 func (c *Cloud) Key() string { return c.key }
 
-// place is what limits are shared by: the cloud itself, whoever calls.
-func (c *Cloud) place() string { return c.options.IdentityEndpoint + " " + c.region }
+// maxPlace is more than a cloud of a person needs.
+const maxPlace = 512
 
-// maxAddress is more than a cloud of a person has.
-const maxAddress = 512
+// place is the cloud, or its region, whoever calls: what limits are shared by.
+func (c *Cloud) place() string {
+	place := c.address()
+	if c.region != "" {
+		place = "region " + c.region + " of " + place
+	}
+	return brief(place)
+}
+
+// brief bounds what is told of a place, which people wrote.
+func brief(place string) string {
+	return strings.ToValidUTF8(place[:min(len(place), maxPlace)], "")
+}
 
 // address is that of the cloud without anything secret that somebody wrote into it.
 func (c *Cloud) address() string {
@@ -87,8 +98,7 @@ func (c *Cloud) address() string {
 	if err != nil {
 		return ""
 	}
-	address := (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: strings.TrimSuffix(u.Path, "/")}).String()
-	return address[:min(len(address), maxAddress)]
+	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: strings.TrimSuffix(u.Path, "/")}).String()
 }
 
 // ParseCloud reads the entry called name from the data of a Secret.

@@ -71,15 +71,10 @@ func (s *Scope) Project() string {
 func (s *Scope) User() string { return "user " + s.UserID + " in " + s.Region() }
 
 // Region says where resources are that a region has for all.
-func (s *Scope) Region() string {
-	if s.cloud.region == "" {
-		return s.Cloud()
-	}
-	return "region " + s.cloud.region + " of " + s.Cloud()
-}
+func (s *Scope) Region() string { return s.cloud.place() }
 
 // Cloud says where resources of Keystone are, which has them for all regions.
-func (s *Scope) Cloud() string { return s.cloud.address() }
+func (s *Scope) Cloud() string { return brief(s.cloud.address()) }
 
 // Network returns the client of Neutron.
 func (s *Scope) Network(ctx context.Context) (*gophercloud.ServiceClient, error) {
