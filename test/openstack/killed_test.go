@@ -36,7 +36,8 @@ var stacks = map[string][]string{
 	},
 }
 
-// step is one request of an operator that changes something in the cloud.
+// step is one request of an operator that changes something in the cloud. One that is
+// refused changes nothing, and how many of those there are is chance.
 type step struct {
 	call emulator.Call
 	skip int // so many of that sort came before
@@ -51,7 +52,7 @@ func (w *world) applyHere(objects []string) {
 // steps returns those that a cloud has seen.
 func (w *world) steps() []step {
 	var all []step
-	for call, times := range w.cloud.Calls() {
+	for call, times := range w.cloud.Done() {
 		if call.Method == http.MethodGet || strings.HasPrefix(call.Resource, "auth") {
 			continue
 		}
@@ -77,7 +78,7 @@ func (w *world) cutOff(at step) {
 func (w *world) reached(at step) {
 	w.t.Helper()
 	testenv.Eventually(w.t, func() error {
-		if n := w.cloud.Calls()[at.call]; n <= at.skip {
+		if n := w.cloud.Done()[at.call]; n <= at.skip {
 			return fmt.Errorf("%d calls of %s, to be cut off after %d", n, at.call, at.skip+1)
 		}
 		return nil

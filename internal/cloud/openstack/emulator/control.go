@@ -21,7 +21,8 @@ const (
 	// BeforeExecution drops the connection and does nothing.
 	BeforeExecution Reset = "before"
 	// AfterExecution does what was asked and drops the connection instead of
-	// answering: the client can't know.
+	// answering: the client can't know. Calls that are refused are answered, and
+	// don't count.
 	AfterExecution Reset = "after"
 )
 
@@ -115,9 +116,15 @@ func (s *Server) ExpireTokens() {
 func (s *Server) Calls() map[Call]int {
 	s.control.Lock()
 	defer s.control.Unlock()
-	counted := make(map[Call]int, len(s.calls))
-	maps.Copy(counted, s.calls)
-	return counted
+	return maps.Clone(s.calls)
+}
+
+// Done returns how often what was called that was not refused, since the start or
+// ResetCalls.
+func (s *Server) Done() map[Call]int {
+	s.control.Lock()
+	defer s.control.Unlock()
+	return maps.Clone(s.done)
 }
 
 // CallCount returns how many calls there were to a service, or in all if it is
@@ -137,6 +144,7 @@ func (s *Server) ResetCalls() {
 	s.control.Lock()
 	defer s.control.Unlock()
 	clear(s.calls)
+	clear(s.done)
 }
 
 // Inventory returns everything that clients have made and not deleted, by
@@ -170,36 +178,12 @@ func isVersion(part string) bool {
 	return len(part) > 1 && part[0] == 'v' && part[1] >= '1' && part[1] <= '9'
 }
 
-func (s *Server) count(svc *service, r *http.Request) {
-	call := callOf(svc, r)
+// comes counts a call, and returns what happens to it besides its execution.
+func (s *Server) comes(call Call) Fault {
 	s.control.Lock()
 	defer s.control.Unlock()
 	s.calls[call]++
-}
-
-// knob returns what happens to a call besides its execution.
-func (s *Server) knob(svc *service, r *http.Request) Fault {
-	call := callOf(svc, r)
-	s.control.Lock()
-	defer s.control.Unlock()
-	var hit Fault
-	for i, f := range s.faults {
-		if !f.matches(call) {
-			continue
-		}
-		if f.Skip > 0 {
-			f.Skip--
-			continue
-		}
-		hit = *f
-		if f.Times--; f.Times == 0 {
-			s.faults = slices.Delete(s.faults, i, i+1)
-		}
-		break
-	}
-	if hit.Last {
-		s.faults = []*Fault{{Status: http.StatusServiceUnavailable, Times: -1}}
-	}
+	hit := s.hit(call, false)
 	if hit.met != nil {
 		if hit.met.missing--; hit.met.missing == 0 {
 			close(hit.met.full)
@@ -207,6 +191,35 @@ func (s *Server) knob(svc *service, r *http.Request) Fault {
 	}
 	hit.Delay += s.latency
 	return hit
+}
+
+// goes counts a call that was carried out, and reports whether it is answered.
+func (s *Server) goes(call Call) bool {
+	s.control.Lock()
+	defer s.control.Unlock()
+	s.done[call]++
+	return s.hit(call, true).Reset != AfterExecution
+}
+
+// hit returns the fault that a call meets before it is carried out, or after.
+func (s *Server) hit(call Call, after bool) Fault {
+	for i, f := range s.faults {
+		if (f.Reset == AfterExecution) != after || !f.matches(call) {
+			continue
+		}
+		if f.Skip > 0 {
+			f.Skip--
+			continue
+		}
+		if f.Times--; f.Times == 0 {
+			s.faults = slices.Delete(s.faults, i, i+1)
+		}
+		if f.Last {
+			s.faults = []*Fault{{Status: http.StatusServiceUnavailable, Times: -1}}
+		}
+		return *f
+	}
+	return Fault{}
 }
 
 // before reports whether the call is to be executed.
@@ -235,15 +248,6 @@ func (f Fault) before(w http.ResponseWriter, r *http.Request) bool {
 	w.WriteHeader(f.Status)
 	fmt.Fprintf(w, "%s, as ordered", http.StatusText(f.Status))
 	return false
-}
-
-// after reports whether the answer is to be sent.
-func (f Fault) after(w http.ResponseWriter, _ *http.Request) bool {
-	if f.Reset == AfterExecution {
-		drop(w)
-		return false
-	}
-	return true
 }
 
 // drop resets the connection, which the client sees as an error at once.

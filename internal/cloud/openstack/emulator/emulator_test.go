@@ -134,12 +134,13 @@ func TestResets(t *testing.T) {
 	}
 }
 
-// TestLast: the cloud falls silent after a call, not before.
+// TestLast: the cloud falls silent after a call, not before. What is refused is none.
 func TestLast(t *testing.T) {
 	t.Parallel()
 	c := start(t, emulator.Options{})
 	c.AddFault(emulator.Fault{Method: "POST", Skip: 1, Reset: emulator.AfterExecution, Last: true})
 	c.wants(t, 201, "POST", networks, one)
+	c.wants(t, 400, "POST", networks, "{}")
 	if _, err := c.try(t, "POST", networks, one); err == nil {
 		t.Error("the connection was not dropped")
 	}

@@ -61,16 +61,17 @@ func (s *Server) guarded(svc *service, pattern string, handle handler) {
 func (s *Server) serve(svc *service, handle handler, needsToken bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		rq := &request{Request: r, cloud: s, service: svc, now: time.Now().UTC()}
-		s.count(svc, r)
-		knob := s.knob(svc, r)
-		if !knob.before(w, r) {
+		call := callOf(svc, r)
+		fault := s.comes(call)
+		if !fault.before(w, r) {
 			return
 		}
 		status, header, body := rq.answer(handle, needsToken)
-		if !knob.after(w, r) {
+		if status < http.StatusBadRequest && !s.goes(call) {
+			drop(w)
 			return
 		}
-		write(w, r, status, header, body, knob.Slow)
+		write(w, r, status, header, body, fault.Slow)
 	})
 }
 

@@ -57,7 +57,8 @@ type Server struct {
 	control sync.Mutex
 	faults  []*Fault
 	latency time.Duration
-	calls   map[Call]int
+	calls   map[Call]int // that came
+	done    map[Call]int // that were carried out
 }
 
 // Start starts a cloud.
@@ -78,7 +79,7 @@ func Start(options Options) (*Server, error) {
 	s := &Server{
 		options: options, latency: options.Latency, url: "http://" + listener.Addr().String(),
 		mux: http.NewServeMux(), named: map[string]*resource{},
-		objects: store{}, tokens: map[string]*token{}, calls: map[Call]int{},
+		objects: store{}, tokens: map[string]*token{}, calls: map[Call]int{}, done: map[Call]int{},
 		downloads: map[string]context.CancelFunc{},
 	}
 	s.route()
