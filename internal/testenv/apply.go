@@ -156,7 +156,7 @@ var crdKind = apiextensionsv1.Kind("CustomResourceDefinition")
 // awaitServed waits until a kind's definition is established, and the API server
 // therefore serves it.
 func awaitServed(ctx context.Context, c client.Client, crd *unstructured.Unstructured) error {
-	return wait.PollUntilContextTimeout(ctx, eventuallyInterval, eventuallyTimeout, true,
+	return wait.PollUntilContextTimeout(ctx, eventuallyFirst, eventuallyTimeout, true,
 		func(ctx context.Context) (bool, error) {
 			if err := c.Get(ctx, client.ObjectKeyFromObject(crd), crd); err != nil {
 				return false, err

@@ -12,7 +12,9 @@ import (
 
 	"github.com/go-logr/logr"
 	"go.uber.org/goleak"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/kinship-dev/kinship/internal/localcluster"
@@ -57,7 +59,9 @@ type environment struct {
 
 	start   sync.Once
 	cluster *localcluster.Cluster
-	err     error
+	// kinds saves each test asking for all that are served.
+	kinds meta.RESTMapper
+	err   error
 }
 
 // shared is set by Main and only read afterwards.
@@ -101,8 +105,20 @@ func newEnvironment(opts ...Option) *environment {
 // running starts the control plane once. A failure is final: another attempt
 // would cost every test the same wait.
 func (e *environment) running(ctx context.Context) (*localcluster.Cluster, error) {
-	e.start.Do(func() { e.cluster, e.err = localcluster.Start(ctx, e.options) })
+	e.start.Do(func() {
+		if e.cluster, e.err = localcluster.Start(ctx, e.options); e.err == nil {
+			e.kinds, e.err = kindsOf(e.cluster.Config())
+		}
+	})
 	return e.cluster, e.err
+}
+
+func kindsOf(config *rest.Config) (meta.RESTMapper, error) {
+	transport, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return nil, fmt.Errorf("make a client: %w", err)
+	}
+	return apiutil.NewDynamicRESTMapper(config, transport)
 }
 
 // finish stops the control plane and returns the exit code. What goes wrong here

@@ -42,13 +42,19 @@ func As(tb testing.TB, user string, groups ...string) *rest.Config {
 // nil scheme stands for the built-in kinds.
 func Client(tb testing.TB, scheme *runtime.Scheme) client.WithWatch {
 	tb.Helper()
-	return ClientFor(tb, Config(tb), scheme)
+	config := Config(tb)
+	return newClient(tb, config, client.Options{Scheme: scheme, Mapper: shared.kinds})
 }
 
 // ClientFor returns a client with a given configuration, such as that of [As].
 func ClientFor(tb testing.TB, config *rest.Config, scheme *runtime.Scheme) client.WithWatch {
 	tb.Helper()
-	c, err := client.NewWithWatch(config, client.Options{Scheme: scheme})
+	return newClient(tb, config, client.Options{Scheme: scheme})
+}
+
+func newClient(tb testing.TB, config *rest.Config, options client.Options) client.WithWatch {
+	tb.Helper()
+	c, err := client.NewWithWatch(config, options)
 	if err != nil {
 		tb.Fatalf("testenv: create a client: %v", err)
 	}
@@ -95,13 +101,15 @@ func namespacePrefix(test string) string {
 }
 
 const (
-	eventuallyInterval = 10 * time.Millisecond
-	eventuallyTimeout  = 30 * time.Second
+	eventuallyFirst   = 10 * time.Millisecond
+	eventuallyLast    = 100 * time.Millisecond
+	eventuallyTimeout = 30 * time.Second
 )
 
 // Eventually calls try until it returns nil, for up to 30 seconds, and then
 // fails the test with the last error. The time is for slow machines: a passing
-// test returns as soon as it can.
+// test returns as soon as it can. What takes longer is tried less often: tries take
+// time from what they wait for.
 func Eventually(tb testing.TB, try func() error) {
 	tb.Helper()
 	EventuallyWithin(tb, eventuallyTimeout, try)
@@ -124,8 +132,9 @@ var errControlPlane = errors.New("the control plane is gone")
 // eventually stops early when the control plane is gone: what is awaited will
 // not come, and thirty seconds per test would hide why.
 func eventually(ctx context.Context, gone <-chan struct{}, timeout time.Duration, try func() error) error {
-	ticker := time.NewTicker(eventuallyInterval)
-	defer ticker.Stop()
+	pause := eventuallyFirst
+	next := time.NewTimer(pause)
+	defer next.Stop()
 	deadline := time.NewTimer(timeout)
 	defer deadline.Stop()
 	for {
@@ -134,7 +143,9 @@ func eventually(ctx context.Context, gone <-chan struct{}, timeout time.Duration
 			return nil
 		}
 		select {
-		case <-ticker.C:
+		case <-next.C:
+			pause = min(pause*3/2, eventuallyLast)
+			next.Reset(pause)
 		case <-deadline.C:
 			return fmt.Errorf("not within %s: %w", timeout, err)
 		case <-ctx.Done():

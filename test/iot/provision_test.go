@@ -276,7 +276,8 @@ func TestConcurrentClients(t *testing.T) {
 	w := newWorld(t)
 	c := w.version1("c", entry("normalization", "Normalization"))
 	w.create(c)
-	const clients, operations = 32, 1000
+	const clients = 32
+	operations := int64(testenv.Many(1000))
 	var left, done atomic.Int64
 	left.Store(operations)
 	final := make([]bool, clients)

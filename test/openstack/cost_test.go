@@ -120,18 +120,12 @@ func applied(counts testenv.Counts) testenv.Counts {
 	})
 }
 
-// raced says that the race detector runs: numbers of objects are for tests without.
-var raced bool
-
 // TestWaitingCost has a thousand wait for one Secret: one write each, and nothing more
 // until it appears.
 func TestWaitingCost(t *testing.T) {
 	operator.Start(t, only)
 	w := newWorld(t)
-	n := 1000
-	if raced {
-		n = 100
-	}
+	n := testenv.Many(1000)
 	w.delete("Secret", "cloud")
 	w.gone("Secret", "cloud")
 	waiting := waitingFor("Secret/cloud to be created")

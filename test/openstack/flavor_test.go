@@ -6,6 +6,9 @@ import (
 	"testing"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kinship-dev/kinship/internal/cloud/openstack/emulator"
+	"github.com/kinship-dev/kinship/test/operator"
 )
 
 const publicKey = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIDpT/cMsQyZrFfGcWcTzqvVqQy2rXU5tXZxk8mJmXv3z scenario"
@@ -62,7 +65,7 @@ func testChosenID(t *testing.T) {
 	w.apply(managed("Flavor", "same", "{id: m1.mine, ram: 64, vcpus: 1, disk: 1}"))
 	w.fails("Flavor", "same", "InvalidConfiguration")
 	// In another cloud the id is free.
-	other := &world{t: t, c: w.c, ns: w.ns, cloud: newCloud(t)}
+	other := &world{t: t, c: w.c, ns: w.ns, cloud: operator.Cloud(t, emulator.Options{})}
 	w.create(w.secret("elsewhere", other.cloud.CloudsYAML()))
 	w.apply(strings.ReplaceAll(managed("Flavor", "there", "{id: m1.mine, ram: 64, vcpus: 1, disk: 1}"),
 		"secretName: cloud", "secretName: elsewhere"))

@@ -10,6 +10,7 @@ import (
 
 	"github.com/kinship-dev/kinship/internal/cloud/openstack/emulator"
 	"github.com/kinship-dev/kinship/internal/testenv"
+	"github.com/kinship-dev/kinship/test/operator"
 )
 
 // placeTests are what becomes of resources whose credentials lead elsewhere.
@@ -24,7 +25,7 @@ var placeTests = map[string]func(*testing.T){
 // not count as deleted because it is not there.
 func testOtherCloud(t *testing.T) {
 	w := newWorld(t)
-	other := newCloud(t)
+	other := operator.Cloud(t, emulator.Options{})
 	w.apply(manifest("Network", "it", "resyncPeriod: 1s, resource: {}"))
 	w.available("Network", "it")
 	before, id := w.place("Network", "it"), w.id("Network", "it")
@@ -50,7 +51,7 @@ func testOtherCloud(t *testing.T) {
 // testSameID: a key pair of another cloud is another one, though its id is the same.
 func testSameID(t *testing.T) {
 	w := newWorld(t)
-	other := newCloud(t)
+	other := operator.Cloud(t, emulator.Options{})
 	w.apply(manifest("KeyPair", "it", fmt.Sprintf("resyncPeriod: 1s, resource: {publicKey: %q}", publicKey)))
 	w.available("KeyPair", "it")
 	before := w.place("KeyPair", "it")
@@ -78,7 +79,7 @@ func testSameID(t *testing.T) {
 // where the credentials led to at the time.
 func testOtherCloudInTheMiddle(t *testing.T) {
 	w := newWorld(t)
-	other := newCloud(t)
+	other := operator.Cloud(t, emulator.Options{})
 	w.cloud.AddFault(emulator.Fault{Service: "network", Method: "POST", Resource: "networks", Reset: emulator.AfterExecution})
 	w.cloud.AddFault(emulator.Fault{Service: "network", Method: "GET", Resource: "networks", Times: -1, Status: 503})
 	w.apply(managed("Network", "it", "{}"))

@@ -338,15 +338,7 @@ func testPortHost(t *testing.T) {
 // TestServersTogether counts how often the cloud is asked while it makes servers.
 func TestServersTogether(t *testing.T) {
 	operator.Start(t, only)
-	cloud, err := emulator.Start(emulator.Options{BuildTime: 3 * time.Second})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := cloud.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	cloud := operator.Cloud(t, emulator.Options{BuildTime: 3 * time.Second})
 	w := &world{t: t, c: operator.Client(t), ns: testenv.Namespace(t), cloud: cloud}
 	w.create(w.secret("cloud", cloud.CloudsYAML()))
 	t.Cleanup(w.tidyUp)

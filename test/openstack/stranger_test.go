@@ -9,6 +9,7 @@ import (
 	"github.com/kinship-dev/kinship/internal/cloud/openstack"
 	"github.com/kinship-dev/kinship/internal/cloud/openstack/emulator"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/kit"
+	"github.com/kinship-dev/kinship/test/operator"
 )
 
 // strangerTests are about what somebody else has under the name of ours. It is never
@@ -89,7 +90,7 @@ func testRotatedWithFinalizer(t *testing.T) {
 	w := newWorld(t)
 	w.apply(managed("Network", "before", "{}"))
 	w.available("Network", "before")
-	other := newCloud(t)
+	other := operator.Cloud(t, emulator.Options{})
 	patch, err := json.Marshal(map[string]any{
 		"metadata":   map[string]any{"finalizers": append(w.get("Secret", "cloud").GetFinalizers(), "elsewhere.example/theirs")},
 		"stringData": map[string]string{"clouds.yaml": other.CloudsYAML()},

@@ -50,23 +50,9 @@ func newWorld(t *testing.T) *world {
 // untidyWorld makes one that the test has to tidy up.
 func untidyWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{t: t, c: operator.Client(t), ns: testenv.Namespace(t), cloud: newCloud(t)}
+	w := &world{t: t, c: operator.Client(t), ns: testenv.Namespace(t), cloud: operator.Cloud(t, emulator.Options{})}
 	w.create(w.secret("cloud", w.cloud.CloudsYAML()))
 	return w
-}
-
-func newCloud(t *testing.T) *emulator.Server {
-	t.Helper()
-	cloud, err := emulator.Start(emulator.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := cloud.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return cloud
 }
 
 // neighbour is another namespace with the same cloud.
@@ -112,16 +98,14 @@ func (w *world) tidyUp() {
 			w.t.Errorf("tidy up: %v", err)
 		}
 	}
-	testenv.Eventually(w.t, func() error {
-		var left []string
-		for _, obj := range w.all() {
-			left = append(left, fmt.Sprintf("%T %s %v: %v", obj, obj.GetName(), obj.GetFinalizers(), conditions(obj)))
-		}
-		if len(left) > 0 {
-			return fmt.Errorf("left behind: %s", strings.Join(left, "; "))
-		}
-		return nil
-	})
+	for _, obj := range all {
+		testenv.Eventually(w.t, func() error {
+			if err := w.c.Get(ctx, client.ObjectKeyFromObject(obj), obj); err != nil {
+				return client.IgnoreNotFound(err)
+			}
+			return fmt.Errorf("left behind: %T %s %v: %v", obj, obj.GetName(), obj.GetFinalizers(), conditions(obj))
+		})
+	}
 }
 
 func (w *world) all() []external.Object {

@@ -13,15 +13,7 @@ import (
 // cloud. The operator runs that pack alone: stories without one go on to see none
 // that looks after Usages.
 func TestOpenstack(t *testing.T) {
-	cloud, err := emulator.Start(emulator.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := cloud.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	cloud := operator.Cloud(t, emulator.Options{})
 	operator.Start(t, func(o *app.Options) { o.Packs = []string{"openstack"} })
 	tell(t, "openstack", map[string]string{
 		"CLOUDS": base64.StdEncoding.EncodeToString([]byte(cloud.CloudsYAML())),

@@ -13,6 +13,7 @@ import (
 
 	"github.com/kinship-dev/kinship/internal/cloud/openstack/emulator"
 	"github.com/kinship-dev/kinship/internal/testenv"
+	"github.com/kinship-dev/kinship/test/operator"
 )
 
 // cloudGroup is the API of the openstack pack.
@@ -49,11 +50,7 @@ spec: {cloudCredentialsRef: {secretName: cloud, cloudName: openstack-admin}, %s}
 // clouds takes one object of each kind of the openstack pack through its life.
 func (l land) clouds() {
 	l.t.Helper()
-	cloud, err := emulator.Start(emulator.Options{})
-	if err != nil {
-		l.t.Fatal(err)
-	}
-	defer func() { _ = cloud.Close() }()
+	cloud := operator.Cloud(l.t, emulator.Options{})
 	secret, password := l.secret("cloud"), l.secret("password")
 	secret.Data = map[string][]byte{"clouds.yaml": []byte(cloud.CloudsYAML())}
 	password.Data = map[string][]byte{"value": []byte("pass")}

@@ -1,5 +1,5 @@
 //go:build race
 
-package openstack_test
+package testenv
 
 func init() { raced = true }
