@@ -32,8 +32,8 @@ bin/k8s/localcluster: $(wildcard localcluster/*.go) localcluster/go.mod localclu
 test: bin/k8s/localcluster
 	$(GO) test $(GOTESTFLAGS) $(PACKAGES)
 
-test-openstack: ## the contract of the OpenStack clients, on real services
-	hack/openstack/test.sh $(GO) test -count=1 -timeout=15m $(GOTESTFLAGS) ./internal/cloud/openstack/contract/...
+test-openstack: bin/k8s/localcluster ## the clients' contract and a story per kind, on real services
+	hack/openstack/test.sh sh -ec 'for tests in ./internal/cloud/openstack/contract/... "-run=TestStory ./test/openstack"; do $(GO) test -count=1 -timeout=15m $(GOTESTFLAGS) $$tests; done'
 
 lint:
 	$(TOOL) golangci-lint config verify

@@ -40,11 +40,7 @@ func (r *reconciler[K, R]) finish(ctx context.Context, p *pass[K, R]) reconcile.
 	detached := options != nil && options.OnDelete == sharedv1alpha1.OnDeleteDetach
 	made := r.known(p) != "" || r.intent(p) != nil
 	if p.managed() && !detached && made {
-		waiting := r.resolve(p, r.known(p) != "")
-		if o := r.remove(ctx, p); !o.IsDone() {
-			if !waiting.IsDone() { // It names what is missing, such as credentials.
-				return waiting
-			}
+		if o := reconcile.Run(ctx, p, r.reach, r.remove); !o.IsDone() {
 			return o
 		}
 	}
@@ -79,11 +75,19 @@ func (r *reconciler[K, R]) others(p *pass[K, R]) reconcile.Outcome {
 	return outcome
 }
 
+// reach gets what deletes the resource. Of all that the object refers to, it takes the
+// credentials alone.
+func (r *reconciler[K, R]) reach(ctx context.Context, p *pass[K, R]) reconcile.Outcome {
+	waiting := r.resolve(p, r.known(p) != "")
+	o := r.connect(ctx, p)
+	if _, err := o.Result(); apierrors.IsNotFound(err) && !waiting.IsDone() {
+		return waiting // A watch tells when they come.
+	}
+	return again(o)
+}
+
 // remove deletes the resource. No error is final: the object can't go before.
 func (r *reconciler[K, R]) remove(ctx context.Context, p *pass[K, R]) reconcile.Outcome {
-	if o := r.connect(ctx, p); !o.IsDone() {
-		return again(o)
-	}
 	id := r.known(p)
 	if id == "" && !p.memory.refused {
 		resource, found, o := r.orphan(ctx, p, r.intent(p))

@@ -141,7 +141,7 @@ func testDeadline(t *testing.T) {
 	w.create(c)
 	loser := w.provider("Storage")
 	loser.Client = alwaysSecond{w.c}
-	loser.Deadline = 200 * time.Millisecond
+	loser.Deadline = 3 * time.Second // Time for one attempt on any machine.
 	err := loser.Provision(t.Context(), client.ObjectKeyFromObject(c), iot.Spec{Name: "s", Containers: image("s:1")})
 	if !errors.Is(err, iot.ErrConflictExhausted) {
 		t.Errorf("error %v, want ErrConflictExhausted", err)

@@ -65,7 +65,8 @@ func testChosenID(t *testing.T) {
 	w.apply(managed("Flavor", "same", "{id: m1.mine, ram: 64, vcpus: 1, disk: 1}"))
 	w.fails("Flavor", "same", "InvalidConfiguration")
 	// In another cloud the id is free.
-	other := &world{t: t, c: w.c, ns: w.ns, cloud: operator.Cloud(t, emulator.Options{})}
+	elsewhere := operator.Cloud(t, emulator.Options{})
+	other := &world{t: t, c: w.c, ns: w.ns, clouds: elsewhere.CloudsYAML(), cloud: elsewhere}
 	w.create(w.secret("elsewhere", other.cloud.CloudsYAML()))
 	w.apply(strings.ReplaceAll(managed("Flavor", "there", "{id: m1.mine, ram: 64, vcpus: 1, disk: 1}"),
 		"secretName: cloud", "secretName: elsewhere"))

@@ -56,7 +56,7 @@ func (w *world) client(
 	get func(*openstack.Scope, context.Context) (*gophercloud.ServiceClient, error),
 ) *gophercloud.ServiceClient {
 	w.t.Helper()
-	c, err := get(w.login(w.cloud.CloudsYAML(), "openstack-admin"), w.t.Context())
+	c, err := get(w.login(w.clouds, "openstack-admin"), w.t.Context())
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -78,7 +78,9 @@ func (w *world) tryLogin(clouds, name string) (*openstack.Scope, error) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	return openstack.New(openstack.Options{}).Scope(w.t.Context(), cloud)
+	known := openstack.New(openstack.Options{})
+	w.t.Cleanup(known.Close)
+	return known.Scope(w.t.Context(), cloud)
 }
 
 // testUserImportDependency imports by a Domain: it is waited for, tells two users

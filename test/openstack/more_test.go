@@ -14,9 +14,9 @@ var more = []scenario{
 		waits:    []string{"Port/port", "Port/other", "Project/project"},
 		guards:   [][2]string{{"Port", "port"}, {"Project", "project"}},
 		edit:     `{"description":"d","tags":["t"],"adminStateUp":false,"subports":[{"portRef":"other","segmentationID":9,"segmentationType":"vlan"}]}`,
-		undo:     `{"description":null,"tags":null,"subports":null}`,
+		undo:     `{"description":null,"tags":null,"subports":null,"adminStateUp":null}`,
 		edited:   map[string]any{"description": "d", "tags": []any{"t"}},
-		restored: map[string]any{"description": nil, "tags": nil, "subports": nil},
+		restored: map[string]any{"description": nil, "tags": nil, "subports": nil, "adminStateUp": true},
 		single:   true,
 	},
 	{

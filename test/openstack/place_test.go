@@ -58,7 +58,7 @@ func testSameID(t *testing.T) {
 	if !strings.HasPrefix(before, "user ") {
 		t.Errorf("it is in %q", before)
 	}
-	theirs := &world{t: t, c: w.c, ns: testenv.Namespace(t), cloud: other}
+	theirs := &world{t: t, c: w.c, ns: testenv.Namespace(t), clouds: other.CloudsYAML(), cloud: other}
 	theirs.create(theirs.secret("cloud", other.CloudsYAML()))
 	t.Cleanup(func() { theirs.tidyUp(); theirs.empty() })
 	theirs.apply(managed("KeyPair", "it", fmt.Sprintf("{publicKey: %q}", publicKey)))

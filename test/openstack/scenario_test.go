@@ -200,27 +200,34 @@ func (s *scenario) createFull(t *testing.T) {
 	w.reports(s.kind, "it", s.shows)
 }
 
+// missing is what is said while objects are not there.
+func missing(objects []string) want {
+	return waitingFor(strings.Split(strings.Join(objects, " to be created\n")+" to be created", "\n")...)
+}
+
 // dependency names all that is missing, is woken, and holds what it uses.
 func (s *scenario) dependency(t *testing.T) {
 	w := newWorld(t)
 	w.delete("Secret", "cloud")
 	w.gone("Secret", "cloud")
 	w.apply(managed(s.kind, "it", s.full))
-	var missing []string
-	for _, name := range append([]string{"Secret/cloud"}, s.waits...) {
-		missing = append(missing, name+" to be created")
-	}
-	w.has(s.kind, "it", "Progressing", waitingFor(missing...))
+	w.has(s.kind, "it", "Progressing", missing(append([]string{"Secret/cloud"}, s.waits...)))
 	w.create(w.secret("cloud", w.cloud.CloudsYAML()))
 	w.apply(s.needs...)
 	w.available(s.kind, "it")
+	s.holds(w)
+	w.delete(s.kind, "it")
+	w.gone(s.kind, "it")
+}
+
+// holds deletes what the object uses, which stays.
+func (s *scenario) holds(w *world) {
+	w.t.Helper()
 	for _, g := range s.guards {
 		w.delete(g[0], g[1])
 		w.says(g[0], g[1], fmt.Sprintf("Waiting for %s/it to be deleted: it holds finalizer openstack.k-orc.cloud/%s",
 			s.kind, strings.ToLower(s.kind)))
 	}
-	w.delete(s.kind, "it")
-	w.gone(s.kind, "it")
 }
 
 func (s *scenario) update(t *testing.T) {
@@ -228,6 +235,12 @@ func (s *scenario) update(t *testing.T) {
 	s.prepare(w)
 	w.apply(managed(s.kind, "it", s.minimal))
 	w.available(s.kind, "it")
+	s.change(w)
+}
+
+// change edits the object, and undoes it.
+func (s *scenario) change(w *world) {
+	w.t.Helper()
 	id := w.id(s.kind, "it")
 	w.edit(s.kind, "it", `{"spec":{"resource":`+s.edit+`}}`)
 	w.available(s.kind, "it")
@@ -236,7 +249,7 @@ func (s *scenario) update(t *testing.T) {
 	w.available(s.kind, "it")
 	w.reports(s.kind, "it", s.restored)
 	if now := w.id(s.kind, "it"); now != id {
-		t.Errorf("another resource: %s, was %s", now, id)
+		w.t.Errorf("another resource: %s, was %s", now, id)
 	}
 }
 

@@ -22,7 +22,8 @@ var (
 	flavor = managed("Flavor", "flavor", "{ram: 64, vcpus: 1, disk: 1}")
 	net    = managed("Network", "net", "{}")
 	sub    = managed("Subnet", "sub", "{networkRef: net, ipVersion: 4, cidr: 10.0.0.0/24}")
-	boot   = managed("Volume", "boot", "{size: 1}")
+	cirros = imported("Image", "cirros", fmt.Sprintf(byName, "cirros")) // Every cloud has it.
+	boot   = cirros + bootable("boot")
 )
 
 func plug(name string) string {
@@ -30,6 +31,9 @@ func plug(name string) string {
 }
 
 func blank(name string) string { return managed("Volume", name, "{size: 1}") }
+
+// bootable is a volume that servers can start from.
+func bootable(name string) string { return managed("Volume", name, "{size: 1, imageRef: cirros}") }
 
 // fromBoot is a resource that starts from the disk of that name.
 func fromBoot(volume, more string) string {
@@ -41,7 +45,7 @@ var machines = []scenario{{
 	kind: "Server", collection: "compute/servers",
 	minimal: "{flavorRef: flavor, imageRef: image, ports: []}",
 	needs: []string{
-		flavor, net, sub, plug("port"), boot, blank("disk"), managed("Image", "image", images[0].minimal),
+		flavor, net, sub, plug("port"), cirros, bootable("boot"), blank("disk"), managed("Image", "image", images[0].minimal),
 		managed("KeyPair", "key", fmt.Sprintf("{publicKey: %q}", publicKey)),
 		managed("ServerGroup", "rule", "{policy: affinity}"),
 	},
@@ -224,7 +228,7 @@ func testServerFails(t *testing.T) {
 func testServerMarked(t *testing.T) {
 	w := newWorld(t)
 	n := w.neighbour()
-	w.apply(flavor, boot, managed("Volume", "second", "{size: 1}"))
+	w.apply(flavor, boot, bootable("second"))
 	n.apply(imported("Flavor", "flavor", "{filter: {name: flavor}}"), imported("Volume", "boot", "{filter: {name: second}}"))
 	w.available("Volume", "boot", "second")
 	n.available("Volume", "boot")
@@ -289,7 +293,7 @@ func testOnce(t *testing.T) {
 
 func testServerPattern(t *testing.T) {
 	w := newWorld(t)
-	w.apply(flavor, boot, blank("second"), managed("Server", "trap", fromBoot("second", "ports: [], name: a-b-c")),
+	w.apply(flavor, boot, bootable("second"), managed("Server", "trap", fromBoot("second", "ports: [], name: a-b-c")),
 		managed("Server", "server", fromBoot("boot", "ports: [], name: a.b")))
 	w.available("Server", "trap", "server")
 	w.apply(imported("Server", "import", "{filter: {name: a.b, availabilityZone: nova, tags: []}}"))
@@ -339,16 +343,15 @@ func testPortHost(t *testing.T) {
 func TestServersTogether(t *testing.T) {
 	operator.Start(t, only)
 	cloud := operator.Cloud(t, emulator.Options{BuildTime: 3 * time.Second})
-	w := &world{t: t, c: operator.Client(t), ns: testenv.Namespace(t), cloud: cloud}
-	w.create(w.secret("cloud", cloud.CloudsYAML()))
+	w := worldOf(t, cloud.CloudsYAML(), cloud)
 	t.Cleanup(w.tidyUp)
 	const n = 20
-	all := []string{flavor}
+	all := []string{flavor, cirros}
 	var names []string
 	for i := range n {
 		name := fmt.Sprintf("server%d", i)
 		names = append(names, name)
-		all = append(all, blank(name), managed("Server", name, fromBoot(name, "ports: []")))
+		all = append(all, bootable(name), managed("Server", name, fromBoot(name, "ports: []")))
 	}
 	w.apply(all...)
 	w.available("Server", names...)

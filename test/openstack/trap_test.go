@@ -20,6 +20,7 @@ var traps = map[string]func(*testing.T){
 	"same name in two namespaces never shares a resource": testSameName,
 	"rules added to a group that has some":                testRules,
 	"groups that name each other":                         testGroupsOfEachOther,
+	"a deletion does not wait for what is not ready":      testDeletedWhileUnready,
 	"a reference that is replaced releases its target":    testReplacedReference,
 	"rotated credentials are picked up":                   testRotated,
 	"immutable fields can't be removed and added":         testImmutable,
@@ -102,6 +103,24 @@ func testGroupsOfEachOther(t *testing.T) {
 	w.delete("SecurityGroup", "b")
 	w.gone("SecurityGroup", "b")
 	w.has("SecurityGroup", "a", "Available", want{"False", "Progressing", "Waiting for SecurityGroup/b to be created"})
+}
+
+// testDeletedWhileUnready: what an object refers to need not be ready for it to go, and
+// a deletion that fails is tried again all the same.
+func testDeletedWhileUnready(t *testing.T) {
+	w := newWorld(t)
+	w.apply(manifest("Network", "net", "resyncPeriod: 1s, resource: {}"), managed("Port", "port", "{networkRef: net}"))
+	w.available("Port", "port")
+	w.cloud.AddFault(emulator.Fault{Method: "GET", Resource: "networks", Times: -1, Status: 503})
+	testenv.Eventually(t, func() error {
+		if available, _ := find(w.get("Network", "net"), "Available"); available.status != "Unknown" {
+			return fmt.Errorf("Available is %v", available)
+		}
+		return nil
+	})
+	w.cloud.AddFault(emulator.Fault{Method: "DELETE", Resource: "ports", Status: 503})
+	w.delete("Port", "port")
+	w.gone("Port", "port")
 }
 
 func testReplacedReference(t *testing.T) {

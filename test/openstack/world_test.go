@@ -33,10 +33,15 @@ import (
 // world is what a test acts in: a namespace, a cloud, and a Secret that leads from
 // the one to the other.
 type world struct {
-	t     *testing.T
-	c     client.WithWatch
-	ns    string
+	t  *testing.T
+	c  client.WithWatch
+	ns string
+	// clouds is the Secret's clouds.yaml.
+	clouds string
+	// cloud is nil where it is a real one.
 	cloud *emulator.Server
+	// image is where Glance may download from; a server of the test's own if empty.
+	image string
 }
 
 // newWorld makes a world, whose Secret is called "cloud".
@@ -50,16 +55,21 @@ func newWorld(t *testing.T) *world {
 // untidyWorld makes one that the test has to tidy up.
 func untidyWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{t: t, c: operator.Client(t), ns: testenv.Namespace(t), cloud: operator.Cloud(t, emulator.Options{})}
-	w.create(w.secret("cloud", w.cloud.CloudsYAML()))
+	cloud := operator.Cloud(t, emulator.Options{})
+	return worldOf(t, cloud.CloudsYAML(), cloud)
+}
+
+func worldOf(t *testing.T, clouds string, cloud *emulator.Server) *world {
+	t.Helper()
+	w := &world{t: t, c: operator.Client(t), ns: testenv.Namespace(t), clouds: clouds, cloud: cloud}
+	w.create(w.secret("cloud", clouds))
 	return w
 }
 
 // neighbour is another namespace with the same cloud.
 func (w *world) neighbour() *world {
 	w.t.Helper()
-	n := &world{t: w.t, c: w.c, ns: testenv.Namespace(w.t), cloud: w.cloud}
-	n.create(n.secret("cloud", w.cloud.CloudsYAML()))
+	n := worldOf(w.t, w.clouds, w.cloud)
 	w.t.Cleanup(n.tidyUp)
 	return n
 }
@@ -88,7 +98,9 @@ func lists() []client.ObjectList {
 func (w *world) tidyUp() {
 	w.t.Helper()
 	ctx := context.WithoutCancel(w.t.Context())
-	w.cloud.ClearFaults()
+	if w.cloud != nil {
+		w.cloud.ClearFaults()
+	}
 	all := w.all()
 	for _, obj := range all {
 		if c := meta.FindStatusCondition(obj.GetExternalStatus().Conditions, condition.Drifted); c != nil {
@@ -171,9 +183,18 @@ func (w *world) apply(manifests ...string) {
 	w.t.Helper()
 	text := strings.Join(manifests, "\n")
 	if strings.Contains(text, somewhere) {
-		text = strings.ReplaceAll(text, somewhere, source(w.t, disk, nil))
+		text = strings.ReplaceAll(text, somewhere, w.disk())
 	}
 	testenv.Apply(w.t, text, testenv.In(w.ns))
+}
+
+// disk returns the address of what images are made of.
+func (w *world) disk() string {
+	w.t.Helper()
+	if w.image != "" {
+		return w.image
+	}
+	return source(w.t, disk, nil)
 }
 
 // Actions.
@@ -399,16 +420,22 @@ var services = map[string]service{
 // paths are those of collections that the inventory calls otherwise.
 var paths = map[string]string{"keypairs": "os-keypairs", "server_groups": "os-server-groups"}
 
-// deleteOutside deletes a resource as a person would.
-func (w *world) deleteOutside(collection, id string) {
+// address returns where a resource is, and who may ask there.
+func (w *world) address(collection, id string) (*gophercloud.ServiceClient, string) {
 	w.t.Helper()
 	service, path, _ := strings.Cut(collection, "/")
 	c := w.client(services[service])
 	if known, other := paths[path]; other {
 		path = known
 	}
-	address := c.ServiceURL(strings.ReplaceAll(path, "_", "-"), id)
-	if path == "domains" { // Keystone deletes none that is enabled.
+	return c, c.ServiceURL(strings.ReplaceAll(path, "_", "-"), id)
+}
+
+// deleteOutside deletes a resource as a person would.
+func (w *world) deleteOutside(collection, id string) {
+	w.t.Helper()
+	c, address := w.address(collection, id)
+	if collection == "identity/domains" { // Keystone deletes none that is enabled.
 		disabled := map[string]any{"domain": map[string]bool{"enabled": false}}
 		if err := kit.Call(w.t.Context(), c, http.MethodPatch, address, disabled, nil); err != nil {
 			w.t.Fatal(err)

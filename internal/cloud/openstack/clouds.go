@@ -107,6 +107,17 @@ func (c *Clouds) Forget(cloud *Cloud) {
 	delete(c.refused, cloud.key)
 }
 
+// Close drops all scopes with their idle connections. Whoever still holds a scope can
+// go on.
+func (c *Clouds) Close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, scope := range c.scopes {
+		scope.close()
+	}
+	clear(c.scopes)
+}
+
 // known returns the scope of a key, or why there will be none for now, or neither.
 func (c *Clouds) known(key string) (*Scope, error) {
 	c.mu.Lock()

@@ -118,10 +118,19 @@ func Setup(ctx context.Context, mgr manager.Manager, env pack.Environment, optio
 		Live: env.Live, Events: mgr.GetEventRecorder("kinship-openstack"),
 	})
 	requests := calls()
-	connector := &kit.Connector{Live: env.Live, Clouds: openstack.New(openstack.Options{
+	clouds := openstack.New(openstack.Options{
 		QPS: options.QPS, Authorities: options.Authorities, Hosts: options.Hosts,
 		UserAgent: "kinship", Observe: observed(requests),
-	})}
+	})
+	connector := &kit.Connector{Live: env.Live, Clouds: clouds}
+	err := mgr.Add(manager.RunnableFunc(func(ctx context.Context) error {
+		<-ctx.Done()
+		clouds.Close()
+		return nil
+	}))
+	if err != nil {
+		return fmt.Errorf("add what closes connections: %w", err)
+	}
 	engine.Watch(kit.SecretKind)
 	for _, k := range kinds {
 		k.add(engine, connector)

@@ -62,6 +62,18 @@ func TestFlavor(t *testing.T) {
 	})
 }
 
+// TestUnknownFilter: Nova refuses a filter that it does not know, as it does a name.
+func TestUnknownFilter(t *testing.T) {
+	t.Parallel()
+	everywhere(t, func(t *testing.T, w *world) {
+		c := client(t, w.member.Compute)
+		for _, path := range []string{"flavors/detail", "os-keypairs", "os-server-groups"} {
+			_, err := c.Get(t.Context(), c.ServiceURL(path)+"?name=x", nil, nil) //nolint:bodyclose // refused
+			refused(t, err, http.StatusBadRequest, "", openstack.Invalid)
+		}
+	})
+}
+
 func checkExtraSpecs(t *testing.T, c *gophercloud.ServiceClient, id string) {
 	t.Helper()
 	ctx := t.Context()

@@ -163,7 +163,7 @@ func TestServerRefused(t *testing.T) {
 	everywhere(t, func(t *testing.T, w *world) {
 		ctx, c := t.Context(), client(t, w.member.Compute)
 		picture := cirros(t, w)
-		nowhere := []servers.Network{{Port: noSuch}}
+		nowhere, empty := []servers.Network{{Port: noSuch}}, makeVolume(t, client(t, w.member.Volume)).ID
 		for _, tt := range []struct {
 			reason string
 			opts   servers.CreateOpts
@@ -176,6 +176,9 @@ func TestServerRefused(t *testing.T) {
 			{"nothing to boot", servers.CreateOpts{FlavorRef: "1", Networks: "none"}},
 			{"volume", servers.CreateOpts{FlavorRef: "1", Networks: "none", BlockDevice: []servers.BlockDevice{{
 				SourceType: servers.SourceVolume, DestinationType: servers.DestinationVolume, UUID: noSuch,
+			}}}},
+			{"volume with nothing on it", servers.CreateOpts{FlavorRef: "1", Networks: "none", BlockDevice: []servers.BlockDevice{{
+				SourceType: servers.SourceVolume, DestinationType: servers.DestinationVolume, UUID: empty,
 			}}}},
 		} {
 			t.Run(tt.reason, func(t *testing.T) {

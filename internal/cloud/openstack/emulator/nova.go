@@ -43,6 +43,7 @@ func (s *Server) flavors() {
 		},
 		visible: func(rq *request, o object) bool { return rq.token.admin() || o.flag("os-flavor-access:is_public") },
 		prepare: prepareFlavor,
+		queries: []string{"limit", "marker", "is_public", "minRam", "minDisk", "sort_key", "sort_dir"},
 		filter: func(rq *request, o object) bool {
 			query := rq.URL.Query()
 			public := strings.ToLower(query.Get("is_public"))
@@ -162,6 +163,7 @@ func (s *Server) keypairs() {
 			"type": {text, create, "ssh"}, "user_id": {text, create | admin | nullable, nil},
 		},
 		prepare: prepareKeypair,
+		queries: []string{"user_id", "limit", "marker"},
 		view:    func(_ *request, o object) object { delete(o, "id"); return o },
 	}
 	s.named[res.table] = res
@@ -179,6 +181,9 @@ func (s *Server) keypairs() {
 	}
 	s.guarded(compute, "POST "+root, res.create)
 	s.guarded(compute, "GET "+root, func(rq *request) (any, error) {
+		if err := res.checkFilters(rq); err != nil {
+			return nil, err
+		}
 		mine := rq.store().by(res.table, "user_id", rq.token.user)
 		found := make([]any, 0, len(mine))
 		for _, o := range mine {
@@ -245,6 +250,7 @@ func (s *Server) serverGroups() {
 		},
 		visible: owned,
 		filter:  func(*request, object) bool { return true },
+		queries: []string{"all_projects", "limit", "offset"},
 		prepare: func(rq *request, o object) error {
 			o["project_id"], o["user_id"], o["members"] = rq.token.project, rq.token.user, []any{}
 			most := o.sub("rules")["max_server_per_host"]

@@ -23,7 +23,7 @@ func (s *Server) servers() {
 			"block_device_mapping_v2": {list, create, []any{}}, "description": {text, cu | nullable, nil},
 			"security_groups": {list, create, []any{}},
 		},
-		visible: owned, prepare: prepareServer, filter: filterServer, view: viewServer,
+		visible: owned, prepare: prepareServer, filter: filterServer, queries: serverQueries, view: viewServer,
 		stored: func(rq *request, o object) error { return rq.attachAll(o) },
 	}
 	s.named[res.table] = res
@@ -126,6 +126,9 @@ func (rq *request) checkBoot(o object) error {
 		}
 		if v != nil && v.str("status") != "available" {
 			return invalid("Invalid volume: status must be 'available'. Currently in '%s'", v.str("status"))
+		}
+		if v != nil && v.str("bootable") != "true" {
+			return invalid("Block Device %s is not bootable.", v.id())
 		}
 		return nil
 	}
@@ -253,6 +256,17 @@ func (rq *request) volumesOf(server object) []object {
 	return rq.store().where("volume/volumes", func(v object) bool {
 		return slices.ContainsFunc(v.objects("attachments"), func(a object) bool { return a.str("server_id") == server.id() })
 	})
+}
+
+// serverQueries are what a list of servers may be asked for by, as of microversion 2.75.
+var serverQueries = []string{
+	"access_ip_v4", "access_ip_v6", "all_tenants", "auto_disk_config", "availability_zone", "changes-before",
+	"changes-since", "config_drive", "created_at", "deleted", "description", "display_description", "display_name",
+	"flavor", "host", "hostname", "image", "image_ref", "instance_type_id", "ip", "ip6", "kernel_id", "key_name",
+	"launch_index", "launched_at", "limit", "locked", "locked_by", "marker", "name", "node", "not-tags",
+	"not-tags-any", "power_state", "progress", "project_id", "ramdisk_id", "reservation_id", "root_device_name",
+	"sort_dir", "sort_key", "status", "tags", "tags-any", "task_state", "tenant_id", "terminated_at", "user_id",
+	"uuid", "vm_state",
 }
 
 func filterServer(rq *request, o object) bool {

@@ -43,6 +43,8 @@ type resource struct {
 	filter func(*request, object) bool
 	// extraFilters are keys of a query that are no attributes of a request.
 	extraFilters []string
+	// queries are the keys that a query may have, where others are refused.
+	queries []string
 	// perPage is how many a list has when nobody asks; 0 is all.
 	perPage int
 	// links writes the address of the next page.
@@ -234,8 +236,14 @@ func (res *resource) list(rq *request) (any, error) {
 	return answer, nil
 }
 
-// checkFilters: Neutron refuses a filter that it doesn't know; others ignore it.
+// checkFilters: Neutron refuses a filter that it doesn't know, and so does Nova since
+// microversion 2.75; others ignore it.
 func (res *resource) checkFilters(rq *request) error {
+	for _, key := range sortedKeys(rq.URL.Query()) {
+		if len(res.queries) > 0 && !slices.Contains(res.queries, key) {
+			return invalid("Additional properties are not allowed ('%s' was unexpected)", key)
+		}
+	}
 	if !rq.service.strict {
 		return nil
 	}

@@ -22,8 +22,7 @@ var table = kit.Table[object]{
 	Path:  "flavors", One: "flavor", Many: "flavors", Fields: fields,
 	// Without it, Nova lists those alone that all projects can use.
 	Listed: "flavors/detail", Always: url.Values{"is_public": {"None"}},
-	// Nova has no filter but for sizes that are not too small.
-	Filter: func(external.Input[object]) url.Values { return nil }, Matches: matches,
+	Matches: matches, // Nova has no filter but for sizes that are not too small.
 }
 
 func fields(in external.Input[object]) []kit.Field {

@@ -1,8 +1,6 @@
 package keypair
 
 import (
-	"net/url"
-
 	"github.com/kinship-dev/kinship/internal/cloud/openstack"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/kit"
 	"github.com/kinship-dev/kinship/pkg/external"
@@ -19,8 +17,6 @@ func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
 var table = kit.Table[object]{
 	Place: (*openstack.Scope).User,
 	Path:  "os-keypairs", One: "keypair", Many: "keypairs", Fields: fields,
-	// Nova has no filter.
-	Filter: func(external.Input[object]) url.Values { return nil },
 	Matches: func(in external.Input[object], r *kit.Resource) bool {
 		return kit.Has(r, "name", in.Object.GetFilter().Name)
 	},

@@ -31,7 +31,8 @@ type Table[K external.Object] struct {
 	Fields func(external.Input[K]) []Field
 	// Tags that the resource should have; nil where the API has none.
 	Tags func(K) []string
-	// Filter is that of an import, as the API takes it.
+	// Filter is that of an import, as the API takes it. Nil means that it takes none,
+	// and refuses a name.
 	Filter func(external.Input[K]) url.Values
 	// Matches narrows an import where the API's own filter can't; it may be nil.
 	Matches func(external.Input[K], *Resource) bool
@@ -80,11 +81,15 @@ func (a Actuator[K]) Find(
 	ctx context.Context, in external.Input[K], search external.Search,
 ) ([]*Resource, error) {
 	if search.Imported {
-		found, err := a.Query(ctx, a.Filter(in))
+		var query url.Values
+		if a.Filter != nil {
+			query = a.Filter(in)
+		}
+		found, err := a.Query(ctx, query)
 		return slices.DeleteFunc(found, func(r *Resource) bool { return a.Matches != nil && !a.Matches(in, r) }), err
 	}
 	query := url.Values{}
-	if !a.NoName {
+	if !a.NoName && a.Filter != nil {
 		query.Set("name", search.Name)
 	}
 	found, err := a.Query(ctx, query)

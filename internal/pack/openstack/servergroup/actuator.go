@@ -1,8 +1,6 @@
 package servergroup
 
 import (
-	"net/url"
-
 	"github.com/kinship-dev/kinship/internal/cloud/openstack"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/kit"
 	"github.com/kinship-dev/kinship/pkg/external"
@@ -15,8 +13,6 @@ func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
 
 var table = kit.Table[object]{
 	Path: "os-server-groups", One: "server_group", Many: "server_groups", Fields: fields,
-	// Nova has no filter.
-	Filter: func(external.Input[object]) url.Values { return nil },
 	Matches: func(in external.Input[object], r *kit.Resource) bool {
 		f := in.Object.GetFilter()
 		return f.Name == nil || string(*f.Name) == r.String("name")
