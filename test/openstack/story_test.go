@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -48,6 +49,28 @@ func TestStory(t *testing.T) {
 			s.story(w)
 		})
 	}
+	t.Run("real five Servers", func(t *testing.T) {
+		w := worldOf(t, string(clouds), nil)
+		t.Cleanup(w.tidyUp)
+		testFiveServers(w)
+	})
+}
+
+// testFiveServers tells how long it takes until five servers serve.
+func testFiveServers(w *world) {
+	w.t.Helper()
+	w.apply(flavor, cirros)
+	w.available("Flavor", "flavor")
+	w.available("Image", "cirros")
+	var names, all []string
+	for i := range 5 {
+		names = append(names, fmt.Sprintf("server%d", i))
+		all = append(all, managed("Server", names[i], "{flavorRef: flavor, imageRef: cirros, ports: []}"))
+	}
+	begin := time.Now()
+	w.apply(all...)
+	w.available("Server", names...)
+	w.t.Logf("5 Servers are Available after %s", time.Since(begin).Round(10*time.Millisecond))
 }
 
 // serveDisk serves images where a real Glance may get them.
