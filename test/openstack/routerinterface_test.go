@@ -48,8 +48,10 @@ func testInterfaceMinimal(t *testing.T) {
 }
 
 // testInterfaceDependency names all that is missing, is woken, and holds what it uses.
-func testInterfaceDependency(t *testing.T) {
-	w := newWorld(t)
+func testInterfaceDependency(t *testing.T) { interfaceTogether(newWorld(t)) }
+
+func interfaceTogether(w *world) {
+	w.t.Helper()
 	w.apply(between(""))
 	w.has("RouterInterface", "it", "Progressing", waitingFor("Router/router to be created", "Subnet/sub to be created"))
 	w.apply(connected...)
@@ -59,11 +61,15 @@ func testInterfaceDependency(t *testing.T) {
 		w.says(kind, name,
 			"Waiting for RouterInterface/it to be deleted: it holds finalizer openstack.k-orc.cloud/routerinterface")
 	}
-	if ids := w.interfaces(); len(ids) != 1 {
-		t.Errorf("in the cloud, while it holds both: %v", ids)
+	id := w.id("RouterInterface", "it")
+	if !w.there("network/ports", id) {
+		w.t.Error("it is not in the cloud while it holds both")
 	}
 	w.delete("RouterInterface", "it")
 	w.gone("RouterInterface", "it")
+	if w.there("network/ports", id) {
+		w.t.Error("it is left in the cloud")
+	}
 	w.gone("Router", "router")
 	w.gone("Subnet", "sub")
 }

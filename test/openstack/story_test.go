@@ -25,7 +25,8 @@ const webPort = "18999"
 
 // TestStory takes a network through its life on the emulator, and an object of each
 // kind that they carry on the services of KINSHIP_OPENSTACK_CLOUDS, one after the
-// other: they have one cloud for all. `make test-openstack` has some.
+// other: they have one cloud for all. `make test-openstack` has some. What has no path
+// of its own in the API is only made, held, and deleted.
 func TestStory(t *testing.T) {
 	operator.Start(t, only)
 	t.Run("emulator", func(t *testing.T) { scenarios[0].story(newWorld(t)) })
@@ -37,27 +38,27 @@ func TestStory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	image := serveDisk(t)
+	stories := map[string]func(*world){
+		"RouterInterface": interfaceTogether, "RoleAssignment": userOnProject.together,
+		"RoleAssignment of a group": groupOnDomain.together, "ApplicationCredential": credential.together,
+		"five Servers": fiveServers,
+	}
 	for _, s := range slices.Concat(scenarios, more, identities, sizes, images, volumes, machines) {
-		t.Run("real "+s.kind, func(t *testing.T) {
-			if s.kind == "ShareNetwork" {
-				return // There is no Manila in Debian that would start without a driver.
-			}
+		stories[s.kind] = s.story
+	}
+	delete(stories, "ShareNetwork") // hack/openstack has no Manila.
+	for name, story := range stories {
+		t.Run("real "+name, func(t *testing.T) {
 			w := worldOf(t, string(clouds), nil)
-			w.image = image
+			w.image = serveDisk(t)
 			t.Cleanup(w.tidyUp)
-			s.story(w)
+			story(w)
 		})
 	}
-	t.Run("real five Servers", func(t *testing.T) {
-		w := worldOf(t, string(clouds), nil)
-		t.Cleanup(w.tidyUp)
-		testFiveServers(w)
-	})
 }
 
-// testFiveServers tells how long it takes until five servers serve.
-func testFiveServers(w *world) {
+// fiveServers tells how long it takes until five servers serve.
+func fiveServers(w *world) {
 	w.t.Helper()
 	w.apply(flavor, cirros)
 	w.available("Flavor", "flavor")
@@ -107,10 +108,16 @@ func (s *scenario) story(w *world) {
 	s.goes(w)
 }
 
+// pathless are collections whose resources have addresses of other forms.
+var pathless = []string{"identity/role_assignments", "identity/application_credentials"}
+
 // goes deletes the object, and its resource with it.
 func (s *scenario) goes(w *world) {
 	w.t.Helper()
-	id := w.id(s.kind, "it")
+	var id string
+	if !slices.Contains(pathless, s.collection) {
+		id = w.id(s.kind, "it")
+	}
 	w.delete(s.kind, "it")
 	w.gone(s.kind, "it")
 	if w.there(s.collection, id) {
@@ -127,7 +134,9 @@ func (s *scenario) together(w *world) {
 	}
 	w.apply(s.needs...)
 	w.available(s.kind, "it")
-	w.reports(s.kind, "it", s.shows)
+	if len(s.shows) > 0 {
+		w.reports(s.kind, "it", s.shows)
+	}
 	s.holds(w)
 	s.goes(w)
 	for _, g := range s.guards {
