@@ -33,7 +33,7 @@ test: bin/k8s/localcluster
 	$(GO) test $(GOTESTFLAGS) $(PACKAGES)
 
 test-openstack: bin/k8s/localcluster ## the clients' contract and a story per kind, on real services
-	hack/openstack/test.sh sh -ec 'for tests in ./internal/cloud/openstack/contract/... "-run=TestStory ./test/openstack"; do $(GO) test -count=1 -timeout=15m $(GOTESTFLAGS) $$tests; done'
+	hack/openstack/test.sh sh -ec 'for tests in ./internal/cloud/openstack/contract/... "-run=TestStory ./test/openstack"; do $(GO) test -count=1 -timeout=15m $$tests $(GOTESTFLAGS); done'
 
 lint:
 	$(TOOL) golangci-lint config verify

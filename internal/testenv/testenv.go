@@ -142,10 +142,10 @@ func eventually(ctx context.Context, gone <-chan struct{}, timeout time.Duration
 		if err == nil {
 			return nil
 		}
+		next.Reset(pause)
+		pause = min(pause*3/2, eventuallyLast)
 		select {
 		case <-next.C:
-			pause = min(pause*3/2, eventuallyLast)
-			next.Reset(pause)
 		case <-deadline.C:
 			return fmt.Errorf("not within %s: %w", timeout, err)
 		case <-ctx.Done():

@@ -40,8 +40,9 @@ func (r *reconciler[K, R]) finish(ctx context.Context, p *pass[K, R]) reconcile.
 	detached := options != nil && options.OnDelete == sharedv1alpha1.OnDeleteDetach
 	made := r.known(p) != "" || r.intent(p) != nil
 	if p.managed() && !detached && made {
-		if o := reconcile.Run(ctx, p, r.reach, r.remove); !o.IsDone() {
-			return o
+		r.resolve(p, r.known(p) != "")
+		if o := reconcile.Run(ctx, p, r.connect, r.remove); !o.IsDone() {
+			return missing(p.Refs.targets, again(o))
 		}
 	}
 	return r.leave(ctx, p)
@@ -75,15 +76,23 @@ func (r *reconciler[K, R]) others(p *pass[K, R]) reconcile.Outcome {
 	return outcome
 }
 
-// reach gets what deletes the resource. Of all that the object refers to, it takes the
-// credentials alone.
-func (r *reconciler[K, R]) reach(ctx context.Context, p *pass[K, R]) reconcile.Outcome {
-	waiting := r.resolve(p, r.known(p) != "")
-	o := r.connect(ctx, p)
-	if _, err := o.Result(); apierrors.IsNotFound(err) && !waiting.IsDone() {
-		return waiting // A watch tells when they come.
+// missing adds to why a resource could not be deleted what is not there of what its object
+// refers to: it may be for that. What is there need not be ready.
+func missing(targets []target, o reconcile.Outcome) reconcile.Outcome {
+	if o.Worst().State != reconcile.Failed {
+		return o
 	}
-	return again(o)
+	var waiting reconcile.Outcome
+	for _, t := range targets {
+		if t.object == nil {
+			waiting = waiting.And(reconcile.Wait(condition.ReasonProgressing,
+				"Waiting for %s to be created", t.edge.Target.Short()))
+		}
+	}
+	if _, err := o.Result(); apierrors.IsNotFound(err) && !waiting.IsDone() {
+		return waiting // Credentials are among it. A watch tells when they come.
+	}
+	return waiting.And(o)
 }
 
 // remove deletes the resource. No error is final: the object can't go before.

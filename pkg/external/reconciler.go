@@ -108,7 +108,7 @@ func (r *reconciler[K, R]) advance(ctx context.Context, p *pass[K, R]) reconcile
 	p.memory.tried = p.Refs.fingerprint()
 	if !waiting.IsDone() {
 		p.waits = true
-		if p.late {
+		if p.late && idOf(p.Object) != "" {
 			p.sight = condition.Lacking
 		}
 		return waiting

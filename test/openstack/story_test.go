@@ -21,7 +21,7 @@ import (
 )
 
 // webPort is from where the Glance of hack/openstack downloads images.
-const webPort = "18999"
+var webPort = cmp.Or(os.Getenv("GLANCE_WEB_PORT"), "18999")
 
 // TestStory takes a network through its life on the emulator, and an object of each
 // kind that they carry on the services of KINSHIP_OPENSTACK_CLOUDS, one after the
@@ -38,6 +38,7 @@ func TestStory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	image := serveDisk(t)
 	stories := map[string]func(*world){
 		"RouterInterface": interfaceTogether, "RoleAssignment": userOnProject.together,
 		"RoleAssignment of a group": groupOnDomain.together, "ApplicationCredential": credential.together,
@@ -50,7 +51,7 @@ func TestStory(t *testing.T) {
 	for name, story := range stories {
 		t.Run("real "+name, func(t *testing.T) {
 			w := worldOf(t, string(clouds), nil)
-			w.image = serveDisk(t)
+			w.image = image
 			t.Cleanup(w.tidyUp)
 			story(w)
 		})
@@ -176,6 +177,12 @@ func (s *scenario) replace(w *world) {
 	w.t.Helper()
 	id := w.id(s.kind, "it")
 	w.deleteOutside(s.collection, id)
+	testenv.Eventually(w.t, func() error {
+		if w.there(s.collection, id) {
+			return fmt.Errorf("%s is still there", id)
+		}
+		return nil
+	})
 	w.edit(s.kind, "it", `{"spec":{"resyncPeriod":"1s"}}`)
 	testenv.Eventually(w.t, func() error {
 		u := w.get(s.kind, "it")
@@ -195,9 +202,12 @@ func (w *world) there(collection, id string) bool {
 		return false
 	}
 	c, address := w.address(collection, id)
-	err := kit.Call(w.t.Context(), c, http.MethodGet, address, nil, &struct{}{})
-	if err != nil && !openstack.IsNotFound(err) {
-		w.t.Fatalf("get %s: %v", address, err)
-	}
+	var err error
+	testenv.Eventually(w.t, func() error {
+		if err = kit.Call(w.t.Context(), c, http.MethodGet, address, nil, &struct{}{}); openstack.IsNotFound(err) {
+			return nil
+		}
+		return err
+	})
 	return err == nil
 }

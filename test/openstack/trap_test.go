@@ -21,6 +21,7 @@ var traps = map[string]func(*testing.T){
 	"rules added to a group that has some":                testRules,
 	"groups that name each other":                         testGroupsOfEachOther,
 	"a deletion does not wait for what is not ready":      testDeletedWhileUnready,
+	"a deletion waits for credentials that are gone":      testDeletedWithoutCredentials,
 	"a reference that is replaced releases its target":    testReplacedReference,
 	"rotated credentials are picked up":                   testRotated,
 	"immutable fields can't be removed and added":         testImmutable,
@@ -121,6 +122,28 @@ func testDeletedWhileUnready(t *testing.T) {
 	w.cloud.AddFault(emulator.Fault{Method: "DELETE", Resource: "ports", Status: 503})
 	w.delete("Port", "port")
 	w.gone("Port", "port")
+}
+
+// testDeletedWithoutCredentials: what can't be deleted without a Secret says so, and goes
+// when it is back; so does what has the Secret of another object.
+func testDeletedWithoutCredentials(t *testing.T) {
+	w := newWorld(t)
+	w.apply(append(slices.Clone(connected), between(""), managed("Network", "alone", "{}"))...)
+	w.available("RouterInterface", "it")
+	w.available("Network", "alone")
+	w.delete("Secret", "cloud")
+	w.edit("Secret", "cloud", `{"metadata":{"finalizers":null}}`) // By force.
+	w.gone("Secret", "cloud")
+	for _, name := range []string{"Network/alone", "RouterInterface/it", "Router/router", "Subnet/sub"} {
+		kind, name, _ := strings.Cut(name, "/")
+		w.delete(kind, name)
+	}
+	w.has("Network", "alone", "Progressing", waitingFor("Secret/cloud to be created"))
+	w.create(w.secret("cloud", w.clouds))
+	w.gone("Network", "alone")
+	w.gone("RouterInterface", "it")
+	w.gone("Router", "router")
+	w.gone("Subnet", "sub")
 }
 
 func testReplacedReference(t *testing.T) {

@@ -51,6 +51,7 @@ type Clouds struct {
 	logins  singleflight.Group
 
 	mu       sync.Mutex
+	closed   bool
 	scopes   map[string]*Scope
 	refused  map[string]refusal
 	limiters map[string]*limiter
@@ -103,7 +104,7 @@ func (c *Clouds) Scope(ctx context.Context, cloud *Cloud) (*Scope, error) {
 func (c *Clouds) Forget(cloud *Cloud) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	delete(c.scopes, cloud.key)
+	c.drop(cloud.key)
 	delete(c.refused, cloud.key)
 }
 
@@ -112,10 +113,18 @@ func (c *Clouds) Forget(cloud *Cloud) {
 func (c *Clouds) Close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, scope := range c.scopes {
+	c.closed = true
+	for key := range c.scopes {
+		c.drop(key)
+	}
+}
+
+// drop forgets a scope, if there is one, and its idle connections.
+func (c *Clouds) drop(key string) {
+	if scope := c.scopes[key]; scope != nil {
 		scope.close()
 	}
-	clear(c.scopes)
+	delete(c.scopes, key)
 }
 
 // known returns the scope of a key, or why there will be none for now, or neither.
@@ -135,7 +144,7 @@ func (c *Clouds) known(key string) (*Scope, error) {
 	}
 	// A scope ends with its token: its successor reads the catalog anew.
 	if now.After(scope.renew) {
-		delete(c.scopes, key)
+		c.drop(key)
 		return nil, nil
 	}
 	scope.used = now
@@ -154,14 +163,17 @@ func (c *Clouds) login(ctx context.Context, cloud *Cloud) (*Scope, error) {
 		}
 		return nil, err
 	}
+	if c.closed {
+		scope.close()
+		return scope, nil
+	}
 	scope.used = time.Now()
 	c.scopes[cloud.key] = scope
 	if len(c.scopes) > c.options.MaxScopes {
 		oldest := slices.MinFunc(slices.Collect(maps.Keys(c.scopes)), func(a, b string) int {
 			return c.scopes[a].used.Compare(c.scopes[b].used)
 		})
-		c.scopes[oldest].close()
-		delete(c.scopes, oldest)
+		c.drop(oldest)
 	}
 	return scope, nil
 }

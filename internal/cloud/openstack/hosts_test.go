@@ -77,6 +77,7 @@ func TestOutside(t *testing.T) {
 		refused string
 	}{
 		"nowhere bounded":           {nil, server.URL, ""},
+		"no host of theirs":         {[]string{"other.example"}, server.URL, ours},
 		"to one of the hosts":       {[]string{ours}, server.URL, ""},
 		"to another host":           {[]string{ours}, strings.Replace(server.URL, ours, "localhost", 1), "localhost"},
 		"the machine's credentials": {nil, "http://169.254.169.254/latest", "169.254.169.254"},

@@ -22,7 +22,7 @@ const (
 	BeforeExecution Reset = "before"
 	// AfterExecution does what was asked and drops the connection instead of
 	// answering: the client can't know. Calls that are refused are answered, and
-	// don't count.
+	// don't count. Nothing else of such a fault does anything but Last.
 	AfterExecution Reset = "after"
 )
 
@@ -80,7 +80,8 @@ type Item struct {
 	Project string `json:"project,omitempty"`
 }
 
-// AddFault adds a misbehaviour. The first that matches a call is taken.
+// AddFault adds a misbehaviour. The first that matches a call is taken, one before it
+// is carried out and one after.
 func (s *Server) AddFault(f Fault) {
 	s.control.Lock()
 	defer s.control.Unlock()
