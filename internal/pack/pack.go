@@ -83,6 +83,11 @@ type Environment struct {
 	// Operator is our own user name.
 	Operator    string
 	Enforcement Enforcement
+	// Installation is what the objects of the pack depend on.
+	Installation Installation
+	// Install applies one of them as the installation does. It is nil where somebody
+	// else installs.
+	Install func(context.Context, client.Object) error
 }
 
 // Removal is what a pack is given to be removed.

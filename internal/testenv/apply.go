@@ -13,8 +13,10 @@ import (
 	"testing"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/rest"
@@ -148,21 +150,36 @@ func (a applier) applyOne(ctx context.Context, c client.Client, object *unstruct
 	if err != nil || object.GroupVersionKind().GroupKind() != crdKind {
 		return err
 	}
-	return awaitServed(ctx, c, object)
+	return AwaitServed(ctx, c, object)
 }
 
 var crdKind = apiextensionsv1.Kind("CustomResourceDefinition")
 
-// awaitServed waits until a kind's definition is established, and the API server
-// therefore serves it.
-func awaitServed(ctx context.Context, c client.Client, crd *unstructured.Unstructured) error {
+// AwaitServed waits until a kind's definition is established, so that the API server
+// serves it, and until c knows that: what is served is told a moment later. It gives up
+// when [Eventually] does.
+func AwaitServed(ctx context.Context, c client.Client, crd *unstructured.Unstructured) error {
 	return wait.PollUntilContextTimeout(ctx, eventuallyFirst, eventuallyTimeout, true,
 		func(ctx context.Context) (bool, error) {
 			if err := c.Get(ctx, client.ObjectKeyFromObject(crd), crd); err != nil {
 				return false, err
 			}
-			return isTrue(crd, string(apiextensionsv1.Established)), nil
+			if !isTrue(crd, string(apiextensionsv1.Established)) {
+				return false, nil
+			}
+			return isKnown(c.RESTMapper(), crd)
 		})
+}
+
+// isKnown reports whether clients find the kind that a definition defines.
+func isKnown(mapper meta.RESTMapper, crd *unstructured.Unstructured) (bool, error) {
+	group, _, _ := unstructured.NestedString(crd.Object, "spec", "group")
+	kind, _, _ := unstructured.NestedString(crd.Object, "spec", "names", "kind")
+	_, err := mapper.RESTMapping(schema.GroupKind{Group: group, Kind: kind})
+	if meta.IsNoMatchError(err) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 func isTrue(object *unstructured.Unstructured, condition string) bool {

@@ -59,10 +59,19 @@ func (f *Finalizers) Hold(ctx context.Context, target metav1.Object, finalizer s
 		f.put[guarded{id, finalizer}] = true
 		f.mu.Unlock()
 	}
-	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) || apierrors.IsInvalid(err) {
+	if isOther(err) {
 		return false, nil
 	}
 	return err == nil, err
+}
+
+// isOther reports whether a write came too late for an object that is gone, another one,
+// or about to go: to it no finalizer can be added. Whatever else is invalid is so in the
+// eyes of somebody who judges requests, and an error.
+func isOther(err error) bool {
+	cause, found := apierrors.StatusCause(err, metav1.CauseTypeForbidden)
+	leaving := found && cause.Field == "metadata.finalizers"
+	return leaving || passed(err)
 }
 
 // holds reports whether a finalizer is on an object. A cache that does not show

@@ -3,11 +3,14 @@ package guard_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -138,8 +141,12 @@ func TestFinalizersUnknown(t *testing.T) {
 func TestFinalizersTooLate(t *testing.T) {
 	g := newGuarding(t)
 	g.held(subnetGuard)
+	cached := g.read()
 	if err := g.client.Delete(t.Context(), g.object); err != nil {
 		t.Fatal(err)
+	}
+	if held, err := g.Hold(t.Context(), cached, portGuard); held || err != nil {
+		t.Errorf("what a late cache does not show to be deleted: held %t, error %v", held, err)
 	}
 	if g.held(portGuard) {
 		t.Error("what is being deleted is held")
@@ -147,6 +154,31 @@ func TestFinalizersTooLate(t *testing.T) {
 	if !g.held(subnetGuard) {
 		t.Error("what holds it is lost")
 	}
+	g.want(subnetGuard)
+}
+
+// TestFinalizersRefused: who judges requests and refuses a finalizer is heard.
+func TestFinalizersRefused(t *testing.T) {
+	g := newGuarding(t)
+	allow := testenv.Refuse(t, g.object.Namespace, corev1.SchemeGroupVersion.WithResource("configmaps"),
+		"!has(object.metadata.finalizers)", "no finalizers here")
+	testenv.Eventually(t, func() error {
+		probe := g.read()
+		probe.Finalizers = []string{theirs}
+		if err := g.client.Update(t.Context(), probe, client.DryRunAll); !apierrors.IsInvalid(err) {
+			return fmt.Errorf("finalizers are not refused yet: %w", err)
+		}
+		return nil
+	})
+	held, err := g.Hold(t.Context(), g.read(), subnetGuard)
+	if held || err == nil || !strings.Contains(err.Error(), "no finalizers here") {
+		t.Errorf("held %t, error %v", held, err)
+	}
+	allow()
+	testenv.Eventually(t, func() error {
+		_, err := g.Hold(t.Context(), g.read(), subnetGuard)
+		return err
+	})
 	g.want(subnetGuard)
 }
 

@@ -15,6 +15,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/kinship-dev/kinship/pkg/object"
+	"github.com/kinship-dev/kinship/pkg/reconcile"
 	"github.com/kinship-dev/kinship/pkg/relation"
 )
 
@@ -72,9 +73,9 @@ func (l *Lock) Wrong(obj relation.Object) bool {
 
 // Get returns an object as last seen or as last written here, whichever is newer.
 func (l *Lock) Get(id object.ID) (relation.Object, relation.Presence) {
-	seen, presence := l.Watcher.Get(id)
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	seen, presence := l.Watcher.Get(id) // What is newer may be forgotten as soon as the watch shows it.
 	written, ok := l.newest[id]
 	if !ok {
 		return seen, presence
@@ -87,6 +88,18 @@ func (l *Lock) Get(id object.ID) (relation.Object, relation.Presence) {
 	}
 	delete(l.newest, id)
 	return seen, presence
+}
+
+// Seen forgets what was written here once the watch shows it. Register it with the
+// Watcher, or what was written last to every object ever locked is kept.
+func (l *Lock) Seen(c relation.Change) {
+	id := c.Object().ID
+	l.mu.Lock()
+	_, wrote := l.newest[id]
+	l.mu.Unlock()
+	if wrote {
+		l.Get(id)
+	}
 }
 
 // Ensure makes the label of one object right and returns the object as it then
@@ -118,14 +131,9 @@ func (l *Lock) turn(id object.ID) *sync.Mutex {
 }
 
 // passed reports whether a write came too late, for an object that is gone or
-// another one. To a patch with another uid the API server answers that a uid can't
-// change.
+// another one.
 func passed(err error) bool {
-	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
-		return true
-	}
-	cause, found := apierrors.StatusCause(err, metav1.CauseTypeFieldValueInvalid)
-	return found && cause.Field == "metadata.uid"
+	return apierrors.IsNotFound(err) || apierrors.IsConflict(err) || reconcile.IsAnother(err)
 }
 
 // Reconcile is Ensure for a work queue.
@@ -153,10 +161,11 @@ func (l *Lock) write(ctx context.Context, obj relation.Object, value *string) (r
 	}
 	written := relation.ObjectOf(obj.ID.GroupKind(), answer)
 	l.mu.Lock()
-	defer l.mu.Unlock()
 	if l.newest == nil {
 		l.newest = map[object.ID]relation.Object{}
 	}
 	l.newest[obj.ID] = written
+	l.mu.Unlock()
+	l.Get(obj.ID) // The watch may have been quicker than the answer.
 	return written, nil
 }

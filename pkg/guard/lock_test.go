@@ -49,7 +49,7 @@ func lock(t *testing.T, m *corev1.ConfigMap) *locked {
 		Hold: func(relation.Object) guard.Hold { return guard.Hold(l.hold.Load()) },
 	}
 	l.Metadata, l.writes = metadataClient(t)
-	l.Watcher, l.freeze = watch(t)
+	l.Watcher, l.freeze = watch(t, func(w *relation.Watcher) { w.OnObject(l.Seen) })
 	l.awaitSeen(t)
 	return l
 }
@@ -378,5 +378,20 @@ func TestLockFlapping(t *testing.T) {
 		if limit := int(decisions.Load()) + 1; n > limit || n < limit/2 {
 			t.Errorf("%d writes for %d decisions", n, limit)
 		}
+	}
+}
+
+// TestLockForgets shows that nothing is kept of an object that was released, once the
+// watch has shown that.
+func TestLockForgets(t *testing.T) {
+	l := lock(t, &corev1.ConfigMap{})
+	for _, hold := range []guard.Hold{guard.Held, guard.Free} {
+		l.ensure(t, hold)
+		testenv.Eventually(t, func() error {
+			if n := l.Remembered(); n > 0 {
+				return fmt.Errorf("%d objects are remembered", n)
+			}
+			return nil
+		})
 	}
 }

@@ -2,6 +2,7 @@ package guard
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -13,22 +14,17 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
 	"github.com/kinship-dev/kinship/pkg/object"
-	"github.com/kinship-dev/kinship/pkg/reconcile"
 	"github.com/kinship-dev/kinship/pkg/relation"
 )
 
 const (
-	// probeAgain is how long the API server may take to follow a configuration.
-	probeAgain = 20 * time.Millisecond
 	// trimAfter is how long a rule outlives the last held object of its kind at most.
 	trimAfter = 5 * time.Second
 )
@@ -57,62 +53,21 @@ type Rules struct {
 	Held     *relation.Index
 	Watcher  *relation.Watcher
 	Metadata metadata.Interface
-	Log      logr.Logger
+	// Enforcer is what has the API server refuse, apart from the rules. It may be nil.
+	Enforcer Enforcer
+	// Lost is called when kinds have to be confirmed anew that were before, and when
+	// they can be again. It must not block, nor call back. It may be nil.
+	Lost func()
+	Log  logr.Logger
 
 	mu        sync.Mutex
+	judged    bool   // fault is what the Enforcer said since it last changed
+	fault     error  // why the API server may not refuse
 	kept      string // what the rules were last made from
 	confirmed map[schema.GroupKind]bool
+	trials    map[schema.GroupKind]*trial // under way
 	wake      chan struct{}
 	once      sync.Once
-}
-
-// Confirm is done when the API server is known to ask before it deletes objects
-// of this object's kind. The object must carry the lock.
-func (r *Rules) Confirm(ctx context.Context, obj relation.Object) reconcile.Outcome {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	gk := obj.ID.GroupKind()
-	if r.confirmed[gk] {
-		return reconcile.Outcome{}
-	}
-	if err := r.keepAgain(ctx, false); err != nil {
-		return reconcile.Fail(sharedv1alpha1.ReasonFailed, err)
-	}
-	err := r.probe(ctx, obj)
-	switch {
-	case err == nil:
-		return reconcile.WaitFor(probeAgain, sharedv1alpha1.ReasonLocking,
-			"waiting for the API server to ask before it deletes %s objects", gk)
-	case strings.Contains(err.Error(), r.Refuser):
-		if r.confirmed == nil {
-			r.confirmed = map[schema.GroupKind]bool{}
-		}
-		r.confirmed[gk] = true
-		return reconcile.Outcome{}
-	case apierrors.IsNotFound(err), apierrors.IsConflict(err):
-		return reconcile.Progress(sharedv1alpha1.ReasonLocking, "%s has just changed", obj.ID)
-	default:
-		return reconcile.Fail(sharedv1alpha1.ReasonFailed, fmt.Errorf("try whether %s is protected: %w", obj.ID, err))
-	}
-}
-
-// Confirmed reports whether Confirm was done for the kind of an object.
-func (r *Rules) Confirmed(obj relation.Object) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.confirmed[obj.ID.GroupKind()]
-}
-
-func (r *Rules) probe(ctx context.Context, obj relation.Object) error {
-	mapping, err := r.Watcher.Mapping(obj.ID.GroupKind().WithVersion(""))
-	if err != nil {
-		return err
-	}
-	return r.Metadata.Resource(mapping.Resource).Namespace(obj.ID.Namespace).Delete(ctx, obj.ID.Name,
-		metav1.DeleteOptions{
-			DryRun:        []string{metav1.DryRunAll},
-			Preconditions: &metav1.Preconditions{UID: &obj.UID},
-		})
 }
 
 // Changed tells that the configuration or the kinds held may have changed.
@@ -123,14 +78,28 @@ func (r *Rules) Changed() {
 	}
 }
 
-// ObjectChanged is Changed, for the configuration's own changes.
+// ObjectChanged is Changed, for the changes of what has the API server refuse.
 func (r *Rules) ObjectChanged(c relation.Change) {
-	if id := c.Object().ID; id.GroupKind() == ConfigurationKind && id.Name == r.Configuration {
-		r.mu.Lock()
-		r.kept = ""
-		r.mu.Unlock()
-		r.Changed()
+	if id := c.Object().ID; id.Group != ConfigurationKind.Group || !slices.Contains(r.watched(), id) {
+		return
 	}
+	r.mu.Lock()
+	r.kept, r.judged = "", false
+	r.void(func(schema.GroupKind) bool { return true })
+	r.mu.Unlock()
+	r.Changed()
+}
+
+// watched are the objects that have the API server refuse.
+func (r *Rules) watched() []object.ID {
+	var ids []object.ID
+	if r.Configuration != "" {
+		ids = append(ids, object.ID{Group: ConfigurationKind.Group, Kind: ConfigurationKind.Kind, Name: r.Configuration})
+	}
+	if r.Enforcer != nil {
+		ids = append(ids, r.Enforcer.Objects()...)
+	}
+	return ids
 }
 
 func (r *Rules) wakeups() chan struct{} {
@@ -140,10 +109,16 @@ func (r *Rules) wakeups() chan struct{} {
 
 // Start keeps the rules until the context ends.
 func (r *Rules) Start(ctx context.Context) error {
-	if r.Configuration == "" {
+	if len(r.watched()) == 0 {
 		return nil
 	}
-	r.Watcher.Use(object.ID{Kind: "Rules", Name: r.Configuration}, ConfigurationKind)
+	var kinds []schema.GroupKind
+	for _, id := range r.watched() {
+		if !slices.Contains(kinds, id.GroupKind()) {
+			kinds = append(kinds, id.GroupKind())
+		}
+	}
+	r.Watcher.Use(object.ID{Kind: "Rules", Name: r.Refuser}, kinds...)
 	trim := time.NewTimer(trimAfter)
 	defer trim.Stop()
 	pending := true // Changes that never cease must not put it off for ever.
@@ -162,7 +137,8 @@ func (r *Rules) Start(ctx context.Context) error {
 			err = r.locked(ctx, true)
 			pending = false
 		}
-		if err != nil && ctx.Err() == nil {
+		_, told := errors.AsType[*Fault](err)
+		if err != nil && ctx.Err() == nil && !told {
 			r.Log.Error(err, "Webhook rules may be out of date")
 			trim.Reset(trimAfter)
 			pending = true
@@ -188,6 +164,9 @@ func (r *Rules) keep(ctx context.Context, trim bool) error {
 	kinds := r.Held.TargetKinds()
 	namespaces := r.evictable(kinds)
 	held := fmt.Sprint(kinds, namespaces)
+	if err := r.enforce(ctx); err != nil {
+		return err
+	}
 	if r.Configuration == "" || (r.kept == held && !trim) {
 		return nil
 	}
@@ -233,7 +212,10 @@ func (r *Rules) keepDeletions(
 	have := resources(webhook.Rules)
 	want := r.resourcesOf(kinds, have)
 	if trim {
-		maps.DeleteFunc(r.confirmed, func(gk schema.GroupKind, _ bool) bool { return !slices.Contains(kinds, gk) })
+		free := func(gk schema.GroupKind) bool { return !slices.Contains(kinds, gk) }
+		maps.DeleteFunc(r.confirmed, func(gk schema.GroupKind, _ bool) bool { return free(gk) })
+		r.void(free)
+		want = union(want, r.silent(have))
 	} else {
 		want = union(want, have)
 	}
@@ -244,18 +226,31 @@ func (r *Rules) keepDeletions(
 	return true
 }
 
+// silent returns those of some resources whose group does not answer: nobody knows
+// which of them are held.
+func (r *Rules) silent(resources []schema.GroupResource) []schema.GroupResource {
+	return slices.DeleteFunc(slices.Clone(resources), func(gr schema.GroupResource) bool {
+		return r.Watcher.Silence(gr.Group) == nil
+	})
+}
+
 // resourcesOf returns the resources of kinds, and forgets what was confirmed of
 // those that have no rule.
 func (r *Rules) resourcesOf(kinds []schema.GroupKind, have []schema.GroupResource) []schema.GroupResource {
 	var want []schema.GroupResource
 	for _, gk := range kinds {
+		same := func(other schema.GroupKind) bool { return other == gk }
 		mapping, err := r.Watcher.Mapping(gk.WithVersion(""))
 		if err != nil {
 			delete(r.confirmed, gk)
+			r.void(same)
 			continue // Nothing of a kind that is not served can be deleted.
 		}
 		if !slices.Contains(have, mapping.Resource.GroupResource()) {
-			delete(r.confirmed, gk)
+			r.void(same)
+			if r.confirmed[gk] {
+				r.lose()
+			}
 		}
 		want = append(want, mapping.Resource.GroupResource())
 	}
@@ -307,26 +302,34 @@ func union(a, b []schema.GroupResource) []schema.GroupResource {
 
 // rulesFor returns one rule for each resource, in order.
 func rulesFor(resources []schema.GroupResource) []admissionregistrationv1.RuleWithOperations {
-	all := admissionregistrationv1.AllScopes
 	rules := make([]admissionregistrationv1.RuleWithOperations, 0, len(resources))
 	for _, gr := range resources {
-		rules = append(rules, admissionregistrationv1.RuleWithOperations{
-			Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Delete},
-			Rule: admissionregistrationv1.Rule{
-				APIGroups: []string{gr.Group}, APIVersions: []string{"*"}, Resources: []string{gr.Resource}, Scope: &all,
-			},
-		})
+		rules = append(rules, ruleFor(gr))
 	}
 	return rules
 }
 
+func ruleFor(gr schema.GroupResource) admissionregistrationv1.RuleWithOperations {
+	all := admissionregistrationv1.AllScopes
+	return admissionregistrationv1.RuleWithOperations{
+		Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Delete},
+		Rule: admissionregistrationv1.Rule{
+			APIGroups: []string{gr.Group}, APIVersions: []string{"*"}, Resources: []string{gr.Resource}, Scope: &all,
+		},
+	}
+}
+
 // resources returns the resources that rules are about, in order. Rules of
-// another shape are somebody else's and yield none.
+// another shape are somebody else's, or altered, and yield none.
 func resources(rules []admissionregistrationv1.RuleWithOperations) []schema.GroupResource {
 	var found []schema.GroupResource
 	for _, rule := range rules {
-		if len(rule.APIGroups) == 1 && len(rule.Resources) == 1 {
-			found = append(found, schema.GroupResource{Group: rule.APIGroups[0], Resource: rule.Resources[0]})
+		if len(rule.APIGroups) != 1 || len(rule.Resources) != 1 {
+			continue
+		}
+		gr := schema.GroupResource{Group: rule.APIGroups[0], Resource: rule.Resources[0]}
+		if equality.Semantic.DeepEqual(rule, ruleFor(gr)) {
+			found = append(found, gr)
 		}
 	}
 	return union(found, nil)

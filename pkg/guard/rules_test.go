@@ -3,8 +3,10 @@ package guard_test
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/go-logr/logr"
 	"github.com/google/go-cmp/cmp"
@@ -13,6 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/metadata"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
@@ -256,8 +259,9 @@ func TestConfirmOfWhatHasChanged(t *testing.T) {
 	k := keepRules(t, "changed")
 	k.hold(configMap)
 	cases := map[string]func(*relation.Object){
-		"gone":      func(o *relation.Object) { o.ID.Name = "none" },
-		"recreated": func(o *relation.Object) { o.UID = "another" },
+		"gone":                                  func(o *relation.Object) { o.ID.Name = "none" },
+		"gone, and has the name of who refuses": func(o *relation.Object) { o.ID.Name = refuser },
+		"recreated":                             func(o *relation.Object) { o.UID = "another" },
 	}
 	for name, change := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -273,6 +277,105 @@ func TestConfirmOfWhatHasChanged(t *testing.T) {
 		})
 	}
 }
+
+// TestConfirmBesideASlowKind has the API server take its time with the trial of one
+// kind. Others don't wait for it, and it is not tried twice.
+func TestConfirmBesideASlowKind(t *testing.T) {
+	t.Parallel()
+	k := keepRules(t, "slow")
+	arrived, let := make(chan struct{}, 10), make(chan struct{})
+	k.Metadata = slowly(t, "/secrets/", arrived, let)
+	s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{
+		Namespace: k.obj.ID.Namespace, Name: "s", Labels: map[string]string{"slow": "true"},
+	}}
+	if err := k.client.Create(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	k.hold(configMap, secret)
+	slow := relation.ObjectOf(secret, s)
+	first := make(chan reconcile.Outcome, 1)
+	go func() { first <- k.Confirm(t.Context(), slow) }()
+	<-arrived
+
+	confirmed := make(chan struct{})
+	go func() {
+		defer close(confirmed)
+		k.confirm(t)
+	}()
+	select {
+	case <-confirmed:
+	case <-time.After(20 * time.Second):
+		t.Error("a kind waits for the trial of another one")
+		close(let)
+		<-confirmed
+		return
+	}
+	for range 3 {
+		if f := k.Confirm(t.Context(), slow).Worst(); f.State != reconcile.Waiting {
+			t.Errorf("%+v while the trial is under way, want to wait", f)
+		}
+	}
+	if n := len(arrived); n > 0 {
+		t.Errorf("%d more trials of a kind that is being tried", n)
+	}
+	close(let)
+	<-first
+	testenv.Eventually(t, func() error {
+		if o := k.Confirm(t.Context(), slow); !o.IsDone() {
+			return fmt.Errorf("%s", o.Message())
+		}
+		return nil
+	})
+}
+
+// TestConfirmVoid has the configuration change while a trial is under way: what the
+// trial finds out may not be so any more.
+func TestConfirmVoid(t *testing.T) {
+	t.Parallel()
+	k := keepRules(t, "void")
+	k.hold(configMap)
+	k.confirm(t)
+	arrived, let := make(chan struct{}, 10), make(chan struct{})
+	again := &guard.Rules{
+		Client: k.client, Configuration: k.name, Refuser: refuser, Held: k.Held, Log: logr.Discard(),
+		Watcher: k.Watcher, Metadata: slowly(t, "/configmaps/", arrived, let),
+	}
+	first := make(chan reconcile.Outcome, 1)
+	go func() { first <- again.Confirm(t.Context(), k.obj) }()
+	<-arrived
+	id := object.ID{Group: guard.ConfigurationKind.Group, Kind: guard.ConfigurationKind.Kind, Name: k.name}
+	again.ObjectChanged(relation.Change{New: &relation.Object{ID: id}})
+	close(let)
+	if o := <-first; o.IsDone() || again.Confirmed(k.obj) {
+		t.Error("confirmed by what was so before the change")
+	}
+}
+
+// slowly returns a client whose deletions of what a path contains wait until they are
+// let go.
+func slowly(t *testing.T, path string, arrived chan<- struct{}, let <-chan struct{}) metadata.Interface {
+	t.Helper()
+	config := testenv.Config(t)
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(r *http.Request) (*http.Response, error) {
+			if r.Method == http.MethodDelete && strings.Contains(r.URL.Path, path) {
+				arrived <- struct{}{}
+				<-let
+			}
+			return next.RoundTrip(r)
+		})
+	})
+	c, err := metadata.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+// RoundTrip implements http.RoundTripper.
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 func TestConfirmWithoutAnInstallation(t *testing.T) {
 	k := keepRules(t, "install")

@@ -5,17 +5,19 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 	"sync/atomic"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
-	"k8s.io/client-go/restmapper"
 )
 
 // Kinds tells which kinds the cluster serves.
 type Kinds interface {
 	// Mapping returns where objects of a kind are found. An empty version means
-	// any. The error is a *KindError when the cluster does not serve the kind.
+	// any. The error is a *KindError when the cluster does not serve the kind, and an
+	// *UnansweredError when it can't tell.
 	Mapping(gvk schema.GroupVersionKind) (Mapping, error)
 }
 
@@ -40,46 +42,114 @@ func (e *KindError) Error() string {
 	return fmt.Sprintf("no kind %s in this cluster", e.Kind.GroupKind())
 }
 
+// UnansweredError says that the cluster can't tell now whether it serves a kind,
+// because whoever serves the group does not answer. Nothing follows from that: the
+// kind may be there, and so may all of its objects.
+type UnansweredError struct {
+	Kind   schema.GroupVersionKind
+	Reason error
+}
+
+// Error implements error.
+func (e *UnansweredError) Error() string {
+	return fmt.Sprintf("the cluster can't tell whether it has kind %s: %s", e.Kind.GroupKind(), e.Reason)
+}
+
 // catalog is a snapshot of what the cluster serves, replaced as a whole. A
 // lookup takes no lock and sends no request, unlike that of a RESTMapper.
 type catalog struct {
 	discovery discovery.DiscoveryInterfaceWithContext
-	kinds     atomic.Pointer[map[schema.GroupKind][]Mapping] // preferred version first
+	turn      sync.Mutex // of refresh: what was read last is to be what is known
+	last      atomic.Pointer[snapshot]
+}
+
+// snapshot is what was last known.
+type snapshot struct {
+	kinds map[schema.GroupKind][]Mapping // preferred version first
+	// silent are the versions of groups that nothing could be learned of. Of them
+	// kinds says what was known before.
+	silent map[schema.GroupVersion]error
 }
 
 func (c *catalog) refresh(ctx context.Context) error {
-	groups, err := restmapper.GetAPIGroupResourcesWithContext(ctx, c.discovery)
-	if err != nil {
+	c.turn.Lock()
+	defer c.turn.Unlock()
+	groups, resources, err := c.discovery.ServerGroupsAndResourcesWithContext(ctx)
+	silent, partly := discovery.GroupDiscoveryFailedErrorGroups(err)
+	if err != nil && !partly {
 		return fmt.Errorf("read what kinds the cluster serves: %w", err)
 	}
-	kinds := map[schema.GroupKind][]Mapping{}
+	now := &snapshot{kinds: map[schema.GroupKind][]Mapping{}, silent: silent}
 	for _, g := range groups {
-		addGroup(kinds, g)
+		now.add(g, resources)
 	}
-	c.kinds.Store(&kinds)
+	if before := c.last.Load(); before != nil {
+		now.keep(before)
+	}
+	c.last.Store(now)
 	return nil
 }
 
-func addGroup(kinds map[schema.GroupKind][]Mapping, g *restmapper.APIGroupResources) {
-	versions := []string{g.Group.PreferredVersion.Version}
-	for _, v := range g.Group.Versions {
-		if v.Version != versions[0] {
-			versions = append(versions, v.Version)
+// add takes in a group, its preferred version first.
+func (s *snapshot) add(g *metav1.APIGroup, resources []*metav1.APIResourceList) {
+	versions := []string{g.PreferredVersion.GroupVersion}
+	for _, v := range g.Versions {
+		if v.GroupVersion != versions[0] {
+			versions = append(versions, v.GroupVersion)
 		}
 	}
 	for _, version := range versions {
-		for _, r := range g.VersionedResources[version] {
-			if !watchable(r.Verbs) {
-				continue
+		for _, list := range resources {
+			if list.GroupVersion == version {
+				s.addVersion(list)
 			}
-			gk := schema.GroupKind{Group: g.Group.Name, Kind: r.Kind}
-			kinds[gk] = append(kinds[gk], Mapping{
-				Resource:   schema.GroupVersionResource{Group: gk.Group, Version: version, Resource: r.Name},
-				Kind:       r.Kind,
-				Namespaced: r.Namespaced,
-			})
 		}
 	}
+}
+
+func (s *snapshot) addVersion(list *metav1.APIResourceList) {
+	gv, err := schema.ParseGroupVersion(list.GroupVersion)
+	if err != nil {
+		return // No such group can be asked for anything.
+	}
+	for _, r := range list.APIResources {
+		if !watchable(r.Verbs) {
+			continue
+		}
+		gk := schema.GroupKind{Group: gv.Group, Kind: r.Kind}
+		s.kinds[gk] = append(s.kinds[gk], Mapping{
+			Resource: gv.WithResource(r.Name), Kind: r.Kind, Namespaced: r.Namespaced,
+		})
+	}
+}
+
+// keep takes over what was known of those that are silent now.
+func (s *snapshot) keep(before *snapshot) {
+	if len(s.silent) == 0 {
+		return
+	}
+	for gk, versions := range before.kinds {
+		for _, m := range versions {
+			if s.silent[m.Resource.GroupVersion()] != nil {
+				s.kinds[gk] = append(s.kinds[gk], m)
+			}
+		}
+	}
+}
+
+// silence returns why nothing is known of a version of a group, or of any one where
+// the version is empty; nil if all is.
+func (s *snapshot) silence(gv schema.GroupVersion) error {
+	if gv.Version != "" {
+		return s.silent[gv]
+	}
+	var first schema.GroupVersion // Of several always the same.
+	for other := range s.silent {
+		if other.Group == gv.Group && (first.Empty() || other.Version < first.Version) {
+			first = other
+		}
+	}
+	return s.silent[first]
 }
 
 // watchable leaves out subresources and kinds that can be created but not kept,
@@ -95,27 +165,43 @@ func watchable(verbs []string) bool {
 
 // Mapping implements Kinds.
 func (c *catalog) Mapping(gvk schema.GroupVersionKind) (Mapping, error) {
-	kinds := c.kinds.Load()
-	if kinds == nil {
+	last := c.last.Load()
+	if last == nil {
 		return Mapping{}, &KindError{Kind: gvk}
 	}
 	missing := &KindError{Kind: gvk}
-	for _, m := range (*kinds)[gvk.GroupKind()] {
+	for _, m := range last.kinds[gvk.GroupKind()] {
 		if gvk.Version == "" || m.Resource.Version == gvk.Version {
 			return m, nil
 		}
 		missing.Served = append(missing.Served, m.Resource.Version)
 	}
+	gv := gvk.GroupVersion()
+	if len(missing.Served) == 0 {
+		gv.Version = "" // Another version may have the kind.
+	}
+	if reason := last.silence(gv); reason != nil {
+		return Mapping{}, &UnansweredError{Kind: gvk, Reason: reason}
+	}
 	return Mapping{}, missing
 }
 
-func (c *catalog) served() []Mapping {
-	kinds := c.kinds.Load()
-	if kinds == nil {
+// silence returns why a group can't be told everything of, or nil.
+func (c *catalog) silence(group string) error {
+	last := c.last.Load()
+	if last == nil {
 		return nil
 	}
-	all := make([]Mapping, 0, len(*kinds))
-	for _, versions := range *kinds {
+	return last.silence(schema.GroupVersion{Group: group})
+}
+
+func (c *catalog) served() []Mapping {
+	last := c.last.Load()
+	if last == nil {
+		return nil
+	}
+	all := make([]Mapping, 0, len(last.kinds))
+	for _, versions := range last.kinds {
 		all = append(all, versions[0])
 	}
 	slices.SortFunc(all, func(a, b Mapping) int {

@@ -2,42 +2,94 @@ package relation
 
 import (
 	"errors"
+	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/restmapper"
 )
 
 // served is a group whose preferred version is not its first.
-func served() *restmapper.APIGroupResources {
+func served() (*metav1.APIGroup, []*metav1.APIResourceList) {
 	all := metav1.Verbs{"get", "list", "watch", "delete"}
 	widgets := metav1.APIResource{Name: "widgets", Kind: "Widget", Namespaced: true, Verbs: all}
-	return &restmapper.APIGroupResources{
-		Group: metav1.APIGroup{
-			Name: "g",
-			Versions: []metav1.GroupVersionForDiscovery{
-				{GroupVersion: "g/v1", Version: "v1"}, {GroupVersion: "g/v2", Version: "v2"}, {GroupVersion: "g/v3", Version: "v3"},
-			},
-			PreferredVersion: metav1.GroupVersionForDiscovery{GroupVersion: "g/v2", Version: "v2"},
+	group := &metav1.APIGroup{
+		Name: "g",
+		Versions: []metav1.GroupVersionForDiscovery{
+			{GroupVersion: "g/v1", Version: "v1"}, {GroupVersion: "g/v2", Version: "v2"}, {GroupVersion: "g/v3", Version: "v3"},
 		},
-		VersionedResources: map[string][]metav1.APIResource{
-			"v1": {widgets, {Name: "reviews", Kind: "Review", Verbs: metav1.Verbs{"create"}}},
-			"v2": {widgets, {Name: "widgets/status", Kind: "Widget", Verbs: metav1.Verbs{"get", "patch"}}},
-			"v3": {{Name: "gadgets", Kind: "Gadget", Verbs: all}},
-		},
+		PreferredVersion: metav1.GroupVersionForDiscovery{GroupVersion: "g/v2", Version: "v2"},
+	}
+	return group, []*metav1.APIResourceList{
+		{GroupVersion: "g/v1", APIResources: []metav1.APIResource{
+			widgets, {Name: "reviews", Kind: "Review", Verbs: metav1.Verbs{"create"}},
+		}},
+		{GroupVersion: "g/v2", APIResources: []metav1.APIResource{
+			widgets, {Name: "widgets/status", Kind: "Widget", Verbs: metav1.Verbs{"get", "patch"}},
+		}},
+		{GroupVersion: "g/v3", APIResources: []metav1.APIResource{{Name: "gadgets", Kind: "Gadget", Verbs: all}}},
 	}
 }
 
-func catalogOf(groups ...*restmapper.APIGroupResources) *catalog {
-	kinds := map[schema.GroupKind][]Mapping{}
-	for _, g := range groups {
-		addGroup(kinds, g)
-	}
+func catalogOf(group *metav1.APIGroup, resources []*metav1.APIResourceList) *catalog {
+	known := &snapshot{kinds: map[schema.GroupKind][]Mapping{}}
+	known.add(group, resources)
 	c := &catalog{}
-	c.kinds.Store(&kinds)
+	c.last.Store(known)
 	return c
+}
+
+// TestCatalogSilence is a group one version of which can't be told, and then none.
+func TestCatalogSilence(t *testing.T) {
+	down := errors.New("down")
+	group, resources := served()
+	before, never := catalogOf(group, resources).last.Load(), &snapshot{}
+	cases := map[string]struct {
+		reason string
+		before *snapshot
+		silent []string
+		kind   string
+		ask    string
+		want   string // version
+		err    error
+	}{
+		"preferred":         {"another one answers", before, []string{"v2"}, "Widget", "", "v1", nil},
+		"preferred, itself": {"it was there", before, []string{"v2"}, "Widget", "v2", "v2", nil},
+		"other version":     {"v9 answers: it does not exist", before, []string{"v2"}, "Widget", "v9", "", &KindError{}},
+		"all":               {"they were there", before, []string{"v1", "v2", "v3"}, "Widget", "", "v2", nil},
+		"new kind":          {"v3 may have it", before, []string{"v3"}, "Gizmo", "", "", &UnansweredError{}},
+		"new kind, version": {"so it may", before, []string{"v3"}, "Gizmo", "v1", "", &UnansweredError{}},
+		"never known":       {"nor can it be told", never, []string{"v1", "v2", "v3"}, "Widget", "", "", &UnansweredError{}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			now := &snapshot{kinds: map[schema.GroupKind][]Mapping{}, silent: map[schema.GroupVersion]error{}}
+			for _, version := range tc.silent {
+				now.silent[schema.GroupVersion{Group: "g", Version: version}] = down
+			}
+			group, resources := served()
+			group.Versions = slices.DeleteFunc(group.Versions, func(v metav1.GroupVersionForDiscovery) bool {
+				return slices.Contains(tc.silent, v.Version)
+			})
+			group.PreferredVersion = metav1.GroupVersionForDiscovery{} // As of a group that has none.
+			if len(group.Versions) > 0 {
+				group.PreferredVersion = group.Versions[0]
+			}
+			now.add(group, resources)
+			now.keep(tc.before)
+			c := &catalog{}
+			c.last.Store(now)
+			got, err := c.Mapping(schema.GroupVersionKind{Group: "g", Kind: tc.kind, Version: tc.ask})
+			if got.Resource.Version != tc.want || fmt.Sprintf("%T", err) != fmt.Sprintf("%T", tc.err) {
+				t.Errorf("%s: version %q, error %v", tc.reason, got.Resource.Version, err)
+			}
+			if c.silence("g") == nil || c.silence("h") != nil {
+				t.Errorf("silence of g is %v, of h %v", c.silence("g"), c.silence("h"))
+			}
+		})
+	}
 }
 
 func TestCatalogMapping(t *testing.T) {

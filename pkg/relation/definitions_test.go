@@ -121,7 +121,7 @@ func TestWatcherFollowsDefinitions(t *testing.T) {
 		return nil
 	})
 	// Who were still to watch a kind that is gone would try again and again.
-	h.wire.awaitQuiet(t, "/"+gk.Group+"/", 300)
+	h.wire.awaitQuiet(t, "/"+gk.Group+"/", 50)
 
 	define(t, definition(gk.Group, "Namespaced", "v1"))
 	h.awaitServed(t, gk, "v1")
@@ -165,3 +165,61 @@ func TestWatcherSwitchesVersions(t *testing.T) {
 	define(t, definition(gk.Group, "Cluster", "v1", "v2"))
 	h.awaitServed(t, gk, "v2")
 }
+
+// TestWatcherSilentGroup has the API server unable to tell what a group has: what was
+// known of it still is. Then the group is really gone.
+func TestWatcherSilentGroup(t *testing.T) {
+	t.Parallel()
+	gk := schema.GroupKind{Group: "silent.test.kinship.dev", Kind: "Widget"}
+	d := define(t, definition(gk.Group, "Cluster", "v1"))
+	testenv.Apply(t, widget(gk.Group, "v1"))
+	h := start(t, testenv.Config(t))
+	id := object.ID{Group: gk.Group, Kind: gk.Kind, Name: "w"}
+	h.Use(alice, gk)
+	h.awaitPresence(t, id, relation.Present)
+	told := h.told(gk)
+
+	service := testenv.Apply(t, fmt.Sprintf(dead, gk.Group))[0]
+	testenv.Eventually(t, func() error {
+		if h.Silence(gk.Group) == nil {
+			return errors.New("the group is not known to be silent")
+		}
+		return nil
+	})
+	if _, err := h.Mapping(gk.WithVersion("")); err != nil {
+		t.Errorf("the kind is forgotten: %v", err)
+	}
+	if _, presence := h.Get(id); presence != relation.Present || h.told(gk) != told {
+		t.Errorf("presence %d, told %d times more", presence, h.told(gk)-told)
+	}
+	fresh := start(t, testenv.Config(t)) // It has never known the group.
+	fresh.Use(alice, gk)
+	testenv.Eventually(t, func() error {
+		var unanswered *relation.UnansweredError
+		if err := fresh.Problem(gk); !errors.As(err, &unanswered) {
+			return fmt.Errorf("problem is %w", err)
+		}
+		return nil
+	})
+
+	remove(t, service) // The API server makes its own anew.
+	fresh.awaitPresence(t, id, relation.Present)
+	testenv.Eventually(t, func() error { return h.Silence(gk.Group) })
+	remove(t, d)
+	h.awaitMissing(t, gk)
+	fresh.awaitMissing(t, gk)
+}
+
+// dead has the API server ask somebody about version v1 of a group who is not there.
+const dead = `
+apiVersion: apiregistration.k8s.io/v1
+kind: APIService
+metadata: {name: v1.%[1]s, labels: {kube-aggregator.kubernetes.io/automanaged: "false"}}
+spec:
+  group: %[1]s
+  version: v1
+  groupPriorityMinimum: 1000
+  versionPriority: 100
+  insecureSkipTLSVerify: true
+  service: {namespace: default, name: none, port: 443}
+`

@@ -38,6 +38,10 @@ type Relation struct {
 	Doc string
 	// Declarer is the kind of object that the edges are extracted from.
 	Declarer schema.GroupKind
+	// Target is the kind that the edges lead to, and Field what names it in the
+	// declarer; zero where the declarer says which kind, or several fields name it.
+	Target schema.GroupKind
+	Field  string
 	// Finalizer is what keeps a target while a source refers to it, once the target
 	// is ready. Empty means that the source waits for the target and no more.
 	Finalizer string

@@ -2,15 +2,16 @@ package relation
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-logr/logr"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/metadata"
@@ -49,8 +50,9 @@ const (
 	// linger keeps an informer for a while after its last user, so that a kind
 	// whose users come and go is not listed anew each time.
 	linger = 5 * time.Second
-	// discoveryRetries bounds how often a kind that is waited for is looked up
-	// again after a definition changed: discovery lags behind by a second or two.
+	// discoveryRetries bounds how often a kind that is waited for, or that nothing
+	// can be told of, is looked up again after a definition changed: discovery lags
+	// behind by a second or two.
 	discoveryRetries = 10
 )
 
@@ -84,7 +86,7 @@ type Watcher struct {
 	// latest are the kinds last used: those of thousands of users are often the same.
 	latest []schema.GroupKind
 
-	retries int // only touched by the worker
+	retries atomic.Int32 // since a definition last changed
 }
 
 // NewWatcher returns a Watcher that reads through config.
@@ -123,6 +125,11 @@ func (w *Watcher) Mapping(gvk schema.GroupVersionKind) (Mapping, error) {
 // Served returns every kind that the cluster serves, in its preferred version,
 // in order.
 func (w *Watcher) Served() []Mapping { return w.catalog.served() }
+
+// Silence returns why not everything can be told of a group: whoever serves it does
+// not answer. It is nil of a group that answers, and of one that does not exist. Kinds
+// of a silent group that were known before are served as far as anybody knows.
+func (w *Watcher) Silence(group string) error { return w.catalog.silence(group) }
 
 // NeedLeaderElection tells the manager to run the watcher in every replica:
 // admission is answered by all of them.
@@ -243,8 +250,8 @@ func (w *Watcher) List(ref Ref) ([]Object, bool) {
 	return found, true
 }
 
-// Problem returns why a kind in use can't be watched: a *KindError when it is
-// not served, the API server's answer when watching fails; nil when nothing is
+// Problem returns why a kind in use can't be watched: the error of Mapping when
+// there is one, the API server's answer when watching fails; nil when nothing is
 // known to be wrong.
 func (w *Watcher) Problem(gk schema.GroupKind) error {
 	w.mu.RLock()
@@ -269,6 +276,37 @@ func (w *Watcher) Live(ctx context.Context, id object.ID) (Object, error) {
 	return ObjectOf(id.GroupKind(), obj), nil
 }
 
+// livePage is how many objects are read at once.
+const livePage = 500
+
+// LiveAny reports whether an end stands for any object, by the metadata in the API
+// server. It must have a selector. The error is the API server's.
+func (w *Watcher) LiveAny(ctx context.Context, ref Ref) (bool, error) {
+	m, err := w.catalog.Mapping(ref.GroupKind().WithVersion(""))
+	if err != nil {
+		return false, err
+	}
+	selector, err := labels.ValidatedSelectorFromSet(ref.Selector.Labels)
+	if err != nil {
+		return false, nil //nolint:nilerr // no object can have such a label
+	}
+	options := metav1.ListOptions{LabelSelector: selector.String(), Limit: livePage}
+	for {
+		page, err := w.metadata.Resource(m.Resource).Namespace(ref.Namespace).List(ctx, options)
+		if err != nil {
+			return false, fmt.Errorf("look for %s: %w", ref, err)
+		}
+		for i := range page.Items {
+			if ref.Matches(ObjectOf(ref.GroupKind(), &page.Items[i])) {
+				return true, nil
+			}
+		}
+		if options.Continue = page.Continue; options.Continue == "" {
+			return false, nil
+		}
+	}
+}
+
 // ready returns the store of a kind that has been read, or nil.
 func (w *Watcher) ready(gk schema.GroupKind) cache.Store {
 	w.mu.RLock()
@@ -281,9 +319,11 @@ func (w *Watcher) ready(gk schema.GroupKind) cache.Store {
 
 // follow looks again at what the cluster serves, after a definition changed.
 func (w *Watcher) follow(ctx context.Context, running *sync.WaitGroup) {
-	if err := w.catalog.refresh(ctx); err != nil {
+	err := w.catalog.refresh(ctx)
+	if err != nil {
 		w.log.Error(err, "Kinds may be out of date")
 	}
+	missing := err != nil
 	w.mu.RLock()
 	inUse := make([]schema.GroupKind, 0, len(w.kinds))
 	for gk, k := range w.kinds {
@@ -292,15 +332,14 @@ func (w *Watcher) follow(ctx context.Context, running *sync.WaitGroup) {
 		}
 	}
 	w.mu.RUnlock()
-	missing := false
 	for _, gk := range inUse {
 		w.settle(ctx, gk, running)
-		var kindErr *KindError
-		missing = missing || errors.As(w.Problem(gk), &kindErr)
+		_, err := w.catalog.Mapping(gk.WithVersion(""))
+		missing = missing || err != nil || w.Silence(gk.Group) != nil
 	}
-	if missing && w.retries < discoveryRetries {
-		w.queue.AddAfter(schema.GroupKind{}, 50*time.Millisecond<<min(w.retries, 5))
-		w.retries++
+	if retries := w.retries.Load(); missing && retries < discoveryRetries {
+		w.queue.AddAfter(schema.GroupKind{}, 50*time.Millisecond<<min(retries, 5))
+		w.retries.Add(1)
 	}
 }
 
@@ -323,17 +362,17 @@ func (w *Watcher) settle(ctx context.Context, gk schema.GroupKind, running *sync
 		w.mu.Unlock()
 		return
 	}
-	stop, changed := k.cancel, k.cancel != nil || (k.problem == nil) != (err == nil)
+	stop, changed := k.cancel, k.cancel != nil || fmt.Sprint(k.problem) != fmt.Sprint(err)
 	k.cancel, k.synced, k.problem = nil, false, err
 	w.mu.Unlock()
 	if stop != nil {
 		stop()
 	}
+	if changed { // Before the first of its objects: who hears of those knows the kind.
+		w.tellKind(gk)
+	}
 	if err == nil {
 		w.run(ctx, k, mapping, running)
-	}
-	if changed {
-		w.tellKind(gk)
 	}
 }
 
@@ -349,6 +388,7 @@ func (w *Watcher) tellObject(c Change) {
 	switch c.Object().ID.GroupKind() {
 	case DefinitionKind, apiServiceKind:
 		if c.Old == nil || c.New == nil || c.Old.Generation != c.New.Generation || maps.Equal(c.Old.Labels, c.New.Labels) {
+			w.retries.Store(0)
 			w.queue.AddAfter(schema.GroupKind{}, 10*time.Millisecond)
 		}
 	}

@@ -128,22 +128,10 @@ func (s stories) apply(ts *testscript.TestScript, _ bool, args []string) {
 			ts.Check(s.client.Status().Patch(s.ctx, obj, patch))
 		}
 		if isKind {
-			s.repeat(ts, func() error { return s.served(obj) })
+			ts.Check(testenv.AwaitServed(s.ctx, s.client, obj))
 		}
 		ts.Setenv("UID_"+strings.ReplaceAll(obj.GetName(), "-", "_"), string(obj.GetUID()))
 	}
-}
-
-// served asks whether a kind that was just defined is served.
-func (s stories) served(crd *unstructured.Unstructured) error {
-	if err := s.client.Get(s.ctx, client.ObjectKeyFromObject(crd), crd); err != nil {
-		return err
-	}
-	conditions, _, err := unstructured.NestedSlice(crd.Object, "status", "conditions")
-	if err == nil && !strings.Contains(fmt.Sprint(conditions), "InitialNamesAccepted") {
-		err = errors.New("not yet")
-	}
-	return err
 }
 
 // delete deletes an object, given as "apiVersion/Kind" and "namespace/name" or

@@ -170,6 +170,53 @@ func testCycleOfSets(t *testing.T) {
 	w.goesWhole(a, b, u1, u2)
 }
 
+// testCycleOfFourSets: four sets use each other, and the one that was empty gets a
+// member. All four hear of it, also those that are two steps away.
+func testCycleOfFourSets(t *testing.T) {
+	w := newWorld(t)
+	d := configMap("d")
+	w.create(labelled("a", "set", "a"), labelled("b", "set", "b"), labelled("c", "set", "c"), d)
+	link := func(by, of string) *protectionv1beta1.Usage {
+		return uses(by+"-"+of, all(selected("set", by)), all(selected("set", of)))
+	}
+	ab, bc, cd, da := link("a", "b"), link("b", "c"), link("c", "d"), link("d", "a")
+	locked := protects("locked", named("a"), "so that its lock does not change, which would wake others")
+	w.create(ab, bc, cd, da, locked)
+	w.ready(ab, bc, locked)
+	w.unready(cd, "UsedNotFound")
+	w.unready(da, "UsingNotFound")
+	w.update(d, func() { d.Labels = map[string]string{"set": "d"} })
+	for _, u := range []usage{ab, bc, cd, da} {
+		w.unready(u, "Cycle")
+	}
+	w.update(d, func() { d.Labels = nil })
+	w.ready(ab, bc)
+}
+
+// testManySets: behind what a Usage is about there are large sets which use each
+// other, in no circle. That is found out in the time that admission has.
+func testManySets(t *testing.T) {
+	const size = 100
+	w := newWorld(t)
+	for i := range size {
+		for _, set := range []string{"x", "y", "z"} {
+			w.create(labelled(fmt.Sprint(set, i), "set", set))
+		}
+	}
+	w.create(configMap("cm"))
+	xy, yz := uses("xy", all(selected("set", "x")), all(selected("set", "y"))),
+		uses("yz", all(selected("set", "y")), all(selected("set", "z")))
+	w.create(yz, xy)
+	w.ready(yz, xy)
+	u := uses("u", named("cm"), all(selected("set", "x")))
+	w.create(u)
+	w.ready(u)
+	closing := uses("closing", all(selected("set", "z")), named("cm"))
+	if err := w.tryCreate(closing); err == nil || !strings.Contains(err.Error(), "in a circle: ConfigMap/z") {
+		t.Errorf("answered with %v, want the circle", err)
+	}
+}
+
 // goesWhole deletes everything, some of it more than once, as whoever deletes a
 // composition does, and waits until it is gone.
 func (w *world) goesWhole(objects ...client.Object) {

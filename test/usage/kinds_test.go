@@ -106,7 +106,8 @@ func testKindVanishes(t *testing.T) {
 }
 
 // testVersionVanishes: the kind moves on to another version. A Usage that names
-// the old one says so, and protects again when it names the new one.
+// the old one says so, protects the same object all the time, and is Ready again
+// when it names the new one.
 func testVersionVanishes(t *testing.T) {
 	w := newWorld(t)
 	k := w.define("Moving")
@@ -126,6 +127,7 @@ func testVersionVanishes(t *testing.T) {
 	if message := w.unready(u, "KindNotFound"); !strings.Contains(message, "is not served in version v1, but in [v2]") {
 		t.Errorf("message is %q", message)
 	}
+	w.refused(unstructuredIn(w.ns, k.group+"/v2", k.kind, "x"))
 	w.update(u, func() { u.Spec.Of.APIVersion = k.group + "/v2" })
 	w.ready(u)
 	w.refused(unstructuredIn(w.ns, k.group+"/v2", k.kind, "x"))

@@ -19,7 +19,7 @@ func testOwnerDeleted(t *testing.T) {
 			w := newWorld(t)
 			owner, using, used, other := configMap("owner"), configMap("using"), configMap("used"), configMap("other")
 			w.create(owner, using)
-			w.owned(owner, "ConfigMap", used, other)
+			w.owned(owner, used, other)
 			u := uses("u", named("using"), named("used"))
 			w.create(u)
 			w.ready(u)

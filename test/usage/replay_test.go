@@ -1,11 +1,18 @@
 package usage_test
 
 import (
+	"encoding/json"
+	"encoding/pem"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
+	admissionv1 "k8s.io/api/admission/v1"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -50,31 +57,92 @@ func (w *world) mayEdit(user string) *rbacv1.RoleBinding {
 // testReplay: what a user was refused is done when it may be done, as he asked
 // for it.
 func testReplay(t *testing.T) {
-	w := newWorld(t)
-	used, using, u := w.protected(true)
-	w.mayEdit("alice")
-	w.refusedAs(w.as("alice"), used, client.PropagationPolicy(metav1.DeletePropagationOrphan))
-	if err := w.read(u); err != nil {
+	orphan := metav1.DeletePropagationOrphan
+	var old metav1.DeleteOptions
+	if err := json.Unmarshal([]byte(`{"orphanDependents": true}`), &old); err != nil {
 		t.Fatal(err)
 	}
+	cases := map[string]struct {
+		reason   string
+		used     client.Object
+		opts     []client.DeleteOption
+		recorded metav1.DeletionPropagation
+		kept     bool // what the object owns
+	}{
+		"Orphan": {"he said so", configMap("used"), []client.DeleteOption{client.PropagationPolicy(orphan)}, orphan, true},
+		"orphanDependents": {
+			"he said so in the old way", configMap("used"),
+			[]client.DeleteOption{&client.DeleteOptions{Raw: &old}},
+			orphan, true,
+		},
+		"nothing said":          {"nothing is kept", configMap("used"), nil, "", false},
+		"nothing said of a Job": {"for Jobs that means to keep what they own", suspended("used"), nil, "", true},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			using, dependent := configMap("using"), configMap("dependent")
+			w.create(c.used, using)
+			kind, end := "ConfigMap", named("used")
+			if _, job := c.used.(*batchv1.Job); job {
+				kind, end = "Job.batch", resource("batch/v1", "Job", "used")
+			}
+			w.owned(c.used, dependent)
+			u := replaying(uses("u", named("using"), end))
+			w.create(u)
+			w.ready(u)
+			w.mayEdit("alice")
+			w.refusedAs(w.as("alice"), c.used, c.opts...)
+			w.recorded(u, c.used, "alice", c.recorded)
+			w.exists(c.used)
+			w.delete(using)
+			w.goneWithin(promptly, c.used) // After those that it keeps have no owner any more.
+			event := w.told(u, "ReplayDeletion")
+			if want := fmt.Sprintf("deleted %s/used in namespace %s, as alice had asked", kind, w.ns); event.Note != want {
+				t.Errorf("event says %q, want %q", event.Note, want)
+			}
+			replays := sent.requests(about("used"), about(w.ns), method("DELETE"), effective)
+			policy := fmt.Sprintf(`"propagationPolicy":%q`, c.recorded)
+			if len(replays) != 1 || strings.Contains(replays[0].body, policy) != (c.recorded != "") {
+				t.Errorf("want one deletion, as it was asked for; the operator sent:\n%s", replays)
+			}
+			if !c.kept {
+				w.gone(dependent)
+			} else if w.exists(dependent); len(dependent.OwnerReferences) > 0 {
+				t.Errorf("%s: what the object owned goes with it", c.reason)
+			}
+		})
+	}
+}
+
+// suspended makes a Job that runs nothing.
+func suspended(name string) *batchv1.Job {
+	yes := true
+	return &batchv1.Job{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: batchv1.JobSpec{Suspend: &yes, Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
+			RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "c", Image: "none"}},
+		}}},
+	}
+}
+
+// recorded fails unless a Usage has exactly this on record.
+func (w *world) recorded(
+	u *protectionv1beta1.Usage, used client.Object, user string, policy metav1.DeletionPropagation,
+) {
+	w.t.Helper()
+	if err := w.read(u); err != nil {
+		w.t.Fatal(err)
+	}
 	if len(u.Status.Refused) != 1 {
-		t.Fatalf("recorded is %+v", u.Status.Refused)
+		w.t.Fatalf("recorded is %+v", u.Status.Refused)
 	}
 	refused := u.Status.Refused[0]
-	if refused.User != "alice" || refused.PropagationPolicy != metav1.DeletePropagationOrphan ||
-		refused.Target.UID != used.UID || refused.Target.Name != "used" || time.Since(refused.Time.Time) > time.Minute {
-		t.Errorf("recorded is %+v", refused)
-	}
-	w.exists(used)
-	w.delete(using)
-	w.goneWithin(promptly, used)
-	event := w.told(u, "ReplayDeletion")
-	if want := fmt.Sprintf("deleted ConfigMap/used in namespace %s, as alice had asked", w.ns); event.Note != want {
-		t.Errorf("event says %q, want %q", event.Note, want)
-	}
-	replays := sent.requests(about("configmaps/used"), about(w.ns), method("DELETE"), effective)
-	if len(replays) != 1 || !strings.Contains(replays[0].body, `"propagationPolicy":"Orphan"`) {
-		t.Errorf("want one deletion, as it was asked for; the operator sent:\n%s", replays)
+	if refused.User != user || refused.PropagationPolicy != policy ||
+		refused.Target.UID != used.GetUID() || refused.Target.Name != used.GetName() ||
+		time.Since(refused.Time.Time) > time.Minute {
+		w.t.Errorf("recorded is %+v", refused)
 	}
 }
 
@@ -210,13 +278,121 @@ func testReplayHeirGoes(t *testing.T) {
 	w.goneWithin(promptly, used)
 }
 
+// testReplayUndecided: a Usage that has a record goes while nobody can say yet whether
+// another one holds the object, which would not take the record over.
+func testReplayUndecided(t *testing.T) {
+	w := newWorld(t)
+	used, using, u := w.protected(true)
+	w.refused(used)
+	k := w.define("Unread")
+	reading := sent.hold(t, func(r request) bool { return strings.HasSuffix(r.path, "/"+k.group+"/v1/"+k.plural()) })
+	other := uses("v", k.end("x"), named("used"))
+	w.create(other)
+	reading.await(t)
+	w.unready(other, "Reading")
+	w.delete(using)
+	w.unready(u, "Releasing")
+	w.exists(used)
+	reading.letGo()
+	w.gone(used, u)
+}
+
+// testReplayTaken: while the replay is on its way, somebody else comes to use the
+// object. The deletion is refused once more, and done when he goes.
+func testReplayTaken(t *testing.T) {
+	w := newWorld(t)
+	used, using, u := w.protected(true)
+	other := configMap("other")
+	w.create(other)
+	w.refused(used)
+	replay := sent.hold(t, func(r request) bool {
+		return r.method == "DELETE" && about(w.ns+"/configmaps/used")(r) && effective(r)
+	})
+	w.delete(using)
+	replay.await(t)
+	heir := replaying(uses("v", named("other"), named("used")))
+	w.create(heir)
+	w.ready(heir)
+	replay.letGo()
+	w.gone(u)
+	w.exists(used)
+	w.delete(other)
+	w.gone(used)
+}
+
+// testReplayDenied: who else is asked denies the replay, and words that as a failure.
+// That is his last word: the Usage does not wait for another.
+func testReplayDenied(t *testing.T) {
+	w := newWorld(t)
+	used, using, u := w.protected(true)
+	w.refused(used)
+	w.deny("used", http.StatusInternalServerError)
+	w.delete(using)
+	w.gone(u)
+	w.exists(used)
+	if event := w.told(u, "ReplayRefused"); !strings.Contains(event.Note, "denied the request") {
+		t.Errorf("event says %q", event.Note)
+	}
+}
+
+// deny has a webhook deny that a ConfigMap of the namespace is deleted.
+func (w *world) deny(name string, code int32) {
+	w.t.Helper()
+	sign := configMap("denied-too")
+	w.create(sign)
+	server := httptest.NewTLSServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		var review admissionv1.AdmissionReview
+		if err := json.NewDecoder(r.Body).Decode(&review); err != nil {
+			w.t.Error(err)
+			return
+		}
+		review.Response = &admissionv1.AdmissionResponse{
+			UID: review.Request.UID, Allowed: review.Request.Name != name && review.Request.Name != sign.Name,
+			Result: &metav1.Status{Code: code, Message: "not today"},
+		}
+		if err := json.NewEncoder(rw).Encode(review); err != nil {
+			w.t.Error(err)
+		}
+	}))
+	w.t.Cleanup(server.Close)
+	none := admissionregistrationv1.SideEffectClassNone
+	w.create(&admissionregistrationv1.ValidatingWebhookConfiguration{
+		ObjectMeta: metav1.ObjectMeta{Name: w.ns},
+		Webhooks: []admissionregistrationv1.ValidatingWebhook{{
+			Name: "deny.test.kinship.dev", SideEffects: &none, AdmissionReviewVersions: []string{"v1"},
+			ClientConfig: admissionregistrationv1.WebhookClientConfig{
+				URL:      &server.URL,
+				CABundle: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}),
+			},
+			NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: w.ns}},
+			Rules: []admissionregistrationv1.RuleWithOperations{{
+				Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Delete},
+				Rule: admissionregistrationv1.Rule{
+					APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"configmaps"},
+				},
+			}},
+		}},
+	})
+	testenv.Eventually(w.t, func() error { // The API server learns of it by a watch.
+		if err := w.c.Delete(w.t.Context(), sign, client.DryRunAll); err == nil || !strings.Contains(err.Error(), "not today") {
+			return fmt.Errorf("deletion was answered with %w", err)
+		}
+		return nil
+	})
+}
+
 // owned makes objects owned by another one.
-func (w *world) owned(owner client.Object, kind string, objects ...client.Object) {
+func (w *world) owned(owner client.Object, objects ...client.Object) {
 	w.t.Helper()
 	yes := true
+	gvk, err := w.c.GroupVersionKindFor(owner)
+	if err != nil {
+		w.t.Fatal(err)
+	}
 	for _, obj := range objects {
 		obj.SetOwnerReferences([]metav1.OwnerReference{{
-			APIVersion: "v1", Kind: kind, Name: owner.GetName(), UID: owner.GetUID(), BlockOwnerDeletion: &yes,
+			APIVersion: gvk.GroupVersion().String(), Kind: gvk.Kind, Name: owner.GetName(), UID: owner.GetUID(),
+			BlockOwnerDeletion: &yes,
 		}})
 		w.create(obj)
 	}
@@ -229,7 +405,7 @@ func testGarbageCollector(t *testing.T) {
 	owner, using, used := configMap("owner"), configMap("using"), configMap("used")
 	w.create(owner, using)
 	used.Finalizers = []string{finalizer} // So that it can't go before the replay, by the collector's own next attempt.
-	w.owned(owner, "ConfigMap", used)
+	w.owned(owner, used)
 	u := uses("u", named("using"), named("used"))
 	w.create(u)
 	w.ready(u)
@@ -263,7 +439,7 @@ func testGarbageCollectorSet(t *testing.T) {
 	for _, obj := range used { // So that none goes before the replay, by the collector's own next attempt.
 		obj.SetFinalizers([]string{finalizer})
 	}
-	w.owned(owner, "ConfigMap", used...)
+	w.owned(owner, used...)
 	u := uses("u", named("using"), all(selected("app", "x")))
 	w.create(u)
 	w.ready(u)

@@ -7,6 +7,9 @@ var quietRows = []row{
 	{"at most 4 writes and no reads until Ready", testCost},
 	{"webhook rules appear for kinds in use and are trimmed", testRules},
 	{"metrics", testMetrics},
+	// They keep namespaces from ending, which others wait for.
+	{"group silent", testGroupSilent},
+	{"group silent, Usage deleted", testSilentUsageDeleted},
 }
 
 // rows are in the order of the table in specs/usage.md.
@@ -24,6 +27,9 @@ var rows = []row{
 	{"replay, right checked again", testReplayRights},
 	{"replay, handed over", testReplayHandedOver},
 	{"replay, handed over to one that goes", testReplayHeirGoes},
+	{"replay, not known who holds", testReplayUndecided},
+	{"replay, taken over on the way", testReplayTaken},
+	{"replay, denied by somebody else", testReplayDenied},
 	{"replay, garbage collector", testGarbageCollector},
 	{"replay, garbage collector and a set", testGarbageCollectorSet},
 
@@ -97,6 +103,8 @@ var rows = []row{
 	{"cycle through a selector", testCycleSelected},
 	{"cycle of sets", testCycleOfSets},
 	{"cycle of one set", testSetUsesItself},
+	{"cycle of four sets", testCycleOfFourSets},
+	{"no cycle of many", testManySets},
 
 	// sets
 	{"set used", testSetUsed},

@@ -68,6 +68,9 @@ func (w *world) alone() {
 	})
 }
 
+// cleanupContext is that of the test, but does not end before its cleanups.
+func (w *world) cleanupContext() context.Context { return context.WithoutCancel(w.t.Context()) }
+
 // tidyUp deletes the Usages of the namespace and waits until nothing holds it.
 func (w *world) tidyUp() {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.t.Context()), 20*time.Second)

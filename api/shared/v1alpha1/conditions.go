@@ -17,6 +17,9 @@ const (
 	ReasonLocked = "Locked"
 	// ReasonLocking says that the lock is not yet on every protected object.
 	ReasonLocking = "Locking"
+	// ReasonNotEnforced says that the API server may not refuse the deletion of
+	// protected objects: what has it do so is missing, or was altered.
+	ReasonNotEnforced = "NotEnforced"
 	// ReasonUsedNotFound says that the object to protect does not exist.
 	ReasonUsedNotFound = "UsedNotFound"
 	// ReasonUsingNotFound says that the object that would use another does not

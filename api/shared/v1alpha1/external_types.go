@@ -49,6 +49,8 @@ type ExternalSpec struct {
 	// ResyncPeriod is how often the resource is compared with the spec. 0s switches
 	// that off; left out, the operator's default applies.
 	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=64
 	ResyncPeriod *metav1.Duration `json:"resyncPeriod,omitempty"`
 }
 

@@ -137,7 +137,7 @@ type BoundObject struct {
 type RefusedDeletion struct {
 	// Target is the object whose deletion was refused.
 	Target BoundObject `json:"target"`
-	// PropagationPolicy of the refused request.
+	// PropagationPolicy of the refused request. Empty if it had none.
 	// +optional
 	// +kubebuilder:validation:Enum=Background;Foreground;Orphan
 	PropagationPolicy metav1.DeletionPropagation `json:"propagationPolicy,omitempty"`

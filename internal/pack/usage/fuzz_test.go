@@ -118,7 +118,7 @@ func newTestRefuser(tb testing.TB) *refuser {
 	return &refuser{
 		ledger: l, lock: l.lock, live: silent{}, get: func(object.ID) usage { return nil },
 		reviewer: authorise.NewReviewer(yes{}), clock: clock.RealClock{}, metrics: m, operator: "operator",
-		expiry: time.Hour, leads: func() bool { return false }, heard: func(context.Context) bool { return true },
+		expiry: time.Hour,
 	}
 }
 

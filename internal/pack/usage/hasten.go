@@ -47,7 +47,7 @@ func (r *reconciler) namespaceEnds(ctx context.Context, source relation.Ref) boo
 func (r *reconciler) hasten(ctx context.Context, source relation.Ref) reconcile.Outcome {
 	mapping, err := r.watcher.Mapping(source.GroupKind().WithVersion(""))
 	if err != nil {
-		return reconcile.Outcome{}
+		return reconcile.Fail(sharedv1alpha1.ReasonFailed, unlessGone(err))
 	}
 	objects, _ := r.watcher.List(source)
 	for _, obj := range objects {

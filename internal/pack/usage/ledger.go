@@ -10,11 +10,13 @@ import (
 	kinshipv1alpha1 "github.com/kinship-dev/kinship/api/kinship/v1alpha1"
 	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
 	"github.com/kinship-dev/kinship/pkg/authorise"
-	"github.com/kinship-dev/kinship/pkg/graph"
 	"github.com/kinship-dev/kinship/pkg/guard"
 	"github.com/kinship-dev/kinship/pkg/object"
 	"github.com/kinship-dev/kinship/pkg/relation"
 )
+
+// grants returns the ReferenceGrants of a namespace.
+type grants func(namespace string) []kinshipv1alpha1.ReferenceGrant
 
 // ledger knows which protections are in force: what Usages declare, put together
 // with what exists. It runs in every replica. Whoever can be affected by what it
@@ -27,16 +29,20 @@ type ledger struct {
 	// trusting is set where admission guards the authority mark, so that it can be
 	// relied on.
 	trusting bool
-	// grants returns the ReferenceGrants of a namespace.
-	grants func(namespace string) []kinshipv1alpha1.ReferenceGrant
+	// grants are those that are known.
+	grants grants
 	// wakeUsage and wakeTarget ask for a Usage, or a lock, to be reconciled.
 	wakeUsage, wakeTarget func(object.ID)
 	// kindsChanged is told when other kinds may be held than before.
 	kindsChanged func()
 
+	// sets are those whose members may be locked wrongly, and rings what may have become
+	// part of one.
+	sets, rings gathered
+
 	mu         sync.Mutex
-	released   map[object.ID]types.UID // deleted Usages that hold nothing any more
-	unresolved map[schema.GroupKind]map[object.ID]struct{}
+	released   map[object.ID]types.UID                           // deleted Usages that hold nothing any more
+	unresolved map[schema.GroupKind]map[object.ID][]relation.Ref // Usages, and what they look for
 }
 
 // declare takes in a Usage as it is now.
@@ -92,37 +98,39 @@ func (l *ledger) hasReleased(u usage) bool {
 //
 // Where admission asks nobody, nothing is known of the author: then a Usage in a
 // namespace may protect what is in that namespace, or granted, and no more.
-func (l *ledger) permitted(u usage) bool {
+func (l *ledger) permitted(u usage) bool { return l.permittedBy(u, l.grants) }
+
+// permittedBy is permitted by other grants than those that are known.
+func (l *ledger) permittedBy(u usage, grants grants) bool {
 	if !reachesOut(u) {
 		return l.trusting || u.GetNamespace() == "" || l.inNamespaces(&u.UsageSpec().Of)
 	}
-	return (l.trusting && u.GetAnnotations()[authorityAnnotation] == authorityAuthor) || l.granted(u)
+	return (l.trusting && u.GetAnnotations()[authorityAnnotation] == authorityAuthor) || l.granted(u, grants)
 }
 
 // inNamespaces reports whether the objects that one side of a Usage names live in
 // namespaces. Of a kind that is not served nothing can be protected anyway.
 func (l *ledger) inNamespaces(r *sharedv1alpha1.Resource) bool {
-	mapping, err := l.watcher.Mapping(schema.FromAPIVersionAndKind(r.APIVersion, r.Kind))
+	mapping, err := mappingOf(r, l.watcher)
 	return err != nil || mapping.Namespaced
 }
 
 // granted reports whether a ReferenceGrant covers what a Usage protects. What
 // lives outside of namespaces no namespace can grant.
-func (l *ledger) granted(u usage) bool {
+func (l *ledger) granted(u usage, grants grants) bool {
 	to, of := target(u), &u.UsageSpec().Of
-	mapping, err := l.watcher.Mapping(schema.FromAPIVersionAndKind(of.APIVersion, of.Kind))
+	mapping, err := mappingOf(of, l.watcher)
 	return err == nil && mapping.Namespaced && to.Namespace != "" &&
-		authorise.Granted(l.grants(to.Namespace), identify(u), to)
+		authorise.Granted(grants(to.Namespace), identify(u), to)
 }
 
 // watch has the kinds watched that a Usage is about.
 func (l *ledger) watch(id object.ID, u usage, edges []relation.Edge) {
-	spec := u.UsageSpec()
-	sides := []schema.GroupKind{schema.FromAPIVersionAndKind(spec.Of.APIVersion, spec.Of.Kind).GroupKind()}
-	if spec.By != nil {
-		sides = append(sides, schema.FromAPIVersionAndKind(spec.By.APIVersion, spec.By.Kind).GroupKind())
+	both := sides(u)
+	inUse := make([]schema.GroupKind, 0, len(both))
+	for _, s := range both {
+		inUse = append(inUse, kindNamed(s.resource))
 	}
-	inUse := slices.Clone(sides)
 	for _, e := range edges {
 		if gk := e.Target.GroupKind(); !slices.Contains(inUse, gk) {
 			inUse = append(inUse, gk)
@@ -133,17 +141,21 @@ func (l *ledger) watch(id object.ID, u usage, edges []relation.Edge) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.unresolved == nil {
-		l.unresolved = map[schema.GroupKind]map[object.ID]struct{}{}
+		l.unresolved = map[schema.GroupKind]map[object.ID][]relation.Ref{}
 	}
-	for _, gk := range sides {
-		if len(edges) > 0 {
-			delete(l.unresolved[gk], id)
+	for _, looking := range l.unresolved {
+		delete(looking, id) // It may have looked for another kind before.
+	}
+	for _, s := range both {
+		ref := looksFor(u, s.resource, l.watcher)
+		if len(edges) > 0 || ref.Selector == nil {
 			continue
 		}
+		gk := ref.GroupKind()
 		if l.unresolved[gk] == nil {
-			l.unresolved[gk] = map[object.ID]struct{}{}
+			l.unresolved[gk] = map[object.ID][]relation.Ref{}
 		}
-		l.unresolved[gk][id] = struct{}{}
+		l.unresolved[gk][id] = append(l.unresolved[gk][id], ref)
 	}
 }
 
@@ -156,127 +168,18 @@ func (l *ledger) set(id object.ID, edges []relation.Edge) {
 	if len(before) == 0 || len(edges) == 0 {
 		l.kindsChanged()
 	}
+	var ends []relation.Ref
 	for _, e := range slices.Concat(before, edges) {
 		l.wakeEnd(e.Target)
 		if e.Content == nil {
-			l.wakeRing(e)
+			ends = append(ends, e.Target)
 		}
 	}
+	l.suspect(ends...)
 }
 
 func sameEdge(a, b relation.Edge) bool {
 	return a.Relation == b.Relation && a.SourceUID == b.SourceUID && a.Source.Equal(b.Source) && a.Target.Equal(b.Target)
-}
-
-// wakeEnd has the locks of all objects looked at that an end stands for.
-func (l *ledger) wakeEnd(ref relation.Ref) {
-	if ref.Selector == nil {
-		l.wakeTarget(ref.ID)
-		return
-	}
-	everything := ref
-	everything.Selector = &relation.Selector{Labels: map[string]string{lockLabel: lockValue}}
-	locked, _ := l.watcher.List(everything) // May have matched before.
-	matching, _ := l.watcher.List(ref)
-	for _, obj := range slices.Concat(locked, matching) {
-		if l.lock.Wrong(obj) {
-			l.wakeTarget(obj.ID)
-		}
-	}
-}
-
-// wakeRing wakes the Usages behind an edge's target: with the edge they may have
-// become a ring, or ceased to be one.
-func (l *ledger) wakeRing(e relation.Edge) {
-	seen := map[object.ID]bool{e.Target.ID: true}
-	for next := []relation.Ref{e.Target}; len(next) > 0 && len(seen) < maxRing; next = next[1:] {
-		for _, behind := range l.from(next[0]) {
-			l.wakeUsage(behind.Declarer)
-			if !seen[behind.Target.ID] {
-				seen[behind.Target.ID] = true
-				next = append(next, behind.Target)
-			}
-		}
-	}
-}
-
-// maxRing bounds how far rings are searched for.
-const maxRing = 1000
-
-// from returns the protecting edges whose source is what an end stands for.
-func (l *ledger) from(ref relation.Ref) []relation.Edge {
-	objects := []relation.Object{{ID: ref.ID}}
-	if ref.Selector != nil {
-		objects, _ = l.watcher.List(ref)
-	} else if obj, presence := l.watcher.Get(ref.ID); presence == relation.Present {
-		objects[0] = obj
-	}
-	var edges []relation.Edge
-	for _, obj := range objects {
-		for _, e := range l.index.From(obj) {
-			if e.Content == nil {
-				edges = append(edges, e)
-			}
-		}
-	}
-	return edges
-}
-
-// ring returns the objects that an edge closes a ring over, beginning and ending
-// with its source, or nil. The edge itself need not be in the ledger. Of sets
-// every member counts.
-func (l *ledger) ring(e relation.Edge) []object.ID {
-	if e.Source.IsZero() {
-		return nil
-	}
-	next := func(id object.ID) []object.ID {
-		edges := l.from(relation.Named(id))
-		reached := make([]object.ID, 0, len(edges))
-		for _, behind := range edges {
-			reached = append(reached, l.members(behind.Target)...)
-		}
-		return reached
-	}
-	starts := l.members(e.Target)
-	for _, start := range starts[:min(len(starts), maxRing)] {
-		for _, id := range append([]object.ID{start}, graph.Reachable(start, next)...) {
-			if l.standsFor(e.Source, id) {
-				return append([]object.ID{id}, graph.Path(start, id, next)...)
-			}
-		}
-	}
-	return nil
-}
-
-// standsFor reports whether an end stands for an object.
-func (l *ledger) standsFor(ref relation.Ref, id object.ID) bool {
-	if ref.Selector == nil {
-		return ref.ID == id
-	}
-	obj, presence := l.watcher.Get(id)
-	return presence == relation.Present && ref.Matches(obj)
-}
-
-// members returns the objects that an end stands for now.
-func (l *ledger) members(ref relation.Ref) []object.ID {
-	if ref.Selector == nil {
-		return []object.ID{ref.ID}
-	}
-	objects, _ := l.watcher.List(ref)
-	ids := make([]object.ID, 0, len(objects))
-	for _, obj := range objects {
-		ids = append(ids, obj.ID)
-	}
-	return ids
-}
-
-// includes reports whether an end stands for an object now.
-func (l *ledger) includes(ref relation.Ref, id object.ID) bool {
-	if ref.Selector == nil {
-		return ref.ID == id
-	}
-	obj, presence := l.watcher.Get(id)
-	return presence == relation.Present && ref.Matches(obj)
 }
 
 // hold decides whether an object is kept.

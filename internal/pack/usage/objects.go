@@ -101,11 +101,12 @@ func refuseByWebhook(in pack.Installation) client.Object {
 			AdmissionReviewVersions: []string{"v1"},
 		}
 	}
+	deletions := webhook(webhookName, &metav1.LabelSelector{MatchLabels: map[string]string{lockLabel: lockValue}})
+	deletions.NamespaceSelector = &metav1.LabelSelector{} // The operator keeps that of the other one.
 	return &admissionregistrationv1.ValidatingWebhookConfiguration{
 		ObjectMeta: metav1.ObjectMeta{Name: webhookConfiguration},
 		Webhooks: []admissionregistrationv1.ValidatingWebhook{
-			webhook(webhookName, &metav1.LabelSelector{MatchLabels: map[string]string{lockLabel: lockValue}}),
-			webhook(evictionsName, nil),
+			deletions, webhook(evictionsName, &metav1.LabelSelector{}),
 		},
 	}
 }

@@ -93,8 +93,10 @@ func refuseStripping(in pack.Installation) []client.Object {
 // The API server allows a policy no other answers than 403 and 422.
 func refuseByPolicy() []client.Object {
 	fail, forbidden, all := admissionregistrationv1.Fail, metav1.StatusReasonForbidden, admissionregistrationv1.AllScopes
+	equivalent := admissionregistrationv1.Equivalent
 	return validating(refusePolicy, admissionregistrationv1.ValidatingAdmissionPolicySpec{
 		MatchConstraints: &admissionregistrationv1.MatchResources{
+			NamespaceSelector: &metav1.LabelSelector{}, MatchPolicy: &equivalent,
 			ObjectSelector: &metav1.LabelSelector{MatchLabels: map[string]string{lockLabel: lockValue}},
 			ResourceRules: []admissionregistrationv1.NamedRuleWithOperations{{
 				RuleWithOperations: admissionregistrationv1.RuleWithOperations{

@@ -38,7 +38,7 @@ func sides(u usage) []side {
 }
 
 // check finds out whether the Usage can be fulfilled as it is written.
-func (r *reconciler) check(_ context.Context, p *pass) reconcile.Outcome {
+func (r *reconciler) check(ctx context.Context, p *pass) reconcile.Outcome {
 	if !r.ledger.permitted(p.usage) {
 		return reconcile.Refuse(sharedv1alpha1.ReasonNotGranted,
 			"spec.of: namespace %s has no ReferenceGrant for %s; ask its administrators for one",
@@ -49,7 +49,11 @@ func (r *reconciler) check(_ context.Context, p *pass) reconcile.Outcome {
 		return outcome
 	}
 	for _, e := range r.ledger.index.Declared(p.id) {
-		if ring := r.ledger.ring(e); ring != nil && e.Content == nil {
+		if e.Content != nil {
+			continue
+		}
+		// Where there is too much to look at, protection comes first.
+		if ring, err := r.ledger.ring(ctx, e); err == nil && ring != nil {
 			return reconcile.Refuse(sharedv1alpha1.ReasonCycle,
 				"the resources use each other in a circle: %s; delete one of the Usages", printRing(ring))
 		}
@@ -66,18 +70,12 @@ func problems(u usage, kinds relation.Kinds) reconcile.Outcome {
 				"spec.by: the using resource must be in the Usage's own namespace %s: create the Usage in namespace %s",
 				u.GetNamespace(), namespaceOf(u, s.resource)))
 		}
-		if gvk := schema.FromAPIVersionAndKind(s.resource.APIVersion, s.resource.Kind); s.field == "spec.of" &&
-			gvk.Group == guard.ConfigurationKind.Group {
+		if gk := kindNamed(s.resource); s.field == "spec.of" && gk.Group == guard.ConfigurationKind.Group {
 			outcome = outcome.And(reconcile.Refuse(sharedv1alpha1.ReasonInvalid,
-				"spec.of: %s can't be protected: the API server asks nobody before it deletes one", gvk.GroupKind()))
+				"spec.of: %s can't be protected: the API server asks nobody before it deletes one", gk))
 		}
-		_, err := end(u, s.resource, kinds)
-		var kindErr *relation.KindError
-		switch {
-		case errors.As(err, &kindErr):
-			outcome = outcome.And(reconcile.Wait(sharedv1alpha1.ReasonKindNotFound,
-				"%s: %s; waiting for it to be installed", s.field, kindErr))
-		case err != nil:
+		outcome = outcome.And(kindProblem(s, kindNamed(s.resource).WithVersion(""), kinds))
+		if _, err := end(u, s.resource, kinds); err != nil && unlessGone(err) != nil {
 			outcome = outcome.And(reconcile.Refuse(sharedv1alpha1.ReasonInvalid, "%s: %s", s.field, err))
 		}
 	}
@@ -90,6 +88,31 @@ func problems(u usage, kinds relation.Kinds) reconcile.Outcome {
 			"spec.by: a resource can't use itself; to protect it for its own sake leave spec.by out and give spec.reason")
 	}
 	return outcome
+}
+
+// versions finds out whether the versions are served that the Usage names. What it
+// says holds for the objects in whatever version, so nothing waits for that.
+func versions(u usage, kinds relation.Kinds) reconcile.Outcome {
+	var outcome reconcile.Outcome
+	for _, s := range sides(u) {
+		gvk := schema.FromAPIVersionAndKind(s.resource.APIVersion, s.resource.Kind)
+		outcome = outcome.And(kindProblem(s, gvk, kinds))
+	}
+	return outcome
+}
+
+// kindProblem says that the cluster does not serve a kind that one side names, or
+// can't tell.
+func kindProblem(s side, gvk schema.GroupVersionKind, kinds relation.Kinds) reconcile.Outcome {
+	_, err := kinds.Mapping(gvk)
+	switch {
+	case err == nil:
+		return reconcile.Outcome{}
+	case gone(err):
+		return reconcile.Wait(sharedv1alpha1.ReasonKindNotFound, "%s: %s; waiting for it to be installed", s.field, err)
+	default:
+		return reconcile.Wait(sharedv1alpha1.ReasonReading, "%s: %s", s.field, err)
+	}
 }
 
 func usesItself(u usage, kinds relation.Kinds) bool {
@@ -126,14 +149,8 @@ func (r *reconciler) resolve(_ context.Context, p *pass) reconcile.Outcome {
 }
 
 func (r *reconciler) choose(p *pass, s side) reconcile.Outcome {
-	gk := schema.FromAPIVersionAndKind(s.resource.APIVersion, s.resource.Kind).GroupKind()
-	ref := relation.Ref{
-		ID:       object.ID{Group: gk.Group, Kind: gk.Kind},
-		Selector: selectorOf(p.usage, s.resource.ResourceSelector),
-	}
-	if m, err := r.watcher.Mapping(gk.WithVersion("")); err == nil && m.Namespaced {
-		ref.Namespace = namespaceOf(p.usage, s.resource)
-	}
+	gk := kindNamed(s.resource)
+	ref := looksFor(p.usage, s.resource, r.watcher)
 	objects, known := r.watcher.List(ref)
 	if !known {
 		return r.reading(gk, s.field)
@@ -254,10 +271,12 @@ func (r *reconciler) usingGone(ctx context.Context, p *pass, id object.ID) recon
 	return reconcile.Progress(sharedv1alpha1.ReasonReleasing, "%s is gone, so is the protection", id)
 }
 
-// gone reports whether an error says that an object does not exist, for sure.
+// gone reports whether an error says that an object does not exist, for sure. Where
+// nothing is served any more the API server finds nothing either: the kind may have
+// moved on to another version.
 func gone(err error) bool {
 	var kindErr *relation.KindError
-	return apierrors.IsNotFound(err) || errors.As(err, &kindErr)
+	return errors.As(err, &kindErr) || (apierrors.IsNotFound(err) && !apierrors.IsUnexpectedServerError(err))
 }
 
 // unlessGone returns the error unless it says that there is no such object, or no

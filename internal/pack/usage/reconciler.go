@@ -78,7 +78,7 @@ func (r *reconciler) Reconcile(ctx context.Context, id object.ID) (ctrl.Result, 
 	var outcome reconcile.Outcome
 	if u.GetDeletionTimestamp() == nil {
 		outcome = reconcile.Run(ctx, p, r.check, r.resolve, r.bind, r.record, r.hold, r.unstick).
-			And(r.replayFreed(ctx, p))
+			And(r.replayFreed(ctx, p)).And(versions(p.usage, r.watcher))
 	} else {
 		outcome = reconcile.Run(ctx, p, r.awaitUsing, r.release, r.replay, r.finalise)
 		if outcome.IsDone() {
@@ -132,6 +132,7 @@ func (r *reconciler) writeStatus(ctx context.Context, p *pass, outcome reconcile
 		return client.IgnoreNotFound(fmt.Errorf("write status of %s: %w", p.id, err))
 	}
 	r.writes.Wrote(p.id, p.GetResourceVersion())
+	r.replays.keep(p.id, status.Refused)
 	r.announce(p)
 	return nil
 }

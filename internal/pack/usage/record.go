@@ -33,12 +33,12 @@ const (
 // record keeps a refused deletion for replay, in the status of the first Usage
 // that asks for it. A repeated refusal of the same deletion writes nothing.
 func (h *refuser) record(
-	ctx context.Context, req admission.Request, obj relation.Object, blocking []relation.Edge,
+	ctx context.Context, req admission.Request, obj relation.Object, found holders,
 ) error {
 	if dryRun(req) || req.UserInfo.Username == h.operator || req.Operation != admissionv1.Delete {
 		return nil
 	}
-	var options metav1.DeleteOptions
+	var options dependents
 	if len(req.Options.Raw) > 0 {
 		if err := json.Unmarshal(req.Options.Raw, &options); err != nil {
 			return fmt.Errorf("read delete options: %w", err)
@@ -46,21 +46,40 @@ func (h *refuser) record(
 	}
 	refused := sharedv1alpha1.RefusedDeletion{
 		Target:            bindTo(obj),
-		PropagationPolicy: metav1.DeletePropagationBackground,
+		PropagationPolicy: options.policy(),
 		User:              req.UserInfo.Username,
 		Groups:            req.UserInfo.Groups[:min(len(req.UserInfo.Groups), maxGroups)],
 		Time:              metav1.NewTime(h.clock.Now().Truncate(time.Second)),
 	}
-	if options.PropagationPolicy != nil {
-		refused.PropagationPolicy = *options.PropagationPolicy
-	}
-	for _, e := range blocking {
-		u := h.get(e.Declarer)
+	for _, e := range found.edges {
+		u := found.get(e.Declarer)
 		if u != nil && e.Content == nil && records(u, refused.User) {
 			return h.note(ctx, u, refused)
 		}
 	}
 	return nil
+}
+
+// dependents is what a request says is to become of them, in either of two ways.
+type dependents struct {
+	PropagationPolicy *metav1.DeletionPropagation `json:"propagationPolicy"`
+	OrphanDependents  *bool                       `json:"orphanDependents"` // As some still ask.
+}
+
+// policy returns it in one way. Where nothing is said the API server goes by the
+// object's finalizers and by its kind, and keeps what a Job owns; so it has to when it
+// is asked again.
+func (d dependents) policy() metav1.DeletionPropagation {
+	switch {
+	case d.PropagationPolicy != nil:
+		return *d.PropagationPolicy
+	case d.OrphanDependents == nil:
+		return ""
+	case *d.OrphanDependents:
+		return metav1.DeletePropagationOrphan
+	default:
+		return metav1.DeletePropagationBackground
+	}
 }
 
 // note writes a record into the status of a Usage. Other replicas may be writing

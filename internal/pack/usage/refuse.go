@@ -3,7 +3,6 @@ package usage
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -42,14 +41,7 @@ type refuser struct {
 	metrics  *metrics
 	operator string // our own user name
 	expiry   time.Duration
-	// leads reports whether this replica runs the controllers.
-	leads func() bool
-	// heard waits until the ledger knows everything there was at the start.
-	heard func(context.Context) bool
 }
-
-// hearing bounds that wait: the API server gives us three seconds.
-const hearing = 2 * time.Second
 
 // Handle implements admission.Handler. The answer comes from memory; where the
 // lock is there but memory knows no reason for it, from the API server.
@@ -60,26 +52,32 @@ func (h *refuser) Handle(ctx context.Context, req admission.Request) admission.R
 	if err != nil {
 		return admission.Errored(http.StatusBadRequest, err)
 	}
-	blocking := h.ledger.blocking(obj)
-	if len(blocking) == 0 && h.lock.On(obj) {
-		if blocking, err = h.ask(ctx, obj); err != nil {
+	found := holders{edges: h.ledger.blocking(obj), get: h.get}
+	if len(found.edges) == 0 && h.lock.On(obj) {
+		if found, err = h.ask(ctx, obj); err != nil {
 			return admission.Errored(http.StatusInternalServerError, err)
 		}
 	}
-	blocking, err = h.override(ctx, req, meta, blocking)
+	found.edges, err = h.override(ctx, req, meta, found)
 	if err != nil {
 		return admission.Errored(http.StatusInternalServerError, err)
 	}
-	if len(blocking) == 0 {
+	if len(found.edges) == 0 {
 		return admission.Allowed("")
 	}
-	if err := h.record(ctx, req, obj, blocking); err != nil {
+	if err := h.record(ctx, req, obj, found); err != nil {
 		return admission.Errored(http.StatusInternalServerError, err)
 	}
 	if req.UserInfo.Username != h.operator {
 		h.metrics.blocked(obj.ID.GroupKind())
 	}
-	return h.refuse(obj, blocking)
+	return refuse(obj, found)
+}
+
+// holders are the edges that keep an object, and the Usages that declare them.
+type holders struct {
+	edges []relation.Edge
+	get   func(object.ID) usage // nil for one that is not known
 }
 
 // subject returns the object that a request would delete.
@@ -110,13 +108,13 @@ func (h *refuser) subject(
 	return relation.ObjectOf(schema.GroupKind{Group: req.Kind.Group, Kind: req.Kind.Kind}, meta), meta, nil
 }
 
-func (h *refuser) refuse(obj relation.Object, blocking []relation.Edge) admission.Response {
+func refuse(obj relation.Object, found holders) admission.Response {
 	refusal := guard.Refusal{Target: obj.ID, UID: obj.UID}
-	for _, e := range blocking {
+	for _, e := range found.edges {
 		b := guard.Blocker{Declarer: e.Declarer}
 		if !e.Source.IsZero() {
 			b.By = short(e.Source)
-		} else if u := h.get(e.Declarer); u != nil && u.UsageSpec().Reason != nil {
+		} else if u := found.get(e.Declarer); u != nil && u.UsageSpec().Reason != nil {
 			b.Reason = *u.UsageSpec().Reason
 		}
 		if e.Content != nil {
@@ -136,83 +134,26 @@ func short(ref relation.Ref) string {
 	return ref.Short()
 }
 
-// ask looks further when the lock is there and memory knows no reason for it: the
-// lock is just being taken off, or was just put on by the replica that leads, or
-// somebody else put the label on. The leader need not ask: no Usage is Ready that
-// it did not make so. Any other replica reads the Usages that can be about the
-// object from the API server, unless the lock has gone meanwhile.
-func (h *refuser) ask(ctx context.Context, obj relation.Object) ([]relation.Edge, error) {
-	if h.leads() {
-		return nil, nil
-	}
-	live, err := h.ledger.watcher.Live(ctx, obj.ID)
-	switch {
-	case err != nil && !gone(err):
-		return nil, err
-	case err != nil, live.UID != obj.UID, !h.lock.On(live):
-		return nil, nil
-	}
-	soon, cancel := context.WithTimeout(ctx, hearing)
-	defer cancel()
-	if !h.heard(soon) {
-		return nil, errors.New("the operator has just started and is still reading Usages: try again")
-	}
-	var blocking []relation.Edge
-	for _, k := range kinds {
-		list, err := h.candidates(ctx, k, obj.ID.Name)
-		if err != nil {
-			return nil, err
-		}
-		for _, u := range list {
-			if h.ledger.hasReleased(u) || !h.ledger.permitted(u) {
-				continue
-			}
-			for _, e := range extract(u, h.ledger.watcher) {
-				if e.Target.Matches(obj) && h.ledger.inForce(e) != guard.Free {
-					blocking = append(blocking, e)
-				}
-			}
-		}
-	}
-	return blocking, nil
-}
-
-// usedName is the field by which the API server selects Usages.
-const usedName = "spec.of.resourceRef.name"
-
-// candidates reads the Usages of a kind that name an object, or none.
-func (h *refuser) candidates(ctx context.Context, k kind, name string) ([]usage, error) {
-	if !k.selectable {
-		return listUsages(ctx, h.live, k)
-	}
-	named, err := listUsages(ctx, h.live, k, client.MatchingFields{usedName: name})
-	if err != nil {
-		return nil, err
-	}
-	sets, err := listUsages(ctx, h.live, k, client.MatchingFields{usedName: ""})
-	return append(named, sets...), err
-}
-
 // override drops the Usages that the object's annotation names, if the user who
 // deletes has the right to.
 func (h *refuser) override(
-	ctx context.Context, req admission.Request, meta *metav1.PartialObjectMetadata, blocking []relation.Edge,
+	ctx context.Context, req admission.Request, meta *metav1.PartialObjectMetadata, found holders,
 ) ([]relation.Edge, error) {
-	if len(blocking) == 0 {
-		return blocking, nil
+	if len(found.edges) == 0 {
+		return nil, nil
 	}
 	if req.SubResource == "eviction" { // Such a request does not show the Pod.
 		meta = &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}}
 		if err := h.live.Get(ctx, client.ObjectKey{Namespace: req.Namespace, Name: req.Name}, meta); err != nil {
-			return blocking, client.IgnoreNotFound(fmt.Errorf("read Pod %s/%s: %w", req.Namespace, req.Name, err))
+			return found.edges, client.IgnoreNotFound(fmt.Errorf("read Pod %s/%s: %w", req.Namespace, req.Name, err))
 		}
 	}
 	wish := meta.Annotations[overrideAnnotation]
 	if wish == "" {
-		return blocking, nil
+		return found.edges, nil
 	}
 	var left []relation.Edge
-	for _, e := range blocking {
+	for _, e := range found.edges {
 		k, _ := kindOf(e.Declarer.GroupKind())
 		if !named(wish, e.Declarer) {
 			left = append(left, e)
@@ -229,7 +170,7 @@ func (h *refuser) override(
 			left = append(left, e)
 			continue
 		}
-		if u := h.get(e.Declarer); u != nil && !dryRun(req) {
+		if u := found.get(e.Declarer); u != nil && !dryRun(req) {
 			h.events.Eventf(u, nil, "Warning", "Overridden", "Delete",
 				"%s deleted %s/%s despite this Usage", req.UserInfo.Username, req.Kind.Kind, meta.Name)
 		}

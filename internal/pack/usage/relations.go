@@ -1,6 +1,7 @@
 package usage
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -105,21 +106,38 @@ func containers(e relation.Edge, kinds relation.Kinds) []relation.Edge {
 	return edges
 }
 
+// kindNamed returns the kind that one side of a Usage names. In which version plays
+// no role: the objects are the same in all of them.
+func kindNamed(r *sharedv1alpha1.Resource) schema.GroupKind {
+	return schema.FromAPIVersionAndKind(r.APIVersion, r.Kind).GroupKind()
+}
+
+// mappingOf returns where the objects are found that one side of a Usage names.
+// Where the cluster can't tell, they are taken to live in namespaces: nobody can
+// look at one until it can, and with no end at all the protection would end.
+func mappingOf(r *sharedv1alpha1.Resource, kinds relation.Kinds) (relation.Mapping, error) {
+	mapping, err := kinds.Mapping(kindNamed(r).WithVersion(""))
+	if _, unanswered := errors.AsType[*relation.UnansweredError](err); unanswered {
+		return relation.Mapping{Namespaced: true}, nil
+	}
+	return mapping, err
+}
+
 // end returns what one side of a Usage stands for. It is zero while a selector
 // is not resolved. The error says why it can't stand for anything, for people.
 func end(u usage, r *sharedv1alpha1.Resource, kinds relation.Kinds) (relation.Ref, error) {
-	gvk := schema.FromAPIVersionAndKind(r.APIVersion, r.Kind)
-	mapping, err := kinds.Mapping(gvk)
+	gk := kindNamed(r)
+	mapping, err := mappingOf(r, kinds)
 	if err != nil {
 		return relation.Ref{}, err
 	}
-	ref := relation.Ref{ID: object.ID{Group: gvk.Group, Kind: gvk.Kind}}
+	ref := relation.Ref{ID: object.ID{Group: gk.Group, Kind: gk.Kind}}
 	if mapping.Namespaced {
 		ref.Namespace = namespaceOf(u, r)
 	}
 	if r.ResourceRef != nil && r.ResourceRef.Name != "" {
 		if mapping.Namespaced && ref.Namespace == "" {
-			return relation.Ref{}, fmt.Errorf("%s lives in a namespace: set resourceRef.namespace", gvk.GroupKind())
+			return relation.Ref{}, fmt.Errorf("%s lives in a namespace: set resourceRef.namespace", gk)
 		}
 		ref.Name = r.ResourceRef.Name
 		return ref, nil
@@ -156,6 +174,20 @@ func selectorOf(u usage, s *sharedv1alpha1.ResourceSelector) *relation.Selector 
 		}
 	}
 	return selector
+}
+
+// looksFor returns what the selector of one side of a Usage selects. It has no selector
+// where the side has none.
+func looksFor(u usage, r *sharedv1alpha1.Resource, kinds relation.Kinds) relation.Ref {
+	gk := kindNamed(r)
+	ref := relation.Ref{ID: object.ID{Group: gk.Group, Kind: gk.Kind}}
+	if r.ResourceSelector != nil {
+		ref.Selector = selectorOf(u, r.ResourceSelector)
+	}
+	if m, err := kinds.Mapping(gk.WithVersion("")); err == nil && m.Namespaced {
+		ref.Namespace = namespaceOf(u, r)
+	}
+	return ref
 }
 
 // noController is a uid that no object has.

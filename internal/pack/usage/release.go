@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"sigs.k8s.io/controller-runtime/pkg/client"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
@@ -22,8 +22,12 @@ import (
 // can lift a protection by deleting the Usage.
 func (r *reconciler) awaitUsing(ctx context.Context, p *pass) reconcile.Outcome {
 	edges := r.ledger.index.Declared(p.id)
-	if len(edges) == 0 || edges[0].Source.IsZero() || r.ringGoes(edges[0]) {
+	if len(edges) == 0 || edges[0].Source.IsZero() {
 		return reconcile.Outcome{} // Released before, or never in force.
+	}
+	goes, unknown := r.ringGoes(ctx, edges[0])
+	if goes {
+		return reconcile.Outcome{}
 	}
 	source := edges[0].Source
 	alive, deleting, outcome := r.using(ctx, edges[0])
@@ -32,6 +36,9 @@ func (r *reconciler) awaitUsing(ctx context.Context, p *pass) reconcile.Outcome 
 		return outcome
 	case !deleting && r.namespaceEnds(ctx, source):
 		return r.hasten(ctx, source)
+	case (composed(p.usage) || deleting) && unknown != nil: // It may wait for itself.
+		return reconcile.WaitFor(ringAgain, sharedv1alpha1.ReasonWaitingUsingDeleted,
+			"waiting for %s to be gone; %s", source, unknown)
 	case composed(p.usage) || deleting:
 		return reconcile.Wait(sharedv1alpha1.ReasonWaitingUsingDeleted, "waiting for %s to be gone", source)
 	}
@@ -77,25 +84,26 @@ func (r *reconciler) using(ctx context.Context, e relation.Edge) (alive, deletin
 }
 
 // ringGoes reports whether an edge is part of a ring all of whose Usages are
-// being deleted: to wait for each other would be to wait for ever.
-func (r *reconciler) ringGoes(e relation.Edge) bool {
-	ring := r.ledger.ring(e)
-	if ring == nil {
-		return false
+// being deleted: to wait for each other would be to wait for ever. The error says that
+// this can't be told.
+func (r *reconciler) ringGoes(ctx context.Context, e relation.Edge) (bool, error) {
+	ring, err := r.ledger.ring(ctx, e)
+	if err != nil || ring == nil {
+		return false, err
 	}
 	for _, id := range ring[:len(ring)-1] {
 		if !r.allGoing(id, ring) {
-			return false
+			return false, nil
 		}
 	}
-	return true
+	return true, nil
 }
 
 // allGoing reports whether every Usage by which an object of a ring uses another
 // one of it is being deleted.
 func (r *reconciler) allGoing(id object.ID, ring []object.ID) bool {
-	for _, e := range r.ledger.from(relation.Named(id)) {
-		within := slices.ContainsFunc(ring, func(other object.ID) bool { return r.ledger.includes(e.Target, other) })
+	for _, e := range r.ledger.from(id) {
+		within := slices.ContainsFunc(ring, func(other object.ID) bool { return r.ledger.standsFor(e.Target, other) })
 		u := r.get(e.Declarer)
 		if within && u != nil && u.GetDeletionTimestamp() == nil {
 			return false
@@ -115,7 +123,7 @@ func (r *reconciler) release(ctx context.Context, p *pass) reconcile.Outcome {
 		switch {
 		case err != nil:
 			outcome = outcome.And(reconcile.Fail(sharedv1alpha1.ReasonFailed, err))
-		case presence == relation.Unknown && r.served(id):
+		case presence == relation.Unknown && r.mayExist(id):
 			outcome = outcome.And(r.reading(id.GroupKind(), "spec.of"))
 		case presence == relation.Present && r.lock.Wrong(obj):
 			// A write met another one. The finalizer stays until it succeeds.
@@ -126,11 +134,11 @@ func (r *reconciler) release(ctx context.Context, p *pass) reconcile.Outcome {
 	return outcome
 }
 
-// served reports whether the cluster serves an object's kind. If not, there is no
-// such object any more.
-func (r *reconciler) served(id object.ID) bool {
+// mayExist reports whether the cluster serves an object's kind, or can't tell. If it
+// does not, there is no such object any more.
+func (r *reconciler) mayExist(id object.ID) bool {
 	_, err := r.watcher.Mapping(id.GroupKind().WithVersion(""))
-	return err == nil
+	return err == nil || !gone(err)
 }
 
 // locked returns the objects that a Usage may have locked.
@@ -156,7 +164,11 @@ func (r *reconciler) finalise(ctx context.Context, p *pass) reconcile.Outcome {
 	if !controllerutil.RemoveFinalizer(p.usage, finalizer) {
 		return reconcile.Outcome{}
 	}
-	if err := r.writeObject(ctx, p); client.IgnoreNotFound(err) != nil {
+	err := r.writeObject(ctx, p)
+	if apierrors.IsNotFound(err) {
+		return reconcile.Outcome{} // A pass before has let it go, and told so: the watch is late.
+	}
+	if err != nil {
 		return reconcile.Fail(sharedv1alpha1.ReasonFailed, err)
 	}
 	if bound := p.UsageStatus().Using; bound != nil {

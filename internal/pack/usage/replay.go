@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -27,6 +28,10 @@ const (
 	// controllerManager is both where they have no accounts of their own.
 	controllerManager = "system:kube-controller-manager"
 )
+
+// undecidedAgain is when to look again whether an object is held. What tells is a kind
+// that is being read for another Usage than the one that waits.
+const undecidedAgain = time.Second
 
 // records reports whether a deletion that a Usage refuses is to be replayed: when
 // the Usage asks for it, or when the one who was refused would try again anyway.
@@ -76,13 +81,14 @@ func (r *reconciler) replayEach(
 ) reconcile.Outcome {
 	var outcome reconcile.Outcome
 	var left []sharedv1alpha1.RefusedDeletion
+	r.replays.keep(p.id, p.UsageStatus().Refused)
 	for _, refused := range p.UsageStatus().Refused {
 		if r.replays.done(p.id, &refused) {
 			continue
 		}
 		due, result := carryOut(&refused)
 		if due && result.IsDone() {
-			r.replays.did(p.id, &refused, r.clock.Now())
+			r.replays.did(p.id, &refused)
 		}
 		if !due || !result.IsDone() {
 			left = append(left, refused)
@@ -104,12 +110,18 @@ func (r *reconciler) replayOne(
 	}
 	id := identifyBound(&refused.Target)
 	mapping, err := r.watcher.Mapping(id.GroupKind().WithVersion(""))
-	if err != nil {
-		return reconcile.Outcome{} // The kind is gone, and the object with it.
+	if err != nil { // If the kind is gone, so is the object.
+		return reconcile.Fail(sharedv1alpha1.ReasonFailed, unlessGone(err))
 	}
-	obj, presence := r.lock.Get(id)
-	if presence == relation.Present && r.ledger.hold(obj) != guard.Free {
-		return r.handOver(ctx, refused, obj)
+	if obj, presence := r.lock.Get(id); presence == relation.Present {
+		switch r.ledger.hold(obj) {
+		case guard.Held:
+			return r.handOver(ctx, refused, obj)
+		case guard.Undecided: // Who may hold it need not be one that would take the record over.
+			return reconcile.WaitFor(undecidedAgain, sharedv1alpha1.ReasonReleasing,
+				"waiting to know whether %s is in use by others", id)
+		case guard.Free:
+		}
 	}
 	if system(refused.User) {
 		if doomed, err := r.doomed(ctx, mapping, refused); err != nil || !doomed {
@@ -152,7 +164,7 @@ func (r *reconciler) doomed(
 	}
 	obj, err := r.metadata.Resource(mapping.Resource).Namespace(id.Namespace).Get(ctx, id.Name, metav1.GetOptions{})
 	if err != nil {
-		return false, client.IgnoreNotFound(fmt.Errorf("read %s: %w", id, err))
+		return false, unlessGone(fmt.Errorf("read %s: %w", id, err))
 	}
 	owners := obj.GetOwnerReferences()
 	for _, o := range owners {
@@ -182,16 +194,20 @@ func (r *reconciler) alive(ctx context.Context, namespace string, o metav1.Owner
 	return live.UID == o.UID && !live.Deleting, nil
 }
 
-// replayed judges the answer to a replayed deletion. What the API server refuses
-// for good is told and left; everything else is tried again.
+// replayed judges the answer to a replayed deletion. What is refused for good is
+// told and left; what we refuse ourselves is tried again, as somebody else came to
+// use the object who will have to take it over; what nobody could judge is tried
+// again until its time is over.
 func (r *reconciler) replayed(p *pass, refused *sharedv1alpha1.RefusedDeletion, err error) reconcile.Outcome {
 	id := identifyBound(&refused.Target)
 	switch {
 	case err == nil:
 		r.events.Eventf(p.usage, nil, "Normal", "ReplayDeletion", "Delete",
 			"deleted %s, as %s had asked", id, refused.User)
-	case apierrors.IsNotFound(err):
-	case apierrors.IsConflict(err), apierrors.IsForbidden(err), apierrors.IsInvalid(err):
+	case gone(err):
+	case apierrors.HasStatusCause(err, guard.CauseInUse):
+		return reconcile.WaitFor(reconcile.ConflictRetry, sharedv1alpha1.ReasonReleasing, "%s is in use again", id)
+	case reconcile.IsDenied(err), apierrors.IsConflict(err): // Another one is not what was asked for.
 		r.events.Eventf(p.usage, nil, "Warning", "ReplayRefused", "Delete", "deletion of %s was refused: %s", id, err)
 	default:
 		return reconcile.Fail(sharedv1alpha1.ReasonFailed, fmt.Errorf("replay deletion of %s: %w", id, err))

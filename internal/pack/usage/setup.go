@@ -84,6 +84,7 @@ func Setup(ctx context.Context, mgr manager.Manager, env pack.Environment, optio
 		return fmt.Errorf("register metrics: %w", err)
 	}
 	p.keepRules()
+	env.Watcher.OnObject(p.lock.Seen)
 	env.Watcher.OnObject(p.ledger.objectChanged)
 	env.Watcher.OnObject(p.restored)
 	env.Watcher.OnKind(func(gk schema.GroupKind) { p.ledger.kindChanged(gk, p.get) })
@@ -104,13 +105,20 @@ func (p *parts) keepRules() {
 	p.rules = &guard.Rules{
 		Client: p.env.Live, Configuration: webhookConfiguration, Refuser: webhookName,
 		Evictions: evictionsName, Held: &p.ledger.index, Watcher: p.env.Watcher, Metadata: p.env.Metadata,
-		Log: p.mgr.GetLogger().WithName("rules"),
+		Enforcer: newEnforcer(p.env), Lost: p.reconsider, Log: p.mgr.GetLogger().WithName("rules"),
 	}
 	if p.env.Enforcement == pack.ByPolicy {
 		p.rules.Configuration, p.rules.Refuser = "", refusePolicy
 	}
 	p.ledger.kindsChanged = p.rules.Changed
 	p.env.Watcher.OnObject(p.rules.ObjectChanged)
+}
+
+// reconsider has every Usage looked at again.
+func (p *parts) reconsider() {
+	for _, u := range p.all() {
+		p.usages.Add(identify(u))
+	}
 }
 
 // listen feeds the ledger, in every replica.
@@ -258,7 +266,7 @@ func (p *parts) serve(options Options) error {
 	refuser := &refuser{
 		ledger: p.ledger, lock: p.lock, live: p.env.Live, status: p.mgr.GetClient(), get: p.get, reviewer: p.env.Reviewer,
 		events: p.mgr.GetEventRecorder("kinship-usage"), clock: clock.RealClock{}, metrics: p.metrics,
-		operator: p.env.Operator, expiry: options.ReplayExpiry, leads: p.usages.Running, heard: p.heard,
+		operator: p.env.Operator, expiry: options.ReplayExpiry,
 	}
 	server := p.mgr.GetWebhookServer()
 	server.Register(refusePath, &webhook.Admission{Handler: refuser})

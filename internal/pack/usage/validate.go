@@ -161,7 +161,7 @@ func (v *validator) Handle(ctx context.Context, req admission.Request) admission
 			"user %q may not let this Usage refer to what it names: needed are the verb get on what spec.by names, "+
 				"and delete or protect on what spec.of names, or a ReferenceGrant in its namespace", req.UserInfo.Username))
 	}
-	return v.inRing(u)
+	return v.inRing(ctx, u)
 }
 
 // genuine refuses an authority mark that is not what the mutating handler set.
@@ -180,14 +180,20 @@ func (v *validator) genuine(ctx context.Context, user authenticationv1.UserInfo,
 	return nil
 }
 
-// inRing refuses a Usage whose own fields close a ring.
-func (v *validator) inRing(u usage) admission.Response {
+// inRing refuses a Usage whose own fields close a ring. Where that can't be told the
+// Usage is taken in, with a warning: it protects either way, and who can have many
+// objects use each other must not keep others from protecting theirs.
+func (v *validator) inRing(ctx context.Context, u usage) admission.Response {
 	controllerutil.AddFinalizer(u, finalizer)
 	for _, e := range extract(u, v.ledger.watcher) {
 		if e.Content != nil {
 			continue
 		}
-		if ring := v.ledger.ring(e); ring != nil {
+		ring, err := v.ledger.ring(ctx, e)
+		if err != nil {
+			return admission.Allowed("").WithWarnings(fmt.Sprintf("behind %s %s", e.Target, err))
+		}
+		if ring != nil {
 			return pack.Denied(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, fmt.Sprintf(
 				"the resources would use each other in a circle: %s", printRing(ring)))
 		}
@@ -245,7 +251,7 @@ func (v *validator) mayReach(ctx context.Context, user authenticationv1.UserInfo
 	if err != nil || ok {
 		return ok, err
 	}
-	return v.ledger.granted(u), nil
+	return v.ledger.granted(u, v.ledger.grants), nil
 }
 
 func (v *validator) mayProtect(ctx context.Context, user authenticationv1.UserInfo, u usage) (bool, error) {

@@ -1,6 +1,8 @@
 package usage
 
 import (
+	"slices"
+
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kinship-dev/kinship/pkg/object"
@@ -14,19 +16,28 @@ func (l *ledger) objectChanged(c relation.Change) {
 	if c.New != nil && l.lock.Wrong(obj) {
 		l.wakeTarget(obj.ID)
 	}
-	gk := obj.ID.GroupKind()
-	l.mu.Lock()
-	waiting := make([]object.ID, 0, len(l.unresolved[gk]))
-	for id := range l.unresolved[gk] {
-		waiting = append(waiting, id)
-	}
-	l.mu.Unlock()
-	if c.New == nil {
-		return
-	}
-	for _, id := range waiting {
+	for _, id := range l.looking(c) {
 		l.wakeUsage(id)
 	}
+}
+
+// looking returns the Usages with a selector that may choose an object now, and could
+// not before.
+func (l *ledger) looking(c relation.Change) []object.ID {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var found []object.ID
+	for id, refs := range l.unresolved[c.Object().ID.GroupKind()] {
+		if slices.ContainsFunc(refs, func(ref relation.Ref) bool { return choosable(ref, c.New) && !choosable(ref, c.Old) }) {
+			found = append(found, id)
+		}
+	}
+	return found
+}
+
+// choosable reports whether an object is one of those of which a selector chooses.
+func choosable(ref relation.Ref, obj *relation.Object) bool {
+	return obj != nil && !obj.Deleting && ref.Matches(*obj)
 }
 
 // wakeConcerned wakes the Usages whose edges begin or end at the object, before
@@ -45,29 +56,33 @@ func (l *ledger) wakeConcerned(c relation.Change) {
 
 // wakeBehind wakes whatever is about what an object uses.
 func (l *ledger) wakeBehind(obj relation.Object) {
+	var sets []relation.Ref // They may have become part of a ring, or ceased to be.
 	for _, e := range l.index.From(obj) {
 		l.wakeEnd(e.Target)
 		if e.Content == nil {
 			l.wakeUsage(e.Declarer)
 		}
 		if e.Content == nil && e.Source.Selector != nil {
-			l.wakeRing(e) // A set may have become part of a ring, or ceased to be.
+			sets = append(sets, e.Target)
 		}
 	}
+	l.suspect(sets...)
 }
 
 // wakeBefore wakes whatever is about an object that is used.
 func (l *ledger) wakeBefore(obj relation.Object) {
+	ofSet := false
 	for _, e := range l.index.Targeting(obj) {
 		l.wakeUsage(e.Declarer)
-		if e.Content == nil && e.Target.Selector != nil {
-			l.wakeRing(relation.Edge{Target: relation.Named(obj.ID)})
-		}
+		ofSet = ofSet || (e.Content == nil && e.Target.Selector != nil)
 		for _, held := range l.index.Declared(e.Declarer) {
 			if held.Content != nil {
 				l.wakeEnd(held.Target)
 			}
 		}
+	}
+	if ofSet {
+		l.suspect(relation.Named(obj.ID))
 	}
 }
 

@@ -1,0 +1,66 @@
+package guard
+
+import (
+	"context"
+	"errors"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kinship-dev/kinship/pkg/object"
+)
+
+// Enforcer is what has the API server refuse deletions: a webhook's configuration, or
+// a policy. Others can write it too.
+type Enforcer interface {
+	// Objects are what it consists of.
+	Objects() []object.ID
+	// Check MUST return a *Fault if one of them is missing, or altered so that the API
+	// server may not refuse.
+	Check(ctx context.Context) error
+	// Restore MUST make them as they should be, or return a *Fault where that is for
+	// somebody else to do.
+	Restore(ctx context.Context) error
+}
+
+// Fault says why the API server may not refuse, and what to do about it.
+type Fault struct{ Message string }
+
+// Error implements error.
+func (f *Fault) Error() string { return f.Message }
+
+// enforce has what makes the API server refuse put right. As long as that was not
+// done, nothing is confirmed.
+func (r *Rules) enforce(ctx context.Context) error {
+	if r.Enforcer == nil || r.judged {
+		return r.fault
+	}
+	err := r.Enforcer.Check(ctx)
+	var fault *Fault
+	if errors.As(err, &fault) {
+		r.Log.Info("Deletions may not be refused", "reason", fault.Message)
+		r.lose()
+		err = r.Enforcer.Restore(ctx)
+	}
+	before := r.fault
+	switch {
+	case err == nil:
+		r.judged, r.fault = true, nil
+	case errors.As(err, &fault):
+		r.judged, r.fault = true, fault
+	default:
+		return err // Nothing is known.
+	}
+	if before != nil && r.fault == nil {
+		r.lose()
+	}
+	return r.fault
+}
+
+// lose has everything confirmed anew.
+func (r *Rules) lose() {
+	clear(r.confirmed)
+	r.void(func(schema.GroupKind) bool { return true })
+	if r.Lost != nil {
+		r.Lost()
+	}
+}

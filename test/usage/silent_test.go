@@ -1,0 +1,166 @@
+package usage_test
+
+import (
+	"fmt"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/testenv"
+	"github.com/kinship-dev/kinship/test/operator"
+)
+
+// silence has the API server ask somebody about the group who is not there, as for
+// the group of an aggregated API server that is down. Whoever discovers is told that
+// nothing can be said of the group, until speak.
+func (k custom) silence() (speak func()) {
+	k.w.t.Helper()
+	service := k.apiService()
+	k.w.update(service, func() {
+		service.SetLabels(nil) // That of what the API server keeps by itself.
+		spec := service.Object["spec"].(map[string]any)
+		spec["service"] = map[string]any{"namespace": k.w.ns, "name": "none", "port": int64(443)}
+		spec["insecureSkipTLSVerify"] = true
+	})
+	k.w.t.Cleanup(func() { k.speak() }) // Before anything of the group is deleted.
+	disc := k.discovery()
+	testenv.Eventually(k.w.t, func() error {
+		_, _, err := disc.ServerGroupsAndResourcesWithContext(k.w.t.Context())
+		failed, _ := discovery.GroupDiscoveryFailedErrorGroups(err)
+		if failed[schema.GroupVersion{Group: k.group, Version: "v1"}] == nil {
+			return fmt.Errorf("group %s is still known: %w", k.group, err)
+		}
+		return nil
+	})
+	return k.speak
+}
+
+// speak has the group served again: what says where is made anew by the API server.
+func (k custom) speak() {
+	k.w.t.Helper()
+	ctx, service := k.w.cleanupContext(), k.apiService()
+	if err := k.w.c.Delete(ctx, service); client.IgnoreNotFound(err) != nil {
+		k.w.t.Fatal(err)
+	}
+	testenv.Eventually(k.w.t, func() error {
+		objects := &unstructured.UnstructuredList{}
+		objects.SetGroupVersionKind(schema.GroupVersionKind{Group: k.group, Version: "v1", Kind: k.kind + "List"})
+		return k.w.c.List(ctx, objects)
+	})
+}
+
+func (k custom) apiService() *unstructured.Unstructured {
+	return unstructuredOf("apiregistration.k8s.io/v1", "APIService", "v1."+k.group)
+}
+
+func (k custom) discovery() discovery.DiscoveryInterfaceWithContext {
+	k.w.t.Helper()
+	disc, err := discovery.NewDiscoveryClientForConfig(testenv.Config(k.w.t))
+	if err != nil {
+		k.w.t.Fatal(err)
+	}
+	return disc
+}
+
+// discovered waits until the operator has looked again at what the cluster serves.
+func (w *world) discovered() {
+	w.t.Helper()
+	k := custom{w, w.ns + ".sign", "Sign"}
+	u := protects("sign", k.end("x"), "nothing but to wait for")
+	w.create(u)
+	w.unready(u, "KindNotFound")
+	k.install()
+	w.t.Cleanup(func() { w.tidyUpCluster(k.definition()) })
+	w.unready(u, "UsedNotFound")
+}
+
+// testGroupSilent: the API server can't tell for a while what a group has. That is
+// not to say that there is nothing: all stays protected.
+func testGroupSilent(t *testing.T) {
+	w := newWorld(t)
+	k := w.define("Silent")
+	cm, x := configMap("cm"), k.object("x")
+	w.create(cm, x)
+	using, used := uses("using", k.end("x"), named("cm")), replaying(protects("used", k.end("x"), "precious"))
+	w.create(using, used)
+	w.ready(using, used)
+	w.refused(x)
+	speak := k.silence()
+	w.discovered()
+	w.refused(cm)
+	if err := w.c.Delete(t.Context(), x); !apierrors.IsServiceUnavailable(err) {
+		t.Fatalf("group %s is not silent, deletion of x is answered with %v", k.group, err)
+	}
+	w.locked(cm)
+	w.ready(using, used)
+	speak()
+	w.locked(x)
+	w.refused(x)
+	w.refused(cm)
+	if n := len(w.events(used, "ReplayDeletion")); n > 0 {
+		t.Errorf("the operator deleted x %d times, which is in use", n)
+	}
+}
+
+// testSilentUsageDeleted: a Usage that is deleted waits for its using object also
+// while nobody can say whether that is there.
+func testSilentUsageDeleted(t *testing.T) {
+	w := newWorld(t)
+	k := w.define("Mute")
+	cm, x := configMap("cm"), k.object("x")
+	w.create(cm, x)
+	u := composed(uses("u", k.end("x"), named("cm")))
+	w.create(u)
+	w.ready(u)
+	speak := k.silence()
+	w.discovered()
+	if err := w.c.Delete(t.Context(), u); err != nil {
+		t.Fatal(err)
+	}
+	w.unready(u, "WaitingUsingDeleted")
+	w.refused(cm)
+	speak()
+	w.refused(cm)
+	w.delete(x)
+	w.gone(u)
+	w.free(cm)
+}
+
+// TestStartSilent starts an operator that has never known what a group has which
+// nobody can tell it now.
+func TestStartSilent(t *testing.T) {
+	first := operator.Start(t)
+	w := newWorld(t)
+	k := w.define("Secretive")
+	cm, x := configMap("cm"), k.object("x")
+	w.create(cm, x)
+	using, used := uses("using", k.end("x"), named("cm")), protects("used", k.end("x"), "precious")
+	w.create(using, used)
+	w.ready(using, used)
+	if err := first.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	speak := k.silence()
+	operator.Start(t, func(o *app.Options) { o.Usage.GracePeriod = grace })
+	if message := w.unready(using, "Reading"); message == "" {
+		t.Error("the condition does not say what the Usage waits for")
+	}
+	w.settle()
+	w.refused(cm)
+	w.locked(cm)
+	speak()
+	w.refused(x)
+	w.ready(using, used)
+	w.refused(x)
+	w.refused(cm)
+	w.delete(used) // While this operator still runs.
+	w.gone(used)
+	w.delete(x)
+	w.gone(using)
+	w.free(cm, w.namespace(), k.definition())
+}
