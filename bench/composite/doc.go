@@ -11,9 +11,13 @@
 //
 //   - seconds until all Deployments are Available, by either way, and their ratio;
 //   - seconds until all IotConnectors are Ready;
-//   - writes per Deployment and per IotConnector, as the API server counts them;
+//   - writes and reads per Deployment, writes per IotConnector, as the API server
+//     counts them;
 //   - requests about any of it while nothing happens;
 //   - milliseconds until a Deployment that somebody edited, or deleted, is back.
+//
+// With --max-ratio, --max-deployment, --max-connector and --max-idle it fails when a
+// figure is above that, after it has printed all of them.
 //
 // rig.go is the control plane and the operator, measure.go the two ways, drift.go
 // the harm.

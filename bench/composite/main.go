@@ -16,6 +16,8 @@ import (
 type options struct {
 	connectors, each, runs int
 	idle                   time.Duration
+	// Limits, none where below zero.
+	maxRatio, maxDeployment, maxConnector, maxIdle float64
 }
 
 func main() {
@@ -43,6 +45,12 @@ func newCommand() *cobra.Command {
 	cmd.Flags().IntVar(&o.each, "each", 4, "how many Deployments each of them has")
 	cmd.Flags().IntVar(&o.runs, "runs", 1, "how often to measure both ways")
 	cmd.Flags().DurationVar(&o.idle, "idle", 20*time.Second, "how long to count requests while nothing happens")
+	const off = -1
+	cmd.Flags().Float64Var(&o.maxRatio, "max-ratio", off, "fail above this ratio")
+	cmd.Flags().Float64Var(&o.maxDeployment, "max-deployment", off,
+		"fail above so many writes and reads for each Deployment")
+	cmd.Flags().Float64Var(&o.maxConnector, "max-connector", off, "fail above so many writes for each IotConnector")
+	cmd.Flags().Float64Var(&o.maxIdle, "max-idle", off, "fail above so many requests while nothing happens")
 	return cmd
 }
 
@@ -57,6 +65,7 @@ func run(ctx context.Context, o options) (err error) {
 	if err != nil {
 		return err
 	}
+	var exceeded error
 	for range o.runs {
 		composed, err := r.composed(ctx)
 		if err != nil {
@@ -67,7 +76,8 @@ func run(ctx context.Context, o options) (err error) {
 			return err
 		}
 		composed.print(os.Stdout, o, before, after)
+		exceeded = errors.Join(exceeded, composed.exceeded(o, before, after))
 		before = after
 	}
-	return nil
+	return exceeded
 }

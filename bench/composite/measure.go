@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -33,6 +34,7 @@ const (
 type figures struct {
 	available, ready                  time.Duration
 	deploymentWrites, connectorWrites int
+	deploymentReads                   int
 	idleRequests                      int
 	edits, deletions                  []time.Duration
 }
@@ -48,11 +50,28 @@ func (f figures) print(w io.Writer, o options, before, after time.Duration) {
 		f.available.Seconds(), f.available.Seconds()/plain.Seconds())
 	fmt.Fprintf(w, "IotConnectors, all %d Ready                 %6.1f s\n", o.connectors, f.ready.Seconds())
 	fmt.Fprintf(w, "writes for each Deployment                   %6.2f\n", float64(f.deploymentWrites)/float64(n))
+	fmt.Fprintf(w, "reads for each Deployment                    %6.2f\n", float64(f.deploymentReads)/float64(n))
 	fmt.Fprintf(w, "writes for each IotConnector                 %6.2f\n",
 		float64(f.connectorWrites)/float64(o.connectors))
 	fmt.Fprintf(w, "requests in %s of idleness                   %6d\n", o.idle, f.idleRequests)
 	printTimes(w, "edited", f.edits)
 	printTimes(w, "deleted", f.deletions)
+}
+
+// exceeded returns which limits the figures exceed. A limit below zero is none.
+func (f figures) exceeded(o options, before, after time.Duration) error {
+	var failed []error
+	limit := func(what string, is, most float64) {
+		if most >= 0 && is > most {
+			failed = append(failed, fmt.Errorf("%s: %.2f, at most %.2f may be", what, is, most))
+		}
+	}
+	n := float64(o.connectors * o.each)
+	limit("ratio", 2*f.available.Seconds()/(before+after).Seconds(), o.maxRatio)
+	limit("writes and reads for each Deployment", float64(f.deploymentWrites+f.deploymentReads)/n, o.maxDeployment)
+	limit("writes for each IotConnector", float64(f.connectorWrites)/float64(o.connectors), o.maxConnector)
+	limit("requests while idle", float64(f.idleRequests), o.maxIdle)
+	return errors.Join(failed...)
 }
 
 // printTimes writes how long sorted times are.
@@ -124,9 +143,12 @@ func (r *rig) composed(ctx context.Context) (figures, error) {
 	if err != nil {
 		return f, err
 	}
-	f.deploymentWrites = spent(before, after, "deployments", "", "APPLY", "POST", "DELETE")
-	f.connectorWrites = spent(before, after, "serviceaccounts", "", "APPLY") +
-		spent(before, after, "iotconnectors", "", "PATCH", "PUT", "APPLY") +
+	// Of these, Kubernetes' controllers send none: they write the status of a Deployment.
+	// They create ServiceAccounts, and the API server reads those itself.
+	f.deploymentWrites = spent(before, after, "deployments", "", "APPLY", "PATCH", "PUT", "POST", "DELETE")
+	f.deploymentReads = spent(before, after, "deployments", "", "GET")
+	f.connectorWrites = spent(before, after, "serviceaccounts", "", "APPLY", "PATCH", "PUT", "DELETE") +
+		spent(before, after, "iotconnectors", "", "PATCH", "PUT", "APPLY", "DELETE") +
 		spent(before, after, "iotconnectors", "status", "PATCH", "PUT", "APPLY")
 	if f.idleRequests, err = r.idleRequests(ctx); err != nil {
 		return f, err

@@ -69,12 +69,13 @@ func (a *Applier) Apply(ctx context.Context, r Request) (Result, error) {
 	}
 	all, news := intend(r.Have, want)
 	result := Result{Inventory: all}
+	p := pass{Applier: a, request: r, result: &result}
 	if news {
-		if err := r.Record(ctx, slices.Clone(all)); err != nil {
+		p.sift(ctx)
+		if err := r.Record(ctx, slices.Clone(result.Inventory)); err != nil {
 			return Result{Inventory: r.Have}, fmt.Errorf("record the inventory: %w", err)
 		}
 	}
-	p := pass{Applier: a, request: r, result: &result}
 	if done, err := p.applyWaves(ctx, want); err != nil || !done {
 		return result, err
 	}
@@ -113,9 +114,9 @@ func (p pass) applyWaves(ctx context.Context, want []desired) (bool, error) {
 // stopped reports whether something is not as it should be.
 func (p pass) stopped() bool { return len(p.result.Changes.Of(Failed, Foreign, Terminating)) > 0 }
 
-func (p pass) did(id object.ID, action Action) {
-	p.result.Changes = append(p.result.Changes, Change{ID: id, Action: action})
-}
+func (p pass) did(id object.ID, action Action) { p.tell(Change{ID: id, Action: action}) }
+
+func (p pass) tell(c Change) { p.result.Changes = append(p.result.Changes, c) }
 
 // recheck asks to be called again once the view should have caught up.
 func (p pass) recheck() { p.result.Recheck = patience }

@@ -146,6 +146,30 @@ func TestDeletedAtOnce(t *testing.T) {
 	equal(t, "changes", "created ConfigMap/a", l.must(w.configMap("a", 0, "x=1")).Changes.String())
 }
 
+// TestUnseen: what an object was before it was written is known to be old, until the
+// view shows what was written.
+func TestUnseen(t *testing.T) {
+	w := newWorld(t)
+	w.life(nil).must(w.configMap("a", 0, "x=1"))
+	l := w.life(nil)
+	id := object.Of(w.get("a"), configMaps.GroupKind())
+	before := w.get("a").ResourceVersion
+	l.must(w.configMap("a", 0, "x=1"))
+	if l.Unseen(id, before) {
+		t.Error("nothing was written, and something is waited for")
+	}
+	l.must(w.configMap("a", 0, "x=2"))
+	after := w.get("a").ResourceVersion
+	if !l.Unseen(id, before) || l.Unseen(id, after) {
+		t.Errorf("unseen: %t before, %t after it was written", l.Unseen(id, before), l.Unseen(id, after))
+	}
+	l.View = w.look()
+	l.must(w.configMap("a", 0, "x=2"))
+	if l.Unseen(id, before) {
+		t.Error("it is remembered although the view has shown it")
+	}
+}
+
 // TestTakenOver: what another controller has taken over is left alone, and is not
 // deleted with the parent.
 func TestTakenOver(t *testing.T) {
@@ -204,6 +228,37 @@ func TestForeign(t *testing.T) {
 			equal(t, "state", "a{x=1}", w.state())
 		})
 	}
+}
+
+// TestNeverMade: what was intended, and could not be made before nobody wanted it any
+// more, does not stay on record for as long as something is in the way.
+func TestNeverMade(t *testing.T) {
+	w := newWorld(t)
+	theirs := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: "first"}}
+	taken := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: "b"}}
+	for _, cm := range []*corev1.ConfigMap{theirs, taken} {
+		if err := w.c.Create(t.Context(), cm); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"a", "b", "c"} {
+		w.life(nil).must(w.configMap("first", 0), w.configMap(name, 1))
+		equal(t, "record", "first? "+name+"?", w.recorded())
+	}
+	// What was made, and its answer lost, is ours.
+	ours := w.configMap("c", 1)
+	ours.SetOwnerReferences([]metav1.OwnerReference{*metav1.NewControllerRef(w.parent, configMaps)})
+	if err := w.c.Create(t.Context(), ours.Unstructured); err != nil {
+		t.Fatal(err)
+	}
+	w.life(nil).must(w.configMap("first", 0), w.configMap("d", 1))
+	equal(t, "record", "first? c? d?", w.recorded())
+	if err := w.c.Delete(t.Context(), theirs); err != nil {
+		t.Fatal(err)
+	}
+	w.life(nil).must(w.configMap("first", 0), w.configMap("d", 1))
+	equal(t, "state", "d{} first{}", w.state())
+	equal(t, "record", "first d", w.recorded())
 }
 
 // TestReplaced: an object that was deleted and made by somebody else is foreign,

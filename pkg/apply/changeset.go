@@ -26,18 +26,23 @@ const (
 	// Terminating means that the object is being deleted, and what comes next has
 	// to wait until it is gone.
 	Terminating Action = "terminating"
+	// Refused means that the object is to go, and somebody does not allow that. It is
+	// left for the next time.
+	Refused Action = "refused"
 	// Foreign means that somebody else's object has the name.
 	Foreign Action = "foreign"
 	// Failed means that a request failed.
 	Failed Action = "failed"
 )
 
-var actions = []Action{Created, Updated, Unchanged, Pruned, Kept, Terminating, Foreign, Failed}
+var actions = []Action{Created, Updated, Unchanged, Pruned, Kept, Terminating, Refused, Foreign, Failed}
 
 // Change is what was done with one object.
 type Change struct {
 	ID     object.ID
 	Action Action
+	// Message is what whoever has Refused it says.
+	Message string
 }
 
 // ChangeSet is what was done with all objects of a parent, in the order in which

@@ -41,5 +41,11 @@
 // agrees. [Applier.Delete] removes everything, the last wave first, and each wave
 // only when the one after it is gone.
 //
+// What somebody does not let us delete, an admission webhook say, stays in the
+// inventory and is reported as [Refused], with what they say of it. That is no
+// failure: the caller says so, and tries again when they may think otherwise. A
+// refusal may be worded as a conflict, like that of an object which has changed
+// meanwhile; it is one when a live read says that nothing has.
+//
 // What was done is a [ChangeSet]: return value, event and line of the log.
 package apply

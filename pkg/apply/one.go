@@ -4,11 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kinship-dev/kinship/pkg/reconcile"
 )
 
 // noVersion is a resourceVersion that no object has: what is applied with it is
@@ -33,6 +34,7 @@ func (p pass) applyOne(ctx context.Context, o desired, entry *Entry) (Action, er
 			return Failed, err
 		}
 	}
+	var refusal error
 	for range attempts {
 		action := p.decide(seen, *entry, o.hash)
 		if action != Created && action != Updated {
@@ -47,14 +49,14 @@ func (p pass) applyOne(ctx context.Context, o desired, entry *Entry) (Action, er
 			}
 			return action, nil
 		}
-		if !stale(err) {
+		if refusal = err; !stale(err) {
 			return Failed, err
 		}
 		if seen, err = p.live(ctx, *entry); err != nil {
 			return Failed, err
 		}
 	}
-	return Failed, errUnsteady
+	return Failed, fmt.Errorf("%w: %w", errUnsteady, refusal)
 }
 
 // decide says what there is to do about a wanted object.
@@ -107,17 +109,7 @@ func (p pass) send(ctx context.Context, o desired, seen sight) (Observed, error)
 // stale reports whether a request was refused because the object was not, or not
 // any more, the one that was meant.
 func stale(err error) bool {
-	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
-		return true
-	}
-	var status apierrors.APIStatus
-	if !apierrors.IsInvalid(err) || !errors.As(err, &status) || status.Status().Details == nil {
-		return false
-	}
-	// Another object of the name has another uid.
-	return slices.ContainsFunc(status.Status().Details.Causes, func(c metav1.StatusCause) bool {
-		return c.Field == "metadata.uid"
-	})
+	return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || reconcile.IsAnother(err)
 }
 
 // live reads an object from the API server.

@@ -47,6 +47,16 @@ func (a *Applier) Gone(id object.ID, uid types.UID) {
 	}
 }
 
+// Unseen reports whether a version of an object is older than the applier's own last
+// write of it. How the object stood then, its status above all, is nothing to judge that
+// write by. It is safe for concurrent use.
+func (a *Applier) Unseen(id object.ID, version string) bool {
+	a.recent.mu.Lock()
+	defer a.recent.mu.Unlock()
+	last, ok := a.recent.last[id]
+	return ok && older(version, last.Version)
+}
+
 func (r *recent) forget(id object.ID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

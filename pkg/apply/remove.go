@@ -9,7 +9,27 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kinship-dev/kinship/pkg/object"
+	"github.com/kinship-dev/kinship/pkg/reconcile"
 )
+
+// sift takes out of the inventory what was never more than intended and is not wanted any
+// more, as soon as a live read says that it was never made. Nothing is pruned while
+// something is in the way, and whoever changes his mind meanwhile would fill the record.
+func (p pass) sift(ctx context.Context) {
+	wanted := map[object.ID]bool{}
+	for _, o := range p.request.Want {
+		wanted[o.ID()] = true
+	}
+	p.result.Inventory = slices.DeleteFunc(p.result.Inventory, func(e Entry) bool {
+		if e.UID != "" || wanted[e.ID] {
+			return false
+		}
+		seen, err := p.live(ctx, e)
+		return err == nil && (!seen.exists || !p.owns(seen.Observed, e)) // Who does not know, keeps it.
+	})
+}
 
 // prune deletes what is in the inventory and not wanted, the last first.
 func (p pass) prune(ctx context.Context) error {
@@ -36,17 +56,19 @@ func (p pass) prune(ctx context.Context) error {
 		}
 		// Once its deletion is accepted an object can't come back, so that nothing has
 		// to be remembered of it.
-		action, err := p.remove(ctx, entry, metav1.DeletePropagationBackground)
+		change, err := p.remove(ctx, entry, metav1.DeletePropagationBackground)
 		if err != nil {
-			kept = append(kept, entry)
 			failed = append(failed, fmt.Errorf("prune %s: %w", entry.ID, err))
-			p.did(entry.ID, Failed)
-			continue
 		}
-		if action == Foreign {
+		switch change.Action {
+		case Foreign:
 			continue // It was never made, and what has the name is none of our concern.
+		case Failed, Refused:
+			kept = append(kept, entry)
+		default:
+			change.Action = Pruned
 		}
-		p.did(entry.ID, Pruned)
+		p.tell(change)
 	}
 	slices.Reverse(kept)
 	p.result.Inventory = kept
@@ -81,16 +103,15 @@ func (p pass) deleteWave(ctx context.Context, wave int32) (left bool, err error)
 		}
 		// The object stays until all that belongs to it is gone: its Pods need what
 		// is in the waves before.
-		action, err := p.remove(ctx, entry, metav1.DeletePropagationForeground)
+		change, err := p.remove(ctx, entry, metav1.DeletePropagationForeground)
 		if err != nil {
 			failed = append(failed, fmt.Errorf("delete %s: %w", entry.ID, err))
-			action = Failed
 		}
-		if action == Foreign {
+		if change.Action == Foreign {
 			continue
 		}
-		p.did(entry.ID, action)
-		if action == Failed || action == Terminating {
+		p.tell(change)
+		if change.Action != Pruned {
 			left = true
 			kept = append(kept, entry)
 		}
@@ -103,39 +124,66 @@ func (p pass) deleteWave(ctx context.Context, wave int32) (left bool, err error)
 // remove deletes the object of an entry. It is Terminating until it is known to be
 // gone, which a view alone can't tell. Nothing is deleted that is not as it was when
 // it was decided on: the garbage collector may be taking the owner off just now.
-func (p pass) remove(ctx context.Context, entry Entry, propagation metav1.DeletionPropagation) (Action, error) {
+func (p pass) remove(ctx context.Context, entry Entry, propagation metav1.DeletionPropagation) (Change, error) {
+	failed := Change{ID: entry.ID, Action: Failed}
 	seen := p.recent.look(p.View, entry.ID)
 	var err error
 	if !seen.exists || (entry.UID != "" && entry.UID != seen.UID) {
 		if seen, err = p.live(ctx, entry); err != nil {
-			return Failed, err
+			return failed, err
 		}
 	}
+	var conflict error
 	for range attempts {
-		switch {
-		case !seen.exists:
-			return Pruned, nil
-		case !p.mayRemove(seen.Observed, entry):
-			return Foreign, nil // Never ours, or not any more: it stays.
-		case seen.Deleting:
-			return Terminating, nil // When it is gone, the view shows it.
+		var change Change
+		change, conflict = p.ask(ctx, entry, seen, propagation)
+		if !apierrors.IsConflict(conflict) {
+			return change, conflict
 		}
-		err := p.Client.Delete(ctx, entry.blank(), client.PropagationPolicy(propagation),
-			client.Preconditions{UID: &seen.UID, ResourceVersion: &seen.Version})
-		switch {
-		case err == nil:
-			return Terminating, nil
-		case apierrors.IsNotFound(err):
-			p.recent.forget(entry.ID)
-			return Pruned, nil
-		case !apierrors.IsConflict(err):
-			return Failed, err
-		}
+		meant := seen.Observed
 		if seen, err = p.live(ctx, entry); err != nil {
-			return Failed, err
+			return failed, err
+		}
+		if seen.exists && seen.UID == meant.UID && seen.Version == meant.Version {
+			// It is as it was meant: the conflict is somebody's, who words his refusal so.
+			return Change{ID: entry.ID, Action: Refused, Message: conflict.Error()}, nil
 		}
 	}
-	return Failed, errUnsteady
+	return failed, fmt.Errorf("%w: %w", errUnsteady, conflict)
+}
+
+// ask asks for the deletion of an object if it is still as it was seen, which else is a
+// conflict.
+func (p pass) ask(
+	ctx context.Context, entry Entry, seen sight, propagation metav1.DeletionPropagation,
+) (Change, error) {
+	change := Change{ID: entry.ID}
+	switch {
+	case !seen.exists:
+		change.Action = Pruned
+		return change, nil
+	case !p.mayRemove(seen.Observed, entry):
+		change.Action = Foreign // Never ours, or not any more: it stays.
+		return change, nil
+	case seen.Deleting:
+		change.Action = Terminating // When it is gone, the view shows it.
+		return change, nil
+	}
+	err := p.Client.Delete(ctx, entry.blank(), client.PropagationPolicy(propagation),
+		client.Preconditions{UID: &seen.UID, ResourceVersion: &seen.Version})
+	switch {
+	case err == nil:
+		change.Action = Terminating
+	case apierrors.IsNotFound(err):
+		p.recent.forget(entry.ID)
+		change.Action = Pruned
+	case reconcile.IsDenied(err):
+		change.Action, change.Message = Refused, err.Error()
+	default:
+		change.Action = Failed
+		return change, err
+	}
+	return change, nil
 }
 
 // mayRemove reports whether an object may be deleted. When the parent goes, what

@@ -248,7 +248,8 @@ type crash struct {
 	late  bool
 
 	mu   sync.Mutex
-	sent int
+	sent int  // writes whose answer has arrived
+	lost bool // one more was sent, and its answer lost
 	dead bool
 	next http.RoundTripper
 }
@@ -266,6 +267,7 @@ func (c *crash) RoundTrip(r *http.Request) (*http.Response, error) {
 	response, err := c.next.RoundTrip(r)
 	if !answer && err == nil {
 		response.Body.Close()
+		c.lost = true // Nothing else is sent any more.
 		return nil, errCrash
 	}
 	return response, err

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -60,7 +61,7 @@ type Provider struct {
 // provisions it does that first, else the error is an [ErrNotFound]. To provision
 // what is there already changes nothing.
 func (p Provider) Provision(ctx context.Context, connector client.ObjectKey, spec Spec) error {
-	return p.update(ctx, connector, func(c *iotv1alpha1.IotConnector) error {
+	return p.update(ctx, connector, func(c *iotv1alpha1.IotConnector, _ bool) error {
 		if spec.Name == "" || len(spec.Containers) == 0 {
 			return &InvalidError{Connector: c.Name, Problem: errors.New("provision: a name and containers are needed")}
 		}
@@ -91,7 +92,8 @@ func (p Provider) Provision(ctx context.Context, connector client.ObjectKey, spe
 // else. It is an [ErrNotFound] when the IotConnector has no such deployment, or
 // does not exist.
 func (p Provider) Deprovision(ctx context.Context, connector client.ObjectKey, name string) error {
-	return p.update(ctx, connector, func(c *iotv1alpha1.IotConnector) error {
+	var removed iotv1alpha1.Deployment
+	return p.update(ctx, connector, func(c *iotv1alpha1.IotConnector, unsure bool) error {
 		if _, err := Upgrade(c, p.Names); err != nil {
 			return err
 		}
@@ -99,6 +101,12 @@ func (p Provider) Deprovision(ctx context.Context, connector client.ObjectKey, n
 		if err != nil {
 			return err
 		}
+		now := *c.Spec.Deployments[i].DeepCopy()
+		if unsure && !equality.Semantic.DeepEqual(now, removed) {
+			// Somebody has provisioned it since, whose it is: ours is gone.
+			return missing(c, name)
+		}
+		removed = now
 		c.Spec.Deployments = slices.Delete(c.Spec.Deployments, i, i+1)
 		return nil
 	})
@@ -159,7 +167,7 @@ func (p Provider) lastOf(c *iotv1alpha1.IotConnector) error {
 
 // UpgradeConnector brings an IotConnector to version 1.
 func (p Provider) UpgradeConnector(ctx context.Context, connector client.ObjectKey) error {
-	return p.update(ctx, connector, func(c *iotv1alpha1.IotConnector) error {
+	return p.update(ctx, connector, func(c *iotv1alpha1.IotConnector, _ bool) error {
 		_, err := Upgrade(c, p.Names)
 		return err
 	})
@@ -168,7 +176,7 @@ func (p Provider) UpgradeConnector(ctx context.Context, connector client.ObjectK
 // RollbackConnector gives an IotConnector the spec back that it had before its
 // upgrade.
 func (p Provider) RollbackConnector(ctx context.Context, connector client.ObjectKey) error {
-	return p.update(ctx, connector, Rollback)
+	return p.update(ctx, connector, func(c *iotv1alpha1.IotConnector, _ bool) error { return Rollback(c) })
 }
 
 func (p Provider) deployment(spec Spec) iotv1alpha1.Deployment {
@@ -198,12 +206,17 @@ func (p Provider) find(c *iotv1alpha1.IotConnector, name string) (int, error) {
 		}
 		return i, nil
 	}
-	return 0, fmt.Errorf("deployment %s of IotConnector %s: %w", name, c.Name, ErrNotFound)
+	return 0, missing(c, name)
 }
 
-// update reads an IotConnector, changes it, and writes it, until nobody was faster.
+func missing(c *iotv1alpha1.IotConnector, name string) error {
+	return fmt.Errorf("deployment %s of IotConnector %s: %w", name, c.Name, ErrNotFound)
+}
+
+// update reads an IotConnector, changes it, and writes it, until nobody was faster. The
+// change is told when one before it may have been written.
 func (p Provider) update(
-	ctx context.Context, connector client.ObjectKey, change func(*iotv1alpha1.IotConnector) error,
+	ctx context.Context, connector client.ObjectKey, change func(c *iotv1alpha1.IotConnector, unsure bool) error,
 ) error {
 	// A write whose answer was lost may have been done.
 	unsure := false
@@ -213,7 +226,7 @@ func (p Provider) update(
 			return err
 		}
 		before := HashSpec(&c.Spec)
-		err := change(c)
+		err := change(c, unsure)
 		if unsure && errors.Is(err, ErrNotFound) {
 			return nil // It was: what had to be removed was there before.
 		}

@@ -42,10 +42,40 @@ func testBrokenAnswer(t *testing.T) {
 	}
 }
 
+// testProvisionedBetween: an answer breaks off, and before anybody can ask again, somebody
+// else has provisioned what it said was removed. That stays.
+func testProvisionedBetween(t *testing.T) {
+	w := newWorld(t)
+	c := w.version1("c", entry("normalization", "Normalization"))
+	w.create(c)
+	key, other := client.ObjectKeyFromObject(c), w.provider(iot.TypeFhirConverter)
+	must(t, other.Provision(t.Context(), key, iot.Spec{Name: "fhir", Containers: image("f:1")}))
+	config := testenv.Config(t)
+	broken := &breaks{once: map[string]bool{http.MethodPut: true}, then: func() {
+		must(t, other.Provision(t.Context(), key, iot.Spec{Name: "fhir", Containers: image("f:2")}))
+	}}
+	config.Wrap(func(base http.RoundTripper) http.RoundTripper {
+		broken.base = base
+		return broken
+	})
+	p := iot.Provider{Client: testenv.ClientFor(t, config, w.c.Scheme()), Type: iot.TypeFhirConverter}
+	must(t, p.Deprovision(t.Context(), key, "fhir"))
+	w.ready(c)
+	w.consists(c, "normalization", "fhir")
+	if image := w.deployment("fhir").Spec.Template.Spec.Containers[0].Image; image != "f:2" {
+		t.Errorf("image %s, want that of who came second", image)
+	}
+	// Nobody is in between now, and one who asks once more means it.
+	must(t, p.Deprovision(t.Context(), key, "fhir"))
+	w.ready(c)
+	w.consists(c, "normalization")
+}
+
 // breaks breaks the next answer to each of some methods off, in the middle. Requests
 // for what an API server has, and not for an object, are left alone.
 type breaks struct {
 	base http.RoundTripper
+	then func() // if set, comes before anybody learns that an answer broke off
 
 	mu   sync.Mutex
 	once map[string]bool
@@ -73,6 +103,9 @@ func (b *breaks) RoundTrip(request *http.Request) (*http.Response, error) {
 		return response, err
 	}
 	delete(b.once, request.Method)
+	if b.then != nil {
+		b.then()
+	}
 	whole, err := io.ReadAll(response.Body)
 	_ = response.Body.Close() // It is read to its end.
 	if err != nil {

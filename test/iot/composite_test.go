@@ -10,12 +10,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	iotv1alpha1 "github.com/kinship-dev/kinship/api/iot/v1alpha1"
 	"github.com/kinship-dev/kinship/internal/testenv"
+	"github.com/kinship-dev/kinship/test/operator"
 )
 
 // testSetDifference is the seed's "Perform a set difference between the current
@@ -218,6 +218,33 @@ func testForeign(t *testing.T) {
 	w.consists(c, "free", "taken")
 }
 
+// testManyMinds: while somebody else's object is in the way of everything, a spec may be
+// changed as often as anybody likes: the record has room for what is wanted.
+func testManyMinds(t *testing.T) {
+	w := newWorld(t)
+	theirs := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: "c"}}
+	w.create(theirs)
+	entries := func(n, round int) (all []iotv1alpha1.Deployment) {
+		for i := range n {
+			all = append(all, entry(fmt.Sprintf("d%d-%d", round, i), "Storage"))
+		}
+		return all
+	}
+	c := w.version1("c", entries(64, 0)...)
+	w.create(c)
+	for round := range 5 {
+		change(w, c, func(c *iotv1alpha1.IotConnector) { c.Spec.Deployments = entries(64, round+1) })
+		w.until(c, "Stalled", metav1.ConditionTrue, "NameTaken")
+	}
+	change(w, c, func(c *iotv1alpha1.IotConnector) { c.Spec.Deployments = entries(1, 9) })
+	w.delete(theirs)
+	w.ready(c)
+	w.consists(c, "d9-0")
+	if n := len(c.Status.Inventory); n != 2 {
+		t.Errorf("%d objects are on record", n)
+	}
+}
+
 // testTakenOver: a Deployment that another controller has taken over is left alone,
 // also when the connector goes.
 func testTakenOver(t *testing.T) {
@@ -345,24 +372,27 @@ func testRestricted(t *testing.T) {
 	w.ready(c, v0)
 }
 
-// testOrphan: who deletes a connector without what belongs to it, keeps that.
-func testOrphan(t *testing.T) {
+// TestOrphan: who deletes a connector without what belongs to it, keeps that. Nobody has
+// to trust the garbage collector with it, which may not have heard of everything yet.
+func TestOrphan(t *testing.T) {
+	operator.Start(t)
 	w := newWorld(t)
 	c := w.version1("c", entry("a", "Normalization"))
 	w.create(c)
 	w.ready(c)
-	if err := w.c.Delete(t.Context(), c, client.PropagationPolicy(metav1.DeletePropagationOrphan)); err != nil {
-		t.Fatal(err)
-	}
-	w.gone(c)
-	testenv.Eventually(t, func() error {
-		d := &appsv1.Deployment{}
-		if err := w.c.Get(t.Context(), client.ObjectKey{Namespace: w.ns, Name: "a"}, d); apierrors.IsNotFound(err) {
-			t.Fatal("the Deployment went along")
+	w.held(func() {
+		if err := w.c.Delete(t.Context(), c, client.PropagationPolicy(metav1.DeletePropagationOrphan)); err != nil {
+			t.Fatal(err)
 		}
-		if len(d.OwnerReferences) > 0 || d.DeletionTimestamp != nil {
-			return fmt.Errorf("owners %v", d.OwnerReferences)
-		}
-		return nil
+		testenv.Eventually(t, func() error {
+			if owners := w.deployment("a").OwnerReferences; len(owners) > 0 {
+				return fmt.Errorf("owners %v", owners)
+			}
+			return nil
+		})
 	})
+	w.gone(c)
+	if d := w.deployment("a"); d.DeletionTimestamp != nil {
+		t.Error("the Deployment goes along")
+	}
 }

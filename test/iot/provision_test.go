@@ -269,8 +269,8 @@ func must(t *testing.T, err error) {
 }
 
 // TestConcurrentClients has 32 clients add and remove destinations of one
-// connector, 1,000 times, while the API server restarts once. None is lost, none
-// doubled, and the Deployments equal the final spec.
+// connector, 1,000 times (100 under the race detector), while the API server restarts
+// once. None is lost, none doubled, and the Deployments equal the final spec.
 func TestConcurrentClients(t *testing.T) {
 	operator.Start(t)
 	w := newWorld(t)
@@ -281,7 +281,7 @@ func TestConcurrentClients(t *testing.T) {
 	var left, done atomic.Int64
 	left.Store(operations)
 	final := make([]bool, clients)
-	restart := make(chan struct{})
+	restart, begun := make(chan struct{}), make(chan struct{})
 	var group sync.WaitGroup
 	for i := range clients {
 		group.Go(func() {
@@ -294,8 +294,12 @@ func TestConcurrentClients(t *testing.T) {
 					return
 				}
 				final[i] = !final[i]
-				if done.Add(1) == operations/2 {
+				switch n := done.Add(1); {
+				case n == operations/2:
 					close(restart)
+					<-begun
+				case n > operations/2: // The others come while the API server restarts.
+					<-begun
 				}
 			}
 		})
@@ -311,6 +315,7 @@ func TestConcurrentClients(t *testing.T) {
 	case <-finished:
 		t.Fatal("all clients ended before half of the operations were done")
 	}
+	close(begun)
 	if err := testenv.Cluster(t).RestartAPIServer(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -139,6 +139,33 @@ func testReleaseStops(t *testing.T) {
 	})
 }
 
+// testReleaseSparesOthers: what its author has broken stops nobody's upgrade. What the
+// release has changed and is stalled does.
+func testReleaseSparesOthers(t *testing.T) {
+	w := newWorld(t)
+	w.create(stranger(w.ns, "taken"))
+	theirs, good := w.version1("theirs", entry("taken", "Normalization")), w.version0("good")
+	w.create(theirs, good)
+	w.until(theirs, "Stalled", metav1.ConditionTrue, "NameTaken")
+	w.ready(good)
+	r := w.release("rollout", 1)
+	w.create(r)
+	message := w.released(r, metav1.ConditionTrue, "UpToDate")
+	if !strings.Contains(message, "1 of them are stalled") || r.Status.Failed != 0 || r.Status.UpToDate != 1 {
+		t.Errorf("message %q, status %+v", message, r.Status)
+	}
+	w.ready(good)
+	w.consists(good, "good-fhirconverter", "good-normalization")
+
+	w.create(stranger(w.ns, "bad-normalization"))
+	bad := w.version0("bad")
+	w.create(bad)
+	message = w.released(r, metav1.ConditionFalse, "TooManyFailures")
+	if !strings.Contains(message, "IotConnector/bad") || len(r.Status.Failures) != 1 {
+		t.Errorf("message %q, status %+v", message, r.Status)
+	}
+}
+
 // testReleasePaused: a paused release begins no more upgrades, and goes on when it
 // is resumed.
 func testReleasePaused(t *testing.T) {
@@ -164,10 +191,7 @@ func testReleaseMaxUnavailable(t *testing.T) {
 		w.create(c)
 	}
 	w.ready(first, second)
-	// From now on no new Pod gets anywhere here.
-	quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: "none"}}
-	quota.Spec.Hard = corev1.ResourceList{"pods": quantity("0")}
-	w.create(quota)
+	none := w.noPods()
 	r := w.release("rollout", 1)
 	w.create(r)
 	testenv.Eventually(t, func() error {
@@ -179,8 +203,17 @@ func testReleaseMaxUnavailable(t *testing.T) {
 		}
 		return nil
 	})
-	w.delete(quota)
+	w.delete(none)
 	w.released(r, metav1.ConditionTrue, "UpToDate")
+}
+
+// noPods has no more Pods made here, until what it returns is deleted.
+func (w *world) noPods() *corev1.ResourceQuota {
+	w.t.Helper()
+	quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: "none"}}
+	quota.Spec.Hard = corev1.ResourceList{"pods": quantity("0")}
+	w.create(quota)
+	return quota
 }
 
 // testTwoReleases: where two match one connector, the older acts and the newer

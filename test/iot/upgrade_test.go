@@ -1,8 +1,9 @@
 package iot_test
 
 import (
-	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -125,64 +126,6 @@ func testNoGapScaled(t *testing.T) {
 	}
 }
 
-// watchPods follows the Ready Pods of the namespace. The function that it returns
-// ends that and tells the smallest number seen.
-func (w *world) watchPods() func() int {
-	w.t.Helper()
-	var list corev1.PodList
-	if err := w.c.List(w.t.Context(), &list, client.InNamespace(w.ns)); err != nil {
-		w.t.Fatal(err)
-	}
-	serving := map[string]bool{}
-	for i := range list.Items {
-		serving[list.Items[i].Name] = isReady(&list.Items[i])
-	}
-	ctx, cancel := context.WithCancel(w.t.Context())
-	watcher, err := w.c.Watch(ctx, &corev1.PodList{}, client.InNamespace(w.ns),
-		&client.ListOptions{Raw: optionsFrom(list.ResourceVersion)})
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	least, done := count(serving), make(chan struct{})
-	go func() {
-		defer close(done)
-		for event := range watcher.ResultChan() {
-			pod, ok := event.Object.(*corev1.Pod)
-			if !ok {
-				return
-			}
-			serving[pod.Name] = event.Type != "DELETED" && isReady(pod)
-			least = min(least, count(serving))
-		}
-	}()
-	return func() int {
-		cancel()
-		watcher.Stop()
-		<-done
-		return least
-	}
-}
-
-// isReady reports whether a Pod is Ready; one that terminates gets no traffic.
-func isReady(pod *corev1.Pod) bool {
-	for _, c := range pod.Status.Conditions {
-		if c.Type == corev1.PodReady {
-			return c.Status == corev1.ConditionTrue && pod.DeletionTimestamp == nil
-		}
-	}
-	return false
-}
-
-func count(set map[string]bool) int {
-	n := 0
-	for _, is := range set {
-		if is {
-			n++
-		}
-	}
-	return n
-}
-
 // testOldStays: while the new Deployments do not serve, the old one does.
 func testOldStays(t *testing.T) {
 	w := newWorld(t)
@@ -220,6 +163,48 @@ func testOldStays(t *testing.T) {
 	if diff := cmp.Diff(old, w.pods("clinic")); diff != "" {
 		t.Errorf("the old Pods after a rollback (-before +after):\n%s", diff)
 	}
+}
+
+// testRollbackMeetsUpgrade: somebody turns back when the former Deployment has just been
+// removed and that is not on record, as when the operator ends there. What serves stays
+// until it is replaced.
+func testRollbackMeetsUpgrade(t *testing.T) {
+	w := newWorld(t)
+	c := w.version0("clinic")
+	w.create(c)
+	w.ready(c)
+	w.unrecorded(c)
+	w.upgrade(c, nil)
+	w.gone(&appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: "clinic"}})
+	if err := w.c.Get(t.Context(), client.ObjectKeyFromObject(c), c); err != nil || *c.Status.Version != 0 {
+		t.Fatalf("error %v, status %+v: the version that is on record must be the former", err, c.Status)
+	}
+	least := w.watchPods()
+	none := w.noPods()
+	w.rollback(c)
+	w.until(c, "Ready", metav1.ConditionFalse, "Progressing")
+	w.consists(c, "clinic", "clinic-fhirconverter", "clinic-normalization")
+	w.delete(none)
+	w.ready(c)
+	w.consists(c, "clinic")
+	if n := least(); n < 1 {
+		t.Errorf("at one moment there were %d Ready Pods", n)
+	}
+}
+
+// unrecorded has the API server refuse to record that a connector is at version 1.
+func (w *world) unrecorded(c *iotv1alpha1.IotConnector) {
+	w.t.Helper()
+	testenv.Refuse(w.t, w.ns, iotv1alpha1.GroupVersion.WithResource("iotconnectors/status"), "!has(object.status.version) || object.status.version != 1", "not on record")
+	testenv.Eventually(w.t, func() error { // Policies come into force a moment after they are written.
+		try := c.DeepCopy()
+		try.Status.Version = new(int32(1))
+		err := w.c.Status().Update(w.t.Context(), try, client.DryRunAll)
+		if err == nil || !strings.Contains(err.Error(), "not on record") {
+			return errors.Join(errors.New("the policy is not in force"), err)
+		}
+		return nil
+	})
 }
 
 // testVersionDown: the version goes down by a rollback to the spec on record and
@@ -289,26 +274,40 @@ func TestOlderController(t *testing.T) {
 	old.OwnerReferences = []metav1.OwnerReference{
 		*metav1.NewControllerRef(c, iotv1alpha1.GroupVersion.WithKind("IotConnector")),
 	}
+	old.Spec.Replicas = new(int32(2))
 	w.create(old)
+	// Not everything in it is the older controller's.
+	before := old.DeepCopy()
+	pod := &old.Spec.Template.Spec
+	pod.Containers = append(pod.Containers, corev1.Container{Name: "sidecar", Image: "theirs"})
+	must(t, w.c.Patch(t.Context(), old, client.StrategicMergeFrom(before), client.FieldOwner("injector")))
 	testenv.Eventually(t, func() error {
-		if n := w.deployment("clinic").Status.AvailableReplicas; n != 1 {
-			return fmt.Errorf("%d available", n)
+		if d := w.deployment("clinic"); !rolled(d) {
+			return fmt.Errorf("status %+v", d.Status)
 		}
 		return nil
 	})
 
+	least := w.watchPods()
 	operator.Start(t)
 	defer w.tidyUp(time.Minute)
 	w.ready(c)
 	kept := w.deployment("clinic")
-	if kept.UID != old.UID || len(kept.Spec.Template.Spec.Containers) < 2 {
-		t.Errorf("it was not kept and made what the spec asks for: %v", kept.Spec)
+	var containers []string
+	for _, c := range kept.Spec.Template.Spec.Containers {
+		containers = append(containers, c.Name)
 	}
-	least := w.watchPods()
+	slices.Sort(containers)
+	if diff := cmp.Diff([]string{"fhirconverter", "normalization", "sidecar"}, containers); diff != "" {
+		t.Errorf("containers (-want +got):\n%s", diff)
+	}
+	if kept.UID != old.UID || *kept.Spec.Replicas != 2 {
+		t.Errorf("it was not kept but is %v", kept)
+	}
 	w.upgrade(c, nil)
 	w.ready(c)
 	w.consists(c, "clinic-fhirconverter", "clinic-normalization")
-	if n := least(); n < 1 {
-		t.Errorf("at one moment there were %d Ready Pods, and 1 before", n)
+	if n := least(); n < 2 {
+		t.Errorf("at one moment there were %d Ready Pods, and 2 before", n)
 	}
 }

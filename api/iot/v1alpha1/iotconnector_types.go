@@ -28,6 +28,10 @@ const (
 // it.
 const AnnotationPreviousSpec = "services.azurehealthcareapis.com/previous-spec"
 
+// AnnotationRelease says which release has changed an IotConnector last, by uid, and to
+// what generation. What becomes of that generation counts for the release.
+const AnnotationRelease = "services.azurehealthcareapis.com/release"
+
 // IotConnector reads device data and hands it to destinations. It is made of Deployments, which are created, updated and removed with its spec.
 //
 // +kubebuilder:object:root=true

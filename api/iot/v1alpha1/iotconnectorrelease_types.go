@@ -76,7 +76,8 @@ type ReleaseStrategy struct {
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 1 : self.matches('^([1-9][0-9]?|100)%$')",message="give a number from 1, or a percentage from 1% to 100%"
 	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty"`
-	// MaxFailures is how many upgrades may fail before the release stops.
+	// MaxFailures is how many upgrades may fail before the release stops. What is
+	// Stalled and was not changed by the release is no failure of it.
 	// +optional
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=1
@@ -102,7 +103,8 @@ type IotConnectorReleaseStatus struct {
 	// Upgrading is how many of them were changed and are not Ready yet.
 	// +optional
 	Upgrading int32 `json:"upgrading,omitempty"`
-	// Failed is how many of them can't be upgraded as they are.
+	// Failed is how many of them can't be upgraded as they are, or are Stalled as the
+	// release has left them.
 	// +optional
 	Failed int32 `json:"failed,omitempty"`
 	// Failures names the failed ones, the first 32 of them.
@@ -120,7 +122,8 @@ type IotConnectorReleaseStatus struct {
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }
 
-// ReleaseFailure is an IotConnector that can't be upgraded as it is.
+// ReleaseFailure is an IotConnector that can't be upgraded as it is, or is Stalled as the
+// release has left it.
 type ReleaseFailure struct {
 	// Name of the IotConnector.
 	// +kubebuilder:validation:MaxLength=253

@@ -42,7 +42,7 @@ func (r *reconciler) finish(ctx context.Context, p *pass) (ctrl.Result, error) {
 	if err == nil && len(result.Inventory) == 0 {
 		return r.result(r.changeFinalizer(ctx, p, controllerutil.RemoveFinalizer))
 	}
-	outcome := reconcile.Fail(reasonFailed, err)
+	outcome := reconcile.Fail(reasonFailed, err).And(refusals(result.Changes))
 	for _, id := range result.Changes.Of(apply.Terminating) {
 		outcome = outcome.And(reconcile.Progress(reasonDeleting, "%s is being deleted", id.Short()))
 	}

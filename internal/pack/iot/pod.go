@@ -81,6 +81,9 @@ func (d deployment) render(id identity) (apply.Object, error) {
 	spec := fields{
 		"selector": fields{"matchLabels": toFields(selector)},
 		"template": fields{"metadata": fields{"labels": podLabels}, "spec": pod},
+		// Left out, a quarter of the Pods goes before others serve. How many may come on
+		// top is anybody's to say.
+		"strategy": fields{"type": "RollingUpdate", "rollingUpdate": fields{"maxUnavailable": int64(0)}},
 	}
 	if d.replicas != nil {
 		spec["replicas"] = int64(*d.replicas)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/events"
@@ -32,7 +33,12 @@ const (
 	reasonNoProgress  = "ProgressDeadlineExceeded"
 	reasonFailed      = "Failed"
 	reasonDeleting    = "Deleting"
+	reasonRefused     = "DeletionRefused"
 )
+
+// refusedRetry is how long until something is deleted again that somebody did not let us
+// delete. One who locks it with a label is noticed at once when he takes that off.
+const refusedRetry = time.Minute
 
 // reconciler carries one IotConnector through its life. It only runs in the leader.
 type reconciler struct {
@@ -53,6 +59,7 @@ type pass struct {
 
 	id   object.ID
 	seen iotv1alpha1.IotConnectorStatus // as read, to find what changed
+	have []apply.Entry                  // what there is, as the pass began
 	// recheck is when to look again at what the view should show by then.
 	recheck time.Duration
 }
@@ -63,10 +70,18 @@ func (p *pass) owner() metav1.OwnerReference {
 	return metav1.OwnerReference{APIVersion: version, Kind: kind, Name: p.Name, UID: p.UID}
 }
 
-// switching reports whether the version that runs is not the one that is wanted,
-// or not known.
+// switching reports whether the version that runs is not the one that is wanted, or not
+// known, or something of the other one is still there. The record alone does not tell:
+// whoever turns back while the last of the former version goes is at the version that is
+// on record, and has nothing that serves but the other's.
 func (p *pass) switching() bool {
-	return p.seen.Version == nil || *p.seen.Version != p.Spec.EffectiveVersion()
+	version := p.Spec.EffectiveVersion()
+	return p.seen.Version == nil || *p.seen.Version != version ||
+		slices.ContainsFunc(p.have, func(e apply.Entry) bool {
+			// No entry of version 1 may have the connector's name.
+			former := (e.Name == p.Name) != (version == iotv1alpha1.Version0)
+			return former && e.GroupKind() == deploymentKind.GroupKind()
+		})
 }
 
 // goesDown refuses a version below the one that runs, unless it is rolled back to.
@@ -128,8 +143,12 @@ func (r *reconciler) compose(ctx context.Context, p *pass) reconcile.Outcome {
 		return reconcile.Refuse(reasonInvalid, "%s", err.Error())
 	}
 	r.recordPrevious(p)
+	p.have = r.have(p)
+	if err := r.adopt(ctx, p, want); err != nil {
+		return failures(err)
+	}
 	result, err := r.applier.Apply(ctx, apply.Request{
-		Owner: p.owner(), Have: r.have(p), Want: want,
+		Owner: p.owner(), Have: p.have, Want: want,
 		Record: func(ctx context.Context, all []apply.Entry) error {
 			p.Status.Inventory = inventory(all, r.ready)
 			return r.writeStatus(ctx, p)
@@ -146,7 +165,7 @@ func (r *reconciler) compose(ctx context.Context, p *pass) reconcile.Outcome {
 	r.tell(ctx, p, result.Changes)
 	foreign := result.Changes.Of(apply.Foreign)
 	outcome := failures(err).And(r.obstacles(p, result.Changes)).And(r.readiness(want, foreign))
-	if err == nil && len(result.Changes.Of(apply.Kept, apply.Foreign, apply.Terminating)) == 0 {
+	if err == nil && len(result.Changes.Of(apply.Kept, apply.Refused, apply.Foreign, apply.Terminating)) == 0 {
 		version := p.Spec.EffectiveVersion()
 		p.Status.Version = &version
 		if version == iotv1alpha1.Version0 {
@@ -212,11 +231,17 @@ func (r *reconciler) ready(e apply.Entry) bool {
 		return e.UID != ""
 	}
 	d := r.view.deployment(e.NamespacedName())
-	if d == nil || d.UID != e.UID {
+	if d == nil || d.UID != e.UID || r.late(d) {
 		return false
 	}
 	ok, _ := available(d)
 	return ok
+}
+
+// late reports whether a Deployment was last seen before our own last write of it. That
+// the Pods of the former image served then would have a release believe in the new one.
+func (r *reconciler) late(d *appsv1.Deployment) bool {
+	return d != nil && r.applier.Unseen(object.Of(d, deploymentKind.GroupKind()), d.ResourceVersion)
 }
 
 // failures returns the outcome of errors. What the API server refuses for good waits
@@ -244,6 +269,10 @@ func (r *reconciler) readiness(want []apply.Object, foreign []object.ID) reconci
 			continue
 		}
 		d := r.view.deployment(o.ID().NamespacedName())
+		if r.late(d) {
+			outcome = outcome.And(reconcile.Progress(reasonProgressing, "%s %s", o.ID().Short(), changedJustNow))
+			continue
+		}
 		ok, missing := available(d)
 		if ok {
 			continue
@@ -277,6 +306,18 @@ func (r *reconciler) obstacles(p *pass, changes apply.ChangeSet) reconcile.Outco
 	for _, id := range changes.Of(apply.Kept) {
 		outcome = outcome.And(reconcile.Progress(reasonProgressing,
 			"%s stays until what replaces it is available", id.Short()))
+	}
+	return outcome.And(refusals(changes))
+}
+
+// refusals returns who does not let us delete what is to go.
+func refusals(changes apply.ChangeSet) reconcile.Outcome {
+	var outcome reconcile.Outcome
+	for _, c := range changes {
+		if c.Action == apply.Refused {
+			outcome = outcome.And(reconcile.WaitFor(refusedRetry, reasonRefused,
+				"%s is to be deleted, and may not be: %s", c.ID.Short(), c.Message))
+		}
 	}
 	return outcome
 }

@@ -40,7 +40,8 @@ type standing int
 const (
 	upToDate  standing = iota // as the release asks, and Ready
 	upgrading                 // as the release asks, and not Ready yet
-	failed                    // as the release asks, and stalled
+	failed                    // as the release has left it, and stalled
+	broken                    // as the release asks, stalled, and not by the release
 	behind                    // not as the release asks, and Ready
 	ailing                    // not as the release asks, and not Ready anyway
 )
@@ -99,7 +100,7 @@ func newPlan(
 			p.fail(c.Name, meta.FindStatusCondition(c.Status.Conditions, conditionStalled).Message)
 		case behind, ailing:
 			waiting = append(waiting, c)
-		case upToDate, upgrading: // Nothing to do, or to wait for.
+		case upToDate, upgrading, broken: // Nothing to do, or to wait for.
 		}
 	}
 	p.choose(waiting)
@@ -121,11 +122,19 @@ func (p *plan) standing(c *iotv1alpha1.IotConnector) standing {
 		return ailing
 	case ready:
 		return upToDate
-	case stalled:
+	case stalled && c.Annotations[iotv1alpha1.AnnotationRelease] == p.mark(c.Generation):
 		return failed
+	case stalled:
+		return broken // By whoever wrote it: nobody else's upgrade has to wait for that.
 	default:
 		return upgrading
 	}
+}
+
+// mark says that a generation of a connector is the release's doing. Whoever may write the
+// connector can write that too, and has his own connector counted or not, no more.
+func (p *plan) mark(generation int64) string {
+	return fmt.Sprintf("%s/%d", p.release.UID, generation)
 }
 
 // choose picks which of the connectors that are behind to upgrade now: the oldest
@@ -156,6 +165,7 @@ func (p *plan) choose(waiting []*iotv1alpha1.IotConnector) {
 			p.fail(c.Name, err.Error())
 			continue
 		}
+		metav1.SetMetaDataAnnotation(&after.ObjectMeta, iotv1alpha1.AnnotationRelease, p.mark(c.Generation+1))
 		p.next = append(p.next, upgrade{c, after})
 		p.counts[s]--
 		p.counts[upgrading]++

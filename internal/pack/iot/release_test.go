@@ -26,6 +26,51 @@ func behindBy(ready, ailing int) []iotv1alpha1.IotConnector {
 	return all
 }
 
+// TestFailures shows which connectors that are stalled a release answers for.
+func TestFailures(t *testing.T) {
+	cases := map[string]struct {
+		reason  string
+		mark    string
+		version int32
+		failed  int
+	}{
+		"as it was left":     {"the release has changed it", "mine/7", 1, 1},
+		"changed since":      {"somebody has, and answers for it", "mine/6", 1, 0},
+		"another release's":  {"which counts it", "other/7", 1, 0},
+		"never touched":      {"it was as the release asks already", "", 1, 0},
+		"not yet touched":    {"it may be mended by the upgrade", "", 0, 0},
+		"not to be upgraded": {"it is kept as it is until somebody corrects it", "", -1, 1},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			release := &iotv1alpha1.IotConnectorRelease{ObjectMeta: metav1.ObjectMeta{UID: "mine"}}
+			release.Spec.Version = iotv1alpha1.Version1
+			release.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"Tier": "AlwaysUpdate"}}
+			all := behindBy(1, 1)
+			bad := &all[1]
+			bad.Generation, bad.Status.ObservedGeneration = 7, 7
+			bad.Annotations = map[string]string{iotv1alpha1.AnnotationRelease: c.mark}
+			bad.Status.Conditions = append(bad.Status.Conditions,
+				metav1.Condition{Type: conditionStalled, Status: metav1.ConditionTrue})
+			switch c.version {
+			case iotv1alpha1.Version1:
+				bad.Spec = iotv1alpha1.IotConnectorSpec{Version: &c.version}
+			case -1:
+				bad.Spec.Containers[0].Name = bad.Name // Which version 1 can't have.
+				// The oldest is tried first.
+				bad.CreationTimestamp = metav1.NewTime(all[0].CreationTimestamp.Add(-1))
+			}
+			p, err := newPlan(release, nil, all, func(*iotv1alpha1.IotConnector) bool { return false })
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(p.failures) != c.failed || p.stopped() != (c.failed > 0) {
+				t.Errorf("%s: failures %v", c.reason, p.failures)
+			}
+		})
+	}
+}
+
 // TestChoose shows how many connectors a release upgrades at a time.
 func TestChoose(t *testing.T) {
 	cases := map[string]struct {

@@ -52,12 +52,20 @@ func rollouts(mgr manager.Manager) error {
 		// A release that goes may leave connectors to a newer one.
 		Watches(&iotv1alpha1.IotConnectorRelease{}, handler.EnqueueRequestsFromMapFunc(r.inNamespace),
 			builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		Watches(&iotv1alpha1.IotConnector{}, handler.EnqueueRequestsFromMapFunc(r.inNamespace)).
+		Watches(&iotv1alpha1.IotConnector{}, handler.EnqueueRequestsFromMapFunc(r.changed)).
 		Complete(reconcile.Quiet(r))
 	if err != nil {
 		return fmt.Errorf("make controller for IotConnectorReleases: %w", err)
 	}
 	return nil
+}
+
+// changed returns the releases that a connector's change may concern. Our own write of it
+// is forgotten when the watch brings it, or something newer such as the connector's end:
+// nobody may ever ask again about one that is as it should be.
+func (r *rollout) changed(ctx context.Context, obj client.Object) []ctrl.Request {
+	r.writes.Unseen(object.Of(obj, connectorKind.GroupKind()), obj.GetResourceVersion())
+	return r.inNamespace(ctx, obj)
 }
 
 // inNamespace returns all releases of an object's namespace.
@@ -161,6 +169,10 @@ func (r *rollout) conclude(
 	status.Upgrading, status.Failed = int32(p.counts[upgrading]), int32(len(p.failures))
 	status.Failures = p.failures[:min(len(p.failures), maxFailures)]
 	message := fmt.Sprintf("All %d IotConnectors are up to date.", p.matched)
+	if n := p.counts[broken]; n > 0 {
+		message = fmt.Sprintf("All %d IotConnectors are as the release asks. "+
+			"%d of them are stalled, which it has not changed.", p.matched, n)
+	}
 	if p.release.Spec.Version == iotv1alpha1.Version0 {
 		message = "Version 0 changes nothing."
 	}

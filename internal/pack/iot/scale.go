@@ -62,7 +62,7 @@ func (r *reconciler) former(p *pass, want []apply.Object) int32 {
 		wanted[o.ID().String()] = true
 	}
 	var most int32
-	for _, e := range r.have(p) {
+	for _, e := range p.have {
 		d := r.view.deployment(e.NamespacedName())
 		if e.GroupKind() == deploymentKind.GroupKind() && !wanted[e.String()] && d != nil && d.UID == e.UID {
 			most = max(most, replicas(d))

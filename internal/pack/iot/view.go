@@ -104,7 +104,7 @@ func owned(obj any) (*metav1.OwnerReference, bool) {
 }
 
 // trim keeps of an object what has to be known of it: of a stranger's that it is
-// there, of ours what it takes to see an edit and whether it serves.
+// there, of ours what it takes to see an edit, a lock, and whether it serves.
 func trim(cached any) (any, error) {
 	obj, ok := cached.(client.Object)
 	if !ok {
@@ -120,6 +120,9 @@ func trim(cached any) (any, error) {
 		if apply.IsOwn(f, fieldOwner) {
 			small.ManagedFields = append(small.ManagedFields, apply.Compact(f))
 		}
+	}
+	if _, ours := owned(obj); ours {
+		small.Labels = locks(obj.GetLabels())
 	}
 	switch o := cached.(type) {
 	case *corev1.ServiceAccount:
@@ -137,6 +140,23 @@ func trim(cached any) (any, error) {
 		o.Spec.Selector, o.Spec.Replicas = selector, replicas
 	}
 	return cached, nil
+}
+
+// locks returns the labels that are not ours: whoever keeps an object from being deleted
+// may say so by one.
+func locks(labels map[string]string) map[string]string {
+	var others map[string]string
+	for key, value := range labels {
+		switch key {
+		case managedByLabel, connectorLabel, deploymentLabel, typeLabel, workloadIdentityUse:
+		default:
+			if others == nil {
+				others = map[string]string{}
+			}
+			others[key] = value
+		}
+	}
+	return others
 }
 
 // bare returns an object that is its metadata and nothing else.
@@ -158,8 +178,12 @@ func replicas(d *appsv1.Deployment) int32 {
 	return *d.Spec.Replicas
 }
 
-// available reports whether a Deployment serves as a whole, and says what is
-// missing.
+// changedJustNow is what is missing until Kubernetes has seen a change.
+const changedJustNow = "was changed just now"
+
+// available reports whether a Deployment serves as a whole, and as it is now, and says
+// what is missing. Available Pods may be those from before a change, which stay for as
+// long as the new ones don't serve.
 func available(d *appsv1.Deployment) (bool, string) {
 	if d == nil {
 		return false, "is not there yet"
@@ -167,17 +191,20 @@ func available(d *appsv1.Deployment) (bool, string) {
 	want := replicas(d)
 	switch {
 	case d.Status.ObservedGeneration < d.Generation:
-		return false, "was changed just now"
+		return false, changedJustNow
 	case d.Status.UpdatedReplicas < want || d.Status.AvailableReplicas < want:
 		return false, fmt.Sprintf("has %d of %d available", min(d.Status.UpdatedReplicas, d.Status.AvailableReplicas), want)
+	case d.Status.Replicas > d.Status.UpdatedReplicas:
+		return false, fmt.Sprintf("still has %d Pods of before the change", d.Status.Replicas-d.Status.UpdatedReplicas)
 	default:
 		return true, ""
 	}
 }
 
-// exceeded returns what Kubernetes says of a Deployment that makes no progress.
+// exceeded returns what Kubernetes says of a Deployment that makes no progress. What it
+// said before a change is no word on that.
 func exceeded(d *appsv1.Deployment) (string, bool) {
-	if d == nil {
+	if d == nil || d.Status.ObservedGeneration < d.Generation {
 		return "", false
 	}
 	for _, c := range d.Status.Conditions {

@@ -2,6 +2,7 @@ package iot
 
 import (
 	"context"
+	"maps"
 
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -31,11 +32,11 @@ var changedByOthers = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool
 }}
 
 // changedForUs lets through what makes a difference: who owns an object, what of it
-// is ours, whether it goes, and how far a Deployment got.
+// is ours, whether it goes, whether somebody keeps it, and how far a Deployment got.
 var changedForUs = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 	before, after := apply.Observe(e.ObjectOld, fieldOwner), apply.Observe(e.ObjectNew, fieldOwner)
 	before.Version, after.Version = "", ""
-	if before != after {
+	if before != after || !maps.Equal(e.ObjectOld.GetLabels(), e.ObjectNew.GetLabels()) {
 		return true
 	}
 	old, ok := e.ObjectOld.(*appsv1.Deployment)

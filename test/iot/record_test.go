@@ -1,0 +1,247 @@
+package iot_test
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	iotv1alpha1 "github.com/kinship-dev/kinship/api/iot/v1alpha1"
+	"github.com/kinship-dev/kinship/internal/localcluster"
+	"github.com/kinship-dev/kinship/internal/testenv"
+)
+
+// record is what happened to the objects of one kind in the namespace. One sees moments
+// in it that nobody who looks now and then would see.
+type record struct {
+	w       *world
+	list    client.ObjectList
+	cancel  context.CancelFunc
+	watcher watch.Interface
+	first   int // how many objects there were at the begin
+	ended   chan struct{}
+
+	mu     sync.Mutex
+	events []watch.Event
+}
+
+// follow begins a record of a kind with what is there.
+func (w *world) follow(list client.ObjectList) *record {
+	w.t.Helper()
+	if err := w.c.List(w.t.Context(), list, client.InNamespace(w.ns)); err != nil {
+		w.t.Fatal(err)
+	}
+	r := &record{w: w, list: list, ended: make(chan struct{})}
+	for _, obj := range items(list) {
+		r.events = append(r.events, watch.Event{Type: watch.Added, Object: obj})
+		r.first++
+	}
+	var ctx context.Context
+	ctx, r.cancel = context.WithCancel(w.t.Context())
+	var err error
+	r.watcher, err = w.c.Watch(ctx, list, client.InNamespace(w.ns),
+		&client.ListOptions{Raw: optionsFrom(list.GetResourceVersion())})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	go func() {
+		defer close(r.ended)
+		for event := range r.watcher.ResultChan() {
+			r.mu.Lock()
+			r.events = append(r.events, event)
+			r.mu.Unlock()
+		}
+	}()
+	return r
+}
+
+// stop ends the record, once it has all that is there now, and returns it. One that broke
+// off proves nothing, and fails the test.
+func (r *record) stop() []watch.Event {
+	r.w.t.Helper()
+	if err := r.w.c.List(r.w.t.Context(), r.list, client.InNamespace(r.w.ns)); err != nil {
+		r.w.t.Fatal(err)
+	}
+	var newest uint64
+	for _, obj := range items(r.list) {
+		newest = max(newest, version(obj))
+	}
+	var events []watch.Event
+	testenv.Eventually(r.w.t, func() error {
+		events = r.soFar()
+		seen := func(event watch.Event) bool { return version(event.Object) >= newest }
+		if newest > 0 && !slices.ContainsFunc(events, seen) {
+			return fmt.Errorf("version %d is not seen yet", newest)
+		}
+		return nil
+	})
+	r.cancel() // Which may well look like a failure in what is left to read.
+	r.watcher.Stop()
+	<-r.ended
+	return events
+}
+
+// soFar returns what has happened, and fails the test when not all of it is known.
+func (r *record) soFar() []watch.Event {
+	r.w.t.Helper()
+	select {
+	case <-r.ended:
+		r.w.t.Fatal("the watch ended by itself")
+	default:
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, event := range r.events {
+		if event.Type == watch.Error {
+			r.w.t.Fatalf("the watch failed: %v", event.Object)
+		}
+	}
+	return slices.Clone(r.events)
+}
+
+// inOrder brings the records of several kinds into the one order that they happened in.
+func inOrder(records ...[]watch.Event) []watch.Event {
+	all := slices.Concat(records...)
+	slices.SortStableFunc(all, func(a, b watch.Event) int { return cmp.Compare(version(a.Object), version(b.Object)) })
+	return all
+}
+
+// version returns that of an object, zero where it has none.
+func version(obj runtime.Object) uint64 {
+	accessor, err := meta.Accessor(obj)
+	if err != nil {
+		return 0
+	}
+	n, err := strconv.ParseUint(accessor.GetResourceVersion(), 10, 64)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+func items(list client.ObjectList) []client.Object {
+	var all []client.Object
+	_ = meta.EachListItem(list, func(obj runtime.Object) error {
+		all = append(all, obj.DeepCopyObject().(client.Object))
+		return nil
+	})
+	return all
+}
+
+// watchPods follows the Ready Pods of the namespace. The function that it returns ends
+// that and tells the smallest number seen.
+func (w *world) watchPods() func() int {
+	w.t.Helper()
+	r := w.follow(&corev1.PodList{})
+	return func() int {
+		w.t.Helper()
+		return leastReady(r.first, r.stop())
+	}
+}
+
+// leastReady returns the smallest number of Ready Pods, from the moment on when the first
+// n, which were there before, are known.
+func leastReady(n int, events []watch.Event) int {
+	serving, least := map[string]bool{}, -1
+	for i, event := range events {
+		pod := event.Object.(*corev1.Pod)
+		serving[pod.Name] = event.Type != watch.Deleted && isReady(pod)
+		if now := count(serving); i+1 >= n && (least < 0 || now < least) {
+			least = now
+		}
+	}
+	return least
+}
+
+// isReady reports whether a Pod is Ready; one that terminates gets no traffic.
+func isReady(pod *corev1.Pod) bool {
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.PodReady {
+			return c.Status == corev1.ConditionTrue && pod.DeletionTimestamp == nil
+		}
+	}
+	return false
+}
+
+func count(set map[string]bool) int {
+	n := 0
+	for is := range maps.Values(set) {
+		if is {
+			n++
+		}
+	}
+	return n
+}
+
+// held runs something while the controllers of Kubernetes do nothing: what is changed
+// meanwhile stays unseen by them. Nothing else may run beside the test.
+func (w *world) held(f func()) {
+	w.t.Helper()
+	cluster := testenv.Cluster(w.t)
+	if err := cluster.Pause(localcluster.ControllerManager); err != nil {
+		w.t.Fatal(err)
+	}
+	defer func() {
+		if err := cluster.Resume(localcluster.ControllerManager); err != nil {
+			w.t.Error(err)
+		}
+	}()
+	f()
+}
+
+// rolled reports whether all Pods of a Deployment are as it is now, and available.
+func rolled(d *appsv1.Deployment) bool {
+	want := int32(1)
+	if d.Spec.Replicas != nil {
+		want = *d.Spec.Replicas
+	}
+	s := d.Status
+	return s.ObservedGeneration == d.Generation && s.Replicas == want && s.UpdatedReplicas == want &&
+		s.AvailableReplicas == want
+}
+
+// down returns, of each moment of a record, the connectors that have a Deployment which
+// is changing or does not serve.
+func down(events []watch.Event, see func(event watch.Event, down map[string]bool)) {
+	changing := map[string]string{}
+	for _, event := range events {
+		if d, ok := event.Object.(*appsv1.Deployment); ok {
+			delete(changing, d.Name)
+			if event.Type != watch.Deleted && !rolled(d) {
+				changing[d.Name] = d.OwnerReferences[0].Name
+			}
+		}
+		connectors := map[string]bool{}
+		for _, name := range changing {
+			connectors[name] = true
+		}
+		see(event, connectors)
+	}
+}
+
+// truthful fails the test for each moment of a record at which a connector says that it
+// is Ready as it is now, and is not.
+func truthful(t *testing.T, events []watch.Event) {
+	t.Helper()
+	down(events, func(event watch.Event, down map[string]bool) {
+		c, ok := event.Object.(*iotv1alpha1.IotConnector)
+		if !ok || event.Type == watch.Deleted || !down[c.Name] {
+			return
+		}
+		ready := meta.FindStatusCondition(c.Status.Conditions, "Ready")
+		if ready != nil && ready.Status == "True" && ready.ObservedGeneration == c.Generation {
+			t.Errorf("%s is Ready at generation %d, with a Deployment that is not", c.Name, c.Generation)
+		}
+	})
+}
