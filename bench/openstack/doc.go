@@ -23,10 +23,13 @@
 //   - calls for each object, if the cloud is the emulator, and writes of others, as
 //     the API server counts them.
 //
+// The scenario wake has one Subnet after the other wait for a Network that comes then,
+// and prints how long it takes from when that is Available until they are.
+//
 // The scenario memory has some thousand objects, and prints the memory of the
 // operator without them, with them, and with 20 MB of Secrets that none of them names,
 // and the requests while nothing happens.
 //
 // elements.go is the tree, rig.go the control plane, operator and cloud, tracker.go
-// what watches show, plain.go the plain client, tree.go and memory.go the scenarios.
+// what watches show, plain.go the plain client, tree.go, wake.go and memory.go the scenarios.
 package main

@@ -103,6 +103,9 @@ func newPort(n, sub *element, name string) *element {
 	}
 }
 
+// key is what a tracker knows it by.
+func (e *element) key() string { return e.kind.name + "/" + e.name }
+
 // depth is how many calls follow each other until it exists.
 func (e *element) depth() int {
 	most := 0

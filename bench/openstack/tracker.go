@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/dynamic"
@@ -21,13 +22,14 @@ const available = ""
 type tracker struct {
 	mu      sync.Mutex
 	objects map[string]string
+	reached map[string]time.Time // when a watch showed it to be Available
 	waiting int
 	changed chan struct{}
 }
 
 // track begins to watch all kinds in a namespace, until the context ends.
 func track(ctx context.Context, client dynamic.Interface, namespace string) (*tracker, error) {
-	t := &tracker{objects: map[string]string{}, changed: make(chan struct{}, 1)}
+	t := &tracker{objects: map[string]string{}, reached: map[string]time.Time{}, changed: make(chan struct{}, 1)}
 	factory := dynamicinformer.NewFilteredDynamicSharedInformerFactory(client, 0, namespace, nil)
 	for _, k := range kinds {
 		_, err := factory.ForResource(k.gvr()).Informer().AddEventHandler(toolscache.ResourceEventHandlerFuncs{
@@ -71,9 +73,13 @@ func (t *tracker) set(key string, exists bool, state string) {
 	if state != available {
 		t.waiting++
 	}
+	if before, known := t.objects[key]; state == available && (!known || before != available) {
+		t.reached[key] = time.Now()
+	}
 	t.objects[key] = state
 	if !exists {
 		delete(t.objects, key)
+		delete(t.reached, key)
 	}
 	t.mu.Unlock()
 	select {
@@ -84,9 +90,25 @@ func (t *tracker) set(key string, exists bool, state string) {
 
 // until waits until there are so many objects, and all are Available.
 func (t *tracker) until(ctx context.Context, n int) error {
+	return t.await(ctx, fmt.Sprintf("%d objects", n), func() bool { return len(t.objects) == n && t.waiting == 0 })
+}
+
+// says waits until an object says something.
+func (t *tracker) says(ctx context.Context, e *element, text string) error {
+	return t.await(ctx, e.key()+" to say "+text, func() bool { return t.objects[e.key()] == text })
+}
+
+// since returns when a watch showed an object to be Available.
+func (t *tracker) since(e *element) time.Time {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.reached[e.key()]
+}
+
+func (t *tracker) await(ctx context.Context, what string, is func() bool) error {
 	for {
 		t.mu.Lock()
-		reached := len(t.objects) == n && t.waiting == 0
+		reached := is()
 		t.mu.Unlock()
 		if reached {
 			return nil
@@ -94,7 +116,7 @@ func (t *tracker) until(ctx context.Context, n int) error {
 		select {
 		case <-t.changed:
 		case <-ctx.Done():
-			return fmt.Errorf("wait for %d objects: %w; %s", n, ctx.Err(), t.describe())
+			return fmt.Errorf("wait for %s: %w; %s", what, ctx.Err(), t.describe())
 		}
 	}
 }

@@ -2,6 +2,7 @@ package external
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -64,9 +65,9 @@ func (r *reconciler[K, R]) correct(ctx context.Context, p *pass[K, R], resource 
 	if len(fields) == 0 {
 		return reconcile.Outcome{}
 	}
-	fresh := idOf(p.before) == ""
+	fresh := idOf(p.before) != idOf(p.Object)
 	if fresh { // The id must not be lost, whatever happens to the rest.
-		r.observe(p, *resource)
+		r.observeIncomplete(p, *resource, fields)
 		if err := r.writeStatus(ctx, p, reconcile.Progress(condition.ReasonProgressing,
 			"%s status will be refreshed", r.engine.Noun)); err != nil {
 			return reconcile.Fail(condition.ReasonTransientError, err)
@@ -77,11 +78,11 @@ func (r *reconciler[K, R]) correct(ctx context.Context, p *pass[K, R], resource 
 	p.corrected = true
 	r.observer.changed(p.scope)
 	if isClass(err, Pending) {
-		r.observe(p, updated)
+		r.observeIncomplete(p, updated, fields)
 		return r.poll(p, "%s", err)
 	}
 	if err != nil {
-		r.observe(p, *resource)
+		r.observeIncomplete(p, *resource, fields)
 		return r.failed(err)
 	}
 	if !fresh {
@@ -112,6 +113,19 @@ func (r *reconciler[K, R]) observe(p *pass[K, R], resource R) reconcile.Outcome 
 		p.sight = condition.Serving
 	}
 	return serving
+}
+
+// observeIncomplete is observe where fields are still to be corrected. What has never
+// served does not begin to before it is complete; what serves goes on, but for want of
+// a vital field.
+func (r *reconciler[K, R]) observeIncomplete(p *pass[K, R], resource R, fields []string) {
+	r.observe(p, resource)
+	before := p.before.GetExternalStatus()
+	served := idOf(p.before) == idOf(p.Object) && meta.IsStatusConditionTrue(before.Conditions, condition.Available)
+	vital := slices.ContainsFunc(fields, func(f string) bool { return slices.Contains(r.kind.Vital, f) })
+	if !served || vital {
+		p.sight = condition.Lacking
+	}
 }
 
 // poll has the object looked at again: soon at first, then less often. A look that

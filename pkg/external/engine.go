@@ -11,6 +11,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/util/workqueue"
@@ -72,15 +73,17 @@ func New(mgr manager.Manager, options Options) *Engine {
 		options.Clock = clock.RealClock{}
 	}
 	return &Engine{Options: options, mgr: mgr, hub: hub{
-		members:   map[schema.GroupKind]*member{},
+		members: map[schema.GroupKind]*member{}, clock: options.Clock,
 		relations: map[string]relation.Relation{}, left: map[hold]bool{}, contents: map[object.ID]string{},
 	}}
 }
 
 // Watch has objects of a kind that is not the pack's own be referred to. Only
-// their metadata is watched.
-func (e *Engine) Watch(gvk schema.GroupVersionKind) {
-	e.hub.members[gvk.GroupKind()] = &member{gvk: gvk, informed: partial(gvk)}
+// their metadata is watched. Each that is gone is told to gone, which must not block.
+func (e *Engine) Watch(gvk schema.GroupVersionKind, gone func(object.ID)) {
+	e.hub.members[gvk.GroupKind()] = &member{
+		gvk: gvk, informed: partial(gvk), forget: func(id object.ID, _ types.UID) { gone(id) },
+	}
 }
 
 // finalizer returns the one of a kind.

@@ -40,7 +40,7 @@ func (r *reconciler[K, R]) finish(ctx context.Context, p *pass[K, R]) reconcile.
 	detached := options != nil && options.OnDelete == sharedv1alpha1.OnDeleteDetach
 	made := r.known(p) != "" || r.intent(p) != nil
 	if p.managed() && !detached && made {
-		r.resolve(p, r.known(p) != "")
+		r.resolve(p, r.known(p) != "" && r.intent(p) == nil)
 		if o := reconcile.Run(ctx, p, r.connect, r.remove); !o.IsDone() {
 			return missing(p.Refs.targets, again(o))
 		}
@@ -83,69 +83,85 @@ func missing(targets []target, o reconcile.Outcome) reconcile.Outcome {
 		return o
 	}
 	var waiting reconcile.Outcome
+	credentials := false
 	for _, t := range targets {
 		if t.object == nil {
 			waiting = waiting.And(reconcile.Wait(condition.ReasonProgressing,
 				"Waiting for %s to be created", t.edge.Target.Short()))
+			credentials = credentials || (t.member != nil && !t.member.own)
 		}
 	}
-	if _, err := o.Result(); apierrors.IsNotFound(err) && !waiting.IsDone() {
-		return waiting // Credentials are among it. A watch tells when they come.
+	if _, err := o.Result(); apierrors.IsNotFound(err) && credentials {
+		return waiting // A watch tells when they come.
 	}
 	return waiting.And(o)
 }
 
-// remove deletes the resource. No error is final: the object can't go before.
+// remove deletes the resource, and what an attempt has perhaps made whose end is not
+// recorded: also where that was to replace one that is gone.
 func (r *reconciler[K, R]) remove(ctx context.Context, p *pass[K, R]) reconcile.Outcome {
-	id := r.known(p)
-	if id == "" && !p.memory.refused {
-		resource, found, o := r.orphan(ctx, p, r.intent(p))
-		if !o.IsDone() {
-			return again(o)
+	if id := r.known(p); id != "" {
+		missing, o := r.delete(ctx, p, id)
+		if !missing || !o.IsDone() {
+			return o
 		}
-		if !found {
-			return r.elsewhere(p)
-		}
-		id = r.kind.Identify(resource).ID
 	}
-	if id == "" {
+	if r.intent(p) == nil || p.memory.refused {
 		return reconcile.Outcome{}
 	}
-	if o := r.distinct(p); !o.IsDone() {
+	resource, found, o := r.orphan(ctx, p, r.intent(p))
+	if !o.IsDone() {
 		return o
 	}
+	if !found {
+		return r.elsewhere(p).And(r.underway(p, r.intent(p)))
+	}
+	_, o = r.delete(ctx, p, r.kind.Identify(resource).ID)
+	return o
+}
+
+// delete has one resource deleted, and tells whether it was missing.
+func (r *reconciler[K, R]) delete(ctx context.Context, p *pass[K, R], id string) (missing bool, o reconcile.Outcome) {
+	if o := r.distinct(p); !o.IsDone() {
+		return false, o
+	}
 	if p.memory.deleting {
-		_, err := p.actuator.Get(ctx, p.Input, id)
-		return r.gone(p, err)
+		resource, err := p.actuator.Get(ctx, p.Input, id)
+		if isClass(err, Missing) {
+			return true, r.elsewhere(p)
+		}
+		return false, r.going(p, resource, err)
 	}
 	err := p.actuator.Delete(ctx, p.Input, id)
 	r.observer.changed(p.scope)
-	if err == nil && r.kind.Lingers {
-		p.memory.deleting, p.memory.polls = true, polls{}
-		return r.poll(p, "Waiting for %s to be deleted", r.engine.Noun)
-	}
-	if err == nil {
-		return reconcile.Outcome{}
-	}
-	if isClass(err, Missing) {
-		return r.elsewhere(p)
-	}
-	return again(r.failed(err))
-}
-
-// gone is done once a resource can't be found any more.
-func (r *reconciler[K, R]) gone(p *pass[K, R], err error) reconcile.Outcome {
 	switch {
 	case isClass(err, Missing):
-		return r.elsewhere(p)
+		return true, r.elsewhere(p)
 	case err != nil:
-		return again(r.failed(err))
-	default:
-		return r.poll(p, "Waiting for %s to be deleted", r.engine.Noun)
+		return false, r.failed(err)
+	case r.kind.Lingers:
+		p.memory.deleting, p.memory.polls = true, polls{}
+		return false, r.poll(p, "Waiting for %s to be deleted", r.engine.Noun)
 	}
+	return false, reconcile.Outcome{}
 }
 
-// again turns what is final for other passes into what is repeated.
+// going waits until a resource is gone whose deletion was accepted. What has come to
+// nothing is asked for again.
+func (r *reconciler[K, R]) going(p *pass[K, R], resource R, err error) reconcile.Outcome {
+	if err != nil {
+		return r.failed(err)
+	}
+	state := r.kind.Observe(p.Object.DeepCopyObject().(K), resource)
+	if state.Worst().State == reconcile.Invalid {
+		p.memory.deleting = false
+		return state
+	}
+	return r.poll(p, "Waiting for %s to be deleted", r.engine.Noun)
+}
+
+// again turns what is final for other passes into what is repeated: an object that is
+// deleted can't go before its resource.
 func again(o reconcile.Outcome) reconcile.Outcome {
 	if worst := o.Worst(); worst.State == reconcile.Invalid {
 		return reconcile.Fail(condition.ReasonTransientError, errors.New(worst.Message))

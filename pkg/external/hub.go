@@ -13,8 +13,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	toolscache "k8s.io/client-go/tools/cache"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
 	"github.com/kinship-dev/kinship/pkg/condition"
 	"github.com/kinship-dev/kinship/pkg/guard"
 	"github.com/kinship-dev/kinship/pkg/object"
@@ -32,6 +34,7 @@ type hub struct {
 	guards []string
 
 	alterations alterations
+	clock       clock.PassiveClock
 
 	mu sync.Mutex
 	// left are the targets that somebody was seen to leave, by guard.
@@ -155,9 +158,27 @@ func (h *hub) changed(m *member, old, obj client.Object) {
 	}
 	switch {
 	case obj == nil:
+		h.missed(old)
 		h.forget(m, id, old.GetUID())
 	case m.guard != nil && slices.ContainsFunc(obj.GetFinalizers(), m.guards):
 		m.releases.Add(id)
+	}
+}
+
+// missed has the object look again of which one that it composed is gone.
+func (h *hub) missed(old client.Object) {
+	owner := metav1.GetControllerOf(old)
+	if owner == nil {
+		return
+	}
+	gv, err := schema.ParseGroupVersion(owner.APIVersion)
+	if err != nil {
+		return // No kind of ours.
+	}
+	id := object.ID{Group: gv.Group, Kind: owner.Kind, Namespace: old.GetNamespace(), Name: owner.Name}
+	if m := h.members[id.GroupKind()]; m != nil && m.own && m.get(id) != nil {
+		h.alterations.note(id, h.clock.Now())
+		m.queue.Add(id)
 	}
 }
 
@@ -174,7 +195,7 @@ func (h *hub) declare(m *member, id object.ID, obj client.Object) {
 	}
 	var edges []relation.Edge
 	if obj != nil {
-		edges = m.edges(obj)
+		edges = h.holds(m, obj)
 	}
 	for _, before := range h.index.Set(id, edges) {
 		name := h.guardOf(before)
@@ -192,6 +213,18 @@ func (h *hub) declare(m *member, id object.ID, obj client.Object) {
 	}
 }
 
+// holding returns a relation for each finalizer by which the kind holds others.
+func (m *member) holding() []relation.Relation {
+	var one []relation.Relation
+	for _, r := range m.relations {
+		same := func(other relation.Relation) bool { return other.Finalizer == r.Finalizer }
+		if r.Finalizer != "" && !slices.ContainsFunc(one, same) {
+			one = append(one, r)
+		}
+	}
+	return one
+}
+
 // edges returns what an object refers to, in the order of the relations.
 func (m *member) edges(obj client.Object) []relation.Edge {
 	var all []relation.Edge
@@ -203,6 +236,39 @@ func (m *member) edges(obj client.Object) []relation.Edge {
 		all = append(all, edges...)
 	}
 	return all
+}
+
+// holds returns what an object holds: what it refers to, and what its resource uses
+// still although the spec does not name it any more. The status does not tell by which
+// relation that was, so it counts for each.
+func (h *hub) holds(m *member, obj client.Object) []relation.Edge {
+	edges := m.edges(obj)
+	o, ok := obj.(Object)
+	if !ok {
+		return edges
+	}
+	declarer := object.Of(obj, m.gk())
+	for _, d := range o.GetExternalStatus().ObservedDependencies {
+		target, ok := h.observed(declarer, d)
+		named := slices.ContainsFunc(edges, func(e relation.Edge) bool { return e.Target.ID == target })
+		if !ok || named {
+			continue
+		}
+		for _, r := range m.holding() {
+			edges = append(edges, relation.Edge{
+				Role: r.Role, Relation: r.Name, Declarer: declarer, Source: relation.Named(declarer),
+				Target: relation.Named(target), Field: "status.observedDependencies",
+			})
+		}
+	}
+	return edges
+}
+
+// observed returns which object a status tells of, if it is one of the pack's.
+func (h *hub) observed(of object.ID, d sharedv1alpha1.ObservedDependency) (object.ID, bool) {
+	target := object.ID{Group: of.Group, Kind: d.Kind, Namespace: of.Namespace, Name: d.Name}
+	m := h.members[target.GroupKind()]
+	return target, m != nil && m.own
 }
 
 // concernsItself reports whether a change of an object is not one of its status,
@@ -339,7 +405,7 @@ func (h *hub) liveRefers(
 	}
 	refers := false
 	err = meta.EachListItem(list, func(item runtime.Object) error {
-		for _, e := range m.edges(item.(client.Object)) {
+		for _, e := range h.holds(m, item.(client.Object)) {
 			refers = refers || (e.Target.ID == target && h.guardOf(e) == finalizer)
 		}
 		return nil

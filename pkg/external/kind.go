@@ -71,11 +71,15 @@ type Kind[K Object, R any] struct {
 	// Differs returns the fields in which the resource is not as it should be and
 	// which can be changed, in a fixed order.
 	Differs func(Input[K], R) []string
+	// Vital are the fields of which Differs tells without which a resource does not serve,
+	// although it did.
+	Vital []string
 	// Drifts tells in what the resource is not as it should be and can't be changed. It
 	// may be nil.
 	Drifts func(Input[K], R) []string
 	// Observe writes the resource into the status and returns what keeps it from
-	// being of use; done means that it serves.
+	// being of use; done means that it serves, once nothing differs. Invalid means that
+	// somebody has to act: nothing is under way any more.
 	Observe func(K, R) reconcile.Outcome
 	// Dated says that resources tell when they were made, so that those from before an
 	// attempt are known from one that it made. Where they don't, and are not Marked,
@@ -189,6 +193,9 @@ type Error struct {
 	Class Class
 	// After is when to try again, if the API said so.
 	After time.Duration
+	// Late says of a Transient error that somebody in between did not wait for the
+	// answer: what was asked may still be carried out.
+	Late bool
 	// Message for people.
 	Message string
 }

@@ -14,6 +14,10 @@ import (
 // the shortest wait between two looks.
 const fresh = 400 * time.Millisecond
 
+// kept is how long a list takes memory. It is longer than anybody is served by it, as
+// clocks differ.
+const kept = time.Minute
+
 // observer looks at resources for many objects. Where several look within a
 // moment, one list serves all of them.
 type observer[R any] struct {
@@ -48,14 +52,10 @@ func (o *observer[R]) look(
 		return get(ctx)
 	}
 	seen, err := o.list(ctx, scope, after, lister)
-	if err != nil {
-		var none R
-		return none, err
-	}
-	if resource, ok := seen.listed[id]; ok && !seen.taken.Before(after) {
+	if resource, ok := seen.listed[id]; err == nil && ok && !seen.taken.Before(after) {
 		return resource, nil
 	}
-	return get(ctx)
+	return get(ctx) // Who may read a resource may not be allowed to list all.
 }
 
 // changed says that what was seen of a scope is not so any more.
@@ -80,6 +80,15 @@ func (o *observer[R]) crowded(scope string) bool {
 	before := v.asked
 	v.asked = now
 	return now.Sub(before) < fresh
+}
+
+// expire lets go of a list that is not asked for anew.
+func (o *observer[R]) expire(v *view[R], taken time.Time) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if v.taken.Equal(taken) {
+		v.listed = nil
+	}
 }
 
 // list returns what is listed. A list that somebody else has just asked for may be
@@ -107,6 +116,7 @@ func (o *observer[R]) list(ctx context.Context, scope string, after time.Time, l
 		defer o.mu.Unlock()
 		if v.changes == changes {
 			v.taken, v.listed = asked, listed
+			time.AfterFunc(kept, func() { o.expire(v, asked) })
 		}
 		return view[R]{taken: asked, listed: listed}, nil
 	})

@@ -14,6 +14,7 @@ type shelf struct {
 	all          []string
 	gets, lists  int
 	whileListing func()
+	refuses      error
 }
 
 // List implements Lister.
@@ -22,7 +23,7 @@ func (s *shelf) List(context.Context) ([]string, error) {
 	if s.whileListing != nil {
 		s.whileListing()
 	}
-	return s.all, nil
+	return s.all, s.refuses
 }
 
 // watching returns an observer, its clock, and what looks for a resource.
@@ -66,8 +67,36 @@ func TestLook(t *testing.T) {
 	expect("a list is good for a while", look("a", never), 3, 3, false)
 	clock.SetTime(clock.Now().Add(fresh / 2))
 	expect("and no longer", look("a", never), 3, 4, false)
+	s.refuses = &Error{Class: Missing, Message: "lists are for others"}
+	o.changed("here")
+	expect("who may not list looks by himself", look("a", never), 4, 5, true)
 	clock.SetTime(clock.Now().Add(fresh))
-	expect("nobody else looks any more", look("a", never), 4, 4, true)
+	expect("nobody else looks any more", look("a", never), 5, 5, true)
+}
+
+// TestLookLetsGo: a list takes no memory for ever, and a later one is not let go with it.
+func TestLookLetsGo(t *testing.T) {
+	s := &shelf{all: []string{"a"}}
+	o, clock, look := watching(t, s)
+	_ = look("a", time.Time{}) // Alone, and so no list.
+	first := clock.Now()
+	for range 2 {
+		if err := look("a", time.Time{}); err != nil {
+			t.Fatal(err)
+		}
+		clock.SetTime(clock.Now().Add(fresh - 1))
+	}
+	o.changed("here")
+	if err := look("a", time.Time{}); err != nil {
+		t.Fatal(err)
+	}
+	v := o.scopes["here"]
+	if o.expire(v, first); v.listed == nil {
+		t.Error("the later list is gone")
+	}
+	if o.expire(v, v.taken); v.listed != nil {
+		t.Error("the list is kept")
+	}
 }
 
 // TestLookWhileChanged: a list that was asked for before a change serves nobody after

@@ -3,6 +3,7 @@ package external
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -34,18 +35,52 @@ type intent struct {
 	Replaces string `json:"replaces,omitempty"`
 }
 
+// sameAs reports whether an earlier intent is to make the same thing, so that it serves
+// to find what any attempt has made.
+func (i *intent) sameAs(earlier *intent) bool {
+	return earlier != nil && earlier.Name == i.Name && earlier.Place == i.Place
+}
+
 func (r *reconciler[K, R]) annotation() string { return r.engine.Group + "/creation-intent" }
 
 // intent returns the intent that may have been carried out without that being
 // recorded, or nil.
 func (r *reconciler[K, R]) intent(p *pass[K, R]) *intent {
-	text := p.Object.GetAnnotations()[r.annotation()]
-	var i intent
-	if text == "" || json.Unmarshal([]byte(text), &i) != nil ||
-		i.UID != p.Object.GetUID() || i.Replaces != idOf(p.before) {
-		return nil
+	recorded := &intent{}
+	text := []byte(p.Object.GetAnnotations()[r.annotation()])
+	if json.Unmarshal(text, recorded) == nil && r.counts(p, recorded) {
+		return recorded
 	}
-	return &i
+	if r.counts(p, p.memory.began) { // It was stripped, or written over.
+		return p.memory.began
+	}
+	return nil
+}
+
+// counts reports whether an intent is the object's, for the resource that it has not.
+func (r *reconciler[K, R]) counts(p *pass[K, R], i *intent) bool {
+	return i != nil && i.UID == p.Object.GetUID() && i.Replaces == idOf(p.before)
+}
+
+// An attempt that was not answered may be carried out still: so long after the answer of
+// somebody in between who did not wait, and so long after an intent of which nothing else
+// is known, as the process that recorded it was killed.
+const (
+	carriedOut = time.Minute
+	unknownEnd = 10 * time.Second
+)
+
+// underway waits while what an attempt asked for may still come: with another attempt
+// there would be two.
+func (r *reconciler[K, R]) underway(p *pass[K, R], i *intent) reconcile.Outcome {
+	now, until := r.engine.Clock.Now(), p.memory.until
+	if p.memory.began == nil && !i.Time.After(now) { // People could write any time.
+		until = i.Time.Add(unknownEnd)
+	}
+	if !now.Before(until) {
+		return reconcile.Outcome{}
+	}
+	return r.poll(p, "Waiting for what was asked of %s before: its answer was lost", r.engine.Cloud)
 }
 
 // own puts our finalizer on the object, together with an intent.
@@ -65,6 +100,7 @@ func (r *reconciler[K, R]) own(ctx context.Context, p *pass[K, R], i *intent) re
 		return reconcile.Fail(condition.ReasonTransientError, fmt.Errorf("write the finalizer: %w", err))
 	}
 	r.writes.Wrote(p.id, u.GetResourceVersion())
+	p.memory.began = i
 	now := newOf[K]()
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, now); err != nil {
 		return reconcile.Fail(condition.ReasonTransientError, fmt.Errorf("read what the finalizer was written to: %w", err))
@@ -196,17 +232,17 @@ func (r *reconciler[K, R]) create(ctx context.Context, p *pass[K, R]) reconcile.
 	if earlier != nil && !p.memory.refused {
 		resource, found, o := r.orphan(ctx, p, earlier)
 		if !found {
-			o = o.And(r.elsewhere(p))
+			o = o.And(r.elsewhere(p)).And(r.underway(p, earlier))
 		}
 		if !o.IsDone() || found {
 			return o.And(r.ifFound(ctx, p, resource, found))
 		}
 	}
-	if earlier == nil || !slices.Contains(p.Object.GetFinalizers(), r.finalizer) {
-		i := &intent{
-			UID: p.Object.GetUID(), Time: r.engine.Clock.Now().UTC().Truncate(time.Second),
-			Name: r.kind.Name(p.Object), Place: p.place, Replaces: idOf(p.before),
-		}
+	i := &intent{
+		UID: p.Object.GetUID(), Time: r.engine.Clock.Now().UTC().Truncate(time.Second),
+		Name: r.kind.Name(p.Object), Place: p.place, Replaces: idOf(p.before),
+	}
+	if !i.sameAs(earlier) || !slices.Contains(p.Object.GetFinalizers(), r.finalizer) {
 		p.memory.refused = true // Nothing was sent yet.
 		if o := r.survey(ctx, p, i); !o.IsDone() {
 			return o
@@ -218,14 +254,7 @@ func (r *reconciler[K, R]) create(ctx context.Context, p *pass[K, R]) reconcile.
 	p.memory.refused = false
 	resource, err := p.actuator.Create(ctx, p.Input)
 	if err != nil {
-		known := isClass(err, Refused) || isClass(err, Invalid) || isClass(err, Missing)
-		p.memory.refused = known
-		if isClass(err, Invalid) {
-			// What is there under that name was not made by us, also after a restart.
-			return reconcile.Refuse(condition.ReasonInvalidConfiguration, "invalid configuration creating resource: %s", err).
-				And(r.own(ctx, p, nil))
-		}
-		return r.failed(err)
+		return r.notCreated(ctx, p, err)
 	}
 	id := r.kind.Identify(resource).ID
 	if !r.claim(p.Object, id) {
@@ -235,6 +264,25 @@ func (r *reconciler[K, R]) create(ctx context.Context, p *pass[K, R]) reconcile.
 	p.status().ID = &id
 	p.use()
 	return r.seen(ctx, p, resource, nil)
+}
+
+// notCreated is what follows an attempt that failed, as far as is known.
+func (r *reconciler[K, R]) notCreated(ctx context.Context, p *pass[K, R], err error) reconcile.Outcome {
+	p.memory.refused = isClass(err, Refused) || isClass(err, Invalid) || isClass(err, Missing)
+	if !p.memory.refused {
+		if known, ok := errors.AsType[*Error](err); ok && known.Late {
+			p.memory.until = r.engine.Clock.Now().Add(carriedOut)
+		}
+		return r.failed(err)
+	}
+	// What is there, or comes, is not what this attempt has made, also after a restart.
+	if o := r.own(ctx, p, nil); !o.IsDone() {
+		return o
+	}
+	if !isClass(err, Invalid) {
+		return r.failed(err)
+	}
+	return reconcile.Refuse(condition.ReasonInvalidConfiguration, "invalid configuration creating resource: %s", err)
 }
 
 // namesakes is how many resources of one name an intent records.

@@ -124,8 +124,7 @@ func (r *reconciler[K, R]) resolve(p *pass[K, R], exists bool) reconcile.Outcome
 	p.Refs.targets, p.late = nil, false
 	for _, edge := range r.member.edges(p.Object) {
 		rel := r.engine.hub.relations[edge.Relation]
-		imported := rel.Finalizer == "" && !p.managed() // It serves to find what is imported.
-		if exists && (rel.Once || imported) {
+		if exists && rel.Once {
 			continue
 		}
 		t := r.engine.hub.target(edge, rel)
@@ -280,6 +279,10 @@ type memory struct {
 	tried string
 	// refused says that the last attempt to create was answered: nothing was made.
 	refused bool
+	// began is the intent that was recorded last.
+	began *intent
+	// until is when an attempt to create that got no answer is over.
+	until time.Time
 	// next is when the resource is to be compared with the spec again.
 	next time.Time
 	// polls are the looks at something under way.

@@ -40,6 +40,7 @@ func (r *reconciler[K, R]) conclude(
 		if !p.altered.IsZero() { // The next pass must not find the object settled.
 			r.engine.hub.alterations.note(p.id, p.altered)
 		}
+		return result(outcome) // What nobody was told is done again, final or not.
 	}
 	if outcome.IsDone() {
 		return ctrl.Result{RequeueAfter: r.until(p)}, nil

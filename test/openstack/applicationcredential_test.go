@@ -32,16 +32,12 @@ var credential = scenario{
 }
 
 var applicationCredentialTests = map[string]func(*testing.T){
-	"ApplicationCredential create-minimal":    credential.createMinimal,
-	"ApplicationCredential create-full":       testCredentialFull,
-	"ApplicationCredential dependency":        credential.dependency,
-	"ApplicationCredential import":            testCredentialImport,
-	"ApplicationCredential import-error":      testCredentialImportError,
-	"ApplicationCredential import-dependency": testCredentialImportDependency,
-	"ApplicationCredential external-deletion": testCredentialRemoved,
-	"ApplicationCredential logs in":           testCredentialLogsIn,
-	"ApplicationCredential is immutable":      testCredentialImmutable,
-	"ApplicationCredential of another user":   testCredentialOfAnother,
+	"ApplicationCredential create-minimal":  credential.createMinimal,
+	"ApplicationCredential create-full":     testCredentialFull,
+	"ApplicationCredential dependency":      credential.dependency,
+	"ApplicationCredential logs in":         testCredentialLogsIn,
+	"ApplicationCredential is immutable":    testCredentialImmutable,
+	"ApplicationCredential of another user": testCredentialOfAnother,
 }
 
 func testCredentialFull(t *testing.T) {
@@ -59,8 +55,8 @@ func testCredentialFull(t *testing.T) {
 }
 
 // testCredentialImport waits for one that matches, and does not end it.
-func testCredentialImport(t *testing.T) {
-	w := newWorld(t)
+func testCredentialImport(w *world) {
+	w.t.Helper()
 	credential.prepare(w)
 	w.apply(imported("ApplicationCredential", "import", `{filter: {userRef: me, name: theirs, description: right}}`))
 	w.has("ApplicationCredential", "import", "Progressing",
@@ -71,7 +67,7 @@ func testCredentialImport(t *testing.T) {
 	w.available("ApplicationCredential", "source", "import")
 	id := w.id("ApplicationCredential", "source")
 	if w.id("ApplicationCredential", "import") != id {
-		t.Error("imported another one")
+		w.t.Error("imported another one")
 	}
 	w.delete("ApplicationCredential", "import")
 	w.gone("ApplicationCredential", "import")
@@ -79,8 +75,8 @@ func testCredentialImport(t *testing.T) {
 	w.available("ApplicationCredential", "by-id")
 }
 
-func testCredentialImportError(t *testing.T) {
-	w := newWorld(t)
+func testCredentialImportError(w *world) {
+	w.t.Helper()
 	credential.prepare(w)
 	for _, name := range []string{"one", "two"} {
 		w.apply(managed("ApplicationCredential", name, "{userRef: me, secretRef: value, description: same}"))
@@ -96,8 +92,8 @@ func testCredentialImportError(t *testing.T) {
 	})
 }
 
-func testCredentialImportDependency(t *testing.T) {
-	w := newWorld(t)
+func testCredentialImportDependency(w *world) {
+	w.t.Helper()
 	w.apply(imported("ApplicationCredential", "import", "{filter: {userRef: me, name: it}}"))
 	w.has("ApplicationCredential", "import", "Progressing", waitingFor("User/me to be created"))
 	credential.prepare(w)
@@ -108,14 +104,14 @@ func testCredentialImportDependency(t *testing.T) {
 	w.gone("User", "me")
 }
 
-func testCredentialRemoved(t *testing.T) {
-	w := newWorld(t)
+func testCredentialRemoved(w *world) {
+	w.t.Helper()
 	credential.prepare(w)
 	w.apply(manifest("ApplicationCredential", "it", "resyncPeriod: 1s, resource: "+credential.minimal))
 	w.available("ApplicationCredential", "it")
 	id := w.id("ApplicationCredential", "it")
 	if err := w.ask(http.MethodDelete, "users/"+w.id("User", "me")+"/application_credentials/"+id); err != nil {
-		t.Fatal(err)
+		w.t.Fatal(err)
 	}
 	w.becomes("ApplicationCredential", "it", id)
 	w.available("ApplicationCredential", "it")

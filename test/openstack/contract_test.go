@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/kinship-dev/kinship/config"
+	"github.com/kinship-dev/kinship/internal/pack/openstack/kit"
 )
 
 // schema is one of the pack's kinds, as the API server knows it.
@@ -47,6 +48,9 @@ func walk(s *schema, path string, visit func(path string, s *schema)) {
 	if s.Items != nil {
 		walk(s.Items.Schema, path+"[]", visit)
 	}
+	if s.AdditionalProperties != nil && s.AdditionalProperties.Schema != nil {
+		walk(s.AdditionalProperties.Schema, path+"{}", visit)
+	}
 }
 
 // fields visits all fields of spec and status, conditions aside, which are
@@ -69,8 +73,7 @@ func fields(t *testing.T, visit func(path string, s *schema)) {
 // bounded by that.
 func TestAllStringsMustHaveAMaximumLength(t *testing.T) {
 	fields(t, func(path string, s *schema) {
-		if s.Type == "string" && s.MaxLength == nil && s.Enum == nil && s.Format != "date-time" &&
-			!strings.HasSuffix(path, ".resyncPeriod") {
+		if s.Type == "string" && s.MaxLength == nil && s.Enum == nil && s.Format != "date-time" {
 			t.Errorf("%s has no maxLength", path)
 		}
 	})
@@ -83,6 +86,23 @@ func TestAllListsMustHaveAMaximumLength(t *testing.T) {
 		}
 		if s.Type == "array" && s.XListType == nil {
 			t.Errorf("%s has no list type", path)
+		}
+	})
+}
+
+// TestAllMapsMustHaveAMaximumSize: of their keys as well, which only a rule can say.
+func TestAllMapsMustHaveAMaximumSize(t *testing.T) {
+	fields(t, func(path string, s *schema) {
+		if s.AdditionalProperties == nil {
+			return
+		}
+		if s.MaxProperties == nil {
+			t.Errorf("%s has no maxProperties", path)
+		}
+		if !slices.ContainsFunc(s.XValidations, func(r apiextensionsv1.ValidationRule) bool {
+			return strings.HasPrefix(r.Rule, "self.all(key, size(key) <= ")
+		}) {
+			t.Errorf("%s bounds no key", path)
 		}
 	})
 }
@@ -149,6 +169,25 @@ func TestStatusIsNotValidated(t *testing.T) {
 		if _, has := resource.Properties["id"]; has {
 			t.Errorf("%s: status.resource.id", kind)
 		}
+	}
+}
+
+// TestStatusTakesAll: a status takes all that the operator does not cut: an import has no
+// spec whose bounds it could keep.
+func TestStatusTakesAll(t *testing.T) {
+	for kind, s := range definitions(t) {
+		resource := s.Properties["status"].Properties["resource"]
+		walk(&resource, kind+".status.resource", func(path string, s *schema) {
+			if strings.HasSuffix(path, ".appliedPasswordRef") {
+				return // It is from the spec.
+			}
+			if s.MaxLength != nil && *s.MaxLength < kit.LongestText || s.MaxItems != nil && *s.MaxItems < kit.LongestList {
+				t.Errorf("%s takes less than OpenStack may say", path)
+			}
+			if s.AdditionalProperties != nil {
+				t.Errorf("%s is a map, whose values nothing bounds", path)
+			}
+		})
 	}
 }
 

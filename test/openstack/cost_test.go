@@ -143,6 +143,10 @@ func TestWaitingCost(t *testing.T) {
 		t.Errorf("%d writes for %d that wait", writes, n)
 	}
 	reconciled := w.idle("network")
+	failed := operator.Metrics(t, "controller_runtime_reconcile_errors_total", "controller")[group+"/network"]
+	if failed > 0 {
+		t.Errorf("%g waits were taken for errors", failed)
+	}
 	if writes, calls := spent(), w.cloud.CallCount(""); writes != n || calls > 0 {
 		t.Errorf("%d writes for %d that wait, %d calls of the cloud", writes, n, calls)
 	}

@@ -3,31 +3,24 @@ package openstack_test
 import (
 	"fmt"
 	"net/http"
-	"testing"
 
 	"github.com/kinship-dev/kinship/internal/pack/openstack/kit"
 	"github.com/kinship-dev/kinship/internal/testenv"
 	"github.com/kinship-dev/kinship/pkg/condition"
 )
 
-// driftTests are what becomes of fields that somebody changes in the cloud and that
-// can't be changed by the spec.
-var driftTests = map[string]func(*testing.T){
-	"drift of what can't be changed": testImmutableDrift,
-}
-
-// testImmutableDrift: such a change is told, and nothing else comes of it; it is told
-// no longer once it is undone.
-func testImmutableDrift(t *testing.T) {
-	w := newWorld(t)
+// testImmutableDrift has somebody change in the cloud what can't be changed by the spec:
+// that is told, and nothing else comes of it; it is told no longer once it is undone.
+func testImmutableDrift(w *world) {
+	w.t.Helper()
 	w.apply(manifest("Network", "it", "resyncPeriod: 1s, resource: {dnsDomain: example.org.}"))
 	w.available("Network", "it")
 	network, id := w.admin(), w.id("Network", "it")
 	change := func(domain string) {
-		t.Helper()
+		w.t.Helper()
 		body := map[string]any{"network": map[string]any{"dns_domain": domain}}
-		if err := kit.Call(t.Context(), network, http.MethodPut, network.ServiceURL("networks", id), body, nil); err != nil {
-			t.Fatal(err)
+		if err := kit.Call(w.t.Context(), network, http.MethodPut, network.ServiceURL("networks", id), body, nil); err != nil {
+			w.t.Fatal(err)
 		}
 	}
 	change("example.com.")
@@ -37,13 +30,13 @@ func testImmutableDrift(t *testing.T) {
 	w.available("Network", "it")
 	w.reports("Network", "it", map[string]any{"dnsDomain": "example.com."})
 	change("example.org.")
-	testenv.Eventually(t, func() error {
+	testenv.Eventually(w.t, func() error {
 		if c, _ := find(w.get("Network", "it"), condition.Drifted); c != (want{}) {
 			return fmt.Errorf("it still says %+v", c)
 		}
 		return nil
 	})
 	if w.id("Network", "it") != id {
-		t.Error("it is another resource now")
+		w.t.Error("it is another resource now")
 	}
 }

@@ -40,10 +40,10 @@ var identities = []scenario{
 }
 
 var identityTests = map[string]func(*testing.T){
-	"User import-dependency":           testUserImportDependency,
 	"User password follows its Secret": testPassword,
 	"User password can't be removed":   testPasswordStays,
 	"User password is not told":        testPasswordUntold,
+	"passwords that are gone":          testForgotten,
 }
 
 // secretOf is the manifest of a Secret with a password.
@@ -85,8 +85,8 @@ func (w *world) tryLogin(clouds, name string) (*openstack.Scope, error) {
 
 // testUserImportDependency imports by a Domain: it is waited for, tells two users
 // of one name apart, and may go when it has served.
-func testUserImportDependency(t *testing.T) {
-	w := newWorld(t)
+func testUserImportDependency(w *world) {
+	w.t.Helper()
 	w.apply(imported("User", "import", `{filter: {name: twin, domainRef: theirs}}`))
 	w.has("User", "import", "Progressing", waitingFor("Domain/theirs to be created"))
 	w.apply(managed("User", "trap", "{name: twin}"), managed("Domain", "inner", "{name: theirs}"),
@@ -96,7 +96,7 @@ func testUserImportDependency(t *testing.T) {
 	w.apply(managed("User", "user", "{name: twin, domainRef: inner}"))
 	w.available("User", "trap", "user", "import")
 	if w.id("User", "import") != w.id("User", "user") {
-		t.Error("imported another one")
+		w.t.Error("imported another one")
 	}
 	w.delete("Domain", "theirs")
 	w.gone("Domain", "theirs")
@@ -145,6 +145,30 @@ func (w *world) requests(method, resource string) int {
 		}
 	}
 	return n
+}
+
+// testForgotten: passwords don't stay in memory when they are gone from the cluster. Who
+// writes the same again has them read, and logs in, anew.
+func testForgotten(t *testing.T) {
+	w := newWorld(t)
+	again := 0
+	before := w.requests("POST", "auth/tokens")
+	testenv.Eventually(t, func() error { // The operator learns of the end of a Secret by and by.
+		again++
+		name := fmt.Sprintf("it%d", again)
+		secret := w.secret(name, w.clouds)
+		w.create(secret)
+		w.apply(strings.Replace(managed("Network", name, "{}"), "secretName: cloud,", "secretName: "+name+",", 1))
+		w.available("Network", name)
+		w.delete("Network", name)
+		w.gone("Network", name)
+		w.delete("Secret", name)
+		w.gone("Secret", name)
+		if n := w.requests("POST", "auth/tokens") - before; n < 2 {
+			return fmt.Errorf("%d logins with %d Secrets", n, again)
+		}
+		return nil
+	})
 }
 
 func (w *world) setPassword(secret, password string) {

@@ -2,7 +2,6 @@ package openstack_test
 
 import (
 	"fmt"
-	"testing"
 )
 
 // byParent is an import by something that the resource belongs to. The object
@@ -72,8 +71,8 @@ func byDomain(kind string) byParent {
 
 // importDependency waits for what a filter names, tells two of one name apart by it,
 // and holds it never.
-func (b byParent) importDependency(t *testing.T) {
-	w := newWorld(t)
+func (b byParent) importDependency(w *world) {
+	w.t.Helper()
 	w.apply(imported(b.kind, "import", "{filter: "+b.filter+"}"))
 	w.has(b.kind, "import", "Progressing", waitingFor(b.parent+"/ref to be created"))
 	w.apply(b.others...)
@@ -86,7 +85,7 @@ func (b byParent) importDependency(t *testing.T) {
 	w.apply(managed(b.kind, "source", b.source))
 	w.available(b.kind, "source", "import")
 	if w.id(b.kind, "import") != w.id(b.kind, "source") {
-		t.Error("imported another one")
+		w.t.Error("imported another one")
 	}
 	w.delete(b.parent, "ref")
 	w.gone(b.parent, "ref")

@@ -8,6 +8,35 @@ import (
 	"github.com/kinship-dev/kinship/test/operator"
 )
 
+// everywhere returns what real services have to pass as well, beside the stories.
+func everywhere() map[string]func(*world) {
+	tests := map[string]func(*world){
+		"drift of what can't be changed":          testImmutableDrift,
+		"RouterInterface dependency":              interfaceTogether,
+		"RouterInterface external-deletion":       testInterfaceDeletedOutside,
+		"User import-dependency":                  testUserImportDependency,
+		"RoleAssignment import":                   testAssignmentImport,
+		"RoleAssignment import-error":             testAssignmentImportError,
+		"RoleAssignment import-dependency":        testAssignmentImportDependency,
+		"RoleAssignment external-deletion":        testAssignmentRemoved,
+		"ApplicationCredential import":            testCredentialImport,
+		"ApplicationCredential import-error":      testCredentialImportError,
+		"ApplicationCredential import-dependency": testCredentialImportDependency,
+		"ApplicationCredential external-deletion": testCredentialRemoved,
+	}
+	for _, b := range byParents {
+		tests[b.kind+" import-dependency"] = b.importDependency
+	}
+	for _, a := range ambiguities {
+		tests[a.kind+" import-error: more than one"] = a.undecided
+	}
+	for _, a := range askedFor {
+		tests[a.kind+" in the cloud: "+a.what] = a.given
+	}
+	maps.Copy(tests, others(false))
+	return tests
+}
+
 // TestOpenStack runs everything that needs nothing but an operator, with one for
 // all.
 func TestOpenStack(t *testing.T) {
@@ -21,14 +50,14 @@ func TestOpenStack(t *testing.T) {
 	maps.Copy(tests, volumeTests)
 	maps.Copy(tests, serverTests)
 	maps.Copy(tests, strangerTests)
-	maps.Copy(tests, driftTests)
 	maps.Copy(tests, placeTests)
+	maps.Copy(tests, interruptedTests)
 	maps.Copy(tests, routerInterfaceTests)
 	for _, s := range slices.Concat(scenarios, more, identities, sizes, images, volumes, machines) {
 		tests[s.kind+" create-minimal"] = s.createMinimal
 		tests[s.kind+" create-full"] = s.createFull
 		tests[s.kind+" dependency"] = s.dependency
-		tests[s.kind+" import-error"] = s.importError
+		tests[s.kind+" import-error"] = func(t *testing.T) { s.importError(newWorld(t)) }
 		if s.edit != "" {
 			tests[s.kind+" update"] = s.update
 		}
@@ -37,8 +66,15 @@ func TestOpenStack(t *testing.T) {
 		}
 		tests[s.kind+" external-deletion"] = s.deletedOutside
 	}
-	for _, b := range byParents {
-		tests[b.kind+" import-dependency"] = b.importDependency
+	tests["immutable fields of all kinds"] = testImmutables
+	tests["status of what is longer than a spec"] = testLongStatus
+	for _, r := range spellings {
+		tests[r.kind+" in another spelling"] = r.compared
+	}
+	both := everywhere()
+	maps.Copy(both, others(true))
+	for name, test := range both {
+		tests[name] = func(t *testing.T) { test(newWorld(t)) }
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

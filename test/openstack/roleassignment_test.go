@@ -49,10 +49,6 @@ var roleAssignmentTests = map[string]func(*testing.T){
 	"RoleAssignment create-group-domain":   func(t *testing.T) { testAssign(t, groupOnDomain, "group", "domain") },
 	"RoleAssignment dependency":            userOnProject.dependency,
 	"RoleAssignment dependency on others":  groupOnDomain.dependency,
-	"RoleAssignment import":                testAssignmentImport,
-	"RoleAssignment import-error":          testAssignmentImportError,
-	"RoleAssignment import-dependency":     testAssignmentImportDependency,
-	"RoleAssignment external-deletion":     testAssignmentRemoved,
 	"RoleAssignment of another is kept":    testAssignmentTaken,
 	"RoleAssignment is made of four parts": testAssignmentParts,
 }
@@ -105,8 +101,8 @@ func testAssign(t *testing.T, s *scenario, actor, target string) {
 }
 
 // testAssignmentImport waits for one that matches, and does not end it.
-func testAssignmentImport(t *testing.T) {
-	w := newWorld(t)
+func testAssignmentImport(w *world) {
+	w.t.Helper()
 	userOnProject.prepare(w)
 	w.apply(imported("RoleAssignment", "import", `{filter: {roleRef: role, userRef: user, projectRef: project}}`))
 	w.has("RoleAssignment", "import", "Progressing",
@@ -116,17 +112,17 @@ func testAssignmentImport(t *testing.T) {
 	w.available("RoleAssignment", "trap", "trap2", "source", "import")
 	path := w.assignmentOf("source")
 	if imported := w.assignmentOf("import"); imported != path {
-		t.Errorf("imported %s, not %s", imported, path)
+		w.t.Errorf("imported %s, not %s", imported, path)
 	}
 	w.delete("RoleAssignment", "import")
 	w.gone("RoleAssignment", "import")
 	if err := w.ask(http.MethodHead, path); err != nil {
-		t.Errorf("%s: %v", path, err)
+		w.t.Errorf("%s: %v", path, err)
 	}
 }
 
-func testAssignmentImportError(t *testing.T) {
-	w := newWorld(t)
+func testAssignmentImportError(w *world) {
+	w.t.Helper()
 	userOnProject.prepare(w)
 	w.apply(managed("RoleAssignment", "one", userOnProject.minimal), managed("RoleAssignment", "two", userOnDomain.minimal))
 	w.available("RoleAssignment", "one", "two")
@@ -137,8 +133,8 @@ func testAssignmentImportError(t *testing.T) {
 }
 
 // testAssignmentImportDependency names all that is missing, and holds nothing.
-func testAssignmentImportDependency(t *testing.T) {
-	w := newWorld(t)
+func testAssignmentImportDependency(w *world) {
+	w.t.Helper()
 	w.apply(imported("RoleAssignment", "import",
 		`{filter: {roleRef: r, userRef: u, groupRef: g, projectRef: p, domainRef: d}}`))
 	w.has("RoleAssignment", "import", "Progressing", waitingFor("Role/r to be created", "User/u to be created",
@@ -152,17 +148,17 @@ func testAssignmentImportDependency(t *testing.T) {
 	w.gone("Role", "theirs")
 }
 
-func testAssignmentRemoved(t *testing.T) {
-	w := newWorld(t)
+func testAssignmentRemoved(w *world) {
+	w.t.Helper()
 	userOnProject.prepare(w)
 	w.apply(manifest("RoleAssignment", "it", "resyncPeriod: 1s, resource: "+userOnProject.minimal))
 	w.available("RoleAssignment", "it")
 	path := w.assignmentOf("it")
 	for range 2 { // The second time it has been made again once.
 		if err := w.ask(http.MethodDelete, path); err != nil {
-			t.Fatal(err)
+			w.t.Fatal(err)
 		}
-		testenv.Eventually(t, func() error { return w.ask(http.MethodHead, path) })
+		testenv.Eventually(w.t, func() error { return w.ask(http.MethodHead, path) })
 	}
 	w.available("RoleAssignment", "it")
 }

@@ -3,17 +3,21 @@ package openstack_test
 import (
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	"github.com/kinship-dev/kinship/internal/pack/openstack/kit"
+	"github.com/kinship-dev/kinship/internal/testenv"
 )
 
 // routerInterfaceTests are the scenarios of a kind that has neither a resource in its
 // spec nor credentials, nothing to edit, and no import.
 var routerInterfaceTests = map[string]func(*testing.T){
-	"RouterInterface create-minimal":    testInterfaceMinimal,
-	"RouterInterface dependency":        testInterfaceDependency,
-	"RouterInterface external-deletion": testInterfaceDeletedOutside,
+	"RouterInterface create-minimal":     testInterfaceMinimal,
+	"RouterInterface of a Subnet":        testInterfaceMissed,
+	"RouterInterface that is in the way": testInterfaceInTheWay,
 }
 
 // connected are what an interface connects.
@@ -47,9 +51,43 @@ func testInterfaceMinimal(t *testing.T) {
 	}
 }
 
-// testInterfaceDependency names all that is missing, is woken, and holds what it uses.
-func testInterfaceDependency(t *testing.T) { interfaceTogether(newWorld(t)) }
+// routed is a Subnet that has an interface of its own made.
+var routed = managed("Subnet", "routed", "{networkRef: net, ipVersion: 4, cidr: 10.7.0.0/24, routerRef: router}")
 
+// testInterfaceMissed: what somebody deletes that a Subnet has had made is made again.
+func testInterfaceMissed(t *testing.T) {
+	w := newWorld(t)
+	w.apply(managed("Router", "router", "{}"), net, routed)
+	w.available("Subnet", "routed")
+	before := w.get("RouterInterface", "routed-subnet").GetUID()
+	w.delete("RouterInterface", "routed-subnet")
+	testenv.Eventually(t, func() error {
+		child := object("RouterInterface")
+		err := w.c.Get(t.Context(), client.ObjectKey{Namespace: w.ns, Name: "routed-subnet"}, child)
+		if err == nil && child.GetUID() == before {
+			return fmt.Errorf("it is the same still")
+		}
+		return err
+	})
+	w.available("RouterInterface", "routed-subnet")
+}
+
+// testInterfaceInTheWay: a Subnet says what is in its interface's place, and makes that
+// once it is gone.
+func testInterfaceInTheWay(t *testing.T) {
+	w := newWorld(t)
+	w.apply(connected...)
+	w.apply(strings.ReplaceAll(between(""), "{name: it}", "{name: routed-subnet}"))
+	w.available("RouterInterface", "routed-subnet")
+	w.apply(routed)
+	w.says("Subnet", "routed", "RouterInterface/routed-subnet exists and belongs to somebody else: "+
+		"delete it, or leave out spec.resource.routerRef")
+	w.delete("RouterInterface", "routed-subnet")
+	w.available("Subnet", "routed")
+	w.available("RouterInterface", "routed-subnet")
+}
+
+// interfaceTogether names all that is missing, is woken, and holds what it uses.
 func interfaceTogether(w *world) {
 	w.t.Helper()
 	w.apply(between(""))
@@ -65,6 +103,9 @@ func interfaceTogether(w *world) {
 	if !w.there("network/ports", id) {
 		w.t.Error("it is not in the cloud while it holds both")
 	}
+	if w.cloud != nil && len(w.interfaces()) != 1 {
+		w.t.Errorf("in the cloud, while it holds both: %v", w.interfaces())
+	}
 	w.delete("RouterInterface", "it")
 	w.gone("RouterInterface", "it")
 	if w.there("network/ports", id) {
@@ -74,17 +115,20 @@ func interfaceTogether(w *world) {
 	w.gone("Subnet", "sub")
 }
 
-func testInterfaceDeletedOutside(t *testing.T) {
-	w := newWorld(t)
+func testInterfaceDeletedOutside(w *world) {
+	w.t.Helper()
 	w.apply(connected...)
 	w.apply(between(", resyncPeriod: 1s"))
 	w.available("RouterInterface", "it")
 	before := w.id("RouterInterface", "it")
 	neutron := w.admin()
 	address := neutron.ServiceURL("routers", w.id("Router", "router"), "remove_router_interface")
-	if err := kit.Call(t.Context(), neutron, http.MethodPut, address, map[string]any{"port_id": before}, nil); err != nil {
-		t.Fatal(err)
+	if err := kit.Call(w.t.Context(), neutron, http.MethodPut, address, map[string]any{"port_id": before}, nil); err != nil {
+		w.t.Fatal(err)
 	}
 	w.becomes("RouterInterface", "it", before)
-	w.remade("RouterInterface", "it", "network/ports")
+	if !w.there("network/ports", w.id("RouterInterface", "it")) {
+		w.t.Error("what it says to have is not in the cloud")
+	}
+	w.available("RouterInterface", "it")
 }

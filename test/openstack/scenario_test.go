@@ -283,9 +283,9 @@ func withName(resource, name string) string {
 }
 
 // importError says when an import can't be decided, and when there is nothing.
-func (s *scenario) importError(t *testing.T) {
+func (s *scenario) importError(w *world) {
+	w.t.Helper()
 	if !s.nameless && !s.single {
-		w := newWorld(t)
 		s.prepare(w)
 		w.apply(managed(s.kind, "one", withName(s.minimal, "theirs")), managed(s.kind, "two", withName(s.minimal, "theirs")))
 		w.available(s.kind, "one", "two")
@@ -294,9 +294,8 @@ func (s *scenario) importError(t *testing.T) {
 			"False", "InvalidConfiguration", "found more than one matching OpenStack resource during import",
 		})
 	}
-	w := newWorld(t)
-	w.apply(imported(s.kind, "import", "{id: 7fffffff-0000-4000-8000-000000000000}"))
-	w.has(s.kind, "import", "Progressing", want{
+	w.apply(imported(s.kind, "nothing", "{id: 7fffffff-0000-4000-8000-000000000000}"))
+	w.has(s.kind, "nothing", "Progressing", want{
 		"False", "UnrecoverableError", "referenced resource does not exist in OpenStack",
 	})
 }

@@ -21,6 +21,38 @@ var strangerTests = map[string]func(*testing.T){
 	"credentials that change with finalizers":       testRotatedWithFinalizer,
 }
 
+// TestRefusedIsForgotten: what a person makes after an attempt was refused is not what it
+// made, also for an operator that does not remember the refusal.
+func TestRefusedIsForgotten(t *testing.T) {
+	first := operator.Exec(t, "--packs", "openstack")
+	w := newWorld(t)
+	w.apply(managed("Network", "outside", "{external: true}"),
+		managed("Subnet", "sub", "{networkRef: outside, ipVersion: 4, cidr: 10.5.0.0/24}"))
+	w.available("Subnet", "sub")
+	for _, resource := range []string{"networks", "floatingips"} {
+		w.cloud.AddFault(emulator.Fault{Method: "POST", Resource: resource, Times: -1, Status: http.StatusConflict})
+	}
+	w.apply(managed("Network", "it", "{}"), managed("FloatingIP", "it", "{floatingNetworkRef: outside}"))
+	w.fails("Network", "it", "TransientError")
+	w.fails("FloatingIP", "it", "TransientError")
+	first.Kill()
+	w.cloud.ClearFaults()
+	network := w.post(w.admin(), "networks", `{"network":{"name":"it"}}`)
+	address := w.post(w.admin(), "floatingips",
+		fmt.Sprintf(`{"floatingip":{"floating_network_id":%q}}`, w.id("Network", "outside")))
+	w.delete("Network", "it")
+	w.delete("FloatingIP", "it")
+	operator.Exec(t, "--packs", "openstack")
+	w.gone("Network", "it")
+	w.gone("FloatingIP", "it")
+	if !w.there("network/networks", network) || !w.there("network/floatingips", address) {
+		t.Error("what a person made was deleted")
+	}
+	w.deleteOutside("network/networks", network)
+	w.deleteOutside("network/floatingips", address)
+	w.tidyUp()
+}
+
 // unanswered has the first request to make something come to nothing.
 func (w *world) unanswered(resource string) {
 	w.t.Helper()

@@ -1,6 +1,7 @@
 package openstack_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -158,6 +159,8 @@ func testReplacedReference(t *testing.T) {
 	w.held("SecurityGroup", "new", "securitygroup", "port")
 	w.delete("SecurityGroup", "old")
 	w.gone("SecurityGroup", "old")
+	w.edit("Port", "port", `{"spec":{"resource":{"securityGroupRefs":null}}}`)
+	w.held("SecurityGroup", "new", "securitygroup")
 }
 
 func testRotated(t *testing.T) {
@@ -206,6 +209,32 @@ func testStripped(t *testing.T) {
 	w.held("Network", "net", "network", "subnet")
 	w.held("Subnet", "sub", "subnet")
 	w.held("Secret", "cloud", "network", "subnet")
+	// The cloud need not be there for it, and nothing is asked of it before.
+	w.cloud.AddFault(emulator.Fault{Times: -1, Status: 503})
+	w.replace("Subnet", "sub", `{"networkRef": "net", "ipVersion": 4, "cidr": "10.0.0.0/24", "description": "new"}`)
+	w.held("Subnet", "sub", "subnet")
+	w.cloud.ClearFaults()
+	w.available("Subnet", "sub")
+	w.reports("Subnet", "sub", map[string]any{"description": "new"})
+}
+
+// replace puts an object in the place of one as `kubectl replace` does: of what others
+// have written nothing stays.
+func (w *world) replace(kind, name, resource string) {
+	w.t.Helper()
+	var spec map[string]any
+	if err := json.Unmarshal([]byte(resource), &spec); err != nil {
+		w.t.Fatal(err)
+	}
+	testenv.Eventually(w.t, func() error {
+		u := w.get(kind, name)
+		u.SetFinalizers(nil)
+		u.SetAnnotations(nil)
+		if err := unstructured.SetNestedMap(u.Object, spec, "spec", "resource"); err != nil {
+			return err
+		}
+		return w.c.Update(w.t.Context(), u)
+	})
 }
 
 func testDetached(t *testing.T) {
@@ -313,6 +342,14 @@ func testTokens(t *testing.T) {
 	w.cloud.ExpireTokens()
 	w.apply(managed("Network", "later", "{}"))
 	w.available("Network", "later")
+	// In the middle of an object, and of its deletion.
+	for method, resource := range map[string]string{"PUT": "networks/tags", "DELETE": "networks"} {
+		w.cloud.AddFault(emulator.Fault{Method: method, Resource: resource, Status: 401})
+	}
+	w.apply(managed("Network", "tagged", "{tags: [t]}"))
+	w.available("Network", "tagged")
+	w.delete("Network", "tagged")
+	w.gone("Network", "tagged")
 }
 
 func testWholeNamespace(t *testing.T) {

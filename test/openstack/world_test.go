@@ -118,6 +118,9 @@ func (w *world) tidyUp() {
 			return fmt.Errorf("left behind: %T %s %v: %v", obj, obj.GetName(), obj.GetFinalizers(), conditions(obj))
 		})
 	}
+	for _, obj := range w.all() {
+		w.t.Errorf("came while others went: %T %s", obj, obj.GetName())
+	}
 }
 
 func (w *world) all() []external.Object {

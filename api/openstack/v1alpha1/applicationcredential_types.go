@@ -160,7 +160,7 @@ type ApplicationCredentialResourceStatus struct {
 	// Roles are those that it has.
 	// +optional
 	// +listType=atomic
-	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:MaxItems=256
 	Roles []ApplicationCredentialRoleStatus `json:"roles,omitempty"`
 	// ExpiresAt is when it ends.
 	// +optional
@@ -168,7 +168,7 @@ type ApplicationCredentialResourceStatus struct {
 	// AccessRules are the requests that it may make.
 	// +optional
 	// +listType=atomic
-	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:MaxItems=256
 	AccessRules []ApplicationCredentialAccessRuleStatus `json:"accessRules,omitempty"`
 }
 
@@ -200,7 +200,7 @@ type ApplicationCredentialAccessRuleStatus struct {
 	Path string `json:"path,omitempty"`
 	// Method of the request.
 	// +optional
-	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:MaxLength=1024
 	Method string `json:"method,omitempty"`
 	// Service is the type of the service that the request is made to.
 	// +optional

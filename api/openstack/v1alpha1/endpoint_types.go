@@ -124,7 +124,7 @@ type EndpointResourceStatus struct {
 	Enabled *bool `json:"enabled,omitempty"`
 	// Interface says who it is for.
 	// +optional
-	// +kubebuilder:validation:MaxLength=128
+	// +kubebuilder:validation:MaxLength=1024
 	Interface string `json:"interface,omitempty"`
 	// ServiceID is the service.
 	// +optional

@@ -197,7 +197,7 @@ type FlavorResourceStatus struct {
 	// ExtraSpecs are what schedulers and hypervisors are told.
 	// +optional
 	// +listType=atomic
-	// +kubebuilder:validation:MaxItems=128
+	// +kubebuilder:validation:MaxItems=256
 	ExtraSpecs []FlavorExtraSpecStatus `json:"extraSpecs,omitempty"`
 }
 
@@ -205,11 +205,11 @@ type FlavorResourceStatus struct {
 type FlavorExtraSpecStatus struct {
 	// Name of what is told.
 	// +optional
-	// +kubebuilder:validation:MaxLength=255
+	// +kubebuilder:validation:MaxLength=1024
 	Name string `json:"name,omitempty"`
 	// Value of what is told.
 	// +optional
-	// +kubebuilder:validation:MaxLength=255
+	// +kubebuilder:validation:MaxLength=1024
 	Value string `json:"value,omitempty"`
 }
 

@@ -109,7 +109,7 @@ type KeyPairResourceStatus struct {
 	Name string `json:"name,omitempty"`
 	// Type of the key.
 	// +optional
-	// +kubebuilder:validation:MaxLength=64
+	// +kubebuilder:validation:MaxLength=1024
 	Type string `json:"type,omitempty"`
 	// PublicKey is the key.
 	// +optional

@@ -163,7 +163,7 @@ type NetworkResourceStatus struct {
 	// Tags of the resource.
 	// +optional
 	// +listType=atomic
-	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:MaxItems=256
 	// +kubebuilder:validation:items:MaxLength=1024
 	Tags []string `json:"tags,omitempty"`
 	// AdminStateUp says whether the network carries traffic.
@@ -172,7 +172,7 @@ type NetworkResourceStatus struct {
 	// AvailabilityZoneHints are the zones where it should be.
 	// +optional
 	// +listType=atomic
-	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:MaxItems=256
 	// +kubebuilder:validation:items:MaxLength=1024
 	AvailabilityZoneHints []string `json:"availabilityZoneHints,omitempty"`
 	// DNSDomain is the domain of the names of its ports.

@@ -96,7 +96,7 @@ type PortFilter struct {
 //
 // +kubebuilder:validation:XValidation:rule="has(self.portSecurity) && self.portSecurity == 'Disabled' ? !has(self.securityGroupRefs) : true",message="securityGroupRefs must be empty when portSecurity is set to Disabled"
 // +kubebuilder:validation:XValidation:rule="has(self.portSecurity) && self.portSecurity == 'Disabled' ? !has(self.allowedAddressPairs) : true",message="allowedAddressPairs must be empty when portSecurity is set to Disabled"
-// +kubebuilder:validation:XValidation:rule="has(self.addresses) == has(oldSelf.addresses) && has(self.projectRef) == has(oldSelf.projectRef) && has(self.hostID) == has(oldSelf.hostID) && has(self.propagateUplinkStatus) == has(oldSelf.propagateUplinkStatus) && has(self.valueSpecs) == has(oldSelf.valueSpecs)",message="addresses, projectRef, hostID, propagateUplinkStatus and valueSpecs can't be added or removed: immutable"
+// +kubebuilder:validation:XValidation:rule="has(self.addresses) == has(oldSelf.addresses) && has(self.projectRef) == has(oldSelf.projectRef) && has(self.hostID) == has(oldSelf.hostID) && has(self.propagateUplinkStatus) == has(oldSelf.propagateUplinkStatus) && has(self.valueSpecs) == has(oldSelf.valueSpecs) && has(self.macAddress) == has(oldSelf.macAddress)",message="addresses, projectRef, hostID, propagateUplinkStatus, valueSpecs and macAddress can't be added or removed: immutable"
 type PortResourceSpec struct {
 	// Name of the resource. Left out, it is the name of the object.
 	// +optional
@@ -149,6 +149,7 @@ type PortResourceSpec struct {
 	// MacAddress is its hardware address.
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="macAddress is immutable"
 	MacAddress *string `json:"macAddress,omitempty"`
 	// HostID is the host that it is bound to.
 	// +optional
@@ -249,7 +250,7 @@ type PortResourceStatus struct {
 	// Tags of the resource.
 	// +optional
 	// +listType=atomic
-	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:MaxItems=256
 	// +kubebuilder:validation:items:MaxLength=1024
 	Tags []string `json:"tags,omitempty"`
 	// AdminStateUp says whether it carries traffic.
@@ -270,17 +271,17 @@ type PortResourceStatus struct {
 	// AllowedAddressPairs that it may send from besides its own.
 	// +optional
 	// +listType=atomic
-	// +kubebuilder:validation:MaxItems=128
+	// +kubebuilder:validation:MaxItems=256
 	AllowedAddressPairs []AllowedAddressPairStatus `json:"allowedAddressPairs,omitempty"`
 	// FixedIPs that it has.
 	// +optional
 	// +listType=atomic
-	// +kubebuilder:validation:MaxItems=128
+	// +kubebuilder:validation:MaxItems=256
 	FixedIPs []FixedIPStatus `json:"fixedIPs,omitempty"`
 	// SecurityGroups are the ids of the groups that it belongs to.
 	// +optional
 	// +listType=atomic
-	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:MaxItems=256
 	// +kubebuilder:validation:items:MaxLength=1024
 	SecurityGroups []string `json:"securityGroups,omitempty"`
 	// PropagateUplinkStatus has it follow the state of its uplink.
@@ -288,14 +289,14 @@ type PortResourceStatus struct {
 	PropagateUplinkStatus *bool `json:"propagateUplinkStatus,omitempty"`
 	// VnicType is the sort of interface.
 	// +optional
-	// +kubebuilder:validation:MaxLength=64
+	// +kubebuilder:validation:MaxLength=1024
 	VnicType string `json:"vnicType,omitempty"`
 	// PortSecurityEnabled says whether addresses are checked.
 	// +optional
 	PortSecurityEnabled *bool `json:"portSecurityEnabled,omitempty"`
 	// HostID is the host that it is bound to.
 	// +optional
-	// +kubebuilder:validation:MaxLength=128
+	// +kubebuilder:validation:MaxLength=1024
 	HostID string `json:"hostID,omitempty"`
 	// TrustedVIF lets its guest change the interface.
 	// +optional

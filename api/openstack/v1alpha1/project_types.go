@@ -135,7 +135,7 @@ type ProjectResourceStatus struct {
 	// Tags of the resource.
 	// +optional
 	// +listType=atomic
-	// +kubebuilder:validation:MaxItems=80
+	// +kubebuilder:validation:MaxItems=256
 	// +kubebuilder:validation:items:MaxLength=1024
 	Tags []string `json:"tags,omitempty"`
 }

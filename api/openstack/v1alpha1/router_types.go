@@ -159,7 +159,7 @@ type RouterResourceStatus struct {
 	// Tags of the resource.
 	// +optional
 	// +listType=atomic
-	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:MaxItems=256
 	// +kubebuilder:validation:items:MaxLength=1024
 	Tags []string `json:"tags,omitempty"`
 	// AdminStateUp says whether it routes.
@@ -168,12 +168,12 @@ type RouterResourceStatus struct {
 	// ExternalGateways lead to networks outside.
 	// +optional
 	// +listType=atomic
-	// +kubebuilder:validation:MaxItems=32
+	// +kubebuilder:validation:MaxItems=256
 	ExternalGateways []ExternalGatewayStatus `json:"externalGateways,omitempty"`
 	// AvailabilityZoneHints are the zones where it should be.
 	// +optional
 	// +listType=atomic
-	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:MaxItems=256
 	// +kubebuilder:validation:items:MaxLength=1024
 	AvailabilityZoneHints []string `json:"availabilityZoneHints,omitempty"`
 }

@@ -60,6 +60,8 @@ type RouterInterfaceSpec struct {
 	// ResyncPeriod is how often the interface is looked at again. 0s switches that
 	// off; left out, the operator's default applies.
 	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=64
 	ResyncPeriod *metav1.Duration `json:"resyncPeriod,omitempty"`
 }
 

@@ -259,8 +259,15 @@ type ServerSchedulerHints struct {
 	BuildNearHostIP *CIDR `json:"buildNearHostIP,omitempty"`
 	// AdditionalProperties are hints that only some clouds know.
 	// +optional
-	AdditionalProperties map[string]string `json:"additionalProperties,omitempty"`
+	// +kubebuilder:validation:MaxProperties=64
+	// +kubebuilder:validation:XValidation:rule="self.all(key, size(key) <= 255)",message="names of additionalProperties have at most 255 characters"
+	AdditionalProperties map[string]ServerHint `json:"additionalProperties,omitempty"`
 }
+
+// ServerHint is the value of a hint.
+//
+// +kubebuilder:validation:MaxLength=1024
+type ServerHint string
 
 // ServerStatus is what is known of a virtual machine.
 type ServerStatus struct {
@@ -297,29 +304,29 @@ type ServerResourceStatus struct {
 	// ServerGroups are the ids of the groups that it belongs to.
 	// +optional
 	// +listType=atomic
-	// +kubebuilder:validation:MaxItems=32
+	// +kubebuilder:validation:MaxItems=256
 	// +kubebuilder:validation:items:MaxLength=1024
 	ServerGroups []string `json:"serverGroups,omitempty"`
 	// Volumes that are attached to it.
 	// +optional
 	// +listType=atomic
-	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:MaxItems=256
 	Volumes []ServerVolumeStatus `json:"volumes,omitempty"`
 	// Interfaces that it is plugged in with.
 	// +optional
 	// +listType=atomic
-	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:MaxItems=256
 	Interfaces []ServerInterfaceStatus `json:"interfaces,omitempty"`
 	// Tags of the resource.
 	// +optional
 	// +listType=atomic
-	// +kubebuilder:validation:MaxItems=50
+	// +kubebuilder:validation:MaxItems=256
 	// +kubebuilder:validation:items:MaxLength=1024
 	Tags []string `json:"tags,omitempty"`
 	// Metadata are pairs that it can read itself.
 	// +optional
 	// +listType=atomic
-	// +kubebuilder:validation:MaxItems=128
+	// +kubebuilder:validation:MaxItems=256
 	Metadata []ServerMetadataStatus `json:"metadata,omitempty"`
 	// ConfigDrive says whether what it is told is on a disk as well.
 	// +optional
@@ -355,7 +362,7 @@ type ServerInterfaceStatus struct {
 	// FixedIPs that it has.
 	// +optional
 	// +listType=atomic
-	// +kubebuilder:validation:MaxItems=32
+	// +kubebuilder:validation:MaxItems=256
 	FixedIPs []ServerInterfaceFixedIPStatus `json:"fixedIPs,omitempty"`
 }
 
@@ -375,11 +382,11 @@ type ServerInterfaceFixedIPStatus struct {
 type ServerMetadataStatus struct {
 	// Key of the pair.
 	// +optional
-	// +kubebuilder:validation:MaxLength=255
+	// +kubebuilder:validation:MaxLength=1024
 	Key string `json:"key,omitempty"`
 	// Value of the pair.
 	// +optional
-	// +kubebuilder:validation:MaxLength=255
+	// +kubebuilder:validation:MaxLength=1024
 	Value string `json:"value,omitempty"`
 }
 

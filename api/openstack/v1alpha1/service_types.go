@@ -110,15 +110,15 @@ type ServiceStatus struct {
 type ServiceResourceStatus struct {
 	// Name of the resource.
 	// +optional
-	// +kubebuilder:validation:MaxLength=255
+	// +kubebuilder:validation:MaxLength=1024
 	Name string `json:"name,omitempty"`
 	// Description of the resource.
 	// +optional
-	// +kubebuilder:validation:MaxLength=255
+	// +kubebuilder:validation:MaxLength=1024
 	Description string `json:"description,omitempty"`
 	// Type of the service.
 	// +optional
-	// +kubebuilder:validation:MaxLength=255
+	// +kubebuilder:validation:MaxLength=1024
 	Type string `json:"type,omitempty"`
 	// Enabled says whether it can be used.
 	// +optional

@@ -225,7 +225,7 @@ type SubnetResourceStatus struct {
 	// Tags of the resource.
 	// +optional
 	// +listType=atomic
-	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:MaxItems=256
 	// +kubebuilder:validation:items:MaxLength=1024
 	Tags []string `json:"tags,omitempty"`
 	// IPVersion of the addresses.
@@ -242,7 +242,7 @@ type SubnetResourceStatus struct {
 	// DNSNameservers that hosts are told of.
 	// +optional
 	// +listType=atomic
-	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:MaxItems=256
 	// +kubebuilder:validation:items:MaxLength=1024
 	DNSNameservers []string `json:"dnsNameservers,omitempty"`
 	// DNSPublishFixedIP says whether addresses get names.
@@ -251,7 +251,7 @@ type SubnetResourceStatus struct {
 	// AllocationPools are the parts that addresses are given from.
 	// +optional
 	// +listType=atomic
-	// +kubebuilder:validation:MaxItems=32
+	// +kubebuilder:validation:MaxItems=256
 	AllocationPools []AllocationPoolStatus `json:"allocationPools,omitempty"`
 	// HostRoutes that hosts are told of.
 	// +optional

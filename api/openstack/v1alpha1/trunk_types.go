@@ -171,7 +171,7 @@ type TrunkResourceStatus struct {
 	// Tags of the resource.
 	// +optional
 	// +listType=atomic
-	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:MaxItems=256
 	// +kubebuilder:validation:items:MaxLength=1024
 	Tags []string `json:"tags,omitempty"`
 	// AdminStateUp says whether it carries traffic.

@@ -163,7 +163,7 @@ type VolumeResourceStatus struct {
 	// Attachments say where it is attached.
 	// +optional
 	// +listType=atomic
-	// +kubebuilder:validation:MaxItems=32
+	// +kubebuilder:validation:MaxItems=256
 	Attachments []VolumeAttachmentStatus `json:"attachments,omitempty"`
 	// VolumeType is the name of its sort.
 	// +optional
@@ -184,7 +184,7 @@ type VolumeResourceStatus struct {
 	// Metadata are pairs that it carries.
 	// +optional
 	// +listType=atomic
-	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:MaxItems=256
 	Metadata []VolumeMetadataStatus `json:"metadata,omitempty"`
 	// UserID is who made it.
 	// +optional
@@ -250,11 +250,11 @@ type VolumeAttachmentStatus struct {
 type VolumeMetadataStatus struct {
 	// Name of the pair.
 	// +optional
-	// +kubebuilder:validation:MaxLength=255
+	// +kubebuilder:validation:MaxLength=1024
 	Name string `json:"name,omitempty"`
 	// Value of the pair.
 	// +optional
-	// +kubebuilder:validation:MaxLength=255
+	// +kubebuilder:validation:MaxLength=1024
 	Value string `json:"value,omitempty"`
 }
 

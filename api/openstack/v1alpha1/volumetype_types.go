@@ -130,7 +130,7 @@ type VolumeTypeResourceStatus struct {
 	// ExtraSpecs choose and instruct what keeps the volumes.
 	// +optional
 	// +listType=atomic
-	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:MaxItems=256
 	ExtraSpecs []VolumeTypeExtraSpecStatus `json:"extraSpecs,omitempty"`
 	// IsPublic says whether all projects may use it.
 	// +optional
@@ -141,11 +141,11 @@ type VolumeTypeResourceStatus struct {
 type VolumeTypeExtraSpecStatus struct {
 	// Name of the pair.
 	// +optional
-	// +kubebuilder:validation:MaxLength=255
+	// +kubebuilder:validation:MaxLength=1024
 	Name string `json:"name,omitempty"`
 	// Value of the pair.
 	// +optional
-	// +kubebuilder:validation:MaxLength=255
+	// +kubebuilder:validation:MaxLength=1024
 	Value string `json:"value,omitempty"`
 }
 

@@ -5393,7 +5393,7 @@ func (in *ServerSchedulerHints) DeepCopyInto(out *ServerSchedulerHints) {
 	}
 	if in.AdditionalProperties != nil {
 		in, out := &in.AdditionalProperties, &out.AdditionalProperties
-		*out = make(map[string]string, len(*in))
+		*out = make(map[string]ServerHint, len(*in))
 		for key, val := range *in {
 			(*out)[key] = val
 		}

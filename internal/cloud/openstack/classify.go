@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"html"
+	"net"
 	"net/http"
 	"regexp"
 	"strings"
@@ -56,6 +57,9 @@ type Failure struct {
 	Message string
 	// After is when the cloud wants to be asked again, if it said.
 	After time.Duration
+	// Late says that the answer was not waited for, by us or by somebody in between: what
+	// was asked may be carried out still.
+	Late bool
 }
 
 // Classify says what an error of a call means. It must not be nil.
@@ -65,7 +69,7 @@ func Classify(err error) Failure {
 	}
 	answer, ok := answerOf(err)
 	if !ok {
-		return Failure{Class: withoutAnswer(err), Message: cut(err.Error())}
+		return Failure{Class: withoutAnswer(err), Message: cut(err.Error()), Late: isTimeout(err)}
 	}
 	kind, message := explain(answer.Body)
 	if message == "" {
@@ -74,7 +78,13 @@ func Classify(err error) Failure {
 	return Failure{
 		Class: classOf(answer.Actual, kind, message), Status: answer.Actual,
 		Kind: kind, Message: cut(message), After: parseRetryAfter(answer.ResponseHeader),
+		Late: answer.Actual == http.StatusGatewayTimeout,
 	}
+}
+
+func isTimeout(err error) bool {
+	timeout, ok := errors.AsType[net.Error](err)
+	return errors.Is(err, context.DeadlineExceeded) || (ok && timeout.Timeout())
 }
 
 // IsNotFound reports whether err is an answer that something is not there.

@@ -72,7 +72,13 @@ func TestClassify(t *testing.T) {
 		{"after a new token", hidden, Failure{Class: NotFound, Status: 404, Kind: "itemNotFound", Message: "gone"}},
 		{"no new token", failed, Failure{Class: Unauthorized, Status: 401, Kind: "Unauthorized", Message: "no"}},
 		{"no answer", errors.New("connection reset"), Failure{Class: Retryable, Message: "connection reset"}},
-		{"no time", context.DeadlineExceeded, Failure{Class: Retryable, Message: "context deadline exceeded"}},
+		{"no time", context.DeadlineExceeded, Failure{
+			Class: Retryable, Message: "context deadline exceeded", Late: true,
+		}},
+		{"a proxy does not wait", answer(504, ""), Failure{
+			Class: Retryable, Status: 504, Message: "Gateway Timeout", Late: true,
+		}},
+		{"nobody is there", answer(503, ""), Failure{Class: Retryable, Status: 503, Message: "Service Unavailable"}},
 		{"not sent", gophercloud.ErrMissingInput{Argument: "x"}, Failure{
 			Class:   Invalid,
 			Message: "Missing input for argument [x]",

@@ -15,6 +15,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2"
 	"github.com/gophercloud/gophercloud/v2/openstack"
 	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/tokens"
+	"golang.org/x/sync/semaphore"
 	"golang.org/x/sync/singleflight"
 	"golang.org/x/time/rate"
 )
@@ -29,6 +30,9 @@ type Options struct {
 	// at once, 100 when 0.
 	QPS   float64
 	Burst int
+	// Calls is how many calls to one service of a cloud are under way at once, 8 when
+	// less than 1. The upload of an image, which takes long, is not among them.
+	Calls int64
 	// Timeout bounds a call whose context has no deadline, 60 s when 0.
 	Timeout time.Duration
 	// MaxScopes is how many scopes are kept, 100 when 0. The one unused for the
@@ -37,7 +41,8 @@ type Options struct {
 	// Authorities are PEM certificates to trust where a Secret brings none.
 	Authorities []byte
 	// Hosts are patterns, as in path.Match, of the hosts that may be called; without
-	// any, all may but link-local addresses.
+	// any, all may but those that machines get their own credentials from, which none
+	// may ever, and for [Clouds.Outside] the operator's own machine.
 	Hosts []string
 	// Observe is told every call. It must not block.
 	Observe func(Call)
@@ -66,6 +71,9 @@ type refusal struct {
 func New(options Options) *Clouds {
 	options.QPS = orDefault(options.QPS, 50)
 	options.Burst = orDefault(options.Burst, 100)
+	if options.Calls < 1 {
+		options.Calls = 8
+	}
 	options.Timeout = orDefault(options.Timeout, time.Minute)
 	options.MaxScopes = orDefault(options.MaxScopes, 100)
 	return &Clouds{
@@ -100,12 +108,12 @@ func (c *Clouds) Scope(ctx context.Context, cloud *Cloud) (*Scope, error) {
 	}
 }
 
-// Forget drops a scope, so that the next who asks logs in anew.
+// Forget drops a scope whose credentials are gone. Whoever asks again logs in anew; if
+// they were refused, no sooner than before.
 func (c *Clouds) Forget(cloud *Cloud) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.drop(cloud.key)
-	delete(c.refused, cloud.key)
 }
 
 // Close drops all scopes with their idle connections. Whoever still holds a scope can
@@ -131,17 +139,14 @@ func (c *Clouds) drop(key string) {
 func (c *Clouds) known(key string) (*Scope, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	now := time.Now()
-	if r, ok := c.refused[key]; ok {
-		if now.Before(r.until) {
-			return nil, r.err
-		}
-		delete(c.refused, key)
+	if err := c.refusal(key); err != nil {
+		return nil, err
 	}
 	scope, ok := c.scopes[key]
 	if !ok {
 		return nil, nil
 	}
+	now := time.Now()
 	// A scope ends with its token: its successor reads the catalog anew.
 	if now.After(scope.renew) {
 		c.drop(key)
@@ -151,17 +156,51 @@ func (c *Clouds) known(key string) (*Scope, error) {
 	return scope, nil
 }
 
+// refusal returns why the credentials of a key were refused, if that was a moment ago.
+func (c *Clouds) refusal(key string) error {
+	r, ok := c.refused[key]
+	if ok && time.Now().Before(r.until) {
+		return r.err
+	}
+	delete(c.refused, key)
+	return nil
+}
+
+// refuse makes an error of a login, and remembers it if the credentials were refused:
+// each try counts against the account.
+func (c *Clouds) refuse(cloud *Cloud, err error) error {
+	err = fmt.Errorf("log in to %s: %w", brief(cloud.address()), err)
+	if Classify(err).Class == Unauthorized {
+		c.sweep()
+		c.drop(cloud.key)
+		c.refused[cloud.key] = refusal{err: err, until: time.Now().Add(refusalLasts)}
+	}
+	return err
+}
+
+// again logs a scope in whose token was refused, unless its credentials were: all who
+// hold the scope come here, with each of their calls.
+func (c *Clouds) again(ctx context.Context, cloud *Cloud, login func(context.Context) error) error {
+	c.mu.Lock()
+	err := c.refusal(cloud.key)
+	c.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	if err = login(ctx); err == nil {
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.refuse(cloud, err)
+}
+
 func (c *Clouds) login(ctx context.Context, cloud *Cloud) (*Scope, error) {
 	scope, err := c.authenticate(ctx, cloud)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if err != nil {
-		err = fmt.Errorf("log in to %s: %w", cloud.options.IdentityEndpoint, err)
-		if Classify(err).Class == Unauthorized {
-			c.sweep()
-			c.refused[cloud.key] = refusal{err: err, until: time.Now().Add(refusalLasts)}
-		}
-		return nil, err
+		return nil, c.refuse(cloud, err)
 	}
 	if c.closed {
 		scope.close()
@@ -203,6 +242,9 @@ func (c *Clouds) authenticate(ctx context.Context, cloud *Cloud) (*Scope, error)
 	if err := openstack.AuthenticateV3(ctx, provider, &options, gophercloud.EndpointOpts{}); err != nil {
 		return nil, err
 	}
+	if login := provider.ReauthFunc; login != nil {
+		provider.ReauthFunc = func(ctx context.Context) error { return c.again(ctx, cloud, login) }
+	}
 	scope := &Scope{cloud: cloud, provider: provider, wire: wire, services: map[service]*gophercloud.ServiceClient{}}
 	return scope, scope.readToken()
 }
@@ -222,25 +264,50 @@ func (c *Clouds) transport(cloud *Cloud) (*transport, error) {
 			return nil, errors.New("no certificate authority could be read")
 		}
 	}
-	wire := base()
+	wire := base(sensitive)
 	wire.TLSClientConfig = config
 	wire.MaxIdleConnsPerHost = 16
 	wire.ResponseHeaderTimeout = 5 * time.Minute // an upload's answer comes after its work
 	return &transport{
 		base: wire, limiter: c.limiter(cloud.place()), timeout: c.options.Timeout,
-		observe: c.options.Observe, cloud: cloud.options.IdentityEndpoint, services: map[string]string{},
+		observe: c.options.Observe, cloud: brief(cloud.address()), services: map[string]string{},
 	}, nil
 }
 
+// limiter returns that of a place. One that no scope needs goes when there are more than
+// scopes are kept: who writes Secrets makes up places.
 func (c *Clouds) limiter(place string) *limiter {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	l, ok := c.limiters[place]
 	if !ok {
-		l = &limiter{pace: rate.NewLimiter(rate.Limit(c.options.QPS), c.options.Burst)}
+		l = &limiter{
+			pace: rate.NewLimiter(rate.Limit(c.options.QPS), c.options.Burst),
+			most: c.options.Calls, underway: map[string]*semaphore.Weighted{},
+		}
 		c.limiters[place] = l
 	}
+	l.asked = time.Now()
+	if len(c.limiters) > c.options.MaxScopes {
+		c.spare(l)
+	}
 	return l
+}
+
+// spare drops the limiter that was asked for the longest ago of those that no scope has,
+// but for one.
+func (c *Clouds) spare(but *limiter) {
+	needed := map[*limiter]bool{but: true}
+	for _, scope := range c.scopes {
+		needed[scope.wire.limiter] = true
+	}
+	oldest := ""
+	for place, l := range c.limiters {
+		if !needed[l] && (oldest == "" || l.asked.Before(c.limiters[oldest].asked)) {
+			oldest = place
+		}
+	}
+	delete(c.limiters, oldest)
 }
 
 // readToken takes from the token when it ends and what it is for.

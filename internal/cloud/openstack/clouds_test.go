@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/users"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/networks"
 
 	"github.com/kinship-dev/kinship/internal/cloud/openstack"
@@ -115,6 +116,23 @@ func TestRefusedCredentialsAreNotTriedAgainAtOnce(t *testing.T) {
 	login(t, clouds, parse(t, server.CloudsYAML()))
 }
 
+// TestRefusedWithoutSecrets: what is told of a failed login has no password of those that
+// people write into addresses.
+func TestRefusedWithoutSecrets(t *testing.T) {
+	t.Parallel()
+	server := start(t, emulator.Options{})
+	text := strings.ReplaceAll(server.CloudsYAML(), "auth_url: http://", "auth_url: http://me:hidden@")
+	for reason, text := range map[string]string{
+		"a wrong password": strings.ReplaceAll(text, "password: secret", "password: wrong"),
+		"no answer":        strings.ReplaceAll(text, server.URL()[strings.LastIndex(server.URL(), ":"):], ":1"),
+	} {
+		_, err := openstack.New(openstack.Options{}).Scope(t.Context(), parse(t, text))
+		if err == nil || strings.Contains(openstack.Classify(err).Message, "hidden") {
+			t.Errorf("%s: %v", reason, err)
+		}
+	}
+}
+
 func TestAnExpiredTokenIsRenewedUnderway(t *testing.T) {
 	t.Parallel()
 	server := start(t, emulator.Options{})
@@ -134,6 +152,57 @@ func TestAnExpiredTokenIsRenewedUnderway(t *testing.T) {
 	group.Wait()
 	if n := server.Calls()[tokenPost]; n != 2 {
 		t.Errorf("%d logins", n)
+	}
+}
+
+// TestAChangedPasswordIsTriedOnce: those who hold a scope don't lock its account when
+// the password is another one. Each try counts there.
+func TestAChangedPasswordIsTriedOnce(t *testing.T) {
+	t.Parallel()
+	server := start(t, emulator.Options{})
+	clouds, old := openstack.New(openstack.Options{}), parse(t, server.CloudsYAML())
+	scope := login(t, clouds, old)
+	if err := create(t.Context(), scope); err != nil {
+		t.Fatal(err)
+	}
+	admin, err := openstack.ParseCloud(
+		map[string][]byte{openstack.CloudsKey: []byte(server.CloudsYAML())}, "openstack-admin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	keystone, err := login(t, clouds, admin).Identity(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	change := users.UpdateOpts{Password: "new"}
+	if _, err := users.Update(t.Context(), keystone, scope.UserID, change).Extract(); err != nil {
+		t.Fatal(err)
+	}
+	server.ExpireTokens()
+	server.ResetCalls()
+	var group sync.WaitGroup
+	for i := range 50 {
+		try := func() {
+			if err := create(t.Context(), scope); openstack.Classify(err).Class != openstack.Unauthorized {
+				t.Errorf("with the old password: %v", err)
+			}
+		}
+		if i < 25 {
+			group.Go(try)
+			continue
+		}
+		group.Wait()
+		try()
+	}
+	if _, err := clouds.Scope(t.Context(), old); err == nil || openstack.Classify(err).Class != openstack.Unauthorized {
+		t.Errorf("the scope is given out: %v", err)
+	}
+	if n := server.Calls()[tokenPost]; n != 1 {
+		t.Errorf("%d logins with the old password", n)
+	}
+	rotated := strings.ReplaceAll(server.CloudsYAML(), "password: secret", "password: new")
+	if err := create(t.Context(), login(t, clouds, parse(t, rotated))); err != nil {
+		t.Errorf("with the new password: %v", err)
 	}
 }
 
@@ -202,21 +271,48 @@ func TestCallsAreObserved(t *testing.T) {
 	t.Parallel()
 	server := start(t, emulator.Options{})
 	var mu sync.Mutex
-	seen := map[string]int{}
+	seen, named := map[string]int{}, map[string]bool{}
 	clouds := openstack.New(openstack.Options{Observe: func(call openstack.Call) {
 		mu.Lock()
 		defer mu.Unlock()
 		seen[call.Service+" "+call.Method+" "+call.Resource]++
+		named[call.Cloud] = true
 	}})
-	if err := create(t.Context(), login(t, clouds, parse(t, server.CloudsYAML()))); err != nil {
+	text := strings.ReplaceAll(server.CloudsYAML(), "auth_url: http://", "auth_url: http://me:hidden@")
+	if err := create(t.Context(), login(t, clouds, parse(t, text))); err != nil {
 		t.Fatal(err)
 	}
 	mu.Lock()
 	defer mu.Unlock()
+	// Who writes a user and a password into the address does not have them told.
+	for cloud := range named {
+		if want := server.URL() + "/identity/v3"; cloud != want {
+			t.Errorf("the cloud is called %s, want %s", cloud, want)
+		}
+	}
 	for _, want := range []string{"identity POST auth", "network POST networks"} {
 		if seen[want] != 1 {
 			t.Errorf("%q was observed %d times: %v", want, seen[want], seen)
 		}
+	}
+}
+
+// TestForgotten: what is forgotten logs in anew, but not sooner if it was refused.
+func TestForgotten(t *testing.T) {
+	t.Parallel()
+	server := start(t, emulator.Options{})
+	clouds, cloud := openstack.New(openstack.Options{}), parse(t, server.CloudsYAML())
+	wrong := parse(t, strings.ReplaceAll(server.CloudsYAML(), "password: secret", "password: wrong"))
+	for range 2 {
+		login(t, clouds, cloud)
+		clouds.Forget(cloud)
+		if _, err := clouds.Scope(t.Context(), wrong); err == nil {
+			t.Error("a wrong password is taken")
+		}
+		clouds.Forget(wrong)
+	}
+	if n := server.Calls()[tokenPost]; n != 3 {
+		t.Errorf("%d logins", n)
 	}
 }
 

@@ -14,10 +14,11 @@
 //
 //   - [Clouds] keeps one authenticated [Scope] per distinct entry of a clouds.yaml,
 //     logs in once however many ask at the same time, and remembers a refusal for a
-//     moment, so that a wrong password in one Secret can't lock an account.
+//     moment, so that a wrong password in one Secret, or one that was changed in
+//     Keystone, can't lock an account.
 //   - A [Scope] looks up and probes each service's endpoint once.
-//   - One limiter per cloud, shared by all credentials for it, paces the calls and
-//     heeds Retry-After for everybody at once.
+//   - One limiter per cloud, shared by all credentials for it, paces the calls, has
+//     few under way to a service at once, and heeds Retry-After for everybody.
 //   - [Classify] is the only place that looks at status codes and error bodies.
 //
 // Nothing outside the Secret is read: no environment variable, and no file that

@@ -38,22 +38,45 @@ func allowed(patterns []string, host string) error {
 	return &HostError{host, "it is not among those that the operator was given"}
 }
 
-// base returns what makes the connections. Link-local addresses are where machines get
-// their own credentials from (169.254.169.254), and no cloud's API. That is found out
-// here, where no name can hide it.
-func base() *http.Transport {
+// keys are addresses that machines get their own credentials from, as they do from
+// link-local ones, in clouds that have such: AWS, Google, Alibaba and Azure.
+var keys = []netip.Addr{
+	netip.MustParseAddr("fd00:ec2::254"), netip.MustParseAddr("fd20:ce::254"),
+	netip.MustParseAddr("100.100.100.200"), netip.MustParseAddr("168.63.129.16"),
+}
+
+// sensitive returns why no address of a Secret or a cloud leads there, or nothing.
+func sensitive(to netip.Addr) string {
+	switch {
+	case to.IsLinkLocalUnicast():
+		return "it is link-local"
+	case slices.Contains(keys, to):
+		return "machines get their own credentials from it"
+	default:
+		return ""
+	}
+}
+
+// base returns what makes the connections, but for those that there is a reason
+// against. That is asked here, where no name can hide the address. There is no proxy: it
+// would be its address that is seen here, and another variable of the environment that
+// says where passwords go.
+func base(against func(netip.Addr) string) *http.Transport {
 	dialer := net.Dialer{
 		Timeout: 30 * time.Second, KeepAlive: 30 * time.Second,
 		Control: func(_, address string, _ syscall.RawConn) error {
 			to, err := netip.ParseAddrPort(address)
-			if err == nil && to.Addr().Unmap().IsLinkLocalUnicast() {
-				err = &HostError{to.Addr().String(), "it is link-local"}
+			if err != nil {
+				return err
 			}
-			return err
+			if reason := against(to.Addr().Unmap()); reason != "" {
+				return &HostError{to.Addr().String(), reason}
+			}
+			return nil
 		},
 	}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
-	transport.DialContext = dialer.DialContext
+	transport.DialContext, transport.Proxy = dialer.DialContext, nil
 	return transport
 }
 
@@ -72,9 +95,18 @@ func (b bounded) RoundTrip(request *http.Request) (*http.Response, error) {
 }
 
 // Outside returns a client for addresses that people name beside that of a cloud,
-// such as those of images. The same hosts may be called as by clouds.
+// such as those of images. The same hosts may be called as by clouds, but for the
+// operator's own machine: what listens there trusts who is there. Only patterns that
+// match it by its address, or localhost, allow it.
 func (c *Clouds) Outside() *http.Client {
-	once := base()
+	hosts := c.options.Hosts
+	named := func(host string) bool { return len(hosts) > 0 && allowed(hosts, host) == nil }
+	once := base(func(to netip.Addr) string {
+		if own := to.IsLoopback() || to.IsUnspecified(); own && !named(to.String()) && !named("localhost") {
+			return "it is the operator's own machine"
+		}
+		return sensitive(to)
+	})
 	once.DisableKeepAlives = true // Nobody comes back soon.
-	return &http.Client{Transport: bounded{once, c.options.Hosts}}
+	return &http.Client{Transport: bounded{once, hosts}}
 }

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/semaphore"
 	"golang.org/x/time/rate"
 )
 
@@ -25,7 +26,7 @@ const maxPatience = 2 * time.Second
 
 // Call is one request to a cloud, for counters and histograms.
 type Call struct {
-	// Cloud is the identity endpoint.
+	// Cloud is the identity endpoint, without a user or a password.
 	Cloud string
 	// Service is network, compute, image, identity, volume or share; discovery for
 	// the first call to any of them.
@@ -53,9 +54,31 @@ func (e *ThrottledError) Error() string {
 // limiter paces all calls to one cloud, whoever makes them.
 type limiter struct {
 	pace *rate.Limiter
+	// most is how many calls to one service may be under way at once: with more, each
+	// would last longer, and meet the others in that service's database.
+	most int64
+	// asked is when somebody logged in there; guarded by Clouds.mu.
+	asked time.Time
 
-	mu    sync.Mutex
-	until time.Time
+	mu       sync.Mutex
+	until    time.Time
+	underway map[string]*semaphore.Weighted // by service
+}
+
+// enter waits until a call may be under way to a service, and returns what ends it. A
+// service that hangs holds up no other.
+func (l *limiter) enter(ctx context.Context, service string) (leave func(), err error) {
+	l.mu.Lock()
+	underway := l.underway[service]
+	if underway == nil {
+		underway = semaphore.NewWeighted(l.most)
+		l.underway[service] = underway
+	}
+	l.mu.Unlock()
+	if err := underway.Acquire(ctx, 1); err != nil {
+		return nil, err
+	}
+	return func() { underway.Release(1) }, nil
 }
 
 func (l *limiter) wait(ctx context.Context) error {
@@ -97,9 +120,18 @@ type transport struct {
 	services map[string]string // by the beginning of their URLs
 }
 
-// RoundTrip sends a request when it is due.
+// RoundTrip sends a request when it is due. Its time begins then.
 func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
-	ctx, cancel := t.bound(request)
+	ctx := request.Context()
+	if !isUpload(request) {
+		service, _ := t.split(request.URL)
+		leave, err := t.limiter.enter(ctx, service)
+		if err != nil {
+			return nil, err
+		}
+		defer leave()
+	}
+	ctx, cancel := t.bound(ctx, request)
 	if err := t.limiter.wait(ctx); err != nil {
 		cancel()
 		return nil, err
@@ -120,13 +152,16 @@ func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 
 // bound gives a request that has no deadline one. Discovery, which gophercloud
 // does without a context, is such. An upload lasts as long as it lasts.
-func (t *transport) bound(request *http.Request) (context.Context, context.CancelFunc) {
-	ctx := request.Context()
+func (t *transport) bound(ctx context.Context, request *http.Request) (context.Context, context.CancelFunc) {
 	_, has := ctx.Deadline()
-	if has || request.Header.Get("Content-Type") == "application/octet-stream" {
+	if has || isUpload(request) {
 		return ctx, func() {}
 	}
 	return context.WithTimeout(ctx, t.timeout)
+}
+
+func isUpload(request *http.Request) bool {
+	return request.Header.Get("Content-Type") == "application/octet-stream"
 }
 
 // body ends the request's deadline with its answer.
@@ -143,7 +178,11 @@ func (b *body) Close() error {
 	return b.Closer.Close()
 }
 
+// know has calls to an endpoint told as those to a service.
 func (t *transport) know(service, endpoint string) {
+	if u, err := url.Parse(endpoint); err == nil {
+		endpoint = begin(u)
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.services[endpoint] = service
@@ -163,7 +202,7 @@ func (t *transport) report(request *http.Request, response *http.Response, took 
 
 // split returns the service and the collection that a URL leads to.
 func (t *transport) split(address *url.URL) (service, resource string) {
-	text, longest := address.Scheme+"://"+address.Host+address.Path, 0
+	text, longest := begin(address), 0
 	t.mu.RLock()
 	for prefix, name := range t.services {
 		if strings.HasPrefix(text, prefix) && len(prefix) > longest {
@@ -181,6 +220,9 @@ func (t *transport) split(address *url.URL) (service, resource string) {
 	}
 	return service, ""
 }
+
+// begin is a URL without what only some have: a user, a password, a query.
+func begin(u *url.URL) string { return u.Scheme + "://" + u.Host + u.Path }
 
 var version = regexp.MustCompile(`^v[0-9.]+$`)
 

@@ -18,6 +18,7 @@ import (
 	"github.com/kinship-dev/kinship/internal/pack/openstack/kit"
 	"github.com/kinship-dev/kinship/pkg/external"
 	"github.com/kinship-dev/kinship/pkg/lineage"
+	"github.com/kinship-dev/kinship/pkg/object"
 	"github.com/kinship-dev/kinship/pkg/relation"
 )
 
@@ -30,8 +31,12 @@ type Options struct {
 	Resync time.Duration
 	// QPS is how many calls per second one cloud gets. Zero means 50.
 	QPS float64
+	// Calls is how many calls to one service of a cloud are under way at once. Zero
+	// means 8.
+	Calls int64
 	// Hosts are patterns, as in path.Match, of the hosts that Secrets and clouds may
-	// have the operator call. None means all but link-local addresses.
+	// have the operator call. None means all but those that machines get their
+	// own credentials from; and for images, the operator's own machine.
 	Hosts []string
 	// Authorities are PEM certificates to trust where a Secret brings none.
 	Authorities []byte
@@ -46,7 +51,7 @@ func Pack(options Options) pack.Pack {
 		Relations:   Relations,
 		Finalizers:  finalizers(),
 		Rules:       rules,
-		Objects:     func(pack.Installation) []client.Object { return nil },
+		Objects:     func(pack.Installation) []client.Object { return askForSecrets(Relations()) },
 		Setup: func(ctx context.Context, mgr manager.Manager, env pack.Environment) error {
 			return Setup(ctx, mgr, env, options)
 		},
@@ -119,7 +124,7 @@ func Setup(ctx context.Context, mgr manager.Manager, env pack.Environment, optio
 	})
 	requests := calls()
 	clouds := openstack.New(openstack.Options{
-		QPS: options.QPS, Authorities: options.Authorities, Hosts: options.Hosts,
+		QPS: options.QPS, Calls: options.Calls, Authorities: options.Authorities, Hosts: options.Hosts,
 		UserAgent: "kinship", Observe: observed(requests),
 	})
 	connector := &kit.Connector{Live: env.Live, Clouds: clouds}
@@ -131,7 +136,7 @@ func Setup(ctx context.Context, mgr manager.Manager, env pack.Environment, optio
 	if err != nil {
 		return fmt.Errorf("add what closes connections: %w", err)
 	}
-	engine.Watch(kit.SecretKind)
+	engine.Watch(kit.SecretKind, func(id object.ID) { connector.Forget(id.NamespacedName()) })
 	for _, k := range kinds {
 		k.add(engine, connector)
 	}

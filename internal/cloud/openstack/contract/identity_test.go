@@ -281,7 +281,10 @@ func TestApplicationCredential(t *testing.T) {
 		if read.Secret != "" {
 			t.Error("the secret can be read again")
 		}
-		_, err := applicationcredentials.Create(ctx, c, user, applicationcredentials.CreateOpts{Name: made.Name}).Extract()
+		// Without roles it would be given all that the user has, and other tests give and take some.
+		_, err := applicationcredentials.Create(ctx, c, user, applicationcredentials.CreateOpts{
+			Name: made.Name, Roles: []applicationcredentials.Role{{Name: "member"}},
+		}).Extract()
 		refused(t, err, http.StatusConflict, "", openstack.Exists)
 		_, err = applicationcredentials.Create(ctx, c, user, applicationcredentials.CreateOpts{
 			Name: unique("credential"), Roles: []applicationcredentials.Role{{Name: "admin"}},

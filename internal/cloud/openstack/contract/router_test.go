@@ -163,6 +163,14 @@ func TestFloatingIP(t *testing.T) {
 		refused(t, err, http.StatusConflict, "RouterInterfaceInUseByFloatingIP", openstack.Busy)
 		_, err = routers.Update(ctx, c, router.ID, routers.UpdateOpts{GatewayInfo: &routers.GatewayInfo{}}).Extract()
 		refused(t, err, http.StatusConflict, "RouterExternalGatewayInUseByFloatingIp", openstack.Busy)
+		must[*ports.Port](t)(ports.Update(ctx, c, port.ID, ports.UpdateOpts{FixedIPs: []ports.IP{
+			{SubnetID: subnet.ID, IPAddress: made.FixedIP}, {SubnetID: subnet.ID, IPAddress: "10.10.0.200"},
+		}}).Extract())
+		_, err = floatingips.Update(ctx, c, made.ID, floatingips.UpdateOpts{Description: new("one of two")}).Extract()
+		refused(t, err, http.StatusBadRequest, "BadRequest", openstack.Invalid)
+		must[*floatingips.FloatingIP](t)(floatingips.Update(ctx, c, made.ID, floatingips.UpdateOpts{
+			Description: new("one of two"), PortID: &made.PortID, FixedIP: made.FixedIP,
+		}).Extract())
 		changed := must[*floatingips.FloatingIP](t)(floatingips.Update(ctx, c, made.ID, floatingips.UpdateOpts{
 			Description: new("new"), PortID: new(""),
 		}).Extract())

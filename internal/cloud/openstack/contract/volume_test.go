@@ -190,3 +190,28 @@ func TestShareNetwork(t *testing.T) {
 		refused(t, err, http.StatusNotFound, "", openstack.NotFound)
 	})
 }
+
+// TestVolumeReset is what becomes of a volume whose deletion has failed.
+func TestVolumeReset(t *testing.T) {
+	t.Parallel()
+	everywhere(t, func(t *testing.T, w *world) {
+		ctx, member, admin := t.Context(), client(t, w.member.Volume), client(t, w.admin.Volume)
+		made := makeVolume(t, member)
+		reset := func(c *gophercloud.ServiceClient, status string) error {
+			return volumes.ResetStatus(ctx, c, made.ID, volumes.ResetStatusOpts{Status: status}).ExtractErr()
+		}
+		if err := reset(member, "error_deleting"); !gophercloud.ResponseCodeIs(err, http.StatusForbidden) {
+			t.Errorf("by a member: %v", err)
+		}
+		if err := reset(admin, "error_deleting"); err != nil {
+			t.Fatal(err)
+		}
+		awaitVolume(t, member, made.ID, "error_deleting")
+		if err := deleteVolume(ctx, member, made.ID); !gophercloud.ResponseCodeIs(err, http.StatusBadRequest) {
+			t.Errorf("deleted as it is: %v", err)
+		}
+		if err := reset(admin, "available"); err != nil {
+			t.Fatal(err)
+		}
+	})
+}

@@ -109,6 +109,7 @@ func (s *Server) volumes() {
 	s.guarded(volume, "GET "+root+"/{id}", res.get)
 	s.guarded(volume, "PUT "+root+"/{id}", res.update)
 	s.guarded(volume, "DELETE "+root+"/{id}", func(rq *request) (any, error) { return deleteVolume(res, rq) })
+	s.guarded(volume, "POST "+root+"/{id}/action", func(rq *request) (any, error) { return resetStatus(res, rq) })
 	s.metadata(res, root+"/{id}/metadata")
 }
 
@@ -187,11 +188,30 @@ func deleteVolume(res *resource, rq *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if state := o.str("status"); !slices.Contains([]string{"available", "error", "error_deleting"}, state) {
+	if state := o.str("status"); !slices.Contains([]string{"available", "error"}, state) {
 		return nil, invalid("Invalid volume: Volume status must be available or error, but current status is: %s", state)
 	}
 	o["status"] = "deleting"
 	rq.after(o, func() { rq.store().remove(res.table, o.id()) })
+	return reply{status: http.StatusAccepted}, nil
+}
+
+// resetStatus is how an administrator says what state a volume is in.
+func resetStatus(res *resource, rq *request) (any, error) {
+	o, err := res.find(rq, rq.PathValue("id"))
+	if err != nil {
+		return nil, err
+	}
+	ask, err := rq.inside("os-reset_status")
+	if err != nil {
+		return nil, err
+	}
+	if !rq.token.admin() {
+		return nil, refuse(http.StatusForbidden, "",
+			"Policy doesn't allow volume_extension:volume_admin_actions:reset_status to be performed.")
+	}
+	rq.cloud.cancel(o)
+	o["status"] = ask.str("status")
 	return reply{status: http.StatusAccepted}, nil
 }
 

@@ -1,9 +1,12 @@
 package emulator
 
 import (
+	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"maps"
 	"net"
 	"net/http"
@@ -46,6 +49,9 @@ type Fault struct {
 	// Delay is added before the call is executed, Slow spread over its answer.
 	Delay time.Duration `json:"delay,omitempty"`
 	Slow  time.Duration `json:"slow,omitempty"`
+	// Late has a proxy that does not wait answer 504 at once, and the call be carried out so
+	// long after that.
+	Late time.Duration `json:"late,omitempty"`
 	// Together holds calls until so many of them are under way at once.
 	Together int `json:"together,omitempty"`
 	// Last has the cloud answer 503 to whatever comes after, until ClearFaults.
@@ -239,6 +245,9 @@ func (f Fault) before(w http.ResponseWriter, r *http.Request) bool {
 		drop(w)
 		return false
 	}
+	if f.Late > 0 {
+		f.Status = http.StatusGatewayTimeout
+	}
 	if f.Status == 0 {
 		return true
 	}
@@ -249,6 +258,18 @@ func (f Fault) before(w http.ResponseWriter, r *http.Request) bool {
 	w.WriteHeader(f.Status)
 	fmt.Fprintf(w, "%s, as ordered", http.StatusText(f.Status))
 	return false
+}
+
+// after carries a call out that nobody waits for.
+func (f Fault) after(r *http.Request, answer func(*http.Request)) error {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return err
+	}
+	again := r.Clone(context.WithoutCancel(r.Context()))
+	again.Body = io.NopCloser(bytes.NewReader(body))
+	time.AfterFunc(f.Late, func() { answer(again) })
+	return nil
 }
 
 // drop resets the connection, which the client sees as an error at once.

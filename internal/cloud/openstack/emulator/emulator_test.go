@@ -134,6 +134,22 @@ func TestResets(t *testing.T) {
 	}
 }
 
+// TestLate: what nobody waits for is carried out all the same.
+func TestLate(t *testing.T) {
+	t.Parallel()
+	c := start(t, emulator.Options{})
+	c.AddFault(emulator.Fault{Method: "POST", Late: 20 * time.Millisecond})
+	c.wants(t, 504, "POST", networks, one)
+	deadline := time.After(10 * time.Second)
+	for len(c.Inventory()["network/networks"]) == 0 {
+		select {
+		case <-time.After(5 * time.Millisecond):
+		case <-deadline:
+			t.Fatal("there is no network")
+		}
+	}
+}
+
 // TestLast: the cloud falls silent after a call, not before. What is refused is none.
 func TestLast(t *testing.T) {
 	t.Parallel()

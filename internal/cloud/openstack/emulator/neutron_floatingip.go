@@ -29,6 +29,11 @@ func floatingIPs() *resource {
 				if change["fixed_ip_address"] != nil {
 					return refuse(http.StatusBadRequest, "BadRequest", "fixed_ip_address cannot be specified without a port_id")
 				}
+				// The address of its port is chosen anew whatever else is changed.
+				if port := rq.store().get("network/ports", old.str("port_id")); port != nil {
+					_, err := choose(port, "")
+					return err
+				}
 				return nil
 			}
 			target := object{

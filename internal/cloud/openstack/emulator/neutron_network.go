@@ -137,6 +137,7 @@ func prepareSubnet(rq *request, o object) error {
 	if err := checkModes(o); err != nil {
 		return err
 	}
+	spellSubnet(o)
 	return settleAddresses(o, prefix)
 }
 
@@ -198,6 +199,7 @@ func invalidInput(format string, args ...any) error {
 
 func changeSubnet(_ *request, old, change object) error {
 	prefix := netip.MustParsePrefix(old.str("cidr"))
+	spellSubnet(change)
 	if gateway, given := change["gateway_ip"]; given {
 		if err := checkGateway(gateway, prefix); err != nil {
 			return err

@@ -98,9 +98,9 @@ func (rq *request) settleMAC(o object) error {
 	if !isMAC(address) {
 		return invalid("Invalid input for mac_address. Reason: '%s' is not a valid MAC address.", address)
 	}
-	o["mac_address"] = strings.ToLower(address)
+	o["mac_address"] = address
 	taken := rq.portsOf(o.str("network_id"), func(p object) bool {
-		return p.id() != o.id() && p["mac_address"] == o["mac_address"]
+		return p.id() != o.id() && strings.EqualFold(p.str("mac_address"), address)
 	})
 	if len(taken) > 0 {
 		return conflicting("MacAddressInUse", "Unable to complete operation for network %s. The mac address %s is in use.",
@@ -165,8 +165,14 @@ func completePairs(o object) error {
 		}
 		pairs = append(pairs, whole)
 	}
+	slices.SortFunc(pairs, func(a, b any) int { return strings.Compare(pairKey(asObject(a)), pairKey(asObject(b))) })
 	o["allowed_address_pairs"] = pairs
 	return nil
+}
+
+// pairKey is what the database has pairs in order of.
+func pairKey(pair object) string {
+	return strings.ToLower(pair.str("mac_address") + " " + pair.str("ip_address"))
 }
 
 // allocate turns what a request asks for into addresses. Nothing asked is one of

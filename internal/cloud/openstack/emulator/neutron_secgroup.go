@@ -150,6 +150,16 @@ var knownProtocols = map[string]int{
 	"ospf": 89, "pgm": 113, "rsvp": 46, "sctp": 132, "tcp": 6, "udp": 17, "udplite": 136, "vrrp": 112,
 }
 
+// oldProtocols are what Neutron calls otherwise in rules of IPv6.
+var oldProtocols = map[string]string{"icmp": "ipv6-icmp", "icmpv6": "ipv6-icmp", "1": "58"}
+
+func nowCalled(protocol, version string) string {
+	if other, old := oldProtocols[protocol]; old && version == "IPv6" {
+		return other
+	}
+	return protocol
+}
+
 func checkRule(o object) error {
 	if word := o.str("direction"); word != "ingress" && word != "egress" {
 		return invalid("Invalid input for direction. Reason: '%s' is not in ['ingress', 'egress'].", word)
@@ -160,6 +170,9 @@ func checkRule(o object) error {
 	if o["remote_ip_prefix"] != nil && o["remote_group_id"] != nil {
 		return refuse(http.StatusBadRequest, "SecurityGroupMultipleRemoteEntites",
 			"Only remote_ip_prefix or remote_group_id or remote_address_group_id may be provided.")
+	}
+	if o.num("port_range_min") == 1 && o.num("port_range_max") == 65535 {
+		o["port_range_min"], o["port_range_max"] = nil, nil // All ports are as good as none.
 	}
 	if err := checkProtocol(o); err != nil {
 		return err
@@ -190,7 +203,7 @@ func checkProtocol(o object) error {
 		return refuse(http.StatusBadRequest, "SecurityGroupEthertypeConflictWithProtocol",
 			"Invalid ethertype IPv4 for protocol %s.", word)
 	}
-	o["protocol"] = word
+	o["protocol"] = nowCalled(word, o.str("ethertype"))
 	if value == 1 || value == 58 {
 		return checkICMP(o)
 	}
@@ -219,7 +232,11 @@ func checkRange(o object, protocol int) error {
 			"Invalid protocol %v for port range, only supported for TCP, UDP, UDPLITE, SCTP and DCCP.", o["protocol"])
 	}
 	low, high := o.num("port_range_min"), o.num("port_range_max")
-	if o["port_range_min"] == nil || o["port_range_max"] == nil || low > high || low < 0 || high > 65535 {
+	whole := o["port_range_min"] != nil && o["port_range_max"] != nil
+	if whole && (low == 0 || high == 0) {
+		return refuse(http.StatusBadRequest, "SecurityGroupInvalidPortValue", "Invalid value for port 0.")
+	}
+	if !whole || low > high || low < 0 || high > 65535 {
 		return refuse(http.StatusBadRequest, "SecurityGroupInvalidPortRange",
 			"For TCP/UDP protocols, port_range_min must be <= port_range_max")
 	}
@@ -243,12 +260,12 @@ func checkPrefix(o object) error {
 		return refuse(http.StatusBadRequest, "SecurityGroupRuleParameterConflict",
 			"Conflicting value ethertype %s for CIDR %s", o.str("ethertype"), word)
 	}
-	o["normalized_cidr"] = prefix.Masked().String()
+	o["remote_ip_prefix"], o["normalized_cidr"] = prefix.String(), prefix.Masked().String()
 	return nil
 }
 
 // uniqueRule refuses a rule that the group has already. Protocols are the same by
-// number, prefixes by what they cover.
+// number, prefixes by their text, host bits included.
 func (rq *request) uniqueRule(o object) error {
 	key := func(rule object) [7]string {
 		protocol := rule.str("protocol")
@@ -270,9 +287,9 @@ func (rq *request) uniqueRule(o object) error {
 
 // coverage is what a rule's prefix means: everything is the same as none.
 func coverage(rule object) string {
-	cidr := rule.str("normalized_cidr")
-	if cidr == "0.0.0.0/0" || cidr == "::/0" {
+	prefix := rule.str("remote_ip_prefix")
+	if prefix == "0.0.0.0/0" || prefix == "::/0" {
 		return ""
 	}
-	return cidr
+	return prefix
 }

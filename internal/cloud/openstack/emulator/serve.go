@@ -63,6 +63,17 @@ func (s *Server) serve(svc *service, handle handler, needsToken bool) http.Handl
 		rq := &request{Request: r, cloud: s, service: svc, now: time.Now().UTC()}
 		call := callOf(svc, r)
 		fault := s.comes(call)
+		if fault.Late > 0 {
+			err := fault.after(r, func(again *http.Request) {
+				rq.Request = again
+				if status, _, _ := rq.answer(handle, needsToken); status < http.StatusBadRequest {
+					s.goes(call)
+				}
+			})
+			if err != nil {
+				return // Nobody asks any more.
+			}
+		}
 		if !fault.before(w, r) {
 			return
 		}

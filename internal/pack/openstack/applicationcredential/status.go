@@ -13,15 +13,10 @@ import (
 // timeFormat is Keystone's, which is in UTC and does not say so.
 const timeFormat = "2006-01-02T15:04:05.000000"
 
-// most is how many roles and rules a status takes.
-const most = 64
-
 // observe reports an ApplicationCredential, which serves as soon as it exists.
 func observe(o object, r *kit.Resource) reconcile.Outcome {
 	s := &openstackv1alpha1.ApplicationCredentialResourceStatus{}
 	kit.Report(r, s, nil)
-	s.Roles = s.Roles[:min(len(s.Roles), most)]
-	s.AccessRules = s.AccessRules[:min(len(s.AccessRules), most)]
 	if at, err := time.Parse(timeFormat, r.String("expires_at")); err == nil {
 		s.ExpiresAt = &metav1.Time{Time: at}
 	}

@@ -14,11 +14,8 @@ const (
 
 var names = map[string]string{"isPublic": public, "ephemeral": ephemeral}
 
-// What a status takes.
-const (
-	longestDescription = 65535
-	mostSpecs          = 128
-)
+// longestDescription is what a status takes of one.
+const longestDescription = 65535
 
 type pair = openstackv1alpha1.FlavorExtraSpecStatus
 
@@ -27,7 +24,7 @@ func observe(o object, r *kit.Resource) reconcile.Outcome {
 	o.Status.Resource = &openstackv1alpha1.FlavorResourceStatus{}
 	kit.Report(r, o.Status.Resource, names)
 	o.Status.Resource.Description = kit.Cut(r.String("description"), longestDescription)
-	o.Status.Resource.ExtraSpecs = kit.Pairs(r, specsField, mostSpecs, func(key, value string) pair {
+	o.Status.Resource.ExtraSpecs = kit.Pairs(r, specsField, func(key, value string) pair {
 		return pair{Name: key, Value: value}
 	})
 	return reconcile.Outcome{}

@@ -15,8 +15,11 @@ func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
 }
 
 var table = kit.Table[object]{
-	Dated: true,
-	Path:  "floatingips", One: "floatingip", Many: "floatingips", NoName: true, Fields: fields, Filter: query,
+	// Neutron chooses the address of a port anew, or does not know which.
+	Along: []string{"port_id", "fixed_ip_address"},
+	// Nothing else tells an address from those of others.
+	Marked: "description",
+	Path:   "floatingips", One: "floatingip", Many: "floatingips", NoName: true, Fields: fields, Filter: query,
 	Tags: func(f object) []string { return kit.Texts(f.Spec.Resource.Tags) },
 }
 
@@ -26,9 +29,9 @@ func fields(in external.Input[object]) []kit.Field {
 		kit.Default("description", r.Description, ""),
 		kit.Fixed("floating_network_id", network(in)),
 		kit.Fixed("subnet_id", kit.ID(in, "Subnet", r.FloatingSubnetRef)),
-		kit.Fixed("floating_ip_address", r.FloatingIP),
+		kit.Fixed("floating_ip_address", r.FloatingIP).Addresses(),
 		kit.Fixed("port_id", kit.ID(in, "Port", r.PortRef)),
-		kit.Fixed("fixed_ip_address", r.FixedIP),
+		kit.Fixed("fixed_ip_address", r.FixedIP).Addresses(),
 		kit.Fixed("project_id", kit.ID(in, "Project", r.ProjectRef)),
 	}
 }

@@ -15,14 +15,10 @@ var names = map[string]string{
 	"hash": "", "hash.algorithm": "os_hash_algo", "hash.value": "os_hash_value",
 }
 
-// mostTags is how many tags a status takes.
-const mostTags = 64
-
 // observe reports an Image, which serves once its content is there.
 func observe(o object, r *kit.Resource) reconcile.Outcome {
 	s := &openstackv1alpha1.ImageResourceStatus{}
 	kit.Report(r, s, names)
-	s.Tags = s.Tags[:min(len(s.Tags), mostTags)]
 	if s.Hash != nil && s.Hash.Value == "" {
 		s.Hash = nil // There is none before there is a content.
 	}

@@ -16,7 +16,6 @@ import (
 	"hash"
 	"io"
 	"net/http"
-	"time"
 
 	"github.com/gophercloud/gophercloud/v2"
 	"github.com/ulikunitz/xz"
@@ -27,10 +26,7 @@ import (
 	"github.com/kinship-dev/kinship/pkg/external"
 )
 
-// stalled is how long a download may bring nothing.
-const stalled = time.Minute
-
-var errStalled = errors.New("download: nothing came for " + stalled.String())
+var errSlow = fmt.Errorf("download: less than %d MiB came and went within %s", least>>20, every)
 
 // stream downloads a content and uploads it at the same time.
 func (a actuator) stream(ctx context.Context, id string, from openstackv1alpha1.ImageDownload) error {
@@ -40,8 +36,8 @@ func (a actuator) stream(ctx context.Context, id string, from openstackv1alpha1.
 	if err != nil {
 		return &external.Error{Class: external.Invalid, Message: "the URL can't be read"}
 	}
-	watchdog := time.AfterFunc(stalled, func() { fail(errStalled) })
-	defer watchdog.Stop()
+	watchdog := watch(func() { fail(errSlow) })
+	defer watchdog.stop()
 	response, err := a.outside.Do(request)
 	if _, refused := errors.AsType[*openstack.HostError](err); refused {
 		return kit.Explain(err)
@@ -53,13 +49,13 @@ func (a actuator) stream(ctx context.Context, id string, from openstackv1alpha1.
 	if response.StatusCode != http.StatusOK {
 		return fmt.Errorf("download %s: %s", from.URL, response.Status)
 	}
-	content, err := newContent(watched{response.Body, watchdog}, from, fail)
+	content, err := newContent(watched{Reader: response.Body, watchdog: watchdog}, from, fail)
 	if err != nil {
-		return err
+		return cmp.Or(context.Cause(ctx), err)
 	}
 	// Glance has to be told that it is all: what ends early is dropped.
 	uploaded, err := a.Client.Request(ctx, http.MethodPut, a.URL(id, "file"), &gophercloud.RequestOpts{
-		RawBody: content, OkCodes: []int{http.StatusNoContent},
+		RawBody: watched{content, watchdog, true}, OkCodes: []int{http.StatusNoContent},
 		MoreHeaders: map[string]string{"Content-Type": "application/octet-stream"},
 	})
 	if err != nil {
@@ -67,20 +63,6 @@ func (a actuator) stream(ctx context.Context, id string, from openstackv1alpha1.
 	}
 	_ = uploaded.Body.Close() // It is empty.
 	return nil
-}
-
-// watched puts off what happens to a download that brings nothing.
-type watched struct {
-	io.Reader
-
-	watchdog *time.Timer
-}
-
-// Read implements io.Reader.
-func (w watched) Read(p []byte) (int, error) {
-	n, err := w.Reader.Read(p)
-	w.watchdog.Reset(stalled)
-	return n, err
 }
 
 // content is what is uploaded. It does not end well before the hash is right.

@@ -31,24 +31,31 @@ type Table[K external.Object] struct {
 	Fields func(external.Input[K]) []Field
 	// Tags that the resource should have; nil where the API has none.
 	Tags func(K) []string
-	// Filter is that of an import, as the API takes it. Nil means that it takes none,
-	// and refuses a name.
+	// Filter is that of an import, as the API takes it. Where it is nil, the API has none,
+	// not even for names: everything is listed, and looked through.
 	Filter func(external.Input[K]) url.Values
 	// Matches narrows an import where the API's own filter can't; it may be nil.
 	Matches func(external.Input[K], *Resource) bool
+	// Within narrows a search for what was made, where a name alone does not find it; it
+	// may be nil.
+	Within func(external.Input[K]) url.Values
 	// Listed is where lists are found, if not at Path.
 	Listed string
 	// Always is what every list is asked for with; it may be nil.
 	Always url.Values
 	// Place says where resources belong to; nil means a project.
 	Place func(*openstack.Scope) string
+	// Along are fields that go with every update as they are, where a service would take
+	// them for others if they were left out.
+	Along []string
 	// NoName says that resources have no name to be found by.
 	NoName bool
 	// Dated says that resources have a created_at.
 	Dated bool
-	// Marked says that resources have metadata, which carries the uid of the object
-	// that they are made for.
-	Marked bool
+	// Marked is the field that carries the uid of the object that a resource is made for:
+	// metadata, or a text that is corrected as soon as it has served. Empty where there is
+	// none.
+	Marked string
 }
 
 // Actuator makes the requests that a table describes.
@@ -56,7 +63,9 @@ type Actuator[K external.Object] struct {
 	*Table[K]
 
 	Client *gophercloud.ServiceClient
-	secret string // kept out of errors
+	// project is that of the credentials, where resources belong to one.
+	project string
+	secret  string // kept out of errors
 }
 
 // tagsField is what Differs calls tags.
@@ -89,6 +98,9 @@ func (a Actuator[K]) Find(
 		return slices.DeleteFunc(found, func(r *Resource) bool { return a.Matches != nil && !a.Matches(in, r) }), err
 	}
 	query := url.Values{}
+	if a.Within != nil {
+		query = a.Within(in)
+	}
 	if !a.NoName && a.Filter != nil {
 		query.Set("name", search.Name)
 	}
@@ -97,8 +109,17 @@ func (a Actuator[K]) Find(
 		if !a.NoName && r.String("name") != search.Name {
 			return true // Not all services have a filter for it.
 		}
-		return !a.Marked && slices.ContainsFunc(a.Fields(in), func(f Field) bool { return f.drifted(r) })
+		return a.Marked == "" && (a.elsewhere(in, r) ||
+			slices.ContainsFunc(a.Fields(in), func(f Field) bool { return f.drifted(r) }))
 	}), err
+}
+
+// elsewhere reports whether a resource belongs to another project than that of the
+// credentials, and the spec asks for none. Administrators see those of all projects.
+func (a Actuator[K]) elsewhere(in external.Input[K], r *Resource) bool {
+	project := r.String("project_id")
+	asked := slices.ContainsFunc(a.Fields(in), func(f Field) bool { return f.Name == "project_id" && f.given })
+	return !asked && a.project != "" && project != "" && project != a.project
 }
 
 // List implements external.Lister.
@@ -117,8 +138,12 @@ func (a Actuator[K]) Body(in external.Input[K]) map[string]any {
 			body[f.Name] = f.Want
 		}
 	}
-	if a.Marked {
-		body[metadataField] = Mark(in.Object, body[metadataField])
+	switch a.Marked {
+	case "":
+	case MetadataField:
+		body[MetadataField] = Mark(in.Object, body[MetadataField])
+	default:
+		body[a.Marked] = textMark + string(in.Object.GetUID())
 	}
 	return body
 }
@@ -159,6 +184,11 @@ func (a Actuator[K]) Update(
 		}
 	}
 	if len(body) > 0 {
+		for _, name := range a.Along {
+			if have := r.Fields[name]; have != nil {
+				body[name] = have
+			}
+		}
 		method := http.MethodPut
 		if a.Patch {
 			method = http.MethodPatch
@@ -263,10 +293,17 @@ func (a Actuator[K]) next(page map[string]any) string {
 	return address
 }
 
-// Identify returns what tells a resource from others.
+// Identify returns what tells a resource from others, but for a mark.
 func Identify(r *Resource) external.Identity {
 	created, _ := moment(r.String("created_at")) // Not all say when they were made.
-	return external.Identity{ID: r.String("id"), Created: created, Marker: marker(r)}
+	return external.Identity{ID: r.String("id"), Created: created}
+}
+
+// Identify returns what tells a resource from others.
+func (t *Table[K]) Identify(r *Resource) external.Identity {
+	who := Identify(r)
+	who.Marker = t.marker(r)
+	return who
 }
 
 // brief returns a value as a message shows it.

@@ -105,8 +105,25 @@ func (c *Connector) cloud(
 	if c.parsed == nil {
 		c.parsed = map[credentials]parsed{}
 	}
+	if before := c.parsed[key].cloud; before != nil && before.Key() != cloud.Key() {
+		c.Clouds.Forget(before)
+	}
 	c.parsed[key] = parsed{version, cloud}
 	return cloud, nil
+}
+
+// Forget drops what was read of a Secret, and the logins with it: passwords don't stay in
+// memory when they are gone from the cluster. If another Secret has them too, they are
+// read and used anew.
+func (c *Connector) Forget(secret types.NamespacedName) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for key, known := range c.parsed {
+		if key.secret == secret {
+			c.Clouds.Forget(known.cloud)
+			delete(c.parsed, key)
+		}
+	}
 }
 
 // For returns the client of a service for an object that names its credentials.
@@ -118,9 +135,9 @@ func For[K Credentialed](
 	return c.Connect(ctx, in.Object.GetNamespace(), version, ref, service)
 }
 
-// states are what Nova and Cinder say, with 400, of something that is not in the
-// state for what is asked: the spec need not be wrong.
-var states = regexp.MustCompile(`(?i)in use|status must`)
+// states are what services say, with 400, of something that is not in the state for what
+// is asked: the spec need not be wrong.
+var states = regexp.MustCompile(`(?i)in use|status must|does not contain any IPv4 subnet`)
 
 // Explain turns an error of a call into what the engine understands.
 func Explain(err error) error {
@@ -128,7 +145,7 @@ func Explain(err error) error {
 		return nil
 	}
 	failure := openstack.Classify(err)
-	e := &external.Error{After: failure.After, Message: failure.Message}
+	e := &external.Error{After: failure.After, Message: failure.Message, Late: failure.Late}
 	switch failure.Class {
 	case openstack.NotFound:
 		e.Class = external.Missing

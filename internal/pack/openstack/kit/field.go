@@ -3,7 +3,6 @@ package kit
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 )
 
 // Field is one attribute of a resource, as the spec wants it.
@@ -17,7 +16,8 @@ type Field struct {
 	fixed bool
 	// free says that it may be whatever it is.
 	free bool
-	set  bool
+	// how it is compared.
+	how match
 	// opaque says that it can't be compared with what was sent.
 	opaque bool
 }
@@ -70,7 +70,7 @@ func List[T any](name string, values []T) Field {
 // Set is a field with values in no order.
 func Set[T any](name string, values []T) Field {
 	f := List(name, values)
-	f.set = true
+	f.how.set = true
 	return f
 }
 
@@ -93,47 +93,7 @@ func (f Field) drifted(r *Resource) bool {
 // matches compares as JSON does. What OpenStack adds to an object, such as the
 // hardware address of a pair, does not count.
 func (f Field) matches(r *Resource) bool {
-	return covers(normal(r.Fields[f.Name]), normal(f.Want), f.set) // Numbers are read as json.Number.
-}
-
-// covers reports whether a value has all that is wanted, and in lists nothing
-// else.
-func covers(have, want any, unordered bool) bool {
-	switch want := want.(type) {
-	case map[string]any:
-		object, ok := have.(map[string]any)
-		for key, value := range want {
-			ok = ok && covers(object[key], value, unordered)
-		}
-		return ok
-	case []any:
-		return coversList(have, want, unordered)
-	case string: // Null is as good as empty.
-		return have == want || (have == nil && want == "")
-	case bool:
-		return have == want || (have == nil && !want)
-	default:
-		return have == want
-	}
-}
-
-func coversList(have any, want []any, unordered bool) bool {
-	list, ok := have.([]any)
-	if !ok || len(list) != len(want) {
-		return have == nil && len(want) == 0
-	}
-	left := slices.Clone(list)
-	for i, value := range want {
-		at := i
-		if unordered {
-			at = slices.IndexFunc(left, func(item any) bool { return covers(item, value, unordered) })
-		}
-		if at < 0 || !covers(left[at], value, unordered) {
-			return false
-		}
-		left[at] = nil
-	}
-	return true
+	return f.how.covers(normal(r.Fields[f.Name]), normal(f.Want)) // Numbers are read as json.Number.
 }
 
 // normal returns a value as it would be read from JSON.
@@ -199,6 +159,13 @@ func (r *Resource) Strings(name string) []string {
 // Given returns the field as one that is sent even where the spec says nothing.
 func (f Field) Given() Field {
 	f.given = true
+	return f
+}
+
+// Addresses returns the field as one that is made of addresses, prefixes or hardware
+// addresses, which are the same however they are spelled.
+func (f Field) Addresses() Field {
+	f.how.addresses = true
 	return f
 }
 

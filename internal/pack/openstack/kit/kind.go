@@ -21,19 +21,20 @@ func Kind[K Credentialed](
 	observe func(K, *Resource) reconcile.Outcome,
 ) external.Kind[K, *Resource] {
 	return external.Kind[K, *Resource]{
-		GVK: GVK(kind), Relations: relations, Identify: Identify, Observe: observe,
+		GVK: GVK(kind), Relations: relations, Identify: table.Identify, Observe: observe,
 		Differs: table.Differs, Drifts: table.Drifts,
 		Connect: func(ctx context.Context, in external.Input[K]) (external.Access[K, *Resource], error) {
 			connection, err := For(ctx, c, in, service)
 			if err != nil {
 				return external.Access[K, *Resource]{}, err
 			}
+			a := Actuator[K]{Table: table, Client: connection.Client, project: connection.Scope.ProjectID}
 			if table.Place != nil {
-				connection.Place = table.Place(connection.Scope)
+				connection.Place, a.project = table.Place(connection.Scope), ""
 			}
-			return Access(connection, Actuator[K]{Table: table, Client: connection.Client}), nil
+			return Access(connection, a), nil
 		},
-		Name: Name[K], Marked: table.Marked, Dated: table.Dated,
+		Name: Name[K], Marked: table.Marked != "", Dated: table.Dated,
 	}
 }
 

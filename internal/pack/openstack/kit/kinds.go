@@ -26,11 +26,21 @@ func GK(kind string) schema.GroupKind { return GVK(kind).GroupKind() }
 // Finalizer returns what a kind holds objects by that it refers to.
 func Finalizer(kind string) string { return Group + "/" + strings.ToLower(kind) }
 
-// Waits returns the relation of objects that wait for those that they name.
+// Waits returns the relation of objects that wait for those that they name, until
+// their own resources are made, or found by them.
 func Waits[K client.Object](source, target, field string, names func(K) Refs) relation.Relation {
+	r := refers(source, target, field, names)
+	r.Once = true
+	r.Doc = "Every " + source + " waits for the " + target + " that " + field + " names, until its resource is known."
+	return r
+}
+
+// refers returns what all relations have in common.
+func refers[K client.Object](source, target, field string, names func(K) Refs) relation.Relation {
 	return relation.Relation{
 		Name: strings.ToLower(source) + "/" + field, Role: relation.Dependency, Declarer: GK(source),
-		Doc: "A " + source + " waits for the " + target + " that " + field + " names.",
+		Target: kindOf(target), Field: field,
+		Doc: "Every " + source + " waits for the " + target + " that " + field + " names.",
 		Extract: relation.Typed(func(obj K, _ relation.Kinds) []relation.Edge {
 			return external.Named(obj, GK(source), kindOf(target), field, names(obj)...)
 		}),
@@ -40,36 +50,27 @@ func Waits[K client.Object](source, target, field string, names func(K) Refs) re
 // Guards returns the relation of objects that wait for those that they name, and
 // keep them.
 func Guards[K client.Object](source, target, field string, names func(K) Refs) relation.Relation {
-	r := Waits(source, target, field, names)
+	r := refers(source, target, field, names)
 	r.Finalizer = Finalizer(source)
-	r.Doc = "A " + source + " waits for the " + target + " that " + field + " names, which stays while it is named."
+	r.Doc = "Every " + source + " waits for the " + target + " that " + field + " names, which stays while it is named."
 	return r
 }
 
 // Reads returns the relation of objects that wait for Secrets, and use what is in
 // them.
 func Reads[K client.Object](source, field string, names func(K) Refs) relation.Relation {
-	r := Waits(source, SecretKind.Kind, field, names)
+	r := refers(source, SecretKind.Kind, field, names)
 	r.Reads = true
-	r.Doc = "A " + source + " uses what is in the Secret that " + field + " names."
-	return r
-}
-
-// Once returns the relation of objects that wait for those that they name, until
-// their own resources exist.
-func Once[K client.Object](source, target, field string, names func(K) Refs) relation.Relation {
-	r := Waits(source, target, field, names)
-	r.Once = true
-	r.Doc = "A " + source + " waits for the " + target + " that " + field + " names, until it is made."
+	r.Doc = "Every " + source + " uses what is in the Secret that " + field + " names."
 	return r
 }
 
 // Later returns the relation of objects whose own resources are made without those
 // that they name, and completed with them.
 func Later[K client.Object](source, target, field string, names func(K) Refs) relation.Relation {
-	r := Waits(source, target, field, names)
+	r := refers(source, target, field, names)
 	r.Later = true
-	r.Doc = "A " + source + " is completed once the " + target + " that " + field + " names exists."
+	r.Doc = "Every " + source + " is completed once the " + target + " that " + field + " names exists."
 	return r
 }
 

@@ -50,8 +50,33 @@ func TestFieldMatches(t *testing.T) {
 			[]any{map[string]any{"ip_address": "10.0.0.9", "mac_address": "fa:16:3e:00:00:01"}},
 			false,
 		},
-		"null wanted": {"no gateway", Always("f", nil), "10.0.0.1", true},
-		"null there":  {"no gateway", Always("f", nil), nil, false},
+		"one for two": {
+			"the pair without a hardware address may be any",
+			Set("f", []map[string]string{{"ip": "a"}, {"ip": "a", "mac": "m"}}),
+			[]any{map[string]any{"ip": "a", "mac": "m"}, map[string]any{"ip": "a", "mac": "p"}},
+			false,
+		},
+		"one moves two": {
+			"and one that gave way may need another to",
+			Set("f", []map[string]string{{"b": "1"}, {"a": "1"}, {"a": "1", "b": "1"}}),
+			[]any{map[string]any{"a": "1", "b": "1"}, map[string]any{"b": "1", "c": "1"}, map[string]any{"a": "1"}},
+			false,
+		},
+		"one too few": {
+			"two can't have the same", Set("f", []map[string]string{{"ip": "a"}, {"ip": "a", "mac": "m"}}),
+			[]any{map[string]any{"ip": "a", "mac": "m"}, map[string]any{"ip": "b", "mac": "m"}},
+			true,
+		},
+		"a name":           {"two spellings of a name are two names", Keep("f", new("FD00:0::1")), "fd00::1", true},
+		"address":          {"Neutron compresses it", Keep("f", new("FD00:0::1")).Addresses(), "fd00::1", false},
+		"other address":    {"it was changed", Keep("f", new("fd00::1")).Addresses(), "fd00::2", true},
+		"prefix":           {"the network counts", Keep("f", new("10.1.2.3/8")).Addresses(), "10.0.0.0/8", false},
+		"other length":     {"it is another prefix", Keep("f", new("10.0.0.0/8")).Addresses(), "10.0.0.0/9", true},
+		"hardware address": {"it may be small", Keep("f", new("FA-16-3E-00-00-0A")).Addresses(), "fa:16:3e:00:00:0a", false},
+		"no address there": {"there is none", Keep("f", new("10.0.0.1")).Addresses(), nil, true},
+		"addresses":        {"each of a list", List("f", []string{"FD00:0::1"}).Addresses(), []any{"fd00::1"}, false},
+		"null wanted":      {"no gateway", Always("f", nil), "10.0.0.1", true},
+		"null there":       {"no gateway", Always("f", nil), nil, false},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -71,7 +96,7 @@ func TestReport(t *testing.T) {
 	}}
 	var got openstackv1alpha1.PortResourceStatus
 	Report(r, &got, map[string]string{"fixedIPs.ip": "ip_address"})
-	if len(got.Name) != longestText || got.NetworkID != "net" || got.AdminStateUp != nil || got.CreatedAt == nil {
+	if len(got.Name) != LongestText || got.NetworkID != "net" || got.AdminStateUp != nil || got.CreatedAt == nil {
 		t.Errorf("%+v", got)
 	}
 	if diff := cmp.Diff([]string{"a", "b"}, got.Tags); diff != "" {
@@ -80,6 +105,17 @@ func TestReport(t *testing.T) {
 	want := []openstackv1alpha1.FixedIPStatus{{IP: "10.0.0.1", SubnetID: "sub"}}
 	if diff := cmp.Diff(want, got.FixedIPs); diff != "" {
 		t.Errorf("addresses (-want +got):\n%s", diff)
+	}
+}
+
+// TestPairs: a pair may be longer than a spec's.
+func TestPairs(t *testing.T) {
+	long := strings.Repeat("x", 5000)
+	r := &Resource{map[string]any{"f": map[string]any{"b": long, "a": "1", long: "2", "no text": 3, markerKey: "ours"}}}
+	got := Pairs(r, "f", func(key, value string) [2]string { return [2]string{key, value} })
+	want := [][2]string{{"a", "1"}, {"b", long[:LongestText]}, {long[:LongestText], "2"}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -16,7 +17,11 @@ import (
 // made for. Statuses don't show it.
 const markerKey = "kinship-uid"
 
-const metadataField = "metadata"
+// MetadataField is where resources have pairs of texts.
+const MetadataField = "metadata"
+
+// textMark precedes the uid in a field that is one text.
+const textMark = markerKey + " "
 
 // Mark adds an object's uid to what its resource's metadata should be.
 func Mark(obj external.Object, metadata any) map[string]any {
@@ -31,20 +36,30 @@ func Mark(obj external.Object, metadata any) map[string]any {
 }
 
 // marker returns the uid that a resource carries.
-func marker(r *Resource) types.UID {
-	uid, _ := r.Map(metadataField)[markerKey].(string)
+func (t *Table[K]) marker(r *Resource) types.UID {
+	switch t.Marked {
+	case "":
+		return ""
+	case MetadataField:
+		uid, _ := r.Map(MetadataField)[markerKey].(string)
+		return types.UID(uid)
+	}
+	uid, isMark := strings.CutPrefix(r.String(t.Marked), textMark)
+	if !isMark {
+		return ""
+	}
 	return types.UID(uid)
 }
 
-// Pairs returns a field with pairs of texts as a status lists them, at most so many
-// and in the order of their keys.
-func Pairs[P any](r *Resource, name string, most int, pair func(key, value string) P) []P {
+// Pairs returns a field with pairs of texts as a status lists them, in the order of
+// their keys, and cut as [Report] does.
+func Pairs[P any](r *Resource, name string, pair func(key, value string) P) []P {
 	object := r.Map(name)
 	keys := slices.Sorted(maps.Keys(object))
 	all := make([]P, 0, len(keys))
 	for _, key := range keys {
-		if value, ok := object[key].(string); ok && key != markerKey && len(all) < most {
-			all = append(all, pair(key, value))
+		if value, ok := object[key].(string); ok && key != markerKey && len(all) < LongestList {
+			all = append(all, pair(Cut(key, LongestText), Cut(value, LongestText)))
 		}
 	}
 	return all

@@ -28,8 +28,8 @@ func snake(name string) string {
 // Longest texts and lists that a status takes. What is longer is cut: a status
 // that can't be written would tell nothing at all.
 const (
-	longestText = 1024
-	longestList = 256
+	LongestText = 1024
+	LongestList = 256
 )
 
 // unordered are the lists that are sets.
@@ -88,7 +88,7 @@ func set(into reflect.Value, value any, path string, names map[string]string) {
 		into.Set(part.Elem())
 	case isList && target.Kind() == reflect.Slice:
 		items := reflect.MakeSlice(target, 0, len(list))
-		for _, item := range list[:min(len(list), longestList)] {
+		for _, item := range list[:min(len(list), LongestList)] {
 			one := reflect.New(target.Elem()).Elem()
 			set(one, item, path, names)
 			items = reflect.Append(items, one)
@@ -123,7 +123,7 @@ func Cut(text string, longest int) string {
 // leaf sets a value, if it fits.
 func leaf(into reflect.Value, value any) {
 	if text, ok := value.(string); ok {
-		value = Cut(text, longestText)
+		value = Cut(text, LongestText)
 	}
 	if at, ok := moment(value); ok && into.Type() == reflect.TypeFor[*metav1.Time]() {
 		value = at

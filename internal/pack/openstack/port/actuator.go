@@ -33,7 +33,7 @@ func fields(in external.Input[object]) []kit.Field {
 		// Left out, Neutron would choose an address and the default group.
 		kit.Fixed("fixed_ips", &fixed).Opaque(),
 		kit.Set("security_groups", groups(in)).Given(),
-		kit.Set("allowed_address_pairs", pairs(r.AllowedAddressPairs)),
+		kit.Set("allowed_address_pairs", pairs(r.AllowedAddressPairs)).Addresses(),
 		kit.Keep("port_security_enabled", security(r.PortSecurity)),
 		kit.Keep("binding:vnic_type", r.VnicType),
 		kit.Fixed("mac_address", r.MacAddress).Opaque(),

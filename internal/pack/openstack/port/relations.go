@@ -25,7 +25,7 @@ var Relations = []relation.Relation{
 		kit.Spec[object](func(s *spec) kit.Refs { return s.SecurityGroupRefs })),
 	kit.Guards(kind, "Project", "spec.resource.projectRef",
 		kit.Spec[object](func(s *spec) kit.Refs { return kit.Names(s.ProjectRef) })),
-	kit.Once(kind, "Server", "spec.resource.hostID.serverRef", kit.Spec[object](host)),
+	kit.Waits(kind, "Server", "spec.resource.hostID.serverRef", kit.Spec[object](host)),
 	kit.Waits(kind, "Network", "spec.import.filter.networkRef",
 		kit.Filter[object](func(f *filter) kit.Refs { return kit.Names(f.NetworkRef) })),
 	kit.Waits(kind, "Project", "spec.import.filter.projectRef",

@@ -16,6 +16,7 @@ func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
 var table = kit.Table[object]{
 	Place: (*openstack.Scope).Cloud,
 	Path:  "roles", One: "role", Many: "roles", Patch: true, Fields: fields, Filter: query,
+	Within: within,
 }
 
 func fields(in external.Input[object]) []kit.Field {
@@ -25,6 +26,14 @@ func fields(in external.Input[object]) []kit.Field {
 		kit.Default("description", r.Description, ""),
 		kit.Fixed("domain_id", kit.ID(in, "Domain", r.DomainRef)),
 	}
+}
+
+// within says where the role is: Keystone lists those of no domain, but for one that it
+// is told.
+func within(in external.Input[object]) url.Values {
+	q := kit.NewQuery()
+	kit.Add(q, "domain_id", kit.ID(in, "Domain", in.Object.Spec.Resource.DomainRef))
+	return q.Values
 }
 
 func query(in external.Input[object]) url.Values {

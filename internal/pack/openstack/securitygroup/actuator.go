@@ -14,7 +14,7 @@ import (
 // New returns the kind.
 func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
 	k := kit.Kind(c, kind, (*openstack.Scope).Network, &table, Relations, observe)
-	k.Differs = differs
+	k.Differs, k.Vital = differs, []string{rulesField}
 	return kit.Wrap(k, func(a kit.Actuator[object]) external.Actuator[object, *kit.Resource] { return actuator{a} })
 }
 

@@ -20,19 +20,30 @@ type rule struct {
 	Max         *int32  `json:"port_range_max,omitempty"`
 	Prefix      *string `json:"remote_ip_prefix,omitempty"`
 	RemoteGroup *string `json:"remote_group_id,omitempty"`
-	Description string  `json:"description,omitempty"`
+	// AddressGroup is never wanted: a rule that has one is another rule.
+	AddressGroup *string `json:"remote_address_group_id,omitempty"`
+	Description  string  `json:"description,omitempty"`
 }
 
 // key is what Neutron tells rules by: their words don't count.
 type key struct {
-	direction, ethertype, protocol, prefix, group string
-	low, high                                     int32
+	direction, ethertype, protocol, prefix, group, addressGroup string
+	low, high                                                   int32
 }
 
+// everything is what a prefix may be that is as good as none.
+var everything = []string{"0.0.0.0/0", "::/0"}
+
+// key returns the same for rules that mean the same, however Neutron or a person
+// spells them. A default rule, which has no prefix, is the one for 0.0.0.0/0 too: where
+// they were two, Neutron would refuse the second for ever.
 func (r *rule) key() key {
 	k := key{
-		direction: r.Direction, ethertype: r.Ethertype, protocol: deref(r.Protocol),
-		prefix: deref(r.Prefix), group: deref(r.RemoteGroup), low: -1, high: -1,
+		direction: r.Direction, ethertype: r.Ethertype, protocol: number(r), group: deref(r.RemoteGroup),
+		addressGroup: deref(r.AddressGroup), prefix: kit.CanonicalAddress(deref(r.Prefix)), low: -1, high: -1,
+	}
+	if slices.Contains(everything, k.prefix) {
+		k.prefix = ""
 	}
 	if r.Min != nil {
 		k.low = *r.Min
@@ -40,10 +51,29 @@ func (r *rule) key() key {
 	if r.Max != nil {
 		k.high = *r.Max
 	}
-	if r.Ethertype == "IPv6" && (k.protocol == "icmp" || k.protocol == "icmpv6") {
-		k.protocol = "ipv6-icmp" // Neutron has three names for one thing.
+	if k.low == 1 && k.high == 65535 { // Neutron drops a range of all ports.
+		k.low, k.high = -1, -1
 	}
 	return k
+}
+
+// numbers are the protocols that have names, some more than one.
+var numbers = map[string]string{
+	"ah": "51", "dccp": "33", "egp": "8", "esp": "50", "gre": "47", "icmp": "1", "icmpv6": "58", "igmp": "2", "ipip": "4",
+	"ipv6-encap": "41", "ipv6-frag": "44", "ipv6-icmp": "58", "ipv6-nonxt": "59", "ipv6-opts": "60", "ipv6-route": "43",
+	"ospf": "89", "pgm": "113", "rsvp": "46", "sctp": "132", "tcp": "6", "udp": "17", "udplite": "136", "vrrp": "112",
+}
+
+// number returns that of a rule's protocol.
+func number(r *rule) string {
+	protocol := deref(r.Protocol)
+	if known, named := numbers[protocol]; named {
+		protocol = known
+	}
+	if r.Ethertype == "IPv6" && protocol == "1" { // ICMP is another protocol there.
+		return "58"
+	}
+	return protocol
 }
 
 func deref(s *string) string {
@@ -141,10 +171,11 @@ func statuses(r *kit.Resource) []openstackv1alpha1.SecurityGroupRuleStatus {
 		return nil
 	}
 	var all []openstackv1alpha1.SecurityGroupRuleStatus
-	for i := range rules[:min(len(rules), 256)] {
+	for i := range rules[:min(len(rules), kit.LongestList)] {
 		one := &rules[i]
 		s := openstackv1alpha1.SecurityGroupRuleStatus{
-			ID: one.ID, Description: one.Description, Direction: one.Direction, Ethertype: one.Ethertype,
+			ID: one.ID, Description: kit.Cut(one.Description, kit.LongestText),
+			Direction: one.Direction, Ethertype: one.Ethertype,
 			Protocol: deref(one.Protocol), RemoteIPPrefix: deref(one.Prefix), RemoteGroupID: deref(one.RemoteGroup),
 		}
 		if one.Min != nil && one.Max != nil {

@@ -28,7 +28,7 @@ func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
 }
 
 var table = kit.Table[object]{
-	Path: "servers", Listed: "servers/detail", One: "server", Many: "servers", Marked: true,
+	Path: "servers", Listed: "servers/detail", One: "server", Many: "servers", Marked: metadataField,
 	Fields: fields, Filter: query, Matches: matches,
 	Tags: func(s object) []string { return kit.Texts(s.Spec.Resource.Tags) },
 }

@@ -15,7 +15,7 @@ import (
 const (
 	volumesField    = "os-extended-volumes:volumes_attached"
 	interfacesField = "interfaces"
-	metadataField   = "metadata"
+	metadataField   = kit.MetadataField
 )
 
 var names = map[string]string{
@@ -23,9 +23,6 @@ var names = map[string]string{
 	"hostID":           "hostId",
 	"volumes":          volumesField,
 }
-
-// most is how many pairs the status has room for.
-const most = 128
 
 type (
 	pair          = openstackv1alpha1.ServerMetadataStatus
@@ -44,7 +41,7 @@ func observe(s object, r *kit.Resource) reconcile.Outcome {
 	if drive, told := r.Fields["config_drive"].(string); told {
 		status.ConfigDrive = new(strings.EqualFold(drive, "true"))
 	}
-	status.Metadata = kit.Pairs(r, metadataField, most, func(key, value string) pair {
+	status.Metadata = kit.Pairs(r, metadataField, func(key, value string) pair {
 		return pair{Key: key, Value: value}
 	})
 	// Nova has no order for them, and so another one each time.

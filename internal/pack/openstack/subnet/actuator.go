@@ -29,17 +29,17 @@ func fields(in external.Input[object]) []kit.Field {
 		kit.Always("name", in.Object.GetResourceName()),
 		kit.Fixed("network_id", kit.ID(in, "Network", &r.NetworkRef)),
 		kit.Fixed("ip_version", &r.IPVersion),
-		kit.Fixed("cidr", &r.CIDR).Opaque(),
+		kit.Fixed("cidr", &r.CIDR).Addresses(),
 		kit.Default("description", r.Description, ""),
 		kit.Default("enable_dhcp", r.EnableDHCP, true),
-		kit.List("dns_nameservers", r.DNSNameservers),
-		kit.Set("host_routes", routes(r.HostRoutes)),
+		kit.List("dns_nameservers", r.DNSNameservers).Addresses(),
+		kit.Set("host_routes", routes(r.HostRoutes)).Addresses(),
 		kit.Fixed("dns_publish_fixed_ip", r.DNSPublishFixedIP),
 		kit.Fixed("project_id", kit.ID(in, "Project", r.ProjectRef)),
 		gateway(r.Gateway),
 	}
 	if len(r.AllocationPools) > 0 { // Left out, Neutron has chosen them.
-		all = append(all, kit.Set("allocation_pools", pools(r.AllocationPools)))
+		all = append(all, kit.Set("allocation_pools", pools(r.AllocationPools)).Addresses())
 	}
 	if v6 := r.IPv6; v6 != nil {
 		all = append(all, kit.Fixed("ipv6_address_mode", v6.AddressMode), kit.Fixed("ipv6_ra_mode", v6.RAMode))
@@ -54,7 +54,7 @@ func gateway(g *openstackv1alpha1.SubnetGateway) kit.Field {
 	case g != nil && g.Type == openstackv1alpha1.GatewayNone:
 		return kit.Always("gateway_ip", nil)
 	case g != nil && g.Type == openstackv1alpha1.GatewayIP:
-		return kit.Keep("gateway_ip", g.IP)
+		return kit.Keep("gateway_ip", g.IP).Addresses()
 	default:
 		return kit.Keep[string]("gateway_ip", nil)
 	}

@@ -50,8 +50,8 @@ func (c children) compose(ctx context.Context, in external.Input[object]) reconc
 		return reconcile.Fail(condition.ReasonTransientError, fmt.Errorf("read RouterInterface %s: %w", child.Name, err))
 	}
 	if !metav1.IsControlledBy(child, s) {
-		return reconcile.Refuse(condition.ReasonInvalidConfiguration,
-			"RouterInterface/%s exists and belongs to somebody else", child.Name)
+		return reconcile.Progress(condition.ReasonProgressing, "RouterInterface/%s exists and belongs to somebody else: "+
+			"delete it, or leave out spec.resource.routerRef", child.Name)
 	}
 	return reconcile.Outcome{}
 }

@@ -16,7 +16,7 @@ func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
 }
 
 var table = kit.Table[object]{
-	Path: "volumes", Listed: "volumes/detail", One: "volume", Many: "volumes", Marked: true,
+	Path: "volumes", Listed: "volumes/detail", One: "volume", Many: "volumes", Marked: kit.MetadataField,
 	Fields: fields, Filter: query, Matches: matches,
 }
 

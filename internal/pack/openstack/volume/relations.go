@@ -19,6 +19,6 @@ var Relations = []relation.Relation{
 	kit.Guards(kind, "VolumeType", "spec.resource.volumeTypeRef",
 		kit.Spec[object](func(s *spec) kit.Refs { return kit.Names(s.VolumeTypeRef) })),
 	// Its content is copied: once that is done, the image can go.
-	kit.Once(kind, "Image", "spec.resource.imageRef",
+	kit.Waits(kind, "Image", "spec.resource.imageRef",
 		kit.Spec[object](func(s *spec) kit.Refs { return kit.Names(s.ImageRef) })),
 }

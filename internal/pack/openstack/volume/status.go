@@ -19,9 +19,6 @@ var names = map[string]string{
 
 type pair = openstackv1alpha1.VolumeMetadataStatus
 
-// most is how many pairs the status has room for.
-const most = 64
-
 // observe reports a Volume, which serves whether or not a server has it.
 func observe(v object, r *kit.Resource) reconcile.Outcome {
 	status := &openstackv1alpha1.VolumeResourceStatus{}
@@ -30,7 +27,7 @@ func observe(v object, r *kit.Resource) reconcile.Outcome {
 		status.Bootable = new(bootable == "true")
 	}
 	status.ImageID, _ = r.Map("volume_image_metadata")["image_id"].(string)
-	status.Metadata = kit.Pairs(r, "metadata", most, func(key, value string) pair { return pair{Name: key, Value: value} })
+	status.Metadata = kit.Pairs(r, "metadata", func(key, value string) pair { return pair{Name: key, Value: value} })
 	v.Status.Resource = status
 	if state := r.String("status"); strings.HasPrefix(state, "error") {
 		return reconcile.Refuse(condition.ReasonUnrecoverableError, "OpenStack says that the status is %s", state)

@@ -23,9 +23,8 @@ const specsField = "extra_specs"
 var table = kit.Table[object]{
 	Place: (*openstack.Scope).Region,
 	Path:  "types", One: "volume_type", Many: "volume_types", Fields: fields,
-	Always: url.Values{"is_public": {"None"}}, // Else only those that are public.
-	// Cinder has no other filter.
-	Filter: func(external.Input[object]) url.Values { return nil }, Matches: matches,
+	Always:  url.Values{"is_public": {"None"}}, // Else only those that are public.
+	Matches: matches,                           // Cinder has no other filter.
 }
 
 func fields(in external.Input[object]) []kit.Field {

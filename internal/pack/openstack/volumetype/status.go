@@ -8,14 +8,11 @@ import (
 
 type pair = openstackv1alpha1.VolumeTypeExtraSpecStatus
 
-// most is how many extra specs the status has room for.
-const most = 64
-
 // observe reports a VolumeType, which serves as soon as it exists.
 func observe(o object, r *kit.Resource) reconcile.Outcome {
 	status := &openstackv1alpha1.VolumeTypeResourceStatus{}
 	kit.Report(r, status, nil)
-	status.ExtraSpecs = kit.Pairs(r, specsField, most, func(key, value string) pair {
+	status.ExtraSpecs = kit.Pairs(r, specsField, func(key, value string) pair {
 		return pair{Name: key, Value: value}
 	})
 	o.Status.Resource = status

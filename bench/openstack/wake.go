@@ -1,0 +1,62 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"time"
+)
+
+// wakes is how long Subnets took that waited for a Network, from when a watch showed
+// that Available until it showed them so.
+type wakes []time.Duration
+
+// wake has one Subnet after the other wait for its Network.
+func (r *rig) wake(ctx context.Context) (wakes, error) {
+	ctx, cancel := context.WithTimeout(ctx, r.timeout)
+	defer cancel()
+	fmt.Fprintf(os.Stderr, "Waking %d Subnets ...\n", r.wakes)
+	var all wakes
+	shape := shape{networks: r.wakes}
+	elements := shape.elements()
+	for i := range r.wakes {
+		pair := []*element{elements[i], elements[r.wakes+i]} // Networks come first.
+		took, err := r.wakeOne(ctx, pair[0], pair[1], 1+2*i)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, took)
+	}
+	slices.Sort(all)
+	slices.Reverse(elements)
+	if err := r.remove(ctx, elements); err != nil {
+		return nil, err
+	}
+	return all, r.await(ctx, 1)
+}
+
+// wakeOne has a Subnet wait for a Network, where there are so many objects already.
+func (r *rig) wakeOne(ctx context.Context, net, sub *element, before int) (time.Duration, error) {
+	if err := r.create(ctx, []*element{sub}); err != nil {
+		return 0, err
+	}
+	if err := r.seen.says(ctx, sub, "Waiting for Network/"+net.name+" to be created"); err != nil {
+		return 0, err
+	}
+	if err := r.create(ctx, []*element{net}); err != nil {
+		return 0, err
+	}
+	if err := r.seen.until(ctx, before+2); err != nil {
+		return 0, err
+	}
+	return r.seen.since(sub).Sub(r.seen.since(net)), nil
+}
+
+func (w wakes) print(out io.Writer) {
+	fmt.Fprintf(out, "\nNetwork Available -> the Subnet that waited for it Available, %d times: "+
+		"median %s, p99 %s, at most %s\n", len(w), millis(w[len(w)/2]), millis(w[len(w)*99/100]), millis(w[len(w)-1]))
+}
+
+func millis(d time.Duration) string { return fmt.Sprintf("%.1f ms", d.Seconds()*1000) }

@@ -1,0 +1,85 @@
+package openstack
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/gophercloud/gophercloud/v2"
+)
+
+// TestUnderway: of many calls to one service a few are under way at once, and those to
+// another one don't wait for them.
+func TestUnderway(t *testing.T) {
+	t.Parallel()
+	const most = 3
+	var underway atomic.Int64
+	full, release := make(chan struct{}), make(chan struct{})
+	isFull := sync.OnceFunc(func() { close(full) })
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/slow/" {
+			return
+		}
+		defer underway.Add(-1)
+		switch n := underway.Add(1); {
+		case n == most:
+			isFull()
+		case n > most:
+			t.Errorf("%d calls are under way at once, want at most %d", n, most)
+		}
+		<-release
+	}))
+	t.Cleanup(server.Close)
+	cloud := &Cloud{options: gophercloud.AuthOptions{IdentityEndpoint: server.URL}}
+	wire, err := New(Options{Calls: most}).transport(cloud)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(wire.base.CloseIdleConnections)
+	wire.know("slow", server.URL+"/slow/")
+	wire.know("quick", server.URL+"/quick/")
+	call := func(path string) {
+		response, err := (&http.Client{Transport: wire}).Get(server.URL + path)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		if err := response.Body.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	var calls sync.WaitGroup
+	for range 10 * most {
+		calls.Go(func() { call("/slow/") })
+	}
+	<-full
+	call("/quick/")
+	<-time.After(20 * time.Millisecond) // For those who would not wait.
+	close(release)
+	calls.Wait()
+}
+
+// TestLimitersAreBounded: who makes up places does not fill the memory, and those that a
+// scope has, keep theirs.
+func TestLimitersAreBounded(t *testing.T) {
+	t.Parallel()
+	clouds := New(Options{MaxScopes: 3})
+	used := clouds.limiter("used")
+	clouds.scopes["one"] = &Scope{wire: &transport{limiter: used}}
+	for i := range 100 {
+		place := strconv.Itoa(i)
+		if l := clouds.limiter(place); clouds.limiter(place) != l {
+			t.Errorf("place %s has two limiters", place)
+		}
+	}
+	if n := len(clouds.limiters); n > 3 {
+		t.Errorf("%d limiters", n)
+	}
+	if clouds.limiter("used") != used {
+		t.Error("a limiter is forgotten that a scope has")
+	}
+}

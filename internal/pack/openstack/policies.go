@@ -1,0 +1,115 @@
+package openstack
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kinship-dev/kinship/internal/pack/openstack/kit"
+	"github.com/kinship-dev/kinship/pkg/relation"
+)
+
+// secretsPolicy has its name from what it asks about.
+const secretsPolicy = "kinship-openstack-secrets"
+
+// askForSecrets returns a policy by which the API server asks whether the author of an
+// object may use the Secrets that it names. Else he who may not read a Secret would
+// name it, and a cloud of his own, and have the operator send him what is in it.
+//
+// Whoever changes one of an object's references to Secrets answers for all of them: to
+// name another cloud is to have the others' contents sent there.
+func askForSecrets(relations []relation.Relation) []client.Object {
+	var resources, fields []string
+	for _, r := range relations {
+		if r.Target != kit.SecretKind.GroupKind() {
+			continue
+		}
+		if strings.Contains(r.Field, "[]") {
+			panic("openstack: no policy asks about the Secrets that a list names: " + r.Name)
+		}
+		resources, fields = append(resources, plural(r.Declarer.Kind)), append(fields, r.Field)
+	}
+	slices.Sort(resources)
+	slices.Sort(fields)
+	resources, fields = slices.Compact(resources), slices.Compact(fields)
+
+	fail := admissionregistrationv1.Fail
+	policy := &admissionregistrationv1.ValidatingAdmissionPolicy{
+		ObjectMeta: metav1.ObjectMeta{Name: secretsPolicy},
+		Spec: admissionregistrationv1.ValidatingAdmissionPolicySpec{
+			FailurePolicy: &fail, MatchConstraints: written(resources),
+			// What is written without a change here, such as finalizers, costs no question.
+			MatchConditions: []admissionregistrationv1.MatchCondition{{
+				Name: "changes-a-reference-to-a-secret", Expression: changed(fields),
+			}},
+		},
+	}
+	for _, field := range fields {
+		policy.Spec.Validations = append(policy.Spec.Validations, mayUse(field))
+	}
+	return []client.Object{policy, &admissionregistrationv1.ValidatingAdmissionPolicyBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: secretsPolicy},
+		Spec: admissionregistrationv1.ValidatingAdmissionPolicyBindingSpec{
+			PolicyName:        secretsPolicy,
+			ValidationActions: []admissionregistrationv1.ValidationAction{admissionregistrationv1.Deny},
+		},
+	}}
+}
+
+// written selects requests that write the specs of resources.
+func written(resources []string) *admissionregistrationv1.MatchResources {
+	return &admissionregistrationv1.MatchResources{
+		ResourceRules: []admissionregistrationv1.NamedRuleWithOperations{{
+			RuleWithOperations: admissionregistrationv1.RuleWithOperations{
+				Operations: []admissionregistrationv1.OperationType{
+					admissionregistrationv1.Create, admissionregistrationv1.Update,
+				},
+				Rule: admissionregistrationv1.Rule{
+					APIGroups: []string{kit.Group}, APIVersions: []string{"*"}, Resources: resources,
+				},
+			},
+		}},
+	}
+}
+
+// changed is the CEL expression for "one of the references is another one". All of a
+// reference counts: its Secret may have the credentials of several clouds.
+func changed(fields []string) string {
+	some := make([]string, 1, 1+len(fields))
+	some[0] = "oldObject == null"
+	for _, field := range fields {
+		reference := field
+		if !strings.HasSuffix(field, "Ref") { // As in cloudCredentialsRef.secretName.
+			reference = field[:strings.LastIndex(field, ".")]
+		}
+		some = append(some, optional("object", reference)+" != "+optional("oldObject", reference))
+	}
+	return strings.Join(some, " || ")
+}
+
+// mayUse refuses the name of a Secret to who may not use it. It asks about the name
+// alone, so that a Secret that does not exist is refused with the same words.
+func mayUse(field string) admissionregistrationv1.Validation {
+	forbidden, name := metav1.StatusReasonForbidden, optional("object", field)+".orValue('')"
+	may := func(verb string) string {
+		return fmt.Sprintf("authorizer.group('').resource('secrets').namespace(object.metadata.namespace).name(%s)"+
+			".check('%s').allowed()", name, verb)
+	}
+	const help = "you may neither get nor use it: have somebody grant you the verb get or use on it"
+	return admissionregistrationv1.Validation{
+		Expression: fmt.Sprintf("%s == '' || %s || %s", name, may("get"), may("use")),
+		MessageExpression: fmt.Sprintf("'%s names Secret ' + %s + ' in namespace ' + object.metadata.namespace + '; %s'",
+			field, name, help),
+		Message: field + " names a Secret; " + help, // Where a name is none, for its line breaks.
+		Reason:  &forbidden,
+	}
+}
+
+// optional is the CEL expression for a field that may not be there.
+func optional(object, field string) string {
+	return object + ".?" + strings.ReplaceAll(field, ".", ".?")
+}
