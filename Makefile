@@ -29,11 +29,11 @@ bin/k8s/localcluster: $(wildcard localcluster/*.go) localcluster/go.mod localclu
 	cd localcluster && $(GO) build -buildvcs=false -ldflags '-s -w $(K8S_STAMPS)' -o ../$@ .
 	for program in $(PROGRAMS); do ln -sfn localcluster bin/k8s/$$program; done
 
-test: bin/k8s/localcluster
-	$(GO) test $(GOTESTFLAGS) $(PACKAGES)
+test: bin/k8s/localcluster ## tests wait more than they compute
+	$(GO) test -parallel=4 $(GOTESTFLAGS) $(PACKAGES)
 
 test-openstack: bin/k8s/localcluster ## the clients' contract and a story per kind, on real services
-	hack/openstack/test.sh sh -ec 'for tests in ./internal/cloud/openstack/contract/... "-run=TestStory ./test/openstack"; do $(GO) test -count=1 -timeout=15m $$tests $(GOTESTFLAGS); done'
+	hack/openstack/test.sh sh -ec 'for tests in ./internal/cloud/openstack/contract/... "-run=TestStory ./test/openstack"; do eval "$(GO) test -count=1 -timeout=15m $$tests $$GOTESTFLAGS"; done'
 
 lint:
 	$(TOOL) golangci-lint config verify

@@ -15,6 +15,9 @@ import (
 	"github.com/kinship-dev/kinship/internal/localcluster"
 )
 
+// operatorAccount is the only one who may take the label away by itself.
+const operatorAccount = "system:serviceaccount:kinship-system:kinship"
+
 // localRun is a control plane on this machine, with an operator.
 type localRun struct {
 	cluster  *localcluster.Cluster
@@ -66,6 +69,9 @@ func startLocal(
 		return nil, err
 	}
 	o.operatorPID = l.operator.PID
+	if o.stripAs == "" {
+		o.stripAs = operatorAccount
+	}
 	return l, l.awaitInstalled(ctx, o)
 }
 

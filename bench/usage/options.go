@@ -31,6 +31,7 @@ type options struct {
 	clients        int
 	hold           time.Duration
 	idle           time.Duration
+	stripAs        string
 
 	operatorPID  int
 	apiServerPID int
@@ -78,13 +79,14 @@ func (o *options) addFlags(f *pflag.FlagSet) {
 	f.StringVarP(&o.output, "output", "o", o.output, "text, json or markdown")
 	f.DurationVar(&o.timeout, "timeout", o.timeout, "how long to wait for any one change, and for a thousand of them")
 
-	f.IntVar(&o.latencySamples, "latency-samples", o.latencySamples, "Usages to create in each run of latency")
+	f.IntVar(&o.latencySamples, "latency-samples", o.latencySamples, "Usages in each run of latency and in strip")
 	f.IntVar(&o.blockedSamples, "blocked-samples", o.blockedSamples, "deletions to try in a row, in each run of blocked")
 	f.IntVar(&o.releaseSamples, "release-samples", o.releaseSamples, "releases of each way, plain, composed and replay")
 	f.IntVar(&o.gcSamples, "gc-samples", o.gcSamples, "releases of what the garbage collector was refused, all at once")
 	f.DurationVar(&o.throughput, "throughput-time", o.throughput, "how long to try deletions from many clients")
 	f.IntVar(&o.clients, "clients", o.clients, "how many clients try deletions at once")
 	f.DurationVar(&o.hold, "hold", o.hold, "how long to refuse the garbage collector before the release")
+	f.StringVar(&o.stripAs, "strip-as", o.stripAs, "who takes labels away in the scenario strip, if not everybody may")
 	f.DurationVar(&o.idle, "idle", o.idle, "how long to do nothing in the scenario idle")
 
 	f.IntVar(&o.operatorPID, "operator-pid", o.operatorPID, "process of the implementation, for its CPU time and memory")

@@ -24,7 +24,7 @@ func (r *rig) measure(ctx context.Context) (err error) {
 		return err
 	}
 	if !r.o.wants(append(releases,
-		onboardingScenario, blockedScenario, idleScenario, admissionScenario, restartScenario)...) {
+		onboardingScenario, blockedScenario, idleScenario, admissionScenario, stripScenario, restartScenario)...) {
 		return nil
 	}
 	for _, n := range steps(r.o.n) {
@@ -79,6 +79,11 @@ func (r *rig) measureLast(ctx context.Context, p *population) error {
 	n := len(p.pairs)
 	if r.o.wants(admissionScenario) {
 		if err := r.admission(ctx, p); err != nil {
+			return err
+		}
+	}
+	if r.o.wants(stripScenario) {
+		if err := r.stripped(ctx, n); err != nil {
 			return err
 		}
 	}

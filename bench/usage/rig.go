@@ -35,8 +35,10 @@ type rig struct {
 	objects dynamic.ResourceInterface
 	usages  dynamic.ResourceInterface
 	// objectData and usageData read and watch metadata only.
-	objectData  metadataclient.ResourceInterface
-	usageData   metadataclient.ResourceInterface
+	objectData metadataclient.ResourceInterface
+	usageData  metadataclient.ResourceInterface
+	// stripping writes objects as one who may take the label away.
+	stripping   dynamic.ResourceInterface
 	seenObjects *observer
 	seenUsages  *observer
 	meter       *meter
@@ -88,14 +90,20 @@ func (r *rig) choose(ctx context.Context, config *rest.Config, httpClient *http.
 	if err != nil {
 		return fmt.Errorf("make metadata client: %w", err)
 	}
+	stripping, err := dynamic.NewForConfig(r.strippingConfig(config))
+	if err != nil {
+		return fmt.Errorf("make dynamic client: %w", err)
+	}
 	usages := r.o.usage.gvr()
 	if !isNamespaced {
 		r.kind = runtimeClasses
 		r.objects, r.objectData = all.Resource(r.kind.gvr), data.Resource(r.kind.gvr)
+		r.stripping = stripping.Resource(r.kind.gvr)
 		r.usages, r.usageData = all.Resource(usages), data.Resource(usages)
 		return nil
 	}
 	r.kind = configMaps
+	r.stripping = stripping.Resource(r.kind.gvr).Namespace(r.run)
 	r.objects, r.objectData = all.Resource(r.kind.gvr).Namespace(r.run), data.Resource(r.kind.gvr).Namespace(r.run)
 	r.usages, r.usageData = all.Resource(usages).Namespace(r.run), data.Resource(usages).Namespace(r.run)
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: r.run}}

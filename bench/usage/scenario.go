@@ -10,6 +10,7 @@ const (
 	idleScenario       = "idle"
 	admissionScenario  = "admission"
 	restartScenario    = "restart"
+	stripScenario      = "strip"
 	releasePlain       = "release-plain"
 	releaseComposed    = "release-composed"
 	releaseReplay      = "release-replay"
@@ -21,7 +22,8 @@ var releases = []string{releasePlain, releaseComposed, releaseReplay, releaseGC}
 // names lists all scenarios.
 func names() []string {
 	return append([]string{
-		latencyScenario, onboardingScenario, idleScenario, blockedScenario, admissionScenario, restartScenario,
+		latencyScenario, onboardingScenario, idleScenario, blockedScenario, admissionScenario, stripScenario,
+		restartScenario,
 	}, releases...)
 }
 

@@ -45,13 +45,9 @@ func Install(ctx context.Context, o Options) error {
 	if o, err = o.withPort(ctx); err != nil {
 		return err
 	}
-	scheme, err := NewScheme(o)
+	c, err := newClient(o, o.Config)
 	if err != nil {
 		return err
-	}
-	c, err := client.NewWithWatch(o.Config, client.Options{Scheme: scheme})
-	if err != nil {
-		return fmt.Errorf("make client: %w", err)
 	}
 	mutating, err := servesMutatingPolicies(o)
 	if err != nil {
@@ -125,12 +121,35 @@ func Objects(o Options, mutatingPolicies bool) ([]client.Object, error) {
 		objects = append(objects, p.Objects(o.installation(mutatingPolicies))...)
 	}
 	for _, obj := range objects {
-		labels := map[string]string{}
-		maps.Copy(labels, obj.GetLabels())
-		labels[partOfLabel] = partOf
-		obj.SetLabels(labels)
+		label(obj)
 	}
 	return objects, nil
+}
+
+// label says of an object that it is ours.
+func label(obj client.Object) {
+	labels := map[string]string{}
+	maps.Copy(labels, obj.GetLabels())
+	labels[partOfLabel] = partOf
+	obj.SetLabels(labels)
+}
+
+// installer returns what makes an object of the installation anew that somebody has
+// deleted, or nil if the operator does not install: it has the rights of whoever
+// started the operator, as its own account may not create any.
+func (o Options) installer() func(context.Context, client.Object) error {
+	if !o.Install {
+		return nil
+	}
+	return func(ctx context.Context, obj client.Object) error {
+		c, err := newClient(o, o.Config)
+		if err != nil {
+			return err
+		}
+		obj = obj.DeepCopyObject().(client.Object)
+		label(obj)
+		return applyAll(ctx, o, c, []client.Object{obj})
+	}
 }
 
 // definition reads one of the generated CustomResourceDefinitions.

@@ -8,6 +8,8 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	kinshipv1alpha1 "github.com/kinship-dev/kinship/api/kinship/v1alpha1"
 	"github.com/kinship-dev/kinship/internal/pack"
@@ -72,4 +74,18 @@ func NewScheme(o Options) (*runtime.Scheme, error) {
 		}
 	}
 	return scheme, nil
+}
+
+// newClient returns a client that knows the kinds of the packs that are switched on and
+// reads what is in the cluster, not a cache.
+func newClient(o Options, config *rest.Config) (client.WithWatch, error) {
+	scheme, err := NewScheme(o)
+	if err != nil {
+		return nil, err
+	}
+	c, err := client.NewWithWatch(config, client.Options{Scheme: scheme})
+	if err != nil {
+		return nil, fmt.Errorf("make client: %w", err)
+	}
+	return c, nil
 }

@@ -100,13 +100,12 @@ func assemble(
 
 // environment makes what every pack is given.
 func environment(ctx context.Context, o Options, config *rest.Config, operator string) (pack.Environment, error) {
-	env := pack.Environment{Operator: operator, Enforcement: o.Enforcement}
-	scheme, err := NewScheme(o)
-	if err != nil {
-		return env, err
+	env := pack.Environment{
+		Operator: operator, Enforcement: o.Enforcement, Installation: o.installation(false), Install: o.installer(),
 	}
-	if env.Live, err = client.New(config, client.Options{Scheme: scheme}); err != nil {
-		return env, fmt.Errorf("make client: %w", err)
+	var err error
+	if env.Live, err = newClient(o, config); err != nil {
+		return env, err
 	}
 	if env.Metadata, err = metadata.NewForConfig(config); err != nil {
 		return env, fmt.Errorf("make metadata client: %w", err)
@@ -166,13 +165,9 @@ func newServing(
 	if o.Enforcement != pack.ByWebhook {
 		return serving{}, nil
 	}
-	scheme, err := NewScheme(o)
+	c, err := newClient(o, config)
 	if err != nil {
 		return serving{}, err
-	}
-	c, err := client.NewWithWatch(config, client.Options{Scheme: scheme})
-	if err != nil {
-		return serving{}, fmt.Errorf("make client: %w", err)
 	}
 	truster := newTruster(c, chosen, watcher, o.Log.WithName("webhooks"))
 	certificates, err := newCertificates(o, c, truster.trust)

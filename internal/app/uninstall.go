@@ -27,13 +27,9 @@ func Uninstall(ctx context.Context, o Options, say func(format string, args ...a
 	if err != nil {
 		return err
 	}
-	scheme, err := NewScheme(o)
+	c, err := newClient(o, o.Config)
 	if err != nil {
 		return err
-	}
-	c, err := client.New(o.Config, client.Options{Scheme: scheme})
-	if err != nil {
-		return fmt.Errorf("make client: %w", err)
 	}
 	objects, err := everyObject(o)
 	if err != nil {

@@ -69,8 +69,10 @@ give --webhook-host: the address by which the API server reaches this process.`,
 	f.DurationVar(&o.Openstack.Resync, "openstack-resync", 10*time.Minute,
 		"how often OpenStack resources are compared with their specs; negative is never")
 	f.Float64Var(&o.Openstack.QPS, "openstack-qps", 50, "how many calls per second one cloud gets")
+	f.Int64Var(&o.Openstack.Calls, "openstack-calls", 8,
+		"how many calls to one service of a cloud are under way at once")
 	f.StringSliceVar(&o.Openstack.Hosts, "openstack-hosts", nil,
-		"hosts that credentials and clouds may have the operator call, as in *.cloud.example (default all but link-local)")
+		"hosts that credentials, clouds and images may have the operator call, as in *.cloud.example (default all)")
 	f.StringVar((*string)(&o.Iot.Identity), "identity", string(iot.WorkloadIdentity),
 		"what the identity of an IotConnector is made of: workload-identity or pod-identity")
 	f.BoolVar(&c.verbose, "verbose", false, "log more")

@@ -16,7 +16,7 @@ import (
 )
 
 // outage is how long etcd stands still.
-const outage = 3 * time.Second
+const outage = 10 * time.Second
 
 // TestOutage takes down a chain of objects, each of which uses the one before,
 // by deleting all of them at once, over and over. In the middle of it etcd stands
@@ -96,7 +96,7 @@ func (s scene) tearDown(n int, left chan<- int) {
 
 // tryDelete sends one request, whose answer may be lost.
 func (s scene) tryDelete(ctx context.Context, i int) error {
-	ctx, cancel := context.WithTimeout(ctx, outage/3)
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
 	err := s.c.Delete(ctx, s.used(i))
 	if err == nil || !apierrors.IsNotFound(err) {

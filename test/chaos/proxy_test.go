@@ -1,18 +1,25 @@
 package chaos_test
 
 import (
+	"bytes"
+	"context"
 	"crypto/tls"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/kinship-dev/kinship/internal/app"
 	"github.com/kinship-dev/kinship/internal/testenv"
@@ -80,6 +87,20 @@ func forward(t *testing.T, target *url.URL, config *rest.Config) http.Handler {
 // through has an operator reach the API server through the proxy.
 func (p *proxy) through(o *app.Options) { o.Config = &rest.Config{Host: p.url, QPS: -1} }
 
+// kubeconfig has a process reach the API server through the proxy.
+func (p *proxy) kubeconfig(t *testing.T) string {
+	t.Helper()
+	config := clientcmdapi.NewConfig()
+	config.Clusters["proxy"] = &clientcmdapi.Cluster{Server: p.url}
+	config.Contexts["proxy"] = &clientcmdapi.Context{Cluster: "proxy"}
+	config.CurrentContext = "proxy"
+	file := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := clientcmd.WriteToFile(*config, file); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
 // set replaces what meddles.
 func (p *proxy) set(meddle func(http.ResponseWriter, *http.Request, http.Handler) bool) {
 	p.meddle.Store(&meddle)
@@ -107,3 +128,46 @@ type swallow struct{ header http.Header }
 func (s swallow) Header() http.Header         { return s.header }
 func (s swallow) Write(b []byte) (int, error) { return io.Discard.Write(b) }
 func (s swallow) WriteHeader(int)             {}
+
+// ledger counts the changes that the operator has the API server make, exactly even when
+// the operator is killed: what has come is carried out, whoever waits for the answer.
+type ledger struct {
+	mu      sync.Mutex
+	patched []string
+}
+
+func (l *ledger) meddle(w http.ResponseWriter, r *http.Request, next http.Handler) bool {
+	if r.Method != http.MethodPatch {
+		return false
+	}
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return true // Of half a request nothing comes.
+	}
+	whole := r.Clone(context.WithoutCancel(r.Context()))
+	whole.Body = io.NopCloser(bytes.NewReader(body))
+	answer := httptest.NewRecorder()
+	next.ServeHTTP(answer, whole)
+	if answer.Code == http.StatusOK {
+		l.mu.Lock()
+		l.patched = append(l.patched, r.URL.Path)
+		l.mu.Unlock()
+	}
+	maps.Copy(w.Header(), answer.Header())
+	w.WriteHeader(answer.Code)
+	_, _ = w.Write(answer.Body.Bytes()) // Whoever asked may be dead.
+	return true
+}
+
+// patches returns how many changes were made to an object, its status included.
+func (l *ledger) patches(namespace, object string) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n := 0
+	for _, path := range l.patched {
+		if strings.HasSuffix(strings.TrimSuffix(path, "/status"), "/namespaces/"+namespace+"/"+object) {
+			n++
+		}
+	}
+	return n
+}

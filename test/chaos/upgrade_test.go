@@ -2,12 +2,12 @@ package chaos_test
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	protectionv1beta1 "github.com/kinship-dev/kinship/api/protection/v1beta1"
@@ -17,27 +17,33 @@ import (
 
 // TestUpgrade replaces the operator by a newer one, which installs over what is
 // there while the old one still runs, and then goes back. All the time somebody
-// tries to delete what is protected, and other things are released. As long as
-// there is one release only, the newer one is the same program: what is tested is
-// the exchange.
+// tries to delete what is protected, and other things are released. The older one is
+// the program that KINSHIP_PREVIOUS names. Without it, as long as there is one release
+// only, it is the same program as the newer one: what is tested then is the exchange.
 func TestUpgrade(t *testing.T) {
-	args := []string{"--leader-elect", "--webhook-port"}
-	before := operator.Exec(t, append(args, freePort(t))...)
+	newer := func() *operator.Process { return operator.Exec(t, "--leader-elect", "--webhook-port", freePort(t)) }
+	older, previous := newer, os.Getenv("KINSHIP_PREVIOUS")
+	if previous != "" {
+		older = func() *operator.Process {
+			return operator.ExecProgram(t, previous, "--leader-elect", "--webhook-port", freePort(t))
+		}
+	}
+	before := older()
 	s := newScene(t)
 	released, kept := sized(30), sized(20)
 	s.protect(released + kept)
-	usages := s.watch(&protectionv1beta1.UsageList{}, nil)
 	stop := s.attack(released, kept)
 
-	for turn, what := range []string{"upgrade", "rollback"} {
+	for turn, start := range []func() *operator.Process{newer, older} {
+		what := []string{"upgrade", "rollback"}[turn]
 		from, to := turn*released/2, (turn+1)*released/2
-		after := operator.Exec(t, append(args, freePort(t))...)
+		after := start()
 		for i := range to - from {
 			if i == (to-from)/2 {
 				if err := before.Stop(); err != nil {
 					t.Errorf("%s: the operator that was replaced: %v", what, err)
 				}
-				if log := before.Log(); strings.Contains(log, "leader election lost") {
+				if log := before.Log(); previous == "" && strings.Contains(log, "leader election lost") {
 					t.Errorf("%s: an end that was asked for is logged as an error:\n%s", what, log)
 				}
 			}
@@ -46,7 +52,11 @@ func TestUpgrade(t *testing.T) {
 			}
 		}
 		testenv.EventuallyWithin(t, takeover+recovery, func() error {
-			if got := usages.count(watch.Deleted); got < to {
+			var left protectionv1beta1.UsageList // No watch: another definition ends all there are.
+			if err := s.c.List(t.Context(), &left, client.InNamespace(s.ns)); err != nil {
+				return err
+			}
+			if got := released + kept - len(left.Items); got < to {
 				return fmt.Errorf("%s: %d of %d Usages are gone", what, got, to)
 			}
 			return nil

@@ -61,6 +61,13 @@ func Exec(tb testing.TB, args ...string) *Process {
 	if err != nil {
 		tb.Fatalf("operator: find the running program: %v", err)
 	}
+	return ExecProgram(tb, program, args...)
+}
+
+// ExecProgram is Exec with another program, such as an earlier release of kinship. Such
+// a one may outlive a test binary that is killed.
+func ExecProgram(tb testing.TB, program string, args ...string) *Process {
+	tb.Helper()
 	p := &Process{health: freeAddress(tb), exited: make(chan struct{})}
 	p.cmd = exec.Command(program, slices.Concat([]string{
 		"operator", "--kubeconfig", testenv.Kubeconfig(tb), "--install", "--adopt", "--verbose",

@@ -55,6 +55,7 @@ func Start(tb testing.TB, changes ...func(*app.Options)) *Operator {
 		Log:            logr.FromSlogHandler(slog.NewTextHandler(&o.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		Ready:          sync.OnceFunc(func() { close(ready) }),
 	}
+	options.Openstack.Hosts = []string{"*"} // Images are on this machine, too.
 	for _, change := range changes {
 		change(&options)
 	}

@@ -165,36 +165,67 @@ func (l land) checkNothingRefused(u *protectionv1beta1.Usage) {
 func TestForgedReview(t *testing.T) {
 	operator.Start(t)
 	l, used, u := replaying(t)
-	if err := l.c.Get(t.Context(), client.ObjectKeyFromObject(used), used); err != nil {
+	url := l.webhook()
+	// Its path he knows from the sources.
+	address, _, _ := strings.Cut(strings.TrimPrefix(url, "https://"), "/")
+	post(t, "https://"+address+"/validate-no-usages", l.forged(used))
+	l.checkNothingRefused(u)
+	l.release(u)
+	l.exists(used)
+}
+
+// TestForgedReviewByInsider is the same by somebody who has seen the secret part of the
+// path, as whoever reads webhook configurations can. It is taken for a refusal. But what
+// the garbage collector asks for shows: here nothing is to be collected.
+func TestForgedReviewByInsider(t *testing.T) {
+	operator.Start(t)
+	l, used, u := replaying(t)
+	post(t, l.webhook(), l.forged(used))
+	if err := l.c.Get(t.Context(), client.ObjectKeyFromObject(u), u); err != nil {
 		t.Fatal(err)
+	}
+	if r := u.Status.Refused; len(r) != 1 || r[0].User != garbageCollector {
+		t.Fatalf("recorded is %+v: the review has not reached who records", r)
+	}
+	l.release(u)
+	l.exists(used)
+}
+
+const garbageCollector = "system:serviceaccount:kube-system:generic-garbage-collector"
+
+// webhook returns by which URL the API server asks.
+func (l land) webhook() string {
+	l.t.Helper()
+	var c admissionregistrationv1.ValidatingWebhookConfiguration
+	if err := l.c.Get(l.t.Context(), client.ObjectKey{Name: "crossplane-no-usages"}, &c); err != nil {
+		l.t.Fatal(err)
+	}
+	return *c.Webhooks[0].ClientConfig.URL
+}
+
+// forged is the review of a deletion that the garbage collector would send.
+func (l land) forged(used client.Object) admissionv1.AdmissionReview {
+	l.t.Helper()
+	if err := l.c.Get(l.t.Context(), client.ObjectKeyFromObject(used), used); err != nil {
+		l.t.Fatal(err)
 	}
 	raw, err := json.Marshal(used)
 	if err != nil {
-		t.Fatal(err)
+		l.t.Fatal(err)
 	}
-	review := admissionv1.AdmissionReview{
+	return admissionv1.AdmissionReview{
 		TypeMeta: metav1.TypeMeta{APIVersion: "admission.k8s.io/v1", Kind: "AdmissionReview"},
 		Request: &admissionv1.AdmissionRequest{
-			UID: "forged", Operation: admissionv1.Delete, Name: used.Name, Namespace: l.ns,
+			UID: "forged", Operation: admissionv1.Delete, Name: used.GetName(), Namespace: l.ns,
 			Kind:      metav1.GroupVersionKind{Version: "v1", Kind: "ConfigMap"},
 			Resource:  metav1.GroupVersionResource{Version: "v1", Resource: "configmaps"},
 			OldObject: runtime.RawExtension{Raw: raw},
 			UserInfo: authenticationv1.UserInfo{
-				Username: "system:serviceaccount:kube-system:generic-garbage-collector",
+				Username: garbageCollector,
 				Groups:   []string{"system:serviceaccounts", "system:serviceaccounts:kube-system", "system:authenticated"},
 			},
 		},
 	}
-	var c admissionregistrationv1.ValidatingWebhookConfiguration
-	if err := l.c.Get(t.Context(), client.ObjectKey{Name: "crossplane-no-usages"}, &c); err != nil {
-		t.Fatal(err)
-	}
-	// Its path he knows from the sources.
-	address, _, _ := strings.Cut(strings.TrimPrefix(*c.Webhooks[0].ClientConfig.URL, "https://"), "/")
-	post(t, "https://"+address+"/validate-no-usages", review)
-	l.checkNothingRefused(u)
-	l.release(u)
-	l.exists(used)
 }
 
 func post(t *testing.T, url string, content any) {

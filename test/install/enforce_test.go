@@ -1,0 +1,250 @@
+package install_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	protectionv1beta1 "github.com/kinship-dev/kinship/api/protection/v1beta1"
+	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/pack"
+	"github.com/kinship-dev/kinship/internal/testenv"
+	"github.com/kinship-dev/kinship/test/operator"
+)
+
+// meddling is what somebody does to what has the API server refuse. Nil deletes it.
+type meddling struct {
+	by     pack.Enforcement
+	obj    client.Object
+	change func()
+}
+
+func meddlings() map[string]meddling {
+	name := metav1.ObjectMeta{Name: "kinship-usage-refuse-deletion"}
+	none := &metav1.LabelSelector{MatchLabels: map[string]string{"no": "such"}}
+	never := []admissionregistrationv1.MatchCondition{{Name: "never", Expression: "false"}}
+	webhook := func(change func(*admissionregistrationv1.ValidatingWebhook)) meddling {
+		c := &admissionregistrationv1.ValidatingWebhookConfiguration{}
+		c.Name = "crossplane-no-usages"
+		return meddling{pack.ByWebhook, c, func() { change(&c.Webhooks[0]) }}
+	}
+	policy := func(change func(*admissionregistrationv1.ValidatingAdmissionPolicySpec)) meddling {
+		p := &admissionregistrationv1.ValidatingAdmissionPolicy{ObjectMeta: name}
+		return meddling{pack.ByPolicy, p, func() { change(&p.Spec) }}
+	}
+	binding := &admissionregistrationv1.ValidatingAdmissionPolicyBinding{ObjectMeta: name}
+	all := map[string]meddling{
+		"webhook, failurePolicy": webhook(func(w *admissionregistrationv1.ValidatingWebhook) {
+			w.FailurePolicy = new(admissionregistrationv1.Ignore)
+		}),
+		"webhook, objectSelector": webhook(func(w *admissionregistrationv1.ValidatingWebhook) {
+			w.ObjectSelector = none
+		}),
+		"webhook, namespaceSelector": webhook(func(w *admissionregistrationv1.ValidatingWebhook) {
+			w.NamespaceSelector = none
+		}),
+		"webhook, matchConditions": webhook(func(w *admissionregistrationv1.ValidatingWebhook) {
+			w.MatchConditions = never
+		}),
+		"webhook, deleted": {pack.ByWebhook, webhook(nil).obj, nil},
+		"policy, failurePolicy": policy(func(p *admissionregistrationv1.ValidatingAdmissionPolicySpec) {
+			p.FailurePolicy = new(admissionregistrationv1.Ignore)
+		}),
+		"policy, matchConditions": policy(func(p *admissionregistrationv1.ValidatingAdmissionPolicySpec) {
+			p.MatchConditions = never
+		}),
+		"policy, deleted": {pack.ByPolicy, policy(nil).obj, nil},
+		"binding, actions": {pack.ByPolicy, binding, func() {
+			binding.Spec.ValidationActions = []admissionregistrationv1.ValidationAction{admissionregistrationv1.Warn}
+		}},
+		"binding, deleted": {pack.ByPolicy, binding, nil},
+	}
+	return all
+}
+
+// keeper is a Usage and what it protects.
+type keeper struct {
+	t        *testing.T
+	c        client.Client
+	precious client.Object
+	usage    client.Object
+}
+
+func keep(t *testing.T) keeper {
+	t.Helper()
+	objects := testenv.Apply(t, protected, testenv.In(testenv.Namespace(t)))
+	k := keeper{t, operator.Client(t), objects[0], objects[1]}
+	k.refuses()
+	return k
+}
+
+// refuses waits until deletions are refused and the Usage says so. The API server hears
+// of what it is to refuse by a watch: for a moment it may go by what was there before.
+func (k keeper) refuses() {
+	k.t.Helper()
+	testenv.Eventually(k.t, func() error {
+		if err := k.effective(metav1.ConditionTrue, ""); err != nil {
+			return err
+		}
+		err := k.c.Delete(k.t.Context(), k.precious, client.DryRunAll)
+		if !apierrors.IsConflict(err) && !apierrors.IsForbidden(err) {
+			return fmt.Errorf("the Usage is in effect, and deletion was answered with %w", err)
+		}
+		return nil
+	})
+}
+
+// effective returns nil when the conditions of the Usage are as they should be.
+func (k keeper) effective(want metav1.ConditionStatus, reason string) error {
+	var u protectionv1beta1.Usage
+	if err := k.c.Get(k.t.Context(), client.ObjectKeyFromObject(k.usage), &u); err != nil {
+		return err
+	}
+	for _, name := range []string{"Effective", "Ready"} {
+		c := meta.FindStatusCondition(u.Status.Conditions, name)
+		if c == nil || c.Status != want || (reason != "" && c.Reason != reason) {
+			return fmt.Errorf("condition %s is %+v, want %s", name, c, want)
+		}
+		if reason != "" && !strings.Contains(c.Message, "--install") {
+			k.t.Errorf("condition %s does not say what to do: %s", name, c.Message)
+		}
+	}
+	return nil
+}
+
+// end lets everything go while the operator runs.
+func (k keeper) end() {
+	k.t.Helper()
+	if err := k.c.Delete(k.t.Context(), k.usage); err != nil {
+		k.t.Error(err)
+	}
+	testenv.Eventually(k.t, func() error { return k.c.Delete(k.t.Context(), k.precious) })
+	// Other tests compare the whole cluster with what it was, and this would go meanwhile.
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: k.precious.GetNamespace()}}
+	if err := k.c.Delete(k.t.Context(), ns); err != nil {
+		k.t.Error(err)
+	}
+	testenv.Eventually(k.t, func() error {
+		if err := k.c.Get(k.t.Context(), client.ObjectKeyFromObject(ns), ns); !apierrors.IsNotFound(err) {
+			return fmt.Errorf("namespace %s is still there: %w", ns.Name, err)
+		}
+		return nil
+	})
+}
+
+// do meddles and returns what was there before.
+func (m meddling) do(t *testing.T, c client.Client) client.Object {
+	t.Helper()
+	if err := c.Get(t.Context(), client.ObjectKeyFromObject(m.obj), m.obj); err != nil {
+		t.Fatal(err)
+	}
+	before := m.obj.DeepCopyObject().(client.Object)
+	if m.change == nil {
+		if err := c.Delete(t.Context(), m.obj); err != nil {
+			t.Fatal(err)
+		}
+		return before
+	}
+	testenv.Eventually(t, func() error { // Others write it too.
+		if err := c.Get(t.Context(), client.ObjectKeyFromObject(m.obj), m.obj); err != nil {
+			return err
+		}
+		m.change()
+		return c.Update(t.Context(), m.obj)
+	})
+	return before
+}
+
+// edition returns which edition of an object there is, and nothing if there is none.
+func edition(t *testing.T, c client.Client, obj client.Object) string {
+	t.Helper()
+	live := obj.DeepCopyObject().(client.Object)
+	err := c.Get(t.Context(), client.ObjectKeyFromObject(obj), live)
+	if apierrors.IsNotFound(err) {
+		return ""
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return live.GetResourceVersion()
+}
+
+// meddled has somebody meddle in all ways with what has the API server refuse, in
+// either way that there is, while start's operator runs, and tests what comes of each.
+func meddled(
+	t *testing.T, start func(enforced func(*app.Options)) *operator.Operator,
+	test func(t *testing.T, k keeper, m meddling, before client.Object),
+) {
+	t.Helper()
+	for _, by := range []pack.Enforcement{pack.ByWebhook, pack.ByPolicy} {
+		o := start(func(o *app.Options) { o.Enforcement = by })
+		k := keep(t)
+		for name, m := range meddlings() {
+			if m.by != by {
+				continue
+			}
+			t.Run(name, func(t *testing.T) {
+				k.t = t
+				test(t, k, m, m.do(t, k.c))
+				k.refuses()
+			})
+		}
+		k.t = t
+		k.end()
+		if err := o.Stop(); err != nil {
+			t.Error(err)
+		}
+	}
+	uninstall(t)
+}
+
+// TestEnforcementRestored: where the operator has installed it, what somebody meddled
+// with is put right.
+func TestEnforcementRestored(t *testing.T) {
+	installs := func(enforced func(*app.Options)) *operator.Operator { return operator.Start(t, enforced) }
+	meddled(t, installs, func(t *testing.T, k keeper, m meddling, _ client.Object) {
+		t.Helper()
+		meddled := m.obj.GetResourceVersion()
+		testenv.Eventually(t, func() error {
+			if now := edition(t, k.c, m.obj); now == "" || now == meddled {
+				return fmt.Errorf("nobody has put %s right", m.obj.GetName())
+			}
+			return nil
+		})
+	})
+}
+
+// TestEnforcementLost: where somebody else installs, the Usages say that nothing is
+// refused, and what to do, until it is put right.
+func TestEnforcementLost(t *testing.T) {
+	installed := func(enforced func(*app.Options)) *operator.Operator {
+		if err := operator.Start(t, enforced).Stop(); err != nil {
+			t.Fatal(err)
+		}
+		return operator.Start(t, enforced, func(o *app.Options) { o.Install, o.Adopt = false, false })
+	}
+	meddled(t, installed, func(t *testing.T, k keeper, _ meddling, before client.Object) {
+		t.Helper()
+		testenv.Eventually(t, func() error { return k.effective(metav1.ConditionFalse, "NotEnforced") })
+		testenv.Eventually(t, func() error { return putBack(t, k.c, before) })
+	})
+}
+
+// putBack makes an object what it was.
+func putBack(t *testing.T, c client.Client, obj client.Object) error {
+	t.Helper()
+	obj = obj.DeepCopyObject().(client.Object)
+	obj.SetResourceVersion(edition(t, c, obj))
+	if obj.GetResourceVersion() != "" {
+		return c.Update(t.Context(), obj)
+	}
+	obj.SetUID("")
+	return c.Create(t.Context(), obj)
+}
