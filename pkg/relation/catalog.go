@@ -3,14 +3,19 @@ package relation
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/metadata"
 )
 
 // Kinds tells which kinds the cluster serves.
@@ -59,6 +64,7 @@ func (e *UnansweredError) Error() string {
 // lookup takes no lock and sends no request, unlike that of a RESTMapper.
 type catalog struct {
 	discovery discovery.DiscoveryInterfaceWithContext
+	metadata  metadata.Interface
 	turn      sync.Mutex // of refresh: what was read last is to be what is known
 	last      atomic.Pointer[snapshot]
 }
@@ -66,6 +72,8 @@ type catalog struct {
 // snapshot is what was last known.
 type snapshot struct {
 	kinds map[schema.GroupKind][]Mapping // preferred version first
+	// groups are those that exist, whatever is known of them.
+	groups map[string]bool
 	// silent are the versions of groups that nothing could be learned of. Of them
 	// kinds says what was known before.
 	silent map[schema.GroupVersion]error
@@ -79,19 +87,73 @@ func (c *catalog) refresh(ctx context.Context) error {
 	if err != nil && !partly {
 		return fmt.Errorf("read what kinds the cluster serves: %w", err)
 	}
-	now := &snapshot{kinds: map[schema.GroupKind][]Mapping{}, silent: silent}
+	now := newSnapshot()
 	for _, g := range groups {
 		now.add(g, resources)
 	}
-	if before := c.last.Load(); before != nil {
+	for gv, reason := range silent {
+		now.silence(gv, reason)
+	}
+	before := c.last.Load()
+	if before == nil || before.lost(now) {
+		if err := c.unlisted(ctx, now); err != nil {
+			return err
+		}
+	}
+	if before != nil {
 		now.keep(before)
 	}
 	c.last.Store(now)
 	return nil
 }
 
+var errUnlisted = errors.New("the API server does not list the group, though it has an APIService")
+
+// unlisted makes the groups silent that the cluster has, by its APIServices, and that
+// its list of groups lacks: an API server answers before it has learned of all of them.
+func (c *catalog) unlisted(ctx context.Context, now *snapshot) error {
+	services, err := c.metadata.Resource(apiServices).List(ctx, metav1.ListOptions{})
+	if apierrors.IsForbidden(err) {
+		return nil // The list is all that there is to know.
+	}
+	if err != nil {
+		return fmt.Errorf("read what groups the cluster has: %w", err)
+	}
+	listed := maps.Clone(now.groups)
+	for _, service := range services.Items {
+		version, group, _ := strings.Cut(service.Name, ".")
+		if group != "" && !listed[group] {
+			now.silence(schema.GroupVersion{Group: group, Version: version}, errUnlisted)
+		}
+	}
+	return nil
+}
+
+func newSnapshot() *snapshot {
+	return &snapshot{
+		kinds: map[schema.GroupKind][]Mapping{}, groups: map[string]bool{}, silent: map[schema.GroupVersion]error{},
+	}
+}
+
+// lost reports whether a later snapshot lacks a group.
+func (s *snapshot) lost(now *snapshot) bool {
+	for group := range s.groups {
+		if !now.groups[group] {
+			return true
+		}
+	}
+	return false
+}
+
+// silence takes in that nothing could be learned of a version of a group.
+func (s *snapshot) silence(gv schema.GroupVersion, reason error) {
+	s.groups[gv.Group] = true
+	s.silent[gv] = reason
+}
+
 // add takes in a group, its preferred version first.
 func (s *snapshot) add(g *metav1.APIGroup, resources []*metav1.APIResourceList) {
+	s.groups[g.Name] = true
 	versions := []string{g.PreferredVersion.GroupVersion}
 	for _, v := range g.Versions {
 		if v.GroupVersion != versions[0] {
@@ -137,9 +199,9 @@ func (s *snapshot) keep(before *snapshot) {
 	}
 }
 
-// silence returns why nothing is known of a version of a group, or of any one where
+// silenced returns why nothing is known of a version of a group, or of any one where
 // the version is empty; nil if all is.
-func (s *snapshot) silence(gv schema.GroupVersion) error {
+func (s *snapshot) silenced(gv schema.GroupVersion) error {
 	if gv.Version != "" {
 		return s.silent[gv]
 	}
@@ -180,7 +242,7 @@ func (c *catalog) Mapping(gvk schema.GroupVersionKind) (Mapping, error) {
 	if len(missing.Served) == 0 {
 		gv.Version = "" // Another version may have the kind.
 	}
-	if reason := last.silence(gv); reason != nil {
+	if reason := last.silenced(gv); reason != nil {
 		return Mapping{}, &UnansweredError{Kind: gvk, Reason: reason}
 	}
 	return Mapping{}, missing
@@ -192,7 +254,7 @@ func (c *catalog) silence(group string) error {
 	if last == nil {
 		return nil
 	}
-	return last.silence(schema.GroupVersion{Group: group})
+	return last.silenced(schema.GroupVersion{Group: group})
 }
 
 func (c *catalog) served() []Mapping {

@@ -34,7 +34,7 @@ func served() (*metav1.APIGroup, []*metav1.APIResourceList) {
 }
 
 func catalogOf(group *metav1.APIGroup, resources []*metav1.APIResourceList) *catalog {
-	known := &snapshot{kinds: map[schema.GroupKind][]Mapping{}}
+	known := newSnapshot()
 	known.add(group, resources)
 	c := &catalog{}
 	c.last.Store(known)
@@ -45,7 +45,7 @@ func catalogOf(group *metav1.APIGroup, resources []*metav1.APIResourceList) *cat
 func TestCatalogSilence(t *testing.T) {
 	down := errors.New("down")
 	group, resources := served()
-	before, never := catalogOf(group, resources).last.Load(), &snapshot{}
+	before, never := catalogOf(group, resources).last.Load(), newSnapshot()
 	cases := map[string]struct {
 		reason string
 		before *snapshot
@@ -65,9 +65,9 @@ func TestCatalogSilence(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			now := &snapshot{kinds: map[schema.GroupKind][]Mapping{}, silent: map[schema.GroupVersion]error{}}
+			now := newSnapshot()
 			for _, version := range tc.silent {
-				now.silent[schema.GroupVersion{Group: "g", Version: version}] = down
+				now.silence(schema.GroupVersion{Group: "g", Version: version}, down)
 			}
 			group, resources := served()
 			group.Versions = slices.DeleteFunc(group.Versions, func(v metav1.GroupVersionForDiscovery) bool {

@@ -210,6 +210,54 @@ func TestWatcherSilentGroup(t *testing.T) {
 	fresh.awaitMissing(t, gk)
 }
 
+// TestWatcherUnlistedGroup has the API server list the groups without one that it has, as
+// one that has just started does: what was known of it still is, and who has never known
+// it concludes nothing. Then it is listed again, and nobody says so.
+func TestWatcherUnlistedGroup(t *testing.T) {
+	t.Parallel()
+	gk := schema.GroupKind{Group: "unlisted.test.kinship.dev", Kind: "Widget"}
+	d := define(t, definition(gk.Group, "Cluster", "v1"))
+	testenv.Apply(t, widget(gk.Group, "v1"))
+	h, fresh := start(t, testenv.Config(t)), prepare(t, testenv.Config(t))
+	id := object.ID{Group: gk.Group, Kind: gk.Kind, Name: "w"}
+	h.Use(alice, gk)
+	h.awaitPresence(t, id, relation.Present)
+	told := h.told(gk)
+
+	h.wire.unlist(t, gk.Group)
+	fresh.wire.unlist(t, gk.Group)
+	if err := h.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Silence(gk.Group); err == nil {
+		t.Error("the group is not known to be silent")
+	}
+	if _, err := h.Mapping(gk.WithVersion("")); err != nil {
+		t.Errorf("the kind is forgotten: %v", err)
+	}
+	if _, presence := h.Get(id); presence != relation.Present || h.told(gk) != told {
+		t.Errorf("presence %d, told %d times more", presence, h.told(gk)-told)
+	}
+	fresh.run(t)
+	fresh.awaitPresence(t, object.Of(d, relation.DefinitionKind), relation.Present)
+	fresh.wire.awaitQuiet(t, "/apis?", 10) // It has looked for the last time.
+	fresh.Use(alice, gk)
+	testenv.Eventually(t, func() error {
+		var unanswered *relation.UnansweredError
+		if err := fresh.Problem(gk); !errors.As(err, &unanswered) {
+			return fmt.Errorf("problem is %w", err)
+		}
+		return nil
+	})
+
+	h.wire.divert(nil)
+	fresh.wire.divert(nil)
+	fresh.awaitPresence(t, id, relation.Present)
+	remove(t, d)
+	h.awaitMissing(t, gk)
+	fresh.awaitMissing(t, gk)
+}
+
 // dead has the API server ask somebody about version v1 of a group who is not there.
 const dead = `
 apiVersion: apiregistration.k8s.io/v1

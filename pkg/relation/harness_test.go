@@ -1,17 +1,21 @@
 package relation_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/go-logr/logr"
 	"github.com/go-logr/logr/funcr"
+	apidiscoveryv2 "k8s.io/api/apidiscovery/v2"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
@@ -43,6 +47,13 @@ type harness struct {
 func start(t *testing.T, config *rest.Config) *harness {
 	t.Helper()
 	h := prepare(t, config)
+	h.run(t)
+	return h
+}
+
+// run has a watcher that was prepared run until the end of the test.
+func (h *harness) run(t *testing.T) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	returned := make(chan error, 1)
 	go func() { returned <- h.Start(ctx) }()
@@ -53,7 +64,6 @@ func start(t *testing.T, config *rest.Config) *harness {
 		}
 	})
 	t.Cleanup(h.stop)
-	return h
 }
 
 // prepare makes a watcher that does not run yet.
@@ -240,6 +250,33 @@ func (w *wire) divert(f func(*http.Request) (*http.Response, error)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.answer = f
+}
+
+// unlist takes a group out of the list of groups.
+func (w *wire) unlist(t *testing.T, group string) {
+	t.Helper()
+	w.divert(func(r *http.Request) (*http.Response, error) {
+		if r.URL.Path != "/apis" {
+			return nil, nil //nolint:nilnil // The API server is to answer.
+		}
+		response, err := w.next.RoundTrip(r)
+		if err != nil {
+			return nil, err
+		}
+		defer response.Body.Close()
+		var list apidiscoveryv2.APIGroupDiscoveryList
+		if err := json.NewDecoder(response.Body).Decode(&list); err != nil {
+			return nil, err
+		}
+		listed := len(list.Items)
+		list.Items = slices.DeleteFunc(list.Items, func(g apidiscoveryv2.APIGroupDiscovery) bool { return g.Name == group })
+		if len(list.Items) == listed {
+			t.Errorf("group %s was not listed", group)
+		}
+		body, err := json.Marshal(list)
+		response.Body = io.NopCloser(bytes.NewReader(body))
+		return response, err
+	})
 }
 
 var errCut = errors.New("the wire is cut")

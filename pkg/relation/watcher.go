@@ -41,6 +41,7 @@ var (
 	DefinitionKind = schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}
 	// apiServiceKind tells of groups served by other API servers.
 	apiServiceKind = schema.GroupKind{Group: "apiregistration.k8s.io", Kind: "APIService"}
+	apiServices    = schema.GroupVersionResource{Group: "apiregistration.k8s.io", Version: "v1", Resource: "apiservices"}
 )
 
 // watcherItself is the user on whose behalf the watcher follows definitions.
@@ -54,6 +55,9 @@ const (
 	// can be told of, is looked up again after a definition changed: discovery lags
 	// behind by a second or two.
 	discoveryRetries = 10
+	// silentRetry is when to look again at a group that is in use and stays silent: who
+	// serves it may be back without a word.
+	silentRetry = 30 * time.Second
 )
 
 // Change is one object seen to come, change or go. Old or New is nil.
@@ -101,7 +105,7 @@ func NewWatcher(config *rest.Config, log logr.Logger) (*Watcher, error) {
 	}
 	return &Watcher{
 		metadata: meta,
-		catalog:  catalog{discovery: disc},
+		catalog:  catalog{discovery: disc, metadata: meta},
 		log:      log,
 		queue:    workqueue.NewTypedDelayingQueue[schema.GroupKind](),
 		kinds:    map[schema.GroupKind]*watched{},
@@ -161,6 +165,9 @@ func (w *Watcher) Start(ctx context.Context) error {
 			w.follow(ctx, &running)
 		} else {
 			w.settle(ctx, gk, &running)
+			if w.Silence(gk.Group) != nil { // Nobody looked again while it was not in use.
+				w.queue.AddAfter(schema.GroupKind{}, 50*time.Millisecond)
+			}
 		}
 		w.queue.Done(gk)
 	}
@@ -323,7 +330,7 @@ func (w *Watcher) follow(ctx context.Context, running *sync.WaitGroup) {
 	if err != nil {
 		w.log.Error(err, "Kinds may be out of date")
 	}
-	missing := err != nil
+	missing, silent := err != nil, false
 	w.mu.RLock()
 	inUse := make([]schema.GroupKind, 0, len(w.kinds))
 	for gk, k := range w.kinds {
@@ -335,11 +342,15 @@ func (w *Watcher) follow(ctx context.Context, running *sync.WaitGroup) {
 	for _, gk := range inUse {
 		w.settle(ctx, gk, running)
 		_, err := w.catalog.Mapping(gk.WithVersion(""))
-		missing = missing || err != nil || w.Silence(gk.Group) != nil
+		missing = missing || err != nil
+		silent = silent || w.Silence(gk.Group) != nil
 	}
-	if retries := w.retries.Load(); missing && retries < discoveryRetries {
+	switch retries := w.retries.Load(); {
+	case (missing || silent) && retries < discoveryRetries:
 		w.queue.AddAfter(schema.GroupKind{}, 50*time.Millisecond<<min(retries, 5))
 		w.retries.Add(1)
+	case silent:
+		w.queue.AddAfter(schema.GroupKind{}, silentRetry)
 	}
 }
 
