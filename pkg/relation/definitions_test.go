@@ -19,7 +19,7 @@ import (
 
 // soon is how long the watcher may take to follow a definition. Discovery itself
 // lags behind.
-const soon = 5 * time.Second
+const soon = 15 * time.Second
 
 // definition returns a CustomResourceDefinition of kind Widget whose versions
 // are served or not, v1 stored.
@@ -98,18 +98,14 @@ func TestWatcherFollowsDefinitions(t *testing.T) {
 	h := start(t, testenv.Config(t))
 	h.Use(alice, gk)
 	h.awaitMissing(t, gk)
-	if n := h.told(gk); n != 1 {
-		t.Errorf("told %d times that the kind is missing, want once", n)
-	}
+	h.awaitTold(t, gk, 1) // It is missing.
 
 	d := define(t, definition(gk.Group, "Cluster", "v1"))
 	h.awaitServed(t, gk, "v1")
 	testenv.Apply(t, widget(gk.Group, "v1"))
 	id := object.ID{Group: gk.Group, Kind: gk.Kind, Name: "w"}
 	h.awaitPresence(t, id, relation.Present)
-	if n := h.told(gk); n != 3 {
-		t.Errorf("told %d times, want twice more: the kind is served, and was read", n)
-	}
+	h.awaitTold(t, gk, 3) // It is served, and was read.
 
 	remove(t, d)
 	h.awaitMissing(t, gk)
@@ -143,14 +139,17 @@ func TestWatcherSwitchesVersions(t *testing.T) {
 	h := start(t, testenv.Config(t))
 	h.Use(alice, gk)
 	h.awaitServed(t, gk, "v2")
-	before := h.told(gk)
+	h.awaitTold(t, gk, 1)
 
 	define(t, definition(gk.Group, "Cluster", "v1", "v2 unserved"))
 	h.awaitServed(t, gk, "v1")
 	h.awaitPresence(t, object.ID{Group: gk.Group, Kind: gk.Kind, Name: "w"}, relation.Present)
-	if h.told(gk) == before {
-		t.Error("nobody was told that the kind was read anew")
-	}
+	testenv.Eventually(t, func() error {
+		if h.told(gk) == 1 {
+			return errors.New("nobody was told that the kind was read anew")
+		}
+		return nil
+	})
 	testenv.Eventually(t, func() error {
 		h.wire.mu.Lock()
 		defer h.wire.mu.Unlock()
@@ -177,7 +176,7 @@ func TestWatcherSilentGroup(t *testing.T) {
 	id := object.ID{Group: gk.Group, Kind: gk.Kind, Name: "w"}
 	h.Use(alice, gk)
 	h.awaitPresence(t, id, relation.Present)
-	told := h.told(gk)
+	h.awaitTold(t, gk, 1)
 
 	service := testenv.Apply(t, fmt.Sprintf(dead, gk.Group))[0]
 	testenv.Eventually(t, func() error {
@@ -189,8 +188,8 @@ func TestWatcherSilentGroup(t *testing.T) {
 	if _, err := h.Mapping(gk.WithVersion("")); err != nil {
 		t.Errorf("the kind is forgotten: %v", err)
 	}
-	if _, presence := h.Get(id); presence != relation.Present || h.told(gk) != told {
-		t.Errorf("presence %d, told %d times more", presence, h.told(gk)-told)
+	if _, presence := h.Get(id); presence != relation.Present || h.told(gk) != 1 {
+		t.Errorf("presence %d, told %d times", presence, h.told(gk))
 	}
 	fresh := start(t, testenv.Config(t)) // It has never known the group.
 	fresh.Use(alice, gk)
@@ -222,10 +221,10 @@ func TestWatcherUnlistedGroup(t *testing.T) {
 	id := object.ID{Group: gk.Group, Kind: gk.Kind, Name: "w"}
 	h.Use(alice, gk)
 	h.awaitPresence(t, id, relation.Present)
-	told := h.told(gk)
+	h.awaitTold(t, gk, 1)
 
-	h.wire.unlist(t, gk.Group)
-	fresh.wire.unlist(t, gk.Group)
+	h.wire.unlist(gk.Group)
+	fresh.wire.unlist(gk.Group)
 	if err := h.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -235,8 +234,8 @@ func TestWatcherUnlistedGroup(t *testing.T) {
 	if _, err := h.Mapping(gk.WithVersion("")); err != nil {
 		t.Errorf("the kind is forgotten: %v", err)
 	}
-	if _, presence := h.Get(id); presence != relation.Present || h.told(gk) != told {
-		t.Errorf("presence %d, told %d times more", presence, h.told(gk)-told)
+	if _, presence := h.Get(id); presence != relation.Present || h.told(gk) != 1 {
+		t.Errorf("presence %d, told %d times", presence, h.told(gk))
 	}
 	fresh.run(t)
 	fresh.awaitPresence(t, object.Of(d, relation.DefinitionKind), relation.Present)
@@ -256,6 +255,23 @@ func TestWatcherUnlistedGroup(t *testing.T) {
 	remove(t, d)
 	h.awaitMissing(t, gk)
 	fresh.awaitMissing(t, gk)
+}
+
+// TestWatcherLateDiscovery defines a kind which is listed only long after that, and comes
+// into use in between.
+func TestWatcherLateDiscovery(t *testing.T) {
+	t.Parallel()
+	gk := schema.GroupKind{Group: "late.test.kinship.dev", Kind: "Widget"}
+	h := start(t, testenv.Config(t))
+	h.awaitRead(t, relation.DefinitionKind)
+	h.wire.unlist(gk.Group)
+	d := define(t, definition(gk.Group, "Cluster", "v1"))
+	h.awaitPresence(t, object.Of(d, relation.DefinitionKind), relation.Present)
+	h.wire.awaitQuiet(t, "/apis?", 10) // It has looked for the last time.
+	h.Use(alice, gk)
+	h.awaitMissing(t, gk)
+	h.wire.divert(nil)
+	h.awaitServed(t, gk, "v1")
 }
 
 // dead has the API server ask somebody about version v1 of a group who is not there.

@@ -165,7 +165,7 @@ func (w *Watcher) Start(ctx context.Context) error {
 			w.follow(ctx, &running)
 		} else {
 			w.settle(ctx, gk, &running)
-			if w.Silence(gk.Group) != nil { // Nobody looked again while it was not in use.
+			if !w.certain(gk) { // Nobody looked again while it was not in use.
 				w.queue.AddAfter(schema.GroupKind{}, 50*time.Millisecond)
 			}
 		}
@@ -352,6 +352,12 @@ func (w *Watcher) follow(ctx context.Context, running *sync.WaitGroup) {
 	case silent:
 		w.queue.AddAfter(schema.GroupKind{}, silentRetry)
 	}
+}
+
+// certain reports whether all is known of a kind: that it is served, and by whom.
+func (w *Watcher) certain(gk schema.GroupKind) bool {
+	_, err := w.Mapping(gk.WithVersion(""))
+	return err == nil && w.Silence(gk.Group) == nil
 }
 
 // settle starts, stops or restarts the informer of a kind, as its use and the

@@ -74,9 +74,7 @@ func TestWatcherKnowsKindsInUse(t *testing.T) {
 	if _, presence := h.Get(inNamespace(namespace, "none")); presence != relation.Absent {
 		t.Errorf("presence %d of what does not exist, want absent", presence)
 	}
-	if n := h.told(configMap); n != 1 {
-		t.Errorf("told %d times of the kind, want once: when it was read", n)
-	}
+	h.awaitTold(t, configMap, 1) // It was read.
 	if err := h.Problem(configMap); err != nil {
 		t.Errorf("problem of a kind that was read: %v", err)
 	}
