@@ -8,6 +8,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kinship-dev/kinship/pkg/object"
@@ -23,8 +24,17 @@ type Applier struct {
 	FieldOwner string
 	// View shows the objects of all kinds that are applied.
 	View View
+	// Clock says for how long to wait for a View that is late. Nil means the real time.
+	Clock clock.PassiveClock
 
 	recent recent
+}
+
+func (a *Applier) now() time.Time {
+	if a.Clock == nil {
+		return time.Now()
+	}
+	return a.Clock.Now()
 }
 
 // Request is what a parent has and wants.

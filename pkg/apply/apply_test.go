@@ -146,6 +146,20 @@ func TestDeletedAtOnce(t *testing.T) {
 	equal(t, "changes", "created ConfigMap/a", l.must(w.configMap("a", 0, "x=1")).Changes.String())
 }
 
+// TestLateView: a view that has not shown in time what was written is asked about. What
+// is there is left alone, and what is gone without a word is made anew.
+func TestLateView(t *testing.T) {
+	w := newWorld(t)
+	l := w.life(nil)
+	first := l.must(w.configMap("a", 0, "x=1"))
+	l.clock.SetTime(l.clock.Now().Add(2 * first.Recheck))
+	equal(t, "changes", "1 unchanged", l.must(w.configMap("a", 0, "x=1")).Changes.String())
+	if err := w.c.Delete(t.Context(), w.get("a")); err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "changes of what is gone", "created ConfigMap/a", l.must(w.configMap("a", 0, "x=1")).Changes.String())
+}
+
 // TestUnseen: what an object was before it was written is known to be old, until the
 // view shows what was written.
 func TestUnseen(t *testing.T) {

@@ -24,7 +24,7 @@ var errUnsteady = errors.New("it comes and goes faster than it can be applied")
 
 // applyOne makes one object what it should be and keeps its entry.
 func (p pass) applyOne(ctx context.Context, o desired, entry *Entry) (Action, error) {
-	seen := p.recent.look(p.View, o.ID())
+	seen := p.recent.look(p.View, o.ID(), p.now())
 	if seen.ahead {
 		p.recheck()
 	}
@@ -101,7 +101,7 @@ func (p pass) send(ctx context.Context, o desired, seen sight) (Observed, error)
 	}
 	after := Observe(sent, p.FieldOwner)
 	if !seen.exists || after.Version != seen.Version {
-		p.recent.wrote(o.ID(), after)
+		p.recent.wrote(o.ID(), after, p.now())
 	}
 	return after, nil
 }

@@ -11,8 +11,8 @@ import (
 )
 
 // patience is how long a view may take to show what was written, until it is
-// asked for. Usually it takes milliseconds.
-const patience = time.Second
+// asked for. Usually it takes milliseconds. What is deleted meanwhile is told by Gone.
+const patience = 5 * time.Second
 
 // recent remembers what was written until the view shows it. To decide on a state
 // that has already been changed would mean to write twice.
@@ -27,17 +27,17 @@ type written struct {
 	at time.Time
 }
 
-func (r *recent) wrote(id object.ID, o Observed) {
+func (r *recent) wrote(id object.ID, o Observed, now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.last == nil {
 		r.last = map[object.ID]written{}
 	}
-	r.last[id] = written{o, time.Now()}
+	r.last[id] = written{o, now}
 }
 
 // Gone says that the view has shown the deletion of an object. Without that, an
-// Applier believes for a second that what it has just written is there, although
+// Applier believes for five seconds that what it has just written is there, although
 // the view does not show it. It is safe for concurrent use.
 func (a *Applier) Gone(id object.ID, uid types.UID) {
 	a.recent.mu.Lock()
@@ -75,7 +75,7 @@ type sight struct {
 }
 
 // look returns the newer of what a view shows and what was written last.
-func (r *recent) look(view View, id object.ID) sight {
+func (r *recent) look(view View, id object.ID, now time.Time) sight {
 	seen, exists := view.Get(id)
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -87,7 +87,7 @@ func (r *recent) look(view View, id object.ID) sight {
 		delete(r.last, id)
 		return sight{Observed: seen, exists: true}
 	}
-	if time.Since(last.at) > patience {
+	if now.Sub(last.at) > patience {
 		return sight{Observed: seen, exists: exists, doubtful: true}
 	}
 	return sight{Observed: last.Observed, exists: true, ahead: true}

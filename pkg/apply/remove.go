@@ -126,7 +126,7 @@ func (p pass) deleteWave(ctx context.Context, wave int32) (left bool, err error)
 // it was decided on: the garbage collector may be taking the owner off just now.
 func (p pass) remove(ctx context.Context, entry Entry, propagation metav1.DeletionPropagation) (Change, error) {
 	failed := Change{ID: entry.ID, Action: Failed}
-	seen := p.recent.look(p.View, entry.ID)
+	seen := p.recent.look(p.View, entry.ID, p.now())
 	var err error
 	if !seen.exists || (entry.UID != "" && entry.UID != seen.UID) {
 		if seen, err = p.live(ctx, entry); err != nil {

@@ -10,12 +10,14 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
+	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kinship-dev/kinship/internal/testenv"
@@ -110,6 +112,7 @@ type life struct {
 	*world
 
 	client client.Client
+	clock  *clocktesting.FakePassiveClock
 	apply.Applier
 }
 
@@ -120,7 +123,8 @@ func (w *world) life(wrap func(http.RoundTripper) http.RoundTripper) *life {
 	if wrap != nil {
 		config.Wrap(wrap)
 	}
-	l := &life{world: w}
+	l := &life{world: w, clock: clocktesting.NewFakePassiveClock(time.Now())}
+	l.Clock = l.clock
 	l.client = w.clientFor(config)
 	l.Client, l.FieldOwner, l.View = l.client, fieldOwner, w.look()
 	return l
