@@ -30,8 +30,8 @@ func TestNoAdmissionFailsDuringRotations(t *testing.T) {
 	namespace := testenv.Namespace(t)
 	options := testOptions(t, namespace)
 	options.IPs = []net.IP{net.IPv4(127, 0, 0, 1)}
-	options.PropagationDelay = 500 * time.Millisecond
-	options.RetireAfter = 500 * time.Millisecond
+	options.PropagationDelay = 2 * time.Second
+	options.RetireAfter = 2 * time.Second
 
 	f := &follower{}
 	hook := newWebhook(namespace, options.Client)

@@ -10,6 +10,7 @@ import (
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/cache"
 	"k8s.io/client-go/kubernetes"
@@ -109,13 +110,16 @@ func allowed(t *testing.T, r *Reviewer, u authenticationv1.UserInfo, actions ...
 func grantRoles(t *testing.T) {
 	t.Helper()
 	testenv.Apply(t, roles)
-	last := deleting("namespaces", "", "one")
-	testenv.Eventually(t, func() error {
-		if !allowed(t, NewReviewer(reviews(t)), user("one-namespace"), last) {
-			return fmt.Errorf("the roles are not in force")
+	for name, a := range map[string]Action{
+		"by-name": deleting("configmaps", "here", "one"), "by-kind": deleting("configmaps", "here", ""),
+		"everywhere": deleting("configmaps", "", ""), "one-namespace": deleting("namespaces", "", "one"),
+	} {
+		rule := rbacv1.PolicyRule{Verbs: []string{a.Verb}, APIGroups: []string{""}, Resources: []string{a.Resource}}
+		if a.Name != "" {
+			rule.ResourceNames = []string{a.Name}
 		}
-		return nil
-	})
+		testenv.AwaitRights(t, name, a.Namespace, true, rule)
+	}
 }
 
 func TestAllowed(t *testing.T) {

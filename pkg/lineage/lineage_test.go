@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -471,6 +472,9 @@ metadata: {name: some}
 roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: some}
 subjects: [{kind: User, name: %s, apiGroup: rbac.authorization.k8s.io}]
 `, user), testenv.In(ns))
+	testenv.AwaitRights(t, user, ns, true, rbacv1.PolicyRule{
+		Verbs: []string{"get"}, APIGroups: []string{""}, Resources: []string{"configmaps"},
+	})
 	cluster := look(t, testenv.As(t, user))
 	tree := treeOf(t, cluster, find(t, cluster, "cm", "z", ns), lineage.TreeOptions{})
 	if diff := cmp.Diff([]string{"ConfigMap/z", "  protected by Tie/own"}, outline(tree.Root)); diff != "" {

@@ -1,10 +1,8 @@
 package iot_test
 
 import (
-	"fmt"
 	"testing"
 
-	authorizationv1 "k8s.io/api/authorization/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -30,22 +28,7 @@ func (w *world) user(name string, rules ...rbacv1.PolicyRule) client.Client {
 		Subjects:   []rbacv1.Subject{{Kind: "User", Name: w.ns + "-" + name}},
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: name},
 	})
-	for _, rule := range rules {
-		testenv.Eventually(w.t, func() error {
-			review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
-				User: w.ns + "-" + name, ResourceAttributes: &authorizationv1.ResourceAttributes{
-					Namespace: w.ns, Verb: rule.Verbs[0], Group: rule.APIGroups[0], Resource: rule.Resources[0],
-				},
-			}}
-			if err := w.c.Create(w.t.Context(), review); err != nil {
-				return err
-			}
-			if !review.Status.Allowed {
-				return fmt.Errorf("%s may not yet %v", name, rule)
-			}
-			return nil
-		})
-	}
+	testenv.AwaitRights(w.t, w.ns+"-"+name, w.ns, true, rules...)
 	return testenv.ClientFor(w.t, testenv.As(w.t, w.ns+"-"+name), w.c.Scheme())
 }
 
