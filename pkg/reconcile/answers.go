@@ -15,8 +15,14 @@ import (
 // a conflict, which most often means that the object has changed: who knows that it has
 // not may take that for one too.
 func IsDenied(err error) bool {
-	return apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) ||
-		strings.Contains(err.Error(), " denied the request") || // So begin webhooks' answers,
+	return apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || IsVeto(err)
+}
+
+// IsVeto reports whether an error is a judgement of somebody that the API server asks, a
+// webhook or a policy. He may word it as whatever failure, as of an object that is not
+// valid, and may think otherwise tomorrow, about the same object.
+func IsVeto(err error) bool {
+	return strings.Contains(err.Error(), " denied the request") || // So begin webhooks' answers,
 		strings.Contains(err.Error(), " denied request") // and those of policies.
 }
 

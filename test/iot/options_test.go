@@ -39,6 +39,15 @@ func TestPolicy(t *testing.T) {
 	}
 	w.ready(c)
 	refused(t, w.c.Status().Update(t.Context(), c.DeepCopy()), "only Kinship may write it")
+	give := func(c *iotv1alpha1.IotConnector) {
+		c.Spec.ServiceIdentity = &iotv1alpha1.ServiceIdentity{ClientID: "aaaa", ResourceID: "bbbb"}
+	}
+	refused(t, try(w, rich, c, give), "must be allowed to create what carries it")
+	change(w, c, give)
+	if err := try(w, rich, c, func(c *iotv1alpha1.IotConnector) { c.Spec.Deployments[0].Containers[0].Image = "other" }); err != nil {
+		t.Error(err)
+	}
+	w.ready(c)
 	if err := try(w, poor, c, func(c *iotv1alpha1.IotConnector) { c.Labels["x"] = "y" }); err != nil {
 		t.Error(err)
 	}

@@ -60,6 +60,23 @@ func testRights(t *testing.T) {
 	if err := try(w, poor, c, func(c *iotv1alpha1.IotConnector) { c.Labels["x"] = "y" }); err != nil {
 		t.Error(err)
 	}
+	// An identity is a right of its own, too.
+	identified := w.user("identified", may("create", group, all...), may("create", "apps", "deployments"),
+		may("create", "", "serviceaccounts"))
+	give := func(c *iotv1alpha1.IotConnector) {
+		c.Spec.ServiceIdentity = &iotv1alpha1.ServiceIdentity{ClientID: "aaaa", ResourceID: "bbbb"}
+	}
+	take := func(c *iotv1alpha1.IotConnector) { c.Spec.ServiceIdentity = nil }
+	refused(t, try(w, rich, c, give), "may not create serviceaccounts in namespace "+w.ns)
+	for _, err := range []error{
+		try(w, identified, c, give), try(w, rich, c, func(c *iotv1alpha1.IotConnector) {
+			c.Spec.Deployments[0].Containers[0].Image = "other"
+		}), try(w, rich, c, take),
+	} {
+		if err != nil {
+			t.Error(err)
+		}
+	}
 	release := &iotv1alpha1.IotConnectorRelease{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: "r"}}
 	release.Spec.Version, release.Spec.Images = 1, map[string]string{"Normalization": "evil"}
 	refused(t, poor.Create(t.Context(), release.DeepCopy()), "may not create deployments")

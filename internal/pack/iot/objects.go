@@ -2,6 +2,7 @@ package iot
 
 import (
 	"fmt"
+	"strings"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -12,9 +13,9 @@ import (
 )
 
 // objects are the webhooks or, where there are to be none, the policies.
-func objects(in pack.Installation) []client.Object {
+func objects(in pack.Installation, options Options) []client.Object {
 	if in.Enforcement == pack.ByPolicy {
-		return policies(in)
+		return policies(in, options)
 	}
 	return []client.Object{validateOwn(in), defaultOwn(in)}
 }
@@ -68,7 +69,7 @@ func defaultOwn(in pack.Installation) client.Object {
 // policies let the API server ask by itself what the webhooks ask: whether the
 // author could have done what comes of the object. What is wrong with the object
 // the controller says, in its condition.
-func policies(in pack.Installation) []client.Object {
+func policies(in pack.Installation, options Options) []client.Object {
 	fail, forbidden := admissionregistrationv1.Fail, metav1.StatusReasonForbidden
 	resources := &admissionregistrationv1.MatchResources{}
 	for _, r := range judged() {
@@ -83,6 +84,12 @@ func policies(in pack.Installation) []client.Object {
 	validation := func(expression, message string) admissionregistrationv1.Validation {
 		return admissionregistrationv1.Validation{Expression: expression, Message: message, Reason: &forbidden}
 	}
+	mayIdentify := make([]string, 0, 2)
+	for _, r := range options.Identity.resources() {
+		mayIdentify = append(mayIdentify, may("create", r.Group, r.Resource))
+	}
+	const identified = "has(object.spec.serviceIdentity) && (oldObject == null || " +
+		"!has(oldObject.spec.serviceIdentity) || object.spec.serviceIdentity != oldObject.spec.serviceIdentity)"
 	policy := &admissionregistrationv1.ValidatingAdmissionPolicy{
 		ObjectMeta: metav1.ObjectMeta{Name: configuration},
 		Spec: admissionregistrationv1.ValidatingAdmissionPolicySpec{
@@ -97,6 +104,8 @@ func policies(in pack.Installation) []client.Object {
 				validation("!variables.status", statusRefused),
 				validation(fmt.Sprintf("variables.status || !(%s) || %s",
 					changed, may("create", "apps", "deployments")), mayNotDeploy),
+				validation(fmt.Sprintf("variables.status || request.kind.kind != '%s' || !(%s) || (%s)",
+					connectorKind.Kind, identified, strings.Join(mayIdentify, " && ")), mayNotIdentify),
 				validation(fmt.Sprintf("variables.status || request.kind.kind != '%s' || !(%s) || %s",
 					releaseKind.Kind, changed, may("update", connectorKind.Group, connectors)), mayNotUpdate),
 			},

@@ -5,6 +5,7 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	iotv1alpha1 "github.com/kinship-dev/kinship/api/iot/v1alpha1"
@@ -40,6 +41,17 @@ const (
 	PodIdentity Identity = "pod-identity"
 )
 
+// resources are those that an identity is made of.
+func (i Identity) resources() []schema.GroupResource {
+	if i == PodIdentity {
+		return []schema.GroupResource{
+			{Group: podIdentityGroup, Resource: "azureidentities"},
+			{Group: podIdentityGroup, Resource: "azureidentitybindings"},
+		}
+	}
+	return []schema.GroupResource{{Resource: "serviceaccounts"}}
+}
+
 // Options of the pack.
 type Options struct {
 	// Identity that the Pods get. Empty means WorkloadIdentity.
@@ -74,7 +86,7 @@ func Pack(options Options) pack.Pack {
 			Waits: lineage.WaitsForOwned, Deletes: true,
 		}},
 		Rules:   func() []rbacv1.PolicyRule { return rules(options) },
-		Objects: objects,
+		Objects: func(in pack.Installation) []client.Object { return objects(in, options) },
 		Setup: func(ctx context.Context, mgr manager.Manager, env pack.Environment) error {
 			return Setup(ctx, mgr, env, options)
 		},
@@ -98,11 +110,8 @@ func rules(options Options) []rbacv1.PolicyRule {
 		{APIGroups: group, Resources: []string{connectors + "/finalizers"}, Verbs: []string{"update"}},
 		{APIGroups: []string{deploymentKind.Group}, Resources: []string{"deployments"}, Verbs: made},
 	}
-	if options.Identity == PodIdentity {
-		return append(all, rbacv1.PolicyRule{
-			APIGroups: []string{podIdentityGroup},
-			Resources: []string{"azureidentities", "azureidentitybindings"}, Verbs: made,
-		})
+	for _, r := range options.Identity.resources() {
+		all = append(all, rbacv1.PolicyRule{APIGroups: []string{r.Group}, Resources: []string{r.Resource}, Verbs: made})
 	}
-	return append(all, rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"serviceaccounts"}, Verbs: made})
+	return all
 }

@@ -34,10 +34,12 @@ const (
 	reasonFailed      = "Failed"
 	reasonDeleting    = "Deleting"
 	reasonRefused     = "DeletionRefused"
+	reasonVetoed      = "Refused"
 )
 
-// refusedRetry is how long until something is deleted again that somebody did not let us
-// delete. One who locks it with a label is noticed at once when he takes that off.
+// refusedRetry is how long until something is tried again that somebody did not let us
+// do. One who locks with a label what is to be deleted is noticed at once when he takes that
+// off.
 const refusedRetry = time.Minute
 
 // reconciler carries one IotConnector through its life. It only runs in the leader.
@@ -245,7 +247,8 @@ func (r *reconciler) late(d *appsv1.Deployment) bool {
 }
 
 // failures returns the outcome of errors. What the API server refuses for good waits
-// until somebody changes the spec.
+// until somebody changes the spec; of who else refuses it nobody tells when he changes
+// his mind.
 func failures(err error) reconcile.Outcome {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		var outcome reconcile.Outcome
@@ -254,10 +257,14 @@ func failures(err error) reconcile.Outcome {
 		}
 		return outcome
 	}
-	if apierrors.IsInvalid(err) {
+	switch {
+	case reconcile.IsVeto(err):
+		return reconcile.WaitFor(refusedRetry, reasonVetoed, "what the spec asks for may not be made: %s", err)
+	case apierrors.IsInvalid(err) && !reconcile.IsAnother(err):
 		return reconcile.Refuse(reasonInvalid, "the API server refuses what the spec asks for: %s", err)
+	default:
+		return reconcile.Fail(reasonFailed, err)
 	}
-	return reconcile.Fail(reasonFailed, err)
 }
 
 // readiness returns which of the wanted Deployments do not serve yet, but for those

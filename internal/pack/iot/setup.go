@@ -65,7 +65,7 @@ func Setup(ctx context.Context, mgr manager.Manager, env pack.Environment, optio
 	if err := rollouts(mgr); err != nil {
 		return err
 	}
-	return serve(mgr, env)
+	return serve(mgr, env, options)
 }
 
 // controllerFor begins a controller. Names are unique in a process; tests run
@@ -127,11 +127,11 @@ func informed(gvk schema.GroupVersionKind) client.Object {
 }
 
 // serve adds the admission handlers.
-func serve(mgr manager.Manager, env pack.Environment) error {
+func serve(mgr manager.Manager, env pack.Environment, options Options) error {
 	if env.Enforcement != pack.ByWebhook {
 		return nil
 	}
-	v := &validator{reviewer: env.Reviewer, operator: env.Operator}
+	v := &validator{reviewer: env.Reviewer, operator: env.Operator, identity: options.Identity}
 	server := mgr.GetWebhookServer()
 	server.Register(validatePath, &webhook.Admission{Handler: v})
 	server.Register(defaultPath, &webhook.Admission{Handler: admission.HandlerFunc(v.Default)})

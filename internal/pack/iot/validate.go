@@ -24,6 +24,8 @@ const (
 	statusRefused = "the status says what was made and may be deleted: only Kinship may write it"
 	mayNotDeploy  = "whoever creates or changes an IotConnector or its release must be allowed to create " +
 		"Deployments in its namespace"
+	mayNotIdentify = "whoever gives an IotConnector a serviceIdentity must be allowed to create what carries it, " +
+		"in its namespace"
 	mayNotUpdate = "whoever creates or changes an IotConnectorRelease must be allowed to update IotConnectors " +
 		"in its namespace"
 )
@@ -33,6 +35,7 @@ const (
 type validator struct {
 	reviewer *authorise.Reviewer
 	operator string // our own user name
+	identity Identity
 }
 
 // Default gives a new IotConnector its finalizer, which saves the controller a
@@ -86,9 +89,22 @@ func (v *validator) connector(ctx context.Context, req admission.Request, operat
 	if operator {
 		return admission.Allowed("")
 	}
-	return v.may(ctx, req, mayNotDeploy, authorise.Action{
+	answer := v.may(ctx, req, mayNotDeploy, authorise.Action{
 		Verb: "create", Group: deploymentKind.Group, Resource: "deployments", Namespace: req.Namespace,
 	})
+	if !answer.Allowed || c.Spec.ServiceIdentity == nil ||
+		old != nil && equality.Semantic.DeepEqual(c.Spec.ServiceIdentity, old.Spec.ServiceIdentity) {
+		return answer
+	}
+	for _, r := range v.identity.resources() {
+		answer := v.may(ctx, req, mayNotIdentify, authorise.Action{
+			Verb: "create", Group: r.Group, Resource: r.Resource, Namespace: req.Namespace,
+		})
+		if !answer.Allowed {
+			return answer
+		}
+	}
+	return answer
 }
 
 // versionChange refuses a change of the version that is neither an upgrade nor its
