@@ -88,7 +88,7 @@ func TestConfirmEvictions(t *testing.T) {
 		t.Fatal(err)
 	}
 	first, second := k.pod(t, k.obj.ID.Namespace, "evicting"), k.pod(t, testenv.Namespace(t), "evicting")
-	var held []relation.Edge
+	held := make([]relation.Edge, 0, 2)
 	for _, pod := range []*corev1.Pod{first, second} {
 		k.obj = relation.ObjectOf(podKind, pod)
 		held = append(held, relation.Edge{Declarer: holder, Target: relation.Named(k.obj.ID)})
