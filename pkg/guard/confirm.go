@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -28,7 +29,23 @@ const (
 	trialPatience = 250 * time.Millisecond
 )
 
-// trial is a deletion without effect that is under way, one for each kind at most.
+// scope is what is confirmed by one trial: deletions of a kind, or evictions of Pods in
+// a namespace, of which the webhook for evictions is asked apart.
+type scope struct {
+	schema.GroupKind
+
+	evictedFrom string // empty for deletions
+}
+
+// String returns what to wait for.
+func (s scope) String() string {
+	if s.evictedFrom != "" {
+		return "evicts Pods in namespace " + s.evictedFrom
+	}
+	return fmt.Sprintf("deletes %s objects", s.GroupKind)
+}
+
+// trial is an attempt without effect that is under way, one for each scope at most.
 type trial struct {
 	begun time.Time
 	ended chan struct{}
@@ -36,29 +53,49 @@ type trial struct {
 }
 
 // Confirm is done when the API server is known to ask before it deletes objects
-// of this object's kind. The object must carry the lock.
+// of this object's kind, and before it evicts Pods from this one's namespace. The
+// object must carry the lock.
 func (r *Rules) Confirm(ctx context.Context, obj relation.Object) reconcile.Outcome {
+	for _, s := range r.scopes(obj) {
+		if outcome := r.confirm(ctx, s, obj); !outcome.IsDone() {
+			return outcome
+		}
+	}
+	return reconcile.Outcome{}
+}
+
+// scopes returns what has to be confirmed for an object.
+func (r *Rules) scopes(obj relation.Object) []scope {
 	gk := obj.ID.GroupKind()
-	mine, other, outcome := r.begin(ctx, gk)
+	if gk != podKind || r.Evictions == "" || r.Configuration == "" {
+		return []scope{{GroupKind: gk}}
+	}
+	return []scope{{GroupKind: gk}, {gk, obj.ID.Namespace}}
+}
+
+func (r *Rules) confirm(ctx context.Context, s scope, obj relation.Object) reconcile.Outcome {
+	mine, other, outcome := r.begin(ctx, s)
 	switch {
+	case mine != nil && s.evictedFrom != "":
+		return r.end(s, mine, obj.ID, r.probeEviction(ctx, obj))
 	case mine != nil:
-		return r.end(gk, mine, obj.ID, r.probe(ctx, obj))
+		return r.end(s, mine, obj.ID, r.probe(ctx, obj))
 	case other != nil:
-		return r.await(ctx, gk, other)
+		return r.await(ctx, s, other)
 	default:
 		return outcome
 	}
 }
 
-// begin returns the trial to make for a kind, or the one that is under way, or what is
+// begin returns the trial to make for a scope, or the one that is under way, or what is
 // known without.
-func (r *Rules) begin(ctx context.Context, gk schema.GroupKind) (mine, other *trial, _ reconcile.Outcome) {
+func (r *Rules) begin(ctx context.Context, s scope) (mine, other *trial, _ reconcile.Outcome) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.confirmed[gk] {
+	if r.confirmed[s] {
 		return nil, nil, reconcile.Outcome{}
 	}
-	if other := r.trials[gk]; other != nil {
+	if other := r.trials[s]; other != nil {
 		return nil, other, reconcile.Outcome{}
 	}
 	err := r.keepAgain(ctx, false)
@@ -71,26 +108,26 @@ func (r *Rules) begin(ctx context.Context, gk schema.GroupKind) (mine, other *tr
 	}
 	mine = &trial{begun: time.Now(), ended: make(chan struct{})}
 	if r.trials == nil {
-		r.trials = map[schema.GroupKind]*trial{}
+		r.trials = map[scope]*trial{}
 	}
-	r.trials[gk] = mine
+	r.trials[s] = mine
 	return mine, nil, reconcile.Outcome{}
 }
 
 // end judges the answer to a trial.
-func (r *Rules) end(gk schema.GroupKind, t *trial, id object.ID, err error) reconcile.Outcome {
+func (r *Rules) end(s scope, t *trial, id object.ID, err error) reconcile.Outcome {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	delete(r.trials, gk)
+	delete(r.trials, s)
 	close(t.ended)
 	switch {
-	case err == nil, t.void:
-		return unasked(gk, probeAgain)
-	case r.refused(err): // Before conflicts: a refusal is one.
+	case err == nil, t.void, s.evictedFrom != "" && apierrors.IsTooManyRequests(err): // A PodDisruptionBudget's answer.
+		return unasked(s, probeAgain)
+	case r.refused(s, err): // Before conflicts: a refusal is one.
 		if r.confirmed == nil {
-			r.confirmed = map[schema.GroupKind]bool{}
+			r.confirmed = map[scope]bool{}
 		}
-		r.confirmed[gk] = true
+		r.confirmed[s] = true
 		return reconcile.Outcome{}
 	case apierrors.IsNotFound(err), apierrors.IsConflict(err):
 		return reconcile.Progress(sharedv1alpha1.ReasonLocking, "%s has just changed", id)
@@ -100,7 +137,7 @@ func (r *Rules) end(gk schema.GroupKind, t *trial, id object.ID, err error) reco
 }
 
 // await waits a little for somebody else's trial.
-func (r *Rules) await(ctx context.Context, gk schema.GroupKind, other *trial) reconcile.Outcome {
+func (r *Rules) await(ctx context.Context, s scope, other *trial) reconcile.Outcome {
 	patience := time.NewTimer(time.Until(other.begun.Add(trialPatience)))
 	defer patience.Stop()
 	select {
@@ -110,41 +147,51 @@ func (r *Rules) await(ctx context.Context, gk schema.GroupKind, other *trial) re
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.confirmed[gk] {
+	if r.confirmed[s] {
 		return reconcile.Outcome{}
 	}
-	return unasked(gk, max(probeAgain, time.Since(other.begun))) // Ever less often.
+	return unasked(s, max(probeAgain, time.Since(other.begun))) // Ever less often.
 }
 
-func unasked(gk schema.GroupKind, again time.Duration) reconcile.Outcome {
+func unasked(s scope, again time.Duration) reconcile.Outcome {
 	return reconcile.WaitFor(again, sharedv1alpha1.ReasonLocking,
-		"waiting for the API server to ask before it deletes %s objects", gk)
+		"waiting for the API server to ask before it %s", s)
 }
 
-// void has trials of some kinds end without a result: what they try has changed.
-func (r *Rules) void(concerned func(schema.GroupKind) bool) {
-	for gk, t := range r.trials {
-		t.void = t.void || concerned(gk)
+// void has some trials end without a result: what they try has changed.
+func (r *Rules) void(concerned func(scope) bool) {
+	for s, t := range r.trials {
+		t.void = t.void || concerned(s)
 	}
 }
 
-// Confirmed reports whether Confirm was done for the kind of an object.
+// forget has something confirmed anew, when it is held again.
+func (r *Rules) forget(concerned func(scope) bool) {
+	maps.DeleteFunc(r.confirmed, func(s scope, _ bool) bool { return concerned(s) })
+	r.void(concerned)
+}
+
+// Confirmed reports whether Confirm was done for all that an object needs.
 func (r *Rules) Confirmed(obj relation.Object) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.confirmed[obj.ID.GroupKind()]
+	return !slices.ContainsFunc(r.scopes(obj), func(s scope) bool { return !r.confirmed[s] })
 }
 
 // refused reports whether the API server asked who is to refuse, and was refused, or
 // had no answer. Names, and what others say, may contain anything: it goes by how the
 // API server itself begins what it says.
-func (r *Rules) refused(err error) bool {
+func (r *Rules) refused(s scope, err error) bool {
+	refuser := r.Refuser
+	if s.evictedFrom != "" {
+		refuser = r.Evictions
+	}
 	if apierrors.HasStatusCause(err, CauseInUse) {
 		return true
 	}
 	for _, beginning := range []string{
-		fmt.Sprintf("admission webhook %q denied the request", r.Refuser),
-		fmt.Sprintf("Internal error occurred: failed calling webhook %q", r.Refuser),
+		fmt.Sprintf("admission webhook %q denied the request", refuser),
+		fmt.Sprintf("Internal error occurred: failed calling webhook %q", refuser),
 	} {
 		if strings.HasPrefix(err.Error(), beginning) {
 			return true
@@ -155,7 +202,7 @@ func (r *Rules) refused(err error) bool {
 		return false
 	}
 	return slices.ContainsFunc(status.Status().Details.Causes, func(c metav1.StatusCause) bool {
-		return strings.HasPrefix(c.Message, fmt.Sprintf("ValidatingAdmissionPolicy '%s' ", r.Refuser))
+		return strings.HasPrefix(c.Message, fmt.Sprintf("ValidatingAdmissionPolicy '%s' ", refuser))
 	})
 }
 

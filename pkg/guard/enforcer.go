@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
-
 	"github.com/kinship-dev/kinship/pkg/object"
 )
 
@@ -59,7 +57,7 @@ func (r *Rules) enforce(ctx context.Context) error {
 // lose has everything confirmed anew.
 func (r *Rules) lose() {
 	clear(r.confirmed)
-	r.void(func(schema.GroupKind) bool { return true })
+	r.void(func(scope) bool { return true })
 	if r.Lost != nil {
 		r.Lost()
 	}

@@ -2,14 +2,19 @@ package guard_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kinship-dev/kinship/internal/testenv"
+	"github.com/kinship-dev/kinship/pkg/guard"
 	"github.com/kinship-dev/kinship/pkg/object"
 	"github.com/kinship-dev/kinship/pkg/relation"
 )
@@ -69,4 +74,64 @@ func TestRulesOfEvictions(t *testing.T) {
 			return nil
 		})
 	}
+}
+
+// TestConfirmEvictions shows that a Pod is not confirmed before the API server asks
+// about evictions in its own namespace, whatever it does in others.
+func TestConfirmEvictions(t *testing.T) {
+	t.Parallel()
+	k := keepRules(t, "evicting")
+	k.Evictions = foreign
+	c := k.read(t)
+	c.Webhooks[0].ObjectSelector, c.Webhooks[0].Rules = nil, nil
+	if err := k.client.Update(t.Context(), c); err != nil {
+		t.Fatal(err)
+	}
+	first, second := k.pod(t, k.obj.ID.Namespace, "evicting"), k.pod(t, testenv.Namespace(t), "evicting")
+	held := make([]relation.Edge, 0, 2)
+	for _, pod := range []*corev1.Pod{first, second} {
+		k.obj = relation.ObjectOf(podKind, pod)
+		held = append(held, relation.Edge{Declarer: holder, Target: relation.Named(k.obj.ID)})
+		k.Held.Set(holder, held)
+		k.confirm(t)
+		if !k.Confirmed(k.obj) {
+			t.Error("Confirmed does not know what Confirm found out")
+		}
+		if err := k.evict(t, pod); err == nil || !strings.Contains(err.Error(), foreign) {
+			t.Errorf("confirmed, and the eviction from %s was answered with %v", pod.Namespace, err)
+		}
+	}
+
+	lost := 0
+	k.Lost = func() { lost++ }
+	c = k.read(t)
+	c.Webhooks[0].NamespaceSelector.MatchExpressions[0].Values = []string{first.Namespace}
+	if err := k.client.Update(t.Context(), c); err != nil {
+		t.Fatal(err)
+	}
+	id := object.ID{Group: guard.ConfigurationKind.Group, Kind: guard.ConfigurationKind.Kind, Name: k.name}
+	k.ObjectChanged(relation.Change{New: &relation.Object{ID: id}})
+	k.obj.ID.Name = "not tried before" // Looks at the configuration.
+	k.obj.ID.Namespace = testenv.Namespace(t)
+	k.Confirm(t.Context(), k.obj)
+	if k.Confirmed(relation.ObjectOf(podKind, second)) || lost == 0 {
+		t.Errorf("still confirmed though nobody asks; told %d times", lost)
+	}
+}
+
+// pod makes a Pod that carries a label.
+func (k *kept) pod(t *testing.T, namespace, label string) *corev1.Pod {
+	t.Helper()
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "p", Labels: map[string]string{label: "true"}},
+		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "none"}}},
+	}
+	testenv.Eventually(t, func() error { return k.client.Create(t.Context(), pod) })
+	return pod
+}
+
+// evict evicts a Pod without effect.
+func (k *kept) evict(t *testing.T, pod *corev1.Pod) error {
+	t.Helper()
+	return k.client.SubResource("eviction").Create(t.Context(), pod, &policyv1.Eviction{}, client.DryRunAll)
 }

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -47,6 +48,7 @@ func (f *Finalizers) Hold(ctx context.Context, target metav1.Object, finalizer s
 	lock := f.lock(id)
 	lock.Lock()
 	defer lock.Unlock()
+	target = f.newest(id, target)
 	if f.holds(id, target, finalizer) {
 		return true, nil
 	}
@@ -63,6 +65,21 @@ func (f *Finalizers) Hold(ctx context.Context, target metav1.Object, finalizer s
 		return false, nil
 	}
 	return err == nil, err
+}
+
+// newest returns an object as the cache shows it by now, if that is newer than what
+// somebody read before it was his turn: others may have put the finalizer on since then,
+// or taken it off, and our own write is forgotten once anybody has seen it.
+func (f *Finalizers) newest(id object.ID, read metav1.Object) metav1.Object {
+	shown := f.Get(id)
+	if shown == nil || shown.GetUID() != read.GetUID() {
+		return read
+	}
+	order, err := resourceversion.CompareResourceVersion(shown.GetResourceVersion(), read.GetResourceVersion())
+	if err != nil || order <= 0 {
+		return read
+	}
+	return shown
 }
 
 // isOther reports whether a write came too late for an object that is gone, another one,
@@ -107,7 +124,8 @@ func (f *Finalizers) Forget(id object.ID) {
 	}
 }
 
-// Reconcile takes off the finalizers by which nobody holds an object any more.
+// Reconcile takes off the finalizers by which nobody holds an object any more. Call it
+// for every change of an object that has one of them too.
 func (f *Finalizers) Reconcile(ctx context.Context, id object.ID) (ctrl.Result, error) {
 	target := f.Get(id)
 	if target == nil {
@@ -129,6 +147,9 @@ func (f *Finalizers) release(ctx context.Context, id object.ID, name string) err
 	target := f.Get(id)
 	if target == nil || !slices.Contains(target.GetFinalizers(), name) {
 		return nil
+	}
+	if f.writes.Unseen(id, target.GetResourceVersion()) {
+		return nil // The watch brings what we wrote, and us back with it if a finalizer is left.
 	}
 	used, err := f.InUse(ctx, id, name)
 	if used || err != nil {

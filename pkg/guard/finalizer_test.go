@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kinship-dev/kinship/internal/testenv"
@@ -32,8 +33,25 @@ type guarding struct {
 	t      *testing.T
 	client client.Client
 	object *corev1.ConfigMap
+	cached *corev1.ConfigMap // what the cache shows, if it is late
+	writes int               // of finalizers
 	used   map[string]bool
 	fails  error
+}
+
+// applying is a client that counts what is applied.
+type applying struct {
+	client.Client
+
+	count *int
+}
+
+// Apply implements client.Client.
+func (a applying) Apply(
+	ctx context.Context, obj runtime.ApplyConfiguration, opts ...client.ApplyOption,
+) error {
+	*a.count++
+	return a.Client.Apply(ctx, obj, opts...)
 }
 
 func newGuarding(t *testing.T, finalizers ...string) *guarding {
@@ -46,8 +64,14 @@ func newGuarding(t *testing.T, finalizers ...string) *guarding {
 		t.Fatal(err)
 	}
 	g.Finalizers = &guard.Finalizers{
-		Kind: corev1.SchemeGroupVersion.WithKind("ConfigMap"), Names: []string{portGuard, subnetGuard}, Client: g.client,
-		Get:   func(object.ID) metav1.Object { return g.read() },
+		Kind: corev1.SchemeGroupVersion.WithKind("ConfigMap"), Names: []string{portGuard, subnetGuard},
+		Client: applying{g.client, &g.writes},
+		Get: func(object.ID) metav1.Object {
+			if g.cached != nil {
+				return g.cached
+			}
+			return g.read()
+		},
 		InUse: func(_ context.Context, _ object.ID, name string) (bool, error) { return g.used[name], g.fails },
 	}
 	t.Cleanup(func() {
@@ -141,13 +165,14 @@ func TestFinalizersUnknown(t *testing.T) {
 func TestFinalizersTooLate(t *testing.T) {
 	g := newGuarding(t)
 	g.held(subnetGuard)
-	cached := g.read()
+	g.cached = g.read()
 	if err := g.client.Delete(t.Context(), g.object); err != nil {
 		t.Fatal(err)
 	}
-	if held, err := g.Hold(t.Context(), cached, portGuard); held || err != nil {
+	if held, err := g.Hold(t.Context(), g.cached, portGuard); held || err != nil {
 		t.Errorf("what a late cache does not show to be deleted: held %t, error %v", held, err)
 	}
+	g.cached = nil
 	if g.held(portGuard) {
 		t.Error("what is being deleted is held")
 	}
@@ -205,4 +230,54 @@ func TestFinalizersOfManifests(t *testing.T) {
 		t.Error(err)
 	}
 	g.want(theirs)
+}
+
+// TestFinalizersReadBefore: what somebody read before it was his turn is not believed
+// once the cache shows what others have written since.
+func TestFinalizersReadBefore(t *testing.T) {
+	g := newGuarding(t)
+	hold := func(read metav1.Object) {
+		t.Helper()
+		if held, err := g.Hold(t.Context(), read, subnetGuard); !held || err != nil {
+			t.Errorf("held %t, error %v", held, err)
+		}
+	}
+	before := g.read()
+	hold(before)
+	held := g.read()
+	hold(held) // Who shows the newer version has us forget that we wrote it.
+	hold(before)
+	if g.writes != 1 {
+		t.Errorf("%d writes of one finalizer", g.writes)
+	}
+
+	if err := g.reconcile(); err != nil { // Nobody uses it.
+		t.Error(err)
+	}
+	g.want()
+	g.held(portGuard)
+	g.held(portGuard) // Who shows the newer version has us forget what we wrote.
+	hold(held)
+	g.want(subnetGuard, portGuard)
+}
+
+// TestFinalizersReleasedOnce: a cache that does not show yet that a finalizer was taken
+// off has nobody take it off again.
+func TestFinalizersReleasedOnce(t *testing.T) {
+	g := newGuarding(t)
+	g.held(subnetGuard)
+	g.used[subnetGuard], g.cached = false, g.read()
+	before := g.writes
+	for range 2 {
+		if err := g.reconcile(); err != nil {
+			t.Error(err)
+		}
+	}
+	if n := g.writes - before; n != 1 {
+		t.Errorf("taken off by %d writes", n)
+	}
+	g.want()
+	g.cached = nil
+	g.held(subnetGuard)
+	g.want(subnetGuard)
 }

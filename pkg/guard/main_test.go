@@ -24,6 +24,7 @@ func TestMain(m *testing.M) {
 var (
 	configMap = schema.GroupKind{Kind: "ConfigMap"}
 	secret    = schema.GroupKind{Kind: "Secret"}
+	podKind   = schema.GroupKind{Kind: "Pod"}
 )
 
 // watch starts a watcher of ConfigMaps. Freeze stops it: it then knows for ever

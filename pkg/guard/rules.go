@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -12,9 +11,7 @@ import (
 
 	"github.com/go-logr/logr"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/util/retry"
@@ -64,8 +61,8 @@ type Rules struct {
 	judged    bool   // fault is what the Enforcer said since it last changed
 	fault     error  // why the API server may not refuse
 	kept      string // what the rules were last made from
-	confirmed map[schema.GroupKind]bool
-	trials    map[schema.GroupKind]*trial // under way
+	confirmed map[scope]bool
+	trials    map[scope]*trial // under way
 	wake      chan struct{}
 	once      sync.Once
 }
@@ -85,7 +82,7 @@ func (r *Rules) ObjectChanged(c relation.Change) {
 	}
 	r.mu.Lock()
 	r.kept, r.judged = "", false
-	r.void(func(schema.GroupKind) bool { return true })
+	r.void(func(scope) bool { return true })
 	r.mu.Unlock()
 	r.Changed()
 }
@@ -181,7 +178,7 @@ func (r *Rules) keep(ctx context.Context, trim bool) error {
 	}
 	changed := r.keepDeletions(deletions, kinds, trim)
 	if evictions != nil {
-		changed = keepEvictions(evictions, namespaces) || changed
+		changed = r.keepEvictions(evictions, namespaces, trim) || changed
 	}
 	if !changed {
 		r.kept = held
@@ -212,9 +209,7 @@ func (r *Rules) keepDeletions(
 	have := resources(webhook.Rules)
 	want := r.resourcesOf(kinds, have)
 	if trim {
-		free := func(gk schema.GroupKind) bool { return !slices.Contains(kinds, gk) }
-		maps.DeleteFunc(r.confirmed, func(gk schema.GroupKind, _ bool) bool { return free(gk) })
-		r.void(free)
+		r.forget(func(s scope) bool { return !slices.Contains(kinds, s.GroupKind) })
 		want = union(want, r.silent(have))
 	} else {
 		want = union(want, have)
@@ -239,59 +234,21 @@ func (r *Rules) silent(resources []schema.GroupResource) []schema.GroupResource 
 func (r *Rules) resourcesOf(kinds []schema.GroupKind, have []schema.GroupResource) []schema.GroupResource {
 	var want []schema.GroupResource
 	for _, gk := range kinds {
-		same := func(other schema.GroupKind) bool { return other == gk }
+		same := func(s scope) bool { return s.GroupKind == gk }
 		mapping, err := r.Watcher.Mapping(gk.WithVersion(""))
 		if err != nil {
-			delete(r.confirmed, gk)
-			r.void(same)
+			r.forget(same)
 			continue // Nothing of a kind that is not served can be deleted.
 		}
 		if !slices.Contains(have, mapping.Resource.GroupResource()) {
 			r.void(same)
-			if r.confirmed[gk] {
+			if r.confirmed[scope{GroupKind: gk}] {
 				r.lose()
 			}
 		}
 		want = append(want, mapping.Resource.GroupResource())
 	}
 	return union(want, nil)
-}
-
-// podKind is the kind whose objects can be evicted.
-var podKind = schema.GroupKind{Kind: "Pod"}
-
-// evictable returns the namespaces with held Pods. An empty one stands for all.
-func (r *Rules) evictable(kinds []schema.GroupKind) []string {
-	if !slices.Contains(kinds, podKind) {
-		return nil
-	}
-	var namespaces []string
-	for _, pod := range r.Held.Targets(podKind) {
-		namespaces = append(namespaces, pod.Namespace)
-	}
-	slices.Sort(namespaces)
-	return slices.Compact(namespaces)
-}
-
-// keepEvictions has evictions asked about in exactly the namespaces with held
-// Pods. The object of such a request is not the Pod, so its label can't decide.
-func keepEvictions(webhook *admissionregistrationv1.ValidatingWebhook, namespaces []string) (changed bool) {
-	var rules []admissionregistrationv1.RuleWithOperations
-	selector := &metav1.LabelSelector{}
-	if len(namespaces) > 0 {
-		rules = rulesFor([]schema.GroupResource{{Resource: "pods/eviction"}})
-		rules[0].Operations = []admissionregistrationv1.OperationType{admissionregistrationv1.Create}
-	}
-	if len(namespaces) > 0 && namespaces[0] != "" {
-		selector.MatchExpressions = []metav1.LabelSelectorRequirement{{
-			Key: corev1.LabelMetadataName, Operator: metav1.LabelSelectorOpIn, Values: namespaces,
-		}}
-	}
-	if len(rules) == len(webhook.Rules) && equality.Semantic.DeepEqual(selector, webhook.NamespaceSelector) {
-		return false
-	}
-	webhook.Rules, webhook.NamespaceSelector = rules, selector
-	return true
 }
 
 func union(a, b []schema.GroupResource) []schema.GroupResource {

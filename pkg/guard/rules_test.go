@@ -213,11 +213,16 @@ func TestRulesFollowTheKindsHeld(t *testing.T) {
 func TestRulesOutliveTheirKind(t *testing.T) {
 	t.Parallel()
 	k := keepRules(t, "outlive")
+	k.declare(configMap)
+	k.confirm(t)
+	k.declare(secret)
+	k.Confirm(t.Context(), relation.Object{ID: object.ID{ // Looks at what is held now.
+		Kind: secret.Kind, Namespace: k.obj.ID.Namespace, Name: "none",
+	}})
+	k.awaitRules(t, "configmaps", "secrets") // Nobody trims yet.
+
+	k.declare(configMap, secret)
 	k.start(t)
-	k.hold(configMap)
-	k.awaitRules(t, "configmaps")
-	k.hold(secret) // The rule that comes shows that this was looked at.
-	k.awaitRules(t, "configmaps", "secrets")
 	version := k.read(t).ResourceVersion
 	for range 10 {
 		k.hold()

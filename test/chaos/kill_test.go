@@ -20,8 +20,8 @@ import (
 )
 
 // recovery is how long an operator may take after its start to put right what
-// the one before it left half done.
-const recovery = 5 * time.Second
+// the one before it left half done, on a busy machine.
+const recovery = 15 * time.Second
 
 // moments are what can be seen from outside of the life of a Usage.
 var moments = []struct {

@@ -90,7 +90,7 @@ func (p *proxy) live(t *testing.T, n int) int64 {
 			t.Fatal(err)
 		}
 	}
-	testenv.EventuallyWithin(t, recovery*6, s.noneLeft)
+	testenv.EventuallyWithin(t, 2*recovery, s.noneLeft)
 	for i := range n {
 		if err := s.c.Delete(t.Context(), s.used(i)); err != nil {
 			t.Errorf("used-%d can't be deleted although nothing uses it: %v", i, err)

@@ -98,7 +98,7 @@ func (s scene) pairs(n int) {
 // insist repeats a request until it succeeds, as a client does while the
 // operator is away.
 func (s scene) insist(request func(context.Context) error) error {
-	deadline := time.After(time.Minute)
+	deadline := time.After(3 * time.Minute) // Some have the control plane be away as well.
 	for {
 		err := request(s.t.Context())
 		if err == nil {

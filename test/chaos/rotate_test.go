@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -162,26 +163,28 @@ const lag = time.Second
 // connections, so it would not notice.
 func (s scene) checkTrust(ctx context.Context) {
 	type trust struct {
-		since  time.Time
+		seen   time.Time // for the last time; it may have been replaced at once
 		bundle []byte
 	}
 	var history []trust
 	for ctx.Err() == nil {
+		start := time.Now()
 		var c admissionregistrationv1.ValidatingWebhookConfiguration
 		if err := s.c.Get(ctx, client.ObjectKey{Name: "crossplane-no-usages"}, &c); err != nil {
 			continue // It is over.
 		}
-		now := trust{time.Now(), c.Webhooks[0].ClientConfig.CABundle}
-		if len(history) == 0 || !bytes.Equal(now.bundle, history[len(history)-1].bundle) {
+		now := trust{start, c.Webhooks[0].ClientConfig.CABundle}
+		if last := len(history) - 1; last >= 0 && bytes.Equal(now.bundle, history[last].bundle) {
+			history[last] = now
+		} else {
 			history = append(history, now)
-		}
-		for len(history) > 1 && time.Since(history[1].since) > lag {
-			history = history[1:]
 		}
 		served, err := s.serving()
 		if err != nil {
 			continue
 		}
+		// By now, and not before: to ask what is served may have taken long.
+		history = slices.DeleteFunc(history, func(t trust) bool { return time.Since(t.seen) > lag })
 		for _, t := range history {
 			if err := verify(served, t.bundle); err != nil {
 				s.t.Errorf("an API server that is %s late: %v", lag, err)

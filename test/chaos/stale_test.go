@@ -1,6 +1,7 @@
 package chaos_test
 
 import (
+	"fmt"
 	"net/http"
 	"strconv"
 	"testing"
@@ -51,7 +52,15 @@ func TestReadYourWrite(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	testenv.Eventually(t, s.noneLeft)
+	testenv.Eventually(t, func() error { // Watches are late.
+		if got := usages.count(watch.Deleted); got != n {
+			return fmt.Errorf("%d of %d Usages were seen to go", got, n)
+		}
+		if got, want := configMaps.count(watch.Deleted), 2*n-refused; got != want {
+			return fmt.Errorf("%d of %d ConfigMaps were seen to go", got, want)
+		}
+		return nil
+	})
 	for i := range n {
 		s.checkNeverViolated(i, configMaps, usages)
 	}

@@ -250,6 +250,7 @@ func TestInstallAgain(t *testing.T) {
 	first := operator.Start(t, samePort)
 	checkWorks(t, apierrors.IsConflict)
 	testenv.Eventually(t, func() error { return unlocked(t) })
+	testenv.Eventually(t, func() error { return unruled(t) }) // Or the second would trim the rules.
 	if err := first.Stop(); err != nil {
 		t.Fatal(err)
 	}
@@ -268,6 +269,21 @@ func TestInstallAgain(t *testing.T) {
 		t.Error(err)
 	}
 	uninstall(t)
+}
+
+// unruled returns nil when the API server asks about no deletion any more.
+func unruled(t *testing.T) error {
+	t.Helper()
+	var c admissionregistrationv1.ValidatingWebhookConfiguration
+	if err := testenv.Client(t, nil).Get(t.Context(), client.ObjectKey{Name: "crossplane-no-usages"}, &c); err != nil {
+		return err
+	}
+	for _, w := range c.Webhooks {
+		if len(w.Rules) > 0 {
+			return fmt.Errorf("webhook %s still has %d rules", w.Name, len(w.Rules))
+		}
+	}
+	return nil
 }
 
 // unlocked returns nil when nothing is locked any more.

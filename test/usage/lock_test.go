@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kinship-dev/kinship/internal/testenv"
@@ -68,8 +69,13 @@ func testStripped(t *testing.T) {
 		}},
 		"replace": {"writes an object without labels", func(t *testing.T, p *corev1.Pod) error {
 			p = p.DeepCopy()
-			p.Labels = nil
-			return w.c.Update(t.Context(), p)
+			return retry.RetryOnConflict(retry.DefaultBackoff, func() error { // With who writes its status.
+				if err := w.read(p); err != nil {
+					return err
+				}
+				p.Labels = nil
+				return w.c.Update(t.Context(), p)
+			})
 		}},
 		"apply": {"takes the label over and then drops it", func(t *testing.T, p *corev1.Pod) error {
 			for _, labels := range []string{lock + `: "false"`, ""} {

@@ -91,7 +91,7 @@ func testLift(t *testing.T) {
 	w.delete(u)
 	w.refused(used) // A deletion of the using object might still arrive.
 	w.unready(u, "WaitingUsingDeleted")
-	w.goneWithin(grace+promptly, u)
+	w.goneWithin(longGrace+promptly, u)
 	w.free(used)
 	w.delete(used)
 	w.exists(using)

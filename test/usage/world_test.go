@@ -66,6 +66,23 @@ func (w *world) alone() {
 		}
 		return nil
 	})
+	w.idle()
+}
+
+// idle waits until the operator has heard of the end of every Usage, and has no worker
+// that is still busy with one: what it counts at an end, it counts when that is written,
+// which others may hear of before.
+func (w *world) idle() {
+	w.t.Helper()
+	testenv.Eventually(w.t, func() error {
+		if n := operator.Metrics(w.t, "kinship_usages")[""]; n > 0 {
+			return fmt.Errorf("the operator knows %g Usages", n)
+		}
+		if n := operator.Metrics(w.t, "controller_runtime_active_workers", "controller")["usage"]; n > 0 {
+			return fmt.Errorf("%g workers are busy with Usages", n)
+		}
+		return nil
+	})
 }
 
 // cleanupContext is that of the test, but does not end before its cleanups.

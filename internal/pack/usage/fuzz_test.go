@@ -43,6 +43,8 @@ var kindsServed = map[string]string{
 	"/api/v1": `{"kind":"APIResourceList","groupVersion":"v1","resources":[
 		{"name":"configmaps","namespaced":true,"kind":"ConfigMap","verbs":["get","list","watch","delete"]},
 		{"name":"namespaces","namespaced":false,"kind":"Namespace","verbs":["get","list","watch","delete"]}]}`,
+	"/apis/apiregistration.k8s.io/v1/apiservices": `{"kind":"PartialObjectMetadataList",
+		"apiVersion":"meta.k8s.io/v1","metadata":{},"items":[]}`,
 }
 
 // newTestLedger returns a ledger in which ConfigMap precious of namespace ns is
@@ -69,6 +71,7 @@ func newTestLedger(tb testing.TB) *ledger {
 	}
 	l := &ledger{
 		watcher: watcher, trusting: true,
+		get:       func(object.ID) usage { return nil },
 		grants:    func(string) []kinshipv1alpha1.ReferenceGrant { return nil },
 		wakeUsage: func(object.ID) {}, wakeTarget: func(object.ID) {}, kindsChanged: func() {},
 	}

@@ -29,6 +29,8 @@ type ledger struct {
 	// trusting is set where admission guards the authority mark, so that it can be
 	// relied on.
 	trusting bool
+	// get returns a Usage as the informers hold it now, or nil.
+	get func(object.ID) usage
 	// grants are those that are known.
 	grants grants
 	// wakeUsage and wakeTarget ask for a Usage, or a lock, to be reconciled.
@@ -40,29 +42,44 @@ type ledger struct {
 	// part of one.
 	sets, rings gathered
 
-	mu         sync.Mutex
+	// turn is held from reading a Usage until its edges are set. Informers, grants, kinds
+	// and the controller tell of the same Usage at the same moment, and what was read
+	// last is to be what is known.
+	turn sync.Mutex
+
+	mu         sync.Mutex                                        // taken while turn is held, never the other way round
 	released   map[object.ID]types.UID                           // deleted Usages that hold nothing any more
 	unresolved map[schema.GroupKind]map[object.ID][]relation.Ref // Usages, and what they look for
 }
 
-// declare takes in a Usage as it is now.
-func (l *ledger) declare(u usage) {
-	id := identify(u)
-	if l.hasReleased(u) {
-		// Its kinds stay in use: it may be waiting for one to be read, to take a lock off.
-		l.wakeUsage(id)
+// declare takes in a Usage as it is now, or that it is gone.
+func (l *ledger) declare(id object.ID) {
+	l.turn.Lock()
+	defer l.turn.Unlock()
+	u := l.get(id) // Not what the caller was told of: somebody may have taken in a newer one.
+	if u == nil {
+		l.forget(id)
 		return
 	}
+	l.take(u)
+	l.wakeUsage(id)
+}
+
+// take sets the edges of a Usage. The turn must be held.
+func (l *ledger) take(u usage) {
+	if l.hasReleased(u) {
+		return // Its kinds stay in use: it may be waiting for one to be read, to take a lock off.
+	}
+	id := identify(u)
 	var edges []relation.Edge
 	if l.permitted(u) {
 		edges = extract(u, l.watcher)
 	}
 	l.watch(id, u, edges)
 	l.set(id, edges)
-	l.wakeUsage(id)
 }
 
-// forget drops a Usage that is gone.
+// forget drops a Usage that is gone. The turn must be held.
 func (l *ledger) forget(id object.ID) {
 	l.set(id, nil)
 	l.mu.Lock()
@@ -76,7 +93,12 @@ func (l *ledger) forget(id object.ID) {
 
 // release ends what a deleted Usage holds, before the Usage itself is gone.
 func (l *ledger) release(u usage) {
+	l.turn.Lock()
+	defer l.turn.Unlock()
 	id := identify(u)
+	if now := l.get(id); now == nil || now.GetUID() != u.GetUID() {
+		return // It is gone, and what it held with it: the edges are those of another one.
+	}
 	l.mu.Lock()
 	if l.released == nil {
 		l.released = map[object.ID]types.UID{}

@@ -65,7 +65,7 @@ func Pack(options Options) pack.Pack {
 
 // rules are the rights of the pack. A Usage may name any kind, so the metadata of
 // any kind must be readable, its label writable and, for replay and for trying
-// whether protection works, its objects deletable. docs/security.md tells how to
+// whether protection works, its objects deletable and Pods evictable. docs/security.md tells how to
 // narrow this down to the kinds that a cluster protects.
 func rules() []rbacv1.PolicyRule {
 	groups := []string{protectionv1beta1.GroupVersion.Group, usagev1alpha1.GroupVersion.Group}
@@ -77,6 +77,7 @@ func rules() []rbacv1.PolicyRule {
 			Verbs: []string{"list", "watch", "patch", "delete"},
 		},
 		{APIGroups: groups, Resources: []string{"usages/status", "clusterusages/status"}, Verbs: []string{"patch"}},
+		{APIGroups: []string{""}, Resources: []string{"pods/eviction"}, Verbs: []string{"create"}}, // A dry run.
 	}
 }
 

@@ -66,7 +66,7 @@ func (r *reconciler) Reconcile(ctx context.Context, id object.ID) (ctrl.Result, 
 		if apierrors.IsNotFound(err) {
 			r.writes.Forget(id)
 			r.replays.forget(id)
-			r.ledger.forget(id)
+			r.ledger.declare(id) // There may be another one by now.
 			return ctrl.Result{}, nil
 		}
 		return ctrl.Result{}, fmt.Errorf("read %s: %w", id, err)

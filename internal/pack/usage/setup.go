@@ -72,6 +72,7 @@ func Setup(ctx context.Context, mgr manager.Manager, env pack.Environment, optio
 		wakeUsage:  p.usages.Add,
 		wakeTarget: p.locks.Add,
 		trusting:   env.Enforcement == pack.ByWebhook,
+		get:        p.get,
 		grants:     p.grants,
 	}
 	p.lock = &guard.Lock{
@@ -87,7 +88,7 @@ func Setup(ctx context.Context, mgr manager.Manager, env pack.Environment, optio
 	env.Watcher.OnObject(p.lock.Seen)
 	env.Watcher.OnObject(p.ledger.objectChanged)
 	env.Watcher.OnObject(p.restored)
-	env.Watcher.OnKind(func(gk schema.GroupKind) { p.ledger.kindChanged(gk, p.get) })
+	env.Watcher.OnKind(p.ledger.kindChanged)
 	if err := p.listen(ctx); err != nil {
 		return err
 	}
@@ -125,14 +126,14 @@ func (p *parts) reconsider() {
 func (p *parts) listen(ctx context.Context) error {
 	for _, k := range kinds {
 		err := p.hear(ctx, k.GroupKind(), k.new(), toolscache.ResourceEventHandlerFuncs{
-			AddFunc:    func(obj any) { p.ledger.declare(obj.(usage)) },
-			UpdateFunc: func(_, obj any) { p.ledger.declare(obj.(usage)) },
+			AddFunc:    func(obj any) { p.ledger.declare(identify(obj.(usage))) },
+			UpdateFunc: func(_, obj any) { p.ledger.declare(identify(obj.(usage))) },
 			DeleteFunc: func(obj any) {
 				if tombstone, ok := obj.(toolscache.DeletedFinalStateUnknown); ok {
 					obj = tombstone.Obj
 				}
 				id := identify(obj.(usage))
-				p.ledger.forget(id)
+				p.ledger.declare(id)
 				p.ledger.wakeUsage(id)
 			},
 		})
@@ -175,7 +176,7 @@ func (p *parts) hear(
 func (p *parts) grantsChanged() {
 	for _, u := range p.all() {
 		if reachesOut(u) {
-			p.ledger.declare(u)
+			p.ledger.declare(identify(u))
 		}
 	}
 }

@@ -111,10 +111,10 @@ func sameLabels(c relation.Change) bool {
 
 // kindChanged takes in a kind that appeared, was read, failed or vanished: what
 // Usages of it declare may be another now.
-func (l *ledger) kindChanged(gk schema.GroupKind, get func(object.ID) usage) {
+func (l *ledger) kindChanged(gk schema.GroupKind) {
 	for _, id := range l.watcher.Users(gk) {
-		if u := get(id); u != nil {
-			l.declare(u)
+		if _, ok := kindOf(id.GroupKind()); ok { // Others use kinds too.
+			l.declare(id)
 		}
 	}
 	for _, target := range l.lockedOf(gk) {

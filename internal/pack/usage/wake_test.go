@@ -40,7 +40,8 @@ func TestWakeUnresolved(t *testing.T) {
 				ResourceSelector: &sharedv1alpha1.ResourceSelector{MatchLabels: map[string]string{"app": "x"}},
 			}, Reason: new("precious")}}
 			u.Namespace, u.Name, u.UID, u.Finalizers = "ns", "looks", "looks", []string{finalizer}
-			l.declare(u)
+			l.get = func(object.ID) usage { return u }
+			l.declare(identify(u))
 			woken := 0
 			l.wakeUsage = func(id object.ID) {
 				if id == identify(u) {
