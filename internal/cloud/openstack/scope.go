@@ -132,6 +132,10 @@ func (s *Scope) known(kind service) *gophercloud.ServiceClient {
 }
 
 func (s *Scope) connect(kind service) (*gophercloud.ServiceClient, error) {
+	// Somebody may have finished between the look of who asks and this call.
+	if client := s.known(kind); client != nil {
+		return client, nil
+	}
 	client, err := constructors[kind](s.provider, gophercloud.EndpointOpts{
 		Region: s.cloud.region, Availability: s.cloud.availability,
 	})

@@ -126,6 +126,22 @@ func (c *fakeCloud) call(scope *Scope, what string) {
 	}
 }
 
+// TestDiscoveredOnce: who did not find a service, and asks for it when another one just
+// has, is given that.
+func TestDiscoveredOnce(t *testing.T) {
+	t.Parallel()
+	c, clouds := newFakeCloud(t), New(Options{})
+	t.Cleanup(clouds.Close)
+	scope := c.scope(clouds)
+	one, err := scope.connect(network)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if other, err := scope.connect(network); err != nil || other != one || c.versions.Load() != 1 {
+		t.Errorf("asked for versions %d times, the same client: %t (%v)", c.versions.Load(), other == one, err)
+	}
+}
+
 // TestNoConnectionIsLeft: those of a login that was refused, or of a scope that was
 // dropped while somebody uses it, go when the last call has ended.
 func TestNoConnectionIsLeft(t *testing.T) {
