@@ -60,6 +60,7 @@ func TestPoolTellsOnce(t *testing.T) {
 			t.Errorf("%s: forgotten before it was asked for", reason)
 		}
 		ended, err := p.Do(named(reason), c.run)
+		restUntil(p, uid, time.Now().Add(time.Hour))
 		if rests := c.want != "<nil>"; !ended || fmt.Sprint(err) != c.want || p.Has(uid) != rests {
 			t.Errorf("%s: ended %t: %v, still there %t", reason, ended, err, p.Has(uid))
 		}
@@ -81,19 +82,23 @@ func TestPoolRests(t *testing.T) {
 			t.Fatalf("attempt %d was not begun: %v", attempt, err)
 		}
 		<-woken
-		for range 3 { // Whatever wakes the object.
+		var pause time.Duration
+		for look := range 3 { // Whatever wakes the object.
+			asked := time.Now()
 			ended, err := p.Do(named("a"), fail)
 			later, ok := errors.AsType[*Error](err)
 			if !ended || !ok || later.After <= 0 || begun != attempt {
 				t.Fatalf("attempt %d: ended %t, %v, begun %d times", attempt, ended, err, begun)
 			}
+			if look > 0 {
+				continue
+			}
+			pause = later.After
+			if until := restUntil(p, "a", time.Now().Add(time.Hour)); until.Before(asked.Add(pause)) {
+				t.Errorf("attempt %d: it rests until %s, asked to for %s at %s", attempt, until, pause, asked)
+			}
 		}
-		p.mu.Lock()
-		r := p.rests["a"]
-		pause := time.Until(r.until)
-		r.until = time.Time{}
-		p.rests["a"] = r
-		p.mu.Unlock()
+		restUntil(p, "a", time.Time{})
 		if pause <= last {
 			t.Errorf("attempt %d: a pause of %s after one of %s", attempt, pause, last)
 		}
@@ -103,6 +108,18 @@ func TestPoolRests(t *testing.T) {
 	if len(p.rests) > 0 {
 		t.Error("an object that is gone is remembered")
 	}
+}
+
+// restUntil changes until when an object rests that does, so that the time that a test
+// takes does not count, and returns until when it did.
+func restUntil(p *Pool, uid types.UID, until time.Time) (before time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	r, rests := p.rests[uid]
+	if rests {
+		p.rests[uid] = rest{r.failures, until, r.message}
+	}
+	return r.until
 }
 
 // TestPoolIsBounded has what is dropped make room, whether or not it was begun.

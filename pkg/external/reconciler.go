@@ -76,7 +76,7 @@ func (p *pass[K, R]) used() []sharedv1alpha1.ObservedDependency {
 
 // Reconcile implements reconcile.TypedReconciler.
 func (r *reconciler[K, R]) Reconcile(ctx context.Context, id object.ID) (ctrl.Result, error) {
-	cached := r.member.get(id)
+	cached, memory := r.recall(id)
 	if cached == nil {
 		return ctrl.Result{}, nil
 	}
@@ -84,7 +84,7 @@ func (r *reconciler[K, R]) Reconcile(ctx context.Context, id object.ID) (ctrl.Re
 		// The watch brings what was written, and wakes nobody: it is our own.
 		return ctrl.Result{RequeueAfter: reconcile.ConflictRetry}, nil
 	}
-	p := &pass[K, R]{id: id, before: cached.(K), memory: r.memories.of(cached.GetUID())}
+	p := &pass[K, R]{id: id, before: cached.(K), memory: memory}
 	p.Object = cached.DeepCopyObject().(K)
 	var outcome reconcile.Outcome
 	if cached.GetDeletionTimestamp() != nil {
@@ -93,6 +93,23 @@ func (r *reconciler[K, R]) Reconcile(ctx context.Context, id object.ID) (ctrl.Re
 		outcome = r.advance(ctx, p)
 	}
 	return r.conclude(ctx, p, outcome)
+}
+
+// recall returns an object, or nil, with what is known of it. The cache is read once more
+// then: as long as it shows the object, that has not been forgotten. Else the memory may be
+// a new one, which does not know of a deletion that has ended, and which nobody would drop.
+func (r *reconciler[K, R]) recall(id object.ID) (client.Object, *memory) {
+	first := r.member.get(id)
+	if first == nil {
+		return nil, nil
+	}
+	uid := first.GetUID()
+	known := r.memories.of(uid)
+	if now := r.member.get(id); now != nil && now.GetUID() == uid {
+		return now, known
+	}
+	r.memories.drop(uid)
+	return nil, nil // The watch tells of it, or of another one of that name.
 }
 
 // advance leads an object through a pass; doc.go tells how.

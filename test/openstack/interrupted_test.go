@@ -155,9 +155,10 @@ func testReplacedMeanwhile(t *testing.T) {
 	}
 }
 
-// late has a proxy give up on a creation that the service carries out all the same.
+// late has a proxy give up on a creation that the service carries out all the same, so
+// late that the test sees that it is waited for.
 func late(resource string) emulator.Fault {
-	return emulator.Fault{Method: "POST", Resource: resource, Late: time.Second}
+	return emulator.Fault{Method: "POST", Resource: resource, Late: 5 * time.Second}
 }
 
 func testLate(t *testing.T) {
@@ -242,7 +243,7 @@ func testRenamedMeanwhile(t *testing.T) {
 // testDeletionFails: a volume that can't be deleted after all is said to be so, and goes
 // once that is cured.
 func testDeletionFails(t *testing.T) {
-	cloud := operator.Cloud(t, emulator.Options{BuildTime: 3 * time.Second})
+	cloud := operator.Cloud(t, emulator.Options{BuildTime: 10 * time.Second}) // It has to last until the first reset.
 	w := worldOf(t, cloud.CloudsYAML(), cloud)
 	w.apply(managed("Volume", "volume", "{size: 1}"))
 	w.available("Volume", "volume")

@@ -57,6 +57,10 @@ type step struct {
 	unsent bool
 }
 
+// crowded is how long something may take where there are dozens of clouds at once: after a
+// restart, what was begun is waited for, and looked at less and less often.
+const crowded = 3 * time.Minute
+
 // applyHere applies a stack.
 func (w *world) applyHere(objects []string) {
 	w.t.Helper()
@@ -95,7 +99,7 @@ func (w *world) cutOff(at step) {
 // reached waits until a cloud was cut off.
 func (w *world) reached(at step) {
 	w.t.Helper()
-	testenv.EventuallyWithin(w.t, time.Minute, func() error { // There are dozens of clouds at once.
+	testenv.EventuallyWithin(w.t, crowded, func() error {
 		calls := w.cloud.Done
 		if at.unsent {
 			calls = w.cloud.Calls
@@ -119,7 +123,7 @@ func (w *world) sizes() map[string]int {
 // allAvailable waits until all objects are, as they are now.
 func (w *world) allAvailable() {
 	w.t.Helper()
-	testenv.EventuallyWithin(w.t, time.Minute, func() error {
+	testenv.EventuallyWithin(w.t, crowded, func() error {
 		var missing []string
 		for _, obj := range w.all() {
 			c := meta.FindStatusCondition(obj.GetExternalStatus().Conditions, "Ready")
@@ -190,7 +194,9 @@ func TestKilled(t *testing.T) {
 			create = append(create, unsent(create)...)
 		}
 		for i := range max(len(create), len(remove)) {
-			scenes = append(scenes, scene{untidyWorld(t), objects, create[i%len(create)], remove[i%len(remove)], there})
+			w := untidyWorld(t)
+			w.patience = crowded
+			scenes = append(scenes, scene{w, objects, create[i%len(create)], remove[i%len(remove)], there})
 		}
 	}
 	restart := func() {

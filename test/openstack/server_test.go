@@ -345,7 +345,10 @@ func TestServersTogether(t *testing.T) {
 	cloud := operator.Cloud(t, emulator.Options{BuildTime: 3 * time.Second})
 	w := worldOf(t, cloud.CloudsYAML(), cloud)
 	t.Cleanup(w.tidyUp)
-	const n = 20
+	const n, workers = 20, 8
+	for range n / workers { // Those that come one by one are looked at one by one.
+		cloud.AddFault(emulator.Fault{Service: "compute", Method: "POST", Resource: "servers", Together: workers})
+	}
 	all := []string{flavor, cirros}
 	var names []string
 	for i := range n {

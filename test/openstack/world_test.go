@@ -1,6 +1,7 @@
 package openstack_test
 
 import (
+	stdcmp "cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -42,6 +43,8 @@ type world struct {
 	cloud *emulator.Server
 	// image is where Glance may download from; a server of the test's own if empty.
 	image string
+	// patience is how long tidying up may take for each object; half a minute if zero.
+	patience time.Duration
 }
 
 // newWorld makes a world, whose Secret is called "cloud".
@@ -111,7 +114,7 @@ func (w *world) tidyUp() {
 		}
 	}
 	for _, obj := range all {
-		testenv.Eventually(w.t, func() error {
+		testenv.EventuallyWithin(w.t, stdcmp.Or(w.patience, 30*time.Second), func() error {
 			if err := w.c.Get(ctx, client.ObjectKeyFromObject(obj), obj); err != nil {
 				return client.IgnoreNotFound(err)
 			}

@@ -116,8 +116,8 @@ func (c *Clouds) Forget(cloud *Cloud) {
 	c.drop(cloud.key)
 }
 
-// Close drops all scopes with their idle connections. Whoever still holds a scope can
-// go on.
+// Close drops all scopes with their connections. Whoever still holds a scope can go on:
+// its connections go when the last call has ended.
 func (c *Clouds) Close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -127,10 +127,10 @@ func (c *Clouds) Close() {
 	}
 }
 
-// drop forgets a scope, if there is one, and its idle connections.
+// drop forgets a scope, if there is one, and its connections.
 func (c *Clouds) drop(key string) {
 	if scope := c.scopes[key]; scope != nil {
-		scope.close()
+		scope.wire.close()
 	}
 	delete(c.scopes, key)
 }
@@ -203,7 +203,7 @@ func (c *Clouds) login(ctx context.Context, cloud *Cloud) (*Scope, error) {
 		return nil, c.refuse(cloud, err)
 	}
 	if c.closed {
-		scope.close()
+		scope.wire.close()
 		return scope, nil
 	}
 	scope.used = time.Now()
@@ -224,11 +224,20 @@ func (c *Clouds) sweep() {
 }
 
 func (c *Clouds) authenticate(ctx context.Context, cloud *Cloud) (*Scope, error) {
-	provider, err := openstack.NewClient(cloud.options.IdentityEndpoint)
+	wire, err := c.transport(cloud)
 	if err != nil {
 		return nil, err
 	}
-	wire, err := c.transport(cloud)
+	scope, err := c.authenticateBy(ctx, cloud, wire)
+	if err != nil {
+		wire.close() // Nobody else has it.
+		return nil, err
+	}
+	return scope, nil
+}
+
+func (c *Clouds) authenticateBy(ctx context.Context, cloud *Cloud, wire *transport) (*Scope, error) {
+	provider, err := openstack.NewClient(cloud.options.IdentityEndpoint)
 	if err != nil {
 		return nil, err
 	}

@@ -109,10 +109,7 @@ func (s *Scope) Share(ctx context.Context) (*gophercloud.ServiceClient, error) {
 // service returns a client, looked up and probed the first time only. It is
 // shared: who needs another microversion copies it. Failures are not kept.
 func (s *Scope) service(ctx context.Context, kind service) (*gophercloud.ServiceClient, error) {
-	s.mu.Lock()
-	client := s.services[kind]
-	s.mu.Unlock()
-	if client != nil {
+	if client := s.known(kind); client != nil {
 		return client, nil
 	}
 	probe := s.probes.DoChan(string(kind), func() (any, error) { return s.connect(kind) })
@@ -127,7 +124,18 @@ func (s *Scope) service(ctx context.Context, kind service) (*gophercloud.Service
 	}
 }
 
+// known returns a client that was looked up before, or nil.
+func (s *Scope) known(kind service) *gophercloud.ServiceClient {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.services[kind]
+}
+
 func (s *Scope) connect(kind service) (*gophercloud.ServiceClient, error) {
+	// Somebody may have finished between the look of who asks and this call.
+	if client := s.known(kind); client != nil {
+		return client, nil
+	}
 	client, err := constructors[kind](s.provider, gophercloud.EndpointOpts{
 		Region: s.cloud.region, Availability: s.cloud.availability,
 	})
@@ -142,9 +150,4 @@ func (s *Scope) connect(kind service) (*gophercloud.ServiceClient, error) {
 	defer s.mu.Unlock()
 	s.services[kind] = client
 	return client, nil
-}
-
-// close drops idle connections. Whoever still holds the scope can go on.
-func (s *Scope) close() {
-	s.wire.base.CloseIdleConnections()
 }

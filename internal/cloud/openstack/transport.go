@@ -118,6 +118,8 @@ type transport struct {
 
 	mu       sync.RWMutex
 	services map[string]string // by the beginning of their URLs
+	underway int               // calls whose answers are not closed yet
+	closed   bool
 }
 
 // RoundTrip sends a request when it is due. Its time begins then.
@@ -136,18 +138,47 @@ func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 		cancel()
 		return nil, err
 	}
+	t.begin()
+	end := sync.OnceFunc(func() { cancel(); t.end() })
 	start := time.Now()
 	response, err := t.base.RoundTrip(request.WithContext(ctx))
 	t.report(request, response, time.Since(start))
 	if err != nil {
-		cancel()
+		end()
 		return nil, err
 	}
 	if after := retryAfter(response); after > 0 {
 		t.limiter.pauseFor(after)
 	}
-	response.Body = &body{Reader: io.LimitReader(response.Body, maxBody), Closer: response.Body, cancel: cancel}
+	response.Body = &body{Reader: io.LimitReader(response.Body, maxBody), Closer: response.Body, end: end}
 	return response, nil
+}
+
+func (t *transport) begin() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.underway++
+}
+
+// end drops the connections that are idle then if nobody comes back for them. After it
+// has closed them, a transport keeps those of the calls that begin later.
+func (t *transport) end() {
+	t.mu.Lock()
+	t.underway--
+	last := t.closed && t.underway == 0
+	t.mu.Unlock()
+	if last {
+		t.base.CloseIdleConnections()
+	}
+}
+
+// close drops idle connections, now and when the last call has ended. Whoever still holds
+// the transport can go on.
+func (t *transport) close() {
+	t.mu.Lock()
+	t.closed = true
+	t.mu.Unlock()
+	t.base.CloseIdleConnections()
 }
 
 // bound gives a request that has no deadline one. Discovery, which gophercloud
@@ -164,17 +195,17 @@ func isUpload(request *http.Request) bool {
 	return request.Header.Get("Content-Type") == "application/octet-stream"
 }
 
-// body ends the request's deadline with its answer.
+// body ends the call, and its deadline, with its answer.
 type body struct {
 	io.Reader
 	io.Closer
 
-	cancel context.CancelFunc
+	end func()
 }
 
 // Close closes the answer.
 func (b *body) Close() error {
-	defer b.cancel()
+	defer b.end()
 	return b.Closer.Close()
 }
 

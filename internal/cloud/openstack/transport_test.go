@@ -39,7 +39,7 @@ func TestUnderway(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(wire.base.CloseIdleConnections)
+	t.Cleanup(wire.close)
 	wire.know("slow", server.URL+"/slow/")
 	wire.know("quick", server.URL+"/quick/")
 	call := func(path string) {

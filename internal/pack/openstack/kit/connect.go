@@ -11,6 +11,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	openstackv1alpha1 "github.com/kinship-dev/kinship/api/openstack/v1alpha1"
@@ -26,6 +27,7 @@ type Connector struct {
 
 	mu     sync.Mutex
 	parsed map[credentials]parsed
+	reads  map[*read]struct{} // under way
 }
 
 // credentials are an entry of a Secret.
@@ -38,6 +40,13 @@ type credentials struct {
 type parsed struct {
 	version string
 	cloud   *openstack.Cloud
+}
+
+// read is one of a Secret.
+type read struct {
+	secret types.NamespacedName
+	// void says that the Secret has gone meanwhile.
+	void bool
 }
 
 // Service chooses one of a scope's clients.
@@ -68,6 +77,9 @@ func (c *Connector) Connect(
 		return Connection{}, err
 	}
 	scope, err := c.Clouds.Scope(ctx, cloud)
+	if version != "" {
+		c.settle(credentialsOf(namespace, ref), cloud)
+	}
 	if err != nil {
 		return Connection{}, Explain(err)
 	}
@@ -82,13 +94,12 @@ func (c *Connector) Connect(
 func (c *Connector) cloud(
 	ctx context.Context, namespace, version string, ref openstackv1alpha1.CloudCredentialsReference,
 ) (*openstack.Cloud, error) {
-	key := credentials{types.NamespacedName{Namespace: namespace, Name: ref.SecretName}, ref.CloudName}
-	c.mu.Lock()
-	known := c.parsed[key]
-	c.mu.Unlock()
-	if known.cloud != nil && version != "" && known.version == version {
-		return known.cloud, nil
+	key := credentialsOf(namespace, ref)
+	known, r := c.begin(key, version)
+	if known != nil {
+		return known, nil
 	}
+	defer c.end(r)
 	var secret corev1.Secret
 	if err := c.Live.Get(ctx, key.secret, &secret); err != nil {
 		return nil, fmt.Errorf("read Secret %s: %w", ref.SecretName, err)
@@ -97,19 +108,61 @@ func (c *Connector) cloud(
 	if err != nil { // The Secret's next version is tried at once.
 		return nil, &external.Error{Class: external.Invalid, Message: fmt.Sprintf("Secret %s: %s", ref.SecretName, err)}
 	}
-	if version == "" { // Who doesn't know it must not make others read again.
-		return cloud, nil
+	if version != "" { // Who doesn't know it must not make others read again.
+		c.learn(r, key, parsed{version, cloud})
 	}
+	return cloud, nil
+}
+
+func credentialsOf(namespace string, ref openstackv1alpha1.CloudCredentialsReference) credentials {
+	return credentials{types.NamespacedName{Namespace: namespace, Name: ref.SecretName}, ref.CloudName}
+}
+
+// begin returns what is known of a version, or begins to read it.
+func (c *Connector) begin(key credentials, version string) (*openstack.Cloud, *read) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.parsed == nil {
-		c.parsed = map[credentials]parsed{}
+	if known := c.parsed[key]; known.cloud != nil && version != "" && known.version == version {
+		return known.cloud, nil
 	}
-	if before := c.parsed[key].cloud; before != nil && before.Key() != cloud.Key() {
-		c.Clouds.Forget(before)
+	if c.reads == nil {
+		c.parsed, c.reads = map[credentials]parsed{}, map[*read]struct{}{}
 	}
-	c.parsed[key] = parsed{version, cloud}
-	return cloud, nil
+	r := &read{secret: key.secret}
+	c.reads[r] = struct{}{}
+	return nil, r
+}
+
+func (c *Connector) end(r *read) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.reads, r)
+}
+
+// learn keeps what was read, unless it was overtaken: by the end of the Secret, or by who
+// read a later version of it.
+func (c *Connector) learn(r *read, key credentials, found parsed) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	before := c.parsed[key]
+	order, err := resourceversion.CompareResourceVersion(found.version, before.version)
+	if r.void || (err == nil && order < 0) {
+		return
+	}
+	if before.cloud != nil && before.cloud.Key() != found.cloud.Key() {
+		c.Clouds.Forget(before.cloud)
+	}
+	c.parsed[key] = found
+}
+
+// settle drops a login whose credentials were overtaken before it ended: nobody else
+// would. Who has it goes on with it.
+func (c *Connector) settle(key credentials, cloud *openstack.Cloud) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if known := c.parsed[key].cloud; known == nil || known.Key() != cloud.Key() {
+		c.Clouds.Forget(cloud)
+	}
 }
 
 // Forget drops what was read of a Secret, and the logins with it: passwords don't stay in
@@ -118,6 +171,9 @@ func (c *Connector) cloud(
 func (c *Connector) Forget(secret types.NamespacedName) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	for r := range c.reads {
+		r.void = r.void || r.secret == secret
+	}
 	for key, known := range c.parsed {
 		if key.secret == secret {
 			c.Clouds.Forget(known.cloud)

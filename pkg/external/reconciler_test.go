@@ -1,0 +1,80 @@
+package external
+
+import (
+	"context"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	toolscache "k8s.io/client-go/tools/cache"
+
+	openstackv1alpha1 "github.com/kinship-dev/kinship/api/openstack/v1alpha1"
+)
+
+// lateStore is a cache that changes once, just after somebody has read it.
+type lateStore struct {
+	toolscache.Store
+
+	then func()
+}
+
+// GetByKey implements toolscache.Store.
+func (s *lateStore) GetByKey(key string) (any, bool, error) {
+	item, exists, err := s.Store.GetByKey(key)
+	if then := s.then; then != nil {
+		s.then = nil
+		then()
+	}
+	return item, exists, err
+}
+
+// TestGoneMeanwhile: what is forgotten of an object while its pass begins, such as that
+// its resource is deleted already, is not begun anew, and nothing is done for it.
+func TestGoneMeanwhile(t *testing.T) {
+	of := func(uid types.UID) *openstackv1alpha1.Network {
+		n := &openstackv1alpha1.Network{ObjectMeta: metav1.ObjectMeta{
+			Name: used.Name, Namespace: used.Namespace, UID: uid, ResourceVersion: "9",
+			Finalizers: []string{"example.com/network"}, DeletionTimestamp: &metav1.Time{},
+		}}
+		n.Spec.ManagementPolicy, n.Status.ID = "managed", new("1")
+		return n
+	}
+	for reason, next := range map[string]*openstackv1alpha1.Network{
+		"it is gone":                   nil,
+		"another one has the name now": of("second"),
+	} {
+		t.Run(reason, func(t *testing.T) {
+			r, _ := newReconciler()
+			r.engine.Live, r.finalizer = unreachable(t), "example.com/network"
+			store := &lateStore{Store: toolscache.NewStore(toolscache.MetaNamespaceKeyFunc)}
+			r.member = &member{gvk: networks, own: true, store: store}
+			r.kind.Connect = func(context.Context, Input[*openstackv1alpha1.Network]) (
+				a Access[*openstackv1alpha1.Network, string], err error,
+			) {
+				t.Error("the cloud is asked for what is gone")
+				return a, &Error{Class: Underway}
+			}
+			if err := store.Add(of("first")); err != nil {
+				t.Fatal(err)
+			}
+			r.memories.of("first").left = "10"
+			store.then = func() {
+				if err := store.Delete(of("first")); err != nil {
+					t.Error(err)
+				}
+				if next != nil {
+					if err := store.Add(next); err != nil {
+						t.Error(err)
+					}
+				}
+				r.forget(used, "first")
+			}
+			if _, err := r.Reconcile(t.Context(), used); err != nil {
+				t.Error(err)
+			}
+			if n := len(r.memories.all); n > 0 {
+				t.Errorf("%d objects are remembered", n)
+			}
+		})
+	}
+}
