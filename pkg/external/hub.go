@@ -137,6 +137,10 @@ func (h *hub) handler(m *member) toolscache.ResourceEventHandler {
 // changed is told of one change of one object. Who refers to whom is recorded
 // before anybody is woken.
 func (h *hub) changed(m *member, old, obj client.Object) {
+	if old != nil && obj != nil && old.GetUID() != obj.GetUID() {
+		h.changed(m, old, nil) // A watch that was cut off tells only what is there now.
+		old = nil
+	}
 	current := obj
 	if current == nil {
 		current = old

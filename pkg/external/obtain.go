@@ -395,6 +395,9 @@ func (c *claims) claim(what claimed, uid types.UID) bool {
 	if owner, ok := c.owner[what.id][what.realm]; ok && owner != uid {
 		return false
 	}
+	if before, ok := c.taken[uid]; ok && before != what {
+		c.release(uid) // An event that was late may have claimed what it had before.
+	}
 	if c.owner == nil {
 		c.owner, c.taken = map[string]map[string]types.UID{}, map[types.UID]claimed{}
 	}
@@ -429,6 +432,10 @@ func (c *claims) of(uid types.UID) string {
 func (c *claims) drop(uid types.UID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.release(uid)
+}
+
+func (c *claims) release(uid types.UID) {
 	what, ok := c.taken[uid]
 	if !ok {
 		return

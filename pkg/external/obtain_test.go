@@ -70,6 +70,9 @@ func TestClaims(t *testing.T) {
 	if id := c.of(a); id != "" {
 		t.Errorf("still claimed: %q", id)
 	}
+	check("it may have another one", c.claim(claimed{"here", "2"}, b), true)
+	check("then it has left the first", c.claim(here, a), true)
+	c.drop(a)
 	c.drop(b)
 	if len(c.owner)+len(c.taken) > 0 {
 		t.Errorf("remembered for nobody: %v %v", c.owner, c.taken)

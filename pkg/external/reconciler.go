@@ -168,6 +168,9 @@ func (r *reconciler[K, R]) settle(p *pass[K, R]) bool {
 	}
 	if c.Reason != condition.ReasonSuccess { // Nothing helps but what it relied on.
 		p.settled = p.memory.tried == p.Refs.fingerprint()
+		if p.settled {
+			p.memory.next = time.Time{} // Until then it is not compared either.
+		}
 		return p.settled
 	}
 	available := meta.FindStatusCondition(status.Conditions, condition.Available)

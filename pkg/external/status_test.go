@@ -163,3 +163,21 @@ func TestWithUID(t *testing.T) {
 		t.Errorf("%s, %v", got, err)
 	}
 }
+
+// TestFinal: what failed for good is not looked at again by itself, even if it was
+// compared now and then before.
+func TestFinal(t *testing.T) {
+	r, clock := newReconciler()
+	p := newPass(metav1.Condition{
+		Type: condition.Progressing, Status: metav1.ConditionFalse, ObservedGeneration: 2,
+		Reason: condition.ReasonInvalidConfiguration,
+	})
+	p.memory.next = clock.Now().Add(-time.Second)
+	if !r.settle(p) {
+		t.Fatal("it is tried again")
+	}
+	result, err := r.conclude(t.Context(), p, reconcile.Outcome{})
+	if err != nil || result.RequeueAfter != 0 {
+		t.Errorf("again in %s, error %v", result.RequeueAfter, err)
+	}
+}

@@ -22,6 +22,9 @@ func IsDenied(err error) bool {
 // webhook or a policy. He may word it as whatever failure, as of an object that is not
 // valid, and may think otherwise tomorrow, about the same object.
 func IsVeto(err error) bool {
+	if err == nil {
+		return false
+	}
 	return strings.Contains(err.Error(), " denied the request") || // So begin webhooks' answers,
 		strings.Contains(err.Error(), " denied request") // and those of policies.
 }

@@ -1,0 +1,48 @@
+package reconcile_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/kinship-dev/kinship/pkg/reconcile"
+)
+
+// TestAnswers shows who is taken to have said no, and for how long that holds.
+func TestAnswers(t *testing.T) {
+	pods, pod := schema.GroupResource{Resource: "pods"}, schema.GroupKind{Kind: "Pod"}
+	at := func(path *field.Path) error {
+		return apierrors.NewInvalid(pod, "p", field.ErrorList{field.Invalid(path, "x", "field is immutable")})
+	}
+	metadata := field.NewPath("metadata")
+	webhook := &apierrors.StatusError{ErrStatus: metav1.Status{
+		Status: metav1.StatusFailure, Code: 500, Message: `admission webhook "w.example" denied the request: no`,
+	}}
+	cases := map[string]struct {
+		err                   error
+		denied, veto, another bool
+	}{
+		"nothing":           {nil, false, false, false},
+		"forbidden":         {apierrors.NewForbidden(pods, "p", errors.New("no")), true, false, false},
+		"not valid":         {at(metadata.Child("name")), true, false, false},
+		"another object":    {fmt.Errorf("apply: %w", at(metadata.Child("uid"))), true, false, true},
+		"a bad request":     {apierrors.NewBadRequest("no"), true, false, false},
+		"a webhook":         {webhook, true, true, false},
+		"a policy":          {errors.New("ValidatingAdmissionPolicy 'p' denied request: no"), true, true, false},
+		"a webhook is away": {errors.New(`failed calling webhook "w.example": connection refused`), false, false, false},
+		"a conflict":        {apierrors.NewConflict(pods, "p", errors.New("changed")), false, false, false},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			denied, veto, another := reconcile.IsDenied(c.err), reconcile.IsVeto(c.err), reconcile.IsAnother(c.err)
+			if denied != c.denied || veto != c.veto || another != c.another {
+				t.Errorf("denied %t, veto %t, another %t; want %t, %t, %t", denied, veto, another, c.denied, c.veto, c.another)
+			}
+		})
+	}
+}
