@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
@@ -32,6 +34,8 @@ func (r *reconciler) awaitUsing(ctx context.Context, p *pass) reconcile.Outcome 
 	source := edges[0].Source
 	alive, deleting, outcome := r.using(ctx, edges[0])
 	switch {
+	case !outcome.IsDone() && r.barred(p, source.GroupKind()):
+		return reconcile.Outcome{}
 	case !outcome.IsDone() || !alive:
 		return outcome
 	case !deleting && r.namespaceEnds(ctx, source):
@@ -123,6 +127,7 @@ func (r *reconciler) release(ctx context.Context, p *pass) reconcile.Outcome {
 		switch {
 		case err != nil:
 			outcome = outcome.And(reconcile.Fail(sharedv1alpha1.ReasonFailed, err))
+		case presence == relation.Unknown && r.barred(p, id.GroupKind()): // It was never locked.
 		case presence == relation.Unknown && r.mayExist(id):
 			outcome = outcome.And(r.reading(id.GroupKind(), "spec.of"))
 		case presence == relation.Present && r.lock.Wrong(obj):
@@ -132,6 +137,13 @@ func (r *reconciler) release(ctx context.Context, p *pass) reconcile.Outcome {
 		}
 	}
 	return outcome
+}
+
+// barred reports whether the operator may not read a kind, and a Usage was not in force
+// when it could last tell. Then there is nothing that it could wait for or undo.
+func (r *reconciler) barred(p *pass, gk schema.GroupKind) bool {
+	return apierrors.IsForbidden(r.watcher.Problem(gk)) &&
+		!meta.IsStatusConditionTrue(p.seen.UsageStatus().Conditions, sharedv1alpha1.ConditionEffective)
 }
 
 // mayExist reports whether the cluster serves an object's kind, or can't tell. If it
