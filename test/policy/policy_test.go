@@ -42,7 +42,49 @@ func TestPolicy(t *testing.T) {
 	t.Run("namespace refused", testNamespace)
 	t.Run("other namespaces need a grant", testGrant)
 	t.Run("cycle as condition", testCycle)
+	t.Run("claims are not written", testClaims)
 	t.Run("without the operator", func(t *testing.T) { testWithout(t, o) })
+}
+
+// testClaims: what would be believed as soon as webhooks are asked nobody can write before
+// that, and what was written before the policy came is dropped.
+func testClaims(t *testing.T) {
+	w, elsewhere := newWorld(t), newWorld(t)
+	used, using := elsewhere.configMap("used"), w.configMap("using")
+	u := w.uses("u", using, used)
+	w.ready(u, metav1.ConditionFalse, "NotGranted")
+	mark := `{"metadata": {"annotations": {"kinship.dev/authority": "author"}}}`
+	record := `{"status": {"refused": [{"target": {"apiVersion": "v1", "kind": "ConfigMap", "name": "used", "uid": "x"},
+  "user": "admin", "groups": ["system:masters"], "time": "2026-01-01T00:00:00Z"}]}}`
+	for what, err := range map[string]error{
+		"annotation kinship.dev/authority is set by Kinship alone": w.c.Patch(
+			t.Context(), u.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(mark))),
+		"status.refused says what is to be deleted": w.c.Status().Patch(
+			t.Context(), u.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(record))),
+	} {
+		if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), what) {
+			t.Errorf("error %v, want %s", err, what)
+		}
+	}
+	const kept = "kinship-usage-keep-records"
+	binding := &admissionregistrationv1.ValidatingAdmissionPolicyBinding{ObjectMeta: metav1.ObjectMeta{Name: kept}}
+	if err := w.c.Delete(t.Context(), binding); err != nil {
+		t.Fatal(err)
+	}
+	testenv.Eventually(t, func() error { // A policy is in force for a moment longer.
+		return w.c.Patch(t.Context(), u, client.RawPatch(types.MergePatchType, []byte(mark)))
+	})
+	testenv.Eventually(t, func() error {
+		if err := w.c.Get(t.Context(), client.ObjectKeyFromObject(u), u); err != nil {
+			return err
+		}
+		if _, claims := u.Annotations["kinship.dev/authority"]; claims {
+			return errors.New("the mark is kept")
+		}
+		return nil
+	})
+	w.ready(u, metav1.ConditionFalse, "NotGranted")
+	w.goes(u, using, used)
 }
 
 // world is a namespace, and what a person does and sees in it.
@@ -207,16 +249,12 @@ func (w *world) grants(from string) *kinshipv1alpha1.ReferenceGrant {
 }
 
 // testGrant: no admission handler knows what the author may do, so a grant is
-// needed, whatever a Usage says of itself, and for as long as it protects.
+// needed, for as long as it protects.
 func testGrant(t *testing.T) {
 	w, elsewhere := newWorld(t), newWorld(t)
 	used, using := elsewhere.configMap("used"), w.configMap("using")
 	u := w.uses("u", using, used)
 	w.ready(u, metav1.ConditionFalse, "NotGranted")
-	patch := []byte(`{"metadata":{"annotations":{"kinship.dev/authority":"author"}}}`)
-	if err := w.c.Patch(t.Context(), u, client.RawPatch(types.MergePatchType, patch)); err != nil {
-		t.Fatal(err)
-	}
 	granted := elsewhere.grants(w.ns)
 	w.ready(u, metav1.ConditionTrue, "Available")
 	w.refused(used)

@@ -2,6 +2,7 @@ package usage
 
 import (
 	"context"
+	"slices"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -28,6 +29,7 @@ const (
 	ownConfiguration = "kinship-usage"
 	keepPolicy       = "kinship-usage-keep-lock"
 	refusePolicy     = "kinship-usage-refuse-deletion"
+	recordsPolicy    = "kinship-usage-keep-records"
 
 	refusePath   = "/validate-no-usages"
 	validatePath = "/validate-usage"
@@ -63,12 +65,14 @@ func Pack(options Options) pack.Pack {
 	}
 }
 
+// groups are those of the kinds of Usage.
+var groups = []string{protectionv1beta1.GroupVersion.Group, usagev1alpha1.GroupVersion.Group}
+
 // rules are the rights of the pack. A Usage may name any kind, so the metadata of
 // any kind must be readable, its label writable and, for replay and for trying
 // whether protection works, its objects deletable and Pods evictable. docs/security.md tells how to
 // narrow this down to the kinds that a cluster protects.
 func rules() []rbacv1.PolicyRule {
-	groups := []string{protectionv1beta1.GroupVersion.Group, usagev1alpha1.GroupVersion.Group}
 	return []rbacv1.PolicyRule{
 		{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"get", "list", "watch", "patch", "delete"}},
 		// The same for Usages themselves, so that the rule above can be narrowed.
@@ -85,7 +89,7 @@ func rules() []rbacv1.PolicyRule {
 func objects(in pack.Installation) []client.Object {
 	all := keepLock(in)
 	if in.Enforcement == pack.ByPolicy {
-		return append(all, refuseByPolicy()...)
+		return slices.Concat(all, refuseByPolicy(), keepRecords(in))
 	}
 	return append(all, refuseByWebhook(in), validateOwn(in), defaultOwn(in))
 }

@@ -116,6 +116,57 @@ func refuseByPolicy() []client.Object {
 	})
 }
 
+// keepRecords keeps everybody but the operator from writing what is believed of a Usage
+// as soon as webhooks are asked: that its author may reach out of its namespace, and whose
+// deletion was refused. While they are not asked neither is believed.
+func keepRecords(in pack.Installation) []client.Object {
+	fail, forbidden := admissionregistrationv1.Fail, metav1.StatusReasonForbidden
+	mark := func(o string) string {
+		return fmt.Sprintf("has(%[1]s.metadata.annotations) && %[2]q in %[1]s.metadata.annotations ? "+
+			"%[1]s.metadata.annotations[%[2]q] : ''", o, authorityAnnotation)
+	}
+	refused := func(o string) string {
+		return fmt.Sprintf("has(%[1]s.status) && has(%[1]s.status.refused) ? %[1]s.status.refused : []", o)
+	}
+	return validating(recordsPolicy, admissionregistrationv1.ValidatingAdmissionPolicySpec{
+		FailurePolicy: &fail,
+		MatchConstraints: &admissionregistrationv1.MatchResources{
+			ResourceRules: []admissionregistrationv1.NamedRuleWithOperations{{
+				RuleWithOperations: admissionregistrationv1.RuleWithOperations{
+					Operations: []admissionregistrationv1.OperationType{
+						admissionregistrationv1.Create, admissionregistrationv1.Update,
+					},
+					Rule: admissionregistrationv1.Rule{
+						APIGroups: groups, APIVersions: []string{"*"},
+						Resources: []string{"usages", "clusterusages", "usages/status", "clusterusages/status"},
+					},
+				},
+			}},
+		},
+		MatchConditions: []admissionregistrationv1.MatchCondition{{
+			Name: "not-the-operator", Expression: fmt.Sprintf("request.userInfo.username != %q", in.Operator),
+		}},
+		Variables: []admissionregistrationv1.Variable{
+			{Name: "mark", Expression: mark("object")},
+			{Name: "before", Expression: "oldObject == null ? '' : (" + mark("oldObject") + ")"},
+			{Name: "refused", Expression: refused("object")},
+			{Name: "refusedBefore", Expression: "oldObject == null ? [] : (" + refused("oldObject") + ")"},
+		},
+		Validations: []admissionregistrationv1.Validation{
+			{
+				Expression: "variables.mark == '' || (variables.mark == variables.before && object.spec == oldObject.spec)",
+				Message:    "annotation " + authorityAnnotation + " is set by Kinship alone: leave it out",
+				Reason:     &forbidden,
+			},
+			{
+				Expression: "variables.refused == variables.refusedBefore",
+				Message:    "status.refused says what is to be deleted in whose name: only Kinship may write it",
+				Reason:     &forbidden,
+			},
+		},
+	})
+}
+
 func validating(name string, spec admissionregistrationv1.ValidatingAdmissionPolicySpec) []client.Object {
 	return []client.Object{
 		&admissionregistrationv1.ValidatingAdmissionPolicy{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec},

@@ -37,6 +37,22 @@ func sides(u usage) []side {
 	return both
 }
 
+// disclaim drops what anybody may have written while admission asks nobody: it would be
+// believed once it does.
+func (r *reconciler) disclaim(ctx context.Context, p *pass) reconcile.Outcome {
+	if r.ledger.trusting {
+		return reconcile.Outcome{}
+	}
+	p.UsageStatus().Refused = nil
+	if _, claimed := p.GetAnnotations()[authorityAnnotation]; !claimed {
+		return reconcile.Outcome{}
+	}
+	annotations := maps.Clone(p.GetAnnotations())
+	delete(annotations, authorityAnnotation)
+	p.SetAnnotations(annotations)
+	return reconcile.Fail(sharedv1alpha1.ReasonFailed, r.writeObject(ctx, p))
+}
+
 // check finds out whether the Usage can be fulfilled as it is written.
 func (r *reconciler) check(ctx context.Context, p *pass) reconcile.Outcome {
 	if !r.ledger.permitted(p.usage) {

@@ -77,7 +77,7 @@ func (r *reconciler) Reconcile(ctx context.Context, id object.ID) (ctrl.Result, 
 	p := &pass{usage: u, id: id, seen: u.DeepCopyObject().(usage)}
 	var outcome reconcile.Outcome
 	if u.GetDeletionTimestamp() == nil {
-		outcome = reconcile.Run(ctx, p, r.check, r.resolve, r.bind, r.record, r.hold, r.unstick).
+		outcome = reconcile.Run(ctx, p, r.disclaim, r.check, r.resolve, r.bind, r.record, r.hold, r.unstick).
 			And(r.replayFreed(ctx, p)).And(versions(p.usage, r.watcher))
 	} else {
 		outcome = reconcile.Run(ctx, p, r.awaitUsing, r.release, r.replay, r.finalise)
