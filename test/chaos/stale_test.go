@@ -56,7 +56,7 @@ func TestReadYourWrite(t *testing.T) {
 		if got := usages.count(watch.Deleted); got != n {
 			return fmt.Errorf("%d of %d Usages were seen to go", got, n)
 		}
-		if got, want := configMaps.count(watch.Deleted), 2*n-refused; got != want {
+		if got, want := configMaps.count(watch.Deleted), n-refused; got != want {
 			return fmt.Errorf("%d of %d ConfigMaps were seen to go", got, want)
 		}
 		return nil

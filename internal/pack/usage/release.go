@@ -33,11 +33,13 @@ func (r *reconciler) awaitUsing(ctx context.Context, p *pass) reconcile.Outcome 
 	}
 	source := edges[0].Source
 	alive, deleting, outcome := r.using(ctx, edges[0])
-	switch {
-	case !outcome.IsDone() && r.barred(p, source.GroupKind()):
+	if !outcome.IsDone() && r.barred(p, source.GroupKind()) {
 		return reconcile.Outcome{}
-	case !outcome.IsDone() || !alive:
+	}
+	if !outcome.IsDone() || !alive {
 		return outcome
+	}
+	switch {
 	case !deleting && r.namespaceEnds(ctx, source):
 		return r.hasten(ctx, source)
 	case (composed(p.usage) || deleting) && unknown != nil: // It may wait for itself.
@@ -46,6 +48,11 @@ func (r *reconciler) awaitUsing(ctx context.Context, p *pass) reconcile.Outcome 
 	case composed(p.usage) || deleting:
 		return reconcile.Wait(sharedv1alpha1.ReasonWaitingUsingDeleted, "waiting for %s to be gone", source)
 	}
+	return r.grace(p, source)
+}
+
+// grace waits a short while for the deletion of what uses the target to arrive.
+func (r *reconciler) grace(p *pass, source relation.Ref) reconcile.Outcome {
 	if left := r.options.GracePeriod - r.clock.Since(p.GetDeletionTimestamp().Time); left > 0 {
 		return reconcile.WaitFor(left, sharedv1alpha1.ReasonWaitingUsingDeleted,
 			"waiting up to %s for the deletion of %s to begin", r.options.GracePeriod, source)
