@@ -150,18 +150,55 @@ func (w *world) watchPods() func() int {
 	}
 }
 
-// leastReady returns the smallest number of Ready Pods, from the moment on when the first
-// n, which were there before, are known.
+// leastReady returns the smallest number of Ready Pods that there were at all, and that any
+// container had which ran in the first n Pods and still runs in the end, from the moment on
+// when the first are known: containers of one Pod may run in Pods of their own later, and
+// each serves somebody.
 func leastReady(n int, events []watch.Event) int {
-	serving, least := map[string]bool{}, -1
+	serving := map[string][]string{}
+	var lowest map[string]int
 	for i, event := range events {
 		pod := event.Object.(*corev1.Pod)
-		serving[pod.Name] = event.Type != watch.Deleted && isReady(pod)
-		if now := count(serving); i+1 >= n && (least < 0 || now < least) {
-			least = now
+		delete(serving, pod.Name)
+		if event.Type != watch.Deleted && isReady(pod) {
+			serving[pod.Name] = containers(pod)
+		}
+		if i+1 < n {
+			continue
+		}
+		now := served(serving)
+		if lowest == nil {
+			lowest = maps.Clone(now)
+		}
+		for service := range lowest {
+			lowest[service] = min(lowest[service], now[service])
 		}
 	}
-	return least
+	left := served(serving)
+	maps.DeleteFunc(lowest, func(service string, _ int) bool { return left[service] == 0 })
+	if len(lowest) == 0 {
+		return 0
+	}
+	return slices.Min(slices.Collect(maps.Values(lowest)))
+}
+
+func containers(pod *corev1.Pod) []string {
+	names := make([]string, 1, len(pod.Spec.Containers)+1) // "" is the Pod itself.
+	for _, c := range pod.Spec.Containers {
+		names = append(names, c.Name)
+	}
+	return names
+}
+
+// served returns how many Pods each container runs in.
+func served(serving map[string][]string) map[string]int {
+	n := map[string]int{}
+	for _, names := range serving {
+		for _, name := range names {
+			n[name]++
+		}
+	}
+	return n
 }
 
 // isReady reports whether a Pod is Ready; one that terminates gets no traffic.
@@ -172,16 +209,6 @@ func isReady(pod *corev1.Pod) bool {
 		}
 	}
 	return false
-}
-
-func count(set map[string]bool) int {
-	n := 0
-	for is := range maps.Values(set) {
-		if is {
-			n++
-		}
-	}
-	return n
 }
 
 // held runs something while the controllers of Kubernetes do nothing: what is changed
@@ -230,6 +257,22 @@ func down(events []watch.Event, see func(event watch.Event, down map[string]bool
 	}
 }
 
+// mostUnready returns how many connectors at most were not Ready as they were, at once.
+func mostUnready(events []watch.Event) int {
+	unready, most := map[string]bool{}, 0
+	for _, event := range events {
+		c := event.Object.(*iotv1alpha1.IotConnector)
+		delete(unready, c.Name)
+		ready := meta.FindStatusCondition(c.Status.Conditions, "Ready")
+		if event.Type != watch.Deleted &&
+			(ready == nil || ready.Status != "True" || ready.ObservedGeneration != c.Generation) {
+			unready[c.Name] = true
+		}
+		most = max(most, len(unready))
+	}
+	return most
+}
+
 // truthful fails the test for each moment of a record at which a connector says that it
 // is Ready as it is now, and is not.
 func truthful(t *testing.T, events []watch.Event) {
@@ -244,4 +287,34 @@ func truthful(t *testing.T, events []watch.Event) {
 			t.Errorf("%s is Ready at generation %d, with a Deployment that is not", c.Name, c.Generation)
 		}
 	})
+}
+
+// TestLeastReady: what one Pod did and two do later is missed as soon as one of them is.
+func TestLeastReady(t *testing.T) {
+	t.Parallel()
+	event := func(kind watch.EventType, name string, containers ...string) watch.Event {
+		pod := &corev1.Pod{}
+		pod.Name = name
+		for _, c := range containers {
+			pod.Spec.Containers = append(pod.Spec.Containers, corev1.Container{Name: c})
+		}
+		pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
+		return watch.Event{Type: kind, Object: pod}
+	}
+	both := event(watch.Added, "old", "a", "b")
+	a, b := event(watch.Added, "new-a", "a"), event(watch.Added, "new-b", "b")
+	gone := event(watch.Deleted, "old", "a", "b")
+	for reason, c := range map[string]struct {
+		events []watch.Event
+		want   int
+	}{
+		"both serve before it goes": {[]watch.Event{both, a, b, gone}, 1},
+		"one comes too late":        {[]watch.Event{both, a, gone, b}, 0},
+		"one is not needed":         {[]watch.Event{both, a, gone}, 1},
+		"nothing serves":            {[]watch.Event{both, gone, a}, 0},
+	} {
+		if got := leastReady(1, c.events); got != c.want {
+			t.Errorf("%s: %d, want %d", reason, got, c.want)
+		}
+	}
 }
