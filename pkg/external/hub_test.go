@@ -2,6 +2,7 @@ package external
 
 import (
 	"net"
+	"slices"
 	"strings"
 	"testing"
 
@@ -10,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	clientrest "k8s.io/client-go/rest"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -210,5 +212,24 @@ func TestTarget(t *testing.T) {
 				t.Errorf("%s: it has to be %q before and %q after, want %q and %q", c.reason, before, after, c.before, c.after)
 			}
 		})
+	}
+}
+
+// TestReplacedUnseen: a watch that was cut off tells of another object of the name as of a
+// change. What is remembered of the former goes.
+func TestReplacedUnseen(t *testing.T) {
+	h := newHub()
+	var gone []types.UID
+	m := h.members[subnets.GroupKind()]
+	m.own = false // It has no queue.
+	m.forget = func(_ object.ID, uid types.UID) { gone = append(gone, uid) }
+	of := func(uid types.UID) *openstackv1alpha1.Subnet {
+		return &openstackv1alpha1.Subnet{ObjectMeta: metav1.ObjectMeta{Namespace: user.Namespace, Name: user.Name, UID: uid}}
+	}
+	h.changed(m, nil, of("first"))
+	h.changed(m, of("first"), of("second"))
+	h.changed(m, of("second"), of("second"))
+	if !slices.Equal(gone, []types.UID{"first"}) {
+		t.Errorf("forgotten: %v", gone)
 	}
 }

@@ -75,6 +75,31 @@ func (h *harness) awaitMissing(t *testing.T, gk schema.GroupKind) {
 	})
 }
 
+// awaitUnanswered waits until the watcher says that nobody can tell whether a kind is served.
+func (h *harness) awaitUnanswered(t *testing.T, gk schema.GroupKind) {
+	t.Helper()
+	testenv.Eventually(t, func() error {
+		var unanswered *relation.UnansweredError
+		if err := h.Problem(gk); !errors.As(err, &unanswered) {
+			return fmt.Errorf("problem is %w", err)
+		}
+		return nil
+	})
+}
+
+// checkKept fails the test unless an object and its kind are known as they were when the
+// kind was read.
+func (h *harness) checkKept(t *testing.T, id object.ID) {
+	t.Helper()
+	gk := id.GroupKind()
+	if _, err := h.Mapping(gk.WithVersion("")); err != nil {
+		t.Errorf("the kind is forgotten: %v", err)
+	}
+	if _, presence := h.Get(id); presence != relation.Present || h.told(gk) != 1 {
+		t.Errorf("presence %d, told %d times", presence, h.told(gk))
+	}
+}
+
 // awaitServed waits until the watcher serves a kind in a version and has read it.
 func (h *harness) awaitServed(t *testing.T, gk schema.GroupKind, version string) {
 	t.Helper()
@@ -185,21 +210,10 @@ func TestWatcherSilentGroup(t *testing.T) {
 		}
 		return nil
 	})
-	if _, err := h.Mapping(gk.WithVersion("")); err != nil {
-		t.Errorf("the kind is forgotten: %v", err)
-	}
-	if _, presence := h.Get(id); presence != relation.Present || h.told(gk) != 1 {
-		t.Errorf("presence %d, told %d times", presence, h.told(gk))
-	}
+	h.checkKept(t, id)
 	fresh := start(t, testenv.Config(t)) // It has never known the group.
 	fresh.Use(alice, gk)
-	testenv.Eventually(t, func() error {
-		var unanswered *relation.UnansweredError
-		if err := fresh.Problem(gk); !errors.As(err, &unanswered) {
-			return fmt.Errorf("problem is %w", err)
-		}
-		return nil
-	})
+	fresh.awaitUnanswered(t, gk)
 
 	remove(t, service) // The API server makes its own anew.
 	fresh.awaitPresence(t, id, relation.Present)
@@ -231,23 +245,12 @@ func TestWatcherUnlistedGroup(t *testing.T) {
 	if err := h.Silence(gk.Group); err == nil {
 		t.Error("the group is not known to be silent")
 	}
-	if _, err := h.Mapping(gk.WithVersion("")); err != nil {
-		t.Errorf("the kind is forgotten: %v", err)
-	}
-	if _, presence := h.Get(id); presence != relation.Present || h.told(gk) != 1 {
-		t.Errorf("presence %d, told %d times", presence, h.told(gk))
-	}
+	h.checkKept(t, id)
 	fresh.run(t)
 	fresh.awaitPresence(t, object.Of(d, relation.DefinitionKind), relation.Present)
 	fresh.wire.awaitQuiet(t, "/apis?", 10) // It has looked for the last time.
 	fresh.Use(alice, gk)
-	testenv.Eventually(t, func() error {
-		var unanswered *relation.UnansweredError
-		if err := fresh.Problem(gk); !errors.As(err, &unanswered) {
-			return fmt.Errorf("problem is %w", err)
-		}
-		return nil
-	})
+	fresh.awaitUnanswered(t, gk)
 
 	h.wire.divert(nil)
 	fresh.wire.divert(nil)
@@ -269,7 +272,12 @@ func TestWatcherLateDiscovery(t *testing.T) {
 	h.awaitPresence(t, object.Of(d, relation.DefinitionKind), relation.Present)
 	h.wire.awaitQuiet(t, "/apis?", 10) // It has looked for the last time.
 	h.Use(alice, gk)
-	h.awaitMissing(t, gk)
+	testenv.Eventually(t, func() error {
+		if h.Problem(gk) == nil { // Missing or, if it has looked at the APIServices, unanswered.
+			return errors.New("nothing is wrong with the kind")
+		}
+		return nil
+	})
 	h.wire.divert(nil)
 	h.awaitServed(t, gk, "v1")
 }

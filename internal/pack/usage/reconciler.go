@@ -80,7 +80,7 @@ func (r *reconciler) Reconcile(ctx context.Context, id object.ID) (ctrl.Result, 
 		outcome = reconcile.Run(ctx, p, r.disclaim, r.check, r.resolve, r.bind, r.record, r.hold, r.unstick).
 			And(r.replayFreed(ctx, p)).And(versions(p.usage, r.watcher))
 	} else {
-		outcome = reconcile.Run(ctx, p, r.awaitUsing, r.release, r.replay, r.finalise)
+		outcome = reconcile.Run(ctx, p, r.disclaim, r.awaitUsing, r.release, r.replay, r.finalise)
 		if outcome.IsDone() {
 			return ctrl.Result{}, nil
 		}

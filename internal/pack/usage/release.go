@@ -134,7 +134,7 @@ func (r *reconciler) release(ctx context.Context, p *pass) reconcile.Outcome {
 		switch {
 		case err != nil:
 			outcome = outcome.And(reconcile.Fail(sharedv1alpha1.ReasonFailed, err))
-		case presence == relation.Unknown && r.barred(p, id.GroupKind()): // It was never locked.
+		case presence == relation.Unknown && r.barred(p, id.GroupKind()): // Nobody knows of a lock.
 		case presence == relation.Unknown && r.mayExist(id):
 			outcome = outcome.And(r.reading(id.GroupKind(), "spec.of"))
 		case presence == relation.Present && r.lock.Wrong(obj):
