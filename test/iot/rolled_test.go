@@ -30,7 +30,7 @@ func TestReadyOfNow(t *testing.T) {
 	w.held(func() {
 		change(w, c, func(c *iotv1alpha1.IotConnector) { c.Spec.Deployments[1].Containers[0].Image = "example.com/new:2" })
 		message := w.until(c, "Ready", metav1.ConditionFalse, "Progressing")
-		if message != "Deployment/b was changed just now" {
+		if message != "Deployment/b is being applied" {
 			t.Errorf("message %q", message)
 		}
 	})

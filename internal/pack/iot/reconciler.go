@@ -60,7 +60,7 @@ type pass struct {
 	*iotv1alpha1.IotConnector
 
 	id   object.ID
-	seen iotv1alpha1.IotConnectorStatus // as read, to find what changed
+	seen iotv1alpha1.IotConnectorStatus // as recorded, to find what changed
 	have []apply.Entry                  // what there is, as the pass began
 	// recheck is when to look again at what the view should show by then.
 	recheck time.Duration
@@ -73,12 +73,12 @@ func (p *pass) owner() metav1.OwnerReference {
 }
 
 // switching reports whether the version that runs is not the one that is wanted, or not
-// known, or something of the other one is still there. The record alone does not tell:
-// whoever turns back while the last of the former version goes is at the version that is
-// on record, and has nothing that serves but the other's.
+// known, or something of the other one is still there. The status alone does not tell:
+// whoever turns back while the last of the former version goes is at the version that it
+// tells, and has nothing that serves but the other's.
 func (p *pass) switching() bool {
 	version := p.Spec.EffectiveVersion()
-	return p.seen.Version == nil || *p.seen.Version != version ||
+	return p.Status.Version == nil || *p.Status.Version != version ||
 		slices.ContainsFunc(p.have, func(e apply.Entry) bool {
 			// No entry of version 1 may have the connector's name.
 			former := (e.Name == p.Name) != (version == iotv1alpha1.Version0)
@@ -89,10 +89,10 @@ func (p *pass) switching() bool {
 // goesDown refuses a version below the one that runs, unless it is rolled back to.
 // Where admission asks nobody, nobody else has looked.
 func (p *pass) goesDown() error {
-	if p.seen.Version == nil {
+	if p.Status.Version == nil {
 		return nil
 	}
-	return goingDown(*p.seen.Version, p.IotConnector, p.seen.Previous)
+	return goingDown(*p.Status.Version, p.IotConnector, p.Status.Previous)
 }
 
 // Reconcile implements reconcile.Reconciler.
@@ -113,6 +113,7 @@ func (r *reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{RequeueAfter: reconcile.ConflictRetry}, nil
 	}
 	p := &pass{IotConnector: c, id: id, seen: *c.Status.DeepCopy()}
+	p.Status = *r.reports.known(p)
 	if c.DeletionTimestamp != nil {
 		return r.finish(ctx, p)
 	}
@@ -145,6 +146,7 @@ func (r *reconciler) compose(ctx context.Context, p *pass) reconcile.Outcome {
 		return reconcile.Refuse(reasonInvalid, "%s", err.Error())
 	}
 	r.recordPrevious(p)
+	p.Status.Identity = identity{p.IotConnector, r.identity}.status()
 	p.have = r.have(p)
 	if err := r.adopt(ctx, p, want); err != nil {
 		return failures(err)
@@ -153,6 +155,7 @@ func (r *reconciler) compose(ctx context.Context, p *pass) reconcile.Outcome {
 		Owner: p.owner(), Have: p.have, Want: want,
 		Record: func(ctx context.Context, all []apply.Entry) error {
 			p.Status.Inventory = inventory(all, r.ready)
+			p.judge(applying(all, want))
 			return r.writeStatus(ctx, p)
 		},
 		MayPrune: func() bool {
@@ -163,7 +166,6 @@ func (r *reconciler) compose(ctx context.Context, p *pass) reconcile.Outcome {
 		err = r.scale(ctx, p, want)
 	}
 	p.Status.Inventory = inventory(result.Inventory, r.ready)
-	p.Status.Identity = identity{p.IotConnector, r.identity}.status()
 	r.tell(ctx, p, result.Changes)
 	foreign := result.Changes.Of(apply.Foreign)
 	outcome := failures(err).And(r.obstacles(p, result.Changes)).And(r.readiness(want, foreign))
@@ -293,6 +295,17 @@ func (r *reconciler) readiness(want []apply.Object, foreign []object.ID) reconci
 	return outcome
 }
 
+// applying returns which of the wanted objects are recorded to be applied, and were not yet.
+func applying(all []apply.Entry, want []apply.Object) reconcile.Outcome {
+	var outcome reconcile.Outcome
+	for _, o := range want {
+		if slices.ContainsFunc(all, func(e apply.Entry) bool { return e.ID == o.ID() && e.Hash == "" }) {
+			outcome = outcome.And(reconcile.Progress(reasonProgressing, "%s is being applied", o.ID().Short()))
+		}
+	}
+	return outcome
+}
+
 // obstacles returns what is in the way of what is wanted.
 func (r *reconciler) obstacles(p *pass, changes apply.ChangeSet) reconcile.Outcome {
 	var outcome reconcile.Outcome
@@ -334,7 +347,7 @@ func refusals(changes apply.ChangeSet) reconcile.Outcome {
 // the note decides.
 func (r *reconciler) recordPrevious(p *pass) {
 	if p.Spec.EffectiveVersion() != iotv1alpha1.Version0 &&
-		p.seen.Version != nil && *p.seen.Version == iotv1alpha1.Version0 && p.Status.Previous == nil {
+		p.Status.Version != nil && *p.Status.Version == iotv1alpha1.Version0 && p.Status.Previous == nil {
 		if spec, err := iot.Previous(p.IotConnector); err == nil {
 			p.Status.Previous = &iotv1alpha1.PreviousSpec{Hash: iot.HashSpec(spec)}
 		}
@@ -348,7 +361,7 @@ func (r *reconciler) tell(ctx context.Context, p *pass, changes apply.ChangeSet)
 		return
 	}
 	logr.FromContextOrDiscard(ctx).Info("Applied", "changes", changes.String())
-	if p.seen.Version != nil {
+	if p.Status.Version != nil {
 		r.events.Eventf(p.IotConnector, nil, "Normal", "Applied", "Apply", "%s", changes.String())
 	}
 }

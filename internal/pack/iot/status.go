@@ -32,6 +32,9 @@ const (
 	// own. Later ones follow at ten times the age of the one before.
 	firstReport = 20 * time.Second
 	reportRatio = 10
+	// reportPause is how long each of those that progress adds: together they tell of
+	// it no more often than five times a second.
+	reportPause = 200 * time.Millisecond
 )
 
 // setConditions writes an outcome as conditions, the same for all kinds.
@@ -54,14 +57,18 @@ func present(list *[]metav1.Condition, ready metav1.Condition, name string, is b
 	condition.Set(list, ready)
 }
 
-// conclude writes the status and says when to look again.
-func (r *reconciler) conclude(ctx context.Context, p *pass, outcome reconcile.Outcome) (ctrl.Result, error) {
+// judge puts into the status how far the connector got.
+func (p *pass) judge(outcome reconcile.Outcome) {
 	p.Status.ObservedGeneration = p.Generation
 	done := condition.Done{Reason: reasonAvailable, Message: fmt.Sprintf(
 		"Everything that version %d is made of is available.", p.Spec.EffectiveVersion())}
 	setConditions(&p.Status.Conditions, outcome, done, p.Generation)
-	if due := r.reports.due(p, r.clock.Now()); due > 0 {
-		p.Status = *p.seen.DeepCopy()
+}
+
+// conclude writes the status and says when to look again.
+func (r *reconciler) conclude(ctx context.Context, p *pass, outcome reconcile.Outcome) (ctrl.Result, error) {
+	p.judge(outcome)
+	if due := r.reports.putOff(p, r.clock.Now()); due > 0 {
 		outcome = outcome.And(reconcile.WaitFor(due, reasonProgressing, "progress is reported now and then"))
 	} else if err := r.writeStatus(ctx, p); err != nil && !apierrors.IsNotFound(err) {
 		outcome = outcome.And(reconcile.Fail(reasonFailed, err))
@@ -96,27 +103,49 @@ func (r *reconciler) writeStatus(ctx context.Context, p *pass) error {
 }
 
 // reports puts off writes that would tell of progress and of nothing else: each of
-// many Deployments becomes available at a moment of its own.
+// many Deployments becomes available at a moment of its own. What is put off is known
+// here until it is written, so that the next pass goes on from it; whoever knows nothing
+// any more goes on from what is on record, and finds all there.
 type reports struct {
 	mu   sync.Mutex
-	last map[object.ID]report
+	last map[object.ID]report // of those that progress
 }
 
-// report is when progress was last told, and how long until it is told again.
+// report is when progress was last told, how long until it is told again, and what there
+// is to tell.
 type report struct {
-	at   time.Time
-	wait time.Duration
+	at              time.Time
+	wait            time.Duration
+	recorded, known *iotv1alpha1.IotConnectorStatus
 }
 
-// due returns how long to put a write off. Zero means to write now.
-func (r *reports) due(p *pass, now time.Time) time.Duration {
+// known returns the status that was put off, if it belongs to what is on record, or else
+// the latter.
+func (r *reports) known(p *pass) *iotv1alpha1.IotConnectorStatus {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	last := r.last[p.id]
+	if last.known != nil && equality.Semantic.DeepEqual(last.recorded, &p.seen) {
+		return last.known.DeepCopy()
+	}
+	return p.seen.DeepCopy()
+}
+
+// putOff returns for how long to put off a write. Zero means to write now.
+func (r *reports) putOff(p *pass, now time.Time) time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	last, ok := r.last[p.id]
 	if !ok || equality.Semantic.DeepEqual(&p.seen, &p.Status) || !onlyProgress(&p.seen, &p.Status) {
 		return 0
 	}
-	return max(0, last.at.Add(last.wait).Sub(now))
+	wait := max(last.wait, time.Duration(len(r.last))*reportPause)
+	due := max(0, last.at.Add(wait).Sub(now))
+	if due > 0 {
+		last.recorded, last.known = p.seen.DeepCopy(), p.Status.DeepCopy()
+		r.last[p.id] = last
+	}
+	return due
 }
 
 func (r *reports) wrote(p *pass, now time.Time) {
@@ -125,11 +154,14 @@ func (r *reports) wrote(p *pass, now time.Time) {
 	if r.last == nil {
 		r.last = map[object.ID]report{}
 	}
-	if !onlyProgress(&p.seen, &p.Status) {
-		r.last[p.id] = report{now, firstReport}
-		return
+	switch {
+	case !meta.IsStatusConditionTrue(p.Status.Conditions, conditionReconciling):
+		delete(r.last, p.id)
+	case onlyProgress(&p.seen, &p.Status):
+		r.last[p.id] = report{at: now, wait: max(firstReport, r.last[p.id].wait*reportRatio)}
+	default:
+		r.last[p.id] = report{at: now, wait: firstReport}
 	}
-	r.last[p.id] = report{now, max(firstReport, r.last[p.id].wait*reportRatio)}
 }
 
 func (r *reports) forget(id object.ID) {
@@ -141,15 +173,19 @@ func (r *reports) forget(id object.ID) {
 // onlyProgress reports whether two states differ in nothing but how far something
 // got that goes on.
 func onlyProgress(before, after *iotv1alpha1.IotConnectorStatus) bool {
-	return equality.Semantic.DeepEqual(coarse(before), coarse(after)) &&
-		meta.IsStatusConditionTrue(after.Conditions, conditionReconciling)
+	b, a := coarse(before), coarse(after)
+	if b.Version == nil {
+		a.Version = nil // It is the first, and not served yet.
+	}
+	return equality.Semantic.DeepEqual(b, a) && meta.IsStatusConditionTrue(after.Conditions, conditionReconciling)
 }
 
 // coarse leaves out of a status what changes with each step of progress.
 func coarse(s *iotv1alpha1.IotConnectorStatus) *iotv1alpha1.IotConnectorStatus {
 	c := s.DeepCopy()
 	for i := range c.Inventory {
-		c.Inventory[i].Ready = false
+		one := &c.Inventory[i]
+		one.Ready, one.UID, one.Hash, one.Mark = false, "", "", ""
 	}
 	for i := range c.Conditions {
 		c.Conditions[i].Message = ""
