@@ -14,7 +14,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/informers"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -28,6 +27,8 @@ const (
 	// has workers.
 	parallel = 16
 	image    = "example.com/destination:1"
+	// destination is what each Deployment is.
+	destination = "Destination"
 )
 
 // figures are what one run with IotConnectors was measured to be.
@@ -81,19 +82,25 @@ func printTimes(w io.Writer, what string, times []time.Duration) {
 }
 
 // plain makes the Deployments by server-side apply and returns how long it took
-// until all were Available.
+// until all were Available. The accounts of their Pods are there before that.
 func (r *rig) plain(ctx context.Context) (time.Duration, error) {
 	const ns = "plain"
 	if err := r.namespace(ctx, ns); err != nil {
 		return 0, err
 	}
+	err := r.parallelly(ctx, r.connectors, func(ctx context.Context, i int) error {
+		return r.client.Create(ctx, account(ns, connectorName(i)))
+	})
+	if err != nil {
+		return 0, fmt.Errorf("create accounts: %w", err)
+	}
 	fmt.Fprintln(os.Stderr, "Applying Deployments ...")
 	done, end := r.watch(ctx, ns)
 	defer end()
 	begin := time.Now()
-	err := r.parallelly(ctx, r.connectors*r.each, func(ctx context.Context, i int) error {
-		name := fmt.Sprintf("c%d-%d", i/r.each, i%r.each)
-		return r.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(deployment(ns, name)),
+	err = r.parallelly(ctx, r.connectors*r.each, func(ctx context.Context, i int) error {
+		u := deployment(ns, connectorName(i/r.each), i%r.each)
+		return r.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(u),
 			client.FieldOwner("plain"), client.ForceOwnership)
 	})
 	if err != nil {
@@ -105,6 +112,9 @@ func (r *rig) plain(ctx context.Context) (time.Duration, error) {
 		return 0, ctx.Err()
 	}
 	took := time.Since(begin)
+	if r.spec, err = r.sample(ctx, ns); err != nil {
+		return 0, err
+	}
 	return took, r.clear(ctx, ns)
 }
 
@@ -151,6 +161,9 @@ func (r *rig) composed(ctx context.Context) (figures, error) {
 		spent(before, after, "iotconnectors", "", "PATCH", "PUT", "APPLY", "DELETE") +
 		spent(before, after, "iotconnectors", "status", "PATCH", "PUT", "APPLY")
 	if f.idleRequests, err = r.idleRequests(ctx); err != nil {
+		return f, err
+	}
+	if err := r.same(ctx, ns); err != nil {
 		return f, err
 	}
 	if f.edits, f.deletions, err = r.drift(ctx, ns); err != nil {
@@ -265,38 +278,12 @@ func (r *rig) awaitReady(ctx context.Context, ns string) error {
 // connector wants as many Deployments as each of them has.
 func (r *rig) connector(ns string, i int) *iotv1alpha1.IotConnector {
 	version := iotv1alpha1.Version1
-	c := &iotv1alpha1.IotConnector{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: fmt.Sprintf("c%d", i)}}
+	c := &iotv1alpha1.IotConnector{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: connectorName(i)}}
 	c.Spec.Version = &version
 	for j := range r.each {
 		c.Spec.Deployments = append(c.Spec.Deployments, iotv1alpha1.Deployment{
-			Name: fmt.Sprintf("c%d-%d", i, j), Containers: []iotv1alpha1.Container{{Type: "Destination", Image: image}},
+			Name: deploymentName(connectorName(i), j), Containers: []iotv1alpha1.Container{{Type: destination, Image: image}},
 		})
 	}
 	return c
-}
-
-// deployment is what an IotConnector would make of it.
-func deployment(ns, name string) *unstructured.Unstructured {
-	type fields = map[string]any
-	labels := fields{"services.azurehealthcareapis.com/deployment": name, "app.kubernetes.io/managed-by": "plain"}
-	u := &unstructured.Unstructured{Object: fields{
-		"apiVersion": "apps/v1", "kind": "Deployment",
-		"metadata": fields{"namespace": ns, "name": name, "labels": labels},
-		"spec": fields{
-			"selector": fields{"matchLabels": labels},
-			"template": fields{
-				"metadata": fields{"labels": labels},
-				"spec": fields{
-					"securityContext": fields{"runAsNonRoot": true, "seccompProfile": fields{"type": "RuntimeDefault"}},
-					"containers": []any{fields{
-						"name": "destination", "image": image,
-						"securityContext": fields{
-							"allowPrivilegeEscalation": false, "capabilities": fields{"drop": []any{"ALL"}},
-						},
-					}},
-				},
-			},
-		},
-	}}
-	return u
 }

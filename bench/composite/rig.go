@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -31,6 +32,7 @@ type rig struct {
 	cluster *localcluster.Cluster
 	client  client.Client
 	clients kubernetes.Interface
+	spec    *appsv1.DeploymentSpec // of what was made by plain apply
 	end     context.CancelFunc
 	ended   chan error
 }

@@ -3,7 +3,10 @@ package usage
 import (
 	"context"
 	"fmt"
+	"slices"
+	"sync"
 
+	"golang.org/x/sync/errgroup"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	kinshipv1alpha1 "github.com/kinship-dev/kinship/api/kinship/v1alpha1"
@@ -27,22 +30,20 @@ func (h *refuser) ask(ctx context.Context, obj relation.Object) (holders, error)
 	if live.UID != obj.UID || !h.lock.On(live) {
 		return holders{}, nil
 	}
+	list, err := h.candidates(ctx, obj)
+	if err != nil {
+		return holders{}, err
+	}
 	read := map[object.ID]usage{}
 	found := holders{get: func(id object.ID) usage { return read[id] }}
-	for _, k := range kinds {
-		list, err := h.candidates(ctx, k, obj)
+	for _, u := range list {
+		edges, err := h.inForce(ctx, u, obj)
 		if err != nil {
 			return holders{}, err
 		}
-		for _, u := range list {
-			edges, err := h.inForce(ctx, u, obj)
-			if err != nil {
-				return holders{}, err
-			}
-			if len(edges) > 0 {
-				read[identify(u)] = u
-				found.edges = append(found.edges, edges...)
-			}
+		if len(edges) > 0 {
+			read[identify(u)] = u
+			found.edges = append(found.edges, edges...)
 		}
 	}
 	return found, nil
@@ -51,19 +52,34 @@ func (h *refuser) ask(ctx context.Context, obj relation.Object) (holders, error)
 // usedName is the field by which the API server selects Usages.
 const usedName = "spec.of.resourceRef.name"
 
-// candidates reads the Usages of a kind that can be about an object: those that name
-// it, or none. What holds other objects may be held for any of them.
-func (h *refuser) candidates(ctx context.Context, k kind, obj relation.Object) ([]usage, error) {
+// candidates reads the Usages that can be about an object: those that name it, or none.
+// What holds other objects may be held for any of them. All lists are read at once: the
+// API server may take a tenth of a second for each, until it knows that it is up to date.
+func (h *refuser) candidates(ctx context.Context, obj relation.Object) ([]usage, error) {
 	gk := obj.ID.GroupKind()
-	if !k.selectable || gk == namespaceKind || gk == relation.DefinitionKind {
-		return listUsages(ctx, h.live, k)
+	group, ctx := errgroup.WithContext(ctx)
+	var mu sync.Mutex
+	var all []usage
+	read := func(k kind, opts ...client.ListOption) {
+		group.Go(func() error {
+			list, err := listUsages(ctx, h.live, k, opts...)
+			mu.Lock()
+			defer mu.Unlock()
+			all = append(all, list...)
+			return err
+		})
 	}
-	named, err := listUsages(ctx, h.live, k, client.MatchingFields{usedName: obj.ID.Name})
-	if err != nil {
-		return nil, err
+	for _, k := range kinds {
+		if !k.selectable || gk == namespaceKind || gk == relation.DefinitionKind {
+			read(k)
+			continue
+		}
+		read(k, client.MatchingFields{usedName: obj.ID.Name})
+		read(k, client.MatchingFields{usedName: ""})
 	}
-	sets, err := listUsages(ctx, h.live, k, client.MatchingFields{usedName: ""})
-	return append(named, sets...), err
+	err := group.Wait()
+	slices.SortFunc(all, func(a, b usage) int { return object.Compare(identify(a), identify(b)) })
+	return all, err
 }
 
 // inForce returns the edges by which a Usage keeps an object.
