@@ -22,7 +22,7 @@ const edited = `{"spec":{"template":{"spec":{"containers":[{"name":"destination"
 // back as it should be, in rising order.
 func (r *rig) drift(ctx context.Context, ns string) (edits, deletions []time.Duration, err error) {
 	for i := range min(drifts, r.connectors) {
-		edit, err := r.restored(ctx, ns, fmt.Sprintf("c%d-0", i), func(name string) error {
+		edit, err := r.restored(ctx, ns, deploymentName(connectorName(i), 0), func(name string) error {
 			_, err := r.clients.AppsV1().Deployments(ns).Patch(ctx, name, types.StrategicMergePatchType,
 				[]byte(edited), metav1.PatchOptions{FieldManager: "somebody"})
 			return err
@@ -31,7 +31,7 @@ func (r *rig) drift(ctx context.Context, ns string) (edits, deletions []time.Dur
 			return nil, nil, err
 		}
 		var before types.UID
-		deletion, err := r.restored(ctx, ns, fmt.Sprintf("c%d-%d", i, r.each-1), func(name string) error {
+		deletion, err := r.restored(ctx, ns, deploymentName(connectorName(i), r.each-1), func(name string) error {
 			d, err := r.clients.AppsV1().Deployments(ns).Get(ctx, name, metav1.GetOptions{})
 			if err != nil {
 				return err

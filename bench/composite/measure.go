@@ -112,7 +112,7 @@ func (r *rig) plain(ctx context.Context) (time.Duration, error) {
 		return 0, ctx.Err()
 	}
 	took := time.Since(begin)
-	if r.spec, err = r.sample(ctx, ns); err != nil {
+	if r.plainly, err = r.made(ctx, ns); err != nil {
 		return 0, err
 	}
 	return took, r.clear(ctx, ns)

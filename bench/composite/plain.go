@@ -11,6 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
+// managedBy is the label in which both ways differ.
+const managedBy = "app.kubernetes.io/managed-by"
+
 func connectorName(i int) string { return fmt.Sprintf("c%d", i) }
 
 func deploymentName(connector string, i int) string { return fmt.Sprintf("%s-%d", connector, i) }
@@ -35,7 +38,7 @@ func deployment(ns, connector string, i int) *unstructured.Unstructured {
 		"apiVersion": "apps/v1", "kind": "Deployment",
 		"metadata": fields{"namespace": ns, "name": name, "labels": fields{
 			prefix + "iotconnector": connector, prefix + "deployment": name, prefix + "type": destination,
-			"app.kubernetes.io/managed-by": "plain",
+			managedBy: "plain",
 		}},
 		"spec": fields{
 			"selector": fields{"matchLabels": selector},
@@ -57,24 +60,37 @@ func deployment(ns, connector string, i int) *unstructured.Unstructured {
 	}}
 }
 
-// sample returns the spec of one of the Deployments, as it is now.
-func (r *rig) sample(ctx context.Context, ns string) (*appsv1.DeploymentSpec, error) {
-	name := deploymentName(connectorName(0), 0)
-	d, err := r.clients.AppsV1().Deployments(ns).Get(ctx, name, metav1.GetOptions{})
+// made returns the spec and the labels of each of the Deployments, as they are now.
+func (r *rig) made(ctx context.Context, ns string) (map[string]made, error) {
+	list, err := r.clients.AppsV1().Deployments(ns).List(ctx, metav1.ListOptions{})
 	if err != nil {
-		return nil, fmt.Errorf("read Deployment %s of namespace %s: %w", name, ns, err)
+		return nil, fmt.Errorf("list Deployments of namespace %s: %w", ns, err)
 	}
-	return &d.Spec, nil
+	all := make(map[string]made, len(list.Items))
+	for i := range list.Items {
+		d := &list.Items[i]
+		delete(d.Labels, managedBy)
+		all[d.Name] = made{d.Labels, d.Spec}
+	}
+	return all, nil
+}
+
+// made is what is compared of a Deployment.
+type made struct {
+	Labels map[string]string
+	Spec   appsv1.DeploymentSpec
 }
 
 // same fails unless both ways make the same Deployments: nothing else can be compared.
 func (r *rig) same(ctx context.Context, ns string) error {
-	spec, err := r.sample(ctx, ns)
+	all, err := r.made(ctx, ns)
 	if err != nil {
 		return err
 	}
-	if diff := cmp.Diff(r.spec, spec); diff != "" {
-		return fmt.Errorf("the Deployments of IotConnectors are not those of plain apply: %s", diff)
+	for name, d := range all {
+		if diff := cmp.Diff(r.plainly[name], d); diff != "" {
+			return fmt.Errorf("the Deployment %s of an IotConnector is not that of plain apply: %s", name, diff)
+		}
 	}
 	return nil
 }

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -32,7 +31,7 @@ type rig struct {
 	cluster *localcluster.Cluster
 	client  client.Client
 	clients kubernetes.Interface
-	spec    *appsv1.DeploymentSpec // of what was made by plain apply
+	plainly map[string]made // by plain apply, by name
 	end     context.CancelFunc
 	ended   chan error
 }

@@ -42,7 +42,7 @@ type Request struct {
 	// Owner is the reference to the parent. It becomes the controller of every
 	// object.
 	Owner metav1.OwnerReference
-	// Have is the inventory as it was recorded last.
+	// Have is the inventory as it was recorded last, or a Result's that is to be recorded.
 	Have []Entry
 	// Want are the objects to be there afterwards. Their managed fields, uid and
 	// resourceVersion MUST be empty.

@@ -62,6 +62,8 @@ type pass struct {
 	id   object.ID
 	seen iotv1alpha1.IotConnectorStatus // as recorded, to find what changed
 	have []apply.Entry                  // what there is, as the pass began
+	// fresh says that no version was known to run as the pass began.
+	fresh bool
 	// recheck is when to look again at what the view should show by then.
 	recheck time.Duration
 }
@@ -114,6 +116,7 @@ func (r *reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	p := &pass{IotConnector: c, id: id, seen: *c.Status.DeepCopy()}
 	p.Status = *r.reports.known(p)
+	p.fresh = p.Status.Version == nil
 	if c.DeletionTimestamp != nil {
 		return r.finish(ctx, p)
 	}
@@ -154,9 +157,7 @@ func (r *reconciler) compose(ctx context.Context, p *pass) reconcile.Outcome {
 	result, err := r.applier.Apply(ctx, apply.Request{
 		Owner: p.owner(), Have: p.have, Want: want,
 		Record: func(ctx context.Context, all []apply.Entry) error {
-			p.Status.Inventory = inventory(all, r.ready)
-			p.judge(applying(all, want))
-			return r.writeStatus(ctx, p)
+			return r.record(ctx, p, all, want)
 		},
 		MayPrune: func() bool {
 			return !p.switching() || (r.readiness(want, nil).IsDone() && r.asMany(p, want))
@@ -295,15 +296,39 @@ func (r *reconciler) readiness(want []apply.Object, foreign []object.ID) reconci
 	return outcome
 }
 
-// applying returns which of the wanted objects are recorded to be applied, and were not yet.
-func applying(all []apply.Entry, want []apply.Object) reconcile.Outcome {
+// record writes down what is about to be applied. Where there was nothing before, that is
+// the version that runs from now on: whoever changes it meanwhile may turn back to it.
+func (r *reconciler) record(ctx context.Context, p *pass, all []apply.Entry, want []apply.Object) error {
+	p.Status.Inventory = inventory(all, func(e apply.Entry) bool { return e.Hash != "" && r.ready(e) })
+	p.judge(applying(p, all, want))
+	if p.fresh && len(p.have) == 0 {
+		version := p.Spec.EffectiveVersion()
+		p.Status.Version = &version
+	}
+	return r.writeStatus(ctx, p)
+}
+
+// applying returns which of the wanted objects are recorded to be applied, and were not
+// yet, and what they are to replace.
+func applying(p *pass, all []apply.Entry, want []apply.Object) reconcile.Outcome {
 	var outcome reconcile.Outcome
+	wanted := map[object.ID]bool{}
 	for _, o := range want {
+		wanted[o.ID()] = true
 		if slices.ContainsFunc(all, func(e apply.Entry) bool { return e.ID == o.ID() && e.Hash == "" }) {
 			outcome = outcome.And(reconcile.Progress(reasonProgressing, "%s is being applied", o.ID().Short()))
 		}
 	}
+	for _, e := range p.have {
+		if !wanted[e.ID] && p.switching() {
+			outcome = outcome.And(stays(e.ID))
+		}
+	}
 	return outcome
+}
+
+func stays(id object.ID) reconcile.Outcome {
+	return reconcile.Progress(reasonProgressing, "%s stays until what replaces it is available", id.Short())
 }
 
 // obstacles returns what is in the way of what is wanted.
@@ -324,8 +349,7 @@ func (r *reconciler) obstacles(p *pass, changes apply.ChangeSet) reconcile.Outco
 		outcome = outcome.And(reconcile.Wait(reasonTerminating, "waiting until %s, which was deleted, is gone", id.Short()))
 	}
 	for _, id := range changes.Of(apply.Kept) {
-		outcome = outcome.And(reconcile.Progress(reasonProgressing,
-			"%s stays until what replaces it is available", id.Short()))
+		outcome = outcome.And(stays(id))
 	}
 	return outcome.And(refusals(changes))
 }
@@ -361,7 +385,7 @@ func (r *reconciler) tell(ctx context.Context, p *pass, changes apply.ChangeSet)
 		return
 	}
 	logr.FromContextOrDiscard(ctx).Info("Applied", "changes", changes.String())
-	if p.Status.Version != nil {
+	if !p.fresh {
 		r.events.Eventf(p.IotConnector, nil, "Normal", "Applied", "Apply", "%s", changes.String())
 	}
 }

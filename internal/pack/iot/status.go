@@ -32,8 +32,8 @@ const (
 	// own. Later ones follow at ten times the age of the one before.
 	firstReport = 20 * time.Second
 	reportRatio = 10
-	// reportPause is how long each of those that progress adds: together they tell of
-	// it no more often than five times a second.
+	// reportPause is how long each of those that progress adds where that is more: five
+	// writes a second, on average, are enough for all of them together.
 	reportPause = 200 * time.Millisecond
 )
 
@@ -136,7 +136,11 @@ func (r *reports) putOff(p *pass, now time.Time) time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	last, ok := r.last[p.id]
-	if !ok || equality.Semantic.DeepEqual(&p.seen, &p.Status) || !onlyProgress(&p.seen, &p.Status) {
+	if equality.Semantic.DeepEqual(&p.seen, &p.Status) {
+		r.tidy(p) // What was written may not have been answered.
+		return 0
+	}
+	if !ok || !onlyProgress(&p.seen, &p.Status) {
 		return 0
 	}
 	wait := max(last.wait, time.Duration(len(r.last))*reportPause)
@@ -154,14 +158,26 @@ func (r *reports) wrote(p *pass, now time.Time) {
 	if r.last == nil {
 		r.last = map[object.ID]report{}
 	}
-	switch {
-	case !meta.IsStatusConditionTrue(p.Status.Conditions, conditionReconciling):
-		delete(r.last, p.id)
-	case onlyProgress(&p.seen, &p.Status):
-		r.last[p.id] = report{at: now, wait: max(firstReport, r.last[p.id].wait*reportRatio)}
-	default:
-		r.last[p.id] = report{at: now, wait: firstReport}
+	wait := firstReport
+	if last, ok := r.last[p.id]; ok && onlyProgress(&p.seen, &p.Status) {
+		wait = max(wait, now.Sub(last.at)*reportRatio)
 	}
+	r.last[p.id] = report{at: now, wait: wait}
+	r.tidy(p)
+}
+
+// tidy forgets what there is no more to tell of: nothing is put off, or does progress.
+func (r *reports) tidy(p *pass) {
+	last, ok := r.last[p.id]
+	if !ok {
+		return
+	}
+	if !meta.IsStatusConditionTrue(p.Status.Conditions, conditionReconciling) {
+		delete(r.last, p.id)
+		return
+	}
+	last.recorded, last.known = nil, nil
+	r.last[p.id] = last
 }
 
 func (r *reports) forget(id object.ID) {
@@ -173,11 +189,8 @@ func (r *reports) forget(id object.ID) {
 // onlyProgress reports whether two states differ in nothing but how far something
 // got that goes on.
 func onlyProgress(before, after *iotv1alpha1.IotConnectorStatus) bool {
-	b, a := coarse(before), coarse(after)
-	if b.Version == nil {
-		a.Version = nil // It is the first, and not served yet.
-	}
-	return equality.Semantic.DeepEqual(b, a) && meta.IsStatusConditionTrue(after.Conditions, conditionReconciling)
+	return equality.Semantic.DeepEqual(coarse(before), coarse(after)) &&
+		meta.IsStatusConditionTrue(after.Conditions, conditionReconciling)
 }
 
 // coarse leaves out of a status what changes with each step of progress.

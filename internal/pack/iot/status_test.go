@@ -22,8 +22,6 @@ func telling(name string, recorded iotv1alpha1.IotConnectorStatus) *pass {
 
 // applied has a pass learn that what it wanted was applied, and serves not yet.
 func applied(p *pass) {
-	version := int32(1)
-	p.Status.Version = &version
 	p.Status.Inventory = []iotv1alpha1.Composed{{Kind: "Deployment", Name: "a", UID: "uid", Hash: "hash", Mark: "mark"}}
 	p.judge(reconcile.Progress(reasonProgressing, "Deployment/a is not there yet"))
 }
@@ -40,7 +38,7 @@ func specified(p *pass) {
 // TestPutOff shows which writes of a status can wait, and for how long.
 func TestPutOff(t *testing.T) {
 	now := time.Now()
-	begun := telling("c", iotv1alpha1.IotConnectorStatus{})
+	begun := telling("c", iotv1alpha1.IotConnectorStatus{Version: new(int32)})
 	begun.Status.Inventory = []iotv1alpha1.Composed{{Kind: "Deployment", Name: "a"}}
 	begun.judge(reconcile.Progress(reasonProgressing, "Deployment/a is being applied"))
 	recorded := begun.Status
@@ -61,6 +59,17 @@ func TestPutOff(t *testing.T) {
 		"more entries": {"what is on record is what is deleted", 0, time.Second, func(p *pass) {
 			applied(p)
 			p.Status.Inventory = append(p.Status.Inventory, iotv1alpha1.Composed{Kind: "Deployment", Name: "b"})
+		}, 0},
+		"another version": {"what may be rolled back to hangs on it", 0, time.Second, func(p *pass) {
+			applied(p)
+			p.Status.Version = new(iotv1alpha1.Version1)
+		}, 0},
+		"another reason": {"it is not progress any more", 0, time.Second, func(p *pass) {
+			p.judge(reconcile.Progress(reasonTerminating, "x"))
+		}, 0},
+		"what was before": {"there is no other record of it", 0, time.Second, func(p *pass) {
+			applied(p)
+			p.Status.Previous = &iotv1alpha1.PreviousSpec{Hash: "hash"}
 		}, 0},
 		"nothing": {"there is nothing to write", 0, time.Second, func(*pass) {}, 0},
 	}
