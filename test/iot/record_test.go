@@ -140,14 +140,47 @@ func items(list client.ObjectList) []client.Object {
 }
 
 // watchPods follows the Ready Pods of the namespace. The function that it returns ends
-// that and tells the smallest number seen.
+// that, once there are as many Pods as are wanted, and tells the smallest number seen.
 func (w *world) watchPods() func() int {
 	w.t.Helper()
 	r := w.follow(&corev1.PodList{})
 	return func() int {
 		w.t.Helper()
+		testenv.Eventually(w.t, func() error {
+			if is, want := staying(r.soFar()), w.replicas(); is != want {
+				return fmt.Errorf("%d Pods stay, and the Deployments want %d", is, want)
+			}
+			return nil
+		})
 		return leastReady(r.first, r.stop())
 	}
+}
+
+// staying returns how many Pods there are in the end that are not being deleted.
+func staying(events []watch.Event) int {
+	pods := map[string]bool{}
+	for _, event := range events {
+		pod := event.Object.(*corev1.Pod)
+		delete(pods, pod.Name)
+		if event.Type != watch.Deleted && pod.DeletionTimestamp == nil {
+			pods[pod.Name] = true
+		}
+	}
+	return len(pods)
+}
+
+// replicas returns how many Pods all Deployments want together.
+func (w *world) replicas() int {
+	w.t.Helper()
+	var list appsv1.DeploymentList
+	if err := w.c.List(w.t.Context(), &list, client.InNamespace(w.ns)); err != nil {
+		w.t.Fatal(err)
+	}
+	all := 0
+	for i := range list.Items {
+		all += int(*list.Items[i].Spec.Replicas)
+	}
+	return all
 }
 
 // leastReady returns the smallest number of Ready Pods that there were at all, and that any
