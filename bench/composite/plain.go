@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
 
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
@@ -20,10 +21,9 @@ func deploymentName(connector string, i int) string { return fmt.Sprintf("%s-%d"
 
 // account is what an IotConnector makes for its Pods.
 func account(ns, connector string) *corev1.ServiceAccount {
-	no := false
 	return &corev1.ServiceAccount{
 		ObjectMeta:                   metav1.ObjectMeta{Namespace: ns, Name: connector},
-		AutomountServiceAccountToken: &no,
+		AutomountServiceAccountToken: new(false),
 	}
 }
 
@@ -33,13 +33,13 @@ func deployment(ns, connector string, i int) *unstructured.Unstructured {
 	name := deploymentName(connector, i)
 	const prefix = "services.azurehealthcareapis.com/"
 	selector := fields{prefix + "iotconnector": connector, prefix + "deployment": name}
-	pod := fields{prefix + "iotconnector": connector, prefix + "deployment": name, prefix + "type": destination}
+	pod := maps.Clone(selector)
+	pod[prefix+"type"] = destination
+	labels := maps.Clone(pod)
+	labels[managedBy] = "plain"
 	return &unstructured.Unstructured{Object: fields{
 		"apiVersion": "apps/v1", "kind": "Deployment",
-		"metadata": fields{"namespace": ns, "name": name, "labels": fields{
-			prefix + "iotconnector": connector, prefix + "deployment": name, prefix + "type": destination,
-			managedBy: "plain",
-		}},
+		"metadata": fields{"namespace": ns, "name": name, "labels": labels},
 		"spec": fields{
 			"selector": fields{"matchLabels": selector},
 			"strategy": fields{"type": "RollingUpdate", "rollingUpdate": fields{"maxUnavailable": int64(0)}},
@@ -60,25 +60,25 @@ func deployment(ns, connector string, i int) *unstructured.Unstructured {
 	}}
 }
 
-// made returns the spec and the labels of each of the Deployments, as they are now.
-func (r *rig) made(ctx context.Context, ns string) (map[string]made, error) {
+// content is what is compared of a Deployment.
+type content struct {
+	Labels map[string]string
+	Spec   appsv1.DeploymentSpec
+}
+
+// made returns what each of the Deployments is now, by name.
+func (r *rig) made(ctx context.Context, ns string) (map[string]content, error) {
 	list, err := r.clients.AppsV1().Deployments(ns).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, fmt.Errorf("list Deployments of namespace %s: %w", ns, err)
 	}
-	all := make(map[string]made, len(list.Items))
+	all := make(map[string]content, len(list.Items))
 	for i := range list.Items {
 		d := &list.Items[i]
 		delete(d.Labels, managedBy)
-		all[d.Name] = made{d.Labels, d.Spec}
+		all[d.Name] = content{d.Labels, d.Spec}
 	}
 	return all, nil
-}
-
-// made is what is compared of a Deployment.
-type made struct {
-	Labels map[string]string
-	Spec   appsv1.DeploymentSpec
 }
 
 // same fails unless both ways make the same Deployments: nothing else can be compared.
@@ -87,10 +87,8 @@ func (r *rig) same(ctx context.Context, ns string) error {
 	if err != nil {
 		return err
 	}
-	for name, d := range all {
-		if diff := cmp.Diff(r.plainly[name], d); diff != "" {
-			return fmt.Errorf("the Deployment %s of an IotConnector is not that of plain apply: %s", name, diff)
-		}
+	if diff := cmp.Diff(r.plainly, all); diff != "" {
+		return fmt.Errorf("the Deployments of IotConnectors are not those of plain apply: %s", diff)
 	}
 	return nil
 }

@@ -31,7 +31,7 @@ type rig struct {
 	cluster *localcluster.Cluster
 	client  client.Client
 	clients kubernetes.Interface
-	plainly map[string]made // by plain apply, by name
+	plainly map[string]content // by plain apply, by name
 	end     context.CancelFunc
 	ended   chan error
 }

@@ -273,8 +273,11 @@ func TestWatcherLateDiscovery(t *testing.T) {
 	h.wire.awaitQuiet(t, "/apis?", 10) // It has looked for the last time.
 	h.Use(alice, gk)
 	testenv.Eventually(t, func() error {
-		if h.Problem(gk) == nil { // Missing or, if it has looked at the APIServices, unanswered.
-			return errors.New("nothing is wrong with the kind")
+		err := h.Problem(gk)
+		var missing *relation.KindError
+		var unanswered *relation.UnansweredError // If it has looked at the APIServices.
+		if !errors.As(err, &missing) && !errors.As(err, &unanswered) {
+			return fmt.Errorf("problem is %w", err)
 		}
 		return nil
 	})

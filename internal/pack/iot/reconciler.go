@@ -302,8 +302,7 @@ func (r *reconciler) record(ctx context.Context, p *pass, all []apply.Entry, wan
 	p.Status.Inventory = inventory(all, func(e apply.Entry) bool { return e.Hash != "" && r.ready(e) })
 	p.judge(applying(p, all, want))
 	if p.fresh && len(p.have) == 0 {
-		version := p.Spec.EffectiveVersion()
-		p.Status.Version = &version
+		p.Status.Version = new(p.Spec.EffectiveVersion())
 	}
 	return r.writeStatus(ctx, p)
 }

@@ -166,7 +166,8 @@ func (r *reports) wrote(p *pass, now time.Time) {
 	r.tidy(p)
 }
 
-// tidy forgets what there is no more to tell of: nothing is put off, or does progress.
+// tidy forgets what there is no more to tell of: nothing is put off, or does progress. The
+// mutex must be held.
 func (r *reports) tidy(p *pass) {
 	last, ok := r.last[p.id]
 	if !ok {

@@ -115,8 +115,16 @@ func TestKnown(t *testing.T) {
 	if diff := cmp.Diff(&other, r.known(telling("c", other))); diff != "" {
 		t.Errorf("somebody has recorded something else, and what was put off is believed: %s", diff)
 	}
-	r.wrote(p, now)
-	p.seen = p.Status
+	r.wrote(p, now.Add(firstReport))
+	p.seen = *p.Status.DeepCopy()
+	p.judge(reconcile.Progress(reasonProgressing, "Deployment/a has 0 of 1 available"))
+	if got, want := r.putOff(p, now.Add(firstReport)), reportRatio*firstReport; got != want {
+		t.Errorf("the second report is put off for %s, want %s", got, want)
+	}
+	p.seen = *p.Status.DeepCopy() // It was written, and nobody answered.
+	if r.putOff(p, now); r.last[p.id].known != nil {
+		t.Error("what is on record is still put off")
+	}
 	served(p)
 	r.wrote(p, now)
 	if len(r.last) > 0 {

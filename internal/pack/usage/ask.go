@@ -77,9 +77,11 @@ func (h *refuser) candidates(ctx context.Context, obj relation.Object) ([]usage,
 		read(k, client.MatchingFields{usedName: obj.ID.Name})
 		read(k, client.MatchingFields{usedName: ""})
 	}
-	err := group.Wait()
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
 	slices.SortFunc(all, func(a, b usage) int { return object.Compare(identify(a), identify(b)) })
-	return all, err
+	return all, nil
 }
 
 // inForce returns the edges by which a Usage keeps an object.
