@@ -9,7 +9,7 @@ import (
 // TestLimits shows which figures fail a run.
 func TestLimits(t *testing.T) {
 	f := figures{
-		available: 15 * time.Second, deploymentWrites: 20, deploymentReads: 10, connectorWrites: 50, idleRequests: 1,
+		cost: cost{took: 15 * time.Second}, deploymentWrites: 20, deploymentReads: 10, connectorWrites: 50, idleRequests: 1,
 	}
 	none := options{connectors: 10, each: 2, maxRatio: -1, maxDeployment: -1, maxConnector: -1, maxIdle: -1}
 	cases := map[string]struct {
@@ -28,7 +28,7 @@ func TestLimits(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o := none
 			c.limit(&o)
-			err := f.exceeded(o, 8*time.Second, 12*time.Second)
+			err := f.exceeded(o, cost{took: 8 * time.Second}, cost{took: 12 * time.Second})
 			if (err == nil) != (c.want == "") || (err != nil && !strings.Contains(err.Error(), c.want)) {
 				t.Errorf("%s: error %v", c.reason, err)
 			}

@@ -33,7 +33,8 @@ const (
 
 // figures are what one run with IotConnectors was measured to be.
 type figures struct {
-	available, ready                  time.Duration
+	cost                              // until all were Available
+	ready                             time.Duration
 	deploymentWrites, connectorWrites int
 	deploymentReads                   int
 	idleRequests                      int
@@ -41,14 +42,22 @@ type figures struct {
 }
 
 // print writes the figures, beside what the plain way took before and after.
-func (f figures) print(w io.Writer, o options, before, after time.Duration) {
+func (f figures) print(w io.Writer, o options, before, after cost) {
 	n := o.connectors * o.each
-	plain := (before + after) / 2
+	plain := between(before, after)
 	fmt.Fprintf(w, "%d IotConnectors of %d Deployments\n", o.connectors, o.each)
 	fmt.Fprintf(w, "plain server-side apply, all %d Available  %6.1f s   before %.1f, after %.1f\n", n,
-		plain.Seconds(), before.Seconds(), after.Seconds())
+		plain.took.Seconds(), before.took.Seconds(), after.took.Seconds())
 	fmt.Fprintf(w, "IotConnectors, all %d Available            %6.1f s   ratio %.2f\n", n,
-		f.available.Seconds(), f.available.Seconds()/plain.Seconds())
+		f.took.Seconds(), f.took.Seconds()/plain.took.Seconds())
+	fmt.Fprintln(w, "processor time of API server, rest of the control plane, operator and client")
+	for _, way := range []struct {
+		name string
+		cost cost
+	}{{"plain", plain}, {"IotConnectors", f.cost}} {
+		fmt.Fprintf(w, "  %-13s %29.1f + %.1f + %.1f = %.1f s\n", way.name, way.cost.apiServer.Seconds(),
+			way.cost.rest.Seconds(), way.cost.own.Seconds(), way.cost.cpu().Seconds())
+	}
 	fmt.Fprintf(w, "IotConnectors, all %d Ready                 %6.1f s\n", o.connectors, f.ready.Seconds())
 	fmt.Fprintf(w, "writes for each Deployment                   %6.2f\n", float64(f.deploymentWrites)/float64(n))
 	fmt.Fprintf(w, "reads for each Deployment                    %6.2f\n", float64(f.deploymentReads)/float64(n))
@@ -60,7 +69,7 @@ func (f figures) print(w io.Writer, o options, before, after time.Duration) {
 }
 
 // exceeded returns which limits the figures exceed. A limit below zero is none.
-func (f figures) exceeded(o options, before, after time.Duration) error {
+func (f figures) exceeded(o options, before, after cost) error {
 	var failed []error
 	limit := func(what string, is, most float64) {
 		if most >= 0 && is > most {
@@ -68,7 +77,7 @@ func (f figures) exceeded(o options, before, after time.Duration) error {
 		}
 	}
 	n := float64(o.connectors * o.each)
-	limit("ratio", 2*f.available.Seconds()/(before+after).Seconds(), o.maxRatio)
+	limit("ratio", f.took.Seconds()/between(before, after).took.Seconds(), o.maxRatio)
 	limit("writes and reads for each Deployment", float64(f.deploymentWrites+f.deploymentReads)/n, o.maxDeployment)
 	limit("writes for each IotConnector", float64(f.connectorWrites)/float64(o.connectors), o.maxConnector)
 	limit("requests while idle", float64(f.idleRequests), o.maxIdle)
@@ -81,22 +90,26 @@ func printTimes(w io.Writer, what string, times []time.Duration) {
 		times[len(times)/2].Milliseconds(), times[len(times)-1].Milliseconds())
 }
 
-// plain makes the Deployments by server-side apply and returns how long it took
-// until all were Available. The accounts of their Pods are there before that.
-func (r *rig) plain(ctx context.Context) (time.Duration, error) {
+// plain makes the Deployments by server-side apply and returns what that cost until all
+// were Available. The accounts of their Pods are there before that.
+func (r *rig) plain(ctx context.Context) (cost, error) {
 	const ns = "plain"
 	if err := r.namespace(ctx, ns); err != nil {
-		return 0, err
+		return cost{}, err
 	}
 	err := r.parallelly(ctx, r.connectors, func(ctx context.Context, i int) error {
 		return r.client.Create(ctx, account(ns, connectorName(i)))
 	})
 	if err != nil {
-		return 0, fmt.Errorf("create accounts: %w", err)
+		return cost{}, fmt.Errorf("create accounts: %w", err)
 	}
 	fmt.Fprintln(os.Stderr, "Applying Deployments ...")
 	done, end := r.watch(ctx, ns)
 	defer end()
+	used, err := r.used()
+	if err != nil {
+		return cost{}, err
+	}
 	begin := time.Now()
 	err = r.parallelly(ctx, r.connectors*r.each, func(ctx context.Context, i int) error {
 		u := deployment(ns, connectorName(i/r.each), i%r.each)
@@ -104,18 +117,21 @@ func (r *rig) plain(ctx context.Context) (time.Duration, error) {
 			client.FieldOwner("plain"), client.ForceOwnership)
 	})
 	if err != nil {
-		return 0, fmt.Errorf("apply: %w", err)
+		return cost{}, fmt.Errorf("apply: %w", err)
 	}
 	select {
 	case <-done:
 	case <-ctx.Done():
-		return 0, ctx.Err()
+		return cost{}, ctx.Err()
 	}
-	took := time.Since(begin)
+	c, err := r.measured(begin, used)
+	if err != nil {
+		return cost{}, err
+	}
 	if r.plainly, err = r.made(ctx, ns); err != nil {
-		return 0, err
+		return cost{}, err
 	}
-	return took, r.clear(ctx, ns)
+	return c, r.clear(ctx, ns)
 }
 
 // composed has IotConnectors make them.
@@ -132,6 +148,10 @@ func (r *rig) composed(ctx context.Context) (figures, error) {
 	fmt.Fprintln(os.Stderr, "Creating IotConnectors ...")
 	done, end := r.watch(ctx, ns)
 	defer end()
+	used, err := r.used()
+	if err != nil {
+		return f, err
+	}
 	begin := time.Now()
 	err = r.parallelly(ctx, r.connectors, func(ctx context.Context, i int) error {
 		return r.client.Create(ctx, r.connector(ns, i))
@@ -144,7 +164,9 @@ func (r *rig) composed(ctx context.Context) (figures, error) {
 	case <-ctx.Done():
 		return f, ctx.Err()
 	}
-	f.available = time.Since(begin)
+	if f.cost, err = r.measured(begin, used); err != nil {
+		return f, err
+	}
 	if err := r.awaitReady(ctx, ns); err != nil {
 		return f, err
 	}

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
+	"k8s.io/apimachinery/pkg/util/sets"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -289,8 +290,9 @@ func result(o reconcile.Outcome) (ctrl.Result, error) {
 
 // memories are what is known of objects and lost at a restart.
 type memories struct {
-	mu  sync.Mutex
-	all map[types.UID]*memory
+	mu      sync.Mutex
+	all     map[types.UID]*memory
+	waiting sets.Set[types.UID]
 }
 
 // memory is only touched by the one worker that has the object.
@@ -332,7 +334,7 @@ func (m *memories) of(uid types.UID) *memory {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.all == nil {
-		m.all = map[types.UID]*memory{}
+		m.all, m.waiting = map[types.UID]*memory{}, sets.Set[types.UID]{}
 	}
 	if m.all[uid] == nil {
 		m.all[uid] = &memory{}
@@ -344,6 +346,20 @@ func (m *memories) drop(uid types.UID) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.all, uid)
+	m.waiting.Delete(uid)
+}
+
+// waits notes whether an object waits, and returns how many do. One that was dropped
+// meanwhile does not.
+func (m *memories) waits(uid types.UID, is bool) int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if is && m.all[uid] != nil {
+		m.waiting.Insert(uid)
+	} else {
+		m.waiting.Delete(uid)
+	}
+	return m.waiting.Len()
 }
 
 // refresh waits for what others wrote about the object, or are about to.

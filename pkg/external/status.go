@@ -22,13 +22,14 @@ import (
 func (r *reconciler[K, R]) conclude(
 	ctx context.Context, p *pass[K, R], outcome reconcile.Outcome,
 ) (ctrl.Result, error) {
+	waiting := r.memories.waits(p.Object.GetUID(), p.waits)
 	if p.done {
 		return result(outcome)
 	}
 	if p.settled {
 		return ctrl.Result{RequeueAfter: r.until(p)}, nil
 	}
-	if pause := r.untilTold(p); pause > 0 {
+	if pause := r.untilTold(p, waiting); pause > 0 {
 		return ctrl.Result{RequeueAfter: pause}, nil
 	}
 	if outcome.IsDone() && p.Object.GetExternalSpec().ResyncPeriod != nil {
@@ -51,18 +52,25 @@ func (r *reconciler[K, R]) conclude(
 	return result(outcome)
 }
 
-// retold is how long a status tells of the same waits although some have ended: they
-// end one after the other, and each would cost a write.
-const retold = time.Second
+// How long a status tells of the same waits although some have ended: they end one after
+// the other, and each would cost a write.
+const (
+	retold = time.Second
+	// retoldEach is what each of those that wait adds, where that is more, up to
+	// retoldMost: ten writes a second are enough for all of them together.
+	retoldEach = 100 * time.Millisecond
+	retoldMost = 30 * time.Second
+)
 
-// untilTold returns how long to put off telling what is still waited for. That
-// anything is waited for at all is told at once.
-func (r *reconciler[K, R]) untilTold(p *pass[K, R]) time.Duration {
+// untilTold returns how long to put off telling what is still waited for, when so many
+// objects wait. That anything is waited for at all is told at once.
+func (r *reconciler[K, R]) untilTold(p *pass[K, R], waiting int) time.Duration {
 	now := r.engine.Clock.Now()
 	c := meta.FindStatusCondition(p.before.GetExternalStatus().Conditions, condition.Progressing)
 	tells := c != nil && c.Status == metav1.ConditionTrue && c.ObservedGeneration == p.Object.GetGeneration()
-	if p.waits && tells && now.Before(p.memory.told.Add(retold)) {
-		return p.memory.told.Add(retold).Sub(now)
+	due := p.memory.told.Add(max(retold, min(time.Duration(waiting)*retoldEach, retoldMost)))
+	if p.waits && tells && now.Before(due) {
+		return due.Sub(now)
 	}
 	if p.waits {
 		p.memory.told = now

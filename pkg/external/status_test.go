@@ -6,6 +6,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	clocktesting "k8s.io/utils/clock/testing"
 
 	openstackv1alpha1 "github.com/kinship-dev/kinship/api/openstack/v1alpha1"
@@ -33,28 +34,54 @@ func newPass(conditions ...metav1.Condition) *networkPass {
 	return p
 }
 
+// TestWaits: who waits is counted once, until it does not or is gone.
+func TestWaits(t *testing.T) {
+	var m memories
+	for _, uid := range []types.UID{"a", "b", "c"} {
+		m.of(uid)
+	}
+	steps := []struct {
+		uid   types.UID
+		waits bool
+		want  int
+	}{{"a", true, 1}, {"a", true, 1}, {"b", true, 2}, {"c", false, 2}, {"a", false, 1}}
+	for _, s := range steps {
+		if got := m.waits(s.uid, s.waits); got != s.want {
+			t.Errorf("%s waits: %t, and %d do, want %d", s.uid, s.waits, got, s.want)
+		}
+	}
+	m.drop("b")
+	if got := m.waits("b", true); got != 0 {
+		t.Errorf("%d wait, of which none is there any more", got)
+	}
+}
+
 // TestUntilTold: that anything is waited for is told at once; which of many, once a
-// second.
+// second, and less often where many wait.
 func TestUntilTold(t *testing.T) {
 	progressing := func(status metav1.ConditionStatus, generation int64) metav1.Condition {
 		return metav1.Condition{Type: condition.Progressing, Status: status, ObservedGeneration: generation}
 	}
-	waits, old := progressing(metav1.ConditionTrue, 2), progressing(metav1.ConditionTrue, 1)
-	ended := progressing(metav1.ConditionFalse, 2)
+	waits := []metav1.Condition{progressing(metav1.ConditionTrue, 2)}
+	old := []metav1.Condition{progressing(metav1.ConditionTrue, 1)}
+	ended := []metav1.Condition{progressing(metav1.ConditionFalse, 2)}
 	const lately = retold / 4
 	cases := map[string]struct {
 		reason     string
 		conditions []metav1.Condition
 		ends       bool
 		told       time.Duration // ago
+		waiting    int
 		want       time.Duration
 	}{
-		"nothing said yet":  {"people must see what is missing", nil, false, lately, 0},
-		"said lately":       {"others may end at the same time", []metav1.Condition{waits}, false, lately, retold - lately},
-		"said long ago":     {"what was said is not true any more", []metav1.Condition{waits}, false, retold, 0},
-		"of another spec":   {"it may wait for others", []metav1.Condition{old}, false, lately, 0},
-		"it was up to date": {"it is not any more", []metav1.Condition{ended}, false, lately, 0},
-		"waits no more":     {"something was done", []metav1.Condition{waits}, true, lately, 0},
+		"nothing said yet":  {"people must see what is missing", nil, false, lately, 1000, 0},
+		"said lately":       {"others may end at the same time", waits, false, lately, 1, retold - lately},
+		"one of many":       {"they would write all the time", waits, false, retold, 50, 4 * time.Second},
+		"one of a crowd":    {"people would wait as well", waits, false, retold, 1e6, retoldMost - retold},
+		"said long ago":     {"what was said is not true any more", waits, false, retold, 1, 0},
+		"of another spec":   {"it may wait for others", old, false, lately, 50, 0},
+		"it was up to date": {"it is not any more", ended, false, lately, 50, 0},
+		"waits no more":     {"something was done", waits, true, lately, 50, 0},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -62,7 +89,7 @@ func TestUntilTold(t *testing.T) {
 			p := newPass(c.conditions...)
 			before := clock.Now().Add(-c.told)
 			p.waits, p.memory.told = !c.ends, before
-			if got := r.untilTold(p); got != c.want {
+			if got := r.untilTold(p, c.waiting); got != c.want {
 				t.Errorf("%s: put off by %s, want %s", c.reason, got, c.want)
 			}
 			if tells := p.memory.told.Equal(clock.Now()); tells != (p.waits && c.want == 0) {

@@ -39,13 +39,20 @@ func judged() []admissionregistrationv1.RuleWithOperations {
 	)}
 }
 
-// validateOwn has us judge IotConnectors and releases.
+// validateOwn has us judge IotConnectors and releases, but for what we tell of them:
+// that is most of what is written, and asking ourselves costs as much as the write. Should
+// our name be another one than when this was installed, we are asked, and allow it.
 func validateOwn(in pack.Installation) client.Object {
 	fail, none, timeout := admissionregistrationv1.Fail, admissionregistrationv1.SideEffectClassNone, int32(3)
 	return &admissionregistrationv1.ValidatingWebhookConfiguration{
 		ObjectMeta: metav1.ObjectMeta{Name: configuration},
 		Webhooks: []admissionregistrationv1.ValidatingWebhook{{
 			Name: validateName, ClientConfig: in.ClientConfig(validatePath), Rules: judged(),
+			MatchConditions: []admissionregistrationv1.MatchCondition{{
+				Name: "not-told-by-the-operator", Expression: fmt.Sprintf(
+					"!has(request.subResource) || request.subResource != 'status' || "+
+						"request.userInfo.username != '%s'", in.Operator),
+			}},
 			FailurePolicy: &fail, SideEffects: &none, TimeoutSeconds: &timeout, AdmissionReviewVersions: []string{"v1"},
 		}},
 	}

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/kinship-dev/kinship/bench/internal/gauge"
+	"github.com/kinship-dev/kinship/internal/localcluster"
+)
+
+// cost is what one way to make the Deployments took. Where the machine has nothing idle,
+// processor time scatters less than time does.
+type cost struct {
+	took time.Duration
+	// apiServer, rest and own are the processor time of the API server, of the rest of
+	// the control plane, and of this program, the operator among it.
+	apiServer, rest, own time.Duration
+}
+
+// cpu returns all processor time.
+func (c cost) cpu() time.Duration { return c.apiServer + c.rest + c.own }
+
+// between returns what is half way between two.
+func between(a, b cost) cost {
+	return cost{
+		took: (a.took + b.took) / 2, apiServer: (a.apiServer + b.apiServer) / 2,
+		rest: (a.rest + b.rest) / 2, own: (a.own + b.own) / 2,
+	}
+}
+
+// measured returns what was spent since the beginning, when that was used.
+func (r *rig) measured(begin time.Time, used cost) (cost, error) {
+	now, err := r.used()
+	return cost{
+		took: time.Since(begin), apiServer: now.apiServer - used.apiServer,
+		rest: now.rest - used.rest, own: now.own - used.own,
+	}, err
+}
+
+// used returns the processor time that everything has used so far.
+func (r *rig) used() (cost, error) {
+	var c cost
+	for _, of := range []struct {
+		pid int
+		sum *time.Duration
+	}{
+		{os.Getpid(), &c.own},
+		{r.cluster.PID(localcluster.APIServer), &c.apiServer},
+		{r.cluster.PID(localcluster.Etcd), &c.rest},
+		{r.cluster.PID(localcluster.ControllerManager), &c.rest},
+		{r.cluster.PID(localcluster.Scheduler), &c.rest},
+		{r.cluster.PID(localcluster.Kwok), &c.rest},
+	} {
+		p, err := gauge.ReadProcess("/proc", of.pid)
+		if err != nil {
+			return cost{}, fmt.Errorf("read what was used: %w", err)
+		}
+		*of.sum += p.CPU
+	}
+	return c, nil
+}
