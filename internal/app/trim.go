@@ -32,7 +32,10 @@ func trimOne(packs []pack.Pack, cached any) (any, error) {
 		owners[i].APIVersion, owners[i].Kind = object.Share(owners[i].APIVersion), object.Share(owners[i].Kind)
 	}
 	obj.SetLabels(object.ShareMap(obj.GetLabels()))
-	delete(obj.GetAnnotations(), corev1.LastAppliedConfigAnnotation)
+	// What was trimmed before may share its annotations, which nobody may write to.
+	if _, ok := obj.GetAnnotations()[corev1.LastAppliedConfigAnnotation]; ok {
+		delete(obj.GetAnnotations(), corev1.LastAppliedConfigAnnotation)
+	}
 	for _, p := range packs {
 		if p.Trim != nil {
 			p.Trim(obj)

@@ -43,14 +43,14 @@ func get(store cache.Store, id object.ID) (Object, bool) {
 	if err != nil || !exists { // A thread-safe store never returns an error.
 		return Object{}, false
 	}
-	return ObjectOf(id.GroupKind(), item.(*metav1.PartialObjectMetadata)), true
+	return item.(*held).object, true
 }
 
 func list(store cache.Store, ref Ref) []Object {
 	var found []Object
 	for _, item := range store.List() {
-		if obj := ObjectOf(ref.GroupKind(), item.(*metav1.PartialObjectMetadata)); ref.Matches(obj) {
-			found = append(found, obj)
+		if obj := &item.(*held).object; ref.Matches(*obj) {
+			found = append(found, *obj)
 		}
 	}
 	return found
@@ -90,7 +90,7 @@ func (w *Watcher) run(ctx context.Context, k *watched, mapping Mapping, running 
 func (w *Watcher) prepare(
 	informer cache.SharedIndexInformer, k *watched,
 ) (cache.ResourceEventHandlerRegistration, error) {
-	if err := informer.SetTransform(strip); err != nil {
+	if err := informer.SetTransform(k.hold); err != nil {
 		return nil, fmt.Errorf("set transform: %w", err)
 	}
 	err := informer.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) {
@@ -100,13 +100,13 @@ func (w *Watcher) prepare(
 		return nil, fmt.Errorf("set error handler: %w", err)
 	}
 	registration, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(obj any) { w.tellObject(Change{New: k.object(obj)}) },
-		UpdateFunc: func(old, obj any) { w.tellObject(Change{Old: k.object(old), New: k.object(obj)}) },
+		AddFunc:    func(obj any) { w.tellObject(Change{New: seen(obj)}) },
+		UpdateFunc: func(old, obj any) { w.tellObject(Change{Old: seen(old), New: seen(obj)}) },
 		DeleteFunc: func(obj any) {
 			if tombstone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
 				obj = tombstone.Obj
 			}
-			w.tellObject(Change{Old: k.object(obj)})
+			w.tellObject(Change{Old: seen(obj)})
 		},
 	})
 	if err != nil {
@@ -130,26 +130,33 @@ func (w *Watcher) watchFailed(k *watched, err error) {
 	}
 }
 
-func (k *watched) object(obj any) *Object {
-	o := ObjectOf(k.gk, obj.(*metav1.PartialObjectMetadata))
-	return &o
+// held is what is kept of an object: what relations ask for. In a large cluster the rest
+// would be most of what is held in memory. A store asks what is in it for name, namespace
+// and version, and for nothing else of a metav1.Object, which is nil.
+type held struct {
+	metav1.Object
+
+	object Object
 }
 
-// strip drops what relations never ask for. In a large cluster it is most of
-// what would be held in memory.
-func strip(obj any) (any, error) {
-	if m, ok := obj.(*metav1.PartialObjectMetadata); ok {
-		m.TypeMeta = metav1.TypeMeta{}
-		m.ManagedFields = nil
-		m.Annotations = nil
-		m.Finalizers = nil
-		m.GenerateName = ""
-		m.Namespace = object.Share(m.Namespace)
-		m.Labels = object.ShareMap(m.Labels)
-		for i := range m.OwnerReferences {
-			o := &m.OwnerReferences[i]
-			o.APIVersion, o.Kind = object.Share(o.APIVersion), object.Share(o.Kind)
-		}
+func (h *held) GetNamespace() string       { return h.object.ID.Namespace }
+func (h *held) GetName() string            { return h.object.ID.Name }
+func (h *held) GetResourceVersion() string { return h.object.Version }
+
+// hold makes of an object what is kept of it.
+func (k *watched) hold(obj any) (any, error) {
+	m, ok := obj.(*metav1.PartialObjectMetadata)
+	if !ok {
+		return obj, nil // It is one already, or was missed when it was deleted.
 	}
-	return obj, nil
+	h := &held{object: ObjectOf(k.gk, m)}
+	h.object.ID.Namespace = object.Share(m.Namespace)
+	h.object.Labels = object.ShareMap(m.Labels)
+	return h, nil
+}
+
+// seen returns a copy of what is held, which its receiver may change.
+func seen(obj any) *Object {
+	o := obj.(*held).object
+	return &o
 }

@@ -74,6 +74,7 @@ func (r *reconciler) Reconcile(ctx context.Context, id object.ID) (ctrl.Result, 
 	if r.writes.Unseen(id, u.GetResourceVersion()) {
 		return ctrl.Result{}, nil // The watch brings what we wrote, and us back with it.
 	}
+	restore(u)
 	p := &pass{usage: u, id: id, seen: u.DeepCopyObject().(usage)}
 	var outcome reconcile.Outcome
 	if u.GetDeletionTimestamp() == nil {

@@ -26,8 +26,15 @@ func trim(obj any) {
 		if by := u.UsageSpec().By; by != nil && by.ResourceRef != nil && by.ResourceRef.Name == b.Name {
 			b.Name = by.ResourceRef.Name
 		}
+		owners := u.GetOwnerReferences()
+		for i := range owners {
+			if owners[i].UID == b.UID {
+				owners[i].UID, owners[i].Name = b.UID, b.Name
+			}
+		}
 	}
 	details := u.GetAnnotations()[detailsAnnotation]
+	trimDetails(u, details)
 	status.Conditions = slices.Clip(slices.Clone(status.Conditions)) // Decoding leaves room for as many again.
 	for i := range status.Conditions {
 		c := &status.Conditions[i]
@@ -37,5 +44,26 @@ func trim(obj any) {
 		} else {
 			c.Message = share(c.Message)
 		}
+	}
+}
+
+// asDescribed stands in the cache for details that say what the spec does. It is not
+// UTF-8, so nobody can have written it.
+const asDescribed = "\xff"
+
+// trimDetails has all Usages share the annotations of those whose details say what the
+// spec does. An object may be trimmed more than once.
+func trimDetails(u usage, details string) {
+	if details == describe(u) {
+		annotations := u.GetAnnotations()
+		annotations[detailsAnnotation] = asDescribed
+		u.SetAnnotations(object.ShareMap(annotations))
+	}
+}
+
+// restore gives a Usage out of the cache, which is the caller's own, its details back.
+func restore(u usage) {
+	if annotations := u.GetAnnotations(); annotations[detailsAnnotation] == asDescribed {
+		annotations[detailsAnnotation] = describe(u)
 	}
 }
