@@ -33,8 +33,8 @@ func trimOne(packs []pack.Pack, cached any) (any, error) {
 	}
 	obj.SetLabels(object.ShareMap(obj.GetLabels()))
 	// What was trimmed before may share its annotations, which nobody may write to.
-	if _, ok := obj.GetAnnotations()[corev1.LastAppliedConfigAnnotation]; ok {
-		delete(obj.GetAnnotations(), corev1.LastAppliedConfigAnnotation)
+	if annotations := obj.GetAnnotations(); annotations[corev1.LastAppliedConfigAnnotation] != "" {
+		delete(annotations, corev1.LastAppliedConfigAnnotation)
 	}
 	for _, p := range packs {
 		if p.Trim != nil {
