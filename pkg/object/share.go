@@ -3,14 +3,19 @@ package object
 import (
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"unique"
 )
 
-// maxShared bounds how many different maps are kept to be shared. Where there are
-// more, sharing begins anew: that costs memory, never correctness.
-const maxShared = 4096
+// maxShared bounds how many different maps are kept to be shared, and maxSharedKey how
+// long the text of each may be. Where there are more, sharing begins anew: that costs
+// memory, never correctness.
+const (
+	maxShared    = 4096
+	maxSharedKey = 1024
+)
 
 var shared struct {
 	sync.Mutex
@@ -29,6 +34,9 @@ func ShareMap(m map[string]string) map[string]string {
 		return nil
 	}
 	key := keyOf(m)
+	if len(key) > maxSharedKey {
+		return m
+	}
 	shared.Lock()
 	defer shared.Unlock()
 	if one, ok := shared.maps[key]; ok {
@@ -47,7 +55,8 @@ func keyOf(m map[string]string) string {
 	var key strings.Builder
 	for _, k := range slices.Sorted(maps.Keys(m)) {
 		for _, part := range []string{k, m[k]} {
-			key.WriteRune(rune(len(part)))
+			key.WriteString(strconv.Itoa(len(part)))
+			key.WriteByte(':')
 			key.WriteString(part)
 		}
 	}

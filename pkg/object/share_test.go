@@ -3,6 +3,7 @@ package object_test
 import (
 	"maps"
 	"strconv"
+	"strings"
 	"testing"
 	"unsafe"
 
@@ -31,6 +32,23 @@ func TestShareMap(t *testing.T) {
 			t.Fatalf("%v has two copies", m)
 		}
 	})
+}
+
+// TestShareMapLong: what is long is not kept, and its length imitates no border. As a
+// rune, each of these lengths would be the same.
+func TestShareMapLong(t *testing.T) {
+	const surrogate = 0xD800
+	long := strings.Repeat("x", surrogate)
+	other := map[string]string{"d": long + "\x01e\x01f"}
+	object.ShareMap(map[string]string{"d": long, "e": "f"})
+	if got := object.ShareMap(other); !maps.Equal(got, other) {
+		t.Errorf("a map of one value came back with %d", len(got))
+	}
+	a, b := object.ShareMap(map[string]string{"long": long}), object.ShareMap(map[string]string{"long": long})
+	a["kinship"] = "own"
+	if b["kinship"] != "" {
+		t.Error("a long map is kept for good")
+	}
 }
 
 // TestShareMapIsBounded: more maps than are kept are still right.

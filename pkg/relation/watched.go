@@ -155,7 +155,7 @@ func (k *watched) hold(obj any) (any, error) {
 	return h, nil
 }
 
-// seen returns a copy of what is held, which its receiver may change.
+// seen returns a copy of what is held. Its labels are shared and must not be changed.
 func seen(obj any) *Object {
 	o := obj.(*held).object
 	return &o

@@ -40,8 +40,7 @@ func judged() []admissionregistrationv1.RuleWithOperations {
 }
 
 // validateOwn has us judge IotConnectors and releases, but for what we tell of them:
-// that is most of what is written, and asking ourselves costs as much as the write. Should
-// our name be another one than when this was installed, we are asked, and allow it.
+// that is most of what is written, and asking ourselves costs as much as the write.
 func validateOwn(in pack.Installation) client.Object {
 	fail, none, timeout := admissionregistrationv1.Fail, admissionregistrationv1.SideEffectClassNone, int32(3)
 	return &admissionregistrationv1.ValidatingWebhookConfiguration{

@@ -28,20 +28,18 @@ func trim(obj any) {
 		}
 		owners := u.GetOwnerReferences()
 		for i := range owners {
-			if owners[i].UID == b.UID {
+			if owners[i].UID == b.UID && owners[i].Name == b.Name {
 				owners[i].UID, owners[i].Name = b.UID, b.Name
 			}
 		}
 	}
-	details := u.GetAnnotations()[detailsAnnotation]
-	trimDetails(u, details)
+	described := describe(u)
+	trimDetails(u, described)
 	status.Conditions = slices.Clip(slices.Clone(status.Conditions)) // Decoding leaves room for as many again.
 	for i := range status.Conditions {
 		c := &status.Conditions[i]
 		c.Type, c.Reason = share(c.Type), share(c.Reason)
-		if c.Message == details {
-			c.Message = details
-		} else {
+		if c.Message != described { // Nobody else says that.
 			c.Message = share(c.Message)
 		}
 	}
@@ -51,13 +49,12 @@ func trim(obj any) {
 // UTF-8, so nobody can have written it.
 const asDescribed = "\xff"
 
-// trimDetails has all Usages share the annotations of those whose details say what the
-// spec does. An object may be trimmed more than once.
-func trimDetails(u usage, details string) {
-	if details == describe(u) {
-		annotations := u.GetAnnotations()
-		annotations[detailsAnnotation] = asDescribed
-		u.SetAnnotations(object.ShareMap(annotations))
+// trimDetails has Usages share their annotations that have no others than details which
+// say what the spec does. An object may be trimmed more than once.
+func trimDetails(u usage, described string) {
+	if a := u.GetAnnotations(); len(a) == 1 && a[detailsAnnotation] == described {
+		a[detailsAnnotation] = asDescribed
+		u.SetAnnotations(object.ShareMap(a))
 	}
 }
 
