@@ -292,7 +292,7 @@ func result(o reconcile.Outcome) (ctrl.Result, error) {
 type memories struct {
 	mu      sync.Mutex
 	all     map[types.UID]*memory
-	waiting sets.Set[types.UID] // of all, those that wait for others
+	waiting sets.Set[types.UID]
 }
 
 // memory is only touched by the one worker that has the object.
@@ -309,8 +309,7 @@ type memory struct {
 	next time.Time
 	// polls are the looks at something under way.
 	polls polls
-	// told is when the status was written that tells what is waited for; zero if it tells
-	// something else.
+	// told is when it was last told what is waited for.
 	told time.Time
 	// deleting says that a deletion was accepted.
 	deleting bool
