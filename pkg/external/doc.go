@@ -27,6 +27,9 @@
 // guards, and whoever holds them still needs the resource. Then the resource is
 // deleted; that it is gone already is success.
 //
+// An object that was deleted in the moment in which it got our finalizer does not wait
+// for us; its resource is deleted once it is gone (stray.go).
+//
 // # Without an id
 //
 // A resource that has no id is known by what it consists of: its object is

@@ -28,29 +28,35 @@ func (r *reconciler[K, R]) finish(ctx context.Context, p *pass[K, R]) reconcile.
 		p.done = true // The watch is late, and would have us delete once more.
 		return reconcile.Outcome{}
 	}
-	if r.kind.Dissolve != nil {
-		if o := r.kind.Dissolve(ctx, p.Object); !o.IsDone() {
-			return o
-		}
+	return reconcile.Run(ctx, p, r.dissolve, r.others, r.dismantle, r.leave)
+}
+
+// dissolve has what the object composed deleted.
+func (r *reconciler[K, R]) dissolve(ctx context.Context, p *pass[K, R]) reconcile.Outcome {
+	if r.kind.Dissolve == nil {
+		return reconcile.Outcome{}
 	}
-	if o := r.others(p); !o.IsDone() {
-		return o
-	}
+	return r.kind.Dissolve(ctx, p.Object)
+}
+
+// dismantle has the resource deleted, if there is one and it may go.
+func (r *reconciler[K, R]) dismantle(ctx context.Context, p *pass[K, R]) reconcile.Outcome {
 	options := p.Object.GetExternalSpec().ManagedOptions
 	detached := options != nil && options.OnDelete == sharedv1alpha1.OnDeleteDetach
 	made := r.known(p) != "" || r.intent(p) != nil
-	if p.managed() && !detached && made {
-		r.resolve(p, r.known(p) != "" && r.intent(p) == nil)
-		if o := reconcile.Run(ctx, p, r.connect, r.remove); !o.IsDone() {
-			return missing(p.Refs.targets, again(o))
-		}
+	if !p.managed() || detached || !made {
+		return reconcile.Outcome{}
 	}
-	return r.leave(ctx, p)
+	r.resolve(p, r.known(p) != "" && r.intent(p) == nil)
+	if o := reconcile.Run(ctx, p, r.connect, r.remove); !o.IsDone() {
+		return missing(p.Refs.targets, again(o))
+	}
+	return reconcile.Outcome{}
 }
 
 // others returns who else holds the object. The text stays while one of those it
 // names is still there: who waits for a hundred need not be told each time.
-func (r *reconciler[K, R]) others(p *pass[K, R]) reconcile.Outcome {
+func (r *reconciler[K, R]) others(_ context.Context, p *pass[K, R]) reconcile.Outcome {
 	var outcome reconcile.Outcome
 	last := meta.FindStatusCondition(p.status().Conditions, condition.Progressing)
 	for _, name := range p.Object.GetFinalizers() {

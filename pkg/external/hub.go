@@ -59,6 +59,7 @@ type member struct {
 	queue     reconcile.Queue
 	guard     *guard.Finalizers
 	releases  reconcile.Queue
+	ended     func(object.ID, client.Object) // told of an object as it was at its end, before forget
 	forget    func(object.ID, types.UID)
 	learn     func(client.Object)
 }
@@ -128,6 +129,9 @@ func (h *hub) handler(m *member) toolscache.ResourceEventHandler {
 		DeleteFunc: func(obj any) {
 			if tombstone, ok := obj.(toolscache.DeletedFinalStateUnknown); ok {
 				obj = tombstone.Obj
+			} else if m.ended != nil {
+				last := obj.(client.Object)
+				m.ended(object.Of(last, m.gk()), last)
 			}
 			h.changed(m, obj.(client.Object), nil)
 		},

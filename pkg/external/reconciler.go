@@ -32,6 +32,7 @@ type reconciler[K Object, R any] struct {
 	writes    reconcile.Writes
 	claims    claims
 	memories  memories
+	strays    strays[K]
 }
 
 // pass is one reconciliation of an object.
@@ -77,6 +78,16 @@ func (p *pass[K, R]) used() []sharedv1alpha1.ObservedDependency {
 
 // Reconcile implements reconcile.TypedReconciler.
 func (r *reconciler[K, R]) Reconcile(ctx context.Context, id object.ID) (ctrl.Result, error) {
+	left, failed := r.sweep(ctx, id)
+	res, err := r.lead(ctx, id)
+	if left.RequeueAfter > 0 && (res.RequeueAfter == 0 || left.RequeueAfter < res.RequeueAfter) {
+		res = left
+	}
+	return res, errors.Join(failed, err)
+}
+
+// lead leads the object that has a name by now through a pass.
+func (r *reconciler[K, R]) lead(ctx context.Context, id object.ID) (ctrl.Result, error) {
 	cached, memory := r.recall(id)
 	if cached == nil {
 		return ctrl.Result{}, nil
@@ -268,14 +279,21 @@ func (r *reconciler[K, R]) learn(obj client.Object) {
 	}
 }
 
-// forget drops what is remembered of an object that is gone.
+// forget drops what is remembered of an object that is gone, and has left nothing behind.
 func (r *reconciler[K, R]) forget(id object.ID, uid types.UID) {
 	r.writes.Forget(id)
-	r.memories.drop(uid)
-	r.claims.drop(uid)
 	if r.kind.Pool != nil {
 		r.kind.Pool.drop(uid)
 	}
+	if !r.strays.has(id, uid) {
+		r.drop(uid)
+	}
+}
+
+// drop drops what leads to a resource.
+func (r *reconciler[K, R]) drop(uid types.UID) {
+	r.memories.drop(uid)
+	r.claims.drop(uid)
 }
 
 // result has a conflict tried again at once: a back-off made for failures would
@@ -292,7 +310,7 @@ func result(o reconcile.Outcome) (ctrl.Result, error) {
 type memories struct {
 	mu      sync.Mutex
 	all     map[types.UID]*memory
-	waiting sets.Set[types.UID]
+	waiting sets.Set[types.UID] // of all, those that wait for others
 }
 
 // memory is only touched by the one worker that has the object.
@@ -309,7 +327,8 @@ type memory struct {
 	next time.Time
 	// polls are the looks at something under way.
 	polls polls
-	// told is when it was last told what is waited for.
+	// told is when the status was written that tells what is waited for; zero if it tells
+	// something else.
 	told time.Time
 	// deleting says that a deletion was accepted.
 	deleting bool

@@ -52,12 +52,12 @@ func (r *reconciler[K, R]) conclude(
 	return result(outcome)
 }
 
-// How long a status tells of the same waits although some have ended: they end one after
-// the other, and each would cost a write.
+// How long a status tells of the same waits although there are others by now: they end one
+// after the other, and each would cost a write.
 const (
 	retold = time.Second
-	// retoldEach is what each of those that wait adds, where that is more, up to
-	// retoldMost: ten writes a second are enough for all of them together.
+	// retoldEach is what each object of the kind that waits adds, where that is more, up to
+	// retoldMost: ten writes a second are enough for all of a kind together.
 	retoldEach = 100 * time.Millisecond
 	retoldMost = 30 * time.Second
 )
@@ -71,9 +71,6 @@ func (r *reconciler[K, R]) untilTold(p *pass[K, R], waiting int) time.Duration {
 	due := p.memory.told.Add(max(retold, min(time.Duration(waiting)*retoldEach, retoldMost)))
 	if p.waits && tells && now.Before(due) {
 		return due.Sub(now)
-	}
-	if p.waits {
-		p.memory.told = now
 	}
 	return 0
 }
@@ -124,6 +121,10 @@ func (r *reconciler[K, R]) writeStatus(ctx context.Context, p *pass[K, R], outco
 		return fmt.Errorf("write status: %w", err)
 	}
 	r.writes.Wrote(p.id, written.GetResourceVersion())
+	p.memory.told = time.Time{}
+	if p.waits {
+		p.memory.told = r.engine.Clock.Now()
+	}
 	p.before = p.Object.DeepCopyObject().(K)
 	return nil
 }

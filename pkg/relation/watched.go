@@ -132,7 +132,8 @@ func (w *Watcher) watchFailed(k *watched, err error) {
 
 // held is what is kept of an object: what relations ask for. In a large cluster the rest
 // would be most of what is held in memory. A store asks what is in it for name, namespace
-// and version, and for nothing else of a metav1.Object, which is nil.
+// and version, and for nothing else of a metav1.Object, which is nil. Only the detector that
+// client-go's own tests switch on, by KUBE_WATCHLIST_INCONSISTENCY_DETECTOR, asks for more.
 type held struct {
 	metav1.Object
 

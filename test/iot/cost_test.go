@@ -78,7 +78,7 @@ func TestCost(t *testing.T) {
 	w := newWorld(t)
 	const n, each = 20, 4
 	l.idle(t) // Tests before have left something to do.
-	before := len(l.since(0))
+	before, judged := len(l.since(0)), judgements(t)
 	all := make([]*iotv1alpha1.IotConnector, n)
 	for i := range all {
 		var entries []iotv1alpha1.Deployment
@@ -89,6 +89,9 @@ func TestCost(t *testing.T) {
 		w.create(all[i])
 	}
 	w.ready(all...)
+	if got := judgements(t) - judged; got != n {
+		t.Errorf("the webhook judged %d writes, want the %d creations: the operator asks itself", got, n)
+	}
 	sent := l.since(before)
 	deployments, accounts := about(sent, "deployments"), about(sent, "serviceaccounts")
 	connectors := about(sent, "iotconnectors")
@@ -100,6 +103,12 @@ func TestCost(t *testing.T) {
 			"%d of %d connectors, at most 2 each and some reports", deployments, n*each, accounts, n, connectors, n)
 	}
 	l.idle(t)
+}
+
+// judgements returns how many writes the API server has asked the validating webhook about.
+func judgements(t *testing.T) int {
+	t.Helper()
+	return int(operator.Metrics(t, "controller_runtime_webhook_requests_total", "webhook")["/validate-iotconnector"])
 }
 
 // idle waits until the operator has sent nothing for a while.

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kinship-dev/kinship/internal/cloud/openstack/emulator"
 	"github.com/kinship-dev/kinship/internal/testenv"
@@ -105,7 +106,8 @@ func (w *world) reached(at step) {
 			calls = w.cloud.Calls
 		}
 		if n := calls()[at.call]; n <= at.skip {
-			return fmt.Errorf("%d calls of %s, to be cut off after %d", n, at.call, at.skip+1)
+			return fmt.Errorf("%d calls of %s, to be cut off after %d; %s; in the cloud: %v; done: %v",
+				n, at.call, at.skip+1, w.states(), w.sizes(), w.cloud.Done())
 		}
 		return nil
 	})
@@ -138,10 +140,20 @@ func (w *world) allAvailable() {
 	})
 }
 
+// states tells what all objects say.
+func (w *world) states() string {
+	w.t.Helper()
+	var all []string
+	for _, obj := range w.all() {
+		all = append(all, fmt.Sprintf("%T %s %v: %v", obj, obj.GetName(), obj.GetFinalizers(), conditions(obj)))
+	}
+	return strings.Join(all, "; ")
+}
+
 func (w *world) deleteAll() {
 	w.t.Helper()
 	for _, obj := range w.all() {
-		if err := w.c.Delete(w.t.Context(), obj); err != nil {
+		if err := w.c.Delete(w.t.Context(), obj); client.IgnoreNotFound(err) != nil {
 			w.t.Fatal(err)
 		}
 	}

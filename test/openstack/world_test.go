@@ -80,11 +80,12 @@ func (w *world) neighbour() *world {
 // only runs the pack alone.
 func only(o *app.Options) { o.Packs = []string{"openstack"}; o.Openstack.QPS = 1000 }
 
-// lists of all kinds of the pack.
+// lists of all kinds of the pack. What others make comes last: when these are ready, it is
+// there.
 func lists() []client.ObjectList {
 	return []client.ObjectList{
 		&openstackv1alpha1.DomainList{}, &openstackv1alpha1.FloatingIPList{}, &openstackv1alpha1.NetworkList{}, &openstackv1alpha1.PortList{},
-		&openstackv1alpha1.ProjectList{}, &openstackv1alpha1.RouterInterfaceList{}, &openstackv1alpha1.RouterList{},
+		&openstackv1alpha1.ProjectList{}, &openstackv1alpha1.RouterList{},
 		&openstackv1alpha1.SecurityGroupList{}, &openstackv1alpha1.SubnetList{}, &openstackv1alpha1.TrunkList{},
 		&openstackv1alpha1.AddressScopeList{}, &openstackv1alpha1.GroupList{}, &openstackv1alpha1.RoleList{},
 		&openstackv1alpha1.ServiceList{}, &openstackv1alpha1.EndpointList{}, &openstackv1alpha1.ServerGroupList{},
@@ -92,7 +93,7 @@ func lists() []client.ObjectList {
 		&openstackv1alpha1.ServerList{},
 		&openstackv1alpha1.UserList{}, &openstackv1alpha1.FlavorList{}, &openstackv1alpha1.KeyPairList{},
 		&openstackv1alpha1.RoleAssignmentList{}, &openstackv1alpha1.ApplicationCredentialList{},
-		&openstackv1alpha1.ImageList{},
+		&openstackv1alpha1.ImageList{}, &openstackv1alpha1.RouterInterfaceList{},
 	}
 }
 

@@ -65,7 +65,12 @@ func (c children) dissolve(ctx context.Context, s object) reconcile.Outcome {
 	child := childOf(s)
 	err := c.live.Get(ctx, client.ObjectKeyFromObject(child), child)
 	if err == nil && metav1.IsControlledBy(child, s) && child.DeletionTimestamp == nil {
-		err = c.live.Delete(ctx, child, client.Preconditions{UID: &child.UID})
+		// A finalizer that comes after the read must hold it.
+		err = c.live.Delete(ctx, child, client.Preconditions{UID: &child.UID, ResourceVersion: &child.ResourceVersion})
+	}
+	if apierrors.IsConflict(err) {
+		return reconcile.WaitFor(reconcile.ConflictRetry, condition.ReasonProgressing,
+			"RouterInterface/%s was changed at the same time", child.Name)
 	}
 	if client.IgnoreNotFound(err) != nil {
 		return reconcile.Fail(condition.ReasonTransientError, fmt.Errorf("delete RouterInterface %s: %w", child.Name, err))
