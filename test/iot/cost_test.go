@@ -108,7 +108,7 @@ func TestCost(t *testing.T) {
 // judgements returns how many writes the API server has asked the validating webhook about.
 func judgements(t *testing.T) int {
 	t.Helper()
-	return int(operator.Metrics(t, "controller_runtime_webhook_requests_total", "webhook")["/validate-iotconnector"])
+	return int(operator.Metrics(t, "controller_runtime_webhook_requests_total", "webhook")["/validate-iotconnector/"])
 }
 
 // idle waits until the operator has sent nothing for a while.

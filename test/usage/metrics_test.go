@@ -35,6 +35,9 @@ func testMetrics(t *testing.T) {
 	if counted(answers)[""]-before[answers] < 2 {
 		t.Errorf("answers were not timed: %v", counted(answers))
 	}
+	if requests := counted("controller_runtime_webhook_requests_total", "webhook"); requests["/validate-no-usages/"] < 2 {
+		t.Errorf("requests were counted as %v", requests)
+	}
 	w.delete(using)
 	w.gone(u)
 	w.free(used)
