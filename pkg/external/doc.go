@@ -27,8 +27,8 @@
 // guards, and whoever holds them still needs the resource. Then the resource is
 // deleted; that it is gone already is success.
 //
-// An object that was deleted in the moment in which it got our finalizer does not wait
-// for us; its resource is deleted once it is gone (stray.go).
+// An object that was being deleted when it got our finalizer does not wait for us; its
+// resource is deleted once the watch tells that it is gone (stray.go).
 //
 // # Without an id
 //

@@ -60,6 +60,7 @@ type member struct {
 	guard     *guard.Finalizers
 	releases  reconcile.Queue
 	ended     func(object.ID, client.Object) // told of an object as it was at its end, before forget
+	left      func(object.ID) []client.Object
 	forget    func(object.ID, types.UID)
 	learn     func(client.Object)
 }
@@ -205,6 +206,9 @@ func (h *hub) declare(m *member, id object.ID, obj client.Object) {
 	if obj != nil {
 		edges = h.holds(m, obj)
 	}
+	for _, stray := range m.strays(id) {
+		edges = append(edges, h.holds(m, stray)...)
+	}
 	for _, before := range h.index.Set(id, edges) {
 		name := h.guardOf(before)
 		still := slices.ContainsFunc(edges, func(e relation.Edge) bool {
@@ -219,6 +223,25 @@ func (h *hub) declare(m *member, id object.ID, obj client.Object) {
 		h.mu.Unlock()
 		target.releases.Add(before.Target.ID)
 	}
+}
+
+// redeclare records what the object refers to that has a name by now, when what had it
+// before refers to nothing any more. The store is ahead of what an informer tells, so that
+// what was told meanwhile is not undone.
+func (h *hub) redeclare(m *member, id object.ID) {
+	for done := false; !done; {
+		obj := m.get(id)
+		h.declare(m, id, obj)
+		done = m.get(id) == obj
+	}
+}
+
+// strays returns those that are gone and not swept yet.
+func (m *member) strays(id object.ID) []client.Object {
+	if m.left == nil {
+		return nil
+	}
+	return m.left(id)
 }
 
 // holding returns a relation for each finalizer by which the kind holds others.

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -232,47 +231,5 @@ func TestReplacedUnseen(t *testing.T) {
 	h.changed(m, of("second"), of("second"))
 	if !slices.Equal(gone, []types.UID{"first"}) {
 		t.Errorf("forgotten: %v", gone)
-	}
-}
-
-// TestEnded: what a watch has missed may have ended in another way than it was seen last.
-func TestEnded(t *testing.T) {
-	cases := map[string]struct {
-		reason string
-		change func(last *openstackv1alpha1.Subnet) any
-		want   int
-	}{
-		"strayed": {"nobody else knows what it has made", func(last *openstackv1alpha1.Subnet) any { return last }, 1},
-		"was missed": {"somebody may have waited, and let it go", func(last *openstackv1alpha1.Subnet) any {
-			return toolscache.DeletedFinalStateUnknown{Obj: last}
-		}, 0},
-		"had waited": {"whoever took the finalizer off meant it", func(last *openstackv1alpha1.Subnet) any {
-			last.DeletionTimestamp = &metav1.Time{Time: time.Now()}
-			return last
-		}, 0},
-		"had none": {"nothing was begun", func(last *openstackv1alpha1.Subnet) any {
-			last.Finalizers = nil
-			return last
-		}, 0},
-	}
-	for name, c := range cases {
-		t.Run(name, func(t *testing.T) {
-			h := newHub()
-			m := h.members[subnets.GroupKind()]
-			m.own = false // It has no queue.
-			ended := 0
-			r := &reconciler[*openstackv1alpha1.Subnet, string]{member: m, finalizer: "example.com/subnet"}
-			m.ended = func(_ object.ID, last client.Object) {
-				if r.strayed(last) {
-					ended++
-				}
-			}
-			h.handler(m).OnDelete(c.change(&openstackv1alpha1.Subnet{ObjectMeta: metav1.ObjectMeta{
-				Namespace: user.Namespace, Name: user.Name, Finalizers: []string{r.finalizer},
-			}}))
-			if ended != c.want {
-				t.Errorf("%s: %d strays, want %d", c.reason, ended, c.want)
-			}
-		})
 	}
 }

@@ -78,12 +78,12 @@ func (p *pass[K, R]) used() []sharedv1alpha1.ObservedDependency {
 
 // Reconcile implements reconcile.TypedReconciler.
 func (r *reconciler[K, R]) Reconcile(ctx context.Context, id object.ID) (ctrl.Result, error) {
-	left, failed := r.sweep(ctx, id)
+	pause := r.sweep(ctx, id)
 	res, err := r.lead(ctx, id)
-	if left.RequeueAfter > 0 && (res.RequeueAfter == 0 || left.RequeueAfter < res.RequeueAfter) {
-		res = left
+	if err == nil && pause > 0 && (res.RequeueAfter == 0 || pause < res.RequeueAfter) {
+		res.RequeueAfter = pause
 	}
-	return res, errors.Join(failed, err)
+	return res, err
 }
 
 // lead leads the object that has a name by now through a pass.
@@ -120,7 +120,9 @@ func (r *reconciler[K, R]) recall(id object.ID) (client.Object, *memory) {
 	if now := r.member.get(id); now != nil && now.GetUID() == uid {
 		return now, known
 	}
-	r.memories.drop(uid)
+	if *known == (memory{}) { // What is known of it those who forget it drop.
+		r.memories.drop(uid)
+	}
 	return nil, nil // The watch tells of it, or of another one of that name.
 }
 
@@ -135,6 +137,10 @@ func (r *reconciler[K, R]) advance(ctx context.Context, p *pass[K, R]) reconcile
 		return reconcile.Outcome{}
 	}
 	p.memory.tried = p.Refs.fingerprint()
+	if idOf(p.Object) == "" && len(r.strays.of(p.id)) > 0 { // Names may be unique.
+		waiting = waiting.And(reconcile.Progress(condition.ReasonProgressing,
+			"Waiting for what was made for another object of this name to be deleted"))
+	}
 	if !waiting.IsDone() {
 		p.waits = true
 		if p.late && idOf(p.Object) != "" {
@@ -282,16 +288,22 @@ func (r *reconciler[K, R]) learn(obj client.Object) {
 // forget drops what is remembered of an object that is gone, and has left nothing behind.
 func (r *reconciler[K, R]) forget(id object.ID, uid types.UID) {
 	r.writes.Forget(id)
-	if r.kind.Pool != nil {
-		r.kind.Pool.drop(uid)
-	}
+	r.stop(uid)
 	if !r.strays.has(id, uid) {
 		r.drop(uid)
 	}
 }
 
+// stop ends what takes long.
+func (r *reconciler[K, R]) stop(uid types.UID) {
+	if r.kind.Pool != nil {
+		r.kind.Pool.drop(uid)
+	}
+}
+
 // drop drops what leads to a resource.
 func (r *reconciler[K, R]) drop(uid types.UID) {
+	r.stop(uid) // A pass may have begun it anew.
 	r.memories.drop(uid)
 	r.claims.drop(uid)
 }

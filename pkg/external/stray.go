@@ -2,8 +2,10 @@ package external
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 	"sync"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -17,7 +19,8 @@ import (
 // strays are objects that are gone although they had our finalizer. The API server asks
 // for finalizers when a deletion begins; one that comes before it ends keeps nothing
 // (Store.Delete of k8s.io/apiserver). What was made meanwhile nobody else knows of, so
-// that it is deleted with what is known here. A restart forgets them.
+// that it is deleted with what is known here. A restart forgets them, and what ends while
+// the watch is cut off is not known for one.
 type strays[K Object] struct {
 	mu  sync.Mutex
 	all map[object.ID][]K // as they were at their end
@@ -52,6 +55,9 @@ func (s *strays[K]) drop(id object.ID, uid types.UID) {
 	}
 }
 
+// recent is how long after an intent an object can be gone that was being deleted before.
+const recent = 2 * time.Minute
+
 // ended is told of an object as it was at its end.
 func (r *reconciler[K, R]) ended(id object.ID, last client.Object) {
 	if r.strayed(last) && r.member.queue.Running() {
@@ -59,31 +65,60 @@ func (r *reconciler[K, R]) ended(id object.ID, last client.Object) {
 	}
 }
 
-// strayed reports whether an object, as it was at its end, did not wait for us. One that
-// did has a deletionTimestamp, whoever took our finalizer off.
+// strayed reports whether an object, as it was at its end, did not wait for us although
+// something is being made for it, or was a moment ago. One that waited has a
+// deletionTimestamp, whoever took our finalizer off.
 func (r *reconciler[K, R]) strayed(last client.Object) bool {
-	return last.GetDeletionTimestamp() == nil && slices.Contains(last.GetFinalizers(), r.finalizer)
+	if last.GetDeletionTimestamp() != nil || !slices.Contains(last.GetFinalizers(), r.finalizer) {
+		return false
+	}
+	i := &intent{}
+	err := json.Unmarshal([]byte(last.GetAnnotations()[r.annotation()]), i)
+	return err == nil && i.UID == last.GetUID() && r.engine.Clock.Since(i.Time) < recent
 }
 
-// sweep deletes what strays of a name have left behind.
-func (r *reconciler[K, R]) sweep(ctx context.Context, id object.ID) (ctrl.Result, error) {
-	var outcome reconcile.Outcome
+// left returns the strays of a name, for what they refer to is held until they are swept.
+func (r *reconciler[K, R]) left(id object.ID) []client.Object {
+	strays := r.strays.of(id)
+	all := make([]client.Object, 0, len(strays))
+	for _, one := range strays {
+		all = append(all, one)
+	}
+	return all
+}
+
+// sweep deletes what strays of a name have left behind, and returns when to go on with
+// that; zero if nothing is left.
+func (r *reconciler[K, R]) sweep(ctx context.Context, id object.ID) time.Duration {
+	var next time.Duration
 	for _, last := range r.strays.of(id) {
-		ctrl.LoggerFrom(ctx).Info("Object was deleted while it got its finalizer; its resource is deleted too",
-			"uid", last.GetUID())
-		p := &pass[K, R]{id: id, before: last, memory: r.memories.of(last.GetUID())}
-		p.Object = last.DeepCopyObject().(K)
-		p.Object.SetDeletionTimestamp(&metav1.Time{Time: r.engine.Clock.Now()})
-		o := reconcile.Run(ctx, p, r.dissolve, r.dismantle)
-		if o.IsDone() {
-			r.strays.drop(id, last.GetUID())
-			r.drop(last.GetUID())
+		if pause := r.clear(ctx, id, last); pause > 0 && (next == 0 || pause < next) {
+			next = pause
 		}
-		outcome = outcome.And(o)
 	}
-	res, err := result(outcome)
-	if !outcome.IsDone() && err == nil && res.RequeueAfter == 0 {
-		res.RequeueAfter = lastRetry // No watch wakes who is gone.
+	return next
+}
+
+// clear deletes what one stray has left behind.
+func (r *reconciler[K, R]) clear(ctx context.Context, id object.ID, last K) time.Duration {
+	log := ctrl.LoggerFrom(ctx).WithValues("uid", last.GetUID())
+	p := &pass[K, R]{id: id, before: last, memory: r.memories.of(last.GetUID())}
+	p.Object = last.DeepCopyObject().(K)
+	p.Object.SetDeletionTimestamp(&metav1.Time{Time: r.engine.Clock.Now()})
+	o := reconcile.Run(ctx, p, r.dissolve, r.dismantle)
+	if o.IsDone() {
+		log.Info("Deleted what was made for an object while that was deleted")
+		r.strays.drop(id, last.GetUID())
+		r.drop(last.GetUID())
+		r.engine.hub.redeclare(r.member, id)
+		return 0
 	}
-	return res, err
+	res, err := result(o)
+	if err != nil {
+		log.Error(err, "What was made for an object while that was deleted is not deleted yet")
+	}
+	if res.RequeueAfter == 0 { // No watch wakes who is gone.
+		res, _ = r.poll(p, "%s", o.Message()).Result()
+	}
+	return max(res.RequeueAfter, time.Millisecond)
 }

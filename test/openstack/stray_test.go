@@ -58,6 +58,10 @@ func testStray(t *testing.T) {
 		}
 		return nil
 	})
+	remove := emulator.Call{Service: "network", Method: http.MethodDelete, Resource: "networks"}
+	if n := w.cloud.Calls()[remove]; n != 2 {
+		t.Errorf("%d attempts to delete the network, want one that fails and one more", n)
+	}
 	network.ResourceVersion, network.UID = "", ""
 	w.create(network)
 	w.available("Network", "it")
