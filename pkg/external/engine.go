@@ -108,7 +108,7 @@ func Add[K Object, R any](e *Engine, k Kind[K, R]) {
 		e.pools = append(e.pools, k.Pool)
 	}
 	r.observer = newObserver(e.Clock, k.Identify)
-	m.ended, m.left, m.forget, m.learn = r.ended, r.left, r.forget, r.learn
+	m.ended, m.forget, m.learn = r.ended, r.forget, r.learn
 	e.kinds = append(e.kinds, kind{m, r})
 }
 

@@ -34,9 +34,11 @@ type hub struct {
 	guards []string
 
 	alterations alterations
+	strays      strays
 	clock       clock.PassiveClock
 
-	mu sync.Mutex
+	declaring sync.Mutex // what is referred to is found and recorded at once
+	mu        sync.Mutex
 	// left are the targets that somebody was seen to leave, by guard.
 	left map[hold]bool
 	// contents are the versions of Secrets that were not of our making.
@@ -60,7 +62,6 @@ type member struct {
 	guard     *guard.Finalizers
 	releases  reconcile.Queue
 	ended     func(object.ID, client.Object) // told of an object as it was at its end, before forget
-	left      func(object.ID) []client.Object
 	forget    func(object.ID, types.UID)
 	learn     func(client.Object)
 }
@@ -202,14 +203,8 @@ func (h *hub) declare(m *member, id object.ID, obj client.Object) {
 	if !m.own {
 		return
 	}
-	var edges []relation.Edge
-	if obj != nil {
-		edges = h.holds(m, obj)
-	}
-	for _, stray := range m.strays(id) {
-		edges = append(edges, h.holds(m, stray)...)
-	}
-	for _, before := range h.index.Set(id, edges) {
+	edges, former := h.record(m, id, obj)
+	for _, before := range former {
 		name := h.guardOf(before)
 		still := slices.ContainsFunc(edges, func(e relation.Edge) bool {
 			return e.Target.ID == before.Target.ID && h.guardOf(e) == name
@@ -225,6 +220,20 @@ func (h *hub) declare(m *member, id object.ID, obj client.Object) {
 	}
 }
 
+// record records what an object refers to, and strays of its name, and returns that and
+// what was recorded before.
+func (h *hub) record(m *member, id object.ID, obj client.Object) (edges, before []relation.Edge) {
+	h.declaring.Lock()
+	defer h.declaring.Unlock()
+	if obj != nil {
+		edges = h.holds(m, obj)
+	}
+	for _, stray := range h.strays.of(id) {
+		edges = append(edges, h.holds(m, stray)...)
+	}
+	return edges, h.index.Set(id, edges)
+}
+
 // redeclare records what the object refers to that has a name by now, when what had it
 // before refers to nothing any more. The store is ahead of what an informer tells, so that
 // what was told meanwhile is not undone.
@@ -234,14 +243,6 @@ func (h *hub) redeclare(m *member, id object.ID) {
 		h.declare(m, id, obj)
 		done = m.get(id) == obj
 	}
-}
-
-// strays returns those that are gone and not swept yet.
-func (m *member) strays(id object.ID) []client.Object {
-	if m.left == nil {
-		return nil
-	}
-	return m.left(id)
 }
 
 // holding returns a relation for each finalizer by which the kind holds others.

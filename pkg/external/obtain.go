@@ -46,15 +46,22 @@ func (r *reconciler[K, R]) annotation() string { return r.engine.Group + "/creat
 // intent returns the intent that may have been carried out without that being
 // recorded, or nil.
 func (r *reconciler[K, R]) intent(p *pass[K, R]) *intent {
-	recorded := &intent{}
-	text := []byte(p.Object.GetAnnotations()[r.annotation()])
-	if json.Unmarshal(text, recorded) == nil && r.counts(p, recorded) {
-		return recorded
+	if i := r.recorded(p.Object); r.counts(p, i) {
+		return i
 	}
 	if r.counts(p, p.memory.began) { // It was stripped, or written over.
 		return p.memory.began
 	}
 	return nil
+}
+
+// recorded returns the intent that an object carries, or nil.
+func (r *reconciler[K, R]) recorded(obj client.Object) *intent {
+	i := &intent{}
+	if json.Unmarshal([]byte(obj.GetAnnotations()[r.annotation()]), i) != nil {
+		return nil
+	}
+	return i
 }
 
 // counts reports whether an intent is the object's, for the resource that it has not.

@@ -32,7 +32,6 @@ type reconciler[K Object, R any] struct {
 	writes    reconcile.Writes
 	claims    claims
 	memories  memories
-	strays    strays[K]
 }
 
 // pass is one reconciliation of an object.
@@ -137,7 +136,7 @@ func (r *reconciler[K, R]) advance(ctx context.Context, p *pass[K, R]) reconcile
 		return reconcile.Outcome{}
 	}
 	p.memory.tried = p.Refs.fingerprint()
-	if idOf(p.Object) == "" && len(r.strays.of(p.id)) > 0 { // Names may be unique.
+	if idOf(p.Object) == "" && len(r.engine.hub.strays.of(p.id)) > 0 { // Names may be unique.
 		waiting = waiting.And(reconcile.Progress(condition.ReasonProgressing,
 			"Waiting for what was made for another object of this name to be deleted"))
 	}
@@ -288,10 +287,11 @@ func (r *reconciler[K, R]) learn(obj client.Object) {
 // forget drops what is remembered of an object that is gone, and has left nothing behind.
 func (r *reconciler[K, R]) forget(id object.ID, uid types.UID) {
 	r.writes.Forget(id)
-	r.stop(uid)
-	if !r.strays.has(id, uid) {
-		r.drop(uid)
+	if r.engine.hub.strays.has(id, uid) {
+		r.stop(uid)
+		return
 	}
+	r.drop(uid)
 }
 
 // stop ends what takes long.

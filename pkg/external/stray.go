@@ -2,7 +2,6 @@ package external
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 	"sync"
 	"time"
@@ -21,35 +20,35 @@ import (
 // (Store.Delete of k8s.io/apiserver). What was made meanwhile nobody else knows of, so
 // that it is deleted with what is known here. A restart forgets them, and what ends while
 // the watch is cut off is not known for one.
-type strays[K Object] struct {
+type strays struct {
 	mu  sync.Mutex
-	all map[object.ID][]K // as they were at their end
+	all map[object.ID][]client.Object // as they were at their end
 }
 
-func (s *strays[K]) add(id object.ID, last K) {
+func (s *strays) add(id object.ID, last client.Object) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.all == nil {
-		s.all = map[object.ID][]K{}
+		s.all = map[object.ID][]client.Object{}
 	}
 	s.all[id] = append(s.all[id], last)
 }
 
 // of returns those that had a name.
-func (s *strays[K]) of(id object.ID) []K {
+func (s *strays) of(id object.ID) []client.Object {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.all[id])
 }
 
-func (s *strays[K]) has(id object.ID, uid types.UID) bool {
-	return slices.ContainsFunc(s.of(id), func(one K) bool { return one.GetUID() == uid })
+func (s *strays) has(id object.ID, uid types.UID) bool {
+	return slices.ContainsFunc(s.of(id), func(one client.Object) bool { return one.GetUID() == uid })
 }
 
-func (s *strays[K]) drop(id object.ID, uid types.UID) {
+func (s *strays) drop(id object.ID, uid types.UID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.all[id] = slices.DeleteFunc(s.all[id], func(one K) bool { return one.GetUID() == uid })
+	s.all[id] = slices.DeleteFunc(s.all[id], func(one client.Object) bool { return one.GetUID() == uid })
 	if len(s.all[id]) == 0 {
 		delete(s.all, id)
 	}
@@ -61,7 +60,7 @@ const recent = 2 * time.Minute
 // ended is told of an object as it was at its end.
 func (r *reconciler[K, R]) ended(id object.ID, last client.Object) {
 	if r.strayed(last) && r.member.queue.Running() {
-		r.strays.add(id, last.(K))
+		r.engine.hub.strays.add(id, last)
 	}
 }
 
@@ -72,27 +71,16 @@ func (r *reconciler[K, R]) strayed(last client.Object) bool {
 	if last.GetDeletionTimestamp() != nil || !slices.Contains(last.GetFinalizers(), r.finalizer) {
 		return false
 	}
-	i := &intent{}
-	err := json.Unmarshal([]byte(last.GetAnnotations()[r.annotation()]), i)
-	return err == nil && i.UID == last.GetUID() && r.engine.Clock.Since(i.Time) < recent
-}
-
-// left returns the strays of a name, for what they refer to is held until they are swept.
-func (r *reconciler[K, R]) left(id object.ID) []client.Object {
-	strays := r.strays.of(id)
-	all := make([]client.Object, 0, len(strays))
-	for _, one := range strays {
-		all = append(all, one)
-	}
-	return all
+	i := r.recorded(last)
+	return i != nil && i.UID == last.GetUID() && r.engine.Clock.Since(i.Time) < recent
 }
 
 // sweep deletes what strays of a name have left behind, and returns when to go on with
 // that; zero if nothing is left.
 func (r *reconciler[K, R]) sweep(ctx context.Context, id object.ID) time.Duration {
 	var next time.Duration
-	for _, last := range r.strays.of(id) {
-		if pause := r.clear(ctx, id, last); pause > 0 && (next == 0 || pause < next) {
+	for _, last := range r.engine.hub.strays.of(id) {
+		if pause := r.clear(ctx, id, last.(K)); pause > 0 && (next == 0 || pause < next) {
 			next = pause
 		}
 	}
@@ -108,7 +96,7 @@ func (r *reconciler[K, R]) clear(ctx context.Context, id object.ID, last K) time
 	o := reconcile.Run(ctx, p, r.dissolve, r.dismantle)
 	if o.IsDone() {
 		log.Info("Deleted what was made for an object while that was deleted")
-		r.strays.drop(id, last.GetUID())
+		r.engine.hub.strays.drop(id, last.GetUID())
 		r.drop(last.GetUID())
 		r.engine.hub.redeclare(r.member, id)
 		return 0

@@ -102,7 +102,7 @@ func TestStrays(t *testing.T) {
 			if diff := cmp.Diff(c.want, cloud.done); diff != "" {
 				t.Errorf("%s: deleted (-want +got):\n%s", c.reason, diff)
 			}
-			left := fmt.Sprint(len(r.strays.all), len(r.memories.all), len(r.claims.taken))
+			left := fmt.Sprint(len(r.engine.hub.strays.all), len(r.memories.all), len(r.claims.taken))
 			if diff := cmp.Diff("0 0 0", left); diff != "" {
 				t.Errorf("strays, memories and claims (-want +got):\n%s", diff)
 			}
@@ -130,10 +130,10 @@ func newStrays(t *testing.T, finalizer string) (*networkReconciler, *deletions) 
 	r.observer = newObserver(r.engine.Clock, func(string) Identity { return Identity{} })
 	r.member = &member{
 		gvk: networks, own: true, relations: []relation.Relation{holds},
-		store: toolscache.NewStore(toolscache.MetaNamespaceKeyFunc), forget: r.forget, left: r.left,
+		store: toolscache.NewStore(toolscache.MetaNamespaceKeyFunc), forget: r.forget,
 		ended: func(id object.ID, last client.Object) { // Its queue does not run.
 			if r.strayed(last) {
-				r.strays.add(id, last.(*openstackv1alpha1.Network))
+				r.engine.hub.strays.add(id, last)
 			}
 		},
 	}

@@ -19,7 +19,6 @@ import (
 
 // interruptedTests are what becomes of work that stops half way.
 var interruptedTests = map[string]func(*testing.T){
-	"deleted while it is made":                            testStray,
 	"what is not complete is not available":               testIncomplete,
 	"a rule that can't be added is missed":                testVital,
 	"what a resource still uses is held":                  testHeldUntilLetGo,

@@ -52,6 +52,7 @@ func TestOpenStack(t *testing.T) {
 	maps.Copy(tests, strangerTests)
 	maps.Copy(tests, placeTests)
 	maps.Copy(tests, interruptedTests)
+	maps.Copy(tests, strayTests)
 	maps.Copy(tests, routerInterfaceTests)
 	for _, s := range slices.Concat(scenarios, more, identities, sizes, images, volumes, machines) {
 		tests[s.kind+" create-minimal"] = s.createMinimal

@@ -2,16 +2,13 @@ package usage_test
 
 import (
 	"encoding/json"
-	"encoding/pem"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
 	admissionv1 "k8s.io/api/admission/v1"
-	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -340,39 +337,13 @@ func (w *world) deny(name string, code int32) {
 	w.t.Helper()
 	sign := configMap("denied-too")
 	w.create(sign)
-	server := httptest.NewTLSServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		var review admissionv1.AdmissionReview
-		if err := json.NewDecoder(r.Body).Decode(&review); err != nil {
-			w.t.Error(err)
-			return
-		}
-		review.Response = &admissionv1.AdmissionResponse{
-			UID: review.Request.UID, Allowed: review.Request.Name != name && review.Request.Name != sign.Name,
-			Result: &metav1.Status{Code: code, Message: "not today"},
-		}
-		if err := json.NewEncoder(rw).Encode(review); err != nil {
-			w.t.Error(err)
-		}
-	}))
-	w.t.Cleanup(server.Close)
-	none := admissionregistrationv1.SideEffectClassNone
-	w.create(&admissionregistrationv1.ValidatingWebhookConfiguration{
-		ObjectMeta: metav1.ObjectMeta{Name: w.ns},
-		Webhooks: []admissionregistrationv1.ValidatingWebhook{{
-			Name: "deny.test.kinship.dev", SideEffects: &none, AdmissionReviewVersions: []string{"v1"},
-			ClientConfig: admissionregistrationv1.WebhookClientConfig{
-				URL:      &server.URL,
-				CABundle: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}),
-			},
-			NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: w.ns}},
-			Rules: []admissionregistrationv1.RuleWithOperations{{
-				Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Delete},
-				Rule: admissionregistrationv1.Rule{
-					APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"configmaps"},
-				},
-			}},
-		}},
-	})
+	testenv.JudgeDeletions(w.t, w.ns, corev1.SchemeGroupVersion.WithResource("configmaps"),
+		func(r *admissionv1.AdmissionRequest) *metav1.Status {
+			if r.Name == name || r.Name == sign.Name {
+				return &metav1.Status{Code: code, Message: "not today"}
+			}
+			return nil
+		})
 	testenv.Eventually(w.t, func() error { // The API server learns of it by a watch.
 		if err := w.c.Delete(w.t.Context(), sign, client.DryRunAll); err == nil || !strings.Contains(err.Error(), "not today") {
 			return fmt.Errorf("deletion was answered with %w", err)
