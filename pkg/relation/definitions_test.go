@@ -123,14 +123,14 @@ func TestWatcherFollowsDefinitions(t *testing.T) {
 	h := start(t, testenv.Config(t))
 	h.Use(alice, gk)
 	h.awaitMissing(t, gk)
-	h.awaitTold(t, gk, 1) // It is missing.
+	h.awaitStates(t, gk, "missing")
 
 	d := define(t, definition(gk.Group, "Cluster", "v1"))
 	h.awaitServed(t, gk, "v1")
 	testenv.Apply(t, widget(gk.Group, "v1"))
 	id := object.ID{Group: gk.Group, Kind: gk.Kind, Name: "w"}
 	h.awaitPresence(t, id, relation.Present)
-	h.awaitTold(t, gk, 3) // It is served, and was read.
+	h.awaitStates(t, gk, "missing", "served", "read")
 
 	remove(t, d)
 	h.awaitMissing(t, gk)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/go-logr/logr/funcr"
+	"github.com/google/go-cmp/cmp"
 	apidiscoveryv2 "k8s.io/api/apidiscovery/v2"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
@@ -39,7 +40,8 @@ type harness struct {
 
 	mu      sync.Mutex
 	changes []relation.Change
-	kinds   []schema.GroupKind
+	kinds   []schema.GroupKind // Which were told of,
+	states  []string           // and how far the watcher was with them.
 	lines   []string
 }
 
@@ -83,9 +85,11 @@ func prepare(t *testing.T, config *rest.Config) *harness {
 		h.changes = append(h.changes, c)
 	})
 	h.OnKind(func(gk schema.GroupKind) {
+		state := h.stateOf(gk)
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		h.kinds = append(h.kinds, gk)
+		h.states = append(h.states, state)
 	})
 	return h
 }
@@ -123,6 +127,42 @@ func (h *harness) told(gk schema.GroupKind) int {
 		}
 	}
 	return n
+}
+
+// stateOf returns how far the watcher is with a kind.
+func (h *harness) stateOf(gk schema.GroupKind) string {
+	var missing *relation.KindError
+	_, presence := h.Get(object.ID{Group: gk.Group, Kind: gk.Kind, Namespace: "none", Name: "none"})
+	switch problem := h.Problem(gk); {
+	case errors.As(problem, &missing):
+		return "missing"
+	case problem != nil:
+		return "unreadable"
+	case presence == relation.Unknown:
+		return "served"
+	default:
+		return "read"
+	}
+}
+
+// awaitStates waits until what was told of a kind is how it came through these states. On
+// its way it may be unreadable for a moment: a kind is listed before it is served.
+func (h *harness) awaitStates(t *testing.T, gk schema.GroupKind, want ...string) {
+	t.Helper()
+	testenv.Eventually(t, func() error {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		var got []string
+		for i, state := range h.states {
+			if h.kinds[i] == gk && state != "unreadable" {
+				got = append(got, state)
+			}
+		}
+		if diff := cmp.Diff(want, slices.Compact(got)); diff != "" {
+			return fmt.Errorf("told of %s (-want +got):\n%s", gk, diff)
+		}
+		return nil
+	})
 }
 
 // awaitTold waits until something was told of a kind that often: that a kind has been
