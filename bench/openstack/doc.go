@@ -19,7 +19,9 @@
 //   - seconds for either, and the critical path: as many calls as the tree is deep,
 //     each of which takes as long as one does when nothing else happens;
 //   - seconds of a plain client that has four calls under way, the same objects, in
-//     an order that it knows. It goes before and after, since caches warm up;
+//     an order that it knows. It goes before and after, since caches warm up. Either has
+//     logged in and made eight Networks at once before anything is measured: each process
+//     of a real service has asked Keystone about its token by then;
 //   - calls for each object, if the cloud is the emulator, and writes of others, as
 //     the API server counts them.
 //

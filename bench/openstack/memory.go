@@ -52,7 +52,7 @@ func (r *rig) memory(ctx context.Context) (m memoryFigures, err error) {
 	if err := r.create(ctx, all); err != nil {
 		return m, err
 	}
-	if err := r.await(ctx, 1+len(all)); err != nil {
+	if err := r.await(ctx, firstNetworks+len(all)); err != nil {
 		return m, err
 	}
 	m.create = time.Since(begin)

@@ -33,6 +33,9 @@ func (r *rig) tree(ctx context.Context, latency time.Duration) (f figures, err e
 	all := r.elements()
 	f = figures{shape: r.shape, latency: latency, objects: len(all), depth: depth(all)}
 	fmt.Fprintf(os.Stderr, "Measuring %d objects ...\n", len(all))
+	if _, err = r.plain.run(ctx, shape{networks: firstNetworks}, plainCalls); err != nil {
+		return f, fmt.Errorf("the plain client: %w", err)
+	}
 	if f.alone, err = r.plain.alone(ctx, r.shape); err != nil {
 		return f, fmt.Errorf("the plain client: %w", err)
 	}
@@ -61,7 +64,7 @@ func (r *rig) declare(ctx context.Context, all []*element, f *figures) error {
 		return err
 	}
 	f.sent = time.Since(begin)
-	if err := r.await(ctx, 1+len(all)); err != nil {
+	if err := r.await(ctx, firstNetworks+len(all)); err != nil {
 		return err
 	}
 	f.took.create = time.Since(begin)
@@ -73,7 +76,7 @@ func (r *rig) declare(ctx context.Context, all []*element, f *figures) error {
 	if err := r.remove(ctx, all); err != nil {
 		return err
 	}
-	if err := r.await(ctx, 1); err != nil {
+	if err := r.await(ctx, firstNetworks); err != nil {
 		return err
 	}
 	f.took.remove = time.Since(begin)

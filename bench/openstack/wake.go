@@ -23,7 +23,7 @@ func (r *rig) wake(ctx context.Context) (wakes, error) {
 	elements := shape.elements()
 	for i := range r.wakes {
 		pair := []*element{elements[i], elements[r.wakes+i]} // Networks come first.
-		took, err := r.wakeOne(ctx, pair[0], pair[1], 1+2*i)
+		took, err := r.wakeOne(ctx, pair[0], pair[1], firstNetworks+2*i)
 		if err != nil {
 			return nil, err
 		}
@@ -34,7 +34,7 @@ func (r *rig) wake(ctx context.Context) (wakes, error) {
 	if err := r.remove(ctx, elements); err != nil {
 		return nil, err
 	}
-	return all, r.await(ctx, 1)
+	return all, r.await(ctx, firstNetworks)
 }
 
 // wakeOne has a Subnet wait for a Network, where there are so many objects already.
