@@ -5,11 +5,15 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	clocktesting "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	openstackv1alpha1 "github.com/kinship-dev/kinship/api/openstack/v1alpha1"
+	"github.com/kinship-dev/kinship/internal/testenv"
 	"github.com/kinship-dev/kinship/pkg/condition"
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 )
@@ -95,6 +99,57 @@ func TestUntilTold(t *testing.T) {
 				t.Errorf("%s: put off by %s, want %s", c.reason, got, c.want)
 			}
 		})
+	}
+}
+
+// TestToldAgain: other waits are put off only after waits were told, and from then on.
+func TestToldAgain(t *testing.T) {
+	r, clock := newReconciler()
+	scheme := runtime.NewScheme()
+	if err := openstackv1alpha1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	r.engine.Live = testenv.Client(t, scheme)
+	p := newPass()
+	p.Object.Namespace = testenv.Namespace(t)
+	p.Object.Spec.Import = &openstackv1alpha1.NetworkImport{
+		ID: new(openstackv1alpha1.UUID("c5a2f2a4-1e0b-4b7f-9d0e-0e8f0c4f7d11")),
+	}
+	p.Object.Spec.ManagementPolicy = "unmanaged"
+	p.Object.Spec.CloudCredentialsRef = openstackv1alpha1.CloudCredentialsReference{SecretName: "s", CloudName: "c"}
+	if err := r.engine.Live.Create(t.Context(), p.Object); err != nil {
+		t.Fatal(err)
+	}
+	p.before = p.Object.DeepCopy()
+
+	wait := func(what string) reconcile.Outcome { return reconcile.Wait(condition.ReasonProgressing, "%s", what) }
+	steps := []struct {
+		after   time.Duration
+		waits   bool
+		outcome reconcile.Outcome
+		says    string
+		putOff  time.Duration
+	}{
+		{0, true, wait("a"), "a", 0},
+		{retold / 4, true, wait("b"), "a", retold * 3 / 4},
+		{0, false, reconcile.Fail(condition.ReasonTransientError, errors.New("no")), "no", 0},
+		{0, true, wait("b"), "b", 0},
+		{retold / 4, true, wait("c"), "b", retold * 3 / 4},
+		{retold * 3 / 4, true, wait("c"), "c", 0},
+	}
+	for _, s := range steps {
+		clock.SetTime(clock.Now().Add(s.after))
+		p.waits = s.waits
+		result, _ := r.conclude(t.Context(), p, s.outcome)
+		var seen openstackv1alpha1.Network
+		if err := r.engine.Live.Get(t.Context(), client.ObjectKeyFromObject(p.Object), &seen); err != nil {
+			t.Fatal(err)
+		}
+		c := meta.FindStatusCondition(seen.Status.Conditions, condition.Progressing)
+		if c == nil || c.Message != s.says || result.RequeueAfter != s.putOff {
+			t.Errorf("of %q it says %+v and comes back in %s, want %q and %s",
+				s.outcome.Message(), c, result.RequeueAfter, s.says, s.putOff)
+		}
 	}
 }
 
