@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -111,6 +112,35 @@ func TestImageByProperty(t *testing.T) {
 		if len(body.Images) != 1 || body.Images[0].ID != made.ID {
 			t.Errorf("found by the property: %v", body.Images)
 		}
+	})
+}
+
+// TestImageProperties: any name will do, even none.
+func TestImageProperties(t *testing.T) {
+	t.Parallel()
+	everywhere(t, func(t *testing.T, w *world) {
+		ctx, c := t.Context(), client(t, w.member.Image)
+		made := makeImage(t, c, images.CreateOpts{Name: unique("image"), Properties: map[string]string{"": "x"}})
+		if made.Properties[""] != "x" {
+			t.Errorf("a new image: %+v", made)
+		}
+		put := func(key string) error {
+			_, err := images.Update(ctx, c, made.ID, images.UpdateOpts{
+				images.UpdateImageProperty{Op: images.AddOp, Name: key, Value: "y"},
+			}).Extract()
+			return err
+		}
+		if err := put(""); err != nil {
+			t.Error(err)
+		}
+		refused(t, put("a/b"), http.StatusBadRequest, "", openstack.Invalid)
+		refused(t, put("status"), http.StatusForbidden, "", openstack.Forbidden)
+		_, err := images.Create(ctx, c, images.CreateOpts{
+			Name: unique("image"), Properties: map[string]string{strings.Repeat("a", 256): "x"},
+		}).Extract()
+		refused(t, err, http.StatusBadRequest, "", openstack.Invalid)
+		_, err = images.Create(ctx, c, images.CreateOpts{Name: unique("image"), ID: "x"}).Extract()
+		refused(t, err, http.StatusBadRequest, "", openstack.Invalid)
 	})
 }
 

@@ -3,10 +3,13 @@ package contract_test
 import (
 	"context"
 	"net/http"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/gophercloud/gophercloud/v2"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/routers"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/portsecurity"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/networks"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/ports"
@@ -75,6 +78,70 @@ func TestSubnetV6(t *testing.T) {
 			made.AllocationPools[0].Start != "fd00:2::1" || made.AllocationPools[0].End != "fd00:2::ffff:ffff:ffff:ffff" {
 			t.Errorf("a v6 subnet: %+v", made)
 		}
+	})
+}
+
+// TestAddressesV6: in a subnet whose routers announce a prefix ports have the address
+// that they make themselves, asked or not, and give it back with the subnet.
+func TestAddressesV6(t *testing.T) {
+	t.Parallel()
+	everywhere(t, func(t *testing.T, w *world) {
+		ctx, c := t.Context(), client(t, w.member.Network)
+		network := makeNetwork(t, c, "addresses6")
+		makeSubnet6 := func(cidr, mode string) *subnets.Subnet {
+			return must[*subnets.Subnet](t)(subnets.Create(ctx, c, subnets.CreateOpts{
+				NetworkID: network.ID, CIDR: cidr, IPVersion: gophercloud.IPv6, IPv6AddressMode: mode, IPv6RAMode: mode,
+			}).Extract())
+		}
+		has := func(what, port string, want ...string) {
+			t.Helper()
+			var got []string
+			for _, fixed := range must[*ports.Port](t)(ports.Get(ctx, c, port).Extract()).FixedIPs {
+				got = append(got, fixed.IPAddress)
+			}
+			slices.Sort(got)
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", what, diff)
+			}
+		}
+		v4 := makeSubnet(t, c, network.ID, "10.10.0.0/30")
+		early := makePort(t, c, ports.CreateOpts{NetworkID: network.ID, MACAddress: "fa:16:3e:00:06:01"}) // 10.10.0.2
+		slaac := makeSubnet6("fd00:6::/64", "slaac")
+		has("a port that was there before", early.ID, "10.10.0.2", "fd00:6::f816:3eff:fe00:601")
+		none := makePort(t, c, ports.CreateOpts{
+			NetworkID: network.ID, MACAddress: "fa:16:3e:00:06:02", FixedIPs: []ports.IP{},
+		})
+		has("a port that asks for none", none.ID, "fd00:6::f816:3eff:fe00:602")
+		asks := makePort(t, c, ports.CreateOpts{
+			NetworkID: network.ID, MACAddress: "fa:16:3e:00:06:03", FixedIPs: []ports.IP{{SubnetID: slaac.ID}},
+		})
+		has("a port that asks for it", asks.ID, "fd00:6::f816:3eff:fe00:603")
+		must[*ports.Port](t)(ports.Update(ctx, c, early.ID, ports.UpdateOpts{FixedIPs: []ports.IP{}}).Extract())
+		has("a port that gives all away", early.ID, "fd00:6::f816:3eff:fe00:601")
+		for address, kind := range map[string]string{
+			"fd00:6::9": "AllocationOnAutoAddressSubnet", "10.10.0.0": "InvalidIpForSubnet", "10.10.0.3": "InvalidIpForSubnet",
+		} {
+			subnet := map[bool]string{true: v4.ID, false: slaac.ID}[strings.Contains(address, ".")]
+			_, err := ports.Create(ctx, c, ports.CreateOpts{
+				NetworkID: network.ID, FixedIPs: []ports.IP{{SubnetID: subnet, IPAddress: address}},
+			}).Extract()
+			refused(t, err, http.StatusBadRequest, kind, openstack.Invalid)
+		}
+		router := makeRouter(t, c, nil)
+		made := attach(t, c, router.ID, slaac.ID)
+		has("the router's port", made.PortID, "fd00:6::")
+		refused(t, subnets.Delete(ctx, c, slaac.ID).ExtractErr(), http.StatusConflict, "SubnetInUse", openstack.Busy)
+		must[*routers.InterfaceInfo](t)(routers.RemoveInterface(ctx, c, router.ID,
+			routers.RemoveInterfaceOpts{SubnetID: slaac.ID}).Extract())
+		if err := subnets.Delete(ctx, c, slaac.ID).ExtractErr(); err != nil {
+			t.Fatal(err)
+		}
+		has("a port without the subnet", asks.ID)
+		stateful := makeSubnet6("fd00:7::/64", "dhcpv6-stateful")
+		chosen := makePort(t, c, ports.CreateOpts{
+			NetworkID: network.ID, FixedIPs: []ports.IP{{SubnetID: stateful.ID, IPAddress: "fd00:7::"}},
+		})
+		has("an address of one's choice", chosen.ID, "fd00:7::")
 	})
 }
 

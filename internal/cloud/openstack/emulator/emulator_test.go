@@ -53,7 +53,7 @@ func (c *cloud) try(tb testing.TB, method, path, body string) (answer, error) {
 		tb.Fatal(err)
 	}
 	request.Header.Set("X-Auth-Token", c.token)
-	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Content-Type", contentType(method, path))
 	// The default client sends what fails once more, on another connection.
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	response, err := client.Do(request)
@@ -63,6 +63,18 @@ func (c *cloud) try(tb testing.TB, method, path, body string) (answer, error) {
 	defer response.Body.Close()
 	text, err := io.ReadAll(response.Body)
 	return answer{response.StatusCode, response.Header, string(text)}, err
+}
+
+// contentType is JSON but for two requests of Glance.
+func contentType(method, path string) string {
+	switch {
+	case strings.HasPrefix(path, "/image/") && method == http.MethodPatch:
+		return "application/openstack-images-v2.1-json-patch"
+	case strings.HasSuffix(path, "/file"):
+		return "application/octet-stream"
+	default:
+		return "application/json"
+	}
 }
 
 func (c *cloud) call(tb testing.TB, method, path, body string) answer {
@@ -308,45 +320,4 @@ func TestLimits(t *testing.T) {
 	c.wants(t, 400, "POST", networks, `{"network": []}`)
 	c.wants(t, 404, "GET", "/network/v2.0/bogus", "")
 	c.wants(t, 400, "GET", networks+"?limit=x", "")
-}
-
-// FuzzBodies: whatever a request says, the answer is no server error and the
-// emulator goes on.
-func FuzzBodies(f *testing.F) {
-	paths := []string{
-		networks, "/network/v2.0/subnets", "/network/v2.0/ports", "/network/v2.0/routers", "/network/v2.0/security-groups",
-		"/network/v2.0/security-group-rules", "/network/v2.0/floatingips", "/network/v2.0/trunks",
-		"/network/v2.0/address-scopes",
-		"/identity/v3/auth/tokens", "/identity/v3/users", "/identity/v3/projects", "/identity/v3/endpoints",
-		"/image/v2/images",
-		"/compute/v2.1/servers", "/compute/v2.1/flavors", "/compute/v2.1/os-keypairs", "/compute/v2.1/os-server-groups",
-		"/volume/v3/x/volumes", "/volume/v3/x/types", "/share/v2/share-networks",
-	}
-	c := start(f, emulator.Options{})
-	c.become(f, "admin")
-	made := c.call(f, "POST", networks, one)
-	if made.status != http.StatusCreated {
-		f.Fatal(made.text)
-	}
-	_, id, _ := strings.Cut(made.text, `"id":"`)
-	id, _, _ = strings.Cut(id, `"`)
-	for i, body := range []string{
-		one,
-		`{"subnet": {"network_id": "ID", "ip_version": 4, "cidr": "10.0.0.0/8", "allocation_pools": [{"end": 1}]}}`,
-		`{"port": {"network_id": "ID", "fixed_ips": [{"ip_address": 1}], "allowed_address_pairs": [{}]}}`,
-		`{"router": {"external_gateway_info": {"network_id": "ID", "external_fixed_ips": [{}]}}}`,
-		`{"security_group_rule": {"protocol": 6, "port_range_min": "1"}}`,
-		`{"server": {"name": "a", "networks": [{"port": 1}]}}`,
-		`{"auth": {"identity": {"methods": ["token"], "token": null}, "scope": {"system": {}}}}`,
-		`{"flavor": {"id": 1, "ram": 1e300}}`,
-		`{"name": {}, "tags": [1], "x": 1}`, `{"volume": {"size": "1", "metadata": {"a": null}}}`,
-	} {
-		f.Add(i, []byte(strings.ReplaceAll(body, "ID", id)))
-	}
-	f.Fuzz(func(t *testing.T, path int, body []byte) {
-		path = ((path % len(paths)) + len(paths)) % len(paths)
-		if a := c.call(t, "POST", paths[path], string(body)); a.status >= http.StatusInternalServerError {
-			t.Errorf("POST %s %s: %d\n%s", paths[path], body, a.status, a.text)
-		}
-	})
 }

@@ -83,17 +83,22 @@ func subnets() *resource {
 			net := rq.store().get("network/networks", o.str("network_id"))
 			net["subnets"] = append(net.list("subnets"), o.id())
 			touch(rq, net)
+			if automatic(o) {
+				rq.announce(o)
+			}
 			return nil
 		},
 		change: changeSubnet,
 		remove: func(rq *request, o object) error {
 			used := rq.portsOf(o.str("network_id"), func(p object) bool {
-				return p.str("device_owner") != "network:dhcp" && slices.ContainsFunc(p.objects("fixed_ips"), onSubnet(o.id()))
+				return p.str("device_owner") != "network:dhcp" && (!automatic(o) || ofRouter(p)) &&
+					slices.ContainsFunc(p.objects("fixed_ips"), onSubnet(o.id()))
 			})
 			if len(used) > 0 {
 				return conflicting("SubnetInUse",
 					"Unable to complete operation on subnet %s: One or more ports have an IP allocation from this subnet.", o.id())
 			}
+			rq.conceal(o)
 			if net := rq.store().get("network/networks", o.str("network_id")); net != nil {
 				net["subnets"] = slices.DeleteFunc(slices.Clone(net.list("subnets")), func(id any) bool { return id == o.id() })
 			}
@@ -231,7 +236,7 @@ func lastOf(prefix netip.Prefix) netip.Addr {
 func wholePools(prefix netip.Prefix, gateway string) []any {
 	start, end := prefix.Addr().Next(), lastOf(prefix)
 	pool := func(from, to netip.Addr) []any {
-		if to.Less(from) {
+		if !from.IsValid() || to.Less(from) {
 			return nil
 		}
 		return anys(object{"start": from.String(), "end": to.String()})

@@ -70,7 +70,7 @@ func preparePort(rq *request, o object) error {
 	if err := completePairs(o); err != nil {
 		return err
 	}
-	if o["fixed_ips"], err = rq.allocate(net, o["fixed_ips"], o.id()); err != nil {
+	if o["fixed_ips"], err = rq.allocate(net, o, o["fixed_ips"]); err != nil {
 		return err
 	}
 	o["status"] = portStatus(o)
@@ -175,121 +175,6 @@ func pairKey(pair object) string {
 	return strings.ToLower(pair.str("mac_address") + " " + pair.str("ip_address"))
 }
 
-// allocate turns what a request asks for into addresses. Nothing asked is one of
-// each version; an empty list is none.
-func (rq *request) allocate(net object, asked any, port string) ([]any, error) {
-	fixed := []any{}
-	if asked == unset || asked == nil {
-		for _, version := range []int{4, 6} {
-			candidates := rq.subnetsOf(net.id(), version)
-			if len(candidates) == 0 {
-				continue
-			}
-			address, subnet, err := rq.freeAddress(net.id(), candidates, port, fixed)
-			if err != nil {
-				return nil, err
-			}
-			fixed = append(fixed, object{"subnet_id": subnet.id(), "ip_address": address})
-		}
-		return fixed, nil
-	}
-	list, ok := asked.([]any)
-	if !ok {
-		return nil, invalid("Invalid input for fixed_ips. Reason: '%v' is not a list.", asked)
-	}
-	for _, element := range list {
-		one, err := rq.allocateOne(net, asObject(element), port, fixed)
-		if err != nil {
-			return nil, err
-		}
-		fixed = append(fixed, one)
-	}
-	return fixed, nil
-}
-
-func (rq *request) subnetsOf(net string, version int) []object {
-	return rq.store().where("network/subnets", func(o object) bool {
-		return o.str("network_id") == net && (version == 0 || o.num("ip_version") == version)
-	})
-}
-
-func (rq *request) allocateOne(net, ask object, port string, mine []any) (object, error) {
-	candidates := rq.subnetsOf(net.id(), 0)
-	if id := ask.str("subnet_id"); id != "" {
-		subnet := rq.store().get("network/subnets", id)
-		if subnet == nil {
-			return nil, absent("Subnet", id)
-		}
-		if subnet.str("network_id") != net.id() {
-			return nil, invalidInput("Failed to create port on network %s, because fixed_ips included invalid subnet %s.",
-				net.id(), id)
-		}
-		candidates = []object{subnet}
-	}
-	wanted := ask.str("ip_address")
-	if wanted == "" {
-		address, subnet, err := rq.freeAddress(net.id(), candidates, port, mine)
-		return object{"subnet_id": subnet.id(), "ip_address": address}, err
-	}
-	address, err := netip.ParseAddr(wanted)
-	if err != nil {
-		return nil, invalid("Invalid input for fixed_ips. Reason: '%s' is not a valid IP address.", wanted)
-	}
-	for _, subnet := range candidates {
-		prefix := netip.MustParsePrefix(subnet.str("cidr"))
-		if !prefix.Contains(address) || address == prefix.Addr() {
-			continue
-		}
-		if rq.taken(net.id(), address.String(),
-			port) {
-			return nil, conflicting("IpAddressAlreadyAllocated",
-				"IP address %s already allocated in subnet %s", address, subnet.id())
-		}
-		return object{"subnet_id": subnet.id(), "ip_address": address.String()}, nil
-	}
-	if ask.str("subnet_id") != "" {
-		return nil, refuse(400, "InvalidIpForSubnet", "IP address %s is not a valid IP for the specified subnet.", address)
-	}
-	return nil, refuse(400, "InvalidIpForNetwork",
-		"IP address %s is not a valid IP for any of the subnets on the specified network.", address)
-}
-
-// taken reports whether another port of the network has an address.
-func (rq *request) taken(net, address, port string) bool {
-	return len(rq.portsOf(net, func(p object) bool {
-		return p.id() != port && slices.ContainsFunc(p.objects("fixed_ips"), func(fixed object) bool {
-			return fixed.str("ip_address") == address
-		})
-	})) > 0
-}
-
-// freeAddress returns the first address of the subnets' pools that nobody has.
-func (rq *request) freeAddress(net string, subnets []object, port string, mine []any) (string, object, error) {
-	used := map[string]bool{}
-	for _, p := range rq.portsOf(net, func(p object) bool { return p.id() != port }) {
-		for _, fixed := range p.objects("fixed_ips") {
-			used[fixed.str("ip_address")] = true
-		}
-	}
-	for _, fixed := range mine {
-		used[asObject(fixed).str("ip_address")] = true
-	}
-	for _, subnet := range subnets {
-		pools, err := poolsOf(subnet)
-		if err != nil {
-			return "", nil, err
-		}
-		for _, pool := range pools {
-			for address := pool.start; !pool.end.Less(address); address = address.Next() {
-				if !used[address.String()] {
-					return address.String(), subnet, nil
-				}
-			}
-		}
-	}
-	return "", nil, conflicting("IpAddressGenerationFailure", "No more IP addresses available on network %s.", net)
-}
-
 func changePort(rq *request, old, change object) error {
 	after := object{}
 	maps.Copy(after, old)
@@ -310,7 +195,7 @@ func changePort(rq *request, old, change object) error {
 	}
 	if asked, given := change["fixed_ips"]; given {
 		net := rq.store().get("network/networks", old.str("network_id"))
-		fixed, err := rq.allocate(net, asked, old.id())
+		fixed, err := rq.allocate(net, after, asked)
 		if err != nil {
 			return err
 		}
@@ -363,7 +248,7 @@ func (rq *request) makePort(project string, net object, owner, device string, fi
 		return nil, err
 	}
 	var err error
-	if p["fixed_ips"], err = rq.allocate(net, fixed, p.id()); err != nil {
+	if p["fixed_ips"], err = rq.allocate(net, p, fixed); err != nil {
 		return nil, err
 	}
 	p["status"] = portStatus(p)

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 )
 
 // resource is a kind of object: what its requests look like and which rules it
@@ -81,7 +82,7 @@ func (res *resource) find(rq *request, id string) (object, error) {
 func (res *resource) show(rq *request, o object) object {
 	shown := object{}
 	for key, value := range o {
-		if key[0] == '_' || (res.attrs[key].access&hidden != 0 && !rq.token.admin()) {
+		if strings.HasPrefix(key, "_") || (res.attrs[key].access&hidden != 0 && !rq.token.admin()) {
 			continue
 		}
 		shown[key] = value

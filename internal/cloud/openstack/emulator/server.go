@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"log"
 	"net"
 	"net/http"
 	"sync"
@@ -84,10 +82,7 @@ func Start(options Options) (*Server, error) {
 	}
 	s.route()
 	s.seed()
-	s.server = &http.Server{
-		Handler: s.mux, ReadHeaderTimeout: 10 * time.Second,
-		ErrorLog: log.New(io.Discard, "", 0), // resets that somebody ordered
-	}
+	s.server = &http.Server{Handler: s.mux, ReadHeaderTimeout: 10 * time.Second}
 	go func() { _ = s.server.Serve(listener) }() // It ends by Close.
 	return s, nil
 }
