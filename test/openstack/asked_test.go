@@ -93,6 +93,30 @@ var askedFor = []asked{
 		shows:    attrs{"vnicType": "direct", "portSecurityEnabled": false},
 		edits:    []edited{{`{"vnicType":"macvtap"}`, attrs{"binding:vnic_type": "macvtap"}}},
 	},
+	{ // Whose addresses are more than the spec has, which is no reason to change them.
+		kind: "Port", what: "where a router announces a prefix", in: "network/ports", one: "port",
+		needs: append([]string{
+			managed("Router", "router", "{}"),
+			managed("Subnet", "six", `{networkRef: net, routerRef: router, ipVersion: 6, cidr: "fd00:8::/64",
+  ipv6: {addressMode: slaac, raMode: slaac}}`),
+		}, inside...),
+		resource: `{networkRef: net, macAddress: "fa:16:3e:00:08:01", addresses: [{subnetRef: sub, ip: 10.0.0.77}]}`,
+		has: attrs{"fixed_ips": list{
+			attrs{"subnet_id": "<Subnet/sub>", "ip_address": "10.0.0.77"},
+			attrs{"subnet_id": "<Subnet/six>", "ip_address": "fd00:8::f816:3eff:fe00:801"},
+		}},
+		shows: attrs{"fixedIPs": list{
+			attrs{"subnetID": "<Subnet/sub>", "ip": "10.0.0.77"},
+			attrs{"subnetID": "<Subnet/six>", "ip": "fd00:8::f816:3eff:fe00:801"},
+		}},
+		edits: []edited{{`{"description":"new"}`, attrs{
+			"description": "new",
+			"fixed_ips": list{
+				attrs{"subnet_id": "<Subnet/sub>", "ip_address": "10.0.0.77"},
+				attrs{"subnet_id": "<Subnet/six>", "ip_address": "fd00:8::f816:3eff:fe00:801"},
+			},
+		}}},
+	},
 	{
 		kind: "Subnet", what: "create-full-v6", in: "network/subnets", one: "subnet",
 		needs: []string{managed("Network", "net", "{}")},
