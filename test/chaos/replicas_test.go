@@ -2,6 +2,7 @@ package chaos_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -72,10 +73,13 @@ func TestTwoReplicas(t *testing.T) {
 		t.Error("admission was not answered throughout")
 	}
 	for i := range released {
-		changes := locks(configMaps.of(s.key("used", i)))
-		if !slices.Equal(changes, []bool{false}) && !slices.Equal(changes, []bool{true, false}) {
-			t.Errorf("lock of used-%d went %v, want off once", i, changes)
-		}
+		testenv.Eventually(t, func() error { // One watch is ahead of the other.
+			changes := locks(configMaps.of(s.key("used", i)))
+			if !slices.Equal(changes, []bool{false}) && !slices.Equal(changes, []bool{true, false}) {
+				return fmt.Errorf("lock of used-%d went %v, want off once", i, changes)
+			}
+			return nil
+		})
 	}
 	testenv.Eventually(t, func() error {
 		if got := len(s.locked()); got != kept {
@@ -93,7 +97,8 @@ func (a *answers) String() string {
 	return fmt.Sprintf("%d refused, %d because nobody answered", a.refused.Load(), a.failed.Load())
 }
 
-// attack tries to delete protected objects from two sides until stop is called.
+// attack tries to delete protected objects from two sides until stop is called, which
+// waits for the first answer.
 func (s scene) attack(first, n int) (stop func() *answers) {
 	ctx, cancel := context.WithCancel(s.t.Context())
 	var attacking sync.WaitGroup
@@ -119,6 +124,12 @@ func (s scene) attack(first, n int) (stop func() *answers) {
 		})
 	}
 	return func() *answers {
+		testenv.Eventually(s.t, func() error {
+			if got.refused.Load()+got.failed.Load() == 0 {
+				return errors.New("nothing was answered yet")
+			}
+			return nil
+		})
 		cancel()
 		attacking.Wait()
 		return &got

@@ -74,7 +74,8 @@ func uninstall(t *testing.T) {
 	if err := app.Uninstall(t.Context(), options(t), silent); err != nil {
 		t.Fatalf("uninstall: %v", err)
 	}
-	checkNothingLeft(t)
+	// Kubernetes takes APIServices away by itself, after their definitions.
+	testenv.Eventually(t, func() error { return checkNothingLeft(t) })
 }
 
 // everything returns the metadata of all objects in the cluster, of kinds that
@@ -125,24 +126,26 @@ func everything(t *testing.T) map[string]metav1.PartialObjectMetadata {
 var ours = []string{"kinship", "crossplane"}
 
 // checkNothingLeft looks for whatever could be left in the cluster.
-func checkNothingLeft(t *testing.T) {
+func checkNothingLeft(t *testing.T) error {
 	t.Helper()
+	var left []error
 	for name, obj := range everything(t) {
 		if strings.HasPrefix(name, "events") {
 			continue // They expire.
 		}
 		for _, word := range ours {
 			if strings.Contains(name, word) {
-				t.Errorf("%s is left", name)
+				left = append(left, fmt.Errorf("%s is left", name))
 			}
 		}
 		if _, locked := obj.Labels[lockLabel]; locked {
-			t.Errorf("%s is still locked", name)
+			left = append(left, fmt.Errorf("%s is still locked", name))
 		}
 		if slices.Contains(obj.Finalizers, finalizer) {
-			t.Errorf("%s still has our finalizer", name)
+			left = append(left, fmt.Errorf("%s still has our finalizer", name))
 		}
 	}
+	return errors.Join(left...)
 }
 
 // snapshot returns the versions of everything that an installation could touch.

@@ -181,7 +181,7 @@ func testDeletion(t *testing.T) {
 	held := w.deployment("a")
 	change(w, held, func(d *appsv1.Deployment) { d.Finalizers = append(d.Finalizers, "kinship.dev/test") })
 	w.delete(c)
-	w.gone(w.deployment("b"))
+	w.gone(&appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: "b"}})
 	message := w.until(c, "Ready", metav1.ConditionFalse, "Deleting")
 	if !strings.Contains(message, "Deployment/a is being deleted") {
 		t.Errorf("message %q", message)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -213,6 +214,14 @@ func (w *world) noPods() *corev1.ResourceQuota {
 	quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: "none"}}
 	quota.Spec.Hard = corev1.ResourceList{"pods": quantity("0")}
 	w.create(quota)
+	testenv.Eventually(w.t, func() error { // It counts once the controller manager has counted.
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, GenerateName: "try-"}}
+		pod.Spec.Containers = []corev1.Container{{Name: "try", Image: "try"}}
+		if err := w.c.Create(w.t.Context(), pod, client.DryRunAll); !apierrors.IsForbidden(err) {
+			return fmt.Errorf("a Pod may be made still: %w", err)
+		}
+		return nil
+	})
 	return quota
 }
 

@@ -222,9 +222,15 @@ func testNamespace(t *testing.T) {
 	w.ready(u, metav1.ConditionTrue, "Available")
 	w.refused(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: elsewhere.ns}})
 	w.goes(using, u, used)
-	testenv.Eventually(t, func() error {
+	elsewhere.unlocked()
+}
+
+// unlocked waits until the namespace may go, which is a moment after what was in it.
+func (w *world) unlocked() {
+	w.t.Helper()
+	testenv.Eventually(w.t, func() error {
 		var ns corev1.Namespace
-		if err := w.c.Get(t.Context(), client.ObjectKey{Name: elsewhere.ns}, &ns); err != nil {
+		if err := w.c.Get(w.t.Context(), client.ObjectKey{Name: w.ns}, &ns); err != nil {
 			return err
 		}
 		if ns.Labels[lock] != "" {
@@ -263,6 +269,7 @@ func testGrant(t *testing.T) {
 	}
 	w.ready(u, metav1.ConditionFalse, "NotGranted")
 	w.goes(used)
+	elsewhere.unlocked()
 }
 
 // testCycle: nobody refuses a Usage that closes a circle, so it is a condition,
