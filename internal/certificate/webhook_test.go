@@ -30,8 +30,8 @@ func TestNoAdmissionFailsDuringRotations(t *testing.T) {
 	namespace := testenv.Namespace(t)
 	options := testOptions(t, namespace)
 	options.IPs = []net.IP{net.IPv4(127, 0, 0, 1)}
-	options.PropagationDelay = 2 * time.Second
-	options.RetireAfter = 2 * time.Second
+	options.PropagationDelay = 6 * time.Second // A busy API server hears of the new authority late.
+	options.RetireAfter = 100 * time.Millisecond
 
 	f := &follower{}
 	hook := newWebhook(namespace, options.Client)
@@ -44,7 +44,7 @@ func TestNoAdmissionFailsDuringRotations(t *testing.T) {
 	start(t, m)
 
 	stop := hook.callUntilStopped(t)
-	for range 3 {
+	for range 2 {
 		if err := m.Rotate(testContext(t)); err != nil {
 			t.Fatal(err)
 		}

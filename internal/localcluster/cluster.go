@@ -78,10 +78,30 @@ func (c *Cluster) PID(name string) int {
 
 // Pause freezes a program where it stands: its connections stay open and answer
 // nothing. Requests to a paused API server hang until their own timeout.
-func (c *Cluster) Pause(name string) error { return c.signal(name, pause) }
+func (c *Cluster) Pause(ctx context.Context, name string) error {
+	p, err := c.process(name)
+	if err != nil {
+		return err
+	}
+	if err := p.send(pause); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, gracePeriod)
+	defer cancel()
+	if err := poll(ctx, func(context.Context) error { return p.paused() }); err != nil {
+		return fmt.Errorf("pause %s: %w", name, err)
+	}
+	return nil
+}
 
 // Resume lets a paused program go on.
-func (c *Cluster) Resume(name string) error { return c.signal(name, resume) }
+func (c *Cluster) Resume(name string) error {
+	p, err := c.process(name)
+	if err != nil {
+		return err
+	}
+	return p.send(resume)
+}
 
 // RestartAPIServer is Restart of the API server: watches break, the data and the
 // address stay.
@@ -185,12 +205,4 @@ func (c *Cluster) process(name string) (*process, error) {
 		return nil, fmt.Errorf("%s is not part of this control plane", name)
 	}
 	return p, nil
-}
-
-func (c *Cluster) signal(name string, signal os.Signal) error {
-	p, err := c.process(name)
-	if err != nil {
-		return err
-	}
-	return p.send(signal)
 }

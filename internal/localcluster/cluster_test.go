@@ -64,7 +64,7 @@ func clientOf(t *testing.T, c *Cluster) kubernetes.Interface {
 
 func eventually(t *testing.T, try func(ctx context.Context) error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second) // After a restart watches come back late.
 	defer cancel()
 	if err := poll(ctx, try); err != nil {
 		t.Fatal(err)
@@ -128,7 +128,7 @@ func TestWhole(t *testing.T) {
 
 func testPause(t *testing.T, c *Cluster, client kubernetes.Interface) {
 	t.Helper()
-	if err := c.Pause(APIServer); err != nil {
+	if err := c.Pause(t.Context(), APIServer); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
@@ -171,7 +171,7 @@ func testStop(t *testing.T, c *Cluster) {
 		pids[name] = c.PID(name)
 	}
 	// The hardest case: a paused process takes no request to end.
-	if err := c.Pause(Scheduler); err != nil {
+	if err := c.Pause(t.Context(), Scheduler); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.Stop(); err != nil {

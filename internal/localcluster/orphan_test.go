@@ -15,9 +15,10 @@ import (
 // beParent starts a control plane, tells its processes and waits to be killed.
 // One child is paused: it cannot see its lifeline close by itself.
 func beParent() {
-	c, err := Start(context.Background(), Options{})
+	ctx := context.Background()
+	c, err := Start(ctx, Options{})
 	if err == nil {
-		err = c.Pause(Scheduler)
+		err = c.Pause(ctx, Scheduler)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 )
@@ -112,6 +113,26 @@ func (p *process) stop() error {
 	case <-timer.C:
 		return p.kill()
 	}
+}
+
+// paused returns nil once all threads of the process stand still: a signal to pause
+// comes to one after the other. Where there is no /proc nobody can tell.
+func (p *process) paused() error {
+	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", p.cmd.Process.Pid))
+	if err != nil {
+		return fmt.Errorf("look for threads: %w", err)
+	}
+	for _, path := range threads {
+		stat, err := os.ReadFile(path)
+		if err != nil {
+			return fmt.Errorf("read the state of a thread: %w", err)
+		}
+		// The state follows the name, in which anything may be: proc_pid_stat(5).
+		if _, state, _ := strings.Cut(string(stat[bytes.LastIndexByte(stat, ')')+1:]), " "); !strings.HasPrefix(state, "T") {
+			return fmt.Errorf("a thread still runs: %s", stat)
+		}
+	}
+	return nil
 }
 
 // kill ends the process at once, as a crash would, and waits for it to be gone.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/go-logr/logr"
 	"go.uber.org/goleak"
@@ -89,8 +90,13 @@ func logToStderr() {
 	log.SetLogger(logr.FromSlogHandler(handler))
 }
 
+// startTimeout is for two control planes that start at once on a machine that also
+// compiles.
+const startTimeout = 3 * time.Minute
+
 func newEnvironment(opts ...Option) *environment {
 	e := &environment{}
+	e.options.StartTimeout = startTimeout
 	for _, opt := range opts {
 		opt(e)
 	}

@@ -62,7 +62,7 @@ func newClient(tb testing.TB, config *rest.Config, options client.Options) clien
 }
 
 // cleanupTimeout bounds what a test does after its end.
-const cleanupTimeout = 10 * time.Second
+const cleanupTimeout = 30 * time.Second
 
 // Namespace creates a namespace for the test, named after it, and waits for the
 // service account that pods in it need. It is deleted after the test, which does
@@ -103,10 +103,10 @@ func namespacePrefix(test string) string {
 const (
 	eventuallyFirst   = 10 * time.Millisecond
 	eventuallyLast    = 100 * time.Millisecond
-	eventuallyTimeout = 30 * time.Second
+	eventuallyTimeout = time.Minute
 )
 
-// Eventually calls try until it returns nil, for up to 30 seconds, and then
+// Eventually calls try until it returns nil, for up to a minute, and then
 // fails the test with the last error. The time is for slow machines: a passing
 // test returns as soon as it can. What takes longer is tried less often: tries take
 // time from what they wait for.
@@ -130,7 +130,7 @@ func EventuallyWithin(tb testing.TB, timeout time.Duration, try func() error) {
 var errControlPlane = errors.New("the control plane is gone")
 
 // eventually stops early when the control plane is gone: what is awaited will
-// not come, and thirty seconds per test would hide why.
+// not come, and a minute per test would hide why.
 func eventually(ctx context.Context, gone <-chan struct{}, timeout time.Duration, try func() error) error {
 	pause := eventuallyFirst
 	next := time.NewTimer(pause)
@@ -141,6 +141,11 @@ func eventually(ctx context.Context, gone <-chan struct{}, timeout time.Duration
 		err := try()
 		if err == nil {
 			return nil
+		}
+		select { // Below, chance would decide between this and a timer that is due as well.
+		case <-gone:
+			return fmt.Errorf("%w: %w", errControlPlane, err)
+		default:
 		}
 		next.Reset(pause)
 		pause = min(pause*3/2, eventuallyLast)

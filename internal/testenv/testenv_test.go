@@ -135,7 +135,7 @@ spec: {size: 1000000000}
 	if err := c.Delete(t.Context(), owner); err != nil {
 		t.Fatal(err)
 	}
-	testenv.EventuallyWithin(t, 10*time.Second, func() error {
+	testenv.EventuallyWithin(t, 25*time.Second, func() error {
 		return isGone(c.Get(t.Context(), client.ObjectKeyFromObject(owned), owned))
 	})
 }

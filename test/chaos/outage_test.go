@@ -41,7 +41,7 @@ func TestOutage(t *testing.T) {
 	going.Go(func() { s.tearDown(n, left) })
 	await(t, left, 2*n/3)
 	thaw := freeze(t,
-		func() error { return cluster.Pause(localcluster.Etcd) },
+		func() error { return cluster.Pause(t.Context(), localcluster.Etcd) },
 		func() error { return cluster.Resume(localcluster.Etcd) })
 	<-time.After(outage)
 	thaw()

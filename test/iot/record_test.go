@@ -249,7 +249,7 @@ func isReady(pod *corev1.Pod) bool {
 func (w *world) held(f func()) {
 	w.t.Helper()
 	cluster := testenv.Cluster(w.t)
-	if err := cluster.Pause(localcluster.ControllerManager); err != nil {
+	if err := cluster.Pause(w.t.Context(), localcluster.ControllerManager); err != nil {
 		w.t.Fatal(err)
 	}
 	defer func() {
