@@ -243,7 +243,7 @@ func TestWatcherUnlistedGroup(t *testing.T) {
 	h.checkKept(t, id)
 	fresh.run(t)
 	fresh.awaitPresence(t, object.Of(d, relation.DefinitionKind), relation.Present)
-	fresh.wire.awaitQuiet(t, "/apis?", 10) // It has looked for the last time.
+	fresh.wire.awaitQuiet(t, "/apis?", 20) // It has looked for the last time.
 	fresh.Use(alice, gk)
 	fresh.awaitUnanswered(t, gk)
 
@@ -265,7 +265,7 @@ func TestWatcherLateDiscovery(t *testing.T) {
 	h.wire.unlist(gk.Group)
 	d := define(t, definition(gk.Group, "Cluster", "v1"))
 	h.awaitPresence(t, object.Of(d, relation.DefinitionKind), relation.Present)
-	h.wire.awaitQuiet(t, "/apis?", 10) // It has looked for the last time.
+	h.wire.awaitQuiet(t, "/apis?", 20) // It has looked for the last time.
 	h.Use(alice, gk)
 	testenv.Eventually(t, func() error {
 		err := h.Problem(gk)
@@ -278,6 +278,26 @@ func TestWatcherLateDiscovery(t *testing.T) {
 	})
 	h.wire.divert(nil)
 	h.awaitServed(t, gk, "v1")
+}
+
+// TestWatcherStaleDiscovery has the API server list a version for half a second after it
+// is served no more, and after the last that is heard of its definition.
+func TestWatcherStaleDiscovery(t *testing.T) {
+	t.Parallel()
+	gk := schema.GroupKind{Group: "stale.test.kinship.dev", Kind: "Widget"}
+	define(t, definition(gk.Group, "Cluster", "v1", "v2"))
+	testenv.Apply(t, widget(gk.Group, "v1"))
+	h := start(t, testenv.Config(t))
+	h.Use(alice, gk)
+	h.awaitServed(t, gk, "v2")
+
+	h.wire.lag(func() bool { return time.Since(h.heard(gk.Group)) < 500*time.Millisecond })
+	if err := h.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	define(t, definition(gk.Group, "Cluster", "v1", "v2 unserved"))
+	h.awaitServed(t, gk, "v1")
+	h.awaitPresence(t, object.ID{Group: gk.Group, Kind: gk.Kind, Name: "w"}, relation.Present)
 }
 
 // dead has the API server ask somebody about version v1 of a group who is not there.

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/go-logr/logr"
 	"github.com/go-logr/logr/funcr"
@@ -40,6 +41,7 @@ type harness struct {
 
 	mu      sync.Mutex
 	changes []relation.Change
+	times   []time.Time        // Of the changes.
 	kinds   []schema.GroupKind // Which were told of,
 	states  []string           // and how far the watcher was with them.
 	lines   []string
@@ -82,7 +84,7 @@ func prepare(t *testing.T, config *rest.Config) *harness {
 	h.OnObject(func(c relation.Change) {
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		h.changes = append(h.changes, c)
+		h.changes, h.times = append(h.changes, c), append(h.times, time.Now())
 	})
 	h.OnKind(func(gk schema.GroupKind) {
 		state := h.stateOf(gk)
@@ -114,6 +116,18 @@ func (h *harness) changesOf(id object.ID) []relation.Change {
 		}
 	}
 	return found
+}
+
+// heard returns when something last was told of the definitions of a group.
+func (h *harness) heard(group string) time.Time {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for i, c := range slices.Backward(h.changes) {
+		if strings.HasSuffix(c.Object().ID.Name, "."+group) {
+			return h.times[i]
+		}
+	}
+	return time.Time{}
 }
 
 // told returns how often something was told of a kind.
@@ -322,6 +336,30 @@ func (w *wire) unlist(group string) {
 		list.Items = slices.DeleteFunc(list.Items, func(g apidiscoveryv2.APIGroupDiscovery) bool { return g.Name == group })
 		body, err := json.Marshal(list)
 		response.Body = io.NopCloser(bytes.NewReader(body))
+		return response, err
+	})
+}
+
+// lag has the list of groups stay as it was when last asked for, for as long as that is late.
+func (w *wire) lag(late func() bool) {
+	var mu sync.Mutex
+	var last []byte
+	w.divert(func(r *http.Request) (*http.Response, error) {
+		if r.URL.Path != "/apis" {
+			return nil, nil //nolint:nilnil // The API server is to answer.
+		}
+		response, err := w.next.RoundTrip(r)
+		if err != nil {
+			return nil, err
+		}
+		defer response.Body.Close()
+		body, err := io.ReadAll(response.Body)
+		mu.Lock()
+		defer mu.Unlock()
+		if last == nil || !late() {
+			last = body
+		}
+		response.Body = io.NopCloser(bytes.NewReader(last))
 		return response, err
 	})
 }

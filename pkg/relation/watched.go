@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -16,7 +17,8 @@ import (
 // watched is a kind in use. Its fields are guarded by Watcher.mu.
 type watched struct {
 	gk      schema.GroupKind
-	users   int // who needs it; Watcher.uses says who
+	users   int       // who needs it; Watcher.uses says who
+	unused  time.Time // since when there is none
 	mapping Mapping
 	problem error
 	cancel  context.CancelFunc // nil when no informer runs
@@ -26,6 +28,12 @@ type watched struct {
 
 func newWatched(gk schema.GroupKind) *watched {
 	return &watched{gk: gk}
+}
+
+// lingers reports whether a kind is kept though nobody needs it now. There is nothing to
+// keep of one that is not watched.
+func (k *watched) lingers() bool {
+	return k.users == 0 && k.cancel != nil && time.Since(k.unused) < linger
 }
 
 func (k *watched) stop() {

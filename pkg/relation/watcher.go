@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -51,10 +50,12 @@ const (
 	// linger keeps an informer for a while after its last user, so that a kind
 	// whose users come and go is not listed anew each time.
 	linger = 5 * time.Second
-	// discoveryRetries bounds how often a kind that is waited for, or that nothing
-	// can be told of, is looked up again after a definition changed: discovery lags
-	// behind by a second or two.
-	discoveryRetries = 10
+	// discoveryLag is how long a definition may be known before the API server lists its kind,
+	// or lists it no more.
+	discoveryLag = time.Second
+	// discoveryPatience is for how long after a doubt a kind that is waited for, or that
+	// nothing can be told of, is looked up again and again.
+	discoveryPatience = 10 * time.Second
 	// silentRetry is when to look again at a group that is in use and stays silent: who
 	// serves it may be back without a word.
 	silentRetry = 30 * time.Second
@@ -89,8 +90,9 @@ type Watcher struct {
 	uses  map[object.ID][]schema.GroupKind
 	// latest are the kinds last used: those of thousands of users are often the same.
 	latest []schema.GroupKind
-
-	retries atomic.Int32 // since a definition last changed
+	// doubted is when what is known of kinds was last in doubt: a definition changed, or a
+	// kind came into use that is not known.
+	doubted time.Time
 }
 
 // NewWatcher returns a Watcher that reads through config.
@@ -152,6 +154,7 @@ func (w *Watcher) Start(ctx context.Context) error {
 	if err := w.catalog.refresh(ctx); err != nil {
 		return err
 	}
+	w.doubt(discoveryLag)
 	w.Use(watcherItself, DefinitionKind, apiServiceKind)
 	stop := context.AfterFunc(ctx, w.queue.ShutDown)
 	defer stop()
@@ -166,7 +169,7 @@ func (w *Watcher) Start(ctx context.Context) error {
 		} else {
 			w.settle(ctx, gk, &running)
 			if !w.certain(gk) { // Nobody looked again while it was not in use.
-				w.queue.AddAfter(schema.GroupKind{}, 50*time.Millisecond)
+				w.doubt(50 * time.Millisecond)
 			}
 		}
 		w.queue.Done(gk)
@@ -191,8 +194,10 @@ func (w *Watcher) Use(user object.ID, kinds ...schema.GroupKind) {
 		k.users++
 	}
 	for _, gk := range before {
-		w.kinds[gk].users--
-		if w.kinds[gk].users == 0 {
+		k := w.kinds[gk]
+		k.users--
+		if k.users == 0 {
+			k.unused = time.Now()
 			w.queue.AddAfter(gk, linger)
 		}
 	}
@@ -324,14 +329,24 @@ func (w *Watcher) ready(gk schema.GroupKind) cache.Store {
 	return nil
 }
 
-// follow looks again at what the cluster serves, after a definition changed.
+// doubt has what the cluster serves looked at again.
+func (w *Watcher) doubt(soon time.Duration) {
+	w.mu.Lock()
+	w.doubted = time.Now()
+	w.mu.Unlock()
+	w.queue.AddAfter(schema.GroupKind{}, soon)
+}
+
+// follow looks at what the cluster serves, until there can be no doubt of it.
 func (w *Watcher) follow(ctx context.Context, running *sync.WaitGroup) {
+	begin := time.Now()
 	err := w.catalog.refresh(ctx)
 	if err != nil {
 		w.log.Error(err, "Kinds may be out of date")
 	}
-	missing, silent := err != nil, false
+	missing, silent := false, err != nil
 	w.mu.RLock()
+	age := begin.Sub(w.doubted) // Less than nothing, if the doubt is younger than what was read.
 	inUse := make([]schema.GroupKind, 0, len(w.kinds))
 	for gk, k := range w.kinds {
 		if k.users > 0 { // The others linger.
@@ -345,12 +360,13 @@ func (w *Watcher) follow(ctx context.Context, running *sync.WaitGroup) {
 		missing = missing || err != nil
 		silent = silent || w.Silence(gk.Group) != nil
 	}
-	switch retries := w.retries.Load(); {
-	case (missing || silent) && retries < discoveryRetries:
-		w.queue.AddAfter(schema.GroupKind{}, 50*time.Millisecond<<min(retries, 5))
-		w.retries.Add(1)
+	switch {
+	case (missing || silent) && age < discoveryPatience:
+		w.queue.AddAfter(schema.GroupKind{}, min(max(age, 50*time.Millisecond), 2*time.Second))
 	case silent:
 		w.queue.AddAfter(schema.GroupKind{}, silentRetry)
+	case age < discoveryLag:
+		w.queue.AddAfter(schema.GroupKind{}, discoveryLag-age)
 	}
 }
 
@@ -368,6 +384,10 @@ func (w *Watcher) settle(ctx context.Context, gk schema.GroupKind, running *sync
 	k := w.kinds[gk]
 	switch {
 	case k == nil:
+		w.mu.Unlock()
+		return
+	case k.lingers():
+		w.queue.AddAfter(gk, linger-time.Since(k.unused))
 		w.mu.Unlock()
 		return
 	case k.users == 0:
@@ -405,8 +425,7 @@ func (w *Watcher) tellObject(c Change) {
 	switch c.Object().ID.GroupKind() {
 	case DefinitionKind, apiServiceKind:
 		if c.Old == nil || c.New == nil || c.Old.Generation != c.New.Generation || maps.Equal(c.Old.Labels, c.New.Labels) {
-			w.retries.Store(0)
-			w.queue.AddAfter(schema.GroupKind{}, 10*time.Millisecond)
+			w.doubt(10 * time.Millisecond)
 		}
 	}
 	for _, f := range w.onObject {

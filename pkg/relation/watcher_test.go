@@ -209,6 +209,21 @@ func TestWatcherLingers(t *testing.T) {
 	if _, presence := h.Get(inNamespace("no", "such")); presence != relation.Absent {
 		t.Errorf("presence %d", presence)
 	}
+	begin := time.Now()
+	testenv.Eventually(t, func() error {
+		if passed := time.Since(begin); passed < 3*time.Second {
+			return fmt.Errorf("the first who left did so %s ago", passed)
+		}
+		return nil
+	})
+	h.Use(alice)
+	h.Use(alice, configMap)
+	h.Use(alice)
+	begin = time.Now()
+	h.awaitPresence(t, inNamespace("no", "such"), relation.Unknown)
+	if lingered := time.Since(begin); lingered < 4*time.Second {
+		t.Errorf("stopped %s after the last user left", lingered)
+	}
 	if n := h.wire.count("configmaps"); n != before {
 		t.Errorf("%d requests more", n-before)
 	}
