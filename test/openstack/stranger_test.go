@@ -35,8 +35,14 @@ func TestRefusedIsForgotten(t *testing.T) {
 	w.apply(managed("Network", "it", "{}"), managed("FloatingIP", "it", "{floatingNetworkRef: outside}"))
 	w.fails("Network", "it", "TransientError")
 	w.fails("FloatingIP", "it", "TransientError")
+	// What an attempt that is cut off has made can't be told from what a person makes: there
+	// is to be none.
+	w.setSecret("clouds: {}")
+	w.fails("Network", "it", "InvalidConfiguration")
+	w.fails("FloatingIP", "it", "InvalidConfiguration")
 	first.Kill()
 	w.cloud.ClearFaults()
+	w.setSecret(w.cloud.CloudsYAML())
 	network := w.post(w.admin(), "networks", `{"network":{"name":"it"}}`)
 	address := w.post(w.admin(), "floatingips",
 		fmt.Sprintf(`{"floatingip":{"floating_network_id":%q}}`, w.id("Network", "outside")))
