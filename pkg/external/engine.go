@@ -107,6 +107,7 @@ func Add[K Object, R any](e *Engine, k Kind[K, R]) {
 		k.Pool.wake = m.queue.Add
 		e.pools = append(e.pools, k.Pool)
 	}
+	r.claims.wake = m.queue.Add
 	r.observer = newObserver(e.Clock, k.Identify)
 	m.ended, m.forget, m.learn = r.ended, r.forget, r.learn
 	e.kinds = append(e.kinds, kind{m, r})

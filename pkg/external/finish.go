@@ -120,7 +120,7 @@ func (r *reconciler[K, R]) remove(ctx context.Context, p *pass[K, R]) reconcile.
 		return o
 	}
 	if !found {
-		return r.elsewhere(p).And(r.underway(p, r.intent(p)))
+		return r.elsewhere(p).And(r.underway(p))
 	}
 	_, o = r.delete(ctx, p, r.kind.Identify(resource).ID)
 	return o

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -70,8 +69,8 @@ func (r *reconciler[K, R]) counts(p *pass[K, R], i *intent) bool {
 }
 
 // An attempt that was not answered may be carried out still: so long after the answer of
-// somebody in between who did not wait, and so long after an intent of which nothing else
-// is known, as the process that recorded it was killed.
+// somebody in between who did not wait, and so long after this process has found an intent
+// of another one, which may have tried again until it was killed.
 const (
 	carriedOut = time.Minute
 	unknownEnd = 10 * time.Second
@@ -79,12 +78,12 @@ const (
 
 // underway waits while what an attempt asked for may still come: with another attempt
 // there would be two.
-func (r *reconciler[K, R]) underway(p *pass[K, R], i *intent) reconcile.Outcome {
-	now, until := r.engine.Clock.Now(), p.memory.until
-	if p.memory.began == nil && !i.Time.After(now) { // People could write any time.
-		until = i.Time.Add(unknownEnd)
+func (r *reconciler[K, R]) underway(p *pass[K, R]) reconcile.Outcome {
+	now := r.engine.Clock.Now()
+	if !p.memory.sent && p.memory.until.IsZero() {
+		p.memory.until = now.Add(unknownEnd)
 	}
-	if !now.Before(until) {
+	if !now.Before(p.memory.until) {
 		return reconcile.Outcome{}
 	}
 	return r.poll(p, "Waiting for what was asked of %s before: its answer was lost", r.engine.Cloud)
@@ -225,7 +224,8 @@ func (r *reconciler[K, R]) taken(ctx context.Context, p *pass[K, R], resource R,
 		return r.failed(err)
 	}
 	id := r.kind.Identify(resource).ID
-	if p.managed() && !r.claim(p.Object, id) {
+	if p.managed() && !r.claims.ask(r.claimed(p.Object, id), p.Object.GetUID(), p.id) {
+		p.memory.tried = unsettled
 		return reconcile.Refuse(condition.ReasonInvalidConfiguration,
 			"%s %s belongs to another object already", r.engine.Noun, id)
 	}
@@ -239,7 +239,7 @@ func (r *reconciler[K, R]) create(ctx context.Context, p *pass[K, R]) reconcile.
 	if earlier != nil && !p.memory.refused {
 		resource, found, o := r.orphan(ctx, p, earlier)
 		if !found {
-			o = o.And(r.elsewhere(p)).And(r.underway(p, earlier))
+			o = o.And(r.elsewhere(p)).And(r.underway(p))
 		}
 		if !o.IsDone() || found {
 			return o.And(r.ifFound(ctx, p, resource, found))
@@ -258,7 +258,7 @@ func (r *reconciler[K, R]) create(ctx context.Context, p *pass[K, R]) reconcile.
 			return o
 		}
 	}
-	p.memory.refused = false
+	p.memory.refused, p.memory.sent = false, true
 	resource, err := p.actuator.Create(ctx, p.Input)
 	if err != nil {
 		return r.notCreated(ctx, p, err)
@@ -374,82 +374,4 @@ func (r *reconciler[K, R]) orphan(
 		return resource, false, r.refresh()
 	}
 	return candidates[0], true, o
-}
-
-// claims say which object has which resource. They are fed by every status, and
-// taken before a status says so.
-type claims struct {
-	mu    sync.Mutex
-	owner map[string]map[string]types.UID // by id, then by realm
-	taken map[types.UID]claimed
-}
-
-// claimed is an id where it is unique.
-type claimed struct{ realm, id string }
-
-// claim reports whether a resource is an object's from now on.
-func (r *reconciler[K, R]) claim(obj K, id string) bool {
-	var realm string
-	if r.kind.Realm != nil {
-		realm = r.kind.Realm(obj)
-	}
-	return r.claims.claim(claimed{realm, id}, obj.GetUID())
-}
-
-func (c *claims) claim(what claimed, uid types.UID) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if owner, ok := c.owner[what.id][what.realm]; ok && owner != uid {
-		return false
-	}
-	if before, ok := c.taken[uid]; ok && before != what {
-		c.release(uid) // An event that was late may have claimed what it had before.
-	}
-	if c.owner == nil {
-		c.owner, c.taken = map[string]map[string]types.UID{}, map[types.UID]claimed{}
-	}
-	if c.owner[what.id] == nil {
-		c.owner[what.id] = map[string]types.UID{}
-	}
-	c.owner[what.id][what.realm], c.taken[uid] = uid, what
-	return true
-}
-
-// free reports whether no other object has a resource of this id, in any realm: two
-// may be the same one under two names.
-func (c *claims) free(id string, uid types.UID) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, owner := range c.owner[id] {
-		if owner != uid {
-			return false
-		}
-	}
-	return true
-}
-
-// of returns the resource that an object has claimed.
-func (c *claims) of(uid types.UID) string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.taken[uid].id
-}
-
-// drop ends an object's claim.
-func (c *claims) drop(uid types.UID) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.release(uid)
-}
-
-func (c *claims) release(uid types.UID) {
-	what, ok := c.taken[uid]
-	if !ok {
-		return
-	}
-	delete(c.taken, uid)
-	delete(c.owner[what.id], what.realm)
-	if len(c.owner[what.id]) == 0 {
-		delete(c.owner, what.id)
-	}
 }

@@ -4,7 +4,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kinship-dev/kinship/pkg/object"
 )
 
 // TestMade: what somebody else has made is never taken for one's own.
@@ -72,9 +75,19 @@ func TestClaims(t *testing.T) {
 	}
 	check("it may have another one", c.claim(claimed{"here", "2"}, b), true)
 	check("then it has left the first", c.claim(here, a), true)
-	c.drop(a)
+	var woken []object.ID
+	c.wake = func(id object.ID) { woken = append(woken, id) }
+	check("it is another's", c.ask(here, b, object.ID{Name: "b"}), false)
 	c.drop(b)
-	if len(c.owner)+len(c.taken) > 0 {
-		t.Errorf("remembered for nobody: %v %v", c.owner, c.taken)
+	check("it is another's again", c.ask(here, b, object.ID{Name: "b"}), false)
+	check("who waits has it not", c.free("1", a), true)
+	c.drop(a)
+	if diff := cmp.Diff([]object.ID{{Name: "b"}}, woken); diff != "" {
+		t.Errorf("who is woken once it is free (-want +got):\n%s", diff)
+	}
+	check("now it is free", c.ask(here, b, object.ID{Name: "b"}), true)
+	c.drop(b)
+	if len(c.owner)+len(c.taken)+len(c.waiting) > 0 || len(woken) != 1 {
+		t.Errorf("remembered for nobody: %v %v %v, woken %v", c.owner, c.taken, c.waiting, woken)
 	}
 }

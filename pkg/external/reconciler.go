@@ -176,6 +176,9 @@ func (r *reconciler[K, R]) resolve(p *pass[K, R], exists bool) reconcile.Outcome
 	return waiting
 }
 
+// unsettled is no fingerprint: whatever wakes the object has it tried again.
+const unsettled = "\n"
+
 // settle reports whether nothing has changed since the last pass that ended.
 func (r *reconciler[K, R]) settle(p *pass[K, R]) bool {
 	status := p.status()
@@ -327,12 +330,14 @@ type memories struct {
 
 // memory is only touched by the one worker that has the object.
 type memory struct {
-	// tried is what the last pass relied on.
+	// tried is what the last pass relied on, or unsettled.
 	tried string
 	// refused says that the last attempt to create was answered: nothing was made.
 	refused bool
-	// began is the intent that was recorded last.
+	// began is the intent that was recorded last, and sent says that something was asked for
+	// since the start.
 	began *intent
+	sent  bool
 	// until is when an attempt to create that got no answer is over.
 	until time.Time
 	// next is when the resource is to be compared with the spec again.

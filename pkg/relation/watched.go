@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/metadata/metadatainformer"
@@ -131,7 +132,11 @@ func (w *Watcher) watchFailed(k *watched, err error) {
 	if news {
 		k.problem = err
 	}
+	doubtful := k.synced && (apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err))
 	w.mu.Unlock()
+	if doubtful { // It is served no more, whatever the API server lists.
+		w.doubt(50 * time.Millisecond)
+	}
 	if news {
 		w.log.Info("Kind can't be read yet", "kind", k.gk.String(), "reason", err.Error())
 		w.tellKind(k.gk)

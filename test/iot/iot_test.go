@@ -41,6 +41,8 @@ func TestIot(t *testing.T) {
 		"a change that does not serve":          testBadChange,
 		"release stops":                         testReleaseStops,
 		"release spares others":                 testReleaseSparesOthers,
+		"release of what was rolled back":       testReleaseRolledBack,
+		"release that somebody denies":          testReleaseDenied,
 		"release paused":                        testReleasePaused,
 		"release max unavailable":               testReleaseMaxUnavailable,
 		"release of everything":                 testEverything,

@@ -1,6 +1,7 @@
 package iot_test
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -14,6 +15,7 @@ import (
 
 	iotv1alpha1 "github.com/kinship-dev/kinship/api/iot/v1alpha1"
 	"github.com/kinship-dev/kinship/internal/testenv"
+	"github.com/kinship-dev/kinship/pkg/iot"
 )
 
 func (w *world) release(name string, version int32) *iotv1alpha1.IotConnectorRelease {
@@ -165,6 +167,83 @@ func testReleaseSparesOthers(t *testing.T) {
 	if !strings.Contains(message, "IotConnector/bad") || len(r.Status.Failures) != 1 {
 		t.Errorf("message %q, status %+v", message, r.Status)
 	}
+}
+
+// testReleaseRolledBack: who rolls back a connector says that its upgrade has failed. The
+// release does not do it again, and stops.
+func testReleaseRolledBack(t *testing.T) {
+	w := newWorld(t)
+	c, later := w.version0("c"), w.version0("later")
+	w.create(c)
+	w.ready(c)
+	r := w.release("rollout", 1)
+	w.create(r)
+	w.released(r, metav1.ConditionTrue, "UpToDate")
+	w.ready(c)
+	w.rollback(c)
+	if message := w.released(r, metav1.ConditionFalse, "TooManyFailures"); !strings.Contains(message, "IotConnector/c") ||
+		!strings.Contains(r.Status.Failures[0].Reason, "rolled back") {
+		t.Errorf("message %q, status %+v", message, r.Status)
+	}
+	w.create(later)
+	w.ready(c, later)
+	testenv.Eventually(t, func() error {
+		if err := w.c.Get(t.Context(), client.ObjectKeyFromObject(r), r); err != nil || r.Status.Matched != 2 {
+			return fmt.Errorf("error %w, status %+v", err, r.Status)
+		}
+		return nil
+	})
+	w.ready(c, later)
+	if c.Spec.EffectiveVersion() != 0 || later.Spec.EffectiveVersion() != 0 {
+		t.Errorf("versions %d and %d, though it has failed", c.Spec.EffectiveVersion(), later.Spec.EffectiveVersion())
+	}
+	change(w, c, func(c *iotv1alpha1.IotConnector) { delete(c.Annotations, iotv1alpha1.AnnotationRelease) })
+	w.released(r, metav1.ConditionTrue, "UpToDate")
+	w.ready(c, later)
+	if c.Spec.EffectiveVersion() != 1 || later.Spec.EffectiveVersion() != 1 {
+		t.Errorf("versions %d and %d", c.Spec.EffectiveVersion(), later.Spec.EffectiveVersion())
+	}
+}
+
+// testReleaseDenied: one whose upgrade somebody does not allow counts as failed, and the
+// others are upgraded.
+func testReleaseDenied(t *testing.T) {
+	w := newWorld(t)
+	frozen, good := w.version0("a-frozen"), w.version0("b-good")
+	w.create(frozen, good)
+	w.ready(frozen, good)
+	upgraded := func() error { // As far as the API server would take it.
+		try := frozen.DeepCopy()
+		if _, err := iot.Upgrade(try, nil); err != nil {
+			return err
+		}
+		return w.c.Patch(t.Context(), try, client.MergeFrom(frozen), client.DryRunAll)
+	}
+	allow := testenv.Refuse(t, w.ns, iotv1alpha1.GroupVersion.WithResource("iotconnectors"),
+		"object.metadata.name != 'a-frozen' || object.spec.?version.orValue(0) == 0", "frozen until Monday")
+	testenv.Eventually(t, func() error {
+		if err := upgraded(); err == nil || !strings.Contains(err.Error(), "frozen until Monday") {
+			return errors.Join(errors.New("the policy is not in force"), err)
+		}
+		return nil
+	})
+	r := w.release("rollout", 1)
+	r.Spec.Strategy.MaxFailures = new(int32(2))
+	w.create(r)
+	message := w.released(r, metav1.ConditionFalse, "TooManyFailures")
+	if !strings.Contains(message, "1 of 2 could not be upgraded") || len(r.Status.Failures) != 1 ||
+		r.Status.Failures[0].Name != frozen.Name || !strings.Contains(r.Status.Failures[0].Reason, "frozen until Monday") ||
+		r.Status.UpToDate != 1 || r.Status.Upgrading != 0 {
+		t.Errorf("message %q, status %+v", message, r.Status)
+	}
+	w.ready(good)
+	if good.Spec.EffectiveVersion() != 1 {
+		t.Error("the other one was not upgraded")
+	}
+	allow()
+	testenv.Eventually(t, upgraded)
+	change(w, r, func(r *iotv1alpha1.IotConnectorRelease) { r.Spec.Strategy.MaxFailures = new(int32(3)) })
+	w.released(r, metav1.ConditionTrue, "UpToDate")
 }
 
 // testReleasePaused: a paused release begins no more upgrades, and goes on when it

@@ -172,6 +172,32 @@ func testLate(t *testing.T) {
 	}
 }
 
+// TestLateAfterKill has an operator die over the last of many attempts, which is carried out
+// when the next operator runs. When it began to try says nothing about the last attempt.
+func TestLateAfterKill(t *testing.T) {
+	first := operator.Exec(t, "--packs", "openstack")
+	w := newWorld(t)
+	const failures = 7 // By then it tries for longer than an attempt is waited for.
+	w.cloud.AddFault(emulator.Fault{
+		Method: "POST", Resource: "networks", Status: http.StatusServiceUnavailable, Times: failures,
+	})
+	w.cloud.AddFault(emulator.Fault{Method: "POST", Resource: "networks", Late: 8 * time.Second})
+	w.apply(managed("Network", "it", "{}"))
+	testenv.Eventually(t, func() error {
+		if n := w.requests("POST", "networks"); n <= failures {
+			return fmt.Errorf("%d attempts", n)
+		}
+		return nil
+	})
+	first.Kill()
+	operator.Exec(t, "--packs", "openstack")
+	w.available("Network", "it")
+	if n := w.requests("POST", "networks") - failures; n != 1 {
+		t.Errorf("it was asked for %d times when the cloud was well again", n)
+	}
+	w.tidyUp()
+}
+
 func testLateDeleted(t *testing.T) {
 	w := newWorld(t)
 	w.cloud.AddFault(late("networks"))

@@ -278,10 +278,18 @@ func testAdopt(t *testing.T) {
 	w.apply(manifest("Network", "before", "managedOptions: {onDelete: detach}, resource: {name: mine}"))
 	w.available("Network", "before")
 	id := w.id("Network", "before")
-	w.apply(manifest("Network", "twice", "adopt: {id: "+id+"}, resource: {name: mine}"))
-	w.fails("Network", "twice", "InvalidConfiguration") // It belongs to another object.
+	w.apply(manifest("Network", "twice",
+		"managedOptions: {onDelete: detach}, adopt: {id: "+id+"}, resource: {name: mine}"))
+	w.fails("Network", "twice", "InvalidConfiguration") // It belongs to another object,
+	w.settles()
 	w.delete("Network", "before")
-	w.gone("Network", "before")
+	w.gone("Network", "before") // until that leaves it.
+	w.available("Network", "twice")
+	if w.id("Network", "twice") != id {
+		t.Error("another one")
+	}
+	w.delete("Network", "twice")
+	w.gone("Network", "twice")
 	w.apply(manifest("Network", "after", "adopt: {filter: {name: mine}}, resource: {name: mine, description: adopted}"))
 	w.available("Network", "after")
 	if w.id("Network", "after") != id {

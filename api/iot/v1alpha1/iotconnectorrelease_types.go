@@ -77,7 +77,8 @@ type ReleaseStrategy struct {
 	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 1 : self.matches('^([1-9][0-9]?|100)%$')",message="give a number from 1, or a percentage from 1% to 100%"
 	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty"`
 	// MaxFailures is how many upgrades may fail before the release stops. What is
-	// Stalled and was not changed by the release is no failure of it.
+	// Stalled and was not changed by the release is no failure of it. What was rolled
+	// back after the release had upgraded it is one.
 	// +optional
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=1

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -44,6 +45,8 @@ const (
 	broken                    // as the release asks, stalled, and not by the release
 	behind                    // not as the release asks, and Ready
 	ailing                    // not as the release asks, and not Ready anyway
+	returned                  // rolled back, after the release had upgraded it
+	denied                    // not as the release asks, since somebody does not allow it
 )
 
 // plan is what a release decides.
@@ -63,12 +66,21 @@ type upgrade struct{ before, after *iotv1alpha1.IotConnector }
 
 type contest struct{ connector, release string }
 
-// newPlan decides what a release does next. unseen reports whether a connector is
-// known to have been changed already, which the cache does not show yet. The
-// connectors and releases are those of the namespace; they are only read.
+// attempts is what is known of what a release has tried.
+type attempts struct {
+	// unseen reports whether a connector is known to have been changed already, which the
+	// cache does not show yet.
+	unseen func(*iotv1alpha1.IotConnector) bool
+	// denied are the connectors whose upgrade somebody did not allow, by name.
+	denied map[string]denial
+	now    time.Time
+}
+
+// newPlan decides what a release does next. The connectors and releases are those of the
+// namespace; they are only read.
 func newPlan(
 	release *iotv1alpha1.IotConnectorRelease, all []iotv1alpha1.IotConnectorRelease,
-	connectors []iotv1alpha1.IotConnector, unseen func(*iotv1alpha1.IotConnector) bool,
+	connectors []iotv1alpha1.IotConnector, tried attempts,
 ) (*plan, error) {
 	p := &plan{release: release, counts: map[standing]int{}}
 	mine, err := metav1.LabelSelectorAsSelector(release.Spec.Selector)
@@ -76,7 +88,7 @@ func newPlan(
 		return nil, fmt.Errorf("read spec.selector: %w", err)
 	}
 	older := olderThan(release, all)
-	var waiting []*iotv1alpha1.IotConnector
+	var waiting, again []*iotv1alpha1.IotConnector
 	for i := range connectors {
 		c := &connectors[i]
 		if c.DeletionTimestamp != nil || !mine.Matches(labels.Set(c.Labels)) {
@@ -90,23 +102,43 @@ func newPlan(
 		if release.Spec.Version == iotv1alpha1.Version0 {
 			continue
 		}
-		s := p.standing(c)
-		if (s == behind || s == ailing) && unseen(c) {
-			s = upgrading
-		}
+		s := p.after(c, tried)
 		p.counts[s]++
 		switch s {
 		case failed:
 			p.fail(c.Name, meta.FindStatusCondition(c.Status.Conditions, conditionStalled).Message)
+		case returned:
+			p.fail(c.Name, "it was rolled back after this release had upgraded it; to have it upgraded again, "+
+				"take its annotation "+iotv1alpha1.AnnotationRelease+" off")
+		case denied:
+			p.fail(c.Name, tried.denied[c.Name].reason)
+			if !tried.now.Before(tried.denied[c.Name].again) {
+				again = append(again, c)
+			}
 		case behind, ailing:
 			waiting = append(waiting, c)
 		case upToDate, upgrading, broken: // Nothing to do, or to wait for.
 		}
 	}
-	p.choose(waiting)
+	p.choose(again, waiting)
 	slices.SortFunc(p.contested, func(a, b contest) int { return cmp.Compare(a.connector, b.connector) })
-	slices.SortFunc(p.failures, func(a, b iotv1alpha1.ReleaseFailure) int { return cmp.Compare(a.Name, b.Name) })
+	p.sortFailures()
 	return p, nil
+}
+
+// after is the standing of a connector, after what was tried with it.
+func (p *plan) after(c *iotv1alpha1.IotConnector, tried attempts) standing {
+	s := p.standing(c)
+	if s != behind && s != ailing {
+		return s
+	}
+	if tried.unseen(c) {
+		return upgrading
+	}
+	if _, ok := tried.denied[c.Name]; ok {
+		return denied
+	}
+	return s
 }
 
 // standing compares a connector with what the release asks.
@@ -116,6 +148,8 @@ func (p *plan) standing(c *iotv1alpha1.IotConnector) standing {
 	stalled := observed && meta.IsStatusConditionTrue(c.Status.Conditions, conditionStalled)
 	asked := c.Spec.EffectiveVersion() >= p.release.Spec.Version && !p.otherImages(c)
 	switch {
+	case c.Spec.EffectiveVersion() < p.release.Spec.Version && p.marked(c):
+		return returned // Only a rollback leads there. Who rolls back says that it has failed.
 	case !asked && ready:
 		return behind
 	case !asked:
@@ -137,9 +171,15 @@ func (p *plan) mark(generation int64) string {
 	return fmt.Sprintf("%s/%d", p.release.UID, generation)
 }
 
+// marked reports whether the release has changed a connector, whatever came after that.
+func (p *plan) marked(c *iotv1alpha1.IotConnector) bool {
+	return strings.HasPrefix(c.Annotations[iotv1alpha1.AnnotationRelease], string(p.release.UID)+"/")
+}
+
 // choose picks which of the connectors that are behind to upgrade now: the oldest
-// first, and no more than may be unavailable at one time.
-func (p *plan) choose(waiting []*iotv1alpha1.IotConnector) {
+// first, and no more than may be unavailable at one time. What was denied counts as failed
+// until it is allowed, and is tried again also by a release that has stopped for it.
+func (p *plan) choose(again, waiting []*iotv1alpha1.IotConnector) {
 	strategy := p.release.Spec.Strategy
 	if strategy.Paused {
 		return
@@ -150,6 +190,14 @@ func (p *plan) choose(waiting []*iotv1alpha1.IotConnector) {
 	most := atMost(strategy.MaxUnavailable, p.matched)
 	changing := p.counts[upgrading]
 	down := changing + p.counts[ailing] // What has failed, maxFailures counts.
+	if len(p.failures)-p.counts[denied] < p.limit() {
+		for _, c := range again[:min(len(again), max(most-down, 0))] {
+			if err := p.begin(c); err == nil { // What failed then was not denied.
+				changing++
+				down++
+			}
+		}
+	}
 	for _, c := range waiting {
 		if p.stopped() || changing >= most {
 			return
@@ -158,22 +206,44 @@ func (p *plan) choose(waiting []*iotv1alpha1.IotConnector) {
 		if s == behind && down >= most {
 			continue // One that is down anyway may still go.
 		}
-		after := c.DeepCopy()
-		if err := p.change(after); err != nil {
-			p.counts[s]--
+		p.counts[s]--
+		if err := p.begin(c); err != nil {
 			p.counts[failed]++
 			p.fail(c.Name, err.Error())
 			continue
 		}
-		metav1.SetMetaDataAnnotation(&after.ObjectMeta, iotv1alpha1.AnnotationRelease, p.mark(c.Generation+1))
-		p.next = append(p.next, upgrade{c, after})
-		p.counts[s]--
 		p.counts[upgrading]++
 		changing++
 		if s == behind {
 			down++
 		}
 	}
+}
+
+// begin has a connector upgraded.
+func (p *plan) begin(c *iotv1alpha1.IotConnector) error {
+	after := c.DeepCopy()
+	if err := p.change(after); err != nil {
+		return err
+	}
+	metav1.SetMetaDataAnnotation(&after.ObjectMeta, iotv1alpha1.AnnotationRelease, p.mark(c.Generation+1))
+	p.next = append(p.next, upgrade{c, after})
+	return nil
+}
+
+// deny takes in that somebody did not allow what was begun.
+func (p *plan) deny(c *iotv1alpha1.IotConnector, reason string) {
+	if slices.ContainsFunc(p.failures, func(f iotv1alpha1.ReleaseFailure) bool { return f.Name == c.Name }) {
+		return // It was denied before.
+	}
+	p.counts[upgrading]--
+	p.counts[denied]++
+	p.fail(c.Name, reason)
+	p.sortFailures()
+}
+
+func (p *plan) sortFailures() {
+	slices.SortFunc(p.failures, func(a, b iotv1alpha1.ReleaseFailure) int { return cmp.Compare(a.Name, b.Name) })
 }
 
 // change makes a connector what the release asks.
@@ -225,12 +295,14 @@ func (p *plan) fail(name, reason string) {
 }
 
 // stopped reports whether too many upgrades have failed.
-func (p *plan) stopped() bool {
-	limit := int32(1)
-	if p.release.Spec.Strategy.MaxFailures != nil {
-		limit = *p.release.Spec.Strategy.MaxFailures
+func (p *plan) stopped() bool { return len(p.failures) >= p.limit() }
+
+// limit is how many failures stop the release.
+func (p *plan) limit() int {
+	if p.release.Spec.Strategy.MaxFailures == nil {
+		return 1
 	}
-	return len(p.failures) >= int(limit)
+	return int(*p.release.Spec.Strategy.MaxFailures)
 }
 
 // outcome says what is left to do.

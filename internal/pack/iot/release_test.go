@@ -3,11 +3,14 @@ package iot
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	clocktesting "k8s.io/utils/clock/testing"
 
 	iotv1alpha1 "github.com/kinship-dev/kinship/api/iot/v1alpha1"
+	"github.com/kinship-dev/kinship/pkg/object"
 )
 
 // behindBy returns connectors of version 0, of which some are not Ready.
@@ -26,6 +29,8 @@ func behindBy(ready, ailing int) []iotv1alpha1.IotConnector {
 	return all
 }
 
+func never(*iotv1alpha1.IotConnector) bool { return false }
+
 // TestFailures shows which connectors that are stalled a release answers for.
 func TestFailures(t *testing.T) {
 	cases := map[string]struct {
@@ -39,6 +44,8 @@ func TestFailures(t *testing.T) {
 		"another release's":  {"which counts it", "other/7", 1, 0},
 		"never touched":      {"it was as the release asks already", "", 1, 0},
 		"not yet touched":    {"it may be mended by the upgrade", "", 0, 0},
+		"rolled back":        {"who rolls back says that the upgrade has failed", "mine/6", 0, 1},
+		"after another":      {"another release's upgrade was rolled back", "other/6", 0, 0},
 		"not to be upgraded": {"it is kept as it is until somebody corrects it", "", -1, 1},
 	}
 	for name, c := range cases {
@@ -60,7 +67,7 @@ func TestFailures(t *testing.T) {
 				// The oldest is tried first.
 				bad.CreationTimestamp = metav1.NewTime(all[0].CreationTimestamp.Add(-1))
 			}
-			p, err := newPlan(release, nil, all, func(*iotv1alpha1.IotConnector) bool { return false })
+			p, err := newPlan(release, nil, all, attempts{unseen: never})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -93,8 +100,7 @@ func TestChoose(t *testing.T) {
 			release.Spec.Version = iotv1alpha1.Version1
 			release.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"Tier": "AlwaysUpdate"}}
 			release.Spec.Strategy.MaxUnavailable, release.Spec.Strategy.Paused = &c.most, c.paused
-			unseen := func(*iotv1alpha1.IotConnector) bool { return false }
-			p, err := newPlan(release, nil, behindBy(c.ready, c.ailing), unseen)
+			p, err := newPlan(release, nil, behindBy(c.ready, c.ailing), attempts{unseen: never})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -104,6 +110,57 @@ func TestChoose(t *testing.T) {
 			}
 			if fmt.Sprint(next) != fmt.Sprint(c.next) {
 				t.Errorf("upgrades %v, want %v", next, c.next)
+			}
+		})
+	}
+}
+
+// TestDenied shows when somebody who did not allow an upgrade is asked again.
+func TestDenied(t *testing.T) {
+	type (
+		release   = iotv1alpha1.IotConnectorRelease
+		connector = iotv1alpha1.IotConnector
+	)
+	cases := map[string]struct {
+		reason  string
+		passed  time.Duration
+		changed func(*release, *connector)
+		next    []string
+	}{
+		"at once":      {"they would say the same", 0, nil, nil},
+		"by and by":    {"they may think otherwise", refusedRetry, nil, []string{"c00"}},
+		"corrected":    {"another question", 0, func(_ *release, c *connector) { c.Generation++ }, []string{"c00"}},
+		"another goal": {"another question", 0, func(r *release, _ *connector) { r.Generation++ }, []string{"c00"}},
+		"made anew":    {"another object", 0, func(_ *release, c *connector) { c.UID = "new" }, []string{"c00"}},
+		// It has upgraded c01, and somebody rolled that back.
+		"has stopped": {"not for this one", refusedRetry, func(r *release, _ *connector) { r.UID = "mine" }, nil},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			release := &iotv1alpha1.IotConnectorRelease{}
+			release.Spec.Version = iotv1alpha1.Version1
+			release.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"Tier": "AlwaysUpdate"}}
+			all, now := behindBy(2, 0), clocktesting.NewFakePassiveClock(time.Now())
+			all[1].Annotations = map[string]string{iotv1alpha1.AnnotationRelease: "mine/2"}
+			kept, id := denials{clock: now, all: map[object.ID]map[string]denial{}}, object.ID{Name: "release"}
+			kept.add(id, &plan{release: release}, &all[0], "no")
+			if next := kept.next(id); next != refusedRetry {
+				t.Errorf("asks again after %s", next)
+			}
+			if c.changed != nil {
+				c.changed(release, &all[0])
+			}
+			now.SetTime(now.Now().Add(c.passed))
+			p, err := newPlan(release, nil, all, attempts{unseen: never, denied: kept.of(id, release, all), now: now.Now()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			next := make([]string, 0, len(p.next))
+			for _, u := range p.next {
+				next = append(next, u.after.Name)
+			}
+			if fmt.Sprint(next) != fmt.Sprint(c.next) {
+				t.Errorf("%s: upgrades %v, want %v; failures %v", c.reason, next, c.next, p.failures)
 			}
 		})
 	}

@@ -37,16 +37,21 @@ type rollout struct {
 	clock  clock.PassiveClock
 	writes reconcile.Writes
 	// told is when each release's status was last written. There is one worker.
-	told map[object.ID]time.Time
+	told   map[object.ID]time.Time
+	denied denials
+}
+
+func newRollout(c client.Client, recorder events.EventRecorder, now clock.PassiveClock) *rollout {
+	return &rollout{
+		client: c, events: recorder, clock: now, told: map[object.ID]time.Time{},
+		denied: denials{clock: now, all: map[object.ID]map[string]denial{}},
+	}
 }
 
 // rollouts adds the controller for releases. It is one worker: releases of one
 // namespace look at the same connectors.
 func rollouts(mgr manager.Manager) error {
-	r := &rollout{
-		client: mgr.GetClient(), events: mgr.GetEventRecorder(eventSource), clock: clock.RealClock{},
-		told: map[object.ID]time.Time{},
-	}
+	r := newRollout(mgr.GetClient(), mgr.GetEventRecorder(eventSource), clock.RealClock{})
 	err := controllerFor(mgr, "iotconnectorrelease", 1).
 		For(&iotv1alpha1.IotConnectorRelease{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		// A release that goes may leave connectors to a newer one.
@@ -90,6 +95,7 @@ func (r *rollout) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result,
 		if apierrors.IsNotFound(err) {
 			r.writes.Forget(id)
 			delete(r.told, id)
+			delete(r.denied.all, id)
 			return ctrl.Result{}, nil
 		}
 		return ctrl.Result{}, fmt.Errorf("read %s: %w", id, err)
@@ -101,32 +107,32 @@ func (r *rollout) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result,
 		// The watch brings what was written, and wakes nobody: it is our own.
 		return ctrl.Result{RequeueAfter: reconcile.ConflictRetry}, nil
 	}
-	p, err := r.plan(ctx, release)
+	p, err := r.plan(ctx, id, release)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	outcome := p.outcome()
-	err = r.upgrade(ctx, p)
-	if err != nil && !apierrors.IsConflict(err) {
-		outcome = outcome.And(reconcile.Fail(reasonFailed, err))
-	}
+	conflict, err := r.upgrade(ctx, id, p)
+	outcome := p.outcome().And(reconcile.Fail(reasonFailed, err))
 	result, failure := outcome.Result()
-	if apierrors.IsConflict(err) {
-		// Somebody wrote first, and the watch brings that.
+	if conflict { // Somebody wrote first, and the watch brings that.
 		result.RequeueAfter = reconcile.ConflictRetry
 	}
 	wait, err := r.conclude(ctx, id, p, outcome)
-	if wait > 0 && (result.RequeueAfter == 0 || wait < result.RequeueAfter) {
-		result.RequeueAfter = wait
-	}
 	if err := errors.Join(failure, err); err != nil {
 		return ctrl.Result{}, err
+	}
+	for _, wait := range []time.Duration{wait, r.denied.next(id)} {
+		if wait > 0 && (result.RequeueAfter == 0 || wait < result.RequeueAfter) {
+			result.RequeueAfter = wait
+		}
 	}
 	return result, nil
 }
 
 // plan reads everything from the cache and decides.
-func (r *rollout) plan(ctx context.Context, release *iotv1alpha1.IotConnectorRelease) (*plan, error) {
+func (r *rollout) plan(
+	ctx context.Context, id object.ID, release *iotv1alpha1.IotConnectorRelease,
+) (*plan, error) {
 	var all iotv1alpha1.IotConnectorReleaseList
 	var connectors iotv1alpha1.IotConnectorList
 	in := client.InNamespace(release.Namespace)
@@ -136,25 +142,36 @@ func (r *rollout) plan(ctx context.Context, release *iotv1alpha1.IotConnectorRel
 	if err := r.client.List(ctx, &connectors, in, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("list IotConnectors: %w", err)
 	}
-	return newPlan(release, all.Items, connectors.Items, func(c *iotv1alpha1.IotConnector) bool {
-		return r.writes.Unseen(object.Of(c, connectorKind.GroupKind()), c.ResourceVersion)
+	return newPlan(release, all.Items, connectors.Items, attempts{
+		unseen: func(c *iotv1alpha1.IotConnector) bool {
+			return r.writes.Unseen(object.Of(c, connectorKind.GroupKind()), c.ResourceVersion)
+		},
+		denied: r.denied.of(id, release, connectors.Items), now: r.clock.Now(),
 	})
 }
 
-// upgrade writes what was decided. Each write is refused when the connector is not
-// any more what the decision was about.
-func (r *rollout) upgrade(ctx context.Context, p *plan) error {
+// upgrade writes what was decided, and reports whether somebody wrote first: each write is
+// refused when the connector is not any more what the decision was about. What becomes of
+// one is no reason to leave out the next.
+func (r *rollout) upgrade(ctx context.Context, id object.ID, p *plan) (conflict bool, err error) {
+	var failed []error
 	for _, u := range p.next {
 		patch := client.MergeFromWithOptions(u.before, client.MergeFromWithOptimisticLock{})
-		if err := r.client.Patch(ctx, u.after, patch, client.FieldOwner(fieldOwner)); err != nil {
-			if apierrors.IsNotFound(err) {
-				continue
-			}
-			return fmt.Errorf("upgrade IotConnector %s: %w", u.before.Name, err)
+		err := r.client.Patch(ctx, u.after, patch, client.FieldOwner(fieldOwner))
+		switch {
+		case err == nil:
+			r.writes.Wrote(object.Of(u.after, connectorKind.GroupKind()), u.after.ResourceVersion)
+		case apierrors.IsNotFound(err): // Its end is an event.
+		case reconcile.IsDenied(err):
+			r.denied.add(id, p, u.before, err.Error())
+			p.deny(u.before, err.Error())
+		case apierrors.IsConflict(err):
+			conflict = true
+		default:
+			failed = append(failed, fmt.Errorf("upgrade IotConnector %s: %w", u.before.Name, err))
 		}
-		r.writes.Wrote(object.Of(u.after, connectorKind.GroupKind()), u.after.ResourceVersion)
 	}
-	return nil
+	return conflict, errors.Join(failed...)
 }
 
 // conclude writes the status. Progress alone it writes now and then, and returns

@@ -2,7 +2,6 @@ package iot
 
 import (
 	"testing"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -37,7 +36,7 @@ func TestWritesForgotten(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	r := &rollout{client: c, events: events.NewFakeRecorder(10), clock: clock.RealClock{}, told: map[object.ID]time.Time{}}
+	r := newRollout(c, events.NewFakeRecorder(10), clock.RealClock{})
 	if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(release)}); err != nil {
 		t.Fatal(err)
 	}

@@ -23,6 +23,9 @@ func (r *reconciler) scale(ctx context.Context, p *pass, want []apply.Object) er
 		u.SetNamespace(p.Namespace)
 		u.SetName(o.GetName())
 		d := r.view.deployment(o.ID().NamespacedName())
+		if d == nil {
+			continue // It was deleted since, which is an event.
+		}
 		u.SetUID(d.UID)
 		err := r.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(u),
 			client.FieldOwner(scaler), client.ForceOwnership)
