@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
 
 	iotv1alpha1 "github.com/kinship-dev/kinship/api/iot/v1alpha1"
 	"github.com/kinship-dev/kinship/internal/app"
@@ -63,7 +64,52 @@ func TestPolicy(t *testing.T) {
 	w.ready(c)
 	w.delete(c)
 	w.gone(c)
+	for typed, text := range map[client.Object]string{
+		&iotv1alpha1.IotConnector{}: manyFields, &iotv1alpha1.IotConnectorRelease{}: release,
+	} {
+		obj := &unstructured.Unstructured{}
+		if err := yaml.Unmarshal([]byte(text), &obj.Object); err != nil {
+			t.Fatal(err)
+		}
+		obj.SetNamespace(w.ns)
+		testenv.CheckReadable(t, obj, func() client.Object { return typed })
+	}
 }
+
+// Of what others define, all fields that Go reads as something else than they are written.
+const (
+	manyFields = `
+apiVersion: services.azurehealthcareapis.com/v1alpha1
+kind: IotConnector
+spec:
+  version: 1
+  serviceIdentity: {clientID: a, resourceID: a}
+  deployments:
+  - name: a
+    type: A
+    replicas: 1
+    resources: {limits: {cpu: 1, memory: 1Gi}, requests: {cpu: 100m}}
+    containers:
+    - type: A
+      image: i
+      environmentVariables: [{name: A, value: a}]
+      imagePullSecrets: [a]
+      resources: {limits: {cpu: 1, memory: 1Gi}, requests: {cpu: 100m}}
+      readinessProbe: {httpGet: {path: /, port: 80}, periodSeconds: 1, terminationGracePeriodSeconds: 1}
+      livenessProbe: {tcpSocket: {port: http}, initialDelaySeconds: 1}
+      startupProbe: {grpc: {port: 80, service: a}, failureThreshold: 1}
+      securityContext: {runAsUser: 1, runAsGroup: 1, runAsNonRoot: true, procMount: Default}
+`
+	release = `
+apiVersion: services.azurehealthcareapis.com/v1alpha1
+kind: IotConnectorRelease
+spec:
+  version: 1
+  selector: {matchLabels: {a: b}}
+  images: {A: i}
+  strategy: {maxUnavailable: 1, maxFailures: 1, paused: true}
+`
+)
 
 // TestPodIdentity is "a single Azure Identity Binding can be created", and "can make
 // use of the binding via match selectors".

@@ -177,16 +177,20 @@ func testImmutables(t *testing.T) {
 	}
 }
 
+// manifest is that of an object with this resource.
+func (m *immutable) manifest(name, resource string) string {
+	if m.kind != "RouterInterface" {
+		return managed(m.kind, name, resource)
+	}
+	return fmt.Sprintf("\napiVersion: openstack.k-orc.cloud/v1alpha1\nkind: %s\nmetadata: {name: %s}\nspec: %s\n---",
+		m.kind, name, resource)
+}
+
 // refused tries to change the fields, and returns which they are.
 func (m *immutable) refused(w *world, name string) []string {
 	w.t.Helper()
 	for which, resource := range map[string]string{"full": m.full, "bare": m.bare} {
-		text := managed(m.kind, name+which, resource)
-		if m.kind == "RouterInterface" {
-			text = fmt.Sprintf("\napiVersion: openstack.k-orc.cloud/v1alpha1\nkind: %s\nmetadata: {name: %s}\nspec: %s\n---",
-				m.kind, name+which, resource)
-		}
-		w.apply(text)
+		w.apply(m.manifest(name+which, resource))
 	}
 	full, bare, other := m.parsed(w.t, m.full), m.parsed(w.t, m.bare), m.parsed(w.t, m.other)
 	required := resourceOf(w.t, m.kind).Required

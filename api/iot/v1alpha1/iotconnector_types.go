@@ -163,12 +163,18 @@ type Container struct {
 	Resources *corev1.ResourceRequirements `json:"resources,omitempty"`
 	// ReadinessProbe tells when the container serves.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="!has(self.httpGet) || type(self.httpGet.port) == string || (self.httpGet.port >= 1 && self.httpGet.port <= 65535)",message="a port is a number from 1 to 65535 or a name"
+	// +kubebuilder:validation:XValidation:rule="!has(self.tcpSocket) || type(self.tcpSocket.port) == string || (self.tcpSocket.port >= 1 && self.tcpSocket.port <= 65535)",message="a port is a number from 1 to 65535 or a name"
 	ReadinessProbe *corev1.Probe `json:"readinessProbe,omitempty"`
 	// LivenessProbe tells when the container is to be restarted.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="!has(self.httpGet) || type(self.httpGet.port) == string || (self.httpGet.port >= 1 && self.httpGet.port <= 65535)",message="a port is a number from 1 to 65535 or a name"
+	// +kubebuilder:validation:XValidation:rule="!has(self.tcpSocket) || type(self.tcpSocket.port) == string || (self.tcpSocket.port >= 1 && self.tcpSocket.port <= 65535)",message="a port is a number from 1 to 65535 or a name"
 	LivenessProbe *corev1.Probe `json:"livenessProbe,omitempty"`
 	// StartupProbe tells when the other probes begin to count.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="!has(self.httpGet) || type(self.httpGet.port) == string || (self.httpGet.port >= 1 && self.httpGet.port <= 65535)",message="a port is a number from 1 to 65535 or a name"
+	// +kubebuilder:validation:XValidation:rule="!has(self.tcpSocket) || type(self.tcpSocket.port) == string || (self.tcpSocket.port >= 1 && self.tcpSocket.port <= 65535)",message="a port is a number from 1 to 65535 or a name"
 	StartupProbe *corev1.Probe `json:"startupProbe,omitempty"`
 	// SecurityContext replaces ours, which satisfies the restricted Pod Security
 	// Standard.

@@ -59,6 +59,7 @@ type IotConnectorReleaseSpec struct {
 	// +optional
 	// +kubebuilder:validation:MaxProperties=64
 	// +kubebuilder:validation:XValidation:rule="self.all(t, size(t) <= 40 && size(self[t]) <= 1024)",message="a type has at most 40 characters, an image at most 1024"
+	// +kubebuilder:validation:XValidation:rule="self.all(t, size(t) > 0 && size(self[t]) > 0)",message="give a type and an image"
 	Images map[string]string `json:"images,omitempty"`
 	// Strategy of the upgrade.
 	// +optional
@@ -74,7 +75,7 @@ type ReleaseStrategy struct {
 	// +optional
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:XIntOrString
-	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 1 : self.matches('^([1-9][0-9]?|100)%$')",message="give a number from 1, or a percentage from 1% to 100%"
+	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 1 && self <= 1000000 : self.matches('^([1-9][0-9]?|100)%$')",message="give a number from 1, or a percentage from 1% to 100%"
 	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty"`
 	// MaxFailures is how many upgrades may fail before the release stops. What is
 	// Stalled and was not changed by the release is no failure of it. What was rolled

@@ -110,6 +110,9 @@ type ApplicationCredentialResourceSpec struct {
 	AccessRules []ApplicationCredentialAccessRule `json:"accessRules,omitempty"`
 	// ExpiresAt is when it ends. Left out, it does not.
 	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Format=date-time
+	// +kubebuilder:validation:Pattern=`^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})$`
 	ExpiresAt *metav1.Time `json:"expiresAt,omitempty"`
 }
 

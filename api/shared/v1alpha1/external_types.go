@@ -51,6 +51,7 @@ type ExternalSpec struct {
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=64
+	// +kubebuilder:validation:XValidation:rule="type(duration(self)) == google.protobuf.Duration",message="give a duration such as 90s, 10m or 1h30m"
 	ResyncPeriod *metav1.Duration `json:"resyncPeriod,omitempty"`
 }
 

@@ -114,6 +114,10 @@ func policies(in pack.Installation, options Options) []client.Object {
 					connectorKind.Kind, identified, strings.Join(mayIdentify, " && ")), mayNotIdentify),
 				validation(fmt.Sprintf("variables.status || request.kind.kind != '%s' || !(%s) || %s",
 					releaseKind.Kind, changed, may("update", connectorKind.Group, connectors)), mayNotUpdate),
+				{
+					Expression: fmt.Sprintf("variables.status || request.kind.kind != '%s' || (%s)",
+						connectorKind.Kind, readable()), Message: "spec has resources with a quantity that can't be read",
+				},
 			},
 		},
 	}
@@ -124,4 +128,21 @@ func policies(in pack.Installation, options Options) []client.Object {
 			ValidationActions: []admissionregistrationv1.ValidationAction{admissionregistrationv1.Deny},
 		},
 	}}
+}
+
+// readable is a condition in CEL that all quantities of a connector can be read: an exponent
+// may be too large, and one such connector would stop the informer of all. The definition
+// can't say so, since their number has no bound there.
+func readable() string {
+	const form = `^[+-]?[0-9.]{1,32}([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]{1,2})?$`
+	list := func(of, field string) string {
+		return fmt.Sprintf("(!has(%[1]s.resources.%[2]s) || %[1]s.resources.%[2]s.all(k, "+
+			"type(%[1]s.resources.%[2]s[k]) == int || %[1]s.resources.%[2]s[k].matches(r'%[3]s')))", of, field, form)
+	}
+	both := func(of string) string {
+		return fmt.Sprintf("(!has(%[1]s.resources) || %[2]s && %[3]s)", of, list(of, "limits"), list(of, "requests"))
+	}
+	return fmt.Sprintf("(!has(object.spec.containers) || object.spec.containers.all(c, %[1]s)) && "+
+		"(!has(object.spec.deployments) || object.spec.deployments.all(d, %[2]s && d.containers.all(c, %[1]s)))",
+		both("c"), both("d"))
 }
