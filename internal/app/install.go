@@ -68,7 +68,15 @@ func Install(ctx context.Context, o Options) error {
 	if err := awaitDefinitions(ctx, c, objects); err != nil {
 		return err
 	}
-	return supersede(ctx, o, c, objects)
+	if err := supersede(ctx, o, c, objects); err != nil {
+		return err
+	}
+	beside, err := installedBeside(ctx, o, c)
+	for _, name := range beside { // Its webhooks refuse as long as nobody answers, which is what they are for.
+		o.Log.Info("A pack is installed that this operator does not run: run it too, or kinship uninstall --packs it",
+			"pack", name)
+	}
+	return err
 }
 
 // applyAll applies objects in order. Webhooks get their secret path at once, which
@@ -189,10 +197,13 @@ func account(chosen []pack.Pack) []client.Object {
 	}
 	role("kinship", engineRules(chosen))
 	for _, p := range chosen {
-		role("kinship-"+p.Name, p.Rules())
+		role(roleOf(p.Name), p.Rules())
 	}
 	return objects
 }
+
+// roleOf returns the name of a pack's ClusterRole.
+func roleOf(name string) string { return "kinship-" + name }
 
 // ownRules are the rights in the operator's own namespace: its certificate, its
 // lease.

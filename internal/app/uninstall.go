@@ -5,11 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/metadata"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -21,7 +24,8 @@ import (
 // Uninstall removes everything that Install applied, and every trace that the
 // packs left on other objects. First what refuses and restores, then the traces,
 // then definitions and rights: at no time is there something left that only the
-// operator could undo. say reports progress to a person.
+// operator could undo. What other packs need that are installed stays. say reports
+// progress to a person.
 func Uninstall(ctx context.Context, o Options, say func(format string, args ...any)) error {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -35,6 +39,18 @@ func Uninstall(ctx context.Context, o Options, say func(format string, args ...a
 	if err != nil {
 		return err
 	}
+	beside, err := installedBeside(ctx, o, c)
+	if err != nil {
+		return err
+	}
+	if len(beside) > 0 {
+		needed, err := everyObject(o.with(beside))
+		if err != nil {
+			return err
+		}
+		objects = others(objects, needed)
+		say("leaving what the packs need that stay: %s", strings.Join(beside, ", "))
+	}
 	guards, rest := split(objects)
 	if err := removeAll(ctx, c, guards, say); err != nil {
 		return err
@@ -44,6 +60,34 @@ func Uninstall(ctx context.Context, o Options, say func(format string, args ...a
 	}
 	slices.Reverse(rest) // Rights and account before definitions.
 	return removeAll(ctx, c, rest, say)
+}
+
+// installedBeside returns the packs that are installed and not chosen, by their rights.
+func installedBeside(ctx context.Context, o Options, c client.Client) ([]string, error) {
+	chosen, err := choose(o)
+	if err != nil {
+		return nil, err
+	}
+	var beside []string
+	for _, name := range PackNames() {
+		if slices.ContainsFunc(chosen, func(p pack.Pack) bool { return p.Name == name }) {
+			continue
+		}
+		role, err := read(ctx, c, &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: roleOf(name)}})
+		if err != nil {
+			return nil, err
+		}
+		if role != nil && role.GetLabels()[partOfLabel] == partOf {
+			beside = append(beside, name)
+		}
+	}
+	return beside, nil
+}
+
+// with returns the options for other packs.
+func (o Options) with(packs []string) Options {
+	o.Packs = packs
+	return o
 }
 
 // everyObject returns what any installation may have applied, each once.

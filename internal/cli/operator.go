@@ -112,8 +112,11 @@ func newUninstall(streams genericiooptions.IOStreams) *cobra.Command {
 		Short: "Remove what operator --install applied, and every trace on other objects",
 		Long: `Remove webhooks and policies, then labels and finalizers, then definitions and rights.
 
-Nothing is protected any more afterwards, and all Usages are gone. Stop the
-operator first.`,
+Nothing is protected any more afterwards, and the objects of all packs are gone:
+Usages, IotConnectors, and those of OpenStack. What was made for them stays as it
+is: the Deployments of IotConnectors run on and are nobody's, and what is in
+OpenStack stays there. To have it deleted, delete the objects first. With --packs
+only these packs are removed. Stop the operator first.`,
 		Args: cobra.NoArgs,
 		RunE: c.uninstall,
 	}

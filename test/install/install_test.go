@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -186,6 +187,72 @@ func TestUninstall(t *testing.T) {
 	}
 	uninstall(t) // There is nothing to do, and nothing wrong.
 }
+
+// TestUninstallOne takes one of several packs away. What was made for its objects stays, and
+// so does what the others need.
+func TestUninstallOne(t *testing.T) {
+	o := operator.Start(t, func(o *app.Options) { o.Packs = []string{"usage", "iot"} })
+	c, namespace := operator.Client(t), testenv.Namespace(t)
+	testenv.Eventually(t, func() error {
+		_, err := testenv.TryApply(t, story+connector, testenv.In(namespace))
+		return err
+	})
+	lock := func() error {
+		if _, ok := everything(t)["configmaps. "+namespace+"/used"].Labels[lockLabel]; !ok {
+			return errors.New("it is not locked")
+		}
+		return nil
+	}
+	testenv.Eventually(t, lock)
+	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "hospital"}}
+	testenv.Eventually(t, func() error { return c.Get(t.Context(), client.ObjectKeyFromObject(d), d) })
+	if err := o.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	one := options(t)
+	one.Packs = []string{"iot"}
+	var said []string
+	err := app.Uninstall(t.Context(), one, func(format string, args ...any) {
+		said = append(said, fmt.Sprintf(format, args...))
+	})
+	if err != nil || !strings.Contains(strings.Join(said, "\n"), "leaving what the packs need that stay: usage") {
+		t.Errorf("error %v, said %q", err, said)
+	}
+	testenv.Eventually(t, func() error {
+		for name := range everything(t) {
+			if strings.Contains(name, "iotconnector") || strings.HasSuffix(name, "/kinship-iot") {
+				return fmt.Errorf("%s is left", name)
+			}
+		}
+		return nil
+	})
+	uid := d.UID
+	if err := c.Get(t.Context(), client.ObjectKeyFromObject(d), d); err != nil || d.UID != uid || len(d.OwnerReferences) > 0 {
+		t.Errorf("error %v, Deployment %v: it was to stay, and to be nobody's", err, d.ObjectMeta)
+	}
+	left := everything(t)
+	for _, name := range []string{
+		"namespaces. /kinship-system", "serviceaccounts. kinship-system/kinship",
+		"clusterroles.rbac.authorization.k8s.io /kinship", "clusterroles.rbac.authorization.k8s.io /kinship-usage",
+		"customresourcedefinitions.apiextensions.k8s.io /referencegrants.kinship.dev",
+		"validatingwebhookconfigurations.admissionregistration.k8s.io /crossplane-no-usages",
+	} {
+		if _, ok := left[name]; !ok {
+			t.Errorf("%s is gone", name)
+		}
+	}
+	if err := lock(); err != nil {
+		t.Error(err)
+	}
+	uninstall(t)
+}
+
+const connector = `---
+apiVersion: services.azurehealthcareapis.com/v1alpha1
+kind: IotConnector
+metadata: {name: hospital}
+spec: {containers: [{type: Normalization, image: none}]}
+`
 
 const story = `
 {apiVersion: v1, kind: ConfigMap, metadata: {name: used}}

@@ -215,19 +215,16 @@ func (r *reconciler) selector(p *pass) map[string]string {
 // have returns the inventory together with the Deployments that the connector owns
 // without it: an older controller kept none.
 func (r *reconciler) have(p *pass) []apply.Entry {
-	all := entries(p.IotConnector)
 	var found []apply.Entry
 	for _, d := range r.view.ownedBy(p.UID) {
-		id := object.Of(d, deploymentKind.GroupKind())
-		known := slices.ContainsFunc(all, func(e apply.Entry) bool { return e.ID == id })
-		if !known && d.Namespace == p.Namespace {
+		if d.Namespace == p.Namespace {
 			found = append(found, apply.Entry{
-				ID: id, Version: deploymentKind.Version, UID: d.UID, Wave: deploymentWave,
+				ID: object.Of(d, deploymentKind.GroupKind()), Version: deploymentKind.Version, UID: d.UID, Wave: deploymentWave,
 			})
 		}
 	}
 	slices.SortFunc(found, func(a, b apply.Entry) int { return object.Compare(a.ID, b.ID) })
-	return append(all, found...)
+	return known(entries(p.IotConnector), found)
 }
 
 // ready reports whether an object serves.

@@ -27,8 +27,11 @@ func remove(ctx context.Context, r pack.Removal) error {
 	failed := make([]error, 0, len(resources))
 	for _, resource := range resources {
 		n, err := removeFinalizers(ctx, r, resource)
-		if n > 0 {
+		switch {
+		case n > 0 && resource.Group == "":
 			r.Say("took finalizers off %d %s", n, resource.Resource)
+		case n > 0:
+			r.Say("took finalizers off %d %s; what they stand for stays in OpenStack", n, resource.Resource)
 		}
 		failed = append(failed, err)
 	}
