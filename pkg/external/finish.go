@@ -28,7 +28,24 @@ func (r *reconciler[K, R]) finish(ctx context.Context, p *pass[K, R]) reconcile.
 		p.done = true // The watch is late, and would have us delete once more.
 		return reconcile.Outcome{}
 	}
-	return reconcile.Run(ctx, p, r.dissolve, r.others, r.dismantle, r.leave)
+	return reconcile.Run(ctx, p, r.dissolve, r.retain, r.others, r.dismantle, r.leave)
+}
+
+// retain puts guards back that were stripped of what the deletion needs, such as the
+// credentials.
+func (r *reconciler[K, R]) retain(ctx context.Context, p *pass[K, R]) reconcile.Outcome {
+	if !r.removes(p) {
+		return reconcile.Outcome{}
+	}
+	r.resolve(p, r.known(p) != "" && r.intent(p) == nil)
+	return r.guard(ctx, p)
+}
+
+// removes reports whether there is something to delete with the object, or may be.
+func (r *reconciler[K, R]) removes(p *pass[K, R]) bool {
+	options := p.Object.GetExternalSpec().ManagedOptions
+	detached := options != nil && options.OnDelete == sharedv1alpha1.OnDeleteDetach
+	return p.managed() && !detached && (r.known(p) != "" || r.intent(p) != nil)
 }
 
 // dissolve has what the object composed deleted.
@@ -41,13 +58,10 @@ func (r *reconciler[K, R]) dissolve(ctx context.Context, p *pass[K, R]) reconcil
 
 // dismantle has the resource deleted, if there is one and it may go.
 func (r *reconciler[K, R]) dismantle(ctx context.Context, p *pass[K, R]) reconcile.Outcome {
-	options := p.Object.GetExternalSpec().ManagedOptions
-	detached := options != nil && options.OnDelete == sharedv1alpha1.OnDeleteDetach
-	made := r.known(p) != "" || r.intent(p) != nil
-	if !p.managed() || detached || !made {
+	if !r.removes(p) {
 		return reconcile.Outcome{}
 	}
-	r.resolve(p, r.known(p) != "" && r.intent(p) == nil)
+	r.resolve(p, r.known(p) != "" && r.intent(p) == nil) // A stray did not come by retain.
 	if o := reconcile.Run(ctx, p, r.connect, r.remove); !o.IsDone() {
 		return missing(p.Refs.targets, again(o))
 	}

@@ -216,6 +216,16 @@ func testStripped(t *testing.T) {
 	w.cloud.ClearFaults()
 	w.available("Subnet", "sub")
 	w.reports("Subnet", "sub", map[string]any{"description": "new"})
+	// What is being deleted needs its Secret as well.
+	w.delete("Network", "net")
+	w.has("Network", "net", "Progressing",
+		waitingFor("Subnet/sub to be deleted: it holds finalizer openstack.k-orc.cloud/subnet"))
+	w.edit("Secret", "cloud", `{"metadata":{"finalizers":null}}`)
+	w.held("Secret", "cloud", "network", "subnet")
+	w.delete("Secret", "cloud")
+	w.delete("Subnet", "sub")
+	w.gone("Network", "net")
+	w.gone("Secret", "cloud")
 }
 
 // replace puts an object in the place of one as `kubectl replace` does: of what others
