@@ -36,8 +36,12 @@ func (h *refuser) ask(ctx context.Context, obj relation.Object) (holders, error)
 	}
 	read := map[object.ID]usage{}
 	found := holders{get: func(id object.ID) usage { return read[id] }}
+	look := sync.OnceValue(func() error { return h.ledger.watcher.Refresh(ctx) })
 	for _, u := range list {
-		edges, err := h.inForce(ctx, u, obj)
+		if !mayConcern(u, obj) {
+			continue
+		}
+		edges, err := h.inForce(ctx, u, obj, look)
 		if err != nil {
 			return holders{}, err
 		}
@@ -84,12 +88,22 @@ func (h *refuser) candidates(ctx context.Context, obj relation.Object) ([]usage,
 	return all, nil
 }
 
-// inForce returns the edges by which a Usage keeps an object.
-func (h *refuser) inForce(ctx context.Context, u usage, obj relation.Object) ([]relation.Edge, error) {
+// mayConcern reports whether a Usage can be about an object, as far as its kind tells. What
+// holds other objects may be held for any of them.
+func mayConcern(u usage, obj relation.Object) bool {
+	gk := obj.ID.GroupKind()
+	return gk == namespaceKind || gk == relation.DefinitionKind || gk == kindNamed(&u.UsageSpec().Of)
+}
+
+// inForce returns the edges by which a Usage keeps an object. look reads what the cluster
+// serves.
+func (h *refuser) inForce(
+	ctx context.Context, u usage, obj relation.Object, look func() error,
+) ([]relation.Edge, error) {
 	if h.ledger.hasReleased(u) {
 		return nil, nil
 	}
-	if err := h.learn(ctx, u); err != nil {
+	if err := h.learn(u, look); err != nil {
 		return nil, err
 	}
 	var blocking []relation.Edge
@@ -114,10 +128,10 @@ func (h *refuser) inForce(ctx context.Context, u usage, obj relation.Object) ([]
 
 // learn looks again at what the cluster serves if a Usage names a kind that is not
 // known: it may be as new as the Usage.
-func (h *refuser) learn(ctx context.Context, u usage) error {
+func (h *refuser) learn(u usage, look func() error) error {
 	for _, s := range sides(u) {
 		if _, err := mappingOf(s.resource, h.ledger.watcher); err != nil {
-			return h.ledger.watcher.Refresh(ctx)
+			return look()
 		}
 	}
 	return nil
