@@ -227,7 +227,8 @@ func TestUninstallOne(t *testing.T) {
 		return nil
 	})
 	uid := d.UID
-	if err := c.Get(t.Context(), client.ObjectKeyFromObject(d), d); err != nil || d.UID != uid || len(d.OwnerReferences) > 0 {
+	err = c.Get(t.Context(), client.ObjectKeyFromObject(d), d)
+	if err != nil || d.UID != uid || len(d.OwnerReferences) > 0 {
 		t.Errorf("error %v, Deployment %v: it was to stay, and to be nobody's", err, d.ObjectMeta)
 	}
 	left := everything(t)

@@ -65,7 +65,8 @@ func remove(ctx context.Context, r pack.Removal) error {
 
 // madeFor returns the Deployments that there are, by who controls them.
 func madeFor(ctx context.Context, r pack.Removal) (map[types.UID][]apply.Entry, error) {
-	list, err := r.Metadata.Resource(deploymentKind.GroupVersion().WithResource("deployments")).List(ctx, metav1.ListOptions{})
+	deployments := r.Metadata.Resource(deploymentKind.GroupVersion().WithResource("deployments"))
+	list, err := deployments.List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, fmt.Errorf("list Deployments: %w", err)
 	}
