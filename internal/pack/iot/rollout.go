@@ -111,10 +111,10 @@ func (r *rollout) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result,
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	conflict, err := r.upgrade(ctx, id, p)
+	again, err := r.upgrade(ctx, id, p)
 	outcome := p.outcome().And(reconcile.Fail(reasonFailed, err))
 	result, failure := outcome.Result()
-	if conflict { // Somebody wrote first, and the watch brings that.
+	if again {
 		result.RequeueAfter = reconcile.ConflictRetry
 	}
 	wait, err := r.conclude(ctx, id, p, outcome)
@@ -150,10 +150,11 @@ func (r *rollout) plan(
 	})
 }
 
-// upgrade writes what was decided, and reports whether somebody wrote first: each write is
-// refused when the connector is not any more what the decision was about. What becomes of
-// one is no reason to leave out the next.
-func (r *rollout) upgrade(ctx context.Context, id object.ID, p *plan) (conflict bool, err error) {
+// upgrade writes what was decided, and reports whether to decide again: where somebody
+// wrote first, each write is refused that was decided on what is not so any more, and the
+// watch brings what is; where somebody does not allow one, it is another's turn. What
+// becomes of one is no reason to leave out the next.
+func (r *rollout) upgrade(ctx context.Context, id object.ID, p *plan) (again bool, err error) {
 	var failed []error
 	for _, u := range p.next {
 		patch := client.MergeFromWithOptions(u.before, client.MergeFromWithOptimisticLock{})
@@ -165,13 +166,14 @@ func (r *rollout) upgrade(ctx context.Context, id object.ID, p *plan) (conflict 
 		case reconcile.IsDenied(err):
 			r.denied.add(id, p, u.before, err.Error())
 			p.deny(u.before, err.Error())
+			again = true
 		case apierrors.IsConflict(err):
-			conflict = true
+			again = true
 		default:
 			failed = append(failed, fmt.Errorf("upgrade IotConnector %s: %w", u.before.Name, err))
 		}
 	}
-	return conflict, errors.Join(failed...)
+	return again, errors.Join(failed...)
 }
 
 // conclude writes the status. Progress alone it writes now and then, and returns
