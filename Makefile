@@ -7,7 +7,7 @@ TOOL       = $(GO) tool -modfile=tools/go.mod
 BUILD      = $(GO) build -buildvcs=false
 # Half the size, and nothing of it needs C. Only the race detector does: set it to 1.
 export CGO_ENABLED ?= 0
-GENERATED  = ':(glob)api/**/zz_generated.*' config/crd docs/relations.md
+GENERATED  = ':(glob)api/**/zz_generated.*' config/crd docs/relations.md docs/reference
 # The control plane reports the version that localcluster/go.mod names.
 PROGRAMS   = etcd kube-apiserver kube-controller-manager kube-scheduler kubectl kwok kwok-stages
 K8S        = $(shell awk '$$1 == "k8s.io/kubernetes" { print $$2 }' localcluster/go.mod)
@@ -15,7 +15,7 @@ K8S_PARTS  = $(subst ., ,$(K8S:v%=%))
 STAMP      = -X k8s.io/component-base/version.git
 K8S_STAMPS = $(STAMP)Version=$(K8S) $(STAMP)Major=$(word 1,$(K8S_PARTS)) $(STAMP)Minor=$(word 2,$(K8S_PARTS))
 
-.PHONY: up build test test-openstack lint generate verify fuzz bench clean
+.PHONY: up build test test-openstack test-openstack-scenarios lint generate verify fuzz bench clean
 .DELETE_ON_ERROR:
 
 up: build ; bin/kinship up
@@ -35,16 +35,21 @@ test: bin/k8s/localcluster ## tests wait more than they compute
 test-openstack: bin/k8s/localcluster ## the clients' contract and a story per kind, on real services
 	hack/openstack/test.sh sh -ec 'for tests in ./internal/cloud/openstack/contract/... "-run=TestStory ./test/openstack"; do eval "$(GO) test -count=1 -timeout=15m $$tests $$GOTESTFLAGS"; done'
 
+test-openstack-scenarios: bin/k8s/localcluster ## the scenarios of all kinds, on real services
+	hack/openstack/test.sh $(GO) test -count=1 -timeout=30m -run=TestScenarios/real -parallel=4 $(GOTESTFLAGS) ./test/openstack
+
 lint:
 	$(TOOL) golangci-lint config verify
 	$(TOOL) golangci-lint run ./...
 	cd localcluster && $(GO) vet ./...
 
 generate:
-	rm -f config/crd/*_*.yaml
+	rm -f config/crd/*_*.yaml docs/reference/*.md
 	$(TOOL) controller-gen object:headerFile=hack/boilerplate.go.txt paths=./api/...
 	$(TOOL) controller-gen crd paths=./api/... output:crd:dir=config/crd
+	sed -i -f hack/crdtimes.sed config/crd/*_*.yaml
 	$(GO) run ./cmd/kinship relations -o markdown >docs/relations.md
+	$(GO) run ./hack/reference docs/reference
 
 verify: generate ## fails when generated files differ from the committed ones
 	@changed=$$(git status --short -- $(GENERATED)) && test -z "$$changed" || \

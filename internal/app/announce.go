@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -23,18 +24,21 @@ type announcer struct {
 	options Options
 	packs   []pack.Pack
 	mgr     manager.Manager
+	own     []*packManager
 	serving serving
 	client  client.Client
 	reached atomic.Bool
 }
 
-func newAnnouncer(o Options, chosen []pack.Pack, mgr manager.Manager, serving serving) (*announcer, error) {
+func newAnnouncer(
+	o Options, chosen []pack.Pack, mgr manager.Manager, own []*packManager, serving serving,
+) (*announcer, error) {
 	// Who installs may create what the packs are about; the operator itself may not.
 	c, err := client.New(o.Config, client.Options{Scheme: mgr.GetScheme()})
 	if err != nil {
 		return nil, fmt.Errorf("make client: %w", err)
 	}
-	return &announcer{options: o, packs: chosen, mgr: mgr, serving: serving, client: c}, nil
+	return &announcer{options: o, packs: chosen, mgr: mgr, own: own, serving: serving, client: c}, nil
 }
 
 // add has the manager run it.
@@ -54,11 +58,11 @@ func (a *announcer) add() error {
 
 // Start implements manager.Runnable.
 func (a *announcer) Start(ctx context.Context) error {
-	if !a.mgr.GetCache().WaitForCacheSync(ctx) {
-		return nil
-	}
 	start, told := time.Now(), false
 	answers := func(ctx context.Context) (bool, error) {
+		if slices.ContainsFunc(a.own, func(m *packManager) bool { return !m.settled() }) {
+			return false, nil
+		}
 		err := a.answers(ctx)
 		if err != nil && !told && time.Since(start) > patience {
 			a.options.Log.Info("The API server does not reach the webhooks", "reason", err.Error())

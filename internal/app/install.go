@@ -196,6 +196,10 @@ func account(chosen []pack.Pack) []client.Object {
 			})
 	}
 	role("kinship", engineRules(chosen))
+	objects = append(objects, &rbacv1.ClusterRole{ // For whoever scrapes: nobody has it yet.
+		ObjectMeta: metav1.ObjectMeta{Name: MetricsReader},
+		Rules:      []rbacv1.PolicyRule{{NonResourceURLs: []string{metricsPath}, Verbs: []string{"get"}}},
+	})
 	for _, p := range chosen {
 		role(roleOf(p.Name), p.Rules())
 	}
@@ -238,6 +242,9 @@ func engineRules(chosen []pack.Pack) []rbacv1.PolicyRule {
 		{
 			APIGroups: []string{"authorization.k8s.io"}, Resources: []string{"subjectaccessreviews"},
 			Verbs: []string{"create"},
+		},
+		{ // Of those who read the metrics.
+			APIGroups: []string{"authentication.k8s.io"}, Resources: []string{"tokenreviews"}, Verbs: []string{"create"},
 		},
 		{
 			APIGroups: []string{"", "events.k8s.io"}, Resources: []string{"events"},

@@ -50,7 +50,14 @@ type Options struct {
 	WebhookPort int
 	// MetricsAddress and HealthAddress are where to serve; "0" means not at all.
 	MetricsAddress, HealthAddress string
-	// ProfileAddress is where to serve pprof; empty means not at all.
+	// MetricsInsecure serves the metrics by plain HTTP to anybody, by default on the
+	// loopback interface alone, instead of by HTTPS to callers with a token.
+	MetricsInsecure bool
+	// MetricsCertDir is the directory with tls.crt and tls.key for the metrics, which are
+	// read again when they change. Empty means a self-signed certificate.
+	MetricsCertDir string
+	// ProfileAddress is where to serve pprof, on the loopback interface; empty means not at
+	// all.
 	ProfileAddress string
 	// LeaderElect has one of several replicas do the work.
 	LeaderElect bool
@@ -75,6 +82,17 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.Iot.Identity != "" && o.Iot.Identity != iot.WorkloadIdentity && o.Iot.Identity != iot.PodIdentity {
 		return o, fmt.Errorf("identity is %q: it can be %s or %s", o.Iot.Identity, iot.WorkloadIdentity, iot.PodIdentity)
+	}
+	switch o.Openstack.Conditions {
+	case "", openstack.PublishedConditions, openstack.AllConditions:
+	default:
+		return o, fmt.Errorf("openstack conditions are %q: they can be %s or %s",
+			o.Openstack.Conditions, openstack.PublishedConditions, openstack.AllConditions)
+	}
+	if o.ProfileAddress != "" && o.ProfileAddress != "0" {
+		if err := checkLoopback(o.ProfileAddress); err != nil {
+			return o, fmt.Errorf("serve profiles, which anybody may read: %w", err)
+		}
 	}
 	if o.WebhookPort == 0 && o.WebhookHost == "" {
 		o.WebhookPort = 9443

@@ -4,6 +4,8 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
+	"math"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
@@ -11,11 +13,10 @@ import (
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
-	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 
 	"github.com/kinship-dev/kinship/internal/certificate"
@@ -59,11 +60,11 @@ func Run(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	mgr, err := newManager(o, chosen, own, serving.server, ctx.Done())
+	mgr, err := newManager(o, own, serving.server, ctx.Done())
 	if err != nil {
 		return err
 	}
-	if err := assemble(ctx, o, mgr, chosen, env, serving); err != nil {
+	if err := assemble(ctx, o, mgr, own, chosen, env, serving); err != nil {
 		return err
 	}
 	if err := mgr.Start(ctx); err != nil {
@@ -74,13 +75,20 @@ func Run(ctx context.Context, o Options) error {
 
 // assemble adds everything that the manager is to run.
 func assemble(
-	ctx context.Context, o Options, mgr manager.Manager, chosen []pack.Pack, env pack.Environment, serving serving,
+	ctx context.Context, o Options, mgr manager.Manager, config *rest.Config, chosen []pack.Pack,
+	env pack.Environment, serving serving,
 ) error {
 	if err := serving.add(mgr); err != nil {
 		return err
 	}
+	managers := make([]*packManager, 0, len(chosen))
 	for _, p := range chosen {
-		err := p.Setup(ctx, mgr, env)
+		own, err := newPackManager(mgr, config, p, chosen)
+		if err != nil {
+			return err
+		}
+		managers, env.Health = append(managers, own), own.health
+		err = p.Setup(ctx, own, env)
 		if meta.IsNoMatchError(err) {
 			return errNotInstalled
 		}
@@ -91,7 +99,7 @@ func assemble(
 	if err := mgr.Add(env.Watcher); err != nil {
 		return fmt.Errorf("add watcher: %w", err)
 	}
-	announcer, err := newAnnouncer(o, chosen, mgr, serving)
+	announcer, err := newAnnouncer(o, chosen, mgr, managers, serving)
 	if err != nil {
 		return err
 	}
@@ -121,19 +129,28 @@ func environment(ctx context.Context, o Options, config *rest.Config, operator s
 	return env, env.Watcher.Refresh(ctx)
 }
 
+// never is when a controller gives up waiting for what it watches. controller-runtime
+// would end the whole operator: a missing right stops one controller, which goes on when
+// the right is given.
+const never = time.Duration(math.MaxInt64)
+
 func newManager(
-	o Options, chosen []pack.Pack, config *rest.Config, server webhook.Server, asked <-chan struct{},
+	o Options, own *rest.Config, server webhook.Server, asked <-chan struct{},
 ) (manager.Manager, error) {
 	scheme, err := NewScheme(o)
 	if err != nil {
 		return nil, err
 	}
-	mgr, err := ctrl.NewManager(config, ctrl.Options{
+	metrics, err := o.metrics()
+	if err != nil {
+		return nil, err
+	}
+	mgr, err := ctrl.NewManager(own, ctrl.Options{
 		Scheme:                        scheme,
 		Logger:                        quietEnd(o.Log, asked),
-		Cache:                         cache.Options{DefaultTransform: trim(chosen), NewInformer: newInformer},
+		Controller:                    config.Controller{CacheSyncTimeout: never},
 		WebhookServer:                 server,
-		Metrics:                       metricsserver.Options{BindAddress: o.MetricsAddress},
+		Metrics:                       metrics,
 		HealthProbeBindAddress:        o.HealthAddress,
 		PprofBindAddress:              o.ProfileAddress,
 		LeaderElection:                o.LeaderElect,

@@ -22,6 +22,7 @@ import (
 	"github.com/kinship-dev/kinship/internal/app"
 	"github.com/kinship-dev/kinship/internal/pack"
 	"github.com/kinship-dev/kinship/internal/pack/iot"
+	"github.com/kinship-dev/kinship/internal/pack/openstack"
 )
 
 // operator is what the commands that act as, or on, the operator have in common.
@@ -31,6 +32,10 @@ type operator struct {
 	flags   *genericclioptions.ConfigFlags
 	options app.Options
 	verbose bool
+	// authorities is the file of Options.Openstack.Authorities.
+	authorities string
+	// metricsSecure is the opposite of Options.MetricsInsecure.
+	metricsSecure bool
 }
 
 func newOperator(streams genericiooptions.IOStreams) *cobra.Command {
@@ -56,10 +61,16 @@ give --webhook-host: the address by which the API server reaches this process.`,
 	f.StringVar(&o.WebhookHost, "webhook-host", "",
 		"address by which the API server reaches this process from outside the cluster")
 	f.IntVar(&o.WebhookPort, "webhook-port", 0, "port of the webhooks (default 9443, or any free one with --webhook-host)")
-	f.StringVar(&o.MetricsAddress, "metrics-bind-address", ":8080", "address to serve metrics on; 0 to not serve them")
+	f.StringVar(&o.MetricsAddress, "metrics-bind-address", "",
+		"address to serve metrics on; 0 to not serve them (default :8080, or 127.0.0.1:8080 with --metrics-secure=false)")
+	f.BoolVar(&c.metricsSecure, "metrics-secure", true,
+		"serve metrics by HTTPS to callers whose token has the right to get /metrics; false: by HTTP to anybody")
+	f.StringVar(&o.MetricsCertDir, "metrics-cert-dir", "",
+		"directory with tls.crt and tls.key for the metrics (default a self-signed certificate)")
 	f.StringVar(&o.HealthAddress, "health-probe-bind-address", ":8081",
 		"address to serve health checks on; 0 to not serve them")
-	f.StringVar(&o.ProfileAddress, "pprof-bind-address", "", "address to serve profiles on (default not served)")
+	f.StringVar(&o.ProfileAddress, "pprof-bind-address", "",
+		"address of the loopback interface to serve profiles on (default not served)")
 	f.BoolVar(&o.LeaderElect, "leader-elect", true, "have one of several replicas do the work; all answer admission")
 	f.DurationVar(&o.Usage.GracePeriod, "usage-grace-period", 0,
 		"how long a deleted Usage waits for the deletion of its using object to begin (default 5s)")
@@ -73,6 +84,11 @@ give --webhook-host: the address by which the API server reaches this process.`,
 		"how many calls to one service of a cloud are under way at once")
 	f.StringSliceVar(&o.Openstack.Hosts, "openstack-hosts", nil,
 		"hosts that credentials, clouds and images may have the operator call, as in *.cloud.example (default all)")
+	f.StringVar(&c.authorities, authoritiesFlag, "",
+		"file of PEM certificates to trust clouds by where a Secret has no cacert; it is read at the start alone "+
+			"(default those of the system)")
+	f.StringVar((*string)(&o.Openstack.Conditions), "openstack-conditions", string(openstack.PublishedConditions),
+		"conditions of OpenStack objects: published (Available and Progressing) or all (also Ready and Drifted)")
 	f.StringVar((*string)(&o.Iot.Identity), "identity", string(iot.WorkloadIdentity),
 		"what the identity of an IotConnector is made of: workload-identity or pod-identity")
 	f.BoolVar(&c.verbose, "verbose", false, "log more")
@@ -80,6 +96,11 @@ give --webhook-host: the address by which the API server reaches this process.`,
 }
 
 func (c *operator) run(cmd *cobra.Command, _ []string) error {
+	c.options.MetricsInsecure = !c.metricsSecure
+	var err error
+	if c.options.Openstack.Authorities, err = readAuthorities(c.authorities); err != nil {
+		return err
+	}
 	if err := c.complete(); err != nil {
 		return err
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/kinship-dev/kinship/pkg/authorise"
 	"github.com/kinship-dev/kinship/pkg/lineage"
 	"github.com/kinship-dev/kinship/pkg/relation"
+	"github.com/kinship-dev/kinship/pkg/watch"
 )
 
 // Pack is one entry of the operator's list.
@@ -80,6 +81,9 @@ type Environment struct {
 	Metadata metadata.Interface
 	// Live reads and writes without a cache.
 	Live client.Client
+	// Health knows which kinds the pack's cache can't watch and which objects it can't
+	// read.
+	Health *watch.Health
 	// Operator is our own user name.
 	Operator    string
 	Enforcement Enforcement

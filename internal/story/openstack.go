@@ -91,7 +91,7 @@ func LeaveOpenstack(ctx context.Context, s *Stage, clouds string) error {
 	if err := s.Apply(ctx, slices.Concat(p.stack, p.given, []*unstructured.Unstructured{p.secret})...); err != nil {
 		return err
 	}
-	return s.allReady(ctx, p.stack)
+	return s.allAvailable(ctx, p.stack)
 }
 
 // anyOrder is seed 4, on dependencies and deletion guards.
@@ -112,12 +112,12 @@ func (p cloudProps) anyOrder() Story {
 				},
 			},
 			{
-				"apply what the cloud has, and the Secret with the credentials: all are Ready",
+				"apply what the cloud has, and the Secret with the credentials: all are Available",
 				func(ctx context.Context, s *Stage) (string, error) {
 					if err := s.Apply(ctx, append(copies(p.given), p.secret.DeepCopy())...); err != nil {
 						return "", err
 					}
-					return "", s.allReady(ctx, slices.Concat(p.stack, p.given))
+					return "", s.allAvailable(ctx, slices.Concat(p.stack, p.given))
 				},
 			},
 			{
@@ -164,9 +164,9 @@ func (s *Stage) says(ctx context.Context, object *unstructured.Unstructured, wor
 	return ID(object) + ": " + strings.ReplaceAll(said, "\n", "; "), err
 }
 
-func (s *Stage) allReady(ctx context.Context, objects []*unstructured.Unstructured) error {
+func (s *Stage) allAvailable(ctx context.Context, objects []*unstructured.Unstructured) error {
 	for _, object := range objects {
-		if err := s.Ready(ctx, object); err != nil {
+		if err := s.True(ctx, object, "Available"); err != nil {
 			return err
 		}
 	}

@@ -93,8 +93,13 @@ func (s *Stage) Await(
 // Ready awaits that a condition Ready is true and is about the object's present
 // generation.
 func (s *Stage) Ready(ctx context.Context, object *unstructured.Unstructured) error {
-	return s.Await(ctx, object, "condition Ready is True", func(live *unstructured.Unstructured) string {
-		return condition(live, "Ready")
+	return s.True(ctx, object, "Ready")
+}
+
+// True awaits that a condition is true and is about the object's present generation.
+func (s *Stage) True(ctx context.Context, object *unstructured.Unstructured, name string) error {
+	return s.Await(ctx, object, "condition "+name+" is True", func(live *unstructured.Unstructured) string {
+		return condition(live, name)
 	})
 }
 

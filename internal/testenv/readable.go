@@ -3,12 +3,16 @@ package testenv
 import (
 	"encoding/json"
 	"fmt"
+	"iter"
 	"maps"
 	"math"
+	"reflect"
 	"strings"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
@@ -21,10 +25,10 @@ var odd = []any{
 	int64(math.MaxInt64), int64(math.MinInt64), 1e30, 1.5, true,
 }
 
-// CheckReadable fails the test if the API server takes, in the place of a value in the
-// spec of an object, one that can't be read as what typed returns: one such object would
-// stop the informer of its kind, and with it everything of that kind in all namespaces.
-// Nothing is created.
+// CheckReadable fails the test if the API server accepts an object that can't be read as
+// the type which typed returns. It puts odd values in the place of each value in the spec
+// of obj, and of each value in its status that is neither a text nor a boolean, such as
+// lastSyncTime. The specs are dry runs; obj itself is created for the statuses.
 func CheckReadable(tb testing.TB, obj *unstructured.Unstructured, typed func() client.Object) {
 	tb.Helper()
 	c := Client(tb, nil)
@@ -51,6 +55,93 @@ func CheckReadable(tb testing.TB, obj *unstructured.Unstructured, typed func() c
 		try.Object["spec"] = altered
 		check(field, try)
 	})
+	checkStatus(tb, obj, typed)
+}
+
+// checkStatus puts odd values into the status of an object.
+func checkStatus(tb testing.TB, obj *unstructured.Unstructured, typed func() client.Object) {
+	tb.Helper()
+	c := Client(tb, nil)
+	live := obj.DeepCopy()
+	live.SetName("")
+	live.SetGenerateName("odd-status-")
+	if err := c.Create(tb.Context(), live); err != nil {
+		tb.Fatalf("testenv: %v", err)
+	}
+	status, ok := reflect.TypeOf(typed()).Elem().FieldByName("Status")
+	if !ok {
+		tb.Fatalf("testenv: %s has no status", obj.GetKind())
+	}
+	for path, value := range oddStatuses(status.Type) {
+		text, err := json.Marshal(map[string]any{"status": value})
+		if err != nil {
+			tb.Fatalf("testenv: %v", err)
+		}
+		try := live.DeepCopy()
+		patch := client.RawPatch(types.MergePatchType, text)
+		if c.Status().Patch(tb.Context(), try, patch, client.DryRunAll) != nil {
+			continue
+		}
+		if text, err = json.Marshal(try); err != nil {
+			tb.Fatalf("testenv: %v", err)
+		}
+		if err := utiljson.Unmarshal(text, typed()); err != nil {
+			tb.Errorf("testenv: the API server takes a %s that nobody can read: status%s: %v", obj.GetKind(), path, err)
+		}
+	}
+}
+
+// oddStatuses returns values of a type, each with one odd part, and where that part is.
+// Go reads every text and every boolean that the API server accepts, so that these are
+// left as they are.
+func oddStatuses(t reflect.Type) iter.Seq2[string, any] {
+	return func(yield func(string, any) bool) {
+		switch {
+		case t.Kind() == reflect.Pointer:
+			oddStatuses(t.Elem())(yield)
+		case t.Kind() == reflect.String || t.Kind() == reflect.Bool:
+		case t.Kind() == reflect.Slice:
+			for path, value := range oddStatuses(t.Elem()) {
+				if !yield("[0]"+path, []any{value}) {
+					return
+				}
+			}
+		case t.Kind() != reflect.Struct || reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]()):
+			for _, o := range odd {
+				if !yield(fmt.Sprintf(": %v", o), o) {
+					return
+				}
+			}
+		default:
+			oddFields(t, yield)
+		}
+	}
+}
+
+// oddFields calls yield with objects of a type, each with one odd field. The fields that
+// conditions must have are filled in.
+func oddFields(t reflect.Type, yield func(string, any) bool) {
+	for field := range t.Fields() {
+		name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
+		for path, value := range oddStatuses(field.Type) {
+			whole := map[string]any{}
+			if t == reflect.TypeFor[metav1.Condition]() {
+				whole = map[string]any{
+					"type": "T", "status": "True", "reason": "R", "message": "", "lastTransitionTime": "2030-01-01T00:00:00Z",
+				}
+			}
+			if name == "" && strings.Contains(options, "inline") {
+				if !yield(path, value) {
+					return
+				}
+				continue
+			}
+			whole[name] = value
+			if name != "-" && !yield("."+name+path, whole) {
+				return
+			}
+		}
+	}
 }
 
 // replaced calls f for each value within another, and each odd one in its place.

@@ -37,7 +37,7 @@ func (r *reconciler[K, R]) seen(ctx context.Context, p *pass[K, R], resource R, 
 		return o
 	}
 	serving := r.observe(p, resource)
-	r.tellDrift(p, resource)
+	r.recordDrift(p, resource)
 	if r.kind.Compose != nil && p.managed() {
 		serving = serving.And(r.kind.Compose(ctx, p.Input))
 	}
@@ -68,8 +68,7 @@ func (r *reconciler[K, R]) correct(ctx context.Context, p *pass[K, R], resource 
 	fresh := idOf(p.before) != idOf(p.Object)
 	if fresh { // The id must not be lost, whatever happens to the rest.
 		r.observeIncomplete(p, *resource, fields)
-		if err := r.writeStatus(ctx, p, reconcile.Progress(condition.ReasonProgressing,
-			"%s status will be refreshed", r.engine.Noun)); err != nil {
+		if err := r.report(ctx, p, reconcile.Progress(condition.ReasonProgressing, refreshes)); err != nil {
 			return reconcile.Fail(condition.ReasonTransientError, err)
 		}
 	}
@@ -92,17 +91,23 @@ func (r *reconciler[K, R]) correct(ctx context.Context, p *pass[K, R], resource 
 	return reconcile.Outcome{}
 }
 
-// tellDrift says in what the resource differs that nobody can correct.
-func (r *reconciler[K, R]) tellDrift(p *pass[K, R], resource R) {
+// maxDrift bounds the list of fields in status.drift.
+const maxDrift = 32
+
+// recordDrift writes into the status which fields differ that can't be changed, and
+// emits an event when others differ than before.
+func (r *reconciler[K, R]) recordDrift(p *pass[K, R], resource R) {
 	var drift []string
 	if r.kind.Drifts != nil && p.managed() {
 		drift = r.kind.Drifts(p.Input, resource)
 	}
-	list := &p.status().Conditions
-	if condition.SetDrifted(list, r.engine.Noun, drift, p.Object.GetGeneration()) && len(drift) > 0 {
+	drift = drift[:min(len(drift), maxDrift)]
+	status := p.status()
+	if len(drift) > 0 && !slices.Equal(status.Drift, drift) {
 		r.engine.event(p.Object, "Warning", condition.Drifted, "Compare", "%s",
-			meta.FindStatusCondition(*list, condition.Drifted).Message)
+			condition.DriftMessage(r.engine.Noun, drift))
 	}
+	status.Drift = drift
 }
 
 // observe writes the resource into the status.

@@ -33,6 +33,8 @@ type Options struct {
 	Group string
 	// Noun is what conditions call a resource, as in "OpenStack resource".
 	Noun string
+	// Summary adds the conditions Ready and Drifted, which the published API has not.
+	Summary bool
 	// Cloud is where it says that a resource was deleted from, as in "OpenStack".
 	Cloud string
 	// Workers is how many objects of a kind are worked on at once. Zero means 8.
@@ -51,11 +53,10 @@ type Options struct {
 type Engine struct {
 	Options
 
-	mgr    manager.Manager
-	hub    hub
-	kinds  []kind
-	pools  []*Pool
-	synced []toolscache.InformerSynced
+	mgr   manager.Manager
+	hub   hub
+	kinds []kind
+	pools []*Pool
 }
 
 // kind is a kind of the pack's own, with what leads its objects.
@@ -74,7 +75,8 @@ func New(mgr manager.Manager, options Options) *Engine {
 	}
 	return &Engine{Options: options, mgr: mgr, hub: hub{
 		members: map[schema.GroupKind]*member{}, clock: options.Clock,
-		relations: map[string]relation.Relation{}, left: map[hold]bool{}, contents: map[object.ID]string{},
+		relations: map[string]relation.Relation{}, owners: map[string]string{}, left: map[hold]bool{},
+		contents: map[object.ID]string{},
 	}}
 }
 
@@ -94,11 +96,17 @@ func (e *Engine) finalizer(gvk schema.GroupVersionKind) string {
 // Add adds a kind.
 func Add[K Object, R any](e *Engine, k Kind[K, R]) {
 	m := &member{gvk: k.GVK, relations: k.Relations, own: true, informed: newOf[K]()}
+	if k.Uses != nil {
+		m.uses = func(obj Object) []Resource { return k.Uses(obj.(K)) }
+	}
 	e.hub.members[k.GVK.GroupKind()] = m
 	for _, r := range k.Relations {
 		e.hub.relations[r.Name] = r
 		if r.Finalizer != "" && !slices.Contains(e.hub.guards, r.Finalizer) {
 			e.hub.guards = append(e.hub.guards, r.Finalizer)
+		}
+		if r.FieldOwner != "" {
+			e.hub.owners[r.Finalizer] = r.FieldOwner
 		}
 	}
 	r := &reconciler[K, R]{engine: e, kind: k, member: m, finalizer: e.finalizer(k.GVK)}
@@ -107,7 +115,7 @@ func Add[K Object, R any](e *Engine, k Kind[K, R]) {
 		k.Pool.wake = m.queue.Add
 		e.pools = append(e.pools, k.Pool)
 	}
-	r.claims.wake = m.queue.Add
+	r.claims.wake, r.sharing.wake = m.queue.Add, m.queue.Add
 	r.observer = newObserver(e.Clock, k.Identify)
 	m.ended, m.forget, m.learn = r.ended, r.forget, r.learn
 	e.kinds = append(e.kinds, kind{m, r})
@@ -127,7 +135,8 @@ func (e *Engine) Start(ctx context.Context) error {
 		}
 	}
 	for _, k := range e.kinds {
-		if err := e.control(strings.ToLower(k.gvk.Kind), k.reconciler, &k.queue, k.ids); err != nil {
+		heard := e.heard(append(e.targets(k.member), k.member))
+		if err := e.control(strings.ToLower(k.gvk.Kind), k.reconciler, &k.queue, heard, k.ids); err != nil {
 			return err
 		}
 	}
@@ -142,7 +151,8 @@ func (e *Engine) Start(ctx context.Context) error {
 				return obj == nil || !slices.ContainsFunc(obj.GetFinalizers(), m.guards)
 			})
 		}
-		if err := e.control(strings.ToLower(gk.Kind)+"-guard", m.guard, &m.releases, held); err != nil {
+		heard := e.heard(append(e.sources(m), m))
+		if err := e.control(strings.ToLower(gk.Kind)+"-guard", m.guard, &m.releases, heard, held); err != nil {
 			return err
 		}
 	}
@@ -157,7 +167,7 @@ func (e *Engine) makeGuards() {
 	for _, m := range e.hub.members {
 		own := e.finalizer(m.gvk)
 		m.guard = &guard.Finalizers{
-			Kind: m.gvk, Client: e.Live,
+			Kind: m.gvk, Client: e.Live, FieldOwners: e.hub.owners,
 			Names: slices.DeleteFunc(slices.Clone(names), func(n string) bool { return m.own && n == own }),
 			Get: func(id object.ID) metav1.Object {
 				if obj := m.get(id); obj != nil {
@@ -186,13 +196,47 @@ func (e *Engine) hear(ctx context.Context, m *member) error {
 		return fmt.Errorf("watch %s: the cache hands out a %T", m.gvk.Kind, informer)
 	}
 	m.store = shared.GetStore()
-	e.synced = append(e.synced, registration.HasSynced)
+	m.synced = registration.HasSynced
 	return nil
 }
 
-// heard waits until everything is known that was there at the start.
-func (e *Engine) heard(ctx context.Context) bool {
-	return toolscache.WaitForCacheSync(ctx.Done(), e.synced...)
+// heard returns what waits until all objects of some kinds are known that were there at
+// the start. A controller waits only for the kinds that it needs: one that can't be
+// watched stops no others.
+func (e *Engine) heard(members []*member) func(context.Context) bool {
+	return func(ctx context.Context) bool {
+		synced := make([]toolscache.InformerSynced, 0, len(members))
+		for _, m := range members {
+			synced = append(synced, m.synced)
+		}
+		return toolscache.WaitForCacheSync(ctx.Done(), synced...)
+	}
+}
+
+// targets returns the kinds that objects of a kind refer to.
+func (e *Engine) targets(m *member) []*member {
+	var all []*member
+	for _, gk := range sortedKinds(e.hub.members) {
+		target := e.hub.members[gk]
+		if slices.ContainsFunc(m.relations, func(r relation.Relation) bool {
+			return r.Target == gk || r.Target.Empty() // Objects themselves name the kind.
+		}) {
+			all = append(all, target)
+		}
+	}
+	return all
+}
+
+// sources returns the kinds whose objects may refer to those of a kind. A guard is
+// released only when all of them are known.
+func (e *Engine) sources(m *member) []*member {
+	var all []*member
+	for _, gk := range sortedKinds(e.hub.members) {
+		if source := e.hub.members[gk]; slices.Contains(e.targets(source), m) {
+			all = append(all, source)
+		}
+	}
+	return all
 }
 
 // Back-off of failed attempts: the first soon, since most failures are short, and
@@ -203,10 +247,11 @@ const (
 )
 
 func (e *Engine) control(
-	name string, r ctrlreconcile.TypedReconciler[object.ID], q *reconcile.Queue, all func() []object.ID,
+	name string, r ctrlreconcile.TypedReconciler[object.ID], q *reconcile.Queue, heard func(context.Context) bool,
+	all func() []object.ID,
 ) error {
 	return reconcile.Controller{
-		Name: e.Group + "/" + name, Reconciler: r, Queue: q, Workers: e.Workers, Heard: e.heard, All: all,
+		Name: e.Group + "/" + name, Reconciler: r, Queue: q, Workers: e.Workers, Heard: heard, All: all,
 		RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[object.ID](firstRetry, lastRetry),
 	}.AddTo(e.mgr)
 }

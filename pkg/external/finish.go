@@ -62,6 +62,9 @@ func (r *reconciler[K, R]) dismantle(ctx context.Context, p *pass[K, R]) reconci
 		return reconcile.Outcome{}
 	}
 	r.resolve(p, r.known(p) != "" && r.intent(p) == nil) // A stray did not come by retain.
+	if r.intent(p) == nil && r.leavesToOthers(p, r.known(p)) {
+		return reconcile.Outcome{} // That needs no credentials.
+	}
 	if o := reconcile.Run(ctx, p, r.connect, r.remove); !o.IsDone() {
 		return missing(p.Refs.targets, again(o))
 	}
@@ -120,7 +123,7 @@ func missing(targets []target, o reconcile.Outcome) reconcile.Outcome {
 // remove deletes the resource, and what an attempt has perhaps made whose end is not
 // recorded: also where that was to replace one that is gone.
 func (r *reconciler[K, R]) remove(ctx context.Context, p *pass[K, R]) reconcile.Outcome {
-	if id := r.known(p); id != "" {
+	if id := r.known(p); id != "" && !r.leavesToOthers(p, id) {
 		missing, o := r.delete(ctx, p, id)
 		if !missing || !o.IsDone() {
 			return o
@@ -136,7 +139,11 @@ func (r *reconciler[K, R]) remove(ctx context.Context, p *pass[K, R]) reconcile.
 	if !found {
 		return r.elsewhere(p).And(r.underway(p))
 	}
-	_, o = r.delete(ctx, p, r.kind.Identify(resource).ID)
+	id := r.kind.Identify(resource).ID
+	if r.leavesToOthers(p, id) {
+		return reconcile.Outcome{}
+	}
+	_, o = r.delete(ctx, p, id)
 	return o
 }
 
@@ -152,11 +159,15 @@ func (r *reconciler[K, R]) delete(ctx context.Context, p *pass[K, R], id string)
 		}
 		return false, r.going(p, resource, err)
 	}
-	err := p.actuator.Delete(ctx, p.Input, id)
-	r.observer.changed(p.scope)
+	if o := r.postponed(p); !o.IsDone() {
+		return false, o
+	}
+	err := r.askToDelete(ctx, p, id)
 	switch {
 	case isClass(err, Missing):
 		return true, r.elsewhere(p)
+	case isClass(err, Busy):
+		return false, r.wasBusy(p, err)
 	case err != nil:
 		return false, r.failed(err)
 	case r.kind.Lingers:
@@ -164,6 +175,22 @@ func (r *reconciler[K, R]) delete(ctx context.Context, p *pass[K, R], id string)
 		return false, r.poll(p, "Waiting for %s to be deleted", r.engine.Noun)
 	}
 	return false, reconcile.Outcome{}
+}
+
+// askToDelete has one resource deleted. Where that is refused, other objects may begin to
+// share the resource.
+func (r *reconciler[K, R]) askToDelete(ctx context.Context, p *pass[K, R], id string) error {
+	used := r.engine.hub.usedBy(p.id, p.status().ObservedDependencies)
+	r.engine.hub.occupancy.begin(p.id, Resource{r.kind.GVK.GroupKind(), id}, used)
+	err := p.actuator.Delete(ctx, p.Input, id)
+	r.observer.changed(p.scope)
+	if !isClass(err, Busy) {
+		p.memory.busy = refusal{}
+	}
+	if wasAnswered(err) && !isClass(err, Missing) {
+		r.claims.allowUse(p.Object.GetUID())
+	}
+	return err
 }
 
 // going waits until a resource is gone whose deletion was accepted. What has come to
@@ -210,7 +237,9 @@ func (r *reconciler[K, R]) leave(ctx context.Context, p *pass[K, R]) reconcile.O
 	if err == nil {
 		p.memory.left = u.GetResourceVersion()
 	}
-	r.claims.drop(p.Object.GetUID()) // It may be another's at once, if it was left behind.
+	if r.kind.Shared == nil { // Else late events would count the object as a user again.
+		r.claims.drop(p.Object.GetUID()) // It may be another's at once, if it was left behind.
+	}
 	r.alter(p)
 	p.done = true
 	return reconcile.Outcome{}

@@ -32,9 +32,12 @@ type hub struct {
 	relations map[string]relation.Relation
 	// guards are the finalizers by which these hold their targets, each once.
 	guards []string
+	// owners are the field managers of these, where relations name them.
+	owners map[string]string
 
 	alterations alterations
 	strays      strays
+	occupancy   occupancy
 	clock       clock.PassiveClock
 
 	declaring sync.Mutex // what is referred to is found and recorded at once
@@ -58,9 +61,11 @@ type member struct {
 	own       bool // one of the pack's kinds, not only referred to
 	informed  client.Object
 	store     toolscache.Store
+	synced    toolscache.InformerSynced
 	queue     reconcile.Queue
 	guard     *guard.Finalizers
 	releases  reconcile.Queue
+	uses      func(Object) []Resource        // beside those that its references stand for; it may be nil
 	ended     func(object.ID, client.Object) // told of an object as it was at its end, before forget
 	forget    func(object.ID, types.UID)
 	learn     func(client.Object)
@@ -153,6 +158,7 @@ func (h *hub) changed(m *member, old, obj client.Object) {
 	}
 	id := object.Of(current, m.gk())
 	h.declare(m, id, obj)
+	h.occupy(m, id, obj)
 	if m.learn != nil && obj != nil {
 		m.learn(obj)
 	}
@@ -175,20 +181,20 @@ func (h *hub) changed(m *member, old, obj client.Object) {
 	}
 }
 
-// missed has the object look again of which one that it composed is gone.
+// missed requeues the owners of an object that was deleted, such as the Subnet of a
+// RouterInterface, so that they compose the object anew. An owner need not be the
+// controller: other operators of the same API write plain owner references.
 func (h *hub) missed(old client.Object) {
-	owner := metav1.GetControllerOf(old)
-	if owner == nil {
-		return
-	}
-	gv, err := schema.ParseGroupVersion(owner.APIVersion)
-	if err != nil {
-		return // No kind of ours.
-	}
-	id := object.ID{Group: gv.Group, Kind: owner.Kind, Namespace: old.GetNamespace(), Name: owner.Name}
-	if m := h.members[id.GroupKind()]; m != nil && m.own && m.get(id) != nil {
-		h.alterations.note(id, h.clock.Now())
-		m.queue.Add(id)
+	for _, owner := range old.GetOwnerReferences() {
+		gv, err := schema.ParseGroupVersion(owner.APIVersion)
+		if err != nil {
+			continue // It is no kind of ours.
+		}
+		id := object.ID{Group: gv.Group, Kind: owner.Kind, Namespace: old.GetNamespace(), Name: owner.Name}
+		if m := h.members[id.GroupKind()]; m != nil && m.own && m.get(id) != nil {
+			h.alterations.note(id, h.clock.Now())
+			m.queue.Add(id)
+		}
 	}
 }
 
@@ -376,6 +382,7 @@ func (h *hub) forget(m *member, id object.ID, uid types.UID) {
 		m.forget(id, uid)
 	}
 	h.alterations.take(id)
+	h.occupancy.end(id)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(h.contents, id)

@@ -91,6 +91,14 @@ type Kind[K Object, R any] struct {
 	// Marked says that Create has a resource carry the uid of its object, which
 	// Identify returns: none that does not is ever taken for one that was made.
 	Marked bool
+	// Shared, if set, says that several objects may have one resource, and returns what of
+	// an object makes it the same one: of a connection, the ids of the two that it connects.
+	// Then Find returns what connects these. The resource is deleted with the last object.
+	Shared func(Input[K]) string
+	// Uses returns what of an object's status tells which resources its own one uses, beside
+	// those that its references stand for: the subnets in which a port has addresses. Their
+	// deletion is tried again when the object is gone. It may be nil.
+	Uses func(K) []Resource
 	// Alters are kinds whose resources are no longer as they were once the resource
 	// of an object that refers to them comes, goes, or refers to others: the ports of
 	// a server, for example. They are looked at again.
@@ -120,6 +128,10 @@ type Identity struct {
 	// Marker is the uid of the object that the resource was made for; empty where
 	// the API takes none.
 	Marker types.UID
+	// Unfinished says that the marker is in a field that people read, until Update writes
+	// there what the spec wants. No other object imports such a resource. An example is a
+	// floating IP that has the uid for a description.
+	Unfinished bool
 }
 
 // Search says which resources an Actuator is to find.
@@ -162,6 +174,15 @@ type Lister[R any] interface {
 	List(ctx context.Context) ([]R, error)
 }
 
+// PartialLister is a Lister whose lists lack fields that Get returns, so that a list only
+// serves to see whether what is under way has ended. An example are servers: while Nova
+// builds ten of them, one list tells of all; then each is read once.
+type PartialLister[R any] interface {
+	Lister[R]
+	// IsPartial reports whether a list tells too little of a resource that it has.
+	IsPartial(resource R) bool
+}
+
 // Completer is an Actuator whose resources don't tell all of themselves: neither
 // in the answer to Get nor in a list.
 type Completer[R any] interface {
@@ -177,6 +198,9 @@ const (
 	Transient Class = iota
 	// Refused was answered: nothing was done, and the next try may succeed.
 	Refused
+	// Busy is Refused because something else uses the resource or changes it, such as a port
+	// that is deleted at the same time. That ends without a change of the request.
+	Busy
 	// Missing says that there is no such resource.
 	Missing
 	// Invalid says that the spec has to change first.

@@ -42,20 +42,35 @@ func newObserver[R any](c clock.PassiveClock, identify func(R) Identity) *observ
 	return &observer[R]{clock: c, identify: identify, scopes: map[string]*view[R]{}}
 }
 
+// lookup is one look at one resource.
+type lookup struct {
+	scope, id string
+	// after is the moment as of which the resource is to be seen.
+	after time.Time
+	// underway says that the last look found the resource on its way to another state.
+	underway bool
+}
+
 // look returns a resource as it is after a moment. What a list doesn't have is
-// asked for by itself: that something is gone is not concluded from a list.
+// asked for by itself: that something is gone is not concluded from a list. So is what a
+// list tells too little of.
 func (o *observer[R]) look(
-	ctx context.Context, scope, id string, after time.Time, actuator any, get func(context.Context) (R, error),
+	ctx context.Context, l lookup, actuator any, get func(context.Context) (R, error),
 ) (R, error) {
 	lister, ok := actuator.(Lister[R])
-	if !ok || !o.crowded(scope) {
+	partial, lacks := actuator.(PartialLister[R])
+	if !ok || !o.crowded(l.scope) || (lacks && !l.underway) {
 		return get(ctx)
 	}
-	seen, err := o.list(ctx, scope, after, lister)
-	if resource, ok := seen.listed[id]; err == nil && ok && !seen.taken.Before(after) {
-		return resource, nil
+	seen, err := o.list(ctx, l.scope, l.after, lister)
+	resource, ok := seen.listed[l.id]
+	if err != nil || !ok || seen.taken.Before(l.after) {
+		return get(ctx) // Who may read a resource may not be allowed to list all.
 	}
-	return get(ctx) // Who may read a resource may not be allowed to list all.
+	if lacks && partial.IsPartial(resource) {
+		return get(ctx)
+	}
+	return resource, nil
 }
 
 // changed says that what was seen of a scope is not so any more.

@@ -34,7 +34,8 @@ func watching(t *testing.T, s *shelf) (
 	clock = clocktesting.NewFakePassiveClock(time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC))
 	o = newObserver(clock, func(id string) Identity { return Identity{ID: id} })
 	return o, clock, func(id string, after time.Time) error {
-		got, err := o.look(t.Context(), "here", id, after, s, func(context.Context) (string, error) {
+		here := lookup{scope: "here", id: id, after: after}
+		got, err := o.look(t.Context(), here, s, func(context.Context) (string, error) {
 			s.gets++
 			return "", errors.New("asked for by itself")
 		})
@@ -72,6 +73,44 @@ func TestLook(t *testing.T) {
 	expect("who may not list looks by himself", look("a", never), 4, 5, true)
 	clock.SetTime(clock.Now().Add(fresh))
 	expect("nobody else looks any more", look("a", never), 5, 5, true)
+}
+
+// rough is a shelf whose lists tell too little of some resources.
+type rough struct {
+	*shelf
+
+	partial string
+}
+
+// IsPartial implements PartialLister.
+func (r *rough) IsPartial(id string) bool { return id == r.partial }
+
+// TestLookPartial: a list that tells too little serves while a resource is under way, and no
+// longer. Where all has ended, nobody lists in vain.
+func TestLookPartial(t *testing.T) {
+	r := &rough{shelf: &shelf{all: []string{"ended", "underway"}}, partial: "ended"}
+	clock := clocktesting.NewFakePassiveClock(time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC))
+	o := newObserver(clock, func(id string) Identity { return Identity{ID: id} })
+	for _, c := range []struct {
+		reason, id  string
+		underway    bool
+		gets, lists int
+	}{
+		{"nobody else looks", "underway", true, 1, 0},
+		{"a list tells enough of what is under way", "underway", true, 1, 1},
+		{"what has ended since is read singly", "ended", true, 2, 1},
+		{"what had ended before is read singly", "ended", false, 3, 1},
+		{"also what may be under way again", "underway", false, 4, 1},
+	} {
+		got, err := o.look(t.Context(), lookup{scope: "here", id: c.id, underway: c.underway}, r,
+			func(context.Context) (string, error) {
+				r.gets++
+				return c.id, nil
+			})
+		if err != nil || got != c.id || r.gets != c.gets || r.lists != c.lists {
+			t.Errorf("%s: %q, %v after %d single looks and %d lists", c.reason, got, err, r.gets, r.lists)
+		}
+	}
 }
 
 // TestLookLetsGo: a list takes no memory for ever, and a later one is not let go with it.

@@ -89,6 +89,14 @@ func (r *reconciler[K, R]) underway(p *pass[K, R]) reconcile.Outcome {
 	return r.poll(p, "Waiting for what was asked of %s before: its answer was lost", r.engine.Cloud)
 }
 
+// newIntent returns an intent to create the object's resource now.
+func (r *reconciler[K, R]) newIntent(p *pass[K, R]) *intent {
+	return &intent{
+		UID: p.Object.GetUID(), Time: r.engine.Clock.Now().UTC().Truncate(time.Second),
+		Name: r.kind.Name(p.Object), Place: p.place, Replaces: idOf(p.before),
+	}
+}
+
 // own puts our finalizer on the object, together with an intent.
 func (r *reconciler[K, R]) own(ctx context.Context, p *pass[K, R], i *intent) reconcile.Outcome {
 	u := guard.Partial(r.kind.GVK, p.Object)
@@ -123,10 +131,11 @@ func (r *reconciler[K, R]) own(ctx context.Context, p *pass[K, R], i *intent) re
 // obtain has the object have its resource, as it should be.
 func (r *reconciler[K, R]) obtain(ctx context.Context, p *pass[K, R]) reconcile.Outcome {
 	if id := r.known(p); id != "" {
-		if o := r.distinct(p); !o.IsDone() {
+		if o := r.distinct(p).And(r.recordUse(p, id)); !o.IsDone() {
 			return o
 		}
-		resource, err := r.observer.look(ctx, p.scope, id, p.altered, p.actuator, func(ctx context.Context) (R, error) {
+		one := lookup{scope: p.scope, id: id, after: p.altered, underway: p.memory.polls.done > 0}
+		resource, err := r.observer.look(ctx, one, p.actuator, func(ctx context.Context) (R, error) {
 			return p.actuator.Get(ctx, p.Input, id)
 		})
 		if !isClass(err, Missing) {
@@ -138,6 +147,9 @@ func (r *reconciler[K, R]) obtain(ctx context.Context, p *pass[K, R]) reconcile.
 	}
 	if id, asked := p.Object.GetImport(); asked {
 		return r.take(ctx, p, id)
+	}
+	if r.kind.Shared != nil {
+		return r.createShared(ctx, p)
 	}
 	return r.create(ctx, p)
 }
@@ -152,6 +164,7 @@ func (r *reconciler[K, R]) lost(p *pass[K, R], id string) reconcile.Outcome {
 	}
 	r.engine.event(p.Object, "Warning", "DeletedExternally", "Recreate",
 		"%s was deleted externally; it is created again", id)
+	r.wakeSharers(p, id)
 	r.claims.drop(p.Object.GetUID())
 	return r.resolve(p, false) // What it was made with is needed again.
 }
@@ -207,6 +220,9 @@ func (r *reconciler[K, R]) take(ctx context.Context, p *pass[K, R], id string) r
 		return r.taken(ctx, p, resource, err)
 	}
 	found, err := p.actuator.Find(ctx, p.Input, Search{Imported: true})
+	found = slices.DeleteFunc(found, func(one R) bool {
+		return isUnfinished(r.kind.Identify(one), p.Object.GetUID(), r.engine.Clock.Now())
+	})
 	switch {
 	case err != nil:
 		return r.failed(err)
@@ -216,14 +232,43 @@ func (r *reconciler[K, R]) take(ctx context.Context, p *pass[K, R], id string) r
 		return reconcile.Refuse(condition.ReasonInvalidConfiguration,
 			"found more than one matching %s during import", r.engine.Noun)
 	}
-	return r.taken(ctx, p, found[0], nil)
+	resource, err := r.readWhole(ctx, p, found[0])
+	return r.taken(ctx, p, resource, err)
+}
+
+// longestUnfinished is how long after it was made an unfinished resource is left to the object that
+// made it. That object may be gone: it was deleted with onDelete detach, for example.
+const longestUnfinished = time.Hour
+
+// isUnfinished reports whether another object than that of a uid is still completing the
+// resource that it made.
+func isUnfinished(who Identity, uid types.UID, now time.Time) bool {
+	return who.Unfinished && who.Marker != uid && (who.Created.IsZero() || now.Sub(who.Created) < longestUnfinished)
+}
+
+// readWhole returns a resource that was found in a list as Get tells it, where a list tells too
+// little.
+func (r *reconciler[K, R]) readWhole(ctx context.Context, p *pass[K, R], found R) (R, error) {
+	partial, lacks := p.actuator.(PartialLister[R])
+	if !lacks || !partial.IsPartial(found) {
+		return found, nil
+	}
+	return p.actuator.Get(ctx, p.Input, r.kind.Identify(found).ID)
 }
 
 func (r *reconciler[K, R]) taken(ctx context.Context, p *pass[K, R], resource R, err error) reconcile.Outcome {
 	if err != nil {
 		return r.failed(err)
 	}
-	id := r.kind.Identify(resource).ID
+	who := r.kind.Identify(resource)
+	if isUnfinished(who, p.Object.GetUID(), r.engine.Clock.Now()) {
+		return r.poll(p, "Waiting for %s %s to be completed by the object with uid %s, which creates it",
+			r.engine.Noun, who.ID, who.Marker)
+	}
+	if p.managed() && r.kind.Shared != nil {
+		return r.join(ctx, p, resource)
+	}
+	id := who.ID
 	if p.managed() && !r.claims.ask(r.claimed(p.Object, id), p.Object.GetUID(), p.id) {
 		p.memory.tried = unsettled
 		return reconcile.Refuse(condition.ReasonInvalidConfiguration,
@@ -245,10 +290,7 @@ func (r *reconciler[K, R]) create(ctx context.Context, p *pass[K, R]) reconcile.
 			return o.And(r.ifFound(ctx, p, resource, found))
 		}
 	}
-	i := &intent{
-		UID: p.Object.GetUID(), Time: r.engine.Clock.Now().UTC().Truncate(time.Second),
-		Name: r.kind.Name(p.Object), Place: p.place, Replaces: idOf(p.before),
-	}
+	i := r.newIntent(p)
 	if !i.sameAs(earlier) || !slices.Contains(p.Object.GetFinalizers(), r.finalizer) {
 		p.memory.refused = true // Nothing was sent yet.
 		if o := r.survey(ctx, p, i); !o.IsDone() {
@@ -268,14 +310,14 @@ func (r *reconciler[K, R]) create(ctx context.Context, p *pass[K, R]) reconcile.
 		// Somebody took it for theirs while the answer was on its way.
 		return r.refresh()
 	}
-	p.status().ID = &id
+	p.status().ID, p.memory.repeated = &id, false
 	p.use()
 	return r.seen(ctx, p, resource, nil)
 }
 
 // notCreated is what follows an attempt that failed, as far as is known.
 func (r *reconciler[K, R]) notCreated(ctx context.Context, p *pass[K, R], err error) reconcile.Outcome {
-	p.memory.refused = isClass(err, Refused) || isClass(err, Invalid) || isClass(err, Missing)
+	p.memory.refused = wasAnswered(err)
 	if !p.memory.refused {
 		if known, ok := errors.AsType[*Error](err); ok && known.Late {
 			p.memory.until = r.engine.Clock.Now().Add(carriedOut)
@@ -288,6 +330,11 @@ func (r *reconciler[K, R]) notCreated(ctx context.Context, p *pass[K, R], err er
 	}
 	if !isClass(err, Invalid) {
 		return r.failed(err)
+	}
+	if r.kind.Shared != nil {
+		if decided, o := r.explainRefusal(ctx, p); decided {
+			return o
+		}
 	}
 	return reconcile.Refuse(condition.ReasonInvalidConfiguration, "invalid configuration creating resource: %s", err)
 }
@@ -340,7 +387,8 @@ func (r *reconciler[K, R]) ifFound(ctx context.Context, p *pass[K, R], resource 
 	id := r.kind.Identify(resource).ID
 	p.status().ID = &id
 	r.engine.event(p.Object, "Normal", "Adopted", "Create", "%s was made by an attempt that was interrupted", id)
-	return r.seen(ctx, p, resource, nil)
+	resource, err := r.readWhole(ctx, p, resource)
+	return r.seen(ctx, p, resource, err)
 }
 
 // orphan finds what an earlier attempt has made, and claims it.

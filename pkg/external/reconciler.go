@@ -31,6 +31,7 @@ type reconciler[K Object, R any] struct {
 	observer  *observer[R]
 	writes    reconcile.Writes
 	claims    claims
+	sharing   sharing
 	memories  memories
 }
 
@@ -278,6 +279,12 @@ func isClass(err error, class Class) bool {
 	return ok && known.Class == class
 }
 
+// wasAnswered reports whether an error says that nothing was done.
+func wasAnswered(err error) bool {
+	known, ok := errors.AsType[*Error](err)
+	return ok && slices.Contains([]Class{Refused, Busy, Invalid, Missing}, known.Class)
+}
+
 // learn is told of every object: what a status records is nobody else's.
 func (r *reconciler[K, R]) learn(obj client.Object) {
 	o := obj.(K)
@@ -309,6 +316,7 @@ func (r *reconciler[K, R]) drop(uid types.UID) {
 	r.stop(uid) // A pass may have begun it anew.
 	r.memories.drop(uid)
 	r.claims.drop(uid)
+	r.sharing.drop(uid)
 }
 
 // result has a conflict tried again at once: a back-off made for failures would
@@ -334,6 +342,9 @@ type memory struct {
 	tried string
 	// refused says that the last attempt to create was answered: nothing was made.
 	refused bool
+	// repeated says that creation was asked for again after it was refused for what was gone
+	// by then.
+	repeated bool
 	// began is the intent that was recorded last, and sent says that something was asked for
 	// since the start.
 	began *intent
@@ -347,6 +358,8 @@ type memory struct {
 	// told is when the status was written that tells what is waited for; zero if it tells
 	// something else.
 	told time.Time
+	// busy is why the resource could not be deleted yet.
+	busy refusal
 	// deleting says that a deletion was accepted.
 	deleting bool
 	// left is the version of the object that went without our finalizer.
@@ -398,8 +411,10 @@ func (m *memories) waits(uid types.UID, is bool) int {
 	return m.waiting.Len()
 }
 
+// refreshes is the published text for a status that is written again in a moment.
+const refreshes = "Resource status will be refreshed"
+
 // refresh waits for what others wrote about the object, or are about to.
 func (r *reconciler[K, R]) refresh() reconcile.Outcome {
-	return reconcile.WaitFor(reconcile.ConflictRetry, condition.ReasonProgressing,
-		"%s status will be refreshed", r.engine.Noun)
+	return reconcile.WaitFor(reconcile.ConflictRetry, condition.ReasonProgressing, refreshes)
 }

@@ -27,7 +27,7 @@ func (r *reconciler[K, R]) conclude(
 		return result(outcome)
 	}
 	if p.settled {
-		return ctrl.Result{RequeueAfter: r.until(p)}, nil
+		return r.settled(ctx, p)
 	}
 	if pause := r.untilTold(p, waiting); pause > 0 {
 		return ctrl.Result{RequeueAfter: pause}, nil
@@ -36,7 +36,7 @@ func (r *reconciler[K, R]) conclude(
 		now := metav1.NewTime(r.engine.Clock.Now().Truncate(time.Second))
 		p.status().LastSyncTime = &now
 	}
-	if err := r.writeStatus(ctx, p, outcome); err != nil {
+	if err := r.report(ctx, p, outcome); err != nil {
 		outcome = outcome.And(reconcile.Fail(condition.ReasonTransientError, err))
 		if !p.altered.IsZero() { // The next pass must not find the object settled.
 			r.engine.hub.alterations.note(p.id, p.altered)
@@ -50,6 +50,33 @@ func (r *reconciler[K, R]) conclude(
 		return ctrl.Result{}, nil
 	}
 	return result(outcome)
+}
+
+// settled ends a pass that had nothing to do. Its conditions may be those of an earlier
+// release, of another operator of the same API, or of other options.
+func (r *reconciler[K, R]) settled(ctx context.Context, p *pass[K, R]) (ctrl.Result, error) {
+	if r.conditions().Amend(&p.status().Conditions, p.status().Drift) {
+		if err := r.writeStatus(ctx, p); err != nil {
+			return result(reconcile.Fail(condition.ReasonTransientError, err))
+		}
+	}
+	return ctrl.Result{RequeueAfter: r.until(p)}, nil
+}
+
+// conditions returns the vocabulary of the pack's conditions.
+func (r *reconciler[K, R]) conditions() condition.External {
+	return condition.External{Noun: r.engine.Noun, Summary: r.engine.Summary}
+}
+
+// report writes the conditions of a pass into the status and the status to the API
+// server.
+func (r *reconciler[K, R]) report(ctx context.Context, p *pass[K, R], outcome reconcile.Outcome) error {
+	status := p.status()
+	r.conditions().Set(&status.Conditions, condition.Pass{
+		Outcome: outcome, Sight: p.sight, Exists: idOf(p.Object) != "", Drift: status.Drift,
+		Deleting: p.Object.GetDeletionTimestamp() != nil, Generation: p.Object.GetGeneration(),
+	})
+	return r.writeStatus(ctx, p)
 }
 
 // How long a status tells of the same waits although there are others by now: they end one
@@ -87,14 +114,7 @@ func (r *reconciler[K, R]) until(p *pass[K, R]) time.Duration {
 // writeStatus writes what differs from what was read or written last. It carries
 // the uid, so that no other object of the name is changed, and no version: an edit
 // of the spec at the same moment must not cost us an id.
-func (r *reconciler[K, R]) writeStatus(ctx context.Context, p *pass[K, R], outcome reconcile.Outcome) error {
-	status := p.status()
-	if p.Object.GetDeletionTimestamp() == nil || p.sight != condition.Unread {
-		exists := idOf(p.Object) != ""
-		condition.SetExternal(&status.Conditions, r.engine.Noun, outcome, p.sight, exists, p.Object.GetGeneration())
-	} else {
-		condition.SetDeleting(&status.Conditions, r.engine.Noun, outcome, p.Object.GetGeneration())
-	}
+func (r *reconciler[K, R]) writeStatus(ctx context.Context, p *pass[K, R]) error {
 	if equality.Semantic.DeepEqual(p.before, p.Object) {
 		return nil
 	}

@@ -26,6 +26,10 @@ type Finalizers struct {
 	Kind schema.GroupVersionKind
 	// Names are the finalizers that may be put on its objects.
 	Names []string
+	// FieldOwners are the field managers that apply finalizers, by finalizer. The field
+	// manager of a finalizer that is not listed is its name followed by "controller".
+	// Several finalizers may have one field manager.
+	FieldOwners map[string]string
 	// Client writes to the API server.
 	Client client.Client
 	// Get returns an object as the cache shows it, or nil.
@@ -54,6 +58,9 @@ func (f *Finalizers) Hold(ctx context.Context, target metav1.Object, finalizer s
 	}
 	if target.GetDeletionTimestamp() != nil {
 		return false, nil // The API server allows no new finalizer.
+	}
+	if f.shares(finalizer) && f.writes.Unseen(id, target.GetResourceVersion()) {
+		return false, nil // Which finalizers its field manager has applied is not known yet.
 	}
 	_, err := f.apply(ctx, target, finalizer, finalizer)
 	if err == nil {
@@ -168,16 +175,38 @@ func (f *Finalizers) release(ctx context.Context, id object.ID, name string) err
 	return err
 }
 
-// apply makes a list of finalizers ours, and none other.
+// fieldOwner returns the field manager that applies a finalizer.
+func (f *Finalizers) fieldOwner(name string) string {
+	if owner, known := f.FieldOwners[name]; known {
+		return owner
+	}
+	return name + "controller"
+}
+
+// shares reports whether the field manager of a finalizer applies others too.
+func (f *Finalizers) shares(name string) bool {
+	return slices.ContainsFunc(f.Names, func(n string) bool {
+		return n != name && f.fieldOwner(n) == f.fieldOwner(name)
+	})
+}
+
+// apply has the field manager of a finalizer apply a list of finalizers. The others that
+// it has applied before stay: an apply without them would take them off.
 func (f *Finalizers) apply(
 	ctx context.Context, target metav1.Object, name string, finalizers ...string,
 ) (*unstructured.Unstructured, error) {
+	owner := f.fieldOwner(name)
+	for _, n := range f.Names {
+		if n != name && f.fieldOwner(n) == owner && slices.Contains(target.GetFinalizers(), n) {
+			finalizers = append(finalizers, n)
+		}
+	}
 	u := Partial(f.Kind, target)
 	if len(finalizers) > 0 {
 		u.SetFinalizers(finalizers)
 	}
 	err := f.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(u),
-		client.FieldOwner(name+"controller"), client.ForceOwnership)
+		client.FieldOwner(owner), client.ForceOwnership)
 	if err != nil {
 		return nil, fmt.Errorf("write finalizer %s of %s/%s: %w", name, f.Kind.Kind, target.GetName(), err)
 	}

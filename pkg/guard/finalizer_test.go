@@ -143,6 +143,43 @@ func TestFinalizers(t *testing.T) {
 	g.want(theirs, portGuard)
 }
 
+// TestFinalizersOfOneOwner: finalizers that one field manager applies come and go one by
+// one.
+func TestFinalizersOfOneOwner(t *testing.T) {
+	const owner = "test.kinship.dev/controller"
+	g := newGuarding(t, theirs)
+	g.FieldOwners = map[string]string{subnetGuard: owner, portGuard: owner}
+	before := g.read()
+	if !g.held(subnetGuard) {
+		t.Fatal("not held")
+	}
+	g.cached = before
+	if held, err := g.Hold(t.Context(), before, portGuard); held || err != nil {
+		t.Errorf("held: %t, although the cache does not show what the field manager has applied; error %v", held, err)
+	}
+	g.want(theirs, subnetGuard)
+	g.cached = nil
+	if !g.held(portGuard) {
+		t.Fatal("not held")
+	}
+	g.want(theirs, subnetGuard, portGuard)
+	for _, f := range g.read().ManagedFields {
+		if f.Operation == metav1.ManagedFieldsOperationApply && f.Manager != owner {
+			t.Errorf("%s has applied something", f.Manager)
+		}
+	}
+	g.used[subnetGuard] = false
+	if err := g.reconcile(); err != nil {
+		t.Error(err)
+	}
+	g.want(theirs, portGuard)
+	g.used[portGuard] = false
+	if err := g.reconcile(); err != nil {
+		t.Error(err)
+	}
+	g.want(theirs)
+}
+
 // TestFinalizersUnknown: who can't know whether an object is used leaves it alone,
 // and says so, which has it tried again.
 func TestFinalizersUnknown(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/kinship-dev/kinship/pkg/condition"
 	"github.com/kinship-dev/kinship/pkg/object"
 	"github.com/kinship-dev/kinship/pkg/relation"
 )
@@ -409,8 +410,10 @@ func bad(c metav1.Condition) bool {
 		return c.Status == metav1.ConditionTrue
 	case "Suspended":
 		return false
-	case "Progressing": // Of what is made elsewhere: it ended well.
-		return c.Status != metav1.ConditionTrue && c.Reason != "Success"
+	case condition.Progressing:
+		if slices.Contains(externalReasons, c.Reason) { // True is what a resource waits for.
+			return c.Reason != condition.ReasonSuccess
+		}
 	}
 	// What a namespace tells of its deletion, and a node of its resources.
 	if strings.HasPrefix(c.Type, "Namespace") || strings.HasSuffix(c.Type, "Pressure") {

@@ -81,12 +81,16 @@ func (n *Node) take(obj *unstructured.Unstructured) {
 	*n = *newNode(n.ID.GroupKind(), obj)
 	n.full = obj
 	n.Conditions = conditionsOf(obj)
+	n.Conditions = append(n.Conditions, recordedDrift(obj, n.Conditions)...)
 	result, err := status.Compute(obj)
 	if err != nil {
 		n.Message = err.Error()
 		return
 	}
 	n.Status, n.Message = Status(result.Status), result.Message
+	if health, message, known := externalHealth(n.Conditions, obj.GetGeneration()); known && n.Status != Terminating {
+		n.Status, n.Message = health, message
+	}
 }
 
 // missing says that there is no such object.

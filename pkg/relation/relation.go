@@ -45,6 +45,9 @@ type Relation struct {
 	// Finalizer is what keeps a target while a source refers to it, once the target
 	// is ready. Empty means that the source waits for the target and no more.
 	Finalizer string
+	// FieldOwner is the field manager that applies Finalizer. Empty means Finalizer
+	// followed by "controller".
+	FieldOwner string
 	// Reads says that the source uses what is in the target, not only that it is
 	// there, so that it is concerned when the target has another content.
 	Reads bool

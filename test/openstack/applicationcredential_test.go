@@ -24,84 +24,12 @@ var credential = scenario{
 	minimal: "{userRef: me, secretRef: value}",
 	full: `{name: other, description: text, userRef: me, secretRef: value, unrestricted: true, roleRefs: [reader],
   expiresAt: "2099-01-02T03:04:05Z", accessRules: [{path: /v2.1/servers, method: GET, serviceRef: compute}]}`,
-	shows: map[string]any{
-		"name": "other", "description": "text", "unrestricted": true, "expiresAt": "2099-01-02T03:04:05Z",
-	},
-	waits:  []string{"User/me", "Role/reader", "Service/compute", "Secret/value"},
-	guards: [][2]string{{"User", "me"}, {"Role", "reader"}, {"Service", "compute"}},
 }
 
 var applicationCredentialTests = map[string]func(*testing.T){
-	"ApplicationCredential create-minimal":  credential.createMinimal,
-	"ApplicationCredential create-full":     testCredentialFull,
-	"ApplicationCredential dependency":      credential.dependency,
 	"ApplicationCredential logs in":         testCredentialLogsIn,
 	"ApplicationCredential is immutable":    testCredentialImmutable,
 	"ApplicationCredential of another user": testCredentialOfAnother,
-}
-
-func testCredentialFull(t *testing.T) {
-	credential.createFull(t)
-	w := newWorld(t)
-	credential.prepare(w)
-	w.apply(managed("ApplicationCredential", "it", credential.full))
-	w.available("ApplicationCredential", "it")
-	status := fmt.Sprint(w.get("ApplicationCredential", "it").Object["status"])
-	for _, part := range []string{"name:reader", "method:GET", "path:/v2.1/servers", "service:compute", "projectID:"} {
-		if !strings.Contains(status, part) {
-			t.Errorf("%s is not in %s", part, status)
-		}
-	}
-}
-
-// testCredentialImport waits for one that matches, and does not end it.
-func testCredentialImport(w *world) {
-	w.t.Helper()
-	credential.prepare(w)
-	w.apply(imported("ApplicationCredential", "import", `{filter: {userRef: me, name: theirs, description: right}}`))
-	w.has("ApplicationCredential", "import", "Progressing",
-		want{"True", "Progressing", "Waiting for OpenStack resource to be created externally"})
-	w.apply(managed("ApplicationCredential", "trap", withName(credential.minimal, "theirs-not")))
-	w.available("ApplicationCredential", "trap")
-	w.apply(managed("ApplicationCredential", "source", "{userRef: me, secretRef: value, name: theirs, description: right}"))
-	w.available("ApplicationCredential", "source", "import")
-	id := w.id("ApplicationCredential", "source")
-	if w.id("ApplicationCredential", "import") != id {
-		w.t.Error("imported another one")
-	}
-	w.delete("ApplicationCredential", "import")
-	w.gone("ApplicationCredential", "import")
-	w.apply(imported("ApplicationCredential", "by-id", "{id: "+id+"}"))
-	w.available("ApplicationCredential", "by-id")
-}
-
-func testCredentialImportError(w *world) {
-	w.t.Helper()
-	credential.prepare(w)
-	for _, name := range []string{"one", "two"} {
-		w.apply(managed("ApplicationCredential", name, "{userRef: me, secretRef: value, description: same}"))
-	}
-	w.available("ApplicationCredential", "one", "two")
-	w.apply(imported("ApplicationCredential", "import", "{filter: {userRef: me, description: same}}"))
-	w.has("ApplicationCredential", "import", "Progressing", want{
-		"False", "InvalidConfiguration", "found more than one matching OpenStack resource during import",
-	})
-	w.apply(imported("ApplicationCredential", "none", "{id: 7fffffff-0000-4000-8000-000000000000}"))
-	w.has("ApplicationCredential", "none", "Progressing", want{
-		"False", "UnrecoverableError", "referenced resource does not exist in OpenStack",
-	})
-}
-
-func testCredentialImportDependency(w *world) {
-	w.t.Helper()
-	w.apply(imported("ApplicationCredential", "import", "{filter: {userRef: me, name: it}}"))
-	w.has("ApplicationCredential", "import", "Progressing", waitingFor("User/me to be created"))
-	credential.prepare(w)
-	w.apply(imported("User", "same", `{filter: {name: admin}}`))
-	w.apply(managed("ApplicationCredential", "it", "{userRef: same, secretRef: value}"))
-	w.available("ApplicationCredential", "it", "import")
-	w.delete("User", "me")
-	w.gone("User", "me")
 }
 
 func testCredentialRemoved(w *world) {

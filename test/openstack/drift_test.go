@@ -1,12 +1,15 @@
 package openstack_test
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/kinship-dev/kinship/internal/pack/openstack/kit"
 	"github.com/kinship-dev/kinship/internal/testenv"
-	"github.com/kinship-dev/kinship/pkg/condition"
 )
 
 // testImmutableDrift has somebody change in the cloud what can't be changed by the spec:
@@ -24,19 +27,24 @@ func testImmutableDrift(w *world) {
 		}
 	}
 	change("example.com.")
-	w.has("Network", "it", condition.Drifted, want{"True", "Immutable", "OpenStack resource differs in what can't be " +
-		`changed: dns_domain is "example.com.", not "example.org.". Correct it there, or delete and create the ` +
-		"object to have another made"})
+	w.drifted("Network", "it", `dns_domain is "example.com.", not "example.org."`)
 	w.available("Network", "it")
 	w.reports("Network", "it", map[string]any{"dnsDomain": "example.com."})
 	change("example.org.")
-	testenv.Eventually(w.t, func() error {
-		if c, _ := find(w.get("Network", "it"), condition.Drifted); c != (want{}) {
-			return fmt.Errorf("it still says %+v", c)
-		}
-		return nil
-	})
+	w.drifted("Network", "it")
 	if w.id("Network", "it") != id {
 		w.t.Error("it is another resource now")
 	}
+}
+
+// drifted waits until an object's status.drift lists these fields.
+func (w *world) drifted(kind, name string, fields ...string) {
+	w.t.Helper()
+	testenv.Eventually(w.t, func() error {
+		drift, _, err := unstructured.NestedStringSlice(w.get(kind, name).Object, "status", "drift")
+		if diff := cmp.Diff(fields, drift); diff != "" {
+			return errors.Join(err, fmt.Errorf("status.drift of %s/%s (-want +got):\n%s", kind, name, diff))
+		}
+		return nil
+	})
 }

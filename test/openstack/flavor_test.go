@@ -16,24 +16,15 @@ const publicKey = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIDpT/cMsQyZrFfGcWcTzqvVqQ
 // sizes are the kinds of the compute service that servers are made with.
 var sizes = []scenario{
 	{
-		kind: "Flavor", collection: "compute/flavors", single: true,
-		minimal: "{ram: 64, vcpus: 1, disk: 1}", second: "{ram: 128, vcpus: 1, disk: 1}",
+		kind: "Flavor", collection: "compute/flavors",
+		minimal: "{ram: 64, vcpus: 1, disk: 1}",
 		full: `{name: other, id: chosen one, description: text, ram: 64, vcpus: 2, disk: 0, swap: 8, ephemeral: 3,
   isPublic: false, extraSpecs: [{name: "hw:cpu_policy", value: shared}, {name: a b, value: c}]}`,
-		shows: map[string]any{
-			"name": "other", "description": "text", "ram": int64(64), "vcpus": int64(2), "disk": int64(0), "swap": int64(8),
-			"ephemeral": int64(3), "isPublic": false, "extraSpecs": specs("a b", "c", "hw:cpu_policy", "shared"),
-		},
-		edit:     `{"extraSpecs":[{"name":"one two","value":"1"},{"name":"b","value":"2"}]}`,
-		edited:   map[string]any{"extraSpecs": specs("b", "2", "one two", "1")},
-		undo:     `{"extraSpecs":null}`,
-		restored: map[string]any{"extraSpecs": nil},
 	},
 	{
-		kind: "KeyPair", collection: "compute/keypairs", single: true,
+		kind: "KeyPair", collection: "compute/keypairs",
 		minimal: fmt.Sprintf("{publicKey: %q}", publicKey),
 		full:    fmt.Sprintf("{name: an other, type: ssh, publicKey: %q}", publicKey),
-		shows:   map[string]any{"name": "an other", "type": "ssh", "publicKey": publicKey},
 	},
 }
 

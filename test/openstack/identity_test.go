@@ -23,19 +23,10 @@ import (
 // identities are the kinds of the identity service that have secrets.
 var identities = []scenario{
 	{
-		kind: "User", collection: "identity/users", minimal: "{}", single: true,
+		kind: "User", collection: "identity/users", minimal: "{}",
 		needs: []string{managed("Domain", "domain", "{}"), managed("Project", "project", "{}"), secretOf("password", "one")},
 		full: `{name: other, description: text, enabled: false, domainRef: domain, defaultProjectRef: project,
   passwordRef: password}`,
-		shows: map[string]any{
-			"name": "other", "description": "text", "enabled": false, "appliedPasswordRef": "password",
-		},
-		waits:    []string{"Domain/domain", "Project/project", "Secret/password"},
-		guards:   [][2]string{{"Domain", "domain"}, {"Project", "project"}},
-		edit:     `{"name":"edited","description":"d","enabled":false}`,
-		undo:     `{"name":null,"description":null,"enabled":null}`,
-		edited:   map[string]any{"name": "edited", "description": "d", "enabled": false},
-		restored: map[string]any{"name": "it", "description": nil, "enabled": true},
 	},
 }
 
@@ -81,25 +72,6 @@ func (w *world) tryLogin(clouds, name string) (*openstack.Scope, error) {
 	known := openstack.New(openstack.Options{})
 	w.t.Cleanup(known.Close)
 	return known.Scope(w.t.Context(), cloud)
-}
-
-// testUserImportDependency imports by a Domain: it is waited for, tells two users
-// of one name apart, and may go when it has served.
-func testUserImportDependency(w *world) {
-	w.t.Helper()
-	w.apply(imported("User", "import", `{filter: {name: twin, domainRef: theirs}}`))
-	w.has("User", "import", "Progressing", waitingFor("Domain/theirs to be created"))
-	w.apply(managed("User", "trap", "{name: twin}"), managed("Domain", "inner", "{name: theirs}"),
-		imported("Domain", "theirs", fmt.Sprintf(byName, "theirs")))
-	w.has("User", "import", "Progressing",
-		want{"True", "Progressing", "Waiting for OpenStack resource to be created externally"})
-	w.apply(managed("User", "user", "{name: twin, domainRef: inner}"))
-	w.available("User", "trap", "user", "import")
-	if w.id("User", "import") != w.id("User", "user") {
-		w.t.Error("imported another one")
-	}
-	w.delete("Domain", "theirs")
-	w.gone("Domain", "theirs")
 }
 
 // userClouds is a clouds.yaml for a user of the default domain, without a scope.

@@ -146,7 +146,7 @@ var mutable = map[string][]string{
 	"Image": {"name", "visibility", "protected", "tags"}, "Flavor": {"extraSpecs"}, "Volume": {"name", "description"},
 	"Server":     {"name", "tags", "metadata", "ports", "volumes"},
 	"VolumeType": {"name", "description", "isPublic", "extraSpecs"}, "ShareNetwork": {"name", "description"},
-	"RouterInterface": {"resyncPeriod", "type"}, // It has one type.
+	"RouterInterface": {"adopt", "resyncPeriod", "type"}, // It has one type.
 }
 
 // resourceOf returns the schema of a kind's resource.

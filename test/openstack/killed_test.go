@@ -26,6 +26,7 @@ const here = "NAMESPACE"
 // ApplicationCredential, which nobody can make twice of one user in all these clouds.
 var stacks = map[string][]string{
 	"network": stack,
+	"shared":  {managed("Router", "router", "{}"), net, routed, interfaceOf("it", "routed", ""), interfaceOf("other", "routed", "")},
 	"server": {
 		managed("Server", "server", `{flavorRef: flavor, bootVolume: {volumeRef: boot}, ports: [{portRef: port}],
   volumes: [{volumeRef: disk}], keypairRef: key, tags: [t]}`),
@@ -128,7 +129,7 @@ func (w *world) allAvailable() {
 	testenv.EventuallyWithin(w.t, crowded, func() error {
 		var missing []string
 		for _, obj := range w.all() {
-			c := meta.FindStatusCondition(obj.GetExternalStatus().Conditions, "Ready")
+			c := meta.FindStatusCondition(obj.GetExternalStatus().Conditions, "Available")
 			if c == nil || c.Status != metav1.ConditionTrue || c.ObservedGeneration != obj.GetGeneration() {
 				missing = append(missing, fmt.Sprintf("%T %s: %v", obj, obj.GetName(), conditions(obj)))
 			}

@@ -11,29 +11,21 @@ import (
 // everywhere returns what real services have to pass as well, beside the stories.
 func everywhere() map[string]func(*world) {
 	tests := map[string]func(*world){
+		"Image is imported once":                  testImportedOnce,
 		"drift of what can't be changed":          testImmutableDrift,
-		"RouterInterface dependency":              interfaceTogether,
 		"RouterInterface external-deletion":       testInterfaceDeletedOutside,
-		"User import-dependency":                  testUserImportDependency,
-		"RoleAssignment import":                   testAssignmentImport,
-		"RoleAssignment import-error":             testAssignmentImportError,
-		"RoleAssignment import-dependency":        testAssignmentImportDependency,
 		"RoleAssignment external-deletion":        testAssignmentRemoved,
-		"ApplicationCredential import":            testCredentialImport,
-		"ApplicationCredential import-error":      testCredentialImportError,
-		"ApplicationCredential import-dependency": testCredentialImportDependency,
 		"ApplicationCredential external-deletion": testCredentialRemoved,
 	}
-	for _, b := range byParents {
-		tests[b.kind+" import-dependency"] = b.importDependency
-	}
-	for _, a := range ambiguities {
-		tests[a.kind+" import-error: more than one"] = a.undecided
+	for _, l := range laters {
+		tests[l.kind+" that needs "+l.what] = l.waits
 	}
 	for _, a := range askedFor {
 		tests[a.kind+" in the cloud: "+a.what] = a.given
 	}
 	maps.Copy(tests, others(false))
+	maps.Copy(tests, sharedTests)
+	maps.Copy(tests, busyTests)
 	return tests
 }
 
@@ -47,6 +39,7 @@ func TestOpenStack(t *testing.T) {
 	maps.Copy(tests, roleAssignmentTests)
 	maps.Copy(tests, applicationCredentialTests)
 	maps.Copy(tests, imageTests)
+	maps.Copy(tests, imageImportTests)
 	maps.Copy(tests, volumeTests)
 	maps.Copy(tests, serverTests)
 	maps.Copy(tests, strangerTests)
@@ -54,21 +47,15 @@ func TestOpenStack(t *testing.T) {
 	maps.Copy(tests, interruptedTests)
 	maps.Copy(tests, strayTests)
 	maps.Copy(tests, routerInterfaceTests)
+	maps.Copy(tests, resyncTests)
+	maps.Copy(tests, markTests)
+	maps.Copy(tests, publishedTexts())
 	for _, s := range slices.Concat(scenarios, more, identities, sizes, images, volumes, machines) {
-		tests[s.kind+" create-minimal"] = s.createMinimal
-		tests[s.kind+" create-full"] = s.createFull
-		tests[s.kind+" dependency"] = s.dependency
-		tests[s.kind+" import-error"] = func(t *testing.T) { s.importError(newWorld(t)) }
-		if s.edit != "" {
-			tests[s.kind+" update"] = s.update
-		}
-		if !s.nameless {
-			tests[s.kind+" import"] = s.importing
-		}
 		tests[s.kind+" external-deletion"] = s.deletedOutside
 	}
 	tests["immutable fields of all kinds"] = testImmutables
 	tests["status of what is longer than a spec"] = testLongStatus
+	tests["published refusals"] = testPublishedRefusals
 	for _, r := range spellings {
 		tests[r.kind+" in another spelling"] = r.compared
 	}

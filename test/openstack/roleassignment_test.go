@@ -21,34 +21,19 @@ var assigned = []string{
 }
 
 // assignment is the scenario of one with these references.
-func assignment(references string, needs ...[2]string) *scenario {
-	s := &scenario{
+func assignment(references string) *scenario {
+	return &scenario{
 		kind: "RoleAssignment", collection: "identity/role_assignments", needs: assigned,
-		minimal: references, full: references, guards: needs,
+		minimal: references, full: references,
 	}
-	for _, n := range needs {
-		s.waits = append(s.waits, n[0]+"/"+n[1])
-	}
-	return s
 }
 
 var (
-	role          = [2]string{"Role", "role"}
-	userOnProject = assignment("{roleRef: role, userRef: user, projectRef: project}",
-		role, [2]string{"User", "user"}, [2]string{"Project", "project"})
-	groupOnDomain = assignment("{roleRef: role, groupRef: group, domainRef: domain}",
-		role, [2]string{"Group", "group"}, [2]string{"Domain", "domain"})
-	userOnDomain   = assignment("{roleRef: role, userRef: user, domainRef: domain}")
-	groupOnProject = assignment("{roleRef: role, groupRef: group, projectRef: project}")
+	userOnProject = assignment("{roleRef: role, userRef: user, projectRef: project}")
+	groupOnDomain = assignment("{roleRef: role, groupRef: group, domainRef: domain}")
 )
 
 var roleAssignmentTests = map[string]func(*testing.T){
-	"RoleAssignment create-user-project":   func(t *testing.T) { testAssign(t, userOnProject, "user", "project") },
-	"RoleAssignment create-user-domain":    func(t *testing.T) { testAssign(t, userOnDomain, "user", "domain") },
-	"RoleAssignment create-group-project":  func(t *testing.T) { testAssign(t, groupOnProject, "group", "project") },
-	"RoleAssignment create-group-domain":   func(t *testing.T) { testAssign(t, groupOnDomain, "group", "domain") },
-	"RoleAssignment dependency":            userOnProject.dependency,
-	"RoleAssignment dependency on others":  groupOnDomain.dependency,
 	"RoleAssignment of another is kept":    testAssignmentTaken,
 	"RoleAssignment is made of four parts": testAssignmentParts,
 }
@@ -72,80 +57,6 @@ func (w *world) ask(method, path string) error {
 	w.t.Helper()
 	c := w.client((*openstack.Scope).Identity)
 	return kit.Call(w.t.Context(), c, method, c.ServiceURL(path), nil, nil)
-}
-
-// testAssign makes one, and shows who has which role on what, without an id.
-func testAssign(t *testing.T, s *scenario, actor, target string) {
-	t.Helper()
-	w := newWorld(t)
-	s.prepare(w)
-	w.apply(managed("RoleAssignment", "it", s.minimal))
-	w.available("RoleAssignment", "it")
-	kinds := map[string]string{"user": "User", "group": "Group", "project": "Project", "domain": "Domain"}
-	expected := map[string]any{"userID": nil, "groupID": nil, "projectID": nil, "domainID": nil}
-	expected["roleID"] = w.id("Role", "role")
-	expected[actor+"ID"], expected[target+"ID"] = w.id(kinds[actor], actor), w.id(kinds[target], target)
-	w.reports("RoleAssignment", "it", expected)
-	if id, has, _ := unstructured.NestedString(w.get("RoleAssignment", "it").Object, "status", "id"); has {
-		t.Errorf("id %s", id)
-	}
-	path := w.assignmentOf("it")
-	if err := w.ask(http.MethodHead, path); err != nil {
-		t.Errorf("%s: %v", path, err)
-	}
-	w.delete("RoleAssignment", "it")
-	w.gone("RoleAssignment", "it")
-	if err := w.ask(http.MethodHead, path); !openstack.IsNotFound(err) {
-		t.Errorf("%s is left: %v", path, err)
-	}
-}
-
-// testAssignmentImport waits for one that matches, and does not end it.
-func testAssignmentImport(w *world) {
-	w.t.Helper()
-	userOnProject.prepare(w)
-	w.apply(imported("RoleAssignment", "import", `{filter: {roleRef: role, userRef: user, projectRef: project}}`))
-	w.has("RoleAssignment", "import", "Progressing",
-		want{"True", "Progressing", "Waiting for OpenStack resource to be created externally"})
-	w.apply(managed("RoleAssignment", "trap", groupOnProject.minimal), managed("RoleAssignment", "trap2", userOnDomain.minimal),
-		managed("RoleAssignment", "source", userOnProject.minimal))
-	w.available("RoleAssignment", "trap", "trap2", "source", "import")
-	path := w.assignmentOf("source")
-	if imported := w.assignmentOf("import"); imported != path {
-		w.t.Errorf("imported %s, not %s", imported, path)
-	}
-	w.delete("RoleAssignment", "import")
-	w.gone("RoleAssignment", "import")
-	if err := w.ask(http.MethodHead, path); err != nil {
-		w.t.Errorf("%s: %v", path, err)
-	}
-}
-
-func testAssignmentImportError(w *world) {
-	w.t.Helper()
-	userOnProject.prepare(w)
-	w.apply(managed("RoleAssignment", "one", userOnProject.minimal), managed("RoleAssignment", "two", userOnDomain.minimal))
-	w.available("RoleAssignment", "one", "two")
-	w.apply(imported("RoleAssignment", "import", `{filter: {userRef: user}}`))
-	w.has("RoleAssignment", "import", "Progressing", want{
-		"False", "InvalidConfiguration", "found more than one matching OpenStack resource during import",
-	})
-}
-
-// testAssignmentImportDependency names all that is missing, and holds nothing.
-func testAssignmentImportDependency(w *world) {
-	w.t.Helper()
-	w.apply(imported("RoleAssignment", "import",
-		`{filter: {roleRef: r, userRef: u, groupRef: g, projectRef: p, domainRef: d}}`))
-	w.has("RoleAssignment", "import", "Progressing", waitingFor("Role/r to be created", "User/u to be created",
-		"Group/g to be created", "Project/p to be created", "Domain/d to be created"))
-	w.apply(imported("RoleAssignment", "other", `{filter: {roleRef: theirs, userRef: user}}`))
-	w.has("RoleAssignment", "other", "Progressing", waitingFor("Role/theirs to be created", "User/user to be created"))
-	w.apply(assigned...)
-	w.apply(imported("Role", "theirs", `{filter: {name: role}}`), managed("RoleAssignment", "it", userOnProject.minimal))
-	w.available("RoleAssignment", "it", "other")
-	w.delete("Role", "theirs")
-	w.gone("Role", "theirs")
 }
 
 func testAssignmentRemoved(w *world) {

@@ -15,7 +15,6 @@ import (
 // routerInterfaceTests are the scenarios of a kind that has neither a resource in its
 // spec nor credentials, nothing to edit, and no import.
 var routerInterfaceTests = map[string]func(*testing.T){
-	"RouterInterface create-minimal":     testInterfaceMinimal,
 	"RouterInterface of a Subnet":        testInterfaceMissed,
 	"RouterInterface that is in the way": testInterfaceInTheWay,
 }
@@ -31,24 +30,6 @@ kind: RouterInterface
 metadata: {name: it}
 spec: {type: Subnet, routerRef: router, subnetRef: sub%s}
 ---`, more)
-}
-
-// interfaces returns the ids of the ports by which routers are connected.
-func (w *world) interfaces() []string { return w.inCloud("network/ports", "") }
-
-func testInterfaceMinimal(t *testing.T) {
-	w := newWorld(t)
-	w.apply(connected...)
-	w.apply(between(""))
-	w.available("RouterInterface", "it")
-	if ids := w.interfaces(); len(ids) != 1 || ids[0] != w.id("RouterInterface", "it") {
-		t.Errorf("in the cloud: %v", ids)
-	}
-	w.delete("RouterInterface", "it")
-	w.gone("RouterInterface", "it")
-	if ids := w.interfaces(); len(ids) > 0 {
-		t.Errorf("left in the cloud: %v", ids)
-	}
 }
 
 // routed is a Subnet that has an interface of its own made.
@@ -85,34 +66,6 @@ func testInterfaceInTheWay(t *testing.T) {
 	w.delete("RouterInterface", "routed-subnet")
 	w.available("Subnet", "routed")
 	w.available("RouterInterface", "routed-subnet")
-}
-
-// interfaceTogether names all that is missing, is woken, and holds what it uses.
-func interfaceTogether(w *world) {
-	w.t.Helper()
-	w.apply(between(""))
-	w.has("RouterInterface", "it", "Progressing", waitingFor("Router/router to be created", "Subnet/sub to be created"))
-	w.apply(connected...)
-	w.available("RouterInterface", "it")
-	for kind, name := range map[string]string{"Router": "router", "Subnet": "sub"} {
-		w.delete(kind, name)
-		w.says(kind, name,
-			"Waiting for RouterInterface/it to be deleted: it holds finalizer openstack.k-orc.cloud/routerinterface")
-	}
-	id := w.id("RouterInterface", "it")
-	if !w.there("network/ports", id) {
-		w.t.Error("it is not in the cloud while it holds both")
-	}
-	if w.cloud != nil && len(w.interfaces()) != 1 {
-		w.t.Errorf("in the cloud, while it holds both: %v", w.interfaces())
-	}
-	w.delete("RouterInterface", "it")
-	w.gone("RouterInterface", "it")
-	if w.there("network/ports", id) {
-		w.t.Error("it is left in the cloud")
-	}
-	w.gone("Router", "router")
-	w.gone("Subnet", "sub")
 }
 
 func testInterfaceDeletedOutside(w *world) {

@@ -53,23 +53,9 @@ var machines = []scenario{{
   volumes: [{volumeRef: disk, device: /dev/vdx}], availabilityZone: nova, keypairRef: key, tags: [b, a],
   metadata: [{key: k, value: v}], configDrive: true, schedulerHints: {serverGroupRef: rule, targetCell: c,
   buildNearHostIP: 10.0.0.0/8, differentCell: [d], query: "[]", additionalProperties: {p: q}}}`,
-	shows: map[string]any{
-		"name": "other", "status": "ACTIVE", "availabilityZone": "nova", "tags": []any{"a", "b"}, "configDrive": true,
-		"metadata": []any{map[string]any{"key": "k", "value": "v"}}, "hostID": "loopback",
-	},
-	waits: []string{
-		"Volume/boot", "Flavor/flavor", "Port/port", "Volume/disk", "ServerGroup/rule", "KeyPair/key",
-	},
-	guards: [][2]string{{"Volume", "boot"}, {"Port", "port"}, {"Volume", "disk"}},
-	edit: `{"name":"edited","tags":["t"],"metadata":[{"key":"k","value":"v"}],"ports":[{"portRef":"port"}],
-  "volumes":[{"volumeRef":"disk"}]}`,
-	undo:     `{"name":null,"tags":null,"metadata":null,"ports":[],"volumes":null}`,
-	edited:   map[string]any{"name": "edited", "tags": []any{"t"}, "metadata": []any{map[string]any{"key": "k", "value": "v"}}},
-	restored: map[string]any{"name": "it", "tags": nil, "metadata": nil, "interfaces": nil},
 }}
 
 var serverTests = map[string]func(*testing.T){
-	"Server boot-from-volume":               testBootVolume,
 	"Server from an image":                  testFromImage,
 	"Server whose ports and volumes change": testAttach,
 	"Server that others attach to":          testForeign,
@@ -80,23 +66,6 @@ var serverTests = map[string]func(*testing.T){
 	"Server names are no patterns":          testServerPattern,
 	"Server fields that can't be changed":   testServerImmutable,
 	"Port on the host of a server":          testPortHost,
-}
-
-func testBootVolume(t *testing.T) {
-	w := newWorld(t)
-	w.apply(managed("Server", "server", fromBoot("boot", "ports: [{portRef: port}]")), flavor, net, sub, plug("port"), boot)
-	w.available("Server", "server")
-	w.reports("Server", "server", map[string]any{
-		"imageID": nil, "volumes": []any{map[string]any{"id": w.id("Volume", "boot")}},
-	})
-	w.attached("boot", w.id("Server", "server"))
-	w.plugged("port", w.id("Server", "server"))
-	w.held("Volume", "boot", "volume", "server")
-	w.held("Port", "port", "port", "server")
-	w.delete("Server", "server")
-	w.gone("Server", "server")
-	w.attached("boot", "")
-	w.plugged("port", "")
 }
 
 // testFromImage has an image be waited for, reported, and held. That of a volume is

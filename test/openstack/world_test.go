@@ -26,7 +26,6 @@ import (
 	"github.com/kinship-dev/kinship/internal/cloud/openstack/emulator"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/kit"
 	"github.com/kinship-dev/kinship/internal/testenv"
-	"github.com/kinship-dev/kinship/pkg/condition"
 	"github.com/kinship-dev/kinship/pkg/external"
 	"github.com/kinship-dev/kinship/test/operator"
 )
@@ -107,8 +106,8 @@ func (w *world) tidyUp() {
 	}
 	all := w.all()
 	for _, obj := range all {
-		if c := meta.FindStatusCondition(obj.GetExternalStatus().Conditions, condition.Drifted); c != nil {
-			w.t.Errorf("%T %s is said to have changed: %s", obj, obj.GetName(), c.Message)
+		if drift := obj.GetExternalStatus().Drift; len(drift) > 0 {
+			w.t.Errorf("%T %s is said to have changed: %v", obj, obj.GetName(), drift)
 		}
 		if err := w.c.Delete(ctx, obj); client.IgnoreNotFound(err) != nil {
 			w.t.Errorf("tidy up: %v", err)
@@ -269,14 +268,32 @@ func waitingFor(objects ...string) want {
 	return want{"True", "Progressing", "Waiting for " + strings.Join(objects, "\nWaiting for ")}
 }
 
-// available waits until objects can be used, as they are now.
+// available waits until objects can be used, as they are now, and have the conditions of
+// the published API, in its order and no others.
 func (w *world) available(kind string, names ...string) {
 	w.t.Helper()
 	for _, name := range names {
 		w.has(kind, name, "Available", isAvailable)
 		w.has(kind, name, "Progressing", isUpToDate)
-		w.has(kind, name, "Ready", isAvailable)
+		published := []string{"Available", "Progressing"}
+		u := w.get(kind, name)
+		if _, generation := find(u, "Downloading"); kind == "Image" && generation >= 0 {
+			published = append([]string{"Downloading"}, published...)
+		}
+		if diff := cmp.Diff(published, conditionTypes(u)); diff != "" {
+			w.t.Errorf("conditions of %s/%s (-want +got):\n%s", kind, name, diff)
+		}
 	}
+}
+
+// conditionTypes returns the types of an object's conditions, in the order of its list.
+func conditionTypes(u *unstructured.Unstructured) []string {
+	list, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
+	types := []string{}
+	for _, item := range list {
+		types = append(types, fmt.Sprint(item.(map[string]any)["type"]))
+	}
+	return types
 }
 
 // has waits for a condition of an object as it is now.

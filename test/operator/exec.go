@@ -68,7 +68,7 @@ func Exec(tb testing.TB, args ...string) *Process {
 // a one may outlive a test binary that is killed.
 func ExecProgram(tb testing.TB, program string, args ...string) *Process {
 	tb.Helper()
-	p := &Process{health: freeAddress(tb), exited: make(chan struct{})}
+	p := &Process{health: FreeAddress(tb), exited: make(chan struct{})}
 	p.cmd = exec.Command(program, slices.Concat([]string{
 		"operator", "--kubeconfig", testenv.Kubeconfig(tb), "--install", "--adopt", "--verbose",
 		"--webhook-host", "127.0.0.1", "--leader-elect=false",
@@ -144,7 +144,8 @@ func (p *Process) Stop() error {
 // Log returns what the operator has logged so far.
 func (p *Process) Log() string { return p.log.String() }
 
-func freeAddress(tb testing.TB) string {
+// FreeAddress returns an address of this machine on which nobody listens.
+func FreeAddress(tb testing.TB) string {
 	tb.Helper()
 	port, err := freeport.Find("127.0.0.1")
 	if err != nil {

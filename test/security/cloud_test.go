@@ -73,7 +73,7 @@ func (l land) clouds() {
 	one("User", "admin", "managementPolicy: unmanaged, import: {filter: {name: admin}}") // Makes its own credential.
 	one("Port", "second", "resource: {networkRef: it}")
 	objects := testenv.Apply(l.t, strings.Join(manifests, "---\n"), testenv.In(l.ns))
-	testenv.Eventually(l.t, func() error { return l.each(objects, isReady) })
+	testenv.Eventually(l.t, func() error { return l.each(objects, isAvailable) })
 	for _, obj := range objects {
 		l.delete(obj)
 	}
@@ -106,18 +106,18 @@ func (l land) each(objects []*unstructured.Unstructured, look func(*unstructured
 	return nil
 }
 
-// isReady returns why an object is not Ready.
-func isReady(obj *unstructured.Unstructured) error {
+// isAvailable returns why an object of the openstack pack is not Available.
+func isAvailable(obj *unstructured.Unstructured) error {
 	if obj == nil {
 		return errors.New("an object is gone")
 	}
 	conditions, _, err := unstructured.NestedSlice(obj.Object, "status", "conditions")
 	for _, c := range conditions {
-		if c, ok := c.(map[string]any); ok && c["type"] == "Ready" && c["status"] == "True" {
+		if c, ok := c.(map[string]any); ok && c["type"] == "Available" && c["status"] == "True" {
 			return nil
 		}
 	}
-	return errors.Join(err, fmt.Errorf("%s %s is not Ready: %v", obj.GetKind(), obj.GetName(), conditions))
+	return errors.Join(err, fmt.Errorf("%s %s is not Available: %v", obj.GetKind(), obj.GetName(), conditions))
 }
 
 // kindsOf returns the kinds of an API.

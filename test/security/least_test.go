@@ -68,8 +68,13 @@ func (a asked) resource() string {
 // what the operator has asked of the API server with what it may: nothing was
 // forbidden, and nothing is allowed that was not asked.
 func TestLeastRights(t *testing.T) {
-	o := operator.Start(t, func(o *app.Options) { o.LeaderElect, o.Packs = true, nil })
+	port := freePort(t)
+	o := operator.Start(t, func(o *app.Options) {
+		o.LeaderElect, o.Packs, o.MetricsAddress = true, nil, fmt.Sprintf("127.0.0.1:%d", port)
+	})
 	l := newLand(t)
+	s := scraper{l, port}
+	s.scrape(s.token("reader", true))
 	l.everything()
 	l.connector()
 	l.clouds()

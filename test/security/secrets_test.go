@@ -139,7 +139,7 @@ func (l land) works(t *testing.T) {
 	if err := l.tenant("maker", onSecrets("use", "cloud", "password")).Create(t.Context(), obj); err != nil {
 		t.Fatal(err)
 	}
-	testenv.Eventually(t, func() error { return l.each([]*unstructured.Unstructured{obj}, isReady) })
+	testenv.Eventually(t, func() error { return l.each([]*unstructured.Unstructured{obj}, isAvailable) })
 	l.delete(obj)
 	l.awaitGone(obj)
 }

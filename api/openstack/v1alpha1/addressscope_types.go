@@ -121,17 +121,17 @@ type AddressScopeResourceStatus struct {
 	// Name of the resource.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	Name string `json:"name,omitempty"`
+	Name string `json:"name"`
 	// ProjectID is the project that the resource belongs to.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	ProjectID string `json:"projectID,omitempty"`
+	ProjectID string `json:"projectID"`
 	// IPVersion of the addresses.
 	// +optional
-	IPVersion *int32 `json:"ipVersion,omitempty"`
+	IPVersion *int32 `json:"ipVersion"`
 	// Shared lets every project use it.
 	// +optional
-	Shared *bool `json:"shared,omitempty"`
+	Shared *bool `json:"shared"`
 }
 
 // GetCommonSpec returns what all kinds have in common.

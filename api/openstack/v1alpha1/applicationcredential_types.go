@@ -112,7 +112,6 @@ type ApplicationCredentialResourceSpec struct {
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Format=date-time
-	// +kubebuilder:validation:Pattern=`^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})$`
 	ExpiresAt *metav1.Time `json:"expiresAt,omitempty"`
 }
 
@@ -148,18 +147,18 @@ type ApplicationCredentialResourceStatus struct {
 	// Name of the resource.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	Name string `json:"name,omitempty"`
+	Name string `json:"name"`
 	// Description of the resource.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Description string `json:"description,omitempty"`
 	// Unrestricted says whether it may make and delete others of its kind.
 	// +optional
-	Unrestricted *bool `json:"unrestricted,omitempty"`
+	Unrestricted *bool `json:"unrestricted"`
 	// ProjectID is the project that it is for.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	ProjectID string `json:"projectID,omitempty"`
+	ProjectID string `json:"projectID"`
 	// Roles are those that it has.
 	// +optional
 	// +listType=atomic
@@ -180,11 +179,11 @@ type ApplicationCredentialRoleStatus struct {
 	// Name of the role.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	Name string `json:"name,omitempty"`
+	Name string `json:"name"`
 	// ID of the role.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	ID string `json:"id,omitempty"`
+	ID string `json:"id"`
 	// DomainID is the domain that the role belongs to.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
@@ -196,19 +195,19 @@ type ApplicationCredentialAccessRuleStatus struct {
 	// ID of the rule.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	ID string `json:"id,omitempty"`
+	ID string `json:"id"`
 	// Path of the request.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	Path string `json:"path,omitempty"`
+	Path string `json:"path"`
 	// Method of the request.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	Method string `json:"method,omitempty"`
+	Method string `json:"method"`
 	// Service is the type of the service that the request is made to.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	Service string `json:"service,omitempty"`
+	Service string `json:"service"`
 }
 
 // GetCommonSpec returns what all kinds have in common.

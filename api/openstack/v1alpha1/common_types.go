@@ -167,5 +167,5 @@ type NeutronStatusMetadata struct {
 	UpdatedAt *metav1.Time `json:"updatedAt,omitempty"`
 	// RevisionNumber counts changes of the resource.
 	// +optional
-	RevisionNumber *int64 `json:"revisionNumber,omitempty"`
+	RevisionNumber *int64 `json:"revisionNumber"`
 }

@@ -8,6 +8,10 @@
 // in Ref, always within the namespace. status.id is the resource's id,
 // status.resource what OpenStack last said of it, unvalidated.
 //
+// A field of status.resource whose JSON tag has no omitempty is shown although OpenStack
+// says nothing of it: as "", 0 or false. Other fields are left out then. Which are which is
+// as in the operator that the API comes from, because its users compare whole statuses.
+//
 // +kubebuilder:object:generate=true
 // +groupName=openstack.k-orc.cloud
 package v1alpha1

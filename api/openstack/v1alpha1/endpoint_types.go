@@ -121,19 +121,19 @@ type EndpointResourceStatus struct {
 	Description string `json:"description,omitempty"`
 	// Enabled says whether it can be used.
 	// +optional
-	Enabled *bool `json:"enabled,omitempty"`
+	Enabled *bool `json:"enabled"`
 	// Interface says who it is for.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	Interface string `json:"interface,omitempty"`
+	Interface string `json:"interface"`
 	// ServiceID is the service.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	ServiceID string `json:"serviceID,omitempty"`
+	ServiceID string `json:"serviceID"`
 	// URL is the address.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	URL string `json:"url,omitempty"`
+	URL string `json:"url"`
 }
 
 // GetCommonSpec returns what all kinds have in common.

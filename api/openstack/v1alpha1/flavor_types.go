@@ -171,26 +171,26 @@ type FlavorResourceStatus struct {
 	// Name of the resource.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	Name string `json:"name,omitempty"`
+	Name string `json:"name"`
 	// Description of the resource.
 	// +optional
 	// +kubebuilder:validation:MaxLength=65535
 	Description string `json:"description,omitempty"`
 	// RAM in MB.
 	// +optional
-	RAM *int32 `json:"ram,omitempty"`
+	RAM *int32 `json:"ram"`
 	// Vcpus is the number of processors.
 	// +optional
-	Vcpus *int32 `json:"vcpus,omitempty"`
+	Vcpus *int32 `json:"vcpus"`
 	// Disk is the size of the root disk in GB.
 	// +optional
-	Disk *int32 `json:"disk,omitempty"`
+	Disk *int32 `json:"disk"`
 	// Swap is the size of the swap space in MB.
 	// +optional
 	Swap *int32 `json:"swap,omitempty"`
 	// IsPublic says whether all projects can use it.
 	// +optional
-	IsPublic *bool `json:"isPublic,omitempty"`
+	IsPublic *bool `json:"isPublic"`
 	// Ephemeral is the size of the disk in GB that goes with a server.
 	// +optional
 	Ephemeral *int32 `json:"ephemeral,omitempty"`
@@ -206,11 +206,11 @@ type FlavorExtraSpecStatus struct {
 	// Name of what is told.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	Name string `json:"name,omitempty"`
+	Name string `json:"name"`
 	// Value of what is told.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	Value string `json:"value,omitempty"`
+	Value string `json:"value"`
 }
 
 // GetCommonSpec returns what all kinds have in common.

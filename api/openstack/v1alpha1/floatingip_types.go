@@ -14,8 +14,8 @@ import (
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:scope=Namespaced,categories=openstack
 // +kubebuilder:printcolumn:name="ID",type="string",JSONPath=".status.id"
-// +kubebuilder:printcolumn:name="Address",type="string",JSONPath=".status.resource.floatingIP"
 // +kubebuilder:printcolumn:name="Available",type="string",JSONPath=".status.conditions[?(@.type=='Available')].status"
+// +kubebuilder:printcolumn:name="Address",type="string",JSONPath=".status.resource.floatingIP"
 // +kubebuilder:printcolumn:name="Message",type="string",JSONPath=".status.conditions[?(@.type=='Progressing')].message"
 type FloatingIP struct {
 	metav1.TypeMeta   `json:",inline"`
@@ -154,31 +154,31 @@ type FloatingIPResourceStatus struct {
 	// FloatingNetworkID is the network that the address is from.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	FloatingNetworkID string `json:"floatingNetworkID,omitempty"`
+	FloatingNetworkID string `json:"floatingNetworkID"`
 	// FloatingIP is the address.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	FloatingIP string `json:"floatingIP,omitempty"`
+	FloatingIP string `json:"floatingIP"`
 	// PortID is the port that it leads to.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	PortID string `json:"portID,omitempty"`
+	PortID string `json:"portID"`
 	// FixedIP is the address that it leads to.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	FixedIP string `json:"fixedIP,omitempty"`
+	FixedIP string `json:"fixedIP"`
 	// ProjectID is the project that the resource belongs to.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	ProjectID string `json:"projectID,omitempty"`
+	ProjectID string `json:"projectID"`
 	// Status of the address.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	Status string `json:"status,omitempty"`
+	Status string `json:"status"`
 	// RouterID is the router that it leads through.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	RouterID string `json:"routerID,omitempty"`
+	RouterID string `json:"routerID"`
 	// Tags of the resource.
 	// +optional
 	// +listType=atomic

@@ -107,7 +107,7 @@ type GroupResourceStatus struct {
 	// Name of the resource.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	Name string `json:"name,omitempty"`
+	Name string `json:"name"`
 	// Description of the resource.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
@@ -115,7 +115,7 @@ type GroupResourceStatus struct {
 	// DomainID is the domain that the resource belongs to.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	DomainID string `json:"domainID,omitempty"`
+	DomainID string `json:"domainID"`
 }
 
 // GetCommonSpec returns what all kinds have in common.

@@ -265,24 +265,24 @@ type ImageResourceStatus struct {
 	// Name of the resource.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	Name string `json:"name,omitempty"`
+	Name string `json:"name"`
 	// Status of the resource.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	Status string `json:"status,omitempty"`
+	Status string `json:"status"`
 	// Protected says that it can't be deleted.
 	// +optional
-	Protected *bool `json:"protected,omitempty"`
+	Protected *bool `json:"protected"`
 	// Visibility says who can use it.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	Visibility string `json:"visibility,omitempty"`
+	Visibility string `json:"visibility"`
 	// Hash of the content, as it is stored.
 	// +optional
 	Hash *ImageHashStatus `json:"hash,omitempty"`
 	// SizeB is how many bytes are stored.
 	// +optional
-	SizeB *int64 `json:"sizeB,omitempty"`
+	SizeB *int64 `json:"sizeB"`
 	// VirtualSizeB is how many bytes a disk of it has.
 	// +optional
 	VirtualSizeB *int64 `json:"virtualSizeB,omitempty"`
@@ -299,11 +299,11 @@ type ImageHashStatus struct {
 	// Algorithm of the hash.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	Algorithm string `json:"algorithm,omitempty"`
+	Algorithm string `json:"algorithm"`
 	// Value of the hash, in hexadecimal digits.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	Value string `json:"value,omitempty"`
+	Value string `json:"value"`
 }
 
 // GetCommonSpec returns what all kinds have in common.

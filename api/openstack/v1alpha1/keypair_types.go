@@ -106,19 +106,19 @@ type KeyPairResourceStatus struct {
 	// Name of the resource.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	Name string `json:"name,omitempty"`
+	Name string `json:"name"`
 	// Type of the key.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	Type string `json:"type,omitempty"`
+	Type string `json:"type"`
 	// PublicKey is the key.
 	// +optional
 	// +kubebuilder:validation:MaxLength=16384
-	PublicKey string `json:"publicKey,omitempty"`
+	PublicKey string `json:"publicKey"`
 	// Fingerprint of the key.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	Fingerprint string `json:"fingerprint,omitempty"`
+	Fingerprint string `json:"fingerprint"`
 }
 
 // GetCommonSpec returns what all kinds have in common.

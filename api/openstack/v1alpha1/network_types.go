@@ -147,7 +147,7 @@ type NetworkResourceStatus struct {
 	// Name of the resource.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	Name string `json:"name,omitempty"`
+	Name string `json:"name"`
 	// Description of the resource.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
@@ -155,11 +155,11 @@ type NetworkResourceStatus struct {
 	// ProjectID is the project that the resource belongs to.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	ProjectID string `json:"projectID,omitempty"`
+	ProjectID string `json:"projectID"`
 	// Status of the network.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	Status string `json:"status,omitempty"`
+	Status string `json:"status"`
 	// Tags of the resource.
 	// +optional
 	// +listType=atomic
@@ -168,7 +168,7 @@ type NetworkResourceStatus struct {
 	Tags []string `json:"tags,omitempty"`
 	// AdminStateUp says whether the network carries traffic.
 	// +optional
-	AdminStateUp *bool `json:"adminStateUp,omitempty"`
+	AdminStateUp *bool `json:"adminStateUp"`
 	// AvailabilityZoneHints are the zones where it should be.
 	// +optional
 	// +listType=atomic
@@ -181,16 +181,16 @@ type NetworkResourceStatus struct {
 	DNSDomain string `json:"dnsDomain,omitempty"`
 	// MTU is the size of the largest packet.
 	// +optional
-	MTU *int32 `json:"mtu,omitempty"`
+	MTU *int32 `json:"mtu"`
 	// PortSecurityEnabled is what its ports inherit.
 	// +optional
-	PortSecurityEnabled *bool `json:"portSecurityEnabled,omitempty"`
+	PortSecurityEnabled *bool `json:"portSecurityEnabled"`
 	// External says whether routers may have it as gateway.
 	// +optional
-	External *bool `json:"external,omitempty"`
+	External *bool `json:"external"`
 	// Shared lets every project use it.
 	// +optional
-	Shared *bool `json:"shared,omitempty"`
+	Shared *bool `json:"shared"`
 	// Provider is how the network is realised.
 	// +optional
 	Provider *ProviderPropertiesStatus `json:"provider,omitempty"`
@@ -209,11 +209,11 @@ type ProviderPropertiesStatus struct {
 	// NetworkType is the sort of network.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	NetworkType string `json:"networkType,omitempty"`
+	NetworkType string `json:"networkType"`
 	// PhysicalNetwork is what it is realised on.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	PhysicalNetwork string `json:"physicalNetwork,omitempty"`
+	PhysicalNetwork string `json:"physicalNetwork"`
 	// SegmentationID is what tells it from others there.
 	// +optional
 	SegmentationID *int32 `json:"segmentationID,omitempty"`

@@ -14,8 +14,8 @@ import (
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:scope=Namespaced,categories=openstack
 // +kubebuilder:printcolumn:name="ID",type="string",JSONPath=".status.id"
-// +kubebuilder:printcolumn:name="Addresses",type="string",JSONPath=".status.resource.fixedIPs[*].ip"
 // +kubebuilder:printcolumn:name="Available",type="string",JSONPath=".status.conditions[?(@.type=='Available')].status"
+// +kubebuilder:printcolumn:name="Addresses",type="string",JSONPath=".status.resource.fixedIPs[*].ip"
 // +kubebuilder:printcolumn:name="Message",type="string",JSONPath=".status.conditions[?(@.type=='Progressing')].message"
 type Port struct {
 	metav1.TypeMeta   `json:",inline"`
@@ -230,7 +230,7 @@ type PortResourceStatus struct {
 	// Name of the resource.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	Name string `json:"name,omitempty"`
+	Name string `json:"name"`
 	// Description of the resource.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
@@ -238,15 +238,15 @@ type PortResourceStatus struct {
 	// ProjectID is the project that the resource belongs to.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	ProjectID string `json:"projectID,omitempty"`
+	ProjectID string `json:"projectID"`
 	// NetworkID is the network.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	NetworkID string `json:"networkID,omitempty"`
+	NetworkID string `json:"networkID"`
 	// Status of the port.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	Status string `json:"status,omitempty"`
+	Status string `json:"status"`
 	// Tags of the resource.
 	// +optional
 	// +listType=atomic
@@ -255,11 +255,11 @@ type PortResourceStatus struct {
 	Tags []string `json:"tags,omitempty"`
 	// AdminStateUp says whether it carries traffic.
 	// +optional
-	AdminStateUp *bool `json:"adminStateUp,omitempty"`
+	AdminStateUp *bool `json:"adminStateUp"`
 	// MacAddress is its hardware address.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	MacAddress string `json:"macAddress,omitempty"`
+	MacAddress string `json:"macAddress"`
 	// DeviceID is what uses it.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
@@ -286,14 +286,14 @@ type PortResourceStatus struct {
 	SecurityGroups []string `json:"securityGroups,omitempty"`
 	// PropagateUplinkStatus has it follow the state of its uplink.
 	// +optional
-	PropagateUplinkStatus *bool `json:"propagateUplinkStatus,omitempty"`
+	PropagateUplinkStatus *bool `json:"propagateUplinkStatus"`
 	// VnicType is the sort of interface.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	VnicType string `json:"vnicType,omitempty"`
+	VnicType string `json:"vnicType"`
 	// PortSecurityEnabled says whether addresses are checked.
 	// +optional
-	PortSecurityEnabled *bool `json:"portSecurityEnabled,omitempty"`
+	PortSecurityEnabled *bool `json:"portSecurityEnabled"`
 	// HostID is the host that it is bound to.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
@@ -310,11 +310,11 @@ type AllowedAddressPairStatus struct {
 	// IP is the address.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	IP string `json:"ip,omitempty"`
+	IP string `json:"ip"`
 	// MAC is the hardware address.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	MAC string `json:"mac,omitempty"`
+	MAC string `json:"mac"`
 }
 
 // FixedIPStatus is an address of a port.
@@ -322,11 +322,11 @@ type FixedIPStatus struct {
 	// IP is the address.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	IP string `json:"ip,omitempty"`
+	IP string `json:"ip"`
 	// SubnetID is where it is from.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	SubnetID string `json:"subnetID,omitempty"`
+	SubnetID string `json:"subnetID"`
 }
 
 // GetCommonSpec returns what all kinds have in common.

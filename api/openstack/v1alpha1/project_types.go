@@ -120,7 +120,7 @@ type ProjectResourceStatus struct {
 	// Name of the resource.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	Name string `json:"name,omitempty"`
+	Name string `json:"name"`
 	// Description of the resource.
 	// +optional
 	// +kubebuilder:validation:MaxLength=65535
@@ -128,10 +128,10 @@ type ProjectResourceStatus struct {
 	// DomainID is the domain that the project belongs to.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	DomainID string `json:"domainID,omitempty"`
+	DomainID string `json:"domainID"`
 	// Enabled says whether it can be used.
 	// +optional
-	Enabled *bool `json:"enabled,omitempty"`
+	Enabled *bool `json:"enabled"`
 	// Tags of the resource.
 	// +optional
 	// +listType=atomic

@@ -143,7 +143,7 @@ type RouterResourceStatus struct {
 	// Name of the resource.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	Name string `json:"name,omitempty"`
+	Name string `json:"name"`
 	// Description of the resource.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
@@ -151,11 +151,11 @@ type RouterResourceStatus struct {
 	// ProjectID is the project that the resource belongs to.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	ProjectID string `json:"projectID,omitempty"`
+	ProjectID string `json:"projectID"`
 	// Status of the router.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	Status string `json:"status,omitempty"`
+	Status string `json:"status"`
 	// Tags of the resource.
 	// +optional
 	// +listType=atomic
@@ -164,7 +164,7 @@ type RouterResourceStatus struct {
 	Tags []string `json:"tags,omitempty"`
 	// AdminStateUp says whether it routes.
 	// +optional
-	AdminStateUp *bool `json:"adminStateUp,omitempty"`
+	AdminStateUp *bool `json:"adminStateUp"`
 	// ExternalGateways lead to networks outside.
 	// +optional
 	// +listType=atomic
@@ -183,7 +183,7 @@ type ExternalGatewayStatus struct {
 	// NetworkID is the network.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	NetworkID string `json:"networkID,omitempty"`
+	NetworkID string `json:"networkID"`
 }
 
 // GetCommonSpec returns what all kinds have in common.

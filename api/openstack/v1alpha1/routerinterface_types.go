@@ -57,6 +57,10 @@ type RouterInterfaceSpec struct {
 	// SubnetRef names the Subnet.
 	// +optional
 	SubnetRef *KubernetesNameRef `json:"subnetRef,omitempty"`
+	// Adopt takes over the connection that exists already, instead of making one. Left
+	// out, a connection that no RouterInterface made is left alone.
+	// +optional
+	Adopt *RouterInterfaceAdoption `json:"adopt,omitempty"`
 	// ResyncPeriod is how often the interface is looked at again. 0s switches that
 	// off; left out, the operator's default applies.
 	// +optional
@@ -64,6 +68,14 @@ type RouterInterfaceSpec struct {
 	// +kubebuilder:validation:MaxLength=64
 	// +kubebuilder:validation:XValidation:rule="type(duration(self)) == google.protobuf.Duration",message="give a duration such as 90s, 10m or 1h30m"
 	ResyncPeriod *metav1.Duration `json:"resyncPeriod,omitempty"`
+}
+
+// RouterInterfaceAdoption says which existing connection of the Router and the Subnet is
+// taken over. There is one at most, so that nothing has to be said of it.
+type RouterInterfaceAdoption struct {
+	// ID of the port that connects them. Left out, any will do.
+	// +optional
+	ID *UUID `json:"id,omitempty"`
 }
 
 // RouterInterfaceStatus is what is known of the connection. Its id is that of the
@@ -84,5 +96,6 @@ func (r *RouterInterface) GetExternalStatus() *sharedv1alpha1.ExternalStatus {
 	return &r.Status.ExternalStatus
 }
 
-// GetImport says that connections are always made.
-func (r *RouterInterface) GetImport() (id string, asked bool) { return "", false }
+// GetImport reports whether an existing connection is taken over. It is always searched
+// for, also by its id: a port that connects others must not be taken.
+func (r *RouterInterface) GetImport() (id string, asked bool) { return "", r.Spec.Adopt != nil }

@@ -170,7 +170,7 @@ type SecurityGroupResourceStatus struct {
 	// Name of the resource.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	Name string `json:"name,omitempty"`
+	Name string `json:"name"`
 	// Description of the resource.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
@@ -178,7 +178,7 @@ type SecurityGroupResourceStatus struct {
 	// ProjectID is the project that the resource belongs to.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	ProjectID string `json:"projectID,omitempty"`
+	ProjectID string `json:"projectID"`
 	// Tags of the resource.
 	// +optional
 	// +listType=atomic
@@ -187,7 +187,7 @@ type SecurityGroupResourceStatus struct {
 	Tags []string `json:"tags,omitempty"`
 	// Stateful says whether answers are let through.
 	// +optional
-	Stateful *bool `json:"stateful,omitempty"`
+	Stateful *bool `json:"stateful"`
 	// Rules that the group consists of.
 	// +optional
 	// +listType=atomic
@@ -202,31 +202,31 @@ type SecurityGroupRuleStatus struct {
 	// ID of the rule.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	ID string `json:"id,omitempty"`
+	ID string `json:"id"`
 	// Description of the resource.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	Description string `json:"description,omitempty"`
+	Description string `json:"description"`
 	// Direction of the traffic.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	Direction string `json:"direction,omitempty"`
+	Direction string `json:"direction"`
 	// RemoteGroupID is the group whose members are the other side.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	RemoteGroupID string `json:"remoteGroupID,omitempty"`
+	RemoteGroupID string `json:"remoteGroupID"`
 	// RemoteIPPrefix is the other side.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	RemoteIPPrefix string `json:"remoteIPPrefix,omitempty"`
+	RemoteIPPrefix string `json:"remoteIPPrefix"`
 	// Protocol of the traffic.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	Protocol string `json:"protocol,omitempty"`
+	Protocol string `json:"protocol"`
 	// Ethertype of the traffic.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	Ethertype string `json:"ethertype,omitempty"`
+	Ethertype string `json:"ethertype"`
 	// PortRange is the range of ports.
 	// +optional
 	PortRange *PortRangeStatus `json:"portRange,omitempty"`
@@ -235,8 +235,10 @@ type SecurityGroupRuleStatus struct {
 // PortRangeStatus is a range of ports.
 type PortRangeStatus struct {
 	// Min is the first port.
+	// +optional
 	Min int32 `json:"min"`
 	// Max is the last port.
+	// +optional
 	Max int32 `json:"max"`
 }
 

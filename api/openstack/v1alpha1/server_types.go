@@ -284,15 +284,15 @@ type ServerResourceStatus struct {
 	// Name of the resource.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	Name string `json:"name,omitempty"`
+	Name string `json:"name"`
 	// HostID is the host that it runs on: its name, for those who may see it.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	HostID string `json:"hostID,omitempty"`
+	HostID string `json:"hostID"`
 	// Status of the virtual machine.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	Status string `json:"status,omitempty"`
+	Status string `json:"status"`
 	// ImageID is the image that it started from.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
@@ -300,7 +300,7 @@ type ServerResourceStatus struct {
 	// AvailabilityZone that it is in.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	AvailabilityZone string `json:"availabilityZone,omitempty"`
+	AvailabilityZone string `json:"availabilityZone"`
 	// ServerGroups are the ids of the groups that it belongs to.
 	// +optional
 	// +listType=atomic
@@ -330,7 +330,7 @@ type ServerResourceStatus struct {
 	Metadata []ServerMetadataStatus `json:"metadata,omitempty"`
 	// ConfigDrive says whether what it is told is on a disk as well.
 	// +optional
-	ConfigDrive *bool `json:"configDrive,omitempty"`
+	ConfigDrive *bool `json:"configDrive"`
 }
 
 // ServerVolumeStatus is a disk that is attached.
@@ -338,7 +338,7 @@ type ServerVolumeStatus struct {
 	// ID of the disk.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	ID string `json:"id,omitempty"`
+	ID string `json:"id"`
 }
 
 // ServerInterfaceStatus is where a virtual machine is plugged in.
@@ -346,19 +346,19 @@ type ServerInterfaceStatus struct {
 	// PortID is the port.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	PortID string `json:"portID,omitempty"`
+	PortID string `json:"portID"`
 	// NetID is the network.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	NetID string `json:"netID,omitempty"`
+	NetID string `json:"netID"`
 	// MACAddr is its hardware address.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	MACAddr string `json:"macAddr,omitempty"`
+	MACAddr string `json:"macAddr"`
 	// PortState is the status of the port.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	PortState string `json:"portState,omitempty"`
+	PortState string `json:"portState"`
 	// FixedIPs that it has.
 	// +optional
 	// +listType=atomic
@@ -371,11 +371,11 @@ type ServerInterfaceFixedIPStatus struct {
 	// IPAddress is the address.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	IPAddress string `json:"ipAddress,omitempty"`
+	IPAddress string `json:"ipAddress"`
 	// SubnetID is where it is from.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	SubnetID string `json:"subnetID,omitempty"`
+	SubnetID string `json:"subnetID"`
 }
 
 // ServerMetadataStatus is a pair that a virtual machine can read.
@@ -383,11 +383,11 @@ type ServerMetadataStatus struct {
 	// Key of the pair.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	Key string `json:"key,omitempty"`
+	Key string `json:"key"`
 	// Value of the pair.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	Value string `json:"value,omitempty"`
+	Value string `json:"value"`
 }
 
 // GetCommonSpec returns what all kinds have in common.

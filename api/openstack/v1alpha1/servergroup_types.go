@@ -112,19 +112,19 @@ type ServerGroupResourceStatus struct {
 	// Name of the resource.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	Name string `json:"name,omitempty"`
+	Name string `json:"name"`
 	// Policy is the rule.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	Policy string `json:"policy,omitempty"`
+	Policy string `json:"policy"`
 	// ProjectID is the project that the resource belongs to.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	ProjectID string `json:"projectID,omitempty"`
+	ProjectID string `json:"projectID"`
 	// UserID is who made it.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	UserID string `json:"userID,omitempty"`
+	UserID string `json:"userID"`
 	// Rules are details of the rule.
 	// +optional
 	Rules *ServerGroupRulesStatus `json:"rules,omitempty"`
@@ -134,7 +134,7 @@ type ServerGroupResourceStatus struct {
 type ServerGroupRulesStatus struct {
 	// MaxServerPerHost is how many servers may be on one host.
 	// +optional
-	MaxServerPerHost *int32 `json:"maxServerPerHost,omitempty"`
+	MaxServerPerHost *int32 `json:"maxServerPerHost"`
 }
 
 // GetCommonSpec returns what all kinds have in common.

@@ -111,18 +111,19 @@ type ServiceResourceStatus struct {
 	// Name of the resource.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	Name string `json:"name,omitempty"`
-	// Description of the resource.
+	Name string `json:"name"`
+	// Description of the resource. It is empty where OpenStack says so, and left out
+	// where OpenStack says nothing.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	Description string `json:"description,omitempty"`
+	Description *string `json:"description,omitempty"`
 	// Type of the service.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	Type string `json:"type,omitempty"`
+	Type string `json:"type"`
 	// Enabled says whether it can be used.
 	// +optional
-	Enabled *bool `json:"enabled,omitempty"`
+	Enabled *bool `json:"enabled"`
 }
 
 // GetCommonSpec returns what all kinds have in common.

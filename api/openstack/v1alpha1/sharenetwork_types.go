@@ -136,7 +136,7 @@ type ShareNetworkResourceStatus struct {
 	// CIDR is the address range.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	CIDR string `json:"cidr,omitempty"`
+	CIDR string `json:"cidr"`
 	// IPVersion of the addresses.
 	// +optional
 	IPVersion *int32 `json:"ipVersion,omitempty"`

@@ -213,7 +213,7 @@ type SubnetResourceStatus struct {
 	// Name of the resource.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	Name string `json:"name,omitempty"`
+	Name string `json:"name"`
 	// Description of the resource.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
@@ -221,7 +221,7 @@ type SubnetResourceStatus struct {
 	// ProjectID is the project that the resource belongs to.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	ProjectID string `json:"projectID,omitempty"`
+	ProjectID string `json:"projectID"`
 	// Tags of the resource.
 	// +optional
 	// +listType=atomic
@@ -230,15 +230,15 @@ type SubnetResourceStatus struct {
 	Tags []string `json:"tags,omitempty"`
 	// IPVersion of the addresses.
 	// +optional
-	IPVersion *int32 `json:"ipVersion,omitempty"`
+	IPVersion *int32 `json:"ipVersion"`
 	// CIDR is the address range.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	CIDR string `json:"cidr,omitempty"`
+	CIDR string `json:"cidr"`
 	// GatewayIP is the gateway.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	GatewayIP string `json:"gatewayIP,omitempty"`
+	GatewayIP string `json:"gatewayIP"`
 	// DNSNameservers that hosts are told of.
 	// +optional
 	// +listType=atomic
@@ -247,7 +247,7 @@ type SubnetResourceStatus struct {
 	DNSNameservers []string `json:"dnsNameservers,omitempty"`
 	// DNSPublishFixedIP says whether addresses get names.
 	// +optional
-	DNSPublishFixedIP *bool `json:"dnsPublishFixedIP,omitempty"`
+	DNSPublishFixedIP *bool `json:"dnsPublishFixedIP"`
 	// AllocationPools are the parts that addresses are given from.
 	// +optional
 	// +listType=atomic
@@ -268,11 +268,11 @@ type SubnetResourceStatus struct {
 	IPv6RAMode string `json:"ipv6RAMode,omitempty"`
 	// EnableDHCP says whether hosts are told their addresses.
 	// +optional
-	EnableDHCP *bool `json:"enableDHCP,omitempty"`
+	EnableDHCP *bool `json:"enableDHCP"`
 	// NetworkID is the network.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	NetworkID string `json:"networkID,omitempty"`
+	NetworkID string `json:"networkID"`
 	// SubnetPoolID is where the range comes from.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
@@ -286,11 +286,11 @@ type AllocationPoolStatus struct {
 	// Start is the first address.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	Start string `json:"start,omitempty"`
+	Start string `json:"start"`
 	// End is the last address.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	End string `json:"end,omitempty"`
+	End string `json:"end"`
 }
 
 // HostRouteStatus is a route that hosts are told of.
@@ -298,11 +298,11 @@ type HostRouteStatus struct {
 	// Destination that the route leads to.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	Destination string `json:"destination,omitempty"`
+	Destination string `json:"destination"`
 	// NextHop is where it begins.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	NextHop string `json:"nextHop,omitempty"`
+	NextHop string `json:"nextHop"`
 }
 
 // GetCommonSpec returns what all kinds have in common.

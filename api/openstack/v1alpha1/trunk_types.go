@@ -151,7 +151,7 @@ type TrunkResourceStatus struct {
 	// Name of the resource.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	Name string `json:"name,omitempty"`
+	Name string `json:"name"`
 	// Description of the resource.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
@@ -159,11 +159,11 @@ type TrunkResourceStatus struct {
 	// ProjectID is the project that the resource belongs to.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	ProjectID string `json:"projectID,omitempty"`
+	ProjectID string `json:"projectID"`
 	// PortID is the port.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	PortID string `json:"portID,omitempty"`
+	PortID string `json:"portID"`
 	// Status of the trunk.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
@@ -176,7 +176,7 @@ type TrunkResourceStatus struct {
 	Tags []string `json:"tags,omitempty"`
 	// AdminStateUp says whether it carries traffic.
 	// +optional
-	AdminStateUp *bool `json:"adminStateUp,omitempty"`
+	AdminStateUp *bool `json:"adminStateUp"`
 	// Subports whose traffic it carries.
 	// +optional
 	// +listType=atomic
@@ -191,14 +191,14 @@ type TrunkSubportStatus struct {
 	// PortID is the port.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	PortID string `json:"portID,omitempty"`
+	PortID string `json:"portID"`
 	// SegmentationID tells its traffic from that of others.
 	// +optional
-	SegmentationID *int32 `json:"segmentationID,omitempty"`
+	SegmentationID *int32 `json:"segmentationID"`
 	// SegmentationType says how it does.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	SegmentationType string `json:"segmentationType,omitempty"`
+	SegmentationType string `json:"segmentationType"`
 }
 
 // GetCommonSpec returns what all kinds have in common.

@@ -120,7 +120,7 @@ type UserResourceStatus struct {
 	// Name of the resource.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	Name string `json:"name,omitempty"`
+	Name string `json:"name"`
 	// Description of the resource.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
@@ -128,21 +128,21 @@ type UserResourceStatus struct {
 	// DomainID is the domain that the resource belongs to.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	DomainID string `json:"domainID,omitempty"`
+	DomainID string `json:"domainID"`
 	// DefaultProjectID is the project that the user works in unless told otherwise.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	DefaultProjectID string `json:"defaultProjectID,omitempty"`
 	// Enabled says whether the user can log in.
 	// +optional
-	Enabled *bool `json:"enabled,omitempty"`
+	Enabled *bool `json:"enabled"`
 	// PasswordExpiresAt is when the password ends.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	PasswordExpiresAt string `json:"passwordExpiresAt,omitempty"`
 	// AppliedPasswordRef names the Secret that the password was last set from.
 	// +optional
-	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:MaxLength=1024
 	AppliedPasswordRef string `json:"appliedPasswordRef,omitempty"`
 }
 

@@ -144,18 +144,18 @@ type VolumeResourceStatus struct {
 	// Name of the resource.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	Name string `json:"name,omitempty"`
+	Name string `json:"name"`
 	// Description of the resource.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Description string `json:"description,omitempty"`
 	// Size in GiB.
 	// +optional
-	Size *int32 `json:"size,omitempty"`
+	Size *int32 `json:"size"`
 	// Status of the disk.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	Status string `json:"status,omitempty"`
+	Status string `json:"status"`
 	// AvailabilityZone that it is in.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
@@ -168,7 +168,7 @@ type VolumeResourceStatus struct {
 	// VolumeType is the name of its sort.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	VolumeType string `json:"volumeType,omitempty"`
+	VolumeType string `json:"volumeType"`
 	// SnapshotID is the snapshot that it was made from.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
@@ -189,13 +189,13 @@ type VolumeResourceStatus struct {
 	// UserID is who made it.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	UserID string `json:"userID,omitempty"`
+	UserID string `json:"userID"`
 	// Bootable says whether a server can start from it.
 	// +optional
 	Bootable *bool `json:"bootable,omitempty"`
 	// Encrypted says whether its content is.
 	// +optional
-	Encrypted *bool `json:"encrypted,omitempty"`
+	Encrypted *bool `json:"encrypted"`
 	// ReplicationStatus is how far copies of it are.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
@@ -206,7 +206,7 @@ type VolumeResourceStatus struct {
 	ConsistencyGroupID string `json:"consistencyGroupID,omitempty"`
 	// Multiattach says whether several servers may have it at once.
 	// +optional
-	Multiattach *bool `json:"multiattach,omitempty"`
+	Multiattach *bool `json:"multiattach"`
 	// ImageID is the image that it began with.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
@@ -232,15 +232,15 @@ type VolumeAttachmentStatus struct {
 	// AttachmentID is the id of the attachment.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	AttachmentID string `json:"attachmentID,omitempty"`
+	AttachmentID string `json:"attachmentID"`
 	// ServerID is the server.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	ServerID string `json:"serverID,omitempty"`
+	ServerID string `json:"serverID"`
 	// Device is what the server calls it.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	Device string `json:"device,omitempty"`
+	Device string `json:"device"`
 	// AttachedAt is when it was attached.
 	// +optional
 	AttachedAt *metav1.Time `json:"attachedAt,omitempty"`
@@ -251,11 +251,11 @@ type VolumeMetadataStatus struct {
 	// Name of the pair.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	Name string `json:"name,omitempty"`
+	Name string `json:"name"`
 	// Value of the pair.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	Value string `json:"value,omitempty"`
+	Value string `json:"value"`
 }
 
 // GetCommonSpec returns what all kinds have in common.

@@ -122,7 +122,7 @@ type VolumeTypeResourceStatus struct {
 	// Name of the resource.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	Name string `json:"name,omitempty"`
+	Name string `json:"name"`
 	// Description of the resource.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
@@ -134,7 +134,7 @@ type VolumeTypeResourceStatus struct {
 	ExtraSpecs []VolumeTypeExtraSpecStatus `json:"extraSpecs,omitempty"`
 	// IsPublic says whether all projects may use it.
 	// +optional
-	IsPublic *bool `json:"isPublic,omitempty"`
+	IsPublic *bool `json:"isPublic"`
 }
 
 // VolumeTypeExtraSpecStatus is an instruction to what keeps the volumes.
@@ -142,11 +142,11 @@ type VolumeTypeExtraSpecStatus struct {
 	// Name of the pair.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	Name string `json:"name,omitempty"`
+	Name string `json:"name"`
 	// Value of the pair.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	Value string `json:"value,omitempty"`
+	Value string `json:"value"`
 }
 
 // GetCommonSpec returns what all kinds have in common.

@@ -57,7 +57,8 @@ type ExternalSpec struct {
 
 // ExternalStatus is what is known of every resource outside Kubernetes.
 type ExternalStatus struct {
-	// Conditions are Available, Progressing and Ready.
+	// Conditions are Available and Progressing, and Ready and Drifted where the operator
+	// was started with an option for them.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -80,13 +81,21 @@ type ExternalStatus struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=2048
 	ObservedDependencies []ObservedDependency `json:"observedDependencies,omitempty"`
+	// Drift lists the fields of the resource that differ from the spec and can't be
+	// changed. It is empty while there are none.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=32
+	// +kubebuilder:validation:items:MaxLength=1024
+	Drift []string `json:"drift,omitempty"`
 }
 
 // AnonymousStatus is what is known of resources outside Kubernetes that have no id:
 // an ExternalStatus, field by field, whose id is in memory alone. Its object tells
 // what its resource is known by.
 type AnonymousStatus struct {
-	// Conditions are Available, Progressing and Ready.
+	// Conditions are Available and Progressing, and Ready and Drifted where the operator
+	// was started with an option for them.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -107,6 +116,13 @@ type AnonymousStatus struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=2048
 	ObservedDependencies []ObservedDependency `json:"observedDependencies,omitempty"`
+	// Drift lists the fields of the resource that differ from the spec and can't be
+	// changed. It is empty while there are none.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=32
+	// +kubebuilder:validation:items:MaxLength=1024
+	Drift []string `json:"drift,omitempty"`
 }
 
 // ObservedDependency is the id that a reference stood for.

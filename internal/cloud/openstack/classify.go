@@ -27,8 +27,8 @@ const (
 	Retryable Class = iota
 	// NotFound is a 404: of the resource itself, or of one that a request names.
 	NotFound
-	// Busy is a conflict that somebody else can end without a change of the
-	// request: a quota, a resource in use or in the middle of a change.
+	// Busy is a refusal that somebody else can end without a change of the request: a
+	// quota, a resource in use or in the middle of a change, a role that is not assigned yet.
 	Busy
 	// Exists is a conflict with a resource that is there already. It doesn't pass
 	// by waiting.
@@ -125,6 +125,9 @@ func withoutAnswer(err error) Class {
 }
 
 func classOf(status int, kind, message string) Class {
+	if isState(status, message) {
+		return Busy
+	}
 	switch status {
 	case http.StatusNotFound, http.StatusGone:
 		return NotFound

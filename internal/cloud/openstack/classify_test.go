@@ -2,9 +2,11 @@ package openstack
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -95,6 +97,104 @@ func TestClassify(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestStates: what is refused for the state of something else is tried again; what is
+// refused for what the request says, or for who asks, is not.
+func TestStates(t *testing.T) {
+	t.Parallel()
+	for want, texts := range map[Class][]string{
+		Busy: {
+			"400 Invalid application credential: Could not find role assignment with role: r, user or group: u, project: p.",
+			"400 Invalid application credential: Cannot create an application credential with unassigned role",
+			"400 cannot create a project in a branch containing a disabled project: d",
+			"403 Cannot enable project p since it has disabled parents",
+			"403 Cannot disable project p since its subtree contains enabled projects.",
+			`403 Unable to update immutable role resource: r. Set resource option "immutable" to false first.`,
+			`403 Cannot update project tags for p, project is immutable. Set "immutable" option to false before that.`,
+			"403 Unable to create additional application credentials, maximum of 3 already exceeded for user.",
+			"400 Could not find domain: d.",
+			"400 Expecting to find endpoint service_id in service table.",
+			"400 Bad router request: Network n is not an external network.",
+			"400 Bad floatingip request: Network n is not a valid external network.",
+			"400 Bad floatingip request: Network n does not contain any IPv4 subnet.",
+			"400 Invalid input for operation: IP allocation requires subnets for network.",
+			"400 Requested subnet with cidr: 10.0.0.0/24 for network: n overlaps with another subnet.",
+			"400 Bad router request: Cidr 10.0.0.0/16 of subnet s overlaps with cidr 10.0.0.0/24 of subnet t.",
+			"400 Bad router request: Router already has a port on subnet s.",
+			"400 Bad router request: Subnet for router interface must have a gateway IP.",
+			"400 Bad floatingip request: Cannot add floating IP to port p that has no fixed IPv4 addresses.",
+			"400 Bad floatingip request: Port p does not have fixed ip 10.0.0.9.",
+			"400 Unable to find any IP address on external network n.",
+			"409 No more IP addresses available on network n.",
+			"400 Flavor f could not be found.",
+			"400 Can not find requested image",
+			"400 Image i is not active.",
+			"400 Invalid key_name provided.",
+			"400 Unable to find security_group with name or id 'g'",
+			"400 Port id p could not be found.",
+			"400 Port p requires a FixedIP in order to be used.",
+			"400 Port p not usable for instance i.",
+			"400 Network n requires a subnet in order to boot instances on.",
+			"400 No fixed IP addresses available for network: n",
+			"400 Network requires port_security_enabled and subnet associated in order to apply security groups.",
+			"400 Block Device Mapping is Invalid: failed to get volume v.",
+			"400 Block Device v is not bootable.",
+			"400 Invalid volume: volume v is already attached to instances: i",
+			"403 Maximum number of ports exceeded",
+			"403 Quota exceeded for cores: Requested 1, but already used 8 of 8 cores",
+			"409 Port p is still in use.",
+			"400 Invalid volume: Volume status must be available or error and must not be migrating, attached",
+			"400 Invalid image identifier or unable to access requested image.",
+			"400 Target volume type is still in use.",
+			"409 Image has active task",
+		},
+		NotFound: {
+			"404 Could not find role: r.",
+			"404 Security group g does not exist",
+		},
+		Invalid: {
+			"400 Invalid input for field 'name': 'x' is too long",
+			"400 Expecting to find id or name in user.",
+			"400 Bad floatingip request: Port p has multiple fixed IPv4 addresses.  Must provide a specific IPv4 address",
+			"400 Invalid input for operation: Failed to create port, because fixed_ips included invalid subnet s.",
+			"400 Invalid input for operation: Requested MTU is too big, maximum is 1450.",
+			"400 Missing imageRef attribute",
+			"400 The requested availability zone is not available",
+			"400 Block Device Mapping is Invalid: Boot sequence for the instance and block device mapping is not valid.",
+			"400 Availability zone 'z' is invalid.",
+			"400 Invalid input received: Size of specified image 2GB is larger than volume size 1GB.",
+			"400 URI for web-download does not pass filtering: ftp://x",
+		},
+		Forbidden: {
+			"403 You are not authorized to perform the requested action: identity:create_user.",
+			"403 Project p must be in the same domain as the role r being assigned.",
+			"403 ((rule:create_network and rule:create_network:shared) ) is disallowed by policy",
+			"403 Policy doesn't allow os_compute_api:servers:create:forced_host to be performed.",
+			"403 Image i is protected and cannot be deleted.",
+		},
+	} {
+		for _, text := range texts {
+			if got := Classify(answered(t, text)).Class; got != want {
+				t.Errorf("%s: %s, want %s", text, got, want)
+			}
+		}
+	}
+}
+
+// answered is an answer that begins with its status.
+func answered(t *testing.T, text string) error {
+	t.Helper()
+	status, message, _ := strings.Cut(text, " ")
+	code, err := strconv.Atoi(status)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := json.Marshal(map[string]any{"error": map[string]any{"code": code, "message": message}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer(code, string(body))
 }
 
 func TestMessagesAreCut(t *testing.T) {

@@ -38,9 +38,23 @@ type Options struct {
 	// have the operator call. None means all but those that machines get their
 	// own credentials from; and for images, the operator's own machine.
 	Hosts []string
+	// Conditions chooses the conditions of objects. Empty means PublishedConditions.
+	Conditions Conditions
 	// Authorities are PEM certificates to trust where a Secret brings none.
 	Authorities []byte
 }
+
+// Conditions chooses which conditions objects have.
+type Conditions string
+
+const (
+	// PublishedConditions are those of the published API: Available and Progressing, and
+	// Downloading of an Image. Tests of that API's users compare the whole list.
+	PublishedConditions Conditions = "published"
+	// AllConditions are these and Ready, and Drifted while a resource differs from its
+	// spec in a field that can't be changed.
+	AllConditions Conditions = "all"
+)
 
 // Pack returns the pack for the operator's list.
 func Pack(options Options) pack.Pack {
@@ -51,12 +65,21 @@ func Pack(options Options) pack.Pack {
 		Relations:   Relations,
 		Finalizers:  finalizers(),
 		Rules:       rules,
-		Objects:     func(pack.Installation) []client.Object { return askForSecrets(Relations()) },
+		Objects:     objects,
 		Setup: func(ctx context.Context, mgr manager.Manager, env pack.Environment) error {
 			return Setup(ctx, mgr, env, options)
 		},
 		Remove: remove,
 	}
+}
+
+// objects are the policies by which the API server guards the pack's objects.
+func objects(in pack.Installation) []client.Object {
+	resources := make([]string, 0, len(kinds))
+	for _, k := range kinds {
+		resources = append(resources, plural(k.name))
+	}
+	return append(askForSecrets(Relations()), pack.GuardStatuses(statusPolicy, kit.Group, resources, in)...)
 }
 
 // plural returns what the API server calls a kind's objects.
@@ -119,7 +142,7 @@ func rules() []rbacv1.PolicyRule {
 func Setup(ctx context.Context, mgr manager.Manager, env pack.Environment, options Options) error {
 	engine := external.New(mgr, external.Options{
 		Group: kit.Group, Noun: "OpenStack resource", Cloud: "OpenStack",
-		Workers: options.Workers, Resync: options.Resync,
+		Workers: options.Workers, Resync: options.Resync, Summary: options.Conditions == AllConditions,
 		Live: env.Live, Events: mgr.GetEventRecorder("kinship-openstack"),
 	})
 	requests := calls()

@@ -16,6 +16,9 @@ import (
 // secretsPolicy has its name from what it asks about.
 const secretsPolicy = "kinship-openstack-secrets"
 
+// statusPolicy lets only the operator write statuses.
+const statusPolicy = "kinship-openstack-status"
+
 // askForSecrets returns a policy by which the API server asks whether the author of an
 // object may use the Secrets that it names. Else he who may not read a Secret would
 // name it, and a cloud of his own, and have the operator send him what is in it.

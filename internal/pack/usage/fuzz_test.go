@@ -74,6 +74,7 @@ func newTestLedger(tb testing.TB) *ledger {
 		get:       func(object.ID) usage { return nil },
 		grants:    func(string) []kinshipv1alpha1.ReferenceGrant { return nil },
 		wakeUsage: func(object.ID) {}, wakeTarget: func(object.ID) {}, kindsChanged: func() {},
+		unread: func() bool { return false },
 	}
 	l.lock = &guard.Lock{Label: lockLabel, Value: lockValue, Hold: l.hold, Watcher: watcher}
 	u := &protectionv1beta1.Usage{Spec: sharedv1alpha1.UsageSpec{Of: sharedv1alpha1.Resource{

@@ -33,6 +33,8 @@ type ledger struct {
 	get func(object.ID) usage
 	// grants are those that are known.
 	grants grants
+	// unread reports whether a Usage exists that can't be read.
+	unread func() bool
 	// wakeUsage and wakeTarget ask for a Usage, or a lock, to be reconciled.
 	wakeUsage, wakeTarget func(object.ID)
 	// kindsChanged is told when other kinds may be held than before.
@@ -215,7 +217,7 @@ func (l *ledger) hold(obj relation.Object) guard.Hold {
 	switch {
 	case held:
 		return guard.Held
-	case undecided:
+	case undecided, l.unread():
 		return guard.Undecided
 	default:
 		return guard.Free

@@ -74,6 +74,7 @@ func Setup(ctx context.Context, mgr manager.Manager, env pack.Environment, optio
 		trusting:   env.Enforcement == pack.ByWebhook,
 		get:        p.get,
 		grants:     p.grants,
+		unread:     p.unread,
 	}
 	p.lock = &guard.Lock{
 		Label: lockLabel, Value: lockValue, Hold: p.ledger.hold,
@@ -171,6 +172,11 @@ func (p *parts) hear(
 	return nil
 }
 
+// unread reports whether a Usage exists that can't be read. What it protects is not known.
+func (p *parts) unread() bool {
+	return slices.ContainsFunc(kinds, func(k kind) bool { return p.env.Health.Unreadable(k.GroupKind()) > 0 })
+}
+
 // grantsChanged has every Usage looked at again that reaches into another
 // namespace.
 func (p *parts) grantsChanged() {
@@ -248,6 +254,10 @@ func (p *parts) wrongLocks() []object.ID {
 // sweep takes off the locks that were left behind on objects of kinds that
 // nothing is held of, while no operator ran.
 func (p *parts) sweep(ctx context.Context, known []relation.Mapping) error {
+	if p.unread() {
+		p.mgr.GetLogger().Info("Locks that nobody seems to need are left: a Usage can't be read")
+		return nil
+	}
 	held := p.ledger.index.TargetKinds()
 	left := slices.DeleteFunc(known, func(m relation.Mapping) bool {
 		return slices.Contains(held, schema.GroupKind{Group: m.Resource.Group, Kind: m.Kind})

@@ -112,7 +112,7 @@ func TestDomain(t *testing.T) {
 		_, err = domains.Get(ctx, c, made.ID).Extract()
 		refused(t, err, http.StatusNotFound, "", openstack.NotFound)
 		_, err = projects.Create(ctx, c, projects.CreateOpts{Name: unique("project"), DomainID: noSuch}).Extract()
-		refused(t, err, http.StatusBadRequest, "", openstack.Invalid)
+		refused(t, err, http.StatusBadRequest, "", openstack.Busy)
 		_, err = users.Create(ctx, c, users.CreateOpts{Name: unique("user"), DomainID: noSuch}).Extract()
 		refused(t, err, http.StatusNotFound, "", openstack.NotFound)
 	})
@@ -246,7 +246,7 @@ func TestServiceAndEndpoint(t *testing.T) {
 			t.Errorf("found %d endpoints", len(found))
 		}
 		_, err = endpoints.Create(ctx, c, endpoints.CreateOpts{Availability: "public", ServiceID: noSuch, URL: "http://127.0.0.1:1"}).Extract()
-		refused(t, err, http.StatusBadRequest, "", openstack.Invalid)
+		refused(t, err, http.StatusBadRequest, "", openstack.Busy)
 		_, err = endpoints.Create(ctx, c, endpoints.CreateOpts{Availability: "x", ServiceID: service.ID, URL: "http://127.0.0.1:1"}).Extract()
 		refused(t, err, http.StatusBadRequest, "", openstack.Invalid)
 		// Its endpoints go with a service.
@@ -257,6 +257,35 @@ func TestServiceAndEndpoint(t *testing.T) {
 		refused(t, err, http.StatusNotFound, "", openstack.NotFound)
 		_, err = services.Get(ctx, c, service.ID).Extract()
 		refused(t, err, http.StatusNotFound, "", openstack.NotFound)
+	})
+}
+
+// TestServiceSilent: a service that was given no description has none at all, not an empty one,
+// until somebody gives it an empty one.
+func TestServiceSilent(t *testing.T) {
+	t.Parallel()
+	everywhere(t, func(t *testing.T, w *world) {
+		l := &lister{T: t, w: w, scope: w.admin}
+		c := client(t, w.admin.Identity)
+		id := l.post((*openstack.Scope).Identity, "services", "service", fields{"type": "contract", "description": nil})
+		address := c.ServiceURL("services", id)
+		read := func() map[string]any {
+			var answer map[string]map[string]any
+			if err := send(t.Context(), c, http.MethodGet, address, nil, &answer); err != nil {
+				t.Fatal(err)
+			}
+			return answer["service"]
+		}
+		if text, told := read()["description"]; told {
+			t.Errorf("without a description: %v", text)
+		}
+		body := fields{"service": fields{"description": ""}}
+		if err := send(t.Context(), c, http.MethodPatch, address, body, nil); err != nil {
+			t.Fatal(err)
+		}
+		if text, told := read()["description"]; !told || text != "" {
+			t.Errorf("with an empty description: %v, told %t", text, told)
+		}
 	})
 }
 
@@ -289,7 +318,7 @@ func TestApplicationCredential(t *testing.T) {
 		_, err = applicationcredentials.Create(ctx, c, user, applicationcredentials.CreateOpts{
 			Name: unique("credential"), Roles: []applicationcredentials.Role{{Name: "admin"}},
 		}).Extract()
-		refused(t, err, http.StatusBadRequest, "", openstack.Invalid)
+		refused(t, err, http.StatusBadRequest, "", openstack.Busy)
 		_, err = applicationcredentials.Create(ctx, c, w.admin.UserID, applicationcredentials.CreateOpts{Name: unique("credential")}).Extract()
 		refused(t, err, http.StatusForbidden, "", openstack.Forbidden)
 		if err := applicationcredentials.Delete(ctx, c, user, made.ID).ExtractErr(); err != nil {

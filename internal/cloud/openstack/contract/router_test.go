@@ -72,7 +72,7 @@ func TestRouter(t *testing.T) {
 		}
 		inner := makeNetwork(t, c, "inner")
 		_, err := routers.Create(ctx, c, routers.CreateOpts{GatewayInfo: &routers.GatewayInfo{NetworkID: inner.ID}}).Extract()
-		refused(t, err, http.StatusBadRequest, "BadRequest", openstack.Invalid)
+		refused(t, err, http.StatusBadRequest, "BadRequest", openstack.Busy)
 		_, err = routers.Create(ctx, c, routers.CreateOpts{GatewayInfo: &routers.GatewayInfo{NetworkID: noSuch}}).Extract()
 		refused(t, err, http.StatusNotFound, "NetworkNotFound", openstack.NotFound)
 		if err := routers.Delete(ctx, c, made.ID).ExtractErr(); err != nil {
@@ -103,7 +103,7 @@ func TestRouterInterface(t *testing.T) {
 			_, err := routers.AddInterface(ctx, c, router.ID, opts).Extract()
 			return err
 		}
-		refused(t, add(routers.AddInterfaceOpts{SubnetID: subnet.ID}), http.StatusBadRequest, "BadRequest", openstack.Invalid)
+		refused(t, add(routers.AddInterfaceOpts{SubnetID: subnet.ID}), http.StatusBadRequest, "BadRequest", openstack.Busy)
 		refused(t, add(routers.AddInterfaceOpts{SubnetID: noSuch}), http.StatusNotFound, "SubnetNotFound", openstack.NotFound)
 		refused(t, routers.Delete(ctx, c, router.ID).ExtractErr(), http.StatusConflict, "RouterInUse", openstack.Busy)
 		refused(t, ports.Delete(ctx, c, made.PortID).ExtractErr(), http.StatusConflict, "ServicePortInUse", openstack.Busy)
@@ -111,11 +111,11 @@ func TestRouterInterface(t *testing.T) {
 		refused(t, networks.Delete(ctx, c, network.ID).ExtractErr(), http.StatusConflict, "NetworkInUse", openstack.Busy)
 		twin := makeNetwork(t, c, "twin")
 		overlapping := makeSubnet(t, c, twin.ID, "10.7.0.0/16")
-		refused(t, add(routers.AddInterfaceOpts{SubnetID: overlapping.ID}), http.StatusBadRequest, "BadRequest", openstack.Invalid)
+		refused(t, add(routers.AddInterfaceOpts{SubnetID: overlapping.ID}), http.StatusBadRequest, "BadRequest", openstack.Busy)
 		closed := must[*subnets.Subnet](t)(subnets.Create(ctx, c, subnets.CreateOpts{
 			NetworkID: twin.ID, CIDR: "10.8.0.0/24", IPVersion: 4, GatewayIP: new(""),
 		}).Extract())
-		refused(t, add(routers.AddInterfaceOpts{SubnetID: closed.ID}), http.StatusBadRequest, "BadRequest", openstack.Invalid)
+		refused(t, add(routers.AddInterfaceOpts{SubnetID: closed.ID}), http.StatusBadRequest, "BadRequest", openstack.Busy)
 		remove := func(subnet string) error {
 			_, err := routers.RemoveInterface(ctx, c, router.ID, routers.RemoveInterfaceOpts{SubnetID: subnet}).Extract()
 			return err
@@ -140,7 +140,14 @@ func TestFloatingIP(t *testing.T) {
 		_, err := floatingips.Create(ctx, c, floatingips.CreateOpts{FloatingNetworkID: outside, PortID: port.ID}).Extract()
 		refused(t, err, http.StatusNotFound, "ExternalGatewayForFloatingIPNotFound", openstack.NotFound)
 		_, err = floatingips.Create(ctx, c, floatingips.CreateOpts{FloatingNetworkID: network.ID}).Extract()
-		refused(t, err, http.StatusBadRequest, "BadRequest", openstack.Invalid)
+		refused(t, err, http.StatusBadRequest, "BadRequest", openstack.Busy)
+		bare := makePort(t, c, ports.CreateOpts{NetworkID: network.ID, FixedIPs: []ports.IP{}})
+		for _, address := range []string{"", "10.10.0.99"} { // It has none, and not this one.
+			_, err = floatingips.Create(ctx, c, floatingips.CreateOpts{
+				FloatingNetworkID: outside, PortID: bare.ID, FixedIP: address,
+			}).Extract()
+			refused(t, err, http.StatusBadRequest, "BadRequest", openstack.Busy)
+		}
 		_, err = floatingips.Create(ctx, c, floatingips.CreateOpts{FloatingNetworkID: noSuch}).Extract()
 		refused(t, err, http.StatusNotFound, "NetworkNotFound", openstack.NotFound)
 
@@ -242,5 +249,27 @@ func TestTrunk(t *testing.T) {
 		}
 		_, err = trunks.Get(ctx, c, made.ID).Extract()
 		refused(t, err, http.StatusNotFound, "TrunkNotFound", openstack.NotFound)
+	})
+}
+
+// TestFloatingIPMark: a floating IP is known by what its POST may say. That takes no tags, so
+// it is the description, by which a list finds it.
+func TestFloatingIPMark(t *testing.T) {
+	t.Parallel()
+	everywhere(t, func(t *testing.T, w *world) {
+		l := &lister{T: t, w: w, scope: w.member, project: w.member.ProjectID}
+		c, mark := l.network(), unique("mark")
+		network := public(t, c)
+		ask := fields{"floatingip": fields{"floating_network_id": network, "tags": []string{mark}}}
+		err := send(t.Context(), c, http.MethodPost, c.ServiceURL("floatingips"), ask, nil)
+		refused(t, err, http.StatusBadRequest, "HTTPBadRequest", openstack.Invalid)
+		id := l.post((*openstack.Scope).Network, "floatingips", "floatingip", fields{
+			"name": nil, "floating_network_id": network, "description": mark,
+		})
+		pages, err := floatingips.List(c, floatingips.ListOpts{Description: mark}).AllPages(t.Context())
+		found := must[[]floatingips.FloatingIP](t)(must2(floatingips.ExtractFloatingIPs(pages))(err))
+		if len(found) != 1 || found[0].ID != id || len(found[0].Tags) > 0 {
+			t.Errorf("found by the mark: %+v", found)
+		}
 	})
 }

@@ -33,16 +33,19 @@ func makeServer(t *testing.T, c *gophercloud.ServiceClient, opts servers.CreateO
 	t.Helper()
 	opts.FlavorRef = "1"
 	made := must[*servers.Server](t)(servers.Create(t.Context(), c, opts, nil).Extract())
-	later(t, "server", func(ctx context.Context) error {
-		if err := servers.Delete(ctx, c, made.ID).ExtractErr(); err != nil && !openstack.IsNotFound(err) {
-			return err
-		}
-		return awaitGone(ctx, func() error {
-			_, err := servers.Get(ctx, c, made.ID).Extract()
-			return err
-		})
-	})
+	later(t, "server", func(ctx context.Context) error { return dropServer(ctx, c, made.ID) })
 	return awaitServer(t, c, made.ID)
+}
+
+// dropServer deletes a server and waits until it is gone.
+func dropServer(ctx context.Context, c *gophercloud.ServiceClient, id string) error {
+	if err := servers.Delete(ctx, c, id).ExtractErr(); err != nil && !openstack.IsNotFound(err) {
+		return err
+	}
+	return awaitGone(ctx, func() error {
+		_, err := servers.Get(ctx, c, id).Extract()
+		return err
+	})
 }
 
 func awaitServer(t *testing.T, c *gophercloud.ServiceClient, id string) *servers.Server {
@@ -164,27 +167,38 @@ func TestServerRefused(t *testing.T) {
 		ctx, c := t.Context(), client(t, w.member.Compute)
 		picture := cirros(t, w)
 		nowhere, empty := []servers.Network{{Port: noSuch}}, makeVolume(t, client(t, w.member.Volume)).ID
+		blank := makeImage(t, client(t, w.member.Image), images.CreateOpts{Name: unique("blank")}).ID
 		for _, tt := range []struct {
 			reason string
 			opts   servers.CreateOpts
+			class  openstack.Class
 		}{
-			{"flavor", servers.CreateOpts{FlavorRef: noSuch, ImageRef: picture, Networks: "none"}},
-			{"image", servers.CreateOpts{FlavorRef: "1", ImageRef: noSuch, Networks: "none"}},
-			{"port", servers.CreateOpts{FlavorRef: "1", ImageRef: picture, Networks: nowhere}},
-			{"network", servers.CreateOpts{FlavorRef: "1", ImageRef: picture, Networks: []servers.Network{{UUID: noSuch}}}},
-			{"zone", servers.CreateOpts{FlavorRef: "1", ImageRef: picture, Networks: "none", AvailabilityZone: "bogus"}},
-			{"nothing to boot", servers.CreateOpts{FlavorRef: "1", Networks: "none"}},
+			{"flavor", servers.CreateOpts{FlavorRef: noSuch, ImageRef: picture, Networks: "none"}, openstack.Busy},
+			{"image", servers.CreateOpts{FlavorRef: "1", ImageRef: noSuch, Networks: "none"}, openstack.Busy},
+			{"image without content", servers.CreateOpts{FlavorRef: "1", ImageRef: blank, Networks: "none"}, openstack.Busy},
+			{"port", servers.CreateOpts{FlavorRef: "1", ImageRef: picture, Networks: nowhere}, openstack.Busy},
+			{
+				"network",
+				servers.CreateOpts{FlavorRef: "1", ImageRef: picture, Networks: []servers.Network{{UUID: noSuch}}},
+				openstack.Busy,
+			},
+			{
+				"zone",
+				servers.CreateOpts{FlavorRef: "1", ImageRef: picture, Networks: "none", AvailabilityZone: "bogus"},
+				openstack.Invalid,
+			},
+			{"nothing to boot", servers.CreateOpts{FlavorRef: "1", Networks: "none"}, openstack.Invalid},
 			{"volume", servers.CreateOpts{FlavorRef: "1", Networks: "none", BlockDevice: []servers.BlockDevice{{
 				SourceType: servers.SourceVolume, DestinationType: servers.DestinationVolume, UUID: noSuch,
-			}}}},
+			}}}, openstack.Busy},
 			{"volume with nothing on it", servers.CreateOpts{FlavorRef: "1", Networks: "none", BlockDevice: []servers.BlockDevice{{
 				SourceType: servers.SourceVolume, DestinationType: servers.DestinationVolume, UUID: empty,
-			}}}},
+			}}}, openstack.Busy},
 		} {
 			t.Run(tt.reason, func(t *testing.T) {
 				tt.opts.Name = unique("refused")
 				_, err := servers.Create(ctx, c, tt.opts, nil).Extract()
-				refused(t, err, http.StatusBadRequest, "", openstack.Invalid)
+				refused(t, err, http.StatusBadRequest, "", tt.class)
 			})
 		}
 		_, err := servers.Get(ctx, c, noSuch).Extract()
@@ -208,9 +222,9 @@ func TestServerVolumes(t *testing.T) {
 		if len(inUse.Attachments) != 1 || inUse.Attachments[0].ServerID != server.ID {
 			t.Errorf("an attached volume: %+v", inUse)
 		}
-		refused(t, deleteVolume(ctx, v, volume.ID), http.StatusBadRequest, "", openstack.Invalid)
+		refused(t, deleteVolume(ctx, v, volume.ID), http.StatusBadRequest, "", openstack.Busy)
 		_, err := volumeattach.Create(ctx, c, server.ID, volumeattach.CreateOpts{VolumeID: volume.ID}).Extract()
-		refused(t, err, http.StatusBadRequest, "", openstack.Invalid)
+		refused(t, err, http.StatusBadRequest, "", openstack.Busy)
 		read := must[*servers.Server](t)(servers.Get(ctx, c, server.ID).Extract())
 		if len(read.AttachedVolumes) != 1 || read.AttachedVolumes[0].ID != volume.ID {
 			t.Errorf("the server's volumes: %+v", read.AttachedVolumes)

@@ -161,7 +161,7 @@ func TestSubnetRefused(t *testing.T) {
 			kind   string
 			class  openstack.Class
 		}{
-			{"overlap", subnets.CreateOpts{CIDR: "10.3.0.0/16"}, 400, "InvalidInput", openstack.Invalid},
+			{"overlap", subnets.CreateOpts{CIDR: "10.3.0.0/16"}, 400, "InvalidInput", openstack.Busy},
 			{"not a prefix", subnets.CreateOpts{CIDR: "10.4.0.0/33"}, 400, "InvalidInput", openstack.Invalid},
 			{"wrong version", subnets.CreateOpts{CIDR: "fd00::/64"}, 400, "InvalidInput", openstack.Invalid},
 			{

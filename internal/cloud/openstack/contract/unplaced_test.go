@@ -72,7 +72,7 @@ func TestVolumeWithoutBackend(t *testing.T) {
 		later(t, "volume", func(ctx context.Context) error { return dropVolume(ctx, c, made.ID) })
 		awaitVolume(t, c, made.ID, "error")
 		_, err := volumetypes.CreateExtraSpecs(ctx, admin, sort.ID, volumetypes.ExtraSpecsOpts{"b": "2"}).Extract()
-		refused(t, err, http.StatusBadRequest, "", openstack.Invalid)
+		refused(t, err, http.StatusBadRequest, "", openstack.Busy)
 	})
 }
 

@@ -110,7 +110,7 @@ func TestVolumeRefused(t *testing.T) {
 		}{
 			{"size", volumes.CreateOpts{Size: -1}, 400, openstack.Invalid},
 			{"type", volumes.CreateOpts{Size: 1, VolumeType: "bogus"}, 404, openstack.NotFound},
-			{"image", volumes.CreateOpts{Size: 1, ImageID: noSuch}, 400, openstack.Invalid},
+			{"image", volumes.CreateOpts{Size: 1, ImageID: noSuch}, 400, openstack.Busy},
 			{"zone", volumes.CreateOpts{Size: 1, AvailabilityZone: "bogus"}, 400, openstack.Invalid},
 		} {
 			t.Run(tt.reason, func(t *testing.T) {

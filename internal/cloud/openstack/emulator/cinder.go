@@ -93,8 +93,11 @@ func (s *Server) volumes() {
 		prepare: prepareVolume,
 		filter:  filterVolume,
 		view: func(rq *request, o object) object {
-			if !rq.token.admin() {
+			if !rq.token.admin() || rq.Method != http.MethodGet {
 				delete(o, "os-vol-host-attr:host")
+			}
+			if rq.Method != http.MethodGet { // As in Cinder, whose extensions add it to what is read.
+				delete(o, "os-vol-tenant-attr:tenant_id")
 			}
 			delete(o, "imageRef")
 			delete(o, "project_id")

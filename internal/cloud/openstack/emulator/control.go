@@ -36,6 +36,8 @@ type Fault struct {
 	Method  string `json:"method,omitempty"`
 	// Resource is what [Server.Calls] counts by, as in ports or ports/tags.
 	Resource string `json:"resource,omitempty"`
+	// Single matches calls for one resource only: none for a list.
+	Single bool `json:"single,omitempty"`
 	// Skip lets so many matching calls pass first.
 	Skip int `json:"skip,omitempty"`
 	// Times is how many calls are hit; 0 is one, below 0 all.
@@ -66,9 +68,9 @@ type meeting struct {
 	full    chan struct{}
 }
 
-func (f *Fault) matches(call Call) bool {
-	return (f.Service == "" || f.Service == call.Service) && (f.Method == "" || f.Method == call.Method) &&
-		(f.Resource == "" || f.Resource == call.Resource)
+func (f *Fault) matches(call Call, single bool) bool {
+	return (!f.Single || single) && (f.Service == "" || f.Service == call.Service) &&
+		(f.Method == "" || f.Method == call.Method) && (f.Resource == "" || f.Resource == call.Resource)
 }
 
 // Call is a kind of request.
@@ -186,11 +188,11 @@ func isVersion(part string) bool {
 }
 
 // comes counts a call, and returns what happens to it besides its execution.
-func (s *Server) comes(call Call) Fault {
+func (s *Server) comes(call Call, single bool) Fault {
 	s.control.Lock()
 	defer s.control.Unlock()
 	s.calls[call]++
-	hit := s.hit(call, false)
+	hit := s.hit(call, single, false)
 	if hit.met != nil {
 		if hit.met.missing--; hit.met.missing == 0 {
 			close(hit.met.full)
@@ -201,17 +203,17 @@ func (s *Server) comes(call Call) Fault {
 }
 
 // goes counts a call that was carried out, and reports whether it is answered.
-func (s *Server) goes(call Call) bool {
+func (s *Server) goes(call Call, single bool) bool {
 	s.control.Lock()
 	defer s.control.Unlock()
 	s.done[call]++
-	return s.hit(call, true).Reset != AfterExecution
+	return s.hit(call, single, true).Reset != AfterExecution
 }
 
 // hit returns the fault that a call meets before it is carried out, or after.
-func (s *Server) hit(call Call, after bool) Fault {
+func (s *Server) hit(call Call, single, after bool) Fault {
 	for i, f := range s.faults {
-		if (f.Reset == AfterExecution) != after || !f.matches(call) {
+		if (f.Reset == AfterExecution) != after || !f.matches(call, single) {
 			continue
 		}
 		if f.Skip > 0 {

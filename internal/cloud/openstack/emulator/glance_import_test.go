@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/kinship-dev/kinship/internal/cloud/openstack/emulator"
 )
 
@@ -18,7 +20,8 @@ type picture struct {
 	Status string
 	Size   int
 	Task   string `json:"os_glance_import_task"`
-	Failed string `json:"os_glance_failed_import"`
+	// Stores is there as soon as an import had its turn.
+	Stores *string `json:"os_glance_importing_to_stores"`
 }
 
 func (c *cloud) picture(t *testing.T, id string) picture {
@@ -95,17 +98,17 @@ func TestImport(t *testing.T) {
 	for url, want := range map[string]picture{
 		address + "/disk":       {Status: "active", Size: len("content")},
 		address + "/moved":      {Status: "active", Size: len("content")},
-		address + "/missing":    {Status: "queued", Failed: "file"},
-		address + "/short":      {Status: "queued", Failed: "file"},
-		address + "/endless":    {Status: "queued", Failed: "file"},
-		address + "/inside":     {Status: "queued", Failed: "file"},
-		nobody.URL + "/disk":    {Status: "queued", Failed: "file"},
-		"http://[fe80::1%25lo]": {Status: "queued", Failed: "file"},
+		address + "/missing":    {Status: "queued"},
+		address + "/short":      {Status: "queued"},
+		address + "/endless":    {Status: "queued"},
+		address + "/inside":     {Status: "queued"},
+		nobody.URL + "/disk":    {Status: "queued"},
+		"http://[fe80::1%25lo]": {Status: "queued"},
 	} {
 		id := c.importing(t, url).ID
-		want.ID = id
-		if got := c.ended(t, id); got != want {
-			t.Errorf("%s: %+v, want %+v", url, got, want)
+		want.ID, want.Stores = id, new("")
+		if diff := cmp.Diff(want, c.ended(t, id)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", url, diff)
 		}
 	}
 }
@@ -140,4 +143,23 @@ func TestImportUnderWay(t *testing.T) {
 		t.Error(err)
 	}
 	<-gone
+}
+
+// TestImportHeld: an import that has not had its turn leaves its image queued, and is one
+// at a time already.
+func TestImportHeld(t *testing.T) {
+	t.Parallel()
+	c, address := start(t, emulator.Options{}), web(t)
+	release := c.HoldImports()
+	held := c.importing(t, address+"/disk")
+	if got := c.picture(t, held.ID); got.Status != "queued" || got.Task == "" || got.Stores != nil {
+		t.Errorf("before its turn: %+v", got)
+	}
+	if got := c.importInto(t, held.ID, address+"/disk"); got.status != http.StatusConflict {
+		t.Errorf("a second import is answered with %d: %s", got.status, got.text)
+	}
+	release()
+	if got := c.ended(t, held.ID); got.Status != "active" {
+		t.Errorf("after its turn: %+v", got)
+	}
 }

@@ -98,11 +98,25 @@ func projects() *resource {
 			if rq.store().get("identity/domains", o.str("domain_id")) == nil {
 				return invalid("Could not find domain: %s.", o.str("domain_id"))
 			}
+			if !rq.domainEnabled(o) {
+				return invalid("cannot create a project in a branch containing a disabled project: %s", o.str("domain_id"))
+			}
 			return uniqueName("identity/projects")(rq, o)
 		},
-		change: renames("identity/projects"),
+		change: func(rq *request, old, change object) error {
+			enabled, given := change["enabled"].(bool)
+			if !old.flag("enabled") && (enabled || !given) && !rq.domainEnabled(old) { // What is left out enables.
+				return refuse(http.StatusForbidden, "", "Cannot enable project %s since it has disabled parents", old.id())
+			}
+			return renames("identity/projects")(rq, old, change)
+		},
 		remove: dropGrants,
 	})
+}
+
+// domainEnabled reports whether the domain of a project is enabled.
+func (rq *request) domainEnabled(project object) bool {
+	return rq.store().get("identity/domains", project.str("domain_id")).flag("enabled")
 }
 
 func users() *resource {
@@ -172,8 +186,14 @@ func services() *resource {
 	return keystoneKind(&resource{
 		single: "service", plural: "services", name: "Service",
 		attrs: attributes{
-			"name": {text, cu, ""}, "type": {text, cu | required, nil}, "description": {longText, cu, ""},
+			"name": {text, cu, ""}, "type": {text, cu | required, nil}, "description": {longText, cu, nil},
 			"enabled": {flag, cu, true},
+		},
+		prepare: func(_ *request, o object) error {
+			if o["description"] == nil { // Keystone keeps what it was given, and no more.
+				delete(o, "description")
+			}
+			return nil
 		},
 		remove: func(rq *request, o object) error {
 			for _, endpoint := range rq.store().by("identity/endpoints", "service_id", o.id()) {
@@ -187,7 +207,7 @@ func services() *resource {
 func endpoints() *resource {
 	check := func(rq *request, o object) error {
 		if id := o.str("service_id"); rq.store().get("identity/services", id) == nil {
-			return invalid("service_id '%s' is not a service", id)
+			return invalid("Expecting to find endpoint service_id in service table.")
 		}
 		if region := o.str("region"); region != "" {
 			o["region_id"] = region

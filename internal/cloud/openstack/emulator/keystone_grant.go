@@ -236,26 +236,29 @@ func (rq *request) completeCredential(c object) error {
 	return nil
 }
 
-// credentialRoles takes the roles asked for, or all that the user has now. Others
-// can't be given away.
+// credentialRoles takes the roles asked for, or all that the user has now, which may be
+// more than when the token was issued. Others can't be given away.
 func (rq *request) credentialRoles(c object) error {
-	wanted := c.objects("roles")
+	wanted, has := c.objects("roles"), rq.token.roles
+	if rq.token.method != "application_credential" {
+		has = rq.rolesOn(rq.token.project, rq.token.user)
+	}
 	if len(wanted) == 0 {
-		for _, id := range rq.token.roles {
+		for _, id := range has {
 			wanted = append(wanted, object{"id": id})
 		}
 	}
 	roles := []any{}
 	for _, ask := range wanted {
 		role := rq.store().get("identity/roles", ask.id())
-		if role == nil {
+		if role == nil && ask.id() == "" {
 			role = first(rq.store().by("identity/roles", "name", ask.str("name")))
+			if role == nil {
+				return refuse(http.StatusNotFound, "HTTPNotFound", "Role %s is not defined", ask.str("name"))
+			}
 		}
-		if role == nil {
-			return refuse(http.StatusNotFound, "HTTPNotFound", "Could not find role.")
-		}
-		if !slices.Contains(rq.token.roles, role.id()) {
-			return invalid("Invalid application credential: the user has no role %s on the project.", role.str("name"))
+		if !slices.Contains(has, role.id()) {
+			return invalid("Invalid application credential: Cannot create an application credential with unassigned role")
 		}
 		roles = append(roles, object{"id": role["id"], "name": role["name"], "domain_id": role["domain_id"]})
 	}

@@ -148,6 +148,9 @@ func choose(port object, wanted string) (object, error) {
 		}
 	}
 	switch {
+	case len(found) == 0 && wanted == "":
+		return nil, refuse(http.StatusBadRequest, "BadRequest",
+			"Bad floatingip request: Cannot add floating IP to port %s that has no fixed IPv4 addresses.", port.id())
 	case len(found) == 0:
 		return nil, refuse(http.StatusBadRequest, "BadRequest",
 			"Bad floatingip request: Port %s does not have fixed ip %s.", port.id(), wanted)

@@ -24,7 +24,7 @@ func ports() *resource {
 			"allowed_address_pairs": {list, cu, []any{}}, "port_security_enabled": {flag, cu, nil},
 			"binding:host_id": {text, cu | admin | hidden, ""}, "binding:vnic_type": {text, cu, "normal"},
 			"binding:profile":         {dict, cu | admin | hidden, object{}},
-			"propagate_uplink_status": {flag, create, false}, "qos_policy_id": {identifier, cu, nil},
+			"propagate_uplink_status": {flag, create, true}, "qos_policy_id": {identifier, cu, nil},
 			"dns_name": {text, cu, ""}, "dns_domain": {text, cu, ""}, "extra_dhcp_opts": {list, cu, []any{}},
 			"tags": {list, create, []any{}}, "numa_affinity_policy": {text, cu | admin | nullable, nil},
 		},

@@ -162,9 +162,10 @@ func (s *Server) keypairs() {
 			"name": {text, create | required, nil}, "public_key": {longText, create | nullable, nil},
 			"type": {text, create, "ssh"}, "user_id": {text, create | admin | nullable, nil},
 		},
-		prepare: prepareKeypair,
-		queries: []string{"user_id", "limit", "marker"},
-		view:    func(_ *request, o object) object { delete(o, "id"); return o },
+		prepare:  prepareKeypair,
+		queries:  []string{"user_id", "limit", "marker"},
+		view:     viewKeypair,
+		unlisted: []string{"id", "user_id", "created_at", "updated_at", "deleted", "deleted_at"},
 	}
 	s.named[res.table] = res
 	root := compute.root + "/os-keypairs"
@@ -187,7 +188,7 @@ func (s *Server) keypairs() {
 		mine := rq.store().by(res.table, "user_id", rq.token.user)
 		found := make([]any, 0, len(mine))
 		for _, o := range mine {
-			found = append(found, object{"keypair": res.show(rq, o)})
+			found = append(found, object{"keypair": res.item(rq, o)})
 		}
 		return object{"keypairs": found}, nil
 	})
@@ -231,11 +232,20 @@ func prepareKeypair(rq *request, o object) error {
 		parts = append(parts, hex.EncodeToString([]byte{b}))
 	}
 	o["fingerprint"] = strings.Join(parts, ":")
+	o["created_at"], o["updated_at"] = stamp(compute, rq.now), nil
+	o["deleted"], o["deleted_at"] = false, nil
 	o["id"] = o.str("user_id") + "/" + o.str("name")
 	if rq.store().get("compute/keypairs", o.id()) != nil {
 		return conflicting("", "Key pair '%s' already exists.", o.str("name"))
 	}
 	return nil
+}
+
+// viewKeypair shows a number for the id, which Nova counts up; a client knows a key pair by
+// its name.
+func viewKeypair(_ *request, o object) object {
+	o["id"] = 1
+	return o
 }
 
 // serverGroups speak microversion 2.64: one policy, with rules.

@@ -25,6 +25,8 @@ func (s *Server) servers() {
 		},
 		visible: owned, prepare: prepareServer, filter: filterServer, queries: serverQueries, view: viewServer,
 		stored: func(rq *request, o object) error { return rq.attachAll(o) },
+		// Faults of servers that have no host are in a cell that a list does not look into.
+		unlisted: []string{"server_groups", "fault"},
 	}
 	s.named[res.table] = res
 	root := compute.root + "/servers"
@@ -132,7 +134,7 @@ func (rq *request) checkBoot(o object) error {
 		}
 		return nil
 	}
-	return invalid("Invalid image identifier or unable to access requested image.")
+	return invalid("Missing imageRef attribute")
 }
 
 func (rq *request) checkNetworks(o object) error {

@@ -37,6 +37,8 @@ type resource struct {
 	remove func(*request, object) error
 	// view is what a client sees; it gets a copy.
 	view func(*request, object) object
+	// unlisted are fields that a list of objects has not, while the answer for one has.
+	unlisted []string
 	// tags serves the tags of an object below its path.
 	tags bool
 	// filter says whether an object passes a query's filters; nil compares
@@ -89,6 +91,15 @@ func (res *resource) show(rq *request, o object) object {
 	}
 	if res.view != nil {
 		shown = res.view(rq, shown)
+	}
+	return shown
+}
+
+// item is what a list shows of an object.
+func (res *resource) item(rq *request, o object) object {
+	shown := res.show(rq, o)
+	for _, field := range res.unlisted {
+		delete(shown, field)
 	}
 	return shown
 }
@@ -228,7 +239,7 @@ func (res *resource) list(rq *request) (any, error) {
 	}
 	shown := make([]any, 0, len(page))
 	for _, o := range page {
-		shown = append(shown, pick(res.show(rq, o), rq.URL.Query()["fields"]))
+		shown = append(shown, pick(res.item(rq, o), rq.URL.Query()["fields"]))
 	}
 	answer := object{res.plural: shown}
 	if res.links != nil {

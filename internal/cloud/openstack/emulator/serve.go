@@ -61,13 +61,13 @@ func (s *Server) guarded(svc *service, pattern string, handle handler) {
 func (s *Server) serve(svc *service, handle handler, needsToken bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		rq := &request{Request: r, cloud: s, service: svc, now: time.Now().UTC()}
-		call := callOf(svc, r)
-		fault := s.comes(call)
+		call, single := callOf(svc, r), strings.HasSuffix(r.Pattern, "}")
+		fault := s.comes(call, single)
 		if fault.Late > 0 {
 			err := fault.after(r, func(again *http.Request) {
 				rq.Request = again
 				if status, _, _ := rq.answer(handle, needsToken); status < http.StatusBadRequest {
-					s.goes(call)
+					s.goes(call, single)
 				}
 			})
 			if err != nil {
@@ -78,7 +78,7 @@ func (s *Server) serve(svc *service, handle handler, needsToken bool) http.Handl
 			return
 		}
 		status, header, body := rq.answer(handle, needsToken)
-		if status < http.StatusBadRequest && !s.goes(call) {
+		if status < http.StatusBadRequest && !s.goes(call, single) {
 			drop(w)
 			return
 		}

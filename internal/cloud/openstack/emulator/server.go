@@ -2,6 +2,7 @@ package emulator
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -21,6 +22,8 @@ type Options struct {
 	// Listen is the address to listen on; a free port of the loopback interface
 	// when empty.
 	Listen string
+	// Certificate has it serve HTTPS.
+	Certificate *tls.Certificate
 	// Latency is added to every call.
 	Latency time.Duration
 	// TokenLife is how long a token lasts, a day when 0.
@@ -48,7 +51,9 @@ type Server struct {
 	tokens  map[string]*token
 	pending []transition
 	// downloads are what ends those under way, by image; nil once it is closed.
-	downloads  map[string]context.CancelFunc
+	downloads map[string]context.CancelFunc
+	// importTurn holds imports until it is closed; nil holds none.
+	importTurn chan struct{}
 	background sync.WaitGroup
 
 	// control guards the knobs.
@@ -74,8 +79,15 @@ func Start(options Options) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start the emulator: %w", err)
 	}
+	address := "http://" + listener.Addr().String()
+	if options.Certificate != nil {
+		address = "https://" + listener.Addr().String()
+		listener = tls.NewListener(listener, &tls.Config{
+			MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{*options.Certificate},
+		})
+	}
 	s := &Server{
-		options: options, latency: options.Latency, url: "http://" + listener.Addr().String(),
+		options: options, latency: options.Latency, url: address,
 		mux: http.NewServeMux(), named: map[string]*resource{},
 		objects: store{}, tokens: map[string]*token{}, calls: map[Call]int{}, done: map[Call]int{},
 		downloads: map[string]context.CancelFunc{},

@@ -23,6 +23,8 @@ type pair = openstackv1alpha1.FlavorExtraSpecStatus
 func observe(o object, r *kit.Resource) reconcile.Outcome {
 	o.Status.Resource = &openstackv1alpha1.FlavorResourceStatus{}
 	kit.Report(r, o.Status.Resource, names)
+	o.Status.Resource.Swap = kit.NonZero(o.Status.Resource.Swap)
+	o.Status.Resource.Ephemeral = kit.NonZero(o.Status.Resource.Ephemeral)
 	o.Status.Resource.Description = kit.Cut(r.String("description"), longestDescription)
 	o.Status.Resource.ExtraSpecs = kit.Pairs(r, specsField, func(key, value string) pair {
 		return pair{Name: key, Value: value}

@@ -11,7 +11,9 @@ import (
 
 // New returns the kind.
 func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
-	return kit.Kind(c, kind, (*openstack.Scope).Network, &table, Relations, observe)
+	k := kit.Kind(c, kind, (*openstack.Scope).Network, &table, Relations, observe)
+	k.Uses = uses
+	return k
 }
 
 var table = kit.Table[object]{

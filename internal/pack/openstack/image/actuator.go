@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"time"
 
 	"github.com/gophercloud/gophercloud/v2"
 	"k8s.io/apimachinery/pkg/types"
@@ -28,7 +29,11 @@ func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
 	}
 	k.Differs = func(in external.Input[object], r *kit.Resource) []string {
 		names := table.Differs(in, r)
-		if in.Object.Spec.Resource.Content != nil && (r.String("status") == queued || k.Pool.Has(in.Object.UID)) {
+		if in.Object.Spec.Resource.Content == nil {
+			return names
+		}
+		phase := phaseOf(in.Object, r, time.Now())
+		if k.Pool.Has(in.Object.UID) || phase == notAsked || phase == failed {
 			names = append(names, contentField)
 		}
 		return names

@@ -4,10 +4,10 @@ import (
 	"context"
 	"net/http"
 	"slices"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	openstackv1alpha1 "github.com/kinship-dev/kinship/api/openstack/v1alpha1"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/kit"
 	"github.com/kinship-dev/kinship/pkg/condition"
 	"github.com/kinship-dev/kinship/pkg/external"
@@ -20,27 +20,24 @@ const (
 	queued = "queued"
 	// active is the status of one that serves.
 	active = "active"
+	// downloadingType is the type of the condition that tells of the content.
+	downloadingType = "Downloading"
 	// byGlance is the way in which Glance downloads a content by itself.
 	byGlance = "web-download"
 )
 
-// fill has the content get into an image, and returns it once it is there.
+// fill has the content get into an image, and returns it once it is there. Glance is
+// asked for it once; after that, and where Glance can't, the content is streamed.
 func (a actuator) fill(ctx context.Context, in external.Input[object], r *kit.Resource) (*kit.Resource, error) {
 	id, content := r.String("id"), in.Object.Spec.Resource.Content
 	if !a.pool.Has(in.Object.UID) {
-		attempts := int32(1)
-		if before := in.Object.Status.DownloadAttempts; before != nil {
-			attempts += *before
+		if phaseOf(in.Object, r, time.Now()) == notAsked {
+			now, asked, err := a.askGlance(ctx, in, r)
+			if asked || err != nil {
+				return now, err
+			}
 		}
-		in.Object.Status.DownloadAttempts = &attempts
-		asked, err := a.askGlance(ctx, r, content.Download)
-		if err != nil {
-			return r, err
-		}
-		if asked {
-			downloading(in.Object, metav1.ConditionTrue, condition.ReasonProgressing, "OpenStack downloads the data")
-			return a.Get(ctx, in, id)
-		}
+		attempt(in.Object)
 	}
 	ended, err := a.pool.Do(in.Object, func(ctx context.Context) error { return a.stream(ctx, id, content.Download) })
 	switch {
@@ -58,21 +55,31 @@ func (a actuator) fill(ctx context.Context, in external.Input[object], r *kit.Re
 	return a.Get(ctx, in, id)
 }
 
+// attempt counts one to get the content.
+func attempt(o object) {
+	attempts := int32(1)
+	if before := o.Status.DownloadAttempts; before != nil {
+		attempts += *before
+	}
+	o.Status.DownloadAttempts = &attempts
+}
+
 // downloading writes the condition of that name.
 func downloading(o object, status metav1.ConditionStatus, reason, message string) {
 	condition.Set(&o.Status.Conditions, metav1.Condition{
-		Type: "Downloading", Status: status, Reason: reason, Message: kit.Cut(message, condition.MaxMessage),
+		Type: downloadingType, Status: status, Reason: reason, Message: kit.Cut(message, condition.MaxMessage),
 		ObservedGeneration: o.Generation,
 	})
 }
 
-// askGlance has Glance download a content by itself, if it can and has not failed to
-// yet. It verifies nothing, and whether it decompresses is not known.
+// askGlance has Glance download a content by itself, if it can. It verifies nothing, and
+// whether it decompresses is not known.
 func (a actuator) askGlance(
-	ctx context.Context, r *kit.Resource, from openstackv1alpha1.ImageDownload,
-) (asked bool, err error) {
-	if from.Hash != nil || from.Decompress != nil || r.String("os_glance_failed_import") != "" {
-		return false, nil
+	ctx context.Context, in external.Input[object], r *kit.Resource,
+) (now *kit.Resource, asked bool, err error) {
+	from, id := in.Object.Spec.Resource.Content.Download, r.String("id")
+	if from.Hash != nil || from.Decompress != nil {
+		return r, false, nil
 	}
 	var offer struct {
 		Methods struct {
@@ -81,15 +88,27 @@ func (a actuator) askGlance(
 	}
 	err = kit.Explain(kit.Call(ctx, a.Client, http.MethodGet, a.Client.ServiceURL("info", "import"), nil, &offer))
 	if external.IsMissing(err) || (err == nil && !slices.Contains(offer.Methods.Value, byGlance)) {
-		return false, nil
+		return r, false, nil
 	}
 	if err != nil {
-		return false, err
+		return r, false, err
 	}
 	body := map[string]any{"method": map[string]string{"name": byGlance, "uri": from.URL}}
-	err = kit.Explain(kit.Call(ctx, a.Client, http.MethodPost, a.URL(r.String("id"), "import"), body, nil))
-	if external.IsInvalid(err) { // It is set up to refuse such addresses.
-		return false, nil
+	refusal := kit.Explain(kit.Call(ctx, a.Client, http.MethodPost, a.URL(id, "import"), body, nil))
+	if external.IsInvalid(refusal) { // It is set up to refuse such addresses.
+		return r, false, nil
 	}
-	return err == nil, err
+	if refusal == nil {
+		attempt(in.Object)
+		downloading(in.Object, metav1.ConditionTrue, condition.ReasonProgressing, glanceDownloads)
+	}
+	// An import that Glance refuses because one is under way already was asked for by an
+	// operator that is no more, and the image tells so.
+	if now, err = a.Get(ctx, in, id); err != nil {
+		return r, true, err
+	}
+	if refusal != nil && phaseOf(in.Object, now, time.Now()) == notAsked {
+		return now, true, refusal
+	}
+	return now, true, nil
 }

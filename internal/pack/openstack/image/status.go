@@ -1,6 +1,8 @@
 package image
 
 import (
+	"time"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	openstackv1alpha1 "github.com/kinship-dev/kinship/api/openstack/v1alpha1"
@@ -19,10 +21,11 @@ var names = map[string]string{
 func observe(o object, r *kit.Resource) reconcile.Outcome {
 	s := &openstackv1alpha1.ImageResourceStatus{}
 	kit.Report(r, s, names)
-	if s.Hash != nil && s.Hash.Value == "" {
+	if s.Hash != nil && (s.Hash.Algorithm == "" || s.Hash.Value == "") {
 		s.Hash = nil // There is none before there is a content.
 	}
 	o.Status.Resource = s
+	tellImport(o, r, time.Now())
 	serving := kit.Status(r, active)
 	if o.Status.DownloadAttempts != nil && serving.IsDone() {
 		downloading(o, metav1.ConditionFalse, condition.ReasonSuccess, "Data saved")

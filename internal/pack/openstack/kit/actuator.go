@@ -197,7 +197,10 @@ func (a Actuator[K]) Update(
 		if err != nil {
 			return r, err
 		}
-		r = updated
+		// Cinder's answer to an update, for example, doesn't tell the volume's project.
+		fields := maps.Clone(r.Fields)
+		maps.Copy(fields, updated.Fields)
+		r = &Resource{fields}
 	}
 	if a.Tags == nil || !slices.Contains(names, tagsField) { // Some have them as a field.
 		return r, nil
@@ -295,14 +298,14 @@ func (a Actuator[K]) next(page map[string]any) string {
 
 // Identify returns what tells a resource from others, but for a mark.
 func Identify(r *Resource) external.Identity {
-	created, _ := moment(r.String("created_at")) // Not all say when they were made.
+	created, _ := Moment(r.String("created_at")) // Not all say when they were made.
 	return external.Identity{ID: r.String("id"), Created: created}
 }
 
 // Identify returns what tells a resource from others.
 func (t *Table[K]) Identify(r *Resource) external.Identity {
 	who := Identify(r)
-	who.Marker = t.marker(r)
+	who.Marker, who.Unfinished = t.marker(r), t.hasTextMark(r)
 	return who
 }
 

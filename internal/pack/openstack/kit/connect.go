@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"regexp"
 	"sync"
 
 	"github.com/gophercloud/gophercloud/v2"
@@ -191,10 +190,6 @@ func For[K Credentialed](
 	return c.Connect(ctx, in.Object.GetNamespace(), version, ref, service)
 }
 
-// states are what services say, with 400, of something that is not in the state for what
-// is asked: the spec need not be wrong.
-var states = regexp.MustCompile(`(?i)in use|status must|does not contain any IPv4 subnet`)
-
 // Explain turns an error of a call into what the engine understands.
 func Explain(err error) error {
 	if err == nil {
@@ -207,10 +202,9 @@ func Explain(err error) error {
 		e.Class = external.Missing
 	case openstack.Invalid, openstack.Exists, openstack.Forbidden:
 		e.Class = external.Invalid
-		if failure.Status == http.StatusBadRequest && states.MatchString(failure.Message) {
-			e.Class = external.Refused
-		}
-	case openstack.Busy, openstack.Unauthorized:
+	case openstack.Busy:
+		e.Class = external.Busy
+	case openstack.Unauthorized:
 		e.Class = external.Refused
 	case openstack.Retryable:
 		if failure.Status != 0 && failure.Status < 500 { // Such as 429.

@@ -21,7 +21,8 @@ func Kind[K Credentialed](
 	observe func(K, *Resource) reconcile.Outcome,
 ) external.Kind[K, *Resource] {
 	return external.Kind[K, *Resource]{
-		GVK: GVK(kind), Relations: relations, Identify: table.Identify, Observe: observe,
+		GVK: GVK(kind), Relations: relations, Identify: table.Identify,
+		Observe: func(obj K, r *Resource) reconcile.Outcome { return observe(obj, table.withoutMark(r)) },
 		Differs: table.Differs, Drifts: table.Drifts,
 		Connect: func(ctx context.Context, in external.Input[K]) (external.Access[K, *Resource], error) {
 			connection, err := For(ctx, c, in, service)

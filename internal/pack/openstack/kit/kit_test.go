@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/types"
 
 	openstackv1alpha1 "github.com/kinship-dev/kinship/api/openstack/v1alpha1"
 )
@@ -16,7 +17,7 @@ func TestSnake(t *testing.T) {
 		"gatewayIP": "gateway_ip", "ipv6RAMode": "ipv6_ra_mode", "ipv6AddressMode": "ipv6_address_mode", "mtu": "mtu",
 		"dnsPublishFixedIP": "dns_publish_fixed_ip", "adminStateUp": "admin_state_up", "neutronNetID": "neutron_net_id",
 	} {
-		if got := snake(name); got != want {
+		if got := Snake(name); got != want {
 			t.Errorf("%s: %s, want %s", name, got, want)
 		}
 	}
@@ -96,7 +97,8 @@ func TestReport(t *testing.T) {
 	}}
 	var got openstackv1alpha1.PortResourceStatus
 	Report(r, &got, map[string]string{"fixedIPs.ip": "ip_address"})
-	if len(got.Name) != LongestText || got.NetworkID != "net" || got.AdminStateUp != nil || got.CreatedAt == nil {
+	if len(got.Name) != LongestText || got.NetworkID != "net" || got.AdminStateUp == nil || *got.AdminStateUp ||
+		got.CreatedAt == nil {
 		t.Errorf("%+v", got)
 	}
 	if diff := cmp.Diff([]string{"a", "b"}, got.Tags); diff != "" {
@@ -117,6 +119,56 @@ func TestPairs(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
+}
+
+// TestTextMark: the mark is only what an object's creation wrote. It is never shown.
+func TestTextMark(t *testing.T) {
+	const uid = "0f8fad5b-d9cb-469f-a165-70867728950e"
+	table := &Table[*openstackv1alpha1.FloatingIP]{Marked: "description"}
+	for _, c := range []struct {
+		reason, text, shown string
+		marker              types.UID
+	}{
+		{"a mark", "kinship-uid " + uid, "", uid},
+		{"words of a person", "kinship-uid of the office", "kinship-uid of the office", ""},
+		{"words after a mark", "kinship-uid " + uid + " ", "kinship-uid " + uid + " ", ""},
+		{
+			"another spelling than that of the API server",
+			"kinship-uid " + strings.ToUpper(uid), "kinship-uid " + strings.ToUpper(uid), "",
+		},
+		{"nothing", "", "", ""},
+	} {
+		r := &Resource{map[string]any{"id": "1", "description": c.text}}
+		who := table.Identify(r)
+		if who.Marker != c.marker || who.Unfinished != (c.marker != "") {
+			t.Errorf("%s: %+v", c.reason, who)
+		}
+		if got := table.withoutMark(r).String("description"); got != c.shown || r.String("description") != c.text {
+			t.Errorf("%s: shown as %q; %q itself", c.reason, got, r.String("description"))
+		}
+	}
+	inMetadata := &Table[*openstackv1alpha1.Volume]{Marked: MetadataField}
+	r := &Resource{map[string]any{"metadata": map[string]any{"kinship-uid": uid}}}
+	if who := inMetadata.Identify(r); who.Marker != uid || who.Unfinished {
+		t.Errorf("in metadata, where it stays: %+v", who)
+	}
+}
+
+// FuzzTextMark: what is shown of a text is all of it, or nothing of a mark.
+func FuzzTextMark(f *testing.F) {
+	f.Add("kinship-uid 0f8fad5b-d9cb-469f-a165-70867728950e")
+	f.Add("kinship-uid ")
+	table := &Table[*openstackv1alpha1.FloatingIP]{Marked: "description"}
+	f.Fuzz(func(t *testing.T, text string) {
+		r := &Resource{map[string]any{"description": text}}
+		marker, shown := table.marker(r), table.withoutMark(r).String("description")
+		if (marker == "") != (shown == text) && text != "" {
+			t.Errorf("%q has the mark %q and is shown as %q", text, marker, shown)
+		}
+		if marker != "" && text != textMark+string(marker) {
+			t.Errorf("%q has the mark %q", text, marker)
+		}
+	})
 }
 
 func TestFieldDrifted(t *testing.T) {

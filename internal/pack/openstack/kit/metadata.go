@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -22,6 +23,9 @@ const MetadataField = "metadata"
 
 // textMark precedes the uid in a field that is one text.
 const textMark = markerKey + " "
+
+// uidPattern is what the API server gives objects for a uid.
+var uidPattern = regexp.MustCompile(`^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$`)
 
 // Mark adds an object's uid to what its resource's metadata should be.
 func Mark(obj external.Object, metadata any) map[string]any {
@@ -45,10 +49,27 @@ func (t *Table[K]) marker(r *Resource) types.UID {
 		return types.UID(uid)
 	}
 	uid, isMark := strings.CutPrefix(r.String(t.Marked), textMark)
-	if !isMark {
+	if !isMark || !uidPattern.MatchString(uid) { // Else a person has written that.
 		return ""
 	}
 	return types.UID(uid)
+}
+
+// hasTextMark reports whether the text of a resource is the mark, and not yet what the spec
+// wants.
+func (t *Table[K]) hasTextMark(r *Resource) bool {
+	return t.Marked != MetadataField && t.marker(r) != ""
+}
+
+// withoutMark returns a resource as people are to see it: with an empty text instead of the
+// mark.
+func (t *Table[K]) withoutMark(r *Resource) *Resource {
+	if !t.hasTextMark(r) {
+		return r
+	}
+	r = &Resource{maps.Clone(r.Fields)} // A list may have it for others as well.
+	r.Fields[t.Marked] = ""
+	return r
 }
 
 // Pairs returns a field with pairs of texts as a status lists them, in the order of

@@ -19,8 +19,8 @@ var (
 	plurals    = strings.NewReplacer("IPs", "Ips", "IDs", "Ids")
 )
 
-// snake returns a name as OpenStack spells it: projectID is project_id.
-func snake(name string) string {
+// Snake returns a name as OpenStack spells it: projectID is project_id.
+func Snake(name string) string {
 	name = afterLower.ReplaceAllString(plurals.Replace(name), "${1}_${2}")
 	return strings.ToLower(afterUpper.ReplaceAllString(name, "${1}_${2}"))
 }
@@ -37,9 +37,13 @@ var unordered = []string{"tags", "subnets", "security_groups"}
 
 // Report writes what OpenStack says into a status. Fields have the name of the
 // status field in snake case, unless names has another one for the path of the
-// field, such as fixedIPs.ip. What does not fit the type of a field is left out:
-// a status takes whatever OpenStack says, but nothing can make a number of a
+// field, such as fixedIPs.ip. What does not fit the type of a field counts as not
+// said: a status takes whatever OpenStack says, but nothing can make a number of a
 // text.
+//
+// A field of which OpenStack says nothing is left out if its JSON tag has omitempty, and
+// shown with the zero value of its type if not. An example is the domain of a Role, which
+// is "" for most roles.
 func Report(r *Resource, into any, names map[string]string) {
 	report(r.Fields, reflect.ValueOf(into).Elem(), "", names)
 }
@@ -51,23 +55,40 @@ func report(fields map[string]any, into reflect.Value, path string, names map[st
 			report(fields, into.Field(i), path, names)
 			continue
 		}
-		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
 		key, ok := names[path+name]
 		if !ok {
-			key = snake(name)
+			key = Snake(name)
 		}
 		value := fields[key]
 		if key == "" { // The field's parts are siblings outside.
 			value = fields
 		}
-		if value == nil {
-			continue
+		if value != nil {
+			set(into.Field(i), value, path+name+".", names)
 		}
-		set(into.Field(i), value, path+name+".", names)
+		if options == "" {
+			showZero(into.Field(i))
+		}
 		if texts, ok := reflect.TypeAssert[[]string](into.Field(i)); ok && slices.Contains(unordered, key) {
 			slices.Sort(texts) // OpenStack has no order for them, and so another one each time.
 		}
 	}
+}
+
+// showZero has a field that is nil be shown as zero.
+func showZero(field reflect.Value) {
+	if field.Kind() == reflect.Pointer && field.IsNil() {
+		field.Set(reflect.New(field.Type().Elem()))
+	}
+}
+
+// NonZero returns a number that is not 0, or nil.
+func NonZero(n *int32) *int32 {
+	if n == nil || *n == 0 {
+		return nil
+	}
+	return n
 }
 
 func set(into reflect.Value, value any, path string, names map[string]string) {
@@ -99,8 +120,8 @@ func set(into reflect.Value, value any, path string, names map[string]string) {
 	}
 }
 
-// moment reads a time. Cinder's have no zone, and mean UTC.
-func moment(value any) (time.Time, bool) {
+// Moment reads a time. Cinder's and Keystone's have no zone, and mean UTC.
+func Moment(value any) (time.Time, bool) {
 	text, ok := value.(string)
 	if !ok {
 		return time.Time{}, false
@@ -125,7 +146,7 @@ func leaf(into reflect.Value, value any) {
 	if text, ok := value.(string); ok {
 		value = Cut(text, LongestText)
 	}
-	if at, ok := moment(value); ok && into.Type() == reflect.TypeFor[*metav1.Time]() {
+	if at, ok := Moment(value); ok && into.Type() == reflect.TypeFor[*metav1.Time]() {
 		value = at
 	}
 	text, err := json.Marshal(value)

@@ -19,7 +19,7 @@ var names = map[string]string{
 func observe(n object, r *kit.Resource) reconcile.Outcome {
 	n.Status.Resource = &openstackv1alpha1.NetworkResourceStatus{}
 	kit.Report(r, n.Status.Resource, names)
-	if p := n.Status.Resource.Provider; p != nil && *p == (openstackv1alpha1.ProviderPropertiesStatus{}) {
+	if p := n.Status.Resource.Provider; p != nil && p.NetworkType == "" {
 		n.Status.Resource.Provider = nil // Only administrators see it.
 	}
 	return kit.Status(r, "ACTIVE")

@@ -3,6 +3,7 @@ package port
 import (
 	openstackv1alpha1 "github.com/kinship-dev/kinship/api/openstack/v1alpha1"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/kit"
+	"github.com/kinship-dev/kinship/pkg/external"
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 )
 
@@ -21,4 +22,17 @@ func observe(p object, r *kit.Resource) reconcile.Outcome {
 	p.Status.Resource = &openstackv1alpha1.PortResourceStatus{}
 	kit.Report(r, p.Status.Resource, names)
 	return kit.Status(r, "ACTIVE", "DOWN")
+}
+
+// uses returns the subnets that the port has addresses of. Neutron chooses addresses where
+// the spec gives none.
+func uses(p object) []external.Resource {
+	if p.Status.Resource == nil {
+		return nil
+	}
+	var used []external.Resource
+	for _, a := range p.Status.Resource.FixedIPs {
+		used = append(used, external.Resource{Kind: kit.GK("Subnet"), ID: a.SubnetID})
+	}
+	return used
 }

@@ -10,8 +10,7 @@ import (
 func observe(o object, r *kit.Resource) reconcile.Outcome {
 	o.Status.Resource = &openstackv1alpha1.RouterResourceStatus{}
 	kit.Report(r, o.Status.Resource, nil)
-	if gateway, ok := r.Fields["external_gateway_info"].(map[string]any); ok {
-		id, _ := gateway["network_id"].(string)
+	if id, _ := r.Map("external_gateway_info")["network_id"].(string); id != "" {
 		o.Status.Resource.ExternalGateways = []openstackv1alpha1.ExternalGatewayStatus{{NetworkID: id}}
 	}
 	return kit.Status(r, "ACTIVE")

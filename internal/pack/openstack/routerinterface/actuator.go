@@ -17,7 +17,11 @@ import (
 func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
 	return external.Kind[object, *kit.Resource]{
 		GVK: kit.GVK(kind), Relations: Relations, Identify: kit.Identify, Name: kit.Name[object], Observe: observe,
-		Dated:   true,
+		Dated: true,
+		Shared: func(in external.Input[object]) string {
+			router, subnet := ids(in)
+			return router + " " + subnet
+		},
 		Differs: func(external.Input[object], *kit.Resource) []string { return nil },
 		Connect: func(ctx context.Context, in external.Input[object]) (external.Access[object, *kit.Resource], error) {
 			return connect(ctx, c, in)
@@ -56,12 +60,20 @@ func (a actuator) change(in external.Input[object], what string) string {
 	return a.Client.ServiceURL("routers", in.Refs.ID(kit.GK("Router"), string(in.Object.Spec.RouterRef)), what)
 }
 
+// ids returns those of the router and the subnet that are connected.
+func ids(in external.Input[object]) (router, subnet string) {
+	return in.Refs.ID(kit.GK("Router"), string(in.Object.Spec.RouterRef)), *kit.ID(in, "Subnet", in.Object.Spec.SubnetRef)
+}
+
 // Find implements external.Actuator. A subnet is connected to a router once.
 func (a actuator) Find(
-	ctx context.Context, in external.Input[object], _ external.Search,
+	ctx context.Context, in external.Input[object], search external.Search,
 ) ([]*kit.Resource, error) {
-	query := url.Values{"device_id": {in.Refs.ID(kit.GK("Router"), string(in.Object.Spec.RouterRef))}}
-	query.Set("fixed_ips", "subnet_id="+*kit.ID(in, "Subnet", in.Object.Spec.SubnetRef))
+	router, subnet := ids(in)
+	query := url.Values{"device_id": {router}, "fixed_ips": {"subnet_id=" + subnet}}
+	if adopt := in.Object.Spec.Adopt; search.Imported && adopt != nil && adopt.ID != nil {
+		query.Set("id", string(*adopt.ID))
+	}
 	found, err := a.Query(ctx, query)
 	var interfaces []*kit.Resource
 	for _, port := range found {

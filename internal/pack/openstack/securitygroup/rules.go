@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"slices"
 
+	"k8s.io/utils/ptr"
+
 	openstackv1alpha1 "github.com/kinship-dev/kinship/api/openstack/v1alpha1"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/kit"
 	"github.com/kinship-dev/kinship/pkg/external"
@@ -178,8 +180,10 @@ func statuses(r *kit.Resource) []openstackv1alpha1.SecurityGroupRuleStatus {
 			Direction: one.Direction, Ethertype: one.Ethertype,
 			Protocol: deref(one.Protocol), RemoteIPPrefix: deref(one.Prefix), RemoteGroupID: deref(one.RemoteGroup),
 		}
-		if one.Min != nil && one.Max != nil {
-			s.PortRange = &openstackv1alpha1.PortRangeStatus{Min: *one.Min, Max: *one.Max}
+		// A rule for an ICMP type may have no code, which is shown as 0.
+		ports := openstackv1alpha1.PortRangeStatus{Min: ptr.Deref(one.Min, 0), Max: ptr.Deref(one.Max, 0)}
+		if ports.Min != 0 || ports.Max != 0 {
+			s.PortRange = &ports
 		}
 		all = append(all, s)
 	}

@@ -174,8 +174,15 @@ func (a actuator) Create(ctx context.Context, in external.Input[object]) (*kit.R
 	if err != nil {
 		return nil, err
 	}
-	return &kit.Resource{Fields: map[string]any{"id": made.String("id"), "status": "BUILD"}}, nil
+	return &kit.Resource{Fields: map[string]any{
+		"id": made.String("id"), "name": in.Object.GetResourceName(), "status": building,
+		groupsField: []any{}, // Those of a server that this one replaces are not told any more.
+	}}, nil
 }
+
+// IsPartial implements external.PartialLister: Nova's list has no groups, and no faults of
+// servers without a host. While Nova builds a server, both can wait.
+func (a actuator) IsPartial(r *kit.Resource) bool { return r.String("status") != building }
 
 // Complete implements external.Completer: Nova tells of ports separately.
 func (a actuator) Complete(ctx context.Context, r *kit.Resource) (*kit.Resource, error) {

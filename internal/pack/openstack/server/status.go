@@ -15,8 +15,12 @@ import (
 const (
 	volumesField    = "os-extended-volumes:volumes_attached"
 	interfacesField = "interfaces"
+	groupsField     = "server_groups"
 	metadataField   = kit.MetadataField
 )
+
+// building is the status of a server that Nova has not made yet.
+const building = "BUILD"
 
 var names = map[string]string{
 	"availabilityZone": "OS-EXT-AZ:availability_zone",
@@ -34,6 +38,9 @@ type (
 func observe(s object, r *kit.Resource) reconcile.Outcome {
 	status := &openstackv1alpha1.ServerResourceStatus{}
 	kit.Report(r, status, names)
+	if _, told := r.Fields[groupsField]; !told && s.Status.Resource != nil {
+		status.ServerGroups = s.Status.Resource.ServerGroups // A list does not tell them.
+	}
 	if host := r.String("OS-EXT-SRV-ATTR:host"); host != "" { // Others get a hash of it.
 		status.HostID = host
 	}

@@ -8,7 +8,9 @@ import (
 
 // observe reports a ShareNetwork, which serves as soon as it exists.
 func observe(o object, r *kit.Resource) reconcile.Outcome {
-	o.Status.Resource = &openstackv1alpha1.ShareNetworkResourceStatus{}
-	kit.Report(r, o.Status.Resource, nil)
+	s := &openstackv1alpha1.ShareNetworkResourceStatus{}
+	kit.Report(r, s, nil)
+	s.SegmentationID, s.IPVersion = kit.NonZero(s.SegmentationID), kit.NonZero(s.IPVersion)
+	o.Status.Resource = s
 	return reconcile.Outcome{}
 }

@@ -3,6 +3,7 @@ package subnet
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -24,6 +25,13 @@ func childOf(s object) *openstackv1alpha1.RouterInterface {
 	return &openstackv1alpha1.RouterInterface{ObjectMeta: metav1.ObjectMeta{
 		Namespace: s.Namespace, Name: s.Name + "-subnet",
 	}}
+}
+
+// isOwnedBy reports whether a RouterInterface was made for a Subnet. An owner reference
+// without `controller: true` counts too: the operator that publishes this API writes
+// such ones.
+func isOwnedBy(child *openstackv1alpha1.RouterInterface, s object) bool {
+	return slices.ContainsFunc(child.OwnerReferences, func(o metav1.OwnerReference) bool { return o.UID == s.UID })
 }
 
 // compose creates it. It is never changed: all of it is immutable.
@@ -49,7 +57,7 @@ func (c children) compose(ctx context.Context, in external.Input[object]) reconc
 	if err := c.live.Get(ctx, client.ObjectKeyFromObject(child), child); err != nil {
 		return reconcile.Fail(condition.ReasonTransientError, fmt.Errorf("read RouterInterface %s: %w", child.Name, err))
 	}
-	if !metav1.IsControlledBy(child, s) {
+	if !isOwnedBy(child, s) {
 		return reconcile.Progress(condition.ReasonProgressing, "RouterInterface/%s exists and belongs to somebody else: "+
 			"delete it, or leave out spec.resource.routerRef", child.Name)
 	}
@@ -64,7 +72,7 @@ func (c children) dissolve(ctx context.Context, s object) reconcile.Outcome {
 	}
 	child := childOf(s)
 	err := c.live.Get(ctx, client.ObjectKeyFromObject(child), child)
-	if err == nil && metav1.IsControlledBy(child, s) && child.DeletionTimestamp == nil {
+	if err == nil && isOwnedBy(child, s) && child.DeletionTimestamp == nil {
 		// A finalizer that comes after the read must hold it.
 		err = c.live.Delete(ctx, child, client.Preconditions{UID: &child.UID, ResourceVersion: &child.ResourceVersion})
 	}

@@ -39,5 +39,8 @@ func subports() relation.Relation {
 		return names
 	}))
 	r.Finalizer = kit.Finalizer("Trunk-Subport")
+	// The published operator applies both finalizers of a Trunk as one field manager, and
+	// could not take off what another one has applied.
+	r.FieldOwner = kit.Finalizer(kind) + "controller"
 	return r
 }

@@ -1,0 +1,118 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"sync/atomic"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	"github.com/kinship-dev/kinship/internal/pack"
+	"github.com/kinship-dev/kinship/pkg/watch"
+)
+
+// packManager is the operator's manager with a cache of one pack's own. A manager starts
+// no controller before its own cache has read everything: with one cache for all packs, a
+// right that the openstack pack lacks would keep the usage pack from starting.
+type packManager struct {
+	manager.Manager
+	name   string
+	cache  cache.Cache
+	client client.Client
+	health *watch.Health
+	synced atomic.Bool
+}
+
+// newPackManager returns a manager for a pack and adds the pack's cache to the operator's.
+func newPackManager(
+	mgr manager.Manager, config *rest.Config, p pack.Pack, chosen []pack.Pack,
+) (*packManager, error) {
+	m := &packManager{Manager: mgr, name: p.Name, health: &watch.Health{
+		Log: mgr.GetLogger().WithName("watch").WithValues("pack", p.Name),
+	}}
+	recorder := mgr.GetEventRecorder("kinship-" + p.Name)
+	m.health.Report = func(obj runtime.Object, message string) { reportUnreadable(recorder, obj, message) }
+	untyped, err := dynamic.NewForConfigAndClient(config, mgr.GetHTTPClient())
+	if err != nil {
+		return nil, fmt.Errorf("make client for pack %s: %w", p.Name, err)
+	}
+	factory := &watch.Factory{Scheme: mgr.GetScheme(), Health: m.health, Untyped: watch.Untyped(
+		func(gvk schema.GroupVersionKind) (watch.ListWatcher, error) {
+			mapping, err := mgr.GetRESTMapper().RESTMapping(gvk.GroupKind(), gvk.Version)
+			if err != nil {
+				return nil, fmt.Errorf("find resource of kind %s: %w", gvk.Kind, err)
+			}
+			return untyped.Resource(mapping.Resource), nil
+		})}
+	m.cache, err = cache.New(config, cache.Options{
+		Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(), HTTPClient: mgr.GetHTTPClient(),
+		DefaultTransform: trim(chosen), NewInformer: factory.New,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("make cache for pack %s: %w", p.Name, err)
+	}
+	m.client, err = client.New(config, client.Options{
+		Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(), HTTPClient: mgr.GetHTTPClient(),
+		Cache: &client.CacheOptions{Reader: m.cache},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("make client for pack %s: %w", p.Name, err)
+	}
+	return m, m.add()
+}
+
+// reportUnreadable emits an event on an object that the operator can't read.
+func reportUnreadable(recorder events.EventRecorder, obj runtime.Object, message string) {
+	recorder.Eventf(obj, nil, "Warning", "Unreadable", "Watch", "%s", message)
+}
+
+// GetCache implements cluster.Cluster.
+func (m *packManager) GetCache() cache.Cache { return m.cache }
+
+// GetClient implements cluster.Cluster.
+func (m *packManager) GetClient() client.Client { return m.client }
+
+// add has the operator's manager run the cache and tell how it fares.
+func (m *packManager) add() error {
+	// A cache by itself holds nothing up: the manager waits only for its own.
+	if err := m.Add(m.cache); err != nil {
+		return fmt.Errorf("add cache of pack %s: %w", m.name, err)
+	}
+	if err := m.Add(always(m.awaitSync)); err != nil {
+		return fmt.Errorf("add cache of pack %s: %w", m.name, err)
+	}
+	if err := ctrlmetrics.Registry.Register(m.health.Metrics(m.name)); err != nil {
+		return fmt.Errorf("register metrics of pack %s: %w", m.name, err)
+	}
+	err := m.AddReadyzCheck("pack-"+m.name, func(*http.Request) error { return m.health.Err() })
+	if err != nil {
+		return fmt.Errorf("add readiness check of pack %s: %w", m.name, err)
+	}
+	return nil
+}
+
+func (m *packManager) awaitSync(ctx context.Context) error {
+	m.synced.Store(m.cache.WaitForCacheSync(ctx))
+	return nil
+}
+
+// settled reports whether the pack's cache has read everything, or can't.
+func (m *packManager) settled() bool { return m.synced.Load() || m.health.Err() != nil }
+
+// always is something to run in every replica.
+type always func(context.Context) error
+
+// Start implements manager.Runnable.
+func (f always) Start(ctx context.Context) error { return f(ctx) }
+
+// NeedLeaderElection implements manager.LeaderElectionRunnable.
+func (f always) NeedLeaderElection() bool { return false }

@@ -1,0 +1,165 @@
+package tokenauth
+
+import (
+	"context"
+	"crypto/sha256"
+	"maps"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+	"golang.org/x/time/rate"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	"k8s.io/utils/clock"
+)
+
+// How long an answer of the API server is kept. A right that is taken away holds for so
+// long; one that is given is noticed after the shorter time.
+const (
+	allowedFor = time.Minute
+	deniedFor  = 10 * time.Second
+)
+
+// Bounds on what callers can have the gate do.
+const (
+	// maxDecisions is how many decisions are kept.
+	maxDecisions = 1000
+	// maxToken is how long a token may be, in bytes. Those of ServiceAccounts have about 1 kB.
+	maxToken = 16 << 10
+	// reviewsPerSecond is how often the API server is asked, after a burst.
+	reviewsPerSecond, reviewBurst = 10, 20
+	// reviewTimeout is how long the API server may take.
+	reviewTimeout = 10 * time.Second
+)
+
+// Reviewer asks the API server.
+type Reviewer interface {
+	// Authenticate returns the user of a token, or nil if nobody has such a token.
+	Authenticate(ctx context.Context, token string) (*authenticationv1.UserInfo, error)
+	// MayAccess reports whether a user has a verb on the path of a non-resource URL.
+	MayAccess(ctx context.Context, user *authenticationv1.UserInfo, verb, path string) (bool, error)
+}
+
+// Gate lets requests through whose token permits them. Make it with New.
+type Gate struct {
+	reviewer Reviewer
+	clock    clock.PassiveClock
+	limiter  *rate.Limiter
+
+	mu        sync.Mutex
+	decisions map[question]decision
+}
+
+// question is what was asked of the API server. Tokens themselves are not kept.
+type question struct {
+	token      [sha256.Size]byte
+	verb, path string
+}
+
+// decision is the status to answer with, and until when.
+type decision struct {
+	status int
+	until  time.Time
+}
+
+// New returns a gate that knows no decisions.
+func New(reviewer Reviewer, c clock.PassiveClock) *Gate {
+	return &Gate{
+		reviewer: reviewer, clock: c, limiter: rate.NewLimiter(reviewsPerSecond, reviewBurst),
+		decisions: map[question]decision{},
+	}
+}
+
+// Protect returns a handler that answers 401 to a request without a token that somebody
+// has, 403 to one whose user lacks the right, and passes any other on.
+func (g *Gate) Protect(log logr.Logger, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		status, err := g.decide(r)
+		if err != nil {
+			log.Error(err, "Review the token of a request", "path", r.URL.Path)
+		}
+		switch status {
+		case http.StatusOK:
+			next.ServeHTTP(w, r)
+			return
+		case http.StatusUnauthorized:
+			w.Header().Set("WWW-Authenticate", "Bearer")
+		case http.StatusTooManyRequests:
+			w.Header().Set("Retry-After", "1")
+		}
+		http.Error(w, http.StatusText(status), status)
+	})
+}
+
+// decide returns the status to answer with.
+func (g *Gate) decide(r *http.Request) (int, error) {
+	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !strings.EqualFold(scheme, "Bearer") || token == "" || len(token) > maxToken {
+		return http.StatusUnauthorized, nil
+	}
+	q := question{sha256.Sum256([]byte(token)), strings.ToLower(r.Method), r.URL.Path}
+	if status := g.known(q); status != 0 {
+		return status, nil
+	}
+	if !g.limiter.AllowN(g.clock.Now(), 1) {
+		return http.StatusTooManyRequests, nil
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), reviewTimeout)
+	defer cancel()
+	status, err := g.review(ctx, token, q)
+	if err != nil {
+		return http.StatusInternalServerError, err // It is not a decision.
+	}
+	g.keep(q, status)
+	return status, nil
+}
+
+// review asks the API server.
+func (g *Gate) review(ctx context.Context, token string, q question) (int, error) {
+	user, err := g.reviewer.Authenticate(ctx, token)
+	if err != nil {
+		return 0, err
+	}
+	if user == nil {
+		return http.StatusUnauthorized, nil
+	}
+	may, err := g.reviewer.MayAccess(ctx, user, q.verb, q.path)
+	switch {
+	case err != nil:
+		return 0, err
+	case !may:
+		return http.StatusForbidden, nil
+	default:
+		return http.StatusOK, nil
+	}
+}
+
+// known returns the status of a decision that still holds, or 0.
+func (g *Gate) known(q question) int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if d := g.decisions[q]; g.clock.Now().Before(d.until) {
+		return d.status
+	}
+	return 0
+}
+
+// keep records a decision. When there are too many, those that hold no more are dropped;
+// if none is left to drop, all are.
+func (g *Gate) keep(q question, status int) {
+	now, lasts := g.clock.Now(), deniedFor
+	if status == http.StatusOK {
+		lasts = allowedFor
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if len(g.decisions) >= maxDecisions {
+		maps.DeleteFunc(g.decisions, func(_ question, d decision) bool { return !now.Before(d.until) })
+	}
+	if len(g.decisions) >= maxDecisions {
+		clear(g.decisions)
+	}
+	g.decisions[q] = decision{status, now.Add(lasts)}
+}

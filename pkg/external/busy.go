@@ -1,0 +1,93 @@
+package external
+
+import (
+	"cmp"
+	"errors"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
+	"github.com/kinship-dev/kinship/pkg/condition"
+	"github.com/kinship-dev/kinship/pkg/object"
+	"github.com/kinship-dev/kinship/pkg/reconcile"
+)
+
+// A deletion that is refused because the resource is Busy is mostly repeated with success a
+// moment later: what is in the way is being deleted as well. The end of an object that used
+// the resource has it repeated at once (occupancy.go). What has no object, such as a port
+// that Neutron made for itself, is waited for with a fixed pause, and with the back-off of
+// other failures only once that has not helped.
+const (
+	busyPause  = 2 * time.Second
+	busyPeriod = time.Minute
+)
+
+// refusal is why a resource could not be deleted: since when, and until when the next
+// attempt waits.
+type refusal struct {
+	since, next time.Time
+	err         error
+}
+
+// postponed waits for the next attempt to delete a resource that was busy, unless there is
+// reason to make that attempt now.
+func (r *reconciler[K, R]) postponed(p *pass[K, R]) reconcile.Outcome {
+	pause := p.memory.busy.next.Sub(r.engine.Clock.Now())
+	if pause <= 0 || r.engine.hub.occupancy.isFree(p.id) {
+		return reconcile.Outcome{}
+	}
+	return reconcile.Retry(pause, condition.ReasonTransientError, p.memory.busy.err)
+}
+
+// wasBusy plans the next attempt to delete a resource that was busy.
+func (r *reconciler[K, R]) wasBusy(p *pass[K, R], err error) reconcile.Outcome {
+	r.engine.hub.occupancy.refuse(p.id)
+	busy, now := &p.memory.busy, r.engine.Clock.Now()
+	if busy.since.IsZero() {
+		busy.since = now
+	}
+	busy.next, busy.err = time.Time{}, err
+	if r.engine.hub.occupancy.isFree(p.id) { // The refusal is older than the end of the last user.
+		return reconcile.Retry(0, condition.ReasonTransientError, err)
+	}
+	if now.Sub(busy.since) >= busyPeriod {
+		return r.failed(err)
+	}
+	var after time.Duration
+	if known, ok := errors.AsType[*Error](err); ok {
+		after = known.After
+	}
+	busy.next = now.Add(cmp.Or(after, busyPause))
+	return r.postponed(p)
+}
+
+// usedBy returns the resources that a status tells of.
+func (h *hub) usedBy(id object.ID, observed []sharedv1alpha1.ObservedDependency) (used []Resource) {
+	for _, d := range observed {
+		if target, ok := h.observed(id, d); ok {
+			used = append(used, Resource{target.GroupKind(), d.ID})
+		}
+	}
+	return used
+}
+
+// occupy records which resources an object uses, and wakes the deletions that wait for
+// their users.
+func (h *hub) occupy(m *member, id object.ID, obj client.Object) {
+	if !m.own {
+		return
+	}
+	var used []Resource
+	o, ok := obj.(Object)
+	ok = ok && o.GetExternalSpec().ManagementPolicy != sharedv1alpha1.PolicyUnmanaged
+	if ok {
+		used = h.usedBy(id, o.GetExternalStatus().ObservedDependencies)
+	}
+	if ok && m.uses != nil {
+		used = append(used, m.uses(o)...)
+	}
+	for _, woken := range h.occupancy.set(id, used, ok && o.GetDeletionTimestamp() != nil) {
+		h.members[woken.GroupKind()].queue.Add(woken)
+	}
+}

@@ -1,0 +1,210 @@
+package external
+
+import (
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	openstackv1alpha1 "github.com/kinship-dev/kinship/api/openstack/v1alpha1"
+	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
+	"github.com/kinship-dev/kinship/pkg/object"
+)
+
+// busyUntil has deletions be refused as long as a function says so.
+func (s *sharers) busyUntil(inUse *bool, err *Error) {
+	s.cloud.on = func(call string, _ bool) error {
+		if call == "delete" && *inUse {
+			return err
+		}
+		return nil
+	}
+}
+
+// again leads an object through a pass, and returns when it is to be led through the next
+// one, and what failed.
+func (s *sharers) again(name string) (time.Duration, error) {
+	s.t.Helper()
+	result, err := s.r.Reconcile(s.t.Context(), s.id(name))
+	s.watch(name)
+	return result.RequeueAfter, err
+}
+
+// TestBusySchedule (F8): a deletion that is refused as busy is tried again every two seconds
+// for a minute, however often the object is woken, and then with the back-off of failures.
+func TestBusySchedule(t *testing.T) {
+	s := newSharers(t)
+	s.create("a")
+	s.pass("a")
+	s.delete("a")
+	s.cloud.calls = nil
+	inUse := true
+	s.busyUntil(&inUse, &Error{Class: Busy, Message: "one or more ports have an address"})
+	const refused = "r1 one or more ports have an address"
+	begin := s.clock.Now()
+	for s.clock.Since(begin) < busyPeriod {
+		pause, err := s.again("a")
+		if err != nil || pause != busyPause {
+			t.Fatalf("%s after the first attempt: again in %s, %v", s.clock.Since(begin), pause, err)
+		}
+		s.clock.SetTime(s.clock.Now().Add(busyPause / 4))
+		if pause, err := s.again("a"); err != nil || pause != busyPause*3/4 {
+			t.Fatalf("woken in between: again in %s, %v", pause, err)
+		}
+		s.expect("it was woken by something else", "delete", states{"a": refused})
+		s.clock.SetTime(s.clock.Now().Add(busyPause * 3 / 4))
+	}
+	for range 3 {
+		if pause, err := s.again("a"); err == nil || pause != 0 {
+			t.Fatalf("after a minute: again in %s, %v", pause, err)
+		}
+		s.expect("it is in use for long", "delete", states{"a": refused})
+	}
+	inUse = false
+	s.pass("a")
+	s.expect("it is free", "delete", states{"a": "gone"})
+	s.forgotten()
+}
+
+// TestBusyAfter (F8): a cloud that says when to ask again is believed, and other failures
+// have their back-off.
+func TestBusyAfter(t *testing.T) {
+	s := newSharers(t)
+	s.create("a")
+	s.pass("a")
+	s.delete("a")
+	inUse, err := true, &Error{Class: Busy, After: 7 * time.Second}
+	s.busyUntil(&inUse, err)
+	if pause, failed := s.again("a"); failed != nil || pause != err.After {
+		t.Errorf("busy: again in %s, %v", pause, failed)
+	}
+	s.clock.SetTime(s.clock.Now().Add(err.After))
+	for _, class := range []Class{Transient, Refused, Invalid} {
+		err.Class, err.After = class, 0
+		if pause, failed := s.again("a"); failed == nil || pause != 0 {
+			t.Errorf("class %d: again in %s, %v", class, pause, failed)
+		}
+	}
+}
+
+// uses has the watch tell of a Subnet that uses a Network, or of its end.
+func (s *sharers) uses(name, network string, changes ...func(*openstackv1alpha1.Subnet)) {
+	s.t.Helper()
+	m := s.r.engine.hub.members[subnets.GroupKind()]
+	if m == nil {
+		m = &member{gvk: subnets, own: true}
+		s.r.engine.hub.members[subnets.GroupKind()] = m
+	}
+	one := &openstackv1alpha1.Subnet{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: s.ns, UID: "u"}}
+	one.Status.ObservedDependencies = []sharedv1alpha1.ObservedDependency{{Kind: "Network", Name: "a", ID: network}}
+	if len(changes) == 0 {
+		s.r.engine.hub.changed(m, one, nil)
+		return
+	}
+	for _, change := range changes {
+		change(one)
+	}
+	s.r.engine.hub.changed(m, nil, one)
+}
+
+func isThere(*openstackv1alpha1.Subnet) {}
+
+// TestBusyUntilFree (F8): the end of the last object that used the resource has its deletion
+// tried again at once, also where that ends while the cloud still answers.
+func TestBusyUntilFree(t *testing.T) {
+	s := newSharers(t)
+	s.create("a")
+	s.pass("a")
+	s.uses("one", "r1", isThere)
+	s.uses("two", "r1", isThere)
+	s.uses("other", "r2", isThere)
+	s.delete("a")
+	s.cloud.calls = nil
+	inUse := true
+	s.busyUntil(&inUse, &Error{Class: Busy, Message: "no"})
+	s.pass("a")
+	s.uses("other", "r2")
+	s.uses("one", "r1")
+	s.pass("a")
+	s.expect("one of two is there", "delete", states{"a": "r1 no"})
+	s.uses("two", "r1")
+	s.pass("a")
+	s.expect("none is there", "delete", states{"a": "r1 no"})
+	if pause, err := s.again("a"); err != nil || pause != busyPause {
+		t.Errorf("it was something else: again in %s, %v", pause, err)
+	}
+	s.expect("it was something else", "", states{"a": "r1 no"})
+	s.uses("late", "r1", isThere)
+	s.clock.SetTime(s.clock.Now().Add(busyPause))
+	s.cloud.on = func(string, bool) error {
+		s.cloud.on = nil
+		s.uses("late", "r1")
+		return &Error{Class: Busy, Message: "no"}
+	}
+	if pause, err := s.again("a"); err != nil || pause <= 0 || pause >= busyPause {
+		t.Errorf("its user ended meanwhile: again in %s, %v", pause, err)
+	}
+	s.pass("a")
+	s.expect("its user is gone", "delete delete", states{"a": "gone"})
+}
+
+// TestOccupancy (F8): whose end wakes which deletion.
+func TestOccupancy(t *testing.T) {
+	subnet, network := Resource{subnets.GroupKind(), "s"}, Resource{networks.GroupKind(), "n"}
+	waiter, port, other := object.ID{Name: "waiter"}, object.ID{Name: "port"}, object.ID{Name: "other"}
+	const ends, stays = true, false
+	cases := map[string]struct {
+		reason string
+		users  func(o *occupancy)
+		wakes  bool
+	}{
+		"a user":             {"it used the subnet", func(o *occupancy) { o.set(port, []Resource{subnet}, ends) }, true},
+		"one that was moved": {"it stays", func(o *occupancy) { o.set(port, []Resource{subnet}, stays) }, true},
+		"one of elsewhere":   {"it has nothing to do with it", func(o *occupancy) { o.set(port, nil, ends) }, false},
+		"a neighbour":        {"it may have used it", func(o *occupancy) { o.set(port, []Resource{network}, ends) }, true},
+		"one that is not last": {"another one uses it", func(o *occupancy) {
+			o.set(port, []Resource{subnet}, ends)
+			o.set(other, []Resource{subnet}, stays)
+		}, false},
+		"a neighbour of one that ends": {"another one may use it", func(o *occupancy) {
+			o.set(port, []Resource{network}, ends)
+			o.set(other, []Resource{network}, ends)
+		}, false},
+		"a neighbour of one that stays": {"that one is not waited for", func(o *occupancy) {
+			o.set(port, []Resource{network}, ends)
+			o.set(other, []Resource{network}, stays)
+		}, true},
+		"a neighbour of one that waits": {"it may wait for that as well", func(o *occupancy) {
+			o.set(port, []Resource{network}, ends)
+			o.set(other, []Resource{network}, ends)
+			o.begin(other, Resource{subnets.GroupKind(), "other"}, []Resource{network})
+			o.refuse(other)
+		}, true},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			o := &occupancy{}
+			o.set(waiter, []Resource{network}, ends)
+			c.users(o)
+			o.begin(waiter, subnet, []Resource{network})
+			o.refuse(waiter)
+			woken := false
+			for _, id := range o.set(port, nil, false) {
+				woken = woken || id == waiter
+			}
+			if woken != c.wakes || o.isFree(waiter) != c.wakes {
+				t.Errorf("%s: woken %t, free %t", c.reason, woken, o.isFree(waiter))
+			}
+			if again := o.set(port, nil, false); len(again) > 0 {
+				t.Errorf("woken twice: %v", again)
+			}
+			for _, id := range []object.ID{waiter, other} {
+				o.set(id, nil, false)
+				o.end(id)
+			}
+			if left := len(o.users) + len(o.uses) + len(o.deletions) + len(o.near); left > 0 {
+				t.Errorf("%d things are remembered", left)
+			}
+		})
+	}
+}

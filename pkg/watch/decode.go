@@ -1,0 +1,170 @@
+package watch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"sync/atomic"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// untyped is the second way to list and watch a kind: as unstructured objects that are
+// decoded one by one. It costs more memory and time for each object, so that a source
+// uses it only once a decoding failed, and then until the operator ends.
+type untyped struct {
+	from atomic.Pointer[cache.ListerWatcherWithContext]
+}
+
+func (u *untyped) used() bool { return u.from.Load() != nil }
+
+func (u *untyped) use(s *source) error {
+	from, err := s.factory.Untyped(s.gvk)
+	if err != nil {
+		return fmt.Errorf("list objects of kind %s one by one: %w", s.gvk.Kind, err)
+	}
+	u.from.Store(&from)
+	return nil
+}
+
+// isDecodeError reports whether a list was answered and could not be decoded. Answers
+// with a Status and requests without an answer are other errors.
+func isDecodeError(err error) bool {
+	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return false
+	}
+	var status apierrors.APIStatus
+	answered := errors.As(err, &status)
+	_, network := errors.AsType[net.Error](err)
+	return !answered && !network && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF)
+}
+
+// watchDecoding is the cause by which client-go's rest.Request reports an event of a
+// watch that could not be decoded.
+const watchDecoding metav1.CauseType = "ClientWatchDecoding"
+
+func isDecodeEvent(e watch.Event) bool {
+	status, ok := e.Object.(*metav1.Status)
+	return ok && status.Details != nil && slices.ContainsFunc(status.Details.Causes,
+		func(c metav1.StatusCause) bool { return c.Type == watchDecoding })
+}
+
+// listEach lists a kind and decodes each object by itself.
+func (s *source) listEach(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+	answer, err := (*s.untyped.from.Load()).ListWithContext(ctx, options)
+	if err != nil {
+		return nil, err
+	}
+	from, ok := answer.(*unstructured.UnstructuredList)
+	if !ok {
+		return nil, fmt.Errorf("list objects of kind %s one by one: the answer is a %T", s.gvk.Kind, answer)
+	}
+	into, err := s.factory.Scheme.New(s.gvk.GroupVersion().WithKind(s.gvk.Kind + "List"))
+	if err != nil {
+		return nil, fmt.Errorf("list objects of kind %s one by one: %w", s.gvk.Kind, err)
+	}
+	items := make([]runtime.Object, 0, len(from.Items))
+	listed := map[types.UID]bool{}
+	for i := range from.Items {
+		listed[from.Items[i].GetUID()] = true
+		if obj := s.decode(&from.Items[i]); obj != nil {
+			items = append(items, obj)
+		}
+	}
+	s.factory.Health.retain(s.gvk, listed, options.Continue != "" || from.GetContinue() != "")
+	if err := meta.SetList(into, items); err != nil {
+		return nil, fmt.Errorf("list objects of kind %s one by one: %w", s.gvk.Kind, err)
+	}
+	list, err := meta.ListAccessor(into)
+	if err != nil {
+		return nil, fmt.Errorf("list objects of kind %s one by one: %w", s.gvk.Kind, err)
+	}
+	list.SetResourceVersion(from.GetResourceVersion())
+	list.SetContinue(from.GetContinue())
+	return into, nil
+}
+
+// last returns an object as the informer holds it from before, or nil.
+func (s *source) last(u *unstructured.Unstructured) client.Object {
+	item, exists, err := s.store.GetByKey(client.ObjectKeyFromObject(u).String())
+	if err != nil || !exists {
+		return nil
+	}
+	held, ok := item.(client.Object)
+	if !ok || held.GetUID() != u.GetUID() {
+		return nil
+	}
+	held = held.DeepCopyObject().(client.Object)
+	held.SetResourceVersion(u.GetResourceVersion())
+	return held
+}
+
+// watchEach watches a kind and decodes each event by itself.
+func (s *source) watchEach(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+	w, err := (*s.untyped.from.Load()).WatchWithContext(ctx, options)
+	if err != nil {
+		return nil, err
+	}
+	return watch.Filter(w, func(e watch.Event) (watch.Event, bool) {
+		u, ok := e.Object.(*unstructured.Unstructured)
+		if !ok {
+			return e, true // An error.
+		}
+		obj := s.decode(u)
+		if e.Type == watch.Deleted {
+			s.factory.Health.readable(s.gvk, u.GetUID())
+			if obj == nil {
+				obj = s.metadataOf(u)
+			}
+		}
+		e.Object = obj
+		return e, obj != nil
+	}), nil
+}
+
+// decode returns an object as its Go type. Of an object that Go can't read it tells Health
+// and returns what the informer holds from before, because the object still exists: to
+// drop a Usage would end the protection that it declares. It returns nil if the informer
+// never held the object.
+func (s *source) decode(u *unstructured.Unstructured) runtime.Object {
+	obj, err := s.factory.Scheme.New(s.gvk)
+	if err == nil {
+		err = runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, obj)
+	}
+	if err != nil {
+		s.factory.Health.unreadable(s.gvk, u, err)
+		if last := s.last(u); last != nil {
+			return last
+		}
+		return nil // A client.Object that is nil is no runtime.Object that is nil.
+	}
+	s.factory.Health.readable(s.gvk, u.GetUID())
+	return obj
+}
+
+// metadataOf returns the Go type with nothing but the metadata of an object, which says
+// which object was deleted.
+func (s *source) metadataOf(u *unstructured.Unstructured) runtime.Object {
+	obj, err := s.factory.Scheme.New(s.gvk)
+	if err != nil {
+		return nil
+	}
+	if o, ok := obj.(client.Object); ok {
+		o.SetName(u.GetName())
+		o.SetNamespace(u.GetNamespace())
+		o.SetUID(u.GetUID())
+		o.SetResourceVersion(u.GetResourceVersion())
+	}
+	return obj
+}

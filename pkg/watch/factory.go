@@ -1,0 +1,153 @@
+package watch
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+)
+
+// Factory makes informers. Its method New is what cache.Options.NewInformer asks for.
+type Factory struct {
+	// Scheme knows the Go types of the kinds.
+	Scheme *runtime.Scheme
+	// Untyped lists and watches a kind as unstructured objects. It is only asked for a
+	// kind of which an object could not be decoded.
+	Untyped func(schema.GroupVersionKind) (cache.ListerWatcherWithContext, error)
+	// Health is told what informers can't do. It must not be nil.
+	Health *Health
+}
+
+// New returns an informer for the kind of example.
+func (f *Factory) New(
+	lw cache.ListerWatcher, example runtime.Object, resync time.Duration, indexers cache.Indexers,
+) cache.SharedIndexInformer {
+	s := &source{factory: f, typed: cache.ToListerWatcherWithContext(lw), example: example}
+	if gvk, err := apiutil.GVKForObject(example, f.Scheme); err == nil {
+		s.gvk = gvk
+	}
+	informer := cache.NewSharedIndexInformer(&cache.ListWatch{
+		ListWithContextFunc: s.list, WatchFuncWithContext: s.watch,
+	}, example, resync, indexers)
+	s.store = informer.GetStore()
+	return informer
+}
+
+// fallible reports whether Go may be unable to read what the API server stores. It always
+// reads metadata and unstructured objects, and the kinds that the API server itself
+// decodes into Go types: their groups are Kubernetes' own.
+func (s *source) fallible() bool {
+	switch s.example.(type) {
+	case *metav1.PartialObjectMetadata, runtime.Unstructured:
+		return false
+	}
+	own := !strings.Contains(s.gvk.Group, ".") || strings.HasSuffix(s.gvk.Group, ".k8s.io")
+	return !own && s.factory.Untyped != nil
+}
+
+// drained is a watch that can be stopped while an event is on its way. A watch that
+// passes through [watch.Filter] would otherwise wait for ever until somebody takes the
+// event.
+type drained struct {
+	watch.Interface
+}
+
+// Stop implements watch.Interface.
+func (d drained) Stop() {
+	d.Interface.Stop()
+	go func() {
+		for range d.ResultChan() {
+			continue
+		}
+	}()
+}
+
+// source lists and watches one kind for one informer.
+type source struct {
+	factory *Factory
+	gvk     schema.GroupVersionKind
+	example runtime.Object
+	typed   cache.ListerWatcherWithContext
+	store   cache.Store
+	untyped untyped
+}
+
+// list implements cache.ListWithContextFunc.
+func (s *source) list(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+	list, err := s.tryList(ctx, options)
+	s.factory.Health.record(s.gvk, err)
+	return list, err
+}
+
+func (s *source) tryList(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+	if !s.untyped.used() {
+		list, err := s.typed.ListWithContext(ctx, options)
+		if !s.fallible() || !isDecodeError(err) {
+			return list, err
+		}
+		if err := s.untyped.use(s); err != nil {
+			return nil, err
+		}
+	}
+	return s.listEach(ctx, options)
+}
+
+// watch implements cache.WatchFuncWithContext.
+func (s *source) watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+	w, err := s.tryWatch(ctx, options)
+	s.factory.Health.record(s.gvk, err)
+	if err != nil {
+		return nil, err
+	}
+	return drained{w}, nil
+}
+
+func (s *source) tryWatch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+	if s.untyped.used() {
+		return s.watchEach(ctx, options)
+	}
+	w, err := s.typed.WatchWithContext(ctx, options)
+	if err != nil || !s.fallible() {
+		return w, err
+	}
+	return watch.Filter(w, func(e watch.Event) (watch.Event, bool) {
+		if e.Type == watch.Error && isDecodeEvent(e) {
+			if err := s.untyped.use(s); err != nil {
+				s.factory.Health.record(s.gvk, err)
+			}
+		}
+		return e, true
+	}), nil
+}
+
+// Untyped returns a Factory's Untyped that uses a dynamic client.
+func Untyped(resources Resources) func(schema.GroupVersionKind) (cache.ListerWatcherWithContext, error) {
+	return func(gvk schema.GroupVersionKind) (cache.ListerWatcherWithContext, error) {
+		resource, err := resources(gvk)
+		if err != nil {
+			return nil, err
+		}
+		return &cache.ListWatch{
+			ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+				return resource.List(ctx, options)
+			},
+			WatchFuncWithContext: resource.Watch,
+		}, nil
+	}
+}
+
+// Resources returns the client of a kind, in all namespaces.
+type Resources func(schema.GroupVersionKind) (ListWatcher, error)
+
+// ListWatcher is what a Factory needs of a dynamic client.
+type ListWatcher interface {
+	List(ctx context.Context, options metav1.ListOptions) (*unstructured.UnstructuredList, error)
+	Watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error)
+}

@@ -1,0 +1,282 @@
+package openstack_test
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/watch"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	openstackv1alpha1 "github.com/kinship-dev/kinship/api/openstack/v1alpha1"
+	"github.com/kinship-dev/kinship/internal/cloud/openstack/emulator"
+	"github.com/kinship-dev/kinship/internal/testenv"
+)
+
+// besides are objects that are not in the way of the full one of their kind, where the
+// scenario's minimal one is.
+var besides = map[string]string{
+	"Trunk": "{portRef: third}", "RoleAssignment": groupOnDomain.minimal,
+}
+
+// listable are full ones that a list has: without a domain, Keystone lists no roles of one.
+var listable = map[string]string{"Role": "{name: other, description: text}"}
+
+var resyncTests = map[string]func(*testing.T){
+	"status of what a list tells":                 testListed,
+	"Server of a group keeps its status":          testServerListed,
+	"Server that is imported tells all of itself": testServerFound,
+	"Server that fails beside others tells why":   testFaultListed,
+	"status of what OpenStack says nothing of":    testZeroes,
+}
+
+// pair are two objects of a kind in a world of their own: "it", which has all fields, and
+// "beside".
+type pair struct {
+	*world
+
+	kind       string
+	it, beside string
+	// before is the status of "it" as a GET of its resource alone tells it.
+	before  map[string]any
+	changes watch.Interface
+}
+
+// pairs returns one of each kind but Server, and applies what they need.
+func pairs(t *testing.T) []*pair {
+	t.Helper()
+	var all []*pair
+	kinds := slices.Concat(scenarios, more, identities, sizes, images, volumes)
+	for _, s := range append(kinds, credential, *userOnProject) {
+		w := newWorld(t)
+		w.apply(s.needs...)
+		p := &pair{world: w, kind: s.kind}
+		p.it = resynced(s.kind, "it", cmp.Or(listable[s.kind], s.full))
+		p.beside = resynced(s.kind, "beside", cmp.Or(besides[s.kind], s.minimal))
+		if s.kind == "Trunk" {
+			w.apply(managed("Port", "third", "{networkRef: net}"))
+		}
+		all = append(all, p)
+	}
+	w := newWorld(t)
+	w.apply(connected...)
+	w.apply(managed("Subnet", "second", "{networkRef: net, ipVersion: 4, cidr: 10.1.0.0/24}"))
+	other := strings.NewReplacer("{name: it}", "{name: beside}", "subnetRef: sub", "subnetRef: second")
+	one := between(", resyncPeriod: 1h")
+	return append(all, &pair{world: w, kind: "RouterInterface", it: one, beside: other.Replace(one)})
+}
+
+// resynced is the manifest of an object whose status says when it was compared.
+func resynced(kind, name, resource string) string {
+	return manifest(kind, name, "resyncPeriod: 1h, resource: "+resource)
+}
+
+// testListed has each two objects of a kind be read by a list alone: the status of the first
+// stays as it was when it was read by itself.
+func testListed(t *testing.T) {
+	all := pairs(t)
+	for _, p := range all {
+		p.apply(p.it)
+	}
+	for _, p := range all {
+		p.available(p.kind, "it")
+	}
+	alone := time.Now()
+	for _, p := range all {
+		p.synced(alone, "it")
+		p.before = reported(p.get(p.kind, "it"))
+		p.apply(p.beside)
+	}
+	for _, p := range all {
+		p.available(p.kind, "beside")
+		p.changes = p.watch(p.kind)
+		for _, method := range []string{http.MethodGet, http.MethodHead} {
+			p.cloud.AddFault(emulator.Fault{Method: method, Single: true, Status: http.StatusInternalServerError, Times: -1})
+		}
+	}
+	listed := time.Now()
+	for _, p := range all {
+		p.keeps(p.synced(listed, "it", "beside"))
+	}
+}
+
+// keeps compares each status that "it" had until it was read by a list, at that time.
+func (p *pair) keeps(since time.Time) {
+	p.t.Helper()
+	defer p.changes.Stop()
+	for event := range p.changes.ResultChan() {
+		u, ok := event.Object.(*unstructured.Unstructured)
+		if !ok || u.GetName() != "it" {
+			continue
+		}
+		if diff := gocmp.Diff(p.before, reported(u)); diff != "" {
+			p.t.Errorf("%s, read by a list (-before +now):\n%s", p.kind, diff)
+			return
+		}
+		if !syncTime(u).Before(since) {
+			return
+		}
+	}
+	p.t.Errorf("%s: the watch has ended", p.kind)
+}
+
+// watch is told of each change of objects of a kind.
+func (w *world) watch(kind string) watch.Interface {
+	w.t.Helper()
+	list := &unstructured.UnstructuredList{}
+	list.SetGroupVersionKind(openstackv1alpha1.GroupVersion.WithKind(kind + "List"))
+	changes, err := w.c.Watch(w.t.Context(), list, client.InNamespace(w.ns))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return changes
+}
+
+// synced has objects be compared at once, again and again until each was well after a moment,
+// and returns when the first was.
+func (p *pair) synced(after time.Time, names ...string) (at time.Time) {
+	p.t.Helper()
+	edits, next := 1, time.Time{}
+	testenv.Eventually(p.t, func() error {
+		var late []string
+		for _, name := range names {
+			u := p.get(p.kind, name)
+			if syncTime(u).Before(after.Add(time.Second)) { // It is told in whole seconds.
+				progressing, _ := find(u, "Progressing")
+				late = append(late, fmt.Sprintf("%s/%s was compared at %s: %v", p.kind, name, syncTime(u), progressing))
+			}
+			if name == names[0] {
+				at = syncTime(u)
+			}
+		}
+		if len(late) == 0 {
+			return nil
+		}
+		if time.Now().After(next) {
+			edits, next = edits+1, time.Now().Add(300*time.Millisecond)
+			for _, name := range names {
+				p.edit(p.kind, name, fmt.Sprintf(`{"spec":{"resyncPeriod":"%dh"}}`, edits))
+			}
+		}
+		return fmt.Errorf("not after %s: %v", after, late)
+	})
+	return at
+}
+
+func syncTime(u *unstructured.Unstructured) time.Time {
+	text, _, _ := unstructured.NestedString(u.Object, "status", "lastSyncTime")
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return time.Time{}
+	}
+	return at
+}
+
+// reported returns what a status tells of the resource, and not of when it was read.
+func reported(u *unstructured.Unstructured) map[string]any {
+	status, _, _ := unstructured.NestedMap(u.Object, "status")
+	delete(status, "lastSyncTime")
+	delete(status, "conditions")
+	return status
+}
+
+// grouped is a server of a group.
+const grouped = "ports: [], schedulerHints: {serverGroupRef: group}"
+
+// testServerListed: a list of servers tells no groups, so that each is read singly.
+func testServerListed(t *testing.T) {
+	w := newWorld(t)
+	w.apply(flavor, boot, bootable("second"), managed("ServerGroup", "group", "{policy: soft-affinity}"))
+	w.apply(managed("Server", "it", fromBoot("boot", grouped)), managed("Server", "beside", fromBoot("second", grouped)))
+	w.available("Server", "it", "beside")
+	before := reported(w.get("Server", "it"))
+	group, _, _ := unstructured.NestedSlice(before, "resource", "serverGroups")
+	if !gocmp.Equal(group, []any{w.id("ServerGroup", "group")}) {
+		t.Errorf("groups %v", group)
+	}
+	changes := w.watch("Server")
+	defer changes.Stop()
+	w.cloud.ResetCalls()
+	var generation int64
+	for i := range 5 { // Both at once.
+		for _, name := range []string{"beside", "it"} {
+			w.edit("Server", name, fmt.Sprintf(`{"spec":{"resyncPeriod":"%dh"}}`, i+1))
+		}
+		w.available("Server", "beside", "it")
+		generation = w.get("Server", "it").GetGeneration()
+	}
+	if n := w.cloud.Calls()[emulator.Call{Service: "compute", Method: http.MethodGet, Resource: "servers/detail"}]; n > 0 {
+		t.Errorf("%d lists that tell too little", n)
+	}
+	for event := range changes.ResultChan() {
+		u, ok := event.Object.(*unstructured.Unstructured)
+		if !ok || u.GetName() != "it" {
+			continue
+		}
+		if diff := gocmp.Diff(before, reported(u)); diff != "" {
+			t.Fatalf("Server/it (-before +now):\n%s", diff)
+		}
+		if _, observed := find(u, "Progressing"); observed == generation {
+			return
+		}
+	}
+}
+
+// testServerFound: what a filter has found is from a list, which tells no groups.
+func testServerFound(t *testing.T) {
+	w := newWorld(t)
+	w.apply(flavor, boot, managed("ServerGroup", "group", "{policy: affinity}"), managed("Server", "it", fromBoot("boot", grouped)))
+	w.available("Server", "it")
+	w.apply(imported("Server", "import", fmt.Sprintf(byName, "it")))
+	w.available("Server", "import")
+	w.reports("Server", "import", map[string]any{"serverGroups": []any{w.id("ServerGroup", "group")}})
+}
+
+// testFaultListed: while others are built, a list tells that a server has failed, and not why.
+func testFaultListed(t *testing.T) {
+	w := newWorld(t)
+	w.cloud.AddFault(emulator.Fault{Service: "compute", Method: http.MethodPost, Resource: "servers", Together: 4})
+	specs := `{ram: 64, vcpus: 1, disk: 1, extraSpecs: [{name: "resources:CUSTOM_DREAM", value: "1"}]}`
+	all := []string{cirros, managed("Flavor", "flavor", specs)}
+	var names []string
+	for i := range 4 {
+		name := fmt.Sprintf("server%d", i)
+		names = append(names, name)
+		all = append(all, bootable(name), managed("Server", name, fromBoot(name, "ports: []")))
+	}
+	w.apply(all...)
+	for _, name := range names {
+		w.has("Server", name, "Progressing", want{"False", "UnrecoverableError", "No valid host was found. "})
+	}
+}
+
+// testZeroes shows what OpenStack says nothing of as the operator does from which the API
+// comes: as "", 0 or false, or not at all. TestZeroes of the pack goes through all fields.
+func testZeroes(t *testing.T) {
+	w := newWorld(t)
+	w.apply(managed("Role", "role", "{}"), net, sub, managed("Network", "outside", "{external: true}"),
+		managed("Subnet", "public", "{networkRef: outside, ipVersion: 4, cidr: 10.5.0.0/24, gateway: {type: None}}"),
+		managed("FloatingIP", "address", "{floatingNetworkRef: outside}"), flavor)
+	for _, row := range []struct {
+		kind, name, shown string
+	}{
+		{"Role", "role", `{"name":"role","domainID":""}`},
+		{"Subnet", "public", `{"gatewayIP":"","dnsPublishFixedIP":false,"ipv6AddressMode":null}`},
+		{"FloatingIP", "address", `{"portID":"","routerID":"","fixedIP":"","description":null}`},
+		{"Flavor", "flavor", `{"swap":null,"ephemeral":null,"isPublic":true}`},
+	} {
+		w.available(row.kind, row.name)
+		expected := map[string]any{}
+		if err := json.Unmarshal([]byte(row.shown), &expected); err != nil {
+			t.Fatal(err)
+		}
+		w.reports(row.kind, row.name, expected)
+	}
+}

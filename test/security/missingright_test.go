@@ -1,0 +1,177 @@
+package security_test
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/testenv"
+	"github.com/kinship-dev/kinship/test/operator"
+)
+
+// TestMissingRight takes from the operator the right to list Networks. The kinds that need
+// Networks stop and say so; the other kinds and packs start and run. When the right is
+// given back, the kinds go on without a restart.
+func TestMissingRight(t *testing.T) {
+	if err := operator.Start(t, everyPack).Stop(); err != nil {
+		t.Fatal(err)
+	}
+	l := newLand(t)
+	taken := l.withoutRight("openstack.k-orc.cloud", "networks")
+	address := operator.FreeAddress(t)
+	o := operator.Start(t, everyPack, func(o *app.Options) {
+		o.Install, o.Adopt, o.HealthAddress = false, false, address
+	})
+
+	l.create(l.configMap("used"), l.secret("using"))
+	u := l.usage("usage")
+	l.create(u)
+	testenv.Eventually(t, func() error { return l.isReady(u) })
+	l.connectorReconciles()
+	l.router("waits") // Needs Networks.
+	l.image("runs")   // Doesn't.
+	testenv.Eventually(t, func() error { return l.observed("Image", "runs") })
+	if err := l.observed("Router", "waits"); err == nil {
+		t.Error("the Router was reconciled, although Networks can't be listed")
+	}
+	for _, told := range []string{"networks.openstack.k-orc.cloud is forbidden", "pack=openstack"} {
+		if !strings.Contains(o.Log(), told) {
+			t.Errorf("the log does not say %q", told)
+		}
+	}
+	if failing := operator.Metrics(t, "kinship_watch_failing", "pack", "kind"); failing["openstack Network"] != 1 {
+		t.Errorf("kinds that can't be watched: %v", failing)
+	}
+	if err := ready(t, address); err == nil {
+		t.Error("readyz does not tell that a pack does not run")
+	}
+
+	l.giveBack(taken)
+	testenv.Eventually(t, func() error { return l.observed("Router", "waits") })
+	testenv.Eventually(t, func() error { return ready(t, address) })
+	l.delete(l.secret("using"), u)
+}
+
+// withoutRight takes one resource out of all of the operator's roles, and returns the
+// roles as they were.
+func (l land) withoutRight(group, resource string) []rbacv1.ClusterRole {
+	l.t.Helper()
+	var roles rbacv1.ClusterRoleList
+	if err := l.c.List(l.t.Context(), &roles, client.MatchingLabels{"app.kubernetes.io/part-of": "kinship"}); err != nil {
+		l.t.Fatal(err)
+	}
+	changed := make([]rbacv1.ClusterRole, 0, len(roles.Items))
+	for _, role := range roles.Items {
+		before := role.DeepCopy()
+		for i, rule := range role.Rules {
+			if slices.Contains(rule.APIGroups, "*") {
+				role.Rules[i].APIGroups = []string{"", "apps", "apiextensions.k8s.io", usageGroup}
+			}
+			if slices.Contains(rule.APIGroups, group) {
+				kept := slices.DeleteFunc(slices.Clone(rule.Resources), func(r string) bool { return r == resource })
+				role.Rules[i].Resources = kept
+			}
+		}
+		if err := l.c.Update(l.t.Context(), &role); err != nil {
+			l.t.Fatal(err)
+		}
+		changed = append(changed, *before)
+	}
+	if len(changed) == 0 {
+		l.t.Fatal("the operator has no roles")
+	}
+	l.awaitRights(app.Operator, false, right(group, resource, "list"))
+	return changed
+}
+
+func (l land) giveBack(roles []rbacv1.ClusterRole) {
+	l.t.Helper()
+	for _, role := range roles {
+		role.ResourceVersion = ""
+		if err := l.c.Update(l.t.Context(), &role); err != nil {
+			l.t.Fatal(err)
+		}
+	}
+}
+
+// connectorReconciles waits until the iot pack has noticed an IotConnector.
+func (l land) connectorReconciles() {
+	l.t.Helper()
+	testenv.Apply(l.t, `
+apiVersion: services.azurehealthcareapis.com/v1alpha1
+kind: IotConnector
+metadata: {name: c}
+spec:
+  deployments: [{name: c-normalization, containers: [{name: main, image: "example.com/n:1", type: Normalization}]}]
+`, testenv.In(l.ns))
+	testenv.Eventually(l.t, func() error { return l.observed("IotConnector", "c") })
+}
+
+func (l land) router(name string) {
+	l.t.Helper()
+	testenv.Apply(l.t, fmt.Sprintf(`
+apiVersion: openstack.k-orc.cloud/v1alpha1
+kind: Router
+metadata: {name: %s}
+spec:
+  cloudCredentialsRef: {secretName: missing, cloudName: c}
+  resource: {externalGateways: [{networkRef: outside}]}
+`, name), testenv.In(l.ns))
+}
+
+func (l land) image(name string) {
+	l.t.Helper()
+	testenv.Apply(l.t, fmt.Sprintf(`
+apiVersion: openstack.k-orc.cloud/v1alpha1
+kind: Image
+metadata: {name: %s}
+spec:
+  cloudCredentialsRef: {secretName: missing, cloudName: c}
+  resource: {content: {diskFormat: raw, download: {url: "https://example.com/disk"}}}
+`, name), testenv.In(l.ns))
+}
+
+// observed returns nil if an object has conditions.
+func (l land) observed(kind, name string) error {
+	group := "openstack.k-orc.cloud/v1alpha1"
+	if kind == "IotConnector" {
+		group = "services.azurehealthcareapis.com/v1alpha1"
+	}
+	obj := &unstructured.Unstructured{}
+	obj.SetAPIVersion(group)
+	obj.SetKind(kind)
+	if err := l.c.Get(l.t.Context(), client.ObjectKey{Namespace: l.ns, Name: name}, obj); err != nil {
+		return err
+	}
+	conditions, _, err := unstructured.NestedSlice(obj.Object, "status", "conditions")
+	if err != nil || len(conditions) == 0 {
+		return errors.Join(err, fmt.Errorf("%s %s has no conditions", kind, name))
+	}
+	return nil
+}
+
+// ready asks the operator's readyz.
+func ready(t *testing.T, address string) error {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address+"/readyz", http.NoBody)
+	if err != nil {
+		return err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("readyz answers %s", response.Status)
+	}
+	return nil
+}
