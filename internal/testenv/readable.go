@@ -68,6 +68,7 @@ func checkStatus(tb testing.TB, obj *unstructured.Unstructured, typed func() cli
 	if err := c.Create(tb.Context(), live); err != nil {
 		tb.Fatalf("testenv: %v", err)
 	}
+	defer remove(tb, c, live)
 	status, ok := reflect.TypeOf(typed()).Elem().FieldByName("Status")
 	if !ok {
 		tb.Fatalf("testenv: %s has no status", obj.GetKind())
@@ -89,6 +90,21 @@ func checkStatus(tb testing.TB, obj *unstructured.Unstructured, typed func() cli
 			tb.Errorf("testenv: the API server takes a %s that nobody can read: status%s: %v", obj.GetKind(), path, err)
 		}
 	}
+}
+
+// remove deletes an object and waits until it is gone, so that no other test meets it.
+func remove(tb testing.TB, c client.Client, obj client.Object) {
+	tb.Helper()
+	if err := c.Delete(tb.Context(), obj); err != nil {
+		tb.Errorf("testenv: %v", err)
+	}
+	Eventually(tb, func() error {
+		err := c.Get(tb.Context(), client.ObjectKeyFromObject(obj), obj)
+		if err == nil {
+			return fmt.Errorf("%s %s is still there", obj.GetObjectKind().GroupVersionKind().Kind, obj.GetName())
+		}
+		return client.IgnoreNotFound(err)
+	})
 }
 
 // oddStatuses returns values of a type, each with one odd part, and where that part is.

@@ -15,18 +15,18 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// How long an answer of the API server is kept. A right that is taken away holds for so
-// long; one that is given is noticed after the shorter time.
+// How long the gate keeps an answer of the API server. A withdrawn right is noticed after
+// allowedFor, a granted right after deniedFor.
 const (
 	allowedFor = time.Minute
 	deniedFor  = 10 * time.Second
 )
 
-// Bounds on what callers can have the gate do.
+// Bounds on the memory and the requests that callers can cost.
 const (
 	// maxDecisions is how many decisions are kept.
 	maxDecisions = 1000
-	// maxToken is how long a token may be, in bytes. Those of ServiceAccounts have about 1 kB.
+	// maxToken is the largest accepted token in bytes. A ServiceAccount token has about 1 kB.
 	maxToken = 16 << 10
 	// reviewsPerSecond is how often the API server is asked, after a burst.
 	reviewsPerSecond, reviewBurst = 10, 20
@@ -36,13 +36,14 @@ const (
 
 // Reviewer asks the API server.
 type Reviewer interface {
-	// Authenticate returns the user of a token, or nil if nobody has such a token.
-	Authenticate(ctx context.Context, token string) (*authenticationv1.UserInfo, error)
+	// Authenticate returns the user of a token. A token that no user has is not authenticated,
+	// which is no error.
+	Authenticate(ctx context.Context, token string) (user authenticationv1.UserInfo, authenticated bool, err error)
 	// MayAccess reports whether a user has a verb on the path of a non-resource URL.
-	MayAccess(ctx context.Context, user *authenticationv1.UserInfo, verb, path string) (bool, error)
+	MayAccess(ctx context.Context, user authenticationv1.UserInfo, verb, path string) (bool, error)
 }
 
-// Gate lets requests through whose token permits them. Make it with New.
+// Gate passes requests whose bearer token has the right to them. New makes a Gate.
 type Gate struct {
 	reviewer Reviewer
 	clock    clock.PassiveClock
@@ -64,7 +65,7 @@ type decision struct {
 	until  time.Time
 }
 
-// New returns a gate that knows no decisions.
+// New returns a gate without kept decisions.
 func New(reviewer Reviewer, c clock.PassiveClock) *Gate {
 	return &Gate{
 		reviewer: reviewer, clock: c, limiter: rate.NewLimiter(reviewsPerSecond, reviewBurst),
@@ -72,8 +73,8 @@ func New(reviewer Reviewer, c clock.PassiveClock) *Gate {
 	}
 }
 
-// Protect returns a handler that answers 401 to a request without a token that somebody
-// has, 403 to one whose user lacks the right, and passes any other on.
+// Protect returns a handler that answers 401 to a request without a valid token, answers
+// 403 to a user who lacks the right, and passes every other request to next.
 func (g *Gate) Protect(log logr.Logger, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		status, err := g.decide(r)
@@ -100,7 +101,7 @@ func (g *Gate) decide(r *http.Request) (int, error) {
 		return http.StatusUnauthorized, nil
 	}
 	q := question{sha256.Sum256([]byte(token)), strings.ToLower(r.Method), r.URL.Path}
-	if status := g.known(q); status != 0 {
+	if status := g.remembered(q); status != 0 {
 		return status, nil
 	}
 	if !g.limiter.AllowN(g.clock.Now(), 1) {
@@ -118,11 +119,11 @@ func (g *Gate) decide(r *http.Request) (int, error) {
 
 // review asks the API server.
 func (g *Gate) review(ctx context.Context, token string, q question) (int, error) {
-	user, err := g.reviewer.Authenticate(ctx, token)
+	user, authenticated, err := g.reviewer.Authenticate(ctx, token)
 	if err != nil {
 		return 0, err
 	}
-	if user == nil {
+	if !authenticated {
 		return http.StatusUnauthorized, nil
 	}
 	may, err := g.reviewer.MayAccess(ctx, user, q.verb, q.path)
@@ -136,8 +137,8 @@ func (g *Gate) review(ctx context.Context, token string, q question) (int, error
 	}
 }
 
-// known returns the status of a decision that still holds, or 0.
-func (g *Gate) known(q question) int {
+// remembered returns the status of a kept decision that is still valid, or 0.
+func (g *Gate) remembered(q question) int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if d := g.decisions[q]; g.clock.Now().Before(d.until) {
@@ -146,8 +147,8 @@ func (g *Gate) known(q question) int {
 	return 0
 }
 
-// keep records a decision. When there are too many, those that hold no more are dropped;
-// if none is left to drop, all are.
+// keep records a decision. When there are maxDecisions, keep drops the expired decisions,
+// and all decisions if none has expired.
 func (g *Gate) keep(q question, status int) {
 	now, lasts := g.clock.Now(), deniedFor
 	if status == http.StatusOK {

@@ -24,16 +24,16 @@ type reviewer struct {
 }
 
 // Authenticate implements tokenauth.Reviewer.
-func (r *reviewer) Authenticate(_ context.Context, token string) (*authenticationv1.UserInfo, error) {
+func (r *reviewer) Authenticate(_ context.Context, token string) (authenticationv1.UserInfo, bool, error) {
 	r.reviews++
 	if r.err != nil || (token != "reader" && token != "stranger") {
-		return nil, r.err
+		return authenticationv1.UserInfo{}, false, r.err
 	}
-	return &authenticationv1.UserInfo{Username: token}, nil
+	return authenticationv1.UserInfo{Username: token}, true, nil
 }
 
 // MayAccess implements tokenauth.Reviewer.
-func (r *reviewer) MayAccess(_ context.Context, user *authenticationv1.UserInfo, verb, path string) (bool, error) {
+func (r *reviewer) MayAccess(_ context.Context, user authenticationv1.UserInfo, verb, path string) (bool, error) {
 	return user.Username == "reader" && verb == "get" && path == "/metrics", nil
 }
 

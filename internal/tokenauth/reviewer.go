@@ -17,21 +17,20 @@ type Cluster struct {
 }
 
 // Authenticate implements Reviewer.
-func (c Cluster) Authenticate(ctx context.Context, token string) (*authenticationv1.UserInfo, error) {
+func (c Cluster) Authenticate(
+	ctx context.Context, token string,
+) (user authenticationv1.UserInfo, authenticated bool, err error) {
 	review, err := c.Clients.AuthenticationV1().TokenReviews().Create(ctx,
 		&authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: token}}, metav1.CreateOptions{})
 	if err != nil {
-		return nil, fmt.Errorf("review a token: %w", err)
+		return user, false, fmt.Errorf("review a token: %w", err)
 	}
-	if !review.Status.Authenticated {
-		return nil, nil //nolint:nilnil // that nobody has the token is an answer, not a failure
-	}
-	return &review.Status.User, nil
+	return review.Status.User, review.Status.Authenticated, nil
 }
 
 // MayAccess implements Reviewer.
 func (c Cluster) MayAccess(
-	ctx context.Context, user *authenticationv1.UserInfo, verb, path string,
+	ctx context.Context, user authenticationv1.UserInfo, verb, path string,
 ) (bool, error) {
 	extra := make(map[string]authorizationv1.ExtraValue, len(user.Extra))
 	for key, values := range user.Extra {

@@ -115,10 +115,6 @@ func (l land) updates(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	status := client.RawPatch(types.MergePatchType, []byte(`{"status":{"id":"x"}}`))
-	if err := poor.Status().Patch(t.Context(), obj.DeepCopy(), status, client.DryRunAll); err != nil {
-		t.Errorf("status: %v", err)
-	}
 	refused(t, patch(half, `{"spec":{"resource":{"passwordRef":"missing"}}}`), "spec.resource.passwordRef", "missing")
 	refused(t, patch(poor, `{"spec":{"cloudCredentialsRef":{"cloudName":"openstack"}}}`),
 		"spec.cloudCredentialsRef.secretName", "cloud")

@@ -246,26 +246,14 @@ func (l *lister) post(of service, path, one string, more fields) string {
 	maps.Copy(body, more)
 	maps.DeleteFunc(body, func(_ string, value any) bool { return value == nil })
 	var answer map[string]map[string]any
-	if err := post(l.Context(), c, c.ServiceURL(path), fields{one: body}, &answer); err != nil {
+	if err := send(l.Context(), c, http.MethodPost, c.ServiceURL(path), fields{one: body}, &answer); err != nil {
 		l.Fatal(err)
 	}
 	id, _ := answer[one]["id"].(string)
 	later(l.T, one, func(ctx context.Context) error {
-		_, err := c.Delete(ctx, c.ServiceURL(path, id), nil) //nolint:bodyclose // it has none
-		return err
+		return send(ctx, c, http.MethodDelete, c.ServiceURL(path, id), nil, nil)
 	})
 	return id
-}
-
-// post accepts what is only begun, too.
-func post(ctx context.Context, c *gophercloud.ServiceClient, address string, body, into any) error {
-	response, err := c.Request(ctx, http.MethodPost, address, &gophercloud.RequestOpts{
-		JSONBody: body, JSONResponse: into, OkCodes: []int{200, 201, 202},
-	})
-	if response != nil {
-		response.Body.Close()
-	}
-	return err
 }
 
 // tagged gives a resource of Neutron tags.
@@ -329,12 +317,11 @@ func makeListedKey(l *lister) string {
 	l.Helper()
 	c, name := client(l.T, l.scope.Compute), unique("listed")
 	body := fields{"keypair": fields{"name": name, "public_key": publicKey, "type": "ssh"}}
-	if err := post(l.Context(), c, c.ServiceURL("os-keypairs"), body, nil); err != nil {
+	if err := send(l.Context(), c, http.MethodPost, c.ServiceURL("os-keypairs"), body, nil); err != nil {
 		l.Fatal(err)
 	}
 	later(l.T, "key pair", func(ctx context.Context) error {
-		_, err := c.Delete(ctx, c.ServiceURL("os-keypairs", name), nil) //nolint:bodyclose // it has none
-		return err
+		return send(ctx, c, http.MethodDelete, c.ServiceURL("os-keypairs", name), nil, nil)
 	})
 	return name
 }
@@ -363,7 +350,7 @@ func makeListedServer(l *lister) string {
 		"os:scheduler_hints": fields{"group": group},
 	}
 	var answer map[string]map[string]any
-	if err := post(l.Context(), c, c.ServiceURL("servers"), body, &answer); err != nil {
+	if err := send(l.Context(), c, http.MethodPost, c.ServiceURL("servers"), body, &answer); err != nil {
 		l.Fatal(err)
 	}
 	id := answer["server"]["id"].(string)
@@ -403,7 +390,7 @@ func makeListedVolume(l *lister) string {
 		"name": unique("listed"), "description": "text", "size": 1, "imageRef": cirros(l.T, l.w), "metadata": fields{"a": "1"},
 		"volume_type": "__DEFAULT__", "availability_zone": "nova",
 	}
-	if err := post(l.Context(), c, c.ServiceURL("volumes"), fields{"volume": body}, &answer); err != nil {
+	if err := send(l.Context(), c, http.MethodPost, c.ServiceURL("volumes"), fields{"volume": body}, &answer); err != nil {
 		l.Fatal(err)
 	}
 	id := answer["volume"]["id"].(string)

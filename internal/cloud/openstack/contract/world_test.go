@@ -117,7 +117,7 @@ func must[T any](t *testing.T) func(value T, err error) T {
 // send makes a request that gophercloud has no function for.
 func send(ctx context.Context, c *gophercloud.ServiceClient, method, url string, body, into any) error {
 	response, err := c.Request(ctx, method, url, &gophercloud.RequestOpts{
-		JSONBody: body, JSONResponse: into, OkCodes: []int{200, 201},
+		JSONBody: body, JSONResponse: into, OkCodes: []int{200, 201, 202, 204},
 	})
 	if response != nil {
 		response.Body.Close()
