@@ -129,9 +129,9 @@ func environment(ctx context.Context, o Options, config *rest.Config, operator s
 	return env, env.Watcher.Refresh(ctx)
 }
 
-// never is when a controller gives up waiting for what it watches. controller-runtime
-// would end the whole operator: a missing right stops one controller, which goes on when
-// the right is given.
+// never is the CacheSyncTimeout of controllers. At a time-out controller-runtime would end
+// the whole operator. Without one, a missing right stops one controller, which starts when
+// the right is granted.
 const never = time.Duration(math.MaxInt64)
 
 func newManager(

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// SelfSigned makes a certificate that no authority signed, for what is encrypted and
-// whose callers can't verify whom they call.
+// SelfSigned returns a certificate that no authority signed, for a server named name.
+// Clients of the server can encrypt, but can't verify the server. Metrics are an example.
 func SelfSigned(name string) (tls.Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

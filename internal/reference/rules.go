@@ -62,8 +62,8 @@ func rulesOf(s schema, required bool) []string {
 	return rules
 }
 
-// bounds returns a rule for a range, of which either end may be open. It names one or
-// many of what is counted.
+// bounds returns the rule for a range, such as "1 to 64 characters". A nil bound leaves that
+// end open. one and many are the unit in singular and plural.
 func bounds[T int64 | float64](least, most *T, one, many string) []string {
 	unit := func(n T) string {
 		if n == 1 {

@@ -13,11 +13,11 @@ import (
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 )
 
-// A deletion that is refused because the resource is Busy is mostly repeated with success a
-// moment later: what is in the way is being deleted as well. The end of an object that used
-// the resource has it repeated at once (occupancy.go). What has no object, such as a port
-// that Neutron made for itself, is waited for with a fixed pause, and with the back-off of
-// other failures only once that has not helped.
+// The cloud refuses the deletion of a resource that is Busy. Mostly the users of the resource
+// are being deleted too, and a repetition succeeds a moment later. The deletion is repeated
+// at once when the last object that used the resource is gone (occupancy.go). A user without
+// an object, such as a port that Neutron made for itself, has the deletion repeated every
+// busyPause for busyPeriod, and then with the back-off of other failures.
 const (
 	busyPause  = 2 * time.Second
 	busyPeriod = time.Minute

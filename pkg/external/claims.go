@@ -139,9 +139,9 @@ func (c *claims) of(uid types.UID) string {
 	return c.taken[uid].id
 }
 
-// leave reports whether a shared resource has other users, to whom an object that ends
-// leaves it. If there are none, the resource is that object's to delete, and no other
-// object may begin to use it.
+// leave ends the claim of a deleted object on a shared resource, and returns true, if the
+// resource has other users. Otherwise leave returns false: the object has the resource
+// deleted, and no other object may begin to use the resource.
 func (c *claims) leave(what claimed, uid types.UID) (left bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -200,9 +200,9 @@ func (e *Engine) hear(ctx context.Context, m *member) error {
 	return nil
 }
 
-// heard returns what waits until all objects of some kinds are known that were there at
-// the start. A controller waits only for the kinds that it needs: one that can't be
-// watched stops no others.
+// heard returns a function that waits until the caches of some kinds are filled. A
+// controller waits only for the kinds that it needs, so that a kind without the right to
+// watch stops no controller of other kinds.
 func (e *Engine) heard(members []*member) func(context.Context) bool {
 	return func(ctx context.Context) bool {
 		synced := make([]toolscache.InformerSynced, 0, len(members))
@@ -227,8 +227,8 @@ func (e *Engine) targets(m *member) []*member {
 	return all
 }
 
-// sources returns the kinds whose objects may refer to those of a kind. A guard is
-// released only when all of them are known.
+// sources returns the kinds whose objects may refer to objects of the kind m. A guard is
+// released only when the caches of all sources are filled.
 func (e *Engine) sources(m *member) []*member {
 	var all []*member
 	for _, gk := range sortedKinds(e.hub.members) {

@@ -88,16 +88,18 @@ type Kind[K Object, R any] struct {
 	// Lingers says that a resource exists for a while after its deletion was
 	// accepted.
 	Lingers bool
-	// Marked says that Create has a resource carry the uid of its object, which
-	// Identify returns: none that does not is ever taken for one that was made.
+	// Marked says that Create writes the uid of the object into the resource, and that
+	// Identify returns the uid. A resource without the uid is never taken for the created one.
 	Marked bool
-	// Shared, if set, says that several objects may have one resource, and returns what of
-	// an object makes it the same one: of a connection, the ids of the two that it connects.
-	// Then Find returns what connects these. The resource is deleted with the last object.
+	// Shared, if set, says that several objects may share one resource, and returns the key
+	// of that resource. The key of a router interface has the ids of the router and the
+	// subnet, for example. Find returns the resource of the key. The resource is deleted with
+	// the last object.
 	Shared func(Input[K]) string
-	// Uses returns what of an object's status tells which resources its own one uses, beside
-	// those that its references stand for: the subnets in which a port has addresses. Their
-	// deletion is tried again when the object is gone. It may be nil.
+	// Uses returns the resources that the object's resource uses, according to the status,
+	// beside the resources of its references: the subnets in which a port has addresses, for
+	// example. Refused deletions of these are tried again when the object is gone. Uses may
+	// be nil.
 	Uses func(K) []Resource
 	// Alters are kinds whose resources are no longer as they were once the resource
 	// of an object that refers to them comes, goes, or refers to others: the ports of
@@ -174,12 +176,12 @@ type Lister[R any] interface {
 	List(ctx context.Context) ([]R, error)
 }
 
-// PartialLister is a Lister whose lists lack fields that Get returns, so that a list only
-// serves to see whether what is under way has ended. An example are servers: while Nova
-// builds ten of them, one list tells of all; then each is read once.
+// PartialLister is a Lister whose lists lack fields that Get returns. A list then only tells
+// whether a change that was under way has ended. While Nova builds ten servers, for example,
+// one list tells the state of all ten; each built server is read once by Get.
 type PartialLister[R any] interface {
 	Lister[R]
-	// IsPartial reports whether a list tells too little of a resource that it has.
+	// IsPartial reports whether a listed resource lacks fields that are needed now.
 	IsPartial(resource R) bool
 }
 

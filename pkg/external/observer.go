@@ -51,9 +51,9 @@ type lookup struct {
 	underway bool
 }
 
-// look returns a resource as it is after a moment. What a list doesn't have is
-// asked for by itself: that something is gone is not concluded from a list. So is what a
-// list tells too little of.
+// look returns the state of a resource after the moment l.after, from a list of many
+// resources or from Get. look calls Get for a resource that the list lacks, because a list
+// proves no deletion, and for a resource of which the list has too few fields.
 func (o *observer[R]) look(
 	ctx context.Context, l lookup, actuator any, get func(context.Context) (R, error),
 ) (R, error) {

@@ -16,37 +16,38 @@ type Resource struct {
 	ID   string
 }
 
-// occupancy knows which objects use which resources, as their statuses tell, and which
-// objects wait with a deletion until a resource is not used any more. Relations don't tell
-// that: a port whose addresses Neutron chose refers to its network, and keeps the subnet.
+// occupancy records which objects use which resources, according to the statuses, and
+// which deletions wait for the end of a use. Relations can't tell: the object of a port
+// whose addresses Neutron chose refers to the network, but the port also keeps the subnet.
 type occupancy struct {
 	mu    sync.Mutex
 	users map[object.ID]occupant
 	uses  byResource
-	// deletions are the objects whose resources are being deleted, and near those objects by
-	// the resources whose users may be in their way.
+	// deletions are the deletions under way, by object. near has the objects of deletions by
+	// the resources whose users may block the deletion.
 	deletions map[object.ID]*deletion
 	near      byResource
 }
 
-// occupant is what an object uses, and whether the object is being deleted.
+// occupant has the resources that an object uses. ends says that the object is being deleted.
 type occupant struct {
 	resources []Resource
 	ends      bool
 }
 
-// deletion is that of a resource.
+// deletion is the deletion of a resource, which is under way.
 type deletion struct {
 	own Resource
-	// used are the resources that this one uses. Their other users may be in its way: a
-	// floating IP and a router interface use one router.
+	// used are the resources that own uses. Other users of these may block the deletion: a
+	// floating IP blocks the deletion of a router interface of the same router.
 	used []Resource
-	// refused says that the resource was in use, and free that it may not be any more.
+	// refused says that the cloud refused the deletion because the resource was in use. free
+	// says that the use may have ended since.
 	refused, free bool
 }
 
-// set records what an object uses; nothing if it is gone. It returns the objects whose
-// deletions are worth another attempt now.
+// set records the resources that an object uses. A deleted object uses none. set returns
+// the objects whose deletions should be tried again now.
 func (o *occupancy) set(id object.ID, resources []Resource, ends bool) (woken []object.ID) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -72,9 +73,9 @@ func (o *occupancy) set(id object.ID, resources []Resource, ends bool) (woken []
 	return woken
 }
 
-// release returns the objects that need not wait any longer, now that an object does not use
-// a resource any more: nothing else uses what is to be deleted, or nothing else that is being
-// deleted uses what that uses.
+// release returns the objects whose deletions need not wait any longer, after the object id
+// stopped using the resource r. Such a deletion is of r, which has no other users; or r is
+// used by the deleted resource, and by no other object that is being deleted.
 func (o *occupancy) release(id object.ID, r Resource) (woken []object.ID) {
 	for waiter := range o.near[r] {
 		d := o.deletions[waiter]

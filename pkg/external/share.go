@@ -12,21 +12,21 @@ import (
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 )
 
-// Several objects of a kind that is [Kind.Shared] may have one resource, such as the
-// connection of a router with a subnet. The status of each has its id before the object
-// counts as a user (claims.go), and the resource is deleted with its last user. An object
-// only ever joins a resource that another object had created or was told to adopt: so
-// nothing is deleted that a person had created before.
+// Several objects of a kind with [Kind.Shared] may share one resource, such as the connection
+// of a router with a subnet. The status of an object has the id of the resource before the
+// object counts as a user (claims.go). The resource is deleted with its last user. An object
+// only joins a resource that another object had created or was told to adopt, so that no
+// resource of a person is deleted.
 
-// sharing knows which objects were seen to share a resource, by [Kind.Shared], and lets one
-// of them at a time create it. The cloud would refuse the others, and these could not tell
-// the resource from one that a person has created in that moment.
+// sharing records which objects share a resource, by the key of [Kind.Shared], and lets one
+// object at a time create the resource. Otherwise the cloud would refuse the second creation,
+// and the second object could not tell the resource from one that a person has just created.
 type sharing struct {
 	mu   sync.Mutex
 	all  map[string]map[types.UID]*sharer
 	keys map[types.UID]string
-	// creators are the objects whose pass may create the resource now, by key, and waiting
-	// the objects that are woken at its end.
+	// creators are the objects that may create the resource now, by key. waiting are the
+	// objects that are woken when the creator's pass ends.
 	creators map[string]types.UID
 	waiting  map[string][]object.ID
 	wake     func(object.ID)
@@ -133,7 +133,7 @@ func (s *sharing) remove(uid types.UID) {
 	}
 }
 
-// shareKey returns what an object has in common with those that share its resource.
+// shareKey returns the key of the object's resource, which is unique among all clouds.
 func (r *reconciler[K, R]) shareKey(p *pass[K, R]) string {
 	return p.scope + "\n" + r.kind.Shared(p.Input)
 }
@@ -194,8 +194,9 @@ func (r *reconciler[K, R]) createShared(ctx context.Context, p *pass[K, R]) reco
 	return r.create(ctx, p)
 }
 
-// useExisting has the object use a resource that other objects have, if one of those found
-// is such. It waits for an object that may have created what was found.
+// useExisting has the object join the first found resource that another object uses. If no
+// object uses a found resource, but an object may have created it without an answer, the
+// object waits for that one.
 func (r *reconciler[K, R]) useExisting(
 	ctx context.Context, p *pass[K, R], found []R,
 ) (decided bool, o reconcile.Outcome) {
@@ -212,8 +213,8 @@ func (r *reconciler[K, R]) useExisting(
 	return false, o
 }
 
-// join has the object use a resource that is there. The status says so before the object
-// counts as a user, since after a restart nothing else tells.
+// join has the object use an existing resource. The id is written into the status before the
+// object counts as a user, since after a restart only the status tells the users.
 func (r *reconciler[K, R]) join(ctx context.Context, p *pass[K, R], resource R) reconcile.Outcome {
 	id, former := r.kind.Identify(resource).ID, p.status().ID
 	r.sharing.record(r.shareKey(p), p.id, p.Object.GetUID())
@@ -239,8 +240,9 @@ func (r *reconciler[K, R]) join(ctx context.Context, p *pass[K, R], resource R) 
 	return r.seen(ctx, p, resource, err)
 }
 
-// explainRefusal decides what follows when a shared resource could not be created because
-// it exists. That it is gone by now is believed once: then it is asked for again.
+// explainRefusal decides what follows when the cloud refused to create a shared resource
+// because the resource exists. If the resource is not found any more, the creation is tried
+// again, once.
 func (r *reconciler[K, R]) explainRefusal(ctx context.Context, p *pass[K, R]) (decided bool, o reconcile.Outcome) {
 	found, err := p.actuator.Find(ctx, p.Input, Search{Name: r.kind.Name(p.Object)})
 	if err != nil {

@@ -190,8 +190,9 @@ func (f *Finalizers) shares(name string) bool {
 	})
 }
 
-// apply has the field manager of a finalizer apply a list of finalizers. The others that
-// it has applied before stay: an apply without them would take them off.
+// apply applies finalizers as the field manager of the finalizer name. The list includes
+// other finalizers that the same field manager applied before: an apply that leaves them out
+// removes them (server-side apply).
 func (f *Finalizers) apply(
 	ctx context.Context, target metav1.Object, name string, finalizers ...string,
 ) (*unstructured.Unstructured, error) {

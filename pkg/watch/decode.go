@@ -20,9 +20,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// untyped is the second way to list and watch a kind: as unstructured objects that are
-// decoded one by one. It costs more memory and time for each object, so that a source
-// uses it only once a decoding failed, and then until the operator ends.
+// untyped lists and watches a kind as unstructured objects, which are decoded one by one. An
+// object costs more memory and time this way, so that a source uses untyped only after a
+// decoding failed, and then until the operator ends.
 type untyped struct {
 	from atomic.Pointer[cache.ListerWatcherWithContext]
 }
@@ -133,10 +133,10 @@ func (s *source) watchEach(ctx context.Context, options metav1.ListOptions) (wat
 	}), nil
 }
 
-// decode returns an object as its Go type. Of an object that Go can't read it tells Health
-// and returns what the informer holds from before, because the object still exists: to
-// drop a Usage would end the protection that it declares. It returns nil if the informer
-// never held the object.
+// decode returns an object as its Go type. If the object can't be decoded, decode tells
+// Health and returns the last state that the informer holds, because the object still
+// exists: without that state the protection by an unreadable Usage would end. decode returns
+// nil if the informer never held the object.
 func (s *source) decode(u *unstructured.Unstructured) runtime.Object {
 	obj, err := s.factory.Scheme.New(s.gvk)
 	if err == nil {

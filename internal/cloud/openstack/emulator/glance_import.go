@@ -15,8 +15,9 @@ import (
 // longestDownload bounds how long the content of an image may take.
 const longestDownload = time.Minute
 
-// What Glance tells of an import: the task that works on it, and lists of stores. A
-// Glance with one store leaves the lists empty, also after a failure.
+// Properties of an image by which Glance tells of an import: the id of the task, the stores
+// still to be filled, and the stores that failed. With one store both lists stay empty, also
+// after a failure.
 const (
 	importTask   = "os_glance_import_task"
 	importsTo    = "os_glance_importing_to_stores"

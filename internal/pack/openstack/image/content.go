@@ -26,8 +26,9 @@ const (
 	byGlance = "web-download"
 )
 
-// fill has the content get into an image, and returns it once it is there. Glance is
-// asked for it once; after that, and where Glance can't, the content is streamed.
+// fill has the content of an image downloaded, and returns the image once it has the
+// content. Glance is asked to download once. After that, or if Glance can't download, the
+// operator streams the content.
 func (a actuator) fill(ctx context.Context, in external.Input[object], r *kit.Resource) (*kit.Resource, error) {
 	id, content := r.String("id"), in.Object.Spec.Resource.Content
 	if !a.pool.Has(in.Object.UID) {
@@ -55,7 +56,7 @@ func (a actuator) fill(ctx context.Context, in external.Input[object], r *kit.Re
 	return a.Get(ctx, in, id)
 }
 
-// attempt counts one to get the content.
+// attempt counts an attempt to download the content, in status.downloadAttempts.
 func attempt(o object) {
 	attempts := int32(1)
 	if before := o.Status.DownloadAttempts; before != nil {
@@ -64,7 +65,7 @@ func attempt(o object) {
 	o.Status.DownloadAttempts = &attempts
 }
 
-// downloading writes the condition of that name.
+// downloading sets the condition Downloading.
 func downloading(o object, status metav1.ConditionStatus, reason, message string) {
 	condition.Set(&o.Status.Conditions, metav1.Condition{
 		Type: downloadingType, Status: status, Reason: reason, Message: kit.Cut(message, condition.MaxMessage),
@@ -72,8 +73,9 @@ func downloading(o object, status metav1.ConditionStatus, reason, message string
 	})
 }
 
-// askGlance has Glance download a content by itself, if it can. It verifies nothing, and
-// whether it decompresses is not known.
+// askGlance asks Glance to download the content, if Glance offers the method web-download.
+// Glance verifies no hash and may not decompress, so that contents with a hash or a
+// compression are not left to Glance.
 func (a actuator) askGlance(
 	ctx context.Context, in external.Input[object], r *kit.Resource,
 ) (now *kit.Resource, asked bool, err error) {

@@ -39,8 +39,8 @@ func subports() relation.Relation {
 		return names
 	}))
 	r.Finalizer = kit.Finalizer("Trunk-Subport")
-	// The published operator applies both finalizers of a Trunk as one field manager, and
-	// could not take off what another one has applied.
+	// The published operator applies both finalizers of a Trunk as one field manager. After
+	// a move back it could not remove a finalizer that another field manager applied.
 	r.FieldOwner = kit.Finalizer(kind) + "controller"
 	return r
 }
