@@ -32,10 +32,6 @@ func (r *reconciler[K, R]) conclude(
 	if pause := r.untilTold(p, waiting); pause > 0 {
 		return ctrl.Result{RequeueAfter: pause}, nil
 	}
-	if outcome.IsDone() && p.Object.GetExternalSpec().ResyncPeriod != nil {
-		now := metav1.NewTime(r.engine.Clock.Now().Truncate(time.Second))
-		p.status().LastSyncTime = &now
-	}
 	if err := r.report(ctx, p, outcome); err != nil {
 		outcome = outcome.And(reconcile.Fail(condition.ReasonTransientError, err))
 		if !p.altered.IsZero() { // The next pass must not find the object settled.
@@ -76,6 +72,11 @@ func (r *reconciler[K, R]) report(ctx context.Context, p *pass[K, R], outcome re
 		Outcome: outcome, Sight: p.sight, Exists: idOf(p.Object) != "", Drift: status.Drift,
 		Deleting: p.Object.GetDeletionTimestamp() != nil, Generation: p.Object.GetGeneration(),
 	})
+	// The time alone is worth a write only to an object that has a period of its own.
+	if outcome.IsDone() && (p.Object.GetExternalSpec().ResyncPeriod != nil || !equality.Semantic.DeepEqual(p.before, p.Object)) {
+		now := metav1.NewTime(r.engine.Clock.Now().Truncate(time.Second))
+		status.LastSyncTime = &now
+	}
 	return r.writeStatus(ctx, p)
 }
 

@@ -65,16 +65,27 @@ func (c *comparison) status(want map[string]any, object *unstructured.Unstructur
 	for _, field := range ours {
 		delete(got, field)
 	}
-	// The published operator writes the time after every look that finds nothing to do, ours
-	// where spec.resyncPeriod is given. Only scenarios about that name it.
-	if _, named := want["lastSyncTime"]; !named {
+	want = maps.Clone(want)
+	conditions, _ := want["conditions"].([]any)
+	// A status that tells of success has the time of that success. Another status keeps the
+	// time of an earlier one.
+	if _, named := want["lastSyncTime"]; !named && succeeds(conditions) {
+		want["lastSyncTime"] = "$time"
+	} else if !named {
 		delete(got, "lastSyncTime")
 	}
-	want = maps.Clone(want)
-	if conditions, ok := want["conditions"].([]any); ok {
+	if conditions != nil {
 		want["conditions"] = complete(conditions, object.GetGeneration())
 	}
 	c.compare("status", want, got, true)
+}
+
+// succeeds reports whether Progressing is False for reason Success.
+func succeeds(conditions []any) bool {
+	return slices.ContainsFunc(conditions, func(condition any) bool {
+		fields, _ := condition.(map[string]any)
+		return fields["type"] == "Progressing" && fields["reason"] == "Success"
+	})
 }
 
 // complete adds to conditions what all have: they are of the object as it is now.

@@ -121,7 +121,6 @@ func TestStates(t *testing.T) {
 			"400 Invalid input for operation: IP allocation requires subnets for network.",
 			"400 Requested subnet with cidr: 10.0.0.0/24 for network: n overlaps with another subnet.",
 			"400 Bad router request: Cidr 10.0.0.0/16 of subnet s overlaps with cidr 10.0.0.0/24 of subnet t.",
-			"400 Bad router request: Router already has a port on subnet s.",
 			"400 Bad router request: Subnet for router interface must have a gateway IP.",
 			"400 Bad floatingip request: Cannot add floating IP to port p that has no fixed IPv4 addresses.",
 			"400 Bad floatingip request: Port p does not have fixed ip 10.0.0.9.",

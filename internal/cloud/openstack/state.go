@@ -23,7 +23,7 @@ var states = regexp.MustCompile(`(?i)` + strings.Join([]string{
 	`could not find (domain|project|role|user|group|service)`, `in service table`,
 	// Neutron.
 	`is not (an|a valid) external network`, `does not contain any IPv4 subnet`, `requires subnets for network`,
-	`overlaps with another subnet`, `overlaps with cidr`, `already has a port on subnet`,
+	`overlaps with another subnet`, `overlaps with cidr`,
 	`must have a gateway IP`, `has no fixed IPv4 addresses`, `does not have fixed ip`,
 	`unable to find any IP address`,
 	// Nova.
