@@ -9,6 +9,7 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/kinship-dev/kinship/internal/cloud/openstack/emulator"
 	"github.com/kinship-dev/kinship/internal/testenv"
 )
 
@@ -30,6 +31,7 @@ var applicationCredentialTests = map[string]func(*testing.T){
 	"ApplicationCredential logs in":         testCredentialLogsIn,
 	"ApplicationCredential is immutable":    testCredentialImmutable,
 	"ApplicationCredential of another user": testCredentialOfAnother,
+	"ApplicationCredential of rules in use": testCredentialRuleRace,
 }
 
 func testCredentialRemoved(w *world) {
@@ -76,6 +78,23 @@ func testCredentialImmutable(t *testing.T) {
 		client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"resource":{"description":"new"}}}`)))
 	if err == nil || !strings.Contains(err.Error(), "ApplicationCredentialResourceSpec is immutable") {
 		t.Errorf("changed: %v", err)
+	}
+}
+
+// testCredentialRuleRace: real Keystone says so when two credentials of a user that are
+// created at once have the same access rule.
+func testCredentialRuleRace(t *testing.T) {
+	w := newWorld(t)
+	credential.prepare(w)
+	w.cloud.AddFault(emulator.Fault{
+		Method: http.MethodPost, Resource: "users/application_credentials", Status: http.StatusConflict,
+		Body: `{"error": {"code": 409, "title": "Conflict", "message": "Conflict occurred attempting to store ` +
+			`application_credential - Duplicate entry found with name other."}}`,
+	})
+	w.apply(managed("ApplicationCredential", "it", credential.full))
+	w.available("ApplicationCredential", "it")
+	if n := w.requests(http.MethodPost, "users/application_credentials"); n != 2 {
+		w.t.Errorf("%d attempts, want the one that was refused and one more", n)
 	}
 }
 

@@ -45,6 +45,8 @@ type Fault struct {
 
 	// Status, when set, is answered instead of doing anything.
 	Status int `json:"status,omitempty"`
+	// Body, when set, is answered with Status. It is JSON, as the service writes its errors.
+	Body string `json:"body,omitempty"`
 	// RetryAfter goes with Status, in seconds.
 	RetryAfter int   `json:"retryAfter,omitempty"`
 	Reset      Reset `json:"reset,omitempty"`
@@ -255,6 +257,12 @@ func (f Fault) before(w http.ResponseWriter, r *http.Request) bool {
 	}
 	if f.RetryAfter > 0 {
 		w.Header().Set("Retry-After", fmt.Sprint(f.RetryAfter))
+	}
+	if f.Body != "" {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(f.Status)
+		fmt.Fprint(w, f.Body)
+		return false
 	}
 	w.Header().Set("Content-Type", "text/plain")
 	w.WriteHeader(f.Status)

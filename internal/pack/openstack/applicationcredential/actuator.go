@@ -3,6 +3,7 @@ package applicationcredential
 import (
 	"context"
 	"net/url"
+	"strings"
 
 	openstackv1alpha1 "github.com/kinship-dev/kinship/api/openstack/v1alpha1"
 	"github.com/kinship-dev/kinship/internal/cloud/openstack"
@@ -124,6 +125,23 @@ func (a actuator) Create(ctx context.Context, in external.Input[object]) (*kit.R
 	r, err := a.WithSecret("secret", secret).Create(ctx, in)
 	if err == nil {
 		delete(r.Fields, "secret") // Keystone repeats it, this once.
+		return r, nil
 	}
-	return r, err
+	return r, a.refusal(ctx, in, err)
+}
+
+// refusal returns the error of a creation that failed. Keystone says that the name exists also
+// when two credentials of a user that are created at the same moment have the same access
+// rule. Then no credential has the name, and the next attempt succeeds.
+func (a actuator) refusal(ctx context.Context, in external.Input[object], err error) error {
+	if len(in.Object.Spec.Resource.AccessRules) == 0 || !external.IsInvalid(err) ||
+		!strings.Contains(err.Error(), "Duplicate entry") {
+		return err
+	}
+	found, failed := a.Find(ctx, in, external.Search{Name: in.Object.GetResourceName()})
+	if failed != nil || len(found) > 0 {
+		return err
+	}
+	return &external.Error{Class: external.Refused, Message: "OpenStack refuses the same access rule of two " +
+		"application credentials that are created at once: " + err.Error()}
 }
