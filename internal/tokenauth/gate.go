@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"maps"
+	"net"
 	"net/http"
 	"strings"
 	"sync"
@@ -20,6 +21,8 @@ import (
 const (
 	allowedFor = time.Minute
 	deniedFor  = 10 * time.Second
+	// trustedFor is how long a token that was allowed is reviewed again without a limit.
+	trustedFor = time.Hour
 )
 
 // Bounds on the memory and the requests that callers can cost.
@@ -28,8 +31,12 @@ const (
 	maxDecisions = 1000
 	// maxToken is the largest accepted token in bytes. A ServiceAccount token has about 1 kB.
 	maxToken = 16 << 10
-	// reviewsPerSecond is how often the API server is asked, after a burst.
-	reviewsPerSecond, reviewBurst = 10, 20
+	// sourceRate is how many tokens of one address are reviewed per second, after a burst.
+	sourceRate, sourceBurst = 10, 20
+	// totalRate is how many tokens of all addresses are reviewed per second, after a burst.
+	totalRate, totalBurst = 50, 100
+	// maxSources is how many addresses are counted separately.
+	maxSources = 1000
 	// reviewTimeout is how long the API server may take.
 	reviewTimeout = 10 * time.Second
 )
@@ -47,9 +54,10 @@ type Reviewer interface {
 type Gate struct {
 	reviewer Reviewer
 	clock    clock.PassiveClock
-	limiter  *rate.Limiter
+	total    *rate.Limiter
 
 	mu        sync.Mutex
+	sources   map[string]*rate.Limiter // by address
 	decisions map[question]decision
 }
 
@@ -63,13 +71,15 @@ type question struct {
 type decision struct {
 	status int
 	until  time.Time
+	// trusted is until when the token is reviewed again without a limit.
+	trusted time.Time
 }
 
 // New returns a gate without kept decisions.
 func New(reviewer Reviewer, c clock.PassiveClock) *Gate {
 	return &Gate{
-		reviewer: reviewer, clock: c, limiter: rate.NewLimiter(reviewsPerSecond, reviewBurst),
-		decisions: map[question]decision{},
+		reviewer: reviewer, clock: c, total: rate.NewLimiter(totalRate, totalBurst),
+		sources: map[string]*rate.Limiter{}, decisions: map[question]decision{},
 	}
 }
 
@@ -101,10 +111,11 @@ func (g *Gate) decide(r *http.Request) (int, error) {
 		return http.StatusUnauthorized, nil
 	}
 	q := question{sha256.Sum256([]byte(token)), strings.ToLower(r.Method), r.URL.Path}
-	if status := g.remembered(q); status != 0 {
+	status, trusted := g.remembered(q)
+	if status != 0 {
 		return status, nil
 	}
-	if !g.limiter.AllowN(g.clock.Now(), 1) {
+	if !trusted && !g.mayAsk(r.RemoteAddr) {
 		return http.StatusTooManyRequests, nil
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), reviewTimeout)
@@ -137,30 +148,54 @@ func (g *Gate) review(ctx context.Context, token string, q question) (int, error
 	}
 }
 
-// remembered returns the status of a kept decision that is still valid, or 0.
-func (g *Gate) remembered(q question) int {
+// remembered returns the status of a kept decision that is still valid, or 0, and whether the
+// token was allowed within trustedFor.
+func (g *Gate) remembered(q question) (status int, trusted bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if d := g.decisions[q]; g.clock.Now().Before(d.until) {
-		return d.status
+	now, d := g.clock.Now(), g.decisions[q]
+	if now.Before(d.until) {
+		return d.status, true
 	}
-	return 0
+	return 0, now.Before(d.trusted)
+}
+
+// mayAsk reports whether a token of an address may be reviewed now. Addresses have limits of
+// their own, so that a Pod that makes up tokens does not keep Prometheus out.
+func (g *Gate) mayAsk(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		host = address
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	source := g.sources[host]
+	if source == nil {
+		if len(g.sources) >= maxSources {
+			clear(g.sources)
+		}
+		source = rate.NewLimiter(sourceRate, sourceBurst)
+		g.sources[host] = source
+	}
+	now := g.clock.Now()
+	return source.AllowN(now, 1) && g.total.AllowN(now, 1)
 }
 
 // keep records a decision. When there are maxDecisions, keep drops the expired decisions,
 // and all decisions if none has expired.
 func (g *Gate) keep(q question, status int) {
-	now, lasts := g.clock.Now(), deniedFor
+	now := g.clock.Now()
+	d := decision{status: status, until: now.Add(deniedFor)}
 	if status == http.StatusOK {
-		lasts = allowedFor
+		d.until, d.trusted = now.Add(allowedFor), now.Add(trustedFor)
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if len(g.decisions) >= maxDecisions {
-		maps.DeleteFunc(g.decisions, func(_ question, d decision) bool { return !now.Before(d.until) })
+		maps.DeleteFunc(g.decisions, func(_ question, d decision) bool { return !now.Before(d.until) && !now.Before(d.trusted) })
 	}
 	if len(g.decisions) >= maxDecisions {
 		clear(g.decisions)
 	}
-	g.decisions[q] = decision{status, now.Add(lasts)}
+	g.decisions[q] = d
 }

@@ -43,12 +43,14 @@ type gate struct {
 	http.Handler
 
 	clock *testingclock.FakePassiveClock
+	// from is the address of the caller; empty is one of documentation.
+	from string
 }
 
 func newGate() gate {
 	r, c := &reviewer{}, testingclock.NewFakePassiveClock(time.Now())
 	next := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
-	return gate{r, tokenauth.New(r, c).Protect(logr.Discard(), next), c}
+	return gate{r, tokenauth.New(r, c).Protect(logr.Discard(), next), c, ""}
 }
 
 // ask returns how a request is answered.
@@ -56,6 +58,9 @@ func (g gate) ask(method, path, authorization string) int {
 	request := httptest.NewRequest(method, path, nil)
 	if authorization != "" {
 		request.Header.Set("Authorization", authorization)
+	}
+	if g.from != "" {
+		request.RemoteAddr = g.from
 	}
 	recorder := httptest.NewRecorder()
 	g.ServeHTTP(recorder, request)
@@ -133,6 +138,18 @@ func TestFlood(t *testing.T) {
 	}
 	if got := g.ask("GET", "/metrics", "Bearer reader"); got != 200 {
 		t.Errorf("who is known is answered with %d", got)
+	}
+	g.from = "192.0.2.99:1"
+	if got := g.ask("GET", "/metrics", "Bearer reader-elsewhere"); got != http.StatusUnauthorized {
+		t.Errorf("a token from another address is answered with %d", got)
+	}
+	g.from = ""
+	g.clock.SetTime(g.clock.Now().Add(time.Minute)) // The decision has ended, the limit is used up again.
+	for i := range 1000 {
+		g.ask("GET", "/metrics", "Bearer late"+strconv.Itoa(i))
+	}
+	if got := g.ask("GET", "/metrics", "Bearer reader"); got != 200 {
+		t.Errorf("who was known a minute ago is answered with %d", got)
 	}
 	for i := range 2000 { // As many as come in minutes: they are not kept for ever.
 		g.clock.SetTime(g.clock.Now().Add(time.Second))

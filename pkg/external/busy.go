@@ -62,11 +62,11 @@ func (r *reconciler[K, R]) wasBusy(p *pass[K, R], err error) reconcile.Outcome {
 	return r.postponed(p)
 }
 
-// usedBy returns the resources that a status tells of.
-func (h *hub) usedBy(id object.ID, observed []sharedv1alpha1.ObservedDependency) (used []Resource) {
+// usedBy returns the resources of a cloud that a status tells of.
+func (h *hub) usedBy(cloud string, id object.ID, observed []sharedv1alpha1.ObservedDependency) (used []Resource) {
 	for _, d := range observed {
 		if target, ok := h.observed(id, d); ok {
-			used = append(used, Resource{target.GroupKind(), d.ID})
+			used = append(used, Resource{target.GroupKind(), d.ID, cloud})
 		}
 	}
 	return used
@@ -82,10 +82,12 @@ func (h *hub) occupy(m *member, id object.ID, obj client.Object) {
 	o, ok := obj.(Object)
 	ok = ok && o.GetExternalSpec().ManagementPolicy != sharedv1alpha1.PolicyUnmanaged
 	if ok {
-		used = h.usedBy(id, o.GetExternalStatus().ObservedDependencies)
+		used = h.usedBy(m.cloudOf(o), id, o.GetExternalStatus().ObservedDependencies)
 	}
 	if ok && m.uses != nil {
-		used = append(used, m.uses(o)...)
+		for _, r := range m.uses(o) {
+			used = append(used, Resource{r.Kind, r.ID, m.cloudOf(o)})
+		}
 	}
 	for _, woken := range h.occupancy.set(id, used, ok && o.GetDeletionTimestamp() != nil) {
 		h.members[woken.GroupKind()].queue.Add(woken)

@@ -150,7 +150,7 @@ func TestBusyUntilFree(t *testing.T) {
 
 // TestOccupancy (F8): whose end wakes which deletion.
 func TestOccupancy(t *testing.T) {
-	subnet, network := Resource{subnets.GroupKind(), "s"}, Resource{networks.GroupKind(), "n"}
+	subnet, network := Resource{subnets.GroupKind(), "s", "cloud"}, Resource{networks.GroupKind(), "n", "cloud"}
 	waiter, port, other := object.ID{Name: "waiter"}, object.ID{Name: "port"}, object.ID{Name: "other"}
 	const ends, stays = true, false
 	cases := map[string]struct {
@@ -177,7 +177,7 @@ func TestOccupancy(t *testing.T) {
 		"a neighbour of one that waits": {"it may wait for that as well", func(o *occupancy) {
 			o.set(port, []Resource{network}, ends)
 			o.set(other, []Resource{network}, ends)
-			o.begin(other, Resource{subnets.GroupKind(), "other"}, []Resource{network})
+			o.begin(other, Resource{subnets.GroupKind(), "other", "cloud"}, []Resource{network})
 			o.refuse(other)
 		}, true},
 	}

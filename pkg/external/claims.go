@@ -1,6 +1,7 @@
 package external
 
 import (
+	"cmp"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -14,11 +15,11 @@ import (
 // realm of its own: the realms of an id are then the users of the resource.
 type claims struct {
 	mu    sync.Mutex
-	owner map[string]map[string]types.UID // by id, then by realm
+	owner map[resourceID]map[string]types.UID // then by realm
 	taken map[types.UID]claimed
 	// deleted are the ids of shared resources whose last user has them deleted. No other
 	// object may begin to use such a resource.
-	deleted map[string]types.UID
+	deleted map[resourceID]types.UID
 	// left are the objects that end and leave their resource to its other users. A status
 	// that an informer shows late makes them no users again.
 	left sets.Set[types.UID]
@@ -28,21 +29,38 @@ type claims struct {
 	wake    func(object.ID)
 }
 
+// resourceID is an id in a cloud. Ids of different clouds are unrelated: a tenant may run a
+// cloud of his own, which answers with the ids of others.
+type resourceID struct{ cloud, id string }
+
+// everywhere returns the ids under which the resource may be claimed. A status that another
+// operator of the same API wrote records no cloud until the object had a pass.
+func (r resourceID) everywhere() [2]resourceID { return [2]resourceID{r, {"", r.id}} }
+
 // claimed is an id where it is unique.
-type claimed struct{ realm, id string }
+type claimed struct {
+	resourceID
+
+	realm string
+}
 
 // wish is what an object asked for.
 type wish struct {
-	id   string
+	resourceID
+
 	from object.ID
 }
 
-// claim reports whether a resource is an object's from now on.
-func (r *reconciler[K, R]) claim(obj K, id string) bool {
-	return r.claims.claim(r.claimed(obj, id), obj.GetUID())
+// claim reports whether a resource is the object's from now on.
+func (r *reconciler[K, R]) claim(p *pass[K, R], id string) bool {
+	return r.claims.claim(r.claimed(p.cloud, p.Object, id), p.Object.GetUID())
 }
 
-func (r *reconciler[K, R]) claimed(obj K, id string) claimed {
+// recordedPlace is the place that a status records. Where a kind has no places, the cloud is
+// recorded, which a restart needs to know.
+func (p *pass[K, R]) recordedPlace() string { return cmp.Or(p.place, p.cloud) }
+
+func (r *reconciler[K, R]) claimed(cloud string, obj K, id string) claimed {
 	var realm string
 	switch {
 	case r.kind.Shared != nil:
@@ -50,7 +68,7 @@ func (r *reconciler[K, R]) claimed(obj K, id string) claimed {
 	case r.kind.Realm != nil:
 		realm = r.kind.Realm(obj)
 	}
-	return claimed{realm, id}
+	return claimed{resourceID{cloud, id}, realm}
 }
 
 func (c *claims) claim(what claimed, uid types.UID) bool {
@@ -66,13 +84,13 @@ func (c *claims) ask(what claimed, uid types.UID, from object.ID) bool {
 	if c.take(what, uid) {
 		return true
 	}
-	c.wait(uid, wish{what.id, from})
+	c.wait(uid, wish{what.resourceID, from})
 	return false
 }
 
 // isUsed reports whether another object has a resource of this id. If none has, the
 // object that asks is woken when one does.
-func (c *claims) isUsed(id string, uid types.UID, from object.ID) bool {
+func (c *claims) isUsed(id resourceID, uid types.UID, from object.ID) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.used(id, uid) {
@@ -90,10 +108,12 @@ func (c *claims) wait(uid types.UID, w wish) {
 }
 
 func (c *claims) take(what claimed, uid types.UID) bool {
-	if owner, ok := c.owner[what.id][what.realm]; ok && owner != uid {
-		return false
+	for _, id := range what.everywhere() {
+		if owner, ok := c.owner[id][what.realm]; ok && owner != uid {
+			return false
+		}
 	}
-	if by, ok := c.deleted[what.id]; (ok && by != uid) || c.left.Has(uid) {
+	if by, ok := c.deleted[what.resourceID]; (ok && by != uid) || c.left.Has(uid) {
 		return false
 	}
 	delete(c.waiting, uid)
@@ -105,28 +125,30 @@ func (c *claims) take(what claimed, uid types.UID) bool {
 		c.release(uid) // An event that was late may have claimed what it had before.
 	}
 	if c.owner == nil {
-		c.owner, c.taken = map[string]map[string]types.UID{}, map[types.UID]claimed{}
+		c.owner, c.taken = map[resourceID]map[string]types.UID{}, map[types.UID]claimed{}
 	}
-	if c.owner[what.id] == nil {
-		c.owner[what.id] = map[string]types.UID{}
+	if c.owner[what.resourceID] == nil {
+		c.owner[what.resourceID] = map[string]types.UID{}
 	}
-	c.owner[what.id][what.realm], c.taken[uid] = uid, what
-	c.wakeFor(what.id)
+	c.owner[what.resourceID][what.realm], c.taken[uid] = uid, what
+	c.wakeFor(what.resourceID)
 	return true
 }
 
 // free reports whether no other object has a resource of this id, in any realm: two
 // may be the same one under two names.
-func (c *claims) free(id string, uid types.UID) bool {
+func (c *claims) free(id resourceID, uid types.UID) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return !c.used(id, uid)
 }
 
-func (c *claims) used(id string, but types.UID) bool {
-	for _, owner := range c.owner[id] {
-		if owner != but {
-			return true
+func (c *claims) used(id resourceID, but types.UID) bool {
+	for _, id := range id.everywhere() {
+		for _, owner := range c.owner[id] {
+			if owner != but {
+				return true
+			}
 		}
 	}
 	return false
@@ -145,7 +167,7 @@ func (c *claims) of(uid types.UID) string {
 func (c *claims) leave(what claimed, uid types.UID) (left bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.used(what.id, uid) {
+	if c.used(what.resourceID, uid) {
 		c.release(uid)
 		if c.left == nil {
 			c.left = sets.Set[types.UID]{}
@@ -156,9 +178,9 @@ func (c *claims) leave(what claimed, uid types.UID) (left bool) {
 	c.left.Delete(uid)
 	if c.take(what, uid) {
 		if c.deleted == nil {
-			c.deleted = map[string]types.UID{}
+			c.deleted = map[resourceID]types.UID{}
 		}
-		c.deleted[what.id] = uid
+		c.deleted[what.resourceID] = uid
 	}
 	return false
 }
@@ -168,7 +190,7 @@ func (c *claims) leave(what claimed, uid types.UID) (left bool) {
 func (c *claims) allowUse(uid types.UID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	id := c.taken[uid].id
+	id := c.taken[uid].resourceID
 	if c.deleted[id] == uid {
 		delete(c.deleted, id)
 		c.wakeFor(id)
@@ -190,20 +212,20 @@ func (c *claims) release(uid types.UID) {
 		return
 	}
 	delete(c.taken, uid)
-	delete(c.owner[what.id], what.realm)
-	if len(c.owner[what.id]) == 0 {
-		delete(c.owner, what.id)
+	delete(c.owner[what.resourceID], what.realm)
+	if len(c.owner[what.resourceID]) == 0 {
+		delete(c.owner, what.resourceID)
 	}
-	if c.deleted[what.id] == uid {
-		delete(c.deleted, what.id)
+	if c.deleted[what.resourceID] == uid {
+		delete(c.deleted, what.resourceID)
 	}
-	c.wakeFor(what.id)
+	c.wakeFor(what.resourceID)
 }
 
 // wakeFor wakes the objects that wait for a resource.
-func (c *claims) wakeFor(id string) {
+func (c *claims) wakeFor(id resourceID) {
 	for uid, wish := range c.waiting {
-		if wish.id == id {
+		if wish.resourceID == id {
 			delete(c.waiting, uid)
 			c.wake(wish.from)
 		}

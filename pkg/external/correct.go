@@ -20,7 +20,7 @@ func (r *reconciler[K, R]) seen(ctx context.Context, p *pass[K, R], resource R, 
 		return r.failed(err)
 	}
 	id := r.kind.Identify(resource).ID
-	p.status().ID, p.status().Place = &id, p.place
+	p.status().ID, p.status().Place = &id, p.recordedPlace()
 	if completer, ok := p.actuator.(Completer[R]); ok {
 		if resource, err = completer.Complete(ctx, resource); err != nil {
 			return r.failed(err)

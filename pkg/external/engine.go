@@ -95,7 +95,7 @@ func (e *Engine) finalizer(gvk schema.GroupVersionKind) string {
 
 // Add adds a kind.
 func Add[K Object, R any](e *Engine, k Kind[K, R]) {
-	m := &member{gvk: k.GVK, relations: k.Relations, own: true, informed: newOf[K]()}
+	m := &member{gvk: k.GVK, relations: k.Relations, own: true, informed: newOf[K](), cloud: k.Cloud}
 	if k.Uses != nil {
 		m.uses = func(obj Object) []Resource { return k.Uses(obj.(K)) }
 	}

@@ -180,8 +180,8 @@ func (r *reconciler[K, R]) delete(ctx context.Context, p *pass[K, R], id string)
 // askToDelete has one resource deleted. Where that is refused, other objects may begin to
 // share the resource.
 func (r *reconciler[K, R]) askToDelete(ctx context.Context, p *pass[K, R], id string) error {
-	used := r.engine.hub.usedBy(p.id, p.status().ObservedDependencies)
-	r.engine.hub.occupancy.begin(p.id, Resource{r.kind.GVK.GroupKind(), id}, used)
+	used := r.engine.hub.usedBy(p.cloud, p.id, p.status().ObservedDependencies)
+	r.engine.hub.occupancy.begin(p.id, Resource{r.kind.GVK.GroupKind(), id, p.cloud}, used)
 	err := p.actuator.Delete(ctx, p.Input, id)
 	r.observer.changed(p.scope)
 	if !isClass(err, Busy) {

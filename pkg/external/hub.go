@@ -66,12 +66,21 @@ type member struct {
 	guard     *guard.Finalizers
 	releases  reconcile.Queue
 	uses      func(Object) []Resource        // beside those that its references stand for; it may be nil
+	cloud     func(place string) string      // [Kind.Cloud]
 	ended     func(object.ID, client.Object) // told of an object as it was at its end, before forget
 	forget    func(object.ID, types.UID)
 	learn     func(client.Object)
 }
 
 func (m *member) gk() schema.GroupKind { return m.gvk.GroupKind() }
+
+// cloudOf returns the cloud that the status of an object records.
+func (m *member) cloudOf(obj Object) string {
+	if m.cloud == nil {
+		return ""
+	}
+	return m.cloud(obj.GetExternalStatus().Place)
+}
 
 // get returns an object as the cache shows it, or nil. It must not be changed.
 func (m *member) get(id object.ID) client.Object {

@@ -62,6 +62,9 @@ type Kind[K Object, R any] struct {
 	Connect func(ctx context.Context, in Input[K]) (Access[K, R], error)
 	// Identify returns what tells a resource from others.
 	Identify func(R) Identity
+	// Cloud returns the cloud of a recorded place ([Access.Place]), as [Access.Cloud] has it.
+	// It may be nil if there is only one cloud.
+	Cloud func(place string) string
 	// Realm returns what an object's id is unique in, for kinds whose ids are chosen by
 	// people, so that the same one means another resource elsewhere. It may be nil.
 	Realm func(K) string
@@ -168,6 +171,9 @@ type Access[K Object, R any] struct {
 	// Place is where it acts, for people, such as a project of a cloud. What is missing
 	// there may be in another place still. Empty means that there is no other.
 	Place string
+	// Cloud is what ids are unique in. An id in one cloud says nothing about another cloud,
+	// where somebody else may decide which ids there are. Empty means that there is only one.
+	Cloud string
 }
 
 // Lister is an Actuator that can return all resources that its scope sees, so that

@@ -269,7 +269,7 @@ func (r *reconciler[K, R]) taken(ctx context.Context, p *pass[K, R], resource R,
 		return r.join(ctx, p, resource)
 	}
 	id := who.ID
-	if p.managed() && !r.claims.ask(r.claimed(p.Object, id), p.Object.GetUID(), p.id) {
+	if p.managed() && !r.claims.ask(r.claimed(p.cloud, p.Object, id), p.Object.GetUID(), p.id) {
 		p.memory.tried = unsettled
 		return reconcile.Refuse(condition.ReasonInvalidConfiguration,
 			"%s %s belongs to another object already", r.engine.Noun, id)
@@ -306,9 +306,8 @@ func (r *reconciler[K, R]) create(ctx context.Context, p *pass[K, R]) reconcile.
 		return r.notCreated(ctx, p, err)
 	}
 	id := r.kind.Identify(resource).ID
-	if !r.claim(p.Object, id) {
-		// Somebody took it for theirs while the answer was on its way.
-		return r.refresh()
+	if !r.claim(p, id) {
+		return r.claimLost(id)
 	}
 	p.status().ID, p.memory.repeated = &id, false
 	p.use()
@@ -407,7 +406,7 @@ func (r *reconciler[K, R]) orphan(
 			candidates = []R{one}
 			break
 		}
-		if made(i, who, began, r.kind.Dated, r.kind.Marked) && r.claims.free(who.ID, p.Object.GetUID()) {
+		if made(i, who, began, r.kind.Dated, r.kind.Marked) && r.claims.free(resourceID{p.cloud, who.ID}, p.Object.GetUID()) {
 			candidates = append(candidates, one)
 		}
 	}
@@ -418,8 +417,17 @@ func (r *reconciler[K, R]) orphan(
 		return resource, false, reconcile.Fail(condition.ReasonTransientError, fmt.Errorf(
 			"found more than one matching %s during adoption: name the right one in spec.adopt, or delete what is not needed",
 			r.engine.Noun))
-	case !r.claim(p.Object, r.kind.Identify(candidates[0]).ID):
-		return resource, false, r.refresh()
+	}
+	if id := r.kind.Identify(candidates[0]).ID; !r.claim(p, id) {
+		return resource, false, r.claimLost(id)
 	}
 	return candidates[0], true, o
+}
+
+// claimLost is what follows when another object claimed a resource that was created for this
+// one, while the answer was on its way. The pass fails, so that a cloud that answers with one
+// id again and again is asked less and less often.
+func (r *reconciler[K, R]) claimLost(id string) reconcile.Outcome {
+	return reconcile.Fail(condition.ReasonTransientError, fmt.Errorf(
+		"%s has created %s %s, which belongs to another object already", r.engine.Cloud, r.engine.Noun, id))
 }

@@ -14,6 +14,8 @@ import (
 type Resource struct {
 	Kind schema.GroupKind
 	ID   string
+
+	cloud string
 }
 
 // occupancy records which objects use which resources, according to the statuses, and

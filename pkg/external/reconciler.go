@@ -45,6 +45,7 @@ type pass[K Object, R any] struct {
 	actuator Actuator[K, R]
 	scope    string
 	place    string
+	cloud    string
 	sight    condition.Sight
 	// altered is when another object's resource changed this one; zero if none did.
 	altered time.Time
@@ -217,7 +218,7 @@ func (r *reconciler[K, R]) keep(ctx context.Context, p *pass[K, R]) reconcile.Ou
 // connect gets what acts for the object.
 func (r *reconciler[K, R]) connect(ctx context.Context, p *pass[K, R]) reconcile.Outcome {
 	access, err := r.kind.Connect(ctx, p.Input)
-	p.actuator, p.scope, p.place = access.Actuator, access.Scope, access.Place
+	p.actuator, p.scope, p.place, p.cloud = access.Actuator, access.Scope, access.Place, access.Cloud
 	return r.failed(err)
 }
 
@@ -290,7 +291,7 @@ func (r *reconciler[K, R]) learn(obj client.Object) {
 	o := obj.(K)
 	if id := idOf(o); id != "" &&
 		o.GetExternalSpec().ManagementPolicy != sharedv1alpha1.PolicyUnmanaged {
-		r.claim(o, id)
+		r.claims.claim(r.claimed(r.member.cloudOf(o), o, id), o.GetUID())
 	}
 }
 

@@ -133,9 +133,10 @@ func (s *sharing) remove(uid types.UID) {
 	}
 }
 
-// shareKey returns the key of the object's resource, which is unique among all clouds.
+// shareKey returns the key of the object's resource, which is unique among all clouds. It is
+// the same for all credentials of one cloud.
 func (r *reconciler[K, R]) shareKey(p *pass[K, R]) string {
-	return p.scope + "\n" + r.kind.Shared(p.Input)
+	return p.cloud + "\n" + r.kind.Shared(p.Input)
 }
 
 // recordUse has the object count as a user of the resource that it has. It waits where the
@@ -145,7 +146,7 @@ func (r *reconciler[K, R]) recordUse(p *pass[K, R], id string) reconcile.Outcome
 		return reconcile.Outcome{}
 	}
 	r.sharing.record(r.shareKey(p), p.id, p.Object.GetUID())
-	if !r.claims.ask(r.claimed(p.Object, id), p.Object.GetUID(), p.id) {
+	if !r.claims.ask(r.claimed(p.cloud, p.Object, id), p.Object.GetUID(), p.id) {
 		return r.awaitEnd(id)
 	}
 	return reconcile.Outcome{}
@@ -164,7 +165,7 @@ func (r *reconciler[K, R]) wakeSharers(p *pass[K, R], id string) {
 		return
 	}
 	for uid, other := range r.sharing.record(r.shareKey(p), p.id, p.Object.GetUID()) {
-		if r.claims.of(uid) == id {
+		if r.claims.of(uid) == id { // In the same cloud: the key says so.
 			r.engine.hub.alterations.note(other, r.engine.Clock.Now())
 			r.member.queue.Add(other)
 		}
@@ -202,7 +203,7 @@ func (r *reconciler[K, R]) useExisting(
 ) (decided bool, o reconcile.Outcome) {
 	uid := p.Object.GetUID()
 	for _, resource := range found {
-		if r.claims.isUsed(r.kind.Identify(resource).ID, uid, p.id) {
+		if r.claims.isUsed(resourceID{p.cloud, r.kind.Identify(resource).ID}, uid, p.id) {
 			return true, r.join(ctx, p, resource)
 		}
 	}
@@ -222,12 +223,12 @@ func (r *reconciler[K, R]) join(ctx context.Context, p *pass[K, R], resource R) 
 	if o := r.own(ctx, p, r.newIntent(p)); !o.IsDone() {
 		return o
 	}
-	p.status().ID, p.status().Place, p.sight = &id, p.place, condition.Lacking
+	p.status().ID, p.status().Place, p.sight = &id, p.recordedPlace(), condition.Lacking
 	p.use()
 	if err := r.report(ctx, p, r.refresh()); err != nil {
 		return reconcile.Fail(condition.ReasonTransientError, err)
 	}
-	if !r.claims.ask(r.claimed(p.Object, id), p.Object.GetUID(), p.id) {
+	if !r.claims.ask(r.claimed(p.cloud, p.Object, id), p.Object.GetUID(), p.id) {
 		p.status().ID = former
 		return r.awaitEnd(id)
 	}
@@ -268,5 +269,5 @@ func (r *reconciler[K, R]) explainRefusal(ctx context.Context, p *pass[K, R]) (d
 // leavesToOthers reports whether the object's resource has other users, which keep it when
 // the object is deleted.
 func (r *reconciler[K, R]) leavesToOthers(p *pass[K, R], id string) bool {
-	return r.kind.Shared != nil && id != "" && r.claims.leave(r.claimed(p.Object, id), p.Object.GetUID())
+	return r.kind.Shared != nil && id != "" && r.claims.leave(r.claimed(p.cloud, p.Object, id), p.Object.GetUID())
 }

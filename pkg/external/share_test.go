@@ -107,7 +107,9 @@ type sharers struct {
 	c     client.Client
 	ns    string
 	cloud *oneCloud
-	clock *clocktesting.FakePassiveClock
+	// clouds are the names by which objects know the cloud.
+	clouds map[string]string
+	clock  *clocktesting.FakePassiveClock
 	// woken are the objects that were woken, by name.
 	woken []string
 }
@@ -133,9 +135,10 @@ func (s *sharers) restart() {
 	s.r.engine.Live, s.r.engine.Group, s.r.finalizer = s.c, "example.com", "example.com/network"
 	s.r.kind = Kind[netKind, string]{
 		GVK: networks, Dated: true,
-		Connect: func(context.Context, Input[netKind]) (Access[netKind, string], error) {
-			return Access[netKind, string]{Actuator: s.cloud, Scope: "scope"}, nil
+		Connect: func(_ context.Context, in Input[netKind]) (Access[netKind, string], error) {
+			return Access[netKind, string]{Actuator: s.cloud, Scope: "scope", Cloud: s.clouds[in.Object.Name]}, nil
 		},
+		Cloud:    func(place string) string { return place },
 		Identify: func(id string) Identity { return Identity{ID: id, Created: s.cloud.made[id]} },
 		Name:     func(n netKind) string { return n.Name },
 		Differs:  func(Input[netKind], string) []string { return nil },
@@ -147,7 +150,7 @@ func (s *sharers) restart() {
 	s.r.claims.wake, s.r.sharing.wake = wake, wake
 	s.r.member = &member{
 		gvk: networks, own: true, store: toolscache.NewStore(toolscache.MetaNamespaceKeyFunc),
-		forget: s.r.forget, learn: s.r.learn,
+		forget: s.r.forget, learn: s.r.learn, cloud: s.r.kind.Cloud,
 	}
 	s.r.engine.hub.members[networks.GroupKind()] = s.r.member
 	var all openstackv1alpha1.NetworkList
@@ -306,6 +309,27 @@ func TestShared(t *testing.T) {
 		s.expect("nobody else has it", "delete", states{order[1]: "gone"})
 		s.forgotten()
 	}
+}
+
+// TestSharedElsewhere: an object of another cloud, which answers with the same id, is no user
+// of the resource, also after a restart.
+func TestSharedElsewhere(t *testing.T) {
+	s := newSharers(t)
+	s.clouds = map[string]string{"a": "here", "b": "here", "foreign": "there"}
+	s.create("a", "foreign")
+	s.pass("a")
+	s.expect("it makes one", "create", states{"a": "r1"})
+	s.cloud.made["r1"] = s.clock.Now() // The other cloud says that it has this one.
+	s.adopt("foreign")
+	s.pass("foreign")
+	s.expect("there it has that one", "find get", states{"foreign": "r1"})
+	s.restart()
+	s.delete("a")
+	s.pass("a")
+	s.expect("nobody else has it here", "delete", states{"a": "gone", "foreign": "r1"})
+	s.create("b")
+	s.pass("b")
+	s.expect("it has nothing to do with that of the other cloud", "create", states{"b": "r2"})
 }
 
 // TestSharedLate (F4): an object that has left its resource to another one does not count as

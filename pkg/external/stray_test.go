@@ -84,7 +84,7 @@ func TestStrays(t *testing.T) {
 			}
 			r, cloud := newStrays(t, finalizer)
 			cloud.fails = c.fails
-			r.claim(last, "1")
+			r.claims.claim(r.claimed("", last, "1"), last.GetUID())
 			r.engine.hub.changed(r.member, nil, last)
 			if c.missed {
 				r.engine.hub.handler(r.member).OnDelete(toolscache.DeletedFinalStateUnknown{Obj: last})

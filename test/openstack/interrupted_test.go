@@ -167,6 +167,7 @@ func testLate(t *testing.T) {
 	w.apply(managed("Network", "it", "{}"))
 	w.says("Network", "it", "Waiting for what was asked of OpenStack before: its answer was lost")
 	w.available("Network", "it")
+	w.records("Network", "it", "Normal", "Adopted", w.id("Network", "it")+" was made by an attempt that was interrupted")
 	if n := w.requests("POST", "networks"); n != 1 {
 		t.Errorf("it was asked for %d times", n)
 	}

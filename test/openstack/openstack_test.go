@@ -13,6 +13,7 @@ func everywhere() map[string]func(*world) {
 	tests := map[string]func(*world){
 		"Image is imported once":                  testImportedOnce,
 		"drift of what can't be changed":          testImmutableDrift,
+		"events":                                  testEvents,
 		"RouterInterface external-deletion":       testInterfaceDeletedOutside,
 		"RoleAssignment external-deletion":        testAssignmentRemoved,
 		"ApplicationCredential external-deletion": testCredentialRemoved,

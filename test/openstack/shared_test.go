@@ -1,10 +1,15 @@
 package openstack_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"maps"
 	"net/http"
+	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -290,5 +295,102 @@ func TestDeletionThatFailsIsShared(t *testing.T) {
 	w.gone("RouterInterface", "it")
 	if now := w.shares("other"); now != id {
 		t.Errorf("the connection was made again: %s, was %s", now, id)
+	}
+}
+
+// hostile returns the clouds.yaml of a tenant's own cloud, which has the id of somebody
+// else's resource in its answers in place of one of its own.
+func hostile(t *testing.T, own *emulator.Server, foreign string, swapped *atomic.Value) string {
+	t.Helper()
+	var address string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		id, _ := swapped.Load().(string)
+		path := strings.ReplaceAll(r.URL.RequestURI(), foreign, id)
+		sent, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		request, err := http.NewRequestWithContext(r.Context(), r.Method, own.URL()+path,
+			strings.NewReader(strings.ReplaceAll(string(sent), foreign, id)))
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		request.Header = r.Header.Clone()
+		request.Header.Del("Accept-Encoding")
+		answer, err := http.DefaultTransport.RoundTrip(request)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadGateway)
+			return
+		}
+		defer answer.Body.Close()
+		body, err := io.ReadAll(answer.Body)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		if id == "" && strings.HasSuffix(path, "/add_router_interface") {
+			var connected struct {
+				Port string `json:"port_id"`
+			}
+			if err := json.Unmarshal(body, &connected); err == nil {
+				id = connected.Port
+				swapped.Store(id)
+			}
+		}
+		text := strings.ReplaceAll(string(body), own.URL(), address)
+		if id != "" {
+			text = strings.ReplaceAll(text, id, foreign)
+		}
+		maps.Copy(w.Header(), answer.Header)
+		w.Header().Del("Content-Length")
+		w.WriteHeader(answer.StatusCode)
+		_, _ = io.WriteString(w, text)
+	}))
+	t.Cleanup(server.Close)
+	address = server.URL
+	return strings.ReplaceAll(own.CloudsYAML(), own.URL(), address)
+}
+
+// TestHostileClaims: a tenant's own cloud answers with the id of another tenant's connection.
+// That makes his object no user of the connection: objects of the true cloud neither join a
+// connection that a person made, nor leave their own behind.
+func TestHostileClaims(t *testing.T) {
+	operator.Start(t, only)
+	w := newWorld(t)
+	w.apply(connected...)
+	w.available("Router", "router")
+	w.available("Subnet", "sub")
+	person := w.connection("add_router_interface", "sub")
+	w.apply(interfaceOf("it", "sub", ""))
+	w.fails("RouterInterface", "it", "InvalidConfiguration")
+
+	own := operator.Cloud(t, emulator.Options{})
+	var swapped atomic.Value
+	theirs := worldOf(t, hostile(t, own, person, &swapped), own)
+	t.Cleanup(theirs.tidyUp)
+	theirs.apply(connected...)
+	theirs.apply(interfaceOf("it", "sub", ""))
+	theirs.available("RouterInterface", "it")
+	if id := theirs.id("RouterInterface", "it"); id != person {
+		t.Fatalf("the cloud of the tenant answers with %s, want %s", id, person)
+	}
+	w.edit("RouterInterface", "it", `{"metadata":{"labels":{"look":"again"}}}`)
+	w.apply(interfaceOf("other", "sub", ""))
+	w.fails("RouterInterface", "other", "InvalidConfiguration")
+	w.fails("RouterInterface", "it", "InvalidConfiguration")
+	w.delete("RouterInterface", "other")
+	w.gone("RouterInterface", "other")
+
+	// One of the true cloud that has the connection deletes it with its own end.
+	w.edit("RouterInterface", "it", `{"spec":{"adopt":{}}}`)
+	if id := w.shares("it"); id != person {
+		t.Fatalf("it has %s, want %s", id, person)
+	}
+	w.delete("RouterInterface", "it")
+	w.gone("RouterInterface", "it")
+	if w.there("network/ports", person) {
+		t.Error("the connection is left in the cloud")
 	}
 }

@@ -169,7 +169,7 @@ func (c *Clouds) refusal(key string) error {
 // refuse makes an error of a login, and remembers it if the credentials were refused:
 // each try counts against the account.
 func (c *Clouds) refuse(cloud *Cloud, err error) error {
-	err = fmt.Errorf("log in to %s: %w", brief(cloud.address()), err)
+	err = fmt.Errorf("log in to %s: %w", cloud.address(), err)
 	if Classify(err).Class == Unauthorized {
 		c.sweep()
 		c.drop(cloud.key)
@@ -279,7 +279,7 @@ func (c *Clouds) transport(cloud *Cloud) (*transport, error) {
 	wire.ResponseHeaderTimeout = 5 * time.Minute // an upload's answer comes after its work
 	return &transport{
 		base: wire, limiter: c.limiter(cloud.place()), timeout: c.options.Timeout,
-		observe: c.options.Observe, cloud: brief(cloud.address()), services: map[string]string{},
+		observe: c.options.Observe, cloud: cloud.address(), services: map[string]string{},
 	}, nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/gophercloud/gophercloud/v2"
 	"go.yaml.in/yaml/v3"
@@ -75,8 +76,13 @@ type Cloud struct {
 // are written. It reveals nothing of the credentials.
 func (c *Cloud) Key() string { return c.key }
 
-// maxPlace is more than a cloud of a person needs.
-const maxPlace = 512
+// Bounds on texts of which the name of a place is made, in bytes. The address of a cloud and
+// the name of a region are refused beyond maxName: cut off, two clouds could have one name. The
+// id of a project or a user is cut off after maxID.
+const (
+	maxName = 255
+	maxID   = 384
+)
 
 // place is the cloud, or its region, whoever calls: what limits are shared by.
 func (c *Cloud) place() string {
@@ -84,21 +90,25 @@ func (c *Cloud) place() string {
 	if c.region != "" {
 		place = "region " + c.region + " of " + place
 	}
-	return brief(place)
+	return place
 }
 
-// brief bounds what is told of a place, which people wrote.
-func brief(place string) string {
-	return strings.ToValidUTF8(place[:min(len(place), maxPlace)], "")
-}
+// CloudOf returns the cloud of a place, as [Scope.Cloud] has it: the place ends with the
+// address of the cloud, which has no spaces.
+func CloudOf(place string) string { return place[strings.LastIndexByte(place, ' ')+1:] }
 
-// address is that of the cloud without anything secret that somebody wrote into it.
+// brief bounds an id that a cloud chose.
+func brief(id string) string { return strings.ToValidUTF8(id[:min(len(id), maxID)], "") }
+
+// address is the address of the cloud, without secrets that somebody wrote into the URL. It
+// is the same for all spellings of an address that people use.
 func (c *Cloud) address() string {
 	u, err := url.Parse(c.options.IdentityEndpoint)
 	if err != nil {
 		return ""
 	}
-	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: strings.TrimSuffix(u.Path, "/")}).String()
+	path := strings.TrimSuffix(strings.TrimSuffix(u.Path, "/"), "/v3")
+	return (&url.URL{Scheme: u.Scheme, Host: strings.ToLower(u.Host), Path: path}).String()
 }
 
 // ParseCloud reads the entry called name from the data of a Secret.
@@ -149,6 +159,11 @@ func (e entry) cloud(name string, authorities []byte) (*Cloud, error) {
 	endpoint, err := url.Parse(e.Auth.URL)
 	if err != nil || endpoint.Host == "" || (endpoint.Scheme != "http" && endpoint.Scheme != "https") {
 		return nil, errors.New("auth.auth_url must be a http or https URL")
+	}
+	for field, text := range map[string]string{"auth.auth_url": endpoint.String(), "region_name": e.Region} {
+		if len(text) > maxName || !utf8.ValidString(text) {
+			return nil, fmt.Errorf("%s must be valid text of at most %d bytes", field, maxName)
+		}
 	}
 	availability, err := e.availability()
 	if err != nil {

@@ -64,17 +64,17 @@ func (s *Scope) Project() string {
 	if s.ProjectID == "" {
 		return s.Region()
 	}
-	return "project " + s.ProjectID + " in " + s.Region()
+	return "project " + brief(s.ProjectID) + " in " + s.Region()
 }
 
 // User says where resources of the user are.
-func (s *Scope) User() string { return "user " + s.UserID + " in " + s.Region() }
+func (s *Scope) User() string { return "user " + brief(s.UserID) + " in " + s.Region() }
 
 // Region says where resources are that a region has for all.
 func (s *Scope) Region() string { return s.cloud.place() }
 
 // Cloud says where resources of Keystone are, which has them for all regions.
-func (s *Scope) Cloud() string { return brief(s.cloud.address()) }
+func (s *Scope) Cloud() string { return s.cloud.address() }
 
 // Network returns the client of Neutron.
 func (s *Scope) Network(ctx context.Context) (*gophercloud.ServiceClient, error) {

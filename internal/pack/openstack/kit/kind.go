@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	openstackv1alpha1 "github.com/kinship-dev/kinship/api/openstack/v1alpha1"
+	"github.com/kinship-dev/kinship/internal/cloud/openstack"
 	"github.com/kinship-dev/kinship/pkg/condition"
 	"github.com/kinship-dev/kinship/pkg/external"
 	"github.com/kinship-dev/kinship/pkg/reconcile"
@@ -35,7 +36,7 @@ func Kind[K Credentialed](
 			}
 			return Access(connection, a), nil
 		},
-		Name: Name[K], Marked: table.Marked != "", Dated: table.Dated,
+		Cloud: openstack.CloudOf, Name: Name[K], Marked: table.Marked != "", Dated: table.Dated,
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
 	return external.Kind[object, *kit.Resource]{
 		GVK: kit.GVK(kind), Relations: Relations, Identify: kit.Identify, Name: kit.Name[object], Observe: observe,
-		Dated: true,
+		Dated: true, Cloud: openstack.CloudOf,
 		Shared: func(in external.Input[object]) string {
 			router, subnet := ids(in)
 			return router + " " + subnet
