@@ -44,6 +44,8 @@ func testRights(t *testing.T) {
 	all := []string{"iotconnectors", "iotconnectorreleases", "iotconnectors/status"}
 	poor := w.user("poor", may("create", group, all...))
 	rich := w.user("rich", may("create", group, all...), may("create", "apps", "deployments"))
+	identified := w.user("identified", may("create", group, all...), may("create", "apps", "deployments"),
+		may("create", "", "serviceaccounts"))
 	c := w.version1("c", entry("a", "Normalization"))
 
 	err := poor.Create(t.Context(), c.DeepCopy())
@@ -51,7 +53,9 @@ func testRights(t *testing.T) {
 	if !apierrors.IsForbidden(err) {
 		t.Errorf("error %v, want 403", err)
 	}
-	if err := rich.Create(t.Context(), c); err != nil {
+	// Its Pods act as an account, which is made for it.
+	refused(t, rich.Create(t.Context(), c.DeepCopy()), "may not create serviceaccounts in namespace "+w.ns)
+	if err := identified.Create(t.Context(), c); err != nil {
 		t.Fatal(err)
 	}
 	w.ready(c)
@@ -62,8 +66,6 @@ func testRights(t *testing.T) {
 		t.Error(err)
 	}
 	// An identity is a right of its own, too.
-	identified := w.user("identified", may("create", group, all...), may("create", "apps", "deployments"),
-		may("create", "", "serviceaccounts"))
 	give := func(c *iotv1alpha1.IotConnector) {
 		c.Spec.ServiceIdentity = &iotv1alpha1.ServiceIdentity{ClientID: "aaaa", ResourceID: "bbbb"}
 	}
@@ -72,11 +74,15 @@ func testRights(t *testing.T) {
 	for _, err := range []error{
 		try(w, identified, c, give), try(w, rich, c, func(c *iotv1alpha1.IotConnector) {
 			c.Spec.Deployments[0].Containers[0].Image = "other"
-		}), try(w, rich, c, take),
+		}),
 	} {
 		if err != nil {
 			t.Error(err)
 		}
+	}
+	refused(t, try(w, rich, c, take), "may not create serviceaccounts in namespace "+w.ns)
+	if err := try(w, identified, c, take); err != nil {
+		t.Error(err)
 	}
 	release := &iotv1alpha1.IotConnectorRelease{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: "r"}}
 	release.Spec.Version, release.Spec.Images = 1, map[string]string{"Normalization": "evil"}

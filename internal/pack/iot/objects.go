@@ -94,8 +94,7 @@ func policies(in pack.Installation, options Options) []client.Object {
 	for _, r := range options.Identity.resources() {
 		mayIdentify = append(mayIdentify, may("create", r.Group, r.Resource))
 	}
-	const identified = "has(object.spec.serviceIdentity) && (oldObject == null || " +
-		"!has(oldObject.spec.serviceIdentity) || object.spec.serviceIdentity != oldObject.spec.serviceIdentity)"
+	const identified = "oldObject == null || object.spec.?serviceIdentity != oldObject.spec.?serviceIdentity"
 	policy := &admissionregistrationv1.ValidatingAdmissionPolicy{
 		ObjectMeta: metav1.ObjectMeta{Name: configuration},
 		Spec: admissionregistrationv1.ValidatingAdmissionPolicySpec{

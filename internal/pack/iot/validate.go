@@ -24,8 +24,8 @@ const (
 	statusRefused = "the status says what was made and may be deleted: only Kinship may write it"
 	mayNotDeploy  = "whoever creates or changes an IotConnector or its release must be allowed to create " +
 		"Deployments in its namespace"
-	mayNotIdentify = "whoever gives an IotConnector a serviceIdentity must be allowed to create what carries it, " +
-		"in its namespace"
+	mayNotIdentify = "whoever creates an IotConnector or changes its serviceIdentity must be allowed to create " +
+		"what its Pods act as, in its namespace"
 	mayNotUpdate = "whoever creates or changes an IotConnectorRelease must be allowed to update IotConnectors " +
 		"in its namespace"
 )
@@ -92,10 +92,11 @@ func (v *validator) connector(ctx context.Context, req admission.Request, operat
 	answer := v.may(ctx, req, mayNotDeploy, authorise.Action{
 		Verb: "create", Group: deploymentKind.Group, Resource: "deployments", Namespace: req.Namespace,
 	})
-	if !answer.Allowed || c.Spec.ServiceIdentity == nil ||
-		old != nil && equality.Semantic.DeepEqual(c.Spec.ServiceIdentity, old.Spec.ServiceIdentity) {
+	if !answer.Allowed || old != nil && equality.Semantic.DeepEqual(c.Spec.ServiceIdentity, old.Spec.ServiceIdentity) {
 		return answer
 	}
+	// Without a serviceIdentity the Pods act as an account too, which somebody may have
+	// granted rights before the account exists.
 	for _, r := range v.identity.resources() {
 		answer := v.may(ctx, req, mayNotIdentify, authorise.Action{
 			Verb: "create", Group: r.Group, Resource: r.Resource, Namespace: req.Namespace,

@@ -3,6 +3,7 @@ package openstack
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -79,7 +80,8 @@ func objects(in pack.Installation) []client.Object {
 	for _, k := range kinds {
 		resources = append(resources, plural(k.name))
 	}
-	return append(askForSecrets(Relations()), pack.GuardStatuses(statusPolicy, kit.Group, resources, in)...)
+	return slices.Concat(askForSecrets(Relations()), askForComposed(),
+		pack.GuardStatuses(statusPolicy, kit.Group, resources, in))
 }
 
 // plural returns what the API server calls a kind's objects.

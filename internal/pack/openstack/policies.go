@@ -16,6 +16,9 @@ import (
 // secretsPolicy has its name from what it asks about.
 const secretsPolicy = "kinship-openstack-secrets"
 
+// composedPolicy asks for the rights to create what objects are composed of.
+const composedPolicy = "kinship-openstack-composed"
+
 // statusPolicy lets only the operator write statuses.
 const statusPolicy = "kinship-openstack-status"
 
@@ -54,13 +57,52 @@ func askForSecrets(relations []relation.Relation) []client.Object {
 	for _, field := range fields {
 		policy.Spec.Validations = append(policy.Spec.Validations, mayUse(field))
 	}
-	return []client.Object{policy, &admissionregistrationv1.ValidatingAdmissionPolicyBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: secretsPolicy},
+	return []client.Object{policy, denies(secretsPolicy)}
+}
+
+// composed are the kinds that the operator creates for an object of another kind, if a field
+// of that object is set.
+var composed = []struct{ kind, field, creates string }{
+	{"Subnet", "spec.resource.routerRef", "RouterInterface"},
+}
+
+// askForComposed returns a policy by which the API server asks whether the author of an
+// object may create the objects that the operator creates for it.
+func askForComposed() []client.Object {
+	fail, forbidden := admissionregistrationv1.Fail, metav1.StatusReasonForbidden
+	policy := &admissionregistrationv1.ValidatingAdmissionPolicy{
+		ObjectMeta: metav1.ObjectMeta{Name: composedPolicy},
+		Spec: admissionregistrationv1.ValidatingAdmissionPolicySpec{
+			FailurePolicy: &fail,
+		},
+	}
+	var resources []string
+	for _, c := range composed {
+		resource := plural(c.creates)
+		resources = append(resources, plural(c.kind))
+		policy.Spec.Validations = append(policy.Spec.Validations, admissionregistrationv1.Validation{
+			Expression: fmt.Sprintf("request.kind.kind != '%s' || !%s.hasValue() || (oldObject != null && %s == %s) || "+
+				"authorizer.group('%s').resource('%s').namespace(object.metadata.namespace).check('create').allowed()",
+				c.kind, optional("object", c.field), optional("object", c.field), optional("oldObject", c.field),
+				kit.Group, resource),
+			Message: fmt.Sprintf("whoever sets %s of a %s must be allowed to create %s in its namespace",
+				c.field, c.kind, resource),
+			Reason: &forbidden,
+		})
+	}
+	policy.Spec.MatchConstraints = written(resources)
+	return []client.Object{policy, denies(composedPolicy)}
+}
+
+// denies returns the binding by which a policy refuses requests. Both have one name.
+func denies(policy string) client.Object {
+	return &admissionregistrationv1.ValidatingAdmissionPolicyBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: policy},
 		Spec: admissionregistrationv1.ValidatingAdmissionPolicyBindingSpec{
-			PolicyName:        secretsPolicy,
+			PolicyName:        policy,
 			ValidationActions: []admissionregistrationv1.ValidationAction{admissionregistrationv1.Deny},
 		},
-	}}
+	}
 }
 
 // written selects requests that write the specs of resources.
