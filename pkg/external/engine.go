@@ -47,6 +47,10 @@ type Options struct {
 	// Events tell people what can't be seen from conditions.
 	Events events.EventRecorder
 	Clock  clock.PassiveClock
+	// Account begins an account of the memory that is taken by what an Actuator returns, if
+	// it is called with the context that Account returns. The account ends when nothing of
+	// that is kept. It may be nil.
+	Account func(context.Context) (with context.Context, end func())
 }
 
 // Engine runs the kinds of a pack. Make it with New, add kinds, then Start it.
@@ -72,6 +76,9 @@ func New(mgr manager.Manager, options Options) *Engine {
 	options.Resync = cmp.Or(options.Resync, 10*time.Minute)
 	if options.Clock == nil {
 		options.Clock = clock.RealClock{}
+	}
+	if options.Account == nil {
+		options.Account = func(ctx context.Context) (context.Context, func()) { return ctx, func() {} }
 	}
 	return &Engine{Options: options, mgr: mgr, hub: hub{
 		members: map[schema.GroupKind]*member{}, clock: options.Clock,
@@ -116,7 +123,7 @@ func Add[K Object, R any](e *Engine, k Kind[K, R]) {
 		e.pools = append(e.pools, k.Pool)
 	}
 	r.claims.wake, r.sharing.wake = m.queue.Add, m.queue.Add
-	r.observer = newObserver(e.Clock, k.Identify)
+	r.observer = newObserver(e.Clock, k.Identify, e.Account)
 	m.ended, m.forget, m.learn = r.ended, r.forget, r.learn
 	e.kinds = append(e.kinds, kind{m, r})
 }

@@ -228,6 +228,9 @@ type Error struct {
 	// Late says of a Transient error that somebody in between did not wait for the
 	// answer: what was asked may still be carried out.
 	Late bool
+	// TooMuch says of a list that it is longer than what there is memory for. It is not asked
+	// for again soon where its resources can be read one by one.
+	TooMuch bool
 	// Message for people.
 	Message string
 }

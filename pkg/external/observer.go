@@ -2,6 +2,7 @@ package external
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -16,13 +17,17 @@ const fresh = 400 * time.Millisecond
 
 // kept is how long a list takes memory. It is longer than anybody is served by it, as
 // clocks differ.
-const kept = time.Minute
+const kept = 5 * time.Second
+
+// unlisted is how long a list is not asked for that was too long for the memory there is.
+const unlisted = 10 * time.Minute
 
 // observer looks at resources for many objects. Where several look within a
 // moment, one list serves all of them.
 type observer[R any] struct {
 	clock    clock.PassiveClock
 	identify func(R) Identity
+	account  func(context.Context) (context.Context, func())
 	flights  singleflight.Group
 
 	mu     sync.Mutex
@@ -34,12 +39,24 @@ type view[R any] struct {
 	asked  time.Time // when somebody last looked
 	taken  time.Time // when the list was asked for
 	listed map[string]R
+	end    func()    // of the list's account
+	long   time.Time // until when the list is taken to be too long
 	// changes counts what was changed: a list asked for before shows it as it was.
 	changes int
 }
 
-func newObserver[R any](c clock.PassiveClock, identify func(R) Identity) *observer[R] {
-	return &observer[R]{clock: c, identify: identify, scopes: map[string]*view[R]{}}
+// drop lets go of the list.
+func (v *view[R]) drop() {
+	if v.end != nil {
+		v.end()
+	}
+	v.listed, v.end = nil, nil
+}
+
+func newObserver[R any](
+	c clock.PassiveClock, identify func(R) Identity, account func(context.Context) (context.Context, func()),
+) *observer[R] {
+	return &observer[R]{clock: c, identify: identify, account: account, scopes: map[string]*view[R]{}}
 }
 
 // lookup is one look at one resource.
@@ -78,11 +95,13 @@ func (o *observer[R]) changed(scope string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if v := o.scopes[scope]; v != nil {
-		v.changes, v.listed = v.changes+1, nil
+		v.changes++
+		v.drop()
 	}
 }
 
-// crowded reports whether somebody else looked a moment ago.
+// crowded reports whether somebody else looked a moment ago, so that a list serves both,
+// unless that is known to be too long.
 func (o *observer[R]) crowded(scope string) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -94,7 +113,7 @@ func (o *observer[R]) crowded(scope string) bool {
 	now := o.clock.Now()
 	before := v.asked
 	v.asked = now
-	return now.Sub(before) < fresh
+	return now.Sub(before) < fresh && !now.Before(v.long)
 }
 
 // expire lets go of a list that is not asked for anew.
@@ -102,7 +121,7 @@ func (o *observer[R]) expire(v *view[R], taken time.Time) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if v.taken.Equal(taken) {
-		v.listed = nil
+		v.drop()
 	}
 }
 
@@ -118,25 +137,40 @@ func (o *observer[R]) list(ctx context.Context, scope string, after time.Time, l
 	changes := v.changes
 	o.mu.Unlock()
 	all, err, _ := o.flights.Do(fmt.Sprintf("%s %d", scope, changes), func() (any, error) {
-		asked := o.clock.Now()
-		found, err := lister.List(ctx)
-		if err != nil {
-			return nil, fmt.Errorf("list resources: %w", err)
-		}
-		listed := make(map[string]R, len(found))
-		for _, r := range found {
-			listed[o.identify(r).ID] = r
-		}
-		o.mu.Lock()
-		defer o.mu.Unlock()
-		if v.changes == changes {
-			v.taken, v.listed = asked, listed
-			time.AfterFunc(kept, func() { o.expire(v, asked) })
-		}
-		return view[R]{taken: asked, listed: listed}, nil
+		return o.ask(ctx, v, changes, lister)
 	})
 	if err != nil {
 		return view[R]{}, err
 	}
 	return all.(view[R]), nil
+}
+
+// ask asks for a list, and keeps it for others unless something was changed meanwhile.
+func (o *observer[R]) ask(ctx context.Context, v *view[R], changes int, lister Lister[R]) (view[R], error) {
+	asked := o.clock.Now()
+	ctx, end := o.account(ctx)
+	found, err := lister.List(ctx)
+	if err != nil {
+		end()
+		if known, ok := errors.AsType[*Error](err); ok && known.TooMuch {
+			o.mu.Lock()
+			defer o.mu.Unlock()
+			v.long = asked.Add(unlisted)
+		}
+		return view[R]{}, fmt.Errorf("list resources: %w", err)
+	}
+	listed := make(map[string]R, len(found))
+	for _, r := range found {
+		listed[o.identify(r).ID] = r
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if v.changes != changes {
+		end()
+	} else {
+		v.drop()
+		v.taken, v.listed, v.end = asked, listed, end
+		time.AfterFunc(kept, func() { o.expire(v, asked) })
+	}
+	return view[R]{taken: asked, listed: listed}, nil
 }

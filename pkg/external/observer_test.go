@@ -9,6 +9,9 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 )
 
+// unbilled is no account.
+func unbilled(ctx context.Context) (context.Context, func()) { return ctx, func() {} }
+
 // shelf is an Actuator that has resources, and counts who looks.
 type shelf struct {
 	all          []string
@@ -32,7 +35,7 @@ func watching(t *testing.T, s *shelf) (
 ) {
 	t.Helper()
 	clock = clocktesting.NewFakePassiveClock(time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC))
-	o = newObserver(clock, func(id string) Identity { return Identity{ID: id} })
+	o = newObserver(clock, func(id string) Identity { return Identity{ID: id} }, unbilled)
 	return o, clock, func(id string, after time.Time) error {
 		here := lookup{scope: "here", id: id, after: after}
 		got, err := o.look(t.Context(), here, s, func(context.Context) (string, error) {
@@ -90,7 +93,7 @@ func (r *rough) IsPartial(id string) bool { return id == r.partial }
 func TestLookPartial(t *testing.T) {
 	r := &rough{shelf: &shelf{all: []string{"ended", "underway"}}, partial: "ended"}
 	clock := clocktesting.NewFakePassiveClock(time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC))
-	o := newObserver(clock, func(id string) Identity { return Identity{ID: id} })
+	o := newObserver(clock, func(id string) Identity { return Identity{ID: id} }, unbilled)
 	for _, c := range []struct {
 		reason, id  string
 		underway    bool
@@ -151,5 +154,41 @@ func TestLookWhileChanged(t *testing.T) {
 	s.whileListing = nil
 	if err := look("a", time.Time{}); err != nil || s.lists != 2 {
 		t.Errorf("%v after %d lists", err, s.lists)
+	}
+}
+
+// TestLookTooLong: a list that there is no memory for is not asked for again soon. What it
+// would have told is read one by one, and no list is kept on account.
+func TestLookTooLong(t *testing.T) {
+	s := &shelf{all: []string{"a"}}
+	o, clock, look := watching(t, s)
+	open := 0
+	o.account = func(ctx context.Context) (context.Context, func()) {
+		open++
+		return ctx, func() { open-- }
+	}
+	expect := func(reason string, gets, lists, accounts int) {
+		t.Helper()
+		_ = look("a", time.Time{})
+		if s.gets != gets || s.lists != lists || open != accounts {
+			t.Errorf("%s: %d single looks, %d lists, %d accounts", reason, s.gets, s.lists, open)
+		}
+	}
+	expect("alone", 1, 0, 0)
+	expect("a list on account", 1, 1, 1)
+	o.changed("here")
+	s.refuses = &Error{TooMuch: true, Message: "too long"}
+	expect("it is too long", 2, 2, 0)
+	expect("nobody asks again", 3, 2, 0)
+	clock.SetTime(clock.Now().Add(unlisted))
+	_ = look("a", time.Time{})
+	expect("later", 5, 3, 0)
+	clock.SetTime(clock.Now().Add(unlisted))
+	_ = look("a", time.Time{})
+	s.refuses = nil
+	expect("it has become short", 6, 4, 1)
+	o.expire(o.scopes["here"], o.scopes["here"].taken)
+	if open != 0 {
+		t.Error("the list is kept on account")
 	}
 }

@@ -79,6 +79,8 @@ func (p *pass[K, R]) used() []sharedv1alpha1.ObservedDependency {
 
 // Reconcile implements reconcile.TypedReconciler.
 func (r *reconciler[K, R]) Reconcile(ctx context.Context, id object.ID) (ctrl.Result, error) {
+	ctx, end := r.engine.Account(ctx)
+	defer end()
 	pause := r.sweep(ctx, id)
 	res, err := r.lead(ctx, id)
 	if err == nil && pause > 0 && (res.RequeueAfter == 0 || pause < res.RequeueAfter) {

@@ -145,7 +145,7 @@ func (s *sharers) restart() {
 		Observe:  func(netKind, string) reconcile.Outcome { return reconcile.Outcome{} },
 		Shared:   func(Input[netKind]) string { return "the same" },
 	}
-	s.r.observer = newObserver(s.r.engine.Clock, s.r.kind.Identify)
+	s.r.observer = newObserver(s.r.engine.Clock, s.r.kind.Identify, unbilled)
 	wake := func(id object.ID) { s.woken = append(s.woken, id.Name) }
 	s.r.claims.wake, s.r.sharing.wake = wake, wake
 	s.r.member = &member{

@@ -127,7 +127,7 @@ func newStrays(t *testing.T, finalizer string) (*networkReconciler, *deletions) 
 	) {
 		return Access[*openstackv1alpha1.Network, string]{Actuator: cloud}, nil
 	}
-	r.observer = newObserver(r.engine.Clock, func(string) Identity { return Identity{} })
+	r.observer = newObserver(r.engine.Clock, func(string) Identity { return Identity{} }, unbilled)
 	r.member = &member{
 		gvk: networks, own: true, relations: []relation.Relation{holds},
 		store: toolscache.NewStore(toolscache.MetaNamespaceKeyFunc), forget: r.forget,

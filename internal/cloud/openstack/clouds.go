@@ -54,6 +54,7 @@ type Options struct {
 type Clouds struct {
 	options Options
 	logins  singleflight.Group
+	purse   purse
 
 	mu       sync.Mutex
 	closed   bool
@@ -77,7 +78,7 @@ func New(options Options) *Clouds {
 	options.Timeout = orDefault(options.Timeout, time.Minute)
 	options.MaxScopes = orDefault(options.MaxScopes, 100)
 	return &Clouds{
-		options: options, scopes: map[string]*Scope{},
+		options: options, purse: purse{left: maxTogether}, scopes: map[string]*Scope{},
 		refused: map[string]refusal{}, limiters: map[string]*limiter{},
 	}
 }
@@ -241,7 +242,7 @@ func (c *Clouds) authenticateBy(ctx context.Context, cloud *Cloud, wire *transpo
 	if err != nil {
 		return nil, err
 	}
-	provider.HTTPClient = http.Client{Transport: bounded{wire, c.options.Hosts}}
+	provider.HTTPClient = http.Client{Transport: judged{wire, c.options.Hosts}}
 	if c.options.UserAgent != "" {
 		provider.UserAgent.Prepend(c.options.UserAgent)
 	}
@@ -275,7 +276,7 @@ func (c *Clouds) transport(cloud *Cloud) (*transport, error) {
 	}
 	wire := base(sensitive)
 	wire.TLSClientConfig = config
-	wire.MaxIdleConnsPerHost = 16
+	wire.MaxIdleConnsPerHost, wire.MaxResponseHeaderBytes = 16, maxHeader
 	wire.ResponseHeaderTimeout = 5 * time.Minute // an upload's answer comes after its work
 	return &transport{
 		base: wire, limiter: c.limiter(cloud.place()), timeout: c.options.Timeout,

@@ -80,14 +80,14 @@ func base(against func(netip.Addr) string) *http.Transport {
 	return transport
 }
 
-// bounded looks at each address before it is called, those of redirects too.
-type bounded struct {
+// judged looks at each address before it is called, those of redirects too.
+type judged struct {
 	to    http.RoundTripper
 	hosts []string
 }
 
 // RoundTrip implements http.RoundTripper.
-func (b bounded) RoundTrip(request *http.Request) (*http.Response, error) {
+func (b judged) RoundTrip(request *http.Request) (*http.Response, error) {
 	if err := allowed(b.hosts, request.URL.Hostname()); err != nil {
 		return nil, err
 	}
@@ -108,5 +108,5 @@ func (c *Clouds) Outside() *http.Client {
 		return sensitive(to)
 	})
 	once.DisableKeepAlives = true // Nobody comes back soon.
-	return &http.Client{Transport: bounded{once, hosts}}
+	return &http.Client{Transport: judged{once, hosts}}
 }

@@ -3,7 +3,6 @@ package openstack
 import (
 	"context"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -15,10 +14,6 @@ import (
 	"golang.org/x/sync/semaphore"
 	"golang.org/x/time/rate"
 )
-
-// maxBody bounds an answer. The longest that is useful is a list of some ten
-// thousand objects.
-const maxBody = 64 << 20
 
 // maxPatience is how long a call waits for a cloud that asked for a pause. Longer
 // pauses fail the call: a worker is worth more than a place in the queue.
@@ -150,7 +145,7 @@ func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	if after := retryAfter(response); after > 0 {
 		t.limiter.pauseFor(after)
 	}
-	response.Body = &body{Reader: io.LimitReader(response.Body, maxBody), Closer: response.Body, end: end}
+	response.Body = bounded(request, response, end)
 	return response, nil
 }
 
@@ -193,20 +188,6 @@ func (t *transport) bound(ctx context.Context, request *http.Request) (context.C
 
 func isUpload(request *http.Request) bool {
 	return request.Header.Get("Content-Type") == "application/octet-stream"
-}
-
-// body ends the call, and its deadline, with its answer.
-type body struct {
-	io.Reader
-	io.Closer
-
-	end func()
-}
-
-// Close closes the answer.
-func (b *body) Close() error {
-	defer b.end()
-	return b.Closer.Close()
 }
 
 // know has calls to an endpoint told as those to a service.

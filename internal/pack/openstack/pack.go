@@ -142,15 +142,16 @@ func rules() []rbacv1.PolicyRule {
 
 // Setup adds the pack's controllers to a manager.
 func Setup(ctx context.Context, mgr manager.Manager, env pack.Environment, options Options) error {
-	engine := external.New(mgr, external.Options{
-		Group: kit.Group, Noun: "OpenStack resource", Cloud: "OpenStack",
-		Workers: options.Workers, Resync: options.Resync, Summary: options.Conditions == AllConditions,
-		Live: env.Live, Events: mgr.GetEventRecorder("kinship-openstack"),
-	})
 	requests := calls()
 	clouds := openstack.New(openstack.Options{
 		QPS: options.QPS, Calls: options.Calls, Authorities: options.Authorities, Hosts: options.Hosts,
 		UserAgent: "kinship", Observe: observed(requests),
+	})
+	engine := external.New(mgr, external.Options{
+		Group: kit.Group, Noun: "OpenStack resource", Cloud: "OpenStack",
+		Workers: options.Workers, Resync: options.Resync, Summary: options.Conditions == AllConditions,
+		Live: env.Live, Events: mgr.GetEventRecorder("kinship-openstack"),
+		Account: clouds.Account,
 	})
 	connector := &kit.Connector{Live: env.Live, Clouds: clouds}
 	err := mgr.Add(manager.RunnableFunc(func(ctx context.Context) error {

@@ -93,7 +93,8 @@ func (a actuator) Find(
 	if search.Imported {
 		return a.Actuator.Find(ctx, in, search)
 	}
-	return a.Query(ctx, url.Values{marker: {string(in.Object.UID)}})
+	uid := string(in.Object.UID)
+	return a.Query(ctx, url.Values{marker: {uid}}, func(r *kit.Resource) bool { return r.String(marker) == uid })
 }
 
 // Update implements external.Actuator.

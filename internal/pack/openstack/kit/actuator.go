@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -94,8 +93,7 @@ func (a Actuator[K]) Find(
 		if a.Filter != nil {
 			query = a.Filter(in)
 		}
-		found, err := a.Query(ctx, query)
-		return slices.DeleteFunc(found, func(r *Resource) bool { return a.Matches != nil && !a.Matches(in, r) }), err
+		return a.Query(ctx, query, func(r *Resource) bool { return a.Matches == nil || a.Matches(in, r) })
 	}
 	query := url.Values{}
 	if a.Within != nil {
@@ -104,14 +102,14 @@ func (a Actuator[K]) Find(
 	if !a.NoName && a.Filter != nil {
 		query.Set("name", search.Name)
 	}
-	found, err := a.Query(ctx, query)
-	return slices.DeleteFunc(found, func(r *Resource) bool {
+	wanted := a.Fields(in)
+	return a.Query(ctx, query, func(r *Resource) bool {
 		if !a.NoName && r.String("name") != search.Name {
-			return true // Not all services have a filter for it.
+			return false // Not all services have a filter for it.
 		}
-		return a.Marked == "" && (a.elsewhere(in, r) ||
-			slices.ContainsFunc(a.Fields(in), func(f Field) bool { return f.drifted(r) }))
-	}), err
+		return a.Marked != "" || (!a.elsewhere(in, r) &&
+			!slices.ContainsFunc(wanted, func(f Field) bool { return f.drifted(r) }))
+	})
 }
 
 // elsewhere reports whether a resource belongs to another project than that of the
@@ -123,7 +121,7 @@ func (a Actuator[K]) elsewhere(in external.Input[K], r *Resource) bool {
 }
 
 // List implements external.Lister.
-func (a Actuator[K]) List(ctx context.Context) ([]*Resource, error) { return a.Query(ctx, nil) }
+func (a Actuator[K]) List(ctx context.Context) ([]*Resource, error) { return a.Query(ctx, nil, nil) }
 
 // Create implements external.Actuator.
 func (a Actuator[K]) Create(ctx context.Context, in external.Input[K]) (*Resource, error) {
@@ -243,57 +241,56 @@ func (t *Table[K]) wrapped(fields map[string]any) map[string]any {
 	return map[string]any{t.One: fields}
 }
 
-// maxPages ends a list that leads in a circle.
-const maxPages = 1000
-
-// Query lists resources, page by page.
-func (a Actuator[K]) Query(ctx context.Context, query url.Values) ([]*Resource, error) {
+// Query lists the resources that keep asks for, or all where it is nil.
+func (a Actuator[K]) Query(ctx context.Context, query url.Values, keep func(*Resource) bool) ([]*Resource, error) {
 	address, values := a.Client.ServiceURL(cmp.Or(a.Listed, a.Path)), url.Values{}
 	maps.Copy(values, a.Always)
 	maps.Copy(values, query)
 	if len(values) > 0 {
 		address += "?" + values.Encode()
 	}
-	var all []*Resource
-	for range maxPages {
-		var page map[string]any
-		if err := Call(ctx, a.Client, http.MethodGet, address, nil, &page); err != nil {
-			return nil, Explain(err)
-		}
-		items, _ := page[a.Many].([]any)
-		for _, item := range items {
-			fields, ok := item.(map[string]any)
-			if wrapped, is := fields[a.One].(map[string]any); is { // As key pairs are.
-				fields = wrapped
-			}
-			if ok {
-				all = append(all, &Resource{fields})
-			}
-		}
-		if address = a.next(page); address == "" {
-			return all, nil
-		}
+	list := openstack.List{Address: address, Many: a.Many, Next: a.next}
+	if keep != nil {
+		list.Keep = func(item map[string]any) bool { return keep(a.listed(item)) }
 	}
-	return nil, errors.New("the list of " + a.Many + " does not end")
+	items, err := list.Read(ctx, a.Client)
+	if err != nil {
+		return nil, Explain(err)
+	}
+	all := make([]*Resource, 0, len(items))
+	for _, item := range items {
+		all = append(all, a.listed(item))
+	}
+	return all, nil
 }
 
-// next returns where a list goes on: Neutron and Nova have a list of links,
-// Keystone an object, and Glance a path, of which only the query is sure.
+// listed returns the resource that an item of a list stands for.
+func (t *Table[K]) listed(item map[string]any) *Resource {
+	if wrapped, is := item[t.One].(map[string]any); is { // As key pairs are.
+		return &Resource{wrapped}
+	}
+	return &Resource{item}
+}
+
+// next returns where a list goes on: Neutron and Nova have a list of links, Keystone an
+// object, and Glance a path. Only the query is taken: proxies spoil the rest, and a cloud
+// does not choose what else is called.
 func (a Actuator[K]) next(page map[string]any) string {
+	address, _ := page["next"].(string)
 	links, _ := page[a.Many+"_links"].([]any)
 	for _, link := range links {
 		if l, ok := link.(map[string]any); ok && l["rel"] == "next" {
-			address, _ := l["href"].(string)
-			return address
+			address, _ = l["href"].(string)
 		}
 	}
-	if path, ok := page["next"].(string); ok {
-		_, query, _ := strings.Cut(path, "?")
-		return a.Client.ServiceURL(cmp.Or(a.Listed, a.Path)) + "?" + query
+	if object, ok := page["links"].(map[string]any); ok && address == "" {
+		address, _ = object["next"].(string)
 	}
-	object, _ := page["links"].(map[string]any)
-	address, _ := object["next"].(string)
-	return address
+	if address == "" {
+		return ""
+	}
+	_, query, _ := strings.Cut(address, "?")
+	return a.Client.ServiceURL(cmp.Or(a.Listed, a.Path)) + "?" + query
 }
 
 // Identify returns what tells a resource from others, but for a mark.

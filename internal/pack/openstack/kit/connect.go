@@ -197,6 +197,9 @@ func Explain(err error) error {
 	}
 	failure := openstack.Classify(err)
 	e := &external.Error{After: failure.After, Message: failure.Message, Late: failure.Late}
+	if much, ok := errors.AsType[*openstack.TooMuchError](err); ok {
+		e.TooMuch = much.Always
+	}
 	switch failure.Class {
 	case openstack.NotFound:
 		e.Class = external.Missing

@@ -106,15 +106,14 @@ func (a actuator) List(ctx context.Context) ([]*kit.Resource, error) { return a.
 
 // list leaves out what is on the whole system, or is for what is below.
 func (a actuator) list(ctx context.Context, query url.Values) ([]*kit.Resource, error) {
-	found, err := a.Query(ctx, query)
-	var all []*kit.Resource
-	for _, r := range found {
+	found, err := a.Query(ctx, query, func(r *kit.Resource) bool {
 		_, below := r.Map("scope")["OS-INHERIT:inherited_to"]
-		if one := flat(r); !below && parts(one).Path() != "" {
-			all = append(all, one)
-		}
+		return !below && parts(flat(r)).Path() != ""
+	})
+	for i, r := range found {
+		found[i] = flat(r)
 	}
-	return all, err
+	return found, err
 }
 
 func query(in external.Input[object]) url.Values {

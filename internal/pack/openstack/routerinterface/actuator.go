@@ -74,16 +74,11 @@ func (a actuator) Find(
 	if adopt := in.Object.Spec.Adopt; search.Imported && adopt != nil && adopt.ID != nil {
 		query.Set("id", string(*adopt.ID))
 	}
-	found, err := a.Query(ctx, query)
-	var interfaces []*kit.Resource
-	for _, port := range found {
+	return a.Query(ctx, query, func(port *kit.Resource) bool {
 		// Routers that are distributed or highly available have owners of their own.
-		if strings.Contains(port.String("device_owner"), "router_") &&
-			port.String("device_owner") != "network:router_gateway" {
-			interfaces = append(interfaces, port)
-		}
-	}
-	return interfaces, err
+		owner := port.String("device_owner")
+		return strings.Contains(owner, "router_") && owner != "network:router_gateway"
+	})
 }
 
 // Create implements external.Actuator.

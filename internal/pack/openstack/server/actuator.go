@@ -152,7 +152,9 @@ func (a actuator) Find(
 	if search.Imported {
 		return a.Actuator.Find(ctx, in, search)
 	}
-	return a.Query(ctx, url.Values{"name": {exactly(search.Name)}}) // The mark tells which one is meant.
+	return a.Query(ctx, url.Values{"name": {exactly(search.Name)}}, func(r *kit.Resource) bool {
+		return r.String("name") == search.Name // The mark tells which one is meant.
+	})
 }
 
 // Create implements external.Actuator. The answer has little but the id.

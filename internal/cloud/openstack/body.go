@@ -1,0 +1,65 @@
+package openstack
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+)
+
+// body is an answer that is read as far as there is memory for, which ends its call, and
+// the call's deadline, when it is closed.
+type body struct {
+	io.Closer
+
+	from    io.Reader // unpacked, if it was packed
+	left    int
+	most    int
+	cut     bool // what is longer is cut instead of refused
+	account *account
+	end     func()
+}
+
+// bounded returns the body of the answer to a request.
+func bounded(request *http.Request, response *http.Response, end func()) *body {
+	b := &body{
+		Closer: response.Body, from: response.Body, most: maxAnswer, account: accountOf(request.Context()), end: end,
+	}
+	switch {
+	case response.StatusCode >= http.StatusBadRequest:
+		b.most, b.cut = maxRefusal, true
+	case b.account == nil || isLogin(request):
+		b.most, b.account = maxAside, &account{most: maxAsideKept}
+	}
+	b.left = b.most
+	return b
+}
+
+// isLogin reports whether the answer to a request is kept as long as the scope.
+func isLogin(request *http.Request) bool { return request.Header.Get("X-Auth-Token") == "" }
+
+// Read implements io.Reader.
+func (b *body) Read(p []byte) (int, error) {
+	if b.left == 0 && b.cut {
+		return 0, io.EOF
+	}
+	// One more shows whether there is more.
+	n, err := b.from.Read(p[:min(len(p), b.left+1)])
+	if n > b.left {
+		if b.cut {
+			n, b.left = b.left, 0
+			return n, io.EOF
+		}
+		return 0, &TooMuchError{fmt.Sprintf("an answer of OpenStack is longer than %d KiB", b.most>>10), true}
+	}
+	b.left -= n
+	if taken := b.account.take(weigh(p[:n])); taken != nil {
+		return 0, taken
+	}
+	return n, err
+}
+
+// Close closes the answer.
+func (b *body) Close() error {
+	defer b.end()
+	return b.Closer.Close()
+}

@@ -1,0 +1,207 @@
+package openstack_test
+
+import (
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gophercloud/gophercloud/v2"
+
+	"github.com/kinship-dev/kinship/internal/cloud/openstack"
+)
+
+// endlessVar has the test binary be the operator that an endless cloud talks to; it is the
+// address of that cloud.
+const endlessVar = "KINSHIP_TEST_ENDLESS"
+
+// most is what such a process may take at most, in KiB: what all answers together may, and
+// twice that for what the collector has not seen yet, and for the rest of the process.
+const most = 384 << 10
+
+// endless are clouds whose answers do not end, by the first part of the path.
+var endless = map[string]func(io.Writer, string) error{
+	"pages": func(w io.Writer, next string) error { return page(w, next, item, 2000) },
+	"one":   func(w io.Writer, next string) error { return page(w, next, item, 1<<30) },
+	"tiny":  func(w io.Writer, next string) error { return page(w, next, `{},`, 1<<30) },
+	"nested": func(w io.Writer, next string) error {
+		return page(w, next, `{"a":[`+strings.Repeat("{},", 1e5)+`{}]},`, 1e5)
+	},
+	"item":    func(w io.Writer, next string) error { return page(w, next, `{"a":"`+strings.Repeat("x", 1<<30), 1) },
+	"aside":   func(w io.Writer, _ string) error { return page(w, `","x":"`+strings.Repeat("x", 1<<30), item, 1) },
+	"refusal": func(w io.Writer, next string) error { return page(w, next, item, 1<<30) },
+	"unlike":  func(w io.Writer, next string) error { return page(w, next, item, 10) },
+}
+
+// item is one of a list.
+var item = `{"id":"0f8fad5b-d9cb-469f-a165-70867728950e","name":"` + strings.Repeat("n", 200) + `","tags":["a","b"]},`
+
+func page(w io.Writer, next, item string, n int) error {
+	if _, err := fmt.Fprintf(w, `{"networks_links":[{"rel":"next","href":"%s"}],"networks":[`, next); err != nil {
+		return err
+	}
+	for range n {
+		if _, err := io.WriteString(w, item); err != nil {
+			return err
+		}
+	}
+	_, err := io.WriteString(w, `{"id":"last"}]}`)
+	return err
+}
+
+// endlessCloud returns one whose services are all endless, each in its way, packed or not.
+func endlessCloud(t *testing.T) *httptest.Server {
+	t.Helper()
+	var server *httptest.Server
+	server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		if strings.HasSuffix(r.URL.Path, "/auth/tokens") {
+			w.Header().Set("X-Subject-Token", "token")
+			w.WriteHeader(http.StatusCreated)
+			fmt.Fprintf(w, `{"token":{"expires_at":"2099-01-01T00:00:00.000000Z","user":{"id":"u"},"catalog":[{"type":"network",`+
+				`"endpoints":[{"interface":"public","region_id":"RegionOne","region":"RegionOne","url":"%s/"}]}]}}`, server.URL)
+			return
+		}
+		_, way, _ := strings.Cut(strings.Trim(r.URL.Path, "/"), "/")
+		write := endless[way]
+		if write == nil {
+			fmt.Fprint(w, `{"versions":[]}`)
+			return
+		}
+		var to io.Writer = w
+		if r.URL.Query().Has("packed") {
+			w.Header().Set("Content-Encoding", "gzip")
+			packed := gzip.NewWriter(w)
+			defer packed.Close()
+			to = packed
+		}
+		if way == "refusal" {
+			w.WriteHeader(http.StatusBadRequest)
+		}
+		_ = write(to, server.URL+r.URL.Path+"?"+r.URL.RawQuery) // They are given up.
+	}))
+	t.Cleanup(server.Close)
+	return server
+}
+
+// TestEndlessPages: whatever a cloud answers, and however often it is asked at once, the
+// operator keeps no more of it than it has memory for, and says so.
+func TestEndlessPages(t *testing.T) {
+	if address := os.Getenv(endlessVar); address != "" {
+		beOperator(t, address)
+		return
+	}
+	t.Parallel()
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	operator := exec.CommandContext(t.Context(), program, "-test.run", "^TestEndlessPages$", "-test.v")
+	operator.Env = append(os.Environ(), endlessVar+"="+endlessCloud(t).URL)
+	text, err := operator.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	_, peak, _ := strings.Cut(string(text), "peak ")
+	peak, _, _ = strings.Cut(peak, " ")
+	kib, err := strconv.Atoi(peak)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	if kib > most {
+		t.Errorf("the operator took %d MiB, more than %d", kib>>10, most>>10)
+	}
+	t.Logf("the operator took %d MiB", kib>>10)
+}
+
+// beOperator asks an endless cloud for everything at once, and prints how much memory that
+// has taken.
+func beOperator(t *testing.T, address string) {
+	t.Helper()
+	debug.SetGCPercent(25) // As the operator does.
+	text := "clouds: {openstack: {auth: {auth_url: '" + address + "/v3', username: u, password: p}, region_name: RegionOne}}"
+	clouds := openstack.New(openstack.Options{QPS: 1e6, Burst: 1e6, Calls: 1000})
+	scope := login(t, clouds, parse(t, text))
+	client, err := scope.Network(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var asked sync.WaitGroup
+	for way := range endless {
+		for _, query := range []string{"?", "?packed=1&"} {
+			for range 4 {
+				ctx, end := clouds.Account(t.Context())
+				t.Cleanup(end)
+				asked.Go(func() { list(ctx, t, client, way, query) })
+				asked.Go(func() { single(ctx, t, client, way, query) })
+			}
+		}
+	}
+	asked.Wait()
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		t.Skip(err)
+	}
+	_, peak, _ := strings.Cut(string(status), "VmHWM:")
+	fmt.Println("peak " + strings.TrimSpace(peak))
+}
+
+func list(ctx context.Context, t *testing.T, client *gophercloud.ServiceClient, way, query string) {
+	t.Helper()
+	begin := time.Now()
+	all, err := openstack.List{
+		Address: client.ServiceURL(way) + query, Many: "networks",
+		Next: func(page map[string]any) string {
+			links, _ := page["networks_links"].([]any)
+			link, _ := links[0].(map[string]any)
+			next, _ := link["href"].(string)
+			return next
+		},
+		Keep: func(map[string]any) bool { return way != "unlike" },
+	}.Read(ctx, client)
+	check(t, "list "+way+query, err, way == "refusal")
+	if all != nil {
+		t.Errorf("%s%s: %d items are taken for the whole list", way, query, len(all))
+	}
+	if took := time.Since(begin); took > time.Minute {
+		t.Errorf("%s%s: it took %s", way, query, took)
+	}
+}
+
+func single(ctx context.Context, t *testing.T, client *gophercloud.ServiceClient, way, query string) {
+	t.Helper()
+	if way == "unlike" || way == "pages" {
+		return // They are short.
+	}
+	var answer map[string]any
+	response, err := client.Get(ctx, client.ServiceURL(way)+query, &answer, nil)
+	if err == nil {
+		_ = response.Body.Close()
+	}
+	check(t, way+query, err, way == "refusal")
+}
+
+// check expects that a cloud is tried again, and is told not to be big but to be too big.
+func check(t *testing.T, what string, err error, refused bool) {
+	t.Helper()
+	if refused {
+		if got := openstack.Classify(err); got.Status != http.StatusBadRequest {
+			t.Errorf("%s: %v", what, err)
+		}
+		return
+	}
+	if _, ok := errors.AsType[*openstack.TooMuchError](err); !ok || openstack.Classify(err).Class != openstack.Retryable {
+		t.Errorf("%s: %v", what, err)
+	}
+}
