@@ -2,9 +2,13 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"runtime/debug"
 	"runtime/metrics"
 	"time"
+
+	"github.com/KimMachineGun/automemlimit/memlimit"
+	"github.com/go-logr/logr"
 )
 
 const (
@@ -19,6 +23,20 @@ const (
 	// worthwhile is how much work is worth a collection.
 	worthwhile = 8 << 20
 )
+
+// limitMemory has the collector work the harder the nearer the process comes to the memory
+// that its container may have, instead of letting the kernel end it: 90 % are the limit,
+// unless GOMEMLIMIT says another.
+func limitMemory(log logr.Logger, of memlimit.Provider) {
+	limit, err := memlimit.Set(memlimit.WithProvider(of))
+	switch {
+	case errors.Is(err, memlimit.ErrCgroupsNotSupported), errors.Is(err, memlimit.ErrNoCgroup):
+	case err != nil:
+		log.Error(err, "The memory limit of the container is not known")
+	default:
+		log.V(1).Info("Memory is limited", "bytes", limit)
+	}
+}
 
 // giveBack returns to the machine, after each burst of work, the memory that only
 // the burst needed. The runtime by itself keeps it for minutes.

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/KimMachineGun/automemlimit/memlimit"
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -107,6 +108,7 @@ func (c *operator) run(cmd *cobra.Command, _ []string) error {
 	if _, set := os.LookupEnv("GOGC"); !set {
 		debug.SetGCPercent(gcPercent)
 	}
+	limitMemory(c.options.Log, memlimit.FromCgroup)
 	ctx, cancel := context.WithCancel(cmd.Context())
 	var thrift sync.WaitGroup
 	thrift.Go(func() { giveBack(ctx) })
