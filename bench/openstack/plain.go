@@ -30,7 +30,7 @@ func newPlain(ctx context.Context, clouds []byte, name string) (*plain, error) {
 	}
 	const unlimited = 1e6
 	scope, err := openstack.New(openstack.Options{
-		QPS: unlimited, Burst: unlimited, Timeout: 10 * time.Minute,
+		QPS: unlimited, Burst: unlimited, Timeout: 10 * time.Minute, Open: openstack.Loopback,
 	}).Scope(ctx, cloud)
 	if err != nil {
 		return nil, err

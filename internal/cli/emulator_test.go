@@ -49,7 +49,7 @@ func TestEmulatorOpenStackServesTheCloudsItPrints(t *testing.T) {
 		case <-ticker.C:
 		}
 	}
-	clouds := openstack.New(openstack.Options{})
+	clouds := openstack.New(openstack.Options{Open: openstack.Loopback})
 	for _, name := range []string{"openstack", "openstack-admin"} {
 		cloud, err := openstack.ParseCloud(map[string][]byte{openstack.CloudsKey: []byte(out.String())}, name)
 		if err != nil {

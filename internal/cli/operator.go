@@ -35,6 +35,8 @@ type operator struct {
 	verbose bool
 	// authorities is the file of Options.Openstack.Authorities.
 	authorities string
+	// open and closed are the texts of Options.Openstack.Open and Closed.
+	open, closed []string
 	// metricsSecure is the opposite of Options.MetricsInsecure.
 	metricsSecure bool
 }
@@ -85,6 +87,11 @@ give --webhook-host: the address by which the API server reaches this process.`,
 		"how many calls to one service of a cloud are under way at once")
 	f.StringSliceVar(&o.Openstack.Hosts, "openstack-hosts", nil,
 		"hosts that credentials, clouds and images may have the operator call, as in *.cloud.example (default all)")
+	f.StringSliceVar(&c.open, openFlag, nil,
+		"ranges of addresses that may be called for OpenStack although they are closed by default (loopback, link-local "+
+			"and multicast ones, and Services of the cluster), as in 127.0.0.0/8,::1/128")
+	f.StringSliceVar(&c.closed, closedFlag, nil,
+		"ranges of addresses that are not called for OpenStack either, such as that of the cluster's Pods")
 	f.StringVar(&c.authorities, authoritiesFlag, "",
 		"file of PEM certificates to trust clouds by where a Secret has no cacert; it is read at the start alone "+
 			"(default those of the system)")
@@ -100,6 +107,12 @@ func (c *operator) run(cmd *cobra.Command, _ []string) error {
 	c.options.MetricsInsecure = !c.metricsSecure
 	var err error
 	if c.options.Openstack.Authorities, err = readAuthorities(c.authorities); err != nil {
+		return err
+	}
+	if c.options.Openstack.Open, err = parseRanges(openFlag, c.open); err != nil {
+		return err
+	}
+	if c.options.Openstack.Closed, err = parseRanges(closedFlag, c.closed); err != nil {
 		return err
 	}
 	if err := c.complete(); err != nil {

@@ -11,6 +11,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/cloud/openstack"
 	"github.com/kinship-dev/kinship/internal/cloud/openstack/emulator"
 	"github.com/kinship-dev/kinship/internal/localcluster"
 )
@@ -146,6 +147,7 @@ func (u *up) startOperator(
 	}
 	options := u.options
 	options.Config = cluster.Config()
+	options.Openstack.Open = openstack.Loopback // Its cloud is on this machine.
 	options.Log = newLog(logFile, u.verbose)
 	options.Ready = func() { close(ready) }
 	go func() {

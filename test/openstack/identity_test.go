@@ -69,7 +69,7 @@ func (w *world) tryLogin(clouds, name string) (*openstack.Scope, error) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	known := openstack.New(openstack.Options{})
+	known := openstack.New(openstack.Options{Open: openstack.Loopback})
 	w.t.Cleanup(known.Close)
 	return known.Scope(w.t.Context(), cloud)
 }

@@ -309,7 +309,7 @@ func testImageLost(t *testing.T) {
 
 // TestKilledStreaming has an operator die during an upload. The next one begins anew.
 func TestKilledStreaming(t *testing.T) {
-	first := operator.Exec(t, "--packs", "openstack", "--openstack-hosts", "*")
+	first := operator.Exec(t, "--packs", "openstack")
 	w := newWorld(t)
 	asked := make(chan struct{}, 10)
 	var once sync.Once
@@ -331,7 +331,7 @@ func TestKilledStreaming(t *testing.T) {
 		return nil
 	})
 	first.Kill()
-	operator.Exec(t, "--packs", "openstack", "--openstack-hosts", "*")
+	operator.Exec(t, "--packs", "openstack")
 	w.available("Image", "it")
 	if ids := w.inCloud("image/images", "it"); len(ids) != 1 {
 		t.Errorf("in the cloud: %v", ids)

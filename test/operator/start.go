@@ -14,6 +14,7 @@ import (
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/cloud/openstack"
 	"github.com/kinship-dev/kinship/internal/testenv"
 )
 
@@ -55,7 +56,7 @@ func Start(tb testing.TB, changes ...func(*app.Options)) *Operator {
 		Log:            logr.FromSlogHandler(slog.NewTextHandler(&o.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		Ready:          sync.OnceFunc(func() { close(ready) }),
 	}
-	options.Openstack.Hosts = []string{"*"} // Images are on this machine, too.
+	options.Openstack.Open = openstack.Loopback // Clouds and images are on this machine.
 	for _, change := range changes {
 		change(&options)
 	}

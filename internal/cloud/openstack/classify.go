@@ -1,13 +1,17 @@
 package openstack
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"html"
 	"net"
 	"net/http"
+	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -69,9 +73,9 @@ func Classify(err error) Failure {
 	}
 	answer, ok := answerOf(err)
 	if !ok {
-		return Failure{Class: withoutAnswer(err), Message: cut(err.Error()), Late: isTimeout(err)}
+		return Failure{Class: withoutAnswer(err), Message: cut(unanswered(err)), Late: isTimeout(err)}
 	}
-	kind, message := explain(answer.Body)
+	kind, message := explain(answer.Actual, answer.Body)
 	if message == "" {
 		message = http.StatusText(answer.Actual)
 	}
@@ -166,28 +170,85 @@ func conflict(kind, message string) Class {
 	}
 }
 
-var tags = regexp.MustCompile(`(?s)<(title|head)>.*?</(title|head)>|<[^>]*>`)
+// unanswered returns the text of an error that came instead of an answer, unless that quotes
+// what somebody said who speaks no HTTP: it may be any service that the operator reaches.
+func unanswered(err error) string {
+	if wrong, ok := errors.AsType[*url.Error](err); ok && strings.Contains(wrong.Err.Error(), "malformed") {
+		return "no service of OpenStack: what it says is no HTTP"
+	}
+	return err.Error()
+}
 
-// explain reads the error bodies of all services: NeutronError with a type,
-// Keystone's error with a title, Nova's and Cinder's badRequest and the like, and
-// the HTML page of Glance.
-func explain(body []byte) (kind, message string) {
+// explain reads the errors of all services in the forms that are theirs: NeutronError with a
+// type, Keystone's error with a title, Nova's and Cinder's badRequest and the like, and what
+// Glance has of WebOb, as JSON or a page. Nothing else is quoted: who makes a cloud of an
+// address has the operator read what is there, and must not read it himself.
+func explain(status int, body []byte) (kind, message string) {
 	var envelope map[string]json.RawMessage
 	if json.Unmarshal(body, &envelope) != nil {
-		text := html.UnescapeString(tags.ReplaceAllString(string(body), " "))
-		return "", strings.Join(strings.Fields(text), " ")
+		return "", page(status, body)
 	}
-	for _, name := range sorted(envelope) {
-		var inner struct{ Type, Title, Message string }
-		if json.Unmarshal(envelope[name], &inner) == nil && inner.Message != "" {
-			return first(inner.Type, inner.Title, name), inner.Message
+	if kind, message, ok := webOb(status, body); ok {
+		return kind, message
+	}
+	if len(envelope) != 1 {
+		return "", ""
+	}
+	for name, text := range envelope {
+		var inner struct {
+			Type, Title, Message string
+			Code                 int
 		}
-		var text string
-		if json.Unmarshal(envelope[name], &text) == nil && text != "" {
-			return name, text
+		if json.Unmarshal(text, &inner) != nil {
+			break
+		}
+		switch {
+		case name == "NeutronError" && inner.Type != "",
+			name == "error" && inner.Code == status && inner.Title != "",
+			slices.Contains(faults, name) && inner.Code == status:
+			return first(inner.Type, inner.Title, name), inner.Message
 		}
 	}
 	return "", ""
+}
+
+// faults are the names that Nova, Cinder and Manila have for errors.
+var faults = []string{
+	"badRequest", "unauthorized", "forbidden", "itemNotFound", "badMethod", "notAcceptable", "conflictingRequest",
+	"overLimit", "badMediaType", "unprocessableEntity", "buildInProgress", "serverCapacityUnavailable",
+	"notImplemented", "serviceUnavailable", "computeFault", "instanceFault", "volumeFault", "shareFault",
+}
+
+// webOb reads an error as WebOb writes it as JSON.
+func webOb(status int, body []byte) (kind, message string, ok bool) {
+	var text struct{ Code, Title, Message *string }
+	decoder := json.NewDecoder(bytes.NewReader(body))
+	decoder.DisallowUnknownFields()
+	if decoder.Decode(&text) != nil || text.Code == nil || text.Title == nil || text.Message == nil {
+		return "", "", false
+	}
+	return *text.Title, withoutTags(*text.Message), *text.Code == titleOf(status)
+}
+
+// page reads an error as WebOb writes it as a page. Those of others look different.
+func page(status int, body []byte) string {
+	title := titleOf(status)
+	text, ok := strings.CutPrefix(strings.Join(strings.Fields(string(body)), " "),
+		"<html> <head> <title>"+title+"</title> </head> <body> <h1>"+title+"</h1> ")
+	text, ended := strings.CutSuffix(text, "<br /><br /> </body> </html>")
+	if !ok || !ended {
+		return ""
+	}
+	return title + " " + withoutTags(text)
+}
+
+func titleOf(status int) string { return fmt.Sprintf("%d %s", status, http.StatusText(status)) }
+
+var tags = regexp.MustCompile(`<[^>]*>`)
+
+// withoutTags returns a text without tags.
+func withoutTags(text string) string {
+	return strings.Join(strings.Fields(html.UnescapeString(tags.ReplaceAllString(text, " "))), " ")
 }
 
 func cut(text string) string {

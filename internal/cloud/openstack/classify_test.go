@@ -60,8 +60,13 @@ func TestClassify(t *testing.T) {
 		},
 		{
 			"Glance's page", answer(403,
-				"<html><title>403 Forbidden</title><body><h1>403 Forbidden</h1>It&#x27;s protected.<br /></body></html>"),
+				"<html>\n <head>\n  <title>403 Forbidden</title>\n </head>\n <body>\n  <h1>403 Forbidden</h1>\n"+
+					"  It&#x27;s protected.<br /><br />\n\n\n </body>\n</html>"),
 			Failure{Class: Forbidden, Status: 403, Message: "403 Forbidden It's protected."},
+		},
+		{
+			"Glance's JSON", answer(403, `{"message": "It is protected.<br /><br />\n\n\n", "code": "403 Forbidden", "title": "Forbidden"}`),
+			Failure{Class: Forbidden, Status: 403, Kind: "Forbidden", Message: "It is protected."},
 		},
 		{"a bad request", answer(400, `{"badRequest": {"code": 400, "message": "bad"}}`), Failure{
 			Class:  Invalid,
@@ -189,16 +194,42 @@ func answered(t *testing.T, text string) error {
 	if err != nil {
 		t.Fatal(err)
 	}
-	body, err := json.Marshal(map[string]any{"error": map[string]any{"code": code, "message": message}})
+	body, err := json.Marshal(map[string]any{"error": map[string]any{"code": code, "title": "T", "message": message}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return answer(code, string(body))
 }
 
+// TestForeignBodies: what is no error of a service of OpenStack is not quoted. Somebody may
+// have called it a cloud to read it.
+func TestForeignBodies(t *testing.T) {
+	t.Parallel()
+	const secret = "s3cret"
+	for reason, body := range map[string]string{
+		"a text":                     secret,
+		"a page":                     "<html><head><title>Admin</title></head><body>" + secret + "</body></html>",
+		"nginx":                      "<html>\n<head><title>403 Forbidden</title></head>\n<body>\n<center><h1>403 Forbidden</h1></center>\n" + secret,
+		"another object":             `{"password": "` + secret + `"}`,
+		"Kubernetes":                 `{"kind": "Status", "message": "` + secret + `", "reason": "Forbidden", "code": 403}`,
+		"Docker":                     `{"message": "` + secret + `"}`,
+		"a cloud of another make":    `{"error": {"code": 403, "message": "` + secret + `", "status": "PERMISSION_DENIED"}}`,
+		"etcd":                       `{"error": "` + secret + `", "message": "` + secret + `", "code": 7}`,
+		"an error of another status": `{"forbidden": {"code": 404, "message": "` + secret + `"}}`,
+		"and something more":         `{"forbidden": {"code": 403, "message": "m"}, "more": {"code": 403, "message": "` + secret + `"}}`,
+		"a fault of no service":      `{"secrets": {"code": 403, "message": "` + secret + `"}}`,
+		"not quite WebOb":            `{"message": "` + secret + `", "code": "403 Forbidden", "title": "Forbidden", "more": 1}`,
+	} {
+		got := Classify(answer(403, body))
+		if got.Message != "Forbidden" || got.Kind != "" || got.Class != Forbidden {
+			t.Errorf("%s: %+v", reason, got)
+		}
+	}
+}
+
 func TestMessagesAreCut(t *testing.T) {
 	t.Parallel()
-	long := Classify(answer(400, `{"badRequest": {"message": "`+strings.Repeat("ä", 3000)+`"}}`)).Message
+	long := Classify(answer(400, `{"badRequest": {"code": 400, "message": "`+strings.Repeat("ä", 3000)+`"}}`)).Message
 	if n := len([]rune(long)); n != maxMessage || !strings.HasSuffix(long, "…") {
 		t.Errorf("%d characters", n)
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"net/netip"
 	"slices"
 	"sync"
 	"time"
@@ -41,9 +42,13 @@ type Options struct {
 	// Authorities are PEM certificates to trust where a Secret brings none.
 	Authorities []byte
 	// Hosts are patterns, as in path.Match, of the hosts that may be called; without
-	// any, all may but those that machines get their own credentials from, which none
-	// may ever, and for [Clouds.Outside] the operator's own machine.
+	// any, all may.
 	Hosts []string
+	// Open are ranges of addresses that may be called although they are closed by default:
+	// loopback, link-local and multicast ones. Those that machines get their own
+	// credentials from never may. Closed are ranges that may not be called either, unless
+	// they are open. What counts is the address that a name led to.
+	Open, Closed []netip.Prefix
 	// Observe is told every call. It must not block.
 	Observe func(Call)
 	// UserAgent is put in front of gophercloud's.
@@ -242,7 +247,11 @@ func (c *Clouds) authenticateBy(ctx context.Context, cloud *Cloud, wire *transpo
 	if err != nil {
 		return nil, err
 	}
-	provider.HTTPClient = http.Client{Transport: judged{wire, c.options.Hosts}}
+	provider.HTTPClient = http.Client{
+		Transport: judged{wire, c.options.Hosts},
+		// No service redirects its clients, and what is sent is not for others.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
 	if c.options.UserAgent != "" {
 		provider.UserAgent.Prepend(c.options.UserAgent)
 	}
@@ -274,7 +283,7 @@ func (c *Clouds) transport(cloud *Cloud) (*transport, error) {
 			return nil, errors.New("no certificate authority could be read")
 		}
 	}
-	wire := base(sensitive)
+	wire := base(c.gate().against)
 	wire.TLSClientConfig = config
 	wire.MaxIdleConnsPerHost, wire.MaxResponseHeaderBytes = 16, maxHeader
 	wire.ResponseHeaderTimeout = 5 * time.Minute // an upload's answer comes after its work

@@ -59,7 +59,7 @@ var tokenPost = emulator.Call{Service: "identity", Method: "POST", Resource: "au
 func TestManyAskAndOneLogsIn(t *testing.T) {
 	t.Parallel()
 	server := start(t, emulator.Options{Latency: 20 * time.Millisecond})
-	clouds, cloud := openstack.New(openstack.Options{}), parse(t, server.CloudsYAML())
+	clouds, cloud := openstack.New(openstack.Options{Open: openstack.Loopback}), parse(t, server.CloudsYAML())
 	var group sync.WaitGroup
 	for range 20 {
 		group.Go(func() {
@@ -86,7 +86,7 @@ func TestManyAskAndOneLogsIn(t *testing.T) {
 func TestTheFirstMayGiveUp(t *testing.T) {
 	t.Parallel()
 	server := start(t, emulator.Options{Latency: time.Second})
-	clouds, cloud := openstack.New(openstack.Options{}), parse(t, server.CloudsYAML())
+	clouds, cloud := openstack.New(openstack.Options{Open: openstack.Loopback}), parse(t, server.CloudsYAML())
 	short, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
 	if _, err := clouds.Scope(short, cloud); !errors.Is(err, context.DeadlineExceeded) {
@@ -101,7 +101,7 @@ func TestTheFirstMayGiveUp(t *testing.T) {
 func TestRefusedCredentialsAreNotTriedAgainAtOnce(t *testing.T) {
 	t.Parallel()
 	server := start(t, emulator.Options{})
-	clouds := openstack.New(openstack.Options{})
+	clouds := openstack.New(openstack.Options{Open: openstack.Loopback})
 	wrong := parse(t, strings.ReplaceAll(server.CloudsYAML(), "password: secret", "password: wrong"))
 	for range 5 {
 		_, err := clouds.Scope(t.Context(), wrong)
@@ -126,7 +126,7 @@ func TestRefusedWithoutSecrets(t *testing.T) {
 		"a wrong password": strings.ReplaceAll(text, "password: secret", "password: wrong"),
 		"no answer":        strings.ReplaceAll(text, server.URL()[strings.LastIndex(server.URL(), ":"):], ":1"),
 	} {
-		_, err := openstack.New(openstack.Options{}).Scope(t.Context(), parse(t, text))
+		_, err := openstack.New(openstack.Options{Open: openstack.Loopback}).Scope(t.Context(), parse(t, text))
 		if err == nil || strings.Contains(openstack.Classify(err).Message, "hidden") {
 			t.Errorf("%s: %v", reason, err)
 		}
@@ -136,7 +136,7 @@ func TestRefusedWithoutSecrets(t *testing.T) {
 func TestAnExpiredTokenIsRenewedUnderway(t *testing.T) {
 	t.Parallel()
 	server := start(t, emulator.Options{})
-	scope := login(t, openstack.New(openstack.Options{}), parse(t, server.CloudsYAML()))
+	scope := login(t, openstack.New(openstack.Options{Open: openstack.Loopback}), parse(t, server.CloudsYAML()))
 	if err := create(t.Context(), scope); err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +160,7 @@ func TestAnExpiredTokenIsRenewedUnderway(t *testing.T) {
 func TestAChangedPasswordIsTriedOnce(t *testing.T) {
 	t.Parallel()
 	server := start(t, emulator.Options{})
-	clouds, old := openstack.New(openstack.Options{}), parse(t, server.CloudsYAML())
+	clouds, old := openstack.New(openstack.Options{Open: openstack.Loopback}), parse(t, server.CloudsYAML())
 	scope := login(t, clouds, old)
 	if err := create(t.Context(), scope); err != nil {
 		t.Fatal(err)
@@ -209,7 +209,7 @@ func TestAChangedPasswordIsTriedOnce(t *testing.T) {
 func TestAScopeEndsWithItsToken(t *testing.T) {
 	t.Parallel()
 	server := start(t, emulator.Options{TokenLife: time.Nanosecond})
-	clouds, cloud := openstack.New(openstack.Options{}), parse(t, server.CloudsYAML())
+	clouds, cloud := openstack.New(openstack.Options{Open: openstack.Loopback}), parse(t, server.CloudsYAML())
 	if one := login(t, clouds, cloud); login(t, clouds, cloud) == one {
 		t.Error("a scope without a token is given out")
 	}
@@ -218,7 +218,7 @@ func TestAScopeEndsWithItsToken(t *testing.T) {
 func TestRetryAfterHoldsEverybody(t *testing.T) {
 	t.Parallel()
 	server := start(t, emulator.Options{})
-	clouds := openstack.New(openstack.Options{})
+	clouds := openstack.New(openstack.Options{Open: openstack.Loopback})
 	scope := login(t, clouds, parse(t, server.CloudsYAML()))
 	if err := create(t.Context(), scope); err != nil {
 		t.Fatal(err)
@@ -254,7 +254,7 @@ func TestRetryAfterHoldsEverybody(t *testing.T) {
 func TestPace(t *testing.T) {
 	t.Parallel()
 	server := start(t, emulator.Options{})
-	clouds := openstack.New(openstack.Options{QPS: 20, Burst: 1})
+	clouds := openstack.New(openstack.Options{Open: openstack.Loopback, QPS: 20, Burst: 1})
 	scope := login(t, clouds, parse(t, server.CloudsYAML()))
 	begin := time.Now()
 	for range 5 {
@@ -272,7 +272,7 @@ func TestCallsAreObserved(t *testing.T) {
 	server := start(t, emulator.Options{})
 	var mu sync.Mutex
 	seen, named := map[string]int{}, map[string]bool{}
-	clouds := openstack.New(openstack.Options{Observe: func(call openstack.Call) {
+	clouds := openstack.New(openstack.Options{Open: openstack.Loopback, Observe: func(call openstack.Call) {
 		mu.Lock()
 		defer mu.Unlock()
 		seen[call.Service+" "+call.Method+" "+call.Resource]++
@@ -301,7 +301,7 @@ func TestCallsAreObserved(t *testing.T) {
 func TestForgotten(t *testing.T) {
 	t.Parallel()
 	server := start(t, emulator.Options{})
-	clouds, cloud := openstack.New(openstack.Options{}), parse(t, server.CloudsYAML())
+	clouds, cloud := openstack.New(openstack.Options{Open: openstack.Loopback}), parse(t, server.CloudsYAML())
 	wrong := parse(t, strings.ReplaceAll(server.CloudsYAML(), "password: secret", "password: wrong"))
 	for range 2 {
 		login(t, clouds, cloud)
@@ -319,7 +319,7 @@ func TestForgotten(t *testing.T) {
 func TestScopesOfLongAgoGo(t *testing.T) {
 	t.Parallel()
 	server := start(t, emulator.Options{})
-	clouds := openstack.New(openstack.Options{MaxScopes: 1})
+	clouds := openstack.New(openstack.Options{Open: openstack.Loopback, MaxScopes: 1})
 	one, other := parse(t, server.CloudsYAML()), parse(t, strings.ReplaceAll(server.CloudsYAML(), "demo", "alt_demo"))
 	login(t, clouds, one)
 	login(t, clouds, other)

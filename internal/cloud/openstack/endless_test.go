@@ -138,7 +138,7 @@ func beOperator(t *testing.T, address string) {
 	t.Helper()
 	debug.SetGCPercent(25) // As the operator does.
 	text := "clouds: {openstack: {auth: {auth_url: '" + address + "/v3', username: u, password: p}, region_name: RegionOne}}"
-	clouds := openstack.New(openstack.Options{QPS: 1e6, Burst: 1e6, Calls: 1000})
+	clouds := openstack.New(openstack.Options{Open: openstack.Loopback, QPS: 1e6, Burst: 1e6, Calls: 1000})
 	scope := login(t, clouds, parse(t, text))
 	client, err := scope.Network(t.Context())
 	if err != nil {

@@ -38,20 +38,61 @@ func allowed(patterns []string, host string) error {
 	return &HostError{host, "it is not among those that the operator was given"}
 }
 
-// keys are addresses that machines get their own credentials from, as they do from
-// link-local ones, in clouds that have such: AWS, Google, Alibaba and Azure.
+// keys are addresses that machines get their own credentials from, in OpenStack, AWS,
+// Google, Alibaba and Azure. None is ever called.
 var keys = []netip.Addr{
-	netip.MustParseAddr("fd00:ec2::254"), netip.MustParseAddr("fd20:ce::254"),
+	netip.MustParseAddr("169.254.169.254"), netip.MustParseAddr("fe80::a9fe:a9fe"),
+	netip.MustParseAddr("169.254.170.2"), netip.MustParseAddr("169.254.170.23"),
+	netip.MustParseAddr("fd00:ec2::254"), netip.MustParseAddr("fd00:ec2::23"), netip.MustParseAddr("fd20:ce::254"),
 	netip.MustParseAddr("100.100.100.200"), netip.MustParseAddr("168.63.129.16"),
 }
 
-// sensitive returns why no address of a Secret or a cloud leads there, or nothing.
-func sensitive(to netip.Addr) string {
+// Loopback are the addresses of the machine itself, for [Options.Open] of whoever has a cloud
+// there, as tests do.
+var Loopback = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
+
+var (
+	thisNetwork = netip.MustParsePrefix("0.0.0.0/8")
+	broadcast   = netip.MustParseAddr("255.255.255.255")
+)
+
+// embedding are the networks whose addresses stand for those of IPv4, and where in them.
+var embedding = map[netip.Prefix]int{
+	netip.MustParsePrefix("64:ff9b::/96"): 12, netip.MustParsePrefix("::/96"): 12, netip.MustParsePrefix("2002::/16"): 2,
+}
+
+// meant returns the address that an address leads to.
+func meant(to netip.Addr) netip.Addr {
+	to = to.Unmap().WithZone("")
+	for prefix, at := range embedding {
+		if prefix.Contains(to) && !to.IsLoopback() && !to.IsUnspecified() {
+			bytes := to.As16()
+			return netip.AddrFrom4([4]byte(bytes[at : at+4]))
+		}
+	}
+	return to
+}
+
+// gate says which addresses are called.
+type gate struct{ open, closed []netip.Prefix }
+
+// against returns why an address is not called, or nothing.
+func (g gate) against(to netip.Addr) string {
+	to = meant(to)
+	within := func(p netip.Prefix) bool { return p.Contains(to) }
 	switch {
-	case to.IsLinkLocalUnicast():
-		return "it is link-local"
 	case slices.Contains(keys, to):
 		return "machines get their own credentials from it"
+	case slices.ContainsFunc(g.open, within):
+		return ""
+	case to.IsLoopback(), to.IsUnspecified(), thisNetwork.Contains(to):
+		return "it is the operator's own machine"
+	case to.IsLinkLocalUnicast():
+		return "it is link-local"
+	case to.IsMulticast(), to == broadcast:
+		return "it is no single machine"
+	case slices.ContainsFunc(g.closed, within):
+		return "it is in a range that is closed, such as those of the cluster's Services and Pods"
 	default:
 		return ""
 	}
@@ -94,19 +135,24 @@ func (b judged) RoundTrip(request *http.Request) (*http.Response, error) {
 	return b.to.RoundTrip(request)
 }
 
+// maxRedirects is how many redirects of a download are followed.
+const maxRedirects = 5
+
 // Outside returns a client for addresses that people name beside that of a cloud,
-// such as those of images. The same hosts may be called as by clouds, but for the
-// operator's own machine: what listens there trusts who is there. Only patterns that
-// match it by its address, or localhost, allow it.
+// such as those of images. The same hosts and addresses may be called as by clouds, and so
+// may those that they redirect to.
 func (c *Clouds) Outside() *http.Client {
-	hosts := c.options.Hosts
-	named := func(host string) bool { return len(hosts) > 0 && allowed(hosts, host) == nil }
-	once := base(func(to netip.Addr) string {
-		if own := to.IsLoopback() || to.IsUnspecified(); own && !named(to.String()) && !named("localhost") {
-			return "it is the operator's own machine"
-		}
-		return sensitive(to)
-	})
+	once := base(c.gate().against)
 	once.DisableKeepAlives = true // Nobody comes back soon.
-	return &http.Client{Transport: judged{once, hosts}}
+	return &http.Client{
+		Transport: judged{once, c.options.Hosts},
+		CheckRedirect: func(_ *http.Request, via []*http.Request) error {
+			if len(via) > maxRedirects {
+				return fmt.Errorf("more than %d redirects", maxRedirects)
+			}
+			return nil
+		},
+	}
 }
+
+func (c *Clouds) gate() gate { return gate{c.options.Open, c.options.Closed} }

@@ -2,12 +2,16 @@ package openstack_test
 
 import (
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"net/url"
 	"os"
+	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/kinship-dev/kinship/internal/cloud/openstack"
@@ -28,27 +32,43 @@ func TestHosts(t *testing.T) {
 	t.Parallel()
 	server := start(t, emulator.Options{})
 	port := server.URL()[strings.LastIndex(server.URL(), ":"):]
+	everything := []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0"), netip.MustParsePrefix("::/0")}
+	here := netip.MustParsePrefix("127.0.0.1/32")
 	cases := map[string]struct {
-		hosts   []string
+		options openstack.Options
 		host    string
 		refused bool
 	}{
-		"any":                       {nil, "127.0.0.1", false},
-		"the one":                   {[]string{"cloud.example", "127.0.0.1"}, "127.0.0.1", false},
-		"a pattern":                 {[]string{"LOCAL*"}, "localhost", false},
-		"another":                   {[]string{"*.cloud.example"}, "127.0.0.1", true},
-		"the machine's credentials": {nil, "169.254.169.254", true},
-		"hidden in IPv6":            {nil, "[::ffff:169.254.169.254]", true},
-		"link-local IPv6":           {nil, "[fe80::1%25lo]", true},
-		"those of AWS, by IPv6":     {nil, "[fd00:ec2::254]", true},
-		"those of Google, by IPv6":  {nil, "[fd20:ce::254]", true},
-		"those of Alibaba":          {nil, "100.100.100.200", true},
-		"those of Azure":            {[]string{"*"}, "168.63.129.16", true},
+		"by default":                {openstack.Options{}, "127.0.0.1", true},
+		"another of the machine":    {openstack.Options{}, "127.1.2.3", true},
+		"by name":                   {openstack.Options{}, "localhost", true},
+		"by no address":             {openstack.Options{}, "0.0.0.0", true},
+		"by no IPv6 address":        {openstack.Options{}, "[::]", true},
+		"hidden in IPv6":            {openstack.Options{}, "[::ffff:127.0.0.1]", true},
+		"hidden by NAT64":           {openstack.Options{}, "[64:ff9b::127.0.0.1]", true},
+		"hidden by 6to4":            {openstack.Options{}, "[2002:7f00:1::1]", true},
+		"a host is no address":      {openstack.Options{Hosts: []string{"localhost", "127.0.0.1", "*"}}, "127.0.0.1", true},
+		"multicast":                 {openstack.Options{}, "224.0.0.1", true},
+		"link-local":                {openstack.Options{}, "169.254.1.1", true},
+		"link-local IPv6":           {openstack.Options{}, "[fe80::1%25lo]", true},
+		"open":                      {openstack.Options{Open: openstack.Loopback}, "127.0.0.1", false},
+		"open by name":              {openstack.Options{Open: openstack.Loopback}, "localhost", false},
+		"closed and open":           {openstack.Options{Open: []netip.Prefix{here}, Closed: openstack.Loopback}, "127.0.0.1", false},
+		"closed":                    {openstack.Options{Closed: []netip.Prefix{netip.MustParsePrefix("10.96.0.0/12")}}, "10.96.0.1", true},
+		"the one host":              {openstack.Options{Open: everything, Hosts: []string{"cloud.example", "127.0.0.1"}}, "127.0.0.1", false},
+		"a pattern":                 {openstack.Options{Open: everything, Hosts: []string{"LOCAL*"}}, "localhost", false},
+		"another host":              {openstack.Options{Open: everything, Hosts: []string{"*.cloud.example"}}, "127.0.0.1", true},
+		"the machine's credentials": {openstack.Options{Open: everything}, "169.254.169.254", true},
+		"these hidden in IPv6":      {openstack.Options{Open: everything}, "[::ffff:169.254.169.254]", true},
+		"those of AWS, by IPv6":     {openstack.Options{Open: everything}, "[fd00:ec2::254]", true},
+		"those of Google, by IPv6":  {openstack.Options{Open: everything}, "[fd20:ce::254]", true},
+		"those of Alibaba":          {openstack.Options{Open: everything}, "100.100.100.200", true},
+		"those of Azure":            {openstack.Options{Open: everything}, "168.63.129.16", true},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			clouds := openstack.New(openstack.Options{Hosts: c.hosts})
+			clouds := openstack.New(c.options)
 			text := strings.ReplaceAll(server.CloudsYAML(), server.URL(), "http://"+c.host+port)
 			_, err := clouds.Scope(t.Context(), parse(t, text))
 			_, refused := errors.AsType[*openstack.HostError](err)
@@ -58,15 +78,32 @@ func TestHosts(t *testing.T) {
 			if refused && openstack.Classify(err).Class != openstack.Invalid {
 				t.Errorf("it is tried again: %v", err)
 			}
+			if err := download(t, clouds, "http://"+c.host+port); (err != nil) != c.refused {
+				t.Errorf("for an image: %v", err)
+			}
 		})
 	}
+}
+
+// download asks for an address that people name beside a cloud's.
+func download(t *testing.T, clouds *openstack.Clouds, address string) error {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := clouds.Outside().Do(request)
+	if err != nil {
+		return err
+	}
+	return response.Body.Close()
 }
 
 // TestHostsOfTheCatalog: neither does the cloud.
 func TestHostsOfTheCatalog(t *testing.T) {
 	t.Parallel()
 	server := start(t, emulator.Options{})
-	clouds := openstack.New(openstack.Options{Hosts: []string{"localhost"}})
+	clouds := openstack.New(openstack.Options{Open: openstack.Loopback, Hosts: []string{"localhost"}})
 	text := strings.ReplaceAll(server.CloudsYAML(), "127.0.0.1", "localhost") // Its catalog says 127.0.0.1.
 	err := create(t.Context(), login(t, clouds, parse(t, text)))
 	if _, refused := errors.AsType[*openstack.HostError](err); !refused {
@@ -74,89 +111,96 @@ func TestHostsOfTheCatalog(t *testing.T) {
 	}
 }
 
-// TestOutside: an address beside the cloud's, and what it redirects to, is bounded as
-// the clouds' are.
+// TestRedirect: a cloud that redirects has nobody else called, and what is there is not told.
+func TestRedirect(t *testing.T) {
+	t.Parallel()
+	const secret = "s3cret"
+	var called atomic.Int32
+	inside := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		called.Add(1)
+		http.Error(w, secret, http.StatusTeapot)
+	}))
+	t.Cleanup(inside.Close)
+	for _, status := range []int{301, 302, 303, 307, 308} {
+		cloud := httptest.NewServer(http.RedirectHandler(inside.URL, status))
+		t.Cleanup(cloud.Close)
+		text := "clouds: {openstack: {auth: {auth_url: '" + cloud.URL + "/v3', username: u, password: p}}}"
+		_, err := openstack.New(openstack.Options{Open: openstack.Loopback}).Scope(t.Context(), parse(t, text))
+		if got := openstack.Classify(err); got.Status != status || strings.Contains(got.Message, secret) {
+			t.Errorf("%d: %+v", status, got)
+		}
+	}
+	if n := called.Load(); n > 0 {
+		t.Errorf("somebody else was called %d times", n)
+	}
+}
+
+// TestNoHTTP: what somebody says who speaks no HTTP is not quoted.
+func TestNoHTTP(t *testing.T) {
+	t.Parallel()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = listener.Close() })
+	go func() {
+		for {
+			connection, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = connection.Write([]byte("SSH-2.0-s3cret\r\n")) // The test tells.
+			_ = connection.Close()
+		}
+	}()
+	text := "clouds: {openstack: {auth: {auth_url: 'http://" + listener.Addr().String() + "/v3', username: u, password: p}}}"
+	_, err = openstack.New(openstack.Options{Open: openstack.Loopback}).Scope(t.Context(), parse(t, text))
+	if got := openstack.Classify(err); err == nil || strings.Contains(got.Message, "s3cret") {
+		t.Errorf("it says %v", got.Message)
+	}
+}
+
+// TestOutside: what an address beside the cloud's redirects to is judged as that address is,
+// a few times.
 func TestOutside(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if to := r.URL.Query().Get("to"); to != "" {
 			http.Redirect(w, r, to, http.StatusFound)
 		}
+		if n, err := strconv.Atoi(strings.Trim(r.URL.Path, "/")); err == nil && n > 0 {
+			http.Redirect(w, r, fmt.Sprintf("/%d", n-1), http.StatusFound)
+		}
 	}))
 	t.Cleanup(server.Close)
-	ours := server.Listener.Addr().(*net.TCPAddr).IP.String()
+	const ours = "127.0.0.1"
+	first := []netip.Prefix{netip.MustParsePrefix(ours + "/32")}
+	elsewhere := func(host string) string { return strings.Replace(server.URL, ours, host, 1) }
 	cases := map[string]struct {
 		hosts   []string
-		to      string
+		open    []netip.Prefix
+		path    string
 		refused string
+		fails   bool
 	}{
-		"all hosts":                 {[]string{"*"}, server.URL, ""},
-		"our own machine":           {nil, server.URL, ours},
-		"no host of theirs":         {[]string{"other.example"}, server.URL, ours},
-		"to one of the hosts":       {[]string{ours}, server.URL, ""},
-		"to another host":           {[]string{ours}, strings.Replace(server.URL, ours, "localhost", 1), "localhost"},
-		"the machine's credentials": {[]string{"*"}, "http://169.254.169.254/latest", "169.254.169.254"},
+		"all hosts":                 {nil, openstack.Loopback, "/?to=" + url.QueryEscape(server.URL), "", false},
+		"our own machine":           {nil, nil, "", ours, false},
+		"another of our own":        {nil, first, "/?to=" + url.QueryEscape(elsewhere("127.0.0.2")), "127.0.0.2", false},
+		"to another host":           {[]string{ours}, openstack.Loopback, "/?to=" + url.QueryEscape(elsewhere("localhost")), "localhost", false},
+		"the machine's credentials": {nil, openstack.Loopback, "/?to=" + url.QueryEscape("http://169.254.169.254/latest"), "169.254.169.254", false},
+		"five times":                {nil, openstack.Loopback, "/5", "", false},
+		"for ever":                  {nil, openstack.Loopback, "/6", "", true},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			from := server.URL + "/?to=" + url.QueryEscape(c.to)
-			request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, from, http.NoBody)
-			if err != nil {
-				t.Fatal(err)
-			}
-			response, err := openstack.New(openstack.Options{Hosts: c.hosts}).Outside().Do(request)
-			if err == nil {
-				err = response.Body.Close()
-			}
+			err := download(t, openstack.New(openstack.Options{Hosts: c.hosts, Open: c.open}), server.URL+c.path)
 			var refused string
 			if host, ok := errors.AsType[*openstack.HostError](err); ok {
 				refused, err = host.Host, nil
 			}
-			if refused != c.refused || err != nil {
+			if refused != c.refused || (err != nil) != c.fails {
 				t.Errorf("refused host %q, want %q; error %v", refused, c.refused, err)
-			}
-		})
-	}
-}
-
-// TestOutsideOwnMachine: no spelling leads to what listens beside the operator, and no
-// pattern but one for that.
-func TestOutsideOwnMachine(t *testing.T) {
-	t.Parallel()
-	server := httptest.NewServer(http.NotFoundHandler())
-	t.Cleanup(server.Close)
-	port := server.URL[strings.LastIndex(server.URL, ":"):]
-	cases := map[string]struct {
-		hosts   []string
-		host    string
-		refused bool
-	}{
-		"by its address":      {nil, "127.0.0.1", true},
-		"by another":          {nil, "127.1.2.3", true},
-		"by no address":       {nil, "0.0.0.0", true},
-		"by no IPv6 address":  {nil, "[::]", true},
-		"hidden in IPv6":      {nil, "[::ffff:127.0.0.1]", true},
-		"by name":             {nil, "localhost", true},
-		"allowed by name":     {[]string{"localhost"}, "localhost", false},
-		"allowed by address":  {[]string{"127.0.0.*"}, "127.0.0.1", false},
-		"allowed as another":  {[]string{"0.0.0.0"}, "127.0.0.1", true},
-		"allowed with others": {[]string{"*"}, "127.0.0.1", false},
-	}
-	for name, c := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+c.host+port, http.NoBody)
-			if err != nil {
-				t.Fatal(err)
-			}
-			response, err := openstack.New(openstack.Options{Hosts: c.hosts}).Outside().Do(request)
-			if err == nil {
-				err = response.Body.Close()
-			}
-			_, refused := errors.AsType[*openstack.HostError](err)
-			if refused != c.refused || !refused && err != nil {
-				t.Errorf("error is %v, want it refused: %t", err, c.refused)
 			}
 		})
 	}

@@ -35,7 +35,7 @@ func TestUnderway(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	cloud := &Cloud{options: gophercloud.AuthOptions{IdentityEndpoint: server.URL}}
-	wire, err := New(Options{Calls: most}).transport(cloud)
+	wire, err := New(Options{Calls: most, Open: Loopback}).transport(cloud)
 	if err != nil {
 		t.Fatal(err)
 	}

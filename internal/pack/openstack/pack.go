@@ -3,6 +3,7 @@ package openstack
 import (
 	"context"
 	"fmt"
+	"net/netip"
 	"slices"
 	"strings"
 	"time"
@@ -36,9 +37,12 @@ type Options struct {
 	// means 8.
 	Calls int64
 	// Hosts are patterns, as in path.Match, of the hosts that Secrets and clouds may
-	// have the operator call. None means all but those that machines get their
-	// own credentials from; and for images, the operator's own machine.
+	// have the operator call. None means all.
 	Hosts []string
+	// Open are ranges of addresses that may be called although they are closed by default:
+	// loopback, link-local and multicast ones, and the cluster's Services. Closed are ranges
+	// that may not be called either, such as that of the cluster's Pods.
+	Open, Closed []netip.Prefix
 	// Conditions chooses the conditions of objects. Empty means PublishedConditions.
 	Conditions Conditions
 	// Authorities are PEM certificates to trust where a Secret brings none.
@@ -137,6 +141,8 @@ func rules() []rbacv1.PolicyRule {
 		// A Subnet makes the RouterInterface to its Router.
 		{APIGroups: group, Resources: []string{"routerinterfaces"}, Verbs: []string{"get", "create", "delete"}},
 		{APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: []string{"get", "list", "watch", "patch"}},
+		// The addresses of Services, which no cloud has.
+		{APIGroups: []string{"networking.k8s.io"}, Resources: []string{"servicecidrs"}, Verbs: []string{"list"}},
 	}
 }
 
@@ -145,6 +151,7 @@ func Setup(ctx context.Context, mgr manager.Manager, env pack.Environment, optio
 	requests := calls()
 	clouds := openstack.New(openstack.Options{
 		QPS: options.QPS, Calls: options.Calls, Authorities: options.Authorities, Hosts: options.Hosts,
+		Open: options.Open, Closed: append(serviceRanges(ctx, env.Live), options.Closed...),
 		UserAgent: "kinship", Observe: observed(requests),
 	})
 	engine := external.New(mgr, external.Options{

@@ -57,7 +57,7 @@ func everywhere(t *testing.T, test func(t *testing.T, w *world)) {
 
 func newWorld(t *testing.T, text []byte) *world {
 	t.Helper()
-	clouds := openstack.New(openstack.Options{})
+	clouds := openstack.New(openstack.Options{Open: openstack.Loopback})
 	scope := func(name string) *openstack.Scope {
 		cloud, err := openstack.ParseCloud(map[string][]byte{openstack.CloudsKey: text}, name)
 		if err != nil {

@@ -157,7 +157,7 @@ func fetch(ctx context.Context, address string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("download: %w", err)
 	}
-	response, err := openstack.New(openstack.Options{Hosts: []string{"*"}}).Outside().Do(request)
+	response, err := openstack.New(openstack.Options{Open: openstack.Loopback}).Outside().Do(request)
 	if err != nil {
 		return nil, fmt.Errorf("download: %w", err)
 	}

@@ -164,7 +164,7 @@ func actuatorOf(t *testing.T, cloud *emulator.Server) actuator {
 	if err != nil {
 		t.Fatal(err)
 	}
-	scope, err := openstack.New(openstack.Options{}).Scope(t.Context(), parsed)
+	scope, err := openstack.New(openstack.Options{Open: openstack.Loopback}).Scope(t.Context(), parsed)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -47,7 +47,7 @@ func (a actuator) stream(ctx context.Context, id string, from openstackv1alpha1.
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("download %s: %s", from.URL, response.Status)
+		return fmt.Errorf("download %s: %d %s", from.URL, response.StatusCode, http.StatusText(response.StatusCode))
 	}
 	content, err := newContent(watched{Reader: response.Body, watchdog: watchdog}, from, fail)
 	if err != nil {

@@ -59,7 +59,7 @@ func newConnecting(t *testing.T) *connecting {
 		}
 	})
 	old := cloud.CloudsYAML()
-	clouds, secret := openstack.New(openstack.Options{}), &oneSecret{clouds: old}
+	clouds, secret := openstack.New(openstack.Options{Open: openstack.Loopback}), &oneSecret{clouds: old}
 	t.Cleanup(clouds.Close)
 	return &connecting{
 		Connector: &Connector{Clouds: clouds, Live: secret}, t: t, secret: secret, cloud: cloud,
