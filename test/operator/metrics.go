@@ -17,6 +17,20 @@ var process = ctrlmetrics.Registry
 // controller-runtime counts goes on from operator to operator.
 func Metrics(tb testing.TB, family string, labels ...string) map[string]float64 {
 	tb.Helper()
+	values := map[string]float64{}
+	for _, f := range Families(tb) {
+		for _, m := range f.GetMetric() {
+			if value := valueOf(m); f.GetName() == family && value != 0 {
+				values[valuesOf(m, labels)] += value
+			}
+		}
+	}
+	return values
+}
+
+// Families returns all that the operator of this process counts.
+func Families(tb testing.TB) []*dto.MetricFamily {
+	tb.Helper()
 	registries := prometheus.Gatherers{process}
 	if own := ctrlmetrics.Registry; own != process {
 		registries = append(registries, own)
@@ -25,15 +39,7 @@ func Metrics(tb testing.TB, family string, labels ...string) map[string]float64 
 	if err != nil {
 		tb.Fatalf("operator: read the metrics: %v", err)
 	}
-	values := map[string]float64{}
-	for _, f := range families {
-		for _, m := range f.GetMetric() {
-			if value := valueOf(m); f.GetName() == family && value != 0 {
-				values[valuesOf(m, labels)] += value
-			}
-		}
-	}
-	return values
+	return families
 }
 
 func valueOf(m *dto.Metric) float64 {

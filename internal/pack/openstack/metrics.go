@@ -2,7 +2,6 @@ package openstack
 
 import (
 	"strconv"
-	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -15,25 +14,58 @@ func calls() *prometheus.HistogramVec {
 	return prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name: "kinship_openstack_request_duration_seconds",
 		Help: "Time from a request to a cloud until its answer begins.", Buckets: []float64{.01, .05, .1, .25, .5, 1, 5, 30},
-	}, []string{"cloud", "service", "resource", "method", "code"})
+	}, []string{"service", "resource", "method", "code"})
 }
 
-// mostClouds is how many clouds the metric tells apart, the first that were called. Who
-// writes Secrets makes up addresses, and each would be kept for ever.
-const mostClouds = 100
+// otherwise is the value of a label for all that has none of its own.
+const otherwise = "other"
 
-// observed counts a call. Code 0 is one that got no answer.
+// collections are the resources that the metric tells apart, by their service. Addresses of
+// clouds, and what is in paths, are anybody's to choose, and each would be kept for ever.
+var collections = map[string][]string{
+	"network": {
+		"networks", "subnets", "routers", "ports", "security-groups", "security-group-rules", "floatingips", "trunks",
+		"address-scopes",
+	},
+	"compute": {"servers", "flavors", "os-keypairs", "os-server-groups"},
+	"image":   {"images", "info"},
+	"identity": {
+		"auth", "domains", "projects", "users", "groups", "roles", "role_assignments", "services", "endpoints",
+	},
+	"volume":    {"volumes", "types"},
+	"share":     {"share-networks"},
+	"discovery": nil,
+}
+
+// codes are the statuses that the metric tells apart, of the some hundred that a cloud may
+// answer with. 0 is no answer.
+var codes = []int{0, 200, 201, 202, 204, 300, 400, 401, 403, 404, 409, 413, 429, 500, 502, 503, 504}
+
+// observed counts a call.
 func observed(v *prometheus.HistogramVec) func(openstack.Call) {
-	var mu sync.Mutex
-	known := map[string]bool{}
-	return func(c openstack.Call) {
-		mu.Lock()
-		if !known[c.Cloud] && len(known) == mostClouds {
-			c.Cloud = "other"
-		} else {
-			known[c.Cloud] = true
+	labels := map[string]map[string]bool{}
+	for service, resources := range collections {
+		labels[service] = map[string]bool{"": true}
+		for _, resource := range resources {
+			labels[service][resource] = true
 		}
-		mu.Unlock()
-		v.WithLabelValues(c.Cloud, c.Service, c.Resource, c.Method, strconv.Itoa(c.Status)).Observe(c.Duration.Seconds())
+	}
+	told := map[int]string{}
+	for _, code := range codes {
+		told[code] = strconv.Itoa(code)
+	}
+	return func(c openstack.Call) {
+		resources, ok := labels[c.Service]
+		if !ok {
+			c.Service = otherwise
+		}
+		if !resources[c.Resource] {
+			c.Resource = otherwise
+		}
+		code, ok := told[c.Status]
+		if !ok {
+			code = otherwise
+		}
+		v.WithLabelValues(c.Service, c.Resource, c.Method, code).Observe(c.Duration.Seconds())
 	}
 }
