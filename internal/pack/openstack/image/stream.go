@@ -18,7 +18,6 @@ import (
 	"net/http"
 
 	"github.com/gophercloud/gophercloud/v2"
-	"github.com/ulikunitz/xz"
 
 	openstackv1alpha1 "github.com/kinship-dev/kinship/api/openstack/v1alpha1"
 	"github.com/kinship-dev/kinship/internal/cloud/openstack"
@@ -101,7 +100,7 @@ func decompressed(r io.Reader, how *string) (io.Reader, error) {
 	case "bz2":
 		return bzip2.NewReader(r), nil
 	default:
-		return xz.NewReader(r)
+		return unxz(r)
 	}
 }
 
