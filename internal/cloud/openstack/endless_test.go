@@ -76,21 +76,23 @@ func endlessCloud(t *testing.T) *httptest.Server {
 		if strings.HasSuffix(r.URL.Path, "/auth/tokens") {
 			w.Header().Set("X-Subject-Token", "token")
 			w.WriteHeader(http.StatusCreated)
-			fmt.Fprintf(w, `{"token":{"expires_at":"2099-01-01T00:00:00.000000Z","user":{"id":"u"},"catalog":[{"type":"network",`+
-				`"endpoints":[{"interface":"public","region_id":"RegionOne","region":"RegionOne","url":"%s/v2.0/"}]}]}}`, server.URL)
+			fmt.Fprintf(w, `{"token":{"expires_at":"2099-01-01T00:00:00.000000Z","user":{"id":"u"},`+
+				`"catalog":[{"type":"network","endpoints":[{"interface":"public","region_id":"RegionOne",`+
+				`"region":"RegionOne","url":"%s/v2.0/"}]}]}}`, server.URL)
 			return
 		}
 		way := path.Base(r.URL.Path)
 		write := endless[way]
 		if write == nil {
-			fmt.Fprintf(w, `{"versions":[{"id":"v2.0","status":"CURRENT","links":[{"rel":"self","href":"%s/v2.0/"}]}]}`, server.URL)
+			fmt.Fprintf(w, `{"versions":[{"id":"v2.0","status":"CURRENT",`+
+				`"links":[{"rel":"self","href":"%s/v2.0/"}]}]}`, server.URL)
 			return
 		}
 		var to io.Writer = w
 		if r.URL.Query().Has("packed") {
 			w.Header().Set("Content-Encoding", "gzip")
 			packed := gzip.NewWriter(w)
-			defer packed.Close()
+			defer func() { _ = packed.Close() }() // It is given up.
 			to = packed
 		}
 		if way == "refusal" {
@@ -137,7 +139,8 @@ func TestEndlessPages(t *testing.T) {
 func beOperator(t *testing.T, address string) {
 	t.Helper()
 	debug.SetGCPercent(25) // As the operator does.
-	text := "clouds: {openstack: {auth: {auth_url: '" + address + "/v3', username: u, password: p}, region_name: RegionOne}}"
+	text := "clouds: {openstack: {auth: {auth_url: '" + address +
+		"/v3', username: u, password: p}, region_name: RegionOne}}"
 	clouds := openstack.New(openstack.Options{Open: openstack.Loopback, QPS: 1e6, Burst: 1e6, Calls: 1000})
 	scope := login(t, clouds, parse(t, text))
 	client, err := scope.Network(t.Context())
@@ -161,7 +164,7 @@ func beOperator(t *testing.T, address string) {
 		t.Skip(err)
 	}
 	_, peak, _ := strings.Cut(string(status), "VmHWM:")
-	fmt.Println("peak " + strings.Fields(peak)[0] + " KiB")
+	t.Logf("peak %s KiB", strings.Fields(peak)[0])
 }
 
 func list(ctx context.Context, t *testing.T, client *gophercloud.ServiceClient, way, query string) {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/gophercloud/gophercloud/v2"
@@ -158,10 +159,8 @@ func expect(decoder *json.Decoder, tokens ...json.Token) (json.Token, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, one := range tokens {
-		if token == one {
-			return token, nil
-		}
+	if !slices.Contains(tokens, token) {
+		return nil, errors.New("OpenStack's answer is no list")
 	}
-	return nil, errors.New("OpenStack's answer is no list")
+	return token, nil
 }

@@ -1,0 +1,25 @@
+package kit
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kinship-dev/kinship/internal/cloud/openstack"
+	"github.com/kinship-dev/kinship/pkg/external"
+)
+
+// TestExplainTooMuch: a cloud that lists much may be an honest one, and so nothing is final.
+// Only what is too much by itself is not asked for again soon.
+func TestExplainTooMuch(t *testing.T) {
+	for _, always := range []bool{false, true} {
+		err := Explain(fmt.Errorf("list: %w", &openstack.TooMuchError{What: "more than 10000", Always: always}))
+		got, ok := errors.AsType[*external.Error](err)
+		want := &external.Error{Class: external.Transient, TooMuch: always, Message: "list: more than 10000"}
+		if diff := cmp.Diff(want, got); !ok || diff != "" {
+			t.Errorf("always %t (-want +got):\n%s", always, diff)
+		}
+	}
+}
