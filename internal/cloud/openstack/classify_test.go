@@ -65,7 +65,8 @@ func TestClassify(t *testing.T) {
 			Failure{Class: Forbidden, Status: 403, Message: "403 Forbidden It's protected."},
 		},
 		{
-			"Glance's JSON", answer(403, `{"message": "It is protected.<br /><br />\n\n\n", "code": "403 Forbidden", "title": "Forbidden"}`),
+			"Glance's JSON", answer(403, `{"message": "It is protected.<br /><br />\n\n\n", "code": "403 Forbidden",`+
+				` "title": "Forbidden"}`),
 			Failure{Class: Forbidden, Status: 403, Kind: "Forbidden", Message: "It is protected."},
 		},
 		{"a bad request", answer(400, `{"badRequest": {"code": 400, "message": "bad"}}`), Failure{
@@ -207,18 +208,21 @@ func TestForeignBodies(t *testing.T) {
 	t.Parallel()
 	const secret = "s3cret"
 	for reason, body := range map[string]string{
-		"a text":                     secret,
-		"a page":                     "<html><head><title>Admin</title></head><body>" + secret + "</body></html>",
-		"nginx":                      "<html>\n<head><title>403 Forbidden</title></head>\n<body>\n<center><h1>403 Forbidden</h1></center>\n" + secret,
+		"a text": secret,
+		"a page": "<html><head><title>Admin</title></head><body>" + secret + "</body></html>",
+		"nginx": "<html>\n<head><title>403 Forbidden</title></head>\n<body>\n<center><h1>403 Forbidden</h1></center>\n" +
+			secret,
 		"another object":             `{"password": "` + secret + `"}`,
 		"Kubernetes":                 `{"kind": "Status", "message": "` + secret + `", "reason": "Forbidden", "code": 403}`,
 		"Docker":                     `{"message": "` + secret + `"}`,
 		"a cloud of another make":    `{"error": {"code": 403, "message": "` + secret + `", "status": "PERMISSION_DENIED"}}`,
 		"etcd":                       `{"error": "` + secret + `", "message": "` + secret + `", "code": 7}`,
 		"an error of another status": `{"forbidden": {"code": 404, "message": "` + secret + `"}}`,
-		"and something more":         `{"forbidden": {"code": 403, "message": "m"}, "more": {"code": 403, "message": "` + secret + `"}}`,
-		"a fault of no service":      `{"secrets": {"code": 403, "message": "` + secret + `"}}`,
-		"not quite WebOb":            `{"message": "` + secret + `", "code": "403 Forbidden", "title": "Forbidden", "more": 1}`,
+		"and something more": `{"forbidden": {"code": 403, "message": "m"}, "more": {"code": 403, "message": "` +
+			secret + `"}}`,
+		"a fault of no service": `{"secrets": {"code": 403, "message": "` + secret + `"}}`,
+		"not quite WebOb": `{"message": "` + secret +
+			`", "code": "403 Forbidden", "title": "Forbidden", "more": 1}`,
 	} {
 		got := Classify(answer(403, body))
 		if got.Message != "Forbidden" || got.Kind != "" || got.Class != Forbidden {

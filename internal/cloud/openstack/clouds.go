@@ -361,5 +361,3 @@ func orDefault[T comparable](value, otherwise T) T {
 	}
 	return value
 }
-
-func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

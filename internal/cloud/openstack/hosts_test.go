@@ -32,38 +32,40 @@ func TestHosts(t *testing.T) {
 	t.Parallel()
 	server := start(t, emulator.Options{})
 	port := server.URL()[strings.LastIndex(server.URL(), ":"):]
+	services := []netip.Prefix{netip.MustParsePrefix("10.96.0.0/12")}
 	everything := []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0"), netip.MustParsePrefix("::/0")}
-	here := netip.MustParsePrefix("127.0.0.1/32")
+	here := []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}
+	type with = openstack.Options
 	cases := map[string]struct {
 		options openstack.Options
 		host    string
 		refused bool
 	}{
-		"by default":                {openstack.Options{}, "127.0.0.1", true},
-		"another of the machine":    {openstack.Options{}, "127.1.2.3", true},
-		"by name":                   {openstack.Options{}, "localhost", true},
-		"by no address":             {openstack.Options{}, "0.0.0.0", true},
-		"by no IPv6 address":        {openstack.Options{}, "[::]", true},
-		"hidden in IPv6":            {openstack.Options{}, "[::ffff:127.0.0.1]", true},
-		"hidden by NAT64":           {openstack.Options{}, "[64:ff9b::127.0.0.1]", true},
-		"hidden by 6to4":            {openstack.Options{}, "[2002:7f00:1::1]", true},
-		"a host is no address":      {openstack.Options{Hosts: []string{"localhost", "127.0.0.1", "*"}}, "127.0.0.1", true},
-		"multicast":                 {openstack.Options{}, "224.0.0.1", true},
-		"link-local":                {openstack.Options{}, "169.254.1.1", true},
-		"link-local IPv6":           {openstack.Options{}, "[fe80::1%25lo]", true},
-		"open":                      {openstack.Options{Open: openstack.Loopback}, "127.0.0.1", false},
-		"open by name":              {openstack.Options{Open: openstack.Loopback}, "localhost", false},
-		"closed and open":           {openstack.Options{Open: []netip.Prefix{here}, Closed: openstack.Loopback}, "127.0.0.1", false},
-		"closed":                    {openstack.Options{Closed: []netip.Prefix{netip.MustParsePrefix("10.96.0.0/12")}}, "10.96.0.1", true},
-		"the one host":              {openstack.Options{Open: everything, Hosts: []string{"cloud.example", "127.0.0.1"}}, "127.0.0.1", false},
-		"a pattern":                 {openstack.Options{Open: everything, Hosts: []string{"LOCAL*"}}, "localhost", false},
-		"another host":              {openstack.Options{Open: everything, Hosts: []string{"*.cloud.example"}}, "127.0.0.1", true},
-		"the machine's credentials": {openstack.Options{Open: everything}, "169.254.169.254", true},
-		"these hidden in IPv6":      {openstack.Options{Open: everything}, "[::ffff:169.254.169.254]", true},
-		"those of AWS, by IPv6":     {openstack.Options{Open: everything}, "[fd00:ec2::254]", true},
-		"those of Google, by IPv6":  {openstack.Options{Open: everything}, "[fd20:ce::254]", true},
-		"those of Alibaba":          {openstack.Options{Open: everything}, "100.100.100.200", true},
-		"those of Azure":            {openstack.Options{Open: everything}, "168.63.129.16", true},
+		"by default":                {with{}, "127.0.0.1", true},
+		"another of the machine":    {with{}, "127.1.2.3", true},
+		"by name":                   {with{}, "localhost", true},
+		"by no address":             {with{}, "0.0.0.0", true},
+		"by no IPv6 address":        {with{}, "[::]", true},
+		"hidden in IPv6":            {with{}, "[::ffff:127.0.0.1]", true},
+		"hidden by NAT64":           {with{}, "[64:ff9b::127.0.0.1]", true},
+		"hidden by 6to4":            {with{}, "[2002:7f00:1::1]", true},
+		"a host is no address":      {with{Hosts: []string{"localhost", "127.0.0.1", "*"}}, "127.0.0.1", true},
+		"multicast":                 {with{}, "224.0.0.1", true},
+		"link-local":                {with{}, "169.254.1.1", true},
+		"link-local IPv6":           {with{}, "[fe80::1%25lo]", true},
+		"open":                      {with{Open: openstack.Loopback}, "127.0.0.1", false},
+		"open by name":              {with{Open: openstack.Loopback}, "localhost", false},
+		"closed and open":           {with{Open: here, Closed: openstack.Loopback}, "127.0.0.1", false},
+		"closed":                    {with{Closed: services}, "10.96.0.1", true},
+		"the one host":              {with{Open: everything, Hosts: []string{"other", "127.0.0.1"}}, "127.0.0.1", false},
+		"a pattern":                 {with{Open: everything, Hosts: []string{"LOCAL*"}}, "localhost", false},
+		"another host":              {with{Open: everything, Hosts: []string{"*.cloud.example"}}, "127.0.0.1", true},
+		"the machine's credentials": {with{Open: everything}, "169.254.169.254", true},
+		"these hidden in IPv6":      {with{Open: everything}, "[::ffff:169.254.169.254]", true},
+		"those of AWS, by IPv6":     {with{Open: everything}, "[fd00:ec2::254]", true},
+		"those of Google, by IPv6":  {with{Open: everything}, "[fd20:ce::254]", true},
+		"those of Alibaba":          {with{Open: everything}, "100.100.100.200", true},
+		"those of Azure":            {with{Open: everything}, "168.63.129.16", true},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -153,7 +155,8 @@ func TestNoHTTP(t *testing.T) {
 			_ = connection.Close()
 		}
 	}()
-	text := "clouds: {openstack: {auth: {auth_url: 'http://" + listener.Addr().String() + "/v3', username: u, password: p}}}"
+	text := "clouds: {openstack: {auth: {auth_url: 'http://" + listener.Addr().String() +
+		"/v3', username: u, password: p}}}"
 	_, err = openstack.New(openstack.Options{Open: openstack.Loopback}).Scope(t.Context(), parse(t, text))
 	if got := openstack.Classify(err); err == nil || strings.Contains(got.Message, "s3cret") {
 		t.Errorf("it says %v", got.Message)
@@ -175,6 +178,7 @@ func TestOutside(t *testing.T) {
 	t.Cleanup(server.Close)
 	const ours = "127.0.0.1"
 	first := []netip.Prefix{netip.MustParsePrefix(ours + "/32")}
+	to := func(address string) string { return "/?to=" + url.QueryEscape(address) }
 	elsewhere := func(host string) string { return strings.Replace(server.URL, ours, host, 1) }
 	cases := map[string]struct {
 		hosts   []string
@@ -183,11 +187,11 @@ func TestOutside(t *testing.T) {
 		refused string
 		fails   bool
 	}{
-		"all hosts":                 {nil, openstack.Loopback, "/?to=" + url.QueryEscape(server.URL), "", false},
+		"all hosts":                 {nil, openstack.Loopback, to(server.URL), "", false},
 		"our own machine":           {nil, nil, "", ours, false},
-		"another of our own":        {nil, first, "/?to=" + url.QueryEscape(elsewhere("127.0.0.2")), "127.0.0.2", false},
-		"to another host":           {[]string{ours}, openstack.Loopback, "/?to=" + url.QueryEscape(elsewhere("localhost")), "localhost", false},
-		"the machine's credentials": {nil, openstack.Loopback, "/?to=" + url.QueryEscape("http://169.254.169.254/latest"), "169.254.169.254", false},
+		"another of our own":        {nil, first, to(elsewhere("127.0.0.2")), "127.0.0.2", false},
+		"to another host":           {[]string{ours}, openstack.Loopback, to(elsewhere("localhost")), "localhost", false},
+		"the machine's credentials": {nil, openstack.Loopback, to("http://169.254.169.254/latest"), "169.254.169.254", false},
 		"five times":                {nil, openstack.Loopback, "/5", "", false},
 		"for ever":                  {nil, openstack.Loopback, "/6", "", true},
 	}

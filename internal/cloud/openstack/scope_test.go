@@ -130,7 +130,7 @@ func (c *fakeCloud) call(scope *Scope, what string) {
 // has, is given that.
 func TestDiscoveredOnce(t *testing.T) {
 	t.Parallel()
-	c, clouds := newFakeCloud(t), New(Options{})
+	c, clouds := newFakeCloud(t), New(Options{Open: Loopback})
 	t.Cleanup(clouds.Close)
 	scope := c.scope(clouds)
 	one, err := scope.connect(network)
@@ -183,7 +183,7 @@ func TestNoConnectionIsLeft(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := newFakeCloud(t)
-			use(c, New(Options{}))
+			use(c, New(Options{Open: Loopback}))
 			c.left()
 		})
 	}
