@@ -30,7 +30,7 @@ func TestLabelsOfRequests(t *testing.T) {
 	if err != nil || len(families) != 1 {
 		t.Fatalf("%d metrics: %v", len(families), err)
 	}
-	var all []string
+	all := make([]string, 0, len(families[0].GetMetric()))
 	for _, m := range families[0].GetMetric() {
 		var one string
 		for _, label := range m.GetLabel() {
