@@ -2,6 +2,8 @@ package image
 
 import (
 	"bytes"
+	"encoding/binary"
+	"hash/crc32"
 	"io"
 	"slices"
 	"strings"
@@ -43,11 +45,15 @@ func TestXz(t *testing.T) {
 	}
 	mixed := string(random) + strings.Repeat("abc", 200_000) + string(random[:1000])
 	small := packed(t, 1<<16, 1<<30, "one")
-	// The third part of the header's filter is the length of the dictionary.
+	// The third part of the header's filter is the length of the dictionary, and its last
+	// part a check of the rest.
 	asks := func(file []byte, code byte, from int) []byte {
 		at := from + bytes.Index(file[from:], []byte{0x21, 1})
 		file = slices.Clone(file)
 		file[at+2] = code
+		header := file[at-2:]
+		end := int(header[0]) * 4
+		binary.LittleEndian.PutUint32(header[end:], crc32.ChecksumIEEE(header[:end]))
 		return file
 	}
 	const most = 40 // 4 GiB
