@@ -21,7 +21,8 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// refusalLasts is how long refused credentials are not tried again. A Secret with
+// refusalLasts is how long credentials are not tried again that were refused, or whose cloud
+// did not answer. A Secret with
 // other credentials has another key, so nobody waits for it.
 const refusalLasts = 10 * time.Second
 
@@ -36,6 +37,8 @@ type Options struct {
 	Calls int64
 	// Timeout bounds a call whose context has no deadline, 60 s when 0.
 	Timeout time.Duration
+	// Login bounds a login, 10 s when 0: nothing else of a cloud can be asked before.
+	Login time.Duration
 	// MaxScopes is how many scopes are kept, 100 when 0. The one unused for the
 	// longest goes.
 	MaxScopes int
@@ -81,6 +84,7 @@ func New(options Options) *Clouds {
 		options.Calls = 8
 	}
 	options.Timeout = orDefault(options.Timeout, time.Minute)
+	options.Login = orDefault(options.Login, 10*time.Second)
 	options.MaxScopes = orDefault(options.MaxScopes, 100)
 	return &Clouds{
 		options: options, purse: purse{left: maxTogether}, scopes: map[string]*Scope{},
@@ -99,7 +103,7 @@ func (c *Clouds) Scope(ctx context.Context, cloud *Cloud) (*Scope, error) {
 		if scope, err := c.known(cloud.key); scope != nil || err != nil {
 			return scope, err
 		}
-		long, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.options.Timeout)
+		long, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.options.Login)
 		defer cancel()
 		return c.login(long, cloud)
 	})
@@ -172,11 +176,12 @@ func (c *Clouds) refusal(key string) error {
 	return nil
 }
 
-// refuse makes an error of a login, and remembers it if the credentials were refused:
-// each try counts against the account.
+// refuse makes an error of a login, and remembers it if the credentials were refused, as
+// each try counts against the account, or if there was no answer in time, as each try takes
+// that time of somebody who could work for another cloud.
 func (c *Clouds) refuse(cloud *Cloud, err error) error {
 	err = fmt.Errorf("log in to %s: %w", cloud.address(), err)
-	if Classify(err).Class == Unauthorized {
+	if Classify(err).Class == Unauthorized || isTimeout(err) {
 		c.sweep()
 		c.drop(cloud.key)
 		c.refused[cloud.key] = refusal{err: err, until: time.Now().Add(refusalLasts)}
@@ -193,6 +198,8 @@ func (c *Clouds) again(ctx context.Context, cloud *Cloud, login func(context.Con
 	if err != nil {
 		return err
 	}
+	ctx, cancel := context.WithTimeout(ctx, c.options.Login)
+	defer cancel()
 	if err = login(ctx); err == nil {
 		return nil
 	}

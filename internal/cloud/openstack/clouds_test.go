@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -326,5 +328,36 @@ func TestScopesOfLongAgoGo(t *testing.T) {
 	login(t, clouds, one)
 	if n := server.Calls()[tokenPost]; n != 3 {
 		t.Errorf("%d logins", n)
+	}
+}
+
+// TestHangingLogin: a cloud that does not answer takes the time of those who wait for it once,
+// and soon ends their waiting.
+func TestHangingLogin(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Int32
+	end := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		asked.Add(1)
+		<-end
+	}))
+	t.Cleanup(server.Close)
+	t.Cleanup(func() { close(end) })
+	clouds := openstack.New(openstack.Options{Open: openstack.Loopback, Login: 50 * time.Millisecond})
+	cloud := parse(t, "clouds: {openstack: {auth: {auth_url: '"+server.URL+"/v3', username: u, password: p}}}")
+	for range 3 {
+		var group sync.WaitGroup
+		for range 20 {
+			group.Go(func() {
+				_, err := clouds.Scope(t.Context(), cloud)
+				if got := openstack.Classify(err); got.Class != openstack.Retryable || !got.Late {
+					t.Errorf("%v: %+v", err, got)
+				}
+			})
+		}
+		group.Wait()
+	}
+	if n := asked.Load(); n != 1 {
+		t.Errorf("it was asked %d times", n)
 	}
 }
