@@ -25,7 +25,7 @@ func bounded(request *http.Request, response *http.Response, end func()) *body {
 		Closer: response.Body, from: response.Body, most: maxAnswer, account: accountOf(request.Context()), end: end,
 	}
 	switch {
-	case response.StatusCode >= http.StatusBadRequest:
+	case response.StatusCode > http.StatusMultipleChoices: // With that, versions are listed.
 		b.most, b.cut = maxRefusal, true
 	case b.account == nil || isLogin(request):
 		b.most, b.account = maxAside, &account{most: maxAsideKept}
