@@ -90,12 +90,8 @@ func (r *Rules) confirm(ctx context.Context, s scope, obj relation.Object) recon
 // begin returns the trial to make for a scope, or the one that is under way, or what is
 // known without.
 func (r *Rules) begin(ctx context.Context, s scope) (mine, other *trial, _ reconcile.Outcome) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.confirmed[s] {
-		return nil, nil, reconcile.Outcome{}
-	}
-	if other := r.trials[s]; other != nil {
+	confirmed, other, changes := r.state(s)
+	if confirmed || other != nil {
 		return nil, other, reconcile.Outcome{}
 	}
 	err := r.keepAgain(ctx, false)
@@ -106,12 +102,28 @@ func (r *Rules) begin(ctx context.Context, s scope) (mine, other *trial, _ recon
 	if err != nil {
 		return nil, nil, reconcile.Fail(sharedv1alpha1.ReasonFailed, err)
 	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.confirmed[s] || r.trials[s] != nil { // Another worker was quicker.
+		return nil, r.trials[s], reconcile.Outcome{}
+	}
+	if r.changes != changes { // What keepAgain looked at may not be so any more.
+		return nil, nil, unasked(s, probeAgain)
+	}
 	mine = &trial{begun: time.Now(), ended: make(chan struct{})}
 	if r.trials == nil {
 		r.trials = map[scope]*trial{}
 	}
 	r.trials[s] = mine
 	return mine, nil, reconcile.Outcome{}
+}
+
+// state returns what is known of a scope, and the count of changes that this knowledge
+// is from.
+func (r *Rules) state(s scope) (confirmed bool, under *trial, changes int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.confirmed[s], r.trials[s], r.changes
 }
 
 // end judges the answer to a trial.

@@ -29,24 +29,29 @@ func (f *Fault) Error() string { return f.Message }
 // enforce has what makes the API server refuse put right. As long as that was not
 // done, nothing is confirmed.
 func (r *Rules) enforce(ctx context.Context) error {
-	if r.Enforcer == nil || r.judged {
-		return r.fault
+	r.mu.Lock()
+	judged, before, changes := r.judged, r.fault, r.changes
+	r.mu.Unlock()
+	if r.Enforcer == nil || judged {
+		return before
 	}
 	err := r.Enforcer.Check(ctx)
 	var fault *Fault
 	if errors.As(err, &fault) {
 		r.Log.Info("Deletions may not be refused", "reason", fault.Message)
+		r.mu.Lock()
 		r.lose()
+		r.mu.Unlock()
 		err = r.Enforcer.Restore(ctx)
 	}
-	before := r.fault
-	switch {
-	case err == nil:
-		r.judged, r.fault = true, nil
-	case errors.As(err, &fault):
-		r.judged, r.fault = true, fault
-	default:
+	if err != nil && !errors.As(err, &fault) {
 		return err // Nothing is known.
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.judged, r.fault = r.changes == changes, nil
+	if err != nil {
+		r.fault = fault
 	}
 	if before != nil && r.fault == nil {
 		r.lose()
@@ -54,7 +59,7 @@ func (r *Rules) enforce(ctx context.Context) error {
 	return r.fault
 }
 
-// lose has everything confirmed anew.
+// lose has everything confirmed anew. The lock mu must be held.
 func (r *Rules) lose() {
 	clear(r.confirmed)
 	r.void(func(scope) bool { return true })

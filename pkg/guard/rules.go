@@ -57,10 +57,14 @@ type Rules struct {
 	Lost func()
 	Log  logr.Logger
 
-	mu        sync.Mutex
-	judged    bool   // fault is what the Enforcer said since it last changed
-	fault     error  // why the API server may not refuse
-	kept      string // what the rules were last made from
+	// keeping is held while the rules are read and written. Informers never wait for it.
+	keeping sync.Mutex
+
+	mu        sync.Mutex // never held over a request
+	changes   int        // counts the changes of what has the API server refuse
+	judged    bool       // fault is what the Enforcer said since the last change
+	fault     error      // why the API server may not refuse
+	kept      string     // what the rules were last made from
 	confirmed map[scope]bool
 	trials    map[scope]*trial // under way
 	wake      chan struct{}
@@ -81,6 +85,7 @@ func (r *Rules) ObjectChanged(c relation.Change) {
 		return
 	}
 	r.mu.Lock()
+	r.changes++
 	r.kept, r.judged = "", false
 	r.void(func(scope) bool { return true })
 	r.mu.Unlock()
@@ -125,13 +130,13 @@ func (r *Rules) Start(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-r.wakeups():
-			err = r.locked(ctx, false)
+			err = r.keepAgain(ctx, false)
 			if !pending {
 				trim.Reset(trimAfter)
 				pending = true
 			}
 		case <-trim.C:
-			err = r.locked(ctx, true)
+			err = r.keepAgain(ctx, true)
 			pending = false
 		}
 		_, told := errors.AsType[*Fault](err)
@@ -143,15 +148,11 @@ func (r *Rules) Start(ctx context.Context) error {
 	}
 }
 
-func (r *Rules) locked(ctx context.Context, trim bool) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.keepAgain(ctx, trim)
-}
-
 // keepAgain is keep, in spite of those who write the same object: whoever renews
 // the certificates that it trusts.
 func (r *Rules) keepAgain(ctx context.Context, trim bool) error {
+	r.keeping.Lock()
+	defer r.keeping.Unlock()
 	return retry.RetryOnConflict(retry.DefaultBackoff, func() error { return r.keep(ctx, trim) })
 }
 
@@ -164,7 +165,10 @@ func (r *Rules) keep(ctx context.Context, trim bool) error {
 	if err := r.enforce(ctx); err != nil {
 		return err
 	}
-	if r.Configuration == "" || (r.kept == held && !trim) {
+	r.mu.Lock()
+	kept, changes := r.kept, r.changes
+	r.mu.Unlock()
+	if r.Configuration == "" || (kept == held && !trim) {
 		return nil
 	}
 	var configuration admissionregistrationv1.ValidatingWebhookConfiguration
@@ -172,24 +176,42 @@ func (r *Rules) keep(ctx context.Context, trim bool) error {
 		return fmt.Errorf("read webhook configuration: %w", err)
 	}
 	before := configuration.DeepCopy()
-	deletions, evictions := find(&configuration, r.Refuser), find(&configuration, r.Evictions)
-	if deletions == nil {
-		return fmt.Errorf("webhook configuration %s has no webhook %s: run with --install", r.Configuration, r.Refuser)
+	changed, err := r.correct(&configuration, kinds, namespaces, trim)
+	if err != nil {
+		return err
 	}
-	changed := r.keepDeletions(deletions, kinds, trim)
+	if changed {
+		patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
+		if err := r.Client.Patch(ctx, &configuration, patch); err != nil {
+			return fmt.Errorf("write webhook rules: %w", err)
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.changes == changes { // Else the configuration may be another one by now.
+		r.kept = held
+	}
+	return nil
+}
+
+// correct makes the rules of a configuration what they should be, and reports whether
+// they were not.
+func (r *Rules) correct(
+	configuration *admissionregistrationv1.ValidatingWebhookConfiguration,
+	kinds []schema.GroupKind, namespaces []string, trim bool,
+) (changed bool, _ error) {
+	deletions, evictions := find(configuration, r.Refuser), find(configuration, r.Evictions)
+	if deletions == nil {
+		return false, fmt.Errorf("webhook configuration %s has no webhook %s: run with --install",
+			r.Configuration, r.Refuser)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	changed = r.keepDeletions(deletions, kinds, trim)
 	if evictions != nil {
 		changed = r.keepEvictions(evictions, namespaces, trim) || changed
 	}
-	if !changed {
-		r.kept = held
-		return nil
-	}
-	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
-	if err := r.Client.Patch(ctx, &configuration, patch); err != nil {
-		return fmt.Errorf("write webhook rules: %w", err)
-	}
-	r.kept = held
-	return nil
+	return changed, nil
 }
 
 func find(
@@ -203,6 +225,7 @@ func find(
 	return nil
 }
 
+// keepDeletions has deletions of the kinds held asked about. The lock mu must be held.
 func (r *Rules) keepDeletions(
 	webhook *admissionregistrationv1.ValidatingWebhook, kinds []schema.GroupKind, trim bool,
 ) (changed bool) {

@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -48,7 +50,7 @@ var holder = object.ID{Kind: "Test", Name: "holder"}
 
 // keepRules makes a configuration and the rules to keep in it. They are kept when
 // the test starts them.
-func keepRules(t *testing.T, label string) *kept {
+func keepRules(t *testing.T, label string, on ...func(*relation.Watcher)) *kept {
 	t.Helper()
 	k := &kept{client: testenv.Client(t, nil), name: label + "." + refuser}
 	url, seconds := "https://127.0.0.1:1/", int32(1)
@@ -91,7 +93,9 @@ func keepRules(t *testing.T, label string) *kept {
 		Log: logr.Discard(),
 	}
 	k.Metadata, k.tries = metadataClient(t)
-	k.Watcher, _ = watch(t, func(w *relation.Watcher) { w.OnObject(k.ObjectChanged) })
+	k.Watcher, _ = watch(t, slices.Concat([]func(*relation.Watcher){
+		func(w *relation.Watcher) { w.OnObject(k.ObjectChanged) },
+	}, on)...)
 	return k
 }
 
@@ -353,6 +357,63 @@ func TestConfirmVoid(t *testing.T) {
 	close(let)
 	if o := <-first; o.IsDone() || again.Confirmed(k.obj) {
 		t.Error("confirmed by what was so before the change")
+	}
+}
+
+// TestRulesStopNoInformer has the API server take its time with the webhook configuration.
+// Those who hear of objects, and those who ask what is confirmed, don't wait for that.
+func TestRulesStopNoInformer(t *testing.T) {
+	t.Parallel()
+	heard := make(chan struct{})
+	tell := sync.OnceFunc(func() { close(heard) })
+	k := keepRules(t, "informer", func(w *relation.Watcher) {
+		w.OnObject(func(c relation.Change) { // Is told after the rules are.
+			if c.Object().ID.GroupKind() == guard.ConfigurationKind {
+				tell()
+			}
+		})
+	})
+	arrived, let := make(chan struct{}, 10), make(chan struct{})
+	config := testenv.Config(t)
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(r *http.Request) (*http.Response, error) {
+			if strings.HasSuffix(r.URL.Path, "/"+k.name) {
+				arrived <- struct{}{}
+				<-let
+			}
+			return next.RoundTrip(r)
+		})
+	})
+	slow, err := client.New(config, client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	k.Client = slow
+	k.declare(configMap)
+	confirming := make(chan struct{})
+	go func() {
+		defer close(confirming)
+		k.Confirm(t.Context(), k.obj)
+	}()
+	<-arrived
+	k.Watcher.Use(object.ID{Kind: "Rules", Name: "informer"}, guard.ConfigurationKind)
+	asked := make(chan struct{})
+	go func() {
+		defer close(asked)
+		<-heard
+		k.Confirmed(k.obj)
+	}()
+	select {
+	case <-asked:
+	case <-time.After(20 * time.Second):
+		t.Error("an informer waits for the answer of the API server to somebody else's request")
+	}
+	close(let)
+	<-asked
+	<-confirming
+	k.confirm(t) // What changed meanwhile is not overlooked.
+	if !k.asked(t) {
+		t.Error("confirmed, but the API server does not ask")
 	}
 }
 
