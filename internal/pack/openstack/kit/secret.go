@@ -42,7 +42,9 @@ func withhold(err error, secret string) error {
 	}
 	told := strings.ReplaceAll(err.Error(), secret, "[withheld]")
 	if known, ok := errors.AsType[*external.Error](err); ok {
-		return &external.Error{Class: known.Class, After: known.After, Message: told}
+		all := *known // Whatever else it says stays.
+		all.Message = told
+		return &all
 	}
 	return errors.New(told)
 }
