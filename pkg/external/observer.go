@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 	"time"
 
@@ -31,7 +32,10 @@ type observer[R any] struct {
 	flights  singleflight.Group
 
 	mu     sync.Mutex
-	scopes map[string]*view[R]
+	scopes map[string]*view[R] // those that somebody looked at within the time kept, and few others
+	// changes counts those of all scopes: what was asked for in a view that is dropped since
+	// is never taken for an answer in the next one.
+	changes int
 }
 
 // view is what was seen in one scope.
@@ -41,7 +45,7 @@ type view[R any] struct {
 	listed map[string]R
 	end    func()    // of the list's account
 	long   time.Time // until when the list is taken to be too long
-	// changes counts what was changed: a list asked for before shows it as it was.
+	// changes is the count at the last change: a list asked for before shows it as it was.
 	changes int
 }
 
@@ -95,7 +99,8 @@ func (o *observer[R]) changed(scope string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if v := o.scopes[scope]; v != nil {
-		v.changes++
+		o.changes++
+		v.changes = o.changes
 		v.drop()
 	}
 }
@@ -105,15 +110,29 @@ func (o *observer[R]) changed(scope string) {
 func (o *observer[R]) crowded(scope string) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	v := o.scopes[scope]
-	if v == nil {
-		v = &view[R]{}
-		o.scopes[scope] = v
-	}
-	now := o.clock.Now()
+	v, now := o.view(scope), o.clock.Now()
 	before := v.asked
 	v.asked = now
 	return now.Sub(before) < fresh && !now.Before(v.long)
+}
+
+// view returns what was seen in a scope. Scopes come and go with objects and credentials,
+// so a new one has those dropped that nobody has looked at for long.
+func (o *observer[R]) view(scope string) *view[R] {
+	if v := o.scopes[scope]; v != nil {
+		return v
+	}
+	maps.DeleteFunc(o.scopes, func(_ string, v *view[R]) bool {
+		old := o.clock.Since(v.asked) > kept
+		if old {
+			v.drop()
+		}
+		return old
+	})
+	o.changes++
+	v := &view[R]{changes: o.changes}
+	o.scopes[scope] = v
+	return v
 }
 
 // expire lets go of a list that is not asked for anew.
@@ -129,7 +148,7 @@ func (o *observer[R]) expire(v *view[R], taken time.Time) {
 // of before the moment.
 func (o *observer[R]) list(ctx context.Context, scope string, after time.Time, lister Lister[R]) (view[R], error) {
 	o.mu.Lock()
-	v := o.scopes[scope]
+	v := o.view(scope)
 	if v.listed != nil && o.clock.Since(v.taken) < fresh && !v.taken.Before(after) {
 		defer o.mu.Unlock()
 		return *v, nil

@@ -3,6 +3,7 @@ package external
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -190,5 +191,33 @@ func TestLookTooLong(t *testing.T) {
 	o.expire(o.scopes["here"], o.scopes["here"].taken)
 	if open != 0 {
 		t.Error("the list is kept on account")
+	}
+}
+
+// TestLookDropsScopes: scopes that nobody looks at any more take no memory, and a list that
+// was asked for in one of them serves nobody after it.
+func TestLookDropsScopes(t *testing.T) {
+	s := &shelf{all: []string{"a"}}
+	o, clock, look := watching(t, s)
+	for i := range 1000 {
+		_ = o.crowded(fmt.Sprint("scope ", i))
+		clock.SetTime(clock.Now().Add(time.Second))
+	}
+	if n, most := len(o.scopes), int(kept/time.Second)+1; n > most {
+		t.Errorf("%d scopes are kept, of which somebody has looked at %d within %s", n, most, kept)
+	}
+	_ = look("a", time.Time{}) // Alone, and so no list.
+	s.whileListing = func() {
+		s.whileListing = nil
+		o.changed("here")
+		clock.SetTime(clock.Now().Add(2 * kept))
+		_ = o.crowded("other") // Drops the one whose list is under way.
+		_ = look("a", time.Time{})
+	}
+	if err := look("a", time.Time{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := look("a", time.Time{}); err != nil || s.lists != 2 {
+		t.Errorf("%v after %d lists: one from before a change serves after it", err, s.lists)
 	}
 }
