@@ -5,10 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
@@ -75,7 +73,10 @@ func (r *reconciler[K, R]) dismantle(ctx context.Context, p *pass[K, R]) reconci
 // names is still there: who waits for a hundred need not be told each time.
 func (r *reconciler[K, R]) others(_ context.Context, p *pass[K, R]) reconcile.Outcome {
 	var outcome reconcile.Outcome
-	last := meta.FindStatusCondition(p.status().Conditions, condition.Progressing)
+	before, now := heldBy{}, heldBy{}
+	if p.memory.named != nil {
+		before = *p.memory.named
+	}
 	for _, name := range p.Object.GetFinalizers() {
 		if name == r.finalizer {
 			continue
@@ -87,14 +88,16 @@ func (r *reconciler[K, R]) others(_ context.Context, p *pass[K, R]) reconcile.Ou
 			continue
 		}
 		chosen := sources[0]
-		for _, source := range sources {
-			if last != nil && strings.Contains(last.Message, source.Short()+" to be deleted") {
-				chosen = source
-				break
-			}
+		if last := before[name]; slices.Contains(sources, last) {
+			chosen = last
 		}
+		now[name] = chosen
 		outcome = outcome.And(reconcile.Wait(condition.ReasonProgressing,
 			"Waiting for %s to be deleted: it holds finalizer %s", chosen.Short(), name))
+	}
+	p.memory.named = nil
+	if len(now) > 0 {
+		p.memory.named = &now
 	}
 	return outcome
 }

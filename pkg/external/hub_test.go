@@ -34,10 +34,15 @@ var (
 // newHub returns one in which Subnets hold Networks.
 func newHub() *hub {
 	h := &New(nil, Options{}).hub
+	holdNetworks(h)
+	return h
+}
+
+// holdNetworks has Subnets hold Networks.
+func holdNetworks(h *hub) {
 	holds := relation.Relation{Name: "SubnetNetwork", Finalizer: held}
 	h.relations[holds.Name], h.guards = holds, []string{held}
 	h.members[subnets.GroupKind()] = &member{gvk: subnets, own: true, relations: []relation.Relation{holds}}
-	return h
 }
 
 // unreachable returns a client of an API server that does not answer.

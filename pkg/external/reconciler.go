@@ -361,6 +361,8 @@ type memory struct {
 	// told is when the status was written that tells what is waited for; zero if it tells
 	// something else.
 	told time.Time
+	// named are the objects that the status names as those that hold this one; nil if none.
+	named *heldBy
 	// busy is why the resource could not be deleted yet.
 	busy refusal
 	// deleting says that a deletion was accepted.
@@ -368,6 +370,9 @@ type memory struct {
 	// left is the version of the object that went without our finalizer.
 	left string
 }
+
+// heldBy are objects that hold another one, by their finalizer.
+type heldBy map[string]object.ID
 
 // polls are planned looks: how many there were, and when the next one is.
 type polls struct {
