@@ -143,13 +143,15 @@ func (h *hold) await(t *testing.T) {
 // requests returns what the operator has sent, without watches: those are
 // renewed now and then.
 func (p *proxy) requests(matches ...func(request) bool) requests {
+	return slices.DeleteFunc(p.all(matches...), func(r request) bool { return strings.Contains(r.query, "watch=true") })
+}
+
+// all is requests with the watches.
+func (p *proxy) all(matches ...func(request) bool) requests {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var found requests
 	for _, r := range p.seen {
-		if strings.Contains(r.query, "watch=true") {
-			continue
-		}
 		if !slices.ContainsFunc(matches, func(m func(request) bool) bool { return !m(r) }) {
 			found = append(found, r)
 		}

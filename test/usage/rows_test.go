@@ -133,6 +133,7 @@ var rows = []row{
 	{"kinds and versions", testKinds},
 	{"printer columns", testColumns},
 	{"validation", testCEL},
+	{"impossible", testImpossible},
 	{"large objects", testLarge},
 	{"long names", testLongNames},
 }

@@ -153,7 +153,9 @@ func (l *ledger) watch(id object.ID, u usage, edges []relation.Edge) {
 	both := sides(u)
 	inUse := make([]schema.GroupKind, 0, len(both))
 	for _, s := range both {
-		inUse = append(inUse, kindNamed(s.resource))
+		if gk := kindNamed(s.resource); !isRestless(gk) { // Nobody may have asked admission about such a one.
+			inUse = append(inUse, gk)
+		}
 	}
 	for _, e := range edges {
 		if gk := e.Target.GroupKind(); !slices.Contains(inUse, gk) {

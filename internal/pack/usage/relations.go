@@ -126,6 +126,9 @@ func mappingOf(r *sharedv1alpha1.Resource, kinds relation.Kinds) (relation.Mappi
 // end returns what one side of a Usage stands for. It is zero while a selector
 // is not resolved. The error says why it can't stand for anything, for people.
 func end(u usage, r *sharedv1alpha1.Resource, kinds relation.Kinds) (relation.Ref, error) {
+	if err := impossible(r); err != nil {
+		return relation.Ref{}, err
+	}
 	gk := kindNamed(r)
 	mapping, err := mappingOf(r, kinds)
 	if err != nil {
