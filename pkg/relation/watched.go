@@ -112,10 +112,11 @@ func (w *Watcher) prepare(
 		AddFunc:    func(obj any) { w.tellObject(Change{New: seen(obj)}) },
 		UpdateFunc: func(old, obj any) { w.tellObject(Change{Old: seen(old), New: seen(obj)}) },
 		DeleteFunc: func(obj any) {
-			if tombstone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
+			tombstone, missing := obj.(cache.DeletedFinalStateUnknown)
+			if missing {
 				obj = tombstone.Obj
 			}
-			w.tellObject(Change{Old: seen(obj)})
+			w.tellObject(Change{Old: seen(obj), Told: !missing})
 		},
 	})
 	if err != nil {

@@ -64,6 +64,9 @@ const (
 // Change is one object seen to come, change or go. Old or New is nil.
 type Change struct {
 	Old, New *Object
+	// Told says of the end of an object that the API server told of it. Else it was found
+	// missing in a list.
+	Told bool
 }
 
 // Object returns the newest state.

@@ -396,12 +396,12 @@ func testEvents(t *testing.T) {
 }
 
 // testEndedByCollector: the garbage collector follows the owner reference before the
-// operator has looked. The used object's owner is told all the same.
+// operator has deleted the Usage. The used object's owner is told all the same.
 func testEndedByCollector(t *testing.T) {
 	w := newWorld(t)
 	used, using, u := w.protected(false)
 	look := sent.hold(t, func(r request) bool {
-		return r.method == "GET" && about(w.ns+"/configmaps/using")(r)
+		return r.method == "DELETE" && about(w.ns+"/usages/"+u.Name)(r)
 	})
 	w.delete(using)
 	look.await(t)

@@ -5,6 +5,7 @@ package usage_test
 var quietRows = []row{
 	{"idle costs nothing", testIdle},
 	{"at most 4 writes and no reads until Ready", testCost},
+	{"at most 4 requests for a release", testReleaseCost},
 	{"webhook rules appear for kinds in use and are trimmed", testRules},
 	{"metrics", testMetrics},
 	// They keep namespaces from ending, which others wait for.

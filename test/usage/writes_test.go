@@ -6,7 +6,10 @@ import (
 	"testing"
 	"time"
 
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	"github.com/kinship-dev/kinship/internal/testenv"
+	"github.com/kinship-dev/kinship/test/operator"
 )
 
 // testCost: what one Usage costs the API server until it is Ready.
@@ -46,6 +49,53 @@ func testCost(t *testing.T) {
 	if reviews := all.count(about("subjectaccessreviews")); reviews > 6 {
 		t.Errorf("%d access reviews for %d Usages of one author and kind", reviews, n)
 	}
+}
+
+// testReleaseCost: what the end of one Usage costs the API server. Nobody asks whether a using
+// object is gone of which a watch has told, nor what the operator itself writes.
+func testReleaseCost(t *testing.T) {
+	w := newWorld(t)
+	w.alone()
+	const n = 20
+	used, using, usages := make([]client.Object, n), make([]client.Object, n), make([]usage, n)
+	for i := range usages {
+		used[i], using[i] = configMap(fmt.Sprintf("used%d", i)), configMap(fmt.Sprintf("using%d", i))
+		w.create(used[i], using[i])
+		usages[i] = uses(fmt.Sprintf("u%d", i), named(using[i].GetName()), named(fmt.Sprintf("used%d", i)))
+		w.create(usages[i])
+	}
+	w.ready(usages...)
+	w.settle()
+	asked := func() float64 {
+		all := operator.Metrics(t, "controller_runtime_webhook_requests_total", "webhook")
+		return all["/validate-usage/"] + all["/mutate-usage/"] + all["/validate-usage"] + all["/mutate-usage"]
+	}
+	before, answered := time.Now(), asked()
+	w.delete(using...)
+	for i, u := range usages {
+		w.gone(u)
+		w.free(used[i])
+	}
+	w.idle()
+	all := sent.requests(after(before), about(w.ns)).brief()
+	t.Logf("%d requests for %d Usages", len(all), n)
+	if len(all) > 4*n {
+		t.Errorf("%d requests for the end of %d Usages, at most 4 each are allowed:\n%s", len(all), n, all)
+	}
+	if reads := sent.requests(after(before), about(w.ns), method("GET")); len(reads) > 0 {
+		t.Errorf("the operator read:\n%s", reads)
+	}
+	if more := asked() - answered; more > 0 {
+		t.Errorf("the operator was asked %g times about what it writes itself", more)
+	}
+}
+
+// brief returns requests without what they send.
+func (rs requests) brief() requests {
+	for i := range rs {
+		rs[i].body = ""
+	}
+	return rs
 }
 
 // count returns how many requests match.

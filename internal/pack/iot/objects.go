@@ -39,8 +39,9 @@ func judged() []admissionregistrationv1.RuleWithOperations {
 	)}
 }
 
-// validateOwn has us judge IotConnectors and releases, but for what we tell of them:
-// that is most of what is written, and asking ourselves costs as much as the write.
+// validateOwn has us judge IotConnectors and releases, but for what we write of them
+// ourselves: that is most of what is written, and asking ourselves costs as much as the
+// write. A spec that we change is judged: a release may ask for a version that there is not.
 func validateOwn(in pack.Installation) client.Object {
 	fail, none, timeout := admissionregistrationv1.Fail, admissionregistrationv1.SideEffectClassNone, int32(3)
 	return &admissionregistrationv1.ValidatingWebhookConfiguration{
@@ -48,9 +49,8 @@ func validateOwn(in pack.Installation) client.Object {
 		Webhooks: []admissionregistrationv1.ValidatingWebhook{{
 			Name: validateName, ClientConfig: in.ClientConfig(validatePath), Rules: judged(),
 			MatchConditions: []admissionregistrationv1.MatchCondition{{
-				Name: "not-told-by-the-operator", Expression: fmt.Sprintf(
-					"!has(request.subResource) || request.subResource != 'status' || "+
-						"request.userInfo.username != '%s'", in.Operator),
+				Name: "no-spec-of-the-operator", Expression: fmt.Sprintf(
+					"request.userInfo.username != '%s' || oldObject == null || object.spec != oldObject.spec", in.Operator),
 			}},
 			FailurePolicy: &fail, SideEffects: &none, TimeoutSeconds: &timeout, AdmissionReviewVersions: []string{"v1"},
 		}},
@@ -67,7 +67,8 @@ func defaultOwn(in pack.Installation) client.Object {
 			Rules: []admissionregistrationv1.RuleWithOperations{
 				rule([]string{connectors}, admissionregistrationv1.Create),
 			},
-			FailurePolicy: &fail, SideEffects: &none, TimeoutSeconds: &timeout, AdmissionReviewVersions: []string{"v1"},
+			MatchConditions: in.NotTheOperator(),
+			FailurePolicy:   &fail, SideEffects: &none, TimeoutSeconds: &timeout, AdmissionReviewVersions: []string{"v1"},
 		}},
 	}
 }

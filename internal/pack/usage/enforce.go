@@ -142,8 +142,8 @@ func rectifyWebhook(
 		if have.Name != want.Name {
 			continue
 		}
-		have.FailurePolicy, have.MatchPolicy, have.MatchConditions = want.FailurePolicy, want.MatchPolicy, nil
-		have.ObjectSelector = want.ObjectSelector
+		have.FailurePolicy, have.MatchPolicy = want.FailurePolicy, want.MatchPolicy
+		have.MatchConditions, have.ObjectSelector = want.MatchConditions, want.ObjectSelector
 		if want.NamespaceSelector != nil {
 			have.NamespaceSelector = want.NamespaceSelector
 		}

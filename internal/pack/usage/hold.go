@@ -3,6 +3,7 @@ package usage
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -89,7 +90,8 @@ func referenceTo(apiVersion string, id object.ID) *corev1.ObjectReference {
 }
 
 // tellEnded puts an event on the used object, where its owner will look for it,
-// that nobody protects it any more on behalf of an object that is gone.
+// that nobody protects it any more on behalf of an object that is gone. Where many end at
+// once, only one of them tells so.
 func (r *reconciler) tellEnded(p *pass, using *sharedv1alpha1.BoundObject) {
 	target, err := end(p.usage, &p.UsageSpec().Of, r.watcher)
 	if err != nil || target.Name == "" {
@@ -99,8 +101,8 @@ func (r *reconciler) tellEnded(p *pass, using *sharedv1alpha1.BoundObject) {
 	if obj, presence := r.watcher.Get(target.ID); presence == relation.Present {
 		ref.UID = obj.UID
 	}
-	r.events.Eventf(ref, p.usage, "Normal", "ProtectionEnded", "Protect",
-		"%s is gone, for which %s protected this object", identifyBound(using).Short(), p.id)
+	r.endings.tell(target.Namespace, ref, p.usage,
+		fmt.Sprintf("%s is gone, for which %s protected this object", identifyBound(using).Short(), p.id))
 }
 
 // onlyLocks reports whether a merge patch says nothing but which version it is

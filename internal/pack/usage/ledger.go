@@ -52,6 +52,7 @@ type ledger struct {
 	mu         sync.Mutex                                        // taken while turn is held, never the other way round
 	released   map[object.ID]types.UID                           // deleted Usages that hold nothing any more
 	unresolved map[schema.GroupKind]map[object.ID][]relation.Ref // Usages, and what they look for
+	ended      map[object.ID]types.UID                           // Usages, and using objects that are told to be gone
 }
 
 // declare takes in a Usage as it is now, or that it is gone.
@@ -86,6 +87,7 @@ func (l *ledger) forget(id object.ID) {
 	l.set(id, nil)
 	l.mu.Lock()
 	delete(l.released, id)
+	delete(l.ended, id)
 	for _, waiting := range l.unresolved {
 		delete(waiting, id)
 	}
@@ -108,6 +110,33 @@ func (l *ledger) release(u usage) {
 	l.released[id] = u.GetUID()
 	l.mu.Unlock()
 	l.set(id, nil)
+}
+
+// noteEnd keeps that the API server said that an object is gone, for the Usages of which it
+// is the using one: nobody has to ask once more.
+func (l *ledger) noteEnd(c relation.Change) {
+	if c.New != nil || !c.Told {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, e := range l.index.From(*c.Old) { // While mu is held, or a Usage could be forgotten meanwhile.
+		if e.Source.Selector != nil {
+			continue
+		}
+		if l.ended == nil {
+			l.ended = map[object.ID]types.UID{}
+		}
+		l.ended[e.Declarer] = c.Old.UID
+	}
+}
+
+// hasEnded reports whether the API server has said that the using object of a Usage is
+// gone.
+func (l *ledger) hasEnded(id object.ID, using types.UID) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return using != "" && l.ended[id] == using
 }
 
 // hasReleased reports whether release was called for a Usage.

@@ -135,8 +135,9 @@ func validateOwn(in pack.Installation) client.Object {
 		ObjectMeta: metav1.ObjectMeta{Name: ownConfiguration},
 		Webhooks: []admissionregistrationv1.ValidatingWebhook{{
 			Name: validateName, ClientConfig: in.ClientConfig(validatePath),
-			Rules:         ownRules("usages", "clusterusages", "usages/status", "clusterusages/status"),
-			FailurePolicy: &fail, SideEffects: &none, TimeoutSeconds: &timeout, AdmissionReviewVersions: []string{"v1"},
+			Rules:           ownRules("usages", "clusterusages", "usages/status", "clusterusages/status"),
+			MatchConditions: in.NotTheOperator(),
+			FailurePolicy:   &fail, SideEffects: &none, TimeoutSeconds: &timeout, AdmissionReviewVersions: []string{"v1"},
 		}},
 	}
 }
@@ -149,8 +150,9 @@ func defaultOwn(in pack.Installation) client.Object {
 		ObjectMeta: metav1.ObjectMeta{Name: ownConfiguration},
 		Webhooks: []admissionregistrationv1.MutatingWebhook{{
 			Name: defaultName, ClientConfig: in.ClientConfig(defaultPath),
-			Rules:         ownRules("usages", "clusterusages"),
-			FailurePolicy: &fail, SideEffects: &none, TimeoutSeconds: &timeout, AdmissionReviewVersions: []string{"v1"},
+			Rules:           ownRules("usages", "clusterusages"),
+			MatchConditions: in.NotTheOperator(),
+			FailurePolicy:   &fail, SideEffects: &none, TimeoutSeconds: &timeout, AdmissionReviewVersions: []string{"v1"},
 			ReinvocationPolicy: &again,
 		}},
 	}

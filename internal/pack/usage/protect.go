@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
@@ -266,12 +267,8 @@ func own(u usage, using relation.Object) {
 // holds nothing, and is bound again when there is something to bind it to.
 func (r *reconciler) usingGone(ctx context.Context, p *pass, id object.ID) reconcile.Outcome {
 	bound := p.UsageStatus().Using
-	obj, err := r.watcher.Live(ctx, id)
-	if err == nil && obj.UID == bound.UID {
-		return reconcile.WaitFor(reconcile.ConflictRetry, sharedv1alpha1.ReasonReading, "spec.by: waiting for news of %s", id)
-	}
-	if err != nil && !gone(err) {
-		return reconcile.Fail(sharedv1alpha1.ReasonFailed, err)
+	if o := r.confirmEnd(ctx, p, id, bound.UID); !o.IsDone() {
+		return o
 	}
 	if metav1.GetControllerOfNoCopy(p.usage) != nil {
 		r.tellEnded(p, bound)
@@ -279,12 +276,34 @@ func (r *reconciler) usingGone(ctx context.Context, p *pass, id object.ID) recon
 		return reconcile.Wait(sharedv1alpha1.ReasonUsingNotFound, "spec.by: waiting for %s to exist again", id)
 	}
 	uid := p.GetUID()
-	err = r.client.Delete(ctx, p.usage, client.Preconditions{UID: &uid})
+	if p.over = r.ends.isDeleted(p.id, uid); p.over { // The watch is late.
+		return reconcile.Progress(sharedv1alpha1.ReasonReleasing, "%s is gone, so is the protection", id)
+	}
+	err := r.client.Delete(ctx, p.usage, client.Preconditions{UID: &uid})
 	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 		return reconcile.Fail(sharedv1alpha1.ReasonFailed, fmt.Errorf("delete %s: %w", p.id, err))
 	}
+	if err == nil {
+		r.ends.deleted(p.id, uid)
+	}
 	p.over = true
 	return reconcile.Progress(sharedv1alpha1.ReasonReleasing, "%s is gone, so is the protection", id)
+}
+
+// confirmEnd is done when a using object is gone for sure: the API server has told of its
+// end, or a live read finds it no more.
+func (r *reconciler) confirmEnd(ctx context.Context, p *pass, id object.ID, uid types.UID) reconcile.Outcome {
+	if r.ledger.hasEnded(p.id, uid) {
+		return reconcile.Outcome{}
+	}
+	obj, err := r.watcher.Live(ctx, id)
+	switch {
+	case err == nil && obj.UID == uid:
+		return reconcile.WaitFor(reconcile.ConflictRetry, sharedv1alpha1.ReasonReading, "spec.by: waiting for news of %s", id)
+	case err != nil && !gone(err):
+		return reconcile.Fail(sharedv1alpha1.ReasonFailed, err)
+	}
+	return reconcile.Outcome{}
 }
 
 // gone reports whether an error says that an object does not exist, for sure. Where

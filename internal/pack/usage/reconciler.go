@@ -32,12 +32,14 @@ type reconciler struct {
 	asked    asker
 	reviewer *authorise.Reviewer
 	events   events.EventRecorder
+	endings  *endings
 	clock    clock.PassiveClock
 	options  Options
 	metrics  *metrics
 	get      func(object.ID) usage // from the cache, nil if there is none
 	writes   reconcile.Writes
 	replays  replays
+	ends     ends
 }
 
 // asker confirms that the API server asks before it deletes a locked object.
@@ -66,12 +68,13 @@ func (r *reconciler) Reconcile(ctx context.Context, id object.ID) (ctrl.Result, 
 		if apierrors.IsNotFound(err) {
 			r.writes.Forget(id)
 			r.replays.forget(id)
+			r.ends.forget(id)
 			r.ledger.declare(id) // There may be another one by now.
 			return ctrl.Result{}, nil
 		}
 		return ctrl.Result{}, fmt.Errorf("read %s: %w", id, err)
 	}
-	if r.writes.Unseen(id, u.GetResourceVersion()) {
+	if r.writes.Unseen(id, u.GetResourceVersion()) || r.ends.isFreed(id, u.GetUID()) {
 		return ctrl.Result{}, nil // The watch brings what we wrote, and us back with it.
 	}
 	restore(u)

@@ -61,7 +61,7 @@ func (r *reconciler) grace(p *pass, source relation.Ref) reconcile.Outcome {
 }
 
 // using reports whether what uses the target is alive, and whether it is being
-// deleted. That it is gone is confirmed with a live read.
+// deleted. That it is gone the API server has told, or is asked with a live read.
 func (r *reconciler) using(ctx context.Context, e relation.Edge) (alive, deleting bool, _ reconcile.Outcome) {
 	if e.Source.Selector != nil {
 		members, known := r.watcher.List(e.Source)
@@ -82,6 +82,9 @@ func (r *reconciler) using(ctx context.Context, e relation.Edge) (alive, deletin
 	}
 	if e.SourceUID == "" {
 		return false, false, reconcile.Outcome{} // It was never bound to anything.
+	}
+	if r.ledger.hasEnded(e.Declarer, e.SourceUID) {
+		return false, false, reconcile.Outcome{}
 	}
 	live, err := r.watcher.Live(ctx, e.Source.ID)
 	switch {
@@ -190,6 +193,7 @@ func (r *reconciler) finalise(ctx context.Context, p *pass) reconcile.Outcome {
 	if err != nil {
 		return reconcile.Fail(sharedv1alpha1.ReasonFailed, err)
 	}
+	r.ends.freed(p.id, p.GetUID())
 	if bound := p.UsageStatus().Using; bound != nil {
 		// Told here and not where the Usage is deleted: the garbage collector may have been quicker.
 		obj, presence := r.watcher.Get(identifyBound(bound))

@@ -189,10 +189,11 @@ func (p *parts) grantsChanged() {
 
 // control adds the controllers: one for Usages, one for locks.
 func (p *parts) control(options Options) error {
+	recorder := p.mgr.GetEventRecorder("kinship-usage")
 	live := &reconciler{
 		client: p.mgr.GetClient(), metadata: p.env.Metadata, watcher: p.env.Watcher,
 		ledger: p.ledger, lock: p.lock, asked: p.rules, reviewer: p.env.Reviewer,
-		events: p.mgr.GetEventRecorder("kinship-usage"), clock: clock.RealClock{},
+		events: recorder, endings: newEndings(recorder), clock: clock.RealClock{},
 		options: options, metrics: p.metrics, get: p.get,
 	}
 	// Of kinds that are not known yet, nobody may have said what he holds when they

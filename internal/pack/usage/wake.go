@@ -11,6 +11,7 @@ import (
 
 // objectChanged wakes the Usages and locks that a change can affect.
 func (l *ledger) objectChanged(c relation.Change) {
+	l.noteEnd(c) // Before somebody is woken by it.
 	l.wakeConcerned(c)
 	obj := c.Object()
 	if c.New != nil && l.lock.Wrong(obj) {
