@@ -56,12 +56,15 @@ func (r *reconciler) disclaim(ctx context.Context, p *pass) reconcile.Outcome {
 
 // check finds out whether the Usage can be fulfilled as it is written.
 func (r *reconciler) check(ctx context.Context, p *pass) reconcile.Outcome {
+	outcome := problems(p.usage, r.watcher)
+	if outcome.Worst().State == reconcile.Invalid {
+		return outcome
+	}
 	if !r.ledger.permitted(p.usage) {
 		return reconcile.Refuse(sharedv1alpha1.ReasonNotGranted,
 			"spec.of: namespace %s has no ReferenceGrant for %s; ask its administrators for one",
 			namespaceOf(p.usage, &p.UsageSpec().Of), p.id)
 	}
-	outcome := problems(p.usage, r.watcher)
 	if !outcome.IsDone() {
 		return outcome
 	}
