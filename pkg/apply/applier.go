@@ -108,6 +108,7 @@ func (p pass) applyWaves(ctx context.Context, want []desired) (bool, error) {
 	var failed []error
 	for i, o := range want {
 		if i > 0 && o.Wave != want[i-1].Wave && p.stopped() {
+			p.foresee(want[i:])
 			break
 		}
 		entry := &p.result.Inventory[find(p.result.Inventory, o.ID())]
@@ -119,6 +120,18 @@ func (p pass) applyWaves(ctx context.Context, want []desired) (bool, error) {
 		p.did(o.ID(), action)
 	}
 	return !p.stopped(), errors.Join(failed...)
+}
+
+// foresee tells of what is in the way of objects that are not applied yet, so that all of it
+// is named at once. Objects that no watch has shown are not looked for.
+func (p pass) foresee(later []desired) {
+	for _, o := range later {
+		seen := p.recent.look(p.View, o.ID(), p.now())
+		entry := p.result.Inventory[find(p.result.Inventory, o.ID())]
+		if action := p.decide(seen, entry, o.hash); action == Foreign || action == Terminating {
+			p.did(o.ID(), action)
+		}
+	}
 }
 
 // stopped reports whether something is not as it should be.

@@ -244,6 +244,34 @@ func TestForeign(t *testing.T) {
 	}
 }
 
+// TestForeignInLaterWaves: all that is in the way is named at once, also what would only be
+// applied after something else.
+func TestForeignInLaterWaves(t *testing.T) {
+	w := newWorld(t)
+	theirs := make([]*corev1.ConfigMap, 0, 2)
+	for _, name := range []string{"a", "late"} {
+		theirs = append(theirs, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: name}})
+		if err := w.c.Create(t.Context(), theirs[len(theirs)-1]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l := w.life(nil)
+	l.View = w.look()
+	want := []apply.Object{
+		w.configMap("a", 0, "x=1"), w.configMap("b", 0, "x=1"), w.configMap("free", 1), w.configMap("late", 1, "x=1"),
+	}
+	result := l.must(want...)
+	equal(t, "changes", "created ConfigMap/b; foreign ConfigMap/a, ConfigMap/late", result.Changes.String())
+	equal(t, "state", "b{x=1}", w.state())
+	for _, one := range theirs {
+		if err := w.c.Delete(t.Context(), one); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.life(nil).must(want...)
+	equal(t, "state", "a{x=1} b{x=1} free{} late{x=1}", w.state())
+}
+
 // TestNeverMade: what was intended, and could not be made before nobody wanted it any
 // more, does not stay on record for as long as something is in the way.
 func TestNeverMade(t *testing.T) {
