@@ -358,6 +358,17 @@ func testAutoscaler(t *testing.T) {
 	if n := *w.deployment("a").Spec.Replicas; n != 2 {
 		t.Errorf("%d replicas", n)
 	}
+	change(w, c, func(c *iotv1alpha1.IotConnector) { c.Spec.Deployments[0].Replicas = nil })
+	w.ready(c)
+	if n := *w.deployment("a").Spec.Replicas; n != 2 {
+		t.Errorf("%d replicas: those that were asked for until now are not kept", n)
+	}
+	change(w, w.deployment("a"), func(d *appsv1.Deployment) { d.Spec.Replicas = new(int32(4)) })
+	change(w, c, func(c *iotv1alpha1.IotConnector) { c.Spec.Deployments[0].Containers[0].Image = "example.com/new:3" })
+	w.ready(c)
+	if n := *w.deployment("a").Spec.Replicas; n != 4 {
+		t.Errorf("%d replicas: they are not others' to choose", n)
+	}
 }
 
 // testRestricted: Pods pass the restricted Pod Security Standard by default.

@@ -154,6 +154,9 @@ func (r *reconciler) compose(ctx context.Context, p *pass) reconcile.Outcome {
 	if err := r.adopt(ctx, p, want); err != nil {
 		return failures(err)
 	}
+	if err := r.keepNumber(ctx, p, want); err != nil {
+		return failures(err)
+	}
 	result, err := r.applier.Apply(ctx, apply.Request{
 		Owner: p.owner(), Have: p.have, Want: want,
 		Record: func(ctx context.Context, all []apply.Entry) error {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -14,22 +16,50 @@ import (
 // from then on: whoever scaled the former Deployment scales the new ones.
 const scaler = fieldOwner + "-scale"
 
+// keepNumber leaves Deployments the number of Pods that the connector asked for until now
+// and asks for no more. What nobody asks for the API server sets back to one, until an
+// autoscaler has looked. It is asked for in another name for that, which never changes it.
+func (r *reconciler) keepNumber(ctx context.Context, p *pass, want []apply.Object) error {
+	for _, o := range want {
+		_, managed, _ := unstructured.NestedFieldNoCopy(o.Object, "spec", "replicas")
+		if o.Wave != deploymentWave || managed {
+			continue
+		}
+		d := r.view.deployment(o.ID().NamespacedName())
+		if d == nil || !metav1.IsControlledBy(d, p) || replicas(d) == 1 {
+			continue
+		}
+		if _, asks := d.Annotations[asksForReplicas]; !asks {
+			continue
+		}
+		if err := r.ask(ctx, d, replicas(d), d.ResourceVersion); err != nil {
+			return fmt.Errorf("keep the number of Pods of %s: %w", o.ID().Short(), err)
+		}
+	}
+	return nil
+}
+
+// ask asks for a number of Pods of a Deployment, of whatever version if none is given.
+func (r *reconciler) ask(ctx context.Context, d *appsv1.Deployment, number int32, version string) error {
+	u := &unstructured.Unstructured{Object: fields{"spec": fields{"replicas": int64(number)}}}
+	u.SetGroupVersionKind(deploymentKind)
+	u.SetNamespace(d.Namespace)
+	u.SetName(d.Name)
+	u.SetUID(d.UID)
+	u.SetResourceVersion(version)
+	return r.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(u),
+		client.FieldOwner(scaler), client.ForceOwnership)
+}
+
 // scale has Deployments that take over from others begin with as many Pods as the
 // largest of those has: somebody has scaled it, and it serves until they do.
 func (r *reconciler) scale(ctx context.Context, p *pass, want []apply.Object) error {
 	for _, o := range r.small(p, want) {
-		u := &unstructured.Unstructured{Object: fields{"spec": fields{"replicas": int64(r.former(p, want))}}}
-		u.SetGroupVersionKind(deploymentKind)
-		u.SetNamespace(p.Namespace)
-		u.SetName(o.GetName())
 		d := r.view.deployment(o.ID().NamespacedName())
 		if d == nil {
 			continue // It was deleted since, which is an event.
 		}
-		u.SetUID(d.UID)
-		err := r.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(u),
-			client.FieldOwner(scaler), client.ForceOwnership)
-		if err != nil {
+		if err := r.ask(ctx, d, r.former(p, want), ""); err != nil {
 			return fmt.Errorf("scale %s: %w", o.ID().Short(), err)
 		}
 	}

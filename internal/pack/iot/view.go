@@ -1,6 +1,7 @@
 package iot
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 
@@ -103,6 +104,10 @@ func owned(obj any) (*metav1.OwnerReference, bool) {
 	return owner, err == nil && group.Group == connectorKind.Group
 }
 
+// asksForReplicas stands in the cache, which keeps no annotations of others, for that we are
+// among those who have asked for a Deployment's number of Pods.
+const asksForReplicas = "replicas"
+
 // trim keeps of an object what has to be known of it: of a stranger's that it is
 // there, of ours what it takes to see an edit, a lock, and whether it serves.
 func trim(cached any) (any, error) {
@@ -118,6 +123,9 @@ func trim(cached any) (any, error) {
 	// Also of what isn't ours: somebody may have taken the owner off.
 	for _, f := range obj.GetManagedFields() {
 		if apply.IsOwn(f, fieldOwner) {
+			if bytes.Contains(f.FieldsV1.GetRawBytes(), []byte(`"f:replicas":`)) {
+				small.Annotations = map[string]string{asksForReplicas: ""}
+			}
 			small.ManagedFields = append(small.ManagedFields, apply.Compact(f))
 		}
 	}
