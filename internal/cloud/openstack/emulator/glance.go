@@ -114,7 +114,7 @@ func prepareImage(rq *request, o object) error {
 		if err := cmp.Or(checkKey(key), checkProperty(key, value)); err != nil {
 			return err
 		}
-		o[key] = value
+		o[property(key)] = value
 	}
 	if id, ok := o["_asked"].(string); ok {
 		delete(o, "_asked")
@@ -138,13 +138,27 @@ func prepareImage(rq *request, o object) error {
 	return nil
 }
 
-// checkKey refuses what nobody may write. Glance takes names with an underscore; here
-// the emulator's own notes have them.
+// checkKey refuses what nobody may write. Names that begin with os_glance are Glance's own.
 func checkKey(key string) error {
-	if slices.Contains(readOnly, key) || strings.HasPrefix(key, "_") {
+	switch {
+	case slices.Contains(readOnly, key):
 		return forbidden("Attribute '%s' is read-only.", key)
+	case strings.HasPrefix(key, "os_glance"):
+		return forbidden("Attribute '%s' is reserved.", key)
 	}
 	return nil
+}
+
+// quoted begins the keys under which properties are kept that begin with an underscore, as
+// the emulator's own notes do.
+const quoted = "\x00"
+
+// property returns the key under which a property is kept.
+func property(name string) string {
+	if strings.HasPrefix(name, "_") || strings.HasPrefix(name, quoted) {
+		return quoted + name
+	}
+	return name
 }
 
 // checkProperty checks what is no attribute. Glance takes any name, even an empty one.
@@ -234,7 +248,8 @@ func patch(o, step object) error {
 		return err
 	}
 	attr, known := imageAttributes[key]
-	_, has := o[key]
+	kept := property(key)
+	_, has := o[kept]
 	switch step.str("op") {
 	case "remove":
 		if known {
@@ -243,7 +258,7 @@ func patch(o, step object) error {
 		if !has {
 			return conflicting("", "Property %s does not exist.", key)
 		}
-		delete(o, key)
+		delete(o, kept)
 		return nil
 	case "replace", "add":
 		if step.str("op") == "replace" && !has {
@@ -255,7 +270,7 @@ func patch(o, step object) error {
 		} else {
 			err = checkProperty(key, value)
 		}
-		o[key] = value
+		o[kept] = value
 		return err
 	default:
 		return invalid("Operations must be 'add', 'replace' or 'remove'.")

@@ -87,7 +87,7 @@ func (res *resource) show(rq *request, o object) object {
 		if strings.HasPrefix(key, "_") || (res.attrs[key].access&hidden != 0 && !rq.token.admin()) {
 			continue
 		}
-		shown[key] = value
+		shown[strings.TrimPrefix(key, quoted)] = value
 	}
 	if res.view != nil {
 		shown = res.view(rq, shown)
