@@ -56,9 +56,13 @@ func (u *up) run(ctx context.Context) error {
 		return err
 	}
 	defer func() { _ = u.cloud.Close() }() // What it held is of no use to anybody.
+	used := u.isUsed()
 	cluster, err := localcluster.Start(ctx, localcluster.Options{DataDir: u.dataDir, BeforeControllers: u.prepare})
 	if err == nil {
-		err = errors.Join(u.show(ctx, cluster), cluster.Stop())
+		err = errors.Join(u.show(ctx, cluster, used), cluster.Stop())
+	}
+	if err != nil && used {
+		err = u.leftOver(err)
 	}
 	switch {
 	case ctx.Err() == nil:
@@ -70,9 +74,21 @@ func (u *up) run(ctx context.Context) error {
 	}
 }
 
+// isUsed reports whether the data directory has what a run before left in it.
+func (u *up) isUsed() bool {
+	left, err := filepath.Glob(filepath.Join(u.dataDir, "etcd", "*"))
+	return u.dataDir != "" && err == nil && len(left) > 0
+}
+
+// leftOver adds to why something failed what may be in the way: the objects of a run that was
+// killed name a cloud that ended with that run, so that nothing can delete them.
+func (u *up) leftOver(err error) error {
+	return fmt.Errorf("%w\n%s has what a run before it left: delete the directory, or name another one", err, u.dataDir)
+}
+
 // show runs the operator on a control plane and tells the stories. Unless they
 // are all that was asked for, it stays until the context or one of both ends.
-func (u *up) show(ctx context.Context, cluster *localcluster.Cluster) error {
+func (u *up) show(ctx context.Context, cluster *localcluster.Cluster, used bool) error {
 	if err := os.WriteFile(u.clouds(cluster), []byte(u.cloud.CloudsYAML()), 0o600); err != nil {
 		return fmt.Errorf("write clouds.yaml: %w", err)
 	}
@@ -95,6 +111,9 @@ func (u *up) show(ctx context.Context, cluster *localcluster.Cluster) error {
 	err = u.tell(ctx, cluster)
 	if u.once || ctx.Err() != nil {
 		return err
+	}
+	if err != nil && used {
+		err = u.leftOver(err)
 	}
 	if err != nil {
 		fmt.Fprintln(u.ErrOut, "Error:", err)

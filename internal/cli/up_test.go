@@ -59,6 +59,9 @@ func run(t *testing.T, interruptAt string, args ...string) (out string, code int
 	}
 	_ = cmd.Wait() // Its exit code is what counts.
 	t.Logf("%s\n%s", out, errOut.String())
+	if cmd.ProcessState.ExitCode() != 0 {
+		out += errOut.String() // Why it failed.
+	}
 	return out, cmd.ProcessState.ExitCode()
 }
 
@@ -84,6 +87,24 @@ func TestUp(t *testing.T) {
 		if _, err := os.Stat(filepath.Join(dir, "kubeconfig")); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// TestUpLeftOver starts in a directory whose content is in the way. The user is told what to
+// do about it.
+func TestUpLeftOver(t *testing.T) {
+	dir := t.TempDir()
+	store := filepath.Join(dir, "etcd", "member", "snap")
+	if err := os.MkdirAll(store, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(store, "db"), []byte("what was left of a store"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, code := run(t, "", "--once", "--data-dir", dir)
+	want := dir + " has what a run before it left: delete the directory, or name another one"
+	if code != 1 || !strings.Contains(out, want) {
+		t.Errorf("exit code %d, want to be told what to do:\n%s", code, out)
 	}
 }
 
