@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -55,6 +56,9 @@ func Install(ctx context.Context, o Options) error {
 	}
 	objects, err := Objects(o, mutating)
 	if err != nil {
+		return err
+	}
+	if err := checkUpgrade(ctx, o, c, definitionsOf(objects)); err != nil {
 		return err
 	}
 	if !o.Adopt {
@@ -131,7 +135,20 @@ func Objects(o Options, mutatingPolicies bool) ([]client.Object, error) {
 	for _, obj := range objects {
 		label(obj)
 	}
+	if o.Version != "" {
+		for _, obj := range definitionsOf(objects) {
+			obj.GetLabels()[versionLabel] = versionMark(o.Version)
+		}
+	}
 	return objects, nil
+}
+
+// definitionsOf returns those of the objects that are CustomResourceDefinitions.
+func definitionsOf(objects []client.Object) []client.Object {
+	return slices.DeleteFunc(slices.Clone(objects), func(obj client.Object) bool {
+		_, ok := obj.(*apiextensionsv1.CustomResourceDefinition)
+		return !ok
+	})
 }
 
 // label says of an object that it is ours.
@@ -344,10 +361,7 @@ func replace(ctx context.Context, c client.Client, u *unstructured.Unstructured)
 
 // awaitDefinitions waits until the API server serves what was installed.
 func awaitDefinitions(ctx context.Context, c client.Client, objects []client.Object) error {
-	for _, obj := range objects {
-		if _, ok := obj.(*apiextensionsv1.CustomResourceDefinition); !ok {
-			continue
-		}
+	for _, obj := range definitionsOf(objects) {
 		err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, time.Minute, true,
 			func(ctx context.Context) (bool, error) {
 				var live apiextensionsv1.CustomResourceDefinition

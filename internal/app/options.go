@@ -40,6 +40,12 @@ type Options struct {
 	Install bool
 	// Adopt lets the installation take over what somebody else's release owns.
 	Adopt bool
+	// Version is that of this build, which an installation writes on its definitions.
+	// Empty writes none, and takes none for newer.
+	Version string
+	// Downgrade lets the installation write older definitions over those of a newer
+	// release.
+	Downgrade bool
 	// Enforcement is what refuses deletions; empty means ByWebhook.
 	Enforcement pack.Enforcement
 	// WebhookHost is the name or address by which the API server reaches this

@@ -41,8 +41,9 @@ type operator struct {
 	metricsSecure bool
 }
 
-func newOperator(streams genericiooptions.IOStreams) *cobra.Command {
+func newOperator(version string, streams genericiooptions.IOStreams) *cobra.Command {
 	c := operator{IOStreams: streams, flags: genericclioptions.NewConfigFlags(true)}
+	c.options.Version = version
 	cmd := &cobra.Command{
 		Use:   "operator",
 		Short: "Run the controllers and webhooks",
@@ -59,6 +60,8 @@ give --webhook-host: the address by which the API server reaches this process.`,
 	addPacks(f, o)
 	f.BoolVar(&o.Install, "install", false, "apply definitions, rights, webhooks and policies before running")
 	f.BoolVar(&o.Adopt, "adopt", false, "with --install, take over what belongs to somebody else's release")
+	f.BoolVar(&o.Downgrade, "install-downgrade", false,
+		"with --install, write definitions over those of a newer release")
 	f.StringVar((*string)(&o.Enforcement), "enforcement", string(pack.ByWebhook),
 		"what refuses deletions: webhook (says who is in the way) or policy (in the API server, fixed text)")
 	f.StringVar(&o.WebhookHost, "webhook-host", "",

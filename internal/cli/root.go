@@ -56,7 +56,7 @@ func newRoot(version string, streams genericiooptions.IOStreams) *cobra.Command 
 	}
 	root.AddCommand(
 		newUp(streams),
-		newOperator(streams),
+		newOperator(version, streams),
 		newUninstall(streams),
 		newTree(streams),
 		newWhoUses(streams),

@@ -129,6 +129,57 @@ func TestForeign(t *testing.T) {
 	uninstall(t)
 }
 
+// TestInstallDowngrade installs an older release over a newer one. The older one is
+// refused and writes nothing, until it is told to.
+func TestInstallDowngrade(t *testing.T) {
+	install := func(version string, changes ...func(*app.Options)) error {
+		o := options(t)
+		o.Install, o.Version, o.Packs = true, version, []string{"usage"}
+		for _, change := range changes {
+			change(&o)
+		}
+		return app.Install(t.Context(), o)
+	}
+	recorded := func() string {
+		labels := everything(t)["customresourcedefinitions.apiextensions.k8s.io /usages.protection.crossplane.io"].Labels
+		return labels["app.kubernetes.io/version"]
+	}
+	if err := install("v1.10.0"); err != nil {
+		t.Fatal(err)
+	}
+	before := snapshot(t)
+	err := install("v1.9.3")
+	if err == nil {
+		t.Fatal("an older release was installed over a newer one")
+	}
+	for _, word := range []string{"v1.10.0", "v1.9.3", "--install-downgrade"} {
+		if !strings.Contains(err.Error(), word) {
+			t.Errorf("the error does not say %s: %v", word, err)
+		}
+	}
+	checkUnchanged(t, before)
+	one := func(o *app.Options) { o.Packs = []string{"iot"} }
+	if err := install("v1.9.3", one); err == nil {
+		t.Error("an older release was installed over a newer one, with one pack")
+	}
+	// What can't be compared is in nobody's way.
+	for _, version := range []string{"v1.10.0-3-g1a2b3c4", "dev", "v1.10.0"} {
+		if err := install(version); err != nil {
+			t.Errorf("install %s: %v", version, err)
+		}
+		if got := recorded(); got != version {
+			t.Errorf("release %s recorded %q", version, got)
+		}
+	}
+	if err := install("v1.9.3", func(o *app.Options) { o.Downgrade = true }); err != nil {
+		t.Errorf("install an older release when told to: %v", err)
+	}
+	if got := recorded(); got != "v1.9.3" {
+		t.Errorf("the definitions say release %q", got)
+	}
+	uninstall(t)
+}
+
 // TestUninstall takes away an operator in the middle of its work: Usages of all
 // kinds exist, one waits for its using object, objects, namespaces and
 // definitions are locked, and there are finalizers of others.

@@ -1,0 +1,60 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/version"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// versionLabel says on a definition which release has installed it.
+const versionLabel = "app.kubernetes.io/version"
+
+// sinceRelease is what git describe adds to the name of the last release, as in
+// v1.2.0-14-g1a2b3c4-dirty. In a semantic version that would be before v1.2.0.
+var sinceRelease = regexp.MustCompile(`-\d+-g[0-9a-f]+(-dirty)?$|-dirty$`)
+
+// versionMark returns a version as a label can hold it.
+func versionMark(v string) string {
+	return strings.ReplaceAll(v, "+", "_")
+}
+
+// release reads the version of a build. It returns nil for a build that no release
+// precedes, such as "dev" or a bare commit: nobody can tell whether it is older.
+func release(v string) *version.Version {
+	v, _, _ = strings.Cut(v, "_") // What was a plus sign: it takes no part in the order.
+	parsed, err := version.ParseSemantic(sinceRelease.ReplaceAllString(v, ""))
+	if err != nil {
+		return nil
+	}
+	return parsed
+}
+
+// checkUpgrade refuses to write older definitions over those of a newer release: the
+// API server would drop the fields that only the newer release knows from every object
+// that is written afterwards.
+func checkUpgrade(ctx context.Context, o Options, c client.Client, definitions []client.Object) error {
+	own := release(versionMark(o.Version))
+	if own == nil || o.Downgrade {
+		return nil
+	}
+	for _, d := range definitions {
+		live, err := read(ctx, c, d)
+		if err != nil {
+			return err
+		}
+		if live == nil || live.GetLabels()[partOfLabel] != partOf {
+			continue // Another project's version says nothing about ours.
+		}
+		theirs := live.GetLabels()[versionLabel]
+		if installed := release(theirs); installed != nil && own.LessThan(installed) {
+			return fmt.Errorf("nothing was installed: %s was installed by release %s, and this is release %s, which is older; "+
+				"run release %s or a newer one, or write the older definitions with --install-downgrade",
+				d.GetName(), theirs, o.Version, theirs)
+		}
+	}
+	return nil
+}
