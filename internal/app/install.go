@@ -237,7 +237,7 @@ func ownRules() []rbacv1.PolicyRule {
 		},
 		{
 			APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"},
-			Verbs: []string{"create", "get", "update"},
+			Verbs: []string{"create", "get", "list", "update", "delete"},
 		},
 	}
 }

@@ -99,6 +99,9 @@ func assemble(
 	if err := mgr.Add(env.Watcher); err != nil {
 		return fmt.Errorf("add watcher: %w", err)
 	}
+	if err := mgr.Add(presence{env.Live, o.Log.WithName("presence")}); err != nil {
+		return fmt.Errorf("add presence: %w", err)
+	}
 	announcer, err := newAnnouncer(o, chosen, mgr, managers, serving)
 	if err != nil {
 		return err

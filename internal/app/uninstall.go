@@ -5,28 +5,29 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/client-go/metadata"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kinship-dev/kinship/internal/pack"
-	"github.com/kinship-dev/kinship/pkg/relation"
 )
 
-// Uninstall removes everything that Install applied, and every trace that the
-// packs left on other objects. First what refuses and restores, then the traces,
-// then definitions and rights: at no time is there something left that only the
-// operator could undo. What other packs need that are installed stays. say reports
-// progress to a person.
-func Uninstall(ctx context.Context, o Options, say func(format string, args ...any)) error {
+// Uninstall removes everything that Install applied, and every trace that the packs left
+// on other objects. What other packs need that are installed stays.
+//
+// It reads everything before it changes anything, and refuses beside an operator that
+// runs, which would put back what is removed, and while objects of the packs exist. First
+// the traces are taken off, in the operator's name, while the guards still stand; if that
+// fails, the guards stay. Then the guards are deleted, and last rights and definitions. The
+// definitions are deleted after the guards, since no operator answers the webhooks any
+// more: other controllers could not take their finalizers off the definitions' objects.
+func Uninstall(ctx context.Context, o Options, u UninstallOptions) error {
 	o, err := o.withDefaults()
 	if err != nil {
 		return err
@@ -35,31 +36,38 @@ func Uninstall(ctx context.Context, o Options, say func(format string, args ...a
 	if err != nil {
 		return err
 	}
-	objects, err := everyObject(o)
+	p, err := newPlan(ctx, o, u, c)
 	if err != nil {
+		return fmt.Errorf("nothing was removed: %w", err)
+	}
+	if u.DryRun {
+		p.tellDry(u)
+		return nil
+	}
+	if err := p.refusal(u); err != nil {
 		return err
 	}
-	beside, err := installedBeside(ctx, o, c)
+	p.tell(u.Say)
+	s, err := newStripper(ctx, o)
 	if err != nil {
+		return fmt.Errorf("nothing was removed: %w", err)
+	}
+	guarded := s.stripAll(ctx, p.traces.Found)
+	if guarded != nil && !errors.Is(guarded, errGuarded) {
+		return fmt.Errorf("the guards were left in place: %w", guarded)
+	}
+	if err := removeAll(ctx, c, p.guards, u.Say); err != nil {
 		return err
 	}
-	if len(beside) > 0 {
-		needed, err := everyObject(o.with(beside))
-		if err != nil {
+	if guarded != nil { // A webhook of an earlier release asks about the operator's writes too.
+		if err := s.stripAll(ctx, p.traces.Found); err != nil {
 			return err
 		}
-		objects = others(objects, needed)
-		say("leaving what the packs need that stay: %s", strings.Join(beside, ", "))
 	}
-	guards, rest := split(objects)
-	if err := removeAll(ctx, c, guards, say); err != nil {
-		return err
+	for _, line := range sum(p.traces.Found) {
+		u.Say("took %s", line)
 	}
-	if err := removeTraces(ctx, o, c, say); err != nil {
-		return err
-	}
-	slices.Reverse(rest) // Rights and account before definitions.
-	return removeAll(ctx, c, rest, say)
+	return removeAll(ctx, c, p.rest, u.Say)
 }
 
 // installedBeside returns the packs that are installed and not chosen, by their rights.
@@ -127,7 +135,11 @@ func supersede(ctx context.Context, o Options, c client.Client, objects []client
 	if err != nil {
 		return err
 	}
-	return removeAll(ctx, c, others(all, objects), func(format string, args ...any) {
+	left, err := installed(ctx, c, others(all, objects))
+	if err != nil {
+		return err
+	}
+	return removeAll(ctx, c, left, func(format string, args ...any) {
 		o.Log.Info("Removed what is not needed any more", "what", fmt.Sprintf(format, args...))
 	})
 }
@@ -150,50 +162,15 @@ func split(objects []client.Object) (guards, rest []client.Object) {
 	return guards, rest
 }
 
-func removeTraces(ctx context.Context, o Options, c client.Client, say func(string, ...any)) error {
-	chosen, err := choose(o)
-	if err != nil {
-		return err
-	}
-	watcher, err := relation.NewWatcher(o.Config, o.Log)
-	if err != nil {
-		return err
-	}
-	defer watcher.Close()
-	if err := watcher.Refresh(ctx); err != nil {
-		return err
-	}
-	objects, err := metadata.NewForConfig(o.Config)
-	if err != nil {
-		return fmt.Errorf("make metadata client: %w", err)
-	}
-	var failed []error
-	for _, p := range chosen {
-		err := p.Remove(ctx, pack.Removal{Live: c, Metadata: objects, Watcher: watcher, Say: say})
-		if err != nil {
-			failed = append(failed, fmt.Errorf("pack %s: %w", p.Name, err))
-		}
-	}
-	return errors.Join(failed...)
-}
-
-// removeAll deletes objects that are ours and waits until they are gone.
-func removeAll(ctx context.Context, c client.Client, objects []client.Object, say func(string, ...any)) error {
-	for _, obj := range objects {
-		live, err := read(ctx, c, obj)
-		if meta.IsNoMatchError(err) {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		if live == nil || live.GetLabels()[partOfLabel] != partOf {
-			continue
-		}
+// removeAll deletes objects and waits until they are gone.
+func removeAll(
+	ctx context.Context, c client.Client, objects []*unstructured.Unstructured, say func(string, ...any),
+) error {
+	for _, live := range objects {
 		if err := c.Delete(ctx, live); client.IgnoreNotFound(err) != nil {
 			return fmt.Errorf("delete %s %s: %w", live.GetKind(), live.GetName(), err)
 		}
-		err = wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, time.Minute, true,
+		err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, time.Minute, true,
 			func(ctx context.Context) (bool, error) {
 				err := c.Get(ctx, client.ObjectKeyFromObject(live), live.DeepCopy())
 				return apierrors.IsNotFound(err), client.IgnoreNotFound(err)

@@ -144,35 +144,6 @@ func (c *operator) complete() error {
 	return nil
 }
 
-func newUninstall(streams genericiooptions.IOStreams) *cobra.Command {
-	c := operator{IOStreams: streams, flags: genericclioptions.NewConfigFlags(true)}
-	cmd := &cobra.Command{
-		Use:   "uninstall",
-		Short: "Remove what operator --install applied, and every trace on other objects",
-		Long: `Remove webhooks and policies, then labels and finalizers, then definitions and rights.
-
-Nothing is protected any more afterwards, and the objects of all packs are gone:
-Usages, IotConnectors, and those of OpenStack. What was made for them stays as it
-is: the Deployments of IotConnectors run on and are nobody's, and what is in
-OpenStack stays there. To have it deleted, delete the objects first. With --packs
-only these packs are removed. Stop the operator first.`,
-		Args: cobra.NoArgs,
-		RunE: c.uninstall,
-	}
-	c.flags.AddFlags(cmd.Flags())
-	addPacks(cmd.Flags(), &c.options)
-	return cmd
-}
-
-func (c *operator) uninstall(cmd *cobra.Command, _ []string) error {
-	if err := c.complete(); err != nil {
-		return err
-	}
-	return app.Uninstall(cmd.Context(), c.options, func(format string, args ...any) {
-		fmt.Fprintf(c.Out, format+"\n", args...)
-	})
-}
-
 func addPacks(f *pflag.FlagSet, o *app.Options) {
 	f.StringSliceVar(&o.Packs, "packs", nil,
 		"packs to run, separated by commas: "+strings.Join(app.PackNames(), ", ")+

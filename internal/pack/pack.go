@@ -44,9 +44,9 @@ type Pack struct {
 	// Probe tries, without effect, whether the API server calls the pack's webhooks,
 	// with objects in a namespace that exists.
 	Probe func(ctx context.Context, c client.Client, namespace string) error
-	// Remove takes every trace off objects that are not the pack's own. It is run
-	// without a manager, when the pack is uninstalled.
-	Remove func(context.Context, Removal) error
+	// Traces finds what the pack has left on objects, to be taken off when the pack is
+	// uninstalled. What has an order is found in that order.
+	Traces func(context.Context, Reading) (Traces, error)
 }
 
 // Enforcement is what refuses the deletion of protected objects.
@@ -92,13 +92,4 @@ type Environment struct {
 	// Install applies one of them as the installation does. It is nil where somebody
 	// else installs.
 	Install func(context.Context, client.Object) error
-}
-
-// Removal is what a pack is given to be removed.
-type Removal struct {
-	Live     client.Client
-	Metadata metadata.Interface
-	Watcher  *relation.Watcher
-	// Say reports progress to a person.
-	Say func(format string, args ...any)
 }

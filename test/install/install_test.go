@@ -263,9 +263,9 @@ func TestUninstallOne(t *testing.T) {
 	one := options(t)
 	one.Packs = []string{"iot"}
 	var said []string
-	err := app.Uninstall(t.Context(), one, func(format string, args ...any) {
+	err := app.Uninstall(t.Context(), one, app.UninstallOptions{WithObjects: true, Say: func(format string, args ...any) {
 		said = append(said, fmt.Sprintf(format, args...))
-	})
+	}})
 	if err != nil || !strings.Contains(strings.Join(said, "\n"), "leaving what the packs need that stay: usage") {
 		t.Errorf("error %v, said %q", err, said)
 	}
@@ -563,7 +563,10 @@ func TestWithoutMutatingPolicies(t *testing.T) {
 		t.Fatal(err)
 	}
 	testenv.Eventually(t, func() error { return c.Delete(t.Context(), used) })
-	if err := app.Uninstall(t.Context(), app.Options{Config: cluster.Config()}, t.Logf); err != nil {
+	err = app.Uninstall(t.Context(), app.Options{Config: cluster.Config()}, app.UninstallOptions{
+		ForceLive: true, WithObjects: true, Say: t.Logf,
+	})
+	if err != nil {
 		t.Errorf("uninstall: %v", err)
 	}
 }

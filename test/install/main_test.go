@@ -71,7 +71,7 @@ func silent(string, ...any) {}
 // uninstall takes everything away and checks that it is.
 func uninstall(t *testing.T) {
 	t.Helper()
-	if err := app.Uninstall(t.Context(), options(t), silent); err != nil {
+	if err := app.Uninstall(t.Context(), options(t), app.UninstallOptions{WithObjects: true, Say: silent}); err != nil {
 		t.Fatalf("uninstall: %v", err)
 	}
 	// Kubernetes takes APIServices away by itself, after their definitions.

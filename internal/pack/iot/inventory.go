@@ -1,6 +1,8 @@
 package iot
 
 import (
+	"slices"
+
 	iotv1alpha1 "github.com/kinship-dev/kinship/api/iot/v1alpha1"
 	"github.com/kinship-dev/kinship/pkg/apply"
 	"github.com/kinship-dev/kinship/pkg/object"
@@ -29,4 +31,14 @@ func inventory(all []apply.Entry, ready func(apply.Entry) bool) []iotv1alpha1.Co
 		})
 	}
 	return composed
+}
+
+// known adds to an inventory what is not in it.
+func known(all, found []apply.Entry) []apply.Entry {
+	for _, e := range found {
+		if !slices.ContainsFunc(all, func(other apply.Entry) bool { return other.ID == e.ID }) {
+			all = append(all, e)
+		}
+	}
+	return all
 }

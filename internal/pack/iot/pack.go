@@ -92,7 +92,7 @@ func Pack(options Options) pack.Pack {
 			return Setup(ctx, mgr, env, options)
 		},
 		Probe:  probe,
-		Remove: remove,
+		Traces: traces,
 	}
 }
 

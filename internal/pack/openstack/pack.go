@@ -74,7 +74,7 @@ func Pack(options Options) pack.Pack {
 		Setup: func(ctx context.Context, mgr manager.Manager, env pack.Environment) error {
 			return Setup(ctx, mgr, env, options)
 		},
-		Remove: remove,
+		Traces: traces,
 	}
 }
 

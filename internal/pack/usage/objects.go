@@ -61,7 +61,7 @@ func Pack(options Options) pack.Pack {
 		},
 		Trim:   trim,
 		Probe:  probe,
-		Remove: remove,
+		Traces: traces,
 	}
 }
 

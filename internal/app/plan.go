@@ -1,0 +1,265 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/metadata"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kinship-dev/kinship/internal/pack"
+	"github.com/kinship-dev/kinship/pkg/relation"
+)
+
+// UninstallOptions say how to uninstall.
+type UninstallOptions struct {
+	// ForceLive goes on beside an operator that runs.
+	ForceLive bool
+	// WithObjects goes on where objects of the packs exist, which are deleted.
+	WithObjects bool
+	// DryRun says what would be done, and does nothing.
+	DryRun bool
+	// Timeout is how long one list may take. Zero means ten seconds.
+	Timeout time.Duration
+	// Say reports progress to a person.
+	Say func(format string, args ...any)
+}
+
+// count is how many objects of a kind there are.
+type count struct {
+	resource schema.GroupResource
+	number   int64
+}
+
+// plan is everything that uninstalling reads, and hence all that it does.
+type plan struct {
+	// live are operators that run.
+	live []string
+	// beside are the packs that stay.
+	beside []string
+	// lost are the objects that are deleted with their definitions.
+	lost   []count
+	traces pack.Traces
+	// guards are the objects that refuse or change requests, rest are all others.
+	guards, rest []*unstructured.Unstructured
+}
+
+// newPlan reads everything that uninstalling needs to know. Nothing is written until all
+// has been read: an error here leaves the cluster as it was.
+func newPlan(ctx context.Context, o Options, u UninstallOptions, c client.Client) (plan, error) {
+	var p plan
+	var err error
+	if p.live, err = running(ctx, c); err != nil {
+		return p, err
+	}
+	objects, err := everyObject(o)
+	if err != nil {
+		return p, err
+	}
+	if p.beside, err = installedBeside(ctx, o, c); err != nil {
+		return p, err
+	}
+	if len(p.beside) > 0 {
+		needed, err := everyObject(o.with(p.beside))
+		if err != nil {
+			return p, err
+		}
+		objects = others(objects, needed)
+	}
+	guards, rest := split(objects)
+	if p.guards, err = installed(ctx, c, guards); err != nil {
+		return p, err
+	}
+	if p.rest, err = installed(ctx, c, rest); err != nil {
+		return p, err
+	}
+	slices.Reverse(p.rest) // Rights and account before definitions.
+	reading, err := newReading(ctx, o, u)
+	if err != nil {
+		return p, err
+	}
+	defer reading.Watcher.Close()
+	if p.lost, err = lost(ctx, reading, p.rest); err != nil {
+		return p, err
+	}
+	return p, p.find(ctx, o, reading)
+}
+
+// newReading returns what packs find their traces with.
+func newReading(ctx context.Context, o Options, u UninstallOptions) (pack.Reading, error) {
+	r := pack.Reading{Timeout: u.Timeout}
+	if r.Timeout == 0 {
+		r.Timeout = 10 * time.Second
+	}
+	var err error
+	if r.Metadata, err = metadata.NewForConfig(o.Config); err != nil {
+		return r, fmt.Errorf("make metadata client: %w", err)
+	}
+	if r.Watcher, err = relation.NewWatcher(o.Config, o.Log); err != nil {
+		return r, err
+	}
+	if err := r.Watcher.Refresh(ctx); err != nil {
+		r.Watcher.Close()
+		return r, err
+	}
+	return r, nil
+}
+
+// find collects the traces of all chosen packs.
+func (p *plan) find(ctx context.Context, o Options, r pack.Reading) error {
+	chosen, err := choose(o)
+	if err != nil {
+		return err
+	}
+	for _, one := range chosen {
+		traces, err := one.Traces(ctx, r)
+		if err != nil {
+			return fmt.Errorf("find the traces of pack %s: %w", one.Name, err)
+		}
+		p.traces.Found = append(p.traces.Found, traces.Found...)
+		p.traces.Unread = append(p.traces.Unread, traces.Unread...)
+	}
+	return nil
+}
+
+// installed returns those of the objects that exist and are ours.
+func installed(ctx context.Context, c client.Client, objects []client.Object) ([]*unstructured.Unstructured, error) {
+	var found []*unstructured.Unstructured
+	for _, obj := range objects {
+		live, err := read(ctx, c, obj)
+		if meta.IsNoMatchError(err) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if live != nil && live.GetLabels()[partOfLabel] == partOf {
+			found = append(found, live)
+		}
+	}
+	return found, nil
+}
+
+// lost counts the objects of the definitions that are to be deleted.
+func lost(ctx context.Context, r pack.Reading, objects []*unstructured.Unstructured) ([]count, error) {
+	var all []count
+	for _, obj := range objects {
+		if obj.GetKind() != relation.DefinitionKind.Kind {
+			continue
+		}
+		plural, group, _ := strings.Cut(obj.GetName(), ".")
+		resource := schema.GroupResource{Group: group, Resource: plural}
+		version, ok := servedVersion(obj)
+		if !ok {
+			continue
+		}
+		list, err := r.List(ctx, resource.WithVersion(version), metav1.ListOptions{})
+		if err != nil {
+			return nil, err
+		}
+		if len(list) > 0 {
+			all = append(all, count{resource, int64(len(list))})
+		}
+	}
+	return all, nil
+}
+
+// servedVersion returns a version in which a definition's objects can be read.
+func servedVersion(definition *unstructured.Unstructured) (string, bool) {
+	versions, _, _ := unstructured.NestedSlice(definition.Object, "spec", "versions")
+	for _, v := range versions {
+		version, ok := v.(map[string]any)
+		if served, _ := version["served"].(bool); !ok || !served {
+			continue
+		}
+		name, ok := version["name"].(string)
+		return name, ok
+	}
+	return "", false
+}
+
+// refusal returns why nothing is to be done, or nil.
+func (p *plan) refusal(u UninstallOptions) error {
+	var reasons []error
+	if len(p.live) > 0 && !u.ForceLive {
+		reasons = append(reasons, fmt.Errorf("an operator is running: %s; stop it first (one that was killed counts as "+
+			"running for %s), or go on with --force-live", strings.Join(p.live, ", "), presenceLife))
+	}
+	if len(p.lost) > 0 && !u.WithObjects {
+		names := make([]string, 0, len(p.lost))
+		for _, c := range p.lost {
+			names = append(names, c.String())
+		}
+		reasons = append(reasons, fmt.Errorf("objects exist: %s; delete them first while the operator runs, so that what "+
+			"was made for them is deleted too, or go on with --with-objects, which deletes them and leaves what was made "+
+			"for them as it is", strings.Join(names, ", ")))
+	}
+	if len(reasons) == 0 {
+		return nil
+	}
+	return fmt.Errorf("nothing was removed: %w", errors.Join(reasons...))
+}
+
+func (c count) String() string { return fmt.Sprintf("%d %s", c.number, c.resource) }
+
+// tell says what is in the plan.
+func (p *plan) tell(say func(string, ...any)) {
+	if len(p.beside) > 0 {
+		say("leaving what the packs need that stay: %s", strings.Join(p.beside, ", "))
+	}
+	for _, u := range p.traces.Unread {
+		say("skipping %s, which can't be read: %v; %s may be left there", u.Resource.GroupResource(), u.Reason, u.Left)
+	}
+}
+
+// tellDry says what would be done.
+func (p *plan) tellDry(u UninstallOptions) {
+	say := u.Say
+	if err := p.refusal(u); err != nil {
+		say("would be refused: %v", err)
+	}
+	p.tell(say)
+	for _, s := range sum(p.traces.Found) {
+		say("would take %s", s)
+	}
+	for _, obj := range slices.Concat(p.guards, p.rest) {
+		say("would delete %s %s", obj.GetKind(), obj.GetName())
+	}
+	for _, c := range p.lost {
+		say("would delete %s with their definition", c)
+	}
+}
+
+// sum says of traces what they are, those of the same sort together.
+func sum(traces []pack.Trace) []string {
+	type sort struct {
+		what, note string
+		resource   schema.GroupResource
+	}
+	var sorts []sort
+	number := map[sort]int{}
+	for _, t := range traces {
+		s := sort{t.What(), t.Note, t.Resource.GroupResource()}
+		if number[s] == 0 {
+			sorts = append(sorts, s)
+		}
+		number[s]++
+	}
+	lines := make([]string, 0, len(sorts))
+	for _, s := range sorts {
+		line := fmt.Sprintf("%s off %d %s", s.what, number[s], s.resource)
+		if s.note != "" {
+			line += "; " + s.note
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}

@@ -1,0 +1,140 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/go-logr/logr"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// Each operator that runs holds a Lease of its own, by which uninstall knows of it: the
+// lease of the leader tells of one replica, and only with --leader-elect.
+const (
+	presencePrefix = "kinship-running-"
+	presenceRenew  = 30 * time.Second
+	// presenceLife is how long an operator that was killed counts as running.
+	presenceLife = 90 * time.Second
+)
+
+// presence holds the operator's Lease for as long as the operator runs.
+type presence struct {
+	client client.Client
+	log    logr.Logger
+}
+
+// Start implements manager.Runnable.
+func (p presence) Start(ctx context.Context) error {
+	lease := p.announce(ctx)
+	for tick := time.NewTicker(presenceRenew); ; {
+		select {
+		case <-ctx.Done():
+			tick.Stop()
+			p.leave(context.WithoutCancel(ctx), lease)
+			return nil
+		case <-tick.C:
+			lease = p.renew(ctx, lease)
+		}
+	}
+}
+
+// NeedLeaderElection tells the manager to run it in every replica.
+func (p presence) NeedLeaderElection() bool { return false }
+
+// announce makes the Lease and deletes those of operators that were killed.
+func (p presence) announce(ctx context.Context) *coordinationv1.Lease {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, GenerateName: presencePrefix}}
+	lease.Spec = coordinationv1.LeaseSpec{
+		HolderIdentity: new(fmt.Sprintf("%s_%d", host, os.Getpid())), RenewTime: new(metav1.NowMicro()),
+		LeaseDurationSeconds: new(int32(presenceLife.Seconds())),
+	}
+	var all coordinationv1.LeaseList
+	if err := p.client.List(ctx, &all, client.InNamespace(Namespace)); err != nil {
+		p.failed(ctx, err)
+	}
+	for i := range all.Items {
+		if old := &all.Items[i]; strings.HasPrefix(old.Name, presencePrefix) && !holds(old) {
+			p.leave(ctx, old)
+		}
+	}
+	if err := p.client.Create(ctx, lease); err != nil {
+		p.failed(ctx, err)
+		return nil
+	}
+	return lease
+}
+
+// renew says that the operator still runs.
+func (p presence) renew(ctx context.Context, lease *coordinationv1.Lease) *coordinationv1.Lease {
+	if lease == nil {
+		return p.announce(ctx)
+	}
+	renewed := lease.DeepCopy()
+	renewed.Spec.RenewTime = new(metav1.NowMicro())
+	switch err := p.client.Update(ctx, renewed); {
+	case apierrors.IsNotFound(err):
+		return p.announce(ctx)
+	case err != nil:
+		p.failed(ctx, err)
+		return lease
+	}
+	return renewed
+}
+
+// leave deletes a Lease.
+func (p presence) leave(ctx context.Context, lease *coordinationv1.Lease) {
+	if lease == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	if err := p.client.Delete(ctx, lease); client.IgnoreNotFound(err) != nil {
+		p.failed(ctx, err)
+	}
+}
+
+// failed logs what does not keep the operator from its work.
+func (p presence) failed(ctx context.Context, err error) {
+	if ctx.Err() == nil {
+		p.log.Info("kinship uninstall may not know that this operator runs", "reason", err.Error())
+	}
+}
+
+// holds reports whether the holder of a Lease has renewed it in time.
+func holds(lease *coordinationv1.Lease) bool {
+	spec := lease.Spec
+	if spec.HolderIdentity == nil || spec.RenewTime == nil || spec.LeaseDurationSeconds == nil {
+		return false
+	}
+	life := time.Duration(*spec.LeaseDurationSeconds) * time.Second
+	return *spec.HolderIdentity != "" && time.Since(spec.RenewTime.Time) < life
+}
+
+// running returns the operators that hold a Lease: their own, or that of the leader, which
+// earlier releases hold as well.
+func running(ctx context.Context, c client.Reader) ([]string, error) {
+	var all coordinationv1.LeaseList
+	if err := c.List(ctx, &all, client.InNamespace(Namespace)); err != nil {
+		return nil, fmt.Errorf("list leases in namespace %s: %w", Namespace, err)
+	}
+	var holders []string
+	for i := range all.Items {
+		lease := &all.Items[i]
+		ours := lease.Name == leaseName || strings.HasPrefix(lease.Name, presencePrefix)
+		if ours && holds(lease) {
+			holders = append(holders, fmt.Sprintf("%s (Lease %s, renewed %s ago)", *lease.Spec.HolderIdentity, lease.Name,
+				time.Since(lease.Spec.RenewTime.Time).Round(time.Second)))
+		}
+	}
+	return holders, nil
+}

@@ -1,0 +1,130 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/metadata"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kinship-dev/kinship/internal/pack"
+)
+
+// errGuarded says that a guard of ours keeps a trace on an object: a webhook that no
+// operator answers, or a policy that lets only the operator take a label off.
+var errGuarded = errors.New("a guard is in the way")
+
+// stripper takes traces off objects, in the operator's name first, which the guards let
+// do it; where the operator's account has too few rights, or does not exist, in the name
+// of whoever uninstalls.
+type stripper struct {
+	clients []metadata.Interface
+}
+
+func newStripper(ctx context.Context, o Options) (stripper, error) {
+	var s stripper
+	own, err := metadata.NewForConfig(o.Config)
+	if err != nil {
+		return s, fmt.Errorf("make metadata client: %w", err)
+	}
+	config, _, err := become(ctx, o.Config)
+	if err == nil {
+		operator, err := metadata.NewForConfig(config)
+		if err != nil {
+			return s, fmt.Errorf("make metadata client: %w", err)
+		}
+		s.clients = append(s.clients, operator)
+	} else if !errors.Is(err, errNotInstalled) && !apierrors.IsForbidden(err) {
+		return s, err
+	}
+	s.clients = append(s.clients, own)
+	return s, nil
+}
+
+// stripAll takes all traces off. Traces after an owner that could not be taken off are left,
+// since the garbage collector would delete what has that owner.
+func (s stripper) stripAll(ctx context.Context, traces []pack.Trace) error {
+	var failed []error
+	for _, t := range traces {
+		err := s.strip(ctx, t)
+		if err == nil {
+			continue
+		}
+		failed = append(failed, fmt.Errorf("take %s off %s %s/%s: %w",
+			t.What(), t.Resource.Resource, t.Object.Namespace, t.Object.Name, err))
+		if t.Owner != "" {
+			break
+		}
+	}
+	return errors.Join(failed...)
+}
+
+// strip takes one trace off its object.
+func (s stripper) strip(ctx context.Context, t pack.Trace) error {
+	var err error
+	for _, c := range s.clients {
+		if err = stripAs(ctx, c, t); !apierrors.IsForbidden(err) {
+			return err
+		}
+	}
+	return err
+}
+
+// stripAs takes one trace off in one name, again when somebody else writes the object too.
+func stripAs(ctx context.Context, c metadata.Interface, t pack.Trace) error {
+	resource := c.Resource(t.Resource).Namespace(t.Object.Namespace)
+	obj := t.Object
+	var last error
+	err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, 10*time.Second, true,
+		func(ctx context.Context) (bool, error) {
+			patch, err := stripping(t, obj)
+			if err != nil || patch == nil {
+				return true, err
+			}
+			answer, err := resource.Patch(ctx, obj.Name, types.MergePatchType, patch,
+				metav1.PatchOptions{FieldManager: string(installManager)})
+			switch {
+			case apierrors.IsConflict(err):
+				last = err
+				obj, err = resource.Get(ctx, t.Object.Name, metav1.GetOptions{})
+				return apierrors.IsNotFound(err), client.IgnoreNotFound(err)
+			case unanswered(err):
+				return false, fmt.Errorf("%w: %w", errGuarded, err)
+			case err != nil:
+				return apierrors.IsNotFound(err), client.IgnoreNotFound(err)
+			case t.Strip(answer.DeepCopy()):
+				return false, fmt.Errorf("%w: it was put back at once", errGuarded)
+			}
+			return true, nil
+		})
+	if wait.Interrupted(err) && last != nil {
+		return last
+	}
+	return err
+}
+
+// stripping returns the patch that takes a trace off an object, or nil if the object does
+// not have it any more.
+func stripping(t pack.Trace, obj *metav1.PartialObjectMetadata) ([]byte, error) {
+	before, after := obj.DeepCopy(), obj.DeepCopy()
+	before.SetGroupVersionKind(schema.GroupVersionKind{})
+	after.SetGroupVersionKind(schema.GroupVersionKind{})
+	if obj.UID != t.Object.UID || !t.Strip(after) {
+		return nil, nil
+	}
+	return client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}).Data(after)
+}
+
+// unanswered reports whether the API server refused a request because a webhook did not
+// answer.
+func unanswered(err error) bool {
+	return apierrors.IsInternalError(err) && strings.Contains(err.Error(), "failed calling webhook")
+}

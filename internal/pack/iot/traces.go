@@ -1,0 +1,69 @@
+package iot
+
+import (
+	"context"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	iotv1alpha1 "github.com/kinship-dev/kinship/api/iot/v1alpha1"
+	"github.com/kinship-dev/kinship/internal/pack"
+)
+
+// stay is what becomes of what was made for IotConnectors.
+const stay = "they stay as they are, and are nobody's now"
+
+// traces finds what was made for the connectors, so that it is left to nobody, and then
+// the finalizers, which nobody would carry out any more. With the definition all
+// connectors go, and the garbage collector would delete every Deployment that runs; that
+// is not what somebody asks for who removes the operator. What is being deleted already
+// goes.
+func traces(ctx context.Context, r pack.Reading) (pack.Traces, error) {
+	var all pack.Traces
+	resource := iotv1alpha1.GroupVersion.WithResource(connectors)
+	list, err := r.List(ctx, resource, metav1.ListOptions{})
+	if err != nil || len(list) == 0 {
+		return all, err
+	}
+	kept := map[types.UID]bool{}
+	for i := range list {
+		c := &list[i]
+		kept[c.UID] = c.DeletionTimestamp == nil || slices.Contains(c.Finalizers, metav1.FinalizerOrphanDependents)
+	}
+	if all.Found, err = madeFor(ctx, r, kept); err != nil {
+		return all, err
+	}
+	for i := range list {
+		if slices.Contains(list[i].Finalizers, finalizer) {
+			all.Found = append(all.Found, pack.Trace{Resource: resource, Object: &list[i], Finalizers: []string{finalizer}})
+		}
+	}
+	return all, nil
+}
+
+// madeFor finds the objects that connectors own, of all kinds that they are made of with
+// whatever options.
+func madeFor(ctx context.Context, r pack.Reading, kept map[types.UID]bool) ([]pack.Trace, error) {
+	var found []pack.Trace
+	for _, resource := range []schema.GroupVersionResource{
+		deploymentKind.GroupVersion().WithResource("deployments"),
+		accountKind.GroupVersion().WithResource("serviceaccounts"),
+		azureIdentityKind.GroupVersion().WithResource("azureidentities"),
+		azureBindingKind.GroupVersion().WithResource("azureidentitybindings"),
+	} {
+		list, err := r.List(ctx, resource, metav1.ListOptions{})
+		if err != nil {
+			return nil, err
+		}
+		for i := range list {
+			for _, owner := range list[i].OwnerReferences {
+				if kept[owner.UID] {
+					found = append(found, pack.Trace{Resource: resource, Object: &list[i], Owner: owner.UID, Note: stay})
+				}
+			}
+		}
+	}
+	return found, nil
+}

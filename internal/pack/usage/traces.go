@@ -1,0 +1,48 @@
+package usage
+
+import (
+	"context"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kinship-dev/kinship/internal/pack"
+)
+
+// traces finds the finalizers of Usages and the locks on objects of every kind.
+func traces(ctx context.Context, r pack.Reading) (pack.Traces, error) {
+	var all pack.Traces
+	for _, k := range kinds {
+		resource := k.GroupVersion().WithResource(k.resource)
+		list, err := r.List(ctx, resource, metav1.ListOptions{})
+		if err != nil {
+			return all, err
+		}
+		for i := range list {
+			if slices.Contains(list[i].Finalizers, finalizer) {
+				all.Found = append(all.Found, pack.Trace{
+					Resource: resource, Object: &list[i], Finalizers: []string{finalizer},
+				})
+			}
+		}
+	}
+	for _, mapping := range r.Watcher.Served() {
+		addLocks(ctx, r, mapping.Resource, &all)
+	}
+	return all, nil
+}
+
+// addLocks finds the locked objects of a kind. A label that is left harms nobody, so a
+// kind that can't be read keeps nothing from being uninstalled.
+func addLocks(ctx context.Context, r pack.Reading, resource schema.GroupVersionResource, all *pack.Traces) {
+	list, err := r.List(ctx, resource, metav1.ListOptions{LabelSelector: lockLabel})
+	if err != nil {
+		all.Unread = append(all.Unread, pack.Unread{Resource: resource, Reason: err, Left: "label " + lockLabel})
+	}
+	for i := range list {
+		all.Found = append(all.Found, pack.Trace{
+			Resource: resource, Object: &list[i], Labels: []string{lockLabel},
+		})
+	}
+}
