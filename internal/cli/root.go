@@ -61,6 +61,7 @@ func newRoot(version string, streams genericiooptions.IOStreams) *cobra.Command 
 		newTree(streams),
 		newWhoUses(streams),
 		newWhy(streams),
+		newWithdraw(streams),
 		newRelations(streams),
 		newIot(streams),
 		newEmulator(streams),

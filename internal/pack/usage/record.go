@@ -31,17 +31,18 @@ const (
 )
 
 // record keeps a refused deletion for replay, in the status of the first Usage
-// that asks for it. A repeated refusal of the same deletion writes nothing.
+// that asks for it, and returns what is on record then: it has a user if
+// anything is. A repeated refusal of the same deletion writes nothing.
 func (h *refuser) record(
 	ctx context.Context, req admission.Request, obj relation.Object, found holders,
-) error {
+) (recorded sharedv1alpha1.RefusedDeletion, _ error) {
 	if dryRun(req) || req.UserInfo.Username == h.operator || req.Operation != admissionv1.Delete {
-		return nil
+		return recorded, nil
 	}
 	var options dependents
 	if len(req.Options.Raw) > 0 {
 		if err := json.Unmarshal(req.Options.Raw, &options); err != nil {
-			return fmt.Errorf("read delete options: %w", err)
+			return recorded, fmt.Errorf("read delete options: %w", err)
 		}
 	}
 	refused := sharedv1alpha1.RefusedDeletion{
@@ -57,7 +58,7 @@ func (h *refuser) record(
 			return h.note(ctx, u, refused)
 		}
 	}
-	return nil
+	return recorded, nil
 }
 
 // dependents is what a request says is to become of them, in either of two ways.
@@ -82,13 +83,17 @@ func (d dependents) policy() metav1.DeletionPropagation {
 	}
 }
 
-// note writes a record into the status of a Usage. Other replicas may be writing
-// others of the same Usage, which must not be lost.
-func (h *refuser) note(ctx context.Context, u usage, refused sharedv1alpha1.RefusedDeletion) error {
+// note writes a record into the status of a Usage, and returns what is on record then,
+// which is nothing where there is no room. Other replicas may be writing others of the same
+// Usage, which must not be lost.
+func (h *refuser) note(
+	ctx context.Context, u usage, refused sharedv1alpha1.RefusedDeletion,
+) (noted sharedv1alpha1.RefusedDeletion, _ error) {
 	kind, _ := kindOf(identify(u).GroupKind())
 	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		after := u.DeepCopyObject().(usage)
-		if !h.add(after.UsageStatus(), refused) {
+		var changed bool
+		if noted, changed = h.add(after.UsageStatus(), refused); !changed {
 			return nil
 		}
 		patch := client.MergeFromWithOptions(u, client.MergeFromWithOptimisticLock{})
@@ -102,25 +107,35 @@ func (h *refuser) note(ctx context.Context, u usage, refused sharedv1alpha1.Refu
 		}
 		return err
 	})
-	if client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("record the refused deletion: %w", err)
+	if apierrors.IsNotFound(err) { // The Usage is gone, and the record with it.
+		return sharedv1alpha1.RefusedDeletion{}, nil
 	}
-	return nil
+	if err != nil {
+		return noted, fmt.Errorf("record the refused deletion: %w", err)
+	}
+	return noted, nil
 }
 
 // add puts a record into a status in place of what it repeats or of what has
-// expired, and reports whether that says anything new and fits.
-func (h *refuser) add(status *sharedv1alpha1.UsageStatus, refused sharedv1alpha1.RefusedDeletion) bool {
+// expired. It returns what is on record then, which is nothing if there is no room, and
+// reports whether that says anything new.
+func (h *refuser) add(
+	status *sharedv1alpha1.UsageStatus, refused sharedv1alpha1.RefusedDeletion,
+) (_ sharedv1alpha1.RefusedDeletion, changed bool) {
 	fresh := func(r sharedv1alpha1.RefusedDeletion) bool { return h.clock.Since(r.Time.Time) <= h.expiry }
-	if slices.ContainsFunc(status.Refused, func(r sharedv1alpha1.RefusedDeletion) bool {
+	known := slices.IndexFunc(status.Refused, func(r sharedv1alpha1.RefusedDeletion) bool {
 		return r.Target.UID == refused.Target.UID && r.PropagationPolicy == refused.PropagationPolicy && fresh(r)
-	}) {
-		return false
+	})
+	if known >= 0 {
+		return status.Refused[known], false
 	}
 	status.Refused = slices.DeleteFunc(status.Refused, func(r sharedv1alpha1.RefusedDeletion) bool {
 		return r.Target.UID == refused.Target.UID || !fresh(r)
 	})
-	return fit(status, refused)
+	if !fit(status, refused) {
+		return sharedv1alpha1.RefusedDeletion{}, false
+	}
+	return refused, true
 }
 
 // fit appends a record if there is room for it.

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
+	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
 	"github.com/kinship-dev/kinship/pkg/authorise"
 	"github.com/kinship-dev/kinship/pkg/guard"
 	"github.com/kinship-dev/kinship/pkg/object"
@@ -65,13 +66,32 @@ func (h *refuser) Handle(ctx context.Context, req admission.Request) admission.R
 	if len(found.edges) == 0 {
 		return admission.Allowed("")
 	}
-	if err := h.record(ctx, req, obj, found); err != nil {
+	recorded, err := h.record(ctx, req, obj, found)
+	if err != nil {
 		return admission.Errored(http.StatusInternalServerError, err)
 	}
 	if req.UserInfo.Username != h.operator {
 		h.metrics.blocked(obj.ID.GroupKind())
 	}
-	return refuse(obj, found)
+	answer := refuse(obj, found)
+	answer.Result.Message += h.replayed(obj, recorded)
+	return answer
+}
+
+// replayed says, of a refused deletion that is on record, that it will be carried out, and
+// how not to have it. Controllers of Kubernetes are not told: what they were refused they
+// would ask for again.
+func (h *refuser) replayed(obj relation.Object, recorded sharedv1alpha1.RefusedDeletion) string {
+	if recorded.User == "" || system(recorded.User) {
+		return ""
+	}
+	where := ""
+	if obj.ID.Namespace != "" {
+		where = " -n " + obj.ID.Namespace
+	}
+	return fmt.Sprintf(" The deletion is recorded, as %s asked for it: it is carried out as soon as nothing is in the "+
+		"way, until %s. To withdraw it: kubectl kinship withdraw %s %s%s", recorded.User,
+		recorded.Time.Add(h.expiry).UTC().Format(time.RFC3339), obj.ID.GroupKind(), obj.ID.Name, where)
 }
 
 // holders are the edges that keep an object, and the Usages that declare them.

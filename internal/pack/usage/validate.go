@@ -135,13 +135,12 @@ func (v *validator) Handle(ctx context.Context, req admission.Request) admission
 	if req.UserInfo.Username == v.operator {
 		return admission.Allowed("")
 	}
-	if req.SubResource == "status" {
-		return pack.Denied(http.StatusForbidden, metav1.StatusReasonForbidden,
-			"the status of a Usage says what was asked of it and by whom; only Kinship may write it")
-	}
 	u, old, err := decode(req)
 	if err != nil {
 		return admission.Errored(http.StatusBadRequest, err)
+	}
+	if req.SubResource == "status" {
+		return v.status(ctx, req.UserInfo, u, old)
 	}
 	if err := v.genuine(ctx, req.UserInfo, u, old); err != nil {
 		return pack.Denied(http.StatusForbidden, metav1.StatusReasonForbidden, err.Error())
