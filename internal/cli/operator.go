@@ -82,6 +82,8 @@ give --webhook-host: the address by which the API server reaches this process.`,
 		"how long a deleted Usage waits for the deletion of its using object to begin (default 5s)")
 	f.DurationVar(&o.Usage.ReplayExpiry, "usage-replay-expiry", 0,
 		"how long a refused deletion is remembered for replay (default 24h)")
+	f.IntVar(&o.Usage.MaxPerNamespace, "usage-max-per-namespace", 0,
+		"how many Usages may be created in one namespace (default any number); not with --enforcement=policy")
 	f.IntVar(&o.Openstack.Workers, "openstack-workers", 8, "how many OpenStack objects of a kind are worked on at once")
 	f.DurationVar(&o.Openstack.Resync, "openstack-resync", 10*time.Minute,
 		"how often OpenStack resources are compared with their specs; negative is never")

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"github.com/kinship-dev/kinship/internal/pack/usage"
 	"github.com/kinship-dev/kinship/pkg/lineage"
 	"github.com/kinship-dev/kinship/pkg/render"
 )
@@ -20,7 +21,11 @@ func newWhoUses(streams genericiooptions.IOStreams) *cobra.Command {
 			return err
 		}
 		q.warn(users.Skipped)
-		return q.writeUsers(users)
+		if err := q.writeUsers(users); err != nil {
+			return err
+		}
+		q.hint(node, users)
+		return nil
 	}
 	return q.command(&cobra.Command{
 		Use:   "who-uses",
@@ -33,6 +38,17 @@ The exit code is 0 whether or not anything uses the object.`,
 		Example: `  kinship who-uses cluster.eks.upbound.io/my-cluster
   kinship who-uses namespace prod`,
 	})
+}
+
+// hint says on standard error how a namespace or a definition is deleted that holds
+// protected objects.
+func (q *question) hint(node *lineage.Node, users *lineage.Users) {
+	held := slices.ContainsFunc(users.Users, func(u lineage.User) bool { return u.InForce && u.Content != "" })
+	if q.output != "table" || !held {
+		return
+	}
+	fmt.Fprintf(q.ErrOut, "To delete it all the same, with the verb override on all Usages: %s, and delete it.\n",
+		usage.OverrideCommand(node.ID, string(node.UID)))
 }
 
 func (q *question) writeUsers(users *lineage.Users) error {

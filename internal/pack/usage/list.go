@@ -54,6 +54,17 @@ func (p *parts) all() []usage {
 	return found
 }
 
+// number returns how many Usages a namespace has, as the informers hold them.
+func (p *parts) number(namespace string) int {
+	n := 0
+	for _, u := range p.all() {
+		if u.GetNamespace() == namespace {
+			n++
+		}
+	}
+	return n
+}
+
 // grants returns the ReferenceGrants of a namespace, as the informers hold them.
 func (p *parts) grants(namespace string) []kinshipv1alpha1.ReferenceGrant {
 	var found []kinshipv1alpha1.ReferenceGrant

@@ -89,10 +89,11 @@ func refuseStripping(in pack.Installation) []client.Object {
 	})
 }
 
-// refuseByPolicy refuses the deletion of locked objects without asking anybody.
-// The API server allows a policy no other answers than 403 and 422.
+// refuseByPolicy refuses the deletion of locked objects without asking anybody, but for
+// somebody who may override all Usages and says so on the object. The API server allows a
+// policy no other answers than 403 and 422.
 func refuseByPolicy() []client.Object {
-	fail, forbidden, all := admissionregistrationv1.Fail, metav1.StatusReasonForbidden, admissionregistrationv1.AllScopes
+	fail, all := admissionregistrationv1.Fail, admissionregistrationv1.AllScopes
 	equivalent := admissionregistrationv1.Equivalent
 	return validating(refusePolicy, admissionregistrationv1.ValidatingAdmissionPolicySpec{
 		MatchConstraints: &admissionregistrationv1.MatchResources{
@@ -108,13 +109,11 @@ func refuseByPolicy() []client.Object {
 			}},
 		},
 		FailurePolicy: &fail,
-		Validations: []admissionregistrationv1.Validation{{
-			Expression: "false",
-			Message:    "The resource is in use or protected by a Usage: run kubectl kinship who-uses to see by which.",
-			Reason:     &forbidden,
-		}},
+		Validations:   refuseUnlessOverridden(),
 	})
 }
+
+const refusedByPolicy = "The resource is in use or protected by a Usage: run kubectl kinship who-uses to see by which."
 
 // keepRecords keeps everybody but the operator from writing what is believed of a Usage
 // as soon as webhooks are asked: that its author may reach out of its namespace, and whose

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"strings"
 	"time"
 
 	admissionv1 "k8s.io/api/admission/v1"
@@ -22,11 +21,6 @@ import (
 	"github.com/kinship-dev/kinship/pkg/object"
 	"github.com/kinship-dev/kinship/pkg/relation"
 )
-
-// overrideAnnotation, on a protected object, names the Usages ("name" or
-// "namespace/name", separated by commas) that a deletion is to ignore. It is a
-// wish, not a right: it counts only for a user with the verb override on them.
-const overrideAnnotation = "kinship.dev/override-usage"
 
 // refuser answers the API server when a locked object is to be deleted. It runs
 // in every replica.
@@ -74,7 +68,7 @@ func (h *refuser) Handle(ctx context.Context, req admission.Request) admission.R
 		h.metrics.blocked(obj.ID.GroupKind())
 	}
 	answer := refuse(obj, found)
-	answer.Result.Message += h.replayed(obj, recorded)
+	answer.Result.Message += h.replayed(obj, recorded) + wayOn(obj, found)
 	return answer
 }
 
@@ -152,60 +146,6 @@ func short(ref relation.Ref) string {
 		return ref.String()
 	}
 	return ref.Short()
-}
-
-// override drops the Usages that the object's annotation names, if the user who
-// deletes has the right to.
-func (h *refuser) override(
-	ctx context.Context, req admission.Request, meta *metav1.PartialObjectMetadata, found holders,
-) ([]relation.Edge, error) {
-	if len(found.edges) == 0 {
-		return nil, nil
-	}
-	if req.SubResource == "eviction" { // Such a request does not show the Pod.
-		meta = &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}}
-		if err := h.live.Get(ctx, client.ObjectKey{Namespace: req.Namespace, Name: req.Name}, meta); err != nil {
-			return found.edges, client.IgnoreNotFound(fmt.Errorf("read Pod %s/%s: %w", req.Namespace, req.Name, err))
-		}
-	}
-	wish := meta.Annotations[overrideAnnotation]
-	if wish == "" {
-		return found.edges, nil
-	}
-	var left []relation.Edge
-	for _, e := range found.edges {
-		k, _ := kindOf(e.Declarer.GroupKind())
-		if !named(wish, e.Declarer) {
-			left = append(left, e)
-			continue
-		}
-		ok, err := h.reviewer.Allowed(ctx, req.UserInfo, authorise.Action{
-			Verb: "override", Group: k.Group, Resource: k.resource,
-			Namespace: e.Declarer.Namespace, Name: e.Declarer.Name,
-		})
-		if err != nil {
-			return nil, err
-		}
-		if !ok {
-			left = append(left, e)
-			continue
-		}
-		if u := found.get(e.Declarer); u != nil && !dryRun(req) {
-			h.events.Eventf(u, nil, "Warning", "Overridden", "Delete",
-				"%s deleted %s/%s despite this Usage", req.UserInfo.Username, req.Kind.Kind, meta.Name)
-		}
-	}
-	return left, nil
-}
-
-func named(wish string, id object.ID) bool {
-	for name := range strings.SplitSeq(wish, ",") {
-		name = strings.TrimSpace(name)
-		if name == id.Name || name == id.Namespace+"/"+id.Name {
-			return true
-		}
-	}
-	return false
 }
 
 func dryRun(req admission.Request) bool { return req.DryRun != nil && *req.DryRun }

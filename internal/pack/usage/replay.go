@@ -40,10 +40,11 @@ func records(u usage, user string) bool {
 	return (replay != nil && *replay) || system(user)
 }
 
-// system reports whether a user is a controller of Kubernetes that tries again.
-func system(user string) bool {
-	return slices.Contains([]string{garbageCollector, namespaceController, controllerManager}, user)
-}
+// systemUsers are the controllers of Kubernetes that try again.
+var systemUsers = []string{garbageCollector, namespaceController, controllerManager}
+
+// system reports whether a user is one of them.
+func system(user string) bool { return slices.Contains(systemUsers, user) }
 
 // replay carries out the deletions that were refused because of a Usage which
 // goes.

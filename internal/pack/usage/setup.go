@@ -34,6 +34,9 @@ type Options struct {
 	GracePeriod time.Duration
 	// ReplayExpiry is how long a refused deletion is remembered. Zero means a day.
 	ReplayExpiry time.Duration
+	// MaxPerNamespace is how many Usages may be created in one namespace. Zero means any
+	// number.
+	MaxPerNamespace int
 }
 
 // workers is how many Usages, and how many locks, are worked on at once. The API
@@ -274,7 +277,10 @@ func (p *parts) serve(options Options) error {
 	if p.env.Enforcement != pack.ByWebhook {
 		return nil
 	}
-	validator := &validator{ledger: p.ledger, reviewer: p.env.Reviewer, operator: p.env.Operator}
+	validator := &validator{
+		ledger: p.ledger, reviewer: p.env.Reviewer, operator: p.env.Operator,
+		most: options.MaxPerNamespace, number: p.number,
+	}
 	refuser := &refuser{
 		ledger: p.ledger, lock: p.lock, live: p.env.Live, status: p.mgr.GetClient(), get: p.get, reviewer: p.env.Reviewer,
 		events: p.mgr.GetEventRecorder("kinship-usage"), clock: clock.RealClock{}, metrics: p.metrics,

@@ -40,6 +40,9 @@ type validator struct {
 	ledger   *ledger
 	reviewer *authorise.Reviewer
 	operator string // our own user name
+	// most is how many Usages a namespace may have, 0 for any number; number counts them.
+	most   int
+	number func(namespace string) int
 }
 
 // decode reads the new and, on update, the old Usage of a request.
@@ -148,6 +151,11 @@ func (v *validator) Handle(ctx context.Context, req admission.Request) admission
 	if old != nil && unchanged(u, old) {
 		return admission.Allowed("")
 	}
+	if old == nil && v.full(u.GetNamespace()) {
+		return pack.Denied(http.StatusForbidden, metav1.StatusReasonForbidden, fmt.Sprintf(
+			"namespace %s has %d Usages already, which is as many as this cluster allows (--usage-max-per-namespace): "+
+				"delete one, or protect several objects with one Usage", u.GetNamespace(), v.most))
+	}
 	if problem := problems(u, v.ledger.watcher).Worst(); problem.State == reconcile.Invalid {
 		return pack.Denied(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, problem.Message)
 	}
@@ -161,6 +169,12 @@ func (v *validator) Handle(ctx context.Context, req admission.Request) admission
 				"and delete or protect on what spec.of names, or a ReferenceGrant in its namespace", req.UserInfo.Username))
 	}
 	return v.inRing(ctx, u)
+}
+
+// full reports whether a namespace has as many Usages as it may have. Those created at the
+// same moment may not be counted yet.
+func (v *validator) full(namespace string) bool {
+	return v.most > 0 && namespace != "" && v.number(namespace) >= v.most
 }
 
 // genuine refuses an authority mark that is not what the mutating handler set.
