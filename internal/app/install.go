@@ -280,6 +280,14 @@ func engineRules(chosen []pack.Pack) []rbacv1.PolicyRule {
 			Resources: []string{"validatingwebhookconfigurations", "mutatingwebhookconfigurations"},
 			Verbs:     []string{"get", "patch"},
 		},
+		{ // To notice that one of them is deleted.
+			APIGroups: []string{"admissionregistration.k8s.io"},
+			Resources: []string{
+				"validatingadmissionpolicies", "validatingadmissionpolicybindings",
+				"mutatingadmissionpolicies", "mutatingadmissionpolicybindings",
+			},
+			Verbs: []string{"get", "list", "watch"},
+		},
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/kinship-dev/kinship/internal/pack"
+	"github.com/kinship-dev/kinship/pkg/reconcile"
 	"github.com/kinship-dev/kinship/pkg/watch"
 )
 
@@ -30,6 +31,7 @@ type packManager struct {
 	client client.Client
 	health *watch.Health
 	synced atomic.Bool
+	gate   reconcile.Gate
 }
 
 // newPackManager returns a manager for a pack and adds the pack's cache to the operator's.
@@ -77,6 +79,9 @@ func reportUnreadable(recorder events.EventRecorder, obj runtime.Object, message
 
 // GetCache implements cluster.Cluster.
 func (m *packManager) GetCache() cache.Cache { return m.cache }
+
+// Gate implements reconcile.Gated.
+func (m *packManager) Gate() *reconcile.Gate { return &m.gate }
 
 // GetClient implements cluster.Cluster.
 func (m *packManager) GetClient() client.Client { return m.client }

@@ -88,6 +88,9 @@ func assemble(
 			return err
 		}
 		managers, env.Health = append(managers, own), own.health
+		if _, err := newGuards(o, env, p, own.Gate(), mgr); err != nil {
+			return err
+		}
 		err = p.Setup(ctx, own, env)
 		if meta.IsNoMatchError(err) {
 			return errNotInstalled

@@ -36,6 +36,13 @@ type Pack struct {
 	// Objects are what it needs in the cluster besides definitions and rights, such
 	// as webhook configurations and policies.
 	Objects func(Installation) []client.Object
+	// Enforced are the names of those Objects that the pack looks after itself and tells of
+	// while they are missing. While any other guard among Objects is missing, such as a
+	// webhook configuration or a policy, the pack's controllers are held up.
+	Enforced []string
+	// Doubt takes back what guards have judged of objects that were written since a resource
+	// version, when a guard was missing since then. It may be nil.
+	Doubt func(ctx context.Context, live client.Client, since string) error
 	// Setup adds its controllers and handlers to the manager.
 	Setup func(context.Context, manager.Manager, Environment) error
 	// Trim makes an object smaller on its way into the cache, if it is one of the

@@ -60,7 +60,7 @@ type Controller struct {
 func (c Controller) AddTo(mgr manager.Manager) error {
 	skip := true // Names are unique in a process; tests run several operators in one.
 	made, err := controller.NewTyped(c.Name, mgr, controller.TypedOptions[object.ID]{
-		Reconciler: Quiet(c.Reconciler), MaxConcurrentReconciles: c.Workers,
+		Reconciler: Quiet(Behind(mgr, c.Reconciler)), MaxConcurrentReconciles: c.Workers,
 		RateLimiter: c.RateLimiter, SkipNameValidation: &skip,
 	})
 	if err != nil {

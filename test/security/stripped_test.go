@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/kinship-dev/kinship/internal/app"
 	"github.com/kinship-dev/kinship/internal/testenv"
 	"github.com/kinship-dev/kinship/test/operator"
 )
@@ -17,7 +18,10 @@ import (
 // TestStrippedWithoutPolicy takes the lock off where no policy of the API server
 // keeps it on, as none does before Kubernetes 1.36: it comes back, and that is told.
 func TestStrippedWithoutPolicy(t *testing.T) {
-	operator.Start(t)
+	if err := operator.Start(t).Stop(); err != nil {
+		t.Fatal(err)
+	}
+	operator.Start(t, func(o *app.Options) { o.Install, o.Adopt = false, false }) // Or it would restore them.
 	l, used, _ := replaying(t)
 	ours := client.MatchingLabels{"app.kubernetes.io/part-of": "kinship"}
 	for _, kind := range []client.Object{

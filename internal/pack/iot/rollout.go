@@ -58,7 +58,7 @@ func rollouts(mgr manager.Manager) error {
 		Watches(&iotv1alpha1.IotConnectorRelease{}, handler.EnqueueRequestsFromMapFunc(r.inNamespace),
 			builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&iotv1alpha1.IotConnector{}, handler.EnqueueRequestsFromMapFunc(r.changed)).
-		Complete(reconcile.Quiet(r))
+		Complete(reconcile.Quiet(reconcile.Behind(mgr, r)))
 	if err != nil {
 		return fmt.Errorf("make controller for IotConnectorReleases: %w", err)
 	}

@@ -59,7 +59,7 @@ func Setup(ctx context.Context, mgr manager.Manager, env pack.Environment, optio
 		}
 		b = b.WatchesRawSource(source.Kind(made, obj, r.wakes(gvk.GroupKind()), changedForUs))
 	}
-	if err := b.Complete(reconcile.Quiet(r)); err != nil {
+	if err := b.Complete(reconcile.Quiet(reconcile.Behind(mgr, r))); err != nil {
 		return fmt.Errorf("make controller for IotConnectors: %w", err)
 	}
 	if err := rollouts(mgr); err != nil {

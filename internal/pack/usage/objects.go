@@ -54,8 +54,10 @@ func Pack(options Options) pack.Pack {
 			Name: finalizer, By: "the operator", When: "what uses the protected object is gone",
 			Waits: lineage.WaitsForSources,
 		}},
-		Rules:   rules,
-		Objects: objects,
+		Rules:    rules,
+		Objects:  objects,
+		Enforced: []string{webhookConfiguration, refusePolicy, keepPolicy}, // A lock that is taken off is put back.
+		Doubt:    doubt,
 		Setup: func(ctx context.Context, mgr manager.Manager, env pack.Environment) error {
 			return Setup(ctx, mgr, env, options)
 		},

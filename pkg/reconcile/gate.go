@@ -1,0 +1,74 @@
+package reconcile
+
+import (
+	"context"
+	"sync"
+
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+)
+
+// Gate holds reconcilers up while something is missing that they rely on, such as the
+// webhook that judges what they act on. What they are woken for meanwhile, they work on
+// when the gate is opened. It is safe for concurrent use; the zero value is open.
+type Gate struct {
+	mu     sync.Mutex
+	closed chan struct{} // closed by Open; nil while the gate is open
+}
+
+// Close holds up every pass that has not begun.
+func (g *Gate) Close() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.closed == nil {
+		g.closed = make(chan struct{})
+	}
+}
+
+// Open lets everything on.
+func (g *Gate) Open() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.closed != nil {
+		close(g.closed)
+		g.closed = nil
+	}
+}
+
+// Wait returns when the gate is open, or with an error when the context ends.
+func (g *Gate) Wait(ctx context.Context) error {
+	for {
+		g.mu.Lock()
+		closed := g.closed
+		g.mu.Unlock()
+		if closed == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-closed: // It may have been closed again since.
+		}
+	}
+}
+
+// Gated is a manager whose reconcilers are held up by a gate.
+type Gated interface {
+	Gate() *Gate
+}
+
+// Behind returns a reconciler that begins no pass while the gate of its manager is closed,
+// if the manager has one.
+func Behind[R comparable](mgr manager.Manager, r reconcile.TypedReconciler[R]) reconcile.TypedReconciler[R] {
+	gated, ok := mgr.(Gated)
+	if !ok {
+		return r
+	}
+	gate := gated.Gate()
+	return reconcile.TypedFunc[R](func(ctx context.Context, request R) (reconcile.Result, error) {
+		if err := gate.Wait(ctx); err != nil {
+			return reconcile.Result{}, err
+		}
+		return r.Reconcile(ctx, request)
+	})
+}
