@@ -58,14 +58,17 @@ type guards struct {
 	since string // the resource version of the first deletion that was not dealt with
 }
 
-func newGuards(o Options, env pack.Environment, p pack.Pack, gate *reconcile.Gate, mgr manager.Manager) (*guards, error) {
+func newGuards(
+	o Options, env pack.Environment, p pack.Pack, gate *reconcile.Gate, mgr manager.Manager,
+) (*guards, error) {
 	mutating, err := servesMutatingPolicies(o)
 	if err != nil {
 		return nil, err
 	}
 	g := &guards{
-		pack: p, live: env.Live, watcher: env.Watcher, gate: gate, install: env.Install, wanted: map[object.ID]client.Object{},
-		log: o.Log.WithName("guards").WithValues("pack", p.Name), changed: make(chan struct{}, 1),
+		pack: p, live: env.Live, watcher: env.Watcher, gate: gate, install: env.Install,
+		wanted: map[object.ID]client.Object{},
+		log:    o.Log.WithName("guards").WithValues("pack", p.Name), changed: make(chan struct{}, 1),
 	}
 	scheme := env.Live.Scheme()
 	ids := func(in pack.Installation, each func(object.ID, client.Object)) error {
@@ -84,7 +87,8 @@ func newGuards(o Options, env pack.Environment, p pack.Pack, gate *reconcile.Gat
 	}); err != nil {
 		return nil, err
 	}
-	if err := ids(o.installation(false), func(id object.ID, _ client.Object) { g.other = append(g.other, id) }); err != nil {
+	err = ids(o.installation(false), func(id object.ID, _ client.Object) { g.other = append(g.other, id) })
+	if err != nil {
 		return nil, err
 	}
 	g.missing.Store(&[]string{})
@@ -130,7 +134,8 @@ func (g *guards) seen(c relation.Change) {
 	if c.New != nil || slices.Contains(g.pack.Enforced, c.Old.ID.Name) {
 		return
 	}
-	if order, err := resourceversion.CompareResourceVersion(c.Old.Version, g.since); g.since == "" || err != nil || order < 0 {
+	order, err := resourceversion.CompareResourceVersion(c.Old.Version, g.since)
+	if g.since == "" || err != nil || order < 0 {
 		g.since = c.Old.Version
 	}
 }

@@ -209,7 +209,7 @@ func TestGuardsJudgeAgain(t *testing.T) {
 	other.create(used)
 	l.create(l.secret("using"), honest)
 	l.awaitReady(honest)
-	var guards []client.Object
+	guards := make([]client.Object, 0, 2)
 	for _, guard := range []client.Object{
 		&admissionregistrationv1.ValidatingWebhookConfiguration{}, &admissionregistrationv1.MutatingWebhookConfiguration{},
 	} {
@@ -232,8 +232,9 @@ func TestGuardsJudgeAgain(t *testing.T) {
 	forged.Spec = *honest.Spec.DeepCopy()
 	forged.Annotations = map[string]string{authority: "author"}
 	testenv.Eventually(t, func() error { return l.as(tenant).Create(t.Context(), forged) })
-	record := fmt.Sprintf(`{"status":{"refused":[{"target":{"apiVersion":"v1","kind":"ConfigMap","namespace":%q,"name":"used",`+
-		`"uid":%q},"user":"admin","groups":["system:masters"],"time":"2026-01-01T00:00:00Z"}]}}`, other.ns, used.UID)
+	record := fmt.Sprintf(`{"status":{"refused":[{"target":{"apiVersion":"v1","kind":"ConfigMap","namespace":%q,`+
+		`"name":"used","uid":%q},"user":"admin","groups":["system:masters"],"time":"2026-01-01T00:00:00Z"}]}}`,
+		other.ns, used.UID)
 	patch := client.RawPatch(types.MergePatchType, []byte(record))
 	testenv.Eventually(t, func() error { return l.as(tenant).Status().Patch(t.Context(), forged.DeepCopy(), patch) })
 	for _, guard := range guards {
@@ -246,12 +247,14 @@ func TestGuardsJudgeAgain(t *testing.T) {
 			return err
 		}
 		ready := meta.FindStatusCondition(forged.Status.Conditions, "Ready")
-		if ready == nil || ready.Reason != "NotGranted" || forged.Annotations[authority] != "" || len(forged.Status.Refused) > 0 {
+		believed := forged.Annotations[authority] != "" || len(forged.Status.Refused) > 0
+		if ready == nil || ready.Reason != "NotGranted" || believed {
 			return fmt.Errorf("the forged Usage is believed: %v, %v, %v", forged.Annotations, forged.Status.Refused, ready)
 		}
 		return nil
 	})
-	if err := l.c.Get(t.Context(), client.ObjectKeyFromObject(honest), honest); err != nil || honest.Annotations[authority] == "" {
+	err := l.c.Get(t.Context(), client.ObjectKeyFromObject(honest), honest)
+	if err != nil || honest.Annotations[authority] == "" {
 		t.Errorf("error %v, the Usage from before has lost its mark", err)
 	}
 	l.delete(l.secret("using"))

@@ -98,7 +98,7 @@ func testOverride(t *testing.T, by pack.Enforcement) {
 		}
 		return nil
 	})
-	says := []string{string(ns.UID), "kubectl annotate namespace", ns.Name, "kinship.dev/override-usage=", "the verb override"}
+	says := []string{string(ns.UID), "kubectl annotate namespace", ns.Name, "override-usage=", "the verb override"}
 	if by == pack.ByWebhook { // A policy can't tell.
 		says = append(says, "Usage usage in namespace "+l.ns)
 	}

@@ -127,7 +127,8 @@ func refuseUnlessOverridden() []admissionregistrationv1.Validation {
 		Expression: meant, MessageExpression: fmt.Sprintf("%q + %s", refusedByPolicy, wayOnExpression()),
 		Message: refusedByPolicy, Reason: &forbidden,
 	}
-	all := []admissionregistrationv1.Validation{refusal}
+	all := make([]admissionregistrationv1.Validation, 1, 1+len(kinds))
+	all[0] = refusal
 	for _, k := range kinds {
 		refusal.Expression = fmt.Sprintf("!%s || authorizer.group('%s').resource('%s').check('%s').allowed()",
 			meant, k.Group, k.resource, overrideVerb)
