@@ -192,7 +192,9 @@ func (g *Gate) keep(q question, status int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if len(g.decisions) >= maxDecisions {
-		maps.DeleteFunc(g.decisions, func(_ question, d decision) bool { return !now.Before(d.until) && !now.Before(d.trusted) })
+		maps.DeleteFunc(g.decisions, func(_ question, d decision) bool {
+			return !now.Before(d.until) && !now.Before(d.trusted)
+		})
 	}
 	if len(g.decisions) >= maxDecisions {
 		clear(g.decisions)

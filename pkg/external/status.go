@@ -73,7 +73,8 @@ func (r *reconciler[K, R]) report(ctx context.Context, p *pass[K, R], outcome re
 		Deleting: p.Object.GetDeletionTimestamp() != nil, Generation: p.Object.GetGeneration(),
 	})
 	// The time alone is worth a write only to an object that has a period of its own.
-	if outcome.IsDone() && (p.Object.GetExternalSpec().ResyncPeriod != nil || !equality.Semantic.DeepEqual(p.before, p.Object)) {
+	periodic := p.Object.GetExternalSpec().ResyncPeriod != nil
+	if outcome.IsDone() && (periodic || !equality.Semantic.DeepEqual(p.before, p.Object)) {
 		now := metav1.NewTime(r.engine.Clock.Now().Truncate(time.Second))
 		status.LastSyncTime = &now
 	}

@@ -76,7 +76,7 @@ func askForComposed() []client.Object {
 			FailurePolicy: &fail,
 		},
 	}
-	var resources []string
+	resources := make([]string, 0, len(composed))
 	for _, c := range composed {
 		resource := plural(c.creates)
 		resources = append(resources, plural(c.kind))
