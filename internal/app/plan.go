@@ -238,7 +238,7 @@ func (p *plan) tellDry(u UninstallOptions) {
 	}
 }
 
-// sum says of traces what they are, those of the same sort together.
+// sum returns a line for each sort of trace, with the number of traces.
 func sum(traces []pack.Trace) []string {
 	type sort struct {
 		what, note string

@@ -78,7 +78,7 @@ func (s stripper) strip(ctx context.Context, t pack.Trace) error {
 	return err
 }
 
-// stripAs takes one trace off in one name, again when somebody else writes the object too.
+// stripAs removes one trace from one object. A conflict with another writer is tried again.
 func stripAs(ctx context.Context, c metadata.Interface, t pack.Trace) error {
 	resource := c.Resource(t.Resource).Namespace(t.Object.Namespace)
 	obj := t.Object

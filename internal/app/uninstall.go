@@ -21,12 +21,15 @@ import (
 // Uninstall removes everything that Install applied, and every trace that the packs left
 // on other objects. What other packs need that are installed stays.
 //
-// It reads everything before it changes anything, and refuses beside an operator that
-// runs, which would put back what is removed, and while objects of the packs exist. First
-// the traces are taken off, in the operator's name, while the guards still stand; if that
-// fails, the guards stay. Then the guards are deleted, and last rights and definitions. The
-// definitions are deleted after the guards, since no operator answers the webhooks any
-// more: other controllers could not take their finalizers off the definitions' objects.
+// Uninstall reads everything before it changes anything. It refuses while an operator runs,
+// which would restore removed objects, and while objects of the packs exist. The order is:
+//
+//  1. traces, in the operator's name, while the guards still stand. After a failure here the
+//     guards stay;
+//  2. guards: webhook configurations and policies;
+//  3. rights and definitions. Definitions come after the guards, because no operator answers
+//     the webhooks any more: other controllers could not remove their finalizers from the
+//     objects of the definitions.
 func Uninstall(ctx context.Context, o Options, u UninstallOptions) error {
 	o, err := o.withDefaults()
 	if err != nil {

@@ -22,8 +22,8 @@ func versionMark(v string) string {
 	return strings.ReplaceAll(v, "+", "_")
 }
 
-// release reads the version of a build. It returns nil for a build that no release
-// precedes, such as "dev" or a bare commit: nobody can tell whether it is older.
+// release returns the version of a build, or nil for a build without a version, such as "dev"
+// or a bare commit, of which nobody can tell the age.
 func release(v string) *version.Version {
 	v, _, _ = strings.Cut(v, "_") // What was a plus sign: it takes no part in the order.
 	parsed, err := version.ParseSemantic(sinceRelease.ReplaceAllString(v, ""))

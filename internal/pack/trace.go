@@ -16,7 +16,8 @@ import (
 	"github.com/kinship-dev/kinship/pkg/relation"
 )
 
-// Trace is what a pack has left on one object: what only the operator would take off.
+// Trace is a mark of a pack on one object, such as a finalizer, which only the operator
+// removes.
 type Trace struct {
 	// Resource is where the object is found.
 	Resource schema.GroupVersionResource
@@ -29,7 +30,8 @@ type Trace struct {
 	// Owner is the uid of an owner to take off, so that the garbage collector keeps the
 	// object when the owner is deleted.
 	Owner types.UID
-	// Note says what becomes of the object, or of what it stands for. It may be empty.
+	// Note says what happens to the object, or to the resource behind the object. Note may be
+	// empty.
 	Note string
 }
 

@@ -47,9 +47,8 @@ type Options struct {
 	// Events tell people what can't be seen from conditions.
 	Events events.EventRecorder
 	Clock  clock.PassiveClock
-	// Account begins an account of the memory that is taken by what an Actuator returns, if
-	// it is called with the context that Account returns. The account ends when nothing of
-	// that is kept. It may be nil.
+	// Account begins an account of the memory of a list, which an Actuator reads with the
+	// returned context. The engine calls end when it drops the list. Account may be nil.
 	Account func(context.Context) (with context.Context, end func())
 }
 

@@ -171,8 +171,9 @@ type Access[K Object, R any] struct {
 	// Place is where it acts, for people, such as a project of a cloud. What is missing
 	// there may be in another place still. Empty means that there is no other.
 	Place string
-	// Cloud is what ids are unique in. An id in one cloud says nothing about another cloud,
-	// where somebody else may decide which ids there are. Empty means that there is only one.
+	// Cloud is the name of the cloud, in which ids are unique. Equal ids of two clouds are
+	// unrelated: a tenant may run a cloud that answers with the ids of another cloud. Empty
+	// means that there is only one cloud.
 	Cloud string
 }
 
@@ -228,8 +229,8 @@ type Error struct {
 	// Late says of a Transient error that somebody in between did not wait for the
 	// answer: what was asked may still be carried out.
 	Late bool
-	// TooMuch says of a list that it is longer than what there is memory for. It is not asked
-	// for again soon where its resources can be read one by one.
+	// TooMuch says that a list is longer than the memory for lists. Resources that Get can read
+	// one by one are not listed again for a while.
 	TooMuch bool
 	// Message for people.
 	Message string

@@ -33,8 +33,8 @@ type observer[R any] struct {
 
 	mu     sync.Mutex
 	scopes map[string]*view[R] // those that somebody looked at within the time kept, and few others
-	// changes counts those of all scopes: what was asked for in a view that is dropped since
-	// is never taken for an answer in the next one.
+	// changes counts the changes of all scopes. A list that was asked for in a dropped view has
+	// another count than the next view of that scope, and is not taken for its list.
 	changes int
 }
 
@@ -116,8 +116,8 @@ func (o *observer[R]) crowded(scope string) bool {
 	return now.Sub(before) < fresh && !now.Before(v.long)
 }
 
-// view returns what was seen in a scope. Scopes come and go with objects and credentials,
-// so a new one has those dropped that nobody has looked at for long.
+// view returns the view of a scope. Scopes come and go with objects and credentials. A new
+// view drops the views that had no look for the time kept.
 func (o *observer[R]) view(scope string) *view[R] {
 	if v := o.scopes[scope]; v != nil {
 		return v

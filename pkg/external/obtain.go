@@ -424,9 +424,9 @@ func (r *reconciler[K, R]) orphan(
 	return candidates[0], true, o
 }
 
-// claimLost is what follows when another object claimed a resource that was created for this
-// one, while the answer was on its way. The pass fails, so that a cloud that answers with one
-// id again and again is asked less and less often.
+// claimLost fails a pass whose created resource has the id of another object's resource. The
+// failure has a back-off, so that a cloud that always answers with the same id is asked less
+// and less often.
 func (r *reconciler[K, R]) claimLost(id string) reconcile.Outcome {
 	return reconcile.Fail(condition.ReasonTransientError, fmt.Errorf(
 		"%s has created %s %s, which belongs to another object already", r.engine.Cloud, r.engine.Noun, id))

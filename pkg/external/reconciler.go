@@ -361,7 +361,7 @@ type memory struct {
 	// told is when the status was written that tells what is waited for; zero if it tells
 	// something else.
 	told time.Time
-	// named are the objects that the status names as those that hold this one; nil if none.
+	// named are the holders that the status names. nil means none.
 	named *heldBy
 	// busy is why the resource could not be deleted yet.
 	busy refusal

@@ -194,8 +194,8 @@ func (r *Rules) keep(ctx context.Context, trim bool) error {
 	return nil
 }
 
-// correct makes the rules of a configuration what they should be, and reports whether
-// they were not.
+// correct writes the wanted rules into a configuration, and reports whether the rules were
+// different.
 func (r *Rules) correct(
 	configuration *admissionregistrationv1.ValidatingWebhookConfiguration,
 	kinds []schema.GroupKind, namespaces []string, trim bool,

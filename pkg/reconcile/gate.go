@@ -8,9 +8,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// Gate holds reconcilers up while something is missing that they rely on, such as the
-// webhook that judges what they act on. What they are woken for meanwhile, they work on
-// when the gate is opened. It is safe for concurrent use; the zero value is open.
+// Gate holds reconcilers up while a guard is missing, such as the webhook that judges the
+// specs of their objects. Requests that arrive at a closed gate are worked on when the gate
+// opens. A Gate is safe for concurrent use. The zero value is open.
 type Gate struct {
 	mu     sync.Mutex
 	closed chan struct{} // closed by Open; nil while the gate is open

@@ -46,8 +46,8 @@ type purse struct {
 	left int
 }
 
-// pay takes from the purse, or gives back what is negative. It does not wait: who waits
-// keeps what others wait for.
+// pay takes n bytes from the purse, or gives bytes back if n is negative. pay never waits: a
+// list that waits for memory would keep memory that other lists wait for.
 func (p *purse) pay(n int) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -58,8 +58,8 @@ func (p *purse) pay(n int) bool {
 	return true
 }
 
-// account is what is kept of the answers to some calls, in the bytes that it takes when it
-// is decoded. A nil account takes anything.
+// account counts the bytes that decoded answers to some calls take. A nil account has no
+// limit.
 type account struct {
 	purse *purse // nil where only the account's own bound counts
 	most  int
@@ -71,8 +71,8 @@ type account struct {
 
 type accountKey struct{}
 
-// Account begins an account of what is kept of the answers to calls with the context that
-// it returns. The account ends when nothing of them is kept any more.
+// Account begins an account of the answers to calls with the returned context. The caller
+// calls end once no answer is kept.
 func (c *Clouds) Account(ctx context.Context) (with context.Context, end func()) {
 	a := &account{purse: &c.purse, most: maxKept}
 	return context.WithValue(ctx, accountKey{}, a), a.reset

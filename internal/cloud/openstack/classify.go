@@ -170,8 +170,9 @@ func conflict(kind, message string) Class {
 	}
 }
 
-// unanswered returns the text of an error that came instead of an answer, unless that quotes
-// what somebody said who speaks no HTTP: it may be any service that the operator reaches.
+// unanswered returns the text of a transport error. The text is replaced if it quotes bytes of
+// a server that does not speak HTTP: that may be any service that the operator reaches, and
+// conditions must not show its bytes.
 func unanswered(err error) string {
 	if wrong, ok := errors.AsType[*url.Error](err); ok && strings.Contains(wrong.Err.Error(), "malformed") {
 		return "no service of OpenStack: what it says is no HTTP"

@@ -21,9 +21,8 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// refusalLasts is how long credentials are not tried again that were refused, or whose cloud
-// did not answer. A Secret with
-// other credentials has another key, so nobody waits for it.
+// refusalLasts is how long a login is not tried again after the cloud refused the credentials
+// or did not answer. Changed credentials are tried at once, since they have another key.
 const refusalLasts = 10 * time.Second
 
 // Options are for all clouds of one process. The zero value is good.
@@ -47,10 +46,10 @@ type Options struct {
 	// Hosts are patterns, as in path.Match, of the hosts that may be called; without
 	// any, all may.
 	Hosts []string
-	// Open are ranges of addresses that may be called although they are closed by default:
-	// loopback, link-local and multicast ones. Those that machines get their own
-	// credentials from never may. Closed are ranges that may not be called either, unless
-	// they are open. What counts is the address that a name led to.
+	// Open are ranges of addresses that may be called although they are closed by default,
+	// such as loopback, link-local and multicast addresses. Addresses from which machines get
+	// their own credentials are never open. Closed are ranges that are closed in addition,
+	// unless they are in Open. The rules hold for the address that a name resolved to.
 	Open, Closed []netip.Prefix
 	// Observe is told every call. It must not block.
 	Observe func(Call)
@@ -176,9 +175,9 @@ func (c *Clouds) refusal(key string) error {
 	return nil
 }
 
-// refuse makes an error of a login, and remembers it if the credentials were refused, as
-// each try counts against the account, or if there was no answer in time, as each try takes
-// that time of somebody who could work for another cloud.
+// refuse returns the error of a failed login. The error is remembered for refusalLasts if the
+// credentials were refused, because each try counts against the account, or if no answer came
+// in time, because each try holds up a worker that other clouds need.
 func (c *Clouds) refuse(cloud *Cloud, err error) error {
 	err = fmt.Errorf("log in to %s: %w", cloud.address(), err)
 	if Classify(err).Class == Unauthorized || isTimeout(err) {

@@ -56,7 +56,8 @@ var (
 	broadcast   = netip.MustParseAddr("255.255.255.255")
 )
 
-// embedding are the networks whose addresses stand for those of IPv4, and where in them.
+// embedding are the IPv6 networks whose addresses contain an IPv4 address, such as NAT64, and
+// the byte at which the IPv4 address begins.
 var embedding = map[netip.Prefix]int{
 	netip.MustParsePrefix("64:ff9b::/96"): 12, netip.MustParsePrefix("::/96"): 12, netip.MustParsePrefix("2002::/16"): 2,
 }
@@ -138,9 +139,8 @@ func (b judged) RoundTrip(request *http.Request) (*http.Response, error) {
 // maxRedirects is how many redirects of a download are followed.
 const maxRedirects = 5
 
-// Outside returns a client for addresses that people name beside that of a cloud,
-// such as those of images. The same hosts and addresses may be called as by clouds, and so
-// may those that they redirect to.
+// Outside returns a client for addresses that are not a cloud's, such as the URL of an image.
+// The rules for hosts and addresses are those for clouds. They hold for redirects too.
 func (c *Clouds) Outside() *http.Client {
 	once := base(c.gate().against)
 	once.DisableKeepAlives = true // Nobody comes back soon.

@@ -73,8 +73,8 @@ func (l List) tooMuch(what string) error {
 	return &TooMuchError{fmt.Sprintf("OpenStack lists %s %s", what, l.Many), true}
 }
 
-// page reads one page, item by item, and returns what it has beside them that tells how the
-// list goes on.
+// page reads one page of a list, item by item, and returns the fields of the page that lead
+// to the next page.
 func (l List) page(
 	ctx context.Context, client *gophercloud.ServiceClient, address string, take func(map[string]any, int) error,
 ) (map[string]any, error) {

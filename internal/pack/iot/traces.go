@@ -15,11 +15,11 @@ import (
 // stay is what becomes of what was made for IotConnectors.
 const stay = "they stay as they are, and are nobody's now"
 
-// traces finds what was made for the connectors, so that it is left to nobody, and then
-// the finalizers, which nobody would carry out any more. With the definition all
-// connectors go, and the garbage collector would delete every Deployment that runs; that
-// is not what somebody asks for who removes the operator. What is being deleted already
-// goes.
+// traces returns the owner references of the objects that were made for connectors, and the
+// finalizers of the connectors. With the definition all connectors are deleted. The garbage
+// collector would then delete every running Deployment that still has an owner reference,
+// which nobody wants who only removes the operator. Objects that are being deleted already
+// keep their owner references.
 func traces(ctx context.Context, r pack.Reading) (pack.Traces, error) {
 	var all pack.Traces
 	resource := iotv1alpha1.GroupVersion.WithResource(connectors)

@@ -12,8 +12,9 @@ import (
 	"k8s.io/client-go/util/flowcontrol"
 )
 
-// Bounds of what is told one by one of protections that end. Thousands that end together,
-// with a namespace for example, would cost a request each that nobody reads.
+// How many events about the end of a protection are recorded singly. When a namespace with
+// thousands of Usages ends, for example, an event for each Usage would cost thousands of
+// requests, and nobody would read the events.
 const (
 	endingsAtOnce    = 50
 	endingsPerSecond = 10
@@ -69,7 +70,7 @@ func (e *endings) tell(namespace string, used, usage runtime.Object, message str
 	}
 }
 
-// tellLeft tells of what was not told one by one.
+// tellLeft records one event for the endings of a namespace that had no event of their own.
 func (e *endings) tellLeft() {
 	e.mu.Lock()
 	left := e.left

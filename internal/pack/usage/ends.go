@@ -8,9 +8,9 @@ import (
 	"github.com/kinship-dev/kinship/pkg/object"
 )
 
-// ends remembers of Usages what was asked for last, until a watch shows them as gone. A
-// deletion has no version by which a late watch could be told from a new state. It is safe
-// for concurrent use; the zero value is ready to use.
+// ends remembers the last request for the end of a Usage, until a watch shows the Usage as
+// gone. A deletion has no version that would tell a late watch event from a new state. ends
+// is safe for concurrent use. The zero value is ready to use.
 type ends struct {
 	mu  sync.Mutex
 	all map[object.ID]asked

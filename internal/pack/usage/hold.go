@@ -89,9 +89,9 @@ func referenceTo(apiVersion string, id object.ID) *corev1.ObjectReference {
 	}
 }
 
-// tellEnded puts an event on the used object, where its owner will look for it,
-// that nobody protects it any more on behalf of an object that is gone. Where many end at
-// once, only one of them tells so.
+// tellEnded records an event about the used object: the protection on behalf of the using
+// object has ended, because the using object is gone. When many protections of a namespace
+// end at once, one event tells of all (endings.go).
 func (r *reconciler) tellEnded(p *pass, using *sharedv1alpha1.BoundObject) {
 	target, err := end(p.usage, &p.UsageSpec().Of, r.watcher)
 	if err != nil || target.Name == "" {

@@ -12,9 +12,9 @@ import (
 	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
 )
 
-// restless are the kinds whose objects are written all the time. To watch one of them
-// would cost the operator every event of the cluster, and none of them is anything that
-// is used, or that uses anything: each is about an object that can be named instead.
+// restless are the kinds whose objects are written all the time. A watch of such a kind would
+// send the operator every event of the cluster. No Usage needs these kinds: an Event or a
+// Lease is about another object, which the Usage can name instead.
 var restless = []schema.GroupKind{
 	{Kind: "Event"},
 	{Group: "events.k8s.io", Kind: "Event"},

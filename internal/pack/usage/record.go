@@ -30,9 +30,9 @@ const (
 	maxGroupBytes = 256 << 10
 )
 
-// record keeps a refused deletion for replay, in the status of the first Usage
-// that asks for it, and returns what is on record then: it has a user if
-// anything is. A repeated refusal of the same deletion writes nothing.
+// record stores a refused deletion for replay, in the status of the first Usage with
+// replayDeletion, and returns the stored record. A record without a user means that none was
+// stored. A repeated refusal of the same deletion writes nothing.
 func (h *refuser) record(
 	ctx context.Context, req admission.Request, obj relation.Object, found holders,
 ) (recorded sharedv1alpha1.RefusedDeletion, _ error) {
@@ -116,9 +116,9 @@ func (h *refuser) note(
 	return noted, nil
 }
 
-// add puts a record into a status in place of what it repeats or of what has
-// expired. It returns what is on record then, which is nothing if there is no room, and
-// reports whether that says anything new.
+// add puts a record into a status. The record replaces one of the same deletion, or one that
+// has expired. add returns the stored record, which is empty if there is no room, and reports
+// whether the status changed.
 func (h *refuser) add(
 	status *sharedv1alpha1.UsageStatus, refused sharedv1alpha1.RefusedDeletion,
 ) (_ sharedv1alpha1.RefusedDeletion, changed bool) {

@@ -72,9 +72,9 @@ func (h *refuser) Handle(ctx context.Context, req admission.Request) admission.R
 	return answer
 }
 
-// replayed says, of a refused deletion that is on record, that it will be carried out, and
-// how not to have it. Controllers of Kubernetes are not told: what they were refused they
-// would ask for again.
+// replayed returns the part of a refusal which says that the deletion is recorded, until when,
+// and how to withdraw it. Controllers of Kubernetes get no such text: they repeat a refused
+// deletion themselves.
 func (h *refuser) replayed(obj relation.Object, recorded sharedv1alpha1.RefusedDeletion) string {
 	if recorded.User == "" || system(recorded.User) {
 		return ""

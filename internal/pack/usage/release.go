@@ -60,8 +60,8 @@ func (r *reconciler) grace(p *pass, source relation.Ref) reconcile.Outcome {
 	return reconcile.Outcome{}
 }
 
-// using reports whether what uses the target is alive, and whether it is being
-// deleted. That it is gone the API server has told, or is asked with a live read.
+// using reports whether the using object is alive, and whether the object is being deleted.
+// Without a watch event about the deletion, a live read confirms that the object is gone.
 func (r *reconciler) using(ctx context.Context, e relation.Edge) (alive, deleting bool, _ reconcile.Outcome) {
 	if e.Source.Selector != nil {
 		members, known := r.watcher.List(e.Source)

@@ -22,9 +22,9 @@ import (
 	"github.com/kinship-dev/kinship/pkg/object"
 )
 
-// status judges a change of a Usage's status by somebody else than the operator. The only
-// one that is allowed takes refused deletions off the record: those of the user himself,
-// or any by a user with the verb override on the Usage, who could carry them out at once.
+// status judges a change of a Usage's status by somebody else than the operator. Only the
+// removal of refused deletions is allowed: of the user's own, or of any by a user with the
+// verb override on the Usage, who could carry them out at once.
 func (v *validator) status(
 	ctx context.Context, user authenticationv1.UserInfo, u, old usage,
 ) admission.Response {

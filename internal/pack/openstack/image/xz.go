@@ -78,7 +78,7 @@ func (w *walker) walk(text []byte) error {
 // want has so many bytes read together.
 func (w *walker) want(size int, next func([]byte) error) { w.size, w.next = size, next }
 
-// wrong is what the library would find too, after it has read it.
+// wrong returns the error for a header that the xz library would refuse as well.
 func wrong(what string) error {
 	return &external.Error{Class: external.Invalid, Message: "the content is no xz file: wrong " + what}
 }
