@@ -28,16 +28,16 @@ import (
 	"github.com/kinship-dev/kinship/pkg/relation"
 )
 
-// guardRetry is when to look again at guards that could not be read or restored.
+// guardRetry is the pause before guards that could not be read or restored are looked at again.
 const guardRetry = 2 * time.Second
 
-// guardSettles is how long the API server may take to go by a guard that is there again.
+// guardSettles is how long the API server may take to apply a restored guard.
 const guardSettles = time.Second
 
-// guards watches the guards of one pack: webhook configurations, policies and their
-// bindings. While one is missing, nobody judges what is written, so nothing of it is acted
-// on: the pack's reconcilers are held up. Where the operator installs, it restores the
-// guard at once. It runs in every replica.
+// guards watches the guards of one pack: webhook configurations, policies and their bindings.
+// While a guard is missing, nobody judges the specs that people write. The gate then holds up
+// the pack's reconcilers, so that no unjudged spec is acted on. With --install the operator
+// restores the guard at once. guards runs in every replica.
 type guards struct {
 	pack    pack.Pack
 	live    client.Client
@@ -193,9 +193,8 @@ func (g *guards) run(ctx context.Context) error {
 	}
 }
 
-// look finds out which guards are missing, restores them where that is the operator's to do,
-// and holds the pack up as long as one is missing. It returns when to look again, if it has
-// to.
+// look reads the guards, restores missing guards with --install, and closes the gate as long
+// as a guard is missing. look returns the time until it has to be called again, or 0.
 func (g *guards) look(ctx context.Context) (time.Duration, error) {
 	missing, err := g.absent(ctx, g.order)
 	if err != nil {
@@ -265,8 +264,9 @@ func (g *guards) absent(ctx context.Context, all []object.ID) ([]object.ID, erro
 	return missing, nil
 }
 
-// tell says what is missing, and closes the gate. What the pack enforces by itself it must go
-// on telling: that closes no gate. It reports whether it closed the gate.
+// tell logs the missing guards and closes the gate. A missing guard that the pack names in
+// Enforced closes no gate: its reconcilers must go on telling users that nothing is enforced.
+// tell reports whether it closed the gate.
 func (g *guards) tell(missing []object.ID) (held bool) {
 	before, now := *g.missing.Load(), names(missing)
 	g.missing.Store(&now)

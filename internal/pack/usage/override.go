@@ -27,9 +27,9 @@ const (
 	overrideVerb       = "override"
 )
 
-// override drops the Usages that the object's annotation names, if the user who
-// deletes has the right to. Controllers of Kubernetes never override: they delete what
-// others had them delete, who may annotate it too.
+// override drops the Usages that the object's annotation names, if the user who deletes has
+// the verb override. Controllers of Kubernetes never override: they delete for somebody else,
+// who may have written the annotation.
 func (h *refuser) override(
 	ctx context.Context, req admission.Request, meta *metav1.PartialObjectMetadata, found holders,
 ) ([]relation.Edge, error) {
@@ -94,8 +94,9 @@ func named(wish string, id object.ID) bool {
 	return false
 }
 
-// wayOn says of a namespace or a definition how its deletion goes on all the same. Whoever
-// administers it can't ask the authors of all Usages that protect what is in it.
+// wayOn returns the command with which an administrator deletes a namespace or a definition
+// in spite of the Usages that protect its content. The administrator can't ask the authors of
+// all these Usages.
 func wayOn(obj relation.Object, found holders) string {
 	if !slices.ContainsFunc(found.edges, func(e relation.Edge) bool { return e.Content != nil }) {
 		return ""
