@@ -343,7 +343,7 @@ func TestHangingLogin(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	t.Cleanup(func() { close(end) })
-	clouds := openstack.New(openstack.Options{Open: openstack.Loopback, Login: 50 * time.Millisecond})
+	clouds := openstack.New(openstack.Options{Open: openstack.Loopback, Login: time.Second})
 	cloud := parse(t, "clouds: {openstack: {auth: {auth_url: '"+server.URL+"/v3', username: u, password: p}}}")
 	for range 3 {
 		var group sync.WaitGroup

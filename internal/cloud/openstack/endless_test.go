@@ -16,7 +16,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/gophercloud/gophercloud/v2"
 
@@ -30,6 +29,9 @@ const endlessVar = "KINSHIP_TEST_ENDLESS"
 // most is what such a process may take, in KiB: what all answers together may, and as much
 // for what the collector has not seen yet and the rest of the process.
 const most = 256 << 10
+
+// raced is how many times that much it may take with the race detector.
+var raced = 1
 
 // endless are answers that do not end, or not soon, by the last part of the path.
 var endless = map[string]func(w io.Writer, next string) error{
@@ -70,22 +72,22 @@ func page(w io.Writer, next, item string, n int) error {
 // endlessCloud returns one whose services are all endless, each in its way, packed or not.
 func endlessCloud(t *testing.T) *httptest.Server {
 	t.Helper()
-	var server *httptest.Server
-	server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		own := "http://" + r.Host
 		w.Header().Set("Content-Type", "application/json")
 		if strings.HasSuffix(r.URL.Path, "/auth/tokens") {
 			w.Header().Set("X-Subject-Token", "token")
 			w.WriteHeader(http.StatusCreated)
 			fmt.Fprintf(w, `{"token":{"expires_at":"2099-01-01T00:00:00.000000Z","user":{"id":"u"},`+
 				`"catalog":[{"type":"network","endpoints":[{"interface":"public","region_id":"RegionOne",`+
-				`"region":"RegionOne","url":"%s/v2.0/"}]}]}}`, server.URL)
+				`"region":"RegionOne","url":"%s/v2.0/"}]}]}}`, own)
 			return
 		}
 		way := path.Base(r.URL.Path)
 		write := endless[way]
 		if write == nil {
 			fmt.Fprintf(w, `{"versions":[{"id":"v2.0","status":"CURRENT",`+
-				`"links":[{"rel":"self","href":"%s/v2.0/"}]}]}`, server.URL)
+				`"links":[{"rel":"self","href":"%s/v2.0/"}]}]}`, own)
 			return
 		}
 		var to io.Writer = w
@@ -98,7 +100,7 @@ func endlessCloud(t *testing.T) *httptest.Server {
 		if way == "refusal" {
 			w.WriteHeader(http.StatusBadRequest)
 		}
-		_ = write(to, server.URL+r.URL.Path+"?"+r.URL.RawQuery) // They are given up.
+		_ = write(to, own+r.URL.Path+"?"+r.URL.RawQuery) // They are given up.
 	}))
 	t.Cleanup(server.Close)
 	return server
@@ -111,7 +113,7 @@ func TestEndlessPages(t *testing.T) {
 		beOperator(t, address)
 		return
 	}
-	t.Parallel()
+	// Not parallel: the child takes both cores, and other tests here measure time.
 	program, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -128,8 +130,8 @@ func TestEndlessPages(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
-	if kib > most {
-		t.Errorf("the operator took %d MiB, more than %d", kib>>10, most>>10)
+	if kib > raced*most {
+		t.Errorf("the operator took %d MiB, more than %d", kib>>10, raced*most>>10)
 	}
 	t.Logf("the operator took %d MiB", kib>>10)
 }
@@ -150,7 +152,11 @@ func beOperator(t *testing.T, address string) {
 	var asked sync.WaitGroup
 	for way := range endless {
 		for _, query := range []string{"?", "?packed=1&"} {
-			for range 4 {
+			times := 4
+			if way == "unlike" { // A thousand short pages each, and nothing of them is kept.
+				times = 1
+			}
+			for range times {
 				ctx, end := clouds.Account(t.Context())
 				t.Cleanup(end)
 				asked.Go(func() { list(ctx, t, client, way, query) })
@@ -169,7 +175,6 @@ func beOperator(t *testing.T, address string) {
 
 func list(ctx context.Context, t *testing.T, client *gophercloud.ServiceClient, way, query string) {
 	t.Helper()
-	begin := time.Now()
 	all, err := openstack.List{
 		Address: client.ServiceURL(way) + query, Many: "networks",
 		Next: func(page map[string]any) string {
@@ -183,9 +188,6 @@ func list(ctx context.Context, t *testing.T, client *gophercloud.ServiceClient, 
 	check(t, "list "+way+query, err, way == "refusal")
 	if all != nil {
 		t.Errorf("%s%s: %d items are taken for the whole list", way, query, len(all))
-	}
-	if took := time.Since(begin); took > time.Minute {
-		t.Errorf("%s%s: it took %s", way, query, took)
 	}
 }
 

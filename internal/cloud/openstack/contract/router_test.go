@@ -103,7 +103,7 @@ func TestRouterInterface(t *testing.T) {
 			_, err := routers.AddInterface(ctx, c, router.ID, opts).Extract()
 			return err
 		}
-		refused(t, add(routers.AddInterfaceOpts{SubnetID: subnet.ID}), http.StatusBadRequest, "BadRequest", openstack.Busy)
+		refused(t, add(routers.AddInterfaceOpts{SubnetID: subnet.ID}), http.StatusBadRequest, "BadRequest", openstack.Invalid)
 		refused(t, add(routers.AddInterfaceOpts{SubnetID: noSuch}), http.StatusNotFound, "SubnetNotFound", openstack.NotFound)
 		refused(t, routers.Delete(ctx, c, router.ID).ExtractErr(), http.StatusConflict, "RouterInUse", openstack.Busy)
 		refused(t, ports.Delete(ctx, c, made.PortID).ExtractErr(), http.StatusConflict, "ServicePortInUse", openstack.Busy)
