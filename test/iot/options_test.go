@@ -26,6 +26,8 @@ func TestPolicy(t *testing.T) {
 	group := iotv1alpha1.GroupVersion.Group
 	poor := w.user("poor", may("create", group, "iotconnectors", "iotconnectors/status"))
 	rich := w.user("rich", may("create", group, "iotconnectors"), may("create", "apps", "deployments"))
+	identified := w.user("identified", may("create", group, "iotconnectors"), may("create", "apps", "deployments"),
+		may("create", "", "serviceaccounts"))
 	c := w.version1("c", entry("a", "Normalization"))
 	testenv.Eventually(t, func() error { // Policies come into force a moment after they are written.
 		err := poor.Create(t.Context(), c.DeepCopy(), client.DryRunAll)
@@ -35,7 +37,8 @@ func TestPolicy(t *testing.T) {
 		return nil
 	})
 	refused(t, poor.Create(t.Context(), c.DeepCopy()), "must be allowed to create Deployments")
-	if err := rich.Create(t.Context(), c); err != nil {
+	refused(t, rich.Create(t.Context(), c.DeepCopy()), "must be allowed to create what its Pods act as")
+	if err := identified.Create(t.Context(), c); err != nil {
 		t.Fatal(err)
 	}
 	w.ready(c)
@@ -43,7 +46,7 @@ func TestPolicy(t *testing.T) {
 	give := func(c *iotv1alpha1.IotConnector) {
 		c.Spec.ServiceIdentity = &iotv1alpha1.ServiceIdentity{ClientID: "aaaa", ResourceID: "bbbb"}
 	}
-	refused(t, try(w, rich, c, give), "must be allowed to create what carries it")
+	refused(t, try(w, rich, c, give), "must be allowed to create what its Pods act as")
 	change(w, c, give)
 	if err := try(w, rich, c, func(c *iotv1alpha1.IotConnector) { c.Spec.Deployments[0].Containers[0].Image = "other" }); err != nil {
 		t.Error(err)
