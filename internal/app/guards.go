@@ -51,11 +51,15 @@ type guards struct {
 	other   []object.ID // what may stand for all that is wanted: as an older API server has it
 	changed chan struct{}
 	missing atomic.Pointer[[]string]
+	// unjudged is why the objects written without a guard could not be judged again.
+	unjudged atomic.Pointer[error]
 	paused  bool      // as long as the gate is closed for what is missing
 	settled time.Time // when the API server goes by what is there again
 
 	mu    sync.Mutex
 	since string // the resource version of the first deletion that was not dealt with
+	// noticed says that a guard was deleted since the last look, which may be back already.
+	noticed bool
 }
 
 func newGuards(
@@ -131,9 +135,11 @@ func (g *guards) wake() {
 func (g *guards) seen(c relation.Change) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if c.New != nil || slices.Contains(g.pack.Enforced, c.Old.ID.Name) {
+	// A guard that was created anew may be reported as a change of the former one.
+	if c.Old == nil || c.New != nil && c.New.UID == c.Old.UID || slices.Contains(g.pack.Enforced, c.Old.ID.Name) {
 		return
 	}
+	g.noticed = true
 	order, err := resourceversion.CompareResourceVersion(c.Old.Version, g.since)
 	if g.since == "" || err != nil || order < 0 {
 		g.since = c.Old.Version
@@ -159,10 +165,22 @@ func (g *guards) doubt(ctx context.Context) error {
 	return nil
 }
 
-// fault returns which guards are missing.
+// takeNoticed reports whether a guard was deleted since the last call.
+func (g *guards) takeNoticed() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	noticed := g.noticed
+	g.noticed = false
+	return noticed
+}
+
+// fault returns which guards are missing, or why the pack is held up although none is.
 func (g *guards) fault() error {
 	if missing := *g.missing.Load(); len(missing) > 0 {
 		return fmt.Errorf("%s missing: install it again, or run with --install", strings.Join(missing, ", "))
+	}
+	if err := g.unjudged.Load(); err != nil {
+		return *err
 	}
 	return nil
 }
@@ -209,6 +227,10 @@ func (g *guards) look(ctx context.Context) (time.Duration, error) {
 			missing = nil
 		}
 	}
+	if g.takeNoticed() { // Also where somebody has restored the guard meanwhile.
+		g.gate.Close()
+		g.paused = true
+	}
 	held := g.tell(missing)
 	if g.install != nil && len(missing) > 0 {
 		var failed []error
@@ -240,8 +262,10 @@ func (g *guards) reopen(ctx context.Context) (time.Duration, error) {
 		return pause, nil
 	}
 	if err := g.doubt(ctx); err != nil {
+		g.unjudged.Store(&err)
 		return 0, err
 	}
+	g.unjudged.Store(nil)
 	g.gate.Open()
 	return 0, nil
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -233,8 +234,8 @@ func TestGuardsJudgeAgain(t *testing.T) {
 	forged.Annotations = map[string]string{authority: "author"}
 	testenv.Eventually(t, func() error { return l.as(tenant).Create(t.Context(), forged) })
 	record := fmt.Sprintf(`{"status":{"refused":[{"target":{"apiVersion":"v1","kind":"ConfigMap","namespace":%q,`+
-		`"name":"used","uid":%q},"user":"admin","groups":["system:masters"],"time":"2026-01-01T00:00:00Z"}]}}`,
-		other.ns, used.UID)
+		`"name":"used","uid":%q},"user":"admin","groups":["system:masters"],"time":%q}]}}`,
+		other.ns, used.UID, time.Now().UTC().Format(time.RFC3339))
 	patch := client.RawPatch(types.MergePatchType, []byte(record))
 	testenv.Eventually(t, func() error { return l.as(tenant).Status().Patch(t.Context(), forged.DeepCopy(), patch) })
 	for _, guard := range guards {

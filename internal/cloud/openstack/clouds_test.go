@@ -288,7 +288,7 @@ func TestCallsAreObserved(t *testing.T) {
 	defer mu.Unlock()
 	// Who writes a user and a password into the address does not have them told.
 	for cloud := range named {
-		if want := server.URL() + "/identity"; cloud != want {
+		if want := server.URL() + "/identity/v3"; cloud != want {
 			t.Errorf("the cloud is called %s, want %s", cloud, want)
 		}
 	}

@@ -93,22 +93,28 @@ func (c *Cloud) place() string {
 	return place
 }
 
-// CloudOf returns the cloud of a place, as [Scope.Cloud] has it: the place ends with the
-// address of the cloud, which has no spaces.
-func CloudOf(place string) string { return place[strings.LastIndexByte(place, ' ')+1:] }
+// CloudOf returns the name of the cloud that a place is in. The place ends with the address of
+// the cloud, which has no spaces. Spellings of one address have the same name. Places keep
+// their spelling: statuses record places, which are compared as texts.
+func CloudOf(place string) string {
+	u, err := url.Parse(place[strings.LastIndexByte(place, ' ')+1:])
+	if err != nil {
+		return ""
+	}
+	u.Host, u.Path, u.RawPath = strings.ToLower(u.Host), strings.TrimSuffix(u.Path, "/v3"), ""
+	return u.String()
+}
 
 // brief bounds an id that a cloud chose.
 func brief(id string) string { return strings.ToValidUTF8(id[:min(len(id), maxID)], "") }
 
-// address is the address of the cloud, without secrets that somebody wrote into the URL. It
-// is the same for all spellings of an address that people use.
+// address is the address of the cloud, without secrets that somebody wrote into the URL.
 func (c *Cloud) address() string {
 	u, err := url.Parse(c.options.IdentityEndpoint)
 	if err != nil {
 		return ""
 	}
-	path := strings.TrimSuffix(strings.TrimSuffix(u.Path, "/"), "/v3")
-	return (&url.URL{Scheme: u.Scheme, Host: strings.ToLower(u.Host), Path: path}).String()
+	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: strings.TrimSuffix(u.Path, "/")}).String()
 }
 
 // ParseCloud reads the entry called name from the data of a Secret.

@@ -2,10 +2,11 @@ package usage
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
-	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -13,7 +14,11 @@ import (
 // because the webhook judged it: the mark of authority, and records of refused deletions.
 // While the webhook was missing, anybody could write both. A Usage that loses its mark needs
 // a ReferenceGrant, or to be written again.
+//
+// A Usage that can't be changed keeps no other from being judged. Requests carry no version,
+// so that somebody who writes all the time causes no conflicts.
 func doubt(ctx context.Context, c client.Client, since string) error {
+	var failed []error
 	for _, k := range kinds {
 		list, err := listUsages(ctx, c, k)
 		if err != nil {
@@ -28,34 +33,25 @@ func doubt(ctx context.Context, c client.Client, since string) error {
 				continue
 			}
 			if err := disbelieve(ctx, c, u); client.IgnoreNotFound(err) != nil {
-				return fmt.Errorf("take what nobody judged off %s: %w", identify(u), err)
+				failed = append(failed, fmt.Errorf("take what nobody judged off %s: %w", identify(u), err))
 			}
 		}
 	}
-	return nil
+	return errors.Join(failed...)
 }
 
 // disbelieve takes the mark and the records off one Usage.
 func disbelieve(ctx context.Context, c client.Client, u usage) error {
-	return retry.RetryOnConflict(retry.DefaultBackoff, func() error {
-		if err := c.Get(ctx, client.ObjectKeyFromObject(u), u); err != nil {
+	remove := func(what string) client.Patch {
+		return client.RawPatch(types.MergePatchType, []byte(what))
+	}
+	if len(u.UsageStatus().Refused) > 0 {
+		if err := c.Status().Patch(ctx, u, remove(`{"status":{"refused":null}}`)); err != nil {
 			return err
 		}
-		before := u.DeepCopyObject().(usage)
-		if len(u.UsageStatus().Refused) > 0 {
-			u.UsageStatus().Refused = nil
-			patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
-			if err := c.Status().Patch(ctx, u, patch); err != nil {
-				return err
-			}
-			before = u.DeepCopyObject().(usage)
-		}
-		annotations := u.GetAnnotations()
-		if _, marked := annotations[authorityAnnotation]; !marked {
-			return nil
-		}
-		delete(annotations, authorityAnnotation)
-		u.SetAnnotations(annotations)
-		return c.Patch(ctx, u, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
-	})
+	}
+	if _, marked := u.GetAnnotations()[authorityAnnotation]; !marked {
+		return nil
+	}
+	return c.Patch(ctx, u, remove(`{"metadata":{"annotations":{"`+authorityAnnotation+`":null}}}`))
 }
