@@ -109,11 +109,8 @@ func (r *rig) startOperator(ctx context.Context, cancel context.CancelCauseFunc)
 	if err != nil {
 		return nil, err
 	}
-	args := []string{"--packs", "openstack"}
-	if r.emulator != nil {
-		args = append(args, "--openstack-open-cidrs", "127.0.0.0/8")
-	}
-	args = append(args, r.operatorArgs...)
+	// The cloud may be emulated, or run on this machine.
+	args := append([]string{"--packs", "openstack", "--openstack-open-cidrs", "127.0.0.0/8"}, r.operatorArgs...)
 	r.operator, err = gauge.StartOperator(ctx, r.operatorBin, r.cluster.Kubeconfig(),
 		filepath.Join(r.cluster.DataDir(), "operator.log"), cancel, args...)
 	if err != nil {

@@ -53,8 +53,8 @@ type guards struct {
 	missing atomic.Pointer[[]string]
 	// unjudged is why the objects written without a guard could not be judged again.
 	unjudged atomic.Pointer[error]
-	paused  bool      // as long as the gate is closed for what is missing
-	settled time.Time // when the API server goes by what is there again
+	paused   bool      // as long as the gate is closed for what is missing
+	settled  time.Time // when the API server goes by what is there again
 
 	mu    sync.Mutex
 	since string // the resource version of the first deletion that was not dealt with

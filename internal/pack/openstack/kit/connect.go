@@ -63,7 +63,9 @@ type Connection struct {
 
 // Access returns what the engine is told of an actuator that uses the connection.
 func Access[K external.Object](c Connection, a external.Actuator[K, *Resource]) external.Access[K, *Resource] {
-	return external.Access[K, *Resource]{Actuator: a, Scope: c.Key, Place: c.Place, Cloud: openstack.CloudOf(c.Scope.Cloud())}
+	return external.Access[K, *Resource]{
+		Actuator: a, Scope: c.Key, Place: c.Place, Cloud: openstack.CloudOf(c.Scope.Cloud()),
+	}
 }
 
 // Connect returns the client of a service with credentials from a Secret of which
