@@ -11,6 +11,7 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/rand"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -21,12 +22,19 @@ const (
 	presenceRenew  = 30 * time.Second
 	// presenceLife is how long an operator that was killed counts as running.
 	presenceLife = 90 * time.Second
+	// presenceTimeout bounds a request that an operator makes while it stops.
+	presenceTimeout = 2 * time.Second
 )
 
 // presence holds the operator's Lease for as long as the operator runs.
 type presence struct {
 	client client.Client
 	log    logr.Logger
+	name   string // of the Lease
+}
+
+func newPresence(c client.Client, log logr.Logger) presence {
+	return presence{client: c, log: log, name: presencePrefix + rand.String(5)}
 }
 
 // Start implements manager.Runnable.
@@ -36,7 +44,7 @@ func (p presence) Start(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			tick.Stop()
-			p.leave(context.WithoutCancel(ctx), lease)
+			p.leave(context.WithoutCancel(ctx), p.name)
 			return nil
 		case <-tick.C:
 			lease = p.renew(ctx, lease)
@@ -53,7 +61,7 @@ func (p presence) announce(ctx context.Context) *coordinationv1.Lease {
 	if err != nil {
 		host = "unknown"
 	}
-	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, GenerateName: presencePrefix}}
+	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: p.name}}
 	lease.Spec = coordinationv1.LeaseSpec{
 		HolderIdentity: new(fmt.Sprintf("%s_%d", host, os.Getpid())), RenewTime: new(metav1.NowMicro()),
 		LeaseDurationSeconds: new(int32(presenceLife.Seconds())),
@@ -64,10 +72,13 @@ func (p presence) announce(ctx context.Context) *coordinationv1.Lease {
 	}
 	for i := range all.Items {
 		if old := &all.Items[i]; strings.HasPrefix(old.Name, presencePrefix) && !holds(old) {
-			p.leave(ctx, old)
+			p.leave(ctx, old.Name)
 		}
 	}
-	if err := p.client.Create(ctx, lease); err != nil {
+	// An operator that stops at once waits for the answer: leave would come before the Lease.
+	creation, cancel := context.WithTimeout(context.WithoutCancel(ctx), presenceTimeout)
+	defer cancel()
+	if err := p.client.Create(creation, lease); err != nil {
 		p.failed(ctx, err)
 		return nil
 	}
@@ -91,12 +102,10 @@ func (p presence) renew(ctx context.Context, lease *coordinationv1.Lease) *coord
 	return renewed
 }
 
-// leave deletes a Lease.
-func (p presence) leave(ctx context.Context, lease *coordinationv1.Lease) {
-	if lease == nil {
-		return
-	}
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+// leave deletes the Lease of that name.
+func (p presence) leave(ctx context.Context, name string) {
+	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: name}}
+	ctx, cancel := context.WithTimeout(ctx, presenceTimeout)
 	defer cancel()
 	if err := p.client.Delete(ctx, lease); client.IgnoreNotFound(err) != nil {
 		p.failed(ctx, err)

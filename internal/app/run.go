@@ -102,7 +102,7 @@ func assemble(
 	if err := mgr.Add(env.Watcher); err != nil {
 		return fmt.Errorf("add watcher: %w", err)
 	}
-	if err := mgr.Add(presence{env.Live, o.Log.WithName("presence")}); err != nil {
+	if err := mgr.Add(newPresence(env.Live, o.Log.WithName("presence"))); err != nil {
 		return fmt.Errorf("add presence: %w", err)
 	}
 	announcer, err := newAnnouncer(o, chosen, mgr, managers, serving)

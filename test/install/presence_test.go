@@ -1,0 +1,62 @@
+package install_test
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/testenv"
+)
+
+// stopsWith is a transport that stops the operator when the API server has stored the
+// operator's Lease, and before the operator is told of that.
+type stopsWith struct {
+	rest http.RoundTripper
+	stop context.CancelFunc
+}
+
+// RoundTrip implements http.RoundTripper.
+func (s stopsWith) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Method != http.MethodPost || !strings.HasSuffix(r.URL.Path, "/namespaces/kinship-system/leases") {
+		return s.rest.RoundTrip(r)
+	}
+	answer, err := s.rest.RoundTrip(r.WithContext(context.WithoutCancel(r.Context())))
+	s.stop()
+	if r.Context().Err() != nil && err == nil {
+		_ = answer.Body.Close()
+		return nil, r.Context().Err()
+	}
+	return answer, err
+}
+
+// TestStoppedAtOnce stops an operator while its Lease is being created. No Lease is left,
+// which would count the operator as running for 90 s.
+func TestStoppedAtOnce(t *testing.T) {
+	ctrlmetrics.Registry = prometheus.NewRegistry() // In life there is one operator in a process.
+	ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
+	defer stop()
+	o := options(t)
+	if err := app.Install(ctx, o); err != nil {
+		t.Fatal(err)
+	}
+	o.Config = testenv.As(t, app.Operator)
+	o.Config.Wrap(func(next http.RoundTripper) http.RoundTripper { return stopsWith{rest: next, stop: stop} })
+	if err := app.Run(ctx, o); err != nil {
+		t.Errorf("run: %v", err)
+	}
+	if context.Cause(ctx) == context.DeadlineExceeded {
+		t.Fatal("the operator created no Lease in 20 s")
+	}
+	for name := range everything(t) {
+		if strings.HasPrefix(name, "leases.") && strings.Contains(name, "kinship-running-") {
+			t.Errorf("%s is left", name)
+		}
+	}
+	uninstall(t)
+}
