@@ -20,37 +20,42 @@ func GuardStatuses(name, group string, resources []string, in Installation) []cl
 	for _, r := range resources {
 		statuses = append(statuses, r+"/status")
 	}
-	policy := &admissionregistrationv1.ValidatingAdmissionPolicy{
-		ObjectMeta: metav1.ObjectMeta{Name: name},
-		Spec: admissionregistrationv1.ValidatingAdmissionPolicySpec{
-			FailurePolicy: &fail,
-			MatchConstraints: &admissionregistrationv1.MatchResources{
-				ResourceRules: []admissionregistrationv1.NamedRuleWithOperations{{
-					RuleWithOperations: admissionregistrationv1.RuleWithOperations{
-						Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Update},
-						Rule: admissionregistrationv1.Rule{
-							APIGroups: []string{group}, APIVersions: []string{"*"}, Resources: statuses,
-						},
+	return ValidatingPolicy(name, admissionregistrationv1.ValidatingAdmissionPolicySpec{
+		FailurePolicy: &fail,
+		MatchConstraints: &admissionregistrationv1.MatchResources{
+			ResourceRules: []admissionregistrationv1.NamedRuleWithOperations{{
+				RuleWithOperations: admissionregistrationv1.RuleWithOperations{
+					Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Update},
+					Rule: admissionregistrationv1.Rule{
+						APIGroups: []string{group}, APIVersions: []string{"*"}, Resources: statuses,
 					},
-				}},
+				},
+			}},
+		},
+		MatchConditions: []admissionregistrationv1.MatchCondition{{
+			Name: "not-the-operator", Expression: fmt.Sprintf("request.userInfo.username != %q", in.Operator),
+		}},
+		Validations: []admissionregistrationv1.Validation{{
+			Expression: fmt.Sprintf("authorizer.group(%q).resource(request.resource.resource).check('override').allowed()",
+				group),
+			Message: "only Kinship may write this status: it says what the operator has seen. Somebody with the verb " +
+				"override on the resource, in the whole cluster, may correct it",
+			Reason: &forbidden,
+		}},
+	})
+}
+
+// ValidatingPolicy returns a policy and the binding by which the policy refuses requests. Both
+// have the same name.
+func ValidatingPolicy(name string, spec admissionregistrationv1.ValidatingAdmissionPolicySpec) []client.Object {
+	return []client.Object{
+		&admissionregistrationv1.ValidatingAdmissionPolicy{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec},
+		&admissionregistrationv1.ValidatingAdmissionPolicyBinding{
+			ObjectMeta: metav1.ObjectMeta{Name: name},
+			Spec: admissionregistrationv1.ValidatingAdmissionPolicyBindingSpec{
+				PolicyName:        name,
+				ValidationActions: []admissionregistrationv1.ValidationAction{admissionregistrationv1.Deny},
 			},
-			MatchConditions: []admissionregistrationv1.MatchCondition{{
-				Name: "not-the-operator", Expression: fmt.Sprintf("request.userInfo.username != %q", in.Operator),
-			}},
-			Validations: []admissionregistrationv1.Validation{{
-				Expression: fmt.Sprintf("authorizer.group(%q).resource(request.resource.resource).check('override').allowed()",
-					group),
-				Message: "only Kinship may write this status: it says what the operator has seen. Somebody with the verb " +
-					"override on the resource, in the whole cluster, may correct it",
-				Reason: &forbidden,
-			}},
 		},
 	}
-	return []client.Object{policy, &admissionregistrationv1.ValidatingAdmissionPolicyBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: name},
-		Spec: admissionregistrationv1.ValidatingAdmissionPolicyBindingSpec{
-			PolicyName:        name,
-			ValidationActions: []admissionregistrationv1.ValidationAction{admissionregistrationv1.Deny},
-		},
-	}}
 }

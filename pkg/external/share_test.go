@@ -56,6 +56,16 @@ func (c *oneCloud) call(name string, do func() error) error {
 	return nil
 }
 
+// refuse has calls of a name fail before they are carried out.
+func (c *oneCloud) refuse(name string, err error) {
+	c.on = func(call string, _ bool) error {
+		if call == name {
+			return err
+		}
+		return nil
+	}
+}
+
 func (c *oneCloud) has(id string) error {
 	if _, ok := c.made[id]; !ok {
 		return &Error{Class: Missing, Message: id + " is missing"}
@@ -408,12 +418,7 @@ func TestSharedKept(t *testing.T) {
 	s.create("b")
 	s.delete("a")
 	s.cloud.calls = nil
-	s.cloud.on = func(call string, _ bool) error {
-		if call == "delete" {
-			return &Error{Class: Busy, Message: "in use"}
-		}
-		return nil
-	}
+	s.cloud.refuse("delete", &Error{Class: Busy, Message: "in use"})
 	s.pass("a", "b", "a")
 	s.expect("it could not be deleted", "delete find get", states{"a": "gone", "b": "r1"})
 }
@@ -427,12 +432,7 @@ func TestSharedUnknown(t *testing.T) {
 	s.create("b")
 	s.delete("a")
 	s.cloud.calls = nil
-	s.cloud.on = func(call string, _ bool) error {
-		if call == "delete" {
-			return &Error{Class: Transient, Message: "no answer"}
-		}
-		return nil
-	}
+	s.cloud.refuse("delete", &Error{Class: Transient, Message: "no answer"})
 	s.pass("a", "b")
 	s.expect("it may be deleted", "delete find", states{"a": "r1 no answer", "b": "none" + ending})
 	s.cloud.on = nil

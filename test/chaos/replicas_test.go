@@ -21,7 +21,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	protectionv1beta1 "github.com/kinship-dev/kinship/api/protection/v1beta1"
-	"github.com/kinship-dev/kinship/internal/freeport"
 	"github.com/kinship-dev/kinship/internal/testenv"
 	"github.com/kinship-dev/kinship/test/operator"
 )
@@ -34,7 +33,7 @@ const takeover = 25 * time.Second
 // other one answers admission all the time, leads as soon as the lease has
 // ended, and does the rest: each thing once, and nothing wrong.
 func TestTwoReplicas(t *testing.T) {
-	ports := []string{freePort(t), freePort(t)}
+	ports := []string{strconv.Itoa(testenv.FreePort(t)), strconv.Itoa(testenv.FreePort(t))}
 	service := newService(t, ports)
 	args := func(port string) []string { return []string{"--leader-elect", "--webhook-port", port} }
 	leader := operator.Exec(t, args(ports[0])...)
@@ -232,13 +231,4 @@ func (s *service) install(t *testing.T, c client.Client) {
 		}
 		return nil
 	})
-}
-
-func freePort(t *testing.T) string {
-	t.Helper()
-	port, err := freeport.Find("127.0.0.1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return strconv.Itoa(port)
 }

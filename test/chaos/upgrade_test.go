@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -21,11 +22,13 @@ import (
 // the program that KINSHIP_PREVIOUS names. Without it, as long as there is one release
 // only, it is the same program as the newer one: what is tested then is the exchange.
 func TestUpgrade(t *testing.T) {
-	newer := func() *operator.Process { return operator.Exec(t, "--leader-elect", "--webhook-port", freePort(t)) }
+	newer := func() *operator.Process {
+		return operator.Exec(t, "--leader-elect", "--webhook-port", strconv.Itoa(testenv.FreePort(t)))
+	}
 	older, previous := newer, os.Getenv("KINSHIP_PREVIOUS")
 	if previous != "" {
 		older = func() *operator.Process {
-			return operator.ExecProgram(t, previous, "--leader-elect", "--webhook-port", freePort(t))
+			return operator.ExecProgram(t, previous, "--leader-elect", "--webhook-port", strconv.Itoa(testenv.FreePort(t)))
 		}
 	}
 	before := older()

@@ -21,7 +21,6 @@ import (
 	protectionv1beta1 "github.com/kinship-dev/kinship/api/protection/v1beta1"
 	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
 	"github.com/kinship-dev/kinship/internal/app"
-	"github.com/kinship-dev/kinship/internal/freeport"
 	"github.com/kinship-dev/kinship/internal/localcluster"
 	"github.com/kinship-dev/kinship/internal/pack"
 	"github.com/kinship-dev/kinship/internal/testenv"
@@ -364,7 +363,7 @@ func TestPortTaken(t *testing.T) {
 // TestInstallAgain starts the operator twice. The second start finds everything
 // as it should be.
 func TestInstallAgain(t *testing.T) {
-	port := freePort(t)
+	port := testenv.FreePort(t)
 	samePort := func(o *app.Options) { o.WebhookPort = port }
 	first := operator.Start(t, samePort)
 	checkWorks(t, apierrors.IsConflict)
@@ -414,15 +413,6 @@ func unlocked(t *testing.T) error {
 		}
 	}
 	return nil
-}
-
-func freePort(t *testing.T) int {
-	t.Helper()
-	port, err := freeport.Find("127.0.0.1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return port
 }
 
 // TestOtherEnforcement changes what refuses deletions, there and back. What was

@@ -156,13 +156,9 @@ func TestScenarios(t *testing.T) {
 			})
 		}
 	})
-	path := os.Getenv("KINSHIP_OPENSTACK_CLOUDS")
-	if path == "" {
+	clouds := realClouds(t)
+	if clouds == "" {
 		return
-	}
-	clouds, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
 	}
 	image := serveDisk(t)
 	t.Run("real", func(t *testing.T) {
@@ -172,7 +168,7 @@ func TestScenarios(t *testing.T) {
 			}
 			t.Run(s.kind+"/"+s.name, func(t *testing.T) {
 				t.Parallel()
-				w := worldOf(t, string(clouds), nil)
+				w := worldOf(t, clouds, nil)
 				w.image = image
 				t.Cleanup(w.tidyUp)
 				s.tell(w)

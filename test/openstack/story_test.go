@@ -29,13 +29,9 @@ var webPort = cmp.Or(os.Getenv("GLANCE_WEB_PORT"), "18999")
 func TestStory(t *testing.T) {
 	operator.Start(t, only)
 	t.Run("emulator", func(t *testing.T) { scenarios[0].story(newWorld(t)) })
-	path := os.Getenv("KINSHIP_OPENSTACK_CLOUDS")
-	if path == "" {
+	clouds := realClouds(t)
+	if clouds == "" {
 		return
-	}
-	clouds, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
 	}
 	image := serveDisk(t)
 	stories := everywhere()
@@ -46,12 +42,27 @@ func TestStory(t *testing.T) {
 	delete(stories, "ShareNetwork external-deletion") // hack/openstack has no Manila.
 	for name, story := range stories {
 		t.Run("real "+name, func(t *testing.T) {
-			w := worldOf(t, string(clouds), nil)
+			w := worldOf(t, clouds, nil)
 			w.image = image
 			t.Cleanup(w.tidyUp)
 			story(w)
 		})
 	}
+}
+
+// realClouds returns the clouds.yaml of KINSHIP_OPENSTACK_CLOUDS, or nothing if there are no
+// real services.
+func realClouds(t *testing.T) string {
+	t.Helper()
+	path := os.Getenv("KINSHIP_OPENSTACK_CLOUDS")
+	if path == "" {
+		return ""
+	}
+	clouds, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(clouds)
 }
 
 // fiveServers tells how long it takes until five servers serve.

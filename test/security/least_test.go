@@ -68,7 +68,7 @@ func (a asked) resource() string {
 // what the operator has asked of the API server with what it may: nothing was
 // forbidden, and nothing is allowed that was not asked.
 func TestLeastRights(t *testing.T) {
-	port := freePort(t)
+	port := testenv.FreePort(t)
 	o := operator.Start(t, func(o *app.Options) {
 		o.LeaderElect, o.Packs, o.MetricsAddress = true, nil, fmt.Sprintf("127.0.0.1:%d", port)
 	})

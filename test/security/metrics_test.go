@@ -14,7 +14,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kinship-dev/kinship/internal/app"
-	"github.com/kinship-dev/kinship/internal/freeport"
 	"github.com/kinship-dev/kinship/internal/testenv"
 	"github.com/kinship-dev/kinship/test/operator"
 )
@@ -24,16 +23,6 @@ type scraper struct {
 	land
 
 	port int
-}
-
-// freePort returns a port to serve metrics on.
-func freePort(t *testing.T) int {
-	t.Helper()
-	port, err := freeport.Find("127.0.0.1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return port
 }
 
 // token returns one of a new ServiceAccount, which has the right to read metrics or not.
@@ -97,7 +86,7 @@ func (s scraper) scrape(token string) {
 // TestMetricsAccess: on an address that others reach, metrics are for those alone whose
 // token permits them, whatever flags are left out.
 func TestMetricsAccess(t *testing.T) {
-	port := freePort(t)
+	port := testenv.FreePort(t)
 	operator.Exec(t, "--metrics-bind-address", fmt.Sprintf(":%d", port))
 	s := scraper{newLand(t), port}
 	stranger, reader := s.token("stranger", false), s.token("reader", true)
@@ -123,7 +112,7 @@ func TestMetricsAccess(t *testing.T) {
 
 // TestInsecureMetrics: whoever asks for plain HTTP gets it.
 func TestInsecureMetrics(t *testing.T) {
-	port := freePort(t)
+	port := testenv.FreePort(t)
 	operator.Exec(t, "--metrics-secure=false", "--metrics-bind-address", fmt.Sprintf("127.0.0.1:%d", port))
 	s := scraper{newLand(t), port}
 	if status, body := s.get("http", ""); status != http.StatusOK || !strings.Contains(body, "\nkinship_usages ") {

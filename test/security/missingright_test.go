@@ -36,8 +36,8 @@ func TestMissingRight(t *testing.T) {
 	l.create(u)
 	testenv.Eventually(t, func() error { return l.isReady(u) })
 	l.connectorReconciles()
-	l.router("waits") // Needs Networks.
-	l.image("runs")   // Doesn't.
+	l.uncredited("Router", "waits", "{externalGateways: [{networkRef: outside}]}")                             // Needs Networks.
+	l.uncredited("Image", "runs", `{content: {diskFormat: raw, download: {url: "https://example.com/disk"}}}`) // Doesn't.
 	testenv.Eventually(t, func() error { return l.observed("Image", "runs") })
 	if err := l.observed("Router", "waits"); err == nil {
 		t.Error("the Router was reconciled, although Networks can't be listed")
@@ -115,28 +115,17 @@ spec:
 	testenv.Eventually(l.t, func() error { return l.observed("IotConnector", "c") })
 }
 
-func (l land) router(name string) {
+// uncredited makes an object of the openstack pack whose Secret does not exist.
+func (l land) uncredited(kind, name, resource string) {
 	l.t.Helper()
 	testenv.Apply(l.t, fmt.Sprintf(`
 apiVersion: openstack.k-orc.cloud/v1alpha1
-kind: Router
+kind: %s
 metadata: {name: %s}
 spec:
   cloudCredentialsRef: {secretName: missing, cloudName: c}
-  resource: {externalGateways: [{networkRef: outside}]}
-`, name), testenv.In(l.ns))
-}
-
-func (l land) image(name string) {
-	l.t.Helper()
-	testenv.Apply(l.t, fmt.Sprintf(`
-apiVersion: openstack.k-orc.cloud/v1alpha1
-kind: Image
-metadata: {name: %s}
-spec:
-  cloudCredentialsRef: {secretName: missing, cloudName: c}
-  resource: {content: {diskFormat: raw, download: {url: "https://example.com/disk"}}}
-`, name), testenv.In(l.ns))
+  resource: %s
+`, kind, name, resource), testenv.In(l.ns))
 }
 
 // observed returns nil if an object has conditions.

@@ -96,38 +96,28 @@ func policies(in pack.Installation, options Options) []client.Object {
 		mayIdentify = append(mayIdentify, may("create", r.Group, r.Resource))
 	}
 	const identified = "oldObject == null || object.spec.?serviceIdentity != oldObject.spec.?serviceIdentity"
-	policy := &admissionregistrationv1.ValidatingAdmissionPolicy{
-		ObjectMeta: metav1.ObjectMeta{Name: configuration},
-		Spec: admissionregistrationv1.ValidatingAdmissionPolicySpec{
-			FailurePolicy: &fail, MatchConstraints: resources,
-			MatchConditions: []admissionregistrationv1.MatchCondition{{
-				Name: "not-the-operator", Expression: fmt.Sprintf("request.userInfo.username != '%s'", in.Operator),
-			}},
-			Variables: []admissionregistrationv1.Variable{{
-				Name: "status", Expression: "has(request.subResource) && request.subResource == 'status'",
-			}},
-			Validations: []admissionregistrationv1.Validation{
-				validation("!variables.status", statusRefused),
-				validation(fmt.Sprintf("variables.status || !(%s) || %s",
-					changed, may("create", "apps", "deployments")), mayNotDeploy),
-				validation(fmt.Sprintf("variables.status || request.kind.kind != '%s' || !(%s) || (%s)",
-					connectorKind.Kind, identified, strings.Join(mayIdentify, " && ")), mayNotIdentify),
-				validation(fmt.Sprintf("variables.status || request.kind.kind != '%s' || !(%s) || %s",
-					releaseKind.Kind, changed, may("update", connectorKind.Group, connectors)), mayNotUpdate),
-				{
-					Expression: fmt.Sprintf("variables.status || request.kind.kind != '%s' || (%s)",
-						connectorKind.Kind, readable()), Message: "spec has resources with a quantity that can't be read",
-				},
+	return pack.ValidatingPolicy(configuration, admissionregistrationv1.ValidatingAdmissionPolicySpec{
+		FailurePolicy: &fail, MatchConstraints: resources,
+		MatchConditions: []admissionregistrationv1.MatchCondition{{
+			Name: "not-the-operator", Expression: fmt.Sprintf("request.userInfo.username != '%s'", in.Operator),
+		}},
+		Variables: []admissionregistrationv1.Variable{{
+			Name: "status", Expression: "has(request.subResource) && request.subResource == 'status'",
+		}},
+		Validations: []admissionregistrationv1.Validation{
+			validation("!variables.status", statusRefused),
+			validation(fmt.Sprintf("variables.status || !(%s) || %s",
+				changed, may("create", "apps", "deployments")), mayNotDeploy),
+			validation(fmt.Sprintf("variables.status || request.kind.kind != '%s' || !(%s) || (%s)",
+				connectorKind.Kind, identified, strings.Join(mayIdentify, " && ")), mayNotIdentify),
+			validation(fmt.Sprintf("variables.status || request.kind.kind != '%s' || !(%s) || %s",
+				releaseKind.Kind, changed, may("update", connectorKind.Group, connectors)), mayNotUpdate),
+			{
+				Expression: fmt.Sprintf("variables.status || request.kind.kind != '%s' || (%s)",
+					connectorKind.Kind, readable()), Message: "spec has resources with a quantity that can't be read",
 			},
 		},
-	}
-	return []client.Object{policy, &admissionregistrationv1.ValidatingAdmissionPolicyBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: configuration},
-		Spec: admissionregistrationv1.ValidatingAdmissionPolicyBindingSpec{
-			PolicyName:        configuration,
-			ValidationActions: []admissionregistrationv1.ValidationAction{admissionregistrationv1.Deny},
-		},
-	}}
+	})
 }
 
 // readable is a condition in CEL that all quantities of a connector can be read: an exponent

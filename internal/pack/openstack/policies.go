@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/kinship-dev/kinship/internal/pack"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/kit"
 	"github.com/kinship-dev/kinship/pkg/relation"
 )
@@ -44,20 +45,17 @@ func askForSecrets(relations []relation.Relation) []client.Object {
 	resources, fields = slices.Compact(resources), slices.Compact(fields)
 
 	fail := admissionregistrationv1.Fail
-	policy := &admissionregistrationv1.ValidatingAdmissionPolicy{
-		ObjectMeta: metav1.ObjectMeta{Name: secretsPolicy},
-		Spec: admissionregistrationv1.ValidatingAdmissionPolicySpec{
-			FailurePolicy: &fail, MatchConstraints: written(resources),
-			// What is written without a change here, such as finalizers, costs no question.
-			MatchConditions: []admissionregistrationv1.MatchCondition{{
-				Name: "changes-a-reference-to-a-secret", Expression: changed(fields),
-			}},
-		},
+	spec := admissionregistrationv1.ValidatingAdmissionPolicySpec{
+		FailurePolicy: &fail, MatchConstraints: written(resources),
+		// What is written without a change here, such as finalizers, costs no question.
+		MatchConditions: []admissionregistrationv1.MatchCondition{{
+			Name: "changes-a-reference-to-a-secret", Expression: changed(fields),
+		}},
 	}
 	for _, field := range fields {
-		policy.Spec.Validations = append(policy.Spec.Validations, mayUse(field))
+		spec.Validations = append(spec.Validations, mayUse(field))
 	}
-	return []client.Object{policy, denies(secretsPolicy)}
+	return pack.ValidatingPolicy(secretsPolicy, spec)
 }
 
 // composed are the kinds that the operator creates for an object of another kind, if a field
@@ -70,17 +68,12 @@ var composed = []struct{ kind, field, creates string }{
 // object may create the objects that the operator creates for it.
 func askForComposed() []client.Object {
 	fail, forbidden := admissionregistrationv1.Fail, metav1.StatusReasonForbidden
-	policy := &admissionregistrationv1.ValidatingAdmissionPolicy{
-		ObjectMeta: metav1.ObjectMeta{Name: composedPolicy},
-		Spec: admissionregistrationv1.ValidatingAdmissionPolicySpec{
-			FailurePolicy: &fail,
-		},
-	}
+	spec := admissionregistrationv1.ValidatingAdmissionPolicySpec{FailurePolicy: &fail}
 	resources := make([]string, 0, len(composed))
 	for _, c := range composed {
 		resource := plural(c.creates)
 		resources = append(resources, plural(c.kind))
-		policy.Spec.Validations = append(policy.Spec.Validations, admissionregistrationv1.Validation{
+		spec.Validations = append(spec.Validations, admissionregistrationv1.Validation{
 			Expression: fmt.Sprintf("request.kind.kind != '%s' || !%s.hasValue() || (oldObject != null && %s == %s) || "+
 				"authorizer.group('%s').resource('%s').namespace(object.metadata.namespace).check('create').allowed()",
 				c.kind, optional("object", c.field), optional("object", c.field), optional("oldObject", c.field),
@@ -90,19 +83,8 @@ func askForComposed() []client.Object {
 			Reason: &forbidden,
 		})
 	}
-	policy.Spec.MatchConstraints = written(resources)
-	return []client.Object{policy, denies(composedPolicy)}
-}
-
-// denies returns the binding by which a policy refuses requests. Both have one name.
-func denies(policy string) client.Object {
-	return &admissionregistrationv1.ValidatingAdmissionPolicyBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: policy},
-		Spec: admissionregistrationv1.ValidatingAdmissionPolicyBindingSpec{
-			PolicyName:        policy,
-			ValidationActions: []admissionregistrationv1.ValidationAction{admissionregistrationv1.Deny},
-		},
-	}
+	spec.MatchConstraints = written(resources)
+	return pack.ValidatingPolicy(composedPolicy, spec)
 }
 
 // written selects requests that write the specs of resources.

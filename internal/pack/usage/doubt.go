@@ -10,13 +10,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// doubt takes off Usages that were written since a resource version what is believed
-// because the webhook judged it: the mark of authority, and records of refused deletions.
-// While the webhook was missing, anybody could write both. A Usage that loses its mark needs
-// a ReferenceGrant, or to be written again.
+// doubt removes the annotation kinship.dev/authority and status.refused from Usages that were
+// written after the resource version since. Only the webhook keeps users from writing these two
+// fields, and the webhook was missing. A Usage without the annotation needs a ReferenceGrant, or
+// has to be written again.
 //
-// A Usage that can't be changed keeps no other from being judged. Requests carry no version,
-// so that somebody who writes all the time causes no conflicts.
+// A failure for one Usage does not stop doubt from changing the other Usages. The patches carry
+// no resource version, so that a user who writes all the time causes no conflicts.
 func doubt(ctx context.Context, c client.Client, since string) error {
 	var failed []error
 	for _, k := range kinds {

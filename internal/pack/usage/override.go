@@ -27,9 +27,10 @@ const (
 	overrideVerb       = "override"
 )
 
-// override drops the Usages that the object's annotation names, if the user who deletes has
-// the verb override. Controllers of Kubernetes never override: they delete for somebody else,
-// who may have written the annotation.
+// override returns the Usages that still refuse a deletion. Usages named by the annotation
+// kinship.dev/override-usage of the object do not refuse, if the deleting user has the verb
+// override on Usages. Controllers of Kubernetes, such as the garbage collector, never override:
+// the author of the annotation may be the user for whom the controller deletes.
 func (h *refuser) override(
 	ctx context.Context, req admission.Request, meta *metav1.PartialObjectMetadata, found holders,
 ) ([]relation.Edge, error) {

@@ -77,7 +77,7 @@ func restoreLock(in pack.Installation) []client.Object {
 
 func refuseStripping(in pack.Installation) []client.Object {
 	fail, forbidden := admissionregistrationv1.Fail, metav1.StatusReasonForbidden
-	return validating(keepPolicy, admissionregistrationv1.ValidatingAdmissionPolicySpec{
+	return pack.ValidatingPolicy(keepPolicy, admissionregistrationv1.ValidatingAdmissionPolicySpec{
 		MatchConstraints: matchUpdates(),
 		FailurePolicy:    &fail,
 		Validations: []admissionregistrationv1.Validation{{
@@ -95,7 +95,7 @@ func refuseStripping(in pack.Installation) []client.Object {
 func refuseByPolicy() []client.Object {
 	fail, all := admissionregistrationv1.Fail, admissionregistrationv1.AllScopes
 	equivalent := admissionregistrationv1.Equivalent
-	return validating(refusePolicy, admissionregistrationv1.ValidatingAdmissionPolicySpec{
+	return pack.ValidatingPolicy(refusePolicy, admissionregistrationv1.ValidatingAdmissionPolicySpec{
 		MatchConstraints: &admissionregistrationv1.MatchResources{
 			NamespaceSelector: &metav1.LabelSelector{}, MatchPolicy: &equivalent,
 			ObjectSelector: &metav1.LabelSelector{MatchLabels: map[string]string{lockLabel: lockValue}},
@@ -127,7 +127,7 @@ func keepRecords(in pack.Installation) []client.Object {
 	refused := func(o string) string {
 		return fmt.Sprintf("has(%[1]s.status) && has(%[1]s.status.refused) ? %[1]s.status.refused : []", o)
 	}
-	return validating(recordsPolicy, admissionregistrationv1.ValidatingAdmissionPolicySpec{
+	return pack.ValidatingPolicy(recordsPolicy, admissionregistrationv1.ValidatingAdmissionPolicySpec{
 		FailurePolicy: &fail,
 		MatchConstraints: &admissionregistrationv1.MatchResources{
 			ResourceRules: []admissionregistrationv1.NamedRuleWithOperations{{
@@ -164,17 +164,4 @@ func keepRecords(in pack.Installation) []client.Object {
 			},
 		},
 	})
-}
-
-func validating(name string, spec admissionregistrationv1.ValidatingAdmissionPolicySpec) []client.Object {
-	return []client.Object{
-		&admissionregistrationv1.ValidatingAdmissionPolicy{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec},
-		&admissionregistrationv1.ValidatingAdmissionPolicyBinding{
-			ObjectMeta: metav1.ObjectMeta{Name: name},
-			Spec: admissionregistrationv1.ValidatingAdmissionPolicyBindingSpec{
-				PolicyName:        name,
-				ValidationActions: []admissionregistrationv1.ValidationAction{admissionregistrationv1.Deny},
-			},
-		},
-	}
 }

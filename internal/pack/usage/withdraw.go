@@ -22,9 +22,10 @@ import (
 	"github.com/kinship-dev/kinship/pkg/object"
 )
 
-// status judges a change of a Usage's status by somebody else than the operator. Only the
-// removal of refused deletions is allowed: of the user's own, or of any by a user with the
-// verb override on the Usage, who could carry them out at once.
+// status judges a change of a Usage's status by a user other than the operator. The only allowed
+// change removes entries of status.refused. A user removes entries of the user's own deletions.
+// A user with the verb override on the Usage removes any entry, because that user could delete
+// the used object at once.
 func (v *validator) status(
 	ctx context.Context, user authenticationv1.UserInfo, u, old usage,
 ) admission.Response {
