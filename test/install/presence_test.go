@@ -28,11 +28,11 @@ func (s stopsWith) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	answer, err := s.rest.RoundTrip(r.WithContext(context.WithoutCancel(r.Context())))
 	s.stop()
-	if r.Context().Err() != nil && err == nil {
+	<-r.Context().Done() // The manager passes it on, or the request takes too long.
+	if err == nil {
 		_ = answer.Body.Close()
-		return nil, r.Context().Err()
 	}
-	return answer, err
+	return nil, r.Context().Err()
 }
 
 // TestStoppedAtOnce stops an operator while its Lease is being created. No Lease is left,
