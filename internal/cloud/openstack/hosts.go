@@ -54,6 +54,9 @@ var Loopback = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustPa
 var (
 	thisNetwork = netip.MustParsePrefix("0.0.0.0/8")
 	broadcast   = netip.MustParseAddr("255.255.255.255")
+	// localNAT64 is the range in which networks choose their own prefixes of NAT64, at any
+	// length, so that nobody can tell which IPv4 address is meant (RFC 8215).
+	localNAT64 = netip.MustParsePrefix("64:ff9b:1::/48")
 )
 
 // embedding are the IPv6 networks whose addresses contain an IPv4 address, such as NAT64, and
@@ -92,6 +95,8 @@ func (g gate) against(to netip.Addr) string {
 		return "it is link-local"
 	case to.IsMulticast(), to == broadcast:
 		return "it is no single machine"
+	case localNAT64.Contains(to):
+		return "it leads to an IPv4 address that can't be told"
 	case slices.ContainsFunc(g.closed, within):
 		return "it is in a range that is closed, such as those of the cluster's Services and Pods"
 	default:

@@ -3,12 +3,25 @@ package openstack
 import (
 	"context"
 	"net/netip"
+	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/util/retry"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
+
+// patience is how often, and for how long in all (6 s), the ranges of Services are asked for.
+var patience = wait.Backoff{Steps: 6, Duration: 200 * time.Millisecond, Factor: 2}
+
+// worthAnother reports whether a list that failed may succeed a moment later.
+func worthAnother(err error) bool {
+	return !meta.IsNoMatchError(err) && !apierrors.IsNotFound(err) && !apierrors.IsForbidden(err)
+}
 
 // serviceRanges returns the ranges of the addresses of Services, as far as the API server
 // tells: before Kubernetes 1.33 it does not. They are read at the start alone.
@@ -16,7 +29,8 @@ func serviceRanges(ctx context.Context, c client.Client) []netip.Prefix {
 	log := ctrl.Log.WithName("openstack")
 	var found unstructured.UnstructuredList
 	found.SetGroupVersionKind(schema.GroupVersionKind{Group: "networking.k8s.io", Version: "v1", Kind: "ServiceCIDRList"})
-	if err := c.List(ctx, &found); err != nil {
+	list := func() error { return c.List(ctx, &found) }
+	if err := retry.OnError(patience, worthAnother, list); err != nil {
 		log.Info("The ranges of Services are not known: close them with --openstack-closed-cidrs", "reason", err.Error())
 		return nil
 	}
