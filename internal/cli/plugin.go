@@ -110,6 +110,7 @@ func lineageOptions() (lineage.Options, error) {
 		}
 		o.Relations = append(o.Relations, p.Relations()...)
 		o.Finalizers = append(o.Finalizers, p.Finalizers...)
+		o.Locks = append(o.Locks, p.Locks...)
 	}
 	o.Decode = func(u *unstructured.Unstructured) (client.Object, error) { return decode(scheme, o.Finalizers, u) }
 	return o, nil

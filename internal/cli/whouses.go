@@ -24,6 +24,7 @@ func newWhoUses(streams genericiooptions.IOStreams) *cobra.Command {
 		if err := q.writeUsers(users); err != nil {
 			return err
 		}
+		q.writeLock(users)
 		q.hint(node, users)
 		return nil
 	}
@@ -49,6 +50,22 @@ func (q *question) hint(node *lineage.Node, users *lineage.Users) {
 	}
 	fmt.Fprintf(q.ErrOut, "To delete it all the same, with the verb override on all Usages: %s, and delete it.\n",
 		usage.OverrideCommand(node.ID, string(node.UID)))
+}
+
+// writeLock says that the label on an object tells of Usages that could not be seen.
+func (q *question) writeLock(users *lineage.Users) {
+	if q.output != "table" || users.Locked == "" {
+		return
+	}
+	text := "that was not tried: " + users.Deletion.Text
+	switch users.Deletion.Outcome {
+	case lineage.Refused:
+		text = "it is, now: " + users.Deletion.Text
+	case lineage.Allowed:
+		text = "but the API server would delete it now"
+	case lineage.Untried:
+	}
+	fmt.Fprintf(q.Out, "Label %s says that its deletion is refused; %s\n", users.Locked, render.Plain(text))
 }
 
 func (q *question) writeUsers(users *lineage.Users) error {

@@ -31,6 +31,8 @@ type Pack struct {
 	Relations func() []relation.Relation
 	// Finalizers are those that its controllers put on objects and take off.
 	Finalizers []lineage.Finalizer
+	// Locks are the labels that its controllers put on objects whose deletion is refused.
+	Locks []lineage.Lock
 	// Rules are the rights that its controllers need, and nothing more.
 	Rules func() []rbacv1.PolicyRule
 	// Objects are what it needs in the cluster besides definitions and rights, such

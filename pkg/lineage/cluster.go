@@ -29,6 +29,8 @@ type Options struct {
 	Decode func(*unstructured.Unstructured) (client.Object, error)
 	// Finalizers are known in addition to those of Kubernetes.
 	Finalizers []Finalizer
+	// Locks are the labels of objects whose deletion is refused.
+	Locks []Lock
 	// Parallel is how many requests are sent at once. Zero means 8.
 	Parallel int
 	// PageSize is how many objects are read by one request. Zero means 500.
@@ -50,6 +52,7 @@ type Cluster struct {
 	nodes   map[object.ID]*Node
 	owned   map[types.UID][]*Node
 	skipped []Skipped
+	trials  map[*Node]Trial
 }
 
 // Skipped is a kind that an answer leaves out.
@@ -97,6 +100,7 @@ func New(ctx context.Context, config *rest.Config, options Options) (*Cluster, e
 		listed:  map[listKey]int{},
 		nodes:   map[object.ID]*Node{},
 		owned:   map[types.UID][]*Node{},
+		trials:  map[*Node]Trial{},
 	}
 	c.options.Parallel = cmp.Or(options.Parallel, 8)
 	c.options.PageSize = cmp.Or(options.PageSize, 500)

@@ -180,9 +180,38 @@ type Force struct {
 	Why     string `json:"why,omitempty"`
 }
 
-// force reads off the object that declares an edge whether it is in force. Only
+// force says whether an edge to a target is in force now. What its declarer reports is what
+// an operator saw last: if the webhook configuration was deleted since, nothing is refused.
+// So the target's deletion is tried.
+func (c *Cluster) force(ctx context.Context, e relation.Edge, target *Node) (Force, error) {
+	force := c.reported(e)
+	if e.Role != relation.Usage || !force.InForce {
+		return force, nil
+	}
+	if err := c.fill(ctx, []*Node{target}); err != nil {
+		return force, err
+	}
+	if target.Deleted != nil || target.Status == NotFound {
+		return force, nil
+	}
+	trial, err := c.try(ctx, target)
+	switch trial.Outcome {
+	case Allowed:
+		return Force{Why: notEnforced}, err
+	case Untried:
+		force.Why = "as reported; not tried: " + trial.Text
+	case Refused:
+	}
+	return force, err
+}
+
+// notEnforced is of a protection that its declarer reports to be in force.
+const notEnforced = "the API server would delete it now: what refuses deletions, a webhook configuration or a policy, " +
+	"is gone or leaves you out"
+
+// reported reads off the object that declares an edge whether it is in force. Only
 // protection can be declared and yet not be there.
-func (c *Cluster) force(e relation.Edge) Force {
+func (c *Cluster) reported(e relation.Edge) Force {
 	if e.Role != relation.Usage {
 		return Force{InForce: true}
 	}

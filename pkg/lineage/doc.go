@@ -1,5 +1,5 @@
 // Package lineage answers questions about the relationships between the objects
-// of a cluster. It only ever reads, needs no operator, and says what it could
+// of a cluster. It changes nothing, needs no operator, and says what it could
 // not see.
 //
 // # Questions
@@ -29,6 +29,13 @@
 // away afterwards. Kinds are listed in parallel as metadata, in pages. Whole
 // objects are read only where their status is shown: one by one, or by one more
 // list of their kind where that is cheaper.
+//
+// # What is enforced
+//
+// What an operator wrote into a condition may be long ago. Whether the deletion of an object is
+// refused now, only the API server knows: it is asked by a server-side dry run ([Trial]) as the
+// caller. An example is a Usage that reports Ready while somebody has deleted the webhook
+// configuration.
 //
 // # What it cannot see
 //

@@ -29,6 +29,8 @@ type Finding struct {
 	// Next is the step that would end it, and who is to take it.
 	Next    string     `json:"next,omitempty"`
 	Because []*Finding `json:"because,omitempty"`
+
+	enforced bool // a protection in force
 }
 
 // Topic sorts findings.
@@ -74,11 +76,15 @@ func (c *Cluster) Explain(ctx context.Context, n *Node) (*Explanation, error) {
 	if err != nil {
 		return nil, err
 	}
+	locked, err := x.locked(ctx, n, protections)
+	if err != nil {
+		return nil, err
+	}
 	waits, err := x.wouldWait(ctx, n)
 	if err != nil {
 		return nil, err
 	}
-	e := &Explanation{Node: n, Findings: slices.Concat(findings, protections, waits)}
+	e := &Explanation{Node: n, Findings: slices.Concat(findings, protections, locked, waits)}
 	e.Next = next(e.Findings)
 	if e.Next == "" {
 		e.Next = x.nothing(n)
@@ -102,12 +108,14 @@ func next(findings []*Finding) string {
 
 // nothing is the next step where nothing was found.
 func (x *explainer) nothing(n *Node) string {
-	switch n.Status {
-	case Current:
-		return fmt.Sprintf("nothing to do: %s is as its spec asks for, and nothing known here refuses its deletion", n.ID)
-	default:
+	if n.Status != Current {
 		return fmt.Sprintf("see what the controller of %s objects logs: nothing here tells more", n.ID.GroupKind())
 	}
+	deletion := "nothing refuses its deletion now"
+	if trial := x.trials[n]; trial.Outcome != Allowed {
+		deletion = "nothing that could be seen refuses its deletion, which was not tried: " + trial.Text
+	}
+	return fmt.Sprintf("nothing to do: %s is as its spec asks for, and %s", n.ID, deletion)
 }
 
 // explainer follows objects, none of them twice.
@@ -174,7 +182,11 @@ func (x *explainer) protections(ctx context.Context, n *Node) ([]*Finding, error
 		if e.Role != relation.Usage {
 			continue
 		}
-		if force := x.force(e); !force.InForce {
+		force, err := x.force(ctx, e, n)
+		if err != nil {
+			return nil, err
+		}
+		if !force.InForce {
 			f := &Finding{
 				About: e.Declarer, Topic: AboutProtection,
 				Text: fmt.Sprintf("%s does not protect it: %s", e.Declarer, force.Why),
@@ -185,9 +197,12 @@ func (x *explainer) protections(ctx context.Context, n *Node) ([]*Finding, error
 			void = append(void, f)
 			continue
 		}
-		found, err := x.protection(ctx, n, e)
+		found, err := x.protection(ctx, n, e, force)
 		if err != nil {
 			return nil, err
+		}
+		for _, f := range found {
+			f.enforced = true
 		}
 		findings = append(findings, found...)
 	}
@@ -195,10 +210,13 @@ func (x *explainer) protections(ctx context.Context, n *Node) ([]*Finding, error
 }
 
 // protection says who is behind a protection that is in force.
-func (x *explainer) protection(ctx context.Context, n *Node, e relation.Edge) ([]*Finding, error) {
+func (x *explainer) protection(ctx context.Context, n *Node, e relation.Edge, force Force) ([]*Finding, error) {
 	what := "its deletion is refused"
+	if force.Why != "" {
+		what += " (" + force.Why + ")"
+	}
 	if e.Content != nil {
-		what = fmt.Sprintf("its deletion is refused, because it holds %s", e.Content)
+		what += fmt.Sprintf(", because it holds %s", e.Content)
 	}
 	users, err := x.sources(ctx, e)
 	if err != nil {

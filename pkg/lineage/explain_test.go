@@ -1,6 +1,8 @@
 package lineage_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -17,7 +19,7 @@ import (
 // TestUserIsReplaced shows that a user is the very object that was meant.
 func TestUserIsReplaced(t *testing.T) {
 	ns := testenv.Namespace(t)
-	configMap(t, ns, "used")
+	refuseDeletion(t, ns, configMap(t, ns, "used"))
 	using := configMap(t, ns, "using")
 	for _, uid := range []types.UID{using.GetUID(), "another"} {
 		tie := testenv.Apply(t, fmt.Sprintf(`
@@ -37,6 +39,40 @@ spec: {of: used, by: using, uid: %s}
 			t.Errorf("uid %s: %s", uid, e.Findings[0].Text)
 		}
 	}
+}
+
+// refuseDeletion has the API server refuse to delete ConfigMaps of a namespace, and waits
+// until it refuses that of one.
+func refuseDeletion(t *testing.T, ns string, one client.Object) {
+	t.Helper()
+	c := testenv.Client(t, nil)
+	for _, obj := range testenv.Apply(t, fmt.Sprintf(`
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: %[1]s}
+spec:
+  matchConstraints:
+    namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: %[1]s}}
+    resourceRules: [{apiGroups: [""], apiVersions: ["*"], resources: [configmaps], operations: [DELETE]}]
+  validations: [{expression: "false"}]
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: %[1]s}
+spec: {policyName: %[1]s, validationActions: [Deny]}
+`, ns)) {
+		t.Cleanup(func() {
+			if err := c.Delete(context.WithoutCancel(t.Context()), obj); client.IgnoreNotFound(err) != nil {
+				t.Error(err)
+			}
+		})
+	}
+	testenv.Eventually(t, func() error {
+		if c.Delete(t.Context(), one, client.DryRunAll) == nil {
+			return errors.New("the deletion is allowed")
+		}
+		return nil
+	})
 }
 
 // enforce reports a Tie to be in force.

@@ -123,6 +123,13 @@ func (c *Cluster) Tree(ctx context.Context, root *Node, o TreeOptions) (*Tree, e
 	g := grower{cluster: c, options: o, expanded: map[*Node]bool{}}
 	t := &Tree{Root: &Branch{Node: root}}
 	g.grow(t.Root, 0)
+	expanded := make([]*Node, 0, len(g.order))
+	for _, b := range g.order {
+		expanded = append(expanded, b.Node)
+	}
+	if err := c.tryProtected(ctx, expanded); err != nil {
+		return nil, err
+	}
 	for _, b := range g.order {
 		if err := g.attach(ctx, b); err != nil {
 			return nil, err
@@ -226,8 +233,15 @@ func (g *grower) declared(ctx context.Context, root *Branch) error {
 		if err != nil {
 			return err
 		}
-		force := g.cluster.force(e)
+		whole := g.cluster.reported(e)
 		for _, n := range targets {
+			force, err := g.cluster.force(ctx, e, n)
+			if err != nil {
+				return err
+			}
+			if !force.InForce {
+				whole = force
+			}
 			edge := &Edge{
 				Role: e.Role, Source: root.Node, Target: n,
 				Declarer: e.Declarer, Field: e.Field, Force: force,
@@ -237,7 +251,7 @@ func (g *grower) declared(ctx context.Context, root *Branch) error {
 		for _, n := range sources {
 			edge := &Edge{
 				Role: e.Role, Source: n, Target: root.Node,
-				Declarer: e.Declarer, Field: e.Field, Force: force,
+				Declarer: e.Declarer, Field: e.Field, Force: whole,
 			}
 			g.leaves(root, []*Branch{{Node: n, Via: For, Edge: edge}})
 		}
@@ -289,10 +303,13 @@ func (c *Cluster) ends(
 	for _, n := range members {
 		edge := &Edge{
 			Role: e.Role, Source: n, Target: from, Declarer: e.Declarer,
-			Field: e.Field, Force: c.force(e), Content: content,
+			Field: e.Field, Content: content,
 		}
 		if via == fromSource[e.Role] {
 			edge.Source, edge.Target = from, n
+		}
+		if edge.Force, err = c.force(ctx, e, edge.Target); err != nil {
+			return nil, err
 		}
 		leaves = append(leaves, &Branch{Node: n, Via: via, Edge: edge})
 	}

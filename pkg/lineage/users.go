@@ -35,6 +35,11 @@ type User struct {
 type Users struct {
 	Object  object.ID `json:"object"`
 	Users   []User    `json:"users"`
+	// Locked is the label on the object that says that its deletion is refused. It is set
+	// where the objects behind the label could not all be listed.
+	Locked string `json:"locked,omitempty"`
+	// Deletion is what the API server answers to the deletion now, if it was tried.
+	Deletion *Trial `json:"deletion,omitempty"`
 	Skipped []Skipped `json:"skipped,omitempty"`
 }
 
@@ -55,6 +60,18 @@ func (c *Cluster) Users(ctx context.Context, n *Node) (*Users, error) {
 		}
 		answer.Users = append(answer.Users, users...)
 	}
+	for _, l := range c.locks(n) {
+		if len(c.hidden(l)) == 0 {
+			continue
+		}
+		answer.Locked = l.Label
+		if _, err := c.try(ctx, n); err != nil {
+			return nil, err
+		}
+	}
+	if trial, tried := c.trials[n]; tried {
+		answer.Deletion = &trial
+	}
 	answer.Skipped = c.Skipped()
 	return answer, nil
 }
@@ -64,7 +81,11 @@ func (c *Cluster) Users(ctx context.Context, n *Node) (*Users, error) {
 func (c *Cluster) usersBy(ctx context.Context, n *Node, e relation.Edge) ([]User, error) {
 	user := User{
 		Role: e.Role, Declarer: e.Declarer, Field: e.Field,
-		Reason: c.reason(e.Declarer), Force: c.force(e),
+		Reason: c.reason(e.Declarer),
+	}
+	var err error
+	if user.Force, err = c.force(ctx, e, n); err != nil {
+		return nil, err
 	}
 	if e.Role == relation.Dependency {
 		user.Finalizer, user.Force = c.guardOf(e), c.keeps(e, n)

@@ -7,6 +7,7 @@ import (
 	protectionv1beta1 "github.com/kinship-dev/kinship/api/protection/v1beta1"
 	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
 	usagev1alpha1 "github.com/kinship-dev/kinship/api/usage/v1alpha1"
+	"github.com/kinship-dev/kinship/pkg/lineage"
 	"github.com/kinship-dev/kinship/pkg/object"
 )
 
@@ -54,6 +55,15 @@ var kinds = []kind{
 		func() usage { return &usagev1alpha1.Usage{} },
 		func() client.ObjectList { return &usagev1alpha1.UsageList{} }, false,
 	},
+}
+
+// locks tell what the label means to users who may not list Usages.
+func locks() []lineage.Lock {
+	lock := lineage.Lock{Label: lockLabel, Value: lockValue}
+	for _, k := range kinds {
+		lock.By = append(lock.By, k.GroupKind())
+	}
+	return []lineage.Lock{lock}
 }
 
 // kindOf returns the kind with a group and kind, whatever the version.

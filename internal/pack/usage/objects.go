@@ -54,6 +54,7 @@ func Pack(options Options) pack.Pack {
 			Name: finalizer, By: "the operator", When: "what uses the protected object is gone",
 			Waits: lineage.WaitsForSources,
 		}},
+		Locks:    locks(),
 		Rules:    rules,
 		Objects:  objects,
 		Enforced: []string{webhookConfiguration, refusePolicy, keepPolicy}, // A lock that is taken off is put back.
