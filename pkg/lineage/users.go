@@ -33,14 +33,14 @@ type User struct {
 
 // Users is who uses an object.
 type Users struct {
-	Object  object.ID `json:"object"`
-	Users   []User    `json:"users"`
+	Object object.ID `json:"object"`
+	Users  []User    `json:"users"`
 	// Locked is the label on the object that says that its deletion is refused. It is set
 	// where the objects behind the label could not all be listed.
 	Locked string `json:"locked,omitempty"`
 	// Deletion is what the API server answers to the deletion now, if it was tried.
-	Deletion *Trial `json:"deletion,omitempty"`
-	Skipped []Skipped `json:"skipped,omitempty"`
+	Deletion *Trial    `json:"deletion,omitempty"`
+	Skipped  []Skipped `json:"skipped,omitempty"`
 }
 
 // Users returns who uses an object that [Cluster.Find] found, in order. What it is

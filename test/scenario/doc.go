@@ -11,6 +11,7 @@
 //	delete KIND NAME [POLICY]
 //	                  deletes and does not wait; with ! it tries, without effect,
 //	                  until that is refused
+//	release NAME      deletes a Secret whatever finalizers are on it
 //	until TEXT ARGS   runs kinship ARGS until its output has TEXT
 //
 // To write the expected output anew: go test ./test/scenario -update.

@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"encoding/base64"
+	"strings"
 	"testing"
 
 	"github.com/kinship-dev/kinship/internal/app"
@@ -17,5 +18,7 @@ func TestOpenstack(t *testing.T) {
 	operator.Start(t, func(o *app.Options) { o.Packs = []string{"openstack"} })
 	tell(t, "openstack", map[string]string{
 		"CLOUDS": base64.StdEncoding.EncodeToString([]byte(cloud.CloudsYAML())),
+		"WRONG": base64.StdEncoding.EncodeToString(
+			[]byte(strings.ReplaceAll(cloud.CloudsYAML(), "password: secret", "password: wrong"))),
 	})
 }

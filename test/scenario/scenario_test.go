@@ -15,8 +15,12 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -42,6 +46,7 @@ func tell(t *testing.T, dir string, variables map[string]string) {
 		UpdateScripts: *update,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"kinship": s.kinship, "code": s.code, "apply": s.apply, "delete": s.delete, "until": s.until,
+			"release": s.release,
 		},
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("HOME", env.WorkDir)
@@ -157,6 +162,20 @@ func (s stories) delete(ts *testscript.TestScript, neg bool, args []string) {
 	s.repeat(ts, func() error {
 		if s.client.Delete(s.ctx, obj, client.DryRunAll) == nil {
 			return errors.New("the deletion is allowed")
+		}
+		return nil
+	})
+}
+
+// release deletes a Secret, given as "namespace/name", whatever finalizers are on it.
+func (s stories) release(ts *testscript.TestScript, _ bool, args []string) {
+	namespace, name, _ := strings.Cut(args[0], "/")
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+	ts.Check(s.client.Delete(s.ctx, secret))
+	s.repeat(ts, func() error {
+		patch := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))
+		if err := s.client.Patch(s.ctx, secret.DeepCopy(), patch); !apierrors.IsNotFound(err) {
+			return fmt.Errorf("the Secret is still there: %w", err)
 		}
 		return nil
 	})

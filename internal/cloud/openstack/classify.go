@@ -79,6 +79,9 @@ func Classify(err error) Failure {
 	if message == "" {
 		message = http.StatusText(answer.Actual)
 	}
+	if login, ok := loginOf(err); ok {
+		message = login.place() + ": " + message
+	}
 	return Failure{
 		Class: classOf(answer.Actual, kind, message), Status: answer.Actual,
 		Kind: kind, Message: cut(message), After: parseRetryAfter(answer.ResponseHeader),
@@ -107,6 +110,14 @@ func answerOf(err error) (gophercloud.ErrUnexpectedResponseCode, bool) {
 		return *pointer, true
 	}
 	return errors.AsType[gophercloud.ErrUnexpectedResponseCode](err)
+}
+
+// loginOf finds a failed login in an error, also where gophercloud hides it.
+func loginOf(err error) (*LoginError, bool) {
+	if hidden, ok := errors.AsType[*gophercloud.ErrUnableToReauthenticate](err); ok {
+		return loginOf(hidden.ErrReauth)
+	}
+	return errors.AsType[*LoginError](err)
 }
 
 // withoutAnswer is for errors that never reached a server, or never came back.

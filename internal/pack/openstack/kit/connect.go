@@ -82,7 +82,7 @@ func (c *Connector) Connect(
 		c.settle(credentialsOf(namespace, ref), cloud)
 	}
 	if err != nil {
-		return Connection{}, Explain(err)
+		return Connection{}, attribute(Explain(err), ref)
 	}
 	client, err := service(scope, ctx)
 	if err != nil {
@@ -190,6 +190,17 @@ func For[K Credentialed](
 	ref := in.Object.GetCommonSpec().CloudCredentialsRef
 	version := in.Refs.Version(SecretKind.GroupKind(), ref.SecretName)
 	return c.Connect(ctx, in.Object.GetNamespace(), version, ref, service)
+}
+
+// attribute says in an error which credentials were used: whoever reads the condition has to
+// mend the Secret.
+func attribute(err error, ref openstackv1alpha1.CloudCredentialsReference) error {
+	known, ok := errors.AsType[*external.Error](err)
+	if !ok {
+		return err
+	}
+	known.Message = fmt.Sprintf("Secret %s, cloud %q: %s", ref.SecretName, ref.CloudName, known.Message)
+	return err
 }
 
 // Explain turns an error of a call into what the engine understands.
