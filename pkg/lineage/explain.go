@@ -31,6 +31,7 @@ type Finding struct {
 	Because []*Finding `json:"because,omitempty"`
 
 	enforced bool // a protection in force
+	first    bool // Next deletes nothing, and other steps need it
 }
 
 // Topic sorts findings.
@@ -93,10 +94,32 @@ func (c *Cluster) Explain(ctx context.Context, n *Node) (*Explanation, error) {
 	return e, nil
 }
 
-// next returns the step at the root of the first finding that has one.
+// next returns the step to take first: one that deletes nothing and without which other steps
+// lead nowhere, else the step at the root of the first finding that has one. For example a
+// Secret with credentials is created anew before objects are deleted that need it for that.
 func next(findings []*Finding) string {
+	if f := urgent(findings); f != nil {
+		return f.Next
+	}
+	return firstStep(findings)
+}
+
+// urgent returns the first finding whose step comes before all others, or nil.
+func urgent(findings []*Finding) *Finding {
 	for _, f := range findings {
-		if step := next(f.Because); step != "" {
+		if f.first && f.Next != "" {
+			return f
+		}
+		if behind := urgent(f.Because); behind != nil {
+			return behind
+		}
+	}
+	return nil
+}
+
+func firstStep(findings []*Finding) string {
+	for _, f := range findings {
+		if step := firstStep(f.Because); step != "" {
 			return step
 		}
 		if f.Next != "" {

@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kinship-dev/kinship/pkg/object"
 	"github.com/kinship-dev/kinship/pkg/relation"
@@ -20,12 +21,17 @@ const conditionAvailable = "Available"
 // conditionDrifted is the condition by which an object tells what nobody can correct.
 const conditionDrifted = "Drifted"
 
+var secretKind = schema.GroupKind{Kind: "Secret"}
+
 // need is an object that another one depends on.
 type need struct {
 	target  *Node
 	fields  []string
 	guarded bool // the target is kept as long as it is named
 	later   bool // made without it
+	// always says that the target is a Secret that the source keeps, such as one with
+	// credentials: without these it can't delete what it has made.
+	always bool
 }
 
 func (d need) String() string {
@@ -87,7 +93,9 @@ func (x *explainer) needs(ctx context.Context, n *Node) ([]need, error) {
 			}
 			all[i].fields = also(all[i].fields, e.Field)
 			all[i].guarded = all[i].guarded || x.guardOf(e) != ""
-			all[i].later = all[i].later && x.relationOf(e).Later
+			r := x.relationOf(e)
+			all[i].later = all[i].later && r.Later
+			all[i].always = all[i].always || r.Finalizer != "" && node.ID.GroupKind() == secretKind
 		}
 	}
 	if err := x.fill(ctx, targets); err != nil {
@@ -107,6 +115,8 @@ func (x *explainer) awaits(n *Node, d need) bool {
 	case d.target.Deleted == nil && serves:
 		return false
 	case d.guarded && n.Deleted == nil && d.target.Deleted == nil && d.target.Status != Unknown:
+		return true
+	case d.always && d.target.Status == NotFound:
 		return true
 	}
 	return (!reported(n) && !d.later) || slices.ContainsFunc(n.Conditions, func(c metav1.Condition) bool {
@@ -149,6 +159,7 @@ func (x *explainer) unmetFinding(ctx context.Context, n *Node, d need) (*Finding
 		f.Text += ", which does not exist"
 		f.Next = fmt.Sprintf("create %s, or have %s name another object in %s; whoever made the latter has to act",
 			t.ID, n.ID, strings.Join(d.fields, " and "))
+		f.first = d.always
 	case t.Status == Unknown:
 		x.seen[t] = true
 		f.Text += ", of which nothing is known here: " + t.Message
