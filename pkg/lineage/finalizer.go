@@ -210,6 +210,13 @@ func (x *explainer) finalizerFinding(ctx context.Context, e *ending, k Finalizer
 	if slices.Contains([]Waits{WaitsForOthers, WaitsForSources, WaitsForContent, WaitsForInstances}, k.Waits) {
 		f.Because = e.report()
 	}
+	if k.Waits == WaitsForContent {
+		broken, err := x.brokenGroups(ctx, n)
+		if err != nil {
+			return nil, err
+		}
+		f.Because = append(f.Because, broken...)
+	}
 	blockers, err := x.blockers(ctx, n, k.Waits)
 	if err != nil {
 		return nil, err

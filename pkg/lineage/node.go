@@ -91,6 +91,29 @@ func (n *Node) take(obj *unstructured.Unstructured) {
 	if health, message, known := externalHealth(n.Conditions, obj.GetGeneration()); known && n.Status != Terminating {
 		n.Status, n.Message = health, message
 	}
+	if c, failing := failingCondition(n); n.Status == Current && failing {
+		n.Status, n.Message = InProgress, say(c)
+	}
+}
+
+// judgedByKstatus are the groups whose kinds kstatus knows, with what their conditions mean.
+var judgedByKstatus = []string{"", "apps", "batch", "policy", "apiextensions.k8s.io"}
+
+// failingCondition returns the condition by which an object says that it does not serve. Of
+// kinds that kstatus does not know, it reads Ready and few others, and calls all else Current.
+// An example is an APIService whose server does not answer: its Available is False.
+func failingCondition(n *Node) (metav1.Condition, bool) {
+	if slices.Contains(judgedByKstatus, n.ID.Group) {
+		return metav1.Condition{}, false
+	}
+	good := []string{"Available", "Healthy", "Synced", "Accepted", "Programmed", "ResolvedRefs", "Established"}
+	i := slices.IndexFunc(n.Conditions, func(c metav1.Condition) bool {
+		return slices.Contains(good, c.Type) && c.Status == metav1.ConditionFalse
+	})
+	if i < 0 {
+		return metav1.Condition{}, false
+	}
+	return n.Conditions[i], true
 }
 
 // missing says that there is no such object.
