@@ -66,6 +66,9 @@ func Install(ctx context.Context, o Options) error {
 			return err
 		}
 	}
+	if err := rehearse(ctx, c, objects); err != nil {
+		return fmt.Errorf("nothing was installed: %w", err)
+	}
 	if err := applyAll(ctx, o, c, objects); err != nil {
 		return err
 	}
@@ -332,7 +335,7 @@ func read(ctx context.Context, c client.Client, obj client.Object) (*unstructure
 }
 
 // apply makes an object what it should be, leaving alone what others set.
-func apply(ctx context.Context, c client.Client, obj client.Object) error {
+func apply(ctx context.Context, c client.Client, obj client.Object, options ...writeOption) error {
 	gvk, err := apiutil.GVKForObject(obj, c.Scheme())
 	if err != nil {
 		return fmt.Errorf("identify %s: %w", obj.GetName(), err)
@@ -345,11 +348,15 @@ func apply(ctx context.Context, c client.Client, obj client.Object) error {
 	u.SetGroupVersionKind(gvk)
 	unstructured.RemoveNestedField(u.Object, "status")
 	unstructured.RemoveNestedField(u.Object, "metadata", "creationTimestamp")
-	err = c.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), installManager, client.ForceOwnership)
+	how := []client.ApplyOption{installManager, client.ForceOwnership}
+	for _, option := range options {
+		how = append(how, option)
+	}
+	err = c.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), how...)
 	if apierrors.IsInvalid(err) && webhooksOf(obj) != nil {
 		// A webhook is reached by URL or by Service. Where the one was and the other
 		// is to be, applying would end with both.
-		err = replace(ctx, c, u)
+		err = replace(ctx, c, u, options)
 	}
 	if err != nil {
 		return fmt.Errorf("apply %s %s: %w", gvk.Kind, obj.GetName(), err)
@@ -358,13 +365,17 @@ func apply(ctx context.Context, c client.Client, obj client.Object) error {
 }
 
 // replace writes a whole object over the one that is there.
-func replace(ctx context.Context, c client.Client, u *unstructured.Unstructured) error {
+func replace(ctx context.Context, c client.Client, u *unstructured.Unstructured, options []writeOption) error {
 	live := u.DeepCopy()
 	if err := c.Get(ctx, client.ObjectKeyFromObject(u), live); err != nil {
 		return err
 	}
 	u.SetResourceVersion(live.GetResourceVersion())
-	return c.Update(ctx, u)
+	how := make([]client.UpdateOption, 0, len(options))
+	for _, option := range options {
+		how = append(how, option)
+	}
+	return c.Update(ctx, u, how...)
 }
 
 // awaitDefinitions waits until the API server serves what was installed.

@@ -49,7 +49,8 @@ func newOperator(version string, streams genericiooptions.IOStreams) *cobra.Comm
 		Short: "Run the controllers and webhooks",
 		Long: `Run the controllers and webhooks, in a cluster or against one from outside.
 
-Without --install nothing is changed that is not there already. From outside,
+Without --install nothing is changed that is not there already. With it, all is checked
+before the first write. From outside,
 give --webhook-host: the address by which the API server reaches this process.`,
 		Example: "  kinship operator --kubeconfig FILE --install --packs usage --webhook-host 127.0.0.1",
 		Args:    cobra.NoArgs,
