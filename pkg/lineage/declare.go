@@ -206,8 +206,8 @@ func (c *Cluster) force(ctx context.Context, e relation.Edge, target *Node) (For
 }
 
 // notEnforced is of a protection that its declarer reports to be in force.
-const notEnforced = "the API server would delete it now: what refuses deletions, a webhook configuration or a policy, " +
-	"is gone or leaves you out"
+const notEnforced = "the API server would delete it now: what refuses deletions, a webhook configuration or a " +
+	"policy, is gone or leaves you out"
 
 // reported reads off the object that declares an edge whether it is in force. Only
 // protection can be declared and yet not be there.

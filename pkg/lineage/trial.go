@@ -207,7 +207,8 @@ func lockFinding(n *Node, l Lock, hidden []Skipped, trial Trial) *Finding {
 		Next: fmt.Sprintf("nothing, unless %s is to go: then ask somebody who may list %s which of them protect it",
 			n.ID, strings.Join(kinds, ", ")),
 	}
-	label := fmt.Sprintf("label %s is on it, and what protects it is not all known: %s", l.Label, strings.Join(unseen, ", "))
+	label := fmt.Sprintf("label %s is on it, and what protects it is not all known: %s",
+		l.Label, strings.Join(unseen, ", "))
 	switch trial.Outcome {
 	case Refused:
 		f.Text = fmt.Sprintf("its deletion is refused: %s; %s", trial.Text, label)

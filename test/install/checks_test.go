@@ -69,7 +69,8 @@ func limited(t *testing.T) string {
 		})
 	}
 	testenv.AwaitRights(t, name, "", true, rbacv1.PolicyRule{
-		Verbs: []string{"patch"}, APIGroups: []string{"apiextensions.k8s.io"}, Resources: []string{"customresourcedefinitions"},
+		Verbs: []string{"patch"}, APIGroups: []string{"apiextensions.k8s.io"},
+		Resources: []string{"customresourcedefinitions"},
 	})
 	return name
 }
