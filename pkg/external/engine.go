@@ -80,7 +80,7 @@ func New(mgr manager.Manager, options Options) *Engine {
 		options.Account = func(ctx context.Context) (context.Context, func()) { return ctx, func() {} }
 	}
 	return &Engine{Options: options, mgr: mgr, hub: hub{
-		members: map[schema.GroupKind]*member{}, clock: options.Clock,
+		group: options.Group, members: map[schema.GroupKind]*member{}, clock: options.Clock,
 		relations: map[string]relation.Relation{}, owners: map[string]string{}, left: map[hold]bool{},
 		contents: map[object.ID]string{},
 	}}

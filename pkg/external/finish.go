@@ -223,7 +223,7 @@ func again(o reconcile.Outcome) reconcile.Outcome {
 func (r *reconciler[K, R]) leave(ctx context.Context, p *pass[K, R]) reconcile.Outcome {
 	u := guard.Partial(r.kind.GVK, p.Object)
 	err := r.engine.Live.Apply(ctx, client.ApplyConfigurationFromUnstructured(u),
-		client.FieldOwner(r.finalizer+"controller/finalizer"), client.ForceOwnership)
+		client.FieldOwner(r.fieldOwner()), client.ForceOwnership)
 	if err == nil && slices.Contains(u.GetFinalizers(), r.finalizer) {
 		// A manifest that was applied or replaced owns it as well.
 		before := u.DeepCopy()

@@ -26,6 +26,7 @@ import (
 
 // hub hears of everything, knows who refers to whom, and wakes who is concerned.
 type hub struct {
+	group   string // as in [Options]
 	index   relation.Index
 	members map[schema.GroupKind]*member
 	// relations of the kinds that take part, by name.
@@ -171,7 +172,7 @@ func (h *hub) changed(m *member, old, obj client.Object) {
 	if m.learn != nil && obj != nil {
 		m.learn(obj)
 	}
-	if m.own && concernsItself(old, obj) {
+	if m.own && (concernsItself(old, obj) || h.isReleased(old, obj)) {
 		m.queue.Add(id)
 	}
 	if h.concernsSources(m, id, old, obj) {
@@ -327,6 +328,13 @@ func concernsItself(old, obj client.Object) bool {
 	return old.GetGeneration() != obj.GetGeneration() || old.GetUID() != obj.GetUID() ||
 		!slices.Equal(old.GetFinalizers(), obj.GetFinalizers()) ||
 		(old.GetDeletionTimestamp() == nil) != (obj.GetDeletionTimestamp() == nil)
+}
+
+// isReleased reports whether a person has taken the intent of another object off an object
+// that was restored from a backup.
+func (h *hub) isReleased(old, obj client.Object) bool {
+	key := IntentAnnotation(h.group)
+	return old != nil && obj != nil && old.GetAnnotations()[key] != obj.GetAnnotations()[key] && isForeign(h.group, old)
 }
 
 // concernsSources reports whether a change makes a difference to those who refer

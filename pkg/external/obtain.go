@@ -40,7 +40,10 @@ func (i *intent) sameAs(earlier *intent) bool {
 	return earlier != nil && earlier.Name == i.Name && earlier.Place == i.Place
 }
 
-func (r *reconciler[K, R]) annotation() string { return r.engine.Group + "/creation-intent" }
+func (r *reconciler[K, R]) annotation() string { return IntentAnnotation(r.engine.Group) }
+
+// fieldOwner is the field manager that puts our finalizer on.
+func (r *reconciler[K, R]) fieldOwner() string { return r.finalizer + "controller/finalizer" }
 
 // intent returns the intent that may have been carried out without that being
 // recorded, or nil.
@@ -109,12 +112,12 @@ func (r *reconciler[K, R]) own(ctx context.Context, p *pass[K, R], i *intent) re
 		u.SetAnnotations(map[string]string{r.annotation(): string(text)})
 	}
 	err := r.engine.Live.Apply(ctx, client.ApplyConfigurationFromUnstructured(u),
-		client.FieldOwner(r.finalizer+"controller/finalizer"), client.ForceOwnership)
+		client.FieldOwner(r.fieldOwner()), client.ForceOwnership)
 	if err != nil {
 		return reconcile.Fail(condition.ReasonTransientError, fmt.Errorf("write the finalizer: %w", err))
 	}
 	r.writes.Wrote(p.id, u.GetResourceVersion())
-	p.memory.began = i
+	p.memory.began, p.memory.native = i, true
 	now := newOf[K]()
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, now); err != nil {
 		return reconcile.Fail(condition.ReasonTransientError, fmt.Errorf("read what the finalizer was written to: %w", err))

@@ -140,6 +140,9 @@ func (r *reconciler[K, R]) advance(ctx context.Context, p *pass[K, R]) reconcile
 		return reconcile.Outcome{}
 	}
 	p.memory.tried = p.Refs.fingerprint()
+	if o := r.askRestored(ctx, p); !o.IsDone() {
+		return o
+	}
 	if idOf(p.Object) == "" && len(r.engine.hub.strays.of(p.id)) > 0 { // Names may be unique.
 		waiting = waiting.And(reconcile.Progress(condition.ReasonProgressing,
 			"Waiting for what was made for another object of this name to be deleted"))
@@ -352,6 +355,8 @@ type memory struct {
 	// since the start.
 	began *intent
 	sent  bool
+	// native says that an operator has put our finalizer on this very object.
+	native bool
 	// until is when an attempt to create that got no answer is over.
 	until time.Time
 	// next is when the resource is to be compared with the spec again.

@@ -1,0 +1,94 @@
+package external
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kinship-dev/kinship/pkg/condition"
+	"github.com/kinship-dev/kinship/pkg/reconcile"
+)
+
+// A backup has the finalizer and the annotations of an object, and neither its status nor its
+// uid. An object that was restored from a backup therefore looks new, although its resource
+// exists. If the object had a resource created, there would be two. So the object asks a
+// person. Its traces are no proof: everybody who may write the object can write them. They
+// only keep the operator from creating something; nothing is taken over because of them.
+
+// IntentAnnotation returns the annotation in which objects of a group record what is about to
+// be created.
+func IntentAnnotation(group string) string { return group + "/creation-intent" }
+
+// IntentUID returns the uid of the object that the creation intent in an object's annotations
+// was recorded for. It is empty where there is no intent.
+func IntentUID(group string, obj client.Object) types.UID {
+	i := &intent{}
+	if json.Unmarshal([]byte(obj.GetAnnotations()[IntentAnnotation(group)]), i) != nil {
+		return ""
+	}
+	return i.UID
+}
+
+// isForeign reports whether an object carries the intent of another object.
+func isForeign(group string, obj client.Object) bool {
+	uid := IntentUID(group, obj)
+	return uid != "" && uid != obj.GetUID()
+}
+
+// restoredText begins every message about a restored object. It is published.
+const restoredText = "Restored:"
+
+// askRestored refuses an object that has traces of another object, and no resource that it
+// records, until a person has said which resource is meant.
+func (r *reconciler[K, R]) askRestored(ctx context.Context, p *pass[K, R]) reconcile.Outcome {
+	_, imported := p.Object.GetImport()
+	if imported || !p.managed() || r.known(p) != "" || idOf(p.before) != "" || r.intent(p) != nil {
+		return reconcile.Outcome{}
+	}
+	if uid := IntentUID(r.engine.Group, p.Object); isForeign(r.engine.Group, p.Object) {
+		return r.refuseRestored(p, fmt.Sprintf("annotation %s is of an object with uid %s", r.annotation(), uid))
+	}
+	if !slices.Contains(p.Object.GetFinalizers(), r.finalizer) || p.memory.native {
+		return reconcile.Outcome{}
+	}
+	native, err := r.isNative(ctx, p)
+	switch {
+	case apierrors.IsNotFound(err):
+		return r.refresh()
+	case err != nil:
+		return reconcile.Fail(condition.ReasonTransientError, fmt.Errorf("read who has put the finalizer on: %w", err))
+	case !native:
+		return r.refuseRestored(p, fmt.Sprintf("finalizer %s was not put on this object by the operator", r.finalizer))
+	}
+	p.memory.native = true
+	return reconcile.Outcome{}
+}
+
+// refuseRestored tells a person what to do.
+func (r *reconciler[K, R]) refuseRestored(p *pass[K, R], trace string) reconcile.Outcome {
+	p.memory.tried = unsettled // Annotations are no reference.
+	return reconcile.Refuse(condition.ReasonInvalidConfiguration, "%s %s, which may have created a resource in %s already. "+
+		"To take that resource over, set spec.adopt. To have another one created, remove finalizer %s and annotation %s",
+		restoredText, trace, r.engine.Cloud, r.finalizer, r.annotation())
+}
+
+// isNative reports whether an operator has put our finalizer on this very object. The managed
+// fields tell: a backup either lacks ours, or has them with a time before the object was
+// created. Caches have none, so they are read.
+func (r *reconciler[K, R]) isNative(ctx context.Context, p *pass[K, R]) (bool, error) {
+	now := &metav1.PartialObjectMetadata{}
+	now.SetGroupVersionKind(r.kind.GVK)
+	if err := r.engine.Live.Get(ctx, client.ObjectKeyFromObject(p.Object), now); err != nil {
+		return false, err
+	}
+	return slices.ContainsFunc(now.ManagedFields, func(f metav1.ManagedFieldsEntry) bool {
+		return f.Manager == r.fieldOwner() && f.Operation == metav1.ManagedFieldsOperationApply &&
+			f.Time != nil && !f.Time.Before(&now.CreationTimestamp)
+	}), nil
+}
