@@ -64,6 +64,7 @@ func newRoot(version string, streams genericiooptions.IOStreams) *cobra.Command 
 		newWithdraw(streams),
 		newRelations(streams),
 		newIot(streams),
+		newOpenstack(streams),
 		newEmulator(streams),
 	)
 	return root
