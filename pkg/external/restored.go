@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -59,10 +58,8 @@ func (r *reconciler[K, R]) askRestored(ctx context.Context, p *pass[K, R]) recon
 	}
 	native, err := r.isNative(ctx, p)
 	switch {
-	case apierrors.IsNotFound(err):
-		return r.refresh()
 	case err != nil:
-		return reconcile.Fail(condition.ReasonTransientError, fmt.Errorf("read who has put the finalizer on: %w", err))
+		return reconcile.Fail(condition.ReasonTransientError, err)
 	case !native:
 		return r.refuseRestored(p, fmt.Sprintf("finalizer %s was not put on this object by the operator", r.finalizer))
 	}
@@ -82,11 +79,17 @@ func (r *reconciler[K, R]) refuseRestored(p *pass[K, R], trace string) reconcile
 // fields tell: a backup either lacks ours, or has them with a time before the object was
 // created. Caches have none, so they are read.
 func (r *reconciler[K, R]) isNative(ctx context.Context, p *pass[K, R]) (bool, error) {
-	now := &metav1.PartialObjectMetadata{}
-	now.SetGroupVersionKind(r.kind.GVK)
-	if err := r.engine.Live.Get(ctx, client.ObjectKeyFromObject(p.Object), now); err != nil {
-		return false, err
+	all := &metav1.PartialObjectMetadataList{}
+	all.SetGroupVersionKind(r.kind.GVK.GroupVersion().WithKind(r.kind.GVK.Kind + "List"))
+	err := r.engine.Live.List(ctx, all, client.InNamespace(p.Object.GetNamespace()),
+		client.MatchingFields{metav1.ObjectNameField: p.Object.GetName()}) // The right to get is not needed.
+	if err != nil {
+		return false, fmt.Errorf("read who has put the finalizer on: %w", err)
 	}
+	if len(all.Items) != 1 || all.Items[0].UID != p.Object.GetUID() {
+		return false, nil // The watch tells of its end.
+	}
+	now := &all.Items[0]
 	return slices.ContainsFunc(now.ManagedFields, func(f metav1.ManagedFieldsEntry) bool {
 		return f.Manager == r.fieldOwner() && f.Operation == metav1.ManagedFieldsOperationApply &&
 			f.Time != nil && !f.Time.Before(&now.CreationTimestamp)
