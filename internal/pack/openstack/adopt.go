@@ -20,8 +20,8 @@ import (
 )
 
 // Adoption is what has to be done for one object of a backup, so that the restored object
-// takes over the resource that it had. The zero value of Problem and Why means that
-// spec.adopt is to be written.
+// takes over the resource that it had. If Why and Problem are empty, spec.adopt is to be
+// written.
 type Adoption struct {
 	// Object is kind and name, as in Network/net.
 	Object string
@@ -250,7 +250,7 @@ func (a *Adoption) compose(ctx context.Context, c client.Client, namespace strin
 	u.SetName(a.saved.GetName())
 	u.SetOwnerReferences([]metav1.OwnerReference{*a.owner})
 	if err := unstructured.SetNestedMap(u.Object, a.adopt, "spec", "adopt"); err != nil {
-		return err
+		return fmt.Errorf("set spec.adopt of %s: %w", a.Object, err)
 	}
 	if err := c.Create(ctx, u); err != nil {
 		return fmt.Errorf("create %s: %w", a.Object, err)
