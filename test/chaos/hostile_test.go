@@ -1,0 +1,222 @@
+package chaos_test
+
+import (
+	"cmp"
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/testenv"
+	"github.com/kinship-dev/kinship/test/operator"
+)
+
+var (
+	hostileTime = flag.Duration("hostile", 30*time.Second, "how long TestHostile lasts")
+	hostileSeed = flag.Uint64("hostile-seed", 0, "what TestHostile does, which it tells; by chance if zero")
+)
+
+// hostileSeeds are those that found something, and what.
+var hostileSeeds = map[uint64]string{}
+
+const (
+	// hostileRecent is how long each of hostileSeeds is tried.
+	hostileRecent = 20 * time.Second
+	// hostilePause is between what the tenant does and what he does next.
+	hostilePause = 50 * time.Millisecond
+	// hostileMemory is the most memory, in KiB, that an operator may ever take: what all
+	// answers of clouds together may, twice, and what it takes without them.
+	hostileMemory = 384 << 10
+	// hostilePatience is how long somebody honest may wait for anything.
+	hostilePatience = 3 * time.Minute
+)
+
+// TestHostile lets a tenant with all rights in one namespace, a cloud of his, an
+// administrator who deletes guards by accident, and somebody who kills operators do what
+// they like, in an order that a seed repeats, beside an honest tenant. What is his stays
+// as it should be, and in the end nothing is left, nothing there twice, and nothing
+// deleted that was to stay.
+//
+//	go test ./test/chaos -run TestHostile -timeout 20m -hostile 10m
+//	go test ./test/chaos -run TestHostile -hostile-seed 42
+func TestHostile(t *testing.T) {
+	if *hostileSeed == 0 {
+		for seed, found := range hostileSeeds {
+			t.Run(found, func(t *testing.T) { hostile(t, seed, hostileRecent) })
+		}
+	}
+	hostile(t, cmp.Or(*hostileSeed, rand.Uint64()), *hostileTime)
+}
+
+// afternoon is a run of TestHostile.
+type afternoon struct {
+	t      *testing.T
+	random *rand.Rand
+	honest *honest
+	tenant *tenant
+	cloud  *evilCloud
+
+	process *operator.Process
+	peak    int // of memory, of all operators so far
+	guards  []client.Object
+	counts  map[string]int
+}
+
+// hostileArgs add packs to those of this test binary.
+var hostileArgs = []string{"--packs", "openstack,iot", "--openstack-qps", "1000"}
+
+func hostile(t *testing.T, seed uint64, length time.Duration) {
+	t.Helper()
+	t.Logf("-hostile-seed %d", seed)
+	a := &afternoon{t: t, random: rand.New(rand.NewPCG(seed, 1)), counts: map[string]int{}}
+	a.process = operator.Exec(t, hostileArgs...)
+	a.honest = newHonest(t)
+	a.cloud = newEvilCloud(t, seed, a.honest.ids)
+	a.tenant = newTenant(t, a.random, a.cloud, a.honest.ns)
+	a.findGuards()
+
+	stop := make(chan struct{})
+	var working sync.WaitGroup
+	a.honest.work(&working, stop)
+	end, pause := time.After(length), time.NewTicker(hostilePause)
+	defer pause.Stop()
+	for over := false; !over && !t.Failed(); {
+		a.act()
+		select {
+		case <-end:
+			over = true
+		case <-pause.C:
+		}
+	}
+	close(stop)
+	working.Wait()
+	a.cloud.become("good")
+	a.restart() // So that nothing is told from memory alone.
+	t.Logf("done: %v; %v; cloud: %v", a.counts, a.tenant.counts, a.cloud.good.CallCount(""))
+	a.honest.check()
+	a.tenant.leave()
+	a.honest.leave()
+	a.measure()
+	t.Logf("operators took at most %d MiB", a.peak>>10)
+	if n := a.cloud.trapped.Load(); n > 0 {
+		t.Errorf("%d redirects were followed", n)
+	}
+}
+
+// act does one thing.
+func (a *afternoon) act() {
+	switch n := a.random.IntN(200); {
+	case n < 2:
+		a.counts["kill"]++
+		a.restart()
+	case n < 4:
+		a.loseGuard(a.guards[a.random.IntN(len(a.guards))], false)
+	case n == 4:
+		a.loseGuard(a.guards[a.random.IntN(len(a.guards))], true)
+	case n < 15:
+		mood := moods[a.random.IntN(len(moods))]
+		a.counts[mood]++
+		a.cloud.become(mood)
+	default:
+		a.tenant.act()
+	}
+}
+
+// restart kills the operator and starts another.
+func (a *afternoon) restart() {
+	a.t.Helper()
+	a.measure()
+	a.process.Kill()
+	a.process = operator.Exec(a.t, hostileArgs...)
+}
+
+var peakMemory = regexp.MustCompile(`VmHWM:\s+(\d+) kB`)
+
+// measure reads how much memory the operator has taken at most, and that it has not ended
+// by itself.
+func (a *afternoon) measure() {
+	a.t.Helper()
+	if err := syscall.Kill(a.process.PID(), 0); err != nil {
+		a.t.Fatalf("the operator has ended by itself: %v", err)
+	}
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", a.process.PID()))
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	found := peakMemory.FindSubmatch(status)
+	if found == nil {
+		a.t.Fatalf("no memory in %s", status)
+	}
+	kib, err := strconv.Atoi(string(found[1]))
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	if a.peak = max(a.peak, kib); kib > hostileMemory {
+		a.t.Errorf("the operator took %d MiB, more than %d", kib>>10, hostileMemory>>10)
+	}
+	if log := a.process.Log(); strings.Contains(log, "panic:") || strings.Contains(log, "Observed a panic") {
+		a.t.Error("the operator has panicked")
+	}
+}
+
+// findGuards finds all webhook configurations, policies and bindings.
+func (a *afternoon) findGuards() {
+	a.t.Helper()
+	objects, err := app.Objects(app.Options{Packs: []string{"usage", "openstack", "iot"}}, true)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	for _, obj := range objects {
+		gvk, err := a.honest.c.GroupVersionKindFor(obj)
+		if err != nil {
+			a.t.Fatal(err)
+		}
+		if gvk.Group == admissionregistrationv1.GroupName {
+			a.guards = append(a.guards, obj)
+		}
+	}
+}
+
+// loseGuard deletes a guard. While it is gone the honest tenant tries nothing that it
+// alone refuses. It comes back, if the operator is killed as well.
+func (a *afternoon) loseGuard(guard client.Object, kill bool) {
+	a.t.Helper()
+	a.honest.guarded.Lock()
+	defer a.honest.guarded.Unlock()
+	a.counts[fmt.Sprintf("%T", guard)]++
+	before := guard.DeepCopyObject().(client.Object)
+	if err := a.honest.c.Get(a.t.Context(), client.ObjectKeyFromObject(guard), before); err != nil {
+		a.t.Errorf("guard %s: %v", guard.GetName(), err)
+		return
+	}
+	if err := a.honest.c.Delete(a.t.Context(), before.DeepCopyObject().(client.Object)); err != nil {
+		a.t.Errorf("delete guard %s: %v", guard.GetName(), err)
+		return
+	}
+	if kill {
+		a.restart()
+	}
+	testenv.Eventually(a.t, func() error {
+		now := guard.DeepCopyObject().(client.Object)
+		if err := a.honest.c.Get(a.t.Context(), client.ObjectKeyFromObject(guard), now); err != nil {
+			return err
+		}
+		if now.GetUID() == before.GetUID() {
+			return errors.New("the guard is still that which was deleted")
+		}
+		return nil
+	})
+	a.honest.awaitRefusals()
+}
