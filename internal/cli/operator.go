@@ -85,12 +85,13 @@ give --webhook-host: the address by which the API server reaches this process.`,
 		"how long a refused deletion is remembered for replay (default 24h)")
 	f.IntVar(&o.Usage.MaxPerNamespace, "usage-max-per-namespace", 0,
 		"how many Usages may be created in one namespace (default any number); not with --enforcement=policy")
-	f.IntVar(&o.Openstack.Workers, "openstack-workers", 8, "how many OpenStack objects of a kind are worked on at once")
+	f.IntVar(&o.Openstack.Workers, "openstack-workers", 8,
+		"how many OpenStack objects of a kind, of one namespace at one cloud, are worked on at once")
 	f.DurationVar(&o.Openstack.Resync, "openstack-resync", 10*time.Minute,
 		"how often OpenStack resources are compared with their specs; negative is never")
 	f.Float64Var(&o.Openstack.QPS, "openstack-qps", 50, "how many calls per second one cloud gets")
 	f.Int64Var(&o.Openstack.Calls, "openstack-calls", 8,
-		"how many calls to one service of a cloud are under way at once")
+		"how many calls of one namespace to one service of a cloud are under way at once")
 	f.StringSliceVar(&o.Openstack.Hosts, "openstack-hosts", nil,
 		"hosts that credentials, clouds and images may have the operator call, as in *.cloud.example (default all)")
 	f.StringSliceVar(&c.open, openFlag, nil,

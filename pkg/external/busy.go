@@ -52,7 +52,7 @@ func (r *reconciler[K, R]) wasBusy(p *pass[K, R], err error) reconcile.Outcome {
 		return reconcile.Retry(0, condition.ReasonTransientError, err)
 	}
 	if now.Sub(busy.since) >= busyPeriod {
-		return r.failed(err)
+		return r.failed(p, err)
 	}
 	var after time.Duration
 	if known, ok := errors.AsType[*Error](err); ok {

@@ -17,13 +17,14 @@ import (
 // seen is what follows once the resource was read, or created.
 func (r *reconciler[K, R]) seen(ctx context.Context, p *pass[K, R], resource R, err error) reconcile.Outcome {
 	if err != nil {
-		return r.failed(err)
+		return r.failed(p, err)
 	}
+	p.verdict.answered = true
 	id := r.kind.Identify(resource).ID
 	p.status().ID, p.status().Place = &id, p.recordedPlace()
 	if completer, ok := p.actuator.(Completer[R]); ok {
 		if resource, err = completer.Complete(ctx, resource); err != nil {
-			return r.failed(err)
+			return r.failed(p, err)
 		}
 	}
 	if p.late {
@@ -82,7 +83,7 @@ func (r *reconciler[K, R]) correct(ctx context.Context, p *pass[K, R], resource 
 	}
 	if err != nil {
 		r.observeIncomplete(p, *resource, fields)
-		return r.failed(err)
+		return r.failed(p, err)
 	}
 	if !fresh {
 		r.engine.event(p.Object, "Normal", "Updated", "Update", "corrected %s", strings.Join(fields, ", "))

@@ -41,6 +41,12 @@
 // A [Pool] does it, so that no worker waits. An [Actuator] says [Underway]; the object
 // is woken at the end, and nothing is polled.
 //
+// # Shares
+//
+// A pass that calls outside needs a turn (turns.go). Namespaces and places have fair shares
+// of the turns. A place that fails or does not answer is asked by one object at a time, and
+// less and less often; the objects that wait are woken by the first answer.
+//
 // # Wake-ups
 //
 // All informers feed one hub (hub.go): it keeps who refers to whom, wakes those

@@ -37,7 +37,8 @@ type Options struct {
 	Summary bool
 	// Cloud is where it says that a resource was deleted from, as in "OpenStack".
 	Cloud string
-	// Workers is how many objects of a kind are worked on at once. Zero means 8.
+	// Workers is how many objects of a kind in one namespace, at one place, are worked on at
+	// once. Zero means 8. All together have three times as many workers (turns.go).
 	Workers int
 	// Resync is how often resources are compared with their specs. Zero means ten
 	// minutes, negative never.
@@ -50,6 +51,9 @@ type Options struct {
 	// Account begins an account of the memory of a list, which an Actuator reads with the
 	// returned context. The engine calls end when it drops the list. Account may be nil.
 	Account func(context.Context) (with context.Context, end func())
+	// Tenant names the namespace in whose name an Actuator calls with the returned context, for
+	// fair shares of calls. It may be nil.
+	Tenant func(ctx context.Context, namespace string) context.Context
 }
 
 // Engine runs the kinds of a pack. Make it with New, add kinds, then Start it.
@@ -67,6 +71,7 @@ type kind struct {
 	*member
 
 	reconciler ctrlreconcile.TypedReconciler[object.ID]
+	turns      *turns
 }
 
 // New returns an engine without kinds.
@@ -78,6 +83,9 @@ func New(mgr manager.Manager, options Options) *Engine {
 	}
 	if options.Account == nil {
 		options.Account = func(ctx context.Context) (context.Context, func()) { return ctx, func() {} }
+	}
+	if options.Tenant == nil {
+		options.Tenant = func(ctx context.Context, _ string) context.Context { return ctx }
 	}
 	return &Engine{Options: options, mgr: mgr, hub: hub{
 		group: options.Group, members: map[schema.GroupKind]*member{}, clock: options.Clock,
@@ -115,7 +123,9 @@ func Add[K Object, R any](e *Engine, k Kind[K, R]) {
 			e.hub.owners[r.Finalizer] = r.FieldOwner
 		}
 	}
-	r := &reconciler[K, R]{engine: e, kind: k, member: m, finalizer: e.finalizer(k.GVK)}
+	r := &reconciler[K, R]{
+		engine: e, kind: k, member: m, finalizer: e.finalizer(k.GVK), turns: newTurns(e.Workers, m.queue.Add),
+	}
 	if k.Pool != nil {
 		k.Pool.id = func(obj client.Object) object.ID { return object.Of(obj, m.gk()) }
 		k.Pool.wake = m.queue.Add
@@ -124,7 +134,7 @@ func Add[K Object, R any](e *Engine, k Kind[K, R]) {
 	r.claims.wake, r.sharing.wake = m.queue.Add, m.queue.Add
 	r.observer = newObserver(e.Clock, k.Identify, e.Account)
 	m.ended, m.forget, m.learn = r.ended, r.forget, r.learn
-	e.kinds = append(e.kinds, kind{m, r})
+	e.kinds = append(e.kinds, kind{m, r, r.turns})
 }
 
 // Start adds informers, controllers and guards to the manager.
@@ -142,7 +152,8 @@ func (e *Engine) Start(ctx context.Context) error {
 	}
 	for _, k := range e.kinds {
 		heard := e.heard(append(e.targets(k.member), k.member))
-		if err := e.control(strings.ToLower(k.gvk.Kind), k.reconciler, &k.queue, heard, k.ids); err != nil {
+		err := e.control(strings.ToLower(k.gvk.Kind), crowd*e.Workers, k.reconciler, &k.queue, heard, k.ids)
+		if err != nil {
 			return err
 		}
 	}
@@ -158,7 +169,7 @@ func (e *Engine) Start(ctx context.Context) error {
 			})
 		}
 		heard := e.heard(append(e.sources(m), m))
-		if err := e.control(strings.ToLower(gk.Kind)+"-guard", m.guard, &m.releases, heard, held); err != nil {
+		if err := e.control(strings.ToLower(gk.Kind)+"-guard", e.Workers, m.guard, &m.releases, heard, held); err != nil {
 			return err
 		}
 	}
@@ -253,11 +264,11 @@ const (
 )
 
 func (e *Engine) control(
-	name string, r ctrlreconcile.TypedReconciler[object.ID], q *reconcile.Queue, heard func(context.Context) bool,
-	all func() []object.ID,
+	name string, workers int, r ctrlreconcile.TypedReconciler[object.ID], q *reconcile.Queue,
+	heard func(context.Context) bool, all func() []object.ID,
 ) error {
 	return reconcile.Controller{
-		Name: e.Group + "/" + name, Reconciler: r, Queue: q, Workers: e.Workers, Heard: heard, All: all,
+		Name: e.Group + "/" + name, Reconciler: r, Queue: q, Workers: workers, Heard: heard, All: all,
 		RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[object.ID](firstRetry, lastRetry),
 	}.AddTo(e.mgr)
 }

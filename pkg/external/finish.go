@@ -172,7 +172,7 @@ func (r *reconciler[K, R]) delete(ctx context.Context, p *pass[K, R], id string)
 	case isClass(err, Busy):
 		return false, r.wasBusy(p, err)
 	case err != nil:
-		return false, r.failed(err)
+		return false, r.failed(p, err)
 	case r.kind.Lingers:
 		p.memory.deleting, p.memory.polls = true, polls{}
 		return false, r.poll(p, "Waiting for %s to be deleted", r.engine.Noun)
@@ -186,6 +186,7 @@ func (r *reconciler[K, R]) askToDelete(ctx context.Context, p *pass[K, R], id st
 	used := r.engine.hub.usedBy(p.cloud, p.id, p.status().ObservedDependencies)
 	r.engine.hub.occupancy.begin(p.id, Resource{r.kind.GVK.GroupKind(), id, p.cloud}, used)
 	err := p.actuator.Delete(ctx, p.Input, id)
+	p.verdict.answered = p.verdict.answered || err == nil
 	r.observer.changed(p.scope)
 	if !isClass(err, Busy) {
 		p.memory.busy = refusal{}
@@ -200,7 +201,7 @@ func (r *reconciler[K, R]) askToDelete(ctx context.Context, p *pass[K, R], id st
 // nothing is asked for again.
 func (r *reconciler[K, R]) going(p *pass[K, R], resource R, err error) reconcile.Outcome {
 	if err != nil {
-		return r.failed(err)
+		return r.failed(p, err)
 	}
 	state := r.kind.Observe(p.Object.DeepCopyObject().(K), resource)
 	if state.Worst().State == reconcile.Invalid {

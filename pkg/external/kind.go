@@ -60,6 +60,10 @@ type Kind[K Object, R any] struct {
 	Relations []relation.Relation
 	// Connect returns what acts for an object.
 	Connect func(ctx context.Context, in Input[K]) (Access[K, R], error)
+	// Site names the place that Connect and the actuator call, such as the address of a cloud.
+	// Site MUST NOT call that place. Places have fair shares of the workers, and one that does
+	// not answer is asked less often. Site may be nil if there is only one place.
+	Site func(ctx context.Context, in Input[K]) (string, error)
 	// Identify returns what tells a resource from others.
 	Identify func(R) Identity
 	// Cloud returns the cloud of a recorded place ([Access.Place]), as [Access.Cloud] has it.
@@ -232,6 +236,9 @@ type Error struct {
 	// TooMuch says that a list is longer than the memory for lists. Resources that Get can read
 	// one by one are not listed again for a while.
 	TooMuch bool
+	// Outage says that the API itself fails: no answer in time, a failure of its own, or the
+	// request to be left alone. After some of these in a row it is asked less often.
+	Outage bool
 	// Message for people.
 	Message string
 }

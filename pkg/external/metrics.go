@@ -1,6 +1,8 @@
 package external
 
 import (
+	"slices"
+
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/api/meta"
 
@@ -21,17 +23,31 @@ const (
 type objectsMetric struct {
 	engine *Engine
 	desc   *prometheus.Desc
+	// waiting counts objects without a turn, and open the open circuits (turns.go).
+	waiting, open *prometheus.Desc
 }
 
 // Metrics returns the engine's metrics, kinship_external_objects by group, kind and
-// state. Register them once the engine has started.
+// state, kinship_external_objects_without_turn and kinship_external_open_circuits by group
+// and kind. Register them once the engine has started.
 func (e *Engine) Metrics() prometheus.Collector {
-	return objectsMetric{e, prometheus.NewDesc("kinship_external_objects",
-		"Objects that stand for resources outside of Kubernetes.", []string{"group", "kind", "state"}, nil)}
+	kinds := []string{"group", "kind"}
+	return objectsMetric{
+		e, prometheus.NewDesc("kinship_external_objects",
+			"Objects that stand for resources outside of Kubernetes.", append(slices.Clone(kinds), "state"), nil),
+		prometheus.NewDesc("kinship_external_objects_without_turn",
+			"Objects that wait for a turn to call their place.", kinds, nil),
+		prometheus.NewDesc("kinship_external_open_circuits",
+			"Places, each counted for each namespace, that fail or do not answer and are asked less often.", kinds, nil),
+	}
 }
 
 // Describe implements prometheus.Collector.
-func (m objectsMetric) Describe(descs chan<- *prometheus.Desc) { descs <- m.desc }
+func (m objectsMetric) Describe(descs chan<- *prometheus.Desc) {
+	descs <- m.desc
+	descs <- m.waiting
+	descs <- m.open
+}
 
 // Collect implements prometheus.Collector.
 func (m objectsMetric) Collect(metrics chan<- prometheus.Metric) {
@@ -44,6 +60,9 @@ func (m objectsMetric) Collect(metrics chan<- prometheus.Metric) {
 			metrics <- prometheus.MustNewConstMetric(m.desc, prometheus.GaugeValue, float64(counts[state]),
 				k.gvk.Group, k.gvk.Kind, state)
 		}
+		waiting, open := k.turns.counts()
+		metrics <- prometheus.MustNewConstMetric(m.waiting, prometheus.GaugeValue, float64(waiting), k.gvk.Group, k.gvk.Kind)
+		metrics <- prometheus.MustNewConstMetric(m.open, prometheus.GaugeValue, float64(open), k.gvk.Group, k.gvk.Kind)
 	}
 }
 

@@ -228,7 +228,7 @@ func (r *reconciler[K, R]) take(ctx context.Context, p *pass[K, R], id string) r
 	})
 	switch {
 	case err != nil:
-		return r.failed(err)
+		return r.failed(p, err)
 	case len(found) == 0:
 		return r.poll(p, "Waiting for %s to be created externally", r.engine.Noun)
 	case len(found) > 1:
@@ -261,7 +261,7 @@ func (r *reconciler[K, R]) readWhole(ctx context.Context, p *pass[K, R], found R
 
 func (r *reconciler[K, R]) taken(ctx context.Context, p *pass[K, R], resource R, err error) reconcile.Outcome {
 	if err != nil {
-		return r.failed(err)
+		return r.failed(p, err)
 	}
 	who := r.kind.Identify(resource)
 	if isUnfinished(who, p.Object.GetUID(), r.engine.Clock.Now()) {
@@ -324,14 +324,14 @@ func (r *reconciler[K, R]) notCreated(ctx context.Context, p *pass[K, R], err er
 		if known, ok := errors.AsType[*Error](err); ok && known.Late {
 			p.memory.until = r.engine.Clock.Now().Add(carriedOut)
 		}
-		return r.failed(err)
+		return r.failed(p, err)
 	}
 	// What is there, or comes, is not what this attempt has made, also after a restart.
 	if o := r.own(ctx, p, nil); !o.IsDone() {
 		return o
 	}
 	if !isClass(err, Invalid) {
-		return r.failed(err)
+		return r.failed(p, err)
 	}
 	if r.kind.Shared != nil {
 		if decided, o := r.explainRefusal(ctx, p); decided {
@@ -352,7 +352,7 @@ func (r *reconciler[K, R]) survey(ctx context.Context, p *pass[K, R], i *intent)
 	}
 	found, err := p.actuator.Find(ctx, p.Input, Search{Name: i.Name})
 	if err != nil {
-		return r.failed(err)
+		return r.failed(p, err)
 	}
 	if len(found) > namesakes {
 		return reconcile.Refuse(condition.ReasonInvalidConfiguration,
@@ -399,7 +399,7 @@ func (r *reconciler[K, R]) orphan(
 ) (resource R, found bool, o reconcile.Outcome) {
 	all, err := p.actuator.Find(ctx, p.Input, Search{Name: i.Name})
 	if err != nil {
-		return resource, false, r.failed(err)
+		return resource, false, r.failed(p, err)
 	}
 	began := p.Object.GetCreationTimestamp().Time
 	var candidates []R

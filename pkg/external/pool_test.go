@@ -19,7 +19,8 @@ import (
 // newPool returns a pool that runs until the test ends, and who is woken.
 func newPool(t *testing.T, size int) (*Pool, <-chan object.ID) {
 	t.Helper()
-	p, woken := NewPool(size), make(chan object.ID, 10)
+	p, woken := NewPool(Shares{size, size, size}), make(chan object.ID, 10)
+	p.lent = time.Hour
 	p.id = func(obj client.Object) object.ID { return object.Of(obj, schema.GroupKind{Kind: "ConfigMap"}) }
 	p.wake = func(id object.ID) { woken <- id }
 	ctx, cancel := context.WithCancel(t.Context())
@@ -49,7 +50,7 @@ func TestPoolTellsOnce(t *testing.T) {
 		"a panic is one":   {func(context.Context) error { panic("oh") }, "panic: oh"},
 		"and so is none":   {func(context.Context) error { return nil }, "<nil>"},
 	} {
-		if ended, err := p.Do(named(reason), c.run); ended || err != nil {
+		if ended, err := p.Do(named(reason), "source", c.run); ended || err != nil {
 			t.Fatalf("%s: ended %t (%v) before it began", reason, ended, err)
 		}
 		if id := <-woken; id.Name != reason {
@@ -59,7 +60,7 @@ func TestPoolTellsOnce(t *testing.T) {
 		if !p.Has(uid) {
 			t.Errorf("%s: forgotten before it was asked for", reason)
 		}
-		ended, err := p.Do(named(reason), c.run)
+		ended, err := p.Do(named(reason), "source", c.run)
 		restUntil(p, uid, time.Now().Add(time.Hour))
 		if rests := c.want != "<nil>"; !ended || fmt.Sprint(err) != c.want || p.Has(uid) != rests {
 			t.Errorf("%s: ended %t: %v, still there %t", reason, ended, err, p.Has(uid))
@@ -78,14 +79,14 @@ func TestPoolRests(t *testing.T) {
 	}
 	var last time.Duration
 	for attempt := 1; attempt <= 4; attempt++ {
-		if ended, err := p.Do(named("a"), fail); ended || err != nil {
+		if ended, err := p.Do(named("a"), "source", fail); ended || err != nil {
 			t.Fatalf("attempt %d was not begun: %v", attempt, err)
 		}
 		<-woken
 		var pause time.Duration
 		for look := range 3 { // Whatever wakes the object.
 			asked := time.Now()
-			ended, err := p.Do(named("a"), fail)
+			ended, err := p.Do(named("a"), "source", fail)
 			later, ok := errors.AsType[*Error](err)
 			if !ended || !ok || later.After <= 0 || begun != attempt {
 				t.Fatalf("attempt %d: ended %t, %v, begun %d times", attempt, ended, err, begun)
@@ -134,7 +135,7 @@ func TestPoolIsBounded(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"first", "second", "third"} {
-		_, _ = p.Do(named(name), hang(name)) // It can't have ended.
+		_, _ = p.Do(named(name), "source", hang(name)) // It can't have ended.
 	}
 	if name := <-begun; name != "first" {
 		t.Errorf("%s was begun first", name)

@@ -32,6 +32,7 @@ type reconciler[K Object, R any] struct {
 	writes    reconcile.Writes
 	claims    claims
 	sharing   sharing
+	turns     *turns
 	memories  memories
 }
 
@@ -60,6 +61,14 @@ type pass[K Object, R any] struct {
 	waits bool
 	// done says that the object is gone.
 	done bool
+	// site is the place that is called, as [Kind.Site] names it. entered says that the pass has
+	// a turn there, and verdict what came of it.
+	site    string
+	entered bool
+	verdict verdict
+	// parked says that the pass ended without a turn, and unanswered that the place is not
+	// asked because it fails.
+	parked, unanswered bool
 }
 
 func (p *pass[K, R]) status() *sharedv1alpha1.ExternalStatus { return p.Object.GetExternalStatus() }
@@ -81,6 +90,9 @@ func (p *pass[K, R]) used() []sharedv1alpha1.ObservedDependency {
 func (r *reconciler[K, R]) Reconcile(ctx context.Context, id object.ID) (ctrl.Result, error) {
 	ctx, end := r.engine.Account(ctx)
 	defer end()
+	ctx = r.engine.Tenant(ctx, id.Namespace)
+	r.turns.begin(id)
+	defer r.turns.end(id)
 	pause := r.sweep(ctx, id)
 	res, err := r.lead(ctx, id)
 	if err == nil && pause > 0 && (res.RequeueAfter == 0 || pause < res.RequeueAfter) {
@@ -107,6 +119,7 @@ func (r *reconciler[K, R]) lead(ctx context.Context, id object.ID) (ctrl.Result,
 	} else {
 		outcome = r.advance(ctx, p)
 	}
+	r.exit(p)
 	return r.conclude(ctx, p, outcome)
 }
 
@@ -220,11 +233,14 @@ func (r *reconciler[K, R]) keep(ctx context.Context, p *pass[K, R]) reconcile.Ou
 	return r.own(ctx, p, r.intent(p)).And(r.guard(ctx, p))
 }
 
-// connect gets what acts for the object.
+// connect gets what acts for the object, if the object has a turn.
 func (r *reconciler[K, R]) connect(ctx context.Context, p *pass[K, R]) reconcile.Outcome {
+	if o := r.enter(ctx, p); !o.IsDone() {
+		return o
+	}
 	access, err := r.kind.Connect(ctx, p.Input)
 	p.actuator, p.scope, p.place, p.cloud = access.Actuator, access.Scope, access.Place, access.Cloud
-	return r.failed(err)
+	return r.failed(p, err)
 }
 
 // hold puts guards on what the object refers to.
@@ -262,8 +278,12 @@ func (r *reconciler[K, R]) guard(ctx context.Context, p *pass[K, R]) reconcile.O
 }
 
 // failed turns an error of the API outside into what is to be done about it.
-func (r *reconciler[K, R]) failed(err error) reconcile.Outcome {
+func (r *reconciler[K, R]) failed(p *pass[K, R], err error) reconcile.Outcome {
 	known, ok := errors.AsType[*Error](err)
+	if ok && known.Outage {
+		p.verdict.failure = known
+	}
+	p.verdict.answered = p.verdict.answered || wasAnswered(err)
 	switch {
 	case err == nil:
 		return reconcile.Outcome{}
@@ -274,7 +294,7 @@ func (r *reconciler[K, R]) failed(err error) reconcile.Outcome {
 	case known.Class == Underway:
 		return reconcile.Progress(condition.ReasonProgressing, "%s", known.Message)
 	case known.After > 0:
-		return reconcile.Retry(known.After, condition.ReasonTransientError, err)
+		return reconcile.Retry(min(known.After, longestAsked), condition.ReasonTransientError, err)
 	default:
 		return reconcile.Fail(condition.ReasonTransientError, err)
 	}

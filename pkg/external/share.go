@@ -186,7 +186,7 @@ func (r *reconciler[K, R]) createShared(ctx context.Context, p *pass[K, R]) reco
 	if others > 0 || (r.intent(p) != nil && !p.memory.refused) {
 		found, err := p.actuator.Find(ctx, p.Input, Search{Name: r.kind.Name(p.Object)})
 		if err != nil {
-			return r.failed(err)
+			return r.failed(p, err)
 		}
 		if joined, o := r.useExisting(ctx, p, found); joined {
 			return o
@@ -247,7 +247,7 @@ func (r *reconciler[K, R]) join(ctx context.Context, p *pass[K, R], resource R) 
 func (r *reconciler[K, R]) explainRefusal(ctx context.Context, p *pass[K, R]) (decided bool, o reconcile.Outcome) {
 	found, err := p.actuator.Find(ctx, p.Input, Search{Name: r.kind.Name(p.Object)})
 	if err != nil {
-		return true, r.failed(err)
+		return true, r.failed(p, err)
 	}
 	if decided, o := r.useExisting(ctx, p, found); decided {
 		return true, o

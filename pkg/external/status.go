@@ -29,6 +29,9 @@ func (r *reconciler[K, R]) conclude(
 	if p.settled {
 		return r.settled(ctx, p)
 	}
+	if p.parked {
+		return r.putAside(ctx, p, outcome)
+	}
 	if pause := r.untilTold(p, waiting); pause > 0 {
 		return ctrl.Result{RequeueAfter: pause}, nil
 	}
@@ -46,6 +49,20 @@ func (r *reconciler[K, R]) conclude(
 		return ctrl.Result{}, nil
 	}
 	return result(outcome)
+}
+
+// putAside ends a pass without a turn: turns.go wakes the object when it has one. The status
+// only tells that the place does not answer.
+func (r *reconciler[K, R]) putAside(
+	ctx context.Context, p *pass[K, R], outcome reconcile.Outcome,
+) (ctrl.Result, error) {
+	if !p.unanswered {
+		return ctrl.Result{}, nil
+	}
+	if err := r.report(ctx, p, outcome); err != nil {
+		return result(reconcile.Fail(condition.ReasonTransientError, err))
+	}
+	return ctrl.Result{}, nil
 }
 
 // settled ends a pass that had nothing to do. Its conditions may be those of an earlier

@@ -15,6 +15,7 @@ import (
 	openstackv1alpha1 "github.com/kinship-dev/kinship/api/openstack/v1alpha1"
 	"github.com/kinship-dev/kinship/internal/testenv"
 	"github.com/kinship-dev/kinship/pkg/condition"
+	"github.com/kinship-dev/kinship/pkg/object"
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 )
 
@@ -26,7 +27,9 @@ type (
 // newReconciler returns one of an engine without kinds, and its clock.
 func newReconciler() (*networkReconciler, *clocktesting.FakePassiveClock) {
 	clock := clocktesting.NewFakePassiveClock(time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC))
-	return &networkReconciler{engine: New(nil, Options{Clock: clock, Noun: "resource"})}, clock
+	return &networkReconciler{
+		engine: New(nil, Options{Clock: clock, Noun: "resource"}), turns: newTurns(8, func(object.ID) {}),
+	}, clock
 }
 
 // newPass returns one of a Network whose conditions are these.
@@ -169,17 +172,17 @@ func TestFailed(t *testing.T) {
 		"final":              {&Error{Class: Invalid, After: time.Minute}, reconcile.Invalid, invalid, 0},
 		"not one, but a job": {&Error{Class: Underway}, reconcile.Progressing, condition.ReasonProgressing, 0},
 	} {
-		o := r.failed(c.err)
+		o := r.failed(&networkPass{}, c.err)
 		worst := o.Worst()
 		result, _ := o.Result()
 		if worst.State != c.state || worst.Reason != c.why || result.RequeueAfter != c.after {
 			t.Errorf("%s: %+v, again after %s", reason, worst, result.RequeueAfter)
 		}
 	}
-	if o := r.failed(nil); !o.IsDone() {
+	if o := r.failed(&networkPass{}, nil); !o.IsDone() {
 		t.Errorf("no error: %s", o.Message())
 	}
-	o := again(r.failed(&Error{Class: Invalid, Message: "no"}))
+	o := again(r.failed(&networkPass{}, &Error{Class: Invalid, Message: "no"}))
 	if o.Worst().State != reconcile.Failed || o.Message() != "no" {
 		t.Errorf("a deletion gives up: %+v", o.Worst())
 	}

@@ -94,6 +94,10 @@ func (r *reconciler[K, R]) clear(ctx context.Context, id object.ID, last K) time
 	p.Object = last.DeepCopyObject().(K)
 	p.Object.SetDeletionTimestamp(&metav1.Time{Time: r.engine.Clock.Now()})
 	o := reconcile.Run(ctx, p, r.dissolve, r.dismantle)
+	r.exit(p)
+	if p.parked {
+		return 0 // The turn wakes it.
+	}
 	if o.IsDone() {
 		log.Info("Deleted what was made for an object while that was deleted")
 		r.engine.hub.strays.drop(id, last.GetUID())

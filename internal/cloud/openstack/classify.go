@@ -94,6 +94,17 @@ func isTimeout(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded) || (ok && timeout.Timeout())
 }
 
+// IsOutage reports whether an error says that a cloud itself fails: it gives no answer in
+// time, a failure of its own, or asks to be left alone. It must not be nil.
+func IsOutage(err error) bool {
+	if _, much := errors.AsType[*TooMuchError](err); much || errors.Is(err, context.Canceled) {
+		return false
+	}
+	f := Classify(err)
+	return f.Class == Retryable &&
+		(f.Status == 0 || f.Status == http.StatusTooManyRequests || f.Status >= http.StatusInternalServerError)
+}
+
 // IsNotFound reports whether err is an answer that something is not there.
 func IsNotFound(err error) bool { return err != nil && Classify(err).Class == NotFound }
 

@@ -16,7 +16,6 @@ import (
 	"github.com/gophercloud/gophercloud/v2"
 	"github.com/gophercloud/gophercloud/v2/openstack"
 	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/tokens"
-	"golang.org/x/sync/semaphore"
 	"golang.org/x/sync/singleflight"
 	"golang.org/x/time/rate"
 )
@@ -31,8 +30,9 @@ type Options struct {
 	// at once, 100 when 0.
 	QPS   float64
 	Burst int
-	// Calls is how many calls to one service of a cloud are under way at once, 8 when
-	// less than 1. The upload of an image, which takes long, is not among them.
+	// Calls is how many calls of one tenant to one service of a cloud are under way at once, 8
+	// when less than 1. All tenants together have a quarter more. The upload of an image, which
+	// takes long, is not among them. WithTenant names the tenant of a call.
 	Calls int64
 	// Timeout bounds a call whose context has no deadline, 60 s when 0.
 	Timeout time.Duration
@@ -308,7 +308,7 @@ func (c *Clouds) transport(cloud *Cloud) (*transport, error) {
 	wire.MaxIdleConnsPerHost, wire.MaxResponseHeaderBytes = 16, maxHeader
 	wire.ResponseHeaderTimeout = 5 * time.Minute // an upload's answer comes after its work
 	return &transport{
-		base: wire, limiter: c.limiter(cloud.place()), timeout: c.options.Timeout,
+		base: wire, limiter: c.limiter(cloud.Place()), timeout: c.options.Timeout,
 		observe: c.options.Observe, cloud: cloud.address(), services: map[string]string{},
 	}, nil
 }
@@ -322,7 +322,7 @@ func (c *Clouds) limiter(place string) *limiter {
 	if !ok {
 		l = &limiter{
 			pace: rate.NewLimiter(rate.Limit(c.options.QPS), c.options.Burst),
-			most: c.options.Calls, underway: map[string]*semaphore.Weighted{},
+			most: c.options.Calls, underway: map[string]*slots{}, until: map[string]time.Time{},
 		}
 		c.limiters[place] = l
 	}

@@ -17,8 +17,9 @@
 //     moment, so that a wrong password in one Secret, or one that was changed in
 //     Keystone, can't lock an account.
 //   - A [Scope] looks up and probes each service's endpoint once.
-//   - One limiter per cloud, shared by all credentials for it, paces the calls, has
-//     few under way to a service at once, and heeds Retry-After for everybody.
+//   - One limiter per cloud, shared by all credentials for it, paces the calls and has
+//     few under way to a service at once. Tenants have fair shares of these, and Retry-After
+//     is heeded for the tenant that was told.
 //   - [Classify] is the only place that looks at status codes and error bodies.
 //
 // Nothing outside the Secret is read: no environment variable, and no file that

@@ -84,8 +84,8 @@ const (
 	maxID   = 384
 )
 
-// place is the cloud, or its region, whoever calls: what limits are shared by.
-func (c *Cloud) place() string {
+// Place is the cloud, or its region, whoever calls: what limits are shared by.
+func (c *Cloud) Place() string {
 	place := c.address()
 	if c.region != "" {
 		place = "region " + c.region + " of " + place

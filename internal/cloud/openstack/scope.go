@@ -71,7 +71,7 @@ func (s *Scope) Project() string {
 func (s *Scope) User() string { return "user " + brief(s.UserID) + " in " + s.Region() }
 
 // Region says where resources are that a region has for all.
-func (s *Scope) Region() string { return s.cloud.place() }
+func (s *Scope) Region() string { return s.cloud.Place() }
 
 // Cloud says where resources of Keystone are, which has them for all regions.
 func (s *Scope) Cloud() string { return s.cloud.address() }

@@ -3,6 +3,7 @@ package openstack
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -11,7 +12,6 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sync/semaphore"
 	"golang.org/x/time/rate"
 )
 
@@ -46,7 +46,8 @@ func (e *ThrottledError) Error() string {
 	return fmt.Sprintf("the cloud asked for a pause of %s", e.After.Round(time.Second))
 }
 
-// limiter paces all calls to one cloud, whoever makes them.
+// limiter paces all calls to one cloud, whoever makes them. A pause that the cloud asks for
+// holds for the tenant whose call was refused: others must not wait for what one has done.
 type limiter struct {
 	pace *rate.Limiter
 	// most is how many calls to one service may be under way at once: with more, each
@@ -56,8 +57,8 @@ type limiter struct {
 	asked time.Time
 
 	mu       sync.Mutex
-	until    time.Time
-	underway map[string]*semaphore.Weighted // by service
+	until    map[string]time.Time // by tenant
+	underway map[string]*slots    // by service
 }
 
 // enter waits until a call may be under way to a service, and returns what ends it. A
@@ -66,19 +67,20 @@ func (l *limiter) enter(ctx context.Context, service string) (leave func(), err 
 	l.mu.Lock()
 	underway := l.underway[service]
 	if underway == nil {
-		underway = semaphore.NewWeighted(l.most)
+		underway = newSlots(int(l.most))
 		l.underway[service] = underway
 	}
 	l.mu.Unlock()
-	if err := underway.Acquire(ctx, 1); err != nil {
+	tenant := tenantOf(ctx)
+	if err := underway.acquire(ctx, tenant); err != nil {
 		return nil, err
 	}
-	return func() { underway.Release(1) }, nil
+	return func() { underway.release(tenant) }, nil
 }
 
 func (l *limiter) wait(ctx context.Context) error {
 	l.mu.Lock()
-	pause := time.Until(l.until)
+	pause := time.Until(l.until[tenantOf(ctx)])
 	l.mu.Unlock()
 	if pause > maxPatience {
 		return &ThrottledError{After: pause}
@@ -95,11 +97,13 @@ func (l *limiter) wait(ctx context.Context) error {
 	return l.pace.Wait(ctx)
 }
 
-func (l *limiter) pauseFor(d time.Duration) {
+func (l *limiter) pauseFor(ctx context.Context, d time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if until := time.Now().Add(d); until.After(l.until) {
-		l.until = until
+	now, tenant := time.Now(), tenantOf(ctx)
+	maps.DeleteFunc(l.until, func(_ string, until time.Time) bool { return now.After(until) })
+	if until := now.Add(d); until.After(l.until[tenant]) {
+		l.until[tenant] = until
 	}
 }
 
@@ -143,7 +147,7 @@ func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	if after := retryAfter(response); after > 0 {
-		t.limiter.pauseFor(after)
+		t.limiter.pauseFor(request.Context(), after)
 	}
 	response.Body = bounded(request, response, end)
 	return response, nil
@@ -246,15 +250,18 @@ func retryAfter(response *http.Response) time.Duration {
 	return parseRetryAfter(response.Header)
 }
 
-// parseRetryAfter understands seconds and dates. More than an hour is a mistake
-// of the cloud that must not stop us for longer.
+// longestPause bounds the pauses that clouds ask for. One that asks for an hour is asked
+// again after some minutes: it may be mistaken, and one call then harms nobody.
+const longestPause = 5 * time.Minute
+
+// parseRetryAfter understands seconds and dates.
 func parseRetryAfter(header http.Header) time.Duration {
 	value := header.Get("Retry-After")
 	var after time.Duration
 	if seconds, err := strconv.ParseFloat(value, 64); err == nil && seconds > 0 {
-		after = time.Duration(min(seconds, time.Hour.Seconds()) * float64(time.Second))
+		after = time.Duration(min(seconds, longestPause.Seconds()) * float64(time.Second))
 	} else if date, err := http.ParseTime(value); err == nil {
 		after = time.Until(date)
 	}
-	return min(max(after, 0), time.Hour)
+	return min(max(after, 0), longestPause)
 }

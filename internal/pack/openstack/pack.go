@@ -26,15 +26,16 @@ import (
 
 // Options of the pack.
 type Options struct {
-	// Workers is how many objects of a kind are worked on at once. Zero means 8.
+	// Workers is how many objects of a kind, of one namespace at one cloud, are worked on at
+	// once. Zero means 8.
 	Workers int
 	// Resync is how often resources are compared with their specs. Zero means ten
 	// minutes, negative never.
 	Resync time.Duration
 	// QPS is how many calls per second one cloud gets. Zero means 50.
 	QPS float64
-	// Calls is how many calls to one service of a cloud are under way at once. Zero
-	// means 8.
+	// Calls is how many calls of one namespace to one service of a cloud are under way at once.
+	// Zero means 8. All namespaces together have a quarter more.
 	Calls int64
 	// Hosts are patterns, as in path.Match, of the hosts that Secrets and clouds may
 	// have the operator call. None means all.
@@ -158,7 +159,7 @@ func Setup(ctx context.Context, mgr manager.Manager, env pack.Environment, optio
 		Group: kit.Group, Noun: "OpenStack resource", Cloud: "OpenStack",
 		Workers: options.Workers, Resync: options.Resync, Summary: options.Conditions == AllConditions,
 		Live: env.Live, Events: mgr.GetEventRecorder("kinship-openstack"),
-		Account: clouds.Account,
+		Account: clouds.Account, Tenant: openstack.WithTenant,
 	})
 	connector := &kit.Connector{Live: env.Live, Clouds: clouds}
 	err := mgr.Add(manager.RunnableFunc(func(ctx context.Context) error {

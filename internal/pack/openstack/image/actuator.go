@@ -15,8 +15,9 @@ import (
 	"github.com/kinship-dev/kinship/pkg/external"
 )
 
-// uploads is how many contents are streamed at once.
-const uploads = 4
+// uploads are how many contents are streamed at once: in all, of the Images of one namespace,
+// and from one host.
+var uploads = external.Shares{All: 6, Namespace: 4, Source: 3}
 
 // New returns the kind.
 func New(c *kit.Connector) external.Kind[object, *kit.Resource] {

@@ -3,6 +3,7 @@ package image
 import (
 	"context"
 	"net/http"
+	"net/url"
 	"slices"
 	"time"
 
@@ -40,7 +41,9 @@ func (a actuator) fill(ctx context.Context, in external.Input[object], r *kit.Re
 		}
 		attempt(in.Object)
 	}
-	ended, err := a.pool.Do(in.Object, func(ctx context.Context) error { return a.stream(ctx, id, content.Download) })
+	ended, err := a.pool.Do(in.Object, hostOf(content.Download.URL), func(ctx context.Context) error {
+		return a.stream(ctx, id, content.Download)
+	})
 	switch {
 	case !ended:
 		const message = "Data is streamed to OpenStack"
@@ -54,6 +57,15 @@ func (a actuator) fill(ctx context.Context, in external.Input[object], r *kit.Re
 		return r, nil // It was read after the end.
 	}
 	return a.Get(ctx, in, id)
+}
+
+// hostOf returns the host of an address; empty if there is none.
+func hostOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	return u.Host
 }
 
 // attempt counts an attempt to download the content, in status.downloadAttempts.

@@ -172,5 +172,6 @@ func actuatorOf(t *testing.T, cloud *emulator.Server) actuator {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return actuator{Actuator: kit.Actuator[object]{Table: &table, Client: client}, pool: external.NewPool(1)}
+	one := external.Shares{All: 1, Namespace: 1, Source: 1}
+	return actuator{Actuator: kit.Actuator[object]{Table: &table, Client: client}, pool: external.NewPool(one)}
 }

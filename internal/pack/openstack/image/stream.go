@@ -36,7 +36,7 @@ func (a actuator) stream(ctx context.Context, id string, from openstackv1alpha1.
 		return &external.Error{Class: external.Invalid, Message: "the URL can't be read"}
 	}
 	watchdog := watch(func() { fail(errSlow) })
-	defer watchdog.stop()
+	defer func() { watchdog.stop() }()
 	response, err := a.outside.Do(request)
 	if _, refused := errors.AsType[*openstack.HostError](err); refused {
 		return kit.Explain(err)
@@ -48,7 +48,16 @@ func (a actuator) stream(ctx context.Context, id string, from openstackv1alpha1.
 	if response.StatusCode != http.StatusOK {
 		return fmt.Errorf("download %s: %d %s", from.URL, response.StatusCode, http.StatusText(response.StatusCode))
 	}
-	content, err := newContent(watched{Reader: response.Body, watchdog: watchdog}, from, fail)
+	first := bufio.NewReader(response.Body)
+	if _, err := first.Peek(1); err != nil && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("download: %w", cmp.Or(context.Cause(ctx), err))
+	}
+	watchdog.stop()
+	if err := external.Answered(ctx); err != nil { // It may wait for a slot.
+		return fmt.Errorf("download: %w", err)
+	}
+	watchdog = watch(func() { fail(errSlow) })
+	content, err := newContent(watched{Reader: first, watchdog: watchdog}, from, fail)
 	if err != nil {
 		return cmp.Or(context.Cause(ctx), err)
 	}

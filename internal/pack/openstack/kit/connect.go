@@ -199,8 +199,20 @@ func attribute(err error, ref openstackv1alpha1.CloudCredentialsReference) error
 	if !ok {
 		return err
 	}
-	known.Message = fmt.Sprintf("Secret %s, cloud %q: %s", ref.SecretName, ref.CloudName, known.Message)
-	return err
+	told := *known
+	told.Message = fmt.Sprintf("Secret %s, cloud %q: %s", ref.SecretName, ref.CloudName, known.Message)
+	return &told
+}
+
+// Site names the cloud that an object's credentials lead to, or its region.
+func Site[K Credentialed](ctx context.Context, c *Connector, in external.Input[K]) (string, error) {
+	ref := in.Object.GetCommonSpec().CloudCredentialsRef
+	version := in.Refs.Version(SecretKind.GroupKind(), ref.SecretName)
+	cloud, err := c.cloud(ctx, in.Object.GetNamespace(), version, ref)
+	if err != nil {
+		return "", err
+	}
+	return cloud.Place(), nil
 }
 
 // Explain turns an error of a call into what the engine understands.
@@ -209,7 +221,9 @@ func Explain(err error) error {
 		return nil
 	}
 	failure := openstack.Classify(err)
-	e := &external.Error{After: failure.After, Message: failure.Message, Late: failure.Late}
+	e := &external.Error{
+		After: failure.After, Message: failure.Message, Late: failure.Late, Outage: openstack.IsOutage(err),
+	}
 	if much, ok := errors.AsType[*openstack.TooMuchError](err); ok {
 		e.TooMuch = much.Always
 	}

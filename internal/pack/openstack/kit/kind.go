@@ -25,6 +25,7 @@ func Kind[K Credentialed](
 		GVK: GVK(kind), Relations: relations, Identify: table.Identify,
 		Observe: func(obj K, r *Resource) reconcile.Outcome { return observe(obj, table.withoutMark(r)) },
 		Differs: table.Differs, Drifts: table.Drifts,
+		Site: func(ctx context.Context, in external.Input[K]) (string, error) { return Site(ctx, c, in) },
 		Connect: func(ctx context.Context, in external.Input[K]) (external.Access[K, *Resource], error) {
 			connection, err := For(ctx, c, in, service)
 			if err != nil {

@@ -23,10 +23,20 @@ func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
 			return router + " " + subnet
 		},
 		Differs: func(external.Input[object], *kit.Resource) []string { return nil },
+		Site:    site,
 		Connect: func(ctx context.Context, in external.Input[object]) (external.Access[object, *kit.Resource], error) {
 			return connect(ctx, c, in)
 		},
 	}
+}
+
+// site names the cloud of the Router, without reading its Secret.
+func site(_ context.Context, in external.Input[object]) (string, error) {
+	router, ok := in.Refs.Object(kit.GK("Router"), string(in.Object.Spec.RouterRef)).(*openstackv1alpha1.Router)
+	if !ok {
+		return "", nil // Connect says what is missing.
+	}
+	return openstack.CloudOf(router.GetExternalStatus().Place), nil
 }
 
 // connect uses the credentials of the Router.

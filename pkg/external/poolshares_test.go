@@ -1,0 +1,79 @@
+package external
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kinship-dev/kinship/pkg/object"
+)
+
+// TestPoolHangingSources: sources that do not answer hold up nobody: neither their own
+// namespace, in which they keep no slot, nor another one, which has slots of its own. When
+// they answer at last, no more than a share of them go on.
+func TestPoolHangingSources(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := NewPool(Shares{All: 6, Namespace: 4, Source: 3})
+		woken := make(chan string, 100)
+		p.id = func(obj client.Object) object.ID { return object.Of(obj, schema.GroupKind{Kind: "ConfigMap"}) }
+		p.wake = func(id object.ID) { woken <- id.Namespace + "/" + id.Name }
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error)
+		go func() { ended <- p.Start(ctx) }()
+		answer, working := make(chan struct{}), make(chan struct{})
+		do := func(namespace, name, source string, run func(context.Context) error) {
+			obj := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
+				Namespace: namespace, Name: name, UID: types.UID(namespace + "/" + name),
+			}}
+			if _, err := p.Do(obj, source, run); err != nil {
+				t.Error(err)
+			}
+		}
+		for i := range 12 {
+			do("a", fmt.Sprint("hangs-", i), fmt.Sprint("host-", i), func(ctx context.Context) error {
+				select {
+				case <-answer:
+				case <-ctx.Done():
+					return ctx.Err()
+				}
+				if err := Answered(ctx); err != nil {
+					return err
+				}
+				working <- struct{}{}
+				return nil
+			})
+		}
+		for _, namespace := range []string{"b", "a"} {
+			do(namespace, "good", "good", Answered)
+			if got := <-woken; got != namespace+"/good" {
+				t.Errorf("%s ended first, want %s/good", got, namespace)
+			}
+		}
+		close(answer)
+		synctest.Wait()
+		p.mu.Lock()
+		if p.using.all != 4 || len(p.resuming) != 8 {
+			t.Errorf("%d tasks go on and %d wait, want 4 and 8", p.using.all, len(p.resuming))
+		}
+		p.mu.Unlock()
+		for range 12 {
+			<-working
+			<-woken
+		}
+		synctest.Wait()
+		if n := p.using.all + p.running.all + len(p.using.source) + len(p.running.namespace); n != 0 {
+			t.Errorf("slots are not given back: %+v %+v", p.using, p.running)
+		}
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+}

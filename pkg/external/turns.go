@@ -1,0 +1,345 @@
+package external
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"github.com/kinship-dev/kinship/pkg/condition"
+	"github.com/kinship-dev/kinship/pkg/object"
+	"github.com/kinship-dev/kinship/pkg/reconcile"
+)
+
+// A pass that calls an API outside needs a turn. Each kind gives its objects turns in fair
+// shares, so that a place that hangs, is slow or refuses calls does not occupy the workers
+// that objects of other places and other namespaces need. A pass that gets no turn ends at
+// once. Its object is woken when it has the turn, so that no worker waits.
+//
+// A kind has crowd times as many workers as one line of objects may have turns. A line is the
+// objects of one namespace at one place. All lines of a namespace together, and all lines of
+// a place together, may have sharedBy times as many turns as one line.
+const (
+	crowd    = 3
+	sharedBy = 2
+)
+
+// The circuit of a line opens after that many failures of the place in a row. While it is
+// open, the place is asked by one object at a time: first after firstPause, then after pauses
+// that double up to longestPause. A place that asks to be left alone for longer than patience
+// has the circuit opened at once, for at most longestAsked: a place that asks for an hour may
+// be mistaken. The circuit is that of a line, not of a place, since tenants choose what a
+// place is asked, and must not have it closed to others.
+const (
+	tolerated    = 5
+	firstPause   = time.Second
+	longestPause = time.Minute
+	patience     = 2 * time.Second
+	longestAsked = 5 * time.Minute
+)
+
+// way is what the objects of a line have in common.
+type way struct{ namespace, place string }
+
+// line is the objects of one namespace at one place.
+type line struct {
+	way
+
+	held   int // turns
+	parked []object.ID
+	waits  sets.Set[object.ID] // parked, as a set
+
+	failures int           // in a row
+	pause    time.Duration // the last one
+	until    time.Time     // of the pause; zero while the circuit is closed
+	asked    bool          // the place asked for the pause
+	why      string        // the last failure
+	timer    *time.Timer
+}
+
+// turn is the right of an object to call its place.
+type turn struct {
+	line *line
+	// taken says that a pass uses the turn. An object that was woken has a turn that it has
+	// not taken yet.
+	taken bool
+	// due says that the turn is over at the end of the running pass, taken or not.
+	due bool
+	// probe says that the circuit was open when the turn was given.
+	probe bool
+}
+
+// turns gives turns to the objects of one kind. It is safe for concurrent use. What is known
+// of a line is dropped when nothing depends on it, so that invented places take no memory.
+type turns struct {
+	share int // turns of one line
+	wake  func(object.ID)
+
+	mu         sync.Mutex
+	lines      map[way]*line
+	order      []*line // those with parked objects; the first is served first
+	places     map[string]int
+	namespaces map[string]int
+	held       map[object.ID]map[string]*turn // by place
+	swept      int                            // lines that the last sweep left
+}
+
+func newTurns(share int, wake func(object.ID)) *turns {
+	return &turns{
+		share: share, wake: wake, lines: map[way]*line{}, places: map[string]int{}, namespaces: map[string]int{},
+		held: map[object.ID]map[string]*turn{},
+	}
+}
+
+// outage is why a place is not asked.
+type outage struct {
+	why    string
+	within time.Duration // of which it is asked again
+}
+
+// outcome is what is published while a circuit is open.
+func (o outage) outcome(cloud string) reconcile.Outcome {
+	return reconcile.Retry(o.within, condition.ReasonTransientError, fmt.Errorf(
+		"%s fails or does not answer; one object asks again within %s; the last failure: %s",
+		cloud, o.within, o.why))
+}
+
+// begin is called when a pass of an object begins.
+func (t *turns) begin(id object.ID) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, one := range t.held[id] {
+		one.due = true
+	}
+}
+
+// end is called when a pass has ended. A turn that the pass did not take is another object's.
+func (t *turns) end(id object.ID) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for place, one := range t.held[id] {
+		if one.due || one.taken {
+			t.release(id, place)
+		}
+	}
+	t.serve()
+}
+
+// take reports whether an object has a turn now. An object that has none is woken when it
+// has one. If the circuit is open, take returns why.
+func (t *turns) take(id object.ID, place string) (ok bool, open *outage) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if one := t.held[id][place]; one != nil {
+		one.taken = true
+		return true, nil
+	}
+	l := t.line(way{id.Namespace, place})
+	if l.waits.Len() == 0 && t.fits(l) {
+		t.give(l, id).taken = true
+		return true, nil
+	}
+	if !l.waits.Has(id) {
+		l.park(id)
+		if l.waits.Len() == 1 {
+			t.order = append(t.order, l)
+		}
+	}
+	t.serve()
+	if l.until.IsZero() {
+		return false, nil
+	}
+	within := longestPause
+	if l.asked {
+		within = longestAsked
+	}
+	return false, &outage{l.why, within}
+}
+
+func (l *line) park(id object.ID) {
+	l.parked = append(l.parked, id)
+	l.waits.Insert(id)
+}
+
+// verdict is what a pass found out about its place.
+type verdict struct {
+	answered bool
+	failure  *Error // nil if the place did not fail
+}
+
+// leave ends a turn.
+func (t *turns) leave(id object.ID, place string, v verdict) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	one := t.held[id][place]
+	if one == nil {
+		return
+	}
+	switch l := one.line; {
+	case v.failure != nil:
+		t.failed(l, one, v.failure)
+	case v.answered:
+		l.failures, l.pause, l.until = 0, 0, time.Time{}
+	}
+	t.release(id, place)
+	t.serve()
+}
+
+// failed counts a failure of a place, and opens the circuit after too many.
+func (t *turns) failed(l *line, one *turn, failure *Error) {
+	wasOpen := !l.until.IsZero()
+	if wasOpen && !one.probe {
+		return // It was asked before the circuit opened.
+	}
+	l.failures++
+	l.why, l.asked = failure.Message, failure.After > patience
+	if l.failures < tolerated && !l.asked {
+		l.until = time.Time{}
+		return
+	}
+	l.pause = min(max(firstPause, 2*l.pause), longestPause)
+	pause := max(l.pause, min(failure.After, longestAsked))
+	l.until = time.Now().Add(pause)
+	if l.timer != nil {
+		l.timer.Stop()
+	}
+	l.timer = time.AfterFunc(pause, func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.serve()
+	})
+	if !wasOpen {
+		for id := range l.waits { // Their conditions are to tell.
+			t.wake(id)
+		}
+	}
+}
+
+// line returns that of a way. A new line drops, now and then, those that nothing depends on.
+func (t *turns) line(w way) *line {
+	if l := t.lines[w]; l != nil {
+		return l
+	}
+	if len(t.lines) > 2*t.swept+16 {
+		for other, l := range t.lines {
+			idle := l.held == 0 && l.waits.Len() == 0
+			if idle && (l.failures == 0 || time.Since(l.until) > longestAsked) {
+				delete(t.lines, other)
+			}
+		}
+		t.swept = len(t.lines)
+	}
+	l := &line{way: w, waits: sets.Set[object.ID]{}}
+	t.lines[w] = l
+	return l
+}
+
+// fits reports whether a line may have one more turn.
+func (t *turns) fits(l *line) bool {
+	if !l.until.IsZero() && (l.held > 0 || time.Now().Before(l.until)) {
+		return false
+	}
+	return l.held < t.share && t.places[l.place] < sharedBy*t.share && t.namespaces[l.namespace] < sharedBy*t.share
+}
+
+func (t *turns) give(l *line, id object.ID) *turn {
+	l.held++
+	t.places[l.place]++
+	t.namespaces[l.namespace]++
+	if t.held[id] == nil {
+		t.held[id] = map[string]*turn{}
+	}
+	one := &turn{line: l, probe: !l.until.IsZero()}
+	t.held[id][l.place] = one
+	return one
+}
+
+func (t *turns) release(id object.ID, place string) {
+	l := t.held[id][place].line
+	delete(t.held[id], place)
+	if len(t.held[id]) == 0 {
+		delete(t.held, id)
+	}
+	l.held--
+	less(t.places, l.place)
+	less(t.namespaces, l.namespace)
+	if l.held == 0 && l.waits.Len() == 0 && l.failures == 0 {
+		delete(t.lines, l.way)
+	}
+}
+
+func less(counts map[string]int, key string) {
+	if counts[key]--; counts[key] <= 0 {
+		delete(counts, key)
+	}
+}
+
+// serve gives turns to parked objects, to one of each line in turn, as long as there are any.
+func (t *turns) serve() {
+	for again := true; again; {
+		again = false
+		for _, l := range slices.Clone(t.order) {
+			if !t.fits(l) {
+				continue
+			}
+			id := l.parked[0]
+			l.parked = l.parked[1:]
+			l.waits.Delete(id)
+			t.give(l, id)
+			t.wake(id)
+			again = true
+			t.order = slices.DeleteFunc(t.order, func(other *line) bool { return other == l })
+			if l.waits.Len() > 0 {
+				t.order = append(t.order, l) // Behind the others.
+			}
+		}
+	}
+}
+
+// counts returns how many objects wait for a turn, and how many circuits are open.
+func (t *turns) counts() (waiting, open int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, l := range t.lines {
+		waiting += l.waits.Len()
+		if !l.until.IsZero() {
+			open++
+		}
+	}
+	return waiting, open
+}
+
+// enter has a pass wait for its turn, if it has none.
+func (r *reconciler[K, R]) enter(ctx context.Context, p *pass[K, R]) reconcile.Outcome {
+	if r.kind.Site != nil {
+		site, err := r.kind.Site(ctx, p.Input)
+		if err != nil {
+			return r.failed(p, err)
+		}
+		p.site = site
+	}
+	ok, open := r.turns.take(p.id, p.site)
+	if ok {
+		p.entered = true
+		return reconcile.Outcome{}
+	}
+	p.parked, p.memory.tried = true, unsettled
+	if !p.altered.IsZero() { // The next pass must not find the object settled.
+		r.engine.hub.alterations.note(p.id, p.altered)
+	}
+	if open != nil {
+		p.unanswered = true
+		return open.outcome(r.engine.Cloud)
+	}
+	return reconcile.Wait(condition.ReasonProgressing, "Waiting for a turn")
+}
+
+// exit ends the turn of a pass.
+func (r *reconciler[K, R]) exit(p *pass[K, R]) {
+	if p.entered {
+		r.turns.leave(p.id, p.site, p.verdict)
+	}
+}

@@ -1,0 +1,219 @@
+package external
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/kinship-dev/kinship/pkg/object"
+)
+
+// queue is what turns wake.
+type queue struct {
+	*turns
+
+	t     *testing.T
+	woken []object.ID
+}
+
+func newQueue(t *testing.T, share int) *queue {
+	t.Helper()
+	q := &queue{t: t}
+	q.turns = newTurns(share, func(id object.ID) { q.woken = append(q.woken, id) })
+	return q
+}
+
+func in(namespace string, i int) object.ID {
+	return object.ID{Kind: "Network", Namespace: namespace, Name: fmt.Sprint("net-", i)}
+}
+
+// takes begins passes of n objects, and returns how many have a turn.
+func (q *queue) takes(namespace, place string, n int) (granted int) {
+	for i := range n {
+		q.begin(in(namespace, i))
+		if ok, _ := q.take(in(namespace, i), place); ok {
+			granted++
+		}
+	}
+	return granted
+}
+
+// fail ends a pass that found its place failing.
+func (q *queue) fail(id object.ID, place string, after time.Duration) {
+	q.leave(id, place, verdict{failure: &Error{Message: "no answer", After: after, Outage: true}})
+	q.end(id)
+}
+
+// answer ends a pass that got an answer.
+func (q *queue) answer(id object.ID, place string) {
+	q.leave(id, place, verdict{answered: true})
+	q.end(id)
+}
+
+// wakeOne begins the pass of one woken object, and reports whether it has a turn.
+func (q *queue) wakeOne(place string) (id object.ID, ok bool) {
+	q.t.Helper()
+	if len(q.woken) == 0 {
+		q.t.Fatal("nobody was woken")
+	}
+	id, q.woken = q.woken[0], q.woken[1:]
+	q.begin(id)
+	ok, _ = q.take(id, place)
+	return id, ok
+}
+
+// TestHangingPlace: what hangs, whether at one place or at many, leaves turns to others.
+func TestHangingPlace(t *testing.T) {
+	const share = 8
+	q := newQueue(t, share)
+	if n := q.takes("a", "hangs", 40); n != share {
+		t.Errorf("40 objects at a place that hangs have %d turns, want %d", n, share)
+	}
+	for i := range 40 { // Each at another one.
+		q.begin(in("a", 100+i))
+		_, _ = q.take(in("a", 100+i), fmt.Sprint("hangs-", i))
+	}
+	if n := q.namespaces["a"]; n != sharedBy*share || n >= crowd*share {
+		t.Errorf("the objects of a namespace have %d of %d turns, want %d", n, crowd*share, sharedBy*share)
+	}
+	if ok, _ := q.take(in("b", 0), "good"); !ok {
+		t.Error("an object of another namespace and another place has no turn")
+	}
+}
+
+// TestFlood: two namespaces at one place have turns by turns.
+func TestFlood(t *testing.T) {
+	q := newQueue(t, 2)
+	q.takes("a", "place", 40)
+	q.takes("b", "place", 3)
+	if a, b := q.lines[way{"a", "place"}].held, q.lines[way{"b", "place"}].held; a != 2 || b != 2 {
+		t.Fatalf("namespace a has %d turns, b %d", a, b)
+	}
+	q.takes("c", "place", 1)
+	var order string
+	for _, id := range []object.ID{in("a", 0), in("a", 1), in("b", 0), in("b", 1)} {
+		q.answer(id, "place")
+	}
+	for _, id := range q.woken {
+		order += id.Namespace
+	}
+	if order != "acba" { // As long as b has its full share, c is next.
+		t.Errorf("turns went to the namespaces %s, want one to each in turn", order)
+	}
+}
+
+// TestCircuit: a place that fails is asked by one object at a time, less and less often, and
+// by all as soon as it answers.
+func TestCircuit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newQueue(t, 8)
+		q.takes("a", "bad", 40)
+		for i := range 8 {
+			q.fail(in("a", i), "bad", 0)
+		}
+		for len(q.woken) > 0 { // Those that have a turn by now, and those whose conditions are to tell.
+			if id, ok := q.wakeOne("bad"); ok {
+				q.fail(id, "bad", 0)
+			} else {
+				q.end(id)
+			}
+		}
+		q.begin(in("a", 50))
+		if ok, open := q.take(in("a", 50), "bad"); ok || open == nil || open.why != "no answer" {
+			t.Fatalf("after many failures: a turn %t, circuit %v", ok, open)
+		}
+		if ok, _ := q.take(in("b", 0), "bad"); !ok {
+			t.Error("another namespace must find out by itself")
+		}
+		q.answer(in("b", 0), "bad")
+		for range 3 {
+			<-time.After(longestPause)
+			synctest.Wait()
+			if len(q.woken) != 1 {
+				t.Fatalf("%d objects ask again, want one", len(q.woken))
+			}
+			id, ok := q.wakeOne("bad")
+			if !ok {
+				t.Fatalf("%s has no turn", id.Short())
+			}
+			q.fail(id, "bad", 0)
+		}
+		<-time.After(longestPause)
+		synctest.Wait()
+		id, _ := q.wakeOne("bad")
+		q.answer(id, "bad")
+		if len(q.woken) != 8 {
+			t.Errorf("%d objects are woken by the first answer, want a full share", len(q.woken))
+		}
+		for len(q.woken) > 0 {
+			id, _ := q.wakeOne("bad")
+			q.answer(id, "bad")
+		}
+		if waiting, open := q.counts(); waiting+open+len(q.held)+len(q.lines)+len(q.places)+len(q.namespaces) != 0 {
+			t.Errorf("at the end %d wait, %d circuits are open, kept: %v %v", waiting, open, q.held, q.lines)
+		}
+	})
+}
+
+// TestAskedToWait: a place that asks for an hour is asked by nobody for a while, and by one
+// object after five minutes.
+func TestAskedToWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newQueue(t, 8)
+		q.takes("a", "busy", 1)
+		q.fail(in("a", 0), "busy", time.Hour)
+		if n := q.takes("a", "busy", 40); n != 0 {
+			t.Fatalf("%d objects ask a place that wants to be left alone", n)
+		}
+		if ok, _ := q.take(in("a", 41), "good"); !ok {
+			t.Error("an object at another place has no turn")
+		}
+		q.answer(in("a", 41), "good")
+		q.woken = nil
+		<-time.After(longestAsked - time.Second)
+		synctest.Wait()
+		if len(q.woken) != 0 {
+			t.Error("it is asked too early")
+		}
+		<-time.After(time.Second)
+		synctest.Wait()
+		id, ok := q.wakeOne("busy")
+		if !ok || len(q.woken) != 0 {
+			t.Errorf("%s has a turn: %t; %d more are woken", id.Short(), ok, len(q.woken))
+		}
+		q.answer(id, "busy")
+		if len(q.woken) != 8 {
+			t.Errorf("%d objects are woken by the answer, want 8", len(q.woken))
+		}
+	})
+}
+
+// TestUnusedTurn: an object that is woken and does not call gives its turn to the next.
+func TestUnusedTurn(t *testing.T) {
+	q := newQueue(t, 1)
+	q.takes("a", "place", 3)
+	q.answer(in("a", 0), "place")
+	q.begin(in("a", 1)) // It is gone by now.
+	q.end(in("a", 1))
+	q.woken = q.woken[1:]
+	if id, ok := q.wakeOne("place"); !ok || id != in("a", 2) {
+		t.Errorf("%s has a turn: %t", id.Short(), ok)
+	}
+}
+
+// TestInventedPlaces: lines of places that nobody calls any more are dropped.
+func TestInventedPlaces(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newQueue(t, 8)
+		for i := range 1000 {
+			place := fmt.Sprint("place-", i)
+			_, _ = q.take(in("a", i), place)
+			q.fail(in("a", i), place, time.Hour)
+			<-time.After(time.Minute)
+		}
+		if n := len(q.lines); n > 100 {
+			t.Errorf("%d lines are kept", n)
+		}
+	})
+}
