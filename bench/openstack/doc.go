@@ -32,6 +32,10 @@
 // operator without them, with them, and with 20 MB of Secrets that none of them names,
 // and the requests while nothing happens.
 //
+// The scenario beside makes one Network after the other, alone and beside 40 Networks of a
+// cloud that hangs, is slow or refuses calls, and prints both p99 and their ratio.
+//
 // elements.go is the tree, rig.go the control plane, operator and cloud, tracker.go
-// what watches show, plain.go the plain client, tree.go, wake.go and memory.go the scenarios.
+// what watches show, plain.go the plain client, tree.go, wake.go, beside.go and
+// memory.go the scenarios.
 package main

@@ -60,14 +60,15 @@ func newCommand(out io.Writer) *cobra.Command {
 }
 
 func (o *options) addFlags(f *pflag.FlagSet) {
-	f.StringSliceVar(&o.scenarios, "scenarios", []string{"tree"}, "what to measure, of: tree, wake, memory")
+	f.StringSliceVar(&o.scenarios, "scenarios", []string{"tree"}, "what to measure, of: tree, wake, memory, beside")
 	f.IntVar(&o.networks, "networks", 20, "how many Networks, each with a Subnet")
 	f.IntVar(&o.ports, "ports", 2, "how many Ports each Subnet has")
 	f.IntVar(&o.perRouter, "per-router", 10, "how many Subnets share a Router; 0 is without Routers")
 	f.DurationSliceVar(&o.latencies, "latency", []time.Duration{0, 200 * time.Millisecond},
 		"what each call of the emulator takes at least; one run for each")
 	f.IntVar(&o.objects, "objects", 5000, "how many objects there are at least in the scenario memory")
-	f.IntVar(&o.wakes, "wakes", 100, "how many Subnets wait for a Network in the scenario wake")
+	f.IntVar(&o.wakes, "wakes", 100,
+		"how many Subnets wait for a Network in the scenario wake, and Networks are made in beside")
 	f.DurationVar(&o.idle, "idle", 30*time.Second, "how long to do nothing in the scenario memory")
 	f.DurationVar(&o.timeout, "timeout", 10*time.Minute, "how long to wait for all objects")
 	f.StringVar(&o.clouds, "clouds", "", "a clouds.yaml (default an emulator that is started)")
@@ -103,6 +104,13 @@ func run(ctx context.Context, o options, out io.Writer) (err error) {
 			return because(ctx, err)
 		}
 		w.print(out)
+	}
+	if slices.Contains(o.scenarios, "beside") && o.wakes > 0 {
+		f, err := r.beside(ctx)
+		if err != nil {
+			return because(ctx, err)
+		}
+		f.print(out)
 	}
 	if slices.Contains(o.scenarios, "memory") {
 		m, err := r.memory(ctx)
