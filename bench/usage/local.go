@@ -16,7 +16,7 @@ import (
 )
 
 // operatorAccount is the only one who may take the label away by itself.
-const operatorAccount = "system:serviceaccount:kinship-system:kinship"
+const operatorAccount = "system:serviceaccount:kinship-system:kinship-usage"
 
 // localRun is a control plane on this machine, with an operator.
 type localRun struct {

@@ -63,18 +63,18 @@ type guards struct {
 }
 
 func newGuards(
-	o Options, env pack.Environment, p pack.Pack, gate *reconcile.Gate, mgr manager.Manager,
+	o Options, base pack.Environment, live client.Client, p pack.Pack, gate *reconcile.Gate, mgr manager.Manager,
 ) (*guards, error) {
 	mutating, err := servesMutatingPolicies(o)
 	if err != nil {
 		return nil, err
 	}
 	g := &guards{
-		pack: p, live: env.Live, watcher: env.Watcher, gate: gate, install: env.Install,
+		pack: p, live: live, watcher: base.Watcher, gate: gate, install: base.Install,
 		wanted: map[object.ID]client.Object{},
 		log:    o.Log.WithName("guards").WithValues("pack", p.Name), changed: make(chan struct{}, 1),
 	}
-	scheme := env.Live.Scheme()
+	scheme := live.Scheme()
 	ids := func(in pack.Installation, each func(object.ID, client.Object)) error {
 		all, _ := split(p.Objects(in))
 		for _, obj := range all {

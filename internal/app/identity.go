@@ -9,18 +9,22 @@ import (
 	authenticationv1 "k8s.io/api/authentication/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/transport"
 )
 
-// tokenLifetime is what is asked for; the API server may give less.
-const tokenLifetime = time.Hour
+const (
+	// tokenLifetime is what is asked for; the API server may give less.
+	tokenLifetime = time.Hour
+	// rightsSettle is how long the API server may take to go by new rights.
+	rightsSettle = 10 * time.Second
+)
 
-// become returns a configuration that acts as the operator's own account, and
-// the user name that it acts as. The policies in the API server let one identity
-// alone touch locks, so the operator is the same user inside and outside the
-// cluster.
+// become returns a configuration that acts as the account of the whole process, and the
+// user name that it acts as. The policies in the API server let a known set of identities
+// alone touch locks, so the operator is the same users inside and outside the cluster.
 func become(ctx context.Context, config *rest.Config) (*rest.Config, string, error) {
 	clients, err := kubernetes.NewForConfig(config)
 	if err != nil {
@@ -35,33 +39,65 @@ func become(ctx context.Context, config *rest.Config) (*rest.Config, string, err
 	if name == Operator {
 		return config, name, nil
 	}
-	tokens := &tokenSource{ctx: ctx, clients: clients}
-	if _, err := tokens.Token(); err != nil {
-		if apierrors.IsNotFound(err) {
-			return nil, "", errNotInstalled
-		}
-		return nil, "", err
+	own, err := actAs(ctx, config, Account)
+	return own, Operator, err
+}
+
+// actAs returns a configuration that acts as an account in the operator's namespace, with
+// tokens that the given one asks for. The answer is errNotInstalled where the account does
+// not exist.
+func actAs(ctx context.Context, config *rest.Config, account string) (*rest.Config, error) {
+	clients, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("make client: %w", err)
+	}
+	tokens := &tokenSource{ctx: ctx, clients: clients, account: account}
+	_, err = tokens.Token()
+	if apierrors.IsNotFound(err) {
+		return nil, fmt.Errorf("account %s: %w", account, errNotInstalled)
+	}
+	if err != nil {
+		return nil, err
 	}
 	own := rest.AnonymousClientConfig(config)
 	own.QPS, own.WarningHandler = config.QPS, config.WarningHandler
 	own.Wrap(transport.TokenSourceWrapTransport(transport.NewCachedTokenSource(tokens)))
-	return own, Operator, nil
+	return own, nil
 }
 
-// tokenSource asks for tokens of the operator's account.
+// actAsPack returns a configuration that acts as a pack's account. The process's account asks
+// for its tokens: the right to do so may be a moment old.
+func actAsPack(ctx context.Context, base *rest.Config, name string) (*rest.Config, error) {
+	var own *rest.Config
+	var last error
+	err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, rightsSettle, true,
+		func(context.Context) (bool, error) { // The token source outlives the poll's context.
+			if own, last = actAs(ctx, base, AccountOf(name)); apierrors.IsForbidden(last) {
+				return false, nil
+			}
+			return true, last
+		})
+	if wait.Interrupted(err) && last != nil {
+		return nil, fmt.Errorf("%w; run once with --install, which gives the right", last)
+	}
+	return own, err
+}
+
+// tokenSource asks for tokens of one account.
 type tokenSource struct {
 	ctx     context.Context //nolint:containedctx // oauth2.TokenSource has no context of its own
 	clients kubernetes.Interface
+	account string
 }
 
 // Token implements oauth2.TokenSource.
 func (s *tokenSource) Token() (*oauth2.Token, error) {
 	seconds := int64(tokenLifetime.Seconds())
-	request, err := s.clients.CoreV1().ServiceAccounts(Namespace).CreateToken(s.ctx, Account,
+	request, err := s.clients.CoreV1().ServiceAccounts(Namespace).CreateToken(s.ctx, s.account,
 		&authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &seconds}},
 		metav1.CreateOptions{})
 	if err != nil {
-		return nil, fmt.Errorf("ask for a token of account %s/%s: %w", Namespace, Account, err)
+		return nil, fmt.Errorf("ask for a token of account %s/%s: %w", Namespace, s.account, err)
 	}
 	return &oauth2.Token{
 		AccessToken: request.Status.Token, TokenType: "Bearer", Expiry: request.Status.ExpirationTimestamp.Time,

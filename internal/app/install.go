@@ -194,16 +194,21 @@ func definition(name string) (client.Object, error) {
 	return &crd, nil
 }
 
-// account returns the operator's namespace, account and rights: a ClusterRole
-// for each pack, so that a pack that is off asks for nothing.
+// account returns the operator's namespace, accounts and rights: an account and a
+// ClusterRole of the same name for each pack, so that a pack that is off asks for nothing,
+// and none has the rights of another.
 func account(chosen []pack.Pack) []client.Object {
-	subject := []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: Namespace, Name: Account}}
+	serviceAccount := func(name string) client.Object {
+		return &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: name}}
+	}
+	subjects := func(name string) []rbacv1.Subject {
+		return []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: Namespace, Name: name}}
+	}
 	objects := []client.Object{
-		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: Namespace}},
-		&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: Account}},
+		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: Namespace}}, serviceAccount(Account),
 		&rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: Account}, Rules: ownRules()},
 		&rbacv1.RoleBinding{
-			ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: Account}, Subjects: subject,
+			ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: Account}, Subjects: subjects(Account),
 			RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: Account},
 		},
 	}
@@ -211,28 +216,35 @@ func account(chosen []pack.Pack) []client.Object {
 		objects = append(objects,
 			&rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: name}, Rules: rules},
 			&rbacv1.ClusterRoleBinding{
-				ObjectMeta: metav1.ObjectMeta{Name: name}, Subjects: subject,
+				ObjectMeta: metav1.ObjectMeta{Name: name}, Subjects: subjects(name),
 				RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: name},
 			})
 	}
-	role("kinship", engineRules(chosen))
+	role(Account, engineRules(chosen))
 	objects = append(objects, &rbacv1.ClusterRole{ // For whoever scrapes: nobody has it yet.
 		ObjectMeta: metav1.ObjectMeta{Name: MetricsReader},
 		Rules:      []rbacv1.PolicyRule{{NonResourceURLs: []string{metricsPath}, Verbs: []string{"get"}}},
 	})
 	for _, p := range chosen {
-		role(roleOf(p.Name), p.Rules())
+		objects = append(objects, serviceAccount(AccountOf(p.Name)))
+		role(AccountOf(p.Name), p.Rules())
 	}
 	return objects
 }
 
-// roleOf returns the name of a pack's ClusterRole.
-func roleOf(name string) string { return "kinship-" + name }
-
 // ownRules are the rights in the operator's own namespace: its certificate, its
-// lease.
+// lease, and tokens of the packs' accounts. Those of packs that are off are among them, since
+// an operator that runs other packs shares the role.
 func ownRules() []rbacv1.PolicyRule {
+	accounts := make([]string, 0, len(PackNames()))
+	for _, name := range PackNames() {
+		accounts = append(accounts, AccountOf(name))
+	}
 	return []rbacv1.PolicyRule{
+		{
+			APIGroups: []string{""}, Resources: []string{"serviceaccounts/token"}, ResourceNames: accounts,
+			Verbs: []string{"create"},
+		},
 		{APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: []string{"create"}},
 		{
 			APIGroups: []string{""}, Resources: []string{"secrets"}, ResourceNames: []string{certificateSecret},
@@ -272,7 +284,6 @@ func engineRules(chosen []pack.Pack) []rbacv1.PolicyRule {
 		},
 		{APIGroups: []string{"apiextensions.k8s.io"}, Resources: []string{"customresourcedefinitions"}, Verbs: watch},
 		{APIGroups: []string{"apiregistration.k8s.io"}, Resources: []string{"apiservices"}, Verbs: watch},
-		{APIGroups: []string{"kinship.dev"}, Resources: []string{"referencegrants"}, Verbs: watch},
 		{
 			APIGroups: []string{"admissionregistration.k8s.io"},
 			Resources: []string{"validatingwebhookconfigurations", "mutatingwebhookconfigurations"},

@@ -18,7 +18,8 @@ import (
 const (
 	// Namespace is where the operator lives, and keeps its certificate and lease.
 	Namespace = "kinship-system"
-	// Account is the ServiceAccount that it acts as, wherever it runs.
+	// Account is the ServiceAccount that the process acts as, wherever it runs, to ask for
+	// tokens of the packs' accounts among others.
 	Account = "kinship"
 
 	service           = "kinship-webhook"
@@ -27,8 +28,27 @@ const (
 	partOf            = "kinship"
 )
 
-// Operator is the user name that the operator acts as.
-const Operator = "system:serviceaccount:" + Namespace + ":" + Account
+// userPrefix begins the user names of accounts in the operator's namespace.
+const userPrefix = "system:serviceaccount:" + Namespace + ":"
+
+// Operator is the user name that the process acts as.
+const Operator = userPrefix + Account
+
+// AccountOf returns the name of the ServiceAccount that a pack acts as.
+func AccountOf(packName string) string { return Account + "-" + packName }
+
+// OperatorOf returns the user name that a pack acts as.
+func OperatorOf(packName string) string { return userPrefix + AccountOf(packName) }
+
+// Operators returns all user names that the operator acts as, also those of packs that are
+// off: an installation of other packs may run beside this one.
+func Operators() pack.Operators {
+	all := pack.Operators{Operator}
+	for _, name := range PackNames() {
+		all = append(all, OperatorOf(name))
+	}
+	return all
+}
 
 // Options say what to run, and how.
 type Options struct {
@@ -109,7 +129,7 @@ func (o Options) withDefaults() (Options, error) {
 // installation is what the packs' objects depend on.
 func (o Options) installation(mutatingPolicies bool) pack.Installation {
 	in := pack.Installation{
-		Operator: Operator, Namespace: Namespace, Service: service,
+		Operators: Operators(), Namespace: Namespace, Service: service,
 		Enforcement: o.Enforcement, MutatingPolicies: mutatingPolicies,
 	}
 	if o.WebhookHost != "" {

@@ -21,14 +21,17 @@ import (
 	"github.com/kinship-dev/kinship/pkg/watch"
 )
 
-// packManager is the operator's manager with a cache of one pack's own. A manager starts
+// packManager is the operator's manager with an account and a cache of one pack's own. A manager starts
 // no controller before its own cache has read everything: with one cache for all packs, a
 // right that the openstack pack lacks would keep the usage pack from starting.
 type packManager struct {
 	manager.Manager
 	name   string
+	config *rest.Config
+	http   *http.Client
 	cache  cache.Cache
 	client client.Client
+	live   client.Reader
 	health *watch.Health
 	synced atomic.Bool
 	gate   reconcile.Gate
@@ -38,12 +41,16 @@ type packManager struct {
 func newPackManager(
 	mgr manager.Manager, config *rest.Config, p pack.Pack, chosen []pack.Pack,
 ) (*packManager, error) {
-	m := &packManager{Manager: mgr, name: p.Name, health: &watch.Health{
+	m := &packManager{Manager: mgr, name: p.Name, config: config, health: &watch.Health{
 		Log: mgr.GetLogger().WithName("watch").WithValues("pack", p.Name),
 	}}
+	var err error
+	if m.http, err = rest.HTTPClientFor(config); err != nil { // The manager's acts as another account.
+		return nil, fmt.Errorf("make client for pack %s: %w", p.Name, err)
+	}
 	recorder := mgr.GetEventRecorder("kinship-" + p.Name)
 	m.health.Report = func(obj runtime.Object, message string) { reportUnreadable(recorder, obj, message) }
-	untyped, err := dynamic.NewForConfigAndClient(config, mgr.GetHTTPClient())
+	untyped, err := dynamic.NewForConfigAndClient(config, m.http)
 	if err != nil {
 		return nil, fmt.Errorf("make client for pack %s: %w", p.Name, err)
 	}
@@ -56,15 +63,21 @@ func newPackManager(
 			return untyped.Resource(mapping.Resource), nil
 		})}
 	m.cache, err = cache.New(config, cache.Options{
-		Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(), HTTPClient: mgr.GetHTTPClient(),
+		Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(), HTTPClient: m.http,
 		DefaultTransform: trim(chosen), NewInformer: factory.New,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("make cache for pack %s: %w", p.Name, err)
 	}
 	m.client, err = client.New(config, client.Options{
-		Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(), HTTPClient: mgr.GetHTTPClient(),
+		Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(), HTTPClient: m.http,
 		Cache: &client.CacheOptions{Reader: m.cache},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("make client for pack %s: %w", p.Name, err)
+	}
+	m.live, err = client.New(config, client.Options{
+		Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(), HTTPClient: m.http,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("make client for pack %s: %w", p.Name, err)
@@ -85,6 +98,18 @@ func (m *packManager) Gate() *reconcile.Gate { return &m.gate }
 
 // GetClient implements cluster.Cluster.
 func (m *packManager) GetClient() client.Client { return m.client }
+
+// GetAPIReader implements cluster.Cluster.
+func (m *packManager) GetAPIReader() client.Reader { return m.live }
+
+// GetFieldIndexer implements cluster.Cluster.
+func (m *packManager) GetFieldIndexer() client.FieldIndexer { return m.cache }
+
+// GetConfig implements cluster.Cluster.
+func (m *packManager) GetConfig() *rest.Config { return m.config }
+
+// GetHTTPClient implements cluster.Cluster.
+func (m *packManager) GetHTTPClient() *http.Client { return m.http }
 
 // add has the operator's manager run the cache and tell how it fares.
 func (m *packManager) add() error {

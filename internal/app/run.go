@@ -51,7 +51,7 @@ func Run(ctx context.Context, o Options) error {
 		return err
 	}
 	o.Log.Info("Acting as", "user", operator)
-	env, err := environment(ctx, o, own, operator)
+	env, err := environment(ctx, o, own)
 	if err != nil {
 		return err
 	}
@@ -83,21 +83,11 @@ func assemble(
 	}
 	managers := make([]*packManager, 0, len(chosen))
 	for _, p := range chosen {
-		own, err := newPackManager(mgr, config, p, chosen)
+		own, err := addPack(ctx, o, mgr, config, p, chosen, env)
 		if err != nil {
 			return err
 		}
-		managers, env.Health = append(managers, own), own.health
-		if _, err := newGuards(o, env, p, own.Gate(), mgr); err != nil {
-			return err
-		}
-		err = p.Setup(ctx, own, env)
-		if meta.IsNoMatchError(err) {
-			return errNotInstalled
-		}
-		if err != nil {
-			return fmt.Errorf("set up pack %s: %w", p.Name, err)
-		}
+		managers = append(managers, own)
 	}
 	if err := mgr.Add(env.Watcher); err != nil {
 		return fmt.Errorf("add watcher: %w", err)
@@ -112,17 +102,72 @@ func assemble(
 	return announcer.add()
 }
 
-// environment makes what every pack is given.
-func environment(ctx context.Context, o Options, config *rest.Config, operator string) (pack.Environment, error) {
-	env := pack.Environment{
-		Operator: operator, Enforcement: o.Enforcement, Installation: o.installation(false), Install: o.installer(),
+// addPack adds a pack, which acts as its own account, to the operator's manager.
+func addPack(
+	ctx context.Context, o Options, mgr manager.Manager, base *rest.Config, p pack.Pack, chosen []pack.Pack,
+	env pack.Environment,
+) (*packManager, error) {
+	config, err := actAsPack(ctx, base, p.Name)
+	if err != nil {
+		return nil, err
 	}
+	o.Log.Info("Acting as", "user", OperatorOf(p.Name), "pack", p.Name)
+	own, err := newPackManager(mgr, config, p, chosen)
+	if err != nil {
+		return nil, err
+	}
+	theirs, err := environmentOf(ctx, o, config, p, env)
+	if err != nil {
+		return nil, err
+	}
+	theirs.Health = own.health
+	if theirs.Watcher != nil {
+		if err := mgr.Add(theirs.Watcher); err != nil {
+			return nil, fmt.Errorf("add watcher of pack %s: %w", p.Name, err)
+		}
+	}
+	if _, err := newGuards(o, env, theirs.Live, p, own.Gate(), mgr); err != nil {
+		return nil, err
+	}
+	err = p.Setup(ctx, own, theirs)
+	if meta.IsNoMatchError(err) {
+		return nil, errNotInstalled
+	}
+	if err != nil {
+		return nil, fmt.Errorf("set up pack %s: %w", p.Name, err)
+	}
+	return own, nil
+}
+
+// environmentOf makes what a pack is given, of what the process has.
+func environmentOf(
+	ctx context.Context, o Options, config *rest.Config, p pack.Pack, env pack.Environment,
+) (pack.Environment, error) {
 	var err error
 	if env.Live, err = newClient(o, config); err != nil {
 		return env, err
 	}
 	if env.Metadata, err = metadata.NewForConfig(config); err != nil {
 		return env, fmt.Errorf("make metadata client: %w", err)
+	}
+	env.Watcher = nil
+	if !p.Watches {
+		return env, nil
+	}
+	if env.Watcher, err = relation.NewWatcher(config, o.Log.WithName("watcher")); err != nil {
+		return env, err
+	}
+	return env, env.Watcher.Refresh(ctx)
+}
+
+// environment makes what the process itself works with, as its own account.
+func environment(ctx context.Context, o Options, config *rest.Config) (pack.Environment, error) {
+	env := pack.Environment{
+		Operators: Operators(), Enforcement: o.Enforcement, Installation: o.installation(false), Install: o.installer(),
+	}
+	var err error
+	if env.Live, err = newClient(o, config); err != nil {
+		return env, err
 	}
 	clients, err := kubernetes.NewForConfig(config)
 	if err != nil {

@@ -22,28 +22,40 @@ import (
 // operator answers, or a policy that lets only the operator take a label off.
 var errGuarded = errors.New("a guard is in the way")
 
-// stripper takes traces off objects, in the operator's name first, which the guards let
-// do it; where the operator's account has too few rights, or does not exist, in the name
-// of whoever uninstalls.
+// stripper takes traces off objects, in the names of the operator's accounts first, which
+// the guards let do it; where these have too few rights, or do not exist, in the name of
+// whoever uninstalls.
 type stripper struct {
 	clients []metadata.Interface
 }
 
 func newStripper(ctx context.Context, o Options) (stripper, error) {
 	var s stripper
+	chosen, err := choose(o)
+	if err != nil {
+		return s, err
+	}
 	own, err := metadata.NewForConfig(o.Config)
 	if err != nil {
 		return s, fmt.Errorf("make metadata client: %w", err)
 	}
-	config, _, err := become(ctx, o.Config)
-	if err == nil {
+	accounts := []string{Account} // Of a release that had no other.
+	for _, p := range chosen {
+		accounts = append(accounts, AccountOf(p.Name))
+	}
+	for _, account := range accounts {
+		config, err := actAs(ctx, o.Config, account)
+		if errors.Is(err, errNotInstalled) || apierrors.IsForbidden(err) {
+			continue
+		}
+		if err != nil {
+			return s, err
+		}
 		operator, err := metadata.NewForConfig(config)
 		if err != nil {
 			return s, fmt.Errorf("make metadata client: %w", err)
 		}
 		s.clients = append(s.clients, operator)
-	} else if !errors.Is(err, errNotInstalled) && !apierrors.IsForbidden(err) {
-		return s, err
 	}
 	s.clients = append(s.clients, own)
 	return s, nil

@@ -84,7 +84,7 @@ func installedBeside(ctx context.Context, o Options, c client.Client) ([]string,
 		if slices.ContainsFunc(chosen, func(p pack.Pack) bool { return p.Name == name }) {
 			continue
 		}
-		role, err := read(ctx, c, &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: roleOf(name)}})
+		role, err := read(ctx, c, &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: AccountOf(name)}})
 		if err != nil {
 			return nil, err
 		}

@@ -27,7 +27,7 @@ func (in Installation) ClientConfig(path string) admissionregistrationv1.Webhook
 // MUST neither change nor judge what the operator writes.
 func (in Installation) NotTheOperator() []admissionregistrationv1.MatchCondition {
 	return []admissionregistrationv1.MatchCondition{{
-		Name: "not-the-operator", Expression: fmt.Sprintf("request.userInfo.username != '%s'", in.Operator),
+		Name: "not-the-operator", Expression: in.Operators.DoNotAsk(),
 	}}
 }
 

@@ -47,6 +47,9 @@ type Pack struct {
 	Doubt func(ctx context.Context, live client.Client, since string) error
 	// Setup adds its controllers and handlers to the manager.
 	Setup func(context.Context, manager.Manager, Environment) error
+	// Watches says that the pack follows objects of kinds that users name, for which its
+	// Environment has a Watcher.
+	Watches bool
 	// Trim makes an object smaller on its way into the cache, if it is one of the
 	// pack's. It may be nil.
 	Trim func(obj any)
@@ -71,8 +74,8 @@ const (
 
 // Installation is what the objects of a pack depend on.
 type Installation struct {
-	// Operator is the user name that the operator acts as.
-	Operator string
+	// Operators are the user names that the operator acts as.
+	Operators Operators
 	// Namespace and Service are where the API server finds the operator's webhooks
 	// in the cluster.
 	Namespace, Service string
@@ -83,9 +86,12 @@ type Installation struct {
 	MutatingPolicies bool
 }
 
-// Environment is what every pack is given to run.
+// Environment is what a pack is given to run. What reads or writes objects does so as the
+// pack's own account.
 type Environment struct {
-	Watcher  *relation.Watcher
+	// Watcher is nil unless the pack Watches.
+	Watcher *relation.Watcher
+	// Reviewer asks in the name of the whole operator.
 	Reviewer *authorise.Reviewer
 	Metadata metadata.Interface
 	// Live reads and writes without a cache.
@@ -93,8 +99,8 @@ type Environment struct {
 	// Health knows which kinds the pack's cache can't watch and which objects it can't
 	// read.
 	Health *watch.Health
-	// Operator is our own user name.
-	Operator    string
+	// Operators are our own user names.
+	Operators   Operators
 	Enforcement Enforcement
 	// Installation is what the objects of the pack depend on.
 	Installation Installation

@@ -33,7 +33,7 @@ func GuardStatuses(name, group string, resources []string, in Installation) []cl
 			}},
 		},
 		MatchConditions: []admissionregistrationv1.MatchCondition{{
-			Name: "not-the-operator", Expression: fmt.Sprintf("request.userInfo.username != %q", in.Operator),
+			Name: "not-the-operator", Expression: in.Operators.DoNotAsk(),
 		}},
 		Validations: []admissionregistrationv1.Validation{{
 			Expression: fmt.Sprintf("authorizer.group(%q).resource(request.resource.resource).check('override').allowed()",

@@ -68,8 +68,7 @@ func TestNarrowRole(t *testing.T) {
 	if err := c.Update(t.Context(), documented(t)); err != nil {
 		t.Fatal(err)
 	}
-	const account = "system:serviceaccount:kinship-system:kinship"
-	testenv.AwaitRights(t, account, "", false, rbacv1.PolicyRule{
+	testenv.AwaitRights(t, app.OperatorOf("usage"), "", false, rbacv1.PolicyRule{
 		Verbs: []string{"list"}, APIGroups: []string{""}, Resources: []string{"services"},
 	})
 	o := operator.Start(t, func(o *app.Options) { o.Install, o.Adopt = false, false })

@@ -67,7 +67,7 @@ func testClaims(t *testing.T) {
 		}
 	}
 	// As if it were from before the policy, which lets the operator write it.
-	self := testenv.ClientFor(t, testenv.As(t, app.Operator), w.c.Scheme())
+	self := testenv.ClientFor(t, testenv.As(t, app.OperatorOf("usage")), w.c.Scheme())
 	if err := self.Patch(t.Context(), u, client.RawPatch(types.MergePatchType, []byte(mark))); err != nil {
 		t.Fatal(err)
 	}

@@ -88,7 +88,9 @@ func (l land) withoutRight(group, resource string) []rbacv1.ClusterRole {
 	if len(changed) == 0 {
 		l.t.Fatal("the operator has no roles")
 	}
-	l.awaitRights(app.Operator, false, right(group, resource, "list"))
+	for _, user := range app.Operators() {
+		l.awaitRights(user, false, right(group, resource, "list"))
+	}
 	return changed
 }
 

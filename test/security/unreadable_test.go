@@ -122,7 +122,7 @@ func (l land) spoil(kind, name, status string) {
 	raw.SetGroupVersionKind(openstackv1alpha1.GroupVersion.WithKind(kind))
 	as := client.Client(l.c)
 	if kind == "Usage" {
-		as = l.as(app.Operator)
+		as = l.as(app.OperatorOf("usage"))
 		raw.SetGroupVersionKind(protectionv1beta1.GroupVersion.WithKind(kind))
 	}
 	raw.SetNamespace(l.ns)

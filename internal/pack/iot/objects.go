@@ -49,8 +49,8 @@ func validateOwn(in pack.Installation) client.Object {
 		Webhooks: []admissionregistrationv1.ValidatingWebhook{{
 			Name: validateName, ClientConfig: in.ClientConfig(validatePath), Rules: judged(),
 			MatchConditions: []admissionregistrationv1.MatchCondition{{
-				Name: "no-spec-of-the-operator", Expression: fmt.Sprintf(
-					"request.userInfo.username != '%s' || oldObject == null || object.spec != oldObject.spec", in.Operator),
+				Name: "no-spec-of-the-operator", Expression: in.Operators.DoNotAsk() +
+					" || oldObject == null || object.spec != oldObject.spec",
 			}},
 			FailurePolicy: &fail, SideEffects: &none, TimeoutSeconds: &timeout, AdmissionReviewVersions: []string{"v1"},
 		}},
@@ -99,7 +99,7 @@ func policies(in pack.Installation, options Options) []client.Object {
 	return pack.ValidatingPolicy(configuration, admissionregistrationv1.ValidatingAdmissionPolicySpec{
 		FailurePolicy: &fail, MatchConstraints: resources,
 		MatchConditions: []admissionregistrationv1.MatchCondition{{
-			Name: "not-the-operator", Expression: fmt.Sprintf("request.userInfo.username != '%s'", in.Operator),
+			Name: "not-the-operator", Expression: in.Operators.DoNotAsk(),
 		}},
 		Variables: []admissionregistrationv1.Variable{{
 			Name: "status", Expression: "has(request.subResource) && request.subResource == 'status'",

@@ -131,7 +131,7 @@ func serve(mgr manager.Manager, env pack.Environment, options Options) error {
 	if env.Enforcement != pack.ByWebhook {
 		return nil
 	}
-	v := &validator{reviewer: env.Reviewer, operator: env.Operator, identity: options.Identity}
+	v := &validator{reviewer: env.Reviewer, operators: env.Operators, identity: options.Identity}
 	server := mgr.GetWebhookServer()
 	server.Register(validatePath, &webhook.Admission{Handler: v})
 	server.Register(defaultPath, &webhook.Admission{Handler: admission.HandlerFunc(v.Default)})

@@ -33,9 +33,9 @@ const (
 // validator judges IotConnectors and releases when they are created and changed.
 // It runs in every replica.
 type validator struct {
-	reviewer *authorise.Reviewer
-	operator string // our own user name
-	identity Identity
+	reviewer  *authorise.Reviewer
+	operators pack.Operators // our own user names
+	identity  Identity
 }
 
 // Default gives a new IotConnector its finalizer, which saves the controller a
@@ -60,7 +60,7 @@ func (v *validator) Default(_ context.Context, req admission.Request) admission.
 // Handle implements admission.Handler: it refuses what can never work, and what the
 // author may not do.
 func (v *validator) Handle(ctx context.Context, req admission.Request) admission.Response {
-	operator := req.UserInfo.Username == v.operator
+	operator := v.operators.Has(req.UserInfo.Username)
 	switch {
 	case req.SubResource == "status" && operator:
 		return admission.Allowed("")

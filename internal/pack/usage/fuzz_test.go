@@ -29,6 +29,7 @@ import (
 	kinshipv1alpha1 "github.com/kinship-dev/kinship/api/kinship/v1alpha1"
 	protectionv1beta1 "github.com/kinship-dev/kinship/api/protection/v1beta1"
 	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
+	"github.com/kinship-dev/kinship/internal/pack"
 	"github.com/kinship-dev/kinship/pkg/authorise"
 	"github.com/kinship-dev/kinship/pkg/guard"
 	"github.com/kinship-dev/kinship/pkg/object"
@@ -109,7 +110,7 @@ func (silent) List(context.Context, client.ObjectList, ...client.ListOption) err
 
 func newTestValidator(tb testing.TB) *validator {
 	tb.Helper()
-	return &validator{ledger: newTestLedger(tb), reviewer: authorise.NewReviewer(yes{}), operator: "operator"}
+	return &validator{ledger: newTestLedger(tb), reviewer: authorise.NewReviewer(yes{}), operators: pack.Operators{"operator"}}
 }
 
 func newTestRefuser(tb testing.TB) *refuser {
@@ -121,7 +122,7 @@ func newTestRefuser(tb testing.TB) *refuser {
 	}
 	return &refuser{
 		ledger: l, lock: l.lock, live: silent{}, get: func(object.ID) usage { return nil },
-		reviewer: authorise.NewReviewer(yes{}), clock: clock.RealClock{}, metrics: m, operator: "operator",
+		reviewer: authorise.NewReviewer(yes{}), clock: clock.RealClock{}, metrics: m, operators: pack.Operators{"operator"},
 		expiry: time.Hour,
 	}
 }

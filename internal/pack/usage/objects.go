@@ -62,9 +62,10 @@ func Pack(options Options) pack.Pack {
 		Setup: func(ctx context.Context, mgr manager.Manager, env pack.Environment) error {
 			return Setup(ctx, mgr, env, options)
 		},
-		Trim:   trim,
-		Probe:  probe,
-		Traces: traces,
+		Watches: true,
+		Trim:    trim,
+		Probe:   probe,
+		Traces:  traces,
 	}
 }
 
@@ -76,15 +77,29 @@ var groups = []string{protectionv1beta1.GroupVersion.Group, usagev1alpha1.GroupV
 // whether protection works, its objects deletable and Pods evictable. docs/security.md tells how to
 // narrow this down to the kinds that a cluster protects.
 func rules() []rbacv1.PolicyRule {
+	watch := []string{"list", "watch"}
 	return []rbacv1.PolicyRule{
 		{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"get", "list", "watch", "patch", "delete"}},
-		// The same for Usages themselves, so that the rule above can be narrowed.
+		// What follows is needed also where somebody narrows the rule above. Usages themselves:
 		{
 			APIGroups: groups, Resources: []string{"usages", "clusterusages"},
 			Verbs: []string{"list", "watch", "patch", "delete"},
 		},
 		{APIGroups: groups, Resources: []string{"usages/status", "clusterusages/status"}, Verbs: []string{"patch"}},
 		{APIGroups: []string{""}, Resources: []string{"pods/eviction"}, Verbs: []string{"create"}}, // A dry run.
+		{APIGroups: []string{"kinship.dev"}, Resources: []string{"referencegrants"}, Verbs: watch},
+		// What kinds there are.
+		{APIGroups: []string{"apiextensions.k8s.io"}, Resources: []string{"customresourcedefinitions"}, Verbs: watch},
+		{APIGroups: []string{"apiregistration.k8s.io"}, Resources: []string{"apiservices"}, Verbs: watch},
+		{ // The rules of the webhook that refuses, which follow the kinds that are used.
+			APIGroups: []string{admissionregistrationv1.GroupName},
+			Resources: []string{"validatingwebhookconfigurations"}, Verbs: watch,
+		},
+		{
+			APIGroups: []string{admissionregistrationv1.GroupName},
+			Resources: []string{"validatingwebhookconfigurations"}, ResourceNames: []string{webhookConfiguration},
+			Verbs: []string{"get", "patch"},
+		},
 	}
 }
 

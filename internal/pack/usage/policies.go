@@ -23,12 +23,12 @@ func keepLock(in pack.Installation) []client.Object {
 }
 
 // stripped is the CEL expression for "this request takes the lock off".
-func stripped(operator string) string {
+func stripped(operators pack.Operators) string {
 	locked := func(o string) string {
 		labels := o + ".metadata.labels"
 		return fmt.Sprintf("(has(%[1]s) && %[2]q in %[1]s && %[1]s[%[2]q] == %[3]q)", labels, lockLabel, lockValue)
 	}
-	return fmt.Sprintf("%s && !%s && request.userInfo.username != %q", locked("oldObject"), locked("object"), operator)
+	return fmt.Sprintf("%s && !%s && %s", locked("oldObject"), locked("object"), operators.DoNotAsk())
 }
 
 // matchUpdates selects requests that change a locked object in whatever way.
@@ -58,7 +58,7 @@ func restoreLock(in pack.Installation) []client.Object {
 			Spec: admissionregistrationv1.MutatingAdmissionPolicySpec{
 				MatchConstraints: matchUpdates(),
 				MatchConditions: []admissionregistrationv1.MatchCondition{{
-					Name: "takes-the-lock-off", Expression: stripped(in.Operator),
+					Name: "takes-the-lock-off", Expression: stripped(in.Operators),
 				}},
 				FailurePolicy:      &fail,
 				ReinvocationPolicy: admissionregistrationv1.IfNeededReinvocationPolicy,
@@ -81,7 +81,7 @@ func refuseStripping(in pack.Installation) []client.Object {
 		MatchConstraints: matchUpdates(),
 		FailurePolicy:    &fail,
 		Validations: []admissionregistrationv1.Validation{{
-			Expression: "!(" + stripped(in.Operator) + ")",
+			Expression: "!(" + stripped(in.Operators) + ")",
 			Message: fmt.Sprintf("label %s says that the object is in use; it goes when nothing uses it any more: "+
 				"run kubectl kinship who-uses", lockLabel),
 			Reason: &forbidden,
@@ -143,7 +143,7 @@ func keepRecords(in pack.Installation) []client.Object {
 			}},
 		},
 		MatchConditions: []admissionregistrationv1.MatchCondition{{
-			Name: "not-the-operator", Expression: fmt.Sprintf("request.userInfo.username != %q", in.Operator),
+			Name: "not-the-operator", Expression: in.Operators.DoNotAsk(),
 		}},
 		Variables: []admissionregistrationv1.Variable{
 			{Name: "mark", Expression: mark("object")},

@@ -36,7 +36,7 @@ const (
 func (h *refuser) record(
 	ctx context.Context, req admission.Request, obj relation.Object, found holders,
 ) (recorded sharedv1alpha1.RefusedDeletion, _ error) {
-	if dryRun(req) || req.UserInfo.Username == h.operator || req.Operation != admissionv1.Delete {
+	if dryRun(req) || h.operators.Has(req.UserInfo.Username) || req.Operation != admissionv1.Delete {
 		return recorded, nil
 	}
 	var options dependents

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
+	"github.com/kinship-dev/kinship/internal/pack"
 	"github.com/kinship-dev/kinship/pkg/authorise"
 	"github.com/kinship-dev/kinship/pkg/guard"
 	"github.com/kinship-dev/kinship/pkg/object"
@@ -25,17 +26,17 @@ import (
 // refuser answers the API server when a locked object is to be deleted. It runs
 // in every replica.
 type refuser struct {
-	ledger   *ledger
-	lock     *guard.Lock
-	live     client.Reader // without a cache
-	status   client.StatusClient
-	get      func(object.ID) usage
-	reviewer *authorise.Reviewer
-	events   events.EventRecorder
-	clock    clock.PassiveClock
-	metrics  *metrics
-	operator string // our own user name
-	expiry   time.Duration
+	ledger    *ledger
+	lock      *guard.Lock
+	live      client.Reader // without a cache
+	status    client.StatusClient
+	get       func(object.ID) usage
+	reviewer  *authorise.Reviewer
+	events    events.EventRecorder
+	clock     clock.PassiveClock
+	metrics   *metrics
+	operators pack.Operators // our own user names
+	expiry    time.Duration
 }
 
 // Handle implements admission.Handler. The answer comes from memory; where the
@@ -64,7 +65,7 @@ func (h *refuser) Handle(ctx context.Context, req admission.Request) admission.R
 	if err != nil {
 		return admission.Errored(http.StatusInternalServerError, err)
 	}
-	if req.UserInfo.Username != h.operator {
+	if !h.operators.Has(req.UserInfo.Username) {
 		h.metrics.blocked(obj.ID.GroupKind())
 	}
 	answer := refuse(obj, found)

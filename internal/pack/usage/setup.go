@@ -278,13 +278,13 @@ func (p *parts) serve(options Options) error {
 		return nil
 	}
 	validator := &validator{
-		ledger: p.ledger, reviewer: p.env.Reviewer, operator: p.env.Operator,
+		ledger: p.ledger, reviewer: p.env.Reviewer, operators: p.env.Operators,
 		most: options.MaxPerNamespace, number: p.number,
 	}
 	refuser := &refuser{
 		ledger: p.ledger, lock: p.lock, live: p.env.Live, status: p.mgr.GetClient(), get: p.get, reviewer: p.env.Reviewer,
 		events: p.mgr.GetEventRecorder("kinship-usage"), clock: clock.RealClock{}, metrics: p.metrics,
-		operator: p.env.Operator, expiry: options.ReplayExpiry,
+		operators: p.env.Operators, expiry: options.ReplayExpiry,
 	}
 	server := p.mgr.GetWebhookServer()
 	server.Register(refusePath, &webhook.Admission{Handler: refuser})

@@ -37,9 +37,9 @@ const (
 // validator judges Usages when they are created and changed. It runs in every
 // replica.
 type validator struct {
-	ledger   *ledger
-	reviewer *authorise.Reviewer
-	operator string // our own user name
+	ledger    *ledger
+	reviewer  *authorise.Reviewer
+	operators pack.Operators // our own user names
 	// most is how many Usages a namespace may have, 0 for any number; number counts them.
 	most   int
 	number func(namespace string) int
@@ -135,7 +135,7 @@ func patchMetadata(req admission.Request, u usage, annotations map[string]string
 // Handle implements admission.Handler: it refuses what can never work, what goes
 // in a circle, and what the author may not do.
 func (v *validator) Handle(ctx context.Context, req admission.Request) admission.Response {
-	if req.UserInfo.Username == v.operator {
+	if v.operators.Has(req.UserInfo.Username) {
 		return admission.Allowed("")
 	}
 	u, old, err := decode(req)
@@ -232,7 +232,7 @@ func unchanged(u, old usage) bool {
 // authority returns the mark for a Usage: that of its author when the spec is
 // new, else the one it had.
 func (v *validator) authority(ctx context.Context, user authenticationv1.UserInfo, u, old usage) (string, error) {
-	if old != nil && (user.Username == v.operator || unchanged(u, old)) {
+	if old != nil && (v.operators.Has(user.Username) || unchanged(u, old)) {
 		return old.GetAnnotations()[authorityAnnotation], nil
 	}
 	if !reachesOut(u) {

@@ -1,0 +1,22 @@
+package pack
+
+import (
+	"slices"
+	"strings"
+)
+
+// Operators are the user names that the operator acts as: one for the whole process, and
+// one for each pack. Policies, webhooks and handlers that treat the operator's own requests
+// apart ask for this set.
+type Operators []string
+
+// Has reports whether a user is the operator.
+func (o Operators) Has(user string) bool { return slices.Contains(o, user) }
+
+// Asks returns the condition in CEL that a request is the operator's own.
+func (o Operators) Asks() string {
+	return "request.userInfo.username in ['" + strings.Join(o, "', '") + "']"
+}
+
+// DoNotAsk returns the condition in CEL that a request is somebody else's.
+func (o Operators) DoNotAsk() string { return "!(" + o.Asks() + ")" }
