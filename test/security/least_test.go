@@ -46,7 +46,10 @@ var seldom = map[string]string{
 
 // asked is one request of the operator, as the API server has written it down.
 type asked struct {
-	Verb      string `json:"verb"`
+	Verb string `json:"verb"`
+	User struct {
+		Username string `json:"username"`
+	} `json:"user"`
 	ObjectRef struct {
 		Resource    string `json:"resource"`
 		Subresource string `json:"subresource"`
@@ -225,9 +228,9 @@ func (l land) audit() []asked {
 	return requests
 }
 
-// granted is one rule of one of the operator's roles.
+// granted is one rule of one of the operator's roles, and the user that has the role.
 type granted struct {
-	role, namespace string
+	role, user, namespace string
 	rbacv1.PolicyRule
 }
 
@@ -247,7 +250,7 @@ func (l land) granted() []granted {
 	}
 	for _, role := range cluster.Items {
 		for _, rule := range role.Rules {
-			all = append(all, granted{role.Name, "", rule})
+			all = append(all, granted{role.Name, userOf(role.Name), "", rule})
 		}
 	}
 	var roles rbacv1.RoleList
@@ -256,13 +259,22 @@ func (l land) granted() []granted {
 	}
 	for _, role := range roles.Items {
 		for _, rule := range role.Rules {
-			all = append(all, granted{role.Namespace + "/" + role.Name, role.Namespace, rule})
+			all = append(all, granted{role.Namespace + "/" + role.Name, userOf(role.Name), role.Namespace, rule})
 		}
 	}
 	if len(all) == 0 {
 		l.t.Fatal("the operator has no rights")
 	}
 	return all
+}
+
+// userOf returns the user who has a role, as whom an account of the same name acts. The role
+// of those who read the metrics is a person's.
+func userOf(role string) string {
+	if role == app.MetricsReader {
+		return ""
+	}
+	return "system:serviceaccount:" + app.Namespace + ":" + role
 }
 
 // unused returns what of a rule none of the requests needed.
@@ -290,7 +302,7 @@ func (g granted) unused(requests []asked) []string {
 // covers reports whether a request needed a rule.
 func (g granted) covers(a asked, group, resource, verb string) bool {
 	// A watch begins with what is there; older API servers are asked for a list.
-	return (a.Verb == verb || verb == "list" && a.Verb == "watch") &&
+	return (g.user == "" || a.User.Username == g.user) && (a.Verb == verb || verb == "list" && a.Verb == "watch") &&
 		(group == "*" || group == a.ObjectRef.APIGroup) && (resource == "*" || resource == a.resource()) &&
 		(g.namespace == "" || g.namespace == a.ObjectRef.Namespace) &&
 		(len(g.ResourceNames) == 0 || slices.Contains(g.ResourceNames, a.ObjectRef.Name))
