@@ -20,10 +20,24 @@ import (
 
 // Packs is the list of all packs, whether they are switched on or not.
 func Packs(o Options) []pack.Pack {
-	return []pack.Pack{
+	all := []pack.Pack{
 		usage.Pack(o.Usage),
 		iot.Pack(o.Iot),
 		openstack.Pack(o.Openstack),
+	}
+	for i := range all {
+		all[i].Objects = keepingSecrets(all[i])
+	}
+	return all
+}
+
+// keepingSecrets returns the objects of a pack with the policy that keeps the pack's account
+// from changing what Secrets hold, also where the pack has no right to Secrets yet.
+func keepingSecrets(p pack.Pack) func(pack.Installation) []client.Object {
+	account, objects := AccountOf(p.Name), p.Objects
+	policy := pack.KeepSecrets(account+"-keep-secrets", pack.Operators{OperatorOf(p.Name)})
+	return func(in pack.Installation) []client.Object {
+		return slices.Concat(objects(in), policy)
 	}
 }
 
