@@ -15,6 +15,7 @@ import (
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/klog/v2"
@@ -37,6 +38,8 @@ type operator struct {
 	authorities string
 	// open and closed are the texts of Options.Openstack.Open and Closed.
 	open, closed []string
+	// kinds and using are resources.
+	kinds, using []string
 	// metricsSecure is the opposite of Options.MetricsInsecure.
 	metricsSecure bool
 }
@@ -85,6 +88,11 @@ give --webhook-host: the address by which the API server reaches this process.`,
 		"how long a refused deletion is remembered for replay (default 24h)")
 	f.IntVar(&o.Usage.MaxPerNamespace, "usage-max-per-namespace", 0,
 		"how many Usages may be created in one namespace (default any number); not with --enforcement=policy")
+	f.StringSliceVar(&c.kinds, kindsFlag, nil,
+		"resources that Usages may protect, as in configmaps,clusters.eks.upbound.io: with --install, the pack usage "+
+			"gets rights to these alone (default any)")
+	f.StringSliceVar(&c.using, usingFlag, nil,
+		"with --kinds, further resources that may use protected ones, as in releases.helm.crossplane.io")
 	f.IntVar(&o.Openstack.Workers, "openstack-workers", 8,
 		"how many OpenStack objects of a kind, of one namespace at one cloud, are worked on at once")
 	f.DurationVar(&o.Openstack.Resync, "openstack-resync", 10*time.Minute,
@@ -112,6 +120,10 @@ give --webhook-host: the address by which the API server reaches this process.`,
 
 func (c *operator) run(cmd *cobra.Command, _ []string) error {
 	c.options.MetricsInsecure = !c.metricsSecure
+	if len(c.using) > 0 && len(c.kinds) == 0 {
+		return fmt.Errorf("--%s needs --%s: without it any kind may be used and use", usingFlag, kindsFlag)
+	}
+	c.options.Usage.Kinds, c.options.Usage.Using = parseResources(c.kinds), parseResources(c.using)
 	var err error
 	if c.options.Openstack.Authorities, err = readAuthorities(c.authorities); err != nil {
 		return err
@@ -135,6 +147,22 @@ func (c *operator) run(cmd *cobra.Command, _ []string) error {
 	defer thrift.Wait()
 	defer cancel()
 	return app.Run(ctx, c.options)
+}
+
+// Flags that say what the role of usage has.
+const (
+	kindsFlag = "kinds"
+	usingFlag = "using-kinds"
+)
+
+// parseResources reads resources in the form that kubectl prints them, as in
+// deployments.apps.
+func parseResources(names []string) []schema.GroupResource {
+	all := make([]schema.GroupResource, 0, len(names))
+	for _, name := range names {
+		all = append(all, schema.ParseGroupResource(name))
+	}
+	return all
 }
 
 // complete fills in what the flags say about the cluster.

@@ -5,9 +5,12 @@ import (
 	"slices"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
@@ -55,7 +58,7 @@ func Pack(options Options) pack.Pack {
 			Waits: lineage.WaitsForSources,
 		}},
 		Locks:    locks(),
-		Rules:    rules,
+		Rules:    func() []rbacv1.PolicyRule { return rules(options) },
 		Objects:  objects,
 		Enforced: []string{webhookConfiguration, refusePolicy, keepPolicy}, // A lock that is taken off is put back.
 		Doubt:    doubt,
@@ -72,21 +75,57 @@ func Pack(options Options) pack.Pack {
 // groups are those of the kinds of Usage.
 var groups = []string{protectionv1beta1.GroupVersion.Group, usagev1alpha1.GroupVersion.Group}
 
-// rules are the rights of the pack. A Usage may name any kind, so the metadata of
-// any kind must be readable, its label writable and, for replay and for trying
-// whether protection works, its objects deletable and Pods evictable. docs/security.md tells how to
-// narrow this down to the kinds that a cluster protects.
-func rules() []rbacv1.PolicyRule {
+// rules are the rights of the pack: to what may be used or use, and to what the pack itself is
+// made of.
+func rules(options Options) []rbacv1.PolicyRule {
+	return slices.Concat(kindRules(options), ownRights())
+}
+
+// onUsed are the verbs on used objects: their metadata is read, their label written and, for
+// replay and for trying whether protection works, they are deleted.
+var onUsed = []string{"get", "list", "watch", "patch", "delete"}
+
+// kindRules are the rights to used and using objects. A Usage may name any kind, unless the
+// options say which. Namespaces and definitions hold used objects, and are protected with
+// them.
+func kindRules(options Options) []rbacv1.PolicyRule {
+	if len(options.Kinds) == 0 {
+		return []rbacv1.PolicyRule{{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: onUsed}, evictions}
+	}
+	rule := func(r schema.GroupResource, verbs ...string) rbacv1.PolicyRule {
+		return rbacv1.PolicyRule{APIGroups: []string{r.Group}, Resources: []string{r.Resource}, Verbs: verbs}
+	}
+	all := []rbacv1.PolicyRule{
+		rule(schema.GroupResource{Resource: "namespaces"}, onUsed...),
+		rule(schema.GroupResource{Group: apiextensionsv1.GroupName, Resource: "customresourcedefinitions"}, onUsed...),
+	}
+	for _, r := range options.Kinds {
+		all = append(all, rule(r, onUsed...))
+		if r == corev1.Resource("pods") {
+			all = append(all, evictions)
+		}
+	}
+	for _, r := range options.Using {
+		// Using objects are deleted in order in a namespace that ends.
+		all = append(all, rule(r, "get", "list", "watch", "delete"))
+	}
+	return all
+}
+
+// evictions is the right to try whether the eviction of a used Pod is refused: a dry run.
+var evictions = rbacv1.PolicyRule{
+	APIGroups: []string{""}, Resources: []string{"pods/eviction"}, Verbs: []string{"create"},
+}
+
+// ownRights are the rights that the pack needs whatever is used.
+func ownRights() []rbacv1.PolicyRule {
 	watch := []string{"list", "watch"}
 	return []rbacv1.PolicyRule{
-		{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"get", "list", "watch", "patch", "delete"}},
-		// What follows is needed also where somebody narrows the rule above. Usages themselves:
 		{
 			APIGroups: groups, Resources: []string{"usages", "clusterusages"},
 			Verbs: []string{"list", "watch", "patch", "delete"},
 		},
 		{APIGroups: groups, Resources: []string{"usages/status", "clusterusages/status"}, Verbs: []string{"patch"}},
-		{APIGroups: []string{""}, Resources: []string{"pods/eviction"}, Verbs: []string{"create"}}, // A dry run.
 		{APIGroups: []string{"kinship.dev"}, Resources: []string{"referencegrants"}, Verbs: watch},
 		// What kinds there are.
 		{APIGroups: []string{"apiextensions.k8s.io"}, Resources: []string{"customresourcedefinitions"}, Verbs: watch},

@@ -37,6 +37,9 @@ type Options struct {
 	// MaxPerNamespace is how many Usages may be created in one namespace. Zero means any
 	// number.
 	MaxPerNamespace int
+	// Kinds are the resources that Usages may protect, and Using those that may use them
+	// besides. The pack has rights to these alone. No Kinds means any.
+	Kinds, Using []schema.GroupResource
 }
 
 // workers is how many Usages, and how many locks, are worked on at once. The API
