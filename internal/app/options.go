@@ -43,8 +43,10 @@ func OperatorOf(packName string) string { return userPrefix + AccountOf(packName
 // Operators returns all user names that the operator acts as, also those of packs that are
 // off: an installation of other packs may run beside this one.
 func Operators() pack.Operators {
-	all := pack.Operators{Operator}
-	for _, name := range PackNames() {
+	names := PackNames()
+	all := make(pack.Operators, 0, len(names)+1)
+	all = append(all, Operator)
+	for _, name := range names {
 		all = append(all, OperatorOf(name))
 	}
 	return all

@@ -33,7 +33,8 @@ func TestRightsTable(t *testing.T) {
 		return
 	}
 	if told != want {
-		t.Errorf("%s tells of other rights than --install gives: run with %s=1.\ntold:\n%s\ngiven:\n%s", file, update, told, want)
+		t.Errorf("%s tells of other rights than --install gives: run with %s=1.\ntold:\n%s\ngiven:\n%s",
+			file, update, told, want)
 	}
 }
 

@@ -68,7 +68,7 @@ func TestAccounts(t *testing.T) {
 			}
 		}
 	}
-	t.Run("tokens", func(t *testing.T) { l.tokens(t) })
+	t.Run("tokens", l.tokens)
 }
 
 // account returns the user name of a pack's account, or of the process's own.
@@ -82,6 +82,7 @@ func account(name string) string {
 // tokens: the process's account asks for tokens of the packs' accounts, and of no other; the
 // packs' accounts ask for none.
 func (l land) tokens(t *testing.T) {
+	l.t = t
 	l.create(&corev1.ServiceAccount{ObjectMeta: l.named("somebody")})
 	for _, name := range slices.Concat([]string{""}, app.PackNames()) {
 		for _, asked := range app.PackNames() {
@@ -119,7 +120,9 @@ func TestLimitedSecrets(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := role.DeepCopy()
-	role.Rules = slices.DeleteFunc(role.Rules, func(r rbacv1.PolicyRule) bool { return slices.Contains(r.Resources, "secrets") })
+	role.Rules = slices.DeleteFunc(role.Rules, func(r rbacv1.PolicyRule) bool {
+		return slices.Contains(r.Resources, "secrets")
+	})
 	if err := l.c.Update(t.Context(), role); err != nil {
 		t.Fatal(err)
 	}
@@ -161,7 +164,8 @@ func TestSecretsAreKept(t *testing.T) {
 		l.allow(app.OperatorOf(name), right("", "secrets", "get", "create", "update", "patch"))
 		as := l.as(app.OperatorOf(name))
 		patch := func(text string) error {
-			return as.Patch(t.Context(), secret.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(text)), client.DryRunAll)
+			patch := client.RawPatch(types.MergePatchType, []byte(text))
+			return as.Patch(t.Context(), secret.DeepCopy(), patch, client.DryRunAll)
 		}
 		testenv.Eventually(t, func() error { return patch(`{"metadata":{"labels":{"a":"b"},"annotations":{"c":"d"}}}`) })
 		for _, change := range []string{

@@ -110,7 +110,9 @@ func (silent) List(context.Context, client.ObjectList, ...client.ListOption) err
 
 func newTestValidator(tb testing.TB) *validator {
 	tb.Helper()
-	return &validator{ledger: newTestLedger(tb), reviewer: authorise.NewReviewer(yes{}), operators: pack.Operators{"operator"}}
+	return &validator{
+		ledger: newTestLedger(tb), reviewer: authorise.NewReviewer(yes{}), operators: pack.Operators{"operator"},
+	}
 }
 
 func newTestRefuser(tb testing.TB) *refuser {
