@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -68,7 +69,8 @@ can't be adopted (--partial goes on with the others).`,
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return misused(err) })
 	c.flags.AddFlags(cmd.Flags())
 	f := cmd.Flags()
-	f.StringVar(&c.from, "from", "", "file of the backup in YAML or JSON, a directory with such files, or - for standard input")
+	f.StringVar(&c.from, "from", "",
+		"file of the backup in YAML or JSON, a directory with such files, or - for standard input")
 	f.BoolVar(&c.dryRun, "dry-run", false, "say what would be written, and write nothing")
 	f.BoolVar(&c.partial, "partial", false, "go on where some objects can't be adopted, with the others")
 	return required(cmd, "from")
@@ -132,7 +134,9 @@ func (c *adoption) show(plan []openstack.Adoption) (problems int, err error) {
 }
 
 // adopt does what is planned, and goes on after an error.
-func (c *adoption) adopt(ctx context.Context, cluster client.Client, namespace string, plan []openstack.Adoption) error {
+func (c *adoption) adopt(
+	ctx context.Context, cluster client.Client, namespace string, plan []openstack.Adoption,
+) error {
 	var failed error
 	done := 0
 	for i := range plan {
@@ -165,12 +169,11 @@ func readBackup(from string, in io.Reader) ([]*unstructured.Unstructured, error)
 		if path != from && !slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(path)) {
 			return nil
 		}
-		file, err := os.Open(path)
+		text, err := os.ReadFile(path)
 		if err != nil {
 			return err
 		}
-		defer file.Close()
-		objects, err := decodeBackup(path, file)
+		objects, err := decodeBackup(path, bytes.NewReader(text))
 		all = append(all, objects...)
 		return err
 	})

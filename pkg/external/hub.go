@@ -172,7 +172,7 @@ func (h *hub) changed(m *member, old, obj client.Object) {
 	if m.learn != nil && obj != nil {
 		m.learn(obj)
 	}
-	if m.own && (concernsItself(old, obj) || h.isReleased(old, obj)) {
+	if m.own && h.concernsItself(old, obj) {
 		m.queue.Add(id)
 	}
 	if h.concernsSources(m, id, old, obj) {
@@ -321,20 +321,21 @@ func (h *hub) observed(of object.ID, d sharedv1alpha1.ObservedDependency) (objec
 
 // concernsItself reports whether a change of an object is not one of its status,
 // which nobody else writes.
-func concernsItself(old, obj client.Object) bool {
+func (h *hub) concernsItself(old, obj client.Object) bool {
 	if old == nil || obj == nil {
 		return true
 	}
 	return old.GetGeneration() != obj.GetGeneration() || old.GetUID() != obj.GetUID() ||
 		!slices.Equal(old.GetFinalizers(), obj.GetFinalizers()) ||
-		(old.GetDeletionTimestamp() == nil) != (obj.GetDeletionTimestamp() == nil)
+		(old.GetDeletionTimestamp() == nil) != (obj.GetDeletionTimestamp() == nil) ||
+		h.isReleased(old, obj)
 }
 
 // isReleased reports whether a person has taken the intent of another object off an object
 // that was restored from a backup.
 func (h *hub) isReleased(old, obj client.Object) bool {
 	key := IntentAnnotation(h.group)
-	return old != nil && obj != nil && old.GetAnnotations()[key] != obj.GetAnnotations()[key] && isForeign(h.group, old)
+	return old.GetAnnotations()[key] != obj.GetAnnotations()[key] && isForeign(h.group, old)
 }
 
 // concernsSources reports whether a change makes a difference to those who refer

@@ -147,8 +147,14 @@ func TestConcernsItself(t *testing.T) {
 		change(n)
 		return n
 	}
+	intended := func(uid string) client.Object {
+		return network(func(n *openstackv1alpha1.Network) {
+			n.Annotations = map[string]string{"example.com/creation-intent": `{"uid":"` + uid + `"}`}
+		})
+	}
 	before := network(func(*openstackv1alpha1.Network) {})
 	now := metav1.Now()
+	h := &hub{group: "example.com"}
 	for reason, c := range map[string]struct {
 		old, now client.Object
 		want     bool
@@ -162,8 +168,10 @@ func TestConcernsItself(t *testing.T) {
 		"another one": {before, network(func(n *openstackv1alpha1.Network) { n.UID = "b" }), true},
 		"a finalizer": {before, network(func(n *openstackv1alpha1.Network) { n.Finalizers = []string{held} }), true},
 		"a deletion":  {before, network(func(n *openstackv1alpha1.Network) { n.DeletionTimestamp = &now }), true},
+		"the intent of another object was removed": {intended("b"), before, true},
+		"the operator has withdrawn its intent":    {intended("a"), before, false},
 	} {
-		if got := concernsItself(c.old, c.now); got != c.want {
+		if got := h.concernsItself(c.old, c.now); got != c.want {
 			t.Errorf("%s: %t", reason, got)
 		}
 	}

@@ -70,8 +70,9 @@ func (r *reconciler[K, R]) askRestored(ctx context.Context, p *pass[K, R]) recon
 // refuseRestored tells a person what to do.
 func (r *reconciler[K, R]) refuseRestored(p *pass[K, R], trace string) reconcile.Outcome {
 	p.memory.tried = unsettled // Annotations are no reference.
-	return reconcile.Refuse(condition.ReasonInvalidConfiguration, "%s %s, which may have created a resource in %s already. "+
-		"To take that resource over, set spec.adopt. To have another one created, remove finalizer %s and annotation %s",
+	return reconcile.Refuse(condition.ReasonInvalidConfiguration,
+		"%s %s, which may have created a resource in %s already. "+
+			"To take that resource over, set spec.adopt. To have another one created, remove finalizer %s and annotation %s",
 		restoredText, trace, r.engine.Cloud, r.finalizer, r.annotation())
 }
 

@@ -34,7 +34,7 @@ func TestBackupPage(t *testing.T) {
 	w.lose(append(backup, w.get("Secret", "cloud")))
 	w.sh(dir, blocks[1])
 	w.asks(backup)
-	for _, line := range strings.Split(strings.TrimSpace(blocks[2]), "\n") {
+	for line := range strings.SplitSeq(strings.TrimSpace(blocks[2]), "\n") {
 		args, is := strings.CutPrefix(line, "kubectl kinship ")
 		if !is {
 			t.Fatalf("%q does not call the plugin", line)

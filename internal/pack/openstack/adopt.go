@@ -186,8 +186,8 @@ func (a *Adoption) compare() {
 	case carried == uid:
 		a.Problem = "has a resource created just now: wait until status.id is set, and decide which of the two you need"
 	case carried != "" && len(of) > 0 && !slices.Contains(of, carried):
-		a.Problem = fmt.Sprintf("was restored from another backup: its creation intent is of uid %s, and the backup has uid %s",
-			carried, of[0])
+		a.Problem = fmt.Sprintf("was restored from another backup: its creation intent is of uid %s, "+
+			"and the backup has uid %s", carried, of[0])
 	case !sameCredentials(live, a.saved):
 		a.Problem = "has another spec.cloudCredentialsRef than in the backup: its credentials may lead to another cloud"
 	}
@@ -220,14 +220,14 @@ func (a *Adoption) Do(ctx context.Context, c client.Client, namespace string) er
 		return a.write(ctx, c)
 	}
 	var last error
-	err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, collected, true, func(ctx context.Context) (bool, error) {
+	try := func(ctx context.Context) (bool, error) {
 		last = a.compose(ctx, c, namespace)
-		again := apierrors.IsAlreadyExists(last) || apierrors.IsConflict(last) || apierrors.IsNotFound(last)
-		if again {
+		if apierrors.IsAlreadyExists(last) || apierrors.IsConflict(last) || apierrors.IsNotFound(last) {
 			return false, nil
 		}
 		return true, last
-	})
+	}
+	err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, collected, true, try)
 	if wait.Interrupted(err) {
 		return errors.Join(err, last)
 	}
