@@ -19,8 +19,8 @@ const backupPage = "../../docs/backup-and-restore.md"
 // TestBackupPage runs the commands of the page, in its order, with a namespace that is lost
 // between the backup and the restoration.
 func TestBackupPage(t *testing.T) {
-	operator.Start(t, only)
-	w := newWorld(t)
+	first := operator.Start(t, only)
+	w := untidyWorld(t)
 	w.apply(connected...)
 	w.apply(managed("Network", "net", "{}"))
 	w.allAvailable()
@@ -31,7 +31,12 @@ func TestBackupPage(t *testing.T) {
 		t.Fatalf("%d blocks of commands", len(blocks))
 	}
 	w.sh(dir, blocks[0])
+	if err := first.Stop(); err != nil { // It would put finalizers back.
+		t.Fatal(err)
+	}
 	w.lose(append(backup, w.get("Secret", "cloud")))
+	operator.Start(t, only)
+	t.Cleanup(func() { w.tidyUp(); w.empty() })
 	w.sh(dir, blocks[1])
 	w.asks(backup)
 	for line := range strings.SplitSeq(strings.TrimSpace(blocks[2]), "\n") {
