@@ -280,7 +280,8 @@ func (g *guards) absent(ctx context.Context, all []object.ID) ([]object.ID, erro
 			missing = append(missing, id)
 		case apierrors.IsForbidden(err):
 			// An older installation does not give the right to see policies.
-			g.log.Info("Can't see a guard, which may be missing: run once with --install", "guard", id.String(), "reason", err.Error())
+			g.log.Info("Can't see a guard, which may be missing: run once with --install",
+				"guard", id.String(), "reason", err.Error())
 		case err != nil:
 			return nil, err
 		}

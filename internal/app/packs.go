@@ -57,15 +57,13 @@ func choose(o Options) ([]pack.Pack, error) {
 	if len(o.Packs) == 0 {
 		return all, nil
 	}
-	var chosen []pack.Pack
 	for _, name := range o.Packs {
-		i := slices.IndexFunc(all, func(p pack.Pack) bool { return p.Name == name })
-		if i < 0 {
+		if !slices.Contains(PackNames(), name) {
 			return nil, fmt.Errorf("no pack %q: there are %s", name, strings.Join(PackNames(), ", "))
 		}
-		chosen = append(chosen, all[i])
 	}
-	return chosen, nil
+	// A pack that is named twice runs once.
+	return slices.DeleteFunc(all, func(p pack.Pack) bool { return !slices.Contains(o.Packs, p.Name) }), nil
 }
 
 // NewScheme returns a scheme that knows Kubernetes' kinds and those of the packs

@@ -29,7 +29,8 @@ func KeepSecrets(name string, accounts Operators) []client.Object {
 		MatchConditions: []admissionregistrationv1.MatchCondition{{Name: "the-operator", Expression: accounts.Asks()}},
 		Validations: []admissionregistrationv1.Validation{{
 			Expression: "oldObject != null && object.?data == oldObject.?data && " +
-				"object.?stringData == oldObject.?stringData && object.?type == oldObject.?type && object.?immutable == oldObject.?immutable",
+				"object.?stringData == oldObject.?stringData && " +
+				"object.?type == oldObject.?type && object.?immutable == oldObject.?immutable",
 			Message: "Kinship marks Secrets and changes nothing else of them",
 			Reason:  &forbidden,
 		}},

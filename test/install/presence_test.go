@@ -2,6 +2,7 @@ package install_test
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"strings"
 	"testing"
@@ -50,7 +51,7 @@ func TestStoppedAtOnce(t *testing.T) {
 	if err := app.Run(ctx, o); err != nil {
 		t.Errorf("run: %v", err)
 	}
-	if context.Cause(ctx) == context.DeadlineExceeded {
+	if errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
 		t.Fatal("the operator created no Lease in 20 s")
 	}
 	for name := range everything(t) {

@@ -36,8 +36,9 @@ func TestMissingRight(t *testing.T) {
 	l.create(u)
 	testenv.Eventually(t, func() error { return l.isReady(u) })
 	l.connectorReconciles()
-	l.uncredited("Router", "waits", "{externalGateways: [{networkRef: outside}]}")                             // Needs Networks.
-	l.uncredited("Image", "runs", `{content: {diskFormat: raw, download: {url: "https://example.com/disk"}}}`) // Doesn't.
+	// A Router needs Networks, an Image doesn't.
+	l.uncredited("Router", "waits", "{externalGateways: [{networkRef: outside}]}")
+	l.uncredited("Image", "runs", `{content: {diskFormat: raw, download: {url: "https://example.com/disk"}}}`)
 	testenv.Eventually(t, func() error { return l.observed("Image", "runs") })
 	if err := l.observed("Router", "waits"); err == nil {
 		t.Error("the Router was reconciled, although Networks can't be listed")
