@@ -32,7 +32,8 @@ var creations = map[string]func(l land) client.Object{
 var bookkeeping = []string{
 	"events.events.k8s.io", "events", "leases.coordination.k8s.io", "secrets",
 	"subjectaccessreviews.authorization.k8s.io", "tokenreviews.authentication.k8s.io",
-	"pods/eviction", // A dry run.
+	"pods/eviction",         // A dry run.
+	"serviceaccounts/token", // For its own accounts alone.
 }
 
 // clinic is an IotConnector without a serviceIdentity.
