@@ -12,7 +12,7 @@ func TestPackNamedTwice(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var names []string
+	names := make([]string, 0, len(chosen))
 	for _, p := range chosen {
 		names = append(names, p.Name)
 	}
