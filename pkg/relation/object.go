@@ -1,11 +1,13 @@
 package relation
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -54,6 +56,8 @@ func OlderFirst(a, b Object) int {
 type Selector struct {
 	// Labels that an object must have, all of them.
 	Labels map[string]string
+	// Where, if set, must match an object's labels. labels.Everything matches every object.
+	Where labels.Selector
 	// Controller is the uid that an object's controller owner must have.
 	Controller types.UID
 }
@@ -61,10 +65,13 @@ type Selector struct {
 // Matches reports whether the selector selects an object. An empty selector
 // selects nothing, because what it would select is everything.
 func (s *Selector) Matches(obj Object) bool {
-	if len(s.Labels) == 0 && s.Controller == "" {
+	if len(s.Labels) == 0 && s.Controller == "" && s.Where == nil {
 		return false
 	}
 	if s.Controller != "" && s.Controller != obj.Controller {
+		return false
+	}
+	if s.Where != nil && !s.Where.Matches(labels.Set(obj.Labels)) {
 		return false
 	}
 	for k, v := range s.Labels {
@@ -75,11 +82,20 @@ func (s *Selector) Matches(obj Object) bool {
 	return true
 }
 
+// equal reports whether two selectors select the same objects.
+func (s *Selector) equal(other *Selector) bool {
+	return s.Controller == other.Controller && maps.Equal(s.Labels, other.Labels) &&
+		(s.Where == nil) == (other.Where == nil) && (s.Where == nil || s.Where.String() == other.Where.String())
+}
+
 // String returns the selector for people, with its labels in order.
 func (s *Selector) String() string {
 	var parts []string
 	for _, k := range slices.Sorted(maps.Keys(s.Labels)) {
 		parts = append(parts, k+"="+s.Labels[k])
+	}
+	if s.Where != nil {
+		parts = append(parts, cmp.Or(s.Where.String(), "everything"))
 	}
 	if s.Controller != "" {
 		parts = append(parts, "the same controller")

@@ -2,7 +2,6 @@ package relation
 
 import (
 	"fmt"
-	"maps"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -56,6 +55,8 @@ type Relation struct {
 	// Later says that the source is made without its target, and completed with it once
 	// that exists. So sources may refer to each other.
 	Later bool
+	// Across says that an object may name targets in other namespaces than its own.
+	Across bool
 	// Extract returns the edges that an object declares, in a fixed order.
 	Extract Extractor
 }
@@ -91,8 +92,7 @@ func (r Ref) Equal(other Ref) bool {
 	if r.ID != other.ID || (r.Selector == nil) != (other.Selector == nil) {
 		return false
 	}
-	return r.Selector == nil ||
-		(r.Selector.Controller == other.Selector.Controller && maps.Equal(r.Selector.Labels, other.Selector.Labels))
+	return r.Selector == nil || r.Selector.equal(other.Selector)
 }
 
 // String returns the end for people.

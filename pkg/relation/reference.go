@@ -1,0 +1,180 @@
+package relation
+
+import (
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kinship-dev/kinship/pkg/object"
+)
+
+// Form says how a field names objects.
+type Form int
+
+const (
+	// ByName is a string: the name of an object of kind Target.
+	ByName Form = iota
+	// ByKind is an object with the fields name, kind and apiVersion, apiGroup or group.
+	ByKind
+	// ByLabels is an object whose fields are the labels of those that are meant, such as
+	// spec.selector of a Service.
+	ByLabels
+	// BySelector is a LabelSelector. An empty one selects every object of the namespace.
+	BySelector
+)
+
+// Reference is a relation that one field of the declarer makes: the declarer is the source, and
+// the field names the target. The field is given by its path, so that no code has to be written
+// for it, and none has to know the declarer's Go type.
+type Reference struct {
+	Name     string
+	Role     Role
+	Doc      string
+	Declarer schema.GroupKind
+	// Path leads to the field, such as "spec.volumes[*].secret.secretName".
+	Path Path
+	Form Form
+	// Target is the kind that the field names. For ByKind, zero means any kind that the cluster
+	// serves, and a kind means that references to others are left out.
+	Target schema.GroupKind
+	// Namespace is the field beside the name that holds the target's namespace. Empty means
+	// that the target is in the declarer's namespace. A target without namespaces has none.
+	Namespace string
+	// Only, if set, leaves out references that it returns false for. Its arguments are the
+	// declarer and the object that holds the field: of volumes[*].secret.secretName that is one
+	// volume's secret.
+	Only func(declarer, holder map[string]any) bool
+	// Later and Finalizer are those of the Relation.
+	Later     bool
+	Finalizer string
+}
+
+// Relation returns the relation that the reference stands for.
+func (r Reference) Relation() Relation {
+	return Relation{
+		Name: r.Name, Role: r.Role, Doc: r.Doc, Declarer: r.Declarer, Target: r.Target,
+		Field: r.Path.String(), Finalizer: r.Finalizer, Later: r.Later,
+		Across: r.Namespace != "", Extract: r.extract,
+	}
+}
+
+// extract implements Extractor. An object that can't be read as fields declares nothing: the
+// API server has never stored one.
+func (r Reference) extract(obj client.Object, kinds Kinds) []Edge {
+	content, err := contentOf(obj)
+	if err != nil {
+		return nil
+	}
+	source := object.Of(obj, r.Declarer)
+	var edges []Edge
+	for _, v := range r.Path.Values(content) {
+		if r.Only != nil && !r.Only(content, v.Holder) {
+			continue
+		}
+		target, ok := r.target(v, source.Namespace, kinds)
+		if !ok {
+			continue
+		}
+		edges = append(edges, Edge{
+			Relation: r.Name, Role: r.Role, Declarer: source, Source: Named(source), Target: target, Field: v.Field,
+		})
+	}
+	return edges
+}
+
+// contentOf returns an object as fields.
+func contentOf(obj client.Object) (map[string]any, error) {
+	if u, ok := obj.(runtime.Unstructured); ok {
+		return u.UnstructuredContent(), nil
+	}
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(obj)
+	if err != nil {
+		return nil, fmt.Errorf("read the fields of %T: %w", obj, err)
+	}
+	return content, nil
+}
+
+// target returns what a field's value names, if it names anything that the cluster can have.
+func (r Reference) target(v Value, namespace string, kinds Kinds) (Ref, bool) {
+	gk, name, holder := r.Target, "", v.Holder
+	var selector *Selector
+	switch r.Form {
+	case ByName:
+		name, _ = v.Value.(string)
+	case ByKind:
+		holder, _ = v.Value.(map[string]any)
+		gk, name = kindOf(holder), text(holder, "name")
+		if gk.Kind == "" || (r.Target.Kind != "" && gk != r.Target) {
+			return Ref{}, false
+		}
+	case ByLabels, BySelector:
+		if selector = r.selector(v.Value); selector == nil {
+			return Ref{}, false
+		}
+	}
+	mapping, err := kinds.Mapping(gk.WithVersion(""))
+	if err != nil || (name == "" && selector == nil) {
+		return Ref{}, false
+	}
+	id := object.ID{Group: gk.Group, Kind: gk.Kind, Name: name}
+	if mapping.Namespaced {
+		if given := text(holder, r.Namespace); given != "" {
+			namespace = given
+		}
+		if id.Namespace = namespace; namespace == "" {
+			return Ref{}, false
+		}
+	}
+	return Ref{ID: id, Selector: selector}, true
+}
+
+// kindOf returns the kind that a reference names. One without a group, where groups are named by
+// apiGroup or group, means the core group.
+func kindOf(ref map[string]any) schema.GroupKind {
+	gk := schema.GroupKind{Kind: text(ref, "kind"), Group: text(ref, "apiGroup")}
+	if gk.Group == "" {
+		gk.Group = text(ref, "group")
+	}
+	if version := text(ref, "apiVersion"); version != "" {
+		gk.Group = schema.FromAPIVersionAndKind(version, gk.Kind).Group
+	}
+	return gk
+}
+
+func text(fields map[string]any, name string) string {
+	value, _ := fields[name].(string)
+	return value
+}
+
+// selector returns what a field selects, or nil if that is nothing.
+func (r Reference) selector(value any) *Selector {
+	fields, ok := value.(map[string]any)
+	if !ok {
+		return nil
+	}
+	if r.Form == ByLabels {
+		want := map[string]string{}
+		for k := range fields {
+			want[k] = text(fields, k)
+		}
+		if len(want) == 0 {
+			return nil // A Service without a selector selects nothing.
+		}
+		return &Selector{Labels: want}
+	}
+	var given metav1.LabelSelector
+	// A field that no selector has may not turn it into one that selects everything.
+	const refuseUnknown = true
+	convert := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation
+	if err := convert(fields, &given, refuseUnknown); err != nil {
+		return nil
+	}
+	where, err := metav1.LabelSelectorAsSelector(&given)
+	if err != nil {
+		return nil
+	}
+	return &Selector{Where: where}
+}
