@@ -20,6 +20,7 @@ import (
 
 	"github.com/kinship-dev/kinship/internal/app"
 	"github.com/kinship-dev/kinship/pkg/lineage"
+	"github.com/kinship-dev/kinship/pkg/relation/builtin"
 	"github.com/kinship-dev/kinship/pkg/render"
 )
 
@@ -103,7 +104,7 @@ func (q *question) run(ctx context.Context, args []string) error {
 // declares nothing.
 func lineageOptions() (lineage.Options, error) {
 	scheme := runtime.NewScheme()
-	var o lineage.Options
+	o := lineage.Options{References: builtin.Relations()}
 	for _, p := range app.Packs(app.Options{}) {
 		if err := p.AddToScheme(scheme); err != nil {
 			return lineage.Options{}, fmt.Errorf("make scheme: %w", err)

@@ -10,6 +10,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/pkg/relation/builtin"
 	"github.com/kinship-dev/kinship/pkg/render"
 )
 
@@ -60,4 +61,34 @@ func writeRelations(w io.Writer) {
 	for _, row := range rows {
 		line(row)
 	}
+	fmt.Fprint(w, "\n## Kubernetes' own kinds\n\n`who-uses`, `tree` and `why` know these references. "+
+		"Nobody enforces them, but for the two protections of volumes and claims.\n\n")
+	line([]string{"FIELD", "NAMES", "ROLE", "OF"})
+	line(slices.Repeat([]string{"---"}, 4))
+	for _, row := range builtInRows() {
+		line(row)
+	}
+}
+
+// builtInRows returns a row for each reference of Kubernetes' own kinds. Kinds with the same
+// field, such as those with a Pod template, are in one row.
+func builtInRows() [][]string {
+	var rows [][]string
+	at := map[string]int{}
+	for _, r := range builtin.Relations() {
+		target := "any kind"
+		if r.Target.Kind != "" {
+			target = r.Target.String()
+		}
+		key := strings.Join([]string{r.Field, target, string(r.Role)}, " ")
+		i, known := at[key]
+		switch {
+		case !known:
+			at[key] = len(rows)
+			rows = append(rows, []string{"`" + r.Field + "`", target, string(r.Role), r.Declarer.String()})
+		case !slices.Contains(strings.Split(rows[i][3], ", "), r.Declarer.String()):
+			rows[i][3] += ", " + r.Declarer.String()
+		}
+	}
+	return rows
 }

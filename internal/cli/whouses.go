@@ -122,6 +122,9 @@ func userRow(u lineage.User, namespace string) []string {
 	if u.InForce && u.Finalizer != "" {
 		note = "by finalizer " + u.Finalizer
 	}
+	if u.Made > 0 {
+		note = fmt.Sprintf("and %d that it made", u.Made) + separated(note)
+	}
 	if u.Reason != "" {
 		note = fmt.Sprintf("%q", u.Reason) + separated(note)
 	}

@@ -24,6 +24,9 @@ import (
 type Options struct {
 	// Relations are the rules by which objects declare edges.
 	Relations []relation.Relation
+	// References are the rules by which fields of Kubernetes' own kinds name objects. Objects
+	// that declare them are read where a question needs it, and as unstructured objects.
+	References []relation.Relation
 	// Decode turns an object of a declaring kind into the type that its relation
 	// extracts from. Without it, extractors get the unstructured object.
 	Decode func(*unstructured.Unstructured) (client.Object, error)
@@ -46,6 +49,9 @@ type Cluster struct {
 	options  Options
 	index    relation.Index
 	declared bool
+
+	references map[string]relation.Relation // by name
+	referred   map[listKey]bool             // that refer has read
 
 	mu      sync.Mutex // while requests run in parallel
 	listed  map[listKey]int
@@ -101,6 +107,12 @@ func New(ctx context.Context, config *rest.Config, options Options) (*Cluster, e
 		nodes:   map[object.ID]*Node{},
 		owned:   map[types.UID][]*Node{},
 		trials:  map[*Node]Trial{},
+
+		references: make(map[string]relation.Relation, len(options.References)),
+		referred:   map[listKey]bool{},
+	}
+	for _, r := range options.References {
+		c.references[r.Name] = r
 	}
 	c.options.Parallel = cmp.Or(options.Parallel, 8)
 	c.options.PageSize = cmp.Or(options.PageSize, 500)

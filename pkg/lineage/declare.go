@@ -70,7 +70,7 @@ func (c *Cluster) hear(k kind, n *Node) {
 // hearOne takes in what a node declares whose kind could not be listed.
 func (c *Cluster) hearOne(n *Node) {
 	k, ok := c.catalog.kind(n.ID.GroupKind())
-	if ok && n.full != nil && c.declares(n) && len(c.index.Declared(n.ID)) == 0 {
+	if ok && n.full != nil && (c.declares(n) || c.refers(n.ID.GroupKind())) && len(c.index.Declared(n.ID)) == 0 {
 		c.hear(k, n)
 	}
 }
@@ -111,11 +111,19 @@ func (c *Cluster) listDeclaring(ctx context.Context, k kind, namespace string) (
 }
 
 func (c *Cluster) extract(obj *unstructured.Unstructured, gk schema.GroupKind) ([]relation.Edge, error) {
+	var edges []relation.Edge
+	for _, r := range c.options.References {
+		if r.Declarer == gk {
+			edges = append(edges, r.Extract(obj, c.catalog)...)
+		}
+	}
+	if !slices.Contains(c.declarers(), gk) {
+		return edges, nil
+	}
 	typed, err := c.options.Decode(obj)
 	if err != nil {
-		return nil, err
+		return edges, err
 	}
-	var edges []relation.Edge
 	for _, r := range c.options.Relations {
 		if r.Declarer == gk {
 			for _, e := range r.Extract(typed, c.catalog) {

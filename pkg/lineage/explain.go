@@ -73,6 +73,9 @@ func (c *Cluster) Explain(ctx context.Context, n *Node) (*Explanation, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := x.refer(ctx, n); err != nil {
+		return nil, err
+	}
 	protections, err := x.protections(ctx, n)
 	if err != nil {
 		return nil, err
@@ -85,7 +88,7 @@ func (c *Cluster) Explain(ctx context.Context, n *Node) (*Explanation, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Explanation{Node: n, Findings: slices.Concat(findings, protections, locked, waits)}
+	e := &Explanation{Node: n, Findings: slices.Concat(findings, protections, locked, waits, x.missedBy(n))}
 	e.Next = next(e.Findings)
 	if e.Next == "" {
 		e.Next = x.nothing(n)

@@ -26,6 +26,9 @@ func (c *Cluster) guardOf(e relation.Edge) string { return c.relationOf(e).Final
 
 // relationOf returns the relation that an edge is of, or an empty one.
 func (c *Cluster) relationOf(e relation.Edge) relation.Relation {
+	if r, ok := c.reference(e); ok {
+		return r
+	}
 	i := slices.IndexFunc(c.options.Relations, func(r relation.Relation) bool { return r.Name == e.Relation })
 	if i < 0 {
 		return relation.Relation{}
@@ -222,7 +225,10 @@ func (x *explainer) release(holders []holder) string {
 // keeps says whether an edge keeps its target, for now.
 func (c *Cluster) keeps(e relation.Edge, target *Node) Force {
 	name := c.guardOf(e)
+	_, builtIn := c.reference(e)
 	switch {
+	case name == "" && builtIn:
+		return Force{Why: "it names it, and does not keep it"}
 	case name == "":
 		return Force{Why: "it waits for it, and does not keep it"}
 	case !slices.Contains(target.Finalizers, name):

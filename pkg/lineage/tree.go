@@ -130,6 +130,9 @@ func (c *Cluster) Tree(ctx context.Context, root *Node, o TreeOptions) (*Tree, e
 	if err := c.tryProtected(ctx, expanded); err != nil {
 		return nil, err
 	}
+	if err := c.readReferences(ctx, expanded); err != nil {
+		return nil, err
+	}
 	for _, b := range g.order {
 		if err := g.attach(ctx, b); err != nil {
 			return nil, err
@@ -199,7 +202,8 @@ func ownerEdge(owned, owner *Node) *Edge {
 // shown as a leaf: it does not belong to the node, and has a tree of its own.
 func (g *grower) attach(ctx context.Context, b *Branch) error {
 	obj := b.Node.object()
-	for _, e := range g.cluster.index.Targeting(obj) {
+	targeting, _ := g.cluster.withoutMade(g.cluster.index.Targeting(obj))
+	for _, e := range targeting {
 		leaves, err := g.cluster.ends(ctx, e, e.Source, b.Node, fromTarget[e.Role])
 		if err != nil {
 			return err
@@ -207,8 +211,8 @@ func (g *grower) attach(ctx context.Context, b *Branch) error {
 		g.leaves(b, leaves)
 	}
 	for _, e := range g.cluster.index.From(obj) {
-		if e.Content != nil {
-			continue // What is used is shown, not what holds it.
+		if e.Content != nil || g.cluster.repeats(b.Node, e) {
+			continue // What is used is shown, not what holds it, and the maker's reference once.
 		}
 		leaves, err := g.cluster.ends(ctx, e, e.Target, b.Node, fromSource[e.Role])
 		if err != nil {

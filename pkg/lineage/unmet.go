@@ -32,6 +32,8 @@ type need struct {
 	// always says that the target is a Secret that the source keeps, such as one with
 	// credentials: without these it can't delete what it has made.
 	always bool
+	// builtIn says that a field of one of Kubernetes' own kinds names the target.
+	builtIn bool
 }
 
 func (d need) String() string {
@@ -95,6 +97,7 @@ func (x *explainer) needs(ctx context.Context, n *Node) ([]need, error) {
 			all[i].guarded = all[i].guarded || x.guardOf(e) != ""
 			r := x.relationOf(e)
 			all[i].later = all[i].later && r.Later
+			_, all[i].builtIn = x.reference(e)
 			all[i].always = all[i].always || r.Finalizer != "" && node.ID.GroupKind() == secretKind
 		}
 	}
@@ -109,6 +112,9 @@ func (x *explainer) needs(ctx context.Context, n *Node) ([]need, error) {
 // that is waited for, only the controller knows, and names it. It is made without what
 // only completes it.
 func (x *explainer) awaits(n *Node, d need) bool {
+	if d.builtIn {
+		return stops(n, d) || named(n, d)
+	}
 	serves := (d.target.Status == Current && !x.unreported(d.target)) ||
 		meta.IsStatusConditionTrue(d.target.Conditions, conditionAvailable)
 	switch {
@@ -119,7 +125,19 @@ func (x *explainer) awaits(n *Node, d need) bool {
 	case d.always && d.target.Status == NotFound:
 		return true
 	}
-	return (!reported(n) && !d.later) || slices.ContainsFunc(n.Conditions, func(c metav1.Condition) bool {
+	return (!reported(n) && !d.later) || named(n, d)
+}
+
+// stops reports whether a node of one of Kubernetes' own kinds can't go on without its target. For
+// example a Pod starts when its Secret exists and its claim is bound.
+func stops(n *Node, d need) bool {
+	unready := d.target.Status == NotFound || d.target.Status == InProgress
+	return unready && !d.later && n.Deleted == nil
+}
+
+// named reports whether a condition of a node names what the node needs.
+func named(n *Node, d need) bool {
+	return d.target.Status != Current && slices.ContainsFunc(n.Conditions, func(c metav1.Condition) bool {
 		return mentions(c.Message, d.target.ID)
 	})
 }

@@ -28,6 +28,9 @@ type User struct {
 	// Finalizer is what keeps the object asked about while one that depends on it
 	// names it: its deletion is accepted, and waits.
 	Finalizer string `json:"finalizer,omitempty"`
+	// Made is how many objects that Object made use the one asked about by the same reference,
+	// such as the Pods of a Deployment. They are no rows of their own.
+	Made int `json:"made,omitempty"`
 	Force
 }
 
@@ -50,11 +53,15 @@ func (c *Cluster) Users(ctx context.Context, n *Node) (*Users, error) {
 		return nil, err
 	}
 	answer := &Users{Object: n.ID, Users: []User{}}
-	for _, e := range c.index.Targeting(n.object()) {
+	if err := c.refer(ctx, n); err != nil {
+		return nil, err
+	}
+	edges, made := c.withoutMade(c.index.Targeting(n.object()))
+	for _, e := range edges {
 		if e.Role == relation.Composition {
 			continue // Who has made it makes it again. The tree shows that.
 		}
-		users, err := c.usersBy(ctx, n, e)
+		users, err := c.usersBy(ctx, n, e, made[e.Source.ID])
 		if err != nil {
 			return nil, err
 		}
@@ -78,16 +85,16 @@ func (c *Cluster) Users(ctx context.Context, n *Node) (*Users, error) {
 
 // usersBy returns the users that one edge stands for: one, or as many as its
 // selector finds.
-func (c *Cluster) usersBy(ctx context.Context, n *Node, e relation.Edge) ([]User, error) {
+func (c *Cluster) usersBy(ctx context.Context, n *Node, e relation.Edge, made int) ([]User, error) {
 	user := User{
 		Role: e.Role, Declarer: e.Declarer, Field: e.Field,
-		Reason: c.reason(e.Declarer),
+		Reason: c.reason(e.Declarer), Made: made,
 	}
 	var err error
 	if user.Force, err = c.force(ctx, e, n); err != nil {
 		return nil, err
 	}
-	if e.Role == relation.Dependency {
+	if _, builtIn := c.reference(e); builtIn || e.Role == relation.Dependency {
 		user.Finalizer, user.Force = c.guardOf(e), c.keeps(e, n)
 	}
 	if e.Content != nil {
