@@ -49,7 +49,7 @@ func lock(t *testing.T, m *corev1.ConfigMap) *locked {
 		Hold: func(relation.Object) guard.Hold { return guard.Hold(l.hold.Load()) },
 	}
 	l.Metadata, l.writes = metadataClient(t)
-	l.Watcher, l.freeze = watch(t, func(w *relation.Watcher) { w.OnObject(l.Seen) })
+	l.Watcher, l.freeze = startWatcher(t, func(w *relation.Watcher) { w.OnObject(l.Seen) })
 	l.awaitSeen(t)
 	return l
 }

@@ -27,9 +27,9 @@ var (
 	podKind   = schema.GroupKind{Kind: "Pod"}
 )
 
-// watch starts a watcher of ConfigMaps. Freeze stops it: it then knows for ever
+// startWatcher starts a watcher of ConfigMaps. Freeze stops it: it then knows for ever
 // what it knew last, as a cache does that is very late.
-func watch(t *testing.T, on ...func(*relation.Watcher)) (w *relation.Watcher, freeze func()) {
+func startWatcher(t *testing.T, on ...func(*relation.Watcher)) (w *relation.Watcher, freeze func()) {
 	t.Helper()
 	w, err := relation.NewWatcher(testenv.Config(t), logr.Discard())
 	if err != nil {

@@ -93,7 +93,7 @@ func keepRules(t *testing.T, label string, on ...func(*relation.Watcher)) *kept 
 		Log: logr.Discard(),
 	}
 	k.Metadata, k.tries = metadataClient(t)
-	k.Watcher, _ = watch(t, slices.Concat([]func(*relation.Watcher){
+	k.Watcher, _ = startWatcher(t, slices.Concat([]func(*relation.Watcher){
 		func(w *relation.Watcher) { w.OnObject(k.ObjectChanged) },
 	}, on)...)
 	return k

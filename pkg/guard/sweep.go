@@ -7,9 +7,9 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kinship-dev/kinship/pkg/relation"
+	"github.com/kinship-dev/kinship/pkg/watch"
 )
 
 // sweepPage is how many objects are read at once.
@@ -20,7 +20,7 @@ const sweepPage = 500
 // or went without a word. Objects of kinds that are held are watched and need no
 // sweep. Call it when Hold knows everything that can hold an object of these
 // kinds. Kinds that can't be listed are left out.
-func (l *Lock) Sweep(ctx context.Context, kinds []relation.Mapping) error {
+func (l *Lock) Sweep(ctx context.Context, kinds []watch.Kind) error {
 	failed := make([]error, 0, len(kinds))
 	for _, mapping := range kinds {
 		failed = append(failed, l.sweepKind(ctx, mapping))
@@ -28,8 +28,8 @@ func (l *Lock) Sweep(ctx context.Context, kinds []relation.Mapping) error {
 	return errors.Join(failed...)
 }
 
-func (l *Lock) sweepKind(ctx context.Context, mapping relation.Mapping) error {
-	gk := schema.GroupKind{Group: mapping.Resource.Group, Kind: mapping.Kind}
+func (l *Lock) sweepKind(ctx context.Context, mapping watch.Kind) error {
+	gk := mapping.GroupKind()
 	options := metav1.ListOptions{LabelSelector: l.Label + "=" + l.Value, Limit: sweepPage}
 	for {
 		page, err := l.Metadata.Resource(mapping.Resource).List(ctx, options)

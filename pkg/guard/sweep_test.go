@@ -12,6 +12,7 @@ import (
 	"github.com/kinship-dev/kinship/pkg/guard"
 	"github.com/kinship-dev/kinship/pkg/object"
 	"github.com/kinship-dev/kinship/pkg/relation"
+	"github.com/kinship-dev/kinship/pkg/watch"
 )
 
 // TestLockSweeps finds locks on objects of a kind that nobody watches, and takes
@@ -29,7 +30,7 @@ func TestLockSweeps(t *testing.T) {
 	}}
 	create(t, c, other)
 	metadata, writes := metadataClient(t)
-	watcher, _ := watch(t)
+	watcher, _ := startWatcher(t)
 	lock := &guard.Lock{
 		Label: inUse, Value: "true", FieldOwner: "guard-test", Watcher: watcher, Metadata: metadata,
 		Hold: func(obj relation.Object) guard.Hold {
@@ -43,10 +44,11 @@ func TestLockSweeps(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	unlisted := relation.Mapping{
+	unlisted := watch.Kind{Mapping: watch.Mapping{
 		Resource: schema.GroupVersionResource{Group: "authorization.k8s.io", Version: "v1", Resource: "subjectaccessreviews"},
-	}
-	if err := lock.Sweep(t.Context(), []relation.Mapping{unlisted, mapping}); err != nil {
+	}}
+	secrets := watch.Kind{Mapping: mapping}
+	if err := lock.Sweep(t.Context(), []watch.Kind{unlisted, secrets}); err != nil {
 		t.Fatal(err)
 	}
 	for name, hold := range want {
@@ -59,7 +61,7 @@ func TestLockSweeps(t *testing.T) {
 		t.Error("a label with another value was taken off")
 	}
 	before := writes.sent.Load()
-	if err := lock.Sweep(t.Context(), []relation.Mapping{mapping}); err != nil {
+	if err := lock.Sweep(t.Context(), []watch.Kind{secrets}); err != nil {
 		t.Fatal(err)
 	}
 	if n := writes.since(before); n != 1 {

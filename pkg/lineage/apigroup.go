@@ -16,7 +16,7 @@ var apiServiceKind = schema.GroupKind{Group: "apiregistration.k8s.io", Kind: "AP
 // controller deletes nothing for good before each group has told what kinds it has.
 func (x *explainer) brokenGroups(ctx context.Context, n *Node) ([]*Finding, error) {
 	const why = "and no namespace goes before its server answers or the APIService is deleted"
-	k, ok := x.catalog.kind(apiServiceKind)
+	k, ok := x.catalog.Kind(apiServiceKind)
 	if !ok {
 		return nil, nil
 	}

@@ -45,7 +45,7 @@ type Options struct {
 type Cluster struct {
 	metadata metadata.Interface
 	dynamic  dynamic.Interface
-	catalog  *catalog
+	catalog  catalog
 	options  Options
 	index    relation.Index
 	declared bool

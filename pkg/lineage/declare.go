@@ -28,7 +28,7 @@ func (c *Cluster) declare(ctx context.Context, namespace string) error {
 	c.declared = true
 	var kinds []kind
 	for _, gk := range c.declarers() {
-		if k, ok := c.catalog.kind(gk); ok {
+		if k, ok := c.catalog.Kind(gk); ok {
 			kinds = append(kinds, k)
 		}
 	}
@@ -46,7 +46,7 @@ func (c *Cluster) declare(ctx context.Context, namespace string) error {
 	}
 	for i, k := range kinds {
 		for _, obj := range listed[i] {
-			n := &Node{ID: object.Of(obj, k.groupKind())}
+			n := &Node{ID: object.Of(obj, k.GroupKind())}
 			n.take(obj)
 			c.register([]*Node{n})
 			c.hear(k, n)
@@ -57,7 +57,7 @@ func (c *Cluster) declare(ctx context.Context, namespace string) error {
 
 // hear takes in what a node declares that was read whole.
 func (c *Cluster) hear(k kind, n *Node) {
-	edges, err := c.extract(n.full, k.groupKind())
+	edges, err := c.extract(n.full, k.GroupKind())
 	if err != nil {
 		c.skipped = append(c.skipped, Skipped{
 			Group: k.Resource.Group, Resource: k.Resource.Resource, Namespace: n.ID.Namespace,
@@ -69,7 +69,7 @@ func (c *Cluster) hear(k kind, n *Node) {
 
 // hearOne takes in what a node declares whose kind could not be listed.
 func (c *Cluster) hearOne(n *Node) {
-	k, ok := c.catalog.kind(n.ID.GroupKind())
+	k, ok := c.catalog.Kind(n.ID.GroupKind())
 	if ok && n.full != nil && (c.declares(n) || c.refers(n.ID.GroupKind())) && len(c.index.Declared(n.ID)) == 0 {
 		c.hear(k, n)
 	}
@@ -144,7 +144,7 @@ func (c *Cluster) members(ctx context.Context, ref relation.Ref) ([]*Node, error
 	if ref.Selector == nil {
 		return []*Node{c.node(ref.ID)}, nil
 	}
-	k, ok := c.catalog.kind(ref.GroupKind())
+	k, ok := c.catalog.Kind(ref.GroupKind())
 	if !ok {
 		return nil, nil
 	}

@@ -338,7 +338,7 @@ func (x *explainer) claimOf(n *Node) []*Node {
 // podsWith returns the Pods that mount a claim.
 func (x *explainer) podsWith(ctx context.Context, n *Node) ([]*Node, error) {
 	gk := schema.GroupKind{Kind: "Pod"}
-	k, ok := x.catalog.kind(gk)
+	k, ok := x.catalog.Kind(gk)
 	if !ok {
 		return nil, nil
 	}
@@ -402,7 +402,7 @@ func (x *explainer) instances(ctx context.Context, n *Node) ([]*Node, error) {
 	// The API server checked the types of both.
 	group, _, _ := unstructured.NestedString(n.full.Object, "spec", "group")
 	kindName, _, _ := unstructured.NestedString(n.full.Object, "spec", "names", "kind")
-	k, ok := x.catalog.kind(schema.GroupKind{Group: group, Kind: kindName})
+	k, ok := x.catalog.Kind(schema.GroupKind{Group: group, Kind: kindName})
 	if !ok {
 		return nil, nil
 	}
@@ -411,7 +411,7 @@ func (x *explainer) instances(ctx context.Context, n *Node) ([]*Node, error) {
 	}
 	var left []*Node
 	for _, node := range x.nodes {
-		if node.ID.GroupKind() == k.groupKind() && node.UID != "" {
+		if node.ID.GroupKind() == k.GroupKind() && node.UID != "" {
 			left = append(left, node)
 		}
 	}

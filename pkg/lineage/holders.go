@@ -148,7 +148,7 @@ func (x *explainer) heldFindings(ctx context.Context, e *ending, k Finalizer) ([
 func (x *explainer) unseen(n *Node, finalizer string) []*Finding {
 	var findings []*Finding
 	for _, gk := range x.guards(finalizer) {
-		k, _ := x.catalog.kind(gk)
+		k, _ := x.catalog.Kind(gk)
 		for _, s := range x.skipped {
 			if s.Group != gk.Group || s.Resource != k.Resource.Resource || (s.Except != "" && s.Except == n.ID.Namespace) {
 				continue

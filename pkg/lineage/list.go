@@ -43,8 +43,8 @@ func (c *Cluster) list(ctx context.Context, kinds []kind, namespace string) erro
 func (c *Cluster) covered(k kind, namespace string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	_, everywhere := c.listed[listKey{k.groupKind(), ""}]
-	_, here := c.listed[listKey{k.groupKind(), namespace}]
+	_, everywhere := c.listed[listKey{k.GroupKind(), ""}]
+	_, here := c.listed[listKey{k.GroupKind(), namespace}]
 	return everywhere || here
 }
 
@@ -53,7 +53,7 @@ func (c *Cluster) listKind(ctx context.Context, k kind, namespace string) error 
 	err := c.pages(ctx, func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
 		return c.metadata.Resource(k.Resource).Namespace(namespace).List(ctx, opts)
 	}, func(obj runtime.Object) {
-		nodes = append(nodes, newNode(k.groupKind(), obj.(*metav1.PartialObjectMetadata)))
+		nodes = append(nodes, newNode(k.GroupKind(), obj.(*metav1.PartialObjectMetadata)))
 	}, func() { nodes = nil })
 	if err != nil {
 		return c.skip(ctx, k, Skipped{Namespace: namespace}, err)
@@ -77,7 +77,7 @@ func (c *Cluster) listFull(ctx context.Context, k kind, namespace string) ([]*un
 func (c *Cluster) note(k kind, namespace string, n int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.listed[listKey{k.groupKind(), namespace}] = n
+	c.listed[listKey{k.GroupKind(), namespace}] = n
 }
 
 // skip notes that a kind could not be listed. Only the end of the caller's

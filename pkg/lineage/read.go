@@ -24,7 +24,7 @@ func (c *Cluster) fill(ctx context.Context, nodes []*Node) error {
 	group, groupCtx := errgroup.WithContext(ctx)
 	group.SetLimit(c.options.Parallel)
 	for key, wanted := range c.unread(nodes) {
-		k, ok := c.catalog.kind(key.gk)
+		k, ok := c.catalog.Kind(key.gk)
 		if !ok {
 			for _, n := range wanted {
 				n.missing("the cluster serves no such kind")
@@ -71,9 +71,9 @@ func (c *Cluster) unread(nodes []*Node) map[listKey][]*Node {
 // plain reports whether objects of a node's kind have no status, so that there is
 // nothing to read. Of custom resources only the object itself can tell.
 func (c *Cluster) plain(n *Node) bool {
-	k, ok := c.catalog.kind(n.ID.GroupKind())
+	k, ok := c.catalog.Kind(n.ID.GroupKind())
 	builtIn := !strings.Contains(n.ID.Group, ".") || strings.HasSuffix(n.ID.Group, ".k8s.io")
-	return ok && builtIn && !k.hasStatus
+	return ok && builtIn && !k.HasStatus
 }
 
 func (c *Cluster) listPays(key listKey, wanted int) bool {
@@ -85,7 +85,7 @@ func (c *Cluster) listPays(key listKey, wanted int) bool {
 
 // whole reads a node also where it has no status to tell.
 func (c *Cluster) whole(ctx context.Context, n *Node) error {
-	k, ok := c.catalog.kind(n.ID.GroupKind())
+	k, ok := c.catalog.Kind(n.ID.GroupKind())
 	if n.full != nil || !ok {
 		return nil
 	}
@@ -106,7 +106,7 @@ func (c *Cluster) read(ctx context.Context, k kind, n *Node) error {
 func (c *Cluster) glance(ctx context.Context, k kind, n *Node) error {
 	obj, err := c.metadata.Resource(k.Resource).Namespace(n.ID.Namespace).Get(ctx, n.ID.Name, metav1.GetOptions{})
 	if err == nil {
-		*n = *newNode(k.groupKind(), obj)
+		*n = *newNode(k.GroupKind(), obj)
 		if n.Deleted == nil {
 			n.Status = Current
 		}

@@ -35,7 +35,7 @@ func (c *Cluster) refer(ctx context.Context, nodes ...*Node) error {
 	var wanted []listKey
 	for _, n := range nodes {
 		for _, r := range c.options.References {
-			k, served := c.catalog.kind(r.Declarer)
+			k, served := c.catalog.Kind(r.Declarer)
 			if !served || (r.Target.Kind != "" && r.Target != n.ID.GroupKind()) {
 				continue
 			}
@@ -53,7 +53,7 @@ func (c *Cluster) refer(ctx context.Context, nodes ...*Node) error {
 	group, groupCtx := errgroup.WithContext(ctx)
 	group.SetLimit(c.options.Parallel)
 	for i, key := range wanted {
-		k, _ := c.catalog.kind(key.gk)
+		k, _ := c.catalog.Kind(key.gk)
 		group.Go(func() (err error) {
 			if listed[i], err = c.listFull(groupCtx, k, key.namespace); err != nil {
 				return c.skip(groupCtx, k, Skipped{Namespace: key.namespace}, err)
@@ -65,7 +65,7 @@ func (c *Cluster) refer(ctx context.Context, nodes ...*Node) error {
 		return fmt.Errorf("read the objects that may refer to %s: %w", nodes[0].ID, err)
 	}
 	for i, key := range wanted {
-		k, _ := c.catalog.kind(key.gk)
+		k, _ := c.catalog.Kind(key.gk)
 		for _, obj := range listed[i] {
 			n := &Node{ID: object.Of(obj, key.gk)}
 			n.take(obj)

@@ -353,7 +353,7 @@ func sameUID(uid types.UID) func(metav1.OwnerReference) bool {
 func (c *Cluster) ownerID(n *Node, ref metav1.OwnerReference) object.ID {
 	gk := schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind).GroupKind()
 	id := object.ID{Group: gk.Group, Kind: gk.Kind, Name: ref.Name}
-	if k, ok := c.catalog.kind(gk); !ok || k.Namespaced {
+	if k, ok := c.catalog.Kind(gk); !ok || k.Namespaced {
 		id.Namespace = n.ID.Namespace
 	}
 	return id

@@ -60,7 +60,7 @@ func (c *Cluster) try(ctx context.Context, n *Node) (Trial, error) {
 }
 
 func (c *Cluster) tryDeletion(ctx context.Context, n *Node) (Trial, error) {
-	k, ok := c.catalog.kind(n.ID.GroupKind())
+	k, ok := c.catalog.Kind(n.ID.GroupKind())
 	if !ok {
 		return Trial{Untried, "the cluster serves no such kind"}, nil
 	}
@@ -157,7 +157,7 @@ func (c *Cluster) locks(n *Node) []Lock {
 func (c *Cluster) hidden(l Lock) []Skipped {
 	var all []Skipped
 	for _, gk := range l.By {
-		k, _ := c.catalog.kind(gk)
+		k, _ := c.catalog.Kind(gk)
 		for _, s := range c.skipped {
 			if s.Group == gk.Group && (s.Resource == k.Resource.Resource || s.Resource == "*") && !slices.Contains(all, s) {
 				all = append(all, s)

@@ -15,6 +15,7 @@ import (
 	"github.com/kinship-dev/kinship/internal/testenv"
 	"github.com/kinship-dev/kinship/pkg/object"
 	"github.com/kinship-dev/kinship/pkg/relation"
+	"github.com/kinship-dev/kinship/pkg/watch"
 )
 
 // soon is how long the watcher may take to follow a definition. Discovery itself
@@ -64,7 +65,7 @@ func define(t *testing.T, text string) *unstructured.Unstructured {
 func (h *harness) awaitMissing(t *testing.T, gk schema.GroupKind) {
 	t.Helper()
 	testenv.EventuallyWithin(t, soon, func() error {
-		var kindErr *relation.KindError
+		var kindErr *watch.KindError
 		if err := h.Problem(gk); !errors.As(err, &kindErr) {
 			return fmt.Errorf("problem is %w", err)
 		}
@@ -79,7 +80,7 @@ func (h *harness) awaitMissing(t *testing.T, gk schema.GroupKind) {
 func (h *harness) awaitUnanswered(t *testing.T, gk schema.GroupKind) {
 	t.Helper()
 	testenv.Eventually(t, func() error {
-		var unanswered *relation.UnansweredError
+		var unanswered *watch.UnansweredError
 		if err := h.Problem(gk); !errors.As(err, &unanswered) {
 			return fmt.Errorf("problem is %w", err)
 		}
@@ -269,8 +270,8 @@ func TestWatcherLateDiscovery(t *testing.T) {
 	h.Use(alice, gk)
 	testenv.Eventually(t, func() error {
 		err := h.Problem(gk)
-		var missing *relation.KindError
-		var unanswered *relation.UnansweredError // If it has looked at the APIServices.
+		var missing *watch.KindError
+		var unanswered *watch.UnansweredError // If it has looked at the APIServices.
 		if !errors.As(err, &missing) && !errors.As(err, &unanswered) {
 			return fmt.Errorf("problem is %w", err)
 		}

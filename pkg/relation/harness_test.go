@@ -24,6 +24,7 @@ import (
 	"github.com/kinship-dev/kinship/internal/testenv"
 	"github.com/kinship-dev/kinship/pkg/object"
 	"github.com/kinship-dev/kinship/pkg/relation"
+	"github.com/kinship-dev/kinship/pkg/watch"
 )
 
 var (
@@ -145,7 +146,7 @@ func (h *harness) told(gk schema.GroupKind) int {
 
 // stateOf returns how far the watcher is with a kind.
 func (h *harness) stateOf(gk schema.GroupKind) string {
-	var missing *relation.KindError
+	var missing *watch.KindError
 	_, presence := h.Get(object.ID{Group: gk.Group, Kind: gk.Kind, Namespace: "none", Name: "none"})
 	switch problem := h.Problem(gk); {
 	case errors.As(problem, &missing):

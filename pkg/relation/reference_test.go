@@ -12,17 +12,18 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kinship-dev/kinship/pkg/relation"
+	"github.com/kinship-dev/kinship/pkg/watch"
 )
 
 // served are the kinds of a cluster, and whether their objects have a namespace.
 type served map[schema.GroupKind]bool
 
-func (s served) Mapping(gvk schema.GroupVersionKind) (relation.Mapping, error) {
+func (s served) Mapping(gvk schema.GroupVersionKind) (watch.Mapping, error) {
 	namespaced, ok := s[gvk.GroupKind()]
 	if !ok {
-		return relation.Mapping{}, &relation.KindError{Kind: gvk}
+		return watch.Mapping{}, &watch.KindError{Kind: gvk}
 	}
-	return relation.Mapping{Kind: gvk.Kind, Namespaced: namespaced}, nil
+	return watch.Mapping{Kind: gvk.Kind, Namespaced: namespaced}, nil
 }
 
 // TestReference extracts the edges of each form from one object, whose references are partly

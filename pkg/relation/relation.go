@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kinship-dev/kinship/pkg/object"
+	"github.com/kinship-dev/kinship/pkg/watch"
 )
 
 // Role is what a reference means for the two objects it connects.
@@ -59,6 +60,11 @@ type Relation struct {
 	Across bool
 	// Extract returns the edges that an object declares, in a fixed order.
 	Extract Extractor
+}
+
+// Kinds tells which kinds the cluster serves, as [watch.Catalog] does.
+type Kinds interface {
+	Mapping(gvk schema.GroupVersionKind) (watch.Mapping, error)
 }
 
 // Extractor returns the edges an object declares. It must be pure: all it may

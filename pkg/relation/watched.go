@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/kinship-dev/kinship/pkg/object"
+	"github.com/kinship-dev/kinship/pkg/watch"
 )
 
 // watched is a kind in use. Its fields are guarded by Watcher.mu.
@@ -20,7 +21,7 @@ type watched struct {
 	gk      schema.GroupKind
 	users   int       // who needs it; Watcher.uses says who
 	unused  time.Time // since when there is none
-	mapping Mapping
+	mapping watch.Mapping
 	problem error
 	cancel  context.CancelFunc // nil when no informer runs
 	synced  bool
@@ -66,7 +67,7 @@ func list(store cache.Store, ref Ref) []Object {
 }
 
 // run starts the informer of a kind.
-func (w *Watcher) run(ctx context.Context, k *watched, mapping Mapping, running *sync.WaitGroup) {
+func (w *Watcher) run(ctx context.Context, k *watched, mapping watch.Mapping, running *sync.WaitGroup) {
 	informer := metadatainformer.NewFilteredMetadataInformer(
 		w.metadata, mapping.Resource, metav1.NamespaceAll, 0, cache.Indexers{}, nil).Informer()
 	informerCtx, cancel := context.WithCancel(ctx)

@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 
 	"github.com/kinship-dev/kinship/pkg/object"
+	"github.com/kinship-dev/kinship/pkg/watch"
 )
 
 // Presence is what the watcher knows about whether an object exists.
@@ -40,7 +41,6 @@ var (
 	DefinitionKind = schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}
 	// apiServiceKind tells of groups served by other API servers.
 	apiServiceKind = schema.GroupKind{Group: "apiregistration.k8s.io", Kind: "APIService"}
-	apiServices    = schema.GroupVersionResource{Group: "apiregistration.k8s.io", Version: "v1", Resource: "apiservices"}
 )
 
 // watcherItself is the user on whose behalf the watcher follows definitions.
@@ -81,7 +81,7 @@ func (c Change) Object() Object {
 // register callbacks, then run Start. It is safe for concurrent use.
 type Watcher struct {
 	metadata metadata.Interface
-	catalog  catalog
+	catalog  *watch.Catalog
 	log      logr.Logger
 	queue    workqueue.TypedDelayingInterface[schema.GroupKind]
 
@@ -110,7 +110,7 @@ func NewWatcher(config *rest.Config, log logr.Logger) (*Watcher, error) {
 	}
 	return &Watcher{
 		metadata: meta,
-		catalog:  catalog{discovery: disc, metadata: meta},
+		catalog:  watch.NewCatalog(disc, meta),
 		log:      log,
 		queue:    workqueue.NewTypedDelayingQueue[schema.GroupKind](),
 		kinds:    map[schema.GroupKind]*watched{},
@@ -127,18 +127,18 @@ func (w *Watcher) OnObject(f func(Change)) { w.onObject = append(w.onObject, f) 
 func (w *Watcher) OnKind(f func(schema.GroupKind)) { w.onKind = append(w.onKind, f) }
 
 // Mapping implements Kinds.
-func (w *Watcher) Mapping(gvk schema.GroupVersionKind) (Mapping, error) {
+func (w *Watcher) Mapping(gvk schema.GroupVersionKind) (watch.Mapping, error) {
 	return w.catalog.Mapping(gvk)
 }
 
 // Served returns every kind that the cluster serves, in its preferred version,
 // in order.
-func (w *Watcher) Served() []Mapping { return w.catalog.served() }
+func (w *Watcher) Served() []watch.Kind { return w.catalog.Served() }
 
 // Silence returns why not everything can be told of a group: whoever serves it does
 // not answer. It is nil of a group that answers, and of one that does not exist. Kinds
 // of a silent group that were known before are served as far as anybody knows.
-func (w *Watcher) Silence(group string) error { return w.catalog.silence(group) }
+func (w *Watcher) Silence(group string) error { return w.catalog.Silence(group) }
 
 // NeedLeaderElection tells the manager to run the watcher in every replica:
 // admission is answered by all of them.
@@ -149,12 +149,12 @@ func (w *Watcher) Close() { w.queue.ShutDown() }
 
 // Refresh reads what kinds the cluster serves. Start does so by itself; call it
 // before to have Mapping answer earlier.
-func (w *Watcher) Refresh(ctx context.Context) error { return w.catalog.refresh(ctx) }
+func (w *Watcher) Refresh(ctx context.Context) error { return w.catalog.Refresh(ctx) }
 
 // Start watches until the context ends and then stops every informer.
 func (w *Watcher) Start(ctx context.Context) error {
 	defer w.queue.ShutDown() // It runs since NewWatcher.
-	if err := w.catalog.refresh(ctx); err != nil {
+	if err := w.catalog.Refresh(ctx); err != nil {
 		return err
 	}
 	w.doubt(discoveryLag)
@@ -343,7 +343,7 @@ func (w *Watcher) doubt(soon time.Duration) {
 // follow looks at what the cluster serves, until there can be no doubt of it.
 func (w *Watcher) follow(ctx context.Context, running *sync.WaitGroup) {
 	begin := time.Now()
-	err := w.catalog.refresh(ctx)
+	err := w.catalog.Refresh(ctx)
 	if err != nil {
 		w.log.Error(err, "Kinds may be out of date")
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/kinship-dev/kinship/internal/testenv"
 	"github.com/kinship-dev/kinship/pkg/object"
 	"github.com/kinship-dev/kinship/pkg/relation"
+	"github.com/kinship-dev/kinship/pkg/watch"
 )
 
 func inNamespace(namespace, name string) object.ID {
@@ -277,7 +278,7 @@ func TestWatcherLive(t *testing.T) {
 		t.Errorf("what does not exist: %v", err)
 	}
 	_, err = h.Live(t.Context(), object.ID{Group: "no.such", Kind: "Thing", Name: "a"})
-	if _, ok := errors.AsType[*relation.KindError](err); !ok {
+	if _, ok := errors.AsType[*watch.KindError](err); !ok {
 		t.Errorf("a kind that does not exist: %v", err)
 	}
 }
@@ -293,7 +294,7 @@ func TestWatcherMapping(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := h.Mapping(schema.GroupVersionKind{Group: "apps", Kind: "Deployment"})
-	want := relation.Mapping{
+	want := watch.Mapping{
 		Resource: schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"},
 		Kind:     "Deployment", Namespaced: true,
 	}

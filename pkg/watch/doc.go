@@ -1,5 +1,8 @@
 // Package watch is where the operator sees the cluster.
 //
+// [Catalog] knows what kinds the cluster serves: one snapshot of discovery, which the operator
+// and the plugin share.
+//
 // [Factory] makes the informers of a cache, such as controller-runtime's. Informers of a
 // Factory differ from plain ones in two ways:
 //

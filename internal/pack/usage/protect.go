@@ -20,6 +20,7 @@ import (
 	"github.com/kinship-dev/kinship/pkg/object"
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 	"github.com/kinship-dev/kinship/pkg/relation"
+	"github.com/kinship-dev/kinship/pkg/watch"
 )
 
 // side is spec.of or spec.by.
@@ -313,7 +314,7 @@ func (r *reconciler) confirmEnd(ctx context.Context, p *pass, id object.ID, uid 
 // nothing is served any more the API server finds nothing either: the kind may have
 // moved on to another version.
 func gone(err error) bool {
-	var kindErr *relation.KindError
+	var kindErr *watch.KindError
 	return errors.As(err, &kindErr) || (apierrors.IsNotFound(err) && !apierrors.IsUnexpectedServerError(err))
 }
 

@@ -12,6 +12,7 @@ import (
 	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
 	"github.com/kinship-dev/kinship/pkg/object"
 	"github.com/kinship-dev/kinship/pkg/relation"
+	"github.com/kinship-dev/kinship/pkg/watch"
 )
 
 // Relations returns what the pack declares: one rule for each kind of Usage.
@@ -115,10 +116,10 @@ func kindNamed(r *sharedv1alpha1.Resource) schema.GroupKind {
 // mappingOf returns where the objects are found that one side of a Usage names.
 // Where the cluster can't tell, they are taken to live in namespaces: nobody can
 // look at one until it can, and with no end at all the protection would end.
-func mappingOf(r *sharedv1alpha1.Resource, kinds relation.Kinds) (relation.Mapping, error) {
+func mappingOf(r *sharedv1alpha1.Resource, kinds relation.Kinds) (watch.Mapping, error) {
 	mapping, err := kinds.Mapping(kindNamed(r).WithVersion(""))
-	if _, unanswered := errors.AsType[*relation.UnansweredError](err); unanswered {
-		return relation.Mapping{Namespaced: true}, nil
+	if _, unanswered := errors.AsType[*watch.UnansweredError](err); unanswered {
+		return watch.Mapping{Namespaced: true}, nil
 	}
 	return mapping, err
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/kinship-dev/kinship/pkg/object"
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 	"github.com/kinship-dev/kinship/pkg/relation"
+	"github.com/kinship-dev/kinship/pkg/watch"
 )
 
 // Controllers of Kubernetes that delete what others deleted the owner or the
@@ -157,7 +158,7 @@ func (r *reconciler) replayOne(
 // a controller of Kubernetes asked is what the webhook was told, by whoever
 // reached it; this is what can be seen.
 func (r *reconciler) doomed(
-	ctx context.Context, mapping relation.Mapping, refused *sharedv1alpha1.RefusedDeletion,
+	ctx context.Context, mapping watch.Mapping, refused *sharedv1alpha1.RefusedDeletion,
 ) (bool, error) {
 	id := identifyBound(&refused.Target)
 	if r.namespaceEnds(ctx, relation.Named(id)) {

@@ -25,6 +25,7 @@ import (
 	"github.com/kinship-dev/kinship/pkg/object"
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 	"github.com/kinship-dev/kinship/pkg/relation"
+	"github.com/kinship-dev/kinship/pkg/watch"
 )
 
 // Options of the pack.
@@ -260,14 +261,14 @@ func (p *parts) wrongLocks() []object.ID {
 
 // sweep takes off the locks that were left behind on objects of kinds that
 // nothing is held of, while no operator ran.
-func (p *parts) sweep(ctx context.Context, known []relation.Mapping) error {
+func (p *parts) sweep(ctx context.Context, known []watch.Kind) error {
 	if p.unread() {
 		p.mgr.GetLogger().Info("Locks that nobody seems to need are left: a Usage can't be read")
 		return nil
 	}
 	held := p.ledger.index.TargetKinds()
-	left := slices.DeleteFunc(known, func(m relation.Mapping) bool {
-		return slices.Contains(held, schema.GroupKind{Group: m.Resource.Group, Kind: m.Kind})
+	left := slices.DeleteFunc(known, func(m watch.Kind) bool {
+		return slices.Contains(held, m.GroupKind())
 	})
 	if err := p.lock.Sweep(ctx, left); err != nil && ctx.Err() == nil {
 		p.mgr.GetLogger().Error(err, "Locks may be left on objects that nobody uses")

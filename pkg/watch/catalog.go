@@ -1,7 +1,6 @@
-package relation
+package watch
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,19 +17,26 @@ import (
 	"k8s.io/client-go/metadata"
 )
 
-// Kinds tells which kinds the cluster serves.
-type Kinds interface {
-	// Mapping returns where objects of a kind are found. An empty version means
-	// any. The error is a *KindError when the cluster does not serve the kind, and an
-	// *UnansweredError when it can't tell.
-	Mapping(gvk schema.GroupVersionKind) (Mapping, error)
-}
-
 // Mapping is where objects of a kind are found.
 type Mapping struct {
 	Resource   schema.GroupVersionResource
 	Kind       string
 	Namespaced bool
+}
+
+// Kind is a kind in its preferred version.
+type Kind struct {
+	Mapping
+
+	// Names are the plural, the singular, the kind and the short names, in lower case.
+	Names []string
+	// HasStatus says that the status of its objects is a subresource.
+	HasStatus bool
+}
+
+// GroupKind returns the kind without its version.
+func (m Mapping) GroupKind() schema.GroupKind {
+	return schema.GroupKind{Group: m.Resource.Group, Kind: m.Kind}
 }
 
 // KindError says that the cluster does not serve a kind, or not in a version.
@@ -60,26 +66,38 @@ func (e *UnansweredError) Error() string {
 	return fmt.Sprintf("the cluster can't tell whether it has kind %s: %s", e.Kind.GroupKind(), e.Reason)
 }
 
-// catalog is a snapshot of what the cluster serves, replaced as a whole. A
-// lookup takes no lock and sends no request, unlike that of a RESTMapper.
-type catalog struct {
+// Catalog knows what kinds the cluster serves. It holds one snapshot, which Refresh replaces as a
+// whole: a lookup takes no lock and sends no request, unlike that of a RESTMapper. It is safe for
+// concurrent use. Before the first Refresh it knows no kind.
+type Catalog struct {
 	discovery discovery.DiscoveryInterfaceWithContext
 	metadata  metadata.Interface
-	turn      sync.Mutex // of refresh: what was read last is to be what is known
+	turn      sync.Mutex // of Refresh: the snapshot that was read last stays
 	last      atomic.Pointer[snapshot]
 }
 
-// snapshot is what was last known.
+// NewCatalog returns a catalog of a cluster. With a metadata client, Refresh also compares the
+// groups that discovery lists with the APIServices, as an operator must that draws conclusions
+// from a kind's absence. Without one (nil), Refresh sends two requests.
+func NewCatalog(d discovery.DiscoveryInterfaceWithContext, m metadata.Interface) *Catalog {
+	return &Catalog{discovery: d, metadata: m}
+}
+
+// snapshot is what was last read.
 type snapshot struct {
 	kinds map[schema.GroupKind][]Mapping // preferred version first
-	// groups are those that exist, whatever is known of them.
+	// order has each kind once, in the API server's order of precedence.
+	order []Kind
+	// groups are those that exist, also those of which no kind is known.
 	groups map[string]bool
-	// silent are the versions of groups that nothing could be learned of. Of them
-	// kinds says what was known before.
+	// silent are the versions of groups that nothing could be learned of. Their kinds are those
+	// of the snapshot before.
 	silent map[schema.GroupVersion]error
 }
 
-func (c *catalog) refresh(ctx context.Context) error {
+// Refresh reads what kinds the cluster serves. A group whose server does not answer is no error:
+// what was known of the group is kept, and Silent names the group.
+func (c *Catalog) Refresh(ctx context.Context) error {
 	c.turn.Lock()
 	defer c.turn.Unlock()
 	groups, resources, err := c.discovery.ServerGroupsAndResourcesWithContext(ctx)
@@ -95,7 +113,7 @@ func (c *catalog) refresh(ctx context.Context) error {
 		now.silence(gv, reason)
 	}
 	before := c.last.Load()
-	if before == nil || before.lost(now) {
+	if c.metadata != nil && (before == nil || before.lost(now)) {
 		if err := c.unlisted(ctx, now); err != nil {
 			return err
 		}
@@ -107,11 +125,13 @@ func (c *catalog) refresh(ctx context.Context) error {
 	return nil
 }
 
+var apiServices = schema.GroupVersionResource{Group: "apiregistration.k8s.io", Version: "v1", Resource: "apiservices"}
+
 var errUnlisted = errors.New("the API server does not list the group, though it has an APIService")
 
 // unlisted makes the groups silent that the cluster has, by its APIServices, and that
 // its list of groups lacks: an API server answers before it has learned of all of them.
-func (c *catalog) unlisted(ctx context.Context, now *snapshot) error {
+func (c *Catalog) unlisted(ctx context.Context, now *snapshot) error {
 	services, err := c.metadata.Resource(apiServices).List(ctx, metav1.ListOptions{})
 	if apierrors.IsForbidden(err) {
 		return nil // The list is all that there is to know.
@@ -175,14 +195,26 @@ func (s *snapshot) addVersion(list *metav1.APIResourceList) {
 		return // No such group can be asked for anything.
 	}
 	for _, r := range list.APIResources {
-		if !watchable(r.Verbs) {
+		if !isKept(r) {
 			continue
 		}
-		gk := schema.GroupKind{Group: gv.Group, Kind: r.Kind}
-		s.kinds[gk] = append(s.kinds[gk], Mapping{
-			Resource: gv.WithResource(r.Name), Kind: r.Kind, Namespaced: r.Namespaced,
-		})
+		m := Mapping{Resource: gv.WithResource(r.Name), Kind: r.Kind, Namespaced: r.Namespaced}
+		gk := m.GroupKind()
+		if s.kinds[gk] = append(s.kinds[gk], m); len(s.kinds[gk]) == 1 {
+			names := append([]string{r.Name, r.SingularName, strings.ToLower(r.Kind)}, r.ShortNames...)
+			s.order = append(s.order, Kind{Mapping: m, Names: names, HasStatus: hasStatus(list, r.Name)})
+		}
 	}
+}
+
+// isKept leaves out subresources, and kinds whose objects can be created but are not kept, such as
+// reviews.
+func isKept(r metav1.APIResource) bool {
+	return !strings.Contains(r.Name, "/") && slices.Contains(r.Verbs, "list") && slices.Contains(r.Verbs, "watch")
+}
+
+func hasStatus(list *metav1.APIResourceList, resource string) bool {
+	return slices.ContainsFunc(list.APIResources, func(r metav1.APIResource) bool { return r.Name == resource+"/status" })
 }
 
 // keep takes over what was known of those that are silent now.
@@ -190,10 +222,14 @@ func (s *snapshot) keep(before *snapshot) {
 	if len(s.silent) == 0 {
 		return
 	}
-	for gk, versions := range before.kinds {
-		for _, m := range versions {
-			if s.silent[m.Resource.GroupVersion()] != nil {
-				s.kinds[gk] = append(s.kinds[gk], m)
+	for _, k := range before.order {
+		for _, m := range before.kinds[k.GroupKind()] {
+			if s.silent[m.Resource.GroupVersion()] == nil {
+				continue
+			}
+			if s.kinds[k.GroupKind()] = append(s.kinds[k.GroupKind()], m); len(s.kinds[k.GroupKind()]) == 1 {
+				k.Mapping = m
+				s.order = append(s.order, k)
 			}
 		}
 	}
@@ -214,19 +250,10 @@ func (s *snapshot) silenced(gv schema.GroupVersion) error {
 	return s.silent[first]
 }
 
-// watchable leaves out subresources and kinds that can be created but not kept,
-// such as reviews.
-func watchable(verbs []string) bool {
-	list, watch := false, false
-	for _, v := range verbs {
-		list = list || v == "list"
-		watch = watch || v == "watch"
-	}
-	return list && watch
-}
-
-// Mapping implements Kinds.
-func (c *catalog) Mapping(gvk schema.GroupVersionKind) (Mapping, error) {
+// Mapping returns where objects of a kind are found. An empty version means any. The error is a
+// *KindError when the cluster does not serve the kind, and an *UnansweredError when the cluster
+// can't tell.
+func (c *Catalog) Mapping(gvk schema.GroupVersionKind) (Mapping, error) {
 	last := c.last.Load()
 	if last == nil {
 		return Mapping{}, &KindError{Kind: gvk}
@@ -248,8 +275,8 @@ func (c *catalog) Mapping(gvk schema.GroupVersionKind) (Mapping, error) {
 	return Mapping{}, missing
 }
 
-// silence returns why a group can't be told everything of, or nil.
-func (c *catalog) silence(group string) error {
+// Silence returns why not everything is known of a group, or nil.
+func (c *Catalog) Silence(group string) error {
 	last := c.last.Load()
 	if last == nil {
 		return nil
@@ -257,17 +284,34 @@ func (c *catalog) silence(group string) error {
 	return last.silenced(schema.GroupVersion{Group: group})
 }
 
-func (c *catalog) served() []Mapping {
+// Silent returns the versions of groups that could not be read, with the reason of each.
+func (c *Catalog) Silent() map[schema.GroupVersion]error {
 	last := c.last.Load()
 	if last == nil {
 		return nil
 	}
-	all := make([]Mapping, 0, len(last.kinds))
-	for _, versions := range last.kinds {
-		all = append(all, versions[0])
+	return maps.Clone(last.silent)
+}
+
+// Served returns the kinds that are served, each once and in its preferred version, in the API
+// server's order of precedence. The slice belongs to the caller.
+func (c *Catalog) Served() []Kind {
+	last := c.last.Load()
+	if last == nil {
+		return nil
 	}
-	slices.SortFunc(all, func(a, b Mapping) int {
-		return cmp.Compare(a.Resource.GroupResource().String(), b.Resource.GroupResource().String())
-	})
-	return all
+	return slices.Clone(last.order)
+}
+
+// Kind returns a kind in its preferred version.
+func (c *Catalog) Kind(gk schema.GroupKind) (Kind, bool) {
+	last := c.last.Load()
+	if last == nil {
+		return Kind{}, false
+	}
+	i := slices.IndexFunc(last.order, func(k Kind) bool { return k.GroupKind() == gk })
+	if i < 0 {
+		return Kind{}, false
+	}
+	return last.order[i], true
 }

@@ -1,4 +1,4 @@
-package relation
+package watch
 
 import (
 	"errors"
@@ -33,10 +33,10 @@ func served() (*metav1.APIGroup, []*metav1.APIResourceList) {
 	}
 }
 
-func catalogOf(group *metav1.APIGroup, resources []*metav1.APIResourceList) *catalog {
+func catalogOf(group *metav1.APIGroup, resources []*metav1.APIResourceList) *Catalog {
 	known := newSnapshot()
 	known.add(group, resources)
-	c := &catalog{}
+	c := &Catalog{}
 	c.last.Store(known)
 	return c
 }
@@ -79,14 +79,14 @@ func TestCatalogSilence(t *testing.T) {
 			}
 			now.add(group, resources)
 			now.keep(tc.before)
-			c := &catalog{}
+			c := &Catalog{}
 			c.last.Store(now)
 			got, err := c.Mapping(schema.GroupVersionKind{Group: "g", Kind: tc.kind, Version: tc.ask})
 			if got.Resource.Version != tc.want || fmt.Sprintf("%T", err) != fmt.Sprintf("%T", tc.err) {
 				t.Errorf("%s: version %q, error %v", tc.reason, got.Resource.Version, err)
 			}
-			if c.silence("g") == nil || c.silence("h") != nil {
-				t.Errorf("silence of g is %v, of h %v", c.silence("g"), c.silence("h"))
+			if c.Silence("g") == nil || c.Silence("h") != nil {
+				t.Errorf("silence of g is %v, of h %v", c.Silence("g"), c.Silence("h"))
 			}
 		})
 	}
@@ -134,22 +134,22 @@ func TestCatalogMapping(t *testing.T) {
 			}
 		})
 	}
-	_, err := (&catalog{}).Mapping(schema.GroupVersionKind{Version: "v1", Kind: "Pod"})
+	_, err := (&Catalog{}).Mapping(schema.GroupVersionKind{Version: "v1", Kind: "Pod"})
 	if want := "no kind Pod in this cluster"; err == nil || err.Error() != want {
 		t.Errorf("before the first reading: %v, want %q", err, want)
 	}
 }
 
 func TestCatalogServed(t *testing.T) {
-	want := []string{"gadgets.g v3", "widgets.g v2"}
+	want := []string{"widgets.g v2", "gadgets.g v3"}
 	var got []string
-	for _, m := range catalogOf(served()).served() {
+	for _, m := range catalogOf(served()).Served() {
 		got = append(got, m.Resource.GroupResource().String()+" "+m.Resource.Version)
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("each kind once, preferred version, in order (-want +got):\n%s", diff)
+		t.Errorf("each kind once, preferred version, in order of precedence (-want +got):\n%s", diff)
 	}
-	if got := (&catalog{}).served(); got != nil {
+	if got := (&Catalog{}).Served(); got != nil {
 		t.Errorf("served before the first reading: %v", got)
 	}
 }
