@@ -118,7 +118,7 @@ func (p pass) live(ctx context.Context, entry Entry) (sight, error) {
 	meta.SetGroupVersionKind(entry.GroupKind().WithVersion(entry.Version))
 	err := p.Client.Get(ctx, entry.NamespacedName(), meta)
 	if apierrors.IsNotFound(err) {
-		p.recent.forget(entry.ID)
+		p.recent.Forget(entry.ID)
 		return sight{}, nil
 	}
 	if err != nil {

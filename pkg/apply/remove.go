@@ -175,7 +175,7 @@ func (p pass) ask(
 	case err == nil:
 		change.Action = Terminating
 	case apierrors.IsNotFound(err):
-		p.recent.forget(entry.ID)
+		p.recent.Forget(entry.ID)
 		change.Action = Pruned
 	case reconcile.IsDenied(err):
 		change.Action, change.Message = Refused, err.Error()

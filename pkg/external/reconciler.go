@@ -10,7 +10,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/apimachinery/pkg/util/sets"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -408,8 +407,7 @@ type polls struct {
 // isOver reports whether a version of the object is one that had our finalizer for
 // the last time.
 func (m *memory) isOver(version string) bool {
-	order, err := resourceversion.CompareResourceVersion(version, m.left)
-	return err == nil && order <= 0
+	return version == m.left || object.Older(version, m.left)
 }
 
 func (m *memories) of(uid types.UID) *memory {

@@ -10,12 +10,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/resourceversion"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kinship-dev/kinship/pkg/object"
-	"github.com/kinship-dev/kinship/pkg/reconcile"
+	"github.com/kinship-dev/kinship/pkg/watch"
 )
 
 // Finalizers keeps the objects of one kind while others refer to them, by
@@ -38,9 +37,7 @@ type Finalizers struct {
 	// finalizer. It fails when it can't know.
 	InUse func(ctx context.Context, target object.ID, finalizer string) (bool, error)
 
-	writes reconcile.Writes
-	mu     sync.Mutex
-	put    map[guarded]bool // what the cache need not show yet
+	writes watch.Overlay[[]string] // the finalizers after a write
 	busy   [64]sync.Mutex
 }
 
@@ -59,15 +56,10 @@ func (f *Finalizers) Hold(ctx context.Context, target metav1.Object, finalizer s
 	if target.GetDeletionTimestamp() != nil {
 		return false, nil // The API server allows no new finalizer.
 	}
-	if f.shares(finalizer) && f.writes.Unseen(id, target.GetResourceVersion()) {
+	if _, unseen := f.writes.Ahead(id, target.GetResourceVersion()); unseen && f.shares(finalizer) {
 		return false, nil // Which finalizers its field manager has applied is not known yet.
 	}
 	_, err := f.apply(ctx, target, finalizer, finalizer)
-	if err == nil {
-		f.mu.Lock()
-		f.put[guarded{id, finalizer}] = true
-		f.mu.Unlock()
-	}
 	if isOther(err) {
 		return false, nil
 	}
@@ -82,11 +74,10 @@ func (f *Finalizers) newest(id object.ID, read metav1.Object) metav1.Object {
 	if shown == nil || shown.GetUID() != read.GetUID() {
 		return read
 	}
-	order, err := resourceversion.CompareResourceVersion(shown.GetResourceVersion(), read.GetResourceVersion())
-	if err != nil || order <= 0 {
-		return read
+	if object.Older(read.GetResourceVersion(), shown.GetResourceVersion()) {
+		return shown
 	}
-	return shown
+	return read
 }
 
 // isOther reports whether a write came too late for an object that is gone, another one,
@@ -102,34 +93,14 @@ func isOther(err error) bool {
 // our last write yet is not believed: many may refer to one object at the same
 // moment, and one write is enough.
 func (f *Finalizers) holds(id object.ID, target metav1.Object, finalizer string) bool {
-	unseen := f.writes.Unseen(id, target.GetResourceVersion())
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.put == nil {
-		f.put = map[guarded]bool{}
+	if written, unseen := f.writes.Ahead(id, target.GetResourceVersion()); unseen {
+		return slices.Contains(written, finalizer)
 	}
-	if unseen {
-		return f.put[guarded{id, finalizer}]
-	}
-	delete(f.put, guarded{id, finalizer})
 	return slices.Contains(target.GetFinalizers(), finalizer)
 }
 
-// guarded is an object and a finalizer.
-type guarded struct {
-	id        object.ID
-	finalizer string
-}
-
 // Forget drops what is remembered of an object that is gone.
-func (f *Finalizers) Forget(id object.ID) {
-	f.writes.Forget(id)
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for _, name := range f.Names {
-		delete(f.put, guarded{id, name})
-	}
-}
+func (f *Finalizers) Forget(id object.ID) { f.writes.Forget(id) }
 
 // Reconcile takes off the finalizers by which nobody holds an object any more. Call it
 // for every change of an object that has one of them too.
@@ -155,16 +126,13 @@ func (f *Finalizers) release(ctx context.Context, id object.ID, name string) err
 	if target == nil || !slices.Contains(target.GetFinalizers(), name) {
 		return nil
 	}
-	if f.writes.Unseen(id, target.GetResourceVersion()) {
+	if _, unseen := f.writes.Ahead(id, target.GetResourceVersion()); unseen {
 		return nil // The watch brings what we wrote, and us back with it if a finalizer is left.
 	}
 	used, err := f.InUse(ctx, id, name)
 	if used || err != nil {
 		return err
 	}
-	f.mu.Lock()
-	delete(f.put, guarded{id, name})
-	f.mu.Unlock()
 	live, err := f.apply(ctx, target, name)
 	if err == nil && slices.Contains(live.GetFinalizers(), name) {
 		err = f.cut(ctx, live, name) // Somebody else's manifest owns it as well.
@@ -211,7 +179,7 @@ func (f *Finalizers) apply(
 	if err != nil {
 		return nil, fmt.Errorf("write finalizer %s of %s/%s: %w", name, f.Kind.Kind, target.GetName(), err)
 	}
-	f.writes.Wrote(object.Of(target, f.Kind.GroupKind()), u.GetResourceVersion())
+	f.writes.Wrote(object.Of(target, f.Kind.GroupKind()), u.GetResourceVersion(), u.GetFinalizers())
 	return u, nil
 }
 
@@ -223,7 +191,7 @@ func (f *Finalizers) cut(ctx context.Context, live *unstructured.Unstructured, n
 	if err := f.Client.Patch(ctx, live, patch); err != nil {
 		return fmt.Errorf("remove finalizer %s of %s/%s: %w", name, f.Kind.Kind, live.GetName(), err)
 	}
-	f.writes.Wrote(object.Of(live, f.Kind.GroupKind()), live.GetResourceVersion())
+	f.writes.Wrote(object.Of(live, f.Kind.GroupKind()), live.GetResourceVersion(), live.GetFinalizers())
 	return nil
 }
 

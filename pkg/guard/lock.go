@@ -10,13 +10,13 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/client-go/metadata"
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/kinship-dev/kinship/pkg/object"
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 	"github.com/kinship-dev/kinship/pkg/relation"
+	"github.com/kinship-dev/kinship/pkg/watch"
 )
 
 // seed spreads objects over the turns of a Lock.
@@ -50,8 +50,7 @@ type Lock struct {
 	FieldOwner string
 
 	turns  [256]sync.Mutex
-	mu     sync.Mutex
-	newest map[object.ID]relation.Object // own writes that the watch has not shown yet
+	writes watch.Overlay[relation.Object]
 }
 
 // On reports whether an object carries the label.
@@ -73,33 +72,29 @@ func (l *Lock) Wrong(obj relation.Object) bool {
 
 // Get returns an object as last seen or as last written here, whichever is newer.
 func (l *Lock) Get(id object.ID) (relation.Object, relation.Presence) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	seen, presence := l.Watcher.Get(id) // What is newer may be forgotten as soon as the watch shows it.
-	written, ok := l.newest[id]
-	if !ok {
-		return seen, presence
+	var seen relation.Object
+	var presence relation.Presence
+	written, ahead := l.writes.Look(id, func() string {
+		seen, presence = l.Watcher.Get(id)
+		return seen.Version
+	})
+	switch {
+	case ahead && presence == relation.Present && written.UID == seen.UID:
+		return written, presence
+	case ahead: // The watch knows more of the object: that the object is gone, or another one.
+		l.writes.ForgetIf(id, func(last relation.Object) bool { return last.Version == written.Version })
 	}
-	if presence == relation.Present && written.UID == seen.UID {
-		order, err := resourceversion.CompareResourceVersion(seen.Version, written.Version)
-		if err == nil && order < 0 {
-			return written, relation.Present
-		}
-	}
-	delete(l.newest, id)
 	return seen, presence
 }
 
 // Seen forgets what was written here once the watch shows it. Register it with the
 // Watcher, or what was written last to every object ever locked is kept.
 func (l *Lock) Seen(c relation.Change) {
-	id := c.Object().ID
-	l.mu.Lock()
-	_, wrote := l.newest[id]
-	l.mu.Unlock()
-	if wrote {
-		l.Get(id)
+	if c.New != nil {
+		l.writes.Ahead(c.New.ID, c.New.Version)
+		return
 	}
+	l.writes.ForgetIf(c.Old.ID, func(last relation.Object) bool { return last.UID == c.Old.UID })
 }
 
 // Ensure makes the label of one object right and returns the object as it then
@@ -160,12 +155,7 @@ func (l *Lock) write(ctx context.Context, obj relation.Object, value *string) (r
 		return obj, fmt.Errorf("lock %s: %w", obj.ID, err)
 	}
 	written := relation.ObjectOf(obj.ID.GroupKind(), answer)
-	l.mu.Lock()
-	if l.newest == nil {
-		l.newest = map[object.ID]relation.Object{}
-	}
-	l.newest[obj.ID] = written
-	l.mu.Unlock()
+	l.writes.Wrote(obj.ID, written.Version, written)
 	l.Get(obj.ID) // The watch may have been quicker than the answer.
 	return written, nil
 }

@@ -10,12 +10,12 @@ import (
 	"github.com/gophercloud/gophercloud/v2"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	openstackv1alpha1 "github.com/kinship-dev/kinship/api/openstack/v1alpha1"
 	"github.com/kinship-dev/kinship/internal/cloud/openstack"
 	"github.com/kinship-dev/kinship/pkg/external"
+	"github.com/kinship-dev/kinship/pkg/object"
 )
 
 // Connector leads from credentials to clients.
@@ -146,8 +146,7 @@ func (c *Connector) learn(r *read, key credentials, found parsed) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	before := c.parsed[key]
-	order, err := resourceversion.CompareResourceVersion(found.version, before.version)
-	if r.void || (err == nil && order < 0) {
+	if r.void || object.Older(found.version, before.version) {
 		return
 	}
 	if before.cloud != nil && before.cloud.Key() != found.cloud.Key() {
