@@ -16,7 +16,6 @@ import (
 	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	ctrlreconcile "sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -25,6 +24,7 @@ import (
 	"github.com/kinship-dev/kinship/pkg/object"
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 	"github.com/kinship-dev/kinship/pkg/relation"
+	"github.com/kinship-dev/kinship/pkg/watch"
 )
 
 // Options of an engine.
@@ -200,20 +200,15 @@ func (e *Engine) makeGuards() {
 }
 
 func (e *Engine) hear(ctx context.Context, m *member) error {
-	informer, err := e.mgr.GetCache().GetInformer(ctx, m.informed, cache.BlockUntilSynced(false))
+	informer, err := watch.Open(ctx, e.mgr.GetCache(), m.gk(), m.informed)
+	if err != nil {
+		return err
+	}
+	m.store = informer.GetStore()
+	m.synced, err = informer.Listen(watch.Handler(func(c watch.Change[client.Object]) { e.hub.told(m, c) }))
 	if err != nil {
 		return fmt.Errorf("watch %s: %w", m.gvk.Kind, err)
 	}
-	registration, err := informer.AddEventHandler(e.hub.handler(m))
-	if err != nil {
-		return fmt.Errorf("watch %s: %w", m.gvk.Kind, err)
-	}
-	shared, ok := informer.(toolscache.SharedIndexInformer)
-	if !ok {
-		return fmt.Errorf("watch %s: the cache hands out a %T", m.gvk.Kind, informer)
-	}
-	m.store = shared.GetStore()
-	m.synced = registration.HasSynced
 	return nil
 }
 

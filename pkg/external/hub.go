@@ -22,6 +22,7 @@ import (
 	"github.com/kinship-dev/kinship/pkg/object"
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 	"github.com/kinship-dev/kinship/pkg/relation"
+	"github.com/kinship-dev/kinship/pkg/watch"
 )
 
 // hub hears of everything, knows who refers to whom, and wakes who is concerned.
@@ -138,21 +139,12 @@ func (h *hub) target(edge relation.Edge, rel relation.Relation) target {
 	return t
 }
 
-// handler is what an informer calls.
-func (h *hub) handler(m *member) toolscache.ResourceEventHandler {
-	return toolscache.ResourceEventHandlerFuncs{
-		AddFunc:    func(obj any) { h.changed(m, nil, obj.(client.Object)) },
-		UpdateFunc: func(old, obj any) { h.changed(m, old.(client.Object), obj.(client.Object)) },
-		DeleteFunc: func(obj any) {
-			if tombstone, ok := obj.(toolscache.DeletedFinalStateUnknown); ok {
-				obj = tombstone.Obj
-			} else if m.ended != nil {
-				last := obj.(client.Object)
-				m.ended(object.Of(last, m.gk()), last)
-			}
-			h.changed(m, obj.(client.Object), nil)
-		},
+// told takes in what an informer tells.
+func (h *hub) told(m *member, c watch.Change[client.Object]) {
+	if c.Went() && !c.Missed && m.ended != nil {
+		m.ended(object.Of(c.Old, m.gk()), c.Old)
 	}
+	h.changed(m, c.Old, c.New)
 }
 
 // changed is told of one change of one object. Who refers to whom is recorded

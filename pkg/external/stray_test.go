@@ -16,6 +16,7 @@ import (
 	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
 	"github.com/kinship-dev/kinship/pkg/object"
 	"github.com/kinship-dev/kinship/pkg/relation"
+	"github.com/kinship-dev/kinship/pkg/watch"
 )
 
 // deletions is a cloud of which nothing is asked but to delete. It fails so often first.
@@ -86,11 +87,7 @@ func TestStrays(t *testing.T) {
 			cloud.fails = c.fails
 			r.claims.claim(r.claimed("", last, "1"), last.GetUID())
 			r.engine.hub.changed(r.member, nil, last)
-			if c.missed {
-				r.engine.hub.handler(r.member).OnDelete(toolscache.DeletedFinalStateUnknown{Obj: last})
-			} else {
-				r.engine.hub.handler(r.member).OnDelete(last)
-			}
+			r.engine.hub.told(r.member, watch.Change[client.Object]{Old: last, Missed: c.missed})
 			for i := range c.fails {
 				if pause := r.sweep(t.Context(), used); pause <= 0 || !isHeld(r) {
 					t.Errorf("after %d attempts: again in %s, target held: %t", i+1, pause, isHeld(r))

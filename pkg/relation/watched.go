@@ -109,17 +109,9 @@ func (w *Watcher) prepare(
 	if err != nil {
 		return nil, fmt.Errorf("set error handler: %w", err)
 	}
-	registration, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(obj any) { w.tellObject(Change{New: seen(obj)}) },
-		UpdateFunc: func(old, obj any) { w.tellObject(Change{Old: seen(old), New: seen(obj)}) },
-		DeleteFunc: func(obj any) {
-			tombstone, missing := obj.(cache.DeletedFinalStateUnknown)
-			if missing {
-				obj = tombstone.Obj
-			}
-			w.tellObject(Change{Old: seen(obj), Told: !missing})
-		},
-	})
+	registration, err := informer.AddEventHandler(watch.Handler(func(c watch.Change[metav1.Object]) {
+		w.tellObject(Change{Old: seen(c.Old), New: seen(c.New), Told: c.Went() && !c.Missed})
+	}))
 	if err != nil {
 		return nil, fmt.Errorf("add event handler: %w", err)
 	}
@@ -172,7 +164,10 @@ func (k *watched) hold(obj any) (any, error) {
 }
 
 // seen returns a copy of what is held. Its labels are shared and must not be changed.
-func seen(obj any) *Object {
+func seen(obj metav1.Object) *Object {
+	if obj == nil {
+		return nil
+	}
 	o := obj.(*held).object
 	return &o
 }

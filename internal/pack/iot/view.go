@@ -18,6 +18,7 @@ import (
 
 	"github.com/kinship-dev/kinship/pkg/apply"
 	"github.com/kinship-dev/kinship/pkg/object"
+	"github.com/kinship-dev/kinship/pkg/watch"
 )
 
 // byOwner is the index of Deployments by the uid of the connector that controls
@@ -33,13 +34,9 @@ type view struct {
 
 // hear has a cache watch the objects of a kind.
 func (v *view) hear(ctx context.Context, c cache.Cache, gk schema.GroupKind, obj client.Object) error {
-	informer, err := c.GetInformer(ctx, obj, cache.BlockUntilSynced(false))
+	informer, err := watch.Open(ctx, c, gk, obj)
 	if err != nil {
-		return fmt.Errorf("watch %s: %w", gk, err)
-	}
-	shared, ok := informer.(toolscache.SharedIndexInformer)
-	if !ok {
-		return fmt.Errorf("watch %s: the cache hands out a %T", gk, informer)
+		return err
 	}
 	err = informer.AddIndexers(toolscache.Indexers{byOwner: func(obj any) ([]string, error) {
 		if owner, ok := owned(obj); ok {
@@ -50,7 +47,7 @@ func (v *view) hear(ctx context.Context, c cache.Cache, gk schema.GroupKind, obj
 	if err != nil {
 		return fmt.Errorf("watch %s: %w", gk, err)
 	}
-	v.indexers[gk] = shared.GetIndexer()
+	v.indexers[gk] = informer.GetIndexer()
 	return nil
 }
 

@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/utils/clock"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
@@ -133,27 +132,20 @@ func (p *parts) reconsider() {
 // listen feeds the ledger, in every replica.
 func (p *parts) listen(ctx context.Context) error {
 	for _, k := range kinds {
-		err := p.hear(ctx, k.GroupKind(), k.new(), toolscache.ResourceEventHandlerFuncs{
-			AddFunc:    func(obj any) { p.ledger.declare(identify(obj.(usage))) },
-			UpdateFunc: func(_, obj any) { p.ledger.declare(identify(obj.(usage))) },
-			DeleteFunc: func(obj any) {
-				if tombstone, ok := obj.(toolscache.DeletedFinalStateUnknown); ok {
-					obj = tombstone.Obj
-				}
-				id := identify(obj.(usage))
-				p.ledger.declare(id)
-				p.ledger.wakeUsage(id)
-			},
-		})
+		err := p.hear(ctx, k.GroupKind(), k.new(), watch.Handler(func(c watch.Change[usage]) {
+			if c.Went() {
+				p.ledger.declare(identify(c.Old))
+				p.ledger.wakeUsage(identify(c.Old))
+				return
+			}
+			p.ledger.declare(identify(c.New))
+		}))
 		if err != nil {
 			return err
 		}
 	}
-	return p.hear(ctx, grantKind, &kinshipv1alpha1.ReferenceGrant{}, toolscache.ResourceEventHandlerFuncs{
-		AddFunc:    func(any) { p.grantsChanged() },
-		UpdateFunc: func(_, _ any) { p.grantsChanged() },
-		DeleteFunc: func(any) { p.grantsChanged() },
-	})
+	return p.hear(ctx, grantKind, &kinshipv1alpha1.ReferenceGrant{},
+		watch.Handler(func(watch.Change[client.Object]) { p.grantsChanged() }))
 }
 
 // grantKind is the kind that lets Usages reach into other namespaces.
@@ -162,20 +154,15 @@ var grantKind = kinshipv1alpha1.GroupVersion.WithKind("ReferenceGrant").GroupKin
 func (p *parts) hear(
 	ctx context.Context, gk schema.GroupKind, obj client.Object, handler toolscache.ResourceEventHandler,
 ) error {
-	informer, err := p.mgr.GetCache().GetInformer(ctx, obj, cache.BlockUntilSynced(false))
+	informer, err := watch.Open(ctx, p.mgr.GetCache(), gk, obj)
+	if err != nil {
+		return err
+	}
+	synced, err := informer.Listen(handler)
 	if err != nil {
 		return fmt.Errorf("watch %s: %w", gk, err)
 	}
-	registration, err := informer.AddEventHandler(handler)
-	if err != nil {
-		return fmt.Errorf("watch %s: %w", gk, err)
-	}
-	shared, ok := informer.(toolscache.SharedIndexInformer)
-	if !ok {
-		return fmt.Errorf("watch %s: the cache hands out a %T", gk, informer)
-	}
-	p.stores[gk] = shared.GetStore()
-	p.synced = append(p.synced, registration.HasSynced)
+	p.stores[gk], p.synced = informer.GetStore(), append(p.synced, synced)
 	return nil
 }
 
