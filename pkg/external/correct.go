@@ -137,13 +137,23 @@ func (r *reconciler[K, R]) observeIncomplete(p *pass[K, R], resource R, fields [
 // poll has the object looked at again: soon at first, then less often. A look that
 // somebody else had it take in between is none of these.
 func (r *reconciler[K, R]) poll(p *pass[K, R], format string, args ...any) reconcile.Outcome {
-	const first, last = 500 * time.Millisecond, 15 * time.Second
 	polls, now := &p.memory.polls, r.engine.Clock.Now()
-	if !now.Before(polls.next) {
-		polls.next = now.Add(min(first<<min(polls.done, 8), last))
-		polls.done++
-	}
+	polls.plan(now, time.Time{})
 	return reconcile.WaitFor(polls.next.Sub(now), condition.ReasonProgressing, format, args...)
+}
+
+// plan plans the next look if that of before is due: after a pause that doubles each time, and not
+// later than latest unless that is zero.
+func (o *polls) plan(now, latest time.Time) {
+	const first, last = 500 * time.Millisecond, 15 * time.Second
+	if now.Before(o.next) {
+		return
+	}
+	o.next = now.Add(min(first<<min(o.done, 8), last))
+	o.done++
+	if !latest.IsZero() && o.next.After(latest) {
+		o.next = latest
+	}
 }
 
 // period returns how often the resource is compared with the spec; zero is never.

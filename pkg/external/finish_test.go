@@ -6,9 +6,11 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/kinship-dev/kinship/pkg/condition"
 	"github.com/kinship-dev/kinship/pkg/object"
+	"github.com/kinship-dev/kinship/pkg/reconcile"
 	"github.com/kinship-dev/kinship/pkg/relation"
 )
 
@@ -49,4 +51,34 @@ func TestOthers(t *testing.T) {
 	expect("one more holds it", "b")
 	holds("a", "c")
 	expect("the one named is gone", "a")
+}
+
+// TestUnderwayEnds: the wait for an attempt of a process that was killed ends when it is over, by
+// the last of its looks, and not up to 15 s later.
+func TestUnderwayEnds(t *testing.T) {
+	r, clock := newReconciler()
+	p := newPass()
+	began, looks := clock.Now(), 0
+	for {
+		o := r.underway(p)
+		if o.IsDone() {
+			break
+		}
+		if looks++; looks > 10 {
+			t.Fatalf("it waits after %d looks in %s", looks, clock.Now().Sub(began))
+		}
+		clock.SetTime(clock.Now().Add(resultOf(t, o).RequeueAfter))
+	}
+	if took := clock.Now().Sub(began); took != unknownEnd {
+		t.Errorf("the wait took %s, want %s", took, unknownEnd)
+	}
+}
+
+func resultOf(t *testing.T, o reconcile.Outcome) ctrl.Result {
+	t.Helper()
+	result, err := o.Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result
 }

@@ -89,6 +89,9 @@ func (r *reconciler[K, R]) underway(p *pass[K, R]) reconcile.Outcome {
 	if !now.Before(p.memory.until) {
 		return reconcile.Outcome{}
 	}
+	// The last look comes when the wait is over, and not up to 15 s later: an operator that is
+	// killed again and again would begin the wait anew each time, and come to no end.
+	p.memory.polls.plan(now, p.memory.until)
 	return r.poll(p, "Waiting for what was asked of %s before: its answer was lost", r.engine.Cloud)
 }
 
