@@ -166,7 +166,7 @@ func edgeNotes(b, root *lineage.Branch) []string {
 	if e.Content != "" {
 		notes = append(notes, e.Content)
 	}
-	if e.Declarer != b.Node.ID && e.Declarer != root.Node.ID {
+	if e.Declarer != e.Source.ID && e.Declarer != e.Target.ID && e.Declarer != root.Node.ID {
 		notes = append(notes, "declared by "+label(e.Declarer, root.Node.ID.Namespace))
 	}
 	if !e.Force.InForce {

@@ -204,6 +204,9 @@ func (g *grower) attach(ctx context.Context, b *Branch) error {
 	obj := b.Node.object()
 	targeting, _ := g.cluster.withoutMade(g.cluster.index.Targeting(obj))
 	for _, e := range targeting {
+		if g.tellsItself(e) {
+			continue
+		}
 		leaves, err := g.cluster.ends(ctx, e, e.Source, b.Node, fromTarget[e.Role])
 		if err != nil {
 			return err
@@ -221,6 +224,13 @@ func (g *grower) attach(ctx context.Context, b *Branch) error {
 		g.leaves(b, leaves)
 	}
 	return nil
+}
+
+// tellsItself reports whether an edge is a reference of an object that the tree expands: the edge is
+// shown there, as what that object needs.
+func (g *grower) tellsItself(e relation.Edge) bool {
+	_, ok := g.cluster.reference(e)
+	return ok && g.expanded[g.cluster.node(e.Source.ID)]
 }
 
 // declared adds both ends of what the root itself declares about others.

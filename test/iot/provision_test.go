@@ -233,7 +233,7 @@ func testQuestions(t *testing.T) {
 		return out.String()
 	}
 	tree := ask("tree", "iotconnector/c")
-	for _, part := range []string{"Deployment.apps/a ", "ServiceAccount/c "} {
+	for _, part := range []string{"─ Deployment.apps/a ", "─ ServiceAccount/c "} {
 		if n := strings.Count(tree, part); n != 1 {
 			t.Errorf("%s is there %d times in\n%s", part, n, tree)
 		}
