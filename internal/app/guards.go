@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
@@ -14,11 +13,8 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
@@ -41,25 +37,34 @@ const guardSettles = time.Second
 type guards struct {
 	pack    pack.Pack
 	live    client.Client
+	reader  client.Reader // as the account of the process, which may see guards
 	watcher *relation.Watcher
 	gate    *reconcile.Gate
 	install func(context.Context, client.Object) error // nil where somebody else installs
 	log     logr.Logger
 
 	wanted  map[object.ID]client.Object
-	order   []object.ID // of wanted
-	other   []object.ID // what may stand for all that is wanted: as an older API server has it
+	other   map[object.ID]client.Object // what may stand for all that is wanted: as an older API server has it
 	changed chan struct{}
-	missing atomic.Pointer[[]string]
+	faults  atomic.Pointer[[]fault]
 	// unjudged is why the objects written without a guard could not be judged again.
 	unjudged atomic.Pointer[error]
 	paused   bool      // as long as the gate is closed for what is missing
 	settled  time.Time // when the API server goes by what is there again
 
+	recorder recorder
+	begun    bool                  // with what the last operator has recorded
+	known    map[string]knownGuard // in force
+	// kept and keptSince are what was recorded last.
+	kept      map[string]knownGuard
+	keptSince string
+
 	mu    sync.Mutex
 	since string // the resource version of the first deletion that was not dealt with
 	// noticed says that a guard was deleted since the last look, which may be back already.
 	noticed bool
+	// pending are the guards that were changed since the last look, and since when.
+	pending map[object.ID]string
 }
 
 func newGuards(
@@ -70,34 +75,20 @@ func newGuards(
 		return nil, err
 	}
 	g := &guards{
-		pack: p, live: live, watcher: base.Watcher, gate: gate, install: base.Install,
-		wanted: map[object.ID]client.Object{},
-		log:    o.Log.WithName("guards").WithValues("pack", p.Name), changed: make(chan struct{}, 1),
+		pack: p, live: live, reader: base.Live, watcher: base.Watcher, gate: gate, install: base.Install,
+		recorder: recorder{base.Live, p.Name}, pending: map[object.ID]string{}, known: map[string]knownGuard{},
+		log: o.Log.WithName("guards").WithValues("pack", p.Name), changed: make(chan struct{}, 1),
 	}
-	scheme := live.Scheme()
-	ids := func(in pack.Installation, each func(object.ID, client.Object)) error {
-		all, _ := split(p.Objects(in))
-		for _, obj := range all {
-			gvk, err := apiutil.GVKForObject(obj, scheme)
-			if err != nil {
-				return fmt.Errorf("identify %s: %w", obj.GetName(), err)
-			}
-			each(object.Of(obj, gvk.GroupKind()), obj)
-		}
-		return nil
-	}
-	if err := ids(o.installation(mutating), func(id object.ID, obj client.Object) {
-		g.wanted[id], g.order = obj, append(g.order, id)
-	}); err != nil {
+	if g.wanted, err = guardTemplates(o.installation(mutating), p, live); err != nil {
 		return nil, err
 	}
-	err = ids(o.installation(false), func(id object.ID, _ client.Object) { g.other = append(g.other, id) })
-	if err != nil {
+	if g.other, err = guardTemplates(o.installation(false), p, live); err != nil {
 		return nil, err
 	}
-	g.missing.Store(&[]string{})
+	g.faults.Store(&[]fault{})
 	g.watcher.OnObject(func(c relation.Change) {
-		if _, ours := g.wanted[c.Object().ID]; ours {
+		id := c.Object().ID
+		if g.wanted[id] != nil || g.other[id] != nil {
 			g.seen(c)
 			g.wake()
 		}
@@ -107,12 +98,14 @@ func newGuards(
 
 // add has the manager run it and tell what is missing.
 func (g *guards) add(mgr manager.Manager) error {
-	gauge := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "kinship_guards_missing", Help: "Webhook configurations, policies and bindings of a pack that do not exist.",
-		ConstLabels: prometheus.Labels{"pack": g.pack.Name},
-	}, func() float64 { return float64(len(*g.missing.Load())) })
-	if err := ctrlmetrics.Registry.Register(gauge); err != nil {
-		return fmt.Errorf("register metrics of pack %s: %w", g.pack.Name, err)
+	for state, name := range map[guardState]string{missing: "kinship_guards_missing", altered: "kinship_guards_altered"} {
+		gauge := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: name, Help: "Webhook configurations, policies and bindings of a pack that are " + string(state) + ".",
+			ConstLabels: prometheus.Labels{"pack": g.pack.Name},
+		}, func() float64 { return float64(countFaults(*g.faults.Load(), state)) })
+		if err := ctrlmetrics.Registry.Register(gauge); err != nil {
+			return fmt.Errorf("register metrics of pack %s: %w", g.pack.Name, err)
+		}
 	}
 	if err := mgr.AddReadyzCheck("guards-"+g.pack.Name, func(*http.Request) error { return g.fault() }); err != nil {
 		return fmt.Errorf("add readiness check of pack %s: %w", g.pack.Name, err)
@@ -131,31 +124,44 @@ func (g *guards) wake() {
 	}
 }
 
-// seen notes since when a guard is missing.
+// seen notes since when a guard is missing, or when it was first changed.
 func (g *guards) seen(c relation.Change) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	if c.Old == nil || slices.Contains(g.pack.Enforced, c.Old.ID.Name) {
+		return
+	}
 	// A guard that was created anew may be reported as a change of the former one.
-	if c.Old == nil || c.New != nil && c.New.UID == c.Old.UID || slices.Contains(g.pack.Enforced, c.Old.ID.Name) {
+	if c.New != nil && c.New.UID == c.Old.UID {
+		if g.pending[c.New.ID] == "" {
+			g.pending[c.New.ID] = c.New.Version
+		}
 		return
 	}
 	g.noticed = true
-	order, err := resourceversion.CompareResourceVersion(c.Old.Version, g.since)
-	if g.since == "" || err != nil || order < 0 {
-		g.since = c.Old.Version
-	}
+	g.since = earlier(g.since, c.Old.Version)
 }
 
-// doubt has judged again what was written while a guard was missing.
+// doubt has judged again what was written while a guard was missing or altered.
 func (g *guards) doubt(ctx context.Context) error {
 	g.mu.Lock()
 	since := g.since
 	g.mu.Unlock()
-	if since == "" || g.pack.Doubt == nil {
+	if since == "" {
 		return nil
 	}
-	if err := g.pack.Doubt(ctx, g.live, since); err != nil {
-		return fmt.Errorf("judge again what was written since a guard was missing: %w", err)
+	if g.pack.Doubt != nil {
+		if err := g.pack.Doubt(ctx, g.live, since); err != nil {
+			return fmt.Errorf("judge again what was written since a guard was missing: %w", err)
+		}
+	}
+	err := g.recorder.change(ctx, func(r *record) {
+		if r.Since == since {
+			r.Since = ""
+		}
+	})
+	if err != nil {
+		return err
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -174,10 +180,37 @@ func (g *guards) takeNoticed() bool {
 	return noticed
 }
 
-// fault returns which guards are missing, or why the pack is held up although none is.
+// takePending returns the guards that were changed since the last call, and since when.
+func (g *guards) takePending() map[object.ID]string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	pending := g.pending
+	g.pending = map[object.ID]string{}
+	return pending
+}
+
+// putBack has the next look deal with changes that this one could not.
+func (g *guards) putBack(pending map[object.ID]string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for id, since := range pending {
+		g.pending[id] = earlier(g.pending[id], since)
+	}
+}
+
+// note has what was written since a resource version judged again.
+func (g *guards) note(since string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.noticed = true
+	g.since = earlier(g.since, since)
+}
+
+// fault returns which guards are missing or altered, or why the pack is held up although
+// none is.
 func (g *guards) fault() error {
-	if missing := *g.missing.Load(); len(missing) > 0 {
-		return fmt.Errorf("%s missing: install it again, or run with --install", strings.Join(missing, ", "))
+	if faults := *g.faults.Load(); len(faults) > 0 {
+		return fmt.Errorf("%s: install it again, or run with --install", strings.Join(names(faults), ", "))
 	}
 	if err := g.unjudged.Load(); err != nil {
 		return *err
@@ -187,8 +220,8 @@ func (g *guards) fault() error {
 
 // run looks at the guards whenever one of them changes.
 func (g *guards) run(ctx context.Context) error {
-	kinds := make([]schema.GroupKind, 0, len(g.order))
-	for _, id := range g.order {
+	kinds := make([]schema.GroupKind, 0, len(g.wanted))
+	for _, id := range order(g.wanted) {
 		kinds = append(kinds, id.GroupKind())
 	}
 	g.watcher.Use(object.ID{Kind: "Guards", Name: g.pack.Name}, kinds...)
@@ -204,6 +237,7 @@ func (g *guards) run(ctx context.Context) error {
 		}
 		select {
 		case <-ctx.Done():
+			g.leave(context.WithoutCancel(ctx))
 			return nil
 		case <-g.changed:
 		case <-again:
@@ -211,38 +245,50 @@ func (g *guards) run(ctx context.Context) error {
 	}
 }
 
-// look reads the guards, restores missing guards with --install, and closes the gate as long
-// as a guard is missing. look returns the time until it has to be called again, or 0.
+// leave says until when an operator has watched.
+func (g *guards) leave(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, presenceTimeout)
+	defer cancel()
+	if len(*g.faults.Load()) > 0 || !g.begun {
+		return
+	}
+	if err := g.recorder.touch(ctx); err != nil {
+		g.log.Info("What is written until the next operator starts may be judged again", "reason", err.Error())
+	}
+}
+
+// look reads the guards, restores missing and altered guards with --install, and closes the
+// gate as long as a guard is missing or altered. look returns the time until it has to be
+// called again, or 0.
 func (g *guards) look(ctx context.Context) (time.Duration, error) {
-	missing, err := g.absent(ctx, g.order)
-	if err != nil {
+	if err := g.begin(ctx); err != nil {
 		return 0, err
 	}
-	if len(missing) > 0 && g.install == nil {
-		other, err := g.absent(ctx, g.other)
-		if err != nil {
-			return 0, err
-		}
-		if len(other) == 0 {
-			missing = nil
-		}
+	pending := g.takePending()
+	faults, err := g.assess(ctx, pending)
+	if err != nil {
+		g.putBack(pending)
+		return 0, err
 	}
 	if g.takeNoticed() { // Also where somebody has restored the guard meanwhile.
 		g.gate.Close()
 		g.paused = true
 	}
-	held := g.tell(missing)
-	if g.install != nil && len(missing) > 0 {
+	held := g.tell(faults)
+	if err := g.keep(ctx); err != nil {
+		return 0, err
+	}
+	if g.install != nil && len(faults) > 0 {
 		var failed []error
-		for _, id := range missing {
-			if err := g.install(ctx, g.wanted[id]); err != nil {
-				failed = append(failed, fmt.Errorf("restore %s: %w", id, err))
+		for _, f := range faults {
+			if err := g.install(ctx, g.wanted[f.id]); err != nil {
+				failed = append(failed, fmt.Errorf("restore %s: %w", f.id, err))
 			}
 		}
 		if err := errors.Join(failed...); err != nil {
 			return 0, err
 		}
-		g.log.Info("Restored guards", "guards", names(missing))
+		g.log.Info("Restored guards", "guards", names(faults))
 		held = g.tell(nil)
 	}
 	if held {
@@ -268,52 +314,4 @@ func (g *guards) reopen(ctx context.Context) (time.Duration, error) {
 	g.unjudged.Store(nil)
 	g.gate.Open()
 	return 0, nil
-}
-
-// absent returns those of the guards that do not exist.
-func (g *guards) absent(ctx context.Context, all []object.ID) ([]object.ID, error) {
-	var missing []object.ID
-	for _, id := range all {
-		_, err := g.watcher.Live(ctx, id)
-		switch {
-		case apierrors.IsNotFound(err):
-			missing = append(missing, id)
-		case apierrors.IsForbidden(err):
-			// An older installation does not give the right to see policies.
-			g.log.Info("Can't see a guard, which may be missing: run once with --install",
-				"guard", id.String(), "reason", err.Error())
-		case err != nil:
-			return nil, err
-		}
-	}
-	return missing, nil
-}
-
-// tell logs the missing guards and closes the gate. A missing guard that the pack names in
-// Enforced closes no gate: its reconcilers must go on telling users that nothing is enforced.
-// tell reports whether it closed the gate.
-func (g *guards) tell(missing []object.ID) (held bool) {
-	before, now := *g.missing.Load(), names(missing)
-	g.missing.Store(&now)
-	held = slices.ContainsFunc(missing, func(id object.ID) bool { return !slices.Contains(g.pack.Enforced, id.Name) })
-	if held {
-		g.gate.Close()
-		g.paused = true
-	}
-	switch {
-	case slices.Equal(before, now):
-	case len(now) > 0:
-		slog.New(logr.ToSlogHandler(g.log)).Warn("Guards are missing", "reason", g.fault().Error(), "paused", held)
-	default:
-		g.log.Info("All guards are there again")
-	}
-	return held
-}
-
-func names(ids []object.ID) []string {
-	all := make([]string, 0, len(ids))
-	for _, id := range ids {
-		all = append(all, id.Kind+" "+id.Name)
-	}
-	return all
 }

@@ -69,6 +69,9 @@ func Install(ctx context.Context, o Options) error {
 	if err := rehearse(ctx, c, objects); err != nil {
 		return fmt.Errorf("nothing was installed: %w", err)
 	}
+	if err := recordInstallation(ctx, o, c, objects, mutating); err != nil {
+		return err
+	}
 	if err := applyAll(ctx, o, c, objects); err != nil {
 		return err
 	}
@@ -84,6 +87,24 @@ func Install(ctx context.Context, o Options) error {
 			"pack", name)
 	}
 	return err
+}
+
+// recordInstallation records which guards are going to be installed, so that an operator of
+// another release that still runs takes them for what they are.
+func recordInstallation(ctx context.Context, o Options, c client.Client, objects []client.Object, mutating bool) error {
+	chosen, err := choose(o)
+	if err != nil {
+		return err
+	}
+	for _, obj := range objects {
+		if _, ok := obj.(*corev1.Namespace); !ok {
+			continue
+		}
+		if err := apply(ctx, c, obj); err != nil {
+			return err
+		}
+	}
+	return examine(ctx, o, c, chosen, mutating, true)
 }
 
 // applyAll applies objects in order. Webhooks get their secret path at once, which
@@ -107,6 +128,9 @@ func applyAll(ctx context.Context, o Options, c client.WithWatch, objects []clie
 			return err
 		}
 		if err := apply(ctx, c, obj); err != nil {
+			return err
+		}
+		if err := rectify(ctx, c, obj); err != nil {
 			return err
 		}
 	}

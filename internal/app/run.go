@@ -56,6 +56,9 @@ func Run(ctx context.Context, o Options) error {
 		return err
 	}
 	defer env.Watcher.Close() // In case that it is never started.
+	if err := examineOnce(ctx, o, env, chosen); err != nil {
+		return err
+	}
 	serving, err := newServing(ctx, o, own, chosen, env.Watcher)
 	if err != nil {
 		return err
@@ -71,6 +74,19 @@ func Run(ctx context.Context, o Options) error {
 		return fmt.Errorf("run: %w", err)
 	}
 	return nil
+}
+
+// examineOnce looks what has become of the guards since the last operator, where no
+// installation has done so.
+func examineOnce(ctx context.Context, o Options, env pack.Environment, chosen []pack.Pack) error {
+	if o.Install {
+		return nil
+	}
+	mutating, err := servesMutatingPolicies(o)
+	if err != nil {
+		return err
+	}
+	return examine(ctx, o, env.Live, chosen, mutating, false)
 }
 
 // assemble adds everything that the manager is to run.

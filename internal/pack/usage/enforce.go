@@ -6,7 +6,6 @@ import (
 	"reflect"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -65,9 +64,7 @@ func (e *enforcer) Check(ctx context.Context) error {
 			return &guard.Fault{Message: fmt.Sprintf("%s %s is missing, so deletions are not refused: "+
 				"install it again, or run with --install", enforcing(template), template.GetName())}
 		}
-		right := live.DeepCopyObject().(client.Object)
-		rectify(right, template)
-		if !equality.Semantic.DeepEqual(live, right) {
+		if pack.Altered(live, template) {
 			return &guard.Fault{Message: fmt.Sprintf("%s %s was altered, so deletions may not be refused: "+
 				"install it again, or run with --install", enforcing(template), template.GetName())}
 		}
@@ -91,12 +88,12 @@ func (e *enforcer) Restore(ctx context.Context) error {
 			}
 			continue
 		}
-		before := live.DeepCopyObject().(client.Object)
-		rectify(live, template)
-		patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
-		if equality.Semantic.DeepEqual(before, live) {
+		if !pack.Altered(live, template) {
 			continue
 		}
+		before := live.DeepCopyObject().(client.Object)
+		pack.Rectify(live, template)
+		patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
 		if err := e.live.Patch(ctx, live, patch); err != nil {
 			return fmt.Errorf("restore %s %s: %w", enforcing(template), template.GetName(), err)
 		}
@@ -115,39 +112,4 @@ func (e *enforcer) read(ctx context.Context, template client.Object) (client.Obj
 		return nil, fmt.Errorf("read %s %s: %w", enforcing(template), template.GetName(), err)
 	}
 	return live, nil
-}
-
-// rectify makes an object what the template says, where that decides whether a
-// deletion is refused.
-func rectify(live, template client.Object) {
-	switch live := live.(type) {
-	case *admissionregistrationv1.ValidatingAdmissionPolicy:
-		live.Spec = template.(*admissionregistrationv1.ValidatingAdmissionPolicy).Spec
-	case *admissionregistrationv1.ValidatingAdmissionPolicyBinding:
-		live.Spec = template.(*admissionregistrationv1.ValidatingAdmissionPolicyBinding).Spec
-	case *admissionregistrationv1.ValidatingWebhookConfiguration:
-		for _, want := range template.(*admissionregistrationv1.ValidatingWebhookConfiguration).Webhooks {
-			rectifyWebhook(live, &want)
-		}
-	}
-}
-
-// rectifyWebhook does so for one webhook. Its rules, and where Pods may be evicted
-// without asking, are kept elsewhere, and how it is reached as well.
-func rectifyWebhook(
-	live *admissionregistrationv1.ValidatingWebhookConfiguration, want *admissionregistrationv1.ValidatingWebhook,
-) {
-	for i := range live.Webhooks {
-		have := &live.Webhooks[i]
-		if have.Name != want.Name {
-			continue
-		}
-		have.FailurePolicy, have.MatchPolicy = want.FailurePolicy, want.MatchPolicy
-		have.MatchConditions, have.ObjectSelector = want.MatchConditions, want.ObjectSelector
-		if want.NamespaceSelector != nil {
-			have.NamespaceSelector = want.NamespaceSelector
-		}
-		return
-	}
-	live.Webhooks = append(live.Webhooks, *want)
 }

@@ -1,0 +1,207 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"maps"
+	"slices"
+
+	"github.com/go-logr/logr"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kinship-dev/kinship/internal/pack"
+	"github.com/kinship-dev/kinship/pkg/object"
+)
+
+// guardState is what is wrong with a guard.
+type guardState string
+
+const (
+	missing guardState = "missing"
+	altered guardState = "altered"
+)
+
+// fault is one guard that is not in force.
+type fault struct {
+	id    object.ID
+	state guardState
+}
+
+// names returns each fault as a person reads it.
+func names(faults []fault) []string {
+	all := make([]string, 0, len(faults))
+	for _, f := range faults {
+		all = append(all, keyOf(f.id)+" "+string(f.state))
+	}
+	return all
+}
+
+func countFaults(faults []fault, state guardState) int {
+	n := 0
+	for _, f := range faults {
+		if f.state == state {
+			n++
+		}
+	}
+	return n
+}
+
+// order returns guards in a fixed order.
+func order(templates map[object.ID]client.Object) []object.ID {
+	return slices.SortedFunc(maps.Keys(templates), func(a, b object.ID) int {
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
+	})
+}
+
+// assess reads the guards and returns those that are not in force. What was written since a
+// guard was altered is noted, by the changes that the watcher has told of.
+func (g *guards) assess(ctx context.Context, pending map[object.ID]string) ([]fault, error) {
+	faults, live, err := g.compare(ctx, g.wanted)
+	if err != nil {
+		return nil, err
+	}
+	if len(faults) > 0 && g.install == nil {
+		others, theirs, err := g.compare(ctx, g.other)
+		if err != nil {
+			return nil, err
+		}
+		if len(others) == 0 {
+			faults, live = nil, theirs
+		}
+	}
+	weak := map[object.ID]bool{}
+	for _, f := range faults {
+		weak[f.id] = true
+	}
+	for id, obj := range live {
+		if slices.Contains(g.pack.Enforced, id.Name) {
+			continue
+		}
+		g.observe(id, obj, weak[id], pending[id])
+	}
+	return faults, nil
+}
+
+// observe notes what one guard has been since the last look.
+func (g *guards) observe(id object.ID, live client.Object, weak bool, changed string) {
+	key := keyOf(id)
+	before, seen := g.known[key]
+	if weak {
+		delete(g.known, key) // Its restoration is no news.
+		g.note(cmp.Or(changed, live.GetResourceVersion()))
+		return
+	}
+	now := knownGuard{UID: live.GetUID(), Generation: live.GetGeneration(), Force: pack.Force(live, g.template(id))}
+	// Nobody but an installation has a reason to change a policy, and then another is in force.
+	toggled := webhooksOf(live) == nil && seen && now.UID == before.UID && now.Force == before.Force &&
+		now.Generation != before.Generation
+	if toggled && changed != "" {
+		g.note(changed)
+	}
+	g.known[key] = now
+}
+
+func (g *guards) template(id object.ID) client.Object {
+	if t := g.wanted[id]; t != nil {
+		return t
+	}
+	return g.other[id]
+}
+
+// compare returns which of the guards are missing or altered, and all that there are.
+func (g *guards) compare(
+	ctx context.Context, templates map[object.ID]client.Object,
+) ([]fault, map[object.ID]client.Object, error) {
+	var faults []fault
+	all := map[object.ID]client.Object{}
+	for _, id := range order(templates) {
+		live, err := readGuard(ctx, g.reader, templates[id])
+		switch {
+		case apierrors.IsForbidden(err):
+			// An older installation does not give the right to see policies.
+			g.log.Info("Can't see a guard, which may be missing: run once with --install",
+				"guard", id.String(), "reason", err.Error())
+			continue
+		case err != nil:
+			return nil, nil, err
+		case live == nil:
+			faults = append(faults, fault{id, missing})
+			continue
+		}
+		all[id] = live
+		if !pack.Altered(live, templates[id]) {
+			continue
+		}
+		// Perhaps as another release has installed it.
+		known, _, err := g.recorder.read(ctx)
+		if err != nil {
+			return nil, nil, err
+		}
+		if pack.Force(live, templates[id]) != known.Installed[keyOf(id)] {
+			faults = append(faults, fault{id, altered})
+		}
+	}
+	return faults, all, nil
+}
+
+// tell logs the guards that are not in force and closes the gate. A guard that the pack names
+// in Enforced closes no gate: its reconcilers must go on telling users that nothing is
+// enforced. tell reports whether it closed the gate.
+func (g *guards) tell(faults []fault) (held bool) {
+	before := *g.faults.Load()
+	g.faults.Store(&faults)
+	held = slices.ContainsFunc(faults, func(f fault) bool { return !slices.Contains(g.pack.Enforced, f.id.Name) })
+	if held {
+		g.gate.Close()
+		g.paused = true
+	}
+	message := "Guards are missing"
+	if countFaults(faults, missing) == 0 {
+		message = "Guards are altered"
+	}
+	switch {
+	case slices.Equal(before, faults):
+	case len(faults) > 0:
+		slog.New(logr.ToSlogHandler(g.log)).Warn(message, "reason", g.fault().Error(), "paused", held)
+	default:
+		g.log.Info("All guards are there again")
+	}
+	return held
+}
+
+// begin reads what the last operator has left to be judged again.
+func (g *guards) begin(ctx context.Context) error {
+	if g.begun {
+		return nil
+	}
+	left, _, err := g.recorder.read(ctx)
+	if err != nil {
+		return err
+	}
+	if left.Since != "" {
+		g.note(left.Since)
+	}
+	g.begun = true
+	return nil
+}
+
+// keep records the guards that are in force, and since when not all were.
+func (g *guards) keep(ctx context.Context) error {
+	g.mu.Lock()
+	since := g.since
+	g.mu.Unlock()
+	if g.kept != nil && since == g.keptSince && maps.Equal(g.kept, g.known) {
+		return nil
+	}
+	err := g.recorder.change(ctx, func(r *record) {
+		r.note(since)
+		r.Guards = g.known
+	})
+	if err != nil {
+		return err
+	}
+	g.kept, g.keptSince = maps.Clone(g.known), since
+	return nil
+}

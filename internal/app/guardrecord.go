@@ -1,0 +1,290 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+	"k8s.io/client-go/util/retry"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kinship-dev/kinship/internal/pack"
+	"github.com/kinship-dev/kinship/pkg/object"
+)
+
+const (
+	// guardsPrefix begins the names of the Leases that record the guards of packs. The Leases
+	// are in the operator's namespace, where nobody else has rights.
+	guardsPrefix = "kinship-guards-"
+	// guardsRecord is the annotation with the record.
+	guardsRecord = "kinship.dev/guards"
+)
+
+// record is what the operator knows of a pack's guards beyond its own life.
+type record struct {
+	// Since is the resource version from which on what was written has to be judged again.
+	Since string `json:"since,omitempty"`
+	// Guards are the guards as they were last seen in force. An installation empties Guards,
+	// as it changes guards itself.
+	Guards map[string]knownGuard `json:"guards,omitempty"`
+	// Installed are digests of the guards of the last installation, perhaps of another release.
+	Installed map[string]string `json:"installed,omitempty"`
+}
+
+// knownGuard is one guard as it was seen in force.
+type knownGuard struct {
+	UID        types.UID `json:"uid"`
+	Generation int64     `json:"generation"`
+	Force      string    `json:"force"`
+}
+
+// note records that what was written since a resource version has to be judged again.
+func (r *record) note(since string) { r.Since = earlier(r.Since, since) }
+
+// earlier returns the earlier one of two resource versions. An empty one is none.
+func earlier(a, b string) string {
+	order, err := resourceversion.CompareResourceVersion(a, b)
+	if a == "" || b != "" && err == nil && order > 0 {
+		return b
+	}
+	return a
+}
+
+// recorder keeps the record of one pack.
+type recorder struct {
+	client client.Client
+	pack   string
+}
+
+func (r recorder) lease() *coordinationv1.Lease {
+	return &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: guardsPrefix + r.pack}}
+}
+
+// read returns the record and the Lease that holds the record. The Lease has no uid where
+// there is no record.
+func (r recorder) read(ctx context.Context) (record, *coordinationv1.Lease, error) {
+	var known record
+	lease := r.lease()
+	err := r.client.Get(ctx, client.ObjectKeyFromObject(lease), lease)
+	if apierrors.IsNotFound(err) {
+		return known, r.lease(), nil
+	}
+	if err != nil {
+		return known, nil, fmt.Errorf("read the record of guards of pack %s: %w", r.pack, err)
+	}
+	if text := lease.Annotations[guardsRecord]; text != "" {
+		if err := json.Unmarshal([]byte(text), &known); err != nil {
+			return known, nil, fmt.Errorf("read the record of guards of pack %s: %w", r.pack, err)
+		}
+	}
+	return known, lease, nil
+}
+
+// change writes the record, if change alters it.
+func (r recorder) change(ctx context.Context, change func(*record)) error {
+	err := retry.OnError(retry.DefaultBackoff, func(err error) bool {
+		return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err)
+	}, func() error {
+		known, lease, err := r.read(ctx)
+		if err != nil {
+			return err
+		}
+		change(&known)
+		text, err := json.Marshal(known)
+		if err != nil {
+			return err
+		}
+		if string(text) == lease.Annotations[guardsRecord] {
+			return nil
+		}
+		if lease.Annotations == nil {
+			lease.Annotations = map[string]string{}
+		}
+		lease.Annotations[guardsRecord] = string(text)
+		return r.write(ctx, lease)
+	})
+	if err != nil {
+		return fmt.Errorf("record the guards of pack %s: %w", r.pack, err)
+	}
+	return nil
+}
+
+func (r recorder) write(ctx context.Context, lease *coordinationv1.Lease) error {
+	lease.Spec.RenewTime = new(metav1.NowMicro())
+	if lease.UID == "" {
+		return r.client.Create(ctx, lease)
+	}
+	return r.client.Update(ctx, lease)
+}
+
+// touch says that the guards are in force now: the next operator believes what was written
+// before.
+func (r recorder) touch(ctx context.Context) error {
+	_, lease, err := r.read(ctx)
+	if err != nil || lease.UID == "" {
+		return err
+	}
+	if err := r.write(ctx, lease); err != nil {
+		return fmt.Errorf("record the guards of pack %s: %w", r.pack, err)
+	}
+	return nil
+}
+
+// alive returns the resource version at which an operator was last known to watch: that of the
+// record or of an operator's Lease, whichever is later. Only operators hold Leases there.
+func (r recorder) alive(ctx context.Context, lease *coordinationv1.Lease) (string, error) {
+	var all coordinationv1.LeaseList
+	if err := r.client.List(ctx, &all, client.InNamespace(Namespace)); err != nil {
+		return "", fmt.Errorf("list leases in namespace %s: %w", Namespace, err)
+	}
+	last := lease.ResourceVersion
+	for i := range all.Items {
+		l := &all.Items[i]
+		if l.Name != leaseName && !strings.HasPrefix(l.Name, presencePrefix) {
+			continue
+		}
+		if earlier(last, l.ResourceVersion) == last {
+			last = l.ResourceVersion
+		}
+	}
+	return last, nil
+}
+
+// examine compares the guards of packs with what the last operator has recorded, before
+// anything is installed or run. Where a guard was deleted or altered while no operator ran,
+// also if it is back, what was written since is judged again. An installation records what is
+// going to be installed.
+func examine(
+	ctx context.Context, o Options, c client.Client, chosen []pack.Pack, mutating, installs bool,
+) error {
+	for _, p := range chosen {
+		templates, err := guardTemplates(o.installation(mutating), p, c)
+		if err != nil {
+			return err
+		}
+		if err := examinePack(ctx, recorder{c, p.Name}, p, templates, installs); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func examinePack(
+	ctx context.Context, r recorder, p pack.Pack, templates map[object.ID]client.Object, installs bool,
+) error {
+	known, lease, err := r.read(ctx)
+	if err != nil {
+		return err
+	}
+	since, installed := "", map[string]string{}
+	for id, template := range templates {
+		installed[keyOf(id)] = pack.Force(template, template)
+		if slices.Contains(p.Enforced, id.Name) {
+			continue
+		}
+		same, err := unchanged(ctx, r.client, known, id, template)
+		if err != nil {
+			return err
+		}
+		if same {
+			continue
+		}
+		if since, err = r.alive(ctx, lease); err != nil {
+			return err
+		}
+	}
+	if since == "" && !installs {
+		return nil
+	}
+	return r.change(ctx, func(known *record) {
+		known.note(since)
+		if installs {
+			known.Guards, known.Installed = nil, installed
+		}
+	})
+}
+
+// unchanged reports whether a guard is the one that was recorded. What nothing was recorded of
+// is believed.
+func unchanged(
+	ctx context.Context, c client.Reader, known record, id object.ID, template client.Object,
+) (bool, error) {
+	before, seen := known.Guards[keyOf(id)]
+	installed := known.Installed[keyOf(id)]
+	live, err := readGuard(ctx, c, template)
+	switch {
+	case apierrors.IsForbidden(err):
+		return true, nil // An older installation does not give the right to see policies.
+	case err != nil:
+		return false, err
+	case live == nil:
+		return !seen && installed == "", nil
+	case seen && (before.UID != live.GetUID() || before.Generation != live.GetGeneration()):
+		return false, nil
+	default:
+		force := pack.Force(live, template)
+		return installed == "" || force == installed || force == pack.Force(template, template), nil
+	}
+}
+
+// keyOf is what a record calls a guard.
+func keyOf(id object.ID) string { return id.Kind + " " + id.Name }
+
+// guardTemplates returns the guards of a pack as they should be.
+func guardTemplates(in pack.Installation, p pack.Pack, c client.Client) (map[object.ID]client.Object, error) {
+	templates := map[object.ID]client.Object{}
+	all, _ := split(p.Objects(in))
+	for _, obj := range all {
+		gvk, err := c.GroupVersionKindFor(obj)
+		if err != nil {
+			return nil, fmt.Errorf("identify %s: %w", obj.GetName(), err)
+		}
+		templates[object.Of(obj, gvk.GroupKind())] = obj
+	}
+	return templates, nil
+}
+
+// readGuard returns a guard as it is, or nil where there is none.
+func readGuard(ctx context.Context, c client.Reader, template client.Object) (client.Object, error) {
+	live := reflect.New(reflect.TypeOf(template).Elem()).Interface().(client.Object)
+	err := c.Get(ctx, client.ObjectKeyFromObject(template), live)
+	if apierrors.IsNotFound(err) {
+		return nil, nil //nolint:nilnil // absent is an answer here, not a failure
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read guard %s: %w", template.GetName(), err)
+	}
+	return live, nil
+}
+
+// rectify makes a guard as strong as its template where applying has not: applying leaves
+// alone what others have added, such as a selector that the template leaves out.
+func rectify(ctx context.Context, c client.Client, template client.Object) error {
+	if guards, _ := split([]client.Object{template}); len(guards) == 0 {
+		return nil
+	}
+	return retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		live, err := readGuard(ctx, c, template)
+		if err != nil {
+			return err
+		}
+		if live == nil || !pack.Altered(live, template) {
+			return nil
+		}
+		before := live.DeepCopyObject().(client.Object)
+		pack.Rectify(live, template)
+		err = c.Patch(ctx, live, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}), installManager)
+		if err != nil {
+			return fmt.Errorf("rectify %s: %w", template.GetName(), err)
+		}
+		return nil
+	})
+}
