@@ -1,16 +1,15 @@
 package security_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	iotv1alpha1 "github.com/kinship-dev/kinship/api/iot/v1alpha1"
@@ -136,6 +135,32 @@ func TestGuardsMissing(t *testing.T) {
 	})
 }
 
+// awaitJudged waits until a pack has judged again what was written while guards were missing,
+// also in earlier tests.
+func awaitJudged(t *testing.T, pack string) {
+	t.Helper()
+	testenv.Eventually(t, func() error {
+		if since := recorded(t, pack)["since"]; since != nil {
+			return fmt.Errorf("what was written since %s is not judged again", since)
+		}
+		return nil
+	})
+}
+
+// recorded returns what the operator has recorded of a pack's guards.
+func recorded(t *testing.T, pack string) map[string]any {
+	t.Helper()
+	lease, record := &coordinationv1.Lease{}, map[string]any{}
+	key := client.ObjectKey{Namespace: app.Namespace, Name: "kinship-guards-" + pack}
+	if err := operator.Client(t).Get(t.Context(), key, lease); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal([]byte(lease.Annotations["kinship.dev/guards"]), &record); err != nil {
+		t.Fatal(err)
+	}
+	return record
+}
+
 func ignoreExists(err error) error {
 	if apierrors.IsAlreadyExists(err) {
 		return nil
@@ -195,70 +220,4 @@ func TestGuardsHoldUp(t *testing.T) {
 	})
 	l.delete(c)
 	l.awaitGone(c)
-}
-
-// TestGuardsJudgeAgain: what somebody wrote while nobody judged it, in the name of an author
-// who had the rights, is not believed when the guards are there again.
-func TestGuardsJudgeAgain(t *testing.T) {
-	if err := operator.Start(t).Stop(); err != nil {
-		t.Fatal(err)
-	}
-	operator.Start(t, func(o *app.Options) { o.Install, o.Adopt = false, false })
-	other, l := newLand(t), newLand(t)
-	used, honest := other.configMap("used"), l.usage("honest")
-	honest.Spec.Of = in(other.ns, resource("ConfigMap", "used"))
-	other.create(used)
-	l.create(l.secret("using"), honest)
-	l.awaitReady(honest)
-	guards := make([]client.Object, 0, 2)
-	for _, guard := range []client.Object{
-		&admissionregistrationv1.ValidatingWebhookConfiguration{}, &admissionregistrationv1.MutatingWebhookConfiguration{},
-	} {
-		guard.SetName("kinship-usage")
-		if err := l.c.Get(t.Context(), client.ObjectKeyFromObject(guard), guard); err != nil {
-			t.Fatal(err)
-		}
-		guards = append(guards, guard)
-		l.delete(guard.DeepCopyObject().(client.Object))
-	}
-	testenv.Eventually(t, func() error {
-		if got := operator.Metrics(t, "kinship_guards_missing", "pack")["usage"]; got != 2 {
-			return fmt.Errorf("%v guards are missing, want 2", got)
-		}
-		return nil
-	})
-	tenant := l.user("tenant")
-	l.allow(tenant, onUsages, right(usageGroup, "usages/status", "*"))
-	forged := l.usage("forged")
-	forged.Spec = *honest.Spec.DeepCopy()
-	forged.Annotations = map[string]string{authority: "author"}
-	testenv.Eventually(t, func() error { return l.as(tenant).Create(t.Context(), forged) })
-	record := fmt.Sprintf(`{"status":{"refused":[{"target":{"apiVersion":"v1","kind":"ConfigMap","namespace":%q,`+
-		`"name":"used","uid":%q},"user":"admin","groups":["system:masters"],"time":%q}]}}`,
-		other.ns, used.UID, time.Now().UTC().Format(time.RFC3339))
-	patch := client.RawPatch(types.MergePatchType, []byte(record))
-	testenv.Eventually(t, func() error { return l.as(tenant).Status().Patch(t.Context(), forged.DeepCopy(), patch) })
-	for _, guard := range guards {
-		guard.SetResourceVersion("")
-		guard.SetUID("")
-		l.create(guard)
-	}
-	testenv.Eventually(t, func() error {
-		if err := l.c.Get(t.Context(), client.ObjectKeyFromObject(forged), forged); err != nil {
-			return err
-		}
-		ready := meta.FindStatusCondition(forged.Status.Conditions, "Ready")
-		believed := forged.Annotations[authority] != "" || len(forged.Status.Refused) > 0
-		if ready == nil || ready.Reason != "NotGranted" || believed {
-			return fmt.Errorf("the forged Usage is believed: %v, %v, %v", forged.Annotations, forged.Status.Refused, ready)
-		}
-		return nil
-	})
-	err := l.c.Get(t.Context(), client.ObjectKeyFromObject(honest), honest)
-	if err != nil || honest.Annotations[authority] == "" {
-		t.Errorf("error %v, the Usage from before has lost its mark", err)
-	}
-	l.delete(l.secret("using"))
-	l.awaitGone(honest)
-	other.exists(used)
 }

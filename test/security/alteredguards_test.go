@@ -1,0 +1,303 @@
+package security_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/pack"
+	"github.com/kinship-dev/kinship/internal/testenv"
+	"github.com/kinship-dev/kinship/test/operator"
+)
+
+// nowhere selects nothing that a test has.
+func nowhere() *metav1.LabelSelector {
+	return &metav1.LabelSelector{MatchLabels: map[string]string{"nowhere": "true"}}
+}
+
+// alteration takes the force of a guard in one way. It reports whether the guard has what is
+// altered.
+type alteration struct {
+	name  string
+	alter func(guard client.Object) bool
+}
+
+// webhooks runs a function for each webhook of a configuration, by its fields.
+func webhooks(
+	guard client.Object, each func(
+		rules *[]admissionregistrationv1.RuleWithOperations, failure **admissionregistrationv1.FailurePolicyType,
+		namespaces, objects **metav1.LabelSelector, conditions *[]admissionregistrationv1.MatchCondition,
+	),
+) bool {
+	switch c := guard.(type) {
+	case *admissionregistrationv1.ValidatingWebhookConfiguration:
+		for i := range c.Webhooks {
+			w := &c.Webhooks[i]
+			each(&w.Rules, &w.FailurePolicy, &w.NamespaceSelector, &w.ObjectSelector, &w.MatchConditions)
+		}
+		return true
+	case *admissionregistrationv1.MutatingWebhookConfiguration:
+		for i := range c.Webhooks {
+			w := &c.Webhooks[i]
+			each(&w.Rules, &w.FailurePolicy, &w.NamespaceSelector, &w.ObjectSelector, &w.MatchConditions)
+		}
+		return true
+	default:
+		return false
+	}
+}
+
+// matched returns what a policy matches, with its conditions and what it does on failure.
+func matched(guard client.Object) (
+	*admissionregistrationv1.MatchResources, *[]admissionregistrationv1.MatchCondition,
+	**admissionregistrationv1.FailurePolicyType,
+) {
+	switch p := guard.(type) {
+	case *admissionregistrationv1.ValidatingAdmissionPolicy:
+		return p.Spec.MatchConstraints, &p.Spec.MatchConditions, &p.Spec.FailurePolicy
+	case *admissionregistrationv1.MutatingAdmissionPolicy:
+		return p.Spec.MatchConstraints, &p.Spec.MatchConditions, &p.Spec.FailurePolicy
+	default:
+		return nil, nil, nil
+	}
+}
+
+// narrow has a guard judge in no namespace, and widen in all.
+var (
+	narrow = namespaces("namespaceSelector", nowhere())
+	widen  = namespaces("", &metav1.LabelSelector{})
+)
+
+func namespaces(name string, selector *metav1.LabelSelector) alteration {
+	return alteration{name, func(g client.Object) bool {
+		if m, _, _ := matched(g); m != nil {
+			m.NamespaceSelector = selector
+			return true
+		}
+		return webhooks(g, func(
+			_ *[]admissionregistrationv1.RuleWithOperations, _ **admissionregistrationv1.FailurePolicyType,
+			namespaces, _ **metav1.LabelSelector, _ *[]admissionregistrationv1.MatchCondition,
+		) {
+			*namespaces = selector
+		})
+	}}
+}
+
+// alterations are the ways to take the force of a guard without deleting it.
+var alterations = []alteration{
+	{"failurePolicy", func(g client.Object) bool {
+		ignore := admissionregistrationv1.Ignore
+		if _, _, failure := matched(g); failure != nil {
+			*failure = &ignore
+			return true
+		}
+		return webhooks(g, func(
+			_ *[]admissionregistrationv1.RuleWithOperations, failure **admissionregistrationv1.FailurePolicyType,
+			_, _ **metav1.LabelSelector, _ *[]admissionregistrationv1.MatchCondition,
+		) {
+			*failure = &ignore
+		})
+	}},
+	narrow,
+	{"objectSelector", func(g client.Object) bool {
+		if m, _, _ := matched(g); m != nil {
+			m.ObjectSelector = nowhere()
+			return true
+		}
+		return webhooks(g, func(
+			_ *[]admissionregistrationv1.RuleWithOperations, _ **admissionregistrationv1.FailurePolicyType,
+			_, objects **metav1.LabelSelector, _ *[]admissionregistrationv1.MatchCondition,
+		) {
+			*objects = nowhere()
+		})
+	}},
+	{"matchConditions", func(g client.Object) bool {
+		never := admissionregistrationv1.MatchCondition{Name: "never", Expression: "false"}
+		if _, conditions, _ := matched(g); conditions != nil {
+			*conditions = append(*conditions, never)
+			return true
+		}
+		return webhooks(g, func(
+			_ *[]admissionregistrationv1.RuleWithOperations, _ **admissionregistrationv1.FailurePolicyType,
+			_, _ **metav1.LabelSelector, conditions *[]admissionregistrationv1.MatchCondition,
+		) {
+			*conditions = append(*conditions, never)
+		})
+	}},
+	{"rules", func(g client.Object) bool {
+		if m, _, _ := matched(g); m != nil {
+			m.ResourceRules[0].Resources = []string{"nothing"}
+			return true
+		}
+		has := false
+		webhooks(g, func(
+			rules *[]admissionregistrationv1.RuleWithOperations, _ **admissionregistrationv1.FailurePolicyType,
+			_, _ **metav1.LabelSelector, _ *[]admissionregistrationv1.MatchCondition,
+		) {
+			has = g.GetName() != "crossplane-no-usages" // Whose rules follow what is used.
+			*rules = nil
+		})
+		return has
+	}},
+	{"webhooks", func(g client.Object) bool {
+		switch c := g.(type) {
+		case *admissionregistrationv1.ValidatingWebhookConfiguration:
+			c.Webhooks = nil
+			return true
+		case *admissionregistrationv1.MutatingWebhookConfiguration:
+			c.Webhooks = nil
+			return true
+		default:
+			return false
+		}
+	}},
+	{"what it does", func(g client.Object) bool {
+		switch p := g.(type) {
+		case *admissionregistrationv1.ValidatingAdmissionPolicy:
+			p.Spec.Validations = []admissionregistrationv1.Validation{{Expression: "true"}}
+		case *admissionregistrationv1.MutatingAdmissionPolicy:
+			p.Spec.Mutations[0].JSONPatch.Expression = `[JSONPatch{op: "remove", path: "/metadata/labels/none"}]`
+		case *admissionregistrationv1.ValidatingAdmissionPolicyBinding:
+			p.Spec.ValidationActions = []admissionregistrationv1.ValidationAction{admissionregistrationv1.Audit}
+		case *admissionregistrationv1.MutatingAdmissionPolicyBinding:
+			p.Spec.PolicyName = "another"
+		default:
+			return false
+		}
+		return true
+	}},
+	{"matchResources", func(g client.Object) bool {
+		narrow := &admissionregistrationv1.MatchResources{NamespaceSelector: nowhere()}
+		switch b := g.(type) {
+		case *admissionregistrationv1.ValidatingAdmissionPolicyBinding:
+			b.Spec.MatchResources = narrow
+		case *admissionregistrationv1.MutatingAdmissionPolicyBinding:
+			b.Spec.MatchResources = narrow
+		default:
+			return false
+		}
+		return true
+	}},
+}
+
+// alter takes the force of a guard in one way, and reports whether the guard can be altered so.
+func (a alteration) of(t *testing.T, c client.Client, guard client.Object) bool {
+	t.Helper()
+	applies := false
+	testenv.Eventually(t, func() error {
+		live := guard.DeepCopyObject().(client.Object)
+		if err := c.Get(t.Context(), client.ObjectKeyFromObject(guard), live); err != nil {
+			return err
+		}
+		if applies = a.alter(live); !applies {
+			return nil
+		}
+		return c.Update(t.Context(), live)
+	})
+	return applies
+}
+
+// everyAlteration alters each guard of all packs in each way and in both modes of enforcement:
+// all guards at once in one way after the other.
+func everyAlteration(
+	t *testing.T, start func(by pack.Enforcement) *operator.Operator,
+	test func(t *testing.T, c client.Client, o *operator.Operator, guards []client.Object),
+) {
+	t.Helper()
+	for _, by := range []pack.Enforcement{pack.ByWebhook, pack.ByPolicy} {
+		o := start(by)
+		c := operator.Client(t)
+		for _, a := range alterations {
+			t.Run(string(by)+"/"+a.name, func(t *testing.T) {
+				var guards []client.Object
+				for _, guard := range guardsOf(t, c, by) {
+					if a.of(t, c, guard) {
+						guards = append(guards, guard)
+					}
+				}
+				test(t, c, o, guards)
+			})
+		}
+		if err := o.Stop(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// inForce reports whether a guard is as its template.
+func inForce(t *testing.T, c client.Client, template client.Object) error {
+	t.Helper()
+	live := template.DeepCopyObject().(client.Object)
+	if err := c.Get(t.Context(), client.ObjectKeyFromObject(template), live); err != nil {
+		return err
+	}
+	if pack.Altered(live, template) {
+		return fmt.Errorf("nobody has restored %s", template.GetName())
+	}
+	return nil
+}
+
+// TestGuardsAltered takes the force of each guard of each pack in each way, without deleting
+// it. Where the operator installs, it restores the guard.
+func TestGuardsAltered(t *testing.T) {
+	start := func(by pack.Enforcement) *operator.Operator {
+		return operator.Start(t, func(o *app.Options) { o.Packs, o.Enforcement = nil, by })
+	}
+	everyAlteration(t, start, func(t *testing.T, c client.Client, _ *operator.Operator, guards []client.Object) {
+		t.Helper()
+		for _, guard := range guards {
+			testenv.Eventually(t, func() error { return inForce(t, c, guard) })
+		}
+	})
+}
+
+// TestGuardsWeak takes the force of each guard where somebody else installs. The operator says
+// which guard is altered until somebody restores it.
+func TestGuardsWeak(t *testing.T) {
+	start := func(by pack.Enforcement) *operator.Operator {
+		all := func(o *app.Options) { o.Packs, o.Enforcement = nil, by }
+		if err := operator.Start(t, all).Stop(); err != nil {
+			t.Fatal(err)
+		}
+		return operator.Start(t, all, func(o *app.Options) { o.Install, o.Adopt = false, false })
+	}
+	everyAlteration(t, start, func(t *testing.T, c client.Client, o *operator.Operator, guards []client.Object) {
+		t.Helper()
+		count := func(want int) func() error {
+			return func() error {
+				got := 0.0
+				for _, v := range operator.Metrics(t, "kinship_guards_altered") {
+					got += v
+				}
+				if int(got) != want {
+					return fmt.Errorf("%v guards are altered, want %d", got, want)
+				}
+				return nil
+			}
+		}
+		testenv.Eventually(t, count(len(guards)))
+		log := o.Log()
+		if !strings.Contains(log, "level=WARN msg=\"Guards are altered\"") {
+			t.Error("the log does not warn")
+		}
+		for _, guard := range guards {
+			if !strings.Contains(log, guard.GetName()+" altered") {
+				t.Errorf("the log does not say that %s is altered", guard.GetName())
+			}
+			testenv.Eventually(t, func() error {
+				live := guard.DeepCopyObject().(client.Object)
+				if err := c.Get(t.Context(), client.ObjectKeyFromObject(guard), live); err != nil {
+					return err
+				}
+				pack.Rectify(live, guard)
+				return c.Update(t.Context(), live)
+			})
+		}
+		testenv.Eventually(t, count(0))
+	})
+}
