@@ -3,10 +3,12 @@ package app
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"math"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
@@ -97,13 +99,9 @@ func assemble(
 	if err := serving.add(mgr); err != nil {
 		return err
 	}
-	managers := make([]*packManager, 0, len(chosen))
-	for _, p := range chosen {
-		own, err := addPack(ctx, o, mgr, config, p, chosen, env)
-		if err != nil {
-			return err
-		}
-		managers = append(managers, own)
+	managers, running, err := addPacks(ctx, o, mgr, config, chosen, env)
+	if err != nil {
+		return err
 	}
 	if err := mgr.Add(env.Watcher); err != nil {
 		return fmt.Errorf("add watcher: %w", err)
@@ -111,11 +109,37 @@ func assemble(
 	if err := mgr.Add(newPresence(env.Live, o.Log.WithName("presence"))); err != nil {
 		return fmt.Errorf("add presence: %w", err)
 	}
-	announcer, err := newAnnouncer(o, chosen, mgr, managers, serving)
+	announcer, err := newAnnouncer(o, running, mgr, managers, serving)
 	if err != nil {
 		return err
 	}
 	return announcer.add()
+}
+
+// addPacks adds the packs, and returns those that run with their managers. A pack whose account
+// can't be used stops alone, unless no pack could run.
+func addPacks(
+	ctx context.Context, o Options, mgr manager.Manager, config *rest.Config, chosen []pack.Pack, env pack.Environment,
+) ([]*packManager, []pack.Pack, error) {
+	managers, running := make([]*packManager, 0, len(chosen)), make([]pack.Pack, 0, len(chosen))
+	var stopped *noAccount
+	for _, p := range chosen {
+		own, err := addPack(ctx, o, mgr, config, p, chosen, env)
+		if errors.As(err, &stopped) {
+			if err := stopped.tell(o.Log, mgr); err != nil {
+				return nil, nil, err
+			}
+			continue
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		managers, running = append(managers, own), append(running, p)
+	}
+	if len(running) == 0 && stopped != nil {
+		return nil, nil, stopped
+	}
+	return managers, running, nil
 }
 
 // addPack adds a pack, which acts as its own account, to the operator's manager.
@@ -124,6 +148,9 @@ func addPack(
 	env pack.Environment,
 ) (*packManager, error) {
 	config, err := actAsPack(ctx, base, p.Name)
+	if errors.Is(err, errNotInstalled) || apierrors.IsForbidden(err) {
+		return nil, &noAccount{p.Name, err}
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -108,6 +108,53 @@ func (l land) mayAsk(t *testing.T, name, namespace, asked string, want bool) {
 	}
 }
 
+// TestMissingAccount deletes the account of each pack in turn: that pack alone stops and says
+// so. The protection by the others goes on.
+func TestMissingAccount(t *testing.T) {
+	if err := operator.Start(t, everyPack).Stop(); err != nil {
+		t.Fatal(err)
+	}
+	controllers := map[string]string{
+		"usage": "usage", "iot": "iotconnector", "openstack": "openstack.k-orc.cloud/network",
+	}
+	l := newLand(t)
+	for _, name := range app.PackNames() {
+		t.Run(name, func(t *testing.T) {
+			account := &corev1.ServiceAccount{}
+			account.Namespace, account.Name = app.Namespace, app.AccountOf(name)
+			l.delete(account.DeepCopy())
+			t.Cleanup(func() { l.create(account) })
+			o := operator.Start(t, everyPack, func(o *app.Options) { o.Install, o.Adopt = false, false })
+			if stopped := operator.Metrics(t, "kinship_pack_stopped", "pack"); len(stopped) != 1 || stopped[name] != 1 {
+				t.Errorf("stopped are %v, want %s", stopped, name)
+			}
+			if log := o.Log(); !strings.Contains(log, "level=WARN msg=\"A pack is stopped\" pack="+name) {
+				t.Errorf("the log does not say that pack %s is stopped", name)
+			}
+			starts := func(controller string) bool {
+				return strings.Contains(o.Log(), "msg=\"Starting Controller\" controller="+controller)
+			}
+			for other, controller := range controllers {
+				if other == name {
+					continue
+				}
+				testenv.Eventually(t, func() error {
+					if !starts(controller) {
+						return fmt.Errorf("controller %s of pack %s does not start", controller, other)
+					}
+					return nil
+				})
+			}
+			if err := o.Stop(); err != nil {
+				t.Error(err)
+			}
+			if starts(controllers[name]) {
+				t.Errorf("controller %s of the stopped pack runs", controllers[name])
+			}
+		})
+	}
+}
+
 // TestLimitedSecrets takes the right to list Secrets from the pack that needs it: no other
 // pack stops.
 func TestLimitedSecrets(t *testing.T) {

@@ -1,0 +1,50 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+
+	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
+)
+
+// noAccount says that a pack can't act as its account. That pack stops alone. The API server
+// gets no answers from its webhooks and so refuses what these judge.
+type noAccount struct {
+	pack string
+	err  error
+}
+
+// Error implements error.
+func (n *noAccount) Error() string {
+	reason := n.err.Error()
+	if errors.Is(n.err, errNotInstalled) {
+		reason = "there is no such account"
+	}
+	return fmt.Sprintf("pack %s can't act as account %s: run once with --install, and start the operator again: %s",
+		n.pack, AccountOf(n.pack), reason)
+}
+
+// Unwrap returns what the API server has answered.
+func (n *noAccount) Unwrap() error { return n.err }
+
+// tell says so in the log, in a metric and in the readiness.
+func (n *noAccount) tell(log logr.Logger, mgr manager.Manager) error {
+	slog.New(logr.ToSlogHandler(log)).Warn("A pack is stopped", "pack", n.pack, "reason", n.Error())
+	gauge := prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "kinship_pack_stopped", Help: "Whether a pack does not run because its account can't be used.",
+		ConstLabels: prometheus.Labels{"pack": n.pack},
+	})
+	gauge.Set(1)
+	if err := ctrlmetrics.Registry.Register(gauge); err != nil {
+		return fmt.Errorf("register metrics of pack %s: %w", n.pack, err)
+	}
+	if err := mgr.AddReadyzCheck("pack-"+n.pack, func(*http.Request) error { return n }); err != nil {
+		return fmt.Errorf("add readiness check of pack %s: %w", n.pack, err)
+	}
+	return nil
+}
