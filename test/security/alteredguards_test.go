@@ -1,11 +1,13 @@
 package security_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -299,5 +301,61 @@ func TestGuardsWeak(t *testing.T) {
 			})
 		}
 		testenv.Eventually(t, count(0))
+	})
+}
+
+// TestGuardsOfAnotherRelease: an operator leaves guards alone that another release has
+// installed, and guards that are as they should be.
+func TestGuardsOfAnotherRelease(t *testing.T) {
+	operator.Start(t, func(o *app.Options) { o.Packs = []string{"iot"} })
+	l := newLand(t)
+	awaitJudged(t, "iot")
+	theirs := &admissionregistrationv1.ValidatingWebhookConfiguration{}
+	ours := &admissionregistrationv1.MutatingWebhookConfiguration{}
+	for _, guard := range []client.Object{theirs, ours} {
+		guard.SetName("kinship-iot")
+		if err := l.c.Get(t.Context(), client.ObjectKeyFromObject(guard), guard); err != nil {
+			t.Fatal(err)
+		}
+	}
+	template := theirs.DeepCopy()
+	theirs.Webhooks[0].MatchConditions[0].Expression += " || false"
+	key := "ValidatingWebhookConfiguration kinship-iot"
+	record(t, "iot", func(known map[string]any) {
+		known["installed"].(map[string]any)[key] = pack.Force(theirs, template)
+	})
+	if err := l.c.Update(t.Context(), theirs); err != nil {
+		t.Fatal(err)
+	}
+	// The operator looks at all guards of the pack when one is changed.
+	narrow.of(t, l.c, ours)
+	testenv.Eventually(t, func() error { return inForce(t, l.c, ours) })
+	awaitJudged(t, "iot")
+	now := theirs.DeepCopy()
+	if err := l.c.Get(t.Context(), client.ObjectKeyFromObject(now), now); err != nil {
+		t.Fatal(err)
+	}
+	if now.ResourceVersion != theirs.ResourceVersion {
+		t.Errorf("the guard of another release was written: %v", now.Webhooks)
+	}
+}
+
+// record changes what the operator has recorded of a pack's guards.
+func record(t *testing.T, pack string, change func(known map[string]any)) {
+	t.Helper()
+	lease, c := &coordinationv1.Lease{}, operator.Client(t)
+	key := client.ObjectKey{Namespace: app.Namespace, Name: "kinship-guards-" + pack}
+	testenv.Eventually(t, func() error {
+		known := recorded(t, pack)
+		change(known)
+		text, err := json.Marshal(known)
+		if err != nil {
+			return err
+		}
+		if err := c.Get(t.Context(), key, lease); err != nil {
+			return err
+		}
+		lease.Annotations["kinship.dev/guards"] = string(text)
+		return c.Update(t.Context(), lease)
 	})
 }
