@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
@@ -155,7 +156,15 @@ func (g *guards) doubt(ctx context.Context) error {
 			return fmt.Errorf("judge again what was written since a guard was missing: %w", err)
 		}
 	}
-	err := g.recorder.change(ctx, func(r *record) {
+	marked, err := markUnjudged(ctx, g.live, g.pack.Judged, since)
+	if marked > 0 {
+		slog.New(logr.ToSlogHandler(g.log)).Warn("Objects were written without a guard, and are not acted on",
+			"objects", marked, "annotation", reconcile.UnjudgedAnnotation)
+	}
+	if err != nil {
+		return err
+	}
+	err = g.recorder.change(ctx, func(r *record) {
 		if r.Since == since {
 			r.Since = ""
 		}

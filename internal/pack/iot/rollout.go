@@ -16,6 +16,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
@@ -53,7 +54,7 @@ func newRollout(c client.Client, recorder events.EventRecorder, now clock.Passiv
 func rollouts(mgr manager.Manager) error {
 	r := newRollout(mgr.GetClient(), mgr.GetEventRecorder(eventSource), clock.RealClock{})
 	err := controllerFor(mgr, "iotconnectorrelease", 1).
-		For(&iotv1alpha1.IotConnectorRelease{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		For(&iotv1alpha1.IotConnectorRelease{}, builder.WithPredicates(changedOrJudged)).
 		// A release that goes may leave connectors to a newer one.
 		Watches(&iotv1alpha1.IotConnectorRelease{}, handler.EnqueueRequestsFromMapFunc(r.inNamespace),
 			builder.WithPredicates(predicate.GenerationChangedPredicate{})).
@@ -64,6 +65,13 @@ func rollouts(mgr manager.Manager) error {
 	}
 	return nil
 }
+
+// changedOrJudged lets through changes of a spec, and that an administrator has judged it.
+var changedOrJudged = predicate.Or(predicate.GenerationChangedPredicate{}, predicate.Funcs{
+	UpdateFunc: func(e event.UpdateEvent) bool {
+		return reconcile.IsUnjudged(e.ObjectOld) != reconcile.IsUnjudged(e.ObjectNew)
+	},
+})
 
 // changed returns the releases that a connector's change may concern. Our own write of it
 // is forgotten when the watch brings it, or something newer such as the connector's end:
@@ -111,8 +119,11 @@ func (r *rollout) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result,
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	again, err := r.upgrade(ctx, id, p)
-	outcome := p.outcome().And(reconcile.Fail(reasonFailed, err))
+	again, outcome := false, reconcile.Judged(reasonUnjudged, release)
+	if outcome.IsDone() {
+		again, err = r.upgrade(ctx, id, p)
+		outcome = p.outcome().And(reconcile.Fail(reasonFailed, err))
+	}
 	result, failure := outcome.Result()
 	if again {
 		result.RequeueAfter = reconcile.ConflictRetry
