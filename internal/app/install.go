@@ -50,6 +50,9 @@ func Install(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
+	if err := checkNamespacesExist(ctx, o, c); err != nil {
+		return err
+	}
 	mutating, err := servesMutatingPolicies(o)
 	if err != nil {
 		return err
@@ -82,11 +85,17 @@ func Install(ctx context.Context, o Options) error {
 		return err
 	}
 	beside, err := installedBeside(ctx, o, c)
+	if err != nil {
+		return err
+	}
+	if err := eachAccount(ctx, o, c, beside); err != nil {
+		return err
+	}
 	for _, name := range beside { // Its webhooks refuse as long as nobody answers, which is what they are for.
 		o.Log.Info("A pack is installed that this operator does not run: run it too, or kinship uninstall --packs it",
 			"pack", name)
 	}
-	return err
+	return nil
 }
 
 // recordInstallation records which guards are going to be installed, so that an operator of
@@ -155,7 +164,7 @@ func Objects(o Options, mutatingPolicies bool) ([]client.Object, error) {
 		}
 		objects = append(objects, definition)
 	}
-	objects = append(objects, account(chosen)...)
+	objects = append(objects, account(chosen, o.Namespaces)...)
 	for _, p := range chosen {
 		objects = append(objects, p.Objects(o.installation(mutatingPolicies))...)
 	}
@@ -220,8 +229,9 @@ func definition(name string) (client.Object, error) {
 
 // account returns the operator's namespace, accounts and rights: an account and a
 // ClusterRole of the same name for each pack, so that a pack that is off asks for nothing,
-// and none has the rights of another.
-func account(chosen []pack.Pack) []client.Object {
+// and none has the rights of another. With namespaces the ClusterRole has what is in no
+// namespace, and a Role of the same name in each namespace has all else.
+func account(chosen []pack.Pack, namespaces []string) []client.Object {
 	serviceAccount := func(name string) client.Object {
 		return &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: name}}
 	}
@@ -230,13 +240,21 @@ func account(chosen []pack.Pack) []client.Object {
 	}
 	objects := []client.Object{
 		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: Namespace}}, serviceAccount(Account),
-		&rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: Account}, Rules: ownRules()},
+		&rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: Account}, Rules: ownRules(namespaces)},
 		&rbacv1.RoleBinding{
 			ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: Account}, Subjects: subjects(Account),
 			RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: Account},
 		},
 	}
-	role := func(name string, rules []rbacv1.PolicyRule) {
+	role := func(name string, rules []rbacv1.PolicyRule, namespaces ...string) {
+		if len(namespaces) > 0 {
+			var inside []rbacv1.PolicyRule
+			rules, inside = scope(rules)
+			objects = append(objects, inNamespaces(name, inside, subjects(name), namespaces)...)
+		}
+		if len(rules) == 0 {
+			return
+		}
 		objects = append(objects,
 			&rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: name}, Rules: rules},
 			&rbacv1.ClusterRoleBinding{
@@ -244,27 +262,51 @@ func account(chosen []pack.Pack) []client.Object {
 				RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: name},
 			})
 	}
-	role(Account, engineRules(chosen))
+	role(Account, engineRules(chosen), namespaces...)
+	if len(namespaces) > 0 && !slices.Contains(namespaces, metav1.NamespaceDefault) {
+		// Events of objects without a namespace are there.
+		objects = append(objects, inNamespaces(Account, []rbacv1.PolicyRule{eventRule}, subjects(Account),
+			[]string{metav1.NamespaceDefault})...)
+	}
 	objects = append(objects, &rbacv1.ClusterRole{ // For whoever scrapes: nobody has it yet.
 		ObjectMeta: metav1.ObjectMeta{Name: MetricsReader},
 		Rules:      []rbacv1.PolicyRule{{NonResourceURLs: []string{metricsPath}, Verbs: []string{"get"}}},
 	})
 	for _, p := range chosen {
 		objects = append(objects, serviceAccount(AccountOf(p.Name)))
-		role(AccountOf(p.Name), p.Rules())
+		role(AccountOf(p.Name), p.Rules(), namespaces...)
+	}
+	return objects
+}
+
+// inNamespaces returns a Role and its RoleBinding for each namespace.
+func inNamespaces(
+	name string, rules []rbacv1.PolicyRule, subjects []rbacv1.Subject, namespaces []string,
+) []client.Object {
+	if len(rules) == 0 {
+		return nil
+	}
+	objects := make([]client.Object, 0, 2*len(namespaces))
+	for _, namespace := range namespaces {
+		meta := metav1.ObjectMeta{Namespace: namespace, Name: name}
+		objects = append(objects, &rbacv1.Role{ObjectMeta: meta, Rules: rules}, &rbacv1.RoleBinding{
+			ObjectMeta: meta, Subjects: subjects,
+			RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: name},
+		})
 	}
 	return objects
 }
 
 // ownRules are the rights in the operator's own namespace: its certificate, its
 // lease, and tokens of the packs' accounts. Those of packs that are off are among them, since
-// an operator that runs other packs shares the role.
-func ownRules() []rbacv1.PolicyRule {
+// an operator that runs other packs shares the role. With namespaces the events of Leases need
+// a right of their own.
+func ownRules(namespaces []string) []rbacv1.PolicyRule {
 	accounts := make([]string, 0, len(PackNames()))
 	for _, name := range PackNames() {
 		accounts = append(accounts, AccountOf(name))
 	}
-	return []rbacv1.PolicyRule{
+	rules := []rbacv1.PolicyRule{
 		{
 			APIGroups: []string{""}, Resources: []string{"serviceaccounts/token"}, ResourceNames: accounts,
 			Verbs: []string{"create"},
@@ -279,6 +321,15 @@ func ownRules() []rbacv1.PolicyRule {
 			Verbs: []string{"create", "get", "list", "update", "delete"},
 		},
 	}
+	if len(namespaces) > 0 {
+		rules = append(rules, eventRule)
+	}
+	return rules
+}
+
+// eventRule is the right to tell of objects.
+var eventRule = rbacv1.PolicyRule{
+	APIGroups: []string{"", "events.k8s.io"}, Resources: []string{"events"}, Verbs: []string{"create", "patch"},
 }
 
 // engineRules are the rights that the engine needs with whatever pack: to ask
@@ -302,10 +353,7 @@ func engineRules(chosen []pack.Pack) []rbacv1.PolicyRule {
 		{ // Of those who read the metrics.
 			APIGroups: []string{"authentication.k8s.io"}, Resources: []string{"tokenreviews"}, Verbs: []string{"create"},
 		},
-		{
-			APIGroups: []string{"", "events.k8s.io"}, Resources: []string{"events"},
-			Verbs: []string{"create", "patch"},
-		},
+		eventRule,
 		{APIGroups: []string{"apiextensions.k8s.io"}, Resources: []string{"customresourcedefinitions"}, Verbs: watch},
 		{APIGroups: []string{"apiregistration.k8s.io"}, Resources: []string{"apiservices"}, Verbs: watch},
 		{

@@ -3,6 +3,7 @@ package app
 import (
 	"fmt"
 	"net"
+	"slices"
 	"strconv"
 
 	"github.com/go-logr/logr"
@@ -58,6 +59,9 @@ type Options struct {
 	Config *rest.Config
 	// Packs are the names of the packs to run; empty means all.
 	Packs []string
+	// Namespaces are those that the operator works in. It has no rights to objects in others.
+	// None means all.
+	Namespaces []string
 	// Install applies what the packs need before running them.
 	Install bool
 	// Adopt lets the installation take over what somebody else's release owns.
@@ -102,6 +106,10 @@ type Options struct {
 }
 
 func (o Options) withDefaults() (Options, error) {
+	if err := checkNamespaces(o.Namespaces); err != nil {
+		return o, err
+	}
+	o.Namespaces = slices.Compact(slices.Sorted(slices.Values(o.Namespaces)))
 	if o.Enforcement == "" {
 		o.Enforcement = pack.ByWebhook
 	}
@@ -132,7 +140,7 @@ func (o Options) withDefaults() (Options, error) {
 func (o Options) installation(mutatingPolicies bool) pack.Installation {
 	in := pack.Installation{
 		Operators: Operators(), Namespace: Namespace, Service: service,
-		Enforcement: o.Enforcement, MutatingPolicies: mutatingPolicies,
+		Enforcement: o.Enforcement, MutatingPolicies: mutatingPolicies, Namespaces: o.Namespaces,
 	}
 	if o.WebhookHost != "" {
 		in.URL = "https://" + net.JoinHostPort(o.WebhookHost, strconv.Itoa(o.WebhookPort))

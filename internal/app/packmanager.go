@@ -35,11 +35,13 @@ type packManager struct {
 	health *watch.Health
 	synced atomic.Bool
 	gate   reconcile.Gate
+	// namespaces are those of the pack's caches. None means all.
+	namespaces []string
 }
 
 // newPackManager returns a manager for a pack and adds the pack's cache to the operator's.
 func newPackManager(
-	mgr manager.Manager, config *rest.Config, p pack.Pack, chosen []pack.Pack,
+	mgr manager.Manager, config *rest.Config, p pack.Pack, chosen []pack.Pack, namespaces []string,
 ) (*packManager, error) {
 	m := &packManager{Manager: mgr, name: p.Name, config: config, health: &watch.Health{
 		Log: mgr.GetLogger().WithName("watch").WithValues("pack", p.Name),
@@ -62,10 +64,8 @@ func newPackManager(
 			}
 			return untyped.Resource(mapping.Resource), nil
 		})}
-	m.cache, err = cache.New(config, cache.Options{
-		Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(), HTTPClient: m.http,
-		DefaultTransform: trim(chosen), NewInformer: factory.New,
-	})
+	m.namespaces = namespaces
+	m.cache, err = m.newCache(cache.Options{DefaultTransform: trim(chosen), NewInformer: factory.New})
 	if err != nil {
 		return nil, fmt.Errorf("make cache for pack %s: %w", p.Name, err)
 	}
@@ -83,6 +83,14 @@ func newPackManager(
 		return nil, fmt.Errorf("make client for pack %s: %w", p.Name, err)
 	}
 	return m, m.add()
+}
+
+// newCache makes a cache that reads as the pack.
+func (m *packManager) newCache(options cache.Options) (cache.Cache, error) {
+	options.Scheme, options.Mapper, options.HTTPClient = m.GetScheme(), m.GetRESTMapper(), m.http
+	return newCache(options, func(options cache.Options) (cache.Cache, error) {
+		return cache.New(m.config, options)
+	}, m.namespaces)
 }
 
 // reportUnreadable emits an event on an object that the operator can't read.

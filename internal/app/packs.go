@@ -21,6 +21,7 @@ import (
 
 // Packs is the list of all packs, whether they are switched on or not.
 func Packs(o Options) []pack.Pack {
+	o.Usage.Namespaces = o.Namespaces
 	all := []pack.Pack{
 		usage.Pack(o.Usage),
 		iot.Pack(o.Iot),
@@ -39,7 +40,11 @@ func keepingSecrets(p pack.Pack) func(pack.Installation) []client.Object {
 	account, objects := AccountOf(p.Name), p.Objects
 	policy := pack.KeepSecrets(account+"-keep-secrets", pack.Operators{OperatorOf(p.Name)})
 	return func(in pack.Installation) []client.Object {
-		return slices.Concat(objects(in), policy)
+		all := objects(in)
+		for _, obj := range all {
+			limit(obj, in.Namespaces)
+		}
+		return slices.Concat(all, policy) // The account changes no Secret of any namespace.
 	}
 }
 

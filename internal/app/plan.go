@@ -81,6 +81,14 @@ func newPlan(ctx context.Context, o Options, u UninstallOptions, c client.Client
 	if p.rest, err = installed(ctx, c, rest); err != nil {
 		return p, err
 	}
+	stale, err := staleRoles(ctx, o, c, objects)
+	if err != nil {
+		return p, err
+	}
+	if len(p.beside) > 0 { // They need the rights of the process.
+		stale = slices.DeleteFunc(stale, func(u *unstructured.Unstructured) bool { return u.GetName() == Account })
+	}
+	p.rest = append(p.rest, stale...)
 	slices.Reverse(p.rest) // Rights and account before definitions.
 	reading, err := newReading(ctx, o, u)
 	if err != nil {

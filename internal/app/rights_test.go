@@ -42,7 +42,7 @@ func TestRightsTable(t *testing.T) {
 func rightsTable() string {
 	var b strings.Builder
 	b.WriteString("| role, and account | resources | verbs |\n|---|---|---|\n")
-	for _, obj := range account(Packs(Options{})) {
+	for _, obj := range account(Packs(Options{}), nil) {
 		switch role := obj.(type) {
 		case *rbacv1.Role:
 			writeRules(&b, fmt.Sprintf("Role `%s` in `%s`", role.Name, role.Namespace), role.Rules)

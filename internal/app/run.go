@@ -155,7 +155,7 @@ func addPack(
 		return nil, err
 	}
 	o.Log.Info("Acting as", "user", OperatorOf(p.Name), "pack", p.Name)
-	own, err := newPackManager(mgr, config, p, chosen)
+	own, err := newPackManager(mgr, config, p, chosen, o.Namespaces)
 	if err != nil {
 		return nil, err
 	}
@@ -163,7 +163,7 @@ func addPack(
 	if err != nil {
 		return nil, err
 	}
-	theirs.Health = own.health
+	theirs.Health, theirs.NewCache = own.health, own.newCache
 	if theirs.Watcher != nil {
 		if err := mgr.Add(theirs.Watcher); err != nil {
 			return nil, fmt.Errorf("add watcher of pack %s: %w", p.Name, err)
@@ -186,10 +186,11 @@ func addPack(
 func environmentOf(
 	ctx context.Context, o Options, config *rest.Config, p pack.Pack, env pack.Environment,
 ) (pack.Environment, error) {
-	var err error
-	if env.Live, err = newClient(o, config); err != nil {
+	live, err := newClient(o, config)
+	if err != nil {
 		return env, err
 	}
+	env.Live = inNamespacesOnly(live, o.Namespaces)
 	if env.Metadata, err = metadata.NewForConfig(config); err != nil {
 		return env, fmt.Errorf("make metadata client: %w", err)
 	}
@@ -200,6 +201,7 @@ func environmentOf(
 	if env.Watcher, err = relation.NewWatcher(config, o.Log.WithName("watcher")); err != nil {
 		return env, err
 	}
+	env.Watcher.In(o.Namespaces...)
 	return env, env.Watcher.Refresh(ctx)
 }
 

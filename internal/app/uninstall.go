@@ -8,6 +8,7 @@ import (
 	"time"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -84,11 +85,14 @@ func installedBeside(ctx context.Context, o Options, c client.Client) ([]string,
 		if slices.ContainsFunc(chosen, func(p pack.Pack) bool { return p.Name == name }) {
 			continue
 		}
-		role, err := read(ctx, c, &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: AccountOf(name)}})
+		own := metav1.ObjectMeta{Name: AccountOf(name)}
+		role := &rbacv1.ClusterRole{ObjectMeta: own} // Earlier releases had no account for it.
+		own.Namespace = Namespace
+		there, err := installed(ctx, c, []client.Object{role, &corev1.ServiceAccount{ObjectMeta: own}})
 		if err != nil {
 			return nil, err
 		}
-		if role != nil && role.GetLabels()[partOfLabel] == partOf {
+		if len(there) > 0 {
 			beside = append(beside, name)
 		}
 	}
@@ -104,6 +108,7 @@ func (o Options) with(packs []string) Options {
 // everyObject returns what any installation may have applied, each once.
 func everyObject(o Options) ([]client.Object, error) {
 	var all []client.Object
+	o.Namespaces = nil // What is in namespaces staleRoles finds.
 	for _, enforcement := range []pack.Enforcement{pack.ByWebhook, pack.ByPolicy} {
 		for _, mutating := range []bool{true, false} {
 			o.Enforcement = enforcement
@@ -142,6 +147,11 @@ func supersede(ctx context.Context, o Options, c client.Client, objects []client
 	if err != nil {
 		return err
 	}
+	stale, err := staleRoles(ctx, o, c, objects)
+	if err != nil {
+		return err
+	}
+	left = append(stale, left...)
 	return removeAll(ctx, c, left, func(format string, args ...any) {
 		o.Log.Info("Removed what is not needed any more", "what", fmt.Sprintf(format, args...))
 	})

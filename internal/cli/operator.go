@@ -62,6 +62,8 @@ give --webhook-host: the address by which the API server reaches this process.`,
 	c.flags.AddFlags(cmd.Flags())
 	f, o := cmd.Flags(), &c.options
 	addPacks(f, o)
+	f.StringSliceVar(&o.Namespaces, "namespaces", nil,
+		"namespaces to work in, which exist: with --install, the operator gets rights in these alone (default all)")
 	f.BoolVar(&o.Install, "install", false, "apply definitions, rights, webhooks and policies before running")
 	f.BoolVar(&o.Adopt, "adopt", false, "with --install, take over what belongs to somebody else's release")
 	f.BoolVar(&o.Downgrade, "install-downgrade", false,

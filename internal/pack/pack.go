@@ -10,6 +10,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/metadata"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
@@ -87,6 +88,8 @@ type Installation struct {
 	// URL is where it finds them outside; it is used instead when set.
 	URL         string
 	Enforcement Enforcement
+	// Namespaces are those that the operator works in. None means all.
+	Namespaces []string
 	// MutatingPolicies says that the API server serves MutatingAdmissionPolicy.
 	MutatingPolicies bool
 }
@@ -109,6 +112,9 @@ type Environment struct {
 	Enforcement Enforcement
 	// Installation is what the objects of the pack depend on.
 	Installation Installation
+	// NewCache makes a cache besides that of the manager, of the namespaces that the operator
+	// works in.
+	NewCache func(cache.Options) (cache.Cache, error)
 	// Install applies one of them as the installation does. It is nil where somebody
 	// else installs.
 	Install func(context.Context, client.Object) error

@@ -30,9 +30,18 @@ func (l *Lock) Sweep(ctx context.Context, kinds []watch.Kind) error {
 
 func (l *Lock) sweepKind(ctx context.Context, mapping watch.Kind) error {
 	gk := mapping.GroupKind()
+	for _, namespace := range l.Watcher.Namespaces(mapping.Mapping) {
+		if err := l.sweepIn(ctx, gk, mapping, namespace); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *Lock) sweepIn(ctx context.Context, gk schema.GroupKind, mapping watch.Kind, namespace string) error {
 	options := metav1.ListOptions{LabelSelector: l.Label + "=" + l.Value, Limit: sweepPage}
 	for {
-		page, err := l.Metadata.Resource(mapping.Resource).List(ctx, options)
+		page, err := l.Metadata.Resource(mapping.Resource).Namespace(namespace).List(ctx, options)
 		switch {
 		case apierrors.IsForbidden(err), apierrors.IsNotFound(err), apierrors.IsMethodNotSupported(err):
 			return nil

@@ -25,7 +25,7 @@ type watched struct {
 	problem error
 	cancel  context.CancelFunc // nil when no informer runs
 	synced  bool
-	store   cache.Store
+	store   *stores
 }
 
 func newWatched(gk schema.GroupKind) *watched {
@@ -44,49 +44,66 @@ func (k *watched) stop() {
 	}
 }
 
-func get(store cache.Store, id object.ID) (Object, bool) {
+// stores hold the objects of a kind, one for each namespace or one for all.
+type stores []cache.Store
+
+func get(all *stores, id object.ID) (Object, bool) {
 	key := id.Name
 	if id.Namespace != "" {
 		key = id.Namespace + "/" + id.Name
 	}
-	item, exists, err := store.GetByKey(key)
-	if err != nil || !exists { // A thread-safe store never returns an error.
-		return Object{}, false
+	for _, store := range *all {
+		item, exists, err := store.GetByKey(key)
+		if err == nil && exists { // A thread-safe store never returns an error.
+			return item.(*held).object, true
+		}
 	}
-	return item.(*held).object, true
+	return Object{}, false
 }
 
-func list(store cache.Store, ref Ref) []Object {
+func list(all *stores, ref Ref) []Object {
 	var found []Object
-	for _, item := range store.List() {
-		if obj := &item.(*held).object; ref.Matches(*obj) {
-			found = append(found, *obj)
+	for _, store := range *all {
+		for _, item := range store.List() {
+			if obj := &item.(*held).object; ref.Matches(*obj) {
+				found = append(found, *obj)
+			}
 		}
 	}
 	return found
 }
 
-// run starts the informer of a kind.
+// run starts the informers of a kind.
 func (w *Watcher) run(ctx context.Context, k *watched, mapping watch.Mapping, running *sync.WaitGroup) {
-	informer := metadatainformer.NewFilteredMetadataInformer(
-		w.metadata, mapping.Resource, metav1.NamespaceAll, 0, cache.Indexers{}, nil).Informer()
+	namespaces := w.Namespaces(mapping)
+	informers := make([]cache.SharedIndexInformer, 0, len(namespaces))
+	read := make([]cache.DoneChecker, 0, len(namespaces))
+	all := &stores{}
 	informerCtx, cancel := context.WithCancel(ctx)
-	registration, err := w.prepare(informer, k)
-	if err != nil { // Only a stopped informer refuses, and this one has not begun.
-		cancel()
-		w.log.Error(err, "Kind not watched", "kind", k.gk.String())
-		return
+	for _, namespace := range namespaces {
+		informer := metadatainformer.NewFilteredMetadataInformer(
+			w.metadata, mapping.Resource, namespace, 0, cache.Indexers{}, nil).Informer()
+		registration, err := w.prepare(informer, k)
+		if err != nil { // Only a stopped informer refuses, and this one has not begun.
+			cancel()
+			w.log.Error(err, "Kind not watched", "kind", k.gk.String())
+			return
+		}
+		informers, read = append(informers, informer), append(read, registration.HasSyncedChecker())
+		*all = append(*all, informer.GetStore())
 	}
 	w.mu.Lock()
-	k.mapping, k.cancel, k.store, k.problem = mapping, cancel, informer.GetStore(), nil
+	k.mapping, k.cancel, k.store, k.problem = mapping, cancel, all, nil
 	w.mu.Unlock()
-	running.Go(func() { informer.RunWithContext(informerCtx) })
+	for _, informer := range informers {
+		running.Go(func() { informer.RunWithContext(informerCtx) })
+	}
 	running.Go(func() {
-		if !cache.WaitFor(informerCtx, "", registration.HasSyncedChecker()) {
+		if !cache.WaitFor(informerCtx, "", read...) {
 			return
 		}
 		w.mu.Lock()
-		current := k.cancel != nil && k.store == informer.GetStore()
+		current := k.cancel != nil && k.store == all
 		if current {
 			k.synced, k.problem = true, nil
 		}

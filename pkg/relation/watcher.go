@@ -15,7 +15,6 @@ import (
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 
 	"github.com/kinship-dev/kinship/pkg/object"
@@ -93,6 +92,8 @@ type Watcher struct {
 	uses  map[object.ID][]schema.GroupKind
 	// latest are the kinds last used: those of thousands of users are often the same.
 	latest []schema.GroupKind
+	// namespaces are those in which objects are watched. None means all.
+	namespaces []string
 	// doubted is when what is known of kinds was last in doubt: a definition changed, or a
 	// kind came into use that is not known.
 	doubted time.Time
@@ -116,6 +117,24 @@ func NewWatcher(config *rest.Config, log logr.Logger) (*Watcher, error) {
 		kinds:    map[schema.GroupKind]*watched{},
 		uses:     map[object.ID][]schema.GroupKind{},
 	}, nil
+}
+
+// In has objects watched in some namespaces alone, and those that have no namespace. Call it
+// before Start.
+func (w *Watcher) In(namespaces ...string) { w.namespaces = namespaces }
+
+// Covers reports whether objects in a namespace are watched.
+func (w *Watcher) Covers(namespace string) bool {
+	return len(w.namespaces) == 0 || namespace == "" || slices.Contains(w.namespaces, namespace)
+}
+
+// Namespaces returns where all objects of a kind are to be looked for: one namespace after
+// another, or once in all, which is the name "".
+func (w *Watcher) Namespaces(m watch.Mapping) []string {
+	if len(w.namespaces) == 0 || !m.Namespaced {
+		return []string{metav1.NamespaceAll}
+	}
+	return w.namespaces
 }
 
 // OnObject registers a callback for every change of an object of a kind in use.
@@ -305,9 +324,23 @@ func (w *Watcher) LiveAny(ctx context.Context, ref Ref) (bool, error) {
 	if err != nil {
 		return false, nil //nolint:nilerr // no object can have such a label
 	}
-	options := metav1.ListOptions{LabelSelector: selector.String(), Limit: livePage}
+	namespaces := []string{ref.Namespace}
+	if ref.Namespace == "" {
+		namespaces = w.Namespaces(m)
+	}
+	for _, namespace := range namespaces {
+		found, err := w.liveAnyIn(ctx, ref, m, namespace, selector.String())
+		if found || err != nil {
+			return found, err
+		}
+	}
+	return false, nil
+}
+
+func (w *Watcher) liveAnyIn(ctx context.Context, ref Ref, m Mapping, namespace, selector string) (bool, error) {
+	options := metav1.ListOptions{LabelSelector: selector, Limit: livePage}
 	for {
-		page, err := w.metadata.Resource(m.Resource).Namespace(ref.Namespace).List(ctx, options)
+		page, err := w.metadata.Resource(m.Resource).Namespace(namespace).List(ctx, options)
 		if err != nil {
 			return false, fmt.Errorf("look for %s: %w", ref, err)
 		}
@@ -323,7 +356,7 @@ func (w *Watcher) LiveAny(ctx context.Context, ref Ref) (bool, error) {
 }
 
 // ready returns the store of a kind that has been read, or nil.
-func (w *Watcher) ready(gk schema.GroupKind) cache.Store {
+func (w *Watcher) ready(gk schema.GroupKind) *stores {
 	w.mu.RLock()
 	defer w.mu.RUnlock()
 	if k := w.kinds[gk]; k != nil && k.synced {

@@ -36,7 +36,7 @@ const eventSource = "kinship-iot"
 
 // Setup adds the pack's controllers and handlers to a manager.
 func Setup(ctx context.Context, mgr manager.Manager, env pack.Environment, options Options) error {
-	made, err := newCache(mgr)
+	made, err := newCache(mgr, env)
 	if err != nil {
 		return err
 	}
@@ -79,10 +79,8 @@ func controllerFor(mgr manager.Manager, name string, workers int) *builder.Build
 
 // newCache makes the cache of what is made. The manager's own drops the managed
 // fields, by which edits are noticed.
-func newCache(mgr manager.Manager) (cache.Cache, error) {
-	made, err := cache.New(mgr.GetConfig(), cache.Options{
-		Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(), HTTPClient: mgr.GetHTTPClient(), DefaultTransform: trim,
-	})
+func newCache(mgr manager.Manager, env pack.Environment) (cache.Cache, error) {
+	made, err := env.NewCache(cache.Options{DefaultTransform: trim})
 	if err != nil {
 		return nil, fmt.Errorf("make cache: %w", err)
 	}

@@ -90,15 +90,13 @@ var onUsed = []string{"get", "list", "watch", "patch", "delete"}
 // them.
 func kindRules(options Options) []rbacv1.PolicyRule {
 	if len(options.Kinds) == 0 {
-		return []rbacv1.PolicyRule{{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: onUsed}, evictions}
+		all := []rbacv1.PolicyRule{{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: onUsed}, evictions}
+		return append(all, holderRules(options)...)
 	}
 	rule := func(r schema.GroupResource, verbs ...string) rbacv1.PolicyRule {
 		return rbacv1.PolicyRule{APIGroups: []string{r.Group}, Resources: []string{r.Resource}, Verbs: verbs}
 	}
-	all := []rbacv1.PolicyRule{
-		rule(schema.GroupResource{Resource: "namespaces"}, onUsed...),
-		rule(schema.GroupResource{Group: apiextensionsv1.GroupName, Resource: "customresourcedefinitions"}, onUsed...),
-	}
+	all := holderRules(options)
 	for _, r := range options.Kinds {
 		all = append(all, rule(r, onUsed...))
 		if r == corev1.Resource("pods") {
@@ -110,6 +108,35 @@ func kindRules(options Options) []rbacv1.PolicyRule {
 		all = append(all, rule(r, "get", "list", "watch", "delete"))
 	}
 	return all
+}
+
+// holderRules are the rights to what holds used objects and is protected with them, where these
+// do not follow from rights to any kind: in no namespace stand the rights to Namespaces, which
+// are narrow, and to definitions. With --enforcement=policy the operator looks after its policy.
+func holderRules(options Options) []rbacv1.PolicyRule {
+	definitions := rbacv1.PolicyRule{
+		APIGroups: []string{apiextensionsv1.GroupName}, Resources: []string{"customresourcedefinitions"}, Verbs: onUsed,
+	}
+	core, plural := []string{""}, []string{"namespaces"}
+	switch {
+	case len(options.Namespaces) > 0:
+		return []rbacv1.PolicyRule{
+			{APIGroups: core, Resources: plural, Verbs: []string{"list", "watch"}},
+			{
+				APIGroups: core, Resources: plural, ResourceNames: options.Namespaces,
+				Verbs: []string{"get", "patch", "delete"},
+			},
+			definitions,
+			{
+				APIGroups: []string{admissionregistrationv1.GroupName}, Verbs: []string{"get", "list", "watch"},
+				Resources: []string{"validatingadmissionpolicies", "validatingadmissionpolicybindings"},
+			},
+		}
+	case len(options.Kinds) > 0:
+		return []rbacv1.PolicyRule{{APIGroups: core, Resources: plural, Verbs: onUsed}, definitions}
+	default:
+		return nil
+	}
 }
 
 // evictions is the right to try whether the eviction of a used Pod is refused: a dry run.

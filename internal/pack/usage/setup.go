@@ -40,6 +40,8 @@ type Options struct {
 	// Kinds are the resources that Usages may protect, and Using those that may use them
 	// besides. The pack has rights to these alone. No Kinds means any.
 	Kinds, Using []schema.GroupResource
+	// Namespaces are those that the operator works in. None means all.
+	Namespaces []string
 }
 
 // workers is how many Usages, and how many locks, are worked on at once. The API

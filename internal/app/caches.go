@@ -1,0 +1,165 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// newCache makes a cache of some namespaces or, without any, of all.
+func newCache(options cache.Options, create cacheMaker, namespaces []string) (cache.Cache, error) {
+	if len(namespaces) == 0 {
+		return create(options)
+	}
+	options.DefaultNamespaces = map[string]cache.Config{}
+	for _, namespace := range namespaces {
+		options.DefaultNamespaces[namespace] = cache.Config{}
+	}
+	s := &severalNamespaces{informers: map[string][]toolscache.SharedIndexInformer{}, inner: options.NewInformer}
+	if s.inner == nil {
+		s.inner = toolscache.NewSharedIndexInformer
+	}
+	options.NewInformer = s.newInformer
+	var err error
+	s.Cache, err = create(options)
+	return s, err
+}
+
+// cacheMaker makes a cache.
+type cacheMaker func(cache.Options) (cache.Cache, error)
+
+// severalNamespaces is a cache with an informer for each namespace, which hands out what
+// looks like one informer, also to those who look into its store.
+type severalNamespaces struct {
+	cache.Cache
+
+	inner func(
+		toolscache.ListerWatcher, runtime.Object, time.Duration, toolscache.Indexers) toolscache.SharedIndexInformer
+
+	mu        sync.Mutex
+	informers map[string][]toolscache.SharedIndexInformer
+}
+
+// informerKey tells informers of one cache apart: of objects that have no Go type by kind.
+func informerKey(obj runtime.Object) string {
+	switch obj.(type) {
+	case runtime.Unstructured, *metav1.PartialObjectMetadata:
+		return fmt.Sprintf("%T %s", obj, obj.GetObjectKind().GroupVersionKind())
+	default:
+		return fmt.Sprintf("%T", obj)
+	}
+}
+
+func (s *severalNamespaces) newInformer(
+	lw toolscache.ListerWatcher, example runtime.Object, resync time.Duration, indexers toolscache.Indexers,
+) toolscache.SharedIndexInformer {
+	informer := s.inner(lw, example, resync, indexers)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	key := informerKey(example)
+	s.informers[key] = append(s.informers[key], informer)
+	return informer
+}
+
+// GetInformer implements cache.Cache.
+func (s *severalNamespaces) GetInformer(
+	ctx context.Context, obj client.Object, options ...cache.InformerGetOption,
+) (cache.Informer, error) {
+	informer, err := s.Cache.GetInformer(ctx, obj, options...)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	parts := s.informers[informerKey(obj)]
+	if len(parts) == 0 {
+		return nil, fmt.Errorf("no informer was made for %T", obj)
+	}
+	stores := make([]toolscache.Indexer, 0, len(parts))
+	for _, part := range parts {
+		stores = append(stores, part.GetIndexer())
+	}
+	return severalInformers{informer, one{parts[0]}, severalStores{stores[0], stores}}, nil
+}
+
+// severalInformers are the informers of one kind in several namespaces.
+type severalInformers struct {
+	cache.Informer
+	one
+
+	stores severalStores
+}
+
+// one is of the first namespace. Nobody asks the methods that only one has.
+type one struct{ toolscache.SharedIndexInformer }
+
+// GetStore implements cache.SharedInformer.
+func (s severalInformers) GetStore() toolscache.Store { return s.stores }
+
+// GetIndexer implements cache.SharedIndexInformer.
+func (s severalInformers) GetIndexer() toolscache.Indexer { return s.stores }
+
+// severalStores read as one store. They MUST NOT be written to.
+type severalStores struct {
+	toolscache.Indexer // of the first namespace
+
+	all []toolscache.Indexer
+}
+
+// List implements cache.Store.
+func (s severalStores) List() []any {
+	var found []any
+	for _, store := range s.all {
+		found = append(found, store.List()...)
+	}
+	return found
+}
+
+// ListKeys implements cache.Store.
+func (s severalStores) ListKeys() []string {
+	var found []string
+	for _, store := range s.all {
+		found = append(found, store.ListKeys()...)
+	}
+	return found
+}
+
+// Get implements cache.Store.
+func (s severalStores) Get(obj any) (item any, exists bool, err error) {
+	for _, store := range s.all {
+		if item, exists, err = store.Get(obj); exists || err != nil {
+			break
+		}
+	}
+	return item, exists, err
+}
+
+// GetByKey implements cache.Store.
+func (s severalStores) GetByKey(key string) (item any, exists bool, err error) {
+	for _, store := range s.all {
+		if item, exists, err = store.GetByKey(key); exists || err != nil {
+			break
+		}
+	}
+	return item, exists, err
+}
+
+// ByIndex implements cache.Indexer.
+func (s severalStores) ByIndex(name, value string) ([]any, error) {
+	var found []any
+	for _, store := range s.all {
+		part, err := store.ByIndex(name, value)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, part...)
+	}
+	return found, nil
+}

@@ -1,0 +1,231 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// clusterScoped are the resources in the packs' rules that have no namespace. Rights to all
+// others are given in each of the namespaces, where Options name some.
+var clusterScoped = []string{
+	"apiservices", "clusterusages", "customresourcedefinitions", "mutatingadmissionpolicies",
+	"mutatingadmissionpolicybindings", "mutatingwebhookconfigurations", "namespaces", "servicecidrs",
+	"subjectaccessreviews", "tokenreviews", "validatingadmissionpolicies", "validatingadmissionpolicybindings",
+	"validatingwebhookconfigurations",
+}
+
+// checkNamespaces returns an error if a name in --namespaces can be no namespace's.
+func checkNamespaces(names []string) error {
+	for _, name := range names {
+		if name == Namespace {
+			return fmt.Errorf("--namespaces: %s is the operator's own namespace: leave it out", Namespace)
+		}
+		if problems := validation.IsDNS1123Label(name); len(problems) > 0 {
+			return fmt.Errorf("--namespaces: %q is no name of a namespace: %s", name, strings.Join(problems, "; "))
+		}
+	}
+	return nil
+}
+
+// checkNamespacesExist returns an error that names the namespaces that do not exist: no rights
+// can be given there.
+func checkNamespacesExist(ctx context.Context, o Options, c client.Client) error {
+	var missing []string
+	for _, name := range o.Namespaces {
+		err := c.Get(ctx, client.ObjectKey{Name: name}, &corev1.Namespace{})
+		if apierrors.IsNotFound(err) {
+			missing = append(missing, name)
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("read namespace %s of --namespaces: %w", name, err)
+		}
+	}
+	if len(missing) > 0 {
+		return fmt.Errorf("nothing was installed: --namespaces names %s, which do not exist; create them first: "+
+			"rights are given in each namespace", strings.Join(missing, ", "))
+	}
+	return nil
+}
+
+// scope splits rules into those about what has no namespace, and all others.
+func scope(rules []rbacv1.PolicyRule) (cluster, namespaced []rbacv1.PolicyRule) {
+	without := func(resource string) bool {
+		plural, _, _ := strings.Cut(resource, "/")
+		return slices.Contains(clusterScoped, plural)
+	}
+	for _, rule := range rules {
+		inCluster, inNamespaces := rule, rule
+		inCluster.Resources, inNamespaces.Resources = nil, nil
+		for _, resource := range rule.Resources {
+			if without(resource) {
+				inCluster.Resources = append(inCluster.Resources, resource)
+			} else {
+				inNamespaces.Resources = append(inNamespaces.Resources, resource)
+			}
+		}
+		if len(inCluster.Resources) > 0 {
+			cluster = append(cluster, inCluster)
+		}
+		if len(inNamespaces.Resources) > 0 {
+			namespaced = append(namespaced, inNamespaces)
+		}
+	}
+	return cluster, namespaced
+}
+
+// limit has webhooks and policies ask about objects in some namespaces alone, and about
+// objects without a namespace.
+func limit(obj client.Object, namespaces []string) {
+	if len(namespaces) == 0 {
+		return
+	}
+	selector := &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{
+		Key: corev1.LabelMetadataName, Operator: metav1.LabelSelectorOpIn, Values: slices.Clone(namespaces),
+	}}}
+	match := func(resources *admissionregistrationv1.MatchResources) {
+		if resources != nil {
+			resources.NamespaceSelector = selector
+		}
+	}
+	switch o := obj.(type) {
+	case *admissionregistrationv1.ValidatingWebhookConfiguration:
+		for i := range o.Webhooks {
+			o.Webhooks[i].NamespaceSelector = selector
+		}
+	case *admissionregistrationv1.MutatingWebhookConfiguration:
+		for i := range o.Webhooks {
+			o.Webhooks[i].NamespaceSelector = selector
+		}
+	case *admissionregistrationv1.ValidatingAdmissionPolicy:
+		match(o.Spec.MatchConstraints)
+	case *admissionregistrationv1.MutatingAdmissionPolicy:
+		match(o.Spec.MatchConstraints)
+	}
+}
+
+// staleRoles returns the Roles and RoleBindings of the chosen packs and of the process that
+// another installation has left in namespaces, known aside.
+func staleRoles(
+	ctx context.Context, o Options, c client.Client, known []client.Object,
+) ([]*unstructured.Unstructured, error) {
+	chosen, err := choose(o)
+	if err != nil {
+		return nil, err
+	}
+	names := []string{Account}
+	for _, p := range chosen {
+		names = append(names, AccountOf(p.Name))
+	}
+	keep := map[string]bool{}
+	for _, obj := range known {
+		switch obj.(type) {
+		case *rbacv1.Role:
+			keep["Role "+obj.GetNamespace()+"/"+obj.GetName()] = true
+		case *rbacv1.RoleBinding:
+			keep["RoleBinding "+obj.GetNamespace()+"/"+obj.GetName()] = true
+		}
+	}
+	var stale []*unstructured.Unstructured
+	for _, kind := range []string{"RoleBinding", "Role"} {
+		list := &unstructured.UnstructuredList{}
+		list.SetGroupVersionKind(rbacv1.SchemeGroupVersion.WithKind(kind + "List"))
+		if err := c.List(ctx, list, client.MatchingLabels{partOfLabel: partOf}); err != nil {
+			return nil, fmt.Errorf("list %ss: %w", kind, err)
+		}
+		for i := range list.Items {
+			obj := &list.Items[i]
+			if slices.Contains(names, obj.GetName()) && !keep[kind+" "+obj.GetNamespace()+"/"+obj.GetName()] {
+				stale = append(stale, obj)
+			}
+		}
+	}
+	return stale, nil
+}
+
+// eachAccount takes from the process's own account what an earlier release, which had no other
+// account, gave it for packs that this installation does not install.
+func eachAccount(ctx context.Context, o Options, c client.Client, beside []string) error {
+	for _, name := range beside {
+		binding := &rbacv1.ClusterRoleBinding{}
+		err := c.Get(ctx, client.ObjectKey{Name: AccountOf(name)}, binding)
+		if apierrors.IsNotFound(err) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("read ClusterRoleBinding %s: %w", AccountOf(name), err)
+		}
+		before := binding.DeepCopy()
+		for i, s := range binding.Subjects {
+			if s.Kind == rbacv1.ServiceAccountKind && s.Namespace == Namespace && s.Name == Account {
+				binding.Subjects[i].Name = AccountOf(name)
+			}
+		}
+		if slices.Equal(before.Subjects, binding.Subjects) {
+			continue
+		}
+		if err := c.Patch(ctx, binding, client.MergeFrom(before), installManager); err != nil {
+			return fmt.Errorf("take the rights of pack %s from account %s: %w", name, Account, err)
+		}
+		o.Log.Info("The account of the process has the rights of a pack no more that is not installed now",
+			"pack", name)
+	}
+	return nil
+}
+
+// inNamespacesOnly returns a client that lists what is in all namespaces in some of them, one
+// after another: it has no right to list all.
+func inNamespacesOnly(c client.Client, namespaces []string) client.Client {
+	if len(namespaces) == 0 {
+		return c
+	}
+	return limitedClient{c, namespaces}
+}
+
+type limitedClient struct {
+	client.Client
+
+	namespaces []string
+}
+
+// List implements client.Reader. It MUST NOT be asked for pages.
+func (c limitedClient) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	var options client.ListOptions
+	options.ApplyOptions(opts)
+	namespaced, err := c.IsObjectNamespaced(list)
+	if err != nil {
+		return fmt.Errorf("find the scope of %T: %w", list, err)
+	}
+	if !namespaced || options.Namespace != "" {
+		return c.Client.List(ctx, list, opts...)
+	}
+	var all []runtime.Object
+	for _, namespace := range c.namespaces {
+		part := list.DeepCopyObject().(client.ObjectList)
+		if err := c.Client.List(ctx, part, append(slices.Clone(opts), client.InNamespace(namespace))...); err != nil {
+			return err
+		}
+		items, err := meta.ExtractList(part)
+		if err != nil {
+			return fmt.Errorf("read list: %w", err)
+		}
+		all = append(all, items...)
+	}
+	if err := meta.SetList(list, all); err != nil {
+		return fmt.Errorf("make list: %w", err)
+	}
+	return nil
+}
