@@ -6,12 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -85,36 +83,6 @@ func scope(rules []rbacv1.PolicyRule) (cluster, namespaced []rbacv1.PolicyRule) 
 		}
 	}
 	return cluster, namespaced
-}
-
-// limit has webhooks and policies ask about objects in some namespaces alone, and about
-// objects without a namespace.
-func limit(obj client.Object, namespaces []string) {
-	if len(namespaces) == 0 {
-		return
-	}
-	selector := &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{
-		Key: corev1.LabelMetadataName, Operator: metav1.LabelSelectorOpIn, Values: slices.Clone(namespaces),
-	}}}
-	match := func(resources *admissionregistrationv1.MatchResources) {
-		if resources != nil {
-			resources.NamespaceSelector = selector
-		}
-	}
-	switch o := obj.(type) {
-	case *admissionregistrationv1.ValidatingWebhookConfiguration:
-		for i := range o.Webhooks {
-			o.Webhooks[i].NamespaceSelector = selector
-		}
-	case *admissionregistrationv1.MutatingWebhookConfiguration:
-		for i := range o.Webhooks {
-			o.Webhooks[i].NamespaceSelector = selector
-		}
-	case *admissionregistrationv1.ValidatingAdmissionPolicy:
-		match(o.Spec.MatchConstraints)
-	case *admissionregistrationv1.MutatingAdmissionPolicy:
-		match(o.Spec.MatchConstraints)
-	}
 }
 
 // staleRoles returns the Roles and RoleBindings of the chosen packs and of the process that

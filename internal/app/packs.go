@@ -40,11 +40,7 @@ func keepingSecrets(p pack.Pack) func(pack.Installation) []client.Object {
 	account, objects := AccountOf(p.Name), p.Objects
 	policy := pack.KeepSecrets(account+"-keep-secrets", pack.Operators{OperatorOf(p.Name)})
 	return func(in pack.Installation) []client.Object {
-		all := objects(in)
-		for _, obj := range all {
-			limit(obj, in.Namespaces)
-		}
-		return slices.Concat(all, policy) // The account changes no Secret of any namespace.
+		return slices.Concat(in.Limit(objects(in)), policy) // The account changes no Secret of any namespace.
 	}
 }
 

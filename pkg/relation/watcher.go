@@ -123,6 +123,9 @@ func NewWatcher(config *rest.Config, log logr.Logger) (*Watcher, error) {
 // before Start.
 func (w *Watcher) In(namespaces ...string) { w.namespaces = namespaces }
 
+// Limited reports whether objects are watched in some namespaces alone.
+func (w *Watcher) Limited() bool { return len(w.namespaces) > 0 }
+
 // Covers reports whether objects in a namespace are watched.
 func (w *Watcher) Covers(namespace string) bool {
 	return len(w.namespaces) == 0 || namespace == "" || slices.Contains(w.namespaces, namespace)

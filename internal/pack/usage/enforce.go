@@ -25,9 +25,9 @@ type enforcer struct {
 func newEnforcer(env pack.Environment) *enforcer {
 	e := &enforcer{live: env.Live, install: env.Install}
 	if env.Enforcement == pack.ByPolicy {
-		e.objects = refuseByPolicy()
+		e.objects = env.Installation.Limit(refuseByPolicy())
 	} else {
-		e.objects = []client.Object{refuseByWebhook(env.Installation)}
+		e.objects = env.Installation.Limit([]client.Object{refuseByWebhook(env.Installation)})
 	}
 	return e
 }

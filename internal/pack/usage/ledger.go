@@ -74,6 +74,11 @@ func (l *ledger) take(u usage) {
 		return // Its kinds stay in use: it may be waiting for one to be read, to take a lock off.
 	}
 	id := identify(u)
+	if l.isOutside(u) {
+		l.watcher.Use(id)
+		l.set(id, nil)
+		return
+	}
 	var edges []relation.Edge
 	if l.permitted(u) {
 		edges = extract(u, l.watcher)

@@ -95,6 +95,9 @@ func problems(u usage, kinds relation.Kinds) reconcile.Outcome {
 			outcome = outcome.And(reconcile.Refuse(sharedv1alpha1.ReasonInvalid,
 				"spec.of: %s can't be protected: the API server asks nobody before it deletes one", gk))
 		}
+		if err := outside(u, s, kinds); err != nil {
+			outcome = outcome.And(reconcile.Refuse(sharedv1alpha1.ReasonInvalid, "%s: %s", s.field, err))
+		}
 		outcome = outcome.And(kindProblem(s, kindNamed(s.resource).WithVersion(""), kinds))
 		if _, err := end(u, s.resource, kinds); err != nil && unlessGone(err) != nil {
 			outcome = outcome.And(reconcile.Refuse(sharedv1alpha1.ReasonInvalid, "%s: %s", s.field, err))

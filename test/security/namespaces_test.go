@@ -1,0 +1,146 @@
+package security_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	protectionv1beta1 "github.com/kinship-dev/kinship/api/protection/v1beta1"
+	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/testenv"
+	"github.com/kinship-dev/kinship/test/operator"
+)
+
+// TestNamespaces runs all packs with --namespaces: they work in these namespaces, no pack's
+// account may do anything in another one, and what lies outside is told or left alone.
+func TestNamespaces(t *testing.T) {
+	if err := operator.Start(t, everyPack).Stop(); err != nil { // Which gives the wide rights.
+		t.Fatal(err)
+	}
+	first, second, outside := newLand(t), newLand(t), newLand(t)
+	in := []string{first.ns, second.ns}
+	o := operator.Start(t, everyPack, func(o *app.Options) { o.Namespaces = in })
+	secret := right("", "secrets", "get")
+	for _, name := range app.PackNames() {
+		user := app.OperatorOf(name)
+		testenv.AwaitRights(t, user, outside.ns, false, secret, right("", "secrets", "list"),
+			right("", "configmaps", "delete"), right("apps", "deployments", "create"))
+		testenv.AwaitRights(t, user, app.Namespace, false, secret)
+		testenv.AwaitRights(t, user, "", false, secret, right("", "configmaps", "list"))
+		outside.readsNoSecret(t, name)
+	}
+	testenv.AwaitRights(t, app.OperatorOf("openstack"), second.ns, true, secret)
+	for _, l := range []land{first, second} {
+		l.create(l.configMap("used"), l.secret("using"))
+		u := l.usage("usage")
+		l.create(u)
+		testenv.Eventually(t, func() error { return l.isReady(u) })
+		if err := l.c.Delete(t.Context(), l.configMap("used")); !apierrors.IsConflict(err) {
+			t.Errorf("deletion in namespace %s: %v, want a conflict", l.ns, err)
+		}
+		l.connectorReconciles()
+	}
+	first.tellsOfOutside(t, outside)
+	outside.create(outside.configMap("used"), outside.secret("using"), outside.usage("ignored"))
+	if err := outside.c.Delete(t.Context(), outside.configMap("used")); err != nil {
+		t.Errorf("deletion outside: %v", err)
+	}
+	for _, l := range []land{first, second} {
+		l.delete(l.secret("using"))
+		l.awaitGone(l.usage("usage"))
+	}
+	if strings.Contains(o.Log(), "is forbidden") {
+		t.Errorf("the operator asked for what it may not do")
+	}
+	if err := o.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	t.Run("another", func(t *testing.T) { narrowTo(t, []string{second.ns}, first.ns) })
+	t.Run("all", func(t *testing.T) { narrowTo(t, nil, "") })
+}
+
+// readsNoSecret reads a Secret as a pack's account, with a token of the account's own.
+func (l land) readsNoSecret(t *testing.T, name string) {
+	t.Helper()
+	l.t = t
+	secret := l.secret("theirs-" + name)
+	l.create(secret)
+	as := l.asAccount(app.AccountOf(name))
+	if err := as.Get(t.Context(), client.ObjectKeyFromObject(secret), &corev1.Secret{}); !apierrors.IsForbidden(err) {
+		t.Errorf("%s reads a Secret outside: %v, want it forbidden", name, err)
+	}
+	var all corev1.SecretList
+	if err := as.List(t.Context(), &all); !apierrors.IsForbidden(err) {
+		t.Errorf("%s lists all Secrets: %v, want it forbidden", name, err)
+	}
+}
+
+// asAccount returns what acts with a token of an account of the operator.
+func (l land) asAccount(name string) client.Client {
+	l.t.Helper()
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: app.Namespace, Name: name}}
+	token := &authenticationv1.TokenRequest{}
+	if err := l.c.SubResource("token").Create(l.t.Context(), account, token); err != nil {
+		l.t.Fatal(err)
+	}
+	config := rest.AnonymousClientConfig(testenv.Config(l.t))
+	config.BearerToken = token.Status.Token
+	return testenv.ClientFor(l.t, config, l.c.Scheme())
+}
+
+// tellsOfOutside writes Usages that reach out of the namespaces.
+func (l land) tellsOfOutside(t *testing.T, outside land) {
+	t.Helper()
+	for what, of := range map[string]*protectionv1beta1.ClusterUsage{
+		"another namespace": {Spec: l.usage("").Spec}, "no namespace": {Spec: l.usage("").Spec},
+	} {
+		of.Name, of.Spec.By, of.Spec.Reason = l.ns, nil, new("because")
+		of.Spec.Of = in(outside.ns, resource("ConfigMap", "used"))
+		if what == "no namespace" {
+			of.Spec.Of = resource("PersistentVolume", "used")
+		}
+		if err := l.c.Create(t.Context(), of); err == nil || !strings.Contains(err.Error(), "--namespaces") {
+			t.Errorf("a ClusterUsage of an object in %s: %v, want it refused with the name of the flag", what, err)
+		}
+	}
+}
+
+// narrowTo installs once more, and looks for roles that are left.
+func narrowTo(t *testing.T, namespaces []string, left string) {
+	o := operator.Start(t, everyPack, func(o *app.Options) { o.Namespaces = namespaces })
+	c := operator.Client(t)
+	mine := client.MatchingLabels{"app.kubernetes.io/part-of": "kinship"}
+	var bindings rbacv1.RoleBindingList
+	if err := c.List(t.Context(), &bindings, mine); err != nil {
+		t.Fatal(err)
+	}
+	allowed := slices.Concat(namespaces, []string{app.Namespace})
+	if len(namespaces) > 0 {
+		allowed = append(allowed, metav1.NamespaceDefault)
+	}
+	for _, b := range bindings.Items {
+		if !slices.Contains(allowed, b.Namespace) {
+			t.Errorf("RoleBinding %s/%s is left", b.Namespace, b.Name)
+		}
+	}
+	for _, name := range app.PackNames() {
+		want := name != "iot" && len(namespaces) == 0
+		testenv.AwaitRights(t, app.OperatorOf(name), left, want, right("", "secrets", "get"))
+		err := c.Get(t.Context(), client.ObjectKey{Name: app.AccountOf(name)}, &rbacv1.ClusterRoleBinding{})
+		if name == "iot" && apierrors.IsNotFound(err) != (len(namespaces) > 0) {
+			t.Errorf("ClusterRoleBinding of %s: %v", name, err)
+		}
+	}
+	if err := o.Stop(); err != nil {
+		t.Fatal(fmt.Errorf("stop: %w", err))
+	}
+}
