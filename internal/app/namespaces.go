@@ -14,10 +14,13 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	usagev1alpha1 "github.com/kinship-dev/kinship/api/usage/v1alpha1"
 )
 
 // clusterScoped are the resources in the packs' rules that have no namespace. Rights to all
-// others are given in each of the namespaces, where Options name some.
+// others are given in each of the namespaces, where Options name some. Usages of the older group are
+// told apart by isClusterScoped.
 var clusterScoped = []string{
 	"apiservices", "clusterusages", "customresourcedefinitions", "mutatingadmissionpolicies",
 	"mutatingadmissionpolicybindings", "mutatingwebhookconfigurations", "namespaces", "servicecidrs",
@@ -61,28 +64,50 @@ func checkNamespacesExist(ctx context.Context, o Options, c client.Client) error
 
 // scope splits rules into those about what has no namespace, and all others.
 func scope(rules []rbacv1.PolicyRule) (cluster, namespaced []rbacv1.PolicyRule) {
-	without := func(resource string) bool {
-		plural, _, _ := strings.Cut(resource, "/")
-		return slices.Contains(clusterScoped, plural)
-	}
 	for _, rule := range rules {
-		inCluster, inNamespaces := rule, rule
-		inCluster.Resources, inNamespaces.Resources = nil, nil
-		for _, resource := range rule.Resources {
-			if without(resource) {
-				inCluster.Resources = append(inCluster.Resources, resource)
-			} else {
-				inNamespaces.Resources = append(inNamespaces.Resources, resource)
+		for _, inCluster := range []bool{true, false} {
+			var groups []string
+			var resources [][]string
+			for _, group := range rule.APIGroups {
+				of := slices.DeleteFunc(slices.Clone(rule.Resources), func(resource string) bool {
+					return isClusterScoped(group, resource) != inCluster
+				})
+				if len(of) > 0 {
+					groups, resources = append(groups, group), append(resources, of)
+				}
 			}
-		}
-		if len(inCluster.Resources) > 0 {
-			cluster = append(cluster, inCluster)
-		}
-		if len(inNamespaces.Resources) > 0 {
-			namespaced = append(namespaced, inNamespaces)
+			part := joined(rule, groups, resources)
+			if inCluster {
+				cluster = append(cluster, part...)
+			} else {
+				namespaced = append(namespaced, part...)
+			}
 		}
 	}
 	return cluster, namespaced
+}
+
+// joined returns a rule of the same verbs for each group, or one for groups that have the same
+// resources.
+func joined(rule rbacv1.PolicyRule, groups []string, resources [][]string) []rbacv1.PolicyRule {
+	var all []rbacv1.PolicyRule
+	for i, group := range groups {
+		if last := len(all) - 1; last >= 0 && slices.Equal(all[last].Resources, resources[i]) {
+			all[last].APIGroups = append(all[last].APIGroups, group)
+			continue
+		}
+		part := *rule.DeepCopy()
+		part.APIGroups, part.Resources = []string{group}, resources[i]
+		all = append(all, part)
+	}
+	return all
+}
+
+// isClusterScoped reports whether a resource in a rule, which may be a subresource, has no
+// namespace.
+func isClusterScoped(group, resource string) bool {
+	plural, _, _ := strings.Cut(resource, "/")
+	return slices.Contains(clusterScoped, plural) || plural == "usages" && group == usagev1alpha1.GroupVersion.Group
 }
 
 // staleRoles returns the Roles and RoleBindings of the chosen packs and of the process that
