@@ -71,7 +71,24 @@ func Uninstall(ctx context.Context, o Options, u UninstallOptions) error {
 	for _, line := range sum(p.traces.Found) {
 		u.Say("took %s", line)
 	}
-	return removeAll(ctx, c, p.rest, u.Say)
+	if err := removeAll(ctx, c, p.rest, u.Say); err != nil {
+		return err
+	}
+	return forgetGuards(ctx, o, c)
+}
+
+// forgetGuards drops what is recorded of the guards: that they are missing from now on is meant.
+func forgetGuards(ctx context.Context, o Options, c client.Client) error {
+	chosen, err := choose(o)
+	if err != nil {
+		return err
+	}
+	for _, p := range chosen {
+		if err := c.Delete(ctx, recorder{c, p.Name}.lease()); client.IgnoreNotFound(err) != nil {
+			return fmt.Errorf("delete the record of guards of pack %s: %w", p.Name, err)
+		}
+	}
+	return nil
 }
 
 // installedBeside returns the packs that are installed and not chosen, by their rights.

@@ -29,7 +29,7 @@ func KeepUnjudged(name string, resources []schema.GroupResource, in Installation
 			rules[n-1].Resources = append(rules[n-1].Resources, r.Resource)
 			continue
 		}
-		match.ResourceRules = append(rules, admissionregistrationv1.NamedRuleWithOperations{
+		match.ResourceRules = append(match.ResourceRules, admissionregistrationv1.NamedRuleWithOperations{
 			RuleWithOperations: admissionregistrationv1.RuleWithOperations{
 				Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Update},
 				Rule: admissionregistrationv1.Rule{
@@ -43,10 +43,14 @@ func KeepUnjudged(name string, resources []schema.GroupResource, in Installation
 		FailurePolicy: &fail, MatchConstraints: match,
 		MatchConditions: []admissionregistrationv1.MatchCondition{
 			{Name: "not-the-operator", Expression: in.Operators.DoNotAsk()},
-			{Name: "takes-the-mark-off", Expression: "oldObject" + mark + ".hasValue() && object" + mark + " != oldObject" + mark},
+			{
+				Name:       "takes-the-mark-off",
+				Expression: "oldObject" + mark + ".hasValue() && object" + mark + " != oldObject" + mark,
+			},
 		},
 		Validations: []admissionregistrationv1.Validation{{
-			Expression: "authorizer.group(request.resource.group).resource(request.resource.resource).check('override').allowed()",
+			Expression: "authorizer.group(request.resource.group).resource(request.resource.resource)" +
+				".check('override').allowed()",
 			Message: "annotation " + reconcile.UnjudgedAnnotation + " says that nobody judged what was written: only somebody " +
 				"with the verb override on the resource, in the whole cluster, may remove the annotation",
 			Reason: &forbidden,

@@ -20,7 +20,7 @@ func Judged(reason string, obj metav1.Object) Outcome {
 	if !IsUnjudged(obj) {
 		return Outcome{}
 	}
-	return Refuse(reason, "Unjudged: spec or status was written while the policies and webhooks that judge it were not in "+
-		"force. Nothing is done, deletion included, until an administrator has looked at it and removed annotation %s",
+	return Refuse(reason, "Unjudged: spec or status was written while the policies and webhooks that judge it were not "+
+		"in force. Nothing is done, deletion included, until an administrator has looked at it and removed annotation %s",
 		UnjudgedAnnotation)
 }
