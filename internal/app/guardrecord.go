@@ -12,7 +12,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -51,7 +50,7 @@ func (r *record) note(since string) { r.Since = earlier(r.Since, since) }
 
 // earlier returns the earlier one of two resource versions. An empty one is none.
 func earlier(a, b string) string {
-	order, err := resourceversion.CompareResourceVersion(a, b)
+	order, err := object.CompareVersions(a, b)
 	if a == "" || b != "" && err == nil && order > 0 {
 		return b
 	}

@@ -9,10 +9,10 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kinship-dev/kinship/internal/pack"
+	"github.com/kinship-dev/kinship/pkg/object"
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 )
 
@@ -33,7 +33,7 @@ func markUnjudged(ctx context.Context, c client.Client, definitions []string, si
 		}
 		for i := range list.Items {
 			obj := &list.Items[i]
-			order, err := resourceversion.CompareResourceVersion(obj.ResourceVersion, since)
+			order, err := object.CompareVersions(obj.ResourceVersion, since)
 			if err != nil {
 				return marked, fmt.Errorf("compare the version of %s %s/%s: %w", gvk.Kind, obj.Namespace, obj.Name, err)
 			}

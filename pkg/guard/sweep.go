@@ -29,16 +29,15 @@ func (l *Lock) Sweep(ctx context.Context, kinds []watch.Kind) error {
 }
 
 func (l *Lock) sweepKind(ctx context.Context, mapping watch.Kind) error {
-	gk := mapping.GroupKind()
 	for _, namespace := range l.Watcher.Namespaces(mapping.Mapping) {
-		if err := l.sweepIn(ctx, gk, mapping, namespace); err != nil {
+		if err := l.sweepIn(ctx, mapping, namespace); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (l *Lock) sweepIn(ctx context.Context, gk schema.GroupKind, mapping watch.Kind, namespace string) error {
+func (l *Lock) sweepIn(ctx context.Context, mapping watch.Kind, namespace string) error {
 	options := metav1.ListOptions{LabelSelector: l.Label + "=" + l.Value, Limit: sweepPage}
 	for {
 		page, err := l.Metadata.Resource(mapping.Resource).Namespace(namespace).List(ctx, options)
@@ -49,7 +48,7 @@ func (l *Lock) sweepIn(ctx context.Context, gk schema.GroupKind, mapping watch.K
 			return fmt.Errorf("look for locked %s: %w", mapping.Resource.GroupResource(), err)
 		}
 		for i := range page.Items {
-			if err := l.sweepObject(ctx, relation.ObjectOf(gk, &page.Items[i])); err != nil {
+			if err := l.sweepObject(ctx, relation.ObjectOf(mapping.GroupKind(), &page.Items[i])); err != nil {
 				return err
 			}
 		}

@@ -340,7 +340,7 @@ func (w *Watcher) LiveAny(ctx context.Context, ref Ref) (bool, error) {
 	return false, nil
 }
 
-func (w *Watcher) liveAnyIn(ctx context.Context, ref Ref, m Mapping, namespace, selector string) (bool, error) {
+func (w *Watcher) liveAnyIn(ctx context.Context, ref Ref, m watch.Mapping, namespace, selector string) (bool, error) {
 	options := metav1.ListOptions{LabelSelector: selector, Limit: livePage}
 	for {
 		page, err := w.metadata.Resource(m.Resource).Namespace(namespace).List(ctx, options)

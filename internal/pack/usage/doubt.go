@@ -6,8 +6,9 @@ import (
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kinship-dev/kinship/pkg/object"
 )
 
 // doubt removes the annotation kinship.dev/authority and status.refused from Usages that were
@@ -25,7 +26,7 @@ func doubt(ctx context.Context, c client.Client, since string) error {
 			return err
 		}
 		for _, u := range list {
-			order, err := resourceversion.CompareResourceVersion(u.GetResourceVersion(), since)
+			order, err := object.CompareVersions(u.GetResourceVersion(), since)
 			if err != nil {
 				return fmt.Errorf("compare the version of %s: %w", identify(u), err)
 			}
