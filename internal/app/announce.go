@@ -92,10 +92,18 @@ func (a *announcer) answers(ctx context.Context) error {
 		if !a.options.Install || p.Probe == nil {
 			continue
 		}
-		if err := p.Probe(ctx, a.client, Namespace); err != nil {
+		if err := p.Probe(ctx, a.client, a.options.probed()); err != nil {
 			return err
 		}
 	}
 	a.reached.Store(true)
 	return nil
+}
+
+// probed returns a namespace in which the webhooks are asked.
+func (o Options) probed() string {
+	if len(o.Namespaces) > 0 {
+		return o.Namespaces[0]
+	}
+	return Namespace
 }
