@@ -7,7 +7,7 @@ TOOL       = $(GO) tool -modfile=tools/go.mod
 BUILD      = $(GO) build -buildvcs=false
 # Half the size, and nothing of it needs C. Only the race detector does: set it to 1.
 export CGO_ENABLED ?= 0
-GENERATED  = ':(glob)api/**/zz_generated.*' config/crd docs/relations.md docs/reference
+GENERATED  = ':(glob)api/**/zz_generated.*' config/crd docs/relations.md docs/reference docs/security.md
 # The control plane reports the version that localcluster/go.mod names.
 PROGRAMS   = etcd kube-apiserver kube-controller-manager kube-scheduler kubectl kwok kwok-stages
 K8S        = $(shell awk '$$1 == "k8s.io/kubernetes" { print $$2 }' localcluster/go.mod)
@@ -50,6 +50,7 @@ generate:
 	sed -i -f hack/crdtimes.sed config/crd/*_*.yaml
 	$(GO) run ./cmd/kinship relations -o markdown >docs/relations.md
 	$(GO) run ./hack/reference docs/reference
+	KINSHIP_UPDATE=1 $(GO) test -count=1 -run TestRightsTable ./internal/app
 
 verify: generate ## fails when generated files differ from the committed ones
 	@changed=$$(git status --short -- $(GENERATED)) && test -z "$$changed" || \

@@ -82,7 +82,7 @@ func (s *source) listEach(ctx context.Context, options metav1.ListOptions) (runt
 			items = append(items, obj)
 		}
 	}
-	s.factory.Health.retain(s.gvk, listed, options.Continue != "" || from.GetContinue() != "")
+	s.factory.Health.retain(s.part(), listed, options.Continue != "" || from.GetContinue() != "")
 	if err := meta.SetList(into, items); err != nil {
 		return nil, fmt.Errorf("list objects of kind %s one by one: %w", s.gvk.Kind, err)
 	}
@@ -123,7 +123,7 @@ func (s *source) watchEach(ctx context.Context, options metav1.ListOptions) (wat
 		}
 		obj := s.decode(u)
 		if e.Type == watch.Deleted {
-			s.factory.Health.readable(s.gvk, u.GetUID())
+			s.factory.Health.readable(s.part(), u.GetUID())
 			if obj == nil {
 				obj = s.metadataOf(u)
 			}
@@ -143,13 +143,13 @@ func (s *source) decode(u *unstructured.Unstructured) runtime.Object {
 		err = runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, obj)
 	}
 	if err != nil {
-		s.factory.Health.unreadable(s.gvk, u, err)
+		s.factory.Health.unreadable(s.part(), u, err)
 		if last := s.last(u); last != nil {
 			return last
 		}
 		return nil // A client.Object that is nil is no runtime.Object that is nil.
 	}
-	s.factory.Health.readable(s.gvk, u.GetUID())
+	s.factory.Health.readable(s.part(), u.GetUID())
 	return obj
 }
 

@@ -82,7 +82,7 @@ type source struct {
 // list implements cache.ListWithContextFunc.
 func (s *source) list(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 	list, err := s.tryList(ctx, options)
-	s.factory.Health.record(s.gvk, err)
+	s.factory.Health.record(s.part(), err)
 	return list, err
 }
 
@@ -102,7 +102,7 @@ func (s *source) tryList(ctx context.Context, options metav1.ListOptions) (runti
 // watch implements cache.WatchFuncWithContext.
 func (s *source) watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
 	w, err := s.tryWatch(ctx, options)
-	s.factory.Health.record(s.gvk, err)
+	s.factory.Health.record(s.part(), err)
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +120,7 @@ func (s *source) tryWatch(ctx context.Context, options metav1.ListOptions) (watc
 	return watch.Filter(w, func(e watch.Event) (watch.Event, bool) {
 		if e.Type == watch.Error && isDecodeEvent(e) {
 			if err := s.untyped.use(s); err != nil {
-				s.factory.Health.record(s.gvk, err)
+				s.factory.Health.record(s.part(), err)
 			}
 		}
 		return e, true

@@ -1,7 +1,7 @@
 package watch
 
 import (
-	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -26,52 +26,59 @@ type Health struct {
 	Report func(obj runtime.Object, message string)
 
 	mu      sync.Mutex
-	failing map[schema.GroupKind]string
-	broken  map[schema.GroupKind]map[types.UID]string // unreadable: the version that was reported
+	failing map[part]string
+	broken  map[part]map[types.UID]string // unreadable: the version that was reported
 }
 
+// part is a kind as one informer sees it, of all namespaces or of one.
+type part struct {
+	schema.GroupKind
+	source *source
+}
+
+func (s *source) part() part { return part{s.gvk.GroupKind(), s} }
+
 // record notes the result of a list or the start of a watch.
-func (h *Health) record(gvk schema.GroupVersionKind, err error) {
-	gk, message := gvk.GroupKind(), ""
+func (h *Health) record(p part, err error) {
+	message := ""
 	if err != nil {
 		message = err.Error()
 	}
 	h.mu.Lock()
-	before := h.failing[gk]
+	before := h.failing[p]
 	if err == nil {
-		delete(h.failing, gk)
+		delete(h.failing, p)
 	} else {
 		if h.failing == nil {
-			h.failing = map[schema.GroupKind]string{}
+			h.failing = map[part]string{}
 		}
-		h.failing[gk] = message
+		h.failing[p] = message
 	}
 	h.mu.Unlock()
 	switch {
 	case err != nil && before != message:
-		h.Log.Error(err, "A kind can't be watched: controllers that need it don't go on", "kind", gk.String())
+		h.Log.Error(err, "A kind can't be watched: controllers that need it don't go on", "kind", p.String())
 	case err == nil && before != "":
-		h.Log.Info("A kind can be watched again", "kind", gk.String())
+		h.Log.Info("A kind can be watched again", "kind", p.String())
 	}
 }
 
 // unreadable notes an object that Go can't read.
-func (h *Health) unreadable(gvk schema.GroupVersionKind, u *unstructured.Unstructured, err error) {
-	gk := gvk.GroupKind()
+func (h *Health) unreadable(p part, u *unstructured.Unstructured, err error) {
 	h.mu.Lock()
 	if h.broken == nil {
-		h.broken = map[schema.GroupKind]map[types.UID]string{}
+		h.broken = map[part]map[types.UID]string{}
 	}
-	if h.broken[gk] == nil {
-		h.broken[gk] = map[types.UID]string{}
+	if h.broken[p] == nil {
+		h.broken[p] = map[types.UID]string{}
 	}
-	known := h.broken[gk][u.GetUID()] == u.GetResourceVersion()
-	h.broken[gk][u.GetUID()] = u.GetResourceVersion()
+	known := h.broken[p][u.GetUID()] == u.GetResourceVersion()
+	h.broken[p][u.GetUID()] = u.GetResourceVersion()
 	h.mu.Unlock()
 	if known {
 		return
 	}
-	h.Log.Error(err, "An object can't be read and is left as it is", "kind", gk.String(),
+	h.Log.Error(err, "An object can't be read and is left as it is", "kind", p.String(),
 		"namespace", u.GetNamespace(), "name", u.GetName())
 	if h.Report != nil {
 		h.Report(u, fmt.Sprintf("the operator can't read this object and leaves it as it is: %v. "+
@@ -80,28 +87,28 @@ func (h *Health) unreadable(gvk schema.GroupVersionKind, u *unstructured.Unstruc
 }
 
 // readable forgets that an object could not be read.
-func (h *Health) readable(gvk schema.GroupVersionKind, uid types.UID) {
+func (h *Health) readable(p part, uid types.UID) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	delete(h.broken[gvk.GroupKind()], uid)
+	delete(h.broken[p], uid)
 }
 
 // retain forgets unreadable objects that a list does not have any more. A page of a list
 // says nothing about the others.
-func (h *Health) retain(gvk schema.GroupVersionKind, listed map[types.UID]bool, page bool) {
+func (h *Health) retain(p part, listed map[types.UID]bool, page bool) {
 	if page {
 		return
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	maps.DeleteFunc(h.broken[gvk.GroupKind()], func(uid types.UID, _ string) bool { return !listed[uid] })
+	maps.DeleteFunc(h.broken[p], func(uid types.UID, _ string) bool { return !listed[uid] })
 }
 
 // Unreadable returns how many objects of a kind exist that Go can't read.
 func (h *Health) Unreadable(gk schema.GroupKind) int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return len(h.broken[gk])
+	return h.numbers()[gk]
 }
 
 // Err returns an error that names the kinds which can't be watched, or nil.
@@ -111,18 +118,21 @@ func (h *Health) Err() error {
 	if len(h.failing) == 0 {
 		return nil
 	}
-	kinds := sortedKinds(maps.Keys(h.failing))
-	texts := make([]string, 0, len(kinds))
-	for _, gk := range kinds {
-		texts = append(texts, fmt.Sprintf("%s can't be watched: %s", gk, h.failing[gk]))
+	texts := make([]string, 0, len(h.failing))
+	for p, message := range h.failing {
+		texts = append(texts, fmt.Sprintf("%s can't be watched: %s", p, message))
 	}
-	return fmt.Errorf("%s", strings.Join(texts, "; "))
+	slices.Sort(texts)
+	return errors.New(strings.Join(texts, "; "))
 }
 
-func sortedKinds(kinds func(func(schema.GroupKind) bool)) []schema.GroupKind {
-	return slices.SortedFunc(kinds, func(a, b schema.GroupKind) int {
-		return cmp.Or(strings.Compare(a.Group, b.Group), strings.Compare(a.Kind, b.Kind))
-	})
+// numbers returns how many unreadable objects there are of each kind. The lock mu must be held.
+func (h *Health) numbers() map[schema.GroupKind]int {
+	all := map[schema.GroupKind]int{}
+	for p, objects := range h.broken {
+		all[p.GroupKind] += len(objects)
+	}
+	return all
 }
 
 // Metrics returns the metrics of a Health. Label pack tells several of them apart.
@@ -153,11 +163,14 @@ func (m healthMetrics) Describe(descs chan<- *prometheus.Desc) {
 func (m healthMetrics) Collect(metrics chan<- prometheus.Metric) {
 	m.health.mu.Lock()
 	defer m.health.mu.Unlock()
-	for gk := range m.health.failing {
+	failing := map[schema.GroupKind]bool{}
+	for p := range m.health.failing {
+		failing[p.GroupKind] = true
+	}
+	for gk := range failing {
 		metrics <- prometheus.MustNewConstMetric(m.failing, prometheus.GaugeValue, 1, gk.Group, gk.Kind)
 	}
-	for gk, objects := range m.health.broken {
-		metrics <- prometheus.MustNewConstMetric(m.unreadable, prometheus.GaugeValue, float64(len(objects)),
-			gk.Group, gk.Kind)
+	for gk, number := range m.health.numbers() {
+		metrics <- prometheus.MustNewConstMetric(m.unreadable, prometheus.GaugeValue, float64(number), gk.Group, gk.Kind)
 	}
 }

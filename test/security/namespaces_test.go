@@ -10,7 +10,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -29,6 +31,7 @@ func TestNamespaces(t *testing.T) {
 	first, second, outside := newLand(t), newLand(t), newLand(t)
 	in := []string{first.ns, second.ns}
 	o := operator.Start(t, everyPack, func(o *app.Options) { o.Namespaces = in })
+	scopes(t, first.c, in)
 	secret := right("", "secrets", "get")
 	for _, name := range app.PackNames() {
 		user := app.OperatorOf(name)
@@ -66,6 +69,43 @@ func TestNamespaces(t *testing.T) {
 	}
 	t.Run("another", func(t *testing.T) { narrowTo(t, []string{second.ns}, first.ns) })
 	t.Run("all", func(t *testing.T) { narrowTo(t, nil, "") })
+}
+
+// scopes compares the rules with what the API server serves: those of ClusterRoles are about
+// what is in no namespace, and those of Roles about what is in namespaces.
+func scopes(t *testing.T, c client.Client, namespaces []string) {
+	t.Helper()
+	objects, err := app.Objects(app.Options{Namespaces: namespaces}, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	check := func(role string, rules []rbacv1.PolicyRule, want meta.RESTScopeName) {
+		for _, rule := range rules {
+			for _, group := range rule.APIGroups {
+				for _, resource := range rule.Resources {
+					plural, _, _ := strings.Cut(resource, "/")
+					kind, err := c.RESTMapper().KindFor(schema.GroupVersionResource{Group: group, Resource: plural})
+					if err != nil || kind.Group != group {
+						continue // All kinds, or one that is not served.
+					}
+					mapping, err := c.RESTMapper().RESTMapping(kind.GroupKind(), kind.Version)
+					if err == nil && mapping.Scope.Name() != want {
+						t.Errorf("%s has a rule about %s of %q, whose scope is %s", role, resource, group, mapping.Scope.Name())
+					}
+				}
+			}
+		}
+	}
+	for _, obj := range objects {
+		switch role := obj.(type) {
+		case *rbacv1.ClusterRole:
+			check("ClusterRole "+role.Name, role.Rules, meta.RESTScopeNameRoot)
+		case *rbacv1.Role:
+			if role.Namespace != app.Namespace {
+				check("Role "+role.Name, role.Rules, meta.RESTScopeNameNamespace)
+			}
+		}
+	}
 }
 
 // readsNoSecret reads a Secret as a pack's account, with a token of the account's own.
