@@ -84,6 +84,12 @@ func Install(ctx context.Context, o Options) error {
 	if err := supersede(ctx, o, c, objects); err != nil {
 		return err
 	}
+	return settleBeside(ctx, o, c)
+}
+
+// settleBeside tells of packs that are installed and that this installation does not have, and
+// leaves rights of theirs to their own accounts alone.
+func settleBeside(ctx context.Context, o Options, c client.Client) error {
 	beside, err := installedBeside(ctx, o, c)
 	if err != nil {
 		return err

@@ -18,6 +18,7 @@ import (
 
 	protectionv1beta1 "github.com/kinship-dev/kinship/api/protection/v1beta1"
 	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/pack"
 	"github.com/kinship-dev/kinship/internal/testenv"
 	"github.com/kinship-dev/kinship/test/operator"
 )
@@ -68,6 +69,7 @@ func TestNamespaces(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Run("another", func(t *testing.T) { narrowTo(t, []string{second.ns}, first.ns) })
+	t.Run("policy", func(t *testing.T) { second.refusedByPolicy(t, first) })
 	t.Run("all", func(t *testing.T) { narrowTo(t, nil, "") })
 }
 
@@ -154,8 +156,34 @@ func (l land) tellsOfOutside(t *testing.T, outside land) {
 	}
 }
 
+// refusedByPolicy protects an object with --enforcement=policy in one namespace, and not in
+// another.
+func (l land) refusedByPolicy(t *testing.T, outside land) {
+	l.t, outside.t = t, t
+	o := operator.Start(t, everyPack, func(o *app.Options) {
+		o.Namespaces, o.Enforcement = []string{l.ns}, pack.ByPolicy
+	})
+	u := l.usage("by-policy")
+	u.Spec.Of = resource("ConfigMap", "by-policy")
+	l.create(l.configMap("by-policy"), l.secret("using"), u)
+	testenv.Eventually(t, func() error { return l.isReady(u) })
+	if err := l.c.Delete(t.Context(), l.configMap("by-policy")); !apierrors.IsForbidden(err) && !apierrors.IsInvalid(err) {
+		t.Errorf("deletion: %v, want it refused", err)
+	}
+	stray := outside.configMap("by-policy")
+	stray.Labels = map[string]string{"crossplane.io/in-use": "true"}
+	outside.create(stray)
+	outside.delete(stray)
+	l.delete(l.secret("using"))
+	l.awaitGone(u)
+	if err := o.Stop(); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // narrowTo installs once more, and looks for roles that are left.
 func narrowTo(t *testing.T, namespaces []string, left string) {
+	t.Helper()
 	o := operator.Start(t, everyPack, func(o *app.Options) { o.Namespaces = namespaces })
 	c := operator.Client(t)
 	mine := client.MatchingLabels{"app.kubernetes.io/part-of": "kinship"}

@@ -90,8 +90,8 @@ var onUsed = []string{"get", "list", "watch", "patch", "delete"}
 // them.
 func kindRules(options Options) []rbacv1.PolicyRule {
 	if len(options.Kinds) == 0 {
-		all := []rbacv1.PolicyRule{{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: onUsed}, evictions}
-		return append(all, holderRules(options)...)
+		whatever := rbacv1.PolicyRule{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: onUsed}
+		return slices.Concat([]rbacv1.PolicyRule{whatever, evictions}, holderRules(options))
 	}
 	rule := func(r schema.GroupResource, verbs ...string) rbacv1.PolicyRule {
 		return rbacv1.PolicyRule{APIGroups: []string{r.Group}, Resources: []string{r.Resource}, Verbs: verbs}
