@@ -40,6 +40,9 @@ var rows = []row{
 	{"replay, garbage collector", testGarbageCollector},
 	{"replay, garbage collector and a set", testGarbageCollectorSet},
 
+	// backup and restore
+	{"restored", testRestored},
+
 	// blocked DELETE, first and repeated
 	{"refused DELETE writes nothing", testRefusedWritesNothing},
 

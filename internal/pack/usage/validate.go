@@ -60,14 +60,17 @@ func decode(req admission.Request) (u, old usage, err error) {
 
 // Default gives a new Usage its finalizer, its details and, where the using object
 // is known, its owner, which saves the controller a write; and any Usage the mark
-// of what its reach rests on.
+// of what its reach rests on. An owner that a backup brings back under a former uid goes.
 func (v *validator) Default(ctx context.Context, req admission.Request) admission.Response {
 	u, old, err := decode(req)
 	if err != nil {
 		return admission.Errored(http.StatusBadRequest, err)
 	}
+	judged := v.dropFormer(ctx, u, old)
 	if old == nil {
 		controllerutil.AddFinalizer(u, finalizer)
+	}
+	if old == nil && !judged {
 		v.ownAtOnce(u)
 	}
 	authority, err := v.authority(ctx, req.UserInfo, u, old)
@@ -88,12 +91,8 @@ func (v *validator) Default(ctx context.Context, req admission.Request) admissio
 
 // ownAtOnce adds the using object to the owners of a new Usage, if it is known.
 func (v *validator) ownAtOnce(u usage) {
-	by := u.UsageSpec().By
-	if by == nil {
-		return
-	}
-	source, err := end(u, by, v.ledger.watcher)
-	if err != nil || source.IsZero() || source.Selector != nil {
+	source, ok := v.usingObject(u)
+	if !ok {
 		return
 	}
 	if obj, presence := v.ledger.watcher.Get(source.ID); presence == relation.Present {
@@ -123,7 +122,8 @@ func patchMetadata(req admission.Request, u usage, annotations map[string]string
 	if finalizers := u.GetFinalizers(); !slices.Equal(finalizers, sent.Metadata.Finalizers) {
 		set("finalizers", finalizers)
 	}
-	if owners := u.GetOwnerReferences(); len(owners) != len(sent.Metadata.OwnerReferences) {
+	same := func(a, b metav1.OwnerReference) bool { return a.UID == b.UID }
+	if owners := u.GetOwnerReferences(); !slices.EqualFunc(owners, sent.Metadata.OwnerReferences, same) {
 		set("ownerReferences", owners)
 	}
 	if !maps.Equal(annotations, sent.Metadata.Annotations) {

@@ -1,0 +1,107 @@
+package usage_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// testRestored applies a backup of a Usage and its objects again, after all of them were lost.
+// The owner reference of the Usage names a uid that is gone, for which the garbage collector
+// would delete the Usage.
+func testRestored(t *testing.T) {
+	for name, orders := range map[string][][]string{
+		"using object first": {{"using", "used"}, {"u"}},
+		"Usage first":        {{"u"}, {"used"}, {"using"}},
+		"all at once":        {{"u", "used", "using"}},
+		"applied twice":      {{"using", "used"}, {"u"}, {"u"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			used, using, u := w.protected(true)
+			w.refused(used) // The record of it is part of the backup.
+			backup := w.backup(u, used, using)
+			owners := u.OwnerReferences
+			if len(owners) != 1 || owners[0].UID != using.UID {
+				t.Fatalf("owners are %+v", owners)
+			}
+			w.delete(using)
+			w.gone(u, used)
+
+			for _, names := range orders {
+				w.restore(backup, names...)
+			}
+			w.ready(u)
+			if err := w.read(using); err != nil {
+				t.Fatal(err)
+			}
+			owners[0].UID = using.UID
+			if diff := cmp.Diff(owners, u.OwnerReferences); diff != "" {
+				t.Errorf("owners (-as they should be +restored):\n%s", diff)
+			}
+			if bound := u.Status.Using; bound == nil || bound.UID != using.UID || len(u.Status.Refused) > 0 {
+				t.Errorf("status %+v", u.Status)
+			}
+			w.locked(used)
+			w.refused(used)
+			w.exists(u, used, using)
+			w.delete(using)
+			w.gone(u)
+		})
+	}
+}
+
+// backup reads objects as kubectl prints them, by name.
+func (w *world) backup(objects ...client.Object) map[string]string {
+	w.t.Helper()
+	all := map[string]string{}
+	for _, obj := range objects {
+		if err := w.read(obj); err != nil {
+			w.t.Fatal(err)
+		}
+		gvk, err := w.c.GroupVersionKindFor(obj)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		text, err := w.kubectl("get", fmt.Sprintf("%s.%s.%s", gvk.Kind, gvk.Version, gvk.Group), obj.GetName(), "-o", "json")
+		if err != nil {
+			w.t.Fatal(text)
+		}
+		all[obj.GetName()] = text
+	}
+	return all
+}
+
+// restore applies what was saved, as kubectl does. What is there already keeps its uid.
+func (w *world) restore(backup map[string]string, names ...string) {
+	w.t.Helper()
+	var items []any
+	for _, name := range names {
+		var item map[string]any
+		if err := json.Unmarshal([]byte(backup[name]), &item); err != nil {
+			w.t.Fatal(err)
+		}
+		// Else kubectl refuses to apply the object twice.
+		metadata := item["metadata"].(map[string]any)
+		delete(metadata, "uid")
+		delete(metadata, "resourceVersion")
+		items = append(items, item)
+	}
+	text, err := json.Marshal(map[string]any{"apiVersion": "v1", "kind": "List", "items": items})
+	file := filepath.Join(w.t.TempDir(), "backup.json")
+	if err == nil {
+		err = os.WriteFile(file, text, 0o600)
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if out, err := w.kubectl("apply", "-f", file); err != nil {
+		w.t.Fatalf("restore %v: %s", names, out)
+	}
+}
