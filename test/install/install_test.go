@@ -508,7 +508,7 @@ func TestWithoutMutatingPolicies(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	operator.Start(t, func(o *app.Options) { o.Config = cluster.Config() })
+	first := operator.Start(t, func(o *app.Options) { o.Config = cluster.Config() })
 	c := testenv.ClientFor(t, cluster.Config(), operator.Client(t).Scheme())
 	used := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "used"}}
 	usage := &protectionv1beta1.Usage{
@@ -553,10 +553,42 @@ func TestWithoutMutatingPolicies(t *testing.T) {
 		t.Fatal(err)
 	}
 	testenv.Eventually(t, func() error { return c.Delete(t.Context(), used) })
+	if err := first.Stop(); err != nil {
+		t.Error(err)
+	}
+	refusesFormerOwner(t, cluster, c)
 	err = app.Uninstall(t.Context(), app.Options{Config: cluster.Config()}, app.UninstallOptions{
 		ForceLive: true, WithObjects: true, Say: t.Logf,
 	})
 	if err != nil {
 		t.Errorf("uninstall: %v", err)
+	}
+}
+
+// refusesFormerOwner has policies enforce, and creates a Usage as it is in a backup. The garbage
+// collector would delete the Usage, and nothing can take the owner off before that.
+func refusesFormerOwner(t *testing.T, cluster *localcluster.Cluster, c client.Client) {
+	t.Helper()
+	operator.Start(t, func(o *app.Options) { o.Config, o.Enforcement = cluster.Config(), pack.ByPolicy })
+	end := sharedv1alpha1.Resource{
+		APIVersion: "v1", Kind: "ConfigMap", ResourceRef: &sharedv1alpha1.ResourceRef{Name: "using"},
+	}
+	restored := &protectionv1beta1.Usage{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "default", Name: "restored", OwnerReferences: []metav1.OwnerReference{{
+			APIVersion: "v1", Kind: "ConfigMap", Name: "using", UID: "8e7b8f5e-0000-4000-8000-000000000000",
+		}},
+	}}
+	restored.Spec.By, restored.Spec.Of = end.DeepCopy(), end
+	restored.Spec.Of.ResourceRef = &sharedv1alpha1.ResourceRef{Name: "used"}
+	testenv.Eventually(t, func() error { // Policies come into force a moment after they are written.
+		err := c.Create(t.Context(), restored.DeepCopy(), client.DryRunAll)
+		if apierrors.IsForbidden(err) && strings.Contains(err.Error(), "Restored: ") {
+			return nil
+		}
+		return fmt.Errorf("answered with %w, want a refusal", err)
+	})
+	restored.OwnerReferences[0].Name = "other"
+	if err := c.Create(t.Context(), restored, client.DryRunAll); err != nil {
+		t.Errorf("another owner: %v", err)
 	}
 }

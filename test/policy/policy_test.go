@@ -43,6 +43,7 @@ func TestPolicy(t *testing.T) {
 	t.Run("other namespaces need a grant", testGrant)
 	t.Run("cycle as condition", testCycle)
 	t.Run("claims are not written", testClaims)
+	t.Run("restored", testRestored)
 	t.Run("without the operator", func(t *testing.T) { testWithout(t, o) })
 }
 
@@ -108,6 +109,15 @@ func (w *world) configMap(name string) *corev1.ConfigMap {
 // uses creates a Usage of one ConfigMap by another.
 func (w *world) uses(name string, by, of *corev1.ConfigMap) *protectionv1beta1.Usage {
 	w.t.Helper()
+	u := w.usage(name, by, of)
+	if err := w.c.Create(w.t.Context(), u); err != nil {
+		w.t.Fatal(err)
+	}
+	return u
+}
+
+// usage returns a Usage of one ConfigMap by another.
+func (w *world) usage(name string, by, of *corev1.ConfigMap) *protectionv1beta1.Usage {
 	end := func(cm *corev1.ConfigMap) sharedv1alpha1.Resource {
 		r := sharedv1alpha1.Resource{
 			APIVersion: "v1", Kind: "ConfigMap", ResourceRef: &sharedv1alpha1.ResourceRef{Name: cm.Name},
@@ -120,9 +130,6 @@ func (w *world) uses(name string, by, of *corev1.ConfigMap) *protectionv1beta1.U
 	u := &protectionv1beta1.Usage{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: name}}
 	source := end(by)
 	u.Spec.Of, u.Spec.By = end(of), &source
-	if err := w.c.Create(w.t.Context(), u); err != nil {
-		w.t.Fatal(err)
-	}
 	return u
 }
 

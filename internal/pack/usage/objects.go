@@ -33,6 +33,8 @@ const (
 	keepPolicy       = "kinship-usage-keep-lock"
 	refusePolicy     = "kinship-usage-refuse-deletion"
 	recordsPolicy    = "kinship-usage-keep-records"
+	ownersPolicy     = "kinship-usage-former-owners"
+	locksPolicy      = "kinship-usage-former-locks"
 
 	refusePath   = "/validate-no-usages"
 	validatePath = "/validate-usage"
@@ -173,7 +175,7 @@ func ownRights() []rbacv1.PolicyRule {
 func objects(in pack.Installation) []client.Object {
 	all := keepLock(in)
 	if in.Enforcement == pack.ByPolicy {
-		return slices.Concat(all, refuseByPolicy(), keepRecords(in))
+		return slices.Concat(all, refuseByPolicy(), keepRecords(in), restoredObjects(in))
 	}
 	return append(all, refuseByWebhook(in), validateOwn(in), defaultOwn(in))
 }

@@ -48,31 +48,12 @@ func matchUpdates() *admissionregistrationv1.MatchResources {
 }
 
 func restoreLock(in pack.Installation) []client.Object {
-	fail := admissionregistrationv1.Fail
 	put := fmt.Sprintf(`has(object.metadata.labels)
   ? [JSONPatch{op: "add", path: "/metadata/labels/" + jsonpatch.escapeKey(%[1]q), value: %[2]q}]
   : [JSONPatch{op: "add", path: "/metadata/labels", value: {%[1]q: %[2]q}}]`, lockLabel, lockValue)
-	return []client.Object{
-		&admissionregistrationv1.MutatingAdmissionPolicy{
-			ObjectMeta: metav1.ObjectMeta{Name: keepPolicy},
-			Spec: admissionregistrationv1.MutatingAdmissionPolicySpec{
-				MatchConstraints: matchUpdates(),
-				MatchConditions: []admissionregistrationv1.MatchCondition{{
-					Name: "takes-the-lock-off", Expression: stripped(in.Operators),
-				}},
-				FailurePolicy:      &fail,
-				ReinvocationPolicy: admissionregistrationv1.IfNeededReinvocationPolicy,
-				Mutations: []admissionregistrationv1.Mutation{{
-					PatchType: admissionregistrationv1.PatchTypeJSONPatch,
-					JSONPatch: &admissionregistrationv1.JSONPatch{Expression: put},
-				}},
-			},
-		},
-		&admissionregistrationv1.MutatingAdmissionPolicyBinding{
-			ObjectMeta: metav1.ObjectMeta{Name: keepPolicy},
-			Spec:       admissionregistrationv1.MutatingAdmissionPolicyBindingSpec{PolicyName: keepPolicy},
-		},
-	}
+	return mutatingPolicy(keepPolicy, matchUpdates(), []admissionregistrationv1.MatchCondition{{
+		Name: "takes-the-lock-off", Expression: stripped(in.Operators),
+	}}, put)
 }
 
 func refuseStripping(in pack.Installation) []client.Object {
