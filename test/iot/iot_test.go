@@ -56,6 +56,9 @@ func TestIot(t *testing.T) {
 		"provisioned in between":                testProvisionedBetween,
 		"commands":                              testCommands,
 		"questions":                             testQuestions,
+		"restored in an upgrade":                testRestoredUpgrade,
+		"restored and kept":                     testRestoredKept,
+		"restored with its owner":               testRestoredOwned,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

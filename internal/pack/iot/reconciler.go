@@ -155,6 +155,9 @@ func (r *reconciler) compose(ctx context.Context, p *pass) reconcile.Outcome {
 	r.recordPrevious(p)
 	p.Status.Identity = identity{p.IotConnector, r.identity}.status()
 	p.have = r.have(p)
+	if o := r.askRestored(p, want); !o.IsDone() {
+		return o
+	}
 	if err := r.adopt(ctx, p, want); err != nil {
 		return failures(err)
 	}
@@ -345,8 +348,7 @@ func (r *reconciler) obstacles(p *pass, changes apply.ChangeSet) reconcile.Outco
 		}
 	}
 	for _, id := range changes.Of(apply.Foreign) {
-		outcome = outcome.And(reconcile.Refuse(reasonNameTaken,
-			"%s exists and belongs to somebody else: remove it, or choose another name", id.Short()))
+		outcome = outcome.And(r.inTheWay(p, id))
 	}
 	for _, id := range changes.Of(apply.Terminating) {
 		outcome = outcome.And(reconcile.Wait(reasonTerminating, "waiting until %s, which was deleted, is gone", id.Short()))

@@ -43,6 +43,11 @@ func (v *view) hear(ctx context.Context, c cache.Cache, gk schema.GroupKind, obj
 			return []string{string(owner.UID)}, nil
 		}
 		return nil, nil
+	}, byConnector: func(obj any) ([]string, error) {
+		if meta, ok := obj.(metav1.Object); ok && connectorOf(meta) != "" {
+			return []string{types.NamespacedName{Namespace: meta.GetNamespace(), Name: connectorOf(meta)}.String()}, nil
+		}
+		return nil, nil
 	}})
 	if err != nil {
 		return fmt.Errorf("watch %s: %w", gk, err)
@@ -128,6 +133,8 @@ func trim(cached any) (any, error) {
 	}
 	if _, ours := owned(obj); ours {
 		small.Labels = locks(obj.GetLabels())
+	} else if name := connectorOf(obj); name != "" {
+		small.Labels = map[string]string{connectorLabel: name}
 	}
 	switch o := cached.(type) {
 	case *corev1.ServiceAccount:
