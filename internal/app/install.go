@@ -61,16 +61,8 @@ func Install(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	if err := checkUpgrade(ctx, o, c, definitionsOf(objects)); err != nil {
+	if err := checkBefore(ctx, o, c, objects); err != nil {
 		return err
-	}
-	if !o.Adopt {
-		if err := foreign(ctx, c, objects); err != nil {
-			return err
-		}
-	}
-	if err := rehearse(ctx, c, objects); err != nil {
-		return fmt.Errorf("nothing was installed: %w", err)
 	}
 	if err := recordInstallation(ctx, o, c, objects, mutating); err != nil {
 		return err
@@ -85,6 +77,22 @@ func Install(ctx context.Context, o Options) error {
 		return err
 	}
 	return settleBeside(ctx, o, c)
+}
+
+// checkBefore looks for what keeps objects from being installed. It writes nothing.
+func checkBefore(ctx context.Context, o Options, c client.Client, objects []client.Object) error {
+	if err := checkUpgrade(ctx, o, c, definitionsOf(objects)); err != nil {
+		return err
+	}
+	if !o.Adopt {
+		if err := foreign(ctx, c, objects); err != nil {
+			return err
+		}
+	}
+	if err := rehearse(ctx, c, objects); err != nil {
+		return fmt.Errorf("nothing was installed: %w", err)
+	}
+	return nil
 }
 
 // settleBeside tells of packs that are installed and that this installation does not have, and

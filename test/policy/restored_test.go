@@ -79,7 +79,7 @@ func (w *world) create(objects ...client.Object) {
 // ownedBy waits until a Usage has these owners, and fails if it is deleted.
 func (w *world) ownedBy(u *protectionv1beta1.Usage, owners ...client.Object) {
 	w.t.Helper()
-	want, uid := []types.UID{}, u.UID
+	want, uid := make([]types.UID, 0, len(owners)), u.UID
 	for _, o := range owners {
 		want = append(want, o.GetUID())
 	}

@@ -159,6 +159,7 @@ func (l land) tellsOfOutside(t *testing.T, outside land) {
 // refusedByPolicy protects an object with --enforcement=policy in one namespace, and not in
 // another.
 func (l land) refusedByPolicy(t *testing.T, outside land) {
+	t.Helper()
 	l.t, outside.t = t, t
 	o := operator.Start(t, everyPack, func(o *app.Options) {
 		o.Namespaces, o.Enforcement = []string{l.ns}, pack.ByPolicy

@@ -31,7 +31,8 @@ func formerOwner(o string) string {
 	group := func(of string) string {
 		return fmt.Sprintf("(%[1]s.apiVersion.contains('/') ? %[1]s.apiVersion.split('/')[0] : '')", of)
 	}
-	return fmt.Sprintf("%[1]s.kind == object.spec.by.kind && %[1]s.name == object.spec.by.?resourceRef.?name.orValue('') && "+
+	return fmt.Sprintf("%[1]s.kind == object.spec.by.kind && "+
+		"%[1]s.name == object.spec.by.?resourceRef.?name.orValue('') && "+
 		"%[2]s == %[3]s && (oldObject == null || "+
 		"!oldObject.metadata.?ownerReferences.orValue([]).exists(before, before.uid == %[1]s.uid))",
 		o, group(o), group("object.spec.by"))
