@@ -1,9 +1,11 @@
 package external
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -54,23 +56,45 @@ func TestOthers(t *testing.T) {
 }
 
 // TestUnderwayEnds: the wait for an attempt of a process that was killed ends when it is over, by
-// the last of its looks, and not up to 15 s later.
+// the last of its looks. It goes on after a restart, if the intent tells when the attempt was.
 func TestUnderwayEnds(t *testing.T) {
-	r, clock := newReconciler()
-	p := newPass()
-	began, looks := clock.Now(), 0
-	for {
-		o := r.underway(p)
-		if o.IsDone() {
-			break
+	for _, c := range []struct {
+		reason string
+		tried  time.Duration // since then; 0 means that the intent does not tell
+		want   time.Duration
+	}{
+		{"an earlier release does not tell", 0, unknownEnd},
+		{"a moment ago", time.Millisecond, unknownEnd - time.Millisecond},
+		{"another process has waited for most of it", 8 * time.Second, 2 * time.Second},
+		{"it is over", time.Minute, 0},
+		{"another machine's clock is ahead", -time.Minute, unknownEnd},
+	} {
+		r, clock := newReconciler()
+		p := newPass()
+		p.Object.UID = "u"
+		began, looks := clock.Now(), 0
+		i := intent{UID: "u", Time: began.Add(-time.Hour)}
+		if c.tried != 0 {
+			i.Tried = began.Add(-c.tried)
 		}
-		if looks++; looks > 10 {
-			t.Fatalf("it waits after %d looks in %s", looks, clock.Now().Sub(began))
+		text, err := json.Marshal(i)
+		if err != nil {
+			t.Fatal(err)
 		}
-		clock.SetTime(clock.Now().Add(resultOf(t, o).RequeueAfter))
-	}
-	if took := clock.Now().Sub(began); took != unknownEnd {
-		t.Errorf("the wait took %s, want %s", took, unknownEnd)
+		p.Object.Annotations = map[string]string{r.annotation(): string(text)}
+		for {
+			o := r.underway(p)
+			if o.IsDone() {
+				break
+			}
+			if looks++; looks > 10 {
+				t.Fatalf("%s: it waits after %d looks in %s", c.reason, looks, clock.Now().Sub(began))
+			}
+			clock.SetTime(clock.Now().Add(resultOf(t, o).RequeueAfter))
+		}
+		if took := clock.Now().Sub(began); took != c.want {
+			t.Errorf("%s: the wait took %s, want %s", c.reason, took, c.want)
+		}
 	}
 }
 

@@ -26,6 +26,9 @@ type intent struct {
 	UID  types.UID `json:"uid"`
 	Time time.Time `json:"time"`
 	Name string    `json:"name"`
+	// Tried is when the last attempt was about to be sent. An intent of an earlier release has
+	// none.
+	Tried time.Time `json:"tried,omitzero"`
 	// Before are the ids of what had that name already, where nothing else tells.
 	Before []string `json:"before,omitempty"`
 	// Place is where it is created.
@@ -71,9 +74,10 @@ func (r *reconciler[K, R]) counts(p *pass[K, R], i *intent) bool {
 	return i != nil && i.UID == p.Object.GetUID() && i.Replaces == idOf(p.before)
 }
 
-// An attempt that was not answered may be carried out still: so long after the answer of
-// somebody in between who did not wait, and so long after this process has found an intent
-// of another one, which may have tried again until it was killed.
+// An attempt that was not answered may be carried out still: for carriedOut after the answer of
+// somebody in between who did not wait, and for unknownEnd after the attempt of a process that was
+// killed. An intent that does not tell when that was is of an earlier release: unknownEnd begins
+// when this process finds it.
 const (
 	carriedOut = time.Minute
 	unknownEnd = 10 * time.Second
@@ -85,6 +89,11 @@ func (r *reconciler[K, R]) underway(p *pass[K, R]) reconcile.Outcome {
 	now := r.engine.Clock.Now()
 	if !p.memory.sent && p.memory.until.IsZero() {
 		p.memory.until = now.Add(unknownEnd)
+		// The clocks of two machines may differ, so that a time to come counts as now. The wait
+		// goes on over restarts: an operator that is killed every few seconds comes to its end.
+		if i := r.intent(p); i != nil && !i.Tried.IsZero() && i.Tried.Before(now) {
+			p.memory.until = i.Tried.Add(unknownEnd)
+		}
 	}
 	if !now.Before(p.memory.until) {
 		return reconcile.Outcome{}
@@ -97,8 +106,9 @@ func (r *reconciler[K, R]) underway(p *pass[K, R]) reconcile.Outcome {
 
 // newIntent returns an intent to create the object's resource now.
 func (r *reconciler[K, R]) newIntent(p *pass[K, R]) *intent {
+	now := r.engine.Clock.Now().UTC()
 	return &intent{
-		UID: p.Object.GetUID(), Time: r.engine.Clock.Now().UTC().Truncate(time.Second),
+		UID: p.Object.GetUID(), Time: now.Truncate(time.Second), Tried: now,
 		Name: r.kind.Name(p.Object), Place: p.place, Replaces: idOf(p.before),
 	}
 }
@@ -305,6 +315,8 @@ func (r *reconciler[K, R]) create(ctx context.Context, p *pass[K, R]) reconcile.
 		if o := r.own(ctx, p, i); !o.IsDone() {
 			return o
 		}
+	} else if o := r.retry(ctx, p, earlier); !o.IsDone() {
+		return o
 	}
 	p.memory.refused, p.memory.sent = false, true
 	resource, err := p.actuator.Create(ctx, p.Input)
@@ -318,6 +330,14 @@ func (r *reconciler[K, R]) create(ctx context.Context, p *pass[K, R]) reconcile.
 	p.status().ID, p.memory.repeated = &id, false
 	p.use()
 	return r.seen(ctx, p, resource, nil)
+}
+
+// retry records that an attempt is made again. All else that the intent says stays: by its time
+// what the attempts before have made is known.
+func (r *reconciler[K, R]) retry(ctx context.Context, p *pass[K, R], earlier *intent) reconcile.Outcome {
+	again := *earlier
+	again.Tried = r.engine.Clock.Now().UTC()
+	return r.own(ctx, p, &again)
 }
 
 // notCreated is what follows an attempt that failed, as far as is known.
