@@ -28,6 +28,13 @@ func in(namespace string, i int) object.ID {
 	return object.ID{Kind: "Network", Namespace: namespace, Name: fmt.Sprint("net-", i)}
 }
 
+// count returns how many objects were woken. It takes the mutex under which timers wake.
+func (q *queue) count() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.woken)
+}
+
 // takes begins passes of n objects, and returns how many have a turn.
 func (q *queue) takes(namespace, place string, n int) (granted int) {
 	for i := range n {
@@ -54,7 +61,7 @@ func (q *queue) answer(id object.ID, place string) {
 // wakeOne begins the pass of one woken object, and reports whether it has a turn.
 func (q *queue) wakeOne(place string) (id object.ID, ok bool) {
 	q.t.Helper()
-	if len(q.woken) == 0 {
+	if q.count() == 0 {
 		q.t.Fatal("nobody was woken")
 	}
 	id, q.woken = q.woken[0], q.woken[1:]
@@ -112,7 +119,7 @@ func TestCircuit(t *testing.T) {
 		for i := range 8 {
 			q.fail(in("a", i), "bad", 0)
 		}
-		for len(q.woken) > 0 { // Those that have a turn by now, and those whose conditions are to tell.
+		for q.count() > 0 { // Those that have a turn by now, and those whose conditions are to tell.
 			if id, ok := q.wakeOne("bad"); ok {
 				q.fail(id, "bad", 0)
 			} else {
@@ -130,8 +137,8 @@ func TestCircuit(t *testing.T) {
 		for range 3 {
 			<-time.After(longestPause)
 			synctest.Wait()
-			if len(q.woken) != 1 {
-				t.Fatalf("%d objects ask again, want one", len(q.woken))
+			if q.count() != 1 {
+				t.Fatalf("%d objects ask again, want one", q.count())
 			}
 			id, ok := q.wakeOne("bad")
 			if !ok {
@@ -143,10 +150,10 @@ func TestCircuit(t *testing.T) {
 		synctest.Wait()
 		id, _ := q.wakeOne("bad")
 		q.answer(id, "bad")
-		if len(q.woken) != 8 {
-			t.Errorf("%d objects are woken by the first answer, want a full share", len(q.woken))
+		if q.count() != 8 {
+			t.Errorf("%d objects are woken by the first answer, want a full share", q.count())
 		}
-		for len(q.woken) > 0 {
+		for q.count() > 0 {
 			id, _ := q.wakeOne("bad")
 			q.answer(id, "bad")
 		}
@@ -173,18 +180,18 @@ func TestAskedToWait(t *testing.T) {
 		q.woken = nil
 		<-time.After(longestAsked - time.Second)
 		synctest.Wait()
-		if len(q.woken) != 0 {
+		if q.count() != 0 {
 			t.Error("it is asked too early")
 		}
 		<-time.After(time.Second)
 		synctest.Wait()
 		id, ok := q.wakeOne("busy")
-		if !ok || len(q.woken) != 0 {
-			t.Errorf("%s has a turn: %t; %d more are woken", id.Short(), ok, len(q.woken))
+		if !ok || q.count() != 0 {
+			t.Errorf("%s has a turn: %t; %d more are woken", id.Short(), ok, q.count())
 		}
 		q.answer(id, "busy")
-		if len(q.woken) != 8 {
-			t.Errorf("%d objects are woken by the answer, want 8", len(q.woken))
+		if q.count() != 8 {
+			t.Errorf("%d objects are woken by the answer, want 8", q.count())
 		}
 	})
 }
