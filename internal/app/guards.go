@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
@@ -156,15 +155,7 @@ func (g *guards) doubt(ctx context.Context) error {
 			return fmt.Errorf("judge again what was written since a guard was missing: %w", err)
 		}
 	}
-	marked, err := markUnjudged(ctx, g.live, g.pack.Judged, since)
-	if marked > 0 {
-		slog.New(logr.ToSlogHandler(g.log)).Warn("Objects were written without a guard, and are not acted on",
-			"objects", marked, "annotation", reconcile.UnjudgedAnnotation)
-	}
-	if err != nil {
-		return err
-	}
-	err = g.recorder.change(ctx, func(r *record) {
+	err := g.recorder.change(ctx, func(r *record) {
 		if r.Since == since {
 			r.Since = ""
 		}

@@ -7,7 +7,6 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -29,7 +28,6 @@ func Packs(o Options) []pack.Pack {
 	}
 	for i := range all {
 		all[i].Objects = keepingSecrets(all[i])
-		all[i].Objects = keepingUnjudged(all[i])
 	}
 	return all
 }
@@ -41,19 +39,6 @@ func keepingSecrets(p pack.Pack) func(pack.Installation) []client.Object {
 	policy := pack.KeepSecrets(account+"-keep-secrets", pack.Operators{OperatorOf(p.Name)})
 	return func(in pack.Installation) []client.Object {
 		return slices.Concat(in.Limit(objects(in)), policy) // The account changes no Secret of any namespace.
-	}
-}
-
-// keepingUnjudged returns the objects of a pack with the policy that keeps users from taking
-// off the mark of what no guard has judged.
-func keepingUnjudged(p pack.Pack) func(pack.Installation) []client.Object {
-	objects := p.Objects
-	judged := make([]schema.GroupResource, 0, len(p.Judged))
-	for _, name := range p.Judged {
-		judged = append(judged, pack.Resource(name))
-	}
-	return func(in pack.Installation) []client.Object {
-		return slices.Concat(objects(in), pack.KeepUnjudged(AccountOf(p.Name)+"-keep-unjudged", judged, in))
 	}
 }
 

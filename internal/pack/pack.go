@@ -46,11 +46,6 @@ type Pack struct {
 	// Doubt takes back what guards have judged of objects that were written since a resource
 	// version, when a guard was missing since then. It may be nil.
 	Doubt func(ctx context.Context, live client.Client, since string) error
-	// Judged are the names of the Definitions whose objects guards judge by the rights of their
-	// authors. What was written while a guard was not in force is marked, and MUST NOT be acted
-	// on as long as it is: see reconcile.Judged. A pack whose Doubt takes back what was believed
-	// needs no Judged.
-	Judged []string
 	// Setup adds its controllers and handlers to the manager.
 	Setup func(context.Context, manager.Manager, Environment) error
 	// Watches says that the pack follows objects of kinds that users name, for which its

@@ -320,7 +320,7 @@ func (h *hub) concernsItself(old, obj client.Object) bool {
 	return old.GetGeneration() != obj.GetGeneration() || old.GetUID() != obj.GetUID() ||
 		!slices.Equal(old.GetFinalizers(), obj.GetFinalizers()) ||
 		(old.GetDeletionTimestamp() == nil) != (obj.GetDeletionTimestamp() == nil) ||
-		h.isReleased(old, obj) || reconcile.IsUnjudged(old) != reconcile.IsUnjudged(obj)
+		h.isReleased(old, obj)
 }
 
 // isReleased reports whether a person has taken the intent of another object off an object

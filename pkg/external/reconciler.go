@@ -112,11 +112,7 @@ func (r *reconciler[K, R]) lead(ctx context.Context, id object.ID) (ctrl.Result,
 	}
 	p := &pass[K, R]{id: id, before: cached.(K), memory: memory}
 	p.Object = cached.DeepCopyObject().(K)
-	outcome := reconcile.Judged(condition.ReasonInvalidConfiguration, cached)
-	if !outcome.IsDone() {
-		memory.tried = unsettled // An annotation is no reference.
-		return r.conclude(ctx, p, outcome)
-	}
+	var outcome reconcile.Outcome
 	if cached.GetDeletionTimestamp() != nil {
 		outcome = r.finish(ctx, p)
 	} else {
@@ -317,7 +313,7 @@ func wasAnswered(err error) bool {
 // learn is told of every object: what a status records is nobody else's.
 func (r *reconciler[K, R]) learn(obj client.Object) {
 	o := obj.(K)
-	if id := idOf(o); id != "" && !reconcile.IsUnjudged(obj) &&
+	if id := idOf(o); id != "" &&
 		o.GetExternalSpec().ManagementPolicy != sharedv1alpha1.PolicyUnmanaged {
 		r.claims.claim(r.claimed(r.member.cloudOf(o), o, id), o.GetUID())
 	}

@@ -75,22 +75,6 @@ var (
 	widen  = namespaces("", &metav1.LabelSelector{})
 )
 
-// weak and strong do so for bindings as well.
-var (
-	weak   = everywhereOr(narrow, &admissionregistrationv1.MatchResources{NamespaceSelector: nowhere()})
-	strong = everywhereOr(widen, nil)
-)
-
-func everywhereOr(other alteration, matches *admissionregistrationv1.MatchResources) alteration {
-	return alteration{other.name, func(g client.Object) bool {
-		if b, ok := g.(*admissionregistrationv1.ValidatingAdmissionPolicyBinding); ok {
-			b.Spec.MatchResources = matches
-			return true
-		}
-		return other.alter(g)
-	}}
-}
-
 func namespaces(name string, selector *metav1.LabelSelector) alteration {
 	return alteration{name, func(g client.Object) bool {
 		if m, _, _ := matched(g); m != nil {

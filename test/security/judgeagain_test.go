@@ -1,26 +1,19 @@
 package security_test
 
 import (
-	"encoding/json"
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	iotv1alpha1 "github.com/kinship-dev/kinship/api/iot/v1alpha1"
-	openstackv1alpha1 "github.com/kinship-dev/kinship/api/openstack/v1alpha1"
 	protectionv1beta1 "github.com/kinship-dev/kinship/api/protection/v1beta1"
 	"github.com/kinship-dev/kinship/internal/app"
 	"github.com/kinship-dev/kinship/internal/testenv"
-	"github.com/kinship-dev/kinship/pkg/reconcile"
 	"github.com/kinship-dev/kinship/test/operator"
 )
 
@@ -32,17 +25,13 @@ type unguarded struct {
 	guards []client.Object // as they were
 }
 
-// begin starts an operator that does not install. Before that another one acts on what write
-// writes.
-func begin(t *testing.T, pack string, write ...func(*unguarded)) *unguarded {
+// begin starts an operator that does not install, and keeps how its guards are.
+func begin(t *testing.T, pack string) *unguarded {
 	t.Helper()
 	u := &unguarded{land: newLand(t), pack: pack}
-	u.start(true)
-	for _, w := range write {
-		awaitJudged(t, pack)
-		w(u)
+	if err := operator.Start(t, u.options).Stop(); err != nil {
+		t.Fatal(err)
 	}
-	u.stop()
 	u.start(false)
 	awaitJudged(t, pack)
 	return u
@@ -62,21 +51,13 @@ func (u *unguarded) stop() {
 	}
 }
 
-// each runs a function for two guards of the pack that judge authors, as they are.
+// each runs a function for both webhook configurations of the pack, as they are.
 func (u *unguarded) each(f func(client.Object)) {
 	u.t.Helper()
-	all := []client.Object{
+	for _, guard := range []client.Object{
 		&admissionregistrationv1.ValidatingWebhookConfiguration{}, &admissionregistrationv1.MutatingWebhookConfiguration{},
-	}
-	name := "kinship-" + u.pack
-	if u.pack == "openstack" { // It has no webhooks.
-		name += "-secrets"
-		all = []client.Object{
-			&admissionregistrationv1.ValidatingAdmissionPolicy{}, &admissionregistrationv1.ValidatingAdmissionPolicyBinding{},
-		}
-	}
-	for _, guard := range all {
-		guard.SetName(name)
+	} {
+		guard.SetName("kinship-" + u.pack)
 		if err := u.c.Get(u.t.Context(), client.ObjectKeyFromObject(guard), guard); err != nil {
 			u.t.Fatal(err)
 		}
@@ -107,13 +88,13 @@ func (u *unguarded) restore() {
 // weaken has the API server call the webhooks in no namespace.
 func (u *unguarded) weaken() {
 	u.t.Helper()
-	u.each(func(guard client.Object) { weak.of(u.t, u.c, guard) })
+	u.each(func(guard client.Object) { narrow.of(u.t, u.c, guard) })
 }
 
 // strengthen takes weaken back.
 func (u *unguarded) strengthen() {
 	u.t.Helper()
-	u.each(func(guard client.Object) { strong.of(u.t, u.c, guard) })
+	u.each(func(guard client.Object) { widen.of(u.t, u.c, guard) })
 }
 
 // awaitNoticed waits until the operator says that both guards are missing or altered.
@@ -231,84 +212,4 @@ func (u *unguarded) forge(forged, honest *protectionv1beta1.Usage, used *corev1.
 		used.Namespace, used.UID, time.Now().UTC().Format(time.RFC3339))
 	patch := client.RawPatch(types.MergePatchType, []byte(record))
 	testenv.Eventually(u.t, func() error { return u.as(tenant).Status().Patch(u.t.Context(), forged.DeepCopy(), patch) })
-}
-
-// TestUnjudgedIsHeld: what somebody without rights wrote while no guard judged it, is not acted
-// on before an administrator has looked at it. What was written before goes on.
-func TestUnjudgedIsHeld(t *testing.T) {
-	kinds := map[string]struct {
-		make func(l land, name string) client.Object
-		rule rbacv1.PolicyRule
-	}{
-		"iot": {make: func(l land, name string) client.Object {
-			c := &iotv1alpha1.IotConnector{ObjectMeta: l.named(name)}
-			c.Spec.Containers = []iotv1alpha1.Container{{Type: "Normalization", Image: "none"}}
-			return c
-		}, rule: right("services.azurehealthcareapis.com", "iotconnectors", "*")},
-		"openstack": {make: func(l land, name string) client.Object {
-			n := &openstackv1alpha1.Network{ObjectMeta: l.named(name)}
-			n.Spec.CloudCredentialsRef = openstackv1alpha1.CloudCredentialsReference{SecretName: "none", CloudName: "none"}
-			n.Spec.Resource = &openstackv1alpha1.NetworkResourceSpec{}
-			return n
-		}, rule: right("openstack.k-orc.cloud", "networks", "*")},
-	}
-	for _, name := range []string{"iot", "openstack"} {
-		for i, absence := range absences {
-			if (i%2 == 0) != (name == "iot") { // All ways are tried with usage.
-				continue
-			}
-			t.Run(name+"/"+absence.name, func(t *testing.T) {
-				var honest client.Object
-				l := begin(t, name, func(u *unguarded) {
-					honest = kinds[name].make(u.land, "honest")
-					u.create(honest)
-					u.awaitActed(honest, false)
-				})
-				forged := kinds[name].make(l.land, "forged")
-				tenant := l.user("tenant")
-				l.allow(tenant, kinds[name].rule)
-				absence.away(l, func() {
-					testenv.Eventually(t, func() error {
-						forged.SetResourceVersion("")
-						return ignoreExists(l.as(tenant).Create(t.Context(), forged))
-					})
-				})
-				l.awaitActed(forged, true)
-				l.awaitActed(honest, false)
-				judged := client.RawPatch(types.MergePatchType,
-					[]byte(`{"metadata":{"annotations":{"`+reconcile.UnjudgedAnnotation+`":null}}}`))
-				if err := l.as(tenant).Patch(t.Context(), forged, judged); !apierrors.IsForbidden(err) {
-					t.Errorf("error %v, want the tenant to be kept from judging himself", err)
-				}
-				if err := l.c.Patch(t.Context(), forged, judged); err != nil {
-					t.Fatal(err)
-				}
-				l.awaitActed(forged, false)
-				l.delete(honest)
-				l.delete(forged)
-				l.awaitGone(honest)
-				l.awaitGone(forged)
-				l.stop()
-			})
-		}
-	}
-}
-
-// awaitActed waits until the conditions of an object say whether it is held as unjudged.
-func (l land) awaitActed(obj client.Object, held bool) {
-	l.t.Helper()
-	testenv.Eventually(l.t, func() error {
-		if err := l.c.Get(l.t.Context(), client.ObjectKeyFromObject(obj), obj); err != nil {
-			return err
-		}
-		text, err := json.Marshal(obj)
-		if err != nil {
-			return err
-		}
-		told := strings.Contains(string(text), `"message":"Unjudged:`)
-		if told != held || !strings.Contains(string(text), `"conditions":[{`) {
-			return fmt.Errorf("held is %t, want %t: %s", told, held, text)
-		}
-		return nil
-	})
 }

@@ -87,7 +87,6 @@ func Pack(options Options) pack.Pack {
 			Waits: lineage.WaitsForOwned, Deletes: true,
 		}},
 		Rules:   func() []rbacv1.PolicyRule { return rules(options) },
-		Judged:  []string{connectors + group, releases + group},
 		Objects: func(in pack.Installation) []client.Object { return objects(in, options) },
 		Setup: func(ctx context.Context, mgr manager.Manager, env pack.Environment) error {
 			return Setup(ctx, mgr, env, options)
@@ -105,7 +104,8 @@ func rules(options Options) []rbacv1.PolicyRule {
 	// what a cache can't tell.
 	made := []string{"get", "list", "watch", "create", "patch", "delete"}
 	all := []rbacv1.PolicyRule{
-		{APIGroups: group, Resources: []string{connectors, releases}, Verbs: []string{"list", "watch", "patch"}},
+		{APIGroups: group, Resources: []string{connectors, releases}, Verbs: []string{"list", "watch"}},
+		{APIGroups: group, Resources: []string{connectors}, Verbs: []string{"patch"}},
 		{APIGroups: group, Resources: []string{connectors + "/status", releases + "/status"}, Verbs: []string{"patch"}},
 		// To say in an owner reference that an IotConnector waits for what it owns.
 		{APIGroups: group, Resources: []string{connectors + "/finalizers"}, Verbs: []string{"update"}},

@@ -35,7 +35,6 @@ const (
 	reasonDeleting    = "Deleting"
 	reasonRefused     = "DeletionRefused"
 	reasonVetoed      = "Refused"
-	reasonUnjudged    = "Unjudged"
 )
 
 // refusedRetry is how long until something is tried again that somebody did not let us
@@ -118,9 +117,6 @@ func (r *reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	p := &pass{IotConnector: c, id: id, seen: *c.Status.DeepCopy()}
 	p.Status = *r.reports.known(p)
 	p.fresh = p.Status.Version == nil
-	if o := reconcile.Judged(reasonUnjudged, c); !o.IsDone() {
-		return r.conclude(ctx, p, o)
-	}
 	if c.DeletionTimestamp != nil {
 		return r.finish(ctx, p)
 	}

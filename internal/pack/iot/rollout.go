@@ -16,7 +16,6 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
@@ -54,7 +53,7 @@ func newRollout(c client.Client, recorder events.EventRecorder, now clock.Passiv
 func rollouts(mgr manager.Manager) error {
 	r := newRollout(mgr.GetClient(), mgr.GetEventRecorder(eventSource), clock.RealClock{})
 	err := controllerFor(mgr, "iotconnectorrelease", 1).
-		For(&iotv1alpha1.IotConnectorRelease{}, builder.WithPredicates(changedOrJudged)).
+		For(&iotv1alpha1.IotConnectorRelease{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		// A release that goes may leave connectors to a newer one.
 		Watches(&iotv1alpha1.IotConnectorRelease{}, handler.EnqueueRequestsFromMapFunc(r.inNamespace),
 			builder.WithPredicates(predicate.GenerationChangedPredicate{})).
@@ -65,13 +64,6 @@ func rollouts(mgr manager.Manager) error {
 	}
 	return nil
 }
-
-// changedOrJudged lets through changes of a spec, and that an administrator has judged it.
-var changedOrJudged = predicate.Or(predicate.GenerationChangedPredicate{}, predicate.Funcs{
-	UpdateFunc: func(e event.UpdateEvent) bool {
-		return reconcile.IsUnjudged(e.ObjectOld) != reconcile.IsUnjudged(e.ObjectNew)
-	},
-})
 
 // changed returns the releases that a connector's change may concern. Our own write of it
 // is forgotten when the watch brings it, or something newer such as the connector's end:
@@ -119,11 +111,8 @@ func (r *rollout) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result,
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	again, outcome := false, reconcile.Judged(reasonUnjudged, release)
-	if outcome.IsDone() {
-		again, err = r.upgrade(ctx, id, p)
-		outcome = p.outcome().And(reconcile.Fail(reasonFailed, err))
-	}
+	again, err := r.upgrade(ctx, id, p)
+	outcome := p.outcome().And(reconcile.Fail(reasonFailed, err))
 	result, failure := outcome.Result()
 	if again {
 		result.RequeueAfter = reconcile.ConflictRetry

@@ -18,7 +18,6 @@ import (
 	iotv1alpha1 "github.com/kinship-dev/kinship/api/iot/v1alpha1"
 	"github.com/kinship-dev/kinship/pkg/apply"
 	"github.com/kinship-dev/kinship/pkg/object"
-	"github.com/kinship-dev/kinship/pkg/reconcile"
 )
 
 // changedByOthers lets through what a connector's own status did not cause. Other
@@ -29,7 +28,6 @@ var changedByOthers = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool
 	return before.Generation != after.Generation || before.UID != after.UID ||
 		!equality.Semantic.DeepEqual(before.Finalizers, after.Finalizers) ||
 		!equality.Semantic.DeepEqual(before.DeletionTimestamp, after.DeletionTimestamp) ||
-		reconcile.IsUnjudged(before) != reconcile.IsUnjudged(after) ||
 		before.Annotations[iotv1alpha1.AnnotationPreviousSpec] != after.Annotations[iotv1alpha1.AnnotationPreviousSpec]
 }}
 

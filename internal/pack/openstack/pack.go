@@ -72,7 +72,6 @@ func Pack(options Options) pack.Pack {
 		Finalizers:  finalizers(),
 		Rules:       rules,
 		Objects:     objects,
-		Judged:      definitions(),
 		Setup: func(ctx context.Context, mgr manager.Manager, env pack.Environment) error {
 			return Setup(ctx, mgr, env, options)
 		},
