@@ -76,10 +76,12 @@ type task struct {
 	id     object.ID
 	source string
 	run    func(context.Context) error
-	slot   bool               // it has one
-	cancel context.CancelFunc // nil until it is begun
-	ended  bool
-	err    error
+	slot   bool // it has one
+	// answered says that the source has answered: the slot is not lent any more.
+	answered bool
+	cancel   context.CancelFunc // nil until it is begun
+	ended    bool
+	err      error
 	// dropped says that the object is gone.
 	dropped bool
 }
@@ -241,10 +243,13 @@ func (p *Pool) do(ctx context.Context, t *task) {
 	p.wake(t.id)
 }
 
-// lend gives the slot of a task to others.
+// lend gives the slot of a task to others, unless its source has answered meanwhile.
 func (p *Pool) lend(t *task) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if t.answered {
+		return
+	}
 	p.free(t)
 	p.change.Broadcast()
 }
@@ -262,6 +267,7 @@ func (p *Pool) resume(ctx context.Context, t *task) error {
 	defer stop()
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	t.answered = true
 	if t.slot || t.ended {
 		return nil
 	}

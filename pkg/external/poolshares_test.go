@@ -77,3 +77,18 @@ func TestPoolHangingSources(t *testing.T) {
 		}
 	})
 }
+
+// TestPoolLendsTooLate: a task whose source has answered keeps its slot, although the time
+// lent ended at the same moment.
+func TestPoolLendsTooLate(t *testing.T) {
+	p := NewPool(Shares{All: 1, Namespace: 1, Source: 1})
+	task := &task{slot: true}
+	p.using.add(task)
+	if err := p.resume(t.Context(), task); err != nil {
+		t.Fatal(err)
+	}
+	p.lend(task) // The timer fired before resume could stop it, and comes second.
+	if !task.slot || p.using.all != 1 {
+		t.Errorf("the task works without a slot: %d slots in use, want 1", p.using.all)
+	}
+}
