@@ -12,14 +12,33 @@ import "slices"
 // Path(target, source, dependencies) finds one, yes, and with source moved to
 // the front it is the [CycleError.Path].
 func Path[T comparable](from, to T, next func(T) []T) []T {
-	if from == to {
-		return []T{from}
+	path, _ := Find([]T{from}, 0, next, func(node T) bool { return node == to })
+	return path
+}
+
+// Find returns a shortest path along next from one of several nodes to a node
+// that accept takes, both ends included, or nil. It is [Path] for graphs whose
+// size others decide: Find looks at no more nodes than limit, if that is not
+// zero, and whole reports whether it has seen all that can be reached.
+func Find[T comparable](from []T, limit int, next func(T) []T, accept func(T) bool) (path []T, whole bool) {
+	s := &breadth[T]{seen: map[T]struct{}{}, limit: limit}
+	for _, node := range from {
+		if s.add(node, -1) && accept(node) {
+			return []T{node}, true
+		}
 	}
-	path := newBreadth(from).run(next, func(target T) bool { return target == to })
-	if path == nil {
-		return nil
+	var end T
+	path = s.run(next, func(target T) bool {
+		if _, known := s.seen[target]; known || !accept(target) {
+			return false
+		}
+		end = target
+		return true
+	})
+	if path != nil {
+		return append(path, end), true
 	}
-	return append(path, to)
+	return nil, !s.cut
 }
 
 // Reachable returns everything that from leads to along next, nearest first and
@@ -40,6 +59,8 @@ func Reachable[T comparable](from T, next func(T) []T) []T {
 type breadth[T comparable] struct {
 	seen  map[T]struct{}
 	steps []step[T]
+	limit int  // of nodes; zero means none
+	cut   bool // there were more
 }
 
 // step is a node and the position of the step that led to it.
@@ -61,13 +82,24 @@ func (s *breadth[T]) run(next func(T) []T, stop func(target T) bool) []T {
 			if stop(target) {
 				return s.pathTo(at)
 			}
-			if _, known := s.seen[target]; !known {
-				s.seen[target] = struct{}{}
-				s.steps = append(s.steps, step[T]{node: target, via: at})
-			}
+			s.add(target, at)
 		}
 	}
 	return nil
+}
+
+// add puts a node into the queue unless it has been there.
+func (s *breadth[T]) add(node T, via int) bool {
+	if _, known := s.seen[node]; known {
+		return false
+	}
+	if s.limit > 0 && len(s.steps) == s.limit {
+		s.cut = true
+		return false
+	}
+	s.seen[node] = struct{}{}
+	s.steps = append(s.steps, step[T]{node: node, via: via})
+	return true
 }
 
 func (s *breadth[T]) pathTo(at int) []T {

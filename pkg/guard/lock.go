@@ -22,18 +22,6 @@ import (
 // seed spreads objects over the turns of a Lock.
 var seed = maphash.MakeSeed()
 
-// Hold says whether an object is to be kept.
-type Hold int
-
-const (
-	// Undecided means that not enough is known yet: change nothing.
-	Undecided Hold = iota
-	// Free means that nobody needs the object.
-	Free
-	// Held means that somebody needs the object.
-	Held
-)
-
 // Lock keeps a label on exactly the objects that are held, and is the only
 // writer of it. Ensure may be called from many goroutines: for one object the
 // calls take turns, so that taking the label off can't race with putting it on.
@@ -41,7 +29,7 @@ type Lock struct {
 	// Label is the key, Value the value of the label.
 	Label, Value string
 	// Hold decides. Call Ensure whenever something that it depends on changed.
-	Hold func(relation.Object) Hold
+	Hold func(relation.Object) relation.Hold
 	// Watcher knows the objects.
 	Watcher *relation.Watcher
 	// Metadata writes the label.
@@ -56,14 +44,19 @@ type Lock struct {
 // On reports whether an object carries the label.
 func (l *Lock) On(obj relation.Object) bool { return obj.Labels[l.Label] == l.Value }
 
+// Selector implements [relation.Mark].
+func (l *Lock) Selector() *relation.Selector {
+	return &relation.Selector{Labels: map[string]string{l.Label: l.Value}}
+}
+
 // Wrong reports whether an object should be handed to Ensure: it is held and
 // lacks the label, or the other way round. An object on its way out is not
 // locked any more.
 func (l *Lock) Wrong(obj relation.Object) bool {
 	switch l.Hold(obj) {
-	case Held:
+	case relation.Held:
 		return !l.On(obj) && !obj.Deleting
-	case Free:
+	case relation.Free:
 		return l.On(obj)
 	default:
 		return false

@@ -46,7 +46,7 @@ func lock(t *testing.T, m *corev1.ConfigMap) *locked {
 	l.id = object.Of(m, configMap)
 	l.Lock = &guard.Lock{
 		Label: inUse, Value: "true", FieldOwner: "guard-test",
-		Hold: func(relation.Object) guard.Hold { return guard.Hold(l.hold.Load()) },
+		Hold: func(relation.Object) relation.Hold { return relation.Hold(l.hold.Load()) },
 	}
 	l.Metadata, l.writes = metadataClient(t)
 	l.Watcher, l.freeze = startWatcher(t, func(w *relation.Watcher) { w.OnObject(l.Seen) })
@@ -67,7 +67,7 @@ func (l *locked) awaitSeen(t *testing.T) {
 }
 
 // ensure decides and ensures.
-func (l *locked) ensure(t *testing.T, hold guard.Hold) (relation.Object, relation.Presence) {
+func (l *locked) ensure(t *testing.T, hold relation.Hold) (relation.Object, relation.Presence) {
 	t.Helper()
 	l.hold.Store(int64(hold))
 	obj, presence, err := l.Ensure(t.Context(), l.id)
@@ -96,16 +96,16 @@ func TestLockPutsOnAndTakesOff(t *testing.T) {
 	original := l.read(t)
 	steps := []struct {
 		reason string
-		hold   guard.Hold
+		hold   relation.Hold
 		want   map[string]string
 		writes int
 	}{
-		{"not enough is known", guard.Undecided, map[string]string{"app": "web"}, 0},
-		{"nobody needs it, and it is free", guard.Free, map[string]string{"app": "web"}, 0},
-		{"somebody needs it", guard.Held, map[string]string{"app": "web", inUse: "true"}, 1},
-		{"it is held already", guard.Held, map[string]string{"app": "web", inUse: "true"}, 0},
-		{"what is not known changes nothing", guard.Undecided, map[string]string{"app": "web", inUse: "true"}, 0},
-		{"nobody needs it any more", guard.Free, map[string]string{"app": "web"}, 1},
+		{"not enough is known", relation.Undecided, map[string]string{"app": "web"}, 0},
+		{"nobody needs it, and it is free", relation.Free, map[string]string{"app": "web"}, 0},
+		{"somebody needs it", relation.Held, map[string]string{"app": "web", inUse: "true"}, 1},
+		{"it is held already", relation.Held, map[string]string{"app": "web", inUse: "true"}, 0},
+		{"what is not known changes nothing", relation.Undecided, map[string]string{"app": "web", inUse: "true"}, 0},
+		{"nobody needs it any more", relation.Free, map[string]string{"app": "web"}, 1},
 	}
 	for _, s := range steps {
 		before := l.writes.sent.Load()
@@ -140,7 +140,7 @@ func TestLockNamesItsFieldOwner(t *testing.T) {
 	// Owners are recorded of objects that somebody applies.
 	testenv.Apply(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: m}, data: {k: v}}`, testenv.In(l.id.Namespace))
 	l.awaitSeen(t)
-	l.ensure(t, guard.Held)
+	l.ensure(t, relation.Held)
 	for _, f := range l.read(t).ManagedFields {
 		if f.Manager == l.FieldOwner && strings.Contains(f.FieldsV1.GetRawString(), inUse) {
 			return
@@ -152,7 +152,7 @@ func TestLockNamesItsFieldOwner(t *testing.T) {
 // TestLockCorrectsTheValue shows that a label with another value is no lock.
 func TestLockCorrectsTheValue(t *testing.T) {
 	l := lock(t, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{inUse: "false"}}})
-	l.ensure(t, guard.Held)
+	l.ensure(t, relation.Held)
 	if got := l.read(t).Labels[inUse]; got != "true" {
 		t.Errorf("the value is %q", got)
 	}
@@ -165,7 +165,7 @@ func TestLockKnowsItsOwnWrites(t *testing.T) {
 	l.freeze()
 	before := l.writes.sent.Load()
 	for range 3 {
-		if obj, _ := l.ensure(t, guard.Held); !l.On(obj) {
+		if obj, _ := l.ensure(t, relation.Held); !l.On(obj) {
 			t.Error("held, and the answer does not show the lock")
 		}
 	}
@@ -176,7 +176,7 @@ func TestLockKnowsItsOwnWrites(t *testing.T) {
 		t.Fatal("the watcher is not frozen")
 	}
 	for range 3 {
-		l.ensure(t, guard.Free)
+		l.ensure(t, relation.Free)
 	}
 	if n := l.writes.since(before); n != 2 {
 		t.Errorf("%d writes for two decisions", n)
@@ -190,7 +190,7 @@ func TestLockKnowsItsOwnWrites(t *testing.T) {
 // counts, even if it undoes the own write.
 func TestLockForgetsItsOwnWrites(t *testing.T) {
 	l := lock(t, &corev1.ConfigMap{})
-	l.ensure(t, guard.Held)
+	l.ensure(t, relation.Held)
 	l.object = l.read(t)
 	delete(l.object.Labels, inUse)
 	if err := l.client.Update(t.Context(), l.object); err != nil {
@@ -200,7 +200,7 @@ func TestLockForgetsItsOwnWrites(t *testing.T) {
 	if obj, _ := l.Get(l.id); l.On(obj) {
 		t.Error("the label was taken off by somebody else, and Get shows it")
 	}
-	l.ensure(t, guard.Held)
+	l.ensure(t, relation.Held)
 	if got := l.read(t).Labels[inUse]; got != "true" {
 		t.Error("it was not put back")
 	}
@@ -213,12 +213,12 @@ func TestLockLeavesStrangersAlone(t *testing.T) {
 	if err := l.client.Delete(t.Context(), l.object); err != nil {
 		t.Fatal(err)
 	}
-	l.ensure(t, guard.Held) // Gone: no error.
+	l.ensure(t, relation.Held) // Gone: no error.
 	stranger := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: l.id.Namespace, Name: l.id.Name}}
 	if err := l.client.Create(t.Context(), stranger); err != nil {
 		t.Fatal(err)
 	}
-	l.ensure(t, guard.Held)
+	l.ensure(t, relation.Held)
 	if diff := cmp.Diff(stranger, l.read(t)); diff != "" {
 		t.Errorf("another object of the same name was touched (-want +got):\n%s", diff)
 	}
@@ -228,7 +228,7 @@ func TestLockLeavesStrangersAlone(t *testing.T) {
 // of the same name.
 func TestLockForgetsTheOneBefore(t *testing.T) {
 	l := lock(t, &corev1.ConfigMap{})
-	l.ensure(t, guard.Held)
+	l.ensure(t, relation.Held)
 	if err := l.client.Delete(t.Context(), l.read(t)); err != nil {
 		t.Fatal(err)
 	}
@@ -246,7 +246,7 @@ func TestLockForgetsTheOneBefore(t *testing.T) {
 	if obj, _ := l.Get(l.id); l.On(obj) || obj.UID != again.UID {
 		t.Errorf("the new object is taken for the old one: %+v", obj)
 	}
-	l.ensure(t, guard.Held)
+	l.ensure(t, relation.Held)
 	if got := l.read(t).Labels[inUse]; got != "true" {
 		t.Error("the new object is not locked")
 	}
@@ -256,14 +256,14 @@ func TestLockOfAnObjectBeingDeleted(t *testing.T) {
 	for name, c := range map[string]struct {
 		reason string
 		labels map[string]string
-		hold   guard.Hold
+		hold   relation.Hold
 		writes int
 	}{
-		"held": {"it goes, whatever its label says", nil, guard.Held, 0},
+		"held": {"it goes, whatever its label says", nil, relation.Held, 0},
 		"free": {
 			"a label left behind would make its end depend on the webhook",
 			map[string]string{inUse: "true"},
-			guard.Free, 1,
+			relation.Free, 1,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -289,7 +289,7 @@ func TestLockOfAnObjectBeingDeleted(t *testing.T) {
 
 func TestLockOfWhatIsNotThere(t *testing.T) {
 	l := lock(t, &corev1.ConfigMap{})
-	l.hold.Store(int64(guard.Held))
+	l.hold.Store(int64(relation.Held))
 	for name, c := range map[string]struct {
 		id   object.ID
 		want relation.Presence
@@ -314,7 +314,7 @@ func TestLockForbidden(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.Metadata = powerless
-	l.hold.Store(int64(guard.Held))
+	l.hold.Store(int64(relation.Held))
 	_, err = l.Reconcile(t.Context(), l.id)
 	if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "lock "+l.id.String()) {
 		t.Errorf("error %v, want forbidden, with what was being done", err)
@@ -328,12 +328,12 @@ func TestLockConcurrently(t *testing.T) {
 	l := lock(t, &corev1.ConfigMap{})
 	before := l.writes.sent.Load()
 	for round := range rounds {
-		hold := []guard.Hold{guard.Held, guard.Free}[round%2]
+		hold := []relation.Hold{relation.Held, relation.Free}[round%2]
 		l.hold.Store(int64(hold))
 		var running sync.WaitGroup
 		for range callers {
 			running.Go(func() {
-				if obj, _, err := l.Ensure(t.Context(), l.id); err != nil || l.On(obj) != (hold == guard.Held) {
+				if obj, _, err := l.Ensure(t.Context(), l.id); err != nil || l.On(obj) != (hold == relation.Held) {
 					t.Errorf("round %d: error %v, labels %v", round, err, obj.Labels)
 				}
 			})
@@ -349,13 +349,13 @@ func TestLockConcurrently(t *testing.T) {
 // goroutines ensure it.
 func TestLockFlapping(t *testing.T) {
 	const callers, calls, steady = 16, 50, 8
-	for _, last := range []guard.Hold{guard.Free, guard.Held} {
+	for _, last := range []relation.Hold{relation.Free, relation.Held} {
 		l := lock(t, &corev1.ConfigMap{})
 		var looks, decisions atomic.Int64
-		l.Hold = func(relation.Object) guard.Hold {
+		l.Hold = func(relation.Object) relation.Hold {
 			n := looks.Add(1) / steady
 			decisions.Store(n + 1)
-			return []guard.Hold{guard.Free, guard.Held}[n%2]
+			return []relation.Hold{relation.Free, relation.Held}[n%2]
 		}
 		before := l.writes.sent.Load()
 		var ensuring sync.WaitGroup
@@ -369,9 +369,9 @@ func TestLockFlapping(t *testing.T) {
 			})
 		}
 		ensuring.Wait()
-		l.Hold = func(relation.Object) guard.Hold { return last }
+		l.Hold = func(relation.Object) relation.Hold { return last }
 		l.ensure(t, last)
-		if _, on := l.read(t).Labels[inUse]; on != (last == guard.Held) {
+		if _, on := l.read(t).Labels[inUse]; on != (last == relation.Held) {
 			t.Errorf("decided %d at last, and the label is on: %t", last, on)
 		}
 		n := l.writes.since(before)
@@ -385,7 +385,7 @@ func TestLockFlapping(t *testing.T) {
 // watch has shown that.
 func TestLockForgets(t *testing.T) {
 	l := lock(t, &corev1.ConfigMap{})
-	for _, hold := range []guard.Hold{guard.Held, guard.Free} {
+	for _, hold := range []relation.Hold{relation.Held, relation.Free} {
 		l.ensure(t, hold)
 		testenv.Eventually(t, func() error {
 			if n := l.Remembered(); n > 0 {

@@ -63,7 +63,7 @@ func (l *Lock) sweepObject(ctx context.Context, obj relation.Object) error {
 	turn := l.turn(obj.ID)
 	turn.Lock()
 	defer turn.Unlock()
-	if l.Hold(obj) != Free {
+	if l.Hold(obj) != relation.Free {
 		return nil
 	}
 	_, err := l.write(ctx, obj, nil)

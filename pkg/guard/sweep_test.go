@@ -19,7 +19,7 @@ import (
 // them off what is free.
 func TestLockSweeps(t *testing.T) {
 	c, namespace := testenv.Client(t, nil), testenv.Namespace(t)
-	want := map[string]guard.Hold{"free": guard.Free, "held": guard.Held, "undecided": guard.Undecided}
+	want := map[string]relation.Hold{"free": relation.Free, "held": relation.Held, "undecided": relation.Undecided}
 	for name := range want {
 		create(t, c, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{
 			Namespace: namespace, Name: name, Labels: map[string]string{inUse: "true", "app": "web"},
@@ -33,9 +33,9 @@ func TestLockSweeps(t *testing.T) {
 	watcher, _ := startWatcher(t)
 	lock := &guard.Lock{
 		Label: inUse, Value: "true", FieldOwner: "guard-test", Watcher: watcher, Metadata: metadata,
-		Hold: func(obj relation.Object) guard.Hold {
+		Hold: func(obj relation.Object) relation.Hold {
 			if obj.ID.Namespace != namespace {
-				return guard.Undecided
+				return relation.Undecided
 			}
 			return want[obj.ID.Name]
 		},
@@ -53,7 +53,7 @@ func TestLockSweeps(t *testing.T) {
 	}
 	for name, hold := range want {
 		obj := read(t, c, object.ID{Kind: "Secret", Namespace: namespace, Name: name})
-		if locked := obj.Labels[inUse] != ""; locked == (hold == guard.Free) || obj.Labels["app"] != "web" {
+		if locked := obj.Labels[inUse] != ""; locked == (hold == relation.Free) || obj.Labels["app"] != "web" {
 			t.Errorf("Secret %s: hold %d, labels %v", name, hold, obj.Labels)
 		}
 	}

@@ -113,6 +113,14 @@ func (r Ref) String() string {
 	return fmt.Sprintf("every %s%s that matches %s", r.Kind, where, r.Selector)
 }
 
+// key tells ends apart: all selectors of a kind and namespace have the same ID.
+func (r Ref) key() string {
+	if r.Selector == nil {
+		return fmt.Sprintf("%q", r.ID)
+	}
+	return fmt.Sprintf("%q %q %q %v", r.ID, r.Selector.Labels, r.Selector.Controller, r.Selector.Where)
+}
+
 // Matches reports whether the end stands for an object.
 func (r Ref) Matches(obj Object) bool {
 	if r.Selector == nil {

@@ -70,20 +70,19 @@ func newTestLedger(tb testing.TB) *ledger {
 	if err := watcher.Refresh(tb.Context()); err != nil {
 		tb.Fatal(err)
 	}
-	l := &ledger{
-		watcher: watcher, trusting: true,
-		get:       func(object.ID) usage { return nil },
-		grants:    func(string) []kinshipv1alpha1.ReferenceGrant { return nil },
-		wakeUsage: func(object.ID) {}, wakeTarget: func(object.ID) {}, kindsChanged: func() {},
-		unread: func() bool { return false },
-	}
-	l.lock = &guard.Lock{Label: lockLabel, Value: lockValue, Hold: l.hold, Watcher: watcher}
+	l := newLedger(watcher)
+	l.trusting = true
+	l.get = func(object.ID) usage { return nil }
+	l.grants = func(string) []kinshipv1alpha1.ReferenceGrant { return nil }
+	l.unread = func() bool { return false }
+	l.Declarer, l.Target = func(object.ID) {}, func(object.ID) {}
+	l.Mark = &guard.Lock{Label: lockLabel, Value: lockValue, Hold: l.hold, Watcher: watcher}
 	u := &protectionv1beta1.Usage{Spec: sharedv1alpha1.UsageSpec{Of: sharedv1alpha1.Resource{
 		APIVersion: "v1", Kind: "ConfigMap", ResourceRef: &sharedv1alpha1.ResourceRef{Name: "precious"},
 	}, Reason: new("it is precious")}}
 	u.Namespace, u.Name, u.UID, u.Finalizers = "ns", "keep", "uid", []string{finalizer}
-	l.index.Set(identify(u), extract(u, watcher))
-	if len(l.index.Declared(identify(u))) == 0 {
+	l.Declared.Set(identify(u), extract(u, watcher))
+	if len(l.Declared.Declared(identify(u))) == 0 {
 		tb.Fatal("nothing is protected")
 	}
 	return l
@@ -123,7 +122,7 @@ func newTestRefuser(tb testing.TB) *refuser {
 		tb.Fatal(err)
 	}
 	return &refuser{
-		ledger: l, lock: l.lock, live: silent{}, get: func(object.ID) usage { return nil },
+		ledger: l, lock: l.Mark.(*guard.Lock), live: silent{}, get: func(object.ID) usage { return nil },
 		reviewer: authorise.NewReviewer(yes{}), clock: clock.RealClock{}, metrics: m, operators: pack.Operators{"operator"},
 		expiry: time.Hour,
 	}

@@ -25,7 +25,7 @@ func (r *reconciler) unstick(ctx context.Context, p *pass) reconcile.Outcome {
 	}) {
 		return reconcile.Outcome{}
 	}
-	for _, e := range r.ledger.index.Declared(p.id) {
+	for _, e := range r.ledger.Declared.Declared(p.id) {
 		if e.Content == nil && r.namespaceEnds(ctx, e.Source) {
 			return r.hasten(ctx, e.Source)
 		}

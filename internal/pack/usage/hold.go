@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
-	"github.com/kinship-dev/kinship/pkg/guard"
 	"github.com/kinship-dev/kinship/pkg/object"
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 	"github.com/kinship-dev/kinship/pkg/relation"
@@ -19,14 +18,14 @@ import (
 // hold has the lock put on everything that the Usage protects, and is done when
 // it is really there.
 func (r *reconciler) hold(ctx context.Context, p *pass) reconcile.Outcome {
-	edges := r.ledger.index.Declared(p.id)
+	edges := r.ledger.Declared.Declared(p.id)
 	if len(edges) == 0 {
 		// The ledger has not heard of the finalizer yet. When it does, it wakes us.
 		return reconcile.Progress(sharedv1alpha1.ReasonLocking, "taking note of the Usage")
 	}
 	var outcome reconcile.Outcome
 	for _, e := range edges {
-		if e.Content != nil && r.ledger.inForce(e) == guard.Free {
+		if e.Content != nil && r.ledger.Of(e) == relation.Free {
 			continue // There is nothing in it to hold it for.
 		}
 		outcome = outcome.And(r.holdEnd(ctx, e))

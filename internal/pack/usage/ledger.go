@@ -10,7 +10,6 @@ import (
 	kinshipv1alpha1 "github.com/kinship-dev/kinship/api/kinship/v1alpha1"
 	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
 	"github.com/kinship-dev/kinship/pkg/authorise"
-	"github.com/kinship-dev/kinship/pkg/guard"
 	"github.com/kinship-dev/kinship/pkg/object"
 	"github.com/kinship-dev/kinship/pkg/relation"
 )
@@ -18,13 +17,13 @@ import (
 // grants returns the ReferenceGrants of a namespace.
 type grants func(namespace string) []kinshipv1alpha1.ReferenceGrant
 
-// ledger knows which protections are in force: what Usages declare, put together
-// with what exists. It runs in every replica. Whoever can be affected by what it
-// hears is woken.
+// ledger knows which protections are in force: the edges that Usages declare, as far as they
+// are permitted, put together with what exists. It runs in every replica and wakes the Usages
+// and locks that a change can affect.
 type ledger struct {
-	index   relation.Index
+	relation.Waker
+
 	watcher *relation.Watcher
-	lock    *guard.Lock
 
 	// trusting is set where admission guards the authority mark, so that it can be
 	// relied on.
@@ -35,14 +34,6 @@ type ledger struct {
 	grants grants
 	// unread reports whether a Usage exists that can't be read.
 	unread func() bool
-	// wakeUsage and wakeTarget ask for a Usage, or a lock, to be reconciled.
-	wakeUsage, wakeTarget func(object.ID)
-	// kindsChanged is told when other kinds may be held than before.
-	kindsChanged func()
-
-	// sets are those whose members may be locked wrongly, and rings what may have become
-	// part of one.
-	sets, rings gathered
 
 	// turn is held from reading a Usage until its edges are set. Informers, grants, kinds
 	// and the controller tell of the same Usage at the same moment, and what was read
@@ -55,6 +46,14 @@ type ledger struct {
 	ended      map[object.ID]types.UID                           // Usages, and using objects that are told to be gone
 }
 
+// newLedger returns a ledger of what a watcher sees. The caller sets the other fields.
+func newLedger(watcher *relation.Watcher) *ledger {
+	return &ledger{
+		Waker:   relation.Waker{Force: relation.Force{Declared: &relation.Index{}, Exists: watcher}},
+		watcher: watcher,
+	}
+}
+
 // declare takes in a Usage as it is now, or that it is gone.
 func (l *ledger) declare(id object.ID) {
 	l.turn.Lock()
@@ -65,7 +64,7 @@ func (l *ledger) declare(id object.ID) {
 		return
 	}
 	l.take(u)
-	l.wakeUsage(id)
+	l.Declarer(id)
 }
 
 // take sets the edges of a Usage. The turn must be held.
@@ -76,7 +75,7 @@ func (l *ledger) take(u usage) {
 	id := identify(u)
 	if l.isOutside(u) {
 		l.watcher.Use(id)
-		l.set(id, nil)
+		l.Declare(id, nil)
 		return
 	}
 	var edges []relation.Edge
@@ -84,12 +83,12 @@ func (l *ledger) take(u usage) {
 		edges = extract(u, l.watcher)
 	}
 	l.watch(id, u, edges)
-	l.set(id, edges)
+	l.Declare(id, edges)
 }
 
 // forget drops a Usage that is gone. The turn must be held.
 func (l *ledger) forget(id object.ID) {
-	l.set(id, nil)
+	l.Declare(id, nil)
 	l.mu.Lock()
 	delete(l.released, id)
 	delete(l.ended, id)
@@ -114,7 +113,7 @@ func (l *ledger) release(u usage) {
 	}
 	l.released[id] = u.GetUID()
 	l.mu.Unlock()
-	l.set(id, nil)
+	l.Declare(id, nil)
 }
 
 // noteEnd keeps that the API server said that an object is gone, for the Usages of which it
@@ -125,7 +124,7 @@ func (l *ledger) noteEnd(c relation.Change) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, e := range l.index.From(*c.Old) { // While mu is held, or a Usage could be forgotten meanwhile.
+	for _, e := range l.Declared.From(*c.Old) { // While mu is held, or a Usage could be forgotten meanwhile.
 		if e.Source.Selector != nil {
 			continue
 		}
@@ -219,84 +218,11 @@ func (l *ledger) watch(id object.ID, u usage, edges []relation.Edge) {
 	}
 }
 
-// set replaces a Usage's edges and wakes whoever that concerns.
-func (l *ledger) set(id object.ID, edges []relation.Edge) {
-	before := l.index.Set(id, edges)
-	if slices.EqualFunc(before, edges, sameEdge) {
-		return
+// hold decides whether an object is kept. While a Usage can't be read, nothing is free.
+func (l *ledger) hold(obj relation.Object) relation.Hold {
+	hold := l.On(obj)
+	if hold == relation.Free && l.unread() {
+		return relation.Undecided
 	}
-	if len(before) == 0 || len(edges) == 0 {
-		l.kindsChanged()
-	}
-	var ends []relation.Ref
-	for _, e := range slices.Concat(before, edges) {
-		l.wakeEnd(e.Target)
-		if e.Content == nil {
-			ends = append(ends, e.Target)
-		}
-	}
-	l.suspect(ends...)
-}
-
-func sameEdge(a, b relation.Edge) bool {
-	return a.Relation == b.Relation && a.SourceUID == b.SourceUID && a.Source.Equal(b.Source) && a.Target.Equal(b.Target)
-}
-
-// hold decides whether an object is kept.
-func (l *ledger) hold(obj relation.Object) guard.Hold {
-	undecided := false
-	held := l.index.AnyTargeting(obj, func(e relation.Edge) bool {
-		force := l.inForce(e)
-		undecided = undecided || force == guard.Undecided
-		return force == guard.Held
-	})
-	switch {
-	case held:
-		return guard.Held
-	case undecided, l.unread():
-		return guard.Undecided
-	default:
-		return guard.Free
-	}
-}
-
-// blocking returns the edges that keep an object. Where it can't be known
-// whether one is in force, it is taken to be: protection fails closed.
-func (l *ledger) blocking(obj relation.Object) []relation.Edge {
-	edges := l.index.Targeting(obj)
-	return slices.DeleteFunc(edges, func(e relation.Edge) bool { return l.inForce(e) == guard.Free })
-}
-
-// inForce decides whether a declared edge holds its target: if its source
-// exists, and, for what holds an object, if that object exists.
-func (l *ledger) inForce(e relation.Edge) guard.Hold {
-	if e.Content != nil {
-		if force := l.exists(*e.Content, ""); force != guard.Held {
-			return force
-		}
-	}
-	if e.Source.IsZero() {
-		return guard.Held
-	}
-	return l.exists(e.Source, e.SourceUID)
-}
-
-func (l *ledger) exists(ref relation.Ref, uid types.UID) guard.Hold {
-	if ref.Selector != nil {
-		objects, known := l.watcher.List(ref)
-		switch {
-		case !known:
-			return guard.Undecided
-		case len(objects) == 0:
-			return guard.Free
-		}
-		return guard.Held
-	}
-	switch obj, presence := l.watcher.Get(ref.ID); {
-	case presence == relation.Unknown:
-		return guard.Undecided
-	case presence == relation.Absent, uid != "" && obj.UID != uid:
-		return guard.Free
-	}
-	return guard.Held
+	return hold
 }

@@ -38,7 +38,7 @@ func granting() []kinshipv1alpha1.ReferenceGrant {
 // used returns what a Usage holds, by name.
 func used(l *ledger, u usage) []string {
 	var names []string
-	for _, e := range l.index.Declared(identify(u)) {
+	for _, e := range l.Declared.Declared(identify(u)) {
 		if e.Content == nil {
 			names = append(names, e.Target.Name)
 		}

@@ -31,10 +31,10 @@ func newMetrics(registry prometheus.Registerer, l *ledger) (*metrics, error) {
 		}),
 		usages: prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "kinship_usages", Help: "Usages that declare a protection.",
-		}, func() float64 { return float64(l.index.Len()) }),
+		}, func() float64 { return float64(l.Declared.Len()) }),
 		targets: prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "kinship_protected_kinds", Help: "Kinds of which objects are protected.",
-		}, func() float64 { return float64(len(l.index.TargetKinds())) }),
+		}, func() float64 { return float64(len(l.Declared.TargetKinds())) }),
 	}
 	for _, c := range []prometheus.Collector{m.refusals, m.answers, m.releases, m.usages, m.targets} {
 		if err := registry.Register(c); err != nil {

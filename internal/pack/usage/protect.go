@@ -69,12 +69,12 @@ func (r *reconciler) check(ctx context.Context, p *pass) reconcile.Outcome {
 	if !outcome.IsDone() {
 		return outcome
 	}
-	for _, e := range r.ledger.index.Declared(p.id) {
+	for _, e := range r.ledger.Declared.Declared(p.id) {
 		if e.Content != nil {
 			continue
 		}
 		// Where there is too much to look at, protection comes first.
-		if ring, err := r.ledger.ring(ctx, e); err == nil && ring != nil {
+		if ring, err := r.ledger.Ring(ctx, e); err == nil && ring != nil {
 			return reconcile.Refuse(sharedv1alpha1.ReasonCycle,
 				"the resources use each other in a circle: %s; delete one of the Usages", printRing(ring))
 		}

@@ -146,12 +146,12 @@ func (r *reconciler) writeStatus(ctx context.Context, p *pass, outcome reconcile
 // is part of a ring, or being deleted but still needed.
 func (r *reconciler) effective(p *pass) bool {
 	protects := false
-	for _, e := range r.ledger.index.Declared(p.id) {
+	for _, e := range r.ledger.Declared.Declared(p.id) {
 		if e.Content != nil {
 			continue
 		}
-		targets := r.ledger.members(e.Target)
-		if len(targets) == 0 || r.ledger.inForce(e) != guard.Held {
+		targets := r.ledger.Members(e.Target)
+		if len(targets) == 0 || r.ledger.Of(e) != relation.Held {
 			return false
 		}
 		for _, id := range targets {

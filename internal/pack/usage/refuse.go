@@ -48,7 +48,7 @@ func (h *refuser) Handle(ctx context.Context, req admission.Request) admission.R
 	if err != nil {
 		return admission.Errored(http.StatusBadRequest, err)
 	}
-	found := holders{edges: h.ledger.blocking(obj), get: h.get}
+	found := holders{edges: h.ledger.Holding(obj), get: h.get}
 	if len(found.edges) == 0 && h.lock.On(obj) {
 		if found, err = h.ask(ctx, obj); err != nil {
 			return admission.Errored(http.StatusInternalServerError, err)

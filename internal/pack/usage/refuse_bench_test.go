@@ -38,7 +38,7 @@ func BenchmarkRefuse(b *testing.B) {
 		}}
 		u.Namespace, u.Name, u.UID = "ns", fmt.Sprintf("u%d", i), types.UID(fmt.Sprint(i))
 		u.Finalizers = []string{finalizer}
-		h.ledger.index.Set(identify(u), extract(u, h.ledger.watcher))
+		h.ledger.Declared.Set(identify(u), extract(u, h.ledger.watcher))
 	}
 	reviews := make([][]byte, 100)
 	for i := range reviews {

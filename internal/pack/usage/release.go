@@ -3,6 +3,7 @@ package usage
 import (
 	"context"
 	"slices"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -15,6 +16,10 @@ import (
 	"github.com/kinship-dev/kinship/pkg/relation"
 )
 
+// ringAgain is how long a Usage waits before it looks again for a ring that may keep itself
+// from going.
+const ringAgain = 10 * time.Second
+
 // awaitUsing keeps a deleted Usage for as long as its using object needs it.
 //
 // A composed Usage is deleted together with the object it waits for, so it waits
@@ -23,7 +28,7 @@ import (
 // which is how a bulk deletion keeps its order; then it goes, so that a person
 // can lift a protection by deleting the Usage.
 func (r *reconciler) awaitUsing(ctx context.Context, p *pass) reconcile.Outcome {
-	edges := r.ledger.index.Declared(p.id)
+	edges := r.ledger.Declared.Declared(p.id)
 	if len(edges) == 0 || edges[0].Source.IsZero() {
 		return reconcile.Outcome{} // Released before, or never in force.
 	}
@@ -101,7 +106,7 @@ func (r *reconciler) using(ctx context.Context, e relation.Edge) (alive, deletin
 // being deleted: to wait for each other would be to wait for ever. The error says that
 // this can't be told.
 func (r *reconciler) ringGoes(ctx context.Context, e relation.Edge) (bool, error) {
-	ring, err := r.ledger.ring(ctx, e)
+	ring, err := r.ledger.Ring(ctx, e)
 	if err != nil || ring == nil {
 		return false, err
 	}
@@ -116,8 +121,8 @@ func (r *reconciler) ringGoes(ctx context.Context, e relation.Edge) (bool, error
 // allGoing reports whether every Usage by which an object of a ring uses another
 // one of it is being deleted.
 func (r *reconciler) allGoing(id object.ID, ring []object.ID) bool {
-	for _, e := range r.ledger.from(id) {
-		within := slices.ContainsFunc(ring, func(other object.ID) bool { return r.ledger.standsFor(e.Target, other) })
+	for _, e := range r.ledger.From(id) {
+		within := slices.ContainsFunc(ring, func(other object.ID) bool { return r.ledger.Matches(e.Target, other) })
 		u := r.get(e.Declarer)
 		if within && u != nil && u.GetDeletionTimestamp() == nil {
 			return false
@@ -129,7 +134,7 @@ func (r *reconciler) allGoing(id object.ID, ring []object.ID) bool {
 // release takes the Usage out of force and the lock off whatever nobody else
 // holds.
 func (r *reconciler) release(ctx context.Context, p *pass) reconcile.Outcome {
-	edges := r.ledger.index.Declared(p.id)
+	edges := r.ledger.Declared.Declared(p.id)
 	r.ledger.release(p.usage)
 	var outcome reconcile.Outcome
 	for _, id := range r.locked(p, edges) {
@@ -174,7 +179,7 @@ func (r *reconciler) locked(p *pass, edges []relation.Edge) []object.ID {
 			ids = append(ids, e.Target.ID)
 			continue
 		}
-		for _, obj := range r.ledger.lockedOf(e.Target.GroupKind()) {
+		for _, obj := range r.ledger.Marked(e.Target.GroupKind()) {
 			ids = append(ids, obj.ID)
 		}
 	}

@@ -69,7 +69,7 @@ func (r *reconciler) replayFreed(ctx context.Context, p *pass) reconcile.Outcome
 			return false, reconcile.Fail(sharedv1alpha1.ReasonFailed, err)
 		case presence == relation.Unknown:
 			return false, reconcile.Outcome{}
-		case presence == relation.Present && (r.ledger.hold(obj) != guard.Free || r.lock.On(obj)):
+		case presence == relation.Present && (r.ledger.hold(obj) != relation.Free || r.lock.On(obj)):
 			return false, reconcile.Outcome{}
 		}
 		return true, r.replayOne(ctx, p, refused)
@@ -117,12 +117,12 @@ func (r *reconciler) replayOne(
 	}
 	if obj, presence := r.lock.Get(id); presence == relation.Present {
 		switch r.ledger.hold(obj) {
-		case guard.Held:
+		case relation.Held:
 			return r.handOver(ctx, refused, obj)
-		case guard.Undecided: // Who may hold it need not be one that would take the record over.
+		case relation.Undecided: // Who may hold it need not be one that would take the record over.
 			return reconcile.WaitFor(undecidedAgain, sharedv1alpha1.ReasonReleasing,
 				"waiting to know whether %s is in use by others", id)
-		case guard.Free:
+		case relation.Free:
 		}
 	}
 	if system(refused.User) {
@@ -222,7 +222,7 @@ func (r *reconciler) replayed(p *pass, refused *sharedv1alpha1.RefusedDeletion, 
 func (r *reconciler) handOver(
 	ctx context.Context, refused *sharedv1alpha1.RefusedDeletion, obj relation.Object,
 ) reconcile.Outcome {
-	for _, e := range r.ledger.blocking(obj) {
+	for _, e := range r.ledger.Holding(obj) {
 		heir := r.get(e.Declarer)
 		if heir == nil || e.Content != nil || !records(heir, refused.User) {
 			continue

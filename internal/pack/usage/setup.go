@@ -75,20 +75,15 @@ type parts struct {
 // Setup adds the pack's controllers and handlers to a manager.
 func Setup(ctx context.Context, mgr manager.Manager, env pack.Environment, options Options) error {
 	p := &parts{env: env, mgr: mgr, stores: map[schema.GroupKind]toolscache.Store{}}
-	p.ledger = &ledger{
-		watcher:    env.Watcher,
-		wakeUsage:  p.usages.Add,
-		wakeTarget: p.locks.Add,
-		trusting:   env.Enforcement == pack.ByWebhook,
-		get:        p.get,
-		grants:     p.grants,
-		unread:     p.unread,
-	}
+	p.ledger = newLedger(env.Watcher)
+	p.ledger.Declarer, p.ledger.Target = p.usages.Add, p.locks.Add
+	p.ledger.trusting = env.Enforcement == pack.ByWebhook
+	p.ledger.get, p.ledger.grants, p.ledger.unread = p.get, p.grants, p.unread
 	p.lock = &guard.Lock{
 		Label: lockLabel, Value: lockValue, Hold: p.ledger.hold,
 		Watcher: env.Watcher, Metadata: env.Metadata, FieldOwner: fieldOwner,
 	}
-	p.ledger.lock = p.lock
+	p.ledger.Mark = p.lock
 	var err error
 	if p.metrics, err = newMetrics(ctrlmetrics.Registry, p.ledger); err != nil {
 		return fmt.Errorf("register metrics: %w", err)
@@ -114,13 +109,13 @@ const fieldOwner = "kinship-usage"
 func (p *parts) keepRules() {
 	p.rules = &guard.Rules{
 		Client: p.env.Live, Configuration: webhookConfiguration, Refuser: webhookName,
-		Evictions: evictionsName, Held: &p.ledger.index, Watcher: p.env.Watcher, Metadata: p.env.Metadata,
+		Evictions: evictionsName, Held: p.ledger.Declared, Watcher: p.env.Watcher, Metadata: p.env.Metadata,
 		Enforcer: newEnforcer(p.env), Lost: p.reconsider, Log: p.mgr.GetLogger().WithName("rules"),
 	}
 	if p.env.Enforcement == pack.ByPolicy {
 		p.rules.Configuration, p.rules.Refuser = "", refusePolicy
 	}
-	p.ledger.kindsChanged = p.rules.Changed
+	p.ledger.KindsChanged = p.rules.Changed
 	p.env.Watcher.OnObject(p.rules.ObjectChanged)
 }
 
@@ -137,7 +132,7 @@ func (p *parts) listen(ctx context.Context) error {
 		err := p.hear(ctx, k.GroupKind(), k.new(), watch.Handler(func(c watch.Change[usage]) {
 			if c.Went() {
 				p.ledger.declare(identify(c.Old))
-				p.ledger.wakeUsage(identify(c.Old))
+				p.ledger.Declarer(identify(c.Old))
 				return
 			}
 			p.ledger.declare(identify(c.New))
@@ -238,8 +233,8 @@ func (p *parts) heard(ctx context.Context) bool {
 // can be when the last leader ended at the wrong moment.
 func (p *parts) wrongLocks() []object.ID {
 	var ids []object.ID
-	for _, gk := range p.ledger.index.TargetKinds() {
-		for _, obj := range p.ledger.lockedOf(gk) {
+	for _, gk := range p.ledger.Declared.TargetKinds() {
+		for _, obj := range p.ledger.Marked(gk) {
 			if p.lock.Wrong(obj) {
 				ids = append(ids, obj.ID)
 			}
@@ -255,7 +250,7 @@ func (p *parts) sweep(ctx context.Context, known []watch.Kind) error {
 		p.mgr.GetLogger().Info("Locks that nobody seems to need are left: a Usage can't be read")
 		return nil
 	}
-	held := p.ledger.index.TargetKinds()
+	held := p.ledger.Declared.TargetKinds()
 	left := slices.DeleteFunc(known, func(m watch.Kind) bool {
 		return slices.Contains(held, m.GroupKind())
 	})
@@ -296,7 +291,7 @@ func (p *parts) serve(options Options) error {
 // restored tells about a lock that somebody took off and that is being put back.
 func (p *parts) restored(c relation.Change) {
 	if c.Old == nil || c.New == nil || !p.locks.Running() || !p.lock.On(*c.Old) || p.lock.On(*c.New) ||
-		p.ledger.hold(*c.New) != guard.Held {
+		p.ledger.hold(*c.New) != relation.Held {
 		return
 	}
 	mapping, err := p.env.Watcher.Mapping(c.New.ID.GroupKind().WithVersion(""))

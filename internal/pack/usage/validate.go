@@ -202,7 +202,7 @@ func (v *validator) inRing(ctx context.Context, u usage) admission.Response {
 		if e.Content != nil {
 			continue
 		}
-		ring, err := v.ledger.ring(ctx, e)
+		ring, err := v.ledger.Ring(ctx, e)
 		if err != nil {
 			return admission.Allowed("").WithWarnings(fmt.Sprintf("behind %s %s", e.Target, err))
 		}

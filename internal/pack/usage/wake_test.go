@@ -43,7 +43,7 @@ func TestWakeUnresolved(t *testing.T) {
 			l.get = func(object.ID) usage { return u }
 			l.declare(identify(u))
 			woken := 0
-			l.wakeUsage = func(id object.ID) {
+			l.Declarer = func(id object.ID) {
 				if id == identify(u) {
 					woken++
 				}

@@ -1,0 +1,162 @@
+package relation_test
+
+import (
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kinship-dev/kinship/pkg/object"
+	"github.com/kinship-dev/kinship/pkg/relation"
+)
+
+// TestForce is the truth table of an edge: what is declared holds its target if its source
+// exists, and where nobody knows, nobody says so.
+func TestForce(t *testing.T) {
+	app := map[string]string{"app": "x"}
+	user := relation.Object{ID: inNS("user"), UID: "user", Labels: app}
+	named, gone := relation.Named(user.ID), relation.Named(inNS("gone"))
+	unread := relation.Named(object.ID{Kind: "Secret", Namespace: "ns", Name: "s"})
+	selecting := func(kind, app string) relation.Ref {
+		return relation.Ref{
+			ID: object.ID{Kind: kind, Namespace: "ns"}, Selector: &relation.Selector{Labels: map[string]string{"app": app}},
+		}
+	}
+	cases := map[string]struct {
+		edge relation.Edge
+		want relation.Hold
+	}{
+		"no source":                  {relation.Edge{}, relation.Held},
+		"source there":               {relation.Edge{Source: named}, relation.Held},
+		"source of that uid":         {relation.Edge{Source: named, SourceUID: "user"}, relation.Held},
+		"another one of that name":   {relation.Edge{Source: named, SourceUID: "former"}, relation.Free},
+		"source gone":                {relation.Edge{Source: gone}, relation.Free},
+		"kind not read":              {relation.Edge{Source: unread}, relation.Undecided},
+		"one is selected":            {relation.Edge{Source: selecting("ConfigMap", "x")}, relation.Held},
+		"none is selected":           {relation.Edge{Source: selecting("ConfigMap", "y")}, relation.Free},
+		"selects of a kind not read": {relation.Edge{Source: selecting("Secret", "x")}, relation.Undecided},
+		"content there":              {relation.Edge{Source: named, Content: &named}, relation.Held},
+		"content gone":               {relation.Edge{Source: named, Content: &gone}, relation.Free},
+		"content not known":          {relation.Edge{Source: named, Content: &unread}, relation.Undecided},
+		"content there, source gone": {relation.Edge{Source: gone, Content: &named}, relation.Free},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			f := relation.Force{Declared: &relation.Index{}, Exists: exists(user)}
+			if got := f.Of(c.edge); got != c.want {
+				t.Errorf("the edge's hold is %d, want %d", got, c.want)
+			}
+			declarer := object.ID{Kind: "Usage", Name: "u"}
+			c.edge.Declarer, c.edge.Target = declarer, relation.Named(inNS("target"))
+			f.Declared.Set(declarer, []relation.Edge{c.edge})
+			target := relation.Object{ID: inNS("target")}
+			if got := f.On(target); got != c.want {
+				t.Errorf("the target's hold is %d, want %d", got, c.want)
+			}
+			if holding := len(f.Holding(target)) == 1; holding != (c.want != relation.Free) {
+				t.Errorf("held by the edge: %t", holding)
+			}
+		})
+	}
+}
+
+// locked is a mark for tests: a label that objects named "target" should have.
+type locked struct{}
+
+// On implements relation.Mark.
+func (locked) On(obj relation.Object) bool { return obj.Labels["locked"] == "true" }
+
+// Wrong implements relation.Mark.
+func (l locked) Wrong(obj relation.Object) bool { return l.On(obj) != (obj.ID.Name == "target") }
+
+// Selector implements relation.Mark.
+func (locked) Selector() *relation.Selector {
+	return &relation.Selector{Labels: map[string]string{"locked": "true"}}
+}
+
+// woken records who is woken.
+type woken struct {
+	mu    sync.Mutex
+	names []string
+}
+
+func (w *woken) add(id object.ID) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.names = append(w.names, id.Kind+"/"+id.Name)
+}
+
+// take returns who was woken since the last call, each one once.
+func (w *woken) take() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	names := w.names
+	w.names = nil
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// TestWaker: a change wakes those concerned by it and nobody else.
+func TestWaker(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		app := map[string]string{"app": "x"}
+		user := relation.Object{ID: inNS("user"), UID: "user"}
+		target := relation.Object{ID: inNS("target"), UID: "target", Labels: app}
+		stale := relation.Object{ID: inNS("stale"), UID: "stale", Labels: map[string]string{"locked": "true"}}
+		usage := object.ID{Kind: "Usage", Name: "u"}
+		var heard woken
+		kinds := 0
+		w := relation.Waker{
+			Force: relation.Force{Declared: &relation.Index{}, Exists: exists(user, target, stale)},
+			Mark:  locked{}, Declarer: heard.add, Target: heard.add, KindsChanged: func() { kinds++ },
+		}
+		is := func(what string, want ...string) {
+			t.Helper()
+			<-time.After(time.Second) // Of the bubble: batches end.
+			if diff := cmp.Diff(want, heard.take()); diff != "" {
+				t.Errorf("%s: woken (-want +got):\n%s", what, diff)
+			}
+		}
+		edge := relation.Edge{Declarer: usage, Source: relation.Named(user.ID), Target: relation.Named(target.ID)}
+		w.Declare(usage, []relation.Edge{edge})
+		is("declared", "ConfigMap/target")
+		w.Declare(usage, []relation.Edge{edge})
+		is("declared again")
+		w.Changed(relation.Change{Old: &user})
+		is("the source went", "ConfigMap/target", "Usage/u")
+		w.Changed(relation.Change{New: &target})
+		is("the target came, and lacks its mark", "ConfigMap/target", "Usage/u")
+		w.Changed(relation.Change{New: &relation.Object{ID: inNS("other")}})
+		is("somebody else came")
+
+		edge.Target = relation.Ref{
+			ID: object.ID{Kind: "ConfigMap", Namespace: "ns"}, Selector: &relation.Selector{Labels: app},
+		}
+		w.Declare(usage, []relation.Edge{edge})
+		is("a selector takes the name's place", "ConfigMap/stale", "ConfigMap/target")
+		w.KindChanged(target.ID.GroupKind())
+		is("the kind was read", "ConfigMap/stale")
+		w.Declare(usage, nil)
+		is("declared no more", "ConfigMap/stale", "ConfigMap/target")
+		if kinds != 2 {
+			t.Errorf("the kinds that are held changed %d times, want 2", kinds)
+		}
+	})
+}
+
+// TestWakerRing: who declares an edge of a ring is woken when another edge closes it.
+func TestWakerRing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var heard woken
+		w := relation.Waker{Force: chain(3), Mark: locked{}, Declarer: heard.add, Target: func(object.ID) {}}
+		last := object.ID{Kind: "Usage", Name: "last"}
+		w.Declare(last, []relation.Edge{{Declarer: last, Source: link(2), Target: link(0)}})
+		<-time.After(time.Second)
+		if diff := cmp.Diff([]string{"Usage/0", "Usage/1", "Usage/last"}, heard.take()); diff != "" {
+			t.Errorf("woken (-want +got):\n%s", diff)
+		}
+	})
+}

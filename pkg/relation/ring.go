@@ -1,0 +1,98 @@
+package relation
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/kinship-dev/kinship/pkg/graph"
+	"github.com/kinship-dev/kinship/pkg/object"
+)
+
+// Bounds of a search for rings. Users decide how many edges there are, and admission has to
+// answer within seconds.
+const (
+	// maxReached is how many objects a search looks at.
+	maxReached = 10_000
+	// ringPatience is how long a search takes at most: each selector means to look at all
+	// objects of a kind.
+	ringPatience = time.Second
+)
+
+// ErrTooMany says that a search for a ring was given up.
+var ErrTooMany = errors.New("too many objects use each other to tell whether they do so in a circle")
+
+// Ring returns the objects that an edge closes a ring over, beginning and ending with the
+// edge's source, or nil. For the edge A -> B and the declared edge B -> A the ring is
+// A, B, A. The edge itself need not be in the index. Each member of a selector counts.
+// Ring returns [ErrTooMany] after 10,000 objects, after a second, and when ctx ends.
+func (f Force) Ring(ctx context.Context, e Edge) ([]object.ID, error) {
+	if e.Source.IsZero() {
+		return nil, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, ringPatience)
+	defer cancel()
+	way := f.targets(nil)
+	late := false
+	path, whole := graph.Find(f.Members(e.Target), maxReached, func(id object.ID) []object.ID {
+		late = late || ctx.Err() != nil
+		if late {
+			return nil
+		}
+		return way(id)
+	}, func(id object.ID) bool { return f.Matches(e.Source, id) })
+	switch {
+	case path != nil:
+		return append([]object.ID{path[len(path)-1]}, path...), nil
+	case late || !whole:
+		return nil, ErrTooMany
+	}
+	return nil, nil
+}
+
+// Behind calls visit with the declarer of each edge that can be reached from some ends, up
+// to 10,000 objects away: a ring through one of the ends is among these edges.
+func (f Force) Behind(ends []Ref, visit func(declarer object.ID)) {
+	seen := map[string]struct{}{}
+	var from []object.ID
+	for _, end := range ends {
+		if f.fresh(seen, end) {
+			from = append(from, f.Members(end)...)
+		}
+	}
+	way := f.targets(seen)
+	graph.Find(from, maxReached, func(id object.ID) []object.ID {
+		for _, e := range f.From(id) {
+			visit(e.Declarer)
+		}
+		return way(id)
+	}, func(object.ID) bool { return false })
+}
+
+// targets returns a function that returns the objects which an object needs. The members of
+// a selector are returned once.
+func (f Force) targets(seen map[string]struct{}) func(object.ID) []object.ID {
+	if seen == nil {
+		seen = map[string]struct{}{}
+	}
+	return func(id object.ID) []object.ID {
+		var next []object.ID
+		for _, e := range f.From(id) {
+			if f.fresh(seen, e.Target) {
+				next = append(next, f.Members(e.Target)...)
+			}
+		}
+		return next
+	}
+}
+
+// fresh reports whether an end has to be followed: a selector only the first time.
+func (f Force) fresh(seen map[string]struct{}, end Ref) bool {
+	if end.Selector == nil {
+		return true
+	}
+	key := end.key()
+	_, known := seen[key]
+	seen[key] = struct{}{}
+	return !known
+}
