@@ -77,7 +77,10 @@ func newBreadth[T comparable](from T) *breadth[T] {
 // path to that edge's source; nil if no edge is accepted. It looks at edges and
 // not at nodes, so that a cycle back to the first node can be found too.
 func (s *breadth[T]) run(next func(T) []T, stop func(target T) bool) []T {
-	for at := 0; at < len(s.steps); at++ {
+	for at := 0; ; at++ {
+		if at == len(s.steps) { // It grows while it is walked.
+			return nil
+		}
 		for _, target := range next(s.steps[at].node) {
 			if stop(target) {
 				return s.pathTo(at)
@@ -85,7 +88,6 @@ func (s *breadth[T]) run(next func(T) []T, stop func(target T) bool) []T {
 			s.add(target, at)
 		}
 	}
-	return nil
 }
 
 // add puts a node into the queue unless it has been there.
