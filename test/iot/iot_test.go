@@ -59,6 +59,7 @@ func TestIot(t *testing.T) {
 		"restored in an upgrade":                testRestoredUpgrade,
 		"restored and kept":                     testRestoredKept,
 		"restored with its owner":               testRestoredOwned,
+		"backup page":                           testBackupPage,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

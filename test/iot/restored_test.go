@@ -129,3 +129,24 @@ func testRestoredOwned(t *testing.T) {
 		t.Error("the Deployment of the former connector was taken over")
 	}
 }
+
+// testBackupPage runs the commands of the page for this pack.
+func testBackupPage(t *testing.T) {
+	w := newWorld(t)
+	c := w.version1("c", entry("a", "Normalization"))
+	w.create(c)
+	w.ready(c)
+	commands := testenv.PageCommands(t, "../../docs/backup-and-restore.md", "IotConnectors")
+	if len(commands) != 1 {
+		t.Fatalf("%d blocks of commands", len(commands))
+	}
+	save, restore, _ := strings.Cut(strings.TrimSpace(commands[0]), "\n")
+	dir := t.TempDir()
+	testenv.Shell(t, dir, w.ns, save)
+	w.delete(c)
+	w.gone(c)
+	testenv.Shell(t, dir, w.ns, restore)
+	c = w.connector("c")
+	w.ready(c)
+	w.consists(c, "a")
+}

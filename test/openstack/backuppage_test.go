@@ -3,7 +3,6 @@ package openstack_test
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -16,7 +15,7 @@ import (
 
 const backupPage = "../../docs/backup-and-restore.md"
 
-// TestBackupPage runs the commands of the page, in its order, with a namespace that is lost
+// TestBackupPage runs the commands of the page for this pack, in its order, with a namespace that is lost
 // between the backup and the restoration.
 func TestBackupPage(t *testing.T) {
 	first := operator.Start(t, only)
@@ -26,7 +25,7 @@ func TestBackupPage(t *testing.T) {
 	w.allAvailable()
 	dir := t.TempDir()
 	backup, before, inCloud := w.objects(), w.statesOf(), w.cloud.Inventory()
-	blocks := pageBlocks(t)
+	blocks := testenv.PageCommands(t, backupPage, "Objects of OpenStack")
 	if len(blocks) != 5 {
 		t.Fatalf("%d blocks of commands", len(blocks))
 	}
@@ -80,29 +79,8 @@ spec: {cloudCredentialsRef: {secretName: cloud, cloudName: openstack-admin}, res
 	w.available("Network", "theirs")
 }
 
-// pageBlocks returns the commands of the page.
-func pageBlocks(t *testing.T) []string {
-	t.Helper()
-	text, err := os.ReadFile(backupPage)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var all []string
-	for _, part := range strings.Split(string(text), "```sh\n")[1:] {
-		block, _, _ := strings.Cut(part, "```")
-		all = append(all, block)
-	}
-	return all
-}
-
 // sh runs commands with the namespace and the cluster of the test.
 func (w *world) sh(dir, commands string) {
 	w.t.Helper()
-	cmd := exec.CommandContext(w.t.Context(), "sh", "-e", "-c", commands)
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "NAMESPACE="+w.ns, "KUBECONFIG="+testenv.Kubeconfig(w.t),
-		"PATH="+testenv.Cluster(w.t).BinDir()+string(os.PathListSeparator)+os.Getenv("PATH"))
-	if out, err := cmd.CombinedOutput(); err != nil {
-		w.t.Fatalf("%s: %v: %s", commands, err, out)
-	}
+	testenv.Shell(w.t, dir, w.ns, commands)
 }

@@ -5,10 +5,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kinship-dev/kinship/internal/testenv"
 )
 
 // testRestored applies a backup of a Usage and its objects again, after all of them were lost.
@@ -104,4 +107,24 @@ func (w *world) restore(backup map[string]string, names ...string) {
 	if out, err := w.kubectl("apply", "-f", file); err != nil {
 		w.t.Fatalf("restore %v: %s", names, out)
 	}
+}
+
+// testBackupPage runs the commands of the page for this pack.
+func testBackupPage(t *testing.T) {
+	w := newWorld(t)
+	used, using, u := w.protected(false)
+	commands := testenv.PageCommands(t, "../../docs/backup-and-restore.md", "Usages")
+	if len(commands) != 1 {
+		t.Fatalf("%d blocks of commands", len(commands))
+	}
+	save, restore, _ := strings.Cut(strings.TrimSpace(commands[0]), "\n")
+	dir := t.TempDir()
+	testenv.Shell(t, dir, w.ns, save)
+	w.delete(using)
+	w.gone(u)
+	testenv.Shell(t, dir, w.ns, restore)
+	w.unready(u, "UsingNotFound")
+	w.create(configMap("using"))
+	w.ready(u)
+	w.refused(used)
 }

@@ -42,6 +42,7 @@ var rows = []row{
 
 	// backup and restore
 	{"restored", testRestored},
+	{"backup page", testBackupPage},
 
 	// blocked DELETE, first and repeated
 	{"refused DELETE writes nothing", testRefusedWritesNothing},
