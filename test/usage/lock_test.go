@@ -400,9 +400,7 @@ func testEvents(t *testing.T) {
 func testEndedByCollector(t *testing.T) {
 	w := newWorld(t)
 	used, using, u := w.protected(false)
-	look := sent.hold(t, func(r request) bool {
-		return r.method == "DELETE" && about(w.ns+"/usages/"+u.Name)(r)
-	})
+	look := sent.hold(t, method("DELETE"), about(w.ns+"/usages/"+u.Name))
 	w.delete(using)
 	testenv.Eventually(t, func() error {
 		if err := w.read(u); err != nil { // The collector may be quick.

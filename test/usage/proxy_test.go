@@ -38,7 +38,7 @@ type request struct {
 
 // hold keeps back the first request that matches, until it is let go.
 type hold struct {
-	matches func(request) bool
+	matches []func(request) bool
 	arrived chan struct{}
 	let     chan struct{}
 	once    sync.Once
@@ -102,7 +102,7 @@ func (p *proxy) note(r *http.Request) error {
 	req := request{method: r.Method, path: r.URL.Path, query: r.URL.RawQuery, body: string(body), at: time.Now()}
 	p.mu.Lock()
 	p.seen = append(p.seen, req)
-	i := slices.IndexFunc(p.holds, func(h *hold) bool { return h.matches(req) })
+	i := slices.IndexFunc(p.holds, func(h *hold) bool { return req.is(h.matches) })
 	var h *hold
 	if i >= 0 {
 		h = p.holds[i]
@@ -116,8 +116,10 @@ func (p *proxy) note(r *http.Request) error {
 	return nil
 }
 
-// hold keeps back the next request that matches.
-func (p *proxy) hold(t *testing.T, matches func(request) bool) *hold {
+// hold keeps back the next request that all of matches are true for. The matches run
+// while other requests are served, so each of them gets its values when the test calls
+// hold, as about does, and reads nothing that the test writes later.
+func (p *proxy) hold(t *testing.T, matches ...func(request) bool) *hold {
 	t.Helper()
 	h := &hold{matches: matches, arrived: make(chan struct{}), let: make(chan struct{})}
 	p.mu.Lock()
@@ -152,7 +154,7 @@ func (p *proxy) all(matches ...func(request) bool) requests {
 	defer p.mu.Unlock()
 	var found requests
 	for _, r := range p.seen {
-		if !slices.ContainsFunc(matches, func(m func(request) bool) bool { return !m(r) }) {
+		if r.is(matches) {
 			found = append(found, r)
 		}
 	}
@@ -168,6 +170,16 @@ func (rs requests) String() string {
 		b.WriteString(r.method + " " + r.path + "?" + r.query + " " + r.body + "\n")
 	}
 	return b.String()
+}
+
+// is says whether all of matches are true for a request.
+func (r request) is(matches []func(request) bool) bool {
+	return !slices.ContainsFunc(matches, func(m func(request) bool) bool { return !m(r) })
+}
+
+// at matches requests to one path.
+func at(path string) func(request) bool {
+	return func(r request) bool { return r.path == path }
 }
 
 // about matches requests about a namespace, or about an object's path.

@@ -58,7 +58,7 @@ func TestReleaseWhileReading(t *testing.T) {
 	}
 
 	p := newProxy(t)
-	namespaces := p.hold(t, func(r request) bool { return r.path == "/api/v1/namespaces" })
+	namespaces := p.hold(t, at("/api/v1/namespaces"))
 	operator.Start(t, func(o *app.Options) { o.Config = p.config() })
 	namespaces.await(t)
 	w.delete(u)
