@@ -48,7 +48,8 @@ func (c *Cluster) DataDir() string { return string(c.dir) }
 func (c *Cluster) BinDir() string { return c.binDir }
 
 // Done is closed when the control plane is no longer whole: after Stop, or when
-// a process ended that nobody asked to. Err tells which.
+// a process ended that nobody asked to, but for kwok, which is started again up to three
+// times. Err tells which.
 func (c *Cluster) Done() <-chan struct{} { return c.done }
 
 // Err returns nil while the control plane is whole and after a plain Stop. Else
@@ -165,27 +166,49 @@ func (c *Cluster) stopLayer(layer []component) error {
 
 // run starts a component and waits until it is ready.
 func (c *Cluster) run(ctx context.Context, part component) error {
-	p, err := c.launch(part)
-	if err != nil {
+	if err := c.launch(part); err != nil {
 		return err
 	}
-	return p.awaitReady(ctx, c.probe)
+	err := poll(ctx, func(ctx context.Context) error {
+		p, err := c.process(part.name) // Another one after a crash.
+		if err != nil {
+			return final(err)
+		}
+		return p.ready(ctx, c.probe)
+	})
+	if err == nil || isFinal(err) {
+		return err
+	}
+	log := c.dir.log(part.name)
+	return fmt.Errorf("wait for %s to be ready: %w; the end of %s:\n%s", part.name, err, log, tail(log))
+}
+
+// ended starts a component again that crashed, or declares the control plane broken.
+func (c *Cluster) ended(part component, reason error) {
+	if part.restarts == 0 {
+		c.finish(reason)
+		return
+	}
+	part.restarts--
+	if err := c.launch(part); err != nil {
+		c.finish(errors.Join(reason, err))
+	}
 }
 
 // launch starts a component unless Stop came first: what is started after Stop
 // has looked would never be stopped.
-func (c *Cluster) launch(part component) (*process, error) {
+func (c *Cluster) launch(part component) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.stopped {
-		return nil, fmt.Errorf("start %s: the control plane is stopped", part.name)
+		return fmt.Errorf("start %s: the control plane is stopped", part.name)
 	}
-	p, err := startProcess(part, c.binDir, c.dir, c.line, c.finish)
+	p, err := startProcess(part, c.binDir, c.dir, c.line, func(err error) { c.ended(part, err) })
 	if err != nil {
-		return nil, err
+		return err
 	}
 	c.processes[part.name] = p
-	return p, nil
+	return nil
 }
 
 // finish closes Done. The first reason stays: what follows a crash, follows from

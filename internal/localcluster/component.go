@@ -19,6 +19,9 @@ type component struct {
 	args []string
 	// readyURL answers 200 once the program does its work.
 	readyURL string
+	// restarts is how often the program is started again after a crash. A program that
+	// keeps its state in the API server may crash without harm to a user's objects.
+	restarts int
 }
 
 // plan is what the functions that build components know.

@@ -16,9 +16,12 @@ import (
 // NodeName is the one Node that pods are placed on.
 const NodeName = "kinship-node"
 
+// kwok starts again after a crash: two of its workers that begin at the same moment may use
+// a stage that is half initialised (seen in v0.8.0), and end it by a nil pointer.
 func (p plan) kwok() component {
 	return component{
-		name: Kwok,
+		name:     Kwok,
+		restarts: 3,
 		args: []string{
 			"--kubeconfig=" + p.dir.kubeconfigOf(admin),
 			"--config=" + p.dir.stages(),

@@ -164,21 +164,18 @@ func (p *process) send(signal os.Signal) error {
 	return nil
 }
 
-// awaitReady polls the component's address until it answers, the process ends or
-// the context does.
-func (p *process) awaitReady(ctx context.Context, probe prober) error {
-	err := poll(ctx, func(ctx context.Context) error {
-		select {
-		case <-p.exited:
+// ready returns nil if the component's address answers. The error is final when the process
+// has ended and is not started again.
+func (p *process) ready(ctx context.Context, probe prober) error {
+	select {
+	case <-p.exited:
+		if p.restarts == 0 {
 			return final(p.failure())
-		default:
-			return probe.get(ctx, p.readyURL)
 		}
-	})
-	if err == nil || isFinal(err) {
-		return err
+		return p.failure()
+	default:
+		return probe.get(ctx, p.readyURL)
 	}
-	return fmt.Errorf("wait for %s to be ready: %w; the end of %s:\n%s", p.name, err, p.logPath, tail(p.logPath))
 }
 
 // Limits of what an error quotes from a log.

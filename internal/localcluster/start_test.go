@@ -81,6 +81,52 @@ func TestStartFails(t *testing.T) {
 	}
 }
 
+// TestKwokCrashes kills kwok as its own faults do: it comes back, three times.
+func TestKwokCrashes(t *testing.T) {
+	c, err := Start(t.Context(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	for range 3 {
+		p, err := c.process(Kwok)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := p.kill(); err != nil {
+			t.Fatal(err)
+		}
+		err = poll(t.Context(), func(ctx context.Context) error {
+			again, err := c.process(Kwok)
+			if err != nil || again == p {
+				return fmt.Errorf("kwok is not started again: %w", err)
+			}
+			return again.ready(ctx, c.probe)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Err(); err != nil {
+			t.Fatalf("the control plane ended with kwok: %v", err)
+		}
+	}
+	last, err := c.process(Kwok)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := last.kill(); err != nil {
+		t.Fatal(err)
+	}
+	<-c.Done()
+	if err := c.Err(); err == nil || !strings.Contains(err.Error(), "kwok ended unexpectedly") {
+		t.Errorf("after its fourth crash: %v", err)
+	}
+}
+
 // TestPortClash takes the port from under the API server.
 func TestPortClash(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
