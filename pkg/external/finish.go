@@ -26,7 +26,8 @@ func (r *reconciler[K, R]) finish(ctx context.Context, p *pass[K, R]) reconcile.
 		p.done = true // The watch is late, and would have us delete once more.
 		return reconcile.Outcome{}
 	}
-	return reconcile.Run(ctx, p, r.dissolve, r.retain, r.others, r.dismantle, r.leave)
+	return reconcile.Run(ctx, p, step[K, R]{"dissolve", r.dissolve}, step[K, R]{"retain", r.retain},
+		step[K, R]{"others", r.others}, step[K, R]{"dismantle", r.dismantle}, step[K, R]{"leave", r.leave})
 }
 
 // retain puts guards back that were stripped of what the deletion needs, such as the
@@ -63,7 +64,7 @@ func (r *reconciler[K, R]) dismantle(ctx context.Context, p *pass[K, R]) reconci
 	if r.intent(p) == nil && r.leavesToOthers(p, r.known(p)) {
 		return reconcile.Outcome{} // That needs no credentials.
 	}
-	if o := reconcile.Run(ctx, p, r.connect, r.remove); !o.IsDone() {
+	if o := reconcile.Run(ctx, p, step[K, R]{"connect", r.connect}, step[K, R]{"remove", r.remove}); !o.IsDone() {
 		return missing(p.Refs.targets, again(o))
 	}
 	return reconcile.Outcome{}

@@ -70,6 +70,9 @@ type pass[K Object, R any] struct {
 	parked, unanswered bool
 }
 
+// step is one part of a pass.
+type step[K Object, R any] = reconcile.Step[*pass[K, R]]
+
 func (p *pass[K, R]) status() *sharedv1alpha1.ExternalStatus { return p.Object.GetExternalStatus() }
 
 func (p *pass[K, R]) managed() bool {
@@ -166,7 +169,8 @@ func (r *reconciler[K, R]) advance(ctx context.Context, p *pass[K, R]) reconcile
 		}
 		return waiting
 	}
-	return reconcile.Run(ctx, p, r.connect, r.hold, r.obtain)
+	return reconcile.Run(ctx, p, step[K, R]{"connect", r.connect}, step[K, R]{"hold", r.hold},
+		step[K, R]{"obtain", r.obtain})
 }
 
 // resolve finds what the references stand for, and returns what is missing. What was

@@ -93,7 +93,7 @@ func (r *reconciler[K, R]) clear(ctx context.Context, id object.ID, last K) time
 	p := &pass[K, R]{id: id, before: last, memory: r.memories.of(last.GetUID())}
 	p.Object = last.DeepCopyObject().(K)
 	p.Object.SetDeletionTimestamp(&metav1.Time{Time: r.engine.Clock.Now()})
-	o := reconcile.Run(ctx, p, r.dissolve, r.dismantle)
+	o := reconcile.Run(ctx, p, step[K, R]{"dissolve", r.dissolve}, step[K, R]{"dismantle", r.dismantle})
 	r.exit(p)
 	if p.parked {
 		return 0 // The turn wakes it.

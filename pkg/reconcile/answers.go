@@ -29,6 +29,12 @@ func IsVeto(err error) bool {
 		strings.Contains(err.Error(), " denied request") // and those of policies.
 }
 
+// IsSuperseded reports whether a write or deletion that names a uid came too late: the object
+// that was meant is gone, or another object has its name. A watch reports both.
+func IsSuperseded(err error) bool {
+	return apierrors.IsNotFound(err) || apierrors.IsConflict(err) || IsAnother(err)
+}
+
 // IsAnother reports whether the API server refused a write because another object has the
 // name of the one that was meant: to it, a uid that can't change was to change.
 func IsAnother(err error) bool {

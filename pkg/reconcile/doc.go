@@ -15,10 +15,14 @@
 //
 // # Steps
 //
-// A life cycle is a list of [Step] values, run in order on one state until one
-// of them is not done:
+// A life cycle is a list of [Step] values. [Run] runs them in order on one state until a step
+// is not done, and logs which one.
 //
-//	outcome := reconcile.Run(ctx, &state, resolve, bind, lock)
+// # Pass
+//
+// A [Pass] is the skeleton of every reconciler: read the object, wait until the cache shows the
+// own last write, run the steps, write the status once, answer the queue. [Writer] sends the
+// writes, [Writes] remembers them.
 //
 // # Controller
 //

@@ -27,7 +27,8 @@ func create(context.Context, *subnet) reconcile.Outcome {
 // do not run.
 func ExampleRun() {
 	for _, s := range []*subnet{{missing: []string{"Network/net1", "Router/r1"}}, {}} {
-		outcome := reconcile.Run(context.Background(), s, resolve, create)
+		outcome := reconcile.Run(context.Background(), s,
+			reconcile.Step[*subnet]{Name: "resolve", Run: resolve}, reconcile.Step[*subnet]{Name: "create", Run: create})
 		fmt.Println(outcome.IsDone(), outcome.Message())
 	}
 	// Output:

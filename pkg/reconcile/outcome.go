@@ -2,13 +2,13 @@ package reconcile
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
@@ -28,6 +28,11 @@ const (
 	// Invalid means that nothing will change until somebody changes the object.
 	Invalid
 )
+
+// String returns the name of the state, for logs.
+func (s State) String() string {
+	return [...]string{"Done", "Progressing", "Waiting", "Failed", "Invalid"}[s]
+}
 
 // Finding is one thing that keeps an object from being done.
 type Finding struct {
@@ -54,6 +59,16 @@ func WaitFor(d time.Duration, reason, format string, args ...any) Outcome {
 	o.after = max(d, time.Nanosecond) // A moment that has passed is now, not never.
 	return o
 }
+
+// WaitForCache returns the outcome of waiting until a cache shows a write that the API server
+// has already accepted. The object is looked at again after ConflictRetry.
+func WaitForCache(reason, format string, args ...any) Outcome {
+	return WaitFor(ConflictRetry, reason, format, args...)
+}
+
+// After returns an outcome that is done, and has the object looked at again after d: for
+// comparisons that are due at a time. Zero means never.
+func After(d time.Duration) Outcome { return Outcome{after: d} }
 
 // Progress returns the outcome of something begun whose end a watch will report.
 func Progress(reason, format string, args ...any) Outcome {
@@ -137,25 +152,16 @@ func (o Outcome) Message() string {
 	return strings.Join(parts, "; ")
 }
 
-// Result returns what to tell the work queue: back-off for failures, a moment
-// for waits in time, nothing for whatever a watch will report.
+// Result returns what to tell the work queue: back-off for failures, a moment for waits in
+// time, nothing for a wait that a watch will end. A conflict is no failure: another client
+// wrote first, and the cache shows that write in a moment, so the pass is repeated after
+// ConflictRetry instead of a back-off.
 func (o Outcome) Result() (ctrl.Result, error) {
+	if apierrors.IsConflict(o.err) {
+		return ctrl.Result{RequeueAfter: ConflictRetry}, nil
+	}
 	if o.err != nil {
 		return ctrl.Result{}, o.err
 	}
 	return reconcile.Result{RequeueAfter: o.after}, nil
-}
-
-// Step is one part of a life cycle.
-type Step[S any] func(ctx context.Context, state S) Outcome
-
-// Run runs steps in order on one state until one is not done, and returns that
-// outcome.
-func Run[S any](ctx context.Context, state S, steps ...Step[S]) Outcome {
-	for _, step := range steps {
-		if o := step(ctx, state); !o.IsDone() {
-			return o
-		}
-	}
-	return Outcome{}
 }

@@ -221,10 +221,10 @@ func TestStatesAreOrdered(t *testing.T) {
 
 func TestRun(t *testing.T) {
 	step := func(name string, o reconcile.Outcome) reconcile.Step[*[]string] {
-		return func(_ context.Context, ran *[]string) reconcile.Outcome {
+		return reconcile.Step[*[]string]{Name: name, Run: func(_ context.Context, ran *[]string) reconcile.Outcome {
 			*ran = append(*ran, name)
 			return o
-		}
+		}}
 	}
 	done := reconcile.Outcome{}
 	cases := map[string]struct {
@@ -267,10 +267,10 @@ func TestRun(t *testing.T) {
 func TestRunPassesTheContext(t *testing.T) {
 	type key struct{}
 	ctx := context.WithValue(t.Context(), key{}, "value")
-	reconcile.Run(ctx, 7, func(ctx context.Context, state int) reconcile.Outcome {
+	reconcile.Run(ctx, 7, reconcile.Step[int]{Name: "step", Run: func(ctx context.Context, state int) reconcile.Outcome {
 		if ctx.Value(key{}) != "value" || state != 7 {
 			t.Errorf("state %d, context %v", state, ctx)
 		}
 		return reconcile.Outcome{}
-	})
+	}})
 }

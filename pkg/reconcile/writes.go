@@ -1,25 +1,59 @@
 package reconcile
 
 import (
+	"maps"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/kinship-dev/kinship/pkg/object"
 	"github.com/kinship-dev/kinship/pkg/watch"
 )
 
-// Writes remembers one's own last write of each object until the cache shows it: a
-// [watch.Overlay] of versions alone. It is safe for concurrent use; the zero value is ready to
-// use.
+// Writes remembers a reconciler's last write of each object until the cache shows that write.
+// Writes is safe for concurrent use; the zero value is ready to use.
 type Writes struct {
-	overlay watch.Overlay[struct{}]
+	// overlay holds the version that a write was based on, where the API server has checked
+	// that version.
+	overlay watch.Overlay[string]
 }
 
 // Wrote records the resourceVersion that a write of an object resulted in.
-func (w *Writes) Wrote(id object.ID, version string) { w.overlay.Wrote(id, version, struct{}{}) }
+func (w *Writes) Wrote(id object.ID, version string) { w.overlay.Wrote(id, version, "") }
 
-// Unseen reports whether the version that a cache shows is older than one's own
-// last write. If so, wait: the watch will bring the newer one.
+// WroteOn is Wrote for a write that the API server accepted only because the object still had
+// the resourceVersion base.
+func (w *Writes) WroteOn(id object.ID, base, version string) { w.overlay.Wrote(id, version, base) }
+
+// Unseen reports whether the version that a cache shows is older than the last own write.
+// If so, wait: the watch will bring the newer version.
 func (w *Writes) Unseen(id object.ID, cached string) bool {
 	_, unseen := w.overlay.Ahead(id, cached)
 	return unseen
+}
+
+// Concerns reports whether an event needs a pass. It is the one filter for own writes. An event
+// needs no pass if it brings an own write and nothing else, or if nothing but the status has
+// changed: only the operator writes statuses. Before is nil for a new object, now for a deleted
+// one.
+func (w *Writes) Concerns(id object.ID, before, now metav1.Object) bool {
+	if before == nil || now == nil || before.GetUID() != now.GetUID() {
+		return true
+	}
+	if base, own := w.overlay.Shows(id, now.GetResourceVersion()); own && base == before.GetResourceVersion() {
+		return false
+	}
+	return before.GetGeneration() != now.GetGeneration() ||
+		(before.GetDeletionTimestamp() == nil) != (now.GetDeletionTimestamp() == nil) ||
+		!slices.Equal(before.GetFinalizers(), now.GetFinalizers()) ||
+		!maps.Equal(before.GetLabels(), now.GetLabels()) ||
+		!maps.Equal(before.GetAnnotations(), now.GetAnnotations()) ||
+		!slices.EqualFunc(before.GetOwnerReferences(), now.GetOwnerReferences(), sameOwner)
+}
+
+func sameOwner(a, b metav1.OwnerReference) bool {
+	controls := func(o metav1.OwnerReference) bool { return o.Controller != nil && *o.Controller }
+	return a.UID == b.UID && controls(a) == controls(b)
 }
 
 // Forget drops what is remembered of an object that is gone.

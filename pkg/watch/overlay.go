@@ -60,6 +60,19 @@ func (o *Overlay[T]) Look(id object.ID, shown func() string) (value T, ahead boo
 	return value, false
 }
 
+// Shows returns what was recorded with the last own write of an object, and whether that write
+// resulted in this very version. The write is forgotten then: a store shows it.
+func (o *Overlay[T]) Shows(id object.ID, version string) (value T, own bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	last, ok := o.last[id]
+	if !ok || last.version != version {
+		return value, false
+	}
+	delete(o.last, id)
+	return last.value, true
+}
+
 // Forget drops the write of an object that is gone.
 func (o *Overlay[T]) Forget(id object.ID) {
 	o.ForgetIf(id, func(T) bool { return true })

@@ -57,6 +57,9 @@ type pass struct {
 	over bool  // it was just deleted: its deletion wakes us, and its status tells nobody anything
 }
 
+// step is one part of a pass.
+type step = reconcile.Step[*pass]
+
 // Reconcile implements reconcile.TypedReconciler.
 func (r *reconciler) Reconcile(ctx context.Context, id object.ID) (ctrl.Result, error) {
 	kind, ok := kindOf(id.GroupKind())
@@ -81,10 +84,12 @@ func (r *reconciler) Reconcile(ctx context.Context, id object.ID) (ctrl.Result, 
 	p := &pass{usage: u, id: id, seen: u.DeepCopyObject().(usage)}
 	var outcome reconcile.Outcome
 	if u.GetDeletionTimestamp() == nil {
-		outcome = reconcile.Run(ctx, p, r.disclaim, r.check, r.resolve, r.bind, r.record, r.hold, r.unstick).
+		outcome = reconcile.Run(ctx, p, step{"disclaim", r.disclaim}, step{"check", r.check}, step{"resolve", r.resolve},
+			step{"bind", r.bind}, step{"record", r.record}, step{"hold", r.hold}, step{"unstick", r.unstick}).
 			And(r.replayFreed(ctx, p)).And(versions(p.usage, r.watcher))
 	} else {
-		outcome = reconcile.Run(ctx, p, r.disclaim, r.awaitUsing, r.release, r.replay, r.finalise)
+		outcome = reconcile.Run(ctx, p, step{"disclaim", r.disclaim}, step{"awaitUsing", r.awaitUsing},
+			step{"release", r.release}, step{"replay", r.replay}, step{"finalise", r.finalise})
 		if outcome.IsDone() {
 			return ctrl.Result{}, nil
 		}

@@ -1,0 +1,105 @@
+package reconcile
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kinship-dev/kinship/pkg/object"
+)
+
+// Writer writes the objects of a reconciler with JSON merge patches, and records each write
+// in Writes. A write that would change nothing sends no request. Every write carries the uid
+// of the object, so that another object of the same name is never changed: the API server
+// answers Conflict then. A Writer is safe for concurrent use.
+type Writer struct {
+	Client client.Client
+	// FieldOwner is the field manager of the writes.
+	FieldOwner string
+	Writes     *Writes
+}
+
+// Status writes the fields of the status in which after differs from before, and reports
+// whether it wrote. After takes on the API server's answer.
+//
+// If locked is set, the write fails with a conflict when the object has changed since before
+// was read: for decisions that rest on fields which others write, and for lists, which a
+// merge patch replaces whole.
+func (w *Writer) Status(ctx context.Context, id object.ID, before, after client.Object, locked bool) (bool, error) {
+	content, err := difference(before, after)
+	if err != nil {
+		return false, fmt.Errorf("write status of %s: %w", id, err)
+	}
+	status, changed := content["status"]
+	if !changed {
+		return false, nil
+	}
+	metadata := map[string]any{"uid": after.GetUID()}
+	if locked {
+		metadata["resourceVersion"] = before.GetResourceVersion()
+	}
+	patch, err := json.Marshal(map[string]any{"metadata": metadata, "status": status})
+	if err != nil {
+		return false, fmt.Errorf("write status of %s: %w", id, err)
+	}
+	err = w.Client.Status().Patch(ctx, after, client.RawPatch(types.MergePatchType, patch), client.FieldOwner(w.FieldOwner))
+	if err != nil {
+		return false, fmt.Errorf("write status of %s: %w", id, err)
+	}
+	if locked {
+		w.Writes.WroteOn(id, before.GetResourceVersion(), after.GetResourceVersion())
+	} else {
+		w.Writes.Wrote(id, after.GetResourceVersion())
+	}
+	return true, nil
+}
+
+// Object writes the fields of metadata and spec in which after differs from before, and
+// reports whether it wrote. The write fails with a conflict when the object has changed since
+// before was read: lists such as metadata.finalizers are replaced whole. After takes on the
+// API server's answer, but for its status, which stays as it is.
+func (w *Writer) Object(ctx context.Context, id object.ID, before, after client.Object) (bool, error) {
+	content, err := difference(before, after)
+	if err != nil {
+		return false, fmt.Errorf("write %s: %w", id, err)
+	}
+	delete(content, "status")
+	if len(content) == 0 {
+		return false, nil
+	}
+	metadata, ok := content["metadata"].(map[string]any)
+	if !ok {
+		metadata = map[string]any{}
+		content["metadata"] = metadata
+	}
+	metadata["uid"], metadata["resourceVersion"] = after.GetUID(), before.GetResourceVersion()
+	patch, err := json.Marshal(content)
+	if err != nil {
+		return false, fmt.Errorf("write %s: %w", id, err)
+	}
+	answer := after.DeepCopyObject().(client.Object)
+	err = w.Client.Patch(ctx, answer, client.RawPatch(types.MergePatchType, patch), client.FieldOwner(w.FieldOwner))
+	if err != nil {
+		return false, fmt.Errorf("write %s: %w", id, err)
+	}
+	w.Writes.WroteOn(id, before.GetResourceVersion(), answer.GetResourceVersion())
+	after.SetResourceVersion(answer.GetResourceVersion())
+	after.SetGeneration(answer.GetGeneration())
+	return true, nil
+}
+
+// difference returns the JSON merge patch that turns before into after.
+func difference(before, after client.Object) (map[string]any, error) {
+	patch, err := client.MergeFrom(before).Data(after)
+	if err != nil {
+		return nil, fmt.Errorf("compare with what was read: %w", err)
+	}
+	var content map[string]any
+	if err := json.Unmarshal(patch, &content); err != nil {
+		return nil, fmt.Errorf("compare with what was read: %w", err)
+	}
+	return content, nil
+}
