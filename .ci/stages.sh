@@ -1,0 +1,134 @@
+# Stages with a budget of time each. Sourced by run and nightly, which list the stages.
+#
+# A stage that fails, or takes longer than its budget, fails the run. Budgets are minutes on
+# two cores. LIMIT ends a run that hangs.
+# shellcheck shell=bash
+export NO_COLOR=1 TERM=dumb
+
+# The lines of slog and klog, which the operator under test writes: a failed stage shows the
+# tests' own lines.
+readonly OPERATOR_LOG='^ *(time=[^ ]+ level=|[IWEF][0-9]{4} )'
+
+logs=$(mktemp -d)
+only=" $* "
+table=
+budget=0
+child=
+openstack=
+skipped=
+
+# is_wanted NAME: whether the command line asks for a stage. Without names, for all.
+is_wanted() { [[ $only == "  " || $only == *" $1 "* ]]; }
+
+# stage NAME MINUTES COMMAND... runs a command with its output in a log.
+stage() {
+	local name=$1 minutes=$2 start=$SECONDS status=0 note=ok took line
+	shift 2
+	is_wanted "$name" || return 0
+	budget=$((budget + minutes))
+	echo "== $name"
+	timeout --kill-after=30 "$((LIMIT * 60 - SECONDS))" "$@" >"$logs/$name.log" 2>&1 &
+	child=$!
+	wait "$child" || status=$?
+	child=
+	took=$((SECONDS - start))
+	if ((status == 124 || status == 137)); then
+		note="ended at the limit of $LIMIT min"
+	elif ((status != 0)); then
+		note="FAILED ($status)"
+	elif ((took > minutes * 60)); then
+		note="FAILED: over budget" status=1
+	fi
+	printf -v line '%-10s %3d:%02d of %2d:00  %s' "$name" $((took / 60)) $((took % 60)) "$minutes" "$note"
+	echo "$line"
+	table+=$line$'\n'
+	if ((status != 0)); then
+		failed_tests "$logs/$name.log"
+		echo "-- the last lines of $logs/$name.log"
+		grep -vE "$OPERATOR_LOG" "$logs/$name.log" | tail -n 100 || true
+		exit 1
+	fi
+}
+
+# failed_tests LOG names the tests that failed, so that a test that fails now and then is known.
+failed_tests() {
+	grep -hoE '^ *--- FAIL: [^ ]+' "$1" | sed 's/^ *--- FAIL: /failed: /' | sort -u || true
+}
+
+# prepare_openstack installs real OpenStack services and starts them, beside the stages that
+# compile. Where that can't be done, test_openstack says so and leaves the tests out.
+prepare_openstack() {
+	is_wanted openstack || return 0
+	export OPENSTACK_STATE=$logs/openstack
+	(timeout --kill-after=30 $((15 * 60)) hack/openstack/openstack.sh install &&
+		timeout --kill-after=30 300 hack/openstack/openstack.sh up) >"$logs/openstack-up.log" 2>&1 &
+	openstack=$!
+}
+
+# test_openstack MINUTES COMMAND... is the stage openstack, once the services run. Services that
+# can't be had are reported and pass: that is the machine's fault. A test that fails, fails.
+test_openstack() {
+	local minutes=$1
+	shift
+	[[ -n $openstack ]] || return 0
+	if ! wait "$openstack"; then
+		echo "OpenStack can't be run here: the end of $logs/openstack-up.log"
+		tail -n 20 "$logs/openstack-up.log"
+		skipped="openstack is not tested: its services could not be installed or started"
+		echo "$skipped"
+		return
+	fi
+	stage openstack "$minutes" "$@"
+}
+
+# show_tests prints what go test said of each package, and of the tests that failed. The lines of
+# a failed test are indented below its name; the report of a data race has lines at the margin.
+show_tests() {
+	[[ -f $logs/test.log ]] || return 0
+	echo "== go test"
+	grep -vE "$OPERATOR_LOG" "$logs/test.log" |
+		awk '/^ *(--- FAIL|panic:)/ { shown = 60; race = 0 } /^WARNING: DATA RACE/ { shown = 60; race = 1 }
+			/^==================/ { race = 0 } /^[^ ]/ && !race && !/^(---|panic:)/ { shown = 0 }
+			shown-- > 0 || /^(ok|FAIL)/' || true
+}
+
+# show_scale prints the figures of the load generators.
+show_scale() {
+	[[ -f $logs/scale.log ]] || return 0
+	echo "== scale"
+	grep -E '^(onboarding|idle|release-plain) .*[0-9]  |Deployment|IotConnector' "$logs/scale.log" || true
+}
+
+# finish prints the times and what go test said, whatever happened before.
+finish() {
+	local status=$?
+	if [[ -n $child ]]; then
+		kill "$child" 2>/dev/null || true # timeout passes it on to what it runs
+		wait "$child" 2>/dev/null || true
+	fi
+	if [[ -n $openstack ]]; then
+		if jobs -pr | grep -qx "$openstack"; then
+			kill -- "-$openstack" 2>/dev/null || true # an install that nobody waits for any more
+		fi
+		hack/openstack/openstack.sh purge >/dev/null 2>&1 || true
+	fi
+	show_tests
+	show_scale
+	echo "== times"
+	printf '%s%-10s %3d:%02d of %2d:00\n' "$table" total $((SECONDS / 60)) $((SECONDS % 60)) "$budget"
+	if [[ -n $skipped ]]; then
+		echo "$skipped"
+	fi
+	if ((status == 0)); then
+		rm -rf "$logs"
+		echo "passed"
+	else
+		echo "FAILED, logs are in $logs"
+	fi
+}
+trap finish EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+# In a process group of its own a stage keeps its signal handlers, and none of its children
+# outlives it.
+set -m
