@@ -19,7 +19,8 @@ import (
 // is worth a line in the log.
 const patience = 5 * time.Second
 
-// announcer tells when the operator is ready: it leads, and answers.
+// announcer reports when the operator is ready: it leads, and the API server reaches its
+// webhooks.
 type announcer struct {
 	options Options
 	packs   []pack.Pack
@@ -33,7 +34,8 @@ type announcer struct {
 func newAnnouncer(
 	o Options, chosen []pack.Pack, mgr manager.Manager, own []*packManager, serving serving,
 ) (*announcer, error) {
-	// Who installs may create what the packs are about; the operator itself may not.
+	// The account of an installation may create objects of the packs, and is asked about; the
+	// operator's own account may not create any.
 	c, err := client.New(o.Config, client.Options{Scheme: mgr.GetScheme()})
 	if err != nil {
 		return nil, fmt.Errorf("make client: %w", err)
@@ -41,13 +43,13 @@ func newAnnouncer(
 	return &announcer{options: o, packs: chosen, mgr: mgr, own: own, serving: serving, client: c}, nil
 }
 
-// add has the manager run it.
+// add adds the announcer to the manager.
 func (a *announcer) add() error {
 	if err := a.mgr.Add(a); err != nil {
 		return fmt.Errorf("add announcer: %w", err)
 	}
 	if a.options.WebhookHost == "" {
-		return nil // A Service leads to those who are ready: to be reached first is impossible.
+		return nil // A Service forwards only to ready Pods, so the webhook can't be reached before.
 	}
 	err := a.mgr.AddReadyzCheck("reached", func(r *http.Request) error { return a.answers(r.Context()) })
 	if err != nil {
@@ -79,8 +81,8 @@ func (a *announcer) Start(ctx context.Context) error {
 	return nil // That the operator ended first is not this runnable's to report.
 }
 
-// answers returns why the API server gets no answers yet. What was not installed
-// just now it has long found; what it found once it does not lose.
+// answers returns why the API server does not reach the webhooks yet. Only webhooks that this
+// process has installed are tried: the API server reaches older ones already.
 func (a *announcer) answers(ctx context.Context) error {
 	if a.serving.server == nil || a.reached.Load() {
 		return nil

@@ -35,8 +35,8 @@ func newCache(options cache.Options, create cacheMaker, namespaces []string) (ca
 // cacheMaker makes a cache.
 type cacheMaker func(cache.Options) (cache.Cache, error)
 
-// severalNamespaces is a cache with an informer for each namespace, which hands out what
-// looks like one informer, also to those who look into its store.
+// severalNamespaces is a cache with an informer for each namespace. GetInformer returns the
+// informers of a kind as one informer with one store.
 type severalNamespaces struct {
 	cache.Cache
 
@@ -47,7 +47,8 @@ type severalNamespaces struct {
 	informers map[string][]toolscache.SharedIndexInformer
 }
 
-// informerKey tells informers of one cache apart: of objects that have no Go type by kind.
+// informerKey returns the key of an informer within a cache: the Go type of its objects, or the
+// kind for untyped objects.
 func informerKey(obj runtime.Object) string {
 	switch obj.(type) {
 	case runtime.Unstructured, *metav1.PartialObjectMetadata:
@@ -89,7 +90,7 @@ func (s *severalNamespaces) GetInformer(
 	return severalInformers{informer, one{parts[0]}, severalStores{stores[0], stores}}, nil
 }
 
-// severalInformers are the informers of one kind in several namespaces.
+// severalInformers combines the informers of one kind in several namespaces.
 type severalInformers struct {
 	cache.Informer
 	one
@@ -97,7 +98,8 @@ type severalInformers struct {
 	stores severalStores
 }
 
-// one is of the first namespace. Nobody asks the methods that only one has.
+// one is the informer of the first namespace, for methods that the engine does not call on the
+// combination.
 type one struct{ toolscache.SharedIndexInformer }
 
 // GetStore implements cache.SharedInformer.
@@ -106,7 +108,7 @@ func (s severalInformers) GetStore() toolscache.Store { return s.stores }
 // GetIndexer implements cache.SharedIndexInformer.
 func (s severalInformers) GetIndexer() toolscache.Indexer { return s.stores }
 
-// severalStores read as one store. They MUST NOT be written to.
+// severalStores read as one store. Callers MUST NOT write to severalStores.
 type severalStores struct {
 	toolscache.Indexer // of the first namespace
 

@@ -1,6 +1,6 @@
-// Package app puts the operator together: it is the one place that knows all
-// packs, and the order in which things start.
+// Package app puts the operator together: it knows all packs, and the order in which parts
+// start.
 //
-// Run is the operator, Install what makes a cluster ready for it, Uninstall what
-// leaves no trace of it. All three work from inside a cluster and from outside.
+// Run is the operator. Install prepares a cluster for the operator, and Uninstall removes every
+// trace of the operator. All three work from inside a cluster and from outside.
 package app

@@ -15,7 +15,7 @@ import (
 	"github.com/kinship-dev/kinship/pkg/object"
 )
 
-// guardState is what is wrong with a guard.
+// guardState says whether a guard is missing or altered.
 type guardState string
 
 const (
@@ -23,13 +23,13 @@ const (
 	altered guardState = "altered"
 )
 
-// fault is one guard that is not in force.
+// fault is a guard that is not in force, such as the policy kinship-openstack-secrets.
 type fault struct {
 	id    object.ID
 	state guardState
 }
 
-// names returns each fault as a person reads it.
+// names returns the faults as text, such as "ValidatingAdmissionPolicy/x is missing".
 func names(faults []fault) []string {
 	all := make([]string, 0, len(faults))
 	for _, f := range faults {
@@ -55,8 +55,8 @@ func order(templates map[object.ID]client.Object) []object.ID {
 	})
 }
 
-// assess reads the guards and returns those that are not in force. What was written since a
-// guard was altered is noted, by the changes that the watcher has told of.
+// assess reads the guards and returns the faults. For a guard that was altered, assess records
+// since which resource version, by the changes that the watcher has reported.
 func (g *guards) assess(ctx context.Context, pending map[object.ID]string) ([]fault, error) {
 	faults, live, err := g.compare(ctx, g.wanted)
 	if err != nil {
@@ -84,7 +84,7 @@ func (g *guards) assess(ctx context.Context, pending map[object.ID]string) ([]fa
 	return faults, nil
 }
 
-// observe notes what one guard has been since the last look.
+// observe records the state of one guard since the last look.
 func (g *guards) observe(id object.ID, live client.Object, weak bool, changed string) {
 	key := keyOf(id)
 	before, seen := g.known[key]
@@ -94,7 +94,8 @@ func (g *guards) observe(id object.ID, live client.Object, weak bool, changed st
 		return
 	}
 	now := knownGuard{UID: live.GetUID(), Generation: live.GetGeneration(), Force: pack.Force(live, g.template(id))}
-	// Nobody but an installation has a reason to change a policy, and then another is in force.
+	// Only an installation has a reason to change a policy, and then another version is in
+	// force.
 	toggled := webhooksOf(live) == nil && seen && now.UID == before.UID && now.Force == before.Force &&
 		now.Generation != before.Generation
 	if toggled && changed != "" {
@@ -134,7 +135,7 @@ func (g *guards) compare(
 		if !pack.Altered(live, templates[id]) {
 			continue
 		}
-		// Perhaps as another release has installed it.
+		// Another release may have installed the guard in this form.
 		known, _, err := g.recorder.read(ctx)
 		if err != nil {
 			return nil, nil, err
@@ -146,9 +147,9 @@ func (g *guards) compare(
 	return faults, all, nil
 }
 
-// tell logs the guards that are not in force and closes the gate. A guard that the pack names
-// in Enforced closes no gate: its reconcilers must go on telling users that nothing is
-// enforced. tell reports whether it closed the gate.
+// tell logs the faults and closes the gate. A guard that the pack names in Enforced closes no
+// gate: its reconcilers must go on telling users that nothing is enforced. tell reports whether
+// it closed the gate.
 func (g *guards) tell(faults []fault) (held bool) {
 	before := *g.faults.Load()
 	g.faults.Store(&faults)
@@ -171,7 +172,7 @@ func (g *guards) tell(faults []fault) (held bool) {
 	return held
 }
 
-// begin reads what the last operator has left to be judged again.
+// begin reads the record of the last operator: objects that have to be judged again.
 func (g *guards) begin(ctx context.Context) error {
 	if g.begun {
 		return nil

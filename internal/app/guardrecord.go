@@ -21,34 +21,34 @@ import (
 
 const (
 	// guardsPrefix begins the names of the Leases that record the guards of packs. The Leases
-	// are in the operator's namespace, where nobody else has rights.
+	// are in the operator's namespace, where users have no rights.
 	guardsPrefix = "kinship-guards-"
 	// guardsRecord is the annotation with the record.
 	guardsRecord = "kinship.dev/guards"
 )
 
-// record is what the operator knows of a pack's guards beyond its own life.
+// record is the operator's knowledge of a pack's guards that outlives the process.
 type record struct {
-	// Since is the resource version from which on what was written has to be judged again.
+	// Since is a resource version. Objects written since then have to be judged again.
 	Since string `json:"since,omitempty"`
-	// Guards are the guards as they were last seen in force. An installation empties Guards,
-	// as it changes guards itself.
+	// Guards are the guards as last seen in force. An installation empties Guards, because the
+	// installation changes guards itself.
 	Guards map[string]knownGuard `json:"guards,omitempty"`
 	// Installed are digests of the guards of the last installation, perhaps of another release.
 	Installed map[string]string `json:"installed,omitempty"`
 }
 
-// knownGuard is one guard as it was seen in force.
+// knownGuard is a guard as last seen in force.
 type knownGuard struct {
 	UID        types.UID `json:"uid"`
 	Generation int64     `json:"generation"`
 	Force      string    `json:"force"`
 }
 
-// note records that what was written since a resource version has to be judged again.
+// note records that objects written since a resource version have to be judged again.
 func (r *record) note(since string) { r.Since = earlier(r.Since, since) }
 
-// earlier returns the earlier one of two resource versions. An empty one is none.
+// earlier returns the earlier of two resource versions. An empty version counts as absent.
 func earlier(a, b string) string {
 	order, err := object.CompareVersions(a, b)
 	if a == "" || b != "" && err == nil && order > 0 {
@@ -57,7 +57,7 @@ func earlier(a, b string) string {
 	return a
 }
 
-// recorder keeps the record of one pack.
+// recorder reads and writes the record of one pack.
 type recorder struct {
 	client client.Client
 	pack   string
@@ -87,7 +87,8 @@ func (r recorder) read(ctx context.Context) (record, *coordinationv1.Lease, erro
 	return known, lease, nil
 }
 
-// change writes the record, if change alters it.
+// change applies a function to the record, and writes the record if the function has altered
+// it.
 func (r recorder) change(ctx context.Context, change func(*record)) error {
 	err := retry.OnError(retry.DefaultBackoff, func(err error) bool {
 		return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err)
@@ -124,8 +125,8 @@ func (r recorder) write(ctx context.Context, lease *coordinationv1.Lease) error 
 	return r.client.Update(ctx, lease)
 }
 
-// touch says that the guards are in force now: the next operator believes what was written
-// before.
+// touch records that the guards are in force now. The next operator trusts objects that were
+// written before.
 func (r recorder) touch(ctx context.Context) error {
 	_, lease, err := r.read(ctx)
 	if err != nil || lease.UID == "" {
@@ -157,10 +158,10 @@ func (r recorder) alive(ctx context.Context, lease *coordinationv1.Lease) (strin
 	return last, nil
 }
 
-// examine compares the guards of packs with what the last operator has recorded, before
-// anything is installed or run. Where a guard was deleted or altered while no operator ran,
-// also if it is back, what was written since is judged again. An installation records what is
-// going to be installed.
+// examine compares the guards of packs with the record of the last operator, before an
+// installation or a run. If a guard was deleted or altered while no operator ran, objects that
+// were written since are judged again, also if the guard is back. An installation records the
+// guards that it is going to install.
 func examine(
 	ctx context.Context, o Options, c client.Client, chosen []pack.Pack, mutating, installs bool,
 ) error {
@@ -211,8 +212,8 @@ func examinePack(
 	})
 }
 
-// unchanged reports whether a guard is the one that was recorded. What nothing was recorded of
-// is believed.
+// unchanged reports whether a guard is the recorded one. A guard without a record counts as
+// unchanged.
 func unchanged(
 	ctx context.Context, c client.Reader, known record, id object.ID, template client.Object,
 ) (bool, error) {
@@ -234,10 +235,10 @@ func unchanged(
 	}
 }
 
-// keyOf is what a record calls a guard.
+// keyOf returns the key of a guard in a record.
 func keyOf(id object.ID) string { return id.Kind + " " + id.Name }
 
-// guardTemplates returns the guards of a pack as they should be.
+// guardTemplates returns the guards of a pack as the pack declares them.
 func guardTemplates(in pack.Installation, p pack.Pack, c client.Client) (map[object.ID]client.Object, error) {
 	templates := map[object.ID]client.Object{}
 	all, _ := split(p.Objects(in))
@@ -251,7 +252,7 @@ func guardTemplates(in pack.Installation, p pack.Pack, c client.Client) (map[obj
 	return templates, nil
 }
 
-// readGuard returns a guard as it is, or nil where there is none.
+// readGuard returns a guard from the API server, or nil if there is none.
 func readGuard(ctx context.Context, c client.Reader, template client.Object) (client.Object, error) {
 	live := reflect.New(reflect.TypeOf(template).Elem()).Interface().(client.Object)
 	err := c.Get(ctx, client.ObjectKeyFromObject(template), live)
@@ -264,8 +265,8 @@ func readGuard(ctx context.Context, c client.Reader, template client.Object) (cl
 	return live, nil
 }
 
-// rectify makes a guard as strong as its template where applying has not: applying leaves
-// alone what others have added, such as a selector that the template leaves out.
+// rectify makes a guard as strong as its template. Server-side apply alone leaves fields that
+// another writer has added, such as a namespaceSelector that the template leaves out.
 func rectify(ctx context.Context, c client.Client, template client.Object) error {
 	if guards, _ := split([]client.Object{template}); len(guards) == 0 {
 		return nil

@@ -31,31 +31,31 @@ const guardRetry = 2 * time.Second
 const guardSettles = time.Second
 
 // guards watches the guards of one pack: webhook configurations, policies and their bindings.
-// While a guard is missing, nobody judges the specs that people write. The gate then holds up
-// the pack's reconcilers, so that no unjudged spec is acted on. With --install the operator
-// restores the guard at once. guards runs in every replica.
+// While a guard is missing, the API server admits specs that no guard has judged. The gate then
+// holds up the pack's reconcilers, so that they act on no unjudged spec. With --install the
+// operator restores the guard at once. guards runs in every replica.
 type guards struct {
 	pack    pack.Pack
 	live    client.Client
 	reader  client.Reader // as the account of the process, which may see guards
 	watcher *relation.Watcher
 	gate    *reconcile.Gate
-	install func(context.Context, client.Object) error // nil where somebody else installs
+	install func(context.Context, client.Object) error // nil if this process does not install
 	log     logr.Logger
 
 	wanted  map[object.ID]client.Object
-	other   map[object.ID]client.Object // what may stand for all that is wanted: as an older API server has it
+	other   map[object.ID]client.Object // the guards of an API server without MutatingAdmissionPolicy, which also count
 	changed chan struct{}
 	faults  atomic.Pointer[[]fault]
 	// unjudged is why the objects written without a guard could not be judged again.
 	unjudged atomic.Pointer[error]
-	paused   bool      // as long as the gate is closed for what is missing
-	settled  time.Time // when the API server goes by what is there again
+	paused   bool      // while the gate is closed for missing guards
+	settled  time.Time // when the API server applies the restored guards
 
 	recorder recorder
-	begun    bool                  // with what the last operator has recorded
+	begun    bool                  // with the record of the last operator
 	known    map[string]knownGuard // in force
-	// kept and keptSince are what was recorded last.
+	// kept and keptSince are the contents of the last record.
 	kept      map[string]knownGuard
 	keptSince string
 
@@ -96,7 +96,7 @@ func newGuards(
 	return g, g.add(mgr)
 }
 
-// add has the manager run it and tell what is missing.
+// add adds guards to the manager, with its metrics and its readiness check.
 func (g *guards) add(mgr manager.Manager) error {
 	for state, name := range map[guardState]string{missing: "kinship_guards_missing", altered: "kinship_guards_altered"} {
 		gauge := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
@@ -110,7 +110,7 @@ func (g *guards) add(mgr manager.Manager) error {
 	if err := mgr.AddReadyzCheck("guards-"+g.pack.Name, func(*http.Request) error { return g.fault() }); err != nil {
 		return fmt.Errorf("add readiness check of pack %s: %w", g.pack.Name, err)
 	}
-	g.gate.Close() // Until it is known that all guards are there.
+	g.gate.Close() // Until run has seen that all guards are there.
 	if err := mgr.Add(always(g.run)); err != nil {
 		return fmt.Errorf("add guards of pack %s: %w", g.pack.Name, err)
 	}
@@ -120,18 +120,18 @@ func (g *guards) add(mgr manager.Manager) error {
 func (g *guards) wake() {
 	select {
 	case g.changed <- struct{}{}:
-	default: // It is awake already.
+	default: // A wake-up is pending already.
 	}
 }
 
-// seen notes since when a guard is missing, or when it was first changed.
+// seen records since when a guard is missing, or when it was first changed.
 func (g *guards) seen(c relation.Change) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if c.Old == nil || slices.Contains(g.pack.Enforced, c.Old.ID.Name) {
 		return
 	}
-	// A guard that was created anew may be reported as a change of the former one.
+	// The watch may report a deletion and a creation as one change.
 	if c.New != nil && c.New.UID == c.Old.UID {
 		if g.pending[c.New.ID] == "" {
 			g.pending[c.New.ID] = c.New.Version
@@ -142,7 +142,7 @@ func (g *guards) seen(c relation.Change) {
 	g.since = earlier(g.since, c.Old.Version)
 }
 
-// doubt has judged again what was written while a guard was missing or altered.
+// doubt has objects judged again that were written while a guard was missing or altered.
 func (g *guards) doubt(ctx context.Context) error {
 	g.mu.Lock()
 	since := g.since
@@ -189,7 +189,7 @@ func (g *guards) takePending() map[object.ID]string {
 	return pending
 }
 
-// putBack has the next look deal with changes that this one could not.
+// putBack keeps changes for the next look after a look has failed.
 func (g *guards) putBack(pending map[object.ID]string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -198,7 +198,7 @@ func (g *guards) putBack(pending map[object.ID]string) {
 	}
 }
 
-// note has what was written since a resource version judged again.
+// note has objects judged again that were written since a resource version.
 func (g *guards) note(since string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -206,8 +206,8 @@ func (g *guards) note(since string) {
 	g.since = earlier(g.since, since)
 }
 
-// fault returns which guards are missing or altered, or why the pack is held up although
-// none is.
+// fault returns the guards that are missing or altered, or why the pack is held up although all
+// guards are in force.
 func (g *guards) fault() error {
 	if faults := *g.faults.Load(); len(faults) > 0 {
 		return fmt.Errorf("%s: install it again, or run with --install", strings.Join(names(faults), ", "))
@@ -218,7 +218,7 @@ func (g *guards) fault() error {
 	return nil
 }
 
-// run looks at the guards whenever one of them changes.
+// run looks at the guards whenever one of the guards changes.
 func (g *guards) run(ctx context.Context) error {
 	kinds := make([]schema.GroupKind, 0, len(g.wanted))
 	for _, id := range order(g.wanted) {
@@ -258,8 +258,7 @@ func (g *guards) leave(ctx context.Context) {
 }
 
 // look reads the guards, restores missing and altered guards with --install, and closes the
-// gate as long as a guard is missing or altered. look returns the time until it has to be
-// called again, or 0.
+// gate while a guard is missing or altered. look returns the time until the next call, or 0.
 func (g *guards) look(ctx context.Context) (time.Duration, error) {
 	if err := g.begin(ctx); err != nil {
 		return 0, err
@@ -270,7 +269,7 @@ func (g *guards) look(ctx context.Context) (time.Duration, error) {
 		g.putBack(pending)
 		return 0, err
 	}
-	if g.takeNoticed() { // Also where somebody has restored the guard meanwhile.
+	if g.takeNoticed() { // Also if another process has restored the guard meanwhile.
 		g.gate.Close()
 		g.paused = true
 	}
@@ -297,9 +296,9 @@ func (g *guards) look(ctx context.Context) (time.Duration, error) {
 	return g.reopen(ctx)
 }
 
-// reopen opens the gate when what was written without the guards has been judged again. The
-// API server goes by a guard a moment after that is there, so a closed gate stays closed for
-// a second.
+// reopen opens the gate after the objects that were written without the guards have been judged
+// again. The API server applies a guard a moment after its creation, so a closed gate stays
+// closed for a second.
 func (g *guards) reopen(ctx context.Context) (time.Duration, error) {
 	if g.paused {
 		g.paused, g.settled = false, time.Now().Add(guardSettles)

@@ -16,15 +16,15 @@ import (
 )
 
 const (
-	// tokenLifetime is what is asked for; the API server may give less.
+	// tokenLifetime is the requested lifetime of a token; the API server may grant less.
 	tokenLifetime = time.Hour
 	// rightsSettle is how long the API server may take to go by new rights.
 	rightsSettle = 10 * time.Second
 )
 
-// become returns a configuration that acts as the account of the whole process, and the
-// user name that it acts as. The policies in the API server let a known set of identities
-// alone touch locks, so the operator is the same users inside and outside the cluster.
+// become returns a configuration that acts as the account of the whole process, and the user
+// name of that account. Policies in the API server let a fixed set of users touch locks, so the
+// operator acts as the same users inside and outside the cluster.
 func become(ctx context.Context, config *rest.Config) (*rest.Config, string, error) {
 	clients, err := kubernetes.NewForConfig(config)
 	if err != nil {
@@ -43,9 +43,9 @@ func become(ctx context.Context, config *rest.Config) (*rest.Config, string, err
 	return own, Operator, err
 }
 
-// actAs returns a configuration that acts as an account in the operator's namespace, with
-// tokens that the given one asks for. The answer is errNotInstalled where the account does
-// not exist.
+// actAs returns a configuration that acts as an account in the operator's namespace. The given
+// configuration requests the tokens. The error is errNotInstalled if the account does not
+// exist.
 func actAs(ctx context.Context, config *rest.Config, account string) (*rest.Config, error) {
 	clients, err := kubernetes.NewForConfig(config)
 	if err != nil {
@@ -83,7 +83,7 @@ func actAsPack(ctx context.Context, base *rest.Config, name string) (*rest.Confi
 	return own, err
 }
 
-// tokenSource asks for tokens of one account.
+// tokenSource requests tokens of one account.
 type tokenSource struct {
 	ctx     context.Context //nolint:containedctx // oauth2.TokenSource has no context of its own
 	clients kubernetes.Interface

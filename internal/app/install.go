@@ -26,7 +26,7 @@ import (
 	"github.com/kinship-dev/kinship/internal/pack"
 )
 
-// Labels that say whose an object is.
+// Labels of the objects that Install applies.
 const (
 	partOfLabel    = "app.kubernetes.io/part-of"
 	installManager = client.FieldOwner("kinship-install")
@@ -35,9 +35,9 @@ const (
 // ownDefinitions are installed with whatever pack.
 var ownDefinitions = []string{"referencegrants.kinship.dev"}
 
-// Install applies everything that the chosen packs need: definitions, rights,
-// webhooks and policies. It touches nothing if one of the objects belongs to
-// somebody else's release, unless it may adopt them.
+// Install applies everything that the chosen packs need: definitions, rights, webhooks and
+// policies. Install changes nothing if one of the objects belongs to another release, unless it
+// may adopt such objects.
 func Install(ctx context.Context, o Options) error {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -79,7 +79,7 @@ func Install(ctx context.Context, o Options) error {
 	return settleBeside(ctx, o, c)
 }
 
-// checkBefore looks for what keeps objects from being installed. It writes nothing.
+// checkBefore looks for reasons why objects can't be installed. checkBefore writes nothing.
 func checkBefore(ctx context.Context, o Options, c client.Client, objects []client.Object) error {
 	if err := checkUpgrade(ctx, o, c, definitionsOf(objects)); err != nil {
 		return err
@@ -105,15 +105,15 @@ func settleBeside(ctx context.Context, o Options, c client.Client) error {
 	if err := eachAccount(ctx, o, c, beside); err != nil {
 		return err
 	}
-	for _, name := range beside { // Its webhooks refuse as long as nobody answers, which is what they are for.
+	for _, name := range beside { // Its webhooks refuse until the operator answers, as they should.
 		o.Log.Info("A pack is installed that this operator does not run: run it too, or kinship uninstall --packs it",
 			"pack", name)
 	}
 	return nil
 }
 
-// recordInstallation records which guards are going to be installed, so that an operator of
-// another release that still runs takes them for what they are.
+// recordInstallation records which guards are going to be installed, so that a running operator
+// of another release accepts them.
 func recordInstallation(ctx context.Context, o Options, c client.Client, objects []client.Object, mutating bool) error {
 	chosen, err := choose(o)
 	if err != nil {
@@ -130,9 +130,8 @@ func recordInstallation(ctx context.Context, o Options, c client.Client, objects
 	return examine(ctx, o, c, chosen, mutating, true)
 }
 
-// applyAll applies objects in order. Webhooks get their secret path at once, which
-// the certificate's Secret has from then on, so that those of an operator that
-// still runs stay in reach.
+// applyAll applies objects in order. Webhooks get the secret path of the existing certificate
+// at once, so that the API server still reaches a running operator.
 func applyAll(ctx context.Context, o Options, c client.WithWatch, objects []client.Object) error {
 	path := ""
 	for _, obj := range objects {
@@ -160,7 +159,7 @@ func applyAll(ctx context.Context, o Options, c client.WithWatch, objects []clie
 	return nil
 }
 
-// Objects returns what Install applies, in the order in which it does.
+// Objects returns the objects that Install applies, in order.
 func Objects(o Options, mutatingPolicies bool) ([]client.Object, error) {
 	chosen, err := choose(o)
 	if err != nil {
@@ -193,7 +192,7 @@ func Objects(o Options, mutatingPolicies bool) ([]client.Object, error) {
 	return objects, nil
 }
 
-// definitionsOf returns those of the objects that are CustomResourceDefinitions.
+// definitionsOf returns the CustomResourceDefinitions among objects.
 func definitionsOf(objects []client.Object) []client.Object {
 	return slices.DeleteFunc(slices.Clone(objects), func(obj client.Object) bool {
 		_, ok := obj.(*apiextensionsv1.CustomResourceDefinition)
@@ -201,7 +200,7 @@ func definitionsOf(objects []client.Object) []client.Object {
 	})
 }
 
-// label says of an object that it is ours.
+// label adds the labels of this installation to an object.
 func label(obj client.Object) {
 	labels := map[string]string{}
 	maps.Copy(labels, obj.GetLabels())
@@ -209,9 +208,9 @@ func label(obj client.Object) {
 	obj.SetLabels(labels)
 }
 
-// installer returns what makes an object of the installation anew that somebody has
-// deleted, or nil if the operator does not install: it has the rights of whoever
-// started the operator, as its own account may not create any.
+// installer returns a function that creates a deleted object of the installation anew, or nil
+// without --install. The function acts as the user who started the operator, because the
+// operator's own accounts may not create such objects.
 func (o Options) installer() func(context.Context, client.Object) error {
 	if !o.Install {
 		return nil
@@ -227,7 +226,7 @@ func (o Options) installer() func(context.Context, client.Object) error {
 	}
 }
 
-// definition reads one of the generated CustomResourceDefinitions.
+// definition reads a generated CustomResourceDefinition.
 func definition(name string) (client.Object, error) {
 	plural, group, _ := strings.Cut(name, ".")
 	text, err := config.Definitions.ReadFile("crd/" + group + "_" + plural + ".yaml")
@@ -241,10 +240,10 @@ func definition(name string) (client.Object, error) {
 	return &crd, nil
 }
 
-// account returns the operator's namespace, accounts and rights: an account and a
-// ClusterRole of the same name for each pack, so that a pack that is off asks for nothing,
-// and none has the rights of another. With namespaces the ClusterRole has what is in no
-// namespace, and a Role of the same name in each namespace has all else.
+// account returns the operator's namespace, accounts and rights: an account and a ClusterRole
+// of the same name for each pack. So no pack has the rights of another pack, and a pack that is
+// off has none. With namespaces, the ClusterRole has the rights to objects without a namespace,
+// and a Role of the same name in each namespace has the other rights.
 func account(chosen []pack.Pack, namespaces []string) []client.Object {
 	serviceAccount := func(name string) client.Object {
 		return &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: name}}
@@ -282,7 +281,7 @@ func account(chosen []pack.Pack, namespaces []string) []client.Object {
 		objects = append(objects, inNamespaces(Account, []rbacv1.PolicyRule{eventRule}, subjects(Account),
 			[]string{metav1.NamespaceDefault})...)
 	}
-	objects = append(objects, &rbacv1.ClusterRole{ // For whoever scrapes: nobody has it yet.
+	objects = append(objects, &rbacv1.ClusterRole{ // For the account of a metrics scraper, which the administrator binds.
 		ObjectMeta: metav1.ObjectMeta{Name: MetricsReader},
 		Rules:      []rbacv1.PolicyRule{{NonResourceURLs: []string{metricsPath}, Verbs: []string{"get"}}},
 	})
@@ -311,10 +310,10 @@ func inNamespaces(
 	return objects
 }
 
-// ownRules are the rights in the operator's own namespace: its certificate, its
-// lease, and tokens of the packs' accounts. Those of packs that are off are among them, since
-// an operator that runs other packs shares the role. With namespaces the events of Leases need
-// a right of their own.
+// ownRules are the rights in the operator's own namespace: to its certificate, its Lease, and
+// tokens of the packs' accounts. Accounts of packs that are off are included, because another
+// operator with other packs may share the Role. With namespaces, events about Leases need an
+// extra right.
 func ownRules(namespaces []string) []rbacv1.PolicyRule {
 	accounts := make([]string, 0, len(PackNames()))
 	for _, name := range PackNames() {
@@ -346,9 +345,9 @@ var eventRule = rbacv1.PolicyRule{
 	APIGroups: []string{"", "events.k8s.io"}, Resources: []string{"events"}, Verbs: []string{"create", "patch"},
 }
 
-// engineRules are the rights that the engine needs with whatever pack: to ask
-// who may do what, to follow what kinds there are, to tell, and to keep the
-// webhooks' configurations, by name.
+// engineRules are the rights that the engine needs for every pack: to create
+// SubjectAccessReviews, to watch definitions, to record events, and to write the webhook
+// configurations, by name.
 func engineRules(chosen []pack.Pack) []rbacv1.PolicyRule {
 	var webhooks []string
 	for _, p := range chosen {
@@ -364,7 +363,7 @@ func engineRules(chosen []pack.Pack) []rbacv1.PolicyRule {
 			APIGroups: []string{"authorization.k8s.io"}, Resources: []string{"subjectaccessreviews"},
 			Verbs: []string{"create"},
 		},
-		{ // Of those who read the metrics.
+		{ // Reviews the tokens of metrics scrapers.
 			APIGroups: []string{"authentication.k8s.io"}, Resources: []string{"tokenreviews"}, Verbs: []string{"create"},
 		},
 		eventRule,
@@ -380,7 +379,7 @@ func engineRules(chosen []pack.Pack) []rbacv1.PolicyRule {
 			Resources: []string{"validatingwebhookconfigurations", "mutatingwebhookconfigurations"},
 			Verbs:     []string{"get", "patch"},
 		},
-		{ // To notice that one of them is deleted.
+		{ // Watches for the deletion of a guard.
 			APIGroups: []string{"admissionregistration.k8s.io"},
 			Resources: []string{
 				"validatingadmissionpolicies", "validatingadmissionpolicybindings",
@@ -391,7 +390,7 @@ func engineRules(chosen []pack.Pack) []rbacv1.PolicyRule {
 	}
 }
 
-// foreign returns an error that names every object that somebody else owns.
+// foreign returns an error that names every object that another release owns.
 func foreign(ctx context.Context, c client.Client, objects []client.Object) error {
 	var names []string
 	for _, obj := range objects {
@@ -413,7 +412,7 @@ func foreign(ctx context.Context, c client.Client, objects []client.Object) erro
 		"remove them, or take them over with --adopt", strings.Join(names, ", "))
 }
 
-// read returns an object as it is in the cluster, or nil.
+// read returns an object from the API server, or nil if there is none.
 func read(ctx context.Context, c client.Client, obj client.Object) (*unstructured.Unstructured, error) {
 	gvk, err := apiutil.GVKForObject(obj, c.Scheme())
 	if err != nil {
@@ -431,7 +430,7 @@ func read(ctx context.Context, c client.Client, obj client.Object) (*unstructure
 	return live, nil
 }
 
-// apply makes an object what it should be, leaving alone what others set.
+// apply applies an object. Fields that others set stay.
 func apply(ctx context.Context, c client.Client, obj client.Object, options ...writeOption) error {
 	gvk, err := apiutil.GVKForObject(obj, c.Scheme())
 	if err != nil {
@@ -451,8 +450,8 @@ func apply(ctx context.Context, c client.Client, obj client.Object, options ...w
 	}
 	err = c.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), how...)
 	if apierrors.IsInvalid(err) && webhooksOf(obj) != nil {
-		// A webhook is reached by URL or by Service. Where the one was and the other
-		// is to be, applying would end with both.
+		// A webhook is reached by URL or by Service. After a change from one to the other,
+		// server-side apply would leave both fields.
 		err = replace(ctx, c, u, options)
 	}
 	if err != nil {
@@ -461,7 +460,7 @@ func apply(ctx context.Context, c client.Client, obj client.Object, options ...w
 	return nil
 }
 
-// replace writes a whole object over the one that is there.
+// replace writes a whole object over the existing object.
 func replace(ctx context.Context, c client.Client, u *unstructured.Unstructured, options []writeOption) error {
 	live := u.DeepCopy()
 	if err := c.Get(ctx, client.ObjectKeyFromObject(u), live); err != nil {
@@ -475,7 +474,7 @@ func replace(ctx context.Context, c client.Client, u *unstructured.Unstructured,
 	return c.Update(ctx, u, how...)
 }
 
-// awaitDefinitions waits until the API server serves what was installed.
+// awaitDefinitions waits until the API server serves the installed kinds.
 func awaitDefinitions(ctx context.Context, c client.Client, objects []client.Object) error {
 	for _, obj := range definitionsOf(objects) {
 		err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, time.Minute, true,

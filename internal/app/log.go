@@ -2,8 +2,8 @@ package app
 
 import "github.com/go-logr/logr"
 
-// lostLead is the error by which a manager that is asked to end says that it leads no
-// more. The library has no name for it.
+// lostLead is the text of controller-runtime's error when a manager that was asked to end loses
+// its lease. controller-runtime exports no name for that error.
 const lostLead = "leader election lost"
 
 // ending is a log that does not take the end of an operator for a failure.
@@ -13,11 +13,11 @@ type ending struct {
 	asked <-chan struct{} // is closed when the operator is asked to end
 }
 
-// quietEnd returns a log that leaves out, once the operator is asked to end, that it
-// has lost the lead.
+// quietEnd returns a log that leaves out the error lostLead after the operator was asked to
+// end.
 func quietEnd(log logr.Logger, asked <-chan struct{}) logr.Logger {
 	if log.GetSink() == nil {
-		return log // It takes nothing.
+		return log // Context.Done has no argument.
 	}
 	return log.WithSink(ending{log.GetSink(), asked})
 }

@@ -24,14 +24,14 @@ const (
 	insecureMetrics = "127.0.0.1:8080"
 )
 
-// MetricsReader is the ClusterRole of those who may read the metrics.
+// MetricsReader is the ClusterRole with the right to read the metrics.
 const MetricsReader = "kinship-metrics-reader"
 
 // metricsPath is where metrics are served.
 const metricsPath = "/metrics"
 
-// metrics returns how metrics are served: by HTTPS to callers whose token permits them
-// or, only where that is asked for, by HTTP to anybody.
+// metrics returns the options of the metrics server: HTTPS for callers with the right to get
+// /metrics or, with --metrics-secure=false, HTTP for any caller.
 func (o Options) metrics() (metricsserver.Options, error) {
 	if o.MetricsInsecure {
 		return metricsserver.Options{BindAddress: cmp.Or(o.MetricsAddress, insecureMetrics)}, nil
@@ -46,7 +46,7 @@ func (o Options) metrics() (metricsserver.Options, error) {
 	if served.BindAddress == "0" {
 		return served, nil
 	}
-	if dir := o.MetricsCertDir; dir != "" { // Where there is none, a self-signed one would be served.
+	if dir := o.MetricsCertDir; dir != "" { // Without the file, controller-runtime would serve a self-signed certificate.
 		if _, err := tls.LoadX509KeyPair(filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key")); err != nil {
 			return served, fmt.Errorf("read the metrics' certificate: %w", err)
 		}
@@ -74,7 +74,7 @@ func protectMetrics(config *rest.Config, client *http.Client) (metricsserver.Fil
 	}, nil
 }
 
-// checkLoopback returns an error unless an address is one of this machine alone.
+// checkLoopback returns an error unless an address is a loopback address.
 func checkLoopback(address string) error {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {

@@ -62,7 +62,7 @@ func checkNamespacesExist(ctx context.Context, o Options, c client.Client) error
 	return nil
 }
 
-// scope splits rules into those about what has no namespace, and all others.
+// scope splits rules into rules for kinds without a namespace and rules for namespaced kinds.
 func scope(rules []rbacv1.PolicyRule) (cluster, namespaced []rbacv1.PolicyRule) {
 	for _, rule := range rules {
 		for _, inCluster := range []bool{true, false} {
@@ -87,8 +87,7 @@ func scope(rules []rbacv1.PolicyRule) (cluster, namespaced []rbacv1.PolicyRule) 
 	return cluster, namespaced
 }
 
-// joined returns a rule of the same verbs for each group, or one for groups that have the same
-// resources.
+// joined returns one rule for groups with the same resources and verbs.
 func joined(rule rbacv1.PolicyRule, groups []string, resources [][]string) []rbacv1.PolicyRule {
 	var all []rbacv1.PolicyRule
 	for i, group := range groups {
@@ -149,8 +148,8 @@ func staleRoles(
 	return stale, nil
 }
 
-// eachAccount takes from the process's own account what an earlier release, which had no other
-// account, gave it for packs that this installation does not install.
+// eachAccount removes rights of the process's own account that an earlier release, which had
+// one account for all packs, gave it for packs that this installation leaves out.
 func eachAccount(ctx context.Context, o Options, c client.Client, beside []string) error {
 	for _, name := range beside {
 		binding := &rbacv1.ClusterRoleBinding{}
@@ -179,8 +178,8 @@ func eachAccount(ctx context.Context, o Options, c client.Client, beside []strin
 	return nil
 }
 
-// inNamespacesOnly returns a client that lists what is in all namespaces in some of them, one
-// after another: it has no right to list all.
+// inNamespacesOnly returns a client that lists namespace after namespace where the caller lists
+// all namespaces: the operator has no right to list all.
 func inNamespacesOnly(c client.Client, namespaces []string) client.Client {
 	if len(namespaces) == 0 {
 		return c
@@ -194,7 +193,7 @@ type limitedClient struct {
 	namespaces []string
 }
 
-// List implements client.Reader. It MUST NOT be asked for pages.
+// List implements client.Reader. Callers MUST NOT request pages.
 func (c limitedClient) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
 	var options client.ListOptions
 	options.ApplyOptions(opts)

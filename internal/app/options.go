@@ -15,12 +15,12 @@ import (
 	"github.com/kinship-dev/kinship/internal/pack/usage"
 )
 
-// Names of what the operator is made of in a cluster.
+// Names of the operator's objects in a cluster.
 const (
 	// Namespace is where the operator lives, and keeps its certificate and lease.
 	Namespace = "kinship-system"
-	// Account is the ServiceAccount that the process acts as, wherever it runs, to ask for
-	// tokens of the packs' accounts among others.
+	// Account is the ServiceAccount of the process, inside and outside the cluster. Account may
+	// create tokens of the packs' accounts.
 	Account = "kinship"
 
 	service           = "kinship-webhook"
@@ -41,8 +41,8 @@ func AccountOf(packName string) string { return Account + "-" + packName }
 // OperatorOf returns the user name that a pack acts as.
 func OperatorOf(packName string) string { return userPrefix + AccountOf(packName) }
 
-// Operators returns all user names that the operator acts as, also those of packs that are
-// off: an installation of other packs may run beside this one.
+// Operators returns all user names that the operator acts as, including the accounts of packs
+// that are off: an installation of other packs may run beside this installation.
 func Operators() pack.Operators {
 	names := PackNames()
 	all := make(pack.Operators, 0, len(names)+1)
@@ -53,45 +53,45 @@ func Operators() pack.Operators {
 	return all
 }
 
-// Options say what to run, and how.
+// Options of the operator and of an installation.
 type Options struct {
-	// Config reaches the cluster, with the rights of whoever starts the operator.
+	// Config reaches the cluster, with the rights of the user who starts the operator.
 	Config *rest.Config
 	// Packs are the names of the packs to run; empty means all.
 	Packs []string
-	// Namespaces are those that the operator works in. It has no rights to objects in others.
-	// None means all.
+	// Namespaces that the operator works in. The operator has no rights to objects in other
+	// namespaces. Empty means all namespaces.
 	Namespaces []string
-	// Install applies what the packs need before running them.
+	// Install applies the objects of the packs before the packs run.
 	Install bool
-	// Adopt lets the installation take over what somebody else's release owns.
+	// Adopt lets the installation take over objects of another release.
 	Adopt bool
-	// Version is that of this build, which an installation writes on its definitions.
-	// Empty writes none, and takes none for newer.
+	// Version of this build. An installation writes Version on its definitions. With an empty
+	// Version the installation writes none, and compares none.
 	Version string
-	// Downgrade lets the installation write older definitions over those of a newer
+	// Downgrade lets the installation write older definitions over the definitions of a newer
 	// release.
 	Downgrade bool
-	// Enforcement is what refuses deletions; empty means ByWebhook.
+	// Enforcement says whether a webhook or a policy refuses deletions. Empty means ByWebhook.
 	Enforcement pack.Enforcement
 	// WebhookHost is the name or address by which the API server reaches this
 	// process from outside the cluster. Empty means the in-cluster Service.
 	WebhookHost string
-	// WebhookPort is the port to serve webhooks on. Zero means 9443, or with a
-	// WebhookHost the one of the last installation, or any free one.
+	// WebhookPort is the port of the webhook server. Zero means 9443 or, with a WebhookHost,
+	// the port of the last installation, or any free port.
 	WebhookPort int
 	// MetricsAddress and HealthAddress are where to serve; "0" means not at all.
 	MetricsAddress, HealthAddress string
 	// MetricsInsecure serves the metrics by plain HTTP to anybody, by default on the
 	// loopback interface alone, instead of by HTTPS to callers with a token.
 	MetricsInsecure bool
-	// MetricsCertDir is the directory with tls.crt and tls.key for the metrics, which are
-	// read again when they change. Empty means a self-signed certificate.
+	// MetricsCertDir is the directory with tls.crt and tls.key of the metrics server. Changed
+	// files are read again. Empty means a self-signed certificate.
 	MetricsCertDir string
 	// ProfileAddress is where to serve pprof, on the loopback interface; empty means not at
 	// all.
 	ProfileAddress string
-	// LeaderElect has one of several replicas do the work.
+	// LeaderElect elects a leader among several replicas. Only the leader runs controllers.
 	LeaderElect bool
 	// Usage are the options of the pack usage.
 	Usage usage.Options
@@ -136,7 +136,7 @@ func (o Options) withDefaults() (Options, error) {
 	return o, nil
 }
 
-// installation is what the packs' objects depend on.
+// installation returns the settings that the packs' objects depend on.
 func (o Options) installation(mutatingPolicies bool) pack.Installation {
 	in := pack.Installation{
 		Operators: Operators(), Namespace: Namespace, Service: service,
@@ -148,7 +148,7 @@ func (o Options) installation(mutatingPolicies bool) pack.Installation {
 	return in
 }
 
-// names returns what the webhooks' certificate must be valid for.
+// names returns the DNS names and addresses of the webhooks' certificate.
 func (o Options) names() (dns []string, ips []net.IP) {
 	if o.WebhookHost == "" {
 		return []string{

@@ -21,9 +21,9 @@ import (
 	"github.com/kinship-dev/kinship/pkg/watch"
 )
 
-// packManager is the operator's manager with an account and a cache of one pack's own. A manager starts
-// no controller before its own cache has read everything: with one cache for all packs, a
-// right that the openstack pack lacks would keep the usage pack from starting.
+// packManager is the operator's manager with the account and the cache of one pack. A manager
+// starts no controller before its own cache has read everything. With one cache for all packs,
+// a right that the openstack pack lacks would keep the usage pack from starting.
 type packManager struct {
 	manager.Manager
 	name   string
@@ -35,7 +35,7 @@ type packManager struct {
 	health *watch.Health
 	synced atomic.Bool
 	gate   reconcile.Gate
-	// namespaces are those of the pack's caches. None means all.
+	// namespaces of the pack's caches. Empty means all.
 	namespaces []string
 }
 
@@ -119,7 +119,7 @@ func (m *packManager) GetConfig() *rest.Config { return m.config }
 // GetHTTPClient implements cluster.Cluster.
 func (m *packManager) GetHTTPClient() *http.Client { return m.http }
 
-// add has the operator's manager run the cache and tell how it fares.
+// add adds the cache to the operator's manager, with its metrics and its readiness check.
 func (m *packManager) add() error {
 	// A cache by itself holds nothing up: the manager waits only for its own.
 	if err := m.Add(m.cache); err != nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/kinship-dev/kinship/internal/pack/usage"
 )
 
-// Packs is the list of all packs, whether they are switched on or not.
+// Packs is the list of all packs, on or off.
 func Packs(o Options) []pack.Pack {
 	o.Usage.Namespaces = o.Namespaces
 	all := []pack.Pack{
@@ -32,8 +32,9 @@ func Packs(o Options) []pack.Pack {
 	return all
 }
 
-// keepingSecrets returns the objects of a pack with the policy that keeps the pack's account
-// from changing what Secrets hold, also where the pack has no right to Secrets yet.
+// keepingSecrets returns the objects of a pack, and the policy that keeps the pack's account
+// from changing the data of Secrets. The policy is there even if the pack has no right to
+// Secrets.
 func keepingSecrets(p pack.Pack) func(pack.Installation) []client.Object {
 	account, objects := AccountOf(p.Name), p.Objects
 	policy := pack.KeepSecrets(account+"-keep-secrets", pack.Operators{OperatorOf(p.Name)})
@@ -67,8 +68,8 @@ func choose(o Options) ([]pack.Pack, error) {
 	return slices.DeleteFunc(all, func(p pack.Pack) bool { return !slices.Contains(o.Packs, p.Name) }), nil
 }
 
-// NewScheme returns a scheme that knows Kubernetes' kinds and those of the packs
-// that are named or, if none is, of all.
+// NewScheme returns a scheme with Kubernetes' kinds and the kinds of the named packs; without
+// names, the kinds of all packs.
 func NewScheme(o Options) (*runtime.Scheme, error) {
 	chosen, err := choose(o)
 	if err != nil {
@@ -89,8 +90,8 @@ func NewScheme(o Options) (*runtime.Scheme, error) {
 	return scheme, nil
 }
 
-// newClient returns a client that knows the kinds of the packs that are switched on and
-// reads what is in the cluster, not a cache.
+// newClient returns a client for the kinds of the packs that are on. The client reads from the
+// API server, not from a cache.
 func newClient(o Options, config *rest.Config) (client.WithWatch, error) {
 	scheme, err := NewScheme(o)
 	if err != nil {

@@ -25,9 +25,9 @@ type UninstallOptions struct {
 	ForceLive bool
 	// WithObjects goes on where objects of the packs exist, which are deleted.
 	WithObjects bool
-	// DryRun says what would be done, and does nothing.
+	// DryRun prints the plan and changes nothing.
 	DryRun bool
-	// Timeout is how long one list may take. Zero means ten seconds.
+	// Timeout bounds one list request. Zero means ten seconds.
 	Timeout time.Duration
 	// Say reports progress to a person.
 	Say func(format string, args ...any)
@@ -39,7 +39,7 @@ type count struct {
 	number   int64
 }
 
-// plan is everything that uninstalling reads, and hence all that it does.
+// plan is everything that Uninstall reads, and therefore everything that Uninstall does.
 type plan struct {
 	// live are operators that run.
 	live []string
@@ -52,8 +52,8 @@ type plan struct {
 	guards, rest []*unstructured.Unstructured
 }
 
-// newPlan reads everything that uninstalling needs to know. Nothing is written until all
-// has been read: an error here leaves the cluster as it was.
+// newPlan reads everything that Uninstall needs. Nothing is written before newPlan is done, so
+// an error of newPlan leaves the cluster as it was.
 func newPlan(ctx context.Context, o Options, u UninstallOptions, c client.Client) (plan, error) {
 	var p plan
 	var err error
@@ -85,7 +85,7 @@ func newPlan(ctx context.Context, o Options, u UninstallOptions, c client.Client
 	if err != nil {
 		return p, err
 	}
-	if len(p.beside) > 0 { // They need the rights of the process.
+	if len(p.beside) > 0 { // Packs read with the rights of the process.
 		stale = slices.DeleteFunc(stale, func(u *unstructured.Unstructured) bool { return u.GetName() == Account })
 	}
 	p.rest = append(p.rest, stale...)
@@ -101,7 +101,7 @@ func newPlan(ctx context.Context, o Options, u UninstallOptions, c client.Client
 	return p, p.find(ctx, o, reading)
 }
 
-// newReading returns what packs find their traces with.
+// newReading returns the clients with which packs find their traces.
 func newReading(ctx context.Context, o Options, u UninstallOptions) (pack.Reading, error) {
 	r := pack.Reading{Timeout: u.Timeout}
 	if r.Timeout == 0 {
@@ -138,7 +138,7 @@ func (p *plan) find(ctx context.Context, o Options, r pack.Reading) error {
 	return nil
 }
 
-// installed returns those of the objects that exist and are ours.
+// installed returns the objects that exist and carry the labels of an installation.
 func installed(ctx context.Context, c client.Client, objects []client.Object) ([]*unstructured.Unstructured, error) {
 	var found []*unstructured.Unstructured
 	for _, obj := range objects {
@@ -218,7 +218,7 @@ func (p *plan) refusal(u UninstallOptions) error {
 
 func (c count) String() string { return fmt.Sprintf("%d %s", c.number, c.resource) }
 
-// tell says what is in the plan.
+// tell prints the plan.
 func (p *plan) tell(say func(string, ...any)) {
 	if len(p.beside) > 0 {
 		say("leaving what the packs need that stay: %s", strings.Join(p.beside, ", "))
@@ -228,7 +228,7 @@ func (p *plan) tell(say func(string, ...any)) {
 	}
 }
 
-// tellDry says what would be done.
+// tellDry prints the plan of a dry run.
 func (p *plan) tellDry(u UninstallOptions) {
 	say := u.Say
 	if err := p.refusal(u); err != nil {

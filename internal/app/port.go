@@ -15,8 +15,8 @@ import (
 	"github.com/kinship-dev/kinship/internal/pack"
 )
 
-// withPort chooses the port to serve webhooks on, where nobody else has: the one
-// that the cluster has known since the last installation, or a free one.
+// withPort chooses the port of the webhook server: the port of the last installation, so that
+// the installed URLs stay valid, or a free port.
 func (o Options) withPort(ctx context.Context) (Options, error) {
 	if o.WebhookPort != 0 || o.Enforcement != pack.ByWebhook {
 		return o, nil

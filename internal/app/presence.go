@@ -15,14 +15,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Each operator that runs holds a Lease of its own, by which uninstall knows of it: the
-// lease of the leader tells of one replica, and only with --leader-elect.
+// Each running operator holds a Lease of its own, by which Uninstall finds running operators.
+// The Lease of the leader election would show only one replica, and only with --leader-elect.
 const (
 	presencePrefix = "kinship-running-"
 	presenceRenew  = 30 * time.Second
 	// presenceLife is how long an operator that was killed counts as running.
 	presenceLife = 90 * time.Second
-	// presenceTimeout bounds a request that an operator makes while it stops.
+	// presenceTimeout bounds a request of an operator that stops.
 	presenceTimeout = 2 * time.Second
 )
 
@@ -52,10 +52,10 @@ func (p presence) Start(ctx context.Context) error {
 	}
 }
 
-// NeedLeaderElection tells the manager to run it in every replica.
+// NeedLeaderElection makes the manager run presence in every replica.
 func (p presence) NeedLeaderElection() bool { return false }
 
-// announce makes the Lease and deletes those of operators that were killed.
+// announce creates the Lease, and deletes the Leases of operators that were killed.
 func (p presence) announce(ctx context.Context) *coordinationv1.Lease {
 	host, err := os.Hostname()
 	if err != nil {
@@ -112,14 +112,14 @@ func (p presence) leave(ctx context.Context, name string) {
 	}
 }
 
-// failed logs what does not keep the operator from its work.
+// failed logs an error that does not stop the operator.
 func (p presence) failed(ctx context.Context, err error) {
 	if ctx.Err() == nil {
 		p.log.Info("kinship uninstall may not know that this operator runs", "reason", err.Error())
 	}
 }
 
-// holds reports whether the holder of a Lease has renewed it in time.
+// holds reports whether the holder of a Lease has renewed the Lease in time.
 func holds(lease *coordinationv1.Lease) bool {
 	spec := lease.Spec
 	if spec.HolderIdentity == nil || spec.RenewTime == nil || spec.LeaseDurationSeconds == nil {

@@ -21,8 +21,8 @@ type writeOption interface {
 	client.UpdateOption
 }
 
-// rehearse checks that the whole installation would succeed, before the first write: half an
-// installation may refuse requests, and nobody answers its webhooks.
+// rehearse checks by dry runs that the whole installation would succeed, before the first
+// write. After half an installation, webhooks may refuse requests although no operator answers.
 func rehearse(ctx context.Context, c client.Client, objects []client.Object) error {
 	if err := checkService(ctx, c, objects); err != nil {
 		return err
@@ -46,8 +46,8 @@ func rehearse(ctx context.Context, c client.Client, objects []client.Object) err
 	return errors.Join(errs...)
 }
 
-// checkService checks that the API server can reach webhooks that it is to call by a Service.
-// Without that Service each webhook refuses all that it judges.
+// checkService checks that the Service of the webhooks exists. Without the Service each webhook
+// refuses every request that it judges.
 func checkService(ctx context.Context, c client.Client, objects []client.Object) error {
 	if !slices.ContainsFunc(objects, calledByService) {
 		return nil

@@ -46,7 +46,7 @@ func Run(ctx context.Context, o Options) error {
 		return err
 	}
 	unlimited := rest.CopyConfig(o.Config)
-	unlimited.WarningHandler = rest.NoWarnings{} // They are for authors of manifests.
+	unlimited.WarningHandler = rest.NoWarnings{} // Warnings of the API server are for authors of manifests.
 	unlimited.QPS = -1                           // The API server's own priority and fairness decides.
 	own, operator, err := become(ctx, unlimited)
 	if err != nil {
@@ -57,7 +57,7 @@ func Run(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	defer env.Watcher.Close() // In case that it is never started.
+	defer env.Watcher.Close() // If Start is never called.
 	if err := examineOnce(ctx, o, env, chosen); err != nil {
 		return err
 	}
@@ -78,8 +78,8 @@ func Run(ctx context.Context, o Options) error {
 	return nil
 }
 
-// examineOnce looks what has become of the guards since the last operator, where no
-// installation has done so.
+// examineOnce examines the guards for changes since the last operator, unless an installation
+// has just done that.
 func examineOnce(ctx context.Context, o Options, env pack.Environment, chosen []pack.Pack) error {
 	if o.Install {
 		return nil
@@ -116,8 +116,8 @@ func assemble(
 	return announcer.add()
 }
 
-// addPacks adds the packs, and returns those that run with their managers. A pack whose account
-// can't be used stops alone, unless no pack could run.
+// addPacks adds the packs, and returns the running packs with their managers. A pack whose
+// account can't be used stops alone, unless no pack could run.
 func addPacks(
 	ctx context.Context, o Options, mgr manager.Manager, config *rest.Config, chosen []pack.Pack, env pack.Environment,
 ) ([]*packManager, []pack.Pack, error) {
@@ -182,7 +182,7 @@ func addPack(
 	return own, nil
 }
 
-// environmentOf makes what a pack is given, of what the process has.
+// environmentOf returns the environment of a pack.
 func environmentOf(
 	ctx context.Context, o Options, config *rest.Config, p pack.Pack, env pack.Environment,
 ) (pack.Environment, error) {
@@ -205,7 +205,7 @@ func environmentOf(
 	return env, env.Watcher.Refresh(ctx)
 }
 
-// environment makes what the process itself works with, as its own account.
+// environment returns the environment of the process itself, with its own account.
 func environment(ctx context.Context, o Options, config *rest.Config) (pack.Environment, error) {
 	env := pack.Environment{
 		Operators: Operators(), Enforcement: o.Enforcement, Installation: o.installation(false), Install: o.installer(),
@@ -225,9 +225,9 @@ func environment(ctx context.Context, o Options, config *rest.Config) (pack.Envi
 	return env, env.Watcher.Refresh(ctx)
 }
 
-// never is the CacheSyncTimeout of controllers. At a time-out controller-runtime would end
-// the whole operator. Without one, a missing right stops one controller, which starts when
-// the right is granted.
+// never is the CacheSyncTimeout of controllers. After a time-out controller-runtime would end
+// the whole operator. Without a time-out, a missing right stops one controller, which starts
+// when the right is granted.
 const never = time.Duration(math.MaxInt64)
 
 func newManager(
@@ -263,15 +263,15 @@ func newManager(
 	return mgr, nil
 }
 
-// serving is what answers admission requests. It is empty when a policy in the
-// API server does.
+// serving is the webhook server with its certificate. serving is empty if a policy in the API
+// server refuses deletions.
 type serving struct {
 	server       webhook.Server
 	certificates *certificate.Manager
 	truster      *truster
 }
 
-// newServing makes the webhook server, with a certificate that it keeps itself.
+// newServing returns the webhook server, with the certificate that the operator renews.
 func newServing(
 	ctx context.Context, o Options, config *rest.Config, chosen []pack.Pack, watcher *relation.Watcher,
 ) (serving, error) {
@@ -301,7 +301,7 @@ func newServing(
 	return serving{hidden{server, certificates}, certificates, truster}, nil
 }
 
-// newCertificates returns what keeps the webhooks' certificate.
+// newCertificates returns the store of the webhooks' certificate.
 func newCertificates(
 	o Options, c client.WithWatch, onBundle func(context.Context, []byte) error,
 ) (*certificate.Manager, error) {
@@ -316,7 +316,7 @@ func newCertificates(
 	return certificates, nil
 }
 
-// add has the manager run it.
+// add adds the webhook server to the manager.
 func (s serving) add(mgr manager.Manager) error {
 	if s.server == nil {
 		return nil
@@ -327,7 +327,7 @@ func (s serving) add(mgr manager.Manager) error {
 	if err := mgr.Add(s.truster); err != nil {
 		return fmt.Errorf("add truster: %w", err)
 	}
-	mgr.GetWebhookServer() // Which has it run, also when no pack has a webhook.
+	mgr.GetWebhookServer() // The manager runs the server only if somebody has asked for the server.
 	if err := mgr.AddReadyzCheck("webhook", s.server.StartedChecker()); err != nil {
 		return fmt.Errorf("add readiness check: %w", err)
 	}

@@ -12,8 +12,9 @@ import (
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 )
 
-// noAccount says that a pack can't act as its account. That pack stops alone. The API server
-// gets no answers from its webhooks and so refuses what these judge.
+// noAccount is the error of a pack that can't act as its account. That pack stops alone. The
+// API server gets no answers from the pack's webhooks, and so refuses the requests that the
+// webhooks judge.
 type noAccount struct {
 	pack string
 	err  error
@@ -29,7 +30,7 @@ func (n *noAccount) Error() string {
 		n.pack, AccountOf(n.pack), reason)
 }
 
-// Unwrap returns what the API server has answered.
+// Unwrap returns the answer of the API server.
 func (n *noAccount) Unwrap() error { return n.err }
 
 // tell says so in the log, in a metric and in the readiness.

@@ -22,9 +22,9 @@ import (
 // operator answers, or a policy that lets only the operator take a label off.
 var errGuarded = errors.New("a guard is in the way")
 
-// stripper takes traces off objects, in the names of the operator's accounts first, which
-// the guards let do it; where these have too few rights, or do not exist, in the name of
-// whoever uninstalls.
+// stripper removes traces from objects. It acts as the operator's accounts first, which the
+// guards let through; where these accounts lack a right, or do not exist, it acts as the user
+// who uninstalls.
 type stripper struct {
 	clients []metadata.Interface
 }
@@ -61,8 +61,8 @@ func newStripper(ctx context.Context, o Options) (stripper, error) {
 	return s, nil
 }
 
-// stripAll takes all traces off. Traces after an owner that could not be taken off are left,
-// since the garbage collector would delete what has that owner.
+// stripAll removes all traces. If an owner reference could not be removed, the later traces on
+// that object are left, since the garbage collector would delete the object with its owner.
 func (s stripper) stripAll(ctx context.Context, traces []pack.Trace) error {
 	var failed []error
 	for _, t := range traces {
@@ -79,7 +79,7 @@ func (s stripper) stripAll(ctx context.Context, traces []pack.Trace) error {
 	return errors.Join(failed...)
 }
 
-// strip takes one trace off its object.
+// strip removes one trace from its object.
 func (s stripper) strip(ctx context.Context, t pack.Trace) error {
 	var err error
 	for _, c := range s.clients {
@@ -90,7 +90,8 @@ func (s stripper) strip(ctx context.Context, t pack.Trace) error {
 	return err
 }
 
-// stripAs removes one trace from one object. A conflict with another writer is tried again.
+// stripAs removes one trace from one object as one user. After a conflict with another writer
+// it tries again.
 func stripAs(ctx context.Context, c metadata.Interface, t pack.Trace) error {
 	resource := c.Resource(t.Resource).Namespace(t.Object.Namespace)
 	obj := t.Object
@@ -123,8 +124,8 @@ func stripAs(ctx context.Context, c metadata.Interface, t pack.Trace) error {
 	return err
 }
 
-// stripping returns the patch that takes a trace off an object, or nil if the object does
-// not have it any more.
+// stripping returns the patch that removes a trace from an object, or nil if the object no
+// longer has the trace.
 func stripping(t pack.Trace, obj *metav1.PartialObjectMetadata) ([]byte, error) {
 	before, after := obj.DeepCopy(), obj.DeepCopy()
 	before.SetGroupVersionKind(schema.GroupVersionKind{})

@@ -77,7 +77,7 @@ func Uninstall(ctx context.Context, o Options, u UninstallOptions) error {
 	return forgetGuards(ctx, o, c)
 }
 
-// forgetGuards drops what is recorded of the guards: that they are missing from now on is meant.
+// forgetGuards drops the record of the guards, because Uninstall removes the guards on purpose.
 func forgetGuards(ctx context.Context, o Options, c client.Client) error {
 	chosen, err := choose(o)
 	if err != nil {
@@ -103,7 +103,7 @@ func installedBeside(ctx context.Context, o Options, c client.Client) ([]string,
 			continue
 		}
 		own := metav1.ObjectMeta{Name: AccountOf(name)}
-		role := &rbacv1.ClusterRole{ObjectMeta: own} // Earlier releases had no account for it.
+		role := &rbacv1.ClusterRole{ObjectMeta: own} // Earlier releases had no account of their own.
 		own.Namespace = Namespace
 		there, err := installed(ctx, c, []client.Object{role, &corev1.ServiceAccount{ObjectMeta: own}})
 		if err != nil {
@@ -122,10 +122,10 @@ func (o Options) with(packs []string) Options {
 	return o
 }
 
-// everyObject returns what any installation may have applied, each once.
+// everyObject returns each object once that any installation may have applied.
 func everyObject(o Options) ([]client.Object, error) {
 	var all []client.Object
-	o.Namespaces = nil // What is in namespaces staleRoles finds.
+	o.Namespaces = nil // staleRoles finds Roles in namespaces.
 	for _, enforcement := range []pack.Enforcement{pack.ByWebhook, pack.ByPolicy} {
 		for _, mutating := range []bool{true, false} {
 			o.Enforcement = enforcement
@@ -139,7 +139,7 @@ func everyObject(o Options) ([]client.Object, error) {
 	return others(all, nil), nil
 }
 
-// others returns the objects that are not among the known ones, each once.
+// others returns each object once that is not among the known objects.
 func others(objects, known []client.Object) []client.Object {
 	key := func(obj client.Object) string { return fmt.Sprintf("%T %s/%s", obj, obj.GetNamespace(), obj.GetName()) }
 	seen := map[string]bool{}
@@ -153,8 +153,8 @@ func others(objects, known []client.Object) []client.Object {
 	})
 }
 
-// supersede removes what an installation with other options has left: the webhook
-// would refuse in the name of nobody, the policy in the place of the webhook.
+// supersede removes objects of an installation with other options: a webhook that no operator
+// would answer, or a policy in the place of a webhook.
 func supersede(ctx context.Context, o Options, c client.Client, objects []client.Object) error {
 	all, err := everyObject(o)
 	if err != nil {
@@ -192,7 +192,7 @@ func split(objects []client.Object) (guards, rest []client.Object) {
 	return guards, rest
 }
 
-// removeAll deletes objects and waits until they are gone.
+// removeAll deletes objects and waits until the objects are gone.
 func removeAll(
 	ctx context.Context, c client.Client, objects []*unstructured.Unstructured, say func(string, ...any),
 ) error {

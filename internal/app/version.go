@@ -10,22 +10,22 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// versionLabel says on a definition which release has installed it.
+// versionLabel is the label of a definition with the release that has installed the definition.
 const versionLabel = "app.kubernetes.io/version"
 
-// sinceRelease is what git describe adds to the name of the last release, as in
-// v1.2.0-14-g1a2b3c4-dirty. In a semantic version that would be before v1.2.0.
+// sinceRelease matches the suffix that git describe adds to the last release, as in
+// v1.2.0-14-g1a2b3c4-dirty. As a semantic version, that would come before v1.2.0.
 var sinceRelease = regexp.MustCompile(`-\d+-g[0-9a-f]+(-dirty)?$|-dirty$`)
 
-// versionMark returns a version as a label can hold it.
+// versionMark returns a version in the form of a label value.
 func versionMark(v string) string {
 	return strings.ReplaceAll(v, "+", "_")
 }
 
-// release returns the version of a build, or nil for a build without a version, such as "dev"
-// or a bare commit, of which nobody can tell the age.
+// release returns the version of a build, or nil for a build without a comparable version, such
+// as "dev" or a bare commit.
 func release(v string) *version.Version {
-	v, _, _ = strings.Cut(v, "_") // What was a plus sign: it takes no part in the order.
+	v, _, _ = strings.Cut(v, "_") // A plus sign can't stand in a label, and build metadata takes no part in the order.
 	parsed, err := version.ParseSemantic(sinceRelease.ReplaceAllString(v, ""))
 	if err != nil {
 		return nil
@@ -33,9 +33,9 @@ func release(v string) *version.Version {
 	return parsed
 }
 
-// checkUpgrade refuses to write older definitions over those of a newer release: the
-// API server would drop the fields that only the newer release knows from every object
-// that is written afterwards.
+// checkUpgrade refuses to write older definitions over the definitions of a newer release: the
+// API server would drop fields that only the newer release knows from every object that is
+// written afterwards.
 func checkUpgrade(ctx context.Context, o Options, c client.Client, definitions []client.Object) error {
 	own := release(versionMark(o.Version))
 	if own == nil || o.Downgrade {
