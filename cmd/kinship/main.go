@@ -1,5 +1,5 @@
-// Command kinship is the operator, the local control plane and the kubectl
-// plugin in one binary. Called kubectl-kinship, it is the plugin.
+// Command kinship is the operator, the local control plane and the kubectl plugin in one
+// binary. Under the name kubectl-kinship the command is the plugin.
 package main
 
 import (

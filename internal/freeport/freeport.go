@@ -13,17 +13,15 @@ import (
 // Below 10240 are the servers that people know by number.
 const first, end = 10240, 32768
 
-// attempts is how many ports are tried: on a machine where so many are taken, none
-// is worth looking for.
+// attempts is how many ports Find tries.
 const attempts = 100
 
-// Find returns a port of the host on which nobody listens. Who needs several calls
-// it several times; that the same comes twice is as unlikely as that another
-// program takes one.
+// Find returns a port of the host without a listener. Two calls may return the same port, as
+// unlikely as another program taking the port.
 func Find(host string) (int, error) {
 	var err error
 	for range attempts {
-		port := first + rand.IntN(end-first) //nolint:gosec // nothing is secret about it
+		port := first + rand.IntN(end-first) //nolint:gosec // The number is no secret.
 		if err = Check(host, port); err == nil || !errors.Is(err, syscall.EADDRINUSE) {
 			return port, err
 		}
@@ -31,8 +29,7 @@ func Find(host string) (int, error) {
 	return 0, err
 }
 
-// Check returns an error which is [syscall.EADDRINUSE] if somebody listens on the
-// port of the host.
+// Check returns an error which is [syscall.EADDRINUSE] if the port of the host has a listener.
 func Check(host string, port int) error {
 	listener, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(port)))
 	if err != nil {

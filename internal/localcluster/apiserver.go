@@ -9,7 +9,8 @@ func (p plan) apiServer() component {
 			"--bind-address=127.0.0.1",
 			"--advertise-address=127.0.0.1",
 			"--secure-port=" + strconv.Itoa(p.ports.apiServer),
-			// An Endpoints object may not hold a loopback address, so nobody keeps one for this server.
+			// The API server does not accept loopback addresses in Endpoints, so the Endpoints
+			// of this API server are left out.
 			"--endpoint-reconciler-type=none",
 			"--etcd-servers=" + loopback("https", p.ports.etcd, ""),
 			"--etcd-cafile=" + p.dir.caCert(),
@@ -25,7 +26,7 @@ func (p plan) apiServer() component {
 			"--service-account-issuer=https://kubernetes.default.svc.cluster.local",
 			"--service-account-key-file=" + p.dir.serviceAccountPublicKey(),
 			"--service-account-signing-key-file=" + p.dir.serviceAccountKey(),
-			// Tests burst; being told to come back later would hide what they measure.
+			// Tests send bursts. Answers of 429 would hide the figures that tests measure.
 			"--max-requests-inflight=4000",
 			"--max-mutating-requests-inflight=2000",
 			"--profiling=false",

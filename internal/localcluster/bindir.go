@@ -16,9 +16,8 @@ var ErrNoBinaries = errors.New("the programs of the control plane are not built:
 // directory of binaries too.
 const assetsVar = "KUBEBUILDER_ASSETS"
 
-// findBinDir returns the directory to take programs from. A place that was named
-// is never replaced by a guess: falling back from a misspelt one would run other
-// programs than were asked for.
+// findBinDir returns the directory of the programs. A named directory that lacks the programs
+// is an error: another directory may have other versions of the programs.
 func findBinDir(named string) (string, error) {
 	if named == "" {
 		named = os.Getenv(assetsVar)

@@ -34,8 +34,7 @@ type Cluster struct {
 	err      error
 }
 
-// Config returns a fresh configuration for a client that may do everything, as
-// fast as it likes.
+// Config returns a fresh configuration for a client with all rights and without rate limit.
 func (c *Cluster) Config() *rest.Config { return rest.CopyConfig(c.config) }
 
 // Kubeconfig returns the path of the admin's kubeconfig.
@@ -47,13 +46,12 @@ func (c *Cluster) DataDir() string { return string(c.dir) }
 // BinDir returns the directory its programs come from; kubectl is there too.
 func (c *Cluster) BinDir() string { return c.binDir }
 
-// Done is closed when the control plane is no longer whole: after Stop, or when
-// a process ended that nobody asked to, but for kwok, which is started again up to three
-// times. Err tells which.
+// Done is closed when the control plane is no longer whole: after Stop, or when a process ended
+// unasked. kwok is started again up to three times before that counts. Err names the process.
 func (c *Cluster) Done() <-chan struct{} { return c.done }
 
-// Err returns nil while the control plane is whole and after a plain Stop. Else
-// it names the process that ended and quotes the end of its log.
+// Err returns nil while the control plane is whole and after a plain Stop. Else Err names the
+// process that ended and quotes the end of its log.
 func (c *Cluster) Err() error {
 	select {
 	case <-c.done:
@@ -63,7 +61,7 @@ func (c *Cluster) Err() error {
 	}
 }
 
-// PID returns the process ID of a program, or 0 if it does not run.
+// PID returns the process ID of a program, or 0 if the program does not run.
 func (c *Cluster) PID(name string) int {
 	p, err := c.process(name)
 	if err != nil {
@@ -77,8 +75,8 @@ func (c *Cluster) PID(name string) int {
 	}
 }
 
-// Pause freezes a program where it stands: its connections stay open and answer
-// nothing. Requests to a paused API server hang until their own timeout.
+// Pause freezes a program: its connections stay open without answers. Requests to a paused API
+// server hang until their own timeout.
 func (c *Cluster) Pause(ctx context.Context, name string) error {
 	p, err := c.process(name)
 	if err != nil {
@@ -108,10 +106,9 @@ func (c *Cluster) Resume(name string) error {
 // address stay.
 func (c *Cluster) RestartAPIServer(ctx context.Context) error { return c.Restart(ctx, APIServer) }
 
-// Restart kills a program as a crash would, starts it again with the same
-// arguments and waits until it is ready. It is also the way to show the garbage
-// collector kinds that were added after the start; see
-// [Options.BeforeControllers].
+// Restart kills a program like a crash, starts the program again with the same arguments, and
+// waits until it is ready. After a Restart of the controller manager, the garbage collector
+// knows kinds that were added after the start; see [Options.BeforeControllers].
 func (c *Cluster) Restart(ctx context.Context, name string) error {
 	old, err := c.process(name)
 	if err != nil {
@@ -124,8 +121,8 @@ func (c *Cluster) Restart(ctx context.Context, name string) error {
 	return c.run(ctx, old.component)
 }
 
-// Stop ends every process, the last started first, and removes the data
-// directory if it was a temporary one. Calling it again returns the same.
+// Stop ends every process, the last started first, and removes a temporary data directory. A
+// second call returns the same result.
 func (c *Cluster) Stop() error {
 	c.stopOnce.Do(func() { c.stopErr = c.stop() })
 	return c.stopErr
@@ -157,20 +154,20 @@ func (c *Cluster) stopLayer(layer []component) error {
 	for _, part := range layer {
 		p, err := c.process(part.name)
 		if err != nil {
-			continue // Start failed before it came to this one.
+			continue // Start failed before this component.
 		}
 		group.Go(p.stop)
 	}
 	return group.Wait()
 }
 
-// run starts a component and waits until it is ready.
+// run starts a component and waits until the component is ready.
 func (c *Cluster) run(ctx context.Context, part component) error {
 	if err := c.launch(part); err != nil {
 		return err
 	}
 	err := poll(ctx, func(ctx context.Context) error {
-		p, err := c.process(part.name) // Another one after a crash.
+		p, err := c.process(part.name) // A new process after a crash.
 		if err != nil {
 			return final(err)
 		}
@@ -195,8 +192,8 @@ func (c *Cluster) ended(part component, reason error) {
 	}
 }
 
-// launch starts a component unless Stop came first: what is started after Stop
-// has looked would never be stopped.
+// launch starts a component unless Stop came first: Stop would not see a process that is
+// started later.
 func (c *Cluster) launch(part component) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -211,8 +208,7 @@ func (c *Cluster) launch(part component) error {
 	return nil
 }
 
-// finish closes Done. The first reason stays: what follows a crash, follows from
-// it.
+// finish closes Done. The first reason stays, because a crash causes the later ones.
 func (c *Cluster) finish(reason error) {
 	c.doneOnce.Do(func() {
 		c.err = reason

@@ -2,7 +2,7 @@ package localcluster
 
 import "fmt"
 
-// The programs of a control plane, by which [Cluster.PID] and its like know them.
+// The programs of a control plane, for [Cluster.PID], [Cluster.Pause] and [Cluster.Restart].
 const (
 	Etcd              = "etcd"
 	APIServer         = "kube-apiserver"
@@ -11,8 +11,8 @@ const (
 	Kwok              = "kwok"
 )
 
-// component is one program as data: nothing here runs, so a test can read what
-// would.
+// component is one program as data, so that a test can read the arguments without running the
+// program.
 type component struct {
 	// name is the program's file name in the directory of binaries.
 	name string
@@ -24,15 +24,15 @@ type component struct {
 	restarts int
 }
 
-// plan is what the functions that build components know.
+// plan has the settings that the components are built from.
 type plan struct {
 	dir   layout
 	ports ports
 }
 
-// layers lists the components so that each needs only those before it. Etcd and
-// the API server share one: the API server waits for etcd by itself, and
-// loading it takes longer than etcd takes to start.
+// layers lists the components so that each needs only earlier layers. etcd and the API server
+// share a layer: the API server waits for etcd by itself, and loads longer than etcd takes to
+// start.
 func (p plan) layers(opts Options) [][]component {
 	workers := []component{p.controllerManager()}
 	if !opts.WithoutPods {

@@ -24,8 +24,9 @@ func (p plan) controllerManager() component {
 			"--concurrent-namespace-syncs=50",
 			"--concurrent-service-endpoint-syncs=20",
 			"--concurrent-serviceaccount-token-syncs=20",
-			// kwok reports about the Node every five minutes or so and renews no lease. In
-			// between it must not be taken for lost, and its pods for not ready.
+			// kwok reports the Node about every five minutes and renews no lease. In between,
+			// the controller manager must not take the Node for lost, and its Pods for not
+			// ready.
 			"--node-monitor-grace-period=24h",
 			"--profiling=false",
 		},

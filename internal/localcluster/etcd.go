@@ -11,12 +11,12 @@ func (p plan) etcd() component {
 			"--unsafe-no-fsync",
 			"--listen-client-urls=" + client,
 			"--advertise-client-urls=" + client,
-			"--listen-peer-urls=http://127.0.0.1:0", // Peers never come; etcd insists on a port for them.
+			"--listen-peer-urls=http://127.0.0.1:0", // etcd insists on a peer port; no peer connects.
 			"--client-cert-auth",
 			"--trusted-ca-file=" + p.dir.caCert(),
 			"--cert-file=" + p.dir.cert(serving),
 			"--key-file=" + p.dir.key(serving),
-			"--quota-backend-bytes=4294967296", // Scale tests exceed the 2 GiB it has by default.
+			"--quota-backend-bytes=4294967296", // Scale tests exceed etcd's default of 2 GiB.
 			"--auto-compaction-mode=periodic",
 			"--auto-compaction-retention=10m",
 			"--log-level=warn",

@@ -9,11 +9,11 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// contextName is the name of everything in the kubeconfig, as people see it.
+// contextName is the name of cluster, user and context in the kubeconfig.
 const contextName = "kinship"
 
-// writeKubeconfigs writes one file per user, each complete in itself so that it
-// can be copied elsewhere. The files are readable by their owner only.
+// writeKubeconfigs writes one file per user. Each file is complete, so that the file can be
+// copied elsewhere, and readable by its owner only.
 func writeKubeconfigs(p plan) error {
 	for _, user := range []string{admin, ControllerManager, Scheduler} {
 		if err := writeKubeconfig(p, user); err != nil {
@@ -43,8 +43,8 @@ func writeKubeconfig(p plan, user string) error {
 	return clientcmd.WriteToFile(*config, p.dir.kubeconfigOf(user))
 }
 
-// adminConfig reads the admin's file back, without a rate limit: who is limited
-// should be the operator under test.
+// adminConfig reads the admin's file, without a rate limit: only the operator under test should
+// be limited.
 func adminConfig(dir layout) (*rest.Config, error) {
 	config, err := clientcmd.BuildConfigFromFlags("", dir.kubeconfigOf(admin))
 	if err != nil {

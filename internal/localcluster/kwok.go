@@ -13,11 +13,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// NodeName is the one Node that pods are placed on.
+// NodeName is the name of the only Node.
 const NodeName = "kinship-node"
 
-// kwok starts again after a crash: two of its workers that begin at the same moment may use
-// a stage that is half initialised (seen in v0.8.0), and end it by a nil pointer.
+// kwok v0.8.0 is started again after a crash: two of its workers that begin at the same moment
+// may use a half initialised stage, and end kwok by a nil pointer.
 func (p plan) kwok() component {
 	return component{
 		name:     Kwok,
@@ -34,8 +34,8 @@ func (p plan) kwok() component {
 	}
 }
 
-// writeStages asks the binary for the life cycles of nodes and pods it carries:
-// without them kwok runs and does nothing.
+// writeStages writes the life cycles of Nodes and Pods that the binary embeds: kwok without
+// stages changes nothing.
 func writeStages(ctx context.Context, binDir string, dir layout) error {
 	stages, err := exec.CommandContext(ctx, filepath.Join(binDir, "kwok-stages")).Output()
 	if err != nil {
@@ -44,8 +44,8 @@ func writeStages(ctx context.Context, binDir string, dir layout) error {
 	return os.WriteFile(dir.stages(), stages, 0o600)
 }
 
-// node is too large to be filled. It is born ready, as a kubelet's first report
-// would make it, so that the first pod waits for nothing but the scheduler.
+// node has more capacity than any test uses. The Node is created ready, as by a kubelet's first
+// report, so that the first Pod waits only for the scheduler.
 func node() *corev1.Node {
 	room := corev1.ResourceList{
 		corev1.ResourceCPU:              resource.MustParse("1000"),

@@ -23,8 +23,8 @@ func (l layout) stages() string         { return filepath.Join(string(l), "stage
 func (l layout) log(name string) string { return filepath.Join(string(l), "logs", name+".log") }
 func (l layout) lock() string           { return filepath.Join(string(l), "lock") }
 
-// kubeconfigOf is the file for one user; the admin's is the one people use, and
-// has the plain name.
+// kubeconfigOf returns the path of a user's kubeconfig. The admin's file has the plain name,
+// since people use that file.
 func (l layout) kubeconfigOf(user string) string {
 	if user == admin {
 		return filepath.Join(string(l), "kubeconfig")
@@ -41,11 +41,11 @@ func (l layout) create() error {
 	return nil
 }
 
-// tempPattern names the directories that nobody asked to keep.
+// tempPattern is the name pattern of temporary data directories.
 const tempPattern = "kinship-cluster-*"
 
-// openDataDir returns the data directory, made if need be, and the lock that
-// keeps a second control plane out of it.
+// openDataDir returns the data directory, created if needed, and the lock that keeps a second
+// control plane out of the directory.
 func openDataDir(named string) (layout, *os.File, error) {
 	if named == "" {
 		removeAbandoned()
@@ -70,13 +70,13 @@ func openDataDir(named string) (layout, *os.File, error) {
 	return dir, lock, nil
 }
 
-// removeAbandoned removes the temporary directories of programs that were
-// killed before they could. Whoever is alive holds the lock; the age covers the
-// moment between making a directory and locking it.
+// removeAbandoned removes temporary directories of killed programs. A running program holds the
+// lock of its directory; the minimum age covers the moment between creating a directory and
+// locking it.
 func removeAbandoned() {
 	dirs, err := filepath.Glob(filepath.Join(os.TempDir(), tempPattern))
 	if err != nil {
-		return // The pattern is a constant; it is not malformed.
+		return // The constant pattern is well formed.
 	}
 	for _, dir := range dirs {
 		info, err := os.Stat(dir)
@@ -87,7 +87,7 @@ func removeAbandoned() {
 		if err != nil {
 			continue
 		}
-		_ = os.RemoveAll(dir) // A rest that cannot be removed harms nobody.
+		_ = os.RemoveAll(dir) // A directory that can't be removed does no harm.
 		_ = lock.Close()
 	}
 }

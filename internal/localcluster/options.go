@@ -7,31 +7,29 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Options say what to start and where. The zero value starts everything in a
-// directory that Stop removes.
+// Options of Start. The zero value starts everything in a directory that Stop removes.
 type Options struct {
-	// BinDir holds the programs. When empty it is looked for in
-	// $KUBEBUILDER_ASSETS, in the directory k8s beside the running program, and in
-	// bin/k8s of the working directory and of each directory above it.
+	// BinDir holds the programs. If BinDir is empty, Start looks in $KUBEBUILDER_ASSETS, in the
+	// directory k8s beside the running program, and in bin/k8s of the working directory and of
+	// each directory above.
 	BinDir string
-	// DataDir keeps what the control plane writes: etcd's data, certificates, logs
-	// and the kubeconfig. A later Start with the same directory finds the same
-	// objects. When empty, a temporary directory is made and Stop removes it.
+	// DataDir holds etcd's data, certificates, logs and the kubeconfig. A later Start with the
+	// same directory finds the same objects. If DataDir is empty, Start creates a temporary
+	// directory and Stop removes the directory.
 	DataDir string
-	// Port is the API server's. When 0, a free one is taken.
+	// Port of the API server. Zero means a free port.
 	Port int
 	// WithoutPods leaves out the scheduler and kwok: pods stay Pending, Deployments
 	// never become Available, and the start is a second faster.
 	WithoutPods bool
-	// BeforeControllers is called when the API server serves and before the
-	// controller manager starts. It is the place to create
-	// CustomResourceDefinitions: the garbage collector learns of later ones only
-	// when it next reads discovery, which it does every 30 seconds.
+	// BeforeControllers is called when the API server serves, before the controller manager
+	// starts. Create CustomResourceDefinitions there: the garbage collector learns of later
+	// definitions only when it reads discovery again, every 30 seconds.
 	BeforeControllers func(ctx context.Context, config *rest.Config) error
-	// ExtraArgs are added to a program's arguments, by its name. They come last,
-	// so they win.
+	// ExtraArgs are added to a program's arguments, by the program's name. They come last, so
+	// they override.
 	ExtraArgs map[string][]string
-	// StartTimeout bounds the whole of Start. It is 60 seconds when 0.
+	// StartTimeout bounds the whole of Start. Zero means 60 seconds.
 	StartTimeout time.Duration
 }
 

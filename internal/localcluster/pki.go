@@ -14,14 +14,14 @@ import (
 	"time"
 )
 
-// Names of certificates; those of programs carry the program's name.
+// Names of certificates. A program's certificates carry the program's name.
 const (
 	serving = "serving"
 	admin   = "admin"
 )
 
-// subjects are the users of the certificates made at each start. The names are
-// those that the API server's built-in role bindings know.
+// subjects are the users of the certificates. The API server's built-in role bindings name
+// these users.
 var subjects = map[string]pkix.Name{
 	serving:           {CommonName: "kinship-local"},
 	admin:             {CommonName: "kinship-admin", Organization: []string{"system:masters"}},
@@ -29,8 +29,8 @@ var subjects = map[string]pkix.Name{
 	Scheduler:         {CommonName: "system:kube-scheduler"},
 }
 
-// authority signs certificates. Its key is never written: it ends with the
-// function that made it, so nobody can sign another certificate.
+// authority signs certificates. The key of the authority is never written, so nobody can sign
+// another certificate after the start.
 type authority struct {
 	cert *x509.Certificate
 	key  *ecdsa.PrivateKey

@@ -10,8 +10,8 @@ type ports struct {
 	etcd, apiServer, controllerManager, scheduler, kwok int
 }
 
-// freePorts picks ports that nobody listens on. Another program may take one before
-// ours does; [Start] then begins again with others.
+// freePorts picks ports without a listener. Another program may take a port first; [Start] then
+// tries again with other ports.
 func freePorts(apiServer int) (ports, error) {
 	result := ports{apiServer: apiServer}
 	if apiServer != 0 { // Tried too, so that the error comes now and is plain.

@@ -12,15 +12,15 @@ import (
 	"time"
 )
 
-// gracePeriod is how long a process may take to end before it is killed.
+// gracePeriod is how long a process may take to end before SIGKILL.
 const gracePeriod = 5 * time.Second
 
 // lifelineEnv tells a child which of its files is the lifeline; see the package
 // of the multi-call binary.
 const lifelineEnv = "KINSHIP_LIFELINE_FD=3"
 
-// lifeline is a pipe that nothing is written to. Children hold the reading end
-// and end when it closes, which the kernel does when we die, however we die.
+// lifeline is a pipe without data. Children hold the reading end, and end when the pipe closes:
+// the kernel closes the pipe when this process dies for any reason.
 type lifeline struct{ child, ours *os.File }
 
 func newLifeline() (lifeline, error) {
@@ -36,7 +36,7 @@ func (l lifeline) close() {
 	_ = l.child.Close()
 }
 
-// process is one running component.
+// process is a running component.
 type process struct {
 	component
 	logPath string
@@ -49,8 +49,7 @@ type process struct {
 	stopping bool
 }
 
-// startProcess starts a component and calls onExit if it ends before anyone
-// asked it to.
+// startProcess starts a component and calls onExit if the process ends unasked.
 func startProcess(c component, binDir string, dir layout, line lifeline, onExit func(error)) (*process, error) {
 	p := &process{component: c, logPath: dir.log(c.name), exited: make(chan struct{})}
 	log, err := os.OpenFile(p.logPath, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
@@ -64,7 +63,7 @@ func startProcess(c component, binDir string, dir layout, line lifeline, onExit 
 	p.cmd.Stdout, p.cmd.Stderr = log, log
 	p.cmd.ExtraFiles = []*os.File{line.child}
 	p.cmd.SysProcAttr = ownGroup()
-	// Not our whole environment: ETCD_* and KUBECONFIG would change what runs.
+	// The environment is not inherited: ETCD_* and KUBECONFIG would change the programs.
 	p.cmd.Env = []string{lifelineEnv, "HOME=" + string(dir)}
 	for _, name := range []string{"PATH", "TMPDIR"} {
 		p.cmd.Env = append(p.cmd.Env, name+"="+os.Getenv(name))
@@ -87,7 +86,7 @@ func (p *process) wait(onExit func(error)) {
 	}
 }
 
-// failure describes an exit that nobody asked for.
+// failure describes the exit of a process that ended unasked.
 func (p *process) failure() error {
 	reason := "exit status 0"
 	if p.exitErr != nil {
@@ -96,7 +95,7 @@ func (p *process) failure() error {
 	return fmt.Errorf("%s ended unexpectedly: %s; the end of %s:\n%s", p.name, reason, p.logPath, tail(p.logPath))
 }
 
-// stop asks the process to end, waits, and kills it if it does not.
+// stop sends SIGTERM to the process, waits, and sends SIGKILL after gracePeriod.
 func (p *process) stop() error {
 	if err := p.send(terminate); err != nil {
 		return err
@@ -115,8 +114,8 @@ func (p *process) stop() error {
 	}
 }
 
-// paused returns nil once all threads of the process stand still: a signal to pause
-// comes to one after the other. Where there is no /proc nobody can tell.
+// paused returns nil once all threads of the process are stopped: SIGSTOP reaches one thread
+// after the other. Without /proc the state is unknown.
 func (p *process) paused() error {
 	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", p.cmd.Process.Pid))
 	if err != nil {
@@ -135,7 +134,7 @@ func (p *process) paused() error {
 	return nil
 }
 
-// kill ends the process at once, as a crash would, and waits for it to be gone.
+// kill ends the process at once like a crash, and waits for its end.
 func (p *process) kill() error {
 	if err := p.send(kill); err != nil {
 		return err
@@ -178,14 +177,14 @@ func (p *process) ready(ctx context.Context, probe prober) error {
 	}
 }
 
-// Limits of what an error quotes from a log.
+// Limits of the part of a log that an error quotes.
 const (
 	tailLines = 12
 	tailBytes = 8192
 )
 
-// tail returns the last lines of a file, or why there are none: it serves error
-// messages, which must not fail themselves.
+// tail returns the last lines of a file, or the reason why there are none: error messages must
+// not fail themselves.
 func tail(path string) string {
 	content, err := os.ReadFile(path)
 	if err != nil {

@@ -22,9 +22,9 @@ func (in Installation) ClientConfig(path string) admissionregistrationv1.Webhook
 	}}
 }
 
-// NotTheOperator has the API server leave the operator's own requests out: to ask the
-// operator about them costs as much as the request itself. The handler of such a webhook
-// MUST neither change nor judge what the operator writes.
+// NotTheOperator makes the API server skip the webhook for the operator's own requests: asking
+// the operator about its own request costs as much as the request itself. The handler of such a
+// webhook MUST neither change nor judge the operator's writes.
 func (in Installation) NotTheOperator() []admissionregistrationv1.MatchCondition {
 	return []admissionregistrationv1.MatchCondition{{
 		Name: "not-the-operator", Expression: in.Operators.DoNotAsk(),
@@ -40,8 +40,8 @@ func Denied(code int32, reason metav1.StatusReason, message string) admission.Re
 	}}
 }
 
-// Decode reads the object of a request and, on update, what it was before; else old
-// is the zero value. It makes both with a function that returns an empty one.
+// Decode reads the object of a request and, on update, its former state; else old is the zero
+// value. The function empty returns an empty object.
 func Decode[T any](req admission.Request, empty func() T) (obj, old T, err error) {
 	obj = empty()
 	if err := json.Unmarshal(req.Object.Raw, obj); err != nil {

@@ -48,7 +48,7 @@ func Altered(guard, template client.Object) bool {
 	return Force(guard, template) != Force(template, template)
 }
 
-// Rectify makes a guard as strong as its template, and leaves alone what Force leaves out.
+// Rectify makes a guard as strong as its template. Fields that Force leaves out stay.
 func Rectify(guard, template client.Object) {
 	template = template.DeepCopyObject().(client.Object)
 	complete(template)
@@ -72,7 +72,7 @@ func Rectify(guard, template client.Object) {
 	}
 }
 
-// hook is what decides when a webhook is asked, as pointers into its configuration.
+// hook has pointers to the fields of a webhook that decide which requests the webhook judges.
 type hook struct {
 	rules               *[]admissionregistrationv1.RuleWithOperations
 	failure             **admissionregistrationv1.FailurePolicyType
@@ -109,7 +109,7 @@ func hooksOf(configuration client.Object) map[string]hook {
 // kept reports whether the pack keeps the rules of a webhook, which its template leaves out.
 func (h hook) kept() bool { return len(*h.rules) == 0 }
 
-// take makes a webhook as strong as the one of the template.
+// take copies the deciding fields of the template's webhook.
 func (h hook) take(want hook) {
 	*h.failure, *h.match, *h.objects, *h.conditions = *want.failure, *want.match, *want.objects, *want.conditions
 	if h.again != nil {
@@ -123,7 +123,7 @@ func (h hook) take(want hook) {
 	}
 }
 
-// webhookForce returns what decides of the webhooks that the template has.
+// webhookForce returns the deciding fields of the webhooks that the template has.
 func webhookForce(configuration, template client.Object) any {
 	type force struct {
 		Rules               []admissionregistrationv1.RuleWithOperations
@@ -177,7 +177,7 @@ func appendMissing(configuration, template client.Object) {
 	}
 }
 
-// complete fills in what the API server would.
+// complete sets the API server's defaults.
 func complete(guard client.Object) {
 	switch g := guard.(type) {
 	case *admissionregistrationv1.ValidatingAdmissionPolicy:
@@ -207,7 +207,7 @@ func (h hook) complete() {
 	if h.again != nil {
 		setDefault(h.again, admissionregistrationv1.NeverReinvocationPolicy)
 	}
-	if !h.kept() { // Else the pack keeps the namespaces as well, if the template leaves them out.
+	if !h.kept() { // Else the pack sets the namespaceSelector too, if the template leaves it out.
 		setDefault(h.namespaces, metav1.LabelSelector{})
 	}
 	for i := range *h.rules {

@@ -33,7 +33,7 @@ func limit(obj client.Object, namespaces []string) {
 	switch o := obj.(type) {
 	case *admissionregistrationv1.ValidatingWebhookConfiguration:
 		for i := range o.Webhooks {
-			if w := &o.Webhooks[i]; len(w.Rules) > 0 || w.NamespaceSelector != nil { // Else a controller keeps it.
+			if w := &o.Webhooks[i]; len(w.Rules) > 0 || w.NamespaceSelector != nil { // Else a controller sets the namespaceSelector.
 				w.NamespaceSelector = selector
 			}
 		}

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// Operators are the user names that the operator acts as: one for the whole process, and
-// one for each pack. Policies, webhooks and handlers that treat the operator's own requests
-// apart ask for this set.
+// Operators are the user names of the operator: one for the whole process, and one for each
+// pack. Policies, webhooks and handlers that exempt the operator's own requests ask for this
+// set.
 type Operators []string
 
 // Has reports whether a user is the operator.
@@ -18,5 +18,5 @@ func (o Operators) Asks() string {
 	return "request.userInfo.username in ['" + strings.Join(o, "', '") + "']"
 }
 
-// DoNotAsk returns the condition in CEL that a request is somebody else's.
+// DoNotAsk returns the CEL condition that a request does not come from the operator.
 func (o Operators) DoNotAsk() string { return "!(" + o.Asks() + ")" }

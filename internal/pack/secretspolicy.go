@@ -7,9 +7,9 @@ import (
 )
 
 // KeepSecrets returns a policy and its binding, called name, by which the API server refuses
-// some of the operator's accounts every change of what a Secret holds. Packs put labels and
-// finalizers on Secrets, and RBAC can't limit a patch to metadata. What the API server shows a
-// policy has stringData merged into data.
+// some of the operator's accounts every change of a Secret's data or type. Packs put labels and
+// finalizers on Secrets, and RBAC can't limit a patch to metadata. The API server merges
+// stringData into data before a policy sees the Secret.
 func KeepSecrets(name string, accounts Operators) []client.Object {
 	fail, forbidden := admissionregistrationv1.Fail, metav1.StatusReasonForbidden
 	return ValidatingPolicy(name, admissionregistrationv1.ValidatingAdmissionPolicySpec{

@@ -8,12 +8,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// GuardStatuses returns a policy and its binding, called name, by which the API server
-// lets only the operator write the statuses of some resources of a group. A tenant who
-// could write status.id would have the operator delete another tenant's resource.
+// GuardStatuses returns a policy and its binding, called name, by which the API server lets
+// only the operator write the statuses of some resources of a group. A tenant who could write
+// status.id could make the operator delete another tenant's resource.
 //
-// Somebody who has the verb override on the resource in the whole cluster may write them
-// too, for repairs and for restoring a backup. A right in one namespace is not enough.
+// A user with the verb override on the resource in the whole cluster may write statuses too,
+// for repairs and for restoring a backup. A right in one namespace is not enough.
 func GuardStatuses(name, group string, resources []string, in Installation) []client.Object {
 	fail, forbidden := admissionregistrationv1.Fail, metav1.StatusReasonForbidden
 	statuses := make([]string, 0, len(resources))

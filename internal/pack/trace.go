@@ -16,26 +16,24 @@ import (
 	"github.com/kinship-dev/kinship/pkg/relation"
 )
 
-// Trace is a mark of a pack on one object, such as a finalizer, which only the operator
-// removes.
+// Trace is a mark of a pack on an object, such as a finalizer, that only the operator removes.
 type Trace struct {
 	// Resource is where the object is found.
 	Resource schema.GroupVersionResource
-	// Object is the object as it was read.
+	// Object as read from the API server.
 	Object *metav1.PartialObjectMetadata
 	// Labels are the names of labels to take off.
 	Labels []string
-	// Finalizers are those to take off.
+	// Finalizers to remove.
 	Finalizers []string
 	// Owner is the uid of an owner to take off, so that the garbage collector keeps the
 	// object when the owner is deleted.
 	Owner types.UID
-	// Note says what happens to the object, or to the resource behind the object. Note may be
-	// empty.
+	// Note says what happens to the object, or to the resource outside. Note may be empty.
 	Note string
 }
 
-// What names what is taken off.
+// What lists the marks to remove, as text.
 func (t Trace) What() string {
 	switch {
 	case len(t.Labels) > 0:
@@ -47,7 +45,7 @@ func (t Trace) What() string {
 	}
 }
 
-// Strip takes the trace off an object, and reports whether the object had it.
+// Strip removes the trace from an object, and reports whether the object had the trace.
 func (t Trace) Strip(obj metav1.Object) bool {
 	labels, finalizers, owners := len(obj.GetLabels()), len(obj.GetFinalizers()), len(obj.GetOwnerReferences())
 	kept := obj.GetLabels()
@@ -65,13 +63,13 @@ func (t Trace) Strip(obj metav1.Object) bool {
 		owners != len(obj.GetOwnerReferences())
 }
 
-// Unread is a kind whose objects can't be read, because a conversion webhook of
-// somebody else does not answer, for example.
+// Unread is a kind whose objects can't be read, for example because a conversion webhook does
+// not answer.
 type Unread struct {
 	Resource schema.GroupVersionResource
 	// Reason is why.
 	Reason error
-	// Left is what may be left on such objects.
+	// Left says which traces may be left on objects of the kind.
 	Left string
 }
 
@@ -81,16 +79,16 @@ type Traces struct {
 	Unread []Unread
 }
 
-// Reading is what a pack is given to find its traces. It runs without a manager.
+// Reading has the clients with which a pack finds its traces. Reading works without a manager.
 type Reading struct {
 	Metadata metadata.Interface
 	Watcher  *relation.Watcher
-	// Timeout is how long one list may take.
+	// Timeout bounds one list request.
 	Timeout time.Duration
 }
 
-// List reads the metadata of all objects of a resource that options select. A resource
-// that is not served, or can't be listed, has none.
+// List reads the metadata of all objects of a resource that options select. A resource that is
+// not served, or can't be listed, yields no objects.
 func (r Reading) List(
 	ctx context.Context, resource schema.GroupVersionResource, options metav1.ListOptions,
 ) ([]metav1.PartialObjectMetadata, error) {

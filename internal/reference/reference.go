@@ -82,8 +82,7 @@ func (p *printer) line(format string, args ...any) {
 	fmt.Fprintf(p, format+"\n", args...)
 }
 
-// kind writes a section for a kind, with a table for all of its versions, or for each
-// version that differs from the one before.
+// kind writes the section of a kind: one table for all versions with the same schema.
 func (p *printer) kind(d definition) {
 	p.line("")
 	p.line("## %s", d.Spec.Names.Kind)
@@ -99,7 +98,7 @@ func (p *printer) kind(d definition) {
 	}
 }
 
-// version writes the table of versions that have one schema.
+// version writes the table of versions with one schema.
 func (p *printer) version(d definition, same []version) {
 	root := same[0].Schema.OpenAPIV3Schema
 	p.line("")
@@ -116,7 +115,7 @@ func (p *printer) version(d definition, same []version) {
 	}
 }
 
-// field writes a row for a field, and for those below it.
+// field writes the row of a field, and the rows of the fields below.
 func (p *printer) field(path string, s schema, required bool) {
 	p.line("| `%s` | %s | %s | %s |", path, typeOf(s), cell(strings.Join(rulesOf(s, required), "; ")), cell(s.Description))
 	if path == "status.conditions" {
@@ -131,7 +130,7 @@ func (p *printer) field(path string, s schema, required bool) {
 	p.below(path, s)
 }
 
-// element writes what there is to say of an item of a list, or a value of a map.
+// element writes the rows of a list's items, or of a map's values.
 func (p *printer) element(path string, s schema) {
 	if s.Type == "object" && s.AdditionalProperties == nil && len(s.XValidations) == 0 {
 		p.below(path, s)
@@ -146,7 +145,7 @@ func (p *printer) below(path string, s schema) {
 	}
 }
 
-// cell returns a text as a table takes it.
+// cell returns a text in the form of a table cell.
 func cell(text string) string {
 	return strings.NewReplacer("|", `\|`, "<", `\<`, "\n\n", "<br>", "\n", " ").Replace(strings.TrimSpace(text))
 }

@@ -23,7 +23,7 @@ func typeOf(s schema) string {
 	}
 }
 
-// rulesOf returns what the API server holds a field to.
+// rulesOf returns the validation rules of a field.
 func rulesOf(s schema, required bool) []string {
 	var rules []string
 	if required {

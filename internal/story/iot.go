@@ -12,11 +12,11 @@ import (
 	"github.com/kinship-dev/kinship/examples"
 )
 
-// namespace is where the stories take place whose objects can be anywhere. Nobody
-// else's releases and connectors are there.
+// namespace is where stories about namespaced objects take place. No other releases and
+// connectors are in there.
 const namespace = "kinship-stories"
 
-// DefineNamespace makes it.
+// DefineNamespace creates that namespace.
 func DefineNamespace(ctx context.Context, stage *Stage) error {
 	ns := &unstructured.Unstructured{}
 	ns.SetAPIVersion("v1")
@@ -177,8 +177,8 @@ func (p connectorProps) destination() Story {
 	}
 }
 
-// composed applies a connector, if one is given, and awaits that it is Ready and
-// its Deployments serve.
+// composed applies a connector, if given, and awaits that the connector is Ready and its
+// Deployments serve.
 func (s *Stage) composed(ctx context.Context, connector *unstructured.Unstructured, names ...string) error {
 	if connector != nil {
 		if err := s.Apply(ctx, connector.DeepCopy()); err != nil {

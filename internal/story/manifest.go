@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 )
 
-// compositeLabel marks what belongs to a composite, with the composite's name.
+// compositeLabel is the label of a composite's parts, with the composite's name.
 const compositeLabel = "crossplane.io/composite"
 
 // Read returns the objects of a file of manifests, in their order.
@@ -39,8 +39,8 @@ func Read(files fs.FS, name string) ([]*unstructured.Unstructured, error) {
 	}
 }
 
-// Compose makes objects part of a composite, as the controller of one does when
-// it renders them: owned and controlled by it, and labelled with its name.
+// Compose makes objects parts of a composite, as the composite's controller does: owned and
+// controlled by the composite, and labelled with its name.
 func Compose(composite *unstructured.Unstructured, objects ...*unstructured.Unstructured) {
 	for _, object := range objects {
 		object.SetOwnerReferences([]metav1.OwnerReference{{

@@ -35,7 +35,7 @@ func newCloudProps(clouds string) (cloudProps, error) {
 	return p, nil
 }
 
-// cloudSecret is the one with the credentials, a clouds.yaml.
+// cloudSecret is the Secret with the clouds.yaml.
 func cloudSecret(clouds string) *unstructured.Unstructured {
 	u := &unstructured.Unstructured{}
 	u.SetAPIVersion("v1")
@@ -46,8 +46,8 @@ func cloudSecret(clouds string) *unstructured.Unstructured {
 	return u
 }
 
-// DefineOpenstack has what an earlier run left behind go without its cloud, which went
-// with that run.
+// DefineOpenstack makes objects of an earlier run end without their cloud, which ended with
+// that run.
 func DefineOpenstack(ctx context.Context, stage *Stage, clouds string) error {
 	p, err := newCloudProps(clouds)
 	if err != nil {
@@ -58,7 +58,7 @@ func DefineOpenstack(ctx context.Context, stage *Stage, clouds string) error {
 	}
 	for _, object := range p.stack {
 		if object.GetKind() == "RouterInterface" {
-			continue // It has no such option, and needs none.
+			continue // The kind has no such option, and needs none.
 		}
 		if err := stage.patch(ctx, object, `{"spec":{"managedOptions":{"onDelete":"detach"}}}`); err != nil {
 			return err
@@ -67,7 +67,7 @@ func DefineOpenstack(ctx context.Context, stage *Stage, clouds string) error {
 	return nil
 }
 
-// one returns the only object of the stack of a kind.
+// one returns the only object of a kind in the stack.
 func (p cloudProps) one(kind string) *unstructured.Unstructured {
 	i := slices.IndexFunc(p.stack, func(o *unstructured.Unstructured) bool { return o.GetKind() == kind })
 	return p.stack[i]
@@ -99,7 +99,7 @@ func (p cloudProps) anyOrder() Story {
 	port, network := p.one("Port"), p.one("Network")
 	return Story{
 		Title: "OpenStack resources are applied in the wrong order, and deleted in the wrong order.",
-		// What an earlier run left can only go while its cloud answers.
+		// Objects of an earlier run can only be deleted while their cloud answers.
 		Cast: slices.Concat([]*unstructured.Unstructured{p.secret}, p.given, p.stack),
 		Steps: []Step{
 			{

@@ -20,7 +20,7 @@ const (
 	fieldOwner = client.FieldOwner("kinship-story")
 	// teardown is the finalizer of a provider that takes its time.
 	teardown = "kinship.dev/stand-in-teardown"
-	// patience is how long a step waits for what it expects.
+	// patience is how long a step waits for the expected state.
 	patience = 20 * time.Second
 	// interval is between two looks, and so the accuracy of the times told.
 	interval = 5 * time.Millisecond
@@ -40,8 +40,8 @@ func NewStage(config *rest.Config) (*Stage, error) {
 	return &Stage{client: c}, nil
 }
 
-// Apply applies objects in their order, and leaves in them what the API server
-// answered. It waits until the kinds of definitions among them are served.
+// Apply applies objects in order, and leaves the API server's answers in the objects. Apply
+// waits until the kinds of definitions among the objects are served.
 func (s *Stage) Apply(ctx context.Context, objects ...*unstructured.Unstructured) error {
 	for _, object := range objects {
 		err := s.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), fieldOwner, client.ForceOwnership)
@@ -61,9 +61,8 @@ func (s *Stage) Apply(ctx context.Context, objects ...*unstructured.Unstructured
 	return nil
 }
 
-// Await looks at an object until the look sees what is expected, and then
-// returns an empty text instead of what it sees. It is given nil when there is
-// no such object.
+// Await reads an object until look returns an empty text. Else look returns the state that it
+// sees. look gets nil if there is no such object.
 func (s *Stage) Await(
 	ctx context.Context, object *unstructured.Unstructured, expected string,
 	look func(*unstructured.Unstructured) string,
@@ -117,8 +116,7 @@ func (s *Stage) Gone(ctx context.Context, object *unstructured.Unstructured) err
 	})
 }
 
-// Labelled awaits that an object has a label, or lacks it where the value is
-// empty.
+// Labelled awaits that an object has a label or, with an empty value, lacks the label.
 func (s *Stage) Labelled(ctx context.Context, object *unstructured.Unstructured, key, value string) error {
 	expected := fmt.Sprintf("label %s is %q", key, value)
 	return s.Await(ctx, object, expected, func(live *unstructured.Unstructured) string {
@@ -142,8 +140,8 @@ func (s *Stage) Delete(ctx context.Context, object *unstructured.Unstructured) e
 	return nil
 }
 
-// Refused tries to delete an object, expects the answer 409 Conflict with a
-// message, and returns what the API server says.
+// Refused tries to delete an object, expects 409 Conflict with a message, and returns the API
+// server's message.
 func (s *Stage) Refused(ctx context.Context, object *unstructured.Unstructured, message string) (string, error) {
 	err := s.client.Delete(ctx, object)
 	mismatch := &Mismatch{Expected: "409 Conflict: ... " + message, Seen: "the deletion was accepted"}
@@ -166,8 +164,7 @@ func (s *Stage) Hold(ctx context.Context, object *unstructured.Unstructured) err
 	})
 }
 
-// Drop ends what [Stage.Hold] began. An object that is gone is none of its
-// concern.
+// Drop removes the finalizer of [Stage.Hold]. An object that is gone needs no Drop.
 func (s *Stage) Drop(ctx context.Context, object *unstructured.Unstructured) error {
 	return s.finalizers(ctx, object, func(have []string) []string {
 		return slices.DeleteFunc(slices.Clone(have), func(f string) bool { return f == teardown })
@@ -193,7 +190,7 @@ func (s *Stage) finalizers(
 	return nil
 }
 
-// patch changes an object, if it is there, by a JSON merge patch.
+// patch changes an object, if it exists, by a JSON merge patch.
 func (s *Stage) patch(ctx context.Context, object *unstructured.Unstructured, text string) error {
 	err := s.client.Patch(ctx, object.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(text)))
 	if client.IgnoreNotFound(err) != nil {
@@ -202,12 +199,11 @@ func (s *Stage) patch(ctx context.Context, object *unstructured.Unstructured, te
 	return nil
 }
 
-// Clear removes objects, whatever state they are in, and returns when they are
-// gone. All are deleted before any is awaited: what is protected goes after what
-// protects it.
+// Clear deletes objects in any state, and returns when all are gone. Clear deletes all before
+// it awaits any, since protected objects can only be deleted after their protectors.
 func (s *Stage) Clear(ctx context.Context, objects ...*unstructured.Unstructured) error {
 	for _, object := range objects {
-		_ = s.remove(ctx, object) // It is tried again below.
+		_ = s.remove(ctx, object) // The loop below tries again.
 	}
 	for _, object := range slices.Backward(objects) {
 		err := s.Await(ctx, object, "it is gone", func(live *unstructured.Unstructured) string {
@@ -227,10 +223,10 @@ func (s *Stage) remove(ctx context.Context, object *unstructured.Unstructured) e
 	return errors.Join(s.Drop(ctx, object), client.IgnoreNotFound(s.client.Delete(ctx, object)))
 }
 
-// absent is what is seen where there is no object.
+// absent stands for an object that does not exist.
 const absent = "there is no such object"
 
-// get returns an object as it is in the cluster, or nil.
+// get returns an object from the API server, or nil.
 func (s *Stage) get(ctx context.Context, object *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	live := &unstructured.Unstructured{}
 	live.SetGroupVersionKind(object.GroupVersionKind())
@@ -244,8 +240,7 @@ func (s *Stage) get(ctx context.Context, object *unstructured.Unstructured) (*un
 	return live, nil
 }
 
-// condition says what keeps a condition from being true of the object as it now
-// is, or nothing if it is.
+// condition returns why a condition is not True for the current generation, or "".
 func condition(live *unstructured.Unstructured, name string) string {
 	if live == nil {
 		return absent
@@ -266,7 +261,7 @@ func condition(live *unstructured.Unstructured, name string) string {
 	}
 }
 
-// message returns that of a condition, or nothing if there is none.
+// message returns the message of a condition, or "".
 func message(live *unstructured.Unstructured, name string) string {
 	if live == nil {
 		return ""
@@ -279,7 +274,7 @@ func message(live *unstructured.Unstructured, name string) string {
 	return said
 }
 
-// find returns a condition, or nil if there is none.
+// find returns a condition, or nil.
 func find(live *unstructured.Unstructured, name string) (map[string]any, error) {
 	conditions, _, err := unstructured.NestedSlice(live.Object, "status", "conditions")
 	if err != nil {

@@ -11,27 +11,27 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// Story shows one thing, in steps that build upon each other.
+// Story shows one feature, in steps that build upon each other.
 type Story struct {
-	// Title says what it shows.
+	// Title names the feature.
 	Title string
-	// Cast are the objects that it is about. What an earlier, interrupted telling
-	// left of them is removed first.
+	// Cast are the objects of the story. Tell first deletes objects that an earlier,
+	// interrupted run left.
 	Cast []*unstructured.Unstructured
 	// Steps are told in this order.
 	Steps []Step
 }
 
-// Step is one thing that is done and looked at.
+// Step is an action and the check of its result.
 type Step struct {
-	// Name says what is done and what must come of it.
+	// Name says what the step does and what must result.
 	Name string
-	// Do does it, and returns what there is to quote, or nothing. A [Mismatch] says
-	// that what came of it is not what the name says.
+	// Do runs the step, and returns a text to quote, or "". A [Mismatch] means that the result
+	// is not the one in Name.
 	Do func(ctx context.Context, s *Stage) (quote string, err error)
 }
 
-// Mismatch is the error of a step that saw something else than it expected.
+// Mismatch is the error of a step with an unexpected result.
 type Mismatch struct {
 	Expected, Seen string
 }
@@ -72,7 +72,7 @@ func (s Story) tell(ctx context.Context, out io.Writer, stage *Stage) error {
 		start := time.Now()
 		quote, err := step.Do(ctx, stage)
 		if ctx.Err() != nil {
-			return ctx.Err() // Interrupted, which is nobody's failure.
+			return ctx.Err() // An interrupt is no failure.
 		}
 		report(out, step.Name, time.Since(start), quote, err)
 		if err != nil {
@@ -82,7 +82,7 @@ func (s Story) tell(ctx context.Context, out io.Writer, stage *Stage) error {
 	return nil
 }
 
-// report writes the line of a step, and what belongs to it indented below.
+// report writes the line of a step, with its details indented below.
 func report(out io.Writer, name string, took time.Duration, quote string, err error) {
 	const below = "               "
 	mark := "✓"
@@ -101,5 +101,5 @@ func report(out io.Writer, name string, took time.Duration, quote string, err er
 	case err != nil:
 		fmt.Fprintf(&b, "%sfailed:   %v\n", below, err)
 	}
-	_, _ = io.WriteString(out, b.String()) // If it fails, so does the next title.
+	_, _ = io.WriteString(out, b.String()) // If this write fails, so does the next title.
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/kinship-dev/kinship/examples"
 )
 
-// inUse is the label that makes the API server ask before it deletes an object.
+// inUse is the label that makes the API server ask the operator before a deletion.
 const inUse = "crossplane.io/in-use"
 
 // props are the objects of the stories about Usages, from the examples.
@@ -23,12 +23,12 @@ type props struct {
 	others                           []*unstructured.Unstructured
 }
 
-// newProps reads the examples. The files decide in what order objects come.
+// newProps reads the examples. Objects come in the order of the files.
 func newProps() (props, error) {
 	var p props
 	for _, file := range []struct {
 		name  string
-		parts []**unstructured.Unstructured // by their place in the file; nil to leave one out
+		parts []**unstructured.Unstructured // by their place in the file; nil leaves the object out
 		all   *[]*unstructured.Unstructured
 	}{
 		{"definitions", nil, &p.definitions},
@@ -68,8 +68,8 @@ func DefineUsage(ctx context.Context, s *Stage) error {
 	return s.Apply(ctx, p.definitions...)
 }
 
-// LeaveUsage applies the examples once more, for people to look around, and
-// returns when all that they protect is protected.
+// LeaveUsage applies the examples once more, for people to look around, and returns when all
+// used objects are protected.
 func LeaveUsage(ctx context.Context, s *Stage) error {
 	p, err := newProps()
 	if err != nil {
@@ -130,7 +130,7 @@ func (p props) used() Story {
 	}
 }
 
-// protected is the third example of seed 3: nobody uses the object.
+// protected is the third example of seed 3: a Usage without a using object.
 func (p props) protected() Story {
 	return Story{
 		Title: "A production database is protected for a reason, until somebody lifts that.",
@@ -156,8 +156,8 @@ func (p props) protected() Story {
 	}
 }
 
-// composed is the composition of seed 3, whose parts the garbage collector
-// deletes in whatever order it likes.
+// composed is the composition of seed 3, whose parts the garbage collector deletes in any
+// order.
 func (p props) composed() Story {
 	return Story{
 		Title: "A composite is deleted; the services that run on its cluster go before the cluster.",
@@ -193,8 +193,8 @@ func (p props) composed() Story {
 	}
 }
 
-// render plays the controller of the composite. The Usage, which it would render
-// too, comes in a step of its own.
+// render plays the controller of the composite. The Usage, another part, comes in a step of its
+// own.
 func (p props) render(ctx context.Context, s *Stage) error {
 	if err := s.Apply(ctx, p.platform); err != nil {
 		return err
@@ -203,8 +203,8 @@ func (p props) render(ctx context.Context, s *Stage) error {
 	return s.Apply(ctx, p.eks, p.services)
 }
 
-// servicesGoFirst awaits that the services are being torn down, and checks that
-// the cluster they run on is untouched.
+// servicesGoFirst awaits that the services are being deleted, and checks that their cluster is
+// unchanged.
 func (p props) servicesGoFirst(ctx context.Context, s *Stage) (string, error) {
 	deleting := func(live *unstructured.Unstructured) string {
 		switch {

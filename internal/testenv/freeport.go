@@ -6,7 +6,7 @@ import (
 	"github.com/kinship-dev/kinship/internal/freeport"
 )
 
-// FreePort returns a port of 127.0.0.1 on which nobody listens.
+// FreePort returns a port of 127.0.0.1 without a listener.
 func FreePort(tb testing.TB) int {
 	tb.Helper()
 	port, err := freeport.Find("127.0.0.1")

@@ -41,7 +41,7 @@ func JudgeDeletions(
 		}
 	}))
 	tb.Cleanup(server.Close)
-	// What is deleted when the test has ended must not fail for want of an answer.
+	// Deletions after the end of the test must not fail because the judge is gone.
 	ignore, none, timeout := admissionregistrationv1.Ignore, admissionregistrationv1.SideEffectClassNone, int32(30)
 	webhook := &admissionregistrationv1.ValidatingWebhookConfiguration{
 		ObjectMeta: metav1.ObjectMeta{Name: namespace},

@@ -21,7 +21,7 @@ import (
 	"github.com/kinship-dev/kinship/internal/localcluster"
 )
 
-// Option changes what [Main] prepares.
+// Option changes the environment that [Main] prepares.
 type Option func(*environment)
 
 // CRDs installs the CustomResourceDefinitions in YAML files, or directories of
@@ -52,7 +52,7 @@ func CheckLeaks(opts ...goleak.Option) Option {
 	}
 }
 
-// environment is what the tests of one binary share.
+// environment is shared by the tests of one binary.
 type environment struct {
 	options   localcluster.Options
 	crds      []string
@@ -68,9 +68,8 @@ type environment struct {
 // shared is set by Main and only read afterwards.
 var shared *environment
 
-// Main runs the tests and exits. It is the whole of a package's TestMain. The
-// control plane is started when the first test asks for it, so that a run of
-// plain unit tests does not pay for one.
+// Main runs the tests and exits: a package's TestMain calls Main and nothing else. The control
+// plane starts when the first test needs it, so a run of plain unit tests starts none.
 func Main(m *testing.M, opts ...Option) {
 	flag.Parse() // For Verbose, which Run would otherwise make known too late.
 	logToStderr()
@@ -79,8 +78,8 @@ func Main(m *testing.M, opts ...Option) {
 	os.Exit(shared.finish(code, os.Stderr))
 }
 
-// logToStderr shows what controllers log: all of it with -v, else what is wrong.
-// Without a logger, controller-runtime complains about just that.
+// logToStderr logs controllers' messages: all with -v, else only warnings. Without a logger,
+// controller-runtime prints a complaint.
 func logToStderr() {
 	level := slog.LevelWarn
 	if testing.Verbose() {
@@ -127,15 +126,15 @@ func kindsOf(config *rest.Config) (meta.RESTMapper, error) {
 	return apiutil.NewDynamicRESTMapper(config, transport)
 }
 
-// finish stops the control plane and returns the exit code. What goes wrong here
-// turns success into failure, never the reverse.
+// finish stops the control plane and returns the exit code. A failure here turns success into
+// failure, never the reverse.
 func (e *environment) finish(code int, out io.Writer) int {
 	fail := func(doing string, err error) {
 		if err == nil {
 			return
 		}
 		code = max(code, 1)
-		_, _ = fmt.Fprintf(out, "testenv: %s: %v\n", doing, err) // Nobody is left to tell.
+		_, _ = fmt.Fprintf(out, "testenv: %s: %v\n", doing, err) // There is nowhere to report a failed write.
 	}
 	if e.cluster != nil {
 		fail("control plane", e.cluster.Err())

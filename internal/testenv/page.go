@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// PageCommands returns the blocks of commands of one section of a page, with its subsections.
+// PageCommands returns the blocks of commands in one section of a page and its subsections.
 func PageCommands(tb testing.TB, page, section string) []string {
 	tb.Helper()
 	text, err := os.ReadFile(page)
@@ -28,8 +28,7 @@ func PageCommands(tb testing.TB, page, section string) []string {
 	return all
 }
 
-// Shell runs commands of a page in a directory, with the test's control plane and a namespace of
-// it.
+// Shell runs commands of a page in a directory, with the test's control plane and a namespace.
 func Shell(tb testing.TB, dir, namespace, commands string) {
 	tb.Helper()
 	cmd := exec.CommandContext(tb.Context(), "sh", "-e", "-c", commands)

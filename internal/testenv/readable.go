@@ -92,7 +92,8 @@ func checkStatus(tb testing.TB, obj *unstructured.Unstructured, typed func() cli
 	}
 }
 
-// remove deletes an object and waits until it is gone, so that no other test meets it.
+// remove deletes an object and waits until the object is gone, so that no other test meets the
+// object.
 func remove(tb testing.TB, c client.Client, obj client.Object) {
 	tb.Helper()
 	if err := c.Delete(tb.Context(), obj); err != nil {
@@ -107,9 +108,9 @@ func remove(tb testing.TB, c client.Client, obj client.Object) {
 	})
 }
 
-// oddStatuses returns values of a type, each with one odd part, and where that part is.
-// Go reads every text and every boolean that the API server accepts, so that these are
-// left as they are.
+// oddStatuses returns values of a type, each with one odd part, and the path of that part.
+// Texts and booleans are left alone, since Go reads every text and boolean that the API server
+// accepts.
 func oddStatuses(t reflect.Type) iter.Seq2[string, any] {
 	return func(yield func(string, any) bool) {
 		switch {
@@ -134,8 +135,8 @@ func oddStatuses(t reflect.Type) iter.Seq2[string, any] {
 	}
 }
 
-// oddFields calls yield with objects of a type, each with one odd field. The fields that
-// conditions must have are filled in.
+// oddFields calls yield with objects of a type, each with one odd field. Required fields of
+// conditions are filled in.
 func oddFields(t reflect.Type, yield func(string, any) bool) {
 	for field := range t.Fields() {
 		name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
@@ -160,7 +161,7 @@ func oddFields(t reflect.Type, yield func(string, any) bool) {
 	}
 }
 
-// replaced calls f for each value within another, and each odd one in its place.
+// replaced calls f for each value within a value, with each odd value in its place.
 func replaced(value any, field string, f func(string, any)) {
 	switch v := value.(type) {
 	case map[string]any:

@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Request is a sort of request, as the API server counts them.
+// Request is a sort of request, as the API server's metrics count requests.
 type Request struct {
 	// Verb is in capitals: GET, LIST, WATCH, POST, PUT, PATCH, APPLY, DELETE,
 	// DELETECOLLECTION.
@@ -51,7 +51,7 @@ func Requests(tb testing.TB) Counts {
 	return counts
 }
 
-// Since returns what was added to an earlier reading.
+// Since returns the counts that were added to an earlier reading.
 func (c Counts) Since(before Counts) Counts {
 	added := Counts{}
 	for request, n := range c {
@@ -69,15 +69,14 @@ func (c Counts) Where(keep func(Request) bool) Counts {
 	return kept
 }
 
-// Of returns the counts for one resource, its subresources included.
+// Of returns the counts for one resource and its subresources.
 func (c Counts) Of(group, resource string) Counts {
 	return c.Where(func(r Request) bool { return r.Group == group && r.Resource == resource })
 }
 
 var readVerbs = []string{"GET", "LIST", "WATCH", "CONNECT"}
 
-// Writes returns the counts of the requests that ask for a change, whether or
-// not one came of it: a refused write has cost as much.
+// Writes returns the counts of write requests, including refused ones, which cost as much.
 func (c Counts) Writes() Counts {
 	return c.Where(func(r Request) bool { return !slices.Contains(readVerbs, r.Verb) })
 }
@@ -91,7 +90,7 @@ func (c Counts) Total() int {
 	return total
 }
 
-// String lists the counts, one sort a line, in an order that does not change.
+// String lists the counts, one sort per line, in a fixed order.
 func (c Counts) String() string {
 	lines := make([]string, 0, len(c))
 	for r, n := range c {

@@ -8,9 +8,9 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 )
 
-// AwaitRights waits until the API server gives a user all of some rights in a namespace,
-// or none of them: it learns of roles by watches. Of each rule it asks about the first
-// verb, group, resource and name.
+// AwaitRights waits until the API server grants a user all given rights in a namespace, or none
+// of them: the API server learns of roles by watches. AwaitRights asks about the first verb,
+// group, resource and name of each rule.
 func AwaitRights(tb testing.TB, user, namespace string, want bool, rules ...rbacv1.PolicyRule) {
 	tb.Helper()
 	c := Client(tb, nil)

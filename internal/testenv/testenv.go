@@ -16,8 +16,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Config returns a configuration that may do everything. It is a copy: a test
-// may change it.
+// Config returns a configuration with all rights. Config returns a copy, which a test may
+// change.
 func Config(tb testing.TB) *rest.Config {
 	tb.Helper()
 	return Cluster(tb).Config()
@@ -30,7 +30,7 @@ func Kubeconfig(tb testing.TB) string {
 }
 
 // As returns a configuration that acts as a user. The API server adds the group
-// system:authenticated; what else the user may do is for the test to grant.
+// system:authenticated; the test grants all other rights.
 func As(tb testing.TB, user string, groups ...string) *rest.Config {
 	tb.Helper()
 	config := Config(tb)
@@ -61,12 +61,12 @@ func newClient(tb testing.TB, config *rest.Config, options client.Options) clien
 	return c
 }
 
-// cleanupTimeout bounds what a test does after its end.
+// cleanupTimeout bounds the cleanup after a test.
 const cleanupTimeout = 30 * time.Second
 
-// Namespace creates a namespace for the test, named after it, and waits for the
-// service account that pods in it need. It is deleted after the test, which does
-// not wait for it to be gone.
+// Namespace creates a namespace for the test, named after the test, and waits for the
+// ServiceAccount that Pods need there. The namespace is deleted after the test, without waiting
+// for its end.
 func Namespace(tb testing.TB) string {
 	tb.Helper()
 	c := Client(tb, nil)
@@ -91,8 +91,8 @@ func Namespace(tb testing.TB) string {
 
 var notInNames = regexp.MustCompile(`[^a-z0-9]+`)
 
-// namespacePrefix makes of a test's name what a namespace's may begin with, and
-// leaves room for the characters that make it unique.
+// namespacePrefix turns a test's name into the beginning of a namespace's name, with room for
+// the characters that make the name unique.
 func namespacePrefix(test string) string {
 	const longest = 50
 	name := notInNames.ReplaceAllString(strings.ToLower(test), "-")
@@ -106,10 +106,9 @@ const (
 	eventuallyTimeout = time.Minute
 )
 
-// Eventually calls try until it returns nil, for up to a minute, and then
-// fails the test with the last error. The time is for slow machines: a passing
-// test returns as soon as it can. What takes longer is tried less often: tries take
-// time from what they wait for.
+// Eventually calls try until try returns nil, for up to a minute, and then fails the test with
+// the last error. The minute is for slow machines: a passing test returns at once. Pauses
+// between tries grow, since each try takes time from the awaited work.
 func Eventually(tb testing.TB, try func() error) {
 	tb.Helper()
 	EventuallyWithin(tb, eventuallyTimeout, try)
@@ -118,7 +117,7 @@ func Eventually(tb testing.TB, try func() error) {
 // EventuallyWithin is [Eventually] with another limit.
 func EventuallyWithin(tb testing.TB, timeout time.Duration, try func() error) {
 	tb.Helper()
-	// Not what the context of the test is: cleanups wait too.
+	// The context of the test has ended already when cleanups wait.
 	if err := eventually(context.WithoutCancel(tb.Context()), Cluster(tb).Done(), timeout, try); err != nil {
 		if broken := Cluster(tb).Err(); broken != nil {
 			err = fmt.Errorf("%w: %w", err, broken)
@@ -129,8 +128,8 @@ func EventuallyWithin(tb testing.TB, timeout time.Duration, try func() error) {
 
 var errControlPlane = errors.New("the control plane is gone")
 
-// eventually stops early when the control plane is gone: what is awaited will
-// not come, and a minute per test would hide why.
+// eventually stops early when the control plane has ended: waiting a minute per test would hide
+// the reason.
 func eventually(ctx context.Context, gone <-chan struct{}, timeout time.Duration, try func() error) error {
 	pause := eventuallyFirst
 	next := time.NewTimer(pause)

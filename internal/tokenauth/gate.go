@@ -50,7 +50,7 @@ type Reviewer interface {
 	MayAccess(ctx context.Context, user authenticationv1.UserInfo, verb, path string) (bool, error)
 }
 
-// Gate passes requests whose bearer token has the right to them. New makes a Gate.
+// Gate passes requests whose bearer token has the right to the path. New makes a Gate.
 type Gate struct {
 	reviewer Reviewer
 	clock    clock.PassiveClock
@@ -61,7 +61,7 @@ type Gate struct {
 	decisions map[question]decision
 }
 
-// question is what was asked of the API server. Tokens themselves are not kept.
+// question is a question to the API server, without the token itself.
 type question struct {
 	token      [sha256.Size]byte
 	verb, path string
@@ -122,7 +122,7 @@ func (g *Gate) decide(r *http.Request) (int, error) {
 	defer cancel()
 	status, err := g.review(ctx, token, q)
 	if err != nil {
-		return http.StatusInternalServerError, err // It is not a decision.
+		return http.StatusInternalServerError, err // An error is no decision.
 	}
 	g.keep(q, status)
 	return status, nil

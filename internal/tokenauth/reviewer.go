@@ -10,8 +10,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// Cluster is a Reviewer that asks an API server. It needs the right to create
-// tokenreviews and subjectaccessreviews.
+// Cluster is a Reviewer that asks an API server. Cluster needs the right to create tokenreviews
+// and subjectaccessreviews.
 type Cluster struct {
 	Clients kubernetes.Interface
 }
