@@ -24,7 +24,7 @@
 #   OPENSTACK_HOST      address           (127.0.0.1)
 #   OPENSTACK_PASSWORD  admin/demo password (secret)
 #   NEUTRON_WORKERS     neutron API worker processes, 0 = in the main process (2)
-#   KEYSTONE_WORKERS    keystone worker processes (2)
+#   KEYSTONE_WORKERS    keystone worker processes, of one thread each (3)
 #   KEYSTONE_PORT NEUTRON_PORT GLANCE_PORT PLACEMENT_PORT NOVA_PORT CINDER_PORT
 #   GLANCE_WEB_PORT     loopback port from which images may be downloaded (18999)
 #   OPENSTACK_DB_CACHE  a .tar file: if it exists, the migrated databases are
@@ -41,7 +41,7 @@ SERVICES=${OPENSTACK_SERVICES:-keystone neutron glance placement nova cinder}
 HOST=${OPENSTACK_HOST:-127.0.0.1}
 PASSWORD=${OPENSTACK_PASSWORD:-secret}
 NEUTRON_WORKERS=${NEUTRON_WORKERS:-2}
-KEYSTONE_WORKERS=${KEYSTONE_WORKERS:-2}
+KEYSTONE_WORKERS=${KEYSTONE_WORKERS:-3}
 KEYSTONE_PORT=${KEYSTONE_PORT:-5000}
 NEUTRON_PORT=${NEUTRON_PORT:-9696}
 GLANCE_PORT=${GLANCE_PORT:-9292}
@@ -255,7 +255,9 @@ cmd_up() {
     stop mariadb; mkdir -p "$(dirname "$DB_CACHE")"; tar -C "$S" -cf "$DB_CACHE.tmp" mysql; mv "$DB_CACHE.tmp" "$DB_CACHE"; start_db
   fi
   [[ -e $S/run/bootstrapped ]] || { bootstrap_keystone >"$S/log/keystone-bootstrap.log" 2>&1 || die "see $S/log/keystone-bootstrap.log"; touch "$S/run/bootstrapped"; }
-  wsgi keystone "$KEYSTONE_PORT" /usr/bin/keystone-wsgi-public "$KEYSTONE_WORKERS" 4
+  # One thread in each process of Keystone: the threads of a process share the field `token` of Keystone's
+  # AuthContextMiddleware, so that with two threads a request can be judged by the roles of another request's token.
+  wsgi keystone "$KEYSTONE_PORT" /usr/bin/keystone-wsgi-public "$KEYSTONE_WORKERS" 1
   if has placement; then wsgi placement "$PLACEMENT_PORT" /usr/bin/placement-api 1 4; fi
   if has neutron; then start neutron "$PY" -W ignore "$S/lib/run_neutron.py" --config-file "$S/etc/neutron.conf"; fi
   if has glance; then start glance "$PY" -W ignore -m glance.cmd.api --config-file "$S/etc/glance-api.conf"; fi
