@@ -1,41 +1,135 @@
 package security_test
 
 import (
+	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
 
-	openstackv1alpha1 "github.com/kinship-dev/kinship/api/openstack/v1alpha1"
+	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/pack"
 	"github.com/kinship-dev/kinship/internal/testenv"
 	"github.com/kinship-dev/kinship/test/operator"
 )
 
-// TestStatusesAreTheOperators has a tenant with all rights in his namespace write into the
-// status of an OpenStack object: the id of somebody else's resource, say.
+// statusSpecs are specs of the kinds of the usage and iot packs, and of the two kinds that
+// resources leaves out.
+var statusSpecs = map[string]string{
+	"Usage":               "{of: {apiVersion: v1, kind: ConfigMap, resourceRef: {name: used%s}}, reason: precious}",
+	"ClusterUsage":        "{of: {apiVersion: v1, kind: ConfigMap, resourceRef: {name: used%s}}, reason: precious}",
+	"IotConnector":        "{containers: [{type: Normalization, image: none}]}",
+	"IotConnectorRelease": "{version: 1, selector: {matchLabels: {none: of-these}}}",
+	"RouterInterface":     "{cloudCredentialsRef: {secretName: cloud, cloudName: c}, type: Subnet, routerRef: it, subnetRef: it}",
+	"Image":               "{cloudCredentialsRef: {secretName: cloud, cloudName: c}, managementPolicy: unmanaged, import: {filter: {name: it}}}",
+}
+
+// TestStatusesAreTheOperators has a tenant with all rights in a namespace write the status of an
+// object of every kind that a pack defines, such as the id of another tenant's Network. The kinds
+// are read from the definitions, so that a new kind without a guard fails the test.
 func TestStatusesAreTheOperators(t *testing.T) {
-	o := operator.Start(t, everyPack)
-	l := newLand(t)
-	tenant := l.user("tenant")
-	l.allow(tenant, right("*", "*", "*"))
-	l.network("it")
-	testenv.Eventually(t, func() error { return l.observed("Network", "it") })
-	if err := o.Stop(); err != nil { // Nobody else writes now.
+	for _, mode := range []pack.Enforcement{pack.ByWebhook, pack.ByPolicy} {
+		t.Run(string(mode), func(t *testing.T) {
+			options := app.Options{Packs: app.PackNames(), Enforcement: mode}
+			operator.Start(t, func(o *app.Options) { o.Packs, o.Enforcement = options.Packs, mode })
+			l := newLand(t)
+			tenant := l.user("tenant")
+			l.allow(tenant, right("*", "*", "*"))
+			l.allowEverywhere(tenant, right(usageGroup, "clusterusages/status", "update", "patch"),
+				right("apiextensions.crossplane.io", "usages/status", "update", "patch"))
+			for _, crd := range definitions(t, options) {
+				t.Run(crd.Name, func(t *testing.T) {
+					l := l
+					l.t = t
+					l.statusRefused(l.as(tenant), crd)
+				})
+			}
+		})
+	}
+}
+
+// definitions returns the definitions of objects with a status that an installation has.
+func definitions(t *testing.T, o app.Options) []*apiextensionsv1.CustomResourceDefinition {
+	t.Helper()
+	objects, err := app.Objects(o, true)
+	if err != nil {
 		t.Fatal(err)
 	}
-	forged := client.RawPatch(types.MergePatchType, []byte(`{"status":{"id":"forged"}}`))
-	network := &unstructured.Unstructured{}
-	network.SetGroupVersionKind(openstackv1alpha1.GroupVersion.WithKind("Network"))
-	network.SetNamespace(l.ns)
-	network.SetName("it")
-	err := l.as(tenant).Status().Patch(t.Context(), network, forged)
-	if err == nil || !strings.Contains(err.Error(), "only Kinship may write this status") {
-		t.Errorf("a tenant writes a status: %v", err)
+	var all []*apiextensionsv1.CustomResourceDefinition
+	for _, obj := range objects {
+		crd, ok := obj.(*apiextensionsv1.CustomResourceDefinition)
+		if ok && hasStatus(crd) {
+			all = append(all, crd)
+		}
 	}
-	if err := l.c.Status().Patch(t.Context(), network, forged, client.DryRunAll); err != nil {
-		t.Errorf("an administrator of the cluster may not correct a status: %v", err)
+	if len(all) < 30 {
+		t.Fatalf("there are %d definitions, want those of all packs", len(all))
 	}
-	l.delete(l.networkNamed("it"))
+	return all
+}
+
+func hasStatus(crd *apiextensionsv1.CustomResourceDefinition) bool {
+	_, ok := crd.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["status"]
+	return ok
+}
+
+// statusRefused creates an object of a definition and has a tenant write its status.
+func (l land) statusRefused(tenant client.Client, crd *apiextensionsv1.CustomResourceDefinition) {
+	l.t.Helper()
+	obj := l.ofDefinition(crd)
+	l.create(obj)
+	forged := client.RawPatch(types.MergePatchType, []byte(`{"status":{"conditions":[]}}`))
+	testenv.Eventually(l.t, func() error { // The API server learns of policies by a watch.
+		err := tenant.Status().Patch(l.t.Context(), obj.DeepCopy(), forged, client.DryRunAll)
+		switch {
+		case err == nil:
+			return errors.New("a tenant may write the status")
+		case !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "only Kinship may write"):
+			return fmt.Errorf("refused with other words: %w", err)
+		}
+		return nil
+	})
+	if crd.Spec.Group == cloudGroup.Group {
+		if err := l.c.Status().Patch(l.t.Context(), obj.DeepCopy(), forged, client.DryRunAll); err != nil {
+			l.t.Errorf("an administrator of the cluster may not correct a status: %v", err)
+		}
+	}
+	if err := client.IgnoreNotFound(l.c.Delete(l.t.Context(), obj)); err != nil {
+		l.t.Error(err)
+	}
+}
+
+// ofDefinition returns an object that the API server takes.
+func (l land) ofDefinition(crd *apiextensionsv1.CustomResourceDefinition) *unstructured.Unstructured {
+	l.t.Helper()
+	kind := crd.Spec.Names.Kind
+	text, known := statusSpecs[kind]
+	if resource, ok := resources[kind]; ok {
+		text, known = "{cloudCredentialsRef: {secretName: cloud, cloudName: c}, resource: "+resource+"}", true
+	}
+	if !known {
+		l.t.Fatalf("no object of kind %s is known", kind)
+	}
+	obj := &unstructured.Unstructured{}
+	obj.SetAPIVersion(crd.Spec.Group + "/" + crd.Spec.Versions[0].Name)
+	obj.SetKind(kind)
+	obj.SetName(l.ns + "-status")
+	inside := ""
+	if crd.Spec.Scope == apiextensionsv1.NamespaceScoped {
+		obj.SetNamespace(l.ns)
+	} else {
+		inside = ", namespace: " + l.ns
+	}
+	spec := map[string]any{}
+	if err := yaml.Unmarshal([]byte(strings.ReplaceAll(text, "%s", inside)), &spec); err != nil {
+		l.t.Fatal(err)
+	}
+	obj.Object["spec"] = spec
+	return obj
 }

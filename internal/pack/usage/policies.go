@@ -96,17 +96,14 @@ func refuseByPolicy() []client.Object {
 
 const refusedByPolicy = "The resource is in use or protected by a Usage: run kubectl kinship who-uses to see by which."
 
-// keepRecords keeps everybody but the operator from writing what is believed of a Usage
-// as soon as webhooks are asked: that its author may reach out of its namespace, and whose
-// deletion was refused. While they are not asked neither is believed.
+// keepRecords lets only the operator write the statuses of Usages, and the mark of authority.
+// An operator that asks webhooks believes both: status.refused is carried out in the recorded
+// user's name, and status.using says whose end is the end of the protection.
 func keepRecords(in pack.Installation) []client.Object {
 	fail, forbidden := admissionregistrationv1.Fail, metav1.StatusReasonForbidden
 	mark := func(o string) string {
 		return fmt.Sprintf("has(%[1]s.metadata.annotations) && %[2]q in %[1]s.metadata.annotations ? "+
 			"%[1]s.metadata.annotations[%[2]q] : ''", o, authorityAnnotation)
-	}
-	refused := func(o string) string {
-		return fmt.Sprintf("has(%[1]s.status) && has(%[1]s.status.refused) ? %[1]s.status.refused : []", o)
 	}
 	return pack.ValidatingPolicy(recordsPolicy, admissionregistrationv1.ValidatingAdmissionPolicySpec{
 		FailurePolicy: &fail,
@@ -129,8 +126,6 @@ func keepRecords(in pack.Installation) []client.Object {
 		Variables: []admissionregistrationv1.Variable{
 			{Name: "mark", Expression: mark("object")},
 			{Name: "before", Expression: "oldObject == null ? '' : (" + mark("oldObject") + ")"},
-			{Name: "refused", Expression: refused("object")},
-			{Name: "refusedBefore", Expression: "oldObject == null ? [] : (" + refused("oldObject") + ")"},
 		},
 		Validations: []admissionregistrationv1.Validation{
 			{
@@ -139,8 +134,8 @@ func keepRecords(in pack.Installation) []client.Object {
 				Reason:     &forbidden,
 			},
 			{
-				Expression: "variables.refused == variables.refusedBefore",
-				Message:    "status.refused says what is to be deleted in whose name: only Kinship may write it",
+				Expression: "!has(request.subResource) || request.subResource != 'status'",
+				Message:    statusRefused,
 				Reason:     &forbidden,
 			},
 		},

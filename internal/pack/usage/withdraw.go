@@ -22,6 +22,9 @@ import (
 	"github.com/kinship-dev/kinship/pkg/object"
 )
 
+// statusRefused answers a user who writes the status of a Usage.
+const statusRefused = "the status of a Usage says what was asked of it and by whom; only Kinship may write it"
+
 // status judges a change of a Usage's status by a user other than the operator. The only allowed
 // change removes entries of status.refused. A user removes entries of the user's own deletions.
 // A user with the verb override on the Usage removes any entry, because that user could delete
@@ -29,8 +32,7 @@ import (
 func (v *validator) status(
 	ctx context.Context, user authenticationv1.UserInfo, u, old usage,
 ) admission.Response {
-	denied := pack.Denied(http.StatusForbidden, metav1.StatusReasonForbidden,
-		"the status of a Usage says what was asked of it and by whom; only Kinship may write it")
+	denied := pack.Denied(http.StatusForbidden, metav1.StatusReasonForbidden, statusRefused)
 	if old == nil {
 		return denied
 	}
