@@ -38,6 +38,7 @@ var endless = map[string]func(w io.Writer, next string) error{
 	"pages":   func(w io.Writer, next string) error { return page(w, next, item, 2000) },
 	"one":     func(w io.Writer, next string) error { return page(w, next, item, forEver) },
 	"tiny":    func(w io.Writer, next string) error { return page(w, next, "{},", forEver) },
+	"heavy":   func(w io.Writer, next string) error { return page(w, next, nested, 10) },
 	"nested":  func(w io.Writer, next string) error { return page(w, next, nested, forEver) },
 	"item":    func(w io.Writer, next string) error { return page(w, next+`"}],"networks":[{"a":"`, "x", forEver) },
 	"aside":   func(w io.Writer, next string) error { return page(w, next+`","x":"`, "x", forEver) },
@@ -136,6 +137,22 @@ func TestEndlessPages(t *testing.T) {
 	t.Logf("the operator took %d MiB", kib>>10)
 }
 
+// TestLongList lists items without an end, which are few enough for memory. The list ends at
+// the bound of items and names that bound.
+func TestLongList(t *testing.T) {
+	text := "clouds: {openstack: {auth: {auth_url: '" + endlessCloud(t).URL +
+		"/v3', username: u, password: p}, region_name: RegionOne}}"
+	clouds := openstack.New(openstack.Options{Open: openstack.Loopback, QPS: 1e6, Burst: 1e6})
+	client, err := login(t, clouds, parse(t, text)).Network(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = list(t.Context(), t, client, "pages", "?")
+	if err == nil || !strings.Contains(err.Error(), "lists more than 10000 networks") {
+		t.Errorf("an endless list of small items ends with %v", err)
+	}
+}
+
 // beOperator asks an endless cloud for everything at once, and prints how much memory that
 // has taken.
 func beOperator(t *testing.T, address string) {
@@ -159,7 +176,7 @@ func beOperator(t *testing.T, address string) {
 			for range times {
 				ctx, end := clouds.Account(t.Context())
 				t.Cleanup(end)
-				asked.Go(func() { list(ctx, t, client, way, query) })
+				asked.Go(func() { _ = list(ctx, t, client, way, query) }) // It is checked there.
 				asked.Go(func() { single(ctx, t, client, way, query) })
 			}
 		}
@@ -173,7 +190,7 @@ func beOperator(t *testing.T, address string) {
 	t.Logf("peak %s KiB", strings.Fields(peak)[0])
 }
 
-func list(ctx context.Context, t *testing.T, client *gophercloud.ServiceClient, way, query string) {
+func list(ctx context.Context, t *testing.T, client *gophercloud.ServiceClient, way, query string) error {
 	t.Helper()
 	all, err := openstack.List{
 		Address: client.ServiceURL(way) + query, Many: "networks",
@@ -189,11 +206,12 @@ func list(ctx context.Context, t *testing.T, client *gophercloud.ServiceClient, 
 	if all != nil {
 		t.Errorf("%s%s: %d items are taken for the whole list", way, query, len(all))
 	}
+	return err
 }
 
 func single(ctx context.Context, t *testing.T, client *gophercloud.ServiceClient, way, query string) {
 	t.Helper()
-	if way == "unlike" || way == "pages" {
+	if way == "unlike" || way == "pages" || way == "heavy" {
 		return // They are short.
 	}
 	var answer map[string]any
