@@ -137,8 +137,8 @@ func TestEndlessPages(t *testing.T) {
 	t.Logf("the operator took %d MiB", kib>>10)
 }
 
-// TestLongList lists items without an end, which are few enough for memory. The list ends at
-// the bound of items and names that bound.
+// TestLongList reads lists without an end, one at a time. A list of small items ends at the bound
+// of items, and a list of few heavy items at the bound of memory.
 func TestLongList(t *testing.T) {
 	text := "clouds: {openstack: {auth: {auth_url: '" + endlessCloud(t).URL +
 		"/v3', username: u, password: p}, region_name: RegionOne}}"
@@ -147,10 +147,33 @@ func TestLongList(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = list(t.Context(), t, client, "pages", "?")
-	if err == nil || !strings.Contains(err.Error(), "lists more than 10000 networks") {
-		t.Errorf("an endless list of small items ends with %v", err)
+	for way, want := range map[string]struct {
+		atMost int
+		says   string
+	}{
+		"pages": {10_000 + 1, "lists more than 10000 networks"},
+		"heavy": {20, "MiB"},
+	} {
+		kept := 0
+		_, err := openstack.List{
+			Address: client.ServiceURL(way), Many: "networks", Next: nextPage,
+			Keep: func(map[string]any) bool {
+				kept++
+				return kept <= want.atMost // Else this process would run out of memory.
+			},
+		}.Read(t.Context(), client)
+		if err == nil || !strings.Contains(err.Error(), want.says) || kept > want.atMost {
+			t.Errorf("%s: the list ends with %v after %d items, want %q after at most %d", way, err, kept, want.says, want.atMost)
+		}
 	}
+}
+
+// nextPage returns the address of the next page.
+func nextPage(page map[string]any) string {
+	links, _ := page["networks_links"].([]any)
+	link, _ := links[0].(map[string]any)
+	next, _ := link["href"].(string)
+	return next
 }
 
 // beOperator asks an endless cloud for everything at once, and prints how much memory that
@@ -176,7 +199,7 @@ func beOperator(t *testing.T, address string) {
 			for range times {
 				ctx, end := clouds.Account(t.Context())
 				t.Cleanup(end)
-				asked.Go(func() { _ = list(ctx, t, client, way, query) }) // It is checked there.
+				asked.Go(func() { list(ctx, t, client, way, query) })
 				asked.Go(func() { single(ctx, t, client, way, query) })
 			}
 		}
@@ -190,23 +213,16 @@ func beOperator(t *testing.T, address string) {
 	t.Logf("peak %s KiB", strings.Fields(peak)[0])
 }
 
-func list(ctx context.Context, t *testing.T, client *gophercloud.ServiceClient, way, query string) error {
+func list(ctx context.Context, t *testing.T, client *gophercloud.ServiceClient, way, query string) {
 	t.Helper()
 	all, err := openstack.List{
-		Address: client.ServiceURL(way) + query, Many: "networks",
-		Next: func(page map[string]any) string {
-			links, _ := page["networks_links"].([]any)
-			link, _ := links[0].(map[string]any)
-			next, _ := link["href"].(string)
-			return next
-		},
+		Address: client.ServiceURL(way) + query, Many: "networks", Next: nextPage,
 		Keep: func(map[string]any) bool { return way != "unlike" },
 	}.Read(ctx, client)
 	check(t, "list "+way+query, err, way == "refusal")
 	if all != nil {
 		t.Errorf("%s%s: %d items are taken for the whole list", way, query, len(all))
 	}
-	return err
 }
 
 func single(ctx context.Context, t *testing.T, client *gophercloud.ServiceClient, way, query string) {
