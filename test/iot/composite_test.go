@@ -1,6 +1,7 @@
 package iot_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -381,6 +382,26 @@ func testRestricted(t *testing.T) {
 	c, v0 := w.version1("c", entry("a", "Normalization")), w.version0("clinic")
 	w.create(c, v0)
 	w.ready(c, v0)
+
+	// The operator makes no Pod that the namespace refuses to its users.
+	privileged := w.version1("privileged", entry("p", "Normalization"))
+	privileged.Spec.Deployments[0].Containers[0].SecurityContext = &corev1.SecurityContext{Privileged: new(true)}
+	w.create(privileged)
+	testenv.Eventually(t, func() error {
+		d := &appsv1.Deployment{}
+		if err := w.c.Get(t.Context(), client.ObjectKey{Namespace: w.ns, Name: "p"}, d); err != nil {
+			return err
+		}
+		for _, condition := range d.Status.Conditions {
+			if condition.Type == appsv1.DeploymentReplicaFailure && strings.Contains(condition.Message, "violates PodSecurity") {
+				return nil
+			}
+		}
+		return errors.New("the Deployment of privileged Pods does not say that they are refused")
+	})
+	if pods := w.pods("p"); len(pods) > 0 {
+		t.Errorf("privileged Pods are there: %v", pods)
+	}
 }
 
 // TestOrphan: who deletes a connector without what belongs to it, keeps that. Nobody has

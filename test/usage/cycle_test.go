@@ -5,13 +5,18 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	protectionv1beta1 "github.com/kinship-dev/kinship/api/protection/v1beta1"
 	"github.com/kinship-dev/kinship/internal/testenv"
 )
+
+// cycleTold is how long a circle may stay untold. Times in a status have whole seconds.
+const cycleTold = time.Second
 
 // testCycleRefused: a Usage that would close a circle is not taken in, and the
 // whole circle is printed.
@@ -33,7 +38,11 @@ func testCycleRefused(t *testing.T) {
 				usages = append(usages, u)
 			}
 			w.ready(usages...)
+			start := time.Now()
 			err := w.tryCreate(uses("closes", named("cm00"), named(fmt.Sprintf("cm%02d", n-1))))
+			if took := time.Since(start); took > cycleTold {
+				t.Errorf("the Usage was refused after %s, want at most %s", took, cycleTold)
+			}
 			want := "the resources would use each other in a circle: ConfigMap/cm00"
 			for i := n - 1; i >= 0; i-- {
 				want += " -> " + ring[i]
@@ -101,6 +110,10 @@ func testCycleCondition(t *testing.T) {
 					t.Errorf("message is %q, want the circle %s", message, want)
 				}
 				w.told(u, "Cycle")
+				ready := meta.FindStatusCondition(u.UsageStatus().Conditions, "Ready")
+				if took := ready.LastTransitionTime.Sub(u2.GetCreationTimestamp().Time); took > cycleTold {
+					t.Errorf("%s told of the circle %s after it was closed, want at most %s", u.GetName(), took, cycleTold)
+				}
 			}
 			w.goesWhole(a, b, u1, u2)
 		})

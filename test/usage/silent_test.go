@@ -2,6 +2,7 @@ package usage_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -146,16 +147,18 @@ func TestStartSilent(t *testing.T) {
 		t.Fatal(err)
 	}
 	speak := k.silence()
-	operator.Start(t, func(o *app.Options) { o.Usage.GracePeriod = grace })
+	second := operator.Start(t, func(o *app.Options) { o.Usage.GracePeriod = grace })
 	if message := w.unready(using, "Reading"); message == "" {
 		t.Error("the condition does not say what the Usage waits for")
 	}
 	w.settle()
 	w.refused(cm)
 	w.locked(cm)
+	k.toldBriefly(second)
 	speak()
 	w.refused(x)
 	w.ready(using, used)
+	k.toldBriefly(second)
 	w.refused(x)
 	w.refused(cm)
 	w.delete(used) // While this operator still runs.
@@ -163,4 +166,16 @@ func TestStartSilent(t *testing.T) {
 	w.delete(x)
 	w.gone(using)
 	w.free(cm, w.namespace(), k.definition())
+}
+
+// atMostLines is how many lines of the log may be about a group that stays silent.
+const atMostLines = 20
+
+// toldBriefly expects that the operator's log has a few lines about the group, not one for each
+// attempt to read it.
+func (k custom) toldBriefly(o *operator.Operator) {
+	k.w.t.Helper()
+	if n := strings.Count(o.Log(), k.group); n > atMostLines {
+		k.w.t.Errorf("the log names group %s %d times, want at most %d", k.group, n, atMostLines)
+	}
 }
