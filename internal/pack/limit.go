@@ -33,7 +33,8 @@ func limit(obj client.Object, namespaces []string) {
 	switch o := obj.(type) {
 	case *admissionregistrationv1.ValidatingWebhookConfiguration:
 		for i := range o.Webhooks {
-			if w := &o.Webhooks[i]; len(w.Rules) > 0 || w.NamespaceSelector != nil { // Else a controller sets the namespaceSelector.
+			// A controller sets the namespaceSelector of a webhook without rules.
+			if w := &o.Webhooks[i]; len(w.Rules) > 0 || w.NamespaceSelector != nil {
 				w.NamespaceSelector = selector
 			}
 		}

@@ -45,7 +45,8 @@ func (w *Writer) Status(ctx context.Context, id object.ID, before, after client.
 	if err != nil {
 		return false, fmt.Errorf("write status of %s: %w", id, err)
 	}
-	err = w.Client.Status().Patch(ctx, after, client.RawPatch(types.MergePatchType, patch), client.FieldOwner(w.FieldOwner))
+	err = w.Client.Status().Patch(ctx, after, client.RawPatch(types.MergePatchType, patch),
+		client.FieldOwner(w.FieldOwner))
 	if err != nil {
 		return false, fmt.Errorf("write status of %s: %w", id, err)
 	}

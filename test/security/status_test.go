@@ -26,8 +26,10 @@ var statusSpecs = map[string]string{
 	"ClusterUsage":        "{of: {apiVersion: v1, kind: ConfigMap, resourceRef: {name: used%s}}, reason: precious}",
 	"IotConnector":        "{containers: [{type: Normalization, image: none}]}",
 	"IotConnectorRelease": "{version: 1, selector: {matchLabels: {none: of-these}}}",
-	"RouterInterface":     "{cloudCredentialsRef: {secretName: cloud, cloudName: c}, type: Subnet, routerRef: it, subnetRef: it}",
-	"Image":               "{cloudCredentialsRef: {secretName: cloud, cloudName: c}, managementPolicy: unmanaged, import: {filter: {name: it}}}",
+	"RouterInterface": "{cloudCredentialsRef: {secretName: cloud, cloudName: c}, type: Subnet, routerRef: it, " +
+		"subnetRef: it}",
+	"Image": "{cloudCredentialsRef: {secretName: cloud, cloudName: c}, managementPolicy: unmanaged, " +
+		"import: {filter: {name: it}}}",
 }
 
 // TestStatusesAreTheOperators has a tenant with all rights in a namespace write the status of an
