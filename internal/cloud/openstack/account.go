@@ -7,37 +7,39 @@ import (
 	"sync"
 )
 
-// Bounds of what is taken of clouds, which may be anybody's, in bytes.
+// Bounds of the memory for answers of clouds, in bytes. A tenant may run a cloud of his own.
 const (
-	// maxAnswer bounds an answer, unpacked. It is also the longest page of a list.
+	// maxAnswer bounds an unpacked answer, which is also the longest page of a list.
 	maxAnswer = 8 << 20
-	// maxAside bounds an answer that belongs to no account: a login, whose catalog is kept
-	// as long as its scope, and the first question to a service. So much of it is kept.
+	// maxAside bounds an answer without an account: a login, whose catalog is kept as long as
+	// its scope, and the first call to a service.
 	maxAside     = 512 << 10
 	maxAsideKept = 2 << 20
-	// maxRefusal bounds what is read of a refusal. Nobody is shown more.
+	// maxRefusal bounds the part of a refusal that is read. Conditions show no more.
 	maxRefusal = 64 << 10
-	// maxHeader bounds what comes before an answer.
+	// maxHeader bounds the header of an answer.
 	maxHeader = 256 << 10
 
-	// maxKept bounds what one account keeps, and so one list; maxItems bounds the latter too.
+	// maxKept bounds the memory of one account, and so of one list. maxItems bounds the number
+	// of items of a list.
 	maxKept  = 64 << 20
 	maxItems = 10_000
-	// maxTogether bounds what all accounts keep beyond what each keeps anyway.
+	// maxTogether bounds the memory of all accounts together, beyond what each account has
+	// anyway.
 	maxTogether = 128 << 20
 	anyway      = 256 << 10
 )
 
-// TooMuchError says that a cloud told more than there is memory for. It says nothing about
-// the cloud: a big one may be honest.
+// TooMuchError says that an answer exceeds the memory for answers. It says nothing about the
+// cloud: a big cloud may be honest.
 type TooMuchError struct {
-	// What was too much.
+	// What exceeds the memory, such as "the list of networks".
 	What string
-	// Always says that it is too much by itself, whatever else is kept.
+	// Always says that the answer exceeds the memory by itself, without other answers.
 	Always bool
 }
 
-// Error says what was too much.
+// Error implements error.
 func (e *TooMuchError) Error() string { return e.What }
 
 // purse is the memory that all accounts share.
@@ -84,7 +86,7 @@ func accountOf(ctx context.Context) *account {
 	return a
 }
 
-// aside begins an account beside that of a context, for what is soon let go.
+// aside begins an account beside the account of a context, for memory that is soon freed.
 func aside(ctx context.Context) (context.Context, *account) {
 	a := &account{most: maxKept}
 	if of := accountOf(ctx); of != nil {
@@ -123,8 +125,8 @@ func (a *account) reset() {
 	a.taken, a.paid = 0, 0
 }
 
-// weigh returns about how many bytes a text takes once it is decoded, of which it may have
-// few itself: an object takes some hundred, however small.
+// weigh returns about how many bytes a JSON text takes once decoded. Each JSON object takes
+// some hundred bytes, however short its text.
 func weigh(text []byte) int {
 	return len(text) + 320*bytes.Count(text, []byte("{")) +
 		60*(bytes.Count(text, []byte(","))+bytes.Count(text, []byte("[")))

@@ -6,15 +6,15 @@ import (
 	"net/http"
 )
 
-// body is an answer that is read as far as there is memory for, which ends its call, and
-// the call's deadline, when it is closed.
+// body is an answer that is read within the bounds of memory. Closing the body ends the call
+// and the call's deadline.
 type body struct {
 	io.Closer
 
-	from    io.Reader // unpacked, if it was packed
+	from    io.Reader // of the unpacked answer
 	left    int
 	most    int
-	cut     bool // what is longer is cut instead of refused
+	cut     bool // cut a longer answer instead of refusing it
 	account *account
 	end     func()
 }
@@ -42,7 +42,7 @@ func (b *body) Read(p []byte) (int, error) {
 	if b.left == 0 && b.cut {
 		return 0, io.EOF
 	}
-	// One more shows whether there is more.
+	// One byte more shows whether the answer goes on.
 	n, err := b.from.Read(p[:min(len(p), b.left+1)])
 	if n > b.left {
 		if b.cut {

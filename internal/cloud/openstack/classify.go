@@ -19,27 +19,25 @@ import (
 	"github.com/gophercloud/gophercloud/v2"
 )
 
-// maxMessage is what of an error reaches a condition, in characters.
+// maxMessage bounds the part of an error that a condition shows, in characters.
 const maxMessage = 1024
 
-// Class is what an error means to a reconciler.
+// Class is the meaning of an error for a reconciler.
 type Class int
 
 const (
-	// Retryable is everything that may be gone at the next try: no answer, 5xx,
-	// 429. It is also what is unknown.
+	// Retryable errors may pass: no answer, 5xx, 429. An unknown error is Retryable.
 	Retryable Class = iota
-	// NotFound is a 404: of the resource itself, or of one that a request names.
+	// NotFound is a 404, of the resource itself or of a resource that the request names.
 	NotFound
-	// Busy is a refusal that somebody else can end without a change of the request: a
-	// quota, a resource in use or in the middle of a change, a role that is not assigned yet.
+	// Busy is a refusal that ends without a change of the request: a quota, a resource in use
+	// or in the middle of a change, a role that is not assigned yet.
 	Busy
-	// Exists is a conflict with a resource that is there already. It doesn't pass
-	// by waiting.
+	// Exists is a conflict with an existing resource. Waiting does not end the conflict.
 	Exists
-	// Invalid is refused for what the request says, and will be again.
+	// Invalid is a refusal of the request's content.
 	Invalid
-	// Forbidden is refused for who asks.
+	// Forbidden is a refusal of the caller.
 	Forbidden
 	// Unauthorized is a refusal of the credentials themselves.
 	Unauthorized
@@ -59,14 +57,14 @@ type Failure struct {
 	Kind string
 	// Message is OpenStack's text, at most 1024 characters.
 	Message string
-	// After is when the cloud wants to be asked again, if it said.
+	// After is the pause that the cloud asks for; zero if the cloud names none.
 	After time.Duration
-	// Late says that the answer was not waited for, by us or by somebody in between: what
-	// was asked may be carried out still.
+	// Late says that the client, or a proxy, did not wait for the answer: the cloud may still
+	// carry out the request.
 	Late bool
 }
 
-// Classify says what an error of a call means. It must not be nil.
+// Classify returns the meaning of a call's error. The error must not be nil.
 func Classify(err error) Failure {
 	if throttled, ok := errors.AsType[*ThrottledError](err); ok {
 		return Failure{Status: http.StatusTooManyRequests, Message: cut(err.Error()), After: throttled.After}
@@ -94,8 +92,8 @@ func isTimeout(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded) || (ok && timeout.Timeout())
 }
 
-// IsOutage reports whether an error says that a cloud itself fails: it gives no answer in
-// time, a failure of its own, or asks to be left alone. It must not be nil.
+// IsOutage reports whether the cloud itself fails: no answer in time, a failure of its own, or
+// a request to back off. The error must not be nil.
 func IsOutage(err error) bool {
 	if _, much := errors.AsType[*TooMuchError](err); much || errors.Is(err, context.Canceled) {
 		return false
@@ -108,8 +106,8 @@ func IsOutage(err error) bool {
 // IsNotFound reports whether err is an answer that something is not there.
 func IsNotFound(err error) bool { return err != nil && Classify(err).Class == NotFound }
 
-// answerOf finds the answer in an error. gophercloud returns it by value and by
-// pointer, and hides it in two errors of its own that don't unwrap.
+// answerOf finds the answer in an error. gophercloud returns the answer by value and by
+// pointer, and hides it in two error types without Unwrap.
 func answerOf(err error) (gophercloud.ErrUnexpectedResponseCode, bool) {
 	if hidden, ok := errors.AsType[*gophercloud.ErrErrorAfterReauthentication](err); ok {
 		return answerOf(hidden.ErrOriginal)
@@ -123,7 +121,7 @@ func answerOf(err error) (gophercloud.ErrUnexpectedResponseCode, bool) {
 	return errors.AsType[gophercloud.ErrUnexpectedResponseCode](err)
 }
 
-// loginOf finds a failed login in an error, also where gophercloud hides it.
+// loginOf finds a failed login in an error, also in gophercloud's types without Unwrap.
 func loginOf(err error) (*LoginError, bool) {
 	if hidden, ok := errors.AsType[*gophercloud.ErrUnableToReauthenticate](err); ok {
 		return loginOf(hidden.ErrReauth)
@@ -168,7 +166,7 @@ func classOf(status int, kind, message string) Class {
 	case http.StatusConflict:
 		return conflict(kind, message)
 	case http.StatusPreconditionFailed:
-		return Busy // Somebody changed it since we read it.
+		return Busy // Another client changed the resource since the read.
 	case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusTooEarly:
 		return Retryable
 	}
@@ -178,8 +176,8 @@ func classOf(status int, kind, message string) Class {
 	return Retryable
 }
 
-// conflict parts what passes by waiting from what doesn't. Neutron names its
-// errors; Keystone knows duplicates only; Nova and Cinder have to be read.
+// conflict separates conflicts that pass by waiting from others. Neutron names its errors,
+// Keystone only has duplicates, and the texts of Nova and Cinder have to be read.
 func conflict(kind, message string) Class {
 	text := strings.ToLower(message)
 	switch {
@@ -192,9 +190,9 @@ func conflict(kind, message string) Class {
 	}
 }
 
-// unanswered returns the text of a transport error. The text is replaced if it quotes bytes of
-// a server that does not speak HTTP: that may be any service that the operator reaches, and
-// conditions must not show its bytes.
+// unanswered returns the text of a transport error. If the error quotes bytes of a server that
+// does not speak HTTP, the text is replaced: that server may be any service that the operator
+// reaches, and conditions must not show its bytes.
 func unanswered(err error) string {
 	if wrong, ok := errors.AsType[*url.Error](err); ok && strings.Contains(wrong.Err.Error(), "malformed") {
 		return "no service of OpenStack: what it says is no HTTP"
@@ -202,10 +200,10 @@ func unanswered(err error) string {
 	return err.Error()
 }
 
-// explain reads the errors of all services in the forms that are theirs: NeutronError with a
-// type, Keystone's error with a title, Nova's and Cinder's badRequest and the like, and what
-// Glance has of WebOb, as JSON or a page. Nothing else is quoted: who makes a cloud of an
-// address has the operator read what is there, and must not read it himself.
+// explain reads errors in the forms of the services: NeutronError with a type, Keystone's error
+// with a title, Nova's and Cinder's badRequest and similar, and Glance's WebOb as JSON or a
+// page. No other text is quoted: a tenant who names any address as a cloud must not be able to
+// read the answers of that address.
 func explain(status int, body []byte) (kind, message string) {
 	var envelope map[string]json.RawMessage
 	if json.Unmarshal(body, &envelope) != nil {
@@ -242,7 +240,7 @@ var faults = []string{
 	"notImplemented", "serviceUnavailable", "computeFault", "instanceFault", "volumeFault", "shareFault",
 }
 
-// webOb reads an error as WebOb writes it as JSON.
+// webOb reads an error of WebOb in its JSON form.
 func webOb(status int, body []byte) (kind, message string, ok bool) {
 	var text struct{ Code, Title, Message *string }
 	decoder := json.NewDecoder(bytes.NewReader(body))
@@ -253,7 +251,7 @@ func webOb(status int, body []byte) (kind, message string, ok bool) {
 	return *text.Title, withoutTags(*text.Message), *text.Code == titleOf(status)
 }
 
-// page reads an error as WebOb writes it as a page. Those of others look different.
+// page reads an error of WebOb in its HTML form. Other pages look different.
 func page(status int, body []byte) string {
 	title := titleOf(status)
 	text, ok := strings.CutPrefix(strings.Join(strings.Fields(string(body)), " "),

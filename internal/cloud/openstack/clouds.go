@@ -21,27 +21,27 @@ import (
 )
 
 // refusalLasts is how long a login is not tried again after the cloud refused the credentials
-// or did not answer. Changed credentials are tried at once, since they have another key.
+// or did not answer. Changed credentials have another key, and are tried at once.
 const refusalLasts = 10 * time.Second
 
-// Options are for all clouds of one process. The zero value is good.
+// Options of all clouds of one process. The zero value has good defaults.
 type Options struct {
-	// QPS is how many calls per second one cloud gets, 50 when 0; Burst how many
-	// at once, 100 when 0.
+	// QPS is the number of calls per second to one cloud, 50 when 0. Burst is the number of
+	// calls at once, 100 when 0.
 	QPS   float64
 	Burst int
 	// Calls is how many calls of one tenant to one service of a cloud are under way at once, 8
-	// when less than 1. All tenants together have a quarter more. The upload of an image, which
-	// takes long, is not among them. WithTenant names the tenant of a call.
+	// when less than 1. All tenants together have a quarter more. Uploads of images, which take
+	// long, do not count. WithTenant names the tenant of a call.
 	Calls int64
 	// Timeout bounds a call whose context has no deadline, 60 s when 0.
 	Timeout time.Duration
 	// Login bounds a login, 10 s when 0: nothing else of a cloud can be asked before.
 	Login time.Duration
-	// MaxScopes is how many scopes are kept, 100 when 0. The one unused for the
-	// longest goes.
+	// MaxScopes is how many scopes are kept, 100 when 0. The scope that was unused for the
+	// longest time is dropped.
 	MaxScopes int
-	// Authorities are PEM certificates to trust where a Secret brings none.
+	// Authorities are PEM certificates to trust where a Secret has no cacert.
 	Authorities []byte
 	// Hosts are patterns, as in path.Match, of the hosts that may be called; without
 	// any, all may.
@@ -51,13 +51,13 @@ type Options struct {
 	// their own credentials are never open. Closed are ranges that are closed in addition,
 	// unless they are in Open. The rules hold for the address that a name resolved to.
 	Open, Closed []netip.Prefix
-	// Observe is told every call. It must not block.
+	// Observe is called for every call, and must not block.
 	Observe func(Call)
 	// UserAgent is put in front of gophercloud's.
 	UserAgent string
 }
 
-// Clouds gives out authenticated scopes. It is safe for concurrent use.
+// Clouds hands out authenticated scopes. It is safe for concurrent use.
 type Clouds struct {
 	options Options
 	logins  singleflight.Group
@@ -75,7 +75,7 @@ type refusal struct {
 	until time.Time
 }
 
-// New returns an empty set of clouds. Nothing is called before somebody asks.
+// New returns Clouds without scopes. New sends no request.
 func New(options Options) *Clouds {
 	options.QPS = orDefault(options.QPS, 50)
 	options.Burst = orDefault(options.Burst, 100)
@@ -91,14 +91,14 @@ func New(options Options) *Clouds {
 	}
 }
 
-// Scope returns the scope of a cloud, logged in. However many ask, there is one
-// login; and it goes on when the first who asked gives up.
+// Scope returns the scope of a cloud, logged in. Concurrent callers share one login, which goes
+// on when the first caller gives up.
 func (c *Clouds) Scope(ctx context.Context, cloud *Cloud) (*Scope, error) {
 	if scope, err := c.known(cloud.key); scope != nil || err != nil {
 		return scope, err
 	}
 	login := c.logins.DoChan(cloud.key, func() (any, error) {
-		// Somebody may have finished between our look and this call.
+		// Another login may have finished since the check above.
 		if scope, err := c.known(cloud.key); scope != nil || err != nil {
 			return scope, err
 		}
@@ -117,16 +117,16 @@ func (c *Clouds) Scope(ctx context.Context, cloud *Cloud) (*Scope, error) {
 	}
 }
 
-// Forget drops a scope whose credentials are gone. Whoever asks again logs in anew; if
-// they were refused, no sooner than before.
+// Forget drops a scope whose credentials are gone. The next caller logs in anew; after a
+// refusal, no sooner than before.
 func (c *Clouds) Forget(cloud *Cloud) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.drop(cloud.key)
 }
 
-// Close drops all scopes with their connections. Whoever still holds a scope can go on:
-// its connections go when the last call has ended.
+// Close drops all scopes with their connections. A scope that is still in use works on; its
+// connections close after the last call.
 func (c *Clouds) Close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -136,7 +136,7 @@ func (c *Clouds) Close() {
 	}
 }
 
-// drop forgets a scope, if there is one, and its connections.
+// drop removes a scope, if there is one, with its connections.
 func (c *Clouds) drop(key string) {
 	if scope := c.scopes[key]; scope != nil {
 		scope.wire.close()
@@ -144,7 +144,7 @@ func (c *Clouds) drop(key string) {
 	delete(c.scopes, key)
 }
 
-// known returns the scope of a key, or why there will be none for now, or neither.
+// known returns the scope of a key, or the error of its last login, or neither.
 func (c *Clouds) known(key string) (*Scope, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -202,8 +202,8 @@ func (c *Clouds) refuse(cloud *Cloud, err error) error {
 	return err
 }
 
-// again logs a scope in whose token was refused, unless its credentials were: all who
-// hold the scope come here, with each of their calls.
+// again logs in anew for a scope whose token was refused, unless the credentials were refused:
+// every user of the scope comes here with each call.
 func (c *Clouds) again(ctx context.Context, cloud *Cloud, login func(context.Context) error) error {
 	c.mu.Lock()
 	err := c.refusal(cloud.key)
@@ -256,7 +256,7 @@ func (c *Clouds) authenticate(ctx context.Context, cloud *Cloud) (*Scope, error)
 	}
 	scope, err := c.authenticateBy(ctx, cloud, wire)
 	if err != nil {
-		wire.close() // Nobody else has it.
+		wire.close() // The scope is not shared yet.
 		return nil, err
 	}
 	return scope, nil
@@ -269,14 +269,15 @@ func (c *Clouds) authenticateBy(ctx context.Context, cloud *Cloud, wire *transpo
 	}
 	provider.HTTPClient = http.Client{
 		Transport: judged{wire, c.options.Hosts},
-		// No service redirects its clients, and what is sent is not for others.
+		// No OpenStack service redirects its clients, and the credentials in a request are not
+		// for another server.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	if c.options.UserAgent != "" {
 		provider.UserAgent.Prepend(c.options.UserAgent)
 	}
 	wire.know("identity", provider.IdentityBase)
-	// Straight to v3: asking which versions there are would be one more call.
+	// The URL of v3 is used directly: discovery of versions would be one more call.
 	options := cloud.options
 	if err := openstack.AuthenticateV3(ctx, provider, &options, gophercloud.EndpointOpts{}); err != nil {
 		return nil, err
@@ -313,8 +314,8 @@ func (c *Clouds) transport(cloud *Cloud) (*transport, error) {
 	}, nil
 }
 
-// limiter returns that of a place. One that no scope needs goes when there are more than
-// scopes are kept: who writes Secrets makes up places.
+// limiter returns the limiter of a place. A limiter without scopes is dropped when there are
+// more limiters than MaxScopes, since authors of Secrets can make up any number of places.
 func (c *Clouds) limiter(place string) *limiter {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -333,8 +334,7 @@ func (c *Clouds) limiter(place string) *limiter {
 	return l
 }
 
-// spare drops the limiter that was asked for the longest ago of those that no scope has,
-// but for one.
+// spare drops the limiter without scopes that was unused for the longest time, except one.
 func (c *Clouds) spare(but *limiter) {
 	needed := map[*limiter]bool{but: true}
 	for _, scope := range c.scopes {
@@ -349,7 +349,7 @@ func (c *Clouds) spare(but *limiter) {
 	delete(c.limiters, oldest)
 }
 
-// readToken takes from the token when it ends and what it is for.
+// readToken reads the expiry and the project of a token.
 func (s *Scope) readToken() error {
 	result, ok := s.provider.GetAuthResult().(interface {
 		ExtractToken() (*tokens.Token, error)

@@ -19,22 +19,22 @@ const (
 	maxTime  = 5 * time.Minute
 )
 
-// List is what to ask for, page by page.
+// List describes a list request, page by page.
 type List struct {
 	// Address of the first page.
 	Address string
 	// Many is the name of the list in a page.
 	Many string
-	// Next returns where the list goes on, from what a page has beside its items. It is
-	// empty at the end.
+	// Next returns the address of the next page, from the fields of a page beside its items. It
+	// returns "" at the end.
 	Next func(page map[string]any) string
-	// Keep reports whether an item is needed; nil means that all are. What is not needed is
-	// let go at once.
+	// Keep reports whether an item is needed; nil means that all items are. Other items are
+	// freed at once.
 	Keep func(item map[string]any) bool
 }
 
-// Read returns the items that are needed. Too many, or too long ones, are a [TooMuchError]:
-// no part of a list is ever returned for the whole.
+// Read returns the needed items. Too many or too long items are a [TooMuchError]: Read never
+// returns a part of a list as the whole.
 func (l List) Read(ctx context.Context, client *gophercloud.ServiceClient) ([]map[string]any, error) {
 	ctx, cancel := context.WithTimeout(ctx, maxTime)
 	defer cancel()
@@ -73,8 +73,8 @@ func (l List) tooMuch(what string) error {
 	return &TooMuchError{fmt.Sprintf("OpenStack lists %s %s", what, l.Many), true}
 }
 
-// page reads one page of a list, item by item, and returns the fields of the page that lead
-// to the next page.
+// page reads one page of a list, item by item, and returns the fields that lead to the next
+// page.
 func (l List) page(
 	ctx context.Context, client *gophercloud.ServiceClient, address string, take func(map[string]any, int) error,
 ) (map[string]any, error) {
@@ -109,7 +109,7 @@ func (l List) page(
 	return rest, err
 }
 
-// aside reads what is not the list. Only links are kept.
+// aside reads the fields beside the items. Only links are kept.
 func (l List) aside(decoder *json.Decoder, name json.Token, rest map[string]any) error {
 	var value json.RawMessage
 	if err := decoder.Decode(&value); err != nil {
@@ -143,7 +143,7 @@ func items(decoder *json.Decoder, read *account, take func(map[string]any, int) 
 		one := json.NewDecoder(bytes.NewReader(text))
 		one.UseNumber()
 		if one.Decode(&item) != nil || item == nil {
-			continue // It is no object.
+			continue // The answer is no JSON object.
 		}
 		if err := take(item, weigh(text)); err != nil {
 			return err
@@ -153,7 +153,7 @@ func items(decoder *json.Decoder, read *account, take func(map[string]any, int) 
 	return err
 }
 
-// expect reads a token that has to be one of some.
+// expect reads a token and checks that it is one of some.
 func expect(decoder *json.Decoder, tokens ...json.Token) (json.Token, error) {
 	token, err := decoder.Token()
 	if err != nil {

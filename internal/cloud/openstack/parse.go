@@ -22,12 +22,11 @@ const (
 	CAKey     = "cacert"
 )
 
-// maxCloudsBytes is far above any clouds.yaml of a person, and far below what
-// makes a parser work for long.
+// maxCloudsBytes is far above any clouds.yaml of a person, and keeps the parser's work short.
 const maxCloudsBytes = 64 << 10
 
-// entry is what we read of one cloud. Its fields are those of openstacksdk. What
-// names a file is absent on purpose.
+// entry is one cloud of a clouds.yaml, with field names of openstacksdk. Fields that name files
+// are left out on purpose.
 type entry struct {
 	Auth         auth   `yaml:"auth"`
 	AuthType     string `yaml:"auth_type"`
@@ -59,7 +58,7 @@ type auth struct {
 	CredentialSecret  string `yaml:"application_credential_secret"`
 }
 
-// Cloud is one entry of a clouds.yaml, checked. It holds secrets: log its name.
+// Cloud is a checked entry of a clouds.yaml. Cloud holds secrets: log only its name.
 type Cloud struct {
 	// Name is the entry's name in its file.
 	Name string
@@ -72,19 +71,19 @@ type Cloud struct {
 	key          string
 }
 
-// Key tells distinct entries apart: equal entries have equal keys, wherever they
-// are written. It reveals nothing of the credentials.
+// Key returns the same text for equal entries in any Secret. The text reveals nothing of the
+// credentials.
 func (c *Cloud) Key() string { return c.key }
 
-// Bounds on texts of which the name of a place is made, in bytes. The address of a cloud and
-// the name of a region are refused beyond maxName: cut off, two clouds could have one name. The
-// id of a project or a user is cut off after maxID.
+// Bounds of the parts of a place's name, in bytes. A longer address or region is refused: cut
+// off, two clouds could get one name. The id of a project or a user is cut off after maxID.
 const (
 	maxName = 255
 	maxID   = 384
 )
 
-// Place is the cloud, or its region, whoever calls: what limits are shared by.
+// Place is the cloud, or its region, regardless of the caller. Callers at one place share its
+// limits.
 func (c *Cloud) Place() string {
 	place := c.address()
 	if c.region != "" {
@@ -95,7 +94,7 @@ func (c *Cloud) Place() string {
 
 // CloudOf returns the name of the cloud that a place is in. The place ends with the address of
 // the cloud, which has no spaces. Spellings of one address have the same name. Places keep
-// their spelling: statuses record places, which are compared as texts.
+// their spelling, since statuses record places, and places are compared as texts.
 func CloudOf(place string) string {
 	u, err := url.Parse(place[strings.LastIndexByte(place, ' ')+1:])
 	if err != nil {
@@ -108,7 +107,7 @@ func CloudOf(place string) string {
 // brief bounds an id that a cloud chose.
 func brief(id string) string { return strings.ToValidUTF8(id[:min(len(id), maxID)], "") }
 
-// address is the address of the cloud, without secrets that somebody wrote into the URL.
+// address returns the address of the cloud, without secrets that an author wrote into the URL.
 func (c *Cloud) address() string {
 	u, err := url.Parse(c.options.IdentityEndpoint)
 	if err != nil {
@@ -143,8 +142,8 @@ func ParseCloud(secret map[string][]byte, name string) (*Cloud, error) {
 	return cloud, nil
 }
 
-// withoutValues keeps the lines of a type error and drops what it quotes: that
-// may be a password, and this text reaches a condition.
+// withoutValues keeps the lines of a type error and drops quoted values: a value may be a
+// password, and conditions show this text.
 func withoutValues(err error) error {
 	typeError, ok := errors.AsType[*yaml.TypeError](err)
 	if !ok {
@@ -218,7 +217,7 @@ func (e entry) options() (gophercloud.AuthOptions, error) {
 		if a.Token == "" {
 			return options, errors.New("auth.token is missing")
 		}
-		// A token can't be renewed without what it was made from.
+		// A token can't be renewed without the credentials that it was made from.
 		options.TokenID, options.AllowReauth = a.Token, false
 		options.Scope = a.scope()
 		return options, nil
@@ -232,7 +231,7 @@ func (e entry) options() (gophercloud.AuthOptions, error) {
 	return options, nil
 }
 
-// credential is for application credentials. They carry their own scope.
+// credential returns the login of an application credential, which has a scope of its own.
 func (a auth) credential(options gophercloud.AuthOptions) (gophercloud.AuthOptions, error) {
 	if a.CredentialSecret == "" {
 		return options, errors.New("auth.application_credential_secret is missing")
@@ -259,8 +258,8 @@ func (a auth) user(options *gophercloud.AuthOptions) {
 	options.DomainID, options.DomainName = a.domain(a.UserDomainID, a.UserDomainName)
 }
 
-// scope returns what the token is for. Without any, Keystone takes the user's
-// default project.
+// scope returns the scope of the token. Without a scope, Keystone takes the user's default
+// project.
 func (a auth) scope() *gophercloud.AuthScope {
 	switch {
 	case a.SystemScope != "":
@@ -278,7 +277,7 @@ func (a auth) scope() *gophercloud.AuthScope {
 	}
 }
 
-// domain returns exactly one of an ID and a name, as Keystone wants it.
+// domain returns an ID or a name, as Keystone requires exactly one of both.
 func (a auth) domain(id, name string) (string, string) {
 	switch {
 	case id != "":

@@ -11,10 +11,9 @@ import (
 	"golang.org/x/sync/singleflight"
 )
 
-// ComputeMicroversion is what every compute client asks for: the first that has
-// server tags at creation, a server group's policy and rules, a flavor's
-// description and extra specs, and a server's groups. All releases since Train
-// (2019) have it.
+// ComputeMicroversion is the microversion of every compute client: the first with server tags
+// at creation, a server group's policy and rules, a flavor's description and extra specs, and a
+// server's groups. All releases since Train (2019) have it.
 const ComputeMicroversion = "2.79"
 
 type service string
@@ -38,13 +37,13 @@ var constructors = map[service]func(*gophercloud.ProviderClient, gophercloud.End
 	share:    openstack.NewSharedFileSystemV2,
 }
 
-// Scope is one login: a user in a project of a cloud. Its clients renew the token
-// by themselves when it is refused. It is safe for concurrent use.
+// Scope is one login: a user in a project of a cloud. Its clients renew a refused token. Scope
+// is safe for concurrent use.
 type Scope struct {
 	// ProjectID is the project that the token is for; empty for a domain's or the
 	// system's.
 	ProjectID string
-	// UserID is who logged in.
+	// UserID is the id of the user who logged in.
 	UserID string
 
 	cloud    *Cloud
@@ -58,8 +57,8 @@ type Scope struct {
 	services map[service]*gophercloud.ServiceClient
 }
 
-// Project says, for people, where resources of a project are that are made with the
-// login. It is the region where the login is for no project.
+// Project names, for people, the project of resources that are made with the login. Without a
+// project, Project names the region.
 func (s *Scope) Project() string {
 	if s.ProjectID == "" {
 		return s.Region()
@@ -73,7 +72,7 @@ func (s *Scope) User() string { return "user " + brief(s.UserID) + " in " + s.Re
 // Region says where resources are that a region has for all.
 func (s *Scope) Region() string { return s.cloud.Place() }
 
-// Cloud says where resources of Keystone are, which has them for all regions.
+// Cloud names the cloud of Keystone's resources, which all regions share.
 func (s *Scope) Cloud() string { return s.cloud.address() }
 
 // Network returns the client of Neutron.
@@ -106,8 +105,8 @@ func (s *Scope) Share(ctx context.Context) (*gophercloud.ServiceClient, error) {
 	return s.service(ctx, share)
 }
 
-// service returns a client, looked up and probed the first time only. It is
-// shared: who needs another microversion copies it. Failures are not kept.
+// service returns a client, and looks up and probes its endpoint the first time only. Callers
+// share the client, and copy the client for another microversion. Failures are not kept.
 func (s *Scope) service(ctx context.Context, kind service) (*gophercloud.ServiceClient, error) {
 	if client := s.known(kind); client != nil {
 		return client, nil
@@ -132,7 +131,7 @@ func (s *Scope) known(kind service) *gophercloud.ServiceClient {
 }
 
 func (s *Scope) connect(kind service) (*gophercloud.ServiceClient, error) {
-	// Somebody may have finished between the look of who asks and this call.
+	// Another caller may have finished since the check above.
 	if client := s.known(kind); client != nil {
 		return client, nil
 	}
@@ -140,7 +139,7 @@ func (s *Scope) connect(kind service) (*gophercloud.ServiceClient, error) {
 		Region: s.cloud.region, Availability: s.cloud.availability,
 	})
 	if err != nil {
-		return nil, err // The client that comes with it is of no use.
+		return nil, err // The returned client is unusable.
 	}
 	if kind == compute {
 		client.Microversion = ComputeMicroversion

@@ -8,8 +8,8 @@ import (
 
 type tenantKey struct{}
 
-// WithTenant returns a context whose calls count as those of a tenant. Tenants of one cloud
-// have fair shares of the calls to it. Calls without a tenant count as those of one.
+// WithTenant returns a context whose calls count as calls of a tenant. Tenants of one cloud
+// have fair shares of the calls. All calls without a tenant count as one tenant's.
 func WithTenant(ctx context.Context, tenant string) context.Context {
 	return context.WithValue(ctx, tenantKey{}, tenant)
 }
@@ -19,15 +19,15 @@ func tenantOf(ctx context.Context) string {
 	return tenant
 }
 
-// slots bound the calls that are under way to one service. One tenant has at most each, so
-// that some are left to others. A free slot goes to the tenants in turn.
+// slots bound the calls under way to one service. One tenant has at most each slots, so that
+// some are left for other tenants. Free slots are given to the tenants in turn.
 type slots struct {
 	each, all int
 
 	mu     sync.Mutex
 	used   int
 	held   map[string]int             // by tenant
-	queues map[string][]chan struct{} // who waits, by tenant
+	queues map[string][]chan struct{} // waiting calls, by tenant
 	order  []string                   // tenants that wait; the first is served first
 }
 
@@ -57,7 +57,7 @@ func (s *slots) acquire(ctx context.Context, tenant string) error {
 	if i := slices.Index(s.queues[tenant], turn); i >= 0 {
 		s.queues[tenant] = slices.Delete(s.queues[tenant], i, i+1)
 		s.tidy(tenant)
-	} else { // It came at the same moment.
+	} else { // The slot was given at the same moment.
 		s.put(tenant)
 	}
 	return ctx.Err()
@@ -78,7 +78,7 @@ func (s *slots) put(tenant string) {
 	s.serve()
 }
 
-// serve gives the free slots to those who wait, one to each tenant in turn.
+// serve gives the free slots to waiting tenants, one to each tenant in turn.
 func (s *slots) serve() {
 	for s.used < s.all {
 		i := slices.IndexFunc(s.order, func(tenant string) bool { return s.held[tenant] < s.each })

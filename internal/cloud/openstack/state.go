@@ -6,14 +6,12 @@ import (
 	"strings"
 )
 
-// states are refusals, answered with 400 or 403, for the state of something other than
-// the request: a role that the user does not have yet, a domain that is disabled, a
-// network without a subnet, an image that is not active. Nothing in a spec is wrong, and
-// the same request succeeds once that state has changed. Services have no code for such a
-// refusal, so its text has to be read.
-//
-// Not among them: policies that deny a request (403), whose credentials have to change,
-// and names that nobody has yet, such as an availability zone's.
+// states are texts of refusals, with code 400 or 403, for the state of another resource than
+// the request's: a role that the user does not have yet, a disabled domain, a network without a
+// subnet, an image that is not active. The spec is right, and the same request succeeds once
+// that state has changed. Services have no code for such a refusal, so its text has to be read.
+// Not among the states: policies that deny a request (403), which need other credentials, and
+// unknown names, such as an availability zone's.
 var states = regexp.MustCompile(`(?i)` + strings.Join([]string{
 	// Keystone.
 	`could not find role assignment`, `with unassigned role`, // of an application credential

@@ -23,8 +23,8 @@ const maxPatience = 2 * time.Second
 type Call struct {
 	// Cloud is the identity endpoint, without a user or a password.
 	Cloud string
-	// Service is network, compute, image, identity, volume or share; discovery for
-	// the first call to any of them.
+	// Service is network, compute, image, identity, volume or share, or discovery for the first
+	// call to a service.
 	Service string
 	Method  string
 	// Resource is the collection in the path, as in ports or servers.
@@ -46,14 +46,14 @@ func (e *ThrottledError) Error() string {
 	return fmt.Sprintf("the cloud asked for a pause of %s", e.After.Round(time.Second))
 }
 
-// limiter paces all calls to one cloud, whoever makes them. A pause that the cloud asks for
-// holds for the tenant whose call was refused: others must not wait for what one has done.
+// limiter paces all calls to one cloud. A pause that the cloud asks for holds for the tenant
+// whose call was refused, and not for other tenants.
 type limiter struct {
 	pace *rate.Limiter
-	// most is how many calls to one service may be under way at once: with more, each
-	// would last longer, and meet the others in that service's database.
+	// most is how many calls to one service may be under way at once. More calls would last
+	// longer, and meet each other in that service's database.
 	most int64
-	// asked is when somebody logged in there; guarded by Clouds.mu.
+	// asked is the time of the last login there; guarded by Clouds.mu.
 	asked time.Time
 
 	mu       sync.Mutex
@@ -61,8 +61,8 @@ type limiter struct {
 	underway map[string]*slots    // by service
 }
 
-// enter waits until a call may be under way to a service, and returns what ends it. A
-// service that hangs holds up no other.
+// enter waits for a slot of a service, and returns the function that frees the slot. A service
+// that hangs holds up no other service.
 func (l *limiter) enter(ctx context.Context, service string) (leave func(), err error) {
 	l.mu.Lock()
 	underway := l.underway[service]
@@ -121,7 +121,7 @@ type transport struct {
 	closed   bool
 }
 
-// RoundTrip sends a request when it is due. Its time begins then.
+// RoundTrip waits for its turn, then sends a request. The deadline counts from the sending.
 func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	ctx := request.Context()
 	if !isUpload(request) {
@@ -159,8 +159,8 @@ func (t *transport) begin() {
 	t.underway++
 }
 
-// end drops the connections that are idle then if nobody comes back for them. After it
-// has closed them, a transport keeps those of the calls that begin later.
+// end drops the scope's idle connections if no caller comes back to them. A transport keeps
+// connections of calls that begin after CloseIdleConnections.
 func (t *transport) end() {
 	t.mu.Lock()
 	t.underway--
@@ -171,8 +171,8 @@ func (t *transport) end() {
 	}
 }
 
-// close drops idle connections, now and when the last call has ended. Whoever still holds
-// the transport can go on.
+// close drops idle connections, now and after the last call. Callers that still hold the
+// transport can go on.
 func (t *transport) close() {
 	t.mu.Lock()
 	t.closed = true
@@ -180,8 +180,8 @@ func (t *transport) close() {
 	t.base.CloseIdleConnections()
 }
 
-// bound gives a request that has no deadline one. Discovery, which gophercloud
-// does without a context, is such. An upload lasts as long as it lasts.
+// bound adds a deadline to a request without one, such as gophercloud's discovery, which has no
+// context. An upload has no deadline.
 func (t *transport) bound(ctx context.Context, request *http.Request) (context.Context, context.CancelFunc) {
 	_, has := ctx.Deadline()
 	if has || isUpload(request) {
@@ -194,7 +194,7 @@ func isUpload(request *http.Request) bool {
 	return request.Header.Get("Content-Type") == "application/octet-stream"
 }
 
-// know has calls to an endpoint told as those to a service.
+// know makes calls to an endpoint count as calls to a service.
 func (t *transport) know(service, endpoint string) {
 	if u, err := url.Parse(endpoint); err == nil {
 		endpoint = begin(u)
@@ -237,7 +237,7 @@ func (t *transport) split(address *url.URL) (service, resource string) {
 	return service, ""
 }
 
-// begin is a URL without what only some have: a user, a password, a query.
+// begin returns a URL without user, password and query.
 func begin(u *url.URL) string { return u.Scheme + "://" + u.Host + u.Path }
 
 var version = regexp.MustCompile(`^v[0-9.]+$`)
@@ -250,8 +250,8 @@ func retryAfter(response *http.Response) time.Duration {
 	return parseRetryAfter(response.Header)
 }
 
-// longestPause bounds the pauses that clouds ask for. One that asks for an hour is asked
-// again after some minutes: it may be mistaken, and one call then harms nobody.
+// longestPause bounds the pauses that clouds ask for. After some minutes one call harms nobody,
+// and the cloud may have been mistaken.
 const longestPause = 5 * time.Minute
 
 // parseRetryAfter understands seconds and dates.

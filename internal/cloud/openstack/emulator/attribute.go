@@ -30,9 +30,9 @@ const (
 	create access = 1 << iota
 	update
 	required
-	// admin: only an administrator may give it another value than the default.
+	// admin: only an administrator may give the attribute another value than the default.
 	admin
-	// hidden: only an administrator sees it.
+	// hidden: only an administrator sees the attribute.
 	hidden
 	// nullable: null is a value and doesn't mean the default.
 	nullable
@@ -59,9 +59,9 @@ func (a attributes) with(more attributes) attributes {
 
 var uuidPattern = regexp.MustCompile(`^(?i)[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}$`)
 
-// accept checks what a request says against the table: unknown and forbidden keys,
-// types, what is missing. It returns the values converted. strict refuses unknown
-// keys, as Neutron does; others drop or keep them.
+// accept checks a request against the table: unknown and forbidden keys, types, missing keys.
+// accept returns the converted values. strict refuses unknown keys, as Neutron does; other
+// services drop or keep unknown keys.
 func (a attributes) accept(rq *request, given object, now access) (object, error) {
 	accepted := object{}
 	for _, key := range slices.Sorted(maps.Keys(given)) {
@@ -90,7 +90,7 @@ func (a attributes) accept(rq *request, given object, now access) (object, error
 	return accepted, nil
 }
 
-// complete adds the defaults and reports what is missing.
+// complete adds the defaults and reports missing keys.
 func (a attributes) complete(o object) error {
 	for _, key := range slices.Sorted(maps.Keys(a)) {
 		if _, given := o[key]; given {

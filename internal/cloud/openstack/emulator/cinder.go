@@ -96,7 +96,7 @@ func (s *Server) volumes() {
 			if !rq.token.admin() || rq.Method != http.MethodGet {
 				delete(o, "os-vol-host-attr:host")
 			}
-			if rq.Method != http.MethodGet { // As in Cinder, whose extensions add it to what is read.
+			if rq.Method != http.MethodGet { // Cinder's extensions add the field when a volume is read.
 				delete(o, "os-vol-tenant-attr:tenant_id")
 			}
 			delete(o, "imageRef")
@@ -160,8 +160,8 @@ func prepareVolume(rq *request, o object) error {
 	return nil
 }
 
-// scheduled returns what becomes of a new volume: there is one backend, called
-// loopback, and a type may ask for another.
+// scheduled returns the status of a new volume: there is one backend, loopback, and a type may
+// ask for another backend.
 func (rq *request) scheduled(o object) string {
 	for _, kind := range rq.store().by("volume/types", "name", o.str("volume_type")) {
 		if backend, asked := kind.sub("extra_specs")["volume_backend_name"]; asked && backend != "loopback" {
@@ -199,7 +199,7 @@ func deleteVolume(res *resource, rq *request) (any, error) {
 	return reply{status: http.StatusAccepted}, nil
 }
 
-// resetStatus is how an administrator says what state a volume is in.
+// resetStatus serves the administrator's request to set a volume's status.
 func resetStatus(res *resource, rq *request) (any, error) {
 	o, err := res.find(rq, rq.PathValue("id"))
 	if err != nil {

@@ -23,29 +23,29 @@ const (
 	NoReset Reset = ""
 	// BeforeExecution drops the connection and does nothing.
 	BeforeExecution Reset = "before"
-	// AfterExecution does what was asked and drops the connection instead of
-	// answering: the client can't know. Calls that are refused are answered, and
-	// don't count. Nothing else of such a fault does anything but Last.
+	// AfterExecution carries out the request and drops the connection instead of answering: the
+	// client can't know the result. Refused calls are answered, and don't count. Of the other
+	// fields such a Fault only uses Last.
 	AfterExecution Reset = "after"
 )
 
-// Fault is a misbehaviour for the calls that it matches. Empty fields match
-// everything.
+// Fault is a misbehaviour for matching calls. Empty fields match everything.
 type Fault struct {
 	Service string `json:"service,omitempty"`
 	Method  string `json:"method,omitempty"`
-	// Resource is what [Server.Calls] counts by, as in ports or ports/tags.
+	// Resource is a name of [Server.Calls], such as ports or ports/tags.
 	Resource string `json:"resource,omitempty"`
-	// Single matches calls for one resource only: none for a list.
+	// Single matches calls for one resource only, not lists.
 	Single bool `json:"single,omitempty"`
 	// Skip lets so many matching calls pass first.
 	Skip int `json:"skip,omitempty"`
-	// Times is how many calls are hit; 0 is one, below 0 all.
+	// Times is how many calls the Fault hits; 0 is one, below 0 all.
 	Times int `json:"times,omitempty"`
 
 	// Status, when set, is answered instead of doing anything.
 	Status int `json:"status,omitempty"`
-	// Body, when set, is answered with Status. It is JSON, as the service writes its errors.
+	// Body, when set, is answered with Status. Body is JSON, in the form of the service's
+	// errors.
 	Body string `json:"body,omitempty"`
 	// RetryAfter goes with Status, in seconds.
 	RetryAfter int   `json:"retryAfter,omitempty"`
@@ -56,7 +56,7 @@ type Fault struct {
 	// Late has a proxy that does not wait answer 504 at once, and the call be carried out so
 	// long after that.
 	Late time.Duration `json:"late,omitempty"`
-	// Together holds calls until so many of them are under way at once.
+	// Together holds calls until so many calls are under way at once.
 	Together int `json:"together,omitempty"`
 	// Last has the cloud answer 503 to whatever comes after, until ClearFaults.
 	Last bool `json:"last,omitempty"`
@@ -64,7 +64,7 @@ type Fault struct {
 	met *meeting
 }
 
-// meeting is where calls wait for one another.
+// meeting is where calls wait for each other.
 type meeting struct {
 	missing int
 	full    chan struct{}
@@ -90,8 +90,8 @@ type Item struct {
 	Project string `json:"project,omitempty"`
 }
 
-// AddFault adds a misbehaviour. The first that matches a call is taken, one before it
-// is carried out and one after.
+// AddFault adds a misbehaviour. Each call takes the first matching Fault before its execution,
+// and the first after.
 func (s *Server) AddFault(f Fault) {
 	s.control.Lock()
 	defer s.control.Unlock()
@@ -123,23 +123,21 @@ func (s *Server) ExpireTokens() {
 	clear(s.tokens)
 }
 
-// Calls returns how often what was called, since the start or ResetCalls.
+// Calls returns the number of calls by method and resource, since the start or ResetCalls.
 func (s *Server) Calls() map[Call]int {
 	s.control.Lock()
 	defer s.control.Unlock()
 	return maps.Clone(s.calls)
 }
 
-// Done returns how often what was called that was not refused, since the start or
-// ResetCalls.
+// Done returns the number of calls that were not refused, since the start or ResetCalls.
 func (s *Server) Done() map[Call]int {
 	s.control.Lock()
 	defer s.control.Unlock()
 	return maps.Clone(s.done)
 }
 
-// CallCount returns how many calls there were to a service, or in all if it is
-// empty.
+// CallCount returns the number of calls to a service, or to all services if it is empty.
 func (s *Server) CallCount(service string) int {
 	sum := 0
 	for call, n := range s.Calls() {
@@ -158,9 +156,9 @@ func (s *Server) ResetCalls() {
 	clear(s.done)
 }
 
-// Inventory returns everything that clients have made and not deleted, by
-// resource, as in network/ports. What the cloud made by itself at its start, and
-// every project's default security group, is left out.
+// Inventory returns everything that clients have made and not deleted, by resource, such as
+// network/ports. Resources of the start, and every project's default security group, are left
+// out.
 func (s *Server) Inventory() map[string][]Item {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -189,7 +187,7 @@ func isVersion(part string) bool {
 	return len(part) > 1 && part[0] == 'v' && part[1] >= '1' && part[1] <= '9'
 }
 
-// comes counts a call, and returns what happens to it besides its execution.
+// comes counts a call, and returns the Fault for the call besides its execution.
 func (s *Server) comes(call Call, single bool) Fault {
 	s.control.Lock()
 	defer s.control.Unlock()
@@ -204,7 +202,7 @@ func (s *Server) comes(call Call, single bool) Fault {
 	return hit
 }
 
-// goes counts a call that was carried out, and reports whether it is answered.
+// goes counts a call that was carried out, and reports whether the call is answered.
 func (s *Server) goes(call Call, single bool) bool {
 	s.control.Lock()
 	defer s.control.Unlock()
@@ -212,7 +210,7 @@ func (s *Server) goes(call Call, single bool) bool {
 	return s.hit(call, single, true).Reset != AfterExecution
 }
 
-// hit returns the fault that a call meets before it is carried out, or after.
+// hit returns the Fault that a call meets before or after its execution.
 func (s *Server) hit(call Call, single, after bool) Fault {
 	for i, f := range s.faults {
 		if (f.Reset == AfterExecution) != after || !f.matches(call, single) {
@@ -270,7 +268,7 @@ func (f Fault) before(w http.ResponseWriter, r *http.Request) bool {
 	return false
 }
 
-// after carries a call out that nobody waits for.
+// after carries out a call whose client does not wait.
 func (f Fault) after(r *http.Request, answer func(*http.Request)) error {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -294,7 +292,7 @@ func drop(w http.ResponseWriter) {
 	_ = connection.Close()
 }
 
-// controls serves the knobs below /_emulator/, for those who run it alone.
+// controls serves the knobs below /_emulator/, for users of `kinship emulator openstack`.
 func (s *Server) controls() {
 	serve := func(pattern string, do func(w http.ResponseWriter, r *http.Request) any) {
 		s.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {

@@ -5,7 +5,7 @@ import (
 	"net/http"
 )
 
-// fault is an error as a client sees it.
+// fault is an error in the form of the service.
 type fault struct {
 	status int
 	// kind is Neutron's name of the error; other services derive theirs from the
@@ -69,7 +69,7 @@ func novaError(f *fault) any {
 	return object{name: object{"code": f.status, "message": f.message}}
 }
 
-// page is an error as Glance prints it.
+// page is an error in the form of Glance's page.
 type page string
 
 func glanceError(f *fault) any {

@@ -22,7 +22,7 @@ var (
 	visibilities     = []string{"public", "private", "shared", "community"}
 )
 
-// imageAttributes are those with a type; every other key is a property.
+// imageAttributes are the typed attributes; every other key is a property.
 var imageAttributes = attributes{
 	"name": {text, cu | nullable, nil}, "disk_format": {text, cu | nullable, nil},
 	"container_format": {text, cu | nullable, nil}, "visibility": {text, cu, "shared"}, "protected": {flag, cu, false},
@@ -138,7 +138,8 @@ func prepareImage(rq *request, o object) error {
 	return nil
 }
 
-// checkKey refuses what nobody may write. Names that begin with os_glance are Glance's own.
+// checkKey refuses keys that no client may write. Names that begin with os_glance are Glance's
+// own.
 func checkKey(key string) error {
 	switch {
 	case slices.Contains(readOnly, key):
@@ -161,7 +162,7 @@ func property(name string) string {
 	return name
 }
 
-// checkProperty checks what is no attribute. Glance takes any name, even an empty one.
+// checkProperty checks a property. Glance takes any name, even an empty one.
 func checkProperty(key string, value any) error {
 	if _, ok := value.(string); !ok {
 		return invalid("Provided object does not match schema 'image': %v is not of type 'string'", value)
@@ -213,7 +214,7 @@ func filterImage(rq *request, o object) bool {
 	return true
 }
 
-// patchImage is RFC 6902, as far as Glance has it: one level.
+// patchImage applies a JSON patch (RFC 6902) of one level, as Glance does.
 func patchImage(rq *request, o object) (any, error) {
 	if !strings.HasPrefix(rq.Header.Get("Content-Type"), "application/openstack-images-v2") {
 		return nil, refuse(http.StatusUnsupportedMediaType, "", "Unsupported Content-Type")

@@ -15,25 +15,24 @@ import (
 // longestDownload bounds how long the content of an image may take.
 const longestDownload = time.Minute
 
-// Properties of an image by which Glance tells of an import: the id of the task, the stores
-// still to be filled, and the stores that failed. With one store both lists stay empty, also
-// after a failure.
+// Properties of an image that show an import: the id of the task, the stores still to be
+// filled, and the stores that failed. With one store both lists stay empty, also after a
+// failure.
 const (
 	importTask   = "os_glance_import_task"
 	importsTo    = "os_glance_importing_to_stores"
 	failedImport = "os_glance_failed_import"
 )
 
-// importBegins is how long an import waits for its turn, and importEnds how long its task
-// outlives it: real ones were seen to take 30 to 60 ms and 20 to 100 ms.
+// importBegins is how long an import waits for its turn, importEnds how long its task outlives
+// the import. In a real Glance these took 30 to 60 ms and 20 to 100 ms.
 const (
 	importBegins = 30 * time.Millisecond
 	importEnds   = 20 * time.Millisecond
 )
 
-// importImage takes web-download only. The image stays queued, with a task, until that
-// has its turn; it is importing until its content is there, and queued again if that
-// can't be had.
+// importImage serves web-download only. The image is queued until the task has its turn,
+// importing until the content is there, and queued again if the download fails.
 func importImage(rq *request, o object) (any, error) {
 	method := asObject(rq.body["method"])
 	address, err := url.Parse(method.str("uri"))
@@ -56,8 +55,8 @@ func importImage(rq *request, o object) (any, error) {
 	return reply{status: http.StatusAccepted}, nil
 }
 
-// HoldImports keeps imports that are accepted from now on from having their turn until
-// release is called: their images stay queued, as those of a busy Glance do.
+// HoldImports keeps imports that are accepted from now on waiting until release is called:
+// their images stay queued, as in a busy Glance.
 func (s *Server) HoldImports() (release func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -71,8 +70,8 @@ func (s *Server) HoldImports() (release func()) {
 	})
 }
 
-// download fetches the content of an image in the background. It ends early with the
-// image, and with the server.
+// download fetches the content of an image in the background. It ends early with the image, and
+// with the server.
 func (s *Server) download(ctx context.Context, o object, address string) {
 	if s.downloads == nil {
 		return // The server is being closed.
@@ -91,7 +90,7 @@ func (s *Server) download(ctx context.Context, o object, address string) {
 		s.change(func() {
 			delete(s.downloads, o.id())
 			o["updated_at"] = stamp(image, time.Now().UTC())
-			if err != nil { // Which nobody is told: the logs of Glance have it.
+			if err != nil { // Only Glance's logs have the reason.
 				o["status"] = "queued"
 				return
 			}
@@ -103,7 +102,7 @@ func (s *Server) download(ctx context.Context, o object, address string) {
 	})
 }
 
-// change changes what the cloud holds.
+// change runs a function that changes the cloud's state.
 func (s *Server) change(do func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -132,14 +131,14 @@ func sleep(ctx context.Context, d time.Duration) {
 	}
 }
 
-// stopDownload ends what is under way for an image.
+// stopDownload ends the download of an image.
 func (s *Server) stopDownload(o object) {
 	if cancel := s.downloads[o.id()]; cancel != nil {
 		cancel()
 	}
 }
 
-// stopDownloads ends all, and waits until they have ended.
+// stopDownloads ends all downloads, and waits for their end.
 func (s *Server) stopDownloads() {
 	s.mu.Lock()
 	for _, cancel := range s.downloads {
@@ -150,8 +149,8 @@ func (s *Server) stopDownloads() {
 	s.background.Wait()
 }
 
-// fetch returns what is at an address. As little as the operator does it call those
-// from which machines get their credentials.
+// fetch returns the content of an address. Like the operator, fetch refuses the addresses from
+// which machines get their credentials.
 func fetch(ctx context.Context, address string) ([]byte, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {

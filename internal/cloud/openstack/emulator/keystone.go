@@ -11,7 +11,7 @@ var identity = &service{name: "identity", base: "/identity", root: "/identity/v3
 
 func keystoneID() string { return randomHex(16) }
 
-// keystoneKind fills in what all kinds of Keystone have in common.
+// keystoneKind fills in the common parts of Keystone's kinds.
 func keystoneKind(res *resource) *resource {
 	res.service, res.table = identity, "identity/"+res.plural
 	res.path = "/" + res.plural
@@ -105,7 +105,7 @@ func projects() *resource {
 		},
 		change: func(rq *request, old, change object) error {
 			enabled, given := change["enabled"].(bool)
-			if !old.flag("enabled") && (enabled || !given) && !rq.domainEnabled(old) { // What is left out enables.
+			if !old.flag("enabled") && (enabled || !given) && !rq.domainEnabled(old) { // A request without the field enables.
 				return refuse(http.StatusForbidden, "", "Cannot enable project %s since it has disabled parents", old.id())
 			}
 			return renames("identity/projects")(rq, old, change)
@@ -146,7 +146,7 @@ func users() *resource {
 	})
 }
 
-// keepPassword moves a password to where nobody sees it.
+// keepPassword moves a password to a key that is never printed.
 func keepPassword(o, given object) {
 	if password, ok := given["password"].(string); ok {
 		o["_password"] = password
@@ -173,7 +173,7 @@ func roles() *resource {
 		prepare: uniqueName("identity/roles"),
 		change:  renames("identity/roles"), remove: dropGrants,
 		filter: func(rq *request, o object) bool {
-			// Without a domain, the list has only roles that are in none.
+			// Without a domain, the list has only roles without a domain.
 			if rq.URL.Query().Get("domain_id") == "" && o["domain_id"] != nil {
 				return false
 			}
@@ -190,7 +190,7 @@ func services() *resource {
 			"enabled": {flag, cu, true},
 		},
 		prepare: func(_ *request, o object) error {
-			if o["description"] == nil { // Keystone keeps what it was given, and no more.
+			if o["description"] == nil { // Keystone keeps the given keys and adds none.
 				delete(o, "description")
 			}
 			return nil
@@ -247,7 +247,7 @@ func regions() *resource {
 	})
 }
 
-// uniqueName refuses a second object of one name.
+// uniqueName refuses a second object with the same name.
 func uniqueName(table string) func(*request, object) error {
 	return func(rq *request, o object) error {
 		if err := nameLength(table, o.str("name")); err != nil {
@@ -284,7 +284,7 @@ func inDomain(table string) func(*request, object) error {
 	}
 }
 
-// renames keeps names unique when they change.
+// renames refuses a change to a name in use.
 func renames(table string) func(*request, object, object) error {
 	return func(rq *request, old, change object) error {
 		if _, renamed := change["name"]; !renamed {

@@ -8,7 +8,7 @@ import (
 
 const assignments = "identity/role_assignments"
 
-// grants serves role assignments: the four paths that make them, and the list.
+// grants serves role assignments: the four paths that make assignments, and the list.
 func (s *Server) grants() {
 	for _, target := range []string{"projects", "domains"} {
 		for _, actor := range []string{"users", "groups"} {
@@ -266,7 +266,7 @@ func (rq *request) credentialRoles(c object) error {
 	return nil
 }
 
-// accessRules outlive the credentials that they were made with.
+// accessRules outlive the credentials that made the rules.
 func (s *Server) accessRules() {
 	root := identity.root + "/users/{user}/access_rules"
 	s.guarded(identity, "GET "+root, func(rq *request) (any, error) {

@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// token is one login. It is kept here and not in the store: it is nobody's
-// resource.
+// token is one login. Tokens are kept apart from the store, since a token is no resource.
 type token struct {
 	id      string
 	user    string
@@ -35,8 +34,7 @@ func (s *Server) tokenOf(id string, now time.Time) *token {
 	return t
 }
 
-// issueToken is POST /auth/tokens. Whatever is wrong with who asks is 401,
-// without a word why.
+// issueToken is POST /auth/tokens. Every wrong login gets 401, without a reason.
 func (s *Server) issueToken(rq *request) (any, error) {
 	ask := asObject(rq.body["auth"])
 	identity := asObject(ask["identity"])
@@ -135,7 +133,7 @@ func first(objects []object) object {
 	return objects[0]
 }
 
-// limit sets what the token is for.
+// limit sets the scope of the token.
 func (t *token) limit(rq *request, asked any) error {
 	scope := asObject(asked)
 	user := rq.store().get("identity/users", t.user)
@@ -182,7 +180,7 @@ func (t *token) nameRoles(rq *request) {
 	}
 }
 
-// view is the token as Keystone prints it.
+// view is the token in Keystone's form.
 func (t *token) view(rq *request) object {
 	const layout = "2006-01-02T15:04:05.000000Z"
 	user := rq.store().get("identity/users", t.user)

@@ -18,7 +18,7 @@ var standard = attributes{
 	"project_id":  {text, create | admin, nil},
 }
 
-// neutronExtensions are what the kinds ask for, or what the pack could.
+// neutronExtensions are the extensions that the openstack pack uses, or could use.
 var neutronExtensions = []string{
 	"address-scope", "allowed-address-pairs", "binding", "dns-integration", "external-net", "filter-validation",
 	"net-mtu", "net-mtu-writable", "pagination", "port-security", "project-id", "provider", "quotas",
@@ -50,8 +50,8 @@ func (s *Server) neutron() {
 	s.missing(network)
 }
 
-// neutronKind fills in what all kinds of Neutron have in common: an owner who sees
-// it, revisions, times, tags and a quota.
+// neutronKind fills in the common parts of Neutron's kinds: visibility for the owner,
+// revisions, times, tags and a quota.
 func neutronKind(res *resource) *resource {
 	res.service, res.verb, res.tags = network, http.MethodPut, true
 	res.table, res.path = "network/"+res.plural, "/"+strings.ReplaceAll(res.plural, "_", "-")
@@ -120,12 +120,12 @@ func matchRevision(rq *request, o object) error {
 	return nil
 }
 
-// owned is what its project and an administrator see.
+// owned objects are visible to their project and to administrators.
 func owned(rq *request, o object) bool {
 	return rq.token.admin() || o.str("project_id") == rq.token.project
 }
 
-// quotas serves the limits of a project, which are -1 until somebody sets them.
+// quotas serves the limits of a project: -1 until a client sets limits.
 func (s *Server) quotas() {
 	path := network.root + "/quotas/{project}"
 	limits := func(rq *request, project string) object {
@@ -193,7 +193,7 @@ func addressScopes() *resource {
 		},
 		view: func(_ *request, o object) object {
 			for _, key := range []string{"description", "revision_number", "created_at", "updated_at", "tags"} {
-				delete(o, key) // This kind has none of what is standard.
+				delete(o, key) // This kind has no standard attributes.
 			}
 			return o
 		},

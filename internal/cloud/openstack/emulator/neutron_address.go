@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// allocate turns what a request asks for a port into addresses. Nothing asked is one
-// of each version; an empty list is none. What gives addresses by itself is not asked:
-// each port has one of it, but for those of routers.
+// allocate turns the fixed IPs of a port's request into addresses. Without the field, the port
+// gets one address of each version; an empty list means none. Subnets with SLAAC can't be asked
+// for: each port has an address there, except ports of routers.
 func (rq *request) allocate(net, port object, asked any) ([]any, error) {
 	fixed := []any{}
 	list, given := asked.([]any)
@@ -57,14 +57,15 @@ func (rq *request) subnetsOf(net string, match func(object) bool) []object {
 	})
 }
 
-// automatic reports whether hosts make their own addresses of what routers announce.
+// automatic reports whether hosts make their own addresses from a router's announcements
+// (SLAAC).
 func automatic(subnet object) bool {
 	return slices.ContainsFunc([]string{"slaac", "dhcpv6-stateless"}, func(mode string) bool {
 		return subnet.str("ipv6_address_mode") == mode || subnet.str("ipv6_ra_mode") == mode
 	})
 }
 
-// withAutomatic adds the address that a port makes itself in a subnet, if it has none.
+// withAutomatic adds the SLAAC address of a port in a subnet, if the port has none.
 func withAutomatic(fixed []any, subnet, port object) []any {
 	if slices.ContainsFunc(fixed, func(f any) bool { return onSubnet(subnet.id())(asObject(f)) }) {
 		return fixed
@@ -81,8 +82,8 @@ func autoAddress(subnet, port object) string {
 	return netip.AddrFrom16(raw).String()
 }
 
-// announce gives the ports of a network their addresses in a new subnet, and conceal
-// takes them away again.
+// announce gives the ports of a network their addresses in a new subnet; conceal removes the
+// addresses.
 func (rq *request) announce(subnet object) {
 	for _, port := range rq.portsOf(subnet.str("network_id"), func(p object) bool { return !ofRouter(p) }) {
 		port["fixed_ips"] = withAutomatic(port.list("fixed_ips"), subnet, port)
@@ -143,8 +144,8 @@ func (rq *request) allocateOne(net, port, ask object, mine []any) (object, error
 		"IP address %s is not a valid IP for any of the subnets on the specified network.", address)
 }
 
-// forHosts reports whether an address is one of a prefix that a host may have. With
-// IPv4 the first is the network's and the last for broadcasts.
+// forHosts reports whether a host may have an address of a prefix. In IPv4 the first address is
+// the network's and the last for broadcasts.
 func forHosts(prefix netip.Prefix, address netip.Addr) bool {
 	if !prefix.Contains(address) {
 		return false
@@ -161,7 +162,7 @@ func (rq *request) taken(net, address, port string) bool {
 	})) > 0
 }
 
-// freeAddress returns the first address of the subnets' pools that nobody has.
+// freeAddress returns the first free address of the subnets' pools.
 func (rq *request) freeAddress(net string, subnets []object, port string, mine []any) (string, object, error) {
 	used := map[string]bool{}
 	for _, p := range rq.portsOf(net, func(p object) bool { return p.id() != port }) {

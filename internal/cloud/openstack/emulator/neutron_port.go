@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// What a port is for, when it isn't a server's.
+// Owners of ports that are not servers.
 const (
 	ownerGateway    = "network:router_gateway"
 	ownerInterface  = "network:router_interface"
@@ -170,7 +170,7 @@ func completePairs(o object) error {
 	return nil
 }
 
-// pairKey is what the database has pairs in order of.
+// pairKey is the key by which the database orders pairs.
 func pairKey(pair object) string {
 	return strings.ToLower(pair.str("mac_address") + " " + pair.str("ip_address"))
 }
@@ -225,7 +225,7 @@ func removePort(rq *request, o object) error {
 	return nil
 }
 
-// dropPort removes a port and frees the floating IPs that lead to it.
+// dropPort removes a port and frees the floating IPs of the port.
 func (rq *request) dropPort(o object) {
 	for _, fip := range rq.store().by("network/floatingips", "port_id", o.id()) {
 		fip["port_id"], fip["fixed_ip_address"], fip["router_id"], fip["status"] = nil, nil, nil, "DOWN"

@@ -144,7 +144,7 @@ func addInterface(rq *request, router object) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	port["_own"] = false // It is gone only when somebody removes the interface.
+	port["_own"] = false // Only removing the interface deletes the port.
 	return interfaceView(router, port, subnet.id()), nil
 }
 
@@ -171,7 +171,7 @@ func (rq *request) addPort(router object, id string) (any, error) {
 	return interfaceView(router, port, subnet.id()), nil
 }
 
-// checkRouterSubnet: one interface per subnet, and no two that overlap.
+// checkRouterSubnet allows one interface per subnet, and no overlapping subnets.
 func (rq *request) checkRouterSubnet(router, subnet object) error {
 	prefix := netip.MustParsePrefix(subnet.str("cidr"))
 	for _, port := range rq.interfaces(router.id()) {

@@ -72,8 +72,8 @@ func (rq *request) findDefaultGroup(project string) object {
 	}))
 }
 
-// defaultGroup makes a project's default group when it is first needed. Nobody
-// made it, so the inventory doesn't list it.
+// defaultGroup makes a project's default group when the group is first needed. The inventory
+// leaves the group out, since no client made it.
 func (rq *request) defaultGroup(project string) error {
 	if project == "" || rq.findDefaultGroup(project) != nil {
 		return nil
@@ -150,7 +150,7 @@ var knownProtocols = map[string]int{
 	"ospf": 89, "pgm": 113, "rsvp": 46, "sctp": 132, "tcp": 6, "udp": 17, "udplite": 136, "vrrp": 112,
 }
 
-// oldProtocols are what Neutron calls otherwise in rules of IPv6.
+// oldProtocols are other names that Neutron has for protocols in IPv6 rules.
 var oldProtocols = map[string]string{"icmp": "ipv6-icmp", "icmpv6": "ipv6-icmp", "1": "58"}
 
 func nowCalled(protocol, version string) string {
@@ -172,7 +172,7 @@ func checkRule(o object) error {
 			"Only remote_ip_prefix or remote_group_id or remote_address_group_id may be provided.")
 	}
 	if o.num("port_range_min") == 1 && o.num("port_range_max") == 65535 {
-		o["port_range_min"], o["port_range_max"] = nil, nil // All ports are as good as none.
+		o["port_range_min"], o["port_range_max"] = nil, nil // All ports mean the same as no ports.
 	}
 	if err := checkProtocol(o); err != nil {
 		return err
@@ -285,7 +285,7 @@ func (rq *request) uniqueRule(o object) error {
 	return nil
 }
 
-// coverage is what a rule's prefix means: everything is the same as none.
+// coverage normalises a rule's prefix: everything means the same as no prefix.
 func coverage(rule object) string {
 	prefix := rule.str("remote_ip_prefix")
 	if prefix == "0.0.0.0/0" || prefix == "::/0" {

@@ -2,8 +2,8 @@ package emulator
 
 import "net/netip"
 
-// spellSubnet gives addresses of a subnet the spelling that Neutron has for them.
-// Name servers, and what routes lead to, stay as they are given.
+// spellSubnet gives addresses of a subnet Neutron's spelling. Name servers, and next hops of
+// routes, keep the given spelling.
 func spellSubnet(o object) {
 	spell(o, "gateway_ip")
 	for _, pool := range o.objects("allocation_pools") {
@@ -15,7 +15,7 @@ func spellSubnet(o object) {
 	}
 }
 
-// spell leaves what is no address as it is.
+// spell returns a text that is no address unchanged.
 func spell(o object, key string) {
 	if address, err := netip.ParseAddr(o.str(key)); err == nil {
 		o[key] = address.String()

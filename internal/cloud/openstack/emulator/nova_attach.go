@@ -9,7 +9,7 @@ import (
 
 func splitComma(words string) []string { return strings.Split(words, ",") }
 
-// onServer serves a path below a server. busy actions need one that isn't building.
+// onServer serves a path below a server. busy actions need a server that is not building.
 func (s *Server) onServer(res *resource, pattern string, busy bool, do func(rq *request, o object) (any, error)) {
 	s.guarded(compute, pattern, func(rq *request) (any, error) {
 		o, err := res.find(rq, rq.PathValue("id"))
@@ -100,7 +100,7 @@ func (s *Server) interfaceActions(res *resource, path string) {
 		return reply{status: http.StatusOK, body: object{"interfaceAttachment": interfaceOf(plugged)}}, nil
 	})
 	s.onServer(res, "DELETE "+path+"/{port}", true, func(rq *request, o object) (any, error) {
-		// It is accepted before anybody has looked whether there is such a port.
+		// Nova accepts the request before it looks for the port.
 		if port := rq.store().get("network/ports", rq.PathValue("port")); port.str("device_id") == o.id() {
 			rq.unplug(port)
 		}

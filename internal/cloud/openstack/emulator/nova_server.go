@@ -156,7 +156,7 @@ func (rq *request) checkNetworks(o object) error {
 	return nil
 }
 
-// attachAll binds what a new server is made of.
+// attachAll binds the parts of a new server.
 func (rq *request) attachAll(o object) error {
 	if !rq.placed(o) {
 		rq.become(o, "BUILD", "ERROR", func() {
@@ -178,8 +178,8 @@ func (rq *request) attachAll(o object) error {
 	return nil
 }
 
-// placed reports whether there is a host for a new server: the only one has no
-// resource classes but the usual ones.
+// placed reports whether a host can take a new server: the only host has the usual resource
+// classes alone.
 func (rq *request) placed(o object) bool {
 	for key := range rq.store().get("compute/flavors", o.str("_flavor")).sub("extra_specs") {
 		if strings.HasPrefix(key, "resources:CUSTOM_") {
@@ -206,7 +206,7 @@ func (rq *request) plug(server object, id, net string) (object, error) {
 	return port, nil
 }
 
-// unplug leaves a port as it was before, or removes it if Nova made it.
+// unplug restores a port to its former state, or removes the port if Nova made it.
 func (rq *request) unplug(port object) {
 	if port.flag("_nova") {
 		rq.dropPort(port)
@@ -260,7 +260,7 @@ func (rq *request) volumesOf(server object) []object {
 	})
 }
 
-// serverQueries are what a list of servers may be asked for by, as of microversion 2.75.
+// serverQueries are the filters of a list of servers, as of microversion 2.75.
 var serverQueries = []string{
 	"access_ip_v4", "access_ip_v6", "all_tenants", "auto_disk_config", "availability_zone", "changes-before",
 	"changes-since", "config_drive", "created_at", "deleted", "description", "display_description", "display_name",

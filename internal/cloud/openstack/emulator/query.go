@@ -14,7 +14,7 @@ var notFilters = []string{
 	"all_tenants",
 }
 
-// tagFilters are the four ways to ask for tags; Nova and Neutron spell them alike.
+// tagFilters are the four filters by tags, which Nova and Neutron spell alike.
 var tagFilters = map[string]func(have, want []string) bool{
 	"tags":         containsAll,
 	"tags-any":     containsAny,

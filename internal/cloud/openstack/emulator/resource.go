@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// resource is a kind of object: what its requests look like and which rules it
-// keeps. All functions may be nil.
+// resource is a kind of object: the form of its requests and its rules. All functions may be
+// nil.
 type resource struct {
 	service *service
-	// table is where its objects are, name what its errors are called after.
+	// table holds the objects of the kind, name stands in its errors.
 	table, name string
 	// path follows the service's root; single and plural are the envelopes.
 	path, single, plural string
@@ -20,24 +20,23 @@ type resource struct {
 	verb string
 	// adminWrites lets only administrators create, update and delete.
 	adminWrites bool
-	// created and deleted are the statuses of those answers, where they aren't 201
-	// and 204.
+	// created and deleted are the status codes of those answers, unless 201 and 204.
 	created, deleted int
 	// newID makes an ID; UUIDs when nil.
 	newID func() string
-	// visible says who sees an object; nil means everybody.
+	// visible says which callers see an object; nil means all callers.
 	visible func(*request, object) bool
-	// prepare completes and checks a new object; stored runs when it is in its
-	// table. A 4xx from either leaves nothing behind.
+	// prepare completes and checks a new object; stored runs when the object is in its table. A
+	// 4xx from either leaves nothing behind.
 	prepare func(*request, object) error
 	stored  func(*request, object) error
 	// change checks an update before it is applied.
 	change func(rq *request, old, change object) error
-	// remove checks a deletion and clears what goes with the object.
+	// remove checks a deletion and clears dependent state.
 	remove func(*request, object) error
-	// view is what a client sees; it gets a copy.
+	// view returns the object as a client sees it. view gets a copy.
 	view func(*request, object) object
-	// unlisted are fields that a list of objects has not, while the answer for one has.
+	// unlisted are fields that only the answer for a single object has.
 	unlisted []string
 	// tags serves the tags of an object below its path.
 	tags bool
@@ -48,7 +47,7 @@ type resource struct {
 	extraFilters []string
 	// queries are the keys that a query may have, where others are refused.
 	queries []string
-	// perPage is how many a list has when nobody asks; 0 is all.
+	// perPage is the default page size of a list; 0 is unlimited.
 	perPage int
 	// links writes the address of the next page.
 	links func(answer object, plural, next string)
@@ -95,7 +94,7 @@ func (res *resource) show(rq *request, o object) object {
 	return shown
 }
 
-// item is what a list shows of an object.
+// item returns an object in the form of a list.
 func (res *resource) item(rq *request, o object) object {
 	shown := res.show(rq, o)
 	for _, field := range res.unlisted {
@@ -106,7 +105,7 @@ func (res *resource) item(rq *request, o object) object {
 
 func (res *resource) envelope(rq *request, o object) any {
 	if res.single == "" {
-		return res.show(rq, o) // Glance has none.
+		return res.show(rq, o) // Glance has no envelope.
 	}
 	return object{res.single: res.show(rq, o)}
 }
@@ -137,7 +136,7 @@ func (res *resource) create(rq *request) (any, error) {
 	return res.envelope(rq, o), nil
 }
 
-// make creates an object from what a request says.
+// make creates an object from a request.
 func (res *resource) make(rq *request, given object) (object, error) {
 	if res.adminWrites && !rq.token.admin() {
 		return nil, forbidden("rule:create_%s is disallowed by policy", res.single)
@@ -150,7 +149,7 @@ func (res *resource) make(rq *request, given object) (object, error) {
 		return nil, err
 	}
 	if asked, given := o["id"]; given && asked != nil {
-		o["_asked"] = asked // By those who may choose: a flavor, an image.
+		o["_asked"] = asked // Clients may choose ids of some kinds: a flavor, an image.
 	}
 	if res.newID == nil {
 		o["id"] = uuid()
@@ -199,7 +198,8 @@ func (res *resource) update(rq *request) (any, error) {
 	return res.envelope(rq, o), nil
 }
 
-// mayWrite: what one sees because it is shared, one may not change.
+// mayWrite reports whether a caller may change an object. A shared object is visible to others,
+// and not writable.
 func (res *resource) mayWrite(rq *request, o object) bool {
 	if rq.token.admin() {
 		return true
@@ -248,8 +248,8 @@ func (res *resource) list(rq *request) (any, error) {
 	return answer, nil
 }
 
-// checkFilters: Neutron refuses a filter that it doesn't know, and so does Nova since
-// microversion 2.75; others ignore it.
+// checkFilters refuses unknown filters, as Neutron does, and Nova since microversion 2.75.
+// Other services ignore unknown filters.
 func (res *resource) checkFilters(rq *request) error {
 	for _, key := range sortedKeys(rq.URL.Query()) {
 		if len(res.queries) > 0 && !slices.Contains(res.queries, key) {

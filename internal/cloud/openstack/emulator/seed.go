@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// seed makes what a fresh cloud has: the same that hack/openstack makes.
+// seed makes the resources of a fresh cloud: the same that hack/openstack makes.
 func (s *Server) seed() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -28,8 +28,8 @@ func (s *Server) seed() {
 	}
 }
 
-// own makes an object of the cloud's. That it can't is a mistake in this file,
-// found by every test.
+// own makes a resource of the cloud itself. A failure is a mistake in this file, which every
+// test finds.
 func (rq *request) own(table string, o object) object {
 	res := rq.cloud.named[table]
 	rq.service = res.service

@@ -17,14 +17,14 @@ const maxRequest = 1 << 20
 // service is one of the OpenStack services.
 type service struct {
 	name string
-	// base is the beginning of its paths; root the versioned one.
+	// base is the beginning of the service's paths; root the versioned path.
 	base, root string
-	// strict services refuse attributes they don't know.
+	// strict services refuse unknown attributes.
 	strict bool
 	body   func(*fault) any
 }
 
-// request is one call while it is handled. The server's lock is held.
+// request is one call during its handling. The server's lock is held.
 type request struct {
 	*http.Request
 
@@ -39,7 +39,7 @@ type request struct {
 // store is the server's.
 func (rq *request) store() store { return rq.cloud.objects }
 
-// reply is an answer that isn't the usual one.
+// reply is an answer of an unusual form.
 type reply struct {
 	status int
 	header map[string]string
@@ -53,7 +53,7 @@ func (s *Server) open(svc *service, pattern string, handle handler) {
 	s.mux.Handle(pattern, s.serve(svc, handle, false))
 }
 
-// guarded serves a path for whoever has a token.
+// guarded serves a path to callers with a token.
 func (s *Server) guarded(svc *service, pattern string, handle handler) {
 	s.mux.Handle(pattern, s.serve(svc, handle, true))
 }
@@ -71,7 +71,7 @@ func (s *Server) serve(svc *service, handle handler, needsToken bool) http.Handl
 				}
 			})
 			if err != nil {
-				return // Nobody asks any more.
+				return // The client is gone.
 			}
 		}
 		if !fault.before(w, r) {
@@ -121,7 +121,7 @@ func (rq *request) result(handle handler, needsToken bool) (any, error) {
 	return handle(rq)
 }
 
-// read takes the body into memory. What is not JSON is kept as it is.
+// read reads the body into memory. A body that is not JSON is kept as bytes.
 func (rq *request) read() error {
 	limit := int64(maxRequest)
 	isJSON := !strings.Contains(rq.Header.Get("Content-Type"), "octet-stream")

@@ -11,25 +11,25 @@ import (
 	"time"
 )
 
-// Region and Password are what the clouds of CloudsYAML use.
+// Region and Password of the clouds in CloudsYAML.
 const (
 	Region   = "RegionOne"
 	Password = "secret"
 )
 
-// Options say what kind of cloud it is. The zero value is a good one for tests.
+// Options of an emulated cloud. The zero value is good for tests.
 type Options struct {
 	// Listen is the address to listen on; a free port of the loopback interface
 	// when empty.
 	Listen string
-	// Certificate has it serve HTTPS.
+	// Certificate makes the server serve HTTPS.
 	Certificate *tls.Certificate
 	// Latency is added to every call.
 	Latency time.Duration
 	// TokenLife is how long a token lasts, a day when 0.
 	TokenLife time.Duration
-	// BuildTime is how long servers and volumes take to become usable, 50 ms when 0;
-	// below 0 they are usable at once. Images take as long as their download does.
+	// BuildTime is how long servers and volumes take to become usable, 50 ms when 0; below 0
+	// they are usable at once. Images take as long as their download.
 	BuildTime time.Duration
 	// Empty leaves out the external network public, the flavors m1.tiny and
 	// m1.small and the image cirros.
@@ -45,14 +45,14 @@ type Server struct {
 	// named are the resources by their tables.
 	named map[string]*resource
 
-	// mu guards what the cloud holds.
+	// mu guards the state of the cloud.
 	mu      sync.Mutex
 	objects store
 	tokens  map[string]*token
 	pending []transition
-	// downloads are what ends those under way, by image; nil once it is closed.
+	// downloads end the downloads under way, by image; nil after Close.
 	downloads map[string]context.CancelFunc
-	// importTurn holds imports until it is closed; nil holds none.
+	// importTurn holds imports until the channel is closed; nil holds none.
 	importTurn chan struct{}
 	background sync.WaitGroup
 
@@ -95,14 +95,14 @@ func Start(options Options) (*Server, error) {
 	s.route()
 	s.seed()
 	s.server = &http.Server{Handler: s.mux, ReadHeaderTimeout: 10 * time.Second}
-	go func() { _ = s.server.Serve(listener) }() // It ends by Close.
+	go func() { _ = s.server.Serve(listener) }() // Close ends Serve.
 	return s, nil
 }
 
-// URL is where it listens.
+// URL returns the address of the server.
 func (s *Server) URL() string { return s.url }
 
-// Close ends it, with everything in it.
+// Close ends the server and frees its state.
 func (s *Server) Close() error {
 	err := s.server.Close()
 	s.stopDownloads()
@@ -133,7 +133,7 @@ func (s *Server) entry(name, user, project string) string {
 `, name, Region, s.url, user, Password, project)
 }
 
-// add registers resources and keeps them for those that refer to them.
+// add registers resources and keeps them for resources that refer to them.
 func (s *Server) add(resources ...*resource) {
 	for _, res := range resources {
 		s.named[res.table] = res

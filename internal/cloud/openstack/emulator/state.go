@@ -12,9 +12,9 @@ type transition struct {
 	then   func()
 }
 
-// become puts an object into a state, and into the next one after the build time.
-// But for downloads, nothing runs in the background: what is due happens before the
-// next request is looked at.
+// become puts an object into a state, and into the next state after the build time. Except for
+// downloads, nothing runs in the background: due changes happen before the next request is
+// handled.
 func (rq *request) become(o object, state, next string, also func()) {
 	rq.after(o, func() {
 		o["status"] = next
@@ -30,7 +30,7 @@ func (rq *request) become(o object, state, next string, also func()) {
 	}
 }
 
-// after runs a function after the build time, or at once if there is none.
+// after runs a function after the build time, or at once without a build time.
 func (rq *request) after(o object, then func()) {
 	build := rq.cloud.options.BuildTime
 	if build <= 0 {
@@ -40,7 +40,7 @@ func (rq *request) after(o object, then func()) {
 	rq.cloud.pending = append(rq.cloud.pending, transition{object: o, at: rq.now.Add(build), then: then})
 }
 
-// settle does what is due.
+// settle runs the changes that are due.
 func (s *Server) settle(now time.Time) {
 	var due []transition
 	s.pending = slices.DeleteFunc(s.pending, func(t transition) bool {
@@ -55,7 +55,7 @@ func (s *Server) settle(now time.Time) {
 	}
 }
 
-// cancel forgets what an object was about to become.
+// cancel drops an object's coming changes.
 func (s *Server) cancel(o object) {
 	s.pending = slices.DeleteFunc(s.pending, func(t transition) bool { return t.object.id() == o.id() })
 }

@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// object is one resource, as its service would print it for an administrator.
-// Keys that begin with an underscore are ours and never printed.
+// object is one resource in the form that an administrator sees. Keys that begin with an
+// underscore are internal and never printed.
 type object map[string]any
 
 func (o object) str(key string) string {
@@ -129,7 +129,7 @@ func (s store) where(name string, match func(object) bool) []object {
 	return found
 }
 
-// by returns the objects of a table whose attribute has a value.
+// by returns the objects of a table with a value of an attribute.
 func (s store) by(name, key, value string) []object {
 	return s.where(name, func(o object) bool { return o.str(key) == value })
 }
@@ -140,7 +140,7 @@ func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys
 
 func randomHex(n int) string {
 	raw := make([]byte, n)
-	_, _ = rand.Read(raw) // It can't fail: crypto/rand ends the program instead.
+	_, _ = rand.Read(raw) // rand.Read never returns an error: crypto/rand ends the program instead.
 	return hex.EncodeToString(raw)
 }
 
