@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kinship-dev/kinship/internal/pack"
+	"github.com/kinship-dev/kinship/pkg/reconcile"
 	"github.com/kinship-dev/kinship/pkg/object"
 )
 
@@ -90,9 +91,7 @@ func (r recorder) read(ctx context.Context) (record, *coordinationv1.Lease, erro
 // change applies a function to the record, and writes the record if the function has altered
 // it.
 func (r recorder) change(ctx context.Context, change func(*record)) error {
-	err := retry.OnError(retry.DefaultBackoff, func(err error) bool {
-		return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err)
-	}, func() error {
+	err := retry.OnError(retry.DefaultBackoff, reconcile.IsOvertaken, func() error {
 		known, lease, err := r.read(ctx)
 		if err != nil {
 			return err

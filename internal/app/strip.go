@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kinship-dev/kinship/internal/pack"
+	"github.com/kinship-dev/kinship/pkg/reconcile"
 )
 
 // errGuarded says that a guard of ours keeps a trace on an object: a webhook that no
@@ -105,7 +106,7 @@ func stripAs(ctx context.Context, c metadata.Interface, t pack.Trace) error {
 			answer, err := resource.Patch(ctx, obj.Name, types.MergePatchType, patch,
 				metav1.PatchOptions{FieldManager: string(installManager)})
 			switch {
-			case apierrors.IsConflict(err):
+			case reconcile.IsOvertaken(err):
 				last = err
 				obj, err = resource.Get(ctx, t.Object.Name, metav1.GetOptions{})
 				return apierrors.IsNotFound(err), client.IgnoreNotFound(err)

@@ -149,7 +149,7 @@ func (s *Stage) Refused(ctx context.Context, object *unstructured.Unstructured, 
 		return "", mismatch
 	}
 	said := err.Error()
-	if !apierrors.IsConflict(err) || !strings.HasSuffix(said, message) {
+	if apierrors.ReasonForError(err) != metav1.StatusReasonConflict || !strings.HasSuffix(said, message) {
 		mismatch.Seen = said
 		return "", mismatch
 	}

@@ -29,6 +29,12 @@ func IsVeto(err error) bool {
 		strings.Contains(err.Error(), " denied request") // and those of policies.
 }
 
+// IsOvertaken reports whether a write failed because another writer was first: the object has
+// changed since it was read, or exists already. Read it again and repeat.
+func IsOvertaken(err error) bool {
+	return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err)
+}
+
 // IsSuperseded reports whether a write or deletion that names a uid came too late: the object
 // that was meant is gone, or another object has its name. A watch reports both.
 func IsSuperseded(err error) bool {

@@ -46,3 +46,29 @@ func TestAnswers(t *testing.T) {
 		})
 	}
 }
+
+// TestRaces shows which failures of a write another client has caused.
+func TestRaces(t *testing.T) {
+	pods := schema.GroupResource{Resource: "pods"}
+	another := apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, "p", field.ErrorList{
+		field.Invalid(field.NewPath("metadata", "uid"), "x", "field is immutable"),
+	})
+	for name, c := range map[string]struct {
+		err                   error
+		overtaken, superseded bool
+	}{
+		"nothing":           {nil, false, false},
+		"changed meanwhile": {fmt.Errorf("write: %w", apierrors.NewConflict(pods, "p", errors.New("changed"))), true, true},
+		"created meanwhile": {apierrors.NewAlreadyExists(pods, "p"), true, false},
+		"deleted meanwhile": {apierrors.NewNotFound(pods, "p"), false, true},
+		"another object":    {another, false, true},
+		"not allowed":       {apierrors.NewForbidden(pods, "p", errors.New("no")), false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			overtaken, superseded := reconcile.IsOvertaken(c.err), reconcile.IsSuperseded(c.err)
+			if overtaken != c.overtaken || superseded != c.superseded {
+				t.Errorf("overtaken %t, superseded %t; want %t, %t", overtaken, superseded, c.overtaken, c.superseded)
+			}
+		})
+	}
+}
