@@ -19,8 +19,8 @@ import (
 	"github.com/kinship-dev/kinship/pkg/render"
 )
 
-// connectorCommand is what the commands about one IotConnector have in common.
-// They need no operator: they write what it acts upon.
+// connectorCommand holds flags and client of a `kinship iot` command about one IotConnector. The
+// commands read and write the IotConnector with an iot.Provider, and need no running operator.
 type connectorCommand struct {
 	genericiooptions.IOStreams
 
@@ -49,7 +49,7 @@ func newConnectorCommand(streams genericiooptions.IOStreams) *connectorCommand {
 	return &connectorCommand{IOStreams: streams, flags: genericclioptions.NewConfigFlags(true)}
 }
 
-// command completes a command that is about one IotConnector.
+// command completes a cobra.Command with the argument CONNECTOR and the flags of kubectl.
 func (c *connectorCommand) command(cmd *cobra.Command, run func(context.Context) error) *cobra.Command {
 	cmd.Use += " CONNECTOR"
 	cmd.Args = cobra.ExactArgs(1)
@@ -63,7 +63,7 @@ func (c *connectorCommand) command(cmd *cobra.Command, run func(context.Context)
 	return cmd
 }
 
-// changing adds the flags of the commands that write.
+// changing adds --deadline and --service-names to a command that writes the IotConnector.
 func (c *connectorCommand) changing(cmd *cobra.Command) {
 	cmd.Flags().DurationVar(&c.provider.Deadline, "deadline", iot.DefaultDeadline,
 		"how long to try while others change the same IotConnector")
@@ -71,7 +71,7 @@ func (c *connectorCommand) changing(cmd *cobra.Command) {
 		"internal service names by type, for an upgrade, such as FhirConverter=fhir-1")
 }
 
-// complete makes the client from what the flags say.
+// complete creates the client from the flags of genericclioptions.ConfigFlags.
 func (c *connectorCommand) complete(connector string) error {
 	config, err := c.flags.ToRESTConfig()
 	if err != nil {
@@ -102,9 +102,9 @@ func newProvision(streams genericiooptions.IOStreams) *cobra.Command {
 	cmd := c.command(&cobra.Command{
 		Use:   "provision",
 		Short: "Add a deployment to an IotConnector, or change it",
-		Long: `Add a deployment to an IotConnector, or change it. Others are left alone. An
-IotConnector that does not exist is created when its Normalization is provisioned,
-or with --create; one of version 0 is upgraded.`,
+		Long: `Add a deployment to an IotConnector, or change that deployment. Other deployments
+are left alone. A missing IotConnector is created with --create, and with --type
+Normalization. An IotConnector of version 0 is upgraded first.`,
 		Example: "  kinship iot provision hospital --type FhirConverter --name fhir-1 --image example.com/fhir:1",
 	}, c.provision)
 	f := cmd.Flags()
@@ -117,7 +117,7 @@ or with --create; one of version 0 is upgraded.`,
 	return required(cmd, "type", "name", "image")
 }
 
-// required marks flags without which a command makes no sense.
+// required marks flags as required, with cobra.Command.MarkFlagRequired.
 func required(cmd *cobra.Command, flags ...string) *cobra.Command {
 	for _, flag := range flags {
 		cobra.CheckErr(cmd.MarkFlagRequired(flag))
@@ -141,7 +141,8 @@ func (c *connectorCommand) provision(ctx context.Context) error {
 	connector.Labels = map[string]string{iotv1alpha1.TierLabel: iotv1alpha1.TierAlwaysUpdate}
 	err := c.provider.Provision(ctx, c.key, c.spec)
 	// "An IotConnector Provision command is always performed before provisioning of
-	// Destination Resources": what has another name is a slip.
+	// Destination Resources": TypeNormalization creates the IotConnector. With another --type, an
+	// unknown name is most likely a typing error.
 	if errors.Is(err, iot.ErrNotFound) && (c.create || c.provider.Type == iot.TypeNormalization) {
 		if err := c.provider.Create(ctx, connector); err != nil {
 			return err
@@ -159,9 +160,9 @@ func newDeprovision(streams genericiooptions.IOStreams) *cobra.Command {
 	cmd := c.command(&cobra.Command{
 		Use:   "deprovision",
 		Short: "Remove a deployment from an IotConnector, or the IotConnector",
-		Long: `Remove a deployment from an IotConnector. Others are left alone. With --all the
-IotConnector itself is deleted, which is refused while it has more than one
-deployment of the given type: destinations go first.`,
+		Long: `Remove a deployment from an IotConnector. Other deployments are left alone. With
+--all the IotConnector itself is deleted. This is refused while the IotConnector
+has more than one deployment of the given type: deprovision destinations first.`,
 		Example: `  kinship iot deprovision hospital --type FhirConverter --name fhir-1
   kinship iot deprovision hospital --type Normalization --all`,
 	}, func(ctx context.Context) error {
@@ -190,7 +191,7 @@ func newUpgrade(streams genericiooptions.IOStreams) *cobra.Command {
 	c := newConnectorCommand(streams)
 	cmd := c.command(&cobra.Command{
 		Use: "upgrade", Short: "Bring an IotConnector to version 1",
-		Long: "Bring an IotConnector to version 1. What it was is kept for a rollback.",
+		Long: "Bring an IotConnector to version 1. The previous spec is kept for a rollback.",
 	}, func(ctx context.Context) error {
 		if err := c.provider.UpgradeConnector(ctx, c.key); err != nil {
 			return err
@@ -204,12 +205,12 @@ func newUpgrade(streams genericiooptions.IOStreams) *cobra.Command {
 func newRollback(streams genericiooptions.IOStreams) *cobra.Command {
 	c := newConnectorCommand(streams)
 	cmd := c.command(&cobra.Command{
-		Use: "rollback", Short: "Give an IotConnector the spec back that it had before its upgrade",
+		Use: "rollback", Short: "Restore the spec that an IotConnector had before its upgrade",
 	}, func(ctx context.Context) error {
 		if err := c.provider.RollbackConnector(ctx, c.key); err != nil {
 			return err
 		}
-		return c.say("IotConnector %s is as it was before its upgrade", c.key.Name)
+		return c.say("IotConnector %s has its spec of before the upgrade", c.key.Name)
 	})
 	c.changing(cmd)
 	return cmd
@@ -218,7 +219,7 @@ func newRollback(streams genericiooptions.IOStreams) *cobra.Command {
 func newConnectorStatus(streams genericiooptions.IOStreams) *cobra.Command {
 	c := newConnectorCommand(streams)
 	return c.command(&cobra.Command{
-		Use: "status", Short: "Show what an IotConnector is made of, and what is missing",
+		Use: "status", Short: "Show the objects of an IotConnector, and what is missing",
 	}, func(ctx context.Context) error {
 		connector := &iotv1alpha1.IotConnector{}
 		if err := c.provider.Client.Get(ctx, c.key, connector); err != nil {
@@ -228,9 +229,9 @@ func newConnectorStatus(streams genericiooptions.IOStreams) *cobra.Command {
 	})
 }
 
-// show writes the status as text.
+// show writes status.conditions and status.inventory as a table.
 func (c *connectorCommand) show(connector *iotv1alpha1.IotConnector) error {
-	state, message := "Unknown", "no operator has looked at it yet"
+	state, message := "Unknown", "no operator has reconciled this IotConnector yet"
 	if ready := meta.FindStatusCondition(connector.Status.Conditions, "Ready"); ready != nil {
 		state, message = ready.Reason, ready.Message
 	}
@@ -240,7 +241,7 @@ func (c *connectorCommand) show(connector *iotv1alpha1.IotConnector) error {
 	version := connector.Spec.EffectiveVersion()
 	fmt.Fprintf(c.Out, "IotConnector %s, version %d, %s: %s\n", connector.Name, version, state, render.Plain(message))
 	if connector.Status.Previous != nil {
-		fmt.Fprintln(c.Out, "It can be rolled back to what it was before its upgrade.")
+		fmt.Fprintln(c.Out, "A rollback to the spec before the upgrade is possible.")
 	}
 	w := tabwriter.NewWriter(c.Out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "KIND\tNAME\tTYPE\tREADY")
@@ -250,7 +251,7 @@ func (c *connectorCommand) show(connector *iotv1alpha1.IotConnector) error {
 	return w.Flush()
 }
 
-// say tells what was done.
+// say writes a line to IOStreams.Out.
 func (c *connectorCommand) say(format string, args ...any) error {
 	_, err := fmt.Fprintf(c.Out, format+"\n", args...)
 	return err

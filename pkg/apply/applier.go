@@ -14,17 +14,17 @@ import (
 	"github.com/kinship-dev/kinship/pkg/object"
 )
 
-// Applier applies in the name of one field owner. It is safe for concurrent use,
-// as long as each parent is in one hand at a time.
+// Applier applies the objects of parents with server-side apply. An Applier is safe for
+// concurrent use if no two goroutines work on the same parent.
 type Applier struct {
-	// Client writes, and reads live where the view is not enough.
+	// Client writes to the API server, and reads from the API server where the View is not
+	// enough. Client MUST NOT read from a cache.
 	Client client.Client
-	// FieldOwner is the name that the API server keeps with the fields that were
-	// applied.
+	// FieldOwner is the field manager of every object that has no Object.FieldOwner.
 	FieldOwner string
 	// View shows the objects of all kinds that are applied.
 	View View
-	// Clock says for how long to wait for a View that is late. Nil means the real time.
+	// Clock measures how long the View lags behind. Nil means the system's clock.
 	Clock clock.PassiveClock
 
 	recent recent
@@ -37,43 +37,48 @@ func (a *Applier) now() time.Time {
 	return a.Clock.Now()
 }
 
-// Request is what a parent has and wants.
+// Request holds the inventory and the wanted objects of a parent.
 type Request struct {
-	// Owner is the reference to the parent. It becomes the controller of every
-	// object.
+	// Owner refers to the parent. The parent becomes the controller of every object that is
+	// not Object.Unowned.
 	Owner metav1.OwnerReference
-	// Have is the inventory as it was recorded last, or a Result's that is to be recorded.
+	// Namespace of the parent. Namespace is only needed for objects that are Object.Unowned.
+	Namespace string
+	// Have is the inventory that was recorded last, or Result.Inventory of an earlier call.
 	Have []Entry
-	// Want are the objects to be there afterwards. Their managed fields, uid and
+	// Want are the objects that exist afterwards. Their managedFields, uid and
 	// resourceVersion MUST be empty.
 	Want []Object
-	// Record persists an inventory. It is called before an object is created that
-	// Have does not hold, or changed from what Have says, and MUST fail unless the
-	// inventory is safe.
+	// Skip names objects of the inventory that this call leaves as they are: they are neither
+	// applied nor pruned. An example is a Deployment that can't be rendered in this pass,
+	// because the Secret with its password does not exist yet. Skip wins over Want.
+	Skip []object.ID
+	// Record persists an inventory, for example in the parent's status. Apply calls Record
+	// before Apply creates an object that is not in Have, or applies another content than
+	// Entry.Hash of Have says. Record MUST return an error unless the inventory is persisted.
 	Record func(ctx context.Context, inventory []Entry) error
-	// MayPrune is asked, after everything was applied, whether what is not wanted
-	// may go. Nil means yes.
+	// MayPrune decides, after every object was applied, whether objects that are no longer
+	// wanted may be deleted now. Nil means yes.
 	MayPrune func() bool
 }
 
-// Result is what an applier has done.
+// Result is the result of Applier.Apply or Applier.Delete.
 type Result struct {
-	// Inventory is to be recorded by the caller, together with whatever else he has
-	// to write. Until then the one recorded before is good enough to go on from.
+	// Inventory is to be recorded by the caller in the next status write. If the process ends
+	// before that, the inventory that Request.Record persisted is sufficient.
 	Inventory []Entry
-	// Changes tells what was done.
+	// Changes lists what was done with each object.
 	Changes ChangeSet
-	// Recheck is when to look again at what the view should show by then. Zero
-	// means never: what happens next will be seen.
+	// Recheck is the time after which the caller must call again, because the View did not
+	// show an own write yet. Zero means that events of the View are enough.
 	Recheck time.Duration
 }
 
-// Apply makes the wanted objects what they should be, and prunes what is in the
-// inventory and not wanted. Objects that fail don't keep those of the same wave
-// from being applied, but those of later waves, and pruning. The result is valid
-// also when there is an error.
+// Apply creates and changes the wanted objects, and prunes objects of the inventory that are
+// no longer wanted. If an object fails, the other objects of its wave are still applied, but
+// no later wave is applied and nothing is pruned. The Result is valid also with an error.
 func (a *Applier) Apply(ctx context.Context, r Request) (Result, error) {
-	want, err := prepare(r.Want, r.Owner)
+	want, err := a.prepare(r)
 	if err != nil {
 		return Result{Inventory: r.Have}, err
 	}
@@ -81,9 +86,14 @@ func (a *Applier) Apply(ctx context.Context, r Request) (Result, error) {
 	result := Result{Inventory: all}
 	p := pass{Applier: a, request: r, result: &result}
 	if news {
-		p.sift(ctx)
+		p.dropNeverCreated(ctx)
 		if err := r.Record(ctx, slices.Clone(result.Inventory)); err != nil {
 			return Result{Inventory: r.Have}, fmt.Errorf("record the inventory: %w", err)
+		}
+	}
+	for _, e := range result.Inventory {
+		if p.skips(e.ID) {
+			p.did(e.ID, Skipped)
 		}
 	}
 	if done, err := p.applyWaves(ctx, want); err != nil || !done {
@@ -92,23 +102,25 @@ func (a *Applier) Apply(ctx context.Context, r Request) (Result, error) {
 	return result, p.prune(ctx)
 }
 
-// pass is one call of Apply or Delete.
+// pass is one call of Applier.Apply or Applier.Delete.
 type pass struct {
 	*Applier
 
 	request Request
 	result  *Result
-	// final says that the parent is being deleted.
+	// final is set while the parent is being deleted.
 	final bool
 }
 
-// applyWaves applies what is wanted, wave by wave, and reports whether all of it
-// is as it should be.
+func (p pass) skips(id object.ID) bool { return slices.Contains(p.request.Skip, id) }
+
+// applyWaves applies the wanted objects, wave by wave, and reports whether every object was
+// applied.
 func (p pass) applyWaves(ctx context.Context, want []desired) (bool, error) {
 	var failed []error
 	for i, o := range want {
 		if i > 0 && o.Wave != want[i-1].Wave && p.stopped() {
-			p.foresee(want[i:])
+			p.reportObstacles(want[i:])
 			break
 		}
 		entry := &p.result.Inventory[find(p.result.Inventory, o.ID())]
@@ -122,11 +134,11 @@ func (p pass) applyWaves(ctx context.Context, want []desired) (bool, error) {
 	return !p.stopped(), errors.Join(failed...)
 }
 
-// foresee tells of what is in the way of objects that are not applied yet, so that all of it
-// is named at once. Objects that no watch has shown are not looked for.
-func (p pass) foresee(later []desired) {
+// reportObstacles reports the objects of later waves that are Foreign or Terminating, so that
+// a status lists every obstacle at once. Only the View is consulted.
+func (p pass) reportObstacles(later []desired) {
 	for _, o := range later {
-		seen := p.recent.look(p.View, o.ID(), p.now())
+		seen := p.look(o.ID(), o.FieldOwner)
 		entry := p.result.Inventory[find(p.result.Inventory, o.ID())]
 		if action := p.decide(seen, entry, o.hash); action == Foreign || action == Terminating {
 			p.did(o.ID(), action)
@@ -134,12 +146,12 @@ func (p pass) foresee(later []desired) {
 	}
 }
 
-// stopped reports whether something is not as it should be.
+// stopped reports whether an object could not be applied.
 func (p pass) stopped() bool { return len(p.result.Changes.Of(Failed, Foreign, Terminating)) > 0 }
 
 func (p pass) did(id object.ID, action Action) { p.tell(Change{ID: id, Action: action}) }
 
 func (p pass) tell(c Change) { p.result.Changes = append(p.result.Changes, c) }
 
-// recheck asks to be called again once the view should have caught up.
+// recheck has the caller call again when the View should show the own writes.
 func (p pass) recheck() { p.result.Recheck = patience }

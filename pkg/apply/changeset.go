@@ -8,48 +8,49 @@ import (
 	"github.com/kinship-dev/kinship/pkg/object"
 )
 
-// Action is what was done with an object.
+// Action is the result of one object in a pass of an Applier.
 type Action string
 
-// Actions, in the order in which a [ChangeSet] tells of them.
+// Actions, in the order in which [ChangeSet.String] lists them.
 const (
-	// Created means that the object was not there.
+	// Created means that the object did not exist.
 	Created Action = "created"
-	// Updated means that the object was not as wanted.
+	// Updated means that the object differed from Request.Want.
 	Updated Action = "updated"
-	// Unchanged means that there was nothing to do.
+	// Unchanged means that no request was needed, or that the API server changed nothing.
 	Unchanged Action = "unchanged"
-	// Pruned means that the object is not wanted any more and was deleted.
+	// Pruned means that the object is no longer wanted and was deleted.
 	Pruned Action = "pruned"
-	// Kept means that the object is not wanted any more and will be pruned later.
+	// Kept means that the object is no longer wanted and will be pruned later, because
+	// Request.MayPrune returned false.
 	Kept Action = "kept"
-	// Terminating means that the object is being deleted, and what comes next has
-	// to wait until it is gone.
+	// Skipped means that Request.Skip names the object: nothing was done.
+	Skipped Action = "skipped"
+	// Terminating means that the object is being deleted. Later waves wait for its end.
 	Terminating Action = "terminating"
-	// Refused means that the object is to go, and somebody does not allow that. It is
-	// left for the next time.
+	// Refused means that the API server, an admission webhook or a policy refused the deletion
+	// of the object. The next pass tries again.
 	Refused Action = "refused"
-	// Foreign means that somebody else's object has the name.
+	// Foreign means that an object of that name exists and does not belong to the parent.
 	Foreign Action = "foreign"
 	// Failed means that a request failed.
 	Failed Action = "failed"
 )
 
-var actions = []Action{Created, Updated, Unchanged, Pruned, Kept, Terminating, Refused, Foreign, Failed}
+var actions = []Action{Created, Updated, Unchanged, Pruned, Kept, Skipped, Terminating, Refused, Foreign, Failed}
 
-// Change is what was done with one object.
+// Change is the Action of one object.
 type Change struct {
 	ID     object.ID
 	Action Action
-	// Message is what whoever has Refused it says.
+	// Message is the reason that was given for a Refused deletion.
 	Message string
 }
 
-// ChangeSet is what was done with all objects of a parent, in the order in which
-// it was done.
+// ChangeSet lists the changes of all objects of a parent, in the order of the requests.
 type ChangeSet []Change
 
-// Of returns the objects with which one of some things was done.
+// Of returns the IDs of the objects that had one of the given actions.
 func (s ChangeSet) Of(actions ...Action) []object.ID {
 	var ids []object.ID
 	for _, c := range s {
@@ -60,11 +61,11 @@ func (s ChangeSet) Of(actions ...Action) []object.ID {
 	return ids
 }
 
-// Changed reports whether anything in the cluster was changed.
+// Changed reports whether an object was Created, Updated or Pruned.
 func (s ChangeSet) Changed() bool { return len(s.Of(Created, Updated, Pruned)) > 0 }
 
-// String returns the set for people, such as "created Deployment/a, Deployment/b;
-// pruned Deployment/c". What is unchanged is only counted.
+// String returns the set as text, such as "created Deployment/a, Deployment/b; pruned
+// Deployment/c". Unchanged objects are counted and not named.
 func (s ChangeSet) String() string {
 	var parts []string
 	for _, action := range actions {
@@ -83,7 +84,7 @@ func (s ChangeSet) String() string {
 	return strings.Join(parts, "; ")
 }
 
-// listed bounds how many objects a text names.
+// listed bounds how many objects ChangeSet.String names per Action.
 const listed = 10
 
 func list(ids []object.ID) string {

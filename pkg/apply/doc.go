@@ -1,51 +1,57 @@
-// Package apply makes a set of objects what one other object, their parent, wants
-// them to be, and removes what the parent no longer wants. It knows nothing of any
-// kind: a composite's Deployments and a rendered application are the same to it.
+// Package apply applies the set of objects that a parent wants, and deletes objects that the
+// parent no longer wants. Examples of parents are an IotConnector with its Deployments, and an
+// ApplicationConfiguration with the workloads and traits that were rendered for the
+// application. The package knows no kind.
 //
-// # The record
+// # Inventory
 //
-// What was made for a parent is in its inventory, a list of [Entry]. The caller
-// keeps it, usually in the parent's status. [Applier.Apply] calls Request.Record
-// before it creates anything that the inventory does not have, or makes anything
-// other than the inventory says, so at no time is there an object that no record
-// knows, or a record that is wrong; a process may end between any two requests,
-// and the next one finishes the work. What is deleted is decided by the
-// inventory alone, never by a list of what looks as if it were ours.
+// The inventory of a parent is a list of [Entry], one per object. The caller keeps the
+// inventory, usually in the parent's status. [Applier.Apply] calls Request.Record before any
+// object is created that is not in the inventory, or applied with other content than Entry.Hash
+// says. So each object is in a record before the object exists, the process may end between any
+// two requests, and the next process finishes the work. Only objects of the inventory are ever
+// deleted; labels and names never lead to a deletion.
 //
-// # The writes
+// # Writes
 //
-// An object that is not there is created, one that is there is changed, and the
-// two are never confused, in one request each:
+// Each write is one request, and a creation is never confused with a change:
 //
-//   - Creating is server-side apply with a resourceVersion that no object can
-//     have. The API server then creates the object, or refuses when one of that
-//     name exists.
-//   - Changing is server-side apply with the object's uid. It is refused when the
-//     object has gone meanwhile, or another one has its name.
+//   - To create, the Applier uses server-side apply with a resourceVersion that no object has.
+//     The API server creates the object, or answers Conflict if the name is taken.
+//   - To change, the Applier uses server-side apply with the object's uid. The API server
+//     refuses if the object was deleted or replaced meanwhile.
 //
-// So a stranger's object is not merged with by accident. One is ours when its
-// controller is the parent, by uid, or it has none and the inventory has its uid.
-// All others are left alone and reported as [Foreign].
+// An object belongs to the parent if its controller is the parent, by uid. An object without a
+// controller belongs to the parent if Entry.UID is the object's uid. All other objects are
+// reported as [Foreign] and never changed.
 //
-// Nothing is written when nothing changed. Each entry keeps a hash of what was
-// applied, and a mark: a hash of which fields the API server then said are ours,
-// and since when. Whoever changes, takes over or removes one of them, changes
-// that; a change of any other field does not. So the mark notices every edit that
-// matters and no other, whatever the kind and however the API server defaults and
-// normalises its values, and a cache of metadata is enough to read it.
+// No request is sent if nothing changed. Entry.Hash is a hash of the applied content, and
+// Entry.Mark is a hash of the fields in metadata.managedFields that belong to the field owner,
+// with the time of their last change. If another client changes, takes over or removes such a
+// field, the mark changes and the object is applied again. A change of any other field leaves
+// the mark as before. Defaulting and normalisation by the API server don't matter, and a cache
+// of PartialObjectMetadata is sufficient.
 //
-// # The order
+// # Order
 //
-// Objects are in waves. A wave is created after the one before it was. Pruning
-// goes the other way round, after every apply has succeeded and Request.MayPrune
-// agrees. [Applier.Delete] removes everything, the last wave first, and each wave
-// only when the one after it is gone.
+// Objects are created in waves: wave 1 after every object of wave 0 was applied. Pruning runs in
+// reverse, after every apply succeeded and Request.MayPrune returned true. [Applier.Delete]
+// deletes the last wave first, and each wave when the wave after it no longer exists.
 //
-// What somebody does not let us delete, an admission webhook say, stays in the
-// inventory and is reported as [Refused], with what they say of it. That is no
-// failure: the caller says so, and tries again when they may think otherwise. A
-// refusal may be worded as a conflict, like that of an object which has changed
-// meanwhile; it is one when a live read says that nothing has.
+// If an admission webhook or a policy refuses a deletion, the object stays in the inventory and
+// is reported as [Refused], with the message of the webhook. Some webhooks word their refusal as
+// Conflict: a Conflict counts as [Refused] if a live read shows that the object has not changed.
 //
-// What was done is a [ChangeSet]: return value, event and line of the log.
+// # Options per object
+//
+// Object.FieldOwner is a field manager for one object. Object.Unowned leaves out the owner
+// reference, for cluster-scoped objects and for objects in other namespaces; ParentAnnotation
+// names the parent instead. Request.Skip leaves objects of the inventory untouched for one
+// call.
+//
+// # Stores
+//
+// [Stores] is the [View] for caches of controller-runtime: Go types, Unstructured or
+// PartialObjectMetadata. Stores also wakes the parent of a changed object, and each parent that
+// waits until a Foreign object of a wanted name is deleted.
 package apply

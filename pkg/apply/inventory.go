@@ -5,21 +5,29 @@ import (
 	"fmt"
 	"slices"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kinship-dev/kinship/pkg/object"
 )
 
-// Object is one that a parent wants.
+// Object is an object that a parent wants.
 type Object struct {
 	*unstructured.Unstructured
 
-	// Wave in which it is created.
+	// Wave in which the object is created.
 	Wave int32
-	// Note is kept with the object in the inventory, for whoever reads that.
+	// Note is copied to Entry.Note, for readers of the inventory.
 	Note string
+	// FieldOwner is the field manager of the object; empty means Applier.FieldOwner. Two
+	// parents that apply different fields of one object need two field owners. FieldOwner
+	// should never change: fields that were applied under a former name are kept.
+	FieldOwner string
+	// Unowned leaves out the owner reference. An object in another namespace than the parent,
+	// or a cluster-scoped object such as a ClusterRole, MUST be Unowned: the garbage collector
+	// would delete the object otherwise. The annotation ParentAnnotation names the parent
+	// instead, and Applier.Delete deletes the object like any other.
+	Unowned bool
 }
 
 // ID returns the identity of the object.
@@ -27,54 +35,62 @@ func (o Object) ID() object.ID {
 	return object.Of(o.Unstructured, o.GroupVersionKind().GroupKind())
 }
 
-// Entry is one object in the inventory of a parent.
+// Entry is an object in the inventory of a parent.
 type Entry struct {
 	object.ID
 
 	// Version of the API that the object was written with.
 	Version string
-	// UID of the object; empty while it is only intended.
+	// UID of the object; empty until the API server has answered the creation.
 	UID types.UID
-	// Wave in which it was created.
+	// Wave in which the object was created.
 	Wave int32
-	// Note that came with the object.
+	// Note is Object.Note.
 	Note string
-	// Hash of what was last applied; empty while that is being changed.
+	// Hash of the content that was applied last; empty while other content is being applied.
 	Hash string
-	// Mark that the object had when it was last applied.
+	// Mark is Observed.Mark after the last apply.
 	Mark string
 }
 
-// desired is an object as it will be sent.
+// desired is an object as Applier sends it, with FieldOwner set.
 type desired struct {
 	Object
 
 	hash string
 }
 
-// prepare completes what a parent wants, and returns it in the order of creation.
-func prepare(objects []Object, owner metav1.OwnerReference) ([]desired, error) {
-	yes := true
+// prepare adds parent and field owner to the wanted objects, and returns the objects in the
+// order of creation.
+func (a *Applier) prepare(r Request) ([]desired, error) {
+	yes, owner := true, r.Owner
 	owner.Controller, owner.BlockOwnerDeletion = &yes, &yes
-	all := make([]desired, 0, len(objects))
-	for _, o := range objects {
+	all := make([]desired, 0, len(r.Want))
+	for _, o := range r.Want {
+		if slices.Contains(r.Skip, o.ID()) {
+			continue
+		}
 		o.Unstructured = o.DeepCopy()
-		o.SetOwnerReferences(append(slices.Clone(o.GetOwnerReferences()), owner))
-		sum, err := hash(o.Object)
+		if o.Unowned {
+			setParent(o.Unstructured, r.Owner, r.Namespace)
+		} else {
+			o.SetOwnerReferences(append(slices.Clone(o.GetOwnerReferences()), owner))
+		}
+		sum, err := hash(o.Object, o.FieldOwner)
 		if err != nil {
 			return nil, fmt.Errorf("prepare %s: %w", o.ID(), err)
 		}
+		o.FieldOwner = cmp.Or(o.FieldOwner, a.FieldOwner)
 		all = append(all, desired{o, sum})
 	}
 	slices.SortStableFunc(all, func(a, b desired) int { return cmp.Compare(a.Wave, b.Wave) })
 	return all, nil
 }
 
-// intend returns the inventory together with what is wanted and not in it, in the
-// order of creation. What will be changed loses its hash: a mark is exact to a
-// second, so that a record of what was applied before would look true again if we
-// ended between the change and its record. It reports whether there is anything
-// that has to be recorded first.
+// intend returns the inventory with an Entry for every wanted object, in the order of
+// creation, and reports whether Request.Record has to persist the inventory first. An object
+// whose content will change loses Entry.Hash. Otherwise, if the process ended between the
+// change and the next record, the old Hash could look valid: Entry.Mark is exact to a second.
 func intend(have []Entry, want []desired) (all []Entry, news bool) {
 	all = slices.Clone(have)
 	for _, o := range want {
@@ -97,7 +113,7 @@ func find(entries []Entry, id object.ID) int {
 	return slices.IndexFunc(entries, func(e Entry) bool { return e.ID == id })
 }
 
-// blank returns an object that has the identity of an entry and nothing else.
+// blank returns an object that has the ID of an entry and no other field.
 func (e Entry) blank() *unstructured.Unstructured {
 	u := &unstructured.Unstructured{}
 	u.SetGroupVersionKind(e.GroupKind().WithVersion(e.Version))

@@ -13,34 +13,39 @@ import (
 	"github.com/kinship-dev/kinship/pkg/object"
 )
 
-// View is what is known of the objects of a kind without asking, usually a cache.
+// View shows objects without a request to the API server. Usually a View is a cache, such as
+// Stores.
 type View interface {
-	// Get returns an object as it was last seen, and false when none was. It MUST
-	// NOT answer before all objects were seen that were there at the start.
-	Get(id object.ID) (Observed, bool)
+	// Get returns an object as it was last seen, with the mark of a field owner, and false if
+	// no such object was seen. Get MUST NOT be called before the initial list is complete.
+	Get(id object.ID, fieldOwner string) (Observed, bool)
 }
 
-// Observed is what has to be known of an object to decide about it.
+// Observed holds the facts about an object on which an Applier decides.
 type Observed struct {
 	UID types.UID
-	// Version is the resourceVersion.
+	// Version is metadata.resourceVersion.
 	Version string
-	// Controller is the uid of the owner that controls the object.
+	// Controller is the uid of the object's controller or, if the object has no controller,
+	// the uid in ParentAnnotation.
 	Controller types.UID
-	// Mark is the hash of which fields are ours, and since when.
+	// Mark is a hash of the fields in metadata.managedFields that belong to the field owner,
+	// and of the time of their last change.
 	Mark string
-	// Deleting is set on an object that has been deleted and is still there.
+	// Deleting is set if the object has a metadata.deletionTimestamp.
 	Deleting bool
 }
 
-// Observe reads what has to be known off an object or its metadata. Whoever trims
-// what a cache keeps must leave the managed fields of the field owner.
+// Observe reads the Observed of a typed, unstructured or metadata-only object. A cache that
+// trims objects must keep the fields that [Trim] keeps.
 func Observe(obj metav1.Object, fieldOwner string) Observed {
 	o := Observed{
 		UID: obj.GetUID(), Version: obj.GetResourceVersion(), Deleting: obj.GetDeletionTimestamp() != nil,
 	}
 	if controller := metav1.GetControllerOfNoCopy(obj); controller != nil {
 		o.Controller = controller.UID
+	} else {
+		_, o.Controller = readParent(obj)
 	}
 	for _, f := range obj.GetManagedFields() {
 		if IsOwn(f, fieldOwner) {
@@ -50,14 +55,35 @@ func Observe(obj metav1.Object, fieldOwner string) Observed {
 	return o
 }
 
-// IsOwn reports whether managed fields are those that a field owner has applied.
+// Trim returns the metadata of an object without the parts that neither an Applier nor Stores
+// needs, such as labels, for a cache that holds many objects. isOwner reports whether a
+// manager in metadata.managedFields is a field owner of the Applier.
+func Trim(obj metav1.Object, isOwner func(manager string) bool) metav1.ObjectMeta {
+	small := metav1.ObjectMeta{
+		Name: obj.GetName(), Namespace: obj.GetNamespace(), UID: obj.GetUID(),
+		ResourceVersion: obj.GetResourceVersion(), Generation: obj.GetGeneration(),
+		DeletionTimestamp: obj.GetDeletionTimestamp(), OwnerReferences: obj.GetOwnerReferences(),
+	}
+	if parent := obj.GetAnnotations()[ParentAnnotation]; parent != "" {
+		small.Annotations = map[string]string{ParentAnnotation: parent}
+	}
+	for _, f := range obj.GetManagedFields() {
+		if isOwner(f.Manager) && IsOwn(f, f.Manager) {
+			small.ManagedFields = append(small.ManagedFields, Compact(f))
+		}
+	}
+	return small
+}
+
+// IsOwn reports whether an entry of metadata.managedFields belongs to a field owner that uses
+// server-side apply.
 func IsOwn(f metav1.ManagedFieldsEntry, fieldOwner string) bool {
 	return f.Manager == fieldOwner && f.Operation == metav1.ManagedFieldsOperationApply && f.Subresource == ""
 }
 
-// mark tells the fields, and since when they are ours: the time changes with their
-// values, so that even an edit in our own name is noticed. It is part of inventories,
-// so another formula has everything applied again.
+// mark returns a hash of the fields and of the time of their last change. The time changes
+// with the values of the fields, so that an edit under the same manager name is noticed too.
+// Marks are part of inventories: another formula would have every object applied again.
 func mark(f metav1.ManagedFieldsEntry) string {
 	if f.FieldsV1 != nil {
 		if kept, err := strconv.Unquote(f.FieldsV1.GetRawString()); err == nil {
@@ -74,9 +100,8 @@ func mark(f metav1.ManagedFieldsEntry) string {
 	return short(sum.Sum(nil))
 }
 
-// Compact returns the managed fields of a field owner with no more in them than
-// [Observe] needs of them: a text in place of an object. It is for caches, and worth it:
-// each look at an object would read all of its fields otherwise.
+// Compact replaces an entry's FieldsV1 by the Observed.Mark that [Observe] would compute from
+// FieldsV1. A cache that compacts saves memory, and Observe need not parse JSON.
 func Compact(f metav1.ManagedFieldsEntry) metav1.ManagedFieldsEntry {
 	kept := &metav1.FieldsV1{}
 	kept.SetRawString(strconv.Quote(mark(f)))
@@ -84,8 +109,7 @@ func Compact(f metav1.ManagedFieldsEntry) metav1.ManagedFieldsEntry {
 	return f
 }
 
-// canonical brings JSON into one order: some clients keep the API server's, and
-// some their own.
+// canonical sorts the keys of JSON: the order depends on the client that decoded FieldsV1.
 func canonical(text []byte) []byte {
 	var content any
 	if err := json.Unmarshal(text, &content); err != nil {
@@ -98,15 +122,16 @@ func canonical(text []byte) []byte {
 	return ordered
 }
 
-// hash identifies what is wanted: maps are written in the order of their keys.
-func hash(content map[string]any) (string, error) {
+// hash returns a hash of an object's content and of its own field owner, if the object has
+// one. JSON lists the keys of a map in order.
+func hash(content map[string]any, fieldOwner string) (string, error) {
 	text, err := json.Marshal(content)
 	if err != nil {
 		return "", fmt.Errorf("hash object: %w", err)
 	}
-	sum := sha256.Sum256(text)
+	sum := sha256.Sum256(append(text, fieldOwner...))
 	return short(sum[:]), nil
 }
 
-// short keeps enough of a hash that no two objects of one name meet.
+// short returns the first 128 bits of a hash.
 func short(sum []byte) string { return hex.EncodeToString(sum[:16]) }

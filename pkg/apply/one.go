@@ -12,25 +12,25 @@ import (
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 )
 
-// noVersion is a resourceVersion that no object has: what is applied with it is
-// created, or refused because an object of that name exists.
+// noVersion is a resourceVersion that no object has. The API server creates an object that is
+// applied with noVersion, or answers Conflict if an object of that name exists.
 const noVersion = "1"
 
-// attempts bounds how often an object is read because it was not as expected. It
-// changes between two reads only when somebody creates or deletes it just then.
+// attempts bounds how often an object is read again after a Conflict. Each further attempt
+// means that another client created or deleted the object between two requests.
 const attempts = 3
 
-var errUnsteady = errors.New("it comes and goes faster than it can be applied")
+var errUnsteady = errors.New("other clients create and delete the object at the same time")
 
-// applyOne makes one object what it should be and keeps its entry.
+// applyOne applies one object and updates its entry.
 func (p pass) applyOne(ctx context.Context, o desired, entry *Entry) (Action, error) {
-	seen := p.recent.look(p.View, o.ID(), p.now())
+	seen := p.look(o.ID(), o.FieldOwner)
 	if seen.ahead {
 		p.recheck()
 	}
 	if seen.doubtful {
 		var err error
-		if seen, err = p.live(ctx, *entry); err != nil {
+		if seen, err = p.live(ctx, *entry, o.FieldOwner); err != nil {
 			return Failed, err
 		}
 	}
@@ -45,21 +45,21 @@ func (p pass) applyOne(ctx context.Context, o desired, entry *Entry) (Action, er
 			entry.UID, entry.Hash, entry.Mark = after.UID, o.hash, after.Mark
 			p.recheck()
 			if seen.exists && after.Version == seen.Version {
-				action = Unchanged // The API server found nothing to change.
+				action = Unchanged // The API server had nothing to change.
 			}
 			return action, nil
 		}
-		if refusal = err; !stale(err) {
+		if refusal = err; !isStale(err) {
 			return Failed, err
 		}
-		if seen, err = p.live(ctx, *entry); err != nil {
+		if seen, err = p.live(ctx, *entry, o.FieldOwner); err != nil {
 			return Failed, err
 		}
 	}
 	return Failed, fmt.Errorf("%w: %w", errUnsteady, refusal)
 }
 
-// decide says what there is to do about a wanted object.
+// decide returns the Action that a wanted object needs.
 func (p pass) decide(seen sight, entry Entry, sum string) Action {
 	switch {
 	case !seen.exists:
@@ -75,9 +75,9 @@ func (p pass) decide(seen sight, entry Entry, sum string) Action {
 	}
 }
 
-// owns reports whether an object is the parent's: because it says so or, if it has
-// lost its owner, because the inventory does. What another controller has taken
-// over is that one's.
+// owns reports whether an object belongs to the parent: Observed.Controller is the parent or,
+// if the owner reference was removed, Entry.UID is the object. An object with another
+// controller belongs to that controller.
 func (p pass) owns(seen Observed, entry Entry) bool {
 	if seen.Controller != "" {
 		return seen.Controller == p.request.Owner.UID
@@ -95,25 +95,25 @@ func (p pass) send(ctx context.Context, o desired, seen sight) (Observed, error)
 	}
 	// The content of the answer replaces that of the object.
 	err := p.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(sent),
-		client.FieldOwner(p.FieldOwner), client.ForceOwnership)
+		client.FieldOwner(o.FieldOwner), client.ForceOwnership)
 	if err != nil {
 		return Observed{}, err
 	}
-	after := Observe(sent, p.FieldOwner)
+	after := Observe(sent, o.FieldOwner)
 	if !seen.exists || after.Version != seen.Version {
 		p.recent.wrote(o.ID(), after, p.now())
 	}
 	return after, nil
 }
 
-// stale reports whether a request was refused because the object was not, or not
-// any more, the one that was meant.
-func stale(err error) bool {
+// isStale reports whether the API server refused a request because the object was created,
+// replaced or deleted since the View showed the object.
+func isStale(err error) bool {
 	return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || reconcile.IsAnother(err)
 }
 
 // live reads an object from the API server.
-func (p pass) live(ctx context.Context, entry Entry) (sight, error) {
+func (p pass) live(ctx context.Context, entry Entry, fieldOwner string) (sight, error) {
 	meta := &metav1.PartialObjectMetadata{}
 	meta.SetGroupVersionKind(entry.GroupKind().WithVersion(entry.Version))
 	err := p.Client.Get(ctx, entry.NamespacedName(), meta)
@@ -124,5 +124,5 @@ func (p pass) live(ctx context.Context, entry Entry) (sight, error) {
 	if err != nil {
 		return sight{}, fmt.Errorf("read %s: %w", entry.ID, err)
 	}
-	return sight{Observed: Observe(meta, p.FieldOwner), exists: true}, nil
+	return sight{Observed: Observe(meta, fieldOwner), exists: true}, nil
 }

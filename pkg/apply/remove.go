@@ -14,29 +14,36 @@ import (
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 )
 
-// sift takes out of the inventory what was never more than intended and is not wanted any
-// more, as soon as a live read says that it was never made. Nothing is pruned while
-// something is in the way, and whoever changes his mind meanwhile would fill the record.
-func (p pass) sift(ctx context.Context) {
+// dropNeverCreated removes entries of objects that are no longer wanted and, as a live read
+// shows, were never created. While a Foreign object blocks the parent, prune does not run: a
+// parent whose spec changes often would fill the inventory otherwise.
+func (p pass) dropNeverCreated(ctx context.Context) {
 	wanted := map[object.ID]bool{}
 	for _, o := range p.request.Want {
 		wanted[o.ID()] = true
 	}
 	p.result.Inventory = slices.DeleteFunc(p.result.Inventory, func(e Entry) bool {
-		if e.UID != "" || wanted[e.ID] {
+		if e.UID != "" || wanted[e.ID] || p.skips(e.ID) {
 			return false
 		}
-		seen, err := p.live(ctx, e)
-		return err == nil && (!seen.exists || !p.owns(seen.Observed, e)) // Who does not know, keeps it.
+		seen, err := p.live(ctx, e, p.FieldOwner)
+		return err == nil && (!seen.exists || !p.owns(seen.Observed, e)) // After an error the entry is kept.
 	})
 }
 
-// prune deletes what is in the inventory and not wanted, the last first.
+// prune deletes the objects of the inventory that are neither wanted nor skipped, the last
+// first.
 func (p pass) prune(ctx context.Context) error {
 	wanted := map[int]bool{}
 	for _, o := range p.request.Want {
 		wanted[find(p.result.Inventory, o.ID())] = true
 	}
+	for i, e := range p.result.Inventory {
+		if p.skips(e.ID) {
+			wanted[i] = true
+		}
+	}
+	delete(wanted, -1) // A wanted object that is skipped may have no entry.
 	if len(wanted) == len(p.result.Inventory) {
 		return nil
 	}
@@ -54,15 +61,15 @@ func (p pass) prune(ctx context.Context) error {
 			p.did(entry.ID, Kept)
 			continue
 		}
-		// Once its deletion is accepted an object can't come back, so that nothing has
-		// to be remembered of it.
+		// An object whose deletion the API server has accepted can't come back, so its entry
+		// is dropped at once.
 		change, err := p.remove(ctx, entry, metav1.DeletePropagationBackground)
 		if err != nil {
 			failed = append(failed, fmt.Errorf("prune %s: %w", entry.ID, err))
 		}
 		switch change.Action {
 		case Foreign:
-			continue // It was never made, and what has the name is none of our concern.
+			continue // The object was never created; the name belongs to another object.
 		case Failed, Refused:
 			kept = append(kept, entry)
 		default:
@@ -75,9 +82,9 @@ func (p pass) prune(ctx context.Context) error {
 	return errors.Join(failed...)
 }
 
-// Delete deletes everything in the inventory, the last wave first, and each wave
-// when the one after it is gone. The inventory of the result is what is left:
-// call it again when something of that has changed, until nothing is.
+// Delete deletes every object of the inventory, the last wave first, and each wave when no
+// object of the wave after it exists any more. Result.Inventory lists the objects that still
+// exist: call Delete again when one of these objects changes, until Result.Inventory is empty.
 func (a *Applier) Delete(ctx context.Context, owner metav1.OwnerReference, have []Entry) (Result, error) {
 	result := Result{Inventory: slices.Clone(have)}
 	p := pass{Applier: a, request: Request{Owner: owner}, result: &result, final: true}
@@ -91,8 +98,8 @@ func (a *Applier) Delete(ctx context.Context, owner metav1.OwnerReference, have 
 	return result, nil
 }
 
-// deleteWave deletes the entries of a wave, and reports whether some of them are
-// still there.
+// deleteWave deletes the objects of a wave, and reports whether one of the objects still
+// exists.
 func (p pass) deleteWave(ctx context.Context, wave int32) (left bool, err error) {
 	var failed []error
 	var kept []Entry
@@ -101,8 +108,8 @@ func (p pass) deleteWave(ctx context.Context, wave int32) (left bool, err error)
 			kept = append(kept, entry)
 			continue
 		}
-		// The object stays until all that belongs to it is gone: its Pods need what
-		// is in the waves before.
+		// With foreground deletion a Deployment exists until its Pods are deleted. The Pods need
+		// objects of earlier waves, such as their ServiceAccount.
 		change, err := p.remove(ctx, entry, metav1.DeletePropagationForeground)
 		if err != nil {
 			failed = append(failed, fmt.Errorf("delete %s: %w", entry.ID, err))
@@ -121,40 +128,40 @@ func (p pass) deleteWave(ctx context.Context, wave int32) (left bool, err error)
 	return left, errors.Join(failed...)
 }
 
-// remove deletes the object of an entry. It is Terminating until it is known to be
-// gone, which a view alone can't tell. Nothing is deleted that is not as it was when
-// it was decided on: the garbage collector may be taking the owner off just now.
+// remove deletes the object of an entry. The Action is Terminating until a live read finds no
+// object; the View alone may be outdated. The deletion carries uid and resourceVersion, because
+// the garbage collector may be removing the owner reference at the same time.
 func (p pass) remove(ctx context.Context, entry Entry, propagation metav1.DeletionPropagation) (Change, error) {
 	failed := Change{ID: entry.ID, Action: Failed}
-	seen := p.recent.look(p.View, entry.ID, p.now())
+	seen := p.look(entry.ID, p.FieldOwner)
 	var err error
 	if !seen.exists || (entry.UID != "" && entry.UID != seen.UID) {
-		if seen, err = p.live(ctx, entry); err != nil {
+		if seen, err = p.live(ctx, entry, p.FieldOwner); err != nil {
 			return failed, err
 		}
 	}
 	var conflict error
 	for range attempts {
 		var change Change
-		change, conflict = p.ask(ctx, entry, seen, propagation)
+		change, conflict = p.requestDeletion(ctx, entry, seen, propagation)
 		if !apierrors.IsConflict(conflict) {
 			return change, conflict
 		}
 		meant := seen.Observed
-		if seen, err = p.live(ctx, entry); err != nil {
+		if seen, err = p.live(ctx, entry, p.FieldOwner); err != nil {
 			return failed, err
 		}
 		if seen.exists && seen.UID == meant.UID && seen.Version == meant.Version {
-			// It is as it was meant: the conflict is somebody's, who words his refusal so.
+			// The object has not changed, so the conflict is the refusal of an admission webhook.
 			return Change{ID: entry.ID, Action: Refused, Message: conflict.Error()}, nil
 		}
 	}
 	return failed, fmt.Errorf("%w: %w", errUnsteady, conflict)
 }
 
-// ask asks for the deletion of an object if it is still as it was seen, which else is a
-// conflict.
-func (p pass) ask(
+// requestDeletion deletes an object if the object still has the resourceVersion that was seen.
+// Otherwise the API server answers Conflict.
+func (p pass) requestDeletion(
 	ctx context.Context, entry Entry, seen sight, propagation metav1.DeletionPropagation,
 ) (Change, error) {
 	change := Change{ID: entry.ID}
@@ -163,10 +170,10 @@ func (p pass) ask(
 		change.Action = Pruned
 		return change, nil
 	case !p.mayRemove(seen.Observed, entry):
-		change.Action = Foreign // Never ours, or not any more: it stays.
+		change.Action = Foreign // The object does not belong to the parent, or no longer.
 		return change, nil
 	case seen.Deleting:
-		change.Action = Terminating // When it is gone, the view shows it.
+		change.Action = Terminating // The View will show the end of the object.
 		return change, nil
 	}
 	err := p.Client.Delete(ctx, entry.blank(), client.PropagationPolicy(propagation),
@@ -186,9 +193,9 @@ func (p pass) ask(
 	return change, nil
 }
 
-// mayRemove reports whether an object may be deleted. When the parent goes, what
-// has lost its owner stays: that is how Kubernetes keeps what belonged to it, if
-// whoever deleted the parent wanted that.
+// mayRemove reports whether an object may be deleted. An object without its owner reference is
+// kept when the parent is deleted: Kubernetes removes owner references after
+// `kubectl delete --cascade=orphan`.
 func (p pass) mayRemove(seen Observed, entry Entry) bool {
 	if p.final {
 		return seen.Controller == p.request.Owner.UID
@@ -196,15 +203,15 @@ func (p pass) mayRemove(seen Observed, entry Entry) bool {
 	return p.owns(seen, entry)
 }
 
-// Orphan has objects belong to nobody: it takes the reference to the owner off them.
-// The garbage collector does so too for an owner that is deleted without what belongs
-// to it, but only to those of which it has heard by then, and deletes the others. It
-// fails with a conflict where somebody writes at the same time.
+// Orphan removes the owner reference, or ParentAnnotation, from every object of the inventory.
+// The garbage collector does the same after `kubectl delete --cascade=orphan`, but only for
+// objects that its own cache shows by then, and deletes the others. Orphan fails with a
+// conflict if another client writes an object at the same time.
 func (a *Applier) Orphan(ctx context.Context, owner metav1.OwnerReference, have []Entry) error {
 	var failed []error
 	for _, entry := range have {
 		if err := a.orphan(ctx, owner, entry); client.IgnoreNotFound(err) != nil {
-			failed = append(failed, fmt.Errorf("take the owner off %s: %w", entry.ID, err))
+			failed = append(failed, fmt.Errorf("remove the owner from %s: %w", entry.ID, err))
 		}
 	}
 	return errors.Join(failed...)
@@ -217,7 +224,11 @@ func (a *Applier) orphan(ctx context.Context, owner metav1.OwnerReference, entry
 	}
 	before := obj.DeepCopy()
 	rest := slices.DeleteFunc(obj.GetOwnerReferences(), func(o metav1.OwnerReference) bool { return o.UID == owner.UID })
-	if len(rest) == len(before.GetOwnerReferences()) {
+	if _, parent := readParent(obj); parent == owner.UID {
+		annotations := obj.GetAnnotations()
+		delete(annotations, ParentAnnotation)
+		obj.SetAnnotations(annotations)
+	} else if len(rest) == len(before.GetOwnerReferences()) {
 		return nil
 	}
 	obj.SetOwnerReferences(rest)

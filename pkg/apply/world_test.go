@@ -83,25 +83,28 @@ func (w *world) record(ctx context.Context, c client.Client, entries []apply.Ent
 }
 
 // snapshot is a view that shows how everything was when it was taken.
-type snapshot map[object.ID]apply.Observed
+type snapshot map[object.ID]*corev1.ConfigMap
 
-func (s snapshot) Get(id object.ID) (apply.Observed, bool) {
-	o, ok := s[id]
-	return o, ok
+func (s snapshot) Get(id object.ID, owner string) (apply.Observed, bool) {
+	cm, ok := s[id]
+	if !ok {
+		return apply.Observed{}, false
+	}
+	return apply.Observe(cm, owner), true
 }
 
 var configMaps = corev1.SchemeGroupVersion.WithKind("ConfigMap")
 
-// look takes a view of the ConfigMaps of the namespace.
+// look takes a view of the ConfigMaps of every namespace.
 func (w *world) look() snapshot {
 	w.t.Helper()
 	var list corev1.ConfigMapList
-	if err := w.c.List(w.t.Context(), &list, client.InNamespace(w.ns)); err != nil {
+	if err := w.c.List(w.t.Context(), &list); err != nil {
 		w.t.Fatal(err)
 	}
 	s := snapshot{}
 	for i := range list.Items {
-		s[object.Of(&list.Items[i], configMaps.GroupKind())] = apply.Observe(&list.Items[i], fieldOwner)
+		s[object.Of(&list.Items[i], configMaps.GroupKind())] = &list.Items[i]
 	}
 	return s
 }
@@ -113,6 +116,7 @@ type life struct {
 
 	client client.Client
 	clock  *clocktesting.FakePassiveClock
+	skip   []object.ID
 	apply.Applier
 }
 
@@ -147,7 +151,7 @@ func (l *life) run(want ...apply.Object) (apply.Result, error) {
 		return apply.Result{}, err
 	}
 	result, err := l.Apply(ctx, apply.Request{
-		Owner: l.owner(), Have: have, Want: want,
+		Owner: l.owner(), Namespace: l.ns, Have: have, Want: want, Skip: l.skip,
 		Record: func(ctx context.Context, entries []apply.Entry) error { return l.record(ctx, l.client, entries) },
 	})
 	return result, errors.Join(err, l.record(ctx, l.client, result.Inventory))

@@ -1,8 +1,8 @@
-// Package authorise answers two questions before anything is done for the author
-// of an object: might he have done it himself, and does the other namespace
-// agree.
+// Package authorise checks an object's author before the operator acts for the author. For
+// example, the author of an IotConnector must have the right to create Deployments, and a Usage
+// may only name an object in another namespace if a ReferenceGrant there allows the reference.
 //
-// A [Reviewer] asks the API server (SubjectAccessReview) and keeps the answers
-// for a few seconds, so that a thousand objects by one author cost a handful of
-// requests. [Granted] looks for a ReferenceGrant.
+// [Reviewer.Allowed] sends a SubjectAccessReview to the API server and keeps the answer for 5 s,
+// so that 1000 objects by the same author cost a handful of requests. [Granted] looks for a
+// ReferenceGrant.
 package authorise

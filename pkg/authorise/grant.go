@@ -6,8 +6,8 @@ import (
 	"github.com/kinship-dev/kinship/pkg/relation"
 )
 
-// Granted reports whether one of the grants lets an object refer to a target in
-// another namespace. A set of objects needs a grant for the whole kind.
+// Granted reports whether a ReferenceGrant in the namespace of the target allows an object to
+// refer to the target. A target with Ref.Selector needs a ReferenceGrant without to.name.
 func Granted(grants []kinshipv1alpha1.ReferenceGrant, from object.ID, to relation.Ref) bool {
 	for i := range grants {
 		g := &grants[i]

@@ -14,38 +14,38 @@ import (
 )
 
 const (
-	// answerTTL is how long an answer is believed. A right that is taken away is
-	// gone after at most this long.
+	// answerTTL is how long an answer is used. A right that RBAC no longer grants ends after at
+	// most answerTTL.
 	answerTTL = 5 * time.Second
-	// maxAnswers bounds the memory of the cache.
+	// maxAnswers bounds the size of Reviewer.answers.
 	maxAnswers = 4096
 )
 
-// Action is something that a user may or may not do.
+// Action is a request to the API server, as in the ResourceAttributes of a SubjectAccessReview.
 type Action struct {
 	Verb     string
 	Group    string
 	Resource string
-	// Namespace is empty for cluster-scoped resources, and for all namespaces.
+	// Namespace is empty for cluster-scoped resources, and for a request about all namespaces.
 	Namespace string
-	// Name is empty for all objects.
+	// Name is empty for a request about all objects of the resource.
 	Name string
 }
 
-// Reviewer asks whether users may do things. It is safe for concurrent use.
+// Reviewer sends SubjectAccessReviews. A Reviewer is safe for concurrent use.
 type Reviewer struct {
 	client  authorizationclient.SubjectAccessReviewInterface
 	answers *cache.LRUExpireCache
 }
 
-// NewReviewer returns a Reviewer that asks through a client.
+// NewReviewer returns a Reviewer that sends each SubjectAccessReview with a client.
 func NewReviewer(client authorizationclient.SubjectAccessReviewInterface) *Reviewer {
 	return &Reviewer{client: client, answers: cache.NewLRUExpireCache(maxAnswers)}
 }
 
-// Allowed reports whether a user may do all of the actions. It first asks for
-// all objects of the kind, because that answer serves for every object; only
-// who may not do that is asked for by name.
+// Allowed reports whether a user has the right to every Action. Allowed first asks without
+// Action.Name, because that answer is valid for every object of the resource. Only if the answer
+// is no, Allowed asks with Action.Name.
 func (r *Reviewer) Allowed(ctx context.Context, user authenticationv1.UserInfo, actions ...Action) (bool, error) {
 	for _, a := range actions {
 		broad := a
@@ -88,8 +88,8 @@ func (r *Reviewer) ask(ctx context.Context, user authenticationv1.UserInfo, a Ac
 	return allowed, nil
 }
 
-// identity is everything about a user that rights can depend on, as one string.
-// It quotes every part, so that no two users have the same.
+// identity returns all fields of a UserInfo as a string, because rights may depend on each of
+// the fields. Each field is quoted, so that two different users never have the same identity.
 func identity(user authenticationv1.UserInfo) string {
 	extras := make([]string, 0, len(user.Extra))
 	for k, v := range user.Extra {

@@ -9,18 +9,18 @@ import (
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 )
 
-// MaxMessage bounds a condition's message, in bytes. The API allows 32768; a
-// list of a thousand missing objects helps nobody.
+// MaxMessage bounds a condition's message, in bytes. The Kubernetes API allows 32768 bytes, but a
+// list of 1000 missing objects is too long to read.
 const MaxMessage = 4096
 
-// Done is how a condition reads when there is nothing left to do.
+// Done is reason and message of a condition if Outcome.IsDone is true.
 type Done struct {
 	Reason  string
 	Message string
 }
 
-// Of returns the condition of a type for an outcome: True when it is done, else
-// False with the reason of the worst finding and the messages of all.
+// Of returns the condition of a type for an outcome. The condition is True if Outcome.IsDone is
+// true, and otherwise False with the reason of Outcome.Worst and the messages of all findings.
 func Of(conditionType string, outcome reconcile.Outcome, done Done, generation int64) metav1.Condition {
 	c := metav1.Condition{
 		Type:               conditionType,
@@ -37,7 +37,8 @@ func Of(conditionType string, outcome reconcile.Outcome, done Done, generation i
 	return c
 }
 
-// Set puts conditions into a list and reports whether that changed anything.
+// Set adds or replaces conditions, as meta.SetStatusCondition does, and reports whether the list
+// has changed.
 func Set(list *[]metav1.Condition, conditions ...metav1.Condition) bool {
 	changed := false
 	for _, c := range conditions {

@@ -1,7 +1,7 @@
-// Package condition turns outcomes into conditions, in exactly one function per
-// vocabulary, so that no controller words its own.
+// Package condition turns a reconcile.Outcome into conditions. Each vocabulary has exactly one
+// function: [Of] for Ready, [External.Set] for Available and Progressing.
 //
-// The Ready vocabulary is that of kstatus: Ready is True when done, Unknown never
-// appears, observedGeneration is always set, and a condition's transition time
-// moves only with its status.
+// Ready follows kstatus: Ready is True if the outcome is done (Outcome.IsDone), and never Unknown.
+// observedGeneration is always set, and lastTransitionTime changes only with the status of the
+// condition.
 package condition

@@ -26,28 +26,30 @@ const (
 	ReasonImmutable            = "Immutable"
 )
 
-// Sight is what a pass saw of a resource.
+// Sight is the state of a resource in the cloud, as a pass has read the resource.
 type Sight int
 
 const (
-	// Unread means that it does not exist yet, or could not be read.
+	// Unread means that the resource does not exist yet, or could not be read.
 	Unread Sight = iota
-	// Lacking means that it exists and does not serve.
+	// Lacking means that the resource exists and can't be used, such as a LoadBalancer whose
+	// provisioning_status is ERROR.
 	Lacking
-	// Serving means that it can be used.
+	// Serving means that the resource can be used.
 	Serving
 )
 
-// External writes the conditions of objects whose resources live outside Kubernetes.
+// External writes the conditions of objects such as a Subnet of OpenStack, whose resource exists
+// outside Kubernetes.
 //
-// The published vocabulary is Available and Progressing, in this order and nothing
-// more: users of such an API compare the whole list. Conditions that a kind adds of its
-// own, such as Downloading of an Image, come before these two.
+// The published vocabulary is Available and Progressing, in this order and without further
+// conditions, because users of openstack.k-orc.cloud compare the whole list of conditions. A
+// condition of a single kind, such as Downloading of an Image, is listed before Available.
 type External struct {
-	// Noun is what messages call a resource, such as "OpenStack resource".
+	// Noun names the resource in messages, such as "OpenStack resource".
 	Noun string
-	// Summary adds the conditions Ready, and Drifted while a resource has drifted, after
-	// the published ones. Without Summary, Set and Amend remove these two.
+	// Summary adds Ready and, while Pass.Drift is not empty, Drifted, after Available and
+	// Progressing. Without Summary, External.Set and External.Amend remove Ready and Drifted.
 	Summary bool
 }
 
@@ -55,19 +57,19 @@ type External struct {
 type Pass struct {
 	Outcome reconcile.Outcome
 	Sight   Sight
-	// Exists says that the id of the resource is known.
+	// Exists is set if status.id holds the id of the resource.
 	Exists bool
-	// Deleting says that the object is being deleted. Available is then kept, unless the
-	// pass saw the resource.
+	// Deleting is set if the object has a metadata.deletionTimestamp. Available then stays as
+	// it was, unless Pass.Sight is Lacking or Serving.
 	Deleting bool
-	// Drift lists the fields of the resource that differ from the spec and can't be
+	// Drift lists the fields of the resource that differ from spec.resource and can't be
 	// changed, such as "dns_domain is a., not b.".
 	Drift []string
-	// Generation of the object.
+	// Generation is metadata.generation of the object.
 	Generation int64
 }
 
-// Set writes the conditions of a pass, and reports whether that changed anything.
+// Set writes the conditions of a Pass, and reports whether the list has changed.
 func (e External) Set(list *[]metav1.Condition, p Pass) bool {
 	progressing := e.progressing(p)
 	changed := false
@@ -78,8 +80,8 @@ func (e External) Set(list *[]metav1.Condition, p Pass) bool {
 	return e.Amend(list, p.Drift) || changed
 }
 
-// available is True while the resource can be used. Otherwise Available repeats the
-// reason and message of Progressing.
+// available returns Available: True if Pass.Sight is Serving. Otherwise Available repeats reason
+// and message of Progressing, and is Unknown if status.id is known but the resource is Unread.
 func (e External) available(p Pass, progressing metav1.Condition) metav1.Condition {
 	c := metav1.Condition{
 		Type: Available, Status: metav1.ConditionTrue, Reason: ReasonSuccess, Message: e.Noun + " is available",
@@ -95,7 +97,8 @@ func (e External) available(p Pass, progressing metav1.Condition) metav1.Conditi
 	return c
 }
 
-// progressing is True while the controller expects to run again.
+// progressing returns Progressing: True while the controller will run again, as after a failure
+// with ReasonTransientError.
 func (e External) progressing(p Pass) metav1.Condition {
 	c := metav1.Condition{
 		Type: Progressing, Status: metav1.ConditionFalse, Reason: ReasonSuccess, Message: e.Noun + " is up to date",
@@ -116,10 +119,10 @@ func (e External) progressing(p Pass) metav1.Condition {
 	return c
 }
 
-// Amend makes a list that was written earlier, perhaps by another operator of the same
-// API, follow the vocabulary: it adds or removes the conditions of Summary and restores
-// the order. It reports whether that changed anything. Amend needs no look at the
-// resource, because Ready and Drifted follow from Available, Progressing and the drift.
+// Amend corrects a list of conditions that was written earlier, perhaps by another operator of
+// the same API such as ORC. Amend adds or removes Ready and Drifted according to
+// External.Summary, restores the order, and reports whether the list has changed. Amend sends no
+// request to the cloud: Ready and Drifted follow from Available, Progressing and drift.
 func (e External) Amend(list *[]metav1.Condition, drift []string) bool {
 	changed := false
 	if ready := summaryOf(*list); e.Summary && ready != nil {
@@ -135,8 +138,8 @@ func (e External) Amend(list *[]metav1.Condition, drift []string) bool {
 	return arrange(*list) || changed
 }
 
-// summaryOf returns Ready: True when a resource is available and up to date. It returns
-// nil for an object that has no Progressing yet.
+// summaryOf returns Ready: True if Available is True and Progressing has ReasonSuccess. The result
+// is nil for an object without Progressing.
 func summaryOf(list []metav1.Condition) *metav1.Condition {
 	progressing := meta.FindStatusCondition(list, Progressing)
 	if progressing == nil {
@@ -154,7 +157,7 @@ func summaryOf(list []metav1.Condition) *metav1.Condition {
 	return &ready
 }
 
-// drifted says in which fields a resource differs from its spec that can't be changed.
+// drifted returns Drifted, with the message of DriftMessage.
 func (e External) drifted(list []metav1.Condition, drift []string) metav1.Condition {
 	c := metav1.Condition{
 		Type: Drifted, Status: metav1.ConditionTrue, Reason: ReasonImmutable, Message: DriftMessage(e.Noun, drift),
@@ -165,14 +168,14 @@ func (e External) drifted(list []metav1.Condition, drift []string) metav1.Condit
 	return c
 }
 
-// DriftMessage says which fields of a resource differ from its spec and can't be
-// changed, and how to end that. noun is what the message calls the resource.
+// DriftMessage returns the message of Drifted: the fields of Pass.Drift, and how to correct the
+// fields. noun is External.Noun.
 func DriftMessage(noun string, drift []string) string {
 	return clip(noun + " differs in what can't be changed: " + strings.Join(drift, ", ") +
 		". Correct it there, or delete and create the object to have another made")
 }
 
-// arrange puts conditions into the published order and reports whether that changed it.
+// arrange sorts conditions into the order of External, and reports whether the order has changed.
 func arrange(list []metav1.Condition) bool {
 	order := []string{Available, Progressing, Ready, Drifted} // Others have index -1.
 	compare := func(a, b metav1.Condition) int {

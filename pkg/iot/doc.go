@@ -1,18 +1,16 @@
-// Package iot is the client library for whoever provisions IotConnectors: one
-// [Provider] for each type of what can be provisioned, and what has to be known of
-// an IotConnector on the way.
+// Package iot is the client library for programs that provision IotConnectors. A program has a
+// [Provider] for each type that the program provisions, such as [TypeFhirConverter].
 //
 //	fhir := iot.Provider{Client: c, Type: iot.TypeFhirConverter}
 //	err := fhir.Provision(ctx, key, iot.Spec{Name: "fhir-1", Containers: containers})
 //	...
 //	err = fhir.Deprovision(ctx, key, "fhir-1")
 //
-// All of one IotConnector is in one object, so provisioning is reading it, changing
-// one's own entry, and writing it back. Others do the same at the same time: a
-// write that comes second is refused by the API server, and is tried again on what
-// the first one wrote, until a deadline. So nothing is lost, and nothing is done
-// twice.
+// [Provider.Provision] reads the IotConnector, changes the program's entry in spec.deployments,
+// and updates the IotConnector. If another program updates the same IotConnector meanwhile, the
+// API server answers Conflict, and Provision reads and writes again, until Provider.Deadline. So
+// no entry is lost, and no entry is added twice.
 //
-// An IotConnector of version 0 is upgraded on the way. [Upgrade] and [Rollback] are
-// what everybody means by that, the operator as well; they are pure functions.
+// An IotConnector of version 0 is upgraded first. [Upgrade] and [Rollback] are pure functions; the
+// operator and `kinship iot` use the same functions.
 package iot

@@ -5,19 +5,18 @@ import (
 	"fmt"
 )
 
-// Errors that callers tell apart, with errors.Is.
+// Errors of a [Provider], for errors.Is.
 var (
-	// ErrNotFound means that there is no such IotConnector, or that it has no such
-	// entry.
+	// ErrNotFound means that the IotConnector, or the entry in spec.deployments, does not exist.
 	ErrNotFound = errors.New("not found")
-	// ErrConflictExhausted means that others kept changing the IotConnector until the
-	// deadline.
+	// ErrConflictExhausted means that other programs updated the IotConnector again and again
+	// until Provider.Deadline.
 	ErrConflictExhausted = errors.New("others kept changing it")
-	// ErrInvalid means that what was asked for can't be done, now or later.
+	// ErrInvalid means that a request can never succeed without a change by a person.
 	ErrInvalid = errors.New("invalid")
 )
 
-// InvalidError says what can't be done. It is an [ErrInvalid].
+// InvalidError is an [ErrInvalid] with the name of the IotConnector and the problem.
 type InvalidError struct {
 	Connector string
 	Problem   error
@@ -31,5 +30,5 @@ func (e *InvalidError) Error() string {
 // Is makes every InvalidError an ErrInvalid.
 func (e *InvalidError) Is(target error) bool { return target == ErrInvalid }
 
-// Unwrap returns the problem.
+// Unwrap returns InvalidError.Problem.
 func (e *InvalidError) Unwrap() error { return e.Problem }

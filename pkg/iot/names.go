@@ -8,21 +8,21 @@ import (
 	iotv1alpha1 "github.com/kinship-dev/kinship/api/iot/v1alpha1"
 )
 
-// Types of what the design provisions. Any other string is as good.
+// Types of deployments in seed 2. Any other string is a valid type too.
 const (
 	TypeNormalization       = "Normalization"
 	TypeFhirConverter       = "FhirConverter"
 	TypeStorageDestination  = "StorageDestination"
 	TypeEventhubDestination = "EventhubDestination"
 
-	// typeFhirTransformation is an older name of FhirConverter.
+	// typeFhirTransformation is an older name of TypeFhirConverter.
 	typeFhirTransformation = "FhirTransformation"
 )
 
-// maxName is the length of a label's value, which every name becomes.
+// maxName is the maximum length of a label's value, because each name is used as a label.
 const maxName = 63
 
-// CanonicalType returns the name of a type that is used in names.
+// CanonicalType returns TypeFhirConverter for FhirTransformation, and any other type unchanged.
 func CanonicalType(t string) string {
 	if t == typeFhirTransformation {
 		return TypeFhirConverter
@@ -30,7 +30,8 @@ func CanonicalType(t string) string {
 	return t
 }
 
-// TypeOf returns the type of a deployment: its own, or that of its first container.
+// TypeOf returns the type of a deployment: Deployment.Type, or Container.Type of the first
+// container.
 func TypeOf(d *iotv1alpha1.Deployment) string {
 	if d.Type == "" && len(d.Containers) > 0 {
 		return CanonicalType(d.Containers[0].Type)
@@ -38,9 +39,9 @@ func TypeOf(d *iotv1alpha1.Deployment) string {
 	return CanonicalType(d.Type)
 }
 
-// NameOf returns the name of the Deployment that a deployment of a connector
-// becomes: its own, or that of its first container, or the connector's with the
-// type.
+// NameOf returns the name of the apps/v1 Deployment for an entry of spec.deployments:
+// Deployment.Name, or Container.Name of the first container, or CONNECTOR-TYPE, such as
+// "clinic-fhirconverter".
 func NameOf(connector string, d *iotv1alpha1.Deployment) string {
 	switch {
 	case d.Name != "":
@@ -52,7 +53,7 @@ func NameOf(connector string, d *iotv1alpha1.Deployment) string {
 	}
 }
 
-// ContainerName returns the name of a container in its Pod.
+// ContainerName returns the name of a container in its Pod: Container.Name or the type.
 func ContainerName(c *iotv1alpha1.Container) string {
 	if c.Name != "" {
 		return c.Name
@@ -60,7 +61,8 @@ func ContainerName(c *iotv1alpha1.Container) string {
 	return strings.ToLower(CanonicalType(c.Type))
 }
 
-// Validate says what is wrong with a connector that its schema can't express.
+// Validate returns the problems of a spec that the CRD's schema can't express, such as two entries
+// of spec.deployments with the same NameOf.
 func Validate(name string, spec *iotv1alpha1.IotConnectorSpec) error {
 	if spec.EffectiveVersion() == iotv1alpha1.Version0 {
 		return containerNames("spec.containers", spec.Containers)
@@ -92,7 +94,7 @@ func Validate(name string, spec *iotv1alpha1.IotConnectorSpec) error {
 	return errors.Join(problems...)
 }
 
-// containerNames refuses two containers of one name, which no Pod can have.
+// containerNames refuses two containers with the same ContainerName, which no Pod can have.
 func containerNames(field string, containers []iotv1alpha1.Container) error {
 	first := map[string]int{}
 	for i := range containers {

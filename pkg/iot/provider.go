@@ -18,48 +18,47 @@ import (
 	iotv1alpha1 "github.com/kinship-dev/kinship/api/iot/v1alpha1"
 )
 
-// DefaultDeadline is how long an operation is tried when its context sets no
-// earlier end.
+// DefaultDeadline bounds an operation if Provider.Deadline is zero.
 const DefaultDeadline = 30 * time.Second
 
-// Pauses between two attempts. Each is drawn at random, or those who met once would
-// meet again. The bound is wide, so that dozens who want the same IotConnector
-// don't keep the API server busy with refusals, and shrinks, so that nobody waits
-// much longer than the others: a bound that grows starves whoever lost often.
+// Bounds of the random pause between two attempts. firstPause is long, so that 50 programs that
+// update the same IotConnector cause few Conflicts. The bound shrinks to lastPause with each
+// attempt, so that a program that lost often is not starved.
 const (
 	firstPause = 2 * time.Second
 	lastPause  = 500 * time.Millisecond
 )
 
-// Spec is the desired state of what is provisioned: one Deployment.
+// Spec is the desired state of an entry in spec.deployments.
 type Spec struct {
 	// Name of the Deployment, the internal service name of the resource.
 	Name string
-	// Containers that share its Pod. Those that have no type get the provider's.
+	// Containers of the Pod. A container without Container.Type gets Provider.Type.
 	Containers []iotv1alpha1.Container
-	// Replicas, if set, are managed.
+	// Replicas is the number of Pods. Nil leaves the number to other clients, such as an
+	// autoscaler.
 	Replicas *int32
-	// Resources of those containers that say nothing of their own.
+	// Resources of each container without Container.Resources.
 	Resources *corev1.ResourceRequirements
 }
 
-// Provider provisions resources of one type. It is safe for concurrent use.
+// Provider provisions deployments of one type. A Provider is safe for concurrent use.
 type Provider struct {
-	// Client reads and writes IotConnectors. It MUST NOT read from a cache.
+	// Client reads and writes IotConnectors. Client MUST NOT read from a cache.
 	Client client.Client
-	// Type of what is provisioned, such as [TypeFhirConverter].
+	// Type of the deployments, such as [TypeFhirConverter].
 	Type string
-	// Names are the internal service names by type, for IotConnectors that are
-	// upgraded on the way. Types without one get a name made of the IotConnector's.
+	// Names holds the internal service names by type, for an IotConnector of version 0 that is
+	// upgraded. A type that is not in Names gets the name that NameOf derives.
 	Names map[string]string
 	// Deadline bounds an operation. Zero means DefaultDeadline.
 	Deadline time.Duration
 }
 
-// Provision makes an IotConnector hold the deployment that a spec describes, and
-// upgrades it first if it is of version 0. The IotConnector must exist: whoever
-// provisions it does that first, else the error is an [ErrNotFound]. To provision
-// what is there already changes nothing.
+// Provision adds the deployment of a Spec to spec.deployments of an IotConnector, or replaces the
+// deployment of that name. An IotConnector of version 0 is upgraded first. The IotConnector must
+// exist (Provider.Create), otherwise the error is an [ErrNotFound]. A deployment that is there
+// already causes no write.
 func (p Provider) Provision(ctx context.Context, connector client.ObjectKey, spec Spec) error {
 	return p.update(ctx, connector, func(c *iotv1alpha1.IotConnector, _ bool) error {
 		if spec.Name == "" || len(spec.Containers) == 0 {
@@ -88,9 +87,8 @@ func (p Provider) Provision(ctx context.Context, connector client.ObjectKey, spe
 	})
 }
 
-// Deprovision removes the deployment of a name from an IotConnector, and nothing
-// else. It is an [ErrNotFound] when the IotConnector has no such deployment, or
-// does not exist.
+// Deprovision removes a deployment from spec.deployments of an IotConnector. The error is an
+// [ErrNotFound] if the IotConnector or the deployment does not exist.
 func (p Provider) Deprovision(ctx context.Context, connector client.ObjectKey, name string) error {
 	var removed iotv1alpha1.Deployment
 	return p.update(ctx, connector, func(c *iotv1alpha1.IotConnector, unsure bool) error {
@@ -103,7 +101,7 @@ func (p Provider) Deprovision(ctx context.Context, connector client.ObjectKey, n
 		}
 		now := *c.Spec.Deployments[i].DeepCopy()
 		if unsure && !equality.Semantic.DeepEqual(now, removed) {
-			// Somebody has provisioned it since, whose it is: ours is gone.
+			// Another program has provisioned the name again after the first removal.
 			return missing(c, name)
 		}
 		removed = now
@@ -112,8 +110,8 @@ func (p Provider) Deprovision(ctx context.Context, connector client.ObjectKey, n
 	})
 }
 
-// Create makes an IotConnector without any deployment, as the first step of
-// provisioning. An existing one is left as it is.
+// Create creates an IotConnector with empty spec.deployments, as the first step of provisioning.
+// An existing IotConnector is left as before.
 func (p Provider) Create(ctx context.Context, c *iotv1alpha1.IotConnector) error {
 	version := iotv1alpha1.Version1
 	c.Spec.Version = &version
@@ -122,9 +120,9 @@ func (p Provider) Create(ctx context.Context, c *iotv1alpha1.IotConnector) error
 	})
 }
 
-// Delete deletes an IotConnector, as the last step of deprovisioning. It is an
-// [ErrInvalid] while the IotConnector still has anything but one deployment, or
-// container, of the provider's type.
+// Delete deletes an IotConnector, as the last step of deprovisioning. The error is an [ErrInvalid]
+// if the IotConnector has more than one deployment or container, or a deployment or container of
+// another type than Provider.Type.
 func (p Provider) Delete(ctx context.Context, connector client.ObjectKey) error {
 	return p.retry(ctx, connector.Name, func(ctx context.Context) error {
 		c := &iotv1alpha1.IotConnector{}
@@ -138,7 +136,8 @@ func (p Provider) Delete(ctx context.Context, connector client.ObjectKey) error 
 	})
 }
 
-// lastOf returns what else than one of the provider's type a connector has.
+// lastOf returns an error that names the first deployment or container that prevents
+// Provider.Delete.
 func (p Provider) lastOf(c *iotv1alpha1.IotConnector) error {
 	own := 0
 	goesFirst := func(name, kind string) error {
@@ -173,8 +172,7 @@ func (p Provider) UpgradeConnector(ctx context.Context, connector client.ObjectK
 	})
 }
 
-// RollbackConnector gives an IotConnector the spec back that it had before its
-// upgrade.
+// RollbackConnector restores the spec that an IotConnector had before its upgrade.
 func (p Provider) RollbackConnector(ctx context.Context, connector client.ObjectKey) error {
 	return p.update(ctx, connector, func(c *iotv1alpha1.IotConnector, _ bool) error { return Rollback(c) })
 }
@@ -192,8 +190,8 @@ func (p Provider) deployment(spec Spec) iotv1alpha1.Deployment {
 	return d
 }
 
-// find returns the index of a deployment. One of another type is not the
-// provider's to change.
+// find returns the index of a deployment in spec.deployments. The error is an [ErrInvalid] if the
+// deployment has another type than Provider.Type.
 func (p Provider) find(c *iotv1alpha1.IotConnector, name string) (int, error) {
 	for i := range c.Spec.Deployments {
 		d := &c.Spec.Deployments[i]
@@ -213,12 +211,12 @@ func missing(c *iotv1alpha1.IotConnector, name string) error {
 	return fmt.Errorf("deployment %s of IotConnector %s: %w", name, c.Name, ErrNotFound)
 }
 
-// update reads an IotConnector, changes it, and writes it, until nobody was faster. The
-// change is told when one before it may have been written.
+// update reads, changes and updates an IotConnector, and repeats all three after a Conflict.
+// change is called with unsure=true if an earlier Update may have succeeded without an answer.
 func (p Provider) update(
 	ctx context.Context, connector client.ObjectKey, change func(c *iotv1alpha1.IotConnector, unsure bool) error,
 ) error {
-	// A write whose answer was lost may have been done.
+	// After a timeout the API server may have accepted the Update.
 	unsure := false
 	return p.retry(ctx, connector.Name, func(ctx context.Context) error {
 		c := &iotv1alpha1.IotConnector{}
@@ -228,7 +226,7 @@ func (p Provider) update(
 		before := HashSpec(&c.Spec)
 		err := change(c, unsure)
 		if unsure && errors.Is(err, ErrNotFound) {
-			return nil // It was: what had to be removed was there before.
+			return nil // The earlier Update has removed the deployment.
 		}
 		if err != nil {
 			return err
@@ -242,7 +240,7 @@ func (p Provider) update(
 	})
 }
 
-// retry tries until it succeeds, fails for good, or the deadline has passed.
+// retry calls try until try succeeds, fails permanently, or Provider.Deadline has passed.
 func (p Provider) retry(ctx context.Context, connector string, try func(context.Context) error) error {
 	deadline := p.Deadline
 	if deadline == 0 {
@@ -257,7 +255,7 @@ func (p Provider) retry(ctx context.Context, connector string, try func(context.
 		if err == nil || !passing(err) {
 			return typed(connector, err)
 		}
-		if last == nil || ctx.Err() == nil { // That the time is up says less than what came before.
+		if last == nil || ctx.Err() == nil { // The error before the deadline says more than DeadlineExceeded.
 			last, conflict = err, apierrors.IsConflict(err)
 		}
 		timer := time.NewTimer(rand.N(pause))
@@ -273,9 +271,9 @@ func (p Provider) retry(ctx context.Context, connector string, try func(context.
 	}
 }
 
-// passing reports whether an error may be gone the next time: somebody was faster,
-// or the API server is not there for the moment. An answer that breaks off has no type
-// of its own, so whatever is neither an answer nor ours counts as that.
+// passing reports whether a request may succeed if repeated: after a Conflict, or while the API
+// server is unavailable. Errors of an interrupted connection have no common type, so each error
+// that is neither an apierrors.APIStatus nor an error of this package counts as passing.
 func passing(err error) bool {
 	var answer apierrors.APIStatus
 	if errors.As(err, &answer) {
@@ -286,7 +284,7 @@ func passing(err error) bool {
 		!meta.IsNoMatchError(err) && !runtime.IsNotRegisteredError(err)
 }
 
-// typed makes errors of the API server those of this package.
+// typed wraps a NotFound as ErrNotFound, and Invalid or BadRequest as InvalidError.
 func typed(connector string, err error) error {
 	switch {
 	case apierrors.IsNotFound(err):

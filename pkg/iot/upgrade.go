@@ -9,28 +9,28 @@ import (
 	iotv1alpha1 "github.com/kinship-dev/kinship/api/iot/v1alpha1"
 )
 
-// HashSpec identifies a spec.
+// HashSpec returns a hash of the JSON of a spec.
 func HashSpec(spec *iotv1alpha1.IotConnectorSpec) string {
 	text, err := json.Marshal(spec)
 	if err != nil {
-		// What came out of JSON goes into it.
+		// A spec was decoded from JSON, so json.Marshal can't fail.
 		panic(fmt.Sprintf("hash spec: %v", err))
 	}
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:16])
 }
 
-// Upgrade brings a connector of version 0 to version 1: each container becomes a
-// deployment of its own, and the spec that was is kept in an annotation, unless it
-// is larger than [iotv1alpha1.MaxPreviousSpec]. names are the internal service
-// names by type, as far as they are known. It reports whether it changed anything.
+// Upgrade brings an IotConnector from version 0 to version 1: each entry of spec.containers
+// becomes an entry of spec.deployments. The previous spec is kept in AnnotationPreviousSpec,
+// unless the previous spec is larger than [iotv1alpha1.MaxPreviousSpec]. names holds internal
+// service names by type. Upgrade reports whether the IotConnector was changed.
 func Upgrade(c *iotv1alpha1.IotConnector, names map[string]string) (bool, error) {
 	if c.Spec.EffectiveVersion() != iotv1alpha1.Version0 {
 		return false, nil
 	}
 	previous, err := json.Marshal(&c.Spec)
 	if err != nil {
-		return false, &InvalidError{Connector: c.Name, Problem: fmt.Errorf("keep its previous spec: %w", err)}
+		return false, &InvalidError{Connector: c.Name, Problem: fmt.Errorf("keep the previous spec: %w", err)}
 	}
 	version := iotv1alpha1.Version1
 	spec := iotv1alpha1.IotConnectorSpec{
@@ -56,31 +56,30 @@ func Upgrade(c *iotv1alpha1.IotConnector, names map[string]string) (bool, error)
 	return true, nil
 }
 
-// Previous returns the spec that a connector had before it was upgraded, as far as
-// its annotation says so.
+// Previous returns the spec before the upgrade, from AnnotationPreviousSpec.
 func Previous(c *iotv1alpha1.IotConnector) (*iotv1alpha1.IotConnectorSpec, error) {
 	text := c.Annotations[iotv1alpha1.AnnotationPreviousSpec]
 	switch {
 	case text == "":
-		return nil, fmt.Errorf("it has no previous spec: annotation %s is missing, "+
+		return nil, fmt.Errorf("there is no previous spec: annotation %s is missing, "+
 			"which an upgrade leaves out when the spec has more than %d KiB",
 			iotv1alpha1.AnnotationPreviousSpec, iotv1alpha1.MaxPreviousSpec>>10)
 	case len(text) > iotv1alpha1.MaxPreviousSpec:
-		return nil, fmt.Errorf("its previous spec has %d bytes, at most %d are considered",
+		return nil, fmt.Errorf("the previous spec has %d bytes, more than the limit of %d",
 			len(text), iotv1alpha1.MaxPreviousSpec)
 	}
 	var spec iotv1alpha1.IotConnectorSpec
 	if err := json.Unmarshal([]byte(text), &spec); err != nil {
-		return nil, fmt.Errorf("read its previous spec: %w", err)
+		return nil, fmt.Errorf("read the previous spec: %w", err)
 	}
 	if spec.EffectiveVersion() != iotv1alpha1.Version0 {
-		return nil, fmt.Errorf("its previous spec is of version %d", spec.EffectiveVersion())
+		return nil, fmt.Errorf("the previous spec is of version %d", spec.EffectiveVersion())
 	}
 	return &spec, nil
 }
 
-// Rollback gives a connector the spec back that it had before it was upgraded. The
-// API server takes it only while the operator has that spec on record as well.
+// Rollback restores the spec before the upgrade, from AnnotationPreviousSpec. The validating
+// webhook only accepts the rollback if status.previous holds the HashSpec of that spec.
 func Rollback(c *iotv1alpha1.IotConnector) error {
 	previous, err := Previous(c)
 	if err != nil {

@@ -117,6 +117,10 @@ func (o Outcome) And(p Outcome) Outcome {
 // IsDone reports whether nothing is left to do.
 func (o Outcome) IsDone() bool { return len(o.findings) == 0 }
 
+// IsSuperseded reports whether an attempt failed because another client wrote an object at the
+// same time. The pass is repeated after ConflictRetry, so a status needs not report the failure.
+func (o Outcome) IsSuperseded() bool { return apierrors.IsConflict(o.err) }
+
 // Messages returns what every finding says, in the order in which they were made,
 // each once.
 func (o Outcome) Messages() []string {
@@ -157,7 +161,7 @@ func (o Outcome) Message() string {
 // wrote first, and the cache shows that write in a moment, so the pass is repeated after
 // ConflictRetry instead of a back-off.
 func (o Outcome) Result() (ctrl.Result, error) {
-	if apierrors.IsConflict(o.err) {
+	if o.IsSuperseded() {
 		return ctrl.Result{RequeueAfter: ConflictRetry}, nil
 	}
 	if o.err != nil {

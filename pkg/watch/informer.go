@@ -20,6 +20,14 @@ type Change[T any] struct {
 	Missed bool
 }
 
+// Object returns the newest state of the object.
+func (c Change[T]) Object() T {
+	if c.Went() {
+		return c.Old
+	}
+	return c.New
+}
+
 // Came reports whether the object was not there before.
 func (c Change[T]) Came() bool { return isZero(c.Old) }
 

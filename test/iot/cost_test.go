@@ -2,68 +2,35 @@ package iot_test
 
 import (
 	"fmt"
-	"net/http"
 	"slices"
-	"strings"
-	"sync"
 	"testing"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/watch"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	iotv1alpha1 "github.com/kinship-dev/kinship/api/iot/v1alpha1"
-	"github.com/kinship-dev/kinship/internal/app"
 	"github.com/kinship-dev/kinship/internal/testenv"
 	"github.com/kinship-dev/kinship/test/operator"
 )
 
-// ledger lists what the operator sends, whatever it is, but for watches. The API server
-// counts everybody's requests, and Kubernetes' own controllers send many of Deployments.
-type ledger struct {
-	mu   sync.Mutex
-	sent []string
-}
+// cost counts the requests about IotConnectors and their composed objects, as the API server counts
+// them. Only the operator uses server-side apply for Deployments and ServiceAccounts, and only
+// the operator reads or patches IotConnectors while a test waits.
+type cost struct{ deployments, accounts, connectors int }
 
-// kept has the operator's requests listed. It is its own account from the beginning: to
-// become that, it would make connections of its own.
-func (l *ledger) kept(t *testing.T) func(*app.Options) {
+func costSince(t *testing.T, before testenv.Counts) cost {
 	t.Helper()
-	config := testenv.As(t, app.Operator, "system:masters") // Who may install.
-	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return listed{l, next} })
-	return func(o *app.Options) { o.Config = config }
-}
-
-// listed lists requests.
-type listed struct {
-	*ledger
-
-	next http.RoundTripper
-}
-
-// RoundTrip implements [http.RoundTripper].
-func (l listed) RoundTrip(r *http.Request) (*http.Response, error) {
-	if !r.URL.Query().Has("watch") {
-		l.mu.Lock()
-		l.sent = append(l.sent, r.Method+" "+r.URL.Path)
-		l.mu.Unlock()
+	all := testenv.Requests(t).Since(before)
+	verb := func(c testenv.Counts, verbs ...string) int {
+		return c.Where(func(r testenv.Request) bool { return slices.Contains(verbs, r.Verb) }).Total()
 	}
-	return l.next.RoundTrip(r)
-}
-
-// since returns what was sent after the first n requests.
-func (l *ledger) since(n int) []string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return slices.Clone(l.sent[n:])
-}
-
-// about returns how many requests are about a resource, its status included.
-func about(requests []string, resource string) int {
-	n := 0
-	for _, r := range requests {
-		if strings.Contains(r+"/", "/"+resource+"/") {
-			n++
-		}
+	return cost{
+		deployments: verb(all.Of("apps", "deployments"), "APPLY"),
+		accounts:    verb(all.Of("", "serviceaccounts"), "APPLY"),
+		connectors:  verb(all.Of(iotv1alpha1.GroupVersion.Group, "iotconnectors"), "PATCH", "PUT", "APPLY"),
 	}
-	return n
 }
 
 // quiet is longer than anything that the pack puts off, but for reports of slow
@@ -73,12 +40,12 @@ const quiet = 3 * time.Second
 // TestCost counts what connectors cost the API server until they are settled, and
 // from then on. Reads count too: what a cache knows nobody needs to ask for.
 func TestCost(t *testing.T) {
-	l := &ledger{}
-	operator.Start(t, l.kept(t))
+	operator.Start(t)
 	w := newWorld(t)
 	const n, each = 20, 4
-	l.idle(t) // Tests before have left something to do.
-	before, judged := len(l.since(0)), judgements(t)
+	idle(t) // Earlier tests may have left work.
+	before, judged, passed := testenv.Requests(t), judgements(t), passes(t)
+	others := w.countChanges()
 	all := make([]*iotv1alpha1.IotConnector, n)
 	for i := range all {
 		var entries []iotv1alpha1.Deployment
@@ -92,17 +59,47 @@ func TestCost(t *testing.T) {
 	if got := judgements(t) - judged; got != n {
 		t.Errorf("the webhook judged %d writes, want the %d creations: the operator asks itself", got, n)
 	}
-	sent := l.since(before)
-	deployments, accounts := about(sent, "deployments"), about(sent, "serviceaccounts")
-	connectors := about(sent, "iotconnectors")
-	reviews := about(sent, "subjectaccessreviews")
-	t.Logf("for %d connectors of %d deployments: %d requests, of which %d of Deployments, %d of ServiceAccounts, "+
-		"%d of IotConnectors, %d questions of rights", n, each, len(sent), deployments, accounts, connectors, reviews)
-	if deployments > n*each || accounts > n || connectors > 2*n+n/2 {
-		t.Errorf("%d requests of %d Deployments and %d of %d ServiceAccounts, at most one each; "+
-			"%d of %d connectors, at most 2 each and some reports", deployments, n*each, accounts, n, connectors, n)
+	idle(t)
+	sent := costSince(t, before)
+	t.Logf("%d IotConnectors of %d Deployments took %+v", n, each, sent)
+	if sent.deployments > n*each || sent.accounts > n || sent.connectors > 2*n+n/2 {
+		t.Errorf("%+v: want at most one write per Deployment and ServiceAccount, and two per IotConnector with some reports", sent)
 	}
-	l.idle(t)
+	if got, theirs := passes(t)-passed, n+others(); got > theirs+n {
+		t.Errorf("%d passes for %d writes that others made: more than one pass a connector is the operator's own", got, theirs)
+	} else {
+		t.Logf("%d connectors took %d passes; others made %d writes", n, got, theirs)
+	}
+}
+
+// passes returns how many passes over IotConnectors the operator has begun.
+func passes(t *testing.T) int {
+	t.Helper()
+	return int(operator.Metrics(t, "controller_runtime_reconcile_total", "controller")["iotconnector"])
+}
+
+// countChanges counts how often Deployments of the world's namespace are changed, until the
+// function that it returns is called. The operator creates new Deployments and changes none.
+func (w *world) countChanges() func() int {
+	w.t.Helper()
+	events, err := w.c.Watch(w.t.Context(), &appsv1.DeploymentList{}, client.InNamespace(w.ns))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	changes := make(chan int)
+	go func() {
+		n := 0
+		for e := range events.ResultChan() {
+			if e.Type == watch.Modified {
+				n++
+			}
+		}
+		changes <- n
+	}()
+	return func() int {
+		events.Stop()
+		return <-changes
+	}
 }
 
 // judgements returns how many writes the API server has asked the validating webhook about.
@@ -111,14 +108,14 @@ func judgements(t *testing.T) int {
 	return int(operator.Metrics(t, "controller_runtime_webhook_requests_total", "webhook")["/validate-iotconnector/"])
 }
 
-// idle waits until the operator has sent nothing for a while.
-func (l *ledger) idle(t *testing.T) {
+// idle waits until the operator has sent no request for a while.
+func idle(t *testing.T) {
 	t.Helper()
-	before, begin := len(l.since(0)), time.Now()
+	before, begin := testenv.Requests(t), time.Now()
 	testenv.Eventually(t, func() error {
-		if sent := l.since(before); len(sent) > 0 {
-			before, begin = before+len(sent), time.Now()
-			return fmt.Errorf("not idle: %s", strings.Join(sent, "\n"))
+		if sent := costSince(t, before); sent != (cost{}) {
+			before, begin = testenv.Requests(t), time.Now()
+			return fmt.Errorf("not idle: %+v", sent)
 		}
 		if time.Since(begin) < quiet {
 			return fmt.Errorf("idle for %s", time.Since(begin))

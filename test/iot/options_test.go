@@ -37,7 +37,7 @@ func TestPolicy(t *testing.T) {
 		return nil
 	})
 	refused(t, poor.Create(t.Context(), c.DeepCopy()), "must be allowed to create Deployments")
-	refused(t, rich.Create(t.Context(), c.DeepCopy()), "must be allowed to create what its Pods act as")
+	refused(t, rich.Create(t.Context(), c.DeepCopy()), "must be allowed to create the identity of its Pods")
 	if err := identified.Create(t.Context(), c); err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +46,7 @@ func TestPolicy(t *testing.T) {
 	give := func(c *iotv1alpha1.IotConnector) {
 		c.Spec.ServiceIdentity = &iotv1alpha1.ServiceIdentity{ClientID: "aaaa", ResourceID: "bbbb"}
 	}
-	refused(t, try(w, rich, c, give), "must be allowed to create what its Pods act as")
+	refused(t, try(w, rich, c, give), "must be allowed to create the identity of its Pods")
 	change(w, c, give)
 	if err := try(w, rich, c, func(c *iotv1alpha1.IotConnector) { c.Spec.Deployments[0].Containers[0].Image = "other" }); err != nil {
 		t.Error(err)

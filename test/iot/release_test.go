@@ -154,7 +154,7 @@ func testReleaseSparesOthers(t *testing.T) {
 	r := w.release("rollout", 1)
 	w.create(r)
 	message := w.released(r, metav1.ConditionTrue, "UpToDate")
-	if !strings.Contains(message, "1 of them are stalled") || r.Status.Failed != 0 || r.Status.UpToDate != 1 {
+	if !strings.Contains(message, "1 stalled for a reason unrelated") || r.Status.Failed != 0 || r.Status.UpToDate != 1 {
 		t.Errorf("message %q, status %+v", message, r.Status)
 	}
 	w.ready(good)

@@ -10,25 +10,26 @@ import (
 	"github.com/kinship-dev/kinship/pkg/object"
 )
 
-// denial is what somebody answered to the attempt to upgrade a connector. It counts for
-// the question that was asked: a connector or a release that was changed is another one.
+// denial is the refusal of an upgrade by an admission webhook or a policy. A denial is valid for
+// one generation of the IotConnector and of the IotConnectorRelease.
 type denial struct {
 	connector types.UID
-	// generations are those of the connector and of the release.
+	// generations holds metadata.generation of the IotConnector and of the IotConnectorRelease.
 	generations [2]int64
 	reason      string
-	// again is when to ask once more: they may think otherwise, and nobody tells.
+	// again is the time of the next attempt, because no event reports that a webhook would now
+	// accept the upgrade.
 	again time.Time
 }
 
-// denials are those that hold, by release and by the connector's name. They are lost at a
-// restart, and come back with the next attempt.
+// denials holds the valid denials by release and by name of the IotConnector. A restart of the
+// operator loses the denials, and the next attempt finds them again.
 type denials struct {
 	clock clock.PassiveClock
 	all   map[object.ID]map[string]denial
 }
 
-// add keeps what was answered.
+// add records a denial.
 func (r *denials) add(id object.ID, p *plan, c *iotv1alpha1.IotConnector, reason string) {
 	if r.all[id] == nil {
 		r.all[id] = map[string]denial{}
@@ -39,8 +40,7 @@ func (r *denials) add(id object.ID, p *plan, c *iotv1alpha1.IotConnector, reason
 	}
 }
 
-// of returns those that hold for the connectors that a release looks at now, and drops the
-// others.
+// of returns the denials of a release that are still valid, and drops all others.
 func (r *denials) of(
 	id object.ID, release *iotv1alpha1.IotConnectorRelease, connectors []iotv1alpha1.IotConnector,
 ) map[string]denial {
@@ -60,8 +60,9 @@ func (r *denials) of(
 	return r.all[id]
 }
 
-// next returns how long it is until somebody is asked again; zero if nobody is. For whom
-// it is time already, there is no room yet, and an event tells when there is.
+// next returns the time until the next attempt; zero if there is no denial. An attempt that is
+// overdue waits for spec.strategy.maxUnavailable, and the event of another IotConnector wakes
+// the release.
 func (r *denials) next(id object.ID) time.Duration {
 	var next time.Duration
 	for _, one := range r.all[id] {

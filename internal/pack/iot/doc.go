@@ -1,25 +1,23 @@
-// Package iot is the pack for seed 2: IotConnector, one object that stands for many
-// Deployments, and IotConnectorRelease, which upgrades all of them.
+// Package iot is the pack for seed 2: an IotConnector is composed of many Deployments, and an
+// IotConnectorRelease upgrades many IotConnectors.
 //
-// The way of an object through the pack:
+// An IotConnector passes through these files:
 //
-//   - An IotConnector appears. The mutating handler gives it its finalizer, the
-//     validating one checks what a schema can't, and that its author may create
-//     Deployments (validate.go).
-//   - The controller (reconciler.go) renders what it wants: the shared identity
-//     (identity.go), and its Deployments as version 0 (v0.go) or version 1 (v1.go)
-//     has them, each with a Pod (pod.go).
-//   - pkg/apply makes it so, and the inventory goes into the status (inventory.go).
-//   - Deployments become available, somebody edits or deletes one. The pack's own
-//     cache (view.go) keeps the little that has to be known of them, and wakes the
-//     controller.
-//   - The version goes up. The former Deployments stay until all new ones are
-//     available: see reconciler.mayPrune.
-//   - The IotConnector is deleted. Its Deployments go before the identity that their
-//     Pods act as (finish.go).
+//   - admission.go: the mutating webhook adds the finalizer. The validating webhook refuses a spec
+//     that can never work, and an author without the right to create Deployments.
+//   - connector.go: the steps of the reconciler, in reconcile.Pass. The step "render" renders the
+//     identity (identity.go) and the Deployments (deployment.go) of version 0 (version0.go) or
+//     version 1 (version1.go).
+//   - composition.go: pkg/apply creates, changes and prunes objects. status.inventory lists the
+//     objects (inventory.go). After a change of spec.version, the former Deployments are kept
+//     until every new Deployment is available, with as many Pods (replicas.go).
+//   - composed.go: the cache of the composed objects. apply.Stores wakes the reconciler when a
+//     Deployment becomes available, or when another client edits or deletes a Deployment.
+//   - readiness.go and status.go: from the Deployments to the conditions of the IotConnector.
+//   - deletion.go: the Deployments are deleted before the identity that their Pods use.
 //
-// A release (release.go decides, rollout.go acts) does to IotConnectors what any
-// client may do, with pkg/iot, a few at a time.
+// An IotConnectorRelease changes the spec of IotConnectors with pkg/iot, as any client may, a few
+// IotConnectors at a time. releaseplan.go decides, release.go writes.
 //
-// To drop version 0 one day, delete v0.go and what no longer compiles.
+// To remove version 0 one day, delete version0.go and the code that no longer compiles.
 package iot

@@ -14,7 +14,7 @@ const (
 
 	podIdentityGroup = "aadpodidentity.k8s.io"
 	podIdentityLabel = "aadpodidbinding"
-	// userAssigned is the number by which AzureIdentity calls a managed identity.
+	// userAssigned is spec.type of an AzureIdentity for a user-assigned managed identity.
 	userAssigned int64 = 0
 )
 
@@ -23,14 +23,15 @@ var (
 	azureBindingKind  = schema.GroupVersionKind{Group: podIdentityGroup, Version: "v1", Kind: "AzureIdentityBinding"}
 )
 
-// identity is what all Pods of one connector act as. It is made once, before the
-// first of them.
+// identity is the identity that every Pod of an IotConnector uses: a ServiceAccount, or an
+// AzureIdentity with an AzureIdentityBinding. The identity is created before the first
+// Deployment (identityWave).
 type identity struct {
 	connector *iotv1alpha1.IotConnector
 	kind      Identity
 }
 
-// azure returns the managed identity, which is empty where none is given.
+// azure returns spec.serviceIdentity, or an empty ServiceIdentity.
 func (id identity) azure() iotv1alpha1.ServiceIdentity {
 	if id.connector.Spec.ServiceIdentity == nil {
 		return iotv1alpha1.ServiceIdentity{}
@@ -38,7 +39,7 @@ func (id identity) azure() iotv1alpha1.ServiceIdentity {
 	return *id.connector.Spec.ServiceIdentity
 }
 
-// render returns the objects that are wanted.
+// render returns the wanted objects.
 func (id identity) render() []apply.Object {
 	if id.kind == PodIdentity {
 		return []apply.Object{
@@ -50,7 +51,7 @@ func (id identity) render() []apply.Object {
 			}}),
 		}
 	}
-	// The containers have no business with the Kubernetes API.
+	// The containers don't use the Kubernetes API.
 	account := id.object(accountKind, fields{"automountServiceAccountToken": false})
 	if client := id.azure().ClientID; client != "" {
 		account.SetAnnotations(map[string]string{workloadIdentityClient: client})
@@ -70,7 +71,7 @@ func (id identity) object(gvk schema.GroupVersionKind, content fields) apply.Obj
 	return apply.Object{Unstructured: u, Wave: identityWave}
 }
 
-// status names the identity for people.
+// status returns kind and name of the identity, for status.identity.
 func (id identity) status() *iotv1alpha1.Identity {
 	kind := accountKind.Kind
 	if id.kind == PodIdentity {
@@ -79,7 +80,7 @@ func (id identity) status() *iotv1alpha1.Identity {
 	return &iotv1alpha1.Identity{Kind: kind, Name: id.connector.Name}
 }
 
-// account returns the ServiceAccount of the Pods, or nothing for the default one.
+// account returns spec.serviceAccountName of the Pods; empty means ServiceAccount "default".
 func (id identity) account() string {
 	if id.kind == PodIdentity {
 		return ""
@@ -87,7 +88,7 @@ func (id identity) account() string {
 	return id.connector.Name
 }
 
-// podLabels returns the labels by which Pods get the identity.
+// podLabels returns the labels by which the Azure webhooks find the Pods of the identity.
 func (id identity) podLabels() fields {
 	switch {
 	case id.kind == PodIdentity:

@@ -16,10 +16,10 @@ import (
 
 // Names in the cluster.
 const (
-	// fieldOwner is the field manager of everything that the pack writes. To rename
-	// it would leave fields behind under the old name.
+	// fieldOwner is the field manager of every write of the pack, and the source of its events.
+	// Another name would leave fields behind in metadata.managedFields.
 	fieldOwner = "kinship-iot"
-	// finalizer keeps an IotConnector until what was made for it is gone.
+	// finalizer keeps an IotConnector until every composed object is deleted.
 	finalizer = "services.azurehealthcareapis.com/composed"
 
 	configuration = "kinship-iot"
@@ -31,18 +31,17 @@ const (
 	releases   = "iotconnectorreleases"
 )
 
-// Identity says what the shared identity of an IotConnector is made of.
+// Identity is the kind of identity that the Pods of an IotConnector share.
 type Identity string
 
 const (
 	// WorkloadIdentity is a ServiceAccount with the annotations of workload identity.
 	WorkloadIdentity Identity = "workload-identity"
-	// PodIdentity is an AzureIdentity with its binding. Their definitions must be
-	// installed.
+	// PodIdentity is an AzureIdentity with an AzureIdentityBinding. Both CRDs must be installed.
 	PodIdentity Identity = "pod-identity"
 )
 
-// resources are those that an identity is made of.
+// resources returns the resources that an identity consists of.
 func (i Identity) resources() []schema.GroupResource {
 	if i == PodIdentity {
 		return []schema.GroupResource{
@@ -55,7 +54,7 @@ func (i Identity) resources() []schema.GroupResource {
 
 // Options of the pack.
 type Options struct {
-	// Identity that the Pods get. Empty means WorkloadIdentity.
+	// Identity of the Pods. Empty means WorkloadIdentity.
 	Identity Identity
 }
 
@@ -83,7 +82,7 @@ func Pack(options Options) pack.Pack {
 		AddToScheme: iotv1alpha1.AddToScheme,
 		Relations:   Relations,
 		Finalizers: []lineage.Finalizer{{
-			Name: finalizer, By: "the operator", When: "everything that it is made of is gone",
+			Name: finalizer, By: "the operator", When: "every composed object is deleted",
 			Waits: lineage.WaitsForOwned, Deletes: true,
 		}},
 		Rules:   func() []rbacv1.PolicyRule { return rules(options) },
@@ -96,18 +95,17 @@ func Pack(options Options) pack.Pack {
 	}
 }
 
-// rules are the rights of the pack: its own kinds, and those that it makes. It
-// never reads a Secret or a Pod.
+// rules returns the RBAC rules of the pack: for its own kinds and for the composed kinds. The
+// pack never reads a Secret or a Pod.
 func rules(options Options) []rbacv1.PolicyRule {
 	group := []string{iotv1alpha1.GroupVersion.Group}
-	// Server-side apply is a patch, and a creation where it creates. Get confirms
-	// what a cache can't tell.
+	// Server-side apply needs "patch", and "create" for a new object. Live reads need "get".
 	made := []string{"get", "list", "watch", "create", "patch", "delete"}
 	all := []rbacv1.PolicyRule{
 		{APIGroups: group, Resources: []string{connectors, releases}, Verbs: []string{"list", "watch"}},
 		{APIGroups: group, Resources: []string{connectors}, Verbs: []string{"patch"}},
 		{APIGroups: group, Resources: []string{connectors + "/status", releases + "/status"}, Verbs: []string{"patch"}},
-		// To say in an owner reference that an IotConnector waits for what it owns.
+		// For blockOwnerDeletion in the owner references of composed objects.
 		{APIGroups: group, Resources: []string{connectors + "/finalizers"}, Verbs: []string{"update"}},
 		{APIGroups: []string{deploymentKind.Group}, Resources: []string{"deployments"}, Verbs: made},
 	}

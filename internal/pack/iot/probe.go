@@ -13,9 +13,9 @@ import (
 	iotv1alpha1 "github.com/kinship-dev/kinship/api/iot/v1alpha1"
 )
 
-// probe tries to create, without effect, an IotConnector that only the validating
-// webhook refuses. Should it be served before the mutating one is, the controller
-// gives finalizers itself.
+// probe sends a dry-run creation of an IotConnector that only the validating webhook refuses: two
+// spec.deployments have the same name. If the API server calls the mutating webhook later than
+// the validating webhook, the controller adds the finalizer.
 func probe(ctx context.Context, c client.Client, namespace string) error {
 	twice := iotv1alpha1.Deployment{Name: "twice", Containers: []iotv1alpha1.Container{{Type: "Probe", Image: "none"}}}
 	connector := &iotv1alpha1.IotConnector{
@@ -25,7 +25,7 @@ func probe(ctx context.Context, c client.Client, namespace string) error {
 	err := c.Create(ctx, connector, client.DryRunAll)
 	switch {
 	case err == nil:
-		return errors.New("the API server does not ask about IotConnectors yet")
+		return errors.New("the API server does not call the webhook for IotConnectors yet")
 	case !strings.Contains(err.Error(), validateName+`" denied the request`):
 		return fmt.Errorf("try the webhooks for IotConnectors: %w", err)
 	default:

@@ -11,7 +11,7 @@ import (
 // composedRelation is the name of the only relation of the pack.
 const composedRelation = "iotconnector-composed"
 
-// Relations are the rules that the pack's kinds declare.
+// Relations returns the relations of the pack's kinds.
 func Relations() []relation.Relation {
 	return []relation.Relation{{
 		Name: composedRelation, Role: relation.Composition, Declarer: connectorKind.GroupKind(),
@@ -20,7 +20,7 @@ func Relations() []relation.Relation {
 	}}
 }
 
-// extract reads the inventory, which is also what deletion goes by.
+// extract returns an edge for each entry of status.inventory.
 func extract(c *iotv1alpha1.IotConnector, _ relation.Kinds) []relation.Edge {
 	connector := object.Of(c, connectorKind.GroupKind())
 	edges := make([]relation.Edge, 0, len(c.Status.Inventory))

@@ -12,14 +12,14 @@ import (
 	"github.com/kinship-dev/kinship/internal/pack"
 )
 
-// stay is what becomes of what was made for IotConnectors.
-const stay = "they stay as they are, and are nobody's now"
+// stay is the note of pack.Trace about composed objects.
+const stay = "they stay as they are, without an owner"
 
-// traces returns the owner references of the objects that were made for connectors, and the
-// finalizers of the connectors. With the definition all connectors are deleted. The garbage
-// collector would then delete every running Deployment that still has an owner reference,
-// which nobody wants who only removes the operator. Objects that are being deleted already
-// keep their owner references.
+// traces returns the owner references of composed objects and the finalizers of IotConnectors.
+// The uninstallation deletes the CRD and so every IotConnector. The garbage collector would then
+// delete every Deployment that still has its owner reference, although only the operator was to
+// be removed. An IotConnector that is being deleted already loses its Deployments, so the owner
+// references of these Deployments are kept.
 func traces(ctx context.Context, r pack.Reading) (pack.Traces, error) {
 	var all pack.Traces
 	resource := iotv1alpha1.GroupVersion.WithResource(connectors)
@@ -32,7 +32,7 @@ func traces(ctx context.Context, r pack.Reading) (pack.Traces, error) {
 		c := &list[i]
 		kept[c.UID] = c.DeletionTimestamp == nil || slices.Contains(c.Finalizers, metav1.FinalizerOrphanDependents)
 	}
-	if all.Found, err = madeFor(ctx, r, kept); err != nil {
+	if all.Found, err = composedBy(ctx, r, kept); err != nil {
 		return all, err
 	}
 	for i := range list {
@@ -43,9 +43,8 @@ func traces(ctx context.Context, r pack.Reading) (pack.Traces, error) {
 	return all, nil
 }
 
-// madeFor finds the objects that connectors own, of all kinds that they are made of with
-// whatever options.
-func madeFor(ctx context.Context, r pack.Reading, kept map[types.UID]bool) ([]pack.Trace, error) {
+// composedBy returns the objects that IotConnectors own, of the kinds of every Identity.
+func composedBy(ctx context.Context, r pack.Reading, kept map[types.UID]bool) ([]pack.Trace, error) {
 	var found []pack.Trace
 	for _, resource := range []schema.GroupVersionResource{
 		deploymentKind.GroupVersion().WithResource("deployments"),

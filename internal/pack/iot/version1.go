@@ -5,7 +5,8 @@ import (
 	"github.com/kinship-dev/kinship/pkg/iot"
 )
 
-// version1 is the path of a connector of version 1: a Deployment for each entry.
+// version1 returns the Deployments of an IotConnector of version 1: one per spec.deployments
+// entry.
 func version1(c *iotv1alpha1.IotConnector) []deployment {
 	all := make([]deployment, 0, len(c.Spec.Deployments))
 	for i := range c.Spec.Deployments {

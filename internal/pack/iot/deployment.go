@@ -13,7 +13,7 @@ import (
 	"github.com/kinship-dev/kinship/pkg/iot"
 )
 
-// Labels of what is made.
+// Labels of composed objects.
 const (
 	connectorLabel  = "services.azurehealthcareapis.com/iotconnector"
 	deploymentLabel = "services.azurehealthcareapis.com/deployment"
@@ -22,29 +22,29 @@ const (
 	managedBy       = "kinship"
 )
 
-// Waves of what is made: Pods act as the identity from their first moment on.
+// Waves of apply.Object: the identity exists before the first Pod needs the identity.
 const (
 	identityWave int32 = iota
 	deploymentWave
 )
 
-// fields are part of an object. Only what is in them becomes ours: typed objects
-// would bring their zero values along.
+// fields is a part of an unstructured object. A Go type such as appsv1.Deployment would make
+// fieldOwner the manager of every zero value that encoding/json writes.
 type fields = map[string]any
 
-// deployment is what a Deployment is rendered from.
+// deployment is the input for one rendered Deployment.
 type deployment struct {
 	connector  *iotv1alpha1.IotConnector
 	name, kind string
 	containers []iotv1alpha1.Container
-	// resources of containers that say nothing of their own.
+	// resources of each container without Container.Resources.
 	resources any
 	replicas  *int32
-	// selector, if set, is that of the Deployment that is there: it can't be changed.
+	// selector, if set, is spec.selector of the existing Deployment, which is immutable.
 	selector map[string]string
 }
 
-// render returns the Deployment that is wanted.
+// render returns the wanted Deployment.
 func (d deployment) render(id identity) (apply.Object, error) {
 	containers := make([]any, 0, len(d.containers))
 	for i := range d.containers {
@@ -81,8 +81,8 @@ func (d deployment) render(id identity) (apply.Object, error) {
 	spec := fields{
 		"selector": fields{"matchLabels": toFields(selector)},
 		"template": fields{"metadata": fields{"labels": podLabels}, "spec": pod},
-		// Left out, a quarter of the Pods goes before others serve. How many may come on
-		// top is anybody's to say.
+		// The default of maxUnavailable is 25%: a quarter of the Pods would be deleted before
+		// new Pods are available. maxSurge is left to other clients.
 		"strategy": fields{"type": "RollingUpdate", "rollingUpdate": fields{"maxUnavailable": int64(0)}},
 	}
 	if d.replicas != nil {
@@ -96,8 +96,8 @@ func (d deployment) render(id identity) (apply.Object, error) {
 	return apply.Object{Unstructured: u, Wave: deploymentWave, Note: d.kind}, nil
 }
 
-// container renders one container. It satisfies the restricted Pod Security
-// Standard unless it says otherwise.
+// container renders a container that satisfies the restricted Pod Security Standard, unless
+// Container.SecurityContext says otherwise.
 func (d deployment) container(c *iotv1alpha1.Container) (fields, error) {
 	out := fields{
 		"name": iot.ContainerName(c), "image": c.Image,
@@ -141,7 +141,7 @@ func (d deployment) container(c *iotv1alpha1.Container) (fields, error) {
 	return out, nil
 }
 
-// pullSecrets returns those of all containers, each once: they belong to the Pod.
+// pullSecrets returns spec.imagePullSecrets of the Pod: each Secret that a container names, once.
 func pullSecrets(containers []iotv1alpha1.Container) []any {
 	var names []string
 	var refs []any
@@ -156,7 +156,7 @@ func pullSecrets(containers []iotv1alpha1.Container) []any {
 	return refs
 }
 
-// metadata labels an object as made by us.
+// metadata sets the labels of a composed object, app.kubernetes.io/managed-by included.
 func metadata(u *unstructured.Unstructured, labels fields) {
 	all := map[string]string{managedByLabel: managedBy}
 	for key, value := range labels {

@@ -12,7 +12,8 @@ import (
 	"github.com/kinship-dev/kinship/internal/pack"
 )
 
-// objects are the webhooks or, where there are to be none, the policies.
+// objects returns the webhook configurations or, with --enforcement=policy, the
+// ValidatingAdmissionPolicy with its binding.
 func objects(in pack.Installation, options Options) []client.Object {
 	if in.Enforcement == pack.ByPolicy {
 		return policies(in, options)
@@ -31,23 +32,25 @@ func rule(
 	}
 }
 
-// judged is what somebody may not do just because he may write the objects.
-func judged() []admissionregistrationv1.RuleWithOperations {
+// guardedWrites returns the writes of IotConnectors and IotConnectorReleases that need more
+// rights than the right to write the object itself.
+func guardedWrites() []admissionregistrationv1.RuleWithOperations {
 	return []admissionregistrationv1.RuleWithOperations{rule(
 		[]string{connectors, releases, connectors + "/status", releases + "/status"},
 		admissionregistrationv1.Create, admissionregistrationv1.Update,
 	)}
 }
 
-// validateOwn has us judge IotConnectors and releases, but for what we write of them
-// ourselves: that is most of what is written, and asking ourselves costs as much as the
-// write. A spec that we change is judged: a release may ask for a version that there is not.
+// validateOwn returns the ValidatingWebhookConfiguration. The API server does not call the
+// webhook for status writes of the operator, which are most of the writes. The API server does
+// call the webhook when the operator changes spec: an IotConnectorRelease may ask for a
+// spec.version that does not exist.
 func validateOwn(in pack.Installation) client.Object {
 	fail, none, timeout := admissionregistrationv1.Fail, admissionregistrationv1.SideEffectClassNone, int32(3)
 	return &admissionregistrationv1.ValidatingWebhookConfiguration{
 		ObjectMeta: metav1.ObjectMeta{Name: configuration},
 		Webhooks: []admissionregistrationv1.ValidatingWebhook{{
-			Name: validateName, ClientConfig: in.ClientConfig(validatePath), Rules: judged(),
+			Name: validateName, ClientConfig: in.ClientConfig(validatePath), Rules: guardedWrites(),
 			MatchConditions: []admissionregistrationv1.MatchCondition{{
 				Name: "no-spec-of-the-operator", Expression: in.Operators.DoNotAsk() +
 					" || oldObject == null || object.spec != oldObject.spec",
@@ -57,7 +60,8 @@ func validateOwn(in pack.Installation) client.Object {
 	}
 }
 
-// defaultOwn has us give new IotConnectors their finalizer, which saves a write.
+// defaultOwn returns the MutatingWebhookConfiguration. The webhook adds the finalizer to each new
+// IotConnector, which saves a write.
 func defaultOwn(in pack.Installation) client.Object {
 	fail, none, timeout := admissionregistrationv1.Fail, admissionregistrationv1.SideEffectClassNone, int32(3)
 	return &admissionregistrationv1.MutatingWebhookConfiguration{
@@ -73,13 +77,13 @@ func defaultOwn(in pack.Installation) client.Object {
 	}
 }
 
-// policies let the API server ask by itself what the webhooks ask: whether the
-// author could have done what comes of the object. What is wrong with the object
-// the controller says, in its condition.
+// policies returns a ValidatingAdmissionPolicy that checks the author's rights like the webhooks
+// do, without a call to the operator. An invalid spec is not refused: the controller sets
+// condition Stalled instead.
 func policies(in pack.Installation, options Options) []client.Object {
 	fail, forbidden := admissionregistrationv1.Fail, metav1.StatusReasonForbidden
 	resources := &admissionregistrationv1.MatchResources{}
-	for _, r := range judged() {
+	for _, r := range guardedWrites() {
 		resources.ResourceRules = append(resources.ResourceRules,
 			admissionregistrationv1.NamedRuleWithOperations{RuleWithOperations: r})
 	}
@@ -120,9 +124,10 @@ func policies(in pack.Installation, options Options) []client.Object {
 	})
 }
 
-// readable is a condition in CEL that all quantities of a connector can be read: an exponent
-// may be too large, and one such connector would stop the informer of all. The definition
-// can't say so, since their number has no bound there.
+// readable returns a CEL expression that refuses an IotConnector with a quantity that Go can't
+// decode, such as cpu: 1e100. One such IotConnector would stop the informer for every
+// IotConnector. The CRD schema can't contain the expression, because the number of quantities
+// has no upper bound.
 func readable() string {
 	const form = `^[+-]?[0-9.]{1,32}([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]{1,2})?$`
 	list := func(of, field string) string {

@@ -19,28 +19,28 @@ import (
 	"github.com/kinship-dev/kinship/pkg/iot"
 )
 
-// What is refused for want of a right.
+// Messages of refusals for a missing right.
 const (
-	statusRefused = "the status says what was made and may be deleted: only Kinship may write it"
-	mayNotDeploy  = "whoever creates or changes an IotConnector or its release must be allowed to create " +
+	statusRefused = "status.inventory lists the objects that the operator may delete: only Kinship may write it"
+	mayNotDeploy  = "the author of an IotConnector or IotConnectorRelease must be allowed to create " +
 		"Deployments in its namespace"
-	mayNotIdentify = "whoever creates an IotConnector or changes its serviceIdentity must be allowed to create " +
-		"what its Pods act as, in its namespace"
-	mayNotUpdate = "whoever creates or changes an IotConnectorRelease must be allowed to update IotConnectors " +
+	mayNotIdentify = "the author of an IotConnector or of its serviceIdentity must be allowed to create " +
+		"the identity of its Pods in its namespace"
+	mayNotUpdate = "the author of an IotConnectorRelease must be allowed to update IotConnectors " +
 		"in its namespace"
 )
 
-// validator judges IotConnectors and releases when they are created and changed.
-// It runs in every replica.
+// validator handles the admission requests for IotConnectors and IotConnectorReleases. Every
+// replica of the operator runs a validator.
 type validator struct {
 	reviewer  *authorise.Reviewer
-	operators pack.Operators // our own user names
+	operators pack.Operators // user names of the operator
 	identity  Identity
 }
 
-// Default gives a new IotConnector its finalizer, which saves the controller a
-// write. It adds to what was sent, and sends nothing back through our types, which
-// could lose fields of a newer schema.
+// Default adds the finalizer to a new IotConnector, which saves the controller a write. The
+// answer is a JSON patch of metadata.finalizers: an IotConnector encoded from the Go type would
+// lose fields of a newer schema.
 func (v *validator) Default(_ context.Context, req admission.Request) admission.Response {
 	var sent struct {
 		Metadata metav1.ObjectMeta `json:"metadata"`
@@ -57,8 +57,8 @@ func (v *validator) Default(_ context.Context, req admission.Request) admission.
 	})
 }
 
-// Handle implements admission.Handler: it refuses what can never work, and what the
-// author may not do.
+// Handle implements admission.Handler. Handle refuses a spec that can never work, and a spec
+// whose effects go beyond the rights of its author.
 func (v *validator) Handle(ctx context.Context, req admission.Request) admission.Response {
 	operator := v.operators.Has(req.UserInfo.Username)
 	switch {
@@ -73,8 +73,8 @@ func (v *validator) Handle(ctx context.Context, req admission.Request) admission
 	}
 }
 
-// connector judges an IotConnector. The operator changes one as a release asks,
-// whose author was judged then.
+// connector handles a write of an IotConnector. The rights of the operator are not checked: the
+// operator changes spec for an IotConnectorRelease, whose author had the rights.
 func (v *validator) connector(ctx context.Context, req admission.Request, operator bool) admission.Response {
 	c, old, err := pack.Decode(req, empty[iotv1alpha1.IotConnector])
 	if err != nil {
@@ -95,8 +95,8 @@ func (v *validator) connector(ctx context.Context, req admission.Request, operat
 	if !answer.Allowed || old != nil && equality.Semantic.DeepEqual(c.Spec.ServiceIdentity, old.Spec.ServiceIdentity) {
 		return answer
 	}
-	// Without a serviceIdentity the Pods act as an account too, which somebody may have
-	// granted rights before the account exists.
+	// Without serviceIdentity the Pods use a ServiceAccount too. A RoleBinding may have granted
+	// rights to the ServiceAccount before the ServiceAccount exists.
 	for _, r := range v.identity.resources() {
 		answer := v.may(ctx, req, mayNotIdentify, authorise.Action{
 			Verb: "create", Group: r.Group, Resource: r.Resource, Namespace: req.Namespace,
@@ -108,8 +108,8 @@ func (v *validator) connector(ctx context.Context, req admission.Request, operat
 	return answer
 }
 
-// versionChange refuses a change of the version that is neither an upgrade nor its
-// rollback.
+// versionChange refuses a change of spec.version that is neither an upgrade nor the rollback of
+// an upgrade.
 func versionChange(c, old *iotv1alpha1.IotConnector) error {
 	if old == nil {
 		return nil
@@ -126,14 +126,14 @@ func versionChange(c, old *iotv1alpha1.IotConnector) error {
 				"read the IotConnector again and upgrade that", to, iotv1alpha1.AnnotationPreviousSpec)
 		}
 	default:
-		return goingDown(from, c, old.Status.Previous)
+		return checkDowngrade(from, c, old.Status.Previous)
 	}
 	return nil
 }
 
-// goingDown refuses a version below another one, unless the spec is the one on
-// record.
-func goingDown(from int32, c *iotv1alpha1.IotConnector, previous *iotv1alpha1.PreviousSpec) error {
+// checkDowngrade refuses a spec.version below from, unless the spec is the previous spec that
+// status.previous records.
+func checkDowngrade(from int32, c *iotv1alpha1.IotConnector, previous *iotv1alpha1.PreviousSpec) error {
 	to := c.Spec.EffectiveVersion()
 	switch {
 	case to >= from:
@@ -150,8 +150,8 @@ func goingDown(from int32, c *iotv1alpha1.IotConnector, previous *iotv1alpha1.Pr
 	}
 }
 
-// release judges an IotConnectorRelease: it changes IotConnectors, and so
-// Deployments, for its author.
+// release handles a write of an IotConnectorRelease. The release changes IotConnectors, and so
+// Deployments, in the name of its author.
 func (v *validator) release(ctx context.Context, req admission.Request) admission.Response {
 	release, old, err := pack.Decode(req, empty[iotv1alpha1.IotConnectorRelease])
 	if err != nil {
@@ -180,7 +180,7 @@ func (v *validator) release(ctx context.Context, req admission.Request) admissio
 	})
 }
 
-// may refuses whoever may not do something himself.
+// may refuses a request whose author lacks the right to an action.
 func (v *validator) may(
 	ctx context.Context, req admission.Request, refusal string, action authorise.Action,
 ) admission.Response {

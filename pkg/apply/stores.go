@@ -1,0 +1,222 @@
+package apply
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kinship-dev/kinship/pkg/object"
+	"github.com/kinship-dev/kinship/pkg/reconcile"
+	"github.com/kinship-dev/kinship/pkg/watch"
+)
+
+// byParent is the index of objects by the uid of their parent.
+const byParent = "parent"
+
+// Kind is a kind of composed objects.
+type Kind struct {
+	schema.GroupKind
+
+	// Example is an empty object of the type that the cache holds: a Go type such as
+	// *appsv1.Deployment, an Unstructured, or a PartialObjectMetadata.
+	Example client.Object
+	// Indexers are added to the informer. Indexers may be nil.
+	Indexers toolscache.Indexers
+	// Differs reports whether an update concerns the parent although no field of Observed has
+	// changed, such as a Deployment that became available. Differs may be nil.
+	Differs func(before, after client.Object) bool
+}
+
+// Stores is a View of informers. An event of an object wakes the parent of the object, and
+// every parent that waits for the object (WaitFor). Stores is safe for concurrent use.
+type Stores struct {
+	// Parent is the kind of the parents.
+	Parent schema.GroupKind
+	// Queue is woken with the IDs of parents.
+	Queue *reconcile.Queue
+	// Applier is told which objects were deleted.
+	Applier *Applier
+
+	mu      sync.Mutex
+	stores  map[schema.GroupKind]toolscache.Indexer
+	synced  []toolscache.InformerSynced
+	waiting map[object.ID][]object.ID // by parent
+}
+
+// Add starts to watch kinds with a cache.
+func (s *Stores) Add(ctx context.Context, c cache.Cache, kinds ...Kind) error {
+	for _, kind := range kinds {
+		store, err := watch.Open(ctx, c, kind.GroupKind, kind.Example)
+		if err != nil {
+			return err
+		}
+		indexers := toolscache.Indexers{byParent: s.indexParent}
+		for name, index := range kind.Indexers {
+			indexers[name] = index
+		}
+		if err := store.AddIndexers(indexers); err != nil {
+			return fmt.Errorf("watch %s: %w", kind.GroupKind, err)
+		}
+		synced, err := store.Listen(watch.Handler(func(e watch.Change[client.Object]) { s.handle(kind, e) }))
+		if err != nil {
+			return fmt.Errorf("watch %s: %w", kind.GroupKind, err)
+		}
+		s.set(kind.GroupKind, store.GetIndexer(), synced)
+	}
+	return nil
+}
+
+func (s *Stores) set(gk schema.GroupKind, store toolscache.Indexer, synced toolscache.InformerSynced) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stores == nil {
+		s.stores = map[schema.GroupKind]toolscache.Indexer{}
+	}
+	s.stores[gk], s.synced = store, append(s.synced, synced)
+}
+
+// Heard waits until the initial list of every kind is complete, and reports whether the list
+// completed before the context ended. See reconcile.Controller.
+func (s *Stores) Heard(ctx context.Context) bool {
+	s.mu.Lock()
+	synced := slices.Clone(s.synced)
+	s.mu.Unlock()
+	return toolscache.WaitForCacheSync(ctx.Done(), synced...)
+}
+
+// Indexer returns the store of a kind, or nil if the kind was not added.
+func (s *Stores) Indexer(gk schema.GroupKind) toolscache.Indexer {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.stores[gk]
+}
+
+// Object returns an object as the cache shows it, or nil. The object belongs to the cache: the
+// caller MUST NOT change the object.
+func (s *Stores) Object(id object.ID) client.Object {
+	store := s.Indexer(id.GroupKind())
+	if store == nil {
+		return nil
+	}
+	found, exists, err := store.GetByKey(id.NamespacedName().String())
+	if err != nil || !exists {
+		return nil
+	}
+	return found.(client.Object)
+}
+
+// Get implements View. Objects of a kind that was not added are never shown: an Applier finds
+// them by live reads.
+func (s *Stores) Get(id object.ID, fieldOwner string) (Observed, bool) {
+	obj := s.Object(id)
+	if obj == nil {
+		return Observed{}, false
+	}
+	return Observe(obj, fieldOwner), true
+}
+
+// Select returns the objects of a kind that an index finds. The objects belong to the cache.
+func (s *Stores) Select(gk schema.GroupKind, index, value string) []client.Object {
+	store := s.Indexer(gk)
+	if store == nil {
+		return nil
+	}
+	found, err := store.ByIndex(index, value)
+	if err != nil {
+		return nil
+	}
+	all := make([]client.Object, 0, len(found))
+	for _, f := range found {
+		all = append(all, f.(client.Object))
+	}
+	slices.SortFunc(all, func(a, b client.Object) int { return object.Compare(object.Of(a, gk), object.Of(b, gk)) })
+	return all
+}
+
+// ComposedOf returns the objects of a kind whose parent has a uid, in the order of their names.
+func (s *Stores) ComposedOf(parent types.UID, gk schema.GroupKind) []client.Object {
+	return s.Select(gk, byParent, string(parent))
+}
+
+// WaitFor has a parent woken by every event of some objects: Foreign objects that block the
+// parent, or objects of the parent that are being deleted. WaitFor replaces the objects of an
+// earlier call; without objects, the parent waits no longer.
+func (s *Stores) WaitFor(parent object.ID, ids ...object.ID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(ids) == 0 {
+		delete(s.waiting, parent)
+		return
+	}
+	if s.waiting == nil {
+		s.waiting = map[object.ID][]object.ID{}
+	}
+	s.waiting[parent] = ids
+}
+
+func (s *Stores) waitingFor(id object.ID) []object.ID {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var parents []object.ID
+	for parent, ids := range s.waiting {
+		if slices.Contains(ids, id) {
+			parents = append(parents, parent)
+		}
+	}
+	return parents
+}
+
+// handle wakes the parents that an event concerns.
+func (s *Stores) handle(kind Kind, e watch.Change[client.Object]) {
+	if e.Went() {
+		s.Applier.Gone(object.Of(e.Old, kind.GroupKind), e.Old.GetUID())
+	}
+	if !e.Came() && !e.Went() && isSame(e.Old, e.New) && (kind.Differs == nil || !kind.Differs(e.Old, e.New)) {
+		return
+	}
+	for _, obj := range []client.Object{e.Old, e.New} {
+		if obj == nil {
+			continue
+		}
+		if parent, _, ok := ParentOf(obj, s.Parent); ok {
+			s.Queue.Add(parent)
+		}
+		for _, parent := range s.waitingFor(object.Of(obj, kind.GroupKind)) {
+			s.Queue.Add(parent)
+		}
+	}
+}
+
+func (s *Stores) indexParent(obj any) ([]string, error) {
+	if o, ok := obj.(metav1.Object); ok {
+		if _, uid, ok := ParentOf(o, s.Parent); ok {
+			return []string{string(uid)}, nil
+		}
+	}
+	return nil, nil
+}
+
+// isSame reports whether two versions of an object have the same Observed for every field owner.
+func isSame(before, after client.Object) bool {
+	a, b := Observe(before, ""), Observe(after, "")
+	a.Version, b.Version = "", ""
+	return a == b && slices.Equal(marks(before), marks(after))
+}
+
+func marks(obj metav1.Object) []string {
+	var all []string
+	for _, f := range obj.GetManagedFields() {
+		if IsOwn(f, f.Manager) {
+			all = append(all, f.Manager, mark(f))
+		}
+	}
+	return all
+}
