@@ -17,14 +17,14 @@ import (
 // Applier applies the objects of parents with server-side apply. An Applier is safe for
 // concurrent use if no two goroutines work on the same parent.
 type Applier struct {
-	// Client writes to the API server, and reads from the API server where the View is not
+	// Client writes to the API server, and reads from the API server where Applier.View is not
 	// enough. Client MUST NOT read from a cache.
 	Client client.Client
-	// FieldOwner is the field manager of every object that has no Object.FieldOwner.
+	// FieldOwner is the fieldManager of every object that has no Object.FieldOwner.
 	FieldOwner string
 	// View shows the objects of all kinds that are applied.
 	View View
-	// Clock measures how long the View lags behind. Nil means the system's clock.
+	// Clock measures how long Applier.View lags behind. Nil means the system's clock.
 	Clock clock.PassiveClock
 
 	recent recent
@@ -69,8 +69,8 @@ type Result struct {
 	Inventory []Entry
 	// Changes lists what was done with each object.
 	Changes ChangeSet
-	// Recheck is the time after which the caller must call again, because the View did not
-	// show an own write yet. Zero means that events of the View are enough.
+	// Recheck is the time after which the caller must call again, because Applier.View did not
+	// show an own write yet. Zero means that events of Applier.View are enough.
 	Recheck time.Duration
 }
 
@@ -135,7 +135,7 @@ func (p pass) applyWaves(ctx context.Context, want []desired) (bool, error) {
 }
 
 // reportObstacles reports the objects of later waves that are Foreign or Terminating, so that
-// a status lists every obstacle at once. Only the View is consulted.
+// a status lists every obstacle at once. Only Applier.View is consulted.
 func (p pass) reportObstacles(later []desired) {
 	for _, o := range later {
 		seen := p.look(o.ID(), o.FieldOwner)
@@ -153,5 +153,5 @@ func (p pass) did(id object.ID, action Action) { p.tell(Change{ID: id, Action: a
 
 func (p pass) tell(c Change) { p.result.Changes = append(p.result.Changes, c) }
 
-// recheck has the caller call again when the View should show the own writes.
+// recheck has the caller call again when Applier.View should show the own writes.
 func (p pass) recheck() { p.result.Recheck = patience }

@@ -18,15 +18,15 @@
 //
 //   - To create, the Applier uses server-side apply with a resourceVersion that no object has.
 //     The API server creates the object, or answers Conflict if the name is taken.
-//   - To change, the Applier uses server-side apply with the object's uid. The API server
+//   - To change, the Applier uses server-side apply with the object's metadata.uid. The API server
 //     refuses if the object was deleted or replaced meanwhile.
 //
 // An object belongs to the parent if its controller is the parent, by uid. An object without a
-// controller belongs to the parent if Entry.UID is the object's uid. All other objects are
+// controller belongs to the parent if Entry.UID is the object's metadata.uid. All other objects are
 // reported as [Foreign] and never changed.
 //
 // No request is sent if nothing changed. Entry.Hash is a hash of the applied content, and
-// Entry.Mark is a hash of the fields in metadata.managedFields that belong to the field owner,
+// Entry.Mark is a hash of the fields in metadata.managedFields that belong to the FieldOwner,
 // with the time of their last change. If another client changes, takes over or removes such a
 // field, the mark changes and the object is applied again. A change of any other field leaves
 // the mark as before. Defaulting and normalisation by the API server don't matter, and a cache

@@ -19,11 +19,11 @@ type Object struct {
 	Wave int32
 	// Note is copied to Entry.Note, for readers of the inventory.
 	Note string
-	// FieldOwner is the field manager of the object; empty means Applier.FieldOwner. Two
-	// parents that apply different fields of one object need two field owners. FieldOwner
+	// FieldOwner is the fieldManager of the object; empty means Applier.FieldOwner. Two
+	// parents that apply different fields of one object need two FieldOwners. FieldOwner
 	// should never change: fields that were applied under a former name are kept.
 	FieldOwner string
-	// Unowned leaves out the owner reference. An object in another namespace than the parent,
+	// Unowned leaves out the ownerReference. An object in another namespace than the parent,
 	// or a cluster-scoped object such as a ClusterRole, MUST be Unowned: the garbage collector
 	// would delete the object otherwise. The annotation ParentAnnotation names the parent
 	// instead, and Applier.Delete deletes the object like any other.

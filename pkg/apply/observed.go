@@ -16,7 +16,7 @@ import (
 // View shows objects without a request to the API server. Usually a View is a cache, such as
 // Stores.
 type View interface {
-	// Get returns an object as it was last seen, with the mark of a field owner, and false if
+	// Get returns an object as it was last seen, with the mark of a FieldOwner, and false if
 	// no such object was seen. Get MUST NOT be called before the initial list is complete.
 	Get(id object.ID, fieldOwner string) (Observed, bool)
 }
@@ -29,7 +29,7 @@ type Observed struct {
 	// Controller is the uid of the object's controller or, if the object has no controller,
 	// the uid in ParentAnnotation.
 	Controller types.UID
-	// Mark is a hash of the fields in metadata.managedFields that belong to the field owner,
+	// Mark is a hash of the fields in metadata.managedFields that belong to the FieldOwner,
 	// and of the time of their last change.
 	Mark string
 	// Deleting is set if the object has a metadata.deletionTimestamp.
@@ -57,7 +57,7 @@ func Observe(obj metav1.Object, fieldOwner string) Observed {
 
 // Trim returns the metadata of an object without the parts that neither an Applier nor Stores
 // needs, such as labels, for a cache that holds many objects. isOwner reports whether a
-// manager in metadata.managedFields is a field owner of the Applier.
+// manager in metadata.managedFields is a FieldOwner of the Applier.
 func Trim(obj metav1.Object, isOwner func(manager string) bool) metav1.ObjectMeta {
 	small := metav1.ObjectMeta{
 		Name: obj.GetName(), Namespace: obj.GetNamespace(), UID: obj.GetUID(),
@@ -75,7 +75,7 @@ func Trim(obj metav1.Object, isOwner func(manager string) bool) metav1.ObjectMet
 	return small
 }
 
-// IsOwn reports whether an entry of metadata.managedFields belongs to a field owner that uses
+// IsOwn reports whether an entry of metadata.managedFields belongs to a FieldOwner that uses
 // server-side apply.
 func IsOwn(f metav1.ManagedFieldsEntry, fieldOwner string) bool {
 	return f.Manager == fieldOwner && f.Operation == metav1.ManagedFieldsOperationApply && f.Subresource == ""

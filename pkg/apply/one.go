@@ -76,7 +76,7 @@ func (p pass) decide(seen sight, entry Entry, sum string) Action {
 }
 
 // owns reports whether an object belongs to the parent: Observed.Controller is the parent or,
-// if the owner reference was removed, Entry.UID is the object. An object with another
+// if the ownerReference was removed, Entry.UID is the object. An object with another
 // controller belongs to that controller.
 func (p pass) owns(seen Observed, entry Entry) bool {
 	if seen.Controller != "" {
@@ -107,7 +107,7 @@ func (p pass) send(ctx context.Context, o desired, seen sight) (Observed, error)
 }
 
 // isStale reports whether the API server refused a request because the object was created,
-// replaced or deleted since the View showed the object.
+// replaced or deleted since Applier.View showed the object.
 func isStale(err error) bool {
 	return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || reconcile.IsAnother(err)
 }

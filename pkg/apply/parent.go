@@ -10,8 +10,8 @@ import (
 	"github.com/kinship-dev/kinship/pkg/object"
 )
 
-// ParentAnnotation names the parent of an object without owner reference (Object.Unowned), as
-// "uid/group/kind/namespace/name". Like an owner reference, the annotation can be written by
+// ParentAnnotation names the parent of an object without ownerReference (Object.Unowned), as
+// "uid/group/kind/namespace/name". Like an ownerReference, the annotation can be written by
 // every user who may write the object, and is trusted as little: an Applier only acts on
 // objects that are wanted, or in the inventory.
 const ParentAnnotation = "kinship.dev/composed-by"

@@ -9,11 +9,11 @@ import (
 	"github.com/kinship-dev/kinship/pkg/watch"
 )
 
-// patience is how long the View may take to show an own write, before the API server is asked.
+// patience is how long Applier.View may take to show an own write, before the API server is asked.
 // Usually a cache takes milliseconds. Applier.Gone reports objects that were deleted meanwhile.
 const patience = 5 * time.Second
 
-// recent holds own writes until the View shows them.
+// recent holds own writes until Applier.View shows them.
 type recent struct {
 	watch.Overlay[written]
 }
@@ -28,8 +28,8 @@ func (r *recent) wrote(id object.ID, o Observed, now time.Time) {
 	r.Wrote(id, o.Version, written{o, now})
 }
 
-// Gone reports that the View has shown the deletion of an object. Without Gone, an Applier
-// assumes for 5 s after a write that the object exists, although the View does not show the
+// Gone reports that Applier.View has shown the deletion of an object. Without Gone, an Applier
+// assumes for 5 s after a write that the object exists, although Applier.View does not show the
 // object. Gone is safe for concurrent use.
 func (a *Applier) Gone(id object.ID, uid types.UID) {
 	a.recent.ForgetIf(id, func(last written) bool { return last.UID == uid })
@@ -48,13 +48,13 @@ type sight struct {
 	Observed
 
 	exists bool
-	// ahead is set if an own write is newer than the View.
+	// ahead is set if an own write is newer than Applier.View.
 	ahead bool
-	// doubtful is set if the View should have shown the own write by now.
+	// doubtful is set if Applier.View should have shown the own write by now.
 	doubtful bool
 }
 
-// look returns the newer of the View's object and the own last write.
+// look returns the newer of Applier.View's object and the own last write.
 func (a *Applier) look(id object.ID, fieldOwner string) sight {
 	var seen Observed
 	var exists bool

@@ -129,8 +129,8 @@ func (p pass) deleteWave(ctx context.Context, wave int32) (left bool, err error)
 }
 
 // remove deletes the object of an entry. The Action is Terminating until a live read finds no
-// object; the View alone may be outdated. The deletion carries uid and resourceVersion, because
-// the garbage collector may be removing the owner reference at the same time.
+// object; Applier.View alone may be outdated. The deletion carries uid and resourceVersion, because
+// the garbage collector may be removing the ownerReference at the same time.
 func (p pass) remove(ctx context.Context, entry Entry, propagation metav1.DeletionPropagation) (Change, error) {
 	failed := Change{ID: entry.ID, Action: Failed}
 	seen := p.look(entry.ID, p.FieldOwner)
@@ -193,8 +193,8 @@ func (p pass) requestDeletion(
 	return change, nil
 }
 
-// mayRemove reports whether an object may be deleted. An object without its owner reference is
-// kept when the parent is deleted: Kubernetes removes owner references after
+// mayRemove reports whether an object may be deleted. An object without its ownerReference is
+// kept when the parent is deleted: Kubernetes removes ownerReferences after
 // `kubectl delete --cascade=orphan`.
 func (p pass) mayRemove(seen Observed, entry Entry) bool {
 	if p.final {
@@ -203,7 +203,7 @@ func (p pass) mayRemove(seen Observed, entry Entry) bool {
 	return p.owns(seen, entry)
 }
 
-// Orphan removes the owner reference, or ParentAnnotation, from every object of the inventory.
+// Orphan removes the ownerReference, or ParentAnnotation, from every object of the inventory.
 // The garbage collector does the same after `kubectl delete --cascade=orphan`, but only for
 // objects that its own cache shows by then, and deletes the others. Orphan fails with a
 // conflict if another client writes an object at the same time.

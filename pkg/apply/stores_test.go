@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
@@ -19,6 +20,7 @@ import (
 	"github.com/kinship-dev/kinship/pkg/apply"
 	"github.com/kinship-dev/kinship/pkg/object"
 	"github.com/kinship-dev/kinship/pkg/reconcile"
+	"github.com/kinship-dev/kinship/pkg/watch"
 )
 
 // passes records for which parents a controller was woken.
@@ -51,14 +53,18 @@ func (p *passes) drain(t *testing.T, why string, parent object.ID) {
 // withStores runs a controller that is woken by the Stores of one kind.
 func withStores(t *testing.T, l *life, example client.Object) (*apply.Stores, *passes) {
 	t.Helper()
-	config := testenv.Config(t)
-	mgr, err := manager.New(config, manager.Options{Metrics: metricsserver.Options{BindAddress: "0"}})
+	scheme := l.c.Scheme()
+	informers := &watch.Factory{Scheme: scheme, Health: &watch.Health{}} // Its metadata watches leave no goroutine behind.
+	mgr, err := manager.New(testenv.Config(t), manager.Options{
+		Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"}, Cache: cache.Options{NewInformer: informers.New},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	woken, queue := &passes{}, &reconcile.Queue{}
 	s := &apply.Stores{Parent: configMaps.GroupKind(), Queue: queue, Applier: &l.Applier}
-	if err := s.Add(t.Context(), mgr.GetCache(), apply.Kind{GroupKind: configMaps.GroupKind(), Example: example}); err != nil {
+	kind := apply.Kind{GroupKind: configMaps.GroupKind(), Example: example}
+	if err := s.Add(t.Context(), mgr.GetCache(), kind); err != nil {
 		t.Fatal(err)
 	}
 	l.View = s
@@ -135,7 +141,8 @@ func testStores(t *testing.T, example client.Object) {
 	if err := w.c.Create(t.Context(), taken); err != nil {
 		t.Fatal(err)
 	}
-	result := l.must(append(want, w.configMap("taken", 0))...)
+	want = append(want, w.configMap("taken", 0))
+	result := l.must(want...)
 	foreign := result.Changes.Of(apply.Foreign)
 	equal(t, "taken", "2 unchanged; foreign ConfigMap/taken", result.Changes.String())
 	s.WaitFor(parent, foreign...)
@@ -143,7 +150,7 @@ func testStores(t *testing.T, example client.Object) {
 		t.Fatal(err)
 	}
 	woken.drain(t, "deletion of the object in the way", parent)
-	equal(t, "free", "created ConfigMap/taken; 2 unchanged", l.must(append(want, w.configMap("taken", 0))...).Changes.String())
+	equal(t, "free", "created ConfigMap/taken; 2 unchanged", l.must(want...).Changes.String())
 	if _, err := l.destroy(); err != nil {
 		t.Fatal(err)
 	}

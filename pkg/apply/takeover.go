@@ -18,7 +18,7 @@ import (
 // with Update. Without TakeOver, server-side apply of a Deployment with other containers would
 // add the new containers and keep the old ones.
 //
-// The older controller is the manager that wrote the owner reference to the uid controller.
+// The older controller is the manager that wrote the ownerReference to the uid controller.
 // TakeOver changes metadata.managedFields only; the next Apply removes fields that are not
 // wanted. Nobody manages the fields in except afterwards, and they keep their values.
 func (a *Applier) TakeOver(ctx context.Context, obj Object, controller types.UID, except ...fieldpath.Path) error {

@@ -26,6 +26,7 @@ func numbered(n int) object.ID { return object.ID{Kind: "K", Name: string(rune('
 
 // TestDefer shows which status writes are deferred, and for how long.
 func TestDefer(t *testing.T) {
+	const ms = time.Millisecond
 	now, begun := time.Now(), counter{Available: 1, Of: 4}
 	cases := map[string]struct {
 		reason string
@@ -35,9 +36,9 @@ func TestDefer(t *testing.T) {
 		status counter
 		want   time.Duration
 	}{
-		"progress":      {"the record says already that work continues", 0, 0, time.Second, counter{2, 4, ""}, 19 * time.Second},
+		"progress":      {"the record says so already", 0, 0, time.Second, counter{2, 4, ""}, 19 * time.Second},
 		"slow progress": {"after First people want to know what is missing", 0, 0, 20 * time.Second, counter{2, 4, ""}, 0},
-		"many":          {"401 objects take turns of 200 ms", 400, 0, time.Second, counter{2, 4, ""}, 79200 * time.Millisecond},
+		"many":          {"401 objects take turns of 200 ms", 400, 0, time.Second, counter{2, 4, ""}, 79200 * ms},
 		"bounded":       {"Most is 30 s", 400, 30 * time.Second, time.Second, counter{2, 4, ""}, 29 * time.Second},
 		"a few":         {"51 turns of 200 ms take less than First", 50, 0, time.Second, counter{2, 4, ""}, 19 * time.Second},
 		"finished":      {"clients wait for the end", 0, 0, time.Second, counter{4, 4, ""}, 0},

@@ -63,10 +63,10 @@ func TestCost(t *testing.T) {
 	sent := costSince(t, before)
 	t.Logf("%d IotConnectors of %d Deployments took %+v", n, each, sent)
 	if sent.deployments > n*each || sent.accounts > n || sent.connectors > 2*n+n/2 {
-		t.Errorf("%+v: want at most one write per Deployment and ServiceAccount, and two per IotConnector with some reports", sent)
+		t.Errorf("%+v: want at most one write per Deployment and ServiceAccount, and 2.5 per IotConnector", sent)
 	}
 	if got, theirs := passes(t)-passed, n+others(); got > theirs+n {
-		t.Errorf("%d passes for %d writes that others made: more than one pass a connector is the operator's own", got, theirs)
+		t.Errorf("%d passes for %d writes of other clients: want at most one more pass per IotConnector", got, theirs)
 	} else {
 		t.Logf("%d connectors took %d passes; others made %d writes", n, got, theirs)
 	}

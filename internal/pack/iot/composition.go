@@ -143,7 +143,8 @@ func failures(err error) reconcile.Outcome {
 	}
 	switch {
 	case reconcile.IsVeto(err):
-		return reconcile.WaitFor(refusedRetry, reasonVetoed, "an admission webhook or policy refuses an object of the spec: %s", err)
+		return reconcile.WaitFor(refusedRetry, reasonVetoed,
+			"an admission webhook or policy refuses an object of the spec: %s", err)
 	case apierrors.IsInvalid(err) && !reconcile.IsAnother(err):
 		return reconcile.Refuse(reasonInvalid, "the API server refuses an object of the spec: %s", err)
 	default:

@@ -96,12 +96,12 @@ func available(d *appsv1.Deployment) (bool, string) {
 	if d == nil {
 		return false, "does not exist yet"
 	}
-	want := replicas(d)
+	want, serving := replicas(d), min(d.Status.UpdatedReplicas, d.Status.AvailableReplicas)
 	switch {
 	case d.Status.ObservedGeneration < d.Generation:
 		return false, changedJustNow
-	case d.Status.UpdatedReplicas < want || d.Status.AvailableReplicas < want:
-		return false, fmt.Sprintf("has %d of %d Pods available", min(d.Status.UpdatedReplicas, d.Status.AvailableReplicas), want)
+	case serving < want:
+		return false, fmt.Sprintf("has %d of %d Pods available", serving, want)
 	case d.Status.Replicas > d.Status.UpdatedReplicas:
 		return false, fmt.Sprintf("still has %d Pods of before the change", d.Status.Replicas-d.Status.UpdatedReplicas)
 	default:

@@ -35,7 +35,8 @@ type rollout struct {
 }
 
 func newRollout(
-	cached client.Reader, live client.Client, writes *reconcile.Writes, recorder events.EventRecorder, now clock.PassiveClock,
+	cached client.Reader, live client.Client, writes *reconcile.Writes,
+	recorder events.EventRecorder, now clock.PassiveClock,
 ) *rollout {
 	return &rollout{
 		cache: cached, events: recorder, clock: now,
@@ -167,7 +168,8 @@ func (r *rollout) conclude(ctx context.Context, p *releasePass, outcome reconcil
 		return outcome.And(reconcile.Fail(reasonFailed, client.IgnoreNotFound(err)))
 	}
 	r.reports.Wrote(p.id, r.clock.Now(), before, after)
-	if ready := meta.FindStatusCondition(after.Conditions, conditionReady); reason(before.Conditions) != reason(after.Conditions) {
+	if reason(before.Conditions) != reason(after.Conditions) {
+		ready := meta.FindStatusCondition(after.Conditions, conditionReady)
 		kind := "Normal"
 		if meta.IsStatusConditionTrue(after.Conditions, conditionStalled) {
 			kind = "Warning"
@@ -183,10 +185,9 @@ func (p *releasePass) setStatus(outcome reconcile.Outcome) {
 	status.Matched, status.UpToDate = int32(plan.matched), int32(plan.counts[upToDate])
 	status.Upgrading, status.Failed = int32(plan.counts[upgrading]), int32(len(plan.failures))
 	status.Failures = plan.failures[:min(len(plan.failures), maxFailures)]
-	message := fmt.Sprintf("%[1]d of %[1]d IotConnectors up to date.", plan.matched)
+	message := fmt.Sprintf("%[1]d of %[1]d IotConnectors up to date", plan.matched)
 	if n := plan.counts[broken]; n > 0 {
-		message = fmt.Sprintf("%[1]d of %[1]d IotConnectors up to date; %[2]d stalled for a reason unrelated to this release.",
-			plan.matched, n)
+		message += fmt.Sprintf("; %d stalled for a reason unrelated to this release", n)
 	}
 	if p.release.Spec.Version == iotv1alpha1.Version0 {
 		message = "Version 0 changes nothing."
