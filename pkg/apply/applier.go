@@ -14,15 +14,16 @@ import (
 	"github.com/kinship-dev/kinship/pkg/object"
 )
 
-// Applier applies the objects of parents with server-side apply. An Applier is safe for
-// concurrent use if no two goroutines work on the same parent.
+// Applier applies the objects of parents, such as the Deployments of an IotConnector, with
+// server-side apply. An Applier is safe for concurrent use if no two goroutines work on the same
+// parent.
 type Applier struct {
 	// Client writes to the API server, and reads from the API server where Applier.View is not
 	// enough. Client MUST NOT read from a cache.
 	Client client.Client
 	// FieldOwner is the fieldManager of every object that has no Object.FieldOwner.
 	FieldOwner string
-	// View shows the objects of all kinds that are applied.
+	// View shows the objects of every kind in Request.Want, such as Stores of informers.
 	View View
 	// Clock measures how long Applier.View lags behind. Nil means the system's clock.
 	Clock clock.PassiveClock
@@ -37,7 +38,7 @@ func (a *Applier) now() time.Time {
 	return a.Clock.Now()
 }
 
-// Request holds the inventory and the wanted objects of a parent.
+// Request is the input of Applier.Apply: inventory and wanted objects of one parent.
 type Request struct {
 	// Owner refers to the parent. The parent becomes the controller of every object that is
 	// not Object.Unowned.
@@ -49,16 +50,16 @@ type Request struct {
 	// Want are the objects that exist afterwards. Their managedFields, uid and
 	// resourceVersion MUST be empty.
 	Want []Object
-	// Skip names objects of the inventory that this call leaves as they are: they are neither
-	// applied nor pruned. An example is a Deployment that can't be rendered in this pass,
+	// Skip names objects of Request.Have that this call leaves as before: such an object is
+	// neither applied nor pruned. An example is a Deployment that can't be rendered in this pass,
 	// because the Secret with its password does not exist yet. Skip wins over Want.
 	Skip []object.ID
 	// Record persists an inventory, for example in the parent's status. Apply calls Record
 	// before Apply creates an object that is not in Have, or applies another content than
 	// Entry.Hash of Have says. Record MUST return an error unless the inventory is persisted.
 	Record func(ctx context.Context, inventory []Entry) error
-	// MayPrune decides, after every object was applied, whether objects that are no longer
-	// wanted may be deleted now. Nil means yes.
+	// MayPrune decides, after all of Request.Want was applied, whether objects that are only in
+	// Request.Have may be deleted now. Nil means yes.
 	MayPrune func() bool
 }
 
@@ -67,7 +68,7 @@ type Result struct {
 	// Inventory is to be recorded by the caller in the next status write. If the process ends
 	// before that, the inventory that Request.Record persisted is sufficient.
 	Inventory []Entry
-	// Changes lists what was done with each object.
+	// Changes holds the Change of each object, for logs and events (ChangeSet.String).
 	Changes ChangeSet
 	// Recheck is the time after which the caller must call again, because Applier.View did not
 	// show an own write yet. Zero means that events of Applier.View are enough.
@@ -75,7 +76,7 @@ type Result struct {
 }
 
 // Apply creates and changes the wanted objects, and prunes objects of the inventory that are
-// no longer wanted. If an object fails, the other objects of its wave are still applied, but
+// no longer in Request.Want. If an object fails, the other objects of its wave are still applied, but
 // no later wave is applied and nothing is pruned. The Result is valid also with an error.
 func (a *Applier) Apply(ctx context.Context, r Request) (Result, error) {
 	want, err := a.prepare(r)
@@ -108,7 +109,7 @@ type pass struct {
 
 	request Request
 	result  *Result
-	// final is set while the parent is being deleted.
+	// final is set by Applier.Delete: the parent has a metadata.deletionTimestamp.
 	final bool
 }
 
@@ -146,7 +147,7 @@ func (p pass) reportObstacles(later []desired) {
 	}
 }
 
-// stopped reports whether an object could not be applied.
+// stopped reports whether pass.result has an object that is Failed, Foreign or Terminating.
 func (p pass) stopped() bool { return len(p.result.Changes.Of(Failed, Foreign, Terminating)) > 0 }
 
 func (p pass) did(id object.ID, action Action) { p.tell(Change{ID: id, Action: action}) }

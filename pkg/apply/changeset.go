@@ -8,18 +8,18 @@ import (
 	"github.com/kinship-dev/kinship/pkg/object"
 )
 
-// Action is the result of one object in a pass of an Applier.
+// Action is the result of Applier.Apply or Applier.Delete for one object.
 type Action string
 
 // Actions, in the order in which [ChangeSet.String] lists them.
 const (
-	// Created means that the object did not exist.
+	// Created means that the object did not exist in Applier.View or the API server.
 	Created Action = "created"
 	// Updated means that the object differed from Request.Want.
 	Updated Action = "updated"
 	// Unchanged means that no request was needed, or that the API server changed nothing.
 	Unchanged Action = "unchanged"
-	// Pruned means that the object is no longer wanted and was deleted.
+	// Pruned means that the object was deleted, because Request.Want has the object no longer.
 	Pruned Action = "pruned"
 	// Kept means that the object is no longer wanted and will be pruned later, because
 	// Request.MayPrune returned false.
@@ -31,7 +31,8 @@ const (
 	// Refused means that the API server, an admission webhook or a policy refused the deletion
 	// of the object. The next pass tries again.
 	Refused Action = "refused"
-	// Foreign means that an object of that name exists and does not belong to the parent.
+	// Foreign means that an object of that name exists, and neither Observed.Controller nor
+	// Entry.UID says that the object belongs to the parent.
 	Foreign Action = "foreign"
 	// Failed means that a request failed.
 	Failed Action = "failed"
@@ -43,14 +44,14 @@ var actions = []Action{Created, Updated, Unchanged, Pruned, Kept, Skipped, Termi
 type Change struct {
 	ID     object.ID
 	Action Action
-	// Message is the reason that was given for a Refused deletion.
+	// Message is the answer of the API server to a Refused deletion.
 	Message string
 }
 
 // ChangeSet lists the changes of all objects of a parent, in the order of the requests.
 type ChangeSet []Change
 
-// Of returns the IDs of the objects that had one of the given actions.
+// Of returns the Change.ID of each object with one of the given actions.
 func (s ChangeSet) Of(actions ...Action) []object.ID {
 	var ids []object.ID
 	for _, c := range s {

@@ -11,7 +11,7 @@ import (
 	"github.com/kinship-dev/kinship/pkg/object"
 )
 
-// Object is an object that a parent wants.
+// Object is an entry of Request.Want.
 type Object struct {
 	*unstructured.Unstructured
 
@@ -35,7 +35,7 @@ func (o Object) ID() object.ID {
 	return object.Of(o.Unstructured, o.GroupVersionKind().GroupKind())
 }
 
-// Entry is an object in the inventory of a parent.
+// Entry is an entry of Request.Have and Result.Inventory.
 type Entry struct {
 	object.ID
 
@@ -47,7 +47,8 @@ type Entry struct {
 	Wave int32
 	// Note is Object.Note.
 	Note string
-	// Hash of the content that was applied last; empty while other content is being applied.
+	// Hash of the content that was applied last. Request.Record persists an empty Entry.Hash before
+	// other content is applied.
 	Hash string
 	// Mark is Observed.Mark after the last apply.
 	Mark string
@@ -60,8 +61,8 @@ type desired struct {
 	hash string
 }
 
-// prepare adds parent and field owner to the wanted objects, and returns the objects in the
-// order of creation.
+// prepare adds Request.Owner and Applier.FieldOwner to the objects of Request.Want, and sorts the
+// objects by Object.Wave.
 func (a *Applier) prepare(r Request) ([]desired, error) {
 	yes, owner := true, r.Owner
 	owner.Controller, owner.BlockOwnerDeletion = &yes, &yes

@@ -21,7 +21,7 @@ type View interface {
 	Get(id object.ID, fieldOwner string) (Observed, bool)
 }
 
-// Observed holds the facts about an object on which an Applier decides.
+// Observed holds the fields of an object on which an Applier decides (pass.decide).
 type Observed struct {
 	UID types.UID
 	// Version is metadata.resourceVersion.
@@ -81,8 +81,8 @@ func IsOwn(f metav1.ManagedFieldsEntry, fieldOwner string) bool {
 	return f.Manager == fieldOwner && f.Operation == metav1.ManagedFieldsOperationApply && f.Subresource == ""
 }
 
-// mark returns a hash of the fields and of the time of their last change. The time changes
-// with the values of the fields, so that an edit under the same manager name is noticed too.
+// mark returns a hash of FieldsV1 and Time of an entry in metadata.managedFields. Time changes with
+// the values of the fields, so that an edit under the same manager name is noticed too.
 // Marks are part of inventories: another formula would have every object applied again.
 func mark(f metav1.ManagedFieldsEntry) string {
 	if f.FieldsV1 != nil {
@@ -122,8 +122,8 @@ func canonical(text []byte) []byte {
 	return ordered
 }
 
-// hash returns a hash of an object's content and of its own field owner, if the object has
-// one. JSON lists the keys of a map in order.
+// hash returns Entry.Hash: a hash of an object's JSON and of Object.FieldOwner. JSON lists the keys
+// of a map in order.
 func hash(content map[string]any, fieldOwner string) (string, error) {
 	text, err := json.Marshal(content)
 	if err != nil {

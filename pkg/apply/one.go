@@ -16,8 +16,8 @@ import (
 // applied with noVersion, or answers Conflict if an object of that name exists.
 const noVersion = "1"
 
-// attempts bounds how often an object is read again after a Conflict. Each further attempt
-// means that another client created or deleted the object between two requests.
+// attempts bounds how often pass.live reads an object after a Conflict. Each further attempt means
+// that another client created or deleted the object between two requests.
 const attempts = 3
 
 var errUnsteady = errors.New("other clients create and delete the object at the same time")
@@ -59,7 +59,7 @@ func (p pass) applyOne(ctx context.Context, o desired, entry *Entry) (Action, er
 	return Failed, fmt.Errorf("%w: %w", errUnsteady, refusal)
 }
 
-// decide returns the Action that a wanted object needs.
+// decide returns the Action for an object of Request.Want.
 func (p pass) decide(seen sight, entry Entry, sum string) Action {
 	switch {
 	case !seen.exists:
@@ -93,7 +93,7 @@ func (p pass) send(ctx context.Context, o desired, seen sight) (Observed, error)
 	} else {
 		sent.SetResourceVersion(noVersion)
 	}
-	// The content of the answer replaces that of the object.
+	// Client.Apply replaces the content of sent by the answer of the API server.
 	err := p.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(sent),
 		client.FieldOwner(o.FieldOwner), client.ForceOwnership)
 	if err != nil {

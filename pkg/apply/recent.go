@@ -43,7 +43,7 @@ func (a *Applier) Unseen(id object.ID, version string) bool {
 	return unseen
 }
 
-// sight is the Observed of an object, and where the Observed comes from.
+// sight is the Observed of an object, from Applier.View, an own write or pass.live.
 type sight struct {
 	Observed
 

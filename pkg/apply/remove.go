@@ -14,7 +14,7 @@ import (
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 )
 
-// dropNeverCreated removes entries of objects that are no longer wanted and, as a live read
+// dropNeverCreated removes entries of objects that are not in Request.Want and, as a live read
 // shows, were never created. While a Foreign object blocks the parent, prune does not run: a
 // parent whose spec changes often would fill the inventory otherwise.
 func (p pass) dropNeverCreated(ctx context.Context) {
@@ -31,8 +31,8 @@ func (p pass) dropNeverCreated(ctx context.Context) {
 	})
 }
 
-// prune deletes the objects of the inventory that are neither wanted nor skipped, the last
-// first.
+// prune deletes the objects of Result.Inventory that are neither in Request.Want nor in
+// Request.Skip, the last object first.
 func (p pass) prune(ctx context.Context) error {
 	wanted := map[int]bool{}
 	for _, o := range p.request.Want {
@@ -82,7 +82,7 @@ func (p pass) prune(ctx context.Context) error {
 	return errors.Join(failed...)
 }
 
-// Delete deletes every object of the inventory, the last wave first, and each wave when no
+// Delete deletes every object of the inventory by descending Entry.Wave. A wave is deleted when no
 // object of the wave after it exists any more. Result.Inventory lists the objects that still
 // exist: call Delete again when one of these objects changes, until Result.Inventory is empty.
 func (a *Applier) Delete(ctx context.Context, owner metav1.OwnerReference, have []Entry) (Result, error) {
@@ -109,7 +109,7 @@ func (p pass) deleteWave(ctx context.Context, wave int32) (left bool, err error)
 			continue
 		}
 		// With foreground deletion a Deployment exists until its Pods are deleted. The Pods need
-		// objects of earlier waves, such as their ServiceAccount.
+		// objects of earlier waves, such as the ServiceAccount in spec.serviceAccountName.
 		change, err := p.remove(ctx, entry, metav1.DeletePropagationForeground)
 		if err != nil {
 			failed = append(failed, fmt.Errorf("delete %s: %w", entry.ID, err))
@@ -152,7 +152,7 @@ func (p pass) remove(ctx context.Context, entry Entry, propagation metav1.Deleti
 			return failed, err
 		}
 		if seen.exists && seen.UID == meant.UID && seen.Version == meant.Version {
-			// The object has not changed, so the conflict is the refusal of an admission webhook.
+			// The resourceVersion is the same, so an admission webhook has refused with Conflict.
 			return Change{ID: entry.ID, Action: Refused, Message: conflict.Error()}, nil
 		}
 	}

@@ -28,19 +28,19 @@ type Kind struct {
 	// Example is an empty object of the type that the cache holds: a Go type such as
 	// *appsv1.Deployment, an Unstructured, or a PartialObjectMetadata.
 	Example client.Object
-	// Indexers are added to the informer. Indexers may be nil.
+	// Indexers are added to the informer, for Stores.Select. Indexers may be nil.
 	Indexers toolscache.Indexers
-	// Differs reports whether an update concerns the parent although no field of Observed has
-	// changed, such as a Deployment that became available. Differs may be nil.
+	// Differs reports whether an update concerns the parent although Observed has not changed,
+	// such as a Deployment that became available. Differs may be nil.
 	Differs func(before, after client.Object) bool
 }
 
-// Stores is a View of informers. An event of an object wakes the parent of the object, and
-// every parent that waits for the object (WaitFor). Stores is safe for concurrent use.
+// Stores is a View of informers. An event of an object wakes the parent of the object (ParentOf),
+// and every parent that waits for the object (Stores.WaitFor). Stores is safe for concurrent use.
 type Stores struct {
 	// Parent is the kind of the parents.
 	Parent schema.GroupKind
-	// Queue is woken with the IDs of parents.
+	// Queue is the Controller.Queue of the parents.
 	Queue *reconcile.Queue
 	// Applier is told which objects were deleted.
 	Applier *Applier
@@ -51,7 +51,7 @@ type Stores struct {
 	waiting map[object.ID][]object.ID // by parent
 }
 
-// Add starts to watch kinds with a cache.
+// Add starts to watch kinds with a cache, for example the cache of manager.GetCache.
 func (s *Stores) Add(ctx context.Context, c cache.Cache, kinds ...Kind) error {
 	for _, kind := range kinds {
 		store, err := watch.Open(ctx, c, kind.GroupKind, kind.Example)
@@ -92,7 +92,7 @@ func (s *Stores) Heard(ctx context.Context) bool {
 	return toolscache.WaitForCacheSync(ctx.Done(), synced...)
 }
 
-// Indexer returns the store of a kind, or nil if the kind was not added.
+// Indexer returns the store of a kind, or nil without a Stores.Add of the kind.
 func (s *Stores) Indexer(gk schema.GroupKind) toolscache.Indexer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -113,8 +113,8 @@ func (s *Stores) Object(id object.ID) client.Object {
 	return found.(client.Object)
 }
 
-// Get implements View. Objects of a kind that was not added are never shown: an Applier finds
-// them by live reads.
+// Get implements View. Without a Stores.Add of the kind, Get shows no object, and the Applier finds
+// the object by a live read.
 func (s *Stores) Get(id object.ID, fieldOwner string) (Observed, bool) {
 	obj := s.Object(id)
 	if obj == nil {
@@ -123,7 +123,7 @@ func (s *Stores) Get(id object.ID, fieldOwner string) (Observed, bool) {
 	return Observe(obj, fieldOwner), true
 }
 
-// Select returns the objects of a kind that an index finds. The objects belong to the cache.
+// Select returns the objects of a kind that an index of Kind.Indexers finds. The objects belong to the cache.
 func (s *Stores) Select(gk schema.GroupKind, index, value string) []client.Object {
 	store := s.Indexer(gk)
 	if store == nil {
@@ -174,7 +174,7 @@ func (s *Stores) waitingFor(id object.ID) []object.ID {
 	return parents
 }
 
-// handle wakes the parents that an event concerns.
+// handle wakes the parents that an event concerns (ParentOf, Stores.WaitFor).
 func (s *Stores) handle(kind Kind, e watch.Change[client.Object]) {
 	if e.Went() {
 		s.Applier.Gone(object.Of(e.Old, kind.GroupKind), e.Old.GetUID())

@@ -10,7 +10,7 @@ import (
 )
 
 // MaxMessage bounds a condition's message, in bytes. The Kubernetes API allows 32768 bytes, but a
-// list of 1000 missing objects is too long to read.
+// list of 1000 missing objects is too long for `kubectl describe`.
 const MaxMessage = 4096
 
 // Done is reason and message of a condition if Outcome.IsDone is true.

@@ -208,7 +208,7 @@ func testCommands(t *testing.T) {
 		t.Errorf("variable %v", v)
 	}
 	status := run("status", "clinic")
-	for _, want := range []string{"IotConnector clinic, version 1, Available", "can be rolled back", "StorageDestination"} {
+	for _, want := range []string{"IotConnector clinic, version 1, Available", "A rollback", "StorageDestination"} {
 		if !strings.Contains(status, want) {
 			t.Errorf("status %q lacks %q", status, want)
 		}
