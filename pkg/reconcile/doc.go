@@ -24,8 +24,13 @@
 // own last write, run the steps, write the status once, answer the queue. [Writer] sends the
 // writes, [Writes] remembers them.
 //
+// [Reports] defers status writes that only report progress, such as the twentieth of forty
+// Deployments that became available.
+//
 // # Controller
 //
 // A [Controller] works on objects that a [Queue] wakes it for: an index knows who is
-// concerned by an event, so there is nothing to map and nothing to list.
+// concerned by an event, so there is nothing to map and nothing to list. An [OwnKind] watches
+// the kind that the reconciler works on, and provides Pass.Read, Controller.Heard and
+// Controller.All.
 package reconcile
