@@ -136,11 +136,7 @@ func applyAll(ctx context.Context, o Options, c client.WithWatch, objects []clie
 	path := ""
 	for _, obj := range objects {
 		if webhooksOf(obj) != nil && path == "" {
-			certificates, err := newCertificates(o, c, nil)
-			if err != nil {
-				return err
-			}
-			bundle, err := certificates.Ensure(ctx)
+			bundle, err := newCertificates(o, c, nil).Ensure(ctx)
 			if err != nil {
 				return fmt.Errorf("make the webhooks' certificate: %w", err)
 			}
@@ -327,7 +323,7 @@ func ownRules(namespaces []string) []rbacv1.PolicyRule {
 		{APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: []string{"create"}},
 		{
 			APIGroups: []string{""}, Resources: []string{"secrets"}, ResourceNames: []string{certificateSecret},
-			Verbs: []string{"get", "list", "watch", "update"},
+			Verbs: []string{"get", "watch", "update"},
 		},
 		{
 			APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"},

@@ -149,15 +149,15 @@ func (o Options) installation(mutatingPolicies bool) pack.Installation {
 }
 
 // names returns the DNS names and addresses of the webhooks' certificate.
-func (o Options) names() (dns []string, ips []net.IP) {
+func (o Options) names() []string {
 	if o.WebhookHost == "" {
 		return []string{
 			fmt.Sprintf("%s.%s.svc", service, Namespace),
 			fmt.Sprintf("%s.%s.svc.cluster.local", service, Namespace),
-		}, nil
+		}
 	}
 	if ip := net.ParseIP(o.WebhookHost); ip != nil {
-		return nil, []net.IP{ip}
+		return []string{ip.String()}
 	}
-	return []string{o.WebhookHost}, nil
+	return []string{o.WebhookHost}
 }

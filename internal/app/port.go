@@ -51,10 +51,10 @@ func (o Options) installedPort(ctx context.Context) (int, error) {
 	}
 	for i := range list.Items {
 		for _, webhook := range webhooksOf(&list.Items[i]) {
-			if webhook.URL == nil {
+			if webhook.config.URL == nil {
 				continue
 			}
-			u, err := url.Parse(*webhook.URL)
+			u, err := url.Parse(*webhook.config.URL)
 			if err != nil || u.Hostname() != o.WebhookHost {
 				continue
 			}

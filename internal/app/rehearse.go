@@ -64,8 +64,8 @@ func checkService(ctx context.Context, c client.Client, objects []client.Object)
 }
 
 func calledByService(obj client.Object) bool {
-	for _, config := range webhooksOf(obj) {
-		if config.Service != nil {
+	for _, h := range webhooksOf(obj) {
+		if h.config.Service != nil {
 			return true
 		}
 	}

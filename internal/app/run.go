@@ -283,10 +283,7 @@ func newServing(
 		return serving{}, err
 	}
 	truster := newTruster(c, chosen, watcher, o.Log.WithName("webhooks"))
-	certificates, err := newCertificates(o, c, truster.trust)
-	if err != nil {
-		return serving{}, err
-	}
+	certificates := newCertificates(o, c, truster.trust)
 	truster.certificates = certificates
 	if _, err := certificates.Ensure(ctx); err != nil {
 		return serving{}, fmt.Errorf("make the webhooks' certificate: %w", err)
@@ -301,19 +298,14 @@ func newServing(
 	return serving{hidden{server, certificates}, certificates, truster}, nil
 }
 
-// newCertificates returns the store of the webhooks' certificate.
+// newCertificates returns the keeper of the webhooks' certificate.
 func newCertificates(
-	o Options, c client.WithWatch, onBundle func(context.Context, []byte) error,
-) (*certificate.Manager, error) {
-	dns, ips := o.names()
-	certificates, err := certificate.New(certificate.Options{
+	o Options, c client.WithWatch, onBundle func(context.Context, certificate.Bundle) error,
+) *certificate.Manager {
+	return certificate.New(certificate.Options{
 		Client: c, Secret: types.NamespacedName{Namespace: Namespace, Name: certificateSecret},
-		DNSNames: dns, IPs: ips, OnBundle: onBundle,
+		Names: o.names(), OnBundle: onBundle,
 	})
-	if err != nil {
-		return nil, fmt.Errorf("set up certificates: %w", err)
-	}
-	return certificates, nil
 }
 
 // add adds the webhook server to the manager.

@@ -1,8 +1,10 @@
 package app
 
 import (
+	"bytes"
 	"context"
 	"crypto/subtle"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"net/http"
@@ -12,8 +14,8 @@ import (
 	"github.com/go-logr/logr"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 
@@ -24,23 +26,29 @@ import (
 	"github.com/kinship-dev/kinship/pkg/relation"
 )
 
-// webhooksOf returns, by the webhooks' names, how the API server reaches the
-// webhooks of a configuration, or nil for other objects.
-func webhooksOf(obj client.Object) map[string]*admissionregistrationv1.WebhookClientConfig {
-	configs := map[string]*admissionregistrationv1.WebhookClientConfig{}
+// hook is a webhook of a configuration and how the API server reaches it.
+type hook struct {
+	name   string
+	config *admissionregistrationv1.WebhookClientConfig
+}
+
+// webhooksOf returns the webhooks of a configuration in their order, or nil for other
+// objects.
+func webhooksOf(obj client.Object) []hook {
+	hooks := []hook{}
 	switch c := obj.(type) {
 	case *admissionregistrationv1.ValidatingWebhookConfiguration:
 		for i := range c.Webhooks {
-			configs[c.Webhooks[i].Name] = &c.Webhooks[i].ClientConfig
+			hooks = append(hooks, hook{c.Webhooks[i].Name, &c.Webhooks[i].ClientConfig})
 		}
 	case *admissionregistrationv1.MutatingWebhookConfiguration:
 		for i := range c.Webhooks {
-			configs[c.Webhooks[i].Name] = &c.Webhooks[i].ClientConfig
+			hooks = append(hooks, hook{c.Webhooks[i].Name, &c.Webhooks[i].ClientConfig})
 		}
 	default:
 		return nil
 	}
-	return configs
+	return hooks
 }
 
 // pathOf returns the path that a webhook is called by.
@@ -56,7 +64,7 @@ func pathOf(c *admissionregistrationv1.WebhookClientConfig) string {
 	return ""
 }
 
-// setPath changes it.
+// setPath changes the path that a webhook is called by.
 func setPath(c *admissionregistrationv1.WebhookClientConfig, path string) error {
 	switch {
 	case c.Service != nil:
@@ -73,10 +81,17 @@ func setPath(c *admissionregistrationv1.WebhookClientConfig, path string) error 
 	return nil
 }
 
-// truster keeps in the packs' webhook configurations which certificates to trust
-// and the secret part of the paths, also when somebody else writes those: a
-// GitOps tool that knows of neither takes them out. It runs in every replica, and
-// writes nothing where nothing changed.
+// Field owners of what the truster writes into webhook configurations. The rules of the
+// same webhooks have another owner, [guard.Rules].
+const (
+	trustOwner = client.FieldOwner("kinship-webhook-trust")
+	pathOwner  = client.FieldOwner("kinship-webhook-path")
+)
+
+// truster keeps the CAs to trust and the secret paths in the packs' webhook configurations.
+// A GitOps tool that applies such a configuration knows neither, and may remove both: the
+// truster then writes both again. It runs in every replica, and writes nothing where nothing
+// changed.
 type truster struct {
 	client       client.Client
 	watcher      *relation.Watcher
@@ -141,65 +156,81 @@ func (t *truster) Start(ctx context.Context) error {
 		if !ok {
 			continue
 		}
-		if err := t.trust(ctx, bundle.CA); err != nil && ctx.Err() == nil {
+		if err := t.trust(ctx, bundle); err != nil && ctx.Err() == nil {
 			t.log.Error(err, "Webhook configurations may trust the wrong certificate")
 		}
 	}
 }
 
-// trust writes the certificates to trust, and the paths, into every webhook
-// configuration.
-func (t *truster) trust(ctx context.Context, authorities []byte) error {
-	bundle, _ := t.certificates.Current()
+// trust writes the CAs to trust, and the paths, into every webhook configuration.
+func (t *truster) trust(ctx context.Context, bundle certificate.Bundle) error {
 	failed := make([]error, 0, len(t.names))
 	for _, template := range t.names {
-		// The leader writes rules into the same objects, and every replica this.
-		failed = append(failed, retry.RetryOnConflict(retry.DefaultBackoff, func() error {
-			return trustOne(ctx, t.client, template, authorities, bundle.Path)
-		}))
+		failed = append(failed, trustOne(ctx, t.client, template, bundle))
 	}
 	return errors.Join(failed...)
 }
 
-func trustOne(ctx context.Context, c client.Client, template client.Object, authorities []byte, path string) error {
+// trustOne corrects one webhook configuration. The CAs are applied: trustOwner owns the
+// caBundle of each webhook, so neither the operator's other writers nor a GitOps tool that
+// applies conflict. The path is a part of url or service, which the installation owns, so the
+// path is patched, and only where it is wrong.
+func trustOne(ctx context.Context, c client.Client, template client.Object, bundle certificate.Bundle) error {
 	obj := template.DeepCopyObject().(client.Object)
 	if err := c.Get(ctx, client.ObjectKeyFromObject(obj), obj); err != nil {
 		return fmt.Errorf("read webhook configuration %s: %w", obj.GetName(), err)
 	}
-	before := obj.DeepCopyObject().(client.Object)
-	if err := hide(obj, template, path); err != nil {
-		return err
+	distrusted := false
+	webhooks := []any{}
+	for _, h := range webhooksOf(obj) { // In their order, or applying would change the order.
+		distrusted = distrusted || !bytes.Equal(h.config.CABundle, bundle.CA)
+		webhooks = append(webhooks, map[string]any{
+			"name": h.name, "clientConfig": map[string]any{"caBundle": base64.StdEncoding.EncodeToString(bundle.CA)},
+		})
 	}
-	for _, config := range webhooksOf(obj) {
-		config.CABundle = authorities
+	if distrusted {
+		trusting := &unstructured.Unstructured{Object: map[string]any{"webhooks": webhooks}}
+		trusting.SetGroupVersionKind(
+			admissionregistrationv1.SchemeGroupVersion.WithKind(configurationKind(obj).Kind))
+		trusting.SetName(obj.GetName())
+		trusting.SetUID(obj.GetUID())
+		err := c.Apply(ctx, client.ApplyConfigurationFromUnstructured(trusting), trustOwner, client.ForceOwnership)
+		if err != nil {
+			return fmt.Errorf("apply CAs to trust to webhook configuration %s: %w", obj.GetName(), err)
+		}
+	}
+	before := obj.DeepCopyObject().(client.Object)
+	if err := hide(obj, template, bundle.Path); err != nil {
+		return err
 	}
 	if equality.Semantic.DeepEqual(before, obj) {
 		return nil
 	}
-	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
-	if err := c.Patch(ctx, obj, patch); err != nil {
-		return fmt.Errorf("write certificates to trust into webhook configuration %s: %w", obj.GetName(), err)
+	if err := c.Patch(ctx, obj, client.StrategicMergeFrom(before), pathOwner); err != nil {
+		return fmt.Errorf("write secret paths into webhook configuration %s: %w", obj.GetName(), err)
 	}
 	return nil
 }
 
-// hide puts the secret part behind the paths that the template names.
+// hide appends the secret part to the paths that the template names. Webhooks that others
+// added to the configuration keep their paths.
 func hide(obj, template client.Object, secret string) error {
-	open := webhooksOf(template)
-	for name, config := range webhooksOf(obj) {
-		if open[name] == nil {
-			continue // Somebody else's, in an object of ours.
-		}
-		if err := setPath(config, pathOf(open[name])+"/"+secret); err != nil {
-			return fmt.Errorf("hide webhook %s: %w", name, err)
+	for _, open := range webhooksOf(template) {
+		for _, h := range webhooksOf(obj) {
+			if h.name != open.name {
+				continue
+			}
+			if err := setPath(h.config, pathOf(open.config)+"/"+secret); err != nil {
+				return fmt.Errorf("hide webhook %s: %w", h.name, err)
+			}
 		}
 	}
 	return nil
 }
 
-// hidden is a server that answers only who knows the secret part of the paths:
-// the API server, which presents nothing else to be known by. Who reaches it over
-// the network could otherwise have a deletion recorded that nobody asked for.
+// hidden is a server that answers only requests for a secret path. Only the API server
+// knows the path, and presents no other proof of its identity. Without the secret path, any
+// client that reaches the server could have a deletion recorded that no user requested.
 type hidden struct {
 	webhook.Server
 	certificates *certificate.Manager

@@ -1,114 +1,86 @@
 package certificate
 
-import "time"
-
-// action is what is due.
-type action int
-
-const (
-	// idle: nothing is due before decision.at.
-	idle action = iota
-	// create: there is no state that could be continued.
-	create
-	// renew: a serving certificate from the same CA.
-	renew
-	// announce: a new CA beside the old one (phase 1).
-	announce
-	// publish: the webhook configurations have to learn of the announced CA.
-	publish
-	// switchOver: a serving certificate from the announced CA (phase 2).
-	switchOver
-	// retire: some CA is no longer needed in the bundle (phase 3).
-	retire
+import (
+	"crypto/x509"
+	"slices"
+	"time"
 )
 
-// String returns the name for logs.
-func (a action) String() string {
-	return [...]string{"idle", "create", "renew", "announce", "publish", "switch over", "retire"}[a]
+// Durations of production. Tests use shorter ones.
+const (
+	caValidity       = 10 * 365 * 24 * time.Hour
+	leafValidity     = 90 * 24 * time.Hour
+	propagationDelay = 30 * time.Second
+)
+
+// policy is everything besides the Secret and the clock that a decision depends on.
+type policy struct {
+	// names are the DNS names and IP addresses that the serving certificate MUST have.
+	names []string
+	// caValidity MUST be at least three times leafValidity.
+	caValidity, leafValidity time.Duration
+	// propagationDelay and retireAfter are those of Options.
+	propagationDelay, retireAfter time.Duration
 }
 
-// decision is what to do now, and why; or when to look again.
-type decision struct {
-	do  action
-	why string
-	// at is set for idle and publish: when something else becomes due.
+// action is a change of the Secret.
+type action string
+
+const (
+	// idle: nothing has to be changed yet.
+	idle action = "idle"
+	// create: a CA and a serving certificate, because there are none.
+	create action = "create"
+	// renew: a new serving certificate from the same CA.
+	renew action = "renew"
+	// announce: a second CA joins the bundle (phase 1).
+	announce action = "announce"
+	// publish: the webhook configurations now trust the second CA.
+	publish action = "publish"
+	// switchOver: the second CA signs a new serving certificate (phase 2).
+	switchOver action = "switch over"
+	// retire: the old CAs leave the bundle (phase 3).
+	retire action = "retire"
+)
+
+// step is an action and the moment from which it is due.
+type step struct {
+	do action
 	at time.Time
 }
 
-// decide is the whole logic of the life of a certificate. What keeps admission
-// working comes first: a serving certificate that is about to expire is renewed
-// even in the middle of a rotation.
-func (p policy) decide(s *state, now time.Time) decision {
+// decide returns the action to perform now, or idle and the moment of the next action.
+// Of several actions the one that has been due for longest is first. The serving
+// certificate is therefore renewed even while the webhook configurations cannot be
+// written, because publish is due only from now on.
+func (p policy) decide(s *state, now time.Time) step {
+	if s == nil || !now.Before(s.ca.Leaf.NotAfter) {
+		return step{create, now}
+	}
+	if !p.covers(s.leaf.Leaf) {
+		return step{renew, now}
+	}
+	steps := []step{{renew, s.leaf.Leaf.NotAfter.Add(-p.leafValidity / 2)}}
+	if len(s.retiring) > 0 {
+		steps = append(steps, step{retire, s.SwitchedAt.Add(p.retireAfter)})
+	}
 	switch {
-	case s == nil:
-		return decision{do: create, why: "there is none yet"}
-	case !now.Before(s.signer.cert.NotAfter):
-		return p.decideExpired(s)
-	case !p.names.coveredBy(s.serving.cert):
-		return decision{do: renew, why: "names are missing in the serving certificate"}
-	case p.renewable(s, now):
-		return decision{do: renew, why: "the serving certificate is about to expire"}
-	case due(s.nextRetirement(), now):
-		return decision{do: retire, why: "no certificate of an earlier authority is in use"}
-	case s.incoming != nil:
-		return p.decideAnnounced(s, now)
-	case due(p.rotation(s), now) && len(s.retiring) < maxRetiring:
-		return decision{do: announce, why: "the certificate authority is about to expire"}
-	case len(s.retiring) >= maxRetiring:
-		// Only rotations forced in quick succession lead here. The first CA retires
-		// within the life of a serving certificate, and this CA lives longer.
-		return decision{do: idle, at: p.next(s, time.Time{})}
+	case s.next.Leaf == nil:
+		steps = append(steps, step{announce, s.ca.Leaf.NotAfter.Add(-p.leafValidity * 3 / 2)})
+	case s.PublishedAt.IsZero():
+		steps = append(steps, step{publish, now})
 	default:
-		return decision{do: idle, at: p.next(s, p.rotation(s))}
+		steps = append(steps, step{switchOver, s.PublishedAt.Add(p.propagationDelay)})
 	}
-}
-
-// decideExpired is for an operator that was off for very long. Nothing signed by
-// the CA is valid any more, so there is nothing to overlap with.
-func (p policy) decideExpired(s *state) decision {
-	if s.incoming != nil {
-		return decision{do: switchOver, why: "the certificate authority has expired"}
-	}
-	return decision{do: create, why: "the certificate authority has expired"}
-}
-
-func (p policy) decideAnnounced(s *state, now time.Time) decision {
-	if s.publishedAt.IsZero() {
-		return decision{do: publish, why: "a certificate authority was announced", at: p.next(s, time.Time{})}
-	}
-	at := s.publishedAt.Add(p.propagationDelay)
-	if due(at, now) {
-		return decision{do: switchOver, why: "the announced certificate authority is trusted everywhere"}
-	}
-	return decision{do: idle, at: p.next(s, at)}
-}
-
-// renewable reports whether the serving certificate is due and a new one would
-// last longer. Near the end of its CA it would not.
-func (p policy) renewable(s *state, now time.Time) bool {
-	return due(p.renewal(s), now) &&
-		servingEnd(s.signer.cert, now, p.servingValidity).After(s.serving.cert.NotAfter)
-}
-
-func (p policy) renewal(s *state) time.Time { return s.serving.cert.NotAfter.Add(-p.renewBefore) }
-
-func (p policy) rotation(s *state) time.Time { return s.signer.cert.NotAfter.Add(-p.caRenewBefore()) }
-
-// next returns when something becomes due: other, or what is due in every phase.
-// Beyond the renewal that brings nothing, the end of the CA is what is left.
-func (p policy) next(s *state, other time.Time) time.Time {
-	renewal := p.renewal(s)
-	if !s.serving.cert.NotAfter.Before(s.signer.cert.NotAfter) {
-		renewal = s.signer.cert.NotAfter
-	}
-	first := renewal
-	for _, t := range []time.Time{other, s.nextRetirement()} {
-		if !t.IsZero() && t.Before(first) {
-			first = t
-		}
+	first := slices.MinFunc(steps, func(a, b step) int { return a.at.Compare(b.at) })
+	if now.Before(first.at) {
+		first.do = idle
 	}
 	return first
 }
 
-// due reports whether a moment has come. The zero time never comes.
-func due(at, now time.Time) bool { return !at.IsZero() && !now.Before(at) }
+// covers reports whether a serving certificate has every wanted name.
+func (p policy) covers(cert *x509.Certificate) bool {
+	names := namesOf(cert)
+	return !slices.ContainsFunc(p.names, func(name string) bool { return !slices.Contains(names, name) })
+}

@@ -1,9 +1,9 @@
 package certificate
 
 import (
+	"crypto/tls"
 	"crypto/x509"
 	"net"
-	"slices"
 	"testing"
 	"time"
 )
@@ -14,25 +14,26 @@ var (
 	// epoch is when every test begins.
 	epoch = time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
 
-	names = subject{dns: []string{"webhook.kinship.svc"}, ips: []net.IP{net.IPv4(192, 0, 2, 7)}}
+	names = []string{"webhook.kinship.svc", "192.0.2.7"}
 
-	// testPolicy has round numbers: CA 1000 days, due at 880; serving 90, due at 60.
+	// testPolicy has round numbers: a CA of 1000 days is due at day 865, a serving
+	// certificate of 90 days at day 45.
 	testPolicy = policy{
 		names:            names,
 		caValidity:       1000 * day,
-		servingValidity:  90 * day,
-		renewBefore:      30 * day,
+		leafValidity:     90 * day,
 		propagationDelay: 30 * time.Second,
+		retireAfter:      90 * day,
 	}
 )
 
-// sketch returns a state whose certificates hold nothing but what decide reads:
-// a CA that ends on one day and a serving certificate that ends on another.
-func sketch(caEnds, servingEnds int, changes ...func(*state)) *state {
+// sketch returns a state whose certificates hold nothing but what decide reads: a CA that
+// expires in caEnds days and a serving certificate that expires in leafEnds days.
+func sketch(caEnds, leafEnds int, changes ...func(*state)) *state {
 	s := &state{
-		signer: pair{cert: &x509.Certificate{NotAfter: epoch.AddDate(0, 0, caEnds)}},
-		serving: pair{cert: &x509.Certificate{
-			NotAfter: epoch.AddDate(0, 0, servingEnds), DNSNames: names.dns, IPAddresses: names.ips,
+		ca: tls.Certificate{Leaf: &x509.Certificate{NotAfter: epoch.AddDate(0, 0, caEnds)}},
+		leaf: tls.Certificate{Leaf: &x509.Certificate{
+			NotAfter: epoch.AddDate(0, 0, leafEnds), DNSNames: names[:1], IPAddresses: []net.IP{net.ParseIP(names[1])},
 		}},
 	}
 	for _, change := range changes {
@@ -42,19 +43,22 @@ func sketch(caEnds, servingEnds int, changes ...func(*state)) *state {
 }
 
 func announcedCA(s *state) {
-	s.incoming = &pair{cert: &x509.Certificate{NotAfter: epoch.AddDate(0, 0, 1000)}}
+	s.next.Leaf = &x509.Certificate{NotAfter: epoch.AddDate(0, 0, 1000)}
 }
 
 func publishedAgo(ago time.Duration) func(*state) {
-	return func(s *state) { s.publishedAt = epoch.Add(-ago) }
+	return func(s *state) { s.PublishedAt = epoch.Add(-ago) }
 }
 
 func retiringIn(in time.Duration) func(*state) {
-	return func(s *state) { s.retiring = append(s.retiring, retiree{until: epoch.Add(in)}) }
+	return func(s *state) {
+		s.retiring = []*x509.Certificate{{}}
+		s.SwitchedAt = epoch.Add(in - testPolicy.retireAfter)
+	}
 }
 
 func named(dns ...string) func(*state) {
-	return func(s *state) { s.serving.cert.DNSNames = dns }
+	return func(s *state) { s.leaf.Leaf.DNSNames = dns }
 }
 
 func TestDecide(t *testing.T) {
@@ -66,87 +70,75 @@ func TestDecide(t *testing.T) {
 		in time.Duration
 	}{
 		"nothing yet": {
-			reason: "the first replica to start makes everything",
+			reason: "the first replica creates everything",
 			want:   create,
 		},
 		"all fresh": {
-			reason: "the next thing due is the renewal, 30 days before day 90",
-			state:  sketch(1000, 90), want: idle, in: 60 * day,
+			reason: "the serving certificate is renewed at half of its 90 days",
+			state:  sketch(1000, 90), want: idle, in: 45 * day,
 		},
-		"serving is due": {
-			reason: "day 30 is 30 days away",
-			state:  sketch(1000, 30), want: renew,
+		"half of the life is over": {
+			reason: "the rest of the life is for failures",
+			state:  sketch(1000, 45), want: renew,
 		},
-		"serving is due soon": {
-			reason: "one day before that, only a timer is set",
-			state:  sketch(1000, 31), want: idle, in: day,
+		"half of the life is over tomorrow": {
+			reason: "until then only a timer runs",
+			state:  sketch(1000, 46), want: idle, in: day,
 		},
-		"serving has expired": {
-			reason: "the operator was off; its CA is still trusted, so no phases are needed",
+		"serving certificate has expired": {
+			reason: "the process slept; the CA is still trusted, so no phases are needed",
 			state:  sketch(1000, -5), want: renew,
 		},
 		"another name wanted": {
-			reason: "an operator that moved must be reachable at once",
+			reason: "an operator with a new address must be reachable at once",
 			state:  sketch(1000, 90, named("elsewhere")), want: renew,
 		},
 		"more names than wanted": {
-			reason: "another replica may still want them",
-			state:  sketch(1000, 90, named("webhook.kinship.svc", "elsewhere")), want: idle, in: 60 * day,
+			reason: "another replica may still want the name",
+			state:  sketch(1000, 90, named("webhook.kinship.svc", "elsewhere")), want: idle, in: 45 * day,
 		},
 		"CA is due": {
-			reason: "120 days before its end a new one begins: then it still outlives what it signs",
-			state:  sketch(120, 90), want: announce,
+			reason: "135 days before its end a new CA begins: the old CA then outlives each certificate that it signs",
+			state:  sketch(135, 90), want: announce,
 		},
-		"CA is due and the bundle is full": {
-			reason: "after many forced rotations the first retirement comes in time",
-			state:  sketch(120, 90, slices.Repeat([]func(*state){retiringIn(day)}, maxRetiring)...), want: idle, in: day,
-		},
-		"CA is due before the serving certificate": {
+		"CA is due tomorrow": {
 			reason: "the earlier of both moments counts",
-			state:  sketch(121, 90), want: idle, in: day,
+			state:  sketch(136, 90), want: idle, in: day,
 		},
-		"CA and serving are due": {
-			reason: "what keeps admission working comes first",
-			state:  sketch(100, 20), want: renew,
-		},
-		"serving cannot last longer": {
-			reason: "a new certificate would end with its CA as this one does; renewing would never stop",
-			state:  sketch(20, 20), want: announce,
+		"CA and serving certificate are due": {
+			reason: "the CA is due for longer; the renewal follows in the same call, before the publication",
+			state:  sketch(100, 20), want: announce,
 		},
 		"CA has expired": {
-			reason: "nothing it signed is valid, so there is nothing to overlap with",
+			reason: "no certificate of the CA is valid, so there is nothing to overlap with",
 			state:  sketch(-1, -1), want: create,
 		},
-		"CA has expired while another was announced": {
-			reason: "the announced one may be trusted already",
-			state:  sketch(-1, -1, announcedCA), want: switchOver,
-		},
 		"announced": {
-			reason: "nobody trusts the new CA before it is published",
+			reason: "no API server trusts the new CA before it is published",
 			state:  sketch(100, 90, announcedCA), want: publish,
 		},
-		"announced, serving due": {
-			reason: "publishing may fail for long; the old CA goes on signing meanwhile",
+		"announced, serving certificate due": {
+			reason: "publishing may fail for long; meanwhile the old CA signs",
 			state:  sketch(100, 20, announcedCA), want: renew,
 		},
 		"published just now": {
-			reason: "API servers need a moment to notice",
+			reason: "API servers need a moment to follow",
 			state:  sketch(100, 90, announcedCA, publishedAgo(10*time.Second)), want: idle, in: 20 * time.Second,
 		},
-		"published and noticed": {
+		"published and followed": {
 			reason: "after the propagation delay the new CA signs",
 			state:  sketch(100, 90, announcedCA, publishedAgo(30*time.Second)), want: switchOver,
 		},
 		"switched": {
-			reason: "the old CA stays while something it signed may be in use",
+			reason: "the old CA is trusted while a replica may serve a certificate of it",
 			state:  sketch(1000, 90, retiringIn(5*day)), want: idle, in: 5 * day,
 		},
 		"retirement due": {
-			reason: "then it is dropped",
-			state:  sketch(1000, 90, retiringIn(5*day), retiringIn(0)), want: retire,
+			reason: "every certificate of the old CA has expired",
+			state:  sketch(1000, 90, retiringIn(0)), want: retire,
 		},
 		"retirement due while another is announced": {
-			reason: "dropping one CA does not undo the publication of another",
+			reason: "to drop one CA does not undo the publication of another",
 			state:  sketch(1000, 90, announcedCA, publishedAgo(time.Second), retiringIn(-day)), want: retire,
 		},
 	}
@@ -154,13 +146,10 @@ func TestDecide(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			got := testPolicy.decide(tc.state, epoch)
 			if got.do != tc.want {
-				t.Fatalf("%s: decided to %v (%s), want %v", tc.reason, got.do, got.why, tc.want)
+				t.Fatalf("%s: decided to %s, want %s", tc.reason, got.do, tc.want)
 			}
 			if tc.want == idle && got.at.Sub(epoch) != tc.in {
 				t.Errorf("%s: idle for %v, want %v", tc.reason, got.at.Sub(epoch), tc.in)
-			}
-			if tc.want != idle && got.why == "" {
-				t.Error("the decision gives no reason for the log")
 			}
 		})
 	}

@@ -1,57 +1,61 @@
-// Package certificate keeps the serving certificate of the operator's webhooks,
-// and the certificate authority (CA) by which the API server verifies it.
+// Package certificate keeps the serving certificate of the operator's webhooks, and the
+// certificate authority (CA) by which the API server verifies that certificate.
 //
-// One Secret is the truth that all replicas share. A [Manager] in every replica
-// reads it, serves the certificate in it from memory, and writes it when
-// something is due; whoever writes first wins and the others read again, so no
-// leader is needed. Two replicas that start at once end with one CA.
+// All replicas share one Secret. The [Manager] of each replica reads the Secret, serves its
+// certificate from memory, and writes the Secret when a step is due. The API server's
+// optimistic lock decides between replicas that write at once: the first write wins, and the
+// other replicas read again. There is no leader.
 //
-//	ca.crt          every CA to trust, PEM; the webhook configurations' caBundle
-//	ca.key          key of the CA that signs the serving certificate
-//	next-ca.key     key of the CA that will sign the next one, during phase 1
+//	ca.crt          every CA to trust, PEM; the caBundle of the webhook configurations
+//	ca.key          key of the CA that signed the serving certificate
+//	next-ca.key     key of the CA that signs next, in phase 1
 //	tls.crt tls.key the serving certificate
-//	path            last part of the webhooks' paths, known to the API server alone
-//	rotation.json   bookkeeping; also the mark that the Secret is ours
+//	path            last part of the webhooks' paths, which only the API server knows
+//	rotation.json   times of the rotation; a Secret with this key is ours
+//
+// # Renewal
+//
+// The serving certificate is renewed at half of its 90 days, by the same CA. A process that
+// slept until after its end, on a laptop whose lid was closed, renews the certificate within
+// a minute of waking: timers stand still during sleep, so the time of day is compared with
+// the next step once a minute.
 //
 // # Rotation without a gap
 //
-// The API server and the replicas learn of a change at different moments. So a
-// new CA comes in steps, and whoever is one step behind or ahead still succeeds:
+// The CA is replaced 135 days before the end of its ten years, or when the Secret is
+// deleted while a replica runs. The API servers and the replicas hear of a change at
+// different moments, so the CA changes in phases. The certificate of each phase is trusted by
+// the bundles of the phases before and after it:
 //
 //	phase         the bundle trusts   the serving certificate is of
-//	0 steady      the old CA alone    the old CA
-//	1 announced   both                the old CA
-//	2 switched    both                the new CA
-//	3 retired     the new CA alone    the new CA
+//	0 steady      the old CA          the old CA
+//	1 announced   both CAs            the old CA
+//	2 switched    both CAs            the new CA
+//	3 retired     the new CA          the new CA
 //
-// Phase 2 begins when OnBundle has written the wider bundle into the webhook
-// configurations and the propagation delay has passed. Phase 3 begins when the
-// last serving certificate that the old CA signed has expired: until then a
-// replica that lost touch with the API server may still present it. RetireAfter
-// shortens that, for a CA that is to be distrusted soon.
+// Phase 2 begins when OnBundle has written the bundle of phase 1 into the webhook
+// configurations and the propagation delay has passed. Phase 3 begins 90 days later, when
+// every certificate of the old CA has expired: a replica that cannot reach the API server may
+// serve such a certificate until then. The phase is in the Secret, so a restarted replica
+// continues with it.
 //
-// The phase is in the Secret. A restart, or another replica, continues where the
-// last one stopped. A new serving certificate from the same CA needs no phases.
+// A deleted Secret is written again from the memory of a replica, with a new CA announced.
+// A Secret with data of another writer is refused and never overwritten.
 //
-// A Secret that is deleted while a replica runs is written again from that
-// replica's memory with a rotation begun, so the keys change and no admission
-// fails. A Secret with foreign content is refused, never overwritten.
+// # Requests
 //
-// # What it costs
-//
-// One watch limited to the one Secret and one timer set to the moment something
-// is next due. Between those, no request is made.
+// One watch of the one Secret. Between two steps there is no other request, apart from one
+// read each time the API server ends the watch (every half hour or more).
 //
 // # Why this is our own
 //
-// The usual library, open-policy-agent/cert-controller, issues certificates for
-// DNS names alone, and an operator that runs outside the cluster is called by
-// its IP address. It also replaces the CA in one step, without the overlap
-// above; every call between that step and its arrival in all API servers fails,
-// which for failurePolicy Fail means that writes to protected objects fail.
+// The usual library, open-policy-agent/cert-controller, issues certificates for DNS names
+// only; the API server calls an operator outside the cluster by its IP address. The library
+// also replaces the CA in one step. Admission requests fail between that step and its arrival
+// in every API server, and a failed request refuses the deletion of a protected object.
 //
 // # Permissions
 //
-// Create on Secrets in the namespace; get, list, watch and update on the one
-// Secret by resourceNames, which the field selector of list and watch satisfies.
+// Create on Secrets in the namespace; get, watch and update on the one Secret by
+// resourceNames. A watch with a field selector for the name needs no more.
 package certificate

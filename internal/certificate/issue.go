@@ -1,157 +1,91 @@
 package certificate
 
 import (
+	"crypto"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
-	"crypto/sha256"
+	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
-	"encoding/hex"
 	"fmt"
 	"net"
 	"slices"
 	"time"
 )
 
-// backdate makes a certificate valid a little before it is made, for clocks that
-// run behind ours.
+// backdate is how long before its creation a certificate becomes valid. An API server
+// whose clock is late by less than an hour accepts a new certificate at once.
 const backdate = time.Hour
 
-// maxNames bounds the names that a serving certificate inherits.
-const maxNames = 100
-
-// pair is a certificate and its private key.
-type pair struct {
-	cert *x509.Certificate
-	key  *ecdsa.PrivateKey
-}
-
-// subject is whom a serving certificate speaks for.
-type subject struct {
-	dns []string
-	ips []net.IP
-}
-
-// coveredBy reports whether the certificate holds all the names.
-func (s subject) coveredBy(cert *x509.Certificate) bool {
-	for _, name := range s.dns {
-		if !slices.Contains(cert.DNSNames, name) {
-			return false
-		}
-	}
-	for _, ip := range s.ips {
-		if !slices.ContainsFunc(cert.IPAddresses, ip.Equal) {
-			return false
-		}
-	}
-	return true
-}
-
-// and returns the union with the names of a certificate, or just the names if
-// that would be too many. During an upgrade old and new replicas may want
-// different names; without the union they would replace each other's certificate
-// for as long as the upgrade takes.
-func (s subject) and(cert *x509.Certificate) subject {
-	union := subject{dns: slices.Clone(s.dns), ips: slices.Clone(s.ips)}
-	for _, name := range cert.DNSNames {
-		if !slices.Contains(union.dns, name) {
-			union.dns = append(union.dns, name)
-		}
-	}
-	for _, ip := range cert.IPAddresses {
-		if !slices.ContainsFunc(union.ips, ip.Equal) {
-			union.ips = append(union.ips, ip)
-		}
-	}
-	if len(union.dns)+len(union.ips) > maxNames {
-		return s
-	}
-	return union
-}
-
-func (s subject) commonName() string {
-	const limit = 64 // of the field, by RFC 5280
-	for _, name := range s.dns {
-		if len(name) <= limit {
-			return name
-		}
-	}
-	return "kinship-webhook"
-}
-
-// newAuthority makes a CA. Its name is unique, so that a verifier which chooses
-// an issuer by name is never led to the other CA of a bundle.
-func newAuthority(now time.Time, validity time.Duration) (pair, error) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return pair{}, fmt.Errorf("generate key of certificate authority: %w", err)
-	}
-	template := &x509.Certificate{
-		Subject:               pkix.Name{CommonName: "kinship-webhook-ca-" + keyID(key)},
+// newAuthority creates a CA. Each CA has a name of its own: a client that looks up the
+// issuer of a certificate by name never finds the other CA of the bundle.
+func newAuthority(now time.Time, validity time.Duration) (tls.Certificate, error) {
+	return issue(&x509.Certificate{
+		Subject:               pkix.Name{CommonName: "kinship-webhook-ca-" + rand.Text()},
 		NotBefore:             now.Add(-backdate),
 		NotAfter:              now.Add(validity),
 		KeyUsage:              x509.KeyUsageCertSign,
 		IsCA:                  true,
 		BasicConstraintsValid: true,
 		MaxPathLenZero:        true,
-	}
-	return sign(template, template, key, key)
+	}, nil)
 }
 
-// newServing makes a serving certificate. It ends no later than the CA that
-// signs it.
-func newServing(signer pair, names subject, now time.Time, validity time.Duration) (pair, error) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return pair{}, fmt.Errorf("generate key of serving certificate: %w", err)
-	}
+// SelfSigned returns a certificate that no CA signed, for a server named name. Clients
+// of the server can encrypt, but cannot verify the server. The metrics server uses it.
+func SelfSigned(name string) (tls.Certificate, error) {
+	return newLeaf(nil, []string{name, "localhost", "127.0.0.1", "::1"}, time.Now(), caValidity)
+}
+
+// newLeaf creates a serving certificate that the CA signs.
+func newLeaf(ca *tls.Certificate, names []string, now time.Time, validity time.Duration) (tls.Certificate, error) {
 	template := &x509.Certificate{
-		Subject:               pkix.Name{CommonName: names.commonName()},
-		DNSNames:              names.dns,
-		IPAddresses:           names.ips,
+		Subject:               pkix.Name{CommonName: "kinship-webhook"},
 		NotBefore:             now.Add(-backdate),
-		NotAfter:              servingEnd(signer.cert, now, validity),
+		NotAfter:              now.Add(validity),
 		KeyUsage:              x509.KeyUsageDigitalSignature,
 		ExtKeyUsage:           []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 		BasicConstraintsValid: true,
 	}
-	return sign(template, signer.cert, key, signer.key)
-}
-
-// servingEnd is when a serving certificate made now would expire.
-func servingEnd(signer *x509.Certificate, now time.Time, validity time.Duration) time.Time {
-	end := now.Add(validity)
-	if end.After(signer.NotAfter) {
-		return signer.NotAfter
+	for _, name := range names {
+		if ip := net.ParseIP(name); ip != nil {
+			template.IPAddresses = append(template.IPAddresses, ip)
+		} else {
+			template.DNSNames = append(template.DNSNames, name)
+		}
 	}
-	return end
+	return issue(template, ca)
 }
 
-func sign(template, parent *x509.Certificate, key, signer *ecdsa.PrivateKey) (pair, error) {
-	der, err := x509.CreateCertificate(rand.Reader, template, parent, key.Public(), signer)
+// issue creates a key and signs its certificate with the CA, or with the key itself if
+// ca is nil.
+func issue(template *x509.Certificate, ca *tls.Certificate) (tls.Certificate, error) {
+	name := template.Subject.CommonName
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		return pair{}, fmt.Errorf("sign certificate %q: %w", template.Subject.CommonName, err)
+		return tls.Certificate{}, fmt.Errorf("generate key of certificate %q: %w", name, err)
+	}
+	issuer, signer := template, crypto.PrivateKey(key)
+	if ca != nil {
+		issuer, signer = ca.Leaf, ca.PrivateKey
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, issuer, key.Public(), signer)
+	if err != nil {
+		return tls.Certificate{}, fmt.Errorf("sign certificate %q: %w", name, err)
 	}
 	cert, err := x509.ParseCertificate(der)
 	if err != nil {
-		return pair{}, fmt.Errorf("read back certificate %q: %w", template.Subject.CommonName, err)
+		return tls.Certificate{}, fmt.Errorf("read back certificate %q: %w", name, err)
 	}
-	return pair{cert: cert, key: key}, nil
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key, Leaf: cert}, nil
 }
 
-// keyID is a short name for a key.
-func keyID(key *ecdsa.PrivateKey) string {
-	raw, err := key.PublicKey.Bytes()
-	if err != nil {
-		return "unknown" // only for curves that have no such encoding; P-256 does
+// namesOf returns the DNS names and IP addresses of a serving certificate.
+func namesOf(cert *x509.Certificate) []string {
+	names := slices.Clone(cert.DNSNames)
+	for _, ip := range cert.IPAddresses {
+		names = append(names, ip.String())
 	}
-	sum := sha256.Sum256(raw)
-	return hex.EncodeToString(sum[:8])
-}
-
-// fingerprint names a certificate in the bookkeeping.
-func fingerprint(cert *x509.Certificate) string {
-	sum := sha256.Sum256(cert.Raw)
-	return hex.EncodeToString(sum[:])
+	return names
 }

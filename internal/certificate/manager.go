@@ -1,80 +1,89 @@
 package certificate
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
-	"errors"
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	"sigs.k8s.io/controller-runtime/pkg/log"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// maxTries bounds how often one call starts over because another replica was
-// quicker. A whole rotation takes four writes.
-const maxTries = 20
+// Options say where a [Manager] keeps the certificates and how the API server gets to know
+// the CAs.
+type Options struct {
+	// Client MUST read from the API server and not from a cache: the optimistic lock needs
+	// the present resourceVersion, and a cache would watch every Secret.
+	Client client.WithWatch
+	// Secret is created if it does not exist. A chart may create it empty.
+	Secret types.NamespacedName
+	// Names are the DNS names and IP addresses by which the API server calls the webhooks.
+	// An IP address MUST be written as [net.IP.String] writes it.
+	Names []string
+	// OnBundle writes the CAs into the webhook configurations. [Manager.Start] calls it in
+	// every replica, at the start and whenever the bundle has changed, so it SHOULD write
+	// nothing if the configurations are right. A rotation waits until OnBundle succeeds.
+	OnBundle func(context.Context, Bundle) error
+	// PropagationDelay is how long an API server may take to follow a changed webhook
+	// configuration: 30 seconds by default.
+	PropagationDelay time.Duration
+	// RetireAfter is how long after the switch to a new CA the old one is trusted: 90 days
+	// by default. Every serving certificate that the old CA signed has expired by then.
+	RetireAfter time.Duration
+}
 
-// ErrForeignSecret says that the Secret holds something that this package did
-// not write and will not overwrite.
-var ErrForeignSecret = errors.New("the Secret holds data that is not ours: name another one, or delete it")
-
-// Bundle is what others need: the API server the CAs, the webhook server the
-// certificate.
+// Bundle is what the API server and the webhook server need.
 type Bundle struct {
 	// CA holds every CA to trust, as PEM, for caBundle in webhook configurations.
 	CA []byte
-	// Path is the last part of the webhooks' paths. The API server presents no
-	// certificate of its own, so that it knows this path is what tells it from
-	// anybody else who reaches the webhooks. It lives as long as the Secret.
+	// Path is the last part of the webhooks' paths. Only the API server knows Path, and
+	// the webhooks know the API server by it, since it presents no certificate of its own.
 	Path string
 	// Certificate is the present serving certificate with its key.
 	Certificate tls.Certificate
 }
 
-// Manager keeps the certificates in one Secret. Make one with [New] in every
-// replica; call [Manager.Ensure] before serving and add it to the controller
-// manager, which calls [Manager.Start].
+// Manager keeps the certificates in one Secret. Every replica has one: call
+// [Manager.Ensure] before serving, and then [Manager.Start].
 type Manager struct {
 	options Options
 	policy  policy
-	// mu keeps calls of one process from overtaking each other, so that what is
-	// in memory never goes back.
-	mu   sync.Mutex
-	held atomic.Pointer[held]
+	clock   clock.Clock
+	// published is the bundle that OnBundle accepted last. Only Start uses it.
+	published []byte
+	held      atomic.Pointer[held]
 }
 
-// held is what this process knows of the Secret.
+// held is the Secret as this process read it last.
 type held struct {
+	version string
 	state   *state
 	bundle  Bundle
-	version string
 }
 
-// New returns a Manager, or what is wrong with the options. It makes no request.
-func New(options Options) (*Manager, error) {
-	complete, err := options.withDefaults()
-	if err != nil {
-		return nil, fmt.Errorf("check certificate options: %w", err)
-	}
-	return &Manager{options: complete, policy: complete.policy()}, nil
+// New returns a Manager. It makes no request.
+func New(options Options) *Manager {
+	return &Manager{options: options, clock: clock.RealClock{}, policy: policy{
+		names: options.Names, caValidity: caValidity, leafValidity: leafValidity,
+		propagationDelay: cmp.Or(options.PropagationDelay, propagationDelay),
+		retireAfter:      cmp.Or(options.RetireAfter, leafValidity),
+	}}
 }
 
-// Ensure does what is due and returns what is then valid: it creates the CA and
-// the serving certificate if there are none, renews them if they are about to
-// expire, and takes the certificate into memory. A rotation goes on as far as it
-// can without OnBundle, which only [Manager.Start] calls.
+// Ensure creates or renews the certificates if that is due, loads them into memory and
+// returns them. It MUST NOT be called while [Manager.Start] runs.
 func (m *Manager) Ensure(ctx context.Context) (Bundle, error) {
-	if _, err := m.settle(ctx); err != nil {
+	if _, err := m.advance(ctx, nil); err != nil {
 		return Bundle{}, err
 	}
 	return m.held.Load().bundle, nil
 }
 
-// Current returns what is in memory, without a request, and whether there is
-// anything yet.
+// Current returns the certificates in memory, without a request, and whether there are any.
 func (m *Manager) Current() (Bundle, bool) {
 	if h := m.held.Load(); h != nil {
 		return h.bundle, true
@@ -82,110 +91,12 @@ func (m *Manager) Current() (Bundle, bool) {
 	return Bundle{}, false
 }
 
-// GetCertificate is for [tls.Config]. It returns the present certificate from
-// memory, whatever name the client asks for: the API server may call by a name
-// or an address, and verifies either.
+// GetCertificate is for [tls.Config]. It returns the serving certificate in memory,
+// whatever name the client asks for: an API server may call by a name or an address.
 func (m *Manager) GetCertificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	h := m.held.Load()
 	if h == nil {
 		return nil, fmt.Errorf("serve webhook certificate: Secret %v was not read yet", m.options.Secret)
 	}
 	return &h.bundle.Certificate, nil
-}
-
-// Rotate begins to replace the CA, whatever its age. It returns once the new one
-// is announced; a running [Manager.Start], of any replica, does the rest. While
-// a rotation waits for its switch, Rotate does nothing.
-func (m *Manager) Rotate(ctx context.Context) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for range maxTries {
-		secret, s, err := m.read(ctx)
-		if err != nil {
-			return err
-		}
-		if s != nil && s.incoming != nil {
-			return nil
-		}
-		do := announce
-		if s == nil {
-			do = create
-		}
-		written, err := m.take(ctx, secret, s, decision{do: do, why: "a rotation was asked for"})
-		if written || err != nil {
-			return err
-		}
-	}
-	return m.errUnsettled()
-}
-
-// settle does everything that is due apart from publishing, takes the result
-// into memory, and returns what comes next: idle or publish.
-func (m *Manager) settle(ctx context.Context) (decision, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for range maxTries {
-		secret, s, err := m.read(ctx)
-		if err != nil {
-			return decision{}, err
-		}
-		next := m.policy.decide(s, m.now())
-		if next.do == idle || next.do == publish {
-			m.hold(s, secret.ResourceVersion)
-			return next, nil
-		}
-		if _, err := m.take(ctx, secret, s, next); err != nil {
-			return decision{}, err
-		}
-	}
-	return decision{}, m.errUnsettled()
-}
-
-// take makes the next state and writes it. It returns false if another replica
-// was quicker: read again then.
-func (m *Manager) take(ctx context.Context, secret *corev1.Secret, s *state, d decision) (bool, error) {
-	next, err := m.after(s, d.do)
-	if err != nil {
-		return false, err
-	}
-	written, err := m.write(ctx, secret, next)
-	if written {
-		log.FromContext(ctx).Info("Webhook certificates changed", "action", d.do.String(), "reason", d.why,
-			"phase", next.phase(), "secret", m.options.Secret, "servingExpires", next.serving.cert.NotAfter)
-	}
-	return written, err
-}
-
-func (m *Manager) after(s *state, do action) (*state, error) {
-	if h := m.held.Load(); do == create && h != nil {
-		return m.policy.restored(h.state, m.now())
-	}
-	return m.policy.step(s, do, m.now())
-}
-
-func (m *Manager) hold(s *state, version string) {
-	m.held.Store(&held{state: s, bundle: s.exported(), version: version})
-}
-
-// recordPublished notes in the Secret that the webhook configurations trust the
-// announced CA. If the Secret has changed since, it does nothing.
-func (m *Manager) recordPublished(ctx context.Context, trusted *held) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	secret, s, err := m.read(ctx)
-	if err != nil {
-		return err
-	}
-	if s == nil || secret.ResourceVersion != trusted.version {
-		return nil
-	}
-	_, err = m.write(ctx, secret, s.published(m.now()))
-	return err
-}
-
-func (m *Manager) now() time.Time { return m.options.Clock.Now() }
-
-func (m *Manager) errUnsettled() error {
-	return fmt.Errorf("keep webhook certificates in Secret %v: gave up after %d tries, somebody keeps changing it",
-		m.options.Secret, maxTries)
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -33,20 +34,10 @@ func testOptions(t *testing.T, namespace string) Options {
 	return Options{
 		Client:           testenv.Client(t, nil),
 		Secret:           types.NamespacedName{Namespace: namespace, Name: "webhook-certificates"},
-		DNSNames:         names.dns,
-		IPs:              names.ips,
+		Names:            names,
 		PropagationDelay: 10 * time.Millisecond,
 		RetireAfter:      10 * time.Millisecond,
 	}
-}
-
-func mustNew(t *testing.T, options Options) *Manager {
-	t.Helper()
-	m, err := New(options)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m
 }
 
 func mustEnsure(t *testing.T, m *Manager) Bundle {
@@ -94,7 +85,7 @@ func TestReplicasThatStartAtOnceShareOneAuthority(t *testing.T) {
 	bundles := make([]Bundle, replicas)
 	var all sync.WaitGroup
 	for i := range replicas {
-		m := mustNew(t, options)
+		m := New(options)
 		all.Go(func() {
 			var err error
 			if bundles[i], err = m.Ensure(t.Context()); err != nil {
@@ -111,7 +102,7 @@ func TestReplicasThatStartAtOnceShareOneAuthority(t *testing.T) {
 }
 
 func TestEnsureAgainWritesNothing(t *testing.T) {
-	m := mustNew(t, testOptions(t, testenv.Namespace(t)))
+	m := New(testOptions(t, testenv.Namespace(t)))
 	if _, err := m.GetCertificate(nil); err == nil {
 		t.Error("a certificate is served before any was read")
 	}
@@ -150,7 +141,7 @@ func TestSecretThatIsThereAlready(t *testing.T) {
 		"foreign": {
 			reason: "a mistyped name must not destroy somebody's keys",
 			data:   map[string][]byte{"tls.crt": []byte("x"), "tls.key": []byte("y")},
-			want:   ErrForeignSecret,
+			want:   errForeign,
 		},
 	}
 	for name, tc := range cases {
@@ -163,7 +154,7 @@ func TestSecretThatIsThereAlready(t *testing.T) {
 			if err := options.Client.Create(t.Context(), secret); err != nil {
 				t.Fatal(err)
 			}
-			m := mustNew(t, options)
+			m := New(options)
 			if _, err := m.Ensure(testContext(t)); !errors.Is(err, tc.want) {
 				t.Fatalf("%s: Ensure: %v, want %v", tc.reason, err, tc.want)
 			}
@@ -176,9 +167,9 @@ func TestSecretThatIsThereAlready(t *testing.T) {
 
 func TestChangedNamesAreServedAtOnce(t *testing.T) {
 	options := testOptions(t, testenv.Namespace(t))
-	before := mustEnsure(t, mustNew(t, options))
-	options.DNSNames = []string{"moved.svc"}
-	after := mustEnsure(t, mustNew(t, options))
+	before := mustEnsure(t, New(options))
+	options.Names = []string{"moved.svc"}
+	after := mustEnsure(t, New(options))
 	if err := after.Certificate.Leaf.VerifyHostname("moved.svc"); err != nil {
 		t.Error(err)
 	}
@@ -195,14 +186,14 @@ type follower struct {
 	broken bool
 }
 
-func (f *follower) onBundle(_ context.Context, caPEM []byte) error {
+func (f *follower) onBundle(_ context.Context, bundle Bundle) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.calls++
 	if f.broken {
 		return errors.New("the webhook configuration cannot be written")
 	}
-	f.last = caPEM
+	f.last = bundle.CA
 	return nil
 }
 
@@ -216,6 +207,19 @@ func (f *follower) seen() (int, []byte) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.calls, f.last
+}
+
+// rotate begins a rotation, as a replica does when the end of the CA is near.
+func rotate(t *testing.T, m *Manager) {
+	t.Helper()
+	secret, s := stored(t, m)
+	after, err := m.policy.perform(announce, s, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := m.write(t.Context(), secret, after); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // rotated waits until the replica serves from another CA than before, alone in
@@ -241,43 +245,18 @@ func TestRotateReachesEveryReplica(t *testing.T) {
 	options := testOptions(t, testenv.Namespace(t))
 	var replicas [3]*Manager
 	var followers [3]follower
-	before := mustEnsure(t, mustNew(t, options))
+	before := mustEnsure(t, New(options))
 	for i := range replicas {
 		options.OnBundle = followers[i].onBundle
-		replicas[i] = mustNew(t, options)
+		replicas[i] = New(options)
 		if replicas[i].NeedLeaderElection() {
 			t.Fatal("only the leader would follow")
 		}
 		start(t, replicas[i])
 	}
-	if err := replicas[0].Rotate(testContext(t)); err != nil {
-		t.Fatal(err)
-	}
+	rotate(t, replicas[0])
 	for i, m := range replicas {
 		rotated(t, m, before, &followers[i])
-	}
-}
-
-func TestRotateWhileRotatingDoesNothing(t *testing.T) {
-	m := mustNew(t, testOptions(t, testenv.Namespace(t)))
-	mustEnsure(t, m)
-	for range 3 {
-		if err := m.Rotate(testContext(t)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if _, s := stored(t, m); len(s.bundle()) != 2 {
-		t.Errorf("the bundle holds %d authorities, want old and new", len(s.bundle()))
-	}
-}
-
-func TestRotateWithoutASecretCreatesIt(t *testing.T) {
-	m := mustNew(t, testOptions(t, testenv.Namespace(t)))
-	if err := m.Rotate(testContext(t)); err != nil {
-		t.Fatal(err)
-	}
-	if _, s := stored(t, m); s.phase() != "steady" {
-		t.Errorf("the phase is %s", s.phase())
 	}
 }
 
@@ -286,12 +265,10 @@ func TestRotationWaitsForPublicationAndContinuesAfterARestart(t *testing.T) {
 	f := &follower{broken: true}
 	options.OnBundle = f.onBundle
 
-	first := mustNew(t, options)
+	first := New(options)
 	before := mustEnsure(t, first)
-	if err := first.Rotate(testContext(t)); err != nil {
-		t.Fatal(err)
-	}
-	second := mustNew(t, options) // the first is gone, in phase 1
+	rotate(t, first)
+	second := New(options) // the first is gone, in phase 1
 	start(t, second)
 	testenv.Eventually(t, func() error {
 		if calls, _ := f.seen(); calls < 2 {
@@ -311,7 +288,7 @@ func TestDeletedSecretIsRestoredWithOverlap(t *testing.T) {
 	f := &follower{}
 	options.OnBundle = f.onBundle
 	options.PropagationDelay = time.Hour // so that the rotation stops after phase 1
-	m := mustNew(t, options)
+	m := New(options)
 	before := mustEnsure(t, m)
 	start(t, m)
 
@@ -330,28 +307,18 @@ func TestDeletedSecretIsRestoredWithOverlap(t *testing.T) {
 	}
 }
 
-// TestSecretDeletedBeforeTheWatch: a watch that begins after a deletion tells nothing of
-// it.
+// TestSecretDeletedBeforeTheWatch: a watch reports no deletion that came before it.
 func TestSecretDeletedBeforeTheWatch(t *testing.T) {
 	options := testOptions(t, testenv.Namespace(t))
-	f, looked := &follower{}, make(chan struct{})
-	began := sync.OnceFunc(func() { close(looked) })
-	options.OnBundle = func(ctx context.Context, bundle []byte) error {
-		began()
-		return f.onBundle(ctx, bundle)
-	}
+	f := &follower{}
+	options.OnBundle = f.onBundle
 	options.PropagationDelay = time.Hour // so that the rotation stops after phase 1
-	plain := options.Client
-	options.Client = lateWatch{plain, sync.OnceValue(func() error {
-		select {
-		case <-looked:
-		case <-t.Context().Done():
-		}
-		name := metav1.ObjectMeta{Namespace: options.Secret.Namespace, Name: options.Secret.Name}
-		return plain.Delete(t.Context(), &corev1.Secret{ObjectMeta: name})
-	})}
-	m := mustNew(t, options)
+	m := New(options)
 	before := mustEnsure(t, m)
+	secret, _ := stored(t, m)
+	if err := options.Client.Delete(t.Context(), secret); err != nil {
+		t.Fatal(err)
+	}
 	start(t, m)
 	testenv.Eventually(t, func() error {
 		if _, published := f.seen(); !bytes.HasPrefix(published, before.CA) || len(published) == len(before.CA) {
@@ -361,29 +328,65 @@ func TestSecretDeletedBeforeTheWatch(t *testing.T) {
 	})
 }
 
-// lateWatch is a client which begins to watch after something happened.
-type lateWatch struct {
-	client.WithWatch
-
-	before func() error
+// TestWatchRefused: without a watch the certificate is still created and published.
+func TestWatchRefused(t *testing.T) {
+	options := testOptions(t, testenv.Namespace(t))
+	f := &follower{}
+	options.OnBundle = f.onBundle
+	options.Client = blind{options.Client}
+	start(t, New(options))
+	testenv.Eventually(t, func() error {
+		if _, published := f.seen(); len(published) == 0 {
+			return errors.New("no CA is published")
+		}
+		return nil
+	})
 }
+
+// blind is a client that cannot watch.
+type blind struct{ client.WithWatch }
 
 // Watch implements client.WithWatch.
-func (c lateWatch) Watch(
-	ctx context.Context, list client.ObjectList, opts ...client.ListOption,
-) (watch.Interface, error) {
-	if err := c.before(); err != nil {
-		return nil, err
-	}
-	return c.WithWatch.Watch(ctx, list, opts...)
+func (blind) Watch(context.Context, client.ObjectList, ...client.ListOption) (watch.Interface, error) {
+	return nil, errors.New("no watch")
 }
 
-// List implements client.Client.
-func (c lateWatch) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
-	if err := c.before(); err != nil {
-		return err
-	}
-	return c.WithWatch.List(ctx, list, opts...)
+// lid is the clock of a laptop. Timers stand still while the lid is closed; the time of day
+// does not.
+type lid struct {
+	*clocktesting.FakeClock
+
+	closed atomic.Int64
+}
+
+// Now implements clock.PassiveClock.
+func (l *lid) Now() time.Time { return l.FakeClock.Now().Add(time.Duration(l.closed.Load())) }
+
+// TestExpiredWhileAsleep: the lid was closed until after the end of the certificate, which
+// is renewed a minute later.
+func TestExpiredWhileAsleep(t *testing.T) {
+	options := testOptions(t, testenv.Namespace(t))
+	f := &follower{}
+	options.OnBundle = f.onBundle
+	laptop := &lid{FakeClock: clocktesting.NewFakeClock(time.Now())}
+	m := New(options)
+	m.clock = laptop
+	before := mustEnsure(t, m)
+	start(t, m)
+	testenv.Eventually(t, func() error {
+		if !laptop.HasWaiters() {
+			return errors.New("the replica is not yet idle")
+		}
+		return nil
+	})
+	laptop.closed.Store(int64(100 * day))
+	laptop.Step(clockCheck)
+	testenv.Eventually(t, func() error {
+		if now, _ := m.Current(); !now.Certificate.Leaf.NotAfter.After(before.Certificate.Leaf.NotAfter) {
+			return errors.New("the expired certificate is served")
+		}
+		return nil
+	})
 }
 
 // TestIdleCost counts requests while time passes on a clock that the test moves.
@@ -394,11 +397,11 @@ func TestIdleCost(t *testing.T) {
 	clock := clocktesting.NewFakeClock(time.Now())
 	options := testOptions(t, testenv.Namespace(t))
 	options.Client = testenv.ClientFor(t, config, nil)
-	options.Clock = clock
 	f := &follower{}
 	options.OnBundle = f.onBundle
 
-	m := mustNew(t, options)
+	m := New(options)
+	m.clock = clock
 	before := mustEnsure(t, m)
 	start(t, m)
 	testenv.Eventually(t, func() error {
@@ -408,7 +411,7 @@ func TestIdleCost(t *testing.T) {
 		return nil
 	})
 	gets, writes := counter.counts()
-	clock.Step(59 * day)
+	clock.Step(44 * day)
 	if g, w := counter.counts(); g != gets || w != writes {
 		t.Errorf("nothing was due, and %d reads and %d writes were made", g-gets, w-writes)
 	}
@@ -434,12 +437,9 @@ func TestIdleCost(t *testing.T) {
 func TestUnreachableSecretIsAnError(t *testing.T) {
 	options := testOptions(t, testenv.Namespace(t))
 	options.Client = testenv.ClientFor(t, testenv.As(t, "nobody"), nil)
-	m := mustNew(t, options)
+	m := New(options)
 	if _, err := m.Ensure(testContext(t)); !apierrors.IsForbidden(err) {
 		t.Errorf("Ensure: %v, want that reading is forbidden", err)
-	}
-	if err := m.Rotate(testContext(t)); !apierrors.IsForbidden(err) {
-		t.Errorf("Rotate: %v, want that reading is forbidden", err)
 	}
 }
 
@@ -452,7 +452,7 @@ kind: Role
 metadata: {name: certificates}
 rules:
 - {apiGroups: [""], resources: [secrets], verbs: [create]}
-- {apiGroups: [""], resources: [secrets], resourceNames: [webhook-certificates], verbs: [get, list, watch, update]}
+- {apiGroups: [""], resources: [secrets], resourceNames: [webhook-certificates], verbs: [get, watch, update]}
 ---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: RoleBinding
@@ -464,19 +464,16 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: "`+namespace+
 	options.Client = testenv.ClientFor(t, testenv.As(t, namespace), nil)
 	f := &follower{}
 	options.OnBundle = f.onBundle
-	m := mustNew(t, options)
+	m := New(options)
 	var before Bundle
 	testenv.Eventually(t, func() (err error) { // the authorizer learns of the role
 		before, err = m.Ensure(testContext(t))
 		return err
 	})
 	start(t, m)
-	if err := m.Rotate(testContext(t)); err != nil {
-		t.Fatal(err)
-	}
+	rotate(t, m)
 	rotated(t, m, before, f)
-	// Rotate is followed by its own event only if the watch works, so this also
-	// proves list and watch by name.
+	// The replica hears of the rotation only if the watch works.
 	var all corev1.SecretList
 	if err := options.Client.List(t.Context(), &all, client.InNamespace(namespace)); !apierrors.IsForbidden(err) {
 		t.Errorf("the role allows to list every Secret: %v", err)

@@ -3,176 +3,140 @@ package certificate
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
-	"sync"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 )
 
-// publishTimeout bounds one call of OnBundle: while it hangs, no certificate is
-// renewed.
-const publishTimeout = 30 * time.Second
-
-var (
-	_ manager.Runnable               = (*Manager)(nil)
-	_ manager.LeaderElectionRunnable = (*Manager)(nil)
+const (
+	// publishTimeout bounds one call of OnBundle. No certificate is renewed meanwhile.
+	publishTimeout = 30 * time.Second
+	// clockCheck is how often the time of day is compared with the next step. Timers stand
+	// still while a laptop's lid is closed; the time of day does not.
+	clockCheck = time.Minute
+	// maxTries bounds how often one call starts again because another replica wrote the
+	// Secret first. A whole rotation takes four writes.
+	maxTries = 20
 )
 
-// NeedLeaderElection returns false: every replica serves, so every replica has
-// to follow the Secret.
+var _ manager.LeaderElectionRunnable = (*Manager)(nil)
+
+// NeedLeaderElection returns false: every replica serves the certificate of the Secret.
 func (m *Manager) NeedLeaderElection() bool { return false }
 
-// Start follows the Secret and does what becomes due, until the context ends. It
-// is woken by a change of the Secret and by a timer for the next moment at which
-// something is due. Failures are logged and tried again with growing pauses; it
-// returns no error.
+// Start performs steps when they are due and follows the changes of the Secret, until the
+// context ends. Errors are logged and tried again; Start returns none.
 func (m *Manager) Start(ctx context.Context) error {
-	wake := make(chan struct{}, 1)
-	var watching sync.WaitGroup
-	watching.Go(func() { m.watch(ctx, wake) })
-	defer watching.Wait()
-
-	r := &runner{manager: m, pauses: newPauses()}
-	for ctx.Err() == nil {
-		timer := m.options.Clock.NewTimer(r.run(ctx))
-		select {
-		case <-ctx.Done():
-		case <-wake:
-		case <-timer.C():
+	pauses := wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.1, Steps: 10, Cap: 5 * time.Minute}
+	_ = pauses.DelayWithReset(m.clock, 10*time.Minute).Until(ctx, true, true, func(ctx context.Context) (bool, error) {
+		if err := m.follow(ctx); err != nil && ctx.Err() == nil {
+			log.FromContext(ctx).Error(err, "Could not keep webhook certificates, will try again",
+				"secret", m.options.Secret)
 		}
-		timer.Stop()
-	}
+		return false, nil
+	}) // The error says that the context has ended.
 	return nil
 }
 
-// runner is what one Start remembers.
-type runner struct {
-	manager *Manager
-	// published is the bundle that OnBundle last accepted from this process.
-	published []byte
-	pauses    wait.Backoff
-}
-
-func newPauses() wait.Backoff {
-	return wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.1, Steps: 10, Cap: 5 * time.Minute}
-}
-
-// run does what is due and returns how long nothing will be.
-func (r *runner) run(ctx context.Context) time.Duration {
-	at, err := r.advance(ctx)
-	if err != nil {
-		pause := r.pauses.Step()
-		if ctx.Err() == nil {
-			log.FromContext(ctx).Error(err, "Could not keep webhook certificates, will try again",
-				"secret", r.manager.options.Secret, "pause", pause)
-		}
-		return pause
+// follow watches the Secret and performs steps until the API server ends the watch, which
+// is no error. Each read of the Secret follows the beginning of the watch, so that follow
+// misses no change.
+func (m *Manager) follow(ctx context.Context) error {
+	changes, err := m.options.Client.Watch(ctx, &corev1.SecretList{},
+		client.InNamespace(m.options.Secret.Namespace),
+		client.MatchingFields{metav1.ObjectNameField: m.options.Secret.Name})
+	if err != nil { // Without a watch, at least the serving certificate must not expire.
+		_, failed := m.advance(ctx, m.options.OnBundle)
+		return errors.Join(fmt.Errorf("watch webhook certificates: %w", err), failed)
 	}
-	r.pauses = newPauses()
-	return max(0, at.Sub(r.manager.now()))
+	defer changes.Stop()
+	for {
+		next, err := m.advance(ctx, m.options.OnBundle)
+		if err != nil {
+			return err
+		}
+		if !m.sleep(ctx, next, changes.ResultChan()) {
+			return nil
+		}
+	}
 }
 
-// advance goes through the phases until the next one has to wait for time.
-func (r *runner) advance(ctx context.Context) (time.Time, error) {
-	m := r.manager
+// sleep returns true at the given time of day, or earlier if the Secret is no longer the
+// one in memory. It returns false if the watch or the context ends.
+func (m *Manager) sleep(ctx context.Context, until time.Time, changes <-chan watch.Event) bool {
+	for left := until.Sub(m.clock.Now()); left > 0; left = until.Sub(m.clock.Now()) {
+		select {
+		case <-ctx.Done():
+			return false
+		case <-m.clock.After(min(left, clockCheck)):
+		case change, open := <-changes:
+			secret, read := change.Object.(*corev1.Secret)
+			if !open || !read {
+				return false
+			}
+			if secret.ResourceVersion != m.held.Load().version {
+				return true
+			}
+		}
+	}
+	return true
+}
+
+// advance performs every action that is due, loads the Secret into memory and returns the
+// time of the next action. Without onBundle it stops before publish.
+func (m *Manager) advance(ctx context.Context, onBundle func(context.Context, Bundle) error) (time.Time, error) {
 	for range maxTries {
-		next, err := m.settle(ctx)
+		secret, s, err := m.read(ctx)
 		if err != nil {
 			return time.Time{}, err
 		}
-		trusted := m.held.Load()
-		if err := r.publish(ctx, trusted.bundle.CA); err != nil {
+		due := m.policy.decide(s, m.clock.Now())
+		if due.do == idle || due.do == publish {
+			m.held.Store(&held{version: secret.ResourceVersion, state: s, bundle: s.exported()})
+			if err := m.publish(ctx, onBundle); err != nil {
+				return time.Time{}, err
+			}
+			if due.do == idle || onBundle == nil {
+				return due.at, nil
+			}
+		} else if h := m.held.Load(); s == nil && h != nil {
+			// The Secret was deleted or damaged. Memory still has its content, so that the
+			// keys are replaced by a rotation, during which no admission fails.
+			s, due.do = h.state, announce
+		}
+		after, err := m.policy.perform(due.do, s, m.clock.Now())
+		if err != nil {
 			return time.Time{}, err
 		}
-		if next.do == idle {
-			return next.at, nil
-		}
-		if err := m.recordPublished(ctx, trusted); err != nil {
+		log.FromContext(ctx).Info("Changing webhook certificates", "action", due.do, "secret", m.options.Secret,
+			"trustedAuthorities", len(after.bundle()), "servingExpires", after.leaf.Leaf.NotAfter)
+		if err := m.write(ctx, secret, after); err != nil {
 			return time.Time{}, err
 		}
 	}
-	return time.Time{}, m.errUnsettled()
+	return time.Time{}, fmt.Errorf("keep webhook certificates in Secret %v: another writer keeps changing it",
+		m.options.Secret)
 }
 
-func (r *runner) publish(ctx context.Context, caPEM []byte) error {
-	if bytes.Equal(r.published, caPEM) {
+// publish calls onBundle with the CAs in memory, unless it has accepted them already.
+func (m *Manager) publish(ctx context.Context, onBundle func(context.Context, Bundle) error) error {
+	bundle := m.held.Load().bundle
+	if onBundle == nil || bytes.Equal(m.published, bundle.CA) {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, publishTimeout)
 	defer cancel()
-	if err := r.manager.options.OnBundle(ctx, caPEM); err != nil {
-		return fmt.Errorf("publish certificate authorities of webhooks: %w", err)
+	if err := onBundle(ctx, bundle); err != nil {
+		return fmt.Errorf("publish CAs of webhooks: %w", err)
 	}
-	r.published = caPEM
+	m.published = bundle.CA
 	return nil
-}
-
-// watch wakes the loop when the Secret becomes another than the one in memory.
-// It asks for metadata only: the loop reads the Secret itself, and no second copy
-// of the keys is kept.
-func (m *Manager) watch(ctx context.Context, wake chan<- struct{}) {
-	changed := func(obj any) {
-		secret, isMeta := obj.(*metav1.PartialObjectMetadata)
-		if h := m.held.Load(); isMeta && h != nil && secret.ResourceVersion == h.version {
-			return // our own write, or what was just read
-		}
-		wakeUp(wake)
-	}
-	seen, informer := cache.NewInformerWithOptions(cache.InformerOptions{
-		ListerWatcher: m.listWatch(),
-		ObjectType:    &metav1.PartialObjectMetadata{},
-		Handler: cache.ResourceEventHandlerFuncs{
-			AddFunc:    changed,
-			UpdateFunc: func(_, obj any) { changed(obj) },
-			DeleteFunc: func(any) { wakeUp(wake) },
-		},
-	})
-	var running sync.WaitGroup
-	running.Go(func() { informer.RunWithContext(ctx) })
-	defer running.Wait()
-	if cache.WaitForCacheSync(ctx.Done(), informer.HasSynced) && len(seen.ListKeys()) == 0 {
-		wakeUp(wake) // It went before the watch began, which tells nothing of that.
-	}
-}
-
-// wakeUp never blocks: one pending wake-up is as good as many.
-func wakeUp(wake chan<- struct{}) {
-	select {
-	case wake <- struct{}{}:
-	default:
-	}
-}
-
-func (m *Manager) listWatch() *cache.ListWatch {
-	options := func(o metav1.ListOptions) *client.ListOptions {
-		return &client.ListOptions{
-			Namespace:     m.options.Secret.Namespace,
-			FieldSelector: fields.OneTermEqualSelector(metav1.ObjectNameField, m.options.Secret.Name),
-			Raw:           &o,
-		}
-	}
-	return &cache.ListWatch{
-		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-			list := newSecretList()
-			return list, m.options.Client.List(ctx, list, options(o))
-		},
-		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-			return m.options.Client.Watch(ctx, newSecretList(), options(o))
-		},
-	}
-}
-
-func newSecretList() *metav1.PartialObjectMetadataList {
-	return &metav1.PartialObjectMetadataList{
-		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "SecretList"},
-	}
 }

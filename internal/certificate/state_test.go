@@ -21,7 +21,7 @@ import (
 func rotation(t *testing.T) ([]*state, []time.Time) {
 	t.Helper()
 	s := mustStep(t, nil, create, epoch)
-	times := []time.Time{epoch, epoch.Add(day), epoch.Add(day + 30*time.Second), s.lastExpiry}
+	times := []time.Time{epoch, epoch.Add(day), epoch.Add(day + 30*time.Second), epoch.Add(91*day + 30*time.Second)}
 	announced := mustStep(t, s, announce, times[1])
 	switched := mustStep(t, announced, switchOver, times[2])
 	return []*state{s, announced, switched, mustStep(t, switched, retire, times[3])}, times
@@ -29,9 +29,9 @@ func rotation(t *testing.T) ([]*state, []time.Time) {
 
 func mustStep(t *testing.T, s *state, do action, now time.Time) *state {
 	t.Helper()
-	next, err := testPolicy.step(s, do, now)
+	next, err := testPolicy.perform(do, s, now)
 	if err != nil {
-		t.Fatalf("%v: %v", do, err)
+		t.Fatalf("%s: %v", do, err)
 	}
 	return next
 }
@@ -115,21 +115,22 @@ func TestServerIsVerifiedByName(t *testing.T) {
 func TestRenewal(t *testing.T) {
 	old := mustStep(t, nil, create, epoch)
 	wanted := testPolicy
-	wanted.names = subject{dns: []string{"new.svc"}}
+	wanted.names = []string{"new.svc"}
 
-	byName, err := wanted.renewed(old, epoch)
+	byName, err := wanted.perform(renew, old, epoch)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"new.svc", "webhook.kinship.svc"}, byName.serving.cert.DNSNames); diff != "" {
-		t.Errorf("for the sake of replicas that want the old name it stays (-want, +got):\n%s", diff)
+	want := []string{"new.svc", "webhook.kinship.svc", "192.0.2.7"}
+	if diff := cmp.Diff(want, namesOf(byName.leaf.Leaf)); diff != "" {
+		t.Errorf("replicas that want the old names still need them (-want, +got):\n%s", diff)
 	}
-	byAge, err := wanted.renewed(byName, epoch.Add(60*day))
+	byAge, err := wanted.perform(renew, byName, epoch.Add(60*day))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"new.svc"}, byAge.serving.cert.DNSNames); diff != "" {
-		t.Errorf("the next ordinary renewal drops it (-want, +got):\n%s", diff)
+	if diff := cmp.Diff([]string{"new.svc"}, namesOf(byAge.leaf.Leaf)); diff != "" {
+		t.Errorf("the renewal at half-life drops the old names (-want, +got):\n%s", diff)
 	}
 	if !bytes.Equal(old.exported().CA, byAge.exported().CA) {
 		t.Error("a renewal of the serving certificate changes the bundle")
@@ -141,42 +142,32 @@ func TestInheritedNamesAreBounded(t *testing.T) {
 	for i := range maxNames {
 		cert.IPAddresses = append(cert.IPAddresses, net.IPv4(10, 0, 0, byte(i)))
 	}
-	if union := names.and(cert); len(union.ips) != 1 || len(union.dns) != 1 {
-		t.Errorf("%d names are inherited", len(union.ips)+len(union.dns))
+	if diff := cmp.Diff(names, testPolicy.renewedNames(cert)); diff != "" {
+		t.Errorf("inherited names (-want, +got):\n%s", diff)
 	}
 }
 
+// TestRetirementWaitsForTheLastCertificate: a replica that lost touch with the API server
+// may serve a certificate of the old CA until that certificate expires.
 func TestRetirementWaitsForTheLastCertificate(t *testing.T) {
-	long := mustStep(t, nil, create, epoch)
-	short := testPolicy
-	short.servingValidity = day
-	s, err := short.renewed(long, epoch)
-	if err != nil {
-		t.Fatal(err)
+	if p := New(Options{}).policy; p.retireAfter < p.leafValidity || p.caValidity < 3*p.leafValidity {
+		t.Errorf("%+v", p)
 	}
-	s = mustStep(t, mustStep(t, s, announce, epoch), switchOver, epoch)
-	if got := s.nextRetirement(); !got.Equal(long.serving.cert.NotAfter) {
-		t.Errorf("the CA retires at %v although a certificate it signed lasts until %v", got, long.serving.cert.NotAfter)
-	}
-
-	impatient := testPolicy
-	impatient.retireAfter = time.Hour
-	s, err = impatient.switched(mustStep(t, long, announce, epoch), epoch)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := s.nextRetirement(); !got.Equal(epoch.Add(time.Hour)) {
-		t.Errorf("RetireAfter is one hour, and the CA retires at %v", got)
+	if p := New(Options{RetireAfter: time.Hour, PropagationDelay: time.Minute}).policy; p.retireAfter != time.Hour ||
+		p.propagationDelay != time.Minute {
+		t.Errorf("the options are ignored: %+v", p)
 	}
 }
 
-func TestForcedRotationsAreBounded(t *testing.T) {
+func TestRepeatedRotationsAreBounded(t *testing.T) {
 	s := mustStep(t, nil, create, epoch)
-	for range maxRetiring {
+	var before *state
+	for range maxRetiring + 2 {
+		before = s
 		s = mustStep(t, mustStep(t, s, announce, epoch), switchOver, epoch)
 	}
-	if _, err := testPolicy.step(s, announce, epoch); err == nil || !strings.Contains(err.Error(), "still trusted") {
-		t.Errorf("announce beyond the bound: %v", err)
+	if len(s.retiring) != maxRetiring || !s.retiring[0].Equal(before.ca.Leaf) {
+		t.Errorf("%d old CAs are trusted, want the last %d", len(s.retiring), maxRetiring)
 	}
 	data, err := s.encode()
 	if err != nil {
@@ -187,37 +178,31 @@ func TestForcedRotationsAreBounded(t *testing.T) {
 	}
 }
 
-func TestRestoreAfterDeletion(t *testing.T) {
+// TestAnnounceAgain is about a Secret that is deleted during a rotation.
+func TestAnnounceAgain(t *testing.T) {
 	steady := mustStep(t, nil, create, epoch)
-	restored, err := testPolicy.restored(steady, epoch)
-	if err != nil {
-		t.Fatal(err)
+	announced := mustStep(t, steady, announce, epoch)
+	if announced.path != steady.path {
+		t.Error("the API server would call a path that no webhook serves")
 	}
-	if restored.path != steady.path {
-		t.Error("the API server would call a path that nobody answers")
+	if announced.next.Leaf == nil || !announced.leaf.Leaf.Equal(steady.leaf.Leaf) {
+		t.Error("an announced CA may not sign yet")
 	}
-	if restored.phase() != "announced" || !restored.serving.cert.Equal(steady.serving.cert) {
-		t.Error("whoever deletes the Secret wants other keys, and no failing admission")
-	}
-	again, err := testPolicy.restored(restored.published(epoch), epoch)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !again.publishedAt.IsZero() || !again.incoming.cert.Equal(restored.incoming.cert) {
+	again := mustStep(t, mustStep(t, announced, publish, epoch), announce, epoch)
+	if !again.PublishedAt.IsZero() || !again.next.Leaf.Equal(announced.next.Leaf) {
 		t.Error("a rotation under way goes on, but is published again")
 	}
-	fresh, err := testPolicy.restored(steady, steady.signer.cert.NotAfter)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if fresh.signer.cert.Equal(steady.signer.cert) {
-		t.Error("an expired CA is restored")
+}
+
+func TestIdleIsNoStep(t *testing.T) {
+	if _, err := testPolicy.perform(idle, nil, epoch); err == nil {
+		t.Error("want an error")
 	}
 }
 
 func TestEncodeRoundTrip(t *testing.T) {
 	states, _ := rotation(t)
-	states[1] = states[1].published(epoch)
+	states[1] = mustStep(t, states[1], publish, epoch)
 	if path := states[0].path; slices.ContainsFunc(states, func(s *state) bool { return s.path != path }) {
 		t.Error("the path changes in a rotation")
 	}
@@ -250,14 +235,13 @@ func TestDecodeRefusesWhatDoesNotBelongTogether(t *testing.T) {
 		value []byte
 		want  string
 	}{
-		"no bundle":                 {keyBundle, nil, "read ca.crt: no certificate is in it"},
-		"bundle of somebody else":   {keyBundle, other[keyBundle], "read ca.key: no certificate belongs to it"},
+		"no bundle":                 {keyBundle, nil, "read ca.crt"},
+		"bundle of somebody else":   {keyBundle, other[keyBundle], "find the certificate of ca.key in ca.crt"},
 		"bundle that is cut":        {keyBundle, one[keyBundle][:60], "read ca.crt"},
-		"huge bundle":               {keyBundle, bytes.Repeat(one[keyBundle], maxBundle+1), "more than 10 certificates"},
-		"key of somebody else":      {keyServingKey, other[keyServingKey], "read tls.key: no certificate belongs to it"},
-		"no key":                    {keySigner, nil, "read ca.key: no PEM block in it"},
-		"certificate in key":        {keySigner, one[keyBundle], "read ca.key"},
-		"next key without its cert": {keyIncoming, other[keySigner], "read next-ca.key: no certificate belongs to it"},
+		"key of somebody else":      {keyLeafKey, other[keyLeafKey], "find the certificate of tls.key in tls.crt"},
+		"no key":                    {keyCA, nil, "find the certificate of ca.key in ca.crt"},
+		"certificate in key":        {keyCA, one[keyBundle], "find the certificate of ca.key"},
+		"next key without its cert": {keyNext, other[keyCA], "find the certificate of next-ca.key in ca.crt"},
 		"no path":                   {keyPath, nil, "read path: it is not a secret"},
 		"short path":                {keyPath, []byte("abc"), "read path: it is not a secret"},
 		"path with a slash":         {keyPath, bytes.Repeat([]byte("a/"), 20), "read path: it is not a secret"},
@@ -273,21 +257,9 @@ func TestDecodeRefusesWhatDoesNotBelongTogether(t *testing.T) {
 		})
 	}
 	data := maps.Clone(one)
-	data[keyServing], data[keyServingKey] = other[keyServing], other[keyServingKey]
+	data[keyLeaf], data[keyLeafKey] = other[keyLeaf], other[keyLeafKey]
 	if _, err := decode(data); err == nil || !strings.Contains(err.Error(), "not signed by") {
 		t.Errorf("a serving certificate of another CA: %v", err)
-	}
-}
-
-func TestUnknownAuthorityInTheBundleStaysUntilItExpires(t *testing.T) {
-	data, other := encoded(t), encoded(t)
-	data[keyBundle] = slices.Concat(other[keyBundle], data[keyBundle])
-	s, err := decode(data)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(s.retiring) != 1 || !s.retiring[0].until.Equal(s.retiring[0].cert.NotAfter) {
-		t.Errorf("retiring: %v", s.retiring)
 	}
 }
 
@@ -308,13 +280,9 @@ func TestLife(t *testing.T) {
 		return time.Duration(rapid.IntRange(low, high).Draw(t, label)) * time.Hour
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		p := policy{names: names, servingValidity: hours(t, "serving", 2, 100)}
-		p.renewBefore = hours(t, "renewBefore", 1, int(p.servingValidity/time.Hour)-1)
-		p.caValidity = 2*p.caRenewBefore() + hours(t, "ca", 0, 300)
+		p := policy{names: names, leafValidity: hours(t, "leaf", 2, 100)}
+		p.caValidity, p.retireAfter = 3*p.leafValidity+hours(t, "ca", 0, 300), p.leafValidity
 		p.propagationDelay = time.Duration(rapid.IntRange(0, 600).Draw(t, "delay")) * time.Second
-		if err := p.problems(); err != nil {
-			t.Fatal(err)
-		}
 		live(t, p, rapid.IntRange(5, 25).Draw(t, "decisions"))
 	})
 }
@@ -327,16 +295,14 @@ func live(t *rapid.T, p policy, decisions int) {
 		busy++
 		switch {
 		case busy > 5:
-			t.Fatalf("at %v it still finds something to do: %v, %s", now, d.do, d.why)
+			t.Fatalf("at %v it still finds something to do: %s", now, d.do)
 		case d.do == idle:
 			if !d.at.After(now) {
 				t.Fatalf("idle until %v, but it is %v", d.at, now)
 			}
 			now, busy = d.at, 0
-		case d.do == publish:
-			s = s.published(now)
 		default:
-			next, err := p.step(s, d.do, now)
+			next, err := p.perform(d.do, s, now)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -356,12 +322,12 @@ func checkNeighbours(t *rapid.T, before, after *state, now time.Time) {
 		roots := x509.NewCertPool()
 		roots.AppendCertsFromPEM(client.exported().CA)
 		for _, server := range []*state{before, after} {
-			if server == before && !now.Before(before.serving.cert.NotAfter) {
-				t.Fatalf("at %v the certificate of %v was never replaced", now, before.serving.cert.NotAfter)
+			if server == before && !now.Before(before.leaf.Leaf.NotAfter) {
+				t.Fatalf("at %v the certificate of %v was never replaced", now, before.leaf.Leaf.NotAfter)
 			}
-			_, err := server.serving.cert.Verify(x509.VerifyOptions{Roots: roots, CurrentTime: now})
+			_, err := server.leaf.Leaf.Verify(x509.VerifyOptions{Roots: roots, CurrentTime: now})
 			if err != nil {
-				t.Fatalf("%s to %s at %v: %v", before.phase(), after.phase(), now, err)
+				t.Fatalf("a bundle of %d CAs, then of %d, at %v: %v", len(before.bundle()), len(after.bundle()), now, err)
 			}
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"sync"
@@ -29,25 +28,23 @@ import (
 func TestNoAdmissionFailsDuringRotations(t *testing.T) {
 	namespace := testenv.Namespace(t)
 	options := testOptions(t, namespace)
-	options.IPs = []net.IP{net.IPv4(127, 0, 0, 1)}
+	options.Names = []string{"127.0.0.1"}
 	options.PropagationDelay = 6 * time.Second // A busy API server hears of the new authority late.
 	options.RetireAfter = 100 * time.Millisecond
 
 	f := &follower{}
 	hook := newWebhook(namespace, options.Client)
-	options.OnBundle = func(ctx context.Context, caPEM []byte) error {
-		return errors.Join(hook.trust(ctx, caPEM), f.onBundle(ctx, caPEM))
+	options.OnBundle = func(ctx context.Context, bundle Bundle) error {
+		return errors.Join(hook.trust(ctx, bundle.CA), f.onBundle(ctx, bundle))
 	}
-	m := mustNew(t, options)
+	m := New(options)
 	before := mustEnsure(t, m)
 	hook.serve(t, m, before.CA)
 	start(t, m)
 
 	stop := hook.callUntilStopped(t)
 	for range 2 {
-		if err := m.Rotate(testContext(t)); err != nil {
-			t.Fatal(err)
-		}
+		rotate(t, m)
 		rotated(t, m, before, f)
 		before, _ = m.Current()
 	}

@@ -94,7 +94,7 @@ func (r *Rules) begin(ctx context.Context, s scope) (mine, other *trial, _ recon
 	if confirmed || other != nil {
 		return nil, other, reconcile.Outcome{}
 	}
-	err := r.keepAgain(ctx, false)
+	err := r.keep(ctx, false)
 	if fault, ok := errors.AsType[*Fault](err); ok {
 		// Lost tells when it is mended.
 		return nil, nil, reconcile.Wait(sharedv1alpha1.ReasonNotEnforced, "%s", fault)
@@ -107,7 +107,7 @@ func (r *Rules) begin(ctx context.Context, s scope) (mine, other *trial, _ recon
 	if r.confirmed[s] || r.trials[s] != nil { // Another worker was quicker.
 		return nil, r.trials[s], reconcile.Outcome{}
 	}
-	if r.changes != changes { // What keepAgain looked at may not be so any more.
+	if r.changes != changes { // What keep looked at may not be so any more.
 		return nil, nil, unasked(s, probeAgain)
 	}
 	mine = &trial{begun: time.Now(), ended: make(chan struct{})}

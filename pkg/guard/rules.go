@@ -12,9 +12,11 @@ import (
 	"github.com/go-logr/logr"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/metadata"
-	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kinship-dev/kinship/pkg/object"
@@ -41,6 +43,9 @@ type Rules struct {
 	// Configuration is the name of the webhook configuration. Empty when a policy
 	// in the API server refuses instead: then there are no rules to keep.
 	Configuration string
+	// FieldOwner is the field manager that owns the rules in the webhook configuration, and
+	// nothing else in it.
+	FieldOwner string
 	// Refuser is the name that refusals come under: the webhook's or the policy's.
 	Refuser string
 	// Evictions is the name of the webhook to ask about evictions of Pods, which are
@@ -130,13 +135,13 @@ func (r *Rules) Start(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-r.wakeups():
-			err = r.keepAgain(ctx, false)
+			err = r.keep(ctx, false)
 			if !pending {
 				trim.Reset(trimAfter)
 				pending = true
 			}
 		case <-trim.C:
-			err = r.keepAgain(ctx, true)
+			err = r.keep(ctx, true)
 			pending = false
 		}
 		_, told := errors.AsType[*Fault](err)
@@ -148,17 +153,11 @@ func (r *Rules) Start(ctx context.Context) error {
 	}
 }
 
-// keepAgain is keep, in spite of those who write the same object: whoever renews
-// the certificates that it trusts.
-func (r *Rules) keepAgain(ctx context.Context, trim bool) error {
-	r.keeping.Lock()
-	defer r.keeping.Unlock()
-	return retry.RetryOnConflict(retry.DefaultBackoff, func() error { return r.keep(ctx, trim) })
-}
-
 // keep writes the rules if they differ. Kinds whose rule was missing have to be
 // confirmed anew.
 func (r *Rules) keep(ctx context.Context, trim bool) error {
+	r.keeping.Lock()
+	defer r.keeping.Unlock()
 	kinds := r.Held.TargetKinds()
 	namespaces := r.evictable(kinds)
 	held := fmt.Sprint(kinds, namespaces)
@@ -175,21 +174,61 @@ func (r *Rules) keep(ctx context.Context, trim bool) error {
 	if err := r.Client.Get(ctx, client.ObjectKey{Name: r.Configuration}, &configuration); err != nil {
 		return fmt.Errorf("read webhook configuration: %w", err)
 	}
-	before := configuration.DeepCopy()
 	changed, err := r.correct(&configuration, kinds, namespaces, trim)
 	if err != nil {
 		return err
 	}
 	if changed {
-		patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
-		if err := r.Client.Patch(ctx, &configuration, patch); err != nil {
-			return fmt.Errorf("write webhook rules: %w", err)
+		if err := r.apply(ctx, &configuration); err != nil {
+			return err
 		}
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.changes == changes { // Else the configuration may be another one by now.
 		r.kept = held
+	}
+	return nil
+}
+
+// apply applies the rules of a configuration, and the namespaces in which evictions are asked
+// about. The caBundle of the same webhooks belongs to another field owner, so the writers of
+// the rules and of the certificates never conflict.
+func (r *Rules) apply(
+	ctx context.Context, configuration *admissionregistrationv1.ValidatingWebhookConfiguration,
+) error {
+	type ownedFields struct {
+		Name string `json:"name"`
+		// Rules is sent even if there are none: an omitted list would stay with its other owners.
+		Rules             []admissionregistrationv1.RuleWithOperations `json:"rules"`
+		NamespaceSelector *metav1.LabelSelector                        `json:"namespaceSelector,omitempty"`
+	}
+	wanted := struct {
+		Webhooks []ownedFields `json:"webhooks"`
+	}{}
+	for _, w := range configuration.Webhooks {
+		owned := ownedFields{Name: w.Name, Rules: slices.Concat([]admissionregistrationv1.RuleWithOperations{}, w.Rules)}
+		switch w.Name {
+		case r.Refuser:
+		case r.Evictions:
+			owned.NamespaceSelector = w.NamespaceSelector
+		default:
+			continue
+		}
+		wanted.Webhooks = append(wanted.Webhooks, owned)
+	}
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&wanted)
+	if err != nil {
+		return fmt.Errorf("encode webhook rules: %w", err)
+	}
+	u := &unstructured.Unstructured{Object: content}
+	u.SetGroupVersionKind(admissionregistrationv1.SchemeGroupVersion.WithKind(ConfigurationKind.Kind))
+	u.SetName(configuration.Name)
+	u.SetUID(configuration.UID) // Of another object of this name nothing was read.
+	err = r.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(u),
+		client.FieldOwner(r.FieldOwner), client.ForceOwnership)
+	if err != nil {
+		return fmt.Errorf("write webhook rules: %w", err)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package guard_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"net/http"
@@ -17,7 +18,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	admissionregistrationv1ac "k8s.io/client-go/applyconfigurations/admissionregistration/v1"
 	"k8s.io/client-go/metadata"
+	certutil "k8s.io/client-go/util/cert"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
@@ -89,7 +92,7 @@ func keepRules(t *testing.T, label string, on ...func(*relation.Watcher)) *kept 
 	}
 	k.obj = relation.ObjectOf(configMap, m)
 	k.Rules = &guard.Rules{
-		Client: k.client, Configuration: k.name, Refuser: refuser, Held: &relation.Index{},
+		Client: k.client, Configuration: k.name, FieldOwner: "rules", Refuser: refuser, Held: &relation.Index{},
 		Log: logr.Discard(),
 	}
 	k.Metadata, k.tries = metadataClient(t)
@@ -209,6 +212,39 @@ func TestRulesFollowTheKindsHeld(t *testing.T) {
 	k.awaitRules(t)
 	if diff := cmp.Diff(before, k.read(t).Webhooks[0]); diff != "" {
 		t.Errorf("the foreign webhook has changed (-before +after):\n%s", diff)
+	}
+}
+
+// TestRulesBesideAnotherOwner has another field owner apply the CAs to trust between two
+// changes of the rules. Neither takes from the other.
+func TestRulesBesideAnotherOwner(t *testing.T) {
+	t.Parallel()
+	k := keepRules(t, "owner")
+	k.start(t)
+	k.hold(configMap)
+	k.awaitRules(t, "configmaps")
+	authority, _, err := certutil.GenerateSelfSignedCertKey("refuser", nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	trust := admissionregistrationv1ac.ValidatingWebhookConfiguration(k.name).WithWebhooks(
+		admissionregistrationv1ac.ValidatingWebhook().WithName(refuser).WithClientConfig(
+			admissionregistrationv1ac.WebhookClientConfig().WithCABundle(authority...)))
+	if err := k.client.Apply(t.Context(), trust, client.FieldOwner("trust")); err != nil {
+		t.Fatal(err)
+	}
+	k.hold(configMap, secret)
+	k.awaitRules(t, "configmaps", "secrets")
+	k.hold()
+	k.awaitRules(t)
+	c := k.read(t)
+	if !bytes.Equal(c.Webhooks[1].ClientConfig.CABundle, authority) {
+		t.Error("the rules take the CAs away")
+	}
+	for _, m := range c.ManagedFields {
+		if m.Manager == "rules" && strings.Contains(string(m.FieldsV1.Raw), "clientConfig") {
+			t.Errorf("the owner of the rules owns %s", m.FieldsV1.Raw)
+		}
 	}
 }
 
@@ -346,7 +382,7 @@ func TestConfirmVoid(t *testing.T) {
 	k.confirm(t)
 	arrived, let := make(chan struct{}, 10), make(chan struct{})
 	again := &guard.Rules{
-		Client: k.client, Configuration: k.name, Refuser: refuser, Held: k.Held, Log: logr.Discard(),
+		Client: k.client, Configuration: k.name, FieldOwner: "rules", Refuser: refuser, Held: k.Held, Log: logr.Discard(),
 		Watcher: k.Watcher, Metadata: slowly(t, "/configmaps/", arrived, let),
 	}
 	first := make(chan reconcile.Outcome, 1)

@@ -8,7 +8,6 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
-	"net"
 	"net/url"
 	"slices"
 	"sync"
@@ -26,7 +25,7 @@ import (
 	"github.com/kinship-dev/kinship/test/operator"
 )
 
-// TestRotate replaces the certificate authority while protected objects are
+// TestRotate replaces the certificate authority, by deleting its Secret, while protected objects are
 // being deleted from all sides. Every one of those requests is answered, and
 // with a refusal.
 //
@@ -50,7 +49,9 @@ func TestRotate(t *testing.T) {
 
 	stop := s.attack(0, n)
 	running.Go(func() { s.checkTrust(ctx) })
-	if err := certificates.Rotate(t.Context()); err != nil {
+	secret := &corev1.Secret{}
+	secret.Namespace, secret.Name = app.Namespace, "kinship-webhook-certificate"
+	if err := s.c.Delete(t.Context(), secret); err != nil { // A running replica then begins a rotation.
 		t.Fatal(err)
 	}
 	testenv.Eventually(t, func() error {
@@ -113,21 +114,17 @@ func (s scene) called() (string, error) {
 
 func (s scene) certificates() *certificate.Manager {
 	s.t.Helper()
-	m, err := certificate.New(certificate.Options{
+	return certificate.New(certificate.Options{
 		Client:           s.c,
 		Secret:           types.NamespacedName{Namespace: app.Namespace, Name: "kinship-webhook-certificate"},
-		IPs:              []net.IP{net.ParseIP("127.0.0.1")},
+		Names:            []string{"127.0.0.1"},
 		PropagationDelay: 2 * time.Second,
 		RetireAfter:      2 * time.Second,
 		// The operator publishes. This waits until it has.
-		OnBundle: func(_ context.Context, bundle []byte) error {
-			return s.insist(func(context.Context) error { return s.trusted(bytes.Count(bundle, []byte("BEGIN"))) })
+		OnBundle: func(_ context.Context, bundle certificate.Bundle) error {
+			return s.insist(func(context.Context) error { return s.trusted(bytes.Count(bundle.CA, []byte("BEGIN"))) })
 		},
 	})
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return m
 }
 
 // trusted returns nil if every one of our webhooks trusts so many authorities.

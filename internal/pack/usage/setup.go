@@ -108,7 +108,7 @@ const fieldOwner = "kinship-usage"
 // keepRules has the webhook's rules follow the kinds that are held.
 func (p *parts) keepRules() {
 	p.rules = &guard.Rules{
-		Client: p.env.Live, Configuration: webhookConfiguration, Refuser: webhookName,
+		Client: p.env.Live, Configuration: webhookConfiguration, FieldOwner: fieldOwner, Refuser: webhookName,
 		Evictions: evictionsName, Held: p.ledger.Declared, Watcher: p.env.Watcher, Metadata: p.env.Metadata,
 		Enforcer: newEnforcer(p.env), Lost: p.reconsider, Log: p.mgr.GetLogger().WithName("rules"),
 	}
