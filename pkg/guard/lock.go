@@ -5,9 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash/maphash"
+	"maps"
 	"sync"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"github.com/go-logr/logr"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/metadata"
@@ -61,6 +62,23 @@ func (l *Lock) Wrong(obj relation.Object) bool {
 	default:
 		return false
 	}
+}
+
+// Corrected implements [relation.Mark].
+func (l *Lock) Corrected(before, now relation.Object) bool {
+	same := before.UID == now.UID && before.Deleting == now.Deleting && before.Controller == now.Controller
+	if !same || l.On(before) == l.On(now) || l.Wrong(now) {
+		return false
+	}
+	others := maps.Clone(now.Labels)
+	delete(others, l.Label)
+	for key, value := range before.Labels {
+		if other, ok := others[key]; key != l.Label && (!ok || other != value) {
+			return false
+		}
+		delete(others, key)
+	}
+	return len(others) == 0
 }
 
 // Get returns an object as last seen or as last written here, whichever is newer.
@@ -120,9 +138,7 @@ func (l *Lock) turn(id object.ID) *sync.Mutex {
 
 // passed reports whether a write came too late, for an object that is gone or
 // another one.
-func passed(err error) bool {
-	return apierrors.IsNotFound(err) || apierrors.IsConflict(err) || reconcile.IsAnother(err)
-}
+func passed(err error) bool { return reconcile.IsSuperseded(err) }
 
 // Reconcile is Ensure for a work queue.
 func (l *Lock) Reconcile(ctx context.Context, id object.ID) (ctrl.Result, error) {
@@ -148,6 +164,7 @@ func (l *Lock) write(ctx context.Context, obj relation.Object, value *string) (r
 		return obj, fmt.Errorf("lock %s: %w", obj.ID, err)
 	}
 	written := relation.ObjectOf(obj.ID.GroupKind(), answer)
+	logr.FromContextOrDiscard(ctx).V(1).Info("Wrote label", "object", obj.ID.String(), "label", l.Label, "on", value != nil)
 	l.writes.Wrote(obj.ID, written.Version, written)
 	l.Get(obj.ID) // The watch may have been quicker than the answer.
 	return written, nil

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/go-logr/logr"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
@@ -59,9 +60,16 @@ type Controller struct {
 // AddTo adds the controller to a manager.
 func (c Controller) AddTo(mgr manager.Manager) error {
 	skip := true // Names are unique in a process; tests run several operators in one.
+	log := mgr.GetLogger().WithValues("controller", c.Name)
 	made, err := controller.NewTyped(c.Name, mgr, controller.TypedOptions[object.ID]{
 		Reconciler: Quiet(Behind(mgr, c.Reconciler)), MaxConcurrentReconciles: c.Workers,
 		RateLimiter: c.RateLimiter, SkipNameValidation: &skip,
+		LogConstructor: func(id *object.ID) logr.Logger {
+			if id == nil {
+				return log
+			}
+			return log.WithValues("reconciles", id.String())
+		},
 	})
 	if err != nil {
 		return fmt.Errorf("make controller %s: %w", c.Name, err)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -14,7 +15,7 @@ import (
 // Writer writes the objects of a reconciler with JSON merge patches, and records each write
 // in Writes. A write that would change nothing sends no request. Every write carries the uid
 // of the object, so that another object of the same name is never changed: the API server
-// answers Conflict then. A Writer is safe for concurrent use.
+// answers Conflict then. Each write is logged at verbosity 1. A Writer is safe for concurrent use.
 type Writer struct {
 	Client client.Client
 	// FieldOwner is the field manager of the writes.
@@ -50,6 +51,7 @@ func (w *Writer) Status(ctx context.Context, id object.ID, before, after client.
 	if err != nil {
 		return false, fmt.Errorf("write status of %s: %w", id, err)
 	}
+	logr.FromContextOrDiscard(ctx).V(1).Info("Wrote status", "object", id.String(), "version", after.GetResourceVersion())
 	if locked {
 		w.Writes.WroteOn(id, before.GetResourceVersion(), after.GetResourceVersion())
 	} else {
@@ -86,6 +88,7 @@ func (w *Writer) Object(ctx context.Context, id object.ID, before, after client.
 	if err != nil {
 		return false, fmt.Errorf("write %s: %w", id, err)
 	}
+	logr.FromContextOrDiscard(ctx).V(1).Info("Wrote object", "object", id.String(), "version", answer.GetResourceVersion())
 	w.Writes.WroteOn(id, before.GetResourceVersion(), answer.GetResourceVersion())
 	after.SetResourceVersion(answer.GetResourceVersion())
 	after.SetGeneration(answer.GetGeneration())

@@ -3,6 +3,7 @@ package relation
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/kinship-dev/kinship/pkg/graph"
@@ -95,4 +96,23 @@ func (f Force) fresh(seen map[string]struct{}, end Ref) bool {
 	_, known := seen[key]
 	seen[key] = struct{}{}
 	return !known
+}
+
+// RingEnds reports whether an edge is part of a ring of which every declarer is being deleted.
+// A declarer of such a ring must not wait for its source to be deleted: all would wait for each
+// other. Going reports whether a declarer is being deleted. RingEnds fails as [Force.Ring] does.
+func (f Force) RingEnds(ctx context.Context, e Edge, going func(declarer object.ID) bool) (bool, error) {
+	ring, err := f.Ring(ctx, e)
+	if err != nil || ring == nil {
+		return false, err
+	}
+	for _, member := range ring[:len(ring)-1] {
+		for _, next := range f.From(member) {
+			within := slices.ContainsFunc(ring, func(other object.ID) bool { return f.Matches(next.Target, other) })
+			if within && !going(next.Declarer) {
+				return false, nil
+			}
+		}
+	}
+	return true, nil
 }

@@ -15,6 +15,9 @@ type Mark interface {
 	On(obj Object) bool
 	// Wrong reports whether an object carries the mark and should not, or the other way round.
 	Wrong(obj Object) bool
+	// Corrected reports whether a change made the mark right and changed nothing else that a
+	// relation depends on.
+	Corrected(before, now Object) bool
 	// Selector selects the objects that carry the mark.
 	Selector() *Selector
 }
@@ -48,6 +51,7 @@ func (w *Waker) Declare(declarer object.ID, edges []Edge) {
 	if slices.EqualFunc(before, edges, sameEdge) {
 		return
 	}
+	rebound := slices.EqualFunc(before, edges, sameEnds)
 	if w.KindsChanged != nil && (len(before) == 0 || len(edges) == 0) {
 		w.KindsChanged()
 	}
@@ -58,12 +62,18 @@ func (w *Waker) Declare(declarer object.ID, edges []Edge) {
 			ends = append(ends, e.Target)
 		}
 	}
-	w.suspect(ends...)
+	if !rebound { // Another SourceUID neither opens nor closes a ring.
+		w.suspect(ends...)
+	}
 }
 
 // Changed wakes the declarers and targets that a change of an object concerns: of the edges
-// that begin or end at the object, before or after the change.
+// that begin or end at the object, before or after the change. A change that only made the
+// mark right concerns no declarer: the declarers that needed the mark have set it.
 func (w *Waker) Changed(c Change) {
+	if c.Old != nil && c.New != nil && w.Mark.Corrected(*c.Old, *c.New) {
+		return
+	}
 	for _, state := range []*Object{c.Old, c.New} {
 		if state == nil || (state == c.New && c.Old != nil && maps.Equal(c.Old.Labels, c.New.Labels)) {
 			continue
@@ -167,6 +177,8 @@ func (w *Waker) suspect(ends ...Ref) {
 	w.rings.add(func(ends []Ref) { w.Behind(ends, w.Declarer) }, ends...)
 }
 
-func sameEdge(a, b Edge) bool {
-	return a.Relation == b.Relation && a.SourceUID == b.SourceUID && a.Source.Equal(b.Source) && a.Target.Equal(b.Target)
+func sameEdge(a, b Edge) bool { return a.SourceUID == b.SourceUID && sameEnds(a, b) }
+
+func sameEnds(a, b Edge) bool {
+	return a.Relation == b.Relation && a.Source.Equal(b.Source) && a.Target.Equal(b.Target)
 }

@@ -58,7 +58,7 @@ func testClaims(t *testing.T) {
 	record := `{"status": {"refused": [{"target": {"apiVersion": "v1", "kind": "ConfigMap", "name": "used", "uid": "x"},
   "user": "admin", "groups": ["system:masters"], "time": "2026-01-01T00:00:00Z"}]}}`
 	for what, err := range map[string]error{
-		"annotation kinship.dev/authority is set by Kinship alone": w.c.Patch(
+		"only Kinship sets annotation kinship.dev/authority": w.c.Patch(
 			t.Context(), u.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(mark))),
 		"only Kinship may write it": w.c.Status().Patch(
 			t.Context(), u.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(record))),

@@ -6,6 +6,7 @@ var quietRows = []row{
 	{"idle costs nothing", testIdle},
 	{"at most 4 writes and no reads until Ready", testCost},
 	{"at most 4 requests for a release", testReleaseCost},
+	{"at most 2 passes until Ready", testPasses},
 	{"webhook rules appear for kinds in use and are trimmed", testRules},
 	{"metrics", testMetrics},
 	// They keep namespaces from ending, which others wait for.

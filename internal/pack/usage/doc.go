@@ -1,19 +1,20 @@
-// Package usage is the pack for deletion protection and ordering: one
-// controller and one admission handler for the three kinds of Usage.
+// Package usage is the pack for deletion protection and ordering: one controller, one admission
+// handler of Usages and one of deletions, for the three kinds of Usage.
 //
-// The way of an object through the pack:
+// A Usage passes these files, from its creation to its end:
 //
-//   - A Usage appears. The mutating handler gives it its finalizer, the
-//     validating one checks what its author may do (validate.go).
-//   - The ledger (ledger.go) hears of it, extracts its edges (relations.go), has
-//     the kinds at both ends watched, and wakes the controller.
-//   - The controller (reconciler.go) resolves selectors, binds the Usage to the
-//     very object that uses the other, has the lock put on, and writes the status.
-//   - Somebody deletes the used object. The API server asks, because of the lock;
-//     the handler (refuse.go) looks into the ledger and refuses.
-//   - The using object goes. The ledger wakes the controller, which deletes the
-//     Usage, takes the lock off, replays a refused deletion (release.go), and
-//     drops the finalizer.
+//   - usagehandler.go: the mutating webhook adds the finalizer, the validating webhook checks the
+//     rights of the author.
+//   - events.go, permission.go: the informer's event updates the ledger. relations.go extracts the
+//     edges, and the relation.Watcher watches the kinds of both objects.
+//   - reconciler.go: the list of steps. Live steps are in unverified.go, validity.go,
+//     objectchoice.go, usingbinding.go, metadata.go, locking.go and namespacedeletion.go.
+//   - status.go: conditions Ready and Effective.
+//   - deletionhandler.go: a user deletes the used object. The API server calls the webhook because
+//     of label crossplane.io/in-use, and the handler refuses.
+//   - usingbinding.go: the using object is deleted. The ledger starts a pass, which deletes the
+//     Usage. The steps of a deleted Usage are in usingwait.go, unlocking.go, replay.go and
+//     finalizer.go.
 //
-// The ledger and the handlers run in every replica, the controller in one.
+// The ledger and the handlers run in every replica, the controller in the leader.
 package usage

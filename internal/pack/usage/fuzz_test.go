@@ -71,12 +71,11 @@ func newTestLedger(tb testing.TB) *ledger {
 		tb.Fatal(err)
 	}
 	l := newLedger(watcher)
-	l.trusting = true
+	l.admission = true
 	l.get = func(object.ID) usage { return nil }
 	l.grants = func(string) []kinshipv1alpha1.ReferenceGrant { return nil }
-	l.unread = func() bool { return false }
 	l.Declarer, l.Target = func(object.ID) {}, func(object.ID) {}
-	l.Mark = &guard.Lock{Label: lockLabel, Value: lockValue, Hold: l.hold, Watcher: watcher}
+	l.Mark = &guard.Lock{Label: lockLabel, Value: lockValue, Hold: l.Hold, Watcher: watcher}
 	u := &protectionv1beta1.Usage{Spec: sharedv1alpha1.UsageSpec{Of: sharedv1alpha1.Resource{
 		APIVersion: "v1", Kind: "ConfigMap", ResourceRef: &sharedv1alpha1.ResourceRef{Name: "precious"},
 	}, Reason: new("it is precious")}}
@@ -107,21 +106,21 @@ func (silent) List(context.Context, client.ObjectList, ...client.ListOption) err
 	return errors.New("no answer")
 }
 
-func newTestValidator(tb testing.TB) *validator {
+func newTestUsageHandler(tb testing.TB) *usageHandler {
 	tb.Helper()
-	return &validator{
+	return &usageHandler{
 		ledger: newTestLedger(tb), reviewer: authorise.NewReviewer(yes{}), operators: pack.Operators{"operator"},
 	}
 }
 
-func newTestRefuser(tb testing.TB) *refuser {
+func newTestDeletionHandler(tb testing.TB) *deletionHandler {
 	tb.Helper()
 	l := newTestLedger(tb)
 	m, err := newMetrics(prometheus.NewRegistry(), l)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return &refuser{
+	return &deletionHandler{
 		ledger: l, lock: l.Mark.(*guard.Lock), live: silent{}, get: func(object.ID) usage { return nil },
 		reviewer: authorise.NewReviewer(yes{}), clock: clock.RealClock{}, metrics: m, operators: pack.Operators{"operator"},
 		expiry: time.Hour,
@@ -150,7 +149,7 @@ func FuzzJudge(f *testing.F) {
 		f.Add([]byte(seed), []byte(plainUsage), uint8(0))
 		f.Add([]byte(seed), []byte(seed), uint8(1))
 	}
-	v := newTestValidator(f)
+	v := newTestUsageHandler(f)
 	f.Fuzz(func(t *testing.T, obj, old []byte, which uint8) {
 		operation := admissionv1.Create
 		if which%2 == 1 {
@@ -184,7 +183,7 @@ func FuzzRefuse(f *testing.F) {
 		f.Add([]byte(obj), []byte(nil), "ConfigMap", "DELETE")
 		f.Add([]byte(obj), []byte(`{"propagationPolicy":3}`), "", "CREATE")
 	}
-	h := newTestRefuser(f)
+	h := newTestDeletionHandler(f)
 	f.Fuzz(func(t *testing.T, old, options []byte, kind, operation string) {
 		req := request(admissionv1.Operation(operation), schema.GroupKind{Kind: kind}, nil, old, options)
 		response := h.Handle(t.Context(), req)
@@ -216,7 +215,7 @@ func TestLargeReviews(t *testing.T) {
 	const size, memory = 3 << 20, 256 << 20
 	fill := func(part string, n int) string { return strings.TrimSuffix(strings.Repeat(part+",", n), ",") }
 	nested := strings.Repeat(`{"a":`, 100_000) + "1" + strings.Repeat("}", 100_000)
-	v, h := newTestValidator(t), newTestRefuser(t)
+	v, h := newTestUsageHandler(t), newTestDeletionHandler(t)
 	for name, test := range map[string]struct {
 		object  string
 		refused bool

@@ -11,7 +11,7 @@ import (
 	"github.com/kinship-dev/kinship/pkg/object"
 )
 
-// Names that tools and manifests rely on. They are those of the published API.
+// Names of the published API, on which tools and manifests rely.
 const (
 	finalizer         = "usage.apiextensions.crossplane.io"
 	lockLabel         = "crossplane.io/in-use"
@@ -20,7 +20,7 @@ const (
 	composedLabel     = "crossplane.io/composite"
 )
 
-// usage is what the three kinds have in common.
+// usage is implemented by the three kinds.
 type usage interface {
 	client.Object
 	UsageSpec() *sharedv1alpha1.UsageSpec
@@ -33,12 +33,12 @@ type kind struct {
 	resource string
 	new      func() usage
 	newList  func() client.ObjectList
-	// selectable kinds can be selected by the name of what is used. The API server
-	// refuses such fields for a kind whose versions have the same schema.
+	// selectable says that the API server can select objects by spec.of.resourceRef.name. It
+	// refuses such a field for a kind whose versions have the same schema.
 	selectable bool
 }
 
-// kinds lists them all. The order is that of precedence in answers.
+// kinds are the three kinds of Usage. Refusals name Usages in this order.
 var kinds = []kind{
 	{
 		protectionv1beta1.GroupVersion.WithKind("Usage"), "usages",
@@ -57,7 +57,7 @@ var kinds = []kind{
 	},
 }
 
-// locks tell what the label means to users who may not list Usages.
+// locks explain label crossplane.io/in-use to users who may not list Usages.
 func locks() []lineage.Lock {
 	lock := lineage.Lock{Label: lockLabel, Value: lockValue}
 	for _, k := range kinds {
@@ -66,7 +66,7 @@ func locks() []lineage.Lock {
 	return []lineage.Lock{lock}
 }
 
-// kindOf returns the kind with a group and kind, whatever the version.
+// kindOf returns the kind of Usage with a group and kind.
 func kindOf(gk schema.GroupKind) (kind, bool) {
 	for _, k := range kinds {
 		if k.GroupKind() == gk {
@@ -88,6 +88,6 @@ func identify(u usage) object.ID {
 	}
 }
 
-// composed reports whether a Usage belongs to a composition, which deletes it
-// together with the objects it is about.
-func composed(u usage) bool { return u.GetLabels()[composedLabel] != "" }
+// isComposed reports whether a Usage belongs to a composition, which deletes the Usage together with
+// the used and the using object.
+func isComposed(u usage) bool { return u.GetLabels()[composedLabel] != "" }

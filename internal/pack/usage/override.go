@@ -17,10 +17,10 @@ import (
 	"github.com/kinship-dev/kinship/pkg/relation"
 )
 
-// overrideAnnotation, on a protected object, names the Usages ("name" or
-// "namespace/name", separated by commas) that a deletion is to ignore. The object's own
-// uid, or overrideAll, stands for all Usages. It is a wish, not a right: it counts only
-// for a user with the verb override, on the named Usages, or on all in the cluster.
+// overrideAnnotation, on a protected object, names the Usages ("name" or "namespace/name", separated
+// by commas) that a deletion ignores. The object's uid, or overrideAll, stands for all Usages. The
+// annotation has an effect only for a user with the verb override on the named Usages, or on all
+// Usages in the cluster.
 const (
 	overrideAnnotation = "kinship.dev/override-usage"
 	overrideAll        = "*"
@@ -31,13 +31,13 @@ const (
 // kinship.dev/override-usage of the object do not refuse, if the deleting user has the verb
 // override on Usages. Controllers of Kubernetes, such as the garbage collector, never override:
 // the author of the annotation may be the user for whom the controller deletes.
-func (h *refuser) override(
+func (h *deletionHandler) override(
 	ctx context.Context, req admission.Request, meta *metav1.PartialObjectMetadata, found holders,
 ) ([]relation.Edge, error) {
-	if len(found.edges) == 0 || system(req.UserInfo.Username) {
+	if len(found.edges) == 0 || isKubernetesController(req.UserInfo.Username) {
 		return found.edges, nil
 	}
-	if req.SubResource == "eviction" { // Such a request does not show the Pod.
+	if req.SubResource == "eviction" { // An eviction request has no metadata of the Pod.
 		meta = &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}}
 		if err := h.live.Get(ctx, client.ObjectKey{Namespace: req.Namespace, Name: req.Name}, meta); err != nil {
 			return found.edges, client.IgnoreNotFound(fmt.Errorf("read Pod %s/%s: %w", req.Namespace, req.Name, err))
@@ -49,7 +49,7 @@ func (h *refuser) override(
 	}
 	all := wish == overrideAll || wish == string(meta.UID)
 	var left []relation.Edge
-	var told []object.ID
+	var overridden []object.ID
 	for _, e := range found.edges {
 		k, _ := kindOf(e.Declarer.GroupKind())
 		action := authorise.Action{Verb: overrideVerb, Group: k.Group, Resource: k.resource}
@@ -67,18 +67,18 @@ func (h *refuser) override(
 			left = append(left, e)
 			continue
 		}
-		// A namespace may hold thousands, of which each would get an event.
-		if !slices.Contains(told, e.Declarer) && len(told) < guard.MaxNamed {
-			told = append(told, e.Declarer)
-			h.overrode(req, meta, found.get(e.Declarer))
+		// A namespace may have thousands of Usages, and an event for each would be too many.
+		if !slices.Contains(overridden, e.Declarer) && len(overridden) < guard.MaxNamed {
+			overridden = append(overridden, e.Declarer)
+			h.recordOverride(req, meta, found.get(e.Declarer))
 		}
 	}
 	return left, nil
 }
 
-// overrode tells of a Usage that it was overridden.
-func (h *refuser) overrode(req admission.Request, meta *metav1.PartialObjectMetadata, u usage) {
-	if u == nil || dryRun(req) {
+// recordOverride records an event on a Usage that was overridden.
+func (h *deletionHandler) recordOverride(req admission.Request, meta *metav1.PartialObjectMetadata, u usage) {
+	if u == nil || isDryRun(req) {
 		return
 	}
 	h.events.Eventf(u, nil, "Warning", "Overridden", "Delete",
@@ -95,10 +95,10 @@ func named(wish string, id object.ID) bool {
 	return false
 }
 
-// wayOn returns the command with which an administrator deletes a namespace or a definition
-// in spite of the Usages that protect its content. The administrator can't ask the authors of
-// all these Usages.
-func wayOn(obj relation.Object, found holders) string {
+// overrideHint returns the command with which an administrator deletes a namespace or a definition
+// in spite of the Usages that protect its content. The administrator can't ask the authors of all
+// these Usages.
+func overrideHint(obj relation.Object, found holders) string {
 	if !slices.ContainsFunc(found.edges, func(e relation.Edge) bool { return e.Content != nil }) {
 		return ""
 	}
@@ -106,8 +106,8 @@ func wayOn(obj relation.Object, found holders) string {
 		OverrideCommand(obj.ID, string(obj.UID)))
 }
 
-// OverrideCommand is the command after which somebody with the verb override on all Usages
-// may delete an object.
+// OverrideCommand returns the command after which a user with the verb override on all Usages may
+// delete an object.
 func OverrideCommand(id object.ID, uid string) string {
 	where := ""
 	if id.Namespace != "" {
@@ -117,16 +117,16 @@ func OverrideCommand(id object.ID, uid string) string {
 		strings.ToLower(id.GroupKind().String()), id.Name, where, overrideAnnotation, uid)
 }
 
-// refuseUnlessOverridden are validations that refuse a deletion unless who deletes has the
-// verb override on all Usages, and means it. Each kind of Usage has one of its own, since
-// the API server bounds what a validation may cost, of which two questions about rights are
-// most.
+// refuseUnlessOverridden are validations that refuse a deletion unless the object has
+// overrideAnnotation and the user has the verb override on all Usages. There is one validation for
+// each kind of Usage, because the API server limits the cost of one: two questions about rights
+// would exceed the limit.
 func refuseUnlessOverridden() []admissionregistrationv1.Validation {
 	forbidden := metav1.StatusReasonForbidden
 	meant := fmt.Sprintf("(oldObject.metadata.?annotations[?%q].orValue('') in [dyn('%s'), oldObject.metadata.uid] && "+
-		"!(request.userInfo.username in ['%s']))", overrideAnnotation, overrideAll, strings.Join(systemUsers, "', '"))
+		"!(request.userInfo.username in ['%s']))", overrideAnnotation, overrideAll, strings.Join(kubernetesControllers, "', '"))
 	refusal := admissionregistrationv1.Validation{
-		Expression: meant, MessageExpression: fmt.Sprintf("%q + %s", refusedByPolicy, wayOnExpression()),
+		Expression: meant, MessageExpression: fmt.Sprintf("%q + %s", refusedByPolicy, overrideHintExpression()),
 		Message: refusedByPolicy, Reason: &forbidden,
 	}
 	all := make([]admissionregistrationv1.Validation, 1, 1+len(kinds))
@@ -139,8 +139,8 @@ func refuseUnlessOverridden() []admissionregistrationv1.Validation {
 	return all
 }
 
-// wayOnExpression is the CEL expression for the same as wayOn.
-func wayOnExpression() string {
+// overrideHintExpression is overrideHint as a CEL expression.
+func overrideHintExpression() string {
 	return fmt.Sprintf(`" To delete it all the same, with the verb override on all Usages: kubectl annotate " + `+
 		`request.resource.resource + (request.resource.group == "" ? "" : "." + request.resource.group) + " " + `+
 		`oldObject.metadata.name + (oldObject.metadata.?namespace.orValue("") == "" ? "" : " -n " + `+

@@ -10,20 +10,32 @@ import (
 	"github.com/kinship-dev/kinship/internal/pack"
 )
 
-// keepLock are the objects that keep the lock from being taken off an object by
-// anybody but the operator. Where the API server can change requests by itself
-// it puts the label back, so that whoever writes whole objects is not in the way
-// of himself; elsewhere it refuses. Status requests can strip labels too, hence
-// all subresources.
+// keepLock are the policies that keep users from removing the lock. An API server that can change
+// requests adds the label again, so that clients that write whole objects are not refused; an older
+// one refuses the request. Requests for a subresource such as status can remove labels, too.
 func keepLock(in pack.Installation) []client.Object {
+	removes := unlocks(in.Operators)
 	if in.MutatingPolicies {
-		return restoreLock(in)
+		add := fmt.Sprintf(`has(object.metadata.labels)
+  ? [JSONPatch{op: "add", path: "/metadata/labels/" + jsonpatch.escapeKey(%[1]q), value: %[2]q}]
+  : [JSONPatch{op: "add", path: "/metadata/labels", value: {%[1]q: %[2]q}}]`, lockLabel, lockValue)
+		return mutatingPolicy(keepPolicy, matchLocked("*/*", admissionregistrationv1.Update),
+			[]admissionregistrationv1.MatchCondition{{Name: "takes-the-lock-off", Expression: removes}}, add)
 	}
-	return refuseStripping(in)
+	return pack.ValidatingPolicy(keepPolicy, admissionregistrationv1.ValidatingAdmissionPolicySpec{
+		MatchConstraints: matchLocked("*/*", admissionregistrationv1.Update),
+		FailurePolicy:    new(admissionregistrationv1.Fail),
+		Validations: []admissionregistrationv1.Validation{{
+			Expression: "!(" + removes + ")",
+			Message: fmt.Sprintf("label %s says that the object is in use; Kinship removes it when no Usage needs the object: "+
+				"run kubectl kinship who-uses", lockLabel),
+			Reason: new(metav1.StatusReasonForbidden),
+		}},
+	})
 }
 
-// stripped is the CEL expression for "this request takes the lock off".
-func stripped(operators pack.Operators) string {
+// unlocks is the CEL expression for "a client other than the operator removes the lock".
+func unlocks(operators pack.Operators) string {
 	locked := func(o string) string {
 		labels := o + ".metadata.labels"
 		return fmt.Sprintf("(has(%[1]s) && %[2]q in %[1]s && %[1]s[%[2]q] == %[3]q)", labels, lockLabel, lockValue)
@@ -31,98 +43,61 @@ func stripped(operators pack.Operators) string {
 	return fmt.Sprintf("%s && !%s && %s", locked("oldObject"), locked("object"), operators.DoNotAsk())
 }
 
-// matchUpdates selects requests that change a locked object in whatever way.
-func matchUpdates() *admissionregistrationv1.MatchResources {
-	all := admissionregistrationv1.AllScopes
-	return &admissionregistrationv1.MatchResources{
-		ObjectSelector: &metav1.LabelSelector{MatchLabels: map[string]string{lockLabel: lockValue}},
-		ResourceRules: []admissionregistrationv1.NamedRuleWithOperations{{
-			RuleWithOperations: admissionregistrationv1.RuleWithOperations{
-				Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Update},
-				Rule: admissionregistrationv1.Rule{
-					APIGroups: []string{"*"}, APIVersions: []string{"*"}, Resources: []string{"*/*"}, Scope: &all,
-				},
-			},
-		}},
+// matchRules selects requests by rules.
+func matchRules(rules ...admissionregistrationv1.RuleWithOperations) *admissionregistrationv1.MatchResources {
+	all := &admissionregistrationv1.MatchResources{}
+	for _, rule := range rules {
+		all.ResourceRules = append(all.ResourceRules,
+			admissionregistrationv1.NamedRuleWithOperations{RuleWithOperations: rule})
 	}
+	return all
 }
 
-func restoreLock(in pack.Installation) []client.Object {
-	put := fmt.Sprintf(`has(object.metadata.labels)
-  ? [JSONPatch{op: "add", path: "/metadata/labels/" + jsonpatch.escapeKey(%[1]q), value: %[2]q}]
-  : [JSONPatch{op: "add", path: "/metadata/labels", value: {%[1]q: %[2]q}}]`, lockLabel, lockValue)
-	return mutatingPolicy(keepPolicy, matchUpdates(), []admissionregistrationv1.MatchCondition{{
-		Name: "takes-the-lock-off", Expression: stripped(in.Operators),
-	}}, put)
-}
-
-func refuseStripping(in pack.Installation) []client.Object {
-	fail, forbidden := admissionregistrationv1.Fail, metav1.StatusReasonForbidden
-	return pack.ValidatingPolicy(keepPolicy, admissionregistrationv1.ValidatingAdmissionPolicySpec{
-		MatchConstraints: matchUpdates(),
-		FailurePolicy:    &fail,
-		Validations: []admissionregistrationv1.Validation{{
-			Expression: "!(" + stripped(in.Operators) + ")",
-			Message: fmt.Sprintf("label %s says that the object is in use; it goes when nothing uses it any more: "+
-				"run kubectl kinship who-uses", lockLabel),
-			Reason: &forbidden,
-		}},
-	})
-}
-
-// refuseByPolicy refuses the deletion of locked objects without asking anybody, but for
-// somebody who may override all Usages and says so on the object. The API server allows a
-// policy no other answers than 403 and 422.
-func refuseByPolicy() []client.Object {
-	fail, all := admissionregistrationv1.Fail, admissionregistrationv1.AllScopes
-	equivalent := admissionregistrationv1.Equivalent
-	return pack.ValidatingPolicy(refusePolicy, admissionregistrationv1.ValidatingAdmissionPolicySpec{
-		MatchConstraints: &admissionregistrationv1.MatchResources{
-			NamespaceSelector: &metav1.LabelSelector{}, MatchPolicy: &equivalent,
-			ObjectSelector: &metav1.LabelSelector{MatchLabels: map[string]string{lockLabel: lockValue}},
-			ResourceRules: []admissionregistrationv1.NamedRuleWithOperations{{
-				RuleWithOperations: admissionregistrationv1.RuleWithOperations{
-					Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Delete},
-					Rule: admissionregistrationv1.Rule{
-						APIGroups: []string{"*"}, APIVersions: []string{"*"}, Resources: []string{"*"}, Scope: &all,
-					},
-				},
-			}},
+// matchLocked selects requests about locked objects of every kind. Resource "*/*" includes
+// subresources.
+func matchLocked(
+	resource string, operations ...admissionregistrationv1.OperationType,
+) *admissionregistrationv1.MatchResources {
+	match := matchRules(admissionregistrationv1.RuleWithOperations{
+		Operations: operations,
+		Rule: admissionregistrationv1.Rule{
+			APIGroups: []string{"*"}, APIVersions: []string{"*"}, Resources: []string{resource},
+			Scope: new(admissionregistrationv1.AllScopes),
 		},
-		FailurePolicy: &fail,
-		Validations:   refuseUnlessOverridden(),
+	})
+	match.ObjectSelector = lockSelector()
+	return match
+}
+
+// refuseByPolicy is the policy that refuses the deletion of locked objects without a webhook. A
+// user with the verb override on all Usages who sets annotation kinship.dev/override-usage is not
+// refused. The API server allows a policy no other answers than 403 and 422.
+func refuseByPolicy() []client.Object {
+	match := matchLocked("*", admissionregistrationv1.Delete)
+	match.NamespaceSelector, match.MatchPolicy = &metav1.LabelSelector{}, new(admissionregistrationv1.Equivalent)
+	return pack.ValidatingPolicy(refusePolicy, admissionregistrationv1.ValidatingAdmissionPolicySpec{
+		MatchConstraints: match,
+		FailurePolicy:    new(admissionregistrationv1.Fail),
+		Validations:      refuseUnlessOverridden(),
 	})
 }
 
 const refusedByPolicy = "The resource is in use or protected by a Usage: run kubectl kinship who-uses to see by which."
 
-// keepRecords lets only the operator write the statuses of Usages, and the mark of authority.
-// An operator that asks webhooks believes both: status.refused is carried out in the recorded
-// user's name, and status.using says whose end is the end of the protection.
+// keepRecords is the policy that lets only the operator write the statuses of Usages, and annotation
+// kinship.dev/authority. With --enforcement=webhook the operator relies on both: a deletion in
+// status.refused is replayed for the recorded user, and the protection ends with the object in
+// status.using.
 func keepRecords(in pack.Installation) []client.Object {
-	fail, forbidden := admissionregistrationv1.Fail, metav1.StatusReasonForbidden
 	mark := func(o string) string {
 		return fmt.Sprintf("has(%[1]s.metadata.annotations) && %[2]q in %[1]s.metadata.annotations ? "+
 			"%[1]s.metadata.annotations[%[2]q] : ''", o, authorityAnnotation)
 	}
 	return pack.ValidatingPolicy(recordsPolicy, admissionregistrationv1.ValidatingAdmissionPolicySpec{
-		FailurePolicy: &fail,
-		MatchConstraints: &admissionregistrationv1.MatchResources{
-			ResourceRules: []admissionregistrationv1.NamedRuleWithOperations{{
-				RuleWithOperations: admissionregistrationv1.RuleWithOperations{
-					Operations: []admissionregistrationv1.OperationType{
-						admissionregistrationv1.Create, admissionregistrationv1.Update,
-					},
-					Rule: admissionregistrationv1.Rule{
-						APIGroups: groups, APIVersions: []string{"*"},
-						Resources: []string{"usages", "clusterusages", "usages/status", "clusterusages/status"},
-					},
-				},
-			}},
-		},
-		MatchConditions: []admissionregistrationv1.MatchCondition{{
-			Name: "not-the-operator", Expression: in.Operators.DoNotAsk(),
-		}},
+		FailurePolicy: new(admissionregistrationv1.Fail),
+		MatchConstraints: matchRules(writtenUsages(
+			"usages", "clusterusages", "usages/status", "clusterusages/status")),
+		MatchConditions: in.NotTheOperator(),
 		Variables: []admissionregistrationv1.Variable{
 			{Name: "mark", Expression: mark("object")},
 			{Name: "before", Expression: "oldObject == null ? '' : (" + mark("oldObject") + ")"},
@@ -130,13 +105,13 @@ func keepRecords(in pack.Installation) []client.Object {
 		Validations: []admissionregistrationv1.Validation{
 			{
 				Expression: "variables.mark == '' || (variables.mark == variables.before && object.spec == oldObject.spec)",
-				Message:    "annotation " + authorityAnnotation + " is set by Kinship alone: leave it out",
-				Reason:     &forbidden,
+				Message:    "only Kinship sets annotation " + authorityAnnotation + ": remove it",
+				Reason:     new(metav1.StatusReasonForbidden),
 			},
 			{
 				Expression: "!has(request.subResource) || request.subResource != 'status'",
 				Message:    statusRefused,
-				Reason:     &forbidden,
+				Reason:     new(metav1.StatusReasonForbidden),
 			},
 		},
 	})

@@ -14,9 +14,9 @@ import (
 	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
 )
 
-// probe tries, without effect, whether the API server asks us about Usages. It
-// learns of webhooks, and of the certificates to trust, a moment after they were
-// written: an error before says too little, and success without us too much.
+// probe tries by dry runs whether the API server calls the webhooks of Usages. The API server
+// follows a new webhook configuration, and new certificates, with a delay. A Usage that the mutating
+// webhook completes and one that the validating webhook refuses prove both.
 func probe(ctx context.Context, c client.Client, namespace string) error {
 	thing := sharedv1alpha1.Resource{
 		APIVersion: "v1", Kind: "ConfigMap", ResourceRef: &sharedv1alpha1.ResourceRef{Name: "kinship-probe"},

@@ -1,7 +1,6 @@
 package usage
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
@@ -12,11 +11,10 @@ import (
 	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
 	"github.com/kinship-dev/kinship/pkg/object"
 	"github.com/kinship-dev/kinship/pkg/relation"
-	"github.com/kinship-dev/kinship/pkg/watch"
 )
 
-// Relations returns what the pack declares: one rule for each kind of Usage.
-// "spec.by uses spec.of: the latter may not be deleted while the former exists."
+// Relations returns the relation of each kind of Usage: spec.of must not be deleted while spec.by
+// exists.
 func Relations() []relation.Relation {
 	relations := make([]relation.Relation, 0, len(kinds))
 	for _, k := range kinds {
@@ -31,22 +29,25 @@ func Relations() []relation.Relation {
 	return relations
 }
 
-// immortal are the namespaces that the API server never deletes (its admission
-// plugin NamespaceLifecycle), so that nothing has to hold them.
+// immortal are the namespaces that admission plugin NamespaceLifecycle never lets be deleted. They
+// need no lock.
 var immortal = []string{metav1.NamespaceDefault, metav1.NamespaceSystem, metav1.NamespacePublic}
 
 var namespaceKind = schema.GroupKind{Kind: "Namespace"}
 
-// extract returns the edges of a Usage: from the using to the used object, and
-// from there to what holds the used object, whose deletion would take it along
-// without asking. Nothing is held before the finalizer is there, or a Usage
-// deleted at the wrong moment would leave its lock behind.
+// isContainer reports whether the deletion of an object of a kind deletes other objects: a
+// Namespace or a CustomResourceDefinition.
+func isContainer(gk schema.GroupKind) bool { return gk == namespaceKind || gk == relation.DefinitionKind }
+
+// extract returns the edges of a Usage: from the using to the used object, and to the namespace
+// and the definition that contain the used object. A Usage without the finalizer has no edges: if
+// it was deleted, its lock would stay behind.
 func extract(u usage, kinds relation.Kinds) []relation.Edge {
 	spec := u.UsageSpec()
 	if !controllerutil.ContainsFinalizer(u, finalizer) {
 		return nil
 	}
-	target, err := end(u, &spec.Of, kinds)
+	target, err := refOf(u, &spec.Of, kinds)
 	if err != nil || target.IsZero() {
 		return nil
 	}
@@ -55,38 +56,38 @@ func extract(u usage, kinds relation.Kinds) []relation.Edge {
 		Declarer: identify(u), Target: target, Field: "spec.of",
 	}
 	if spec.By != nil {
-		source, err := end(u, spec.By, kinds)
+		source, err := refOf(u, spec.By, kinds)
 		if err != nil || source.IsZero() {
 			return nil
 		}
 		edge.Source = source
-		if bound := u.UsageStatus().Using; bound != nil && identifyBound(bound) == source.ID {
+		if bound := u.UsageStatus().Using; bound != nil && boundID(bound) == source.ID {
 			edge.SourceUID = bound.UID
 		}
 	}
 	return append([]relation.Edge{edge}, containers(edge, kinds)...)
 }
 
-// bindTo records one particular object.
-func bindTo(obj relation.Object) sharedv1alpha1.BoundObject {
-	return sharedv1alpha1.BoundObject{
+// boundObject is how a status names an object with its uid.
+type boundObject = sharedv1alpha1.BoundObject
+
+func bindTo(obj relation.Object) boundObject {
+	return boundObject{
 		Group: obj.ID.Group, Kind: obj.ID.Kind, Namespace: obj.ID.Namespace, Name: obj.ID.Name, UID: obj.UID,
 	}
 }
 
-// identifyBound returns the ID of an object that was recorded.
-func identifyBound(b *sharedv1alpha1.BoundObject) object.ID {
+func boundID(b *boundObject) object.ID {
 	return object.ID{Group: b.Group, Kind: b.Kind, Namespace: b.Namespace, Name: b.Name}
 }
 
-// containers returns edges to whatever would take the target of an edge along
-// when it is deleted: its namespace, and the definition of its kind. Where the
-// source goes with it as well, the protection ends inside and nothing is held.
-// The definition of the Usage's own kind is held as long as there is a Usage.
+// containers returns edges to the namespace and to the definition whose deletion would delete the
+// target of an edge. There is no edge to a container of both source and target: the protection
+// ends inside. The definition of the Usage's own kind is kept while there is a Usage.
 func containers(e relation.Edge, kinds relation.Kinds) []relation.Edge {
 	var edges []relation.Edge
-	content := e.Target // Shared by all, and all that is kept of the edge.
-	hold := func(gk schema.GroupKind, name string) {
+	content := e.Target // One copy for all edges: an index holds thousands.
+	add := func(gk schema.GroupKind, name string) {
 		c := e
 		c.Relation = "holds"
 		c.Content = &content
@@ -94,110 +95,20 @@ func containers(e relation.Edge, kinds relation.Kinds) []relation.Edge {
 		edges = append(edges, c)
 	}
 	if ns := e.Target.Namespace; ns != "" && e.Source.Namespace != ns && !slices.Contains(immortal, ns) {
-		hold(namespaceKind, ns)
+		add(namespaceKind, ns)
 	}
 	if gk := e.Target.GroupKind(); gk.Group != "" && e.Source.GroupKind() != gk {
 		if m, err := kinds.Mapping(gk.WithVersion("")); err == nil {
-			hold(relation.DefinitionKind, m.Resource.Resource+"."+gk.Group)
+			add(relation.DefinitionKind, m.Resource.Resource+"."+gk.Group)
 		}
 	}
 	if own, ok := kindOf(e.Declarer.GroupKind()); ok {
-		hold(relation.DefinitionKind, own.resource+"."+own.Group)
+		add(relation.DefinitionKind, own.resource+"."+own.Group)
 	}
 	return edges
 }
 
-// kindNamed returns the kind that one side of a Usage names. In which version plays
-// no role: the objects are the same in all of them.
-func kindNamed(r *sharedv1alpha1.Resource) schema.GroupKind {
-	return schema.FromAPIVersionAndKind(r.APIVersion, r.Kind).GroupKind()
-}
-
-// mappingOf returns where the objects are found that one side of a Usage names.
-// Where the cluster can't tell, they are taken to live in namespaces: nobody can
-// look at one until it can, and with no end at all the protection would end.
-func mappingOf(r *sharedv1alpha1.Resource, kinds relation.Kinds) (watch.Mapping, error) {
-	mapping, err := kinds.Mapping(kindNamed(r).WithVersion(""))
-	if _, unanswered := errors.AsType[*watch.UnansweredError](err); unanswered {
-		return watch.Mapping{Namespaced: true}, nil
-	}
-	return mapping, err
-}
-
-// end returns what one side of a Usage stands for. It is zero while a selector
-// is not resolved. The error says why it can't stand for anything, for people.
-func end(u usage, r *sharedv1alpha1.Resource, kinds relation.Kinds) (relation.Ref, error) {
-	if err := impossible(r); err != nil {
-		return relation.Ref{}, err
-	}
-	gk := kindNamed(r)
-	mapping, err := mappingOf(r, kinds)
-	if err != nil {
-		return relation.Ref{}, err
-	}
-	ref := relation.Ref{ID: object.ID{Group: gk.Group, Kind: gk.Kind}}
-	if mapping.Namespaced {
-		ref.Namespace = namespaceOf(u, r)
-	}
-	if r.ResourceRef != nil && r.ResourceRef.Name != "" {
-		if mapping.Namespaced && ref.Namespace == "" {
-			return relation.Ref{}, fmt.Errorf("%s lives in a namespace: set resourceRef.namespace", gk)
-		}
-		ref.Name = r.ResourceRef.Name
-		return ref, nil
-	}
-	if s := r.ResourceSelector; s != nil && s.MatchAll != nil && *s.MatchAll {
-		ref.Selector = selectorOf(u, s)
-		return ref, nil
-	}
-	return relation.Ref{}, nil
-}
-
-// namespaceOf returns the namespace that one side of a Usage looks into. Empty
-// means all of them.
-func namespaceOf(u usage, r *sharedv1alpha1.Resource) string {
-	switch {
-	case r.ResourceRef != nil && r.ResourceRef.Namespace != "":
-		return r.ResourceRef.Namespace
-	case r.ResourceSelector != nil && r.ResourceSelector.Namespace != "":
-		return r.ResourceSelector.Namespace
-	default:
-		return u.GetNamespace()
-	}
-}
-
-// selectorOf returns the selector as the engine knows it. Objects of a
-// composition find each other by their common controller; a Usage without a
-// controller finds nothing that way.
-func selectorOf(u usage, s *sharedv1alpha1.ResourceSelector) *relation.Selector {
-	selector := &relation.Selector{Labels: s.MatchLabels}
-	if s.MatchControllerRef != nil && *s.MatchControllerRef {
-		selector.Controller = noController
-		if c := metav1.GetControllerOfNoCopy(u); c != nil {
-			selector.Controller = c.UID
-		}
-	}
-	return selector
-}
-
-// looksFor returns what the selector of one side of a Usage selects. It has no selector
-// where the side has none.
-func looksFor(u usage, r *sharedv1alpha1.Resource, kinds relation.Kinds) relation.Ref {
-	gk := kindNamed(r)
-	ref := relation.Ref{ID: object.ID{Group: gk.Group, Kind: gk.Kind}}
-	if r.ResourceSelector != nil {
-		ref.Selector = selectorOf(u, r.ResourceSelector)
-	}
-	if m, err := kinds.Mapping(gk.WithVersion("")); err == nil && m.Namespaced {
-		ref.Namespace = namespaceOf(u, r)
-	}
-	return ref
-}
-
-// noController is a uid that no object has.
-const noController = "none"
-
-// describe returns the text of the details column.
+// describe returns the text of column DETAILS: the reason, or "Pod/a uses ConfigMap/b".
 func describe(u usage) string {
 	spec := u.UsageSpec()
 	if spec.Reason != nil && *spec.Reason != "" {

@@ -33,8 +33,8 @@ func traces(ctx context.Context, r pack.Reading) (pack.Traces, error) {
 	return all, nil
 }
 
-// addLocks finds the locked objects of a kind. A label that is left harms nobody, so a
-// kind that can't be read keeps nothing from being uninstalled.
+// addLocks finds the locked objects of a kind. A kind that can't be read does not stop the
+// uninstallation: without the webhook, a label that is left has no effect.
 func addLocks(ctx context.Context, r pack.Reading, resource schema.GroupVersionResource, all *pack.Traces) {
 	list, err := r.List(ctx, resource, metav1.ListOptions{LabelSelector: lockLabel})
 	if err != nil {

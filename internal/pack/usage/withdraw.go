@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
@@ -23,13 +22,13 @@ import (
 )
 
 // statusRefused answers a user who writes the status of a Usage.
-const statusRefused = "the status of a Usage says what was asked of it and by whom; only Kinship may write it"
+const statusRefused = "only Kinship writes the status of a Usage"
 
 // status judges a change of a Usage's status by a user other than the operator. The only allowed
 // change removes entries of status.refused. A user removes entries of the user's own deletions.
 // A user with the verb override on the Usage removes any entry, because that user could delete
 // the used object at once.
-func (v *validator) status(
+func (h *usageHandler) status(
 	ctx context.Context, user authenticationv1.UserInfo, u, old usage,
 ) admission.Response {
 	denied := pack.Denied(http.StatusForbidden, metav1.StatusReasonForbidden, statusRefused)
@@ -45,7 +44,7 @@ func (v *validator) status(
 	}
 	id := identify(old)
 	k, _ := kindOf(id.GroupKind())
-	allowed, err := v.reviewer.Allowed(ctx, user, authorise.Action{
+	allowed, err := h.reviewer.Allowed(ctx, user, authorise.Action{
 		Verb: "override", Group: k.Group, Resource: k.resource, Namespace: id.Namespace, Name: id.Name,
 	})
 	if err != nil {
@@ -53,13 +52,13 @@ func (v *validator) status(
 	}
 	if !allowed {
 		return pack.Denied(http.StatusForbidden, metav1.StatusReasonForbidden, fmt.Sprintf(
-			"a deletion that somebody else asked for can be withdrawn with the verb override on %s alone", id))
+			"the recorded deletion is of another user: to withdraw it, the verb override on %s is needed", id))
 	}
 	return admission.Allowed("")
 }
 
-// withdrawal returns what a change of a status takes off the record, and whether it does
-// that and nothing else.
+// withdrawal returns the entries that a change of a status removes from status.refused, and whether
+// the change does nothing else.
 func withdrawal(status, old *sharedv1alpha1.UsageStatus) ([]sharedv1alpha1.RefusedDeletion, bool) {
 	var withdrawn []sharedv1alpha1.RefusedDeletion
 	left := status.Refused
@@ -75,9 +74,9 @@ func withdrawal(status, old *sharedv1alpha1.UsageStatus) ([]sharedv1alpha1.Refus
 	return withdrawn, len(withdrawn) > 0 && len(left) == 0 && equality.Semantic.DeepEqual(&rest, old)
 }
 
-// Withdrawn is a refused deletion that is not on record any more.
+// Withdrawn is a refused deletion that was removed from status.refused.
 type Withdrawn struct {
-	// Usage is where the deletion was on record.
+	// Usage is the Usage that had the record.
 	Usage object.ID
 	// User asked for the deletion.
 	User string
@@ -85,10 +84,9 @@ type Withdrawn struct {
 	Time metav1.Time
 }
 
-// Withdraw takes the refused deletions of an object off the record, so that they are not
-// carried out when nothing is in the way any more. The operator's webhook decides whether
-// whoever asks may do so. Usages are read in the whole cluster, or in the namespace of the
-// object where the rights are too few.
+// Withdraw removes the refused deletions of an object from the status of every Usage, so that they
+// are not replayed. The operator's webhook decides whether the user may do so. Withdraw reads the
+// Usages of the whole cluster or, if the user has no right to that, of the object's namespace.
 func Withdraw(ctx context.Context, c client.Client, id object.ID, uid types.UID) ([]Withdrawn, error) {
 	var withdrawn []Withdrawn
 	for _, k := range kinds {
@@ -97,7 +95,7 @@ func Withdraw(ctx context.Context, c client.Client, id object.ID, uid types.UID)
 			list, err = listUsages(ctx, c, k, client.InNamespace(id.Namespace))
 		}
 		if notServed(err) || apierrors.IsForbidden(err) {
-			continue // What cannot be seen cannot be withdrawn, and the caller says so.
+			continue // The caller tells the user that such records stay.
 		}
 		if err != nil {
 			return withdrawn, err
@@ -113,30 +111,18 @@ func Withdraw(ctx context.Context, c client.Client, id object.ID, uid types.UID)
 	return withdrawn, nil
 }
 
-// withdraw takes the refused deletions of an object off one Usage's record.
+// withdraw removes the refused deletions of an object from the status of one Usage.
 func withdraw(ctx context.Context, c client.Client, u usage, uid types.UID) ([]Withdrawn, error) {
 	var found []Withdrawn
-	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+	err := changeStatus(ctx, c, c, u, func(status *sharedv1alpha1.UsageStatus) {
 		found = nil
-		after := u.DeepCopyObject().(usage)
-		after.UsageStatus().Refused = slices.DeleteFunc(after.UsageStatus().Refused,
-			func(r sharedv1alpha1.RefusedDeletion) bool {
-				if r.Target.UID != uid {
-					return false
-				}
-				found = append(found, Withdrawn{Usage: identify(u), User: r.User, Time: r.Time})
-				return true
-			})
-		if len(found) == 0 {
-			return nil
-		}
-		err := c.Status().Patch(ctx, after, client.MergeFromWithOptions(u, client.MergeFromWithOptimisticLock{}))
-		if apierrors.IsConflict(err) { // The operator writes the same status.
-			if err := c.Get(ctx, client.ObjectKeyFromObject(u), u); err != nil {
-				return err
+		status.Refused = slices.DeleteFunc(status.Refused, func(r sharedv1alpha1.RefusedDeletion) bool {
+			if r.Target.UID != uid {
+				return false
 			}
-		}
-		return err
+			found = append(found, Withdrawn{Usage: identify(u), User: r.User, Time: r.Time})
+			return true
+		})
 	})
 	if apierrors.IsNotFound(err) {
 		return nil, nil

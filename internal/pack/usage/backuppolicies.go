@@ -1,0 +1,104 @@
+package usage
+
+import (
+	"fmt"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kinship-dev/kinship/internal/pack"
+)
+
+// restoredObjects are the policies for objects of a backup, with --enforcement=policy. A restored
+// Usage has an owner reference with the uid of the former using object, for which the garbage
+// collector would delete the Usage. A restored object has the lock even if no Usage protects the
+// object, and then no user could delete it. The policies remove both; the operator adds them again
+// where they are right.
+//
+// An API server without MutatingAdmissionPolicy refuses such a Usage with a text that says what to
+// do, and lets the lock pass: sweep removes it at the operator's next start.
+func restoredObjects(in pack.Installation) []client.Object {
+	if in.MutatingPolicies {
+		return append(dropOwners(in), dropLock(in)...)
+	}
+	return refuseOwners(in)
+}
+
+// formerOwner is the CEL expression for "the new owner reference o names the object of spec.by, with
+// any uid". The operator adds the reference with the right uid.
+func formerOwner(o string) string {
+	group := func(of string) string {
+		return fmt.Sprintf("(%[1]s.apiVersion.contains('/') ? %[1]s.apiVersion.split('/')[0] : '')", of)
+	}
+	return fmt.Sprintf("%[1]s.kind == object.spec.by.kind && "+
+		"%[1]s.name == object.spec.by.?resourceRef.?name.orValue('') && "+
+		"%[2]s == %[3]s && (oldObject == null || "+
+		"!oldObject.metadata.?ownerReferences.orValue([]).exists(before, before.uid == %[1]s.uid))",
+		o, group(o), group("object.spec.by"))
+}
+
+// hasFormerOwner is the CEL expression for "a Usage has an owner reference that formerOwner matches".
+func hasFormerOwner() string {
+	return fmt.Sprintf("has(object.spec.by) && has(object.metadata.ownerReferences) && "+
+		"object.metadata.ownerReferences.exists(o, %s)", formerOwner("o"))
+}
+
+// dropOwners is the policy that removes the owner references that formerOwner matches.
+func dropOwners(in pack.Installation) []client.Object {
+	kept := fmt.Sprintf(`object.metadata.ownerReferences.filter(o, !(%s)).map(o, {
+  "apiVersion": o.apiVersion, "kind": o.kind, "name": o.name, "uid": o.uid,
+  ?"controller": o.?controller, ?"blockOwnerDeletion": o.?blockOwnerDeletion})`, formerOwner("o"))
+	return mutatingPolicy(ownersPolicy, matchRules(writtenUsages("usages", "clusterusages")), []admissionregistrationv1.MatchCondition{
+		{Name: "not-the-operator", Expression: in.Operators.DoNotAsk()},
+		{Name: "has-a-former-owner", Expression: hasFormerOwner()},
+	}, fmt.Sprintf(`[JSONPatch{op: "replace", path: "/metadata/ownerReferences", value: %s}]`, kept))
+}
+
+// refuseOwners is the policy that refuses a Usage for which hasFormerOwner is true.
+func refuseOwners(in pack.Installation) []client.Object {
+	return pack.ValidatingPolicy(ownersPolicy, admissionregistrationv1.ValidatingAdmissionPolicySpec{
+		FailurePolicy: new(admissionregistrationv1.Fail), MatchConstraints: matchRules(writtenUsages("usages", "clusterusages")),
+		MatchConditions: in.NotTheOperator(),
+		Validations: []admissionregistrationv1.Validation{{
+			Expression: "!(" + hasFormerOwner() + ")",
+			Message: "Restored: the owner reference to the object of spec.by has the uid of the former object, for which " +
+				"Kubernetes would delete the Usage: leave metadata.ownerReferences out, Kinship writes it",
+			Reason: new(metav1.StatusReasonForbidden),
+		}},
+	})
+}
+
+// dropLock is the policy that removes a lock which a client other than the operator adds.
+func dropLock(in pack.Installation) []client.Object {
+	return mutatingPolicy(locksPolicy, matchLocked("*/*", writes...), []admissionregistrationv1.MatchCondition{
+		{Name: "not-the-operator", Expression: in.Operators.DoNotAsk()},
+		{Name: "puts-the-lock-on", Expression: fmt.Sprintf(
+			"has(object.metadata.labels) && object.metadata.labels[?%[1]q].orValue('') == %[2]q && (oldObject == null || "+
+				"oldObject.metadata.?labels[?%[1]q].orValue('') != %[2]q)", lockLabel, lockValue)},
+	}, fmt.Sprintf(`[JSONPatch{op: "remove", path: "/metadata/labels/" + jsonpatch.escapeKey(%q)}]`, lockLabel))
+}
+
+// mutatingPolicy returns a policy that changes requests, with its binding.
+func mutatingPolicy(
+	name string, match *admissionregistrationv1.MatchResources,
+	conditions []admissionregistrationv1.MatchCondition, change string,
+) []client.Object {
+	return []client.Object{
+		&admissionregistrationv1.MutatingAdmissionPolicy{
+			ObjectMeta: metav1.ObjectMeta{Name: name},
+			Spec: admissionregistrationv1.MutatingAdmissionPolicySpec{
+				MatchConstraints: match, MatchConditions: conditions, FailurePolicy: new(admissionregistrationv1.Fail),
+				ReinvocationPolicy: admissionregistrationv1.IfNeededReinvocationPolicy,
+				Mutations: []admissionregistrationv1.Mutation{{
+					PatchType: admissionregistrationv1.PatchTypeJSONPatch,
+					JSONPatch: &admissionregistrationv1.JSONPatch{Expression: change},
+				}},
+			},
+		},
+		&admissionregistrationv1.MutatingAdmissionPolicyBinding{
+			ObjectMeta: metav1.ObjectMeta{Name: name},
+			Spec:       admissionregistrationv1.MutatingAdmissionPolicyBindingSpec{PolicyName: name},
+		},
+	}
+}

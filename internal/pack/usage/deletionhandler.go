@@ -1,0 +1,142 @@
+package usage
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+
+	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
+	"github.com/kinship-dev/kinship/internal/pack"
+	"github.com/kinship-dev/kinship/pkg/authorise"
+	"github.com/kinship-dev/kinship/pkg/guard"
+	"github.com/kinship-dev/kinship/pkg/object"
+	"github.com/kinship-dev/kinship/pkg/relation"
+)
+
+// deletionHandler answers the API server before a locked object is deleted. It runs in every
+// replica.
+type deletionHandler struct {
+	ledger    *ledger
+	lock      *guard.Lock
+	live      client.Reader // without a cache
+	client    client.Client // writes status.refused
+	get       func(object.ID) usage
+	reviewer  *authorise.Reviewer
+	events    events.EventRecorder
+	clock     clock.PassiveClock
+	metrics   *metrics
+	operators pack.Operators // user names of the operator
+	expiry    time.Duration
+}
+
+// Handle implements admission.Handler. It answers from the ledger. If the object is locked and the
+// ledger knows no Usage of it, Handle reads the Usages from the API server (readHolders).
+func (h *deletionHandler) Handle(ctx context.Context, req admission.Request) admission.Response {
+	start := h.clock.Now()
+	defer func() { h.metrics.answered(h.clock.Since(start)) }()
+	obj, meta, err := requestedObject(ctx, h.ledger.watcher, req)
+	if err != nil {
+		return admission.Errored(http.StatusBadRequest, err)
+	}
+	found := holders{edges: h.ledger.Holding(obj), get: h.get}
+	if len(found.edges) == 0 && h.lock.On(obj) {
+		if found, err = h.readHolders(ctx, obj); err != nil {
+			return admission.Errored(http.StatusInternalServerError, err)
+		}
+	}
+	found.edges, err = h.override(ctx, req, meta, found)
+	if err != nil {
+		return admission.Errored(http.StatusInternalServerError, err)
+	}
+	if len(found.edges) == 0 {
+		return admission.Allowed("")
+	}
+	recorded, err := h.record(ctx, req, obj, found)
+	if err != nil {
+		return admission.Errored(http.StatusInternalServerError, err)
+	}
+	if !h.operators.Has(req.UserInfo.Username) {
+		h.metrics.blocked(obj.ID.GroupKind())
+	}
+	answer := refuse(obj, found)
+	answer.Result.Message += h.recordedHint(obj, recorded) + overrideHint(obj, found)
+	return answer
+}
+
+// recordedHint returns the part of a refusal which says that the deletion is recorded, until when,
+// and how to withdraw it. Controllers of Kubernetes get no such text: they repeat a refused
+// deletion themselves.
+func (h *deletionHandler) recordedHint(obj relation.Object, recorded sharedv1alpha1.RefusedDeletion) string {
+	if recorded.User == "" || isKubernetesController(recorded.User) {
+		return ""
+	}
+	where := ""
+	if obj.ID.Namespace != "" {
+		where = " -n " + obj.ID.Namespace
+	}
+	return fmt.Sprintf(" The deletion is recorded, as %s asked for it: it is carried out as soon as nothing is in the "+
+		"way, until %s. To withdraw it: kubectl kinship withdraw %s %s%s", recorded.User,
+		recorded.Time.Add(h.expiry).UTC().Format(time.RFC3339), obj.ID.GroupKind(), obj.ID.Name, where)
+}
+
+// requestedObject returns the object that a request deletes, or the Pod that it evicts.
+func requestedObject(
+	ctx context.Context, watcher *relation.Watcher, req admission.Request,
+) (relation.Object, *metav1.PartialObjectMetadata, error) {
+	meta := &metav1.PartialObjectMetadata{}
+	if req.Operation == admissionv1.Create && req.SubResource == "eviction" {
+		pod := object.ID{Kind: "Pod", Namespace: req.Namespace, Name: req.Name}
+		meta.Name, meta.Namespace = pod.Name, pod.Namespace
+		obj, presence := watcher.Get(pod)
+		if presence == relation.Present {
+			return obj, meta, nil
+		}
+		obj, err := watcher.Live(ctx, pod) // The label decides, and is not known yet.
+		return obj, meta, relation.IgnoreGone(err)
+	}
+	if req.Operation != admissionv1.Delete {
+		return relation.Object{}, nil, fmt.Errorf("unexpected operation %q, expected %q", req.Operation, admissionv1.Delete)
+	}
+	if err := json.Unmarshal(req.OldObject.Raw, meta); err != nil {
+		return relation.Object{}, nil, fmt.Errorf("read the object to be deleted: %w", err)
+	}
+	return relation.ObjectOf(schema.GroupKind{Group: req.Kind.Group, Kind: req.Kind.Kind}, meta), meta, nil
+}
+
+func refuse(obj relation.Object, found holders) admission.Response {
+	refusal := guard.Refusal{Target: obj.ID, UID: obj.UID}
+	for _, e := range found.edges {
+		b := guard.Blocker{Declarer: e.Declarer}
+		if !e.Source.IsZero() {
+			b.By = shortText(e.Source)
+		} else if u := found.get(e.Declarer); u != nil && u.UsageSpec().Reason != nil {
+			b.Reason = *u.UsageSpec().Reason
+		}
+		if e.Content != nil {
+			b.Content = shortText(*e.Content)
+		}
+		refusal.Blockers = append(refusal.Blockers, b)
+	}
+	return admission.Response{AdmissionResponse: admissionv1.AdmissionResponse{
+		Allowed: false, Result: refusal.Status(),
+	}}
+}
+
+func shortText(ref relation.Ref) string {
+	if ref.Selector != nil {
+		return ref.String()
+	}
+	return ref.Short()
+}
+
+func isDryRun(req admission.Request) bool { return req.DryRun != nil && *req.DryRun }

@@ -1,0 +1,53 @@
+package usage
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
+	"github.com/kinship-dev/kinship/pkg/reconcile"
+	"github.com/kinship-dev/kinship/pkg/relation"
+)
+
+// removeFinalizer removes the finalizer, with which the Usage is gone.
+func (r *reconciler) removeFinalizer(ctx context.Context, p *pass) reconcile.Outcome {
+	if p.memory.finalized || !controllerutil.RemoveFinalizer(p.usage, finalizer) {
+		return reconcile.Outcome{}
+	}
+	_, err := r.writer.Object(ctx, p.id, p.seen, p.usage)
+	if err != nil && !apierrors.IsNotFound(err) {
+		return reconcile.Fail(sharedv1alpha1.ReasonFailed, err)
+	}
+	p.memory.finalized = true
+	r.memories.keep(p.id, p.memory)
+	if err != nil {
+		return reconcile.Outcome{} // An operator before this one removed the finalizer and recorded the events.
+	}
+	if bound := p.UsageStatus().Using; bound != nil {
+		// The garbage collector may have deleted the Usage before usingDeleted did.
+		obj, presence := r.watcher.Get(boundID(bound))
+		if presence != relation.Unknown && obj.UID != bound.UID {
+			r.recordEnded(p, bound)
+		}
+	}
+	r.metrics.released(r.clock.Since(p.GetDeletionTimestamp().Time))
+	return reconcile.Outcome{}
+}
+
+// recordEnded records an event on the used object: its protection has ended because the using
+// object was deleted. endedEvents limits how many such events there are.
+func (r *reconciler) recordEnded(p *pass, using *boundObject) {
+	ref := r.usedReference(p)
+	if ref == nil {
+		return
+	}
+	target, _ := refOf(p.usage, &p.UsageSpec().Of, r.watcher)
+	if obj, presence := r.watcher.Get(target.ID); presence == relation.Present {
+		ref.UID = obj.UID
+	}
+	r.ended.record(target.Namespace, ref, p.usage,
+		fmt.Sprintf("%s is gone, for which %s protected this object", boundID(using).Short(), p.id))
+}

@@ -1,0 +1,58 @@
+package usage
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/kinship-dev/kinship/pkg/relation"
+)
+
+// namespaceScope tells which namespaces the operator works in, as relation.Watcher does.
+type namespaceScope interface {
+	// Limited reports whether the operator runs with --namespaces.
+	Limited() bool
+	// Covers reports whether the operator works in a namespace.
+	Covers(namespace string) bool
+}
+
+// checkNamespaces returns an error if an operator that runs with --namespaces can't see the objects
+// of one side of a Usage.
+//
+// Of the cluster-scoped kinds it allows only Namespaces and definitions: the operator locks them
+// together with the objects inside, and so has rights to them.
+func checkNamespaces(u usage, s side, kinds relation.Kinds) error {
+	where, ok := kinds.(namespaceScope)
+	if !ok || !where.Limited() {
+		return nil
+	}
+	mapping, err := mappingOf(s.resource, kinds)
+	if err != nil {
+		return nil //nolint:nilerr // kindProblem reports a kind that is not served
+	}
+	gk, namespace := groupKindOf(s.resource), namespaceOf(u, s.resource)
+	switch {
+	case mapping.Namespaced && namespace == "":
+		return fmt.Errorf("the operator runs with --namespaces and sees %s objects only there: name one of these namespaces", gk)
+	case mapping.Namespaced && !where.Covers(namespace):
+		return fmt.Errorf("the operator does not work in namespace %s (--namespaces)", namespace)
+	case mapping.Namespaced, gk == relation.DefinitionKind:
+		return nil
+	case gk == namespaceKind:
+		if hasName(s.resource) && where.Covers(s.resource.ResourceRef.Name) {
+			return nil
+		}
+		return errors.New("the operator runs with --namespaces: name one of these namespaces")
+	default:
+		return fmt.Errorf("%s objects are cluster-scoped, and the operator runs with --namespaces", gk)
+	}
+}
+
+// isOutside reports whether checkNamespaces fails for a side of a Usage.
+func (l *ledger) isOutside(u usage) bool {
+	for _, s := range sides(u) {
+		if checkNamespaces(u, s, l.watcher) != nil {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,33 @@
+package usage
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// Options of the pack.
+type Options struct {
+	// GracePeriod is how long a deleted Usage without label crossplane.io/composite waits for the
+	// deletion of its using object to begin. Zero means five seconds.
+	GracePeriod time.Duration
+	// ReplayExpiry is how long a refused deletion is recorded. Zero means a day.
+	ReplayExpiry time.Duration
+	// MaxPerNamespace is how many Usages a namespace may have. Zero means any number.
+	MaxPerNamespace int
+	// Kinds are the resources that Usages may protect, and Using the resources that may use them
+	// besides. The pack has rights to these alone. No Kinds means any.
+	Kinds, Using []schema.GroupResource
+	// Namespaces are the namespaces that the operator works in. None means all.
+	Namespaces []string
+}
+
+func (o Options) withDefaults() Options {
+	if o.GracePeriod == 0 {
+		o.GracePeriod = 5 * time.Second
+	}
+	if o.ReplayExpiry == 0 {
+		o.ReplayExpiry = 24 * time.Hour
+	}
+	return o
+}

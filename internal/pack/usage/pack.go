@@ -1,0 +1,69 @@
+package usage
+
+import (
+	"context"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	protectionv1beta1 "github.com/kinship-dev/kinship/api/protection/v1beta1"
+	usagev1alpha1 "github.com/kinship-dev/kinship/api/usage/v1alpha1"
+	"github.com/kinship-dev/kinship/internal/pack"
+	"github.com/kinship-dev/kinship/pkg/lineage"
+)
+
+// Names in the cluster.
+const (
+	// webhookConfiguration and webhookName are those of the published API.
+	webhookConfiguration = "crossplane-no-usages"
+	webhookName          = "nousages.protection.crossplane.io"
+	evictionsName        = "evictions.usage.kinship.dev"
+	validateName         = "validate.usage.kinship.dev"
+	defaultName          = "default.usage.kinship.dev"
+
+	ownConfiguration = "kinship-usage"
+	keepPolicy       = "kinship-usage-keep-lock"
+	refusePolicy     = "kinship-usage-refuse-deletion"
+	recordsPolicy    = "kinship-usage-keep-records"
+	ownersPolicy     = "kinship-usage-former-owners"
+	locksPolicy      = "kinship-usage-former-locks"
+
+	refusePath   = "/validate-no-usages"
+	validatePath = "/validate-usage"
+	defaultPath  = "/mutate-usage"
+)
+
+// Pack returns the pack for the operator's list.
+func Pack(options Options) pack.Pack {
+	return pack.Pack{
+		Name: "usage",
+		Definitions: []string{
+			"usages.apiextensions.crossplane.io", "usages.protection.crossplane.io", "clusterusages.protection.crossplane.io",
+		},
+		AddToScheme: func(s *runtime.Scheme) error {
+			if err := protectionv1beta1.AddToScheme(s); err != nil {
+				return err
+			}
+			return usagev1alpha1.AddToScheme(s)
+		},
+		Relations: Relations,
+		Finalizers: []lineage.Finalizer{{
+			Name: finalizer, By: "the operator", When: "what uses the protected object is gone",
+			Waits: lineage.WaitsForSources,
+		}},
+		Locks:    locks(),
+		Rules:    func() []rbacv1.PolicyRule { return rules(options) },
+		Objects:  objects,
+		// Without keepPolicy, the lock controller adds a removed label again.
+		Enforced: []string{webhookConfiguration, refusePolicy, keepPolicy},
+		Doubt:    removeUnverified,
+		Setup: func(ctx context.Context, mgr manager.Manager, env pack.Environment) error {
+			return Setup(ctx, mgr, env, options)
+		},
+		Watches: true,
+		Trim:    shareStrings,
+		Probe:   probe,
+		Traces:  traces,
+	}
+}

@@ -1,0 +1,70 @@
+package usage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kinship-dev/kinship/pkg/object"
+	"github.com/kinship-dev/kinship/pkg/reconcile"
+)
+
+// dropUnverified is the first step: it removes annotation kinship.dev/authority and status.refused
+// where no webhook keeps users from writing them (--enforcement=policy). The webhook would trust
+// them after a change of --enforcement.
+func (r *reconciler) dropUnverified(ctx context.Context, p *pass) reconcile.Outcome {
+	if r.ledger.admission {
+		return reconcile.Outcome{}
+	}
+	p.UsageStatus().Refused = nil
+	annotate(p.usage, authorityAnnotation, "")
+	return r.writeObject(ctx, p)
+}
+
+// removeUnverified removes annotation kinship.dev/authority and status.refused from Usages that
+// were written after the resource version since, while the webhook was missing that keeps users
+// from writing them. A Usage without the annotation needs a ReferenceGrant, or has to be written
+// again.
+//
+// A failure for one Usage does not stop removeUnverified from changing the others.
+func removeUnverified(ctx context.Context, c client.Client, since string) error {
+	var failed []error
+	for _, k := range kinds {
+		list, err := listUsages(ctx, c, k)
+		if err != nil {
+			return err
+		}
+		for _, u := range list {
+			order, err := object.CompareVersions(u.GetResourceVersion(), since)
+			if err != nil {
+				return fmt.Errorf("compare the version of %s: %w", identify(u), err)
+			}
+			if order <= 0 {
+				continue
+			}
+			if err := removeUnverifiedFrom(ctx, c, u); client.IgnoreNotFound(err) != nil {
+				failed = append(failed, fmt.Errorf("remove unverified fields of %s: %w", identify(u), err))
+			}
+		}
+	}
+	return errors.Join(failed...)
+}
+
+// removeUnverifiedFrom changes one Usage. The writes carry no resource version, so that a user who
+// writes all the time causes no conflicts.
+func removeUnverifiedFrom(ctx context.Context, c client.Client, u usage) error {
+	writer := reconcile.Writer{Client: c, FieldOwner: fieldOwner, Writes: &reconcile.Writes{}}
+	after := u.DeepCopyObject().(usage)
+	after.UsageStatus().Refused = nil
+	if _, err := writer.Status(ctx, identify(u), u, after, false); err != nil {
+		return err
+	}
+	if _, marked := u.GetAnnotations()[authorityAnnotation]; !marked {
+		return nil
+	}
+	return c.Patch(ctx, u, client.RawPatch(types.MergePatchType,
+		[]byte(`{"metadata":{"annotations":{"`+authorityAnnotation+`":null}}}`)))
+}

@@ -1,0 +1,288 @@
+package usage
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/webhook"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+
+	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
+	"github.com/kinship-dev/kinship/internal/pack"
+	"github.com/kinship-dev/kinship/pkg/authorise"
+	"github.com/kinship-dev/kinship/pkg/reconcile"
+	"github.com/kinship-dev/kinship/pkg/relation"
+)
+
+// authorityAnnotation is set to authorityAuthor on a Usage of an object in another namespace if the
+// author of the Usage may delete that object. Without it, a ReferenceGrant must allow the Usage. The
+// mutating webhook sets it and the validating webhook refuses any other value, so that no user can
+// write it.
+const (
+	authorityAnnotation = "kinship.dev/authority"
+	authorityAuthor     = "author"
+)
+
+// usageHandler completes and judges Usages when they are created or changed. It runs in every
+// replica.
+type usageHandler struct {
+	ledger    *ledger
+	reviewer  *authorise.Reviewer
+	operators pack.Operators // user names of the operator
+	// limit is how many Usages a namespace may have, 0 for any number; number counts them.
+	limit  int
+	number func(namespace string) int
+}
+
+// decode reads the new and, on update, the old Usage of a request.
+func decode(req admission.Request) (u, old usage, err error) {
+	k, ok := kindOf(schema.GroupKind{Group: req.Kind.Group, Kind: req.Kind.Kind})
+	if !ok {
+		return nil, nil, fmt.Errorf("unexpected kind %s", req.Kind.Kind)
+	}
+	u, old, err = pack.Decode(req, k.new)
+	if err == nil && u.GetNamespace() == "" {
+		u.SetNamespace(req.Namespace)
+	}
+	return u, old, err
+}
+
+// Default is the mutating handler. It adds the finalizer, the details annotation and, if the using
+// object is known, the owner reference to a new Usage, which saves the controller a write. It sets
+// authorityAnnotation, and removes the owner references of a backup that have a former uid.
+func (h *usageHandler) Default(ctx context.Context, req admission.Request) admission.Response {
+	u, old, err := decode(req)
+	if err != nil {
+		return admission.Errored(http.StatusBadRequest, err)
+	}
+	judged := h.dropFormerOwners(ctx, u, old)
+	if old == nil {
+		controllerutil.AddFinalizer(u, finalizer)
+	}
+	if old == nil && !judged {
+		h.addKnownOwner(u)
+	}
+	authority, err := h.authority(ctx, req.UserInfo, u, old)
+	if err != nil {
+		return admission.Errored(http.StatusInternalServerError, err)
+	}
+	annotations := map[string]string{}
+	maps.Copy(annotations, u.GetAnnotations())
+	if old == nil {
+		annotations[detailsAnnotation] = describe(u)
+	}
+	delete(annotations, authorityAnnotation)
+	if authority != "" {
+		annotations[authorityAnnotation] = authority
+	}
+	return patchMetadata(req, u, annotations)
+}
+
+// addKnownOwner adds the using object to the owners of a new Usage, if the cache has the object.
+func (h *usageHandler) addKnownOwner(u usage) {
+	source, ok := h.usingObject(u)
+	if !ok {
+		return
+	}
+	if obj, presence := h.ledger.watcher.Get(source.ID); presence == relation.Present {
+		addOwner(u, obj)
+	}
+}
+
+// patchMetadata answers with a patch of finalizers, owners and annotations alone. The Go types may
+// lack fields of a newer schema, which a patch of the whole object would drop. A comparison of whole
+// objects would take seconds for thousands of owners.
+func patchMetadata(req admission.Request, u usage, annotations map[string]string) admission.Response {
+	var sent struct {
+		Metadata *metav1.ObjectMeta `json:"metadata"`
+	}
+	err := json.Unmarshal(req.Object.Raw, &sent)
+	if err == nil && sent.Metadata == nil {
+		err = errors.New("metadata is missing")
+	}
+	if err != nil {
+		return admission.Errored(http.StatusBadRequest, fmt.Errorf("read metadata of %s: %w", req.Kind.Kind, err))
+	}
+	var operations []webhook.JSONPatchOp
+	set := func(field string, value any) {
+		operations = append(operations, webhook.JSONPatchOp{Operation: "add", Path: "/metadata/" + field, Value: value})
+	}
+	if finalizers := u.GetFinalizers(); !slices.Equal(finalizers, sent.Metadata.Finalizers) {
+		set("finalizers", finalizers)
+	}
+	same := func(a, b metav1.OwnerReference) bool { return a.UID == b.UID }
+	if owners := u.GetOwnerReferences(); !slices.EqualFunc(owners, sent.Metadata.OwnerReferences, same) {
+		set("ownerReferences", owners)
+	}
+	if !maps.Equal(annotations, sent.Metadata.Annotations) {
+		set("annotations", annotations)
+	}
+	return admission.Patched("", operations...)
+}
+
+// Handle implements admission.Handler. It refuses a Usage that can never work, that closes a ring of
+// Usages, or whose author has too few rights.
+func (h *usageHandler) Handle(ctx context.Context, req admission.Request) admission.Response {
+	if h.operators.Has(req.UserInfo.Username) {
+		return admission.Allowed("")
+	}
+	u, old, err := decode(req)
+	if err != nil {
+		return admission.Errored(http.StatusBadRequest, err)
+	}
+	if req.SubResource == "status" {
+		return h.status(ctx, req.UserInfo, u, old)
+	}
+	if err := h.checkAuthority(ctx, req.UserInfo, u, old); err != nil {
+		return pack.Denied(http.StatusForbidden, metav1.StatusReasonForbidden, err.Error())
+	}
+	if old != nil && unchanged(u, old) {
+		return admission.Allowed("")
+	}
+	if old == nil && h.full(u.GetNamespace()) {
+		return pack.Denied(http.StatusForbidden, metav1.StatusReasonForbidden, fmt.Sprintf(
+			"namespace %s already has %d Usages, the limit of this cluster (--usage-max-per-namespace): "+
+				"delete one, or protect several objects with one Usage", u.GetNamespace(), h.limit))
+	}
+	if problem := problems(u, h.ledger.watcher).Worst(); problem.State == reconcile.Invalid {
+		return pack.Denied(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, problem.Message)
+	}
+	allowed, err := h.mayReach(ctx, req.UserInfo, u)
+	if err != nil {
+		return admission.Errored(http.StatusInternalServerError, err)
+	}
+	if !allowed {
+		return pack.Denied(http.StatusForbidden, metav1.StatusReasonForbidden, fmt.Sprintf(
+			"user %q lacks rights for this Usage: needed are the verb get on the object of spec.by, and the verb delete "+
+				"or protect on the object of spec.of or a ReferenceGrant in its namespace", req.UserInfo.Username))
+	}
+	return h.checkRing(ctx, u)
+}
+
+// full reports whether a namespace has reached the limit of Usages. Usages that are created at the
+// same moment may not be counted yet.
+func (h *usageHandler) full(namespace string) bool {
+	return h.limit > 0 && namespace != "" && h.number(namespace) >= h.limit
+}
+
+// checkAuthority refuses a value of authorityAnnotation that Default would not set.
+func (h *usageHandler) checkAuthority(ctx context.Context, user authenticationv1.UserInfo, u, old usage) error {
+	have := u.GetAnnotations()[authorityAnnotation]
+	if have == "" {
+		return nil
+	}
+	want, err := h.authority(ctx, user, u, old)
+	if err != nil {
+		return err
+	}
+	if have != want {
+		return fmt.Errorf("only Kinship sets annotation %s", authorityAnnotation)
+	}
+	return nil
+}
+
+// checkRing refuses a Usage that closes a ring. If too many objects use each other to find out, it
+// allows the Usage with a warning: the object is protected either way, and a user with thousands of
+// Usages must not keep other users from protecting their objects.
+func (h *usageHandler) checkRing(ctx context.Context, u usage) admission.Response {
+	controllerutil.AddFinalizer(u, finalizer)
+	for _, e := range extract(u, h.ledger.watcher) {
+		if e.Content != nil {
+			continue
+		}
+		ring, err := h.ledger.Ring(ctx, e)
+		if err != nil {
+			return admission.Allowed("").WithWarnings(fmt.Sprintf("behind %s %s", e.Target, err))
+		}
+		if ring != nil {
+			return pack.Denied(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, fmt.Sprintf(
+				"the resources would use each other in a circle: %s", ringText(ring)))
+		}
+	}
+	return admission.Allowed("")
+}
+
+// unchanged reports whether a Usage names the same objects as before: its spec is the same and, if a
+// selector has matchControllerRef, its controller.
+func unchanged(u, old usage) bool {
+	for _, s := range sides(u) {
+		selector := s.resource.ResourceSelector
+		if s.resource.ResourceRef != nil || selector == nil || selector.MatchControllerRef == nil {
+			continue
+		}
+		if selectorOf(u, selector).Controller != selectorOf(old, selector).Controller {
+			return false
+		}
+	}
+	return equality.Semantic.DeepEqual(u.UsageSpec(), old.UsageSpec())
+}
+
+// authority returns the value of authorityAnnotation: from the rights of the user if the spec is new,
+// else the former value.
+func (h *usageHandler) authority(ctx context.Context, user authenticationv1.UserInfo, u, old usage) (string, error) {
+	if old != nil && (h.operators.Has(user.Username) || unchanged(u, old)) {
+		return old.GetAnnotations()[authorityAnnotation], nil
+	}
+	if !reachesOut(u) {
+		return "", nil
+	}
+	ok, err := h.mayProtect(ctx, user, u)
+	if err != nil || !ok {
+		return "", err
+	}
+	return authorityAuthor, nil
+}
+
+// mayReach reports whether a user may create this Usage.
+func (h *usageHandler) mayReach(ctx context.Context, user authenticationv1.UserInfo, u usage) (bool, error) {
+	if by := u.UsageSpec().By; by != nil {
+		ok, err := h.may(ctx, user, "get", u, by)
+		if err != nil || !ok {
+			return false, err
+		}
+	}
+	ok, err := h.mayProtect(ctx, user, u)
+	if err != nil || ok {
+		return ok, err
+	}
+	return h.ledger.granted(u, h.ledger.grants), nil
+}
+
+func (h *usageHandler) mayProtect(ctx context.Context, user authenticationv1.UserInfo, u usage) (bool, error) {
+	ok, err := h.may(ctx, user, "delete", u, &u.UsageSpec().Of)
+	if err != nil || ok {
+		return ok, err
+	}
+	return h.may(ctx, user, "protect", u, &u.UsageSpec().Of)
+}
+
+// may asks whether a user has a verb on the object that one side of a Usage names or, for a
+// selector, on the kind in that namespace. The resource of a kind that is not served is unknown, so
+// the verb is needed on every resource of the group in all namespaces.
+func (h *usageHandler) may(
+	ctx context.Context, user authenticationv1.UserInfo, verb string, u usage, r *sharedv1alpha1.Resource,
+) (bool, error) {
+	gk := groupKindOf(r)
+	action := authorise.Action{Verb: verb, Group: gk.Group, Resource: "*"}
+	mapping, err := h.ledger.watcher.Mapping(gk.WithVersion(""))
+	if err == nil {
+		action.Resource = mapping.Resource.Resource
+	}
+	if err == nil && mapping.Namespaced {
+		action.Namespace = namespaceOf(u, r)
+	}
+	if r.ResourceRef != nil {
+		action.Name = r.ResourceRef.Name
+	}
+	return h.reviewer.Allowed(ctx, user, action)
+}

@@ -1,0 +1,137 @@
+package usage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	kinshipv1alpha1 "github.com/kinship-dev/kinship/api/kinship/v1alpha1"
+	"github.com/kinship-dev/kinship/pkg/object"
+	"github.com/kinship-dev/kinship/pkg/watch"
+)
+
+// grantKind is the kind that lets Usages name objects of other namespaces.
+var grantKind = kinshipv1alpha1.GroupVersion.WithKind("ReferenceGrant").GroupKind()
+
+// usageStore holds the informers' stores of Usages and ReferenceGrants. Its objects are shared and
+// must not be changed.
+type usageStore struct {
+	stores map[schema.GroupKind]toolscache.Store
+	synced []toolscache.InformerSynced
+}
+
+// open adds the informer of a kind, and a handler of its events.
+func (s *usageStore) open(
+	ctx context.Context, c cache.Cache, gk schema.GroupKind, obj client.Object, handler toolscache.ResourceEventHandler,
+) error {
+	informer, err := watch.Open(ctx, c, gk, obj)
+	if err != nil {
+		return err
+	}
+	synced, err := informer.Listen(handler)
+	if err != nil {
+		return fmt.Errorf("watch %s: %w", gk, err)
+	}
+	if s.stores == nil {
+		s.stores = map[schema.GroupKind]toolscache.Store{}
+	}
+	s.stores[gk], s.synced = informer.GetStore(), append(s.synced, synced)
+	return nil
+}
+
+// wait waits until the handlers have seen every Usage and ReferenceGrant that existed at the start.
+// It reports false if the context ends before. Until then a Usage that exists may be unknown.
+func (s *usageStore) wait(ctx context.Context) bool {
+	return toolscache.WaitForCacheSync(ctx.Done(), s.synced...)
+}
+
+// check fails until wait would return at once. It is a readiness check.
+func (s *usageStore) check(*http.Request) error {
+	if slices.ContainsFunc(s.synced, func(synced toolscache.InformerSynced) bool { return !synced() }) {
+		return errors.New("still reading Usages")
+	}
+	return nil
+}
+
+// get returns a Usage, or nil.
+func (s *usageStore) get(id object.ID) usage {
+	store, ok := s.stores[id.GroupKind()]
+	if !ok {
+		return nil
+	}
+	key := id.Name
+	if id.Namespace != "" {
+		key = id.Namespace + "/" + id.Name
+	}
+	item, exists, err := store.GetByKey(key)
+	if err != nil || !exists { // A thread-safe store never returns an error.
+		return nil
+	}
+	return item.(usage)
+}
+
+// all returns every Usage.
+func (s *usageStore) all() []usage {
+	var found []usage
+	for _, k := range kinds {
+		for _, item := range s.stores[k.GroupKind()].List() {
+			found = append(found, item.(usage))
+		}
+	}
+	return found
+}
+
+// ids returns the ID of every Usage.
+func (s *usageStore) ids() []object.ID {
+	all := s.all()
+	ids := make([]object.ID, 0, len(all))
+	for _, u := range all {
+		ids = append(ids, identify(u))
+	}
+	return ids
+}
+
+// number returns how many Usages a namespace has.
+func (s *usageStore) number(namespace string) int {
+	n := 0
+	for _, u := range s.all() {
+		if u.GetNamespace() == namespace {
+			n++
+		}
+	}
+	return n
+}
+
+// grants returns the ReferenceGrants of a namespace.
+func (s *usageStore) grants(namespace string) []kinshipv1alpha1.ReferenceGrant {
+	var found []kinshipv1alpha1.ReferenceGrant
+	for _, item := range s.stores[grantKind].List() {
+		if g := item.(*kinshipv1alpha1.ReferenceGrant); g.Namespace == namespace {
+			found = append(found, *g)
+		}
+	}
+	return found
+}
+
+// listUsages reads Usages of a kind.
+func listUsages(ctx context.Context, reader client.Reader, k kind, opts ...client.ListOption) ([]usage, error) {
+	list := k.newList()
+	if err := reader.List(ctx, list, opts...); err != nil {
+		return nil, fmt.Errorf("list %s objects: %w", k.GroupKind(), err)
+	}
+	found := make([]usage, 0, meta.LenList(list))
+	err := meta.EachListItem(list, func(obj runtime.Object) error {
+		found = append(found, obj.(usage))
+		return nil
+	})
+	return found, err
+}

@@ -1,0 +1,55 @@
+package usage_test
+
+import (
+	"fmt"
+	"testing"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kinship-dev/kinship/test/operator"
+)
+
+// testPasses counts the passes of controller usage for new Usages, and for Usages that end. The
+// test makes one write for each new Usage (the creation) and one for each Usage that ends (the
+// deletion of the using object, after which the operator deletes the Usage). One pass more is
+// allowed for each.
+func testPasses(t *testing.T) {
+	w := newWorld(t)
+	w.alone()
+	const n = 20
+	w.create(configMap("warm-up"))
+	first := protects("warm-up", named("warm-up"), "kind ConfigMap is confirmed, and the namespace is locked")
+	w.create(first)
+	w.ready(first)
+	using, used := make([]client.Object, n), make([]client.Object, n)
+	for i := range n {
+		using[i], used[i] = configMap(fmt.Sprintf("using%d", i)), configMap(fmt.Sprintf("used%d", i))
+		w.create(used[i], using[i])
+	}
+	w.settle()
+	passes := func() float64 { return operator.Metrics(t, "controller_runtime_reconcile_total", "controller")["usage"] }
+	extractions := func() float64 { return operator.Metrics(t, "kinship_tmp_extractions")[""] }
+	before := passes()
+	beforeX := extractions()
+	usages := make([]usage, n)
+	for i := range usages {
+		usages[i] = uses(fmt.Sprintf("u%d", i), named(using[i].GetName()), named(used[i].GetName()))
+		w.create(usages[i])
+	}
+	w.ready(usages...)
+	w.settle()
+	// settle takes the passes of one Usage more.
+	created := passes()
+	t.Logf("%g passes and %g extractions for %d new Usages", created-before, extractions()-beforeX, n)
+	beforeX = extractions()
+	if got := created - before; got > 2*n+6 {
+		t.Errorf("%g passes for %d new Usages, want at most 2 for each", got, n)
+	}
+	w.delete(using...)
+	for i, u := range usages {
+		w.gone(u)
+		w.free(used[i])
+	}
+	w.settle()
+	t.Logf("%g passes and %g extractions for the end of %d Usages", passes()-created, extractions()-beforeX, n)
+}
