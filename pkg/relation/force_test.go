@@ -73,7 +73,9 @@ func (locked) On(obj relation.Object) bool { return obj.Labels["locked"] == "tru
 func (l locked) Wrong(obj relation.Object) bool { return l.On(obj) != (obj.ID.Name == "target") }
 
 // Corrected implements relation.Mark.
-func (l locked) Corrected(before, now relation.Object) bool { return l.On(before) != l.On(now) && !l.Wrong(now) }
+func (l locked) Corrected(before, now relation.Object) bool {
+	return l.On(before) != l.On(now) && !l.Wrong(now)
+}
 
 // Selector implements relation.Mark.
 func (locked) Selector() *relation.Selector {

@@ -60,7 +60,7 @@ func testClaims(t *testing.T) {
 	for what, err := range map[string]error{
 		"only Kinship sets annotation kinship.dev/authority": w.c.Patch(
 			t.Context(), u.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(mark))),
-		"only Kinship may write it": w.c.Status().Patch(
+		"only Kinship may write": w.c.Status().Patch(
 			t.Context(), u.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(record))),
 	} {
 		if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), what) {

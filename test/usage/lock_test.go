@@ -287,7 +287,7 @@ func testUsingRecreated(t *testing.T) {
 	w.create(configMap("using"))
 	w.goneWithin(promptly, u)
 	event := w.told(used, "ProtectionEnded")
-	if want := "ConfigMap/using is gone, for which Usage.protection.crossplane.io/u in namespace " + w.ns +
+	if want := "ConfigMap/using was deleted, for which Usage.protection.crossplane.io/u in namespace " + w.ns +
 		" protected this object"; event.Note != want {
 		t.Errorf("event says %q, want %q", event.Note, want)
 	}
@@ -428,7 +428,7 @@ func testDirectStatus(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = w.c.Status().Patch(t.Context(), u, client.RawPatch(types.MergePatchType, patch))
-	if err == nil || !strings.Contains(err.Error(), "only Kinship may write it") {
+	if err == nil || !strings.Contains(err.Error(), "only Kinship may write") {
 		t.Errorf("writing the status was answered with %v", err)
 	}
 }

@@ -120,7 +120,7 @@ func testComposed(t *testing.T) {
 	w.ready(u, lone)
 	w.delete(u, lone)
 	w.gone(lone) // The grace period is over.
-	if message := w.unready(u, "WaitingUsingDeleted"); message != "waiting for ConfigMap/using in namespace "+w.ns+" to be gone" {
+	if message := w.unready(u, "WaitingUsingDeleted"); message != "waiting for ConfigMap/using in namespace "+w.ns+" to be deleted" {
 		t.Errorf("message is %q", message)
 	}
 	w.refused(used)

@@ -8,17 +8,20 @@ import (
 )
 
 // usageChanged updates the edges of a Usage, and starts a pass unless the event shows nothing but
-// an own write. A record that a webhook added to status.refused starts a pass: deleteUsingFirst
-// works on the records of the namespace controller.
+// an own write. An own write starts a pass, too, if it gives the Usage its first edges: lockUsed
+// waits for them. So does a record that a webhook added to status.refused: deleteUsingFirst works on
+// the records of the namespace controller.
 func (p *parts) usageChanged(c watch.Change[usage]) {
 	newest := c.New
 	if c.Went() {
 		newest = c.Old
 	}
 	id := identify(newest)
+	before := p.ledger.Declared.Declared(id)
 	p.ledger.Update(id)
+	now := p.ledger.Declared.Declared(id)
 	if c.Came() || c.Went() || p.writes.Concerns(id, c.Old, c.New) ||
-		hasNewRecord(c.Old.UsageStatus(), c.New.UsageStatus()) {
+		(len(before) == 0 && len(now) > 0) || hasNewRecord(c.Old.UsageStatus(), c.New.UsageStatus()) {
 		p.usages.Add(id)
 	}
 }
@@ -61,4 +64,3 @@ func (p *parts) lockRemoved(c relation.Change) {
 	p.mgr.GetEventRecorder(fieldOwner).Eventf(ref, nil, "Warning", "LockRestored", "Protect",
 		"label %s was removed while the object is in use; it is put back", lockLabel)
 }
-

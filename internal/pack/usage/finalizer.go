@@ -49,5 +49,5 @@ func (r *reconciler) recordEnded(p *pass, using *boundObject) {
 		ref.UID = obj.UID
 	}
 	r.ended.record(target.Namespace, ref, p.usage,
-		fmt.Sprintf("%s is gone, for which %s protected this object", boundID(using).Short(), p.id))
+		fmt.Sprintf("%s was deleted, for which %s protected this object", boundID(using).Short(), p.id))
 }

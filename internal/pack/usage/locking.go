@@ -14,8 +14,9 @@ import (
 func (r *reconciler) lockUsed(ctx context.Context, p *pass) reconcile.Outcome {
 	edges := r.ledger.Declared.Declared(p.id)
 	if len(edges) == 0 {
-		// The informer has not shown the finalizer yet. Its event starts the next pass.
-		return reconcile.Progress(sharedv1alpha1.ReasonLocking, "waiting for the cache to show the finalizer")
+		// The informer does not show the own write of the finalizer or of resourceRef yet. Its event
+		// starts the next pass (usageChanged).
+		return reconcile.Progress(sharedv1alpha1.ReasonLocking, "waiting for the cache to show the Usage as it was written")
 	}
 	var outcome reconcile.Outcome
 	for _, e := range edges {

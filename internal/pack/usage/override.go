@@ -56,7 +56,7 @@ func (h *deletionHandler) override(
 		if !all {
 			action.Namespace, action.Name = e.Declarer.Namespace, e.Declarer.Name
 		}
-		ok := all || named(wish, e.Declarer)
+		ok := all || namesUsage(wish, e.Declarer)
 		if ok {
 			var err error
 			if ok, err = h.reviewer.Allowed(ctx, req.UserInfo, action); err != nil {
@@ -85,7 +85,7 @@ func (h *deletionHandler) recordOverride(req admission.Request, meta *metav1.Par
 		"%s deleted %s/%s despite this Usage", req.UserInfo.Username, req.Kind.Kind, meta.Name)
 }
 
-func named(wish string, id object.ID) bool {
+func namesUsage(wish string, id object.ID) bool {
 	for name := range strings.SplitSeq(wish, ",") {
 		name = strings.TrimSpace(name)
 		if name == id.Name || name == id.Namespace+"/"+id.Name {

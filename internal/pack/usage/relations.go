@@ -37,7 +37,9 @@ var namespaceKind = schema.GroupKind{Kind: "Namespace"}
 
 // isContainer reports whether the deletion of an object of a kind deletes other objects: a
 // Namespace or a CustomResourceDefinition.
-func isContainer(gk schema.GroupKind) bool { return gk == namespaceKind || gk == relation.DefinitionKind }
+func isContainer(gk schema.GroupKind) bool {
+	return gk == namespaceKind || gk == relation.DefinitionKind
+}
 
 // extract returns the edges of a Usage: from the using to the used object, and to the namespace
 // and the definition that contain the used object. A Usage without the finalizer has no edges: if

@@ -44,7 +44,9 @@ func refOf(u usage, r *sharedv1alpha1.Resource, kinds relation.Kinds) (relation.
 	}
 }
 
-func hasName(r *sharedv1alpha1.Resource) bool { return r.ResourceRef != nil && r.ResourceRef.Name != "" }
+func hasName(r *sharedv1alpha1.Resource) bool {
+	return r.ResourceRef != nil && r.ResourceRef.Name != ""
+}
 
 // matchesAll reports whether one side of a Usage has a selector that stands for every object that
 // matches.

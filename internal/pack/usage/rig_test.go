@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
@@ -29,7 +30,9 @@ import (
 	"github.com/kinship-dev/kinship/pkg/watch"
 )
 
-func TestMain(m *testing.M) { testenv.Main(m, testenv.CRDs("../../../config/crd"), testenv.WithoutPods()) }
+func TestMain(m *testing.M) {
+	testenv.Main(m, testenv.CRDs("../../../config/crd"), testenv.WithoutPods())
+}
 
 // rig is a reconciler on the real API server, without webhooks and without a controller: a test
 // calls Reconcile, or a step, and sees the answer.
@@ -45,8 +48,10 @@ type rig struct {
 // confirmed is a confirmer of an API server that calls the webhook.
 type confirmed struct{}
 
-func (confirmed) Confirm(context.Context, relation.Object) reconcile.Outcome { return reconcile.Outcome{} }
-func (confirmed) Confirmed(relation.Object) bool                             { return true }
+func (confirmed) Confirm(context.Context, relation.Object) reconcile.Outcome {
+	return reconcile.Outcome{}
+}
+func (confirmed) Confirmed(relation.Object) bool { return true }
 
 func newRig(t *testing.T) *rig {
 	t.Helper()
@@ -134,10 +139,7 @@ func (r *rig) release() {
 		r.t.Error(err)
 	}
 	for i := range list.Items {
-		patch := client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"finalizers":null}}`))
-		if err := client.IgnoreNotFound(r.c.Patch(ctx, &list.Items[i], patch)); err != nil {
-			r.t.Error(err)
-		}
+		r.unhold(&list.Items[i])
 	}
 }
 
@@ -160,6 +162,14 @@ func (r *rig) delete(objects ...client.Object) {
 		}
 	}
 	r.await(objects...)
+}
+
+// unhold removes the finalizers of an object.
+func (r *rig) unhold(obj client.Object) {
+	patch := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))
+	if err := client.IgnoreNotFound(r.c.Patch(context.WithoutCancel(r.t.Context()), obj, patch)); err != nil {
+		r.t.Error(err)
+	}
 }
 
 // read reads an object from the API server, and reports whether it exists.

@@ -22,7 +22,7 @@ import (
 )
 
 // statusRefused answers a user who writes the status of a Usage.
-const statusRefused = "only Kinship writes the status of a Usage"
+const statusRefused = "only Kinship may write the status of a Usage"
 
 // status judges a change of a Usage's status by a user other than the operator. The only allowed
 // change removes entries of status.refused. A user removes entries of the user's own deletions.
