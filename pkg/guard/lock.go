@@ -164,7 +164,8 @@ func (l *Lock) write(ctx context.Context, obj relation.Object, value *string) (r
 		return obj, fmt.Errorf("lock %s: %w", obj.ID, err)
 	}
 	written := relation.ObjectOf(obj.ID.GroupKind(), answer)
-	logr.FromContextOrDiscard(ctx).V(1).Info("Wrote label", "object", obj.ID.String(), "label", l.Label, "on", value != nil)
+	logr.FromContextOrDiscard(ctx).V(1).Info("Wrote label", "object", obj.ID.String(),
+		"label", l.Label, "on", value != nil)
 	l.writes.Wrote(obj.ID, written.Version, written)
 	l.Get(obj.ID) // The watch may have been quicker than the answer.
 	return written, nil

@@ -49,7 +49,8 @@ func dropOwners(in pack.Installation) []client.Object {
 	kept := fmt.Sprintf(`object.metadata.ownerReferences.filter(o, !(%s)).map(o, {
   "apiVersion": o.apiVersion, "kind": o.kind, "name": o.name, "uid": o.uid,
   ?"controller": o.?controller, ?"blockOwnerDeletion": o.?blockOwnerDeletion})`, formerOwner("o"))
-	return mutatingPolicy(ownersPolicy, matchRules(writtenUsages("usages", "clusterusages")), []admissionregistrationv1.MatchCondition{
+	written := matchRules(writtenUsages("usages", "clusterusages"))
+	return mutatingPolicy(ownersPolicy, written, []admissionregistrationv1.MatchCondition{
 		{Name: "not-the-operator", Expression: in.Operators.DoNotAsk()},
 		{Name: "has-a-former-owner", Expression: hasFormerOwner()},
 	}, fmt.Sprintf(`[JSONPatch{op: "replace", path: "/metadata/ownerReferences", value: %s}]`, kept))
@@ -58,8 +59,9 @@ func dropOwners(in pack.Installation) []client.Object {
 // refuseOwners is the policy that refuses a Usage for which hasFormerOwner is true.
 func refuseOwners(in pack.Installation) []client.Object {
 	return pack.ValidatingPolicy(ownersPolicy, admissionregistrationv1.ValidatingAdmissionPolicySpec{
-		FailurePolicy: new(admissionregistrationv1.Fail), MatchConstraints: matchRules(writtenUsages("usages", "clusterusages")),
-		MatchConditions: in.NotTheOperator(),
+		FailurePolicy:    new(admissionregistrationv1.Fail),
+		MatchConstraints: matchRules(writtenUsages("usages", "clusterusages")),
+		MatchConditions:  in.NotTheOperator(),
 		Validations: []admissionregistrationv1.Validation{{
 			Expression: "!(" + hasFormerOwner() + ")",
 			Message: "Restored: the owner reference to the object of spec.by has the uid of the former object, for which " +

@@ -45,12 +45,12 @@ func shareStrings(obj any) {
 	}
 }
 
-// asDescribed stands in the cache for a details annotation that equals describe of the spec. It is
-// not UTF-8, so no client can have written it.
+// asDescribed stands in the cache for a details annotation that equals describe of the spec.
+// asDescribed is not UTF-8, so no client can have written it.
 const asDescribed = "\xff"
 
 // shareDetails has Usages share the map of their annotations if it has only a details annotation
-// that equals describe of the spec. It may be called more than once for one object.
+// that equals describe of the spec. shareDetails may be called more than once for one object.
 func shareDetails(u usage, described string) {
 	if a := u.GetAnnotations(); len(a) == 1 && a[detailsAnnotation] == described {
 		a[detailsAnnotation] = asDescribed

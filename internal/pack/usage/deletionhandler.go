@@ -23,8 +23,8 @@ import (
 	"github.com/kinship-dev/kinship/pkg/relation"
 )
 
-// deletionHandler answers the API server before a locked object is deleted. It runs in every
-// replica.
+// deletionHandler answers the API server before a locked object is deleted. deletionHandler runs in
+// every replica.
 type deletionHandler struct {
 	ledger    *ledger
 	lock      *guard.Lock
@@ -39,8 +39,8 @@ type deletionHandler struct {
 	expiry    time.Duration
 }
 
-// Handle implements admission.Handler. It answers from the ledger. If the object is locked and the
-// ledger knows no Usage of it, Handle reads the Usages from the API server (readHolders).
+// Handle implements admission.Handler. Handle answers from the ledger. If the object is locked and
+// the ledger knows no Usage of it, Handle reads the Usages from the API server (readHolders).
 func (h *deletionHandler) Handle(ctx context.Context, req admission.Request) admission.Response {
 	start := h.clock.Now()
 	defer func() { h.metrics.answered(h.clock.Since(start)) }()

@@ -63,8 +63,8 @@ type deleteOptions struct {
 	OrphanDependents  *bool                       `json:"orphanDependents"` // Deprecated, but still sent.
 }
 
-// policy returns both fields as one. It is empty if neither is set: the API server then decides by
-// the object's finalizers and kind (it keeps the Pods of a Job), and must do so for a replay.
+// policy returns both fields as one. policy is empty if neither is set: the API server then decides
+// by the object's finalizers and kind (it keeps the Pods of a Job), and must do so for a replay.
 func (d deleteOptions) policy() metav1.DeletionPropagation {
 	switch {
 	case d.PropagationPolicy != nil:
@@ -96,8 +96,8 @@ func (h *deletionHandler) store(
 }
 
 // addRecord adds a record to a status, unless the status has a fresh record of the same deletion.
-// It drops expired records, and other records of the same object. It returns the record that the
-// status then has, which is empty if there is no room.
+// addRecord drops expired records, and other records of the same object. addRecord returns the
+// record that the status then has, which is empty if there is no room.
 func (h *deletionHandler) addRecord(
 	status *sharedv1alpha1.UsageStatus, refused sharedv1alpha1.RefusedDeletion,
 ) sharedv1alpha1.RefusedDeletion {

@@ -12,11 +12,7 @@ import (
 // waits for them. So does a record that a webhook added to status.refused: deleteUsingFirst works on
 // the records of the namespace controller.
 func (p *parts) usageChanged(c watch.Change[usage]) {
-	newest := c.New
-	if c.Went() {
-		newest = c.Old
-	}
-	id := identify(newest)
+	id := identify(c.Object())
 	before := p.ledger.Declared.Declared(id)
 	p.ledger.Update(id)
 	now := p.ledger.Declared.Declared(id)

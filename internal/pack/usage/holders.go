@@ -20,10 +20,10 @@ type holders struct {
 	get   func(object.ID) usage // nil for a Usage that is not known
 }
 
-// readHolders reads the holders of a locked object from the API server. It is for a lock without a
-// known Usage: the lock is just being removed, another replica has just added it, or a user added
-// the label. A late watch must not decide then, in the leader neither, so everything that decides
-// is read, unless the lock is gone.
+// readHolders reads the holders of a locked object from the API server. readHolders is for a lock
+// without a known Usage: the lock is just being removed, another replica has just added it, or a
+// user added the label. A late watch must not decide then, in the leader neither, so everything
+// that decides is read, unless the lock is gone.
 //
 // The Usages in holders are the ones that were read: the cache may not have them.
 func (h *deletionHandler) readHolders(ctx context.Context, obj relation.Object) (holders, error) {

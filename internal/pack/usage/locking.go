@@ -9,8 +9,8 @@ import (
 	"github.com/kinship-dev/kinship/pkg/relation"
 )
 
-// lockUsed adds the lock, label crossplane.io/in-use, to every object that a Usage protects. It is
-// done when the label is there and the API server is known to refuse the deletion.
+// lockUsed adds the lock, label crossplane.io/in-use, to every object that a Usage protects.
+// lockUsed is done when the label is there and the API server is known to refuse the deletion.
 func (r *reconciler) lockUsed(ctx context.Context, p *pass) reconcile.Outcome {
 	edges := r.ledger.Declared.Declared(p.id)
 	if len(edges) == 0 {

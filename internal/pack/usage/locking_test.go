@@ -44,9 +44,9 @@ func TestLockUsedSet(t *testing.T) {
 	a.Labels, b.Labels = map[string]string{"app": "x"}, map[string]string{"app": "x"}
 	r.create(a, b)
 	u := uses("u")
-	u.Spec.Of = sharedv1alpha1.Resource{APIVersion: "v1", Kind: "ConfigMap", ResourceSelector: &sharedv1alpha1.ResourceSelector{
+	u.Spec.Of.ResourceRef, u.Spec.Of.ResourceSelector = nil, &sharedv1alpha1.ResourceSelector{
 		MatchLabels: map[string]string{"app": "x"}, MatchAll: new(true),
-	}}
+	}
 	r.protect(u)
 	r.ready(u, "")
 	r.locked(a, true)

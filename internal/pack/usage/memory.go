@@ -47,7 +47,7 @@ func (m *memory) prune(recorded []sharedv1alpha1.RefusedDeletion) {
 	})
 }
 
-// memories holds the memory of each Usage that has one. It is safe for concurrent use.
+// memories holds the memory of each Usage that has one. memories is safe for concurrent use.
 type memories struct{ all sync.Map }
 
 // of returns the memory of a Usage. A new memory is not stored before keep is called: most of

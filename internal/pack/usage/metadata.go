@@ -11,11 +11,11 @@ import (
 )
 
 // writeMetadata writes the decisions of the steps before it in one request: the finalizer, the
-// owner reference, resourceRef of a resolved selector, and the details annotation. The webhook
-// sets most of them on creation, so there is usually nothing to write.
+// owner reference, resourceRef of a resolved selector, and the details annotation. The webhook sets
+// most of them on creation, so there is usually nothing to write.
 //
-// It writes while the Usage waits for its using object, too: an owner reference to a former
-// object would have the garbage collector delete the Usage.
+// writeMetadata writes while the Usage waits for its using object, too: an owner reference to a
+// former object would have the garbage collector delete the Usage.
 func (r *reconciler) writeMetadata(ctx context.Context, p *pass) reconcile.Outcome {
 	controllerutil.AddFinalizer(p.usage, finalizer)
 	annotate(p.usage, detailsAnnotation, describe(p.usage))
@@ -37,8 +37,8 @@ func annotate(u usage, key, value string) {
 	u.SetAnnotations(annotations)
 }
 
-// writeObject writes metadata and spec where they differ from p.seen. It keeps the status that the
-// steps have decided.
+// writeObject writes metadata and spec where they differ from p.seen. writeObject keeps the status
+// that the steps have decided.
 func (r *reconciler) writeObject(ctx context.Context, p *pass) reconcile.Outcome {
 	wrote, err := r.writer.Object(ctx, p.id, p.seen, p.usage)
 	if wrote {

@@ -16,7 +16,7 @@ type namespaceScope interface {
 }
 
 // checkNamespaces returns an error if an operator that runs with --namespaces can't see the objects
-// of one side of a Usage.
+// of spec.of or spec.by.
 //
 // Of the cluster-scoped kinds it allows only Namespaces and definitions: the operator locks them
 // together with the objects inside, and so has rights to them.
@@ -32,7 +32,7 @@ func checkNamespaces(u usage, s side, kinds relation.Kinds) error {
 	gk, namespace := groupKindOf(s.resource), namespaceOf(u, s.resource)
 	switch {
 	case mapping.Namespaced && namespace == "":
-		return fmt.Errorf("the operator runs with --namespaces and sees %s objects only there: name one of these namespaces", gk)
+		return fmt.Errorf("the operator sees %s objects only in the namespaces of --namespaces: name one of these", gk)
 	case mapping.Namespaced && !where.Covers(namespace):
 		return fmt.Errorf("the operator does not work in namespace %s (--namespaces)", namespace)
 	case mapping.Namespaced, gk == relation.DefinitionKind:

@@ -11,8 +11,9 @@ import (
 	"github.com/kinship-dev/kinship/pkg/relation"
 )
 
-// chooseObjects sets resourceRef on each side of a Usage that has a selector without matchAll. It
-// chooses once, and takes the oldest object: the same objects always give the same choice.
+// chooseObjects sets resourceRef on each side of a Usage that has a selector without matchAll.
+// chooseObjects chooses once, and takes the oldest object: the same objects always give the same
+// choice.
 func (r *reconciler) chooseObjects(_ context.Context, p *pass) reconcile.Outcome {
 	var outcome reconcile.Outcome
 	for _, s := range sides(p.usage) {
@@ -30,8 +31,8 @@ func (r *reconciler) chooseObjects(_ context.Context, p *pass) reconcile.Outcome
 	return outcome
 }
 
-// choose sets resourceRef to the first object that is not being deleted. It leaves the namespace
-// out where it is the namespace of the Usage.
+// choose sets resourceRef to the first object that is not being deleted. choose leaves the
+// namespace out where it is the namespace of the Usage.
 func choose(s side, namespace string, ref relation.Ref, objects []relation.Object) reconcile.Outcome {
 	i := slices.IndexFunc(objects, func(o relation.Object) bool { return !o.Deleting })
 	if i < 0 {

@@ -59,9 +59,9 @@ func TestChooseObjects(t *testing.T) {
 	r := newRig(t)
 	r.create(configMap("using"))
 	u := uses("u")
-	u.Spec.Of = sharedv1alpha1.Resource{APIVersion: "v1", Kind: "ConfigMap", ResourceSelector: &sharedv1alpha1.ResourceSelector{
+	u.Spec.Of.ResourceRef, u.Spec.Of.ResourceSelector = nil, &sharedv1alpha1.ResourceSelector{
 		MatchLabels: map[string]string{"app": "x"},
-	}}
+	}
 	r.create(u)
 	r.pass(u)
 	r.ready(u, sharedv1alpha1.ReasonSelectorUnmatched)

@@ -124,7 +124,8 @@ func OverrideCommand(id object.ID, uid string) string {
 func refuseUnlessOverridden() []admissionregistrationv1.Validation {
 	forbidden := metav1.StatusReasonForbidden
 	meant := fmt.Sprintf("(oldObject.metadata.?annotations[?%q].orValue('') in [dyn('%s'), oldObject.metadata.uid] && "+
-		"!(request.userInfo.username in ['%s']))", overrideAnnotation, overrideAll, strings.Join(kubernetesControllers, "', '"))
+		"!(request.userInfo.username in ['%s']))", overrideAnnotation, overrideAll,
+		strings.Join(kubernetesControllers, "', '"))
 	refusal := admissionregistrationv1.Validation{
 		Expression: meant, MessageExpression: fmt.Sprintf("%q + %s", refusedByPolicy, overrideHintExpression()),
 		Message: refusedByPolicy, Reason: &forbidden,

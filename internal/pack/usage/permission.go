@@ -90,8 +90,9 @@ func (l *ledger) permitted(u usage, grants grants) bool {
 	return (l.admission && u.GetAnnotations()[authorityAnnotation] == authorityAuthor) || l.granted(u, grants)
 }
 
-// isNamespaced reports whether the objects that one side of a Usage names live in namespaces. It
-// is true of a kind that is not served, because no object of the kind can be protected.
+// isNamespaced reports whether the objects that spec.of or spec.by names live in namespaces.
+// isNamespaced is true of a kind that is not served, because no object of the kind can be
+// protected.
 func (l *ledger) isNamespaced(r *sharedv1alpha1.Resource) bool {
 	mapping, err := mappingOf(r, l.watcher)
 	return err != nil || mapping.Namespaced
@@ -112,7 +113,7 @@ func reachesOut(u usage) bool {
 }
 
 // grantedTarget returns the object that spec.of names, in the form that a ReferenceGrant is
-// compared with. It needs no knowledge of the kinds that the cluster serves.
+// compared with. grantedTarget needs no knowledge of the kinds that the cluster serves.
 func grantedTarget(u usage) relation.Ref {
 	of := &u.UsageSpec().Of
 	gk := groupKindOf(of)

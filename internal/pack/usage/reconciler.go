@@ -15,7 +15,7 @@ import (
 	"github.com/kinship-dev/kinship/pkg/relation"
 )
 
-// reconciler takes a Usage from its creation to its end. It runs in the leader.
+// reconciler takes a Usage from its creation to its end. reconciler runs in the leader.
 type reconciler struct {
 	*reconcile.Pass[*pass]
 

@@ -69,8 +69,8 @@ func (r *reconciler) replayFreed(ctx context.Context, p *pass) reconcile.Outcome
 	})
 }
 
-// replayEach calls replay with each recorded deletion. It drops the records that are due and of
-// which replay is done.
+// replayEach calls replay with each recorded deletion. replayEach drops the records that are due
+// and of which replay is done.
 func (r *reconciler) replayEach(
 	p *pass, replay func(*sharedv1alpha1.RefusedDeletion) (due bool, _ reconcile.Outcome),
 ) reconcile.Outcome {
@@ -94,8 +94,8 @@ func (r *reconciler) replayEach(
 	return outcome
 }
 
-// replayOne repeats a refused deletion of an object that no Usage protects any more. It deletes
-// the object with the recorded uid alone, and only what the refused user may delete now.
+// replayOne repeats a refused deletion of an object that no Usage protects any more. replayOne
+// deletes the object with the recorded uid alone, and only what the refused user may delete now.
 func (r *reconciler) replayOne(
 	ctx context.Context, p *pass, refused *sharedv1alpha1.RefusedDeletion,
 ) reconcile.Outcome {

@@ -28,7 +28,7 @@ func isVolatile(gk schema.GroupKind) bool { return slices.Contains(volatile, gk)
 // of objects of an aggregated API server, may have other characters.
 var plainNames = []string{"", "apiextensions.k8s.io", "apps", "autoscaling", "batch", "policy", "storage.k8s.io"}
 
-// checkResource returns an error if no object can ever match one side of a Usage, whatever is
+// checkResource returns an error if no object can ever match spec.of or spec.by, whatever is
 // installed or created later.
 func checkResource(r *sharedv1alpha1.Resource) error {
 	gk := groupKindOf(r)

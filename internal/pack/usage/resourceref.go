@@ -14,7 +14,7 @@ import (
 	"github.com/kinship-dev/kinship/pkg/watch"
 )
 
-// refOf returns the object or the set of objects that one side of a Usage names. It is zero while
+// refOf returns the object or the set of objects that spec.of or spec.by names. refOf is zero while
 // chooseObjects has not set resourceRef. The error is for people: it says why the side can't name
 // an object.
 func refOf(u usage, r *sharedv1alpha1.Resource, kinds relation.Kinds) (relation.Ref, error) {
@@ -48,19 +48,19 @@ func hasName(r *sharedv1alpha1.Resource) bool {
 	return r.ResourceRef != nil && r.ResourceRef.Name != ""
 }
 
-// matchesAll reports whether one side of a Usage has a selector that stands for every object that
+// matchesAll reports whether spec.of or spec.by has a selector that stands for every object that
 // matches.
 func matchesAll(r *sharedv1alpha1.Resource) bool {
 	return r.ResourceSelector != nil && r.ResourceSelector.MatchAll != nil && *r.ResourceSelector.MatchAll
 }
 
-// groupKindOf returns the kind that one side of a Usage names, without the version: objects are
-// the same in every version.
+// groupKindOf returns the kind that spec.of or spec.by names, without the version: objects are the
+// same in every version.
 func groupKindOf(r *sharedv1alpha1.Resource) schema.GroupKind {
 	return schema.FromAPIVersionAndKind(r.APIVersion, r.Kind).GroupKind()
 }
 
-// mappingOf returns the resource of the kind that one side of a Usage names. A kind of an API group
+// mappingOf returns the resource of the kind that spec.of or spec.by names. A kind of an API group
 // that does not answer counts as namespaced: without a mapping the protection would end, and no
 // object of the kind can be read or deleted until the group answers.
 func mappingOf(r *sharedv1alpha1.Resource, kinds relation.Kinds) (watch.Mapping, error) {
@@ -71,7 +71,7 @@ func mappingOf(r *sharedv1alpha1.Resource, kinds relation.Kinds) (watch.Mapping,
 	return mapping, err
 }
 
-// namespaceOf returns the namespace in which one side of a Usage names objects. Empty means all.
+// namespaceOf returns the namespace in which spec.of or spec.by names objects. Empty means all.
 func namespaceOf(u usage, r *sharedv1alpha1.Resource) string {
 	switch {
 	case r.ResourceRef != nil && r.ResourceRef.Namespace != "":
@@ -99,7 +99,7 @@ func selectorOf(u usage, s *sharedv1alpha1.ResourceSelector) *relation.Selector 
 	return selector
 }
 
-// selectedBy returns the objects that the selector of one side of a Usage matches. Its Selector is
+// selectedBy returns the objects that the selector of spec.of or spec.by matches. Its Selector is
 // nil if the side has none.
 func selectedBy(u usage, r *sharedv1alpha1.Resource, kinds relation.Kinds) relation.Ref {
 	gk := groupKindOf(r)

@@ -49,9 +49,11 @@ func Setup(ctx context.Context, mgr manager.Manager, env pack.Environment, optio
 		Watcher: env.Watcher, Metadata: env.Metadata, FieldOwner: fieldOwner,
 	}
 	p.rules = &guard.Rules{
-		Client: env.Live, Configuration: webhookConfiguration, FieldOwner: fieldOwner, Refuser: webhookName, Evictions: evictionsName,
-		Held: p.ledger.Declared, Watcher: env.Watcher, Metadata: env.Metadata, Enforcer: pack.NewEnforcer(env, refusing(env.Installation, env.Enforcement)),
-		Lost: p.reconcileAll, Log: mgr.GetLogger().WithName("rules"),
+		Client: env.Live, Configuration: webhookConfiguration, FieldOwner: fieldOwner,
+		Refuser: webhookName, Evictions: evictionsName,
+		Held: p.ledger.Declared, Watcher: env.Watcher, Metadata: env.Metadata,
+		Enforcer: pack.NewEnforcer(env, refusing(env.Installation, env.Enforcement)),
+		Lost:     p.reconcileAll, Log: mgr.GetLogger().WithName("rules"),
 	}
 	if env.Enforcement == pack.ByPolicy {
 		p.rules.Configuration, p.rules.Refuser = "", refusePolicy
@@ -76,7 +78,7 @@ func Setup(ctx context.Context, mgr manager.Manager, env pack.Environment, optio
 	return nil
 }
 
-// addInformers adds the informers of Usages and ReferenceGrants. They run in every replica.
+// addInformers adds the informers of Usages and ReferenceGrants, which run in every replica.
 func (p *parts) addInformers(ctx context.Context) error {
 	for _, k := range kinds {
 		if err := p.store.open(ctx, p.mgr.GetCache(), k.GroupKind(), k.new(), watch.Handler(p.usageChanged)); err != nil {
@@ -127,7 +129,7 @@ type leaderTask func(context.Context) error
 // Start implements manager.Runnable.
 func (f leaderTask) Start(ctx context.Context) error { return f(ctx) }
 
-// addHandlers adds the admission handlers. They run in every replica.
+// addHandlers adds the admission handlers, which run in every replica.
 func (p *parts) addHandlers(context.Context) error {
 	if p.env.Enforcement != pack.ByWebhook {
 		return nil

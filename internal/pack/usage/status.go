@@ -16,7 +16,7 @@ import (
 	"github.com/kinship-dev/kinship/pkg/relation"
 )
 
-// conclude writes the status of a Usage. It replays refused deletions of objects that nothing
+// conclude writes the status of a Usage. conclude replays refused deletions of objects that nothing
 // holds any more first, whether the steps are done or not.
 func (r *reconciler) conclude(ctx context.Context, p *pass, outcome reconcile.Outcome) reconcile.Outcome {
 	ending := p.GetDeletionTimestamp() != nil
@@ -62,11 +62,11 @@ func setConditions(u usage, outcome reconcile.Outcome, locked bool) {
 			condition.Done{Reason: sharedv1alpha1.ReasonLocked, Message: "Deletion is refused."}, generation))
 }
 
-// isEffective reports whether every object that a Usage protects carries the lock, and whether
-// the API server is known to refuse the deletion of such objects.
+// isEffective reports whether every object that a Usage protects carries the lock, and whether the
+// API server is known to refuse the deletion of such objects.
 //
-// It calls Lock.Ensure instead of Lock.Get because the watch event of a correct lock starts no
-// pass: the status would stay behind a lock that the lock controller adds a moment later.
+// isEffective calls Lock.Ensure instead of Lock.Get because the watch event of a correct lock
+// starts no pass: the status would stay behind a lock that the lock controller adds a moment later.
 func (r *reconciler) isEffective(ctx context.Context, p *pass) (bool, error) {
 	protects := false
 	for _, e := range r.ledger.Declared.Declared(p.id) {

@@ -33,8 +33,8 @@ const (
 	authorityAuthor     = "author"
 )
 
-// usageHandler completes and judges Usages when they are created or changed. It runs in every
-// replica.
+// usageHandler completes and judges Usages when they are created or changed. usageHandler runs in
+// every replica.
 type usageHandler struct {
 	ledger    *ledger
 	reviewer  *authorise.Reviewer
@@ -57,9 +57,10 @@ func decode(req admission.Request) (u, old usage, err error) {
 	return u, old, err
 }
 
-// Default is the mutating handler. It adds the finalizer, the details annotation and, if the using
-// object is known, the owner reference to a new Usage, which saves the controller a write. It sets
-// authorityAnnotation, and removes the owner references of a backup that have a former uid.
+// Default is the mutating handler. Default adds the finalizer, the details annotation and, if the
+// using object is known, the owner reference to a new Usage, which saves the controller a write.
+// Default sets authorityAnnotation, and removes the owner references of a backup that have a former
+// uid.
 func (h *usageHandler) Default(ctx context.Context, req admission.Request) admission.Response {
 	u, old, err := decode(req)
 	if err != nil {
@@ -130,8 +131,8 @@ func patchMetadata(req admission.Request, u usage, annotations map[string]string
 	return admission.Patched("", operations...)
 }
 
-// Handle implements admission.Handler. It refuses a Usage that can never work, that closes a ring of
-// Usages, or whose author has too few rights.
+// Handle implements admission.Handler. Handle refuses a Usage that can never work, that closes a
+// ring of Usages, or whose author has too few rights.
 func (h *usageHandler) Handle(ctx context.Context, req admission.Request) admission.Response {
 	if h.operators.Has(req.UserInfo.Username) {
 		return admission.Allowed("")
@@ -266,7 +267,7 @@ func (h *usageHandler) mayProtect(ctx context.Context, user authenticationv1.Use
 	return h.may(ctx, user, "protect", u, &u.UsageSpec().Of)
 }
 
-// may asks whether a user has a verb on the object that one side of a Usage names or, for a
+// may asks whether a user has a verb on the object that spec.of or spec.by names or, for a
 // selector, on the kind in that namespace. The resource of a kind that is not served is unknown, so
 // the verb is needed on every resource of the group in all namespaces.
 func (h *usageHandler) may(

@@ -49,12 +49,12 @@ func (s *usageStore) open(
 }
 
 // wait waits until the handlers have seen every Usage and ReferenceGrant that existed at the start.
-// It reports false if the context ends before. Until then a Usage that exists may be unknown.
+// wait reports false if the context ends before. Until then a Usage that exists may be unknown.
 func (s *usageStore) wait(ctx context.Context) bool {
 	return toolscache.WaitForCacheSync(ctx.Done(), s.synced...)
 }
 
-// check fails until wait would return at once. It is a readiness check.
+// check fails until wait would return at once. check is a readiness check.
 func (s *usageStore) check(*http.Request) error {
 	if slices.ContainsFunc(s.synced, func(synced toolscache.InformerSynced) bool { return !synced() }) {
 		return errors.New("still reading Usages")

@@ -75,8 +75,8 @@ func unbind(u usage) {
 	u.UsageStatus().Using = nil
 }
 
-// addOwner adds the using object to the owners of a Usage (seed 3, "Owner references"). It leaves
-// out an object of another namespace: Kubernetes allows no such owner reference.
+// addOwner adds the using object to the owners of a Usage (seed 3, "Owner references"). addOwner
+// leaves out an object of another namespace: Kubernetes allows no such owner reference.
 func addOwner(u usage, using relation.Object) {
 	if using.ID.Namespace != "" && using.ID.Namespace != u.GetNamespace() {
 		return
@@ -90,9 +90,9 @@ func addOwner(u usage, using relation.Object) {
 	}))
 }
 
-// usingDeleted deletes a Usage whose using object was deleted. A Usage that has a controller stays,
-// because its controller would only create it again: it protects nothing until there is an object
-// to bind it to.
+// usingDeleted deletes a Usage when the object in status.using was deleted. A Usage that has a
+// controller stays, because the controller would create the Usage again: such a Usage protects no
+// object until spec.by names an existing one.
 func (r *reconciler) usingDeleted(ctx context.Context, p *pass, id object.ID) reconcile.Outcome {
 	bound := p.UsageStatus().Using
 	_, exists, err := r.readBound(ctx, p.id, id, bound.UID)

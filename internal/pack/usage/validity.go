@@ -28,7 +28,7 @@ func sides(u usage) []side {
 }
 
 // checkSpec refuses a Usage whose spec can never work, that has no permission, or that closes a
-// ring. It waits for kinds that are not served yet.
+// ring. checkSpec waits for kinds that are not served yet.
 func (r *reconciler) checkSpec(ctx context.Context, p *pass) reconcile.Outcome {
 	outcome := problems(p.usage, r.watcher)
 	if outcome.Worst().State == reconcile.Invalid {
@@ -78,7 +78,7 @@ func problems(u usage, kinds relation.Kinds) reconcile.Outcome {
 	return outcome
 }
 
-// sideProblems returns the problems of one side of a Usage.
+// sideProblems returns the problems of spec.of or spec.by.
 func sideProblems(u usage, s side, kinds relation.Kinds) reconcile.Outcome {
 	gk := groupKindOf(s.resource)
 	var outcome reconcile.Outcome

@@ -17,13 +17,19 @@ func TestProblems(t *testing.T) {
 		state  reconcile.State
 		text   string
 	}{
-		"valid":           {"two ConfigMaps", named("a"), named("b"), reconcile.Done, ""},
-		"of equals by":    {"nothing would end the protection", named("a"), named("a"), reconcile.Invalid, "a resource can't use itself"},
-		"kind not served": {"it may be installed", kind2("example.com/v1", "Tree"), named("b"), reconcile.Waiting, "waiting for it to be installed"},
-		"volatile kind":   {"a watch would bring every event", kind2("v1", "Event"), named("b"), reconcile.Invalid, "are written all the time"},
+		"valid":        {"two ConfigMaps", named("a"), named("b"), reconcile.Done, ""},
+		"of equals by": {"no deletion would end it", named("a"), named("a"), reconcile.Invalid, "a resource can't use itself"},
+		"kind not served": {
+			"it may be installed", kind2("example.com/v1", "Tree"), named("b"),
+			reconcile.Waiting, "waiting for it to be installed",
+		},
+		"volatile kind": {
+			"a watch would bring every event", kind2("v1", "Event"), named("b"),
+			reconcile.Invalid, "are written all the time",
+		},
 		"webhook configuration": {
-			"no webhook is called for one", kind2("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration"), named("b"),
-			reconcile.Invalid, "can't be protected",
+			"no webhook is called for one", kind2("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration"),
+			named("b"), reconcile.Invalid, "can't be protected",
 		},
 		"impossible name": {"no object has the name", named("A b"), named("b"), reconcile.Invalid, `the name "A b"`},
 	}
