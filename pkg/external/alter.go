@@ -44,9 +44,9 @@ func (a *alterations) take(id object.ID) time.Time {
 // still. A content is used only when it was: it is not recorded before.
 func (p *pass[K, R]) use() {
 	status := p.status()
-	for _, t := range p.Refs.targets {
-		d, ok := t.observed()
-		if ok && p.managed() && t.member.own && !slices.Contains(status.ObservedDependencies, d) {
+	for _, t := range p.Refs.Targets() {
+		d, ok := observedTarget(t)
+		if ok && p.managed() && !t.IsMetadata() && !slices.Contains(status.ObservedDependencies, d) {
 			status.ObservedDependencies = append(slices.Clone(status.ObservedDependencies), d)
 		}
 	}
@@ -74,9 +74,9 @@ func (r *reconciler[K, R]) alter(p *pass[K, R]) {
 			continue
 		}
 		target := object.ID{Group: r.kind.Alters[i].Group, Kind: d.Kind, Namespace: p.id.Namespace, Name: d.Name}
-		if m := r.engine.hub.members[r.kind.Alters[i]]; m != nil && m.own && m.get(target) != nil {
-			r.engine.hub.alterations.note(target, now)
-			m.queue.Add(target)
+		if r.engine.own(r.kind.Alters[i]) != nil && r.engine.core.Get(target) != nil {
+			r.engine.alterations.note(target, now)
+			r.engine.core.Requeue(target)
 		}
 	}
 }

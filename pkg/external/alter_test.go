@@ -1,16 +1,18 @@
 package external
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	toolscache "k8s.io/client-go/tools/cache"
 
 	openstackv1alpha1 "github.com/kinship-dev/kinship/api/openstack/v1alpha1"
 	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
 	"github.com/kinship-dev/kinship/pkg/condition"
+	"github.com/kinship-dev/kinship/pkg/engine"
+	"github.com/kinship-dev/kinship/pkg/object"
 )
 
 // TestAlter: what a resource referred to and what it refers to now is looked at again,
@@ -29,28 +31,31 @@ func TestAlter(t *testing.T) {
 	} {
 		r, clock := newReconciler()
 		r.kind.Alters = []schema.GroupKind{ports.GroupKind()}
-		store := toolscache.NewStore(toolscache.MetaNamespaceKeyFunc)
+		store := newStore()
 		for _, name := range []string{"old", "new", "both", "other"} {
 			port := &openstackv1alpha1.Port{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name}}
 			if err := store.Add(port); err != nil {
 				t.Fatal(err)
 			}
 		}
-		r.engine.hub.members[ports.GroupKind()] = &member{gvk: ports, own: true, store: store}
+		r.engine.kinds = append(r.engine.kinds, &kind{gvk: ports})
+		r.engine.core.Add(engine.Kind{GVK: ports, Example: &openstackv1alpha1.Port{}, Store: store})
 		p := newPass()
 		p.id.Namespace = "ns"
 		p.Object.Spec.ManagementPolicy = policy
 		p.before.Status.ObservedDependencies, p.Object.Status.ObservedDependencies = was, is
 		r.alter(p)
 		var got []string
-		for _, id := range r.engine.hub.members[ports.GroupKind()].ids() {
-			if at := r.engine.hub.alterations.take(id); at.Equal(clock.Now()) {
+		for _, obj := range r.engine.core.List(ports.GroupKind()) {
+			id := object.Of(obj, ports.GroupKind())
+			if at := r.engine.alterations.take(id); at.Equal(clock.Now()) {
 				got = append(got, id.Name)
 			}
-			if at := r.engine.hub.alterations.take(id); !at.IsZero() {
+			if at := r.engine.alterations.take(id); !at.IsZero() {
 				t.Errorf("%s is looked at twice", id.Name)
 			}
 		}
+		slices.Sort(got)
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s: looked at again (-want +got):\n%s", policy, diff)
 		}

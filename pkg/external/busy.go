@@ -34,7 +34,7 @@ type refusal struct {
 // reason to make that attempt now.
 func (r *reconciler[K, R]) postponed(p *pass[K, R]) reconcile.Outcome {
 	pause := p.memory.busy.next.Sub(r.engine.Clock.Now())
-	if pause <= 0 || r.engine.hub.occupancy.isFree(p.id) {
+	if pause <= 0 || r.engine.occupancy.isFree(p.id) {
 		return reconcile.Outcome{}
 	}
 	return reconcile.Retry(pause, condition.ReasonTransientError, p.memory.busy.err)
@@ -42,13 +42,13 @@ func (r *reconciler[K, R]) postponed(p *pass[K, R]) reconcile.Outcome {
 
 // wasBusy plans the next attempt to delete a resource that was busy.
 func (r *reconciler[K, R]) wasBusy(p *pass[K, R], err error) reconcile.Outcome {
-	r.engine.hub.occupancy.refuse(p.id)
+	r.engine.occupancy.refuse(p.id)
 	busy, now := &p.memory.busy, r.engine.Clock.Now()
 	if busy.since.IsZero() {
 		busy.since = now
 	}
 	busy.next, busy.err = time.Time{}, err
-	if r.engine.hub.occupancy.isFree(p.id) { // The refusal is older than the end of the last user.
+	if r.engine.occupancy.isFree(p.id) { // The refusal is older than the end of the last user.
 		return reconcile.Retry(0, condition.ReasonTransientError, err)
 	}
 	if now.Sub(busy.since) >= busyPeriod {
@@ -62,34 +62,47 @@ func (r *reconciler[K, R]) wasBusy(p *pass[K, R], err error) reconcile.Outcome {
 	return r.postponed(p)
 }
 
-// usedBy returns the resources of a cloud that a status tells of.
-func (h *hub) usedBy(cloud string, id object.ID, observed []sharedv1alpha1.ObservedDependency) (used []Resource) {
+// observed returns the object that an entry of status.observedDependencies names, and whether
+// the object's kind is of the pack's own.
+func (e *Engine) observed(of object.ID, d sharedv1alpha1.ObservedDependency) (object.ID, bool) {
+	target := object.ID{Group: of.Group, Kind: d.Kind, Namespace: of.Namespace, Name: d.Name}
+	return target, e.own(target.GroupKind()) != nil
+}
+
+// usedBy returns the resources of a cloud that a status records.
+func (e *Engine) usedBy(cloud string, id object.ID, observed []sharedv1alpha1.ObservedDependency) (used []Resource) {
 	for _, d := range observed {
-		if target, ok := h.observed(id, d); ok {
+		if target, ok := e.observed(id, d); ok {
 			used = append(used, Resource{target.GroupKind(), d.ID, cloud})
 		}
 	}
 	return used
 }
 
-// occupy records which resources an object uses, and wakes the deletions that wait for
-// their users.
-func (h *hub) occupy(m *member, id object.ID, obj client.Object) {
-	if !m.own {
-		return
-	}
+// occupy records which resources an object uses, and requeues the objects whose deletions wait
+// for their users.
+func (e *Engine) occupy(k *kind, id object.ID, obj client.Object) {
 	var used []Resource
 	o, ok := obj.(Object)
 	ok = ok && o.GetExternalSpec().ManagementPolicy != sharedv1alpha1.PolicyUnmanaged
 	if ok {
-		used = h.usedBy(m.cloudOf(o), id, o.GetExternalStatus().ObservedDependencies)
-	}
-	if ok && m.uses != nil {
-		for _, r := range m.uses(o) {
-			used = append(used, Resource{r.Kind, r.ID, m.cloudOf(o)})
+		cloud := k.cloudOf(o)
+		used = e.usedBy(cloud, id, o.GetExternalStatus().ObservedDependencies)
+		if k.uses != nil {
+			for _, r := range k.uses(o) {
+				used = append(used, Resource{r.Kind, r.ID, cloud})
+			}
 		}
 	}
-	for _, woken := range h.occupancy.set(id, used, ok && o.GetDeletionTimestamp() != nil) {
-		h.members[woken.GroupKind()].queue.Add(woken)
+	for _, waiter := range e.occupancy.set(id, used, ok && o.GetDeletionTimestamp() != nil) {
+		e.core.Requeue(waiter)
 	}
+}
+
+// cloudOf returns the cloud that the status of an object records.
+func (k *kind) cloudOf(obj Object) string {
+	if k.cloud == nil {
+		return ""
+	}
+	return k.cloud(obj.GetExternalStatus().Place)
 }

@@ -5,10 +5,14 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	openstackv1alpha1 "github.com/kinship-dev/kinship/api/openstack/v1alpha1"
 	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
+	"github.com/kinship-dev/kinship/pkg/engine"
 	"github.com/kinship-dev/kinship/pkg/object"
+	"github.com/kinship-dev/kinship/pkg/watch"
 )
 
 // busyUntil has deletions be refused as long as a function says so.
@@ -90,21 +94,28 @@ func TestBusyAfter(t *testing.T) {
 // uses has the watch tell of a Subnet that uses a Network, or of its end.
 func (s *sharers) uses(name, network string, changes ...func(*openstackv1alpha1.Subnet)) {
 	s.t.Helper()
-	m := s.r.engine.hub.members[subnets.GroupKind()]
-	if m == nil {
-		m = &member{gvk: subnets, own: true}
-		s.r.engine.hub.members[subnets.GroupKind()] = m
+	e := s.r.engine
+	if e.own(subnets.GroupKind()) == nil {
+		k := &kind{
+			gvk: subnets, ended: func(object.ID, client.Object) {}, forget: func(object.ID, types.UID) {},
+			learn: func(client.Object) {},
+		}
+		e.kinds = append(e.kinds, k)
+		e.core.Add(engine.Kind{
+			GVK: subnets, Example: &openstackv1alpha1.Subnet{}, Store: newStore(),
+			Observe: func(id object.ID, c watch.Change[client.Object]) { e.observe(k, id, c) },
+		})
 	}
 	one := &openstackv1alpha1.Subnet{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: s.ns, UID: "u"}}
 	one.Status.ObservedDependencies = []sharedv1alpha1.ObservedDependency{{Kind: "Network", Name: "a", ID: network}}
 	if len(changes) == 0 {
-		s.r.engine.hub.changed(m, one, nil)
+		e.core.Observe(subnets.GroupKind(), watch.Change[client.Object]{Old: one})
 		return
 	}
 	for _, change := range changes {
 		change(one)
 	}
-	s.r.engine.hub.changed(m, nil, one)
+	e.core.Observe(subnets.GroupKind(), watch.Change[client.Object]{New: one})
 }
 
 func isThere(*openstackv1alpha1.Subnet) {}

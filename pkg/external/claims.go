@@ -60,6 +60,14 @@ func (r *reconciler[K, R]) claim(p *pass[K, R], id string) bool {
 // recorded, which a restart needs to know.
 func (p *pass[K, R]) recordedPlace() string { return cmp.Or(p.place, p.cloud) }
 
+// cloudOf returns the cloud that the status of an object records.
+func (r *reconciler[K, R]) cloudOf(obj K) string {
+	if r.kind.Cloud == nil {
+		return ""
+	}
+	return r.kind.Cloud(obj.GetExternalStatus().Place)
+}
+
 func (r *reconciler[K, R]) claimed(cloud string, obj K, id string) claimed {
 	var realm string
 	switch {

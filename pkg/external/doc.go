@@ -49,8 +49,8 @@
 //
 // # Wake-ups
 //
-// All informers feed one hub (hub.go): it keeps who refers to whom, wakes those
-// who refer to what changed, and the guards of what is not referred to any more.
+// Package engine keeps the edges between objects. It requeues the sources of a target that
+// changed, and takes guards off targets that no source refers to any more.
 //
 // Where a resource changes those that it refers to, as a server does its ports, the
 // objects of these are looked at once more, settled or not (alter.go).

@@ -4,25 +4,22 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/events"
-	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
-	ctrlreconcile "sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/kinship-dev/kinship/pkg/guard"
+	"github.com/kinship-dev/kinship/pkg/condition"
+	"github.com/kinship-dev/kinship/pkg/engine"
 	"github.com/kinship-dev/kinship/pkg/object"
-	"github.com/kinship-dev/kinship/pkg/reconcile"
 	"github.com/kinship-dev/kinship/pkg/relation"
 	"github.com/kinship-dev/kinship/pkg/watch"
 )
@@ -56,23 +53,35 @@ type Options struct {
 	Tenant func(ctx context.Context, namespace string) context.Context
 }
 
-// Engine runs the kinds of a pack. Make it with New, add kinds, then Start it.
+// Engine runs the kinds of a pack. Make it with New, add kinds, then Start it. Package engine
+// keeps the watches, the index of edges, the waits and the guards; an Engine adds what concerns
+// the resources outside.
 type Engine struct {
 	Options
 
 	mgr   manager.Manager
-	hub   hub
-	kinds []kind
+	core  *engine.Engine
+	kinds []*kind // in the order of Add
 	pools []*Pool
+
+	alterations alterations
+	strays      strays
+	occupancy   occupancy
 }
 
-// kind is a kind of the pack's own, with what leads its objects.
+// kind is a kind of the pack's own, such as Subnet.
 type kind struct {
-	*member
-
-	reconciler ctrlreconcile.TypedReconciler[object.ID]
-	turns      *turns
+	gvk       schema.GroupVersionKind
+	relations []relation.Relation
+	cloud     func(place string) string      // [Kind.Cloud]; it may be nil
+	uses      func(Object) []Resource        // [Kind.Uses]; it may be nil
+	ended     func(object.ID, client.Object) // is called with an object as it was at its end
+	forget    func(object.ID, types.UID)
+	learn     func(client.Object)
+	turns     *turns
 }
+
+func (k *kind) gk() schema.GroupKind { return k.gvk.GroupKind() }
 
 // New returns an engine without kinds.
 func New(mgr manager.Manager, options Options) *Engine {
@@ -87,189 +96,189 @@ func New(mgr manager.Manager, options Options) *Engine {
 	if options.Tenant == nil {
 		options.Tenant = func(ctx context.Context, _ string) context.Context { return ctx }
 	}
-	return &Engine{Options: options, mgr: mgr, hub: hub{
-		group: options.Group, members: map[schema.GroupKind]*member{}, clock: options.Clock,
-		relations: map[string]relation.Relation{}, owners: map[string]string{}, left: map[hold]bool{},
-		contents: map[object.ID]string{},
-	}}
+	return &Engine{Options: options, mgr: mgr, core: engine.New(mgr, engine.Options{
+		Name: options.Group, Live: options.Live, GuardWorkers: options.Workers,
+		Reasons: engine.Reasons{
+			Waiting: condition.ReasonProgressing, Failed: condition.ReasonTransientError,
+			Refused: condition.ReasonInvalidConfiguration,
+		},
+	})}
 }
 
-// Watch has objects of a kind that is not the pack's own be referred to. Only
-// their metadata is watched. Each that is gone is told to gone, which must not block.
+// Watch adds a kind that is not the pack's own and that objects refer to, such as Secret. Only
+// the metadata of its objects is watched. The function gone is called with each object that was
+// deleted, and must not block.
 func (e *Engine) Watch(gvk schema.GroupVersionKind, gone func(object.ID)) {
-	e.hub.members[gvk.GroupKind()] = &member{
-		gvk: gvk, informed: partial(gvk), forget: func(id object.ID, _ types.UID) { gone(id) },
-	}
+	e.core.Add(engine.Kind{GVK: gvk, Observe: func(id object.ID, c watch.Change[client.Object]) {
+		if c.Went() {
+			gone(id)
+		}
+	}})
 }
 
-// finalizer returns the one of a kind.
+// finalizer returns the finalizer that the engine puts on objects of a kind.
 func (e *Engine) finalizer(gvk schema.GroupVersionKind) string {
 	return e.Group + "/" + strings.ToLower(gvk.Kind)
 }
 
+// own returns the kind of the pack's own with a group and kind, or nil.
+func (e *Engine) own(gk schema.GroupKind) *kind {
+	if i := slices.IndexFunc(e.kinds, func(k *kind) bool { return k.gk() == gk }); i >= 0 {
+		return e.kinds[i]
+	}
+	return nil
+}
+
 // Add adds a kind.
 func Add[K Object, R any](e *Engine, k Kind[K, R]) {
-	m := &member{gvk: k.GVK, relations: k.Relations, own: true, informed: newOf[K](), cloud: k.Cloud}
-	if k.Uses != nil {
-		m.uses = func(obj Object) []Resource { return k.Uses(obj.(K)) }
-	}
-	e.hub.members[k.GVK.GroupKind()] = m
-	for _, r := range k.Relations {
-		e.hub.relations[r.Name] = r
-		if r.Finalizer != "" && !slices.Contains(e.hub.guards, r.Finalizer) {
-			e.hub.guards = append(e.hub.guards, r.Finalizer)
-		}
-		if r.FieldOwner != "" {
-			e.hub.owners[r.Finalizer] = r.FieldOwner
-		}
-	}
-	r := &reconciler[K, R]{
-		engine: e, kind: k, member: m, finalizer: e.finalizer(k.GVK), turns: newTurns(e.Workers, m.queue.Add),
-	}
+	r := reconcilerOf(e, k)
 	if k.Pool != nil {
-		k.Pool.id = func(obj client.Object) object.ID { return object.Of(obj, m.gk()) }
-		k.Pool.wake = m.queue.Add
+		k.Pool.id = func(obj client.Object) object.ID { return object.Of(obj, k.GVK.GroupKind()) }
+		k.Pool.wake = e.core.Requeue
 		e.pools = append(e.pools, k.Pool)
 	}
-	r.claims.wake, r.sharing.wake = m.queue.Add, m.queue.Add
-	r.observer = newObserver(e.Clock, k.Identify, e.Account)
-	m.ended, m.forget, m.learn = r.ended, r.forget, r.learn
-	e.kinds = append(e.kinds, kind{m, r, r.turns})
+	e.core.Add(r.register())
+}
+
+// reconcilerOf returns the reconciler of a kind.
+func reconcilerOf[K Object, R any](e *Engine, k Kind[K, R]) *reconciler[K, R] {
+	r := &reconciler[K, R]{
+		engine: e, kind: k, finalizer: e.finalizer(k.GVK), turns: newTurns(e.Workers, e.core.Requeue),
+		observer: newObserver(e.Clock, k.Identify, e.Account),
+	}
+	r.claims.wake, r.sharing.wake = e.core.Requeue, e.core.Requeue
+	return r
+}
+
+// register adds the kind to the pack's own, and returns what package engine has to know of it.
+func (r *reconciler[K, R]) register() engine.Kind {
+	e, k := r.engine, &kind{
+		gvk: r.kind.GVK, relations: r.kind.Relations, cloud: r.kind.Cloud, turns: r.turns,
+		ended: r.ended, forget: r.forget, learn: r.learn,
+	}
+	if r.kind.Uses != nil {
+		k.uses = func(obj Object) []Resource { return r.kind.Uses(obj.(K)) }
+	}
+	e.kinds = append(e.kinds, k)
+	return engine.Kind{
+		GVK: k.gvk, Example: newOf[K](), Relations: k.relations, Finalizer: r.finalizer, Ready: isReady,
+		Declares: func(id object.ID, obj client.Object, edges []relation.Edge) []relation.Edge {
+			return e.declares(k, id, obj, edges)
+		},
+		Observe:  func(id object.ID, c watch.Change[client.Object]) { e.observe(k, id, c) },
+		Concerns: e.concernsItself, Writes: &r.writes, Reconciler: r, Workers: crowd * e.Workers,
+	}
 }
 
 // Start adds informers, controllers and guards to the manager.
 func (e *Engine) Start(ctx context.Context) error {
-	e.makeGuards()
-	for _, gk := range sortedKinds(e.hub.members) {
-		if err := e.hear(ctx, e.hub.members[gk]); err != nil {
-			return err
-		}
-	}
 	for _, p := range e.pools {
 		if err := e.mgr.Add(p); err != nil {
 			return fmt.Errorf("add a pool: %w", err)
 		}
 	}
-	for _, k := range e.kinds {
-		heard := e.heard(append(e.targets(k.member), k.member))
-		err := e.control(strings.ToLower(k.gvk.Kind), crowd*e.Workers, k.reconciler, &k.queue, heard, k.ids)
-		if err != nil {
-			return err
+	return e.core.Start(ctx)
+}
+
+// isReady reports whether an object can be referred to, and the id of its resource.
+func isReady(obj client.Object) (id string, ready bool) {
+	o := obj.(Object)
+	return idOf(o), meta.IsStatusConditionTrue(o.GetExternalStatus().Conditions, condition.Available)
+}
+
+// observe takes in a change of an object of the pack's own.
+func (e *Engine) observe(k *kind, id object.ID, c watch.Change[client.Object]) {
+	if c.Went() && !c.Missed {
+		k.ended(id, c.Old)
+	}
+	e.occupy(k, id, c.New)
+	if !c.Went() {
+		k.learn(c.New)
+		return
+	}
+	e.requeueOwners(c.Old)
+	k.forget(id, c.Old.GetUID())
+	e.alterations.take(id)
+	e.occupancy.end(id)
+}
+
+// requeueOwners requeues the owners of an object that was deleted, such as the Subnet of a
+// RouterInterface, so that they compose the object anew. An owner need not be the controller:
+// other operators of the same API write plain owner references.
+func (e *Engine) requeueOwners(deleted client.Object) {
+	for _, owner := range deleted.GetOwnerReferences() {
+		gk := schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind).GroupKind()
+		id := object.ID{Group: gk.Group, Kind: gk.Kind, Namespace: deleted.GetNamespace(), Name: owner.Name}
+		if e.own(gk) != nil && e.core.Get(id) != nil {
+			e.alterations.note(id, e.Clock.Now())
+			e.core.Requeue(id)
 		}
 	}
-	for _, gk := range sortedKinds(e.hub.members) {
-		m := e.hub.members[gk]
-		if m.guard == nil {
+}
+
+// declares adds to the edges of an object what its resource still uses although the spec does
+// not name it any more, and what the resources of deleted objects of that name use (stray.go).
+func (e *Engine) declares(k *kind, id object.ID, obj client.Object, edges []relation.Edge) []relation.Edge {
+	if obj != nil {
+		edges = append(edges, e.observedEdges(k, id, obj, edges)...)
+	}
+	for _, stray := range e.strays.of(id) {
+		named := e.core.Edges(k.gk(), stray)
+		edges = append(append(edges, named...), e.observedEdges(k, id, stray, named)...)
+	}
+	return edges
+}
+
+// observedEdges returns edges to the targets in status.observedDependencies that are not among
+// the edges named by the spec. The status does not tell the relation, so that such a target is an
+// edge of one relation for each finalizer.
+func (e *Engine) observedEdges(k *kind, id object.ID, obj client.Object, named []relation.Edge) []relation.Edge {
+	var edges []relation.Edge
+	for _, d := range obj.(Object).GetExternalStatus().ObservedDependencies {
+		target, ok := e.observed(id, d)
+		isNamed := slices.ContainsFunc(named, func(e relation.Edge) bool { return e.Target.ID == target })
+		if !ok || isNamed {
 			continue
 		}
-		held := func() []object.ID {
-			return slices.DeleteFunc(m.ids(), func(id object.ID) bool {
-				obj := m.get(id)
-				return obj == nil || !slices.ContainsFunc(obj.GetFinalizers(), m.guards)
+		for _, r := range k.guarding() {
+			edges = append(edges, relation.Edge{
+				Role: r.Role, Relation: r.Name, Declarer: id, Source: relation.Named(id),
+				Target: relation.Named(target), Field: "status.observedDependencies",
 			})
 		}
-		heard := e.heard(append(e.sources(m), m))
-		if err := e.control(strings.ToLower(gk.Kind)+"-guard", e.Workers, m.guard, &m.releases, heard, held); err != nil {
-			return err
-		}
 	}
-	return nil
+	return edges
 }
 
-// makeGuards makes one for each kind that is referred to by a relation with a
-// finalizer. Which one that is shows only when an object is extracted, so that
-// every kind may carry every guard.
-func (e *Engine) makeGuards() {
-	names := slices.Sorted(slices.Values(e.hub.guards))
-	for _, m := range e.hub.members {
-		own := e.finalizer(m.gvk)
-		m.guard = &guard.Finalizers{
-			Kind: m.gvk, Client: e.Live, FieldOwners: e.hub.owners,
-			Names: slices.DeleteFunc(slices.Clone(names), func(n string) bool { return m.own && n == own }),
-			Get: func(id object.ID) metav1.Object {
-				if obj := m.get(id); obj != nil {
-					return obj
-				}
-				return nil
-			},
-			InUse: func(ctx context.Context, id object.ID, finalizer string) (bool, error) {
-				return e.hub.inUse(ctx, e.Live, id, finalizer)
-			},
-		}
-	}
-}
-
-func (e *Engine) hear(ctx context.Context, m *member) error {
-	informer, err := watch.Open(ctx, e.mgr.GetCache(), m.gk(), m.informed)
-	if err != nil {
-		return err
-	}
-	m.store = informer.GetStore()
-	m.synced, err = informer.Listen(watch.Handler(func(c watch.Change[client.Object]) { e.hub.told(m, c) }))
-	if err != nil {
-		return fmt.Errorf("watch %s: %w", m.gvk.Kind, err)
-	}
-	return nil
-}
-
-// heard returns a function that waits until the caches of some kinds are filled. A
-// controller waits only for the kinds that it needs, so that a kind without the right to
-// watch stops no controller of other kinds.
-func (e *Engine) heard(members []*member) func(context.Context) bool {
-	return func(ctx context.Context) bool {
-		synced := make([]toolscache.InformerSynced, 0, len(members))
-		for _, m := range members {
-			synced = append(synced, m.synced)
-		}
-		return toolscache.WaitForCacheSync(ctx.Done(), synced...)
-	}
-}
-
-// targets returns the kinds that objects of a kind refer to.
-func (e *Engine) targets(m *member) []*member {
-	var all []*member
-	for _, gk := range sortedKinds(e.hub.members) {
-		target := e.hub.members[gk]
-		if slices.ContainsFunc(m.relations, func(r relation.Relation) bool {
-			return r.Target == gk || r.Target.Empty() // Objects themselves name the kind.
-		}) {
-			all = append(all, target)
+// guarding returns one relation for each finalizer by which objects of the kind guard others.
+func (k *kind) guarding() []relation.Relation {
+	var all []relation.Relation
+	for _, r := range k.relations {
+		same := func(other relation.Relation) bool { return other.Finalizer == r.Finalizer }
+		if r.Finalizer != "" && !slices.ContainsFunc(all, same) {
+			all = append(all, r)
 		}
 	}
 	return all
 }
 
-// sources returns the kinds whose objects may refer to objects of the kind m. A guard is
-// released only when the caches of all sources are filled.
-func (e *Engine) sources(m *member) []*member {
-	var all []*member
-	for _, gk := range sortedKinds(e.hub.members) {
-		if source := e.hub.members[gk]; slices.Contains(e.targets(source), m) {
-			all = append(all, source)
-		}
-	}
-	return all
+// concernsItself reports whether a change of an object requeues the object. The operator writes
+// annotations itself, and labels mean nothing to it.
+func (e *Engine) concernsItself(old, now client.Object) bool {
+	return old.GetGeneration() != now.GetGeneration() ||
+		!slices.Equal(old.GetFinalizers(), now.GetFinalizers()) ||
+		(old.GetDeletionTimestamp() == nil) != (now.GetDeletionTimestamp() == nil) ||
+		e.isReleased(old, now)
 }
 
-// Back-off of failed attempts: the first soon, since most failures are short, and
-// the last not so late that people wait for it.
-const (
-	firstRetry = 200 * time.Millisecond
-	lastRetry  = time.Minute
-)
-
-func (e *Engine) control(
-	name string, workers int, r ctrlreconcile.TypedReconciler[object.ID], q *reconcile.Queue,
-	heard func(context.Context) bool, all func() []object.ID,
-) error {
-	return reconcile.Controller{
-		Name: e.Group + "/" + name, Reconciler: r, Queue: q, Workers: workers, Heard: heard, All: all,
-		RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[object.ID](firstRetry, lastRetry),
-	}.AddTo(e.mgr)
+// isReleased reports whether a person removed the intent of another object from an object that
+// was restored from a backup.
+func (e *Engine) isReleased(old, now client.Object) bool {
+	key := IntentAnnotation(e.Group)
+	return old.GetAnnotations()[key] != now.GetAnnotations()[key] && isForeign(e.Group, old)
 }
 
-func sortedKinds(members map[schema.GroupKind]*member) []schema.GroupKind {
-	return slices.SortedFunc(maps.Keys(members), func(a, b schema.GroupKind) int {
-		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Kind, b.Kind))
-	})
+// newOf returns an empty object of a pointer type.
+func newOf[K client.Object]() K {
+	return reflect.New(reflect.TypeFor[K]().Elem()).Interface().(K)
 }

@@ -26,8 +26,9 @@ func (r *reconciler[K, R]) finish(ctx context.Context, p *pass[K, R]) reconcile.
 		p.done = true // The watch is late, and would have us delete once more.
 		return reconcile.Outcome{}
 	}
-	return reconcile.Run(ctx, p, step[K, R]{"dissolve", r.dissolve}, step[K, R]{"retain", r.retain},
-		step[K, R]{"others", r.others}, step[K, R]{"dismantle", r.dismantle}, step[K, R]{"leave", r.leave})
+	return reconcile.Run(ctx, p, step[K, R]{Name: "dissolve", Run: r.dissolve},
+		step[K, R]{Name: "retain", Run: r.retain}, step[K, R]{Name: "others", Run: r.others},
+		step[K, R]{Name: "dismantle", Run: r.dismantle}, step[K, R]{Name: "leave", Run: r.leave})
 }
 
 // retain puts guards back that were stripped of what the deletion needs, such as the
@@ -37,7 +38,7 @@ func (r *reconciler[K, R]) retain(ctx context.Context, p *pass[K, R]) reconcile.
 		return reconcile.Outcome{}
 	}
 	r.resolve(p, r.known(p) != "" && r.intent(p) == nil)
-	return r.guard(ctx, p)
+	return r.engine.core.Hold(ctx, p.Refs)
 }
 
 // removes reports whether there is something to delete with the object, or may be.
@@ -64,8 +65,9 @@ func (r *reconciler[K, R]) dismantle(ctx context.Context, p *pass[K, R]) reconci
 	if r.intent(p) == nil && r.leavesToOthers(p, r.known(p)) {
 		return reconcile.Outcome{} // That needs no credentials.
 	}
-	if o := reconcile.Run(ctx, p, step[K, R]{"connect", r.connect}, step[K, R]{"remove", r.remove}); !o.IsDone() {
-		return missing(p.Refs.targets, again(o))
+	o := reconcile.Run(ctx, p, step[K, R]{Name: "connect", Run: r.connect}, step[K, R]{Name: "remove", Run: r.remove})
+	if !o.IsDone() {
+		return missing(p.Refs, again(o))
 	}
 	return reconcile.Outcome{}
 }
@@ -82,7 +84,7 @@ func (r *reconciler[K, R]) others(_ context.Context, p *pass[K, R]) reconcile.Ou
 		if name == r.finalizer {
 			continue
 		}
-		sources := r.engine.hub.sources(p.id, name)
+		sources := r.engine.core.Sources(p.id, name)
 		if len(sources) == 0 {
 			outcome = outcome.And(reconcile.Wait(condition.ReasonProgressing,
 				"Waiting for finalizer %s to be removed", name))
@@ -105,17 +107,17 @@ func (r *reconciler[K, R]) others(_ context.Context, p *pass[K, R]) reconcile.Ou
 
 // missing adds to why a resource could not be deleted what is not there of what its object
 // refers to: it may be for that. What is there need not be ready.
-func missing(targets []target, o reconcile.Outcome) reconcile.Outcome {
+func missing(refs Refs, o reconcile.Outcome) reconcile.Outcome {
 	if o.Worst().State != reconcile.Failed {
 		return o
 	}
 	var waiting reconcile.Outcome
 	credentials := false
-	for _, t := range targets {
-		if t.object == nil {
+	for _, t := range refs.Targets() {
+		if t.Object() == nil {
 			waiting = waiting.And(reconcile.Wait(condition.ReasonProgressing,
-				"Waiting for %s to be created", t.edge.Target.Short()))
-			credentials = credentials || (t.member != nil && !t.member.own)
+				"Waiting for %s to be created", t.ID().Short()))
+			credentials = credentials || t.IsMetadata()
 		}
 	}
 	if _, err := o.Result(); apierrors.IsNotFound(err) && credentials {
@@ -184,8 +186,8 @@ func (r *reconciler[K, R]) delete(ctx context.Context, p *pass[K, R], id string)
 // askToDelete has one resource deleted. Where that is refused, other objects may begin to
 // share the resource.
 func (r *reconciler[K, R]) askToDelete(ctx context.Context, p *pass[K, R], id string) error {
-	used := r.engine.hub.usedBy(p.cloud, p.id, p.status().ObservedDependencies)
-	r.engine.hub.occupancy.begin(p.id, Resource{r.kind.GVK.GroupKind(), id, p.cloud}, used)
+	used := r.engine.usedBy(p.cloud, p.id, p.status().ObservedDependencies)
+	r.engine.occupancy.begin(p.id, Resource{r.kind.GVK.GroupKind(), id, p.cloud}, used)
 	err := p.actuator.Delete(ctx, p.Input, id)
 	p.verdict.answered = p.verdict.answered || err == nil
 	r.observer.changed(p.scope)

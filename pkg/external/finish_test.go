@@ -2,37 +2,36 @@ package external
 
 import (
 	"encoding/json"
-	"fmt"
-	"strings"
+	"slices"
 	"testing"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	openstackv1alpha1 "github.com/kinship-dev/kinship/api/openstack/v1alpha1"
 	"github.com/kinship-dev/kinship/pkg/condition"
-	"github.com/kinship-dev/kinship/pkg/object"
 	"github.com/kinship-dev/kinship/pkg/reconcile"
-	"github.com/kinship-dev/kinship/pkg/relation"
+	"github.com/kinship-dev/kinship/pkg/watch"
 )
 
 // TestOthers: of many that hold an object one is named, the same one while that one is
 // there. Which one it was does not depend on texts: others may begin alike.
 func TestOthers(t *testing.T) {
 	r, _ := newReconciler()
-	holdNetworks(&r.engine.hub)
+	addSubnets(r.engine)
 	p := newPass()
 	p.id = used
 	p.Object.Finalizers = []string{held}
 	holds := func(names ...string) {
 		for _, name := range []string{"a", "b", "c"} {
-			id := object.ID{Group: subnets.Group, Kind: subnets.Kind, Namespace: "ns", Name: name}
-			r.engine.hub.index.Set(id, nil)
-			if strings.Contains(fmt.Sprint(names), name) {
-				r.engine.hub.index.Set(id, []relation.Edge{{
-					Relation: "SubnetNetwork", Declarer: id, Target: relation.Named(used),
-				}})
+			subnet := &openstackv1alpha1.Subnet{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "ns"}}
+			change := watch.Change[client.Object]{Old: subnet}
+			if slices.Contains(names, name) {
+				change = watch.Change[client.Object]{New: subnet}
 			}
+			r.engine.core.Observe(subnets.GroupKind(), change)
 		}
 	}
 	expect := func(reason, name string) {

@@ -3,7 +3,6 @@ package external
 import (
 	"context"
 	"slices"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -11,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
+	"github.com/kinship-dev/kinship/pkg/engine"
 	"github.com/kinship-dev/kinship/pkg/object"
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 	"github.com/kinship-dev/kinship/pkg/relation"
@@ -252,97 +252,25 @@ func IsMissing(err error) bool { return isClass(err, Missing) }
 // IsInvalid reports whether an error says that the request was wrong.
 func IsInvalid(err error) bool { return isClass(err, Invalid) }
 
-// Refs are the targets of an object's references.
-type Refs struct {
-	targets []target
-}
+// Refs are the references of an object, resolved.
+type Refs = engine.Refs
 
-// target is what a reference stands for.
-type target struct {
-	edge    relation.Edge
-	guard   string
-	once    bool // needed no more once the resource exists
-	member  *member
-	object  client.Object // nil when there is none
-	ready   bool          // to be referred to
-	id      string        // of its resource, or the version of a content that is used
-	version string        // of its content, for kinds without a resource
-}
-
-// ID returns the id of the resource that a reference stands for, by the field that
-// holds it and the name in it. It is empty when there is none.
-func (r Refs) ID(gk schema.GroupKind, name string) string {
-	if t := r.find(gk, name); t != nil {
-		return t.id
-	}
-	return ""
-}
-
-// Object returns the object that a reference names, or nil. It belongs to the
-// cache.
-func (r Refs) Object(gk schema.GroupKind, name string) client.Object {
-	if t := r.find(gk, name); t != nil {
-		return t.object
-	}
-	return nil
-}
-
-// Version returns a text that changes with the content of an object that has no
-// resource, such as a Secret.
-func (r Refs) Version(gk schema.GroupKind, name string) string {
-	if t := r.find(gk, name); t != nil {
-		return t.version
-	}
-	return ""
-}
-
-func (r Refs) find(gk schema.GroupKind, name string) *target {
-	i := slices.IndexFunc(r.targets, func(t target) bool {
-		return t.edge.Target.GroupKind() == gk && t.edge.Target.Name == name
-	})
-	if i < 0 {
-		return nil
-	}
-	return &r.targets[i]
-}
-
-// ids returns what the references stand for, as the status records it.
-func (r Refs) ids() []sharedv1alpha1.ObservedDependency {
+// observedTargets returns the values of the references, as the status records them.
+func observedTargets(refs Refs) []sharedv1alpha1.ObservedDependency {
 	var all []sharedv1alpha1.ObservedDependency
-	for _, t := range r.targets {
-		if d, ok := t.observed(); ok && !slices.Contains(all, d) {
+	for _, t := range refs.Targets() {
+		if d, ok := observedTarget(t); ok && !slices.Contains(all, d) {
 			all = append(all, d)
 		}
 	}
 	return all
 }
 
-// lack returns what has to become of a target before it can be referred to; empty when
-// it can. One that is about to go will do for a resource that exists.
-func (t target) lack(exists bool) string {
-	if t.object == nil {
-		return "created"
-	}
-	leaving := t.object.GetDeletionTimestamp() != nil && !slices.Contains(t.object.GetFinalizers(), t.guard)
-	if !t.ready || (leaving && !exists) {
-		return "ready"
-	}
-	return ""
-}
-
-// observed returns what the status records of a target, if it does.
-func (t target) observed() (sharedv1alpha1.ObservedDependency, bool) {
-	d := sharedv1alpha1.ObservedDependency{Kind: t.edge.Target.Kind, Name: t.edge.Target.Name, ID: t.id}
-	return d, t.id != "" && !t.once
-}
-
-// fingerprint changes with anything that a pass relied on.
-func (r Refs) fingerprint() string {
-	var text strings.Builder
-	for _, t := range r.targets {
-		text.WriteString(t.edge.Target.Kind + "/" + t.edge.Target.Name + "=" + t.id + t.version + "\n")
-	}
-	return text.String()
+// observedTarget returns the value of one reference, as the status records it, and whether the
+// status records it: targets of relations with Once are used no more once the resource exists.
+func observedTarget(t engine.Target) (sharedv1alpha1.ObservedDependency, bool) {
+	d := sharedv1alpha1.ObservedDependency{Kind: t.ID().Kind, Name: t.ID().Name, ID: t.Value()}
+	return d, t.Value() != "" && !t.Relation().Once
 }
 
 // Named returns the edges from an object to the objects of a kind that it names,

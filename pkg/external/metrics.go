@@ -53,8 +53,8 @@ func (m objectsMetric) Describe(descs chan<- *prometheus.Desc) {
 func (m objectsMetric) Collect(metrics chan<- prometheus.Metric) {
 	for _, k := range m.engine.kinds {
 		counts := map[string]int{}
-		for _, item := range k.store.List() {
-			counts[stateOf(item.(Object))]++
+		for _, obj := range m.engine.core.List(k.gk()) {
+			counts[stateOf(obj.(Object))]++
 		}
 		for _, state := range []string{stateReady, stateWaiting, stateFailing, stateStuck, stateDeleting} {
 			metrics <- prometheus.MustNewConstMetric(m.desc, prometheus.GaugeValue, float64(counts[state]),

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kinship-dev/kinship/pkg/condition"
+	"github.com/kinship-dev/kinship/pkg/engine"
 	"github.com/kinship-dev/kinship/pkg/guard"
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 )
@@ -198,7 +199,7 @@ func (r *reconciler[K, R]) elsewhere(p *pass[K, R]) reconcile.Outcome {
 	}
 	text := fmt.Sprintf("%s %s in %s, and the credentials lead to %s: have them lead back, or delete the object "+
 		"with managedOptions.onDelete detach to leave there what is there", r.engine.Noun, is, place, p.place)
-	woken := slices.ContainsFunc(p.Refs.targets, func(t target) bool { return t.member != nil && !t.member.own })
+	woken := slices.ContainsFunc(p.Refs.Targets(), engine.Target.IsMetadata)
 	switch {
 	case !woken: // The credentials are another object's.
 		return r.poll(p, "%s", text)

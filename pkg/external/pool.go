@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/kinship-dev/kinship/pkg/engine"
 	"github.com/kinship-dev/kinship/pkg/object"
 )
 
@@ -141,7 +142,7 @@ func (p *Pool) Do(
 		return true, t.err
 	}
 	failures := p.rests[uid].failures
-	pause := min(firstRetry<<min(failures, 10), lastRetry)
+	pause := min(engine.FirstRetry<<min(failures, 10), engine.LastRetry)
 	p.rests[uid] = rest{failures + 1, time.Now().Add(pause), t.err.Error()}
 	return true, &Error{Class: Transient, After: pause, Message: t.err.Error()}
 }

@@ -25,7 +25,6 @@ import (
 type reconciler[K Object, R any] struct {
 	engine    *Engine
 	kind      Kind[K, R]
-	member    *member
 	finalizer string
 	observer  *observer[R]
 	writes    reconcile.Writes
@@ -85,7 +84,7 @@ func (p *pass[K, R]) used() []sharedv1alpha1.ObservedDependency {
 	if !p.managed() {
 		return nil
 	}
-	return p.Refs.ids()
+	return observedTargets(p.Refs)
 }
 
 // Reconcile implements reconcile.TypedReconciler.
@@ -129,13 +128,13 @@ func (r *reconciler[K, R]) lead(ctx context.Context, id object.ID) (ctrl.Result,
 // then: as long as it shows the object, that has not been forgotten. Else the memory may be
 // a new one, which does not know of a deletion that has ended, and which nobody would drop.
 func (r *reconciler[K, R]) recall(id object.ID) (client.Object, *memory) {
-	first := r.member.get(id)
+	first := r.engine.core.Get(id)
 	if first == nil {
 		return nil, nil
 	}
 	uid := first.GetUID()
 	known := r.memories.of(uid)
-	if now := r.member.get(id); now != nil && now.GetUID() == uid {
+	if now := r.engine.core.Get(id); now != nil && now.GetUID() == uid {
 		return now, known
 	}
 	if *known == (memory{}) { // What is known of it those who forget it drop.
@@ -150,15 +149,15 @@ func (r *reconciler[K, R]) advance(ctx context.Context, p *pass[K, R]) reconcile
 	if o := r.keep(ctx, p); !o.IsDone() {
 		return o
 	}
-	p.altered = r.engine.hub.alterations.take(p.id)
+	p.altered = r.engine.alterations.take(p.id)
 	if p.altered.IsZero() && r.settle(p) {
 		return reconcile.Outcome{}
 	}
-	p.memory.tried = p.Refs.fingerprint()
+	p.memory.tried = p.Refs.Fingerprint()
 	if o := r.askRestored(ctx, p); !o.IsDone() {
 		return o
 	}
-	if idOf(p.Object) == "" && len(r.engine.hub.strays.of(p.id)) > 0 { // Names may be unique.
+	if idOf(p.Object) == "" && len(r.engine.strays.of(p.id)) > 0 { // Names may be unique.
 		waiting = waiting.And(reconcile.Progress(condition.ReasonProgressing,
 			"Waiting for what was made for another object of this name to be deleted"))
 	}
@@ -169,34 +168,17 @@ func (r *reconciler[K, R]) advance(ctx context.Context, p *pass[K, R]) reconcile
 		}
 		return waiting
 	}
-	return reconcile.Run(ctx, p, step[K, R]{"connect", r.connect}, step[K, R]{"hold", r.hold},
-		step[K, R]{"obtain", r.obtain})
+	return reconcile.Run(ctx, p, step[K, R]{Name: "connect", Run: r.connect}, step[K, R]{Name: "hold", Run: r.hold},
+		step[K, R]{Name: "obtain", Run: r.obtain})
 }
 
-// resolve finds what the references stand for, and returns what is missing. What was
-// only needed to make the resource is left out once that exists; what completes it is
-// not missed before.
+// resolve finds the targets of the references, and returns an Outcome that names what is missing.
+// Targets that were only needed to make the resource are left out once the resource exists;
+// targets that complete it are not waited for before.
 func (r *reconciler[K, R]) resolve(p *pass[K, R], exists bool) reconcile.Outcome {
-	var waiting reconcile.Outcome
-	p.Refs.targets, p.late = nil, false
-	for _, edge := range r.member.edges(p.Object) {
-		rel := r.engine.hub.relations[edge.Relation]
-		if exists && rel.Once {
-			continue
-		}
-		t := r.engine.hub.target(edge, rel)
-		p.Refs.targets = append(p.Refs.targets, t)
-		lack := t.lack(exists)
-		if lack == "" {
-			continue
-		}
-		p.late = p.late || rel.Later
-		if exists || !rel.Later {
-			waiting = waiting.And(reconcile.Wait(condition.ReasonProgressing,
-				"Waiting for %s to be %s", edge.Target.Short(), lack))
-		}
-	}
-	return waiting
+	p.Refs = r.engine.core.Resolve(r.kind.GVK.GroupKind(), p.Object, exists)
+	p.late = p.Refs.IsLate()
+	return p.Refs.Waits()
 }
 
 // unsettled is no fingerprint: whatever wakes the object has it tried again.
@@ -210,7 +192,7 @@ func (r *reconciler[K, R]) settle(p *pass[K, R]) bool {
 		return false
 	}
 	if c.Reason != condition.ReasonSuccess { // Nothing helps but what it relied on.
-		p.settled = p.memory.tried == p.Refs.fingerprint()
+		p.settled = p.memory.tried == p.Refs.Fingerprint()
 		if p.settled {
 			p.memory.next = time.Time{} // Until then it is not compared either.
 		}
@@ -231,9 +213,9 @@ func (r *reconciler[K, R]) keep(ctx context.Context, p *pass[K, R]) reconcile.Ou
 		return reconcile.Outcome{} // Nothing was begun.
 	}
 	if slices.Contains(p.Object.GetFinalizers(), r.finalizer) {
-		return r.guard(ctx, p)
+		return r.engine.core.Hold(ctx, p.Refs)
 	}
-	return r.own(ctx, p, r.intent(p)).And(r.guard(ctx, p))
+	return r.own(ctx, p, r.intent(p)).And(r.engine.core.Hold(ctx, p.Refs))
 }
 
 // connect gets what acts for the object, if the object has a turn.
@@ -248,7 +230,7 @@ func (r *reconciler[K, R]) connect(ctx context.Context, p *pass[K, R]) reconcile
 
 // hold puts guards on what the object refers to.
 func (r *reconciler[K, R]) hold(ctx context.Context, p *pass[K, R]) reconcile.Outcome {
-	if o := r.guard(ctx, p); !o.IsDone() {
+	if o := r.engine.core.Hold(ctx, p.Refs); !o.IsDone() {
 		return o
 	}
 	if slices.Contains(p.Object.GetFinalizers(), r.finalizer) {
@@ -258,26 +240,6 @@ func (r *reconciler[K, R]) hold(ctx context.Context, p *pass[K, R]) reconcile.Ou
 		return reconcile.Outcome{} // It comes with the intent, in one request.
 	}
 	return r.own(ctx, p, r.intent(p))
-}
-
-// guard has every target that is ready carry its guard.
-func (r *reconciler[K, R]) guard(ctx context.Context, p *pass[K, R]) reconcile.Outcome {
-	var outcome reconcile.Outcome
-	for _, t := range p.Refs.targets {
-		if t.guard == "" || t.object == nil {
-			continue
-		}
-		if _, ready := t.member.ready(t.object); !ready {
-			continue
-		}
-		held, err := t.member.guard.Hold(ctx, t.object, t.guard)
-		outcome = outcome.And(reconcile.Fail(condition.ReasonTransientError, err))
-		if err == nil && !held && t.object.GetDeletionTimestamp() == nil {
-			outcome = outcome.And(reconcile.WaitFor(reconcile.ConflictRetry, condition.ReasonProgressing,
-				"Waiting for %s to be ready", t.edge.Target.Short()))
-		}
-	}
-	return outcome
 }
 
 // failed turns an error of the API outside into what is to be done about it.
@@ -319,14 +281,14 @@ func (r *reconciler[K, R]) learn(obj client.Object) {
 	o := obj.(K)
 	if id := idOf(o); id != "" &&
 		o.GetExternalSpec().ManagementPolicy != sharedv1alpha1.PolicyUnmanaged {
-		r.claims.claim(r.claimed(r.member.cloudOf(o), o, id), o.GetUID())
+		r.claims.claim(r.claimed(r.cloudOf(o), o, id), o.GetUID())
 	}
 }
 
 // forget drops what is remembered of an object that is gone, and has left nothing behind.
 func (r *reconciler[K, R]) forget(id object.ID, uid types.UID) {
 	r.writes.Forget(id)
-	if r.engine.hub.strays.has(id, uid) {
+	if r.engine.strays.has(id, uid) {
 		r.stop(uid)
 		return
 	}

@@ -46,8 +46,9 @@ func TestGoneMeanwhile(t *testing.T) {
 		t.Run(reason, func(t *testing.T) {
 			r, _ := newReconciler()
 			r.engine.Live, r.finalizer = unreachable(t), "example.com/network"
-			store := &lateStore{Store: toolscache.NewStore(toolscache.MetaNamespaceKeyFunc)}
-			r.member = &member{gvk: networks, own: true, store: store}
+			store := &lateStore{Store: newStore()}
+			r.kind.GVK = networks
+			attach(r, store)
 			r.kind.Connect = func(context.Context, Input[*openstackv1alpha1.Network]) (
 				a Access[*openstackv1alpha1.Network, string], err error,
 			) {

@@ -166,8 +166,8 @@ func (r *reconciler[K, R]) wakeSharers(p *pass[K, R], id string) {
 	}
 	for uid, other := range r.sharing.record(r.shareKey(p), p.id, p.Object.GetUID()) {
 		if r.claims.of(uid) == id { // In the same cloud: the key says so.
-			r.engine.hub.alterations.note(other, r.engine.Clock.Now())
-			r.member.queue.Add(other)
+			r.engine.alterations.note(other, r.engine.Clock.Now())
+			r.engine.core.Requeue(other)
 		}
 	}
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/kinship-dev/kinship/pkg/condition"
 	"github.com/kinship-dev/kinship/pkg/object"
 	"github.com/kinship-dev/kinship/pkg/reconcile"
+	"github.com/kinship-dev/kinship/pkg/watch"
 )
 
 type netKind = *openstackv1alpha1.Network
@@ -119,6 +120,7 @@ type sharers struct {
 	cloud *oneCloud
 	// clouds are the names by which objects know the cloud.
 	clouds map[string]string
+	store  toolscache.Store // what the watch has told
 	clock  *clocktesting.FakePassiveClock
 	// woken are the objects that were woken, by name.
 	woken []string
@@ -158,11 +160,8 @@ func (s *sharers) restart() {
 	s.r.observer = newObserver(s.r.engine.Clock, s.r.kind.Identify, unbilled)
 	wake := func(id object.ID) { s.woken = append(s.woken, id.Name) }
 	s.r.claims.wake, s.r.sharing.wake = wake, wake
-	s.r.member = &member{
-		gvk: networks, own: true, store: toolscache.NewStore(toolscache.MetaNamespaceKeyFunc),
-		forget: s.r.forget, learn: s.r.learn, cloud: s.r.kind.Cloud,
-	}
-	s.r.engine.hub.members[networks.GroupKind()] = s.r.member
+	s.store = newStore()
+	attach(s.r, s.store)
 	var all openstackv1alpha1.NetworkList
 	if err := s.c.List(s.t.Context(), &all, client.InNamespace(s.ns)); err != nil {
 		s.t.Fatal(err)
@@ -193,18 +192,17 @@ func (s *sharers) read(name string) netKind {
 // watch has the watch tell of an object as it is now.
 func (s *sharers) watch(name string) {
 	s.t.Helper()
-	now, old := s.read(name), s.r.member.get(s.id(name))
+	now, change := s.read(name), watch.Change[client.Object]{Old: s.r.engine.core.Get(s.id(name)), Missed: true}
 	switch {
-	case now != nil && old != nil:
-		s.must(s.r.member.store.Update(now))
-		s.r.engine.hub.changed(s.r.member, old, now)
 	case now != nil:
-		s.must(s.r.member.store.Add(now))
-		s.r.engine.hub.changed(s.r.member, nil, now)
-	case old != nil:
-		s.must(s.r.member.store.Delete(old))
-		s.r.engine.hub.changed(s.r.member, old, nil)
+		s.must(s.store.Update(now))
+		change.New, change.Missed = now, false
+	case change.Old != nil:
+		s.must(s.store.Delete(change.Old))
+	default:
+		return
 	}
+	s.r.engine.core.Observe(networks.GroupKind(), change)
 }
 
 func (s *sharers) must(err error) {
@@ -287,8 +285,8 @@ func (s *sharers) forgotten() {
 	r := s.r
 	left := fmt.Sprint(len(r.claims.owner), len(r.claims.taken), len(r.claims.deleted), len(r.claims.left),
 		len(r.claims.waiting), len(r.sharing.all), len(r.sharing.keys), len(r.sharing.creators), len(r.sharing.waiting),
-		len(r.memories.all), len(r.engine.hub.occupancy.users), len(r.engine.hub.occupancy.uses),
-		len(r.engine.hub.occupancy.deletions), len(r.engine.hub.occupancy.near))
+		len(r.memories.all), len(r.engine.occupancy.users), len(r.engine.occupancy.uses),
+		len(r.engine.occupancy.deletions), len(r.engine.occupancy.near))
 	if diff := cmp.Diff("0 0 0 0 0 0 0 0 0 0 0 0 0 0", left); diff != "" {
 		s.t.Errorf("remembered (-want +got):\n%s", diff)
 	}
@@ -349,11 +347,11 @@ func TestSharedLate(t *testing.T) {
 	s.create("a", "b")
 	s.pass("a", "b")
 	s.delete("a", "b")
-	a := s.r.member.get(s.id("a"))
+	a := s.r.engine.core.Get(s.id("a"))
 	if _, err := s.r.Reconcile(t.Context(), s.id("a")); err != nil {
 		t.Fatal(err)
 	}
-	s.r.engine.hub.changed(s.r.member, a, a)
+	s.r.engine.core.Observe(networks.GroupKind(), watch.Change[client.Object]{Old: a, New: a})
 	s.cloud.calls = nil
 	s.pass("b")
 	s.expect("the other one was gone", "delete", states{"a": "gone", "b": "gone"})
@@ -550,7 +548,7 @@ func TestSharedLost(t *testing.T) {
 	s.pass("a", "b")
 	clear(s.cloud.made)
 	s.cloud.calls = nil
-	s.r.engine.hub.alterations.note(s.id("a"), s.clock.Now())
+	s.r.engine.alterations.note(s.id("a"), s.clock.Now())
 	s.pass("a")
 	s.expect("it is gone", "get find create", states{"a": "r2", "b": "r1"})
 	s.pass("b")

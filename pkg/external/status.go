@@ -38,7 +38,7 @@ func (r *reconciler[K, R]) conclude(
 	if err := r.report(ctx, p, outcome); err != nil {
 		outcome = outcome.And(reconcile.Fail(condition.ReasonTransientError, err))
 		if !p.altered.IsZero() { // The next pass must not find the object settled.
-			r.engine.hub.alterations.note(p.id, p.altered)
+			r.engine.alterations.note(p.id, p.altered)
 		}
 		return result(outcome) // What nobody was told is done again, final or not.
 	}

@@ -59,8 +59,8 @@ const recent = 2 * time.Minute
 
 // ended is told of an object as it was at its end.
 func (r *reconciler[K, R]) ended(id object.ID, last client.Object) {
-	if r.strayed(last) && r.member.queue.Running() {
-		r.engine.hub.strays.add(id, last)
+	if r.strayed(last) && r.engine.core.Running(r.kind.GVK.GroupKind()) {
+		r.engine.strays.add(id, last)
 	}
 }
 
@@ -79,7 +79,7 @@ func (r *reconciler[K, R]) strayed(last client.Object) bool {
 // that; zero if nothing is left.
 func (r *reconciler[K, R]) sweep(ctx context.Context, id object.ID) time.Duration {
 	var next time.Duration
-	for _, last := range r.engine.hub.strays.of(id) {
+	for _, last := range r.engine.strays.of(id) {
 		if pause := r.clear(ctx, id, last.(K)); pause > 0 && (next == 0 || pause < next) {
 			next = pause
 		}
@@ -93,16 +93,16 @@ func (r *reconciler[K, R]) clear(ctx context.Context, id object.ID, last K) time
 	p := &pass[K, R]{id: id, before: last, memory: r.memories.of(last.GetUID())}
 	p.Object = last.DeepCopyObject().(K)
 	p.Object.SetDeletionTimestamp(&metav1.Time{Time: r.engine.Clock.Now()})
-	o := reconcile.Run(ctx, p, step[K, R]{"dissolve", r.dissolve}, step[K, R]{"dismantle", r.dismantle})
+	o := reconcile.Run(ctx, p, step[K, R]{Name: "dissolve", Run: r.dissolve}, step[K, R]{Name: "dismantle", Run: r.dismantle})
 	r.exit(p)
 	if p.parked {
 		return 0 // The turn wakes it.
 	}
 	if o.IsDone() {
 		log.Info("Deleted what was made for an object while that was deleted")
-		r.engine.hub.strays.drop(id, last.GetUID())
+		r.engine.strays.drop(id, last.GetUID())
 		r.drop(last.GetUID())
-		r.engine.hub.redeclare(r.member, id)
+		r.engine.core.Declare(id)
 		return 0
 	}
 	res, err := result(o)

@@ -9,7 +9,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	openstackv1alpha1 "github.com/kinship-dev/kinship/api/openstack/v1alpha1"
@@ -86,8 +85,8 @@ func TestStrays(t *testing.T) {
 			r, cloud := newStrays(t, finalizer)
 			cloud.fails = c.fails
 			r.claims.claim(r.claimed("", last, "1"), last.GetUID())
-			r.engine.hub.changed(r.member, nil, last)
-			r.engine.hub.told(r.member, watch.Change[client.Object]{Old: last, Missed: c.missed})
+			r.engine.core.Observe(networks.GroupKind(), watch.Change[client.Object]{New: last})
+			r.engine.core.Observe(networks.GroupKind(), watch.Change[client.Object]{Old: last, Missed: c.missed})
 			for i := range c.fails {
 				if pause := r.sweep(t.Context(), used); pause <= 0 || !isHeld(r) {
 					t.Errorf("after %d attempts: again in %s, target held: %t", i+1, pause, isHeld(r))
@@ -99,7 +98,7 @@ func TestStrays(t *testing.T) {
 			if diff := cmp.Diff(c.want, cloud.done); diff != "" {
 				t.Errorf("%s: deleted (-want +got):\n%s", c.reason, diff)
 			}
-			left := fmt.Sprint(len(r.engine.hub.strays.all), len(r.memories.all), len(r.claims.taken))
+			left := fmt.Sprint(len(r.engine.strays.all), len(r.memories.all), len(r.claims.taken))
 			if diff := cmp.Diff("0 0 0", left); diff != "" {
 				t.Errorf("strays, memories and claims (-want +got):\n%s", diff)
 			}
@@ -117,29 +116,24 @@ func newStrays(t *testing.T, finalizer string) (*networkReconciler, *deletions) 
 	}
 	holds := relation.Relation{Name: "NetworkNetwork", Finalizer: finalizer, Extract: toTarget}
 	r.engine.Group, r.finalizer = "example.com", finalizer
-	r.engine.hub.relations[holds.Name] = holds
-	r.kind.GVK = networks
+	r.kind.GVK, r.kind.Relations = networks, []relation.Relation{holds}
 	r.kind.Connect = func(context.Context, Input[*openstackv1alpha1.Network]) (
 		Access[*openstackv1alpha1.Network, string], error,
 	) {
 		return Access[*openstackv1alpha1.Network, string]{Actuator: cloud}, nil
 	}
 	r.observer = newObserver(r.engine.Clock, func(string) Identity { return Identity{} }, unbilled)
-	r.member = &member{
-		gvk: networks, own: true, relations: []relation.Relation{holds},
-		store: toolscache.NewStore(toolscache.MetaNamespaceKeyFunc), forget: r.forget,
-		ended: func(id object.ID, last client.Object) { // Its queue does not run.
-			if r.strayed(last) {
-				r.engine.hub.strays.add(id, last)
-			}
-		},
+	attach(r, newStore())
+	r.engine.own(networks.GroupKind()).ended = func(id object.ID, last client.Object) { // Its queue does not run.
+		if r.strayed(last) {
+			r.engine.strays.add(id, last)
+		}
 	}
-	r.engine.hub.members[networks.GroupKind()] = r.member
 	return r, cloud
 }
 
 // isHeld reports whether the object that has a name refers to its target.
 func isHeld(r *networkReconciler) bool {
 	target := object.ID{Group: used.Group, Kind: used.Kind, Namespace: used.Namespace, Name: "target"}
-	return r.engine.hub.index.AnyTargeting(relation.Object{ID: target}, func(relation.Edge) bool { return true })
+	return len(r.engine.core.Sources(target, "")) > 0
 }

@@ -328,7 +328,7 @@ func (r *reconciler[K, R]) enter(ctx context.Context, p *pass[K, R]) reconcile.O
 	}
 	p.parked, p.memory.tried = true, unsettled
 	if !p.altered.IsZero() { // The next pass must not find the object settled.
-		r.engine.hub.alterations.note(p.id, p.altered)
+		r.engine.alterations.note(p.id, p.altered)
 	}
 	if open != nil {
 		p.unanswered = true

@@ -1,0 +1,84 @@
+package engine
+
+import (
+	"context"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kinship-dev/kinship/pkg/object"
+	"github.com/kinship-dev/kinship/pkg/reconcile"
+	"github.com/kinship-dev/kinship/pkg/relation"
+)
+
+// ownership is what has to be done about the owner reference from an object to one target.
+type ownership int
+
+const (
+	owned     ownership = iota // the object has the owner reference
+	unowned                    // the owner reference is to be added
+	succeeded                  // the object belongs to a former object of the owner's name
+	taken                      // another object is the controller
+	apart                      // the owner is in another namespace
+)
+
+// decideOwner decides about the owner reference from an object to its owner.
+func decideOwner(obj, owner metav1.Object, gk schema.GroupKind) ownership {
+	references := obj.GetOwnerReferences()
+	if slices.ContainsFunc(references, func(r metav1.OwnerReference) bool { return r.UID == owner.GetUID() }) {
+		return owned
+	}
+	if owner.GetNamespace() != "" && owner.GetNamespace() != obj.GetNamespace() {
+		return apart
+	}
+	for _, r := range references {
+		kind := schema.FromAPIVersionAndKind(r.APIVersion, r.Kind).GroupKind()
+		if kind == gk && r.Name == owner.GetName() {
+			return succeeded
+		}
+	}
+	if metav1.GetControllerOfNoCopy(obj) != nil {
+		return taken
+	}
+	return unowned
+}
+
+// Own adds the owner references that an object lacks, one for each target of a relation with
+// role Owner: a controller reference with the owner's uid, so that Kubernetes deletes the object
+// with its owner. obj is changed, and written by the writer.
+//
+// Own never points an existing owner reference to another uid. When the owner Team/red was
+// deleted and created anew, the objects of the old Team/red are deleted by the garbage
+// collector. Until then the Outcome says so.
+func (e *Engine) Own(ctx context.Context, w *reconcile.Writer, gk schema.GroupKind, obj client.Object, refs Refs) reconcile.Outcome {
+	before, id := obj.DeepCopyObject().(client.Object), object.Of(obj, gk)
+	var outcome reconcile.Outcome
+	for _, t := range refs.targets {
+		if t.relation.Role != relation.Owner || t.object == nil {
+			continue
+		}
+		short := t.edge.Target.Short()
+		switch decideOwner(obj, t.object, t.member.gk()) {
+		case owned:
+		case unowned:
+			obj.SetOwnerReferences(append(obj.GetOwnerReferences(), *metav1.NewControllerRef(t.object, t.member.GVK)))
+		case succeeded:
+			outcome = outcome.And(reconcile.Wait(e.options.Reasons.Waiting,
+				"Waiting to be deleted with the former %s: the present one has uid %s and does not own this object",
+				short, t.object.GetUID()))
+		case taken:
+			outcome = outcome.And(reconcile.Refuse(e.options.Reasons.Refused,
+				"%s can't own this object: %s is its controller", short, metav1.GetControllerOfNoCopy(obj).Name))
+		case apart:
+			outcome = outcome.And(reconcile.Refuse(e.options.Reasons.Refused,
+				"%s can't own this object: an owner is in the same namespace or has none", short))
+		}
+	}
+	if !outcome.IsDone() {
+		return outcome
+	}
+	_, err := w.Object(ctx, id, before, obj)
+	return reconcile.Fail(e.options.Reasons.Failed, err)
+}

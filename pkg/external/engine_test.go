@@ -1,0 +1,105 @@
+package external
+
+import (
+	"net"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientrest "k8s.io/client-go/rest"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	openstackv1alpha1 "github.com/kinship-dev/kinship/api/openstack/v1alpha1"
+	"github.com/kinship-dev/kinship/pkg/engine"
+	"github.com/kinship-dev/kinship/pkg/object"
+	"github.com/kinship-dev/kinship/pkg/relation"
+)
+
+const held = "example.com/subnet"
+
+var (
+	subnets  = openstackv1alpha1.GroupVersion.WithKind("Subnet")
+	networks = openstackv1alpha1.GroupVersion.WithKind("Network")
+	used     = object.ID{Group: networks.Group, Kind: networks.Kind, Namespace: "ns", Name: "net"}
+)
+
+// attach adds the kind of a reconciler to its engine, with the objects of a store. The test
+// reports changes of these objects by Observe.
+func attach(r *networkReconciler, store toolscache.Store) {
+	k := r.register()
+	k.Store = store
+	r.engine.core.Add(k)
+}
+
+// newStore returns an empty store of objects.
+func newStore() toolscache.Store { return toolscache.NewStore(toolscache.MetaNamespaceKeyFunc) }
+
+// addSubnets adds the kind Subnet to an engine. A Subnet refers to the Network used.
+func addSubnets(e *Engine) {
+	toUsed := func(obj client.Object, _ relation.Kinds) []relation.Edge {
+		return Named(obj, subnets.GroupKind(), networks.GroupKind(), "spec", used.Name)
+	}
+	e.core.Add(engine.Kind{
+		GVK: subnets, Example: &openstackv1alpha1.Subnet{}, Store: newStore(),
+		Relations: []relation.Relation{{Name: "SubnetNetwork", Finalizer: held, Extract: toUsed}},
+	})
+}
+
+// unreachable returns a client of an API server that does not answer.
+func unreachable(t *testing.T) client.Client {
+	t.Helper()
+	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := closed.Close(); err != nil {
+		t.Fatal(err)
+	}
+	scheme := runtime.NewScheme()
+	if err := openstackv1alpha1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	mapper := meta.NewDefaultRESTMapper(nil)
+	mapper.Add(subnets, meta.RESTScopeNamespace)
+	c, err := client.New(&clientrest.Config{Host: closed.Addr().String()}, client.Options{Scheme: scheme, Mapper: mapper})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// TestConcernsItself: one's own status wakes nobody.
+func TestConcernsItself(t *testing.T) {
+	network := func(change func(*openstackv1alpha1.Network)) client.Object {
+		n := &openstackv1alpha1.Network{ObjectMeta: metav1.ObjectMeta{Generation: 1, UID: "a", ResourceVersion: "1"}}
+		change(n)
+		return n
+	}
+	intended := func(uid string) client.Object {
+		return network(func(n *openstackv1alpha1.Network) {
+			n.Annotations = map[string]string{"example.com/creation-intent": `{"uid":"` + uid + `"}`}
+		})
+	}
+	before := network(func(*openstackv1alpha1.Network) {})
+	now := metav1.Now()
+	e := New(nil, Options{Group: "example.com"})
+	for reason, c := range map[string]struct {
+		old, now client.Object
+		want     bool
+	}{
+		"a status": {before, network(func(n *openstackv1alpha1.Network) {
+			n.ResourceVersion, n.Status.Conditions = "2", []metav1.Condition{{Type: "Available"}}
+		}), false},
+		"a spec":      {before, network(func(n *openstackv1alpha1.Network) { n.Generation = 2 }), true},
+		"a finalizer": {before, network(func(n *openstackv1alpha1.Network) { n.Finalizers = []string{held} }), true},
+		"a deletion":  {before, network(func(n *openstackv1alpha1.Network) { n.DeletionTimestamp = &now }), true},
+		"the intent of another object was removed": {intended("b"), before, true},
+		"the operator has withdrawn its intent":    {intended("a"), before, false},
+	} {
+		if got := e.concernsItself(c.old, c.now); got != c.want {
+			t.Errorf("%s: %t", reason, got)
+		}
+	}
+}
