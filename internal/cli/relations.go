@@ -10,6 +10,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/pkg/relation"
 	"github.com/kinship-dev/kinship/pkg/relation/builtin"
 	"github.com/kinship-dev/kinship/pkg/render"
 )
@@ -44,10 +45,10 @@ that. It asks no cluster. docs/relations.md is made with it.`,
 func relationRows() (header []string, rows [][]string) {
 	for _, p := range app.Packs(app.Options{}) {
 		for _, r := range p.Relations() {
-			rows = append(rows, []string{p.Name, r.Name, string(r.Role), r.Declarer.String(), r.Doc})
+			rows = append(rows, append([]string{p.Name}, r.Row()...))
 		}
 	}
-	return []string{"PACK", "RELATION", "ROLE", "DECLARER", "MEANING"}, rows
+	return append([]string{"PACK"}, relation.RowHeader...), rows
 }
 
 // writeRelations writes the page of the documentation.

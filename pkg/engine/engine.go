@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
@@ -98,6 +99,11 @@ func (e *Engine) Watch(gvk schema.GroupVersionKind) { e.Add(Kind{GVK: gvk}) }
 func (e *Engine) Add(k Kind) {
 	if k.Writes == nil {
 		k.Writes = &reconcile.Writes{}
+	}
+	if k.Example == nil && (k.Ready != nil || k.Work != nil || len(k.Relations) > 0) {
+		u := &unstructured.Unstructured{}
+		u.SetGroupVersionKind(k.GVK)
+		k.Example = u
 	}
 	m := &member{Kind: k}
 	if k.Store != nil {

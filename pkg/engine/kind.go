@@ -18,14 +18,14 @@ import (
 	"github.com/kinship-dev/kinship/pkg/watch"
 )
 
-// Kind is a kind of objects that an Engine watches. Only GVK is required: without Example, the
-// Engine watches the metadata of the objects.
+// Kind is a kind of objects that an Engine watches. Only GVK is required.
 type Kind struct {
 	GVK schema.GroupVersionKind
 	// ClusterScoped says that the objects have no namespace.
 	ClusterScoped bool
-	// Example is an empty object of the Go type to read the objects into. Nil means metadata
-	// only: the Engine then tells two contents apart by their resourceVersion.
+	// Example is an empty object of the Go type to read the objects into. Nil means
+	// unstructured.Unstructured for a kind with Ready, Relations or Work. Nil means metadata for
+	// every other kind: the Engine then tells two contents apart by their resourceVersion.
 	Example client.Object
 	// Relations are the references in the objects. Waits name the targets in this order.
 	Relations []relation.Relation

@@ -203,7 +203,10 @@ func TestNeeds(t *testing.T) {
 		c.DeletionTimestamp = &metav1.Time{}
 	}
 	later := func(r *relation.Relation) { r.Later = true }
-	const created, readied = "Waiting for PersistentVolumeClaim/data to be created", "Waiting for PersistentVolumeClaim/data to be ready"
+	const (
+		created = "Waiting for PersistentVolumeClaim/data to be created"
+		readied = "Waiting for PersistentVolumeClaim/data to be ready"
+	)
 	cases := map[string]struct {
 		reason        string
 		claim         *corev1.PersistentVolumeClaim
@@ -245,11 +248,12 @@ func TestNeeds(t *testing.T) {
 func TestReplacedUnseen(t *testing.T) {
 	var told []string
 	e := New(nil, Options{})
-	e.Add(Kind{GVK: pods, Example: &corev1.Pod{}, Store: newStore(), Observe: func(_ object.ID, c watch.Change[client.Object]) {
+	tell := func(_ object.ID, c watch.Change[client.Object]) {
 		if c.Went() {
 			told = append(told, "gone "+string(c.Old.GetUID()))
 		}
-	}})
+	}
+	e.Add(Kind{GVK: pods, Example: &corev1.Pod{}, Store: newStore(), Observe: tell})
 	of := func(uid types.UID) *corev1.Pod {
 		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "a", UID: uid}}
 	}

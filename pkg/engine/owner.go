@@ -52,7 +52,9 @@ func decideOwner(obj, owner metav1.Object, gk schema.GroupKind) ownership {
 // Own never points an existing owner reference to another uid. When the owner Team/red was
 // deleted and created anew, the objects of the old Team/red are deleted by the garbage
 // collector. Until then the Outcome says so.
-func (e *Engine) Own(ctx context.Context, w *reconcile.Writer, gk schema.GroupKind, obj client.Object, refs Refs) reconcile.Outcome {
+func (e *Engine) Own(
+	ctx context.Context, w *reconcile.Writer, gk schema.GroupKind, obj client.Object, refs Refs,
+) reconcile.Outcome {
 	before, id := obj.DeepCopyObject().(client.Object), object.Of(obj, gk)
 	var outcome reconcile.Outcome
 	for _, t := range refs.targets {

@@ -69,7 +69,9 @@ func (e *Engine) pass(m *member) *reconcile.Pass[*Work] {
 }
 
 // report writes the condition Ready, and what Work has changed in the status.
-func (e *Engine) report(ctx context.Context, writer *reconcile.Writer, w *Work, outcome reconcile.Outcome) reconcile.Outcome {
+func (e *Engine) report(
+	ctx context.Context, writer *reconcile.Writer, w *Work, outcome reconcile.Outcome,
+) reconcile.Outcome {
 	conditions := conditionsOf(w.Object)
 	condition.Set(&conditions, condition.Of(ready, outcome,
 		condition.Done{Reason: "Ready", Message: "All references are ready"}, w.Object.GetGeneration()))
@@ -98,7 +100,9 @@ func conditionsOf(obj client.Object) []metav1.Condition {
 		return nil
 	}
 	list, _, _ := unstructured.NestedSlice(u.UnstructuredContent(), "status", "conditions")
-	content := struct{ Conditions []metav1.Condition }{}
+	content := struct {
+		Conditions []metav1.Condition `json:"conditions"`
+	}{}
 	err := runtime.DefaultUnstructuredConverter.FromUnstructured(map[string]any{"conditions": list}, &content)
 	if err != nil {
 		return nil // The API server stores no such conditions.

@@ -93,7 +93,8 @@ func (r *reconciler[K, R]) clear(ctx context.Context, id object.ID, last K) time
 	p := &pass[K, R]{id: id, before: last, memory: r.memories.of(last.GetUID())}
 	p.Object = last.DeepCopyObject().(K)
 	p.Object.SetDeletionTimestamp(&metav1.Time{Time: r.engine.Clock.Now()})
-	o := reconcile.Run(ctx, p, step[K, R]{Name: "dissolve", Run: r.dissolve}, step[K, R]{Name: "dismantle", Run: r.dismantle})
+	o := reconcile.Run(ctx, p, step[K, R]{Name: "dissolve", Run: r.dissolve},
+		step[K, R]{Name: "dismantle", Run: r.dismantle})
 	r.exit(p)
 	if p.parked {
 		return 0 // The turn wakes it.

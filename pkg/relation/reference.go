@@ -36,7 +36,10 @@ type Reference struct {
 	Declarer schema.GroupKind
 	// Path leads to the field, such as "spec.volumes[*].secret.secretName".
 	Path Path
-	Form Form
+	// PathAt, if set, leads to a field of the declarer that holds Path: the path is then known only
+	// at run time. A text that is no path names nothing.
+	PathAt Path
+	Form   Form
 	// Target is the kind that the field names. For ByKind, zero means any kind that the cluster
 	// serves, and a kind means that references to others are left out.
 	Target schema.GroupKind
@@ -56,7 +59,7 @@ type Reference struct {
 func (r Reference) Relation() Relation {
 	return Relation{
 		Name: r.Name, Role: r.Role, Doc: r.Doc, Declarer: r.Declarer, Target: r.Target,
-		Field: r.Path.String(), Finalizer: r.Finalizer, Later: r.Later,
+		Field: r.Path.text + r.PathAt.text, Finalizer: r.Finalizer, Later: r.Later,
 		Across: r.Namespace != "", Extract: r.extract,
 	}
 }
@@ -70,7 +73,7 @@ func (r Reference) extract(obj client.Object, kinds Kinds) []Edge {
 	}
 	source := object.Of(obj, r.Declarer)
 	var edges []Edge
-	for _, v := range r.Path.Values(content) {
+	for _, v := range r.values(content) {
 		if r.Only != nil && !r.Only(content, v.Holder) {
 			continue
 		}
@@ -83,6 +86,18 @@ func (r Reference) extract(obj client.Object, kinds Kinds) []Edge {
 		})
 	}
 	return edges
+}
+
+// values returns what the field of the reference holds.
+func (r Reference) values(content map[string]any) []Value {
+	values := r.Path.Values(content)
+	for _, at := range r.PathAt.Values(content) {
+		text, _ := at.Value.(string)
+		if path, err := ParsePath(text); err == nil {
+			values = append(values, path.Values(content)...)
+		}
+	}
+	return values
 }
 
 // contentOf returns an object as fields.

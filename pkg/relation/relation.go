@@ -62,6 +62,14 @@ type Relation struct {
 	Extract Extractor
 }
 
+// RowHeader is the header of a table of relations.
+var RowHeader = []string{"RELATION", "ROLE", "DECLARER", "MEANING"}
+
+// Row returns the relation as a row of a table.
+func (r Relation) Row() []string {
+	return []string{r.Name, string(r.Role), r.Declarer.String(), r.Doc}
+}
+
 // Kinds tells which kinds the cluster serves, as [watch.Catalog] does.
 type Kinds interface {
 	Mapping(gvk schema.GroupVersionKind) (watch.Mapping, error)

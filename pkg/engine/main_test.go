@@ -1,0 +1,11 @@
+package engine_test
+
+import (
+	"testing"
+
+	"github.com/kinship-dev/kinship/internal/testenv"
+)
+
+func TestMain(m *testing.M) {
+	testenv.Main(m, testenv.WithoutPods(), testenv.CRDs("../../examples/library/crds.yaml"), testenv.CheckLeaks())
+}
