@@ -3,22 +3,13 @@ package addressscope
 import (
 	openstackv1alpha1 "github.com/kinship-dev/kinship/api/openstack/v1alpha1"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/kit"
-	"github.com/kinship-dev/kinship/pkg/relation"
 )
 
 const kind = "AddressScope"
 
-type (
-	object = *openstackv1alpha1.AddressScope
-	spec   = openstackv1alpha1.AddressScopeResourceSpec
-	filter = openstackv1alpha1.AddressScopeFilter
-)
+type object = *openstackv1alpha1.AddressScope
 
-// Relations of an AddressScope.
-var Relations = []relation.Relation{
-	kit.Credentials[object](kind),
-	kit.Guards(kind, "Project", "spec.resource.projectRef",
-		kit.Spec[object](func(s *spec) kit.Refs { return kit.Names(s.ProjectRef) })),
-	kit.Waits(kind, "Project", "spec.import.filter.projectRef",
-		kit.Filter[object](func(f *filter) kit.Refs { return kit.Names(f.ProjectRef) })),
-}
+// References of an AddressScope.
+var References = kit.Bind[object](kind, []kit.Reference{
+	{Target: "Project", Field: "spec.resource.projectRef", Body: "project_id", Query: "project_id"},
+})

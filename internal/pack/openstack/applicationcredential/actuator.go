@@ -13,7 +13,7 @@ import (
 
 // New returns the kind.
 func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
-	k := kit.Kind(c, kind, (*openstack.Scope).Identity, &table, Relations, observe)
+	k := kit.Kind(c, &table)
 	k.Connect = func(ctx context.Context, in external.Input[object]) (external.Access[object, *kit.Resource], error) {
 		connection, err := kit.For(ctx, c, in, (*openstack.Scope).Identity)
 		if err != nil {
@@ -33,10 +33,9 @@ func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
 
 // table lacks the path, which is that of a user.
 var table = kit.Table[object]{
-	One: "application_credential", Many: "application_credentials", Fields: fields, Filter: query,
-	Matches: func(in external.Input[object], r *kit.Resource) bool { // Keystone filters by the name alone.
-		return kit.Has(r, "description", in.Object.GetFilter().Description)
-	},
+	Kind: kind, Service: (*openstack.Scope).Identity, References: References, Observe: observe,
+	One: "application_credential", Many: "application_credentials", Fields: fields,
+	Compared: []string{"description"}, // Keystone filters by the name alone.
 }
 
 // user returns the id of the user that an object's credential acts for.
@@ -71,10 +70,10 @@ func fields(in external.Input[object]) []kit.Field {
 }
 
 func roles(in external.Input[object]) []map[string]string {
-	refs := in.Object.Spec.Resource.RoleRefs
-	all := make([]map[string]string, 0, len(refs))
-	for _, name := range refs {
-		all = append(all, map[string]string{"id": *kit.ID(in, "Role", &name)})
+	ids := kit.IDs(in, References, "spec.resource.roleRefs")
+	all := make([]map[string]string, 0, len(ids))
+	for _, id := range ids {
+		all = append(all, map[string]string{"id": id})
 	}
 	return all
 }
@@ -100,12 +99,6 @@ func rules(in external.Input[object]) []map[string]string {
 		all = append(all, one)
 	}
 	return all
-}
-
-func query(in external.Input[object]) url.Values {
-	q := kit.NewQuery()
-	kit.Add(q, "name", in.Object.GetFilter().Name)
-	return q.Values
 }
 
 // actuator sends the secret as well.

@@ -3,7 +3,6 @@ package domain
 import (
 	"context"
 	"net/http"
-	"net/url"
 
 	"github.com/kinship-dev/kinship/internal/cloud/openstack"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/kit"
@@ -12,7 +11,7 @@ import (
 
 // New returns the kind.
 func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
-	k := kit.Kind(c, kind, (*openstack.Scope).Identity, &table, Relations, observe)
+	k := kit.Kind(c, &table)
 	return kit.Wrap(k, func(a kit.Actuator[object]) external.Actuator[object, *kit.Resource] { return actuator{a} })
 }
 
@@ -29,8 +28,9 @@ func (a actuator) Delete(ctx context.Context, in external.Input[object], id stri
 }
 
 var table = kit.Table[object]{
+	Kind: kind, Service: (*openstack.Scope).Identity, References: References,
 	Place: (*openstack.Scope).Cloud,
-	Path:  "domains", One: "domain", Many: "domains", Patch: true, Fields: fields, Filter: query,
+	Path:  "domains", One: "domain", Many: "domains", Patch: true, Fields: fields,
 }
 
 func fields(in external.Input[object]) []kit.Field {
@@ -40,11 +40,4 @@ func fields(in external.Input[object]) []kit.Field {
 		kit.Default("description", r.Description, ""),
 		kit.Default("enabled", r.Enabled, true),
 	}
-}
-
-func query(in external.Input[object]) url.Values {
-	f, q := in.Object.GetFilter(), kit.NewQuery()
-	kit.Add(q, "name", f.Name)
-	kit.Add(q, "enabled", f.Enabled)
-	return q.Values
 }

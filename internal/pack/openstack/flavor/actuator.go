@@ -11,18 +11,19 @@ import (
 
 // New returns the kind.
 func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
-	k := kit.Kind(c, kind, (*openstack.Scope).Compute, &table, Relations, observe)
+	k := kit.Kind(c, &table)
 	k.Realm = kit.Realm[object]
 	k.Differs = differs
 	return kit.Wrap(k, func(a kit.Actuator[object]) external.Actuator[object, *kit.Resource] { return actuator{a} })
 }
 
 var table = kit.Table[object]{
+	Kind: kind, Service: (*openstack.Scope).Compute, References: References, Observe: observe, Names: names,
 	Place: (*openstack.Scope).Region,
 	Path:  "flavors", One: "flavor", Many: "flavors", Fields: fields,
 	// Without it, Nova lists those alone that all projects can use.
 	Listed: "flavors/detail", Always: url.Values{"is_public": {"None"}},
-	Matches: matches, // Nova has no filter but for sizes that are not too small.
+	Unfiltered: true, Compared: []string{"name", "ram", "vcpus", "disk"},
 }
 
 func fields(in external.Input[object]) []kit.Field {
@@ -38,12 +39,6 @@ func fields(in external.Input[object]) []kit.Field {
 		kit.Fixed(public, r.IsPublic),
 		kit.Fixed(ephemeral, r.Ephemeral),
 	}
-}
-
-func matches(in external.Input[object], r *kit.Resource) bool {
-	f := in.Object.GetFilter()
-	return kit.Has(r, "name", f.Name) && kit.Has(r, "ram", f.RAM) && kit.Has(r, "vcpus", f.Vcpus) &&
-		kit.Has(r, "disk", f.Disk)
 }
 
 // specsField is what Nova and differs call the extra specs.

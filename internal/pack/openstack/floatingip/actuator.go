@@ -1,8 +1,6 @@
 package floatingip
 
 import (
-	"net/url"
-
 	openstackv1alpha1 "github.com/kinship-dev/kinship/api/openstack/v1alpha1"
 	"github.com/kinship-dev/kinship/internal/cloud/openstack"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/kit"
@@ -11,17 +9,18 @@ import (
 
 // New returns the kind.
 func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
-	k := kit.Kind(c, kind, (*openstack.Scope).Network, &table, Relations, observe)
+	k := kit.Kind(c, &table)
 	k.Uses = uses
 	return k
 }
 
 var table = kit.Table[object]{
+	Kind: kind, Service: (*openstack.Scope).Network, References: References, Names: names, Serving: []string{"ACTIVE", "DOWN"},
 	// Neutron chooses the address of a port anew, or does not know which.
 	Along: []string{"port_id", "fixed_ip_address"},
 	// Nothing else tells an address from those of others.
 	Marked: "description",
-	Path:   "floatingips", One: "floatingip", Many: "floatingips", NoName: true, Fields: fields, Filter: query,
+	Path:   "floatingips", One: "floatingip", Many: "floatingips", NoName: true, Fields: fields,
 	Tags: func(f object) []string { return kit.Texts(f.Spec.Resource.Tags) },
 }
 
@@ -30,11 +29,8 @@ func fields(in external.Input[object]) []kit.Field {
 	return []kit.Field{
 		kit.Default("description", r.Description, ""),
 		kit.Fixed("floating_network_id", network(in)),
-		kit.Fixed("subnet_id", kit.ID(in, "Subnet", r.FloatingSubnetRef)),
 		kit.Fixed("floating_ip_address", r.FloatingIP).Addresses(),
-		kit.Fixed("port_id", kit.ID(in, "Port", r.PortRef)),
 		kit.Fixed("fixed_ip_address", r.FixedIP).Addresses(),
-		kit.Fixed("project_id", kit.ID(in, "Project", r.ProjectRef)),
 	}
 }
 
@@ -50,16 +46,4 @@ func network(in external.Input[object]) *string {
 		return nil
 	}
 	return &subnet.Status.Resource.NetworkID
-}
-
-func query(in external.Input[object]) url.Values {
-	f, q := in.Object.GetFilter(), kit.NewQuery()
-	kit.Add(q, "floating_ip_address", f.FloatingIP)
-	kit.Add(q, "description", f.Description)
-	kit.Add(q, "status", f.Status)
-	kit.Add(q, "floating_network_id", kit.ID(in, "Network", f.FloatingNetworkRef))
-	kit.Add(q, "port_id", kit.ID(in, "Port", f.PortRef))
-	kit.Add(q, "project_id", kit.ID(in, "Project", f.ProjectRef))
-	q.NeutronTags(f.FilterByNeutronTags)
-	return q.Values
 }

@@ -21,7 +21,7 @@ var uploads = external.Shares{All: 6, Namespace: 4, Source: 3}
 
 // New returns the kind.
 func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
-	k := kit.Kind(c, kind, (*openstack.Scope).Image, &table, Relations, observe)
+	k := kit.Kind(c, &table)
 	k.Pool = external.NewPool(uploads)
 	k.Identify = func(r *kit.Resource) external.Identity {
 		who := kit.Identify(r)
@@ -49,8 +49,13 @@ func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
 const marker = "kinship_uid"
 
 var table = kit.Table[object]{
+	Kind: kind, Service: (*openstack.Scope).Image, References: References,
 	Dated: true,
-	Path:  "images", Many: "images", Fields: fields, Filter: query,
+	Path:  "images", Many: "images", Fields: fields, Observe: observe,
+	Adapt: func(in external.Input[object], query url.Values) {
+		query.Del("tags")
+		query["tag"] = kit.Texts(in.Object.GetFilter().Tags) // Glance repeats the parameter.
+	},
 	Always: url.Values{"limit": {"1000"}}, // Left out, a page has 25.
 }
 
@@ -67,16 +72,6 @@ func fields(in external.Input[object]) []kit.Field {
 		all = append(all, kit.Fixed("disk_format", &c.DiskFormat), kit.Fixed("container_format", &c.ContainerFormat))
 	}
 	return append(all, properties(r.Properties)...)
-}
-
-func query(in external.Input[object]) url.Values {
-	f, q := in.Object.GetFilter(), kit.NewQuery()
-	kit.Add(q, "name", f.Name)
-	kit.Add(q, "visibility", f.Visibility)
-	if len(f.Tags) > 0 {
-		q.Values["tag"] = kit.Texts(f.Tags)
-	}
-	return q.Values
 }
 
 // actuator changes images as Glance wants it, and fills them.

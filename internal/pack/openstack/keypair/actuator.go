@@ -8,18 +8,17 @@ import (
 
 // New returns the kind.
 func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
-	k := kit.Kind(c, kind, (*openstack.Scope).Compute, &table, Relations, observe)
+	k := kit.Kind(c, &table)
 	k.Realm = kit.Realm[object]
 	k.Identify = func(r *kit.Resource) external.Identity { return external.Identity{ID: r.String("name")} }
 	return k
 }
 
 var table = kit.Table[object]{
+	Kind: kind, Service: (*openstack.Scope).Compute, References: References, Observe: observe,
 	Place: (*openstack.Scope).User,
 	Path:  "os-keypairs", One: "keypair", Many: "keypairs", Fields: fields,
-	Matches: func(in external.Input[object], r *kit.Resource) bool {
-		return kit.Has(r, "name", in.Object.GetFilter().Name)
-	},
+	Unfiltered: true, Compared: []string{"name"},
 }
 
 func fields(in external.Input[object]) []kit.Field {

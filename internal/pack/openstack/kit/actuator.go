@@ -15,10 +15,17 @@ import (
 
 	"github.com/kinship-dev/kinship/internal/cloud/openstack"
 	"github.com/kinship-dev/kinship/pkg/external"
+	"github.com/kinship-dev/kinship/pkg/reconcile"
 )
 
 // Table is a kind of resources, as its API has them.
 type Table[K external.Object] struct {
+	// Kind is the name of the kind, such as "Network".
+	Kind string
+	// Service returns the client of the service that has the resources.
+	Service Service
+	// References of the kind. The ids of their targets are part of requests and queries.
+	References References
 	// Path of the collection below the service's root, such as "networks".
 	Path string
 	// One and Many are the envelopes, such as "network" and "networks". One is empty
@@ -30,11 +37,22 @@ type Table[K external.Object] struct {
 	Fields func(external.Input[K]) []Field
 	// Tags that the resource should have; nil where the API has none.
 	Tags func(K) []string
-	// Filter is that of an import, as the API takes it. Where it is nil, the API has none,
-	// not even for names: everything is listed, and looked through.
-	Filter func(external.Input[K]) url.Values
-	// Matches narrows an import where the API's own filter can't; it may be nil.
-	Matches func(external.Input[K], *Resource) bool
+	// Names are the names that OpenStack has for fields of status.resource and of a filter, by
+	// their JSON names, if they are other than the snake case: {"external": "router:external"}.
+	Names map[string]string
+	// Serving are the texts of the resource's field "status" with which the resource can be
+	// used. Empty means that each resource can be used.
+	Serving []string
+	// Observe replaces Names and Serving for a kind whose status needs more; it may be nil.
+	Observe func(K, *Resource) reconcile.Outcome
+	// Unfiltered says that the API has no filter, not even for names: the actuator lists all
+	// resources and compares them.
+	Unfiltered bool
+	// Compared are the JSON names of the fields of spec.import.filter that the actuator compares
+	// with each listed resource. All other fields are sent as query parameters.
+	Compared []string
+	// Adapt changes the query parameters that follow from spec.import.filter; it may be nil.
+	Adapt func(external.Input[K], url.Values)
 	// Within narrows a search for what was made, where a name alone does not find it; it
 	// may be nil.
 	Within func(external.Input[K]) url.Values
@@ -89,20 +107,16 @@ func (a Actuator[K]) Find(
 	ctx context.Context, in external.Input[K], search external.Search,
 ) ([]*Resource, error) {
 	if search.Imported {
-		var query url.Values
-		if a.Filter != nil {
-			query = a.Filter(in)
-		}
-		return a.Query(ctx, query, func(r *Resource) bool { return a.Matches == nil || a.Matches(in, r) })
+		return a.Query(ctx, a.FilterQuery(in), func(r *Resource) bool { return a.matches(in, r) })
 	}
 	query := url.Values{}
 	if a.Within != nil {
 		query = a.Within(in)
 	}
-	if !a.NoName && a.Filter != nil {
+	if !a.NoName && !a.Unfiltered {
 		query.Set("name", search.Name)
 	}
-	wanted := a.Fields(in)
+	wanted := a.fields(in)
 	return a.Query(ctx, query, func(r *Resource) bool {
 		if !a.NoName && r.String("name") != search.Name {
 			return false // Not all services have a filter for it.
@@ -116,7 +130,7 @@ func (a Actuator[K]) Find(
 // credentials, and the spec asks for none. Administrators see those of all projects.
 func (a Actuator[K]) elsewhere(in external.Input[K], r *Resource) bool {
 	project := r.String("project_id")
-	asked := slices.ContainsFunc(a.Fields(in), func(f Field) bool { return f.Name == "project_id" && f.given })
+	asked := slices.ContainsFunc(a.fields(in), func(f Field) bool { return f.Name == "project_id" && f.given })
 	return !asked && a.project != "" && project != "" && project != a.project
 }
 
@@ -128,10 +142,15 @@ func (a Actuator[K]) Create(ctx context.Context, in external.Input[K]) (*Resourc
 	return a.Send(ctx, http.MethodPost, a.URL(), a.wrapped(a.Body(in)))
 }
 
+// fields returns the fields of the table and those that follow from its references.
+func (t *Table[K]) fields(in external.Input[K]) []Field {
+	return append(t.Fields(in), t.References.fields(in.Object, in.Refs)...)
+}
+
 // Body returns what is sent to create a resource, without the envelope.
 func (a Actuator[K]) Body(in external.Input[K]) map[string]any {
 	body := map[string]any{}
-	for _, f := range a.Fields(in) {
+	for _, f := range a.fields(in) {
 		if f.given {
 			body[f.Name] = f.Want
 		}
@@ -149,7 +168,7 @@ func (a Actuator[K]) Body(in external.Input[K]) map[string]any {
 // Differs returns the fields in which a resource is not as it should be.
 func (t *Table[K]) Differs(in external.Input[K], r *Resource) []string {
 	var names []string
-	for _, f := range t.Fields(in) {
+	for _, f := range t.fields(in) {
 		if f.differs(r) {
 			names = append(names, f.Name)
 		}
@@ -163,7 +182,7 @@ func (t *Table[K]) Differs(in external.Input[K], r *Resource) []string {
 // Drifts returns what of a resource is not as it should be and can't be changed.
 func (t *Table[K]) Drifts(in external.Input[K], r *Resource) []string {
 	var all []string
-	for _, f := range t.Fields(in) {
+	for _, f := range t.fields(in) {
 		if f.drifted(r) {
 			all = append(all, fmt.Sprintf("%s is %s, not %s", f.Name, brief(r.Fields[f.Name]), brief(f.Want)))
 		}
@@ -176,7 +195,7 @@ func (a Actuator[K]) Update(
 	ctx context.Context, in external.Input[K], r *Resource, names []string,
 ) (*Resource, error) {
 	id, body := r.String("id"), map[string]any{}
-	for _, f := range a.Fields(in) {
+	for _, f := range a.fields(in) {
 		if !f.fixed && slices.Contains(names, f.Name) {
 			body[f.Name] = f.Want
 		}

@@ -2,32 +2,29 @@ package kit
 
 import (
 	"context"
-	"fmt"
-	"net/url"
+	"reflect"
 	"slices"
-	"strings"
 
-	openstackv1alpha1 "github.com/kinship-dev/kinship/api/openstack/v1alpha1"
 	"github.com/kinship-dev/kinship/internal/cloud/openstack"
 	"github.com/kinship-dev/kinship/pkg/condition"
 	"github.com/kinship-dev/kinship/pkg/external"
 	"github.com/kinship-dev/kinship/pkg/reconcile"
-	"github.com/kinship-dev/kinship/pkg/relation"
 )
 
-// Kind returns what the engine has to know of a kind that is a table and nothing
-// more. A kind that is more replaces parts of it.
-func Kind[K Credentialed](
-	c *Connector, kind string, service Service, table *Table[K], relations []relation.Relation,
-	observe func(K, *Resource) reconcile.Outcome,
-) external.Kind[K, *Resource] {
+// Kind returns the external.Kind of a table. A kind that needs more replaces fields of the
+// returned value.
+func Kind[K Credentialed](c *Connector, table *Table[K]) external.Kind[K, *Resource] {
+	observe := table.Observe
+	if observe == nil {
+		observe = table.report
+	}
 	return external.Kind[K, *Resource]{
-		GVK: GVK(kind), Relations: relations, Identify: table.Identify,
+		GVK: GVK(table.Kind), Relations: table.References.Relations, Identify: table.Identify,
 		Observe: func(obj K, r *Resource) reconcile.Outcome { return observe(obj, table.withoutMark(r)) },
 		Differs: table.Differs, Drifts: table.Drifts,
 		Site: func(ctx context.Context, in external.Input[K]) (string, error) { return Site(ctx, c, in) },
 		Connect: func(ctx context.Context, in external.Input[K]) (external.Access[K, *Resource], error) {
-			connection, err := For(ctx, c, in, service)
+			connection, err := For(ctx, c, in, table.Service)
 			if err != nil {
 				return external.Access[K, *Resource]{}, err
 			}
@@ -39,6 +36,19 @@ func Kind[K Credentialed](
 		},
 		Cloud: openstack.CloudOf, Name: Name[K], Marked: table.Marked != "", Dated: table.Dated,
 	}
+}
+
+// report writes a resource into status.resource. The resource serves if its status is one of
+// Serving, or if Serving is empty.
+func (t *Table[K]) report(obj K, r *Resource) reconcile.Outcome {
+	field := reflect.ValueOf(obj).Elem().FieldByName("Status").FieldByName("Resource")
+	status := reflect.New(field.Type().Elem())
+	Report(r, status.Interface(), t.Names)
+	field.Set(status)
+	if len(t.Serving) == 0 {
+		return reconcile.Outcome{}
+	}
+	return Status(r, t.Serving...)
 }
 
 // Name returns what an object's resource is to be called.
@@ -56,49 +66,6 @@ func Status(r *Resource, serving ...string) reconcile.Outcome {
 		return reconcile.Outcome{}
 	}
 	return reconcile.Progress(condition.ReasonProgressing, "OpenStack says that the status is %s", state)
-}
-
-// Query collects what a filter asks for.
-type Query struct{ url.Values }
-
-// NewQuery returns an empty one.
-func NewQuery() Query { return Query{url.Values{}} }
-
-// Add adds a value, if there is one.
-func Add[T any](q Query, name string, value *T) {
-	if value != nil {
-		q.Set(name, fmt.Sprint(*value))
-	}
-}
-
-// NeutronTags adds a filter by tags.
-func (q Query) NeutronTags(f openstackv1alpha1.FilterByNeutronTags) {
-	join(q, "tags", f.Tags)
-	join(q, "tags-any", f.TagsAny)
-	join(q, "not-tags", f.NotTags)
-	join(q, "not-tags-any", f.NotTagsAny)
-}
-
-// ServerTags adds a filter by tags.
-func (q Query) ServerTags(f openstackv1alpha1.FilterByServerTags) {
-	join(q, "tags", f.Tags)
-	join(q, "tags-any", f.TagsAny)
-	join(q, "not-tags", f.NotTags)
-	join(q, "not-tags-any", f.NotTagsAny)
-}
-
-// KeystoneTags adds a filter by tags.
-func (q Query) KeystoneTags(f openstackv1alpha1.FilterByKeystoneTags) {
-	join(q, "tags", f.Tags)
-	join(q, "tags-any", f.TagsAny)
-	join(q, "not-tags", f.NotTags)
-	join(q, "not-tags-any", f.NotTagsAny)
-}
-
-func join[S ~string](q Query, name string, tags []S) {
-	if len(tags) > 0 {
-		q.Set(name, strings.Join(Texts(tags), ","))
-	}
 }
 
 // Texts returns values as plain texts.

@@ -1,8 +1,6 @@
 package network
 
 import (
-	"net/url"
-
 	"github.com/kinship-dev/kinship/internal/cloud/openstack"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/kit"
 	"github.com/kinship-dev/kinship/pkg/external"
@@ -10,12 +8,13 @@ import (
 
 // New returns the kind.
 func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
-	return kit.Kind(c, kind, (*openstack.Scope).Network, &table, Relations, observe)
+	return kit.Kind(c, &table)
 }
 
 var table = kit.Table[object]{
+	Kind: kind, Service: (*openstack.Scope).Network, References: References, Observe: observe, Names: names,
 	Dated: true,
-	Path:  "networks", One: "network", Many: "networks", Fields: fields, Filter: query,
+	Path:  "networks", One: "network", Many: "networks", Fields: fields,
 	Tags: func(n object) []string { return kit.Texts(n.Spec.Resource.Tags) },
 }
 
@@ -31,16 +30,5 @@ func fields(in external.Input[object]) []kit.Field {
 		kit.Keep("port_security_enabled", r.PortSecurityEnabled),
 		kit.Fixed("dns_domain", r.DNSDomain),
 		kit.FixedList("availability_zone_hints", r.AvailabilityZoneHints),
-		kit.Fixed("project_id", kit.ID(in, "Project", r.ProjectRef)),
 	}
-}
-
-func query(in external.Input[object]) url.Values {
-	f, q := in.Object.GetFilter(), kit.NewQuery()
-	kit.Add(q, "name", f.Name)
-	kit.Add(q, "description", f.Description)
-	kit.Add(q, "router:external", f.External)
-	kit.Add(q, "project_id", kit.ID(in, "Project", f.ProjectRef))
-	q.NeutronTags(f.FilterByNeutronTags)
-	return q.Values
 }

@@ -1,8 +1,6 @@
 package port
 
 import (
-	"net/url"
-
 	"k8s.io/utils/ptr"
 
 	openstackv1alpha1 "github.com/kinship-dev/kinship/api/openstack/v1alpha1"
@@ -13,14 +11,15 @@ import (
 
 // New returns the kind.
 func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
-	k := kit.Kind(c, kind, (*openstack.Scope).Network, &table, Relations, observe)
+	k := kit.Kind(c, &table)
 	k.Uses = uses
 	return k
 }
 
 var table = kit.Table[object]{
+	Kind: kind, Service: (*openstack.Scope).Network, References: References, Names: names, Serving: []string{"ACTIVE", "DOWN"},
 	Dated: true,
-	Path:  "ports", One: "port", Many: "ports", Fields: fields, Filter: query,
+	Path:  "ports", One: "port", Many: "ports", Fields: fields,
 	Tags: func(p object) []string { return kit.Texts(p.Spec.Resource.Tags) },
 }
 
@@ -29,19 +28,17 @@ func fields(in external.Input[object]) []kit.Field {
 	fixed := addresses(in)
 	all := []kit.Field{
 		kit.Always("name", in.Object.GetResourceName()),
-		kit.Fixed("network_id", kit.ID(in, "Network", &r.NetworkRef)),
 		kit.Default("description", r.Description, ""),
 		kit.Default("admin_state_up", r.AdminStateUp, true),
 		// Left out, Neutron would choose an address and the default group.
 		kit.Fixed("fixed_ips", &fixed).Opaque(),
-		kit.Set("security_groups", groups(in)).Given(),
+		kit.Set("security_groups", kit.IDs(in, References, "spec.resource.securityGroupRefs")).Given(),
 		kit.Set("allowed_address_pairs", pairs(r.AllowedAddressPairs)).Addresses(),
 		kit.Keep("port_security_enabled", security(r.PortSecurity)),
 		kit.Keep("binding:vnic_type", r.VnicType),
 		kit.Fixed("mac_address", r.MacAddress).Opaque(),
 		kit.Fixed("propagate_uplink_status", r.PropagateUplinkStatus),
 		kit.Keep("trusted", r.TrustedVIF),
-		kit.Fixed("project_id", kit.ID(in, "Project", r.ProjectRef)),
 	}
 	if host := hostOf(in); host != "" {
 		all = append(all, kit.Fixed("binding:host_id", &host))
@@ -77,14 +74,6 @@ func addresses(in external.Input[object]) []map[string]string {
 	return all
 }
 
-func groups(in external.Input[object]) []string {
-	ids := make([]string, 0, len(in.Object.Spec.Resource.SecurityGroupRefs))
-	for _, name := range in.Object.Spec.Resource.SecurityGroupRefs {
-		ids = append(ids, *kit.ID(in, "SecurityGroup", &name))
-	}
-	return ids
-}
-
 func pairs(all []openstackv1alpha1.AllowedAddressPair) []map[string]string {
 	texts := make([]map[string]string, 0, len(all))
 	for _, p := range all {
@@ -104,16 +93,4 @@ func security(s openstackv1alpha1.PortSecurityState) *bool {
 	}
 	enabled := s == openstackv1alpha1.PortSecurityEnabled
 	return &enabled
-}
-
-func query(in external.Input[object]) url.Values {
-	f, q := in.Object.GetFilter(), kit.NewQuery()
-	kit.Add(q, "name", f.Name)
-	kit.Add(q, "description", f.Description)
-	kit.Add(q, "admin_state_up", f.AdminStateUp)
-	kit.Add(q, "mac_address", f.MacAddress)
-	kit.Add(q, "network_id", kit.ID(in, "Network", f.NetworkRef))
-	kit.Add(q, "project_id", kit.ID(in, "Project", f.ProjectRef))
-	q.NeutronTags(f.FilterByNeutronTags)
-	return q.Values
 }

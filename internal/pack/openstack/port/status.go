@@ -1,10 +1,8 @@
 package port
 
 import (
-	openstackv1alpha1 "github.com/kinship-dev/kinship/api/openstack/v1alpha1"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/kit"
 	"github.com/kinship-dev/kinship/pkg/external"
-	"github.com/kinship-dev/kinship/pkg/reconcile"
 )
 
 // names are the fields that OpenStack calls otherwise.
@@ -15,13 +13,6 @@ var names = map[string]string{
 	"vnicType":                "binding:vnic_type",
 	"hostID":                  "binding:host_id",
 	"trustedVIF":              "trusted",
-}
-
-// observe reports a port, which serves whether or not something is plugged in.
-func observe(p object, r *kit.Resource) reconcile.Outcome {
-	p.Status.Resource = &openstackv1alpha1.PortResourceStatus{}
-	kit.Report(r, p.Status.Resource, names)
-	return kit.Status(r, "ACTIVE", "DOWN")
 }
 
 // uses returns the subnets that the port has addresses of. Neutron chooses addresses where

@@ -1,8 +1,6 @@
 package project
 
 import (
-	"net/url"
-
 	"github.com/kinship-dev/kinship/internal/cloud/openstack"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/kit"
 	"github.com/kinship-dev/kinship/pkg/external"
@@ -10,12 +8,13 @@ import (
 
 // New returns the kind.
 func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
-	return kit.Kind(c, kind, (*openstack.Scope).Identity, &table, Relations, observe)
+	return kit.Kind(c, &table)
 }
 
 var table = kit.Table[object]{
+	Kind: kind, Service: (*openstack.Scope).Identity, References: References,
 	Place: (*openstack.Scope).Cloud,
-	Path:  "projects", One: "project", Many: "projects", Patch: true, Fields: fields, Filter: query,
+	Path:  "projects", One: "project", Many: "projects", Patch: true, Fields: fields,
 }
 
 func fields(in external.Input[object]) []kit.Field {
@@ -24,15 +23,6 @@ func fields(in external.Input[object]) []kit.Field {
 		kit.Always("name", in.Object.GetResourceName()),
 		kit.Default("description", r.Description, ""),
 		kit.Default("enabled", r.Enabled, true),
-		kit.Fixed("domain_id", kit.ID(in, "Domain", r.DomainRef)),
 		kit.Set("tags", r.Tags),
 	}
-}
-
-func query(in external.Input[object]) url.Values {
-	f, q := in.Object.GetFilter(), kit.NewQuery()
-	kit.Add(q, "name", f.Name)
-	kit.Add(q, "domain_id", kit.ID(in, "Domain", f.DomainRef))
-	q.KeystoneTags(f.FilterByKeystoneTags)
-	return q.Values
 }

@@ -10,12 +10,13 @@ import (
 
 // New returns the kind.
 func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
-	return kit.Kind(c, kind, (*openstack.Scope).Identity, &table, Relations, observe)
+	return kit.Kind(c, &table)
 }
 
 var table = kit.Table[object]{
+	Kind: kind, Service: (*openstack.Scope).Identity, References: References,
 	Place: (*openstack.Scope).Cloud,
-	Path:  "roles", One: "role", Many: "roles", Patch: true, Fields: fields, Filter: query,
+	Path:  "roles", One: "role", Many: "roles", Patch: true, Fields: fields,
 	Within: within,
 }
 
@@ -24,21 +25,14 @@ func fields(in external.Input[object]) []kit.Field {
 	return []kit.Field{
 		kit.Always("name", in.Object.GetResourceName()),
 		kit.Default("description", r.Description, ""),
-		kit.Fixed("domain_id", kit.ID(in, "Domain", r.DomainRef)),
 	}
 }
 
 // within says where the role is: Keystone lists those of no domain, but for one that it
 // is told.
 func within(in external.Input[object]) url.Values {
-	q := kit.NewQuery()
-	kit.Add(q, "domain_id", kit.ID(in, "Domain", in.Object.Spec.Resource.DomainRef))
-	return q.Values
-}
-
-func query(in external.Input[object]) url.Values {
-	f, q := in.Object.GetFilter(), kit.NewQuery()
-	kit.Add(q, "name", f.Name)
-	kit.Add(q, "domain_id", kit.ID(in, "Domain", f.DomainRef))
-	return q.Values
+	if id := kit.ID(in, "Domain", in.Object.Spec.Resource.DomainRef); id != nil {
+		return url.Values{"domain_id": {*id}}
+	}
+	return url.Values{}
 }

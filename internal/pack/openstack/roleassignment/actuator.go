@@ -14,13 +14,15 @@ import (
 
 // New returns the kind.
 func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
-	k := kit.Kind(c, kind, (*openstack.Scope).Identity, &table, Relations, observe)
+	k := kit.Kind(c, &table)
 	k.Identify = func(r *kit.Resource) external.Identity { return external.Identity{ID: parts(r).Path()} }
+	k.Drifts = nil // The path of an assignment has all of the assignment.
 	return kit.Wrap(k, func(a kit.Actuator[object]) external.Actuator[object, *kit.Resource] { return actuator{a} })
 }
 
 // table is that of the list. All else is asked of an assignment's own path.
 var table = kit.Table[object]{
+	Kind: kind, Service: (*openstack.Scope).Identity, References: References, Observe: observe,
 	Place: (*openstack.Scope).Cloud,
 	Path:  "role_assignments", Many: "role_assignments",
 	Fields: func(external.Input[object]) []kit.Field { return nil },
@@ -48,23 +50,13 @@ func flat(r *kit.Resource) *kit.Resource {
 	return &kit.Resource{Fields: fields}
 }
 
-// wanted returns the assignment that the spec asks for.
-func wanted(in external.Input[object]) *kit.Resource {
-	r, fields := in.Object.Spec.Resource, map[string]any{}
-	for name, id := range map[string]*string{
-		"role_id": kit.ID(in, "Role", &r.RoleRef),
-		"user_id": kit.ID(in, "User", r.UserRef), "group_id": kit.ID(in, "Group", r.GroupRef),
-		"project_id": kit.ID(in, "Project", r.ProjectRef), "domain_id": kit.ID(in, "Domain", r.DomainRef),
-	} {
-		if id != nil {
-			fields[name] = *id
-		}
-	}
-	return &kit.Resource{Fields: fields}
-}
-
 // actuator makes its requests by path.
 type actuator struct{ kit.Actuator[object] }
+
+// wanted returns the assignment that spec.resource describes.
+func (a actuator) wanted(in external.Input[object]) *kit.Resource {
+	return &kit.Resource{Fields: a.Body(in)}
+}
 
 // call asks for an assignment. Its answer has no content.
 func (a actuator) call(ctx context.Context, method, path string) error {
@@ -88,9 +80,9 @@ func (a actuator) Find(
 	ctx context.Context, in external.Input[object], search external.Search,
 ) ([]*kit.Resource, error) {
 	if search.Imported {
-		return a.list(ctx, query(in))
+		return a.list(ctx, a.FilterQuery(in))
 	}
-	path := parts(wanted(in)).Path()
+	path := parts(a.wanted(in)).Path()
 	if path == "" {
 		return nil, nil // Without what it is made of there is none.
 	}
@@ -116,20 +108,10 @@ func (a actuator) list(ctx context.Context, query url.Values) ([]*kit.Resource, 
 	return found, err
 }
 
-func query(in external.Input[object]) url.Values {
-	f, q := in.Object.GetFilter(), kit.NewQuery()
-	kit.Add(q, "role.id", kit.ID(in, "Role", f.RoleRef))
-	kit.Add(q, "user.id", kit.ID(in, "User", f.UserRef))
-	kit.Add(q, "group.id", kit.ID(in, "Group", f.GroupRef))
-	kit.Add(q, "scope.project.id", kit.ID(in, "Project", f.ProjectRef))
-	kit.Add(q, "scope.domain.id", kit.ID(in, "Domain", f.DomainRef))
-	return q.Values
-}
-
 // Create implements external.Actuator. Keystone says the same whether there was such
 // an assignment before; one that was is not ours, and would go with the object.
 func (a actuator) Create(ctx context.Context, in external.Input[object]) (*kit.Resource, error) {
-	r := wanted(in)
+	r := a.wanted(in)
 	path := parts(r).Path()
 	err := a.call(ctx, http.MethodHead, path)
 	if err == nil {

@@ -1,8 +1,6 @@
 package router
 
 import (
-	"net/url"
-
 	"github.com/kinship-dev/kinship/internal/cloud/openstack"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/kit"
 	"github.com/kinship-dev/kinship/pkg/external"
@@ -10,12 +8,13 @@ import (
 
 // New returns the kind.
 func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
-	return kit.Kind(c, kind, (*openstack.Scope).Network, &table, Relations, observe)
+	return kit.Kind(c, &table)
 }
 
 var table = kit.Table[object]{
+	Kind: kind, Service: (*openstack.Scope).Network, References: References, Observe: observe,
 	Dated: true,
-	Path:  "routers", One: "router", Many: "routers", Fields: fields, Filter: query,
+	Path:  "routers", One: "router", Many: "routers", Fields: fields,
 	Tags: func(r object) []string { return kit.Texts(r.Spec.Resource.Tags) },
 }
 
@@ -28,7 +27,6 @@ func fields(in external.Input[object]) []kit.Field {
 		kit.Fixed("external_gateway_info", gateway(in)),
 		kit.Fixed("distributed", r.Distributed),
 		kit.FixedList("availability_zone_hints", r.AvailabilityZoneHints),
-		kit.Fixed("project_id", kit.ID(in, "Project", r.ProjectRef)),
 	}
 }
 
@@ -37,13 +35,4 @@ func gateway(in external.Input[object]) *map[string]string {
 		return &map[string]string{"network_id": *kit.ID(in, "Network", &g.NetworkRef)}
 	}
 	return nil
-}
-
-func query(in external.Input[object]) url.Values {
-	f, q := in.Object.GetFilter(), kit.NewQuery()
-	kit.Add(q, "name", f.Name)
-	kit.Add(q, "description", f.Description)
-	kit.Add(q, "project_id", kit.ID(in, "Project", f.ProjectRef))
-	q.NeutronTags(f.FilterByNeutronTags)
-	return q.Values
 }

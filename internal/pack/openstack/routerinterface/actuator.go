@@ -16,7 +16,7 @@ import (
 // New returns the kind.
 func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
 	return external.Kind[object, *kit.Resource]{
-		GVK: kit.GVK(kind), Relations: Relations, Identify: kit.Identify, Name: kit.Name[object], Observe: observe,
+		GVK: kit.GVK(kind), Relations: References.Relations, Identify: kit.Identify, Name: kit.Name[object], Observe: observe,
 		Dated: true, Cloud: openstack.CloudOf,
 		Shared: func(in external.Input[object]) string {
 			router, subnet := ids(in)

@@ -3,7 +3,6 @@ package securitygroup
 import (
 	"context"
 	"net/http"
-	"net/url"
 	"slices"
 
 	"github.com/kinship-dev/kinship/internal/cloud/openstack"
@@ -13,14 +12,15 @@ import (
 
 // New returns the kind.
 func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
-	k := kit.Kind(c, kind, (*openstack.Scope).Network, &table, Relations, observe)
+	k := kit.Kind(c, &table)
 	k.Differs, k.Vital = differs, []string{rulesField}
 	return kit.Wrap(k, func(a kit.Actuator[object]) external.Actuator[object, *kit.Resource] { return actuator{a} })
 }
 
 var table = kit.Table[object]{
+	Kind: kind, Service: (*openstack.Scope).Network, References: References, Observe: observe,
 	Dated: true,
-	Path:  "security-groups", One: "security_group", Many: "security_groups", Fields: fields, Filter: query,
+	Path:  "security-groups", One: "security_group", Many: "security_groups", Fields: fields,
 	Tags: func(g object) []string { return kit.Texts(g.Spec.Resource.Tags) },
 }
 
@@ -30,17 +30,7 @@ func fields(in external.Input[object]) []kit.Field {
 		kit.Always("name", in.Object.GetResourceName()),
 		kit.Default("description", r.Description, ""),
 		kit.Fixed("stateful", r.Stateful),
-		kit.Fixed("project_id", kit.ID(in, "Project", r.ProjectRef)),
 	}
-}
-
-func query(in external.Input[object]) url.Values {
-	f, q := in.Object.GetFilter(), kit.NewQuery()
-	kit.Add(q, "name", f.Name)
-	kit.Add(q, "description", f.Description)
-	kit.Add(q, "project_id", kit.ID(in, "Project", f.ProjectRef))
-	q.NeutronTags(f.FilterByNeutronTags)
-	return q.Values
 }
 
 // rulesField is what differs calls rules.

@@ -20,7 +20,7 @@ import (
 
 // New returns the kind.
 func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
-	k := kit.Kind(c, kind, (*openstack.Scope).Compute, &table, Relations, observe)
+	k := kit.Kind(c, &table)
 	k.Differs = differs
 	k.Lingers = true
 	k.Alters = []schema.GroupKind{kit.GK("Port"), kit.GK("Volume")}
@@ -28,8 +28,16 @@ func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
 }
 
 var table = kit.Table[object]{
+	Kind: kind, Service: (*openstack.Scope).Compute, References: References,
 	Path: "servers", Listed: "servers/detail", One: "server", Many: "servers", Marked: metadataField,
-	Fields: fields, Filter: query, Matches: matches,
+	Fields: fields, Names: names, Observe: observe,
+	// Nova takes names for patterns, and filters by availability zone for administrators only.
+	Compared: []string{"name", "availabilityZone"},
+	Adapt: func(in external.Input[object], query url.Values) {
+		if name := in.Object.GetFilter().Name; name != nil {
+			query.Set("name", exactly(string(*name)))
+		}
+	},
 	Tags: func(s object) []string { return kit.Texts(s.Spec.Resource.Tags) },
 }
 
@@ -38,10 +46,7 @@ func fields(in external.Input[object]) []kit.Field {
 	metadata, networks := pairs(r.Metadata), networks(in)
 	all := []kit.Field{
 		kit.Always("name", in.Object.GetResourceName()),
-		kit.Fixed("flavorRef", kit.ID(in, "Flavor", &r.FlavorRef)),
-		kit.Fixed("imageRef", kit.ID(in, "Image", r.ImageRef)),
 		kit.Fixed("networks", &networks),
-		kit.Fixed("key_name", kit.ID(in, "KeyPair", r.KeypairRef)),
 		kit.Fixed("availability_zone", r.AvailabilityZone),
 		kit.Fixed("config_drive", r.ConfigDrive).Opaque(), // Told as "True" or "".
 		kit.Fixed(metadataField, &metadata),
@@ -95,11 +100,9 @@ func schedule(in external.Input[object], h *hints) map[string]any {
 			all[key] = *value
 		}
 	}
-	for key, refs := range map[string]kit.Refs{
-		"different_host": h.DifferentHostServerRefs, "same_host": h.SameHostServerRefs,
-	} {
-		if len(refs) > 0 {
-			all[key] = ids(in, kind, refs)
+	for key, field := range map[string]string{"different_host": differentHosts, "same_host": sameHosts} {
+		if ids := kit.IDs(in, References, field); len(ids) > 0 {
+			all[key] = ids
 		}
 	}
 	if len(h.DifferentCell) > 0 {
@@ -112,31 +115,8 @@ func schedule(in external.Input[object], h *hints) map[string]any {
 	return all
 }
 
-func ids(in external.Input[object], kind string, refs kit.Refs) []string {
-	all := make([]string, 0, len(refs))
-	for _, name := range refs {
-		all = append(all, *kit.ID(in, kind, &name))
-	}
-	return all
-}
-
-func query(in external.Input[object]) url.Values {
-	f, q := in.Object.GetFilter(), kit.NewQuery()
-	if f.Name != nil {
-		q.Set("name", exactly(string(*f.Name)))
-	}
-	q.ServerTags(f.FilterByServerTags)
-	return q.Values
-}
-
 // exactly returns the pattern of one name: Nova takes names for patterns.
 func exactly(name string) string { return "^" + regexp.QuoteMeta(name) + "$" }
-
-// matches has the filters that Nova leaves to administrators.
-func matches(in external.Input[object], r *kit.Resource) bool {
-	f := in.Object.GetFilter()
-	return kit.Has(r, "name", f.Name) && kit.Has(r, names["availabilityZone"], f.AvailabilityZone)
-}
 
 // actuator makes requests of servers that a table can't describe.
 type actuator struct {

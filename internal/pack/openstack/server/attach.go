@@ -32,7 +32,7 @@ type attachments struct {
 }
 
 func wantedPorts(in external.Input[object]) []string {
-	return ids(in, "Port", ports(in.Object.Spec.Resource))
+	return kit.IDs(in, References, portRefs)
 }
 
 // comparePorts returns the ports to attach and those to detach.
@@ -51,10 +51,10 @@ func comparePorts(in external.Input[object], r *kit.Resource) attachments {
 // server starts from is neither.
 func compareVolumes(in external.Input[object], r *kit.Resource) attachments {
 	s := in.Object.Spec.Resource
-	have, wanted := listed(r, volumesField, "id"), ids(in, "Volume", volumes(s))
+	have, wanted := listed(r, volumesField, "id"), kit.IDs(in, References, volumeRefs)
 	all := attachments{
 		path:   volumePath,
-		remove: surplus(in, "Volume", have, append(ids(in, "Volume", bootVolume(s)), wanted...)),
+		remove: surplus(in, "Volume", have, append(kit.IDs(in, References, bootVolumeRef), wanted...)),
 	}
 	for i, id := range wanted {
 		if slices.Contains(have, id) {

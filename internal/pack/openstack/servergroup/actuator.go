@@ -8,15 +8,13 @@ import (
 
 // New returns the kind.
 func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
-	return kit.Kind(c, kind, (*openstack.Scope).Compute, &table, Relations, observe)
+	return kit.Kind(c, &table)
 }
 
 var table = kit.Table[object]{
+	Kind: kind, Service: (*openstack.Scope).Compute, References: References,
 	Path: "os-server-groups", One: "server_group", Many: "server_groups", Fields: fields,
-	Matches: func(in external.Input[object], r *kit.Resource) bool {
-		f := in.Object.GetFilter()
-		return f.Name == nil || string(*f.Name) == r.String("name")
-	},
+	Unfiltered: true, Compared: []string{"name"},
 }
 
 func fields(in external.Input[object]) []kit.Field {

@@ -3,21 +3,14 @@ package sharenetwork
 import (
 	openstackv1alpha1 "github.com/kinship-dev/kinship/api/openstack/v1alpha1"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/kit"
-	"github.com/kinship-dev/kinship/pkg/relation"
 )
 
 const kind = "ShareNetwork"
 
-type (
-	object = *openstackv1alpha1.ShareNetwork
-	spec   = openstackv1alpha1.ShareNetworkResourceSpec
-)
+type object = *openstackv1alpha1.ShareNetwork
 
-// Relations of a ShareNetwork.
-var Relations = []relation.Relation{
-	kit.Credentials[object](kind),
-	kit.Guards(kind, "Network", "spec.resource.networkRef",
-		kit.Spec[object](func(s *spec) kit.Refs { return kit.Names(s.NetworkRef) })),
-	kit.Guards(kind, "Subnet", "spec.resource.subnetRef",
-		kit.Spec[object](func(s *spec) kit.Refs { return kit.Names(s.SubnetRef) })),
-}
+// References of a ShareNetwork.
+var References = kit.Bind[object](kind, []kit.Reference{
+	{Target: "Network", Field: "spec.resource.networkRef", Body: "neutron_net_id"},
+	{Target: "Subnet", Field: "spec.resource.subnetRef", Body: "neutron_subnet_id"},
+})

@@ -1,8 +1,6 @@
 package subnet
 
 import (
-	"net/url"
-
 	openstackv1alpha1 "github.com/kinship-dev/kinship/api/openstack/v1alpha1"
 	"github.com/kinship-dev/kinship/internal/cloud/openstack"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/kit"
@@ -11,15 +9,16 @@ import (
 
 // New returns the kind.
 func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
-	k := kit.Kind(c, kind, (*openstack.Scope).Network, &table, Relations, observe)
+	k := kit.Kind(c, &table)
 	child := children{c.Live}
 	k.Compose, k.Dissolve = child.compose, child.dissolve
 	return k
 }
 
 var table = kit.Table[object]{
+	Kind: kind, Service: (*openstack.Scope).Network, References: References, Names: names,
 	Dated: true,
-	Path:  "subnets", One: "subnet", Many: "subnets", Fields: fields, Filter: query,
+	Path:  "subnets", One: "subnet", Many: "subnets", Fields: fields,
 	Tags: func(s object) []string { return kit.Texts(s.Spec.Resource.Tags) },
 }
 
@@ -27,7 +26,6 @@ func fields(in external.Input[object]) []kit.Field {
 	r := in.Object.Spec.Resource
 	all := []kit.Field{
 		kit.Always("name", in.Object.GetResourceName()),
-		kit.Fixed("network_id", kit.ID(in, "Network", &r.NetworkRef)),
 		kit.Fixed("ip_version", &r.IPVersion),
 		kit.Fixed("cidr", &r.CIDR).Addresses(),
 		kit.Default("description", r.Description, ""),
@@ -35,7 +33,6 @@ func fields(in external.Input[object]) []kit.Field {
 		kit.List("dns_nameservers", r.DNSNameservers).Addresses(),
 		kit.Set("host_routes", routes(r.HostRoutes)).Addresses(),
 		kit.Fixed("dns_publish_fixed_ip", r.DNSPublishFixedIP),
-		kit.Fixed("project_id", kit.ID(in, "Project", r.ProjectRef)),
 		gateway(r.Gateway),
 	}
 	if len(r.AllocationPools) > 0 { // Left out, Neutron has chosen them.
@@ -74,21 +71,4 @@ func routes(all []openstackv1alpha1.HostRoute) []map[string]string {
 		texts = append(texts, map[string]string{"destination": string(r.Destination), "nexthop": string(r.NextHop)})
 	}
 	return texts
-}
-
-func query(in external.Input[object]) url.Values {
-	f, q := in.Object.GetFilter(), kit.NewQuery()
-	kit.Add(q, "name", f.Name)
-	kit.Add(q, "description", f.Description)
-	kit.Add(q, "ip_version", f.IPVersion)
-	kit.Add(q, "gateway_ip", f.GatewayIP)
-	kit.Add(q, "cidr", f.CIDR)
-	if v6 := f.IPv6; v6 != nil {
-		kit.Add(q, "ipv6_address_mode", v6.AddressMode)
-		kit.Add(q, "ipv6_ra_mode", v6.RAMode)
-	}
-	kit.Add(q, "network_id", kit.ID(in, "Network", f.NetworkRef))
-	kit.Add(q, "project_id", kit.ID(in, "Project", f.ProjectRef))
-	q.NeutronTags(f.FilterByNeutronTags)
-	return q.Values
 }

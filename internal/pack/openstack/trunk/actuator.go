@@ -3,7 +3,6 @@ package trunk
 import (
 	"context"
 	"net/http"
-	"net/url"
 	"slices"
 
 	"github.com/kinship-dev/kinship/internal/cloud/openstack"
@@ -13,14 +12,15 @@ import (
 
 // New returns the kind.
 func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
-	k := kit.Kind(c, kind, (*openstack.Scope).Network, &table, Relations, observe)
+	k := kit.Kind(c, &table)
 	k.Differs = differs
 	return kit.Wrap(k, func(a kit.Actuator[object]) external.Actuator[object, *kit.Resource] { return actuator{a} })
 }
 
 var table = kit.Table[object]{
+	Kind: kind, Service: (*openstack.Scope).Network, References: References, Names: names,
 	Dated: true,
-	Path:  "trunks", One: "trunk", Many: "trunks", Fields: fields, Filter: query,
+	Path:  "trunks", One: "trunk", Many: "trunks", Fields: fields,
 	Tags: func(t object) []string { return kit.Texts(t.Spec.Resource.Tags) },
 }
 
@@ -33,20 +33,7 @@ func fields(in external.Input[object]) []kit.Field {
 		kit.Always("name", in.Object.GetResourceName()),
 		kit.Default("description", r.Description, ""),
 		kit.Default("admin_state_up", r.AdminStateUp, true),
-		kit.Fixed("port_id", kit.ID(in, "Port", &r.PortRef)),
-		kit.Fixed("project_id", kit.ID(in, "Project", r.ProjectRef)),
 	}
-}
-
-func query(in external.Input[object]) url.Values {
-	f, q := in.Object.GetFilter(), kit.NewQuery()
-	kit.Add(q, "name", f.Name)
-	kit.Add(q, "description", f.Description)
-	kit.Add(q, "admin_state_up", f.AdminStateUp)
-	kit.Add(q, "port_id", kit.ID(in, "Port", f.PortRef))
-	kit.Add(q, "project_id", kit.ID(in, "Project", f.ProjectRef))
-	q.NeutronTags(f.FilterByNeutronTags)
-	return q.Values
 }
 
 // subport is one as Neutron spells it.

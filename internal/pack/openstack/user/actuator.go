@@ -2,7 +2,6 @@ package user
 
 import (
 	"context"
-	"net/url"
 	"slices"
 
 	"github.com/kinship-dev/kinship/internal/cloud/openstack"
@@ -12,14 +11,15 @@ import (
 
 // New returns the kind.
 func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
-	k := kit.Kind(c, kind, (*openstack.Scope).Identity, &table, Relations, observe)
+	k := kit.Kind(c, &table)
 	k.Differs = differs
 	return kit.Wrap(k, func(a kit.Actuator[object]) external.Actuator[object, *kit.Resource] { return actuator{a, c} })
 }
 
 var table = kit.Table[object]{
+	Kind: kind, Service: (*openstack.Scope).Identity, References: References, Observe: observe,
 	Place: (*openstack.Scope).Cloud,
-	Path:  "users", One: "user", Many: "users", Patch: true, Fields: fields, Filter: query,
+	Path:  "users", One: "user", Many: "users", Patch: true, Fields: fields,
 }
 
 func fields(in external.Input[object]) []kit.Field {
@@ -28,16 +28,7 @@ func fields(in external.Input[object]) []kit.Field {
 		kit.Always("name", in.Object.GetResourceName()),
 		kit.Default("description", r.Description, ""),
 		kit.Default("enabled", r.Enabled, true),
-		kit.Fixed("domain_id", kit.ID(in, "Domain", r.DomainRef)),
-		kit.Fixed("default_project_id", kit.ID(in, "Project", r.DefaultProjectRef)),
 	}
-}
-
-func query(in external.Input[object]) url.Values {
-	f, q := in.Object.GetFilter(), kit.NewQuery()
-	kit.Add(q, "name", f.Name)
-	kit.Add(q, "domain_id", kit.ID(in, "Domain", f.DomainRef))
-	return q.Values
 }
 
 const (

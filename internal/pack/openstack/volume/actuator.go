@@ -10,14 +10,22 @@ import (
 
 // New returns the kind.
 func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
-	k := kit.Kind(c, kind, (*openstack.Scope).Volume, &table, Relations, observe)
+	k := kit.Kind(c, &table)
 	k.Lingers = true
 	return k
 }
 
 var table = kit.Table[object]{
+	Kind: kind, Service: (*openstack.Scope).Volume, References: References, Observe: observe, Names: names,
 	Path: "volumes", Listed: "volumes/detail", One: "volume", Many: "volumes", Marked: kit.MetadataField,
-	Fields: fields, Filter: query, Matches: matches,
+	Fields: fields,
+	// A cloud may ignore filters of its users.
+	Compared: []string{"name", "description", "size", "availabilityZone"},
+	Adapt: func(in external.Input[object], query url.Values) {
+		if name := in.Object.GetFilter().Name; name != nil {
+			query.Set("name", string(*name))
+		}
+	},
 }
 
 func fields(in external.Input[object]) []kit.Field {
@@ -30,22 +38,7 @@ func fields(in external.Input[object]) []kit.Field {
 		kit.Always("name", in.Object.GetResourceName()),
 		kit.Default("description", r.Description, ""),
 		kit.Fixed("size", &r.Size),
-		kit.Fixed("volume_type", kit.ID(in, "VolumeType", r.VolumeTypeRef)).Opaque(), // Told by name.
 		kit.Fixed("availability_zone", r.AvailabilityZone),
-		kit.Fixed("imageRef", kit.ID(in, "Image", r.ImageRef)),
 		kit.Fixed("metadata", &metadata),
 	}
-}
-
-func query(in external.Input[object]) url.Values {
-	q := kit.NewQuery()
-	kit.Add(q, "name", in.Object.GetFilter().Name)
-	return q.Values
-}
-
-// matches has the filters that a cloud may have switched off for its users.
-func matches(in external.Input[object], r *kit.Resource) bool {
-	f := in.Object.GetFilter()
-	return kit.Has(r, "name", f.Name) && kit.Has(r, "description", f.Description) && kit.Has(r, "size", f.Size) &&
-		kit.Has(r, "availability_zone", f.AvailabilityZone)
 }

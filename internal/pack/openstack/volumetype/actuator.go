@@ -12,7 +12,7 @@ import (
 
 // New returns the kind.
 func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
-	k := kit.Kind(c, kind, (*openstack.Scope).Volume, &table, Relations, observe)
+	k := kit.Kind(c, &table)
 	k.Differs = differs
 	return kit.Wrap(k, func(a kit.Actuator[object]) external.Actuator[object, *kit.Resource] { return actuator{a} })
 }
@@ -21,10 +21,11 @@ func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
 const specsField = "extra_specs"
 
 var table = kit.Table[object]{
+	Kind: kind, Service: (*openstack.Scope).Volume, References: References, Observe: observe,
 	Place: (*openstack.Scope).Region,
 	Path:  "types", One: "volume_type", Many: "volume_types", Fields: fields,
-	Always:  url.Values{"is_public": {"None"}}, // Else only those that are public.
-	Matches: matches,                           // Cinder has no other filter.
+	Always:     url.Values{"is_public": {"None"}}, // Else only those that are public.
+	Unfiltered: true, Compared: []string{"name", "description", "isPublic"},
 }
 
 func fields(in external.Input[object]) []kit.Field {
@@ -46,11 +47,6 @@ func wanted(in external.Input[object]) map[string]string {
 		specs[s.Name] = s.Value
 	}
 	return specs
-}
-
-func matches(in external.Input[object], r *kit.Resource) bool {
-	f := in.Object.GetFilter()
-	return kit.Has(r, "name", f.Name) && kit.Has(r, "description", f.Description) && kit.Has(r, "is_public", f.IsPublic)
 }
 
 func differs(in external.Input[object], r *kit.Resource) []string {
