@@ -138,12 +138,6 @@ func (r *Resource) Map(name string) map[string]any {
 	return object
 }
 
-// Has reports whether a resource has what a filter asks for, for services that
-// don't filter by it.
-func Has[T any](r *Resource, name string, want *T) bool {
-	return want == nil || Fixed(name, want).matches(r)
-}
-
 // Strings returns a field that is a list of texts.
 func (r *Resource) Strings(name string) []string {
 	list, _ := r.Fields[name].([]any)
