@@ -2,11 +2,10 @@ package graph
 
 import "slices"
 
-// components returns the strongly connected components of the graph in which
-// node r has the edges next[r]; a node outside every cycle is a component of its
-// own. A component comes after every component it leads to; members ascend.
-//
-// This is Tarjan's algorithm with its own stack of frames instead of recursion.
+// components returns the strongly connected components of the graph in which node r
+// has the edges `next[r]`. A node outside every cycle is a component of its own. A
+// component that leads to another comes after the other; the members of a component
+// ascend. components is Tarjan's algorithm with a stack of frames instead of recursion.
 func components(next [][]int) [][]int {
 	s := &tarjan{
 		next:    next,
@@ -22,7 +21,7 @@ func components(next [][]int) [][]int {
 	return s.found
 }
 
-// groupOf tells for each of n nodes in which group it is.
+// groupOf returns, for each of n nodes, the index of its group in groups.
 func groupOf(groups [][]int, n int) []int {
 	result := make([]int, n)
 	for i, members := range groups {
@@ -33,14 +32,14 @@ func groupOf(groups [][]int, n int) []int {
 	return result
 }
 
-// tarjan is the state of one run.
+// tarjan is the state of a run of components().
 type tarjan struct {
 	next [][]int
 	// number counts nodes from 1 in the order of first visit; 0 is not visited.
 	number []int
-	// low is the least number among pending nodes known to be reachable.
+	// low[r] is the least number[s] of a pending node s that r is known to reach.
 	low []int
-	// pending marks what lies on the stack: visited, component not yet known.
+	// pending[r] is true for a node r on the stack: visited, without a component so far.
 	pending []bool
 	stack   []int
 	frames  []frame
@@ -48,7 +47,7 @@ type tarjan struct {
 	found   [][]int
 }
 
-// frame is what a recursive call would hold: a node and its next edge to follow.
+// frame replaces a recursive call of from(): a node and the index of its next edge.
 type frame struct{ node, edge int }
 
 func (s *tarjan) from(root int) {
@@ -78,9 +77,9 @@ func (s *tarjan) enter(node int) {
 	s.frames = append(s.frames, frame{node: node})
 }
 
-// leave returns from the top frame. A node that reaches no earlier pending node
-// is the first visited of its component, and all after it on the stack belong to
-// it.
+// leave returns from the top frame. A node with `low[node] == number[node]` reaches no
+// pending node with a lower number: the component is that node and all nodes above
+// that node on the stack.
 func (s *tarjan) leave() {
 	node := s.frames[len(s.frames)-1].node
 	s.frames = s.frames[:len(s.frames)-1]

@@ -7,24 +7,24 @@ import (
 	"strings"
 )
 
-// maxPrinted bounds how many members of a cycle an error text names.
+// maxPrinted is how many members of a cycle [CycleError.String] names.
 const maxPrinted = 64
 
-// CycleError says that nodes wait for one another in a circle.
+// CycleError reports nodes that wait for one another in a cycle.
 type CycleError[T comparable] struct {
-	// Path holds each member once: every member waits for the next one, and the
-	// last for the first.
+	// Path holds each member once: Path[i] waits for Path[i+1], and the last member
+	// waits for Path[0].
 	Path []T
-	// Format prints a member; fmt.Sprint does if it is nil, which calls String
-	// where there is one.
+	// Format prints a member. A nil Format means fmt.Sprint, which calls String() if
+	// the type has that method.
 	Format func(T) string
 }
 
-// Error returns "cycle: a -> b -> a".
+// Error returns `cycle: a -> b -> a`.
 func (e *CycleError[T]) Error() string { return "cycle: " + e.String() }
 
-// String returns "a -> b -> a". Of a cycle with more than 64 members it leaves
-// out the middle and says how many.
+// String returns `a -> b -> a`. For a cycle with more than 64 members, String leaves
+// out the middle and prints `(N more)` instead.
 func (e *CycleError[T]) String() string {
 	if len(e.Path) == 0 {
 		return "no members"
@@ -46,19 +46,18 @@ func (e *CycleError[T]) String() string {
 	return strings.Join(append(names, names[0]), " -> ")
 }
 
-// Cycles returns one concrete cycle for every set of nodes that all reach one
-// another, and for every node that waits for itself: a shortest one through the
-// least member of the set, beginning with it. Each member is named once, as in
-// [CycleError.Path]. The cycles are sorted by their first member. Without cycles
-// the result is empty.
+// Cycles returns one cycle for each strongly connected component with more than 1
+// node, and for each node that waits for itself. The cycle is a shortest cycle through
+// the least member of the component and begins with that member. A cycle names each
+// member once, as [CycleError.Path] does. Cycles are sorted by their first member.
 func (g *Graph[T]) Cycles() [][]T {
 	v := g.view()
 	return v.cycles(components(v.dependencies))
 }
 
-// CycleThrough returns a shortest cycle through the node, beginning with it, or
-// nil if there is none. It is what a condition on that very member shows, where
-// [Graph.Cycles] may have chosen a cycle that bypasses it.
+// CycleThrough returns a shortest cycle that begins with the node, or nil. The
+// condition of an object shows CycleThrough of that object: [Graph.Cycles] may have
+// chosen a cycle of the same component that bypasses the object.
 func (g *Graph[T]) CycleThrough(node T) []T {
 	if !g.Has(node) {
 		return nil
@@ -82,13 +81,13 @@ func (v *view[T]) cycles(groups [][]int) [][]T {
 	return result
 }
 
-// closed reports whether a component holds a cycle at all.
+// closed reports whether a component from components() has a cycle.
 func (v *view[T]) closed(members []int) bool {
 	return len(members) > 1 || slices.Contains(v.dependencies[members[0]], members[0])
 }
 
-// shortest returns a shortest cycle through first. It never leaves the component
-// of first, so that a long tail of dependencies behind it costs nothing.
+// shortest returns a shortest cycle through first. The search stays inside the
+// component `in[first]`, so a long chain of dependencies outside costs nothing.
 func (v *view[T]) shortest(first int, in []int) []int {
 	inside := func(r int) []int {
 		return slices.DeleteFunc(slices.Clone(v.dependencies[r]), func(to int) bool { return in[to] != in[first] })

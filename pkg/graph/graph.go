@@ -2,32 +2,31 @@ package graph
 
 import "slices"
 
-// Graph is a directed graph whose edges lead from a dependent to the dependency
-// it waits for. Make one with [New].
+// Graph is a directed graph. The edge `a -> b` leads from the dependent a to the
+// dependency b: a waits for b. [New] returns an empty Graph.
 type Graph[T comparable] struct {
 	compare func(a, b T) int
 	nodes   []T
 	index   map[T]int
 	edges   map[edge]struct{}
-	// Positions in nodes, in the order of insertion.
+	// dependencies[i] and dependents[i] are the neighbours of nodes[i], as positions in nodes.
 	dependencies, dependents [][]int
 }
 
 type edge struct{ dependent, dependency int }
 
-// New returns an empty graph. The compare function decides between nodes that
-// could come in any order; it MUST be a total order that returns 0 for equal
-// values only.
+// New returns an empty [Graph]. The compare function decides between nodes that could
+// come in any order. The compare function MUST be a total order that returns 0 for
+// equal values only.
 func New[T comparable](compare func(a, b T) int) *Graph[T] {
 	return &Graph[T]{compare: compare, index: map[T]int{}, edges: map[edge]struct{}{}}
 }
 
-// AddNode adds a node without edges. Adding it again changes nothing.
+// AddNode adds a node without edges. A second AddNode of the same node does nothing.
 func (g *Graph[T]) AddNode(node T) { g.position(node) }
 
-// AddEdge records that dependent waits for dependency and adds both as nodes.
-// Adding an edge again changes nothing. A node may wait for itself; that is the
-// shortest cycle.
+// AddEdge records that dependent waits for dependency, and adds both as nodes. A
+// second AddEdge of the same edge does nothing. AddEdge(a, a) is the shortest cycle.
 func (g *Graph[T]) AddEdge(dependent, dependency T) {
 	e := edge{dependent: g.position(dependent), dependency: g.position(dependency)}
 	if _, known := g.edges[e]; known {
@@ -41,7 +40,7 @@ func (g *Graph[T]) AddEdge(dependent, dependency T) {
 // Len returns the number of nodes.
 func (g *Graph[T]) Len() int { return len(g.nodes) }
 
-// Has reports whether the node was added.
+// Has reports whether AddNode or AddEdge added the node.
 func (g *Graph[T]) Has(node T) bool {
 	_, known := g.index[node]
 	return known
@@ -52,12 +51,12 @@ func (g *Graph[T]) Nodes() []T {
 	return slices.SortedFunc(slices.Values(g.nodes), g.compare)
 }
 
-// Dependencies returns what the node waits for, sorted; nothing for an unknown
-// node.
+// Dependencies returns the nodes that the node waits for, sorted: `b` for the node a of
+// `a -> b`. The result is nil for an unknown node.
 func (g *Graph[T]) Dependencies(node T) []T { return g.neighbours(node, g.dependencies) }
 
-// Dependents returns what waits for the node, sorted; nothing for an unknown
-// node.
+// Dependents returns the nodes that wait for the node, sorted: `a` for the node b of
+// `a -> b`. The result is nil for an unknown node.
 func (g *Graph[T]) Dependents(node T) []T { return g.neighbours(node, g.dependents) }
 
 func (g *Graph[T]) neighbours(node T, adjacent [][]int) []T {

@@ -5,9 +5,10 @@ import (
 	"slices"
 )
 
-// Order returns all nodes, every dependency before its dependents. Whenever
-// several nodes could come next, the least does. It fails with a [*CycleError]
-// that shows the first of [Graph.Cycles].
+// Order returns all nodes, every dependency before its dependents. If several nodes
+// could come next, the least node comes next: `network, subnet, port` for the edges
+// `port -> subnet` and `subnet -> network`. In a [Graph] with cycles, Order returns a
+// [*CycleError] with the first cycle of [Graph.Cycles].
 func (g *Graph[T]) Order() ([]T, error) {
 	v := g.view()
 	waits := make([]int, len(v.nodes))
@@ -15,7 +16,7 @@ func (g *Graph[T]) Order() ([]T, error) {
 	for r, dependencies := range v.dependencies {
 		waits[r] = len(dependencies)
 		if waits[r] == 0 {
-			ready = append(ready, r) // ascending, so it is a heap already
+			ready = append(ready, r) // ready ascends, so ready is a heap.
 		}
 	}
 	order := make([]int, 0, len(v.nodes))
@@ -35,23 +36,24 @@ func (g *Graph[T]) Order() ([]T, error) {
 	return v.named(order), nil
 }
 
-// Layers groups the nodes for creation. The first layer waits for nothing; every
-// other node comes in the layer right after the last of its dependencies. Each
-// layer is sorted. It fails with a [*CycleError] as [Graph.Order] does.
+// Layers groups the nodes for creation: `[network] [subnet] [port]`. The nodes of the first layer wait for nothing.
+// Every other node is in the layer after the last layer with one of its dependencies.
+// Each layer is sorted. In a [Graph] with cycles, Layers returns a [*CycleError] as
+// [Graph.Order] does.
 func (g *Graph[T]) Layers() ([][]T, error) {
 	v := g.view()
 	groups := components(v.dependencies)
 	if err := v.cycleError(groups); err != nil {
 		return nil, err
 	}
-	// components come dependencies first; each pushes its dependents back.
+	// components() returns dependencies first; levels() pushes the dependents back.
 	return v.levels(groups, v.dependents), nil
 }
 
-// Waves groups the nodes for deletion. Nothing depends on the first wave; every
-// other node comes in the wave right after the last of its dependents, so each
-// goes as early as it may (which is why Waves is not Layers read backwards).
-// Members of a cycle share one wave. Each wave is sorted.
+// Waves groups the nodes for deletion: `[port] [subnet] [network]`. The nodes of the first wave have no dependents.
+// Every other node is in the wave after the last wave with one of its dependents. So
+// each node is deleted as early as possible, and Waves differs from [Graph.Layers]
+// read backwards. Members of a cycle share 1 wave. Each wave is sorted.
 func (g *Graph[T]) Waves() [][]T {
 	v := g.view()
 	groups := components(v.dependencies)
@@ -59,8 +61,8 @@ func (g *Graph[T]) Waves() [][]T {
 	return v.levels(groups, v.dependencies)
 }
 
-// levels puts each group one level after the last group that leads to it by
-// next. The groups must come in an order in which next only leads forward.
+// levels puts group i 1 level after the last group from which next leads to group i.
+// The groups MUST be in an order in which next only leads forward.
 func (v *view[T]) levels(groups [][]int, next [][]int) [][]T {
 	in := groupOf(groups, len(v.nodes))
 	level := make([]int, len(groups))
@@ -80,7 +82,7 @@ func (v *view[T]) levels(groups [][]int, next [][]int) [][]T {
 	return result
 }
 
-// pushBack moves the groups of the given nodes behind group i.
+// pushBack raises level[j] of each node's group j above level[i].
 func pushBack(level, in []int, i int, nodes []int) {
 	for _, r := range nodes {
 		if j := in[r]; j != i {
@@ -89,17 +91,17 @@ func pushBack(level, in []int, i int, nodes []int) {
 	}
 }
 
-// ranks is a heap of ranks, least first.
+// ranks implements heap.Interface, least rank first.
 type ranks []int
 
 func (h ranks) Len() int           { return len(h) }
 func (h ranks) Less(i, j int) bool { return h[i] < h[j] }
 func (h ranks) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
 
-// Push is for package heap only.
+// Push implements heap.Interface.
 func (h *ranks) Push(r any) { *h = append(*h, r.(int)) }
 
-// Pop is for package heap only.
+// Pop implements heap.Interface.
 func (h *ranks) Pop() any {
 	last := len(*h) - 1
 	r := (*h)[last]

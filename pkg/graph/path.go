@@ -2,24 +2,22 @@ package graph
 
 import "slices"
 
-// Path returns a shortest path from one node to another along next, both ends
-// included, or nil if there is none. From a node to itself it is that node
-// alone. Among several shortest paths it is the one found first in the order
-// that next returns neighbours. Each node is asked for its neighbours once at
-// most, so a cycle does no harm.
+// Path returns a shortest path from one node to another along next(), both ends included,
+// or nil. `Path(a, a, next)` is `[a]`. Among several shortest paths, the order in which
+// next returns neighbours decides. Path calls next() at most once for each node, so a
+// cycle does no harm.
 //
-// Would a new edge from source to target close a cycle? If
-// Path(target, source, dependencies) finds one, yes, and with source moved to
-// the front it is the [CycleError.Path].
+// A new edge from source to target closes a cycle if `Path(target, source, dependencies)`
+// is not nil. With source moved to the front, the path is a [CycleError.Path].
 func Path[T comparable](from, to T, next func(T) []T) []T {
 	path, _ := Find([]T{from}, 0, next, func(node T) bool { return node == to })
 	return path
 }
 
-// Find returns a shortest path along next from one of several nodes to a node
-// that accept takes, both ends included, or nil. It is [Path] for graphs whose
-// size others decide: Find looks at no more nodes than limit, if that is not
-// zero, and whole reports whether it has seen all that can be reached.
+// Find returns a shortest path along next() from a node in from to a node for which accept
+// returns true, both ends included, or nil. Find is [Path] for graphs of unknown size,
+// such as edges that users declare: with limit > 0, Find looks at no more than limit
+// nodes, and whole reports whether Find has seen all reachable nodes.
 func Find[T comparable](from []T, limit int, next func(T) []T, accept func(T) bool) (path []T, whole bool) {
 	s := &breadth[T]{seen: map[T]struct{}{}, limit: limit}
 	for _, node := range from {
@@ -41,9 +39,8 @@ func Find[T comparable](from []T, limit int, next func(T) []T, accept func(T) bo
 	return nil, !s.cut
 }
 
-// Reachable returns everything that from leads to along next, nearest first and
-// in the order that next returns neighbours. From itself is never part of it,
-// not even on a cycle.
+// Reachable returns all nodes that from leads to along next(), nearest first, in the order
+// in which next() returns neighbours. The result never contains from, not even on a cycle.
 func Reachable[T comparable](from T, next func(T) []T) []T {
 	s := newBreadth(from)
 	s.run(next, func(T) bool { return false })
@@ -54,16 +51,16 @@ func Reachable[T comparable](from T, next func(T) []T) []T {
 	return reached
 }
 
-// breadth is a breadth-first search. Its steps are both the queue and, by via,
-// the way back.
+// breadth is a breadth-first search. The field steps is the queue, and step.via leads
+// back to the start.
 type breadth[T comparable] struct {
 	seen  map[T]struct{}
 	steps []step[T]
-	limit int  // of nodes; zero means none
-	cut   bool // there were more
+	limit int  // most nodes in steps; 0 means no limit
+	cut   bool // add dropped a node at the limit
 }
 
-// step is a node and the position of the step that led to it.
+// step is a node, and `steps[via]` is the step from which the search came.
 type step[T comparable] struct {
 	node T
 	via  int
@@ -73,12 +70,12 @@ func newBreadth[T comparable](from T) *breadth[T] {
 	return &breadth[T]{seen: map[T]struct{}{from: {}}, steps: []step[T]{{node: from, via: -1}}}
 }
 
-// run follows next until stop accepts the target of an edge, and returns the
-// path to that edge's source; nil if no edge is accepted. It looks at edges and
-// not at nodes, so that a cycle back to the first node can be found too.
+// run follows next() until `stop(target)` is true for an edge, and returns the path to the
+// source of that edge, or nil. run tests edges instead of nodes, so that CycleThrough
+// finds a cycle back to the first node.
 func (s *breadth[T]) run(next func(T) []T, stop func(target T) bool) []T {
 	for at := 0; ; at++ {
-		if at == len(s.steps) { // It grows while it is walked.
+		if at == len(s.steps) { // add appends to steps in this loop.
 			return nil
 		}
 		for _, target := range next(s.steps[at].node) {
@@ -90,7 +87,7 @@ func (s *breadth[T]) run(next func(T) []T, stop func(target T) bool) []T {
 	}
 }
 
-// add puts a node into the queue unless it has been there.
+// add appends a node to `s.steps`, unless the node is in `s.seen` or the limit is reached.
 func (s *breadth[T]) add(node T, via int) bool {
 	if _, known := s.seen[node]; known {
 		return false

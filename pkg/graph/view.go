@@ -2,9 +2,9 @@ package graph
 
 import "slices"
 
-// view is the graph with nodes renamed to their rank in the sorted order, and
-// every adjacency list ascending. All algorithms run on it, which is what makes
-// their answers independent of the order of insertion.
+// view is a [Graph] in which each node is replaced by its rank in the sorted order, and
+// every adjacency list ascends. All algorithms run on a view, so their answers do not
+// depend on the order of AddEdge calls.
 type view[T comparable] struct {
 	nodes                    []T
 	dependencies, dependents [][]int
@@ -28,8 +28,8 @@ func (g *Graph[T]) view() *view[T] {
 	return v
 }
 
-// transposed turns the given adjacency lists around. Because it walks the nodes
-// in ascending rank, each resulting list is ascending without being sorted.
+// transposed reverses the edges of adjacency lists. transposed visits the nodes by
+// ascending rank, so each list of the result ascends without slices.Sort.
 func transposed(adjacent [][]int, order, rank []int) [][]int {
 	result := make([][]int, len(order))
 	for r, at := range order {
@@ -41,7 +41,7 @@ func transposed(adjacent [][]int, order, rank []int) [][]int {
 	return result
 }
 
-// named returns the nodes with the given ranks, in the order given.
+// named returns `v.nodes[r]` for each rank r, in the order of ranks.
 func (v *view[T]) named(ranks []int) []T {
 	values := make([]T, len(ranks))
 	for i, r := range ranks {
