@@ -41,8 +41,8 @@ The exit code is 0 whether or not anything uses the object.`,
 	})
 }
 
-// hint says on standard error how a namespace or a definition is deleted that holds
-// protected objects.
+// hint prints usage.OverrideCommand() to IOStreams.ErrOut for a Namespace or a
+// CustomResourceDefinition that holds protected objects.
 func (q *question) hint(node *lineage.Node, users *lineage.Users) {
 	held := slices.ContainsFunc(users.Users, func(u lineage.User) bool { return u.InForce && u.Content != "" })
 	if q.output != "table" || !held {
@@ -52,7 +52,7 @@ func (q *question) hint(node *lineage.Node, users *lineage.Users) {
 		usage.OverrideCommand(node.ID, string(node.UID)))
 }
 
-// writeLock says that the label on an object tells of Usages that could not be seen.
+// writeLock prints Users.Locked and Users.Deletion, if the user may not list all Usages.
 func (q *question) writeLock(users *lineage.Users) {
 	if q.output != "table" || users.Locked == "" {
 		return
@@ -94,7 +94,7 @@ func (q *question) writeUsers(users *lineage.Users) error {
 	return render.Table(q.Out, []string{"USED BY", "DECLARED BY", "FIELD", "IN FORCE", "NOTE"}, rows)
 }
 
-// userNames returns the names of those who use an object, each once.
+// userNames returns resourceName() of each User.Object, each once.
 func userNames(users *lineage.Users) []string {
 	var names []string
 	for _, u := range users.Users {
@@ -123,7 +123,7 @@ func userRow(u lineage.User, namespace string) []string {
 		note = "by finalizer " + u.Finalizer
 	}
 	if u.Made > 0 {
-		note = fmt.Sprintf("and %d that it made", u.Made) + separated(note)
+		note = fmt.Sprintf("and %d more that it created", u.Made) + separated(note)
 	}
 	if u.Reason != "" {
 		note = fmt.Sprintf("%q", u.Reason) + separated(note)

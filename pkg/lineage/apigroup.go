@@ -12,48 +12,51 @@ import (
 
 var apiServiceKind = schema.GroupKind{Group: "apiregistration.k8s.io", Kind: "APIService"}
 
-// brokenGroups says which API groups keep a namespace from being deleted: the namespace
-// controller deletes nothing for good before each group has told what kinds it has.
-func (x *explainer) brokenGroups(ctx context.Context, n *Node) ([]*Finding, error) {
-	const why = "and no namespace goes before its server answers or the APIService is deleted"
+// apiGroupFindings returns the APIServices that block the deletion of a namespace. The
+// namespace controller lists the kinds of all API groups before it removes its finalizer,
+// so 1 API group without an answer blocks the deletion of every namespace.
+func (x *explainer) apiGroupFindings(ctx context.Context, n *Node) []*Finding {
 	k, ok := x.catalog.Kind(apiServiceKind)
 	if !ok {
-		return nil, nil
+		return nil
 	}
-	objects, err := x.listFull(ctx, k, "")
+	objects, err := x.listObjects(ctx, k, "")
 	if err != nil {
-		return x.silentGroups(n), x.skip(ctx, k, Skipped{}, err)
+		x.skip(k, Skipped{}, err)
+		return x.silentGroupFindings(n)
 	}
 	var findings []*Finding
 	for _, obj := range objects {
 		service := x.node(object.Of(obj, apiServiceKind))
-		service.take(obj)
+		service.setObject(obj)
 		failing, broken := failingCondition(service)
 		if !broken {
 			continue
 		}
 		findings = append(findings, &Finding{
-			About: service.ID, Topic: AboutBlocker, first: true,
-			Text: fmt.Sprintf("%s does not serve, %s: %s", service.ID, why, say(failing)),
-			Next: fmt.Sprintf("see why %s does not serve (%s), and mend that; if its server is gone for good, delete %s; "+
-				"a cluster administrator has to act", service.ID, say(failing), service.ID),
+			About: service.ID, Topic: aboutBlocker, first: true,
+			Text: fmt.Sprintf("%s is not available, and no namespace is deleted until its server answers or it is deleted: %s",
+				service.ID, describe(failing)),
+			Next: fmt.Sprintf("find out why %s is not available (%s), and repair its server; if the server is gone for good, "+
+				"delete %s; this is a task for a cluster administrator", service.ID, describe(failing), service.ID),
 		})
 	}
-	return findings, nil
+	return findings
 }
 
-// silentGroups says which groups did not answer us, for those who may not list APIServices.
-func (x *explainer) silentGroups(n *Node) []*Finding {
+// silentGroupFindings returns the API groups whose discovery failed, for users who may
+// not list APIServices.
+func (x *explainer) silentGroupFindings(n *Node) []*Finding {
 	var findings []*Finding
 	for _, s := range x.Skipped() {
 		if s.Resource != "*" || slices.ContainsFunc(findings, func(f *Finding) bool { return f.About.Group == s.Group }) {
 			continue
 		}
 		findings = append(findings, &Finding{
-			About: object.ID{Group: s.Group}, Topic: AboutBlocker, first: true,
-			Text: fmt.Sprintf("API group %s does not answer, and no namespace goes before it does: %s", s.Group, s.Reason),
-			Next: fmt.Sprintf("ask a cluster administrator to see why the APIService of group %s does not serve; "+
-				"%s waits for that", s.Group, n.ID),
+			About: object.ID{Group: s.Group}, Topic: aboutBlocker, first: true,
+			Text: fmt.Sprintf("API group %s does not answer, and no namespace is deleted until it does: %s", s.Group, s.Reason),
+			Next: fmt.Sprintf("ask a cluster administrator to find out why the APIService of group %s is not available; "+
+				"%s waits for it", s.Group, n.ID),
 		})
 	}
 	return findings

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -20,40 +21,42 @@ import (
 	"github.com/kinship-dev/kinship/pkg/relation"
 )
 
-// Options of a view.
+// Options of a [Cluster].
 type Options struct {
-	// Relations are the rules by which objects declare edges.
+	// Relations are the rules by which objects of packs declare edges. A question reads
+	// all objects of the declaring kinds.
 	Relations []relation.Relation
-	// References are the rules by which fields of Kubernetes' own kinds name objects. Objects
-	// that declare them are read where a question needs it, and as unstructured objects.
+	// References are the rules by which fields of Kubernetes' own kinds name objects. A
+	// question reads only declaring objects that can name an object of the answer, as
+	// unstructured.Unstructured.
 	References []relation.Relation
-	// Decode turns an object of a declaring kind into the type that its relation
-	// extracts from. Without it, extractors get the unstructured object.
+	// Decode turns an object of a declaring kind into the type that Relation.Extract
+	// expects. Without Decode, Extract gets the unstructured.Unstructured.
 	Decode func(*unstructured.Unstructured) (client.Object, error)
-	// Finalizers are known in addition to those of Kubernetes.
+	// Finalizers are known in addition to the finalizers of Kubernetes.
 	Finalizers []Finalizer
 	// Locks are the labels of objects whose deletion is refused.
 	Locks []Lock
-	// Parallel is how many requests are sent at once. Zero means 8.
-	Parallel int
-	// PageSize is how many objects are read by one request. Zero means 500.
+	// PageSize is how many objects a list request returns. Zero means 500.
 	PageSize int64
 }
 
-// Cluster is a view of a cluster for one question. It is not safe for concurrent
+// Cluster is a view of a cluster for one question. Cluster is not safe for concurrent
 // use.
+//
+// Reads never return an error. An object that the API server does not return has
+// [Node.Message], and a kind has an entry in Skipped. If the caller's context ends, the
+// methods drop the answer and return the error of the context.
 type Cluster struct {
 	metadata metadata.Interface
 	dynamic  dynamic.Interface
 	catalog  catalog
 	options  Options
+	rules    rules
 	index    relation.Index
-	declared bool
+	declared map[listKey]bool // whose objects readDeclarers has read
 
-	references map[string]relation.Relation // by name
-	referred   map[listKey]bool             // that refer has read
-
-	mu      sync.Mutex // while requests run in parallel
+	mu      sync.Mutex // for the fields below, while requests run in parallel
 	listed  map[listKey]int
 	nodes   map[object.ID]*Node
 	owned   map[types.UID][]*Node
@@ -61,63 +64,25 @@ type Cluster struct {
 	trials  map[*Node]Trial
 }
 
-// Skipped is a kind that an answer leaves out.
-type Skipped struct {
-	Group    string `json:"group,omitempty"`
-	Resource string `json:"resource"`
-	// Namespace is set if the kind was left out there only, and Except if it was
-	// left out everywhere else.
-	Namespace string `json:"namespace,omitempty"`
-	Except    string `json:"except,omitempty"`
-	Reason    string `json:"reason"`
-}
-
-// String returns what was skipped and why, for people.
-func (s Skipped) String() string {
-	return s.GroupResource().String() + " " + s.Where() + " (" + s.Reason + ")"
-}
-
-// GroupResource returns what was left out.
-func (s Skipped) GroupResource() schema.GroupResource {
-	return schema.GroupResource{Group: s.Group, Resource: s.Resource}
-}
-
-// Where returns where it was left out.
-func (s Skipped) Where() string {
-	switch {
-	case s.Namespace != "":
-		return "in namespace " + s.Namespace
-	case s.Except != "":
-		return "outside namespace " + s.Except
-	default:
-		return "in the cluster"
-	}
-}
-
-// New reads what kinds the cluster serves and returns a view of it.
+// New reads the kinds that the cluster serves and returns a [Cluster].
 func New(ctx context.Context, config *rest.Config, options Options) (*Cluster, error) {
 	config = rest.CopyConfig(config)
 	if config.QPS == 0 {
-		config.QPS = -1 // Parallel bounds us, and the API server's own fairness.
+		config.QPS = -1 // maxParallel and the API server's priority and fairness limit the load.
 	}
-	config.WarningHandler = rest.NoWarnings{} // That a kind is old is of no interest here.
+	config.WarningHandler = rest.NoWarnings{} // A deprecated apiVersion matters to no question.
+	options.PageSize = cmp.Or(options.PageSize, 500)
+	if options.Decode == nil {
+		options.Decode = func(u *unstructured.Unstructured) (client.Object, error) { return u, nil }
+	}
 	c := &Cluster{
-		options: options,
-		listed:  map[listKey]int{},
-		nodes:   map[object.ID]*Node{},
-		owned:   map[types.UID][]*Node{},
-		trials:  map[*Node]Trial{},
-
-		references: make(map[string]relation.Relation, len(options.References)),
-		referred:   map[listKey]bool{},
-	}
-	for _, r := range options.References {
-		c.references[r.Name] = r
-	}
-	c.options.Parallel = cmp.Or(options.Parallel, 8)
-	c.options.PageSize = cmp.Or(options.PageSize, 500)
-	if c.options.Decode == nil {
-		c.options.Decode = func(u *unstructured.Unstructured) (client.Object, error) { return u, nil }
+		options:  options,
+		rules:    newRules(options),
+		declared: map[listKey]bool{},
+		listed:   map[listKey]int{},
+		nodes:    map[object.ID]*Node{},
+		owned:    map[types.UID][]*Node{},
+		trials:   map[*Node]Trial{},
 	}
 	httpClient, err := rest.HTTPClientFor(config)
 	if err != nil {
@@ -137,19 +102,33 @@ func New(ctx context.Context, config *rest.Config, options Options) (*Cluster, e
 	return c, err
 }
 
-// Skipped returns the kinds that were left out so far, in order.
-func (c *Cluster) Skipped() []Skipped {
-	all := slices.Clone(c.skipped)
-	slices.SortFunc(all, func(a, b Skipped) int {
-		return cmp.Or(
-			cmp.Compare(a.Group, b.Group), cmp.Compare(a.Resource, b.Resource),
-			cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Reason, b.Reason),
-		)
-	})
-	return slices.Compact(all)
+// maxParallel is how many requests run at once.
+const maxParallel = 8
+
+// inParallel calls do for each item, maxParallel calls at a time.
+func inParallel[T any](items []T, do func(T)) {
+	slots := make(chan struct{}, maxParallel)
+	var group sync.WaitGroup
+	for _, item := range items {
+		slots <- struct{}{}
+		group.Go(func() {
+			defer func() { <-slots }()
+			do(item)
+		})
+	}
+	group.Wait()
 }
 
-// node returns the node of an ID, making one if it is not known.
+// contextError returns an error if the caller's context has ended, because then the
+// reads of an answer have failed.
+func contextError(ctx context.Context, about object.ID) error {
+	if err := context.Cause(ctx); err != nil {
+		return fmt.Errorf("read what is related to %s: %w", about, err)
+	}
+	return nil
+}
+
+// node returns the [Node] of an ID, and makes a [Node] for an unknown ID.
 func (c *Cluster) node(id object.ID) *Node {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -159,9 +138,9 @@ func (c *Cluster) node(id object.ID) *Node {
 	return c.nodes[id]
 }
 
-// register takes in nodes that were listed. What is known of one from reading it
-// whole is kept.
-func (c *Cluster) register(nodes []*Node) {
+// register adds listed nodes to c.nodes and c.owned. A [Node] that was read whole is kept
+// when a list returns metadata of the same object.
+func (c *Cluster) register(nodes ...*Node) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, n := range nodes {
@@ -183,13 +162,68 @@ func (c *Cluster) register(nodes []*Node) {
 	}
 }
 
+// selectNodes returns the nodes of existing objects for which accept returns true, in order.
+func (c *Cluster) selectNodes(accept func(*Node) bool) []*Node {
+	var found []*Node
+	for _, n := range c.nodes {
+		if n.UID != "" && accept(n) {
+			found = append(found, n)
+		}
+	}
+	return inOrder(found)
+}
+
+// inOrder sorts nodes and drops duplicates: an object that two API groups serve, such as
+// an Ingress of extensions and of networking.k8s.io, was listed twice.
+func inOrder(nodes []*Node) []*Node {
+	slices.SortFunc(nodes, compareNodes)
+	return slices.CompactFunc(nodes, func(a, b *Node) bool { return a == b || (a.UID == b.UID && a.UID != "") })
+}
+
 // ownedBy returns the listed objects that an object owns, in order.
 func (c *Cluster) ownedBy(n *Node) []*Node {
 	if n.UID == "" {
 		return nil
 	}
-	owned := slices.Clone(c.owned[n.UID])
-	slices.SortFunc(owned, compareNodes)
-	// An object may be served by two groups: then it is listed twice.
-	return slices.CompactFunc(owned, func(a, b *Node) bool { return a == b || a.UID == b.UID })
+	return inOrder(slices.Clone(c.owned[n.UID]))
+}
+
+// owners returns the nodes that the metadata.ownerReferences of an object name, in order. An
+// owner reference with the uid of a deleted object gives a [Node] of its own, even if
+// another object has the name now.
+func (c *Cluster) owners(n *Node) []*Node {
+	owners := make([]*Node, 0, len(n.Owners))
+	for i, ref := range n.Owners {
+		if slices.ContainsFunc(n.Owners[:i], sameUID(ref.UID)) {
+			continue
+		}
+		owner := c.node(c.ownerID(n, ref))
+		if owner.UID != ref.UID && (owner.full != nil || owner.UID != "") {
+			owner = replaced(owner.ID, ref.UID)
+		}
+		owners = append(owners, owner)
+	}
+	slices.SortFunc(owners, compareNodes)
+	return owners
+}
+
+// ownerID returns the ID of an owner, which is in the namespace of the owned object or
+// has no namespace.
+func (c *Cluster) ownerID(n *Node, ref metav1.OwnerReference) object.ID {
+	gk := schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind).GroupKind()
+	id := object.ID{Group: gk.Group, Kind: gk.Kind, Name: ref.Name}
+	if k, ok := c.catalog.Kind(gk); !ok || k.Namespaced {
+		id.Namespace = n.ID.Namespace
+	}
+	return id
+}
+
+// controller returns the ID and the uid of the owner that controls a [Node], such as the
+// ReplicaSet of a Pod.
+func (c *Cluster) controller(n *Node) (id object.ID, uid types.UID, ok bool) {
+	i := slices.IndexFunc(n.Owners, isController)
+	if i < 0 {
+		return object.ID{}, "", false
+	}
+	return c.ownerID(n, n.Owners[i]), n.Owners[i].UID, true
 }

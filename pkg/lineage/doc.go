@@ -1,20 +1,20 @@
-// Package lineage answers questions about the relationships between the objects
-// of a cluster. It changes nothing, needs no operator, and says what it could
-// not see.
+// Package lineage answers questions about the relationships between the objects of a
+// cluster. Package lineage changes nothing, needs no operator, and names the objects that
+// it could not see.
 //
 // # Questions
 //
-//   - [Cluster.Tree]: what belongs to an object, or what it belongs to.
-//   - [Cluster.Users]: who uses an object, and does that protect it now.
-//   - [Cluster.Explain]: why is an object not ready, or still there, and who has
-//     to do what next.
+//   - [Cluster.Tree]: which objects does an object own, or which objects own it?
+//   - [Cluster.Users]: which objects use an object, and does a Usage protect it now?
+//   - [Cluster.Explain]: why is an object not ready, or why does it still exist, and which
+//     step ends that?
 //
-// # Where edges come from
+// # Edges
 //
-// Owner edges come from owner references and are matched by uid: an owner that
-// was made anew under the old name owns nothing of the old one. All other edges
-// come from values: each [relation.Relation] names the kind whose objects declare
-// edges and extracts them. Give New another relation, and every question knows it.
+// Owner edges come from metadata.ownerReferences and are matched by uid: an owner that was
+// deleted and created again under the same name owns none of the old objects. All other
+// edges come from values: each [relation.Relation] names the kind whose objects declare
+// edges, and extracts the edges. A further Relation in [Options] appears in all answers.
 //
 //	cluster, err := lineage.New(ctx, config, lineage.Options{
 //		Relations: usage.Relations(),
@@ -23,23 +23,25 @@
 //	root, err := cluster.Find(ctx, "deployment/web", "", "prod")
 //	tree, err := cluster.Tree(ctx, root, lineage.TreeOptions{})
 //
-// # What it costs
+// [graph.Unfold], [graph.Levels], [graph.Walk] and [graph.Path] search along the edges.
 //
-// A [Cluster] is a view for one question: it reads nothing twice and is thrown
-// away afterwards. Kinds are listed in parallel as metadata, in pages. Whole
-// objects are read only where their status is shown: one by one, or by one more
-// list of their kind where that is cheaper.
+// # Cost
 //
-// # What is enforced
+// A [Cluster] is a view for one question: it reads no object twice, and the caller drops it
+// afterwards. Kinds are listed in parallel, in pages, as metav1.PartialObjectMetadata.
+// Whole objects are read only where their status is shown: by a GET request each, or by a
+// list of their kind where a list is cheaper.
 //
-// What an operator wrote into a condition may be long ago. Whether the deletion of an object is
-// refused now, only the API server knows: it is asked by a server-side dry run ([Trial]) as the
-// caller. An example is a Usage that reports Ready while somebody has deleted the webhook
-// configuration.
+// # Enforcement
 //
-// # What it cannot see
+// A condition such as Effective=True may be old. Only the API server knows whether it
+// refuses a deletion now, so lineage sends a DELETE request with dryRun=All as the caller
+// ([Trial]). An example is a Usage with Ready=True whose ValidatingWebhookConfiguration was
+// deleted.
 //
-// A kind that may not be listed, or whose server does not answer, is left out
-// and named in the answer ([Skipped]). An answer that names skipped kinds is
-// true, but not the whole truth.
+// # Limits
+//
+// A kind that the caller may not list, or whose server does not answer, is left out and
+// named in the answer ([Skipped]). An answer with Skipped kinds is correct and may be
+// incomplete.
 package lineage

@@ -117,16 +117,16 @@ metadata:
 		t.Fatal(err)
 	}
 	want := []string{
-		"finalizer example.com/hold: the test takes it off when it ends",
-		"  ConfigMap/b in namespace NS is being deleted, too",
-		"    finalizer example.com/hold: the test takes it off when it ends",
-		"      ConfigMap/a in namespace NS is being deleted, too",
+		"finalizer example.com/hold: the test removes it when it ends",
+		"  ConfigMap/b in namespace NS is being deleted too",
+		"    finalizer example.com/hold: the test removes it when it ends",
+		"      ConfigMap/a in namespace NS is being deleted too",
 	}
 	got := strings.Split(strings.ReplaceAll(strings.Join(texts(e.Findings, ""), "\n"), ns, "NS"), "\n")
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want, +got):\n%s", diff)
 	}
-	if want := "wait for the test; if this lasts, see that it runs"; e.Next != want {
+	if want := "wait for the test; if this takes long, check that it runs"; e.Next != want {
 		t.Errorf("next is %q, want %q", e.Next, want)
 	}
 }

@@ -4,92 +4,120 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-
-	"github.com/kinship-dev/kinship/pkg/object"
 )
 
-// Waits says for which objects a finalizer waits.
+// Waits is the set of objects that a [Finalizer] waits for.
 type Waits string
 
 const (
-	// WaitsForOthers means something outside, or something not known here.
-	WaitsForOthers Waits = ""
-	// WaitsForBlocking means owned objects with blockOwnerDeletion.
-	WaitsForBlocking Waits = "BlockingOwned"
+	// waitsForOthers means something outside the cluster, or something unknown.
+	waitsForOthers Waits = ""
+	// waitsForBlocking means owned objects with blockOwnerDeletion.
+	waitsForBlocking Waits = "BlockingOwned"
 	// WaitsForOwned means all owned objects.
 	WaitsForOwned Waits = "Owned"
-	// WaitsForSources means the sources of the edges that the object declares.
+	// WaitsForSources means the sources of the edges that the object declares, such as
+	// spec.by of a Usage.
 	WaitsForSources Waits = "Sources"
-	// WaitsForClaim means the claim that a volume is bound to.
-	WaitsForClaim Waits = "Claim"
-	// WaitsForPods means the Pods that mount a claim.
-	WaitsForPods Waits = "Pods"
-	// WaitsForContent means all objects in a namespace.
-	WaitsForContent Waits = "Content"
-	// WaitsForHolders means the sources of edges to the object whose relation has
-	// that finalizer. It need not be said of one that some relation has: what a guard
-	// is, relations tell.
-	WaitsForHolders Waits = "Holders"
-	// WaitsForInstances means all objects of the kind that an object defines.
-	WaitsForInstances Waits = "Instances"
+	// waitsForContent means all objects in a namespace.
+	waitsForContent Waits = "Content"
+	// waitsForHolders means the sources of edges to the object whose Relation.Finalizer is
+	// the finalizer. finalizerOn derives waitsForHolders from the relations.
+	waitsForHolders Waits = "Holders"
+	// waitsForInstances means all objects of the kind that a CustomResourceDefinition defines.
+	waitsForInstances Waits = "Instances"
 )
 
-// Finalizer says what is known of a finalizer.
+// Finalizer is a row of the table of finalizers, such as kubernetes.io/pvc-protection.
 type Finalizer struct {
 	Name string
-	// By takes it off, such as "the garbage collector".
+	// By removes the finalizer, such as "the garbage collector".
 	By string
-	// When it does so, such as "no Pod uses it".
+	// When is the condition of the removal, such as "no Pod mounts the claim".
 	When string
-	// Waits says which objects have to go before.
+	// Waits are the objects that have to be deleted before, such as [WaitsForOwned].
 	Waits Waits
-	// Deletes says that By itself deletes what it waits for.
+	// Deletes is true if By deletes the objects in Waits, as for foregroundDeletion.
 	Deletes bool
 }
 
-// namespaceFinalizer stands in the spec of a namespace, not in its metadata.
+// namespaceFinalizer is in spec.finalizers of a Namespace instead of metadata.finalizers.
 const namespaceFinalizer = "kubernetes"
 
-// known are the finalizers of Kubernetes itself.
+// known are the finalizers of Kubernetes. The relations in pkg/relation/builtin add the
+// objects that kubernetes.io/pv-protection and kubernetes.io/pvc-protection wait for: a
+// claim keeps its volume, and a Pod keeps its claim.
 var known = []Finalizer{
-	{metav1.FinalizerDeleteDependents, "the garbage collector", "no owned object blocks it", WaitsForBlocking, true},
+	{metav1.FinalizerDeleteDependents, "the garbage collector", "no owned object blocks it", waitsForBlocking, true},
 	{metav1.FinalizerOrphanDependents, "the garbage collector", "no object names it as its owner", WaitsForOwned, false},
-	{namespaceFinalizer, "the namespace controller", "nothing is left in it", WaitsForContent, true},
+	{namespaceFinalizer, "the namespace controller", "nothing is left in it", waitsForContent, true},
 	{
 		"customresourcecleanup.apiextensions.k8s.io", "the API server", "no object of its kind is left",
-		WaitsForInstances, true,
+		waitsForInstances, true,
 	},
-	{"kubernetes.io/pv-protection", "the volume protection controller", "no claim is bound to it", WaitsForClaim, false},
-	{"kubernetes.io/pvc-protection", "the claim protection controller", "no Pod uses it", WaitsForPods, false},
+	{"kubernetes.io/pv-protection", "the volume protection controller", "no claim is bound to it", waitsForOthers, false},
+	{"kubernetes.io/pvc-protection", "the claim protection controller", "no Pod mounts it", waitsForOthers, false},
 	{
 		"service.kubernetes.io/load-balancer-cleanup", "the cloud's service controller", "its load balancer is gone",
-		WaitsForOthers, false,
+		waitsForOthers, false,
 	},
-	{"batch.kubernetes.io/job-tracking", "the job controller", "it has counted the Pod", WaitsForOthers, false},
+	{"batch.kubernetes.io/job-tracking", "the job controller", "it has counted the Pod", waitsForOthers, false},
 	{
 		"external-provisioner.volume.kubernetes.io/finalizer", "the storage driver's provisioner", "the storage is deleted",
-		WaitsForOthers, false,
+		waitsForOthers, false,
 	},
 }
 
-func (c *Cluster) finalizer(name string) Finalizer {
-	all := slices.Concat(c.options.Finalizers, known)
-	i := slices.IndexFunc(all, func(f Finalizer) bool { return f.Name == name })
-	if i < 0 {
-		return Finalizer{Name: name}
+// finalizerOn returns what is known of a finalizer on a [Node]. A finalizer of a rule waits
+// for the sources that hold the node. On an object of the declaring kind, the finalizer
+// can also belong to the controller of the object: openstack.k-orc.cloud/port on a Port
+// waits for the Port's resource, unless another Port holds the Port.
+func (x *explainer) finalizerOn(n *Node, name string, held bool) Finalizer {
+	f := Finalizer{Name: name}
+	for _, table := range [][]Finalizer{known, x.options.Finalizers} {
+		if i := slices.IndexFunc(table, func(f Finalizer) bool { return f.Name == name }); i >= 0 {
+			f = table[i]
+		}
 	}
-	return all[i]
+	kinds := x.rules.holdingBy(name).declarers()
+	if len(kinds) == 0 || (!held && slices.Contains(kinds, n.ID.GroupKind())) {
+		return f
+	}
+	names := make([]string, 0, len(kinds))
+	for _, gk := range kinds {
+		names = append(names, gk.Kind)
+	}
+	f.Waits, f.When = waitsForHolders, fmt.Sprintf("no %s refers to it", strings.Join(names, " or "))
+	if f.By == "" {
+		f.By = fmt.Sprintf("the controller of %s objects", kinds[0])
+	}
+	return f
 }
 
-// terminating says what keeps a deleted node.
-func (x *explainer) terminating(ctx context.Context, n *Node) ([]*Finding, error) {
-	if err := x.whole(ctx, n); err != nil {
-		return nil, err
-	}
+// deletion is a deleted node and the findings that its finalizers share.
+type deletion struct {
+	*Node
+
+	step     string     // that releases the node from all its holders
+	reported []*Finding // of the node's conditions and dependencies; nil once a finding has them
+}
+
+// takeReported returns reported for the first finalizer that the conditions can be about.
+func (d *deletion) takeReported() []*Finding {
+	reported := d.reported
+	d.reported = nil
+	return reported
+}
+
+// terminatingFindings returns a [Finding] for each finalizer of a deleted node. Finalizers
+// that wait for holders come first, because the other finalizers are removed later.
+func (x *explainer) terminatingFindings(ctx context.Context, n *Node) []*Finding {
+	x.readWhole(ctx, n)
 	finalizers := slices.Clone(n.Finalizers)
 	if n.full != nil && n.ID.GroupKind() == namespaceKind {
 		inSpec, _, err := unstructured.NestedStringSlice(n.full.Object, "spec", "finalizers")
@@ -98,323 +126,159 @@ func (x *explainer) terminating(ctx context.Context, n *Node) ([]*Finding, error
 		}
 	}
 	if len(finalizers) == 0 {
-		return []*Finding{lastMoments(n)}, nil
+		return []*Finding{finishingFinding(n)}
 	}
-	e, err := x.ending(ctx, n)
-	if err != nil {
-		return nil, err
-	}
-	// The object has them in the order in which they came, which tells nothing. Guards
-	// come first: what else there is begins when nobody holds the object.
-	slices.Sort(finalizers)
-	var guards, others []Finalizer
-	for _, name := range finalizers {
-		k, err := x.described(ctx, n, name)
-		switch {
-		case err != nil:
-			return nil, err
-		case k.Waits == WaitsForHolders:
-			guards = append(guards, k)
-		default:
-			others = append(others, k)
-		}
-	}
-	findings := make([]*Finding, 0, len(finalizers))
-	for _, k := range slices.Concat(guards, others) {
-		f, err := x.finalizerFinding(ctx, e, k)
-		if err != nil {
-			return nil, err
-		}
-		findings = append(findings, f)
-	}
-	return findings, nil
-}
-
-// ending is the deletion of a node.
-type ending struct {
-	*Node
-
-	// step is what would end it as far as others hold the node.
-	step string
-	// reported is what the node's conditions say of it, and what is behind that.
-	reported []*Finding
-}
-
-// ending returns what there is to know of a deletion, whatever finalizer it is
-// about.
-func (x *explainer) ending(ctx context.Context, n *Node) (*ending, error) {
-	holders, err := x.allHolders(ctx, n)
-	if err != nil {
-		return nil, err
-	}
-	unmet, told, err := x.unmet(ctx, n)
+	x.readReferrers(ctx, []*Node{n}, func(r rule) bool { return slices.Contains(finalizers, r.Finalizer) })
+	holders := x.holders(ctx, n, finalizers...)
+	unmet, told := x.dependencyFindings(ctx, n)
 	for _, h := range holders {
 		told = append(told, h.ID)
 	}
-	return &ending{
-		Node: n, step: x.release(holders),
-		reported: append(withoutNext(conditionFindings(n, told...)), unmet...),
-	}, err
-}
-
-// report returns what the node's conditions say, for the first finalizer that it
-// may be about.
-func (e *ending) report() []*Finding {
-	reported := e.reported
-	e.reported = nil
-	return reported
-}
-
-var namespaceKind = schema.GroupKind{Kind: "Namespace"}
-
-// lastMoments explains a deleted node without finalizers.
-func lastMoments(n *Node) *Finding {
-	f := &Finding{
-		About: n.ID, Topic: AboutStatus, Text: "it has no finalizer left, so it goes at any moment",
-		Next: fmt.Sprintf("wait a moment for the API server to remove %s", n.ID),
+	reported := append(conditionFindings(n, n.Conditions, told...), unmet...)
+	for _, f := range reported[:len(reported)-len(unmet)] {
+		f.Next = "" // The finalizer's step comes before the steps of conditions.
 	}
-	if n.ID.Group != "" || n.ID.Kind != "Pod" || n.full == nil {
-		return f
-	}
-	host, _, err := unstructured.NestedString(n.full.Object, "spec", "nodeName")
-	if err != nil || host == "" {
-		return f
-	}
-	f.Text = fmt.Sprintf("the kubelet on Node/%s has yet to report that its containers have ended", host)
-	f.Next = fmt.Sprintf("wait for the kubelet on Node/%s; if that node is gone, its administrator has to delete it", host)
-	return f
-}
-
-// described returns what is known of a finalizer on a node. By has nothing if that
-// is nothing.
-func (x *explainer) described(ctx context.Context, n *Node, name string) (Finalizer, error) {
-	holders, err := x.holders(ctx, n, name)
-	return x.asGuard(n, x.finalizer(name), len(holders) > 0), err
-}
-
-func (x *explainer) finalizerFinding(ctx context.Context, e *ending, k Finalizer) (*Finding, error) {
-	n := e.Node
-	if k.By == "" {
-		return strangeFinalizer(e, k.Name), nil
-	}
-	f := &Finding{
-		About: n.ID, Topic: AboutFinalizer,
-		Text: fmt.Sprintf("finalizer %s: %s takes it off when %s", k.Name, k.By, k.When),
-		Next: fmt.Sprintf("wait for %s; if this lasts, see that it runs", k.By),
-	}
-	if k.Waits == WaitsForHolders {
-		var err error
-		f.Because, err = x.heldFindings(ctx, e, k)
-		return f, err
-	}
-	if slices.Contains([]Waits{WaitsForOthers, WaitsForSources, WaitsForContent, WaitsForInstances}, k.Waits) {
-		f.Because = e.report()
-	}
-	if k.Waits == WaitsForContent {
-		broken, err := x.brokenGroups(ctx, n)
-		if err != nil {
-			return nil, err
+	d := &deletion{Node: n, step: x.releaseStep(holders), reported: reported}
+	slices.Sort(finalizers) // Their order on the object is the order of their creation.
+	var holding, others []Finalizer
+	for _, name := range finalizers {
+		f := x.finalizerOn(n, name, len(x.holders(ctx, n, name)) > 0)
+		if f.Waits == waitsForHolders {
+			holding = append(holding, f)
+		} else {
+			others = append(others, f)
 		}
-		f.Because = append(f.Because, broken...)
 	}
-	blockers, err := x.blockers(ctx, n, k.Waits)
-	if err != nil {
-		return nil, err
-	}
-	blockers, more := few(n.ID, blockers)
-	if err := x.fill(ctx, blockers); err != nil {
-		return nil, err
-	}
-	for _, b := range blockers {
-		blocked, err := x.blocker(ctx, b, k)
-		if err != nil {
-			return nil, err
-		}
-		f.Because = append(f.Because, blocked)
-	}
-	f.Because = append(f.Because, more...)
-	return f, nil
-}
-
-// strangeFinalizer is of a finalizer of which nothing is known.
-func strangeFinalizer(e *ending, name string) *Finding {
-	f := &Finding{
-		About: e.ID, Topic: AboutFinalizer,
-		Text: fmt.Sprintf("finalizer %s: whoever put it there has to take it off", name),
-		Next: fmt.Sprintf("see that the controller behind finalizer %s runs and can do its work", name),
-	}
-	if m := author(e.Node, name); m != "" {
-		f.Text = fmt.Sprintf("finalizer %s: whoever put it there, under the name %s, has to take it off", name, m)
-		f.Next += "; it writes as " + m
-	}
-	f.Because = e.report()
-	return f
-}
-
-// withoutNext drops the steps of findings that only illustrate another one.
-func withoutNext(findings []*Finding) []*Finding {
-	for _, f := range findings {
-		f.Next = ""
+	findings := make([]*Finding, 0, len(finalizers))
+	for _, f := range slices.Concat(holding, others) {
+		findings = append(findings, x.finalizerFinding(ctx, d, f))
 	}
 	return findings
 }
 
-// blocker says why an object is still there that a finalizer waits for.
-func (x *explainer) blocker(ctx context.Context, b *Node, k Finalizer) (*Finding, error) {
-	f := &Finding{About: b.ID, Topic: AboutBlocker}
+// finishingFinding describes a deleted node without finalizers.
+func finishingFinding(n *Node) *Finding {
+	f := &Finding{
+		About: n.ID, Topic: aboutStatus, Text: "no finalizer is left, so the API server deletes it at any moment",
+		Next: fmt.Sprintf("wait a moment for the API server to delete %s", n.ID),
+	}
+	if host := n.text("spec", "nodeName"); n.ID.GroupKind() == podKind && host != "" {
+		f.Text = fmt.Sprintf("the kubelet on Node/%s has not reported yet that the containers have ended", host)
+		f.Next = fmt.Sprintf("wait for the kubelet on Node/%s; if that node is gone, "+
+			"a cluster administrator has to delete Node/%s", host, host)
+	}
+	return f
+}
+
+var (
+	namespaceKind = schema.GroupKind{Kind: "Namespace"}
+	podKind       = schema.GroupKind{Kind: "Pod"}
+	secretKind    = schema.GroupKind{Kind: "Secret"}
+)
+
+// finalizerFinding describes one finalizer of a deleted node and what the finalizer waits for.
+func (x *explainer) finalizerFinding(ctx context.Context, d *deletion, k Finalizer) *Finding {
+	if k.By == "" {
+		return unknownFinalizerFinding(d, k.Name)
+	}
+	f := &Finding{
+		About: d.ID, Topic: aboutFinalizer,
+		Text: fmt.Sprintf("finalizer %s: %s removes it when %s", k.Name, k.By, k.When),
+		Next: fmt.Sprintf("wait for %s; if this takes long, check that it runs", k.By),
+	}
+	switch k.Waits {
+	case waitsForHolders:
+		f.Because = x.holdingFindings(ctx, d, k.Name)
+		return f
+	case waitsForContent:
+		f.Because = append(d.takeReported(), x.apiGroupFindings(ctx, d.Node)...)
+	case waitsForOthers, WaitsForSources, waitsForInstances:
+		f.Because = d.takeReported()
+	case waitsForBlocking, WaitsForOwned:
+	}
+	blockers := x.blockers(ctx, d.Node, k.Waits)
+	x.readFirst(ctx, blockers)
+	f.Because = append(f.Because, findEach(d.ID, blockers, func(b *Node) *Finding {
+		return x.blockerFinding(ctx, b, k)
+	})...)
+	return f
+}
+
+// unknownFinalizerFinding describes a finalizer that neither a table nor a rule has.
+func unknownFinalizerFinding(d *deletion, name string) *Finding {
+	f := &Finding{
+		About: d.ID, Topic: aboutFinalizer, Because: d.takeReported(),
+		Text: fmt.Sprintf("finalizer %s: its controller has to remove it", name),
+		Next: fmt.Sprintf("check that the controller behind finalizer %s runs and can do its work", name),
+	}
+	if manager := finalizerManager(d.Node, name); manager != "" {
+		f.Text += fmt.Sprintf("; field manager %s added it", manager)
+		f.Next += fmt.Sprintf(" (field manager %s)", manager)
+	}
+	return f
+}
+
+// blockerFinding describes an object that a finalizer waits for.
+func (x *explainer) blockerFinding(ctx context.Context, b *Node, k Finalizer) *Finding {
+	f := &Finding{About: b.ID, Topic: aboutBlocker}
 	switch {
 	case b.Status == NotFound:
 		f.Text = b.ID.String() + " is gone"
-		return f, nil
+		return f
 	case b.Deleted != nil:
-		f.Text = b.ID.String() + " is being deleted, too"
+		f.Text = b.ID.String() + " is being deleted too"
 	case k.Deletes:
-		f.Text = fmt.Sprintf("%s has yet to be deleted by %s", b.ID, k.By)
-		f.Next = fmt.Sprintf("wait for %s to delete %s; if this lasts, see that it runs", k.By, b.ID)
+		f.Text = fmt.Sprintf("%s has not deleted %s yet", k.By, b.ID)
+		f.Next = fmt.Sprintf("wait for %s to delete %s; if this takes long, check that it runs", k.By, b.ID)
 	default:
-		f.Text = b.ID.String() + " is there, and nobody has deleted it"
-		f.Next = x.deletion(b)
+		f.Text = b.ID.String() + " exists and is not being deleted"
+		f.Next = x.deleteStep(b)
 	}
-	var err error
-	f.Because, err = x.follow(ctx, b, x.goes)
-	return f, err
+	f.Because = x.follow(ctx, b, x.deletionFindings)
+	return f
 }
 
-// blockers returns the objects that a finalizer waits for.
-func (x *explainer) blockers(ctx context.Context, n *Node, waits Waits) ([]*Node, error) {
+// blockers returns the objects that a finalizer of n waits for, by [Finalizer] Waits.
+func (x *explainer) blockers(ctx context.Context, n *Node, waits Waits) []*Node {
 	switch waits {
-	case WaitsForBlocking, WaitsForOwned:
-		return x.ownedBlockers(ctx, n, waits == WaitsForOwned)
+	case waitsForBlocking, WaitsForOwned:
+		x.list(ctx, x.catalog.ownable(n.ID.Namespace), n.ID.Namespace)
+		return slices.DeleteFunc(x.ownedBy(n), func(owned *Node) bool {
+			return waits == waitsForBlocking && !blocksDeletion(owned, n)
+		})
 	case WaitsForSources:
 		var sources []*Node
 		for _, e := range x.index.Declared(n.ID) {
-			if e.Content != nil {
-				continue
+			if e.Content == nil {
+				sources = append(sources, x.sources(ctx, e)...)
 			}
-			nodes, err := x.sources(ctx, e)
-			if err != nil {
-				return nil, err
-			}
-			sources = append(sources, nodes...)
 		}
-		return sources, nil
-	case WaitsForClaim:
-		return x.claimOf(n), nil
-	case WaitsForPods:
-		return x.podsWith(ctx, n)
-	case WaitsForContent:
-		return x.content(ctx, n)
-	case WaitsForInstances:
-		return x.instances(ctx, n)
-	default:
-		return nil, nil
-	}
-}
-
-func (x *explainer) ownedBlockers(ctx context.Context, n *Node, all bool) ([]*Node, error) {
-	if err := x.list(ctx, x.catalog.ownable(n.ID.Namespace), n.ID.Namespace); err != nil {
-		return nil, err
-	}
-	return slices.DeleteFunc(x.ownedBy(n), func(owned *Node) bool {
-		blocks := slices.ContainsFunc(owned.Owners, func(o metav1.OwnerReference) bool {
-			return o.UID == n.UID && o.BlockOwnerDeletion != nil && *o.BlockOwnerDeletion
-		})
-		return !all && !blocks
-	}), nil
-}
-
-// claimOf returns the claim that a volume is bound to.
-func (x *explainer) claimOf(n *Node) []*Node {
-	if n.full == nil {
-		return nil
-	}
-	ref, _, err := unstructured.NestedStringMap(n.full.Object, "spec", "claimRef")
-	if err != nil || ref["name"] == "" {
-		return nil
-	}
-	return []*Node{x.node(object.ID{Kind: "PersistentVolumeClaim", Namespace: ref["namespace"], Name: ref["name"]})}
-}
-
-// podsWith returns the Pods that mount a claim.
-func (x *explainer) podsWith(ctx context.Context, n *Node) ([]*Node, error) {
-	gk := schema.GroupKind{Kind: "Pod"}
-	k, ok := x.catalog.Kind(gk)
-	if !ok {
-		return nil, nil
-	}
-	objects, err := x.listFull(ctx, k, n.ID.Namespace)
-	if err != nil {
-		return nil, x.skip(ctx, k, Skipped{Namespace: n.ID.Namespace}, err)
-	}
-	var pods []*Node
-	for _, obj := range objects {
-		if !mounts(obj, n.ID.Name) {
-			continue
+		return sources
+	case waitsForContent:
+		x.list(ctx, x.catalog.ownable(n.ID.Name), n.ID.Name)
+		content := x.selectNodes(func(node *Node) bool { return node.ID.Namespace == n.ID.Name })
+		slices.SortStableFunc(content, moreFinalizersFirst)
+		return content
+	case waitsForInstances:
+		gk := schema.GroupKind{Group: n.text("spec", "group"), Kind: n.text("spec", "names", "kind")}
+		if k, ok := x.catalog.Kind(gk); ok {
+			x.list(ctx, []kind{k}, "")
+			return x.selectNodes(func(node *Node) bool { return node.ID.GroupKind() == gk })
 		}
-		pod := x.node(object.Of(obj, gk))
-		pod.take(obj)
-		pods = append(pods, pod)
+	case waitsForOthers, waitsForHolders:
 	}
-	slices.SortFunc(pods, compareNodes)
-	return pods, nil
+	return nil
 }
 
-// mounts reports whether a Pod keeps a claim. One without a node does not: the
-// kubelet would not start it with a claim that is being deleted.
-func mounts(pod *unstructured.Unstructured, claim string) bool {
-	node, _, err := unstructured.NestedString(pod.Object, "spec", "nodeName")
-	if err != nil || node == "" {
-		return false
-	}
-	volumes, _, err := unstructured.NestedSlice(pod.Object, "spec", "volumes")
-	return err == nil && slices.ContainsFunc(volumes, func(volume any) bool {
-		fields, _ := volume.(map[string]any)
-		name, _, err := unstructured.NestedString(fields, "persistentVolumeClaim", "claimName")
-		return err == nil && name == claim
+// blocksDeletion reports whether an owned object has blockOwnerDeletion for an owner.
+func blocksDeletion(owned, owner *Node) bool {
+	return slices.ContainsFunc(owned.Owners, func(o metav1.OwnerReference) bool {
+		return o.UID == owner.UID && o.BlockOwnerDeletion != nil && *o.BlockOwnerDeletion
 	})
 }
 
-// content returns what is left in a namespace, what has finalizers first.
-func (x *explainer) content(ctx context.Context, n *Node) ([]*Node, error) {
-	if err := x.list(ctx, x.catalog.ownable(n.ID.Name), n.ID.Name); err != nil {
-		return nil, err
-	}
-	var left []*Node
-	for _, node := range x.nodes {
-		if node.ID.Namespace == n.ID.Name && node.UID != "" {
-			left = append(left, node)
-		}
-	}
-	slices.SortFunc(left, func(a, b *Node) int {
-		if held := len(b.Finalizers) - len(a.Finalizers); (len(a.Finalizers) == 0) != (len(b.Finalizers) == 0) {
-			return held
-		}
-		return compareNodes(a, b)
-	})
-	return slices.CompactFunc(left, func(a, b *Node) bool { return a.UID == b.UID }), nil
-}
-
-// instances returns the objects of the kind that a node defines.
-func (x *explainer) instances(ctx context.Context, n *Node) ([]*Node, error) {
-	if n.full == nil {
-		return nil, nil
-	}
-	// The API server checked the types of both.
-	group, _, _ := unstructured.NestedString(n.full.Object, "spec", "group")
-	kindName, _, _ := unstructured.NestedString(n.full.Object, "spec", "names", "kind")
-	k, ok := x.catalog.Kind(schema.GroupKind{Group: group, Kind: kindName})
-	if !ok {
-		return nil, nil
-	}
-	if err := x.list(ctx, []kind{k}, ""); err != nil {
-		return nil, err
-	}
-	var left []*Node
-	for _, node := range x.nodes {
-		if node.ID.GroupKind() == k.GroupKind() && node.UID != "" {
-			left = append(left, node)
-		}
-	}
-	slices.SortFunc(left, compareNodes)
-	return left, nil
+// moreFinalizersFirst puts objects with finalizers before objects without: objects with
+// finalizers keep a namespace for longer.
+func moreFinalizersFirst(a, b *Node) int {
+	return lastIf(len(a.Finalizers) == 0) - lastIf(len(b.Finalizers) == 0)
 }

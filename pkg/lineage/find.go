@@ -9,13 +9,12 @@ import (
 	"github.com/kinship-dev/kinship/pkg/object"
 )
 
-// ErrName says that an object was not named in a way that makes sense, before
-// anything was looked up.
+// ErrName reports arguments that do not name an object.
 var ErrName = errors.New("name an object as KIND/NAME or KIND NAME")
 
-// NotFoundError says that what was asked about does not exist.
+// NotFoundError reports that the object of a question does not exist.
 type NotFoundError struct {
-	// Kind is what was asked for; ID is empty if the cluster serves no such kind.
+	// Kind is the given kind. ID is zero if the cluster serves no such kind.
 	Kind string
 	ID   object.ID
 }
@@ -28,7 +27,7 @@ func (e *NotFoundError) Error() string {
 	return e.ID.String() + " does not exist"
 }
 
-// SplitName reads how a person names an object: "KIND/NAME" or "KIND", "NAME".
+// SplitName splits the name of an object: "KIND/NAME", or "KIND" and "NAME".
 func SplitName(args []string) (kindName, name string, err error) {
 	switch len(args) {
 	case 1:
@@ -42,50 +41,46 @@ func SplitName(args []string) (kindName, name string, err error) {
 	return kindName, name, nil
 }
 
-// Find returns the object that a person names. The kind may be a plural, a
-// singular, a kind or a short name, with ".group" or ".version.group" if need be.
-// Where several groups have such a kind, the one that has the object is meant; if
-// several have, that is an error which names them.
+// Find returns the object with a name. The kind is a plural, a singular, a kind or a
+// short name, with ".group" or ".version.group" if needed. If several API groups have
+// such a kind, Find returns the only object with the name, or an error that names all.
 func (c *Cluster) Find(ctx context.Context, kindName, name, namespace string) (*Node, error) {
 	kinds := c.catalog.lookup(kindName)
 	if len(kinds) == 0 {
 		return nil, &NotFoundError{Kind: kindName}
 	}
-	var found, denied, absent []*Node
+	var found, unread, absent []*Node
 	for _, k := range kinds {
 		id := object.ID{Group: k.Resource.Group, Kind: k.Kind, Name: name}
 		if k.Namespaced {
 			id.Namespace = namespace
 		}
 		n := c.node(id)
-		if err := c.read(ctx, k, n); err != nil {
-			return nil, err
-		}
+		c.readOne(ctx, k, n, false)
 		switch {
 		case n.full != nil && (len(found) == 0 || found[0].UID != n.UID):
 			found = append(found, n)
 		case n.full == nil && n.Status != NotFound:
-			denied = append(denied, n)
+			unread = append(unread, n)
 		default:
 			absent = append(absent, n)
 		}
+	}
+	if err := contextError(ctx, object.ID{Kind: kindName, Name: name}); err != nil {
+		return nil, err
 	}
 	switch {
 	case len(found) == 1:
 		return found[0], nil
 	case len(found) > 1:
+		names := make([]string, 0, len(found))
+		for _, n := range found {
+			names = append(names, n.ID.String())
+		}
 		return nil, fmt.Errorf("%q is ambiguous: there are %s; give the group, as in %s.%s/%s",
-			kindName+"/"+name, names(found), kindName, found[0].ID.Group, name)
-	case len(denied) > 0:
-		return nil, fmt.Errorf("read %s: %s", denied[0].ID, denied[0].Message)
+			kindName+"/"+name, strings.Join(names, " and "), kindName, found[0].ID.Group, name)
+	case len(unread) > 0:
+		return nil, fmt.Errorf("read %s: %s", unread[0].ID, unread[0].Message)
 	}
 	return nil, &NotFoundError{ID: absent[0].ID}
-}
-
-func names(nodes []*Node) string {
-	texts := make([]string, 0, len(nodes))
-	for _, n := range nodes {
-		texts = append(texts, n.ID.String())
-	}
-	return strings.Join(texts, " and ")
 }

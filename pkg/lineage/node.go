@@ -2,7 +2,6 @@ package lineage
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -17,44 +16,44 @@ import (
 	"github.com/kinship-dev/kinship/pkg/relation"
 )
 
-// Status says how an object fares, in the words of kstatus.
+// Status is the status of an object, as returned by status.Compute().
 type Status string
 
-// The words of kstatus.
+// The statuses of kstatus.
 const (
-	// Current means that the object is as its spec asks for.
+	// Current means that the object is as its spec asks.
 	Current Status = "Current"
-	// InProgress means that it is on the way there.
+	// InProgress means that a controller is changing the object to match its spec.
 	InProgress Status = "InProgress"
-	// Failed means that it will not get there by itself.
+	// Failed means that the object will not match its spec without a change.
 	Failed Status = "Failed"
-	// Terminating means that it is being deleted.
+	// Terminating means that the object has a deletionTimestamp.
 	Terminating Status = "Terminating"
-	// NotFound means that there is no such object.
+	// NotFound means that the object does not exist.
 	NotFound Status = "NotFound"
-	// Unknown means that its status was not read, or could not be.
+	// Unknown means that the status was not read, or could not be read.
 	Unknown Status = "Unknown"
 )
 
-// Node is one object, or the place where others say that there is one.
+// Node is one object, or an ID that another object refers to.
 type Node struct {
 	ID         object.ID
 	UID        types.UID
 	Created    time.Time
-	Deleted    *time.Time // when its deletion began
+	Deleted    *time.Time // when the deletion was requested
 	Finalizers []string
 	Owners     []metav1.OwnerReference
 	Labels     map[string]string
-	// Status and Message are known of the nodes of an answer.
+	// Status and Message are set on the nodes of an answer.
 	Status  Status
 	Message string
-	// Conditions are those of its status, as far as they have the usual form.
+	// Conditions are the entries of status.conditions that have a type.
 	Conditions []metav1.Condition
 
-	full *unstructured.Unstructured // when it was read
+	full *unstructured.Unstructured // nil unless the whole object was read
 }
 
-// newNode returns a node of an object's metadata.
+// newNode returns the [Node] of an object's metadata.
 func newNode(gk schema.GroupKind, obj metav1.Object) *Node {
 	n := &Node{
 		ID:         object.Of(obj, gk),
@@ -66,7 +65,7 @@ func newNode(gk schema.GroupKind, obj metav1.Object) *Node {
 		Status:     Unknown,
 	}
 	if at := obj.GetDeletionTimestamp(); at != nil {
-		// The timestamp is the end of the grace period, not the request.
+		// deletionTimestamp is the end of the grace period, for example 30 s after the request.
 		begun := at.Time
 		if grace := obj.GetDeletionGracePeriodSeconds(); grace != nil {
 			begun = begun.Add(-time.Duration(*grace) * time.Second)
@@ -76,8 +75,13 @@ func newNode(gk schema.GroupKind, obj metav1.Object) *Node {
 	return n
 }
 
-// take completes a node with the whole object.
-func (n *Node) take(obj *unstructured.Unstructured) {
+// replaced returns the [Node] of a deleted object whose name another object has now.
+func replaced(id object.ID, uid types.UID) *Node {
+	return &Node{ID: id, UID: uid, Status: NotFound, Message: "gone; there is another object of that name now"}
+}
+
+// setObject sets all fields of a [Node] from the whole object.
+func (n *Node) setObject(obj *unstructured.Unstructured) {
 	*n = *newNode(n.ID.GroupKind(), obj)
 	n.full = obj
 	n.Conditions = conditionsOf(obj)
@@ -92,102 +96,58 @@ func (n *Node) take(obj *unstructured.Unstructured) {
 		n.Status, n.Message = health, message
 	}
 	if c, failing := failingCondition(n); n.Status == Current && failing {
-		n.Status, n.Message = InProgress, say(c)
+		n.Status, n.Message = InProgress, describe(c)
 	}
 }
 
-// judgedByKstatus are the groups whose kinds kstatus knows, with what their conditions mean.
-var judgedByKstatus = []string{"", "apps", "batch", "policy", "apiextensions.k8s.io"}
-
-// failingCondition returns the condition by which an object says that it does not serve. Of
-// kinds that kstatus does not know, it reads Ready and few others, and calls all else Current.
-// An example is an APIService whose server does not answer: its Available is False.
-func failingCondition(n *Node) (metav1.Condition, bool) {
-	if slices.Contains(judgedByKstatus, n.ID.Group) {
-		return metav1.Condition{}, false
+// setExisting sets the status of an object whose kind has no status.
+func (n *Node) setExisting() {
+	if n.Deleted == nil {
+		n.Status = Current
 	}
-	good := []string{"Available", "Healthy", "Synced", "Accepted", "Programmed", "ResolvedRefs", "Established"}
-	i := slices.IndexFunc(n.Conditions, func(c metav1.Condition) bool {
-		return slices.Contains(good, c.Type) && c.Status == metav1.ConditionFalse
-	})
-	if i < 0 {
-		return metav1.Condition{}, false
-	}
-	return n.Conditions[i], true
 }
 
-// missing says that there is no such object.
-func (n *Node) missing(message string) {
+// setMissing sets the status of an object that does not exist.
+func (n *Node) setMissing(message string) {
 	n.Status, n.Message, n.UID = NotFound, message, ""
 }
 
-// object returns what relations need to know of a node.
+// object returns the [relation.Object] of a [Node].
 func (n *Node) object() relation.Object {
 	o := relation.Object{ID: n.ID, UID: n.UID, Labels: n.Labels, Deleting: n.Deleted != nil}
-	if i := slices.IndexFunc(n.Owners, controls); i >= 0 {
+	if i := slices.IndexFunc(n.Owners, isController); i >= 0 {
 		o.Controller = n.Owners[i].UID
 	}
 	return o
 }
 
-func controls(o metav1.OwnerReference) bool { return o.Controller != nil && *o.Controller }
+// isOwnedBy reports whether an owner reference of the node has the uid of the owner.
+func (n *Node) isOwnedBy(owner *Node) bool {
+	return owner.UID != "" && slices.ContainsFunc(n.Owners, sameUID(owner.UID))
+}
 
-// conditionsOf reads conditions of the usual form. Others are left out: what is
-// not a condition to Kubernetes is none to us.
-func conditionsOf(obj *unstructured.Unstructured) []metav1.Condition {
-	items, _, err := unstructured.NestedSlice(obj.Object, "status", "conditions")
+// text returns a string field of the whole object, or "".
+func (n *Node) text(fields ...string) string {
+	if n.full == nil {
+		return ""
+	}
+	value, _, err := unstructured.NestedString(n.full.Object, fields...)
 	if err != nil {
-		return nil
+		return ""
 	}
-	var conditions []metav1.Condition
-	for _, item := range items {
-		fields, ok := item.(map[string]any)
-		if !ok {
-			continue
-		}
-		text := func(field string) string {
-			value, _ := fields[field].(string) // Another type reads as nothing.
-			return value
-		}
-		c := metav1.Condition{
-			Type: text("type"), Status: metav1.ConditionStatus(text("status")),
-			Reason: text("reason"), Message: text("message"),
-		}
-		c.ObservedGeneration, _ = fields["observedGeneration"].(int64)
-		if at, err := time.Parse(time.RFC3339, text("lastTransitionTime")); err == nil {
-			c.LastTransitionTime = metav1.NewTime(at)
-		}
-		if c.Type != "" {
-			conditions = append(conditions, c)
-		}
-	}
-	return conditions
+	return value
 }
 
-// say returns a condition for people, or several of one reason and message.
-func say(conditions ...metav1.Condition) string {
-	c := conditions[0]
-	statuses := make([]string, 0, len(conditions))
-	for _, c := range conditions {
-		statuses = append(statuses, fmt.Sprintf("%s is %s", c.Type, c.Status))
-	}
-	text := strings.Join(statuses, ", ")
-	if c.Reason != "" {
-		text += " (" + c.Reason + ")"
-	}
-	if c.Message != "" {
-		text += ": " + strings.ReplaceAll(c.Message, "\n", "; ")
-	}
-	return text
+func isController(o metav1.OwnerReference) bool { return o.Controller != nil && *o.Controller }
+
+func sameUID(uid types.UID) func(metav1.OwnerReference) bool {
+	return func(o metav1.OwnerReference) bool { return o.UID == uid }
 }
 
-// compareNodes orders by kind, namespace and name, which is how people look for
-// them.
-func compareNodes(a, b *Node) int { return compareIDs(a.ID, b.ID) }
-
-func compareIDs(a, b object.ID) int {
+// compareNodes orders by kind, namespace, name and group, in which order people look for objects.
+func compareNodes(a, b *Node) int {
 	return cmp.Or(
-		strings.Compare(a.Kind, b.Kind), strings.Compare(a.Namespace, b.Namespace),
-		strings.Compare(a.Name, b.Name), strings.Compare(a.Group, b.Group),
+		strings.Compare(a.ID.Kind, b.ID.Kind), strings.Compare(a.ID.Namespace, b.ID.Namespace),
+		strings.Compare(a.ID.Name, b.ID.Name), strings.Compare(a.ID.Group, b.ID.Group),
 	)
 }

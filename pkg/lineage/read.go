@@ -2,49 +2,41 @@ package lineage
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
-	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
 
 const (
-	// worthList is from how many objects of a kind on one list may be cheaper than
-	// a request for each.
-	worthList = 5
-	// perRequest is how many objects in a list cost as much as one request.
-	perRequest = 50
+	// minForList is how many objects of a kind have to be wanted before readStatus lists
+	// the kind instead of 1 GET request for each object.
+	minForList = 5
+	// listedPerGet is how many objects in a list cost as much as 1 GET request.
+	listedPerGet = 50
 )
 
-// fill reads the status of nodes: whole objects, where they have one.
-func (c *Cluster) fill(ctx context.Context, nodes []*Node) error {
-	group, groupCtx := errgroup.WithContext(ctx)
-	group.SetLimit(c.options.Parallel)
+// readStatus reads the status of nodes: whole objects of kinds with a status, and only
+// the metadata of other kinds.
+func (c *Cluster) readStatus(ctx context.Context, nodes ...*Node) {
+	var requests []func()
 	for key, wanted := range c.unread(nodes) {
 		k, ok := c.catalog.Kind(key.gk)
-		if !ok {
+		switch {
+		case !ok:
 			for _, n := range wanted {
-				n.missing("the cluster serves no such kind")
+				n.setMissing("the cluster serves no such kind")
 			}
-			continue
-		}
-		if c.listPays(key, len(wanted)) {
-			group.Go(func() error { return c.readAll(groupCtx, k, key.namespace, wanted) })
-			continue
-		}
-		for _, n := range wanted {
-			group.Go(func() error {
-				if c.plain(n) {
-					return c.glance(groupCtx, k, n)
-				}
-				return c.read(groupCtx, k, n)
-			})
+		case c.isListCheaper(key, len(wanted)):
+			requests = append(requests, func() { c.readList(ctx, k, key.namespace, wanted) })
+		default:
+			for _, n := range wanted {
+				requests = append(requests, func() { c.readOne(ctx, k, n, c.hasNoStatus(n)) })
+			}
 		}
 	}
-	return group.Wait()
+	inParallel(requests, func(request func()) { request() })
 }
 
 // unread returns the nodes that have to be read, by kind and namespace.
@@ -56,10 +48,8 @@ func (c *Cluster) unread(nodes []*Node) map[listKey][]*Node {
 			continue
 		}
 		seen[n] = true
-		if n.UID != "" && c.plain(n) {
-			if n.Deleted == nil {
-				n.Status = Current
-			}
+		if n.UID != "" && c.hasNoStatus(n) {
+			n.setExisting()
 			continue
 		}
 		key := listKey{n.ID.GroupKind(), n.ID.Namespace}
@@ -68,75 +58,64 @@ func (c *Cluster) unread(nodes []*Node) map[listKey][]*Node {
 	return unread
 }
 
-// plain reports whether objects of a node's kind have no status, so that there is
-// nothing to read. Of custom resources only the object itself can tell.
-func (c *Cluster) plain(n *Node) bool {
+// hasNoStatus reports whether objects of a [Node]'s kind have no status, such as a Secret:
+// then the metadata is enough. Only the object of a CustomResourceDefinition itself tells
+// whether the object has a status.
+func (c *Cluster) hasNoStatus(n *Node) bool {
 	k, ok := c.catalog.Kind(n.ID.GroupKind())
 	builtIn := !strings.Contains(n.ID.Group, ".") || strings.HasSuffix(n.ID.Group, ".k8s.io")
 	return ok && builtIn && !k.HasStatus
 }
 
-func (c *Cluster) listPays(key listKey, wanted int) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+// isListCheaper reports whether a list of a kind costs less than a GET request for each
+// wanted object. The size of the list is known if the kind's metadata was listed.
+func (c *Cluster) isListCheaper(key listKey, wanted int) bool {
 	total, known := c.listed[key]
-	return known && wanted >= worthList && total <= wanted*perRequest
+	return known && wanted >= minForList && total <= wanted*listedPerGet
 }
 
-// whole reads a node also where it has no status to tell.
-func (c *Cluster) whole(ctx context.Context, n *Node) error {
-	k, ok := c.catalog.Kind(n.ID.GroupKind())
-	if n.full != nil || !ok {
-		return nil
+// readWhole reads the whole object of a [Node], even of a kind without a status.
+func (c *Cluster) readWhole(ctx context.Context, n *Node) {
+	if k, ok := c.catalog.Kind(n.ID.GroupKind()); ok && n.full == nil {
+		c.readOne(ctx, k, n, false)
 	}
-	return c.read(ctx, k, n)
 }
 
-// read reads one object.
-func (c *Cluster) read(ctx context.Context, k kind, n *Node) error {
-	obj, err := c.dynamic.Resource(k.Resource).Namespace(n.ID.Namespace).Get(ctx, n.ID.Name, metav1.GetOptions{})
-	if err == nil {
-		n.take(obj)
-	}
-	return unreadable(ctx, n, err)
-}
-
-// glance reads whether there is an object, and not what is in it: what is in a
-// Secret is no part of any answer.
-func (c *Cluster) glance(ctx context.Context, k kind, n *Node) error {
-	obj, err := c.metadata.Resource(k.Resource).Namespace(n.ID.Namespace).Get(ctx, n.ID.Name, metav1.GetOptions{})
-	if err == nil {
-		*n = *newNode(k.GroupKind(), obj)
-		if n.Deleted == nil {
-			n.Status = Current
+// readOne reads one object. With metadataOnly, the content of the object, such as the
+// data of a Secret, is not requested.
+func (c *Cluster) readOne(ctx context.Context, k kind, n *Node, metadataOnly bool) {
+	var err error
+	if metadataOnly {
+		var obj *metav1.PartialObjectMetadata
+		obj, err = c.metadata.Resource(k.Resource).Namespace(n.ID.Namespace).Get(ctx, n.ID.Name, metav1.GetOptions{})
+		if err == nil {
+			*n = *newNode(k.GroupKind(), obj)
+			n.setExisting()
+		}
+	} else {
+		obj, getErr := c.dynamic.Resource(k.Resource).Namespace(n.ID.Namespace).Get(ctx, n.ID.Name, metav1.GetOptions{})
+		if err = getErr; err == nil {
+			n.setObject(obj)
 		}
 	}
-	return unreadable(ctx, n, err)
-}
-
-// unreadable notes why an object was not read. That it may not be is part of the
-// answer.
-func unreadable(ctx context.Context, n *Node, err error) error {
 	switch {
 	case err == nil:
 	case apierrors.IsNotFound(err):
-		n.missing("there is no such object")
+		n.setMissing("there is no such object")
 	case apierrors.IsForbidden(err):
 		n.Message = "you may not read it"
-	case ctx.Err() != nil:
-		return fmt.Errorf("read %s: %w", n.ID, err)
 	default:
 		n.Message = err.Error()
 	}
-	return nil
 }
 
-// readAll reads many objects of a kind at once. Where that fails the status stays
-// unknown, and the kind is named among those skipped.
-func (c *Cluster) readAll(ctx context.Context, k kind, namespace string, wanted []*Node) error {
-	objects, err := c.listFull(ctx, k, namespace)
+// readList reads all objects of a kind and sets the wanted nodes. If the list fails, the
+// status stays [Unknown], and the kind is in Skipped.
+func (c *Cluster) readList(ctx context.Context, k kind, namespace string, wanted []*Node) {
+	objects, err := c.listObjects(ctx, k, namespace)
 	if err != nil {
-		return c.skip(ctx, k, Skipped{Namespace: namespace}, err)
+		c.skip(k, Skipped{Namespace: namespace}, err)
+		return
 	}
 	byUID := make(map[types.UID]*Node, len(wanted))
 	for _, n := range wanted {
@@ -144,8 +123,7 @@ func (c *Cluster) readAll(ctx context.Context, k kind, namespace string, wanted 
 	}
 	for _, obj := range objects {
 		if n := byUID[obj.GetUID()]; n != nil {
-			n.take(obj)
+			n.setObject(obj)
 		}
 	}
-	return nil
 }

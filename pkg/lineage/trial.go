@@ -2,12 +2,11 @@ package lineage
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
-	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -15,86 +14,76 @@ import (
 	"github.com/kinship-dev/kinship/pkg/relation"
 )
 
-// Lock is a label that marks an object whose deletion is refused. The label is readable for
-// users who may not list the objects that protect it.
-type Lock struct {
-	Label, Value string
-	// By are the kinds of the objects that have the label put on.
-	By []schema.GroupKind
-}
-
-// Outcome is how a trial deletion ended.
+// Outcome is the result of a trial deletion (dryRun=All).
 type Outcome string
 
-// The outcomes of a trial deletion.
+// The outcomes of a trial deletion (dryRun=All).
 const (
 	// Allowed means that the API server would delete the object now.
 	Allowed Outcome = "Allowed"
-	// Refused means that the API server would not.
+	// Refused means that the API server would refuse the deletion now.
 	Refused Outcome = "Refused"
-	// Untried means that the API server did not answer the question.
+	// Untried means that the API server gave no answer, for example because the caller may
+	// not delete the object.
 	Untried Outcome = "Untried"
 )
 
-// Trial is what the API server answers now to the deletion of an object by the caller. The
-// conditions of a protection tell what its operator saw last, which may be long ago.
+// Trial is the API server's answer to a DELETE request with dryRun=All by the caller. A
+// Trial is needed because the conditions of a Usage may be old.
 type Trial struct {
 	Outcome Outcome `json:"outcome"`
-	// Text is the API server's refusal, or why nothing is known.
+	// Text is the message of the refusal, or the reason of [Untried].
 	Text string `json:"text,omitempty"`
 }
 
-// try deletes an object as a server-side dry run, once for each object.
-func (c *Cluster) try(ctx context.Context, n *Node) (Trial, error) {
+// try returns the [Trial] of an object. One object is tried once.
+func (c *Cluster) try(ctx context.Context, n *Node) Trial {
 	c.mu.Lock()
 	known, ok := c.trials[n]
 	c.mu.Unlock()
 	if ok {
-		return known, nil
+		return known
 	}
-	trial, err := c.tryDeletion(ctx, n)
+	trial := c.tryDeletion(ctx, n)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.trials[n] = trial
-	return trial, err
+	return trial
 }
 
-func (c *Cluster) tryDeletion(ctx context.Context, n *Node) (Trial, error) {
+func (c *Cluster) tryDeletion(ctx context.Context, n *Node) Trial {
 	k, ok := c.catalog.Kind(n.ID.GroupKind())
 	if !ok {
-		return Trial{Untried, "the cluster serves no such kind"}, nil
+		return Trial{Untried, "the cluster serves no such kind"}
 	}
-	limited, cancel := context.WithTimeout(ctx, listTimeout)
+	ctx, cancel := context.WithTimeout(ctx, listTimeout)
 	defer cancel()
 	options := metav1.DeleteOptions{DryRun: []string{metav1.DryRunAll}}
 	if n.UID != "" {
 		options.Preconditions = metav1.NewUIDPreconditions(string(n.UID))
 	}
-	err := c.dynamic.Resource(k.Resource).Namespace(n.ID.Namespace).Delete(limited, n.ID.Name, options)
-	if err == nil {
-		return Trial{Outcome: Allowed}, nil
+	err := c.dynamic.Resource(k.Resource).Namespace(n.ID.Namespace).Delete(ctx, n.ID.Name, options)
+	if apierrors.IsForbidden(err) && !c.mayDelete(ctx, k, n) {
+		return Trial{Untried, "you may not delete it"}
 	}
-	if ctx.Err() != nil {
-		return Trial{}, fmt.Errorf("try to delete %s: %w", n.ID, err)
-	}
-	if apierrors.IsForbidden(err) && !c.mayDelete(limited, k, n) {
-		return Trial{Untried, "you may not delete it"}, nil
-	}
-	return judge(err), nil
+	return trialOf(err)
 }
 
-// judge tells a refusal from an answer that leaves the question open.
-func judge(err error) Trial {
+// trialOf returns the [Trial] for the error of a DELETE request.
+func trialOf(err error) Trial {
+	if err == nil {
+		return Trial{Outcome: Allowed}
+	}
 	text := strings.ReplaceAll(err.Error(), "\n", "; ")
 	switch {
 	case apierrors.IsConflict(err) && strings.Contains(text, "UID in precondition"):
 		return Trial{Untried, "another object has its name now"}
 	case apierrors.IsForbidden(err), apierrors.IsConflict(err), apierrors.IsInvalid(err):
 		return Trial{Refused, text}
-	// The webhook that is to judge does not answer, and nothing is deleted without it.
+	// failurePolicy: Fail, and the webhook does not answer.
 	case apierrors.IsInternalError(err) && strings.Contains(text, "failed calling webhook"):
 		return Trial{Refused, text}
-	// A webhook chooses the code of its refusal.
+	// A webhook may refuse with any HTTP code.
 	case strings.Contains(text, "denied the request"):
 		return Trial{Refused, text}
 	}
@@ -105,8 +94,9 @@ var selfReviews = schema.GroupVersionResource{
 	Group: "authorization.k8s.io", Version: "v1", Resource: "selfsubjectaccessreviews",
 }
 
-// mayDelete reports whether the caller has the right to delete an object. Without that right
-// the API server answers 403 like a policy that refuses.
+// mayDelete asks by a SelfSubjectAccessReview whether the caller may delete an object.
+// The API server answers 403 to callers without the right and to deletions that a
+// ValidatingAdmissionPolicy refuses.
 func (c *Cluster) mayDelete(ctx context.Context, k kind, n *Node) bool {
 	review := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview",
@@ -123,99 +113,84 @@ func (c *Cluster) mayDelete(ctx context.Context, k kind, n *Node) bool {
 	return err == nil && allowed
 }
 
-// tryProtected tries all those of the nodes, at once, that are said to be protected.
-func (c *Cluster) tryProtected(ctx context.Context, nodes []*Node) error {
-	group, groupCtx := errgroup.WithContext(ctx)
-	group.SetLimit(c.options.Parallel)
-	for _, n := range nodes {
-		claimed := slices.ContainsFunc(c.index.Targeting(n.object()), func(e relation.Edge) bool {
-			return e.Role == relation.Usage && c.reported(e).InForce
+// tryProtected tries, in parallel, the deletion of the nodes that a Usage protects by its
+// conditions.
+func (c *Cluster) tryProtected(ctx context.Context, nodes []*Node) {
+	protected := slices.DeleteFunc(slices.Clone(nodes), func(n *Node) bool {
+		return n.Deleted != nil || !c.index.AnyTargeting(n.object(), func(e relation.Edge) bool {
+			return e.Role == relation.Usage && c.reportedForce(e).InForce
 		})
-		if !claimed || n.Deleted != nil {
-			continue
-		}
-		group.Go(func() error {
-			_, err := c.try(groupCtx, n)
-			return err
-		})
-	}
-	return group.Wait()
+	})
+	inParallel(protected, func(n *Node) { c.try(ctx, n) })
 }
 
-// locks returns the locks that are on a node.
-func (c *Cluster) locks(n *Node) []Lock {
-	var on []Lock
-	for _, l := range c.options.Locks {
-		if value, ok := n.Labels[l.Label]; ok && value == l.Value {
-			on = append(on, l)
-		}
-	}
-	return on
+// Force says whether an edge is enforced now, and the reason if not.
+type Force struct {
+	InForce bool   `json:"inForce"`
+	Why     string `json:"why,omitempty"`
 }
 
-// hidden returns the kinds behind a lock whose objects could not all be listed.
-func (c *Cluster) hidden(l Lock) []Skipped {
-	var all []Skipped
-	for _, gk := range l.By {
-		k, _ := c.catalog.Kind(gk)
-		for _, s := range c.skipped {
-			if s.Group == gk.Group && (s.Resource == k.Resource.Resource || s.Resource == "*") && !slices.Contains(all, s) {
-				all = append(all, s)
-			}
-		}
+// force returns the [Force] of an edge. The conditions of a Usage tell what the operator
+// saw last: a webhook configuration may have been deleted since. So force tries the
+// deletion of the target.
+func (c *Cluster) force(ctx context.Context, e relation.Edge, target *Node) Force {
+	force := c.reportedForce(e)
+	if e.Role != relation.Usage || !force.InForce {
+		return force
 	}
-	return all
+	c.readStatus(ctx, target)
+	if target.Deleted != nil || target.Status == NotFound {
+		return force
+	}
+	return enforced(c.try(ctx, target))
 }
 
-// locked says what refuses the deletion of a node besides the protections that could be seen.
-func (x *explainer) locked(ctx context.Context, n *Node, protections []*Finding) ([]*Finding, error) {
-	if n.Deleted != nil {
-		return nil, nil
-	}
-	trial, err := x.try(ctx, n)
-	if err != nil {
-		return nil, err
-	}
-	told := trial.Outcome != Refused // Or by a protection that could be seen.
-	for _, f := range protections {
-		told = told || f.enforced
-	}
-	var findings []*Finding
-	for _, l := range x.locks(n) {
-		if hidden := x.hidden(l); len(hidden) > 0 {
-			findings = append(findings, lockFinding(n, l, hidden, trial))
-			told = true
-		}
-	}
-	if !told {
-		findings = append(findings, &Finding{
-			About: n.ID, Topic: AboutProtection, Text: "its deletion is refused: " + trial.Text,
-			Next: fmt.Sprintf("nothing, unless %s is to go: then act on why its deletion is refused", n.ID),
-		})
-	}
-	return findings, nil
-}
-
-// lockFinding tells of a lock behind which there may be objects that could not be seen.
-func lockFinding(n *Node, l Lock, hidden []Skipped, trial Trial) *Finding {
-	kinds, unseen := make([]string, 0, len(hidden)), make([]string, 0, len(hidden))
-	for _, s := range hidden {
-		kinds, unseen = append(kinds, s.GroupResource().String()), append(unseen, s.String())
-	}
-	f := &Finding{
-		About: n.ID, Topic: AboutProtection,
-		Next: fmt.Sprintf("nothing, unless %s is to go: then ask somebody who may list %s which of them protect it",
-			n.ID, strings.Join(kinds, ", ")),
-	}
-	label := fmt.Sprintf("label %s is on it, and what protects it is not all known: %s",
-		l.Label, strings.Join(unseen, ", "))
+// enforced returns the [Force] of a Usage that reports to be in force.
+func enforced(trial Trial) Force {
 	switch trial.Outcome {
-	case Refused:
-		f.Text = fmt.Sprintf("its deletion is refused: %s; %s", trial.Text, label)
 	case Allowed:
-		f.Text = "its deletion is not refused now, although " + label
+		return Force{Why: "the API server would delete it now: the webhook configuration or policy that refuses " +
+			"deletions is missing or exempts you"}
 	case Untried:
-		f.Text = fmt.Sprintf("its deletion is meant to be refused, which was not tried (%s): %s", trial.Text, label)
+		return Force{InForce: true, Why: "as reported; the deletion was not tried: " + trial.Text}
+	case Refused:
 	}
-	return f
+	return Force{InForce: true}
+}
+
+// reportedForce returns the [Force] of an edge by the conditions Effective and Ready of
+// the declaring Usage. An edge of another role is always in force.
+func (c *Cluster) reportedForce(e relation.Edge) Force {
+	if e.Role != relation.Usage {
+		return Force{InForce: true}
+	}
+	conditions := c.node(e.Declarer).Conditions
+	ready := meta.FindStatusCondition(conditions, "Ready")
+	decisive := meta.FindStatusCondition(conditions, conditionEffective)
+	if decisive == nil {
+		decisive = ready
+	}
+	switch {
+	case decisive == nil:
+		return Force{Why: notReported + "; check that the operator runs"}
+	case decisive.Status == metav1.ConditionTrue:
+		return Force{InForce: true}
+	case ready != nil && ready.Status != metav1.ConditionTrue:
+		return Force{Why: describe(*ready)} // The message of Ready names the cause of Effective=False.
+	}
+	return Force{Why: describe(*decisive)}
+}
+
+const notReported = "no controller has reported its status yet"
+
+// holdForce returns whether the finalizer of a rule is on the target now.
+func holdForce(finalizer string, target *Node) Force {
+	switch {
+	case finalizer == "":
+		return Force{Why: "a reference, which does not prevent deletion"}
+	case !slices.Contains(target.Finalizers, finalizer):
+		return Force{Why: "finalizer " + finalizer + " is missing"}
+	default:
+		return Force{InForce: true}
+	}
 }

@@ -123,33 +123,33 @@ func TestExplainNeeds(t *testing.T) {
 				{name: "c", spec: "needs: [b]", says: "waiting for Tie/b"},
 			},
 			[]string{
-				"it waits for Tie/b (spec.needs), which is not ready",
-				"  it waits for Tie/c (spec.needs), which is not ready",
-				"    it waits for Tie/b (spec.needs), and so they wait for each other in a circle: Tie/b -> Tie/c -> Tie/b",
+				"waits for Tie/b (spec.needs), which is not ready",
+				"  waits for Tie/c (spec.needs), which is not ready",
+				"    waits for Tie/b (spec.needs), and so they wait for each other in a circle: Tie/b -> Tie/c -> Tie/b",
 			},
-			"break the circle: take Tie/b out of spec.needs of Tie/c, at least until the latter is ready; " +
-				"whoever owns it has to act",
+			"break the circle: remove Tie/b from spec.needs of Tie/c, at least until Tie/c is ready (ask its owner)",
 		},
 		"what completes each other is no circle": {
 			[]tie{{name: "a", spec: "later: [b]", says: "-"}, {name: "b", spec: "later: [a]", says: "-"}},
-			[]string{"no controller has reported on it yet"},
-			"start the operator, or see why it does not work: kinship operator; a cluster administrator has to act",
+			[]string{"no controller has reported its status yet"},
+			"start the operator (kinship operator), or find out why it does not work; " +
+				"this is a task for a cluster administrator",
 		},
 		"what completes it, and is named, counts": {
 			[]tie{{name: "a", spec: "later: [gone]", says: "waiting for Tie/gone."}},
-			[]string{"it waits for Tie/gone (spec.later), which does not exist"},
-			"create Tie/gone, or have Tie/a name another object in spec.later; whoever made the latter has to act",
+			[]string{"waits for Tie/gone (spec.later), which does not exist"},
+			"create Tie/gone, or change spec.later of Tie/a (ask its owner)",
 		},
 		"what was only needed to make it does not count": {
 			[]tie{{name: "a", spec: "once: [gone]", says: "the disk is full"}},
 			[]string{"Available is False, Ready is False (R): the disk is full"},
-			"act on what the controller of Tie.test.kinship.dev objects says of Tie/a: " +
+			"resolve what the controller of Tie.test.kinship.dev objects reports about Tie/a: " +
 				"Available is False, Ready is False (R): the disk is full",
 		},
 		"what is needed to make it, and is named, counts": {
 			[]tie{{name: "a", spec: "once: [gone]", says: "waiting for Tie/gone."}},
-			[]string{"it waits for Tie/gone (spec.once), which does not exist"},
-			"create Tie/gone, or have Tie/a name another object in spec.once; whoever made the latter has to act",
+			[]string{"waits for Tie/gone (spec.once), which does not exist"},
+			"create Tie/gone, or change spec.once of Tie/a (ask its owner)",
 		},
 		"what can be relied on is not waited for": {
 			[]tie{
@@ -157,43 +157,44 @@ func TestExplainNeeds(t *testing.T) {
 				{name: "b", says: "its change was refused", available: true},
 			},
 			[]string{"Available is False, Ready is False (R): the disk is full"},
-			"act on what the controller of Tie.test.kinship.dev objects says of Tie/a: " +
+			"resolve what the controller of Tie.test.kinship.dev objects reports about Tie/a: " +
 				"Available is False, Ready is False (R): the disk is full",
 		},
 		"what else its conditions say is not lost": {
 			[]tie{{name: "a", spec: "needs: [gone]", says: `waiting for Tie/gone\nthe disk is full`}},
 			[]string{
 				"Available is False, Ready is False (R): waiting for Tie/gone; the disk is full",
-				"it waits for Tie/gone (spec.needs), which does not exist",
+				"waits for Tie/gone (spec.needs), which does not exist",
 			},
-			"create Tie/gone, or have Tie/a name another object in spec.needs; whoever made the latter has to act",
+			"create Tie/gone, or change spec.needs of Tie/a (ask its owner)",
 		},
 		"nobody looks after any of them": {
 			[]tie{{name: "a", spec: "needs: [b]", says: "-"}, {name: "b", says: "-"}},
 			[]string{
-				"no controller has reported on it yet",
-				"it waits for Tie/b (spec.needs), which is not ready",
-				"  no controller has reported on it yet",
+				"no controller has reported its status yet",
+				"waits for Tie/b (spec.needs), which is not ready",
+				"  no controller has reported its status yet",
 			},
-			"start the operator, or see why it does not work: kinship operator; a cluster administrator has to act",
+			"start the operator (kinship operator), or find out why it does not work; " +
+				"this is a task for a cluster administrator",
 		},
 		"by two fields": {
 			[]tie{{name: "a", spec: "needs: [gone], once: [gone]", says: "waiting for Tie/gone"}},
-			[]string{"it waits for Tie/gone (spec.needs, spec.once), which does not exist"},
-			"create Tie/gone, or have Tie/a name another object in spec.needs and spec.once; whoever made the latter has to act",
+			[]string{"waits for Tie/gone (spec.needs, spec.once), which does not exist"},
+			"create Tie/gone, or change spec.needs and spec.once of Tie/a (ask its owner)",
 		},
 		"many are counted": {
 			[]tie{{name: "a", spec: "needs: [m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, n0, n1]", says: "waiting"}},
 			[]string{
 				"Available is False, Ready is False (R): waiting",
-				"it waits for Tie/m0 (spec.needs), which does not exist", "it waits for Tie/m1 (spec.needs), which does not exist",
-				"it waits for Tie/m2 (spec.needs), which does not exist", "it waits for Tie/m3 (spec.needs), which does not exist",
-				"it waits for Tie/m4 (spec.needs), which does not exist", "it waits for Tie/m5 (spec.needs), which does not exist",
-				"it waits for Tie/m6 (spec.needs), which does not exist", "it waits for Tie/m7 (spec.needs), which does not exist",
-				"it waits for Tie/m8 (spec.needs), which does not exist", "it waits for Tie/m9 (spec.needs), which does not exist",
+				"waits for Tie/m0 (spec.needs), which does not exist", "waits for Tie/m1 (spec.needs), which does not exist",
+				"waits for Tie/m2 (spec.needs), which does not exist", "waits for Tie/m3 (spec.needs), which does not exist",
+				"waits for Tie/m4 (spec.needs), which does not exist", "waits for Tie/m5 (spec.needs), which does not exist",
+				"waits for Tie/m6 (spec.needs), which does not exist", "waits for Tie/m7 (spec.needs), which does not exist",
+				"waits for Tie/m8 (spec.needs), which does not exist", "waits for Tie/m9 (spec.needs), which does not exist",
 				"and 2 more",
 			},
-			"create Tie/m0, or have Tie/a name another object in spec.needs; whoever made the latter has to act",
+			"create Tie/m0, or change spec.needs of Tie/a (ask its owner)",
 		},
 	}
 	for name, tc := range cases {
@@ -225,12 +226,12 @@ func TestExplainEnds(t *testing.T) {
 		t.Errorf("%d findings", len(findings))
 	}
 	last := fmt.Sprintf("t%d", len(findings))
-	want := "it waits for Tie/" + last +
-		" (spec.needs), which is InProgress; what is behind that is not followed from here"
+	want := "waits for Tie/" + last +
+		" (spec.needs), which is InProgress; its causes are not followed from here"
 	if got := strings.TrimSpace(findings[len(findings)-1]); got != want {
 		t.Errorf("it ends with %q, want %q", got, want)
 	}
-	if want := "ask why of Tie/" + last; next != want {
+	if want := "run kinship why for Tie/" + last; next != want {
 		t.Errorf("next is %q, want %q", next, want)
 	}
 }
@@ -255,13 +256,13 @@ func TestExplainLeaving(t *testing.T) {
 	}
 	cases := map[string][]string{
 		"late": {
-			"it waits for Tie/used (spec.needs), which is being deleted",
-			"  finalizer test.kinship.dev/tie: the controller of Tie.test.kinship.dev objects takes it off " +
-				"when no Tie needs it any more",
-			"    Tie/done needs it (spec.needs)",
-			"    Tie/late needs it (spec.needs)",
-			"    Tie/user needs it (spec.needs)",
-			"  finalizer test.kinship.dev/ties: whoever put it there, under the name testenv, has to take it off",
+			"waits for Tie/used (spec.needs), which is being deleted",
+			"  finalizer test.kinship.dev/tie: the controller of Tie.test.kinship.dev objects removes it " +
+				"when no Tie refers to it",
+			"    Tie/done refers to it (spec.needs)",
+			"    Tie/late refers to it (spec.needs)",
+			"    Tie/user refers to it (spec.needs)",
+			"  finalizer test.kinship.dev/ties: its controller has to remove it; field manager testenv added it",
 		},
 		// It has what it needs.
 		"done": {"Available is False, Ready is False (R): the disk is full"},
@@ -272,7 +273,8 @@ func TestExplainLeaving(t *testing.T) {
 			t.Errorf("%s (-want, +got):\n%s", name, diff)
 		}
 	}
-	if _, next := whyTie(t, ns, "used"); !strings.HasPrefix(next, "delete Tie/done, Tie/late and Tie/user, or have them") {
+	step := "delete Tie/done, Tie/late and Tie/user, or change their references"
+	if _, next := whyTie(t, ns, "used"); !strings.HasPrefix(next, step) {
 		t.Errorf("next is %q", next)
 	}
 }
@@ -288,11 +290,11 @@ func TestExplainMadeAnew(t *testing.T) {
   {apiVersion: v1, kind: ConfigMap, name: maker, uid: %s, controller: true}]`, maker.GetUID()),
 	})
 	findings, next := whyTie(t, ns, "used")
-	if diff := cmp.Diff([]string{"its deletion would wait: Tie/made needs it (spec.needs)"}, findings); diff != "" {
+	if diff := cmp.Diff([]string{"its deletion would wait: Tie/made refers to it (spec.needs)"}, findings); diff != "" {
 		t.Errorf("(-want, +got):\n%s", diff)
 	}
-	want := "nothing, unless Tie/used is to go: then delete Tie/made by way of ConfigMap/maker, which controls it and " +
-		"would make it anew; whoever owns that has to act"
+	want := "nothing to do. To delete Tie/used, first delete ConfigMap/maker (ask its owner), which controls Tie/made " +
+		"and would create it again"
 	if next != want {
 		t.Errorf("next is %q, want %q", next, want)
 	}
@@ -323,7 +325,7 @@ func TestSecretsAreNotRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"it waits for Secret/gone in namespace " + ns + " (spec.secrets), which does not exist"}
+	want := []string{"waits for Secret/gone in namespace " + ns + " (spec.secrets), which does not exist"}
 	if diff := cmp.Diff(want, texts(e.Findings, "")); diff != "" {
 		t.Errorf("(-want, +got):\n%s", diff)
 	}

@@ -250,7 +250,7 @@ func testQuestions(t *testing.T) {
 	w.delete(c)
 	w.until(c, "Ready", metav1.ConditionFalse, "Deleting")
 	why := ask("why", "iotconnector/c")
-	if !strings.Contains(why, "the operator takes it off when every composed object is deleted") ||
+	if !strings.Contains(why, "the operator removes it when every composed object is deleted") ||
 		!strings.Contains(why, "example.com/hold") {
 		t.Errorf("why says: %s", why)
 	}

@@ -16,13 +16,13 @@ import (
 // kind is a kind in its preferred version.
 type kind = watch.Kind
 
-// catalog is what the cluster serves.
+// catalog holds the kinds that the cluster serves.
 type catalog struct {
 	*watch.Catalog
 }
 
-// readCatalog reads discovery. Groups whose server is dead are returned as
-// skipped, not as an error: they must not keep the others from being seen.
+// readCatalog reads discovery. API groups whose server does not answer are returned as
+// [Skipped] and not as an error, so that the other groups can be shown.
 func readCatalog(ctx context.Context, d discovery.DiscoveryInterfaceWithContext) (catalog, []Skipped, error) {
 	c := catalog{watch.NewCatalog(d, nil)}
 	if err := c.Refresh(ctx); err != nil {
@@ -39,17 +39,17 @@ func readCatalog(ctx context.Context, d discovery.DiscoveryInterfaceWithContext)
 	return c, skipped, nil
 }
 
-// lookup returns the kinds that a person may mean by a name: plural, singular,
-// kind or short name, with or without ".group" or ".version.group". Exact plurals
-// come before short names, so that a new kind can't take an old one's name.
+// lookup returns the kinds that a name can mean: a plural, singular, kind or short name,
+// with or without ".group" or ".version.group". Kinds with a short name come last, so
+// that a new CustomResourceDefinition does not take over a name such as "deployments".
 func (c catalog) lookup(name string) []kind {
 	short, qualifier, qualified := strings.Cut(strings.ToLower(name), ".")
 	var exact, others []kind
 	for _, k := range c.Served() {
 		at := slices.Index(k.Names, short)
 		switch {
-		case at < 0, qualified && !qualifies(k, qualifier):
-		case at < 3:
+		case at < 0, qualified && !isQualifier(k, qualifier):
+		case at < 3: // Kind.Names begins with plural, singular and kind.
 			exact = append(exact, k)
 		default:
 			others = append(others, k)
@@ -58,22 +58,18 @@ func (c catalog) lookup(name string) []kind {
 	return append(exact, others...)
 }
 
-func qualifies(k kind, qualifier string) bool {
+func isQualifier(k kind, qualifier string) bool {
 	return qualifier == k.Resource.Group || qualifier == k.Resource.Version+"."+k.Resource.Group
 }
 
-// unownable are kinds that nobody owns and of which there are very many. Not to
-// list them is most of what can be saved.
+// unownable are kinds without owners and with very many objects: listing Events would be
+// most of the cost of a question.
 var unownable = []schema.GroupKind{{Kind: "Event"}, {Group: "events.k8s.io", Kind: "Event"}}
 
-// ownable returns the kinds whose objects an object in a namespace can own, or
-// all kinds for no namespace.
+// ownable returns the kinds whose objects can have an owner in a namespace. An empty
+// namespace means all kinds.
 func (c catalog) ownable(namespace string) []kind {
-	var kinds []kind
-	for _, k := range c.Served() {
-		if (k.Namespaced || namespace == "") && !slices.Contains(unownable, k.GroupKind()) {
-			kinds = append(kinds, k)
-		}
-	}
-	return kinds
+	return slices.DeleteFunc(c.Served(), func(k kind) bool {
+		return (!k.Namespaced && namespace != "") || slices.Contains(unownable, k.GroupKind())
+	})
 }
