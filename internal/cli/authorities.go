@@ -7,13 +7,13 @@ import (
 	"os"
 )
 
-// authoritiesFlag names the file of certificate authorities.
+// authoritiesFlag names the PEM file of certificate authorities.
 const authoritiesFlag = "default-ca-certs"
 
-// maxAuthorities bounds that file, in bytes. The bundle of a distribution has 220 kB.
+// maxAuthorities is the most bytes that readAuthorities reads. The bundle of a Linux distribution has 220 kB.
 const maxAuthorities = 8 << 20
 
-// readAuthorities returns the PEM certificates in a file; nothing without a name.
+// readAuthorities returns the PEM certificates in a file. An empty name gives no certificates.
 func readAuthorities(name string) (text []byte, err error) {
 	if name == "" {
 		return nil, nil

@@ -12,21 +12,21 @@ import (
 )
 
 const (
-	// gcPercent trades CPU time, of which an idle operator needs none, for memory,
-	// which it needs all the time.
+	// gcPercent is GOGC: a low value costs CPU time during work and saves memory of an
+	// idle operator.
 	gcPercent = 25
 
-	// quietFor is how long little may be allocated until the work is taken to be
-	// done, quietBytes how little.
+	// A burst of work has ended when the process allocated less than quietBytes within
+	// quietFor.
 	quietFor   = 5 * time.Second
 	quietBytes = 1 << 20
-	// worthwhile is how much work is worth a collection.
+	// worthwhile is how many bytes a burst allocates before giveBack calls debug.FreeOSMemory().
 	worthwhile = 8 << 20
 )
 
-// limitMemory has the collector work the harder the nearer the process comes to the memory
-// that its container may have, instead of letting the kernel end it: 90 % are the limit,
-// unless GOMEMLIMIT says another.
+// limitMemory sets GOMEMLIMIT to 90 % of the container's memory limit, unless the user has
+// set GOMEMLIMIT. Near GOMEMLIMIT the garbage collector runs more often; without
+// GOMEMLIMIT the kernel kills the process (OOMKilled).
 func limitMemory(log logr.Logger, of memlimit.Provider) {
 	limit, err := memlimit.Set(memlimit.WithProvider(of))
 	switch {
@@ -38,8 +38,8 @@ func limitMemory(log logr.Logger, of memlimit.Provider) {
 	}
 }
 
-// giveBack returns to the machine, after each burst of work, the memory that only
-// the burst needed. The runtime by itself keeps it for minutes.
+// giveBack calls debug.FreeOSMemory() after each burst of work. The Go runtime would keep
+// the memory of the burst for minutes.
 func giveBack(ctx context.Context) {
 	tick := time.NewTicker(quietFor)
 	defer tick.Stop()
@@ -59,7 +59,7 @@ func giveBack(ctx context.Context) {
 	}
 }
 
-// allocatedBytes returns how much was allocated since the process began.
+// allocatedBytes returns the bytes that the process has allocated since the start (/gc/heap/allocs:bytes).
 func allocatedBytes() uint64 {
 	sample := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
 	metrics.Read(sample)

@@ -23,7 +23,7 @@ import (
 	"github.com/kinship-dev/kinship/pkg/render"
 )
 
-// adoption is the command that has restored objects take their resources over.
+// adoption is the command "kinship openstack adopt", which sets spec.adopt of restored objects.
 type adoption struct {
 	genericiooptions.IOStreams
 
@@ -111,7 +111,7 @@ func (c *adoption) run(ctx context.Context) error {
 	return c.adopt(ctx, cluster, namespace, plan)
 }
 
-// show prints what is to be done, and counts the objects that can't be adopted.
+// show prints each openstack.Adoption, and counts the objects that can't be adopted.
 func (c *adoption) show(plan []openstack.Adoption) (problems int, err error) {
 	w := tabwriter.NewWriter(c.Out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "OBJECT\tRESOURCE\tACTION")
@@ -133,7 +133,7 @@ func (c *adoption) show(plan []openstack.Adoption) (problems int, err error) {
 	return problems, w.Flush()
 }
 
-// adopt does what is planned, and goes on after an error.
+// adopt writes each openstack.Adoption of the plan, and continues after an error.
 func (c *adoption) adopt(
 	ctx context.Context, cluster client.Client, namespace string, plan []openstack.Adoption,
 ) error {
@@ -156,7 +156,7 @@ func (c *adoption) adopt(
 	return failed
 }
 
-// readBackup reads the objects of a backup.
+// readBackup reads the objects of a backup in YAML or JSON: a file, a folder or "-".
 func readBackup(from string, in io.Reader) ([]*unstructured.Unstructured, error) {
 	if from == "-" {
 		return decodeBackup("standard input", in)
@@ -183,7 +183,7 @@ func readBackup(from string, in io.Reader) ([]*unstructured.Unstructured, error)
 	return all, nil
 }
 
-// decodeBackup reads documents in YAML or JSON. Lists stand for their items.
+// decodeBackup reads documents in YAML or JSON. A List gives its items.
 func decodeBackup(name string, in io.Reader) ([]*unstructured.Unstructured, error) {
 	var all []*unstructured.Unstructured
 	decoder := yaml.NewYAMLOrJSONDecoder(in, 4096)

@@ -27,18 +27,18 @@ import (
 	"github.com/kinship-dev/kinship/internal/pack/openstack"
 )
 
-// operator is what the commands that act as, or on, the operator have in common.
+// operator is the command "kinship operator": app.Options and the text forms of its flags.
 type operator struct {
 	genericiooptions.IOStreams
 
 	flags   *genericclioptions.ConfigFlags
 	options app.Options
 	verbose bool
-	// authorities is the file of Options.Openstack.Authorities.
+	// authorities is the file name of Options.Openstack.Authorities.
 	authorities string
-	// open and closed are the texts of Options.Openstack.Open and Closed.
+	// open and closed are the CIDR texts of Options.Openstack.Open and Options.Openstack.Closed.
 	open, closed []string
-	// kinds and using are resources.
+	// kinds and using are resources in the form of parseResources().
 	kinds, using []string
 	// metricsSecure is the opposite of Options.MetricsInsecure.
 	metricsSecure bool
@@ -151,14 +151,13 @@ func (c *operator) run(cmd *cobra.Command, _ []string) error {
 	return app.Run(ctx, c.options)
 }
 
-// Flags that say what the role of usage has.
+// Flags for the ClusterRole of the usage pack.
 const (
 	kindsFlag = "kinds"
 	usingFlag = "using-kinds"
 )
 
-// parseResources reads resources in the form that kubectl prints them, as in
-// deployments.apps.
+// parseResources reads resources in the form of kubectl, such as deployments.apps.
 func parseResources(names []string) []schema.GroupResource {
 	all := make([]schema.GroupResource, 0, len(names))
 	for _, name := range names {
@@ -167,7 +166,7 @@ func parseResources(names []string) []schema.GroupResource {
 	return all
 }
 
-// complete fills in what the flags say about the cluster.
+// complete sets the rest.Config of app.Options from the kubectl flags.
 func (c *operator) complete() error {
 	config, err := c.flags.ToRESTConfig()
 	if err != nil {
@@ -184,7 +183,7 @@ func addPacks(f *pflag.FlagSet, o *app.Options) {
 			" (default all)")
 }
 
-// newLog returns a log for the operator, which libraries log to as well.
+// newLog returns the logr.Logger of the operator, of controller-runtime and of klog.
 func newLog(w io.Writer, verbose bool) logr.Logger {
 	level := slog.LevelInfo
 	if verbose {

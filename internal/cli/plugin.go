@@ -24,12 +24,12 @@ import (
 	"github.com/kinship-dev/kinship/pkg/render"
 )
 
-// exitUsage is the exit code of a command that was called in a way that makes no
-// sense. Whoever asks about something that isn't there gets 1.
+// exitUsage is the exit code for wrong flags or arguments. A question about a missing
+// object has exit code 1.
 const exitUsage = 2
 
-// question is what the commands have in common that ask about one object. They
-// read, and need no operator.
+// question has the fields of the commands that ask about one object: newTree, newWhy and
+// newWhoUses. The commands only read, and need no running operator.
 type question struct {
 	genericiooptions.IOStreams
 
@@ -43,7 +43,7 @@ func newQuestion(streams genericiooptions.IOStreams, outputs ...string) *questio
 	return &question{IOStreams: streams, flags: genericclioptions.NewConfigFlags(true), outputs: outputs}
 }
 
-// command completes a command that has its texts.
+// command adds arguments, kubectl flags and RunE to a cobra.Command that has its texts.
 func (q *question) command(cmd *cobra.Command) *cobra.Command {
 	cmd.Use += " (KIND/NAME | KIND NAME)"
 	cmd.Args = func(_ *cobra.Command, args []string) error {
@@ -57,7 +57,7 @@ func (q *question) command(cmd *cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// misused returns an error with the exit code for wrong usage.
+// misused returns an exitError with exitUsage, or nil.
 func misused(err error) error {
 	if err == nil {
 		return nil
@@ -100,8 +100,8 @@ func (q *question) run(ctx context.Context, args []string) error {
 	return q.answer(ctx, cluster, node)
 }
 
-// lineageOptions make what the packs declare known. A pack that is not installed
-// declares nothing.
+// lineageOptions returns the Relations, Finalizers and Locks of all packs. The kinds of a
+// pack that is not installed are not served, so lineage.Cluster reads nothing for them.
 func lineageOptions() (lineage.Options, error) {
 	scheme := runtime.NewScheme()
 	o := lineage.Options{References: builtin.Relations()}
@@ -117,11 +117,12 @@ func lineageOptions() (lineage.Options, error) {
 	return o, nil
 }
 
-// decode returns a declaring object as the type that its relation reads, in
-// whichever version it was served: those of one kind have one schema. It gets
-// the finalizer without which it would declare nothing, because what a Usage is
-// meant to do is of interest also where no operator runs. Whether it does so, its
-// conditions tell.
+// decode converts a declaring object to the Go type that Relation.Extract reads. All API
+// versions of a kind have one schema, so decode takes the first version in the scheme.
+//
+// A Usage without a finalizer declares no edges. decode adds the finalizers with
+// WaitsForSources, so that "kinship why" shows a Usage that no operator has seen. The
+// conditions of the Usage tell whether the Usage is in force.
 func decode(
 	scheme *runtime.Scheme, finalizers []lineage.Finalizer, u *unstructured.Unstructured,
 ) (client.Object, error) {
@@ -149,13 +150,13 @@ func decode(
 	return typed, nil
 }
 
-// colour reports whether a writer is a terminal whose user wants colour.
+// colour reports whether a writer is a terminal, and NO_COLOR is not set.
 func colour(w io.Writer) bool {
 	file, ok := w.(*os.File)
 	return ok && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && term.IsTerminal(int(file.Fd()))
 }
 
-// warn says on standard error what an answer leaves out.
+// warn prints the Skipped kinds of an answer to IOStreams.ErrOut.
 func (q *question) warn(skipped []lineage.Skipped) {
 	if len(skipped) == 0 {
 		return
@@ -175,8 +176,8 @@ func (q *question) warn(skipped []lineage.Skipped) {
 	}
 }
 
-// unserved turns the error for a kind that isn't served into one that says what
-// to do.
+// unserved adds the next step, "kubectl api-resources", to a lineage.NotFoundError for a
+// kind that the cluster does not serve.
 func unserved(err error) error {
 	var missing *lineage.NotFoundError
 	if errors.As(err, &missing) && missing.ID.IsZero() {

@@ -5,13 +5,13 @@ import (
 	"net/netip"
 )
 
-// Flags that are ranges of addresses.
+// Flags with CIDR ranges of addresses.
 const (
 	openFlag   = "openstack-open-cidrs"
 	closedFlag = "openstack-closed-cidrs"
 )
 
-// parseRanges reads the values of a flag.
+// parseRanges parses the values of a flag, such as 10.0.0.0/8.
 func parseRanges(flag string, texts []string) ([]netip.Prefix, error) {
 	var ranges []netip.Prefix
 	for _, text := range texts {

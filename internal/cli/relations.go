@@ -41,7 +41,7 @@ that. It asks no cluster. docs/relations.md is made with it.`,
 	return cmd
 }
 
-// relationRows returns a row for each relation of each pack.
+// relationRows returns a row for each Relation in Pack.Relations() of each pack.
 func relationRows() (header []string, rows [][]string) {
 	for _, p := range app.Packs(app.Options{}) {
 		for _, r := range p.Relations() {
@@ -51,7 +51,7 @@ func relationRows() (header []string, rows [][]string) {
 	return append([]string{"PACK"}, relation.RowHeader...), rows
 }
 
-// writeRelations writes the page of the documentation.
+// writeRelations writes docs/relations.md.
 func writeRelations(w io.Writer) {
 	fmt.Fprint(w, "# Relations\n\nMade by `make generate` from what the packs declare. "+
 		"What a role means is in [pkg/relation](../pkg/relation/relation.go).\n\n")
@@ -71,8 +71,8 @@ func writeRelations(w io.Writer) {
 	}
 }
 
-// builtInRows returns a row for each reference of Kubernetes' own kinds. Kinds with the same
-// field, such as those with a Pod template, are in one row.
+// builtInRows returns a row for each Relation in builtin.Relations(). Kinds with the same
+// field, such as Deployment and DaemonSet with a Pod template, are in 1 row.
 func builtInRows() [][]string {
 	var rows [][]string
 	at := map[string]int{}

@@ -12,16 +12,16 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 )
 
-// exitError is an error with an exit code of its own.
+// exitError is an error with an exit code other than 1, such as exitUsage.
 type exitError struct {
 	error
 	code int
 }
 
-// Unwrap returns the error without the code.
+// Unwrap returns exitError.error.
 func (e exitError) Unwrap() error { return e.error }
 
-// Main runs the program and returns its exit code.
+// Main runs the command in args, args[0] being the program name, and returns the exit code.
 func Main(ctx context.Context, version string, args []string, in io.Reader, out, errOut io.Writer) int {
 	streams := genericiooptions.IOStreams{In: in, Out: out, ErrOut: errOut}
 	root := newRoot(version, streams) //nolint:contextcheck // commands get it when they are executed

@@ -73,7 +73,7 @@ func (q *question) writeTree(t *lineage.Tree) error {
 	return render.Lines(q.Out, header, []*render.Tree{lines}, colour(q.Out))
 }
 
-// nodesOf returns the nodes of a tree, each once, from the root down.
+// nodesOf returns the nodes of a lineage.Tree, each once, from the root down.
 func nodesOf(t *lineage.Tree) []*lineage.Node {
 	var nodes []*lineage.Node
 	seen := map[*lineage.Node]bool{}
@@ -86,7 +86,7 @@ func nodesOf(t *lineage.Tree) []*lineage.Node {
 	return nodes
 }
 
-// edgesOf returns the edges of a tree, each once.
+// edgesOf returns the edges of a lineage.Tree, each once.
 func edgesOf(t *lineage.Tree) []lineage.Edge {
 	var edges []lineage.Edge
 	seen := map[lineage.Edge]bool{}
@@ -99,7 +99,7 @@ func edgesOf(t *lineage.Tree) []lineage.Edge {
 	return edges
 }
 
-// linesOf returns a branch as text.
+// linesOf returns a lineage.Branch and its branches as lines with 4 cells: object, status, age and note.
 func linesOf(b, root *lineage.Branch, now time.Time) *render.Tree {
 	text := label(b.Node.ID, root.Node.ID.Namespace)
 	switch {
@@ -121,7 +121,7 @@ func linesOf(b, root *lineage.Branch, now time.Time) *render.Tree {
 	return line
 }
 
-// label returns an object's name, with its namespace where that is not clear.
+// label returns ID.String() of an object, without the namespace of the question.
 func label(id object.ID, namespace string) string {
 	if id.Namespace == namespace {
 		id.Namespace = ""
@@ -137,7 +137,7 @@ func paint(s lineage.Status) render.Cell {
 	return render.Cell{Text: string(s), Colour: colours[s]}
 }
 
-// notes say what else there is to know of a branch.
+// notes returns the texts of the NOTE column for a lineage.Branch.
 func notes(b, root *lineage.Branch) []string {
 	notes := edgeNotes(b, root)
 	if b.Repeated {
@@ -156,7 +156,7 @@ func notes(b, root *lineage.Branch) []string {
 	return notes
 }
 
-// edgeNotes say what there is to know of how a branch hangs on the one above.
+// edgeNotes returns the notes about Branch.Edge: content, declarer and Force.Why.
 func edgeNotes(b, root *lineage.Branch) []string {
 	e := b.Edge
 	if e == nil || e.Role == relation.Owner {
@@ -175,7 +175,7 @@ func edgeNotes(b, root *lineage.Branch) []string {
 	return notes
 }
 
-// resourceName returns a name that kubectl understands.
+// resourceName returns a name for kubectl, such as deployment.apps/web.
 func resourceName(id object.ID) string {
 	kind := strings.ToLower(id.Kind)
 	if id.Group != "" {
@@ -184,8 +184,8 @@ func resourceName(id object.ID) string {
 	return kind + "/" + id.Name
 }
 
-// graphOf returns a tree as a picture. What owns points to what it owns, what
-// uses to what it uses.
+// graphOf returns a lineage.Tree as a render.Graph. An owner points to the owned object,
+// and a using object points to the used object.
 func graphOf(t *lineage.Tree) render.Graph {
 	var g render.Graph
 	for _, n := range nodesOf(t) {
@@ -212,10 +212,10 @@ func graphOf(t *lineage.Tree) render.Graph {
 	return g
 }
 
-// nodeKey tells an object that is gone from one that took its name.
+// nodeKey contains Node.UID: a deleted object and a new object of the same name are 2 nodes.
 func nodeKey(n *lineage.Node) string { return n.ID.Key() + "/" + string(n.UID) }
 
-// treeDocument is a tree as JSON; docs/plugin.md describes it.
+// treeDocument is a lineage.Tree as JSON. docs/plugin.md describes the fields.
 type treeDocument struct {
 	Schema  string            `json:"schema"`
 	Root    object.ID         `json:"root"`

@@ -11,7 +11,7 @@ import (
 	"github.com/kinship-dev/kinship/internal/app"
 )
 
-// uninstall is the command that removes the operator.
+// uninstall is the command "kinship uninstall", which removes the operator.
 type uninstall struct {
 	operator
 
@@ -39,7 +39,7 @@ removed.`,
 		Args:    cobra.NoArgs,
 		RunE:    c.run,
 	}
-	// Its --request-timeout is for each request, of which there are many.
+	// The kubectl flag --request-timeout limits 1 request; uninstall sends many.
 	c.flags.AddFlags(cmd.Flags())
 	f := cmd.Flags()
 	addPacks(f, &c.options)

@@ -16,7 +16,7 @@ import (
 	"github.com/kinship-dev/kinship/internal/localcluster"
 )
 
-// up is the command that shows what Kinship does on a machine of one's own.
+// up is the command "kinship up", which runs a control plane, the operator and the stories locally.
 type up struct {
 	genericiooptions.IOStreams
 
@@ -44,18 +44,18 @@ the examples, and tell their stories. It stays up until Ctrl-C.`,
 	return cmd
 }
 
-// start implements cobra's RunE.
+// start implements cobra.Command.RunE.
 func (u *up) start(cmd *cobra.Command, _ []string) error { return u.run(cmd.Context()) }
 
-// run starts and stops the control plane. Whatever fails once the user has
-// interrupted it, fails because of that.
+// run starts and stops the localcluster.Cluster. After the user's interrupt (the end of
+// ctx), run drops all errors, because the interrupt causes the errors.
 func (u *up) run(ctx context.Context) error {
 	fmt.Fprintln(u.ErrOut, "Starting a control plane and a cloud ...")
 	var err error
 	if u.cloud, err = emulator.Start(emulator.Options{}); err != nil {
 		return err
 	}
-	defer func() { _ = u.cloud.Close() }() // What it held is of no use to anybody.
+	defer func() { _ = u.cloud.Close() }() // The data of the emulator is not needed any more.
 	used := u.isUsed()
 	cluster, err := localcluster.Start(ctx, localcluster.Options{DataDir: u.dataDir, BeforeControllers: u.prepare})
 	if err == nil {
@@ -74,20 +74,20 @@ func (u *up) run(ctx context.Context) error {
 	}
 }
 
-// isUsed reports whether the data directory has what a run before left in it.
+// isUsed reports whether the data directory has files of an earlier "kinship up".
 func (u *up) isUsed() bool {
 	left, err := filepath.Glob(filepath.Join(u.dataDir, "etcd", "*"))
 	return u.dataDir != "" && err == nil && len(left) > 0
 }
 
-// leftOver adds to why something failed what may be in the way: the objects of a run that was
-// killed name a cloud that ended with that run, so that nothing can delete them.
+// leftOver adds a possible cause to an error. Objects of a run that was killed refer to a
+// cloud emulator that ended with that run, so the operator can't delete these objects.
 func (u *up) leftOver(err error) error {
 	return fmt.Errorf("%w\n%s has what a run before it left: delete the directory, or name another one", err, u.dataDir)
 }
 
-// show runs the operator on a control plane and tells the stories. Unless they
-// are all that was asked for, it stays until the context or one of both ends.
+// show runs the operator on a localcluster.Cluster and calls tell(). Without the flag
+// --once, show then waits until the context, the operator or the control plane ends.
 func (u *up) show(ctx context.Context, cluster *localcluster.Cluster, used bool) error {
 	if err := os.WriteFile(u.clouds(cluster), []byte(u.cloud.CloudsYAML()), 0o600); err != nil {
 		return fmt.Errorf("write clouds.yaml: %w", err)
@@ -123,12 +123,12 @@ func (u *up) show(ctx context.Context, cluster *localcluster.Cluster, used bool)
 	return context.Cause(ctx)
 }
 
-// clouds is where the clouds.yaml of the cloud is.
+// clouds returns the path of the clouds.yaml of the OpenStack emulator.
 func (u *up) clouds(cluster *localcluster.Cluster) string {
 	return filepath.Join(cluster.DataDir(), "clouds.yaml")
 }
 
-// invite says how to look around.
+// invite prints commands for the user to try, such as "kinship tree".
 func (u *up) invite(cluster *localcluster.Cluster) {
 	path := cluster.BinDir()
 	if self, err := os.Executable(); err == nil { // kinship, and kubectl-kinship beside it.
@@ -153,8 +153,8 @@ ready
 `, cluster.Kubeconfig(), path, u.clouds(cluster))
 }
 
-// startOperator runs the operator in this process and waits until it is ready.
-// The channel is closed when it has ended.
+// startOperator runs app.Run() in this process and waits for Options.Ready. The returned
+// channel is closed when the operator has ended.
 func (u *up) startOperator(
 	ctx context.Context, cluster *localcluster.Cluster, cancel context.CancelCauseFunc,
 ) (<-chan struct{}, error) {
@@ -166,7 +166,7 @@ func (u *up) startOperator(
 	}
 	options := u.options
 	options.Config = cluster.Config()
-	options.Openstack.Open = openstack.Loopback // Its cloud is on this machine.
+	options.Openstack.Open = openstack.Loopback // The OpenStack emulator listens on 127.0.0.1.
 	options.Log = newLog(logFile, u.verbose)
 	options.Ready = func() { close(ready) }
 	go func() {

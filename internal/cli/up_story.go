@@ -17,12 +17,12 @@ import (
 	"github.com/kinship-dev/kinship/internal/story"
 )
 
-// operatorLog is the name of the operator's log, beside those of the control
-// plane.
+// operatorLog is the file name of the operator's log, in the folder with the logs of
+// kube-apiserver and etcd.
 const operatorLog = "operator.log"
 
-// prepare installs what the operator and the stories need before the garbage
-// collector starts: kinds that come later it learns of half a minute later.
+// prepare installs the CRDs of the operator and the stories before kube-controller-manager
+// starts. The garbage collector learns of a later CRD after 30 s.
 func (u *up) prepare(ctx context.Context, config *rest.Config) error {
 	port, err := freeport.Find("127.0.0.1")
 	if err != nil {
@@ -43,8 +43,8 @@ func (u *up) prepare(ctx context.Context, config *rest.Config) error {
 		story.DefineOpenstack(ctx, stage, u.cloud.CloudsYAML()))
 }
 
-// tell tells the stories of the packs. Where people may look around afterwards,
-// it leaves the examples for them.
+// tell runs the stories of the packs. Without the flag --once, tell keeps the example
+// objects, so that the user can run "kinship tree" on them.
 func (u *up) tell(ctx context.Context, cluster *localcluster.Cluster) error {
 	stories, err := story.Usage()
 	if err != nil {
@@ -74,7 +74,7 @@ func (u *up) tell(ctx context.Context, cluster *localcluster.Cluster) error {
 		story.LeaveOpenstack(ctx, stage, u.cloud.CloudsYAML()))
 }
 
-// quoteLog shows the end of the operator's log, which is removed with the rest.
+// quoteLog prints the end of operatorLog, because "kinship up" removes the file at its end.
 func (u *up) quoteLog(cluster *localcluster.Cluster) {
 	const most = 4 << 10
 	text, err := os.ReadFile(filepath.Join(cluster.DataDir(), "logs", operatorLog))

@@ -69,7 +69,7 @@ func headline(n *lineage.Node, now time.Time) string {
 	return text
 }
 
-// lines returns a message of several lines on one.
+// lines joins the lines of a message by "; ".
 func lines(message string) string { return strings.ReplaceAll(message, "\n", "; ") }
 
 func findingLines(findings []*lineage.Finding) []*render.Tree {

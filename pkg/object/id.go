@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// ID identifies one object of the Kubernetes API. The zero value names nothing.
+// ID identifies an object of the Kubernetes API. The zero ID names no object.
 type ID struct {
 	// Group is empty for the core group.
 	Group string `json:"group,omitempty"`
@@ -21,22 +21,22 @@ type ID struct {
 	Name      string `json:"name"`
 }
 
-// Object is what [FromObject] reads: any typed, unstructured or metadata-only
-// object.
+// Object is the argument of [FromObject]: any typed object, unstructured.Unstructured or
+// metav1.PartialObjectMetadata.
 type Object interface {
 	metav1.Object
 	runtime.Object
 }
 
 // Of returns the ID of obj, whose group and kind the caller knows. Typed objects
-// read from the API server usually carry no TypeMeta, so this is the common way.
-// The name is empty while the API server has yet to generate one.
+// read from the API server usually carry no TypeMeta, so most callers need Of instead of
+// [FromObject]. With metadata.generateName, the name is empty before the object is created.
 func Of(obj metav1.Object, gk schema.GroupKind) ID {
 	return ID{Group: gk.Group, Kind: gk.Kind, Namespace: obj.GetNamespace(), Name: obj.GetName()}
 }
 
-// FromObject returns the ID of an object that says itself what it is: its
-// TypeMeta must be set and it must have a name.
+// FromObject returns the ID of an object with TypeMeta and a name. Without TypeMeta or
+// name, FromObject returns an error.
 func FromObject(obj Object) (ID, error) {
 	id := Of(obj, obj.GetObjectKind().GroupVersionKind().GroupKind())
 	if id.Kind == "" {
@@ -58,7 +58,7 @@ func Compare(a, b ID) int {
 	)
 }
 
-// IsZero reports whether the ID names nothing.
+// IsZero reports whether the ID is the zero value.
 func (id ID) IsZero() bool { return id == ID{} }
 
 // GroupKind returns the group and kind of the object.
@@ -84,8 +84,8 @@ func (id ID) String() string {
 	return text
 }
 
-// Short returns kind and name, for places where group and namespace are clear
-// from what surrounds them.
+// Short returns kind and name, such as "Port/web", for texts that have named the group and
+// the namespace before.
 func (id ID) Short() string {
 	if id.IsZero() {
 		return "no object"

@@ -20,14 +20,14 @@ const MaxKeyLength = 1024
 var kindPattern = regexp.MustCompile(`^[A-Za-z]([A-Za-z0-9-]*[A-Za-z0-9])?$`)
 
 // Key returns the machine form "kind.group/namespace/name". Group and namespace
-// may be empty, both slashes are always there. [Parse] reads it back for every
+// may be empty; both slashes are always present. [Parse] reads the key of every
 // ID that [ID.Validate] accepts.
 func (id ID) Key() string {
 	return id.kindAndGroup() + "/" + id.Namespace + "/" + id.Name
 }
 
-// Parse reads what [ID.Key] wrote. It accepts nothing else, so two different
-// texts never name the same object.
+// Parse reads a text of [ID.Key]. Parse accepts no other text, so two different texts never
+// name the same object.
 func Parse(key string) (ID, error) {
 	if len(key) > MaxKeyLength {
 		return ID{}, fmt.Errorf("parse object key: it has %d bytes, at most %d are allowed", len(key), MaxKeyLength)
@@ -49,7 +49,7 @@ func Parse(key string) (ID, error) {
 	return id, nil
 }
 
-// Validate reports every part the API server could not have accepted.
+// Validate reports every part that the API server would refuse.
 func (id ID) Validate() error {
 	errs := []error{
 		partError("kind", id.Kind, kindProblems(id.Kind)),
@@ -67,8 +67,8 @@ func (id ID) Validate() error {
 	return errors.Join(errs...)
 }
 
-// kindProblems compares bytes, never strings.ToLower: that would let the Kelvin
-// sign through as a K, and two kinds would look alike.
+// kindProblems compares bytes. strings.ToLower would accept the Kelvin sign U+212A as a K,
+// and two kinds would look alike.
 func kindProblems(kind string) []string {
 	if len(kind) <= validation.DNS1035LabelMaxLength && kindPattern.MatchString(kind) {
 		return nil
@@ -77,8 +77,8 @@ func kindProblems(kind string) []string {
 		validation.DNS1035LabelMaxLength)}
 }
 
-// nameProblems applies the widest rule any kind has for names (a path segment),
-// and refuses what would break a line of a log.
+// nameProblems applies content.IsPathSegmentName, the widest rule of any kind, and refuses
+// characters that break a line of a log.
 func nameProblems(name string) []string {
 	if name == "" {
 		return []string{"it is empty"}

@@ -9,9 +9,9 @@ import (
 	"unique"
 )
 
-// maxShared bounds how many different maps are kept to be shared, and maxSharedKey how
-// long the text of each may be. Where there are more, sharing begins anew: that costs
-// memory, never correctness.
+// ShareMap keeps at most maxShared maps, each with a keyOf text of at most maxSharedKey
+// bytes. After maxShared maps, ShareMap forgets all maps and begins again. The forgotten
+// maps stay correct and cost memory.
 const (
 	maxShared    = 4096
 	maxSharedKey = 1024
@@ -23,12 +23,12 @@ var shared struct {
 	maps map[string]map[string]string
 }
 
-// Share returns the one copy of a string that all callers get. Objects that are
-// kept in memory by the thousand have most of their strings in common.
+// Share returns one copy of a string for all callers. Thousands of cached objects have most
+// of their strings in common, such as namespaces and label keys.
 func Share(s string) string { return unique.Make(s).Value() }
 
-// ShareMap does the same for small maps that nobody changes, such as the labels
-// of objects in a cache. It is safe for concurrent use.
+// ShareMap returns one copy of a small map for all callers, such as the labels of cached
+// objects. Callers MUST NOT change the map. ShareMap is safe for concurrent use.
 func ShareMap(m map[string]string) map[string]string {
 	if len(m) == 0 {
 		return nil
@@ -49,8 +49,8 @@ func ShareMap(m map[string]string) map[string]string {
 	return m
 }
 
-// keyOf returns a text that two maps have in common only if they are equal: a
-// length goes before each part, so no content can imitate a border.
+// keyOf returns the same text for two maps only if the maps are equal. Each part begins
+// with its length, as in "4:team4:blue", so no content can imitate a border.
 func keyOf(m map[string]string) string {
 	var key strings.Builder
 	for _, k := range slices.Sorted(maps.Keys(m)) {

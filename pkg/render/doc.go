@@ -1,7 +1,7 @@
 // Package render writes graphs and trees for people and programs.
 //
-// It knows nothing of clusters: its model is a [Graph] of nodes and edges, a
-// [Tree] of lines, and tables of cells. Writers are deterministic, and whatever
-// text comes in, what goes out is well formed: a name cannot end a string in DOT
-// or Mermaid, nor send a command to a terminal.
+// Package render knows nothing of clusters. The input is a [Graph] of nodes and edges, a
+// [Tree] of lines, or a table of cells. [DOT], [Mermaid], [JSON], [Lines] and [Table] are
+// deterministic, and their output is well formed for any input: no name ends a string in
+// DOT or Mermaid, and [Plain] keeps a name from sending an escape sequence to a terminal.
 package render

@@ -8,35 +8,34 @@ import (
 	"strings"
 )
 
-// Node is one object in a picture.
+// Node is an object in a [Graph].
 type Node struct {
-	// ID is unique in the graph.
+	// ID is unique in the [Graph].
 	ID string
-	// Label is what people read.
+	// Label is the text of the node.
 	Label string
-	// Status is shown below the label.
+	// Status is shown below Label.
 	Status string
-	// Root marks the node that the picture is about.
+	// Root marks the object of the question with a thick line.
 	Root bool
 }
 
-// Edge leads from one node to another, by their IDs.
+// Edge leads from the node with ID From to the node with ID To.
 type Edge struct {
 	From, To string
 	Label    string
-	// Weak edges are drawn as dashes: they are declared but not in force.
+	// Weak edges are dashed: the edge is declared and not in force (lineage.Force).
 	Weak bool
 }
 
-// Graph is what DOT and Mermaid show. Writers keep the order of its nodes and
-// edges.
+// Graph is the input of [DOT] and [Mermaid], which keep the order of Nodes and Edges.
 type Graph struct {
 	Nodes []Node
 	Edges []Edge
 }
 
-// index numbers the nodes. Numbers, not names, are the identifiers in what is
-// written, so that no name has to be one.
+// index numbers the nodes. The output has identifiers such as n0 and n1, because a
+// Node.ID may not be an identifier of DOT or Mermaid.
 func (g Graph) index() map[string]int {
 	numbers := make(map[string]int, len(g.Nodes))
 	for i, n := range g.Nodes {
@@ -45,7 +44,7 @@ func (g Graph) index() map[string]int {
 	return numbers
 }
 
-// DOT writes a graph for Graphviz. Edges between unknown nodes are left out.
+// DOT writes a [Graph] for Graphviz. Edges between unknown nodes are left out.
 func DOT(w io.Writer, g Graph) error {
 	out := bufio.NewWriter(w)
 	fmt.Fprint(out, "digraph kinship {\n  rankdir=LR;\n  node [shape=box];\n")
@@ -73,8 +72,8 @@ func DOT(w io.Writer, g Graph) error {
 	return out.Flush()
 }
 
-// Mermaid writes a graph as a Mermaid flowchart. Edges between unknown nodes are
-// left out.
+// Mermaid writes a [Graph] as a Mermaid flowchart. Edges between unknown nodes are left
+// out.
 func Mermaid(w io.Writer, g Graph) error {
 	out := bufio.NewWriter(w)
 	fmt.Fprint(out, "flowchart LR\n")
@@ -104,8 +103,8 @@ func Mermaid(w io.Writer, g Graph) error {
 	return out.Flush()
 }
 
-// JSON writes a value, indented, with every character that HTML would read as
-// its own escaped.
+// JSON writes a value, indented by 2 spaces. The characters <, > and & are escaped for HTML,
+// as in \u003c.
 func JSON(w io.Writer, value any) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetIndent("", "  ")
@@ -122,8 +121,8 @@ func join(n Node) string {
 	return n.Label + "\n" + n.Status
 }
 
-// dotQuote returns a string of DOT. There a backslash begins an escape and a
-// quote ends the string; a line break is written as an escape.
+// dotQuote returns a string of DOT. In DOT a backslash begins an escape and a quote ends the
+// string, so dotQuote writes `\\`, `\"` and `\n`.
 func dotQuote(text string) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
@@ -132,9 +131,9 @@ func dotQuote(text string) string {
 	return `"` + strings.Join(lines, `\n`) + `"`
 }
 
-// mermaidQuote returns a string of Mermaid, which is turned into HTML and may
-// hold Markdown. Every character but the harmless is written as its number, so
-// that no rule about what means something has to be known.
+// mermaidQuote returns a string of Mermaid. Mermaid turns the string into HTML and reads
+// Markdown in the string, so mermaidQuote writes all but harmless() characters as numbers,
+// such as `#34;`.
 func mermaidQuote(text string) string {
 	var quoted strings.Builder
 	quoted.WriteByte('"')

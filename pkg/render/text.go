@@ -9,23 +9,23 @@ import (
 	"unicode/utf8"
 )
 
-// Tree is one line and the lines below it. A line has cells, which are set in
-// columns; the branches are drawn before the first.
+// Tree is a line and the lines below. [Lines] sets Cells in columns and draws the branches,
+// such as "├─ ", before the first [Cell].
 type Tree struct {
 	Cells []Cell
 	Below []*Tree
 }
 
-// Cell is a piece of a line.
+// Cell is a column of a line.
 type Cell struct {
 	Text   string
 	Colour Colour
 }
 
-// Colour of a cell, as terminals number them; zero is none.
+// Colour is the SGR code of a terminal colour. 0 means no colour.
 type Colour int
 
-// Colours for statuses.
+// Colours for lineage.Status.
 const (
 	Red    Colour = 31
 	Green  Colour = 32
@@ -33,11 +33,11 @@ const (
 	Faint  Colour = 2
 )
 
-// Text returns a cell without colour.
+// Text returns a [Cell] without colour.
 func Text(text string) Cell { return Cell{Text: text} }
 
-// Lines writes trees, with a header unless it is empty. With colour, cells have
-// theirs: use it for terminals only.
+// Lines writes trees below a header. An empty header is left out. The argument colour turns
+// on Cell.Colour and is for terminals only.
 func Lines(w io.Writer, header []string, trees []*Tree, colour bool) error {
 	var rows [][]Cell
 	if len(header) > 0 {
@@ -53,8 +53,8 @@ func Lines(w io.Writer, header []string, trees []*Tree, colour bool) error {
 	return columns(w, rows, colour)
 }
 
-// rows appends the lines of a tree. The first gets one prefix, those below it get
-// the other, which continues the lines of the trees they are part of.
+// rows appends the lines of a [Tree]. The prefix first is for the line of the Tree, and rest
+// is for the lines below: "│  " continues the branch of a Tree with more lines to come.
 func (t *Tree) rows(rows [][]Cell, first, rest string) [][]Cell {
 	row := append([]Cell{}, t.Cells...)
 	if len(row) > 0 {
@@ -71,7 +71,7 @@ func (t *Tree) rows(rows [][]Cell, first, rest string) [][]Cell {
 	return rows
 }
 
-// Table writes rows in columns below a header.
+// Table writes rows in columns below a header, as [Lines] does without branches.
 func Table(w io.Writer, header []string, rows [][]string) error {
 	trees := make([]*Tree, 0, len(rows))
 	for _, row := range rows {
@@ -84,8 +84,8 @@ func Table(w io.Writer, header []string, rows [][]string) error {
 	return Lines(w, header, trees, false)
 }
 
-// columns writes rows with their cells one below the other, and nothing after the
-// last.
+// columns pads each [Cell] to the width of its column. columns writes no spaces after the
+// last Cell.
 func columns(w io.Writer, rows [][]Cell, colour bool) error {
 	var widths []int
 	for _, row := range rows {
@@ -94,7 +94,7 @@ func columns(w io.Writer, rows [][]Cell, colour bool) error {
 			if i == len(widths) {
 				widths = append(widths, 0)
 			}
-			if i < len(row)-1 { // The last cell of a row needs no column.
+			if i < len(row)-1 { // The last Cell of a row is not padded.
 				widths[i] = max(widths[i], utf8.RuneCountInString(row[i].Text))
 			}
 		}
@@ -121,8 +121,8 @@ func (c Cell) paint(colour bool) string {
 	return fmt.Sprintf("\x1b[%dm%s\x1b[0m", c.Colour, c.Text)
 }
 
-// Plain returns text that is safe to print: on one line, without anything that a
-// terminal would obey instead of show.
+// Plain returns a text on 1 line that is safe to print: U+FFFD replaces each character that
+// is not printable, such as the ESC (0x1b) of an escape sequence.
 func Plain(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
