@@ -39,7 +39,7 @@ type tarjan struct {
 	number []int
 	// low[r] is the least number[s] of a pending node s that r is known to reach.
 	low []int
-	// pending[r] is true for a node r on the stack: visited, without a component so far.
+	// pending[r] is true for a node r on the stack: `number[r] > 0`, without a component so far.
 	pending []bool
 	stack   []int
 	frames  []frame

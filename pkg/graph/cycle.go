@@ -46,10 +46,11 @@ func (e *CycleError[T]) String() string {
 	return strings.Join(append(names, names[0]), " -> ")
 }
 
-// Cycles returns one cycle for each strongly connected component with more than 1
-// node, and for each node that waits for itself. The cycle is a shortest cycle through
-// the least member of the component and begins with that member. A cycle names each
-// member once, as [CycleError.Path] does. Cycles are sorted by their first member.
+// Cycles returns one cycle, such as `[a b]` for `a -> b -> a`, for each strongly connected
+// component with more than 1 node, and for each node that waits for itself. The cycle is a
+// shortest cycle through the least member of the component and begins with that member. A
+// cycle names each member once, as [CycleError.Path] does. Cycles are sorted by their first
+// member.
 func (g *Graph[T]) Cycles() [][]T {
 	v := g.view()
 	return v.cycles(components(v.dependencies))
