@@ -23,8 +23,8 @@ import (
 // told apart by isClusterScoped.
 var clusterScoped = []string{
 	"apiservices", "clusterusages", "customresourcedefinitions", "mutatingadmissionpolicies",
-	"mutatingadmissionpolicybindings", "mutatingwebhookconfigurations", "namespaces", "servicecidrs",
-	"subjectaccessreviews", "tokenreviews", "validatingadmissionpolicies", "validatingadmissionpolicybindings",
+	"mutatingadmissionpolicybindings", "mutatingwebhookconfigurations", "namespaces", "nodes",
+	"servicecidrs", "subjectaccessreviews", "tokenreviews", "validatingadmissionpolicies", "validatingadmissionpolicybindings",
 	"validatingwebhookconfigurations",
 }
 

@@ -106,9 +106,10 @@ give --webhook-host: the address by which the API server reaches this process.`,
 		"hosts that credentials, clouds and images may have the operator call, as in *.cloud.example (default all)")
 	f.StringSliceVar(&c.open, openFlag, nil,
 		"ranges of addresses that may be called for OpenStack although they are closed by default (loopback, link-local "+
-			"and multicast ones, and Services of the cluster), as in 127.0.0.0/8,::1/128")
+			"and multicast ones, Services and Pods of the cluster), as in 127.0.0.0/8,::1/128")
 	f.StringSliceVar(&c.closed, closedFlag, nil,
-		"ranges of addresses that are not called for OpenStack either, such as that of the cluster's Pods")
+		"ranges of addresses that are not called for OpenStack either, such as that of the cluster's Pods where Nodes have "+
+			"no podCIDRs")
 	f.StringVar(&c.authorities, authoritiesFlag, "",
 		"file of PEM certificates to trust clouds by where a Secret has no cacert; it is read at the start alone "+
 			"(default those of the system)")

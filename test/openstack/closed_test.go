@@ -1,6 +1,7 @@
 package openstack_test
 
 import (
+	"context"
 	"fmt"
 	"net/netip"
 	"strings"
@@ -24,13 +25,46 @@ func TestClosed(t *testing.T) {
 	for name, host := range map[string]string{
 		"service": w.serviceAddress(), "pod": "10.244.1.1", "self": "127.0.0.1", "by-name": "localhost",
 	} {
-		text := fmt.Sprintf("clouds: {openstack-admin: {auth: {auth_url: 'http://%s:81/v3', username: u, password: p}}}", host)
-		w.create(w.secret(name, text))
-		w.apply(strings.Replace(managed("Network", name, "{}"), "secretName: cloud,", "secretName: "+name+",", 1))
-		w.fails("Network", name, "InvalidConfiguration")
-		if progressing, _ := find(w.get("Network", name), "Progressing"); !strings.Contains(progressing.message, "is not called") {
-			t.Errorf("%s: %q", name, progressing.message)
+		w.refusesToCall(name, host)
+	}
+}
+
+// TestPodRangesAreClosed (row 7 of issue 15): the ranges in spec.podCIDRs of Nodes are closed
+// by default, those of a Node that is added later too.
+func TestPodRangesAreClosed(t *testing.T) {
+	createNode(t, "early", "192.0.2.0/25")
+	operator.Start(t, only, func(o *app.Options) { o.Openstack.Open = nil })
+	w := newWorld(t)
+	w.refusesToCall("early-pod", "192.0.2.9")
+	createNode(t, "late", "198.51.100.0/24", "2001:db8:7::/64")
+	w.refusesToCall("late-pod", "198.51.100.3")
+	w.refusesToCall("late-pod-of-ipv6", "[2001:db8:7::9]")
+}
+
+// createNode creates a Node with ranges of Pods.
+func createNode(t *testing.T, name string, ranges ...string) {
+	t.Helper()
+	n, c := &corev1.Node{}, operator.Client(t)
+	n.Name, n.Spec.PodCIDRs, n.Spec.PodCIDR = name, ranges, ranges[0]
+	if err := c.Create(t.Context(), n); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Delete(context.WithoutCancel(t.Context()), n); err != nil {
+			t.Error(err)
 		}
+	})
+}
+
+// refusesToCall creates a Network whose Secret names a host, which the operator must not call.
+func (w *world) refusesToCall(name, host string) {
+	w.t.Helper()
+	text := fmt.Sprintf("clouds: {openstack-admin: {auth: {auth_url: 'http://%s:81/v3', username: u, password: p}}}", host)
+	w.create(w.secret(name, text))
+	w.apply(strings.Replace(managed("Network", name, "{}"), "secretName: cloud,", "secretName: "+name+",", 1))
+	w.fails("Network", name, "InvalidConfiguration")
+	if progressing, _ := find(w.get("Network", name), "Progressing"); !strings.Contains(progressing.message, "is not called") {
+		w.t.Errorf("%s: %q", name, progressing.message)
 	}
 }
 

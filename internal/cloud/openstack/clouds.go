@@ -51,6 +51,9 @@ type Options struct {
 	// their own credentials are never open. Closed are ranges that are closed in addition,
 	// unless they are in Open. The rules hold for the address that a name resolved to.
 	Open, Closed []netip.Prefix
+	// Pods returns further closed ranges, those of the cluster's Pods. Pods is called before each
+	// connection, since the ranges change when a Node is added. Pods may be nil.
+	Pods func() []netip.Prefix
 	// Observe is called for every call, and must not block.
 	Observe func(Call)
 	// UserAgent is put in front of gophercloud's.

@@ -78,7 +78,11 @@ func meant(to netip.Addr) netip.Addr {
 }
 
 // gate says which addresses are called.
-type gate struct{ open, closed []netip.Prefix }
+type gate struct {
+	open, closed []netip.Prefix
+	// pods is [Options.Pods].
+	pods func() []netip.Prefix
+}
 
 // against returns why an address is not called, or nothing.
 func (g gate) against(to netip.Addr) string {
@@ -97,7 +101,7 @@ func (g gate) against(to netip.Addr) string {
 		return "it is no single machine"
 	case localNAT64.Contains(to):
 		return "it leads to an IPv4 address that can't be told"
-	case slices.ContainsFunc(g.closed, within):
+	case slices.ContainsFunc(g.closed, within), g.pods != nil && slices.ContainsFunc(g.pods(), within):
 		return "it is in a range that is closed, such as those of the cluster's Services and Pods"
 	default:
 		return ""
@@ -160,4 +164,4 @@ func (c *Clouds) Outside() *http.Client {
 	}
 }
 
-func (c *Clouds) gate() gate { return gate{c.options.Open, c.options.Closed} }
+func (c *Clouds) gate() gate { return gate{c.options.Open, c.options.Closed, c.options.Pods} }

@@ -35,6 +35,7 @@ func TestHosts(t *testing.T) {
 	services := []netip.Prefix{netip.MustParsePrefix("10.96.0.0/12")}
 	everything := []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0"), netip.MustParsePrefix("::/0")}
 	here := []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}
+	pods := func() []netip.Prefix { return []netip.Prefix{netip.MustParsePrefix("10.244.7.0/24")} }
 	type with = openstack.Options
 	cases := map[string]struct {
 		options openstack.Options
@@ -58,6 +59,8 @@ func TestHosts(t *testing.T) {
 		"open by name":                 {with{Open: openstack.Loopback}, "localhost", false},
 		"closed and open":              {with{Open: here, Closed: openstack.Loopback}, "127.0.0.1", false},
 		"closed":                       {with{Closed: services}, "10.96.0.1", true},
+		"a Pod":                        {with{Pods: pods}, "10.244.7.9", true},
+		"a Pod hidden by NAT64":        {with{Pods: pods}, "[64:ff9b::10.244.7.9]", true},
 		"the one host":                 {with{Open: everything, Hosts: []string{"other", "127.0.0.1"}}, "127.0.0.1", false},
 		"a pattern":                    {with{Open: everything, Hosts: []string{"LOCAL*"}}, "localhost", false},
 		"another host":                 {with{Open: everything, Hosts: []string{"*.cloud.example"}}, "127.0.0.1", true},

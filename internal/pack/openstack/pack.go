@@ -142,18 +142,23 @@ func rules() []rbacv1.PolicyRule {
 		// A Subnet makes the RouterInterface to its Router.
 		{APIGroups: group, Resources: []string{"routerinterfaces"}, Verbs: []string{"get", "create", "delete"}},
 		{APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: []string{"get", "list", "watch", "patch"}},
-		// The addresses of Services, which no cloud has.
+		// The addresses of Services and Pods, which no cloud has.
 		{APIGroups: []string{"networking.k8s.io"}, Resources: []string{"servicecidrs"}, Verbs: []string{"list"}},
+		{APIGroups: []string{""}, Resources: []string{"nodes"}, Verbs: []string{"list", "watch"}},
 	}
 }
 
 // Setup adds the pack's controllers to a manager.
 func Setup(ctx context.Context, mgr manager.Manager, env pack.Environment, options Options) error {
 	requests := calls()
+	pods, err := watchPodRanges(ctx, mgr, env.Live)
+	if err != nil {
+		return err
+	}
 	clouds := openstack.New(openstack.Options{
 		QPS: options.QPS, Calls: options.Calls, Authorities: options.Authorities, Hosts: options.Hosts,
 		Open: options.Open, Closed: append(serviceRanges(ctx, env.Live), options.Closed...),
-		UserAgent: "kinship", Observe: observed(requests),
+		Pods: pods.ranges, UserAgent: "kinship", Observe: observed(requests),
 	})
 	engine := external.New(mgr, external.Options{
 		Group: kit.Group, Noun: "OpenStack resource", Cloud: "OpenStack",
@@ -162,7 +167,7 @@ func Setup(ctx context.Context, mgr manager.Manager, env pack.Environment, optio
 		Account: clouds.Account, Tenant: openstack.WithTenant,
 	})
 	connector := &kit.Connector{Live: env.Live, Clouds: clouds}
-	err := mgr.Add(manager.RunnableFunc(func(ctx context.Context) error {
+	err = mgr.Add(manager.RunnableFunc(func(ctx context.Context) error {
 		<-ctx.Done()
 		clouds.Close()
 		return nil

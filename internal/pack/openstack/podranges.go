@@ -1,0 +1,179 @@
+package openstack
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"sync"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	apiwatch "k8s.io/apimachinery/pkg/watch"
+	toolscache "k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/retry"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	"github.com/kinship-dev/kinship/pkg/watch"
+)
+
+// podRanges are the ranges of the Pods' addresses, as the Nodes have them in spec.podCIDRs.
+// podRanges is safe for concurrent use.
+type podRanges struct {
+	log    logr.Logger
+	mu     sync.RWMutex
+	byNode map[string][]netip.Prefix
+	told   bool // that the ranges, or some of them, are not known
+}
+
+// watchPodRanges reads the ranges of all Nodes, and follows the Nodes as long as the manager
+// runs. The ranges stay open where no Node tells them: the log says so once.
+func watchPodRanges(ctx context.Context, mgr manager.Manager, live client.Client) (*podRanges, error) {
+	p := &podRanges{log: ctrl.Log.WithName("openstack"), byNode: map[string][]netip.Prefix{}}
+	if err := retry.OnError(patience, worthAnother, func() error { return p.read(ctx, live) }); err != nil {
+		p.unknown(err.Error())
+	} else if len(p.ranges()) == 0 {
+		p.unknown("no Node has spec.podCIDRs")
+	}
+	c, err := client.NewWithWatch(mgr.GetConfig(), client.Options{
+		Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(), HTTPClient: mgr.GetHTTPClient(),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("make client for Nodes: %w", err)
+	}
+	informer, err := p.informer(c)
+	if err != nil {
+		return nil, fmt.Errorf("watch Nodes: %w", err)
+	}
+	if err := mgr.Add(everyReplica(informer.RunWithContext)); err != nil {
+		return nil, fmt.Errorf("watch Nodes: %w", err)
+	}
+	return p, nil
+}
+
+// pageOfNodes is how many Nodes are read at once: a Node may have 50 KiB.
+const pageOfNodes = 500
+
+// read lists all Nodes, without keeping them.
+func (p *podRanges) read(ctx context.Context, c client.Client) error {
+	more := ""
+	for {
+		var page corev1.NodeList
+		if err := c.List(ctx, &page, client.Limit(pageOfNodes), client.Continue(more)); err != nil {
+			return err
+		}
+		for i := range page.Items {
+			p.set(&page.Items[i])
+		}
+		if more = page.Continue; more == "" {
+			return nil
+		}
+	}
+}
+
+// informer returns an informer of Nodes that caches nothing but their names and ranges. The
+// informer is not the pack's cache: without the right to read Nodes, the pack goes on.
+func (p *podRanges) informer(c client.WithWatch) (toolscache.SharedIndexInformer, error) {
+	informer := toolscache.NewSharedIndexInformer(&toolscache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+			var nodes corev1.NodeList
+			return &nodes, c.List(ctx, &nodes, &client.ListOptions{Raw: &options})
+		},
+		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (apiwatch.Interface, error) {
+			return c.Watch(ctx, &corev1.NodeList{}, &client.ListOptions{Raw: &options})
+		},
+	}, &corev1.Node{}, 0, toolscache.Indexers{})
+	if err := informer.SetTransform(onlyRanges); err != nil {
+		return nil, err
+	}
+	err := informer.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *toolscache.Reflector, err error) {
+		if !worthAnother(err) {
+			p.unknown(err.Error())
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	_, err = informer.AddEventHandler(watch.Handler(p.follow))
+	return informer, err
+}
+
+// onlyRanges is a toolscache.TransformFunc that drops everything else of a Node.
+func onlyRanges(cached any) (any, error) {
+	n, ok := cached.(*corev1.Node)
+	if !ok {
+		return cached, nil
+	}
+	return &corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: n.Name, UID: n.UID, ResourceVersion: n.ResourceVersion},
+		Spec:       corev1.NodeSpec{PodCIDRs: n.Spec.PodCIDRs},
+	}, nil
+}
+
+func (p *podRanges) follow(c watch.Change[*corev1.Node]) {
+	if c.New == nil {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		delete(p.byNode, c.Old.Name)
+		return
+	}
+	p.set(c.New)
+}
+
+// set records the ranges of a Node.
+func (p *podRanges) set(n *corev1.Node) {
+	var ranges []netip.Prefix
+	for _, text := range n.Spec.PodCIDRs {
+		prefix, err := netip.ParsePrefix(text)
+		if err != nil {
+			p.log.Error(err, "A range of Pods can't be read", "node", n.Name)
+			continue
+		}
+		ranges = append(ranges, prefix.Masked())
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(ranges) == 0 {
+		delete(p.byNode, n.Name)
+		return
+	}
+	p.byNode[n.Name] = ranges
+}
+
+// unknown logs once that ranges of Pods are not known.
+func (p *podRanges) unknown(reason string) {
+	p.mu.Lock()
+	told := p.told
+	p.told = true
+	p.mu.Unlock()
+	if !told {
+		p.log.Info("The ranges of Pods are not known: close them with --openstack-closed-cidrs", "reason", reason)
+	}
+}
+
+// ranges returns the ranges of all Nodes.
+func (p *podRanges) ranges() []netip.Prefix {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	all := make([]netip.Prefix, 0, len(p.byNode))
+	for _, ranges := range p.byNode {
+		all = append(all, ranges...)
+	}
+	return all
+}
+
+// everyReplica runs in replicas that don't lead too, so that a replica that begins to lead
+// knows the ranges.
+type everyReplica func(context.Context)
+
+// Start implements manager.Runnable.
+func (f everyReplica) Start(ctx context.Context) error {
+	f(ctx)
+	return nil
+}
+
+// NeedLeaderElection implements manager.LeaderElectionRunnable.
+func (f everyReplica) NeedLeaderElection() bool { return false }
