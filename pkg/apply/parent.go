@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"maps"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -36,9 +37,7 @@ func setParent(obj metav1.Object, owner metav1.OwnerReference, namespace string)
 		group = "" // "v1" is the core group.
 	}
 	annotations := map[string]string{}
-	for key, value := range obj.GetAnnotations() {
-		annotations[key] = value
-	}
+	maps.Copy(annotations, obj.GetAnnotations())
 	annotations[ParentAnnotation] = strings.Join(
 		[]string{string(owner.UID), group, owner.Kind, namespace, owner.Name}, "/")
 	obj.SetAnnotations(annotations)

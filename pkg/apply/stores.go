@@ -3,6 +3,7 @@ package apply
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 
@@ -59,9 +60,7 @@ func (s *Stores) Add(ctx context.Context, c cache.Cache, kinds ...Kind) error {
 			return err
 		}
 		indexers := toolscache.Indexers{byParent: s.indexParent}
-		for name, index := range kind.Indexers {
-			indexers[name] = index
-		}
+		maps.Copy(indexers, kind.Indexers)
 		if err := store.AddIndexers(indexers); err != nil {
 			return fmt.Errorf("watch %s: %w", kind.GroupKind, err)
 		}

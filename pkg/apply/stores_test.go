@@ -105,6 +105,7 @@ func TestStores(t *testing.T) {
 }
 
 func testStores(t *testing.T, example client.Object) {
+	t.Helper()
 	w, there := newWorld(t), testenv.Namespace(t)
 	l := w.life(nil)
 	s, woken := withStores(t, l, example)
@@ -141,7 +142,7 @@ func testStores(t *testing.T, example client.Object) {
 	if err := w.c.Create(t.Context(), taken); err != nil {
 		t.Fatal(err)
 	}
-	want = append(want, w.configMap("taken", 0))
+	want = slices.Concat(want, []apply.Object{w.configMap("taken", 0)})
 	result := l.must(want...)
 	foreign := result.Changes.Of(apply.Foreign)
 	equal(t, "taken", "2 unchanged; foreign ConfigMap/taken", result.Changes.String())

@@ -27,7 +27,7 @@ func (a *Applier) TakeOver(ctx context.Context, obj Object, controller types.UID
 		return a.takeOver(ctx, entry, controller, fieldpath.NewSet(except...))
 	})
 	if client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("take over fields of %s: %w", entry.ID.Short(), err)
+		return fmt.Errorf("take over fields of %s: %w", entry.Short(), err)
 	}
 	return nil
 }
