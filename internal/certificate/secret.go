@@ -1,6 +1,7 @@
 package certificate
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -163,9 +164,9 @@ func decodePair(
 }
 
 func encodeCerts(certs ...*x509.Certificate) []byte {
-	var text []byte
+	var text bytes.Buffer
 	for _, cert := range certs {
-		text = append(text, pem.EncodeToMemory(&pem.Block{Type: certutil.CertificateBlockType, Bytes: cert.Raw})...)
+		text.Write(pem.EncodeToMemory(&pem.Block{Type: certutil.CertificateBlockType, Bytes: cert.Raw}))
 	}
-	return text
+	return text.Bytes()
 }

@@ -242,8 +242,8 @@ func TestRulesBesideAnotherOwner(t *testing.T) {
 		t.Error("the rules take the CAs away")
 	}
 	for _, m := range c.ManagedFields {
-		if m.Manager == "rules" && strings.Contains(string(m.FieldsV1.Raw), "clientConfig") {
-			t.Errorf("the owner of the rules owns %s", m.FieldsV1.Raw)
+		if m.Manager == "rules" && strings.Contains(m.FieldsV1.GetRawString(), "clientConfig") {
+			t.Errorf("the owner of the rules owns %s", m.FieldsV1.GetRawString())
 		}
 	}
 }
