@@ -24,8 +24,8 @@ func (e *Engine) Observe(gk schema.GroupKind, c watch.Change[client.Object]) {
 		current = c.Old
 	}
 	id := object.Of(current, gk)
-	if m.Kind.Observe != nil {
-		m.Kind.Observe(id, c)
+	if m.Observe != nil {
+		m.Observe(id, c)
 	}
 	e.declare(m, id, c.New)
 	if m.concerns(id, c) {

@@ -33,7 +33,7 @@ func newDeclarers() *declarers {
 	d := &declarers{all: map[object.ID]client.Object{}, used: map[object.ID][]schema.GroupKind{}, target: "target"}
 	d.Force = relation.Force{Declared: &relation.Index{}, Exists: exists()}
 	d.Mark = locked{}
-	d.Ledger.Declarer, d.Ledger.Target = d.woken.add, func(object.ID) {}
+	d.Declarer, d.Target = d.woken.add, func(object.ID) {}
 	d.Get = func(id object.ID) client.Object { return d.all[id] }
 	d.Use = func(id object.ID, kinds ...schema.GroupKind) { d.used[id] = kinds }
 	d.Declaration = func(obj client.Object) relation.Declaration {
@@ -137,7 +137,7 @@ func TestLedgerSourceDeleted(t *testing.T) {
 		d := newDeclarers()
 		d.put("1")
 		d.Update(usageU)
-		d.Ledger.Changed(relation.Change{Old: &relation.Object{ID: inNS("source"), UID: "s"}, Told: told})
+		d.Changed(relation.Change{Old: &relation.Object{ID: inNS("source"), UID: "s"}, Told: told})
 		if got := d.SourceDeleted(usageU, "s"); got != want {
 			t.Errorf("reported %t: SourceDeleted is %t, want %t", told, got, want)
 		}
@@ -181,7 +181,7 @@ func TestLedgerChoices(t *testing.T) {
 				}}}
 			}
 			d.Update(usageU)
-			d.Ledger.Changed(relation.Change{Old: c.old, New: c.new})
+			d.Changed(relation.Change{Old: c.old, New: c.new})
 			if got := len(d.woken.names); got != c.want {
 				t.Errorf("%s: woken %d times, want %d", c.reason, got, c.want)
 			}
