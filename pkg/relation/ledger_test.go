@@ -53,8 +53,9 @@ func (d *declarers) put(uid types.UID) {
 }
 
 func (d *declarers) targets() []string {
-	var names []string
-	for _, e := range d.Declared.Declared(usageU) {
+	edges := d.Declared.Declared(usageU)
+	names := make([]string, 0, len(edges))
+	for _, e := range edges {
 		names = append(names, e.Target.Name)
 	}
 	return names

@@ -41,13 +41,14 @@ func (r *reconciler) awaitUsing(ctx context.Context, p *pass) reconcile.Outcome 
 	if !outcome.IsDone() || !alive {
 		return outcome
 	}
+	waits := isComposed(p.usage) || deleting
 	switch {
 	case !deleting && r.namespaceEnds(ctx, source):
 		return r.deleteSource(ctx, source)
-	case (isComposed(p.usage) || deleting) && unknown != nil: // The Usage may wait for itself.
+	case waits && unknown != nil: // The Usage may wait for itself.
 		return reconcile.WaitFor(ringRetry, sharedv1alpha1.ReasonWaitingUsingDeleted,
 			"waiting for %s to be deleted; %s", source, unknown)
-	case isComposed(p.usage) || deleting:
+	case waits:
 		return reconcile.Wait(sharedv1alpha1.ReasonWaitingUsingDeleted, "waiting for %s to be deleted", source)
 	}
 	if left := r.options.GracePeriod - r.clock.Since(p.GetDeletionTimestamp().Time); left > 0 {

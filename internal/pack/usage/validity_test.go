@@ -18,7 +18,9 @@ func TestProblems(t *testing.T) {
 		text   string
 	}{
 		"valid":        {"two ConfigMaps", named("a"), named("b"), reconcile.Done, ""},
-		"of equals by": {"no deletion would end it", named("a"), named("a"), reconcile.Invalid, "a resource can't use itself"},
+		"of equals by": {
+			"no deletion would end it", named("a"), named("a"), reconcile.Invalid, "a resource can't use itself",
+		},
 		"kind not served": {
 			"it may be installed", kind2("example.com/v1", "Tree"), named("b"),
 			reconcile.Waiting, "waiting for it to be installed",
