@@ -17,7 +17,7 @@ func TestProblems(t *testing.T) {
 		state  reconcile.State
 		text   string
 	}{
-		"valid":        {"two ConfigMaps", named("a"), named("b"), reconcile.Done, ""},
+		"valid": {"two ConfigMaps", named("a"), named("b"), reconcile.Done, ""},
 		"of equals by": {
 			"no deletion would end it", named("a"), named("a"), reconcile.Invalid, "a resource can't use itself",
 		},
