@@ -34,7 +34,7 @@ var (
 		of(ship, "ship-fleet", relation.Owner, "spec.fleetRef", fleet, "A Ship is deleted with its Fleet."),
 		of(ship, "ship-papers", relation.Composition, "metadata.name", papers, "A Ship has a ConfigMap of its name."),
 	}
-	// The field of a Flag that names the Ship is itself named in a field: spec.path.
+	// Flags are the relations of a Flag. The field that names the Ship is itself named in spec.path.
 	Flags = []relation.Relation{relation.Reference{
 		Name: "flag-ship", Role: relation.Binding, Doc: "A Flag colours the Ship that the field at spec.path names.",
 		Declarer: flag.GroupKind(), PathAt: relation.MustPath("spec.path"), Target: ship.GroupKind(),

@@ -256,7 +256,7 @@ func readGuard(ctx context.Context, c client.Reader, template client.Object) (cl
 	live := reflect.New(reflect.TypeOf(template).Elem()).Interface().(client.Object)
 	err := c.Get(ctx, client.ObjectKeyFromObject(template), live)
 	if apierrors.IsNotFound(err) {
-		return nil, nil //nolint:nilnil // absent is an answer here, not a failure
+		return nil, nil // Absent is an answer here, not a failure.
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read guard %s: %w", template.GetName(), err)

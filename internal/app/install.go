@@ -418,7 +418,7 @@ func read(ctx context.Context, c client.Client, obj client.Object) (*unstructure
 	live.SetGroupVersionKind(gvk)
 	err = c.Get(ctx, client.ObjectKeyFromObject(obj), live)
 	if apierrors.IsNotFound(err) {
-		return nil, nil //nolint:nilnil // absent is an answer here, not a failure
+		return nil, nil // Absent is an answer here, not a failure.
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read %s %s: %w", gvk.Kind, obj.GetName(), err)

@@ -24,8 +24,8 @@ import (
 var clusterScoped = []string{
 	"apiservices", "clusterusages", "customresourcedefinitions", "mutatingadmissionpolicies",
 	"mutatingadmissionpolicybindings", "mutatingwebhookconfigurations", "namespaces", "nodes",
-	"servicecidrs", "subjectaccessreviews", "tokenreviews", "validatingadmissionpolicies", "validatingadmissionpolicybindings",
-	"validatingwebhookconfigurations",
+	"servicecidrs", "subjectaccessreviews", "tokenreviews", "validatingadmissionpolicies",
+	"validatingadmissionpolicybindings", "validatingwebhookconfigurations",
 }
 
 // checkNamespaces returns an error if a name in --namespaces can be no namespace's.

@@ -21,7 +21,7 @@ const attempts = 100
 func Find(host string) (int, error) {
 	var err error
 	for range attempts {
-		port := first + rand.IntN(end-first) //nolint:gosec // The number is no secret.
+		port := first + rand.IntN(end-first) // The number is no secret.
 		if err = Check(host, port); err == nil || !errors.Is(err, syscall.EADDRINUSE) {
 			return port, err
 		}

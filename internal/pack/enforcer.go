@@ -100,7 +100,7 @@ func (e *Enforcer) read(ctx context.Context, template client.Object) (client.Obj
 	live := reflect.New(reflect.TypeOf(template).Elem()).Interface().(client.Object)
 	err := e.live.Get(ctx, client.ObjectKeyFromObject(template), live)
 	if apierrors.IsNotFound(err) {
-		return nil, nil //nolint:nilnil // absent is an answer here, not a failure
+		return nil, nil // Absent is an answer here, not a failure.
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read %s %s: %w", enforcingKind(template), template.GetName(), err)

@@ -323,7 +323,7 @@ func (w *wire) divert(f func(*http.Request) (*http.Response, error)) {
 func (w *wire) unlist(group string) {
 	w.divert(func(r *http.Request) (*http.Response, error) {
 		if r.URL.Path != "/apis" {
-			return nil, nil //nolint:nilnil // The API server is to answer.
+			return nil, nil // The API server is to answer.
 		}
 		response, err := w.next.RoundTrip(r)
 		if err != nil {
@@ -347,7 +347,7 @@ func (w *wire) lag(late func() bool) {
 	var last []byte
 	w.divert(func(r *http.Request) (*http.Response, error) {
 		if r.URL.Path != "/apis" {
-			return nil, nil //nolint:nilnil // The API server is to answer.
+			return nil, nil // The API server is to answer.
 		}
 		response, err := w.next.RoundTrip(r)
 		if err != nil {

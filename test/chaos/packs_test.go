@@ -150,7 +150,8 @@ func (f *fleet) left(n int) (int, error) {
 		name string
 		list client.ObjectList
 	}{
-		{"net", &openstackv1alpha1.NetworkList{}}, {"sub", &openstackv1alpha1.SubnetList{}},
+		{"net", &openstackv1alpha1.NetworkList{}},
+		{"sub", &openstackv1alpha1.SubnetList{}},
 		{"port", &openstackv1alpha1.PortList{}},
 	} {
 		names, err := f.names(kind.list)

@@ -163,7 +163,8 @@ func TestLongList(t *testing.T) {
 			},
 		}.Read(t.Context(), client)
 		if err == nil || !strings.Contains(err.Error(), want.says) || kept > want.atMost {
-			t.Errorf("%s: the list ends with %v after %d items, want %q after at most %d", way, err, kept, want.says, want.atMost)
+			t.Errorf("%s: the list ends with %v after %d items, want %q after at most %d",
+				way, err, kept, want.says, want.atMost)
 		}
 	}
 }

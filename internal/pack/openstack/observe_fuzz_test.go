@@ -21,7 +21,7 @@ func FuzzObserve(f *testing.F) {
 	} {
 		f.Add([]byte(text))
 	}
-	f.Fuzz(func(t *testing.T, text []byte) {
+	f.Fuzz(func(_ *testing.T, text []byte) {
 		for i := range zeroTable {
 			var said answer
 			if json.Unmarshal(text, &said) != nil {

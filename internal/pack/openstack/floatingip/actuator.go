@@ -15,7 +15,8 @@ func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
 }
 
 var table = kit.Table[object]{
-	Kind: kind, Service: (*openstack.Scope).Network, References: References, Names: names, Serving: []string{"ACTIVE", "DOWN"},
+	Kind: kind, Service: (*openstack.Scope).Network, References: References, Names: names,
+	Serving: []string{"ACTIVE", "DOWN"},
 	// Neutron chooses the address of a port anew, or does not know which.
 	Along: []string{"port_id", "fixed_ip_address"},
 	// Nothing else tells an address from those of others.

@@ -32,7 +32,7 @@ func namesAt[K external.Object](path string) (func(external.Object) []string, bo
 // stepsTo returns the index of each struct field on a path such as
 // "spec.resource.addresses[].subnetRef".
 func stepsTo(t reflect.Type, path string) (steps [][]int, found bool) {
-	for _, name := range strings.Split(path, ".") {
+	for name := range strings.SplitSeq(path, ".") {
 		for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
 			t = t.Elem()
 		}

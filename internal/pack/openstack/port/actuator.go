@@ -17,9 +17,10 @@ func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
 }
 
 var table = kit.Table[object]{
-	Kind: kind, Service: (*openstack.Scope).Network, References: References, Names: names, Serving: []string{"ACTIVE", "DOWN"},
-	Dated: true,
-	Path:  "ports", One: "port", Many: "ports", Fields: fields,
+	Kind: kind, Service: (*openstack.Scope).Network, References: References, Names: names,
+	Serving: []string{"ACTIVE", "DOWN"},
+	Dated:   true,
+	Path:    "ports", One: "port", Many: "ports", Fields: fields,
 	Tags: func(p object) []string { return kit.Texts(p.Spec.Resource.Tags) },
 }
 
