@@ -53,7 +53,7 @@ func (confirmed) Confirm(context.Context, relation.Object) reconcile.Outcome {
 }
 func (confirmed) Confirmed(relation.Object) bool { return true }
 
-func newRig(t *testing.T) *rig {
+func newRig(t *testing.T, changes ...func(*parts)) *rig {
 	t.Helper()
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
@@ -82,6 +82,9 @@ func newRig(t *testing.T) *rig {
 	}
 	p.ledger.admission, p.ledger.get, p.ledger.grants = true, p.store.get, p.store.grants
 	p.ledger.Mark, p.ledger.Declarer, p.ledger.Target = p.lock, p.usages.Add, p.locks.Add
+	for _, change := range changes { // Before informers read the parts.
+		change(p)
+	}
 	watcher.OnObject(p.lock.Seen)
 	watcher.OnObject(p.ledger.Changed)
 	watcher.OnKind(p.ledger.kindChanged)

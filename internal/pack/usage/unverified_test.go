@@ -9,12 +9,11 @@ import (
 
 // TestDropUnverified: without admission, fields that any user can have written are removed.
 func TestDropUnverified(t *testing.T) {
-	r := newRig(t)
+	r := newRig(t, func(p *parts) { p.ledger.admission = false })
 	used, u := configMap("used"), uses("u")
 	u.Annotations = map[string]string{authorityAnnotation: authorityAuthor, "example.com/mine": "x"}
 	r.create(configMap("using"), used, u)
 	r.refuseDeletion(u, relation.ObjectOf(configMapID(used).GroupKind(), used), time.Now())
-	r.ledger.admission = false
 	r.pass(u)
 	r.pass(u)
 	r.ready(u, "")
