@@ -432,7 +432,7 @@ func apply(ctx context.Context, c client.Client, obj client.Object, options ...w
 	if err != nil {
 		return fmt.Errorf("identify %s: %w", obj.GetName(), err)
 	}
-	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(obj)
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(pack.WithScopes(obj))
 	if err != nil {
 		return fmt.Errorf("convert %s %s: %w", gvk.Kind, obj.GetName(), err)
 	}
