@@ -23,9 +23,9 @@ import (
 // operator answers, or a policy that lets only the operator take a label off.
 var errGuarded = errors.New("a guard is in the way")
 
-// stripper removes traces from objects. It acts as the operator's accounts first, which the
-// guards let through; where these accounts lack a right, or do not exist, it acts as the user
-// who uninstalls.
+// stripper removes traces from objects. It acts as the operator's accounts, which the guards
+// let through. If these accounts lack a right or do not exist, it acts as the user who runs
+// `kinship uninstall`.
 type stripper struct {
 	clients []metadata.Interface
 }
@@ -91,8 +91,8 @@ func (s stripper) strip(ctx context.Context, t pack.Trace) error {
 	return err
 }
 
-// stripAs removes one trace from one object as one user. After a conflict with another writer
-// it tries again.
+// stripAs removes one trace from one object as one user, and repeats the write after a
+// conflict.
 func stripAs(ctx context.Context, c metadata.Interface, t pack.Trace) error {
 	resource := c.Resource(t.Resource).Namespace(t.Object.Namespace)
 	obj := t.Object

@@ -11,8 +11,9 @@ import (
 	"github.com/kinship-dev/kinship/pkg/watch"
 )
 
-// Observe takes in one change of an object of a kind. It records the object's edges before it
-// requeues any object. Informers call Observe; the owner of a [Kind.Store] does too.
+// Observe records one change of an object: first the edges that the object declares, then it
+// requeues the objects concerned. Informers call Observe, and so does the owner of a
+// [Kind.Store].
 func (e *Engine) Observe(gk schema.GroupKind, c watch.Change[client.Object]) {
 	if c.Old != nil && c.New != nil && c.Old.GetUID() != c.New.GetUID() {
 		// A watch that was cut off reports another object of the same name as a change.

@@ -53,9 +53,9 @@ type Options struct {
 	Tenant func(ctx context.Context, namespace string) context.Context
 }
 
-// Engine runs the kinds of a pack. Make it with New, add kinds, then Start it. Package engine
-// keeps the watches, the index of edges, the waits and the guards; an Engine adds what concerns
-// the resources outside.
+// Engine runs the kinds of a pack: make an Engine with New, add kinds, then call Start. Package
+// engine has the watches, the index of edges, the waits and the guards; package external adds
+// the calls to the API outside.
 type Engine struct {
 	Options
 
@@ -216,8 +216,9 @@ func (e *Engine) requeueOwners(deleted client.Object) {
 	}
 }
 
-// declares adds to the edges of an object what its resource still uses although the spec does
-// not name it any more, and what the resources of deleted objects of that name use (stray.go).
+// declares adds two sorts of edges to an object's edges: to objects whose resources the
+// object's resource still uses although the spec no longer names them
+// (status.observedDependencies), and the edges of deleted objects of the same name (stray.go).
 func (e *Engine) declares(k *kind, id object.ID, obj client.Object, edges []relation.Edge) []relation.Edge {
 	if obj != nil {
 		edges = append(edges, e.observedEdges(k, id, obj, edges)...)

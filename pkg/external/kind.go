@@ -266,8 +266,9 @@ func observedTargets(refs Refs) []sharedv1alpha1.ObservedDependency {
 	return all
 }
 
-// observedTarget returns the value of one reference, as the status records it, and whether the
-// status records it: targets of relations with Once are used no more once the resource exists.
+// observedTarget returns the entry of status.observedDependencies for one reference, and
+// whether the reference has an entry. The target of a relation with Once has none: after the
+// creation the resource does not use the target, such as the Image of a Server.
 func observedTarget(t engine.Target) (sharedv1alpha1.ObservedDependency, bool) {
 	d := sharedv1alpha1.ObservedDependency{Kind: t.ID().Kind, Name: t.ID().Name, ID: t.Value()}
 	return d, t.Value() != "" && !t.Relation().Once
