@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
+	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 
 	"github.com/kinship-dev/kinship/internal/certificate"
@@ -103,8 +104,8 @@ func assemble(
 	if err != nil {
 		return err
 	}
-	if err := mgr.Add(env.Watcher); err != nil {
-		return fmt.Errorf("add watcher: %w", err)
+	if err := addWatcher(mgr, env.Watcher, "operator"); err != nil {
+		return err
 	}
 	if err := mgr.Add(newPresence(env.Live, o.Log.WithName("presence"))); err != nil {
 		return fmt.Errorf("add presence: %w", err)
@@ -114,6 +115,17 @@ func assemble(
 		return err
 	}
 	return announcer.add()
+}
+
+// addWatcher adds a watcher with its metrics.
+func addWatcher(mgr manager.Manager, w *relation.Watcher, pack string) error {
+	if err := mgr.Add(w); err != nil {
+		return fmt.Errorf("add watcher %s: %w", pack, err)
+	}
+	if err := ctrlmetrics.Registry.Register(w.Metrics(pack)); err != nil {
+		return fmt.Errorf("register metrics of watcher %s: %w", pack, err)
+	}
+	return nil
 }
 
 // addPacks adds the packs, and returns the running packs with their managers. A pack whose
@@ -165,8 +177,8 @@ func addPack(
 	}
 	theirs.Health, theirs.NewCache = own.health, own.newCache
 	if theirs.Watcher != nil {
-		if err := mgr.Add(theirs.Watcher); err != nil {
-			return nil, fmt.Errorf("add watcher of pack %s: %w", p.Name, err)
+		if err := addWatcher(mgr, theirs.Watcher, p.Name); err != nil {
+			return nil, err
 		}
 	}
 	if _, err := newGuards(o, env, theirs.Live, p, own.Gate(), mgr); err != nil {

@@ -38,14 +38,17 @@ func (k *watched) lingers() bool {
 	return k.users == 0 && k.cancel != nil && time.Since(k.unused) < linger
 }
 
-func (k *watched) stop() {
-	if k.cancel != nil {
-		k.cancel()
-	}
-}
-
 // stores hold the objects of a kind, one for each namespace or one for all.
 type stores []cache.Store
+
+// size returns how many objects the stores hold.
+func (s *stores) size() int {
+	n := 0
+	for _, store := range *s {
+		n += len(store.ListKeys())
+	}
+	return n
+}
 
 func get(all *stores, id object.ID) (Object, bool) {
 	key := id.Name
@@ -94,6 +97,7 @@ func (w *Watcher) run(ctx context.Context, k *watched, mapping watch.Mapping, ru
 	}
 	w.mu.Lock()
 	k.mapping, k.cancel, k.store, k.problem = mapping, cancel, all, nil
+	w.reading.begin(time.Now())
 	w.mu.Unlock()
 	for _, informer := range informers {
 		running.Go(func() { informer.RunWithContext(informerCtx) })
@@ -106,6 +110,7 @@ func (w *Watcher) run(ctx context.Context, k *watched, mapping watch.Mapping, ru
 		current := k.cancel != nil && k.store == all
 		if current {
 			k.synced, k.problem = true, nil
+			w.reading.end(time.Now(), true)
 		}
 		w.mu.Unlock()
 		if current {

@@ -97,6 +97,7 @@ type Watcher struct {
 	// doubted is when what is known of kinds was last in doubt: a definition changed, or a
 	// kind came into use that is not known.
 	doubted time.Time
+	reading reading
 }
 
 // NewWatcher returns a Watcher that reads through config.
@@ -431,13 +432,19 @@ func (w *Watcher) settle(ctx context.Context, gk schema.GroupKind, running *sync
 		return
 	case k.users == 0:
 		delete(w.kinds, gk)
+		w.stopReading(k)
+		stop := k.cancel
+		k.cancel = nil
 		w.mu.Unlock()
-		k.stop()
+		if stop != nil {
+			stop()
+		}
 		return
 	case err == nil && k.cancel != nil && k.mapping == mapping:
 		w.mu.Unlock()
 		return
 	}
+	w.stopReading(k)
 	stop, changed := k.cancel, k.cancel != nil || fmt.Sprint(k.problem) != fmt.Sprint(err)
 	k.cancel, k.synced, k.problem = nil, false, err
 	w.mu.Unlock()
@@ -449,6 +456,13 @@ func (w *Watcher) settle(ctx context.Context, gk schema.GroupKind, running *sync
 	}
 	if err == nil {
 		w.run(ctx, k, mapping, running)
+	}
+}
+
+// stopReading records that the informer of a kind ends. The caller holds mu.
+func (w *Watcher) stopReading(k *watched) {
+	if k.cancel != nil && !k.synced {
+		w.reading.end(time.Now(), false)
 	}
 }
 
