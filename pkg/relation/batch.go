@@ -7,23 +7,24 @@ import (
 	"time"
 )
 
-// A batch waits for firstBatch before its ends are followed, and after that for as long as
-// the last batch took, but for at most lastBatch, which people do not notice.
+// A batch waits for firstBatch before its first call of follow, and then between two calls for
+// as long as the last call took: at least firstBatch, and at most lastBatch, a delay that
+// people do not notice.
 const (
 	firstBatch = 10 * time.Millisecond
 	lastBatch  = 500 * time.Millisecond
 )
 
-// batch collects ends and hands all of them to one call of follow a little later. Following
-// a selector means to look at all objects of a kind, and thousands of changes to the
-// members of a set concern the same few ends. The zero value is ready.
+// batch collects ends (Refs) and hands all of them to one call of follow a little later. To
+// follow a selector, [Watcher.List] reads all objects of a kind, and thousands of changes to
+// the members of one selector concern the same few ends. The zero value is ready.
 type batch struct {
 	mu   sync.Mutex
 	ends map[string]Ref
 	due  bool
 }
 
-// add has follow called soon with the ends. It does not block.
+// add schedules a call of follow with the ends. add does not block.
 func (b *batch) add(follow func([]Ref), ends ...Ref) {
 	if len(ends) == 0 {
 		return
@@ -42,7 +43,8 @@ func (b *batch) add(follow func([]Ref), ends ...Ref) {
 	}
 }
 
-// run follows the ends of a batch, and those that were added meanwhile after a pause.
+// run calls follow with the collected ends. If add was called meanwhile, run schedules the next
+// call after a pause.
 func (b *batch) run(follow func([]Ref)) {
 	b.mu.Lock()
 	ends := slices.Collect(maps.Values(b.ends))

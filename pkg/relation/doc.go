@@ -1,12 +1,12 @@
-// Package relation turns "this field names that object" into a value which
-// everything else derives from.
+// Package relation turns "this field names that object" into a value, and derives the index, the
+// wake-ups and the search for rings from this value.
 //
 // # A relation, declared once
 //
-// A [Relation] says what role a reference plays and how to extract it from the
-// object that declares it. What comes out are edges: a source, which needs a
-// target. Usually the declaring object is the source itself; a Usage declares
-// an edge between two other objects.
+// A [Relation] has the role of a reference ([Role]) and an [Extractor], which extracts the
+// reference from the object that declares the reference. The result are edges ([Edge]): a source
+// needs a target. Usually the declaring object is the source itself, as the Subnet with
+// spec.networkRef below. A Usage declares an edge between two other objects.
 //
 //	var subnetNetwork = relation.Relation{
 //		Name:     "subnet-network",
@@ -21,22 +21,23 @@
 //		}),
 //	}
 //
+// A [Reference] is a Relation by field path ([Path]), without an Extractor of its own.
+//
 // # Ends
 //
-// An end of an edge is a [Ref]: one object by name, or the set of all objects
-// of a kind that match a [Selector] at any time.
+// An end of an edge is a [Ref]: one object by name, or all objects of a kind that match a
+// [Selector] at the time of the question.
 //
 // # Index
 //
-// An [Index] holds the edges of every declaring object and answers in
-// microseconds who refers to an object. It is a plain data structure: it knows
-// what was declared, never what exists.
+// An [Index] holds the edges of every declaring object and answers in microseconds which objects
+// refer to an object. An Index is a plain data structure: Index knows what was declared, and not
+// which objects exist.
 //
 // # Watcher
 //
-// What exists is known by the [Watcher]. It keeps one metadata-only informer for
-// each kind that is in use, starts it when the first user comes and stops it
-// when the last one goes, and follows kinds that appear and vanish while it
-// runs. Deciding means to put the two together: an edge is in force if it is
-// declared in the index and its ends exist in the watcher.
+// The [Watcher] knows which objects exist. Watcher has one metadata-only informer for each kind
+// in use, starts the informer for the first user of the kind and stops the informer after the
+// last user, and follows kinds that are installed and removed at run time. [Force] combines
+// both: an edge is in force if the Index has the edge and the Watcher has its source.
 package relation

@@ -5,12 +5,12 @@ import (
 	"slices"
 )
 
-// fewEdges is up to how many edges a set is a slice. Nearly every object is the
-// end of one or two edges, and a map for each would be most of an index's
-// memory; an object at the end of thousands needs one.
+// fewEdges is the largest number of edges that an edgeSet keeps in a slice. Nearly every object
+// is the end of one or two edges, and a map for each object would be most of the memory of an
+// [Index]. An object at the end of thousands of edges needs a map.
 const fewEdges = 16
 
-// edgeSet is a set of edges. The zero value is empty.
+// edgeSet is a set of [Edge] pointers. The zero value is empty.
 type edgeSet struct {
 	few  []*Edge
 	many map[*Edge]struct{}
@@ -41,7 +41,7 @@ func (s *edgeSet) remove(e *Edge) {
 
 func (s edgeSet) empty() bool { return len(s.few) == 0 && len(s.many) == 0 }
 
-// all yields the edges in no particular order.
+// all yields the edges of few and many in no particular order.
 func (s edgeSet) all() iter.Seq[*Edge] {
 	return func(yield func(*Edge) bool) {
 		for _, e := range s.few {

@@ -8,36 +8,39 @@ import (
 	"github.com/kinship-dev/kinship/pkg/object"
 )
 
-// Existing tells which objects exist, as [Watcher] does.
+// Existing tells which objects exist. [Watcher] implements Existing.
 type Existing interface {
-	// Get returns an object as last seen.
+	// Get returns an object of the store, with [Unknown], [Absent] or [Present].
 	Get(id object.ID) (Object, Presence)
-	// List returns the objects that an end stands for, and whether that is known.
+	// List returns the objects that a [Ref] stands for. List returns known=false if [Presence]
+	// would be Unknown for such an object.
 	List(ref Ref) (objects []Object, known bool)
 }
 
-// Hold says whether something is needed now.
+// Hold says whether an object is needed now ([Force.On]) or whether an edge needs its target
+// now ([Force.Of]).
 type Hold int
 
 const (
-	// Undecided means that not enough is known yet: change nothing.
+	// Undecided means that a store does not know enough yet ([Unknown]): change nothing.
 	Undecided Hold = iota
-	// Free means that nobody needs the object.
+	// Free means that no existing object needs the object.
 	Free
-	// Held means that somebody needs the object.
+	// Held means that an existing object needs the object.
 	Held
 )
 
-// Force decides which declared edges hold now. Declared says which edges there are, Exists
-// which objects. Nothing is kept: each answer is made from what the two hold when they are
-// asked. Force is safe for concurrent use.
+// Force decides which declared edges hold now. Declared ([Index]) says which edges there are,
+// and Exists ([Watcher]) says which objects exist. Force keeps no answer: each call reads both
+// again. Force is safe for concurrent use.
 type Force struct {
 	Declared *Index
 	Exists   Existing
 }
 
-// Of decides whether an edge holds its target: if its source exists and, of an edge to what
-// holds an object (Edge.Content), if that object exists. The edge need not be in the index.
+// Of decides whether an edge holds its target. The source must exist (Held if [Edge.Source] is
+// zero), and the object behind [Edge.Content], if set, must exist too. The edge need not be in
+// the [Index].
 func (f Force) Of(e Edge) Hold {
 	if e.Content != nil {
 		if hold := f.exists(*e.Content, ""); hold != Held {
@@ -50,8 +53,8 @@ func (f Force) Of(e Edge) Hold {
 	return f.exists(e.Source, e.SourceUID)
 }
 
-// On decides whether any edge holds an object. It stops at the first one in force: cheap
-// for objects that thousands of edges end at.
+// On decides whether any edge holds an object. On stops at the first Held edge, so On is cheap
+// for an object that is the target of thousands of edges.
 func (f Force) On(obj Object) Hold {
 	undecided := false
 	held := f.Declared.AnyTargeting(obj, func(e Edge) bool {
@@ -69,22 +72,22 @@ func (f Force) On(obj Object) Hold {
 	}
 }
 
-// Holding returns the edges that hold an object, in a fixed order. An edge of which nobody
-// can tell whether it is in force is among them: protection fails closed.
+// Holding returns the edges that hold an object, in a fixed order. An edge for which [Force.Of]
+// returns Undecided is among them: protection fails closed.
 func (f Force) Holding(obj Object) []Edge {
 	edges := f.Declared.Targeting(obj)
 	return slices.DeleteFunc(edges, func(e Edge) bool { return f.Of(e) == Free })
 }
 
-// From returns the edges whose source is an object, without those to what holds their
-// targets.
+// From returns the edges whose source is an object, except edges with [Edge.Content]: the
+// target of such an edge only contains the object that the declarer protects.
 func (f Force) From(id object.ID) []Edge {
 	obj, _ := f.Exists.Get(id)
 	return slices.DeleteFunc(f.Declared.From(obj), func(e Edge) bool { return e.Content != nil })
 }
 
-// Members returns the objects that an end stands for now. A name stands for its object
-// whether that exists or not.
+// Members returns the objects that a [Ref] stands for now. A Ref by name stands for its object,
+// whether or not the object exists.
 func (f Force) Members(ref Ref) []object.ID {
 	if ref.Selector == nil {
 		return []object.ID{ref.ID}
@@ -97,7 +100,7 @@ func (f Force) Members(ref Ref) []object.ID {
 	return ids
 }
 
-// Matches reports whether an end stands for an object now.
+// Matches reports whether a [Ref] stands for an object now.
 func (f Force) Matches(ref Ref, id object.ID) bool {
 	if ref.Selector == nil {
 		return ref.ID == id

@@ -11,8 +11,8 @@ import (
 	"github.com/kinship-dev/kinship/pkg/object"
 )
 
-// Index holds edges by who declared them and finds them by either end. It is
-// safe for concurrent use. The zero value is ready to use.
+// Index holds edges by their declarer, and finds edges by target ([Index.Targeting]) and by
+// source ([Index.From]). Index is safe for concurrent use. The zero value is ready to use.
 type Index struct {
 	mu       sync.RWMutex
 	declared map[object.ID][]Edge
@@ -20,16 +20,17 @@ type Index struct {
 	sources  ends
 }
 
-// ends finds edges by one of their ends.
+// ends finds edges by one of their ends: by the ID of a named object, or by the GroupKind of a
+// selector.
 type ends struct {
 	named map[object.ID]edgeSet
 	sets  map[schema.GroupKind]edgeSet
-	kinds map[schema.GroupKind]int // edges per kind
+	kinds map[schema.GroupKind]int // number of edges per kind
 }
 
-// Set replaces the edges that an object declares and returns those it declared
-// before, so that the caller can wake whoever they concerned. No edges means
-// that the object declares nothing any more.
+// Set replaces the edges that a declarer declares and returns the edges that the declarer
+// declared before, so that [Waker.Declare] can wake the targets of both. No edges means that
+// the declarer declares nothing any more.
 func (x *Index) Set(declarer object.ID, edges []Edge) (before []Edge) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -54,26 +55,28 @@ func (x *Index) Set(declarer object.ID, edges []Edge) (before []Edge) {
 	return before
 }
 
-// Declared returns the edges that an object declares, in its own order.
+// Declared returns the edges that an object declares, in the order of [Extractor].
 func (x *Index) Declared(declarer object.ID) []Edge {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	return slices.Clone(x.declared[declarer])
 }
 
-// Targeting returns the edges whose target is the object, in a fixed order.
+// Targeting returns the edges whose target is the object, by name or by selector, in the order
+// of compareEdges.
 func (x *Index) Targeting(obj Object) []Edge {
 	return x.collect(&x.targets, obj, func(e *Edge) Ref { return e.Target })
 }
 
-// From returns the edges whose source is the object, in a fixed order.
+// From returns the edges whose source is the object, by name or by selector, in the order of
+// compareEdges.
 func (x *Index) From(obj Object) []Edge {
 	return x.collect(&x.sources, obj, func(e *Edge) Ref { return e.Source })
 }
 
-// AnyTargeting reports whether accept holds for an edge whose target is the
-// object. It stops at the first one, in no particular order: cheap for objects
-// that thousands of edges end at.
+// AnyTargeting reports whether accept returns true for an edge whose target is the object.
+// AnyTargeting stops at the first such edge, in no particular order: [Force.On] calls it for
+// objects that are the target of thousands of edges.
 func (x *Index) AnyTargeting(obj Object, accept func(Edge) bool) bool {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -90,7 +93,7 @@ func (x *Index) AnyTargeting(obj Object, accept func(Edge) bool) bool {
 	return false
 }
 
-// Declarers returns the objects that declare edges, in order.
+// Declarers returns the objects that declare edges, in the order of [object.Compare].
 func (x *Index) Declarers() []object.ID {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -109,8 +112,8 @@ func (x *Index) Len() int {
 	return len(x.declared)
 }
 
-// Targets returns the ends of a kind that edges have for a target, in a fixed
-// order. The same end may occur more than once.
+// Targets returns the targets ([Edge.Target]) of a kind, in a fixed order. The same selector
+// may occur more than once.
 func (x *Index) Targets(gk schema.GroupKind) []Ref {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -129,7 +132,7 @@ func (x *Index) Targets(gk schema.GroupKind) []Ref {
 	return refs
 }
 
-// TargetKinds returns the kinds that edges end at, in order.
+// TargetKinds returns the kinds of all targets, ordered by group and kind.
 func (x *Index) TargetKinds() []schema.GroupKind {
 	x.mu.RLock()
 	defer x.mu.RUnlock()

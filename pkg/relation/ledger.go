@@ -13,7 +13,7 @@ import (
 
 // Declaration is the part of a declarer, such as a Usage, that a [Ledger] works with.
 type Declaration struct {
-	// Kinds have to be watched for the declarer.
+	// Kinds are the kinds that a [Watcher] must watch for the declarer.
 	Kinds []schema.GroupKind
 	// Edges are the permitted edges of the declarer.
 	Edges []Edge
@@ -22,33 +22,34 @@ type Declaration struct {
 }
 
 // Ledger keeps the edges of declarers in an [Index] and wakes the declarers and targets that a
-// change concerns. It runs in every replica. It is safe for concurrent use. Set all fields
-// before the first call.
+// change concerns. A Ledger runs in every replica and is safe for concurrent use. Set all
+// fields before the first call.
 type Ledger struct {
 	Waker
 
 	// Get returns a declarer from the store of its informer, or nil if the store has none.
 	Get func(id object.ID) client.Object
-	// Declaration reads a declarer. It MUST be fast, and MUST NOT call the Ledger.
+	// Declaration reads a declarer. It MUST be fast, and MUST NOT call the [Ledger].
 	Declaration func(obj client.Object) Declaration
-	// Use has kinds watched for a declarer, as [Watcher.Use] does.
+	// Use has kinds watched for a declarer. [Watcher.Use] implements Use.
 	Use func(declarer object.ID, kinds ...schema.GroupKind)
-	// Unread reports whether a declarer exists that no informer can read. Until the declarer is
-	// read, Hold answers Undecided in place of Free. Unread may be nil.
+	// Unread reports whether a declarer exists that no informer can read, such as a Usage that
+	// fails to decode. While Unread returns true, [Ledger.Hold] answers Undecided in place of
+	// Free. Unread may be nil.
 	Unread func() bool
 
-	// mu is held from reading a declarer until its edges are set: informers, ReferenceGrants and
-	// the controller report one declarer at the same time, and the newest state must win.
+	// mu is held from the call of Get until Declare has returned: informers, ReferenceGrants
+	// and the controller report one declarer at the same time, and the newest state must win.
 	mu       sync.Mutex
 	released map[object.ID]types.UID // declarers for which Release was called
 	deleted  map[object.ID]types.UID // by declarer: the source that the API server has reported as deleted
 	choices  map[schema.GroupKind]map[object.ID][]Ref
 }
 
-// Update reads a declarer from its store and sets its edges. It does not wake the declarer.
+// Update reads a declarer with Get and sets its edges. Update does not wake the declarer.
 //
-// Update reads the store instead of taking an object from the caller: another caller may
-// already have read a newer one.
+// Update calls Get instead of taking an object from the caller: another caller may already have
+// read a newer object.
 func (l *Ledger) Update(id object.ID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -65,7 +66,7 @@ func (l *Ledger) Update(id object.ID) {
 	l.set(id, l.Declaration(obj))
 }
 
-// set replaces the edges, the kinds and the choices of a declarer. The caller holds mu.
+// set replaces the Edges, Kinds and Choices of a declarer. The caller holds mu.
 func (l *Ledger) set(id object.ID, d Declaration) {
 	l.Use(id, d.Kinds...)
 	for _, choosing := range l.choices {
@@ -84,8 +85,9 @@ func (l *Ledger) set(id object.ID, d Declaration) {
 	l.Declare(id, d.Edges)
 }
 
-// Release drops the edges of a declarer that is being deleted and has no effect any more. A
-// call for a declarer that the store has replaced by another of the same name changes nothing.
+// Release drops the edges of a declarer that is being deleted and has no effect any more. If
+// Get returns no declarer with this uid (a new declarer of the same name replaced the old one),
+// Release changes nothing.
 func (l *Ledger) Release(id object.ID, uid types.UID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -99,33 +101,34 @@ func (l *Ledger) Release(id object.ID, uid types.UID) {
 	l.Declare(id, nil)
 }
 
-// Released reports whether Release was called for the declarer with a uid.
+// Released reports whether [Ledger.Release] was called for the declarer with a uid.
 func (l *Ledger) Released(id object.ID, uid types.UID) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.released[id] == uid
 }
 
-// SourceDeleted reports whether the API server has reported the source with a uid as deleted to a
-// declarer that names the source. Then no live read is needed.
+// SourceDeleted reports whether the API server has reported the deletion of the source with a
+// uid, and the declarer names the source. In this case the declarer needs no [Watcher.Live].
 func (l *Ledger) SourceDeleted(declarer object.ID, source types.UID) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return source != "" && l.deleted[declarer] == source
 }
 
-// Changed wakes the declarers and targets that a change of an object concerns, among them the
-// declarers that can choose the object now and could not before.
+// Changed wakes the declarers and targets that a change of an object concerns
+// ([Waker.Changed]), and the declarers that can choose the object now and could not before
+// ([Declaration.Choices]).
 func (l *Ledger) Changed(c Change) {
-	choosers := l.record(c) // Before a declarer is woken that asks SourceDeleted.
+	choosers := l.record(c) // Before Declarer wakes a declarer that calls SourceDeleted.
 	l.Waker.Changed(c)
 	for _, id := range choosers {
 		l.Declarer(id)
 	}
 }
 
-// record notes a reported deletion for SourceDeleted, and returns the declarers that can choose
-// the object now and could not before.
+// record stores a reported deletion for SourceDeleted, and returns the declarers that can
+// choose the object now and could not before.
 func (l *Ledger) record(c Change) (choosers []object.ID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -148,10 +151,12 @@ func (l *Ledger) record(c Change) (choosers []object.ID) {
 	return choosers
 }
 
-// choosable reports whether a selector may choose an object: one that is not being deleted.
+// choosable reports whether a declarer may choose an object: ref matches the object, and the
+// object is not being deleted.
 func choosable(ref Ref, obj *Object) bool { return obj != nil && !obj.Deleting && ref.Matches(*obj) }
 
-// KindChanged updates and wakes declarers of a kind that was installed, read, failed or removed.
+// KindChanged updates and wakes the declarers of a kind that was installed, read or removed, or
+// whose watch failed.
 func (l *Ledger) KindChanged(gk schema.GroupKind, declarers ...object.ID) {
 	for _, id := range declarers {
 		l.Update(id)
@@ -160,7 +165,7 @@ func (l *Ledger) KindChanged(gk schema.GroupKind, declarers ...object.ID) {
 	l.Waker.KindChanged(gk)
 }
 
-// Hold decides whether an object is held, as [Force.On] does.
+// Hold decides whether an object is held, as [Force.On] does, and takes Unread into account.
 func (l *Ledger) Hold(obj Object) Hold {
 	hold := l.On(obj)
 	if hold == Free && l.Unread != nil && l.Unread() {
@@ -169,8 +174,8 @@ func (l *Ledger) Hold(obj Object) Hold {
 	return hold
 }
 
-// WronglyMarked returns the marked objects that must lose the mark, of the kinds that edges
-// lead to. There are some when the last leader stopped between two writes.
+// WronglyMarked returns the objects whose [Mark] is wrong, for the kinds of
+// [Index.TargetKinds]. Such an object remains if the last leader stopped between two writes.
 func (l *Ledger) WronglyMarked() []object.ID {
 	var ids []object.ID
 	for _, gk := range l.Declared.TargetKinds() {

@@ -14,7 +14,7 @@ import (
 	"github.com/kinship-dev/kinship/pkg/object"
 )
 
-// Object is what relations need to know of an object.
+// Object is the metadata of an object that relations need.
 type Object struct {
 	ID         object.ID
 	UID        types.UID
@@ -26,7 +26,7 @@ type Object struct {
 	Created    metav1.Time
 }
 
-// ObjectOf returns what relations need to know of an object.
+// ObjectOf returns the [Object] of a Kubernetes object of a kind.
 func ObjectOf(gk schema.GroupKind, obj metav1.Object) Object {
 	o := Object{
 		ID:         object.Of(obj, gk),
@@ -43,8 +43,8 @@ func ObjectOf(gk schema.GroupKind, obj metav1.Object) Object {
 	return o
 }
 
-// OlderFirst orders objects by age, then by name: the order in which one of
-// several matches is chosen.
+// OlderFirst orders objects by creationTimestamp, then by [object.ID]. If several objects
+// match, the first in this order is chosen.
 func OlderFirst(a, b Object) int {
 	if c := a.Created.Compare(b.Created.Time); c != 0 {
 		return c
@@ -54,16 +54,17 @@ func OlderFirst(a, b Object) int {
 
 // Selector selects objects by labels, by controller owner, or by both.
 type Selector struct {
-	// Labels that an object must have, all of them.
+	// Labels that an object must all have.
 	Labels map[string]string
-	// Where, if set, must match an object's labels. labels.Everything matches every object.
+	// Where, if set, must match the labels of an object. [labels.Everything] matches every
+	// object.
 	Where labels.Selector
 	// Controller is the uid that an object's controller owner must have.
 	Controller types.UID
 }
 
-// Matches reports whether the selector selects an object. An empty selector
-// selects nothing, because what it would select is everything.
+// Matches reports whether the selector selects an object. A zero [Selector] selects nothing: a
+// mistake must not select every object of a kind.
 func (s *Selector) Matches(obj Object) bool {
 	if len(s.Labels) == 0 && s.Controller == "" && s.Where == nil {
 		return false
@@ -88,7 +89,7 @@ func (s *Selector) equal(other *Selector) bool {
 		(s.Where == nil) == (other.Where == nil) && (s.Where == nil || s.Where.String() == other.Where.String())
 }
 
-// String returns the selector for people, with its labels in order.
+// String returns the selector for messages, with its labels in order: "app=web,tier=db".
 func (s *Selector) String() string {
 	var parts []string
 	for _, k := range slices.Sorted(maps.Keys(s.Labels)) {

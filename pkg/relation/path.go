@@ -7,20 +7,20 @@ import (
 	"strings"
 )
 
-// Bounds of a path. A path comes from a user as well as from code.
+// Bounds of a [Path]: a user may write a Path in a [Relation], so its size is limited.
 const (
 	maxPathLength = 512
 	maxPathSteps  = 32
 	maxPathIndex  = 10_000
-	// maxPathValues bounds what one path yields for one object. An object of the API server's
-	// largest size (about 3 MB) can hold more.
+	// maxPathValues limits the values that [Path.Values] returns for one object. An object of
+	// the largest size that the API server stores (about 3 MB) can hold more.
 	maxPathValues = 10_000
 )
 
 // Path leads from the root of an object to the values of a field, such as
 // "spec.volumes[*].secret.secretName". "[*]" stands for every element of a list, "[3]" for one
-// element, and "['a.b/c']" for a key that has other characters than a field's name. The zero
-// value leads nowhere.
+// element, and "['a.b/c']" for a key with characters that pathName does not allow. The zero
+// value leads to no field.
 type Path struct {
 	text  string
 	steps []pathStep
@@ -33,14 +33,15 @@ type pathStep struct {
 	index int // of the element; -1 means every one
 }
 
-// Value is what a path leads to in one object.
+// Value is the value that a [Path] leads to in one object.
 type Value struct {
-	// Field is the path with the element's number in place of each "[*]".
+	// Field is the path with the index of the element in place of each "[*]", such as
+	// "spec.volumes[0].secret.secretName".
 	Field string
 	// Value is a string, bool, int64, float64, map[string]any or []any.
 	Value any
-	// Holder is the object that the last field of the path belongs to. Fields beside that one
-	// are found there: a namespace beside a name, for example.
+	// Holder is the object with the last field of the path. [Reference] reads fields beside the
+	// last field from Holder: a namespace beside a name, for example.
 	Holder map[string]any
 }
 
@@ -50,7 +51,7 @@ var (
 	pathKey     = regexp.MustCompile(`^\['([^']+)'\]`)
 )
 
-// ParsePath reads a path. The error names the path and the place that makes no sense.
+// ParsePath reads a path. The error names the path and the part that ParsePath cannot read.
 func ParsePath(text string) (Path, error) {
 	if len(text) > maxPathLength {
 		return Path{}, fmt.Errorf("path %.40q... is longer than %d bytes", text, maxPathLength)
@@ -72,7 +73,7 @@ func ParsePath(text string) (Path, error) {
 	return p, nil
 }
 
-// readStep reads the step that a text begins with, and returns its length.
+// readStep reads the step at the beginning of a text, and returns its length.
 func readStep(text string, first bool) (pathStep, int, error) {
 	if m := pathKey.FindStringSubmatch(text); m != nil && !first {
 		return pathStep{field: m[1]}, len(m[0]), nil
@@ -101,7 +102,7 @@ func readStep(text string, first bool) (pathStep, int, error) {
 	return pathStep{field: name}, dot + len(name), nil
 }
 
-// MustPath reads a path that stands in code. It panics where ParsePath returns an error.
+// MustPath is [ParsePath] for a path in code. MustPath panics where ParsePath returns an error.
 func MustPath(text string) Path {
 	p, err := ParsePath(text)
 	if err != nil {
@@ -113,9 +114,9 @@ func MustPath(text string) Path {
 // String returns the path as it was written.
 func (p Path) String() string { return p.text }
 
-// Values returns what the path leads to in an object's content, in the order of the object.
-// Fields that are absent, null or of another type than the path expects yield nothing. Values
-// returns the first 10,000 values of an object that has more.
+// Values returns the values that the path leads to in the content of an object, in the order of
+// the object. A field that is absent, null or of an unexpected type yields no value. Values
+// returns the first 10,000 values (maxPathValues) of an object that has more.
 func (p Path) Values(content map[string]any) []Value {
 	if len(p.steps) == 0 {
 		return nil
@@ -131,7 +132,7 @@ func (p Path) Values(content map[string]any) []Value {
 	return found
 }
 
-// from adds to next what the step leads to from a value.
+// from appends to next the values that the step leads to from v.
 func (s pathStep) from(v Value, next []Value) []Value {
 	if !s.list {
 		holder, _ := v.Value.(map[string]any)

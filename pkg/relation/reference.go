@@ -19,16 +19,17 @@ const (
 	ByName Form = iota
 	// ByKind is an object with the fields name, kind and apiVersion, apiGroup or group.
 	ByKind
-	// ByLabels is an object whose fields are the labels of those that are meant, such as
+	// ByLabels is an object whose fields are the labels of the selected objects, such as
 	// spec.selector of a Service.
 	ByLabels
-	// BySelector is a LabelSelector. An empty one selects every object of the namespace.
+	// BySelector is a LabelSelector. An empty LabelSelector selects every object of the
+	// namespace.
 	BySelector
 )
 
 // Reference is a relation that one field of the declarer makes: the declarer is the source, and
-// the field names the target. The field is given by its path, so that no code has to be written
-// for it, and none has to know the declarer's Go type.
+// the field names the target. A [Path] leads to the field, so a Reference needs no code of its
+// own and no Go type of the declarer.
 type Reference struct {
 	Name     string
 	Role     Role
@@ -36,21 +37,22 @@ type Reference struct {
 	Declarer schema.GroupKind
 	// Path leads to the field, such as "spec.volumes[*].secret.secretName".
 	Path Path
-	// PathAt, if set, leads to a field of the declarer that holds Path: the path is then known only
-	// at run time. A text that is no path names nothing.
+	// PathAt, if set, leads to a field of the declarer that holds Path as a string: Path is
+	// then known only at run time. A string that [ParsePath] refuses names no target.
 	PathAt Path
 	Form   Form
-	// Target is the kind that the field names. For ByKind, zero means any kind that the cluster
-	// serves, and a kind means that references to others are left out.
+	// Target is the kind that the field names. With ByKind, the zero value means any kind that
+	// the cluster serves, and a kind means that references to other kinds yield no edge.
 	Target schema.GroupKind
-	// Namespace is the field beside the name that holds the target's namespace. Empty means
-	// that the target is in the declarer's namespace. A target without namespaces has none.
+	// Namespace is the field beside the name that holds the namespace of the target. Empty
+	// means the namespace of the declarer. A cluster-scoped target, such as a Node, has no
+	// namespace.
 	Namespace string
-	// Only, if set, leaves out references that it returns false for. Its arguments are the
-	// declarer and the object that holds the field: of volumes[*].secret.secretName that is one
-	// volume's secret.
+	// Only, if set, leaves out a reference for which Only returns false. The arguments are the
+	// declarer and the object with the field ([Value.Holder]): for
+	// spec.volumes[*].secret.secretName the holder is the secret of one volume.
 	Only func(declarer, holder map[string]any) bool
-	// Later and Finalizer are those of the Relation.
+	// Later and Finalizer are copied to [Relation.Later] and [Relation.Finalizer].
 	Later     bool
 	Finalizer string
 }
@@ -64,8 +66,8 @@ func (r Reference) Relation() Relation {
 	}
 }
 
-// extract implements Extractor. An object that can't be read as fields declares nothing: the
-// API server has never stored one.
+// extract implements [Extractor]. An object that contentOf cannot convert declares no edge: the
+// API server never stored such an object.
 func (r Reference) extract(obj client.Object, kinds Kinds) []Edge {
 	content, err := contentOf(obj)
 	if err != nil {
@@ -88,7 +90,7 @@ func (r Reference) extract(obj client.Object, kinds Kinds) []Edge {
 	return edges
 }
 
-// values returns what the field of the reference holds.
+// values returns the values of the field that Path or PathAt leads to.
 func (r Reference) values(content map[string]any) []Value {
 	values := r.Path.Values(content)
 	for _, at := range r.PathAt.Values(content) {
@@ -100,7 +102,7 @@ func (r Reference) values(content map[string]any) []Value {
 	return values
 }
 
-// contentOf returns an object as fields.
+// contentOf returns the content of an object as map[string]any.
 func contentOf(obj client.Object) (map[string]any, error) {
 	if u, ok := obj.(runtime.Unstructured); ok {
 		return u.UnstructuredContent(), nil
@@ -112,7 +114,8 @@ func contentOf(obj client.Object) (map[string]any, error) {
 	return content, nil
 }
 
-// target returns what a field's value names, if it names anything that the cluster can have.
+// target returns the target that the value v names. ok is false if v names no object, or if the
+// cluster does not serve the kind.
 func (r Reference) target(v Value, namespace string, kinds Kinds) (Ref, bool) {
 	gk, name, holder := r.Target, "", v.Holder
 	var selector *Selector
@@ -146,8 +149,8 @@ func (r Reference) target(v Value, namespace string, kinds Kinds) (Ref, bool) {
 	return Ref{ID: id, Selector: selector}, true
 }
 
-// kindOf returns the kind that a reference names. One without a group, where groups are named by
-// apiGroup or group, means the core group.
+// kindOf returns the kind that a reference names. Without apiVersion, apiGroup and group the
+// reference names a kind of the core group.
 func kindOf(ref map[string]any) schema.GroupKind {
 	gk := schema.GroupKind{Kind: text(ref, "kind"), Group: text(ref, "apiGroup")}
 	if gk.Group == "" {
@@ -164,7 +167,7 @@ func text(fields map[string]any, name string) string {
 	return value
 }
 
-// selector returns what a field selects, or nil if that is nothing.
+// selector returns the [Selector] that a value describes, or nil if the value selects nothing.
 func (r Reference) selector(value any) *Selector {
 	fields, ok := value.(map[string]any)
 	if !ok {
@@ -181,7 +184,8 @@ func (r Reference) selector(value any) *Selector {
 		return &Selector{Labels: want}
 	}
 	var given metav1.LabelSelector
-	// A field that no selector has may not turn it into one that selects everything.
+	// With an unknown field, such as matchLabel in place of matchLabels, the LabelSelector
+	// would be empty and select everything.
 	const refuseUnknown = true
 	convert := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation
 	if err := convert(fields, &given, refuseUnknown); err != nil {

@@ -11,20 +11,24 @@ import (
 	"github.com/kinship-dev/kinship/pkg/watch"
 )
 
-// Role is what a reference means for the two objects it connects.
+// Role is the meaning of a reference for the two objects that the reference connects.
 type Role string
 
 const (
-	// Dependency makes the source wait for the target, and keeps the target while
-	// the source refers to it.
+	// Dependency makes the source wait for the target, and keeps the target while the source
+	// refers to the target: a Subnet with spec.resource.networkRef waits for its Network, and the
+	// Network is kept while the Subnet exists.
 	Dependency Role = "Dependency"
-	// Owner makes the target own the source: it waits, and goes with its owner.
+	// Owner makes the target own the source: the source waits for its owner, gets
+	// metadata.ownerReferences with the UID of the owner, and is deleted by the garbage
+	// collector after its owner.
 	Owner Role = "Owner"
-	// Usage refuses the deletion of the target at admission.
+	// Usage refuses the deletion of the target at admission: the webhook answers 409.
 	Usage Role = "Usage"
-	// Binding lets the source act on the target, as a trait does on a workload.
+	// Binding lets the source act on the target: a HorizontalPodAutoscaler scales a Deployment.
 	Binding Role = "Binding"
-	// Composition says that the source rendered the target.
+	// Composition says that the source renders the target: an IotConnector renders its
+	// Deployments. The source does not wait for the target.
 	Composition Role = "Composition"
 )
 
@@ -34,29 +38,33 @@ type Relation struct {
 	Name string
 	// Role of the edges.
 	Role Role
-	// Doc is one sentence for the generated table of relations.
+	// Doc is one sentence for the generated table in docs/relations.md.
 	Doc string
-	// Declarer is the kind of object that the edges are extracted from.
+	// Declarer is the GroupKind of the objects that Extract reads.
 	Declarer schema.GroupKind
-	// Target is the kind that the edges lead to, and Field what names it in the
-	// declarer; zero where the declarer says which kind, or several fields name it.
+	// Target is the kind that the edges lead to, and Field is the field of the declarer that
+	// names the target. Both are zero if the declarer chooses the kind (spec.of.kind of a
+	// Usage), or if several fields name the target.
 	Target schema.GroupKind
 	Field  string
-	// Finalizer is what keeps a target while a source refers to it, once the target
-	// is ready. Empty means that the source waits for the target and no more.
+	// Finalizer is set on a ready target while a source refers to the target, such as
+	// openstack.k-orc.cloud/subnet on a Network. Empty means that the source waits for the
+	// target, and the target may be deleted.
 	Finalizer string
-	// FieldOwner is the field manager that applies Finalizer. Empty means Finalizer
-	// followed by "controller".
+	// FieldOwner is the field manager that applies Finalizer. Empty means Finalizer followed by
+	// "controller".
 	FieldOwner string
-	// Reads says that the source uses what is in the target, not only that it is
-	// there, so that it is concerned when the target has another content.
+	// Reads says that the source uses the content of the target, such as the password in a
+	// Secret. A target with another resourceVersion wakes the source.
 	Reads bool
-	// Once says that the source needs its target to be made, and not from then on.
+	// Once says that the source needs its target only until the source is created: a Server
+	// needs spec.resource.imageRef at creation only.
 	Once bool
-	// Later says that the source is made without its target, and completed with it once
-	// that exists. So sources may refer to each other.
+	// Later says that the source is created without its target, and completed when the target
+	// exists. So two sources may refer to each other, as two SecurityGroups do in
+	// spec.resource.rules.
 	Later bool
-	// Across says that an object may name targets in other namespaces than its own.
+	// Across says that an object may name targets in other namespaces.
 	Across bool
 	// Extract returns the edges that an object declares, in a fixed order.
 	Extract Extractor
@@ -70,35 +78,34 @@ func (r Relation) Row() []string {
 	return []string{r.Name, string(r.Role), r.Declarer.String(), r.Doc}
 }
 
-// Kinds tells which kinds the cluster serves, as [watch.Catalog] does.
+// Kinds tells which kinds the cluster serves. [watch.Catalog] implements Kinds.
 type Kinds interface {
 	Mapping(gvk schema.GroupVersionKind) (watch.Mapping, error)
 }
 
-// Extractor returns the edges an object declares. It must be pure: all it may
-// know of the cluster is what kinds there are. References to kinds that the
-// cluster does not serve yield no edge; they are extracted again when the kind
-// appears.
+// Extractor returns the edges that an object declares. An Extractor MUST be pure: kinds is all
+// that it may read of the cluster. A reference to a kind that the cluster does not serve yields
+// no edge; the Extractor runs again when the kind is installed.
 type Extractor func(obj client.Object, kinds Kinds) []Edge
 
-// Typed makes an Extractor from a function of the concrete type. It panics when
-// it is handed an object of another type, which is a mistake in the wiring.
+// Typed makes an [Extractor] from a function of the concrete type T. The Extractor panics for an
+// object of another type, which is a mistake in the wiring.
 func Typed[T client.Object](extract func(T, Kinds) []Edge) Extractor {
 	return func(obj client.Object, kinds Kinds) []Edge { return extract(obj.(T), kinds) }
 }
 
-// Ref is one end of an edge: an object by name or, when Selector is set, all
-// objects of the kind that it selects in Namespace (everywhere when empty).
+// Ref is one end of an [Edge]: an object by name or, when [Ref.Selector] is set, all objects of the
+// kind that Selector selects in Namespace (in every namespace if Namespace is empty).
 type Ref struct {
 	object.ID
 
 	Selector *Selector
 }
 
-// Named returns the end that is one object.
+// Named returns the [Ref] of one object.
 func Named(id object.ID) Ref { return Ref{ID: id} }
 
-// IsZero reports whether there is no such end.
+// IsZero reports whether the [Edge] has no such end.
 func (r Ref) IsZero() bool { return r.ID.IsZero() && r.Selector == nil }
 
 // Equal reports whether two ends stand for the same objects.
@@ -109,7 +116,7 @@ func (r Ref) Equal(other Ref) bool {
 	return r.Selector == nil || r.Selector.equal(other.Selector)
 }
 
-// String returns the end for people.
+// String returns the end for messages: "every Pod in namespace web that matches app=db".
 func (r Ref) String() string {
 	if r.Selector == nil {
 		return r.ID.String()
@@ -121,7 +128,8 @@ func (r Ref) String() string {
 	return fmt.Sprintf("every %s%s that matches %s", r.Kind, where, r.Selector)
 }
 
-// key tells ends apart: all selectors of a kind and namespace have the same ID.
+// key returns a text that differs for any two Refs that are not Equal: all selectors of a kind
+// and namespace have the same ID.
 func (r Ref) key() string {
 	if r.Selector == nil {
 		return fmt.Sprintf("%q", r.ID)
@@ -139,25 +147,26 @@ func (r Ref) Matches(obj Object) bool {
 		r.Selector.Matches(obj)
 }
 
-// Edge is one concrete fact: a source that needs a target.
+// Edge is one concrete fact: Source needs Target.
 type Edge struct {
-	// Relation is the name of the rule that the edge comes from.
+	// Relation is the [Relation.Name] of the rule that the edge was extracted from.
 	Relation string
 	// Role of the edge.
 	Role Role
-	// Declarer is the object that says so.
+	// Declarer is the object that declares the edge: a Usage, or the source itself.
 	Declarer object.ID
-	// Source needs the target. It has no end when the declarer protects the target
-	// for its own sake.
+	// Source needs the target. Source is zero if the declarer protects the target without a
+	// reason (a Usage with spec.reason and no spec.by).
 	Source Ref
-	// SourceUID, if set, is the uid that the source must have: another object of
-	// the same name is not meant.
+	// SourceUID, if set, is the uid that the source must have: a new object of the same name is
+	// not the source.
 	SourceUID types.UID
-	// Target is needed.
+	// Target is the object that Source needs, or a selector of such objects.
 	Target Ref
-	// Field of the declarer that names the target.
+	// Field is the field of the declarer that names the target, such as
+	// spec.volumes[0].secret.secretName.
 	Field string
-	// Content is set on edges to what holds an object: the namespace or the
-	// definition whose deletion would take it along. It is the end held.
+	// Content is set on an edge whose target is a Namespace or a CustomResourceDefinition:
+	// Content is the protected object that would be deleted together with the target.
 	Content *Ref
 }

@@ -10,23 +10,23 @@ import (
 	"github.com/kinship-dev/kinship/pkg/object"
 )
 
-// Bounds of a search for rings. Users decide how many edges there are, and admission has to
-// answer within seconds.
+// Bounds of a search for rings. Users decide how many edges there are, and an admission request
+// must be answered within seconds.
 const (
-	// maxReached is how many objects a search looks at.
+	// maxReached limits the number of objects that a search visits.
 	maxReached = 10_000
-	// ringPatience is how long a search takes at most: each selector means to look at all
-	// objects of a kind.
+	// ringPatience limits the time of a search: for each selector, the search reads all objects
+	// of a kind.
 	ringPatience = time.Second
 )
 
-// ErrTooMany says that a search for a ring was given up.
+// ErrTooMany says that a search for a ring was given up (maxReached or ringPatience).
 var ErrTooMany = errors.New("too many objects use each other to tell whether they do so in a circle")
 
-// Ring returns the objects that an edge closes a ring over, beginning and ending with the
-// edge's source, or nil. For the edge A -> B and the declared edge B -> A the ring is
-// A, B, A. The edge itself need not be in the index. Each member of a selector counts.
-// Ring returns [ErrTooMany] after 10,000 objects, after a second, and when ctx ends.
+// Ring returns the objects of the ring that an edge closes, from the source of the edge back to
+// the source, or nil. For the edge A -> B and the declared edge B -> A the ring is A, B, A. The
+// edge itself need not be in the [Index]. Each member of a selector counts. Ring returns
+// [ErrTooMany] after 10,000 objects, after a second, and when ctx ends.
 func (f Force) Ring(ctx context.Context, e Edge) ([]object.ID, error) {
 	if e.Source.IsZero() {
 		return nil, nil
@@ -51,8 +51,9 @@ func (f Force) Ring(ctx context.Context, e Edge) ([]object.ID, error) {
 	return nil, nil
 }
 
-// Behind calls visit with the declarer of each edge that can be reached from some ends, up
-// to 10,000 objects away: a ring through one of the ends is among these edges.
+// Behind calls visit with the declarer of each edge that can be reached from some ends, up to
+// maxReached objects away. If a ring passes through one of the ends, its edges are among these
+// edges.
 func (f Force) Behind(ends []Ref, visit func(declarer object.ID)) {
 	seen := map[string]struct{}{}
 	var from []object.ID
@@ -70,8 +71,8 @@ func (f Force) Behind(ends []Ref, visit func(declarer object.ID)) {
 	}, func(object.ID) bool { return false })
 }
 
-// targets returns a function that returns the objects which an object needs. The members of
-// a selector are returned once.
+// targets returns a function that returns the targets of an object. The members of a selector
+// are returned once; seen holds the selectors already followed.
 func (f Force) targets(seen map[string]struct{}) func(object.ID) []object.ID {
 	if seen == nil {
 		seen = map[string]struct{}{}
@@ -87,7 +88,7 @@ func (f Force) targets(seen map[string]struct{}) func(object.ID) []object.ID {
 	}
 }
 
-// fresh reports whether an end has to be followed: a selector only the first time.
+// fresh reports whether a [Ref] must be followed: a selector is followed only once.
 func (f Force) fresh(seen map[string]struct{}, end Ref) bool {
 	if end.Selector == nil {
 		return true
@@ -99,8 +100,9 @@ func (f Force) fresh(seen map[string]struct{}, end Ref) bool {
 }
 
 // RingEnds reports whether an edge is part of a ring of which every declarer is being deleted.
-// A declarer of such a ring must not wait for its source to be deleted: all would wait for each
-// other. Going reports whether a declarer is being deleted. RingEnds fails as [Force.Ring] does.
+// A declarer of such a ring must not wait for the deletion of its source: every declarer of the
+// ring would wait for another. Parameter going reports whether a declarer is being deleted.
+// RingEnds returns the errors of [Force.Ring].
 func (f Force) RingEnds(ctx context.Context, e Edge, going func(declarer object.ID) bool) (bool, error) {
 	ring, err := f.Ring(ctx, e)
 	if err != nil || ring == nil {

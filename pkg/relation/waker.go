@@ -9,11 +9,12 @@ import (
 	"github.com/kinship-dev/kinship/pkg/object"
 )
 
-// Mark is what a held object carries, such as a label, as guard.Lock has it.
+// Mark is a mark that held objects carry, such as a label. guard.Lock implements Mark.
 type Mark interface {
 	// On reports whether an object carries the mark.
 	On(obj Object) bool
-	// Wrong reports whether an object carries the mark and should not, or the other way round.
+	// Wrong reports whether an object carries the mark and should not, or should carry the mark
+	// and does not.
 	Wrong(obj Object) bool
 	// Corrected reports whether a change made the mark right and changed nothing else that a
 	// relation depends on.
@@ -22,30 +23,31 @@ type Mark interface {
 	Selector() *Selector
 }
 
-// Waker asks for the objects to be reconciled that a change concerns, and for no others: the
-// declarers of edges, and the targets whose mark may be wrong. It is safe for concurrent
+// Waker requests the reconciliation of the objects that a change concerns, and of no others:
+// the declarers of edges, and the targets whose [Mark] may be wrong. Waker is safe for concurrent
 // use; none of its methods waits. Set all fields before the first call.
 type Waker struct {
 	Force
 
-	// Mark is what held targets carry.
+	// Mark is the mark of held targets.
 	Mark Mark
-	// Declarer and Target ask for an object to be reconciled, as a queue does. They MUST NOT
-	// block.
+	// Declarer and Target request the reconciliation of an object, as Add of a work queue does.
+	// They MUST NOT block.
 	Declarer, Target func(object.ID)
-	// KindsChanged, if set, is called when other kinds may be held than before.
+	// KindsChanged, if set, is called when a declarer gets its first edge or loses its last
+	// edge: other kinds may be held than before.
 	KindsChanged func()
 
-	// selectors are ends whose members may be marked wrongly, and rings those that may have
-	// become part of a ring.
+	// selectors collects ends whose members may have a wrong [Mark]. rings collects ends that may
+	// have become part of a ring, or ceased to be.
 	selectors, rings batch
 }
 
-// namespaceKind is, as DefinitionKind, a kind whose objects hold many others.
+// namespaceKind and DefinitionKind are the kinds whose objects contain other objects.
 var namespaceKind = schema.GroupKind{Kind: "Namespace"}
 
-// Declare replaces the edges of a declarer, and wakes the targets that the edges had and
-// have. The declarer itself is not woken.
+// Declare replaces the edges of a declarer, and wakes the old and the new targets. The declarer
+// itself is not woken.
 func (w *Waker) Declare(declarer object.ID, edges []Edge) {
 	before := w.Declared.Set(declarer, edges)
 	if slices.EqualFunc(before, edges, sameEdge) {
@@ -63,13 +65,13 @@ func (w *Waker) Declare(declarer object.ID, edges []Edge) {
 		}
 	}
 	if !rebound { // Another SourceUID neither opens nor closes a ring.
-		w.suspect(ends...)
+		w.suspectRings(ends...)
 	}
 }
 
-// Changed wakes the declarers and targets that a change of an object concerns: of the edges
-// that begin or end at the object, before or after the change. A change that only made the
-// mark right concerns no declarer: the declarers that needed the mark have set it.
+// Changed wakes the declarers and targets of the edges that begin or end at the object, before
+// or after the change. A change that only corrected the mark ([Mark.Corrected]) wakes no
+// declarer: the declarers that needed the mark have set it.
 func (w *Waker) Changed(c Change) {
 	if c.Old != nil && c.New != nil && w.Mark.Corrected(*c.Old, *c.New) {
 		return
@@ -88,8 +90,8 @@ func (w *Waker) Changed(c Change) {
 	}
 }
 
-// KindChanged wakes the objects of a kind that are marked wrongly: the kind was read, or
-// something else has become known of it.
+// KindChanged wakes the objects of a kind whose mark is wrong, after [Watcher] has read the
+// kind or its state has changed.
 func (w *Waker) KindChanged(gk schema.GroupKind) {
 	for _, obj := range w.Marked(gk) {
 		if w.Mark.Wrong(obj) {
@@ -104,9 +106,9 @@ func (w *Waker) Marked(gk schema.GroupKind) []Object {
 	return marked
 }
 
-// sourceChanged wakes the declarers and the targets of the edges that begin at an object.
+// sourceChanged wakes the declarers and the targets of the edges whose source is an object.
 func (w *Waker) sourceChanged(obj Object) {
-	var chosen []Ref // They may have become part of a ring, or ceased to be.
+	var chosen []Ref // The targets may have become part of a ring, or ceased to be.
 	for _, e := range w.Declared.From(obj) {
 		w.wakeEnd(e.Target)
 		if e.Content != nil {
@@ -117,10 +119,11 @@ func (w *Waker) sourceChanged(obj Object) {
 			chosen = append(chosen, e.Target)
 		}
 	}
-	w.suspect(chosen...)
+	w.suspectRings(chosen...)
 }
 
-// targetChanged wakes the declarers of the edges that end at an object, and what holds it.
+// targetChanged wakes the declarers of the edges whose target is an object, and the Namespaces
+// and CustomResourceDefinitions that contain the target ([Edge.Content]).
 func (w *Waker) targetChanged(obj Object) {
 	chosen := false
 	for _, e := range w.Declared.Targeting(obj) {
@@ -133,12 +136,13 @@ func (w *Waker) targetChanged(obj Object) {
 		}
 	}
 	if chosen {
-		w.suspect(Named(obj.ID))
+		w.suspectRings(Named(obj.ID))
 	}
 }
 
-// holdsOthers reports whether a namespace or a definition changed in another way than by its
-// mark. Thousands of edges may end there, and only the mark concerns their declarers.
+// holdsOthers reports whether a Namespace or a CustomResourceDefinition changed, but not its
+// mark. Thousands of edges may have the object as target, and only a change of the mark
+// concerns their declarers.
 func (w *Waker) holdsOthers(c Change) bool {
 	switch c.Object().ID.GroupKind() {
 	case namespaceKind, DefinitionKind:
@@ -147,7 +151,8 @@ func (w *Waker) holdsOthers(c Change) bool {
 	return false
 }
 
-// wakeEnd wakes the targets that an end stands for: at once if it is one, else in a batch.
+// wakeEnd wakes the targets of a [Ref]: a named object at once, the members of a selector in a
+// batch.
 func (w *Waker) wakeEnd(ref Ref) {
 	if ref.Selector == nil {
 		w.Target(ref.ID)
@@ -156,11 +161,12 @@ func (w *Waker) wakeEnd(ref Ref) {
 	w.selectors.add(w.wakeSelected, ref)
 }
 
-// wakeSelected wakes the objects marked wrongly that some selectors select, or did.
+// wakeSelected wakes the objects with a wrong mark among the members of some selectors and
+// their former members.
 func (w *Waker) wakeSelected(refs []Ref) {
 	for _, ref := range refs {
 		marked := ref
-		marked.Selector = w.Mark.Selector() // A marked object may have been selected before.
+		marked.Selector = w.Mark.Selector() // A marked object may be a former member of the selector.
 		before, _ := w.Exists.List(marked)
 		now, _ := w.Exists.List(ref)
 		for _, obj := range slices.Concat(before, now) {
@@ -171,9 +177,9 @@ func (w *Waker) wakeSelected(refs []Ref) {
 	}
 }
 
-// suspect wakes the declarers behind some ends, in a batch: their edges may have become a
-// ring, or ceased to be one.
-func (w *Waker) suspect(ends ...Ref) {
+// suspectRings wakes the declarers behind some ends ([Force.Behind]) in a batch: their edges
+// may have become a ring, or ceased to be a ring.
+func (w *Waker) suspectRings(ends ...Ref) {
 	w.rings.add(func(ends []Ref) { w.Behind(ends, w.Declarer) }, ends...)
 }
 

@@ -16,11 +16,11 @@ import (
 	"github.com/kinship-dev/kinship/pkg/watch"
 )
 
-// watched is a kind in use. Its fields are guarded by Watcher.mu.
+// watched is a kind in use. Watcher.mu guards its fields.
 type watched struct {
 	gk      schema.GroupKind
-	users   int       // who needs it; Watcher.uses says who
-	unused  time.Time // since when there is none
+	users   int       // number of users; Watcher.uses has their IDs
+	unused  time.Time // the time since when users is 0
 	mapping watch.Mapping
 	problem error
 	cancel  context.CancelFunc // nil when no informer runs
@@ -32,13 +32,13 @@ func newWatched(gk schema.GroupKind) *watched {
 	return &watched{gk: gk}
 }
 
-// lingers reports whether a kind is kept though nobody needs it now. There is nothing to
-// keep of one that is not watched.
+// lingers reports whether the informer of an unused kind still runs, because the last user left
+// less than linger ago.
 func (k *watched) lingers() bool {
 	return k.users == 0 && k.cancel != nil && time.Since(k.unused) < linger
 }
 
-// stores hold the objects of a kind, one for each namespace or one for all.
+// stores are the stores of a kind: one for each namespace, or one for all namespaces.
 type stores []cache.Store
 
 // size returns how many objects the stores hold.
@@ -58,7 +58,7 @@ func get(all *stores, id object.ID) (Object, bool) {
 	for _, store := range *all {
 		item, exists, err := store.GetByKey(key)
 		if err == nil && exists { // A thread-safe store never returns an error.
-			return item.(*held).object, true
+			return item.(*projection).object, true
 		}
 	}
 	return Object{}, false
@@ -68,7 +68,7 @@ func list(all *stores, ref Ref) []Object {
 	var found []Object
 	for _, store := range *all {
 		for _, item := range store.List() {
-			if obj := &item.(*held).object; ref.Matches(*obj) {
+			if obj := &item.(*projection).object; ref.Matches(*obj) {
 				found = append(found, *obj)
 			}
 		}
@@ -87,7 +87,7 @@ func (w *Watcher) run(ctx context.Context, k *watched, mapping watch.Mapping, ru
 		informer := metadatainformer.NewFilteredMetadataInformer(
 			w.metadata, mapping.Resource, namespace, 0, cache.Indexers{}, nil).Informer()
 		registration, err := w.prepare(informer, k)
-		if err != nil { // Only a stopped informer refuses, and this one has not begun.
+		if err != nil { // Only a stopped informer returns an error, and this informer has not started.
 			cancel()
 			w.log.Error(err, "Kind not watched", "kind", k.gk.String())
 			return
@@ -122,7 +122,7 @@ func (w *Watcher) run(ctx context.Context, k *watched, mapping watch.Mapping, ru
 func (w *Watcher) prepare(
 	informer cache.SharedIndexInformer, k *watched,
 ) (cache.ResourceEventHandlerRegistration, error) {
-	if err := informer.SetTransform(k.hold); err != nil {
+	if err := informer.SetTransform(k.project); err != nil {
 		return nil, fmt.Errorf("set transform: %w", err)
 	}
 	err := informer.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) {
@@ -140,8 +140,8 @@ func (w *Watcher) prepare(
 	return registration, nil
 }
 
-// watchFailed keeps the reason for conditions and logs it once, however often
-// the reflector tries again.
+// watchFailed keeps the error for [Watcher.Problem] and logs the error once, however often the
+// reflector tries again.
 func (w *Watcher) watchFailed(k *watched, err error) {
 	w.mu.Lock()
 	news := !k.synced && (k.problem == nil || k.problem.Error() != err.Error())
@@ -150,7 +150,7 @@ func (w *Watcher) watchFailed(k *watched, err error) {
 	}
 	doubtful := k.synced && (apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err))
 	w.mu.Unlock()
-	if doubtful { // It is served no more, whatever the API server lists.
+	if doubtful { // The API server no longer serves the kind, whatever its discovery says.
 		w.doubt(50 * time.Millisecond)
 	}
 	if news {
@@ -159,37 +159,40 @@ func (w *Watcher) watchFailed(k *watched, err error) {
 	}
 }
 
-// held is what is kept of an object: what relations ask for. In a large cluster the rest
-// would be most of what is held in memory. A store asks what is in it for name, namespace
-// and version, and for nothing else of a metav1.Object, which is nil. Only the detector that
-// client-go's own tests switch on, by KUBE_WATCHLIST_INCONSISTENCY_DETECTOR, asks for more.
-type held struct {
+// projection is the part of an object that a store keeps: the fields of [Object]. In a large
+// cluster the rest of the metadata would be most of the memory. A store calls only
+// GetNamespace, GetName and GetResourceVersion, so the embedded metav1.Object may be nil. The
+// detector that client-go's own tests switch on (KUBE_WATCHLIST_INCONSISTENCY_DETECTOR) calls
+// more and would panic.
+type projection struct {
 	metav1.Object
 
 	object Object
 }
 
-func (h *held) GetNamespace() string       { return h.object.ID.Namespace }
-func (h *held) GetName() string            { return h.object.ID.Name }
-func (h *held) GetResourceVersion() string { return h.object.Version }
+func (p *projection) GetNamespace() string       { return p.object.ID.Namespace }
+func (p *projection) GetName() string            { return p.object.ID.Name }
+func (p *projection) GetResourceVersion() string { return p.object.Version }
 
-// hold makes of an object what is kept of it.
-func (k *watched) hold(obj any) (any, error) {
+// project is the transform function of an informer: project returns the projection of an
+// object.
+func (k *watched) project(obj any) (any, error) {
 	m, ok := obj.(*metav1.PartialObjectMetadata)
 	if !ok {
-		return obj, nil // It is one already, or was missed when it was deleted.
+		return obj, nil // obj is a projection already, or a DeletedFinalStateUnknown.
 	}
-	h := &held{object: ObjectOf(k.gk, m)}
-	h.object.ID.Namespace = object.Share(m.Namespace)
-	h.object.Labels = object.ShareMap(m.Labels)
-	return h, nil
+	p := &projection{object: ObjectOf(k.gk, m)}
+	p.object.ID.Namespace = object.Share(m.Namespace)
+	p.object.Labels = object.ShareMap(m.Labels)
+	return p, nil
 }
 
-// seen returns a copy of what is held. Its labels are shared and must not be changed.
+// seen returns a copy of the Object in a projection. The labels are shared and must not be
+// changed.
 func seen(obj metav1.Object) *Object {
 	if obj == nil {
 		return nil
 	}
-	o := obj.(*held).object
+	o := obj.(*projection).object
 	return &o
 }

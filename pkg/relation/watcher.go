@@ -21,50 +21,50 @@ import (
 	"github.com/kinship-dev/kinship/pkg/watch"
 )
 
-// Presence is what the watcher knows about whether an object exists.
+// Presence is what the [Watcher] knows about the existence of an object.
 type Presence int
 
 const (
-	// Unknown means that the kind is not watched, or not yet read.
+	// Unknown means that the kind is not watched, or that its first list is not complete.
 	Unknown Presence = iota
-	// Absent means that the object was not there as last seen. It may have been
-	// created since: confirm with a live read before giving anything up.
+	// Absent means that the store has no such object. The object may have been created since:
+	// confirm with [Watcher.Live] before you release a lock or a finalizer.
 	Absent
-	// Present means that the object was there as last seen.
+	// Present means that the store has the object.
 	Present
 )
 
-// Kinds whose objects tell that other kinds come and go.
+// Kinds whose objects add kinds to the API server, and remove them.
 var (
 	// DefinitionKind is the kind that defines custom resources.
 	DefinitionKind = schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}
-	// apiServiceKind tells of groups served by other API servers.
+	// apiServiceKind registers API groups that other API servers serve.
 	apiServiceKind = schema.GroupKind{Group: "apiregistration.k8s.io", Kind: "APIService"}
 )
 
-// watcherItself is the user on whose behalf the watcher follows definitions.
+// watcherItself is the user of DefinitionKind and apiServiceKind in [Watcher.Use].
 var watcherItself = object.ID{Kind: "Watcher"}
 
 const (
-	// linger keeps an informer for a while after its last user, so that a kind
-	// whose users come and go is not listed anew each time.
+	// linger keeps an informer for a while after its last user, so that a kind whose users
+	// change often is not listed again each time.
 	linger = 5 * time.Second
-	// discoveryLag is how long a definition may be known before the API server lists its kind,
-	// or lists it no more.
+	// discoveryLag is how long after the change of a CustomResourceDefinition the discovery of
+	// the API server may still be out of date.
 	discoveryLag = time.Second
-	// discoveryPatience is for how long after a doubt a kind that is waited for, or that
-	// nothing can be told of, is looked up again and again.
+	// discoveryPatience is how long after doubted the [Watcher] repeats the discovery of a kind
+	// that is missing, or whose API group does not answer.
 	discoveryPatience = 10 * time.Second
-	// silentRetry is when to look again at a group that is in use and stays silent: who
-	// serves it may be back without a word.
+	// silentRetry is the interval of discovery for a group in use that does not answer: its API
+	// server may return without any event.
 	silentRetry = 30 * time.Second
 )
 
-// Change is one object seen to come, change or go. Old or New is nil.
+// Change is one object that was created (Old is nil), changed, or deleted (New is nil).
 type Change struct {
 	Old, New *Object
-	// Told says of the end of an object that the API server told of it. Else it was found
-	// missing in a list.
+	// Told says that the API server reported the deletion of the object. If Told is false, the
+	// object was missing in a new list.
 	Told bool
 }
 
@@ -76,8 +76,9 @@ func (c Change) Object() Object {
 	return *c.Old
 }
 
-// Watcher watches the metadata of the kinds in use. Create it with NewWatcher,
-// register callbacks, then run Start. It is safe for concurrent use.
+// Watcher watches the metadata of the kinds in use. Create a Watcher with [NewWatcher],
+// register callbacks with OnObject and OnKind, then run Start. Watcher is safe for concurrent
+// use.
 type Watcher struct {
 	metadata metadata.Interface
 	catalog  *watch.Catalog
@@ -90,17 +91,18 @@ type Watcher struct {
 	mu    sync.RWMutex
 	kinds map[schema.GroupKind]*watched
 	uses  map[object.ID][]schema.GroupKind
-	// latest are the kinds last used: those of thousands of users are often the same.
+	// latest are the kinds of the last call of Use: thousands of users often use the same kinds
+	// and share one slice.
 	latest []schema.GroupKind
-	// namespaces are those in which objects are watched. None means all.
+	// namespaces are the namespaces in which objects are watched. Empty means all.
 	namespaces []string
-	// doubted is when what is known of kinds was last in doubt: a definition changed, or a
-	// kind came into use that is not known.
+	// doubted is the time since when the catalog may be out of date: a CustomResourceDefinition
+	// or APIService changed, or a kind came into use that the catalog does not have.
 	doubted time.Time
 	reading reading
 }
 
-// NewWatcher returns a Watcher that reads through config.
+// NewWatcher returns a [Watcher] that reads through config.
 func NewWatcher(config *rest.Config, log logr.Logger) (*Watcher, error) {
 	meta, err := metadata.NewForConfig(config)
 	if err != nil {
@@ -120,11 +122,11 @@ func NewWatcher(config *rest.Config, log logr.Logger) (*Watcher, error) {
 	}, nil
 }
 
-// In has objects watched in some namespaces alone, and those that have no namespace. Call it
+// In limits the [Watcher] to objects in some namespaces and to cluster-scoped objects. Call In
 // before Start.
 func (w *Watcher) In(namespaces ...string) { w.namespaces = namespaces }
 
-// Limited reports whether objects are watched in some namespaces alone.
+// Limited reports whether In limits the [Watcher] to some namespaces.
 func (w *Watcher) Limited() bool { return len(w.namespaces) > 0 }
 
 // Covers reports whether objects in a namespace are watched.
@@ -132,8 +134,8 @@ func (w *Watcher) Covers(namespace string) bool {
 	return len(w.namespaces) == 0 || namespace == "" || slices.Contains(w.namespaces, namespace)
 }
 
-// Namespaces returns where all objects of a kind are to be looked for: one namespace after
-// another, or once in all, which is the name "".
+// Namespaces returns the namespaces to list a kind in: each namespace of In, or only
+// NamespaceAll.
 func (w *Watcher) Namespaces(m watch.Mapping) []string {
 	if len(w.namespaces) == 0 || !m.Namespaced {
 		return []string{metav1.NamespaceAll}
@@ -141,42 +143,41 @@ func (w *Watcher) Namespaces(m watch.Mapping) []string {
 	return w.namespaces
 }
 
-// OnObject registers a callback for every change of an object of a kind in use.
-// It is called in order per object and must not block. Register before Start.
+// OnObject registers a callback for every change of an object of a kind in use. The callback is
+// called in order per object and must not block. Call OnObject before Start.
 func (w *Watcher) OnObject(f func(Change)) { w.onObject = append(w.onObject, f) }
 
-// OnKind registers a callback for kinds that become known, are read, fail or
-// vanish. Register before Start.
+// OnKind registers a callback for kinds that were installed, read or removed, or whose watch
+// failed. Call OnKind before Start.
 func (w *Watcher) OnKind(f func(schema.GroupKind)) { w.onKind = append(w.onKind, f) }
 
-// Mapping implements Kinds.
+// Mapping implements [Kinds].
 func (w *Watcher) Mapping(gvk schema.GroupVersionKind) (watch.Mapping, error) {
 	return w.catalog.Mapping(gvk)
 }
 
-// Served returns every kind that the cluster serves, in its preferred version,
-// in order.
+// Served returns every kind that the cluster serves, in its preferred version, in order.
 func (w *Watcher) Served() []watch.Kind { return w.catalog.Served() }
 
-// Silence returns why not everything can be told of a group: whoever serves it does
-// not answer. It is nil of a group that answers, and of one that does not exist. Kinds
-// of a silent group that were known before are served as far as anybody knows.
+// Silence returns the error of an API group that does not answer discovery. Silence returns nil
+// for a group that answers, and for a group that does not exist. The catalog keeps the kinds of
+// a silent group that were known before.
 func (w *Watcher) Silence(group string) error { return w.catalog.Silence(group) }
 
-// NeedLeaderElection tells the manager to run the watcher in every replica:
-// admission is answered by all of them.
+// NeedLeaderElection returns false: every replica runs the [Watcher], because every replica
+// answers admission requests.
 func (w *Watcher) NeedLeaderElection() bool { return false }
 
-// Close ends a Watcher that is not to be started.
+// Close releases a [Watcher] whose Start is not going to be called.
 func (w *Watcher) Close() { w.queue.ShutDown() }
 
-// Refresh reads what kinds the cluster serves. Start does so by itself; call it
-// before to have Mapping answer earlier.
+// Refresh reads which kinds the cluster serves. Start calls Refresh too; call Refresh before
+// Start if Mapping must answer earlier.
 func (w *Watcher) Refresh(ctx context.Context) error { return w.catalog.Refresh(ctx) }
 
-// Start watches until the context ends and then stops every informer.
+// Start watches until ctx ends and then stops every informer.
 func (w *Watcher) Start(ctx context.Context) error {
-	defer w.queue.ShutDown() // It runs since NewWatcher.
+	defer w.queue.ShutDown() // The queue runs since NewWatcher.
 	if err := w.catalog.Refresh(ctx); err != nil {
 		return err
 	}
@@ -191,10 +192,10 @@ func (w *Watcher) Start(ctx context.Context) error {
 			break
 		}
 		if gk.Empty() {
-			w.follow(ctx, &running)
+			w.refreshKinds(ctx, &running)
 		} else {
-			w.settle(ctx, gk, &running)
-			if !w.certain(gk) { // Nobody looked again while it was not in use.
+			w.updateInformer(ctx, gk, &running)
+			if !w.certain(gk) { // Discovery was not repeated for this kind while it was unused.
 				w.doubt(50 * time.Millisecond)
 			}
 		}
@@ -204,8 +205,8 @@ func (w *Watcher) Start(ctx context.Context) error {
 	return nil
 }
 
-// Use declares the kinds that a user needs watched, replacing what it needed
-// before. No kinds means that it needs none any more.
+// Use declares the kinds that a user (such as a Usage) needs watched, in place of the kinds of
+// its last call. No kinds means that the user needs no kind any more.
 func (w *Watcher) Use(user object.ID, kinds ...schema.GroupKind) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -238,7 +239,7 @@ func (w *Watcher) Use(user object.ID, kinds ...schema.GroupKind) {
 	}
 }
 
-// Users returns who needs a kind watched, in order.
+// Users returns the users that need a kind watched, in order.
 func (w *Watcher) Users(gk schema.GroupKind) []object.ID {
 	w.mu.RLock()
 	defer w.mu.RUnlock()
@@ -256,7 +257,7 @@ func (w *Watcher) Users(gk schema.GroupKind) []object.ID {
 	return users
 }
 
-// Get returns an object of a kind in use as last seen.
+// Get returns an object of a kind in use from its store.
 func (w *Watcher) Get(id object.ID) (Object, Presence) {
 	store := w.ready(id.GroupKind())
 	if store == nil {
@@ -269,8 +270,9 @@ func (w *Watcher) Get(id object.ID) (Object, Presence) {
 	return obj, Present
 }
 
-// List returns the objects that an end stands for as last seen, oldest first.
-// It reports false when their kind is not watched or not yet read.
+// List returns the objects that a [Ref] stands for from the store, in the order of
+// [OlderFirst]. List returns false if the kind is not watched or its first list is not
+// complete.
 func (w *Watcher) List(ref Ref) ([]Object, bool) {
 	store := w.ready(ref.GroupKind())
 	if store == nil {
@@ -288,9 +290,8 @@ func (w *Watcher) List(ref Ref) ([]Object, bool) {
 	return found, true
 }
 
-// Problem returns why a kind in use can't be watched: the error of Mapping when
-// there is one, the API server's answer when watching fails; nil when nothing is
-// known to be wrong.
+// Problem returns why a kind in use can't be watched: the error of Mapping, or the error of the
+// API server for the list or watch. Problem returns nil for a kind without a known error.
 func (w *Watcher) Problem(gk schema.GroupKind) error {
 	w.mu.RLock()
 	defer w.mu.RUnlock()
@@ -300,8 +301,8 @@ func (w *Watcher) Problem(gk schema.GroupKind) error {
 	return nil
 }
 
-// Live reads an object's metadata from the API server. The error is the API
-// server's.
+// Live reads the metadata of an object from the API server. The error wraps the error of the
+// API server.
 func (w *Watcher) Live(ctx context.Context, id object.ID) (Object, error) {
 	m, err := w.catalog.Mapping(id.GroupKind().WithVersion(""))
 	if err != nil {
@@ -314,11 +315,11 @@ func (w *Watcher) Live(ctx context.Context, id object.ID) (Object, error) {
 	return ObjectOf(id.GroupKind(), obj), nil
 }
 
-// livePage is how many objects are read at once.
+// livePage is the page size of LiveAny.
 const livePage = 500
 
-// LiveAny reports whether an end stands for any object, by the metadata in the API
-// server. It must have a selector. The error is the API server's.
+// LiveAny reports whether the API server has any object that ref stands for. ref must have a
+// [Selector]. The error wraps the error of the API server.
 func (w *Watcher) LiveAny(ctx context.Context, ref Ref) (bool, error) {
 	m, err := w.catalog.Mapping(ref.GroupKind().WithVersion(""))
 	if err != nil {
@@ -359,7 +360,7 @@ func (w *Watcher) liveAnyIn(ctx context.Context, ref Ref, m watch.Mapping, names
 	}
 }
 
-// ready returns the store of a kind that has been read, or nil.
+// ready returns the stores of a kind whose first list is complete, or nil.
 func (w *Watcher) ready(gk schema.GroupKind) *stores {
 	w.mu.RLock()
 	defer w.mu.RUnlock()
@@ -369,7 +370,7 @@ func (w *Watcher) ready(gk schema.GroupKind) *stores {
 	return nil
 }
 
-// doubt has what the cluster serves looked at again.
+// doubt sets doubted and schedules refreshKinds.
 func (w *Watcher) doubt(soon time.Duration) {
 	w.mu.Lock()
 	w.doubted = time.Now()
@@ -377,8 +378,10 @@ func (w *Watcher) doubt(soon time.Duration) {
 	w.queue.AddAfter(schema.GroupKind{}, soon)
 }
 
-// follow looks at what the cluster serves, until there can be no doubt of it.
-func (w *Watcher) follow(ctx context.Context, running *sync.WaitGroup) {
+// refreshKinds runs discovery and updates the informer of every kind in use. refreshKinds
+// schedules itself again while a kind is missing, a group is silent, or discoveryLag has not
+// passed.
+func (w *Watcher) refreshKinds(ctx context.Context, running *sync.WaitGroup) {
 	begin := time.Now()
 	err := w.catalog.Refresh(ctx)
 	if err != nil {
@@ -386,16 +389,16 @@ func (w *Watcher) follow(ctx context.Context, running *sync.WaitGroup) {
 	}
 	missing, silent := false, err != nil
 	w.mu.RLock()
-	age := begin.Sub(w.doubted) // Less than nothing, if the doubt is younger than what was read.
+	age := begin.Sub(w.doubted) // Negative if doubt was called after begin.
 	inUse := make([]schema.GroupKind, 0, len(w.kinds))
 	for gk, k := range w.kinds {
-		if k.users > 0 { // The others linger.
+		if k.users > 0 { // An unused kind lingers.
 			inUse = append(inUse, gk)
 		}
 	}
 	w.mu.RUnlock()
 	for _, gk := range inUse {
-		w.settle(ctx, gk, running)
+		w.updateInformer(ctx, gk, running)
 		_, err := w.catalog.Mapping(gk.WithVersion(""))
 		missing = missing || err != nil
 		silent = silent || w.Silence(gk.Group) != nil
@@ -410,15 +413,15 @@ func (w *Watcher) follow(ctx context.Context, running *sync.WaitGroup) {
 	}
 }
 
-// certain reports whether all is known of a kind: that it is served, and by whom.
+// certain reports whether the catalog has a kind and its API group answers.
 func (w *Watcher) certain(gk schema.GroupKind) bool {
 	_, err := w.Mapping(gk.WithVersion(""))
 	return err == nil && w.Silence(gk.Group) == nil
 }
 
-// settle starts, stops or restarts the informer of a kind, as its use and the
-// cluster demand.
-func (w *Watcher) settle(ctx context.Context, gk schema.GroupKind, running *sync.WaitGroup) {
+// updateInformer starts, stops or restarts the informer of a kind: the kind may have become
+// unused, been removed or got another Mapping.
+func (w *Watcher) updateInformer(ctx context.Context, gk schema.GroupKind, running *sync.WaitGroup) {
 	mapping, err := w.catalog.Mapping(gk.WithVersion(""))
 	w.mu.Lock()
 	k := w.kinds[gk]
@@ -451,7 +454,7 @@ func (w *Watcher) settle(ctx context.Context, gk schema.GroupKind, running *sync
 	if stop != nil {
 		stop()
 	}
-	if changed { // Before the first of its objects: who hears of those knows the kind.
+	if changed { // Before the first event of the kind: a callback of OnObject may rely on OnKind.
 		w.tellKind(gk)
 	}
 	if err == nil {
@@ -472,8 +475,8 @@ func (w *Watcher) tellKind(gk schema.GroupKind) {
 	}
 }
 
-// tellObject passes a change on, and looks at the catalog again when it is a
-// definition that changed.
+// tellObject calls the callbacks of OnObject, and schedules refreshKinds if a
+// CustomResourceDefinition or an APIService changed.
 func (w *Watcher) tellObject(c Change) {
 	switch c.Object().ID.GroupKind() {
 	case DefinitionKind, apiServiceKind:

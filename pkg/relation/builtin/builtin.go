@@ -10,9 +10,10 @@ import (
 	"github.com/kinship-dev/kinship/pkg/relation"
 )
 
-// entry is a reference that one or several kinds have in a field of the same meaning.
+// entry is a reference that several kinds have in a field of the same meaning, such as
+// serviceAccountName in each kind with a PodSpec.
 type entry struct {
-	name string // of the relation, after the kind
+	name string // of the relation, after the kind: "serviceaccount" of deployment-serviceaccount
 	path string // below the prefix of a kind
 	to   schema.GroupKind
 
@@ -24,14 +25,15 @@ type entry struct {
 	only      func(declarer, holder map[string]any) bool
 }
 
-// carrier is a kind that has the fields of some entries below a prefix.
+// carrier is a kind with the fields of some entries below a prefix, such as Deployment with
+// "spec.template.spec.".
 type carrier struct {
 	kind   schema.GroupKind
 	prefix string
 }
 
 // Relations returns the relations of Kubernetes' own kinds, in a fixed order. The slice belongs
-// to the caller. Kinds that a cluster does not serve do no harm.
+// to the caller. A relation of a kind that the cluster does not serve yields no edges.
 func Relations() []relation.Relation {
 	var all []relation.Relation
 	for _, t := range tables() {
@@ -44,7 +46,7 @@ func Relations() []relation.Relation {
 	return all
 }
 
-// table says which kinds have which references.
+// table says which carriers have which entries.
 type table struct {
 	carriers []carrier
 	entries  []entry
@@ -70,18 +72,21 @@ func (e entry) relation(c carrier) relation.Relation {
 	}.Relation()
 }
 
-// needs is a reference by name, without which the declarer does not work.
+// needs is a reference by name that the declarer can't work without: a Pod does not start
+// without its ServiceAccount.
 func needs(name, path string, to schema.GroupKind) entry {
 	return entry{name: name, path: path, to: to}
 }
 
-// mayNeed is a reference by name, without which the declarer works as well.
+// mayNeed is a reference by name that the declarer can work without: a Pod starts without a
+// Secret in imagePullSecrets, if the registry allows the pull.
 func mayNeed(name, path string, to schema.GroupKind) entry {
 	return entry{name: name, path: path, to: to, later: true}
 }
 
-// unlessOptional is a reference by name, beside which a field "optional" may be true: then the
-// declarer works without the target. It is two relations, because one relation is either.
+// unlessOptional is a reference by name with a field "optional" beside the name, such as
+// secretKeyRef.optional. If "optional" is true, the declarer works without the target.
+// Relation.Later holds for all edges of a relation, so unlessOptional returns two relations.
 func unlessOptional(name, path string, to schema.GroupKind) []entry {
 	optional := func(_, holder map[string]any) bool { set, _ := holder["optional"].(bool); return set }
 	required := needs(name, path, to)
@@ -91,29 +96,32 @@ func unlessOptional(name, path string, to schema.GroupKind) []entry {
 	return []entry{required, other}
 }
 
-// across is a reference by name, beside which a field holds the target's namespace.
+// across is a reference by name with a field beside the name for the namespace of the target,
+// such as claimRef.namespace of a PersistentVolume.
 func across(name, path string, to schema.GroupKind, namespace string) entry {
 	return entry{name: name, path: path, to: to, namespace: namespace}
 }
 
-// typed is a reference by apiVersion or group, kind and name. A zero kind means any.
+// typed is a reference by apiVersion or apiGroup, kind and name ([relation.ByKind]). A zero
+// kind means any kind.
 func typed(name, path string, to schema.GroupKind) entry {
 	return entry{name: name, path: path, to: to, form: relation.ByKind}
 }
 
-// actsOn makes a reference one by which the declarer acts on the target.
+// actsOn sets the role [relation.Binding]: the declarer acts on the target.
 func (e entry) actsOn() entry {
 	e.role = relation.Binding
 	return e
 }
 
-// in says which field holds the target's namespace.
+// in sets the field for the namespace of the target.
 func (e entry) in(namespace string) entry {
 	e.namespace = namespace
 	return e
 }
 
-// selects is a selector: the declarer acts on what it selects.
+// selects is a selector with the role [relation.Binding]: a PodDisruptionBudget acts on the
+// Pods that spec.selector selects.
 func selects(name, path string, to schema.GroupKind, form relation.Form) entry {
 	return entry{name: name, path: path, to: to, role: relation.Binding, form: form}
 }
@@ -124,7 +132,7 @@ func kind(group, kind string) schema.GroupKind { return schema.GroupKind{Group: 
 
 func at(gk schema.GroupKind, prefix string) carrier { return carrier{kind: gk, prefix: prefix} }
 
-// one is the table of a single kind.
+// one returns a table for a single kind.
 func one(gk schema.GroupKind, prefix string, entries ...entry) table {
 	return table{carriers: []carrier{at(gk, prefix)}, entries: entries}
 }

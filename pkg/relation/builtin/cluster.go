@@ -10,7 +10,7 @@ import (
 
 const bySelector = relation.BySelector
 
-// claimSpec are the references in the spec of a claim for storage.
+// claimSpec are the references in a PersistentVolumeClaimSpec.
 func claimSpec(name, path string) []entry {
 	return []entry{
 		needs(name+"storageclass", path+"storageClassName", storageClass),
@@ -20,16 +20,17 @@ func claimSpec(name, path string) []entry {
 	}
 }
 
-// storage are the references between claims, volumes and their classes.
+// storage are the references between PersistentVolumeClaims, PersistentVolumes, StorageClasses
+// and CSIDrivers.
 func storage() []table {
 	claimed := claimSpec("", "")
 	for i := range claimed {
 		if claimed[i].to == volume {
-			claimed[i].finalizer = "kubernetes.io/pv-protection" // Kept while a claim is bound to it.
+			claimed[i].finalizer = "kubernetes.io/pv-protection" // Kept while a PersistentVolumeClaim is bound to the volume.
 		}
 	}
 	bound := across("claim", "claimRef.name", claim, "namespace")
-	bound.later = true // A volume whose claim is gone is released, or deleted.
+	bound.later = true // A PersistentVolume outlives its claim (reclaimPolicy Retain).
 	volumes := append([]entry{
 		bound,
 		needs("storageclass", "storageClassName", storageClass),
@@ -56,7 +57,8 @@ func storage() []table {
 	}
 }
 
-// volumeSecrets are the Secrets with which a volume is made, attached and mounted.
+// volumeSecrets are the Secrets that a driver reads to expand, attach or mount a
+// PersistentVolume.
 func volumeSecrets() []entry {
 	drivers := []string{"cephfs", "cinder", "flexVolume", "iscsi", "rbd", "scaleIO", "storageos"}
 	steps := []string{"controllerExpand", "controllerPublish", "nodeExpand", "nodePublish", "nodeStage"}
@@ -70,7 +72,7 @@ func volumeSecrets() []entry {
 	return entries
 }
 
-// devices are the references of a claim for devices.
+// devices are the references of a ResourceClaim to DeviceClasses.
 func devices(path string) []entry {
 	return []entry{
 		needs("deviceclass", path+"devices.requests[*].exactly.deviceClassName", deviceClass),
@@ -78,7 +80,7 @@ func devices(path string) []entry {
 	}
 }
 
-// network are the references of Services, Ingresses and policies.
+// network are the references of Services, Ingresses, IngressClasses and NetworkPolicies.
 func network() []table {
 	ingressClass := kind("networking.k8s.io", "IngressClass")
 	return []table{
@@ -95,7 +97,7 @@ func network() []table {
 	}
 }
 
-// access are the references of role bindings.
+// access are the references of RoleBindings, ClusterRoleBindings and aggregated ClusterRoles.
 func access() []table {
 	const group = "rbac.authorization.k8s.io"
 	binding := []carrier{at(kind(group, "RoleBinding"), ""), at(kind(group, "ClusterRoleBinding"), "")}
@@ -112,7 +114,8 @@ func access() []table {
 	}
 }
 
-// extension are the references of what extends the API server.
+// extension are the references of kinds that extend the API server: webhook configurations,
+// CustomResourceDefinitions, APIServices and policy bindings.
 func extension() []table {
 	const admission = "admissionregistration.k8s.io"
 	hooks := []carrier{
@@ -129,7 +132,7 @@ func extension() []table {
 	}, flow())
 }
 
-// flow are the references of API priority and fairness.
+// flow are the references of API priority and fairness (FlowSchema).
 func flow() []table {
 	const group = "flowcontrol.apiserver.k8s.io"
 	return []table{

@@ -2,15 +2,16 @@
 // Secrets, an Ingress names Services, a RoleBinding names a Role.
 //
 // Each reference is a field path, a kind and a role ([relation.Reference]). The references of a
-// Pod's spec stand here once, and hold for Pods and for each kind with a Pod template.
+// PodSpec are declared once, and hold for Pods and for each kind with a PodTemplateSpec.
 //
-// Nobody enforces these relations by them being declared here. They answer questions: who uses
-// a Secret, and for which missing ConfigMap does a Pod wait.
+// The package only declares these relations, and no controller enforces them. They answer
+// questions: which objects use Secret db (who-uses), and which ConfigMap a Pod waits for (why).
 //
 // # What is left out
 //
-// A field is left out for one of these reasons, and the package's test names the reason of each:
-// a status, which repeats what a spec says; a name inside of the object itself, such as a
-// container's; a selector of an owner for objects that have owner references anyway; and a name
-// that no kind of the cluster has, such as a scheduler's.
+// A field is left out for one of these reasons, and excuses_test.go names the reason of each field:
+// a field in status repeats the spec; a name inside the object itself, such as
+// spec.containers[*].name; the selector of an owner, if the selected objects have ownerReferences
+// (spec.selector of a Deployment); and a name that is no object of the cluster, such as
+// spec.schedulerName.
 package builtin

@@ -33,7 +33,7 @@ var (
 	clusterTrustBundle = kind("certificates.k8s.io", "ClusterTrustBundle")
 )
 
-// podCarriers are the kinds with a Pod's spec, or with a template of one.
+// podCarriers are the kinds with a PodSpec, or with a template of a PodSpec.
 var podCarriers = []carrier{
 	at(pod, "spec."),
 	at(core("PodTemplate"), "template.spec."),
@@ -73,8 +73,9 @@ func pods() []table {
 
 const claimPath = "volumes[*].persistentVolumeClaim.claimName"
 
-// mountedClaim is the claim of a Pod. The claim protection controller keeps the claim while a Pod
-// names it that has a node: the kubelet starts no Pod with a claim that is being deleted
+// mountedClaim is the reference of a Pod to a PersistentVolumeClaim. The claim protection
+// controller keeps the claim while a Pod with spec.nodeName refers to the claim. A Pod without
+// spec.nodeName keeps no claim: the kubelet starts no Pod with a claim that is being deleted
 // (pkg/controller/volume/pvcprotection of Kubernetes).
 func mountedClaim() []entry {
 	scheduled := func(declarer, _ map[string]any) bool {
@@ -89,7 +90,7 @@ func mountedClaim() []entry {
 	return []entry{held, waiting}
 }
 
-// volumes are the references in a Pod's volumes.
+// volumes are the references in spec.volumes of a Pod.
 func volumes() []entry {
 	entries := slices.Concat(
 		unlessOptional("volume-secret", "volumes[*].secret.secretName", secret),
@@ -112,7 +113,7 @@ func volumes() []entry {
 	return entries
 }
 
-// environment are the references in the environment of containers.
+// environment are the references in env and envFrom of containers.
 func environment(containers string) []entry {
 	return slices.Concat(
 		unlessOptional(containers+"-env-secret", containers+"[*].env[*].valueFrom.secretKeyRef.name", secret),
@@ -122,8 +123,8 @@ func environment(containers string) []entry {
 	)
 }
 
-// workloads are the references of workloads outside of their Pod templates, and of what acts on
-// workloads and Pods.
+// workloads are the references of workloads outside of their PodTemplateSpec, and of kinds that
+// act on workloads: HorizontalPodAutoscaler and PodDisruptionBudget.
 func workloads() []table {
 	sets := one(statefulSet, "spec.", append(
 		claimSpec("template-", "volumeClaimTemplates[*].spec."),
