@@ -20,24 +20,27 @@ import (
 )
 
 const (
-	// probeAgain is how long the API server may take to follow a configuration.
+	// probeAgain is how long to wait before the next trial: the API server follows a changed
+	// webhook configuration within this time as a rule.
 	probeAgain = 20 * time.Millisecond
-	// trialTimeout bounds a trial. Whoever else the API server asks may take 30 s.
+	// trialTimeout limits the time of a trial. Other webhooks for the same request may each
+	// take 30 s.
 	trialTimeout = 40 * time.Second
-	// trialPatience is how long others wait for a trial. Those that come later than that
-	// don't wait at all, so that a kind which is answered slowly keeps nobody busy.
+	// trialPatience is how long after its begin other workers wait for a trial. A worker that
+	// arrives later does not wait, so that a kind with a slow webhook does not occupy all
+	// workers.
 	trialPatience = 250 * time.Millisecond
 )
 
-// scope is what is confirmed by one trial: deletions of a kind, or evictions of Pods in
-// a namespace, of which the webhook for evictions is asked apart.
+// scope is the set of requests that one trial confirms: the deletions of a kind, or the
+// evictions of Pods in a namespace (the webhook Rules.Evictions judges evictions).
 type scope struct {
 	schema.GroupKind
 
 	evictedFrom string // empty for deletions
 }
 
-// String returns what to wait for.
+// String returns the request for messages: "deletes Secret objects".
 func (s scope) String() string {
 	if s.evictedFrom != "" {
 		return "evicts Pods in namespace " + s.evictedFrom
@@ -45,16 +48,16 @@ func (s scope) String() string {
 	return fmt.Sprintf("deletes %s objects", s.GroupKind)
 }
 
-// trial is an attempt without effect that is under way, one for each scope at most.
+// trial is a running dry-run deletion or eviction. A scope has at most one.
 type trial struct {
 	begun time.Time
 	ended chan struct{}
-	void  bool // what it finds out may not be so any more
+	void  bool // the webhook configuration changed since: the result is not valid
 }
 
-// Confirm is done when the API server is known to ask before it deletes objects
-// of this object's kind, and before it evicts Pods from this one's namespace. The
-// object must carry the lock.
+// Confirm is done when the API server is known to call the webhook (or to evaluate the policy)
+// before a deletion of objects of obj's kind and, for a Pod, before evictions from its
+// namespace. The object must carry the lock's label.
 func (r *Rules) Confirm(ctx context.Context, obj relation.Object) reconcile.Outcome {
 	for _, s := range r.scopes(obj) {
 		if outcome := r.confirm(ctx, s, obj); !outcome.IsDone() {
@@ -64,7 +67,7 @@ func (r *Rules) Confirm(ctx context.Context, obj relation.Object) reconcile.Outc
 	return reconcile.Outcome{}
 }
 
-// scopes returns what has to be confirmed for an object.
+// scopes returns the scopes that [Rules.Confirm] must confirm for an object.
 func (r *Rules) scopes(obj relation.Object) []scope {
 	gk := obj.ID.GroupKind()
 	if gk != podKind || r.Evictions == "" || r.Configuration == "" {
@@ -87,16 +90,16 @@ func (r *Rules) confirm(ctx context.Context, s scope, obj relation.Object) recon
 	}
 }
 
-// begin returns the trial to make for a scope, or the one that is under way, or what is
-// known without.
+// begin returns a new trial for a scope (mine), or the running trial of another worker (other),
+// or the Outcome if no trial is needed or possible.
 func (r *Rules) begin(ctx context.Context, s scope) (mine, other *trial, _ reconcile.Outcome) {
 	confirmed, other, changes := r.state(s)
 	if confirmed || other != nil {
 		return nil, other, reconcile.Outcome{}
 	}
-	err := r.keep(ctx, false)
+	err := r.updateRules(ctx, false)
 	if fault, ok := errors.AsType[*Fault](err); ok {
-		// Lost tells when it is mended.
+		// Lost is called when the fault is corrected.
 		return nil, nil, reconcile.Wait(sharedv1alpha1.ReasonNotEnforced, "%s", fault)
 	}
 	if err != nil {
@@ -107,7 +110,7 @@ func (r *Rules) begin(ctx context.Context, s scope) (mine, other *trial, _ recon
 	if r.confirmed[s] || r.trials[s] != nil { // Another worker was quicker.
 		return nil, r.trials[s], reconcile.Outcome{}
 	}
-	if r.changes != changes { // What keep looked at may not be so any more.
+	if r.changes != changes { // The webhook configuration changed after updateRules read it.
 		return nil, nil, unasked(s, probeAgain)
 	}
 	mine = &trial{begun: time.Now(), ended: make(chan struct{})}
@@ -118,15 +121,15 @@ func (r *Rules) begin(ctx context.Context, s scope) (mine, other *trial, _ recon
 	return mine, nil, reconcile.Outcome{}
 }
 
-// state returns what is known of a scope, and the count of changes that this knowledge
-// is from.
+// state returns whether a scope is confirmed, its running trial, and the value of Rules.changes
+// for both.
 func (r *Rules) state(s scope) (confirmed bool, under *trial, changes int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.confirmed[s], r.trials[s], r.changes
 }
 
-// end judges the answer to a trial.
+// end removes a trial and returns the Outcome for the answer of the API server.
 func (r *Rules) end(s scope, t *trial, id object.ID, err error) reconcile.Outcome {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -148,7 +151,7 @@ func (r *Rules) end(s scope, t *trial, id object.ID, err error) reconcile.Outcom
 	}
 }
 
-// await waits a little for somebody else's trial.
+// await waits for the trial of another worker, for trialPatience at most.
 func (r *Rules) await(ctx context.Context, s scope, other *trial) reconcile.Outcome {
 	patience := time.NewTimer(time.Until(other.begun.Add(trialPatience)))
 	defer patience.Stop()
@@ -162,7 +165,7 @@ func (r *Rules) await(ctx context.Context, s scope, other *trial) reconcile.Outc
 	if r.confirmed[s] {
 		return reconcile.Outcome{}
 	}
-	return unasked(s, max(probeAgain, time.Since(other.begun))) // Ever less often.
+	return unasked(s, max(probeAgain, time.Since(other.begun))) // The interval grows with the age of the trial.
 }
 
 func unasked(s scope, again time.Duration) reconcile.Outcome {
@@ -170,29 +173,32 @@ func unasked(s scope, again time.Duration) reconcile.Outcome {
 		"waiting for the API server to ask before it %s", s)
 }
 
-// void has some trials end without a result: what they try has changed.
+// void marks the running trials of some scopes as void: the ValidatingWebhookConfiguration that they try
+// has changed.
 func (r *Rules) void(concerned func(scope) bool) {
 	for s, t := range r.trials {
 		t.void = t.void || concerned(s)
 	}
 }
 
-// forget has something confirmed anew, when it is held again.
+// forget removes some scopes from Rules.confirmed, and voids their trials. If an object of such
+// a scope is held again, [Rules.Confirm] tries anew.
 func (r *Rules) forget(concerned func(scope) bool) {
 	maps.DeleteFunc(r.confirmed, func(s scope, _ bool) bool { return concerned(s) })
 	r.void(concerned)
 }
 
-// Confirmed reports whether Confirm was done for all that an object needs.
+// Confirmed reports whether all scopes of an object are confirmed.
 func (r *Rules) Confirmed(obj relation.Object) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return !slices.ContainsFunc(r.scopes(obj), func(s scope) bool { return !r.confirmed[s] })
 }
 
-// refused reports whether the API server asked who is to refuse, and was refused, or
-// had no answer. Names, and what others say, may contain anything: it goes by how the
-// API server itself begins what it says.
+// refused reports whether err is the refusal of the webhook or policy Rules.Refuser
+// (Rules.Evictions for evictions), or says that the API server called the webhook and got no
+// answer. An object's name and the message of another webhook may contain any text, so refused
+// compares the beginning of the message, which the API server writes itself.
 func (r *Rules) refused(s scope, err error) bool {
 	refuser := r.Refuser
 	if s.evictedFrom != "" {

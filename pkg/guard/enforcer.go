@@ -7,27 +7,28 @@ import (
 	"github.com/kinship-dev/kinship/pkg/object"
 )
 
-// Enforcer is what has the API server refuse deletions: a webhook's configuration, or
-// a policy. Others can write it too.
+// Enforcer manages the objects that make the API server refuse deletions: a webhook
+// configuration, or a policy with its binding. Other clients can write these objects too.
 type Enforcer interface {
-	// Objects are what it consists of.
+	// Objects returns the IDs of the managed objects.
 	Objects() []object.ID
-	// Check MUST return a *Fault if one of them is missing, or altered so that the API
-	// server may not refuse.
+	// Check MUST return a *Fault if one of the objects is missing, or was changed so that the
+	// API server may not refuse a deletion.
 	Check(ctx context.Context) error
-	// Restore MUST make them as they should be, or return a *Fault where that is for
-	// somebody else to do.
+	// Restore MUST restore the objects, or return a *Fault if an administrator must restore
+	// them (an operator without --install).
 	Restore(ctx context.Context) error
 }
 
-// Fault says why the API server may not refuse, and what to do about it.
+// Fault says why the API server may not refuse a deletion, and how to correct the fault.
 type Fault struct{ Message string }
 
 // Error implements error.
 func (f *Fault) Error() string { return f.Message }
 
-// enforce has what makes the API server refuse put right. As long as that was not
-// done, nothing is confirmed.
+// enforce calls Enforcer.Check after each change of the [Enforcer]'s objects, and
+// Enforcer.Restore if [Enforcer.Check] returns a *Fault. While a *Fault remains, enforce returns the
+// *Fault, and no scope is confirmed.
 func (r *Rules) enforce(ctx context.Context) error {
 	r.mu.Lock()
 	judged, before, changes := r.judged, r.fault, r.changes
@@ -40,12 +41,12 @@ func (r *Rules) enforce(ctx context.Context) error {
 	if errors.As(err, &fault) {
 		r.Log.Info("Deletions may not be refused", "reason", fault.Message)
 		r.mu.Lock()
-		r.lose()
+		r.loseAll()
 		r.mu.Unlock()
 		err = r.Enforcer.Restore(ctx)
 	}
 	if err != nil && !errors.As(err, &fault) {
-		return err // Nothing is known.
+		return err // Check or Restore failed: Rules.fault stays as it was.
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -54,13 +55,13 @@ func (r *Rules) enforce(ctx context.Context) error {
 		r.fault = fault
 	}
 	if before != nil && r.fault == nil {
-		r.lose()
+		r.loseAll()
 	}
 	return r.fault
 }
 
-// lose has everything confirmed anew. The lock mu must be held.
-func (r *Rules) lose() {
+// loseAll removes all scopes from Rules.confirmed and calls Rules.Lost. The caller holds mu.
+func (r *Rules) loseAll() {
 	clear(r.confirmed)
 	r.void(func(scope) bool { return true })
 	if r.Lost != nil {

@@ -18,7 +18,7 @@ import (
 // podKind is the kind whose objects can be evicted.
 var podKind = schema.GroupKind{Kind: "Pod"}
 
-// evictable returns the namespaces with held Pods. An empty one stands for all.
+// evictable returns the namespaces with held Pods. The empty name stands for all namespaces.
 func (r *Rules) evictable(kinds []schema.GroupKind) []string {
 	if !slices.Contains(kinds, podKind) {
 		return nil
@@ -31,18 +31,19 @@ func (r *Rules) evictable(kinds []schema.GroupKind) []string {
 	return slices.Compact(namespaces)
 }
 
-// keepEvictions has evictions asked about in the namespaces with held Pods, and for a
-// while in those that had some: the API server might not have followed when the next
-// one is held there. The object of such a request is not the Pod, so its label can't
-// decide.
-func (r *Rules) keepEvictions(
+// updateEvictions sets the rule and the namespaceSelector of the webhook for evictions to the
+// namespaces with held Pods. Without trim, namespaces of the current selector stay: if a Pod
+// there is held again, the API server might not have followed yet. The webhook can't use an
+// objectSelector for the lock's label, because the object of such a request is an Eviction and
+// not the Pod.
+func (r *Rules) updateEvictions(
 	webhook *admissionregistrationv1.ValidatingWebhook, namespaces []string, trim bool,
 ) (changed bool) {
 	have := evictedFrom(webhook)
 	r.void(outside(have))
 	for s := range r.confirmed {
 		if outside(have)(s) {
-			r.lose() // Somebody else took it off.
+			r.loseAll() // Another client removed the namespace.
 			break
 		}
 	}
@@ -63,8 +64,8 @@ func (r *Rules) keepEvictions(
 	return true
 }
 
-// evictions returns what has evictions from some namespaces asked about. An empty one
-// stands for all; it is the first.
+// evictions returns the rules and the namespaceSelector for evictions from some namespaces, in
+// order. If the first namespace is empty, the selector matches every namespace.
 func evictions(namespaces []string) ([]admissionregistrationv1.RuleWithOperations, *metav1.LabelSelector) {
 	selector := &metav1.LabelSelector{}
 	if len(namespaces) == 0 {
@@ -80,8 +81,8 @@ func evictions(namespaces []string) ([]admissionregistrationv1.RuleWithOperation
 	return rules, selector
 }
 
-// evictedFrom returns the namespaces that a webhook is asked about evictions in. Of
-// rules and selectors of another shape nothing is known.
+// evictedFrom returns the namespaces of the webhook for evictions. evictedFrom returns nil if
+// the rules or the selector differ from the result of evictions: another client wrote them.
 func evictedFrom(webhook *admissionregistrationv1.ValidatingWebhook) []string {
 	namespaces := []string{""}
 	if s := webhook.NamespaceSelector; s != nil && len(s.MatchExpressions) == 1 {
@@ -95,8 +96,8 @@ func evictedFrom(webhook *admissionregistrationv1.ValidatingWebhook) []string {
 	return namespaces
 }
 
-// outside tells of what is not asked about because it is about evictions from other
-// namespaces.
+// outside returns a function that reports whether a scope is for evictions from a namespace
+// that is not among namespaces.
 func outside(namespaces []string) func(scope) bool {
 	all := len(namespaces) > 0 && namespaces[0] == ""
 	return func(s scope) bool {
@@ -104,7 +105,7 @@ func outside(namespaces []string) func(scope) bool {
 	}
 }
 
-// probeEviction evicts a Pod without effect.
+// probeEviction evicts a Pod with dry run.
 func (r *Rules) probeEviction(ctx context.Context, obj relation.Object) error {
 	ctx, cancel := context.WithTimeout(ctx, trialTimeout)
 	defer cancel()

@@ -17,9 +17,10 @@ import (
 	"github.com/kinship-dev/kinship/pkg/watch"
 )
 
-// Finalizers keeps the objects of one kind while others refer to them, by
-// finalizers: one for each kind of those who refer. It is the guard controller of
-// the kind. It is safe for concurrent use.
+// Finalizers keeps the objects of one kind, such as Network, while other objects refer to them.
+// Finalizers puts one finalizer for each referring kind on the object:
+// openstack.k-orc.cloud/subnet while a Subnet refers to the Network. Finalizers is the guard
+// controller of the kind, and is safe for concurrent use.
 type Finalizers struct {
 	// Kind that is guarded.
 	Kind schema.GroupVersionKind
@@ -34,16 +35,16 @@ type Finalizers struct {
 	// Get returns an object as the cache shows it, or nil.
 	Get func(object.ID) metav1.Object
 	// InUse reports whether somebody refers to an object who holds it by a
-	// finalizer. It fails when it can't know.
+	// InUse reports whether an object of the finalizer's referring kind refers to the target.
+	// InUse returns an error if the answer is not known.
 	InUse func(ctx context.Context, target object.ID, finalizer string) (bool, error)
 
 	writes watch.Overlay[[]string] // the finalizers after a write
 	busy   [64]sync.Mutex
 }
 
-// Hold puts a finalizer on an object that is about to be used. It reports false
-// when it can't, because the object is gone, is another one, or is being deleted:
-// the watch will tell.
+// Hold puts a finalizer on an object before the object is used. Hold reports false if the
+// object was deleted or replaced, or is being deleted: the watch reports each of these.
 func (f *Finalizers) Hold(ctx context.Context, target metav1.Object, finalizer string) (bool, error) {
 	id := object.Of(target, f.Kind.GroupKind())
 	lock := f.lock(id)
@@ -57,7 +58,7 @@ func (f *Finalizers) Hold(ctx context.Context, target metav1.Object, finalizer s
 		return false, nil // The API server allows no new finalizer.
 	}
 	if _, unseen := f.writes.Ahead(id, target.GetResourceVersion()); unseen && f.shares(finalizer) {
-		return false, nil // Which finalizers its field manager has applied is not known yet.
+		return false, nil // The finalizers that the field manager has applied are not known yet.
 	}
 	_, err := f.apply(ctx, target, finalizer, finalizer)
 	if isOther(err) {
@@ -66,9 +67,9 @@ func (f *Finalizers) Hold(ctx context.Context, target metav1.Object, finalizer s
 	return err == nil, err
 }
 
-// newest returns an object as the cache shows it by now, if that is newer than what
-// somebody read before it was his turn: others may have put the finalizer on since then,
-// or taken it off, and our own write is forgotten once anybody has seen it.
+// newest returns the object of the cache if the cache is newer than the object that the caller
+// read before it got the mutex. Another worker may have put the finalizer on or taken it off
+// since, and writes no longer has the write once the cache has shown it.
 func (f *Finalizers) newest(id object.ID, read metav1.Object) metav1.Object {
 	shown := f.Get(id)
 	if shown == nil || shown.GetUID() != read.GetUID() {
@@ -80,18 +81,19 @@ func (f *Finalizers) newest(id object.ID, read metav1.Object) metav1.Object {
 	return read
 }
 
-// isOther reports whether a write came too late for an object that is gone, another one,
-// or about to go: to it no finalizer can be added. Whatever else is invalid is so in the
-// eyes of somebody who judges requests, and an error.
+// isOther reports whether a write failed because the object was deleted or replaced, or is
+// being deleted (the API server then refuses new finalizers with the cause
+// metadata.finalizers). Any other Invalid or Forbidden comes from a webhook or policy, and is
+// an error.
 func isOther(err error) bool {
 	cause, found := apierrors.StatusCause(err, metav1.CauseTypeForbidden)
 	leaving := found && cause.Field == "metadata.finalizers"
 	return leaving || passed(err)
 }
 
-// holds reports whether a finalizer is on an object. A cache that does not show
-// our last write yet is not believed: many may refer to one object at the same
-// moment, and one write is enough.
+// holds reports whether a finalizer is on an object. If the cache does not show the last own
+// write yet, holds answers from that write: thousands of Subnets may refer to one Network at
+// the same moment, and one write is enough.
 func (f *Finalizers) holds(id object.ID, target metav1.Object, finalizer string) bool {
 	if written, unseen := f.writes.Ahead(id, target.GetResourceVersion()); unseen {
 		return slices.Contains(written, finalizer)
@@ -99,11 +101,11 @@ func (f *Finalizers) holds(id object.ID, target metav1.Object, finalizer string)
 	return slices.Contains(target.GetFinalizers(), finalizer)
 }
 
-// Forget drops what is remembered of an object that is gone.
+// Forget drops the record of the last write to a deleted object.
 func (f *Finalizers) Forget(id object.ID) { f.writes.Forget(id) }
 
-// Reconcile takes off the finalizers by which nobody holds an object any more. Call it
-// for every change of an object that has one of them too.
+// Reconcile takes off each finalizer in [Finalizers.Names] whose [Finalizers.InUse] returns false. Call Reconcile for
+// every change of an object with one of these finalizers.
 func (f *Finalizers) Reconcile(ctx context.Context, id object.ID) (ctrl.Result, error) {
 	target := f.Get(id)
 	if target == nil {
@@ -117,7 +119,8 @@ func (f *Finalizers) Reconcile(ctx context.Context, id object.ID) (ctrl.Result, 
 	return ctrl.Result{}, nil
 }
 
-// release takes one finalizer off. Nobody can put it on in the meantime.
+// release takes one finalizer off, unless [Finalizers.InUse]. The mutex keeps Hold from putting the
+// finalizer on meanwhile.
 func (f *Finalizers) release(ctx context.Context, id object.ID, name string) error {
 	lock := f.lock(id)
 	lock.Lock()
@@ -127,7 +130,7 @@ func (f *Finalizers) release(ctx context.Context, id object.ID, name string) err
 		return nil
 	}
 	if _, unseen := f.writes.Ahead(id, target.GetResourceVersion()); unseen {
-		return nil // The watch brings what we wrote, and us back with it if a finalizer is left.
+		return nil // The watch event of the own write requeues the object if a finalizer is left.
 	}
 	used, err := f.InUse(ctx, id, name)
 	if used || err != nil {
@@ -135,7 +138,7 @@ func (f *Finalizers) release(ctx context.Context, id object.ID, name string) err
 	}
 	live, err := f.apply(ctx, target, name)
 	if err == nil && slices.Contains(live.GetFinalizers(), name) {
-		err = f.cut(ctx, live, name) // Somebody else's manifest owns it as well.
+		err = f.cut(ctx, live, name) // Another field manager owns the finalizer as well.
 	}
 	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
 		return nil // It is another object.
@@ -151,7 +154,7 @@ func (f *Finalizers) fieldOwner(name string) string {
 	return name + "controller"
 }
 
-// shares reports whether the field manager of a finalizer applies others too.
+// shares reports whether the field manager of a finalizer applies other finalizers too.
 func (f *Finalizers) shares(name string) bool {
 	return slices.ContainsFunc(f.Names, func(n string) bool {
 		return n != name && f.fieldOwner(n) == f.fieldOwner(name)
@@ -183,7 +186,7 @@ func (f *Finalizers) apply(
 	return u, nil
 }
 
-// cut removes a finalizer whoever put it there.
+// cut removes a finalizer with a merge patch, whichever field managers own it.
 func (f *Finalizers) cut(ctx context.Context, live *unstructured.Unstructured, name string) error {
 	before := live.DeepCopy()
 	live.SetFinalizers(slices.DeleteFunc(live.GetFinalizers(), func(n string) bool { return n == name }))
@@ -195,7 +198,7 @@ func (f *Finalizers) cut(ctx context.Context, live *unstructured.Unstructured, n
 	return nil
 }
 
-// lock returns what makes holding and releasing one object exclude each other.
+// lock returns the mutex that keeps Hold and release of one object apart.
 func (f *Finalizers) lock(id object.ID) *sync.Mutex {
 	sum := 0
 	for _, c := range []byte(id.Namespace + "/" + id.Name) {
@@ -204,8 +207,8 @@ func (f *Finalizers) lock(id object.ID) *sync.Mutex {
 	return &f.busy[sum]
 }
 
-// Partial returns an object to apply metadata with. It has the uid, so that
-// nothing else of that name is changed, and nothing is created.
+// Partial returns an object for a server-side apply of metadata. Partial sets the UID, so that
+// the apply neither changes another object of the same name nor creates an object.
 func Partial(gvk schema.GroupVersionKind, obj metav1.Object) *unstructured.Unstructured {
 	u := &unstructured.Unstructured{}
 	u.SetGroupVersionKind(gvk)

@@ -20,18 +20,19 @@ import (
 	"github.com/kinship-dev/kinship/pkg/watch"
 )
 
-// seed spreads objects over the turns of a Lock.
+// seed is the hash seed for the choice of a mutex in Lock.turns.
 var seed = maphash.MakeSeed()
 
-// Lock keeps a label on exactly the objects that are held, and is the only
-// writer of it. Ensure may be called from many goroutines: for one object the
-// calls take turns, so that taking the label off can't race with putting it on.
+// Lock keeps a label on exactly the objects that are held, and is the only writer of the label.
+// Ensure may be called from many goroutines: a mutex per object (turns) keeps a call that
+// removes the label from overtaking a call that adds the label.
 type Lock struct {
-	// Label is the key, Value the value of the label.
+	// Label is the key of the label, [Lock.Value] its value.
 	Label, Value string
-	// Hold decides. Call Ensure whenever something that it depends on changed.
+	// Hold decides whether an object needs the label. Call [Lock.Ensure] whenever the answer of Hold
+	// may have changed.
 	Hold func(relation.Object) relation.Hold
-	// Watcher knows the objects.
+	// Watcher has the objects.
 	Watcher *relation.Watcher
 	// Metadata writes the label.
 	Metadata metadata.Interface
@@ -50,9 +51,8 @@ func (l *Lock) Selector() *relation.Selector {
 	return &relation.Selector{Labels: map[string]string{l.Label: l.Value}}
 }
 
-// Wrong reports whether an object should be handed to Ensure: it is held and
-// lacks the label, or the other way round. An object on its way out is not
-// locked any more.
+// Wrong reports whether [Lock.Ensure] must write the label: the object is Held and lacks the label, or
+// is Free and has the label. An object that is being deleted does not get the label any more.
 func (l *Lock) Wrong(obj relation.Object) bool {
 	switch l.Hold(obj) {
 	case relation.Held:
@@ -81,7 +81,7 @@ func (l *Lock) Corrected(before, now relation.Object) bool {
 	return len(others) == 0
 }
 
-// Get returns an object as last seen or as last written here, whichever is newer.
+// Get returns an object from the Watcher or from the last own write, whichever is newer.
 func (l *Lock) Get(id object.ID) (relation.Object, relation.Presence) {
 	var seen relation.Object
 	var presence relation.Presence
@@ -92,14 +92,15 @@ func (l *Lock) Get(id object.ID) (relation.Object, relation.Presence) {
 	switch {
 	case ahead && presence == relation.Present && written.UID == seen.UID:
 		return written, presence
-	case ahead: // The watch knows more of the object: that the object is gone, or another one.
+	case ahead: // The Watcher has a newer state: the object was deleted or replaced.
 		l.writes.ForgetIf(id, func(last relation.Object) bool { return last.Version == written.Version })
 	}
 	return seen, presence
 }
 
-// Seen forgets what was written here once the watch shows it. Register it with the
-// Watcher, or what was written last to every object ever locked is kept.
+// Seen drops an own write once the Watcher shows it. Register Seen with
+// [relation.Watcher.OnObject]; without Seen, the last write to every object that was ever
+// locked stays in memory.
 func (l *Lock) Seen(c relation.Change) {
 	if c.New != nil {
 		l.writes.Ahead(c.New.ID, c.New.Version)
@@ -108,10 +109,9 @@ func (l *Lock) Seen(c relation.Change) {
 	l.writes.ForgetIf(c.Old.ID, func(last relation.Object) bool { return last.UID == c.Old.UID })
 }
 
-// Ensure makes the label of one object right and returns the object as it then
-// is. The write carries the object's uid, so it never lands on another object
-// of the same name. An object that goes or is replaced meanwhile is no error:
-// the watch reports it.
+// Ensure corrects the label of one object and returns the object after the write. The patch
+// carries the UID of the object, so it never changes another object of the same name. If the
+// object is deleted or replaced meanwhile, Ensure returns no error: the watch reports both.
 func (l *Lock) Ensure(ctx context.Context, id object.ID) (relation.Object, relation.Presence, error) {
 	turn := l.turn(id)
 	turn.Lock()
@@ -131,16 +131,15 @@ func (l *Lock) Ensure(ctx context.Context, id object.ID) (relation.Object, relat
 	return written, presence, err
 }
 
-// turn is what a write to an object waits for.
+// turn returns the mutex for writes to an object.
 func (l *Lock) turn(id object.ID) *sync.Mutex {
 	return &l.turns[maphash.Comparable(seed, id)%uint64(len(l.turns))]
 }
 
-// passed reports whether a write came too late, for an object that is gone or
-// another one.
+// passed reports whether a write came too late: the object was deleted or replaced.
 func passed(err error) bool { return reconcile.IsSuperseded(err) }
 
-// Reconcile is Ensure for a work queue.
+// Reconcile calls [Lock.Ensure] for a work queue.
 func (l *Lock) Reconcile(ctx context.Context, id object.ID) (ctrl.Result, error) {
 	_, _, err := l.Ensure(ctx, id)
 	return ctrl.Result{}, err
@@ -167,6 +166,6 @@ func (l *Lock) write(ctx context.Context, obj relation.Object, value *string) (r
 	logr.FromContextOrDiscard(ctx).V(1).Info("Wrote label", "object", obj.ID.String(),
 		"label", l.Label, "on", value != nil)
 	l.writes.Wrote(obj.ID, written.Version, written)
-	l.Get(obj.ID) // The watch may have been quicker than the answer.
+	l.Get(obj.ID) // Drops the write if the Watcher shows it already.
 	return written, nil
 }

@@ -11,36 +11,36 @@ import (
 	"github.com/kinship-dev/kinship/pkg/object"
 )
 
-// MaxNamed is how many blockers a message names. The rest is a number.
+// MaxNamed is the largest number of blockers in a message. The message counts the rest.
 const MaxNamed = 10
 
-// CauseInUse is the type of the causes in a refusal's details, one for each
-// blocker that the message names: what a program reads instead of the message.
+// CauseInUse is the type of the causes in the details of a refusal, one cause for each blocker
+// in the message. A program reads the causes instead of the message.
 const CauseInUse metav1.CauseType = "InUse"
 
-// Blocker is one reason why an object may not be deleted.
+// Blocker is one reason why the API server refuses the deletion of an object.
 type Blocker struct {
-	// By is what uses the object. Empty when the object is protected for its own
-	// sake.
+	// By is the object that uses the target, as text. By is empty if the target is protected
+	// without a user (spec.reason of a Usage).
 	By string
-	// Reason is what the author of the protection gave as one.
+	// Reason is spec.reason of the Usage.
 	Reason string
-	// Content is what would go along with the object and may not, if the object is
-	// only the place that holds it.
+	// Content is a protected object that the deletion would delete too. Content is set if the
+	// target is the Namespace or CustomResourceDefinition of a protected object.
 	Content string
-	// Declarer is the object that says so.
+	// Declarer is the object that declares the protection, such as a Usage.
 	Declarer object.ID
 }
 
-// Refusal says that an object may not be deleted, and why.
+// Refusal is the answer to a refused deletion: the object and the blockers.
 type Refusal struct {
 	Target   object.ID
 	UID      types.UID
 	Blockers []Blocker
 }
 
-// Message returns the refusal for people: a sentence each for users, for
-// protections and for protected content.
+// Message returns the refusal as text: one sentence each for users, for protections, and for
+// protected content.
 func (r Refusal) Message() string {
 	var used, protected, content []string
 	for i, b := range r.Blockers {
@@ -69,8 +69,8 @@ func (r Refusal) Message() string {
 	return strings.Join(sentences, " ")
 }
 
-// Status returns the refusal as the API server is to answer it: 409, with the
-// blockers as causes.
+// Status returns the refusal as answer of the webhook: 409 Conflict, with the blockers as
+// causes.
 func (r Refusal) Status() *metav1.Status {
 	details := &metav1.StatusDetails{
 		Name: r.Target.Name, Group: r.Target.Group, Kind: r.Target.Kind, UID: r.UID,
@@ -96,7 +96,7 @@ func (r Refusal) Status() *metav1.Status {
 	}
 }
 
-// named returns the text for blocker i, or nothing once enough are named.
+// named returns the text for blocker i, or "" if i is MaxNamed or more.
 func (r Refusal) named(i int, what string, b Blocker) string {
 	if i >= MaxNamed {
 		return ""

@@ -24,67 +24,69 @@ import (
 )
 
 const (
-	// trimAfter is how long a rule outlives the last held object of its kind at most.
+	// trimAfter is how long at most a rule outlives the last held object of its kind.
 	trimAfter = 5 * time.Second
 )
 
-// ConfigurationKind is the kind whose objects say which webhooks are asked.
+// ConfigurationKind is the kind of the webhook configuration that Rules writes.
 var ConfigurationKind = schema.GroupKind{
 	Group: "admissionregistration.k8s.io", Kind: "ValidatingWebhookConfiguration",
 }
 
-// Rules keeps the rules of a validating webhook at exactly the kinds that are
-// held, so that no other kind ever depends on it, and confirms that the API
-// server really asks before it deletes an object: it tries a deletion without
-// effect (a dry run) and expects to be refused.
+// Rules keeps the rules of a validating webhook at exactly the kinds that are held, so that
+// deletions of other kinds never depend on the webhook. Confirm tries a deletion with dry run
+// and expects a refusal: this proves that the API server calls the webhook.
 type Rules struct {
-	// Client reads and writes the webhook configuration, without a cache.
+	// Client reads and writes the ValidatingWebhookConfiguration, without a cache.
 	Client client.Client
-	// Configuration is the name of the webhook configuration. Empty when a policy
-	// in the API server refuses instead: then there are no rules to keep.
+	// Configuration is the name of the ValidatingWebhookConfiguration. Configuration is empty
+	// if a ValidatingAdmissionPolicy refuses instead: a policy has no rules to keep.
 	Configuration string
-	// FieldOwner is the field manager that owns the rules in the webhook configuration, and
-	// nothing else in it.
+	// FieldOwner is the field manager of the rules in the ValidatingWebhookConfiguration, and of no
+	// other field there.
 	FieldOwner string
-	// Refuser is the name that refusals come under: the webhook's or the policy's.
+	// Refuser is the name of the webhook or policy, which the API server puts into each
+	// refusal.
 	Refuser string
-	// Evictions is the name of the webhook to ask about evictions of Pods, which are
-	// deletions that no deletion rule catches. Empty if there is none.
+	// Evictions is the name of the webhook for evictions of Pods. An eviction deletes the Pod,
+	// but is a CREATE of pods/eviction, which no rule for DELETE matches. Empty means that
+	// there is no such webhook.
 	Evictions string
 	// Held are the edges whose targets are held.
 	Held     *relation.Index
 	Watcher  *relation.Watcher
 	Metadata metadata.Interface
-	// Enforcer is what has the API server refuse, apart from the rules. It may be nil.
+	// Enforcer manages the ValidatingWebhookConfiguration itself, or the policy. Enforcer may be nil.
 	Enforcer Enforcer
-	// Lost is called when kinds have to be confirmed anew that were before, and when
-	// they can be again. It must not block, nor call back. It may be nil.
+	// Lost is called when confirmed scopes are no longer confirmed, and when a *Fault was
+	// corrected. Lost must not block, and must not call [Rules]. Lost may be nil.
 	Lost func()
 	Log  logr.Logger
 
-	// keeping is held while the rules are read and written. Informers never wait for it.
+	// keeping is held while updateRules reads and writes the rules. Informers never wait for
+	// keeping.
 	keeping sync.Mutex
 
-	mu        sync.Mutex // never held over a request
-	changes   int        // counts the changes of what has the API server refuse
-	judged    bool       // fault is what the Enforcer said since the last change
+	mu        sync.Mutex // never held during a request
+	changes   int        // counts the changes of the watched objects
+	judged    bool       // fault is the result of Enforcer.Check after the last change
 	fault     error      // why the API server may not refuse
-	kept      string     // what the rules were last made from
+	kept      string     // kinds and namespaces that the rules were last made from
 	confirmed map[scope]bool
-	trials    map[scope]*trial // under way
+	trials    map[scope]*trial // running trials
 	wake      chan struct{}
 	once      sync.Once
 }
 
-// Changed tells that the configuration or the kinds held may have changed.
+// Changed schedules updateRules: the ValidatingWebhookConfiguration or the held kinds may have changed.
 func (r *Rules) Changed() {
 	select {
 	case r.wakeups() <- struct{}{}:
-	default: // It is awake already.
+	default: // A call of updateRules is pending already.
 	}
 }
 
-// ObjectChanged is Changed, for the changes of what has the API server refuse.
+// ObjectChanged calls [Rules.Changed] for a change of a watched object, and voids the running trials.
 func (r *Rules) ObjectChanged(c relation.Change) {
 	if id := c.Object().ID; id.Group != ConfigurationKind.Group || !slices.Contains(r.watched(), id) {
 		return
@@ -97,7 +99,7 @@ func (r *Rules) ObjectChanged(c relation.Change) {
 	r.Changed()
 }
 
-// watched are the objects that have the API server refuse.
+// watched returns the IDs of the ValidatingWebhookConfiguration and of the [Enforcer]'s objects.
 func (r *Rules) watched() []object.ID {
 	var ids []object.ID
 	if r.Configuration != "" {
@@ -114,7 +116,7 @@ func (r *Rules) wakeups() chan struct{} {
 	return r.wake
 }
 
-// Start keeps the rules until the context ends.
+// Start keeps the rules until ctx ends.
 func (r *Rules) Start(ctx context.Context) error {
 	if len(r.watched()) == 0 {
 		return nil
@@ -135,13 +137,13 @@ func (r *Rules) Start(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-r.wakeups():
-			err = r.keep(ctx, false)
+			err = r.updateRules(ctx, false)
 			if !pending {
 				trim.Reset(trimAfter)
 				pending = true
 			}
 		case <-trim.C:
-			err = r.keep(ctx, true)
+			err = r.updateRules(ctx, true)
 			pending = false
 		}
 		_, told := errors.AsType[*Fault](err)
@@ -153,9 +155,9 @@ func (r *Rules) Start(ctx context.Context) error {
 	}
 }
 
-// keep writes the rules if they differ. Kinds whose rule was missing have to be
-// confirmed anew.
-func (r *Rules) keep(ctx context.Context, trim bool) error {
+// updateRules writes the rules if they differ from the held kinds. A kind whose rule was
+// missing must be confirmed anew.
+func (r *Rules) updateRules(ctx context.Context, trim bool) error {
 	r.keeping.Lock()
 	defer r.keeping.Unlock()
 	kinds := r.Held.TargetKinds()
@@ -185,14 +187,14 @@ func (r *Rules) keep(ctx context.Context, trim bool) error {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.changes == changes { // Else the configuration may be another one by now.
+	if r.changes == changes { // Otherwise the configuration may have changed again.
 		r.kept = held
 	}
 	return nil
 }
 
-// apply applies the rules of a configuration, and the namespaces in which evictions are asked
-// about. The caBundle of the same webhooks belongs to another field owner, so the writers of
+// apply applies the rules of a ValidatingWebhookConfiguration, and the namespaceSelector of the webhook
+// for evictions. The caBundle of the same webhooks has another field owner, so the writers of
 // the rules and of the certificates never conflict.
 func (r *Rules) apply(
 	ctx context.Context, configuration *admissionregistrationv1.ValidatingWebhookConfiguration,
@@ -224,7 +226,7 @@ func (r *Rules) apply(
 	u := &unstructured.Unstructured{Object: content}
 	u.SetGroupVersionKind(admissionregistrationv1.SchemeGroupVersion.WithKind(ConfigurationKind.Kind))
 	u.SetName(configuration.Name)
-	u.SetUID(configuration.UID) // Of another object of this name nothing was read.
+	u.SetUID(configuration.UID) // The UID keeps the apply from changing a new configuration of the same name.
 	err = r.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(u),
 		client.FieldOwner(r.FieldOwner), client.ForceOwnership)
 	if err != nil {
@@ -233,8 +235,7 @@ func (r *Rules) apply(
 	return nil
 }
 
-// correct writes the wanted rules into a configuration, and reports whether the rules were
-// different.
+// correct sets the rules in a configuration, and reports whether they were different.
 func (r *Rules) correct(
 	configuration *admissionregistrationv1.ValidatingWebhookConfiguration,
 	kinds []schema.GroupKind, namespaces []string, trim bool,
@@ -246,9 +247,9 @@ func (r *Rules) correct(
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	changed = r.keepDeletions(deletions, kinds, trim)
+	changed = r.updateDeletions(deletions, kinds, trim)
 	if evictions != nil {
-		changed = r.keepEvictions(evictions, namespaces, trim) || changed
+		changed = r.updateEvictions(evictions, namespaces, trim) || changed
 	}
 	return changed, nil
 }
@@ -264,8 +265,8 @@ func find(
 	return nil
 }
 
-// keepDeletions has deletions of the kinds held asked about. The lock mu must be held.
-func (r *Rules) keepDeletions(
+// updateDeletions sets the rules for deletions of the held kinds. The caller holds mu.
+func (r *Rules) updateDeletions(
 	webhook *admissionregistrationv1.ValidatingWebhook, kinds []schema.GroupKind, trim bool,
 ) (changed bool) {
 	have := resources(webhook.Rules)
@@ -283,16 +284,16 @@ func (r *Rules) keepDeletions(
 	return true
 }
 
-// silent returns those of some resources whose group does not answer: nobody knows
-// which of them are held.
+// silent returns the resources whose API group does not answer ([relation.Watcher.Silence]):
+// such a resource may have held objects.
 func (r *Rules) silent(resources []schema.GroupResource) []schema.GroupResource {
 	return slices.DeleteFunc(slices.Clone(resources), func(gr schema.GroupResource) bool {
 		return r.Watcher.Silence(gr.Group) == nil
 	})
 }
 
-// resourcesOf returns the resources of kinds, and forgets what was confirmed of
-// those that have no rule.
+// resourcesOf returns the resources of kinds, and removes the kinds without a rule in have from
+// Rules.confirmed.
 func (r *Rules) resourcesOf(kinds []schema.GroupKind, have []schema.GroupResource) []schema.GroupResource {
 	var want []schema.GroupResource
 	for _, gk := range kinds {
@@ -300,12 +301,12 @@ func (r *Rules) resourcesOf(kinds []schema.GroupKind, have []schema.GroupResourc
 		mapping, err := r.Watcher.Mapping(gk.WithVersion(""))
 		if err != nil {
 			r.forget(same)
-			continue // Nothing of a kind that is not served can be deleted.
+			continue // No object of a kind that is not served can be deleted.
 		}
 		if !slices.Contains(have, mapping.Resource.GroupResource()) {
 			r.void(same)
 			if r.confirmed[scope{GroupKind: gk}] {
-				r.lose()
+				r.loseAll()
 			}
 		}
 		want = append(want, mapping.Resource.GroupResource())
@@ -338,8 +339,8 @@ func ruleFor(gr schema.GroupResource) admissionregistrationv1.RuleWithOperations
 	}
 }
 
-// resources returns the resources that rules are about, in order. Rules of
-// another shape are somebody else's, or altered, and yield none.
+// resources returns the resources of rules, in order. A rule that differs from ruleFor was
+// written by another client, and yields no resource.
 func resources(rules []admissionregistrationv1.RuleWithOperations) []schema.GroupResource {
 	var found []schema.GroupResource
 	for _, rule := range rules {

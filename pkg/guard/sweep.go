@@ -12,14 +12,13 @@ import (
 	"github.com/kinship-dev/kinship/pkg/watch"
 )
 
-// sweepPage is how many objects are read at once.
+// sweepPage is the page size of [Lock.Sweep].
 const sweepPage = 500
 
-// Sweep takes the label off every free object of some kinds that carries it. It
-// is for what happened while nobody looked: whoever held the object was changed,
-// or went without a word. Objects of kinds that are held are watched and need no
-// sweep. Call it when Hold knows everything that can hold an object of these
-// kinds. Kinds that can't be listed are left out.
+// Sweep takes the label off every Free object of some kinds. An object may have kept the label
+// while no operator ran: its Usage was changed, or was deleted without a finalizer. The Watcher
+// watches the objects of held kinds, so they need no Sweep. Call Sweep when Hold knows
+// everything that can hold an object of these kinds. A kind that can't be listed is left out.
 func (l *Lock) Sweep(ctx context.Context, kinds []watch.Kind) error {
 	failed := make([]error, 0, len(kinds))
 	for _, mapping := range kinds {
@@ -58,7 +57,7 @@ func (l *Lock) sweepIn(ctx context.Context, mapping watch.Kind, namespace string
 	}
 }
 
-// sweepObject is Ensure for an object that the watcher does not know.
+// sweepObject is [Lock.Ensure] for an object that the Watcher does not have.
 func (l *Lock) sweepObject(ctx context.Context, obj relation.Object) error {
 	turn := l.turn(obj.ID)
 	turn.Lock()

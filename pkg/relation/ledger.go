@@ -86,7 +86,7 @@ func (l *Ledger) set(id object.ID, d Declaration) {
 }
 
 // Release drops the edges of a declarer that is being deleted and has no effect any more. If
-// Get returns no declarer with this uid (a new declarer of the same name replaced the old one),
+// Get returns no declarer with this UID (a new declarer of the same name replaced the old one),
 // Release changes nothing.
 func (l *Ledger) Release(id object.ID, uid types.UID) {
 	l.mu.Lock()
@@ -101,7 +101,7 @@ func (l *Ledger) Release(id object.ID, uid types.UID) {
 	l.Declare(id, nil)
 }
 
-// Released reports whether [Ledger.Release] was called for the declarer with a uid.
+// Released reports whether [Ledger.Release] was called for the declarer with a UID.
 func (l *Ledger) Released(id object.ID, uid types.UID) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -109,7 +109,7 @@ func (l *Ledger) Released(id object.ID, uid types.UID) bool {
 }
 
 // SourceDeleted reports whether the API server has reported the deletion of the source with a
-// uid, and the declarer names the source. In this case the declarer needs no [Watcher.Live].
+// UID, and the declarer names the source. In this case the declarer needs no [Watcher.Live].
 func (l *Ledger) SourceDeleted(declarer object.ID, source types.UID) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -59,7 +59,7 @@ type Selector struct {
 	// Where, if set, must match the labels of an object. [labels.Everything] matches every
 	// object.
 	Where labels.Selector
-	// Controller is the uid that an object's controller owner must have.
+	// Controller is the UID that an object's controller owner must have.
 	Controller types.UID
 }
 

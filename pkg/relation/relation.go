@@ -58,7 +58,7 @@ type Relation struct {
 	// Secret. A target with another resourceVersion wakes the source.
 	Reads bool
 	// Once says that the source needs its target only until the source is created: a Server
-	// needs spec.resource.imageRef at creation only.
+	// needs spec.resource.flavorRef at creation only.
 	Once bool
 	// Later says that the source is created without its target, and completed when the target
 	// exists. So two sources may refer to each other, as two SecurityGroups do in
@@ -158,7 +158,7 @@ type Edge struct {
 	// Source needs the target. Source is zero if the declarer protects the target without a
 	// reason (a Usage with spec.reason and no spec.by).
 	Source Ref
-	// SourceUID, if set, is the uid that the source must have: a new object of the same name is
+	// SourceUID, if set, is the UID that the source must have: a new object of the same name is
 	// not the source.
 	SourceUID types.UID
 	// Target is the object that Source needs, or a selector of such objects.
