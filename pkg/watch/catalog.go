@@ -17,7 +17,7 @@ import (
 	"k8s.io/client-go/metadata"
 )
 
-// Mapping is where objects of a kind are found.
+// Mapping says where the API server serves the objects of a kind.
 type Mapping struct {
 	Resource   schema.GroupVersionResource
 	Kind       string
@@ -28,9 +28,10 @@ type Mapping struct {
 type Kind struct {
 	Mapping
 
-	// Names are the plural, the singular, the kind and the short names, in lower case.
+	// Names are the plural, the singular, the kind and the short names, in lower case:
+	// "configmaps", "configmap", "cm".
 	Names []string
-	// HasStatus says that the status of its objects is a subresource.
+	// HasStatus says that the kind has the subresource status.
 	HasStatus bool
 }
 
@@ -39,10 +40,11 @@ func (m Mapping) GroupKind() schema.GroupKind {
 	return schema.GroupKind{Group: m.Resource.Group, Kind: m.Kind}
 }
 
-// KindError says that the cluster does not serve a kind, or not in a version.
+// KindError says that the API server does not serve a kind, or does not serve the kind in
+// Kind.Version.
 type KindError struct {
 	Kind   schema.GroupVersionKind
-	Served []string // versions of the kind that are served
+	Served []string // versions of the kind that the API server serves
 }
 
 // Error implements error.
@@ -53,9 +55,9 @@ func (e *KindError) Error() string {
 	return fmt.Sprintf("no kind %s in this cluster", e.Kind.GroupKind())
 }
 
-// UnansweredError says that the cluster can't tell now whether it serves a kind,
-// because whoever serves the group does not answer. Nothing follows from that: the
-// kind may be there, and so may all of its objects.
+// UnansweredError says that the API server can't tell whether it serves a kind, because the
+// aggregated API server of the group does not answer. A caller MUST NOT conclude that the kind
+// or its objects do not exist.
 type UnansweredError struct {
 	Kind   schema.GroupVersionKind
 	Reason error
@@ -66,37 +68,38 @@ func (e *UnansweredError) Error() string {
 	return fmt.Sprintf("the cluster can't tell whether it has kind %s: %s", e.Kind.GroupKind(), e.Reason)
 }
 
-// Catalog knows what kinds the cluster serves. It holds one snapshot, which Refresh replaces as a
-// whole: a lookup takes no lock and sends no request, unlike that of a RESTMapper. It is safe for
-// concurrent use. Before the first Refresh it knows no kind.
+// Catalog has the kinds that the cluster serves. A Catalog is one snapshot, which
+// [Catalog.Refresh] replaces as a whole: a lookup takes no lock and sends no request, as a
+// lookup in a RESTMapper may. Catalog is safe for concurrent use. Before the first Refresh a
+// Catalog has no kind.
 type Catalog struct {
 	discovery discovery.DiscoveryInterfaceWithContext
 	metadata  metadata.Interface
-	turn      sync.Mutex // of Refresh: the snapshot that was read last stays
+	turn      sync.Mutex // held by Refresh, so that the snapshot read last stays
 	last      atomic.Pointer[snapshot]
 }
 
-// NewCatalog returns a catalog of a cluster. With a metadata client, Refresh also compares the
-// groups that discovery lists with the APIServices, as an operator must that draws conclusions
-// from a kind's absence. Without one (nil), Refresh sends two requests.
+// NewCatalog returns a [Catalog] of a cluster. With a metadata client, [Catalog.Refresh] also compares the
+// groups of discovery with the APIServices: an operator needs this if it draws conclusions from
+// the absence of a kind. Without a metadata client (nil), Refresh sends two requests.
 func NewCatalog(d discovery.DiscoveryInterfaceWithContext, m metadata.Interface) *Catalog {
 	return &Catalog{discovery: d, metadata: m}
 }
 
-// snapshot is what was last read.
+// snapshot is the result of one [Catalog.Refresh].
 type snapshot struct {
 	kinds map[schema.GroupKind][]Mapping // preferred version first
 	// order has each kind once, in the API server's order of precedence.
 	order []Kind
-	// groups are those that exist, also those of which no kind is known.
+	// groups are the API groups that exist, including groups without a known kind.
 	groups map[string]bool
-	// silent are the versions of groups that nothing could be learned of. Their kinds are those
-	// of the snapshot before.
+	// silent are the group versions that did not answer discovery. The kinds of a silent
+	// GroupVersion are copied from the snapshot before.
 	silent map[schema.GroupVersion]error
 }
 
-// Refresh reads what kinds the cluster serves. A group whose server does not answer is no error:
-// what was known of the group is kept, and Silent names the group.
+// Refresh reads which kinds the cluster serves. A group whose API server does not answer is no
+// error: Refresh keeps the known kinds of the group, and [Catalog.Silent] returns the group.
 func (c *Catalog) Refresh(ctx context.Context) error {
 	c.turn.Lock()
 	defer c.turn.Unlock()
@@ -114,12 +117,12 @@ func (c *Catalog) Refresh(ctx context.Context) error {
 	}
 	before := c.last.Load()
 	if c.metadata != nil && (before == nil || before.lost(now)) {
-		if err := c.unlisted(ctx, now); err != nil {
+		if err := c.addUnlisted(ctx, now); err != nil {
 			return err
 		}
 	}
 	if before != nil {
-		now.keep(before)
+		now.keepSilent(before)
 	}
 	c.last.Store(now)
 	return nil
@@ -129,12 +132,12 @@ var apiServices = schema.GroupVersionResource{Group: "apiregistration.k8s.io", V
 
 var errUnlisted = errors.New("the API server does not list the group, though it has an APIService")
 
-// unlisted makes the groups silent that the cluster has, by its APIServices, and that
-// its list of groups lacks: an API server answers before it has learned of all of them.
-func (c *Catalog) unlisted(ctx context.Context, now *snapshot) error {
+// addUnlisted marks each group as silent that has an APIService and is missing in the groups of
+// discovery: an API server that has just started answers before it knows all groups.
+func (c *Catalog) addUnlisted(ctx context.Context, now *snapshot) error {
 	services, err := c.metadata.Resource(apiServices).List(ctx, metav1.ListOptions{})
 	if apierrors.IsForbidden(err) {
-		return nil // The list is all that there is to know.
+		return nil // Without the right to list APIServices, discovery is all that there is.
 	}
 	if err != nil {
 		return fmt.Errorf("read what groups the cluster has: %w", err)
@@ -155,7 +158,7 @@ func newSnapshot() *snapshot {
 	}
 }
 
-// lost reports whether a later snapshot lacks a group.
+// lost reports whether a group of s is missing in the later snapshot now.
 func (s *snapshot) lost(now *snapshot) bool {
 	for group := range s.groups {
 		if !now.groups[group] {
@@ -165,13 +168,13 @@ func (s *snapshot) lost(now *snapshot) bool {
 	return false
 }
 
-// silence takes in that nothing could be learned of a version of a group.
+// silence marks a GroupVersion as silent.
 func (s *snapshot) silence(gv schema.GroupVersion, reason error) {
 	s.groups[gv.Group] = true
 	s.silent[gv] = reason
 }
 
-// add takes in a group, its preferred version first.
+// add adds a group with its kinds, the preferred version first.
 func (s *snapshot) add(g *metav1.APIGroup, resources []*metav1.APIResourceList) {
 	s.groups[g.Name] = true
 	versions := []string{g.PreferredVersion.GroupVersion}
@@ -192,7 +195,7 @@ func (s *snapshot) add(g *metav1.APIGroup, resources []*metav1.APIResourceList) 
 func (s *snapshot) addVersion(list *metav1.APIResourceList) {
 	gv, err := schema.ParseGroupVersion(list.GroupVersion)
 	if err != nil {
-		return // No such group can be asked for anything.
+		return // No request is possible for such a GroupVersion.
 	}
 	for _, r := range list.APIResources {
 		if !isKept(r) {
@@ -207,8 +210,8 @@ func (s *snapshot) addVersion(list *metav1.APIResourceList) {
 	}
 }
 
-// isKept leaves out subresources, and kinds whose objects can be created but are not kept, such as
-// reviews.
+// isKept reports whether a resource is listed and watched. Subresources are not, and neither
+// are kinds that the API server does not store, such as SubjectAccessReview.
 func isKept(r metav1.APIResource) bool {
 	return !strings.Contains(r.Name, "/") && slices.Contains(r.Verbs, "list") && slices.Contains(r.Verbs, "watch")
 }
@@ -217,8 +220,8 @@ func hasStatus(list *metav1.APIResourceList, resource string) bool {
 	return slices.ContainsFunc(list.APIResources, func(r metav1.APIResource) bool { return r.Name == resource+"/status" })
 }
 
-// keep takes over what was known of those that are silent now.
-func (s *snapshot) keep(before *snapshot) {
+// keepSilent copies the kinds of the silent group versions from the snapshot before.
+func (s *snapshot) keepSilent(before *snapshot) {
 	if len(s.silent) == 0 {
 		return
 	}
@@ -235,13 +238,13 @@ func (s *snapshot) keep(before *snapshot) {
 	}
 }
 
-// silenced returns why nothing is known of a version of a group, or of any one where
-// the version is empty; nil if all is.
+// silenced returns the error of a silent GroupVersion, or nil. With an empty version, silenced
+// returns the error of the first silent version of the group.
 func (s *snapshot) silenced(gv schema.GroupVersion) error {
 	if gv.Version != "" {
 		return s.silent[gv]
 	}
-	var first schema.GroupVersion // Of several always the same.
+	var first schema.GroupVersion // The least version, so that the answer is always the same.
 	for other := range s.silent {
 		if other.Group == gv.Group && (first.Empty() || other.Version < first.Version) {
 			first = other
@@ -250,9 +253,9 @@ func (s *snapshot) silenced(gv schema.GroupVersion) error {
 	return s.silent[first]
 }
 
-// Mapping returns where objects of a kind are found. An empty version means any. The error is a
-// *KindError when the cluster does not serve the kind, and an *UnansweredError when the cluster
-// can't tell.
+// Mapping returns the [Mapping] of a kind. An empty version means the preferred version. The
+// error is a *KindError if the API server does not serve the kind, and an *UnansweredError if
+// the API server can't tell.
 func (c *Catalog) Mapping(gvk schema.GroupVersionKind) (Mapping, error) {
 	last := c.last.Load()
 	if last == nil {
@@ -275,7 +278,7 @@ func (c *Catalog) Mapping(gvk schema.GroupVersionKind) (Mapping, error) {
 	return Mapping{}, missing
 }
 
-// Silence returns why not everything is known of a group, or nil.
+// Silence returns the error of a group with a version that did not answer discovery, or nil.
 func (c *Catalog) Silence(group string) error {
 	last := c.last.Load()
 	if last == nil {
@@ -284,7 +287,7 @@ func (c *Catalog) Silence(group string) error {
 	return last.silenced(schema.GroupVersion{Group: group})
 }
 
-// Silent returns the versions of groups that could not be read, with the reason of each.
+// Silent returns the group versions that did not answer discovery, with the error of each.
 func (c *Catalog) Silent() map[schema.GroupVersion]error {
 	last := c.last.Load()
 	if last == nil {
@@ -293,8 +296,8 @@ func (c *Catalog) Silent() map[schema.GroupVersion]error {
 	return maps.Clone(last.silent)
 }
 
-// Served returns the kinds that are served, each once and in its preferred version, in the API
-// server's order of precedence. The slice belongs to the caller.
+// Served returns the kinds that the API server serves, each once and in its preferred version,
+// in the API server's order of precedence. The slice belongs to the caller.
 func (c *Catalog) Served() []Kind {
 	last := c.last.Load()
 	if last == nil {

@@ -78,7 +78,7 @@ func TestCatalogSilence(t *testing.T) {
 				group.PreferredVersion = group.Versions[0]
 			}
 			now.add(group, resources)
-			now.keep(tc.before)
+			now.keepSilent(tc.before)
 			c := &Catalog{}
 			c.last.Store(now)
 			got, err := c.Mapping(schema.GroupVersionKind{Group: "g", Kind: tc.kind, Version: tc.ask})

@@ -20,9 +20,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// untyped lists and watches a kind as unstructured objects, which are decoded one by one. An
-// object costs more memory and time this way, so that a source uses untyped only after a
-// decoding failed, and then until the operator ends.
+// untyped lists and watches a kind as unstructured objects and decodes each object by itself.
+// This costs more memory and time per object, so a source uses untyped only after an object of
+// the kind could not be decoded, and then until the operator ends.
 type untyped struct {
 	from atomic.Pointer[cache.ListerWatcherWithContext]
 }
@@ -38,8 +38,8 @@ func (u *untyped) use(s *source) error {
 	return nil
 }
 
-// isDecodeError reports whether a list was answered and could not be decoded. Answers
-// with a Status and requests without an answer are other errors.
+// isDecodeError reports whether the API server answered a list and client-go could not decode
+// the answer. A Status as answer, a network error and a cancelled request are other errors.
 func isDecodeError(err error) bool {
 	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return false
@@ -50,8 +50,8 @@ func isDecodeError(err error) bool {
 	return !answered && !network && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF)
 }
 
-// watchDecoding is the cause by which client-go's rest.Request reports an event of a
-// watch that could not be decoded.
+// watchDecoding is the cause in the Status of a watch event that rest.Request of client-go
+// could not decode.
 const watchDecoding metav1.CauseType = "ClientWatchDecoding"
 
 func isDecodeEvent(e watch.Event) bool {
@@ -95,7 +95,8 @@ func (s *source) listEach(ctx context.Context, options metav1.ListOptions) (runt
 	return into, nil
 }
 
-// last returns an object as the informer holds it from before, or nil.
+// last returns the object that the informer's store has, with the resourceVersion of u, or nil
+// if the store has no object with the UID of u.
 func (s *source) last(u *unstructured.Unstructured) client.Object {
 	item, exists, err := s.store.GetByKey(client.ObjectKeyFromObject(u).String())
 	if err != nil || !exists {
@@ -119,7 +120,7 @@ func (s *source) watchEach(ctx context.Context, options metav1.ListOptions) (wat
 	return watch.Filter(w, func(e watch.Event) (watch.Event, bool) {
 		u, ok := e.Object.(*unstructured.Unstructured)
 		if !ok {
-			return e, true // An error.
+			return e, true // A watch.Error event with a Status.
 		}
 		obj := s.decode(u)
 		if e.Type == watch.Deleted {
@@ -133,10 +134,10 @@ func (s *source) watchEach(ctx context.Context, options metav1.ListOptions) (wat
 	}), nil
 }
 
-// decode returns an object as its Go type. If the object can't be decoded, decode tells
-// Health and returns the last state that the informer holds, because the object still
-// exists: without that state the protection by an unreadable Usage would end. decode returns
-// nil if the informer never held the object.
+// decode returns an object as its Go type. If the object can't be decoded, decode reports the
+// object to [Health] and returns the object that the informer's store has: the object still
+// exists, and without its last state the protection by an unreadable Usage would end. decode
+// returns nil if the store never had the object.
 func (s *source) decode(u *unstructured.Unstructured) runtime.Object {
 	obj, err := s.factory.Scheme.New(s.gvk)
 	if err == nil {
@@ -147,14 +148,14 @@ func (s *source) decode(u *unstructured.Unstructured) runtime.Object {
 		if last := s.last(u); last != nil {
 			return last
 		}
-		return nil // A client.Object that is nil is no runtime.Object that is nil.
+		return nil // An interface that holds a nil client.Object would not be nil.
 	}
 	s.factory.Health.readable(s.part(), u.GetUID())
 	return obj
 }
 
-// metadataOf returns the Go type with nothing but the metadata of an object, which says
-// which object was deleted.
+// metadataOf returns an object of the Go type with only the metadata of u, for the event of its
+// deletion.
 func (s *source) metadataOf(u *unstructured.Unstructured) runtime.Object {
 	obj, err := s.factory.Scheme.New(s.gvk)
 	if err != nil {

@@ -14,14 +14,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 )
 
-// Factory makes informers. Its method New is what cache.Options.NewInformer asks for.
+// Factory makes informers. [Factory.New] fits cache.Options.NewInformer of controller-runtime.
 type Factory struct {
-	// Scheme knows the Go types of the kinds.
+	// Scheme has the Go types of the kinds.
 	Scheme *runtime.Scheme
-	// Untyped lists and watches a kind as unstructured objects. It is only asked for a
-	// kind of which an object could not be decoded.
+	// Untyped lists and watches a kind as unstructured objects. Informers call Untyped only for
+	// a kind with an object that could not be decoded.
 	Untyped func(schema.GroupVersionKind) (cache.ListerWatcherWithContext, error)
-	// Health is told what informers can't do. It must not be nil.
+	// Health records the failures of the informers. Health must not be nil.
 	Health *Health
 }
 
@@ -40,9 +40,10 @@ func (f *Factory) New(
 	return informer
 }
 
-// fallible reports whether Go may be unable to read what the API server stores. It always
-// reads metadata and unstructured objects, and the kinds that the API server itself
-// decodes into Go types: their groups are Kubernetes' own.
+// fallible reports whether the Go type of a kind may be unable to decode an object that the API
+// server stores. PartialObjectMetadata and unstructured objects always decode. Kinds of
+// Kubernetes' own groups, such as apps, do too: the API server itself decodes them into the
+// same Go types.
 func (s *source) fallible() bool {
 	switch s.example.(type) {
 	case *metav1.PartialObjectMetadata, runtime.Unstructured:
@@ -52,9 +53,8 @@ func (s *source) fallible() bool {
 	return !own && s.factory.Untyped != nil
 }
 
-// drained is a watch that can be stopped while an event is on its way. A watch that
-// passes through [watch.Filter] would otherwise wait for ever until somebody takes the
-// event.
+// drained is a watch that can be stopped while an event is in its channel. A watch that passes
+// through [watch.Filter] would otherwise wait for ever for a receiver of the event.
 type drained struct {
 	watch.Interface
 }
@@ -127,7 +127,7 @@ func (s *source) tryWatch(ctx context.Context, options metav1.ListOptions) (watc
 	}), nil
 }
 
-// Untyped returns a Factory's Untyped that uses a dynamic client.
+// Untyped returns a function for [Factory.Untyped] that uses a dynamic client.
 func Untyped(resources Resources) func(schema.GroupVersionKind) (cache.ListerWatcherWithContext, error) {
 	return func(gvk schema.GroupVersionKind) (cache.ListerWatcherWithContext, error) {
 		resource, err := resources(gvk)
@@ -143,10 +143,10 @@ func Untyped(resources Resources) func(schema.GroupVersionKind) (cache.ListerWat
 	}
 }
 
-// Resources returns the client of a kind, in all namespaces.
+// Resources returns the dynamic client of a kind, in all namespaces.
 type Resources func(schema.GroupVersionKind) (ListWatcher, error)
 
-// ListWatcher is what a Factory needs of a dynamic client.
+// ListWatcher is the part of dynamic.ResourceInterface that a [Factory] needs.
 type ListWatcher interface {
 	List(ctx context.Context, options metav1.ListOptions) (*unstructured.UnstructuredList, error)
 	Watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error)

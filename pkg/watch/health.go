@@ -16,21 +16,22 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Health knows which kinds can't be listed or watched, and which objects can't be read.
-// It is safe for concurrent use.
+// Health records which kinds can't be listed or watched, and which objects can't be decoded.
+// Health is safe for concurrent use.
 type Health struct {
-	// Log is told when a kind begins or ceases to fail, and of each unreadable object.
+	// Log gets an entry when a kind begins to fail or works again, and for each unreadable
+	// object.
 	Log logr.Logger
-	// Report tells people about an unreadable object, with an event for example. It may
-	// be nil.
+	// Report reports an unreadable object to the user, with an Event for example. Report may be
+	// nil.
 	Report func(obj runtime.Object, message string)
 
 	mu      sync.Mutex
 	failing map[part]string
-	broken  map[part]map[types.UID]string // unreadable: the version that was reported
+	broken  map[part]map[types.UID]string // unreadable objects, with the resourceVersion that was reported
 }
 
-// part is a kind as one informer sees it, of all namespaces or of one.
+// part is a kind as one informer lists and watches the kind: in all namespaces or in one.
 type part struct {
 	schema.GroupKind
 	source *source
@@ -38,7 +39,7 @@ type part struct {
 
 func (s *source) part() part { return part{s.gvk.GroupKind(), s} }
 
-// record notes the result of a list or the start of a watch.
+// record records the result of a list, or of the start of a watch.
 func (h *Health) record(p part, err error) {
 	message := ""
 	if err != nil {
@@ -63,7 +64,8 @@ func (h *Health) record(p part, err error) {
 	}
 }
 
-// unreadable notes an object that Go can't read.
+// unreadable records an object that could not be decoded, and reports the object once per
+// resourceVersion.
 func (h *Health) unreadable(p part, u *unstructured.Unstructured, err error) {
 	h.mu.Lock()
 	if h.broken == nil {
@@ -86,15 +88,15 @@ func (h *Health) unreadable(p part, u *unstructured.Unstructured, err error) {
 	}
 }
 
-// readable forgets that an object could not be read.
+// readable removes the record of an unreadable object.
 func (h *Health) readable(p part, uid types.UID) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(h.broken[p], uid)
 }
 
-// retain forgets unreadable objects that a list does not have any more. A page of a list
-// says nothing about the others.
+// retain removes the records of unreadable objects that a list does not have any more. One page
+// of a list is not enough to tell.
 func (h *Health) retain(p part, listed map[types.UID]bool, page bool) {
 	if page {
 		return
@@ -104,14 +106,14 @@ func (h *Health) retain(p part, listed map[types.UID]bool, page bool) {
 	maps.DeleteFunc(h.broken[p], func(uid types.UID, _ string) bool { return !listed[uid] })
 }
 
-// Unreadable returns how many objects of a kind exist that Go can't read.
+// Unreadable returns the number of objects of a kind that could not be decoded.
 func (h *Health) Unreadable(gk schema.GroupKind) int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.numbers()[gk]
 }
 
-// Err returns an error that names the kinds which can't be watched, or nil.
+// Err returns an error that names the kinds that can't be watched, or nil.
 func (h *Health) Err() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -126,7 +128,7 @@ func (h *Health) Err() error {
 	return errors.New(strings.Join(texts, "; "))
 }
 
-// numbers returns how many unreadable objects there are of each kind. The lock mu must be held.
+// numbers returns the number of unreadable objects of each kind. The caller holds mu.
 func (h *Health) numbers() map[schema.GroupKind]int {
 	all := map[schema.GroupKind]int{}
 	for p, objects := range h.broken {
@@ -135,7 +137,8 @@ func (h *Health) numbers() map[schema.GroupKind]int {
 	return all
 }
 
-// Metrics returns the metrics of a Health. Label pack tells several of them apart.
+// Metrics returns a prometheus.Collector for a [Health]. The label pack distinguishes the Health
+// of several packs.
 func (h *Health) Metrics(pack string) prometheus.Collector {
 	constant := prometheus.Labels{"pack": pack}
 	return healthMetrics{

@@ -10,17 +10,18 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Change is one change of an object, as an informer tells it.
+// Change is one event of an informer: an object was created, changed or deleted.
 type Change[T any] struct {
-	// Old is the object before, and New the object now. Of an object that came, there is no Old;
-	// of one that went, no New: the zero value stands in its place.
+	// Old is the object before the change, New the object after the change. Old is nil for a
+	// created object, New is nil for a deleted object.
 	Old, New T
-	// Missed says that the object went while the watch was cut off: Old is how it was last seen,
-	// which need not be how it ended.
+	// Missed says that the object was deleted while the watch was interrupted
+	// (DeletedFinalStateUnknown): Old is the last state that the informer saw, and may not be
+	// the final state.
 	Missed bool
 }
 
-// Object returns the newest state of the object.
+// Object returns [Change.New], or [Change.Old] for a deleted object.
 func (c Change[T]) Object() T {
 	if c.Went() {
 		return c.Old
@@ -28,17 +29,17 @@ func (c Change[T]) Object() T {
 	return c.New
 }
 
-// Came reports whether the object was not there before.
+// Came reports whether the object was created.
 func (c Change[T]) Came() bool { return isZero(c.Old) }
 
-// Went reports whether the object is not there any more.
+// Went reports whether the object was deleted.
 func (c Change[T]) Went() bool { return isZero(c.New) }
 
 func isZero[T any](v T) bool { return any(v) == nil }
 
-// Handler returns a handler that passes on each change. Every object of the informer must be a T,
-// which is an interface such as client.Object. tell must not block: it holds up all changes of
-// the kind.
+// Handler returns an event handler that calls tell for each [Change]. T must be an interface
+// such as client.Object, and every object of the informer must be a T. tell must not block: all
+// events of the kind wait for tell.
 func Handler[T any](tell func(Change[T])) toolscache.ResourceEventHandler {
 	return toolscache.ResourceEventHandlerFuncs{
 		AddFunc:    func(obj any) { tell(Change[T]{New: obj.(T)}) },
@@ -53,13 +54,13 @@ func Handler[T any](tell func(Change[T])) toolscache.ResourceEventHandler {
 	}
 }
 
-// Store is the informer of one kind, as those see it who read it.
+// Store is the informer of one kind, for callers that read its store.
 type Store struct {
 	toolscache.SharedIndexInformer
 }
 
-// Open returns the informer that a cache has for the kind of an example, and starts it with the
-// cache. It does not wait for the kind to be listed.
+// Open returns the informer of a cache for the kind of example. The informer starts with the
+// cache. Open does not wait until the kind is listed.
 func Open(ctx context.Context, c cache.Cache, gk schema.GroupKind, example client.Object) (Store, error) {
 	informer, err := c.GetInformer(ctx, example, cache.BlockUntilSynced(false))
 	if err != nil {
@@ -72,8 +73,8 @@ func Open(ctx context.Context, c cache.Cache, gk schema.GroupKind, example clien
 	return Store{shared}, nil
 }
 
-// Listen adds a handler, and returns a function that reports whether the handler was told of
-// every object that was there at first.
+// Listen adds an event handler, and returns a function that reports whether the handler has
+// seen every object of the first list.
 func (s Store) Listen(handler toolscache.ResourceEventHandler) (toolscache.InformerSynced, error) {
 	registration, err := s.AddEventHandler(handler)
 	if err != nil {

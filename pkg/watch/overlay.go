@@ -6,9 +6,9 @@ import (
 	"github.com/kinship-dev/kinship/pkg/object"
 )
 
-// Overlay holds own writes until a store shows them. To decide on a state that one has already
-// changed would mean to write twice, or to undo the first write. T is what the owner wants to
-// know of an object that the store does not show yet; struct{} if that is nothing.
+// Overlay keeps own writes until a store shows them. A decision on a state that is older than
+// the last own write would repeat or undo the write. T is the data that the caller needs about
+// a written object, such as the finalizers after the write; struct{} if there is none.
 //
 // An Overlay is safe for concurrent use. The zero value is empty and ready to use.
 type Overlay[T any] struct {
@@ -22,7 +22,8 @@ type write[T any] struct {
 	value   T
 }
 
-// Wrote records the resourceVersion that a write of an object resulted in.
+// Wrote records an own write: the resourceVersion in the answer of the API server, and a value
+// for [Overlay.Ahead], [Overlay.Look] and [Overlay.Shows].
 func (o *Overlay[T]) Wrote(id object.ID, version string, value T) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -32,19 +33,20 @@ func (o *Overlay[T]) Wrote(id object.ID, version string, value T) {
 	o.last[id] = write[T]{version, value}
 }
 
-// Ahead returns what was recorded with the last own write of an object, and whether that write is
-// newer than the version that a store shows. An empty version means that the store does not show
-// the object, and then any write is newer. A write that the store has shown is forgotten.
+// Ahead returns the value of the last own write of an object, and whether this write is newer
+// than the resourceVersion that a store shows. An empty version means that the store does not
+// have the object; then any write is newer. Ahead drops a write that the store has shown.
 //
-// Ahead is for whoever alone works on the object, such as a reconciler: another goroutine could
-// read the store, have the write forgotten, and leave the first with an old version that looks
-// new. Look is for the others.
+// Ahead is for a caller that alone works on the object, such as a reconciler. With two
+// goroutines, the second may read a newer object and drop the write, and then the first takes
+// its own older object for a new one. Several goroutines must call [Overlay.Look].
 func (o *Overlay[T]) Ahead(id object.ID, shown string) (value T, ahead bool) {
 	return o.Look(id, func() string { return shown })
 }
 
-// Look is Ahead for several goroutines that work on one object. It reads the store by shown while
-// no write can be recorded or forgotten; shown must not block.
+// Look is [Overlay.Ahead] for several goroutines that work on one object. Look calls shown,
+// which returns the resourceVersion of the store, while no other call can record or drop a
+// write. shown must not block.
 func (o *Overlay[T]) Look(id object.ID, shown func() string) (value T, ahead bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -60,8 +62,8 @@ func (o *Overlay[T]) Look(id object.ID, shown func() string) (value T, ahead boo
 	return value, false
 }
 
-// Shows returns what was recorded with the last own write of an object, and whether that write
-// resulted in this very version. The write is forgotten then: a store shows it.
+// Shows returns the value of the last own write of an object, and whether this write resulted
+// in exactly this version. If so, Shows drops the write: a store shows the write now.
 func (o *Overlay[T]) Shows(id object.ID, version string) (value T, own bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -73,12 +75,12 @@ func (o *Overlay[T]) Shows(id object.ID, version string) (value T, own bool) {
 	return last.value, true
 }
 
-// Forget drops the write of an object that is gone.
+// Forget drops the write of a deleted object.
 func (o *Overlay[T]) Forget(id object.ID) {
 	o.ForgetIf(id, func(T) bool { return true })
 }
 
-// ForgetIf drops the write of an object if what was recorded with it meets a condition.
+// ForgetIf drops the write of an object if meets returns true for the value of the write.
 func (o *Overlay[T]) ForgetIf(id object.ID, meets func(T) bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -87,7 +89,7 @@ func (o *Overlay[T]) ForgetIf(id object.ID, meets func(T) bool) {
 	}
 }
 
-// Len returns how many writes are held.
+// Len returns the number of writes in memory.
 func (o *Overlay[T]) Len() int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
