@@ -11,7 +11,7 @@
 //  4. the guard: [Engine.Hold] puts Relation.Finalizer on the targets, and a controller for each
 //     guarded kind takes it off when the last source is deleted or stops referring;
 //  5. the owner reference: [Engine.Own] adds the target of a relation with role Owner to
-//     metadata.ownerReferences, with its uid;
+//     metadata.ownerReferences, with its UID;
 //  6. the edge: [Engine.Edges] returns the edges of an object, and package lineage draws the
 //     same Relation values in its graphs;
 //  7. the row in a table of relations: Relation.Name, Declarer, Target, Role and Doc.
@@ -22,19 +22,19 @@
 //
 // # Writing an operator
 //
-// [Kind.Work] is the shortest way to a reconciler: the Engine calls Work once all references of
+// [Kind.Work] is the shortest way to a reconciler: the [Engine] calls Work when all references of
 // an object are resolved, guarded and owned, and writes the condition Ready. The page
-// docs/library.md shows a whole operator. [Kind.Reconciler] takes over everything instead, as
-// package external does for objects that stand for cloud resources.
+// docs/library.md shows a whole operator. With [Kind.Reconciler] the operator has its own
+// reconciler instead, as package external has for objects of cloud resources.
 //
 // # Kinds that are installed later
 //
-// With [Options.Catalog], a kind of the Engine need not be served when the Engine starts. Objects
+// With [Options.Catalog], a kind of the [Engine] need not be served when the Engine starts. Objects
 // that refer to such a kind wait. When the CustomResourceDefinition is applied, the Engine opens
-// the informer of the kind, and the objects go on.
+// the informer of the kind, and the waiting objects are reconciled.
 //
 // # Locks
 //
-// An Engine has one mutex, which guards maps in memory. The mutex is never held over a request.
+// An [Engine] has one mutex, which guards maps in memory. The mutex is never held over a request.
 // Informers call [Engine.Observe], which sends no request.
 package engine

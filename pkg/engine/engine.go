@@ -24,60 +24,62 @@ import (
 	"github.com/kinship-dev/kinship/pkg/watch"
 )
 
-// Options of an Engine.
+// Options are the options of an [Engine].
 type Options struct {
 	// Name is the prefix of the names of controllers and field managers, such as example.com.
 	Name string
 	// Live reads and writes without a cache.
 	Live client.Client
-	// GuardWorkers is how many objects of one kind a guard controller works on at once. Zero
-	// means 8.
+	// GuardWorkers is the number of workers of each guard controller. Zero means 8.
 	GuardWorkers int
-	// Reasons are those of the outcomes that the Engine returns.
+	// Reasons are the reasons of the outcomes that the [Engine] returns.
 	Reasons Reasons
-	// Catalog, if set, makes the Engine follow CustomResourceDefinitions: kinds may be installed
+	// Catalog, if set, makes the [Engine] follow CustomResourceDefinitions: kinds may be installed
 	// after the Engine has started. The operator then needs the rights to list and watch
 	// customresourcedefinitions.
 	Catalog *watch.Catalog
 }
 
-// Reasons are the reasons of outcomes, and so of conditions. Empty ones have defaults.
+// Reasons are reasons of outcomes, and so of conditions. An empty reason has a default.
 type Reasons struct {
 	Waiting string // for a target; default WaitingForReference
 	Failed  string // to write; default WriteFailed
 	Refused string // to own; default OwnerConflict
 }
 
-// Engine watches kinds and keeps the edges between their objects. Make it with New, add kinds,
-// then Start it. All methods but Add, Watch and Start are safe for concurrent use.
+// Engine watches kinds and keeps the edges between their objects. Make an Engine with [New],
+// add kinds with [Engine.Add], then call [Engine.Start]. All methods but Add, [Engine.Watch] and Start
+// are safe for concurrent use.
 type Engine struct {
 	options Options
 	mgr     manager.Manager
 	members map[schema.GroupKind]*member
-	// relations of all kinds, by name.
+	// relations has the relations of all kinds, by Relation.Name.
 	relations map[string]relation.Relation
-	// guards are the finalizers of the relations, each once, and fieldOwners the field managers
-	// of those with Relation.FieldOwner.
+	// guards has each Relation.Finalizer once. fieldOwners has Relation.FieldOwner by
+	// finalizer, where set.
 	guards      []string
 	fieldOwners map[string]string
 	index       relation.Index
 
-	// mu makes finding and recording the edges of one object a single act, and guards the maps.
+	// mu makes finding and recording the edges of one object a single step, and guards the
+	// maps.
 	mu sync.Mutex
-	// unused are the guards whose last source was seen to leave by a watch, or by a live list.
+	// unused has the guards without a source: a watch event or a live list has shown that the
+	// last source is gone.
 	unused map[guarded]bool
-	// contents are the versions of objects of which the Engine has the metadata alone. A version
-	// that only brought a guard of the Engine is not among them.
+	// contents has the resourceVersion of objects of which the [Engine] has only the metadata. A
+	// version that only added a guard of the Engine is left out (contentChanged).
 	contents map[object.ID]string
 }
 
-// guarded is a target and a finalizer that guards it.
+// guarded is a target with a finalizer that guards the target.
 type guarded struct {
 	target    object.ID
 	finalizer string
 }
 
-// New returns an engine without kinds.
+// New returns an [Engine] without kinds.
 func New(mgr manager.Manager, options Options) *Engine {
 	options.GuardWorkers = cmp.Or(options.GuardWorkers, 8)
 	options.Reasons = Reasons{
@@ -92,10 +94,11 @@ func New(mgr manager.Manager, options Options) *Engine {
 	}
 }
 
-// Watch adds a kind that is only referred to. Only the metadata of its objects is watched.
+// Watch adds a kind that other kinds only refer to, such as Secret. The [Engine] watches only the
+// metadata of its objects.
 func (e *Engine) Watch(gvk schema.GroupVersionKind) { e.Add(Kind{GVK: gvk}) }
 
-// Add adds a kind. Call it before Start.
+// Add adds a [Kind]. Call Add before Start.
 func (e *Engine) Add(k Kind) {
 	if k.Writes == nil {
 		k.Writes = &reconcile.Writes{}
@@ -125,7 +128,7 @@ func (e *Engine) Add(k Kind) {
 }
 
 // Start adds informers, reconcilers and guard controllers to the manager. Without
-// [Options.Catalog], Start fails if a kind is not served.
+// [Options.Catalog], Start fails if the API server does not serve one of the kinds.
 func (e *Engine) Start(ctx context.Context) error {
 	e.makeGuards()
 	if e.options.Catalog != nil {
@@ -148,8 +151,8 @@ func (e *Engine) Start(ctx context.Context) error {
 	return e.follow(ctx)
 }
 
-// isServed reports whether the informer of a kind can be opened. Without a catalog every kind
-// has to be served.
+// isServed reports whether the API server serves a kind. Without [Options.Catalog], isServed
+// returns true for every kind, and open fails for a kind that is not served.
 func (e *Engine) isServed(gk schema.GroupKind) bool {
 	if e.options.Catalog == nil {
 		return true
@@ -172,7 +175,7 @@ func (e *Engine) open(ctx context.Context, m *member) error {
 		return err
 	}
 	cache := &objects{store: informer.GetStore(), synced: func() bool { return false }}
-	m.cache.Store(cache) // Observe reads the store.
+	m.cache.Store(cache) // Observe reads this store.
 	synced, err := informer.Listen(watch.Handler(func(c watch.Change[client.Object]) { e.Observe(m.gk(), c) }))
 	if err != nil {
 		return fmt.Errorf("watch %s: %w", m.GVK.Kind, err)
@@ -181,9 +184,9 @@ func (e *Engine) open(ctx context.Context, m *member) error {
 	return nil
 }
 
-// control adds the reconciler and the guard controller of a kind. Each waits only for the caches
-// of the kinds that it needs, so that a kind that the operator may not watch stops no controller
-// of other kinds.
+// control adds the reconciler and the guard controller of a kind. Each controller waits only
+// for the caches of the kinds that it needs: if the operator has no right to watch Secrets,
+// controllers that need no Secrets start.
 func (e *Engine) control(m *member) error {
 	name := strings.ToLower(m.GVK.Kind)
 	if m.Reconciler != nil {
@@ -205,8 +208,8 @@ func (e *Engine) control(m *member) error {
 	return e.run(name+"-guard", e.options.GuardWorkers, m.finalizer, &m.released, synced, begin)
 }
 
-// Failed attempts are repeated after FirstRetry at first, since most failures are short, and
-// after LastRetry at last.
+// A failed attempt is repeated after FirstRetry, since most failures are short, and then with
+// exponential back-off up to LastRetry.
 const (
 	FirstRetry = 200 * time.Millisecond
 	LastRetry  = time.Minute
@@ -222,8 +225,8 @@ func (e *Engine) run(
 	}.AddTo(e.mgr)
 }
 
-// synced returns a function that waits until the caches of some kinds are filled. A kind that is
-// not served has no objects, and is not waited for.
+// synced returns a function that waits until the caches of some kinds are filled. A kind that
+// the API server does not serve has no cache, and the function does not wait for it.
 func (e *Engine) synced(members []*member) func(context.Context) bool {
 	return func(ctx context.Context) bool {
 		all := make([]toolscache.InformerSynced, 0, len(members))
@@ -236,8 +239,8 @@ func (e *Engine) synced(members []*member) func(context.Context) bool {
 	}
 }
 
-// targets returns the kinds that objects of a kind refer to. A relation without Target may refer
-// to every kind.
+// targets returns the kinds that objects of a kind refer to. A relation without Relation.Target
+// may refer to every kind.
 func (e *Engine) targets(m *member) []*member {
 	var all []*member
 	for _, gk := range e.kinds() {
@@ -250,8 +253,8 @@ func (e *Engine) targets(m *member) []*member {
 	return all
 }
 
-// sourceKinds returns the kinds whose objects may refer to objects of the kind m. A guard is
-// taken off only when the caches of all these kinds are filled.
+// sourceKinds returns the kinds whose objects may refer to objects of the kind m. The guard
+// controller of m removes no finalizer before the caches of these kinds are filled.
 func (e *Engine) sourceKinds(m *member) []*member {
 	var all []*member
 	for _, gk := range e.kinds() {
@@ -262,14 +265,14 @@ func (e *Engine) sourceKinds(m *member) []*member {
 	return all
 }
 
-// kinds returns the kinds of the engine in a fixed order.
+// kinds returns the GroupKinds of the [Engine] in a fixed order.
 func (e *Engine) kinds() []schema.GroupKind {
 	return slices.SortedFunc(maps.Keys(e.members), func(a, b schema.GroupKind) int {
 		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Kind, b.Kind))
 	})
 }
 
-// Get returns an object as the cache shows it, or nil. The object belongs to the cache.
+// Get returns an object from the cache, or nil. The object belongs to the cache.
 func (e *Engine) Get(id object.ID) client.Object {
 	if m := e.members[id.GroupKind()]; m != nil {
 		return m.get(id)
@@ -277,7 +280,7 @@ func (e *Engine) Get(id object.ID) client.Object {
 	return nil
 }
 
-// List returns the objects of a kind that the cache shows, in no particular order.
+// List returns the objects of a kind from the cache, in no particular order.
 func (e *Engine) List(gk schema.GroupKind) []client.Object {
 	if m := e.members[gk]; m != nil {
 		return m.list()
@@ -285,22 +288,23 @@ func (e *Engine) List(gk schema.GroupKind) []client.Object {
 	return nil
 }
 
-// Requeue has the reconciler of an object's kind work on the object. Requeue does nothing before
-// the reconciler runs: a reconciler begins with all objects.
+// Requeue adds an object to the queue of its kind's reconciler. Before the reconciler runs,
+// Requeue does nothing: a reconciler begins with all objects.
 func (e *Engine) Requeue(id object.ID) {
 	if m := e.members[id.GroupKind()]; m != nil {
 		m.queue.Add(id)
 	}
 }
 
-// Running reports whether the reconciler of a kind runs: only in the leader.
+// Running reports whether the reconciler of a kind runs, which is so only in the leader.
 func (e *Engine) Running(gk schema.GroupKind) bool {
 	m := e.members[gk]
 	return m != nil && m.queue.Running()
 }
 
-// Mapping implements [relation.Kinds] for relation.Reference: the kinds of the engine, served or
-// not. A reference to a kind that is not served yet is an edge, and its source waits.
+// Mapping implements [relation.Kinds] for [relation.Reference]: Mapping returns the kinds of
+// the [Engine], whether the API server serves them or not. So a reference to a kind that is not
+// served yet is an edge, and its source waits.
 func (e *Engine) Mapping(gvk schema.GroupVersionKind) (watch.Mapping, error) {
 	m := e.members[gvk.GroupKind()]
 	if m == nil {

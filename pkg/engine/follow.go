@@ -19,7 +19,8 @@ var definitionKind = schema.GroupVersionKind{
 	Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition",
 }
 
-// follow has kinds opened that are installed later. It does nothing without a catalog.
+// follow opens the informer of a kind when its CustomResourceDefinition is installed. Without
+// [Options.Catalog], follow does nothing.
 func (e *Engine) follow(ctx context.Context) error {
 	if e.options.Catalog == nil {
 		return nil
@@ -32,7 +33,7 @@ func (e *Engine) follow(ctx context.Context) error {
 	_, err = informer.Listen(watch.Handler(func(watch.Change[client.Object]) {
 		select {
 		case installed <- struct{}{}:
-		default: // A look at all definitions is due already.
+		default: // A call of openSoon is pending already.
 		}
 	}))
 	if err != nil {
@@ -50,8 +51,9 @@ func (e *Engine) follow(ctx context.Context) error {
 	}))
 }
 
-// openSoon opens the kinds that were installed. The API server tells of a definition before its
-// discovery lists the kind, so openSoon looks again after these pauses.
+// openSoon opens the kinds that were installed. A watch reports a CustomResourceDefinition
+// before the discovery of the API server lists its kind, so openSoon repeats openInstalled
+// after these pauses.
 func (e *Engine) openSoon(ctx context.Context) {
 	for _, pause := range []time.Duration{0, 200 * time.Millisecond, time.Second, 5 * time.Second} {
 		select {
@@ -69,8 +71,8 @@ func (e *Engine) openSoon(ctx context.Context) {
 	}
 }
 
-// everywhere is a Runnable that runs in every replica: a replica that leads later has its caches
-// filled then.
+// everywhere is a Runnable that runs in every replica: a replica that becomes leader later then
+// has filled caches.
 type everywhere func(context.Context) error
 
 // Start implements manager.Runnable.
@@ -81,7 +83,8 @@ func (r everywhere) NeedLeaderElection() bool { return false }
 
 var _ manager.LeaderElectionRunnable = everywhere(nil)
 
-// openInstalled opens the kinds that are served by now, and returns how many are not.
+// openInstalled opens the kinds that the API server serves by now, and returns the number of
+// kinds that are still missing.
 func (e *Engine) openInstalled(ctx context.Context) (missing int, err error) {
 	unopened := slices.DeleteFunc(e.kinds(), func(gk schema.GroupKind) bool { return e.members[gk].cache.Load() != nil })
 	if len(unopened) == 0 {

@@ -17,8 +17,8 @@ import (
 	"github.com/kinship-dev/kinship/pkg/relation"
 )
 
-// makeGuards makes the guard controller of each kind. Every kind may carry every guard: which
-// kind a relation without Target refers to shows only in its objects.
+// makeGuards makes the guard controller of each kind. Each kind gets every finalizer of the
+// [Engine]: only the objects show which kind a relation without Relation.Target refers to.
 func (e *Engine) makeGuards() {
 	if len(e.guards) == 0 {
 		return
@@ -32,19 +32,19 @@ func (e *Engine) makeGuards() {
 				if obj := m.get(id); obj != nil {
 					return obj
 				}
-				return nil // Not an interface that holds nil.
+				return nil // A nil interface, not an interface with a nil pointer.
 			},
 			InUse: e.inUse,
 		}
 	}
 }
 
-// guardOf returns the finalizer by which an edge guards its target. It is empty if the edge has
-// no guard.
+// guardOf returns the Relation.Finalizer by which an edge guards its target, or "" for a
+// relation without a guard.
 func (e *Engine) guardOf(edge relation.Edge) string { return e.relations[edge.Relation].Finalizer }
 
-// Hold puts the guards on all targets that are ready. A target that another request changed at
-// the same moment is an Outcome that waits.
+// Hold puts the finalizers of the relations on all ready targets. If another client writes a
+// target at the same moment, Hold returns an Outcome that waits for the cache.
 func (e *Engine) Hold(ctx context.Context, refs Refs) reconcile.Outcome {
 	var outcome reconcile.Outcome
 	for _, t := range refs.targets {
@@ -64,8 +64,8 @@ func (e *Engine) Hold(ctx context.Context, refs Refs) reconcile.Outcome {
 	return outcome
 }
 
-// Sources returns the objects that refer to an object by relations with a finalizer, in a fixed
-// order. An empty finalizer means by any relation.
+// Sources returns the objects that refer to a target by relations with a finalizer, in a fixed
+// order. An empty finalizer means all relations.
 func (e *Engine) Sources(target object.ID, finalizer string) []object.ID {
 	var ids []object.ID
 	for _, edge := range e.index.Targeting(relation.Object{ID: target}) {
@@ -77,9 +77,10 @@ func (e *Engine) Sources(target object.ID, finalizer string) []object.ID {
 	return ids
 }
 
-// inUse reports whether an object refers to the target by relations with a finalizer. That no
-// object does is believed if a watch has shown how the last one left. After a restart no watch
-// has, and a live list decides.
+// inUse reports whether an object refers to the target by relations with a finalizer. If the
+// index has no such edge, inUse needs a proof: a watch event has shown the last source go
+// (isUnused), or a live list finds no source. After a restart there is no watch event, and the
+// live list decides.
 func (e *Engine) inUse(ctx context.Context, target object.ID, finalizer string) (bool, error) {
 	used := e.index.AnyTargeting(relation.Object{ID: target}, func(edge relation.Edge) bool {
 		return e.guardOf(edge) == finalizer
@@ -112,7 +113,8 @@ func (e *Engine) markUnused(g guarded) {
 	e.unused[g] = true
 }
 
-// refersLive asks the API server whether an object of a kind refers to the target.
+// refersLive lists a kind from the API server and reports whether an object refers to the
+// target.
 func (e *Engine) refersLive(ctx context.Context, m *member, target object.ID, finalizer string) (bool, error) {
 	list, err := e.listOf(m)
 	if err != nil {
@@ -120,7 +122,7 @@ func (e *Engine) refersLive(ctx context.Context, m *member, target object.ID, fi
 	}
 	err = e.options.Live.List(ctx, list, client.InNamespace(target.Namespace))
 	if meta.IsNoMatchError(err) {
-		return false, nil // The kind is not served yet, so that it has no objects.
+		return false, nil // The API server does not serve the kind, so there are no objects.
 	}
 	if err != nil {
 		return false, fmt.Errorf("list who refers to %s: %w", target.Short(), err)
@@ -136,7 +138,7 @@ func (e *Engine) refersLive(ctx context.Context, m *member, target object.ID, fi
 	return refers, err
 }
 
-// listOf returns an empty list of a kind, of the Go type that the kind's Example has.
+// listOf returns an empty list of a kind, of the Go type for Kind.Example.
 func (e *Engine) listOf(m *member) (client.ObjectList, error) {
 	gvk := m.GVK.GroupVersion().WithKind(m.GVK.Kind + "List")
 	if _, ok := m.Example.(runtime.Unstructured); ok {

@@ -18,57 +18,62 @@ import (
 	"github.com/kinship-dev/kinship/pkg/watch"
 )
 
-// Kind is a kind of objects that an Engine watches. Only GVK is required.
+// Kind is a kind of objects that an [Engine] watches. Only [Kind.GVK] is required.
 type Kind struct {
 	GVK schema.GroupVersionKind
-	// ClusterScoped says that the objects have no namespace.
+	// Example is an empty object of the Go type for the objects. Nil means
+	// unstructured.Unstructured for a kind with Ready, Relations or Work, and
+	// PartialObjectMetadata for every other kind. With PartialObjectMetadata, another
+	// resourceVersion means another content.
 	ClusterScoped bool
 	// Example is an empty object of the Go type to read the objects into. Nil means
 	// unstructured.Unstructured for a kind with Ready, Relations or Work. Nil means metadata for
-	// every other kind: the Engine then tells two contents apart by their resourceVersion.
+	// every other kind: the [Engine] then tells two contents apart by their resourceVersion.
 	Example client.Object
-	// Relations are the references in the objects. Waits name the targets in this order.
+	// Relations are the references in the objects. The message of a wait names the targets in
+	// this order.
 	Relations []relation.Relation
-	// Finalizer is the one that the kind's own reconciler puts on the objects. The guard
-	// controller of the kind never takes it off.
+	// Finalizer is the finalizer of the kind's own [Kind.Reconciler]. The guard controller of the kind
+	// never removes Finalizer.
 	Finalizer string
-	// Ready reports whether an object can be referred to, and what a reference to the object
-	// stands for, such as the id of a cloud resource. Nil means that an object is ready once it
-	// exists.
+	// Ready reports whether other objects can use an object, and returns the value of a
+	// reference to the object, such as the ID of a cloud resource. Nil means that an object is
+	// ready once it exists.
 	Ready func(client.Object) (id string, ready bool)
-	// Declares returns edges of an object beside those of Relations. Obj is nil for an object
-	// that is gone. Declares MUST NOT block, and MUST NOT call the Engine. It may be nil.
+	// Declares returns edges of an object in addition to the edges of Relations. obj is nil for
+	// a deleted object. Declares MUST NOT block, and MUST NOT call the [Engine]. Declares may be
+	// nil.
 	Declares func(id object.ID, obj client.Object, edges []relation.Edge) []relation.Edge
-	// Observe is called with each change of an object before any object is requeued for the
-	// change. It MUST NOT block. It may be nil.
+	// Observe is called with each change of an object before the [Engine] requeues any object for
+	// the change. Observe MUST NOT block. Observe may be nil.
 	Observe func(id object.ID, c watch.Change[client.Object])
-	// Concerns reports whether a change of an object requeues the object, after Writes has left
-	// out the reconciler's own writes. Nil means every such change.
+	// Concerns reports whether a change of an object requeues the object. Kind.Writes has left
+	// out the reconciler's own writes before. Nil means every such change.
 	Concerns func(old, now client.Object) bool
-	// Writes are the reconciler's own writes of the objects.
+	// Writes records the reconciler's own writes of the objects.
 	Writes *reconcile.Writes
-	// Reconciler works on the objects, with so many workers. Zero workers means one.
+	// Reconciler works on the objects, with [Kind.Workers] workers. Zero means one worker.
 	Reconciler ctrlreconcile.TypedReconciler[object.ID]
 	Workers    int
-	// Work is for kinds without Reconciler: what is done for an object whose references are
-	// resolved.
+	// Work is for kinds without [Kind.Reconciler]: the [Engine] calls Work for an object with resolved
+	// references.
 	Work func(ctx context.Context, w *Work) reconcile.Outcome
-	// Store, if set, has the objects. Its owner calls [Engine.Observe] for each change, and the
-	// Engine opens no informer for the kind.
+	// Store, if set, has the objects. The owner of the Store calls [Engine.Observe] for each
+	// change, and the [Engine] opens no informer for the kind.
 	Store toolscache.Store
 }
 
-// member is a Kind of an Engine with what the Engine runs for it.
+// member is a [Kind] of an [Engine], with its cache, queues and guard controller.
 type member struct {
 	Kind
 
-	cache     atomic.Pointer[objects] // nil while the kind is not served
+	cache     atomic.Pointer[objects] // nil while the API server does not serve the kind
 	queue     reconcile.Queue
 	finalizer *guard.Finalizers
-	released  reconcile.Queue // objects that a finalizer may be taken off
+	released  reconcile.Queue // objects that may lose a finalizer
 }
 
-// objects are the objects of a kind that is served.
+// objects is the cache of a kind that the API server serves.
 type objects struct {
 	store  toolscache.Store
 	synced toolscache.InformerSynced
@@ -76,7 +81,7 @@ type objects struct {
 
 func (m *member) gk() schema.GroupKind { return m.GVK.GroupKind() }
 
-// get returns an object as the cache shows it, or nil. The object belongs to the cache.
+// get returns an object from the cache, or nil. The object belongs to the cache.
 func (m *member) get(id object.ID) client.Object {
 	cache := m.cache.Load()
 	if cache == nil {
@@ -89,7 +94,7 @@ func (m *member) get(id object.ID) client.Object {
 	return item.(client.Object)
 }
 
-// storeKey returns the key of an object as toolscache.MetaNamespaceKeyFunc does.
+// storeKey returns the key that toolscache.MetaNamespaceKeyFunc returns for the object.
 func storeKey(id object.ID) string {
 	if id.Namespace == "" {
 		return id.Name
@@ -111,7 +116,7 @@ func (m *member) list() []client.Object {
 	return all
 }
 
-// ids returns the objects of the cache in a fixed order.
+// ids returns the IDs of the objects of the cache in a fixed order.
 func (m *member) ids() []object.ID {
 	all := m.list()
 	ids := make([]object.ID, 0, len(all))
@@ -129,14 +134,14 @@ func (m *member) ready(obj client.Object) (id string, ready bool) {
 	return m.Ready(obj)
 }
 
-// isGuarded reports whether an object has a finalizer that the guard controller may take off.
+// isGuarded reports whether an object has a finalizer that the guard controller may remove.
 func (m *member) isGuarded(obj client.Object) bool {
 	return m.finalizer != nil && slices.ContainsFunc(obj.GetFinalizers(), func(f string) bool {
 		return slices.Contains(m.finalizer.Names, f)
 	})
 }
 
-// metadataOf returns an example of the metadata of a kind's objects.
+// metadataOf returns an empty PartialObjectMetadata of a kind.
 func metadataOf(gvk schema.GroupVersionKind) client.Object {
 	obj := &metav1.PartialObjectMetadata{}
 	obj.SetGroupVersionKind(gvk)

@@ -11,9 +11,9 @@ import (
 	"github.com/kinship-dev/kinship/pkg/watch"
 )
 
-// Observe records one change of an object: first the edges that the object declares, then it
-// requeues the objects concerned. Informers call Observe, and so does the owner of a
-// [Kind.Store].
+// Observe handles one change of an object: Observe records the edges of the object, and then
+// requeues the objects that the change concerns. Informers call Observe, and the owner of a
+// [Kind.Store] does.
 func (e *Engine) Observe(gk schema.GroupKind, c watch.Change[client.Object]) {
 	if c.Old != nil && c.New != nil && c.Old.GetUID() != c.New.GetUID() {
 		// A watch that was cut off reports another object of the same name as a change.
@@ -53,7 +53,8 @@ func (m *member) concerns(id object.ID, c watch.Change[client.Object]) bool {
 	return m.Writes.Concerns(id, c.Old, c.New) && (m.Concerns == nil || m.Concerns(c.Old, c.New))
 }
 
-// concernsSources reports whether a change of an object requeues the objects that refer to it.
+// concernsSources reports whether a change of an object requeues the objects that refer to the
+// object.
 func (e *Engine) concernsSources(m *member, id object.ID, old, now client.Object) bool {
 	if m.Example == nil && now != nil {
 		return e.contentChanged(id, old, now)
@@ -67,16 +68,17 @@ func (e *Engine) concernsSources(m *member, id object.ID, old, now client.Object
 		(old.GetDeletionTimestamp() == nil) != (now.GetDeletionTimestamp() == nil) || lostFinalizer(old, now)
 }
 
-// lostFinalizer reports whether a finalizer was taken off, which may be a guard that a person
-// removed and that the source has to put on again.
+// lostFinalizer reports whether the change removed a finalizer. A user may have removed a guard
+// by hand; then its source must put the guard on again.
 func lostFinalizer(old, now client.Object) bool {
 	return slices.ContainsFunc(old.GetFinalizers(), func(f string) bool {
 		return !slices.Contains(now.GetFinalizers(), f)
 	})
 }
 
-// contentChanged reports whether an object may have another content than before, of which the
-// Engine has the metadata alone. A change that only adds guards of this Engine changes no content.
+// contentChanged reports whether the content of an object may have changed, where the [Engine]
+// has only PartialObjectMetadata. A change that only adds guards of this Engine is no change of
+// the content.
 func (e *Engine) contentChanged(id object.ID, old, now client.Object) bool {
 	if old != nil && !lostFinalizer(old, now) && e.gainedGuards(old, now) {
 		return false
@@ -88,7 +90,8 @@ func (e *Engine) contentChanged(id object.ID, old, now client.Object) bool {
 	return before != now.GetResourceVersion() || (old != nil && lostFinalizer(old, now))
 }
 
-// gainedGuards reports whether finalizers were added, all of them guards of this Engine.
+// gainedGuards reports whether the change added finalizers, and all of them are guards of this
+// [Engine].
 func (e *Engine) gainedGuards(old, now client.Object) bool {
 	added := slices.DeleteFunc(slices.Clone(now.GetFinalizers()), func(f string) bool {
 		return slices.Contains(old.GetFinalizers(), f)
@@ -97,15 +100,16 @@ func (e *Engine) gainedGuards(old, now client.Object) bool {
 	return len(added) > 0 && !foreign
 }
 
-// content returns the version of an object's content, where the Engine has the metadata alone.
+// content returns the resourceVersion of an object's content, where the [Engine] has only
+// PartialObjectMetadata.
 func (e *Engine) content(id object.ID) string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.contents[id]
 }
 
-// declare records the edges of an object, and has the guard controllers look at the targets that
-// the object does not refer to any more.
+// declare records the edges of an object, and requeues the former targets in their guard
+// controllers.
 func (e *Engine) declare(m *member, id object.ID, obj client.Object) {
 	if len(m.Relations) == 0 && m.Declares == nil {
 		return
@@ -125,7 +129,8 @@ func (e *Engine) declare(m *member, id object.ID, obj client.Object) {
 	}
 }
 
-// record replaces the recorded edges of an object, and returns the new and the former ones.
+// record replaces the edges of an object in the index, and returns the new and the former
+// edges.
 func (e *Engine) record(m *member, id object.ID, obj client.Object) (edges, before []relation.Edge) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -133,9 +138,9 @@ func (e *Engine) record(m *member, id object.ID, obj client.Object) (edges, befo
 	return edges, e.index.Set(id, edges)
 }
 
-// Declare records the edges of an object as the cache shows the object, after Kind.Declares has
-// changed its mind. The cache may change meanwhile, and is newer than what Observe was told: so
-// Declare repeats until the cache is unchanged.
+// Declare records the edges of an object anew, after the answer of Kind.Declares has changed.
+// Declare reads the object from the cache, which may change meanwhile: Declare repeats until
+// the cache is unchanged.
 func (e *Engine) Declare(id object.ID) {
 	m := e.members[id.GroupKind()]
 	for unchanged := false; !unchanged; {
@@ -159,7 +164,7 @@ func (e *Engine) Edges(gk schema.GroupKind, obj client.Object) []relation.Edge {
 	return all
 }
 
-// edges returns all edges of an object, those of Kind.Declares included.
+// edges returns all edges of an object, including the edges of Kind.Declares.
 func (e *Engine) edges(m *member, id object.ID, obj client.Object) []relation.Edge {
 	var edges []relation.Edge
 	if obj != nil {
@@ -171,7 +176,7 @@ func (e *Engine) edges(m *member, id object.ID, obj client.Object) []relation.Ed
 	return edges
 }
 
-// forget drops what is kept of an object that is gone.
+// forget drops the records of a deleted object.
 func (e *Engine) forget(m *member, id object.ID) {
 	m.Writes.Forget(id)
 	if m.finalizer != nil {

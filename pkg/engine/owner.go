@@ -13,18 +13,18 @@ import (
 	"github.com/kinship-dev/kinship/pkg/relation"
 )
 
-// ownership is what has to be done about the owner reference from an object to one target.
+// ownership is the result of decideOwner.
 type ownership int
 
 const (
 	owned     ownership = iota // the object has the owner reference
 	unowned                    // the owner reference is to be added
-	succeeded                  // the object belongs to a former object of the owner's name
+	succeeded                  // the owner reference has the UID of a former object of the same name
 	taken                      // another object is the controller
 	apart                      // the owner is in another namespace
 )
 
-// decideOwner decides about the owner reference from an object to its owner.
+// decideOwner decides whether an object gets an owner reference to its owner.
 func decideOwner(obj, owner metav1.Object, gk schema.GroupKind) ownership {
 	references := obj.GetOwnerReferences()
 	if slices.ContainsFunc(references, func(r metav1.OwnerReference) bool { return r.UID == owner.GetUID() }) {
@@ -45,13 +45,14 @@ func decideOwner(obj, owner metav1.Object, gk schema.GroupKind) ownership {
 	return unowned
 }
 
-// Own adds the owner references that an object lacks, one for each target of a relation with
-// role Owner: a controller reference with the owner's uid, so that Kubernetes deletes the object
-// with its owner. obj is changed, and written by the writer.
+// Own adds the missing owner references to an object, one for each target of a relation with
+// role Owner. Each is a controller reference with the UID of the owner, so that the garbage
+// collector deletes the object after its owner. Own changes obj, and writes obj with the
+// [reconcile.Writer].
 //
-// Own never points an existing owner reference to another uid. When the owner Team/red was
-// deleted and created anew, the objects of the old Team/red are deleted by the garbage
-// collector. Until then the Outcome says so.
+// Own never changes the UID of an existing owner reference. If Team/red was deleted and created
+// anew, the garbage collector deletes the objects of the old Team/red. Until then, the Outcome
+// waits for their deletion.
 func (e *Engine) Own(
 	ctx context.Context, w *reconcile.Writer, gk schema.GroupKind, obj client.Object, refs Refs,
 ) reconcile.Outcome {

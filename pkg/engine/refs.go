@@ -12,20 +12,21 @@ import (
 	"github.com/kinship-dev/kinship/pkg/relation"
 )
 
-// Refs are the references of one object, resolved.
+// Refs are the resolved references of one object.
 type Refs struct {
 	targets []Target
-	// complete says that the object exists outside too, and needs no more what it was made with.
+	// complete says that the object has its cloud resource already, and does not need the
+	// targets of relations with Relation.Once any more.
 	complete bool
 	reason   string
 }
 
-// Target is what one reference stands for.
+// Target is the result of resolving one reference.
 type Target struct {
 	edge     relation.Edge
 	relation relation.Relation
 	member   *member
-	object   client.Object // nil when it does not exist
+	object   client.Object // nil if the object does not exist
 	ready    bool
 	id       string
 	version  string
@@ -40,15 +41,17 @@ func (t Target) Relation() relation.Relation { return t.relation }
 // Object returns the object that the reference names, or nil. The object belongs to the cache.
 func (t Target) Object() client.Object { return t.object }
 
-// Value returns what [Kind.Ready] says that the target stands for. For a relation with Reads,
-// Value is the version of the target's content.
+// Value returns the value that [Kind.Ready] returned for the target, such as the ID of a cloud
+// resource. For a relation with Relation.Reads, Value is the resourceVersion of the target's
+// content.
 func (t Target) Value() string { return t.id }
 
-// IsMetadata reports whether the Engine has only the metadata of the target, as of a Secret.
+// IsMetadata reports whether the [Engine] has only the metadata of the target, as for a Secret.
 func (t Target) IsMetadata() bool { return t.member != nil && t.member.Example == nil }
 
-// needs returns what has to become of the target before its source can use it: "created",
-// "ready" or nothing. A target that is being deleted serves a source that is complete.
+// needs returns the event that the source has to wait for: the target must be "created" or
+// "ready", or "" if the source can use the target. A target that is being deleted is ready for
+// a source that is complete.
 func (t Target) needs(complete bool) string {
 	if t.object == nil {
 		return "created"
@@ -61,15 +64,15 @@ func (t Target) needs(complete bool) string {
 	return ""
 }
 
-// waits reports whether a source waits for targets of the relation. The target of a Composition
-// comes from the source, and that of a Usage may be missing.
+// waits reports whether a source waits for targets of the relation. With the role Composition
+// the source creates the target, and with the role Usage the target may be missing.
 func waits(r relation.Relation) bool {
 	return r.Role != relation.Composition && r.Role != relation.Usage
 }
 
-// Resolve finds the targets of an object's references. Complete says that what the object is for
-// exists already: the targets of relations with Once are then left out, and those of relations
-// with Later are required.
+// Resolve resolves the references of an object. complete says that the cloud resource of the
+// object exists already: then Resolve leaves out relations with Relation.Once, and requires the
+// targets of relations with Relation.Later.
 func (e *Engine) Resolve(gk schema.GroupKind, obj client.Object, complete bool) Refs {
 	refs := Refs{complete: complete, reason: e.options.Reasons.Waiting}
 	for _, edge := range e.Edges(gk, obj) {
@@ -91,7 +94,7 @@ func (e *Engine) target(edge relation.Edge, rel relation.Relation) Target {
 	}
 	t.id, t.ready = m.ready(t.object)
 	if rel.Later {
-		t.ready = t.id != "" // The target may itself wait for the source.
+		t.ready = t.id != "" // The target may wait for the source itself.
 	}
 	if m.Example == nil {
 		t.version = e.content(edge.Target.ID)
@@ -102,8 +105,8 @@ func (e *Engine) target(edge relation.Edge, rel relation.Relation) Target {
 	return t
 }
 
-// Waits returns an Outcome that names every target that is missing or not ready. It is done if
-// the object has to wait for none.
+// Waits returns an Outcome that names every target that is missing or not ready. The Outcome is
+// done if there is no such target.
 func (r Refs) Waits() reconcile.Outcome {
 	var outcome reconcile.Outcome
 	for _, t := range r.targets {
@@ -116,7 +119,7 @@ func (r Refs) Waits() reconcile.Outcome {
 	return outcome
 }
 
-// IsLate reports whether a target of a relation with Later is missing or not ready.
+// IsLate reports whether a target of a relation with Relation.Later is missing or not ready.
 func (r Refs) IsLate() bool {
 	return slices.ContainsFunc(r.targets, func(t Target) bool { return t.relation.Later && t.needs(r.complete) != "" })
 }
@@ -124,15 +127,15 @@ func (r Refs) IsLate() bool {
 // Targets returns the targets in the order of Kind.Relations.
 func (r Refs) Targets() []Target { return r.targets }
 
-// ID returns what a reference stands for ([Target.Value]), by the kind and the name of its
-// target. It is empty when the target does not exist.
+// ID returns the [Target.Value] of a reference, by the kind and name of its target. ID returns
+// "" if the target does not exist.
 func (r Refs) ID(gk schema.GroupKind, name string) string { return r.find(gk, name).id }
 
-// Object returns the object that a reference names, or nil. The object belongs to the cache.
+// Object returns the target of a reference, or nil. The object belongs to the cache.
 func (r Refs) Object(gk schema.GroupKind, name string) client.Object { return r.find(gk, name).object }
 
-// Version returns a text that changes with the content of a target of which the Engine has the
-// metadata alone, such as a Secret.
+// Version returns a text that changes with the content of a target of which the [Engine] has only
+// the metadata, such as a Secret.
 func (r Refs) Version(gk schema.GroupKind, name string) string { return r.find(gk, name).version }
 
 func (r Refs) find(gk schema.GroupKind, name string) Target {
@@ -144,7 +147,7 @@ func (r Refs) find(gk schema.GroupKind, name string) Target {
 	return Target{}
 }
 
-// Fingerprint returns a text that changes with anything that the references stand for.
+// Fingerprint returns a text that changes with the [Target.Value] or the content of any target.
 func (r Refs) Fingerprint() string {
 	var text strings.Builder
 	for _, t := range r.targets {

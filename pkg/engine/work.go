@@ -17,24 +17,24 @@ import (
 // Work is one pass over an object of a kind with [Kind.Work].
 type Work struct {
 	ID object.ID
-	// Object may be changed: its status is written at the end of the pass.
+	// Object may be changed: the [Engine] writes its status at the end of the pass.
 	Object client.Object
 	Refs   Refs
 
 	before client.Object
 }
 
-// Conditioned is an object with conditions. Unstructured objects need not implement it: theirs
-// are in status.conditions.
+// Conditioned is an object with conditions. An unstructured object need not implement
+// Conditioned: its conditions are in status.conditions.
 type Conditioned interface {
 	GetConditions() []metav1.Condition
 	SetConditions([]metav1.Condition)
 }
 
-// ready is the condition that a pass writes.
+// ready is the type of the condition that the [Engine] writes.
 const ready = "Ready"
 
-// pass returns the reconciler of a kind with Work.
+// pass returns the reconciler of a kind with [Kind.Work].
 func (e *Engine) pass(m *member) *reconcile.Pass[*Work] {
 	writer := &reconcile.Writer{Client: e.options.Live, FieldOwner: e.options.Name, Writes: m.Writes}
 	return &reconcile.Pass[*Work]{
@@ -68,7 +68,7 @@ func (e *Engine) pass(m *member) *reconcile.Pass[*Work] {
 	}
 }
 
-// report writes the condition Ready, and what Work has changed in the status.
+// report writes the condition Ready, and the status fields that [Kind.Work] has changed.
 func (e *Engine) report(
 	ctx context.Context, writer *reconcile.Writer, w *Work, outcome reconcile.Outcome,
 ) reconcile.Outcome {
@@ -85,7 +85,7 @@ func (e *Engine) report(
 	return reconcile.Fail(e.options.Reasons.Failed, err)
 }
 
-// IsReady is a [Kind.Ready] for objects that have the condition Ready.
+// IsReady is a [Kind.Ready] for objects with the condition Ready.
 func IsReady(obj client.Object) (id string, ok bool) {
 	return "", meta.IsStatusConditionTrue(conditionsOf(obj), ready)
 }
@@ -105,7 +105,7 @@ func conditionsOf(obj client.Object) []metav1.Condition {
 	}{}
 	err := runtime.DefaultUnstructuredConverter.FromUnstructured(map[string]any{"conditions": list}, &content)
 	if err != nil {
-		return nil // The API server stores no such conditions.
+		return nil // The API server stores no conditions of another shape.
 	}
 	return content.Conditions
 }

@@ -16,19 +16,18 @@ import (
 	"github.com/kinship-dev/kinship/pkg/object"
 )
 
-// ConflictRetry is how long to wait for a cache to show somebody else's write: a
-// back-off made for failures would cost a second.
+// ConflictRetry is the pause until the cache shows the write of another client: the back-off
+// for failures would cost a second.
 const ConflictRetry = 10 * time.Millisecond
 
-// Queue passes wake-ups on to a controller's work queue once that runs. Before, in a
-// replica that does not lead, they are dropped: the controller begins with
-// everything there is. It is safe for concurrent use; the zero value is ready to
-// use.
+// Queue passes object IDs on to the work queue of a running controller. Before the controller
+// runs (in a replica that is not the leader), Queue drops the IDs: the controller begins with
+// all objects. Queue is safe for concurrent use; the zero value is ready to use.
 type Queue struct {
 	work atomic.Pointer[workqueue.TypedRateLimitingInterface[object.ID]]
 }
 
-// Add wakes the controller for an object.
+// Add requests the reconciliation of an object.
 func (q *Queue) Add(id object.ID) {
 	if work := q.work.Load(); work != nil {
 		(*work).Add(id)
@@ -38,22 +37,23 @@ func (q *Queue) Add(id object.ID) {
 // Running reports whether the controller runs.
 func (q *Queue) Running() bool { return q.work.Load() != nil }
 
-// Controller works on objects for which a queue wakes it. It runs in the leader.
+// Controller reconciles the objects that its [Queue] names. A Controller runs in the leader.
 type Controller struct {
 	// Name of the controller, in logs and metrics.
 	Name string
 	// Reconciler works on one object.
 	Reconciler reconcile.TypedReconciler[object.ID]
-	// Queue wakes it.
+	// Queue names the objects to reconcile.
 	Queue *Queue
-	// Workers is how many objects are worked on at once.
+	// Workers is the number of objects that are reconciled at the same time.
 	Workers int
-	// RateLimiter has failed attempts repeated; nil is that of controller-runtime.
+	// RateLimiter delays the repetition of failed attempts; nil means the RateLimiter of
+	// controller-runtime.
 	RateLimiter workqueue.TypedRateLimiter[object.ID]
-	// Heard waits until everything is known that was there at the start, and reports
-	// whether it came to that. Before, nothing is worked on.
+	// Heard waits until the caches have every object that exists at the start, and returns
+	// false if the context ended before. No object is reconciled before.
 	Heard func(context.Context) bool
-	// All returns what to begin with.
+	// All returns the objects to begin with.
 	All func() []object.ID
 }
 
@@ -77,7 +77,7 @@ func (c Controller) AddTo(mgr manager.Manager) error {
 	return made.Watch(source.TypedFunc[object.ID](c.begin))
 }
 
-// begin is the source that the controller watches.
+// begin is the source.Source of the controller.
 func (c Controller) begin(ctx context.Context, work workqueue.TypedRateLimitingInterface[object.ID]) error {
 	if !c.Heard(ctx) {
 		return ctx.Err()
@@ -89,8 +89,8 @@ func (c Controller) begin(ctx context.Context, work workqueue.TypedRateLimitingI
 	return nil
 }
 
-// Quiet returns a reconciler that does not tell of what failed because the operator
-// ends: it is for the next one to try.
+// Quiet returns a reconciler that drops an error after the context has ended: the operator
+// stops, and the next leader repeats the pass.
 func Quiet[R comparable](r reconcile.TypedReconciler[R]) reconcile.TypedReconciler[R] {
 	return reconcile.TypedFunc[R](func(ctx context.Context, request R) (reconcile.Result, error) {
 		result, err := r.Reconcile(ctx, request)

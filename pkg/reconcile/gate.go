@@ -8,15 +8,15 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// Gate holds reconcilers up while a guard is missing, such as the webhook that judges the
-// specs of their objects. Requests that arrive at a closed gate are worked on when the gate
-// opens. A Gate is safe for concurrent use. The zero value is open.
+// Gate stops reconcilers while a guard is missing, such as the webhook that validates the specs
+// of their objects. A request that arrives at a closed Gate is reconciled when the Gate opens.
+// A Gate is safe for concurrent use. The zero value is open.
 type Gate struct {
 	mu     sync.Mutex
 	closed chan struct{} // closed by Open; nil while the gate is open
 }
 
-// Close holds up every pass that has not begun.
+// Close stops every pass that has not begun.
 func (g *Gate) Close() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -25,7 +25,7 @@ func (g *Gate) Close() {
 	}
 }
 
-// Open lets everything on.
+// Open starts the passes that wait.
 func (g *Gate) Open() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -35,7 +35,7 @@ func (g *Gate) Open() {
 	}
 }
 
-// Wait returns when the gate is open, or with an error when the context ends.
+// Wait returns nil when the gate is open, or an error when ctx ends.
 func (g *Gate) Wait(ctx context.Context) error {
 	for {
 		g.mu.Lock()
@@ -52,13 +52,13 @@ func (g *Gate) Wait(ctx context.Context) error {
 	}
 }
 
-// Gated is a manager whose reconcilers are held up by a gate.
+// Gated is a manager with a [Gate] for its reconcilers.
 type Gated interface {
 	Gate() *Gate
 }
 
-// Behind returns a reconciler that begins no pass while the gate of its manager is closed,
-// if the manager has one.
+// Behind returns a reconciler that begins no pass while the [Gate] of the manager is closed. If
+// the manager is not [Gated], Behind returns r.
 func Behind[R comparable](mgr manager.Manager, r reconcile.TypedReconciler[R]) reconcile.TypedReconciler[R] {
 	gated, ok := mgr.(Gated)
 	if !ok {

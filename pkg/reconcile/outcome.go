@@ -13,19 +13,21 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// State is where an object stands.
+// State is the state of an object after a pass.
 type State int
 
 const (
 	// Done means that there is nothing left to do.
 	Done State = iota
-	// Progressing means that something was begun and will end by itself.
+	// Progressing means that an operation was started and will end without help: a Server is
+	// being built.
 	Progressing
-	// Waiting means that something else has to happen first.
+	// Waiting means that another object or a moment in time must come first: a Subnet waits for
+	// its Network.
 	Waiting
 	// Failed means that an attempt failed and will be repeated.
 	Failed
-	// Invalid means that nothing will change until somebody changes the object.
+	// Invalid means that nothing will change until a user changes the object.
 	Invalid
 )
 
@@ -34,54 +36,55 @@ func (s State) String() string {
 	return [...]string{"Done", "Progressing", "Waiting", "Failed", "Invalid"}[s]
 }
 
-// Finding is one thing that keeps an object from being done.
+// Finding is one reason why an object is not Done.
 type Finding struct {
 	State   State
 	Reason  string // CamelCase, as in conditions
 	Message string // names the object, and what will end it
 }
 
-// Outcome is the result of a step, or of several. The zero value is done.
+// Outcome is the result of one or several steps. The zero value is done.
 type Outcome struct {
 	findings []Finding
 	err      error
 	after    time.Duration
 }
 
-// Wait returns the outcome of waiting for something that a watch will report.
+// Wait returns the [Outcome] of waiting for an event that a watch will report.
 func Wait(reason, format string, args ...any) Outcome {
 	return finding(Waiting, reason, format, args)
 }
 
-// WaitFor returns the outcome of waiting for a moment in time.
+// WaitFor returns the [Outcome] of waiting for a moment in time.
 func WaitFor(d time.Duration, reason, format string, args ...any) Outcome {
 	o := finding(Waiting, reason, format, args)
 	o.after = max(d, time.Nanosecond) // A moment that has passed is now, not never.
 	return o
 }
 
-// WaitForCache returns the outcome of waiting until a cache shows a write that the API server
-// has already accepted. The object is looked at again after ConflictRetry.
+// WaitForCache returns the [Outcome] of waiting until a cache shows a write that the API server
+// has accepted. The pass is repeated after [ConflictRetry].
 func WaitForCache(reason, format string, args ...any) Outcome {
 	return WaitFor(ConflictRetry, reason, format, args...)
 }
 
-// After returns an outcome that is done, and has the object looked at again after d: for
-// comparisons that are due at a time. Zero means never.
+// After returns an [Outcome] that is done, with a new pass after d, for comparisons that are due
+// at a time. Zero means no new pass.
 func After(d time.Duration) Outcome { return Outcome{after: d} }
 
-// Progress returns the outcome of something begun whose end a watch will report.
+// Progress returns the [Outcome] of an operation that was started, and whose end a watch will
+// report.
 func Progress(reason, format string, args ...any) Outcome {
 	return finding(Progressing, reason, format, args)
 }
 
-// Refuse returns the outcome of an object that can't be fulfilled as it is.
+// Refuse returns the [Outcome] of an object whose spec can't be fulfilled.
 func Refuse(reason, format string, args ...any) Outcome {
 	return finding(Invalid, reason, format, args)
 }
 
-// Fail returns the outcome of a failed attempt, which will be repeated with
-// back-off. A nil error is done.
+// Fail returns the [Outcome] of a failed attempt, which will be repeated with back-off. With a
+// nil error, the Outcome is done.
 func Fail(reason string, err error) Outcome {
 	if err == nil {
 		return Outcome{}
@@ -91,8 +94,9 @@ func Fail(reason string, err error) Outcome {
 	return o
 }
 
-// Retry returns the outcome of a failed attempt that will be repeated at a moment
-// which whoever refused it has named: there is no back-off, and no error to log.
+// Retry returns the [Outcome] of a failed attempt that will be repeated after d, without back-off
+// and without an error in the log: the server that refused the attempt has named the time
+// (Retry-After).
 func Retry(d time.Duration, reason string, err error) Outcome {
 	o := finding(Failed, reason, "%s", []any{err.Error()})
 	o.after = max(d, time.Nanosecond)
@@ -103,8 +107,8 @@ func finding(s State, reason, format string, args []any) Outcome {
 	return Outcome{findings: []Finding{{State: s, Reason: reason, Message: fmt.Sprintf(format, args...)}}}
 }
 
-// And combines two outcomes: the worst state decides, every finding is kept, the
-// earlier moment wins.
+// And combines two Outcomes: the worst State decides, every [Finding] is kept, and the earlier
+// moment wins.
 func (o Outcome) And(p Outcome) Outcome {
 	o.findings = slices.Concat(o.findings, p.findings)
 	o.err = errors.Join(o.err, p.err)
@@ -118,11 +122,11 @@ func (o Outcome) And(p Outcome) Outcome {
 func (o Outcome) IsDone() bool { return len(o.findings) == 0 }
 
 // IsSuperseded reports whether an attempt failed because another client wrote an object at the
-// same time. The pass is repeated after ConflictRetry, so a status needs not report the failure.
+// same time. The pass is repeated after [ConflictRetry], so a status need not report the
+// failure.
 func (o Outcome) IsSuperseded() bool { return apierrors.IsConflict(o.err) }
 
-// Messages returns what every finding says, in the order in which they were made,
-// each once.
+// Messages returns the message of every [Finding] in their order, each message once.
 func (o Outcome) Messages() []string {
 	var all []string
 	for _, f := range o.findings {
@@ -133,8 +137,8 @@ func (o Outcome) Messages() []string {
 	return all
 }
 
-// Worst returns the finding that decides, the first one among equals. It is the
-// zero Finding when the outcome is done.
+// Worst returns the [Finding] that decides: the first one with the worst State. If the [Outcome]
+// is done, Worst returns the zero Finding.
 func (o Outcome) Worst() Finding {
 	if o.IsDone() {
 		return Finding{}
@@ -142,7 +146,7 @@ func (o Outcome) Worst() Finding {
 	return slices.MaxFunc(o.findings, func(a, b Finding) int { return cmp.Compare(a.State, b.State) })
 }
 
-// Message returns every finding, worst first, for people.
+// Message returns the messages of all findings, worst first, for a condition.
 func (o Outcome) Message() string {
 	sorted := slices.SortedStableFunc(slices.Values(o.findings), func(a, b Finding) int {
 		return cmp.Compare(b.State, a.State)
@@ -156,10 +160,10 @@ func (o Outcome) Message() string {
 	return strings.Join(parts, "; ")
 }
 
-// Result returns what to tell the work queue: back-off for failures, a moment for waits in
-// time, nothing for a wait that a watch will end. A conflict is no failure: another client
-// wrote first, and the cache shows that write in a moment, so the pass is repeated after
-// ConflictRetry instead of a back-off.
+// Result returns the answer for the work queue: an error for a failure (back-off), RequeueAfter
+// for a wait in time, and nothing for a wait that a watch will end. A Conflict is no failure:
+// another client wrote first, and the cache shows that write in a moment, so the pass is
+// repeated after [ConflictRetry].
 func (o Outcome) Result() (ctrl.Result, error) {
 	if o.IsSuperseded() {
 		return ctrl.Result{RequeueAfter: ConflictRetry}, nil

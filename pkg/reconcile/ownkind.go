@@ -13,9 +13,9 @@ import (
 	"github.com/kinship-dev/kinship/pkg/watch"
 )
 
-// OwnKind is the kind whose objects a reconciler works on. It provides Pass.Read,
-// Controller.Heard and Controller.All, and wakes the Queue for each event that Writes.Concerns
-// lets through.
+// OwnKind is the kind whose objects a reconciler works on. OwnKind provides [Pass.Read],
+// [Controller.Heard] and [Controller.All], and adds to [Queue] each object with an event that
+// [Writes.Concerns] accepts.
 type OwnKind struct {
 	watch.Store
 
@@ -45,7 +45,7 @@ func (k *OwnKind) handle(c watch.Change[client.Object]) {
 	}
 }
 
-// Read returns an object as the cache shows it, or nil. The object belongs to the cache.
+// Read returns an object from the cache, or nil. The object belongs to the cache.
 func (k *OwnKind) Read(_ context.Context, id object.ID) (client.Object, error) {
 	found, exists, err := k.GetStore().GetByKey(id.NamespacedName().String())
 	if err != nil {
@@ -57,8 +57,7 @@ func (k *OwnKind) Read(_ context.Context, id object.ID) (client.Object, error) {
 	return found.(client.Object), nil
 }
 
-// Heard waits until the initial list is complete, and reports whether the list completed before
-// the context ended.
+// Heard waits until the first list is complete, and returns false if the context ended before.
 func (k *OwnKind) Heard(ctx context.Context) bool {
 	return toolscache.WaitForCacheSync(ctx.Done(), k.synced)
 }

@@ -10,27 +10,29 @@ import (
 	"github.com/kinship-dev/kinship/pkg/object"
 )
 
-// Pass is the skeleton of a reconciler. One pass over an object reads the object from a
-// cache, runs the steps of its life on a state S, and concludes once: Conclude writes the
-// status, and the outcome tells the work queue when to come back.
+// Pass is the skeleton of a reconciler. One pass over an object calls [Pass.Read] for the
+// object, runs the steps on a state S, and calls [Pass.Conclude] once: Conclude writes the
+// status, and its [Outcome] tells the work queue when to repeat the pass.
 //
-// A Pass never works on an object that is older than the reconciler's own last write of it.
-// A Pass is safe for concurrent use if its functions are.
+// A Pass never works on an object that is older than the reconciler's own last write of the
+// object. A Pass is safe for concurrent use if its functions are.
 type Pass[S any] struct {
-	// Read returns the object as the cache shows it, or nil if the cache has none. The object
-	// belongs to the cache.
+	// Read returns an object from the cache, or nil if the cache does not have the object. The
+	// object belongs to the cache.
 	Read func(ctx context.Context, id object.ID) (client.Object, error)
-	// Begin returns the state of a pass. It MUST copy the object if a step changes it.
+	// Begin returns the state of a pass. Begin MUST copy the object if a step changes the
+	// object.
 	Begin func(id object.ID, obj client.Object) S
-	// Live are the steps of an object that exists, Ending those of an object that is being
-	// deleted. Steps run in order until one is not done.
+	// Live are the steps for an object without metadata.deletionTimestamp, [Pass.Ending] the steps for
+	// an object that is being deleted. Steps run in order until a step is not done.
 	Live, Ending []Step[S]
-	// Conclude writes the status. It returns the outcome together with what failed in writing.
+	// Conclude writes the status. Conclude returns the given [Outcome] together with the Outcome
+	// of its write.
 	Conclude func(ctx context.Context, state S, outcome Outcome) Outcome
-	// Forget drops everything that is kept of an object that the cache has no more. It may be
-	// nil.
+	// Forget drops the records of an object that the cache does not have any more. Forget may
+	// be nil.
 	Forget func(ctx context.Context, id object.ID)
-	// Writes are the reconciler's own writes of the objects.
+	// Writes records the reconciler's own writes of the objects.
 	Writes *Writes
 }
 
@@ -62,12 +64,12 @@ func (p *Pass[S]) Reconcile(ctx context.Context, id object.ID) (ctrl.Result, err
 type Step[S any] struct {
 	// Name of the step, in logs.
 	Name string
-	// Run does the step's work on the state of a pass.
+	// Run does the work of the step on the state of a pass.
 	Run func(ctx context.Context, state S) Outcome
 }
 
-// Run runs steps in order on one state until one is not done, and returns that outcome. The
-// log says at verbosity 1 which step is not done, and why.
+// Run runs steps in order on one state until a step is not done, and returns the [Outcome] of
+// that step. At verbosity 1, the log has the name of the step and the reason.
 func Run[S any](ctx context.Context, state S, steps ...Step[S]) Outcome {
 	for _, step := range steps {
 		if o := step.Run(ctx, state); !o.IsDone() {

@@ -9,25 +9,25 @@ import (
 	"github.com/kinship-dev/kinship/pkg/object"
 )
 
-// Reports defers status writes that report progress and nothing else. An IotConnector of
-// forty Deployments would otherwise cost forty status writes, because each Deployment becomes
-// available at a different moment.
+// Reports defers status writes that only report progress. Without Reports, an IotConnector of
+// forty Deployments would cost forty status writes, because each Deployment becomes available
+// at a different moment.
 //
-// S is a pointer to a status, such as *IotConnectorStatus. A deferred status is kept in memory,
-// so that the next pass continues from the deferred status (Latest). After a restart the
-// memory is empty, and the pass continues from the recorded status.
+// S is a pointer to a status, such as *IotConnectorStatus. Reports keeps a deferred status in
+// memory, so that the next pass continues from this status ([Reports.Latest]). After a restart
+// the memory is empty, and the pass continues from the recorded status.
 //
-// A Reports is safe for concurrent use.
+// Reports is safe for concurrent use.
 type Reports[S any] struct {
 	// First is the least time between two status writes of an object.
 	First time.Duration
-	// Ratio lengthens the time with each write: a report that follows a write of age a
-	// postpones the next report by Ratio*a. Zero means that the time stays First.
+	// Ratio lengthens the time with each write: if the last write is a seconds old, the next
+	// report is deferred by Ratio*a. Zero means that the time stays [Reports.First].
 	Ratio int
-	// Each is multiplied by the number of objects in progress, up to Most, and used where the
-	// product exceeds First. With 200 ms, all objects together write five times per second.
+	// Each is multiplied by the number of objects in progress, up to [Reports.Most], and used where the
+	// product exceeds [Reports.First]. With 200 ms, all objects together write five times per second.
 	Each time.Duration
-	// Most bounds the product of Each; zero means no bound.
+	// Most bounds the product of [Reports.Each]; zero means no bound.
 	Most time.Duration
 	// Coarse returns a copy of a status without the fields that every step of progress
 	// changes, such as the messages of conditions.
@@ -112,14 +112,14 @@ func (r *Reports[S]) keep(id object.ID, last report[S], status S) {
 	r.last[id] = last
 }
 
-// Forget drops what is kept of a deleted object.
+// Forget drops the record of a deleted object.
 func (r *Reports[S]) Forget(id object.ID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.last, id)
 }
 
-// Len returns how many objects are in progress.
+// Len returns the number of objects in progress.
 func (r *Reports[S]) Len() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -12,10 +12,10 @@ import (
 	"github.com/kinship-dev/kinship/pkg/object"
 )
 
-// Writer writes the objects of a reconciler with JSON merge patches, and records each write
-// in Writes. A write that would change nothing sends no request. Every write carries the uid
-// of the object, so that another object of the same name is never changed: the API server
-// answers Conflict then. Each write is logged at verbosity 1. A Writer is safe for concurrent use.
+// Writer writes the objects of a reconciler with JSON merge patches, and records each write in
+// [Writes]. A write that would change nothing sends no request. Every write has the UID of the
+// object, so that another object of the same name is never changed: the API server then answers
+// Conflict. Each write is logged at verbosity 1. Writer is safe for concurrent use.
 type Writer struct {
 	Client client.Client
 	// FieldOwner is the field manager of the writes.
@@ -23,12 +23,12 @@ type Writer struct {
 	Writes     *Writes
 }
 
-// Status writes the fields of the status in which after differs from before, and reports
-// whether it wrote. After takes on the API server's answer.
+// Status writes the fields of the status that differ between before and after, and reports
+// whether it wrote. Status copies the answer of the API server into after.
 //
-// If locked is set, the write fails with a conflict when the object has changed since before
-// was read: for decisions that rest on fields which others write, and for lists, which a
-// merge patch replaces whole.
+// If locked is set, the write fails with a Conflict if the object has changed since before was
+// read. Set locked for decisions that depend on fields of other writers, and for lists, which a
+// merge patch replaces as a whole.
 func (w *Writer) Status(ctx context.Context, id object.ID, before, after client.Object, locked bool) (bool, error) {
 	content, err := difference(before, after)
 	if err != nil {
@@ -60,10 +60,10 @@ func (w *Writer) Status(ctx context.Context, id object.ID, before, after client.
 	return true, nil
 }
 
-// Object writes the fields of metadata and spec in which after differs from before, and
-// reports whether it wrote. The write fails with a conflict when the object has changed since
-// before was read: lists such as metadata.finalizers are replaced whole. After takes on the
-// API server's answer, but for its status, which stays as it is.
+// Object writes the fields of metadata and spec that differ between before and after, and
+// reports whether it wrote. The write fails with a Conflict if the object has changed since
+// before was read, because a merge patch replaces lists such as metadata.finalizers as a whole.
+// Object copies resourceVersion and generation of the answer into after.
 func (w *Writer) Object(ctx context.Context, id object.ID, before, after client.Object) (bool, error) {
 	content, err := difference(before, after)
 	if err != nil {

@@ -10,32 +10,31 @@ import (
 	"github.com/kinship-dev/kinship/pkg/watch"
 )
 
-// Writes remembers a reconciler's last write of each object until the cache shows that write.
+// Writes records a reconciler's last write of each object until the cache shows the write.
 // Writes is safe for concurrent use; the zero value is ready to use.
 type Writes struct {
-	// overlay holds the version that a write was based on, where the API server has checked
-	// that version.
+	// overlay has the resourceVersion that a write was based on, for writes with [Writes.WroteOn].
 	overlay watch.Overlay[string]
 }
 
-// Wrote records the resourceVersion that a write of an object resulted in.
+// Wrote records the resourceVersion that the API server returned for a write.
 func (w *Writes) Wrote(id object.ID, version string) { w.overlay.Wrote(id, version, "") }
 
-// WroteOn is Wrote for a write that the API server accepted only because the object still had
-// the resourceVersion base.
+// WroteOn is [Writes.Wrote] for a write that the API server accepted only because the object
+// still had the resourceVersion base.
 func (w *Writes) WroteOn(id object.ID, base, version string) { w.overlay.Wrote(id, version, base) }
 
-// Unseen reports whether the version that a cache shows is older than the last own write.
-// If so, wait: the watch will bring the newer version.
+// Unseen reports whether the resourceVersion of the cache is older than the last own write. If
+// so, wait: the watch will bring the newer version.
 func (w *Writes) Unseen(id object.ID, cached string) bool {
 	_, unseen := w.overlay.Ahead(id, cached)
 	return unseen
 }
 
-// Concerns reports whether an event needs a pass. It is the one filter for own writes. An event
-// needs no pass if it brings an own write and nothing else, or if nothing but the status has
-// changed: only the operator writes statuses. Before is nil for a new object, now for a deleted
-// one.
+// Concerns reports whether an event needs a pass. Concerns is the only filter for own writes.
+// An event needs no pass if it shows an own write and nothing else, or if only the status has
+// changed: only the operator writes statuses. before is nil for a created object, now for a
+// deleted object.
 func (w *Writes) Concerns(id object.ID, before, now metav1.Object) bool {
 	if before == nil || now == nil || before.GetUID() != now.GetUID() {
 		return true
@@ -56,5 +55,5 @@ func sameOwner(a, b metav1.OwnerReference) bool {
 	return a.UID == b.UID && controls(a) == controls(b)
 }
 
-// Forget drops what is remembered of an object that is gone.
+// Forget drops the record of a deleted object.
 func (w *Writes) Forget(id object.ID) { w.overlay.Forget(id) }
