@@ -65,9 +65,9 @@ give --webhook-host: the address by which the API server reaches this process.`,
 	f.StringSliceVar(&o.Namespaces, "namespaces", nil,
 		"namespaces to work in, which exist: with --install, the operator gets rights in these alone (default all)")
 	f.BoolVar(&o.Install, "install", false, "apply definitions, rights, webhooks and policies before running")
-	f.BoolVar(&o.Adopt, "adopt", false, "with --install, take over what belongs to somebody else's release")
+	f.BoolVar(&o.Adopt, "adopt", false, "with --install, adopt the objects of another release")
 	f.BoolVar(&o.Downgrade, "install-downgrade", false,
-		"with --install, write definitions over those of a newer release")
+		"with --install, replace the definitions of a newer release")
 	f.StringVar((*string)(&o.Enforcement), "enforcement", string(pack.ByWebhook),
 		"what refuses deletions: webhook (says who is in the way) or policy (in the API server, fixed text)")
 	f.StringVar(&o.WebhookHost, "webhook-host", "",
@@ -112,7 +112,7 @@ give --webhook-host: the address by which the API server reaches this process.`,
 			"no podCIDRs")
 	f.StringVar(&c.authorities, authoritiesFlag, "",
 		"file of PEM certificates to trust clouds by where a Secret has no cacert; it is read at the start alone "+
-			"(default those of the system)")
+			"(default the certificates of the system)")
 	f.StringVar((*string)(&o.Openstack.Conditions), "openstack-conditions", string(openstack.PublishedConditions),
 		"conditions of OpenStack objects: published (Available and Progressing) or all (also Ready and Drifted)")
 	f.StringVar((*string)(&o.Iot.Identity), "identity", string(iot.WorkloadIdentity),

@@ -24,7 +24,7 @@ func (e exitError) Unwrap() error { return e.error }
 // Main runs the command in args, args[0] being the program name, and returns the exit code.
 func Main(ctx context.Context, version string, args []string, in io.Reader, out, errOut io.Writer) int {
 	streams := genericiooptions.IOStreams{In: in, Out: out, ErrOut: errOut}
-	root := newRoot(version, streams) //nolint:contextcheck // commands get it when they are executed
+	root := newRoot(version, streams) //nolint:contextcheck // a command gets its context from ExecuteContext
 	if strings.HasPrefix(filepath.Base(args[0]), "kubectl-") {
 		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl kinship"}
 	}
@@ -47,9 +47,10 @@ func Main(ctx context.Context, version string, args []string, in io.Reader, out,
 
 func newRoot(version string, streams genericiooptions.IOStreams) *cobra.Command {
 	root := &cobra.Command{
-		Use:           "kinship",
-		Short:         "The relationships between Kubernetes resources",
-		Long:          "Who owns whom, who waits for whom, and who may not go while somebody needs it.",
+		Use:   "kinship",
+		Short: "The relationships between Kubernetes resources",
+		Long: "Shows which objects own, use or wait for another object, and which object must not be deleted\n" +
+			"while another still needs it.",
 		Version:       version,
 		SilenceUsage:  true,
 		SilenceErrors: true,

@@ -61,7 +61,7 @@ func testInterfaceInTheWay(t *testing.T) {
 	w.apply(strings.ReplaceAll(between(""), "{name: it}", "{name: routed-subnet}"))
 	w.available("RouterInterface", "routed-subnet")
 	w.apply(routed)
-	w.says("Subnet", "routed", "RouterInterface/routed-subnet exists and belongs to somebody else: "+
+	w.says("Subnet", "routed", "RouterInterface/routed-subnet exists and this Subnet does not own it: "+
 		"delete it, or leave out spec.resource.routerRef")
 	w.delete("RouterInterface", "routed-subnet")
 	w.available("Subnet", "routed")

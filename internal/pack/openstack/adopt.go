@@ -19,25 +19,26 @@ import (
 	"github.com/kinship-dev/kinship/pkg/external"
 )
 
-// Adoption is what has to be done for one object of a backup, so that the restored object
-// takes over the resource that it had. If Why and Problem are empty, spec.adopt is to be
-// written.
+// Adoption is the plan for one object of a backup, so that the restored object adopts the
+// resource that the saved object had. If Why and Problem are empty, [Adoption.Do] writes
+// spec.adopt.
 type Adoption struct {
 	// Object is kind and name, as in Network/net.
 	Object string
-	// ID of the resource, according to the backup. It is empty for a role assignment.
+	// ID is status.id in the backup. ID is empty for a RoleAssignment.
 	ID string
-	// Why says why there is nothing to do.
+	// Why says why spec.adopt need not be written.
 	Why string
-	// Problem says why the object can't be adopted, and what to do.
+	// Problem says why the object can't be adopted, and how to correct this.
 	Problem string
 
 	saved, live *unstructured.Unstructured
 	adopt       map[string]any
-	owner       *metav1.OwnerReference // of what a Subnet composes
+	owner       *metav1.OwnerReference // for an object that a Subnet composed
 }
 
-// PlanAdoption compares the objects of a backup with those of a namespace. It changes nothing.
+// PlanAdoption compares the objects of a backup with the objects of a namespace. PlanAdoption
+// writes nothing.
 func PlanAdoption(
 	ctx context.Context, c client.Reader, namespace string, backup []*unstructured.Unstructured,
 ) ([]Adoption, error) {
@@ -58,14 +59,15 @@ func PlanAdoption(
 		all = append(all, a)
 	}
 	if len(all) == 0 {
-		return nil, fmt.Errorf("the backup has no OpenStack objects of namespace %s, only those of %v",
+		return nil, fmt.Errorf("the backup has no OpenStack objects of namespace %s, only objects of namespaces %v",
 			namespace, slices.Sorted(maps.Keys(elsewhere)))
 	}
 	slices.SortStableFunc(all, func(a, b Adoption) int { return a.order() - b.order() })
 	return all, nil
 }
 
-// order has what a Subnet composes adopted before the Subnet, which composes it at once.
+// order puts a composed object (a RouterInterface) before its Subnet: the Subnet composes a
+// RouterInterface as soon as the Subnet is adopted.
 func (a *Adoption) order() int {
 	if a.owner != nil {
 		return 0
@@ -104,7 +106,7 @@ func (a *Adoption) plan(ctx context.Context, c client.Reader, namespace string) 
 	return nil
 }
 
-// read returns an object as it is now, or nil.
+// read returns an object from the API server, or nil.
 func read(
 	ctx context.Context, c client.Reader, saved *unstructured.Unstructured, namespace string,
 ) (*unstructured.Unstructured, error) {
@@ -120,7 +122,7 @@ func read(
 	return live, nil
 }
 
-// readResource finds in the backup which resource the object had.
+// readResource sets ID and adopt from status.id in the backup.
 func (a *Adoption) readResource() {
 	status, _, _ := unstructured.NestedMap(a.saved.Object, "status")
 	switch id, _ := status["id"].(string); {
@@ -139,8 +141,8 @@ func (a *Adoption) readResource() {
 	}
 }
 
-// readOwner finds the object that composes this one, such as the Subnet of a RouterInterface.
-// The garbage collector deletes a restored object whose owner has another uid.
+// readOwner finds the owner of a composed object, such as the Subnet of a RouterInterface. The
+// garbage collector deletes a restored object whose ownerReference has another UID.
 func (a *Adoption) readOwner(ctx context.Context, c client.Reader, namespace string) error {
 	for _, o := range a.saved.GetOwnerReferences() {
 		of := &unstructured.Unstructured{}
@@ -164,7 +166,7 @@ func (a *Adoption) readOwner(ctx context.Context, c client.Reader, namespace str
 	return nil
 }
 
-// compare decides by the object as it is now.
+// compare sets Why or Problem from the object in the API server.
 func (a *Adoption) compare() {
 	live, uid := a.live, a.live.GetUID()
 	id, _, _ := unstructured.NestedString(live.Object, "status", "id")
@@ -177,8 +179,8 @@ func (a *Adoption) compare() {
 	case id != "" && id == a.ID, a.ID == "" && has:
 		a.Why = "has the resource already"
 	case id != "":
-		a.Problem = fmt.Sprintf("has resource %s in status.id, not %s of the backup: the object had another one created. "+
-			"If you need the one of the backup, delete the object, apply the backup again, and run this command again", id, a.ID)
+		a.Problem = fmt.Sprintf("has resource %s in status.id, not %s of the backup: the object created a new resource. "+
+			"If you need that of the backup, delete the object, apply the backup again, and run this command again", id, a.ID)
 	case adopts && fmt.Sprint(adopt) == fmt.Sprint(a.adopt):
 		a.Why = "has spec.adopt already"
 	case adopts:
@@ -193,7 +195,8 @@ func (a *Adoption) compare() {
 	}
 }
 
-// uids are those of the object that was saved.
+// UIDs returns the UIDs that the saved object had: metadata.uid and the UID of its creation
+// intent.
 func (a *Adoption) uids() []types.UID {
 	all := []types.UID{a.saved.GetUID(), external.IntentUID(kit.Group, a.saved)}
 	return slices.DeleteFunc(all, func(uid types.UID) bool { return uid == "" })
@@ -207,14 +210,14 @@ func sameCredentials(a, b *unstructured.Unstructured) bool {
 	return of(a) == of(b)
 }
 
-// ToDo reports whether spec.adopt is to be written.
+// ToDo reports whether [Adoption.Do] must write spec.adopt.
 func (a *Adoption) ToDo() bool { return a.Why == "" && a.Problem == "" }
 
-// collected is how long the garbage collector may take for a restored object whose owner has
-// another uid now.
+// collected is how long the garbage collector may take to delete a restored object whose
+// ownerReference has another UID now.
 const collected = 30 * time.Second
 
-// Do writes spec.adopt, if the object is still as it was when the plan was made.
+// Do writes spec.adopt, if the object has not changed since [PlanAdoption].
 func (a *Adoption) Do(ctx context.Context, c client.Client, namespace string) error {
 	if a.owner == nil {
 		return a.write(ctx, c)
@@ -234,7 +237,8 @@ func (a *Adoption) Do(ctx context.Context, c client.Client, namespace string) er
 	return err
 }
 
-// compose gives what another object composes its owner back, or creates it with that owner.
+// compose restores the ownerReference of a composed object, or creates the object with this
+// ownerReference.
 func (a *Adoption) compose(ctx context.Context, c client.Client, namespace string) error {
 	live, err := read(ctx, c, a.saved, namespace)
 	if err != nil {
@@ -258,7 +262,7 @@ func (a *Adoption) compose(ctx context.Context, c client.Client, namespace strin
 	return nil
 }
 
-// write sets spec.adopt of the object as it was read.
+// write patches spec.adopt, with the resourceVersion of the object as read.
 func (a *Adoption) write(ctx context.Context, c client.Client) error {
 	u := a.live.DeepCopy()
 	if err := unstructured.SetNestedMap(u.Object, a.adopt, "spec", "adopt"); err != nil {

@@ -1,7 +1,6 @@
-// Package openstack is the pack for seed 4: OpenStack resources with dependencies,
-// guards and import.
+// Package openstack is the pack for OpenStack resources with dependencies, guards and import.
 //
-// The way of an object through the pack is that of pkg/external, whose doc.go
-// tells it. What is here is only what OpenStack is about: package kit, what all
-// kinds are made with, and a package for each kind. kinds.go lists them.
+// The doc.go of pkg/external explains the life of an object. This package has only the parts
+// that are specific to OpenStack: package kit, which all kinds use, and a package for each
+// kind. kinds.go lists the kinds.
 package openstack

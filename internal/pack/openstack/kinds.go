@@ -39,14 +39,14 @@ type entry struct {
 	add       func(*external.Engine, *kit.Connector)
 }
 
-// of makes an entry of what a kind's package has.
+// of returns the entry for New and References of a kind's package.
 func of[K external.Object](
 	name string, references kit.References, of func(*kit.Connector) external.Kind[K, *kit.Resource],
 ) entry {
 	return entry{name, references.Relations, func(e *external.Engine, c *kit.Connector) { external.Add(e, of(c)) }}
 }
 
-// kinds is the list of all kinds.
+// kinds lists all kinds.
 var kinds = []entry{
 	of("Domain", domain.References, domain.New),
 	of("Project", project.References, project.New),

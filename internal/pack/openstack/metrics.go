@@ -8,7 +8,7 @@ import (
 	"github.com/kinship-dev/kinship/internal/cloud/openstack"
 )
 
-// calls is the metric of requests to clouds. Its name is part of the API;
+// calls returns the metric for requests to clouds. The name of the metric is part of the API;
 // docs/metrics.md lists it.
 func calls() *prometheus.HistogramVec {
 	return prometheus.NewHistogramVec(prometheus.HistogramOpts{
@@ -17,11 +17,12 @@ func calls() *prometheus.HistogramVec {
 	}, []string{"service", "resource", "method", "code"})
 }
 
-// otherwise is the value of a label for all that has none of its own.
+// otherwise is the label value for services, resources and codes that are not listed.
 const otherwise = "other"
 
-// collections are the resources that the metric tells apart, by their service. Addresses of
-// clouds, and what is in paths, are anybody's to choose, and each would be kept for ever.
+// collections are the resources with a label value of their own, by service. A user may choose
+// the URL of a cloud and the IDs in its paths, and the metric would keep every label value for
+// ever.
 var collections = map[string][]string{
 	"network": {
 		"networks", "subnets", "routers", "ports", "security-groups", "security-group-rules", "floatingips", "trunks",
@@ -37,11 +38,10 @@ var collections = map[string][]string{
 	"discovery": nil,
 }
 
-// codes are the statuses that the metric tells apart, of the some hundred that a cloud may
-// answer with. 0 is no answer.
+// codes are the status codes with a label value of their own. 0 means no answer.
 var codes = []int{0, 200, 201, 202, 204, 300, 400, 401, 403, 404, 409, 413, 429, 500, 502, 503, 504}
 
-// observed counts a call.
+// observed returns a function that counts a call.
 func observed(v *prometheus.HistogramVec) func(openstack.Call) {
 	labels := map[string]map[string]bool{}
 	for service, resources := range collections {

@@ -24,45 +24,45 @@ import (
 	"github.com/kinship-dev/kinship/pkg/relation"
 )
 
-// Options of the pack.
+// Options are the options of the pack.
 type Options struct {
-	// Workers is how many objects of a kind, of one namespace at one cloud, are worked on at
-	// once. Zero means 8.
+	// Workers limits how many objects of one kind, one namespace and one cloud are reconciled
+	// concurrently. Zero means 8.
 	Workers int
-	// Resync is how often resources are compared with their specs. Zero means ten
+	// Resync is the interval in which resources are compared with their specs. Zero means ten
 	// minutes, negative never.
 	Resync time.Duration
-	// QPS is how many calls per second one cloud gets. Zero means 50.
+	// QPS is the number of calls per second to one cloud. Zero means 50.
 	QPS float64
-	// Calls is how many calls of one namespace to one service of a cloud are under way at once.
-	// Zero means 8. All namespaces together have a quarter more.
+	// Calls is the number of concurrent calls of one namespace to one service of a cloud. Zero
+	// means 8. All namespaces together may have a quarter more.
 	Calls int64
-	// Hosts are patterns, as in path.Match, of the hosts that Secrets and clouds may
-	// have the operator call. None means all.
+	// Hosts are patterns (path.Match) of the hosts that the operator may call, in Secrets and
+	// in the service catalogs of clouds. Empty means all.
 	Hosts []string
-	// Open are ranges of addresses that may be called although they are closed by default:
-	// loopback, link-local and multicast ones, and the cluster's Services. Closed are ranges
-	// that may not be called either, such as that of the cluster's Pods.
+	// Open are address ranges that the operator may call although they are closed by default:
+	// loopback, link-local, multicast, and the Services of the cluster. Closed are further
+	// ranges that the operator must not call, such as the range of the Pods.
 	Open, Closed []netip.Prefix
 	// Conditions chooses the conditions of objects. Empty means PublishedConditions.
 	Conditions Conditions
-	// Authorities are PEM certificates to trust where a Secret brings none.
+	// Authorities are PEM certificates of CAs for Secrets without a cacert.
 	Authorities []byte
 }
 
-// Conditions chooses which conditions objects have.
+// Conditions is a choice of conditions for all objects.
 type Conditions string
 
 const (
-	// PublishedConditions are those of the published API: Available and Progressing, and
-	// Downloading of an Image. Tests of that API's users compare the whole list.
+	// PublishedConditions are the conditions of the published API: Available and Progressing,
+	// and Downloading for an Image. Tests of users of that API compare the whole list.
 	PublishedConditions Conditions = "published"
-	// AllConditions are these and Ready, and Drifted while a resource differs from its
-	// spec in a field that can't be changed.
+	// AllConditions adds Ready, and Drifted while a resource differs from its spec in a field
+	// that can't be changed.
 	AllConditions Conditions = "all"
 )
 
-// Pack returns the pack for the operator's list.
+// Pack returns the pack for the list in internal/app.
 func Pack(options Options) pack.Pack {
 	return pack.Pack{
 		Name:        "openstack",
@@ -79,7 +79,7 @@ func Pack(options Options) pack.Pack {
 	}
 }
 
-// objects are the policies by which the API server guards the pack's objects.
+// objects returns the ValidatingAdmissionPolicies for the pack's objects.
 func objects(in pack.Installation) []client.Object {
 	resources := make([]string, 0, len(kinds))
 	for _, k := range kinds {
@@ -89,7 +89,7 @@ func objects(in pack.Installation) []client.Object {
 		pack.GuardStatuses(statusPolicy, kit.Group, resources, in))
 }
 
-// plural returns what the API server calls a kind's objects.
+// plural returns the plural of a kind in the API server: "Policy" would be "policies".
 func plural(kind string) string {
 	if stem, ok := strings.CutSuffix(kind, "y"); ok {
 		return strings.ToLower(stem) + "ies"
@@ -105,8 +105,8 @@ func definitions() []string {
 	return names
 }
 
-// finalizers are those of the kinds: on an object of its own each is the controller's,
-// on others a guard.
+// finalizers returns the finalizers of all kinds: on an object of the own kind the reconciler's
+// finalizer, on other objects a guard.
 func finalizers() []lineage.Finalizer {
 	all := make([]lineage.Finalizer, 0, len(kinds))
 	for _, k := range kinds {
@@ -118,7 +118,7 @@ func finalizers() []lineage.Finalizer {
 	return all
 }
 
-// Relations are the rules that the pack's kinds declare.
+// Relations returns the relations that the pack's kinds declare.
 func Relations() []relation.Relation {
 	var all []relation.Relation
 	for _, k := range kinds {
@@ -127,9 +127,9 @@ func Relations() []relation.Relation {
 	return all
 }
 
-// rules are the rights of the pack: its own kinds, and the Secrets that they name.
-// Get is for those alone; list and watch are for the metadata of all, without
-// which a change would have to be asked for.
+// rules returns the RBAC rules of the pack: for its own kinds, and for Secrets. The operator
+// reads (get) only Secrets that objects name. The operator lists and watches the metadata of
+// all Secrets, because a watch of single Secrets would need a request for each.
 func rules() []rbacv1.PolicyRule {
 	group, all, status := []string{kit.Group}, make([]string, 0, len(kinds)), make([]string, 0, len(kinds))
 	for _, k := range kinds {
@@ -139,10 +139,10 @@ func rules() []rbacv1.PolicyRule {
 	return []rbacv1.PolicyRule{
 		{APIGroups: group, Resources: all, Verbs: []string{"list", "watch", "patch"}},
 		{APIGroups: group, Resources: status, Verbs: []string{"patch"}},
-		// A Subnet makes the RouterInterface to its Router.
+		// A Subnet with routerRef creates a RouterInterface.
 		{APIGroups: group, Resources: []string{"routerinterfaces"}, Verbs: []string{"get", "create", "delete"}},
 		{APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: []string{"get", "list", "watch", "patch"}},
-		// The addresses of Services and Pods, which no cloud has.
+		// The address ranges of Services and Pods: no cloud may have such an address.
 		{APIGroups: []string{"networking.k8s.io"}, Resources: []string{"servicecidrs"}, Verbs: []string{"list"}},
 		{APIGroups: []string{""}, Resources: []string{"nodes"}, Verbs: []string{"list", "watch"}},
 	}

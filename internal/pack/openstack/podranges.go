@@ -20,17 +20,18 @@ import (
 	"github.com/kinship-dev/kinship/pkg/watch"
 )
 
-// podRanges are the ranges of the Pods' addresses, as the Nodes have them in spec.podCIDRs.
-// podRanges is safe for concurrent use.
+// podRanges are the address ranges of Pods, from spec.podCIDRs of the Nodes. podRanges is safe
+// for concurrent use.
 type podRanges struct {
 	log    logr.Logger
 	mu     sync.RWMutex
 	byNode map[string][]netip.Prefix
-	told   bool // that the ranges, or some of them, are not known
+	told   bool // whether unknown was called
 }
 
-// watchPodRanges reads the ranges of all Nodes, and follows the Nodes as long as the manager
-// runs. The ranges stay open where no Node tells them: the log says so once.
+// watchPodRanges reads spec.podCIDRs of all Nodes, and watches the Nodes while the manager
+// runs. If no Node has spec.podCIDRs, the ranges of Pods are not closed, and the log says so
+// once.
 func watchPodRanges(ctx context.Context, mgr manager.Manager, live client.Client) (*podRanges, error) {
 	p := &podRanges{log: ctrl.Log.WithName("openstack"), byNode: map[string][]netip.Prefix{}}
 	if err := retry.OnError(patience, worthAnother, func() error { return p.read(ctx, live) }); err != nil {
@@ -54,10 +55,10 @@ func watchPodRanges(ctx context.Context, mgr manager.Manager, live client.Client
 	return p, nil
 }
 
-// pageOfNodes is how many Nodes are read at once: a Node may have 50 KiB.
+// pageOfNodes is the page size of the list: a Node may have 50 KiB.
 const pageOfNodes = 500
 
-// read lists all Nodes, without keeping them.
+// read lists all Nodes page by page, and keeps only the ranges.
 func (p *podRanges) read(ctx context.Context, c client.Client) error {
 	more := ""
 	for {
@@ -74,8 +75,8 @@ func (p *podRanges) read(ctx context.Context, c client.Client) error {
 	}
 }
 
-// informer returns an informer of Nodes that caches nothing but their names and ranges. The
-// informer is not the pack's cache: without the right to read Nodes, the pack goes on.
+// informer returns an informer of Nodes that caches only names and ranges. The informer is not
+// part of the pack's cache: without the right to read Nodes, the pack works.
 func (p *podRanges) informer(c client.WithWatch) (toolscache.SharedIndexInformer, error) {
 	informer := toolscache.NewSharedIndexInformer(&toolscache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
@@ -101,7 +102,7 @@ func (p *podRanges) informer(c client.WithWatch) (toolscache.SharedIndexInformer
 	return informer, err
 }
 
-// onlyRanges is a toolscache.TransformFunc that drops everything else of a Node.
+// onlyRanges is a toolscache.TransformFunc that drops every field of a Node but spec.podCIDRs.
 func onlyRanges(cached any) (any, error) {
 	n, ok := cached.(*corev1.Node)
 	if !ok {
@@ -143,7 +144,7 @@ func (p *podRanges) set(n *corev1.Node) {
 	p.byNode[n.Name] = ranges
 }
 
-// unknown logs once that ranges of Pods are not known.
+// unknown logs once that the ranges of Pods are not known.
 func (p *podRanges) unknown(reason string) {
 	p.mu.Lock()
 	told := p.told
@@ -165,8 +166,7 @@ func (p *podRanges) ranges() []netip.Prefix {
 	return all
 }
 
-// everyReplica runs in replicas that don't lead too, so that a replica that begins to lead
-// knows the ranges.
+// everyReplica runs in every replica, so that a new leader knows the ranges.
 type everyReplica func(context.Context)
 
 // Start implements manager.Runnable.

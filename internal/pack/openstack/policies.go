@@ -14,21 +14,22 @@ import (
 	"github.com/kinship-dev/kinship/pkg/relation"
 )
 
-// secretsPolicy has its name from what it asks about.
+// secretsPolicy is the name of the policy of askForSecrets.
 const secretsPolicy = "kinship-openstack-secrets"
 
-// composedPolicy asks for the rights to create what objects are composed of.
+// composedPolicy is the name of the policy of askForComposed.
 const composedPolicy = "kinship-openstack-composed"
 
-// statusPolicy lets only the operator write statuses.
+// statusPolicy is the name of the policy that allows only the operator to write statuses.
 const statusPolicy = "kinship-openstack-status"
 
-// askForSecrets returns a policy by which the API server asks whether the author of an
-// object may use the Secrets that it names. Else he who may not read a Secret would
-// name it, and a cloud of his own, and have the operator send him what is in it.
+// askForSecrets returns a ValidatingAdmissionPolicy with which the API server checks whether
+// the author of an object may use the Secrets that the object names. Without this policy, a
+// user without the right to read a Secret could name the Secret and a cloud of his own in an
+// object, and the operator would send the content of the Secret to this cloud.
 //
-// Whoever changes one of an object's references to Secrets answers for all of them: to
-// name another cloud is to have the others' contents sent there.
+// A user who changes one reference of an object needs the right for all Secrets of the object:
+// another cloudCredentialsRef would send the contents of the other Secrets to another cloud.
 func askForSecrets(relations []relation.Relation) []client.Object {
 	var resources, fields []string
 	for _, r := range relations {
@@ -47,7 +48,7 @@ func askForSecrets(relations []relation.Relation) []client.Object {
 	fail := admissionregistrationv1.Fail
 	spec := admissionregistrationv1.ValidatingAdmissionPolicySpec{
 		FailurePolicy: &fail, MatchConstraints: written(resources),
-		// What is written without a change here, such as finalizers, costs no question.
+		// A write that changes no reference, such as a write of finalizers, needs no check.
 		MatchConditions: []admissionregistrationv1.MatchCondition{{
 			Name: "changes-a-reference-to-a-secret", Expression: changed(fields),
 		}},
@@ -58,14 +59,14 @@ func askForSecrets(relations []relation.Relation) []client.Object {
 	return pack.ValidatingPolicy(secretsPolicy, spec)
 }
 
-// composed are the kinds that the operator creates for an object of another kind, if a field
-// of that object is set.
+// composed are the kinds that the operator creates for an object of another kind, if a field of
+// that object is set.
 var composed = []struct{ kind, field, creates string }{
 	{"Subnet", "spec.resource.routerRef", "RouterInterface"},
 }
 
-// askForComposed returns a policy by which the API server asks whether the author of an
-// object may create the objects that the operator creates for it.
+// askForComposed returns a ValidatingAdmissionPolicy with which the API server checks whether
+// the author of an object may create the objects that the operator creates for it.
 func askForComposed() []client.Object {
 	fail, forbidden := admissionregistrationv1.Fail, metav1.StatusReasonForbidden
 	spec := admissionregistrationv1.ValidatingAdmissionPolicySpec{FailurePolicy: &fail}
@@ -78,7 +79,7 @@ func askForComposed() []client.Object {
 				"authorizer.group('%s').resource('%s').namespace(object.metadata.namespace).check('create').allowed()",
 				c.kind, optional("object", c.field), optional("object", c.field), optional("oldObject", c.field),
 				kit.Group, resource),
-			Message: fmt.Sprintf("whoever sets %s of a %s must be allowed to create %s in its namespace",
+			Message: fmt.Sprintf("the author who sets %s of a %s must be allowed to create %s in its namespace",
 				c.field, c.kind, resource),
 			Reason: &forbidden,
 		})
@@ -87,7 +88,7 @@ func askForComposed() []client.Object {
 	return pack.ValidatingPolicy(composedPolicy, spec)
 }
 
-// written selects requests that write the specs of resources.
+// written selects the requests that write the specs of resources.
 func written(resources []string) *admissionregistrationv1.MatchResources {
 	return &admissionregistrationv1.MatchResources{
 		ResourceRules: []admissionregistrationv1.NamedRuleWithOperations{{
@@ -103,14 +104,14 @@ func written(resources []string) *admissionregistrationv1.MatchResources {
 	}
 }
 
-// changed is the CEL expression for "one of the references is another one". All of a
-// reference counts: its Secret may have the credentials of several clouds.
+// changed returns the CEL expression for "one of the references has changed". Every field of a
+// reference counts: one Secret may have the credentials of several clouds (cloudName).
 func changed(fields []string) string {
 	some := make([]string, 1, 1+len(fields))
 	some[0] = "oldObject == null"
 	for _, field := range fields {
 		reference := field
-		if !strings.HasSuffix(field, "Ref") { // As in cloudCredentialsRef.secretName.
+		if !strings.HasSuffix(field, "Ref") { // Such as cloudCredentialsRef.secretName.
 			reference = field[:strings.LastIndex(field, ".")]
 		}
 		some = append(some, optional("object", reference)+" != "+optional("oldObject", reference))
@@ -118,25 +119,25 @@ func changed(fields []string) string {
 	return strings.Join(some, " || ")
 }
 
-// mayUse refuses the name of a Secret to who may not use it. It asks about the name
-// alone, so that a Secret that does not exist is refused with the same words.
+// mayUse returns the validation of one field with the name of a Secret. The expression checks
+// the right by name only, so that the answer for a missing Secret is the same.
 func mayUse(field string) admissionregistrationv1.Validation {
 	forbidden, name := metav1.StatusReasonForbidden, optional("object", field)+".orValue('')"
 	may := func(verb string) string {
 		return fmt.Sprintf("authorizer.group('').resource('secrets').namespace(object.metadata.namespace).name(%s)"+
 			".check('%s').allowed()", name, verb)
 	}
-	const help = "you may neither get nor use it: have somebody grant you the verb get or use on it"
+	const help = "you may neither get nor use it: ask an administrator to grant you the verb get or use on it"
 	return admissionregistrationv1.Validation{
 		Expression: fmt.Sprintf("%s == '' || %s || %s", name, may("get"), may("use")),
 		MessageExpression: fmt.Sprintf("'%s names Secret ' + %s + ' in namespace ' + object.metadata.namespace + '; %s'",
 			field, name, help),
-		Message: field + " names a Secret; " + help, // Where a name is none, for its line breaks.
+		Message: field + " names a Secret; " + help, // For a name with line breaks, which MessageExpression may not contain.
 		Reason:  &forbidden,
 	}
 }
 
-// optional is the CEL expression for a field that may not be there.
+// optional returns the CEL expression for an optional field.
 func optional(object, field string) string {
 	return object + ".?" + strings.ReplaceAll(field, ".", ".?")
 }

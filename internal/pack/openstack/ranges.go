@@ -15,16 +15,16 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// patience is how often, and for how long in all (6 s), the ranges of Services are asked for.
+// patience is the back-off for the list of ServiceCIDRs: 6 attempts within 6 s.
 var patience = wait.Backoff{Steps: 6, Duration: 200 * time.Millisecond, Factor: 2}
 
-// worthAnother reports whether a list that failed may succeed a moment later.
+// worthAnother reports whether a failed list may succeed a moment later.
 func worthAnother(err error) bool {
 	return !meta.IsNoMatchError(err) && !apierrors.IsNotFound(err) && !apierrors.IsForbidden(err)
 }
 
-// serviceRanges returns the ranges of the addresses of Services, as far as the API server
-// tells: before Kubernetes 1.33 it does not. They are read at the start alone.
+// serviceRanges returns the address ranges of Services (ServiceCIDR). Before Kubernetes 1.33
+// there are no ServiceCIDRs. serviceRanges is called only once, at the start.
 func serviceRanges(ctx context.Context, c client.Client) []netip.Prefix {
 	log := ctrl.Log.WithName("openstack")
 	var found unstructured.UnstructuredList

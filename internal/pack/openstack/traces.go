@@ -13,8 +13,8 @@ import (
 	"github.com/kinship-dev/kinship/internal/pack/openstack/kit"
 )
 
-// traces finds the pack's finalizers, on its own kinds and on Secrets. Resources stay in
-// OpenStack.
+// traces finds the finalizers of the pack, on its own kinds and on Secrets. The resources
+// themselves stay in OpenStack.
 func traces(ctx context.Context, r pack.Reading) (pack.Traces, error) {
 	var all pack.Traces
 	resources := make([]schema.GroupVersionResource, 1, 1+len(kinds))

@@ -67,7 +67,7 @@ func problems(u usage, kinds relation.Kinds) reconcile.Outcome {
 		return outcome
 	case of == relation.Named(identify(u)):
 		return reconcile.Refuse(sharedv1alpha1.ReasonInvalid,
-			"spec.of: a Usage can't protect itself: nobody could ever delete the Usage")
+			"spec.of: a Usage can't protect itself: the Usage could never be deleted")
 	case outcome.IsDone() && u.UsageSpec().By != nil && !of.IsZero():
 		by, err := refOf(u, u.UsageSpec().By, kinds)
 		if err == nil && of.Equal(by) {

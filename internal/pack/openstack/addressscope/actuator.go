@@ -6,7 +6,7 @@ import (
 	"github.com/kinship-dev/kinship/pkg/external"
 )
 
-// New returns the kind.
+// New returns the [external.Kind] of AddressScope.
 func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
 	return kit.Kind(c, &table)
 }

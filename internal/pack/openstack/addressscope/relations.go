@@ -9,7 +9,7 @@ const kind = "AddressScope"
 
 type object = *openstackv1alpha1.AddressScope
 
-// References of an AddressScope.
+// References are the [kit.Reference] values of an AddressScope.
 var References = kit.Bind[object](kind, []kit.Reference{
 	{Target: "Project", Field: "spec.resource.projectRef", Body: "project_id", Query: "project_id"},
 })

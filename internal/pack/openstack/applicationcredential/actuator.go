@@ -11,7 +11,7 @@ import (
 	"github.com/kinship-dev/kinship/pkg/external"
 )
 
-// New returns the kind.
+// New returns the [external.Kind] of ApplicationCredential.
 func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
 	k := kit.Kind(c, &table)
 	k.Connect = func(ctx context.Context, in external.Input[object]) (external.Access[object, *kit.Resource], error) {
@@ -20,7 +20,7 @@ func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
 			return external.Access[object, *kit.Resource]{}, err
 		}
 		whose := user(in)
-		if whose == "" { // An import by id does not say, and Keystone shows nobody else's.
+		if whose == "" { // spec.import.id names no user, and Keystone shows only the credentials of the caller.
 			whose = connection.Scope.UserID
 		}
 		mine := table
@@ -31,14 +31,14 @@ func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
 	return k
 }
 
-// table lacks the path, which is that of a user.
+// table has no Path: the path of the collection contains the user ID.
 var table = kit.Table[object]{
 	Kind: kind, Service: (*openstack.Scope).Identity, References: References, Observe: observe,
 	One: "application_credential", Many: "application_credentials", Fields: fields,
-	Compared: []string{"description"}, // Keystone filters by the name alone.
+	Compared: []string{"description"}, // Keystone can filter by name only.
 }
 
-// user returns the id of the user that an object's credential acts for.
+// user returns the ID of the user of an ApplicationCredential (userRef).
 func user(in external.Input[object]) string {
 	var name openstackv1alpha1.KubernetesNameRef
 	if r := in.Object.GetResource(); r != nil {
@@ -78,7 +78,8 @@ func roles(in external.Input[object]) []map[string]string {
 	return all
 }
 
-// rules name services by their type.
+// rules returns spec.resource.accessRules for Keystone, with the type of the Service in place
+// of serviceRef.
 func rules(in external.Input[object]) []map[string]string {
 	wanted := in.Object.Spec.Resource.AccessRules
 	all := make([]map[string]string, 0, len(wanted))
@@ -101,7 +102,7 @@ func rules(in external.Input[object]) []map[string]string {
 	return all
 }
 
-// actuator sends the secret as well.
+// actuator adds the secret to POST.
 type actuator struct {
 	kit.Actuator[object]
 
@@ -117,15 +118,16 @@ func (a actuator) Create(ctx context.Context, in external.Input[object]) (*kit.R
 	}
 	r, err := a.WithSecret("secret", secret).Create(ctx, in)
 	if err == nil {
-		delete(r.Fields, "secret") // Keystone repeats it, this once.
+		delete(r.Fields, "secret") // Keystone returns the secret in the answer to POST only.
 		return r, nil
 	}
 	return r, a.refusal(ctx, in, err)
 }
 
-// refusal returns the error of a creation that failed. Keystone says that the name exists also
-// when two credentials of a user that are created at the same moment have the same access
-// rule. Then no credential has the name, and the next attempt succeeds.
+// refusal returns the error of a failed creation. If two application credentials of a user with
+// the same access rule are created at the same moment, Keystone says for one of them that the
+// name exists ("Duplicate entry"). Then no credential has the name, and the next attempt
+// succeeds.
 func (a actuator) refusal(ctx context.Context, in external.Input[object], err error) error {
 	if len(in.Object.Spec.Resource.AccessRules) == 0 || !external.IsInvalid(err) ||
 		!strings.Contains(err.Error(), "Duplicate entry") {

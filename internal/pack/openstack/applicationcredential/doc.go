@@ -1,4 +1,4 @@
-// Package applicationcredential is the kind ApplicationCredential of the openstack
-// pack. Its secret is read from a Secret when it is made, and kept nowhere. Nothing of
-// it can be changed.
+// Package applicationcredential is the kind ApplicationCredential of the openstack pack. The
+// actuator reads the secret from the Secret of spec.resource.secretRef for POST, and does not
+// keep the value. No field of an application credential can be changed.
 package applicationcredential

@@ -9,11 +9,12 @@ const kind = "ApplicationCredential"
 
 type object = *openstackv1alpha1.ApplicationCredential
 
-// References of an ApplicationCredential.
+// References are the [kit.Reference] values of an ApplicationCredential.
 var References = kit.Bind[object](kind, []kit.Reference{
 	{Target: "User", Field: "spec.resource.userRef"},
 	{Target: "Role", Field: "spec.resource.roleRefs"},
 	{Target: "Service", Field: "spec.resource.accessRules[].serviceRef"},
-	// It waits and no more: what is in the Secret can't be changed once it was used.
+	// An ApplicationCredential needs its Secret for POST only: Keystone has no request to
+	// change the secret.
 	{Target: "Secret", Field: "spec.resource.secretRef", Need: kit.Once},
 })

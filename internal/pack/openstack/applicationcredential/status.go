@@ -10,10 +10,10 @@ import (
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 )
 
-// timeFormat is Keystone's, which is in UTC and does not say so.
+// timeFormat is the format of expires_at in Keystone: UTC without a zone.
 const timeFormat = "2006-01-02T15:04:05.000000"
 
-// observe reports an ApplicationCredential, which serves as soon as it exists.
+// observe reports an ApplicationCredential, which is available as soon as it exists.
 func observe(o object, r *kit.Resource) reconcile.Outcome {
 	s := &openstackv1alpha1.ApplicationCredentialResourceStatus{}
 	kit.Report(r, s, nil)

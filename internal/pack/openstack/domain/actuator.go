@@ -9,13 +9,13 @@ import (
 	"github.com/kinship-dev/kinship/pkg/external"
 )
 
-// New returns the kind.
+// New returns the [external.Kind] of Domain.
 func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
 	k := kit.Kind(c, &table)
 	return kit.Wrap(k, func(a kit.Actuator[object]) external.Actuator[object, *kit.Resource] { return actuator{a} })
 }
 
-// actuator disables a domain before it is deleted: Keystone deletes no other.
+// actuator disables a domain before DELETE: Keystone refuses to delete an enabled domain.
 type actuator struct{ kit.Actuator[object] }
 
 // Delete implements external.Actuator.

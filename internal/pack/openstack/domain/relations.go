@@ -9,5 +9,5 @@ const kind = "Domain"
 
 type object = *openstackv1alpha1.Domain
 
-// References of a Domain.
+// References are the [kit.Reference] values of a Domain.
 var References = kit.Bind[object](kind, nil)

@@ -6,7 +6,7 @@ import (
 	"github.com/kinship-dev/kinship/pkg/external"
 )
 
-// New returns the kind.
+// New returns the [external.Kind] of Endpoint.
 func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
 	return kit.Kind(c, &table)
 }
@@ -15,7 +15,7 @@ var table = kit.Table[object]{
 	Kind: kind, Service: (*openstack.Scope).Identity, References: References,
 	Place: (*openstack.Scope).Cloud,
 	Path:  "endpoints", One: "endpoint", Many: "endpoints", Patch: true, NoName: true, Fields: fields,
-	Compared: []string{"url"}, // Keystone has no filter for URLs.
+	Compared: []string{"url"}, // Keystone can't filter endpoints by URL.
 }
 
 func fields(in external.Input[object]) []kit.Field {

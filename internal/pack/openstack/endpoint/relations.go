@@ -9,7 +9,7 @@ const kind = "Endpoint"
 
 type object = *openstackv1alpha1.Endpoint
 
-// References of an Endpoint.
+// References are the [kit.Reference] values of an Endpoint.
 var References = kit.Bind[object](kind, []kit.Reference{
 	{Target: "Service", Field: "spec.resource.serviceRef", Body: "service_id", Query: "service_id"},
 })

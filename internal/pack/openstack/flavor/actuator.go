@@ -9,7 +9,7 @@ import (
 	"github.com/kinship-dev/kinship/pkg/external"
 )
 
-// New returns the kind.
+// New returns the [external.Kind] of Flavor.
 func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
 	k := kit.Kind(c, &table)
 	k.Realm = kit.Realm[object]
@@ -21,7 +21,7 @@ var table = kit.Table[object]{
 	Kind: kind, Service: (*openstack.Scope).Compute, References: References, Observe: observe, Names: names,
 	Place: (*openstack.Scope).Region,
 	Path:  "flavors", One: "flavor", Many: "flavors", Fields: fields,
-	// Without it, Nova lists those alone that all projects can use.
+	// Without is_public=None, Nova lists public flavors only.
 	Listed: "flavors/detail", Always: url.Values{"is_public": {"None"}},
 	Unfiltered: true, Compared: []string{"name", "ram", "vcpus", "disk"},
 }
@@ -41,7 +41,7 @@ func fields(in external.Input[object]) []kit.Field {
 	}
 }
 
-// specsField is what Nova and differs call the extra specs.
+// specsField is the name of the extra specs in Nova, and in the result of differs.
 const specsField = "extra_specs"
 
 func wanted(in external.Input[object]) map[string]string {

@@ -1,3 +1,3 @@
-// Package flavor is the kind Flavor of the openstack pack. Its id may be chosen.
-// Nothing but its extra specs can be changed (actuator.go).
+// Package flavor is the kind Flavor of the openstack pack. The spec may choose the ID
+// (spec.resource.id). Only the extra specs of a flavor can be changed (actuator.go).
 package flavor

@@ -9,5 +9,5 @@ const kind = "Flavor"
 
 type object = *openstackv1alpha1.Flavor
 
-// References of a Flavor.
+// References are the [kit.Reference] values of a Flavor.
 var References = kit.Bind[object](kind, nil)

@@ -6,7 +6,7 @@ import (
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 )
 
-// Fields that Nova calls otherwise.
+// Names of fields in Nova that differ from the names in status.resource.
 const (
 	public    = "os-flavor-access:is_public"
 	ephemeral = "OS-FLV-EXT-DATA:ephemeral"
@@ -14,12 +14,12 @@ const (
 
 var names = map[string]string{"isPublic": public, "ephemeral": ephemeral}
 
-// longestDescription is what a status takes of one.
+// longestDescription is the maxLength of status.resource.description.
 const longestDescription = 65535
 
 type pair = openstackv1alpha1.FlavorExtraSpecStatus
 
-// observe reports a Flavor, which serves as soon as it exists.
+// observe reports a Flavor, which is available as soon as it exists.
 func observe(o object, r *kit.Resource) reconcile.Outcome {
 	o.Status.Resource = &openstackv1alpha1.FlavorResourceStatus{}
 	kit.Report(r, o.Status.Resource, names)

@@ -7,7 +7,7 @@ import (
 	"github.com/kinship-dev/kinship/pkg/external"
 )
 
-// New returns the kind.
+// New returns the [external.Kind] of FloatingIP.
 func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
 	k := kit.Kind(c, &table)
 	k.Uses = uses
@@ -17,9 +17,10 @@ func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
 var table = kit.Table[object]{
 	Kind: kind, Service: (*openstack.Scope).Network, References: References, Names: names,
 	Serving: []string{"ACTIVE", "DOWN"},
-	// Neutron chooses the address of a port anew, or does not know which.
+	// With port_id alone, Neutron would choose another fixed address of the port, or answer 400
+	// if the port has several.
 	Along: []string{"port_id", "fixed_ip_address"},
-	// Nothing else tells an address from those of others.
+	// A floating IP has no name, so only the mark in its description identifies it.
 	Marked: "description",
 	Path:   "floatingips", One: "floatingip", Many: "floatingips", NoName: true, Fields: fields,
 	Tags: func(f object) []string { return kit.Texts(f.Spec.Resource.Tags) },
@@ -35,8 +36,8 @@ func fields(in external.Input[object]) []kit.Field {
 	}
 }
 
-// network returns the one that the address is from. A Subnet says which one it is
-// part of.
+// network returns the ID of the external network. If the spec has floatingSubnetRef, the
+// network is status.resource.networkID of the Subnet.
 func network(in external.Input[object]) *string {
 	r := in.Object.Spec.Resource
 	if r.FloatingSubnetRef == nil {

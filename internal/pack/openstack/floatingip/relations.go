@@ -9,7 +9,7 @@ const kind = "FloatingIP"
 
 type object = *openstackv1alpha1.FloatingIP
 
-// References of a FloatingIP.
+// References are the [kit.Reference] values of a FloatingIP.
 var References = kit.Bind[object](kind, []kit.Reference{
 	{Target: "Network", Field: "spec.resource.floatingNetworkRef", Query: "floating_network_id"},
 	{Target: "Subnet", Field: "spec.resource.floatingSubnetRef", Body: "subnet_id"},

@@ -9,7 +9,7 @@ const kind = "Group"
 
 type object = *openstackv1alpha1.Group
 
-// References of a Group.
+// References are the [kit.Reference] values of a Group.
 var References = kit.Bind[object](kind, []kit.Reference{
 	{Target: "Domain", Field: "spec.resource.domainRef", Body: "domain_id", Query: "domain_id"},
 })

@@ -15,11 +15,11 @@ import (
 	"github.com/kinship-dev/kinship/pkg/external"
 )
 
-// uploads are how many contents are streamed at once: in all, of the Images of one namespace,
-// and from one host.
+// uploads limits the contents that are streamed at the same time: in all, of the Images of one
+// namespace, and from one host.
 var uploads = external.Shares{All: 6, Namespace: 4, Source: 3}
 
-// New returns the kind.
+// New returns the [external.Kind] of Image.
 func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
 	k := kit.Kind(c, &table)
 	k.Pool = external.NewPool(uploads)
@@ -45,7 +45,7 @@ func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
 	})
 }
 
-// marker is the property that says which object an image was made for.
+// marker is the image property with the UID of the Image object that the image was created for.
 const marker = "kinship_uid"
 
 var table = kit.Table[object]{
@@ -54,9 +54,9 @@ var table = kit.Table[object]{
 	Path:  "images", Many: "images", Fields: fields, Observe: observe,
 	Adapt: func(in external.Input[object], query url.Values) {
 		query.Del("tags")
-		query["tag"] = kit.Texts(in.Object.GetFilter().Tags) // Glance repeats the parameter.
+		query["tag"] = kit.Texts(in.Object.GetFilter().Tags) // Glance takes a parameter "tag" per tag.
 	},
-	Always: url.Values{"limit": {"1000"}}, // Left out, a page has 25.
+	Always: url.Values{"limit": {"1000"}}, // Glance's default is 25 images per page.
 }
 
 func fields(in external.Input[object]) []kit.Field {
@@ -74,7 +74,7 @@ func fields(in external.Input[object]) []kit.Field {
 	return append(all, properties(r.Properties)...)
 }
 
-// actuator changes images as Glance wants it, and fills them.
+// actuator changes images with JSON patches, and uploads their contents.
 type actuator struct {
 	kit.Actuator[object]
 
@@ -82,7 +82,8 @@ type actuator struct {
 	outside *http.Client // for downloads
 }
 
-// Find implements external.Actuator. What was made for an object says so.
+// Find implements external.Actuator. An image that was created for an object has the property
+// marker.
 func (a actuator) Find(
 	ctx context.Context, in external.Input[object], search external.Search,
 ) ([]*kit.Resource, error) {
@@ -116,14 +117,14 @@ func (a actuator) Update(
 	return a.fill(ctx, in, r)
 }
 
-// step is one of a JSON patch.
+// step is one operation of a JSON patch.
 type step struct {
 	Op    string `json:"op"`
 	Path  string `json:"path"`
 	Value any    `json:"value"`
 }
 
-// patch changes an image. Glance takes no other content type, and no other request.
+// patch changes an image. Glance accepts no other method and no other Content-Type.
 func (a actuator) patch(ctx context.Context, id string, steps []step) (*kit.Resource, error) {
 	var fields map[string]any
 	response, err := a.Client.Request(ctx, http.MethodPatch, a.URL(id), &gophercloud.RequestOpts{
@@ -133,12 +134,13 @@ func (a actuator) patch(ctx context.Context, id string, steps []step) (*kit.Reso
 	if err != nil {
 		return nil, kit.Explain(err)
 	}
-	_ = response.Body.Close() // It was read.
+	_ = response.Body.Close() // JSONResponse has read the body.
 	return &kit.Resource{Fields: fields}, nil
 }
 
-// Delete implements external.Actuator. Glance deletes no image that is protected. If
-// the spec says that it is, so be it; else it says so no more.
+// Delete implements external.Actuator. Glance refuses to delete a protected image. If
+// spec.resource.protected is true, the refusal is reported; otherwise Delete removes the
+// protection first.
 func (a actuator) Delete(ctx context.Context, in external.Input[object], id string) error {
 	status, wanted := in.Object.Status.Resource, in.Object.Spec.Resource.Protected
 	if status != nil && status.Protected != nil && *status.Protected && (wanted == nil || !*wanted) {

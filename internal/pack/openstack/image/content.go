@@ -15,21 +15,21 @@ import (
 )
 
 const (
-	// contentField is what Differs calls the content.
+	// contentField is the name of the content in the result of Differs.
 	contentField = "content"
-	// queued is the status of an image that has none.
+	// queued is the status of an image without content.
 	queued = "queued"
-	// active is the status of one that serves.
+	// active is the status of an image that can be used.
 	active = "active"
-	// downloadingType is the type of the condition that tells of the content.
+	// downloadingType is the type of the condition for the download of the content.
 	downloadingType = "Downloading"
-	// byGlance is the way in which Glance downloads a content by itself.
+	// byGlance is the import method with which Glance downloads a content itself.
 	byGlance = "web-download"
 )
 
-// fill has the content of an image downloaded, and returns the image once it has the
-// content. Glance is asked to download once. After that, or if Glance can't download, the
-// operator streams the content.
+// fill downloads the content of an image, and returns the image when it has the content. fill
+// first requests one import by Glance (askGlance). If Glance can't import, or its import
+// failed, the operator streams the content.
 func (a actuator) fill(ctx context.Context, in external.Input[object], r *kit.Resource) (*kit.Resource, error) {
 	id, content := r.String("id"), in.Object.Spec.Resource.Content
 	if !a.pool.Has(in.Object.UID) {
@@ -54,12 +54,12 @@ func (a actuator) fill(ctx context.Context, in external.Input[object], r *kit.Re
 		return r, err
 	}
 	if r.String("status") == active {
-		return r, nil // It was read after the end.
+		return r, nil // The image was read after the end of the stream.
 	}
 	return a.Get(ctx, in, id)
 }
 
-// hostOf returns the host of an address; empty if there is none.
+// hostOf returns the host of a URL, or "" if there is none.
 func hostOf(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -68,7 +68,7 @@ func hostOf(address string) string {
 	return u.Host
 }
 
-// attempt counts an attempt to download the content, in status.downloadAttempts.
+// attempt increments status.downloadAttempts.
 func attempt(o object) {
 	attempts := int32(1)
 	if before := o.Status.DownloadAttempts; before != nil {
@@ -85,9 +85,9 @@ func downloading(o object, status metav1.ConditionStatus, reason, message string
 	})
 }
 
-// askGlance asks Glance to download the content, if Glance offers the method web-download.
-// Glance verifies no hash and may not decompress, so that contents with a hash or a
-// compression are not left to Glance.
+// askGlance requests an import by Glance, if Glance offers the method web-download. Glance
+// verifies no hash and may not decompress, so askGlance leaves out contents with download.hash
+// or download.decompress.
 func (a actuator) askGlance(
 	ctx context.Context, in external.Input[object], r *kit.Resource,
 ) (now *kit.Resource, asked bool, err error) {
@@ -109,15 +109,15 @@ func (a actuator) askGlance(
 	}
 	body := map[string]any{"method": map[string]string{"name": byGlance, "uri": from.URL}}
 	refusal := kit.Explain(kit.Call(ctx, a.Client, http.MethodPost, a.URL(id, "import"), body, nil))
-	if external.IsInvalid(refusal) { // It is set up to refuse such addresses.
+	if external.IsInvalid(refusal) { // The configuration of Glance forbids such URLs.
 		return r, false, nil
 	}
 	if refusal == nil {
 		attempt(in.Object)
 		downloading(in.Object, metav1.ConditionTrue, condition.ReasonProgressing, glanceDownloads)
 	}
-	// An import that Glance refuses because one is under way already was asked for by an
-	// operator that is no more, and the image tells so.
+	// If Glance refuses the import because another one is under way, an operator that was
+	// stopped since has requested that import, and the properties of the image show it.
 	if now, err = a.Get(ctx, in, id); err != nil {
 		return r, true, err
 	}

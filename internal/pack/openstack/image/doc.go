@@ -1,5 +1,5 @@
-// Package image is the kind Image of the openstack pack. Glance is asked to download
-// the content by itself where it can (content.go); else, and wherever a hash is to be
-// verified or something decompressed, the content is streamed to it (stream.go), in a
-// pool of its own.
+// Package image is the kind Image of the openstack pack. Glance downloads the content itself if
+// Glance offers web-download (content.go). Otherwise, and for a content with a hash or a
+// compression, the operator streams the content to Glance (stream.go), with limits of its own
+// (uploads).
 package image

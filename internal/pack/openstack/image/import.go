@@ -10,44 +10,45 @@ import (
 	"github.com/kinship-dev/kinship/pkg/condition"
 )
 
-// Properties by which Glance tells of an import. The task is there from the answer to
-// POST import until the import has ended (since Victoria); the lists of stores are there
-// once an import has begun (since Ussuri), and stay. A Glance with one store leaves both
-// lists empty, also after a failure.
+// Properties with which Glance reports an import. importTask is set from the answer to POST
+// import until the end of the import (since Victoria). The lists of stores are set when an
+// import begins (since Ussuri), and stay. A Glance with one store leaves both lists empty, even
+// after a failure.
 const (
 	importTask   = "os_glance_import_task"
 	importsTo    = "os_glance_importing_to_stores"
 	failedImport = "os_glance_failed_import"
 )
 
-// importPhase is how far Glance is with an import of its own.
+// importPhase is the state of an import by Glance.
 type importPhase int
 
 const (
-	// notAsked means that Glance was never asked to import the content.
+	// notAsked means that no import was requested.
 	notAsked importPhase = iota
-	// underWay means that Glance was asked, and may still fill the image.
+	// underWay means that an import was requested, and Glance may still fill the image.
 	underWay
-	// failed means that Glance was asked, and the image is queued again.
+	// failed means that an import was requested, and the image is queued again.
 	failed
-	// filled means that the image has a content, or is given one by somebody.
+	// filled means that the image has a content, or another client is uploading one.
 	filled
 )
 
 const (
-	// glanceDownloads is the message of condition Downloading while Glance imports.
+	// glanceDownloads is the message of the condition Downloading while Glance imports.
 	glanceDownloads = "OpenStack downloads the data"
-	// unmarked is how long a Glance before Victoria may leave an image queued, without any
-	// mark, that it was asked to import. The operator's own record bridges that time.
+	// unmarked is how long a Glance before Victoria may leave an image queued after POST
+	// import, without a property that shows the import. Until then, the condition Downloading
+	// shows that an import was requested.
 	unmarked = time.Minute
-	// staleTask is how long an import may wait for its turn. Glance keeps the task of an
-	// import that died with its process for two hours, and refuses any other meanwhile.
+	// staleTask is how long an import may wait for its turn. If the Glance process of an import
+	// dies, importTask stays for two hours, and Glance refuses another import.
 	staleTask = 30 * time.Minute
 )
 
-// phaseOf returns how far Glance is with the image of an object. Only a queued image
-// leaves a doubt: Glance answers POST import with 202, and sets the status to importing
-// when the import has its turn, which may be a moment later or many.
+// phaseOf returns the state of the import for an Image. Only the status queued is ambiguous:
+// Glance answers POST import with 202, and sets the status importing when the import begins, a
+// moment or many minutes later.
 func phaseOf(o object, r *kit.Resource, now time.Time) importPhase {
 	if r.String("status") != queued {
 		return filled
@@ -72,9 +73,8 @@ func phaseOf(o object, r *kit.Resource, now time.Time) importPhase {
 	}
 }
 
-// askedAt returns when Glance was asked to import the content of this image, as the
-// status tells. A record that is older than the image is about another one, which
-// somebody has deleted since.
+// askedAt returns when the import of this image was requested, according to the condition
+// Downloading. A condition older than the image is about a former image that was deleted since.
 func askedAt(o object, r *kit.Resource) (at time.Time, recorded bool) {
 	c := meta.FindStatusCondition(o.Status.Conditions, downloadingType)
 	if c == nil || c.Status != metav1.ConditionTrue || c.Message != glanceDownloads {
@@ -84,11 +84,11 @@ func askedAt(o object, r *kit.Resource) (at time.Time, recorded bool) {
 	return at, !kit.Identify(r).Created.After(at)
 }
 
-// tellImport completes the status from what Glance tells: an operator that was killed
-// after its request to Glance has recorded neither the attempt nor the condition.
+// tellImport completes the status from the properties of the image: an operator that was killed
+// after POST import has written neither status.downloadAttempts nor the condition Downloading.
 func tellImport(o object, r *kit.Resource, now time.Time) {
 	if o.Spec.Resource == nil || o.Spec.Resource.Content == nil || r.String(marker) != string(o.UID) {
-		return // The content is not ours to get.
+		return // The image was not created for this object, so the operator does not fill it.
 	}
 	phase := phaseOf(o, r, now)
 	if phase == notAsked {

@@ -7,7 +7,8 @@ import (
 	"github.com/kinship-dev/kinship/internal/pack/openstack/kit"
 )
 
-// properties returns them as Glance has them: but for two, all are texts.
+// properties returns the image properties of the spec. Glance keeps all properties as strings,
+// except min_disk and min_ram.
 func properties(p *openstackv1alpha1.ImageProperties) []kit.Field {
 	if p == nil {
 		return nil

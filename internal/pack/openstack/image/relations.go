@@ -9,5 +9,5 @@ const kind = "Image"
 
 type object = *openstackv1alpha1.Image
 
-// References of an Image.
+// References are the [kit.Reference] values of an Image.
 var References = kit.Bind[object](kind, nil)

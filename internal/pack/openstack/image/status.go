@@ -11,18 +11,18 @@ import (
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 )
 
-// names are the fields that OpenStack calls otherwise.
+// names are the fields with another name in OpenStack.
 var names = map[string]string{
 	"sizeB": "size", "virtualSizeB": "virtual_size",
 	"hash": "", "hash.algorithm": "os_hash_algo", "hash.value": "os_hash_value",
 }
 
-// observe reports an Image, which serves once its content is there.
+// observe reports an Image, which is available once its status is active.
 func observe(o object, r *kit.Resource) reconcile.Outcome {
 	s := &openstackv1alpha1.ImageResourceStatus{}
 	kit.Report(r, s, names)
 	if s.Hash != nil && (s.Hash.Algorithm == "" || s.Hash.Value == "") {
-		s.Hash = nil // There is none before there is a content.
+		s.Hash = nil // An image without content has no hash.
 	}
 	o.Status.Resource = s
 	tellImport(o, r, time.Now())

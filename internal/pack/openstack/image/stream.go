@@ -53,7 +53,7 @@ func (a actuator) stream(ctx context.Context, id string, from openstackv1alpha1.
 		return fmt.Errorf("download: %w", cmp.Or(context.Cause(ctx), err))
 	}
 	watchdog.stop()
-	if err := external.Answered(ctx); err != nil { // It may wait for a slot.
+	if err := external.Answered(ctx); err != nil { // The stream may wait for a free slot in the pool.
 		return fmt.Errorf("download: %w", err)
 	}
 	watchdog = watch(func() { fail(errSlow) })
@@ -61,7 +61,8 @@ func (a actuator) stream(ctx context.Context, id string, from openstackv1alpha1.
 	if err != nil {
 		return cmp.Or(context.Cause(ctx), err)
 	}
-	// Glance has to be told that it is all: what ends early is dropped.
+	// The upload has no Content-Length, so Glance needs the end of the chunked body: Glance
+	// drops a body that ends without it.
 	uploaded, err := a.Client.Request(ctx, http.MethodPut, a.URL(id, "file"), &gophercloud.RequestOpts{
 		RawBody: watched{content, watchdog, true}, OkCodes: []int{http.StatusNoContent},
 		MoreHeaders: map[string]string{"Content-Type": "application/octet-stream"},
@@ -69,18 +70,18 @@ func (a actuator) stream(ctx context.Context, id string, from openstackv1alpha1.
 	if err != nil {
 		return cmp.Or(context.Cause(ctx), kit.Explain(err))
 	}
-	_ = uploaded.Body.Close() // It is empty.
+	_ = uploaded.Body.Close() // The body is empty.
 	return nil
 }
 
-// content is what is uploaded. It does not end well before the hash is right.
+// content is the body of the upload. Read returns io.EOF only if the hash is right.
 type content struct {
-	io.Reader // what is uploaded
+	io.Reader // the decompressed content
 
-	raw    io.Reader // what is downloaded
-	hash   hash.Hash // of what was read of that; nil without a hash to verify
+	raw    io.Reader // the download
+	hash   hash.Hash // of the bytes read from raw; nil without ImageDownload.Hash
 	wanted *openstackv1alpha1.ImageHash
-	fail   func(error) // is told why it does not end well
+	fail   func(error) // is called with the error of a failed Read
 }
 
 func newContent(from io.Reader, d openstackv1alpha1.ImageDownload, fail func(error)) (*content, error) {
@@ -129,7 +130,7 @@ func (c *content) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// verify compares the hash. What follows a compressed content is part of it.
+// verify compares the hash. Bytes behind the end of the compressed data are part of the hash.
 func (c *content) verify() error {
 	if c.hash == nil {
 		return nil

@@ -7,23 +7,23 @@ import (
 	"time"
 )
 
-// least is how many bytes have to come and go, counted both times, within each time of
-// every. A content keeps one of a few places that all share: who lets the bytes trickle,
-// here or in a cloud of his own, must not have it for long. Both count because little
-// that is downloaded can be much that is uploaded.
+// least is the number of bytes, downloaded and uploaded together, that must move within every.
+// A content occupies one of a few slots for all namespaces: a tenant whose web server or cloud
+// is slow on purpose must not occupy a slot for long. Both directions count because a small
+// download can decompress to a large upload.
 const (
 	least = 1 << 20
 	every = time.Minute
 )
 
-// watchdog ends what is too slow.
+// watchdog ends a stream that is too slow.
 type watchdog struct {
 	mu    sync.Mutex
 	moved int
-	timer *time.Timer // nil once it is stopped
+	timer *time.Timer // nil after stop
 }
 
-// watch calls slow once less than least moved within every.
+// watch calls slow if fewer than least bytes moved within every.
 func watch(slow func()) *watchdog {
 	w := &watchdog{}
 	w.mu.Lock()
@@ -43,7 +43,7 @@ func watch(slow func()) *watchdog {
 	return w
 }
 
-// add says that some bytes came or went.
+// add adds n moved bytes.
 func (w *watchdog) add(n int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -60,19 +60,19 @@ func (w *watchdog) stop() {
 	}
 }
 
-// watched tells a watchdog what is read.
+// watched counts the bytes that are read from a Reader.
 type watched struct {
 	io.Reader
 
 	watchdog *watchdog
-	upload   bool // what is read is uploaded
+	upload   bool // the bytes are uploaded
 }
 
 // Read implements io.Reader.
 func (w watched) Read(p []byte) (int, error) {
 	n, err := w.Reader.Read(p)
 	w.watchdog.add(n)
-	if w.upload && errors.Is(err, io.EOF) { // What follows is the time that Glance takes to store it.
+	if w.upload && errors.Is(err, io.EOF) { // Glance may now take its time to store the image.
 		w.watchdog.stop()
 	}
 	return n, err

@@ -11,39 +11,39 @@ import (
 	"github.com/kinship-dev/kinship/pkg/external"
 )
 
-// Bounds of what a file in the format xz makes its reader keep. The library has none: a
-// dictionary is as long as the file asks for, up to 4 GiB, in each of its blocks.
+// Bounds of the memory for an xz file. The library has no bounds: it allocates a dictionary of
+// the size that the file asks for, up to 4 GiB, for each block.
 const (
-	// maxDictionary is what the highest preset, xz -9, asks for.
+	// maxDictionary is the dictionary size of the highest preset, xz -9.
 	maxDictionary = 64 << 20
-	// maxBlocks is how many blocks a stream may have: the library remembers each.
+	// maxBlocks limits the blocks of a stream: the library keeps a record of each block.
 	maxBlocks = 1 << 20
 )
 
-// unxz returns what is in a file in the format xz.
+// unxz returns the decompressed content of an xz file.
 func unxz(from io.Reader) (io.Reader, error) {
 	w := &walker{from: from}
 	w.want(4, w.stream)
 	return xz.NewReader(w)
 }
 
-// walker reads a file for the library, and the sizes in it on the way, as
-// https://tukaani.org/xz/xz-file-format.txt tells. Where a file is not as it should be, the
-// walk ends, and so does the library.
+// walker passes a file on to the library, and checks the sizes in the file
+// (https://tukaani.org/xz/xz-file-format.txt). If a header is not valid, Read returns an error,
+// and the library stops.
 type walker struct {
 	from io.Reader
 
-	skip  int                // bytes before the next part
-	size  int                // of the next part
-	part  []byte             // what was read of it
-	next  func([]byte) error // reads it
-	check int                // bytes behind each block
-	data  int                // bytes of the block
-	left  int                // numbers of the index that are to come
-	count int                // bytes of the index
-	n     uint64             // the number that is being read
+	skip  int                // bytes to skip before the next part
+	size  int                // size of the next part
+	part  []byte             // bytes of the next part that were read
+	next  func([]byte) error // is called with the complete part
+	check int                // size of the check behind each block
+	data  int                // bytes of the current block
+	left  int                // numbers of the index that follow
+	count int                // bytes of the index so far
+	n     uint64             // the current number of the index
 	shift uint
-	many  int // blocks of the stream
+	many  int // number of blocks in the stream
 }
 
 // Read implements io.Reader.
@@ -75,7 +75,7 @@ func (w *walker) walk(text []byte) error {
 	return nil
 }
 
-// want has so many bytes read together.
+// want makes walk collect size bytes and call next with them.
 func (w *walker) want(size int, next func([]byte) error) { w.size, w.next = size, next }
 
 // wrong returns the error for a header that the xz library would refuse as well.
@@ -83,10 +83,10 @@ func wrong(what string) error {
 	return &external.Error{Class: external.Invalid, Message: "the content is no xz file: wrong " + what}
 }
 
-// stream reads the beginning of a stream, or the padding before it.
+// stream reads the header of a stream, or the padding before the header.
 func (w *walker) stream(part []byte) error {
 	if bytes.Equal(part, make([]byte, 4)) {
-		return nil // The same is wanted again.
+		return nil // Padding: read the next four bytes.
 	}
 	w.want(8, func(rest []byte) error {
 		kind := rest[3] & 0xf
@@ -97,7 +97,7 @@ func (w *walker) stream(part []byte) error {
 	return nil
 }
 
-// block reads the length of a block's header, or that the index follows.
+// block reads the header size of a block, or the 0 before the index.
 func (w *walker) block(part []byte) error {
 	if part[0] == 0 {
 		w.left, w.count = -1, 1
@@ -111,7 +111,7 @@ func (w *walker) block(part []byte) error {
 	return nil
 }
 
-// header reads the header of a block. The library knows one filter alone.
+// header reads the header of a block. The library supports the filter LZMA2 only.
 func (w *walker) header(part []byte) error {
 	flags, at := part[0], 1
 	for _, has := range []byte{0x40, 0x80} {
@@ -138,7 +138,7 @@ func (w *walker) header(part []byte) error {
 	return nil
 }
 
-// chunk reads the beginning of a chunk of a block, or the block's end.
+// chunk reads the first byte of a chunk, or the end of the block.
 func (w *walker) chunk(part []byte) error {
 	control := part[0]
 	w.data++
@@ -154,7 +154,7 @@ func (w *walker) chunk(part []byte) error {
 	w.want(rest, func(part []byte) error {
 		w.skip = int(part[rest-2])<<8 + int(part[rest-1]) + 1
 		if control >= 0xc0 {
-			w.skip++ // Properties.
+			w.skip++ // The properties byte.
 		}
 		w.data += rest + w.skip
 		w.want(1, w.chunk)
@@ -163,7 +163,7 @@ func (w *walker) chunk(part []byte) error {
 	return nil
 }
 
-// index reads a byte of the index: the number of its records, and two numbers of each.
+// index reads one byte of the index: the number of records, then two numbers for each record.
 func (w *walker) index(part []byte) error {
 	w.count++
 	if w.shift > 56 {
@@ -185,7 +185,7 @@ func (w *walker) index(part []byte) error {
 		w.left--
 	}
 	if w.left == 0 {
-		w.skip = (4-w.count%4)%4 + 4 + 12 // Its padding and check, and the end of the stream.
+		w.skip = (4-w.count%4)%4 + 4 + 12 // Padding and check of the index, and the footer of the stream.
 		w.want(4, w.stream)
 	}
 	return nil

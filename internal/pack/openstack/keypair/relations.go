@@ -9,5 +9,5 @@ const kind = "KeyPair"
 
 type object = *openstackv1alpha1.KeyPair
 
-// References of a KeyPair.
+// References are the [kit.Reference] values of a KeyPair.
 var References = kit.Bind[object](kind, nil)

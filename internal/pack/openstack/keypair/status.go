@@ -6,10 +6,10 @@ import (
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 )
 
-// longestKey is what a status takes of a key.
+// longestKey is the maxLength of status.resource.publicKey.
 const longestKey = 16384
 
-// observe reports a KeyPair, which serves as soon as it exists.
+// observe reports a KeyPair, which is available as soon as it exists.
 func observe(o object, r *kit.Resource) reconcile.Outcome {
 	o.Status.Resource = &openstackv1alpha1.KeyPairResourceStatus{}
 	kit.Report(r, o.Status.Resource, nil)

@@ -18,32 +18,32 @@ import (
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 )
 
-// Table is a kind of resources, as its API has them.
+// Table describes the API of one kind of resources.
 type Table[K external.Object] struct {
 	// Kind is the name of the kind, such as "Network".
 	Kind string
-	// Service returns the client of the service that has the resources.
+	// Service returns the client of the OpenStack service, such as Scope.Network.
 	Service Service
-	// References of the kind. The ids of their targets are part of requests and queries.
+	// References of the kind. Requests and queries contain the IDs of their targets.
 	References References
-	// Path of the collection below the service's root, such as "networks".
+	// Path is the path of the collection below the root of the service, such as "networks".
 	Path string
-	// One and Many are the envelopes, such as "network" and "networks". One is empty
-	// where a resource has none.
+	// One and Many are the JSON keys around one resource and a list, such as "network" and
+	// "networks". One is empty if the API has no such key for one resource (Glance).
 	One, Many string
 	// Patch says that changes are sent with PATCH instead of PUT.
 	Patch bool
-	// Fields of a resource, as the spec wants it.
+	// Fields returns the fields of a resource as the spec wants them.
 	Fields func(external.Input[K]) []Field
-	// Tags that the resource should have; nil where the API has none.
+	// Tags returns the tags that the spec wants; nil if the API has no PUT for tags.
 	Tags func(K) []string
-	// Names are the names that OpenStack has for fields of status.resource and of a filter, by
-	// their JSON names, if they are other than the snake case: {"external": "router:external"}.
+	// Names has the names of OpenStack for fields of status.resource and of a filter, by JSON
+	// name, if they differ from the snake case: {"external": "router:external"}.
 	Names map[string]string
-	// Serving are the texts of the resource's field "status" with which the resource can be
+	// Serving are the values of the resource's field "status" with which the resource can be
 	// used. Empty means that each resource can be used.
 	Serving []string
-	// Observe replaces Names and Serving for a kind whose status needs more; it may be nil.
+	// Observe replaces [Table.Names] and [Table.Serving] for a kind whose status needs more; it may be nil.
 	Observe func(K, *Resource) reconcile.Outcome
 	// Unfiltered says that the API has no filter, not even for names: the actuator lists all
 	// resources and compares them.
@@ -51,47 +51,48 @@ type Table[K external.Object] struct {
 	// Compared are the JSON names of the fields of spec.import.filter that the actuator compares
 	// with each listed resource. All other fields are sent as query parameters.
 	Compared []string
-	// Adapt changes the query parameters that follow from spec.import.filter; it may be nil.
+	// Adapt changes the query parameters for spec.import.filter; it may be nil.
 	Adapt func(external.Input[K], url.Values)
-	// Within narrows a search for what was made, where a name alone does not find it; it
-	// may be nil.
+	// Within returns query parameters for the search of a created resource, if its name alone
+	// does not find the resource; it may be nil.
 	Within func(external.Input[K]) url.Values
-	// Listed is where lists are found, if not at Path.
+	// Listed is the path of lists, if it differs from [Table.Path]: "servers/detail".
 	Listed string
-	// Always is what every list is asked for with; it may be nil.
+	// Always has query parameters for every list; it may be nil.
 	Always url.Values
-	// Place says where resources belong to; nil means a project.
+	// Place returns the owner of the resources, such as a region; nil means the project of the
+	// credentials.
 	Place func(*openstack.Scope) string
-	// Along are fields that go with every update as they are, where a service would take
-	// them for others if they were left out.
+	// Along are fields that every update repeats unchanged, because the service would reset a
+	// missing field.
 	Along []string
-	// NoName says that resources have no name to be found by.
+	// NoName says that resources have no name to search for.
 	NoName bool
-	// Dated says that resources have a created_at.
+	// Dated says that resources have the field created_at.
 	Dated bool
-	// Marked is the field that carries the uid of the object that a resource is made for:
-	// metadata, or a text that is corrected as soon as it has served. Empty where there is
-	// none.
+	// Marked is the field with the UID of the object that a resource is created for:
+	// "metadata", or a text such as "description", which is corrected once the ID is known.
+	// Empty means that there is no such field.
 	Marked string
 }
 
-// Actuator makes the requests that a table describes.
+// Actuator sends the requests that a [Table] describes.
 type Actuator[K external.Object] struct {
 	*Table[K]
 
 	Client *gophercloud.ServiceClient
-	// project is that of the credentials, where resources belong to one.
+	// project is the project ID of the credentials, if resources belong to a project.
 	project string
-	secret  string // kept out of errors
+	secret  string // withheld from errors
 }
 
-// tagsField is what Differs calls tags.
+// tagsField is the name of the tags in the result of [Table.Differs].
 const tagsField = "tags"
 
-// URL returns that of the collection, or of something below it.
+// URL returns the URL of the collection, or of a path below the collection.
 func (a Actuator[K]) URL(parts ...string) string {
 	all := append(make([]string, 0, 1+len(parts)), a.Path)
-	for _, part := range parts { // Some are names that people chose.
+	for _, part := range parts { // A part may be a name that a user chose, such as a key pair's.
 		all = append(all, url.PathEscape(part))
 	}
 	return a.Client.ServiceURL(all...)
@@ -119,15 +120,15 @@ func (a Actuator[K]) Find(
 	wanted := a.fields(in)
 	return a.Query(ctx, query, func(r *Resource) bool {
 		if !a.NoName && r.String("name") != search.Name {
-			return false // Not all services have a filter for it.
+			return false // Not every service can filter by name.
 		}
 		return a.Marked != "" || (!a.elsewhere(in, r) &&
 			!slices.ContainsFunc(wanted, func(f Field) bool { return f.drifted(r) }))
 	})
 }
 
-// elsewhere reports whether a resource belongs to another project than that of the
-// credentials, and the spec asks for none. Administrators see those of all projects.
+// elsewhere reports whether a resource belongs to another project than the credentials, and the
+// spec names no project. An administrator's list has the resources of all projects.
 func (a Actuator[K]) elsewhere(in external.Input[K], r *Resource) bool {
 	project := r.String("project_id")
 	asked := slices.ContainsFunc(a.fields(in), func(f Field) bool { return f.Name == "project_id" && f.given })
@@ -142,12 +143,12 @@ func (a Actuator[K]) Create(ctx context.Context, in external.Input[K]) (*Resourc
 	return a.Send(ctx, http.MethodPost, a.URL(), a.wrapped(a.Body(in)))
 }
 
-// fields returns the fields of the table and those that follow from its references.
+// fields returns Table.Fields and the fields with IDs of references.
 func (t *Table[K]) fields(in external.Input[K]) []Field {
 	return append(t.Fields(in), t.References.fields(in.Object, in.Refs)...)
 }
 
-// Body returns what is sent to create a resource, without the envelope.
+// Body returns the body of POST, without the key [Table.One].
 func (a Actuator[K]) Body(in external.Input[K]) map[string]any {
 	body := map[string]any{}
 	for _, f := range a.fields(in) {
@@ -165,7 +166,7 @@ func (a Actuator[K]) Body(in external.Input[K]) map[string]any {
 	return body
 }
 
-// Differs returns the fields in which a resource is not as it should be.
+// Differs returns the names of the fields in which a resource differs from the spec.
 func (t *Table[K]) Differs(in external.Input[K], r *Resource) []string {
 	var names []string
 	for _, f := range t.fields(in) {
@@ -179,7 +180,8 @@ func (t *Table[K]) Differs(in external.Input[K], r *Resource) []string {
 	return names
 }
 
-// Drifts returns what of a resource is not as it should be and can't be changed.
+// Drifts returns messages for the fields in which a resource differs from the spec and can't be
+// changed.
 func (t *Table[K]) Drifts(in external.Input[K], r *Resource) []string {
 	var all []string
 	for _, f := range t.fields(in) {
@@ -214,12 +216,12 @@ func (a Actuator[K]) Update(
 		if err != nil {
 			return r, err
 		}
-		// Cinder's answer to an update, for example, doesn't tell the volume's project.
+		// Cinder's answer to an update, for example, has no project ID.
 		fields := maps.Clone(r.Fields)
 		maps.Copy(fields, updated.Fields)
 		r = &Resource{fields}
 	}
-	if a.Tags == nil || !slices.Contains(names, tagsField) { // Some have them as a field.
+	if a.Tags == nil || !slices.Contains(names, tagsField) { // With Glance and Keystone, the tags are a field.
 		return r, nil
 	}
 	tags := append([]string{}, a.Tags(in.Object)...)
@@ -236,7 +238,7 @@ func (a Actuator[K]) Delete(ctx context.Context, _ external.Input[K], id string)
 	return Explain(Call(ctx, a.Client, http.MethodDelete, a.URL(id), nil, nil))
 }
 
-// Send makes a request and returns the resource in its answer.
+// Send sends a request and returns the resource in its answer.
 func (a Actuator[K]) Send(ctx context.Context, method, address string, body any) (*Resource, error) {
 	var answer map[string]any
 	if err := Call(ctx, a.Client, method, address, body, &answer); err != nil {
@@ -252,7 +254,7 @@ func (a Actuator[K]) Send(ctx context.Context, method, address string, body any)
 	return &Resource{fields}, nil
 }
 
-// wrapped returns the body of a request.
+// wrapped returns the body of a request, with the key [Table.One].
 func (t *Table[K]) wrapped(fields map[string]any) map[string]any {
 	if t.One == "" {
 		return fields
@@ -260,7 +262,7 @@ func (t *Table[K]) wrapped(fields map[string]any) map[string]any {
 	return map[string]any{t.One: fields}
 }
 
-// Query lists the resources that keep asks for, or all where it is nil.
+// Query lists the resources that keep accepts. A nil keep accepts all.
 func (a Actuator[K]) Query(ctx context.Context, query url.Values, keep func(*Resource) bool) ([]*Resource, error) {
 	address, values := a.Client.ServiceURL(cmp.Or(a.Listed, a.Path)), url.Values{}
 	maps.Copy(values, a.Always)
@@ -283,17 +285,17 @@ func (a Actuator[K]) Query(ctx context.Context, query url.Values, keep func(*Res
 	return all, nil
 }
 
-// listed returns the resource that an item of a list stands for.
+// listed returns the [Resource] of a list item.
 func (t *Table[K]) listed(item map[string]any) *Resource {
-	if wrapped, is := item[t.One].(map[string]any); is { // As key pairs are.
+	if wrapped, is := item[t.One].(map[string]any); is { // Nova wraps each key pair of a list.
 		return &Resource{wrapped}
 	}
 	return &Resource{item}
 }
 
-// next returns where a list goes on: Neutron and Nova have a list of links, Keystone an
-// object, and Glance a path. Only the query is taken: proxies spoil the rest, and a cloud
-// does not choose what else is called.
+// next returns the URL of the next page: Neutron and Nova have a list of links, Keystone has an
+// object, and Glance has a path. next takes only the query of the link: proxies change scheme
+// and host, and a cloud must not choose which host the operator calls.
 func (a Actuator[K]) next(page map[string]any) string {
 	address, _ := page["next"].(string)
 	links, _ := page[a.Many+"_links"].([]any)
@@ -312,20 +314,20 @@ func (a Actuator[K]) next(page map[string]any) string {
 	return a.Client.ServiceURL(cmp.Or(a.Listed, a.Path)) + "?" + query
 }
 
-// Identify returns what tells a resource from others, but for a mark.
+// Identify returns ID and creation time of a resource, without a marker.
 func Identify(r *Resource) external.Identity {
-	created, _ := Moment(r.String("created_at")) // Not all say when they were made.
+	created, _ := Moment(r.String("created_at")) // Not all resources have created_at.
 	return external.Identity{ID: r.String("id"), Created: created}
 }
 
-// Identify returns what tells a resource from others.
+// Identify returns ID, creation time and marker of a resource.
 func (t *Table[K]) Identify(r *Resource) external.Identity {
 	who := Identify(r)
 	who.Marker, who.Unfinished = t.marker(r), t.hasTextMark(r)
 	return who
 }
 
-// brief returns a value as a message shows it.
+// brief returns a value for a message.
 func brief(value any) string {
 	const most = 100
 	text, err := json.Marshal(value)

@@ -18,58 +18,59 @@ import (
 	"github.com/kinship-dev/kinship/pkg/object"
 )
 
-// Connector leads from credentials to clients.
+// Connector returns clients for the credentials in Secrets.
 type Connector struct {
 	Clouds *openstack.Clouds
-	// Live reads the one Secret that is named: there is no cache of Secrets.
+	// Live reads single Secrets: there is no cache of their data.
 	Live client.Client
 
 	mu     sync.Mutex
 	parsed map[credentials]parsed
-	reads  map[*read]struct{} // under way
+	reads  map[*read]struct{} // reads in progress
 }
 
-// credentials are an entry of a Secret.
+// credentials identify one cloud of a clouds.yaml in a Secret.
 type credentials struct {
 	secret types.NamespacedName
 	cloud  string
 }
 
-// parsed is an entry as it was in a version of its Secret.
+// parsed is the cloud in one resourceVersion of a Secret.
 type parsed struct {
 	version string
 	cloud   *openstack.Cloud
 }
 
-// read is one of a Secret.
+// read is one read of a Secret in progress.
 type read struct {
 	secret types.NamespacedName
-	// void says that the Secret has gone meanwhile.
+	// void says that the Secret was deleted meanwhile.
 	void bool
 }
 
-// Service chooses one of a scope's clients.
+// Service returns the client of a service in a Scope.
 type Service func(*openstack.Scope, context.Context) (*gophercloud.ServiceClient, error)
 
-// Connection is a client with the scope that it belongs to.
+// Connection is a client with its [openstack.Scope].
 type Connection struct {
 	Client *gophercloud.ServiceClient
 	Scope  *openstack.Scope
-	// Key is the same for all that see the same.
+	// Key is equal for connections that see the same resources.
 	Key string
-	// Place is where what is made with it belongs to; empty where nobody may ask.
+	// Place is the project (or region, or cloud) that created resources belong to. Place is
+	// empty for a RouterInterface.
 	Place string
 }
 
-// Access returns what the engine is told of an actuator that uses the connection.
+// Access returns the [external.Access] for an actuator with this connection.
 func Access[K external.Object](c Connection, a external.Actuator[K, *Resource]) external.Access[K, *Resource] {
 	return external.Access[K, *Resource]{
 		Actuator: a, Scope: c.Key, Place: c.Place, Cloud: openstack.CloudOf(c.Scope.Cloud()),
 	}
 }
 
-// Connect returns the client of a service with credentials from a Secret of which
-// the version is known.
+// Connect returns the client of a service, with credentials from the Secret with this
+// resourceVersion.
 func (c *Connector) Connect(
 	ctx context.Context, namespace, version string, ref openstackv1alpha1.CloudCredentialsReference, service Service,
 ) (Connection, error) {
@@ -79,7 +80,7 @@ func (c *Connector) Connect(
 	}
 	scope, err := c.Clouds.Scope(ctx, cloud)
 	if version != "" {
-		c.settle(credentialsOf(namespace, ref), cloud)
+		c.dropStaleLogin(credentialsOf(namespace, ref), cloud)
 	}
 	if err != nil {
 		return Connection{}, attribute(Explain(err), ref)
@@ -91,7 +92,8 @@ func (c *Connector) Connect(
 	return Connection{client, scope, cloud.Key(), scope.Project()}, nil
 }
 
-// cloud reads the Secret, once for each of its versions if they are known.
+// cloud reads the Secret, once per resourceVersion. Without a version, cloud reads the Secret
+// each time.
 func (c *Connector) cloud(
 	ctx context.Context, namespace, version string, ref openstackv1alpha1.CloudCredentialsReference,
 ) (*openstack.Cloud, error) {
@@ -106,11 +108,11 @@ func (c *Connector) cloud(
 		return nil, fmt.Errorf("read Secret %s: %w", ref.SecretName, err)
 	}
 	cloud, err := openstack.ParseCloud(secret.Data, ref.CloudName)
-	if err != nil { // The Secret's next version is tried at once.
+	if err != nil { // A new version of the Secret requeues the object at once.
 		return nil, &external.Error{Class: external.Invalid, Message: fmt.Sprintf("Secret %s: %s", ref.SecretName, err)}
 	}
-	if version != "" { // Who doesn't know it must not make others read again.
-		c.learn(r, key, parsed{version, cloud})
+	if version != "" { // Without a version, the result must not replace a known version.
+		c.recordParsed(r, key, parsed{version, cloud})
 	}
 	return cloud, nil
 }
@@ -119,7 +121,7 @@ func credentialsOf(namespace string, ref openstackv1alpha1.CloudCredentialsRefer
 	return credentials{types.NamespacedName{Namespace: namespace, Name: ref.SecretName}, ref.CloudName}
 }
 
-// begin returns what is known of a version, or begins to read it.
+// begin returns the parsed cloud of a version, or begins a read of the Secret.
 func (c *Connector) begin(key credentials, version string) (*openstack.Cloud, *read) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -140,9 +142,9 @@ func (c *Connector) end(r *read) {
 	delete(c.reads, r)
 }
 
-// learn keeps what was read, unless it was overtaken: by the end of the Secret, or by who
-// read a later version of it.
-func (c *Connector) learn(r *read, key credentials, found parsed) {
+// recordParsed keeps the parsed cloud, unless the Secret was deleted meanwhile, or another
+// goroutine has read a later version.
+func (c *Connector) recordParsed(r *read, key credentials, found parsed) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	before := c.parsed[key]
@@ -155,9 +157,10 @@ func (c *Connector) learn(r *read, key credentials, found parsed) {
 	c.parsed[key] = found
 }
 
-// settle drops a login whose credentials were overtaken before it ended: nobody else
-// would. Who has it goes on with it.
-func (c *Connector) settle(key credentials, cloud *openstack.Cloud) {
+// dropStaleLogin drops the login of credentials that were replaced before the login ended: no
+// later call of [Connector.Forget] would find this login. Callers that have the Scope already keep using
+// it.
+func (c *Connector) dropStaleLogin(key credentials, cloud *openstack.Cloud) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if known := c.parsed[key].cloud; known == nil || known.Key() != cloud.Key() {
@@ -165,9 +168,9 @@ func (c *Connector) settle(key credentials, cloud *openstack.Cloud) {
 	}
 }
 
-// Forget drops what was read of a Secret, and the logins with it: passwords don't stay in
-// memory when they are gone from the cluster. If another Secret has them too, they are
-// read and used anew.
+// Forget drops the parsed clouds of a Secret and their logins: no password stays in memory
+// after the Secret was deleted. If another Secret has the same credentials, the next [Connector.Connect]
+// logs in again.
 func (c *Connector) Forget(secret types.NamespacedName) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -182,7 +185,7 @@ func (c *Connector) Forget(secret types.NamespacedName) {
 	}
 }
 
-// For returns the client of a service for an object that names its credentials.
+// For returns the client of a service for an object with spec.cloudCredentialsRef.
 func For[K Credentialed](
 	ctx context.Context, c *Connector, in external.Input[K], service Service,
 ) (Connection, error) {
@@ -191,8 +194,8 @@ func For[K Credentialed](
 	return c.Connect(ctx, in.Object.GetNamespace(), version, ref, service)
 }
 
-// attribute says in an error which credentials were used: whoever reads the condition has to
-// mend the Secret.
+// attribute adds the Secret and the cloud name to an error: the reader of the condition must
+// know which Secret to correct.
 func attribute(err error, ref openstackv1alpha1.CloudCredentialsReference) error {
 	known, ok := errors.AsType[*external.Error](err)
 	if !ok {
@@ -203,7 +206,7 @@ func attribute(err error, ref openstackv1alpha1.CloudCredentialsReference) error
 	return &told
 }
 
-// Site names the cloud that an object's credentials lead to, or its region.
+// Site returns the name of the cloud or region of an object's credentials.
 func Site[K Credentialed](ctx context.Context, c *Connector, in external.Input[K]) (string, error) {
 	ref := in.Object.GetCommonSpec().CloudCredentialsRef
 	version := in.Refs.Version(SecretKind.GroupKind(), ref.SecretName)
@@ -214,7 +217,7 @@ func Site[K Credentialed](ctx context.Context, c *Connector, in external.Input[K
 	return cloud.Place(), nil
 }
 
-// Explain turns an error of a call into what the engine understands.
+// Explain converts an error of gophercloud to an [external.Error].
 func Explain(err error) error {
 	if err == nil {
 		return nil
@@ -243,8 +246,8 @@ func Explain(err error) error {
 	return e
 }
 
-// Retried is Explain for requests that may succeed later even if the answer was
-// that something exists: somebody else has just made it.
+// Retried is [Explain] for a request that may succeed later even if the answer was that the
+// resource exists: another client has just created it.
 func Retried(err error) error {
 	explained := Explain(err)
 	if known, ok := errors.AsType[*external.Error](explained); ok &&
@@ -254,8 +257,8 @@ func Retried(err error) error {
 	return explained
 }
 
-// Undone turns an error that came before anything was asked to be made into one that
-// says so.
+// Undone converts an error that occurred before any request for a creation was sent to an
+// [external.Error] that says so (Refused).
 func Undone(err error) error {
 	known, ok := errors.AsType[*external.Error](err)
 	if !ok {
@@ -267,7 +270,7 @@ func Undone(err error) error {
 	return known
 }
 
-// Call makes a request. Its error is that of gophercloud, for Explain.
+// Call sends a request. The error is an error of gophercloud, for [Explain].
 func Call(
 	ctx context.Context, client *gophercloud.ServiceClient, method, address string, body, answer any,
 ) error {

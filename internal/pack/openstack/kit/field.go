@@ -5,27 +5,27 @@ import (
 	"fmt"
 )
 
-// Field is one attribute of a resource, as the spec wants it.
+// Field is one field of a resource as the spec wants it.
 type Field struct {
 	Name string
-	// Want is its value; nil is null.
+	// Want is the wanted value; nil is null.
 	Want any
-	// given says that the spec has it, so that it is sent with POST.
+	// given says that the spec sets the field, so that POST contains it.
 	given bool
-	// fixed says that it can't be changed.
+	// fixed says that the field can't be changed.
 	fixed bool
-	// free says that it may be whatever it is.
+	// free says that any value is right.
 	free bool
-	// how it is compared.
+	// how says how the values are compared.
 	how match
-	// opaque says that it can't be compared with what was sent.
+	// opaque says that the reported value can't be compared with the sent value.
 	opaque bool
 }
 
-// Always is a field that every resource has.
+// Always returns a field that every resource has, such as "name".
 func Always(name string, value any) Field { return Field{Name: name, Want: value, given: true} }
 
-// Default is a field that has a default where the spec says nothing.
+// Default returns a field that has the value otherwise if the spec does not set the field.
 func Default[T any](name string, value *T, otherwise T) Field {
 	if value == nil {
 		return Field{Name: name, Want: otherwise}
@@ -33,7 +33,7 @@ func Default[T any](name string, value *T, otherwise T) Field {
 	return Field{Name: name, Want: *value, given: true}
 }
 
-// Keep is a field that stays as it is where the spec says nothing.
+// Keep returns a field that stays as it is if the spec does not set the field.
 func Keep[T any](name string, value *T) Field {
 	if value == nil {
 		return Field{Name: name, free: true}
@@ -41,40 +41,40 @@ func Keep[T any](name string, value *T) Field {
 	return Field{Name: name, Want: *value, given: true}
 }
 
-// Fixed is a field that can't be changed.
+// Fixed returns a field that can't be changed.
 func Fixed[T any](name string, value *T) Field {
 	f := Keep(name, value)
 	f.fixed = true
 	return f
 }
 
-// FixedList is a list that can't be changed.
+// FixedList returns a list that can't be changed.
 func FixedList[T any](name string, values []T) Field {
 	f := List(name, values)
 	f.fixed = true
 	return f
 }
 
-// FixedSet is a set that can't be changed.
+// FixedSet returns a set that can't be changed.
 func FixedSet[T any](name string, values []T) Field {
 	f := Set(name, values)
 	f.fixed = true
 	return f
 }
 
-// List is a field with values in an order. Without any it is empty.
+// List returns a field with an ordered list. Without values, the list is empty.
 func List[T any](name string, values []T) Field {
 	return Field{Name: name, Want: append([]T{}, values...), given: len(values) > 0}
 }
 
-// Set is a field with values in no order.
+// Set returns a field with a list in any order.
 func Set[T any](name string, values []T) Field {
 	f := List(name, values)
 	f.how.set = true
 	return f
 }
 
-// differs reports whether a resource is not as the spec wants it.
+// differs reports whether a resource must be updated for the field.
 func (f Field) differs(r *Resource) bool {
 	if f.fixed || f.free {
 		return false
@@ -82,21 +82,20 @@ func (f Field) differs(r *Resource) bool {
 	return !f.matches(r)
 }
 
-// drifted reports whether a resource tells of a field that can't be changed, and is
-// not as the spec wants it. What a reference stood for is not known any more once it is
-// needed no longer.
+// drifted reports whether a resource shows another value of a field that can't be changed. Want
+// is "" if the target of the reference does not exist any more: then the right ID is not known.
 func (f Field) drifted(r *Resource) bool {
-	_, told := r.Fields[f.Name] // Not all that is sent is ever shown.
+	_, told := r.Fields[f.Name] // Not every field of POST is in the answer.
 	return f.fixed && f.given && f.Want != "" && told && !f.opaque && !f.matches(r)
 }
 
-// matches compares as JSON does. What OpenStack adds to an object, such as the
-// hardware address of a pair, does not count.
+// matches compares the values as JSON. Keys that OpenStack adds to an object, such as
+// mac_address of an allowed address pair, do not count.
 func (f Field) matches(r *Resource) bool {
-	return f.how.covers(normal(r.Fields[f.Name]), normal(f.Want)) // Numbers are read as json.Number.
+	return f.how.covers(normal(r.Fields[f.Name]), normal(f.Want)) // Numbers are decoded as json.Number.
 }
 
-// normal returns a value as it would be read from JSON.
+// normal returns a value as encoding/json would decode it.
 func normal(v any) any {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -109,12 +108,12 @@ func normal(v any) any {
 	return read
 }
 
-// Resource is what OpenStack says of a resource.
+// Resource has the JSON fields of a resource, as OpenStack returned them.
 type Resource struct {
 	Fields map[string]any
 }
 
-// Decode reads the resource into a struct with JSON tags.
+// Decode decodes the resource into a struct with JSON tags.
 func (r *Resource) Decode(into any) error {
 	text, err := json.Marshal(r.Fields)
 	if err == nil {
@@ -126,19 +125,19 @@ func (r *Resource) Decode(into any) error {
 	return nil
 }
 
-// String returns a field that is a text; empty when it is not.
+// String returns a string field, or "".
 func (r *Resource) String(name string) string {
 	text, _ := r.Fields[name].(string)
 	return text
 }
 
-// Map returns a field that is an object; nil when it is not.
+// Map returns an object field, or nil.
 func (r *Resource) Map(name string) map[string]any {
 	object, _ := r.Fields[name].(map[string]any)
 	return object
 }
 
-// Strings returns a field that is a list of texts.
+// Strings returns a field that is a list of strings.
 func (r *Resource) Strings(name string) []string {
 	list, _ := r.Fields[name].([]any)
 	texts := make([]string, 0, len(list))
@@ -150,27 +149,27 @@ func (r *Resource) Strings(name string) []string {
 	return texts
 }
 
-// Given returns the field as one that is sent even where the spec says nothing.
+// Given returns a field that POST contains even if the spec does not set it.
 func (f Field) Given() Field {
 	f.given = true
 	return f
 }
 
-// Addresses returns the field as one that is made of addresses, prefixes or hardware
-// addresses, which are the same however they are spelled.
+// Addresses returns a field of IP addresses, prefixes or hardware addresses, which are compared
+// by [CanonicalAddress].
 func (f Field) Addresses() Field {
 	f.how.addresses = true
 	return f
 }
 
-// Opaque returns the field as one that OpenStack tells otherwise than it takes it, in
-// its own spelling or with more of its own, or of which a difference tells nothing.
+// Opaque returns a field that is never compared: OpenStack reports another spelling, or adds
+// values, or a difference means nothing.
 func (f Field) Opaque() Field {
 	f.opaque = true
 	return f
 }
 
-// Later returns the field as one that is not sent with POST.
+// Later returns a field that POST does not contain.
 func (f Field) Later() Field {
 	f.given = false
 	return f

@@ -57,7 +57,7 @@ func criteriaOf(filter reflect.Value, path string, names map[string]string) []cr
 	return all
 }
 
-// isReference reports whether a type is that of a field which names an object.
+// isReference reports whether t is the type of a reference field, such as networkRef.
 func isReference(t reflect.Type) bool {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -65,8 +65,8 @@ func isReference(t reflect.Type) bool {
 	return t == reflect.TypeFor[openstackv1alpha1.KubernetesNameRef]()
 }
 
-// FilterQuery returns the parameters that spec.import.filter stands for: all fields of the filter that
-// Compared does not have.
+// FilterQuery returns the query parameters for spec.import.filter: all fields of the filter
+// that are not in [Table.Compared].
 func (t *Table[K]) FilterQuery(in external.Input[K]) url.Values {
 	query := url.Values{}
 	for _, c := range criteria(in.Object, t.Names) {
@@ -85,7 +85,7 @@ func (t *Table[K]) FilterQuery(in external.Input[K]) url.Values {
 	return query
 }
 
-// matches reports whether a listed resource has the values of the filter's fields in Compared.
+// matches reports whether a listed resource has the values of the filter's fields in [Table.Compared].
 func (t *Table[K]) matches(in external.Input[K], r *Resource) bool {
 	return !slices.ContainsFunc(criteria(in.Object, t.Names), func(c criterion) bool {
 		return slices.Contains(t.Compared, c.name) && !Always(c.key, c.value.Interface()).matches(r)

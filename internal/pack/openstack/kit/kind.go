@@ -11,8 +11,8 @@ import (
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 )
 
-// Kind returns the external.Kind of a table. A kind that needs more replaces fields of the
-// returned value.
+// Kind returns the [external.Kind] of a table. A kind with special requests replaces fields of
+// the returned value.
 func Kind[K Credentialed](c *Connector, table *Table[K]) external.Kind[K, *Resource] {
 	observe := table.Observe
 	if observe == nil {
@@ -38,8 +38,8 @@ func Kind[K Credentialed](c *Connector, table *Table[K]) external.Kind[K, *Resou
 	}
 }
 
-// report writes a resource into status.resource. The resource serves if its status is one of
-// Serving, or if Serving is empty.
+// report writes a resource into status.resource. The resource can be used if its status is in
+// [Table.Serving], or if Serving is empty.
 func (t *Table[K]) report(obj K, r *Resource) reconcile.Outcome {
 	field := reflect.ValueOf(obj).Elem().FieldByName("Status").FieldByName("Resource")
 	status := reflect.New(field.Type().Elem())
@@ -51,7 +51,7 @@ func (t *Table[K]) report(obj K, r *Resource) reconcile.Outcome {
 	return Status(r, t.Serving...)
 }
 
-// Name returns what an object's resource is to be called.
+// Name returns the name for an object's resource.
 func Name[K external.Object](obj K) string {
 	if named, ok := any(obj).(interface{ GetResourceName() string }); ok {
 		return named.GetResourceName()
@@ -59,7 +59,7 @@ func Name[K external.Object](obj K) string {
 	return obj.GetName()
 }
 
-// Status waits until a resource has one of the states in which it serves.
+// Status returns an Outcome that waits until the status of a resource is in serving.
 func Status(r *Resource, serving ...string) reconcile.Outcome {
 	state := r.String("status")
 	if slices.Contains(serving, state) {
@@ -68,7 +68,7 @@ func Status(r *Resource, serving ...string) reconcile.Outcome {
 	return reconcile.Progress(condition.ReasonProgressing, "OpenStack says that the status is %s", state)
 }
 
-// Texts returns values as plain texts.
+// Texts converts values to strings.
 func Texts[S ~string](values []S) []string {
 	texts := make([]string, 0, len(values))
 	for _, v := range values {
@@ -77,7 +77,7 @@ func Texts[S ~string](values []S) []string {
 	return texts
 }
 
-// Wrap returns a kind that makes some requests in a way of its own.
+// Wrap returns a kind whose actuator is wrapped, for requests that a [Table] can't describe.
 func Wrap[K external.Object](
 	k external.Kind[K, *Resource], wrap func(Actuator[K]) external.Actuator[K, *Resource],
 ) external.Kind[K, *Resource] {

@@ -9,35 +9,36 @@ import (
 	"github.com/kinship-dev/kinship/pkg/external"
 )
 
-// Group is the pack's API group, and the prefix of all its finalizers.
+// Group is the API group of the pack, and the prefix of all its finalizers.
 var Group = openstackv1alpha1.GroupVersion.Group
 
-// SecretKind is the kind that credentials are in.
+// SecretKind is the kind of the objects with credentials.
 var SecretKind = schema.GroupVersionKind{Version: "v1", Kind: "Secret"}
 
-// GVK returns a kind of the pack.
+// GVK returns the GroupVersionKind of a kind of the pack.
 func GVK(kind string) schema.GroupVersionKind { return openstackv1alpha1.GroupVersion.WithKind(kind) }
 
-// GK returns a kind of the pack without its version.
+// GK returns the GroupKind of a kind of the pack.
 func GK(kind string) schema.GroupKind { return GVK(kind).GroupKind() }
 
-// Finalizer returns what a kind holds objects by that it refers to.
+// Finalizer returns the finalizer of a kind: Subnet has openstack.k-orc.cloud/subnet, on
+// Subnets and as guard on Networks.
 func Finalizer(kind string) string { return Group + "/" + strings.ToLower(kind) }
 
-// Credentialed is an object that names its credentials.
+// Credentialed is an object with spec.cloudCredentialsRef.
 type Credentialed interface {
 	external.Object
 	GetCommonSpec() *openstackv1alpha1.CommonSpec
 }
 
-// Realm returns what ids that people chose are unique in: what an object's
-// credentials lead to.
+// Realm returns a key within which IDs chosen by users (names of key pairs, IDs of flavors) are
+// unique: one per credentials.
 func Realm[K Credentialed](obj K) string {
 	ref := obj.GetCommonSpec().CloudCredentialsRef
 	return obj.GetNamespace() + "/" + ref.SecretName + "/" + ref.CloudName
 }
 
-// ID returns the id of the resource that an optional reference stands for.
+// ID returns the resource ID for an optional reference.
 func ID[K external.Object, S ~string](in external.Input[K], kind string, name *S) *string {
 	if name == nil {
 		return nil

@@ -5,15 +5,16 @@ import (
 	"net/netip"
 )
 
-// match is how a field is compared with what OpenStack says of it.
+// match says how a field is compared with the reported value.
 type match struct {
-	// set says that lists have no order.
+	// set says that the order of lists does not count.
 	set bool
-	// addresses says that texts are addresses, whatever their spelling.
+	// addresses says that strings are addresses, compared by [CanonicalAddress].
 	addresses bool
 }
 
-// covers reports whether a value has all that is wanted, and in lists nothing else.
+// covers reports whether a value has everything that is wanted. A list must have nothing else,
+// an object may have more keys.
 func (m match) covers(have, want any) bool {
 	switch want := want.(type) {
 	case map[string]any:
@@ -37,12 +38,12 @@ func (m match) covers(have, want any) bool {
 	}
 }
 
-// texts compares texts. Null is as good as empty.
+// texts compares strings. Null equals the empty string.
 func (m match) texts(have any, want string) bool {
 	return have == want || (have == nil && want == "") || (m.addresses && sameAddress(have, want))
 }
 
-// lists compares lists of one length.
+// lists compares lists of equal length.
 func (m match) lists(have, want []any) bool {
 	if m.set {
 		return m.sets(have, want)
@@ -55,11 +56,11 @@ func (m match) lists(have, want []any) bool {
 	return true
 }
 
-// sets reports whether each wanted value finds one of its own. One that could have
-// several gives way to one that could not: of two pairs of one address, that without a
-// hardware address must not take what the other needs.
+// sets reports whether each wanted value can get a value of its own. It is a bipartite
+// matching: if two allowed address pairs have one ip_address, the pair without a mac_address
+// must not take the value that the other pair needs.
 func (m match) sets(have, want []any) bool {
-	owner := make([]int, len(have)) // The wanted value that has it, counted from 1.
+	owner := make([]int, len(have)) // The number of the wanted value that has the element, from 1.
 	for i := range want {
 		if !m.place(i+1, owner, make([]bool, len(have)), have, want) {
 			return false
@@ -68,7 +69,8 @@ func (m match) sets(have, want []any) bool {
 	return true
 }
 
-// place finds something for a wanted value, if need be by moving others.
+// place finds an element for a wanted value, and moves other wanted values to other elements if
+// necessary.
 func (m match) place(number int, owner []int, tried []bool, have, want []any) bool {
 	for j := range have {
 		if tried[j] || !m.covers(have[j], want[number-1]) {
@@ -88,9 +90,9 @@ func sameAddress(have any, want string) bool {
 	return ok && CanonicalAddress(text) == CanonicalAddress(want)
 }
 
-// CanonicalAddress returns the one spelling of an address, a prefix or a hardware
-// address: OpenStack has its own for some, and keeps others as they are given. What is
-// none of these is left as it is.
+// CanonicalAddress returns one spelling for all spellings of an IP address, a prefix or a
+// hardware address: OpenStack rewrites some addresses, and keeps others as they are given. Any
+// other text is returned unchanged.
 func CanonicalAddress(text string) string {
 	if address, err := netip.ParseAddr(text); err == nil {
 		return address.String()

@@ -14,20 +14,20 @@ import (
 	"github.com/kinship-dev/kinship/pkg/external"
 )
 
-// markerKey is where in a resource's metadata the uid is of the object that it was
-// made for. Statuses don't show it.
+// markerKey is the metadata key for the UID of the object that a resource was created for. A
+// status does not show this key.
 const markerKey = "kinship-uid"
 
-// MetadataField is where resources have pairs of texts.
+// MetadataField is the field with pairs of strings.
 const MetadataField = "metadata"
 
-// textMark precedes the uid in a field that is one text.
+// textMark precedes the UID in a field that is a single string.
 const textMark = markerKey + " "
 
-// uidPattern is what the API server gives objects for a uid.
+// uidPattern is the format of metadata.uid.
 var uidPattern = regexp.MustCompile(`^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$`)
 
-// Mark adds an object's uid to what its resource's metadata should be.
+// Mark adds the UID of an object to the wanted metadata of its resource.
 func Mark(obj external.Object, metadata any) map[string]any {
 	pairs, _ := normal(metadata).(map[string]any)
 	marked := map[string]any{markerKey: string(obj.GetUID())}
@@ -39,7 +39,7 @@ func Mark(obj external.Object, metadata any) map[string]any {
 	return marked
 }
 
-// marker returns the uid that a resource carries.
+// marker returns the UID in the mark of a resource, or "".
 func (t *Table[K]) marker(r *Resource) types.UID {
 	switch t.Marked {
 	case "":
@@ -49,31 +49,29 @@ func (t *Table[K]) marker(r *Resource) types.UID {
 		return types.UID(uid)
 	}
 	uid, isMark := strings.CutPrefix(r.String(t.Marked), textMark)
-	if !isMark || !uidPattern.MatchString(uid) { // Else a person has written that.
+	if !isMark || !uidPattern.MatchString(uid) { // A user may have written any other text.
 		return ""
 	}
 	return types.UID(uid)
 }
 
-// hasTextMark reports whether the text of a resource is the mark, and not yet what the spec
-// wants.
+// hasTextMark reports whether the field [Table.Marked] still has the mark instead of the text of the
+// spec.
 func (t *Table[K]) hasTextMark(r *Resource) bool {
 	return t.Marked != MetadataField && t.marker(r) != ""
 }
 
-// withoutMark returns a resource as people are to see it: with an empty text instead of the
-// mark.
+// withoutMark returns a resource with an empty text instead of the mark, for status.resource.
 func (t *Table[K]) withoutMark(r *Resource) *Resource {
 	if !t.hasTextMark(r) {
 		return r
 	}
-	r = &Resource{maps.Clone(r.Fields)} // A list may have it for others as well.
+	r = &Resource{maps.Clone(r.Fields)} // Other callers may share the resource of a list.
 	r.Fields[t.Marked] = ""
 	return r
 }
 
-// Pairs returns a field with pairs of texts as a status lists them, in the order of
-// their keys, and cut as [Report] does.
+// Pairs returns a field of string pairs for a status, ordered by key, and cut as [Report] does.
 func Pairs[P any](r *Resource, name string, pair func(key, value string) P) []P {
 	object := r.Map(name)
 	keys := slices.Sorted(maps.Keys(object))
@@ -86,8 +84,8 @@ func Pairs[P any](r *Resource, name string, pair func(key, value string) P) []P 
 	return all
 }
 
-// Unlike returns what of the wanted pairs is missing or other than it should be, and
-// the keys that are too many. The marker is not one of them.
+// Unlike returns the wanted pairs that are missing or different, and the keys that are not
+// wanted. Unlike ignores markerKey.
 func Unlike(r *Resource, name string, wanted map[string]string) (set map[string]string, unset []string) {
 	have := r.Map(name)
 	set = map[string]string{}
@@ -104,8 +102,9 @@ func Unlike(r *Resource, name string, wanted map[string]string) (set map[string]
 	return set, unset
 }
 
-// Amend changes pairs that a resource keeps in a collection of their own: one request
-// for all that are set, and one for each that is unset. Name is what the field is called.
+// Amend changes pairs that a resource keeps in a collection of their own, such as extra_specs:
+// one POST for all pairs in set, and one DELETE for each key in unset. name is the JSON key of
+// the pairs.
 func (a Actuator[K]) Amend(
 	ctx context.Context, id, collection, name string, set map[string]string, unset []string,
 ) error {
@@ -117,7 +116,7 @@ func (a Actuator[K]) Amend(
 	}
 	for _, key := range unset {
 		err := Call(ctx, a.Client, http.MethodDelete, a.URL(id, collection, key), nil, nil)
-		if err != nil && !openstack.IsNotFound(err) { // Somebody else was faster.
+		if err != nil && !openstack.IsNotFound(err) { // Another client deleted the key first.
 			return Explain(err)
 		}
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/kinship-dev/kinship/pkg/external"
 )
 
-// namesAt returns a function that reads the names at a path of JSON names, and whether the type
-// has such a field. A path below spec.import is read below spec.adopt if spec.import is not set.
+// namesAt returns a function that reads the names at a path of JSON names, and whether K has
+// such a field. If spec.import is not set, a path below spec.import is read below spec.adopt.
 func namesAt[K external.Object](path string) (func(external.Object) []string, bool) {
 	steps, found := stepsTo(reflect.TypeFor[K](), path)
 	if !found {
@@ -48,7 +48,7 @@ func stepsTo(t reflect.Type, path string) (steps [][]int, found bool) {
 	return steps, true
 }
 
-// textsBelow returns the texts that the remaining steps of a path lead to.
+// textsBelow returns the strings that the remaining steps of a path lead to.
 func textsBelow(v reflect.Value, steps [][]int) []string {
 	switch v.Kind() {
 	case reflect.Pointer:
@@ -69,7 +69,7 @@ func textsBelow(v reflect.Value, steps [][]int) []string {
 	}
 }
 
-// jsonName returns the name that a struct field has in JSON.
+// jsonName returns the JSON name of a struct field.
 func jsonName(f reflect.StructField) string {
 	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 	return name

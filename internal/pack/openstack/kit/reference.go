@@ -40,13 +40,13 @@ type Reference struct {
 	Field string
 	// Need says how long the object needs the target.
 	Need Need
-	// Body is the field of the request body that has the id of the target's resource, such as
-	// "network_id". Empty means that the actuator of the kind sends the id itself.
+	// Body is the field of the request body that has the ID of the target's resource, such as
+	// "network_id". Empty means that the actuator of the kind sends the ID itself.
 	Body string
 	// Query is the parameter by which spec.import.filter selects resources of the target, such
 	// as "network_id". Empty means that the API has no such parameter.
 	Query string
-	// Opaque says that OpenStack reports another text than the id in Body.
+	// Opaque says that OpenStack reports another text than the ID in Body.
 	Opaque bool
 	// Guard replaces the kind in the name of the guard finalizer, such as "Trunk-Subport".
 	Guard string
@@ -61,7 +61,7 @@ type References struct {
 	bound []boundReference
 }
 
-// boundReference is a Reference whose target is sent with requests.
+// boundReference is a [Reference] whose target is sent with requests.
 type boundReference struct {
 	Reference
 
@@ -151,8 +151,8 @@ func (b boundReference) ids(obj external.Object, refs external.Refs) []string {
 	return ids
 }
 
-// IDs returns the ids of the resources that one field of an object refers to, such as
-// "spec.resource.ports[].portRef" of a Server. IDs panics if no Reference has the field.
+// IDs returns the IDs of the resources that one field of an object refers to, such as
+// "spec.resource.ports[].portRef" of a Server. IDs panics if no [Reference] has the field.
 func IDs[K external.Object](in external.Input[K], r References, field string) []string {
 	i := slices.IndexFunc(r.bound, func(b boundReference) bool { return b.Field == field })
 	if i < 0 {
@@ -161,7 +161,7 @@ func IDs[K external.Object](in external.Input[K], r References, field string) []
 	return r.bound[i].ids(in.Object, in.Refs)
 }
 
-// fields returns the fields of the request body that have ids of targets. No id can be changed
+// fields returns the fields of the request body that have IDs of targets. No ID can be changed
 // after the creation.
 func (r References) fields(obj external.Object, refs external.Refs) []Field {
 	var all []Field
@@ -179,7 +179,7 @@ func (r References) fields(obj external.Object, refs external.Refs) []Field {
 	return all
 }
 
-// addTo adds the ids of the targets of spec.import.filter to a query.
+// addTo adds the IDs of the targets of spec.import.filter to a query.
 func (r References) addTo(query url.Values, obj external.Object, refs external.Refs) {
 	for _, b := range r.bound {
 		if b.Query != "" && strings.HasPrefix(b.Field, filterPrefix) {

@@ -12,21 +12,21 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Words of a name in camel case, abbreviations among them.
+// Borders between the words of a name in camel case.
 var (
 	afterLower = regexp.MustCompile(`([a-z0-9])([A-Z])`)
 	afterUpper = regexp.MustCompile(`([A-Z]+)([A-Z][a-z])`)
 	plurals    = strings.NewReplacer("IPs", "Ips", "IDs", "Ids")
 )
 
-// Snake returns a name as OpenStack spells it: projectID is project_id.
+// Snake returns a name in the spelling of OpenStack: projectID is project_id.
 func Snake(name string) string {
 	name = afterLower.ReplaceAllString(plurals.Replace(name), "${1}_${2}")
 	return strings.ToLower(afterUpper.ReplaceAllString(name, "${1}_${2}"))
 }
 
-// Longest texts and lists that a status takes. What is longer is cut: a status
-// that can't be written would tell nothing at all.
+// Longest strings and lists in a status. Report cuts longer values: with a value that exceeds
+// its maxLength, the API server would refuse the whole status.
 const (
 	LongestText = 1024
 	LongestList = 256
@@ -35,15 +35,13 @@ const (
 // unordered are the lists that are sets.
 var unordered = []string{"tags", "subnets", "security_groups"}
 
-// Report writes what OpenStack says into a status. Fields have the name of the
-// status field in snake case, unless names has another one for the path of the
-// field, such as fixedIPs.ip. What does not fit the type of a field counts as not
-// said: a status takes whatever OpenStack says, but nothing can make a number of a
-// text.
+// Report copies the fields of a resource into a status. The OpenStack name of a status field is
+// its JSON name in snake case, unless names has another name for the path of the field, such as
+// fixedIPs.ip. A value that does not fit the Go type of its field is left out: a string is no
+// number.
 //
-// A field of which OpenStack says nothing is left out if its JSON tag has omitempty, and
-// shown with the zero value of its type if not. An example is the domain of a Role, which
-// is "" for most roles.
+// A field that the resource lacks is left out if its JSON tag has omitempty, and has the zero
+// value otherwise. An example is the domain of a Role, which is "" for most roles.
 func Report(r *Resource, into any, names map[string]string) {
 	report(r.Fields, reflect.ValueOf(into).Elem(), "", names)
 }
@@ -61,7 +59,7 @@ func report(fields map[string]any, into reflect.Value, path string, names map[st
 			key = Snake(name)
 		}
 		value := fields[key]
-		if key == "" { // The field's parts are siblings outside.
+		if key == "" { // The parts of the field are fields of the resource itself.
 			value = fields
 		}
 		if value != nil {
@@ -71,19 +69,19 @@ func report(fields map[string]any, into reflect.Value, path string, names map[st
 			showZero(into.Field(i))
 		}
 		if texts, ok := reflect.TypeAssert[[]string](into.Field(i)); ok && slices.Contains(unordered, key) {
-			slices.Sort(texts) // OpenStack has no order for them, and so another one each time.
+			slices.Sort(texts) // OpenStack returns them in another order each time.
 		}
 	}
 }
 
-// showZero has a field that is nil be shown as zero.
+// showZero sets a nil pointer to a zero value.
 func showZero(field reflect.Value) {
 	if field.Kind() == reflect.Pointer && field.IsNil() {
 		field.Set(reflect.New(field.Type().Elem()))
 	}
 }
 
-// NonZero returns a number that is not 0, or nil.
+// NonZero returns n, or nil if n is 0.
 func NonZero(n *int32) *int32 {
 	if n == nil || *n == 0 {
 		return nil
@@ -120,7 +118,7 @@ func set(into reflect.Value, value any, path string, names map[string]string) {
 	}
 }
 
-// Moment reads a time. Cinder's and Keystone's have no zone, and mean UTC.
+// Moment parses a time. Cinder and Keystone return UTC without a zone.
 func Moment(value any) (time.Time, bool) {
 	text, ok := value.(string)
 	if !ok {
@@ -133,7 +131,7 @@ func Moment(value any) (time.Time, bool) {
 	return at, err == nil
 }
 
-// Cut returns a text that a status takes.
+// Cut cuts a string to a number of bytes.
 func Cut(text string, longest int) string {
 	if len(text) <= longest || !utf8.ValidString(text) {
 		return text
@@ -141,7 +139,7 @@ func Cut(text string, longest int) string {
 	return strings.ToValidUTF8(text[:longest], "")
 }
 
-// leaf sets a value, if it fits.
+// leaf sets a value, if its type fits.
 func leaf(into reflect.Value, value any) {
 	if text, ok := value.(string); ok {
 		value = Cut(text, LongestText)

@@ -12,22 +12,22 @@ import (
 	"github.com/kinship-dev/kinship/pkg/external"
 )
 
-// Secret reads a value of a Secret. It is not kept.
+// Secret reads a value of a Secret from the API server, and does not keep the value.
 func (c *Connector) Secret(ctx context.Context, namespace, name, key string) (string, error) {
 	var secret corev1.Secret
 	if err := c.Live.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, &secret); err != nil {
 		return "", Undone(fmt.Errorf("read Secret %s: %w", name, err))
 	}
 	value := string(secret.Data[key])
-	if value == "" { // The Secret's next version is tried at once.
+	if value == "" { // A new version of the Secret requeues the object at once.
 		return "", &external.Error{Class: external.Invalid, Message: fmt.Sprintf("Secret %s has no key %s", name, key)}
 	}
 	return value, nil
 }
 
-// WithSecret returns an actuator that sends one more field: when it creates a
-// resource, and when an update names the field. Nobody is told its value, not even
-// by errors of a service that repeats what it was sent.
+// WithSecret returns an actuator that sends one more field: in POST, and in an update that
+// names the field. The value is withheld from errors, because a service may repeat a request in
+// its error.
 func (a Actuator[K]) WithSecret(field, value string) Actuator[K] {
 	table, fields := *a.Table, a.Fields
 	table.Fields = func(in external.Input[K]) []Field { return append(fields(in), Always(field, value)) }
@@ -35,14 +35,14 @@ func (a Actuator[K]) WithSecret(field, value string) Actuator[K] {
 	return a
 }
 
-// withhold takes a secret out of the text of an error.
+// withhold removes a secret from the text of an error.
 func withhold(err error, secret string) error {
 	if err == nil || secret == "" || !strings.Contains(err.Error(), secret) {
 		return err
 	}
 	told := strings.ReplaceAll(err.Error(), secret, "[withheld]")
 	if known, ok := errors.AsType[*external.Error](err); ok {
-		all := *known // Whatever else it says stays.
+		all := *known // Class and After stay.
 		all.Message = told
 		return &all
 	}

@@ -9,7 +9,7 @@ const kind = "Network"
 
 type object = *openstackv1alpha1.Network
 
-// References of a Network.
+// References are the [kit.Reference] values of a Network.
 var References = kit.Bind[object](kind, []kit.Reference{
 	{Target: "Project", Field: "spec.resource.projectRef", Body: "project_id", Query: "project_id"},
 })

@@ -6,7 +6,7 @@ import (
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 )
 
-// names are the fields that OpenStack calls otherwise.
+// names are the fields with another name in OpenStack.
 var names = map[string]string{
 	"external":                 "router:external",
 	"provider":                 "",
@@ -15,12 +15,12 @@ var names = map[string]string{
 	"provider.segmentationID":  "provider:segmentation_id",
 }
 
-// observe reports a network, which serves while it is ACTIVE.
+// observe reports a Network, which is available while its status is ACTIVE.
 func observe(n object, r *kit.Resource) reconcile.Outcome {
 	n.Status.Resource = &openstackv1alpha1.NetworkResourceStatus{}
 	kit.Report(r, n.Status.Resource, names)
 	if p := n.Status.Resource.Provider; p != nil && p.NetworkType == "" {
-		n.Status.Resource.Provider = nil // Only administrators see it.
+		n.Status.Resource.Provider = nil // Only administrators see provider fields.
 	}
 	return kit.Status(r, "ACTIVE")
 }

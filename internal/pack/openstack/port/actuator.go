@@ -9,7 +9,7 @@ import (
 	"github.com/kinship-dev/kinship/pkg/external"
 )
 
-// New returns the kind.
+// New returns the [external.Kind] of Port.
 func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
 	k := kit.Kind(c, &table)
 	k.Uses = uses
@@ -31,7 +31,7 @@ func fields(in external.Input[object]) []kit.Field {
 		kit.Always("name", in.Object.GetResourceName()),
 		kit.Default("description", r.Description, ""),
 		kit.Default("admin_state_up", r.AdminStateUp, true),
-		// Left out, Neutron would choose an address and the default group.
+		// If they are left out, Neutron chooses an address and the default security group.
 		kit.Fixed("fixed_ips", &fixed).Opaque(),
 		kit.Set("security_groups", kit.IDs(in, References, "spec.resource.securityGroupRefs")).Given(),
 		kit.Set("allowed_address_pairs", pairs(r.AllowedAddressPairs)).Addresses(),
@@ -50,7 +50,7 @@ func fields(in external.Input[object]) []kit.Field {
 	return all
 }
 
-// hostOf returns the host that the port is bound to from the beginning, if it is.
+// hostOf returns the host for binding:host_id, or "".
 func hostOf(in external.Input[object]) string {
 	h := in.Object.Spec.Resource.HostID
 	if h == nil || h.ServerRef == nil {
@@ -87,7 +87,7 @@ func pairs(all []openstackv1alpha1.AllowedAddressPair) []map[string]string {
 	return texts
 }
 
-// security returns nothing for what the network says.
+// security returns nil if the network decides.
 func security(s openstackv1alpha1.PortSecurityState) *bool {
 	if s != openstackv1alpha1.PortSecurityEnabled && s != openstackv1alpha1.PortSecurityDisabled {
 		return nil

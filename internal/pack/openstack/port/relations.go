@@ -9,10 +9,10 @@ const kind = "Port"
 
 type object = *openstackv1alpha1.Port
 
-// References of a Port.
+// References are the [kit.Reference] values of a Port.
 var References = kit.Bind[object](kind, []kit.Reference{
 	{Target: "Network", Field: "spec.resource.networkRef", Body: "network_id", Query: "network_id"},
-	// Neutron deletes no subnet that a port has an address of.
+	// Neutron refuses to delete a subnet while a port has an address of the subnet.
 	{Target: "Subnet", Field: "spec.resource.addresses[].subnetRef"},
 	{Target: "SecurityGroup", Field: "spec.resource.securityGroupRefs"},
 	{Target: "Project", Field: "spec.resource.projectRef", Body: "project_id", Query: "project_id"},

@@ -5,7 +5,7 @@ import (
 	"github.com/kinship-dev/kinship/pkg/external"
 )
 
-// names are the fields that OpenStack calls otherwise.
+// names are the fields with another name in OpenStack.
 var names = map[string]string{
 	"fixedIPs.ip":             "ip_address",
 	"allowedAddressPairs.ip":  "ip_address",
@@ -15,8 +15,8 @@ var names = map[string]string{
 	"trustedVIF":              "trusted",
 }
 
-// uses returns the subnets that the port has addresses of. Neutron chooses addresses where
-// the spec gives none.
+// uses returns the subnets of the port's addresses. If the spec has no addresses, Neutron
+// chooses them.
 func uses(p object) []external.Resource {
 	if p.Status.Resource == nil {
 		return nil

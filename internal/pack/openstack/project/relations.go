@@ -9,7 +9,7 @@ const kind = "Project"
 
 type object = *openstackv1alpha1.Project
 
-// References of a Project.
+// References are the [kit.Reference] values of a Project.
 var References = kit.Bind[object](kind, []kit.Reference{
 	{Target: "Domain", Field: "spec.resource.domainRef", Body: "domain_id", Query: "domain_id"},
 })

@@ -8,7 +8,7 @@ import (
 	"github.com/kinship-dev/kinship/pkg/external"
 )
 
-// New returns the kind.
+// New returns the [external.Kind] of Role.
 func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
 	return kit.Kind(c, &table)
 }
@@ -28,8 +28,8 @@ func fields(in external.Input[object]) []kit.Field {
 	}
 }
 
-// within says where the role is: Keystone lists those of no domain, but for one that it
-// is told.
+// within returns the parameter domain_id for a list of roles. Without domain_id, Keystone lists
+// only the roles without a domain.
 func within(in external.Input[object]) url.Values {
 	if id := kit.ID(in, "Domain", in.Object.Spec.Resource.DomainRef); id != nil {
 		return url.Values{"domain_id": {*id}}

@@ -9,7 +9,7 @@ const kind = "Role"
 
 type object = *openstackv1alpha1.Role
 
-// References of a Role.
+// References are the [kit.Reference] values of a Role.
 var References = kit.Bind[object](kind, []kit.Reference{
 	{Target: "Domain", Field: "spec.resource.domainRef", Body: "domain_id", Query: "domain_id"},
 })

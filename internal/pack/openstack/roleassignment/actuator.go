@@ -12,15 +12,15 @@ import (
 	"github.com/kinship-dev/kinship/pkg/external"
 )
 
-// New returns the kind.
+// New returns the [external.Kind] of RoleAssignment.
 func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
 	k := kit.Kind(c, &table)
 	k.Identify = func(r *kit.Resource) external.Identity { return external.Identity{ID: parts(r).Path()} }
-	k.Drifts = nil // The path of an assignment has all of the assignment.
+	k.Drifts = nil // The path of a role assignment contains all of its fields.
 	return kit.Wrap(k, func(a kit.Actuator[object]) external.Actuator[object, *kit.Resource] { return actuator{a} })
 }
 
-// table is that of the list. All else is asked of an assignment's own path.
+// table describes the list. All other requests use the path of an assignment.
 var table = kit.Table[object]{
 	Kind: kind, Service: (*openstack.Scope).Identity, References: References, Observe: observe,
 	Place: (*openstack.Scope).Cloud,
@@ -28,14 +28,14 @@ var table = kit.Table[object]{
 	Fields: func(external.Input[object]) []kit.Field { return nil },
 }
 
-// parts returns what an assignment consists of.
+// parts returns the IDs that make up an assignment.
 func parts(r *kit.Resource) *openstackv1alpha1.RoleAssignmentResourceStatus {
 	s := &openstackv1alpha1.RoleAssignmentResourceStatus{}
 	kit.Report(r, s, nil)
 	return s
 }
 
-// flat returns an assignment of a list as parts and status want it.
+// flat converts an assignment from a list to the fields of parts and of the status.
 func flat(r *kit.Resource) *kit.Resource {
 	fields := map[string]any{}
 	add := func(from map[string]any, names ...string) {
@@ -50,7 +50,7 @@ func flat(r *kit.Resource) *kit.Resource {
 	return &kit.Resource{Fields: fields}
 }
 
-// actuator makes its requests by path.
+// actuator sends requests to the path of an assignment.
 type actuator struct{ kit.Actuator[object] }
 
 // wanted returns the assignment that spec.resource describes.
@@ -58,7 +58,7 @@ func (a actuator) wanted(in external.Input[object]) *kit.Resource {
 	return &kit.Resource{Fields: a.Body(in)}
 }
 
-// call asks for an assignment. Its answer has no content.
+// call sends a request for an assignment. The answer has no body.
 func (a actuator) call(ctx context.Context, method, path string) error {
 	return kit.Explain(kit.Call(ctx, a.Client, method, a.Client.ServiceURL(path), nil, nil))
 }
@@ -84,7 +84,7 @@ func (a actuator) Find(
 	}
 	path := parts(a.wanted(in)).Path()
 	if path == "" {
-		return nil, nil // Without what it is made of there is none.
+		return nil, nil // An assignment with a missing ID can't exist.
 	}
 	found, err := a.Get(ctx, in, path)
 	if err != nil {
@@ -96,7 +96,8 @@ func (a actuator) Find(
 // List implements external.Lister.
 func (a actuator) List(ctx context.Context) ([]*kit.Resource, error) { return a.list(ctx, nil) }
 
-// list leaves out what is on the whole system, or is for what is below.
+// list returns the assignments on projects and domains. Assignments on the system, and
+// inherited assignments, are left out.
 func (a actuator) list(ctx context.Context, query url.Values) ([]*kit.Resource, error) {
 	found, err := a.Query(ctx, query, func(r *kit.Resource) bool {
 		_, below := r.Map("scope")["OS-INHERIT:inherited_to"]
@@ -108,8 +109,9 @@ func (a actuator) list(ctx context.Context, query url.Values) ([]*kit.Resource, 
 	return found, err
 }
 
-// Create implements external.Actuator. Keystone says the same whether there was such
-// an assignment before; one that was is not ours, and would go with the object.
+// Create implements external.Actuator. Keystone's answer to PUT is the same if the assignment
+// existed before. Create therefore sends HEAD first: the operator must not delete an existing
+// assignment together with the object.
 func (a actuator) Create(ctx context.Context, in external.Input[object]) (*kit.Resource, error) {
 	r := a.wanted(in)
 	path := parts(r).Path()

@@ -1,4 +1,4 @@
-// Package roleassignment is the kind RoleAssignment of the openstack pack. Its
-// resource has no id: Keystone knows it by the path of who has which role on what,
-// and so does the engine (actuator.go).
+// Package roleassignment is the kind RoleAssignment of the openstack pack. A role assignment
+// has no ID in Keystone: its path (role, user or group, project or domain) identifies it, and
+// is the ID for pkg/external (actuator.go).
 package roleassignment

@@ -9,7 +9,7 @@ const kind = "RoleAssignment"
 
 type object = *openstackv1alpha1.RoleAssignment
 
-// References of a RoleAssignment.
+// References are the [kit.Reference] values of a RoleAssignment.
 var References = kit.Bind[object](kind, []kit.Reference{
 	{Target: "Role", Field: "spec.resource.roleRef", Body: "role_id", Query: "role.id"},
 	{Target: "User", Field: "spec.resource.userRef", Body: "user_id", Query: "user.id"},

@@ -5,7 +5,7 @@ import (
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 )
 
-// observe reports a RoleAssignment, which serves as soon as it exists.
+// observe reports a RoleAssignment, which is available as soon as it exists.
 func observe(o object, r *kit.Resource) reconcile.Outcome {
 	o.Status.Resource = parts(r)
 	return reconcile.Outcome{}

@@ -9,7 +9,7 @@ const kind = "Router"
 
 type object = *openstackv1alpha1.Router
 
-// References of a Router.
+// References are the [kit.Reference] values of a Router.
 var References = kit.Bind[object](kind, []kit.Reference{
 	{Target: "Network", Field: "spec.resource.externalGateways[].networkRef"},
 	{Target: "Project", Field: "spec.resource.projectRef", Body: "project_id", Query: "project_id"},

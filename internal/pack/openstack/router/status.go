@@ -6,7 +6,7 @@ import (
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 )
 
-// observe reports a router, which serves while it is ACTIVE.
+// observe reports a Router, which is available while its status is ACTIVE.
 func observe(o object, r *kit.Resource) reconcile.Outcome {
 	o.Status.Resource = &openstackv1alpha1.RouterResourceStatus{}
 	kit.Report(r, o.Status.Resource, nil)

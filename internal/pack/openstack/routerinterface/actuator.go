@@ -13,7 +13,7 @@ import (
 	"github.com/kinship-dev/kinship/pkg/external"
 )
 
-// New returns the kind.
+// New returns the [external.Kind] of RouterInterface.
 func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
 	return external.Kind[object, *kit.Resource]{
 		GVK: kit.GVK(kind), Relations: References.Relations, Identify: kit.Identify, Name: kit.Name[object], Observe: observe,
@@ -30,11 +30,11 @@ func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
 	}
 }
 
-// site names the cloud of the Router, without reading its Secret.
+// site returns the cloud of the Router from status, without reading the Secret.
 func site(_ context.Context, in external.Input[object]) (string, error) {
 	router, ok := in.Refs.Object(kit.GK("Router"), string(in.Object.Spec.RouterRef)).(*openstackv1alpha1.Router)
 	if !ok {
-		return "", nil // Connect says what is missing.
+		return "", nil // Connect returns the error.
 	}
 	return openstack.CloudOf(router.GetExternalStatus().Place), nil
 }
@@ -51,17 +51,18 @@ func connect(
 	ref := router.Spec.CloudCredentialsRef
 	connection, err := c.Connect(ctx, in.Object.Namespace, "", ref, (*openstack.Scope).Network)
 	if known, ok := errors.AsType[*external.Error](err); ok && known.Class == external.Invalid {
-		known.Class = external.Refused // The Secret is the Router's, and wakes that alone.
+		known.Class = external.Refused // A change of the Secret requeues the Router, and not the RouterInterface.
 	}
 	if err != nil {
 		return access, err
 	}
-	// Nobody could have it left behind: it has no onDelete. The Router keeps its own place.
+	// A RouterInterface has no onDelete, so its resource is never left in the cloud, and its
+	// Place is not needed.
 	connection.Place = ""
 	return kit.Access(connection, actuator{kit.Actuator[object]{Table: &ports, Client: connection.Client}}), nil
 }
 
-// ports is where the resource is found.
+// ports describes the requests for the port of the router interface.
 var ports = kit.Table[object]{Path: "ports", One: "port", Many: "ports"}
 
 type actuator struct{ kit.Actuator[object] }
@@ -70,12 +71,12 @@ func (a actuator) change(in external.Input[object], what string) string {
 	return a.Client.ServiceURL("routers", in.Refs.ID(kit.GK("Router"), string(in.Object.Spec.RouterRef)), what)
 }
 
-// ids returns those of the router and the subnet that are connected.
+// ids returns the IDs of the router and the subnet.
 func ids(in external.Input[object]) (router, subnet string) {
 	return in.Refs.ID(kit.GK("Router"), string(in.Object.Spec.RouterRef)), *kit.ID(in, "Subnet", in.Object.Spec.SubnetRef)
 }
 
-// Find implements external.Actuator. A subnet is connected to a router once.
+// Find implements external.Actuator. A subnet has at most one interface to a router.
 func (a actuator) Find(
 	ctx context.Context, in external.Input[object], search external.Search,
 ) ([]*kit.Resource, error) {
@@ -85,7 +86,7 @@ func (a actuator) Find(
 		query.Set("id", string(*adopt.ID))
 	}
 	return a.Query(ctx, query, func(port *kit.Resource) bool {
-		// Routers that are distributed or highly available have owners of their own.
+		// Distributed and highly available routers have other values of device_owner.
 		owner := port.String("device_owner")
 		return strings.Contains(owner, "router_") && owner != "network:router_gateway"
 	})
@@ -102,7 +103,7 @@ func (a actuator) Create(ctx context.Context, in external.Input[object]) (*kit.R
 	if port, err := a.Get(ctx, in, made.String("id")); err == nil {
 		return port, nil
 	}
-	return made, nil // It exists, whatever it looks like.
+	return made, nil // The port exists, even if GET failed.
 }
 
 // Delete implements external.Actuator.

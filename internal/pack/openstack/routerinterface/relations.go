@@ -9,7 +9,7 @@ const kind = "RouterInterface"
 
 type object = *openstackv1alpha1.RouterInterface
 
-// References of a RouterInterface.
+// References are the [kit.Reference] values of a RouterInterface.
 var References = kit.Bind[object](kind, []kit.Reference{
 	{Target: "Router", Field: "spec.routerRef"},
 	{Target: "Subnet", Field: "spec.subnetRef"},

@@ -5,6 +5,6 @@ import (
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 )
 
-// observe reports nothing: there is an id and no more. It serves once its port is
-// ACTIVE.
+// observe writes no status.resource: status.id is all that there is. A RouterInterface is
+// available once its port is ACTIVE.
 func observe(_ object, r *kit.Resource) reconcile.Outcome { return kit.Status(r, "ACTIVE") }

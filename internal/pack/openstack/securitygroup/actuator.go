@@ -10,7 +10,7 @@ import (
 	"github.com/kinship-dev/kinship/pkg/external"
 )
 
-// New returns the kind.
+// New returns the [external.Kind] of SecurityGroup.
 func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
 	k := kit.Kind(c, &table)
 	k.Differs, k.Vital = differs, []string{rulesField}
@@ -33,7 +33,7 @@ func fields(in external.Input[object]) []kit.Field {
 	}
 }
 
-// rulesField is what differs calls rules.
+// rulesField is the name of the rules in the result of differs.
 const rulesField = "rules"
 
 func differs(in external.Input[object], r *kit.Resource) []string {
@@ -44,7 +44,7 @@ func differs(in external.Input[object], r *kit.Resource) []string {
 	return names
 }
 
-// actuator changes the rules as well.
+// actuator changes the rules in addition to the fields.
 type actuator struct{ kit.Actuator[object] }
 
 // Update implements external.Actuator.
@@ -73,7 +73,7 @@ func (a actuator) Update(
 	return a.Get(ctx, in, id)
 }
 
-// remove deletes rules, those that are gone already too.
+// remove deletes rules. A rule that does not exist any more is no error.
 func (a actuator) remove(ctx context.Context, rules []rule) error {
 	for i := range rules {
 		if rules[i].ID == "" {

@@ -1,3 +1,3 @@
-// Package securitygroup is the kind SecurityGroup of the openstack pack. Its rules
-// are compared as sets (rules.go): what is new is added before what is old goes.
+// Package securitygroup is the kind SecurityGroup of the openstack pack. Its rules are compared
+// as sets (rules.go). New rules are added before old rules are removed.
 package securitygroup

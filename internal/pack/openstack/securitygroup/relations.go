@@ -9,10 +9,10 @@ const kind = "SecurityGroup"
 
 type object = *openstackv1alpha1.SecurityGroup
 
-// References of a SecurityGroup.
+// References are the [kit.Reference] values of a SecurityGroup.
 var References = kit.Bind[object](kind, []kit.Reference{
-	// Neutron would remove the rules with the group that they name. Groups often name
-	// each other.
+	// Neutron deletes a rule together with the group in its remote_group_id. Two groups often
+	// name each other.
 	{Target: kind, Field: "spec.resource.rules[].remoteGroupRef", Need: kit.Completed},
 	{Target: "Project", Field: "spec.resource.projectRef", Body: "project_id", Query: "project_id"},
 })

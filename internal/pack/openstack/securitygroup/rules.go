@@ -11,7 +11,7 @@ import (
 	"github.com/kinship-dev/kinship/pkg/external"
 )
 
-// rule is one of a group's rules, as Neutron spells it.
+// rule is one rule of a security group in Neutron's JSON.
 type rule struct {
 	ID          string  `json:"id,omitempty"`
 	Group       string  `json:"security_group_id,omitempty"`
@@ -22,23 +22,23 @@ type rule struct {
 	Max         *int32  `json:"port_range_max,omitempty"`
 	Prefix      *string `json:"remote_ip_prefix,omitempty"`
 	RemoteGroup *string `json:"remote_group_id,omitempty"`
-	// AddressGroup is never wanted: a rule that has one is another rule.
+	// AddressGroup is never wanted: a rule with an address group is another rule.
 	AddressGroup *string `json:"remote_address_group_id,omitempty"`
 	Description  string  `json:"description,omitempty"`
 }
 
-// key is what Neutron tells rules by: their words don't count.
+// key has the fields by which Neutron distinguishes rules. The description is not one of them.
 type key struct {
 	direction, ethertype, protocol, prefix, group, addressGroup string
 	low, high                                                   int32
 }
 
-// everything is what a prefix may be that is as good as none.
+// everything are the prefixes that mean the same as no prefix.
 var everything = []string{"0.0.0.0/0", "::/0"}
 
-// key returns the same for rules that mean the same, however Neutron or a person
-// spells them. A default rule, which has no prefix, is the one for 0.0.0.0/0 too: where
-// they were two, Neutron would refuse the second for ever.
+// key returns equal keys for rules that mean the same in any spelling. A rule without a prefix
+// equals a rule for 0.0.0.0/0: Neutron refuses the second of them, so they must not count as
+// two rules.
 func (r *rule) key() key {
 	k := key{
 		direction: r.Direction, ethertype: r.Ethertype, protocol: number(r), group: deref(r.RemoteGroup),
@@ -59,20 +59,20 @@ func (r *rule) key() key {
 	return k
 }
 
-// numbers are the protocols that have names, some more than one.
+// numbers has the protocol numbers of protocol names. Some protocols have several names.
 var numbers = map[string]string{
 	"ah": "51", "dccp": "33", "egp": "8", "esp": "50", "gre": "47", "icmp": "1", "icmpv6": "58", "igmp": "2", "ipip": "4",
 	"ipv6-encap": "41", "ipv6-frag": "44", "ipv6-icmp": "58", "ipv6-nonxt": "59", "ipv6-opts": "60", "ipv6-route": "43",
 	"ospf": "89", "pgm": "113", "rsvp": "46", "sctp": "132", "tcp": "6", "udp": "17", "udplite": "136", "vrrp": "112",
 }
 
-// number returns that of a rule's protocol.
+// number returns the protocol number of a rule.
 func number(r *rule) string {
 	protocol := deref(r.Protocol)
 	if known, named := numbers[protocol]; named {
 		protocol = known
 	}
-	if r.Ethertype == "IPv6" && protocol == "1" { // ICMP is another protocol there.
+	if r.Ethertype == "IPv6" && protocol == "1" { // In IPv6, ICMP has the protocol number 58.
 		return "58"
 	}
 	return protocol
@@ -89,7 +89,7 @@ func (r *rule) same(other *rule) bool {
 	return r.key() == other.key() && r.Description == other.Description
 }
 
-// compare returns the rules that are missing and those that are too many.
+// compare returns the rules that are missing, and the rules that are not wanted.
 func compare(in external.Input[object], r *kit.Resource) (add, remove []rule) {
 	var have struct {
 		Rules []rule `json:"security_group_rules"`
@@ -115,8 +115,8 @@ func contains(rules []rule, r *rule) bool {
 	return slices.ContainsFunc(rules, func(other rule) bool { return r.same(&other) })
 }
 
-// sameButWords returns the rules to remove that Neutron would take for those to
-// add. They have to go first.
+// sameButWords returns the rules to remove that have the key of a rule to add, and another
+// description. They must be removed first.
 func sameButWords(add, remove []rule) []rule {
 	var first []rule
 	for i := range remove {
@@ -127,7 +127,7 @@ func sameButWords(add, remove []rule) []rule {
 	return first
 }
 
-// wantedRules returns those of the spec, each once.
+// wantedRules returns the rules of the spec, without duplicates.
 func wantedRules(in external.Input[object], group string) []rule {
 	var all []rule
 	for _, s := range in.Object.Spec.Resource.Rules {
@@ -165,7 +165,7 @@ func wanted(in external.Input[object], s *openstackv1alpha1.SecurityGroupRule, g
 	return r
 }
 
-// statuses returns the rules as the status has them.
+// statuses returns the rules for status.resource.rules.
 func statuses(r *kit.Resource) []openstackv1alpha1.SecurityGroupRuleStatus {
 	text, err := json.Marshal(r.Fields["security_group_rules"])
 	var rules []rule
@@ -180,7 +180,7 @@ func statuses(r *kit.Resource) []openstackv1alpha1.SecurityGroupRuleStatus {
 			Direction: one.Direction, Ethertype: one.Ethertype,
 			Protocol: deref(one.Protocol), RemoteIPPrefix: deref(one.Prefix), RemoteGroupID: deref(one.RemoteGroup),
 		}
-		// A rule for an ICMP type may have no code, which is shown as 0.
+		// A rule for an ICMP type may have no code; the status shows 0.
 		ports := openstackv1alpha1.PortRangeStatus{Min: ptr.Deref(one.Min, 0), Max: ptr.Deref(one.Max, 0)}
 		if ports.Min != 0 || ports.Max != 0 {
 			s.PortRange = &ports

@@ -6,8 +6,8 @@ import (
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 )
 
-// observe reports a group, which serves once its rules are there: that is what
-// differs tells.
+// observe reports a SecurityGroup. Kind.Vital contains the rules, so the group is available
+// only when its rules are complete.
 func observe(g object, r *kit.Resource) reconcile.Outcome {
 	g.Status.Resource = &openstackv1alpha1.SecurityGroupResourceStatus{}
 	kit.Report(r, g.Status.Resource, nil)

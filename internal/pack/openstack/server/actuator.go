@@ -18,7 +18,7 @@ import (
 	"github.com/kinship-dev/kinship/pkg/external"
 )
 
-// New returns the kind.
+// New returns the [external.Kind] of Server.
 func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
 	k := kit.Kind(c, &table)
 	k.Differs = differs
@@ -31,7 +31,7 @@ var table = kit.Table[object]{
 	Kind: kind, Service: (*openstack.Scope).Compute, References: References,
 	Path: "servers", Listed: "servers/detail", One: "server", Many: "servers", Marked: metadataField,
 	Fields: fields, Names: names, Observe: observe,
-	// Nova takes names for patterns, and filters by availability zone for administrators only.
+	// Nova takes a name for a pattern, and only administrators can filter by availability zone.
 	Compared: []string{"name", "availabilityZone"},
 	Adapt: func(in external.Input[object], query url.Values) {
 		if name := in.Object.GetFilter().Name; name != nil {
@@ -48,9 +48,9 @@ func fields(in external.Input[object]) []kit.Field {
 		kit.Always("name", in.Object.GetResourceName()),
 		kit.Fixed("networks", &networks),
 		kit.Fixed("availability_zone", r.AvailabilityZone),
-		kit.Fixed("config_drive", r.ConfigDrive).Opaque(), // Told as "True" or "".
+		kit.Fixed("config_drive", r.ConfigDrive).Opaque(), // Nova reports "True" or "".
 		kit.Fixed(metadataField, &metadata),
-		kit.FixedList("tags", r.Tags).Opaque(), // Told in another order; they are corrected as a set.
+		kit.FixedList("tags", r.Tags).Opaque(), // Nova reports another order; updates compare tags as a set.
 	}
 	if boot := r.BootVolume; boot != nil {
 		device := map[string]any{
@@ -65,8 +65,8 @@ func fields(in external.Input[object]) []kit.Field {
 	return all
 }
 
-// networks returns the ports to begin with. Nova would choose if it were not told
-// that there are none.
+// networks returns the ports for POST. Without ports, networks returns "none": otherwise Nova
+// would choose a network.
 func networks(in external.Input[object]) any {
 	wanted := wantedPorts(in)
 	if len(wanted) == 0 {
@@ -87,7 +87,7 @@ func pairs(all []openstackv1alpha1.ServerMetadata) map[string]string {
 	return metadata
 }
 
-// schedule returns the hints for where the server is to be, as Nova has them.
+// schedule returns spec.resource.schedulerHints in Nova's JSON.
 func schedule(in external.Input[object], h *hints) map[string]any {
 	all := map[string]any{}
 	for key, value := range h.AdditionalProperties {
@@ -115,10 +115,10 @@ func schedule(in external.Input[object], h *hints) map[string]any {
 	return all
 }
 
-// exactly returns the pattern of one name: Nova takes names for patterns.
+// exactly returns the pattern for exactly one name: Nova takes a name for a pattern.
 func exactly(name string) string { return "^" + regexp.QuoteMeta(name) + "$" }
 
-// actuator makes requests of servers that a table can't describe.
+// actuator sends the requests for servers that a table can't describe.
 type actuator struct {
 	kit.Actuator[object]
 
@@ -133,11 +133,11 @@ func (a actuator) Find(
 		return a.Actuator.Find(ctx, in, search)
 	}
 	return a.Query(ctx, url.Values{"name": {exactly(search.Name)}}, func(r *kit.Resource) bool {
-		return r.String("name") == search.Name // The mark tells which one is meant.
+		return r.String("name") == search.Name // The marker identifies the right server among them.
 	})
 }
 
-// Create implements external.Actuator. The answer has little but the id.
+// Create implements external.Actuator. The answer of Nova has little more than the ID.
 func (a actuator) Create(ctx context.Context, in external.Input[object]) (*kit.Resource, error) {
 	s := in.Object.Spec.Resource
 	sender := a.Actuator
@@ -158,15 +158,16 @@ func (a actuator) Create(ctx context.Context, in external.Input[object]) (*kit.R
 	}
 	return &kit.Resource{Fields: map[string]any{
 		"id": made.String("id"), "name": in.Object.GetResourceName(), "status": building,
-		groupsField: []any{}, // Those of a server that this one replaces are not told any more.
+		groupsField: []any{}, // The status must not show the groups of a former server.
 	}}, nil
 }
 
-// IsPartial implements external.PartialLister: Nova's list has no groups, and no faults of
-// servers without a host. While Nova builds a server, both can wait.
+// IsPartial implements external.PartialLister: Nova's list has no server_groups, and no fault
+// for servers without a host. While Nova builds a server, neither is needed.
 func (a actuator) IsPartial(r *kit.Resource) bool { return r.String("status") != building }
 
-// Complete implements external.Completer: Nova tells of ports separately.
+// Complete implements external.Completer: the ports of a server need a request of their own
+// (os-interface).
 func (a actuator) Complete(ctx context.Context, r *kit.Resource) (*kit.Resource, error) {
 	if !steady(r) {
 		return r, nil
@@ -183,8 +184,7 @@ func (a actuator) Complete(ctx context.Context, r *kit.Resource) (*kit.Resource,
 	return r, nil
 }
 
-// steady reports whether a server can be compared, and changed: not while Nova is
-// about to do something to it.
+// steady reports whether a server can be compared and changed: Nova is not about to change it.
 func steady(r *kit.Resource) bool {
 	return slices.Contains([]string{"ACTIVE", "SHUTOFF", "PAUSED", "SUSPENDED"}, r.String("status"))
 }

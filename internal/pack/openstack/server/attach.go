@@ -11,22 +11,22 @@ import (
 	"github.com/kinship-dev/kinship/pkg/external"
 )
 
-// Paths below that of a server.
+// Paths below the path of a server.
 const (
 	interfacePath = "os-interface"
 	volumePath    = "os-volume_attachments"
 )
 
-// What differs calls ports and volumes.
+// Names of ports and volumes in the result of differs.
 const (
 	portsName   = "ports"
 	volumesName = "volumes"
 )
 
-// attachments are of one sort: ports or volumes.
+// attachments are the changes for ports or for volumes.
 type attachments struct {
 	path string
-	// add are the bodies of requests, remove the ids.
+	// add has the request bodies, remove the IDs.
 	add    []map[string]any
 	remove []string
 }
@@ -35,7 +35,7 @@ func wantedPorts(in external.Input[object]) []string {
 	return kit.IDs(in, References, portRefs)
 }
 
-// comparePorts returns the ports to attach and those to detach.
+// comparePorts returns the ports to attach and to detach.
 func comparePorts(in external.Input[object], r *kit.Resource) attachments {
 	have, wanted := listed(r, interfacesField, "port_id"), wantedPorts(in)
 	all := attachments{path: interfacePath, remove: surplus(in, "Port", have, wanted)}
@@ -47,8 +47,7 @@ func comparePorts(in external.Input[object], r *kit.Resource) attachments {
 	return all
 }
 
-// compareVolumes returns the volumes to attach and those to detach. The one that the
-// server starts from is neither.
+// compareVolumes returns the volumes to attach and to detach. The boot volume is neither.
 func compareVolumes(in external.Input[object], r *kit.Resource) attachments {
 	s := in.Object.Spec.Resource
 	have, wanted := listed(r, volumesField, "id"), kit.IDs(in, References, volumeRefs)
@@ -69,7 +68,7 @@ func compareVolumes(in external.Input[object], r *kit.Resource) attachments {
 	return all
 }
 
-// listed returns the ids in a list of objects.
+// listed returns the IDs in a list of objects.
 func listed(r *kit.Resource, field, key string) []string {
 	list, _ := r.Fields[field].([]any)
 	all := make([]string, 0, len(list))
@@ -82,8 +81,9 @@ func listed(r *kit.Resource, field, key string) []string {
 	return all
 }
 
-// surplus returns what is attached because the object once named it. What others
-// attached, such as the disks of a container platform, is theirs.
+// surplus returns the attached IDs that the spec named before (status.observedDependencies) and
+// does not name now. Other attached IDs, such as the disks of a container platform, stay
+// attached.
 func surplus(in external.Input[object], kind string, have, wanted []string) []string {
 	var all []string
 	for _, d := range in.Object.Status.ObservedDependencies {
@@ -113,7 +113,7 @@ func differs(in external.Input[object], r *kit.Resource) []string {
 	return fields
 }
 
-// Update implements external.Actuator. Nova detaches in its own time.
+// Update implements external.Actuator. Nova detaches asynchronously.
 func (a actuator) Update(
 	ctx context.Context, in external.Input[object], r *kit.Resource, fields []string,
 ) (*kit.Resource, error) {
@@ -147,14 +147,14 @@ func (a actuator) Update(
 	return now, nil
 }
 
-// attach detaches first: a port or a disk may pass its place to another.
+// attach detaches first: a new port or volume may need the device of an old one.
 func (a actuator) attach(ctx context.Context, id string, all attachments) error {
 	for _, what := range all.remove {
 		err := kit.Call(ctx, a.Client, http.MethodDelete, a.URL(id, all.path, what), nil, nil)
 		if err == nil || openstack.IsNotFound(err) {
 			continue
 		}
-		if openstack.Classify(err).Status != http.StatusBadRequest { // With that, it is being detached already.
+		if openstack.Classify(err).Status != http.StatusBadRequest { // 400 means that it is being detached already.
 			return kit.Explain(err)
 		}
 	}

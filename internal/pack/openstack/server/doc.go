@@ -1,5 +1,5 @@
-// Package server is the kind Server of the openstack pack. Nova makes a server in its
-// own time: until it is ACTIVE, nothing of it is changed. From then on its tags and
-// metadata are kept as the spec says, and its ports and volumes are attached and
-// detached (attach.go). What others attached stays.
+// Package server is the kind Server of the openstack pack. Nova builds a server asynchronously:
+// until its status is ACTIVE, the operator changes nothing. After that, the operator corrects
+// tags and metadata, and attaches and detaches ports and volumes (attach.go). Ports and volumes
+// that other clients attached stay attached.
 package server

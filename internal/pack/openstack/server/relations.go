@@ -12,7 +12,8 @@ type (
 	hints  = openstackv1alpha1.ServerSchedulerHints
 )
 
-// Paths of references whose ids are part of requests that a table cannot describe.
+// Paths of references whose IDs are in parts of the request that kit.Reference.Body can't
+// describe.
 const (
 	bootVolumeRef  = "spec.resource.bootVolume.volumeRef"
 	portRefs       = "spec.resource.ports[].portRef"
@@ -21,7 +22,7 @@ const (
 	sameHosts      = "spec.resource.schedulerHints.sameHostServerRefs"
 )
 
-// References of a Server.
+// References are the [kit.Reference] values of a Server.
 var References = kit.Bind[object](kind, []kit.Reference{
 	{Target: "Image", Field: "spec.resource.imageRef", Body: "imageRef"},
 	{Target: "Volume", Field: bootVolumeRef},

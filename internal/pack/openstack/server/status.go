@@ -11,7 +11,7 @@ import (
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 )
 
-// Fields that Nova calls otherwise, or that are not in its answers but put there.
+// Fields with another name in Nova, or that the actuator adds to Nova's answers.
 const (
 	volumesField    = "os-extended-volumes:volumes_attached"
 	interfacesField = "interfaces"
@@ -19,7 +19,7 @@ const (
 	metadataField   = kit.MetadataField
 )
 
-// building is the status of a server that Nova has not made yet.
+// building is the status of a server while Nova builds it.
 const building = "BUILD"
 
 var names = map[string]string{
@@ -34,14 +34,14 @@ type (
 	volumeSeen    = openstackv1alpha1.ServerVolumeStatus
 )
 
-// observe reports a Server, which serves while it runs.
+// observe reports a Server, which is available while its status is ACTIVE.
 func observe(s object, r *kit.Resource) reconcile.Outcome {
 	status := &openstackv1alpha1.ServerResourceStatus{}
 	kit.Report(r, status, names)
 	if _, told := r.Fields[groupsField]; !told && s.Status.Resource != nil {
-		status.ServerGroups = s.Status.Resource.ServerGroups // A list does not tell them.
+		status.ServerGroups = s.Status.Resource.ServerGroups // Nova's list has no server_groups.
 	}
-	if host := r.String("OS-EXT-SRV-ATTR:host"); host != "" { // Others get a hash of it.
+	if host := r.String("OS-EXT-SRV-ATTR:host"); host != "" { // Only for administrators; others get a hash.
 		status.HostID = host
 	}
 	status.ImageID, _ = r.Map("image")["id"].(string)
@@ -51,7 +51,7 @@ func observe(s object, r *kit.Resource) reconcile.Outcome {
 	status.Metadata = kit.Pairs(r, metadataField, func(key, value string) pair {
 		return pair{Key: key, Value: value}
 	})
-	// Nova has no order for them, and so another one each time.
+	// Nova returns them in another order each time.
 	slices.SortFunc(status.Interfaces, func(a, b interfaceSeen) int { return cmp.Compare(a.PortID, b.PortID) })
 	slices.SortFunc(status.Volumes, func(a, b volumeSeen) int { return cmp.Compare(a.ID, b.ID) })
 	s.Status.Resource = status

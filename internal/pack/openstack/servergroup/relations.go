@@ -9,5 +9,5 @@ const kind = "ServerGroup"
 
 type object = *openstackv1alpha1.ServerGroup
 
-// References of a ServerGroup.
+// References are the [kit.Reference] values of a ServerGroup.
 var References = kit.Bind[object](kind, nil)

@@ -9,5 +9,5 @@ const kind = "Service"
 
 type object = *openstackv1alpha1.Service
 
-// References of a Service.
+// References are the [kit.Reference] values of a Service.
 var References = kit.Bind[object](kind, nil)

@@ -6,7 +6,7 @@ import (
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 )
 
-// observe reports a ShareNetwork, which serves as soon as it exists.
+// observe reports a ShareNetwork, which is available as soon as it exists.
 func observe(o object, r *kit.Resource) reconcile.Outcome {
 	s := &openstackv1alpha1.ShareNetworkResourceStatus{}
 	kit.Report(r, s, nil)

@@ -7,7 +7,7 @@ import (
 	"github.com/kinship-dev/kinship/pkg/external"
 )
 
-// New returns the kind.
+// New returns the [external.Kind] of Subnet.
 func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
 	k := kit.Kind(c, &table)
 	child := children{c.Live}
@@ -35,7 +35,7 @@ func fields(in external.Input[object]) []kit.Field {
 		kit.Fixed("dns_publish_fixed_ip", r.DNSPublishFixedIP),
 		gateway(r.Gateway),
 	}
-	if len(r.AllocationPools) > 0 { // Left out, Neutron has chosen them.
+	if len(r.AllocationPools) > 0 { // If the spec has none, Neutron has chosen them.
 		all = append(all, kit.Set("allocation_pools", pools(r.AllocationPools)).Addresses())
 	}
 	if v6 := r.IPv6; v6 != nil {
@@ -44,8 +44,8 @@ func fields(in external.Input[object]) []kit.Field {
 	return all
 }
 
-// gateway is the address that is given, or none. What Neutron chose is left as it
-// is.
+// gateway returns the field gateway_ip: the address of the spec, or null for type None. A
+// gateway that Neutron chose stays.
 func gateway(g *openstackv1alpha1.SubnetGateway) kit.Field {
 	switch {
 	case g != nil && g.Type == openstackv1alpha1.GatewayNone:

@@ -16,7 +16,7 @@ import (
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 )
 
-// children makes the RouterInterface of a Subnet that names a Router.
+// children creates and deletes the RouterInterface of a Subnet with spec.resource.routerRef.
 type children struct {
 	live client.Client
 }
@@ -27,14 +27,14 @@ func childOf(s object) *openstackv1alpha1.RouterInterface {
 	}}
 }
 
-// isOwnedBy reports whether a RouterInterface was made for a Subnet. An owner reference
-// without `controller: true` counts too: the operator that publishes this API writes
-// such ones.
+// isOwnedBy reports whether a RouterInterface was created for a Subnet. An owner reference
+// without `controller: true` counts too: the published operator writes such owner references.
 func isOwnedBy(child *openstackv1alpha1.RouterInterface, s object) bool {
 	return slices.ContainsFunc(child.OwnerReferences, func(o metav1.OwnerReference) bool { return o.UID == s.UID })
 }
 
-// compose creates it. It is never changed: all of it is immutable.
+// compose creates the RouterInterface. All fields of a RouterInterface are immutable, so
+// compose never changes it.
 func (c children) compose(ctx context.Context, in external.Input[object]) reconcile.Outcome {
 	s := in.Object
 	if s.Spec.Resource == nil || s.Spec.Resource.RouterRef == nil {
@@ -42,7 +42,7 @@ func (c children) compose(ctx context.Context, in external.Input[object]) reconc
 	}
 	child := childOf(s)
 	child.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(s, kit.GVK(kind))}
-	child.OwnerReferences[0].BlockOwnerDeletion = nil // Guards say who waits for whom.
+	child.OwnerReferences[0].BlockOwnerDeletion = nil // Guards decide the order of deletion.
 	self := openstackv1alpha1.KubernetesNameRef(s.Name)
 	child.Spec = openstackv1alpha1.RouterInterfaceSpec{
 		Type: openstackv1alpha1.RouterInterfaceTypeSubnet, RouterRef: *s.Spec.Resource.RouterRef, SubnetRef: &self,
@@ -58,14 +58,15 @@ func (c children) compose(ctx context.Context, in external.Input[object]) reconc
 		return reconcile.Fail(condition.ReasonTransientError, fmt.Errorf("read RouterInterface %s: %w", child.Name, err))
 	}
 	if !isOwnedBy(child, s) {
-		return reconcile.Progress(condition.ReasonProgressing, "RouterInterface/%s exists and belongs to somebody else: "+
+		return reconcile.Progress(condition.ReasonProgressing, "RouterInterface/%s exists and this Subnet does not own it: "+
 			"delete it, or leave out spec.resource.routerRef", child.Name)
 	}
 	return reconcile.Outcome{}
 }
 
-// dissolve deletes it. The garbage collector would wait for the Subnet, and the
-// Subnet for the guard of its RouterInterface.
+// dissolve deletes the RouterInterface of a Subnet that is being deleted. The garbage collector
+// would delete the RouterInterface only after the Subnet, but the Subnet waits for the guard of
+// its RouterInterface.
 func (c children) dissolve(ctx context.Context, s object) reconcile.Outcome {
 	if s.Spec.Resource == nil || s.Spec.Resource.RouterRef == nil {
 		return reconcile.Outcome{}
@@ -73,7 +74,7 @@ func (c children) dissolve(ctx context.Context, s object) reconcile.Outcome {
 	child := childOf(s)
 	err := c.live.Get(ctx, client.ObjectKeyFromObject(child), child)
 	if err == nil && isOwnedBy(child, s) && child.DeletionTimestamp == nil {
-		// A finalizer that comes after the read must hold it.
+		// The resourceVersion protects a finalizer that is added after the read.
 		err = c.live.Delete(ctx, child, client.Preconditions{UID: &child.UID, ResourceVersion: &child.ResourceVersion})
 	}
 	if apierrors.IsConflict(err) {

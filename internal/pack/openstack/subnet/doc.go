@@ -1,3 +1,3 @@
-// Package subnet is the kind Subnet of the openstack pack. A Subnet that names a
-// Router has a RouterInterface made, which belongs to it (child.go).
+// Package subnet is the kind Subnet of the openstack pack. A Subnet with
+// spec.resource.routerRef creates a RouterInterface, and owns it (child.go).
 package subnet

@@ -9,9 +9,9 @@ const kind = "Subnet"
 
 type object = *openstackv1alpha1.Subnet
 
-// References of a Subnet.
+// References are the [kit.Reference] values of a Subnet.
 var References = kit.Bind[object](kind, []kit.Reference{
-	// An address range is part of its network and has to go before it.
+	// A subnet is part of its network and must be deleted first.
 	{Target: "Network", Field: "spec.resource.networkRef", Body: "network_id", Query: "network_id"},
 	{Target: "Router", Field: "spec.resource.routerRef"},
 	{Target: "Project", Field: "spec.resource.projectRef", Body: "project_id", Query: "project_id"},

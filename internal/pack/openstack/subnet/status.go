@@ -1,6 +1,6 @@
 package subnet
 
-// names are the fields that OpenStack calls otherwise.
+// names are the fields with another name in OpenStack.
 var names = map[string]string{
 	"subnetPoolID":       "subnetpool_id",
 	"hostRoutes.nextHop": "nexthop",

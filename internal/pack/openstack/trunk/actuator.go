@@ -10,7 +10,7 @@ import (
 	"github.com/kinship-dev/kinship/pkg/external"
 )
 
-// New returns the kind.
+// New returns the [external.Kind] of Trunk.
 func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
 	k := kit.Kind(c, &table)
 	k.Differs = differs
@@ -28,22 +28,22 @@ func fields(in external.Input[object]) []kit.Field {
 	r := in.Object.Spec.Resource
 	subports := wanted(in)
 	return []kit.Field{
-		// With the trunk, since a trunk that is down takes none later.
-		kit.Fixed("sub_ports", &subports).Opaque(), // They are corrected as a set.
+		// POST contains them because a trunk that is down accepts none later.
+		kit.Fixed("sub_ports", &subports).Opaque(), // updates compare them as a set
 		kit.Always("name", in.Object.GetResourceName()),
 		kit.Default("description", r.Description, ""),
 		kit.Default("admin_state_up", r.AdminStateUp, true),
 	}
 }
 
-// subport is one as Neutron spells it.
+// subport is a subport in Neutron's JSON.
 type subport struct {
 	Port string `json:"port_id"`
 	Type string `json:"segmentation_type,omitempty"`
 	ID   int32  `json:"segmentation_id,omitempty"`
 }
 
-// subportsField is what differs calls subports.
+// subportsField is the name of the subports in the result of differs.
 const subportsField = "sub_ports"
 
 // wanted returns the subports of the spec.
@@ -55,7 +55,7 @@ func wanted(in external.Input[object]) []subport {
 	return all
 }
 
-// compare returns the subports that are missing and those that are too many.
+// compare returns the subports that are missing, and the subports that are not wanted.
 func compare(in external.Input[object], r *kit.Resource) (add, remove []subport) {
 	var have struct {
 		Subports []subport `json:"sub_ports"`
@@ -85,7 +85,7 @@ func differs(in external.Input[object], r *kit.Resource) []string {
 	return names
 }
 
-// actuator changes the subports as well.
+// actuator changes the subports in addition to the fields.
 type actuator struct{ kit.Actuator[object] }
 
 // Update implements external.Actuator.
@@ -98,7 +98,7 @@ func (a actuator) Update(
 		return r, err
 	}
 	down := r.Fields["admin_state_up"] == false
-	if down { // While it is, no subport comes or goes.
+	if down { // Neutron refuses to change the subports of a trunk that is down.
 		if err := a.enable(ctx, id, true); err != nil {
 			return r, err
 		}
@@ -107,7 +107,7 @@ func (a actuator) Update(
 	for _, change := range []struct {
 		action string
 		ports  []subport
-	}{{"remove_subports", remove}, {"add_subports", add}} { // A number may pass from one to another.
+	}{{"remove_subports", remove}, {"add_subports", add}} { // A new subport may need the ID of an old one.
 		if len(change.ports) == 0 {
 			continue
 		}
@@ -129,7 +129,7 @@ func (a actuator) enable(ctx context.Context, id string, up bool) error {
 	return err
 }
 
-// Delete implements external.Actuator. Neutron deletes no trunk that is down.
+// Delete implements external.Actuator. Neutron refuses to delete a trunk that is down.
 func (a actuator) Delete(ctx context.Context, in external.Input[object], id string) error {
 	if r := in.Object.Status.Resource; r != nil && r.AdminStateUp != nil && !*r.AdminStateUp {
 		if err := a.enable(ctx, id, true); err != nil {

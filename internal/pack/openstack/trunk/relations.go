@@ -9,7 +9,7 @@ const kind = "Trunk"
 
 type object = *openstackv1alpha1.Trunk
 
-// References of a Trunk.
+// References are the [kit.Reference] values of a Trunk.
 var References = kit.Bind[object](kind, []kit.Reference{
 	{Target: "Port", Field: "spec.resource.portRef", Body: "port_id", Query: "port_id"},
 	// The finalizer of subports has its own name: a Port may be a subport of one Trunk and, by

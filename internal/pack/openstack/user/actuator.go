@@ -9,7 +9,7 @@ import (
 	"github.com/kinship-dev/kinship/pkg/external"
 )
 
-// New returns the kind.
+// New returns the [external.Kind] of User.
 func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
 	k := kit.Kind(c, &table)
 	k.Differs = differs
@@ -32,14 +32,17 @@ func fields(in external.Input[object]) []kit.Field {
 }
 
 const (
-	// passwordField is what differs calls the password, and its key in the Secret.
+	// passwordField is the name of the password in the result of differs, and its key in the
+	// Secret.
 	passwordField = "password"
-	// applied marks a resource whose password was just set, with the Secret's name.
+	// applied is a field that withPassword adds to a resource: the name of the Secret with the
+	// password.
 	applied = "applied_password_ref"
 )
 
-// differs can't compare the password, which Keystone never shows: it is set again
-// when the Secret is another one, or another version, than the one last used.
+// differs can't compare the password, because Keystone never shows it. The password is set
+// again if passwordRef names another Secret, or the Secret has another resourceVersion, than at
+// the last update.
 func differs(in external.Input[object], r *kit.Resource) []string {
 	names, ref := table.Differs(in, r), in.Object.Spec.Resource.PasswordRef
 	if ref != nil && r.String(applied) != string(*ref) && !in.Used(kit.SecretKind.GroupKind(), string(*ref)) {
@@ -48,7 +51,7 @@ func differs(in external.Input[object], r *kit.Resource) []string {
 	return names
 }
 
-// actuator sets the password as well.
+// actuator sets the password in addition to the fields.
 type actuator struct {
 	kit.Actuator[object]
 
@@ -75,7 +78,7 @@ func (a actuator) Update(
 	})
 }
 
-// withPassword makes a request that sends the password.
+// withPassword sends a request with the password.
 func (a actuator) withPassword(
 	ctx context.Context, in external.Input[object], request func(kit.Actuator[object]) (*kit.Resource, error),
 ) (*kit.Resource, error) {

@@ -1,3 +1,3 @@
-// Package user is the kind User of the openstack pack. Its password is read from a
-// Secret when it is set, and kept nowhere (actuator.go).
+// Package user is the kind User of the openstack pack. The actuator reads the password from the
+// Secret of spec.resource.passwordRef for each request, and does not keep it (actuator.go).
 package user

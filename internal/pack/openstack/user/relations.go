@@ -9,7 +9,7 @@ const kind = "User"
 
 type object = *openstackv1alpha1.User
 
-// References of a User.
+// References are the [kit.Reference] values of a User.
 var References = kit.Bind[object](kind, []kit.Reference{
 	{Target: "Domain", Field: "spec.resource.domainRef", Body: "domain_id", Query: "domain_id"},
 	{Target: "Project", Field: "spec.resource.defaultProjectRef", Body: "default_project_id"},

@@ -8,7 +8,7 @@ import (
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 )
 
-// observe reports a User, which serves as soon as it exists.
+// observe reports a User, which is available as soon as it exists.
 func observe(u object, r *kit.Resource) reconcile.Outcome {
 	before := u.Status.Resource
 	u.Status.Resource = &openstackv1alpha1.UserResourceStatus{}
@@ -16,7 +16,7 @@ func observe(u object, r *kit.Resource) reconcile.Outcome {
 	if at, ok := kit.Moment(u.Status.Resource.PasswordExpiresAt); ok {
 		u.Status.Resource.PasswordExpiresAt = at.Format(time.RFC3339)
 	}
-	if before != nil && u.Status.Resource.AppliedPasswordRef == "" { // Keystone does not know it.
+	if before != nil && u.Status.Resource.AppliedPasswordRef == "" { // Keystone does not return the field.
 		u.Status.Resource.AppliedPasswordRef = before.AppliedPasswordRef
 	}
 	return reconcile.Outcome{}

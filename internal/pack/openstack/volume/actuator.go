@@ -8,7 +8,7 @@ import (
 	"github.com/kinship-dev/kinship/pkg/external"
 )
 
-// New returns the kind.
+// New returns the [external.Kind] of Volume.
 func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
 	k := kit.Kind(c, &table)
 	k.Lingers = true
@@ -19,7 +19,7 @@ var table = kit.Table[object]{
 	Kind: kind, Service: (*openstack.Scope).Volume, References: References, Observe: observe, Names: names,
 	Path: "volumes", Listed: "volumes/detail", One: "volume", Many: "volumes", Marked: kit.MetadataField,
 	Fields: fields,
-	// A cloud may ignore filters of its users.
+	// A cloud may ignore the filters of ordinary users.
 	Compared: []string{"name", "description", "size", "availabilityZone"},
 	Adapt: func(in external.Input[object], query url.Values) {
 		if name := in.Object.GetFilter().Name; name != nil {

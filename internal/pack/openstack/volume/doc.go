@@ -1,3 +1,3 @@
-// Package volume is the kind Volume of the openstack pack. That it is attached to a
-// server is the Server's business.
+// Package volume is the kind Volume of the openstack pack. A Server attaches and detaches
+// volumes, not the Volume.
 package volume

@@ -9,10 +9,10 @@ const kind = "Volume"
 
 type object = *openstackv1alpha1.Volume
 
-// References of a Volume.
+// References are the [kit.Reference] values of a Volume.
 var References = kit.Bind[object](kind, []kit.Reference{
-	// Cinder reports a volume type by its name.
+	// Cinder reports the name of a volume type, not its ID.
 	{Target: "VolumeType", Field: "spec.resource.volumeTypeRef", Body: "volume_type", Opaque: true},
-	// Its content is copied: once that is done, the image can go.
+	// Cinder copies the image into the volume: then the image may be deleted.
 	{Target: "Image", Field: "spec.resource.imageRef", Need: kit.Once, Body: "imageRef"},
 })

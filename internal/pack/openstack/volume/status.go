@@ -9,7 +9,7 @@ import (
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 )
 
-// names are the fields that OpenStack calls otherwise.
+// names are the fields with another name in OpenStack.
 var names = map[string]string{
 	"projectID":          "os-vol-tenant-attr:tenant_id",
 	"host":               "os-vol-host-attr:host",
@@ -19,11 +19,11 @@ var names = map[string]string{
 
 type pair = openstackv1alpha1.VolumeMetadataStatus
 
-// observe reports a Volume, which serves whether or not a server has it.
+// observe reports a Volume, which is available whether or not it is attached.
 func observe(v object, r *kit.Resource) reconcile.Outcome {
 	status := &openstackv1alpha1.VolumeResourceStatus{}
 	kit.Report(r, status, names)
-	if bootable := r.String("bootable"); bootable != "" { // It is a word, for Cinder.
+	if bootable := r.String("bootable"); bootable != "" { // Cinder returns the word "true" or "false".
 		status.Bootable = new(bootable == "true")
 	}
 	status.ImageID, _ = r.Map("volume_image_metadata")["image_id"].(string)

@@ -10,21 +10,21 @@ import (
 	"github.com/kinship-dev/kinship/pkg/external"
 )
 
-// New returns the kind.
+// New returns the [external.Kind] of VolumeType.
 func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
 	k := kit.Kind(c, &table)
 	k.Differs = differs
 	return kit.Wrap(k, func(a kit.Actuator[object]) external.Actuator[object, *kit.Resource] { return actuator{a} })
 }
 
-// specsField is what Cinder and differs call the extra specs.
+// specsField is the name of the extra specs in Cinder, and in the result of differs.
 const specsField = "extra_specs"
 
 var table = kit.Table[object]{
 	Kind: kind, Service: (*openstack.Scope).Volume, References: References, Observe: observe,
 	Place: (*openstack.Scope).Region,
 	Path:  "types", One: "volume_type", Many: "volume_types", Fields: fields,
-	Always:     url.Values{"is_public": {"None"}}, // Else only those that are public.
+	Always:     url.Values{"is_public": {"None"}}, // Otherwise Cinder lists public types only.
 	Unfiltered: true, Compared: []string{"name", "description", "isPublic"},
 }
 
@@ -34,7 +34,7 @@ func fields(in external.Input[object]) []kit.Field {
 	return []kit.Field{
 		kit.Always("name", in.Object.GetResourceName()),
 		kit.Default("description", r.Description, ""),
-		// POST and PUT have a name each for it.
+		// POST and PUT have different names for the field.
 		kit.Fixed("os-volume-type-access:is_public", r.IsPublic),
 		kit.Default("is_public", r.IsPublic, true).Later(),
 		kit.Fixed(specsField, &specs),
@@ -57,11 +57,11 @@ func differs(in external.Input[object], r *kit.Resource) []string {
 	return names
 }
 
-// actuator changes the extra specs as well.
+// actuator changes the extra specs in addition to the fields.
 type actuator struct{ kit.Actuator[object] }
 
-// Update implements external.Actuator. While there are volumes of the type, Cinder
-// changes no extra spec.
+// Update implements external.Actuator. Cinder refuses to change extra specs while volumes of
+// the type exist.
 func (a actuator) Update(
 	ctx context.Context, in external.Input[object], r *kit.Resource, names []string,
 ) (*kit.Resource, error) {

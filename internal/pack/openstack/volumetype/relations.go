@@ -9,5 +9,5 @@ const kind = "VolumeType"
 
 type object = *openstackv1alpha1.VolumeType
 
-// References of a VolumeType.
+// References are the [kit.Reference] values of a VolumeType.
 var References = kit.Bind[object](kind, nil)

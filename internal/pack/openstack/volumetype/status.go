@@ -8,7 +8,7 @@ import (
 
 type pair = openstackv1alpha1.VolumeTypeExtraSpecStatus
 
-// observe reports a VolumeType, which serves as soon as it exists.
+// observe reports a VolumeType, which is available as soon as it exists.
 func observe(o object, r *kit.Resource) reconcile.Outcome {
 	status := &openstackv1alpha1.VolumeTypeResourceStatus{}
 	kit.Report(r, status, nil)
