@@ -10,14 +10,14 @@ import (
 	"github.com/kinship-dev/kinship/internal/pack"
 )
 
-// restoredObjects are the policies for objects of a backup, with --enforcement=policy. A restored
-// Usage has an owner reference with the uid of the former using object, for which the garbage
-// collector would delete the Usage. A restored object has the lock even if no Usage protects the
-// object, and then no user could delete it. The policies remove both; the operator adds them again
-// where they are right.
+// restoredObjects are the policies for objects of a backup, with --enforcement=policy. A
+// restored Usage has an ownerReference with the UID of the former using object, and the garbage
+// collector would delete the Usage for this ownerReference. A restored object has the lock even
+// if no Usage protects the object, and then no user could delete the object. The policies
+// remove both; the operator adds both again where they are right.
 //
-// An API server without MutatingAdmissionPolicy refuses such a Usage with a text that says what to
-// do, and lets the lock pass: sweep removes it at the operator's next start.
+// An API server without MutatingAdmissionPolicy refuses such a Usage with a text that says what
+// to do, and accepts the lock: sweep removes the lock at the operator's next start.
 func restoredObjects(in pack.Installation) []client.Object {
 	if in.MutatingPolicies {
 		return append(dropOwners(in), dropLock(in)...)
@@ -25,8 +25,8 @@ func restoredObjects(in pack.Installation) []client.Object {
 	return refuseOwners(in)
 }
 
-// formerOwner is the CEL expression for "the new owner reference o names the object of spec.by, with
-// any uid". The operator adds the reference with the right uid.
+// formerOwner is the CEL expression for "the new ownerReference o names the object of spec.by,
+// with any UID". The operator adds the ownerReference with the right UID.
 func formerOwner(o string) string {
 	group := func(of string) string {
 		return fmt.Sprintf("(%[1]s.apiVersion.contains('/') ? %[1]s.apiVersion.split('/')[0] : '')", of)
@@ -38,13 +38,15 @@ func formerOwner(o string) string {
 		o, group(o), group("object.spec.by"))
 }
 
-// hasFormerOwner is the CEL expression for "a Usage has an owner reference that formerOwner matches".
+// hasFormerOwner is the CEL expression for "a Usage has an ownerReference that formerOwner
+// matches".
 func hasFormerOwner() string {
 	return fmt.Sprintf("has(object.spec.by) && has(object.metadata.ownerReferences) && "+
 		"object.metadata.ownerReferences.exists(o, %s)", formerOwner("o"))
 }
 
-// dropOwners is the policy that removes the owner references that formerOwner matches.
+// dropOwners is the MutatingAdmissionPolicy that removes the ownerReferences that formerOwner
+// matches.
 func dropOwners(in pack.Installation) []client.Object {
 	kept := fmt.Sprintf(`object.metadata.ownerReferences.filter(o, !(%s)).map(o, {
   "apiVersion": o.apiVersion, "kind": o.kind, "name": o.name, "uid": o.uid,
@@ -56,7 +58,7 @@ func dropOwners(in pack.Installation) []client.Object {
 	}, fmt.Sprintf(`[JSONPatch{op: "replace", path: "/metadata/ownerReferences", value: %s}]`, kept))
 }
 
-// refuseOwners is the policy that refuses a Usage for which hasFormerOwner is true.
+// refuseOwners is the ValidatingAdmissionPolicy that refuses a Usage if hasFormerOwner is true.
 func refuseOwners(in pack.Installation) []client.Object {
 	return pack.ValidatingPolicy(ownersPolicy, admissionregistrationv1.ValidatingAdmissionPolicySpec{
 		FailurePolicy:    new(admissionregistrationv1.Fail),
@@ -71,7 +73,8 @@ func refuseOwners(in pack.Installation) []client.Object {
 	})
 }
 
-// dropLock is the policy that removes a lock which a client other than the operator adds.
+// dropLock is the MutatingAdmissionPolicy that removes a lock which a client other than the
+// operator adds.
 func dropLock(in pack.Installation) []client.Object {
 	return mutatingPolicy(locksPolicy, matchLocked("*/*", writes...), []admissionregistrationv1.MatchCondition{
 		{Name: "not-the-operator", Expression: in.Operators.DoNotAsk()},

@@ -35,7 +35,7 @@ func shareStrings(obj any) {
 	}
 	described := describe(u)
 	shareDetails(u, described)
-	status.Conditions = slices.Clip(slices.Clone(status.Conditions)) // Decoding leaves room for as many again.
+	status.Conditions = slices.Clip(slices.Clone(status.Conditions)) // Decoding leaves spare capacity.
 	for i := range status.Conditions {
 		c := &status.Conditions[i]
 		c.Type, c.Reason = share(c.Type), share(c.Reason)

@@ -39,8 +39,9 @@ type deletionHandler struct {
 	expiry    time.Duration
 }
 
-// Handle implements admission.Handler. Handle answers from the ledger. If the object is locked and
-// the ledger knows no Usage of it, Handle reads the Usages from the API server (readHolders).
+// Handle implements admission.Handler. Handle answers from the ledger. If the object is locked
+// and the ledger has no Usage of the object, Handle reads the Usages from the API server
+// (readHolders).
 func (h *deletionHandler) Handle(ctx context.Context, req admission.Request) admission.Response {
 	start := h.clock.Now()
 	defer func() { h.metrics.answered(h.clock.Since(start)) }()
@@ -73,9 +74,9 @@ func (h *deletionHandler) Handle(ctx context.Context, req admission.Request) adm
 	return answer
 }
 
-// recordedHint returns the part of a refusal which says that the deletion is recorded, until when,
-// and how to withdraw it. Controllers of Kubernetes get no such text: they repeat a refused
-// deletion themselves.
+// recordedHint returns the part of a refusal that says that the deletion is recorded, until
+// when, and how to withdraw the record. Controllers of Kubernetes get no such text: they repeat
+// a refused deletion themselves.
 func (h *deletionHandler) recordedHint(obj relation.Object, recorded sharedv1alpha1.RefusedDeletion) string {
 	if recorded.User == "" || isKubernetesController(recorded.User) {
 		return ""
@@ -89,7 +90,7 @@ func (h *deletionHandler) recordedHint(obj relation.Object, recorded sharedv1alp
 		recorded.Time.Add(h.expiry).UTC().Format(time.RFC3339), obj.ID.GroupKind(), obj.ID.Name, where)
 }
 
-// requestedObject returns the object that a request deletes, or the Pod that it evicts.
+// requestedObject returns the object that a request deletes, or the Pod of an eviction.
 func requestedObject(
 	ctx context.Context, watcher *relation.Watcher, req admission.Request,
 ) (relation.Object, *metav1.PartialObjectMetadata, error) {

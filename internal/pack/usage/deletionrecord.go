@@ -26,9 +26,9 @@ const (
 	maxGroupBytes = 256 << 10
 )
 
-// record stores a refused deletion for replay, in the status of the first Usage with
-// replayDeletion, and returns the stored record. A record without a user means that none was
-// stored. A repeated refusal of the same deletion writes nothing.
+// record stores a refused deletion for replay, in status.refused of the first Usage with
+// spec.replayDeletion, and returns the stored record. A record without a user means that no
+// Usage has stored the deletion. A repeated refusal of the same deletion writes nothing.
 func (h *deletionHandler) record(
 	ctx context.Context, req admission.Request, obj relation.Object, found holders,
 ) (recorded sharedv1alpha1.RefusedDeletion, _ error) {
@@ -56,15 +56,16 @@ func (h *deletionHandler) record(
 	return recorded, nil
 }
 
-// deleteOptions are the two fields of a request that say what happens to the objects that the
-// deleted object owns.
+// deleteOptions are the two fields of a DELETE request for the objects that the deleted object
+// owns.
 type deleteOptions struct {
 	PropagationPolicy *metav1.DeletionPropagation `json:"propagationPolicy"`
 	OrphanDependents  *bool                       `json:"orphanDependents"` // Deprecated, but still sent.
 }
 
-// policy returns both fields as one. policy is empty if neither is set: the API server then decides
-// by the object's finalizers and kind (it keeps the Pods of a Job), and must do so for a replay.
+// policy returns both fields as a propagationPolicy. policy is empty if neither is set: the API
+// server then decides by the object's finalizers and kind (it keeps the Pods of a Job), and
+// must do so for a replay.
 func (d deleteOptions) policy() metav1.DeletionPropagation {
 	switch {
 	case d.PropagationPolicy != nil:
@@ -78,8 +79,9 @@ func (d deleteOptions) policy() metav1.DeletionPropagation {
 	}
 }
 
-// store writes a record into the status of a Usage and returns the stored record, which is empty
-// if there is no room or the Usage is gone. Other replicas may add other records at the same time.
+// store writes a record into status.refused of a Usage and returns the stored record. The
+// result is empty if status.refused is full or the Usage was deleted. Other replicas may add
+// records at the same time.
 func (h *deletionHandler) store(
 	ctx context.Context, u usage, refused sharedv1alpha1.RefusedDeletion,
 ) (stored sharedv1alpha1.RefusedDeletion, _ error) {
@@ -135,7 +137,7 @@ func appendRecord(status *sharedv1alpha1.UsageStatus, refused sharedv1alpha1.Ref
 	return true
 }
 
-// hasNewRecord reports whether a status has a record that it did not have before.
+// hasNewRecord reports whether status.refused has a record that the former status did not have.
 func hasNewRecord(before, now *sharedv1alpha1.UsageStatus) bool {
 	return slices.ContainsFunc(now.Refused, func(r sharedv1alpha1.RefusedDeletion) bool {
 		return !slices.ContainsFunc(before.Refused, func(b sharedv1alpha1.RefusedDeletion) bool {

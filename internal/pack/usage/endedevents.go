@@ -12,16 +12,16 @@ import (
 	"k8s.io/client-go/util/flowcontrol"
 )
 
-// Limits of the events ProtectionEnded. A namespace with 10,000 Usages that is deleted would cost
-// 10,000 requests for events that no user reads.
+// Limits of the events ProtectionEnded. The deletion of a namespace with 10,000 Usages would
+// cost 10,000 requests for events that no user reads.
 const (
 	endedBurst     = 50
 	endedPerSecond = 10
 	endedBatch     = time.Second
 )
 
-// endedEvents records one event for each protection that has ended or, beyond the limits, one for
-// each namespace and second.
+// endedEvents records one event for each protection that has ended or, beyond the limits, one
+// event for each namespace and second.
 type endedEvents struct {
 	recorder events.EventRecorder
 	limiter  flowcontrol.PassiveRateLimiter

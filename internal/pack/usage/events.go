@@ -7,10 +7,10 @@ import (
 	"github.com/kinship-dev/kinship/pkg/watch"
 )
 
-// usageChanged updates the edges of a Usage, and starts a pass unless the event shows nothing but
-// an own write. An own write starts a pass, too, if it gives the Usage its first edges: lockUsed
-// waits for them. So does a record that a webhook added to status.refused: deleteUsingFirst works on
-// the records of the namespace controller.
+// usageChanged updates the edges of a Usage, and starts a pass unless the event shows nothing
+// but an own write. Two own writes start a pass, too: the write that gives the Usage its first
+// edges, because lockUsed waits for these edges, and a record that a webhook added to
+// status.refused, because deleteUsingFirst works on the records of the namespace controller.
 func (p *parts) usageChanged(c watch.Change[usage]) {
 	id := identify(c.Object())
 	before := p.ledger.Declared.Declared(id)

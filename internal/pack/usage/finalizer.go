@@ -12,7 +12,7 @@ import (
 	"github.com/kinship-dev/kinship/pkg/relation"
 )
 
-// removeFinalizer removes the finalizer, with which the Usage is gone.
+// removeFinalizer removes the finalizer; then the API server deletes the Usage.
 func (r *reconciler) removeFinalizer(ctx context.Context, p *pass) reconcile.Outcome {
 	if p.memory.finalized || !controllerutil.RemoveFinalizer(p.usage, finalizer) {
 		return reconcile.Outcome{}
@@ -22,9 +22,9 @@ func (r *reconciler) removeFinalizer(ctx context.Context, p *pass) reconcile.Out
 		return reconcile.Fail(sharedv1alpha1.ReasonFailed, err)
 	}
 	p.memory.finalized = true
-	r.memories.keep(p.id, p.memory)
+	r.memories.store(p.id, p.memory)
 	if err != nil {
-		return reconcile.Outcome{} // An operator before this one removed the finalizer and recorded the events.
+		return reconcile.Outcome{} // A former operator removed the finalizer and recorded the events.
 	}
 	if bound := p.UsageStatus().Using; bound != nil {
 		// The garbage collector may have deleted the Usage before usingDeleted did.

@@ -11,13 +11,13 @@ import (
 	"github.com/kinship-dev/kinship/pkg/relation"
 )
 
-// dropFormerOwners removes owner references of a Usage that name the using object with another uid
-// than the object has, and reports whether there were new references to judge. A backup has such
-// references: a restored object gets a new uid. The garbage collector would delete the Usage for
-// them, and the protection would end without an event.
+// dropFormerOwners removes the ownerReferences of a Usage that name the using object with
+// another UID than the object has, and reports whether there were new ownerReferences to check.
+// A backup has such ownerReferences, because a restored object gets a new UID. The garbage
+// collector would delete the Usage for them, and the protection would end without an event.
 //
-// The uid is read from the API server, because the cache may be late. If the read fails, the
-// reference is removed, too: bindUsing adds the using object later.
+// The UID is read from the API server, because the cache may be late. If the read fails, the
+// ownerReference is removed, too: bindUsing adds the using object later.
 func (h *usageHandler) dropFormerOwners(ctx context.Context, u, old usage) bool {
 	source, ok := h.usingObject(u)
 	if !ok {
@@ -54,7 +54,7 @@ func (h *usageHandler) usingObject(u usage) (relation.Ref, bool) {
 	return source, err == nil && !source.IsZero() && source.Selector == nil
 }
 
-// refersTo reports whether an owner reference names an object, with any uid and version.
+// refersTo reports whether an ownerReference names an object, with any UID and version.
 func refersTo(o metav1.OwnerReference, to relation.Ref) bool {
 	gvk := schema.FromAPIVersionAndKind(o.APIVersion, o.Kind)
 	return o.Name == to.Name && gvk.GroupKind() == to.GroupKind()

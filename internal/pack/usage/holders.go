@@ -17,15 +17,15 @@ import (
 // holders are the edges that keep an object from being deleted, and the Usages that declare them.
 type holders struct {
 	edges []relation.Edge
-	get   func(object.ID) usage // nil for a Usage that is not known
+	get   func(object.ID) usage // nil for an unknown Usage
 }
 
-// readHolders reads the holders of a locked object from the API server. readHolders is for a lock
-// without a known Usage: the lock is just being removed, another replica has just added it, or a
-// user added the label. A late watch must not decide then, in the leader neither, so everything
-// that decides is read, unless the lock is gone.
+// readHolders reads the holders of a locked object from the API server. readHolders is for a
+// lock without a known Usage: the lock is about to be removed, another replica has just added
+// the lock, or a user added the label. A late watch must not decide then, not even in the
+// leader, so readHolders reads all objects that decide, unless the lock is gone.
 //
-// The Usages in holders are the ones that were read: the cache may not have them.
+// The Usages in holders are the Usages from the API server: the cache may not have them.
 func (h *deletionHandler) readHolders(ctx context.Context, obj relation.Object) (holders, error) {
 	live, err := h.ledger.watcher.Live(ctx, obj.ID)
 	if err != nil {
@@ -60,11 +60,12 @@ func (h *deletionHandler) readHolders(ctx context.Context, obj relation.Object) 
 // usedName is the field by which the API server selects Usages.
 const usedName = "spec.of.resourceRef.name"
 
-// readCandidates reads the Usages that may protect an object: the ones that name the object, and
-// the ones that name none. A namespace or a definition may be held for any Usage.
+// readCandidates reads the Usages that may protect an object: Usages with
+// spec.of.resourceRef.name of the object, and Usages without a name. Every Usage may hold a
+// Namespace or a CustomResourceDefinition.
 //
-// All lists are read at the same time: the API server may need 100 ms for each until it knows that
-// its cache is up to date.
+// All lists are read at the same time: the API server may need 100 ms for each list until its
+// cache is up to date.
 func (h *deletionHandler) readCandidates(ctx context.Context, obj relation.Object) ([]usage, error) {
 	group, ctx := errgroup.WithContext(ctx)
 	lists := make([][]usage, 2*len(kinds))
@@ -94,8 +95,9 @@ func mayHold(u usage, obj relation.Object) bool {
 	return isContainer(gk) || gk == groupKindOf(&u.UsageSpec().Of)
 }
 
-// readInForce returns the edges by which a Usage holds an object now. If the Usage names an unknown
-// kind, which may be as new as the Usage, it calls refresh to read the served kinds.
+// readInForce returns the edges by which a Usage holds an object now. If the Usage names an
+// unknown kind, which may be as new as the Usage, readInForce calls refresh to read the served
+// kinds.
 func (h *deletionHandler) readInForce(
 	ctx context.Context, u usage, obj relation.Object, refresh func() error,
 ) ([]relation.Edge, error) {
@@ -126,7 +128,7 @@ func (h *deletionHandler) readInForce(
 	return blocking, nil
 }
 
-// readPermitted is ledger.permitted by the ReferenceGrants in the API server.
+// readPermitted is ledger.permitted with the ReferenceGrants in the API server.
 func (h *deletionHandler) readPermitted(ctx context.Context, u usage) (bool, error) {
 	var failed error
 	permitted := h.ledger.permitted(u, func(namespace string) []kinshipv1alpha1.ReferenceGrant {

@@ -27,14 +27,16 @@ type usage interface {
 	UsageStatus() *sharedv1alpha1.UsageStatus
 }
 
-// kind is one of the three kinds.
+// kind is Usage of protection.crossplane.io, ClusterUsage, or Usage of
+// apiextensions.crossplane.io.
 type kind struct {
 	schema.GroupVersionKind
 	resource string
 	new      func() usage
 	newList  func() client.ObjectList
-	// selectable says that the API server can select objects by spec.of.resourceRef.name. It
-	// refuses such a field for a kind whose versions have the same schema.
+	// selectable says that the API server can select objects by spec.of.resourceRef.name
+	// (selectableFields). The API server refuses selectableFields for a kind whose versions
+	// have the same schema.
 	selectable bool
 }
 
@@ -88,6 +90,6 @@ func identify(u usage) object.ID {
 	}
 }
 
-// isComposed reports whether a Usage belongs to a composition, which deletes the Usage together with
-// the used and the using object.
+// isComposed reports whether a Usage belongs to a composition (label crossplane.io/composite),
+// which deletes the Usage together with the used and the using object.
 func isComposed(u usage) bool { return u.GetLabels()[composedLabel] != "" }

@@ -12,15 +12,17 @@ import (
 	"github.com/kinship-dev/kinship/pkg/object"
 )
 
-// memory holds requests that the reconciler has sent for one Usage and that the cache can't show
-// yet: a deletion has no resourceVersion to compare. Only the pass of the Usage uses it.
+// memory has the requests that the reconciler has sent for one Usage and that the cache can't
+// show yet: a deletion has no resourceVersion to compare. Only the pass of the Usage uses
+// memory.
 //
-// If the operator stops, a request may be sent twice. Its uid makes the second one harmless.
+// If the operator stops, a request may be sent twice. The UID in the request makes the second
+// request harmless.
 type memory struct {
 	uid types.UID
 	// deleted says that the Usage was deleted, finalized that its finalizer was removed.
 	deleted, finalized bool
-	// replayed is the time of the last replayed record, by the uid of the target. A record has no
+	// replayed is the time of the last replayed record, by the UID of the target. A record has no
 	// fractions of seconds: an entry is dropped when the status has no record of the target, so
 	// that a second record of the same second is replayed too.
 	replayed map[types.UID]metav1.Time
@@ -47,11 +49,11 @@ func (m *memory) prune(recorded []sharedv1alpha1.RefusedDeletion) {
 	})
 }
 
-// memories holds the memory of each Usage that has one. memories is safe for concurrent use.
+// memories has the memory of each Usage that needs one. memories is safe for concurrent use.
 type memories struct{ all sync.Map }
 
-// of returns the memory of a Usage. A new memory is not stored before keep is called: most of
-// ten thousand Usages never need one.
+// of returns the memory of a Usage. store must be called to keep a new memory: most of ten
+// thousand Usages never need a memory.
 func (m *memories) of(id object.ID, uid types.UID) *memory {
 	if found, ok := m.all.Load(id); ok && found.(*memory).uid == uid {
 		return found.(*memory)
@@ -59,6 +61,6 @@ func (m *memories) of(id object.ID, uid types.UID) *memory {
 	return &memory{uid: uid}
 }
 
-func (m *memories) keep(id object.ID, one *memory) { m.all.Store(id, one) }
+func (m *memories) store(id object.ID, one *memory) { m.all.Store(id, one) }
 
 func (m *memories) forget(id object.ID) { m.all.Delete(id) }

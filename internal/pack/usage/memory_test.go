@@ -45,7 +45,7 @@ func TestMemories(t *testing.T) {
 	if all.of(id, "1").deleted {
 		t.Error("a memory is stored before keep is called")
 	}
-	all.keep(id, first)
+	all.store(id, first)
 	if !all.of(id, "1").deleted || all.of(id, "2").deleted {
 		t.Error("the memory is not that of the Usage with uid 1")
 	}

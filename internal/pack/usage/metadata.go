@@ -10,20 +10,20 @@ import (
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 )
 
-// writeMetadata writes the decisions of the steps before it in one request: the finalizer, the
-// owner reference, resourceRef of a resolved selector, and the details annotation. The webhook sets
-// most of them on creation, so there is usually nothing to write.
+// writeMetadata writes the decisions of the former steps in one request: the finalizer, the
+// ownerReference, resourceRef of a resolved selector, and the details annotation. The webhook
+// sets most of them on creation, so there is usually nothing to write.
 //
-// writeMetadata writes while the Usage waits for its using object, too: an owner reference to a
-// former object would have the garbage collector delete the Usage.
+// writeMetadata writes while the Usage waits for its using object, too: the garbage collector
+// would delete the Usage for an ownerReference to a former object.
 func (r *reconciler) writeMetadata(ctx context.Context, p *pass) reconcile.Outcome {
 	controllerutil.AddFinalizer(p.usage, finalizer)
 	annotate(p.usage, detailsAnnotation, describe(p.usage))
 	return r.writeObject(ctx, p).And(p.waitsForUsing)
 }
 
-// annotate sets an annotation. An empty value removes it. The map of the annotations is replaced:
-// Usages in the cache share theirs (shareStrings).
+// annotate sets an annotation. An empty value removes the annotation. annotate replaces the map
+// of the annotations: Usages in the cache share their maps (shareStrings).
 func annotate(u usage, key, value string) {
 	annotations := maps.Clone(u.GetAnnotations())
 	switch {
@@ -37,7 +37,7 @@ func annotate(u usage, key, value string) {
 	u.SetAnnotations(annotations)
 }
 
-// writeObject writes metadata and spec where they differ from p.seen. writeObject keeps the status
+// writeObject writes metadata and spec if they differ from p.seen. writeObject keeps the status
 // that the steps have decided.
 func (r *reconciler) writeObject(ctx context.Context, p *pass) reconcile.Outcome {
 	wrote, err := r.writer.Object(ctx, p.id, p.seen, p.usage)

@@ -7,7 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// metrics of the pack. Their names are part of the API: docs/metrics.md lists them.
+// metrics of the pack. The names of the metrics are part of the API: docs/metrics.md lists
+// them.
 type metrics struct {
 	refusals *prometheus.CounterVec
 	answers  prometheus.Histogram

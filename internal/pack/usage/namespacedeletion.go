@@ -16,11 +16,12 @@ import (
 	"github.com/kinship-dev/kinship/pkg/watch"
 )
 
-// deleteUsingFirst deletes the using object of a namespace that is being deleted, or the namespace
-// would never go. The namespace controller deletes all objects of a kind in one request, which
-// stops at the first refusal: ConfigMap a, used by ConfigMap b, keeps b alive for ever.
+// deleteUsingFirst deletes the using object of a namespace that is being deleted; otherwise the
+// deletion of the namespace would never end. The namespace controller deletes all objects of a
+// kind with one DeleteCollection, which stops at the first refusal: if ConfigMap b uses
+// ConfigMap a, the refusal for a keeps b, too.
 //
-// A user who may delete a namespace may delete every object in it.
+// A user who may delete a namespace may delete every object in the namespace.
 func (r *reconciler) deleteUsingFirst(ctx context.Context, p *pass) reconcile.Outcome {
 	if !slices.ContainsFunc(p.UsageStatus().Refused, func(r sharedv1alpha1.RefusedDeletion) bool {
 		return r.User == namespaceController || r.User == controllerManager
@@ -64,7 +65,7 @@ func (r *reconciler) deleteSource(ctx context.Context, source relation.Ref) reco
 	return reconcile.Wait(sharedv1alpha1.ReasonWaitingUsingDeleted, "waiting for %s to be deleted", source)
 }
 
-// deleteObject deletes the object with a uid.
+// deleteObject deletes the object with a UID.
 func (r *reconciler) deleteObject(
 	ctx context.Context, mapping watch.Mapping, id object.ID, uid types.UID, policy *metav1.DeletionPropagation,
 ) error {

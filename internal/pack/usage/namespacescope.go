@@ -15,11 +15,12 @@ type namespaceScope interface {
 	Covers(namespace string) bool
 }
 
-// checkNamespaces returns an error if an operator that runs with --namespaces can't see the objects
-// of spec.of or spec.by.
+// checkNamespaces returns an error if an operator with --namespaces can't see the objects of
+// spec.of or spec.by.
 //
-// Of the cluster-scoped kinds it allows only Namespaces and definitions: the operator locks them
-// together with the objects inside, and so has rights to them.
+// Of the cluster-scoped kinds, checkNamespaces allows only Namespace and
+// CustomResourceDefinition: the operator locks them together with the objects inside, and so
+// has the rights.
 func checkNamespaces(u usage, s side, kinds relation.Kinds) error {
 	where, ok := kinds.(namespaceScope)
 	if !ok || !where.Limited() {

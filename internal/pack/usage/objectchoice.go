@@ -31,8 +31,8 @@ func (r *reconciler) chooseObjects(_ context.Context, p *pass) reconcile.Outcome
 	return outcome
 }
 
-// choose sets resourceRef to the first object that is not being deleted. choose leaves the
-// namespace out where it is the namespace of the Usage.
+// choose sets resourceRef to the first object that is not being deleted. choose sets no
+// namespace if the namespace is the namespace of the Usage.
 func choose(s side, namespace string, ref relation.Ref, objects []relation.Object) reconcile.Outcome {
 	i := slices.IndexFunc(objects, func(o relation.Object) bool { return !o.Deleting })
 	if i < 0 {
@@ -46,7 +46,8 @@ func choose(s side, namespace string, ref relation.Ref, objects []relation.Objec
 	return reconcile.Outcome{}
 }
 
-// unread waits for the objects of a kind to be read, and tells why they are not.
+// unread returns an Outcome that waits until the objects of a kind are read, with the error of
+// the Watcher.
 func (r *reconciler) unread(gk schema.GroupKind, field string) reconcile.Outcome {
 	if err := r.watcher.Problem(gk); err != nil {
 		return reconcile.Wait(sharedv1alpha1.ReasonReading, "%s: can't watch %s: %s", field, gk, err)

@@ -15,10 +15,10 @@ type Options struct {
 	ReplayExpiry time.Duration
 	// MaxPerNamespace is how many Usages a namespace may have. Zero means any number.
 	MaxPerNamespace int
-	// Kinds are the resources that Usages may protect, and Using the resources that may use them
-	// besides. The pack has rights to these alone. No Kinds means any.
+	// Kinds are the resources that Usages may protect. Using are further resources that may use
+	// them. The pack has rights to Kinds and Using only. No Kinds means all kinds.
 	Kinds, Using []schema.GroupResource
-	// Namespaces are the namespaces that the operator works in. None means all.
+	// Namespaces are the namespaces that the operator works in. Empty means all.
 	Namespaces []string
 }
 

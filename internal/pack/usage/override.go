@@ -17,20 +17,20 @@ import (
 	"github.com/kinship-dev/kinship/pkg/relation"
 )
 
-// overrideAnnotation, on a protected object, names the Usages ("name" or "namespace/name", separated
-// by commas) that a deletion ignores. The object's uid, or overrideAll, stands for all Usages. The
-// annotation has an effect only for a user with the verb override on the named Usages, or on all
-// Usages in the cluster.
+// overrideAnnotation, on a protected object, names the Usages ("name" or "namespace/name",
+// separated by commas) that a deletion ignores. The object's UID, or overrideAll, means all
+// Usages. The annotation has an effect only for a user with the verb override on the named
+// Usages, or on all Usages in the cluster.
 const (
 	overrideAnnotation = "kinship.dev/override-usage"
 	overrideAll        = "*"
 	overrideVerb       = "override"
 )
 
-// override returns the Usages that still refuse a deletion. Usages named by the annotation
-// kinship.dev/override-usage of the object do not refuse, if the deleting user has the verb
-// override on Usages. Controllers of Kubernetes, such as the garbage collector, never override:
-// the author of the annotation may be the user for whom the controller deletes.
+// override returns the Usages that still refuse a deletion. A Usage in the annotation
+// kinship.dev/override-usage of the object does not refuse, if the deleting user has the verb
+// override on the Usage. Controllers of Kubernetes, such as the garbage collector, never
+// override: the author of the annotation may be the user for whom the controller deletes.
 func (h *deletionHandler) override(
 	ctx context.Context, req admission.Request, meta *metav1.PartialObjectMetadata, found holders,
 ) ([]relation.Edge, error) {
@@ -118,9 +118,9 @@ func OverrideCommand(id object.ID, uid string) string {
 }
 
 // refuseUnlessOverridden are validations that refuse a deletion unless the object has
-// overrideAnnotation and the user has the verb override on all Usages. There is one validation for
-// each kind of Usage, because the API server limits the cost of one: two questions about rights
-// would exceed the limit.
+// overrideAnnotation and the user has the verb override on all Usages. Each kind of Usage has a
+// validation of its own, because the API server limits the CEL cost of one validation: two
+// calls of the authorizer would exceed the limit.
 func refuseUnlessOverridden() []admissionregistrationv1.Validation {
 	forbidden := metav1.StatusReasonForbidden
 	meant := fmt.Sprintf("(oldObject.metadata.?annotations[?%q].orValue('') in [dyn('%s'), oldObject.metadata.uid] && "+

@@ -15,7 +15,7 @@ import (
 
 // Names in the cluster.
 const (
-	// webhookConfiguration and webhookName are those of the published API.
+	// webhookConfiguration and webhookName are names of the published API.
 	webhookConfiguration = "crossplane-no-usages"
 	webhookName          = "nousages.protection.crossplane.io"
 	evictionsName        = "evictions.usage.kinship.dev"

@@ -16,13 +16,14 @@ import (
 // grants returns the ReferenceGrants of a namespace.
 type grants func(namespace string) []kinshipv1alpha1.ReferenceGrant
 
-// ledger is the relation.Ledger of Usages: it hands in which edges of a Usage are permitted.
+// ledger is the [relation.Ledger] of Usages: ledger decides which edges of a Usage are
+// permitted.
 type ledger struct {
 	relation.Ledger
 
 	watcher *relation.Watcher
-	// admission says that webhooks judge Usages, so that annotation kinship.dev/authority and
-	// status.refused can be relied on.
+	// admission says that webhooks check Usages, so that the operator can trust annotation
+	// kinship.dev/authority and status.refused.
 	admission bool
 	// get returns a Usage from the store of its informer, or nil.
 	get func(object.ID) usage
@@ -78,11 +79,11 @@ func (l *ledger) kindChanged(gk schema.GroupKind) {
 	})...)
 }
 
-// permitted reports whether a Usage may protect the object that it names: an object that the
-// author of the Usage could delete when admission asked, or one that a ReferenceGrant allows now.
+// permitted reports whether a Usage may protect its used object: the author of the Usage could
+// delete the object at the time of admission, or a ReferenceGrant allows the Usage now.
 //
-// Without admission the author is unknown. Then a Usage in a namespace may protect objects of its
-// own namespace, and objects that a ReferenceGrant allows.
+// Without admission the author is unknown. Then a Usage in a namespace may protect objects of
+// its own namespace, and objects that a ReferenceGrant allows.
 func (l *ledger) permitted(u usage, grants grants) bool {
 	if !reachesOut(u) {
 		return l.admission || u.GetNamespace() == "" || l.isNamespaced(&u.UsageSpec().Of)

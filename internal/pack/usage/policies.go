@@ -10,9 +10,10 @@ import (
 	"github.com/kinship-dev/kinship/internal/pack"
 )
 
-// keepLock are the policies that keep users from removing the lock. An API server that can change
-// requests adds the label again, so that clients that write whole objects are not refused; an older
-// one refuses the request. Requests for a subresource such as status can remove labels, too.
+// keepLock are the policies that keep users from removing the lock. A MutatingAdmissionPolicy
+// adds the label again, so that clients that write whole objects are not refused; on an older
+// API server, a ValidatingAdmissionPolicy refuses the request. Requests for a subresource such
+// as status can remove labels, too.
 func keepLock(in pack.Installation) []client.Object {
 	removes := unlocks(in.Operators)
 	if in.MutatingPolicies {
@@ -69,9 +70,9 @@ func matchLocked(
 	return match
 }
 
-// refuseByPolicy is the policy that refuses the deletion of locked objects without a webhook. A
-// user with the verb override on all Usages who sets annotation kinship.dev/override-usage is not
-// refused. The API server allows a policy no other answers than 403 and 422.
+// refuseByPolicy is the ValidatingAdmissionPolicy that refuses the deletion of locked objects
+// without a webhook. A user with the verb override on all Usages who sets annotation
+// kinship.dev/override-usage is not refused. The answer of a policy can only be 403 or 422.
 func refuseByPolicy() []client.Object {
 	match := matchLocked("*", admissionregistrationv1.Delete)
 	match.NamespaceSelector, match.MatchPolicy = &metav1.LabelSelector{}, new(admissionregistrationv1.Equivalent)
@@ -84,10 +85,10 @@ func refuseByPolicy() []client.Object {
 
 const refusedByPolicy = "The resource is in use or protected by a Usage: run kubectl kinship who-uses to see by which."
 
-// keepRecords is the policy that lets only the operator write the statuses of Usages, and annotation
-// kinship.dev/authority. With --enforcement=webhook the operator relies on both: a deletion in
-// status.refused is replayed for the recorded user, and the protection ends with the object in
-// status.using.
+// keepRecords is the ValidatingAdmissionPolicy that lets only the operator write the statuses
+// of Usages, and annotation kinship.dev/authority. With --enforcement=webhook the operator
+// relies on both: a deletion in status.refused is replayed for the recorded user, and the
+// protection ends with the object in status.using.
 func keepRecords(in pack.Installation) []client.Object {
 	mark := func(o string) string {
 		return fmt.Sprintf("has(%[1]s.metadata.annotations) && %[2]q in %[1]s.metadata.annotations ? "+

@@ -15,8 +15,8 @@ import (
 )
 
 // probe tries by dry runs whether the API server calls the webhooks of Usages. The API server
-// follows a new webhook configuration, and new certificates, with a delay. A Usage that the mutating
-// webhook completes and one that the validating webhook refuses prove both.
+// follows a new webhook configuration, and new certificates, with a delay. Both are proven when
+// the mutating webhook completes a Usage, and the validating webhook refuses another Usage.
 func probe(ctx context.Context, c client.Client, namespace string) error {
 	thing := sharedv1alpha1.Resource{
 		APIVersion: "v1", Kind: "ConfigMap", ResourceRef: &sharedv1alpha1.ResourceRef{Name: "kinship-probe"},

@@ -94,7 +94,7 @@ func (r *reconciler) begin(id object.ID, obj client.Object) *pass {
 	}
 }
 
-// forget drops everything that is kept of a deleted Usage.
+// forget drops the records of a deleted Usage.
 func (r *reconciler) forget(_ context.Context, id object.ID) {
 	r.memories.forget(id)
 	r.ledger.Update(id)

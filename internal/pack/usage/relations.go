@@ -29,8 +29,8 @@ func Relations() []relation.Relation {
 	return relations
 }
 
-// immortal are the namespaces that admission plugin NamespaceLifecycle never lets be deleted. They
-// need no lock.
+// immortal are the namespaces that the admission plugin NamespaceLifecycle never allows to
+// delete. They need no lock.
 var immortal = []string{metav1.NamespaceDefault, metav1.NamespaceSystem, metav1.NamespacePublic}
 
 var namespaceKind = schema.GroupKind{Kind: "Namespace"}
@@ -41,9 +41,9 @@ func isContainer(gk schema.GroupKind) bool {
 	return gk == namespaceKind || gk == relation.DefinitionKind
 }
 
-// extract returns the edges of a Usage: from the using to the used object, and to the namespace
-// and the definition that contain the used object. A Usage without the finalizer has no edges: if
-// it was deleted, its lock would stay behind.
+// extract returns the edges of a Usage: from the using object to the used object, and to the
+// Namespace and the CustomResourceDefinition that contain the used object. A Usage without the
+// finalizer has no edges: if this Usage was deleted, its lock would stay.
 func extract(u usage, kinds relation.Kinds) []relation.Edge {
 	spec := u.UsageSpec()
 	if !controllerutil.ContainsFinalizer(u, finalizer) {
@@ -70,7 +70,7 @@ func extract(u usage, kinds relation.Kinds) []relation.Edge {
 	return append([]relation.Edge{edge}, containers(edge, kinds)...)
 }
 
-// boundObject is how a status names an object with its uid.
+// boundObject is an object with its UID in status.using.
 type boundObject = sharedv1alpha1.BoundObject
 
 func bindTo(obj relation.Object) boundObject {
@@ -83,12 +83,13 @@ func boundID(b *boundObject) object.ID {
 	return object.ID{Group: b.Group, Kind: b.Kind, Namespace: b.Namespace, Name: b.Name}
 }
 
-// containers returns edges to the namespace and to the definition whose deletion would delete the
-// target of an edge. There is no edge to a container of both source and target: the protection
-// ends inside. The definition of the Usage's own kind is kept while there is a Usage.
+// containers returns edges to the Namespace and to the CustomResourceDefinition whose deletion
+// would delete the target of an edge. There is no edge to a container of both source and
+// target, because the protection ends with the container. The CustomResourceDefinition of the
+// Usage's own kind is kept while there is a Usage.
 func containers(e relation.Edge, kinds relation.Kinds) []relation.Edge {
 	var edges []relation.Edge
-	content := e.Target // One copy for all edges: an index holds thousands.
+	content := e.Target // All edges share one copy: an index holds thousands.
 	add := func(gk schema.GroupKind, name string) {
 		c := e
 		c.Relation = "holds"

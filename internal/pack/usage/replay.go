@@ -20,12 +20,13 @@ import (
 	"github.com/kinship-dev/kinship/pkg/watch"
 )
 
-// Controllers of Kubernetes delete objects because a user deleted the owner or the namespace. They
-// repeat a refused deletion themselves, after longer and longer pauses.
+// Controllers of Kubernetes delete objects because a user deleted the owner or the namespace.
+// The controllers repeat a refused deletion themselves, with growing pauses.
 const (
 	garbageCollector    = "system:serviceaccount:kube-system:generic-garbage-collector"
 	namespaceController = "system:serviceaccount:kube-system:namespace-controller"
-	// controllerManager is the user of both where they have no service accounts of their own.
+	// controllerManager is the user name of both controllers if they have no ServiceAccounts of
+	// their own.
 	controllerManager = "system:kube-controller-manager"
 )
 
@@ -33,12 +34,13 @@ var kubernetesControllers = []string{garbageCollector, namespaceController, cont
 
 func isKubernetesController(user string) bool { return slices.Contains(kubernetesControllers, user) }
 
-// undecidedRetry is how long a replay waits for a kind to be read of which another Usage needs to
-// know the using objects. No watch event reaches the Usage that waits.
+// undecidedRetry is how long a replay waits until another Usage knows its using objects: the
+// kind of the using objects is not read yet. No watch event reaches the Usage that waits.
 const undecidedRetry = time.Second
 
-// wantsReplay reports whether a refused deletion is replayed: spec.replayDeletion asks for it, or a
-// controller of Kubernetes was refused, which would repeat the deletion anyway.
+// wantsReplay reports whether a refused deletion is replayed: the Usage has
+// spec.replayDeletion, or a controller of Kubernetes was refused, which would repeat the
+// deletion anyway.
 func wantsReplay(u usage, user string) bool {
 	replay := u.UsageSpec().ReplayDeletion
 	return (replay != nil && *replay) || isKubernetesController(user)
@@ -84,7 +86,7 @@ func (r *reconciler) replayEach(
 		due, result := replay(&refused)
 		if due && result.IsDone() {
 			p.memory.remember(&refused)
-			r.memories.keep(p.id, p.memory)
+			r.memories.store(p.id, p.memory)
 		} else {
 			left = append(left, refused)
 		}
@@ -95,7 +97,8 @@ func (r *reconciler) replayEach(
 }
 
 // replayOne repeats a refused deletion of an object that no Usage protects any more. replayOne
-// deletes the object with the recorded uid alone, and only what the refused user may delete now.
+// deletes only the object with the recorded UID, and only if the refused user may delete the
+// object now.
 func (r *reconciler) replayOne(
 	ctx context.Context, p *pass, refused *sharedv1alpha1.RefusedDeletion,
 ) reconcile.Outcome {
@@ -111,7 +114,7 @@ func (r *reconciler) replayOne(
 		switch r.ledger.Hold(obj) {
 		case relation.Held:
 			return r.handOver(ctx, refused, obj)
-		case relation.Undecided: // The other Usage may be one that takes no record over.
+		case relation.Undecided: // The other Usage may not accept the record.
 			return reconcile.WaitFor(undecidedRetry, sharedv1alpha1.ReasonReleasing,
 				"waiting to know whether %s is in use by others", id)
 		case relation.Free:
@@ -228,7 +231,8 @@ func (r *reconciler) handOver(
 		if !appendRecord(after.UsageStatus(), *refused) {
 			continue
 		}
-		// The record is news to the heir's own pass, so the heir's Writes must not learn of it.
+		// The record is news to the heir's own pass, so the heir's Writes must not record the
+		// write.
 		writer := reconcile.Writer{Client: r.client, FieldOwner: fieldOwner, Writes: &reconcile.Writes{}}
 		_, err := writer.Status(ctx, e.Declarer, heir, after, true)
 		if reconcile.IsSuperseded(err) { // Look again for a Usage that holds the object.

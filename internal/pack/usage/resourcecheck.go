@@ -12,7 +12,7 @@ import (
 	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
 )
 
-// volatile are the kinds whose objects are written all the time. A watch of Events would send the
+// volatile are the kinds whose objects change all the time. A watch of Events would send the
 // operator every event of the cluster. No Usage needs these kinds: an Event or a Lease is about
 // another object, which the Usage can name instead.
 var volatile = []schema.GroupKind{
@@ -24,8 +24,8 @@ var volatile = []schema.GroupKind{
 
 func isVolatile(gk schema.GroupKind) bool { return slices.Contains(volatile, gk) }
 
-// plainNames are the groups whose objects all have names that are DNS subdomains. Names of Roles, or
-// of objects of an aggregated API server, may have other characters.
+// plainNames are the API groups in which every object name is a DNS subdomain. Names of Roles,
+// or of objects of an aggregated API server, may have other characters.
 var plainNames = []string{"", "apiextensions.k8s.io", "apps", "autoscaling", "batch", "policy", "storage.k8s.io"}
 
 // checkResource returns an error if no object can ever match spec.of or spec.by, whatever is

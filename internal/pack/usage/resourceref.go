@@ -14,9 +14,8 @@ import (
 	"github.com/kinship-dev/kinship/pkg/watch"
 )
 
-// refOf returns the object or the set of objects that spec.of or spec.by names. refOf is zero while
-// chooseObjects has not set resourceRef. The error is for people: it says why the side can't name
-// an object.
+// refOf returns the [relation.Ref] of spec.of or spec.by. The Ref is zero before chooseObjects
+// has set resourceRef. The error is for the status: it says why the side can't name an object.
 func refOf(u usage, r *sharedv1alpha1.Resource, kinds relation.Kinds) (relation.Ref, error) {
 	if err := checkResource(r); err != nil {
 		return relation.Ref{}, err
@@ -83,11 +82,12 @@ func namespaceOf(u usage, r *sharedv1alpha1.Resource) string {
 	}
 }
 
-// noController is a uid that no object has.
+// noController is a UID that no object has.
 const noController = "none"
 
-// selectorOf returns a selector in the form of package relation. With matchControllerRef it selects
-// objects that have the same controller as the Usage; a Usage without a controller selects none.
+// selectorOf returns the [relation.Selector] of spec.of or spec.by. With matchControllerRef,
+// the Selector selects objects with the same controller as the Usage; for a Usage without a
+// controller, the Selector selects no object.
 func selectorOf(u usage, s *sharedv1alpha1.ResourceSelector) *relation.Selector {
 	selector := &relation.Selector{Labels: s.MatchLabels}
 	if s.MatchControllerRef != nil && *s.MatchControllerRef {
@@ -99,8 +99,8 @@ func selectorOf(u usage, s *sharedv1alpha1.ResourceSelector) *relation.Selector 
 	return selector
 }
 
-// selectedBy returns the objects that the selector of spec.of or spec.by matches. Its Selector is
-// nil if the side has none.
+// selectedBy returns the [relation.Ref] for the selector of spec.of or spec.by. Ref.Selector is
+// nil if the side has no selector.
 func selectedBy(u usage, r *sharedv1alpha1.Resource, kinds relation.Kinds) relation.Ref {
 	gk := groupKindOf(r)
 	ref := relation.Ref{ID: object.ID{Group: gk.Group, Kind: gk.Kind}}
@@ -113,7 +113,8 @@ func selectedBy(u usage, r *sharedv1alpha1.Resource, kinds relation.Kinds) relat
 	return ref
 }
 
-// usedReference returns the used object for an event, or nil while it has no name.
+// usedReference returns the used object for an event, or nil if the used object is not known by
+// name.
 func (r *reconciler) usedReference(p *pass) *corev1.ObjectReference {
 	target, err := refOf(p.usage, &p.UsageSpec().Of, r.watcher)
 	if err != nil || target.Name == "" {

@@ -20,20 +20,21 @@ func rules(options Options) []rbacv1.PolicyRule {
 	return slices.Concat(kindRules(options), ownRights())
 }
 
-// rule is a right to one resource.
+// rule returns a PolicyRule for one resource.
 func rule(group, resource string, verbs ...string) rbacv1.PolicyRule {
 	return rbacv1.PolicyRule{APIGroups: []string{group}, Resources: []string{resource}, Verbs: verbs}
 }
 
-// onUsed are the verbs on used objects: their metadata is read and their label written. They are
-// deleted by a replay, and by the dry run that tries whether the protection works.
+// onUsed are the verbs on used objects: the operator reads their metadata and patches their
+// labels. A replay, and the dry run that tests the protection, delete used objects.
 var onUsed = []string{"get", "list", "watch", "patch", "delete"}
 
 // evictions is the right to try whether the eviction of a used Pod is refused: a dry run.
 var evictions = rule("", "pods/eviction", "create")
 
-// kindRules are the rights to used and using objects. A Usage may name any kind, unless the
-// options name the kinds. Namespaces and definitions contain used objects and are locked, too.
+// kindRules are the rights to used and using objects. A Usage may name any kind, unless
+// [Options.Kinds] is set. Namespaces and CustomResourceDefinitions contain used objects and are
+// locked, too.
 func kindRules(options Options) []rbacv1.PolicyRule {
 	if len(options.Kinds) == 0 {
 		return slices.Concat([]rbacv1.PolicyRule{rule("*", "*", onUsed...), evictions}, containerRules(options))
@@ -52,9 +53,9 @@ func kindRules(options Options) []rbacv1.PolicyRule {
 	return all
 }
 
-// containerRules are the rights to Namespaces and definitions that do not follow from rights to any
-// kind. With --namespaces the rights to Namespaces are narrow. With --enforcement=policy the
-// operator restores its policy.
+// containerRules are the rights to Namespaces and CustomResourceDefinitions that do not follow
+// from rights to all kinds. With --namespaces, the rights to Namespaces are narrow. With
+// --enforcement=policy, the operator restores its ValidatingAdmissionPolicy.
 func containerRules(options Options) []rbacv1.PolicyRule {
 	definitions := rule(apiextensionsv1.GroupName, "customresourcedefinitions", onUsed...)
 	switch {

@@ -117,7 +117,7 @@ func readyCondition(u usage) *metav1.Condition {
 }
 
 // changeStatus changes the status of a Usage outside of the Usage's own pass: other clients
-// write the same status. After a conflict it reads the Usage again.
+// write the same status. After a conflict, changeStatus reads the Usage again.
 func changeStatus(
 	ctx context.Context, c client.Client, live client.Reader, u usage, change func(*sharedv1alpha1.UsageStatus),
 ) error {

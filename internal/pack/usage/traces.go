@@ -34,7 +34,7 @@ func traces(ctx context.Context, r pack.Reading) (pack.Traces, error) {
 }
 
 // addLocks finds the locked objects of a kind. A kind that can't be read does not stop the
-// uninstallation: without the webhook, a label that is left has no effect.
+// uninstallation: a label has no effect without the webhook.
 func addLocks(ctx context.Context, r pack.Reading, resource schema.GroupVersionResource, all *pack.Traces) {
 	list, err := r.List(ctx, resource, metav1.ListOptions{LabelSelector: lockLabel})
 	if err != nil {

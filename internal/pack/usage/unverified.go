@@ -12,9 +12,9 @@ import (
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 )
 
-// dropUnverified is the first step: it removes annotation kinship.dev/authority and status.refused
-// where no webhook keeps users from writing them (--enforcement=policy). The webhook would trust
-// them after a change of --enforcement.
+// dropUnverified is the first step: dropUnverified removes annotation kinship.dev/authority and
+// status.refused if no webhook keeps users from writing them (--enforcement=policy). After a
+// change of --enforcement, the operator would trust both.
 func (r *reconciler) dropUnverified(ctx context.Context, p *pass) reconcile.Outcome {
 	if r.ledger.admission {
 		return reconcile.Outcome{}
@@ -24,10 +24,9 @@ func (r *reconciler) dropUnverified(ctx context.Context, p *pass) reconcile.Outc
 	return r.writeObject(ctx, p)
 }
 
-// removeUnverified removes annotation kinship.dev/authority and status.refused from Usages that
-// were written after the resource version since, while the webhook was missing that keeps users
-// from writing them. A Usage without the annotation needs a ReferenceGrant, or has to be written
-// again.
+// removeUnverified removes annotation kinship.dev/authority and status.refused from Usages with
+// a resourceVersion after since: a user could write both while the webhook was missing. A Usage
+// without the annotation needs a ReferenceGrant, or must be written again.
 //
 // A failure for one Usage does not stop removeUnverified from changing the others.
 func removeUnverified(ctx context.Context, c client.Client, since string) error {
@@ -53,8 +52,8 @@ func removeUnverified(ctx context.Context, c client.Client, since string) error 
 	return errors.Join(failed...)
 }
 
-// removeUnverifiedFrom changes one Usage. The writes carry no resource version, so that a user who
-// writes all the time causes no conflicts.
+// removeUnverifiedFrom changes one Usage. The writes have no resourceVersion, so that a user
+// who writes all the time causes no conflicts.
 func removeUnverifiedFrom(ctx context.Context, c client.Client, u usage) error {
 	writer := reconcile.Writer{Client: c, FieldOwner: fieldOwner, Writes: &reconcile.Writes{}}
 	after := u.DeepCopyObject().(usage)

@@ -24,22 +24,22 @@ import (
 	"github.com/kinship-dev/kinship/pkg/relation"
 )
 
-// authorityAnnotation is set to authorityAuthor on a Usage of an object in another namespace if the
-// author of the Usage may delete that object. Without it, a ReferenceGrant must allow the Usage. The
-// mutating webhook sets it and the validating webhook refuses any other value, so that no user can
-// write it.
+// authorityAnnotation is set to authorityAuthor on a Usage of an object in another namespace if
+// the author of the Usage may delete that object. Without the annotation, a ReferenceGrant must
+// allow the Usage. The mutating webhook sets the annotation and the validating webhook refuses
+// any other value, so that no user can write the annotation.
 const (
 	authorityAnnotation = "kinship.dev/authority"
 	authorityAuthor     = "author"
 )
 
-// usageHandler completes and judges Usages when they are created or changed. usageHandler runs in
-// every replica.
+// usageHandler completes and validates Usages when they are created or changed. usageHandler
+// runs in every replica.
 type usageHandler struct {
 	ledger    *ledger
 	reviewer  *authorise.Reviewer
 	operators pack.Operators // user names of the operator
-	// limit is how many Usages a namespace may have, 0 for any number; number counts them.
+	// limit is [Options.MaxPerNamespace]; number returns the number of Usages in a namespace.
 	limit  int
 	number func(namespace string) int
 }
@@ -57,10 +57,10 @@ func decode(req admission.Request) (u, old usage, err error) {
 	return u, old, err
 }
 
-// Default is the mutating handler. Default adds the finalizer, the details annotation and, if the
-// using object is known, the owner reference to a new Usage, which saves the controller a write.
-// Default sets authorityAnnotation, and removes the owner references of a backup that have a former
-// uid.
+// Default is the mutating handler. Default adds the finalizer, the details annotation and, if
+// the using object is known, the ownerReference to a new Usage, which saves the controller a
+// write. Default sets authorityAnnotation, and removes the ownerReferences of a backup that
+// have a former UID.
 func (h *usageHandler) Default(ctx context.Context, req admission.Request) admission.Response {
 	u, old, err := decode(req)
 	if err != nil {
@@ -131,8 +131,8 @@ func patchMetadata(req admission.Request, u usage, annotations map[string]string
 	return admission.Patched("", operations...)
 }
 
-// Handle implements admission.Handler. Handle refuses a Usage that can never work, that closes a
-// ring of Usages, or whose author has too few rights.
+// Handle implements admission.Handler. Handle refuses a Usage that can never work, that closes
+// a ring of Usages, or whose author has too few rights.
 func (h *usageHandler) Handle(ctx context.Context, req admission.Request) admission.Response {
 	if h.operators.Has(req.UserInfo.Username) {
 		return admission.Allowed("")
@@ -192,8 +192,8 @@ func (h *usageHandler) checkAuthority(ctx context.Context, user authenticationv1
 	return nil
 }
 
-// checkRing refuses a Usage that closes a ring. If too many objects use each other to find out, it
-// allows the Usage with a warning: the object is protected either way, and a user with thousands of
+// checkRing refuses a Usage that closes a ring. After [relation.ErrTooMany], checkRing allows
+// the Usage with a warning: the object is protected either way, and a user with thousands of
 // Usages must not keep other users from protecting their objects.
 func (h *usageHandler) checkRing(ctx context.Context, u usage) admission.Response {
 	controllerutil.AddFinalizer(u, finalizer)

@@ -16,9 +16,9 @@ import (
 	"github.com/kinship-dev/kinship/pkg/relation"
 )
 
-// bindUsing records the uid of the using object in status.using and adds the object to the
-// owners of the Usage. A Usage is bound once: when the using object is deleted, the protection
-// ends, even if another object takes the name.
+// bindUsing records the UID of the using object in status.using and adds the object to the
+// ownerReferences of the Usage. A Usage is bound once: when the using object is deleted, the
+// protection ends, even if another object of the same name is created.
 func (r *reconciler) bindUsing(ctx context.Context, p *pass) reconcile.Outcome {
 	by := p.UsageSpec().By
 	if by == nil {
@@ -62,7 +62,7 @@ func (r *reconciler) bindUsing(ctx context.Context, p *pass) reconcile.Outcome {
 	return reconcile.Outcome{}
 }
 
-// unbind removes status.using, and the owner reference to that object unless the object is the
+// unbind removes status.using, and the ownerReference to that object unless the object is the
 // controller of the Usage.
 func unbind(u usage) {
 	bound := u.UsageStatus().Using
@@ -75,8 +75,9 @@ func unbind(u usage) {
 	u.UsageStatus().Using = nil
 }
 
-// addOwner adds the using object to the owners of a Usage (seed 3, "Owner references"). addOwner
-// leaves out an object of another namespace: Kubernetes allows no such owner reference.
+// addOwner adds the using object to the ownerReferences of a Usage (seed 3, "Owner
+// references"). addOwner leaves out an object of another namespace: Kubernetes allows no such
+// ownerReference.
 func addOwner(u usage, using relation.Object) {
 	if using.ID.Namespace != "" && using.ID.Namespace != u.GetNamespace() {
 		return
@@ -90,9 +91,9 @@ func addOwner(u usage, using relation.Object) {
 	}))
 }
 
-// usingDeleted deletes a Usage when the object in status.using was deleted. A Usage that has a
-// controller stays, because the controller would create the Usage again: such a Usage protects no
-// object until spec.by names an existing one.
+// usingDeleted deletes a Usage when the object in status.using was deleted. A Usage with a
+// controller is not deleted, because the controller would create the Usage again: such a Usage
+// protects no object until an object of spec.by exists.
 func (r *reconciler) usingDeleted(ctx context.Context, p *pass, id object.ID) reconcile.Outcome {
 	bound := p.UsageStatus().Using
 	_, exists, err := r.readBound(ctx, p.id, id, bound.UID)
@@ -121,13 +122,14 @@ func (r *reconciler) usingDeleted(ctx context.Context, p *pass, id object.ID) re
 		logr.FromContextOrDiscard(ctx).V(1).Info("Deleted the Usage of a deleted object", "object", p.id.String(),
 			"using", id.String())
 		p.memory.deleted = true
-		r.memories.keep(p.id, p.memory)
+		r.memories.store(p.id, p.memory)
 	}
 	return outcome
 }
 
-// readBound reports whether the using object with a uid exists, and reads it from the API server
-// unless the API server has reported its deletion.
+// readBound reports whether the using object with a UID exists. readBound reads the object from
+// the API server unless the API server has reported its deletion
+// ([relation.Ledger.SourceDeleted]).
 func (r *reconciler) readBound(
 	ctx context.Context, declarer, id object.ID, uid types.UID,
 ) (obj relation.Object, exists bool, _ error) {

@@ -14,16 +14,16 @@ import (
 	"github.com/kinship-dev/kinship/pkg/relation"
 )
 
-// ringRetry is how long a Usage waits before it looks again for a ring that it may be part of.
+// ringRetry is how long a Usage that may be part of a ring waits before the next search.
 const ringRetry = 10 * time.Second
 
-// awaitUsing keeps a deleted Usage while its using object needs the used one.
+// awaitUsing keeps a deleted Usage while its using object needs the used object.
 //
-// A composed Usage (label crossplane.io/composite) is deleted together with its using object and
-// waits without limit (seed 3, "Preventing early deletion"). Any other Usage waits while its using
-// object is being deleted, and for the grace period until such a deletion begins, so that
-// `kubectl delete -f` keeps the order. After the grace period the Usage goes: a user can end a
-// protection by deleting the Usage.
+// A composed Usage (label crossplane.io/composite) is deleted together with its using object
+// and waits without limit (seed 3, "Preventing early deletion"). Any other Usage waits while
+// its using object is being deleted, and for [Options.GracePeriod] until such a deletion
+// begins, so that `kubectl delete -f` keeps the order. After the grace period the Usage is
+// deleted: a user can end a protection by deleting the Usage.
 func (r *reconciler) awaitUsing(ctx context.Context, p *pass) reconcile.Outcome {
 	edges := r.ledger.Declared.Declared(p.id)
 	if len(edges) == 0 || edges[0].Source.IsZero() {

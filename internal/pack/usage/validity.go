@@ -55,7 +55,7 @@ func (r *reconciler) checkSpec(ctx context.Context, p *pass) reconcile.Outcome {
 	return reconcile.Outcome{}
 }
 
-// problems returns the problems of a Usage that need no other object to be seen.
+// problems returns the problems of a Usage that can be seen without other objects.
 func problems(u usage, kinds relation.Kinds) reconcile.Outcome {
 	var outcome reconcile.Outcome
 	for _, s := range sides(u) {
@@ -102,8 +102,8 @@ func sideProblems(u usage, s side, kinds relation.Kinds) reconcile.Outcome {
 	return outcome.And(kindProblem(s, gk.WithVersion(""), kinds))
 }
 
-// unservedVersions waits for the versions of the kinds that a Usage names. Nothing else waits for
-// a version: objects are the same in every version of their kind.
+// unservedVersions waits for the versions of the kinds that a Usage names. No other step waits
+// for a version, because objects are the same in every version of their kind.
 func unservedVersions(u usage, kinds relation.Kinds) reconcile.Outcome {
 	var outcome reconcile.Outcome
 	for _, s := range sides(u) {
@@ -113,8 +113,8 @@ func unservedVersions(u usage, kinds relation.Kinds) reconcile.Outcome {
 	return outcome
 }
 
-// kindProblem waits for a kind that the cluster does not serve, or about which an API group does
-// not answer.
+// kindProblem waits for a kind that the API server does not serve, or whose API group does not
+// answer.
 func kindProblem(s side, gvk schema.GroupVersionKind, kinds relation.Kinds) reconcile.Outcome {
 	_, err := kinds.Mapping(gvk)
 	switch {

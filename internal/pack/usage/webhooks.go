@@ -30,8 +30,9 @@ func refusing(in pack.Installation, by pack.Enforcement) []client.Object {
 // timeout is how long the API server waits for a webhook, in seconds.
 const timeout int32 = 3
 
-// refuseByWebhook has the API server call deletionHandler before it deletes a locked object or
-// evicts a Pod. guard.Rules writes the rules: the kinds that are used.
+// refuseByWebhook returns the ValidatingWebhookConfiguration with which the API server calls
+// deletionHandler before it deletes a locked object or evicts a Pod. guard.Rules writes the
+// rules: the used kinds.
 func refuseByWebhook(in pack.Installation) client.Object {
 	webhook := func(name string, selector *metav1.LabelSelector) admissionregistrationv1.ValidatingWebhook {
 		return admissionregistrationv1.ValidatingWebhook{
@@ -42,7 +43,7 @@ func refuseByWebhook(in pack.Installation) client.Object {
 		}
 	}
 	deletions := webhook(webhookName, lockSelector())
-	deletions.NamespaceSelector = &metav1.LabelSelector{} // guard.Rules writes that of the other webhook.
+	deletions.NamespaceSelector = &metav1.LabelSelector{} // guard.Rules writes this field of the other webhook.
 	return &admissionregistrationv1.ValidatingWebhookConfiguration{
 		ObjectMeta: metav1.ObjectMeta{Name: webhookConfiguration},
 		Webhooks: []admissionregistrationv1.ValidatingWebhook{
@@ -67,8 +68,8 @@ func writtenUsages(resources ...string) admissionregistrationv1.RuleWithOperatio
 	}
 }
 
-// validateUsages has the API server call usageHandler before it writes a Usage or the status of
-// one.
+// validateUsages returns the ValidatingWebhookConfiguration with which the API server calls
+// usageHandler before it writes a Usage or the status of a Usage.
 func validateUsages(in pack.Installation) client.Object {
 	return &admissionregistrationv1.ValidatingWebhookConfiguration{
 		ObjectMeta: metav1.ObjectMeta{Name: ownConfiguration},
@@ -83,7 +84,8 @@ func validateUsages(in pack.Installation) client.Object {
 	}
 }
 
-// defaultUsages has the API server call usageHandler.Default.
+// defaultUsages returns the MutatingWebhookConfiguration with which the API server calls
+// usageHandler.Default.
 func defaultUsages(in pack.Installation) client.Object {
 	return &admissionregistrationv1.MutatingWebhookConfiguration{
 		ObjectMeta: metav1.ObjectMeta{Name: ownConfiguration},

@@ -21,7 +21,7 @@ import (
 	"github.com/kinship-dev/kinship/pkg/object"
 )
 
-// statusRefused answers a user who writes the status of a Usage.
+// statusRefused is the answer to a user who writes the status of a Usage.
 const statusRefused = "only Kinship may write the status of a Usage"
 
 // status judges a change of a Usage's status by a user other than the operator. The only allowed
@@ -84,9 +84,10 @@ type Withdrawn struct {
 	Time metav1.Time
 }
 
-// Withdraw removes the refused deletions of an object from the status of every Usage, so that they
-// are not replayed. The operator's webhook decides whether the user may do so. Withdraw reads the
-// Usages of the whole cluster or, if the user has no right to that, of the object's namespace.
+// Withdraw removes the refused deletions of an object from status.refused of every Usage, so
+// that they are not replayed. The operator's webhook decides whether the user may do so.
+// Withdraw reads the Usages of the whole cluster or, if the user has no right to that, of the
+// object's namespace.
 func Withdraw(ctx context.Context, c client.Client, id object.ID, uid types.UID) ([]Withdrawn, error) {
 	var withdrawn []Withdrawn
 	for _, k := range kinds {
@@ -111,7 +112,7 @@ func Withdraw(ctx context.Context, c client.Client, id object.ID, uid types.UID)
 	return withdrawn, nil
 }
 
-// withdraw removes the refused deletions of an object from the status of one Usage.
+// withdraw removes the refused deletions of an object from status.refused of one Usage.
 func withdraw(ctx context.Context, c client.Client, u usage, uid types.UID) ([]Withdrawn, error) {
 	var found []Withdrawn
 	err := changeStatus(ctx, c, c, u, func(status *sharedv1alpha1.UsageStatus) {
