@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Durations of production. Tests use shorter ones.
+// Default durations. Tests use shorter durations.
 const (
 	caValidity       = 10 * 365 * 24 * time.Hour
 	leafValidity     = 90 * 24 * time.Hour
@@ -19,7 +19,8 @@ type policy struct {
 	names []string
 	// caValidity MUST be at least three times leafValidity.
 	caValidity, leafValidity time.Duration
-	// propagationDelay and retireAfter are those of Options.
+	// propagationDelay and retireAfter are [Options.PropagationDelay] and
+	// [Options.RetireAfter].
 	propagationDelay, retireAfter time.Duration
 }
 
@@ -29,7 +30,7 @@ type action string
 const (
 	// idle: nothing has to be changed yet.
 	idle action = "idle"
-	// create: a CA and a serving certificate, because there are none.
+	// create: the Secret has no CA and no serving certificate, so create both.
 	create action = "create"
 	// renew: a new serving certificate from the same CA.
 	renew action = "renew"
@@ -43,16 +44,16 @@ const (
 	retire action = "retire"
 )
 
-// step is an action and the moment from which it is due.
+// step is an action with the moment from which the action is due.
 type step struct {
 	do action
 	at time.Time
 }
 
-// decide returns the action to perform now, or idle and the moment of the next action.
-// Of several actions the one that has been due for longest is first. The serving
-// certificate is therefore renewed even while the webhook configurations cannot be
-// written, because publish is due only from now on.
+// decide returns the action to perform now, or idle and the moment of the next action. If
+// several actions are due, the action that has been due for longest is first. So the serving
+// certificate is renewed even while the webhook configurations cannot be written: publish is
+// due only from now on.
 func (p policy) decide(s *state, now time.Time) step {
 	if s == nil || !now.Before(s.ca.Leaf.NotAfter) {
 		return step{create, now}

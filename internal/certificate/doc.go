@@ -3,51 +3,51 @@
 //
 // All replicas share one Secret. The [Manager] of each replica reads the Secret, serves its
 // certificate from memory, and writes the Secret when a step is due. The API server's
-// optimistic lock decides between replicas that write at once: the first write wins, and the
-// other replicas read again. There is no leader.
+// optimistic lock (resourceVersion) decides between replicas that write at the same time: the
+// first write wins, and the other replicas read again. There is no leader.
 //
 //	ca.crt          every CA to trust, PEM; the caBundle of the webhook configurations
 //	ca.key          key of the CA that signed the serving certificate
-//	next-ca.key     key of the CA that signs next, in phase 1
+//	next-ca.key     key of the next CA, in phase 1
 //	tls.crt tls.key the serving certificate
-//	path            last part of the webhooks' paths, which only the API server knows
-//	rotation.json   times of the rotation; a Secret with this key is ours
+//	path            last part of the webhooks' URL paths, which only the API server knows
+//	rotation.json   times of the rotation; only a Secret of this package has this key
 //
 // # Renewal
 //
 // The serving certificate is renewed at half of its 90 days, by the same CA. A process that
-// slept until after its end, on a laptop whose lid was closed, renews the certificate within
-// a minute of waking: timers stand still during sleep, so the time of day is compared with
-// the next step once a minute.
+// slept until after the end of the certificate, on a laptop whose lid was closed, renews the
+// certificate within a minute of waking: timers stand still during sleep, so the time of day is
+// compared with the next step once a minute.
 //
 // # Rotation without a gap
 //
 // The CA is replaced 135 days before the end of its ten years, or when the Secret is
-// deleted while a replica runs. The API servers and the replicas hear of a change at
-// different moments, so the CA changes in phases. The certificate of each phase is trusted by
-// the bundles of the phases before and after it:
+// deleted while a replica runs. The API servers and the replicas see a change at different
+// moments, so the CA changes in phases. The bundles of the former and the next phase trust the
+// certificate of each phase:
 //
-//	phase         the bundle trusts   the serving certificate is of
+//	phase         the bundle trusts   the serving certificate is signed by
 //	0 steady      the old CA          the old CA
 //	1 announced   both CAs            the old CA
 //	2 switched    both CAs            the new CA
 //	3 retired     the new CA          the new CA
 //
-// Phase 2 begins when OnBundle has written the bundle of phase 1 into the webhook
+// Phase 2 begins when [Options.OnBundle] has written the bundle of phase 1 into the webhook
 // configurations and the propagation delay has passed. Phase 3 begins 90 days later, when
 // every certificate of the old CA has expired: a replica that cannot reach the API server may
 // serve such a certificate until then. The phase is in the Secret, so a restarted replica
-// continues with it.
+// continues with this phase.
 //
 // A deleted Secret is written again from the memory of a replica, with a new CA announced.
 // A Secret with data of another writer is refused and never overwritten.
 //
 // # Requests
 //
-// One watch of the one Secret. Between two steps there is no other request, apart from one
-// read each time the API server ends the watch (every half hour or more).
+// One watch of one Secret. Between two steps there is no other request, apart from one GET each
+// time the API server ends the watch (every half hour or more).
 //
-// # Why this is our own
+// # Why no library
 //
 // The usual library, open-policy-agent/cert-controller, issues certificates for DNS names
 // only; the API server calls an operator outside the cluster by its IP address. The library
@@ -56,6 +56,6 @@
 //
 // # Permissions
 //
-// Create on Secrets in the namespace; get, watch and update on the one Secret by
-// resourceNames. A watch with a field selector for the name needs no more.
+// create on secrets in the namespace; get, watch and update on the Secret by resourceNames. A
+// watch with the field selector metadata.name needs no more.
 package certificate

@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// backdate is how long before its creation a certificate becomes valid. An API server
-// whose clock is late by less than an hour accepts a new certificate at once.
+// backdate is how long before its creation a certificate becomes valid. An API server whose
+// clock is late by less than an hour accepts a new certificate at once.
 const backdate = time.Hour
 
 // newAuthority creates a CA. Each CA has a name of its own: a client that looks up the
@@ -32,8 +32,9 @@ func newAuthority(now time.Time, validity time.Duration) (tls.Certificate, error
 	}, nil)
 }
 
-// SelfSigned returns a certificate that no CA signed, for a server named name. Clients
-// of the server can encrypt, but cannot verify the server. The metrics server uses it.
+// SelfSigned returns a certificate that no CA signed, for a server with this name. Clients can
+// encrypt with the certificate, but cannot verify the server. The metrics server uses
+// SelfSigned.
 func SelfSigned(name string) (tls.Certificate, error) {
 	return newLeaf(nil, []string{name, "localhost", "127.0.0.1", "::1"}, time.Now(), caValidity)
 }

@@ -19,53 +19,53 @@ type Options struct {
 	// Client MUST read from the API server and not from a cache: the optimistic lock needs
 	// the present resourceVersion, and a cache would watch every Secret.
 	Client client.WithWatch
-	// Secret is created if it does not exist. A chart may create it empty.
+	// Secret is created if it does not exist. A Helm chart may create an empty Secret.
 	Secret types.NamespacedName
-	// Names are the DNS names and IP addresses by which the API server calls the webhooks.
-	// An IP address MUST be written as [net.IP.String] writes it.
+	// Names are the DNS names and IP addresses by which the API server calls the webhooks. An
+	// IP address MUST have the format of [net.IP.String].
 	Names []string
-	// OnBundle writes the CAs into the webhook configurations. [Manager.Start] calls it in
-	// every replica, at the start and whenever the bundle has changed, so it SHOULD write
-	// nothing if the configurations are right. A rotation waits until OnBundle succeeds.
+	// OnBundle writes the CAs into the webhook configurations. [Manager.Start] calls OnBundle
+	// in every replica, at the start and whenever the bundle has changed, so OnBundle SHOULD
+	// write nothing if the configurations are right. A rotation waits until OnBundle succeeds.
 	OnBundle func(context.Context, Bundle) error
 	// PropagationDelay is how long an API server may take to follow a changed webhook
 	// configuration: 30 seconds by default.
 	PropagationDelay time.Duration
-	// RetireAfter is how long after the switch to a new CA the old one is trusted: 90 days
-	// by default. Every serving certificate that the old CA signed has expired by then.
+	// RetireAfter is how long after the switch to a new CA the old CA is trusted: 90 days by
+	// default. Every serving certificate of the old CA has expired by then.
 	RetireAfter time.Duration
 }
 
-// Bundle is what the API server and the webhook server need.
+// Bundle has the data for the API server and the webhook server.
 type Bundle struct {
 	// CA holds every CA to trust, as PEM, for caBundle in webhook configurations.
 	CA []byte
-	// Path is the last part of the webhooks' paths. Only the API server knows Path, and
-	// the webhooks know the API server by it, since it presents no certificate of its own.
+	// Path is the last part of the webhooks' URL paths. Only the API server knows Path: Path
+	// authenticates the API server, which presents no client certificate.
 	Path string
 	// Certificate is the present serving certificate with its key.
 	Certificate tls.Certificate
 }
 
-// Manager keeps the certificates in one Secret. Every replica has one: call
+// Manager keeps the certificates in one Secret. Every replica has a Manager: call
 // [Manager.Ensure] before serving, and then [Manager.Start].
 type Manager struct {
 	options Options
 	policy  policy
 	clock   clock.Clock
-	// published is the bundle that OnBundle accepted last. Only Start uses it.
+	// published is the last bundle that [Options.OnBundle] accepted. Only [Manager.Start] uses published.
 	published []byte
 	held      atomic.Pointer[held]
 }
 
-// held is the Secret as this process read it last.
+// held is the Secret as this process last read it.
 type held struct {
 	version string
 	state   *state
 	bundle  Bundle
 }
 
-// New returns a Manager. It makes no request.
+// New returns a [Manager]. New sends no request.
 func New(options Options) *Manager {
 	return &Manager{options: options, clock: clock.RealClock{}, policy: policy{
 		names: options.Names, caValidity: caValidity, leafValidity: leafValidity,
@@ -74,8 +74,8 @@ func New(options Options) *Manager {
 	}}
 }
 
-// Ensure creates or renews the certificates if that is due, loads them into memory and
-// returns them. It MUST NOT be called while [Manager.Start] runs.
+// Ensure creates or renews the certificates if that is due, loads them into memory and returns
+// the [Bundle]. Ensure MUST NOT be called while [Manager.Start] runs.
 func (m *Manager) Ensure(ctx context.Context) (Bundle, error) {
 	if _, err := m.advance(ctx, nil); err != nil {
 		return Bundle{}, err
@@ -91,8 +91,8 @@ func (m *Manager) Current() (Bundle, bool) {
 	return Bundle{}, false
 }
 
-// GetCertificate is for [tls.Config]. It returns the serving certificate in memory,
-// whatever name the client asks for: an API server may call by a name or an address.
+// GetCertificate is for [tls.Config]. GetCertificate returns the serving certificate in memory
+// for every server name: an API server may call by DNS name or by IP address.
 func (m *Manager) GetCertificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	h := m.held.Load()
 	if h == nil {

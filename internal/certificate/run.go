@@ -17,13 +17,14 @@ import (
 )
 
 const (
-	// publishTimeout bounds one call of OnBundle. No certificate is renewed meanwhile.
+	// publishTimeout limits the time of one call of [Options.OnBundle]. No certificate is renewed during
+	// the call.
 	publishTimeout = 30 * time.Second
-	// clockCheck is how often the time of day is compared with the next step. Timers stand
+	// clockCheck is how often the time of day is compared with the next step. A timer stands
 	// still while a laptop's lid is closed; the time of day does not.
 	clockCheck = time.Minute
-	// maxTries bounds how often one call starts again because another replica wrote the
-	// Secret first. A whole rotation takes four writes.
+	// maxTries limits how often one call starts again because another replica wrote the Secret
+	// first. A whole rotation needs four writes.
 	maxTries = 20
 )
 
@@ -33,7 +34,7 @@ var _ manager.LeaderElectionRunnable = (*Manager)(nil)
 func (m *Manager) NeedLeaderElection() bool { return false }
 
 // Start performs steps when they are due and follows the changes of the Secret, until the
-// context ends. Errors are logged and tried again; Start returns none.
+// context ends. Start logs errors and tries again; Start returns no error.
 func (m *Manager) Start(ctx context.Context) error {
 	pauses := wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.1, Steps: 10, Cap: 5 * time.Minute}
 	_ = pauses.DelayWithReset(m.clock, 10*time.Minute).Until(ctx, true, true, func(ctx context.Context) (bool, error) {
@@ -69,8 +70,8 @@ func (m *Manager) follow(ctx context.Context) error {
 	}
 }
 
-// sleep returns true at the given time of day, or earlier if the Secret is no longer the
-// one in memory. It returns false if the watch or the context ends.
+// sleep returns true at the given time of day, or earlier if the Secret is no longer the Secret
+// in memory. sleep returns false if the watch or the context ends.
 func (m *Manager) sleep(ctx context.Context, until time.Time, changes <-chan watch.Event) bool {
 	for left := until.Sub(m.clock.Now()); left > 0; left = until.Sub(m.clock.Now()) {
 		select {
@@ -90,8 +91,8 @@ func (m *Manager) sleep(ctx context.Context, until time.Time, changes <-chan wat
 	return true
 }
 
-// advance performs every action that is due, loads the Secret into memory and returns the
-// time of the next action. Without onBundle it stops before publish.
+// advance performs every action that is due, loads the Secret into memory and returns the time
+// of the next action. Without onBundle, advance stops before publish.
 func (m *Manager) advance(ctx context.Context, onBundle func(context.Context, Bundle) error) (time.Time, error) {
 	for range maxTries {
 		secret, s, err := m.read(ctx)
@@ -126,7 +127,7 @@ func (m *Manager) advance(ctx context.Context, onBundle func(context.Context, Bu
 		m.options.Secret)
 }
 
-// publish calls onBundle with the CAs in memory, unless it has accepted them already.
+// publish calls onBundle with the CAs in memory, unless onBundle has accepted them already.
 func (m *Manager) publish(ctx context.Context, onBundle func(context.Context, Bundle) error) error {
 	bundle := m.held.Load().bundle
 	if onBundle == nil || bytes.Equal(m.published, bundle.CA) {

@@ -38,8 +38,8 @@ const leastPath = 26
 // errForeign is returned for a Secret whose data this package did not write.
 var errForeign = errors.New("the Secret holds data that is not ours: name another one, or delete it")
 
-// read returns the Secret and its state. The state is nil if the Secret is missing, empty
-// or damaged; the Secret has no resourceVersion if it is missing.
+// read returns the Secret and its state. The state is nil if the Secret is missing, empty or
+// damaged. A missing Secret is returned without a resourceVersion.
 func (m *Manager) read(ctx context.Context) (*corev1.Secret, *state, error) {
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{
 		Namespace: m.options.Secret.Namespace, Name: m.options.Secret.Name,
@@ -61,17 +61,17 @@ func (m *Manager) read(ctx context.Context) (*corev1.Secret, *state, error) {
 	}
 	s, err := decode(secret.Data)
 	if err != nil {
-		// To refuse a damaged Secret would keep every webhook down until an administrator
-		// acts. To replace the Secret loses nothing but keys that only we may use.
+		// A damaged Secret is replaced: refusing it would keep every webhook down until an
+		// administrator acts. The replaced keys belong to this operator only.
 		log.FromContext(ctx).Error(err, "Webhook certificates are damaged and will be replaced", "secret", m.options.Secret)
 		return secret, nil, nil
 	}
 	return secret, s, nil
 }
 
-// write stores a state over the Secret as read returned it. If another replica wrote the
-// Secret since, the API server refuses the old resourceVersion, and write does nothing:
-// the caller reads again in any case.
+// write stores a state in the Secret that read returned. If another replica has written the
+// Secret since, the API server answers Conflict for the old resourceVersion, and write returns
+// no error: the caller reads again in any case.
 func (m *Manager) write(ctx context.Context, secret *corev1.Secret, s *state) error {
 	data, err := s.encode()
 	if err != nil {
@@ -81,7 +81,7 @@ func (m *Manager) write(ctx context.Context, secret *corev1.Secret, s *state) er
 	if secret.Data == nil {
 		secret.Data = map[string][]byte{}
 	}
-	maps.Copy(secret.Data, data) // Keys that others added are kept.
+	maps.Copy(secret.Data, data) // Keys of other writers stay.
 	if secret.ResourceVersion == "" {
 		secret.Type, secret.Labels = corev1.SecretTypeTLS, map[string]string{"app.kubernetes.io/managed-by": "kinship"}
 		err = m.options.Client.Create(ctx, secret)

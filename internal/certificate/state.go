@@ -25,18 +25,18 @@ type state struct {
 	next tls.Certificate
 	// retiring are the CAs of earlier rotations that are still trusted, newest first.
 	retiring []*x509.Certificate
-	// path is the secret last part of the webhooks' paths. A rotation keeps the path, since
-	// the API server calls only one path at a time.
+	// path is [Bundle.Path]. A rotation keeps the path, since the API server calls only one
+	// path at a time.
 	path string
 
 	record
 }
 
-// record holds what certificates cannot say. Other than annotations, it is in the data of
-// the Secret, which fewer users may write.
+// record has the data of the state that certificates can't have. It is in the data of the
+// Secret and not in annotations, because fewer users may write the data.
 type record struct {
-	// PublishedAt is when the webhook configurations were found to trust next. It is zero
-	// before that.
+	// PublishedAt is when the webhook configurations were found to trust next. PublishedAt is
+	// zero before that.
 	PublishedAt time.Time `json:"publishedAt,omitzero"`
 	// SwitchedAt is when ca began to sign. The retiring CAs are dropped some time later.
 	SwitchedAt time.Time `json:"switchedAt,omitzero"`
@@ -51,7 +51,7 @@ func (s *state) bundle() []*x509.Certificate {
 	return append(certs, s.retiring...)
 }
 
-// exported returns what callers of this package may see.
+// exported returns the [Bundle] of a state.
 func (s *state) exported() Bundle {
 	return Bundle{CA: encodeCerts(s.bundle()...), Path: s.path, Certificate: s.leaf}
 }
@@ -95,10 +95,10 @@ func (p policy) perform(do action, s *state, now time.Time) (*state, error) {
 	return &after, nil
 }
 
-// renewedNames returns the names for the successor of a serving certificate. A certificate
-// that lacks a wanted name passes its own names on: during an upgrade the old replicas want
-// other names than the new ones, and each would replace the certificate of the other. The
-// renewal at half-life drops the names that no replica wants any more.
+// renewedNames returns the names for the successor of a serving certificate. A certificate that
+// lacks a wanted name passes its own names on: during an upgrade, old and new replicas want
+// different names, and each would replace the certificate of the other. The renewal at half of
+// the validity drops the names that no replica wants any more.
 func (p policy) renewedNames(old *x509.Certificate) []string {
 	union := slices.Concat(p.names, namesOf(old))
 	slices.Sort(union)
