@@ -22,7 +22,7 @@ func readAuthorities(name string) (text []byte, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("--%s: %w", authoritiesFlag, err)
 	}
-	defer func() { _ = file.Close() }() // It was only read.
+	defer func() { _ = file.Close() }() // The file was only read.
 	if text, err = io.ReadAll(io.LimitReader(file, maxAuthorities+1)); err != nil {
 		return nil, fmt.Errorf("--%s: %w", authoritiesFlag, err)
 	}

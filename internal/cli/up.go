@@ -131,7 +131,7 @@ func (u *up) clouds(cluster *localcluster.Cluster) string {
 // invite prints commands for the user to try, such as "kinship tree".
 func (u *up) invite(cluster *localcluster.Cluster) {
 	path := cluster.BinDir()
-	if self, err := os.Executable(); err == nil { // kinship, and kubectl-kinship beside it.
+	if self, err := os.Executable(); err == nil { // The path of kinship; kubectl-kinship is in the same folder.
 		path = filepath.Dir(self) + string(filepath.ListSeparator) + path
 	}
 	fmt.Fprintf(u.Out, `

@@ -79,7 +79,7 @@ func (u *up) quoteLog(cluster *localcluster.Cluster) {
 	const most = 4 << 10
 	text, err := os.ReadFile(filepath.Join(cluster.DataDir(), "logs", operatorLog))
 	if err != nil {
-		return // It is an addition to an error that is reported anyway.
+		return // The caller reports the error itself.
 	}
 	fmt.Fprintf(u.ErrOut, "\nThe end of the operator's log:\n%s\n", text[max(0, len(text)-most):])
 }
