@@ -9,19 +9,19 @@ import (
 	"github.com/kinship-dev/kinship/internal/localcluster"
 )
 
-// cost is what one way to make the Deployments took. Where the machine has nothing idle,
-// processor time scatters less than time does.
+// cost is the cost of one way to create the Deployments. On a busy machine, CPU time varies
+// less than elapsed time.
 type cost struct {
 	took time.Duration
-	// apiServer, rest and own are the processor time of the API server, of the rest of
-	// the control plane, and of this program, the operator among it.
+	// apiServer, rest and own are the CPU time of kube-apiserver, of the rest of the control
+	// plane, and of this program with the operator.
 	apiServer, rest, own time.Duration
 }
 
-// cpu returns all processor time.
+// cpu returns the whole CPU time.
 func (c cost) cpu() time.Duration { return c.apiServer + c.rest + c.own }
 
-// between returns what is half way between two.
+// between returns the mean of two costs.
 func between(a, b cost) cost {
 	return cost{
 		took: (a.took + b.took) / 2, apiServer: (a.apiServer + b.apiServer) / 2,
@@ -29,7 +29,7 @@ func between(a, b cost) cost {
 	}
 }
 
-// measured returns what was spent since the beginning, when that was used.
+// measured returns the cost since begin; used is the CPU time at begin.
 func (r *rig) measured(begin time.Time, used cost) (cost, error) {
 	now, err := r.used()
 	return cost{
@@ -38,7 +38,7 @@ func (r *rig) measured(begin time.Time, used cost) (cost, error) {
 	}, err
 }
 
-// used returns the processor time that everything has used so far.
+// used returns the CPU time of all processes since their start.
 func (r *rig) used() (cost, error) {
 	var c cost
 	for _, of := range []struct {

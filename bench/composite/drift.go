@@ -12,14 +12,15 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// drifts is how many Deployments are edited, and as many deleted, one at a time.
+// drifts is the number of Deployments that are edited, and of Deployments that are deleted, one
+// at a time.
 const drifts = 20
 
-// edited is what somebody else makes of a Deployment.
+// edited is the patch of another client.
 const edited = `{"spec":{"template":{"spec":{"containers":[{"name":"destination","image":"example.com/other:1"}]}}}}`
 
-// drift edits and deletes Deployments, and returns how long it took until each was
-// back as it should be, in rising order.
+// drift edits and deletes Deployments, and returns the sorted times until each Deployment was
+// restored.
 func (r *rig) drift(ctx context.Context, ns string) (edits, deletions []time.Duration, err error) {
 	for i := range min(drifts, r.connectors) {
 		edit, err := r.restored(ctx, ns, deploymentName(connectorName(i), 0), func(name string) error {
@@ -49,9 +50,8 @@ func (r *rig) drift(ctx context.Context, ns string) (edits, deletions []time.Dur
 	return edits, deletions, nil
 }
 
-// restored does harm to a Deployment and returns how long it took from before the
-// request until a watch showed it with its own image again, as another condition
-// asks too.
+// restored calls harm for a Deployment and returns the time from before the request until a
+// watch shows the Deployment with its own image again, and `and` returns true.
 func (r *rig) restored(
 	ctx context.Context, ns, name string, harm func(name string) error, and func(*appsv1.Deployment) bool,
 ) (time.Duration, error) {

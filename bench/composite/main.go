@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// options say how much to measure.
+// options are the values of the flags.
 type options struct {
 	connectors, each, runs int
 	idle                   time.Duration
@@ -60,7 +60,7 @@ func run(ctx context.Context, o options) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.stop()) }()
-	// What comes later finds a fuller etcd, so both neighbours count.
+	// A later measurement has a larger etcd, so the plain way is measured before and after.
 	before, err := r.plain(ctx)
 	if err != nil {
 		return err

@@ -23,15 +23,14 @@ import (
 )
 
 const (
-	// parallel is how many requests are under way at a time, as many as the operator
-	// has workers.
+	// parallel is the number of concurrent requests: the operator has as many workers.
 	parallel = 16
 	image    = "example.com/destination:1"
-	// destination is what each Deployment is.
+	// destination is the container type of each Deployment.
 	destination = "Destination"
 )
 
-// figures are what one run with IotConnectors was measured to be.
+// figures are the results of one run with IotConnectors.
 type figures struct {
 	cost                              // until all were Available
 	ready                             time.Duration
@@ -41,7 +40,7 @@ type figures struct {
 	edits, deletions                  []time.Duration
 }
 
-// print writes the figures, beside what the plain way took before and after.
+// print writes the figures, with the costs of the plain way before and after.
 func (f figures) print(w io.Writer, o options, before, after cost) {
 	n := o.connectors * o.each
 	plain := between(before, after)
@@ -68,7 +67,8 @@ func (f figures) print(w io.Writer, o options, before, after cost) {
 	printTimes(w, "deleted", f.deletions)
 }
 
-// exceeded returns which limits the figures exceed. A limit below zero is none.
+// exceeded returns an error for each limit that the figures exceed. A negative limit means no
+// limit.
 func (f figures) exceeded(o options, before, after cost) error {
 	var failed []error
 	limit := func(what string, is, most float64) {
@@ -84,14 +84,14 @@ func (f figures) exceeded(o options, before, after cost) error {
 	return errors.Join(failed...)
 }
 
-// printTimes writes how long sorted times are.
+// printTimes writes median and maximum of sorted times.
 func printTimes(w io.Writer, what string, times []time.Duration) {
 	fmt.Fprintf(w, "Deployment %-7s -> back, median / max of %d %6d / %d ms\n", what, len(times),
 		times[len(times)/2].Milliseconds(), times[len(times)-1].Milliseconds())
 }
 
-// plain makes the Deployments by server-side apply and returns what that cost until all
-// were Available. The accounts of their Pods are there before that.
+// plain creates the Deployments by server-side apply and returns the cost until all are
+// Available. The ServiceAccounts of their Pods are created before.
 func (r *rig) plain(ctx context.Context) (cost, error) {
 	const ns = "plain"
 	if err := r.namespace(ctx, ns); err != nil {
@@ -134,7 +134,7 @@ func (r *rig) plain(ctx context.Context) (cost, error) {
 	return c, r.clear(ctx, ns)
 }
 
-// composed has IotConnectors make them.
+// composed creates the Deployments by IotConnectors.
 func (r *rig) composed(ctx context.Context) (figures, error) {
 	const ns = "composed"
 	var f figures
@@ -175,8 +175,8 @@ func (r *rig) composed(ctx context.Context) (figures, error) {
 	if err != nil {
 		return f, err
 	}
-	// Of these, Kubernetes' controllers send none: they write the status of a Deployment.
-	// They create ServiceAccounts, and the API server reads those itself.
+	// Kubernetes' controllers send none of these requests: they write the status of Deployments
+	// and create ServiceAccounts, and the API server reads ServiceAccounts itself.
 	f.deploymentWrites = spent(before, after, "deployments", "", "APPLY", "PATCH", "PUT", "POST", "DELETE")
 	f.deploymentReads = spent(before, after, "deployments", "", "GET")
 	f.connectorWrites = spent(before, after, "serviceaccounts", "", "APPLY", "PATCH", "PUT", "DELETE") +
@@ -194,8 +194,7 @@ func (r *rig) composed(ctx context.Context) (figures, error) {
 	return f, r.clear(ctx, ns)
 }
 
-// idleRequests counts, while nothing happens, what is sent about anything that the
-// operator handles.
+// idleRequests counts the requests about the operator's kinds while nothing happens.
 func (r *rig) idleRequests(ctx context.Context) (int, error) {
 	before, err := r.requests(ctx)
 	if err != nil {
@@ -229,7 +228,7 @@ func spent(before, after gauge.Counts, resource, subresource string, verbs ...st
 	return n
 }
 
-// parallelly calls f for the numbers below n, several at a time.
+// parallelly calls f for the numbers below n, with `parallel` goroutines.
 func (r *rig) parallelly(ctx context.Context, n int, f func(context.Context, int) error) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(parallel)
@@ -239,8 +238,8 @@ func (r *rig) parallelly(ctx context.Context, n int, f func(context.Context, int
 	return group.Wait()
 }
 
-// watch returns a channel that is closed when all Deployments are Available, and
-// what ends the watch.
+// watch returns a channel that is closed when all Deployments are Available, and a function
+// that ends the watch.
 func (r *rig) watch(ctx context.Context, ns string) (<-chan struct{}, func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	factory := informers.NewSharedInformerFactoryWithOptions(r.clients, 0, informers.WithNamespace(ns))
@@ -261,7 +260,7 @@ func (r *rig) watch(ctx context.Context, ns string) (<-chan struct{}, func()) {
 			}
 		}
 	}
-	// It fails only when the informer has ended.
+	// AddEventHandler fails only after the informer has ended.
 	_, _ = informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
 		AddFunc: see, UpdateFunc: func(_, obj any) { see(obj) },
 	})
@@ -297,7 +296,7 @@ func (r *rig) awaitReady(ctx context.Context, ns string) error {
 	}
 }
 
-// connector wants as many Deployments as each of them has.
+// connector returns an IotConnector with r.each Deployments.
 func (r *rig) connector(ns string, i int) *iotv1alpha1.IotConnector {
 	version := iotv1alpha1.Version1
 	c := &iotv1alpha1.IotConnector{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: connectorName(i)}}

@@ -12,14 +12,14 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// managedBy is the label in which both ways differ.
+// managedBy is the only label that differs between the two ways.
 const managedBy = "app.kubernetes.io/managed-by"
 
 func connectorName(i int) string { return fmt.Sprintf("c%d", i) }
 
 func deploymentName(connector string, i int) string { return fmt.Sprintf("%s-%d", connector, i) }
 
-// account is what an IotConnector makes for its Pods.
+// account returns the ServiceAccount that an IotConnector creates for its Pods.
 func account(ns, connector string) *corev1.ServiceAccount {
 	return &corev1.ServiceAccount{
 		ObjectMeta:                   metav1.ObjectMeta{Namespace: ns, Name: connector},
@@ -27,7 +27,7 @@ func account(ns, connector string) *corev1.ServiceAccount {
 	}
 }
 
-// deployment is what an IotConnector makes, but that nobody owns it.
+// deployment returns the Deployment that an IotConnector creates, without ownerReferences.
 func deployment(ns, connector string, i int) *unstructured.Unstructured {
 	type fields = map[string]any
 	name := deploymentName(connector, i)
@@ -60,13 +60,13 @@ func deployment(ns, connector string, i int) *unstructured.Unstructured {
 	}}
 }
 
-// content is what is compared of a Deployment.
+// content are the compared fields of a Deployment.
 type content struct {
 	Labels map[string]string
 	Spec   appsv1.DeploymentSpec
 }
 
-// made returns what each of the Deployments is now, by name.
+// made returns the content of each Deployment, by name.
 func (r *rig) made(ctx context.Context, ns string) (map[string]content, error) {
 	list, err := r.clients.AppsV1().Deployments(ns).List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -81,7 +81,8 @@ func (r *rig) made(ctx context.Context, ns string) (map[string]content, error) {
 	return all, nil
 }
 
-// same fails unless both ways make the same Deployments: nothing else can be compared.
+// same fails unless both ways create the same Deployments: otherwise their costs can't be
+// compared.
 func (r *rig) same(ctx context.Context, ns string) error {
 	all, err := r.made(ctx, ns)
 	if err != nil {

@@ -31,12 +31,12 @@ type rig struct {
 	cluster *localcluster.Cluster
 	client  client.Client
 	clients kubernetes.Interface
-	plainly map[string]content // by plain apply, by name
+	plainly map[string]content // the Deployments of the plain way, by name
 	end     context.CancelFunc
 	ended   chan error
 }
 
-// start starts both.
+// start starts the control plane and the operator.
 func start(ctx context.Context, o options) (*rig, error) {
 	fmt.Fprintln(os.Stderr, "Starting a control plane and the operator ...")
 	r := &rig{options: o, ended: make(chan error, 1)}
@@ -44,8 +44,8 @@ func start(ctx context.Context, o options) (*rig, error) {
 		Packs: []string{"iot"}, WebhookHost: "127.0.0.1", MetricsAddress: "0", HealthAddress: "0", Install: true,
 	}
 	var err error
-	// The garbage collector learns of kinds that come after its start half a minute
-	// later.
+	// The garbage collector learns of a CustomResourceDefinition that is installed after its
+	// start half a minute later.
 	r.cluster, err = localcluster.Start(ctx, localcluster.Options{
 		BeforeControllers: func(ctx context.Context, config *rest.Config) error {
 			early := operator
@@ -75,7 +75,7 @@ func start(ctx context.Context, o options) (*rig, error) {
 	return r, nil
 }
 
-// operate runs the operator until the rig is stopped, and returns when it is ready.
+// operate runs the operator until the rig is stopped, and returns when the operator is ready.
 func (r *rig) operate(ctx context.Context, o app.Options) error {
 	log, err := os.Create(filepath.Join(r.cluster.DataDir(), "operator.log"))
 	if err != nil {
@@ -108,7 +108,7 @@ func (r *rig) stop() error {
 	return errors.Join(err, r.cluster.Stop())
 }
 
-// namespace makes one.
+// namespace creates a Namespace.
 func (r *rig) namespace(ctx context.Context, name string) error {
 	err := r.client.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})
 	if err != nil {
@@ -117,8 +117,8 @@ func (r *rig) namespace(ctx context.Context, name string) error {
 	return nil
 }
 
-// clear deletes a namespace and waits until it is gone, so that whatever comes next
-// finds an idle control plane.
+// clear deletes a Namespace and waits for the end of its deletion, so that the next measurement
+// begins with an idle control plane.
 func (r *rig) clear(ctx context.Context, name string) error {
 	fmt.Fprintf(os.Stderr, "Emptying %s ...\n", name)
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
@@ -131,7 +131,7 @@ func (r *rig) clear(ctx context.Context, name string) error {
 	})
 }
 
-// requests reads how many of each there were.
+// requests reads the request counters of the API server.
 func (r *rig) requests(ctx context.Context) (gauge.Counts, error) {
 	return gauge.ReadCounts(ctx, r.clients.Discovery().RESTClient())
 }

@@ -17,10 +17,10 @@ import (
 	"github.com/kinship-dev/kinship/internal/cloud/openstack/emulator"
 )
 
-// besideObjects is how many Networks each bad cloud has.
+// besideObjects is the number of Networks of each bad cloud.
 const besideObjects = 40
 
-// neighbours are clouds that misbehave.
+// neighbours are the faults of bad clouds.
 var neighbours = []struct {
 	name  string
 	fault emulator.Fault
@@ -33,10 +33,10 @@ var neighbours = []struct {
 	}},
 }
 
-// besideFigures are how long Networks of a good cloud took, alone and beside bad clouds.
+// besideFigures are the times of the Networks of a good cloud, alone and beside bad clouds.
 type besideFigures struct {
 	alone  wakes
-	beside []wakes // as neighbours
+	beside []wakes // one element for each of neighbours
 }
 
 // beside measures a good cloud alone, and then beside each bad cloud, from a creation until a
@@ -90,7 +90,7 @@ func (r *rig) besideOne(ctx context.Context, fault emulator.Fault) (took wakes, 
 	return r.oneByOne(ctx)
 }
 
-// oneByOne makes one Network after the other, and deletes them.
+// oneByOne creates one Network after the other, and deletes them.
 func (r *rig) oneByOne(ctx context.Context) (all wakes, err error) {
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()

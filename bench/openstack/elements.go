@@ -11,10 +11,10 @@ import (
 
 type fields = map[string]any
 
-// The API that is measured.
+// groupVersion is the measured API.
 var groupVersion = schema.GroupVersion{Group: "openstack.k-orc.cloud", Version: "v1alpha1"}
 
-// kind is a kind of objects, and what OpenStack calls it.
+// kind is a kind of objects, with its names in Neutron.
 type kind struct{ name, plural, envelope string }
 
 var (
@@ -28,20 +28,20 @@ var (
 
 func (k kind) gvr() schema.GroupVersionResource { return groupVersion.WithResource(k.plural) }
 
-// element is one of the things to make, by either way.
+// element is one resource of the tree, for both ways.
 type element struct {
 	kind  kind
 	name  string
 	needs []*element
-	// resource is what the object's manifest says.
+	// resource is spec.resource of the object.
 	resource fields
-	// body is what a plain client sends, when the ids of what it needs are known.
+	// body returns the body of the plain client's POST, when the IDs in needs are known.
 	body func() fields
-	// id is what the plain client got.
+	// id is the ID that the plain client got.
 	id string
 }
 
-// shape says how large the tree is.
+// shape is the size of the tree.
 type shape struct{ networks, ports, perRouter int }
 
 // elements returns the tree, dependencies first.
@@ -77,7 +77,7 @@ func newRouter(i int) *element {
 	return r
 }
 
-// newSubnet has a range of its own, since Subnets may share a Router.
+// newSubnet returns a Subnet with a CIDR of its own, since Subnets may share a Router.
 func newSubnet(n *element, i int) *element {
 	cidr := fmt.Sprintf("10.%d.%d.0/24", i/256, i%256)
 	s := &element{
@@ -103,10 +103,10 @@ func newPort(n, sub *element, name string) *element {
 	}
 }
 
-// key is what a tracker knows it by.
+// key returns the key of an element in a tracker.
 func (e *element) key() string { return e.kind.name + "/" + e.name }
 
-// depth is how many calls follow each other until it exists.
+// depth returns the number of calls that must follow each other until the element exists.
 func (e *element) depth() int {
 	most := 0
 	for _, n := range e.needs {
@@ -115,7 +115,7 @@ func (e *element) depth() int {
 	return most + 1
 }
 
-// depth is that of the deepest.
+// depth returns the largest depth of all elements.
 func depth(all []*element) int {
 	most := 0
 	for _, e := range all {
@@ -124,7 +124,7 @@ func depth(all []*element) int {
 	return most
 }
 
-// object returns the manifest.
+// object returns the manifest of an element.
 func (e *element) object(namespace, cloud string) *unstructured.Unstructured {
 	spec := fields{"cloudCredentialsRef": fields{"secretName": secretName, "cloudName": cloud}, "resource": e.resource}
 	if e.kind == routerInterface {

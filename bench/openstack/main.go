@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// options are what the flags say.
+// options are the values of the flags.
 type options struct {
 	shape
 
@@ -122,7 +122,7 @@ func run(ctx context.Context, o options, out io.Writer) (err error) {
 	return nil
 }
 
-// because adds why the context ended, such as that the operator did.
+// because adds the cause of the context to an error, such as the end of the operator.
 func because(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil && !errors.Is(err, cause) {
 		return fmt.Errorf("%w (%w)", err, cause)

@@ -22,17 +22,17 @@ const (
 	secretBytes = 500_000
 )
 
-// memoryFigures are what the scenario memory was measured to be.
+// memoryFigures are the results of the scenario memory.
 type memoryFigures struct {
 	objects int
 	create  time.Duration
 	idle    time.Duration
-	// Memory without objects, with them, and with Secrets as well.
+	// Memory without objects, with objects, and with objects and Secrets.
 	empty, full, crowded gauge.Process
 	requests, calls      map[string]int
 }
 
-// memory makes many objects and reads the memory of the operator.
+// memory creates many objects and reads the memory of the operator.
 func (r *rig) memory(ctx context.Context) (m memoryFigures, err error) {
 	if r.operatorPID == 0 {
 		return m, errors.New("memory: with --kubeconfig give --operator-pid")
@@ -57,7 +57,7 @@ func (r *rig) memory(ctx context.Context) (m memoryFigures, err error) {
 	}
 	m.create = time.Since(begin)
 	fmt.Fprintf(os.Stderr, "They are Available after %s ...\n", seconds(m.create))
-	if _, err := r.settle(ctx); err != nil {
+	if _, err := r.awaitQuiet(ctx); err != nil {
 		return m, err
 	}
 	var spent tally
@@ -72,7 +72,7 @@ func (r *rig) memory(ctx context.Context) (m memoryFigures, err error) {
 	return m, err
 }
 
-// rest does nothing for a while, and returns what others did meanwhile.
+// rest pauses, and returns the requests and calls of the operator during the pause.
 func (r *rig) rest(ctx context.Context) (gauge.Process, tally, error) {
 	var spent tally
 	before, err := r.count(ctx)
@@ -99,7 +99,7 @@ func (r *rig) rest(ctx context.Context) (gauge.Process, tally, error) {
 	return p, spent, err
 }
 
-// crowd makes Secrets that nobody names.
+// crowd creates Secrets that no object names.
 func (r *rig) crowd(ctx context.Context) error {
 	fmt.Fprintf(os.Stderr, "Creating %d Secrets ...\n", secrets)
 	for i := range secrets {
@@ -128,7 +128,7 @@ func (m memoryFigures) print(w io.Writer) {
 	} {
 		fmt.Fprintf(t, "%s\t%.1f MB\t%.1f MB\t\n", line.what, float64(line.RSS)/1e6, float64(line.Peak)/1e6)
 	}
-	_ = t.Flush() // What it writes to is not looked at either.
+	_ = t.Flush() // Errors of the output are ignored everywhere.
 	fmt.Fprintf(w, "in %s of idleness: %d requests (%s), %d calls (%s)\n", m.idle,
 		sum(m.requests), list(m.requests), sum(m.calls), list(m.calls))
 }

@@ -13,16 +13,16 @@ import (
 	"github.com/kinship-dev/kinship/internal/cloud/openstack"
 )
 
-// plainCalls is how many calls the plain client has under way.
+// plainCalls is the number of concurrent calls of the plain client.
 const plainCalls = 4
 
-// times are how long creation and deletion took.
+// times are the durations of creation and deletion.
 type times struct{ create, remove time.Duration }
 
-// plain is a client that knows the order by itself.
+// plain is a client that knows the order of the calls.
 type plain struct{ network *gophercloud.ServiceClient }
 
-// newPlain logs in.
+// newPlain logs in to a cloud.
 func newPlain(ctx context.Context, clouds []byte, name string) (*plain, error) {
 	cloud, err := openstack.ParseCloud(map[string][]byte{openstack.CloudsKey: clouds}, name)
 	if err != nil {
@@ -39,11 +39,11 @@ func newPlain(ctx context.Context, clouds []byte, name string) (*plain, error) {
 	return &plain{client}, err
 }
 
-// run makes a tree and deletes it.
+// run creates a tree and deletes the tree.
 func (p *plain) run(ctx context.Context, s shape, calls int) (t times, err error) {
 	all := s.elements()
 	defer func() {
-		if err != nil { // What is left would stay for good.
+		if err != nil { // Nothing else deletes the remaining resources.
 			err = errors.Join(err, inOrder(context.WithoutCancel(ctx), all, calls, true, p.remove))
 		}
 	}()
@@ -60,7 +60,7 @@ func (p *plain) run(ctx context.Context, s shape, calls int) (t times, err error
 	return t, nil
 }
 
-// alone returns how long one call takes when there is no other.
+// alone returns the duration of one call without concurrent calls.
 func (p *plain) alone(ctx context.Context, s shape) (times, error) {
 	const samples = 3
 	s.networks, s.ports = 1, min(s.ports, 1)
@@ -94,7 +94,7 @@ func (p *plain) create(ctx context.Context, e *element) error {
 
 func (p *plain) remove(ctx context.Context, e *element) error {
 	if e.id == "" {
-		return nil // It was never made.
+		return nil // The resource was never created.
 	}
 	method, address, body := http.MethodDelete, p.network.ServiceURL(e.kind.plural, e.id), any(nil)
 	if e.kind == routerInterface {
@@ -109,7 +109,7 @@ func (p *plain) remove(ctx context.Context, e *element) error {
 }
 
 func (p *plain) call(ctx context.Context, method, address string, body, answer any) error {
-	// A call that is given up would leave what nobody knows of.
+	// An aborted POST would leave a resource with an unknown ID.
 	response, err := p.network.Request(context.WithoutCancel(ctx), method, address, &gophercloud.RequestOpts{
 		JSONBody: body, JSONResponse: answer,
 		OkCodes: []int{http.StatusOK, http.StatusCreated, http.StatusNoContent},
@@ -120,8 +120,8 @@ func (p *plain) call(ctx context.Context, method, address string, body, answer a
 	return response.Body.Close()
 }
 
-// inOrder does something to all elements, so many at a time: to each when it was
-// done to all that it needs or, backwards, to all that need it.
+// inOrder calls do for all elements, with `parallel` goroutines: after do has returned for all
+// elements that the element needs or, with backwards, for all elements that need the element.
 func inOrder(
 	ctx context.Context, all []*element, parallel int, backwards bool, do func(context.Context, *element) error,
 ) error {

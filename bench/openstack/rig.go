@@ -27,15 +27,15 @@ import (
 
 const (
 	secretName = "cloud"
-	// clients is how many requests to the API server are under way at a time.
+	// clients is the number of concurrent requests to the API server.
 	clients = 16
-	// firstNetworks is how many Networks are made at once before anything is measured, by
-	// the operator and by the plain client: by then each process of a service has asked
-	// Keystone about the token.
+	// firstNetworks is the number of Networks that the operator and the plain client create
+	// before the first measurement: then each process of a service has validated the token with
+	// Keystone.
 	firstNetworks = 8
 )
 
-// rig is what is measured, and what it is measured with.
+// rig has the measured implementation and the clients of the measurement.
 type rig struct {
 	options
 
@@ -49,8 +49,8 @@ type rig struct {
 	seen      *tracker
 }
 
-// start starts what was not given, and waits until the first Networks are Available: by
-// then the implementation has logged in, and knows the Secret.
+// start starts the missing parts (cloud, control plane, operator), and waits until the first
+// Networks are Available: then the implementation has logged in, and has read the Secret.
 func start(ctx context.Context, o options, cancel context.CancelCauseFunc) (_ *rig, err error) {
 	r := &rig{options: o, namespace: "bench-" + rand.String(5)}
 	defer func() {
@@ -94,7 +94,7 @@ func (r *rig) startCloud() ([]byte, error) {
 	return []byte(r.emulator.CloudsYAML()), nil
 }
 
-// startOperator starts it on a control plane, unless there is one.
+// startOperator starts a control plane with the operator, unless --kubeconfig is set.
 func (r *rig) startOperator(ctx context.Context, cancel context.CancelCauseFunc) (*rest.Config, error) {
 	if r.kubeconfig != "" {
 		config, err := clientcmd.BuildConfigFromFlags("", r.kubeconfig)
@@ -120,11 +120,11 @@ func (r *rig) startOperator(ctx context.Context, cancel context.CancelCauseFunc)
 	return r.cluster.Config(), nil
 }
 
-// prepare makes a namespace with credentials and the first Networks.
+// prepare creates a namespace with credentials and the first Networks.
 func (r *rig) prepare(ctx context.Context, clouds []byte) error {
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
-	// An installation may still be going on.
+	// An installation may still be in progress.
 	err := wait.PollUntilContextCancel(ctx, 100*time.Millisecond, true, func(ctx context.Context) (bool, error) {
 		return r.areServed(ctx), nil
 	})
@@ -159,7 +159,7 @@ func firsts() []*element {
 	return all
 }
 
-// areServed reports whether the API server knows all kinds.
+// areServed reports whether the API server serves all kinds.
 func (r *rig) areServed(ctx context.Context) bool {
 	return !slices.ContainsFunc(kinds, func(k kind) bool {
 		_, err := r.objects.Resource(k.gvr()).List(ctx, metav1.ListOptions{Limit: 1})
@@ -167,7 +167,7 @@ func (r *rig) areServed(ctx context.Context) bool {
 	})
 }
 
-// stop deletes everything that would stay, and ends what was started.
+// stop deletes the objects that would otherwise remain, and ends the started processes.
 func (r *rig) stop(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.timeout)
 	defer cancel()
@@ -193,7 +193,7 @@ func (r *rig) stop(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// create makes objects, as many at a time as there are clients, in this order.
+// create creates objects in this order, with `clients` concurrent requests.
 func (r *rig) create(ctx context.Context, elements []*element) error {
 	return parallelly(ctx, elements, func(ctx context.Context, e *element) error {
 		_, err := r.objects.Resource(e.kind.gvr()).Namespace(r.namespace).
@@ -215,7 +215,7 @@ func (r *rig) remove(ctx context.Context, elements []*element) error {
 	})
 }
 
-// await waits until there are so many objects, and all are Available.
+// await waits until there are n objects, and all are Available.
 func (r *rig) await(ctx context.Context, n int) error {
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
@@ -231,7 +231,7 @@ func parallelly(ctx context.Context, elements []*element, do func(context.Contex
 	return group.Wait()
 }
 
-// latencies are those to measure with: a real cloud has its own.
+// latencies returns the latencies to measure with: a real cloud has its own latency.
 func (r *rig) latencies() []time.Duration {
 	if r.emulator == nil {
 		return []time.Duration{0}
@@ -239,20 +239,20 @@ func (r *rig) latencies() []time.Duration {
 	return r.options.latencies
 }
 
-// setLatency sets that of the emulator.
+// setLatency sets the latency of the emulator.
 func (r *rig) setLatency(d time.Duration) {
 	if r.emulator != nil {
 		r.emulator.SetLatency(d)
 	}
 }
 
-// tally is what others have asked for since the start.
+// tally has the requests and calls of the operator since the start.
 type tally struct {
 	requests gauge.Counts
 	calls    map[string]int
 }
 
-// count reads the counters. Calls are nil if nobody counts them.
+// count reads the counters. The calls of a real cloud are not counted, and nil.
 func (r *rig) count(ctx context.Context) (tally, error) {
 	var t tally
 	var err error

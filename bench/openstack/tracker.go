@@ -14,20 +14,20 @@ import (
 	toolscache "k8s.io/client-go/tools/cache"
 )
 
-// available is what a tracker knows of an object that is.
+// available is the state of an Available object in a tracker.
 const available = ""
 
-// tracker knows from watches which objects there are, and what those that aren't
-// Available say.
+// tracker keeps the objects that watches have shown, with the message of each object that is
+// not Available.
 type tracker struct {
 	mu      sync.Mutex
 	objects map[string]string
-	reached map[string]time.Time // when a watch showed it to be Available
+	reached map[string]time.Time // when a watch showed the object as Available
 	waiting int
 	changed chan struct{}
 }
 
-// track begins to watch all kinds in a namespace, until the context ends.
+// track starts to watch all kinds in a namespace, until the context ends.
 func track(ctx context.Context, client dynamic.Interface, namespace string) (*tracker, error) {
 	t := &tracker{objects: map[string]string{}, reached: map[string]time.Time{}, changed: make(chan struct{}, 1)}
 	factory := dynamicinformer.NewFilteredDynamicSharedInformerFactory(client, 0, namespace, nil)
@@ -88,17 +88,17 @@ func (t *tracker) set(key string, exists bool, state string) {
 	}
 }
 
-// until waits until there are so many objects, and all are Available.
+// until waits until there are n objects, and all are Available.
 func (t *tracker) until(ctx context.Context, n int) error {
 	return t.await(ctx, fmt.Sprintf("%d objects", n), func() bool { return len(t.objects) == n && t.waiting == 0 })
 }
 
-// says waits until an object says something.
+// says waits until the condition Progressing of an object has this message.
 func (t *tracker) says(ctx context.Context, e *element, text string) error {
 	return t.await(ctx, e.key()+" to say "+text, func() bool { return t.objects[e.key()] == text })
 }
 
-// since returns when a watch showed an object to be Available.
+// since returns when a watch showed an object as Available.
 func (t *tracker) since(e *element) time.Time {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -121,7 +121,7 @@ func (t *tracker) await(ctx context.Context, what string, is func() bool) error 
 	}
 }
 
-// describe says what is not as it should be.
+// describe returns the objects that are not Available, with their messages.
 func (t *tracker) describe() string {
 	const most = 5
 	t.mu.Lock()
@@ -137,7 +137,8 @@ func (t *tracker) describe() string {
 		len(t.objects), len(lines), strings.Join(lines[:min(most, len(lines))], "; "))
 }
 
-// state returns what an object says, unless it is Available as its spec is now.
+// state returns the message of an object's condition Progressing, or available if the object is
+// Available in its present generation.
 func state(u *unstructured.Unstructured) string {
 	conditions, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
 	said := "nothing was said yet"

@@ -14,7 +14,7 @@ import (
 	"github.com/kinship-dev/kinship/bench/internal/gauge"
 )
 
-// figures are what a run of the scenario tree was measured to be.
+// figures are the results of a run of the scenario tree.
 type figures struct {
 	shape
 
@@ -68,7 +68,7 @@ func (r *rig) declare(ctx context.Context, all []*element, f *figures) error {
 		return err
 	}
 	f.took.create = time.Since(begin)
-	middle, err := r.settle(ctx)
+	middle, err := r.awaitQuiet(ctx)
 	if err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func (r *rig) declare(ctx context.Context, all []*element, f *figures) error {
 		return err
 	}
 	f.took.remove = time.Since(begin)
-	end, err := r.settle(ctx)
+	end, err := r.awaitQuiet(ctx)
 	if err != nil {
 		return err
 	}
@@ -89,8 +89,8 @@ func (r *rig) declare(ctx context.Context, all []*element, f *figures) error {
 	return nil
 }
 
-// settle waits until nobody writes any more.
-func (r *rig) settle(ctx context.Context) (tally, error) {
+// awaitQuiet waits until one second passes without a call or a write.
+func (r *rig) awaitQuiet(ctx context.Context) (tally, error) {
 	const quiet = time.Second
 	last, err := r.count(ctx)
 	for err == nil {
@@ -112,8 +112,8 @@ func (r *rig) settle(ctx context.Context) (tally, error) {
 	return last, err
 }
 
-// since returns what came after an earlier tally: calls, but for logging in, and
-// writes to the kinds and to Secrets.
+// since returns the difference to an earlier tally: calls to Neutron, and writes of the kinds
+// and of Secrets.
 func (t tally) since(before tally) (calls map[string]int, writes gauge.Counts) {
 	if t.calls != nil {
 		calls = map[string]int{}
@@ -157,12 +157,12 @@ func (f figures) print(w io.Writer) {
 	}
 	fmt.Fprintf(t, "writes for each object\t%.2f\t%.2f\tbut for the %d and %d of this program\n",
 		f.each(f.writes.Total()-f.objects), f.each(f.removalWrites.Total()-f.objects), f.objects, f.objects)
-	_ = t.Flush() // What it writes to is not looked at either.
+	_ = t.Flush() // Errors of the output are ignored everywhere.
 	fmt.Fprintf(w, "created by %s\n  and %s\ndeleted by %s\n  and %s\n", list(f.calls), list(texts(f.writes)),
 		list(f.removals), list(texts(f.removalWrites)))
 }
 
-// path is how long the longest chain takes, if a call takes so long.
+// path returns the duration of the longest chain of calls.
 func (f figures) path(call time.Duration) time.Duration { return call * time.Duration(f.depth) }
 
 func (f figures) each(n int) float64 { return float64(n) / float64(f.objects) }
@@ -179,7 +179,7 @@ func sum(counts map[string]int) int {
 	return n
 }
 
-// texts names requests as people do.
+// texts returns the counts by a short text for each request.
 func texts(counts gauge.Counts) map[string]int {
 	named := map[string]int{}
 	for q, n := range counts {
@@ -189,7 +189,7 @@ func texts(counts gauge.Counts) map[string]int {
 	return named
 }
 
-// list writes counts in one line, in an order that does not change.
+// list returns counts in one line, in a fixed order.
 func list(counts map[string]int) string {
 	parts := make([]string, 0, len(counts))
 	for _, what := range slices.Sorted(maps.Keys(counts)) {

@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// wakes is how long Subnets took that waited for a Network, from when a watch showed
-// that Available until it showed them so.
+// wakes are the times from when a watch showed a Network as Available until it showed the
+// waiting Subnet as Available.
 type wakes []time.Duration
 
-// wake has one Subnet after the other wait for its Network.
+// wake creates one Subnet after the other, each before its Network.
 func (r *rig) wake(ctx context.Context) (wakes, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
@@ -22,7 +22,7 @@ func (r *rig) wake(ctx context.Context) (wakes, error) {
 	shape := shape{networks: r.wakes}
 	elements := shape.elements()
 	for i := range r.wakes {
-		pair := []*element{elements[i], elements[r.wakes+i]} // Networks come first.
+		pair := []*element{elements[i], elements[r.wakes+i]} // elements has the Networks first.
 		took, err := r.wakeOne(ctx, pair[0], pair[1], firstNetworks+2*i)
 		if err != nil {
 			return nil, err
@@ -37,7 +37,8 @@ func (r *rig) wake(ctx context.Context) (wakes, error) {
 	return all, r.await(ctx, firstNetworks)
 }
 
-// wakeOne has a Subnet wait for a Network, where there are so many objects already.
+// wakeOne creates a Subnet, waits for its message, and creates its Network. before is the
+// number of objects so far.
 func (r *rig) wakeOne(ctx context.Context, net, sub *element, before int) (time.Duration, error) {
 	if err := r.create(ctx, []*element{sub}); err != nil {
 		return 0, err

@@ -7,9 +7,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// admission compares deletions that the implementation is asked about, and refuses,
-// with deletions of what no Usage is about. Both take turns, so that whatever else
-// the machine does falls on both.
+// admission compares refused deletions, for which the API server calls the implementation, with
+// deletions of objects without a Usage. Both alternate, so that other load on the machine
+// affects both.
 func (r *rig) admission(ctx context.Context, p *population) error {
 	n := len(p.pairs)
 	var refused, plain [][]float64

@@ -13,8 +13,8 @@ import (
 	"github.com/kinship-dev/kinship/bench/internal/gauge"
 )
 
-// auditPolicy has the API server write one line for each request, when it is
-// answered. Metadata says who asked for what, and nothing of the content.
+// auditPolicy makes the API server write one line for each answered request. The level Metadata
+// logs user and object, and no content.
 const auditPolicy = `apiVersion: audit.k8s.io/v1
 kind: Policy
 omitStages: [RequestReceived, ResponseStarted]
@@ -23,7 +23,7 @@ rules:
 - level: Metadata
 `
 
-// auditEvent is what of an audit event is of use here.
+// auditEvent has the used fields of an audit event.
 type auditEvent struct {
 	Verb      string `json:"verb"`
 	UserAgent string `json:"userAgent"`
@@ -37,7 +37,7 @@ type auditEvent struct {
 	} `json:"objectRef"`
 }
 
-// client names who sent the request: the program, and the user it acted as.
+// client returns the sender of a request: program and user.
 func (e auditEvent) client() string {
 	program, _, _ := strings.Cut(e.UserAgent, "/")
 	return program + " as " + e.User.Username
@@ -53,8 +53,8 @@ func (e auditEvent) request() string {
 	}.String()
 }
 
-// countClients counts the requests of an audit log by client and request,
-// without our own and without watches.
+// countClients counts the requests of an audit log by client and request, without this
+// program's requests and without watches.
 func countClients(log io.Reader) (map[string]int, error) {
 	result := map[string]int{}
 	lines := bufio.NewScanner(log)
@@ -75,14 +75,14 @@ func countClients(log io.Reader) (map[string]int, error) {
 	return result, nil
 }
 
-// auditSize is how long the log is by now; without one it is 0.
+// auditSize returns the present size of the log, or 0 without a log.
 func auditSize(path string) (int64, error) {
 	if path == "" {
 		return 0, nil
 	}
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return 0, nil // Written with the first request.
+		return 0, nil // The API server creates the file with the first request.
 	}
 	if err != nil {
 		return 0, fmt.Errorf("find audit log: %w", err)
@@ -90,7 +90,7 @@ func auditSize(path string) (int64, error) {
 	return info.Size(), nil
 }
 
-// auditBetween counts what was written to the log between two sizes of it.
+// auditBetween counts the requests between two sizes of the log.
 func auditBetween(path string, from, to int64) (clients map[string]int, err error) {
 	if path == "" {
 		return nil, nil

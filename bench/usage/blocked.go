@@ -11,10 +11,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// errDeleted says that protection failed: what was in use is gone.
+// errDeleted says that protection failed: an object in use was deleted.
 var errDeleted = errors.New("deleted although it is in use")
 
-// tryDelete tries to delete what is in use. Any answer but a refusal is an error.
+// tryDelete tries to delete an object in use. Any answer but a refusal is an error.
 func (r *rig) tryDelete(ctx context.Context, name string) (time.Duration, error) {
 	start := time.Now()
 	err := r.objects.Delete(ctx, name, metav1.DeleteOptions{})
@@ -29,8 +29,7 @@ func (r *rig) tryDelete(ctx context.Context, name string) (time.Duration, error)
 	}
 }
 
-// blockedFigures collects what the runs of blocked find. Each value of the outer
-// slices is a run.
+// blockedFigures collects the results of blocked. Each value of an outer slice is a run.
 type blockedFigures struct {
 	first, repeated   [][]float64
 	written           []float64
@@ -49,7 +48,7 @@ func (f *blockedFigures) addTo(rep *report, usages, clients int) {
 	rep.add(blockedScenario, "first attempts, "+many+", each", usages, unitMS, f.fresh...)
 }
 
-// blockedOne measures refusals while there is one Usage, a new one in each run.
+// blockedOne measures refusals with one Usage, a new Usage in each run.
 func (r *rig) blockedOne(ctx context.Context) error {
 	var f blockedFigures
 	for run := range r.o.runs {
@@ -72,11 +71,11 @@ func (r *rig) blockedOne(ctx context.Context) error {
 	return nil
 }
 
-// worthwhile is how many untried objects many clients need for a rate.
+// worthwhile is the least number of untried objects for a rate with many clients.
 const worthwhile = 1000
 
-// blocked measures refusals in a population: first attempts on objects that
-// nobody tried to delete, then more attempts on the same.
+// blocked measures refusals in a population: first attempts on objects without an earlier
+// attempt, then repeated attempts on the same objects.
 func (r *rig) blocked(ctx context.Context, p *population) error {
 	var f blockedFigures
 	n := len(p.pairs)
@@ -101,7 +100,7 @@ func (r *rig) blocked(ctx context.Context, p *population) error {
 	return nil
 }
 
-// blockedRun is one run with objects that nobody tried to delete before.
+// blockedRun is one run with objects without an earlier attempt.
 func (r *rig) blockedRun(ctx context.Context, p *population, f *blockedFigures) error {
 	n := len(p.pairs)
 	pairs := p.fresh(max(1, min(r.o.blockedSamples, n/r.o.runs)))
@@ -148,8 +147,7 @@ func (r *rig) blockedRun(ctx context.Context, p *population, f *blockedFigures) 
 	return nil
 }
 
-// attempt tries to delete a number of times, one after the other, round and
-// round the pairs.
+// attempt tries deletions one after the other, in turn for each pair.
 func (r *rig) attempt(ctx context.Context, pairs []pair, times int) ([]float64, error) {
 	var unexpected surprises
 	each := make([]float64, 0, times)
@@ -166,8 +164,8 @@ func (r *rig) attempt(ctx context.Context, pairs []pair, times int) ([]float64, 
 	return each, nil
 }
 
-// hammer tries to delete from many clients at once until the time is up, or a
-// number of attempts is made, if one is given.
+// hammer tries deletions with many clients until the time is up, or until limit attempts if
+// limit is set.
 func (r *rig) hammer(ctx context.Context, pairs []pair, limit int) (rate float64, each []float64, err error) {
 	var unexpected surprises
 	var next atomic.Int64
@@ -202,7 +200,7 @@ func (r *rig) hammer(ctx context.Context, pairs []pair, limit int) (rate float64
 	return float64(len(each)) / elapsed.Seconds(), each, unexpected.fatal
 }
 
-// surprises counts answers that are no refusals.
+// surprises counts answers other than refusals.
 type surprises struct {
 	mu    sync.Mutex
 	n     int
@@ -210,7 +208,7 @@ type surprises struct {
 	fatal error
 }
 
-// note counts an answer. It returns an error if there is no point in going on.
+// note counts an answer. note returns an error if the measurement can't continue.
 func (s *surprises) note(err error) error {
 	if err == nil {
 		return nil

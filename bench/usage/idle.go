@@ -6,14 +6,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// idle does nothing, and reports what others do meanwhile.
+// idle pauses, and reports the requests of other clients during the pause.
 func (r *rig) idle(ctx context.Context, n int) error {
 	r.log("%s, %d Usages, %s ...", idleScenario, n, r.o.idle)
 	versions, err := r.versions(ctx)
 	if err != nil {
 		return err
 	}
-	if err := pause(ctx, afterglow); err != nil { // Of our own lists.
+	if err := pause(ctx, afterglow); err != nil { // After this program's own lists.
 		return err
 	}
 	before, err := r.meter.read(ctx)
@@ -44,8 +44,8 @@ func (r *rig) idle(ctx context.Context, n int) error {
 	return r.charge(idleScenario, n, 0, before, after)
 }
 
-// onSubject counts the requests of others to the kinds that are measured. The
-// rest is the cluster's own: leases, tokens, the controllers' affairs.
+// onSubject counts the requests of other clients about the measured kinds. All other requests
+// are the cluster's own: leases, tokens and controllers.
 func (r *rig) onSubject(before, after reading) int {
 	sum := 0
 	for key, n := range after.server.Minus(before.server).Minus(after.own.Minus(before.own)) {
@@ -58,10 +58,10 @@ func (r *rig) onSubject(before, after reading) int {
 	return sum
 }
 
-// versions are the resource versions of everything of this run.
+// versions has the resourceVersion of each object of this run.
 type versions map[string]string
 
-// changed counts what has another version later, or is gone.
+// changed counts the objects with another resourceVersion later, and the deleted objects.
 func (v versions) changed(later versions) int {
 	n := 0
 	for name, version := range v {

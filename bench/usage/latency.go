@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// quietTime is between two samples, for one not to be measured with what is left
-// to do of the other.
+// quietTime is the pause between two samples, so that the work for one sample does not slow
+// down the next.
 const quietTime = 50 * time.Millisecond
 
-// latency measures one Usage at a time, with nothing else going on: from just
-// before its creation is sent until a watch shows the label, and Ready.
+// latency measures one Usage at a time: from just before its creation until a watch shows the
+// label, and until a watch shows Ready.
 func (r *rig) latency(ctx context.Context) error {
 	var labelled, ready [][]float64
 	for run := range r.o.runs {

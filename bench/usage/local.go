@@ -15,7 +15,7 @@ import (
 	"github.com/kinship-dev/kinship/internal/localcluster"
 )
 
-// operatorAccount is the only one who may take the label away by itself.
+// operatorAccount is the only user that may remove the label.
 const operatorAccount = "system:serviceaccount:kinship-system:kinship-usage"
 
 // localRun is a control plane on this machine, with an operator.
@@ -26,8 +26,8 @@ type localRun struct {
 	isTemp   bool
 }
 
-// startLocal starts both and fills in the options by which they are found. When
-// either ends before its time, cancel is called with the reason.
+// startLocal starts the control plane and the operator, and sets the options with their
+// addresses. If either ends too early, startLocal calls cancel with the reason.
 func startLocal(
 	ctx context.Context, o *options, progress io.Writer, cancel context.CancelCauseFunc,
 ) (_ *localRun, err error) {
@@ -75,7 +75,7 @@ func startLocal(
 	return l, l.awaitInstalled(ctx, o)
 }
 
-// operate starts the operator, which calls cancel if it ends before it is asked to.
+// operate starts the operator, which calls cancel if it ends before Stop.
 func (l *localRun) operate(ctx context.Context, o *options, cancel context.CancelCauseFunc) (err error) {
 	args := append([]string{"--packs", "usage"}, o.operatorArgs...)
 	l.operator, err = gauge.StartOperator(
@@ -83,7 +83,7 @@ func (l *localRun) operate(ctx context.Context, o *options, cancel context.Cance
 	return err
 }
 
-// restart ends the operator and starts it again. It returns when that was.
+// restart ends the operator and starts it again, and returns the time and the process ID.
 func (l *localRun) restart(
 	ctx context.Context, o *options, cancel context.CancelCauseFunc,
 ) (at time.Time, pid int, err error) {
@@ -95,7 +95,7 @@ func (l *localRun) restart(
 	return at, l.operator.PID, nil
 }
 
-// auditArgs are what the API server must be told to keep an audit log.
+// auditArgs returns the API server's flags for an audit log.
 func (l *localRun) auditArgs(o *options) (map[string][]string, error) {
 	policy := filepath.Join(l.dir, "audit-policy.yaml")
 	if err := os.WriteFile(policy, []byte(auditPolicy), 0o600); err != nil {
@@ -105,12 +105,12 @@ func (l *localRun) auditArgs(o *options) (map[string][]string, error) {
 	return map[string][]string{localcluster.APIServer: {
 		"--audit-policy-file=" + policy,
 		"--audit-log-path=" + o.auditLog,
-		"--audit-log-maxsize=100000", // Else a new file begins after 100 MB.
+		"--audit-log-maxsize=100000", // By default, a new file begins after 100 MB.
 	}}, nil
 }
 
-// awaitInstalled waits for the kind of Usage and then restarts the controller
-// manager: its garbage collector would learn of new kinds half a minute later.
+// awaitInstalled waits for the kind of Usage and then restarts kube-controller-manager: its
+// garbage collector would learn of new kinds half a minute later.
 func (l *localRun) awaitInstalled(ctx context.Context, o *options) error {
 	client, err := discovery.NewDiscoveryClientForConfig(l.cluster.Config())
 	if err != nil {
@@ -125,8 +125,8 @@ func (l *localRun) awaitInstalled(ctx context.Context, o *options) error {
 	return l.cluster.Restart(ctx, localcluster.ControllerManager)
 }
 
-// stop ends the operator, then the control plane, and removes their files unless
-// a place was given for them.
+// stop ends the operator and the control plane, and removes their files unless --data-dir is
+// set.
 func (l *localRun) stop() error {
 	if l.operator != nil {
 		l.operator.Stop()

@@ -43,11 +43,11 @@ func newCommand(out, errOut io.Writer) *cobra.Command {
 	return cmd
 }
 
-// errProblems says that figures were printed which must not be trusted.
+// errProblems says that the printed figures must not be trusted.
 var errProblems = errors.New("the implementation did not behave as the figures assume; see the problems above")
 
-// run measures, prints what was measured even when it ended early, and fails if
-// anything was not as it should be.
+// run measures and prints the figures, even after an error. run fails if the implementation
+// misbehaved.
 func run(ctx context.Context, o *options, out, errOut io.Writer) (err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -11,7 +11,7 @@ import (
 	"github.com/kinship-dev/kinship/bench/internal/gauge"
 )
 
-// The processes that a meter knows.
+// Names of the measured processes.
 const (
 	operatorProcess  = "operator"
 	apiServerProcess = "apiserver"
@@ -19,11 +19,10 @@ const (
 	ownProcess       = "generator"
 )
 
-// processNames is the order in which they are shown.
+// processNames is the order of the processes in tables.
 var processNames = []string{operatorProcess, apiServerProcess, etcdProcess, ownProcess}
 
-// meter reads counters. It never resets one: whoever else reads them is not
-// disturbed.
+// meter reads counters. meter never resets a counter, so other readers are not disturbed.
 type meter struct {
 	server   rest.Interface
 	own      *ownRequests
@@ -43,7 +42,7 @@ func newMeter(server rest.Interface, own *ownRequests, o *options) *meter {
 	return m
 }
 
-// reading is what all counters show at one time.
+// reading has the values of all counters at one time.
 type reading struct {
 	at        time.Time
 	server    gauge.Counts
@@ -52,8 +51,7 @@ type reading struct {
 	audit     int64
 }
 
-// settleTime lets the API server count the requests whose answers have already
-// come.
+// settleTime is the pause until the API server has counted the requests that it has answered.
 const settleTime = 100 * time.Millisecond
 
 func (m *meter) read(ctx context.Context) (reading, error) {
@@ -75,27 +73,27 @@ func (m *meter) read(ctx context.Context) (reading, error) {
 	return r, err
 }
 
-// load is what one process did in a time.
+// load is the resource usage of one process during a scenario.
 type load struct {
 	CPUSeconds float64 `json:"cpuSeconds"`
 	MemoryMB   float64 `json:"memoryMB"`
 	PeakMB     float64 `json:"peakMB"`
 }
 
-// cost is what happened between two readings.
+// cost is the difference of two readings.
 type cost struct {
 	Scenario string `json:"scenario"`
-	// Usages is how many Usages existed, Operations how many things the generator
-	// did to them.
+	// Usages is the number of Usages, Operations the number of operations of the generator.
 	Usages     int     `json:"usages"`
 	Operations int     `json:"operations"`
 	Seconds    float64 `json:"seconds"`
-	// The requests that the generator did not send, by class.
+	// Requests counts the requests that the generator did not send; Reads, Writes and Reviews
+	// count them by class.
 	Requests int `json:"requests"`
 	Reads    int `json:"reads"`
 	Writes   int `json:"writes"`
 	Reviews  int `json:"reviews"`
-	// Own is how many the generator sent.
+	// Own counts the requests of the generator.
 	Own       int             `json:"own"`
 	Processes map[string]load `json:"processes"`
 	Breakdown []requestCount  `json:"breakdown"`
@@ -104,7 +102,7 @@ type cost struct {
 
 const megabyte = 1e6
 
-// since returns what happened from one reading to a later one.
+// since returns the difference of two readings.
 func (m *meter) since(before, after reading) (cost, error) {
 	own := after.own.Minus(before.own)
 	others := after.server.Minus(before.server).Minus(own)
@@ -133,7 +131,7 @@ func (m *meter) since(before, after reading) (cost, error) {
 	return c, nil
 }
 
-// pause waits for a time that has to pass, or the context.
+// pause waits for a duration, or until the context ends.
 func pause(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -8,33 +8,32 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Keys of the API that is measured; they are the same in all of its versions.
+// Labels of the measured API; they are the same in all of its versions.
 const (
 	lockLabel     = "crossplane.io/in-use"
 	lockValue     = "true"
 	composedLabel = "crossplane.io/composite"
 )
 
-// runLabel is on everything that a run of this program creates.
+// runLabel is a label of all objects that a run of this program creates.
 const runLabel = "bench.kinship.dev/run"
 
-// pair is the name of a Usage, and of the two objects that it relates.
+// pair is the name of a Usage, and the prefix of the names of its two objects.
 type pair string
 
 func (p pair) of() string { return string(p) + "-of" }
 func (p pair) by() string { return string(p) + "-by" }
 
-// objectKind is the kind of the used and using objects: one that nothing else
-// in a cluster acts upon.
+// objectKind is the kind of the used and using objects: a kind that no controller acts upon.
 type objectKind struct {
 	gvr  schema.GroupVersionResource
 	kind string
-	// content is what an object must have besides metadata.
+	// content are the required fields besides metadata.
 	content map[string]any
 }
 
-// A Usage in a namespace uses ConfigMaps. One outside of namespaces can name
-// nothing inside of them in every implementation, and uses RuntimeClasses.
+// A namespaced Usage uses ConfigMaps. A cluster-scoped Usage can't name a namespaced object in
+// every implementation, and uses RuntimeClasses.
 var (
 	configMaps = objectKind{
 		gvr:  schema.GroupVersionResource{Version: "v1", Resource: "configmaps"},
@@ -49,7 +48,7 @@ var (
 
 func (k objectKind) apiVersion() string { return k.gvr.GroupVersion().String() }
 
-// object builds a used or using object.
+// object returns a used or using object.
 func (k objectKind) object(run, name string, owners ...metav1.OwnerReference) *unstructured.Unstructured {
 	object := &unstructured.Unstructured{Object: map[string]any{}}
 	maps.Copy(object.Object, k.content)
@@ -63,15 +62,15 @@ func (k objectKind) object(run, name string, owners ...metav1.OwnerReference) *u
 	return object
 }
 
-// manner is in what way a Usage is to be released.
+// manner says how a Usage is released.
 type manner struct {
-	// composed has the Usage wait for its using object.
+	// composed makes the Usage wait for its using object.
 	composed bool
-	// replay has a refused deletion done after the release.
+	// replay repeats a refused deletion after the release.
 	replay bool
 }
 
-// usageOf builds the Usage of a pair.
+// usageOf returns the Usage of a pair.
 func usageOf(t target, k objectKind, run string, p pair, m manner) *unstructured.Unstructured {
 	side := func(name string) map[string]any {
 		return map[string]any{

@@ -15,19 +15,19 @@ import (
 	watchtools "k8s.io/client-go/tools/watch"
 )
 
-// predicate says whether an event shows what is waited for.
+// predicate reports whether an event shows the expected change.
 type predicate func(watch.EventType, runtime.Object) bool
 
-// observer delivers the times at which one watch showed what was expected.
+// observer returns the times at which one watch showed expected changes.
 type observer struct {
 	mu      sync.Mutex
 	waiting map[string][]*expectation
-	// failed is closed when the watch ended for good; err is set before.
+	// failed is closed when the watch has ended for good; err is set before.
 	failed chan struct{}
 	err    error
 }
 
-// expectation is one change that somebody waits for.
+// expectation is one expected change.
 type expectation struct {
 	what     string
 	holds    predicate
@@ -37,7 +37,7 @@ type expectation struct {
 
 var errWatchEnded = errors.New("the watch ended")
 
-// observe starts a watch at the present state. It ends with the context.
+// observe starts a watch from the present state. The watch ends with the context.
 func observe(ctx context.Context, list listFunc, watchFrom cache.WatchFuncWithContext) (*observer, error) {
 	version, err := list(ctx)
 	if err != nil {
@@ -52,12 +52,12 @@ func observe(ctx context.Context, list listFunc, watchFrom cache.WatchFuncWithCo
 	return o, nil
 }
 
-// listFunc returns the version at which a watch begins.
+// listFunc returns the resourceVersion from which a watch begins.
 type listFunc func(context.Context) (string, error)
 
 func (o *observer) run(events watch.Interface) {
 	for event := range events.ResultChan() {
-		now := time.Now() // Before anything else: this is what is measured.
+		now := time.Now() // First of all: this time is the measurement.
 		if event.Type == watch.Error {
 			o.err = fmt.Errorf("%w: %v", errWatchEnded, event.Object)
 			break
@@ -73,7 +73,7 @@ func (o *observer) run(events watch.Interface) {
 func (o *observer) deliver(now time.Time, event watch.Event) {
 	object, err := meta.Accessor(event.Object)
 	if err != nil {
-		return // A bookmark, or a status; neither is an object of ours.
+		return // A bookmark or a Status is no object.
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -96,8 +96,8 @@ func (o *observer) deliver(now time.Time, event watch.Event) {
 	o.waiting[object.GetName()] = rest
 }
 
-// expect announces a wait. It must come before what causes the change: only
-// events after it count.
+// expect registers an expectation. Call expect before the request that causes the change: only
+// later events count.
 func (o *observer) expect(name, what string, holds predicate) *expectation {
 	e := &expectation{what: name + " to be " + what, holds: holds, seen: make(chan time.Time, 1), observer: o}
 	o.mu.Lock()
@@ -106,10 +106,10 @@ func (o *observer) expect(name, what string, holds predicate) *expectation {
 	return e
 }
 
-// errNotSeen is wrapped where an expected change did not come in time.
+// errNotSeen is wrapped if an expected change is not seen in time.
 var errNotSeen = errors.New("not seen in time")
 
-// wait returns when the watch showed the change.
+// wait returns the time at which the watch showed the change.
 func (e *expectation) wait(ctx context.Context, patience time.Duration) (time.Time, error) {
 	timer := time.NewTimer(patience)
 	defer timer.Stop()
@@ -125,14 +125,14 @@ func (e *expectation) wait(ctx context.Context, patience time.Duration) (time.Ti
 		reason = ctx.Err()
 	}
 	select {
-	case at := <-e.seen: // Before the end of the watch, or of the time.
+	case at := <-e.seen: // The event came before the end of the watch, or of the time.
 		return at, nil
 	default:
 		return time.Time{}, fmt.Errorf("wait for %s: %w", e.what, reason)
 	}
 }
 
-// waitAll returns when the last of the changes was shown.
+// waitAll returns the time of the last of the changes.
 func waitAll(ctx context.Context, all []*expectation, patience time.Duration) (time.Time, error) {
 	deadline := time.Now().Add(patience)
 	var last time.Time
@@ -163,8 +163,8 @@ func hasLock(object runtime.Object) bool {
 	return err == nil && accessor.GetLabels()[lockLabel] == lockValue
 }
 
-// isReady reads the condition without copying the object, as thousands of them
-// come while the machine has other things to do.
+// isReady reads the condition without copying the object, because thousands of events arrive
+// while the machine is busy.
 func isReady(event watch.EventType, object runtime.Object) bool {
 	content, ok := object.(runtime.Unstructured)
 	if !ok || event == watch.Deleted {

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// options are what the flags say.
+// options are the values of the flags.
 type options struct {
 	kubeconfig string
 	usage      target
@@ -45,7 +45,7 @@ type options struct {
 	dataDir      string
 }
 
-// target is the kind of Usage to measure.
+// target is the measured kind of Usage.
 type target struct{ group, version, kind, resource string }
 
 func (t target) gvr() schema.GroupVersionResource {
@@ -101,7 +101,7 @@ func (o *options) addFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.dataDir, "data-dir", o.dataDir, "with --local, keep the control plane's files and logs here")
 }
 
-// complete checks the flags and puts names in place of their abbreviations.
+// complete checks the flags and expands abbreviated scenario names.
 func (o *options) complete() error {
 	var chosen []string
 	for _, name := range o.scenarios {
@@ -131,7 +131,7 @@ func (o *options) wants(names ...string) bool {
 	return slices.ContainsFunc(names, func(name string) bool { return slices.Contains(o.scenarios, name) })
 }
 
-// patience is how long to wait for a number of changes.
+// patience returns how long to wait for a number of changes.
 func (o *options) patience(changes int) time.Duration {
 	return o.timeout * time.Duration(1+changes/1000)
 }

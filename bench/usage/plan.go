@@ -9,8 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// measure runs the chosen scenarios: the quiet ones first, then with a thousand
-// Usages, then with all.
+// measure runs the chosen scenarios: first without a population, then with a thousand Usages,
+// then with all Usages.
 func (r *rig) measure(ctx context.Context) (err error) {
 	defer func() { err = errors.Join(err, r.cleanUp(context.WithoutCancel(ctx))) }()
 	r.log("Waiting for the first Usage to be Ready ...")
@@ -50,7 +50,7 @@ func (r *rig) measureQuiet(ctx context.Context) error {
 	return nil
 }
 
-// measureAt creates a population, measures with it there, and lets it go.
+// measureAt creates a population, measures with the population, and releases it.
 func (r *rig) measureAt(ctx context.Context, n int, isLast bool) error {
 	p, err := r.onboard(ctx, n)
 	if err != nil {
@@ -74,7 +74,7 @@ func (r *rig) measureAt(ctx context.Context, n int, isLast bool) error {
 	return r.dissolve(ctx, p)
 }
 
-// measureLast measures what needs the largest population only.
+// measureLast runs the scenarios that need only the largest population.
 func (r *rig) measureLast(ctx context.Context, p *population) error {
 	n := len(p.pairs)
 	if r.o.wants(admissionScenario) {
@@ -96,9 +96,8 @@ func (r *rig) measureLast(ctx context.Context, p *population) error {
 	return nil
 }
 
-// releases runs the ways of release with a number of other Usages around. The
-// garbage collector's way has nothing to do with how many there are, and takes
-// long, so it is measured once.
+// releases runs the kinds of release with a number of other Usages. releaseGC does not depend
+// on the number and takes long, so it is measured once.
 func (r *rig) releases(ctx context.Context, others int) error {
 	for _, s := range []struct {
 		name string
@@ -120,8 +119,8 @@ func (r *rig) releases(ctx context.Context, others int) error {
 	return nil
 }
 
-// warmUp proves that the implementation is there and works at all, and has it
-// load what it loads at the first use.
+// warmUp checks that the implementation works, and makes the implementation load everything
+// that it loads at the first use.
 func (r *rig) warmUp(ctx context.Context) error {
 	p := r.newPair("warm")
 	if err := r.createObjects(ctx, p); err != nil {
@@ -148,14 +147,14 @@ func (r *rig) warmUp(ctx context.Context) error {
 	return r.deleteObject(ctx, p.of())
 }
 
-// cleanUpTime is how long the removal of what is left may take.
+// cleanUpTime limits the time of cleanUp.
 const cleanUpTime = 5 * time.Minute
 
-// cleanUp removes whatever of this run is left, in the order in which it can go,
-// also after a failure in the middle.
+// cleanUp deletes the remaining objects of this run, in the order of their protection, even
+// after a failure.
 func (r *rig) cleanUp(ctx context.Context) error {
 	if r.o.local {
-		return nil // The whole control plane goes.
+		return nil // The whole control plane is deleted.
 	}
 	r.log("Cleaning up ...")
 	all := r.selected(metav1.ListOptions{})

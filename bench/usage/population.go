@@ -9,29 +9,29 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// population is a number of Usages that are Ready. The first so many of their
-// used objects were already refused to be deleted.
+// population is a number of Usages that are Ready. The deletion of the used objects of the
+// first `attempted` pairs was already tried and refused.
 type population struct {
 	pairs     []pair
 	attempted int
 }
 
-// fresh takes pairs whose deletion was not tried yet; at the end they run out.
+// fresh returns pairs without an earlier attempt, fewer than n at the end.
 func (p *population) fresh(n int) []pair {
 	taken := p.pairs[p.attempted:min(p.attempted+n, len(p.pairs))]
 	p.attempted += len(taken)
 	return taken
 }
 
-// creators is how many clients create and delete a population.
+// creators is the number of clients that create and delete a population.
 const creators = 8
 
-// afterglow is how long what follows readiness, events for example, is counted
-// with the onboarding.
+// afterglow is how long requests after readiness, such as events, count as part of the
+// onboarding.
 const afterglow = 5 * time.Second
 
-// onboard creates a population and reports how long it took to be Ready. The
-// objects are there first, so the time is that of the Usages alone.
+// onboard creates a population and reports the time until it is Ready. The objects are created
+// first, so the time is for the Usages only.
 func (r *rig) onboard(ctx context.Context, n int) (*population, error) {
 	r.log("%s, creating %d pairs of objects ...", onboardingScenario, n)
 	p := &population{pairs: r.newPairs("p", n)}
@@ -84,7 +84,7 @@ func (r *rig) onboard(ctx context.Context, n int) (*population, error) {
 	return p, r.charge(onboardingScenario+", and 5 s later", n, n, before, later)
 }
 
-// dissolve deletes all using objects and waits until everything is released.
+// dissolve deletes all using objects and waits until all Usages are released.
 func (r *rig) dissolve(ctx context.Context, p *population) error {
 	r.log("releasing %d Usages ...", len(p.pairs))
 	return r.metered(ctx, "release of all at once", len(p.pairs), func(ctx context.Context) (int, error) {
@@ -104,7 +104,7 @@ func (r *rig) dissolve(ctx context.Context, p *population) error {
 	})
 }
 
-// release lets pairs go of which nothing is measured any more.
+// release releases pairs without a measurement.
 func (r *rig) release(ctx context.Context, pairs []pair) error {
 	if _, _, _, err := r.releaseAll(ctx, pairs); err != nil {
 		return err
@@ -112,8 +112,8 @@ func (r *rig) release(ctx context.Context, pairs []pair) error {
 	return r.each(ctx, pairs, func(ctx context.Context, p pair) error { return r.deleteObject(ctx, p.of()) })
 }
 
-// releaseAll deletes the using objects. It returns when the last was deleted, when the last
-// used object was free, and when the last Usage was gone.
+// releaseAll deletes the using objects. releaseAll returns the times when the last using object
+// was deleted, when the last used object was free, and when the last Usage was deleted.
 func (r *rig) releaseAll(ctx context.Context, pairs []pair) (deleted, free, gone time.Time, err error) {
 	labels, usages := make([]*expectation, 0, len(pairs)), make([]*expectation, 0, len(pairs))
 	for _, p := range pairs {
@@ -140,7 +140,7 @@ func (r *rig) newPairs(prefix string, n int) []pair {
 	return pairs
 }
 
-// each does something for every pair, with several clients.
+// each calls do for every pair, with several clients.
 func (r *rig) each(ctx context.Context, pairs []pair, do func(context.Context, pair) error) error {
 	var next atomic.Int64
 	group, ctx := errgroup.WithContext(ctx)

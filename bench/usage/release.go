@@ -9,22 +9,22 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// probeInterval is how often to ask whether an object can be deleted. No watch
-// tells that.
+// probeInterval is how often to try by dry run whether an object can be deleted. No watch shows
+// this.
 const probeInterval = 3 * time.Millisecond
 
-// maxPhase is the longest time from the deletion of a composed Usage to that of
-// its using object. The phase is random, so that no rhythm of the implementation
-// is met always at the same point.
+// maxPhase is the longest time from the deletion of a composed Usage to the deletion of its
+// using object. The time is random, so that a periodic task of the implementation is not always
+// met at the same point.
 const maxPhase = 2 * time.Second
 
-// releasePlain measures the release by the deletion of the using object alone.
+// releasePlain measures the release by the deletion of the using object.
 func (r *rig) releasePlain(ctx context.Context, others int) error {
 	return r.releaseTwofold(ctx, releasePlain, others, manner{}, func(context.Context, pair) error { return nil })
 }
 
-// releaseComposed measures it where the Usage was deleted before, as part of a
-// composition: it has to wait for its using object.
+// releaseComposed measures the release of a Usage that was deleted before, as part of a
+// composition: the Usage waits for its using object.
 func (r *rig) releaseComposed(ctx context.Context, others int) error {
 	return r.releaseTwofold(ctx, releaseComposed, others, manner{composed: true}, func(ctx context.Context, p pair) error {
 		if err := r.usages.Delete(ctx, string(p), metav1.DeleteOptions{}); err != nil {
@@ -38,8 +38,8 @@ func (r *rig) releaseComposed(ctx context.Context, others int) error {
 	})
 }
 
-// releaseTwofold measures when the used object can be deleted, and when its label
-// is gone. Prepare is called when the Usage is Ready.
+// releaseTwofold measures when the used object can be deleted, and when its label is removed.
+// prepare is called when the Usage is Ready.
 func (r *rig) releaseTwofold(
 	ctx context.Context, scenario string, others int, m manner, prepare func(context.Context, pair) error,
 ) error {
@@ -72,8 +72,8 @@ func (r *rig) releaseTwofold(
 	return nil
 }
 
-// releaseOne deletes a using object and takes the times until its used object
-// can be deleted and has no label. Both count from before the deletion is sent.
+// releaseOne deletes a using object and returns the times until its used object can be deleted,
+// and until its label is removed. Both times start before the request.
 func (r *rig) releaseOne(ctx context.Context, p pair) (deletable, unlabelled time.Duration, err error) {
 	if err := r.probe(ctx, p.of()); !isRefusal(err) {
 		return 0, 0, fmt.Errorf("%s should be refused before its release: %w", p.of(), orDeleted(err))
@@ -105,7 +105,7 @@ func orDeleted(err error) error {
 	return err
 }
 
-// probe asks whether an object could be deleted.
+// probe tries by dry run whether an object can be deleted.
 func (r *rig) probe(ctx context.Context, name string) error {
 	return r.objects.Delete(ctx, name, metav1.DeleteOptions{DryRun: []string{metav1.DryRunAll}})
 }
@@ -134,8 +134,7 @@ func (r *rig) untilDeletable(ctx context.Context, name string) (time.Time, error
 	}
 }
 
-// releaseReplay measures how long after the release a deletion is done that was
-// refused before.
+// releaseReplay measures the time from the release until a refused deletion has been replayed.
 func (r *rig) releaseReplay(ctx context.Context, others int) error {
 	var replayed []float64
 	err := r.metered(ctx, releaseReplay, others, func(ctx context.Context) (int, error) {

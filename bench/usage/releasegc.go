@@ -15,9 +15,9 @@ type held struct {
 	gone *expectation
 }
 
-// releaseGC measures how long after the release an object is gone that the
-// garbage collector was refused for some time, and so tries ever less often. All
-// are held together, and each is released by itself.
+// releaseGC measures the time from the release until the garbage collector has deleted an
+// object. The garbage collector was refused before, and therefore repeats with growing pauses.
+// All objects are held at the same time, and each is released by itself.
 func (r *rig) releaseGC(ctx context.Context, others int) error {
 	collected := make([]float64, r.o.gcSamples)
 	err := r.metered(ctx, releaseGC, others, func(ctx context.Context) (int, error) {
@@ -47,8 +47,8 @@ func (r *rig) releaseGC(ctx context.Context, others int) error {
 	return nil
 }
 
-// holdFromGC creates used objects, deletes their owners, and lets the garbage
-// collector try for a while.
+// holdFromGC creates used objects, deletes their owners, and lets the garbage collector be
+// refused for r.o.hold.
 func (r *rig) holdFromGC(ctx context.Context) ([]held, error) {
 	objects := make([]held, 0, r.o.gcSamples)
 	owners := make([]string, 0, r.o.gcSamples)

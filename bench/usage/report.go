@@ -25,15 +25,15 @@ const (
 type figure struct {
 	Scenario string `json:"scenario"`
 	Name     string `json:"name"`
-	// Usages is how many others existed at the time.
+	// Usages is the number of other Usages at the time.
 	Usages int    `json:"usages"`
 	Unit   string `json:"unit,omitempty"`
 	distribution
-	// Medians are those of the runs, by which to see whether runs agree.
+	// Medians are the medians of the runs; they show whether the runs agree.
 	Medians []float64 `json:"medians,omitempty"`
 }
 
-// report is everything that was found.
+// report has all results.
 type report struct {
 	Started  time.Time `json:"started"`
 	Usage    string    `json:"usage"`
@@ -54,7 +54,7 @@ func newReport(o *options) *report {
 	}
 }
 
-// add adds a figure from the values of each run. Without values there is none.
+// add adds a figure from the values of each run. Without values, add adds no figure.
 func (r *report) add(scenario, name string, usages int, unit string, runs ...[]float64) {
 	all := slices.Concat(runs...)
 	if len(all) == 0 {
@@ -69,7 +69,7 @@ func (r *report) add(scenario, name string, usages int, unit string, runs ...[]f
 	r.Figures = append(r.Figures, f)
 }
 
-// charge adds a cost to what the same scenario cost in earlier runs.
+// charge adds a cost to the costs of earlier runs of the same scenario.
 func (r *report) charge(c cost) {
 	i := slices.IndexFunc(r.Costs, func(other cost) bool {
 		return other.Scenario == c.Scenario && other.Usages == c.Usages
@@ -81,7 +81,8 @@ func (r *report) charge(c cost) {
 	r.Costs[i] = r.Costs[i].plus(c)
 }
 
-// plus adds a later run of the same scenario. Memory is that of the later one.
+// plus adds the cost of a later run of the same scenario. Memory is the memory of the later
+// run.
 func (c cost) plus(later cost) cost {
 	c.Operations += later.Operations
 	c.Seconds += later.Seconds
@@ -124,7 +125,7 @@ func sortedRequests(c gauge.Counts) []requestCount {
 	return sortedCounts(lines)
 }
 
-// sortedCounts lists the most frequent first.
+// sortedCounts lists the most frequent requests first.
 func sortedCounts(count map[string]int) []requestCount {
 	if len(count) == 0 {
 		return nil
@@ -139,7 +140,7 @@ func sortedCounts(count map[string]int) []requestCount {
 	return lines
 }
 
-// write writes the report in one of its forms.
+// write writes the report as text, JSON or markdown.
 func (r *report) write(out io.Writer, form string) error {
 	var err error
 	switch form {
@@ -162,7 +163,7 @@ func (r *report) title() string {
 	return fmt.Sprintf("%s, N = %d, %d runs, %d CPUs, %s", r.Usage, r.N, r.Runs, r.CPUs, r.Started.Format(time.DateOnly))
 }
 
-// markdown has the two tables, for a README.
+// markdown returns the two tables for a README.
 func (r *report) markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n\n%s\n%s", r.title(), r.figureTable().markdown(), r.costTable().markdown())
@@ -175,10 +176,10 @@ func (r *report) markdown() string {
 	return b.String()
 }
 
-// shownRequests is how many lines of a breakdown are for the eye; JSON has all.
+// shownRequests is the number of breakdown lines in the text form; JSON has all lines.
 const shownRequests = 12
 
-// text has the tables and who sent what.
+// text returns the tables and the requests of each client.
 func (r *report) text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n\n%s\n%s", r.title(), r.figureTable().text(), r.costTable().text())

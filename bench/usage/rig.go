@@ -21,14 +21,14 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// userAgent is how the API server's logs know this program.
+// userAgent is the name of this program in the API server's logs.
 const userAgent = "kinship-bench"
 
-// rig is what a scenario works with.
+// rig has the clients and observers of the scenarios.
 type rig struct {
 	o   *options
 	log func(format string, args ...any)
-	// run names this run, and is the namespace and the label of what it creates.
+	// run is the name of this run, and the namespace and the label of its objects.
 	run     string
 	kind    objectKind
 	clients *kubernetes.Clientset
@@ -37,25 +37,25 @@ type rig struct {
 	// objectData and usageData read and watch metadata only.
 	objectData metadataclient.ResourceInterface
 	usageData  metadataclient.ResourceInterface
-	// stripping writes objects as one who may take the label away.
+	// stripping writes objects as a user that may remove the label.
 	stripping   dynamic.ResourceInterface
 	seenObjects *observer
 	seenUsages  *observer
 	meter       *meter
 	report      *report
 	serial      atomic.Int64
-	// restart ends the operator and starts it again, and says when and as which
-	// process; nil where the operator is not ours.
+	// restart ends the operator and starts it again, and returns the time and the process ID;
+	// nil if this program did not start the operator.
 	restart func(context.Context) (at time.Time, pid int, err error)
 }
 
-// newRig connects, waits until the kind of Usage is served, and creates a
-// namespace if that kind lives in one.
+// newRig connects, waits until the API server serves the kind of Usage, and creates a namespace
+// for a namespaced kind.
 func newRig(ctx context.Context, o *options, config *rest.Config, progress io.Writer) (*rig, error) {
 	own := newOwnRequests()
-	config.QPS = -1 // The generator must not be what is measured.
+	config.QPS = -1 // The client must not limit the measured rate.
 	config.UserAgent = userAgent
-	config.WarningHandlerWithContext = rest.NoWarnings{} // One for each Usage says nothing new.
+	config.WarningHandlerWithContext = rest.NoWarnings{} // The API server warns about each Usage.
 	config.Wrap(own.wrap)
 	httpClient, err := rest.HTTPClientFor(config)
 	if err != nil {
@@ -80,7 +80,7 @@ func newRig(ctx context.Context, o *options, config *rest.Config, progress io.Wr
 	return r, r.observe(ctx)
 }
 
-// choose picks the kind of the objects and makes the clients.
+// choose sets the kind of the objects and makes the clients.
 func (r *rig) choose(ctx context.Context, config *rest.Config, httpClient *http.Client, isNamespaced bool) error {
 	all, err := dynamic.NewForConfigAndClient(config, httpClient)
 	if err != nil {
@@ -113,8 +113,8 @@ func (r *rig) choose(ctx context.Context, config *rest.Config, httpClient *http.
 	return nil
 }
 
-// observe starts the two watches: metadata of the objects, and Usages whole,
-// since their conditions matter.
+// observe starts the two watches: one of the objects' metadata, and one of whole Usages with
+// their conditions.
 func (r *rig) observe(ctx context.Context) (err error) {
 	r.seenObjects, err = observe(ctx,
 		func(ctx context.Context) (string, error) {
@@ -147,13 +147,13 @@ func (r *rig) observe(ctx context.Context) (err error) {
 	return nil
 }
 
-// selected restricts a list or watch to what this run created.
+// selected restricts a list or watch to the objects of this run.
 func (r *rig) selected(options metav1.ListOptions) metav1.ListOptions {
 	options.LabelSelector = runLabel + "=" + r.run
 	return options
 }
 
-// newPair names a Usage that did not exist before.
+// newPair returns a new name for a Usage.
 func (r *rig) newPair(prefix string) pair {
 	return pair(fmt.Sprintf("%s-%s-%06d", r.run, prefix, r.serial.Add(1)))
 }
@@ -179,7 +179,8 @@ func (r *rig) createUsage(ctx context.Context, p pair, m manner) error {
 	return nil
 }
 
-// createReady creates the Usage of a pair whose objects exist, and waits for it.
+// createReady creates the Usage of a pair whose objects exist, and waits until the Usage is
+// Ready.
 func (r *rig) createReady(ctx context.Context, p pair, m manner) error {
 	ready := r.seenUsages.expect(string(p), "Ready", isReady)
 	if err := r.createUsage(ctx, p, m); err != nil {
@@ -196,8 +197,7 @@ func (r *rig) deleteObject(ctx context.Context, name string) error {
 	return nil
 }
 
-// isRefusal tells the answers by which protection is known: 409 from a webhook,
-// 403 from a policy.
+// isRefusal reports whether an answer is a refusal: 409 from a webhook, 403 from a policy.
 func isRefusal(err error) bool {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
@@ -207,14 +207,14 @@ func isRefusal(err error) bool {
 	return code == http.StatusConflict || code == http.StatusForbidden
 }
 
-// problem notes behaviour by which figures would mislead. It ends nothing.
+// problem records behaviour that makes figures misleading. problem ends nothing.
 func (r *rig) problem(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	r.log("PROBLEM: %s", text)
 	r.report.Problems = append(r.report.Problems, text)
 }
 
-// metered runs something and reports what it cost.
+// metered calls do and reports its cost.
 func (r *rig) metered(
 	ctx context.Context, scenario string, usages int, do func(context.Context) (operations int, err error),
 ) error {
@@ -243,8 +243,8 @@ func (r *rig) charge(scenario string, usages, operations int, before, after read
 	return nil
 }
 
-// awaitServed waits until discovery shows the kind of Usage: an installation may
-// still be going on. It returns whether the kind lives in namespaces.
+// awaitServed waits until discovery has the kind of Usage: an installation may still be in
+// progress. awaitServed returns whether the kind is namespaced.
 func awaitServed(
 	ctx context.Context, client discovery.DiscoveryInterface, o *options,
 ) (isNamespaced bool, err error) {
@@ -268,12 +268,11 @@ func awaitServed(
 	return isNamespaced, nil
 }
 
-// retryInterval is how often to try what is not yet possible. Nothing that is
-// measured waits for it.
+// retryInterval is how often to repeat a request that is not possible yet. No measured time
+// contains such a wait.
 const retryInterval = 250 * time.Millisecond
 
-// retry tries until it succeeds, and returns the last error if that takes too
-// long.
+// retry calls try until it succeeds, and returns the last error after patience.
 func retry(ctx context.Context, patience time.Duration, try func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

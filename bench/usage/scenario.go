@@ -2,7 +2,7 @@ package main
 
 import "slices"
 
-// The scenarios, by which --scenarios knows them.
+// Names of the scenarios for --scenarios.
 const (
 	latencyScenario    = "latency"
 	onboardingScenario = "onboarding"
@@ -27,7 +27,7 @@ func names() []string {
 	}, releases...)
 }
 
-// expand returns what a name on the command line stands for, or nothing.
+// expand returns the scenarios for a name on the command line, or nil.
 func expand(name string) []string {
 	switch {
 	case name == "all":
@@ -41,7 +41,7 @@ func expand(name string) []string {
 	}
 }
 
-// steps are the sizes of population to measure at: a thousand on the way to more.
+// steps returns the sizes of the populations to measure: a thousand, then n.
 func steps(n int) []int {
 	const first = 1000
 	if n <= first {

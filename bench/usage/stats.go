@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// distribution is what is reported of a number of values.
+// distribution has the reported statistics of a number of values.
 type distribution struct {
 	N      int     `json:"n"`
 	Min    float64 `json:"min"`
@@ -16,7 +16,7 @@ type distribution struct {
 	Max    float64 `json:"max"`
 }
 
-// distribute sorts the values and picks. Of no values it is zero.
+// distribute returns the statistics of values, or zero for no values.
 func distribute(values []float64) distribution {
 	if len(values) == 0 {
 		return distribution{}
@@ -32,8 +32,8 @@ func distribute(values []float64) distribution {
 	}
 }
 
-// percentile is the smallest of the sorted values which p percent of them do not
-// exceed (nearest rank): always a value that was seen, never one in between.
+// percentile returns the smallest of the sorted values that p percent of them do not exceed
+// (nearest rank): always a measured value, never a value in between.
 func percentile(sorted []float64, p float64) float64 {
 	rank := int(math.Ceil(p / 100 * float64(len(sorted))))
 	return sorted[min(max(rank, 1), len(sorted))-1]

@@ -10,15 +10,14 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// strippingConfig is that of whoever may take the label away.
+// strippingConfig returns the config of a user that may remove the label.
 func (r *rig) strippingConfig(config *rest.Config) *rest.Config {
 	stripping := rest.CopyConfig(config)
 	stripping.Impersonate = rest.ImpersonationConfig{UserName: r.o.stripAs}
 	return stripping
 }
 
-// stripped takes the label away from used objects and measures how long they are
-// without.
+// stripped removes the label of used objects and measures the time until the label is back.
 func (r *rig) stripped(ctx context.Context, others int) error {
 	r.log("%s, %d other Usages ...", stripScenario, others)
 	pairs := r.newPairs(stripScenario, r.o.latencySamples)

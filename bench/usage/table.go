@@ -8,8 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// table is rows of cells below a head. The first columns are words, the rest
-// numbers.
+// table has rows of cells below a head. The first columns have words, the others numbers.
 type table struct {
 	words int
 	head  []string
@@ -54,7 +53,7 @@ func (r *report) costTable() table {
 	return t
 }
 
-// each is a number of requests divided by the operations; idle has none.
+// each returns the number of requests per operation; the scenario idle has no operations.
 func (c cost) each(n int) string {
 	if c.Operations == 0 {
 		return "-"
@@ -62,9 +61,8 @@ func (c cost) each(n int) string {
 	return number(float64(n) / float64(c.Operations))
 }
 
-// cpuEach is the CPU time of all processes for one operation, in milliseconds. It
-// stays what it is when others use the machine too, as rates and latencies do
-// not.
+// cpuEach returns the CPU time of all processes for one operation, in milliseconds. Unlike
+// rates and latencies, it does not change with other load on the machine.
 func (c cost) cpuEach() string {
 	if c.Operations == 0 || len(c.Processes) == 0 {
 		return "-"
@@ -84,7 +82,7 @@ func (c cost) processes(name string, value func(load) float64) string {
 	return number(value(l))
 }
 
-// number writes three digits or so: more than that is noise.
+// number formats about three digits: more digits would be noise.
 func number(v float64) string {
 	switch a := math.Abs(v); {
 	case v == math.Trunc(v) && a < 1e6:

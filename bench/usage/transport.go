@@ -11,8 +11,8 @@ import (
 	"github.com/kinship-dev/kinship/bench/internal/gauge"
 )
 
-// ownRequests counts what this program sends, in the API server's words, so that
-// it can be subtracted from what the server counted.
+// ownRequests counts the requests of this program by the API server's labels, so that they can
+// be subtracted from the API server's counters.
 type ownRequests struct {
 	resolver request.RequestInfoFactory
 
@@ -30,7 +30,7 @@ func newOwnRequests() *ownRequests {
 	}
 }
 
-// wrap has requests counted when they are answered, as the API server does.
+// wrap counts a request when it is answered, as the API server does.
 func (o *ownRequests) wrap(next http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(req *http.Request) (*http.Response, error) {
 		resp, err := next.RoundTrip(req)
@@ -44,7 +44,7 @@ type roundTripper func(*http.Request) (*http.Response, error)
 // RoundTrip implements http.RoundTripper.
 func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
 
-// metricVerbs are the words of the counter for the words of a rule.
+// metricVerbs has the verb label of apiserver_request_total for each verb of RBAC.
 var metricVerbs = map[string]string{
 	"get": "GET", "list": "LIST", "watch": "WATCH", "create": "POST", "update": "PUT",
 	"patch": "PATCH", "delete": "DELETE", "deletecollection": "DELETECOLLECTION",
@@ -53,7 +53,7 @@ var metricVerbs = map[string]string{
 func (o *ownRequests) add(req *http.Request) {
 	info, err := o.resolver.NewRequestInfo(req)
 	if err != nil || !info.IsResourceRequest {
-		return // The server counts it as a request of no resource.
+		return // The API server counts it as a request without a resource.
 	}
 	key := gauge.Request{
 		Verb: metricVerbs[info.Verb], Group: info.APIGroup, Resource: info.Resource, Subresource: info.Subresource,

@@ -1,4 +1,3 @@
-// Package gauge is what the load generators measure with, and what they measure:
-// requests as the API server counts them, CPU time and memory of a process, and the
-// operator as such a process.
+// Package gauge measures for the load generators: requests by the API server's own counters,
+// CPU time and memory of a process, and the operator as a process.
 package gauge

@@ -11,21 +11,20 @@ import (
 	"time"
 )
 
-// Operator is kinship as a process of its own, so that its CPU time and memory are
-// its own too.
+// Operator is kinship in a process of its own, so that its CPU time and memory can be measured.
 type Operator struct {
 	PID int
 	log string
-	// end asks it to end; ended is closed when it has.
+	// end stops the process; ended is closed when the process has ended.
 	end   context.CancelFunc
 	ended chan struct{}
 }
 
-// operatorGrace is how long the operator may take to end before it is killed.
+// operatorGrace is how long the process may take to end before it is killed.
 const operatorGrace = 10 * time.Second
 
-// StartOperator starts a program with a kubeconfig and more arguments, which logs
-// to a file. When it ends and was not asked to, cancel is called with the reason.
+// StartOperator starts a program with a kubeconfig and further arguments, and writes its log to
+// a file. If the process ends before [Operator.Stop], cancel is called with the reason.
 func StartOperator(
 	ctx context.Context, program, kubeconfig, logFile string, cancel context.CancelCauseFunc, args ...string,
 ) (_ *Operator, err error) {
@@ -33,9 +32,9 @@ func StartOperator(
 	if err != nil {
 		return nil, fmt.Errorf("open the operator's log: %w", err)
 	}
-	defer func() { err = errors.Join(err, log.Close()) }() // The process has its own.
+	defer func() { err = errors.Join(err, log.Close()) }() // The process has a file descriptor of its own.
 
-	// It must outlive an interrupt: what was created is released by it.
+	// The process must outlive an interrupt: the operator has to release the created objects.
 	ctx, end := context.WithCancel(context.WithoutCancel(ctx))
 	args = append([]string{
 		"operator", "--kubeconfig", kubeconfig, "--install", "--webhook-host", "127.0.0.1",
@@ -55,20 +54,20 @@ func StartOperator(
 		err := cmd.Wait()
 		close(o.ended)
 		if ctx.Err() != nil {
-			return // It was asked to.
+			return // Stop was called.
 		}
 		cancel(fmt.Errorf("the operator ended: %w; the end of its log:\n%s", err, o.logTail()))
 	}()
 	return o, nil
 }
 
-// Stop ends it and waits until it has ended.
+// Stop ends the process and waits for its end.
 func (o *Operator) Stop() {
 	o.end()
 	<-o.ended
 }
 
-// quotedLines is how much of the operator's log an error quotes.
+// quotedLines is the number of log lines in an error.
 const quotedLines = 20
 
 func (o *Operator) logTail() string {

@@ -4,6 +4,5 @@ package gauge
 
 import "syscall"
 
-// endWithUs is for Linux alone; elsewhere a child outlives a kill of this
-// program.
+// endWithUs works on Linux only; on other systems a child outlives a kill of this program.
 func endWithUs() *syscall.SysProcAttr { return nil }

@@ -10,18 +10,18 @@ import (
 	"time"
 )
 
-// clockTick is the unit of times in /proc: USER_HZ, 100 on every Linux that Go
-// runs on.
+// clockTick is the unit of times in /proc: USER_HZ, which is 100 on every Linux that Go
+// supports.
 const clockTick = 10 * time.Millisecond
 
-// Process is what one process has used so far.
+// Process is the resource usage of one process since its start.
 type Process struct {
 	CPU time.Duration
-	// RSS is the memory it has now, Peak the most it ever had, in bytes.
+	// RSS is the present memory, Peak the largest memory so far, in bytes.
 	RSS, Peak int64
 }
 
-// ReadProcess reads it from a proc file system.
+// ReadProcess reads a [Process] from a proc file system.
 func ReadProcess(proc string, pid int) (Process, error) {
 	dir := filepath.Join(proc, strconv.Itoa(pid))
 	stat, err := os.ReadFile(filepath.Join(dir, "stat"))
@@ -46,14 +46,14 @@ func ReadProcess(proc string, pid int) (Process, error) {
 	return p, nil
 }
 
-// Places of utime and stime, counted from the state, which follows the name.
+// Positions of utime and stime, counted from the field state, which follows the process name.
 const (
 	utimeField = 11
 	stimeField = 12
 )
 
-// parseCPU reads the user and system time from a stat file. The name in it may
-// hold blanks and brackets, so counting starts at its last bracket.
+// parseCPU reads utime and stime from a stat file. The process name in the file may contain
+// blanks and brackets, so parseCPU counts from the last bracket.
 func parseCPU(stat string) (time.Duration, error) {
 	end := strings.LastIndexByte(stat, ')')
 	if end < 0 {
@@ -74,7 +74,7 @@ func parseCPU(stat string) (time.Duration, error) {
 	return time.Duration(ticks) * clockTick, nil
 }
 
-// parseMemory reads a line like "VmRSS:     1234 kB" of a status file, in bytes.
+// parseMemory reads a line such as "VmRSS:     1234 kB" of a status file, and returns bytes.
 func parseMemory(status, name string) (int64, error) {
 	for line := range strings.Lines(status) {
 		rest, ok := strings.CutPrefix(line, name+":")

@@ -13,13 +13,13 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// requestMetric is the API server's counter of the requests it answered.
+// requestMetric is the API server's counter of answered requests.
 const requestMetric = "apiserver_request_total"
 
-// Request tells requests apart, in the API server's own words.
+// Request has the labels of apiserver_request_total that distinguish requests.
 type Request struct{ Verb, Group, Resource, Subresource string }
 
-// String is "PATCH usages.protection.crossplane.io/status", say.
+// String returns the request as text: "PATCH usages.protection.crossplane.io/status".
 func (k Request) String() string {
 	text := k.Verb + " " + k.Resource
 	if k.Group != "" {
@@ -31,8 +31,8 @@ func (k Request) String() string {
 	return text
 }
 
-// Class says what a request costs: a write goes to etcd, a read does not have
-// to, and a review is a question of rights, asked by POST.
+// Class returns the cost class of a request: a write goes to etcd, a read need not, and a
+// review (a POST) only checks rights.
 func (k Request) Class() Class {
 	switch {
 	case k.Group == "authorization.k8s.io" || k.Group == "authentication.k8s.io":
@@ -44,7 +44,7 @@ func (k Request) Class() Class {
 	}
 }
 
-// Class is what a request costs.
+// Class is a cost class of requests.
 type Class string
 
 // The classes of requests.
@@ -57,7 +57,7 @@ const (
 // Counts are numbers of requests.
 type Counts map[Request]int
 
-// Minus subtracts, and leaves out what does not differ.
+// Minus subtracts other. The result leaves out requests with equal counts.
 func (c Counts) Minus(other Counts) Counts {
 	result := Counts{}
 	for key := range merged(c, other) {
@@ -79,7 +79,7 @@ func merged(a, b Counts) Counts {
 	return all
 }
 
-// Total returns how many requests there were.
+// Total returns the number of requests.
 func (c Counts) Total() int {
 	sum := 0
 	for _, n := range c {
@@ -88,7 +88,7 @@ func (c Counts) Total() int {
 	return sum
 }
 
-// Of returns how many of a class there were.
+// Of returns the number of requests of a class.
 func (c Counts) Of(wanted Class) int {
 	sum := 0
 	for key, n := range c {
@@ -99,13 +99,13 @@ func (c Counts) Of(wanted Class) int {
 	return sum
 }
 
-// IsCounted leaves out what has no end or no object: a watch is counted when it
-// ends, whoever began it, and health checks and metrics have no resource.
+// IsCounted reports whether a request has a resource and ends. The API server counts a watch
+// when the watch ends, and health checks and metrics have no resource.
 func (k Request) IsCounted() bool {
 	return k.Resource != "" && k.Verb != "WATCH" && k.Verb != "CONNECT"
 }
 
-// ReadCounts asks an API server.
+// ReadCounts reads the request counters of an API server.
 func ReadCounts(ctx context.Context, server rest.Interface) (Counts, error) {
 	metrics, err := server.Get().AbsPath("/metrics").DoRaw(ctx)
 	if err != nil {
@@ -114,10 +114,10 @@ func ReadCounts(ctx context.Context, server rest.Interface) (Counts, error) {
 	return parseCounts(metrics)
 }
 
-// parseCounts reads the counter of requests from the API server's metrics.
+// parseCounts reads apiserver_request_total from the API server's metrics.
 func parseCounts(metrics []byte) (Counts, error) {
-	// The other metrics are a hundred times as many; parsing them would cost more
-	// than most of what is measured.
+	// All other metrics are a hundred times as many lines: parsing them would cost more than
+	// most measured operations.
 	var relevant bytes.Buffer
 	lines := bufio.NewScanner(bytes.NewReader(metrics))
 	lines.Buffer(nil, 1<<20)
@@ -161,8 +161,8 @@ func keyOf(metric *dto.Metric) Request {
 	return key
 }
 
-// value finds the number: without a line that gives its type, a counter is
-// parsed as untyped.
+// value returns the value of a counter. Without a TYPE line, the parser returns a counter as
+// untyped.
 func value(metric *dto.Metric) float64 {
 	if metric.GetUntyped() != nil {
 		return metric.GetUntyped().GetValue()
