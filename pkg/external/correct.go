@@ -1,6 +1,7 @@
 package external
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -77,6 +78,9 @@ func (r *reconciler[K, R]) correct(ctx context.Context, p *pass[K, R], resource 
 	updated, err := p.actuator.Update(ctx, p.Input, *resource, fields)
 	p.corrected = true
 	r.observer.changed(p.scope)
+	if err == nil || isClass(err, Pending) {
+		err = cmp.Or(r.verify(updated, idOf(p.Object)), err)
+	}
 	if isClass(err, Pending) {
 		r.observeIncomplete(p, updated, fields)
 		return r.poll(p, "%s", err)

@@ -159,7 +159,7 @@ func (r *reconciler[K, R]) delete(ctx context.Context, p *pass[K, R], id string)
 		return false, o
 	}
 	if p.memory.deleting {
-		resource, err := p.actuator.Get(ctx, p.Input, id)
+		resource, err := r.get(ctx, p, id)
 		if isClass(err, Missing) {
 			return true, r.elsewhere(p)
 		}

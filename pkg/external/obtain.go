@@ -153,7 +153,7 @@ func (r *reconciler[K, R]) obtain(ctx context.Context, p *pass[K, R]) reconcile.
 		}
 		one := lookup{scope: p.scope, id: id, after: p.altered, underway: p.memory.polls.done > 0}
 		resource, err := r.observer.look(ctx, one, p.actuator, func(ctx context.Context) (R, error) {
-			return p.actuator.Get(ctx, p.Input, id)
+			return r.get(ctx, p, id)
 		})
 		if !isClass(err, Missing) {
 			return r.seen(ctx, p, resource, err)
@@ -234,9 +234,12 @@ func (r *reconciler[K, R]) take(ctx context.Context, p *pass[K, R], id string) r
 			return reconcile.Refuse(condition.ReasonUnrecoverableError,
 				"referenced resource does not exist in %s", r.engine.Cloud)
 		}
+		if err == nil {
+			err = r.verifyImported(resource, id)
+		}
 		return r.taken(ctx, p, resource, err)
 	}
-	found, err := p.actuator.Find(ctx, p.Input, Search{Imported: true})
+	found, err := r.find(ctx, p, Search{Imported: true})
 	found = slices.DeleteFunc(found, func(one R) bool {
 		return isUnfinished(r.kind.Identify(one), p.Object.GetUID(), r.engine.Clock.Now())
 	})
@@ -270,7 +273,7 @@ func (r *reconciler[K, R]) readWhole(ctx context.Context, p *pass[K, R], found R
 	if !lacks || !partial.IsPartial(found) {
 		return found, nil
 	}
-	return p.actuator.Get(ctx, p.Input, r.kind.Identify(found).ID)
+	return r.get(ctx, p, r.kind.Identify(found).ID)
 }
 
 func (r *reconciler[K, R]) taken(ctx context.Context, p *pass[K, R], resource R, err error) reconcile.Outcome {
@@ -321,6 +324,9 @@ func (r *reconciler[K, R]) create(ctx context.Context, p *pass[K, R]) reconcile.
 	}
 	p.memory.refused, p.memory.sent = false, true
 	resource, err := p.actuator.Create(ctx, p.Input)
+	if err == nil {
+		err = r.verifyCreated(resource)
+	}
 	if err != nil {
 		return r.notCreated(ctx, p, err)
 	}
@@ -374,7 +380,7 @@ func (r *reconciler[K, R]) survey(ctx context.Context, p *pass[K, R], i *intent)
 	if r.kind.Dated || r.kind.Marked {
 		return reconcile.Outcome{}
 	}
-	found, err := p.actuator.Find(ctx, p.Input, Search{Name: i.Name})
+	found, err := r.find(ctx, p, Search{Name: i.Name})
 	if err != nil {
 		return r.failed(p, err)
 	}
@@ -421,7 +427,7 @@ func (r *reconciler[K, R]) ifFound(ctx context.Context, p *pass[K, R], resource 
 func (r *reconciler[K, R]) orphan(
 	ctx context.Context, p *pass[K, R], i *intent,
 ) (resource R, found bool, o reconcile.Outcome) {
-	all, err := p.actuator.Find(ctx, p.Input, Search{Name: i.Name})
+	all, err := r.find(ctx, p, Search{Name: i.Name})
 	if err != nil {
 		return resource, false, r.failed(p, err)
 	}

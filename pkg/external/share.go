@@ -184,7 +184,7 @@ func (r *reconciler[K, R]) createShared(ctx context.Context, p *pass[K, R]) reco
 		r.sharing.endCreation(key, uid, r.claims.of(uid) == "" && r.intent(p) != nil && !p.memory.refused)
 	}()
 	if others > 0 || (r.intent(p) != nil && !p.memory.refused) {
-		found, err := p.actuator.Find(ctx, p.Input, Search{Name: r.kind.Name(p.Object)})
+		found, err := r.find(ctx, p, Search{Name: r.kind.Name(p.Object)})
 		if err != nil {
 			return r.failed(p, err)
 		}
@@ -232,7 +232,7 @@ func (r *reconciler[K, R]) join(ctx context.Context, p *pass[K, R], resource R) 
 		p.status().ID = former
 		return r.awaitEnd(id)
 	}
-	resource, err := p.actuator.Get(ctx, p.Input, id) // From now on nobody else has it deleted.
+	resource, err := r.get(ctx, p, id) // From now on nobody else has it deleted.
 	if isClass(err, Missing) {
 		p.status().ID = former
 		r.claims.drop(p.Object.GetUID())
@@ -245,7 +245,7 @@ func (r *reconciler[K, R]) join(ctx context.Context, p *pass[K, R], resource R) 
 // because the resource exists. If the resource is not found any more, the creation is tried
 // again, once.
 func (r *reconciler[K, R]) explainRefusal(ctx context.Context, p *pass[K, R]) (decided bool, o reconcile.Outcome) {
-	found, err := p.actuator.Find(ctx, p.Input, Search{Name: r.kind.Name(p.Object)})
+	found, err := r.find(ctx, p, Search{Name: r.kind.Name(p.Object)})
 	if err != nil {
 		return true, r.failed(p, err)
 	}
