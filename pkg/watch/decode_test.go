@@ -159,7 +159,7 @@ func (r *reader) reads(unreadable int, names ...string) {
 		slices.Sort(got)
 		failing := r.health.Unreadable(diaries.WithKind("Diary").GroupKind())
 		if !r.informer.HasSynced() || !slices.Equal(got, names) || failing != unreadable {
-			return fmt.Errorf("synced %t, the informer holds %v, want %v; %d Diaries can't be read, want %d: %w",
+			return fmt.Errorf("synced %t, the informer holds %v, want %v; %d Diaries can't be read, want %d: %v",
 				r.informer.HasSynced(), got, names, failing, unreadable, r.health.Err())
 		}
 		return nil
@@ -200,22 +200,23 @@ func TestDecodeWatch(t *testing.T) {
 			featuretesting.SetFeatureDuringTest(t, features.WatchListClient, streamed)
 			r := newReader(t)
 			r.write("fine", goodTime)
+			r.write("known", goodTime)
 			r.start()
-			r.reads(0, "fine")
+			r.reads(0, "fine", "known")
 			before := r.typed.Load()
-			r.write("odd", oddTime)
-			r.reads(1, "fine")
+			// The informer lists again, and keeps the last readable state of Diary known.
+			r.write("known", oddTime)
+			r.reads(1, "fine", "known")
 			if again := r.typed.Load() - before; again != 0 {
 				t.Errorf("%d typed lists after an event of the watch was unreadable, want 0", again)
 			}
+			r.write("odd", oddTime)
+			r.reads(2, "fine", "known")
 			r.write("later", goodTime)
-			r.reads(1, "fine", "later")
-			// The informer keeps the last readable state of Diary fine.
-			r.write("fine", oddTime)
-			r.reads(2, "fine", "later")
+			r.reads(2, "fine", "known", "later")
+			r.write("known", goodTime)
 			r.write("odd", goodTime)
-			r.write("fine", goodTime)
-			r.reads(0, "fine", "later", "odd")
+			r.reads(0, "fine", "known", "later", "odd")
 		})
 	}
 }
