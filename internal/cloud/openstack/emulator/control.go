@@ -171,6 +171,16 @@ func (s *Server) Inventory() map[string][]Item {
 	return inventory
 }
 
+// Remove drops a resource without the checks of a DELETE, and reports whether the resource
+// existed. A table is a key of [Server.Inventory], such as network/routers.
+func (s *Server) Remove(table, id string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	existed := s.objects.get(table, id) != nil
+	s.objects.remove(table, id)
+	return existed
+}
+
 // callOf names a request by the fixed parts of its route.
 func callOf(svc *service, r *http.Request) Call {
 	_, path, _ := strings.Cut(r.Pattern, " ")

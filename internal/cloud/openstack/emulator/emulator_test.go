@@ -278,6 +278,30 @@ func TestControlsOverHTTP(t *testing.T) {
 	c.wants(t, 401, "GET", networks, "")
 }
 
+// TestRemove: Remove drops a Network that has a Port, which a DELETE refuses, and no
+// other Network of the same name.
+func TestRemove(t *testing.T) {
+	t.Parallel()
+	c := start(t, emulator.Options{})
+	var made struct {
+		Network struct{ ID string } `json:"network"`
+	}
+	if err := json.Unmarshal([]byte(c.wants(t, 201, "POST", networks, one)), &made); err != nil {
+		t.Fatal(err)
+	}
+	c.wants(t, 201, "POST", networks, one)
+	c.wants(t, 201, "POST", "/network/v2.0/ports", `{"port": {"network_id": "`+made.Network.ID+`"}}`)
+	c.wants(t, 409, "DELETE", networks+"/"+made.Network.ID, "")
+	if !c.Remove("network/networks", made.Network.ID) || c.Remove("network/networks", made.Network.ID) {
+		t.Error("Remove does not report whether the Network existed")
+	}
+	c.wants(t, 404, "GET", networks+"/"+made.Network.ID, "")
+	if left := c.Inventory()["network/networks"]; len(left) != 1 {
+		t.Errorf("in the cloud are %v, want the other Network", left)
+	}
+	c.wants(t, 200, "GET", "/network/v2.0/ports", "")
+}
+
 func TestQuota(t *testing.T) {
 	t.Parallel()
 	c := start(t, emulator.Options{})
