@@ -205,7 +205,8 @@ func (a alteration) of(t *testing.T, c client.Client, guard client.Object) bool 
 }
 
 // everyAlteration alters each guard of all packs in each way and in both modes of enforcement:
-// all guards at once in one way after the other.
+// all guards at once in one way after the other. everyAlteration ends with the first failure, as
+// eachGuard does.
 func everyAlteration(
 	t *testing.T, start func(by pack.Enforcement) *operator.Operator,
 	test func(t *testing.T, c client.Client, o *operator.Operator, guards []client.Object),
@@ -215,7 +216,7 @@ func everyAlteration(
 		o := start(by)
 		c := operator.Client(t)
 		for _, a := range alterations {
-			t.Run(string(by)+"/"+a.name, func(t *testing.T) {
+			passed := t.Run(string(by)+"/"+a.name, func(t *testing.T) {
 				var guards []client.Object
 				for _, guard := range guardsOf(t, c, by) {
 					if a.of(t, c, guard) {
@@ -224,6 +225,9 @@ func everyAlteration(
 				}
 				test(t, c, o, guards)
 			})
+			if !passed {
+				t.Fatal("the other alterations are not tried")
+			}
 		}
 		if err := o.Stop(); err != nil {
 			t.Error(err)
@@ -239,7 +243,7 @@ func inForce(t *testing.T, c client.Client, template client.Object) error {
 		return err
 	}
 	if pack.Altered(live, template) {
-		return fmt.Errorf("nobody has restored %s", template.GetName())
+		return fmt.Errorf("the operator has not restored %T %s", template, template.GetName())
 	}
 	return nil
 }
@@ -253,7 +257,7 @@ func TestGuardsAltered(t *testing.T) {
 	everyAlteration(t, start, func(t *testing.T, c client.Client, _ *operator.Operator, guards []client.Object) {
 		t.Helper()
 		for _, guard := range guards {
-			testenv.Eventually(t, func() error { return inForce(t, c, guard) })
+			testenv.EventuallyWithin(t, restoring, func() error { return inForce(t, c, guard) })
 		}
 	})
 }
@@ -329,7 +333,7 @@ func TestGuardsOfAnotherRelease(t *testing.T) {
 	}
 	// The operator looks at all guards of the pack when one is changed.
 	narrow.of(t, l.c, ours)
-	testenv.Eventually(t, func() error { return inForce(t, l.c, ours) })
+	testenv.EventuallyWithin(t, restoring, func() error { return inForce(t, l.c, ours) })
 	awaitJudged(t, "iot")
 	now := theirs.DeepCopy()
 	if err := l.c.Get(t.Context(), client.ObjectKeyFromObject(now), now); err != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -18,6 +19,9 @@ import (
 	"github.com/kinship-dev/kinship/internal/testenv"
 	"github.com/kinship-dev/kinship/test/operator"
 )
+
+// restoring is how long an operator with --install may take to restore a guard.
+const restoring = 30 * time.Second
 
 // guardsOf returns all guards that are installed: whatever of an installation has the API
 // server refuse or change requests.
@@ -51,7 +55,8 @@ func uidOf(t *testing.T, c client.Client, obj client.Object) string {
 }
 
 // eachGuard deletes one guard after the other, of all packs and in both modes of
-// enforcement, while start's operator runs, and tests what comes of it.
+// enforcement, while the operator of start runs, and calls test for each. eachGuard ends with the
+// first failure: if no guard is restored, the waits for all guards take longer than go test's limit.
 func eachGuard(
 	t *testing.T, start func(by pack.Enforcement) *operator.Operator,
 	test func(t *testing.T, c client.Client, o *operator.Operator, deleted client.Object),
@@ -65,7 +70,7 @@ func eachGuard(
 			t.Errorf("by %s there are %d guards, want those of all packs", by, len(all))
 		}
 		for _, obj := range all {
-			t.Run(fmt.Sprintf("%s/%T %s", by, obj, obj.GetName()), func(t *testing.T) {
+			passed := t.Run(fmt.Sprintf("%s/%T %s", by, obj, obj.GetName()), func(t *testing.T) {
 				before := obj.DeepCopyObject().(client.Object)
 				if err := c.Get(t.Context(), client.ObjectKeyFromObject(obj), before); err != nil {
 					t.Fatal(err)
@@ -75,6 +80,9 @@ func eachGuard(
 				}
 				test(t, c, o, before)
 			})
+			if !passed {
+				t.Fatal("the other guards are not tried")
+			}
 		}
 		if err := o.Stop(); err != nil {
 			t.Error(err)
@@ -90,9 +98,9 @@ func TestGuardsDeleted(t *testing.T) {
 	}
 	eachGuard(t, start, func(t *testing.T, c client.Client, _ *operator.Operator, deleted client.Object) {
 		t.Helper()
-		testenv.Eventually(t, func() error {
+		testenv.EventuallyWithin(t, restoring, func() error {
 			if now := uidOf(t, c, deleted); now == "" || now == string(deleted.GetUID()) {
-				return fmt.Errorf("nobody has restored %s", deleted.GetName())
+				return fmt.Errorf("the operator has not restored %T %s", deleted, deleted.GetName())
 			}
 			return nil
 		})
