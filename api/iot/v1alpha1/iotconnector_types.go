@@ -14,25 +14,25 @@ const (
 	Version1 int32 = 1
 )
 
-// Bounds of a spec, for those who check before they write.
+// Bounds of a spec, for clients that check an IotConnector before they write.
 const (
 	MaxDeployments = 64
 	MaxContainers  = 16
-	// MaxPreviousSpec is how many bytes the annotation with the previous spec may
-	// have.
+	// MaxPreviousSpec is the maximum size in bytes of AnnotationPreviousSpec.
 	MaxPreviousSpec = 128 << 10
 )
 
-// AnnotationPreviousSpec holds the spec, as JSON, that an IotConnector had before
-// it was upgraded. It serves rollback and people; what is deleted never depends on
-// it.
+// AnnotationPreviousSpec holds the spec, as JSON, that an IotConnector had before its upgrade.
+// Rollback and people read the annotation. Deletion never depends on it.
 const AnnotationPreviousSpec = "services.azurehealthcareapis.com/previous-spec"
 
-// AnnotationRelease says which release has changed an IotConnector last, by uid, and to
-// what generation. What becomes of that generation counts for the release.
+// AnnotationRelease holds the uid of the IotConnectorRelease that changed an IotConnector last, and
+// the generation of that change. The release counts whether that generation becomes Ready or
+// Stalled.
 const AnnotationRelease = "services.azurehealthcareapis.com/release"
 
-// IotConnector reads device data and hands it to destinations. It is made of Deployments, which are created, updated and removed with its spec.
+// IotConnector reads device data and sends the data to destinations. The operator creates, updates
+// and deletes a Deployment for each part of spec.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -63,7 +63,7 @@ type IotConnectorList struct {
 	Items []IotConnector `json:"items"`
 }
 
-// IotConnectorSpec says what an IotConnector is made of.
+// IotConnectorSpec lists the parts of an IotConnector.
 //
 // Source: seed 2, sections "Approach 2" and "Upgrading".
 //
@@ -72,8 +72,7 @@ type IotConnectorList struct {
 // +kubebuilder:validation:XValidation:rule="!has(self.version) || self.version != 1 || !has(self.containers)",message="\"spec.containers\" belongs to version 0, and \"spec.version\" is 1: list it under \"spec.deployments\""
 // +kubebuilder:validation:XValidation:rule="has(self.deployments) || has(self.containers) || (has(self.version) && self.version == 1)",message="a version 0 IotConnector needs \"spec.containers\""
 type IotConnectorSpec struct {
-	// Version is the shape that the spec has now. Without it the shape speaks for
-	// itself: deployments mean 1, else it is 0.
+	// Version is the shape of the spec. Defaults to 1 if the spec has deployments, else to 0.
 	// +optional
 	// +kubebuilder:validation:Enum=0;1
 	Version *int32 `json:"version,omitempty"`
@@ -87,27 +86,26 @@ type IotConnectorSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self.filter(c, c.type == 'FhirTransformation' || c.type == 'FhirConverter').size() <= 1",message="a version 0 IotConnector has at most one FhirTransformation container"
 	// +kubebuilder:validation:XValidation:rule="self.all(c, c.type in ['Normalization', 'FhirTransformation', 'FhirConverter'])",message="a version 0 IotConnector has containers of type Normalization and FhirTransformation only; other destinations need version 1"
 	Containers []Container `json:"containers,omitempty"`
-	// Deployments of a version 1 IotConnector. Each becomes one Deployment.
+	// Deployments of a version 1 IotConnector. Each entry becomes a Deployment of apps/v1.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
 	Deployments []Deployment `json:"deployments,omitempty"`
-	// ServiceIdentity is the managed identity that all containers act as.
+	// ServiceIdentity is the managed identity of all containers.
 	// +optional
 	ServiceIdentity *ServiceIdentity `json:"serviceIdentity,omitempty"`
 }
 
-// Deployment is one entry of a version 1 spec. All its containers share a Pod,
-// which is what side cars need.
+// Deployment is an entry of a version 1 spec. All its containers share a Pod, as side cars must.
 type Deployment struct {
-	// Name of the Deployment. Without it the name of the first container is used,
-	// and without that the IotConnector's name, a dash, and the type in lower case.
+	// Name of the Deployment. Defaults to the name of the first container, or else to the
+	// IotConnector's name, a dash, and the type in lower case.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern=`^([a-z0-9]([-a-z0-9]*[a-z0-9])?)?$`
 	Name string `json:"name,omitempty"`
-	// Type of the Deployment, any string such as EventhubDestination. Without it the
-	// type of the first container.
+	// Type of the Deployment, any string such as EventhubDestination. Defaults to the type of the
+	// first container.
 	// +optional
 	// +kubebuilder:validation:MaxLength=40
 	// +kubebuilder:validation:Pattern=`^([A-Za-z]([A-Za-z0-9]*))?$`
@@ -117,20 +115,19 @@ type Deployment struct {
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=16
 	Containers []Container `json:"containers"`
-	// Replicas of the Deployment. Left out, the number is not managed, so that an
-	// autoscaler can.
+	// Replicas of the Deployment. Without replicas the operator leaves the number to an autoscaler.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=1000
 	Replicas *int32 `json:"replicas,omitempty"`
-	// Resources of those containers that say nothing of their own.
+	// Resources of the containers that have no resources of their own.
 	// +optional
 	Resources *corev1.ResourceRequirements `json:"resources,omitempty"`
 }
 
-// Container runs one image.
+// Container runs an image.
 type Container struct {
-	// Name is the internal service name of what the container serves.
+	// Name is the internal service name of the container.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern=`^([a-z0-9]([-a-z0-9]*[a-z0-9])?)?$`
@@ -161,22 +158,22 @@ type Container struct {
 	// Resources that the container needs.
 	// +optional
 	Resources *corev1.ResourceRequirements `json:"resources,omitempty"`
-	// ReadinessProbe tells when the container serves.
+	// ReadinessProbe tells when the container is ready.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="!has(self.httpGet) || type(self.httpGet.port) == string || (self.httpGet.port >= 1 && self.httpGet.port <= 65535)",message="a port is a number from 1 to 65535 or a name"
 	// +kubebuilder:validation:XValidation:rule="!has(self.tcpSocket) || type(self.tcpSocket.port) == string || (self.tcpSocket.port >= 1 && self.tcpSocket.port <= 65535)",message="a port is a number from 1 to 65535 or a name"
 	ReadinessProbe *corev1.Probe `json:"readinessProbe,omitempty"`
-	// LivenessProbe tells when the container is to be restarted.
+	// LivenessProbe tells when the container must be restarted.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="!has(self.httpGet) || type(self.httpGet.port) == string || (self.httpGet.port >= 1 && self.httpGet.port <= 65535)",message="a port is a number from 1 to 65535 or a name"
 	// +kubebuilder:validation:XValidation:rule="!has(self.tcpSocket) || type(self.tcpSocket.port) == string || (self.tcpSocket.port >= 1 && self.tcpSocket.port <= 65535)",message="a port is a number from 1 to 65535 or a name"
 	LivenessProbe *corev1.Probe `json:"livenessProbe,omitempty"`
-	// StartupProbe tells when the other probes begin to count.
+	// StartupProbe tells when ReadinessProbe and LivenessProbe begin to count.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="!has(self.httpGet) || type(self.httpGet.port) == string || (self.httpGet.port >= 1 && self.httpGet.port <= 65535)",message="a port is a number from 1 to 65535 or a name"
 	// +kubebuilder:validation:XValidation:rule="!has(self.tcpSocket) || type(self.tcpSocket.port) == string || (self.tcpSocket.port >= 1 && self.tcpSocket.port <= 65535)",message="a port is a number from 1 to 65535 or a name"
 	StartupProbe *corev1.Probe `json:"startupProbe,omitempty"`
-	// SecurityContext replaces ours, which satisfies the restricted Pod Security
+	// SecurityContext replaces the operator's default, which satisfies the restricted Pod Security
 	// Standard.
 	// +optional
 	SecurityContext *corev1.SecurityContext `json:"securityContext,omitempty"`
@@ -206,46 +203,45 @@ type ServiceIdentity struct {
 	ResourceID string `json:"resourceId,omitempty"`
 }
 
-// IotConnectorStatus is what is known of an IotConnector.
+// IotConnectorStatus is the observed state of an IotConnector.
 type IotConnectorStatus struct {
-	// ObservedGeneration is the generation of the spec that the status is about.
-	// -1 before the first look, so that no tool takes silence for readiness.
+	// ObservedGeneration is the metadata.generation that the status describes. -1 means that the
+	// operator has not seen the object yet, so that no tool takes an empty status for Ready.
 	// +optional
 	// +kubebuilder:default=-1
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// Version that runs. It follows that of the spec once nothing of the former
-	// version is left.
+	// Version that runs. status.version follows spec.version once no object of the former version
+	// is left.
 	// +optional
 	Version *int32 `json:"version,omitempty"`
-	// Conditions of the IotConnector: Ready, and while they are true Reconciling and
-	// Stalled.
+	// Conditions of the IotConnector: Ready always, Reconciling and Stalled only while true.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
 	// +kubebuilder:validation:MaxItems=16
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
-	// Inventory lists what was made for the IotConnector, in the order of creation.
-	// It is written before the first of it is made, and is what deletion goes by.
+	// Inventory lists the objects created for the IotConnector, in the order of creation. The
+	// operator records an object before its creation, and deletes only recorded objects.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=256
 	Inventory []Composed `json:"inventory,omitempty"`
-	// Identity is the object by which all containers act as the managed identity.
+	// Identity is the object that gives all containers the managed identity.
 	// +optional
 	Identity *Identity `json:"identity,omitempty"`
-	// Previous tells of the spec before the upgrade. While it is there the upgrade
-	// can be rolled back.
+	// Previous identifies the spec before the upgrade. The upgrade can be rolled back while
+	// Previous is set.
 	// +optional
 	Previous *PreviousSpec `json:"previous,omitempty"`
 }
 
-// Composed is one object that was made for an IotConnector.
+// Composed is an object that the operator created for an IotConnector.
 type Composed struct {
 	// Group of the object's kind, empty for the core group.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	Group string `json:"group,omitempty"`
-	// Version of the API that it was written with.
+	// Version of the API that the object was written with, such as v1.
 	// +kubebuilder:validation:MaxLength=63
 	Version string `json:"version"`
 	// Kind of the object.
@@ -254,26 +250,26 @@ type Composed struct {
 	// Name of the object.
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
-	// Type of what a Deployment runs.
+	// Type of the spec's entry that a Deployment runs.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	Type string `json:"type,omitempty"`
-	// UID of the object. Empty when it is about to be created.
+	// UID of the object. Empty until the object is created.
 	// +optional
 	UID types.UID `json:"uid,omitempty"`
-	// Wave in which it is created; deletion goes the other way round.
+	// Wave in which the object is created. Deletion takes the waves in reverse order.
 	// +optional
 	Wave int32 `json:"wave,omitempty"`
-	// Hash of what was last applied.
+	// Hash of the last applied configuration.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Hash string `json:"hash,omitempty"`
-	// Mark is the hash of the fields that were ours when it was last applied: it
-	// differs as soon as somebody else changes one of them.
+	// Mark is the hash of the fields that the operator owned after the last apply. The hash differs
+	// as soon as another client changes such a field.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Mark string `json:"mark,omitempty"`
-	// Ready tells whether the object serves.
+	// Ready tells whether the object is ready.
 	// +optional
 	Ready bool `json:"ready,omitempty"`
 }
@@ -288,7 +284,7 @@ type Identity struct {
 	Name string `json:"name"`
 }
 
-// PreviousSpec identifies the spec that may be rolled back to.
+// PreviousSpec identifies the spec that a rollback restores.
 type PreviousSpec struct {
 	// Hash of the spec.
 	// +kubebuilder:validation:MaxLength=64

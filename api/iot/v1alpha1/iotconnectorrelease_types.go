@@ -5,13 +5,13 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// The label by which a release finds its IotConnectors unless it says otherwise.
+// The default label of spec.selector, by which an IotConnectorRelease finds its IotConnectors.
 const (
 	TierLabel        = "Tier"
 	TierAlwaysUpdate = "AlwaysUpdate"
 )
 
-// IotConnectorRelease says what version all deployed IotConnectors should be at, and upgrades those that are below.
+// IotConnectorRelease upgrades all matching IotConnectors to spec.version.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -43,7 +43,7 @@ type IotConnectorReleaseList struct {
 	Items []IotConnectorRelease `json:"items"`
 }
 
-// IotConnectorReleaseSpec says what to bring IotConnectors to, and how fast.
+// IotConnectorReleaseSpec is the version that IotConnectors are upgraded to, and the strategy.
 //
 // Source: seed 2, sections "Design" and "Rollout".
 type IotConnectorReleaseSpec struct {
@@ -55,7 +55,7 @@ type IotConnectorReleaseSpec struct {
 	// +optional
 	// +kubebuilder:default={matchLabels: {Tier: AlwaysUpdate}}
 	Selector *metav1.LabelSelector `json:"selector,omitempty"`
-	// Images to run, by container type. Types that are not named keep theirs.
+	// Images to run, by container type. A type without an entry keeps its image.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=64
 	// +kubebuilder:validation:XValidation:rule="self.all(t, size(t) <= 40 && size(self[t]) <= 1024)",message="a type has at most 40 characters, an image at most 1024"
@@ -70,53 +70,52 @@ type IotConnectorReleaseSpec struct {
 // ReleaseStrategy says how an upgrade proceeds. IotConnectors are upgraded oldest
 // first.
 type ReleaseStrategy struct {
-	// MaxUnavailable is how many IotConnectors may be not Ready because of the
-	// upgrade at one time: a number, or a percentage of those that match.
+	// MaxUnavailable is how many IotConnectors may be not Ready because of the upgrade at the same
+	// time: a number, or a percentage of the matching IotConnectors.
 	// +optional
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 1 && self <= 1000000 : self.matches('^([1-9][0-9]?|100)%$')",message="give a number from 1, or a percentage from 1% to 100%"
 	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty"`
-	// MaxFailures is how many upgrades may fail before the release stops. What is
-	// Stalled and was not changed by the release is no failure of it. What was rolled
-	// back after the release had upgraded it is one.
+	// MaxFailures is how many upgrades may fail before the release stops. A Stalled IotConnector
+	// that the release never changed is no failure. An IotConnector that was rolled back after the
+	// release had upgraded it is a failure.
 	// +optional
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=1
 	MaxFailures *int32 `json:"maxFailures,omitempty"`
-	// Paused begins no more upgrades. Those that were begun go on.
+	// Paused starts no more upgrades. Upgrades that are under way continue.
 	// +optional
 	Paused bool `json:"paused,omitempty"`
 }
 
-// IotConnectorReleaseStatus is what is known of a release.
+// IotConnectorReleaseStatus is the observed state of an IotConnectorRelease.
 type IotConnectorReleaseStatus struct {
-	// ObservedGeneration is the generation of the spec that the status is about.
-	// -1 before the first look, so that no tool takes silence for readiness.
+	// ObservedGeneration is the metadata.generation that the status describes. -1 means that the
+	// operator has not seen the object yet, so that no tool takes an empty status for Ready.
 	// +optional
 	// +kubebuilder:default=-1
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 	// Matched is how many IotConnectors the release acts on.
 	// +optional
 	Matched int32 `json:"matched,omitempty"`
-	// UpToDate is how many of them are as the release asks, and Ready.
+	// UpToDate is how many of the Matched are Ready at the version and images of the release.
 	// +optional
 	UpToDate int32 `json:"upToDate,omitempty"`
-	// Upgrading is how many of them were changed and are not Ready yet.
+	// Upgrading is how many of the Matched were changed and are not Ready yet.
 	// +optional
 	Upgrading int32 `json:"upgrading,omitempty"`
-	// Failed is how many of them can't be upgraded as they are, or are Stalled as the
-	// release has left them.
+	// Failed is how many of the Matched can't be upgraded as they are, or are Stalled at the
+	// generation that the release wrote.
 	// +optional
 	Failed int32 `json:"failed,omitempty"`
-	// Failures names the failed ones, the first 32 of them.
+	// Failures names the first 32 of the Failed.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=32
 	Failures []ReleaseFailure `json:"failures,omitempty"`
-	// Conditions of the release: Ready, and while they are true Reconciling and
-	// Stalled.
+	// Conditions of the release: Ready always, Reconciling and Stalled only while true.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -124,13 +123,13 @@ type IotConnectorReleaseStatus struct {
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }
 
-// ReleaseFailure is an IotConnector that can't be upgraded as it is, or is Stalled as the
-// release has left it.
+// ReleaseFailure is an IotConnector that can't be upgraded as it is, or is Stalled at the
+// generation that the release wrote.
 type ReleaseFailure struct {
 	// Name of the IotConnector.
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
-	// Reason why.
+	// Reason of the failure.
 	// +kubebuilder:validation:MaxLength=1024
 	Reason string `json:"reason"`
 }

@@ -1,5 +1,5 @@
-// Package v1alpha1 is the API group kinship.dev: what none of the published
-// designs has.
+// Package v1alpha1 is the API group kinship.dev: the kinds that only Kinship has, such as
+// ReferenceGrant.
 //
 // +kubebuilder:object:generate=true
 // +groupName=kinship.dev

@@ -2,8 +2,8 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// ReferenceGrant lets objects of other namespaces refer to objects of its own.
-// Who may create one in a namespace decides for that namespace.
+// ReferenceGrant lets objects of other namespaces refer to objects in the namespace of the
+// ReferenceGrant. RBAC decides which users may create a ReferenceGrant there.
 //
 // The shape is that of Gateway API's kind of the same name (GEP-709).
 //
@@ -17,15 +17,15 @@ type ReferenceGrant struct {
 	Spec ReferenceGrantSpec `json:"spec"`
 }
 
-// ReferenceGrantSpec says who may refer to what. Any of from may refer to any
-// of to.
+// ReferenceGrantSpec lets every object that spec.from matches refer to every object that spec.to
+// matches.
 type ReferenceGrantSpec struct {
-	// From lists the objects that may refer.
+	// From lists the kinds and namespaces of objects that may refer.
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=atomic
 	From []ReferenceGrantFrom `json:"from"`
-	// To lists what they may refer to, in the grant's own namespace.
+	// To lists the objects that may be referred to, in the namespace of the ReferenceGrant.
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=atomic
@@ -47,7 +47,7 @@ type ReferenceGrantFrom struct {
 	Namespace string `json:"namespace"`
 }
 
-// ReferenceGrantTo is a kind, or one object of it.
+// ReferenceGrantTo is a kind, or a single object of the kind.
 type ReferenceGrantTo struct {
 	// Group of the kind, empty for the core group.
 	// +kubebuilder:validation:MaxLength=253
@@ -56,7 +56,7 @@ type ReferenceGrantTo struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	Kind string `json:"kind"`
-	// Name of the one object; without it all objects of the kind.
+	// Name of a single object. Without a name all objects of the kind are meant.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	Name *string `json:"name,omitempty"`

@@ -8,7 +8,7 @@ import (
 	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
 )
 
-// AddressScope is a scope within which addresses are unique.
+// AddressScope is a scope in which IP addresses are unique.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -35,19 +35,18 @@ type AddressScopeList struct {
 	Items []AddressScope `json:"items"`
 }
 
-// AddressScopeSpec says what a scope within which addresses are unique should be,
-// or which one is meant.
+// AddressScopeSpec describes an address scope: the desired state in Resource, or an existing
+// resource in Import.
 type AddressScopeSpec struct {
 	CommonSpec `json:",inline"`
 
-	// Import finds the existing resource that the object stands for.
+	// Import finds the existing resource that the object represents.
 	// +optional
 	Import *AddressScopeImport `json:"import,omitempty"`
-	// Adopt finds an existing resource that is managed from now on, instead of one
-	// that would be created.
+	// Adopt finds an existing resource to manage, instead of creating a resource.
 	// +optional
 	Adopt *AddressScopeImport `json:"adopt,omitempty"`
-	// Resource is what the resource should be.
+	// Resource is the desired state of the resource.
 	// +optional
 	Resource *AddressScopeResourceSpec `json:"resource,omitempty"`
 }
@@ -60,7 +59,7 @@ type AddressScopeImport struct {
 	// ID of the resource.
 	// +optional
 	ID *UUID `json:"id,omitempty"`
-	// Filter that exactly one resource matches.
+	// Filter that must match exactly 1 resource.
 	// +optional
 	Filter *AddressScopeFilter `json:"filter,omitempty"`
 }
@@ -78,45 +77,43 @@ type AddressScopeFilter struct {
 	// IPVersion of the addresses.
 	// +optional
 	IPVersion *IPVersion `json:"ipVersion,omitempty"`
-	// Shared lets every project use it.
+	// Shared lets every project use the resource.
 	// +optional
 	Shared *bool `json:"shared,omitempty"`
 }
 
-// AddressScopeResourceSpec says what a scope within which addresses are unique
-// should be.
+// AddressScopeResourceSpec is the desired state of an address scope.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.projectRef) == has(oldSelf.projectRef)",message="projectRef can't be added or removed: immutable"
 type AddressScopeResourceSpec struct {
-	// Name of the resource. Left out, it is the name of the object.
+	// Name of the resource. Defaults to metadata.name of the object.
 	// +optional
 	Name *OpenStackName `json:"name,omitempty"`
-	// ProjectRef names the Project that the resource belongs to. Left out, it is that
-	// of the credentials.
+	// ProjectRef names the Project that the resource belongs to. Defaults to the project of
+	// cloudCredentialsRef.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="projectRef is immutable"
 	ProjectRef *KubernetesNameRef `json:"projectRef,omitempty"`
 	// IPVersion of the addresses.
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="ipVersion is immutable"
 	IPVersion IPVersion `json:"ipVersion"`
-	// Shared lets every project use it. That can not be taken back.
+	// Shared lets every project use the resource. A shared address scope can't be unshared.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="!(oldSelf && !self)",message="shared address scope can't be unshared"
 	Shared *bool `json:"shared,omitempty"`
 }
 
-// AddressScopeStatus is what is known of a scope within which addresses are
-// unique.
+// AddressScopeStatus is the observed state of an address scope.
 type AddressScopeStatus struct {
 	sharedv1alpha1.ExternalStatus `json:",inline"`
 
-	// Resource is what OpenStack last said of the resource.
+	// Resource is the state that OpenStack last reported.
 	// +optional
 	Resource *AddressScopeResourceStatus `json:"resource,omitempty"`
 }
 
-// AddressScopeResourceStatus is a scope within which addresses are unique as
-// OpenStack last described it. Nothing of it is validated.
+// AddressScopeResourceStatus is the state of an address scope that OpenStack last reported. The
+// values are not validated.
 type AddressScopeResourceStatus struct {
 	// Name of the resource.
 	// +optional
@@ -129,7 +126,7 @@ type AddressScopeResourceStatus struct {
 	// IPVersion of the addresses.
 	// +optional
 	IPVersion *int32 `json:"ipVersion"`
-	// Shared lets every project use it.
+	// Shared lets every project use the resource.
 	// +optional
 	Shared *bool `json:"shared"`
 }

@@ -8,8 +8,8 @@ import (
 	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
 )
 
-// ApplicationCredential is a secret by which a program acts for a user, with some of
-// the user's roles.
+// ApplicationCredential is a secret with which a program acts for a User, with some of the User's
+// Roles.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -36,18 +36,18 @@ type ApplicationCredentialList struct {
 	Items []ApplicationCredential `json:"items"`
 }
 
-// ApplicationCredentialSpec says what an application credential should be, or which one is meant.
+// ApplicationCredentialSpec describes an application credential: the desired state in Resource, or
+// an existing resource in Import.
 type ApplicationCredentialSpec struct {
 	CommonSpec `json:",inline"`
 
-	// Import finds the existing resource that the object stands for.
+	// Import finds the existing resource that the object represents.
 	// +optional
 	Import *ApplicationCredentialImport `json:"import,omitempty"`
-	// Adopt finds an existing resource that is managed from now on, instead of one
-	// that would be created.
+	// Adopt finds an existing resource to manage, instead of creating a resource.
 	// +optional
 	Adopt *ApplicationCredentialImport `json:"adopt,omitempty"`
-	// Resource is what the resource should be.
+	// Resource is the desired state of the resource.
 	// +optional
 	Resource *ApplicationCredentialResourceSpec `json:"resource,omitempty"`
 }
@@ -60,7 +60,7 @@ type ApplicationCredentialImport struct {
 	// ID of the resource.
 	// +optional
 	ID *UUID `json:"id,omitempty"`
-	// Filter that exactly one resource matches.
+	// Filter that must match exactly 1 resource.
 	// +optional
 	Filter *ApplicationCredentialFilter `json:"filter,omitempty"`
 }
@@ -77,45 +77,47 @@ type ApplicationCredentialFilter struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Description *string `json:"description,omitempty"`
-	// UserRef names the User that it acts for.
+	// UserRef names the User that the application credential acts for.
 	UserRef KubernetesNameRef `json:"userRef"`
 }
 
-// ApplicationCredentialResourceSpec says what an application credential should be.
+// ApplicationCredentialResourceSpec is the desired state of an application credential.
 //
 // +kubebuilder:validation:XValidation:rule="self == oldSelf",message="ApplicationCredentialResourceSpec is immutable"
 type ApplicationCredentialResourceSpec struct {
-	// Name of the resource. Left out, it is the name of the object.
+	// Name of the resource. Defaults to metadata.name of the object.
 	// +optional
 	Name *OpenStackName `json:"name,omitempty"`
 	// Description of the resource.
 	// +optional
 	Description *OpenStackDescription `json:"description,omitempty"`
-	// UserRef names the User that it acts for. OpenStack lets nobody else make one.
+	// UserRef names the User that the application credential acts for. The credentials in
+	// cloudCredentialsRef must be those of this User: OpenStack refuses any other.
 	UserRef KubernetesNameRef `json:"userRef"`
-	// Unrestricted says whether it may make and delete others of its kind.
+	// Unrestricted lets the application credential create and delete other application credentials.
 	// +optional
 	Unrestricted *bool `json:"unrestricted,omitempty"`
-	// SecretRef names the Secret whose key value holds the secret.
+	// SecretRef names the Secret. Key value holds the secret of the application credential.
 	SecretRef KubernetesNameRef `json:"secretRef"`
-	// RoleRefs name the Roles that it has. Left out, it has all that the user has.
+	// RoleRefs name the Roles of the application credential. Defaults to all roles of the user.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=256
 	RoleRefs []KubernetesNameRef `json:"roleRefs,omitempty"`
-	// AccessRules are the requests that it may make. Left out, it may make all.
+	// AccessRules are the API requests that the application credential allows. Defaults to all
+	// requests.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=256
 	AccessRules []ApplicationCredentialAccessRule `json:"accessRules,omitempty"`
-	// ExpiresAt is when it ends. Left out, it does not.
+	// ExpiresAt is when the application credential expires. Without ExpiresAt it never does.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Format=date-time
 	ExpiresAt *metav1.Time `json:"expiresAt,omitempty"`
 }
 
-// ApplicationCredentialAccessRule is a request that may be made.
+// ApplicationCredentialAccessRule is an API request that an application credential allows.
 //
 // +kubebuilder:validation:MinProperties=1
 type ApplicationCredentialAccessRule struct {
@@ -132,17 +134,17 @@ type ApplicationCredentialAccessRule struct {
 	ServiceRef *KubernetesNameRef `json:"serviceRef,omitempty"`
 }
 
-// ApplicationCredentialStatus is what is known of an application credential.
+// ApplicationCredentialStatus is the observed state of an application credential.
 type ApplicationCredentialStatus struct {
 	sharedv1alpha1.ExternalStatus `json:",inline"`
 
-	// Resource is what OpenStack last said of the resource.
+	// Resource is the state that OpenStack last reported.
 	// +optional
 	Resource *ApplicationCredentialResourceStatus `json:"resource,omitempty"`
 }
 
-// ApplicationCredentialResourceStatus is an application credential as OpenStack last
-// described it. Nothing of it is validated.
+// ApplicationCredentialResourceStatus is the state of an application credential that OpenStack last
+// reported. The values are not validated.
 type ApplicationCredentialResourceStatus struct {
 	// Name of the resource.
 	// +optional
@@ -152,22 +154,22 @@ type ApplicationCredentialResourceStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Description string `json:"description,omitempty"`
-	// Unrestricted says whether it may make and delete others of its kind.
+	// Unrestricted lets the application credential create and delete other application credentials.
 	// +optional
 	Unrestricted *bool `json:"unrestricted"`
-	// ProjectID is the project that it is for.
+	// ProjectID is the project that the application credential is for.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	ProjectID string `json:"projectID"`
-	// Roles are those that it has.
+	// Roles of the application credential.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=256
 	Roles []ApplicationCredentialRoleStatus `json:"roles,omitempty"`
-	// ExpiresAt is when it ends.
+	// ExpiresAt is when the application credential expires.
 	// +optional
 	ExpiresAt *metav1.Time `json:"expiresAt,omitempty"`
-	// AccessRules are the requests that it may make.
+	// AccessRules are the API requests that the application credential allows.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=256
@@ -190,7 +192,7 @@ type ApplicationCredentialRoleStatus struct {
 	DomainID string `json:"domainID,omitempty"`
 }
 
-// ApplicationCredentialAccessRuleStatus is a request that may be made.
+// ApplicationCredentialAccessRuleStatus is an API request that an application credential allows.
 type ApplicationCredentialAccessRuleStatus struct {
 	// ID of the rule.
 	// +optional

@@ -62,7 +62,7 @@ type UUID string
 // +kubebuilder:validation:MaxLength=49
 type CIDR string
 
-// IPvAny is an IP address of either version.
+// IPvAny is an IPv4 or IPv6 address.
 //
 // +kubebuilder:validation:MinLength=1
 // +kubebuilder:validation:MaxLength=45
@@ -79,7 +79,7 @@ type MAC string
 // +kubebuilder:validation:Enum=4;6
 type IPVersion int32
 
-// AvailabilityZoneHint names a zone where a resource should be.
+// AvailabilityZoneHint names a zone where a resource should be placed.
 //
 // +kubebuilder:validation:MinLength=1
 // +kubebuilder:validation:MaxLength=255
@@ -104,10 +104,11 @@ type MTU int32
 // +kubebuilder:validation:Maximum=65535
 type PortNumber int32
 
-// CloudCredentialsReference names the credentials by which a resource is managed.
+// CloudCredentialsReference names the clouds.yaml, and the entry in it, that a resource is managed
+// with.
 type CloudCredentialsReference struct {
-	// SecretName is the Secret, in the same namespace, whose key clouds.yaml holds
-	// the credentials, and whose key cacert a certificate to trust.
+	// SecretName is a Secret in the same namespace. Key clouds.yaml holds the credentials, key
+	// cacert a certificate to trust.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	SecretName string `json:"secretName"`
@@ -117,7 +118,7 @@ type CloudCredentialsReference struct {
 	CloudName string `json:"cloudName"`
 }
 
-// CommonSpec is what the specs of nearly all kinds have in common.
+// CommonSpec has the fields that the specs of all kinds but RouterInterface have in common.
 //
 // +kubebuilder:validation:XValidation:rule="self.managementPolicy == 'managed' ? has(self.resource) : true",message="resource must be specified when policy is managed"
 // +kubebuilder:validation:XValidation:rule="self.managementPolicy == 'managed' ? !has(self.__import__) : true",message="import may not be specified when policy is managed"
@@ -126,7 +127,7 @@ type CloudCredentialsReference struct {
 // +kubebuilder:validation:XValidation:rule="has(self.managedOptions) ? self.managementPolicy == 'managed' : true",message="managedOptions may only be provided when policy is managed"
 // +kubebuilder:validation:XValidation:rule="has(self.adopt) ? self.managementPolicy == 'managed' : true",message="adopt may only be provided when policy is managed"
 type CommonSpec struct {
-	// CloudCredentialsRef names the credentials by which the resource is managed.
+	// CloudCredentialsRef names the credentials that the resource is managed with.
 	CloudCredentialsRef CloudCredentialsReference `json:"cloudCredentialsRef"`
 
 	sharedv1alpha1.ExternalSpec `json:",inline"`
@@ -134,30 +135,29 @@ type CommonSpec struct {
 
 // FilterByNeutronTags finds resources of the network service by their tags.
 type FilterByNeutronTags struct {
-	// Tags that a resource must have, all of them.
+	// Tags matches resources that have all of these tags.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=64
 	Tags []NeutronTag `json:"tags,omitempty"`
-	// TagsAny are tags of which a resource must have at least one.
+	// TagsAny matches resources that have any of these tags.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=64
 	TagsAny []NeutronTag `json:"tagsAny,omitempty"`
-	// NotTags are tags that a resource may have in part, but not all of them.
+	// NotTags leaves out resources that have all of these tags.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=64
 	NotTags []NeutronTag `json:"notTags,omitempty"`
-	// NotTagsAny are tags of which a resource may have none.
+	// NotTagsAny leaves out resources that have any of these tags.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=64
 	NotTagsAny []NeutronTag `json:"notTagsAny,omitempty"`
 }
 
-// NeutronStatusMetadata is what the network service says of nearly all of its
-// resources.
+// NeutronStatusMetadata has the fields that the network service reports of most resources.
 type NeutronStatusMetadata struct {
 	// CreatedAt is when the resource was created.
 	// +optional

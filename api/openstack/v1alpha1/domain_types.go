@@ -35,19 +35,17 @@ type DomainList struct {
 	Items []Domain `json:"items"`
 }
 
-// DomainSpec says what a domain of the identity service should be, or which one is
-// meant.
+// DomainSpec describes a domain: the desired state in Resource, or an existing resource in Import.
 type DomainSpec struct {
 	CommonSpec `json:",inline"`
 
-	// Import finds the existing resource that the object stands for.
+	// Import finds the existing resource that the object represents.
 	// +optional
 	Import *DomainImport `json:"import,omitempty"`
-	// Adopt finds an existing resource that is managed from now on, instead of one
-	// that would be created.
+	// Adopt finds an existing resource to manage, instead of creating a resource.
 	// +optional
 	Adopt *DomainImport `json:"adopt,omitempty"`
-	// Resource is what the resource should be.
+	// Resource is the desired state of the resource.
 	// +optional
 	Resource *DomainResourceSpec `json:"resource,omitempty"`
 }
@@ -60,7 +58,7 @@ type DomainImport struct {
 	// ID of the resource.
 	// +optional
 	ID *UUID `json:"id,omitempty"`
-	// Filter that exactly one resource matches.
+	// Filter that must match exactly 1 resource.
 	// +optional
 	Filter *DomainFilter `json:"filter,omitempty"`
 }
@@ -72,35 +70,35 @@ type DomainFilter struct {
 	// Name of the resource.
 	// +optional
 	Name *KeystoneName `json:"name,omitempty"`
-	// Enabled says whether it can be used.
+	// Enabled tells whether the resource can be used.
 	// +optional
 	Enabled *bool `json:"enabled,omitempty"`
 }
 
-// DomainResourceSpec says what a domain of the identity service should be.
+// DomainResourceSpec is the desired state of a domain.
 type DomainResourceSpec struct {
-	// Name of the resource. Left out, it is the name of the object.
+	// Name of the resource. Defaults to metadata.name of the object.
 	// +optional
 	Name *KeystoneName `json:"name,omitempty"`
 	// Description of the resource.
 	// +optional
 	Description *OpenStackDescription `json:"description,omitempty"`
-	// Enabled says whether it can be used.
+	// Enabled tells whether the resource can be used.
 	// +optional
 	Enabled *bool `json:"enabled,omitempty"`
 }
 
-// DomainStatus is what is known of a domain of the identity service.
+// DomainStatus is the observed state of a domain.
 type DomainStatus struct {
 	sharedv1alpha1.ExternalStatus `json:",inline"`
 
-	// Resource is what OpenStack last said of the resource.
+	// Resource is the state that OpenStack last reported.
 	// +optional
 	Resource *DomainResourceStatus `json:"resource,omitempty"`
 }
 
-// DomainResourceStatus is a domain of the identity service as OpenStack last
-// described it. Nothing of it is validated.
+// DomainResourceStatus is the state of a domain that OpenStack last reported. The values are not
+// validated.
 type DomainResourceStatus struct {
 	// Name of the resource.
 	// +optional
@@ -110,7 +108,7 @@ type DomainResourceStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Description string `json:"description,omitempty"`
-	// Enabled says whether it can be used.
+	// Enabled tells whether the resource can be used.
 	// +optional
 	Enabled *bool `json:"enabled"`
 }

@@ -35,18 +35,18 @@ type EndpointList struct {
 	Items []Endpoint `json:"items"`
 }
 
-// EndpointSpec says what an address of a Service should be, or which one is meant.
+// EndpointSpec describes an endpoint: the desired state in Resource, or an existing resource in
+// Import.
 type EndpointSpec struct {
 	CommonSpec `json:",inline"`
 
-	// Import finds the existing resource that the object stands for.
+	// Import finds the existing resource that the object represents.
 	// +optional
 	Import *EndpointImport `json:"import,omitempty"`
-	// Adopt finds an existing resource that is managed from now on, instead of one
-	// that would be created.
+	// Adopt finds an existing resource to manage, instead of creating a resource.
 	// +optional
 	Adopt *EndpointImport `json:"adopt,omitempty"`
-	// Resource is what the resource should be.
+	// Resource is the desired state of the resource.
 	// +optional
 	Resource *EndpointResourceSpec `json:"resource,omitempty"`
 }
@@ -59,7 +59,7 @@ type EndpointImport struct {
 	// ID of the resource.
 	// +optional
 	ID *UUID `json:"id,omitempty"`
-	// Filter that exactly one resource matches.
+	// Filter that must match exactly 1 resource.
 	// +optional
 	Filter *EndpointFilter `json:"filter,omitempty"`
 }
@@ -68,7 +68,7 @@ type EndpointImport struct {
 //
 // +kubebuilder:validation:MinProperties=1
 type EndpointFilter struct {
-	// Interface says who it is for.
+	// Interface is the audience of the endpoint: admin, internal or public.
 	// +optional
 	// +kubebuilder:validation:Enum=admin;internal;public
 	Interface *string `json:"interface,omitempty"`
@@ -81,7 +81,7 @@ type EndpointFilter struct {
 	URL *string `json:"url,omitempty"`
 }
 
-// EndpointResourceSpec says what an address of a Service should be.
+// EndpointResourceSpec is the desired state of an endpoint.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.description) == has(oldSelf.description)",message="description can't be added or removed: immutable"
 type EndpointResourceSpec struct {
@@ -89,10 +89,10 @@ type EndpointResourceSpec struct {
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="description is immutable"
 	Description *OpenStackDescription `json:"description,omitempty"`
-	// Enabled says whether it can be used.
+	// Enabled tells whether the resource can be used.
 	// +optional
 	Enabled *bool `json:"enabled,omitempty"`
-	// Interface says who it is for.
+	// Interface is the audience of the endpoint: admin, internal or public.
 	// +kubebuilder:validation:Enum=admin;internal;public
 	Interface string `json:"interface"`
 	// URL is the address.
@@ -103,26 +103,26 @@ type EndpointResourceSpec struct {
 	ServiceRef KubernetesNameRef `json:"serviceRef"`
 }
 
-// EndpointStatus is what is known of an address of a Service.
+// EndpointStatus is the observed state of an endpoint.
 type EndpointStatus struct {
 	sharedv1alpha1.ExternalStatus `json:",inline"`
 
-	// Resource is what OpenStack last said of the resource.
+	// Resource is the state that OpenStack last reported.
 	// +optional
 	Resource *EndpointResourceStatus `json:"resource,omitempty"`
 }
 
-// EndpointResourceStatus is an address of a Service as OpenStack last described
-// it. Nothing of it is validated.
+// EndpointResourceStatus is the state of an endpoint that OpenStack last reported. The values are
+// not validated.
 type EndpointResourceStatus struct {
 	// Description of the resource.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Description string `json:"description,omitempty"`
-	// Enabled says whether it can be used.
+	// Enabled tells whether the resource can be used.
 	// +optional
 	Enabled *bool `json:"enabled"`
-	// Interface says who it is for.
+	// Interface is the audience of the endpoint: admin, internal or public.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Interface string `json:"interface"`

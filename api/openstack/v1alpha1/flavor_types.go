@@ -35,18 +35,17 @@ type FlavorList struct {
 	Items []Flavor `json:"items"`
 }
 
-// FlavorSpec says what a size of servers should be, or which one is meant.
+// FlavorSpec describes a flavor: the desired state in Resource, or an existing resource in Import.
 type FlavorSpec struct {
 	CommonSpec `json:",inline"`
 
-	// Import finds the existing resource that the object stands for.
+	// Import finds the existing resource that the object represents.
 	// +optional
 	Import *FlavorImport `json:"import,omitempty"`
-	// Adopt finds an existing resource that is managed from now on, instead of one
-	// that would be created.
+	// Adopt finds an existing resource to manage, instead of creating a resource.
 	// +optional
 	Adopt *FlavorImport `json:"adopt,omitempty"`
-	// Resource is what the resource should be.
+	// Resource is the desired state of the resource.
 	// +optional
 	Resource *FlavorResourceSpec `json:"resource,omitempty"`
 }
@@ -59,7 +58,7 @@ type FlavorImport struct {
 	// ID of the resource.
 	// +optional
 	ID *UUID `json:"id,omitempty"`
-	// Filter that exactly one resource matches.
+	// Filter that must match exactly 1 resource.
 	// +optional
 	Filter *FlavorFilter `json:"filter,omitempty"`
 }
@@ -85,7 +84,7 @@ type FlavorFilter struct {
 	Disk *int32 `json:"disk,omitempty"`
 }
 
-// FlavorResourceSpec says what a size of servers should be.
+// FlavorResourceSpec is the desired state of a flavor.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.name) == has(oldSelf.name)",message="name can't be added or removed: immutable"
 // +kubebuilder:validation:XValidation:rule="has(self.id) == has(oldSelf.id)",message="id can't be added or removed: immutable"
@@ -94,11 +93,11 @@ type FlavorFilter struct {
 // +kubebuilder:validation:XValidation:rule="has(self.swap) == has(oldSelf.swap)",message="swap can't be added or removed: immutable"
 // +kubebuilder:validation:XValidation:rule="has(self.isPublic) == has(oldSelf.isPublic)",message="isPublic can't be added or removed: immutable"
 type FlavorResourceSpec struct {
-	// Name of the resource. Left out, it is the name of the object.
+	// Name of the resource. Defaults to metadata.name of the object.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="name is immutable"
 	Name *OpenStackName `json:"name,omitempty"`
-	// ID of the resource. Left out, OpenStack chooses one.
+	// ID of the resource. OpenStack chooses an id when the field is empty.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=255
@@ -119,7 +118,7 @@ type FlavorResourceSpec struct {
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="vcpus is immutable"
 	Vcpus int32 `json:"vcpus"`
-	// Disk is the size of the root disk in GB. With 0 it is that of the image.
+	// Disk is the size of the root disk in GB. 0 means the size of the image.
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="disk is immutable"
 	Disk int32 `json:"disk"`
@@ -128,16 +127,16 @@ type FlavorResourceSpec struct {
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="swap is immutable"
 	Swap *int32 `json:"swap,omitempty"`
-	// IsPublic says whether all projects can use it.
+	// IsPublic tells whether all projects can use the flavor.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="isPublic is immutable"
 	IsPublic *bool `json:"isPublic,omitempty"`
-	// Ephemeral is the size of the disk in GB that goes with a server.
+	// Ephemeral is the size in GB of a disk that is deleted together with its server.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="ephemeral is immutable"
 	Ephemeral *int32 `json:"ephemeral,omitempty"`
-	// ExtraSpecs are what schedulers and hypervisors are told.
+	// ExtraSpecs are key-value pairs for the scheduler and the hypervisor.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
@@ -145,28 +144,28 @@ type FlavorResourceSpec struct {
 	ExtraSpecs []FlavorExtraSpec `json:"extraSpecs,omitempty"`
 }
 
-// FlavorExtraSpec is something that schedulers and hypervisors are told.
+// FlavorExtraSpec is a key-value pair for the scheduler and the hypervisor.
 type FlavorExtraSpec struct {
-	// Name of what is told.
+	// Name of the extra spec.
 	// +kubebuilder:validation:MaxLength=255
 	// +kubebuilder:validation:Pattern=`^[a-zA-Z0-9-_:. ]+$`
 	Name string `json:"name"`
-	// Value of what is told.
+	// Value of the extra spec.
 	// +kubebuilder:validation:MaxLength=255
 	Value string `json:"value"`
 }
 
-// FlavorStatus is what is known of a size of servers.
+// FlavorStatus is the observed state of a flavor.
 type FlavorStatus struct {
 	sharedv1alpha1.ExternalStatus `json:",inline"`
 
-	// Resource is what OpenStack last said of the resource.
+	// Resource is the state that OpenStack last reported.
 	// +optional
 	Resource *FlavorResourceStatus `json:"resource,omitempty"`
 }
 
-// FlavorResourceStatus is a size of servers as OpenStack last described it.
-// Nothing of it is validated.
+// FlavorResourceStatus is the state of a flavor that OpenStack last reported. The values are not
+// validated.
 type FlavorResourceStatus struct {
 	// Name of the resource.
 	// +optional
@@ -188,26 +187,26 @@ type FlavorResourceStatus struct {
 	// Swap is the size of the swap space in MB.
 	// +optional
 	Swap *int32 `json:"swap,omitempty"`
-	// IsPublic says whether all projects can use it.
+	// IsPublic tells whether all projects can use the flavor.
 	// +optional
 	IsPublic *bool `json:"isPublic"`
-	// Ephemeral is the size of the disk in GB that goes with a server.
+	// Ephemeral is the size in GB of a disk that is deleted together with its server.
 	// +optional
 	Ephemeral *int32 `json:"ephemeral,omitempty"`
-	// ExtraSpecs are what schedulers and hypervisors are told.
+	// ExtraSpecs are key-value pairs for the scheduler and the hypervisor.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=256
 	ExtraSpecs []FlavorExtraSpecStatus `json:"extraSpecs,omitempty"`
 }
 
-// FlavorExtraSpecStatus is something that schedulers and hypervisors are told.
+// FlavorExtraSpecStatus is a key-value pair for the scheduler and the hypervisor.
 type FlavorExtraSpecStatus struct {
-	// Name of what is told.
+	// Name of the extra spec.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Name string `json:"name"`
-	// Value of what is told.
+	// Value of the extra spec.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Value string `json:"value"`

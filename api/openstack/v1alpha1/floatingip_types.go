@@ -8,7 +8,7 @@ import (
 	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
 )
 
-// FloatingIP is an address outside that leads to a port inside.
+// FloatingIP is an external address that leads to a Port.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -36,19 +36,18 @@ type FloatingIPList struct {
 	Items []FloatingIP `json:"items"`
 }
 
-// FloatingIPSpec says what an address outside that leads to a port inside should
-// be, or which one is meant.
+// FloatingIPSpec describes a floating IP: the desired state in Resource, or an existing resource in
+// Import.
 type FloatingIPSpec struct {
 	CommonSpec `json:",inline"`
 
-	// Import finds the existing resource that the object stands for.
+	// Import finds the existing resource that the object represents.
 	// +optional
 	Import *FloatingIPImport `json:"import,omitempty"`
-	// Adopt finds an existing resource that is managed from now on, instead of one
-	// that would be created.
+	// Adopt finds an existing resource to manage, instead of creating a resource.
 	// +optional
 	Adopt *FloatingIPImport `json:"adopt,omitempty"`
-	// Resource is what the resource should be.
+	// Resource is the desired state of the resource.
 	// +optional
 	Resource *FloatingIPResourceSpec `json:"resource,omitempty"`
 }
@@ -61,7 +60,7 @@ type FloatingIPImport struct {
 	// ID of the resource.
 	// +optional
 	ID *UUID `json:"id,omitempty"`
-	// Filter that exactly one resource matches.
+	// Filter that must match exactly 1 resource.
 	// +optional
 	Filter *FloatingIPFilter `json:"filter,omitempty"`
 }
@@ -76,10 +75,10 @@ type FloatingIPFilter struct {
 	// Description of the resource.
 	// +optional
 	Description *NeutronDescription `json:"description,omitempty"`
-	// FloatingNetworkRef names the Network that the address is from.
+	// FloatingNetworkRef names the external Network that the address is from.
 	// +optional
 	FloatingNetworkRef *KubernetesNameRef `json:"floatingNetworkRef,omitempty"`
-	// PortRef names the Port that it leads to.
+	// PortRef names the Port that the floating IP leads to.
 	// +optional
 	PortRef *KubernetesNameRef `json:"portRef,omitempty"`
 	// ProjectRef names the Project that the resource belongs to.
@@ -93,8 +92,7 @@ type FloatingIPFilter struct {
 	FilterByNeutronTags `json:",inline"`
 }
 
-// FloatingIPResourceSpec says what an address outside that leads to a port inside
-// should be.
+// FloatingIPResourceSpec is the desired state of a floating IP.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.floatingNetworkRef) != has(self.floatingSubnetRef)",message="Exactly one of 'floatingNetworkRef' or 'floatingSubnetRef' must be set"
 // +kubebuilder:validation:XValidation:rule="has(self.floatingNetworkRef) == has(oldSelf.floatingNetworkRef) && has(self.floatingSubnetRef) == has(oldSelf.floatingSubnetRef) && has(self.floatingIP) == has(oldSelf.floatingIP) && has(self.portRef) == has(oldSelf.portRef) && has(self.fixedIP) == has(oldSelf.fixedIP) && has(self.projectRef) == has(oldSelf.projectRef)",message="floatingNetworkRef, floatingSubnetRef, floatingIP, portRef, fixedIP and projectRef can't be added or removed: immutable"
@@ -107,7 +105,7 @@ type FloatingIPResourceSpec struct {
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=64
 	Tags []NeutronTag `json:"tags,omitempty"`
-	// FloatingNetworkRef names the Network that the address is from.
+	// FloatingNetworkRef names the external Network that the address is from.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="floatingNetworkRef is immutable"
 	FloatingNetworkRef *KubernetesNameRef `json:"floatingNetworkRef,omitempty"`
@@ -115,37 +113,36 @@ type FloatingIPResourceSpec struct {
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="floatingSubnetRef is immutable"
 	FloatingSubnetRef *KubernetesNameRef `json:"floatingSubnetRef,omitempty"`
-	// FloatingIP is the address. Left out, any is taken.
+	// FloatingIP is the address. OpenStack chooses an address when the field is empty.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="floatingIP is immutable"
 	FloatingIP *IPvAny `json:"floatingIP,omitempty"`
-	// PortRef names the Port that it leads to.
+	// PortRef names the Port that the floating IP leads to.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="portRef is immutable"
 	PortRef *KubernetesNameRef `json:"portRef,omitempty"`
-	// FixedIP is the address of the port that it leads to.
+	// FixedIP is the address of the Port in PortRef that the floating IP leads to.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="fixedIP is immutable"
 	FixedIP *IPvAny `json:"fixedIP,omitempty"`
-	// ProjectRef names the Project that the resource belongs to. Left out, it is that
-	// of the credentials.
+	// ProjectRef names the Project that the resource belongs to. Defaults to the project of
+	// cloudCredentialsRef.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="projectRef is immutable"
 	ProjectRef *KubernetesNameRef `json:"projectRef,omitempty"`
 }
 
-// FloatingIPStatus is what is known of an address outside that leads to a port
-// inside.
+// FloatingIPStatus is the observed state of a floating IP.
 type FloatingIPStatus struct {
 	sharedv1alpha1.ExternalStatus `json:",inline"`
 
-	// Resource is what OpenStack last said of the resource.
+	// Resource is the state that OpenStack last reported.
 	// +optional
 	Resource *FloatingIPResourceStatus `json:"resource,omitempty"`
 }
 
-// FloatingIPResourceStatus is an address outside that leads to a port inside as
-// OpenStack last described it. Nothing of it is validated.
+// FloatingIPResourceStatus is the state of a floating IP that OpenStack last reported. The values
+// are not validated.
 type FloatingIPResourceStatus struct {
 	// Description of the resource.
 	// +optional
@@ -159,11 +156,11 @@ type FloatingIPResourceStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	FloatingIP string `json:"floatingIP"`
-	// PortID is the port that it leads to.
+	// PortID is the port that the floating IP leads to.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	PortID string `json:"portID"`
-	// FixedIP is the address that it leads to.
+	// FixedIP is the address that the floating IP leads to.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	FixedIP string `json:"fixedIP"`
@@ -175,7 +172,7 @@ type FloatingIPResourceStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Status string `json:"status"`
-	// RouterID is the router that it leads through.
+	// RouterID is the router that the floating IP leads through.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	RouterID string `json:"routerID"`

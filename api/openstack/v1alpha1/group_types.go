@@ -35,18 +35,17 @@ type GroupList struct {
 	Items []Group `json:"items"`
 }
 
-// GroupSpec says what a group of users should be, or which one is meant.
+// GroupSpec describes a group: the desired state in Resource, or an existing resource in Import.
 type GroupSpec struct {
 	CommonSpec `json:",inline"`
 
-	// Import finds the existing resource that the object stands for.
+	// Import finds the existing resource that the object represents.
 	// +optional
 	Import *GroupImport `json:"import,omitempty"`
-	// Adopt finds an existing resource that is managed from now on, instead of one
-	// that would be created.
+	// Adopt finds an existing resource to manage, instead of creating a resource.
 	// +optional
 	Adopt *GroupImport `json:"adopt,omitempty"`
-	// Resource is what the resource should be.
+	// Resource is the desired state of the resource.
 	// +optional
 	Resource *GroupResourceSpec `json:"resource,omitempty"`
 }
@@ -59,7 +58,7 @@ type GroupImport struct {
 	// ID of the resource.
 	// +optional
 	ID *UUID `json:"id,omitempty"`
-	// Filter that exactly one resource matches.
+	// Filter that must match exactly 1 resource.
 	// +optional
 	Filter *GroupFilter `json:"filter,omitempty"`
 }
@@ -76,11 +75,11 @@ type GroupFilter struct {
 	DomainRef *KubernetesNameRef `json:"domainRef,omitempty"`
 }
 
-// GroupResourceSpec says what a group of users should be.
+// GroupResourceSpec is the desired state of a group.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.domainRef) == has(oldSelf.domainRef)",message="domainRef can't be added or removed: immutable"
 type GroupResourceSpec struct {
-	// Name of the resource. Left out, it is the name of the object.
+	// Name of the resource. Defaults to metadata.name of the object.
 	// +optional
 	Name *KeystoneName `json:"name,omitempty"`
 	// Description of the resource.
@@ -92,17 +91,17 @@ type GroupResourceSpec struct {
 	DomainRef *KubernetesNameRef `json:"domainRef,omitempty"`
 }
 
-// GroupStatus is what is known of a group of users.
+// GroupStatus is the observed state of a group.
 type GroupStatus struct {
 	sharedv1alpha1.ExternalStatus `json:",inline"`
 
-	// Resource is what OpenStack last said of the resource.
+	// Resource is the state that OpenStack last reported.
 	// +optional
 	Resource *GroupResourceStatus `json:"resource,omitempty"`
 }
 
-// GroupResourceStatus is a group of users as OpenStack last described it. Nothing
-// of it is validated.
+// GroupResourceStatus is the state of a group that OpenStack last reported. The values are not
+// validated.
 type GroupResourceStatus struct {
 	// Name of the resource.
 	// +optional

@@ -8,7 +8,7 @@ import (
 	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
 )
 
-// Image is what the disks of servers are made from.
+// Image is the content that disks of servers are created from.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -35,20 +35,19 @@ type ImageList struct {
 	Items []Image `json:"items"`
 }
 
-// ImageSpec says what an image should be, or which one is meant.
+// ImageSpec describes an image: the desired state in Resource, or an existing resource in Import.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.__import__) ? has(self.resource.content) : true",message="resource content must be specified when not importing"
 type ImageSpec struct {
 	CommonSpec `json:",inline"`
 
-	// Import finds the existing resource that the object stands for.
+	// Import finds the existing resource that the object represents.
 	// +optional
 	Import *ImageImport `json:"import,omitempty"`
-	// Adopt finds an existing resource that is managed from now on, instead of one
-	// that would be created.
+	// Adopt finds an existing resource to manage, instead of creating a resource.
 	// +optional
 	Adopt *ImageImport `json:"adopt,omitempty"`
-	// Resource is what the resource should be.
+	// Resource is the desired state of the resource.
 	// +optional
 	Resource *ImageResourceSpec `json:"resource,omitempty"`
 }
@@ -61,7 +60,7 @@ type ImageImport struct {
 	// ID of the resource.
 	// +optional
 	ID *UUID `json:"id,omitempty"`
-	// Filter that exactly one resource matches.
+	// Filter that must match exactly 1 resource.
 	// +optional
 	Filter *ImageFilter `json:"filter,omitempty"`
 }
@@ -79,50 +78,50 @@ type ImageFilter struct {
 	// Name of the resource.
 	// +optional
 	Name *OpenStackName `json:"name,omitempty"`
-	// Visibility says who can use it.
+	// Visibility tells which projects can use the image.
 	// +optional
 	// +kubebuilder:validation:Enum=public;private;shared;community
 	Visibility *string `json:"visibility,omitempty"`
-	// Tags that a resource must have, all of them.
+	// Tags matches resources that have all of these tags.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=64
 	Tags []ImageTag `json:"tags,omitempty"`
 }
 
-// ImageResourceSpec says what an image should be.
+// ImageResourceSpec is the desired state of an image.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.properties) == has(oldSelf.properties)",message="properties can't be added or removed: immutable"
 // +kubebuilder:validation:XValidation:rule="has(self.content) == has(oldSelf.content)",message="content can't be added or removed: immutable"
 type ImageResourceSpec struct {
-	// Name of the resource. Left out, it is the name of the object.
+	// Name of the resource. Defaults to metadata.name of the object.
 	// +optional
 	Name *OpenStackName `json:"name,omitempty"`
-	// Protected says that it can't be deleted.
+	// Protected tells whether OpenStack refuses to delete the image.
 	// +optional
 	Protected *bool `json:"protected,omitempty"`
-	// Tags that it has.
+	// Tags of the image.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=64
 	Tags []ImageTag `json:"tags,omitempty"`
-	// Visibility says who can use it.
+	// Visibility tells which projects can use the image.
 	// +optional
 	// +kubebuilder:validation:Enum=public;private;shared;community
 	Visibility *string `json:"visibility,omitempty"`
-	// Properties are what servers that are made from it are told.
+	// Properties configure the servers that are created from the image.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="properties is immutable"
 	Properties *ImageProperties `json:"properties,omitempty"`
-	// Content is what is in it, and how it gets there.
+	// Content tells where the data of the image comes from.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="content is immutable"
 	Content *ImageContent `json:"content,omitempty"`
 }
 
-// ImageContent is what is in an image, and how it gets there.
+// ImageContent tells where the data of an image comes from.
 type ImageContent struct {
-	// ContainerFormat is what the disk is wrapped in.
+	// ContainerFormat is the file format around the disk, such as bare.
 	// +optional
 	// +kubebuilder:default=bare
 	// +kubebuilder:validation:Enum=ami;ari;aki;bare;ovf;ova;docker;compressed
@@ -130,27 +129,27 @@ type ImageContent struct {
 	// DiskFormat of the disk.
 	// +kubebuilder:validation:Enum=ami;ari;aki;vhd;vhdx;vmdk;raw;qcow2;vdi;ploop;iso
 	DiskFormat string `json:"diskFormat"`
-	// Download is where the content is found.
+	// Download tells where OpenStack or the operator downloads the content.
 	Download ImageDownload `json:"download"`
 }
 
-// ImageDownload is where a content is found.
+// ImageDownload tells where the content of an image is downloaded.
 type ImageDownload struct {
 	// URL of the content.
 	// +kubebuilder:validation:Format=uri
 	// +kubebuilder:validation:MaxLength=2048
 	URL string `json:"url"`
-	// Decompress says how the content is compressed, if it is to be decompressed.
+	// Decompress is the compression that the operator undoes before the upload.
 	// +optional
 	// +kubebuilder:validation:Enum=xz;gz;bz2
 	Decompress *string `json:"decompress,omitempty"`
-	// Hash that the content must have, as it is found, before it is decompressed.
+	// Hash that the downloaded content must have before Decompress is applied.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="hash is immutable"
 	Hash *ImageHash `json:"hash,omitempty"`
 }
 
-// ImageHash is the hash of a content.
+// ImageHash is the expected hash of a content.
 type ImageHash struct {
 	// Algorithm of the hash.
 	// +kubebuilder:validation:Enum=md5;sha1;sha256;sha512
@@ -162,71 +161,71 @@ type ImageHash struct {
 	Value string `json:"value"`
 }
 
-// ImageProperties are what servers that are made from an image are told.
+// ImageProperties configure the servers that are created from an image.
 type ImageProperties struct {
 	// Architecture of the processors.
 	// +optional
 	// +kubebuilder:validation:Enum=aarch64;alpha;armv7l;cris;i686;ia64;lm32;m68k;microblaze;microblazeel;mips;mipsel;mips64;mips64el;openrisc;parisc;parisc64;ppc;ppc64;ppcemb;s390;s390x;sh4;sh4eb;sparc;sparc64;unicore32;x86_64;xtensa;xtensaeb
 	Architecture *string `json:"architecture,omitempty"`
-	// HypervisorType is what servers must run on.
+	// HypervisorType that servers must run on.
 	// +optional
 	// +kubebuilder:validation:Enum=hyperv;ironic;lxc;qemu;uml;vmware;xen
 	HypervisorType *string `json:"hypervisorType,omitempty"`
-	// MinDiskGB is how large disks must be, at least.
+	// MinDiskGB is the minimum size of disks.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	MinDiskGB *int32 `json:"minDiskGB,omitempty"`
-	// MinMemoryMB is how much memory servers must have, at least.
+	// MinMemoryMB is the minimum memory of servers.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	MinMemoryMB *int32 `json:"minMemoryMB,omitempty"`
-	// Hardware is what servers are to have.
+	// Hardware that servers get.
 	// +optional
 	Hardware *ImageHardware `json:"hardware,omitempty"`
-	// OperatingSystem is what is in the image.
+	// OperatingSystem of the image.
 	// +optional
 	OperatingSystem *ImageOperatingSystem `json:"operatingSystem,omitempty"`
 }
 
-// ImageOperatingSystem is what is in an image.
+// ImageOperatingSystem is the operating system of an image.
 type ImageOperatingSystem struct {
-	// Distro is who made it.
+	// Distro is the distribution, such as ubuntu.
 	// +optional
 	// +kubebuilder:validation:Enum=arch;centos;debian;fedora;freebsd;gentoo;mandrake;mandriva;mes;msdos;netbsd;netware;openbsd;opensolaris;opensuse;rocky;rhel;sled;ubuntu;windows
 	Distro *string `json:"distro,omitempty"`
-	// Version of it.
+	// Version of the distribution.
 	// +optional
 	// +kubebuilder:validation:MaxLength=255
 	Version *string `json:"version,omitempty"`
 }
 
-// ImageHardware is what servers that are made from an image are to have.
+// ImageHardware is the hardware that servers get which are created from an image.
 type ImageHardware struct {
-	// CPUSockets is the number of sockets.
+	// CPUSockets is the number of CPU sockets.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	CPUSockets *int32 `json:"cpuSockets,omitempty"`
-	// CPUCores is the number of cores of a socket.
+	// CPUCores is the number of cores of a CPU socket.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	CPUCores *int32 `json:"cpuCores,omitempty"`
-	// CPUThreads is the number of threads of a core.
+	// CPUThreads is the number of threads of a CPU core.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	CPUThreads *int32 `json:"cpuThreads,omitempty"`
-	// CPUPolicy says whether processors are shared.
+	// CPUPolicy tells whether processors are shared or dedicated.
 	// +optional
 	// +kubebuilder:validation:Enum=shared;dedicated
 	CPUPolicy *string `json:"cpuPolicy,omitempty"`
-	// CPUThreadPolicy says how threads are shared.
+	// CPUThreadPolicy tells how threads of a CPU core are shared.
 	// +optional
 	// +kubebuilder:validation:Enum=prefer;isolate;require
 	CPUThreadPolicy *string `json:"cpuThreadPolicy,omitempty"`
-	// CdromBus is how CD drives are attached.
+	// CdromBus is the bus of CD drives.
 	// +optional
 	// +kubebuilder:validation:Enum=scsi;virtio;uml;xen;ide;usb;lxc
 	CdromBus *string `json:"cdromBus,omitempty"`
-	// DiskBus is how disks are attached.
+	// DiskBus is the bus of disks.
 	// +optional
 	// +kubebuilder:validation:Enum=scsi;virtio;uml;xen;ide;usb;lxc
 	DiskBus *string `json:"diskBus,omitempty"`
@@ -242,24 +241,24 @@ type ImageHardware struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=255
 	RngModel *string `json:"rngModel,omitempty"`
-	// QemuGuestAgent says whether the agent of QEMU is in the image.
+	// QemuGuestAgent tells whether the QEMU guest agent is installed in the image.
 	// +optional
 	QemuGuestAgent *bool `json:"qemuGuestAgent,omitempty"`
 }
 
-// ImageStatus is what is known of an image.
+// ImageStatus is the observed state of an image.
 type ImageStatus struct {
 	sharedv1alpha1.ExternalStatus `json:",inline"`
 
-	// Resource is what OpenStack last said of the resource.
+	// Resource is the state that OpenStack last reported.
 	// +optional
 	Resource *ImageResourceStatus `json:"resource,omitempty"`
-	// DownloadAttempts is how often it was begun to get the content there.
+	// DownloadAttempts is how often a download of the content was started.
 	// +optional
 	DownloadAttempts *int32 `json:"downloadAttempts,omitempty"`
 }
 
-// ImageResourceStatus is an image as OpenStack last described it. Nothing of it is
+// ImageResourceStatus is the state of an image that OpenStack last reported. The values are not
 // validated.
 type ImageResourceStatus struct {
 	// Name of the resource.
@@ -270,23 +269,23 @@ type ImageResourceStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Status string `json:"status"`
-	// Protected says that it can't be deleted.
+	// Protected tells whether OpenStack refuses to delete the image.
 	// +optional
 	Protected *bool `json:"protected"`
-	// Visibility says who can use it.
+	// Visibility tells which projects can use the image.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Visibility string `json:"visibility"`
 	// Hash of the content, as it is stored.
 	// +optional
 	Hash *ImageHashStatus `json:"hash,omitempty"`
-	// SizeB is how many bytes are stored.
+	// SizeB is the stored size in bytes.
 	// +optional
 	SizeB *int64 `json:"sizeB"`
-	// VirtualSizeB is how many bytes a disk of it has.
+	// VirtualSizeB is the size in bytes of a disk that is created from the image.
 	// +optional
 	VirtualSizeB *int64 `json:"virtualSizeB,omitempty"`
-	// Tags that it has.
+	// Tags of the image.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=256
@@ -294,7 +293,7 @@ type ImageResourceStatus struct {
 	Tags []string `json:"tags,omitempty"`
 }
 
-// ImageHashStatus is the hash of a content that is stored.
+// ImageHashStatus is the hash of the stored content.
 type ImageHashStatus struct {
 	// Algorithm of the hash.
 	// +optional

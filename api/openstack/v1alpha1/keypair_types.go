@@ -8,7 +8,7 @@ import (
 	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
 )
 
-// KeyPair is a public key that servers are given.
+// KeyPair is a public key that servers accept for logins.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -35,18 +35,18 @@ type KeyPairList struct {
 	Items []KeyPair `json:"items"`
 }
 
-// KeyPairSpec says what a key pair should be, or which one is meant.
+// KeyPairSpec describes a key pair: the desired state in Resource, or an existing resource in
+// Import.
 type KeyPairSpec struct {
 	CommonSpec `json:",inline"`
 
-	// Import finds the existing resource that the object stands for.
+	// Import finds the existing resource that the object represents.
 	// +optional
 	Import *KeyPairImport `json:"import,omitempty"`
-	// Adopt finds an existing resource that is managed from now on, instead of one
-	// that would be created.
+	// Adopt finds an existing resource to manage, instead of creating a resource.
 	// +optional
 	Adopt *KeyPairImport `json:"adopt,omitempty"`
-	// Resource is what the resource should be.
+	// Resource is the desired state of the resource.
 	// +optional
 	Resource *KeyPairResourceSpec `json:"resource,omitempty"`
 }
@@ -60,7 +60,7 @@ type KeyPairImport struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	ID *string `json:"id,omitempty"`
-	// Filter that exactly one resource matches.
+	// Filter that must match exactly 1 resource.
 	// +optional
 	Filter *KeyPairFilter `json:"filter,omitempty"`
 }
@@ -74,11 +74,11 @@ type KeyPairFilter struct {
 	Name *OpenStackName `json:"name,omitempty"`
 }
 
-// KeyPairResourceSpec says what a key pair should be.
+// KeyPairResourceSpec is the desired state of a key pair.
 //
 // +kubebuilder:validation:XValidation:rule="self == oldSelf",message="KeyPairResourceSpec is immutable"
 type KeyPairResourceSpec struct {
-	// Name of the resource. Left out, it is the name of the object.
+	// Name of the resource. Defaults to metadata.name of the object.
 	// +optional
 	Name *OpenStackName `json:"name,omitempty"`
 	// Type of the key.
@@ -91,17 +91,17 @@ type KeyPairResourceSpec struct {
 	PublicKey string `json:"publicKey"`
 }
 
-// KeyPairStatus is what is known of a key pair.
+// KeyPairStatus is the observed state of a key pair.
 type KeyPairStatus struct {
 	sharedv1alpha1.ExternalStatus `json:",inline"`
 
-	// Resource is what OpenStack last said of the resource.
+	// Resource is the state that OpenStack last reported.
 	// +optional
 	Resource *KeyPairResourceStatus `json:"resource,omitempty"`
 }
 
-// KeyPairResourceStatus is a key pair as OpenStack last described it. Nothing of it
-// is validated.
+// KeyPairResourceStatus is the state of a key pair that OpenStack last reported. The values are not
+// validated.
 type KeyPairResourceStatus struct {
 	// Name of the resource.
 	// +optional

@@ -35,19 +35,18 @@ type NetworkList struct {
 	Items []Network `json:"items"`
 }
 
-// NetworkSpec says what a network of the network service should be, or which one
-// is meant.
+// NetworkSpec describes a network: the desired state in Resource, or an existing resource in
+// Import.
 type NetworkSpec struct {
 	CommonSpec `json:",inline"`
 
-	// Import finds the existing resource that the object stands for.
+	// Import finds the existing resource that the object represents.
 	// +optional
 	Import *NetworkImport `json:"import,omitempty"`
-	// Adopt finds an existing resource that is managed from now on, instead of one
-	// that would be created.
+	// Adopt finds an existing resource to manage, instead of creating a resource.
 	// +optional
 	Adopt *NetworkImport `json:"adopt,omitempty"`
-	// Resource is what the resource should be.
+	// Resource is the desired state of the resource.
 	// +optional
 	Resource *NetworkResourceSpec `json:"resource,omitempty"`
 }
@@ -60,7 +59,7 @@ type NetworkImport struct {
 	// ID of the resource.
 	// +optional
 	ID *UUID `json:"id,omitempty"`
-	// Filter that exactly one resource matches.
+	// Filter that must match exactly 1 resource.
 	// +optional
 	Filter *NetworkFilter `json:"filter,omitempty"`
 }
@@ -75,7 +74,7 @@ type NetworkFilter struct {
 	// Description of the resource.
 	// +optional
 	Description *NeutronDescription `json:"description,omitempty"`
-	// External says whether routers may have it as gateway.
+	// External tells whether a Router can use the network as its gateway.
 	// +optional
 	External *bool `json:"external,omitempty"`
 	// ProjectRef names the Project that the resource belongs to.
@@ -85,11 +84,11 @@ type NetworkFilter struct {
 	FilterByNeutronTags `json:",inline"`
 }
 
-// NetworkResourceSpec says what a network of the network service should be.
+// NetworkResourceSpec is the desired state of a network.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.dnsDomain) == has(oldSelf.dnsDomain) && has(self.availabilityZoneHints) == has(oldSelf.availabilityZoneHints) && has(self.projectRef) == has(oldSelf.projectRef)",message="dnsDomain, availabilityZoneHints and projectRef can't be added or removed: immutable"
 type NetworkResourceSpec struct {
-	// Name of the resource. Left out, it is the name of the object.
+	// Name of the resource. Defaults to metadata.name of the object.
 	// +optional
 	Name *OpenStackName `json:"name,omitempty"`
 	// Description of the resource.
@@ -100,49 +99,49 @@ type NetworkResourceSpec struct {
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=64
 	Tags []NeutronTag `json:"tags,omitempty"`
-	// AdminStateUp says whether the network carries traffic.
+	// AdminStateUp tells whether the network carries traffic.
 	// +optional
 	AdminStateUp *bool `json:"adminStateUp,omitempty"`
-	// DNSDomain is the domain of the names of its ports.
+	// DNSDomain is the DNS domain of the names of the network's ports.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="dnsDomain is immutable"
 	DNSDomain *DNSDomain `json:"dnsDomain,omitempty"`
 	// MTU is the size of the largest packet.
 	// +optional
 	MTU *MTU `json:"mtu,omitempty"`
-	// PortSecurityEnabled is what its ports inherit.
+	// PortSecurityEnabled is the port security that ports of the network inherit.
 	// +optional
 	PortSecurityEnabled *bool `json:"portSecurityEnabled,omitempty"`
-	// External says whether routers may have it as gateway.
+	// External tells whether a Router can use the network as its gateway.
 	// +optional
 	External *bool `json:"external,omitempty"`
-	// Shared lets every project use it.
+	// Shared lets every project use the resource.
 	// +optional
 	Shared *bool `json:"shared,omitempty"`
-	// AvailabilityZoneHints are the zones where it should be.
+	// AvailabilityZoneHints are the zones where the resource should be placed.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="availabilityZoneHints is immutable"
 	AvailabilityZoneHints []AvailabilityZoneHint `json:"availabilityZoneHints,omitempty"`
-	// ProjectRef names the Project that the resource belongs to. Left out, it is that
-	// of the credentials.
+	// ProjectRef names the Project that the resource belongs to. Defaults to the project of
+	// cloudCredentialsRef.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="projectRef is immutable"
 	ProjectRef *KubernetesNameRef `json:"projectRef,omitempty"`
 }
 
-// NetworkStatus is what is known of a network of the network service.
+// NetworkStatus is the observed state of a network.
 type NetworkStatus struct {
 	sharedv1alpha1.ExternalStatus `json:",inline"`
 
-	// Resource is what OpenStack last said of the resource.
+	// Resource is the state that OpenStack last reported.
 	// +optional
 	Resource *NetworkResourceStatus `json:"resource,omitempty"`
 }
 
-// NetworkResourceStatus is a network of the network service as OpenStack last
-// described it. Nothing of it is validated.
+// NetworkResourceStatus is the state of a network that OpenStack last reported. The values are not
+// validated.
 type NetworkResourceStatus struct {
 	// Name of the resource.
 	// +optional
@@ -166,32 +165,32 @@ type NetworkResourceStatus struct {
 	// +kubebuilder:validation:MaxItems=256
 	// +kubebuilder:validation:items:MaxLength=1024
 	Tags []string `json:"tags,omitempty"`
-	// AdminStateUp says whether the network carries traffic.
+	// AdminStateUp tells whether the network carries traffic.
 	// +optional
 	AdminStateUp *bool `json:"adminStateUp"`
-	// AvailabilityZoneHints are the zones where it should be.
+	// AvailabilityZoneHints are the zones where the resource should be placed.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=256
 	// +kubebuilder:validation:items:MaxLength=1024
 	AvailabilityZoneHints []string `json:"availabilityZoneHints,omitempty"`
-	// DNSDomain is the domain of the names of its ports.
+	// DNSDomain is the DNS domain of the names of the network's ports.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	DNSDomain string `json:"dnsDomain,omitempty"`
 	// MTU is the size of the largest packet.
 	// +optional
 	MTU *int32 `json:"mtu"`
-	// PortSecurityEnabled is what its ports inherit.
+	// PortSecurityEnabled is the port security that ports of the network inherit.
 	// +optional
 	PortSecurityEnabled *bool `json:"portSecurityEnabled"`
-	// External says whether routers may have it as gateway.
+	// External tells whether a Router can use the network as its gateway.
 	// +optional
 	External *bool `json:"external"`
-	// Shared lets every project use it.
+	// Shared lets every project use the resource.
 	// +optional
 	Shared *bool `json:"shared"`
-	// Provider is how the network is realised.
+	// Provider is how the network is realised on the provider's side.
 	// +optional
 	Provider *ProviderPropertiesStatus `json:"provider,omitempty"`
 	// Subnets are the ids of its subnets.
@@ -206,15 +205,15 @@ type NetworkResourceStatus struct {
 
 // ProviderPropertiesStatus is how a network is realised.
 type ProviderPropertiesStatus struct {
-	// NetworkType is the sort of network.
+	// NetworkType is the technology of the network, such as vxlan.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	NetworkType string `json:"networkType"`
-	// PhysicalNetwork is what it is realised on.
+	// PhysicalNetwork that the network is realised on.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	PhysicalNetwork string `json:"physicalNetwork"`
-	// SegmentationID is what tells it from others there.
+	// SegmentationID of the network on the PhysicalNetwork, such as a VLAN id.
 	// +optional
 	SegmentationID *int32 `json:"segmentationID,omitempty"`
 }

@@ -1,33 +1,33 @@
 package v1alpha1
 
-// SubnetGatewayType says who chooses a gateway.
+// SubnetGatewayType tells how the gateway of a Subnet is chosen.
 //
 // +kubebuilder:validation:Enum=None;Automatic;IP
 // +kubebuilder:validation:MaxLength=16
 type SubnetGatewayType string
 
 const (
-	// GatewayNone has no gateway.
+	// GatewayNone leaves the Subnet without a gateway.
 	GatewayNone SubnetGatewayType = "None"
 	// GatewayAutomatic leaves the choice to the network service.
 	GatewayAutomatic SubnetGatewayType = "Automatic"
-	// GatewayIP is an address that is given.
+	// GatewayIP takes the address in spec.resource.gateway.ip.
 	GatewayIP SubnetGatewayType = "IP"
 )
 
-// IPv6AddressMode says how hosts get addresses.
+// IPv6AddressMode is how hosts get IPv6 addresses.
 //
 // +kubebuilder:validation:Enum=slaac;dhcpv6-stateful;dhcpv6-stateless
 // +kubebuilder:validation:MaxLength=32
 type IPv6AddressMode string
 
-// IPv6RAMode says who advertises the router, and how.
+// IPv6RAMode is how IPv6 routers are advertised.
 //
 // +kubebuilder:validation:Enum=slaac;dhcpv6-stateful;dhcpv6-stateless
 // +kubebuilder:validation:MaxLength=32
 type IPv6RAMode string
 
-// PortSecurityState says whether addresses are checked.
+// PortSecurityState tells whether OpenStack checks the sender addresses of a Port.
 //
 // +kubebuilder:validation:Enum=Enabled;Disabled;Inherit
 // +kubebuilder:validation:MaxLength=16
@@ -38,23 +38,23 @@ const (
 	PortSecurityEnabled PortSecurityState = "Enabled"
 	// PortSecurityDisabled checks nothing.
 	PortSecurityDisabled PortSecurityState = "Disabled"
-	// PortSecurityInherit does as the network says.
+	// PortSecurityInherit takes over the setting of the network.
 	PortSecurityInherit PortSecurityState = "Inherit"
 )
 
-// RuleDirection is the direction of traffic.
+// RuleDirection is the direction of traffic: ingress or egress.
 //
 // +kubebuilder:validation:Enum=ingress;egress
 // +kubebuilder:validation:MaxLength=16
 type RuleDirection string
 
-// Ethertype is a version of the internet protocol, as rules call it.
+// Ethertype is IPv4 or IPv6.
 //
 // +kubebuilder:validation:Enum=IPv4;IPv6
 // +kubebuilder:validation:MaxLength=16
 type Ethertype string
 
-// Protocol is a protocol on top of the internet protocol.
+// Protocol is a protocol on top of IP, such as tcp or icmp.
 //
 // +kubebuilder:validation:Enum=ah;dccp;egp;esp;gre;icmp;icmpv6;igmp;ipip;ipv6-encap;ipv6-frag;ipv6-icmp;ipv6-nonxt;ipv6-opts;ipv6-route;ospf;pgm;rsvp;sctp;tcp;udp;udplite;vrrp
 // +kubebuilder:validation:MaxLength=32
@@ -62,22 +62,22 @@ type Protocol string
 
 // FilterByKeystoneTags finds projects by their tags.
 type FilterByKeystoneTags struct {
-	// Tags that a resource must have, all of them.
+	// Tags matches resources that have all of these tags.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=80
 	Tags []KeystoneTag `json:"tags,omitempty"`
-	// TagsAny are tags of which a resource must have at least one.
+	// TagsAny matches resources that have any of these tags.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=80
 	TagsAny []KeystoneTag `json:"tagsAny,omitempty"`
-	// NotTags are tags that a resource may have in part, but not all of them.
+	// NotTags leaves out resources that have all of these tags.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=80
 	NotTags []KeystoneTag `json:"notTags,omitempty"`
-	// NotTagsAny are tags of which a resource may have none.
+	// NotTagsAny leaves out resources that have any of these tags.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=80

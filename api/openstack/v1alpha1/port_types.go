@@ -36,18 +36,17 @@ type PortList struct {
 	Items []Port `json:"items"`
 }
 
-// PortSpec says what a port of a Network should be, or which one is meant.
+// PortSpec describes a port: the desired state in Resource, or an existing resource in Import.
 type PortSpec struct {
 	CommonSpec `json:",inline"`
 
-	// Import finds the existing resource that the object stands for.
+	// Import finds the existing resource that the object represents.
 	// +optional
 	Import *PortImport `json:"import,omitempty"`
-	// Adopt finds an existing resource that is managed from now on, instead of one
-	// that would be created.
+	// Adopt finds an existing resource to manage, instead of creating a resource.
 	// +optional
 	Adopt *PortImport `json:"adopt,omitempty"`
-	// Resource is what the resource should be.
+	// Resource is the desired state of the resource.
 	// +optional
 	Resource *PortResourceSpec `json:"resource,omitempty"`
 }
@@ -60,7 +59,7 @@ type PortImport struct {
 	// ID of the resource.
 	// +optional
 	ID *UUID `json:"id,omitempty"`
-	// Filter that exactly one resource matches.
+	// Filter that must match exactly 1 resource.
 	// +optional
 	Filter *PortFilter `json:"filter,omitempty"`
 }
@@ -75,10 +74,10 @@ type PortFilter struct {
 	// Description of the resource.
 	// +optional
 	Description *NeutronDescription `json:"description,omitempty"`
-	// AdminStateUp says whether it carries traffic.
+	// AdminStateUp tells whether the resource carries traffic.
 	// +optional
 	AdminStateUp *bool `json:"adminStateUp,omitempty"`
-	// MacAddress is its hardware address.
+	// MacAddress is the hardware address of the port.
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	MacAddress *string `json:"macAddress,omitempty"`
@@ -92,13 +91,13 @@ type PortFilter struct {
 	FilterByNeutronTags `json:",inline"`
 }
 
-// PortResourceSpec says what a port of a Network should be.
+// PortResourceSpec is the desired state of a port.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.portSecurity) && self.portSecurity == 'Disabled' ? !has(self.securityGroupRefs) : true",message="securityGroupRefs must be empty when portSecurity is set to Disabled"
 // +kubebuilder:validation:XValidation:rule="has(self.portSecurity) && self.portSecurity == 'Disabled' ? !has(self.allowedAddressPairs) : true",message="allowedAddressPairs must be empty when portSecurity is set to Disabled"
 // +kubebuilder:validation:XValidation:rule="has(self.addresses) == has(oldSelf.addresses) && has(self.projectRef) == has(oldSelf.projectRef) && has(self.hostID) == has(oldSelf.hostID) && has(self.propagateUplinkStatus) == has(oldSelf.propagateUplinkStatus) && has(self.valueSpecs) == has(oldSelf.valueSpecs) && has(self.macAddress) == has(oldSelf.macAddress)",message="addresses, projectRef, hostID, propagateUplinkStatus, valueSpecs and macAddress can't be added or removed: immutable"
 type PortResourceSpec struct {
-	// Name of the resource. Left out, it is the name of the object.
+	// Name of the resource. Defaults to metadata.name of the object.
 	// +optional
 	Name *OpenStackName `json:"name,omitempty"`
 	// Description of the resource.
@@ -112,57 +111,57 @@ type PortResourceSpec struct {
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=64
 	Tags []NeutronTag `json:"tags,omitempty"`
-	// AllowedAddressPairs that it may send from besides its own.
+	// AllowedAddressPairs are addresses that the port may send from besides its own.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=128
 	AllowedAddressPairs []AllowedAddressPair `json:"allowedAddressPairs,omitempty"`
-	// Addresses that it has.
+	// Addresses of the port.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=128
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="addresses is immutable"
 	Addresses []Address `json:"addresses,omitempty"`
-	// AdminStateUp says whether it carries traffic.
+	// AdminStateUp tells whether the resource carries traffic.
 	// +optional
 	// +kubebuilder:default=true
 	AdminStateUp *bool `json:"adminStateUp,omitempty"`
-	// SecurityGroupRefs name the SecurityGroups that it belongs to.
+	// SecurityGroupRefs name the SecurityGroups that the port belongs to.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=64
 	SecurityGroupRefs []KubernetesNameRef `json:"securityGroupRefs,omitempty"`
-	// VnicType is the sort of interface that it is bound as.
+	// VnicType is the type of interface that the port is bound as.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	VnicType *string `json:"vnicType,omitempty"`
-	// PortSecurity says whether addresses are checked.
+	// PortSecurity tells whether OpenStack checks the sender addresses.
 	// +optional
 	// +kubebuilder:default=Inherit
 	// +kubebuilder:validation:XValidation:rule="!(oldSelf != 'Inherit' && self == 'Inherit')",message="portSecurity cannot be changed to Inherit"
 	PortSecurity PortSecurityState `json:"portSecurity,omitempty"`
-	// ProjectRef names the Project that the resource belongs to. Left out, it is that
-	// of the credentials.
+	// ProjectRef names the Project that the resource belongs to. Defaults to the project of
+	// cloudCredentialsRef.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="projectRef is immutable"
 	ProjectRef *KubernetesNameRef `json:"projectRef,omitempty"`
-	// MacAddress is its hardware address.
+	// MacAddress is the hardware address of the port.
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="macAddress is immutable"
 	MacAddress *string `json:"macAddress,omitempty"`
-	// HostID is the host that it is bound to.
+	// HostID is the host that the port is bound to.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="hostID is immutable"
 	HostID *HostID `json:"hostID,omitempty"`
-	// PropagateUplinkStatus has it follow the state of its uplink.
+	// PropagateUplinkStatus makes the port follow the state of its uplink.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="propagateUplinkStatus is immutable"
 	PropagateUplinkStatus *bool `json:"propagateUplinkStatus,omitempty"`
-	// TrustedVIF lets its guest change the interface.
+	// TrustedVIF lets the guest change the interface of the port.
 	// +optional
 	TrustedVIF *bool `json:"trustedVIF,omitempty"`
-	// ValueSpecs are handed to the network service as they are.
+	// ValueSpecs are sent to the network service unchanged.
 	// +optional
 	// +listType=map
 	// +listMapKey=key
@@ -173,7 +172,7 @@ type PortResourceSpec struct {
 
 // Address is an address in a Subnet.
 type Address struct {
-	// IP is the address. Left out, any is taken.
+	// IP is the address. OpenStack chooses an address when the field is empty.
 	// +optional
 	IP *IPvAny `json:"ip,omitempty"`
 	// SubnetRef names the Subnet.
@@ -184,7 +183,7 @@ type Address struct {
 type AllowedAddressPair struct {
 	// IP is the address.
 	IP IPvAny `json:"ip"`
-	// MAC is the hardware address. Left out, it is that of the port.
+	// MAC is the hardware address. Defaults to the MAC of the port.
 	// +optional
 	MAC *MAC `json:"mac,omitempty"`
 }
@@ -199,7 +198,7 @@ type HostID struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=36
 	ID string `json:"id,omitempty"`
-	// ServerRef names the Server on whose host it is.
+	// ServerRef names a Server: the port is bound to the host of that Server.
 	// +optional
 	ServerRef *KubernetesNameRef `json:"serverRef,omitempty"`
 }
@@ -215,17 +214,17 @@ type PortValueSpec struct {
 	Value string `json:"value"`
 }
 
-// PortStatus is what is known of a port of a Network.
+// PortStatus is the observed state of a port.
 type PortStatus struct {
 	sharedv1alpha1.ExternalStatus `json:",inline"`
 
-	// Resource is what OpenStack last said of the resource.
+	// Resource is the state that OpenStack last reported.
 	// +optional
 	Resource *PortResourceStatus `json:"resource,omitempty"`
 }
 
-// PortResourceStatus is a port of a Network as OpenStack last described it.
-// Nothing of it is validated.
+// PortResourceStatus is the state of a port that OpenStack last reported. The values are not
+// validated.
 type PortResourceStatus struct {
 	// Name of the resource.
 	// +optional
@@ -253,52 +252,52 @@ type PortResourceStatus struct {
 	// +kubebuilder:validation:MaxItems=256
 	// +kubebuilder:validation:items:MaxLength=1024
 	Tags []string `json:"tags,omitempty"`
-	// AdminStateUp says whether it carries traffic.
+	// AdminStateUp tells whether the resource carries traffic.
 	// +optional
 	AdminStateUp *bool `json:"adminStateUp"`
-	// MacAddress is its hardware address.
+	// MacAddress is the hardware address of the port.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	MacAddress string `json:"macAddress"`
-	// DeviceID is what uses it.
+	// DeviceID is the id of the resource that uses the port, such as a server.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	DeviceID string `json:"deviceID,omitempty"`
-	// DeviceOwner is the sort of what uses it.
+	// DeviceOwner is the type of the resource that uses the port, such as network:router_interface.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	DeviceOwner string `json:"deviceOwner,omitempty"`
-	// AllowedAddressPairs that it may send from besides its own.
+	// AllowedAddressPairs are addresses that the port may send from besides its own.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=256
 	AllowedAddressPairs []AllowedAddressPairStatus `json:"allowedAddressPairs,omitempty"`
-	// FixedIPs that it has.
+	// FixedIPs are the addresses of the port.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=256
 	FixedIPs []FixedIPStatus `json:"fixedIPs,omitempty"`
-	// SecurityGroups are the ids of the groups that it belongs to.
+	// SecurityGroups are the ids of the security groups that the port belongs to.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=256
 	// +kubebuilder:validation:items:MaxLength=1024
 	SecurityGroups []string `json:"securityGroups,omitempty"`
-	// PropagateUplinkStatus has it follow the state of its uplink.
+	// PropagateUplinkStatus makes the port follow the state of its uplink.
 	// +optional
 	PropagateUplinkStatus *bool `json:"propagateUplinkStatus"`
-	// VnicType is the sort of interface.
+	// VnicType is the type of interface.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	VnicType string `json:"vnicType"`
-	// PortSecurityEnabled says whether addresses are checked.
+	// PortSecurityEnabled tells whether OpenStack checks the sender addresses.
 	// +optional
 	PortSecurityEnabled *bool `json:"portSecurityEnabled"`
-	// HostID is the host that it is bound to.
+	// HostID is the host that the port is bound to.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	HostID string `json:"hostID,omitempty"`
-	// TrustedVIF lets its guest change the interface.
+	// TrustedVIF lets the guest change the interface of the port.
 	// +optional
 	TrustedVIF *bool `json:"trustedVIF,omitempty"`
 
@@ -323,7 +322,7 @@ type FixedIPStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	IP string `json:"ip"`
-	// SubnetID is where it is from.
+	// SubnetID is the subnet that the address is from.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	SubnetID string `json:"subnetID"`

@@ -35,19 +35,18 @@ type ProjectList struct {
 	Items []Project `json:"items"`
 }
 
-// ProjectSpec says what a project of the identity service should be, or which one
-// is meant.
+// ProjectSpec describes a project: the desired state in Resource, or an existing resource in
+// Import.
 type ProjectSpec struct {
 	CommonSpec `json:",inline"`
 
-	// Import finds the existing resource that the object stands for.
+	// Import finds the existing resource that the object represents.
 	// +optional
 	Import *ProjectImport `json:"import,omitempty"`
-	// Adopt finds an existing resource that is managed from now on, instead of one
-	// that would be created.
+	// Adopt finds an existing resource to manage, instead of creating a resource.
 	// +optional
 	Adopt *ProjectImport `json:"adopt,omitempty"`
-	// Resource is what the resource should be.
+	// Resource is the desired state of the resource.
 	// +optional
 	Resource *ProjectResourceSpec `json:"resource,omitempty"`
 }
@@ -60,7 +59,7 @@ type ProjectImport struct {
 	// ID of the resource.
 	// +optional
 	ID *UUID `json:"id,omitempty"`
-	// Filter that exactly one resource matches.
+	// Filter that must match exactly 1 resource.
 	// +optional
 	Filter *ProjectFilter `json:"filter,omitempty"`
 }
@@ -79,11 +78,11 @@ type ProjectFilter struct {
 	FilterByKeystoneTags `json:",inline"`
 }
 
-// ProjectResourceSpec says what a project of the identity service should be.
+// ProjectResourceSpec is the desired state of a project.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.domainRef) == has(oldSelf.domainRef)",message="domainRef can't be added or removed: immutable"
 type ProjectResourceSpec struct {
-	// Name of the resource. Left out, it is the name of the object.
+	// Name of the resource. Defaults to metadata.name of the object.
 	// +optional
 	Name *KeystoneName `json:"name,omitempty"`
 	// Description of the resource.
@@ -95,7 +94,7 @@ type ProjectResourceSpec struct {
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="domainRef is immutable"
 	DomainRef *KubernetesNameRef `json:"domainRef,omitempty"`
-	// Enabled says whether it can be used.
+	// Enabled tells whether the resource can be used.
 	// +optional
 	Enabled *bool `json:"enabled,omitempty"`
 	// Tags of the resource.
@@ -105,17 +104,17 @@ type ProjectResourceSpec struct {
 	Tags []KeystoneTag `json:"tags,omitempty"`
 }
 
-// ProjectStatus is what is known of a project of the identity service.
+// ProjectStatus is the observed state of a project.
 type ProjectStatus struct {
 	sharedv1alpha1.ExternalStatus `json:",inline"`
 
-	// Resource is what OpenStack last said of the resource.
+	// Resource is the state that OpenStack last reported.
 	// +optional
 	Resource *ProjectResourceStatus `json:"resource,omitempty"`
 }
 
-// ProjectResourceStatus is a project of the identity service as OpenStack last
-// described it. Nothing of it is validated.
+// ProjectResourceStatus is the state of a project that OpenStack last reported. The values are not
+// validated.
 type ProjectResourceStatus struct {
 	// Name of the resource.
 	// +optional
@@ -129,7 +128,7 @@ type ProjectResourceStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	DomainID string `json:"domainID"`
-	// Enabled says whether it can be used.
+	// Enabled tells whether the resource can be used.
 	// +optional
 	Enabled *bool `json:"enabled"`
 	// Tags of the resource.

@@ -35,18 +35,17 @@ type RoleList struct {
 	Items []Role `json:"items"`
 }
 
-// RoleSpec says what a role that users can have should be, or which one is meant.
+// RoleSpec describes a role: the desired state in Resource, or an existing resource in Import.
 type RoleSpec struct {
 	CommonSpec `json:",inline"`
 
-	// Import finds the existing resource that the object stands for.
+	// Import finds the existing resource that the object represents.
 	// +optional
 	Import *RoleImport `json:"import,omitempty"`
-	// Adopt finds an existing resource that is managed from now on, instead of one
-	// that would be created.
+	// Adopt finds an existing resource to manage, instead of creating a resource.
 	// +optional
 	Adopt *RoleImport `json:"adopt,omitempty"`
-	// Resource is what the resource should be.
+	// Resource is the desired state of the resource.
 	// +optional
 	Resource *RoleResourceSpec `json:"resource,omitempty"`
 }
@@ -59,7 +58,7 @@ type RoleImport struct {
 	// ID of the resource.
 	// +optional
 	ID *UUID `json:"id,omitempty"`
-	// Filter that exactly one resource matches.
+	// Filter that must match exactly 1 resource.
 	// +optional
 	Filter *RoleFilter `json:"filter,omitempty"`
 }
@@ -76,11 +75,11 @@ type RoleFilter struct {
 	DomainRef *KubernetesNameRef `json:"domainRef,omitempty"`
 }
 
-// RoleResourceSpec says what a role that users can have should be.
+// RoleResourceSpec is the desired state of a role.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.domainRef) == has(oldSelf.domainRef)",message="domainRef can't be added or removed: immutable"
 type RoleResourceSpec struct {
-	// Name of the resource. Left out, it is the name of the object.
+	// Name of the resource. Defaults to metadata.name of the object.
 	// +optional
 	Name *KeystoneName `json:"name,omitempty"`
 	// Description of the resource.
@@ -92,17 +91,17 @@ type RoleResourceSpec struct {
 	DomainRef *KubernetesNameRef `json:"domainRef,omitempty"`
 }
 
-// RoleStatus is what is known of a role that users can have.
+// RoleStatus is the observed state of a role.
 type RoleStatus struct {
 	sharedv1alpha1.ExternalStatus `json:",inline"`
 
-	// Resource is what OpenStack last said of the resource.
+	// Resource is the state that OpenStack last reported.
 	// +optional
 	Resource *RoleResourceStatus `json:"resource,omitempty"`
 }
 
-// RoleResourceStatus is a role that users can have as OpenStack last described it.
-// Nothing of it is validated.
+// RoleResourceStatus is the state of a role that OpenStack last reported. The values are not
+// validated.
 type RoleResourceStatus struct {
 	// Name of the resource.
 	// +optional

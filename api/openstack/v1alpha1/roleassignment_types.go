@@ -35,18 +35,18 @@ type RoleAssignmentList struct {
 	Items []RoleAssignment `json:"items"`
 }
 
-// RoleAssignmentSpec says what a role that somebody has should be, or which one is meant.
+// RoleAssignmentSpec describes a role assignment: the desired state in Resource, or an existing
+// resource in Import.
 type RoleAssignmentSpec struct {
 	CommonSpec `json:",inline"`
 
-	// Import finds the existing resource that the object stands for.
+	// Import finds the existing resource that the object represents.
 	// +optional
 	Import *RoleAssignmentImport `json:"import,omitempty"`
-	// Adopt finds an existing resource that is managed from now on, instead of one
-	// that would be created.
+	// Adopt finds an existing resource to manage, instead of creating a resource.
 	// +optional
 	Adopt *RoleAssignmentImport `json:"adopt,omitempty"`
-	// Resource is what the resource should be.
+	// Resource is the desired state of the resource.
 	// +optional
 	Resource *RoleAssignmentResourceSpec `json:"resource,omitempty"`
 }
@@ -56,7 +56,7 @@ type RoleAssignmentSpec struct {
 // +kubebuilder:validation:MinProperties=1
 // +kubebuilder:validation:MaxProperties=1
 type RoleAssignmentImport struct {
-	// Filter that exactly one resource matches.
+	// Filter that must match exactly 1 resource.
 	// +optional
 	Filter *RoleAssignmentFilter `json:"filter,omitempty"`
 }
@@ -82,7 +82,7 @@ type RoleAssignmentFilter struct {
 	DomainRef *KubernetesNameRef `json:"domainRef,omitempty"`
 }
 
-// RoleAssignmentResourceSpec says what a role that somebody has should be.
+// RoleAssignmentResourceSpec is the desired state of a role assignment.
 //
 // +kubebuilder:validation:XValidation:rule="(has(self.userRef) && !has(self.groupRef)) || (!has(self.userRef) && has(self.groupRef))",message="exactly one of userRef or groupRef is required"
 // +kubebuilder:validation:XValidation:rule="(has(self.projectRef) && !has(self.domainRef)) || (!has(self.projectRef) && has(self.domainRef))",message="exactly one of projectRef or domainRef is required"
@@ -104,17 +104,17 @@ type RoleAssignmentResourceSpec struct {
 	DomainRef *KubernetesNameRef `json:"domainRef,omitempty"`
 }
 
-// RoleAssignmentStatus is what is known of a role that somebody has.
+// RoleAssignmentStatus is the observed state of a role assignment.
 type RoleAssignmentStatus struct {
 	sharedv1alpha1.AnonymousStatus `json:",inline"`
 
-	// Resource is what OpenStack last said of the resource.
+	// Resource is the state that OpenStack last reported.
 	// +optional
 	Resource *RoleAssignmentResourceStatus `json:"resource,omitempty"`
 }
 
-// RoleAssignmentResourceStatus is a role that somebody has as OpenStack last
-// described it. Nothing of it is validated.
+// RoleAssignmentResourceStatus is the state of a role assignment that OpenStack last reported. The
+// values are not validated.
 type RoleAssignmentResourceStatus struct {
 	// RoleID is the role.
 	// +optional
@@ -144,8 +144,8 @@ func (r *RoleAssignment) GetCommonSpec() *CommonSpec { return &r.Spec.CommonSpec
 // GetExternalSpec returns what is said of the resource.
 func (r *RoleAssignment) GetExternalSpec() *sharedv1alpha1.ExternalSpec { return &r.Spec.ExternalSpec }
 
-// GetImport returns whether an existing resource is to be taken. None has an id to
-// take it by.
+// GetImport returns whether an existing resource is imported or adopted. The id is always empty,
+// since OpenStack gives a role assignment no id.
 func (r *RoleAssignment) GetImport() (id string, asked bool) {
 	return "", cmp.Or(r.Spec.Import, r.Spec.Adopt) != nil
 }
@@ -166,8 +166,8 @@ func (r *RoleAssignment) GetExternalStatus() *sharedv1alpha1.ExternalStatus {
 	return (*sharedv1alpha1.ExternalStatus)(&r.Status.AnonymousStatus)
 }
 
-// GetIdentity returns the path by which OpenStack knows the resource, which has no
-// id; empty when it is not known.
+// GetIdentity returns the Path of the assignment in place of an id, or "" while the Path is
+// unknown.
 func (r *RoleAssignment) GetIdentity() string {
 	if r.Status.Resource == nil {
 		return ""
@@ -175,8 +175,9 @@ func (r *RoleAssignment) GetIdentity() string {
 	return r.Status.Resource.Path()
 }
 
-// Path returns the one by which OpenStack knows the assignment: it is made of who
-// has which role on what. It is empty when any of them is not known.
+// Path returns the path that identifies the assignment in OpenStack, such as
+// projects/P/users/U/roles/R. The path is empty while the role, the user or group, or the project
+// or domain is unknown.
 func (s *RoleAssignmentResourceStatus) Path() string {
 	on, target := "projects", s.ProjectID
 	if target == "" {

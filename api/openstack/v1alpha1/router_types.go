@@ -35,18 +35,17 @@ type RouterList struct {
 	Items []Router `json:"items"`
 }
 
-// RouterSpec says what a router between networks should be, or which one is meant.
+// RouterSpec describes a router: the desired state in Resource, or an existing resource in Import.
 type RouterSpec struct {
 	CommonSpec `json:",inline"`
 
-	// Import finds the existing resource that the object stands for.
+	// Import finds the existing resource that the object represents.
 	// +optional
 	Import *RouterImport `json:"import,omitempty"`
-	// Adopt finds an existing resource that is managed from now on, instead of one
-	// that would be created.
+	// Adopt finds an existing resource to manage, instead of creating a resource.
 	// +optional
 	Adopt *RouterImport `json:"adopt,omitempty"`
-	// Resource is what the resource should be.
+	// Resource is the desired state of the resource.
 	// +optional
 	Resource *RouterResourceSpec `json:"resource,omitempty"`
 }
@@ -59,7 +58,7 @@ type RouterImport struct {
 	// ID of the resource.
 	// +optional
 	ID *UUID `json:"id,omitempty"`
-	// Filter that exactly one resource matches.
+	// Filter that must match exactly 1 resource.
 	// +optional
 	Filter *RouterFilter `json:"filter,omitempty"`
 }
@@ -81,11 +80,11 @@ type RouterFilter struct {
 	FilterByNeutronTags `json:",inline"`
 }
 
-// RouterResourceSpec says what a router between networks should be.
+// RouterResourceSpec is the desired state of a router.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.externalGateways) == has(oldSelf.externalGateways) && has(self.distributed) == has(oldSelf.distributed) && has(self.availabilityZoneHints) == has(oldSelf.availabilityZoneHints) && has(self.projectRef) == has(oldSelf.projectRef)",message="externalGateways, distributed, availabilityZoneHints and projectRef can't be added or removed: immutable"
 type RouterResourceSpec struct {
-	// Name of the resource. Left out, it is the name of the object.
+	// Name of the resource. Defaults to metadata.name of the object.
 	// +optional
 	Name *OpenStackName `json:"name,omitempty"`
 	// Description of the resource.
@@ -96,49 +95,49 @@ type RouterResourceSpec struct {
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=64
 	Tags []NeutronTag `json:"tags,omitempty"`
-	// AdminStateUp says whether it routes.
+	// AdminStateUp tells whether the router routes traffic.
 	// +optional
 	AdminStateUp *bool `json:"adminStateUp,omitempty"`
-	// ExternalGateways lead to networks outside.
+	// ExternalGateways are the external networks that the router leads to.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=1
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="externalGateways is immutable"
 	ExternalGateways []ExternalGateway `json:"externalGateways,omitempty"`
-	// Distributed says whether it is on every host.
+	// Distributed tells whether the router runs on every host.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="distributed is immutable"
 	Distributed *bool `json:"distributed,omitempty"`
-	// AvailabilityZoneHints are the zones where it should be.
+	// AvailabilityZoneHints are the zones where the resource should be placed.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="availabilityZoneHints is immutable"
 	AvailabilityZoneHints []AvailabilityZoneHint `json:"availabilityZoneHints,omitempty"`
-	// ProjectRef names the Project that the resource belongs to. Left out, it is that
-	// of the credentials.
+	// ProjectRef names the Project that the resource belongs to. Defaults to the project of
+	// cloudCredentialsRef.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="projectRef is immutable"
 	ProjectRef *KubernetesNameRef `json:"projectRef,omitempty"`
 }
 
-// ExternalGateway leads to a network outside.
+// ExternalGateway is an external network that a router leads to.
 type ExternalGateway struct {
 	// NetworkRef names the Network.
 	NetworkRef KubernetesNameRef `json:"networkRef"`
 }
 
-// RouterStatus is what is known of a router between networks.
+// RouterStatus is the observed state of a router.
 type RouterStatus struct {
 	sharedv1alpha1.ExternalStatus `json:",inline"`
 
-	// Resource is what OpenStack last said of the resource.
+	// Resource is the state that OpenStack last reported.
 	// +optional
 	Resource *RouterResourceStatus `json:"resource,omitempty"`
 }
 
-// RouterResourceStatus is a router between networks as OpenStack last described
-// it. Nothing of it is validated.
+// RouterResourceStatus is the state of a router that OpenStack last reported. The values are not
+// validated.
 type RouterResourceStatus struct {
 	// Name of the resource.
 	// +optional
@@ -162,15 +161,15 @@ type RouterResourceStatus struct {
 	// +kubebuilder:validation:MaxItems=256
 	// +kubebuilder:validation:items:MaxLength=1024
 	Tags []string `json:"tags,omitempty"`
-	// AdminStateUp says whether it routes.
+	// AdminStateUp tells whether the router routes traffic.
 	// +optional
 	AdminStateUp *bool `json:"adminStateUp"`
-	// ExternalGateways lead to networks outside.
+	// ExternalGateways are the external networks that the router leads to.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=256
 	ExternalGateways []ExternalGatewayStatus `json:"externalGateways,omitempty"`
-	// AvailabilityZoneHints are the zones where it should be.
+	// AvailabilityZoneHints are the zones where the resource should be placed.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=256
@@ -178,7 +177,7 @@ type RouterResourceStatus struct {
 	AvailabilityZoneHints []string `json:"availabilityZoneHints,omitempty"`
 }
 
-// ExternalGatewayStatus leads to a network outside.
+// ExternalGatewayStatus is an external network that a router leads to.
 type ExternalGatewayStatus struct {
 	// NetworkID is the network.
 	// +optional

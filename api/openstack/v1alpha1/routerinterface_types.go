@@ -6,8 +6,7 @@ import (
 	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
 )
 
-// RouterInterface connects a Subnet to a Router. It is made with the credentials
-// of the Router.
+// RouterInterface connects a Subnet to a Router, with the credentials of the Router.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -33,7 +32,7 @@ type RouterInterfaceList struct {
 	Items []RouterInterface `json:"items"`
 }
 
-// RouterInterfaceType is the sort of what is connected to a Router.
+// RouterInterfaceType is the kind of object that is connected to a Router.
 //
 // +kubebuilder:validation:Enum=Subnet
 // +kubebuilder:validation:MinLength=1
@@ -43,26 +42,26 @@ type RouterInterfaceType string
 // RouterInterfaceTypeSubnet connects a Subnet.
 const RouterInterfaceTypeSubnet RouterInterfaceType = "Subnet"
 
-// RouterInterfaceSpec says what is connected to which Router.
+// RouterInterfaceSpec names a Subnet and the Router that connects it.
 //
 // +kubebuilder:validation:XValidation:rule="self.type == 'Subnet' ? has(self.subnetRef) : !has(self.subnetRef)",message="subnetRef is required when type is 'Subnet' and not permitted otherwise"
 // +kubebuilder:validation:XValidation:rule="self.type == oldSelf.type",message="type is immutable"
 // +kubebuilder:validation:XValidation:rule="self.routerRef == oldSelf.routerRef",message="routerRef is immutable"
 // +kubebuilder:validation:XValidation:rule="has(self.subnetRef) == has(oldSelf.subnetRef) && (!has(self.subnetRef) || self.subnetRef == oldSelf.subnetRef)",message="subnetRef is immutable"
 type RouterInterfaceSpec struct {
-	// Type of what is connected.
+	// Type of the connected object.
 	Type RouterInterfaceType `json:"type"`
 	// RouterRef names the Router.
 	RouterRef KubernetesNameRef `json:"routerRef"`
 	// SubnetRef names the Subnet.
 	// +optional
 	SubnetRef *KubernetesNameRef `json:"subnetRef,omitempty"`
-	// Adopt takes over the connection that exists already, instead of making one. Left
-	// out, a connection that no RouterInterface made is left alone.
+	// Adopt takes over the existing connection of Router and Subnet, instead of creating a
+	// connection. Without adopt, a connection that no RouterInterface created is left alone.
 	// +optional
 	Adopt *RouterInterfaceAdoption `json:"adopt,omitempty"`
-	// ResyncPeriod is how often the interface is looked at again. 0s switches that
-	// off; left out, the operator's default applies.
+	// ResyncPeriod is how often the interface is compared with the spec. 0s switches the comparison
+	// off. Defaults to the period that the operator is started with.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=64
@@ -70,16 +69,17 @@ type RouterInterfaceSpec struct {
 	ResyncPeriod *metav1.Duration `json:"resyncPeriod,omitempty"`
 }
 
-// RouterInterfaceAdoption says which existing connection of the Router and the Subnet is
-// taken over. There is one at most, so that nothing has to be said of it.
+// RouterInterfaceAdoption selects the existing connection of the Router and the Subnet. OpenStack
+// allows at most one connection, so that ID can be left out.
 type RouterInterfaceAdoption struct {
-	// ID of the port that connects them. Left out, any will do.
+	// ID of the port that connects Router and Subnet. Without id the port is found by Router and
+	// Subnet.
 	// +optional
 	ID *UUID `json:"id,omitempty"`
 }
 
-// RouterInterfaceStatus is what is known of the connection. Its id is that of the
-// port.
+// RouterInterfaceStatus is the observed state of the connection. status.id is the id of the
+// connecting port.
 type RouterInterfaceStatus struct {
 	sharedv1alpha1.ExternalStatus `json:",inline"`
 }
@@ -96,6 +96,7 @@ func (r *RouterInterface) GetExternalStatus() *sharedv1alpha1.ExternalStatus {
 	return &r.Status.ExternalStatus
 }
 
-// GetImport reports whether an existing connection is taken over. It is always searched
-// for, also by its id: a port that connects others must not be taken.
+// GetImport reports whether an existing connection is adopted. The id is always empty: the
+// connection is searched even if spec.adopt.id is given, because a port that connects another
+// Router or Subnet must not be adopted.
 func (r *RouterInterface) GetImport() (id string, asked bool) { return "", r.Spec.Adopt != nil }

@@ -8,8 +8,8 @@ import (
 	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
 )
 
-// SecurityGroup is a group of rules for the traffic of ports. Its rules are
-// authoritative: what is not listed is removed.
+// SecurityGroup is a group of rules for the traffic of Ports. Its rules are authoritative: a rule
+// that is not listed is removed.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -36,19 +36,18 @@ type SecurityGroupList struct {
 	Items []SecurityGroup `json:"items"`
 }
 
-// SecurityGroupSpec says what a group of rules for the traffic of ports should be,
-// or which one is meant.
+// SecurityGroupSpec describes a security group: the desired state in Resource, or an existing
+// resource in Import.
 type SecurityGroupSpec struct {
 	CommonSpec `json:",inline"`
 
-	// Import finds the existing resource that the object stands for.
+	// Import finds the existing resource that the object represents.
 	// +optional
 	Import *SecurityGroupImport `json:"import,omitempty"`
-	// Adopt finds an existing resource that is managed from now on, instead of one
-	// that would be created.
+	// Adopt finds an existing resource to manage, instead of creating a resource.
 	// +optional
 	Adopt *SecurityGroupImport `json:"adopt,omitempty"`
-	// Resource is what the resource should be.
+	// Resource is the desired state of the resource.
 	// +optional
 	Resource *SecurityGroupResourceSpec `json:"resource,omitempty"`
 }
@@ -61,7 +60,7 @@ type SecurityGroupImport struct {
 	// ID of the resource.
 	// +optional
 	ID *UUID `json:"id,omitempty"`
-	// Filter that exactly one resource matches.
+	// Filter that must match exactly 1 resource.
 	// +optional
 	Filter *SecurityGroupFilter `json:"filter,omitempty"`
 }
@@ -83,12 +82,11 @@ type SecurityGroupFilter struct {
 	FilterByNeutronTags `json:",inline"`
 }
 
-// SecurityGroupResourceSpec says what a group of rules for the traffic of ports
-// should be.
+// SecurityGroupResourceSpec is the desired state of a security group.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.stateful) == has(oldSelf.stateful) && has(self.projectRef) == has(oldSelf.projectRef)",message="stateful and projectRef can't be added or removed: immutable"
 type SecurityGroupResourceSpec struct {
-	// Name of the resource. Left out, it is the name of the object.
+	// Name of the resource. Defaults to metadata.name of the object.
 	// +optional
 	Name *OpenStackName `json:"name,omitempty"`
 	// Description of the resource.
@@ -99,23 +97,23 @@ type SecurityGroupResourceSpec struct {
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=64
 	Tags []NeutronTag `json:"tags,omitempty"`
-	// Stateful says whether answers are let through.
+	// Stateful tells whether answers to allowed traffic are let through.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="stateful is immutable"
 	Stateful *bool `json:"stateful,omitempty"`
-	// Rules that the group consists of.
+	// Rules of the security group.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=256
 	Rules []SecurityGroupRule `json:"rules,omitempty"`
-	// ProjectRef names the Project that the resource belongs to. Left out, it is that
-	// of the credentials.
+	// ProjectRef names the Project that the resource belongs to. Defaults to the project of
+	// cloudCredentialsRef.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="projectRef is immutable"
 	ProjectRef *KubernetesNameRef `json:"projectRef,omitempty"`
 }
 
-// SecurityGroupRule lets some traffic through.
+// SecurityGroupRule allows the matching traffic.
 //
 // +kubebuilder:validation:MinProperties=1
 // +kubebuilder:validation:XValidation:rule="(!has(self.portRange)|| !(self.protocol == 'tcp'|| self.protocol == 'udp' || self.protocol == 'dccp' || self.protocol == 'sctp' || self.protocol == 'udplite') || (self.portRange.min <= self.portRange.max))",message="portRangeMax should be equal or greater than portRange.min"
@@ -129,11 +127,11 @@ type SecurityGroupRule struct {
 	// Direction of the traffic.
 	// +optional
 	Direction *RuleDirection `json:"direction,omitempty"`
-	// RemoteIPPrefix is the other side.
+	// RemoteIPPrefix is the address range of the other side, as a CIDR.
 	// +optional
 	RemoteIPPrefix *CIDR `json:"remoteIPPrefix,omitempty"`
-	// RemoteGroupRef names the SecurityGroup whose members are the other side. It may
-	// be the group itself.
+	// RemoteGroupRef names the SecurityGroup of the ports on the other side. A SecurityGroup may
+	// name itself.
 	// +optional
 	RemoteGroupRef *KubernetesNameRef `json:"remoteGroupRef,omitempty"`
 	// Protocol of the traffic.
@@ -154,18 +152,17 @@ type PortRangeSpec struct {
 	Max PortNumber `json:"max"`
 }
 
-// SecurityGroupStatus is what is known of a group of rules for the traffic of
-// ports.
+// SecurityGroupStatus is the observed state of a security group.
 type SecurityGroupStatus struct {
 	sharedv1alpha1.ExternalStatus `json:",inline"`
 
-	// Resource is what OpenStack last said of the resource.
+	// Resource is the state that OpenStack last reported.
 	// +optional
 	Resource *SecurityGroupResourceStatus `json:"resource,omitempty"`
 }
 
-// SecurityGroupResourceStatus is a group of rules for the traffic of ports as
-// OpenStack last described it. Nothing of it is validated.
+// SecurityGroupResourceStatus is the state of a security group that OpenStack last reported. The
+// values are not validated.
 type SecurityGroupResourceStatus struct {
 	// Name of the resource.
 	// +optional
@@ -185,10 +182,10 @@ type SecurityGroupResourceStatus struct {
 	// +kubebuilder:validation:MaxItems=256
 	// +kubebuilder:validation:items:MaxLength=1024
 	Tags []string `json:"tags,omitempty"`
-	// Stateful says whether answers are let through.
+	// Stateful tells whether answers to allowed traffic are let through.
 	// +optional
 	Stateful *bool `json:"stateful"`
-	// Rules that the group consists of.
+	// Rules of the security group.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=256
@@ -197,7 +194,7 @@ type SecurityGroupResourceStatus struct {
 	NeutronStatusMetadata `json:",inline"`
 }
 
-// SecurityGroupRuleStatus lets some traffic through.
+// SecurityGroupRuleStatus allows the matching traffic.
 type SecurityGroupRuleStatus struct {
 	// ID of the rule.
 	// +optional
@@ -211,11 +208,11 @@ type SecurityGroupRuleStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Direction string `json:"direction"`
-	// RemoteGroupID is the group whose members are the other side.
+	// RemoteGroupID is the security group of the ports on the other side.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	RemoteGroupID string `json:"remoteGroupID"`
-	// RemoteIPPrefix is the other side.
+	// RemoteIPPrefix is the address range of the other side, as a CIDR.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	RemoteIPPrefix string `json:"remoteIPPrefix"`

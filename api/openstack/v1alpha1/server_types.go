@@ -35,18 +35,17 @@ type ServerList struct {
 	Items []Server `json:"items"`
 }
 
-// ServerSpec says what a virtual machine should be, or which one is meant.
+// ServerSpec describes a server: the desired state in Resource, or an existing resource in Import.
 type ServerSpec struct {
 	CommonSpec `json:",inline"`
 
-	// Import finds the existing resource that the object stands for.
+	// Import finds the existing resource that the object represents.
 	// +optional
 	Import *ServerImport `json:"import,omitempty"`
-	// Adopt finds an existing resource that is managed from now on, instead of one
-	// that would be created.
+	// Adopt finds an existing resource to manage, instead of creating a resource.
 	// +optional
 	Adopt *ServerImport `json:"adopt,omitempty"`
-	// Resource is what the resource should be.
+	// Resource is the desired state of the resource.
 	// +optional
 	Resource *ServerResourceSpec `json:"resource,omitempty"`
 }
@@ -59,7 +58,7 @@ type ServerImport struct {
 	// ID of the resource.
 	// +optional
 	ID *UUID `json:"id,omitempty"`
-	// Filter that exactly one resource matches.
+	// Filter that must match exactly 1 resource.
 	// +optional
 	Filter *ServerFilter `json:"filter,omitempty"`
 }
@@ -71,7 +70,7 @@ type ServerFilter struct {
 	// Name of the resource.
 	// +optional
 	Name *OpenStackName `json:"name,omitempty"`
-	// AvailabilityZone that it is in.
+	// AvailabilityZone that the resource is in.
 	// +optional
 	// +kubebuilder:validation:MaxLength=255
 	AvailabilityZone *string `json:"availabilityZone,omitempty"`
@@ -79,75 +78,75 @@ type ServerFilter struct {
 	FilterByServerTags `json:",inline"`
 }
 
-// FilterByServerTags finds virtual machines by their tags.
+// FilterByServerTags finds servers by their tags.
 type FilterByServerTags struct {
-	// Tags that a resource must have, all of them.
+	// Tags matches resources that have all of these tags.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=50
 	Tags []ServerTag `json:"tags,omitempty"`
-	// TagsAny are tags of which a resource must have at least one.
+	// TagsAny matches resources that have any of these tags.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=50
 	TagsAny []ServerTag `json:"tagsAny,omitempty"`
-	// NotTags are tags that a resource may have in part, but not all of them.
+	// NotTags leaves out resources that have all of these tags.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=50
 	NotTags []ServerTag `json:"notTags,omitempty"`
-	// NotTagsAny are tags of which a resource may have none.
+	// NotTagsAny leaves out resources that have any of these tags.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=50
 	NotTagsAny []ServerTag `json:"notTagsAny,omitempty"`
 }
 
-// ServerTag is a tag of a virtual machine.
+// ServerTag is a tag of a server.
 //
 // +kubebuilder:validation:MinLength=1
 // +kubebuilder:validation:MaxLength=80
 type ServerTag string
 
-// ServerResourceSpec says what a virtual machine should be.
+// ServerResourceSpec is the desired state of a server.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.imageRef) || has(self.bootVolume)",message="either imageRef or bootVolume must be specified"
 // +kubebuilder:validation:XValidation:rule="!(has(self.imageRef) && has(self.bootVolume))",message="imageRef and bootVolume are mutually exclusive"
 // +kubebuilder:validation:XValidation:rule="has(self.imageRef) == has(oldSelf.imageRef) && has(self.bootVolume) == has(oldSelf.bootVolume) && has(self.availabilityZone) == has(oldSelf.availabilityZone) && has(self.keypairRef) == has(oldSelf.keypairRef) && has(self.userData) == has(oldSelf.userData) && has(self.configDrive) == has(oldSelf.configDrive) && has(self.schedulerHints) == has(oldSelf.schedulerHints)",message="imageRef, bootVolume, availabilityZone, keypairRef, userData, configDrive and schedulerHints can't be added or removed: immutable"
 type ServerResourceSpec struct {
-	// Name of the resource. Left out, it is the name of the object.
+	// Name of the resource. Defaults to metadata.name of the object.
 	// +optional
 	Name *OpenStackName `json:"name,omitempty"`
-	// ImageRef names the Image that it starts from.
+	// ImageRef names the Image that the server boots from.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="imageRef is immutable"
 	ImageRef *KubernetesNameRef `json:"imageRef,omitempty"`
-	// BootVolume is the disk that it starts from, instead of an image.
+	// BootVolume is the Volume that the server boots from, instead of an Image.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="bootVolume is immutable"
 	BootVolume *ServerBootVolume `json:"bootVolume,omitempty"`
-	// FlavorRef names the Flavor, which says how large it is.
+	// FlavorRef names the Flavor, which is the size of the server.
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="flavorRef is immutable"
 	FlavorRef KubernetesNameRef `json:"flavorRef"`
-	// UserData is handed to it at its first start.
+	// UserData is given to the server at its first start.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="userData is immutable"
 	UserData *ServerUserData `json:"userData,omitempty"`
-	// Ports that it is plugged into.
+	// Ports of the server.
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
 	Ports []ServerPort `json:"ports"`
-	// Volumes that are attached to it, besides the one that it starts from.
+	// Volumes that are attached to the server, besides BootVolume.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
 	Volumes []ServerVolume `json:"volumes,omitempty"`
-	// AvailabilityZone that it should be in.
+	// AvailabilityZone that the resource should be in.
 	// +optional
 	// +kubebuilder:validation:MaxLength=255
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="availabilityZone is immutable"
 	AvailabilityZone *string `json:"availabilityZone,omitempty"`
-	// KeypairRef names the KeyPair that opens it.
+	// KeypairRef names the KeyPair that the server accepts for logins.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="keypairRef is immutable"
 	KeypairRef *KubernetesNameRef `json:"keypairRef,omitempty"`
@@ -156,42 +155,42 @@ type ServerResourceSpec struct {
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=50
 	Tags []ServerTag `json:"tags,omitempty"`
-	// Metadata are pairs that it can read itself.
+	// Metadata are key-value pairs that the server can read.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=128
 	Metadata []ServerMetadata `json:"metadata,omitempty"`
-	// ConfigDrive has what it is told be on a disk as well.
+	// ConfigDrive offers metadata and user data on a disk as well.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="configDrive is immutable"
 	ConfigDrive *bool `json:"configDrive,omitempty"`
-	// SchedulerHints say where it should run.
+	// SchedulerHints tell the scheduler where the server should run.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="schedulerHints is immutable"
 	SchedulerHints *ServerSchedulerHints `json:"schedulerHints,omitempty"`
 }
 
-// ServerBootVolume is a disk that a virtual machine starts from.
+// ServerBootVolume is the Volume that a server boots from.
 type ServerBootVolume struct {
 	// VolumeRef names the Volume, which must be bootable.
 	VolumeRef KubernetesNameRef `json:"volumeRef"`
-	// Tag by which the virtual machine can tell it from others.
+	// Tag that identifies the device inside the server.
 	// +optional
 	// +kubebuilder:validation:MaxLength=255
 	Tag *string `json:"tag,omitempty"`
 }
 
-// ServerUserData is handed to a virtual machine at its first start.
+// ServerUserData is given to a server at its first start.
 //
 // +kubebuilder:validation:MinProperties=1
 // +kubebuilder:validation:MaxProperties=1
 type ServerUserData struct {
-	// SecretRef names the Secret whose key value is handed over.
+	// SecretRef names the Secret. Key value holds the user data.
 	// +optional
 	SecretRef *KubernetesNameRef `json:"secretRef,omitempty"`
 }
 
-// ServerPort is where a virtual machine is plugged in.
+// ServerPort is a port of a server.
 //
 // +kubebuilder:validation:MinProperties=1
 // +kubebuilder:validation:MaxProperties=1
@@ -201,21 +200,22 @@ type ServerPort struct {
 	PortRef *KubernetesNameRef `json:"portRef,omitempty"`
 }
 
-// ServerVolume is a disk that is attached to a virtual machine.
+// ServerVolume is a Volume that is attached to a server.
 //
 // +kubebuilder:validation:MinProperties=1
 type ServerVolume struct {
 	// VolumeRef names the Volume.
 	VolumeRef KubernetesNameRef `json:"volumeRef"`
-	// Device is what the virtual machine should call it, which not all do.
+	// Device is the wanted device name inside the server, such as /dev/vdb. Not every hypervisor
+	// honours the name.
 	// +optional
 	// +kubebuilder:validation:MaxLength=255
 	Device *string `json:"device,omitempty"`
 }
 
-// ServerMetadata is a pair that a virtual machine can read.
+// ServerMetadata is a key-value pair that a server can read.
 type ServerMetadata struct {
-	// Key of the pair.
+	// Key of the key-value pair.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=255
 	Key string `json:"key"`
@@ -225,17 +225,17 @@ type ServerMetadata struct {
 	Value string `json:"value"`
 }
 
-// ServerSchedulerHints say where a virtual machine should run.
+// ServerSchedulerHints tell the scheduler where a server should run.
 type ServerSchedulerHints struct {
-	// ServerGroupRef names the ServerGroup whose rule it follows.
+	// ServerGroupRef names the ServerGroup that the server belongs to.
 	// +optional
 	ServerGroupRef *KubernetesNameRef `json:"serverGroupRef,omitempty"`
-	// DifferentHostServerRefs name Servers on whose hosts it should not run.
+	// DifferentHostServerRefs name Servers. The server should not run on a host of these Servers.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=64
 	DifferentHostServerRefs []KubernetesNameRef `json:"differentHostServerRefs,omitempty"`
-	// SameHostServerRefs name Servers on one of whose hosts it should run.
+	// SameHostServerRefs name Servers. The server should run on a host of these Servers.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=64
@@ -269,50 +269,51 @@ type ServerSchedulerHints struct {
 // +kubebuilder:validation:MaxLength=1024
 type ServerHint string
 
-// ServerStatus is what is known of a virtual machine.
+// ServerStatus is the observed state of a server.
 type ServerStatus struct {
 	sharedv1alpha1.ExternalStatus `json:",inline"`
 
-	// Resource is what OpenStack last said of the resource.
+	// Resource is the state that OpenStack last reported.
 	// +optional
 	Resource *ServerResourceStatus `json:"resource,omitempty"`
 }
 
-// ServerResourceStatus is a virtual machine as OpenStack last described it. Nothing of
-// it is validated.
+// ServerResourceStatus is the state of a server that OpenStack last reported. The values are not
+// validated.
 type ServerResourceStatus struct {
 	// Name of the resource.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Name string `json:"name"`
-	// HostID is the host that it runs on: its name, for those who may see it.
+	// HostID is the host that the server runs on: its name if the credentials may see the name,
+	// else a hash.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	HostID string `json:"hostID"`
-	// Status of the virtual machine.
+	// Status of the server, such as ACTIVE.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Status string `json:"status"`
-	// ImageID is the image that it started from.
+	// ImageID is the image that the server booted from.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	ImageID string `json:"imageID,omitempty"`
-	// AvailabilityZone that it is in.
+	// AvailabilityZone that the resource is in.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	AvailabilityZone string `json:"availabilityZone"`
-	// ServerGroups are the ids of the groups that it belongs to.
+	// ServerGroups are the ids of the server groups that the server belongs to.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=256
 	// +kubebuilder:validation:items:MaxLength=1024
 	ServerGroups []string `json:"serverGroups,omitempty"`
-	// Volumes that are attached to it.
+	// Volumes that are attached to the server.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=256
 	Volumes []ServerVolumeStatus `json:"volumes,omitempty"`
-	// Interfaces that it is plugged in with.
+	// Interfaces are the ports of the server.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=256
@@ -323,25 +324,25 @@ type ServerResourceStatus struct {
 	// +kubebuilder:validation:MaxItems=256
 	// +kubebuilder:validation:items:MaxLength=1024
 	Tags []string `json:"tags,omitempty"`
-	// Metadata are pairs that it can read itself.
+	// Metadata are key-value pairs that the server can read.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=256
 	Metadata []ServerMetadataStatus `json:"metadata,omitempty"`
-	// ConfigDrive says whether what it is told is on a disk as well.
+	// ConfigDrive tells whether metadata and user data are on a disk as well.
 	// +optional
 	ConfigDrive *bool `json:"configDrive"`
 }
 
-// ServerVolumeStatus is a disk that is attached.
+// ServerVolumeStatus is a volume that is attached to a server.
 type ServerVolumeStatus struct {
-	// ID of the disk.
+	// ID of the volume.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	ID string `json:"id"`
 }
 
-// ServerInterfaceStatus is where a virtual machine is plugged in.
+// ServerInterfaceStatus is a port of a server.
 type ServerInterfaceStatus struct {
 	// PortID is the port.
 	// +optional
@@ -351,7 +352,7 @@ type ServerInterfaceStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	NetID string `json:"netID"`
-	// MACAddr is its hardware address.
+	// MACAddr is the hardware address of the port.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	MACAddr string `json:"macAddr"`
@@ -359,28 +360,28 @@ type ServerInterfaceStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	PortState string `json:"portState"`
-	// FixedIPs that it has.
+	// FixedIPs are the addresses of the port.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=256
 	FixedIPs []ServerInterfaceFixedIPStatus `json:"fixedIPs,omitempty"`
 }
 
-// ServerInterfaceFixedIPStatus is an address of a virtual machine.
+// ServerInterfaceFixedIPStatus is an address of a server.
 type ServerInterfaceFixedIPStatus struct {
 	// IPAddress is the address.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	IPAddress string `json:"ipAddress"`
-	// SubnetID is where it is from.
+	// SubnetID is the subnet that the address is from.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	SubnetID string `json:"subnetID"`
 }
 
-// ServerMetadataStatus is a pair that a virtual machine can read.
+// ServerMetadataStatus is a key-value pair that a server can read.
 type ServerMetadataStatus struct {
-	// Key of the pair.
+	// Key of the key-value pair.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Key string `json:"key"`

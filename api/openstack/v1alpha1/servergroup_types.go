@@ -8,7 +8,7 @@ import (
 	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
 )
 
-// ServerGroup is a rule for where servers are.
+// ServerGroup is a rule for the placement of Servers.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -35,19 +35,18 @@ type ServerGroupList struct {
 	Items []ServerGroup `json:"items"`
 }
 
-// ServerGroupSpec says what a rule for where servers are should be, or which one
-// is meant.
+// ServerGroupSpec describes a server group: the desired state in Resource, or an existing resource
+// in Import.
 type ServerGroupSpec struct {
 	CommonSpec `json:",inline"`
 
-	// Import finds the existing resource that the object stands for.
+	// Import finds the existing resource that the object represents.
 	// +optional
 	Import *ServerGroupImport `json:"import,omitempty"`
-	// Adopt finds an existing resource that is managed from now on, instead of one
-	// that would be created.
+	// Adopt finds an existing resource to manage, instead of creating a resource.
 	// +optional
 	Adopt *ServerGroupImport `json:"adopt,omitempty"`
-	// Resource is what the resource should be.
+	// Resource is the desired state of the resource.
 	// +optional
 	Resource *ServerGroupResourceSpec `json:"resource,omitempty"`
 }
@@ -60,7 +59,7 @@ type ServerGroupImport struct {
 	// ID of the resource.
 	// +optional
 	ID *UUID `json:"id,omitempty"`
-	// Filter that exactly one resource matches.
+	// Filter that must match exactly 1 resource.
 	// +optional
 	Filter *ServerGroupFilter `json:"filter,omitempty"`
 }
@@ -74,46 +73,46 @@ type ServerGroupFilter struct {
 	Name *OpenStackName `json:"name,omitempty"`
 }
 
-// ServerGroupResourceSpec says what a rule for where servers are should be.
+// ServerGroupResourceSpec is the desired state of a server group.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.rules) && self.rules.maxServerPerHost > 0 ? self.policy == 'anti-affinity' : true",message="maxServerPerHost can only be used with the anti-affinity policy"
 // +kubebuilder:validation:XValidation:rule="self == oldSelf",message="ServerGroupResourceSpec is immutable"
 type ServerGroupResourceSpec struct {
-	// Name of the resource. Left out, it is the name of the object.
+	// Name of the resource. Defaults to metadata.name of the object.
 	// +optional
 	Name *OpenStackName `json:"name,omitempty"`
-	// Policy is the rule.
+	// Policy is the rule: affinity, anti-affinity or a soft variant.
 	// +kubebuilder:validation:Enum=affinity;anti-affinity;soft-affinity;soft-anti-affinity
 	Policy string `json:"policy"`
-	// Rules are details of the rule.
+	// Rules are the parameters of Policy.
 	// +optional
 	Rules *ServerGroupRules `json:"rules,omitempty"`
 }
 
-// ServerGroupRules are details of the rule.
+// ServerGroupRules are the parameters of Policy.
 type ServerGroupRules struct {
-	// MaxServerPerHost is how many servers may be on one host.
+	// MaxServerPerHost is the maximum number of servers on a host.
 	// +optional
 	MaxServerPerHost int32 `json:"maxServerPerHost,omitempty"`
 }
 
-// ServerGroupStatus is what is known of a rule for where servers are.
+// ServerGroupStatus is the observed state of a server group.
 type ServerGroupStatus struct {
 	sharedv1alpha1.ExternalStatus `json:",inline"`
 
-	// Resource is what OpenStack last said of the resource.
+	// Resource is the state that OpenStack last reported.
 	// +optional
 	Resource *ServerGroupResourceStatus `json:"resource,omitempty"`
 }
 
-// ServerGroupResourceStatus is a rule for where servers are as OpenStack last
-// described it. Nothing of it is validated.
+// ServerGroupResourceStatus is the state of a server group that OpenStack last reported. The values
+// are not validated.
 type ServerGroupResourceStatus struct {
 	// Name of the resource.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Name string `json:"name"`
-	// Policy is the rule.
+	// Policy is the rule: affinity, anti-affinity or a soft variant.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Policy string `json:"policy"`
@@ -121,18 +120,18 @@ type ServerGroupResourceStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	ProjectID string `json:"projectID"`
-	// UserID is who made it.
+	// UserID is the user that created the resource.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	UserID string `json:"userID"`
-	// Rules are details of the rule.
+	// Rules are the parameters of Policy.
 	// +optional
 	Rules *ServerGroupRulesStatus `json:"rules,omitempty"`
 }
 
-// ServerGroupRulesStatus are details of the rule.
+// ServerGroupRulesStatus are the parameters of Policy.
 type ServerGroupRulesStatus struct {
-	// MaxServerPerHost is how many servers may be on one host.
+	// MaxServerPerHost is the maximum number of servers on a host.
 	// +optional
 	MaxServerPerHost *int32 `json:"maxServerPerHost"`
 }

@@ -8,7 +8,7 @@ import (
 	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
 )
 
-// Service is an entry of the catalog.
+// Service is an entry of the service catalog.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -35,18 +35,18 @@ type ServiceList struct {
 	Items []Service `json:"items"`
 }
 
-// ServiceSpec says what an entry of the catalog should be, or which one is meant.
+// ServiceSpec describes a service: the desired state in Resource, or an existing resource in
+// Import.
 type ServiceSpec struct {
 	CommonSpec `json:",inline"`
 
-	// Import finds the existing resource that the object stands for.
+	// Import finds the existing resource that the object represents.
 	// +optional
 	Import *ServiceImport `json:"import,omitempty"`
-	// Adopt finds an existing resource that is managed from now on, instead of one
-	// that would be created.
+	// Adopt finds an existing resource to manage, instead of creating a resource.
 	// +optional
 	Adopt *ServiceImport `json:"adopt,omitempty"`
-	// Resource is what the resource should be.
+	// Resource is the desired state of the resource.
 	// +optional
 	Resource *ServiceResourceSpec `json:"resource,omitempty"`
 }
@@ -59,7 +59,7 @@ type ServiceImport struct {
 	// ID of the resource.
 	// +optional
 	ID *UUID `json:"id,omitempty"`
-	// Filter that exactly one resource matches.
+	// Filter that must match exactly 1 resource.
 	// +optional
 	Filter *ServiceFilter `json:"filter,omitempty"`
 }
@@ -78,9 +78,9 @@ type ServiceFilter struct {
 	Type *string `json:"type,omitempty"`
 }
 
-// ServiceResourceSpec says what an entry of the catalog should be.
+// ServiceResourceSpec is the desired state of a service.
 type ServiceResourceSpec struct {
-	// Name of the resource. Left out, it is the name of the object.
+	// Name of the resource. Defaults to metadata.name of the object.
 	// +optional
 	Name *OpenStackName `json:"name,omitempty"`
 	// Description of the resource.
@@ -90,30 +90,30 @@ type ServiceResourceSpec struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=255
 	Type string `json:"type"`
-	// Enabled says whether it can be used.
+	// Enabled tells whether the resource can be used.
 	// +optional
 	// +kubebuilder:default=true
 	Enabled *bool `json:"enabled,omitempty"`
 }
 
-// ServiceStatus is what is known of an entry of the catalog.
+// ServiceStatus is the observed state of a service.
 type ServiceStatus struct {
 	sharedv1alpha1.ExternalStatus `json:",inline"`
 
-	// Resource is what OpenStack last said of the resource.
+	// Resource is the state that OpenStack last reported.
 	// +optional
 	Resource *ServiceResourceStatus `json:"resource,omitempty"`
 }
 
-// ServiceResourceStatus is an entry of the catalog as OpenStack last described it.
-// Nothing of it is validated.
+// ServiceResourceStatus is the state of a service that OpenStack last reported. The values are not
+// validated.
 type ServiceResourceStatus struct {
 	// Name of the resource.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Name string `json:"name"`
-	// Description of the resource. It is empty where OpenStack says so, and left out
-	// where OpenStack says nothing.
+	// Description of the resource. Empty if OpenStack reports an empty description, left out if
+	// OpenStack reports none.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Description *string `json:"description,omitempty"`
@@ -121,7 +121,7 @@ type ServiceResourceStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Type string `json:"type"`
-	// Enabled says whether it can be used.
+	// Enabled tells whether the resource can be used.
 	// +optional
 	Enabled *bool `json:"enabled"`
 }

@@ -8,7 +8,7 @@ import (
 	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
 )
 
-// ShareNetwork is where shares are reached from.
+// ShareNetwork is the network that shares are reached from.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -35,19 +35,18 @@ type ShareNetworkList struct {
 	Items []ShareNetwork `json:"items"`
 }
 
-// ShareNetworkSpec says what where shares are reached from should be, or which one
-// is meant.
+// ShareNetworkSpec describes a share network: the desired state in Resource, or an existing
+// resource in Import.
 type ShareNetworkSpec struct {
 	CommonSpec `json:",inline"`
 
-	// Import finds the existing resource that the object stands for.
+	// Import finds the existing resource that the object represents.
 	// +optional
 	Import *ShareNetworkImport `json:"import,omitempty"`
-	// Adopt finds an existing resource that is managed from now on, instead of one
-	// that would be created.
+	// Adopt finds an existing resource to manage, instead of creating a resource.
 	// +optional
 	Adopt *ShareNetworkImport `json:"adopt,omitempty"`
-	// Resource is what the resource should be.
+	// Resource is the desired state of the resource.
 	// +optional
 	Resource *ShareNetworkResourceSpec `json:"resource,omitempty"`
 }
@@ -60,7 +59,7 @@ type ShareNetworkImport struct {
 	// ID of the resource.
 	// +optional
 	ID *UUID `json:"id,omitempty"`
-	// Filter that exactly one resource matches.
+	// Filter that must match exactly 1 resource.
 	// +optional
 	Filter *ShareNetworkFilter `json:"filter,omitempty"`
 }
@@ -77,12 +76,12 @@ type ShareNetworkFilter struct {
 	Description *OpenStackDescription `json:"description,omitempty"`
 }
 
-// ShareNetworkResourceSpec says what where shares are reached from should be.
+// ShareNetworkResourceSpec is the desired state of a share network.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.networkRef) == has(self.subnetRef)",message="networkRef and subnetRef must be specified together"
 // +kubebuilder:validation:XValidation:rule="has(self.networkRef) == has(oldSelf.networkRef) && has(self.subnetRef) == has(oldSelf.subnetRef)",message="networkRef and subnetRef can't be added or removed: immutable"
 type ShareNetworkResourceSpec struct {
-	// Name of the resource. Left out, it is the name of the object.
+	// Name of the resource. Defaults to metadata.name of the object.
 	// +optional
 	Name *OpenStackName `json:"name,omitempty"`
 	// Description of the resource.
@@ -98,17 +97,17 @@ type ShareNetworkResourceSpec struct {
 	SubnetRef *KubernetesNameRef `json:"subnetRef,omitempty"`
 }
 
-// ShareNetworkStatus is what is known of where shares are reached from.
+// ShareNetworkStatus is the observed state of a share network.
 type ShareNetworkStatus struct {
 	sharedv1alpha1.ExternalStatus `json:",inline"`
 
-	// Resource is what OpenStack last said of the resource.
+	// Resource is the state that OpenStack last reported.
 	// +optional
 	Resource *ShareNetworkResourceStatus `json:"resource,omitempty"`
 }
 
-// ShareNetworkResourceStatus is where shares are reached from as OpenStack last
-// described it. Nothing of it is validated.
+// ShareNetworkResourceStatus is the state of a share network that OpenStack last reported. The
+// values are not validated.
 type ShareNetworkResourceStatus struct {
 	// Name of the resource.
 	// +optional
@@ -126,11 +125,11 @@ type ShareNetworkResourceStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	NeutronSubnetID string `json:"neutronSubnetID,omitempty"`
-	// NetworkType is the sort of network.
+	// NetworkType is the technology of the network, such as vxlan.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	NetworkType string `json:"networkType,omitempty"`
-	// SegmentationID is what tells it from others.
+	// SegmentationID of the network, such as a VLAN id.
 	// +optional
 	SegmentationID *int32 `json:"segmentationID,omitempty"`
 	// CIDR is the address range.
@@ -144,10 +143,10 @@ type ShareNetworkResourceStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	ProjectID string `json:"projectID,omitempty"`
-	// CreatedAt is when it was created.
+	// CreatedAt is when the resource was created.
 	// +optional
 	CreatedAt *metav1.Time `json:"createdAt,omitempty"`
-	// UpdatedAt is when it was last changed.
+	// UpdatedAt is when the resource was last changed.
 	// +optional
 	UpdatedAt *metav1.Time `json:"updatedAt,omitempty"`
 }

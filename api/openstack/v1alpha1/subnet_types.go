@@ -35,19 +35,17 @@ type SubnetList struct {
 	Items []Subnet `json:"items"`
 }
 
-// SubnetSpec says what an address range of a Network should be, or which one is
-// meant.
+// SubnetSpec describes a subnet: the desired state in Resource, or an existing resource in Import.
 type SubnetSpec struct {
 	CommonSpec `json:",inline"`
 
-	// Import finds the existing resource that the object stands for.
+	// Import finds the existing resource that the object represents.
 	// +optional
 	Import *SubnetImport `json:"import,omitempty"`
-	// Adopt finds an existing resource that is managed from now on, instead of one
-	// that would be created.
+	// Adopt finds an existing resource to manage, instead of creating a resource.
 	// +optional
 	Adopt *SubnetImport `json:"adopt,omitempty"`
-	// Resource is what the resource should be.
+	// Resource is the desired state of the resource.
 	// +optional
 	Resource *SubnetResourceSpec `json:"resource,omitempty"`
 }
@@ -60,7 +58,7 @@ type SubnetImport struct {
 	// ID of the resource.
 	// +optional
 	ID *UUID `json:"id,omitempty"`
-	// Filter that exactly one resource matches.
+	// Filter that must match exactly 1 resource.
 	// +optional
 	Filter *SubnetFilter `json:"filter,omitempty"`
 }
@@ -78,13 +76,13 @@ type SubnetFilter struct {
 	// IPVersion of the addresses.
 	// +optional
 	IPVersion *IPVersion `json:"ipVersion,omitempty"`
-	// GatewayIP is the gateway.
+	// GatewayIP is the address of the gateway.
 	// +optional
 	GatewayIP *IPvAny `json:"gatewayIP,omitempty"`
 	// CIDR is the address range.
 	// +optional
 	CIDR *CIDR `json:"cidr,omitempty"`
-	// IPv6 says how hosts get addresses.
+	// IPv6 configures how hosts get IPv6 addresses.
 	// +optional
 	IPv6 *IPv6Options `json:"ipv6,omitempty"`
 	// NetworkRef names the Network.
@@ -97,11 +95,11 @@ type SubnetFilter struct {
 	FilterByNeutronTags `json:",inline"`
 }
 
-// SubnetResourceSpec says what an address range of a Network should be.
+// SubnetResourceSpec is the desired state of a subnet.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.dnsPublishFixedIP) == has(oldSelf.dnsPublishFixedIP) && has(self.ipv6) == has(oldSelf.ipv6) && has(self.routerRef) == has(oldSelf.routerRef) && has(self.projectRef) == has(oldSelf.projectRef)",message="dnsPublishFixedIP, ipv6, routerRef and projectRef can't be added or removed: immutable"
 type SubnetResourceSpec struct {
-	// Name of the resource. Left out, it is the name of the object.
+	// Name of the resource. Defaults to metadata.name of the object.
 	// +optional
 	Name *OpenStackName `json:"name,omitempty"`
 	// Description of the resource.
@@ -121,32 +119,32 @@ type SubnetResourceSpec struct {
 	// CIDR is the address range.
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cidr is immutable"
 	CIDR CIDR `json:"cidr"`
-	// AllocationPools are the parts that addresses are given from.
+	// AllocationPools are the ranges of the CIDR that addresses are allocated from.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=32
 	AllocationPools []AllocationPool `json:"allocationPools,omitempty"`
-	// Gateway says which address is the gateway.
+	// Gateway of the subnet.
 	// +optional
 	Gateway *SubnetGateway `json:"gateway,omitempty"`
-	// EnableDHCP says whether hosts are told their addresses.
+	// EnableDHCP tells whether DHCP gives hosts their addresses.
 	// +optional
 	EnableDHCP *bool `json:"enableDHCP,omitempty"`
-	// DNSNameservers that hosts are told of.
+	// DNSNameservers that DHCP announces to hosts.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=16
 	DNSNameservers []IPvAny `json:"dnsNameservers,omitempty"`
-	// DNSPublishFixedIP says whether addresses get names.
+	// DNSPublishFixedIP tells whether fixed IPs are published in the DNS.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="dnsPublishFixedIP is immutable"
 	DNSPublishFixedIP *bool `json:"dnsPublishFixedIP,omitempty"`
-	// HostRoutes that hosts are told of.
+	// HostRoutes that DHCP announces to hosts.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=256
 	HostRoutes []HostRoute `json:"hostRoutes,omitempty"`
-	// IPv6 says how hosts get addresses.
+	// IPv6 configures how hosts get IPv6 addresses.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="ipv6 is immutable"
 	IPv6 *IPv6Options `json:"ipv6,omitempty"`
@@ -154,8 +152,8 @@ type SubnetResourceSpec struct {
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="routerRef is immutable"
 	RouterRef *KubernetesNameRef `json:"routerRef,omitempty"`
-	// ProjectRef names the Project that the resource belongs to. Left out, it is that
-	// of the credentials.
+	// ProjectRef names the Project that the resource belongs to. Defaults to the project of
+	// cloudCredentialsRef.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="projectRef is immutable"
 	ProjectRef *KubernetesNameRef `json:"projectRef,omitempty"`
@@ -169,46 +167,46 @@ type AllocationPool struct {
 	End IPvAny `json:"end"`
 }
 
-// HostRoute is a route that hosts are told of.
+// HostRoute is a route that DHCP announces to hosts.
 type HostRoute struct {
-	// Destination that the route leads to.
+	// Destination is the CIDR that the route leads to.
 	Destination CIDR `json:"destination"`
-	// NextHop is where it begins.
+	// NextHop is the address that the route goes through.
 	NextHop IPvAny `json:"nextHop"`
 }
 
-// SubnetGateway says which address is the gateway.
+// SubnetGateway chooses the gateway of a subnet.
 type SubnetGateway struct {
-	// Type says who chooses the gateway.
+	// Type tells how the gateway is chosen.
 	Type SubnetGatewayType `json:"type"`
 	// IP is the address, if type is IP.
 	// +optional
 	IP *IPvAny `json:"ip,omitempty"`
 }
 
-// IPv6Options says how addresses are given to hosts.
+// IPv6Options configures how hosts get IPv6 addresses.
 //
 // +kubebuilder:validation:MinProperties=1
 type IPv6Options struct {
-	// AddressMode says how hosts get addresses.
+	// AddressMode is how hosts get IPv6 addresses.
 	// +optional
 	AddressMode *IPv6AddressMode `json:"addressMode,omitempty"`
-	// RAMode says who advertises the router.
+	// RAMode is how IPv6 routers are advertised.
 	// +optional
 	RAMode *IPv6RAMode `json:"raMode,omitempty"`
 }
 
-// SubnetStatus is what is known of an address range of a Network.
+// SubnetStatus is the observed state of a subnet.
 type SubnetStatus struct {
 	sharedv1alpha1.ExternalStatus `json:",inline"`
 
-	// Resource is what OpenStack last said of the resource.
+	// Resource is the state that OpenStack last reported.
 	// +optional
 	Resource *SubnetResourceStatus `json:"resource,omitempty"`
 }
 
-// SubnetResourceStatus is an address range of a Network as OpenStack last
-// described it. Nothing of it is validated.
+// SubnetResourceStatus is the state of a subnet that OpenStack last reported. The values are not
+// validated.
 type SubnetResourceStatus struct {
 	// Name of the resource.
 	// +optional
@@ -235,45 +233,45 @@ type SubnetResourceStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	CIDR string `json:"cidr"`
-	// GatewayIP is the gateway.
+	// GatewayIP is the address of the gateway.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	GatewayIP string `json:"gatewayIP"`
-	// DNSNameservers that hosts are told of.
+	// DNSNameservers that DHCP announces to hosts.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=256
 	// +kubebuilder:validation:items:MaxLength=1024
 	DNSNameservers []string `json:"dnsNameservers,omitempty"`
-	// DNSPublishFixedIP says whether addresses get names.
+	// DNSPublishFixedIP tells whether fixed IPs are published in the DNS.
 	// +optional
 	DNSPublishFixedIP *bool `json:"dnsPublishFixedIP"`
-	// AllocationPools are the parts that addresses are given from.
+	// AllocationPools are the ranges of the CIDR that addresses are allocated from.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=256
 	AllocationPools []AllocationPoolStatus `json:"allocationPools,omitempty"`
-	// HostRoutes that hosts are told of.
+	// HostRoutes that DHCP announces to hosts.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=256
 	HostRoutes []HostRouteStatus `json:"hostRoutes,omitempty"`
-	// IPv6AddressMode says how hosts get addresses.
+	// IPv6AddressMode is how hosts get IPv6 addresses.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	IPv6AddressMode string `json:"ipv6AddressMode,omitempty"`
-	// IPv6RAMode says who advertises the router.
+	// IPv6RAMode is how IPv6 routers are advertised.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	IPv6RAMode string `json:"ipv6RAMode,omitempty"`
-	// EnableDHCP says whether hosts are told their addresses.
+	// EnableDHCP tells whether DHCP gives hosts their addresses.
 	// +optional
 	EnableDHCP *bool `json:"enableDHCP"`
 	// NetworkID is the network.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	NetworkID string `json:"networkID"`
-	// SubnetPoolID is where the range comes from.
+	// SubnetPoolID is the subnet pool that CIDR is from.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	SubnetPoolID string `json:"subnetPoolID,omitempty"`
@@ -293,13 +291,13 @@ type AllocationPoolStatus struct {
 	End string `json:"end"`
 }
 
-// HostRouteStatus is a route that hosts are told of.
+// HostRouteStatus is a route that DHCP announces to hosts.
 type HostRouteStatus struct {
-	// Destination that the route leads to.
+	// Destination is the CIDR that the route leads to.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Destination string `json:"destination"`
-	// NextHop is where it begins.
+	// NextHop is the address that the route goes through.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	NextHop string `json:"nextHop"`

@@ -8,7 +8,7 @@ import (
 	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
 )
 
-// Trunk is a port that carries the traffic of others.
+// Trunk is a port that carries the traffic of other ports.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -35,19 +35,17 @@ type TrunkList struct {
 	Items []Trunk `json:"items"`
 }
 
-// TrunkSpec says what a port that carries the traffic of others should be, or
-// which one is meant.
+// TrunkSpec describes a trunk: the desired state in Resource, or an existing resource in Import.
 type TrunkSpec struct {
 	CommonSpec `json:",inline"`
 
-	// Import finds the existing resource that the object stands for.
+	// Import finds the existing resource that the object represents.
 	// +optional
 	Import *TrunkImport `json:"import,omitempty"`
-	// Adopt finds an existing resource that is managed from now on, instead of one
-	// that would be created.
+	// Adopt finds an existing resource to manage, instead of creating a resource.
 	// +optional
 	Adopt *TrunkImport `json:"adopt,omitempty"`
-	// Resource is what the resource should be.
+	// Resource is the desired state of the resource.
 	// +optional
 	Resource *TrunkResourceSpec `json:"resource,omitempty"`
 }
@@ -60,7 +58,7 @@ type TrunkImport struct {
 	// ID of the resource.
 	// +optional
 	ID *UUID `json:"id,omitempty"`
-	// Filter that exactly one resource matches.
+	// Filter that must match exactly 1 resource.
 	// +optional
 	Filter *TrunkFilter `json:"filter,omitempty"`
 }
@@ -75,7 +73,7 @@ type TrunkFilter struct {
 	// Description of the resource.
 	// +optional
 	Description *NeutronDescription `json:"description,omitempty"`
-	// AdminStateUp says whether it carries traffic.
+	// AdminStateUp tells whether the resource carries traffic.
 	// +optional
 	AdminStateUp *bool `json:"adminStateUp,omitempty"`
 	// PortRef names the Port.
@@ -88,11 +86,11 @@ type TrunkFilter struct {
 	FilterByNeutronTags `json:",inline"`
 }
 
-// TrunkResourceSpec says what a port that carries the traffic of others should be.
+// TrunkResourceSpec is the desired state of a trunk.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.projectRef) == has(oldSelf.projectRef)",message="projectRef can't be added or removed: immutable"
 type TrunkResourceSpec struct {
-	// Name of the resource. Left out, it is the name of the object.
+	// Name of the resource. Defaults to metadata.name of the object.
 	// +optional
 	Name *OpenStackName `json:"name,omitempty"`
 	// Description of the resource.
@@ -101,10 +99,10 @@ type TrunkResourceSpec struct {
 	// PortRef names the Port.
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="portRef is immutable"
 	PortRef KubernetesNameRef `json:"portRef"`
-	// AdminStateUp says whether it carries traffic.
+	// AdminStateUp tells whether the resource carries traffic.
 	// +optional
 	AdminStateUp *bool `json:"adminStateUp,omitempty"`
-	// Subports whose traffic it carries.
+	// Subports of the trunk: ports with a SegmentationID.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=1024
@@ -114,39 +112,39 @@ type TrunkResourceSpec struct {
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=64
 	Tags []NeutronTag `json:"tags,omitempty"`
-	// ProjectRef names the Project that the resource belongs to. Left out, it is that
-	// of the credentials.
+	// ProjectRef names the Project that the resource belongs to. Defaults to the project of
+	// cloudCredentialsRef.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="projectRef is immutable"
 	ProjectRef *KubernetesNameRef `json:"projectRef,omitempty"`
 }
 
-// TrunkSubport is a port whose traffic a trunk carries.
+// TrunkSubport is a port of a trunk, with a SegmentationID.
 type TrunkSubport struct {
 	// PortRef names the Port.
 	PortRef KubernetesNameRef `json:"portRef"`
-	// SegmentationID tells its traffic from that of others.
+	// SegmentationID separates the traffic of the subport from other traffic, such as a VLAN id.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=4094
 	SegmentationID int32 `json:"segmentationID"`
-	// SegmentationType says how it does.
+	// SegmentationType is the meaning of SegmentationID, such as vlan.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:Enum=inherit;vlan
 	SegmentationType string `json:"segmentationType"`
 }
 
-// TrunkStatus is what is known of a port that carries the traffic of others.
+// TrunkStatus is the observed state of a trunk.
 type TrunkStatus struct {
 	sharedv1alpha1.ExternalStatus `json:",inline"`
 
-	// Resource is what OpenStack last said of the resource.
+	// Resource is the state that OpenStack last reported.
 	// +optional
 	Resource *TrunkResourceStatus `json:"resource,omitempty"`
 }
 
-// TrunkResourceStatus is a port that carries the traffic of others as OpenStack
-// last described it. Nothing of it is validated.
+// TrunkResourceStatus is the state of a trunk that OpenStack last reported. The values are not
+// validated.
 type TrunkResourceStatus struct {
 	// Name of the resource.
 	// +optional
@@ -174,10 +172,10 @@ type TrunkResourceStatus struct {
 	// +kubebuilder:validation:MaxItems=256
 	// +kubebuilder:validation:items:MaxLength=1024
 	Tags []string `json:"tags,omitempty"`
-	// AdminStateUp says whether it carries traffic.
+	// AdminStateUp tells whether the resource carries traffic.
 	// +optional
 	AdminStateUp *bool `json:"adminStateUp"`
-	// Subports whose traffic it carries.
+	// Subports of the trunk: ports with a SegmentationID.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=1024
@@ -186,16 +184,16 @@ type TrunkResourceStatus struct {
 	NeutronStatusMetadata `json:",inline"`
 }
 
-// TrunkSubportStatus is a port whose traffic a trunk carries.
+// TrunkSubportStatus is a port of a trunk, with a SegmentationID.
 type TrunkSubportStatus struct {
 	// PortID is the port.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	PortID string `json:"portID"`
-	// SegmentationID tells its traffic from that of others.
+	// SegmentationID separates the traffic of the subport from other traffic, such as a VLAN id.
 	// +optional
 	SegmentationID *int32 `json:"segmentationID"`
-	// SegmentationType says how it does.
+	// SegmentationType is the meaning of SegmentationID, such as vlan.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	SegmentationType string `json:"segmentationType"`

@@ -8,7 +8,7 @@ import (
 	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
 )
 
-// User is somebody, or something, that can log in.
+// User is a person or a program that can log in.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -35,18 +35,17 @@ type UserList struct {
 	Items []User `json:"items"`
 }
 
-// UserSpec says what a user should be, or which one is meant.
+// UserSpec describes a user: the desired state in Resource, or an existing resource in Import.
 type UserSpec struct {
 	CommonSpec `json:",inline"`
 
-	// Import finds the existing resource that the object stands for.
+	// Import finds the existing resource that the object represents.
 	// +optional
 	Import *UserImport `json:"import,omitempty"`
-	// Adopt finds an existing resource that is managed from now on, instead of one
-	// that would be created.
+	// Adopt finds an existing resource to manage, instead of creating a resource.
 	// +optional
 	Adopt *UserImport `json:"adopt,omitempty"`
-	// Resource is what the resource should be.
+	// Resource is the desired state of the resource.
 	// +optional
 	Resource *UserResourceSpec `json:"resource,omitempty"`
 }
@@ -59,7 +58,7 @@ type UserImport struct {
 	// ID of the resource.
 	// +optional
 	ID *UUID `json:"id,omitempty"`
-	// Filter that exactly one resource matches.
+	// Filter that must match exactly 1 resource.
 	// +optional
 	Filter *UserFilter `json:"filter,omitempty"`
 }
@@ -76,13 +75,13 @@ type UserFilter struct {
 	DomainRef *KubernetesNameRef `json:"domainRef,omitempty"`
 }
 
-// UserResourceSpec says what a user should be.
+// UserResourceSpec is the desired state of a user.
 //
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.passwordRef) || has(self.passwordRef)",message="passwordRef may not be removed once set"
 // +kubebuilder:validation:XValidation:rule="has(self.domainRef) == has(oldSelf.domainRef)",message="domainRef can't be added or removed: immutable"
 // +kubebuilder:validation:XValidation:rule="has(self.defaultProjectRef) == has(oldSelf.defaultProjectRef)",message="defaultProjectRef can't be added or removed: immutable"
 type UserResourceSpec struct {
-	// Name of the resource. Left out, it is the name of the object.
+	// Name of the resource. Defaults to metadata.name of the object.
 	// +optional
 	Name *OpenStackName `json:"name,omitempty"`
 	// Description of the resource.
@@ -92,29 +91,29 @@ type UserResourceSpec struct {
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="domainRef is immutable"
 	DomainRef *KubernetesNameRef `json:"domainRef,omitempty"`
-	// DefaultProjectRef names the Project that the user works in unless told otherwise.
+	// DefaultProjectRef names the Project that the user works in by default.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="defaultProjectRef is immutable"
 	DefaultProjectRef *KubernetesNameRef `json:"defaultProjectRef,omitempty"`
-	// Enabled says whether the user can log in.
+	// Enabled tells whether the user can log in.
 	// +optional
 	Enabled *bool `json:"enabled,omitempty"`
-	// PasswordRef names the Secret whose key password holds the password. When the
-	// Secret changes, the password is set again.
+	// PasswordRef names the Secret. Key password holds the password. The operator sets the password
+	// again when the Secret changes.
 	// +optional
 	PasswordRef *KubernetesNameRef `json:"passwordRef,omitempty"`
 }
 
-// UserStatus is what is known of a user.
+// UserStatus is the observed state of a user.
 type UserStatus struct {
 	sharedv1alpha1.ExternalStatus `json:",inline"`
 
-	// Resource is what OpenStack last said of the resource.
+	// Resource is the state that OpenStack last reported.
 	// +optional
 	Resource *UserResourceStatus `json:"resource,omitempty"`
 }
 
-// UserResourceStatus is a user as OpenStack last described it. Nothing of it is
+// UserResourceStatus is the state of a user that OpenStack last reported. The values are not
 // validated.
 type UserResourceStatus struct {
 	// Name of the resource.
@@ -129,14 +128,14 @@ type UserResourceStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	DomainID string `json:"domainID"`
-	// DefaultProjectID is the project that the user works in unless told otherwise.
+	// DefaultProjectID is the project that the user works in by default.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	DefaultProjectID string `json:"defaultProjectID,omitempty"`
-	// Enabled says whether the user can log in.
+	// Enabled tells whether the user can log in.
 	// +optional
 	Enabled *bool `json:"enabled"`
-	// PasswordExpiresAt is when the password ends.
+	// PasswordExpiresAt is when the password expires.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	PasswordExpiresAt string `json:"passwordExpiresAt,omitempty"`

@@ -35,18 +35,17 @@ type VolumeList struct {
 	Items []Volume `json:"items"`
 }
 
-// VolumeSpec says what a disk should be, or which one is meant.
+// VolumeSpec describes a volume: the desired state in Resource, or an existing resource in Import.
 type VolumeSpec struct {
 	CommonSpec `json:",inline"`
 
-	// Import finds the existing resource that the object stands for.
+	// Import finds the existing resource that the object represents.
 	// +optional
 	Import *VolumeImport `json:"import,omitempty"`
-	// Adopt finds an existing resource that is managed from now on, instead of one
-	// that would be created.
+	// Adopt finds an existing resource to manage, instead of creating a resource.
 	// +optional
 	Adopt *VolumeImport `json:"adopt,omitempty"`
-	// Resource is what the resource should be.
+	// Resource is the desired state of the resource.
 	// +optional
 	Resource *VolumeResourceSpec `json:"resource,omitempty"`
 }
@@ -59,7 +58,7 @@ type VolumeImport struct {
 	// ID of the resource.
 	// +optional
 	ID *UUID `json:"id,omitempty"`
-	// Filter that exactly one resource matches.
+	// Filter that must match exactly 1 resource.
 	// +optional
 	Filter *VolumeFilter `json:"filter,omitempty"`
 }
@@ -78,17 +77,17 @@ type VolumeFilter struct {
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	Size *int32 `json:"size,omitempty"`
-	// AvailabilityZone that it is in.
+	// AvailabilityZone that the resource is in.
 	// +optional
 	// +kubebuilder:validation:MaxLength=255
 	AvailabilityZone *string `json:"availabilityZone,omitempty"`
 }
 
-// VolumeResourceSpec says what a disk should be.
+// VolumeResourceSpec is the desired state of a volume.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.volumeTypeRef) == has(oldSelf.volumeTypeRef) && has(self.availabilityZone) == has(oldSelf.availabilityZone) && has(self.imageRef) == has(oldSelf.imageRef) && has(self.metadata) == has(oldSelf.metadata)",message="volumeTypeRef, availabilityZone, imageRef and metadata can't be added or removed: immutable"
 type VolumeResourceSpec struct {
-	// Name of the resource. Left out, it is the name of the object.
+	// Name of the resource. Defaults to metadata.name of the object.
 	// +optional
 	Name *OpenStackName `json:"name,omitempty"`
 	// Description of the resource.
@@ -98,20 +97,20 @@ type VolumeResourceSpec struct {
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="size is immutable"
 	Size int32 `json:"size"`
-	// VolumeTypeRef names the VolumeType. Left out, it is the cloud's default.
+	// VolumeTypeRef names the VolumeType. Defaults to the volume type of the cloud.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="volumeTypeRef is immutable"
 	VolumeTypeRef *KubernetesNameRef `json:"volumeTypeRef,omitempty"`
-	// AvailabilityZone that it should be in.
+	// AvailabilityZone that the resource should be in.
 	// +optional
 	// +kubebuilder:validation:MaxLength=255
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="availabilityZone is immutable"
 	AvailabilityZone *string `json:"availabilityZone,omitempty"`
-	// ImageRef names the Image whose content it begins with.
+	// ImageRef names the Image that is copied to the volume.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="imageRef is immutable"
 	ImageRef *KubernetesNameRef `json:"imageRef,omitempty"`
-	// Metadata are pairs that it carries.
+	// Metadata are key-value pairs of the volume.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
@@ -119,7 +118,7 @@ type VolumeResourceSpec struct {
 	Metadata []VolumeMetadata `json:"metadata,omitempty"`
 }
 
-// VolumeMetadata is a pair that a disk carries.
+// VolumeMetadata is a key-value pair of a volume.
 type VolumeMetadata struct {
 	// Name of the pair.
 	// +kubebuilder:validation:MaxLength=255
@@ -129,17 +128,17 @@ type VolumeMetadata struct {
 	Value string `json:"value"`
 }
 
-// VolumeStatus is what is known of a disk.
+// VolumeStatus is the observed state of a volume.
 type VolumeStatus struct {
 	sharedv1alpha1.ExternalStatus `json:",inline"`
 
-	// Resource is what OpenStack last said of the resource.
+	// Resource is the state that OpenStack last reported.
 	// +optional
 	Resource *VolumeResourceStatus `json:"resource,omitempty"`
 }
 
-// VolumeResourceStatus is a disk as OpenStack last described it. Nothing of
-// it is validated.
+// VolumeResourceStatus is the state of a volume that OpenStack last reported. The values are not
+// validated.
 type VolumeResourceStatus struct {
 	// Name of the resource.
 	// +optional
@@ -152,66 +151,66 @@ type VolumeResourceStatus struct {
 	// Size in GiB.
 	// +optional
 	Size *int32 `json:"size"`
-	// Status of the disk.
+	// Status of the volume, such as available or in-use.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Status string `json:"status"`
-	// AvailabilityZone that it is in.
+	// AvailabilityZone that the resource is in.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	AvailabilityZone string `json:"availabilityZone,omitempty"`
-	// Attachments say where it is attached.
+	// Attachments are the servers that the volume is attached to.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=256
 	Attachments []VolumeAttachmentStatus `json:"attachments,omitempty"`
-	// VolumeType is the name of its sort.
+	// VolumeType is the name of the volume type.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	VolumeType string `json:"volumeType"`
-	// SnapshotID is the snapshot that it was made from.
+	// SnapshotID is the snapshot that the volume was created from.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	SnapshotID string `json:"snapshotID,omitempty"`
-	// SourceVolID is the disk that it was made from.
+	// SourceVolID is the volume that the volume was created from.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	SourceVolID string `json:"sourceVolID,omitempty"`
-	// BackupID is the backup that it was made from.
+	// BackupID is the backup that the volume was created from.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	BackupID string `json:"backupID,omitempty"`
-	// Metadata are pairs that it carries.
+	// Metadata are key-value pairs of the volume.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=256
 	Metadata []VolumeMetadataStatus `json:"metadata,omitempty"`
-	// UserID is who made it.
+	// UserID is the user that created the resource.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	UserID string `json:"userID"`
-	// Bootable says whether a server can start from it.
+	// Bootable tells whether a server can boot from the volume.
 	// +optional
 	Bootable *bool `json:"bootable,omitempty"`
-	// Encrypted says whether its content is.
+	// Encrypted tells whether the content is encrypted.
 	// +optional
 	Encrypted *bool `json:"encrypted"`
-	// ReplicationStatus is how far copies of it are.
+	// ReplicationStatus is the status of the volume's replication.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	ReplicationStatus string `json:"replicationStatus,omitempty"`
-	// ConsistencyGroupID is the group that is copied with it.
+	// ConsistencyGroupID is the consistency group of the volume.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	ConsistencyGroupID string `json:"consistencyGroupID,omitempty"`
-	// Multiattach says whether several servers may have it at once.
+	// Multiattach tells whether several servers may attach the volume at once.
 	// +optional
 	Multiattach *bool `json:"multiattach"`
-	// ImageID is the image that it began with.
+	// ImageID is the image that was copied to the volume.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	ImageID string `json:"imageID,omitempty"`
-	// Host is what keeps it.
+	// Host is the storage backend of the volume.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Host string `json:"host,omitempty"`
@@ -227,7 +226,7 @@ type VolumeResourceStatus struct {
 	UpdatedAt *metav1.Time `json:"updatedAt,omitempty"`
 }
 
-// VolumeAttachmentStatus says where a disk is attached.
+// VolumeAttachmentStatus is a server that a volume is attached to.
 type VolumeAttachmentStatus struct {
 	// AttachmentID is the id of the attachment.
 	// +optional
@@ -237,16 +236,16 @@ type VolumeAttachmentStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	ServerID string `json:"serverID"`
-	// Device is what the server calls it.
+	// Device is the device name inside the server, such as /dev/vdb.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Device string `json:"device"`
-	// AttachedAt is when it was attached.
+	// AttachedAt is when the volume was attached.
 	// +optional
 	AttachedAt *metav1.Time `json:"attachedAt,omitempty"`
 }
 
-// VolumeMetadataStatus is a pair that a disk carries.
+// VolumeMetadataStatus is a key-value pair of a volume.
 type VolumeMetadataStatus struct {
 	// Name of the pair.
 	// +optional

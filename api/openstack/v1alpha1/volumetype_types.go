@@ -35,18 +35,18 @@ type VolumeTypeList struct {
 	Items []VolumeType `json:"items"`
 }
 
-// VolumeTypeSpec says what a sort of volumes should be, or which one is meant.
+// VolumeTypeSpec describes a volume type: the desired state in Resource, or an existing resource in
+// Import.
 type VolumeTypeSpec struct {
 	CommonSpec `json:",inline"`
 
-	// Import finds the existing resource that the object stands for.
+	// Import finds the existing resource that the object represents.
 	// +optional
 	Import *VolumeTypeImport `json:"import,omitempty"`
-	// Adopt finds an existing resource that is managed from now on, instead of one
-	// that would be created.
+	// Adopt finds an existing resource to manage, instead of creating a resource.
 	// +optional
 	Adopt *VolumeTypeImport `json:"adopt,omitempty"`
-	// Resource is what the resource should be.
+	// Resource is the desired state of the resource.
 	// +optional
 	Resource *VolumeTypeResourceSpec `json:"resource,omitempty"`
 }
@@ -59,7 +59,7 @@ type VolumeTypeImport struct {
 	// ID of the resource.
 	// +optional
 	ID *UUID `json:"id,omitempty"`
-	// Filter that exactly one resource matches.
+	// Filter that must match exactly 1 resource.
 	// +optional
 	Filter *VolumeTypeFilter `json:"filter,omitempty"`
 }
@@ -74,30 +74,30 @@ type VolumeTypeFilter struct {
 	// Description of the resource.
 	// +optional
 	Description *OpenStackDescription `json:"description,omitempty"`
-	// IsPublic says whether all projects may use it.
+	// IsPublic tells whether all projects may use the volume type.
 	// +optional
 	IsPublic *bool `json:"isPublic,omitempty"`
 }
 
-// VolumeTypeResourceSpec says what a sort of volumes should be.
+// VolumeTypeResourceSpec is the desired state of a volume type.
 type VolumeTypeResourceSpec struct {
-	// Name of the resource. Left out, it is the name of the object.
+	// Name of the resource. Defaults to metadata.name of the object.
 	// +optional
 	Name *OpenStackName `json:"name,omitempty"`
 	// Description of the resource.
 	// +optional
 	Description *OpenStackDescription `json:"description,omitempty"`
-	// ExtraSpecs choose and instruct what keeps the volumes.
+	// ExtraSpecs choose and configure the storage backend of the volumes.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
 	ExtraSpecs []VolumeTypeExtraSpec `json:"extraSpecs,omitempty"`
-	// IsPublic says whether all projects may use it. Left out, they may.
+	// IsPublic tells whether all projects may use the volume type. Defaults to true.
 	// +optional
 	IsPublic *bool `json:"isPublic,omitempty"`
 }
 
-// VolumeTypeExtraSpec is an instruction to what keeps the volumes.
+// VolumeTypeExtraSpec is a key-value pair for the storage backend.
 type VolumeTypeExtraSpec struct {
 	// Name of the pair.
 	// +kubebuilder:validation:MaxLength=255
@@ -107,17 +107,17 @@ type VolumeTypeExtraSpec struct {
 	Value string `json:"value"`
 }
 
-// VolumeTypeStatus is what is known of a sort of volumes.
+// VolumeTypeStatus is the observed state of a volume type.
 type VolumeTypeStatus struct {
 	sharedv1alpha1.ExternalStatus `json:",inline"`
 
-	// Resource is what OpenStack last said of the resource.
+	// Resource is the state that OpenStack last reported.
 	// +optional
 	Resource *VolumeTypeResourceStatus `json:"resource,omitempty"`
 }
 
-// VolumeTypeResourceStatus is a sort of volumes as OpenStack last described it. Nothing of
-// it is validated.
+// VolumeTypeResourceStatus is the state of a volume type that OpenStack last reported. The values
+// are not validated.
 type VolumeTypeResourceStatus struct {
 	// Name of the resource.
 	// +optional
@@ -127,17 +127,17 @@ type VolumeTypeResourceStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Description string `json:"description,omitempty"`
-	// ExtraSpecs choose and instruct what keeps the volumes.
+	// ExtraSpecs choose and configure the storage backend of the volumes.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=256
 	ExtraSpecs []VolumeTypeExtraSpecStatus `json:"extraSpecs,omitempty"`
-	// IsPublic says whether all projects may use it.
+	// IsPublic tells whether all projects may use the volume type.
 	// +optional
 	IsPublic *bool `json:"isPublic"`
 }
 
-// VolumeTypeExtraSpecStatus is an instruction to what keeps the volumes.
+// VolumeTypeExtraSpecStatus is a key-value pair for the storage backend.
 type VolumeTypeExtraSpecStatus struct {
 	// Name of the pair.
 	// +optional

@@ -6,7 +6,7 @@ import (
 	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
 )
 
-// ClusterUsage is a Usage that lives outside of namespaces.
+// ClusterUsage is a cluster-scoped Usage.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -37,8 +37,8 @@ type ClusterUsageList struct {
 	Items []ClusterUsage `json:"items"`
 }
 
-// UsageSpec returns the spec, which all kinds of Usage have in common.
+// UsageSpec returns the spec, which Usage and ClusterUsage have in common.
 func (u *ClusterUsage) UsageSpec() *sharedv1alpha1.UsageSpec { return &u.Spec }
 
-// UsageStatus returns the status, which all kinds of Usage have in common.
+// UsageStatus returns the status, which Usage and ClusterUsage have in common.
 func (u *ClusterUsage) UsageStatus() *sharedv1alpha1.UsageStatus { return &u.Status }

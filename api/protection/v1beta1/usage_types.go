@@ -6,7 +6,9 @@ import (
 	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
 )
 
-// Usage says that an object is used by another one, or may not be deleted for a reason. It lives in the namespace of the using object, unless that lives outside of namespaces.
+// Usage protects the object in spec.of from deletion, while the object in spec.by uses it or for
+// spec.reason. A Usage is created in the namespace of the using object, unless the using object is
+// cluster-scoped.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -38,8 +40,8 @@ type UsageList struct {
 	Items []Usage `json:"items"`
 }
 
-// UsageSpec returns the spec, which all kinds of Usage have in common.
+// UsageSpec returns the spec, which Usage and ClusterUsage have in common.
 func (u *Usage) UsageSpec() *sharedv1alpha1.UsageSpec { return &u.Spec }
 
-// UsageStatus returns the status, which all kinds of Usage have in common.
+// UsageStatus returns the status, which Usage and ClusterUsage have in common.
 func (u *Usage) UsageStatus() *sharedv1alpha1.UsageStatus { return &u.Status }

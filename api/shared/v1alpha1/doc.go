@@ -1,9 +1,9 @@
-// Package v1alpha1 holds the types that more than one API group of Kinship is
-// made of: what a Usage says and what is known of it, and the words that
-// conditions speak in.
+// Package v1alpha1 holds the types that several API groups of Kinship share: spec and status of
+// Usage and ClusterUsage, the common fields of resources outside Kubernetes, and the types and
+// reasons of conditions.
 //
-// It is a vocabulary, not an API group: nothing here is served by itself. A
-// type belongs here once two groups need it and not before.
+// The package is no API group: the API server serves no kind of it. A type moves here once a second
+// group needs it.
 //
 // +kubebuilder:object:generate=true
 package v1alpha1

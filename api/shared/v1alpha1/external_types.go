@@ -4,41 +4,41 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// ManagementPolicy says what may be done to a resource outside Kubernetes.
+// ManagementPolicy tells whether the operator may change a resource outside Kubernetes.
 //
 // +kubebuilder:validation:Enum=managed;unmanaged
 // +kubebuilder:validation:MaxLength=16
 type ManagementPolicy string
 
-// OnDelete says what becomes of a managed resource when its object is deleted.
+// OnDelete tells whether a managed resource is deleted with its object.
 //
 // +kubebuilder:validation:Enum=delete;detach
 // +kubebuilder:validation:MaxLength=16
 type OnDelete string
 
 const (
-	// PolicyManaged resources are created, changed and deleted with their object.
+	// PolicyManaged creates, changes and deletes the resource with its object.
 	PolicyManaged ManagementPolicy = "managed"
-	// PolicyUnmanaged resources are only looked at.
+	// PolicyUnmanaged only reads the resource.
 	PolicyUnmanaged ManagementPolicy = "unmanaged"
 
-	// OnDeleteDelete deletes the resource.
+	// OnDeleteDelete deletes the resource with its object.
 	OnDeleteDelete OnDelete = "delete"
-	// OnDeleteDetach leaves the resource as it is.
+	// OnDeleteDetach keeps the resource when its object is deleted.
 	OnDeleteDetach OnDelete = "detach"
 )
 
 // ManagedOptions are options of managed resources.
 type ManagedOptions struct {
-	// OnDelete says what becomes of the resource when the object is deleted.
+	// OnDelete tells whether the resource is deleted with the object.
 	// +optional
 	// +kubebuilder:default=delete
 	OnDelete OnDelete `json:"onDelete,omitempty"`
 }
 
-// ExternalSpec is what every object says of its resource outside Kubernetes.
+// ExternalSpec has the fields that every object with a resource outside Kubernetes has in its spec.
 type ExternalSpec struct {
-	// ManagementPolicy says what may be done to the resource.
+	// ManagementPolicy tells whether the operator may change the resource.
 	// +optional
 	// +kubebuilder:default=managed
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="managementPolicy is immutable"
@@ -46,8 +46,8 @@ type ExternalSpec struct {
 	// ManagedOptions are options of managed resources.
 	// +optional
 	ManagedOptions *ManagedOptions `json:"managedOptions,omitempty"`
-	// ResyncPeriod is how often the resource is compared with the spec. 0s switches
-	// that off; left out, the operator's default applies.
+	// ResyncPeriod is how often the resource is compared with the spec. 0s switches the comparison
+	// off. Defaults to the period that the operator is started with.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=64
@@ -55,10 +55,11 @@ type ExternalSpec struct {
 	ResyncPeriod *metav1.Duration `json:"resyncPeriod,omitempty"`
 }
 
-// ExternalStatus is what is known of every resource outside Kubernetes.
+// ExternalStatus has the fields that every object with a resource outside Kubernetes has in its
+// status.
 type ExternalStatus struct {
-	// Conditions are Available and Progressing, and Ready and Drifted where the operator
-	// was started with an option for them.
+	// Conditions are Available and Progressing, and also Ready and Drifted if the operator is
+	// started with an option for these.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -72,17 +73,17 @@ type ExternalStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Place string `json:"place,omitempty"`
-	// LastSyncTime is when the resource was last seen to be as it should be.
+	// LastSyncTime is when the resource was last seen to match the spec.
 	// +optional
 	LastSyncTime *metav1.Time `json:"lastSyncTime,omitempty"`
-	// ObservedDependencies are the ids that references stood for when they were last
-	// used.
+	// ObservedDependencies are the ids that references resolved to when the operator last used
+	// them.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=2048
 	ObservedDependencies []ObservedDependency `json:"observedDependencies,omitempty"`
-	// Drift lists the fields of the resource that differ from the spec and can't be
-	// changed. It is empty while there are none.
+	// Drift lists the fields of the resource that differ from the spec and can't be changed. Drift
+	// is empty while no such field differs.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=32
@@ -90,34 +91,34 @@ type ExternalStatus struct {
 	Drift []string `json:"drift,omitempty"`
 }
 
-// AnonymousStatus is what is known of resources outside Kubernetes that have no id:
-// an ExternalStatus, field by field, whose id is in memory alone. Its object tells
-// what its resource is known by.
+// AnonymousStatus is the ExternalStatus of a resource without an id, such as a RoleAssignment. The
+// fields equal those of ExternalStatus, but ID is computed and kept in memory only. GetIdentity of
+// the object returns the identity.
 type AnonymousStatus struct {
-	// Conditions are Available and Progressing, and Ready and Drifted where the operator
-	// was started with an option for them.
+	// Conditions are Available and Progressing, and also Ready and Drifted if the operator is
+	// started with an option for these.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
 	// +kubebuilder:validation:MaxItems=32
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
-	// ID of the resource, as it is computed.
+	// ID of the resource, computed by GetIdentity.
 	ID *string `json:"-"`
 	// Place is where the resource is, such as a project of a cloud.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Place string `json:"place,omitempty"`
-	// LastSyncTime is when the resource was last seen to be as it should be.
+	// LastSyncTime is when the resource was last seen to match the spec.
 	// +optional
 	LastSyncTime *metav1.Time `json:"lastSyncTime,omitempty"`
-	// ObservedDependencies are the ids that references stood for when they were last
-	// used.
+	// ObservedDependencies are the ids that references resolved to when the operator last used
+	// them.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=2048
 	ObservedDependencies []ObservedDependency `json:"observedDependencies,omitempty"`
-	// Drift lists the fields of the resource that differ from the spec and can't be
-	// changed. It is empty while there are none.
+	// Drift lists the fields of the resource that differ from the spec and can't be changed. Drift
+	// is empty while no such field differs.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=32
@@ -125,15 +126,15 @@ type AnonymousStatus struct {
 	Drift []string `json:"drift,omitempty"`
 }
 
-// ObservedDependency is the id that a reference stood for.
+// ObservedDependency is the id that a reference resolved to.
 type ObservedDependency struct {
-	// Kind of the object referred to.
+	// Kind of the referenced object.
 	// +kubebuilder:validation:MaxLength=63
 	Kind string `json:"kind"`
-	// Name of the object referred to.
+	// Name of the referenced object.
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
-	// ID of its resource, or the version of its content where that is what is used.
+	// ID of the referenced object's resource. For a Secret: the version of the content.
 	// +kubebuilder:validation:MaxLength=1024
 	ID string `json:"id"`
 }

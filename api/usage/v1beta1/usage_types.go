@@ -6,7 +6,7 @@ import (
 	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
 )
 
-// Usage is the Usage of v1alpha1 under a later version: the schemas are the same.
+// Usage is the Usage of v1alpha1 under a later version, with the same schema.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -36,8 +36,8 @@ type UsageList struct {
 	Items []Usage `json:"items"`
 }
 
-// UsageSpec returns the spec, which all kinds of Usage have in common.
+// UsageSpec returns the spec, which Usage and ClusterUsage have in common.
 func (u *Usage) UsageSpec() *sharedv1alpha1.UsageSpec { return &u.Spec }
 
-// UsageStatus returns the status, which all kinds of Usage have in common.
+// UsageStatus returns the status, which Usage and ClusterUsage have in common.
 func (u *Usage) UsageStatus() *sharedv1alpha1.UsageStatus { return &u.Status }
