@@ -88,9 +88,9 @@ func newPackManager(
 // newCache makes a cache that reads as the pack.
 func (m *packManager) newCache(options cache.Options) (cache.Cache, error) {
 	options.Scheme, options.Mapper, options.HTTPClient = m.GetScheme(), m.GetRESTMapper(), m.http
-	return newCache(options, func(options cache.Options) (cache.Cache, error) {
+	return watch.NewCache(options, func(options cache.Options) (cache.Cache, error) {
 		return cache.New(m.config, options)
-	}, m.namespaces)
+	}, m.namespaces...)
 }
 
 // reportUnreadable emits an event on an object that the operator can't read.

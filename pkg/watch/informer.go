@@ -66,6 +66,13 @@ func Open(ctx context.Context, c cache.Cache, gk schema.GroupKind, example clien
 	if err != nil {
 		return Store{}, fmt.Errorf("watch %s: %w", gk, err)
 	}
+	if parted, ok := c.(*namespaced); ok {
+		shared, err := parted.combine(informer, example)
+		if err != nil {
+			return Store{}, fmt.Errorf("watch %s: %w", gk, err)
+		}
+		return Store{shared}, nil
+	}
 	shared, ok := informer.(toolscache.SharedIndexInformer)
 	if !ok {
 		return Store{}, fmt.Errorf("watch %s: the cache hands out a %T", gk, informer)

@@ -1,7 +1,6 @@
-package app
+package watch
 
 import (
-	"context"
 	"fmt"
 	"sync"
 	"time"
@@ -13,8 +12,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// newCache makes a cache of some namespaces or, without any, of all.
-func newCache(options cache.Options, create cacheMaker, namespaces []string) (cache.Cache, error) {
+// NewCache makes a cache of some namespaces or, without namespaces, of all. [Open] reads the cache
+// as if all namespaces had one informer. create makes a cache, as cache.New does.
+func NewCache(
+	options cache.Options, create func(cache.Options) (cache.Cache, error), namespaces ...string,
+) (cache.Cache, error) {
 	if len(namespaces) == 0 {
 		return create(options)
 	}
@@ -22,22 +24,18 @@ func newCache(options cache.Options, create cacheMaker, namespaces []string) (ca
 	for _, namespace := range namespaces {
 		options.DefaultNamespaces[namespace] = cache.Config{}
 	}
-	s := &severalNamespaces{informers: map[string][]toolscache.SharedIndexInformer{}, inner: options.NewInformer}
-	if s.inner == nil {
-		s.inner = toolscache.NewSharedIndexInformer
+	c := &namespaced{informers: map[string][]toolscache.SharedIndexInformer{}, inner: options.NewInformer}
+	if c.inner == nil {
+		c.inner = toolscache.NewSharedIndexInformer
 	}
-	options.NewInformer = s.newInformer
+	options.NewInformer = c.newInformer
 	var err error
-	s.Cache, err = create(options)
-	return s, err
+	c.Cache, err = create(options)
+	return c, err
 }
 
-// cacheMaker makes a cache.
-type cacheMaker func(cache.Options) (cache.Cache, error)
-
-// severalNamespaces is a cache with an informer for each namespace. GetInformer returns the
-// informers of a kind as one informer with one store.
-type severalNamespaces struct {
+// namespaced is a cache that has an informer of each kind for each namespace.
+type namespaced struct {
 	cache.Cache
 
 	inner func(
@@ -58,36 +56,31 @@ func informerKey(obj runtime.Object) string {
 	}
 }
 
-func (s *severalNamespaces) newInformer(
+func (c *namespaced) newInformer(
 	lw toolscache.ListerWatcher, example runtime.Object, resync time.Duration, indexers toolscache.Indexers,
 ) toolscache.SharedIndexInformer {
-	informer := s.inner(lw, example, resync, indexers)
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	informer := c.inner(lw, example, resync, indexers)
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	key := informerKey(example)
-	s.informers[key] = append(s.informers[key], informer)
+	c.informers[key] = append(c.informers[key], informer)
 	return informer
 }
 
-// GetInformer implements cache.Cache.
-func (s *severalNamespaces) GetInformer(
-	ctx context.Context, obj client.Object, options ...cache.InformerGetOption,
-) (cache.Informer, error) {
-	informer, err := s.Cache.GetInformer(ctx, obj, options...)
-	if err != nil {
-		return nil, err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	parts := s.informers[informerKey(obj)]
+// combine returns the informers of a kind as one informer with one store. all is the informer
+// that the cache has for the kind: it adds handlers to the informers of all namespaces.
+func (c *namespaced) combine(all cache.Informer, example client.Object) (toolscache.SharedIndexInformer, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	parts := c.informers[informerKey(example)]
 	if len(parts) == 0 {
-		return nil, fmt.Errorf("no informer was made for %T", obj)
+		return nil, fmt.Errorf("no informer was made for %T", example)
 	}
 	stores := make([]toolscache.Indexer, 0, len(parts))
 	for _, part := range parts {
 		stores = append(stores, part.GetIndexer())
 	}
-	return severalInformers{informer, one{parts[0]}, severalStores{stores[0], stores}}, nil
+	return severalInformers{all, one{parts[0]}, severalStores{stores[0], stores}}, nil
 }
 
 // severalInformers combines the informers of one kind in several namespaces.
