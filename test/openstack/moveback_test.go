@@ -163,14 +163,14 @@ func (w *world) keptByUs(reports map[string]map[string]any) {
 	}
 }
 
-// renewAll runs the script by which the page removes all of each status but the id.
+// renewAll runs the script with which the page removes every field of each status except the id.
 func renewAll(t *testing.T) {
 	t.Helper()
 	text, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, script, found := strings.Cut(string(text), "Remove all of each status but the id")
+	_, script, found := strings.Cut(string(text), "Remove every field of each status except the id")
 	_, script, opened := strings.Cut(script, "```sh\n")
 	script, _, closed := strings.Cut(script, "```")
 	if !found || !opened || !closed {
