@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// TestMetricsOptions: without being asked to, metrics are served to nobody without a token
-// from anywhere else.
+// TestMetricsOptions: by default, metrics are served to no remote client without a token.
 func TestMetricsOptions(t *testing.T) {
 	t.Parallel()
 	for reason, tt := range map[string]struct {

@@ -49,8 +49,8 @@ func compareTable(t *testing.T, namespaces []string) {
 	}
 }
 
-// rightsTable returns the rules of all roles, a line each. With namespaces, the Roles in the first
-// of these stand for those in the others.
+// rightsTable returns the rules of all roles, one line each. With namespaces, the Roles in the
+// first namespace represent the Roles in all namespaces.
 func rightsTable(namespaces []string) string {
 	var b strings.Builder
 	b.WriteString("| role, and account | resources | verbs |\n|---|---|---|\n")

@@ -27,8 +27,8 @@ var (
 	}
 )
 
-// sketch returns a state whose certificates hold nothing but what decide reads: a CA that
-// expires in caEnds days and a serving certificate that expires in leafEnds days.
+// sketch returns a state with only the fields that decide reads: a CA that expires in caEnds
+// days and a serving certificate that expires in leafEnds days.
 func sketch(caEnds, leafEnds int, changes ...func(*state)) *state {
 	s := &state{
 		ca: tls.Certificate{Leaf: &x509.Certificate{NotAfter: epoch.AddDate(0, 0, caEnds)}},

@@ -178,7 +178,7 @@ func TestChangedNamesAreServedAtOnce(t *testing.T) {
 	}
 }
 
-// follower collects what OnBundle is given; while broken is set it refuses.
+// follower collects the bundles of OnBundle; while broken is set, it returns an error.
 type follower struct {
 	mu     sync.Mutex
 	calls  int
@@ -307,7 +307,7 @@ func TestDeletedSecretIsRestoredWithOverlap(t *testing.T) {
 	}
 }
 
-// TestSecretDeletedBeforeTheWatch: a watch reports no deletion that came before it.
+// TestSecretDeletedBeforeTheWatch: a watch reports no deletion from before the watch.
 func TestSecretDeletedBeforeTheWatch(t *testing.T) {
 	options := testOptions(t, testenv.Namespace(t))
 	f := &follower{}

@@ -36,10 +36,9 @@ func mustStep(t *testing.T, s *state, do action, now time.Time) *state {
 	return next
 }
 
-// handshake lets a client that trusts the bundle of one state call a server with
-// the certificate of another, at a given time. It runs over a loopback socket:
-// a pipe without a buffer blocks both ends when the client sends an alert while
-// the server is still sending.
+// handshake connects a client that trusts the bundle of one state to a server with the
+// certificate of another state, at a given time. It uses a loopback socket: a pipe without a
+// buffer blocks both ends if the client sends an alert while the server is still sending.
 func handshake(t *testing.T, client, server *state, host string, now time.Time) error {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -59,7 +58,7 @@ func handshake(t *testing.T, client, server *state, host string, now time.Time) 
 		_ = tls.Server(conn, &tls.Config{
 			Certificates: []tls.Certificate{server.exported().Certificate},
 			MinVersion:   tls.VersionTLS12,
-		}).HandshakeContext(t.Context()) // what counts is what the client says
+		}).HandshakeContext(t.Context()) // only the client's result counts
 	}()
 
 	conn, err := net.Dial("tcp", listener.Addr().String())
@@ -80,8 +79,9 @@ func TestNoHandshakeFailsAcrossARotation(t *testing.T) {
 	for c, client := range states {
 		for s, server := range states {
 			for _, host := range []string{"webhook.kinship.svc", "192.0.2.7"} {
-				// Both are in their phases from the moment the later one begins. The
-				// old certificate expires as phase 3 begins; nobody may serve it then.
+				// Both states are in their phases from the moment the later phase begins. The
+				// old certificate expires when phase 3 begins, and no replica may serve the
+				// certificate after that.
 				err := handshake(t, client, server, host, times[max(c, s)].Add(-time.Second))
 				if apart := max(c-s, s-c); apart <= 1 && err != nil {
 					t.Errorf("bundle of phase %d, server of phase %d, called as %s: %v", c, s, host, err)
@@ -272,9 +272,9 @@ func encoded(t *testing.T) map[string][]byte {
 	return data
 }
 
-// TestLife lives through years of a random policy, acting at each moment decide
-// asks for. Whatever the durations are: it never spins, the server's certificate
-// is always valid, and one step behind or ahead is always verified.
+// TestLife simulates years of a random policy, acting at each moment that decide returns. For
+// any durations: decide never loops, the server's certificate is always valid, and a client one
+// step behind or ahead always verifies the certificate.
 func TestLife(t *testing.T) {
 	hours := func(t *rapid.T, label string, low, high int) time.Duration {
 		return time.Duration(rapid.IntRange(low, high).Draw(t, label)) * time.Hour
@@ -314,9 +314,8 @@ func live(t *rapid.T, p policy, decisions int) {
 	}
 }
 
-// checkNeighbours checks that bundle and certificate of two states in a row go
-// together in all four ways, apart from certificates that have expired and that
-// nobody can be serving.
+// checkNeighbours checks that bundle and certificate of two successive states match in all four
+// combinations, except expired certificates that no replica can serve.
 func checkNeighbours(t *rapid.T, before, after *state, now time.Time) {
 	for _, client := range []*state{before, after} {
 		roots := x509.NewCertPool()

@@ -22,9 +22,9 @@ import (
 	"github.com/kinship-dev/kinship/internal/testenv"
 )
 
-// TestNoAdmissionFailsDuringRotations is the promise of the package in one story:
-// a real API server calls a webhook with failurePolicy Fail, over a new connection
-// each time, while the CA is replaced again and again.
+// TestNoAdmissionFailsDuringRotations tests the promise of the package: a real API server calls
+// a webhook with failurePolicy Fail, over a new connection each time, while the CA is replaced
+// again and again.
 func TestNoAdmissionFailsDuringRotations(t *testing.T) {
 	namespace := testenv.Namespace(t)
 	options := testOptions(t, namespace)
@@ -89,7 +89,8 @@ func (w *webhook) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(rw).Encode(review)
 }
 
-// serve starts the server and registers it, and waits until it is called.
+// serve starts the server, registers the webhook, and waits until the API server calls the
+// webhook.
 func (w *webhook) serve(t *testing.T, m *Manager, caPEM []byte) {
 	t.Helper()
 	server := httptest.NewUnstartedServer(w)
@@ -142,7 +143,7 @@ func (w *webhook) configuration(url string, caPEM []byte) *admissionregistration
 	}
 }
 
-// trust is what an operator does in OnBundle.
+// trust is an OnBundle like the operator's.
 func (w *webhook) trust(ctx context.Context, caPEM []byte) error {
 	config := &admissionregistrationv1.ValidatingWebhookConfiguration{}
 	if err := w.client.Get(ctx, client.ObjectKey{Name: w.namespace}, config); err != nil {
@@ -158,15 +159,15 @@ func (w *webhook) trust(ctx context.Context, caPEM []byte) error {
 	return nil
 }
 
-// call asks for one admission and stores nothing.
+// call requests one admission and stores nothing.
 func (w *webhook) call(ctx context.Context) error {
 	return w.client.Create(ctx, &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, GenerateName: "admission-"},
 	}, client.DryRunAll)
 }
 
-// callUntilStopped calls one after the other; the returned function stops it and
-// returns what failed.
+// callUntilStopped calls repeatedly; the returned function stops the calls and returns their
+// errors.
 func (w *webhook) callUntilStopped(t *testing.T) func() []error {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -186,7 +187,7 @@ func (w *webhook) callUntilStopped(t *testing.T) func() []error {
 	}
 }
 
-// requests counts what a client sends.
+// requests counts the requests of a client.
 type requests struct {
 	mu                      sync.Mutex
 	read, written, watching int

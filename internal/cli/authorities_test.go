@@ -10,8 +10,8 @@ import (
 	"github.com/kinship-dev/kinship/internal/cli"
 )
 
-// TestDefaultAuthorities: a file without authorities ends the operator at its start, before
-// it asks the cluster for anything.
+// TestDefaultAuthorities: with a file without authorities, the operator ends at its start,
+// before any request to the cluster.
 func TestDefaultAuthorities(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()

@@ -10,8 +10,8 @@ import (
 	"github.com/go-logr/logr"
 )
 
-// TestLimitMemory: the collector knows what the container may have, unless somebody says
-// another limit, or there is none.
+// TestLimitMemory: GOMEMLIMIT follows the container's limit, unless the user has set another
+// limit, or the container has none.
 func TestLimitMemory(t *testing.T) {
 	before := debug.SetMemoryLimit(-1)
 	t.Cleanup(func() { debug.SetMemoryLimit(before) })

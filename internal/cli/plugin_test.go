@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestColour opens a terminal of its own, because tests rarely run in one.
+// TestColour opens a terminal of its own, because tests rarely run in a terminal.
 func TestColour(t *testing.T) {
 	terminal, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
 	if err != nil {

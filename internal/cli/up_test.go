@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// upVar makes the test binary the program kinship: `up` is meant to be a process,
-// with one registry of metrics and an end by signal.
+// upVar makes the test binary the program kinship: `up` needs a process of its own, with one
+// registry of metrics and an end by signal.
 const upVar = "KINSHIP_TEST_UP"
 
 func init() {
@@ -25,8 +25,8 @@ func init() {
 	os.Exit(code)
 }
 
-// run runs `kinship up` and interrupts it once it has printed this line, or told of
-// this step. It returns what it printed and its exit code.
+// run runs `kinship up` and interrupts the process once it has printed this line or step. run
+// returns the output and the exit code.
 func run(t *testing.T, interruptAt string, args ...string) (out string, code int) {
 	t.Helper()
 	program, err := os.Executable()
@@ -57,15 +57,15 @@ func run(t *testing.T, interruptAt string, args ...string) (out string, code int
 	if err := lines.Err(); err != nil {
 		t.Error(err)
 	}
-	_ = cmd.Wait() // Its exit code is what counts.
+	_ = cmd.Wait() // Only the exit code counts.
 	t.Logf("%s\n%s", out, errOut.String())
 	if cmd.ProcessState.ExitCode() != 0 {
-		out += errOut.String() // Why it failed.
+		out += errOut.String() // The reason of the failure.
 	}
 	return out, cmd.ProcessState.ExitCode()
 }
 
-// TestUpOnce is what continuous integration runs: every step of every story.
+// TestUpOnce runs in continuous integration: every step of every story.
 func TestUpOnce(t *testing.T) {
 	out, code := run(t, "", "--once")
 	if code != 0 || strings.Contains(out, "✗") {
@@ -90,8 +90,8 @@ func TestUp(t *testing.T) {
 	}
 }
 
-// TestUpLeftOver starts in a directory whose content is in the way. The user is told what to
-// do about it.
+// TestUpLeftOver starts in a directory with files of an earlier run. The output tells the user
+// what to do about the files.
 func TestUpLeftOver(t *testing.T) {
 	dir := t.TempDir()
 	store := filepath.Join(dir, "etcd", "member", "snap")

@@ -10,7 +10,7 @@ import (
 	"github.com/kinship-dev/kinship/internal/freeport"
 )
 
-// TestFind listens on what was found.
+// TestFind listens on the found port.
 func TestFind(t *testing.T) {
 	port, err := freeport.Find("127.0.0.1")
 	if err != nil {
@@ -29,7 +29,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestNoSuchHost ends at once: no port of it will do.
+// TestNoSuchHost ends at once: no port of this host can be used.
 func TestNoSuchHost(t *testing.T) {
 	if _, err := freeport.Find("192.0.2.1"); !errors.Is(err, syscall.EADDRNOTAVAIL) {
 		t.Errorf("error %v, want that the address is not of this machine", err)

@@ -198,8 +198,8 @@ func testStop(t *testing.T, c *Cluster) {
 	}
 }
 
-// TestDataDir shows that a directory of one's own outlives Stop, and that two
-// control planes cannot share one.
+// TestDataDir: a given directory is kept after Stop, and two control planes cannot share a
+// directory.
 func TestDataDir(t *testing.T) {
 	opts := Options{DataDir: t.TempDir(), WithoutPods: true}
 	called := false

@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// beParent starts a control plane, tells its processes and waits to be killed.
-// One child is paused: it cannot see its lifeline close by itself.
+// beParent starts a control plane, prints its processes and waits to be killed. One child is
+// stopped by a signal, so it cannot notice the end of its lifeline.
 func beParent() {
 	ctx := context.Background()
 	c, err := Start(ctx, Options{})
@@ -50,7 +50,7 @@ func TestKilledParent(t *testing.T) {
 	if err := parent.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	_ = parent.Wait() // It ends by our signal, which Wait calls an error.
+	_ = parent.Wait() // Our signal ended the process, which Wait reports as an error.
 	pids := map[string]int{}
 	if err := json.Unmarshal(line, &pids); err != nil {
 		t.Fatalf("the parent said %q (%v): %v", line, readErr, err)
@@ -70,12 +70,12 @@ func TestKilledParent(t *testing.T) {
 	})
 }
 
-// killLeft keeps a failed test from leaving what it found. Only the very
-// processes the parent named are touched, by their number.
+// killLeft kills the remaining processes of a failed test: only processes that the parent
+// printed, by their numbers.
 func killLeft(pids map[string]int) {
 	for _, pid := range pids {
 		if pid > 0 && isRunning(pid) {
-			_ = syscall.Kill(pid, syscall.SIGKILL) // It may have ended meanwhile.
+			_ = syscall.Kill(pid, syscall.SIGKILL) // The process may have ended meanwhile.
 		}
 	}
 }

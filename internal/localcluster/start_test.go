@@ -81,7 +81,7 @@ func TestStartFails(t *testing.T) {
 	}
 }
 
-// TestKwokCrashes kills kwok as its own faults do: it comes back, three times.
+// TestKwokCrashes kills kwok three times, as its own faults do: kwok is started again.
 func TestKwokCrashes(t *testing.T) {
 	c, err := Start(t.Context(), Options{})
 	if err != nil {
@@ -258,8 +258,8 @@ func TestTail(t *testing.T) {
 	}
 }
 
-// TestRemoveAbandoned shows what the next Start does with what a killed program
-// left, and that it spares the living and the newborn.
+// TestRemoveAbandoned: Start removes the files of a killed program, and keeps the files of
+// running and starting programs.
 func TestRemoveAbandoned(t *testing.T) {
 	temp := t.TempDir()
 	t.Setenv("TMPDIR", temp)

@@ -113,7 +113,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// TestCommitted: docs/reference is what the definitions say.
+// TestCommitted: docs/reference equals the text generated from the definitions.
 func TestCommitted(t *testing.T) {
 	t.Parallel()
 	want, err := reference.Pages(config.Definitions, "crd")

@@ -17,8 +17,8 @@ func seen(quote string, err error) func(context.Context, *Stage) (string, error)
 
 var times = regexp.MustCompile(` +\d+ ms`)
 
-// TestTell shows what a reader sees: a failed step names what was expected and
-// seen, ends its own story, and no other.
+// TestTell shows the output for a reader: a failed step has the expected and the seen text, and
+// ends only its own story.
 func TestTell(t *testing.T) {
 	var out strings.Builder
 	err := Tell(t.Context(), &out, &Stage{}, []Story{
@@ -53,7 +53,7 @@ One goes right.
 	}
 }
 
-// TestTellInterrupted shows that Ctrl-C is nobody's failure: nothing is reported.
+// TestTellInterrupted: Ctrl-C is no failure, and nothing is reported.
 func TestTellInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var out strings.Builder
@@ -72,8 +72,8 @@ func TestTellInterrupted(t *testing.T) {
 	}
 }
 
-// TestMalformedConditions shows that conditions that can't be read are told, and
-// not taken for none.
+// TestMalformedConditions: conditions that can't be read are reported, and not taken for
+// missing.
 func TestMalformedConditions(t *testing.T) {
 	for _, conditions := range []any{"none", []any{"Ready"}} {
 		live := &unstructured.Unstructured{Object: map[string]any{

@@ -23,9 +23,8 @@ func TestMain(m *testing.M) {
 	testenv.Main(m, testenv.CRDs("testdata/crd"), testenv.CheckLeaks())
 }
 
-// TestReadyTime tells how long a test binary waits: 5 to 6 seconds, where nothing
-// runs beside it. It runs first because the first test to ask is the one that
-// waits.
+// TestReadyTime prints how long a test binary waits: 5 to 6 seconds on an idle machine. It runs
+// first because only the first test waits.
 func TestReadyTime(t *testing.T) {
 	begin := time.Now()
 	testenv.Config(t)
@@ -118,8 +117,8 @@ func TestApplyFile(t *testing.T) {
 	}
 }
 
-// TestCRDs shows that the garbage collector knows the installed kinds from the
-// start: one that comes later it would see only after up to 30 seconds.
+// TestCRDs: the garbage collector knows the installed kinds from the start; a kind that is
+// installed later would be known only after up to 30 seconds.
 func TestCRDs(t *testing.T) {
 	namespace := testenv.Namespace(t)
 	c := testenv.Client(t, nil)
@@ -187,8 +186,8 @@ spec:
       schema: {openAPIV3Schema: {type: object}}
 `
 
-// TestRequests counts requests for a kind that nobody else touches: what the garbage
-// collector does for another test is counted a moment after it is done.
+// TestRequests counts requests for a kind that no other test uses: requests of the garbage
+// collector for another test are counted a moment later.
 func TestRequests(t *testing.T) {
 	namespace := testenv.Namespace(t)
 	testenv.Apply(t, gadgetCRD)
@@ -212,7 +211,7 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// TestCluster is last in the file because it disturbs the others.
+// TestCluster is last in the file because it disturbs the other tests.
 func TestCluster(t *testing.T) {
 	cluster := testenv.Cluster(t)
 	if err := cluster.RestartAPIServer(t.Context()); err != nil {

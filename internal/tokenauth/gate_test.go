@@ -37,13 +37,13 @@ func (r *reviewer) MayAccess(_ context.Context, user authenticationv1.UserInfo, 
 	return user.Username == "reader" && verb == "get" && path == "/metrics", nil
 }
 
-// gate is one in front of a handler that answers 200.
+// gate is a Gate in front of a handler that answers 200.
 type gate struct {
 	*reviewer
 	http.Handler
 
 	clock *testingclock.FakePassiveClock
-	// from is the address of the caller; empty is one of documentation.
+	// from is the address of the client; empty means an address for documentation.
 	from string
 }
 
@@ -96,7 +96,7 @@ func TestGate(t *testing.T) {
 	}
 }
 
-// TestDecisionsEnd: a decision holds for a while, and what is no decision does not.
+// TestDecisionsEnd: a decision is kept for a while, and an error is not kept.
 func TestDecisionsEnd(t *testing.T) {
 	t.Parallel()
 	g := newGate()
@@ -119,8 +119,8 @@ func TestDecisionsEnd(t *testing.T) {
 	step(0, "it answers", "reader", 200, 6)
 }
 
-// TestFlood: who makes up tokens has few of them be reviewed, and keeps nobody out who is
-// known.
+// TestFlood: a client with many made-up tokens causes only few reviews, and known clients are
+// not refused.
 func TestFlood(t *testing.T) {
 	t.Parallel()
 	g := newGate()
@@ -151,7 +151,7 @@ func TestFlood(t *testing.T) {
 	if got := g.ask("GET", "/metrics", "Bearer reader"); got != 200 {
 		t.Errorf("who was known a minute ago is answered with %d", got)
 	}
-	for i := range 2000 { // As many as come in minutes: they are not kept for ever.
+	for i := range 2000 { // As many tokens as arrive in minutes: they are not kept for ever.
 		g.clock.SetTime(g.clock.Now().Add(time.Second))
 		if got := g.ask("GET", "/metrics", "Bearer "+strconv.Itoa(i)); got != http.StatusUnauthorized {
 			t.Fatalf("after a pause it is answered with %d", got)

@@ -33,7 +33,7 @@ func TestApply(t *testing.T) {
 	equal(t, "changes", "created ConfigMap/a, ConfigMap/b, ConfigMap/c", first.Changes.String())
 	equal(t, "state", "a{x=1} b{x=1} c{x=1}", w.state())
 
-	// The view still shows nothing: what the applier wrote itself it knows.
+	// The view is still empty: the applier knows its own writes.
 	again := l.must(w.configMap("a", 0, "x=1"), w.configMap("b", 1, "x=1"), w.configMap("c", 1, "x=1"))
 	equal(t, "changes", "3 unchanged", again.Changes.String())
 	if again.Recheck == 0 {
@@ -48,8 +48,8 @@ func TestApply(t *testing.T) {
 	equal(t, "record", "a c d", w.recorded())
 }
 
-// TestFieldRemoved: a field that is not wanted any more goes, and one that
-// somebody else has added stays.
+// TestFieldRemoved: a field that is not wanted any more is removed, and a field of another
+// client is kept.
 func TestFieldRemoved(t *testing.T) {
 	w := newWorld(t)
 	w.life(nil).must(w.configMap("a", 0, "keep=1", "drop=1"))
@@ -80,7 +80,7 @@ func TestNothingChanged(t *testing.T) {
 	equal(t, "changes", "2 unchanged", result.Changes.String())
 }
 
-// TestDrift: every edit of what is ours is undone, and no other edit is noticed.
+// TestDrift: every edit of an applied field is undone, and no other edit causes a write.
 func TestDrift(t *testing.T) {
 	edits := map[string]struct {
 		edit    func(*corev1.ConfigMap)
@@ -115,12 +115,12 @@ func TestDrift(t *testing.T) {
 	}
 }
 
-// TestDeletedByHand: what somebody deletes is made anew, also when the view still
-// shows it or shows what it was replaced with.
+// TestDeletedByHand: an object that a user deleted is created again, even if the view still
+// shows the object, or shows its replacement.
 func TestDeletedByHand(t *testing.T) {
 	w := newWorld(t)
 	w.life(nil).must(w.configMap("a", 0, "x=1"))
-	l := w.life(nil) // It has seen the object.
+	l := w.life(nil) // The view has shown the object.
 	if err := w.c.Delete(t.Context(), w.get("a")); err != nil {
 		t.Fatal(err)
 	}
@@ -129,8 +129,9 @@ func TestDeletedByHand(t *testing.T) {
 	equal(t, "state", "a{x=2}", w.state())
 }
 
-// TestDeletedAtOnce: an object goes right after it was made, and the view shows that.
-// Only who is told believes it: usually a view that lacks an object is late.
+// TestDeletedAtOnce: an object is deleted directly after its creation, and the view shows the
+// deletion. Only an applier with an event of the deletion believes the view: usually a view
+// without an object is late.
 func TestDeletedAtOnce(t *testing.T) {
 	w := newWorld(t)
 	l := w.life(nil)
@@ -146,8 +147,9 @@ func TestDeletedAtOnce(t *testing.T) {
 	equal(t, "changes", "created ConfigMap/a", l.must(w.configMap("a", 0, "x=1")).Changes.String())
 }
 
-// TestLateView: a view that has not shown in time what was written is asked about. What
-// is there is left alone, and what is gone without a word is made anew.
+// TestLateView: if a view has not shown a write in time, the applier reads the object from the
+// API server. An existing object is not written again, and an object that was deleted without
+// an event is created again.
 func TestLateView(t *testing.T) {
 	w := newWorld(t)
 	l := w.life(nil)
@@ -160,8 +162,8 @@ func TestLateView(t *testing.T) {
 	equal(t, "changes of what is gone", "created ConfigMap/a", l.must(w.configMap("a", 0, "x=1")).Changes.String())
 }
 
-// TestUnseen: what an object was before it was written is known to be old, until the
-// view shows what was written.
+// TestUnseen: the state of an object before its last write is known to be old until the view
+// shows the write.
 func TestUnseen(t *testing.T) {
 	w := newWorld(t)
 	w.life(nil).must(w.configMap("a", 0, "x=1"))
@@ -184,7 +186,7 @@ func TestUnseen(t *testing.T) {
 	}
 }
 
-// TestTakenOver: what another controller has taken over is left alone, and is not
+// TestTakenOver: an object that another controller has taken over is not changed, and not
 // deleted with the parent.
 func TestTakenOver(t *testing.T) {
 	w := newWorld(t)
@@ -208,8 +210,8 @@ func TestTakenOver(t *testing.T) {
 	}
 }
 
-// TestForeign: an object that somebody else made is left alone, whether the view
-// knows of it or not, and nothing is pruned while it is in the way.
+// TestForeign: an object of another owner is not changed, whether or not the view has the
+// object, and nothing is pruned while this object has a wanted name.
 func TestForeign(t *testing.T) {
 	for name, known := range map[string]bool{"seen": true, "not yet seen": false} {
 		t.Run(name, func(t *testing.T) {
@@ -229,7 +231,7 @@ func TestForeign(t *testing.T) {
 			equal(t, "theirs", "theirs", w.get("a").Data["x"])
 			equal(t, "state", "b{x=1} old{x=1}", w.state())
 
-			// Not even the end of the parent takes it along.
+			// The deletion of the parent does not delete it either.
 			if _, err := w.life(nil).destroy(); err != nil {
 				t.Fatal(err)
 			}
@@ -244,8 +246,8 @@ func TestForeign(t *testing.T) {
 	}
 }
 
-// TestForeignInLaterWaves: all that is in the way is named at once, also what would only be
-// applied after something else.
+// TestForeignInLaterWaves: all foreign objects with wanted names are reported at once,
+// including objects of later waves.
 func TestForeignInLaterWaves(t *testing.T) {
 	w := newWorld(t)
 	theirs := make([]*corev1.ConfigMap, 0, 2)
@@ -272,8 +274,8 @@ func TestForeignInLaterWaves(t *testing.T) {
 	equal(t, "state", "a{x=1} b{x=1} free{} late{x=1}", w.state())
 }
 
-// TestNeverMade: what was intended, and could not be made before nobody wanted it any
-// more, does not stay on record for as long as something is in the way.
+// TestNeverMade: an intended object that was never created, and is no longer wanted, does not
+// stay in the inventory while a foreign object has its name.
 func TestNeverMade(t *testing.T) {
 	w := newWorld(t)
 	theirs := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: "first"}}
@@ -287,7 +289,7 @@ func TestNeverMade(t *testing.T) {
 		w.life(nil).must(w.configMap("first", 0), w.configMap(name, 1))
 		equal(t, "record", "first? "+name+"?", w.recorded())
 	}
-	// What was made, and its answer lost, is ours.
+	// An object whose creation got no answer belongs to the parent.
 	ours := w.configMap("c", 1)
 	ours.SetOwnerReferences([]metav1.OwnerReference{*metav1.NewControllerRef(w.parent, configMaps)})
 	if err := w.c.Create(t.Context(), ours.Unstructured); err != nil {
@@ -303,8 +305,8 @@ func TestNeverMade(t *testing.T) {
 	equal(t, "record", "first d", w.recorded())
 }
 
-// TestReplaced: an object that was deleted and made by somebody else is foreign,
-// although the inventory knows its name.
+// TestReplaced: an object that was deleted and created by another client is foreign, although
+// the inventory has its name.
 func TestReplaced(t *testing.T) {
 	w := newWorld(t)
 	w.life(nil).must(w.configMap("a", 0, "x=1"))
@@ -325,7 +327,7 @@ func TestReplaced(t *testing.T) {
 	}
 }
 
-// order remembers what was deleted.
+// order records the deleted objects.
 type order struct {
 	next    http.RoundTripper
 	deleted []string
@@ -343,7 +345,8 @@ func (o *order) RoundTrip(r *http.Request) (*http.Response, error) {
 	return o.next.RoundTrip(r)
 }
 
-// TestPruneInReverse: what was created last goes first, and only when it may.
+// TestPruneInReverse: the object created last is deleted first, and only if its deletion is
+// allowed.
 func TestPruneInReverse(t *testing.T) {
 	w := newWorld(t)
 	w.life(nil).must(w.configMap("z", 0), w.configMap("m", 1), w.configMap("a", 1), w.configMap("q", 2))
@@ -377,7 +380,7 @@ func TestPruneNotBeforeApplied(t *testing.T) {
 	equal(t, "record", "new", w.recorded())
 }
 
-// TestDelete: the last wave first, and none before the one after it is gone.
+// TestDelete: the last wave is deleted first, and a wave only after the next wave is gone.
 func TestDelete(t *testing.T) {
 	w := newWorld(t)
 	w.life(nil).must(w.configMap("identity", 0), w.configMap("a", 1), w.configMap("b", 1))
@@ -426,8 +429,8 @@ func TestRecordFails(t *testing.T) {
 	}
 }
 
-// TestCreateRefusesWhatExists pins what everything here rests on: server-side
-// apply with a resourceVersion that no object has creates, or is refused.
+// TestCreateRefusesWhatExists checks the assumption of this package: server-side apply with a
+// resourceVersion that no object has either creates the object, or is refused.
 func TestCreateRefusesWhatExists(t *testing.T) {
 	w := newWorld(t)
 	theirs := w.configMap("a", 0, "x=theirs")

@@ -11,9 +11,9 @@ import (
 	"github.com/kinship-dev/kinship/pkg/apply"
 )
 
-// TestCrash ends the process at each of its writes in turn, before it is sent and
-// before its answer arrives. The next process finishes the work: nothing is lost,
-// nothing is left behind, and the record is exact.
+// TestCrash ends the process at each of its writes in turn, before the request is sent and
+// before its answer arrives. The next process finishes the work: no object is lost or left
+// behind, and the inventory is exact.
 func TestCrash(t *testing.T) {
 	w := newWorld(t)
 	for _, late := range []bool{false, true} {
@@ -32,7 +32,7 @@ func TestCrash(t *testing.T) {
 			w.crashDelete(after, late)
 			equal(t, what, "", w.state())
 			if err == nil {
-				break // It needed no more writes than that.
+				break // There were no further writes.
 			}
 			if !errors.Is(err, errCrash) {
 				t.Fatal(err)
@@ -60,8 +60,8 @@ func (w *world) crashDelete(after int, late bool) {
 	})
 }
 
-// TestAnyHistory: whatever sets follow one another, and wherever the process ends,
-// what is there after one undisturbed run is what is wanted.
+// TestAnyHistory: for any sequence of sets, and any end of the process, one undisturbed run
+// results in exactly the wanted objects.
 func TestAnyHistory(t *testing.T) {
 	w := newWorld(t)
 	rapid.Check(t, func(r *rapid.T) {

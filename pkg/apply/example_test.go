@@ -11,8 +11,8 @@ import (
 	"github.com/kinship-dev/kinship/pkg/object"
 )
 
-// A controller applies what its object wants, and keeps the inventory in the
-// object's status.
+// A controller applies the objects that its parent wants, and keeps the inventory in the
+// parent's status.
 func ExampleApplier_Apply() {
 	reconcile := func(ctx context.Context, a *apply.Applier, parent client.Object, have []apply.Entry,
 		want []apply.Object, record func(context.Context, []apply.Entry) error,

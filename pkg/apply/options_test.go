@@ -63,8 +63,8 @@ func TestSkip(t *testing.T) {
 	equal(t, "state when a is no longer skipped", "", w.state())
 }
 
-// TestFieldOwnerPerObject shows that each object has its own field owner, that edits are
-// noticed, and that two parents may apply different fields of one object.
+// TestFieldOwnerPerObject: each object has its own field owner, edits are noticed, and two
+// parents may apply different fields of one object.
 func TestFieldOwnerPerObject(t *testing.T) {
 	w := newWorld(t)
 	a, b := w.configMap("a", 0, "x=1"), w.configMap("b", 0, "x=1")
@@ -148,8 +148,8 @@ func TestUnownedForeign(t *testing.T) {
 	}
 }
 
-// TestUnownedCrash ends the process at each write. The next process recognises the objects whose
-// creation was not answered by ParentAnnotation.
+// TestUnownedCrash ends the process at each write. The next process recognises objects whose
+// creation got no answer by ParentAnnotation.
 func TestUnownedCrash(t *testing.T) {
 	w, there := newWorld(t), testenv.Namespace(t)
 	for _, late := range []bool{false, true} {

@@ -13,7 +13,7 @@ import (
 	"github.com/kinship-dev/kinship/pkg/apply"
 )
 
-// refuser answers each deletion of one object with a refusal.
+// refuser refuses each deletion of one object.
 type refuser struct {
 	name   string
 	status metav1.Status
@@ -42,8 +42,8 @@ func (f *refuser) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// TestRefused: what somebody does not let us delete is reported with his words, however he
-// puts them. It stays on record, and everything else goes.
+// TestRefused: a refused deletion is reported with the text of the refusal, whatever its status
+// code. The object stays in the inventory, and all other objects are deleted.
 func TestRefused(t *testing.T) {
 	cases := map[string]struct {
 		code    int32

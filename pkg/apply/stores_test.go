@@ -50,7 +50,7 @@ func (p *passes) drain(t *testing.T, why string, parent object.ID) {
 	})
 }
 
-// withStores runs a controller that is woken by the Stores of one kind.
+// withStores runs a controller that the Stores of one kind wake.
 func withStores(t *testing.T, l *life, example client.Object) (*apply.Stores, *passes) {
 	t.Helper()
 	scheme := l.c.Scheme()

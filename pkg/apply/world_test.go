@@ -56,7 +56,7 @@ func (w *world) owner() metav1.OwnerReference {
 	return metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: w.parent.Name, UID: w.parent.UID}
 }
 
-// inventory returns what is recorded.
+// inventory returns the recorded inventory.
 func (w *world) inventory(ctx context.Context, c client.Client) ([]apply.Entry, error) {
 	var parent corev1.ConfigMap
 	if err := c.Get(ctx, client.ObjectKeyFromObject(w.parent), &parent); err != nil {
@@ -82,7 +82,7 @@ func (w *world) record(ctx context.Context, c client.Client, entries []apply.Ent
 	return c.Patch(ctx, w.parent.DeepCopy(), client.RawPatch("application/merge-patch+json", patch))
 }
 
-// snapshot is a view that shows how everything was when it was taken.
+// snapshot is a view with the state of one moment.
 type snapshot map[object.ID]*corev1.ConfigMap
 
 func (s snapshot) Get(id object.ID, owner string) (apply.Observed, bool) {
@@ -109,8 +109,7 @@ func (w *world) look() snapshot {
 	return s
 }
 
-// life is one process: an applier with a memory of its own and its own
-// connections.
+// life is one process: an applier with its own memory and connections.
 type life struct {
 	*world
 
@@ -143,7 +142,7 @@ func (w *world) clientFor(config *rest.Config) client.Client {
 	return c
 }
 
-// run is what a controller does in one reconciliation.
+// run does the work of one reconciliation.
 func (l *life) run(want ...apply.Object) (apply.Result, error) {
 	ctx := l.t.Context()
 	have, err := l.inventory(ctx, l.client)
@@ -167,7 +166,7 @@ func (l *life) must(want ...apply.Object) apply.Result {
 	return result
 }
 
-// destroy is what a controller does when the parent is deleted.
+// destroy does the work of a controller whose parent is being deleted.
 func (l *life) destroy() (apply.Result, error) {
 	ctx := l.t.Context()
 	have, err := l.inventory(ctx, l.client)
@@ -192,7 +191,7 @@ func (w *world) configMap(name string, wave int32, data ...string) apply.Object 
 	return apply.Object{Unstructured: u, Wave: wave}
 }
 
-// state tells what belongs to the parent, as name{key=value ...}.
+// state returns the objects of the parent, as name{key=value ...}.
 func (w *world) state() string {
 	w.t.Helper()
 	var list corev1.ConfigMapList
@@ -249,15 +248,15 @@ func (w *world) get(name string) *corev1.ConfigMap {
 
 var errCrash = errors.New("the process has ended")
 
-// crash lets a number of writes through and then ends the process: nothing more is
-// sent. With late, one more is sent, and its answer lost.
+// crash lets a number of writes through and then ends the process: no further write is sent.
+// With late, one more write is sent, and its answer is lost.
 type crash struct {
 	after int
 	late  bool
 
 	mu   sync.Mutex
 	sent int  // writes whose answer has arrived
-	lost bool // one more was sent, and its answer lost
+	lost bool // a further write was sent, and its answer was lost
 	dead bool
 	next http.RoundTripper
 }

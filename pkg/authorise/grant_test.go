@@ -12,7 +12,7 @@ import (
 	"github.com/kinship-dev/kinship/pkg/relation"
 )
 
-// grant lets Usages of a namespace refer to Secrets, or to one of them.
+// grant allows Usages of a namespace to refer to Secrets, or to one Secret.
 func grant(namespace, fromNamespace string, names ...string) kinshipv1alpha1.ReferenceGrant {
 	to := make([]kinshipv1alpha1.ReferenceGrantTo, max(len(names), 1))
 	for i := range to {

@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 	testenv.Main(m, testenv.WithoutPods(), testenv.CheckLeaks())
 }
 
-// roles gives users rights, most of them in namespace here.
+// roles gives rights to users, most of them in namespace here.
 const roles = `
 apiVersion: v1
 kind: Namespace
@@ -106,7 +106,7 @@ func allowed(t *testing.T, r *Reviewer, u authenticationv1.UserInfo, actions ...
 	return ok
 }
 
-// grantRoles applies the roles and waits until the API server goes by them.
+// grantRoles applies the roles and waits until the API server uses them.
 func grantRoles(t *testing.T) {
 	t.Helper()
 	testenv.Apply(t, roles)
@@ -173,7 +173,7 @@ func TestAllowed(t *testing.T) {
 		"the other of two":    {"one is not", user("by-name"), []Action{two, one}, false},
 		"none":                {"who asks for nothing may do it", user("nobody"), nil, true},
 	}
-	shared := reviewer(t, clock.RealClock{}) // Answers for one must not serve for another.
+	shared := reviewer(t, clock.RealClock{}) // The answers for one user must not be used for another user.
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			for range 2 {
@@ -185,7 +185,7 @@ func TestAllowed(t *testing.T) {
 	}
 }
 
-// counter counts what the API server is asked.
+// counter counts the reviews.
 type counter struct {
 	authorizationclient.SubjectAccessReviewInterface
 
@@ -199,7 +199,7 @@ func (c *counter) Create(
 	return c.SubjectAccessReviewInterface.Create(ctx, review, opts)
 }
 
-// TestAnswersAreKept counts what the API server is asked.
+// TestAnswersAreKept counts the reviews.
 func TestAnswersAreKept(t *testing.T) {
 	grantRoles(t)
 	now := clocktesting.NewFakePassiveClock(time.Now())
@@ -241,8 +241,8 @@ func TestAnswersAreKept(t *testing.T) {
 	}
 }
 
-// TestRightsTakenAway shows that they are gone when the answer has expired, and
-// not before.
+// TestRightsTakenAway: a lost right is noticed when the kept answer has expired, and not
+// before.
 func TestRightsTakenAway(t *testing.T) {
 	grantRoles(t)
 	binding := testenv.Apply(t, `

@@ -89,7 +89,7 @@ func TestMessageIsClipped(t *testing.T) {
 	}
 }
 
-// FuzzMessage holds that a message is text, bounded, and begins as it was given.
+// FuzzMessage: a message is valid text of limited length, and begins with the given text.
 func FuzzMessage(f *testing.F) {
 	f.Add("waiting", 1)
 	f.Add("\u00e9", 3000)
@@ -151,7 +151,7 @@ func TestSet(t *testing.T) {
 	}
 }
 
-// TestSetSeveral shows that one change among several counts, whichever it is.
+// TestSetSeveral: any single change among several conditions counts as a change.
 func TestSetSeveral(t *testing.T) {
 	yes := metav1.Condition{Type: "A", Status: metav1.ConditionTrue, Reason: "R"}
 	also := metav1.Condition{Type: "B", Status: metav1.ConditionTrue, Reason: "R"}

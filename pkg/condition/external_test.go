@@ -96,7 +96,7 @@ func TestExternal(t *testing.T) {
 	}
 }
 
-// TestExternalDeleting shows that a deletion keeps Available as it was last seen.
+// TestExternalDeleting: during a deletion, Available keeps its last value.
 func TestExternalDeleting(t *testing.T) {
 	var list []metav1.Condition
 	summed.Set(&list, condition.Pass{Sight: condition.Serving, Exists: true, Generation: 7})
@@ -134,7 +134,7 @@ Progressing=False Success "Thing is up to date" 7`
 	}
 }
 
-// TestExternalAmend turns lists that others wrote into those of the vocabulary.
+// TestExternalAmend converts lists of other writers to the vocabulary.
 func TestExternalAmend(t *testing.T) {
 	cond := func(kind string, status metav1.ConditionStatus, reason string) metav1.Condition {
 		return metav1.Condition{Type: kind, Status: status, Reason: reason, ObservedGeneration: 7}

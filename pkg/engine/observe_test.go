@@ -56,8 +56,8 @@ func newEngine(live client.Client, change ...func(*relation.Relation)) (*Engine,
 
 func newStore() toolscache.Store { return toolscache.NewStore(toolscache.MetaNamespaceKeyFunc) }
 
-// isBound says that a claim is ready once it is bound; the name of its volume is what a reference
-// stands for.
+// isBound is the Kind.Ready of a claim: a claim is ready once it is bound, and its Value is the
+// name of its volume.
 func isBound(obj client.Object) (id string, ready bool) {
 	claim := obj.(*corev1.PersistentVolumeClaim)
 	return claim.Spec.VolumeName, claim.Status.Phase == corev1.ClaimBound
@@ -131,7 +131,8 @@ func TestInUse(t *testing.T) {
 	}
 }
 
-// TestStopsReferring: a Pod that mounts another claim than before does not use the former one.
+// TestStopsReferring: a Pod that mounts another claim than before does not use the former
+// claim.
 func TestStopsReferring(t *testing.T) {
 	e, _ := newEngine(unreachable(t))
 	before, now := newPod("a", "data"), newPod("a", "other")

@@ -75,7 +75,7 @@ func (h *harbour) apply(kind, name string, fields ...string) *unstructured.Unstr
 	return testenv.Apply(h.t, text, testenv.In(h.namespace))[0]
 }
 
-// get returns an object as the API server has it, or nil.
+// get returns an object from the API server, or nil.
 func (h *harbour) get(kind, name string) *unstructured.Unstructured {
 	h.t.Helper()
 	u := &unstructured.Unstructured{}
@@ -169,7 +169,7 @@ func TestToy(t *testing.T) {
 	before := h.passes()
 	h.serve("north")
 	h.expectReady("Ship", "anna", ready)
-	testenv.Eventually(t, func() error { // One pass for the Pier, and one for the papers that were made.
+	testenv.Eventually(t, func() error { // A pass for the Pier, and a pass for the created papers.
 		if n := h.passes() - before; n < 1 || n > 3 {
 			return fmt.Errorf("%.0f passes over Ships for a change of one Pier", n)
 		}
@@ -238,8 +238,8 @@ func (h *harbour) checkGuard() {
 	}
 }
 
-// checkOwner checks that a Fleet that was created anew does not own the Ships of the former one:
-// these are deleted.
+// checkOwner checks that a Fleet that was created anew does not own the Ships of the former
+// Fleet: the garbage collector deletes these Ships.
 func (h *harbour) checkOwner(red *unstructured.Unstructured) {
 	h.t.Helper()
 	stay := `{"metadata":{"finalizers":["test.example/stay"]}}`

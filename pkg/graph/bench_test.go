@@ -70,7 +70,7 @@ func BenchmarkWaves(b *testing.B) {
 	}
 }
 
-// BenchmarkCycles is the worst case: one component of all nodes.
+// BenchmarkCycles measures the worst case: all nodes are in one component.
 func BenchmarkCycles(b *testing.B) {
 	g := benchGraph()
 	for n := range benchNodes {
@@ -86,6 +86,6 @@ func BenchmarkPath(b *testing.B) {
 	g := benchGraph()
 	b.ReportAllocs()
 	for b.Loop() {
-		graph.Path(benchNodes-1, -1, g.Dependencies) // no such node: visits all it can
+		graph.Path(benchNodes-1, -1, g.Dependencies) // no such node: the search visits all reachable nodes
 	}
 }

@@ -54,7 +54,7 @@ func ExampleCycleError() {
 	// A -> B -> A
 }
 
-// An admission check asks whether the edges of the new object lead back to it.
+// An admission check: do the edges of the new object lead back to the new object?
 func ExamplePath() {
 	stored := map[string][]string{"b": {"c"}, "c": {"a"}}
 	dependencies := func(node string) []string { return stored[node] }
@@ -67,7 +67,7 @@ func ExamplePath() {
 	// Output: cycle: a -> b -> c -> a
 }
 
-// What breaks if the network goes?
+// What depends on the network?
 func ExampleReachable() {
 	g := graph.New(strings.Compare)
 	g.AddEdge("port", "subnet")

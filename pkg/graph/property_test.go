@@ -90,8 +90,8 @@ func TestLayersAndWavesPartition(t *testing.T) {
 	})
 }
 
-// checkLevels checks that every node is in exactly one level, one after the last
-// of those before it.
+// checkLevels checks that every node is in exactly one level, directly after the last level
+// with a predecessor.
 func checkLevels(t *rapid.T, in input, levels [][]int, before func(int) []int) {
 	levelOf := map[int]int{}
 	var all []int
@@ -126,7 +126,7 @@ func TestCyclesAreCycles(t *testing.T) {
 	})
 }
 
-// fataler is what rapid.T and testing.T share.
+// fataler is the common interface of rapid.T and testing.T.
 type fataler interface {
 	Fatalf(format string, args ...any)
 }
@@ -161,7 +161,7 @@ func checkCycles(t fataler, in input) {
 	}
 }
 
-// checkCycle checks one cycle: real edges, least member first, no shorter one.
+// checkCycle checks one cycle: real edges, least member first, and no shorter cycle exists.
 func checkCycle(t fataler, in input, reach [][]bool, cycle []int) {
 	for i, n := range cycle {
 		if !in.has(n, cycle[(i+1)%len(cycle)]) {
@@ -176,8 +176,8 @@ func checkCycle(t fataler, in input, reach [][]bool, cycle []int) {
 	}
 }
 
-// closure tells by brute force (Warshall) which nodes lead to which by at least
-// one edge.
+// closure computes by brute force (Warshall) which nodes lead to which nodes by at least one
+// edge.
 func closure(in input) [][]bool {
 	reach := make([][]bool, len(in.nodes))
 	for i := range reach {
@@ -196,7 +196,7 @@ func closure(in input) [][]bool {
 	return reach
 }
 
-// component returns the least node that reaches n and is reached by it.
+// component returns the least node that reaches n and that n reaches.
 func component(in input, reach [][]bool, n int) int {
 	for _, m := range in.nodes {
 		if m == n || reach[m][n] && reach[n][m] {
@@ -206,8 +206,8 @@ func component(in input, reach [][]bool, n int) int {
 	return n
 }
 
-// distance returns by brute force (Bellman-Ford) the number of edges, at least
-// one, of the shortest walk between two nodes; 0 if there is none.
+// distance computes by brute force (Bellman-Ford) the number of edges, at least one, of the
+// shortest walk between two nodes; 0 means that there is no walk.
 func distance(in input, from, to int) int {
 	const none = 1 << 30
 	best := slices.Repeat([]int{none}, len(in.nodes))
@@ -339,8 +339,7 @@ func FuzzGraph(f *testing.F) {
 	})
 }
 
-// checkNotBefore checks that nothing in an earlier wave is waited for by n's
-// dependents in a later one: whatever depends on n must not come after it.
+// checkNotBefore checks that no dependent of n is in a later wave than n.
 func checkNotBefore(t fataler, reach [][]bool, n int, earlier []int) {
 	for _, e := range earlier {
 		if reach[n][e] {

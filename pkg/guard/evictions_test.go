@@ -19,8 +19,8 @@ import (
 	"github.com/kinship-dev/kinship/pkg/relation"
 )
 
-// TestRulesOfEvictions keeps the foreign webhook's place for evictions: which
-// webhook it is, only its name says.
+// TestRulesOfEvictions: the webhook for evictions is identified by its name, at any position
+// among other webhooks.
 func TestRulesOfEvictions(t *testing.T) {
 	t.Parallel()
 	k := keepRules(t, "evictions")
@@ -76,8 +76,8 @@ func TestRulesOfEvictions(t *testing.T) {
 	}
 }
 
-// TestConfirmEvictions shows that a Pod is not confirmed before the API server asks
-// about evictions in its own namespace, whatever it does in others.
+// TestConfirmEvictions: a Pod is not confirmed before the API server calls the webhook for
+// evictions in the Pod's own namespace, whatever the state of other namespaces.
 func TestConfirmEvictions(t *testing.T) {
 	t.Parallel()
 	k := keepRules(t, "evicting")

@@ -1,4 +1,4 @@
 package guard
 
-// Remembered returns of how many objects the lock remembers what it wrote.
+// Remembered returns the number of objects whose last write the Lock keeps.
 func (l *Lock) Remembered() int { return l.writes.Len() }

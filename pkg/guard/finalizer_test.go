@@ -26,20 +26,20 @@ const (
 	theirs      = "elsewhere.example/theirs"
 )
 
-// guarding is a ConfigMap with guards whose decision a test sets.
+// guarding is a ConfigMap with Finalizers whose InUse a test sets.
 type guarding struct {
 	*guard.Finalizers
 
 	t      *testing.T
 	client client.Client
 	object *corev1.ConfigMap
-	cached *corev1.ConfigMap // what the cache shows, if it is late
+	cached *corev1.ConfigMap // the state in the cache, if the cache is late
 	writes int               // of finalizers
 	used   map[string]bool
 	fails  error
 }
 
-// applying is a client that counts what is applied.
+// applying is a client that counts applies.
 type applying struct {
 	client.Client
 
@@ -118,8 +118,8 @@ func (g *guarding) want(finalizers ...string) {
 	}
 }
 
-// TestFinalizers: each kind of those who refer has its own, nobody else's is
-// touched, and holding what is held writes nothing.
+// TestFinalizers: each referring kind has its own finalizer, other finalizers are not changed,
+// and Hold writes nothing if the finalizer is there.
 func TestFinalizers(t *testing.T) {
 	g := newGuarding(t, theirs)
 	if !g.held(subnetGuard) || !g.held(portGuard) {
@@ -143,7 +143,7 @@ func TestFinalizers(t *testing.T) {
 	g.want(theirs, portGuard)
 }
 
-// TestFinalizersOfOneOwner: finalizers that one field manager applies come and go one by
+// TestFinalizersOfOneOwner: finalizers with the same field manager are added and removed one by
 // one.
 func TestFinalizersOfOneOwner(t *testing.T) {
 	const owner = "test.kinship.dev/controller"
@@ -180,8 +180,8 @@ func TestFinalizersOfOneOwner(t *testing.T) {
 	g.want(theirs)
 }
 
-// TestFinalizersUnknown: who can't know whether an object is used leaves it alone,
-// and says so, which has it tried again.
+// TestFinalizersUnknown: if InUse fails, Reconcile removes no finalizer and returns the error,
+// so that the queue tries again.
 func TestFinalizersUnknown(t *testing.T) {
 	g := newGuarding(t)
 	g.held(subnetGuard)
@@ -197,8 +197,8 @@ func TestFinalizersUnknown(t *testing.T) {
 	g.want()
 }
 
-// TestFinalizersTooLate: what is being deleted can't be held any more; who holds it
-// already goes on doing so.
+// TestFinalizersTooLate: an object that is being deleted gets no new finalizer, and keeps an
+// existing one while in use.
 func TestFinalizersTooLate(t *testing.T) {
 	g := newGuarding(t)
 	g.held(subnetGuard)
@@ -219,7 +219,7 @@ func TestFinalizersTooLate(t *testing.T) {
 	g.want(subnetGuard)
 }
 
-// TestFinalizersRefused: who judges requests and refuses a finalizer is heard.
+// TestFinalizersRefused: if a webhook refuses a finalizer, Hold returns the error.
 func TestFinalizersRefused(t *testing.T) {
 	g := newGuarding(t)
 	allow := testenv.Refuse(t, g.object.Namespace, corev1.SchemeGroupVersion.WithResource("configmaps"),
@@ -244,8 +244,7 @@ func TestFinalizersRefused(t *testing.T) {
 	g.want(subnetGuard)
 }
 
-// TestFinalizersOfAnother: an object that came in the place of the one that was
-// meant is not held.
+// TestFinalizersOfAnother: a new object of the same name is not held.
 func TestFinalizersOfAnother(t *testing.T) {
 	g := newGuarding(t)
 	meant := g.read()
@@ -269,8 +268,8 @@ func TestFinalizersOfManifests(t *testing.T) {
 	g.want(theirs)
 }
 
-// TestFinalizersReadBefore: what somebody read before it was his turn is not believed
-// once the cache shows what others have written since.
+// TestFinalizersReadBefore: an object that the caller read before it got the mutex is not used
+// once the cache shows newer writes.
 func TestFinalizersReadBefore(t *testing.T) {
 	g := newGuarding(t)
 	hold := func(read metav1.Object) {
@@ -282,24 +281,24 @@ func TestFinalizersReadBefore(t *testing.T) {
 	before := g.read()
 	hold(before)
 	held := g.read()
-	hold(held) // Who shows the newer version has us forget that we wrote it.
+	hold(held) // The newer version in the cache drops the own write.
 	hold(before)
 	if g.writes != 1 {
 		t.Errorf("%d writes of one finalizer", g.writes)
 	}
 
-	if err := g.reconcile(); err != nil { // Nobody uses it.
+	if err := g.reconcile(); err != nil { // No object uses it.
 		t.Error(err)
 	}
 	g.want()
 	g.held(portGuard)
-	g.held(portGuard) // Who shows the newer version has us forget what we wrote.
+	g.held(portGuard) // The newer version in the cache drops the own write.
 	hold(held)
 	g.want(subnetGuard, portGuard)
 }
 
-// TestFinalizersReleasedOnce: a cache that does not show yet that a finalizer was taken
-// off has nobody take it off again.
+// TestFinalizersReleasedOnce: while the cache does not show the removal of a finalizer, the
+// finalizer is not removed again.
 func TestFinalizersReleasedOnce(t *testing.T) {
 	g := newGuarding(t)
 	g.held(subnetGuard)

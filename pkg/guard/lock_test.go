@@ -23,7 +23,7 @@ import (
 
 const inUse = "test.kinship.dev/in-use"
 
-// locked is a ConfigMap and a lock whose decision a test sets.
+// locked is a ConfigMap and a Lock whose Hold a test sets.
 type locked struct {
 	*guard.Lock
 
@@ -54,7 +54,7 @@ func lock(t *testing.T, m *corev1.ConfigMap) *locked {
 	return l
 }
 
-// awaitSeen waits until the watcher shows the object as it is.
+// awaitSeen waits until the Watcher shows the present state of the object.
 func (l *locked) awaitSeen(t *testing.T) {
 	t.Helper()
 	l.read(t)
@@ -137,7 +137,7 @@ func (l *locked) unfinalize(t *testing.T) {
 
 func TestLockNamesItsFieldOwner(t *testing.T) {
 	l := lock(t, &corev1.ConfigMap{})
-	// Owners are recorded of objects that somebody applies.
+	// An apply records field managers.
 	testenv.Apply(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: m}, data: {k: v}}`, testenv.In(l.id.Namespace))
 	l.awaitSeen(t)
 	l.ensure(t, relation.Held)
@@ -158,8 +158,8 @@ func TestLockCorrectsTheValue(t *testing.T) {
 	}
 }
 
-// TestLockKnowsItsOwnWrites decides again and again on a cache that does not show
-// what was written.
+// TestLockKnowsItsOwnWrites decides again and again on a cache that does not show the last
+// write.
 func TestLockKnowsItsOwnWrites(t *testing.T) {
 	l := lock(t, &corev1.ConfigMap{})
 	l.freeze()
@@ -186,8 +186,8 @@ func TestLockKnowsItsOwnWrites(t *testing.T) {
 	}
 }
 
-// TestLockForgetsItsOwnWrites shows the other half: what the watch shows later
-// counts, even if it undoes the own write.
+// TestLockForgetsItsOwnWrites is the counterpart: a later state of the watch counts, even if
+// another client has undone the own write.
 func TestLockForgetsItsOwnWrites(t *testing.T) {
 	l := lock(t, &corev1.ConfigMap{})
 	l.ensure(t, relation.Held)
@@ -321,8 +321,8 @@ func TestLockForbidden(t *testing.T) {
 	}
 }
 
-// TestLockConcurrently has 16 goroutines ensure one decision after the other, at
-// once, without waiting for the cache. Each decision is written once.
+// TestLockConcurrently calls Ensure from 16 goroutines for one decision after the other,
+// without waiting for the cache. Each decision is written once.
 func TestLockConcurrently(t *testing.T) {
 	const rounds, callers = 30, 16
 	l := lock(t, &corev1.ConfigMap{})
@@ -345,8 +345,8 @@ func TestLockConcurrently(t *testing.T) {
 	}
 }
 
-// TestLockFlapping changes the decision with every eighth look at it, while 16
-// goroutines ensure it.
+// TestLockFlapping changes the decision at every eighth call of Hold, while 16 goroutines call
+// Ensure.
 func TestLockFlapping(t *testing.T) {
 	const callers, calls, steady = 16, 50, 8
 	for _, last := range []relation.Hold{relation.Free, relation.Held} {

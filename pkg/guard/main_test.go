@@ -27,8 +27,8 @@ var (
 	podKind   = schema.GroupKind{Kind: "Pod"}
 )
 
-// startWatcher starts a watcher of ConfigMaps. Freeze stops it: it then knows for ever
-// what it knew last, as a cache does that is very late.
+// startWatcher starts a Watcher of ConfigMaps. freeze stops the Watcher: its stores then keep
+// their last state for ever, like a very late cache.
 func startWatcher(t *testing.T, on ...func(*relation.Watcher)) (w *relation.Watcher, freeze func()) {
 	t.Helper()
 	w, err := relation.NewWatcher(testenv.Config(t), logr.Discard())
@@ -58,8 +58,8 @@ func startWatcher(t *testing.T, on ...func(*relation.Watcher)) (w *relation.Watc
 	return w, freeze
 }
 
-// counter counts what a client sends. Unlike the API server, it has counted a
-// request by the time that it is answered.
+// counter counts the requests of a client. Unlike the API server, counter has counted a request
+// when its answer arrives.
 type counter struct {
 	http.RoundTripper
 

@@ -149,8 +149,8 @@ func TestRefusalStatus(t *testing.T) {
 	}
 }
 
-// FuzzRefusal holds that a message is one line of printable text, whatever the
-// author of a Usage wrote as its reason.
+// FuzzRefusal: a message is one line of printable text, whatever reason the author of a Usage
+// wrote.
 func FuzzRefusal(f *testing.F) {
 	f.Add("keep\nforged: line", 3)
 	f.Add("\x1b[31mred \u202e\xff", 12)

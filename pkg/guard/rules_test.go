@@ -36,9 +36,9 @@ const (
 	foreign = "foreign.test.kinship.dev"
 )
 
-// kept is a webhook configuration and what keeps its rules. Nobody listens at the
-// webhook's address; that the API server asks shows all the same, because it
-// can't delete what it must ask for.
+// kept is a webhook configuration and the Rules that keep its rules. No server listens at the
+// webhook's address: the API server refuses a deletion if it can't call the webhook, which
+// shows that it tried.
 type kept struct {
 	*guard.Rules
 
@@ -48,11 +48,10 @@ type kept struct {
 	tries  *counter        // of deletions
 }
 
-// holder declares what is held.
+// holder declares the held kinds.
 var holder = object.ID{Kind: "Test", Name: "holder"}
 
-// keepRules makes a configuration and the rules to keep in it. They are kept when
-// the test starts them.
+// keepRules creates a configuration and the Rules for it. The test calls Start.
 func keepRules(t *testing.T, label string, on ...func(*relation.Watcher)) *kept {
 	t.Helper()
 	k := &kept{client: testenv.Client(t, nil), name: label + "." + refuser}
@@ -81,7 +80,7 @@ func keepRules(t *testing.T, label string, on ...func(*relation.Watcher)) *kept 
 	m := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
 		Namespace: testenv.Namespace(t), Name: "m", Labels: map[string]string{label: "true"},
 	}}
-	t.Cleanup(func() { // Before that of the namespace, which it would hold up.
+	t.Cleanup(func() { // Before the deletion of the namespace, which would wait for the webhook.
 		ctx := context.WithoutCancel(t.Context())
 		if err := k.client.Delete(ctx, configuration); client.IgnoreNotFound(err) != nil {
 			t.Error(err)
@@ -177,7 +176,7 @@ func (k *kept) confirm(t *testing.T) {
 	})
 }
 
-// asked reports whether the API server asks before it deletes the object.
+// asked reports whether the API server calls the webhook before it deletes the object.
 func (k *kept) asked(t *testing.T) bool {
 	t.Helper()
 	m := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: k.obj.ID.Namespace, Name: k.obj.ID.Name}}
@@ -188,8 +187,8 @@ func (k *kept) asked(t *testing.T) bool {
 	return err != nil
 }
 
-// TestRulesFollowTheKindsHeld is the life of the rules: for the kinds held, one
-// more, one less after a while, repaired, none.
+// TestRulesFollowTheKindsHeld is the life of the rules: for the held kinds, one more kind, one
+// kind less after a while, repaired, none.
 func TestRulesFollowTheKindsHeld(t *testing.T) {
 	t.Parallel()
 	k := keepRules(t, "follow")
@@ -207,7 +206,7 @@ func TestRulesFollowTheKindsHeld(t *testing.T) {
 	if err := k.client.Update(t.Context(), c); err != nil {
 		t.Fatal(err)
 	}
-	k.awaitRules(t, "secrets") // The change itself wakes it.
+	k.awaitRules(t, "secrets") // The change itself wakes Start.
 	k.hold()
 	k.awaitRules(t)
 	if diff := cmp.Diff(before, k.read(t).Webhooks[0]); diff != "" {
@@ -248,18 +247,18 @@ func TestRulesBesideAnotherOwner(t *testing.T) {
 	}
 }
 
-// TestRulesOutliveTheirKind shows that a rule is not dropped at once: kinds whose
-// last user goes often have the next one a moment later.
+// TestRulesOutliveTheirKind: a rule is not dropped at once, because a kind often gets a new
+// user a moment after its last user is gone.
 func TestRulesOutliveTheirKind(t *testing.T) {
 	t.Parallel()
 	k := keepRules(t, "outlive")
 	k.declare(configMap)
 	k.confirm(t)
 	k.declare(secret)
-	k.Confirm(t.Context(), relation.Object{ID: object.ID{ // Looks at what is held now.
+	k.Confirm(t.Context(), relation.Object{ID: object.ID{ // Reads the held kinds.
 		Kind: secret.Kind, Namespace: k.obj.ID.Namespace, Name: "none",
 	}})
-	k.awaitRules(t, "configmaps", "secrets") // Nobody trims yet.
+	k.awaitRules(t, "configmaps", "secrets") // No trim has happened yet.
 
 	k.declare(configMap, secret)
 	k.start(t)
@@ -323,8 +322,8 @@ func TestConfirmOfWhatHasChanged(t *testing.T) {
 	}
 }
 
-// TestConfirmBesideASlowKind has the API server take its time with the trial of one
-// kind. Others don't wait for it, and it is not tried twice.
+// TestConfirmBesideASlowKind delays the answer to the trial of one kind. Other kinds do not
+// wait for this trial, and the kind is not tried twice.
 func TestConfirmBesideASlowKind(t *testing.T) {
 	t.Parallel()
 	k := keepRules(t, "slow")
@@ -373,8 +372,8 @@ func TestConfirmBesideASlowKind(t *testing.T) {
 	})
 }
 
-// TestConfirmVoid has the configuration change while a trial is under way: what the
-// trial finds out may not be so any more.
+// TestConfirmVoid changes the configuration during a trial: the result of the trial is not
+// valid.
 func TestConfirmVoid(t *testing.T) {
 	t.Parallel()
 	k := keepRules(t, "void")
@@ -396,8 +395,8 @@ func TestConfirmVoid(t *testing.T) {
 	}
 }
 
-// TestRulesStopNoInformer has the API server take its time with the webhook configuration.
-// Those who hear of objects, and those who ask what is confirmed, don't wait for that.
+// TestRulesStopNoInformer delays the answers about the webhook configuration. Informers and
+// callers of Confirmed do not wait for these answers.
 func TestRulesStopNoInformer(t *testing.T) {
 	t.Parallel()
 	heard := make(chan struct{})
@@ -447,14 +446,13 @@ func TestRulesStopNoInformer(t *testing.T) {
 	close(let)
 	<-asked
 	<-confirming
-	k.confirm(t) // What changed meanwhile is not overlooked.
+	k.confirm(t) // The change during the write is not lost.
 	if !k.asked(t) {
 		t.Error("confirmed, but the API server does not ask")
 	}
 }
 
-// slowly returns a client whose deletions of what a path contains wait until they are
-// let go.
+// slowly returns a client whose deletions of matching paths wait until they are released.
 func slowly(t *testing.T, path string, arrived chan<- struct{}, let <-chan struct{}) metadata.Interface {
 	t.Helper()
 	config := testenv.Config(t)

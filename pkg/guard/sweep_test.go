@@ -15,8 +15,8 @@ import (
 	"github.com/kinship-dev/kinship/pkg/watch"
 )
 
-// TestLockSweeps finds locks on objects of a kind that nobody watches, and takes
-// them off what is free.
+// TestLockSweeps finds locks on objects of a kind that the Watcher does not watch, and removes
+// them from free objects.
 func TestLockSweeps(t *testing.T) {
 	c, namespace := testenv.Client(t, nil), testenv.Namespace(t)
 	want := map[string]relation.Hold{"free": relation.Free, "held": relation.Held, "undecided": relation.Undecided}

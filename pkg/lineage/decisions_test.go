@@ -33,8 +33,8 @@ const (
 	claimGuard = "kubernetes.io/pvc-protection"
 )
 
-// decider returns an explainer of an empty cluster: it knows rules and no kinds, so that
-// it sends no request.
+// decider returns an explainer of an empty cluster: it has relations and no kinds, so it sends
+// no request.
 func decider(o ...func(*Options)) *explainer {
 	options := Options{
 		Relations: []relation.Relation{

@@ -41,8 +41,8 @@ spec: {of: used, by: using, uid: %s}
 	}
 }
 
-// refuseDeletion has the API server refuse to delete ConfigMaps of a namespace, and waits
-// until it refuses that of one.
+// refuseDeletion makes the API server refuse the deletion of ConfigMaps in a namespace, and
+// waits until a trial deletion is refused.
 func refuseDeletion(t *testing.T, ns string, one client.Object) {
 	t.Helper()
 	c := testenv.Client(t, nil)

@@ -19,7 +19,7 @@ import (
 	"github.com/kinship-dev/kinship/pkg/watch"
 )
 
-// lines writes findings down, one a line, without group and namespace.
+// lines writes findings one per line, without group and namespace.
 func lines(findings []*Finding, indent string) []string {
 	var all []string
 	for _, f := range findings {
@@ -36,7 +36,7 @@ func compare(t *testing.T, reason string, want, got any) {
 	}
 }
 
-// know adds nodes, and edges between them, to an explainer.
+// know adds nodes, and edges between the nodes, to an explainer.
 func (x *explainer) know(nodes []*Node, edges ...relation.Edge) {
 	x.register(nodes...)
 	byDeclarer := map[object.ID][]relation.Edge{}
@@ -591,7 +591,7 @@ func TestNewNode(t *testing.T) {
 	}
 }
 
-// TestRegister keeps what was read whole.
+// TestRegister: an object that was read whole is kept whole.
 func TestRegister(t *testing.T) {
 	c := decider().Cluster
 	full := named(podKind, "a", whole)

@@ -112,7 +112,7 @@ func held(t *testing.T, namespace, text string) []*unstructured.Unstructured {
 	return objects
 }
 
-// forgetful is an API server that knows of no list where it was.
+// forgetful is an API server that forgets the continue tokens of lists.
 type forgetful struct{ next http.RoundTripper }
 
 func (f forgetful) RoundTrip(r *http.Request) (*http.Response, error) {

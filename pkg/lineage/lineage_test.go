@@ -84,7 +84,7 @@ func find(t *testing.T, c *lineage.Cluster, kind, name, namespace string) *linea
 	return n
 }
 
-// outline writes a tree down, one branch a line.
+// outline writes a tree, one branch per line.
 func outline(b *lineage.Branch) []string {
 	text := strings.TrimSpace(string(b.Via) + " " + b.Node.ID.Short())
 	if b.Repeated {
@@ -134,8 +134,8 @@ func configMap(t *testing.T, namespace, name string, owners ...*unstructured.Uns
 	return obj
 }
 
-// TestTreeShowsEachOnce covers what other tools get wrong: several owners, owners
-// in a circle, and an object that owns itself.
+// TestTreeShowsEachOnce has the cases that other tools show wrong: several owners, owners in a
+// circle, and an object that owns itself.
 func TestTreeShowsEachOnce(t *testing.T) {
 	ns := testenv.Namespace(t)
 	a := configMap(t, ns, "a")
@@ -181,13 +181,13 @@ func TestTreeShowsEachOnce(t *testing.T) {
 	}
 }
 
-// TestTreeNamespaces shows that owner references are followed where they are
-// valid, and on demand where they are not. The API server accepts both.
+// TestTreeNamespaces: ownerReferences are followed where they are valid, and on demand where
+// they are not. The API server accepts both.
 func TestTreeNamespaces(t *testing.T) {
 	ns, other := testenv.Namespace(t), testenv.Namespace(t)
 	config := testenv.Config(t)
 	root := configMap(t, ns, "root")
-	// The finalizer keeps what the garbage collector deletes.
+	// The finalizer keeps the object from the garbage collector.
 	held(t, other, fmt.Sprintf(`
 apiVersion: v1
 kind: ConfigMap
@@ -205,8 +205,8 @@ metadata:
 	}
 }
 
-// TestOwnerIsReplaced shows that an owner is the very object that is meant. The
-// finalizer keeps what the garbage collector deletes.
+// TestOwnerIsReplaced: an owner is identified by its UID. The finalizer keeps the object from
+// the garbage collector.
 func TestOwnerIsReplaced(t *testing.T) {
 	ns := testenv.Namespace(t)
 	configMap(t, ns, "root")
@@ -230,8 +230,8 @@ metadata:
 	}
 }
 
-// TestTreeRelations shows edges that objects declare, of any role, named and by
-// selector, and that the end of one is a leaf.
+// TestTreeRelations shows declared edges of any role, by name and by selector. The end of such
+// an edge is a leaf.
 func TestTreeRelations(t *testing.T) {
 	ns := testenv.Namespace(t)
 	testenv.Apply(t, `
@@ -296,8 +296,8 @@ spec: {of: z}
 	}
 }
 
-// TestRequests holds what the package promises: each kind is listed once, and
-// whole objects are only read where they have a status to show.
+// TestRequests checks the promise of the package: each kind is listed once, and whole objects
+// are read only if their status is shown.
 func TestRequests(t *testing.T) {
 	ns := testenv.Namespace(t)
 	web := testenv.Apply(t, deployment(2), testenv.In(ns))[0]
@@ -382,8 +382,8 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// TestPagesExpire shows that a list is read anew when the API server has forgotten
-// where it was.
+// TestPagesExpire: a list is read from the beginning if the API server has forgotten the
+// continue token.
 func TestPagesExpire(t *testing.T) {
 	ns := testenv.Namespace(t)
 	root := configMap(t, ns, "root")
@@ -409,8 +409,8 @@ spec: {of: root}
 	}
 }
 
-// TestDeadServer shows that a group whose server does not answer is named, and
-// keeps nothing else from being seen.
+// TestDeadServer: a group whose API server does not answer is named, and all other groups are
+// shown.
 func TestDeadServer(t *testing.T) {
 	ns := testenv.Namespace(t)
 	configMap(t, ns, "owned", configMap(t, ns, "root"))
@@ -445,7 +445,7 @@ spec:
 	})
 }
 
-// TestForbidden shows that what may not be seen is left out and named.
+// TestForbidden: kinds that the user may not list are left out and named.
 func TestForbidden(t *testing.T) {
 	ns := testenv.Namespace(t)
 	user := "user-of-" + ns

@@ -21,9 +21,8 @@ import (
 
 const tieGuard = "test.kinship.dev/tie"
 
-// needing returns the relations of Ties to those of their own kind that they name
-// in spec.needs, which they keep, and in spec.once, of which they need no more than
-// to be made, and in spec.later, which only complete them; and to Secrets in spec.secrets.
+// needing returns the relations of Ties to other Ties: spec.needs with a finalizer, spec.once
+// with Relation.Once, spec.later with Relation.Later; and to Secrets in spec.secrets.
 func needing() []relation.Relation {
 	tie := schema.GroupKind{Group: "test.kinship.dev", Kind: "Tie"}
 	rule := func(field, guard string, target schema.GroupKind) relation.Relation {
@@ -51,13 +50,13 @@ func needing() []relation.Relation {
 	}
 }
 
-// tie is a Tie as its controller has reported on it.
+// tie is a Tie with the report of its controller.
 type tie struct {
 	name, spec string
-	// says is the message of the conditions that are not true; empty means that there
-	// are none, and "-" that nothing has been reported.
+	// says is the message of the conditions that are not True; empty means no such condition,
+	// and "-" no report yet.
 	says string
-	// available says that it can be relied on all the same.
+	// available says that the Tie can be used in spite of says.
 	available bool
 	meta      string
 }
@@ -108,8 +107,8 @@ func whyTie(t *testing.T, ns, name string) (findings []string, next string) {
 	return findings, plain(e.Next)
 }
 
-// TestExplainNeeds follows what an object waits for. Each case says what the Tie a
-// is told to wait for, and which step comes of it.
+// TestExplainNeeds follows the objects that an object waits for. Each case has the message of
+// Tie a, and the resulting next step.
 func TestExplainNeeds(t *testing.T) {
 	cases := map[string]struct {
 		ties []tie
@@ -212,8 +211,7 @@ func TestExplainNeeds(t *testing.T) {
 	}
 }
 
-// TestExplainEnds shows that a long chain is followed for a while, and that the
-// answer says where it ends.
+// TestExplainEnds: a long chain is followed up to a limit, and the answer says where it ends.
 func TestExplainEnds(t *testing.T) {
 	ns := testenv.Namespace(t)
 	const length = 25
@@ -236,7 +234,7 @@ func TestExplainEnds(t *testing.T) {
 	}
 }
 
-// TestExplainLeaving shows a target that is being deleted, and what keeps it.
+// TestExplainLeaving explains a target that is being deleted, and what keeps the target.
 func TestExplainLeaving(t *testing.T) {
 	ns := testenv.Namespace(t)
 	guarded := ", finalizers: [" + tieGuard + "s, " + tieGuard + "]"
@@ -264,7 +262,7 @@ func TestExplainLeaving(t *testing.T) {
 			"    Tie/user refers to it (spec.needs)",
 			"  finalizer test.kinship.dev/ties: its controller has to remove it; field manager testenv added it",
 		},
-		// It has what it needs.
+		// The object has all its targets.
 		"done": {"Available is False, Ready is False (R): the disk is full"},
 	}
 	for name, want := range cases {
@@ -279,8 +277,8 @@ func TestExplainLeaving(t *testing.T) {
 	}
 }
 
-// TestExplainMadeAnew shows that who holds an object and would be made anew is
-// deleted by way of who makes it.
+// TestExplainMadeAnew: if the owner of a holder would create the holder again, the next step is
+// to delete the owner.
 func TestExplainMadeAnew(t *testing.T) {
 	ns := testenv.Namespace(t)
 	maker := configMap(t, ns, "maker")
@@ -300,8 +298,7 @@ func TestExplainMadeAnew(t *testing.T) {
 	}
 }
 
-// TestSecretsAreNotRead shows that of a Secret no more is asked than whether it is
-// there.
+// TestSecretsAreNotRead: of a Secret, only its existence is read.
 func TestSecretsAreNotRead(t *testing.T) {
 	ns := testenv.Namespace(t)
 	testenv.Apply(t, `{apiVersion: v1, kind: Secret, metadata: {name: there}, stringData: {a: b}}`, testenv.In(ns))

@@ -6,7 +6,7 @@ import (
 	"github.com/kinship-dev/kinship/pkg/object"
 )
 
-// An ID has one text for people and one for machines.
+// An ID has one text for people and another text for machines.
 func ExampleID() {
 	id := object.ID{Group: "apps", Kind: "Deployment", Namespace: "prod", Name: "web"}
 	fmt.Println("waiting for", id)

@@ -74,7 +74,7 @@ func TestValidateBoundsTheWhole(t *testing.T) {
 	}
 }
 
-// FuzzParse: whatever Parse accepts is valid and is exactly what Key writes.
+// FuzzParse: every key that Parse accepts is valid and equals the text that Key writes.
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
 		"ConfigMap/n/b", "Cluster.eks.upbound.io//my-cluster", "ClusterRole.rbac.authorization.k8s.io//system:node",

@@ -12,8 +12,8 @@ import (
 	"github.com/kinship-dev/kinship/pkg/object"
 )
 
-// TestShareMap: what comes back is equal, whatever was shared before, and the
-// same map for equal ones.
+// TestShareMap: the result equals the argument, whatever was shared before, and equal arguments
+// give the same map.
 func TestShareMap(t *testing.T) {
 	labels := rapid.MapOfN(rapid.StringN(0, 3, -1), rapid.StringN(0, 3, -1), 0, 3)
 	rapid.Check(t, func(t *rapid.T) {
@@ -34,8 +34,8 @@ func TestShareMap(t *testing.T) {
 	})
 }
 
-// TestShareMapLong: what is long is not kept, and its length imitates no border. As a
-// rune, each of these lengths would be the same.
+// TestShareMapLong: a long string is not kept, and its length can't be confused with a
+// separator. As a rune, each of these lengths would be the same.
 func TestShareMapLong(t *testing.T) {
 	const surrogate = 0xD800
 	long := strings.Repeat("x", surrogate)

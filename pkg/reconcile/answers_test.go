@@ -13,7 +13,7 @@ import (
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 )
 
-// TestAnswers shows who is taken to have said no, and for how long that holds.
+// TestAnswers shows which errors are denials, and whether a denial is final.
 func TestAnswers(t *testing.T) {
 	pods, pod := schema.GroupResource{Resource: "pods"}, schema.GroupKind{Kind: "Pod"}
 	at := func(path *field.Path) error {

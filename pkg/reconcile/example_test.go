@@ -23,8 +23,7 @@ func create(context.Context, *subnet) reconcile.Outcome {
 	return reconcile.Outcome{}
 }
 
-// A step that waits names everything it waits for at once, and the steps after it
-// do not run.
+// A step that waits names all awaited objects at once, and the steps after it do not run.
 func ExampleRun() {
 	for _, s := range []*subnet{{missing: []string{"Network/net1", "Router/r1"}}, {}} {
 		outcome := reconcile.Run(context.Background(), s,

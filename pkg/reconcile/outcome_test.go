@@ -82,7 +82,7 @@ func TestAndIsAssociative(t *testing.T) {
 	})
 }
 
-// combined draws a few outcomes and what they come to together.
+// combined draws some outcomes and their combination.
 func combined(t *rapid.T) (parts []seen, all reconcile.Outcome) {
 	for _, o := range rapid.SliceOfN(outcomes, 0, 6).Draw(t, "parts") {
 		parts = append(parts, see(o))
@@ -136,8 +136,8 @@ func TestTheEarliestWinsUnlessOneFailed(t *testing.T) {
 	})
 }
 
-// TestAndChangesNothing shows that outcomes are values: to combine one with two
-// others does not mix these.
+// TestAndChangesNothing: outcomes are values. The combinations of one Outcome with two others
+// do not affect each other.
 func TestAndChangesNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		_, base := combined(t)

@@ -24,7 +24,7 @@ func TestMain(m *testing.M) { testenv.Main(m, testenv.WithoutPods()) }
 
 var podID = object.ID{Kind: "Pod", Namespace: "n", Name: "p"}
 
-// passOf returns a pass over one Pod, and what the pass has called.
+// passOf returns a Pass over one Pod, and a record of the called functions.
 func passOf(pod client.Object, failure error, live ...reconcile.Outcome) (*reconcile.Pass[*[]string], *[]string) {
 	calls := &[]string{}
 	step := func(name string, o reconcile.Outcome) reconcile.Step[*[]string] {

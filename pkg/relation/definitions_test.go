@@ -22,8 +22,8 @@ import (
 // lags behind.
 const soon = 15 * time.Second
 
-// definition returns a CustomResourceDefinition of kind Widget whose versions
-// are served or not, v1 stored.
+// definition returns a CustomResourceDefinition of kind Widget with the versions v1 (stored)
+// and others, served or not.
 func definition(group, scope string, versions ...string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `
@@ -76,7 +76,7 @@ func (h *harness) awaitMissing(t *testing.T, gk schema.GroupKind) {
 	})
 }
 
-// awaitUnanswered waits until the watcher says that nobody can tell whether a kind is served.
+// awaitUnanswered waits until Mapping returns an UnansweredError for a kind.
 func (h *harness) awaitUnanswered(t *testing.T, gk schema.GroupKind) {
 	t.Helper()
 	testenv.Eventually(t, func() error {
@@ -88,8 +88,8 @@ func (h *harness) awaitUnanswered(t *testing.T, gk schema.GroupKind) {
 	})
 }
 
-// checkKept fails the test unless an object and its kind are known as they were when the
-// kind was read.
+// checkKept fails the test unless the Watcher still has an object and its kind as they were
+// when the kind was read.
 func (h *harness) checkKept(t *testing.T, id object.ID) {
 	t.Helper()
 	gk := id.GroupKind()
@@ -101,7 +101,7 @@ func (h *harness) checkKept(t *testing.T, id object.ID) {
 	}
 }
 
-// awaitServed waits until the watcher serves a kind in a version and has read it.
+// awaitServed waits until the Watcher has read a kind in a version.
 func (h *harness) awaitServed(t *testing.T, gk schema.GroupKind, version string) {
 	t.Helper()
 	testenv.EventuallyWithin(t, soon, func() error {
@@ -137,7 +137,7 @@ func TestWatcherFollowsDefinitions(t *testing.T) {
 	h.awaitMissing(t, gk)
 	// With a kind its objects go, whether or not the watch still tells of each.
 	h.awaitStates(t, gk, "missing", "served", "read", "missing")
-	// Who were still to watch a kind that is gone would try again and again.
+	// An informer for a removed kind would repeat its requests again and again.
 	h.wire.awaitQuiet(t, "/"+gk.Group+"/", 50)
 
 	define(t, definition(gk.Group, "Namespaced", "v1"))
@@ -150,8 +150,8 @@ func TestWatcherFollowsDefinitions(t *testing.T) {
 	h.awaitPresence(t, id, relation.Present)
 }
 
-// TestWatcherSwitchesVersions removes the version that is watched: the objects
-// are still there in another one.
+// TestWatcherSwitchesVersions removes the watched version of a kind: the objects still exist in
+// another version.
 func TestWatcherSwitchesVersions(t *testing.T) {
 	t.Parallel()
 	gk := schema.GroupKind{Group: "versions.test.kinship.dev", Kind: "Widget"}
@@ -186,8 +186,8 @@ func TestWatcherSwitchesVersions(t *testing.T) {
 	h.awaitServed(t, gk, "v2")
 }
 
-// TestWatcherSilentGroup has the API server unable to tell what a group has: what was
-// known of it still is. Then the group is really gone.
+// TestWatcherSilentGroup makes a group stop answering discovery: the Watcher keeps its kinds.
+// Then the group is removed.
 func TestWatcherSilentGroup(t *testing.T) {
 	t.Parallel()
 	gk := schema.GroupKind{Group: "silent.test.kinship.dev", Kind: "Widget"}
@@ -207,7 +207,7 @@ func TestWatcherSilentGroup(t *testing.T) {
 		return nil
 	})
 	h.checkKept(t, id)
-	fresh := start(t, testenv.Config(t)) // It has never known the group.
+	fresh := start(t, testenv.Config(t)) // This Watcher has never known the group.
 	fresh.Use(alice, gk)
 	fresh.awaitUnanswered(t, gk)
 
@@ -219,9 +219,9 @@ func TestWatcherSilentGroup(t *testing.T) {
 	fresh.awaitMissing(t, gk)
 }
 
-// TestWatcherUnlistedGroup has the API server list the groups without one that it has, as
-// one that has just started does: what was known of it still is, and who has never known
-// it concludes nothing. Then it is listed again, and nobody says so.
+// TestWatcherUnlistedGroup makes the API server list its groups without one group, as an API
+// server does that has just started: the Watcher keeps the known kinds, and a new Watcher draws
+// no conclusion. Then the API server lists the group again, without any event.
 func TestWatcherUnlistedGroup(t *testing.T) {
 	t.Parallel()
 	gk := schema.GroupKind{Group: "unlisted.test.kinship.dev", Kind: "Widget"}
@@ -244,7 +244,7 @@ func TestWatcherUnlistedGroup(t *testing.T) {
 	h.checkKept(t, id)
 	fresh.run(t)
 	fresh.awaitPresence(t, object.Of(d, relation.DefinitionKind), relation.Present)
-	fresh.wire.awaitQuiet(t, "/apis?", 20) // It has looked for the last time.
+	fresh.wire.awaitQuiet(t, "/apis?", 20) // The last discovery has ended.
 	fresh.Use(alice, gk)
 	fresh.awaitUnanswered(t, gk)
 
@@ -266,12 +266,12 @@ func TestWatcherLateDiscovery(t *testing.T) {
 	h.wire.unlist(gk.Group)
 	d := define(t, definition(gk.Group, "Cluster", "v1"))
 	h.awaitPresence(t, object.Of(d, relation.DefinitionKind), relation.Present)
-	h.wire.awaitQuiet(t, "/apis?", 20) // It has looked for the last time.
+	h.wire.awaitQuiet(t, "/apis?", 20) // The last discovery has ended.
 	h.Use(alice, gk)
 	testenv.Eventually(t, func() error {
 		err := h.Problem(gk)
 		var missing *watch.KindError
-		var unanswered *watch.UnansweredError // If it has looked at the APIServices.
+		var unanswered *watch.UnansweredError // If discovery has compared the APIServices.
 		if !errors.As(err, &missing) && !errors.As(err, &unanswered) {
 			return fmt.Errorf("problem is %w", err)
 		}
@@ -281,9 +281,9 @@ func TestWatcherLateDiscovery(t *testing.T) {
 	h.awaitServed(t, gk, "v1")
 }
 
-// TestWatcherStaleDiscovery has the API server list what was, for some time after the last
-// that is heard of a definition: for a moment, and for longer than anybody looks again. A
-// version that is watched and served no more is noticed then, too.
+// TestWatcherStaleDiscovery makes discovery return an old list for some time after the last
+// event of a CustomResourceDefinition: for a moment, and for longer than discoveryPatience. The
+// Watcher also notices a watched version that is no longer served.
 func TestWatcherStaleDiscovery(t *testing.T) {
 	t.Parallel()
 	gk := schema.GroupKind{Group: "stale.test.kinship.dev", Kind: "Widget"}
@@ -309,7 +309,7 @@ func TestWatcherStaleDiscovery(t *testing.T) {
 	}
 }
 
-// dead has the API server ask somebody about version v1 of a group who is not there.
+// dead makes the API server forward version v1 of a group to a server that does not exist.
 const dead = `
 apiVersion: apiregistration.k8s.io/v1
 kind: APIService

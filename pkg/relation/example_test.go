@@ -7,7 +7,7 @@ import (
 	"github.com/kinship-dev/kinship/pkg/relation"
 )
 
-// Who refers to a Network? A subnet by name, and a policy by label.
+// Which objects refer to a Network? A subnet by name, and a policy by label.
 func ExampleIndex() {
 	network := relation.Object{
 		ID:     object.ID{Kind: "Network", Namespace: "n", Name: "net1"},
@@ -31,7 +31,7 @@ func ExampleIndex() {
 		fmt.Printf("%s: %s\n", e.Declarer, e.Target)
 	}
 
-	index.Set(subnet, nil) // It stops referring.
+	index.Set(subnet, nil) // The subnet stops referring.
 	fmt.Println(len(index.Targeting(network)), "left")
 	// Output:
 	// Policy/keep-zone-a: every Network that matches zone=a

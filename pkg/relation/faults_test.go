@@ -51,7 +51,7 @@ func TestWatcherForbidden(t *testing.T) {
 	if lines := h.logged(`"kind"="ConfigMap"`); len(lines) != 1 {
 		t.Errorf("logged %d times, want once:\n%s", len(lines), strings.Join(lines, "\n"))
 	}
-	h.awaitTold(t, configMap, 1) // It can't be read.
+	h.awaitTold(t, configMap, 1) // The kind can't be read.
 	testenv.Apply(t, fmt.Sprintf(mayReadConfigMaps, reader))
 	h.awaitPresence(t, id, relation.Present)
 	if err := h.Problem(configMap); err != nil {
@@ -59,8 +59,8 @@ func TestWatcherForbidden(t *testing.T) {
 	}
 }
 
-// TestWatcherNoticesWhatItMissed deletes one object and recreates another while
-// the watcher is cut off.
+// TestWatcherNoticesWhatItMissed deletes one object and recreates another object while the
+// Watcher has no connection.
 func TestWatcherNoticesWhatItMissed(t *testing.T) {
 	t.Parallel()
 	namespace := testenv.Namespace(t)

@@ -13,8 +13,8 @@ import (
 	"github.com/kinship-dev/kinship/pkg/relation"
 )
 
-// TestForce is the truth table of an edge: what is declared holds its target if its source
-// exists, and where nobody knows, nobody says so.
+// TestForce is the truth table of Force.Of: an edge holds its target if its source exists, and
+// the answer is Undecided if the presence of the source is Unknown.
 func TestForce(t *testing.T) {
 	app := map[string]string{"app": "x"}
 	user := relation.Object{ID: inNS("user"), UID: "user", Labels: app}
@@ -82,7 +82,7 @@ func (locked) Selector() *relation.Selector {
 	return &relation.Selector{Labels: map[string]string{"locked": "true"}}
 }
 
-// woken records who is woken.
+// woken records the objects that a Waker wakes.
 type woken struct {
 	mu    sync.Mutex
 	names []string
@@ -94,8 +94,8 @@ func (w *woken) add(id object.ID) {
 	w.names = append(w.names, id.Kind+"/"+id.Name)
 }
 
-// take returns who was woken since the last call, each one once.
-func (w *woken) take() []string {
+// takeWoken returns the objects woken since the last call, each once.
+func (w *woken) takeWoken() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	names := w.names
@@ -104,7 +104,7 @@ func (w *woken) take() []string {
 	return slices.Compact(names)
 }
 
-// TestWaker: a change wakes those concerned by it and nobody else.
+// TestWaker: a change wakes exactly the objects that the change concerns.
 func TestWaker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		app := map[string]string{"app": "x"}
@@ -121,7 +121,7 @@ func TestWaker(t *testing.T) {
 		is := func(what string, want ...string) {
 			t.Helper()
 			<-time.After(time.Second) // Of the bubble: batches end.
-			if diff := cmp.Diff(want, heard.take()); diff != "" {
+			if diff := cmp.Diff(want, heard.takeWoken()); diff != "" {
 				t.Errorf("%s: woken (-want +got):\n%s", what, diff)
 			}
 		}
@@ -152,7 +152,8 @@ func TestWaker(t *testing.T) {
 	})
 }
 
-// TestWakerRing: who declares an edge of a ring is woken when another edge closes it.
+// TestWakerRing: the declarer of an edge is woken when another edge closes a ring with this
+// edge.
 func TestWakerRing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var heard woken
@@ -160,7 +161,7 @@ func TestWakerRing(t *testing.T) {
 		last := object.ID{Kind: "Usage", Name: "last"}
 		w.Declare(last, []relation.Edge{{Declarer: last, Source: link(2), Target: link(0)}})
 		<-time.After(time.Second)
-		if diff := cmp.Diff([]string{"Usage/0", "Usage/1", "Usage/last"}, heard.take()); diff != "" {
+		if diff := cmp.Diff([]string{"Usage/0", "Usage/1", "Usage/last"}, heard.takeWoken()); diff != "" {
 			t.Errorf("woken (-want +got):\n%s", diff)
 		}
 	})

@@ -33,7 +33,7 @@ var (
 	bob       = object.ID{Kind: "User", Name: "bob"}
 )
 
-// harness is a watcher with everything that can be seen of it from outside.
+// harness is a Watcher with records of its callbacks and requests.
 type harness struct {
 	*relation.Watcher
 
@@ -44,7 +44,7 @@ type harness struct {
 	changes []relation.Change
 	times   []time.Time        // Of the changes.
 	kinds   []schema.GroupKind // Which were told of,
-	states  []string           // and how far the watcher was with them.
+	states  []string           // the state of the Watcher at each callback
 	lines   []string
 }
 
@@ -160,8 +160,9 @@ func (h *harness) stateOf(gk schema.GroupKind) string {
 	}
 }
 
-// awaitStates waits until what was told of a kind is how it came through these states. On
-// its way it may be unreadable for a moment: a kind is listed before it is served.
+// awaitStates waits until the callbacks for a kind have reported these states in order. In
+// between, the kind may be unreadable for a moment: discovery lists a kind before the API
+// server serves the kind.
 func (h *harness) awaitStates(t *testing.T, gk schema.GroupKind, want ...string) {
 	t.Helper()
 	testenv.Eventually(t, func() error {
@@ -225,14 +226,14 @@ func (h *harness) awaitRead(t *testing.T, gk schema.GroupKind) {
 	h.awaitPresence(t, object.ID{Group: gk.Group, Kind: gk.Kind, Namespace: "no", Name: "such"}, relation.Absent)
 }
 
-// wire is what a watcher's requests go through. It counts them, and can break.
+// wire is the transport for the requests of a Watcher. wire counts requests, and can fail.
 type wire struct {
 	next http.RoundTripper
 
 	mu      sync.Mutex
 	sent    []string // path and query
 	streams map[*stream]struct{}
-	answer  func(*http.Request) (*http.Response, error) // instead of the API server, unless it returns neither
+	answer  func(*http.Request) (*http.Response, error) // answers in place of the API server, unless it returns nil and nil
 }
 
 func (w *wire) under(next http.RoundTripper) http.RoundTripper {
@@ -281,8 +282,8 @@ func (w *wire) count(text string) int {
 	return n
 }
 
-// awaitQuiet waits until no request that contains a text was sent for a number of
-// looks, and returns the number of them so far.
+// awaitQuiet waits until no request that contains a text was sent during a number of checks,
+// and returns the number of such requests so far.
 func (w *wire) awaitQuiet(t *testing.T, text string, looks int) int {
 	t.Helper()
 	sent, same := 0, 0
@@ -311,8 +312,8 @@ func (w *wire) watching(resource string) int {
 	return n
 }
 
-// divert has f answer the requests that it does not leave to the API server by
-// returning nothing. Nil leaves all of them.
+// divert makes f answer requests in place of the API server. If f returns nothing, the API
+// server answers. A nil f diverts no request.
 func (w *wire) divert(f func(*http.Request) (*http.Response, error)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -341,7 +342,7 @@ func (w *wire) unlist(group string) {
 	})
 }
 
-// lag has the list of groups stay as it was when last asked for, for as long as that is late.
+// lag makes discovery return its last list of groups while late returns true.
 func (w *wire) lag(late func() bool) {
 	var mu sync.Mutex
 	var last []byte
@@ -367,13 +368,13 @@ func (w *wire) lag(late func() bool) {
 
 var errCut = errors.New("the wire is cut")
 
-// cut breaks every connection and refuses new ones until it is mended.
+// cut closes every connection and refuses new connections until mend.
 func (w *wire) cut() (mend func()) {
 	w.divert(func(*http.Request) (*http.Response, error) { return nil, errCut })
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for s := range w.streams {
-		_ = s.ReadCloser.Close() // It is to fail.
+		_ = s.ReadCloser.Close() // The request must fail.
 	}
 	return func() { w.divert(nil) }
 }

@@ -50,7 +50,7 @@ var (
 	})
 )
 
-// model is the index as one would write it without a thought for speed.
+// model is a simple and slow Index.
 type model map[object.ID][]relation.Edge
 
 func (m model) where(accept func(relation.Edge) bool) []relation.Edge {
@@ -73,8 +73,8 @@ func (m model) targetKinds() map[schema.GroupKind]bool {
 	return kinds
 }
 
-// declare draws the edges of one object. Fields are numbered: an object declares
-// at most one edge of a relation in each of its fields.
+// declare generates the edges of one object. Fields are numbered: an object declares at most
+// one edge of a relation in each of its fields.
 func declare(t *rapid.T, declarer object.ID) []relation.Edge {
 	edges := make([]relation.Edge, rapid.IntRange(0, 4).Draw(t, "edges"))
 	for i := range edges {
@@ -123,7 +123,7 @@ func compare(t *rapid.T, x *relation.Index, m model) {
 	checkEdges(t, "Declared", m[declarer], x.Declared(declarer))
 	check("Declarers", slices.SortedFunc(maps.Keys(m), object.Compare), x.Declarers())
 	check("Len", len(m), x.Len())
-	// Edges of one declarer are ordered by their ends; the model knows their set.
+	// The edges of one declarer are ordered by their ends; the model has them as a set.
 	checkEdges(t, "Targeting", inOrder(m.where(targets)), x.Targeting(obj))
 	checkEdges(t, "From", inOrder(m.where(sources)), x.From(obj))
 	check("AnyTargeting", slices.ContainsFunc(m.where(targets), accept), x.AnyTargeting(obj, accept))
@@ -171,7 +171,7 @@ func inOrder(edges []relation.Edge) []relation.Edge {
 	return edges
 }
 
-// distinct returns what the ends stand for, in order and each once.
+// distinct returns the ends in order, each once.
 func distinct(refs []relation.Ref) []string {
 	texts := make([]string, 0, len(refs))
 	for _, r := range refs {
@@ -205,8 +205,7 @@ func TestIndexKeepsNothing(t *testing.T) {
 	}
 }
 
-// TestIndexGivesCopies shows that what a caller does with an answer does not
-// reach the index.
+// TestIndexGivesCopies: a caller that changes an answer does not change the Index.
 func TestIndexGivesCopies(t *testing.T) {
 	var x relation.Index
 	target := object.ID{Kind: "K", Name: "t"}
@@ -222,8 +221,8 @@ func TestIndexGivesCopies(t *testing.T) {
 
 func declarer(i int) object.ID { return object.ID{Kind: "D", Name: fmt.Sprintf("%04d", i)} }
 
-// TestIndexConcurrently is for the race detector, and shows that readers see the
-// edges of a declarer whole: before or after a Set, never half of it.
+// TestIndexConcurrently is for the race detector. Readers see all edges of a declarer from
+// before or from after a Set, never a mixture.
 func TestIndexConcurrently(t *testing.T) {
 	const writers, rounds = 4, 200
 	var x relation.Index

@@ -148,8 +148,8 @@ func TestLedgerSourceDeleted(t *testing.T) {
 	}
 }
 
-// TestLedgerChoices: a declarer that has to choose an object is woken by an object that it can
-// choose now and could not before, and by no other change of the kind.
+// TestLedgerChoices: a declarer with Choices is woken by an object that the declarer can choose
+// now and could not before, and by no other change of the kind.
 func TestLedgerChoices(t *testing.T) {
 	obj := func(ns string, labels map[string]string) *relation.Object {
 		return &relation.Object{ID: object.ID{Kind: "ConfigMap", Namespace: ns, Name: "cm"}, UID: "uid", Labels: labels}

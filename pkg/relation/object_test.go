@@ -191,7 +191,7 @@ func TestRefEqual(t *testing.T) {
 	})
 }
 
-// sameLabels holds no labels and an empty map of them for the same.
+// sameLabels compares labels; no labels and an empty map are equal.
 func sameLabels(a, b map[string]string) bool { return maps.Equal(a, b) }
 
 func TestTyped(t *testing.T) {

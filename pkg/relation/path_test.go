@@ -72,8 +72,8 @@ func TestPathRefused(t *testing.T) {
 	}
 }
 
-// FuzzPath reads any text as a path. What is a path leads through any object without a panic, and
-// what it yields is found again by the field that it names.
+// FuzzPath reads any text as a Path. A valid Path leads through any object without a panic, and
+// the Field of each Value leads to the same value.
 func FuzzPath(f *testing.F) {
 	for _, seed := range []string{"spec.a[*].b", "a['x.y']", "a[0][*]", "a..b", "[", "a['", "a[18446744073709551616]"} {
 		f.Add(seed)

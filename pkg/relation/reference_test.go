@@ -26,8 +26,8 @@ func (s served) Mapping(gvk schema.GroupVersionKind) (watch.Mapping, error) {
 	return watch.Mapping{Kind: gvk.Kind, Namespaced: namespaced}, nil
 }
 
-// TestReference extracts the edges of each form from one object, whose references are partly
-// empty, of other types, or to kinds that the cluster does not serve.
+// TestReference extracts the edges of each Form from one object. Some of its references are
+// empty, have another type, or name kinds that the cluster does not serve.
 func TestReference(t *testing.T) {
 	pod, secret := schema.GroupKind{Kind: "Pod"}, schema.GroupKind{Kind: "Secret"}
 	class := schema.GroupKind{Group: "x", Kind: "Class"}
@@ -107,7 +107,8 @@ func TestReference(t *testing.T) {
 	}
 }
 
-// TestReferenceTyped extracts from a typed object, and the selector finds what has the label.
+// TestReferenceTyped extracts from a typed object; the selector matches the object with the
+// label.
 func TestReferenceTyped(t *testing.T) {
 	podKind := schema.GroupKind{Kind: "Pod"}
 	r := relation.Reference{

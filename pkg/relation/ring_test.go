@@ -12,8 +12,8 @@ import (
 	"github.com/kinship-dev/kinship/pkg/relation"
 )
 
-// cluster is what exists, for tests of decisions that are pure. Kinds that are not in read
-// are not known.
+// cluster implements Existing for tests of pure decisions. A kind that is not in read is
+// Unknown.
 type cluster struct {
 	objects map[object.ID]relation.Object
 	read    map[string]bool
@@ -56,7 +56,7 @@ func inNS(name string) object.ID {
 
 func link(i int) relation.Ref { return relation.Named(inNS(fmt.Sprint("cm", i))) }
 
-// chain returns the force of edges by which each of some objects uses the one after it.
+// chain returns the Force for edges in which each object uses the next object.
 func chain(length int) relation.Force {
 	f := relation.Force{Declared: &relation.Index{}, Exists: exists()}
 	for i := range length - 1 {
@@ -66,7 +66,7 @@ func chain(length int) relation.Force {
 	return f
 }
 
-// TestRing: a search for a ring ends, and says so if it did not come to the end.
+// TestRing: a search for a ring ends, with ErrTooMany if the search was not complete.
 func TestRing(t *testing.T) {
 	const most = 10_000
 	over, cancel := context.WithCancel(t.Context())
@@ -76,7 +76,7 @@ func TestRing(t *testing.T) {
 		ctx    context.Context
 		length int
 		closed bool
-		want   int // objects in the ring, the first one twice
+		want   int // objects in the ring, the first object twice
 		err    error
 	}{
 		"none":         {"the chain ends", t.Context(), 50, false, 0, nil},

@@ -9,8 +9,8 @@ import (
 	"github.com/kinship-dev/kinship/pkg/relation"
 )
 
-// FuzzSelector: a selector of any form selects an object only if each of its parts does, and an
-// empty selector, or one that no object can match, selects nothing.
+// FuzzSelector: a selector of any form selects an object only if each of its parts does. An
+// empty selector, or a selector that no object can match, selects nothing.
 func FuzzSelector(f *testing.F) {
 	f.Add("app", "web", "tier in (a, b),!old", "uid", "app", "web", "uid")
 	f.Add("", "", "", "", "", "", "")

@@ -75,7 +75,7 @@ func TestWatcherKnowsKindsInUse(t *testing.T) {
 	if _, presence := h.Get(inNamespace(namespace, "none")); presence != relation.Absent {
 		t.Errorf("presence %d of what does not exist, want absent", presence)
 	}
-	h.awaitTold(t, configMap, 1) // It was read.
+	h.awaitTold(t, configMap, 1) // The kind was read.
 	if err := h.Problem(configMap); err != nil {
 		t.Errorf("problem of a kind that was read: %v", err)
 	}
@@ -169,7 +169,7 @@ func TestWatcherStops(t *testing.T) {
 	h.awaitRead(t, schema.GroupKind{Kind: "Secret"})
 	h.Use(alice)
 	begin := time.Now()
-	testenv.Eventually(t, func() error { // Secrets had one user.
+	testenv.Eventually(t, func() error { // Secrets had a single user.
 		if n := h.wire.watching("secrets"); n > 0 || h.Users(schema.GroupKind{Kind: "Secret"}) != nil {
 			return fmt.Errorf("%d watches of Secrets", n)
 		}
@@ -193,8 +193,8 @@ func TestWatcherStops(t *testing.T) {
 	h.awaitPresence(t, id, relation.Present)
 }
 
-// TestWatcherLingers shows that a user who comes back in time finds the kind as
-// it was, without a request.
+// TestWatcherLingers: a user that returns before linger has passed finds the kind with its
+// store, without a request.
 func TestWatcherLingers(t *testing.T) {
 	t.Parallel()
 	h := start(t, testenv.Config(t))
@@ -230,9 +230,9 @@ func TestWatcherLingers(t *testing.T) {
 	}
 }
 
-// TestWatcherIsIdle counts what the watcher sends while the cluster is busy:
-// everything comes by the watches that are open. It must not be parallel, because
-// definitions that come and go make the watcher look at discovery.
+// TestWatcherIsIdle counts the requests of the Watcher while the cluster is busy: all changes
+// arrive by open watches. The test must not be parallel, because CustomResourceDefinitions that
+// are created and deleted make the Watcher run discovery.
 func TestWatcherIsIdle(t *testing.T) {
 	const changes = 100
 	namespace := testenv.Namespace(t)
@@ -255,7 +255,7 @@ func TestWatcherIsIdle(t *testing.T) {
 		}
 		return nil
 	})
-	h.wire.awaitQuiet(t, "", 30) // What the last change might cause.
+	h.wire.awaitQuiet(t, "", 30) // Requests that the last change might cause.
 	if n := h.wire.count(""); n != before {
 		t.Errorf("%d requests for %d changes, want none", n-before, changes)
 	}
@@ -312,7 +312,7 @@ func TestWatcherMapping(t *testing.T) {
 	}
 }
 
-// TestWatcherWaitsForCallbacks shows that none is called after Start has returned.
+// TestWatcherWaitsForCallbacks: no callback is called after Start has returned.
 func TestWatcherWaitsForCallbacks(t *testing.T) {
 	t.Parallel()
 	called, release := make(chan struct{}), make(chan struct{})
@@ -346,7 +346,7 @@ func TestWatcherWaitsForCallbacks(t *testing.T) {
 	}
 }
 
-// TestWatcherLeavesNothing must not be parallel: it looks at all goroutines.
+// TestWatcherLeavesNothing must not be parallel: the test counts all goroutines.
 func TestWatcherLeavesNothing(t *testing.T) {
 	namespace := testenv.Namespace(t)
 	create(t, namespace, "m", nil)

@@ -141,8 +141,8 @@ var (
 			`  n0 -->(\|"([A-Za-z0-9 ./:-]|#[0-9]+;|<br/>)+"\|)? n1)$`)
 )
 
-// FuzzLabels: whatever a name is, every line is of one of the forms that are
-// meant, so that no name can add a node, an edge or markup.
+// FuzzLabels: for any name, every line has one of the intended forms, so that no name can add a
+// node, an edge or markup.
 func FuzzLabels(f *testing.F) {
 	for _, seed := range []string{
 		"", "a", `a"]; evil [label="x`, `a\`, `\"`, "a\nb", "a\r\n}\n", `"];click n0 href "javascript:alert(1)"`, "<script>",

@@ -41,7 +41,8 @@ func catalogOf(group *metav1.APIGroup, resources []*metav1.APIResourceList) *Cat
 	return c
 }
 
-// TestCatalogSilence is a group one version of which can't be told, and then none.
+// TestCatalogSilence refreshes a Catalog while one version of a group does not answer
+// discovery, and then while the whole group does not answer.
 func TestCatalogSilence(t *testing.T) {
 	down := errors.New("down")
 	group, resources := served()
@@ -73,7 +74,7 @@ func TestCatalogSilence(t *testing.T) {
 			group.Versions = slices.DeleteFunc(group.Versions, func(v metav1.GroupVersionForDiscovery) bool {
 				return slices.Contains(tc.silent, v.Version)
 			})
-			group.PreferredVersion = metav1.GroupVersionForDiscovery{} // As of a group that has none.
+			group.PreferredVersion = metav1.GroupVersionForDiscovery{} // The error of a group without a silent version.
 			if len(group.Versions) > 0 {
 				group.PreferredVersion = group.Versions[0]
 			}

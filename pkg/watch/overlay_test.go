@@ -49,8 +49,8 @@ func TestOverlay(t *testing.T) {
 	}
 }
 
-// TestOverlayLook has many goroutines read one store while its object is written. Nobody gets an
-// older version than the newest that had been written before he looked.
+// TestOverlayLook reads one store from many goroutines while its object is written. No
+// goroutine gets an older version than the newest version that was written before the read.
 func TestOverlayLook(t *testing.T) {
 	id := object.ID{Kind: "K", Name: "a"}
 	var o watch.Overlay[int]

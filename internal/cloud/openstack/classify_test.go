@@ -105,8 +105,8 @@ func TestClassify(t *testing.T) {
 	}
 }
 
-// TestStates: what is refused for the state of something else is tried again; what is
-// refused for what the request says, or for who asks, is not.
+// TestStates: a refusal because of the state of another resource is repeated; a refusal because
+// of the request, or of the user, is not.
 func TestStates(t *testing.T) {
 	t.Parallel()
 	for want, texts := range map[Class][]string{
@@ -202,8 +202,8 @@ func answered(t *testing.T, text string) error {
 	return answer(code, string(body))
 }
 
-// TestForeignBodies: what is no error of a service of OpenStack is not quoted. Somebody may
-// have called it a cloud to read it.
+// TestForeignBodies: an answer that is no error of an OpenStack service is not quoted. A user
+// may have entered another server as a cloud in order to read its answers.
 func TestForeignBodies(t *testing.T) {
 	t.Parallel()
 	const secret = "s3cret"

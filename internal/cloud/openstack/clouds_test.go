@@ -118,8 +118,8 @@ func TestRefusedCredentialsAreNotTriedAgainAtOnce(t *testing.T) {
 	login(t, clouds, parse(t, server.CloudsYAML()))
 }
 
-// TestRefusedWithoutSecrets: what is told of a failed login has no password of those that
-// people write into addresses.
+// TestRefusedWithoutSecrets: the error of a failed login has no password, even if a user writes
+// the password into the URL.
 func TestRefusedWithoutSecrets(t *testing.T) {
 	t.Parallel()
 	server := start(t, emulator.Options{})
@@ -157,8 +157,8 @@ func TestAnExpiredTokenIsRenewedUnderway(t *testing.T) {
 	}
 }
 
-// TestAChangedPasswordIsTriedOnce: those who hold a scope don't lock its account when
-// the password is another one. Each try counts there.
+// TestAChangedPasswordIsTriedOnce: callers with a scope do not lock its account when the
+// password has changed. Each attempt counts in Keystone.
 func TestAChangedPasswordIsTriedOnce(t *testing.T) {
 	t.Parallel()
 	server := start(t, emulator.Options{})
@@ -286,7 +286,7 @@ func TestCallsAreObserved(t *testing.T) {
 	}
 	mu.Lock()
 	defer mu.Unlock()
-	// Who writes a user and a password into the address does not have them told.
+	// A user and a password in the URL are not quoted.
 	for cloud := range named {
 		if want := server.URL() + "/identity/v3"; cloud != want {
 			t.Errorf("the cloud is called %s, want %s", cloud, want)
@@ -299,7 +299,7 @@ func TestCallsAreObserved(t *testing.T) {
 	}
 }
 
-// TestForgotten: what is forgotten logs in anew, but not sooner if it was refused.
+// TestForgotten: a forgotten cloud logs in again, but not earlier if the login was refused.
 func TestForgotten(t *testing.T) {
 	t.Parallel()
 	server := start(t, emulator.Options{})
@@ -331,8 +331,8 @@ func TestScopesOfLongAgoGo(t *testing.T) {
 	}
 }
 
-// TestHangingLogin: a cloud that does not answer takes the time of those who wait for it once,
-// and soon ends their waiting.
+// TestHangingLogin: a cloud that does not answer delays its callers once, and later callers
+// return soon.
 func TestHangingLogin(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int32

@@ -2,5 +2,5 @@
 
 package openstack_test
 
-// The race detector takes several times the memory of what it watches.
+// The race detector needs several times the memory of the program.
 func init() { raced = 3 }

@@ -22,15 +22,15 @@ import (
 	"github.com/kinship-dev/kinship/internal/cloud/openstack"
 )
 
-// endlessVar has the test binary be the operator that an endless cloud talks to; it is the
+// endlessVar makes the test binary the operator that calls an endless cloud; its value is the
 // address of that cloud.
 const endlessVar = "KINSHIP_TEST_ENDLESS"
 
-// most is what such a process may take, in KiB: what all answers together may, and as much
-// for what the collector has not seen yet and the rest of the process.
+// most is the largest memory of such a process, in KiB: the limit of all answers together, and
+// as much again for garbage and for the rest of the process.
 const most = 256 << 10
 
-// raced is how many times that much it may take with the race detector.
+// raced is the factor for the race detector.
 var raced = 1
 
 // endless are answers that do not end, or not soon, by the last part of the path.
@@ -49,15 +49,16 @@ var endless = map[string]func(w io.Writer, next string) error{
 const forEver = 1 << 40
 
 var (
-	// item is one of a list, and nested one that takes much more memory than it is long.
+	// item is one item of a list, and nested an item that takes much more memory than its
+	// length.
 	item   = `{"id":"0f8fad5b-d9cb-469f-a165-70867728950e","name":"` + strings.Repeat("n", 200) + `","tags":["a","b"]},`
 	nested = `{"a":[` + strings.Repeat("{},", 1e5) + `{}]},`
 )
 
-// page writes one of n items.
+// page writes a page of n items.
 func page(w io.Writer, next, item string, n int) error {
 	_, err := fmt.Fprintf(w, `{"networks_links":[{"rel":"next","href":"%s"}],"networks":[`, next)
-	if strings.HasSuffix(next, `:"`) { // What is endless is a text.
+	if strings.HasSuffix(next, `:"`) { // The endless part is a string.
 		_, err = fmt.Fprintf(w, `{"networks_links":[{"rel":"next","href":"%s`, next)
 	}
 	many := max(1, min(n, 1<<16/len(item)))
@@ -70,7 +71,8 @@ func page(w io.Writer, next, item string, n int) error {
 	return err
 }
 
-// endlessCloud returns one whose services are all endless, each in its way, packed or not.
+// endlessCloud returns a cloud whose services are all endless, each in another way, compressed
+// or not.
 func endlessCloud(t *testing.T) *httptest.Server {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -95,20 +97,20 @@ func endlessCloud(t *testing.T) *httptest.Server {
 		if r.URL.Query().Has("packed") {
 			w.Header().Set("Content-Encoding", "gzip")
 			packed := gzip.NewWriter(w)
-			defer func() { _ = packed.Close() }() // It is given up.
+			defer func() { _ = packed.Close() }() // The client aborts the answer.
 			to = packed
 		}
 		if way == "refusal" {
 			w.WriteHeader(http.StatusBadRequest)
 		}
-		_ = write(to, own+r.URL.Path+"?"+r.URL.RawQuery) // They are given up.
+		_ = write(to, own+r.URL.Path+"?"+r.URL.RawQuery) // The client aborts the answers.
 	}))
 	t.Cleanup(server.Close)
 	return server
 }
 
-// TestEndlessPages: whatever a cloud answers, and however often it is asked at once, the
-// operator keeps no more of it than it has memory for, and says so.
+// TestEndlessPages: for any answer of a cloud, and any number of concurrent calls, the operator
+// keeps its memory limit and returns an error.
 func TestEndlessPages(t *testing.T) {
 	if address := os.Getenv(endlessVar); address != "" {
 		beOperator(t, address)
@@ -137,8 +139,8 @@ func TestEndlessPages(t *testing.T) {
 	t.Logf("the operator took %d MiB", kib>>10)
 }
 
-// TestLongList reads lists without an end, one at a time. A list of small items ends at the bound
-// of items, and a list of few heavy items at the bound of memory.
+// TestLongList reads endless lists, one at a time. A list of small items ends at the limit of
+// items, and a list of few large items at the limit of memory.
 func TestLongList(t *testing.T) {
 	text := "clouds: {openstack: {auth: {auth_url: '" + endlessCloud(t).URL +
 		"/v3', username: u, password: p}, region_name: RegionOne}}"
@@ -194,7 +196,7 @@ func beOperator(t *testing.T, address string) {
 	for way := range endless {
 		for _, query := range []string{"?", "?packed=1&"} {
 			times := 4
-			if way == "unlike" { // A thousand short pages each, and nothing of them is kept.
+			if way == "unlike" { // A thousand short pages each, of which nothing is kept.
 				times = 1
 			}
 			for range times {
@@ -229,7 +231,7 @@ func list(ctx context.Context, t *testing.T, client *gophercloud.ServiceClient, 
 func single(ctx context.Context, t *testing.T, client *gophercloud.ServiceClient, way, query string) {
 	t.Helper()
 	if way == "unlike" || way == "pages" || way == "heavy" {
-		return // They are short.
+		return // The pages are short.
 	}
 	var answer map[string]any
 	response, err := client.Get(ctx, client.ServiceURL(way)+query, &answer, nil)

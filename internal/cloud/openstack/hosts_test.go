@@ -18,8 +18,8 @@ import (
 	"github.com/kinship-dev/kinship/internal/cloud/openstack/emulator"
 )
 
-// TestMain has the environment name a proxy, which nobody is to ask. Loopback addresses
-// never are asked for through one, and net/http reads the environment once.
+// TestMain sets a proxy in the environment, which must never be called. Loopback addresses
+// never use a proxy, and net/http reads the environment once.
 func TestMain(m *testing.M) {
 	if err := os.Setenv("HTTP_PROXY", "http://127.0.0.1:1"); err != nil {
 		panic(err)
@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 	m.Run()
 }
 
-// TestHosts: who writes the Secret does not choose what the operator calls.
+// TestHosts: the author of a Secret does not choose which hosts the operator calls.
 func TestHosts(t *testing.T) {
 	t.Parallel()
 	server := start(t, emulator.Options{})
@@ -117,7 +117,8 @@ func TestHostsOfTheCatalog(t *testing.T) {
 	}
 }
 
-// TestRedirect: a cloud that redirects has nobody else called, and what is there is not told.
+// TestRedirect: a redirect of a cloud is not followed, and the answer of its target is not
+// quoted.
 func TestRedirect(t *testing.T) {
 	t.Parallel()
 	const secret = "s3cret"
@@ -141,7 +142,7 @@ func TestRedirect(t *testing.T) {
 	}
 }
 
-// TestNoHTTP: what somebody says who speaks no HTTP is not quoted.
+// TestNoHTTP: the answer of a server that speaks no HTTP is not quoted.
 func TestNoHTTP(t *testing.T) {
 	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -167,8 +168,8 @@ func TestNoHTTP(t *testing.T) {
 	}
 }
 
-// TestOutside: what an address beside the cloud's redirects to is judged as that address is,
-// a few times.
+// TestOutside: the target of a redirect by another address than the cloud's is checked like
+// that address, for a few redirects.
 func TestOutside(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

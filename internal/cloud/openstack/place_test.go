@@ -6,8 +6,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestCloudOf: the cloud is read from every place as it is, whatever people and clouds call
-// regions, projects and users.
+// TestCloudOf: CloudOf returns the cloud of every place, for any names of regions, projects and
+// users.
 func TestCloudOf(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{
@@ -35,7 +35,7 @@ func TestCloudOf(t *testing.T) {
 	})
 }
 
-// TestSpellings: an address has one name in all its spellings.
+// TestSpellings: all spellings of an address have the same name.
 func TestSpellings(t *testing.T) {
 	for _, address := range []string{
 		"https://cloud.example/identity", "https://cloud.example/identity/", "https://cloud.example/identity/v3",

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// fakeCloud is a cloud with a Neutron that knows who is connected to it. What is "slow"
-// there is not answered before the test says so.
+// fakeCloud is a cloud with a Neutron that counts its connections. A request for "slow" is not
+// answered before the test allows it.
 type fakeCloud struct {
 	*httptest.Server
 
@@ -51,7 +51,7 @@ func newFakeCloud(t *testing.T) *fakeCloud {
 			c.connected.Add(-1)
 			select {
 			case c.changed <- struct{}{}:
-			default: // Somebody looks soon.
+			default: // The test checks soon.
 			}
 		case http.StateActive, http.StateIdle, http.StateHijacked:
 		}
@@ -95,7 +95,7 @@ func (c *fakeCloud) scope(clouds *Clouds) *Scope {
 	return scope
 }
 
-// left waits until nobody is connected any more.
+// left waits until there are no connections any more.
 func (c *fakeCloud) left() {
 	c.t.Helper()
 	late := time.After(10 * time.Second) // An idle connection would stay for 90.
@@ -126,8 +126,8 @@ func (c *fakeCloud) call(scope *Scope, what string) {
 	}
 }
 
-// TestDiscoveredOnce: who did not find a service, and asks for it when another one just
-// has, is given that.
+// TestDiscoveredOnce: a caller that did not find a service, and repeats while another caller
+// has found it, gets this service.
 func TestDiscoveredOnce(t *testing.T) {
 	t.Parallel()
 	c, clouds := newFakeCloud(t), New(Options{Open: Loopback})
@@ -142,8 +142,8 @@ func TestDiscoveredOnce(t *testing.T) {
 	}
 }
 
-// TestNoConnectionIsLeft: those of a login that was refused, or of a scope that was
-// dropped while somebody uses it, go when the last call has ended.
+// TestNoConnectionIsLeft: the connections of a refused login, or of a scope that was dropped
+// while in use, are closed when the last call has ended.
 func TestNoConnectionIsLeft(t *testing.T) {
 	t.Parallel()
 	for name, use := range map[string]func(*fakeCloud, *Clouds){

@@ -6,8 +6,8 @@ import (
 	"testing/synctest"
 )
 
-// TestTenantsShareCalls: a tenant that floods a cloud leaves some calls to others, who have
-// free slots by turns with it.
+// TestTenantsShareCalls: a tenant that floods a cloud leaves some calls to other tenants, and
+// free slots alternate between them.
 func TestTenantsShareCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSlots(8)

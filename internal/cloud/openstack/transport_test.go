@@ -12,8 +12,8 @@ import (
 	"github.com/gophercloud/gophercloud/v2"
 )
 
-// TestUnderway: of many calls to one service a few are under way at once, and those to
-// another one don't wait for them.
+// TestUnderway: only a few of many calls to one service are in progress at once, and calls to
+// another service do not wait for them.
 func TestUnderway(t *testing.T) {
 	t.Parallel()
 	const most = 3
@@ -58,13 +58,13 @@ func TestUnderway(t *testing.T) {
 	}
 	<-full
 	call("/quick/")
-	<-time.After(20 * time.Millisecond) // For those who would not wait.
+	<-time.After(20 * time.Millisecond) // For callers that would not wait.
 	close(release)
 	calls.Wait()
 }
 
-// TestLimitersAreBounded: who makes up places does not fill the memory, and those that a
-// scope has, keep theirs.
+// TestLimitersAreBounded: a tenant with many made-up places does not fill the memory, and a
+// place with a scope keeps its limiter.
 func TestLimitersAreBounded(t *testing.T) {
 	t.Parallel()
 	clouds := New(Options{MaxScopes: 3})

@@ -15,7 +15,7 @@ import (
 	"github.com/kinship-dev/kinship/pkg/object"
 )
 
-// vetoed is a policy that words a refusal as most do: as of what is not valid.
+// vetoed is a policy whose refusal has the status code Invalid, as most policies have.
 const vetoed = `
 apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicy
@@ -33,8 +33,8 @@ metadata: {name: %[1]s}
 spec: {policyName: %[1]s, validationActions: [Deny]}
 `
 
-// TestFailureOutcomes shows what is tried again, by the answers of the API server: only a
-// spec that can never work waits for its author.
+// TestFailureOutcomes shows which answers of the API server are repeated: only a spec that can
+// never work waits for its author.
 func TestFailureOutcomes(t *testing.T) {
 	c, ns := testenv.Client(t, nil), testenv.Namespace(t)
 	named := func(name string) *corev1.ConfigMap {
@@ -42,7 +42,7 @@ func TestFailureOutcomes(t *testing.T) {
 	}
 	testenv.Apply(t, fmt.Sprintf(vetoed, ns))
 	var veto error
-	testenv.Eventually(t, func() error { // Policies come into force a moment after they are written.
+	testenv.Eventually(t, func() error { // A policy takes effect a moment after its creation.
 		if veto = c.Create(t.Context(), named("bad"), client.DryRunAll); veto == nil {
 			return errors.New("it is not refused")
 		}

@@ -115,7 +115,7 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// TestDenied shows when somebody who did not allow an upgrade is asked again.
+// TestDenied shows when a denied upgrade is tried again.
 func TestDenied(t *testing.T) {
 	type (
 		release   = iotv1alpha1.IotConnectorRelease
@@ -132,7 +132,7 @@ func TestDenied(t *testing.T) {
 		"corrected":    {"another question", 0, func(_ *release, c *connector) { c.Generation++ }, []string{"c00"}},
 		"another goal": {"another question", 0, func(r *release, _ *connector) { r.Generation++ }, []string{"c00"}},
 		"made anew":    {"another object", 0, func(_ *release, c *connector) { c.UID = "new" }, []string{"c00"}},
-		// It has upgraded c01, and somebody rolled that back.
+		// The release has upgraded c01, and a user has rolled that back.
 		"has stopped": {"not for this one", refusedRetry, func(r *release, _ *connector) { r.UID = "mine" }, nil},
 	}
 	for name, c := range cases {

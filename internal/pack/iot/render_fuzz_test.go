@@ -27,7 +27,7 @@ func FuzzRender(f *testing.F) {
 			return
 		}
 		c.Namespace, c.Name = "of-the-author", name
-		_ = iot.Validate(c.Name, &c.Spec) // It may be refused; it must not stop the operator.
+		_ = iot.Validate(c.Name, &c.Spec) // A refusal is fine; a panic is not.
 		for _, kind := range []Identity{WorkloadIdentity, PodIdentity} {
 			id := identity{c, kind}
 			all := id.render()

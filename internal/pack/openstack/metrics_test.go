@@ -10,7 +10,7 @@ import (
 	"github.com/kinship-dev/kinship/internal/cloud/openstack"
 )
 
-// TestLabelsOfRequests: who makes up addresses, paths and answers makes no more series.
+// TestLabelsOfRequests: made-up addresses, paths and answers add no series.
 func TestLabelsOfRequests(t *testing.T) {
 	v, registry := calls(), prometheus.NewRegistry()
 	if err := registry.Register(v); err != nil {

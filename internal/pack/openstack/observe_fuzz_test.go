@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// FuzzObserve reads whatever a cloud answers about a resource as the resource of every kind. No
-// answer stops the operator, and what is shown can be written into a status.
+// FuzzObserve reads any answer of a cloud as the resource of every kind. No answer stops the
+// operator, and the result can be written into a status.
 func FuzzObserve(f *testing.F) {
 	for i := range zeroTable {
 		if text, err := json.Marshal(zeroTable[i].said); err == nil {

@@ -40,7 +40,7 @@ import (
 	"github.com/kinship-dev/kinship/pkg/external"
 )
 
-// zeroes is what a status shows of an answer that says nothing, or next to nothing.
+// zeroes has the status for an empty, or nearly empty, answer.
 type zeroes struct {
 	kind string
 	// observe returns status.resource of an object as JSON, and the Go type of that.
@@ -50,15 +50,15 @@ type zeroes struct {
 	shown string
 	// hidden are the fields that are left out then.
 	hidden string
-	// unsaid are OpenStack's names of fields whose names are others than those here.
+	// unsaid has OpenStack's names of fields that differ from the status's names.
 	unsaid string
 	// zero are values that OpenStack says and that are left out nevertheless.
 	zero map[string]any
-	// said is an answer with empty items in its lists, and items what is shown of these.
+	// said is an answer with empty items in its lists, and items their status.
 	said, items map[string]any
 }
 
-// reported observes what OpenStack says on behalf of an empty object of a kind.
+// reported observes an answer of OpenStack for an empty object of a kind.
 func reported[K external.Object](
 	of func(*kit.Connector) external.Kind[K, *kit.Resource],
 ) func(map[string]any) (map[string]any, reflect.Type) {
@@ -81,9 +81,9 @@ func reported[K external.Object](
 
 type answer = map[string]any
 
-// zeroTable has a row for each kind but RouterInterface, which reports nothing. What is
-// shown and what is left out is as in the operator that the API comes from: what its status
-// writers set without a condition is shown.
+// zeroTable has a row for each kind except RouterInterface, which reports no resource. Shown
+// and omitted fields are as in the published operator: it shows the fields that its status
+// writers set without a condition.
 var zeroTable = []zeroes{
 	{kind: "Domain", observe: reported(domain.New), shown: "name enabled", hidden: "description"},
 	{kind: "Project", observe: reported(project.New), shown: "name domainID enabled", hidden: "description tags"},
@@ -235,8 +235,8 @@ func emptyRule(more answer) answer {
 	return rule
 }
 
-// fieldsOf returns the names of the fields of a status, embedded ones included, and whether
-// their types are texts, flags or numbers, by their zero values in JSON.
+// fieldsOf returns the names of the fields of a status, including embedded fields, with the
+// zero values of their types in JSON.
 func fieldsOf(of reflect.Type) map[string]any {
 	all := map[string]any{}
 	for field := range of.Fields() {
@@ -308,8 +308,8 @@ func (row *zeroes) nulls(all answer) answer {
 	return said
 }
 
-// TestServiceDescription: of all that is left out where OpenStack says nothing, this alone is
-// shown where OpenStack says that it is empty.
+// TestServiceDescription: of all fields that are omitted if OpenStack does not return them,
+// only this field is shown if OpenStack returns an empty string.
 func TestServiceDescription(t *testing.T) {
 	observe := reported(service.New)
 	shown, _ := observe(answer{"description": ""})

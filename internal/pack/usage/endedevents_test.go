@@ -12,8 +12,8 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 )
 
-// TestEndedEvents: a few protections that end have an event each. A thousand have one event for
-// each namespace, which counts all.
+// TestEndedEvents: a few protections that end have an event each. A thousand protections have
+// one event per namespace, with their number.
 func TestEndedEvents(t *testing.T) {
 	const burst = 3
 	recorder := events.NewFakeRecorder(2000)

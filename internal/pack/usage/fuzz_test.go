@@ -140,8 +140,8 @@ const plainUsage = `{"metadata":{"name":"u","namespace":"ns","annotations":{"a":
 	"kind":"ConfigMap","resourceRef":{"name":"a"}},"by":{"apiVersion":"v1","kind":"ConfigMap",
 	"resourceSelector":{"matchLabels":{"a":"b"},"matchAll":true}},"reason":"because"},"status":{"observedGeneration":-1}}`
 
-// FuzzJudge hands arbitrary objects to the handlers of Usages. Whatever it is,
-// there is an answer, and if it changes the object, then its metadata only.
+// FuzzJudge passes arbitrary objects to the handlers of Usages. There is an answer for each
+// object, and a patch changes its metadata only.
 func FuzzJudge(f *testing.F) {
 	for _, seed := range []string{
 		plainUsage, `{}`, `null`, `[]`, `{"metadata":null}`, `{"metadata":[]}`, `{"spec":{"by":null}}`, ``,
@@ -169,9 +169,8 @@ func FuzzJudge(f *testing.F) {
 	})
 }
 
-// FuzzRefuse hands arbitrary objects and options to the handler of deletions.
-// What is protected, or is locked for a reason that it can't know, it never lets
-// go.
+// FuzzRefuse passes arbitrary objects and options to the handler of deletions. The handler
+// never allows the deletion of a protected object, or of a locked object without a known Usage.
 func FuzzRefuse(f *testing.F) {
 	for _, obj := range []string{
 		`{"metadata":{"name":"precious","namespace":"ns"}}`,
@@ -203,8 +202,8 @@ func FuzzRefuse(f *testing.F) {
 	})
 }
 
-// overridden reports whether an object names the Usage to ignore, which somebody
-// who may do everything may do.
+// overridden reports whether overrideAnnotation of an object names the Usage, for a user with
+// all rights.
 func overridden(meta metav1.PartialObjectMetadata) bool {
 	return meta.Annotations[overrideAnnotation] != ""
 }

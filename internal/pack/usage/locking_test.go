@@ -12,8 +12,8 @@ type unconfirmed struct{ confirmed }
 
 func (unconfirmed) Confirmed(relation.Object) bool { return false }
 
-// TestLockUsed: a Usage waits for the used object, locks it, and is not Effective before the API
-// server is known to refuse.
+// TestLockUsed: a Usage waits for the used object, locks it, and is not Effective before the
+// API server is known to refuse.
 func TestLockUsed(t *testing.T) {
 	r := newRig(t)
 	r.create(configMap("using"))

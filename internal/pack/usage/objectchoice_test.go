@@ -18,8 +18,8 @@ func kind2(apiVersion, kind string) sharedv1alpha1.Resource {
 	}
 }
 
-// TestChoose: the first object that is not being deleted is chosen, and its namespace is recorded
-// if it is another one than that of the Usage.
+// TestChoose: choose takes the first object that is not being deleted, and records its
+// namespace if it differs from the namespace of the Usage.
 func TestChoose(t *testing.T) {
 	obj := func(namespace, name string, deleting bool) relation.Object {
 		return relation.Object{ID: object.ID{Kind: "ConfigMap", Namespace: namespace, Name: name}, Deleting: deleting}

@@ -34,7 +34,7 @@ func granting() []kinshipv1alpha1.ReferenceGrant {
 	return []kinshipv1alpha1.ReferenceGrant{g}
 }
 
-// used returns what a Usage holds, by name.
+// used returns the objects that a Usage holds, by name.
 func used(l *ledger, u usage) []string {
 	var names []string
 	for _, e := range l.Declared.Declared(identify(u)) {
@@ -45,8 +45,7 @@ func used(l *ledger, u usage) []string {
 	return names
 }
 
-// snapshots is a store of which a test changes the content each time after it was
-// listed.
+// snapshots is a store whose content a test changes after each list.
 type snapshots struct {
 	toolscache.Store
 
@@ -59,8 +58,8 @@ func (s snapshots) List() []any {
 	return s.Store.List()
 }
 
-// TestGrantsBesideChanges: a Usage that changes or goes while grants have it looked at
-// again is taken in as it is, not as it was when that began.
+// TestGrantsBesideChanges: a Usage that changes or is deleted while a ReferenceGrant updates it
+// is recorded in its last state, not in the state at the beginning of the update.
 func TestGrantsBesideChanges(t *testing.T) {
 	before, after := reaching("before"), reaching("after")
 	cases := map[string]struct {

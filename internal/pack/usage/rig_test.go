@@ -185,7 +185,7 @@ func (r *rig) read(obj client.Object) bool {
 	return err == nil
 }
 
-// await waits until the caches show objects as they are.
+// await waits until the caches show the present objects.
 func (r *rig) await(objects ...client.Object) {
 	r.t.Helper()
 	for _, obj := range objects {
@@ -221,8 +221,8 @@ func configMapID(obj client.Object) object.ID {
 	return object.ID{Kind: "ConfigMap", Namespace: obj.GetNamespace(), Name: obj.GetName()}
 }
 
-// pass runs one pass over a Usage and reads the Usage, if it still exists. A pass over a Usage that
-// the cache does not show as it is would only wait.
+// pass runs one pass over a Usage and reads the Usage, if it still exists. A pass would only
+// wait if the cache did not show the present Usage.
 func (r *rig) pass(u *protectionv1beta1.Usage) (exists bool) {
 	r.t.Helper()
 	r.await(u)
@@ -253,7 +253,7 @@ func (r *rig) ready(u *protectionv1beta1.Usage, reason string) {
 	}
 }
 
-// locked fails unless an object has the lock, or has it not.
+// locked fails unless an object has the lock, or does not have it.
 func (r *rig) locked(obj client.Object, want bool) {
 	r.t.Helper()
 	if r.read(obj); (obj.GetLabels()[lockLabel] == lockValue) != want {

@@ -30,7 +30,8 @@ func TestSetConditions(t *testing.T) {
 	}
 }
 
-// TestPassesUntilReady: without a webhook a Usage needs two passes, and a third one writes nothing.
+// TestPassesUntilReady: without a webhook a Usage needs two passes, and a third pass writes
+// nothing.
 func TestPassesUntilReady(t *testing.T) {
 	r := newRig(t)
 	r.create(configMap("using"), configMap("used"))

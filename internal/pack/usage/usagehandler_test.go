@@ -11,7 +11,7 @@ import (
 	"github.com/kinship-dev/kinship/pkg/relation"
 )
 
-// chained returns a ledger in which each of some objects uses the one after it.
+// chained returns a ledger in which each object uses the next object.
 func chained(t *testing.T, length int) *ledger {
 	t.Helper()
 	l := newTestLedger(t)
@@ -27,8 +27,8 @@ func link(i int) relation.Ref {
 	return relation.Named(object.ID{Kind: "ConfigMap", Namespace: "ns", Name: fmt.Sprint("cm", i)})
 }
 
-// TestRingUntold: a Usage is taken in although nobody can tell whether it closes a
-// ring, and its author is told.
+// TestRingUntold: if checkRing can't find out whether a Usage closes a ring, the Usage is
+// accepted, and its author gets a warning.
 func TestRingUntold(t *testing.T) {
 	v := newTestUsageHandler(t)
 	v.ledger = chained(t, 10_002)

@@ -49,8 +49,8 @@ func TestUnbind(t *testing.T) {
 	}
 }
 
-// TestBindUsing: a Usage waits for its using object, is bound to the object's uid, and is deleted
-// when that object is deleted, though another one has the name.
+// TestBindUsing: a Usage waits for its using object, is bound to the object's UID, and is
+// deleted when that object is deleted, even if another object has its name.
 func TestBindUsing(t *testing.T) {
 	r := newRig(t)
 	used, using, u := configMap("used"), configMap("using"), uses("u")

@@ -1,7 +1,7 @@
 package builtin_test
 
-// excuses say why a field that looks like a reference is none, by type and field. By kind and path,
-// an excuse holds for all that is below the path.
+// excuses has the reason why a field that looks like a reference is no reference, by type and
+// field. An excuse by kind and path holds for all fields below the path.
 var excuses = map[string]string{
 	"ResourceFieldSelector.containerName":                  "inside of the object",
 	"FileKeySelector.volumeName":                           "inside of the object",

@@ -15,7 +15,7 @@ import (
 	"github.com/kinship-dev/kinship/pkg/relation/builtin"
 )
 
-// definition is what the test reads of a type in the API server's OpenAPI document.
+// definition has the used fields of a type in the API server's OpenAPI document.
 type definition struct {
 	Type                 string                                  `json:"type"`
 	Ref                  string                                  `json:"$ref"`
@@ -80,7 +80,8 @@ func definitions(t *testing.T) map[string]definition {
 	return document.Definitions
 }
 
-// servedKinds returns the kinds whose objects are kept, in their preferred versions.
+// servedKinds returns the kinds whose objects the API server stores, in their preferred
+// versions.
 func servedKinds(t *testing.T) []schema.GroupVersionKind {
 	t.Helper()
 	c := discovery.NewDiscoveryClientForConfigOrDie(testenv.Config(t))

@@ -62,7 +62,7 @@ func TestFlavor(t *testing.T) {
 	})
 }
 
-// TestUnknownFilter: Nova refuses a filter that it does not know, as it does a name.
+// TestUnknownFilter: Nova refuses an unknown filter, and a name as a filter.
 func TestUnknownFilter(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, w *world) {

@@ -99,7 +99,7 @@ func TestDomain(t *testing.T) {
 		_, err := domains.Create(ctx, c, domains.CreateOpts{Name: made.Name}).Extract()
 		refused(t, err, http.StatusConflict, "", openstack.Exists)
 		refused(t, domains.Delete(ctx, c, made.ID).ExtractErr(), http.StatusForbidden, "", openstack.Forbidden)
-		// What is in it goes with a domain.
+		// Keystone deletes the content of a domain with the domain.
 		inner := must[*projects.Project](t)(projects.Create(ctx, c, projects.CreateOpts{
 			Name: unique("project"), DomainID: made.ID,
 		}).Extract())
@@ -260,8 +260,8 @@ func TestServiceAndEndpoint(t *testing.T) {
 	})
 }
 
-// TestServiceSilent: a service that was given no description has none at all, not an empty one,
-// until somebody gives it an empty one.
+// TestServiceSilent: a service created without a description has no description, not an empty
+// one, until a request sets an empty description.
 func TestServiceSilent(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, w *world) {
@@ -310,7 +310,8 @@ func TestApplicationCredential(t *testing.T) {
 		if read.Secret != "" {
 			t.Error("the secret can be read again")
 		}
-		// Without roles it would be given all that the user has, and other tests give and take some.
+		// Without roles, the credential would get all roles of the user, and other tests assign
+		// and revoke roles.
 		_, err := applicationcredentials.Create(ctx, c, user, applicationcredentials.CreateOpts{
 			Name: made.Name, Roles: []applicationcredentials.Role{{Name: "member"}},
 		}).Extract()

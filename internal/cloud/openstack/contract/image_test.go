@@ -115,7 +115,7 @@ func TestImageByProperty(t *testing.T) {
 	})
 }
 
-// TestImageProperties: any name will do, even none.
+// TestImageProperties: any name is allowed, even no name.
 func TestImageProperties(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, w *world) {

@@ -18,15 +18,15 @@ import (
 	"github.com/kinship-dev/kinship/internal/cloud/openstack"
 )
 
-// phase is what an image tells of an import.
+// phase is the state of an import as the image shows it.
 type phase struct {
 	status string
-	// task says that somebody works on it, stores that somebody has begun to.
+	// task says that a task works on the import, stores that a task has begun.
 	task, stores bool
 }
 
-// Phases of an image, in their order. It is queued with a task from the answer to the
-// request on, and the task outlives what it has done.
+// Phases of an image, in order. The image is queued with a task from the answer to POST import,
+// and the task stays after its work is done.
 var (
 	accepted  = phase{"queued", true, false}
 	importing = phase{"importing", true, true}
@@ -36,8 +36,8 @@ var (
 	undone    = phase{"queued", false, true}
 )
 
-// TestImageImport: from the moment in which an import is accepted until it has ended, the
-// image says that there is one. It is not asked for again meanwhile.
+// TestImageImport: from the acceptance of an import until its end, the image shows the import.
+// No second import is accepted meanwhile.
 func TestImageImport(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, w *world) {
@@ -103,8 +103,8 @@ func phaseOf(t *testing.T, c *gophercloud.ServiceClient, id string) phase {
 	return phase{status, task, stores}
 }
 
-// website serves /disk, and nothing else, from where the cloud downloads images. A real
-// Glance does so from one port of the loopback interface.
+// website serves only /disk, at an address from which the cloud downloads images. A real Glance
+// downloads from one port of the loopback interface.
 func website(t *testing.T, emulated bool) string {
 	t.Helper()
 	port := "0"

@@ -21,8 +21,8 @@ import (
 	"github.com/kinship-dev/kinship/internal/cloud/openstack"
 )
 
-// listings are the collections of all kinds but RoleAssignment: Keystone answers a GET of
-// one assignment with no content.
+// listings are the collections of all kinds except RoleAssignment: Keystone's answer to GET for
+// one assignment has no content.
 var listings = []listing{
 	{
 		kind: "Domain", service: (*openstack.Scope).Identity, path: "domains", one: "domain", many: "domains",
@@ -183,7 +183,7 @@ var listings = []listing{
 	{
 		kind: "KeyPair", service: (*openstack.Scope).Compute, path: "os-keypairs", one: "keypair", many: "keypairs", member: true,
 		make: makeListedKey,
-		// The status tells none of these.
+		// The status shows none of these fields.
 		differs: map[string]string{
 			"id": lacks, "user_id": lacks, "created_at": lacks, "updated_at": lacks, "deleted": lacks, "deleted_at": lacks,
 		},
@@ -195,7 +195,7 @@ var listings = []listing{
 	{
 		kind: "Server", service: (*openstack.Scope).Compute, path: "servers", listed: "servers/detail", one: "server",
 		many: "servers", member: true, make: makeListedServer,
-		// Nova looks groups up for one server, not for many. So the pack reads servers singly.
+		// Nova returns groups only for a single server. So the pack reads servers singly.
 		differs: map[string]string{"server_groups": lacks},
 	},
 	{
@@ -235,7 +235,7 @@ func (l *lister) network() *gophercloud.ServiceClient {
 	return client(l.T, l.scope.Network)
 }
 
-// post makes a resource with a name and a description, and has it deleted at the end.
+// post creates a resource with a name and a description, and deletes it at the end.
 func (l *lister) post(of service, path, one string, more fields) string {
 	l.Helper()
 	c, err := of(l.scope, l.Context())
@@ -381,7 +381,7 @@ func makeListedFailure(l *lister) string {
 	return made.ID
 }
 
-// makeListedVolume is of an image, and a server has it.
+// makeListedVolume creates a volume from an image, attached to a server.
 func makeListedVolume(l *lister) string {
 	l.Helper()
 	c := client(l.T, l.scope.Volume)
@@ -404,8 +404,8 @@ func makeListedVolume(l *lister) string {
 	return id
 }
 
-// TestListedAssignment: Keystone answers a GET of one assignment with no content. All that
-// the list tells is in its path.
+// TestListedAssignment: Keystone's answer to GET for one assignment has no content. The path of
+// an assignment has all fields of a list item.
 func TestListedAssignment(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, w *world) {

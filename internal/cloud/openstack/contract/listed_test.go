@@ -19,11 +19,11 @@ type service = func(*openstack.Scope, context.Context) (*gophercloud.ServiceClie
 type listing struct {
 	kind    string
 	service service
-	// path of the collection; listed is where the pack lists it, if elsewhere.
+	// path is the path of the collection; listed is the path of lists, if different.
 	path, listed string
-	// one and many are the envelopes. one is empty where a resource has none.
+	// one and many are the JSON keys. one is empty if a single resource has no key.
 	one, many string
-	// member says that a member can make one too, beside an administrator.
+	// member says that a member can create the resource, not only an administrator.
 	member bool
 	// make creates a resource with all fields set, and returns its id.
 	make func(l *lister) string
@@ -31,7 +31,7 @@ type listing struct {
 	differs map[string]string
 }
 
-// lister makes resources with one login.
+// lister creates resources with one login.
 type lister struct {
 	*testing.T
 
@@ -51,8 +51,8 @@ const (
 	other = "another value in the list"
 )
 
-// TestListed compares each field of a list's item with the answer to a GET of that resource
-// alone. The pack reads either, so it has to know in what they differ.
+// TestListed compares each field of a list item with the answer to GET for this resource. The
+// pack uses both, so it must know the differences.
 func TestListed(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, w *world) {
@@ -96,8 +96,8 @@ func (row *listing) compare(l *lister) {
 	}
 }
 
-// both reads a resource singly and in the list, while nothing changes it: a port may still
-// become ACTIVE, and its revision be another one, after it was made.
+// both reads a resource with GET and in the list, while it does not change: a new port may
+// still become ACTIVE, with another revision.
 func (row *listing) both(l *lister, c *gophercloud.ServiceClient, id string) (single, item map[string]any) {
 	l.Helper()
 	soon(l.T, "nothing changes the resource", func() (bool, error) {
@@ -114,7 +114,7 @@ func joined(a, b map[string]any) map[string]any {
 	return all
 }
 
-// difference says how a list's item differs in a field; empty if it does not.
+// difference returns how a list item differs in a field, or "".
 func difference(single, item map[string]any, field string) string {
 	one, inSingle := single[field]
 	listed, inList := item[field]
@@ -136,7 +136,7 @@ func difference(single, item map[string]any, field string) string {
 	}
 }
 
-// read asks for one resource.
+// read reads one resource.
 func (row *listing) read(l *lister, c *gophercloud.ServiceClient, id string) map[string]any {
 	l.Helper()
 	var answer map[string]any

@@ -142,7 +142,7 @@ func TestFloatingIP(t *testing.T) {
 		_, err = floatingips.Create(ctx, c, floatingips.CreateOpts{FloatingNetworkID: network.ID}).Extract()
 		refused(t, err, http.StatusBadRequest, "BadRequest", openstack.Busy)
 		bare := makePort(t, c, ports.CreateOpts{NetworkID: network.ID, FixedIPs: []ports.IP{}})
-		for _, address := range []string{"", "10.10.0.99"} { // It has none, and not this one.
+		for _, address := range []string{"", "10.10.0.99"} { // The router has no gateway, and not this one.
 			_, err = floatingips.Create(ctx, c, floatingips.CreateOpts{
 				FloatingNetworkID: outside, PortID: bare.ID, FixedIP: address,
 			}).Extract()
@@ -252,8 +252,8 @@ func TestTrunk(t *testing.T) {
 	})
 }
 
-// TestFloatingIPMark: a floating IP is known by what its POST may say. That takes no tags, so
-// it is the description, by which a list finds it.
+// TestFloatingIPMark: a floating IP is identified by a field of its POST. POST accepts no tags,
+// so this field is the description, and a list can filter by it.
 func TestFloatingIPMark(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, w *world) {

@@ -66,7 +66,8 @@ func TestDefaultSecurityGroup(t *testing.T) {
 		if len(found) != 1 || len(found[0].Rules) != 4 {
 			t.Fatalf("default groups: %+v", found)
 		}
-		// As long as another test has ports it is said to be in use, so the kind varies.
+		// While another test has ports, the security group counts as in use, so the kind
+		// varies.
 		refused(t, groups.Delete(t.Context(), c, found[0].ID).ExtractErr(), http.StatusConflict, "", openstack.Busy)
 	})
 }

@@ -37,7 +37,7 @@ func makeServer(t *testing.T, c *gophercloud.ServiceClient, opts servers.CreateO
 	return awaitServer(t, c, made.ID)
 }
 
-// dropServer deletes a server and waits until it is gone.
+// dropServer deletes a server and waits for the end of its deletion.
 func dropServer(ctx context.Context, c *gophercloud.ServiceClient, id string) error {
 	if err := servers.Delete(ctx, c, id).ExtractErr(); err != nil && !openstack.IsNotFound(err) {
 		return err
@@ -155,7 +155,7 @@ func checkInterfaces(t *testing.T, c *gophercloud.ServiceClient, server, port st
 		t.Fatal(err)
 	}
 	soon(t, "the interface is gone", func() (bool, error) { return count() == 1, nil })
-	// It is accepted before anybody has looked whether there is such a port.
+	// Nova accepts the request before it checks whether the port exists.
 	if err := attachinterfaces.Delete(ctx, c, server, noSuch).ExtractErr(); err != nil {
 		t.Errorf("detach a port that isn't there: %v", err)
 	}

@@ -33,7 +33,7 @@ func TestSubnetSpelling(t *testing.T) {
 		want := map[string]any{
 			"cidr": "fd00:0:0:3::/64", "gateway_ip": "fd00:0:0:3::a",
 			"allocation_pools": []any{map[string]any{"start": "fd00:0:0:3::b", "end": "fd00:0:0:3::c"}},
-			"dns_nameservers":  []any{"FD00:0::53"}, // Alone as it was given.
+			"dns_nameservers":  []any{"FD00:0::53"}, // A single address keeps its spelling.
 			"host_routes":      []any{map[string]any{"destination": "FD00:0:0:4::/64", "nexthop": "fd00:0:0:3::f"}},
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
@@ -42,8 +42,8 @@ func TestSubnetSpelling(t *testing.T) {
 	})
 }
 
-// TestPortSpelling: a port's own MAC address and those of its pairs stay as they were given. Pairs
-// come in the order of the hardware addresses.
+// TestPortSpelling: the MAC address of a port and of its pairs keep their spelling. Pairs are
+// ordered by MAC address.
 func TestPortSpelling(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, w *world) {
@@ -74,8 +74,8 @@ func TestPortSpelling(t *testing.T) {
 	})
 }
 
-// TestRuleSpelling: what two rules are the same, Neutron tells by its own spelling,
-// which does not tell two prefixes with other host bits to be one.
+// TestRuleSpelling: Neutron compares two rules by its own spelling, in which two prefixes with
+// other host bits are different.
 func TestRuleSpelling(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, w *world) {

@@ -16,8 +16,8 @@ import (
 	"github.com/kinship-dev/kinship/internal/cloud/openstack"
 )
 
-// TestRoleLater: a role that is assigned to a user can be in his application credentials
-// from then on, also for a token that he had before.
+// TestRoleLater: after a role is assigned to a user, the role is allowed in the user's
+// application credentials, even with an older token.
 func TestRoleLater(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, w *world) {
@@ -83,7 +83,7 @@ func TestDisabledDomain(t *testing.T) {
 		_, err := projects.Create(ctx, c, projects.CreateOpts{Name: unique("project"), DomainID: domain.ID}).Extract()
 		refused(t, err, http.StatusBadRequest, "", openstack.Busy)
 		for what, opts := range map[string]projects.UpdateOpts{
-			"enabled": {Enabled: new(true)}, "described": {Description: new("new")}, // Keystone enables what is left out.
+			"enabled": {Enabled: new(true)}, "described": {Description: new("new")}, // Keystone's default is enabled.
 		} {
 			t.Run(what, func(t *testing.T) {
 				_, err := projects.Update(ctx, c, off.ID, opts).Extract()
@@ -95,7 +95,7 @@ func TestDisabledDomain(t *testing.T) {
 	})
 }
 
-// TestOverlappingSubnet: a subnet can be made once one in its way is gone.
+// TestOverlappingSubnet: a subnet can be created after the overlapping subnet was deleted.
 func TestOverlappingSubnet(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, w *world) {

@@ -81,8 +81,8 @@ func TestSubnetV6(t *testing.T) {
 	})
 }
 
-// TestAddressesV6: in a subnet whose routers announce a prefix ports have the address
-// that they make themselves, asked or not, and give it back with the subnet.
+// TestAddressesV6: in a subnet whose routers announce a prefix, ports get their self-generated
+// address, requested or not, and lose it with the subnet.
 func TestAddressesV6(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, w *world) {
@@ -294,7 +294,7 @@ func TestPortAddresses(t *testing.T) {
 		ctx, c := t.Context(), client(t, w.member.Network)
 		network, other := makeNetwork(t, c, "addresses"), makeNetwork(t, c, "other")
 		small, foreign := makeSubnet(t, c, network.ID, "10.5.0.0/30"), makeSubnet(t, c, other.ID, "10.6.0.0/24")
-		makePort(t, c, ports.CreateOpts{NetworkID: network.ID, MACAddress: "fa:16:3e:00:00:01"}) // 10.5.0.2, the only one
+		makePort(t, c, ports.CreateOpts{NetworkID: network.ID, MACAddress: "fa:16:3e:00:00:01"}) // 10.5.0.2 only
 		if none := makePort(t, c, ports.CreateOpts{NetworkID: network.ID, FixedIPs: []ports.IP{}}); len(none.FixedIPs) != 0 {
 			t.Errorf("with an empty list of addresses: %v", none.FixedIPs)
 		}

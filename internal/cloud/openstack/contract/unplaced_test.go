@@ -16,8 +16,8 @@ import (
 	"github.com/kinship-dev/kinship/internal/cloud/openstack"
 )
 
-// TestServerWithoutHost asks for a resource that no host has: it is accepted, and
-// fails later.
+// TestServerWithoutHost requests a resource that no host has: Nova accepts the request, and the
+// server fails later.
 func TestServerWithoutHost(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, w *world) {
@@ -76,7 +76,7 @@ func TestVolumeWithoutBackend(t *testing.T) {
 	})
 }
 
-// TestVolumeTypesListed: those that are not public are listed for who asks.
+// TestVolumeTypesListed: private volume types are listed on request.
 func TestVolumeTypesListed(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, w *world) {

@@ -14,7 +14,7 @@ import (
 	"github.com/kinship-dev/kinship/internal/cloud/openstack"
 )
 
-// dropVolume deletes a volume and waits until it is gone.
+// dropVolume deletes a volume and waits for the end of its deletion.
 func dropVolume(ctx context.Context, c *gophercloud.ServiceClient, id string) error {
 	if err := deleteVolume(ctx, c, id); err != nil {
 		return err
@@ -191,7 +191,7 @@ func TestShareNetwork(t *testing.T) {
 	})
 }
 
-// TestVolumeReset is what becomes of a volume whose deletion has failed.
+// TestVolumeReset deletes a volume whose first deletion has failed.
 func TestVolumeReset(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, w *world) {

@@ -16,14 +16,14 @@ import (
 	"github.com/kinship-dev/kinship/internal/cloud/openstack/emulator"
 )
 
-// world is one cloud that the tests run against.
+// world is one cloud for the tests.
 type world struct {
 	admin, member *openstack.Scope
 	emulated      bool
 	extensions    []string
 }
 
-// everywhere runs a test against the emulator and, if there is one, a real cloud.
+// everywhere runs a test against the emulator and, if configured, a real cloud.
 func everywhere(t *testing.T, test func(t *testing.T, w *world)) {
 	t.Helper()
 	t.Run("emulator", func(t *testing.T) {
@@ -125,8 +125,8 @@ func send(ctx context.Context, c *gophercloud.ServiceClient, method, url string,
 	return err
 }
 
-// refused checks how a request is refused. An empty kind isn't compared: only
-// Neutron's are told from one another by the pack.
+// refused checks the refusal of a request. An empty kind isn't compared: the pack distinguishes
+// only Neutron's kinds.
 func refused(t *testing.T, err error, status int, kind string, class openstack.Class) {
 	t.Helper()
 	if err == nil {
@@ -151,8 +151,8 @@ func gone(t *testing.T, err error) {
 	}
 }
 
-// later deletes something when the test ends, in whatever state it left it. That
-// it is gone already is fine.
+// later deletes a resource at the end of the test, in any state. A resource that does not exist
+// any more is fine.
 func later(t *testing.T, what string, remove func(ctx context.Context) error) {
 	t.Helper()
 	t.Cleanup(func() {
@@ -186,7 +186,7 @@ func soon(t *testing.T, what string, ask func() (bool, error)) {
 	}
 }
 
-// awaitGone asks until the answer is an error; not found is what it waits for.
+// awaitGone repeats the request until its answer is an error, which must be not found.
 func awaitGone(ctx context.Context, ask func() error) error {
 	ticker := time.NewTicker(100 * time.Millisecond)
 	defer ticker.Stop()

@@ -13,8 +13,8 @@ import (
 	"github.com/kinship-dev/kinship/internal/cloud/openstack/emulator"
 )
 
-// cloud is an emulator with a token for it, spoken to in plain HTTP: gophercloud
-// hides what is tested here. What the kinds do is in package contract.
+// cloud is an emulator with a token, called with plain HTTP: gophercloud would hide the tested
+// behaviour. Package contract tests the kinds.
 type cloud struct {
 	*emulator.Server
 
@@ -39,7 +39,7 @@ func start(tb testing.TB, options emulator.Options) *cloud {
 	return c
 }
 
-// answer is what is left of a response whose body is read.
+// answer is a response whose body was read.
 type answer struct {
 	status int
 	header http.Header
@@ -54,7 +54,7 @@ func (c *cloud) try(tb testing.TB, method, path, body string) (answer, error) {
 	}
 	request.Header.Set("X-Auth-Token", c.token)
 	request.Header.Set("Content-Type", contentType(method, path))
-	// The default client sends what fails once more, on another connection.
+	// The default client repeats a failed request on another connection.
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	response, err := client.Do(request)
 	if err != nil {
@@ -146,7 +146,7 @@ func TestResets(t *testing.T) {
 	}
 }
 
-// TestLate: what nobody waits for is carried out all the same.
+// TestLate: a request is carried out even if its client does not wait.
 func TestLate(t *testing.T) {
 	t.Parallel()
 	c := start(t, emulator.Options{})
@@ -162,7 +162,7 @@ func TestLate(t *testing.T) {
 	}
 }
 
-// TestLast: the cloud falls silent after a call, not before. What is refused is none.
+// TestLast: the cloud falls silent after a call, not before. A refused call does not count.
 func TestLast(t *testing.T) {
 	t.Parallel()
 	c := start(t, emulator.Options{})
@@ -181,8 +181,8 @@ func TestLast(t *testing.T) {
 	}
 }
 
-// TestTogether: no call is answered before the last of them has come, and later ones
-// wait for nobody.
+// TestTogether: no call is answered before the last of the calls has arrived, and later calls
+// do not wait.
 func TestTogether(t *testing.T) {
 	t.Parallel()
 	c := start(t, emulator.Options{})
@@ -196,7 +196,7 @@ func TestTogether(t *testing.T) {
 		answered <- a.status
 	}
 	go post()
-	for c.CallCount("network") == 0 { // It has come.
+	for c.CallCount("network") == 0 { // The call has arrived.
 		c.wants(t, 200, "GET", "/image/v2/images", "")
 	}
 	if n := len(c.Inventory()["network/networks"]); n != 0 {

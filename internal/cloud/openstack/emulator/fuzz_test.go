@@ -12,8 +12,8 @@ import (
 
 var userID = regexp.MustCompile(`"id":"([0-9a-f]+)"`)
 
-// request is one whose body is fuzzed. {table} in it is the object that was made last
-// there, ME who asks: IDs differ from one process to the next.
+// request is a request with a fuzzed body. {table} in the body is the last object of that
+// table, and ME the user: IDs differ between processes.
 type request struct{ method, path, body string }
 
 // ids puts IDs for the names of tables.
@@ -26,8 +26,8 @@ func (c *cloud) ids(me string) *strings.Replacer {
 	return strings.NewReplacer(pairs...)
 }
 
-// requests reads testdata/requests.txt and sends all of it, so that each finds what it
-// is about.
+// requests reads testdata/requests.txt and sends all requests, so that each request finds its
+// objects.
 func (c *cloud) requests(tb testing.TB) ([]request, *strings.Replacer) {
 	tb.Helper()
 	text, err := os.ReadFile("testdata/requests.txt")

@@ -14,7 +14,7 @@ import (
 	"github.com/kinship-dev/kinship/internal/cloud/openstack/emulator"
 )
 
-// picture is what Glance tells of an image.
+// picture is an image as Glance shows it.
 type picture struct {
 	ID     string
 	Status string
@@ -53,7 +53,7 @@ func (c *cloud) importInto(t *testing.T, id, address string) answer {
 	return c.call(t, http.MethodPost, "/image/v2/images/"+id+"/import", body)
 }
 
-// ended waits until nobody works on an image.
+// ended waits until no task works on an image.
 func (c *cloud) ended(t *testing.T, id string) picture {
 	t.Helper()
 	ticker := time.NewTicker(5 * time.Millisecond)
@@ -68,7 +68,7 @@ func (c *cloud) ended(t *testing.T, id string) picture {
 	return picture{}
 }
 
-// web serves what a download may meet with.
+// web serves the possible answers to a download.
 func web(t *testing.T) string {
 	t.Helper()
 	mux := http.NewServeMux()
@@ -113,7 +113,7 @@ func TestImport(t *testing.T) {
 	}
 }
 
-// TestImportUnderWay: an import is one at a time, and ends with its image and with the
+// TestImportUnderWay: an image has one import at a time, which ends with the image and with the
 // cloud.
 func TestImportUnderWay(t *testing.T) {
 	t.Parallel()
@@ -145,8 +145,8 @@ func TestImportUnderWay(t *testing.T) {
 	<-gone
 }
 
-// TestImportHeld: an import that has not had its turn leaves its image queued, and is one
-// at a time already.
+// TestImportHeld: an import that waits for its turn leaves its image queued, and a second
+// import is refused already.
 func TestImportHeld(t *testing.T) {
 	t.Parallel()
 	c, address := start(t, emulator.Options{}), web(t)

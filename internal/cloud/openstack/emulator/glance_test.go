@@ -7,8 +7,8 @@ import (
 	"github.com/kinship-dev/kinship/internal/cloud/openstack/emulator"
 )
 
-// TestPropertyNames: a property may begin with an underscore, and not with what Glance has
-// reserved for itself. The emulator's own notes stay hidden.
+// TestPropertyNames: a property may begin with an underscore, but not with a prefix that Glance
+// has reserved. The emulator's own properties stay hidden.
 func TestPropertyNames(t *testing.T) {
 	t.Parallel()
 	c := start(t, emulator.Options{})

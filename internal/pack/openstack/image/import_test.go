@@ -21,7 +21,7 @@ import (
 // noon is the present of these tests.
 var noon = time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
 
-// told is an Image whose condition Downloading says something since a moment before noon.
+// told is an Image whose condition Downloading has a status since a moment before noon.
 func told(message string, ago time.Duration) object {
 	o := &openstackv1alpha1.Image{}
 	o.UID = "uid"
@@ -35,7 +35,7 @@ func told(message string, ago time.Duration) object {
 	return o
 }
 
-// seen is what Glance says of the object's image, which was made an hour before noon.
+// seen is the object's image in Glance, created an hour before noon.
 func seen(status string, more ...map[string]any) *kit.Resource {
 	fields := map[string]any{"status": status, marker: "uid", "created_at": noon.Add(-time.Hour).Format(time.RFC3339)}
 	for _, m := range more {
@@ -85,7 +85,7 @@ func TestPhase(t *testing.T) {
 	}
 }
 
-// TestTellImport: what an operator that was killed has not recorded is told by the image.
+// TestTellImport: the image shows the import that a killed operator has not recorded.
 func TestTellImport(t *testing.T) {
 	t.Parallel()
 	theirs := map[string]any{marker: "another"}
@@ -118,8 +118,8 @@ func TestTellImport(t *testing.T) {
 	}
 }
 
-// TestImportRefused: an import that Glance refuses because there is one is waited for, and
-// one that it refuses for anything else has failed.
+// TestImportRefused: if Glance refuses an import because another import is in progress, the
+// operator waits; any other refusal is a failure.
 func TestImportRefused(t *testing.T) {
 	t.Parallel()
 	cloud, err := emulator.Start(emulator.Options{})
@@ -142,7 +142,7 @@ func TestImportRefused(t *testing.T) {
 		t.Errorf("refused without an import under way: %v, %v attempts", err, o.Status.DownloadAttempts)
 	}
 	for _, reason := range []string{"accepted", "refused as there is one"} {
-		o.Status = openstackv1alpha1.ImageStatus{} // As it is for an operator that has just started.
+		o.Status = openstackv1alpha1.ImageStatus{} // The state of an operator that has just started.
 		now, err := a.fill(t.Context(), in, before)
 		if err != nil {
 			t.Fatalf("%s: %v", reason, err)
@@ -157,7 +157,7 @@ func TestImportRefused(t *testing.T) {
 	}
 }
 
-// actuatorOf returns one that acts in an emulated cloud.
+// actuatorOf returns an actuator for an emulated cloud.
 func actuatorOf(t *testing.T, cloud *emulator.Server) actuator {
 	t.Helper()
 	parsed, err := openstack.ParseCloud(map[string][]byte{openstack.CloudsKey: []byte(cloud.CloudsYAML())}, "openstack")

@@ -40,7 +40,7 @@ type wire func(*http.Request) (*http.Response, error)
 // RoundTrip implements http.RoundTripper.
 func (w wire) RoundTrip(r *http.Request) (*http.Response, error) { return w(r) }
 
-// glance takes so many bytes each 10 s, and then a time to store them.
+// glance accepts a number of bytes each 10 s, and then needs a time to store them.
 func glance(some int, stores time.Duration) wire {
 	return func(r *http.Request) (*http.Response, error) {
 		for part := make([]byte, some); ; {
@@ -62,8 +62,8 @@ func glance(some int, stores time.Duration) wire {
 	}
 }
 
-// TestSlow: a content that trickles gives back its place among a few soon. What is
-// merely slow does not.
+// TestSlow: a content that trickles soon gives up its slot. A content that is only slow does
+// not.
 func TestSlow(t *testing.T) {
 	t.Parallel()
 	zeros := bytes.Repeat([]byte{0}, 64<<20)

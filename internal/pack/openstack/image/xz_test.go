@@ -34,8 +34,8 @@ func packed(t *testing.T, dictionary, block int, contents ...string) []byte {
 	return file.Bytes()
 }
 
-// TestXz: a file is unpacked however it is made, unless that takes more memory than there is,
-// wherever it says so.
+// TestXz: every valid file is decompressed, unless it needs more memory than allowed, at any
+// place of the file.
 func TestXz(t *testing.T) {
 	t.Parallel()
 	random := make([]byte, 300_000)

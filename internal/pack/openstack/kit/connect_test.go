@@ -43,7 +43,7 @@ type connecting struct {
 	t      *testing.T
 	secret *oneSecret
 	cloud  *emulator.Server
-	// old and current are what the Secret has one after the other.
+	// old and current are the contents of the Secret, one after the other.
 	old, current string
 }
 
@@ -89,7 +89,7 @@ func (c *connecting) login(text string) {
 	}
 }
 
-// expect compares how often the Secret was read and somebody logged in.
+// expect compares the number of reads of the Secret, and of logins.
 func (c *connecting) expect(reason string, reads, logins int) {
 	c.t.Helper()
 	got := c.cloud.Calls()[emulator.Call{Service: "identity", Method: "POST", Resource: "auth/tokens"}]
@@ -98,8 +98,8 @@ func (c *connecting) expect(reason string, reads, logins int) {
 	}
 }
 
-// TestReadLate: who read a Secret before it was changed, and comes later than who read it
-// afterwards, does not put back what was in it.
+// TestReadLate: a goroutine that read a Secret before its change, and returns later than a
+// goroutine that read it afterwards, does not restore the old content.
 func TestReadLate(t *testing.T) {
 	c := newConnecting(t)
 	c.secret.during = func() {
@@ -115,8 +115,8 @@ func TestReadLate(t *testing.T) {
 	c.expect("what it had is not", 2, 3)
 }
 
-// TestReadWhileForgotten: passwords of a Secret that is gone are not kept by who was about
-// to use them.
+// TestReadWhileForgotten: passwords of a deleted Secret are not kept by a goroutine that was
+// about to use them.
 func TestReadWhileForgotten(t *testing.T) {
 	c := newConnecting(t)
 	c.secret.during = func() { c.Forget(types.NamespacedName{Namespace: "ns", Name: "it"}) }

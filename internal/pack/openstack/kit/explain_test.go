@@ -11,8 +11,8 @@ import (
 	"github.com/kinship-dev/kinship/pkg/external"
 )
 
-// TestExplainTooMuch: a cloud that lists much may be an honest one, and so nothing is final.
-// Only what is too much by itself is not asked for again soon.
+// TestExplainTooMuch: a cloud with long lists may be honest, so the error is not final. Only a
+// request whose answer is always too large is not repeated soon.
 func TestExplainTooMuch(t *testing.T) {
 	for _, always := range []bool{false, true} {
 		err := Explain(fmt.Errorf("list: %w", &openstack.TooMuchError{What: "more than 10000", Always: always}))

@@ -88,7 +88,7 @@ func TestFieldMatches(t *testing.T) {
 	}
 }
 
-// TestReport stores whatever OpenStack says, as far as it fits.
+// TestReport stores any answer of OpenStack, as far as it fits.
 func TestReport(t *testing.T) {
 	r := &Resource{map[string]any{
 		"name": strings.Repeat("x", 5000), "network_id": "net", "mtu": "no number", "tags": []any{"b", "a"},
@@ -121,7 +121,7 @@ func TestPairs(t *testing.T) {
 	}
 }
 
-// TestTextMark: the mark is only what an object's creation wrote. It is never shown.
+// TestTextMark: only the text of an object's creation is a mark, and it is never shown.
 func TestTextMark(t *testing.T) {
 	const uid = "0f8fad5b-d9cb-469f-a165-70867728950e"
 	table := &Table[*openstackv1alpha1.FloatingIP]{Marked: "description"}
@@ -154,7 +154,7 @@ func TestTextMark(t *testing.T) {
 	}
 }
 
-// FuzzTextMark: what is shown of a text is all of it, or nothing of a mark.
+// FuzzTextMark: a text is shown completely, and a mark is not shown at all.
 func FuzzTextMark(f *testing.F) {
 	f.Add("kinship-uid 0f8fad5b-d9cb-469f-a165-70867728950e")
 	f.Add("kinship-uid ")

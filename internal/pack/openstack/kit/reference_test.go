@@ -10,7 +10,8 @@ import (
 	"github.com/kinship-dev/kinship/pkg/external"
 )
 
-// portReferences are two references of a Port: one in a list, one in the filter as well.
+// portReferences are two references of a Port: one in a list, and one that is in the filter as
+// well.
 var portReferences = Bind[*openstackv1alpha1.Port]("Port", []Reference{
 	{Target: "Subnet", Field: "spec.resource.addresses[].subnetRef"},
 	{Target: "Network", Field: "spec.resource.networkRef", Body: "network_id", Query: "net"},
