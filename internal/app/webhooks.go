@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/go-logr/logr"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
@@ -245,6 +246,20 @@ func (h hidden) Register(path string, hook http.Handler) {
 			http.NotFound(w, r)
 			return
 		}
-		hook.ServeHTTP(w, r)
+		answerInFull(hook).ServeHTTP(w, r)
 	}))
+}
+
+// longestAnswer is longer than the API server waits for any webhook of the packs.
+const longestAnswer = 10 * time.Second
+
+// answerInFull lets a handler finish a request that the server has accepted before SIGTERM. The
+// server waits for the handler, but cancels the request's context at once: a validator would
+// refuse an IotConnector because its SubjectAccessReview was canceled.
+func answerInFull(hook http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), longestAnswer)
+		defer cancel()
+		hook.ServeHTTP(w, r.WithContext(ctx))
+	})
 }

@@ -2,7 +2,6 @@ package chaos_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -10,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -20,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	iotv1alpha1 "github.com/kinship-dev/kinship/api/iot/v1alpha1"
 	protectionv1beta1 "github.com/kinship-dev/kinship/api/protection/v1beta1"
 	"github.com/kinship-dev/kinship/internal/testenv"
 	"github.com/kinship-dev/kinship/test/operator"
@@ -29,50 +28,78 @@ import (
 // was killed: the lease of fifteen seconds, and what it takes to notice.
 const takeover = 25 * time.Second
 
-// TestTwoReplicas kills the replica that leads in the middle of its work. The
-// other one answers admission all the time, leads as soon as the lease has
-// ended, and does the rest: each thing once, and nothing wrong.
+// TestTwoReplicas ends the replica that leads in the middle of 200 releases. The follower answers
+// admission all the time, then leads, and finishes each release once.
+//
+// A replica that ends on SIGTERM answers each request that it has accepted. A replica that is
+// killed loses the requests that are under way, and the API server does not repeat a request
+// whose answer may have been lost: each client has one request under way.
 func TestTwoReplicas(t *testing.T) {
-	ports := []string{strconv.Itoa(testenv.FreePort(t)), strconv.Itoa(testenv.FreePort(t))}
-	service := newService(t, ports)
-	args := func(port string) []string { return []string{"--leader-elect", "--webhook-port", port} }
-	leader := operator.Exec(t, args(ports[0])...)
-	operator.Exec(t, append(args(ports[1]), "--install=false", "--adopt=false")...)
-	s := newScene(t)
-	service.install(t, s.c)
+	for _, ending := range []struct {
+		name string
+		end  func(leader *operator.Process) error
+		lost int // of each client
+	}{
+		{"SIGTERM", (*operator.Process).Stop, 0},
+		{"SIGKILL", func(leader *operator.Process) error { leader.Kill(); return nil }, 1},
+	} {
+		t.Run(ending.name, func(t *testing.T) {
+			ports := []string{strconv.Itoa(testenv.FreePort(t)), strconv.Itoa(testenv.FreePort(t))}
+			service := newService(t, ports)
+			args := func(port string) []string {
+				return []string{"--leader-elect", "--webhook-port", port, "--packs", "usage,iot"}
+			}
+			leader := operator.Exec(t, args(ports[0])...)
+			operator.Exec(t, append(args(ports[1]), "--install=false", "--adopt=false")...)
+			s := newScene(t)
+			service.install(t, s.c)
+			s.changeLeader(ending.lost, func() error { return ending.end(leader) })
+		})
+	}
+}
 
+// changeLeader releases used objects, and ends the leader when half of them are released.
+// changeLeader expects that each client loses at most so many requests.
+func (s scene) changeLeader(lost int, end func() error) {
+	s.t.Helper()
 	released, kept := sized(200), sized(20)
-	n := released + kept
-	s.protect(n)
+	s.protect(released + kept)
 	configMaps := s.watch(&corev1.ConfigMapList{}, nil)
 	usages := s.watch(&protectionv1beta1.UsageList{}, nil)
-	stop := s.attack(released, kept)
+	clients := append(s.deleters(released, kept), attacker{"connectors", s.connect})
+	stop := s.attack(clients)
 
-	var killed time.Time
+	var ended sync.WaitGroup
+	began := time.Now()
 	for i := range released {
 		if i == released/2 {
-			// Half of what is released by now is not done yet.
-			leader.Kill()
-			killed = time.Now()
+			// The leader has not finished half of the releases before this one.
+			began = time.Now()
+			ended.Go(func() {
+				if err := end(); err != nil {
+					s.t.Errorf("end the leader: %v", err)
+				}
+			})
 		}
-		if err := s.c.Delete(t.Context(), s.using(i)); err != nil {
-			t.Fatal(err)
+		if err := s.c.Delete(s.t.Context(), s.using(i)); err != nil {
+			s.t.Fatal(err)
 		}
 	}
-	testenv.EventuallyWithin(t, takeover+recovery, func() error {
+	ended.Wait()
+	testenv.EventuallyWithin(s.t, takeover+recovery, func() error {
 		if got := usages.count(watch.Deleted); got < released {
 			return fmt.Errorf("%d of %d Usages are gone", got, released)
 		}
 		return nil
 	})
-	t.Logf("all is released %s after the leader was killed", time.Since(killed).Round(time.Millisecond))
+	s.t.Logf("all is released %s after the end of the leader began", time.Since(began).Round(time.Millisecond))
 	answers := stop()
-	t.Logf("deletions in the meantime were answered: %s", answers)
-	if answers.failed.Load() > answers.refused.Load()/20 {
-		t.Error("admission was not answered throughout")
+	s.t.Logf("requests in the meantime: %s", answers)
+	if most := lost * len(clients); len(answers.failed) > most {
+		s.t.Errorf("%d requests were not answered, want at most %d: %v", len(answers.failed), most, answers.failed)
 	}
 	for i := range released {
-		testenv.Eventually(t, func() error { // One watch is ahead of the other.
+		testenv.Eventually(s.t, func() error { // One watch is ahead of the other.
 			changes := locks(configMaps.of(s.key("used", i)))
 			if !slices.Equal(changes, []bool{false}) && !slices.Equal(changes, []bool{true, false}) {
 				return fmt.Errorf("lock of used-%d went %v, want off once", i, changes)
@@ -80,7 +107,7 @@ func TestTwoReplicas(t *testing.T) {
 			return nil
 		})
 	}
-	testenv.Eventually(t, func() error {
+	testenv.Eventually(s.t, func() error {
 		if got := len(s.locked()); got != kept {
 			return fmt.Errorf("%d ConfigMaps are locked, want %d", got, kept)
 		}
@@ -88,32 +115,64 @@ func TestTwoReplicas(t *testing.T) {
 	})
 }
 
-// answers counts how deletions of protected objects were answered.
-type answers struct{ refused, failed atomic.Int64 }
+// answers counts the right answers to requests of attack, and keeps the errors of the others.
+type answers struct {
+	mu     sync.Mutex
+	right  map[string]int
+	failed []error
+}
 
 // String implements fmt.Stringer.
 func (a *answers) String() string {
-	return fmt.Sprintf("%d refused, %d because nobody answered", a.refused.Load(), a.failed.Load())
+	return fmt.Sprintf("right answers %v, %d requests without answer", a.right, len(a.failed))
 }
 
-// attack tries to delete protected objects from two sides until stop is called, which
-// waits for the first answer.
-func (s scene) attack(first, n int) (stop func() *answers) {
+func (a *answers) add(name string, err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if err != nil {
+		a.failed = append(a.failed, fmt.Errorf("%s: %w", name, err))
+		return
+	}
+	a.right[name]++
+}
+
+// missing returns an error unless each named client has a right answer.
+func (a *answers) missing(clients []attacker) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, c := range clients {
+		if a.right[c.name] == 0 {
+			return fmt.Errorf("%s: no right answer yet, errors: %v", c.name, a.failed)
+		}
+	}
+	return nil
+}
+
+// attacker is a client that sends one request after the other. try returns nil for the right
+// answer.
+type attacker struct {
+	name string
+	try  func(ctx context.Context, i int) error
+}
+
+// deleters are two clients that delete n protected ConfigMaps, from the first on.
+func (s scene) deleters(first, n int) []attacker {
+	try := func(ctx context.Context, i int) error { return s.deleteRefused(ctx, first+i%n) }
+	return []attacker{{"even deletions", try}, {"odd deletions", try}}
+}
+
+// attack has clients send requests until stop is called, which waits until each client has a
+// right answer.
+func (s scene) attack(clients []attacker) (stop func() *answers) {
 	ctx, cancel := context.WithCancel(s.t.Context())
 	var attacking sync.WaitGroup
-	var got answers
-	for worker := range 2 {
+	got := &answers{right: map[string]int{}}
+	for k, c := range clients {
 		attacking.Go(func() {
-			for i := worker; ctx.Err() == nil; i++ {
-				used := s.used(first + i%n)
-				switch err := s.c.Delete(ctx, used); {
-				case err == nil:
-					s.t.Errorf("%s was deleted while used", used.Name)
-					return
-				case apierrors.IsConflict(err):
-					got.refused.Add(1)
-				case ctx.Err() == nil:
-					got.failed.Add(1)
+			for i := k; ctx.Err() == nil; i++ {
+				if err := c.try(ctx, i); ctx.Err() == nil {
+					got.add(c.name, err)
 				}
 				select {
 				case <-ctx.Done():
@@ -123,16 +182,30 @@ func (s scene) attack(first, n int) (stop func() *answers) {
 		})
 	}
 	return func() *answers {
-		testenv.Eventually(s.t, func() error {
-			if got.refused.Load()+got.failed.Load() == 0 {
-				return errors.New("nothing was answered yet")
-			}
-			return nil
-		})
+		testenv.Eventually(s.t, func() error { return got.missing(clients) })
 		cancel()
 		attacking.Wait()
-		return &got
+		return got
 	}
+}
+
+// deleteRefused deletes a ConfigMap that is used. A refusal is the right answer.
+func (s scene) deleteRefused(ctx context.Context, i int) error {
+	err := s.c.Delete(ctx, s.used(i))
+	if err == nil {
+		s.t.Errorf("%s was deleted while used", s.key("used", i))
+	}
+	if apierrors.IsConflict(err) {
+		return nil
+	}
+	return err
+}
+
+// connect creates an IotConnector in a dry run, which both webhooks of the iot pack judge.
+func (s scene) connect(ctx context.Context, i int) error {
+	c := &iotv1alpha1.IotConnector{ObjectMeta: s.meta("hub", i)}
+	c.Spec.Containers = []iotv1alpha1.Container{{Type: "Normalization", Image: "none"}}
+	return s.c.Create(ctx, c, client.DryRunAll)
 }
 
 // service is what a Service is in a cluster: one address, behind which whoever

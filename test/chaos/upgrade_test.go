@@ -35,7 +35,7 @@ func TestUpgrade(t *testing.T) {
 	s := newScene(t)
 	released, kept := sized(30), sized(20)
 	s.protect(released + kept)
-	stop := s.attack(released, kept)
+	stop := s.attack(s.deleters(released, kept))
 
 	for turn, start := range []func() *operator.Process{newer, older} {
 		what := []string{"upgrade", "rollback"}[turn]
@@ -68,9 +68,6 @@ func TestUpgrade(t *testing.T) {
 	}
 	answers := stop() // It fails the test if anything was deleted.
 	t.Logf("deletions in the meantime were answered: %s", answers)
-	if answers.refused.Load() == 0 {
-		t.Error("nobody refused anything")
-	}
 	s.allReady(kept)
 	if got := len(s.locked()); got != kept {
 		t.Errorf("%d ConfigMaps are locked, want %d", got, kept)
