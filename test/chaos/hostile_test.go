@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -24,12 +25,14 @@ import (
 )
 
 var (
-	hostileTime = flag.Duration("hostile", 30*time.Second, "how long TestHostile lasts")
+	hostileTime = flag.Duration("hostile", time.Minute, "how long TestHostile lasts")
 	hostileSeed = flag.Uint64("hostile-seed", 0, "what TestHostile does, which it tells; by chance if zero")
 )
 
-// hostileSeeds are those that found something, and what.
-var hostileSeeds = map[uint64]string{}
+// hostileSeeds are the seeds that found a fault, with the fault.
+var hostileSeeds = map[uint64]string{
+	4205835218690155128: "Routers whose creation was not answered, beside namesakes of stripped Routers",
+}
 
 const (
 	// hostileRecent is how long each of hostileSeeds is tried.
@@ -72,6 +75,10 @@ type afternoon struct {
 	peak    int // of memory, of all operators so far
 	guards  []client.Object
 	counts  map[string]int
+	// moods and lost are the decks from which act draws the cloud's next mood and the next
+	// guard to delete: a short afternoon has all moods and many guards.
+	moods []string
+	lost  []client.Object
 }
 
 // hostileArgs add packs to those of this test binary.
@@ -122,16 +129,28 @@ func (a *afternoon) act() {
 		a.counts["kill"]++
 		a.restart()
 	case n < 4:
-		a.loseGuard(a.guards[a.random.IntN(len(a.guards))], false)
+		a.loseGuard(draw(a.random, &a.lost, a.guards), false)
 	case n == 4:
-		a.loseGuard(a.guards[a.random.IntN(len(a.guards))], true)
+		a.loseGuard(draw(a.random, &a.lost, a.guards), true)
 	case n < 15:
-		mood := moods[a.random.IntN(len(moods))]
+		mood := draw(a.random, &a.moods, moods)
 		a.counts[mood]++
 		a.cloud.become(mood)
 	default:
 		a.tenant.act()
 	}
+}
+
+// draw takes the first of a shuffled deck. An empty deck is filled with all and shuffled again,
+// so that each of all is drawn once before any is drawn again.
+func draw[T any](random *rand.Rand, deck *[]T, all []T) T {
+	if len(*deck) == 0 {
+		*deck = slices.Clone(all)
+		random.Shuffle(len(all), func(i, j int) { (*deck)[i], (*deck)[j] = (*deck)[j], (*deck)[i] })
+	}
+	next := (*deck)[0]
+	*deck = (*deck)[1:]
+	return next
 }
 
 // restart kills the operator and starts another.

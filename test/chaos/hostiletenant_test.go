@@ -299,9 +299,10 @@ func (m *tenant) trespass(ctx context.Context) error {
 	return nil
 }
 
-// leave has an administrator delete all that is his, and his namespace: nothing stays. His
-// cloud says of each resource that it is gone: whoever strips finalizers, leaves
-// resources behind, which hold others.
+// leave has an administrator delete the tenant's objects and namespace, and expects all to be
+// gone. A tenant who strips finalizers leaves resources in his cloud, which hold other resources
+// and share their names. The cloud therefore answers each DELETE with 404, and the administrator
+// removes the namesakes.
 func (m *tenant) leave() {
 	m.t.Helper()
 	m.cloud.good.AddFault(emulator.Fault{
@@ -311,6 +312,7 @@ func (m *tenant) leave() {
 		return m.putSecret(m.t.Context(), m.admin, m.cloud.cloudsYAML())
 	})
 	testenv.EventuallyWithin(m.t, hostilePatience, func() error {
+		m.removeNamesakes()
 		var left []string
 		for _, kind := range slices.Backward(tenantKinds) {
 			if gvk := kind.gvk; gvk.Kind != "Secret" || len(left) == 0 { // He needs his cloud's.
@@ -331,6 +333,30 @@ func (m *tenant) leave() {
 		err = m.admin.Get(m.t.Context(), client.ObjectKeyFromObject(namespace), namespace)
 		return fmt.Errorf("the tenant's namespace is left: %v, error %w", namespace.Status.Conditions, err)
 	})
+}
+
+// removeNamesakes removes all resources whose name occurs twice in one table of the tenant's
+// cloud. A Router whose creation was not answered can't tell which of two namesakes is its own:
+// the Router waits with "found more than one matching OpenStack resource during adoption ...
+// delete what is not needed", and the administrator does what the message says.
+func (m *tenant) removeNamesakes() {
+	m.t.Helper()
+	for table, items := range m.cloud.good.Inventory() {
+		byName := map[string][]string{}
+		for _, item := range items {
+			byName[item.Name] = append(byName[item.Name], item.ID)
+		}
+		delete(byName, "")
+		for name, ids := range byName {
+			if len(ids) == 1 {
+				continue
+			}
+			m.t.Logf("remove the %d namesakes %s from %s", len(ids), name, table)
+			for _, id := range ids {
+				m.cloud.good.Remove(table, id)
+			}
+		}
+	}
 }
 
 // deleteAll deletes all of a kind, and tells what is there and why.
