@@ -45,6 +45,7 @@ lint:
 
 generate:
 	rm -f config/crd/*_*.yaml docs/reference/*.md
+	$(GO) run ./hack/kinds api/openstack/v1alpha1
 	$(TOOL) controller-gen object:headerFile=hack/boilerplate.go.txt paths=./api/...
 	$(TOOL) controller-gen crd paths=./api/... output:crd:dir=config/crd
 	sed -i -f hack/crdtimes.sed config/crd/*_*.yaml

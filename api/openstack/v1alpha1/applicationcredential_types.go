@@ -1,69 +1,6 @@
 package v1alpha1
 
-import (
-	"cmp"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
-)
-
-// ApplicationCredential is a secret with which a program acts for a User, with some of the User's
-// Roles.
-//
-// +kubebuilder:object:root=true
-// +kubebuilder:subresource:status
-// +kubebuilder:resource:scope=Namespaced,categories=openstack
-// +kubebuilder:printcolumn:name="ID",type="string",JSONPath=".status.id"
-// +kubebuilder:printcolumn:name="Available",type="string",JSONPath=".status.conditions[?(@.type=='Available')].status"
-// +kubebuilder:printcolumn:name="Message",type="string",JSONPath=".status.conditions[?(@.type=='Progressing')].message"
-type ApplicationCredential struct {
-	metav1.TypeMeta   `json:",inline"`
-	metav1.ObjectMeta `json:"metadata,omitempty"`
-
-	Spec ApplicationCredentialSpec `json:"spec"`
-	// +optional
-	Status ApplicationCredentialStatus `json:"status,omitempty"`
-}
-
-// ApplicationCredentialList is a list of ApplicationCredential objects.
-//
-// +kubebuilder:object:root=true
-type ApplicationCredentialList struct {
-	metav1.TypeMeta `json:",inline"`
-	metav1.ListMeta `json:"metadata,omitempty"`
-
-	Items []ApplicationCredential `json:"items"`
-}
-
-// ApplicationCredentialSpec describes an application credential: the desired state in Resource, or
-// an existing resource in Import.
-type ApplicationCredentialSpec struct {
-	CommonSpec `json:",inline"`
-
-	// Import finds the existing resource that the object represents.
-	// +optional
-	Import *ApplicationCredentialImport `json:"import,omitempty"`
-	// Adopt finds an existing resource to manage, instead of creating a resource.
-	// +optional
-	Adopt *ApplicationCredentialImport `json:"adopt,omitempty"`
-	// Resource is the desired state of the resource.
-	// +optional
-	Resource *ApplicationCredentialResourceSpec `json:"resource,omitempty"`
-}
-
-// ApplicationCredentialImport finds an existing resource, by its id or by a filter.
-//
-// +kubebuilder:validation:MinProperties=1
-// +kubebuilder:validation:MaxProperties=1
-type ApplicationCredentialImport struct {
-	// ID of the resource.
-	// +optional
-	ID *UUID `json:"id,omitempty"`
-	// Filter that must match exactly 1 resource.
-	// +optional
-	Filter *ApplicationCredentialFilter `json:"filter,omitempty"`
-}
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 // ApplicationCredentialFilter finds existing resources. All of its fields must
 // match.
@@ -134,15 +71,6 @@ type ApplicationCredentialAccessRule struct {
 	ServiceRef *KubernetesNameRef `json:"serviceRef,omitempty"`
 }
 
-// ApplicationCredentialStatus is the observed state of an application credential.
-type ApplicationCredentialStatus struct {
-	sharedv1alpha1.ExternalStatus `json:",inline"`
-
-	// Resource is the state that OpenStack last reported.
-	// +optional
-	Resource *ApplicationCredentialResourceStatus `json:"resource,omitempty"`
-}
-
 // ApplicationCredentialResourceStatus is the state of an application credential that OpenStack last
 // reported. The values are not validated.
 type ApplicationCredentialResourceStatus struct {
@@ -210,48 +138,4 @@ type ApplicationCredentialAccessRuleStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Service string `json:"service"`
-}
-
-// GetCommonSpec returns what all kinds have in common.
-func (a *ApplicationCredential) GetCommonSpec() *CommonSpec { return &a.Spec.CommonSpec }
-
-// GetExternalSpec returns what is said of the resource.
-func (a *ApplicationCredential) GetExternalSpec() *sharedv1alpha1.ExternalSpec {
-	return &a.Spec.ExternalSpec
-}
-
-// GetExternalStatus returns what is known of the resource.
-func (a *ApplicationCredential) GetExternalStatus() *sharedv1alpha1.ExternalStatus {
-	return &a.Status.ExternalStatus
-}
-
-// GetImport returns the id of the existing resource to take, if it is known by
-// its id, and whether one is to be taken.
-func (a *ApplicationCredential) GetImport() (id string, asked bool) {
-	i := cmp.Or(a.Spec.Import, a.Spec.Adopt)
-	if i == nil || i.ID == nil {
-		return "", i != nil
-	}
-	return string(*i.ID), true
-}
-
-// GetFilter returns the filter by which to find an existing resource, or nil.
-func (a *ApplicationCredential) GetFilter() *ApplicationCredentialFilter {
-	if i := cmp.Or(a.Spec.Import, a.Spec.Adopt); i != nil {
-		return i.Filter
-	}
-	return nil
-}
-
-// GetResource returns what the resource should be, or nil.
-func (a *ApplicationCredential) GetResource() *ApplicationCredentialResourceSpec {
-	return a.Spec.Resource
-}
-
-// GetResourceName returns the name that the resource should have.
-func (a *ApplicationCredential) GetResourceName() string {
-	if s := a.Spec.Resource; s != nil && s.Name != nil {
-		return string(*s.Name)
-	}
-	return a.Name
 }

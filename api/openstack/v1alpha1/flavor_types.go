@@ -1,68 +1,5 @@
 package v1alpha1
 
-import (
-	"cmp"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
-)
-
-// Flavor is a size of servers.
-//
-// +kubebuilder:object:root=true
-// +kubebuilder:subresource:status
-// +kubebuilder:resource:scope=Namespaced,categories=openstack
-// +kubebuilder:printcolumn:name="ID",type="string",JSONPath=".status.id"
-// +kubebuilder:printcolumn:name="Available",type="string",JSONPath=".status.conditions[?(@.type=='Available')].status"
-// +kubebuilder:printcolumn:name="Message",type="string",JSONPath=".status.conditions[?(@.type=='Progressing')].message"
-type Flavor struct {
-	metav1.TypeMeta   `json:",inline"`
-	metav1.ObjectMeta `json:"metadata,omitempty"`
-
-	Spec FlavorSpec `json:"spec"`
-	// +optional
-	Status FlavorStatus `json:"status,omitempty"`
-}
-
-// FlavorList is a list of Flavor objects.
-//
-// +kubebuilder:object:root=true
-type FlavorList struct {
-	metav1.TypeMeta `json:",inline"`
-	metav1.ListMeta `json:"metadata,omitempty"`
-
-	Items []Flavor `json:"items"`
-}
-
-// FlavorSpec describes a flavor: the desired state in Resource, or an existing resource in Import.
-type FlavorSpec struct {
-	CommonSpec `json:",inline"`
-
-	// Import finds the existing resource that the object represents.
-	// +optional
-	Import *FlavorImport `json:"import,omitempty"`
-	// Adopt finds an existing resource to manage, instead of creating a resource.
-	// +optional
-	Adopt *FlavorImport `json:"adopt,omitempty"`
-	// Resource is the desired state of the resource.
-	// +optional
-	Resource *FlavorResourceSpec `json:"resource,omitempty"`
-}
-
-// FlavorImport finds an existing resource, by its id or by a filter.
-//
-// +kubebuilder:validation:MinProperties=1
-// +kubebuilder:validation:MaxProperties=1
-type FlavorImport struct {
-	// ID of the resource.
-	// +optional
-	ID *UUID `json:"id,omitempty"`
-	// Filter that must match exactly 1 resource.
-	// +optional
-	Filter *FlavorFilter `json:"filter,omitempty"`
-}
-
 // FlavorFilter finds existing resources. All of its fields must match.
 //
 // +kubebuilder:validation:MinProperties=1
@@ -155,15 +92,6 @@ type FlavorExtraSpec struct {
 	Value string `json:"value"`
 }
 
-// FlavorStatus is the observed state of a flavor.
-type FlavorStatus struct {
-	sharedv1alpha1.ExternalStatus `json:",inline"`
-
-	// Resource is the state that OpenStack last reported.
-	// +optional
-	Resource *FlavorResourceStatus `json:"resource,omitempty"`
-}
-
 // FlavorResourceStatus is the state of a flavor that OpenStack last reported. The values are not
 // validated.
 type FlavorResourceStatus struct {
@@ -210,44 +138,4 @@ type FlavorExtraSpecStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Value string `json:"value"`
-}
-
-// GetCommonSpec returns what all kinds have in common.
-func (f *Flavor) GetCommonSpec() *CommonSpec { return &f.Spec.CommonSpec }
-
-// GetExternalSpec returns what is said of the resource.
-func (f *Flavor) GetExternalSpec() *sharedv1alpha1.ExternalSpec { return &f.Spec.ExternalSpec }
-
-// GetExternalStatus returns what is known of the resource.
-func (f *Flavor) GetExternalStatus() *sharedv1alpha1.ExternalStatus {
-	return &f.Status.ExternalStatus
-}
-
-// GetImport returns the id of the existing resource to take, if it is known by
-// its id, and whether one is to be taken.
-func (f *Flavor) GetImport() (id string, asked bool) {
-	i := cmp.Or(f.Spec.Import, f.Spec.Adopt)
-	if i == nil || i.ID == nil {
-		return "", i != nil
-	}
-	return string(*i.ID), true
-}
-
-// GetFilter returns the filter by which to find an existing resource, or nil.
-func (f *Flavor) GetFilter() *FlavorFilter {
-	if i := cmp.Or(f.Spec.Import, f.Spec.Adopt); i != nil {
-		return i.Filter
-	}
-	return nil
-}
-
-// GetResource returns what the resource should be, or nil.
-func (f *Flavor) GetResource() *FlavorResourceSpec { return f.Spec.Resource }
-
-// GetResourceName returns the name that the resource should have.
-func (f *Flavor) GetResourceName() string {
-	if s := f.Spec.Resource; s != nil && s.Name != nil {
-		return string(*s.Name)
-	}
-	return f.Name
 }

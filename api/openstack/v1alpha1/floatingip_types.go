@@ -1,70 +1,5 @@
 package v1alpha1
 
-import (
-	"cmp"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
-)
-
-// FloatingIP is an external address that leads to a Port.
-//
-// +kubebuilder:object:root=true
-// +kubebuilder:subresource:status
-// +kubebuilder:resource:scope=Namespaced,categories=openstack
-// +kubebuilder:printcolumn:name="ID",type="string",JSONPath=".status.id"
-// +kubebuilder:printcolumn:name="Available",type="string",JSONPath=".status.conditions[?(@.type=='Available')].status"
-// +kubebuilder:printcolumn:name="Address",type="string",JSONPath=".status.resource.floatingIP"
-// +kubebuilder:printcolumn:name="Message",type="string",JSONPath=".status.conditions[?(@.type=='Progressing')].message"
-type FloatingIP struct {
-	metav1.TypeMeta   `json:",inline"`
-	metav1.ObjectMeta `json:"metadata,omitempty"`
-
-	Spec FloatingIPSpec `json:"spec"`
-	// +optional
-	Status FloatingIPStatus `json:"status,omitempty"`
-}
-
-// FloatingIPList is a list of FloatingIP objects.
-//
-// +kubebuilder:object:root=true
-type FloatingIPList struct {
-	metav1.TypeMeta `json:",inline"`
-	metav1.ListMeta `json:"metadata,omitempty"`
-
-	Items []FloatingIP `json:"items"`
-}
-
-// FloatingIPSpec describes a floating IP: the desired state in Resource, or an existing resource in
-// Import.
-type FloatingIPSpec struct {
-	CommonSpec `json:",inline"`
-
-	// Import finds the existing resource that the object represents.
-	// +optional
-	Import *FloatingIPImport `json:"import,omitempty"`
-	// Adopt finds an existing resource to manage, instead of creating a resource.
-	// +optional
-	Adopt *FloatingIPImport `json:"adopt,omitempty"`
-	// Resource is the desired state of the resource.
-	// +optional
-	Resource *FloatingIPResourceSpec `json:"resource,omitempty"`
-}
-
-// FloatingIPImport finds an existing resource, by its id or by a filter.
-//
-// +kubebuilder:validation:MinProperties=1
-// +kubebuilder:validation:MaxProperties=1
-type FloatingIPImport struct {
-	// ID of the resource.
-	// +optional
-	ID *UUID `json:"id,omitempty"`
-	// Filter that must match exactly 1 resource.
-	// +optional
-	Filter *FloatingIPFilter `json:"filter,omitempty"`
-}
-
 // FloatingIPFilter finds existing resources. All of its fields must match.
 //
 // +kubebuilder:validation:MinProperties=1
@@ -132,15 +67,6 @@ type FloatingIPResourceSpec struct {
 	ProjectRef *KubernetesNameRef `json:"projectRef,omitempty"`
 }
 
-// FloatingIPStatus is the observed state of a floating IP.
-type FloatingIPStatus struct {
-	sharedv1alpha1.ExternalStatus `json:",inline"`
-
-	// Resource is the state that OpenStack last reported.
-	// +optional
-	Resource *FloatingIPResourceStatus `json:"resource,omitempty"`
-}
-
 // FloatingIPResourceStatus is the state of a floating IP that OpenStack last reported. The values
 // are not validated.
 type FloatingIPResourceStatus struct {
@@ -185,35 +111,3 @@ type FloatingIPResourceStatus struct {
 
 	NeutronStatusMetadata `json:",inline"`
 }
-
-// GetCommonSpec returns what all kinds have in common.
-func (f *FloatingIP) GetCommonSpec() *CommonSpec { return &f.Spec.CommonSpec }
-
-// GetExternalSpec returns what is said of the resource.
-func (f *FloatingIP) GetExternalSpec() *sharedv1alpha1.ExternalSpec { return &f.Spec.ExternalSpec }
-
-// GetExternalStatus returns what is known of the resource.
-func (f *FloatingIP) GetExternalStatus() *sharedv1alpha1.ExternalStatus {
-	return &f.Status.ExternalStatus
-}
-
-// GetImport returns the id of the existing resource to take, if it is known by
-// its id, and whether one is to be taken.
-func (f *FloatingIP) GetImport() (id string, asked bool) {
-	i := cmp.Or(f.Spec.Import, f.Spec.Adopt)
-	if i == nil || i.ID == nil {
-		return "", i != nil
-	}
-	return string(*i.ID), true
-}
-
-// GetFilter returns the filter by which to find an existing resource, or nil.
-func (f *FloatingIP) GetFilter() *FloatingIPFilter {
-	if i := cmp.Or(f.Spec.Import, f.Spec.Adopt); i != nil {
-		return i.Filter
-	}
-	return nil
-}
-
-// GetResource returns what the resource should be, or nil.
-func (f *FloatingIP) GetResource() *FloatingIPResourceSpec { return f.Spec.Resource }

@@ -1,70 +1,5 @@
 package v1alpha1
 
-import (
-	"cmp"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
-)
-
-// Image is the content that disks of servers are created from.
-//
-// +kubebuilder:object:root=true
-// +kubebuilder:subresource:status
-// +kubebuilder:resource:scope=Namespaced,categories=openstack
-// +kubebuilder:printcolumn:name="ID",type="string",JSONPath=".status.id"
-// +kubebuilder:printcolumn:name="Available",type="string",JSONPath=".status.conditions[?(@.type=='Available')].status"
-// +kubebuilder:printcolumn:name="Message",type="string",JSONPath=".status.conditions[?(@.type=='Progressing')].message"
-type Image struct {
-	metav1.TypeMeta   `json:",inline"`
-	metav1.ObjectMeta `json:"metadata,omitempty"`
-
-	Spec ImageSpec `json:"spec"`
-	// +optional
-	Status ImageStatus `json:"status,omitempty"`
-}
-
-// ImageList is a list of Image objects.
-//
-// +kubebuilder:object:root=true
-type ImageList struct {
-	metav1.TypeMeta `json:",inline"`
-	metav1.ListMeta `json:"metadata,omitempty"`
-
-	Items []Image `json:"items"`
-}
-
-// ImageSpec describes an image: the desired state in Resource, or an existing resource in Import.
-//
-// +kubebuilder:validation:XValidation:rule="!has(self.__import__) ? has(self.resource.content) : true",message="resource content must be specified when not importing"
-type ImageSpec struct {
-	CommonSpec `json:",inline"`
-
-	// Import finds the existing resource that the object represents.
-	// +optional
-	Import *ImageImport `json:"import,omitempty"`
-	// Adopt finds an existing resource to manage, instead of creating a resource.
-	// +optional
-	Adopt *ImageImport `json:"adopt,omitempty"`
-	// Resource is the desired state of the resource.
-	// +optional
-	Resource *ImageResourceSpec `json:"resource,omitempty"`
-}
-
-// ImageImport finds an existing resource, by its id or by a filter.
-//
-// +kubebuilder:validation:MinProperties=1
-// +kubebuilder:validation:MaxProperties=1
-type ImageImport struct {
-	// ID of the resource.
-	// +optional
-	ID *UUID `json:"id,omitempty"`
-	// Filter that must match exactly 1 resource.
-	// +optional
-	Filter *ImageFilter `json:"filter,omitempty"`
-}
-
 // ImageTag is a tag of an image.
 //
 // +kubebuilder:validation:MinLength=1
@@ -246,18 +181,6 @@ type ImageHardware struct {
 	QemuGuestAgent *bool `json:"qemuGuestAgent,omitempty"`
 }
 
-// ImageStatus is the observed state of an image.
-type ImageStatus struct {
-	sharedv1alpha1.ExternalStatus `json:",inline"`
-
-	// Resource is the state that OpenStack last reported.
-	// +optional
-	Resource *ImageResourceStatus `json:"resource,omitempty"`
-	// DownloadAttempts is how often a download of the content was started.
-	// +optional
-	DownloadAttempts *int32 `json:"downloadAttempts,omitempty"`
-}
-
 // ImageResourceStatus is the state of an image that OpenStack last reported. The values are not
 // validated.
 type ImageResourceStatus struct {
@@ -303,44 +226,4 @@ type ImageHashStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Value string `json:"value"`
-}
-
-// GetCommonSpec returns what all kinds have in common.
-func (i *Image) GetCommonSpec() *CommonSpec { return &i.Spec.CommonSpec }
-
-// GetExternalSpec returns what is said of the resource.
-func (i *Image) GetExternalSpec() *sharedv1alpha1.ExternalSpec { return &i.Spec.ExternalSpec }
-
-// GetExternalStatus returns what is known of the resource.
-func (i *Image) GetExternalStatus() *sharedv1alpha1.ExternalStatus {
-	return &i.Status.ExternalStatus
-}
-
-// GetImport returns the id of the existing resource to take, if it is known by
-// its id, and whether one is to be taken.
-func (i *Image) GetImport() (id string, asked bool) {
-	from := cmp.Or(i.Spec.Import, i.Spec.Adopt)
-	if from == nil || from.ID == nil {
-		return "", from != nil
-	}
-	return string(*from.ID), true
-}
-
-// GetFilter returns the filter by which to find an existing resource, or nil.
-func (i *Image) GetFilter() *ImageFilter {
-	if from := cmp.Or(i.Spec.Import, i.Spec.Adopt); from != nil {
-		return from.Filter
-	}
-	return nil
-}
-
-// GetResource returns what the resource should be, or nil.
-func (i *Image) GetResource() *ImageResourceSpec { return i.Spec.Resource }
-
-// GetResourceName returns the name that the resource should have.
-func (i *Image) GetResourceName() string {
-	if s := i.Spec.Resource; s != nil && s.Name != nil {
-		return string(*s.Name)
-	}
-	return i.Name
 }

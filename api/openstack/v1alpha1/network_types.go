@@ -1,69 +1,5 @@
 package v1alpha1
 
-import (
-	"cmp"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
-)
-
-// Network is a network of the network service.
-//
-// +kubebuilder:object:root=true
-// +kubebuilder:subresource:status
-// +kubebuilder:resource:scope=Namespaced,categories=openstack
-// +kubebuilder:printcolumn:name="ID",type="string",JSONPath=".status.id"
-// +kubebuilder:printcolumn:name="Available",type="string",JSONPath=".status.conditions[?(@.type=='Available')].status"
-// +kubebuilder:printcolumn:name="Message",type="string",JSONPath=".status.conditions[?(@.type=='Progressing')].message"
-type Network struct {
-	metav1.TypeMeta   `json:",inline"`
-	metav1.ObjectMeta `json:"metadata,omitempty"`
-
-	Spec NetworkSpec `json:"spec"`
-	// +optional
-	Status NetworkStatus `json:"status,omitempty"`
-}
-
-// NetworkList is a list of Network objects.
-//
-// +kubebuilder:object:root=true
-type NetworkList struct {
-	metav1.TypeMeta `json:",inline"`
-	metav1.ListMeta `json:"metadata,omitempty"`
-
-	Items []Network `json:"items"`
-}
-
-// NetworkSpec describes a network: the desired state in Resource, or an existing resource in
-// Import.
-type NetworkSpec struct {
-	CommonSpec `json:",inline"`
-
-	// Import finds the existing resource that the object represents.
-	// +optional
-	Import *NetworkImport `json:"import,omitempty"`
-	// Adopt finds an existing resource to manage, instead of creating a resource.
-	// +optional
-	Adopt *NetworkImport `json:"adopt,omitempty"`
-	// Resource is the desired state of the resource.
-	// +optional
-	Resource *NetworkResourceSpec `json:"resource,omitempty"`
-}
-
-// NetworkImport finds an existing resource, by its id or by a filter.
-//
-// +kubebuilder:validation:MinProperties=1
-// +kubebuilder:validation:MaxProperties=1
-type NetworkImport struct {
-	// ID of the resource.
-	// +optional
-	ID *UUID `json:"id,omitempty"`
-	// Filter that must match exactly 1 resource.
-	// +optional
-	Filter *NetworkFilter `json:"filter,omitempty"`
-}
-
 // NetworkFilter finds existing resources. All of its fields must match.
 //
 // +kubebuilder:validation:MinProperties=1
@@ -129,15 +65,6 @@ type NetworkResourceSpec struct {
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="projectRef is immutable"
 	ProjectRef *KubernetesNameRef `json:"projectRef,omitempty"`
-}
-
-// NetworkStatus is the observed state of a network.
-type NetworkStatus struct {
-	sharedv1alpha1.ExternalStatus `json:",inline"`
-
-	// Resource is the state that OpenStack last reported.
-	// +optional
-	Resource *NetworkResourceStatus `json:"resource,omitempty"`
 }
 
 // NetworkResourceStatus is the state of a network that OpenStack last reported. The values are not
@@ -216,42 +143,4 @@ type ProviderPropertiesStatus struct {
 	// SegmentationID of the network on the PhysicalNetwork, such as a VLAN id.
 	// +optional
 	SegmentationID *int32 `json:"segmentationID,omitempty"`
-}
-
-// GetCommonSpec returns what all kinds have in common.
-func (n *Network) GetCommonSpec() *CommonSpec { return &n.Spec.CommonSpec }
-
-// GetExternalSpec returns what is said of the resource.
-func (n *Network) GetExternalSpec() *sharedv1alpha1.ExternalSpec { return &n.Spec.ExternalSpec }
-
-// GetExternalStatus returns what is known of the resource.
-func (n *Network) GetExternalStatus() *sharedv1alpha1.ExternalStatus { return &n.Status.ExternalStatus }
-
-// GetImport returns the id of the existing resource to take, if it is known by
-// its id, and whether one is to be taken.
-func (n *Network) GetImport() (id string, asked bool) {
-	i := cmp.Or(n.Spec.Import, n.Spec.Adopt)
-	if i == nil || i.ID == nil {
-		return "", i != nil
-	}
-	return string(*i.ID), true
-}
-
-// GetFilter returns the filter by which to find an existing resource, or nil.
-func (n *Network) GetFilter() *NetworkFilter {
-	if i := cmp.Or(n.Spec.Import, n.Spec.Adopt); i != nil {
-		return i.Filter
-	}
-	return nil
-}
-
-// GetResource returns what the resource should be, or nil.
-func (n *Network) GetResource() *NetworkResourceSpec { return n.Spec.Resource }
-
-// GetResourceName returns the name that the resource should have.
-func (n *Network) GetResourceName() string {
-	if r := n.Spec.Resource; r != nil && r.Name != nil {
-		return string(*r.Name)
-	}
-	return n.Name
 }

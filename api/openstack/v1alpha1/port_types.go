@@ -1,69 +1,5 @@
 package v1alpha1
 
-import (
-	"cmp"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
-)
-
-// Port is a port of a Network.
-//
-// +kubebuilder:object:root=true
-// +kubebuilder:subresource:status
-// +kubebuilder:resource:scope=Namespaced,categories=openstack
-// +kubebuilder:printcolumn:name="ID",type="string",JSONPath=".status.id"
-// +kubebuilder:printcolumn:name="Available",type="string",JSONPath=".status.conditions[?(@.type=='Available')].status"
-// +kubebuilder:printcolumn:name="Addresses",type="string",JSONPath=".status.resource.fixedIPs[*].ip"
-// +kubebuilder:printcolumn:name="Message",type="string",JSONPath=".status.conditions[?(@.type=='Progressing')].message"
-type Port struct {
-	metav1.TypeMeta   `json:",inline"`
-	metav1.ObjectMeta `json:"metadata,omitempty"`
-
-	Spec PortSpec `json:"spec"`
-	// +optional
-	Status PortStatus `json:"status,omitempty"`
-}
-
-// PortList is a list of Port objects.
-//
-// +kubebuilder:object:root=true
-type PortList struct {
-	metav1.TypeMeta `json:",inline"`
-	metav1.ListMeta `json:"metadata,omitempty"`
-
-	Items []Port `json:"items"`
-}
-
-// PortSpec describes a port: the desired state in Resource, or an existing resource in Import.
-type PortSpec struct {
-	CommonSpec `json:",inline"`
-
-	// Import finds the existing resource that the object represents.
-	// +optional
-	Import *PortImport `json:"import,omitempty"`
-	// Adopt finds an existing resource to manage, instead of creating a resource.
-	// +optional
-	Adopt *PortImport `json:"adopt,omitempty"`
-	// Resource is the desired state of the resource.
-	// +optional
-	Resource *PortResourceSpec `json:"resource,omitempty"`
-}
-
-// PortImport finds an existing resource, by its id or by a filter.
-//
-// +kubebuilder:validation:MinProperties=1
-// +kubebuilder:validation:MaxProperties=1
-type PortImport struct {
-	// ID of the resource.
-	// +optional
-	ID *UUID `json:"id,omitempty"`
-	// Filter that must match exactly 1 resource.
-	// +optional
-	Filter *PortFilter `json:"filter,omitempty"`
-}
-
 // PortFilter finds existing resources. All of its fields must match.
 //
 // +kubebuilder:validation:MinProperties=1
@@ -214,15 +150,6 @@ type PortValueSpec struct {
 	Value string `json:"value"`
 }
 
-// PortStatus is the observed state of a port.
-type PortStatus struct {
-	sharedv1alpha1.ExternalStatus `json:",inline"`
-
-	// Resource is the state that OpenStack last reported.
-	// +optional
-	Resource *PortResourceStatus `json:"resource,omitempty"`
-}
-
 // PortResourceStatus is the state of a port that OpenStack last reported. The values are not
 // validated.
 type PortResourceStatus struct {
@@ -326,42 +253,4 @@ type FixedIPStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	SubnetID string `json:"subnetID"`
-}
-
-// GetCommonSpec returns what all kinds have in common.
-func (p *Port) GetCommonSpec() *CommonSpec { return &p.Spec.CommonSpec }
-
-// GetExternalSpec returns what is said of the resource.
-func (p *Port) GetExternalSpec() *sharedv1alpha1.ExternalSpec { return &p.Spec.ExternalSpec }
-
-// GetExternalStatus returns what is known of the resource.
-func (p *Port) GetExternalStatus() *sharedv1alpha1.ExternalStatus { return &p.Status.ExternalStatus }
-
-// GetImport returns the id of the existing resource to take, if it is known by
-// its id, and whether one is to be taken.
-func (p *Port) GetImport() (id string, asked bool) {
-	i := cmp.Or(p.Spec.Import, p.Spec.Adopt)
-	if i == nil || i.ID == nil {
-		return "", i != nil
-	}
-	return string(*i.ID), true
-}
-
-// GetFilter returns the filter by which to find an existing resource, or nil.
-func (p *Port) GetFilter() *PortFilter {
-	if i := cmp.Or(p.Spec.Import, p.Spec.Adopt); i != nil {
-		return i.Filter
-	}
-	return nil
-}
-
-// GetResource returns what the resource should be, or nil.
-func (p *Port) GetResource() *PortResourceSpec { return p.Spec.Resource }
-
-// GetResourceName returns the name that the resource should have.
-func (p *Port) GetResourceName() string {
-	if r := p.Spec.Resource; r != nil && r.Name != nil {
-		return string(*r.Name)
-	}
-	return p.Name
 }

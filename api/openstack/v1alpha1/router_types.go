@@ -1,68 +1,5 @@
 package v1alpha1
 
-import (
-	"cmp"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
-)
-
-// Router is a router between networks.
-//
-// +kubebuilder:object:root=true
-// +kubebuilder:subresource:status
-// +kubebuilder:resource:scope=Namespaced,categories=openstack
-// +kubebuilder:printcolumn:name="ID",type="string",JSONPath=".status.id"
-// +kubebuilder:printcolumn:name="Available",type="string",JSONPath=".status.conditions[?(@.type=='Available')].status"
-// +kubebuilder:printcolumn:name="Message",type="string",JSONPath=".status.conditions[?(@.type=='Progressing')].message"
-type Router struct {
-	metav1.TypeMeta   `json:",inline"`
-	metav1.ObjectMeta `json:"metadata,omitempty"`
-
-	Spec RouterSpec `json:"spec"`
-	// +optional
-	Status RouterStatus `json:"status,omitempty"`
-}
-
-// RouterList is a list of Router objects.
-//
-// +kubebuilder:object:root=true
-type RouterList struct {
-	metav1.TypeMeta `json:",inline"`
-	metav1.ListMeta `json:"metadata,omitempty"`
-
-	Items []Router `json:"items"`
-}
-
-// RouterSpec describes a router: the desired state in Resource, or an existing resource in Import.
-type RouterSpec struct {
-	CommonSpec `json:",inline"`
-
-	// Import finds the existing resource that the object represents.
-	// +optional
-	Import *RouterImport `json:"import,omitempty"`
-	// Adopt finds an existing resource to manage, instead of creating a resource.
-	// +optional
-	Adopt *RouterImport `json:"adopt,omitempty"`
-	// Resource is the desired state of the resource.
-	// +optional
-	Resource *RouterResourceSpec `json:"resource,omitempty"`
-}
-
-// RouterImport finds an existing resource, by its id or by a filter.
-//
-// +kubebuilder:validation:MinProperties=1
-// +kubebuilder:validation:MaxProperties=1
-type RouterImport struct {
-	// ID of the resource.
-	// +optional
-	ID *UUID `json:"id,omitempty"`
-	// Filter that must match exactly 1 resource.
-	// +optional
-	Filter *RouterFilter `json:"filter,omitempty"`
-}
-
 // RouterFilter finds existing resources. All of its fields must match.
 //
 // +kubebuilder:validation:MinProperties=1
@@ -127,15 +64,6 @@ type ExternalGateway struct {
 	NetworkRef KubernetesNameRef `json:"networkRef"`
 }
 
-// RouterStatus is the observed state of a router.
-type RouterStatus struct {
-	sharedv1alpha1.ExternalStatus `json:",inline"`
-
-	// Resource is the state that OpenStack last reported.
-	// +optional
-	Resource *RouterResourceStatus `json:"resource,omitempty"`
-}
-
 // RouterResourceStatus is the state of a router that OpenStack last reported. The values are not
 // validated.
 type RouterResourceStatus struct {
@@ -183,42 +111,4 @@ type ExternalGatewayStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	NetworkID string `json:"networkID"`
-}
-
-// GetCommonSpec returns what all kinds have in common.
-func (r *Router) GetCommonSpec() *CommonSpec { return &r.Spec.CommonSpec }
-
-// GetExternalSpec returns what is said of the resource.
-func (r *Router) GetExternalSpec() *sharedv1alpha1.ExternalSpec { return &r.Spec.ExternalSpec }
-
-// GetExternalStatus returns what is known of the resource.
-func (r *Router) GetExternalStatus() *sharedv1alpha1.ExternalStatus { return &r.Status.ExternalStatus }
-
-// GetImport returns the id of the existing resource to take, if it is known by
-// its id, and whether one is to be taken.
-func (r *Router) GetImport() (id string, asked bool) {
-	i := cmp.Or(r.Spec.Import, r.Spec.Adopt)
-	if i == nil || i.ID == nil {
-		return "", i != nil
-	}
-	return string(*i.ID), true
-}
-
-// GetFilter returns the filter by which to find an existing resource, or nil.
-func (r *Router) GetFilter() *RouterFilter {
-	if i := cmp.Or(r.Spec.Import, r.Spec.Adopt); i != nil {
-		return i.Filter
-	}
-	return nil
-}
-
-// GetResource returns what the resource should be, or nil.
-func (r *Router) GetResource() *RouterResourceSpec { return r.Spec.Resource }
-
-// GetResourceName returns the name that the resource should have.
-func (r *Router) GetResourceName() string {
-	if r := r.Spec.Resource; r != nil && r.Name != nil {
-		return string(*r.Name)
-	}
-	return r.Name
 }

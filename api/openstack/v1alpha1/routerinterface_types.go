@@ -6,32 +6,6 @@ import (
 	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
 )
 
-// RouterInterface connects a Subnet to a Router, with the credentials of the Router.
-//
-// +kubebuilder:object:root=true
-// +kubebuilder:subresource:status
-// +kubebuilder:resource:scope=Namespaced,categories=openstack
-// +kubebuilder:printcolumn:name="Available",type="string",JSONPath=".status.conditions[?(@.type=='Available')].status"
-// +kubebuilder:printcolumn:name="Message",type="string",JSONPath=".status.conditions[?(@.type=='Progressing')].message"
-type RouterInterface struct {
-	metav1.TypeMeta   `json:",inline"`
-	metav1.ObjectMeta `json:"metadata,omitempty"`
-
-	Spec RouterInterfaceSpec `json:"spec"`
-	// +optional
-	Status RouterInterfaceStatus `json:"status,omitempty"`
-}
-
-// RouterInterfaceList is a list of RouterInterface objects.
-//
-// +kubebuilder:object:root=true
-type RouterInterfaceList struct {
-	metav1.TypeMeta `json:",inline"`
-	metav1.ListMeta `json:"metadata,omitempty"`
-
-	Items []RouterInterface `json:"items"`
-}
-
 // RouterInterfaceType is the kind of object that is connected to a Router.
 //
 // +kubebuilder:validation:Enum=Subnet
@@ -89,11 +63,6 @@ func (r *RouterInterface) GetExternalSpec() *sharedv1alpha1.ExternalSpec {
 	return &sharedv1alpha1.ExternalSpec{
 		ManagementPolicy: sharedv1alpha1.PolicyManaged, ResyncPeriod: r.Spec.ResyncPeriod,
 	}
-}
-
-// GetExternalStatus returns what is known of the resource.
-func (r *RouterInterface) GetExternalStatus() *sharedv1alpha1.ExternalStatus {
-	return &r.Status.ExternalStatus
 }
 
 // GetImport reports whether an existing connection is adopted. The id is always empty: the

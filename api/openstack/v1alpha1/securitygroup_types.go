@@ -1,70 +1,5 @@
 package v1alpha1
 
-import (
-	"cmp"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
-)
-
-// SecurityGroup is a group of rules for the traffic of Ports. Its rules are authoritative: a rule
-// that is not listed is removed.
-//
-// +kubebuilder:object:root=true
-// +kubebuilder:subresource:status
-// +kubebuilder:resource:scope=Namespaced,categories=openstack
-// +kubebuilder:printcolumn:name="ID",type="string",JSONPath=".status.id"
-// +kubebuilder:printcolumn:name="Available",type="string",JSONPath=".status.conditions[?(@.type=='Available')].status"
-// +kubebuilder:printcolumn:name="Message",type="string",JSONPath=".status.conditions[?(@.type=='Progressing')].message"
-type SecurityGroup struct {
-	metav1.TypeMeta   `json:",inline"`
-	metav1.ObjectMeta `json:"metadata,omitempty"`
-
-	Spec SecurityGroupSpec `json:"spec"`
-	// +optional
-	Status SecurityGroupStatus `json:"status,omitempty"`
-}
-
-// SecurityGroupList is a list of SecurityGroup objects.
-//
-// +kubebuilder:object:root=true
-type SecurityGroupList struct {
-	metav1.TypeMeta `json:",inline"`
-	metav1.ListMeta `json:"metadata,omitempty"`
-
-	Items []SecurityGroup `json:"items"`
-}
-
-// SecurityGroupSpec describes a security group: the desired state in Resource, or an existing
-// resource in Import.
-type SecurityGroupSpec struct {
-	CommonSpec `json:",inline"`
-
-	// Import finds the existing resource that the object represents.
-	// +optional
-	Import *SecurityGroupImport `json:"import,omitempty"`
-	// Adopt finds an existing resource to manage, instead of creating a resource.
-	// +optional
-	Adopt *SecurityGroupImport `json:"adopt,omitempty"`
-	// Resource is the desired state of the resource.
-	// +optional
-	Resource *SecurityGroupResourceSpec `json:"resource,omitempty"`
-}
-
-// SecurityGroupImport finds an existing resource, by its id or by a filter.
-//
-// +kubebuilder:validation:MinProperties=1
-// +kubebuilder:validation:MaxProperties=1
-type SecurityGroupImport struct {
-	// ID of the resource.
-	// +optional
-	ID *UUID `json:"id,omitempty"`
-	// Filter that must match exactly 1 resource.
-	// +optional
-	Filter *SecurityGroupFilter `json:"filter,omitempty"`
-}
-
 // SecurityGroupFilter finds existing resources. All of its fields must match.
 //
 // +kubebuilder:validation:MinProperties=1
@@ -152,15 +87,6 @@ type PortRangeSpec struct {
 	Max PortNumber `json:"max"`
 }
 
-// SecurityGroupStatus is the observed state of a security group.
-type SecurityGroupStatus struct {
-	sharedv1alpha1.ExternalStatus `json:",inline"`
-
-	// Resource is the state that OpenStack last reported.
-	// +optional
-	Resource *SecurityGroupResourceStatus `json:"resource,omitempty"`
-}
-
 // SecurityGroupResourceStatus is the state of a security group that OpenStack last reported. The
 // values are not validated.
 type SecurityGroupResourceStatus struct {
@@ -237,44 +163,4 @@ type PortRangeStatus struct {
 	// Max is the last port.
 	// +optional
 	Max int32 `json:"max"`
-}
-
-// GetCommonSpec returns what all kinds have in common.
-func (s *SecurityGroup) GetCommonSpec() *CommonSpec { return &s.Spec.CommonSpec }
-
-// GetExternalSpec returns what is said of the resource.
-func (s *SecurityGroup) GetExternalSpec() *sharedv1alpha1.ExternalSpec { return &s.Spec.ExternalSpec }
-
-// GetExternalStatus returns what is known of the resource.
-func (s *SecurityGroup) GetExternalStatus() *sharedv1alpha1.ExternalStatus {
-	return &s.Status.ExternalStatus
-}
-
-// GetImport returns the id of the existing resource to take, if it is known by
-// its id, and whether one is to be taken.
-func (s *SecurityGroup) GetImport() (id string, asked bool) {
-	i := cmp.Or(s.Spec.Import, s.Spec.Adopt)
-	if i == nil || i.ID == nil {
-		return "", i != nil
-	}
-	return string(*i.ID), true
-}
-
-// GetFilter returns the filter by which to find an existing resource, or nil.
-func (s *SecurityGroup) GetFilter() *SecurityGroupFilter {
-	if i := cmp.Or(s.Spec.Import, s.Spec.Adopt); i != nil {
-		return i.Filter
-	}
-	return nil
-}
-
-// GetResource returns what the resource should be, or nil.
-func (s *SecurityGroup) GetResource() *SecurityGroupResourceSpec { return s.Spec.Resource }
-
-// GetResourceName returns the name that the resource should have.
-func (s *SecurityGroup) GetResourceName() string {
-	if r := s.Spec.Resource; r != nil && r.Name != nil {
-		return string(*r.Name)
-	}
-	return s.Name
 }

@@ -1,68 +1,5 @@
 package v1alpha1
 
-import (
-	"cmp"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
-)
-
-// Server is a virtual machine.
-//
-// +kubebuilder:object:root=true
-// +kubebuilder:subresource:status
-// +kubebuilder:resource:scope=Namespaced,categories=openstack
-// +kubebuilder:printcolumn:name="ID",type="string",JSONPath=".status.id"
-// +kubebuilder:printcolumn:name="Available",type="string",JSONPath=".status.conditions[?(@.type=='Available')].status"
-// +kubebuilder:printcolumn:name="Message",type="string",JSONPath=".status.conditions[?(@.type=='Progressing')].message"
-type Server struct {
-	metav1.TypeMeta   `json:",inline"`
-	metav1.ObjectMeta `json:"metadata,omitempty"`
-
-	Spec ServerSpec `json:"spec"`
-	// +optional
-	Status ServerStatus `json:"status,omitempty"`
-}
-
-// ServerList is a list of Server objects.
-//
-// +kubebuilder:object:root=true
-type ServerList struct {
-	metav1.TypeMeta `json:",inline"`
-	metav1.ListMeta `json:"metadata,omitempty"`
-
-	Items []Server `json:"items"`
-}
-
-// ServerSpec describes a server: the desired state in Resource, or an existing resource in Import.
-type ServerSpec struct {
-	CommonSpec `json:",inline"`
-
-	// Import finds the existing resource that the object represents.
-	// +optional
-	Import *ServerImport `json:"import,omitempty"`
-	// Adopt finds an existing resource to manage, instead of creating a resource.
-	// +optional
-	Adopt *ServerImport `json:"adopt,omitempty"`
-	// Resource is the desired state of the resource.
-	// +optional
-	Resource *ServerResourceSpec `json:"resource,omitempty"`
-}
-
-// ServerImport finds an existing resource, by its id or by a filter.
-//
-// +kubebuilder:validation:MinProperties=1
-// +kubebuilder:validation:MaxProperties=1
-type ServerImport struct {
-	// ID of the resource.
-	// +optional
-	ID *UUID `json:"id,omitempty"`
-	// Filter that must match exactly 1 resource.
-	// +optional
-	Filter *ServerFilter `json:"filter,omitempty"`
-}
-
 // ServerFilter finds existing resources. All of its fields must match.
 //
 // +kubebuilder:validation:MinProperties=1
@@ -269,15 +206,6 @@ type ServerSchedulerHints struct {
 // +kubebuilder:validation:MaxLength=1024
 type ServerHint string
 
-// ServerStatus is the observed state of a server.
-type ServerStatus struct {
-	sharedv1alpha1.ExternalStatus `json:",inline"`
-
-	// Resource is the state that OpenStack last reported.
-	// +optional
-	Resource *ServerResourceStatus `json:"resource,omitempty"`
-}
-
 // ServerResourceStatus is the state of a server that OpenStack last reported. The values are not
 // validated.
 type ServerResourceStatus struct {
@@ -389,44 +317,4 @@ type ServerMetadataStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Value string `json:"value"`
-}
-
-// GetCommonSpec returns what all kinds have in common.
-func (s *Server) GetCommonSpec() *CommonSpec { return &s.Spec.CommonSpec }
-
-// GetExternalSpec returns what is said of the resource.
-func (s *Server) GetExternalSpec() *sharedv1alpha1.ExternalSpec { return &s.Spec.ExternalSpec }
-
-// GetExternalStatus returns what is known of the resource.
-func (s *Server) GetExternalStatus() *sharedv1alpha1.ExternalStatus {
-	return &s.Status.ExternalStatus
-}
-
-// GetImport returns the id of the existing resource to take, if it is known by
-// its id, and whether one is to be taken.
-func (s *Server) GetImport() (id string, asked bool) {
-	i := cmp.Or(s.Spec.Import, s.Spec.Adopt)
-	if i == nil || i.ID == nil {
-		return "", i != nil
-	}
-	return string(*i.ID), true
-}
-
-// GetFilter returns the filter by which to find an existing resource, or nil.
-func (s *Server) GetFilter() *ServerFilter {
-	if i := cmp.Or(s.Spec.Import, s.Spec.Adopt); i != nil {
-		return i.Filter
-	}
-	return nil
-}
-
-// GetResource returns what the resource should be, or nil.
-func (s *Server) GetResource() *ServerResourceSpec { return s.Spec.Resource }
-
-// GetResourceName returns the name that the resource should have.
-func (s *Server) GetResourceName() string {
-	if r := s.Spec.Resource; r != nil && r.Name != nil {
-		return string(*r.Name)
-	}
-	return s.Name
 }

@@ -1,68 +1,6 @@
 package v1alpha1
 
-import (
-	"cmp"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
-)
-
-// ShareNetwork is the network that shares are reached from.
-//
-// +kubebuilder:object:root=true
-// +kubebuilder:subresource:status
-// +kubebuilder:resource:scope=Namespaced,categories=openstack
-// +kubebuilder:printcolumn:name="ID",type="string",JSONPath=".status.id"
-// +kubebuilder:printcolumn:name="Available",type="string",JSONPath=".status.conditions[?(@.type=='Available')].status"
-// +kubebuilder:printcolumn:name="Message",type="string",JSONPath=".status.conditions[?(@.type=='Progressing')].message"
-type ShareNetwork struct {
-	metav1.TypeMeta   `json:",inline"`
-	metav1.ObjectMeta `json:"metadata,omitempty"`
-
-	Spec ShareNetworkSpec `json:"spec"`
-	// +optional
-	Status ShareNetworkStatus `json:"status,omitempty"`
-}
-
-// ShareNetworkList is a list of ShareNetwork objects.
-//
-// +kubebuilder:object:root=true
-type ShareNetworkList struct {
-	metav1.TypeMeta `json:",inline"`
-	metav1.ListMeta `json:"metadata,omitempty"`
-
-	Items []ShareNetwork `json:"items"`
-}
-
-// ShareNetworkSpec describes a share network: the desired state in Resource, or an existing
-// resource in Import.
-type ShareNetworkSpec struct {
-	CommonSpec `json:",inline"`
-
-	// Import finds the existing resource that the object represents.
-	// +optional
-	Import *ShareNetworkImport `json:"import,omitempty"`
-	// Adopt finds an existing resource to manage, instead of creating a resource.
-	// +optional
-	Adopt *ShareNetworkImport `json:"adopt,omitempty"`
-	// Resource is the desired state of the resource.
-	// +optional
-	Resource *ShareNetworkResourceSpec `json:"resource,omitempty"`
-}
-
-// ShareNetworkImport finds an existing resource, by its id or by a filter.
-//
-// +kubebuilder:validation:MinProperties=1
-// +kubebuilder:validation:MaxProperties=1
-type ShareNetworkImport struct {
-	// ID of the resource.
-	// +optional
-	ID *UUID `json:"id,omitempty"`
-	// Filter that must match exactly 1 resource.
-	// +optional
-	Filter *ShareNetworkFilter `json:"filter,omitempty"`
-}
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 // ShareNetworkFilter finds existing resources. All of its fields must match.
 //
@@ -95,15 +33,6 @@ type ShareNetworkResourceSpec struct {
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="subnetRef is immutable"
 	SubnetRef *KubernetesNameRef `json:"subnetRef,omitempty"`
-}
-
-// ShareNetworkStatus is the observed state of a share network.
-type ShareNetworkStatus struct {
-	sharedv1alpha1.ExternalStatus `json:",inline"`
-
-	// Resource is the state that OpenStack last reported.
-	// +optional
-	Resource *ShareNetworkResourceStatus `json:"resource,omitempty"`
 }
 
 // ShareNetworkResourceStatus is the state of a share network that OpenStack last reported. The
@@ -149,44 +78,4 @@ type ShareNetworkResourceStatus struct {
 	// UpdatedAt is when the resource was last changed.
 	// +optional
 	UpdatedAt *metav1.Time `json:"updatedAt,omitempty"`
-}
-
-// GetCommonSpec returns what all kinds have in common.
-func (s *ShareNetwork) GetCommonSpec() *CommonSpec { return &s.Spec.CommonSpec }
-
-// GetExternalSpec returns what is said of the resource.
-func (s *ShareNetwork) GetExternalSpec() *sharedv1alpha1.ExternalSpec { return &s.Spec.ExternalSpec }
-
-// GetExternalStatus returns what is known of the resource.
-func (s *ShareNetwork) GetExternalStatus() *sharedv1alpha1.ExternalStatus {
-	return &s.Status.ExternalStatus
-}
-
-// GetImport returns the id of the existing resource to take, if it is known by
-// its id, and whether one is to be taken.
-func (s *ShareNetwork) GetImport() (id string, asked bool) {
-	i := cmp.Or(s.Spec.Import, s.Spec.Adopt)
-	if i == nil || i.ID == nil {
-		return "", i != nil
-	}
-	return string(*i.ID), true
-}
-
-// GetFilter returns the filter by which to find an existing resource, or nil.
-func (s *ShareNetwork) GetFilter() *ShareNetworkFilter {
-	if i := cmp.Or(s.Spec.Import, s.Spec.Adopt); i != nil {
-		return i.Filter
-	}
-	return nil
-}
-
-// GetResource returns what the resource should be, or nil.
-func (s *ShareNetwork) GetResource() *ShareNetworkResourceSpec { return s.Spec.Resource }
-
-// GetResourceName returns the name that the resource should have.
-func (s *ShareNetwork) GetResourceName() string {
-	if r := s.Spec.Resource; r != nil && r.Name != nil {
-		return string(*r.Name)
-	}
-	return s.Name
 }

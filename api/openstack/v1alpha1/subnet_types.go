@@ -1,68 +1,5 @@
 package v1alpha1
 
-import (
-	"cmp"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
-)
-
-// Subnet is an address range of a Network.
-//
-// +kubebuilder:object:root=true
-// +kubebuilder:subresource:status
-// +kubebuilder:resource:scope=Namespaced,categories=openstack
-// +kubebuilder:printcolumn:name="ID",type="string",JSONPath=".status.id"
-// +kubebuilder:printcolumn:name="Available",type="string",JSONPath=".status.conditions[?(@.type=='Available')].status"
-// +kubebuilder:printcolumn:name="Message",type="string",JSONPath=".status.conditions[?(@.type=='Progressing')].message"
-type Subnet struct {
-	metav1.TypeMeta   `json:",inline"`
-	metav1.ObjectMeta `json:"metadata,omitempty"`
-
-	Spec SubnetSpec `json:"spec"`
-	// +optional
-	Status SubnetStatus `json:"status,omitempty"`
-}
-
-// SubnetList is a list of Subnet objects.
-//
-// +kubebuilder:object:root=true
-type SubnetList struct {
-	metav1.TypeMeta `json:",inline"`
-	metav1.ListMeta `json:"metadata,omitempty"`
-
-	Items []Subnet `json:"items"`
-}
-
-// SubnetSpec describes a subnet: the desired state in Resource, or an existing resource in Import.
-type SubnetSpec struct {
-	CommonSpec `json:",inline"`
-
-	// Import finds the existing resource that the object represents.
-	// +optional
-	Import *SubnetImport `json:"import,omitempty"`
-	// Adopt finds an existing resource to manage, instead of creating a resource.
-	// +optional
-	Adopt *SubnetImport `json:"adopt,omitempty"`
-	// Resource is the desired state of the resource.
-	// +optional
-	Resource *SubnetResourceSpec `json:"resource,omitempty"`
-}
-
-// SubnetImport finds an existing resource, by its id or by a filter.
-//
-// +kubebuilder:validation:MinProperties=1
-// +kubebuilder:validation:MaxProperties=1
-type SubnetImport struct {
-	// ID of the resource.
-	// +optional
-	ID *UUID `json:"id,omitempty"`
-	// Filter that must match exactly 1 resource.
-	// +optional
-	Filter *SubnetFilter `json:"filter,omitempty"`
-}
-
 // SubnetFilter finds existing resources. All of its fields must match.
 //
 // +kubebuilder:validation:MinProperties=1
@@ -196,15 +133,6 @@ type IPv6Options struct {
 	RAMode *IPv6RAMode `json:"raMode,omitempty"`
 }
 
-// SubnetStatus is the observed state of a subnet.
-type SubnetStatus struct {
-	sharedv1alpha1.ExternalStatus `json:",inline"`
-
-	// Resource is the state that OpenStack last reported.
-	// +optional
-	Resource *SubnetResourceStatus `json:"resource,omitempty"`
-}
-
 // SubnetResourceStatus is the state of a subnet that OpenStack last reported. The values are not
 // validated.
 type SubnetResourceStatus struct {
@@ -301,42 +229,4 @@ type HostRouteStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	NextHop string `json:"nextHop"`
-}
-
-// GetCommonSpec returns what all kinds have in common.
-func (s *Subnet) GetCommonSpec() *CommonSpec { return &s.Spec.CommonSpec }
-
-// GetExternalSpec returns what is said of the resource.
-func (s *Subnet) GetExternalSpec() *sharedv1alpha1.ExternalSpec { return &s.Spec.ExternalSpec }
-
-// GetExternalStatus returns what is known of the resource.
-func (s *Subnet) GetExternalStatus() *sharedv1alpha1.ExternalStatus { return &s.Status.ExternalStatus }
-
-// GetImport returns the id of the existing resource to take, if it is known by
-// its id, and whether one is to be taken.
-func (s *Subnet) GetImport() (id string, asked bool) {
-	i := cmp.Or(s.Spec.Import, s.Spec.Adopt)
-	if i == nil || i.ID == nil {
-		return "", i != nil
-	}
-	return string(*i.ID), true
-}
-
-// GetFilter returns the filter by which to find an existing resource, or nil.
-func (s *Subnet) GetFilter() *SubnetFilter {
-	if i := cmp.Or(s.Spec.Import, s.Spec.Adopt); i != nil {
-		return i.Filter
-	}
-	return nil
-}
-
-// GetResource returns what the resource should be, or nil.
-func (s *Subnet) GetResource() *SubnetResourceSpec { return s.Spec.Resource }
-
-// GetResourceName returns the name that the resource should have.
-func (s *Subnet) GetResourceName() string {
-	if r := s.Spec.Resource; r != nil && r.Name != nil {
-		return string(*r.Name)
-	}
-	return s.Name
 }

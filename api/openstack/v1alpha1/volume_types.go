@@ -1,67 +1,6 @@
 package v1alpha1
 
-import (
-	"cmp"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
-)
-
-// Volume is a disk.
-//
-// +kubebuilder:object:root=true
-// +kubebuilder:subresource:status
-// +kubebuilder:resource:scope=Namespaced,categories=openstack
-// +kubebuilder:printcolumn:name="ID",type="string",JSONPath=".status.id"
-// +kubebuilder:printcolumn:name="Available",type="string",JSONPath=".status.conditions[?(@.type=='Available')].status"
-// +kubebuilder:printcolumn:name="Message",type="string",JSONPath=".status.conditions[?(@.type=='Progressing')].message"
-type Volume struct {
-	metav1.TypeMeta   `json:",inline"`
-	metav1.ObjectMeta `json:"metadata,omitempty"`
-
-	Spec VolumeSpec `json:"spec"`
-	// +optional
-	Status VolumeStatus `json:"status,omitempty"`
-}
-
-// VolumeList is a list of Volume objects.
-//
-// +kubebuilder:object:root=true
-type VolumeList struct {
-	metav1.TypeMeta `json:",inline"`
-	metav1.ListMeta `json:"metadata,omitempty"`
-
-	Items []Volume `json:"items"`
-}
-
-// VolumeSpec describes a volume: the desired state in Resource, or an existing resource in Import.
-type VolumeSpec struct {
-	CommonSpec `json:",inline"`
-
-	// Import finds the existing resource that the object represents.
-	// +optional
-	Import *VolumeImport `json:"import,omitempty"`
-	// Adopt finds an existing resource to manage, instead of creating a resource.
-	// +optional
-	Adopt *VolumeImport `json:"adopt,omitempty"`
-	// Resource is the desired state of the resource.
-	// +optional
-	Resource *VolumeResourceSpec `json:"resource,omitempty"`
-}
-
-// VolumeImport finds an existing resource, by its id or by a filter.
-//
-// +kubebuilder:validation:MinProperties=1
-// +kubebuilder:validation:MaxProperties=1
-type VolumeImport struct {
-	// ID of the resource.
-	// +optional
-	ID *UUID `json:"id,omitempty"`
-	// Filter that must match exactly 1 resource.
-	// +optional
-	Filter *VolumeFilter `json:"filter,omitempty"`
-}
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 // VolumeFilter finds existing resources. All of its fields must match.
 //
@@ -126,15 +65,6 @@ type VolumeMetadata struct {
 	// Value of the pair.
 	// +kubebuilder:validation:MaxLength=255
 	Value string `json:"value"`
-}
-
-// VolumeStatus is the observed state of a volume.
-type VolumeStatus struct {
-	sharedv1alpha1.ExternalStatus `json:",inline"`
-
-	// Resource is the state that OpenStack last reported.
-	// +optional
-	Resource *VolumeResourceStatus `json:"resource,omitempty"`
 }
 
 // VolumeResourceStatus is the state of a volume that OpenStack last reported. The values are not
@@ -255,44 +185,4 @@ type VolumeMetadataStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Value string `json:"value"`
-}
-
-// GetCommonSpec returns what all kinds have in common.
-func (v *Volume) GetCommonSpec() *CommonSpec { return &v.Spec.CommonSpec }
-
-// GetExternalSpec returns what is said of the resource.
-func (v *Volume) GetExternalSpec() *sharedv1alpha1.ExternalSpec { return &v.Spec.ExternalSpec }
-
-// GetExternalStatus returns what is known of the resource.
-func (v *Volume) GetExternalStatus() *sharedv1alpha1.ExternalStatus {
-	return &v.Status.ExternalStatus
-}
-
-// GetImport returns the id of the existing resource to take, if it is known by
-// its id, and whether one is to be taken.
-func (v *Volume) GetImport() (id string, asked bool) {
-	i := cmp.Or(v.Spec.Import, v.Spec.Adopt)
-	if i == nil || i.ID == nil {
-		return "", i != nil
-	}
-	return string(*i.ID), true
-}
-
-// GetFilter returns the filter by which to find an existing resource, or nil.
-func (v *Volume) GetFilter() *VolumeFilter {
-	if i := cmp.Or(v.Spec.Import, v.Spec.Adopt); i != nil {
-		return i.Filter
-	}
-	return nil
-}
-
-// GetResource returns what the resource should be, or nil.
-func (v *Volume) GetResource() *VolumeResourceSpec { return v.Spec.Resource }
-
-// GetResourceName returns the name that the resource should have.
-func (v *Volume) GetResourceName() string {
-	if r := v.Spec.Resource; r != nil && r.Name != nil {
-		return string(*r.Name)
-	}
-	return v.Name
 }
