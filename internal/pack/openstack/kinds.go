@@ -1,6 +1,8 @@
 package openstack
 
 import (
+	"reflect"
+
 	"github.com/kinship-dev/kinship/internal/pack/openstack/addressscope"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/applicationcredential"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/domain"
@@ -39,39 +41,41 @@ type entry struct {
 	add       func(*external.Engine, *kit.Connector)
 }
 
-// of returns the entry for New and References of a kind's package.
+// of makes the entry of a kind from the References and New of its package. The scheme names a kind
+// after its Go type, and so does the entry.
 func of[K external.Object](
-	name string, references kit.References, of func(*kit.Connector) external.Kind[K, *kit.Resource],
+	references kit.References, of func(*kit.Connector) external.Kind[K, *kit.Resource],
 ) entry {
+	name := reflect.TypeFor[K]().Elem().Name()
 	return entry{name, references.Relations, func(e *external.Engine, c *kit.Connector) { external.Add(e, of(c)) }}
 }
 
 // kinds lists all kinds.
 var kinds = []entry{
-	of("Domain", domain.References, domain.New),
-	of("Project", project.References, project.New),
-	of("Network", network.References, network.New),
-	of("Subnet", subnet.References, subnet.New),
-	of("Router", router.References, router.New),
-	of("RouterInterface", routerinterface.References, routerinterface.New),
-	of("Port", port.References, port.New),
-	of("SecurityGroup", securitygroup.References, securitygroup.New),
-	of("FloatingIP", floatingip.References, floatingip.New),
-	of("Trunk", trunk.References, trunk.New),
-	of("AddressScope", addressscope.References, addressscope.New),
-	of("Group", group.References, group.New),
-	of("Role", role.References, role.New),
-	of("Service", service.References, service.New),
-	of("Endpoint", endpoint.References, endpoint.New),
-	of("ServerGroup", servergroup.References, servergroup.New),
-	of("ShareNetwork", sharenetwork.References, sharenetwork.New),
-	of("User", user.References, user.New),
-	of("Flavor", flavor.References, flavor.New),
-	of("KeyPair", keypair.References, keypair.New),
-	of("RoleAssignment", roleassignment.References, roleassignment.New),
-	of("ApplicationCredential", applicationcredential.References, applicationcredential.New),
-	of("Image", image.References, image.New),
-	of("VolumeType", volumetype.References, volumetype.New),
-	of("Volume", volume.References, volume.New),
-	of("Server", server.References, server.New),
+	of(domain.References, domain.New),
+	of(project.References, project.New),
+	of(network.References, network.New),
+	of(subnet.References, subnet.New),
+	of(router.References, router.New),
+	of(routerinterface.References, routerinterface.New),
+	of(port.References, port.New),
+	of(securitygroup.References, securitygroup.New),
+	of(floatingip.References, floatingip.New),
+	of(trunk.References, trunk.New),
+	of(addressscope.References, addressscope.New),
+	of(group.References, group.New),
+	of(role.References, role.New),
+	of(service.References, service.New),
+	of(endpoint.References, endpoint.New),
+	of(servergroup.References, servergroup.New),
+	of(sharenetwork.References, sharenetwork.New),
+	of(user.References, user.New),
+	of(flavor.References, flavor.New),
+	of(keypair.References, keypair.New),
+	of(roleassignment.References, roleassignment.New),
+	of(applicationcredential.References, applicationcredential.New),
+	of(image.References, image.New),
+	of(volumetype.References, volumetype.New),
+	of(volume.References, volume.New),
+	of(server.References, server.New),
 }

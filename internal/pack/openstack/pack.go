@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
@@ -89,12 +89,10 @@ func objects(in pack.Installation) []client.Object {
 		pack.GuardStatuses(statusPolicy, kit.Group, resources, in))
 }
 
-// plural returns the plural of a kind in the API server: "Policy" would be "policies".
+// plural returns the resource of a kind: networks for Network.
 func plural(kind string) string {
-	if stem, ok := strings.CutSuffix(kind, "y"); ok {
-		return strings.ToLower(stem) + "ies"
-	}
-	return strings.ToLower(kind) + "s"
+	resource, _ := meta.UnsafeGuessKindToResource(kit.GVK(kind))
+	return resource.Resource
 }
 
 func definitions() []string {
@@ -111,7 +109,7 @@ func finalizers() []lineage.Finalizer {
 	all := make([]lineage.Finalizer, 0, len(kinds))
 	for _, k := range kinds {
 		all = append(all, lineage.Finalizer{
-			Name: kit.Group + "/" + strings.ToLower(k.name), By: "the operator",
+			Name: kit.Finalizer(k.name), By: "the operator",
 			When: "its resource is gone",
 		})
 	}
