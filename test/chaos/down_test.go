@@ -19,17 +19,17 @@ import (
 )
 
 const (
-	// timeout is how long the API server waits for a webhook of ours. Who waited for one
-	// took as long at least, if it hangs, and was refused in any case.
+	// timeout is the timeoutSeconds of our webhooks. With an operator that hangs, a request
+	// takes at least this long, and is refused in any case.
 	timeout = 3 * time.Second
-	// patience is that and what the rest of a request takes on a busy machine. It rules out
-	// that somebody waits for two webhooks, one after the other.
+	// patience is timeout and the time for the rest of a request on a busy machine. It is too
+	// short for two webhooks one after the other.
 	patience = 2 * timeout
 )
 
-// TestDown shows what a cluster notices of an operator that is gone, or that
-// hangs: protected objects can't be deleted and Usages not be changed.
-// Everything else is as it was, and all is well as soon as one runs again.
+// TestDown shows the effects of an operator that does not run, or that hangs: protected objects
+// can't be deleted and Usages can't be changed. Nothing else is affected, and all work is done
+// as soon as an operator runs again.
 func TestDown(t *testing.T) {
 	for _, how := range []string{"killed", "frozen"} {
 		t.Run(how, func(t *testing.T) {
@@ -61,8 +61,8 @@ func TestDown(t *testing.T) {
 	}
 }
 
-// freeze stops a process until thaw is called. Some machines wake processes that
-// are stopped, so it insists.
+// freeze stops a process until thaw is called. Some machines continue stopped processes, so
+// freeze repeats the signal.
 func freeze(t *testing.T, stop, resume func() error) (thaw func()) {
 	t.Helper()
 	if err := stop(); err != nil {
@@ -88,7 +88,7 @@ func freeze(t *testing.T, stop, resume func() error) (thaw func()) {
 			t.Error(err)
 		}
 	})
-	t.Cleanup(thaw) // A frozen process does not hear that it is to end.
+	t.Cleanup(thaw) // A frozen process does not get SIGTERM.
 	return thaw
 }
 
@@ -96,8 +96,8 @@ func send(o *operator.Process, signal syscall.Signal) func() error {
 	return func() error { return syscall.Kill(o.PID(), signal) }
 }
 
-// checkRefused tries to delete what is protected, and to create and change Usages,
-// which nobody could judge. All at once: each may take the webhook's timeout.
+// checkRefused tries to delete protected objects, and to create and change Usages, which no
+// webhook can check. All requests run in parallel: each may take the webhook's timeout.
 func (s scene) checkRefused() {
 	s.t.Helper()
 	ctx := s.t.Context()
@@ -131,8 +131,7 @@ func (s scene) checkRefused() {
 	}
 }
 
-// checkUnaffected does what has nothing to do with us, and expects it to be done
-// in no time.
+// checkUnaffected sends requests that do not concern us, and expects quick answers.
 func (s scene) checkUnaffected() {
 	s.t.Helper()
 	label := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"x":"y"}}}`))

@@ -19,11 +19,11 @@ import (
 	"github.com/kinship-dev/kinship/test/operator"
 )
 
-// recovery is how long an operator may take after its start to put right what
-// the one before it left half done, on a busy machine.
+// recovery is how long a new operator may take to finish the work that its predecessor left, on
+// a busy machine.
 const recovery = 15 * time.Second
 
-// moments are what can be seen from outside of the life of a Usage.
+// moments are the visible moments in the life of a Usage.
 var moments = []struct {
 	name string
 	is   func(seen) bool
@@ -43,14 +43,13 @@ func isUsage(s seen) bool {
 
 func isLocked(s seen) bool { return s.obj.GetLabels()[lockLabel] != "" }
 
-// TestKill kills the operator at every moment of the life of Usages that can be
-// seen from outside. The next one finishes what it began, leaves no lock behind,
-// and writes nothing that is written already.
+// TestKill kills the operator at every visible moment in the life of Usages. The next operator
+// finishes the work, leaves no lock behind, and writes nothing twice.
 func TestKill(t *testing.T) {
 	for _, moment := range moments {
 		t.Run(moment.name, func(t *testing.T) {
 			n := sized(20)
-			after := 1 + rand.IntN(n) // Of so many Usages. The moment is one of a hundred anyway.
+			after := 1 + rand.IntN(n) // With this number of Usages. The moment is one of a hundred anyway.
 			t.Logf("killed when Usage %d of %d is %s", after, n, moment.name)
 
 			p, l := newProxy(t), &ledger{}
@@ -83,8 +82,8 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// liveAndDie carries n Usages through their lives, during which the operator is
-// killed, and replaces it.
+// liveAndDie leads n Usages through their lives, kills the operator meanwhile, and starts
+// another operator.
 func (s scene) liveAndDie(n int, p *proxy, killed chan struct{}) {
 	s.t.Helper()
 	var replaced sync.WaitGroup
@@ -123,8 +122,8 @@ func ignoreExists(err error) error {
 	return err
 }
 
-// waitReady waits until n Usages were Ready. Unlike allReady it may be called
-// from any goroutine.
+// waitReady waits until n Usages were Ready. Unlike allReady, it may be called from any
+// goroutine.
 func (s scene) waitReady(n int) bool {
 	for i := range n {
 		if err := s.insist(func(context.Context) error { return s.isReady(i) }); err != nil {
@@ -135,8 +134,8 @@ func (s scene) waitReady(n int) bool {
 	return true
 }
 
-// checkWrites compares what the API server was asked for with what came of it: as a
-// write that changes nothing causes no event, the numbers differ by such writes.
+// checkWrites compares the number of requests with the number of events: a write that changes
+// nothing causes no event, so the numbers differ by such writes.
 func (s scene) checkWrites(n int, l *ledger, configMaps, usages *record) {
 	s.t.Helper()
 	if left := s.locked(); len(left) > 0 {
@@ -159,8 +158,8 @@ func (s scene) checkWrites(n int, l *ledger, configMaps, usages *record) {
 			if got := l.patches(s.ns, "configmaps/"+s.key("used", i)); got != 2 {
 				return fmt.Errorf("the lock was put on used-%d and taken off by %d requests", i, got)
 			}
-			// The garbage collector asks the deletion, which is an event too, and the write that
-			// lets a Usage go is none: Deleted comes instead.
+			// The garbage collector's deletion causes an event, too, and the write that removes
+			// the last finalizer causes Deleted instead of Modified.
 			got, want := l.patches(s.ns, "usages/"+s.key("usage", i)), len(usages.of(s.key("usage", i)))-2
 			if got != want {
 				return fmt.Errorf("usage-%d changed %d times by %d requests", i, want, got)
@@ -170,9 +169,9 @@ func (s scene) checkWrites(n int, l *ledger, configMaps, usages *record) {
 	})
 }
 
-// TestKillWhileWaiting kills the operator again and again while composed Usages
-// are deleted and wait for their using objects, and somebody tries to delete the
-// used ones without pause: not one may go, neither the Usages nor what they hold.
+// TestKillWhileWaiting kills the operator again and again while deleted composed Usages wait
+// for their using objects, and a client deletes the used objects without pause: neither a Usage
+// nor a used object may be deleted.
 func TestKillWhileWaiting(t *testing.T) {
 	o := operator.Exec(t)
 	s := newScene(t)
@@ -218,8 +217,8 @@ func TestKillWhileWaiting(t *testing.T) {
 	}
 }
 
-// hammer deletes used objects until the context ends, and reports each that goes
-// while what uses it is there.
+// hammer deletes used objects until the context ends, and reports each used object that is
+// deleted before its using object.
 func (s scene) hammer(ctx context.Context, n, from int) {
 	for i := from; ctx.Err() == nil; i = (i + 1) % n {
 		if s.c.Delete(ctx, s.used(i)) == nil && !s.gone(s.using(i)) {

@@ -85,9 +85,9 @@ func (l *late) deaf() error {
 	return nil
 }
 
-// TestLateFollower has the replica that leads make Usages Ready of which the one that
-// answers has heard nothing yet: not of the Usages, not of what uses, not of grants, not
-// of kinds. It has to look before it allows a deletion.
+// TestLateFollower has the leader make Usages Ready that the answering replica has not seen
+// yet: it has not seen the Usages, their using objects, their ReferenceGrants, or their kinds.
+// This replica must read the API server before it allows a deletion.
 func TestLateFollower(t *testing.T) {
 	operator.Exec(t, "--leader-elect")
 	p := newProxy(t)
@@ -100,7 +100,7 @@ func TestLateFollower(t *testing.T) {
 	t.Cleanup(follower.end) // Before the namespaces are deleted.
 	foreign := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: other, Name: "foreign"}}
 	s.create(foreign, grantFrom(s.ns, other))
-	lone := s.lone(6) // Every kind is known to be asked about, or none would be Ready.
+	lone := s.lone(6) // All kinds are confirmed; otherwise no Usage would be Ready.
 	s.create(s.used(6), lone)
 	s.protect(1)
 	follower.begin()
@@ -118,7 +118,7 @@ func TestLateFollower(t *testing.T) {
 		}
 	}
 	s.lateRecords()
-	// What nothing uses goes, although it carries the lock.
+	// An unused object is deleted, although it has the lock.
 	free := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
 		Namespace: s.ns, Name: "free", Labels: map[string]string{lockLabel: "true"},
 	}}
@@ -140,7 +140,7 @@ func (s scene) lone(i int) *protectionv1beta1.Usage {
 	return u
 }
 
-// lateUsages makes Usages of all sorts, and returns what they protect.
+// lateUsages creates Usages of all sorts, and returns their used objects.
 func (s scene) lateUsages(foreign *corev1.ConfigMap) map[string]client.Object {
 	s.t.Helper()
 	one, set, reaching, kind, lone := s.usage(1), s.usage(2), s.usage(3), s.usage(4), s.lone(5)
@@ -161,15 +161,15 @@ func (s scene) lateUsages(foreign *corev1.ConfigMap) map[string]client.Object {
 	for _, u := range []*protectionv1beta1.Usage{one, set, kind, lone} {
 		s.create(u)
 	}
-	s.createAs("tenant", reaching) // Somebody else's rights would do without the grant.
+	s.createAs("tenant", reaching) // With the author's rights, no ReferenceGrant would be needed.
 	return map[string]client.Object{
 		"named": s.used(1), "set": s.used(2), "granted": foreign, "other kind": s.used(4), "lone": s.used(5),
 		"content": &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: foreign.Namespace}},
 	}
 }
 
-// lateRecords: what the one that answers has only read itself is recorded and told as
-// well.
+// lateRecords: the answering replica records a refusal because of a Usage that it has only just
+// read, too.
 func (s scene) lateRecords() {
 	s.t.Helper()
 	lone, one := s.usage(5), s.usage(1)
@@ -204,7 +204,7 @@ func (s scene) lateRecords() {
 	})
 }
 
-// define makes a kind Widget and an object of it.
+// define creates a kind Widget and an object of this kind.
 func (s scene) define(group string) *unstructured.Unstructured {
 	s.t.Helper()
 	definition := testenv.Apply(s.t, strings.ReplaceAll(`

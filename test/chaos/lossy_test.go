@@ -13,9 +13,9 @@ import (
 	"github.com/kinship-dev/kinship/test/operator"
 )
 
-// TestLossy has one in ten requests of the operator fail: a conflict, too many
-// requests, or an error of the server, which may even have done what was asked.
-// The work is done in the end, with less than twice the requests.
+// TestLossy makes one in ten requests of the operator fail: with a conflict, too many requests,
+// or a server error after which the request may have been carried out. In the end the work is
+// done, with less than twice the requests.
 func TestLossy(t *testing.T) {
 	p := newProxy(t)
 	operator.Start(t, p.through)
@@ -31,9 +31,8 @@ func TestLossy(t *testing.T) {
 	}
 }
 
-// TestRefusedWrites has every write of the operator fail until each Usage was
-// tried a few times. It tries again with growing pauses, and all is well when they
-// succeed again.
+// TestRefusedWrites makes every write of the operator fail until each Usage was tried a few
+// times. The operator repeats with growing pauses, and finishes when writes succeed again.
 func TestRefusedWrites(t *testing.T) {
 	p := newProxy(t)
 	operator.Start(t, p.through)
@@ -79,7 +78,7 @@ func (p *proxy) live(t *testing.T, n int) int64 {
 	s := newScene(t)
 	s.pairs(n)
 	for i := range n {
-		// A review that fails refuses the author, who has to try again.
+		// A failed review refuses the author, who must try again.
 		if err := s.insist(func(ctx context.Context) error { return s.c.Create(ctx, s.usage(i)) }); err != nil {
 			t.Fatal(err)
 		}
@@ -99,7 +98,7 @@ func (p *proxy) live(t *testing.T, n int) int64 {
 	return p.requests.Load() - before
 }
 
-// failures counts what was injected.
+// failures counts the injected failures.
 type failures struct {
 	mu     sync.Mutex
 	counts map[string]int

@@ -77,7 +77,7 @@ func named(kind, name string) sharedv1alpha1.Resource {
 	}
 }
 
-// create creates objects and fails the test if it can't.
+// create creates objects and fails the test on an error.
 func (s scene) create(objects ...client.Object) {
 	s.t.Helper()
 	for _, obj := range objects {
@@ -95,8 +95,7 @@ func (s scene) pairs(n int) {
 	}
 }
 
-// insist repeats a request until it succeeds, as a client does while the
-// operator is away.
+// insist repeats a request until it succeeds, as a client does while no operator runs.
 func (s scene) insist(request func(context.Context) error) error {
 	deadline := time.After(3 * time.Minute) // Some have the control plane be away as well.
 	for {
@@ -194,7 +193,7 @@ func (s scene) locked() []string {
 	return names
 }
 
-// gone reports whether an object does not exist, however often it has to ask.
+// gone reports whether an object does not exist; it repeats the request after errors.
 func (s scene) gone(obj client.Object) bool {
 	var notFound bool
 	err := s.insist(func(ctx context.Context) error {
@@ -205,21 +204,20 @@ func (s scene) gone(obj client.Object) bool {
 	return err == nil && notFound
 }
 
-// seen is one state of an object that a watch showed.
+// seen is one state of an object in a watch.
 type seen struct {
 	event watch.EventType
 	obj   client.Object
 }
 
-// record is everything that happened to the objects of one kind, by name.
+// record has all events of the objects of one kind, by name.
 type record struct {
 	mu     sync.Mutex
 	states map[string][]seen
 }
 
-// watch records what happens to the objects of a kind until the test ends, those
-// that exist being added first, and hands each later event to hook, if there is
-// one, before anybody else can see it here.
+// watch records the events of a kind until the test ends, beginning with the existing objects.
+// watch calls hook, if set, for each later event before the event is visible in the record.
 func (s scene) watch(list client.ObjectList, hook func(seen)) *record {
 	s.t.Helper()
 	if err := s.c.List(s.t.Context(), list, client.InNamespace(s.ns)); err != nil {

@@ -14,9 +14,9 @@ import (
 	"github.com/kinship-dev/kinship/test/operator"
 )
 
-// TestMovedWhileDown has a Usage protect something else while no operator runs.
-// The next one takes the lock off what it protected before, although nothing
-// tells of it any more, not even that its kind was ever protected.
+// TestMovedWhileDown changes a Usage to protect another object while no operator runs. The next
+// operator removes the lock from the former object, although no object refers to it any more,
+// not even to its kind.
 func TestMovedWhileDown(t *testing.T) {
 	byPolicy := func(o *app.Options) { o.Enforcement = pack.ByPolicy } // Then a Usage can be changed meanwhile.
 	first := operator.Start(t, byPolicy)
@@ -56,7 +56,7 @@ func TestMovedWhileDown(t *testing.T) {
 	if err := s.c.Delete(t.Context(), u); err != nil {
 		t.Fatal(err)
 	}
-	testenv.Eventually(t, func() error { // Or it would keep the namespace, with nobody to release it.
+	testenv.Eventually(t, func() error { // The object would keep the namespace, and no operator would release it.
 		namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: s.ns}}
 		return s.c.Delete(t.Context(), namespace, client.DryRunAll)
 	})

@@ -18,10 +18,9 @@ import (
 // outage is how long etcd stands still.
 const outage = 10 * time.Second
 
-// TestOutage takes down a chain of objects, each of which uses the one before,
-// by deleting all of them at once, over and over. In the middle of it etcd stands
-// still for a while and then the API server crashes. No object goes before the one
-// that uses it.
+// TestOutage deletes a chain of objects, each of which uses the object before, all at once,
+// over and over. Meanwhile etcd stands still for a while, and then the API server crashes. No
+// object is deleted before its user.
 func TestOutage(t *testing.T) {
 	operator.Start(t)
 	s := newScene(t)
@@ -94,7 +93,7 @@ func (s scene) tearDown(n int, left chan<- int) {
 	deleting.Wait()
 }
 
-// tryDelete sends one request, whose answer may be lost.
+// tryDelete sends one request; its answer may be lost.
 func (s scene) tryDelete(ctx context.Context, i int) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()

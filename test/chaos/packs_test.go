@@ -91,7 +91,8 @@ func (f *fleet) launch(n int) {
 	}
 }
 
-// complete returns what is not as it should be of n sets: each object has what it needs, once.
+// complete returns the differences of n sets from the wanted state: each object has its
+// references, once.
 func (f *fleet) complete(n int) error {
 	var errs []error
 	for kind, name := range map[string]string{"Network": "net", "Subnet": "sub", "Port": "port"} {
@@ -140,9 +141,9 @@ func (f *fleet) scuttle() {
 	}
 }
 
-// left returns what is left of n sets after scuttle, and how many objects. An object that is
-// gone before one that needs it fails the test: lists are read in the order in which objects
-// go last, so that an object seen later existed while its dependency was missing.
+// left returns the remaining objects of n sets after scuttle, and their number. An object that
+// is deleted before its dependent fails the test: lists are read in the order of the last
+// deletions, so that an object seen later existed while its dependency was missing.
 func (f *fleet) left(n int) (int, error) {
 	total := 0
 	var before sets.Set[string]
@@ -225,8 +226,8 @@ func TestPacksLossy(t *testing.T) {
 	}
 }
 
-// TestPacksDown is TestDown with all packs on: what is in the cloud and the Deployments stay,
-// objects that need no webhook are accepted, and all is done as soon as an operator runs again.
+// TestPacksDown is TestDown with all packs: cloud resources and Deployments are kept, objects
+// without a webhook are accepted, and all work is done when an operator runs again.
 func TestPacksDown(t *testing.T) {
 	for _, how := range []string{"killed", "frozen"} {
 		t.Run(how, func(t *testing.T) {
@@ -301,8 +302,8 @@ func (f *fleet) cloudHas(n int) error {
 }
 
 // TestPacksOutage is TestOutage for the openstack and iot packs: etcd stands still and the API
-// server crashes in the middle of a teardown. No object goes before the one that needs it,
-// nothing is made again, and nothing is left.
+// server crashes in the middle of a teardown. No object is deleted before its dependent, no
+// resource is created again, and none is left.
 func TestPacksOutage(t *testing.T) {
 	operator.Start(t, everyPack)
 	f := newFleet(t)

@@ -25,14 +25,13 @@ import (
 	"github.com/kinship-dev/kinship/internal/testenv"
 )
 
-// proxy stands between the operator and the API server. What the operator does
-// with its own account goes through meddle; how it comes by that account, does
-// not.
+// proxy is a proxy between the operator and the API server. Requests of the operator's own
+// account pass through meddle; requests for the token of this account do not.
 type proxy struct {
 	url      string
 	requests atomic.Int64 // with the operator's account
-	// meddle, if set, may answer a request itself, and then returns true. It may
-	// also take its time.
+	// meddle, if set, may answer a request itself, and then returns true. It may also delay a
+	// request.
 	meddle atomic.Pointer[func(http.ResponseWriter, *http.Request, http.Handler) bool]
 }
 
@@ -43,7 +42,7 @@ func newProxy(t *testing.T) *proxy {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// With the administrator's certificate every request would be his.
+	// With the administrator's certificate, every request would be the administrator's.
 	admin := forward(t, target, config)
 	account := forward(t, target, rest.AnonymousClientConfig(config))
 	p := &proxy{}
@@ -73,7 +72,7 @@ func forward(t *testing.T, target *url.URL, config *rest.Config) http.Handler {
 	}
 	transport := &http.Transport{
 		TLSClientConfig: tlsConfig,
-		TLSNextProto:    map[string]func(string, *tls.Conn) http.RoundTripper{}, // One connection each.
+		TLSNextProto:    map[string]func(string, *tls.Conn) http.RoundTripper{}, // Each request gets a connection of its own.
 	}
 	t.Cleanup(transport.CloseIdleConnections)
 	return &httputil.ReverseProxy{
@@ -101,7 +100,7 @@ func (p *proxy) kubeconfig(t *testing.T) string {
 	return file
 }
 
-// set replaces what meddles.
+// set replaces meddle.
 func (p *proxy) set(meddle func(http.ResponseWriter, *http.Request, http.Handler) bool) {
 	p.meddle.Store(&meddle)
 }
@@ -122,15 +121,16 @@ func isWatch(r *http.Request) bool {
 	return ours && r.URL.Query().Get("watch") != ""
 }
 
-// swallow lets a handler do its work and drops what it answers.
+// swallow calls a handler and drops its answer.
 type swallow struct{ header http.Header }
 
 func (s swallow) Header() http.Header         { return s.header }
 func (s swallow) Write(b []byte) (int, error) { return io.Discard.Write(b) }
 func (s swallow) WriteHeader(int)             {}
 
-// ledger counts the changes that the operator has the API server make, exactly even when
-// the operator is killed: what has come is carried out, whoever waits for the answer.
+// ledger counts the changes that the API server makes for the operator, exactly even if the
+// operator is killed: a request that has arrived is carried out, whether or not a client waits
+// for the answer.
 type ledger struct {
 	mu      sync.Mutex
 	patched []string
@@ -155,7 +155,7 @@ func (l *ledger) meddle(w http.ResponseWriter, r *http.Request, next http.Handle
 	}
 	maps.Copy(w.Header(), answer.Header())
 	w.WriteHeader(answer.Code)
-	_, _ = w.Write(answer.Body.Bytes()) // Whoever asked may be dead.
+	_, _ = w.Write(answer.Body.Bytes()) // The client may be dead.
 	return true
 }
 

@@ -17,16 +17,16 @@ import (
 	"github.com/kinship-dev/kinship/test/operator"
 )
 
-// TestRingTearDown deletes rings of objects that use each other, together with
-// the Usages that say so. However they came to be, nothing waits for ever.
+// TestRingTearDown deletes rings of objects that use each other, together with their Usages.
+// For any origin of the ring, no deletion waits for ever.
 func TestRingTearDown(t *testing.T) {
-	// By policy nobody judges Usages when they are created, so a ring can be made.
+	// With --enforcement=policy, no webhook checks new Usages, so a ring can be created.
 	operator.Start(t, func(o *app.Options) { o.Enforcement = pack.ByPolicy })
 	for _, test := range []struct {
 		name     string
 		length   int
 		composed bool
-		selector bool // the ring is closed by what a selector matches
+		selector bool // an object that matches a selector closes the ring
 	}{
 		{name: "two", length: 2},
 		{name: "two composed", length: 2, composed: true},
@@ -66,7 +66,7 @@ func TestRingTearDown(t *testing.T) {
 	}
 }
 
-// inRing returns nil if every Usage says that it is part of a ring.
+// inRing returns nil if every Usage has the reason Cycle.
 func (s scene) inRing(n int) error {
 	var list protectionv1beta1.UsageList
 	if err := s.c.List(s.t.Context(), &list, client.InNamespace(s.ns)); err != nil {
@@ -81,8 +81,8 @@ func (s scene) inRing(n int) error {
 	return nil
 }
 
-// tearDownRing deletes everything, as whoever removes a whole application does:
-// what is refused is tried again.
+// tearDownRing deletes all objects, as a user does who removes a whole application: a refused
+// deletion is repeated.
 func (s scene) tearDownRing(n int) {
 	s.t.Helper()
 	if err := s.c.DeleteAllOf(s.t.Context(), &protectionv1beta1.Usage{}, client.InNamespace(s.ns)); err != nil {

@@ -25,12 +25,11 @@ import (
 	"github.com/kinship-dev/kinship/test/operator"
 )
 
-// TestRotate replaces the certificate authority, by deleting its Secret, while protected objects are
-// being deleted from all sides. Every one of those requests is answered, and
-// with a refusal.
+// TestRotate replaces the certificate authority, by deleting its Secret, while many clients
+// delete protected objects. Every request is answered with a refusal.
 //
-// The rotation is driven by one more replica of the certificates, which spreads
-// a new authority for two seconds instead of thirty.
+// One more replica of the certificates drives the rotation, with a propagation delay of two
+// seconds instead of thirty.
 func TestRotate(t *testing.T) {
 	operator.Start(t)
 	s := newScene(t)
@@ -43,7 +42,7 @@ func TestRotate(t *testing.T) {
 	}
 	var running sync.WaitGroup
 	ctx, cancel := context.WithCancel(t.Context())
-	running.Go(func() { _ = certificates.Start(ctx) }) // It returns no error.
+	running.Go(func() { _ = certificates.Start(ctx) }) // Start returns no error.
 	defer running.Wait()
 	defer cancel()
 
@@ -71,9 +70,9 @@ func TestRotate(t *testing.T) {
 	}
 }
 
-// TestSecretDeleted takes the certificates away, with the secret path. The operator
-// writes down again what it serves, begins to replace the keys, and the API server
-// notices nothing.
+// TestSecretDeleted deletes the Secret with the certificates and the secret path. The operator
+// writes the Secret again from memory, begins to replace the keys, and no request of the API
+// server fails.
 func TestSecretDeleted(t *testing.T) {
 	operator.Start(t)
 	s := newScene(t)
@@ -127,7 +126,7 @@ func (s scene) certificates() *certificate.Manager {
 	})
 }
 
-// trusted returns nil if every one of our webhooks trusts so many authorities.
+// trusted returns nil if every webhook of ours trusts this number of authorities.
 func (s scene) trusted(want int) error {
 	for _, name := range []string{"crossplane-no-usages", "kinship-usage"} {
 		var c admissionregistrationv1.ValidatingWebhookConfiguration
@@ -151,16 +150,16 @@ func parse(bundle []byte) []*pem.Block {
 	return blocks
 }
 
-// lag is how much later than the webhook configuration changes an API server may
-// follow. It is half of what the rotation grants.
+// lag is the delay with which a simulated API server follows webhook configurations. It is half
+// of the propagation delay.
 const lag = time.Second
 
-// checkTrust compares what the operator serves with what an API server may trust,
-// which is as late as allowed. The one that runs here is quick, and keeps its
-// connections, so it would not notice.
+// checkTrust compares the certificate of the operator with the CAs that an API server with the
+// largest allowed delay trusts. The real API server follows quickly, and keeps its connections,
+// so it would not notice an error.
 func (s scene) checkTrust(ctx context.Context) {
 	type trust struct {
-		seen   time.Time // for the last time; it may have been replaced at once
+		seen   time.Time // the last time; the Secret may have been replaced at once
 		bundle []byte
 	}
 	var history []trust
@@ -168,7 +167,7 @@ func (s scene) checkTrust(ctx context.Context) {
 		start := time.Now()
 		var c admissionregistrationv1.ValidatingWebhookConfiguration
 		if err := s.c.Get(ctx, client.ObjectKey{Name: "crossplane-no-usages"}, &c); err != nil {
-			continue // It is over.
+			continue // The rotation has ended.
 		}
 		now := trust{start, c.Webhooks[0].ClientConfig.CABundle}
 		if last := len(history) - 1; last >= 0 && bytes.Equal(now.bundle, history[last].bundle) {
@@ -180,7 +179,7 @@ func (s scene) checkTrust(ctx context.Context) {
 		if err != nil {
 			continue
 		}
-		// By now, and not before: to ask what is served may have taken long.
+		// Now, and not before: the handshake may have taken long.
 		history = slices.DeleteFunc(history, func(t trust) bool { return time.Since(t.seen) > lag })
 		for _, t := range history {
 			if err := verify(served, t.bundle); err != nil {

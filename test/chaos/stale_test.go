@@ -20,9 +20,8 @@ import (
 	"github.com/kinship-dev/kinship/test/operator"
 )
 
-// TestReadYourWrite creates a Usage and at once deletes what it protects, many
-// times. Either the deletion is refused, or the Usage has not said yet that it
-// is Ready, and then it never does.
+// TestReadYourWrite creates a Usage and deletes its used object at once, many times. Either the
+// deletion is refused, or the Usage was not Ready before, and never becomes Ready.
 func TestReadYourWrite(t *testing.T) {
 	operator.Start(t)
 	s := newScene(t)
@@ -47,7 +46,7 @@ func TestReadYourWrite(t *testing.T) {
 	if refused == 0 || refused == n {
 		t.Logf("the race was never close: it is always won by the same side")
 	}
-	for i := range n { // In whatever way it ended: the end of the using object ends it.
+	for i := range n { // In any case, the deletion of the using object ends the Usage.
 		if err := s.c.Delete(t.Context(), s.using(i)); err != nil {
 			t.Fatal(err)
 		}
@@ -105,10 +104,10 @@ func version(t *testing.T, obj client.Object) int {
 	return v
 }
 
-// TestBlindStart keeps a new operator from reading Usages and grants while it
-// already answers. It knows nothing, and has to refuse: for a composed Usage
-// which waits for its using object, for one that rests on a grant, and for a
-// plain one.
+// TestBlindStart keeps a new operator from reading Usages and ReferenceGrants while it already
+// answers the webhooks. This operator has no Usages in its cache, and must refuse: for a
+// composed Usage that waits for its using object, for a Usage with a ReferenceGrant, and for a
+// plain Usage.
 func TestBlindStart(t *testing.T) {
 	first := operator.Start(t)
 	s, other := newScene(t), testenv.Namespace(t)
@@ -124,7 +123,7 @@ func TestBlindStart(t *testing.T) {
 		Containers: []corev1.Container{{Name: "c", Image: "none"}},
 	}}
 	s.create(plain, waiting, pod, pods)
-	s.createAs("tenant", reaching) // Somebody else's rights would do without the grant.
+	s.createAs("tenant", reaching) // With the author's rights, no ReferenceGrant would be needed.
 	s.allReady(4)
 	if err := s.c.Delete(t.Context(), s.usage(1)); err != nil {
 		t.Fatal(err)
@@ -149,7 +148,7 @@ func TestBlindStart(t *testing.T) {
 	go func() {
 		defer close(checked)
 		defer close(open)
-		select { // It answers by now: caches are filled after that.
+		select { // The operator answers now: caches are filled after that.
 		case <-held:
 		case <-t.Context().Done():
 			return
@@ -178,7 +177,7 @@ func TestBlindStart(t *testing.T) {
 	testenv.Eventually(t, s.noneLeft)
 }
 
-// grantFrom lets Usages of one namespace protect ConfigMaps of another.
+// grantFrom allows Usages of one namespace to protect ConfigMaps of another namespace.
 func grantFrom(from, to string) *kinshipv1alpha1.ReferenceGrant {
 	return &kinshipv1alpha1.ReferenceGrant{
 		ObjectMeta: metav1.ObjectMeta{Namespace: to, Name: "grant"},
@@ -191,8 +190,7 @@ func grantFrom(from, to string) *kinshipv1alpha1.ReferenceGrant {
 	}
 }
 
-// createAs creates an object as somebody who may work with the Usages and
-// Secrets of the namespace, and nothing else.
+// createAs creates an object as a user with rights to Usages and Secrets of the namespace only.
 func (s scene) createAs(user string, obj client.Object) {
 	s.t.Helper()
 	name := metav1.ObjectMeta{Namespace: s.ns, Name: user}

@@ -16,11 +16,11 @@ import (
 	"github.com/kinship-dev/kinship/test/operator"
 )
 
-// TestUpgrade replaces the operator by a newer one, which installs over what is
-// there while the old one still runs, and then goes back. All the time somebody
-// tries to delete what is protected, and other things are released. The older one is
-// the program that KINSHIP_PREVIOUS names. Without it, as long as there is one release
-// only, it is the same program as the newer one: what is tested then is the exchange.
+// TestUpgrade replaces the operator by a newer operator, which runs with --install while the
+// old operator still runs, and then goes back. Meanwhile, clients try to delete protected
+// objects, and other objects are released. The older operator is the program in
+// KINSHIP_PREVIOUS. Without this variable, as long as there is only one release, both are the
+// same program, and the test covers the exchange only.
 func TestUpgrade(t *testing.T) {
 	newer := func() *operator.Process {
 		return operator.Exec(t, "--leader-elect", "--webhook-port", strconv.Itoa(testenv.FreePort(t)))
@@ -66,7 +66,7 @@ func TestUpgrade(t *testing.T) {
 		})
 		before = after
 	}
-	answers := stop() // It fails the test if anything was deleted.
+	answers := stop() // It fails the test after any deletion.
 	t.Logf("deletions in the meantime were answered: %s", answers)
 	s.allReady(kept)
 	if got := len(s.locked()); got != kept {

@@ -40,7 +40,7 @@ func TestChecksBeforeTheFirstWrite(t *testing.T) {
 	}
 }
 
-// limited is somebody who may do everything but write policies.
+// limited is a user with all rights but the right to write policies.
 func limited(t *testing.T) string {
 	t.Helper()
 	c, name := testenv.Client(t, nil), "limited-installer"

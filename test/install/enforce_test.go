@@ -19,7 +19,7 @@ import (
 	"github.com/kinship-dev/kinship/test/operator"
 )
 
-// meddling is what somebody does to what has the API server refuse. Nil deletes it.
+// meddling is a change of an object that makes the API server refuse. Nil deletes the object.
 type meddling struct {
 	by     pack.Enforcement
 	obj    client.Object
@@ -69,7 +69,7 @@ func meddlings() map[string]meddling {
 	return all
 }
 
-// keeper is a Usage and what it protects.
+// keeper is a Usage with its used object.
 type keeper struct {
 	t        *testing.T
 	c        client.Client
@@ -85,8 +85,8 @@ func keep(t *testing.T) keeper {
 	return k
 }
 
-// refuses waits until deletions are refused and the Usage says so. The API server hears
-// of what it is to refuse by a watch: for a moment it may go by what was there before.
+// refuses waits until deletions are refused and the Usage is Effective. The API server follows
+// webhook configurations and policies by a watch: for a moment it may use the former ones.
 func (k keeper) refuses() {
 	k.t.Helper()
 	testenv.Eventually(k.t, func() error {
@@ -101,7 +101,7 @@ func (k keeper) refuses() {
 	})
 }
 
-// effective returns nil when the conditions of the Usage are as they should be.
+// effective returns nil when the conditions of the Usage are right.
 func (k keeper) effective(want metav1.ConditionStatus, reason string) error {
 	var u protectionv1beta1.Usage
 	if err := k.c.Get(k.t.Context(), client.ObjectKeyFromObject(k.usage), &u); err != nil {
@@ -126,9 +126,10 @@ func (k keeper) end() {
 		k.t.Error(err)
 	}
 	testenv.Eventually(k.t, func() error { return k.c.Delete(k.t.Context(), k.precious) })
-	// Other tests compare the whole cluster with what it was, and this would go meanwhile.
+	// Other tests compare the whole cluster with its former state, and the namespace would be
+	// deleted meanwhile.
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: k.precious.GetNamespace()}}
-	testenv.Eventually(k.t, func() error { // It is unlocked a moment after what is in it.
+	testenv.Eventually(k.t, func() error { // The namespace is unlocked a moment after its content.
 		if err := k.c.Delete(k.t.Context(), ns); !apierrors.IsNotFound(err) {
 			return fmt.Errorf("namespace %s is still there: %w", ns.Name, err)
 		}
@@ -136,7 +137,7 @@ func (k keeper) end() {
 	})
 }
 
-// do meddles and returns what was there before.
+// do changes the object and returns its former state.
 func (m meddling) do(t *testing.T, c client.Client) client.Object {
 	t.Helper()
 	if err := c.Get(t.Context(), client.ObjectKeyFromObject(m.obj), m.obj); err != nil {
@@ -149,7 +150,7 @@ func (m meddling) do(t *testing.T, c client.Client) client.Object {
 		}
 		return before
 	}
-	testenv.Eventually(t, func() error { // Others write it too.
+	testenv.Eventually(t, func() error { // Other clients write it too.
 		if err := c.Get(t.Context(), client.ObjectKeyFromObject(m.obj), m.obj); err != nil {
 			return err
 		}
@@ -159,7 +160,7 @@ func (m meddling) do(t *testing.T, c client.Client) client.Object {
 	return before
 }
 
-// edition returns which edition of an object there is, and nothing if there is none.
+// edition returns UID and generation of an object, or "" if it does not exist.
 func edition(t *testing.T, c client.Client, obj client.Object) string {
 	t.Helper()
 	live := obj.DeepCopyObject().(client.Object)
@@ -173,8 +174,8 @@ func edition(t *testing.T, c client.Client, obj client.Object) string {
 	return live.GetResourceVersion()
 }
 
-// meddled has somebody meddle in all ways with what has the API server refuse, in
-// either way that there is, while start's operator runs, and tests what comes of each.
+// meddled changes the objects that make the API server refuse in all ways, with both
+// enforcements, while start's operator runs, and tests the effect of each change.
 func meddled(
 	t *testing.T, start func(enforced func(*app.Options)) *operator.Operator,
 	test func(t *testing.T, k keeper, m meddling, before client.Object),
@@ -202,8 +203,7 @@ func meddled(
 	uninstall(t)
 }
 
-// TestEnforcementRestored: where the operator has installed it, what somebody meddled
-// with is put right.
+// TestEnforcementRestored: an operator with --install restores every changed object.
 func TestEnforcementRestored(t *testing.T) {
 	installs := func(enforced func(*app.Options)) *operator.Operator { return operator.Start(t, enforced) }
 	meddled(t, installs, func(t *testing.T, k keeper, m meddling, _ client.Object) {
@@ -218,8 +218,8 @@ func TestEnforcementRestored(t *testing.T) {
 	})
 }
 
-// TestEnforcementLost: where somebody else installs, the Usages say that nothing is
-// refused, and what to do, until it is put right.
+// TestEnforcementLost: with an operator without --install, the Usages have the reason
+// NotEnforced, with a message that says what to do, until the object is restored.
 func TestEnforcementLost(t *testing.T) {
 	installed := func(enforced func(*app.Options)) *operator.Operator {
 		if err := operator.Start(t, enforced).Stop(); err != nil {
@@ -234,7 +234,7 @@ func TestEnforcementLost(t *testing.T) {
 	})
 }
 
-// putBack makes an object what it was.
+// putBack restores an object.
 func putBack(t *testing.T, c client.Client, obj client.Object) error {
 	t.Helper()
 	obj = obj.DeepCopyObject().(client.Object)

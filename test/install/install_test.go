@@ -40,7 +40,7 @@ func TestNothingInstalled(t *testing.T) {
 	checkUnchanged(t, before)
 }
 
-// TestUnknown asks for what there is not.
+// TestUnknown requests packs and enforcements that do not exist.
 func TestUnknown(t *testing.T) {
 	before := snapshot(t)
 	for name, change := range map[string]func(*app.Options){
@@ -58,8 +58,8 @@ func TestUnknown(t *testing.T) {
 	checkUnchanged(t, before)
 }
 
-// elsewhere is a webhook as the published implementation installs it, and one
-// more that it had under an earlier name.
+// elsewhere is the webhook of the published implementation, and a second webhook with an
+// earlier name.
 func elsewhere() *admissionregistrationv1.ValidatingWebhookConfiguration {
 	webhook := func(name string) admissionregistrationv1.ValidatingWebhook {
 		return admissionregistrationv1.ValidatingWebhook{
@@ -85,8 +85,8 @@ func elsewhere() *admissionregistrationv1.ValidatingWebhookConfiguration {
 	}
 }
 
-// TestForeign installs beside somebody else's release of the same API. It is
-// refused until it is told to take over; then it works.
+// TestForeign installs beside another release of the same API. The installation is refused
+// without --adopt; with --adopt it works.
 func TestForeign(t *testing.T) {
 	testenv.ApplyFile(t, "../../config/crd/protection.crossplane.io_usages.yaml")
 	testenv.ApplyFile(t, "../../config/crd/apiextensions.crossplane.io_usages.yaml")
@@ -128,8 +128,8 @@ func TestForeign(t *testing.T) {
 	uninstall(t)
 }
 
-// TestInstallDowngrade installs an older release over a newer one. The older one is
-// refused and writes nothing, until it is told to.
+// TestInstallDowngrade installs an older release over a newer one. The older release is refused
+// and writes nothing, unless --install-downgrade is set.
 func TestInstallDowngrade(t *testing.T) {
 	install := func(version string, changes ...func(*app.Options)) error {
 		o := options(t)
@@ -161,7 +161,7 @@ func TestInstallDowngrade(t *testing.T) {
 	if err := install("v1.9.3", one); err == nil {
 		t.Error("an older release was installed over a newer one, with one pack")
 	}
-	// What can't be compared is in nobody's way.
+	// Releases that can't be compared replace each other.
 	for _, version := range []string{"v1.10.0-3-g1a2b3c4", "dev", "v1.10.0"} {
 		if err := install(version); err != nil {
 			t.Errorf("install %s: %v", version, err)
@@ -179,9 +179,9 @@ func TestInstallDowngrade(t *testing.T) {
 	uninstall(t)
 }
 
-// TestUninstall takes away an operator in the middle of its work: Usages of all
-// kinds exist, one waits for its using object, objects, namespaces and
-// definitions are locked, and there are finalizers of others.
+// TestUninstall removes an operator in the middle of its work: Usages of all kinds exist, one
+// Usage waits for its using object, objects, namespaces and CustomResourceDefinitions are
+// locked, and objects have finalizers of other controllers.
 func TestUninstall(t *testing.T) {
 	o := operator.Start(t)
 	c, namespace := operator.Client(t), testenv.Namespace(t)
@@ -209,7 +209,7 @@ func TestUninstall(t *testing.T) {
 	if err := o.Stop(); err != nil {
 		t.Fatal(err)
 	}
-	// Whose finalizer it is, lets go as soon as the object is to go.
+	// The owner of the finalizer removes it as soon as the object is being deleted.
 	w, err := c.Watch(t.Context(), &protectionv1beta1.ClusterUsageList{})
 	if err != nil {
 		t.Fatal(err)
@@ -238,8 +238,8 @@ func TestUninstall(t *testing.T) {
 	uninstall(t) // There is nothing to do, and nothing wrong.
 }
 
-// TestUninstallOne takes one of several packs away. What was made for its objects stays, and
-// so does what the others need.
+// TestUninstallOne removes one of several packs. The Deployments and resources of its objects
+// are kept, and so are objects that other packs need.
 func TestUninstallOne(t *testing.T) {
 	o := operator.Start(t, func(o *app.Options) { o.Packs = []string{"usage", "iot"} })
 	c, namespace := operator.Client(t), testenv.Namespace(t)
@@ -325,8 +325,7 @@ spec:
   reason: because
 `
 
-// locked returns nil when everything is locked that is protected, and the
-// namespace with it.
+// locked returns nil when every protected object is locked, and the namespace with it.
 func locked(t *testing.T, namespace string) error {
 	t.Helper()
 	all := everything(t)
@@ -341,7 +340,7 @@ func locked(t *testing.T, namespace string) error {
 	return nil
 }
 
-// TestPortTaken has the webhooks' port be somebody else's.
+// TestPortTaken occupies the webhooks' port with another process.
 func TestPortTaken(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -360,8 +359,7 @@ func TestPortTaken(t *testing.T) {
 	uninstall(t)
 }
 
-// TestInstallAgain starts the operator twice. The second start finds everything
-// as it should be.
+// TestInstallAgain starts the operator twice. The second start writes nothing.
 func TestInstallAgain(t *testing.T) {
 	port := testenv.FreePort(t)
 	samePort := func(o *app.Options) { o.WebhookPort = port }
@@ -377,7 +375,7 @@ func TestInstallAgain(t *testing.T) {
 	after := snapshot(t)
 	for name, version := range before {
 		if strings.HasPrefix(name, "namespaces.") || strings.HasPrefix(name, "usages.") {
-			continue // Those of checkWorks go by and by.
+			continue // The objects of checkWorks are deleted by and by.
 		}
 		if after[name] != version {
 			t.Errorf("%s was at version %s and is at %q", name, version, after[name])
@@ -415,8 +413,8 @@ func unlocked(t *testing.T) error {
 	return nil
 }
 
-// TestOtherEnforcement changes what refuses deletions, there and back. What was
-// installed before is not in the way.
+// TestOtherEnforcement changes --enforcement, there and back. The objects of the other mode do
+// not disturb.
 func TestOtherEnforcement(t *testing.T) {
 	for _, step := range []struct {
 		by      pack.Enforcement
@@ -435,8 +433,8 @@ func TestOtherEnforcement(t *testing.T) {
 	uninstall(t)
 }
 
-// TestOwnerPermissions has somebody create Usages who may not delete them, where
-// the API server wants that right of whoever sets an owner.
+// TestOwnerPermissions has a user without the right to delete Usages create Usages, on an API
+// server with the admission plugin OwnerReferencesPermissionEnforcement.
 func TestOwnerPermissions(t *testing.T) {
 	o := operator.Start(t)
 	c, namespace := operator.Client(t), testenv.Namespace(t)
@@ -489,8 +487,8 @@ func TestOwnerPermissions(t *testing.T) {
 	uninstall(t)
 }
 
-// TestWithoutMutatingPolicies runs on an API server that can't put a label back,
-// as those before 1.36: there the request that takes it off is refused.
+// TestWithoutMutatingPolicies runs on an API server without MutatingAdmissionPolicy, such as
+// before 1.36: there a request that removes the label is refused.
 func TestWithoutMutatingPolicies(t *testing.T) {
 	cluster, err := localcluster.Start(t.Context(), localcluster.Options{
 		WithoutPods: true,
@@ -533,7 +531,7 @@ func TestWithoutMutatingPolicies(t *testing.T) {
 		return fmt.Errorf("%s: %w, want 403", patch, err)
 	}
 	const unlock = `{"metadata":{"labels":{"` + lockLabel + `":null}}}`
-	// Policies come into force a moment after they are written.
+	// A policy takes effect a moment after its creation.
 	testenv.Eventually(t, func() error { return strip(unlock, client.DryRunAll) })
 	for _, patch := range []string{
 		unlock, `{"metadata":{"labels":null}}`, `{"metadata":{"labels":{"` + lockLabel + `":"false"}}}`,
@@ -565,8 +563,8 @@ func TestWithoutMutatingPolicies(t *testing.T) {
 	}
 }
 
-// refusesFormerOwner has policies enforce, and creates a Usage as it is in a backup. The garbage
-// collector would delete the Usage, and nothing can take the owner off before that.
+// refusesFormerOwner uses --enforcement=policy, and creates a Usage as a backup has it. The
+// garbage collector would delete the Usage, and no policy can remove its owner before that.
 func refusesFormerOwner(t *testing.T, cluster *localcluster.Cluster, c client.Client) {
 	t.Helper()
 	operator.Start(t, func(o *app.Options) { o.Config, o.Enforcement = cluster.Config(), pack.ByPolicy })
@@ -580,7 +578,7 @@ func refusesFormerOwner(t *testing.T, cluster *localcluster.Cluster, c client.Cl
 	}}
 	restored.Spec.By, restored.Spec.Of = end.DeepCopy(), end
 	restored.Spec.Of.ResourceRef = &sharedv1alpha1.ResourceRef{Name: "used"}
-	testenv.Eventually(t, func() error { // Policies come into force a moment after they are written.
+	testenv.Eventually(t, func() error { // A policy takes effect a moment after its creation.
 		err := c.Create(t.Context(), restored.DeepCopy(), client.DryRunAll)
 		if apierrors.IsForbidden(err) && strings.Contains(err.Error(), "Restored: ") {
 			return nil

@@ -37,14 +37,14 @@ const (
 func TestMain(m *testing.M) {
 	testenv.Main(m, testenv.WithoutPods(), testenv.CheckLeaks(),
 		testenv.ControlPlane(func(o *localcluster.Options) {
-			// As OpenShift has it. Nothing that is tested here may mind.
+			// Like OpenShift. The tests must not depend on this plugin being off.
 			o.ExtraArgs = map[string][]string{
 				localcluster.APIServer: {"--enable-admission-plugins=OwnerReferencesPermissionEnforcement"},
 			}
 		}))
 }
 
-// options are those of an operator outside of the cluster.
+// options are the options of an operator outside of the cluster.
 func options(t *testing.T) app.Options {
 	t.Helper()
 	return app.Options{
@@ -52,10 +52,10 @@ func options(t *testing.T) app.Options {
 	}
 }
 
-// run runs an operator that is to fail, and returns with what.
+// run runs an operator that must fail, and returns its error.
 func run(t *testing.T, o app.Options) error {
 	t.Helper()
-	ctrlmetrics.Registry = prometheus.NewRegistry() // In life there is one operator in a process.
+	ctrlmetrics.Registry = prometheus.NewRegistry() // In production, a process has one operator.
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	err := app.Run(ctx, o)
@@ -68,7 +68,7 @@ func run(t *testing.T, o app.Options) error {
 
 func silent(string, ...any) {}
 
-// uninstall takes everything away and checks that it is.
+// uninstall removes everything and checks that nothing is left.
 func uninstall(t *testing.T) {
 	t.Helper()
 	if err := app.Uninstall(t.Context(), options(t), app.UninstallOptions{WithObjects: true, Say: silent}); err != nil {
@@ -83,7 +83,7 @@ func uninstall(t *testing.T) {
 func everything(t *testing.T) map[string]metav1.PartialObjectMetadata {
 	t.Helper()
 	config := testenv.Config(t)
-	config.WarningHandler = rest.NoWarnings{} // Some of what there is, is deprecated.
+	config.WarningHandler = rest.NoWarnings{} // Some API versions are deprecated.
 	disc, err := discovery.NewDiscoveryClientForConfig(config)
 	if err != nil {
 		t.Fatal(err)
@@ -121,8 +121,7 @@ func everything(t *testing.T) map[string]metav1.PartialObjectMetadata {
 	return all
 }
 
-// ours are the words by which our objects, and those of the published API, can be
-// told.
+// ours are words in the names of our objects, and of the published API's objects.
 var ours = []string{"kinship", "crossplane"}
 
 // checkNothingLeft looks for whatever could be left in the cluster.
@@ -131,7 +130,7 @@ func checkNothingLeft(t *testing.T) error {
 	var left []error
 	for name, obj := range everything(t) {
 		if strings.HasPrefix(name, "events") {
-			continue // They expire.
+			continue // Events expire.
 		}
 		for _, word := range ours {
 			if strings.Contains(name, word) {
@@ -154,7 +153,7 @@ func snapshot(t *testing.T) map[string]string {
 	versions := map[string]string{}
 	for name, obj := range everything(t) {
 		if strings.HasPrefix(name, "namespaces. /test") {
-			continue // Those of earlier tests are deleted by and by.
+			continue // The namespaces of earlier tests are deleted by and by.
 		}
 		for _, kind := range []string{
 			"customresourcedefinitions.", "validating", "mutating", "clusterrole", "role", "namespaces.", "secrets.", "usages.",
@@ -163,7 +162,7 @@ func snapshot(t *testing.T) map[string]string {
 				versions[name] = obj.ResourceVersion
 			}
 			if strings.HasPrefix(name, "validatingadmissionpolicies.") {
-				// Kubernetes writes a status, and then sorts anew who has written what.
+				// Kubernetes writes a status, and then sorts managedFields anew.
 				versions[name] = fmt.Sprint(obj.UID, obj.Generation, obj.Labels)
 			}
 		}
@@ -189,7 +188,7 @@ spec:
   reason: it is precious
 `
 
-// checkWorks protects an object and lets it go again.
+// checkWorks protects an object and releases it again.
 func checkWorks(t *testing.T, refused func(error) bool) {
 	t.Helper()
 	c, namespace := operator.Client(t), testenv.Namespace(t)

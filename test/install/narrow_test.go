@@ -47,8 +47,8 @@ func narrow(o *app.Options) {
 	o.Usage.Using = []schema.GroupResource{{Group: "helm.crossplane.io", Resource: "releases"}}
 }
 
-// TestNarrowRole: with --kinds, what it names is protected, and what it does not name says so
-// and can be deleted.
+// TestNarrowRole: with --kinds, objects of the named kinds are protected. A Usage of another
+// kind has a reason, and its object can be deleted.
 func TestNarrowRole(t *testing.T) {
 	if err := operator.Start(t).Stop(); err != nil {
 		t.Fatal(err)
@@ -80,7 +80,7 @@ func TestNarrowRole(t *testing.T) {
 	uninstall(t)
 }
 
-// waitsForRights asks whether a Usage says what the operator may not do.
+// waitsForRights reports whether a Usage names the missing right of the operator.
 func waitsForRights(t *testing.T, c client.Client, usage client.Object) error {
 	t.Helper()
 	var u protectionv1beta1.Usage

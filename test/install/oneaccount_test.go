@@ -13,8 +13,8 @@ import (
 	"github.com/kinship-dev/kinship/test/operator"
 )
 
-// TestOneAccountBefore installs over a release that had one account for all packs: the account
-// loses what the packs had, also the rights of packs that are not installed now.
+// TestOneAccountBefore installs over a release with one account for all packs: the account
+// loses the rights of all packs, even of packs that are not installed now.
 func TestOneAccountBefore(t *testing.T) {
 	c := operator.Client(t)
 	earlier := func() {
@@ -55,7 +55,7 @@ func TestOneAccountBefore(t *testing.T) {
 	}
 }
 
-// wide is what the account of an earlier release had.
+// wide are the rights of the account of an earlier release.
 var wide = []rbacv1.PolicyRule{
 	{Verbs: []string{"delete"}, APIGroups: []string{""}, Resources: []string{"configmaps"}},
 	{Verbs: []string{"get"}, APIGroups: []string{""}, Resources: []string{"secrets"}},

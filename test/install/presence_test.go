@@ -29,7 +29,7 @@ func (s stopsWith) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	answer, err := s.rest.RoundTrip(r.WithContext(context.WithoutCancel(r.Context())))
 	s.stop()
-	<-r.Context().Done() // The manager passes it on, or the request takes too long.
+	<-r.Context().Done() // The manager returns it, or the request takes too long.
 	if err == nil {
 		_ = answer.Body.Close()
 	}
@@ -39,7 +39,7 @@ func (s stopsWith) RoundTrip(r *http.Request) (*http.Response, error) {
 // TestStoppedAtOnce stops an operator while its Lease is being created. No Lease is left,
 // which would count the operator as running for 90 s.
 func TestStoppedAtOnce(t *testing.T) {
-	ctrlmetrics.Registry = prometheus.NewRegistry() // In life there is one operator in a process.
+	ctrlmetrics.Registry = prometheus.NewRegistry() // In production, a process has one operator.
 	ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
 	defer stop()
 	o := options(t)

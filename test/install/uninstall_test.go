@@ -22,7 +22,7 @@ import (
 	"github.com/kinship-dev/kinship/test/operator"
 )
 
-// try uninstalls in some way, and returns what was said and the error.
+// try uninstalls with some options, and returns the output and the error.
 func try(t *testing.T, u app.UninstallOptions) (string, error) {
 	t.Helper()
 	var said []string
@@ -44,8 +44,8 @@ func checkRefused(t *testing.T, err error, reasons ...string) {
 	}
 }
 
-// TestUninstallRefused uninstalls beside a live operator, and where objects exist. It
-// changes nothing until it is told to go on, nor when it only says what it would do.
+// TestUninstallRefused uninstalls beside a live operator, and while objects exist. The command
+// changes nothing without --force-live or --with-objects, nor with --dry-run.
 func TestUninstallRefused(t *testing.T) {
 	o := operator.Start(t, func(o *app.Options) { o.Packs = []string{"usage"} })
 	k := keep(t)
@@ -87,7 +87,7 @@ func TestUninstallRefused(t *testing.T) {
 	uninstall(t)
 }
 
-// present returns nil when an operator says that it runs.
+// present returns nil when the Lease of a running operator exists.
 func present(t *testing.T) error {
 	t.Helper()
 	for name := range everything(t) {
@@ -98,7 +98,7 @@ func present(t *testing.T) error {
 	return errors.New("no operator says that it runs")
 }
 
-// silentWebhook returns the address of somebody who takes connections and says nothing.
+// silentWebhook returns the address of a server that accepts connections and never answers.
 func silentWebhook(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -137,9 +137,9 @@ func gadgets(address string) *apiextensionsv1.CustomResourceDefinition {
 	}
 }
 
-// TestUninstallUnreadable uninstalls beside objects of somebody else that nobody can
-// read, as their conversion webhook does not answer. They are named and left out, and
-// all the rest is taken away.
+// TestUninstallUnreadable uninstalls beside objects of another kind that can't be read, because
+// their conversion webhook does not answer. The kind is named and left out, and everything else
+// is removed.
 func TestUninstallUnreadable(t *testing.T) {
 	o := operator.Start(t, func(o *app.Options) { o.Packs = []string{"usage"} })
 	k := keep(t)
@@ -165,7 +165,7 @@ func TestUninstallUnreadable(t *testing.T) {
 			t.Errorf("nothing says %q:\n%s", word, said)
 		}
 	}
-	// What nobody can read goes with its definition, which has nothing converted.
+	// Unreadable objects are deleted with their CustomResourceDefinition, without conversion.
 	definition.Spec.Conversion = nil
 	testenv.Eventually(t, func() error {
 		if err := k.c.Get(t.Context(), client.ObjectKeyFromObject(definition), definition); err != nil {
@@ -189,8 +189,8 @@ func TestUninstallUnreadable(t *testing.T) {
 	}
 }
 
-// TestUninstallGuarded uninstalls when the operator that answers the webhooks is gone, and
-// somebody keeps a trace from being taken off: the guards stay.
+// TestUninstallGuarded uninstalls when the operator does not run, and a policy keeps a label
+// from being removed: webhooks and policies are kept.
 func TestUninstallGuarded(t *testing.T) {
 	o := operator.Start(t, func(o *app.Options) { o.Packs = []string{"usage"} })
 	k := keep(t)
@@ -232,7 +232,7 @@ func TestUninstallGuarded(t *testing.T) {
 	uninstall(t)
 }
 
-// refuseConfigMaps is a policy of somebody else by which no ConfigMap is changed.
+// refuseConfigMaps creates a policy that refuses every change of a ConfigMap.
 func refuseConfigMaps() []client.Object {
 	name, fail := metav1.ObjectMeta{Name: "no-changes"}, admissionregistrationv1.Fail
 	return []client.Object{

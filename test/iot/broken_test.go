@@ -16,8 +16,8 @@ import (
 	"github.com/kinship-dev/kinship/pkg/iot"
 )
 
-// testBrokenAnswer: an API server that goes away in the middle of an answer is asked
-// again, whether it has done what it was asked for or not.
+// testBrokenAnswer: a request whose answer breaks off is repeated, whether or not the API
+// server has carried it out.
 func testBrokenAnswer(t *testing.T) {
 	w := newWorld(t)
 	c := w.version1("c", entry("normalization", "Normalization"))
@@ -42,8 +42,8 @@ func testBrokenAnswer(t *testing.T) {
 	}
 }
 
-// testProvisionedBetween: an answer breaks off, and before anybody can ask again, somebody
-// else has provisioned what it said was removed. That stays.
+// testProvisionedBetween: an answer breaks off, and before the request is repeated, another
+// client provisions the removed entry. This entry is kept.
 func testProvisionedBetween(t *testing.T) {
 	w := newWorld(t)
 	c := w.version1("c", entry("normalization", "Normalization"))
@@ -65,14 +65,14 @@ func testProvisionedBetween(t *testing.T) {
 	if image := w.deployment("fhir").Spec.Template.Spec.Containers[0].Image; image != "f:2" {
 		t.Errorf("image %s, want that of who came second", image)
 	}
-	// Nobody is in between now, and one who asks once more means it.
+	// Now there is no other client, and a second call is intended.
 	must(t, p.Deprovision(t.Context(), key, "fhir"))
 	w.ready(c)
 	w.consists(c, "normalization")
 }
 
-// breaks breaks the next answer to each of some methods off, in the middle. Requests
-// for what an API server has, and not for an object, are left alone.
+// breaks breaks off the next answer to each of some methods, in the middle. Discovery requests
+// are not affected.
 type breaks struct {
 	base http.RoundTripper
 	then func() // if set, comes before anybody learns that an answer broke off
@@ -81,8 +81,8 @@ type breaks struct {
 	once map[string]bool
 }
 
-// arm has the next answers to methods break off, and returns how many of those
-// before did not.
+// arm breaks off the next answers to methods, and returns how many earlier methods were not
+// broken.
 func (b *breaks) arm(methods ...string) int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -107,7 +107,7 @@ func (b *breaks) RoundTrip(request *http.Request) (*http.Response, error) {
 		b.then()
 	}
 	whole, err := io.ReadAll(response.Body)
-	_ = response.Body.Close() // It is read to its end.
+	_ = response.Body.Close() // The body was read to its end.
 	if err != nil {
 		return nil, err
 	}

@@ -110,8 +110,8 @@ func testDestinationRemoved(t *testing.T) {
 	w.consists(c)
 }
 
-// testVersion0 is "The code path for V0 remains unchanged": one Deployment, named
-// after the connector, with all containers in one Pod.
+// testVersion0 is "The code path for V0 remains unchanged": one Deployment, named after the
+// connector, with all containers in one Pod.
 func testVersion0(t *testing.T) {
 	w := newWorld(t)
 	c := w.version0("clinic")
@@ -172,8 +172,8 @@ func testSharedIdentity(t *testing.T) {
 	}
 }
 
-// testDeletion is "Actual removal of the IotConnector resource": everything goes,
-// the Deployments and their Pods before the identity they act as.
+// testDeletion is "Actual removal of the IotConnector resource": everything is deleted, the
+// Deployments and their Pods before their identity.
 func testDeletion(t *testing.T) {
 	w := newWorld(t)
 	c := w.version1("c", entry("a", "Normalization"), entry("b", "FhirConverter"))
@@ -219,8 +219,8 @@ func testForeign(t *testing.T) {
 	w.consists(c, "free", "taken")
 }
 
-// testManyMinds: while somebody else's object is in the way of everything, a spec may be
-// changed as often as anybody likes: the record has room for what is wanted.
+// testManyMinds: while objects of another owner have all wanted names, a spec may be changed
+// any number of times: the inventory has room for the wanted objects.
 func testManyMinds(t *testing.T) {
 	w := newWorld(t)
 	theirs := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: "c"}}
@@ -271,8 +271,8 @@ func testTakenOver(t *testing.T) {
 	}
 }
 
-// testHeldDeployment: what a connector is made of takes its time to go, and says
-// no more whose it was.
+// testHeldDeployment: the deletion of a composed object takes time, and the object no longer
+// has its ownerReference.
 func testHeldDeployment(t *testing.T) {
 	w := newWorld(t)
 	c := w.version1("c", entry("a", "Normalization"))
@@ -291,8 +291,8 @@ func testHeldDeployment(t *testing.T) {
 	w.gone(c)
 }
 
-// testDrift: whatever somebody does to a Deployment, it is undone. bench/composite
-// says how soon.
+// testDrift: every change of a Deployment by a user is undone. bench/composite measures the
+// time.
 func testDrift(t *testing.T) {
 	w := newWorld(t)
 	c := w.version1("c", entry("a", "Normalization"), entry("b", "FhirConverter"))
@@ -336,7 +336,7 @@ func testDrift(t *testing.T) {
 	w.ready(c)
 }
 
-// testAutoscaler: replicas that the spec leaves out are somebody else's.
+// testAutoscaler: if the spec has no replicas, another client may set them.
 func testAutoscaler(t *testing.T) {
 	w := newWorld(t)
 	c := w.version1("c", entry("a", "Normalization"))
@@ -404,8 +404,8 @@ func testRestricted(t *testing.T) {
 	}
 }
 
-// TestOrphan: who deletes a connector without what belongs to it, keeps that. Nobody has
-// to trust the garbage collector with it, which may not have heard of everything yet.
+// TestOrphan: a user who deletes a connector with --cascade=orphan keeps its objects, without
+// relying on the garbage collector, which may not have seen everything yet.
 func TestOrphan(t *testing.T) {
 	operator.Start(t)
 	w := newWorld(t)

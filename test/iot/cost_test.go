@@ -33,12 +33,12 @@ func costSince(t *testing.T, before testenv.Counts) cost {
 	}
 }
 
-// quiet is longer than anything that the pack puts off, but for reports of slow
-// progress, of which there is none.
+// quiet is longer than any deferral of the pack, except reports of slow progress, of which
+// there are none.
 const quiet = 3 * time.Second
 
-// TestCost counts what connectors cost the API server until they are settled, and
-// from then on. Reads count too: what a cache knows nobody needs to ask for.
+// TestCost counts the requests for connectors until they are settled, and afterwards. Reads
+// count too: an object in a cache need not be read.
 func TestCost(t *testing.T) {
 	operator.Start(t)
 	w := newWorld(t)
@@ -78,8 +78,8 @@ func passes(t *testing.T) int {
 	return int(operator.Metrics(t, "controller_runtime_reconcile_total", "controller")["iotconnector"])
 }
 
-// countChanges counts how often Deployments of the world's namespace are changed, until the
-// function that it returns is called. The operator creates new Deployments and changes none.
+// countChanges counts the changes of Deployments in the world's namespace, until the returned
+// function is called. The operator creates new Deployments and changes none.
 func (w *world) countChanges() func() int {
 	w.t.Helper()
 	events, err := w.c.Watch(w.t.Context(), &appsv1.DeploymentList{}, client.InNamespace(w.ns))

@@ -11,9 +11,9 @@ import (
 	"github.com/kinship-dev/kinship/internal/testenv"
 )
 
-// testNoGapImage: while Pods are replaced by those of another image, as many serve as
-// before. Whoever has Kubernetes replace them otherwise, or an operator of before, sees it
-// put right, and no Pod is replaced for that.
+// testNoGapImage: while Pods are replaced by Pods of another image, the number of Ready Pods
+// never falls. If a user, or a former operator, sets another strategy, the operator corrects
+// it, and no Pod is replaced for that.
 func testNoGapImage(t *testing.T) {
 	w := newWorld(t)
 	large := entry("a", "Normalization")

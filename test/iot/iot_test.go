@@ -6,7 +6,7 @@ import (
 	"github.com/kinship-dev/kinship/test/operator"
 )
 
-// TestIot runs everything that needs nothing but an operator, with one for all.
+// TestIot runs all tests that only need an operator, with one operator for all.
 func TestIot(t *testing.T) {
 	operator.Start(t)
 	for name, test := range map[string]func(*testing.T){

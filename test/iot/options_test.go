@@ -29,7 +29,7 @@ func TestPolicy(t *testing.T) {
 	identified := w.user("identified", may("create", group, "iotconnectors"), may("create", "apps", "deployments"),
 		may("create", "", "serviceaccounts"))
 	c := w.version1("c", entry("a", "Normalization"))
-	testenv.Eventually(t, func() error { // Policies come into force a moment after they are written.
+	testenv.Eventually(t, func() error { // A policy takes effect a moment after its creation.
 		err := poor.Create(t.Context(), c.DeepCopy(), client.DryRunAll)
 		if err == nil || !apierrors.IsForbidden(err) {
 			return errors.Join(errors.New("it is not refused for want of a right"), err)
@@ -55,7 +55,7 @@ func TestPolicy(t *testing.T) {
 	if err := try(w, poor, c, func(c *iotv1alpha1.IotConnector) { c.Labels["x"] = "y" }); err != nil {
 		t.Error(err)
 	}
-	// What a policy can't tell, the controller refuses.
+	// The controller refuses specs that a policy can't check.
 	version1 := *c.Spec.DeepCopy()
 	change(w, c, func(c *iotv1alpha1.IotConnector) { c.Spec = w.version0("c").Spec })
 	message := w.until(c, "Stalled", metav1.ConditionTrue, "Invalid")
@@ -79,7 +79,7 @@ func TestPolicy(t *testing.T) {
 	}
 }
 
-// Of what others define, all fields that Go reads as something else than they are written.
+// All fields of imported types that Go decodes to another text than the original.
 const (
 	manyFields = `
 apiVersion: services.azurehealthcareapis.com/v1alpha1

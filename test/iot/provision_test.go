@@ -134,7 +134,7 @@ func testConcurrentDeprovision(t *testing.T) {
 	}
 }
 
-// testDeadline: who is never first is told so.
+// testDeadline: a client that always loses the race gets ErrConflictExhausted.
 func testDeadline(t *testing.T) {
 	w := newWorld(t)
 	c := w.version1("c")
@@ -148,7 +148,7 @@ func testDeadline(t *testing.T) {
 	}
 }
 
-// alwaysSecond has somebody else write between each read and its write.
+// alwaysSecond makes another client write between each read and its write.
 type alwaysSecond struct{ client.Client }
 
 func (c alwaysSecond) Get(ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
@@ -217,8 +217,8 @@ func testCommands(t *testing.T) {
 	w.consists(c, "clinic-normalization", "clinic-fhirconverter")
 }
 
-// testQuestions: the plugin tells what a connector is made of, once, and who takes
-// its finalizer off.
+// testQuestions: the plugin shows the composed objects of a connector, each once, and who
+// removes its finalizer.
 func testQuestions(t *testing.T) {
 	w := newWorld(t)
 	c := w.version1("c", entry("a", "Normalization"))
@@ -268,9 +268,9 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// TestConcurrentClients has 32 clients add and remove destinations of one
-// connector, 1,000 times (100 under the race detector), while the API server restarts
-// once. None is lost, none doubled, and the Deployments equal the final spec.
+// TestConcurrentClients has 32 clients add and remove destinations of one connector, 1,000
+// times (100 with the race detector), while the API server restarts once. No destination is
+// lost or doubled, and the Deployments equal the final spec.
 func TestConcurrentClients(t *testing.T) {
 	operator.Start(t)
 	w := newWorld(t)
@@ -340,7 +340,7 @@ func TestConcurrentClients(t *testing.T) {
 	w.consists(c, want...)
 }
 
-// toggle removes what is there, and adds what is not.
+// toggle removes an existing destination, and adds a missing one.
 func toggle(ctx context.Context, p iot.Provider, key client.ObjectKey, name string, there bool) error {
 	if there {
 		return p.Deprovision(ctx, key, name)

@@ -22,8 +22,8 @@ import (
 	"github.com/kinship-dev/kinship/internal/testenv"
 )
 
-// record is what happened to the objects of one kind in the namespace. One sees moments
-// in it that nobody who looks now and then would see.
+// record has the events of the objects of one kind in the namespace. It has moments that a poll
+// would miss.
 type record struct {
 	w       *world
 	list    client.ObjectList
@@ -36,7 +36,7 @@ type record struct {
 	events []watch.Event
 }
 
-// follow begins a record of a kind with what is there.
+// follow begins a record of a kind with the existing objects.
 func (w *world) follow(list client.ObjectList) *record {
 	w.t.Helper()
 	if err := w.c.List(w.t.Context(), list, client.InNamespace(w.ns)); err != nil {
@@ -66,8 +66,8 @@ func (w *world) follow(list client.ObjectList) *record {
 	return r
 }
 
-// stop ends the record, once it has all that is there now, and returns it. One that broke
-// off proves nothing, and fails the test.
+// stop ends the record when it has all present objects, and returns it. A record that broke off
+// proves nothing, and fails the test.
 func (r *record) stop() []watch.Event {
 	r.w.t.Helper()
 	if err := r.w.c.List(r.w.t.Context(), r.list, client.InNamespace(r.w.ns)); err != nil {
@@ -86,13 +86,13 @@ func (r *record) stop() []watch.Event {
 		}
 		return nil
 	})
-	r.cancel() // Which may well look like a failure in what is left to read.
+	r.cancel() // The rest of the stream may look like a failure.
 	r.watcher.Stop()
 	<-r.ended
 	return events
 }
 
-// soFar returns what has happened, and fails the test when not all of it is known.
+// soFar returns the events so far, and fails the test if some are missing.
 func (r *record) soFar() []watch.Event {
 	r.w.t.Helper()
 	select {
@@ -110,14 +110,14 @@ func (r *record) soFar() []watch.Event {
 	return slices.Clone(r.events)
 }
 
-// inOrder brings the records of several kinds into the one order that they happened in.
+// inOrder merges the records of several kinds into the order of their events.
 func inOrder(records ...[]watch.Event) []watch.Event {
 	all := slices.Concat(records...)
 	slices.SortStableFunc(all, func(a, b watch.Event) int { return cmp.Compare(version(a.Object), version(b.Object)) })
 	return all
 }
 
-// version returns that of an object, zero where it has none.
+// version returns the resourceVersion of an object, or zero.
 func version(obj runtime.Object) uint64 {
 	accessor, err := meta.Accessor(obj)
 	if err != nil {
@@ -139,8 +139,8 @@ func items(list client.ObjectList) []client.Object {
 	return all
 }
 
-// watchPods follows the Ready Pods of the namespace. The function that it returns ends
-// that, once there are as many Pods as are wanted, and tells the smallest number seen.
+// watchPods follows the Ready Pods of the namespace. The returned function ends the watch, once
+// there are as many Pods as wanted, and returns the smallest number.
 func (w *world) watchPods() func() int {
 	w.t.Helper()
 	r := w.follow(&corev1.PodList{})
@@ -183,10 +183,10 @@ func (w *world) replicas() int {
 	return all
 }
 
-// leastReady returns the smallest number of Ready Pods that there were at all, and that any
-// container had which ran in the first n Pods and still runs in the end, from the moment on
-// when the first are known: containers of one Pod may run in Pods of their own later, and
-// each serves somebody.
+// leastReady returns the smallest number of Ready Pods at any moment, and the smallest number
+// for any container that ran in the first n Pods and still runs at the end, from the moment
+// when the first Pods are known: containers of one Pod may run in Pods of their own later, and
+// each container serves its own clients.
 func leastReady(n int, events []watch.Event) int {
 	serving := map[string][]string{}
 	var lowest map[string]int
@@ -234,7 +234,7 @@ func served(serving map[string][]string) map[string]int {
 	return n
 }
 
-// isReady reports whether a Pod is Ready; one that terminates gets no traffic.
+// isReady reports whether a Pod is Ready; a terminating Pod gets no traffic.
 func isReady(pod *corev1.Pod) bool {
 	for _, c := range pod.Status.Conditions {
 		if c.Type == corev1.PodReady {
@@ -244,8 +244,8 @@ func isReady(pod *corev1.Pod) bool {
 	return false
 }
 
-// held runs something while the controllers of Kubernetes do nothing: what is changed
-// meanwhile stays unseen by them. Nothing else may run beside the test.
+// held runs a function while the controllers of Kubernetes are stopped: they see no change
+// meanwhile. No other test may run at the same time.
 func (w *world) held(f func()) {
 	w.t.Helper()
 	cluster := testenv.Cluster(w.t)
@@ -260,7 +260,7 @@ func (w *world) held(f func()) {
 	f()
 }
 
-// rolled reports whether all Pods of a Deployment are as it is now, and available.
+// rolled reports whether all Pods of a Deployment have its present template, and are available.
 func rolled(d *appsv1.Deployment) bool {
 	want := int32(1)
 	if d.Spec.Replicas != nil {
@@ -290,7 +290,8 @@ func down(events []watch.Event, see func(event watch.Event, down map[string]bool
 	}
 }
 
-// mostUnready returns how many connectors at most were not Ready as they were, at once.
+// mostUnready returns the largest number of connectors that were not Ready in their present
+// generation at the same time.
 func mostUnready(events []watch.Event) int {
 	unready, most := map[string]bool{}, 0
 	for _, event := range events {
@@ -306,8 +307,8 @@ func mostUnready(events []watch.Event) int {
 	return most
 }
 
-// truthful fails the test for each moment of a record at which a connector says that it
-// is Ready as it is now, and is not.
+// truthful fails the test for each moment of a record at which a connector is Ready in its
+// present generation although its Deployments are not.
 func truthful(t *testing.T, events []watch.Event) {
 	t.Helper()
 	down(events, func(event watch.Event, down map[string]bool) {
@@ -322,7 +323,8 @@ func truthful(t *testing.T, events []watch.Event) {
 	})
 }
 
-// TestLeastReady: what one Pod did and two do later is missed as soon as one of them is.
+// TestLeastReady: containers that ran in one Pod and run in two Pods later count as missing as
+// soon as one of the Pods is not Ready.
 func TestLeastReady(t *testing.T) {
 	t.Parallel()
 	event := func(kind watch.EventType, name string, containers ...string) watch.Event {

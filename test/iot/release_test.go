@@ -24,7 +24,7 @@ func (w *world) release(name string, version int32) *iotv1alpha1.IotConnectorRel
 	return r
 }
 
-// released waits for the Ready condition of a release as it is now.
+// released waits for the Ready condition of a release in its present generation.
 func (w *world) released(r *iotv1alpha1.IotConnectorRelease, status metav1.ConditionStatus, reason string) string {
 	w.t.Helper()
 	message := ""
@@ -116,7 +116,7 @@ func testReleaseImages(t *testing.T) {
 	}
 }
 
-// testReleaseStops: a release stops after so many failures and names them.
+// testReleaseStops: a release stops after maxFailures failures and names them.
 func testReleaseStops(t *testing.T) {
 	w := newWorld(t)
 	bad := w.version0("bad")
@@ -142,8 +142,8 @@ func testReleaseStops(t *testing.T) {
 	})
 }
 
-// testReleaseSparesOthers: what its author has broken stops nobody's upgrade. What the
-// release has changed and is stalled does.
+// testReleaseSparesOthers: a connector that its author has broken stops no upgrade. A connector
+// that is Stalled since its upgrade does.
 func testReleaseSparesOthers(t *testing.T) {
 	w := newWorld(t)
 	w.create(stranger(w.ns, "taken"))
@@ -169,8 +169,8 @@ func testReleaseSparesOthers(t *testing.T) {
 	}
 }
 
-// testReleaseRolledBack: who rolls back a connector says that its upgrade has failed. The
-// release does not do it again, and stops.
+// testReleaseRolledBack: a rollback marks the upgrade of a connector as failed. The release
+// does not upgrade it again, and stops.
 func testReleaseRolledBack(t *testing.T) {
 	w := newWorld(t)
 	c, later := w.version0("c"), w.version0("later")
@@ -205,14 +205,14 @@ func testReleaseRolledBack(t *testing.T) {
 	}
 }
 
-// testReleaseDenied: one whose upgrade somebody does not allow counts as failed, and the
-// others are upgraded.
+// testReleaseDenied: a connector whose upgrade a policy denies counts as failed, and the others
+// are upgraded.
 func testReleaseDenied(t *testing.T) {
 	w := newWorld(t)
 	frozen, good := w.version0("a-frozen"), w.version0("b-good")
 	w.create(frozen, good)
 	w.ready(frozen, good)
-	upgraded := func() error { // As far as the API server would take it.
+	upgraded := func() error { // A spec that the API server itself would accept.
 		try := frozen.DeepCopy()
 		if _, err := iot.Upgrade(try, nil); err != nil {
 			return err
@@ -246,8 +246,8 @@ func testReleaseDenied(t *testing.T) {
 	w.released(r, metav1.ConditionTrue, "UpToDate")
 }
 
-// testReleasePaused: a paused release begins no more upgrades, and goes on when it
-// is resumed.
+// testReleasePaused: a paused release begins no more upgrades, and continues when it is
+// resumed.
 func testReleasePaused(t *testing.T) {
 	w := newWorld(t)
 	c := w.version0("c")
@@ -263,7 +263,8 @@ func testReleasePaused(t *testing.T) {
 	w.released(r, metav1.ConditionTrue, "UpToDate")
 }
 
-// testReleaseMaxUnavailable: while one does not become Ready, the next waits.
+// testReleaseMaxUnavailable: while one connector does not become Ready, the next connector
+// waits.
 func testReleaseMaxUnavailable(t *testing.T) {
 	w := newWorld(t)
 	first, second := w.version0("a-first"), w.version0("b-second")
@@ -287,13 +288,13 @@ func testReleaseMaxUnavailable(t *testing.T) {
 	w.released(r, metav1.ConditionTrue, "UpToDate")
 }
 
-// noPods has no more Pods made here, until what it returns is deleted.
+// noPods prevents new Pods in the namespace, until the returned object is deleted.
 func (w *world) noPods() *corev1.ResourceQuota {
 	w.t.Helper()
 	quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: "none"}}
 	quota.Spec.Hard = corev1.ResourceList{"pods": quantity("0")}
 	w.create(quota)
-	testenv.Eventually(w.t, func() error { // It counts once the controller manager has counted.
+	testenv.Eventually(w.t, func() error { // It is effective after kube-controller-manager has counted.
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, GenerateName: "try-"}}
 		pod.Spec.Containers = []corev1.Container{{Name: "try", Image: "try"}}
 		if err := w.c.Create(w.t.Context(), pod, client.DryRunAll); !apierrors.IsForbidden(err) {
@@ -304,8 +305,8 @@ func (w *world) noPods() *corev1.ResourceQuota {
 	return quota
 }
 
-// testTwoReleases: where two match one connector, the older acts and the newer
-// says so.
+// testTwoReleases: if two releases match one connector, the older release acts and the newer
+// release has the reason Contested.
 func testTwoReleases(t *testing.T) {
 	w := newWorld(t)
 	c := w.version0("c")

@@ -15,14 +15,14 @@ import (
 	"github.com/kinship-dev/kinship/internal/testenv"
 )
 
-// backup is what a backup has of a connector of version 0 and of what it is made of.
+// backup has a connector of version 0 and its composed objects.
 type backup struct {
 	connector  *iotv1alpha1.IotConnector
 	deployment *appsv1.Deployment
 	account    *corev1.ServiceAccount
 }
 
-// lost makes a connector, saves it, and deletes all of it.
+// lost creates a connector, saves it, and deletes all of it.
 func (w *world) lost(name string) backup {
 	w.t.Helper()
 	c := w.version0(name)
@@ -40,7 +40,7 @@ func (w *world) lost(name string) backup {
 	return b
 }
 
-// restore creates objects anew: the API server gives them other uids and drops the status.
+// restore creates objects again: the API server gives them new UIDs and drops the status.
 func (w *world) restore(objects ...client.Object) {
 	w.t.Helper()
 	for _, obj := range objects {
@@ -51,7 +51,7 @@ func (w *world) restore(objects ...client.Object) {
 	}
 }
 
-// asks waits until a connector says what a person has to do about an object.
+// asks waits until the message of a connector says what a user must do about an object.
 func (w *world) asks(c *iotv1alpha1.IotConnector, reason, about string) {
 	w.t.Helper()
 	testenv.Eventually(w.t, func() error {
@@ -63,8 +63,9 @@ func (w *world) asks(c *iotv1alpha1.IotConnector, reason, about string) {
 	})
 }
 
-// testRestoredUpgrade: a backup from the middle of an upgrade, by a tool that restores no
-// owner references. What is left of the former version does not serve beside the new one.
+// testRestoredUpgrade: a backup from the middle of an upgrade, restored without
+// ownerReferences. The remaining Deployment of the former version does not serve beside the new
+// Deployments.
 func testRestoredUpgrade(t *testing.T) {
 	w := newWorld(t)
 	b := w.lost("clinic")
@@ -112,8 +113,8 @@ func testRestoredKept(t *testing.T) {
 	}
 }
 
-// testRestoredOwned: a backup with owner references. The garbage collector deletes what
-// belongs to the former connector, and the operator makes it anew, once.
+// testRestoredOwned: a backup with ownerReferences. The garbage collector deletes the objects
+// of the former connector, and the operator creates them again, once.
 func testRestoredOwned(t *testing.T) {
 	w := newWorld(t)
 	b := w.lost("clinic")

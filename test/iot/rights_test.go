@@ -20,7 +20,7 @@ func optionsFrom(version string) *metav1.ListOptions {
 	return &metav1.ListOptions{ResourceVersion: version}
 }
 
-// user may do some things in the namespace, and is waited for until he may.
+// user gets some rights in the namespace, and user waits until the API server uses them.
 func (w *world) user(name string, rules ...rbacv1.PolicyRule) client.Client {
 	w.t.Helper()
 	role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: name}, Rules: rules}
@@ -37,7 +37,8 @@ func may(verb, group string, resources ...string) rbacv1.PolicyRule {
 	return rbacv1.PolicyRule{APIGroups: []string{group}, Resources: resources, Verbs: []string{verb, "get", "update"}}
 }
 
-// testRights: who may not create Deployments gets none by way of an IotConnector.
+// testRights: a user without the right to create Deployments gets no Deployment by an
+// IotConnector.
 func testRights(t *testing.T) {
 	w := newWorld(t)
 	group := iotv1alpha1.GroupVersion.Group
@@ -53,7 +54,7 @@ func testRights(t *testing.T) {
 	if !apierrors.IsForbidden(err) {
 		t.Errorf("error %v, want 403", err)
 	}
-	// Its Pods act as an account, which is made for it.
+	// Its Pods use a ServiceAccount, which is created for the connector.
 	refused(t, rich.Create(t.Context(), c.DeepCopy()), "may not create serviceaccounts in namespace "+w.ns)
 	if err := identified.Create(t.Context(), c); err != nil {
 		t.Fatal(err)
@@ -61,7 +62,7 @@ func testRights(t *testing.T) {
 	w.ready(c)
 	image := func(c *iotv1alpha1.IotConnector) { c.Spec.Deployments[0].Containers[0].Image = "evil" }
 	refused(t, try(w, poor, c, image), "may not create deployments")
-	// What has nothing to do with Deployments is his own business.
+	// A change that does not concern Deployments needs no further right.
 	if err := try(w, poor, c, func(c *iotv1alpha1.IotConnector) { c.Labels["x"] = "y" }); err != nil {
 		t.Error(err)
 	}
@@ -94,7 +95,8 @@ func testRights(t *testing.T) {
 	half := w.user("half", create(group, "iotconnectorreleases"), create("apps", "deployments"))
 	refused(t, half.Create(t.Context(), release.DeepCopy()), "may not update iotconnectors")
 
-	// Not even who may everything writes the status, which says what to delete.
+	// Even a user with all rights can't write the status, because the status decides which
+	// objects are deleted.
 	forgery := client.RawPatch(types.MergePatchType, []byte(`{"status": {"inventory": null}}`))
 	refused(t, w.c.Status().Patch(t.Context(), c, forgery), "only Kinship may write it")
 }
@@ -107,7 +109,7 @@ func testEverything(t *testing.T) {
 	refused(t, w.c.Create(t.Context(), r), "spec.selector is empty and would match every IotConnector")
 }
 
-// testRefused: what can never work is refused with a clear message.
+// testRefused: a spec that can never work is refused with a clear message.
 func testRefused(t *testing.T) {
 	w := newWorld(t)
 	long := entry("", "Normalization")

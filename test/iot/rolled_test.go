@@ -18,8 +18,8 @@ import (
 	"github.com/kinship-dev/kinship/test/operator"
 )
 
-// TestReadyOfNow: a connector whose image was changed is not Ready before Kubernetes has
-// even heard of that, and not before the Pods of the new image are available.
+// TestReadyOfNow: a connector with a changed image is not Ready before Kubernetes has seen the
+// change, and not before the Pods of the new image are available.
 func TestReadyOfNow(t *testing.T) {
 	operator.Start(t)
 	w := newWorld(t)
@@ -38,8 +38,8 @@ func TestReadyOfNow(t *testing.T) {
 	truthful(t, inOrder(connectors.stop(), deployments.stop()))
 }
 
-// TestReleaseImagesOneByOne: a release of an image has no more connectors than it may
-// without what they had before, at any moment.
+// TestReleaseImagesOneByOne: at any moment, a release of an image has at most maxUnavailable
+// connectors that are not Ready.
 func TestReleaseImagesOneByOne(t *testing.T) {
 	operator.Start(t)
 	w := newWorld(t)
@@ -77,8 +77,8 @@ func TestReleaseImagesOneByOne(t *testing.T) {
 	}
 }
 
-// testBadChange: Pods from before a change serve on, and are no reason to believe in the
-// new ones. What Kubernetes said of the bad change it has not said of the next.
+// testBadChange: Pods from before a change keep serving, and do not make the connector Ready.
+// Kubernetes' report about the bad change is no report about the next change.
 func testBadChange(t *testing.T) {
 	w := newWorld(t)
 	c := w.version1("c", entry("a", "Normalization"))
@@ -88,7 +88,7 @@ func testBadChange(t *testing.T) {
 	w.deadline("a", 1)
 	connectors, deployments := w.follow(&iotv1alpha1.IotConnectorList{}), w.follow(&appsv1.DeploymentList{})
 	change(w, c, func(c *iotv1alpha1.IotConnector) {
-		// Nobody has a node as large as that.
+		// No node is as large as that.
 		c.Spec.Deployments[0].Resources = &corev1.ResourceRequirements{
 			Requests: corev1.ResourceList{"cpu": quantity("1000000")},
 		}
@@ -114,7 +114,8 @@ func testBadChange(t *testing.T) {
 	}
 }
 
-// deadline says when Kubernetes gives a Deployment up, and waits until it has heard that.
+// deadline sets progressDeadlineSeconds of a Deployment, and waits until Kubernetes has seen
+// it.
 func (w *world) deadline(name string, seconds int32) {
 	w.t.Helper()
 	change(w, w.deployment(name), func(d *appsv1.Deployment) { d.Spec.ProgressDeadlineSeconds = &seconds })

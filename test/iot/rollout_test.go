@@ -31,9 +31,9 @@ func sized(n int) int {
 // long is how long a large step may take on a small machine.
 const long = 20 * time.Minute
 
-// TestRolloutSurvives upgrades many connectors by one release with maxUnavailable
-// 10%, paused and resumed on the way, while the operator is killed three times.
-// Each is upgraded exactly once.
+// TestRolloutSurvives upgrades many connectors by one release with maxUnavailable 10%, paused
+// and resumed on the way, while the operator is killed three times. Each connector is upgraded
+// exactly once.
 func TestRolloutSurvives(t *testing.T) {
 	process := operator.Exec(t)
 	w := newWorld(t)
@@ -74,8 +74,8 @@ func TestRolloutSurvives(t *testing.T) {
 	patches := testenv.Requests(t).Since(before).Where(func(r testenv.Request) bool {
 		return r.Resource == "iotconnectors" && r.Subresource == "" && r.Verb == "PATCH" && r.Code == "200"
 	})
-	// Generation 2 says that each was written once. The API server may count what it
-	// could not answer any more, to an operator that was killed, as something else.
+	// Generation 2 means that each connector was written once. The API server may count a
+	// request that it could not answer, because the operator was killed, under another code.
 	if patches.Total() > n {
 		t.Errorf("%d writes of %d connectors:\n%s", patches.Total(), n, patches)
 	}
@@ -102,8 +102,8 @@ func version1(events []watch.Event) int {
 	return len(names)
 }
 
-// eventually waits for long. A look at a thousand objects takes a while, and is taken
-// less often: it would be most of the load.
+// eventually waits long. A list of a thousand objects takes a while, and is repeated less
+// often: it would be most of the load.
 func eventually(t *testing.T, look func() error) {
 	t.Helper()
 	var next time.Time
@@ -142,7 +142,7 @@ func (w *world) all() []iotv1alpha1.IotConnector {
 	return list.Items
 }
 
-// settled returns what is missing until all connectors are Ready at a generation.
+// settled returns the connectors that are not Ready at a generation yet.
 func (w *world) settled(n int, generation int64) error {
 	ready := 0
 	for _, c := range w.all() {
@@ -172,7 +172,7 @@ func (w *world) upgraded() int {
 	return n
 }
 
-// pause pauses a release until nothing moves any more, and resumes it.
+// pause pauses a release until no upgrade is in progress any more, and resumes it.
 func (w *world) pause(r *iotv1alpha1.IotConnectorRelease) {
 	w.t.Helper()
 	change(w, r, func(r *iotv1alpha1.IotConnectorRelease) { r.Spec.Strategy.Paused = true })

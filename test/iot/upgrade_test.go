@@ -21,7 +21,7 @@ import (
 	"github.com/kinship-dev/kinship/test/operator"
 )
 
-// upgrade is what a client does, with the names that it knows.
+// upgrade upgrades a connector as a client does, with the service names that it knows.
 func (w *world) upgrade(c *iotv1alpha1.IotConnector, names map[string]string) {
 	w.t.Helper()
 	change(w, c, func(c *iotv1alpha1.IotConnector) {
@@ -31,8 +31,7 @@ func (w *world) upgrade(c *iotv1alpha1.IotConnector, names map[string]string) {
 	})
 }
 
-// rollback waits until the operator has the previous spec on record, and gives it
-// back.
+// rollback waits until the operator has recorded the previous spec, and restores it.
 func (w *world) rollback(c *iotv1alpha1.IotConnector) {
 	w.t.Helper()
 	testenv.Eventually(w.t, func() error {
@@ -77,8 +76,8 @@ func testUpgrade(t *testing.T) {
 	}
 }
 
-// testNoGap is "no gap in service": in both directions, the number of Ready Pods
-// never falls below what it was.
+// testNoGap is "no gap in service": in both directions, the number of Ready Pods never falls
+// below the former number.
 func testNoGap(t *testing.T) {
 	w := newWorld(t)
 	c := w.version0("clinic")
@@ -96,7 +95,7 @@ func testNoGap(t *testing.T) {
 	}
 }
 
-// testNoGapScaled: somebody has scaled what is replaced.
+// testNoGapScaled: the replaced Deployment was scaled by a user.
 func testNoGapScaled(t *testing.T) {
 	w := newWorld(t)
 	c := w.version0("clinic")
@@ -117,7 +116,7 @@ func testNoGapScaled(t *testing.T) {
 	if n := least(); n < 5 {
 		t.Errorf("at one moment there were %d Ready Pods, and 5 before", n)
 	}
-	// From now on they are scaled as anything else.
+	// From now on, they are scaled like any other Deployment.
 	change(w, w.deployment("clinic-normalization"), func(d *appsv1.Deployment) { d.Spec.Replicas = new(int32(2)) })
 	change(w, c, func(c *iotv1alpha1.IotConnector) { c.Spec.Deployments[0].Containers[0].Image = "example.com/new:2" })
 	w.ready(c)
@@ -126,7 +125,7 @@ func testNoGapScaled(t *testing.T) {
 	}
 }
 
-// testOldStays: while the new Deployments do not serve, the old one does.
+// testOldStays: while the new Deployments are not available, the old Deployment serves.
 func testOldStays(t *testing.T) {
 	w := newWorld(t)
 	c := w.version0("clinic")
@@ -137,7 +136,7 @@ func testOldStays(t *testing.T) {
 		if _, err := iot.Upgrade(c, nil); err != nil {
 			t.Fatal(err)
 		}
-		// Nobody has a node as large as that.
+		// No node is as large as that.
 		c.Spec.Deployments[1].Resources = &corev1.ResourceRequirements{
 			Requests: corev1.ResourceList{"cpu": quantity("1000000")},
 		}
@@ -165,9 +164,9 @@ func testOldStays(t *testing.T) {
 	}
 }
 
-// testRollbackMeetsUpgrade: somebody turns back when the former Deployment has just been
-// removed and that is not on record, as when the operator ends there. What serves stays
-// until it is replaced.
+// testRollbackMeetsUpgrade: a user rolls back when the former Deployment has just been removed
+// and the status does not show it, as if the operator had ended there. Available Deployments
+// are kept until they are replaced.
 func testRollbackMeetsUpgrade(t *testing.T) {
 	w := newWorld(t)
 	c := w.version0("clinic")
@@ -196,7 +195,7 @@ func testRollbackMeetsUpgrade(t *testing.T) {
 func (w *world) unrecorded(c *iotv1alpha1.IotConnector) {
 	w.t.Helper()
 	testenv.Refuse(w.t, w.ns, iotv1alpha1.GroupVersion.WithResource("iotconnectors/status"), "!has(object.status.version) || object.status.version != 1", "not on record")
-	testenv.Eventually(w.t, func() error { // Policies come into force a moment after they are written.
+	testenv.Eventually(w.t, func() error { // A policy takes effect a moment after its creation.
 		try := c.DeepCopy()
 		try.Status.Version = new(int32(1))
 		err := w.c.Status().Update(w.t.Context(), try, client.DryRunAll)
@@ -259,9 +258,9 @@ func refused(t *testing.T, err error, want string) {
 	}
 }
 
-// TestOlderController: a connector and its Deployment, as an older controller left
-// them, are known by the owner's uid: there is no inventory, and the Deployment has
-// a selector of its own. It is kept as it is, and replaced without a gap.
+// TestOlderController: a connector and its Deployment, as an older controller left them, are
+// recognised by the owner's UID: there is no inventory, and the Deployment has a selector of
+// its own. The Deployment is kept as it is, and replaced without a gap.
 func TestOlderController(t *testing.T) {
 	if err := operator.Start(t).Stop(); err != nil {
 		t.Fatal(err)
@@ -276,7 +275,7 @@ func TestOlderController(t *testing.T) {
 	}
 	old.Spec.Replicas = new(int32(2))
 	w.create(old)
-	// Not everything in it is the older controller's.
+	// Not every field belongs to the older controller.
 	before := old.DeepCopy()
 	pod := &old.Spec.Template.Spec
 	pod.Containers = append(pod.Containers, corev1.Container{Name: "sidecar", Image: "theirs"})

@@ -19,8 +19,8 @@ import (
 	"github.com/kinship-dev/kinship/test/operator"
 )
 
-// TestUsed: a Deployment that a Usage keeps is not deleted, whether the connector goes or
-// only that entry. The connector says who keeps it, and goes on as soon as nobody does.
+// TestUsed: a Deployment with a Usage is not deleted, whether the connector or only the entry
+// is deleted. The connector names the Usage, and continues as soon as the Usage is deleted.
 func TestUsed(t *testing.T) {
 	operator.Start(t, func(o *app.Options) { o.Packs = []string{"iot", "usage"} })
 	w := newWorld(t)

@@ -16,7 +16,7 @@ kind: IotConnector
 metadata: {name: it}
 spec: `
 
-// TestSchemaRefuses shows what the API server refuses by itself, operator or not.
+// TestSchemaRefuses shows the refusals of the API server itself, with or without an operator.
 func TestSchemaRefuses(t *testing.T) {
 	unattended(t, operator.Client(t))
 	ns := testenv.Namespace(t)
@@ -83,7 +83,7 @@ func TestSchemaAccepts(t *testing.T) {
 	testenv.Apply(t, header+`{version: 1, deployments: [`+strings.Repeat(full, 64)+`]}`, testenv.In(testenv.Namespace(t)))
 }
 
-// TestReleaseSchema shows what a release may say, and its defaults.
+// TestReleaseSchema shows the valid specs of a release, and its defaults.
 func TestReleaseSchema(t *testing.T) {
 	unattended(t, operator.Client(t))
 	ns := testenv.Namespace(t)

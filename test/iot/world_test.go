@@ -22,7 +22,7 @@ import (
 	"github.com/kinship-dev/kinship/test/operator"
 )
 
-// world is what a test acts in: a namespace, and the rights of an administrator.
+// world is the environment of a test: a namespace, and the rights of an administrator.
 type world struct {
 	t  *testing.T
 	c  client.WithWatch
@@ -32,16 +32,16 @@ type world struct {
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{t: t, c: operator.Client(t), ns: testenv.Namespace(t)}
-	t.Cleanup(func() { w.tidyUp(time.Minute) }) // While somebody carries the finalizers out.
+	t.Cleanup(func() { w.tidyUp(time.Minute) }) // While an operator handles the finalizers.
 	return w
 }
 
-// tidyUp deletes the connectors and waits until they are gone.
+// tidyUp deletes the connectors and waits for the end of their deletion.
 func (w *world) tidyUp(within time.Duration) {
 	w.t.Helper()
 	ctx := context.WithoutCancel(w.t.Context())
 	testenv.EventuallyWithin(w.t, within, func() error {
-		// Of a thousand, one request deletes what it can in a minute.
+		// Of a thousand objects, one request deletes as many as it can in a minute.
 		if err := w.c.DeleteAllOf(ctx, &iotv1alpha1.IotConnector{}, client.InNamespace(w.ns)); err != nil {
 			return fmt.Errorf("tidy up: %w", err)
 		}
@@ -52,8 +52,7 @@ func (w *world) tidyUp(within time.Duration) {
 	})
 }
 
-// unattended takes the webhooks away which an operator before has left, as it has
-// to: nobody answers them.
+// unattended deletes the webhooks of a former operator: no operator answers them.
 func unattended(t *testing.T, c client.Client) {
 	t.Helper()
 	name := metav1.ObjectMeta{Name: "kinship-iot"}
@@ -67,7 +66,7 @@ func unattended(t *testing.T, c client.Client) {
 	}
 	try := &iotv1alpha1.IotConnector{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "try"}}
 	try.Spec.Containers = []iotv1alpha1.Container{container("Normalization")}
-	testenv.Eventually(t, func() error { // The API server takes a moment to forget them.
+	testenv.Eventually(t, func() error { // The API server needs a moment to drop them.
 		return c.Create(t.Context(), try.DeepCopy(), client.DryRunAll)
 	})
 }
@@ -122,7 +121,7 @@ func (w *world) delete(obj client.Object) {
 	}
 }
 
-// change reads an object, changes it, and writes it, until nobody was faster.
+// change reads an object, changes it, and writes it, and repeats after a conflict.
 func change[T client.Object](w *world, obj T, f func(T)) {
 	w.t.Helper()
 	testenv.Eventually(w.t, func() error {
@@ -134,7 +133,7 @@ func change[T client.Object](w *world, obj T, f func(T)) {
 	})
 }
 
-// try is change that is expected to be refused, and returns with what.
+// try is change with an expected refusal, and returns the error.
 func try[T client.Object](w *world, c client.Client, obj T, f func(T)) error {
 	w.t.Helper()
 	for {
@@ -150,7 +149,7 @@ func try[T client.Object](w *world, c client.Client, obj T, f func(T)) error {
 
 // Expectations.
 
-// ready waits until connectors are Ready as they are now.
+// ready waits until connectors are Ready in their present generation.
 func (w *world) ready(connectors ...*iotv1alpha1.IotConnector) {
 	w.t.Helper()
 	for _, c := range connectors {
@@ -158,7 +157,8 @@ func (w *world) ready(connectors ...*iotv1alpha1.IotConnector) {
 	}
 }
 
-// until waits for a condition of a connector as it is now, and returns its message.
+// until waits for a condition of a connector in its present generation, and returns its
+// message.
 func (w *world) until(
 	c *iotv1alpha1.IotConnector, kind string, status metav1.ConditionStatus, reason string,
 ) string {
@@ -246,7 +246,7 @@ func (w *world) gone(obj client.Object) {
 	})
 }
 
-// stranger is a Deployment that nobody of ours has made.
+// stranger is a Deployment of another owner.
 func stranger(ns, name string) *appsv1.Deployment {
 	labels := map[string]string{"app": "theirs"}
 	return &appsv1.Deployment{

@@ -13,8 +13,8 @@ import (
 	"github.com/kinship-dev/kinship/internal/testenv"
 )
 
-// credential is the scenario of application credentials, of the user that the
-// credentials are for: Keystone lets nobody else make them.
+// credential is the scenario of application credentials, for the user of the credentials:
+// Keystone lets no other user create them.
 var credential = scenario{
 	kind: "ApplicationCredential", collection: "identity/application_credentials",
 	needs: []string{
@@ -47,7 +47,7 @@ func testCredentialRemoved(w *world) {
 	w.available("ApplicationCredential", "it")
 }
 
-// testCredentialLogsIn uses one, whose secret nothing tells.
+// testCredentialLogsIn uses an application credential; its secret appears nowhere.
 func testCredentialLogsIn(t *testing.T) {
 	const secret = "tell-nobody"
 	w := newWorld(t)
@@ -98,8 +98,8 @@ func testCredentialRuleRace(t *testing.T) {
 	}
 }
 
-// testCredentialOfAnother says that Keystone does not let an administrator make one
-// for somebody else.
+// testCredentialOfAnother: Keystone does not let an administrator create an application
+// credential for another user.
 func testCredentialOfAnother(t *testing.T) {
 	w := newWorld(t)
 	credential.prepare(w)

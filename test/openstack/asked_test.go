@@ -12,20 +12,20 @@ import (
 	"github.com/kinship-dev/kinship/internal/testenv"
 )
 
-// asked is a resource of which the cloud itself is asked whether it has been given what
-// the spec says: of some fields the status tells nothing, or what it tells was not asked
-// for. In texts, <Kind/name> stands for the id of what that object has made.
+// asked is a resource whose fields are read from the cloud itself: some fields of the spec are
+// not in the status, or are reported in another form. In texts, <Kind/name> means the resource
+// ID of that object.
 type asked struct {
 	kind, what string
 	needs      []string
 	resource   string
-	// in is where the cloud has it, and one the envelope of its answer, if any.
+	// in is the collection in the cloud, and one the JSON key of its answer, if any.
 	in, one string
-	// has is what the answer has to have, and shows what the status has.
+	// has are the expected fields of the answer, and shows the expected fields of the status.
 	has, shows map[string]any
-	// edits change the resource, each with what the answer has then.
+	// edits change the resource, each with the expected fields of the answer afterwards.
 	edits []edited
-	// held are the objects that stay while the resource is there, and by what finalizer.
+	// held are the objects that are kept while the resource exists, with their finalizers.
 	held map[[2]string]string
 }
 
@@ -46,7 +46,7 @@ var inside = []string{
 }
 
 var askedFor = []asked{
-	{ // Whose addresses are more than the spec has, which is no reason to change them.
+	{ // The resource has more addresses than the spec, which is no reason for a change.
 		kind: "Port", what: "where a router announces a prefix", in: "network/ports", one: "port",
 		needs: append([]string{
 			managed("Router", "router", "{}"),
@@ -97,7 +97,7 @@ var askedFor = []asked{
 	},
 }
 
-// given has the cloud be asked for what the spec says.
+// given compares the resource in the cloud with the spec.
 func (a *asked) given(w *world) {
 	w.t.Helper()
 	needs := scenario{needs: a.needs}
@@ -139,7 +139,7 @@ func (w *world) cloudHas(a *asked, expected attrs) {
 	})
 }
 
-// expectedOf returns what of an answer is expected: OpenStack tells more.
+// expectedOf returns the expected fields of an answer: OpenStack returns more.
 func expectedOf(got, want any) any {
 	switch want := want.(type) {
 	case attrs:
@@ -172,7 +172,7 @@ func expectedOf(got, want any) any {
 
 var placeholder = regexp.MustCompile(`^<(\w+)/([\w-]+)>$`)
 
-// resolve puts ids in the place of what stands for them.
+// resolve replaces <Kind/name> by IDs.
 func (w *world) resolve(value any) any {
 	w.t.Helper()
 	switch value := value.(type) {

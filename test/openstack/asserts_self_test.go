@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// observed is an object as the API server has it.
+// observed is an object of the API server.
 const observed = `{
   "apiVersion": "openstack.k-orc.cloud/v1alpha1", "kind": "Network",
   "metadata": {"name": "net", "generation": 3, "finalizers": ["b", "a"]},
@@ -67,7 +67,8 @@ func TestComparison(t *testing.T) {
 	const available = `{"type": "Available", "status": "True", "reason": "Success", "message": "Here"}`
 	const progressing = `{"type": "Progressing", "status": "False", "reason": "Success", "message": "Done"}`
 	for name, c := range map[string]struct {
-		// assert and object are what is replaced in asserted or observed, and by what.
+		// assert and object are the replaced texts in asserted or observed, with their
+		// replacements.
 		assert, object [2]string
 		want           string
 	}{
@@ -137,11 +138,11 @@ func TestComparison(t *testing.T) {
 	}
 }
 
-// TestPlaceholders: each stands for what it says, and for nothing else.
+// TestPlaceholders: each placeholder matches exactly its values.
 func TestPlaceholders(t *testing.T) {
 	for _, c := range []struct {
 		want string
-		// same are values that it stands for, and others such for which it doesn't.
+		// same are matching values, and others values that do not match.
 		same, others []string
 	}{
 		{`"$any"`, []string{`1`, `""`, `[]`, `null`}, []string{``}},

@@ -32,16 +32,16 @@ type comparison struct {
 	differences []string
 }
 
-// ours are fields of a status that the published API doesn't have. Nobody's test of that API
-// names them, and kuttl takes no notice of fields that are not named.
+// ours are fields of a status that the published API doesn't have. No test of users of that API
+// names them, and kuttl ignores fields that are not named.
 var ours = []string{"place", "observedDependencies", "drift"}
 
-// object returns in what an object differs from an assert. Of its metadata and its spec, the
-// assert may name some fields; a status is compared whole.
+// object returns the differences between an object and an assert. The assert may name some
+// fields of metadata and spec; a status is compared whole.
 func (c *comparison) object(want, got *unstructured.Unstructured) []string {
 	got = got.DeepCopy()
 	if finalizers := got.GetFinalizers(); len(finalizers) > 0 {
-		slices.Sort(finalizers) // They are a set, in the order in which they came.
+		slices.Sort(finalizers) // They are a set, in the order of their creation.
 		got.SetFinalizers(finalizers)
 	}
 	for _, key := range sortedKeys(want.Object) {
@@ -67,8 +67,8 @@ func (c *comparison) status(want map[string]any, object *unstructured.Unstructur
 	}
 	want = maps.Clone(want)
 	conditions, _ := want["conditions"].([]any)
-	// A status that tells of success has the time of that success. Another status keeps the
-	// time of an earlier one.
+	// A status that reports success has the time of that success. Any other status keeps the
+	// time of an earlier success.
 	if _, named := want["lastSyncTime"]; !named && succeeds(conditions) {
 		want["lastSyncTime"] = "$time"
 	} else if !named {
@@ -88,7 +88,7 @@ func succeeds(conditions []any) bool {
 	})
 }
 
-// complete adds to conditions what all have: they are of the object as it is now.
+// complete adds the common fields to conditions: the present generation.
 func complete(conditions []any, generation int64) []any {
 	all := make([]any, 0, len(conditions))
 	for _, condition := range conditions {
@@ -115,7 +115,8 @@ func valueAt(fields map[string]any, key string) any {
 
 func sortedKeys(fields map[string]any) []string { return slices.Sorted(maps.Keys(fields)) }
 
-// compare compares a value. Whole has a map have no other fields than the expected ones.
+// compare compares a value. With whole, a map must have no other fields than the expected
+// fields.
 func (c *comparison) compare(path string, want, got any, whole bool) {
 	switch want := want.(type) {
 	case map[string]any:
@@ -154,7 +155,7 @@ func (c *comparison) compare(path string, want, got any, whole bool) {
 	}
 }
 
-// operator compares with a map that stands for something else, and says whether it is one.
+// operator compares with a map that is an operator such as $not, and reports whether it is one.
 func (c *comparison) operator(path string, want map[string]any, got any) bool {
 	if chosen, ok := want[c.cloud]; ok {
 		c.compare(path, chosen, got, true)
@@ -182,7 +183,7 @@ func (c *comparison) operator(path string, want map[string]any, got any) bool {
 	return false
 }
 
-// unordered compares the items of a list with those that are expected, in any order.
+// unordered compares the items of a list with the expected items, in any order.
 func (c *comparison) unordered(path string, want []any, got any) {
 	items, ok := got.([]any)
 	if !ok || len(items) != len(want) {
@@ -254,7 +255,7 @@ func show(value any) string {
 	return string(text)
 }
 
-// statusReference is that of another object: what its status has at a path.
+// statusReference is a reference to a path in the status of another object.
 var statusReference = regexp.MustCompile(`\$\(((?:\d\d )?[A-Za-z]+/[a-z0-9-]+)\.([A-Za-z.]+)\)`)
 
 // expand replaces references in a text.

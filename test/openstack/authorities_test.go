@@ -15,7 +15,7 @@ import (
 )
 
 // TestDefaultAuthorities: a cloud whose certificate is signed by an authority of its own is
-// trusted by --default-ca-certs, unless the Secret brings another authority.
+// trusted by --default-ca-certs, unless the Secret has another authority.
 func TestDefaultAuthorities(t *testing.T) {
 	site := httptest.NewTLSServer(http.NotFoundHandler()) // For its certificate, which is its own authority.
 	t.Cleanup(site.Close)

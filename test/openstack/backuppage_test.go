@@ -30,7 +30,7 @@ func TestBackupPage(t *testing.T) {
 		t.Fatalf("%d blocks of commands", len(blocks))
 	}
 	w.sh(dir, blocks[0])
-	if err := first.Stop(); err != nil { // It would put finalizers back.
+	if err := first.Stop(); err != nil { // The operator would restore finalizers.
 		t.Fatal(err)
 	}
 	w.lose(append(backup, w.get("Secret", "cloud")))
@@ -57,7 +57,7 @@ func TestBackupPage(t *testing.T) {
 	w.anew(dir, blocks[4])
 }
 
-// anew loses one object again, and has another resource created for it as the page says.
+// anew loses one object again, and creates another resource for it as the page describes.
 func (w *world) anew(dir, commands string) {
 	w.t.Helper()
 	old := w.get("Network", "net")

@@ -10,16 +10,16 @@ import (
 	"github.com/kinship-dev/kinship/test/operator"
 )
 
-// busyTests are about resources that can't be deleted for a moment, since something else
-// uses them. They run on real services too.
+// busyTests are about resources that can't be deleted for a moment, because other resources use
+// them. They run on real services too.
 var busyTests = map[string]func(*world){
 	"Subnet that is deleted with its ports":           testSubnetWithPorts,
 	"Subnet of a port that no object stands for":      testSubnetOfStranger,
 	"RouterInterface that is deleted with an address": testInterfaceWithAddress,
 }
 
-// attempts returns how many there may be to delete what is in use for so long: one at the
-// beginning, one at the end, and one every two seconds.
+// attempts returns the largest number of attempts to delete a resource that is in use for a
+// given time: one at the beginning, one at the end, and one every two seconds.
 func attempts(since time.Time) int { return 2 + int(time.Since(since)/(2*time.Second)) }
 
 // testSubnetWithPorts (F8): no relation tells that a port has an address of a subnet which
@@ -51,8 +51,8 @@ func testSubnetWithPorts(w *world) {
 	}
 }
 
-// testSubnetOfStranger (F8): what uses a subnet and has no object is waited for, with a
-// fixed pause at first.
+// testSubnetOfStranger (F8): the operator waits for users of a subnet without an object, at
+// first with a fixed pause.
 func testSubnetOfStranger(w *world) {
 	w.t.Helper()
 	w.apply(net, sub)

@@ -14,8 +14,8 @@ import (
 	"github.com/kinship-dev/kinship/test/operator"
 )
 
-// TestClosed (row 7 of issue 15): no Secret has the operator call what is around it: its own
-// machine, the cluster's Services, and what the administrator has closed.
+// TestClosed (row 7 of issue 15): no Secret makes the operator call its own machine, the
+// cluster's Services, or ranges that the administrator has closed.
 func TestClosed(t *testing.T) {
 	operator.Start(t, only, func(o *app.Options) {
 		o.Openstack.Open = nil
@@ -30,7 +30,7 @@ func TestClosed(t *testing.T) {
 }
 
 // TestPodRangesAreClosed (row 7 of issue 15): the ranges in spec.podCIDRs of Nodes are closed
-// by default, those of a Node that is added later too.
+// by default, including Nodes that are added later.
 func TestPodRangesAreClosed(t *testing.T) {
 	createNode(t, "early", "192.0.2.0/25")
 	operator.Start(t, only, func(o *app.Options) { o.Openstack.Open = nil })
@@ -56,7 +56,7 @@ func createNode(t *testing.T, name string, ranges ...string) {
 	})
 }
 
-// refusesToCall creates a Network whose Secret names a host, which the operator must not call.
+// refusesToCall creates a Network whose Secret names a host that the operator must not call.
 func (w *world) refusesToCall(name, host string) {
 	w.t.Helper()
 	text := fmt.Sprintf("clouds: {openstack-admin: {auth: {auth_url: 'http://%s:81/v3', username: u, password: p}}}", host)

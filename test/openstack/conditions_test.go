@@ -79,7 +79,7 @@ func (w *world) conditionTypes(kind, name string, types []string) {
 	})
 }
 
-// changeOutside has somebody else change the network of an object.
+// changeOutside changes the network of an object in the cloud.
 func (w *world) changeOutside(name, body string) {
 	w.t.Helper()
 	c := w.admin()

@@ -13,7 +13,7 @@ import (
 	"github.com/kinship-dev/kinship/internal/pack/openstack/kit"
 )
 
-// schema is one of the pack's kinds, as the API server knows it.
+// schema is the schema of one of the pack's kinds in the API server.
 type schema = apiextensionsv1.JSONSchemaProps
 
 // definitions returns the schemas of all kinds.
@@ -69,8 +69,7 @@ func fields(t *testing.T, visit func(path string, s *schema)) {
 	}
 }
 
-// TestAllStringsMustHaveAMaximumLength: what has a set of values or is a time is
-// bounded by that.
+// TestAllStringsMustHaveAMaximumLength: an enum or a time is bounded by its values or format.
 func TestAllStringsMustHaveAMaximumLength(t *testing.T) {
 	fields(t, func(path string, s *schema) {
 		if s.Type == "string" && s.MaxLength == nil && s.Enum == nil && s.Format != "date-time" {
@@ -141,7 +140,7 @@ func TestFiltersMustNotContainAnID(t *testing.T) {
 	}
 }
 
-// TestNeutronFiltersHaveTags: AddressScopes alone have none, in Neutron.
+// TestNeutronFiltersHaveTags: in Neutron, only AddressScopes have no tags.
 func TestNeutronFiltersHaveTags(t *testing.T) {
 	for _, kind := range []string{"Network", "Subnet", "Router", "Port", "SecurityGroup", "FloatingIP"} {
 		filter := definitions(t)[kind].Properties["spec"].Properties["import"].Properties["filter"]
@@ -158,7 +157,8 @@ func TestStatusIsNotValidated(t *testing.T) {
 	for kind, s := range definitions(t) {
 		resource := s.Properties["status"].Properties["resource"]
 		walk(&resource, kind+".status.resource", func(path string, s *schema) {
-			// Of a time the pattern says no more than the format should: what Go can read.
+			// The pattern of a time says no more than the format should: the times that Go can
+			// decode.
 			if (s.Pattern != "" && s.Format != "date-time") || s.Enum != nil || s.MinLength != nil || s.Minimum != nil ||
 				len(s.XValidations) > 0 || len(s.Required) > 0 ||
 				(s.Format != "" && !slices.Contains([]string{"date-time", "int32", "int64"}, s.Format)) {
@@ -174,8 +174,8 @@ func TestStatusIsNotValidated(t *testing.T) {
 	}
 }
 
-// TestStatusTakesAll: a status takes all that the operator does not cut: an import has no
-// spec whose bounds it could keep.
+// TestStatusTakesAll: a status accepts every value that the operator does not cut: an import
+// has no spec with limits.
 func TestStatusTakesAll(t *testing.T) {
 	for kind, s := range definitions(t) {
 		resource := s.Properties["status"].Properties["resource"]
@@ -195,7 +195,7 @@ func TestReferences(t *testing.T) {
 	fields(t, func(path string, s *schema) {
 		name := path[strings.LastIndex(path, ".")+1:]
 		switch {
-		case strings.Contains(path, ".status."): // It may say what OpenStack says.
+		case strings.Contains(path, ".status."): // Any value of OpenStack is allowed.
 		case strings.HasSuffix(name, "Ref") && name != "cloudCredentialsRef":
 			if s.Type != "string" || *s.MaxLength != 253 {
 				t.Errorf("%s is not a name", path)
@@ -211,7 +211,7 @@ func TestReferences(t *testing.T) {
 	})
 }
 
-// TestCommonRules are what users read.
+// TestCommonRules compares the messages for users.
 func TestCommonRules(t *testing.T) {
 	for kind, s := range definitions(t) {
 		if kind == "RouterInterface" {

@@ -17,8 +17,8 @@ import (
 
 const group = "openstack.k-orc.cloud"
 
-// TestCost counts what networks and subnets cost the cloud and the API server, and
-// that they cost nothing from then on.
+// TestCost counts the calls and requests for networks and subnets, and that there are none
+// afterwards.
 func TestCost(t *testing.T) {
 	operator.Start(t, only)
 	w := newWorld(t)
@@ -41,13 +41,13 @@ func TestCost(t *testing.T) {
 	}
 	w.settles()
 	calls, spent := w.cloud.CallCount(""), applied(testenv.Requests(t).Since(before))
-	networks, subnets := spent.Of(group, "networks").Total()-n, spent.Of(group, "subnets").Total()-n // Less those of the test.
+	networks, subnets := spent.Of(group, "networks").Total()-n, spent.Of(group, "subnets").Total()-n // Without the requests of the test.
 	t.Logf("created %d networks and as many subnets: %d calls of the cloud; writes:\n%s", n, calls, spent)
 	if calls > 2*2*n {
 		t.Errorf("%d calls of the cloud, at most two each", calls)
 	}
-	// A network's fourth is for the guard. A subnet may be seen before its network,
-	// and tells of both: that it is missing, and that it is not ready.
+	// The fourth write of a network is for the guard. A subnet may be reconciled before its
+	// network, and then has two messages: the network is missing, and the network is not ready.
 	if networks > 4*n || subnets > 3*n+n/4 {
 		t.Errorf("%d writes of networks, %d of subnets: at most 3 each, and a guard", networks, subnets)
 	}
@@ -66,15 +66,15 @@ func TestCost(t *testing.T) {
 	if subnets != n+1 || networks != 2*(n+1) {
 		t.Errorf("%d writes of networks, %d of subnets: two and one each", networks, subnets)
 	}
-	// A network says that it waits for its subnet, and then for the guard, unless that
-	// has gone by then.
+	// A network waits for its subnet, and then for the guard, unless the guard is removed by
+	// then.
 	if waits > 2*(n+1) {
 		t.Errorf("%d statuses of networks, at most two each", waits)
 	}
 }
 
-// TestDeletedOnce wakes subnets while they are deleted, since their networks lose a
-// guard: the cloud is not asked once more for what it has just deleted.
+// TestDeletedOnce requeues subnets while they are deleted, since their networks lose a guard:
+// there is no further call for a resource that was just deleted.
 func TestDeletedOnce(t *testing.T) {
 	operator.Start(t, only)
 	w := newWorld(t)
@@ -112,16 +112,16 @@ func TestDeletedOnce(t *testing.T) {
 	}
 }
 
-// applied counts what the operator and the test write: not what the namespace
-// controller does where another test ends.
+// applied counts the writes of the operator and of the test, without the writes of the
+// namespace controller for another test.
 func applied(counts testenv.Counts) testenv.Counts {
 	return counts.Where(func(r testenv.Request) bool {
 		return r.Group == group && (r.Verb == "APPLY" || r.Verb == "PATCH")
 	})
 }
 
-// TestWaitingCost has a thousand wait for one Secret: one write each, and nothing more
-// until it appears.
+// TestWaitingCost: a thousand objects wait for one Secret: one write each, and nothing more
+// until the Secret exists.
 func TestWaitingCost(t *testing.T) {
 	operator.Start(t, only)
 	w := newWorld(t)
@@ -203,8 +203,8 @@ func (w *world) idle(kind string, long time.Duration) float64 {
 	return last
 }
 
-// TestTogether has the cloud answer nobody before all workers ask at once: it would
-// never come to that if they waited for one another.
+// TestTogether: the cloud answers no call before all workers have sent one: this would never
+// happen if they waited for one another.
 func TestTogether(t *testing.T) {
 	operator.Start(t, only)
 	w := newWorld(t)
@@ -222,10 +222,9 @@ func TestTogether(t *testing.T) {
 	w.available("Subnet", names...)
 }
 
-// TestWoken shows what wakes a Subnet once its Network is ready: the watch. While the
-// cloud keeps the Network waiting, the Subnet is not looked at even once for twice as
-// long as it may take then, so that no timer runs which could wake it within that time.
-// How fast it is, the benchmark tells.
+// TestWoken: the watch requeues a Subnet when its Network is ready. While the cloud keeps the
+// Network waiting, there is no pass of the Subnet for twice the allowed time, so no timer can
+// requeue the Subnet within that time. The benchmark measures the real time.
 func TestWoken(t *testing.T) {
 	operator.Start(t, only)
 	w := newWorld(t)
@@ -248,7 +247,7 @@ func TestWoken(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer changes.Stop()
-	w.apply(managed("Network", "other", "{}")) // It ends the wait of the first.
+	w.apply(managed("Network", "other", "{}")) // This ends the wait of the first call.
 	for event := range changes.ResultChan() {
 		n, ok := event.Object.(*openstackv1alpha1.Network)
 		if ok && n.Name == "net" && meta.IsStatusConditionTrue(n.Status.Conditions, "Available") {

@@ -15,8 +15,8 @@ import (
 	"github.com/kinship-dev/kinship/internal/testenv"
 )
 
-// testImmutableDrift has somebody change in the cloud what can't be changed by the spec:
-// that is told, and nothing else comes of it; it is told no longer once it is undone.
+// testImmutableDrift changes a field in the cloud that the spec can't change: status.drift
+// lists the field, without any other effect, until the change is undone.
 func testImmutableDrift(w *world) {
 	w.t.Helper()
 	w.apply(manifest("Network", "it", "resyncPeriod: 1s, resource: {dnsDomain: example.org.}"))
@@ -43,7 +43,7 @@ func testImmutableDrift(w *world) {
 	}
 }
 
-// testEvents: what a person changes or deletes in OpenStack is put right, and events tell.
+// testEvents: changes and deletions by a user in OpenStack are corrected, with events.
 func testEvents(w *world) {
 	w.t.Helper()
 	w.apply(manifest("Network", "it", "resyncPeriod: 1s, resource: {description: ours}"))

@@ -17,8 +17,8 @@ import (
 // objects of a kind have turns there.
 const crowdOf = 40
 
-// TestFairShares: clouds and sources of images that hang, and that want to be left alone,
-// keep nobody else waiting. Order is asserted, not time.
+// TestFairShares: clouds and image servers that hang, or that answer Retry-After, do not delay
+// other tenants. The test asserts order, not time.
 func TestFairShares(t *testing.T) {
 	operator.Start(t, only)
 	for name, test := range map[string]func(*testing.T){
@@ -37,7 +37,7 @@ func badWorld(t *testing.T, fault emulator.Fault) *world {
 	t.Helper()
 	w := untidyWorld(t)
 	w.patience = 90 * time.Second // Calls that hang have to end first.
-	t.Cleanup(w.tidyUp)           // A creation that got no answer may be carried out late: what is left is not looked at.
+	t.Cleanup(w.tidyUp)           // A creation without an answer may be carried out late: remaining resources are not checked.
 	fault.Times = -1
 	w.cloud.AddFault(fault)
 	w.networks(crowdOf)
@@ -76,7 +76,8 @@ func (w *world) called(n int) {
 	})
 }
 
-// serves expects another cloud to serve while none of the bad one's Networks is Available.
+// serves expects another cloud to be usable while none of the bad cloud's Networks is
+// Available.
 func (w *world) serves(bad *world) {
 	w.t.Helper()
 	w.networks(3)

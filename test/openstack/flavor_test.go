@@ -37,7 +37,7 @@ var computeTests = map[string]func(*testing.T){
 	"KeyPair can't be silently the same": testKeyPairImmutable,
 }
 
-// specs are extra specs as a status has them, from names and values in turn.
+// specs are extra specs of a status, from names and values in turn.
 func specs(pairs ...string) []any {
 	var all []any
 	for i := 0; i < len(pairs); i += 2 {
@@ -70,7 +70,7 @@ func testChosenID(t *testing.T) {
 	}
 }
 
-// testExtraSpecs changes one and leaves another.
+// testExtraSpecs changes one extra spec and keeps another.
 func testExtraSpecs(t *testing.T) {
 	w := newWorld(t)
 	w.apply(managed("Flavor", "it", "{ram: 64, vcpus: 1, disk: 1, extraSpecs: [{name: a, value: '1'}, {name: b, value: '2'}]}"))
@@ -106,7 +106,7 @@ func testKeyPairTwice(t *testing.T) {
 	}
 }
 
-// testKeyPairTaken has one that is there already refused, and left alone.
+// testKeyPairTaken: an existing key pair is refused, and not changed.
 func testKeyPairTaken(t *testing.T) {
 	w := newWorld(t)
 	w.apply(managed("KeyPair", "it", fmt.Sprintf("{publicKey: %q}", publicKey)))

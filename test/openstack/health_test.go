@@ -10,8 +10,8 @@ import (
 	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/ext"
-	// Argo CD runs health checks with this interpreter, so what it makes of a script is what
-	// Argo CD does.
+	// Argo CD runs health checks with this interpreter, so the result for a script is the same
+	// as in Argo CD.
 	lua "github.com/yuin/gopher-lua"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -22,16 +22,16 @@ import (
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 )
 
-// phase is an object in one phase of its life, and what health checks are to say of it.
+// phase is an object in one phase of its life, with the expected results of health checks.
 type phase struct {
 	name string
-	// pass is what the operator has found; nil if it has not looked yet.
+	// pass is the Outcome of the operator; nil before its first pass.
 	pass *condition.Pass
 	// behind and deleting say that the spec was edited since, or the object deleted.
 	behind, deleting bool
 
-	health  status.Status // as kstatus would call it, did it know these conditions
-	kstatus status.Status // as kstatus calls it
+	health  status.Status // the result of kstatus, if it evaluated these conditions
+	kstatus status.Status // the real result of kstatus
 }
 
 const network = "{apiVersion: openstack.k-orc.cloud/v1alpha1, kind: Network, metadata: {name: net, generation: 3}}"
@@ -182,8 +182,8 @@ func first(t *testing.T, content map[string]any, path ...string) map[string]any 
 	return map[string]any{"it": list[0]}
 }
 
-// evaluate evaluates a CEL expression as Flux does: parsed and not checked, with the fields
-// of the object as variables. An error means that it is asked again.
+// evaluate evaluates a CEL expression as Flux does: parsed and not checked, with the fields of
+// the object as variables. After an error, Flux evaluates again later.
 func evaluate(t *testing.T, expression string, variables map[string]any) (bool, error) {
 	t.Helper()
 	env, err := cel.NewEnv(cel.OptionalTypes(), cel.CrossTypeNumericComparisons(true), ext.Strings())
@@ -209,8 +209,8 @@ func evaluate(t *testing.T, expression string, variables map[string]any) (bool, 
 	return is, nil
 }
 
-// TestHealthChecks reads the health checks that users are given out of the page, and has them
-// judge an object in each phase.
+// TestHealthChecks reads the health checks from the page, and evaluates them for an object in
+// each phase.
 func TestHealthChecks(t *testing.T) {
 	flux := fieldsOf(t, first(t, example(t, "Flux"), "spec", "healthCheckExprs"), []string{"it"},
 		"inProgress", "failed", "current")
@@ -226,7 +226,7 @@ func TestHealthChecks(t *testing.T) {
 			p.checkFlux(t, flux, object)
 			p.checkArgo(t, argo, object)
 			p.checkKstatus(t, object)
-			if p.deleting { // Neither asks about what it deletes.
+			if p.deleting { // Neither tool checks objects that it deletes.
 				return
 			}
 			ready := true
@@ -245,8 +245,7 @@ func TestHealthChecks(t *testing.T) {
 	}
 }
 
-// checkFlux asks in the order in which Flux does, which takes what is none of these for in
-// progress.
+// checkFlux evaluates in the order of Flux, which takes any other object for in progress.
 func (p *phase) checkFlux(t *testing.T, expressions []string, object map[string]any) {
 	t.Helper()
 	got := status.InProgressStatus
@@ -314,7 +313,7 @@ func (p *phase) checkArgo(t *testing.T, script string, object map[string]any) {
 	}
 }
 
-// toLua returns a value as scripts see it.
+// toLua returns a value for scripts.
 func toLua(l *lua.LState, value any) lua.LValue {
 	switch v := value.(type) {
 	case map[string]any:

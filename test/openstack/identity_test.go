@@ -119,8 +119,8 @@ func (w *world) requests(method, resource string) int {
 	return n
 }
 
-// testForgotten: passwords don't stay in memory when they are gone from the cluster. Who
-// writes the same again has them read, and logs in, anew.
+// testForgotten: passwords do not stay in memory when they are deleted from the cluster. The
+// same password in a new Secret is read, and used for a login, again.
 func testForgotten(t *testing.T) {
 	w := newWorld(t)
 	again := 0
@@ -179,8 +179,7 @@ func testPasswordStays(t *testing.T) {
 	w.available("User", "none")
 }
 
-// testPasswordUntold looks for a password where it must not be, whatever goes
-// wrong.
+// testPasswordUntold searches for a password where it must not be, after any error.
 func testPasswordUntold(t *testing.T) {
 	const password = "tell-nobody"
 	w := newWorld(t)

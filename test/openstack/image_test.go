@@ -52,15 +52,15 @@ var imageTests = map[string]func(*testing.T){
 // of the test's own in its place.
 const somewhere = "http://somewhere.example/disk"
 
-// disk is what source serves.
+// disk is the content that source serves.
 var disk = bytes.Repeat([]byte("what is on the disk "), 10_000)
 
-// source serves contents, and is told of each request before it answers.
+// source serves contents, and calls a function for each request before the answer.
 func source(t *testing.T, content []byte, before func(w http.ResponseWriter, r *http.Request) bool) string {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if before == nil || before(w, r) {
-			_, _ = w.Write(content) // Who has gone is his own business.
+			_, _ = w.Write(content) // A client may close the connection.
 		}
 	}))
 	t.Cleanup(s.Close)
@@ -88,7 +88,7 @@ func testStreamed(t *testing.T) {
 	if n := w.requests("PUT", "images/file"); n != 1 {
 		t.Errorf("%d uploads", n)
 	}
-	if n := w.requests("GET", "images"); n > 2 { // Once after the end, and if it was woken before.
+	if n := w.requests("GET", "images"); n > 2 { // Once after the end, and once more if it was requeued before.
 		t.Errorf("asked %d times: there is nothing to poll for", n)
 	}
 	attempts, _ := w.get("Image", "it").Object["status"].(map[string]any)["downloadAttempts"].(int64)
@@ -210,8 +210,8 @@ func testBreaksOff(t *testing.T) {
 	}
 }
 
-// testManyStreams has more images wait for their contents than there are workers;
-// another one is made meanwhile.
+// testManyStreams: more images wait for their contents than there are workers; another image is
+// created meanwhile.
 func testManyStreams(t *testing.T) {
 	w := newWorld(t)
 	open := make(chan struct{})
@@ -252,7 +252,7 @@ func testDeletedStreaming(t *testing.T) {
 	<-gone // The download has ended as well.
 }
 
-// testProtected keeps an image until the spec says no more that it is protected.
+// testProtected: an image is kept while the spec has protected: true.
 func testProtected(t *testing.T) {
 	w := newWorld(t)
 	w.apply(managed("Image", "it", strings.Replace(images[0].minimal, "{", "{protected: true, ", 1)))
@@ -283,8 +283,8 @@ func testContentRules(t *testing.T) {
 	w.available("Image", "it")
 }
 
-// testImageLost goes by the mark alone: an image that a person made a moment ago, of
-// the same name, is not taken for the one whose creation was not answered.
+// testImageLost: only the mark counts. An image of the same name that a user created a moment
+// ago is not taken for the image whose creation was not answered.
 func testImageLost(t *testing.T) {
 	for reset, reason := range map[emulator.Reset]string{
 		emulator.AfterExecution: "it was made", emulator.BeforeExecution: "it was not",
@@ -307,7 +307,7 @@ func testImageLost(t *testing.T) {
 	}
 }
 
-// TestKilledStreaming has an operator die during an upload. The next one begins anew.
+// TestKilledStreaming kills an operator during an upload. The next operator begins again.
 func TestKilledStreaming(t *testing.T) {
 	first := operator.Exec(t, "--packs", "openstack")
 	w := newWorld(t)

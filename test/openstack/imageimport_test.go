@@ -30,9 +30,9 @@ func (w *world) attempts(name string) int64 {
 	return n
 }
 
-// importRequests counts by their answers what the operator has asked of Glance about
-// images with POST: 201 for an image, 202 for an import. Real services count nothing, so
-// that the operator's metrics tell, which count all clouds together.
+// importRequests counts the operator's POST requests to Glance about images by their answers:
+// 201 for an image, 202 for an import. Real services count no requests, so the operator's
+// metrics are used, which count all clouds together.
 func (w *world) importRequests() map[string]float64 {
 	w.t.Helper()
 	counted := map[string]float64{}
@@ -50,7 +50,7 @@ func (w *world) importRequests() map[string]float64 {
 	return counted
 }
 
-// testImportedOnce: each Image is made by one request, and filled by one more.
+// testImportedOnce: each Image is created by one request, and filled by one more.
 func testImportedOnce(w *world) {
 	w.t.Helper()
 	before := w.importRequests()
@@ -71,7 +71,7 @@ func testImportedOnce(w *world) {
 	}
 }
 
-// testImportWaits has Glance be busy, and passes come while it has not begun.
+// testImportWaits: Glance is busy, and passes happen before the import has begun.
 func testImportWaits(t *testing.T) {
 	w := newWorld(t)
 	release := w.cloud.HoldImports()
@@ -93,7 +93,7 @@ func testImportWaits(t *testing.T) {
 	w.importedOnce("it")
 }
 
-// importedOnce waits until an Image is there, by one import.
+// importedOnce waits until an Image is available, by one import.
 func (w *world) importedOnce(name string) {
 	w.t.Helper()
 	w.available("Image", name)
@@ -121,8 +121,8 @@ func testImportLost(t *testing.T) {
 	w.importedOnce("it")
 }
 
-// TestKilledImporting has an operator die when Glance has accepted an import, before the
-// status says so. The next one does not ask again.
+// TestKilledImporting kills an operator after Glance has accepted an import, before the status
+// shows the import. The next operator does not request another import.
 func TestKilledImporting(t *testing.T) {
 	first := operator.Exec(t, "--packs", "openstack")
 	w := newWorld(t)

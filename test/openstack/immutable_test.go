@@ -14,8 +14,8 @@ import (
 // immutable are the fields of a kind's resource that can't be changed.
 type immutable struct {
 	kind string
-	// full is a resource with the fields, and bare one with what is required alone; both
-	// empty where all is required.
+	// full is a resource with the fields, and bare a resource with required fields only; both
+	// are empty if all fields are required.
 	full, bare string
 	// other are other values of the fields.
 	other string
@@ -61,7 +61,7 @@ var immutables = []immutable{
 		other: "{floatingNetworkRef: b, floatingIP: 192.0.2.2, portRef: b, fixedIP: 10.0.0.2, projectRef: b}",
 	},
 	{kind: "FloatingIP", full: "{floatingSubnetRef: a}", bare: "{floatingNetworkRef: a}", other: "{floatingSubnetRef: b}"},
-	{ // What is shared stays so.
+	{ // A shared network stays shared.
 		kind: "AddressScope", full: "{ipVersion: 4, shared: true, projectRef: a}", bare: "{ipVersion: 4, shared: true}",
 		other: "{ipVersion: 6, shared: false, projectRef: b}",
 	},
@@ -146,7 +146,7 @@ var mutable = map[string][]string{
 	"Image": {"name", "visibility", "protected", "tags"}, "Flavor": {"extraSpecs"}, "Volume": {"name", "description"},
 	"Server":     {"name", "tags", "metadata", "ports", "volumes"},
 	"VolumeType": {"name", "description", "isPublic", "extraSpecs"}, "ShareNetwork": {"name", "description"},
-	"RouterInterface": {"adopt", "resyncPeriod", "type"}, // It has one type.
+	"RouterInterface": {"adopt", "resyncPeriod", "type"}, // There is only one type.
 }
 
 // resourceOf returns the schema of a kind's resource.
@@ -159,7 +159,7 @@ func resourceOf(t *testing.T, kind string) schema {
 	return spec // A RouterInterface is that alone.
 }
 
-// testImmutables has no field be changed, taken away or added, but those that can be.
+// testImmutables: no field can be changed, removed or added, except mutable fields.
 func testImmutables(t *testing.T) {
 	w := newWorld(t)
 	w.delete("Secret", "cloud") // Nothing comes of the objects.
@@ -186,7 +186,7 @@ func (m *immutable) manifest(name, resource string) string {
 		m.kind, name, resource)
 }
 
-// refused tries to change the fields, and returns which they are.
+// refused tries to change the fields, and returns the refused fields.
 func (m *immutable) refused(w *world, name string) []string {
 	w.t.Helper()
 	for which, resource := range map[string]string{"full": m.full, "bare": m.bare} {
@@ -198,7 +198,7 @@ func (m *immutable) refused(w *world, name string) []string {
 	for field, value := range other {
 		all = append(all, field)
 		m.refusesOne(w, name+"full", field, value)
-		if !slices.Contains(required, field) && m.kind+field != "AddressScopeshared" { // Left out it stays.
+		if !slices.Contains(required, field) && m.kind+field != "AddressScopeshared" { // A field that is left out is kept.
 			m.refusesOne(w, name+"full", field, nil)
 		}
 		if _, has := bare[field]; !has {

@@ -17,7 +17,7 @@ import (
 	"github.com/kinship-dev/kinship/test/operator"
 )
 
-// interruptedTests are what becomes of work that stops half way.
+// interruptedTests are about work that stops half way.
 var interruptedTests = map[string]func(*testing.T){
 	"what is not complete is not available":               testIncomplete,
 	"a rule that can't be added is missed":                testVital,
@@ -34,7 +34,8 @@ var interruptedTests = map[string]func(*testing.T){
 	"what was adopted needs not what it was found by":     testAdoptedAlone,
 }
 
-// testIncomplete: what exists and has not all of its spec yet is not handed on.
+// testIncomplete: a resource that exists and does not have all fields of its spec yet can't be
+// referred to.
 func testIncomplete(t *testing.T) {
 	w := newWorld(t)
 	w.cloud.AddFault(emulator.Fault{Method: "PUT", Resource: "networks/tags", Times: -1, Status: 503})
@@ -56,8 +57,8 @@ func testIncomplete(t *testing.T) {
 	w.available("Port", "port")
 }
 
-// testVital: a group without a rule that it ought to have does not serve, one without a
-// description does.
+// testVital: a group without a wanted rule is not available, a group without its description
+// is.
 func testVital(t *testing.T) {
 	w := newWorld(t)
 	w.apply(managed("SecurityGroup", "group", "{rules: ["+rule(22)+"]}"))
@@ -79,8 +80,8 @@ func testVital(t *testing.T) {
 	w.available("SecurityGroup", "group")
 }
 
-// testHeldUntilLetGo: what the spec does not name any more stays until the resource has
-// let go of it.
+// testHeldUntilLetGo: an object that the spec no longer names is kept until the resource no
+// longer uses it.
 func testHeldUntilLetGo(t *testing.T) {
 	w := newWorld(t)
 	w.apply(net, managed("SecurityGroup", "old", "{}"), managed("Port", "port", "{networkRef: net, securityGroupRefs: [old]}"))
@@ -100,8 +101,8 @@ func losing(resource string) emulator.Fault {
 	return emulator.Fault{Method: "POST", Resource: resource, Reset: emulator.AfterExecution, Last: true}
 }
 
-// testReplacementLost deletes an object while it is not known whether its resource,
-// which somebody deleted, was made again.
+// testReplacementLost deletes an object while it is not known whether its resource, which was
+// deleted in the cloud, was created again.
 func testReplacementLost(t *testing.T) {
 	w := newWorld(t)
 	w.apply(managed("Network", "it", "{}"))
@@ -125,9 +126,9 @@ func testReplacementLost(t *testing.T) {
 	w.empty()
 }
 
-// testReplacedMeanwhile has an object be replaced, so that its finalizer and what it
-// records are gone, while it is not known whether its resource was made. A Service does
-// not tell when that was.
+// testReplacedMeanwhile replaces an object, so that its finalizer and its records are lost,
+// while it is not known whether its resource was created. A Service does not show its creation
+// time.
 func testReplacedMeanwhile(t *testing.T) {
 	w := newWorld(t)
 	w.cloud.AddFault(losing("services"))
@@ -155,8 +156,8 @@ func testReplacedMeanwhile(t *testing.T) {
 	}
 }
 
-// late has a proxy give up on a creation that the service carries out all the same, so
-// late that the test sees that it is waited for.
+// late makes a proxy give up on a creation that the service carries out later, so late that the
+// test sees the wait.
 func late(resource string) emulator.Fault {
 	return emulator.Fault{Method: "POST", Resource: resource, Late: 5 * time.Second}
 }
@@ -173,12 +174,13 @@ func testLate(t *testing.T) {
 	}
 }
 
-// TestLateAfterKill has an operator die over the last of many attempts, which is carried out
-// when the next operator runs. When it began to try says nothing about the last attempt.
+// TestLateAfterKill kills an operator after the last of many attempts, which is carried out
+// when the next operator runs. The time of the first attempt says nothing about the last
+// attempt.
 func TestLateAfterKill(t *testing.T) {
 	first := operator.Exec(t, "--packs", "openstack")
 	w := newWorld(t)
-	const failures = 7 // By then it tries for longer than an attempt is waited for.
+	const failures = 7 // By then, the attempts have lasted longer than the wait for one attempt.
 	w.cloud.AddFault(emulator.Fault{
 		Method: "POST", Resource: "networks", Status: http.StatusServiceUnavailable, Times: failures,
 	})
@@ -217,8 +219,8 @@ func testLateDeleted(t *testing.T) {
 	w.empty()
 }
 
-// testNeighboursAddress has an attempt get no answer while somebody else gets a floating IP
-// of the same network, which an administrator sees as well.
+// testNeighboursAddress: an attempt gets no answer while another client gets a floating IP of
+// the same network, which an administrator sees as well.
 func testNeighboursAddress(t *testing.T) {
 	w := newWorld(t)
 	w.apply(managed("Network", "outside", "{external: true}"), managed("Project", "project", "{name: theirs}"),
@@ -246,7 +248,7 @@ func testSubnetLater(t *testing.T) {
 	w.available("FloatingIP", "it")
 }
 
-// testRenamedMeanwhile: an attempt is looked for by the name that it was made with.
+// testRenamedMeanwhile: an attempt is searched for by the name of its request.
 func testRenamedMeanwhile(t *testing.T) {
 	w := newWorld(t)
 	w.cloud.AddFault(emulator.Fault{Method: "POST", Resource: "networks", Times: 3, Status: 409})
@@ -270,7 +272,7 @@ func testRenamedMeanwhile(t *testing.T) {
 // testDeletionFails: a volume that can't be deleted after all is said to be so, and goes
 // once that is cured.
 func testDeletionFails(t *testing.T) {
-	cloud := operator.Cloud(t, emulator.Options{BuildTime: 10 * time.Second}) // It has to last until the first reset.
+	cloud := operator.Cloud(t, emulator.Options{BuildTime: 10 * time.Second}) // It must last until the first reset.
 	w := worldOf(t, cloud.CloudsYAML(), cloud)
 	w.apply(managed("Volume", "volume", "{size: 1}"))
 	w.available("Volume", "volume")
@@ -292,7 +294,7 @@ func testDeletionFails(t *testing.T) {
 	w.empty()
 }
 
-// testStatusRefused has the API server refuse what is said of an object for good.
+// testStatusRefused: the API server refuses the status of an object for good.
 func testStatusRefused(t *testing.T) {
 	w := newWorld(t)
 	allow := w.refuseStatus()
@@ -308,8 +310,8 @@ func testStatusRefused(t *testing.T) {
 	w.fails("Network", "it", "InvalidConfiguration")
 }
 
-// refuseStatus has the API server refuse every status of a Network, until the function
-// it returns is called.
+// refuseStatus makes the API server refuse every status of a Network, until the returned
+// function is called.
 func (w *world) refuseStatus() (allow func()) {
 	w.t.Helper()
 	allow = testenv.Refuse(w.t, w.ns, openstackv1alpha1.GroupVersion.WithResource("networks/status"), "false", "no status")
@@ -325,7 +327,7 @@ func (w *world) refuseStatus() (allow func()) {
 	return allow
 }
 
-// testAdoptedAlone has what an object was adopted by go, and the object be edited.
+// testAdoptedAlone: spec.adopt of an object is removed, and the object is edited.
 func testAdoptedAlone(t *testing.T) {
 	w := newWorld(t)
 	made := "networkRef: net, ipVersion: 4, cidr: 10.0.0.0/24"

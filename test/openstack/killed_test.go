@@ -18,12 +18,12 @@ import (
 	"github.com/kinship-dev/kinship/test/operator"
 )
 
-// here is the namespace, in manifests: for ids that people choose. One that another object
-// has, in whatever cloud, is not taken for what an attempt has made.
+// here is the namespace in manifests, for IDs that users choose. An ID that another object has,
+// in any cloud, is not taken for the result of an attempt.
 const here = "NAMESPACE"
 
-// stacks are what TestKilled makes: together, objects of all kinds but for
-// ApplicationCredential, which nobody can make twice of one user in all these clouds.
+// stacks are the objects of TestKilled: together, objects of all kinds but
+// ApplicationCredential, which can't be created twice for one user in all these clouds.
 var stacks = map[string][]string{
 	"network": stack,
 	"shared":  {managed("Router", "router", "{}"), net, routed, interfaceOf("it", "routed", ""), interfaceOf("other", "routed", "")},
@@ -50,17 +50,17 @@ var stacks = map[string][]string{
 	},
 }
 
-// step is one request of an operator that changes something in the cloud. One that is
-// refused changes nothing, and how many of those there are is chance.
+// step is one request of an operator that changes the cloud. A refused request changes nothing,
+// and the number of refused requests is random.
 type step struct {
 	call emulator.Call
 	skip int // so many of that sort came before
-	// unsent says that it is not carried out: what was written before it is all there is.
+	// unsent says that the request is not carried out: only the writes before it exist.
 	unsent bool
 }
 
-// crowded is how long something may take where there are dozens of clouds at once: after a
-// restart, what was begun is waited for, and looked at less and less often.
+// crowded is the time limit with dozens of clouds at once: after a restart, the operator waits
+// for unfinished work, with growing pauses.
 const crowded = 3 * time.Minute
 
 // applyHere applies a stack.
@@ -69,7 +69,7 @@ func (w *world) applyHere(objects []string) {
 	w.apply(strings.ReplaceAll(strings.Join(objects, "\n"), here, w.ns))
 }
 
-// steps returns those that a cloud has seen.
+// steps returns the steps of a cloud.
 func (w *world) steps() []step {
 	var all []step
 	for call, times := range w.cloud.Done() {
@@ -84,8 +84,8 @@ func (w *world) steps() []step {
 	return all
 }
 
-// cutOff has the answer of a step be lost, and the cloud say nothing more: the operator
-// is killed with it.
+// cutOff loses the answer of a step, and all later answers of the cloud: the operator is killed
+// with it.
 func (w *world) cutOff(at step) {
 	w.cloud.ResetCalls()
 	reset := emulator.AfterExecution
@@ -114,7 +114,7 @@ func (w *world) reached(at step) {
 	})
 }
 
-// sizes counts what is in a cloud.
+// sizes counts the resources of a cloud.
 func (w *world) sizes() map[string]int {
 	counts := map[string]int{}
 	for resource, items := range w.cloud.Inventory() {
@@ -123,7 +123,7 @@ func (w *world) sizes() map[string]int {
 	return counts
 }
 
-// allAvailable waits until all objects are, as they are now.
+// allAvailable waits until all objects are available in their present generation.
 func (w *world) allAvailable() {
 	w.t.Helper()
 	testenv.EventuallyWithin(w.t, crowded, func() error {
@@ -141,7 +141,7 @@ func (w *world) allAvailable() {
 	})
 }
 
-// states tells what all objects say.
+// states returns the messages of all objects.
 func (w *world) states() string {
 	w.t.Helper()
 	var all []string
@@ -160,8 +160,8 @@ func (w *world) deleteAll() {
 	}
 }
 
-// rehearse makes a stack undisturbed, and returns the steps of its creation and of its
-// deletion, and what there is in between.
+// rehearse creates a stack without disturbance, and returns the steps of its creation and of
+// its deletion, and the resources in between.
 func rehearse(t *testing.T, objects []string) (create, remove []step, there map[string]int) {
 	t.Helper()
 	w := untidyWorld(t)
@@ -174,7 +174,7 @@ func rehearse(t *testing.T, objects []string) (create, remove []step, there map[
 	return create, w.steps(), there
 }
 
-// unsent returns the steps that make something, as they are when they are not carried out.
+// unsent returns the creating steps as steps that are not carried out.
 func unsent(steps []step) []step {
 	var all []step
 	for _, s := range steps {
@@ -195,9 +195,10 @@ type scene struct {
 	there          map[string]int
 }
 
-// TestKilled kills the operator, as SIGKILL does, after each request by which it makes
-// or deletes something, before it has the answer, and before some are carried out. Each step has a world of its own, so
-// that three operators are enough. Nothing is made twice, and nothing is left.
+// TestKilled kills the operator, with SIGKILL, after each request that creates or deletes a
+// resource, before its answer arrives, and before some requests are carried out. Each step has
+// a world of its own, so that three operators are enough. No resource is created twice, and
+// none is left.
 func TestKilled(t *testing.T) {
 	o := operator.Exec(t, "--packs", "openstack", "--openstack-qps", "1000")
 	var scenes []scene

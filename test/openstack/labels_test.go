@@ -16,10 +16,10 @@ import (
 	"github.com/kinship-dev/kinship/test/operator"
 )
 
-// labels are those that metrics have, and what their values are, as docs/metrics.md tells:
-// what is chosen by whoever writes objects or answers requests is in none of them.
+// labels are the labels of metrics with their allowed values, as docs/metrics.md describes: no
+// value is chosen by an author of objects or by a server.
 var labels = map[string]*regexp.Regexp{
-	// Kinds, which definitions have, and what stands for them in names.
+	// Kinds of the definitions, and words for them in names.
 	"group":      regexp.MustCompile(`^(|[a-z0-9-]+(\.[a-z0-9-]+)+|apps)$`),
 	"kind":       regexp.MustCompile(`^[A-Z][A-Za-z]*$`),
 	"controller": regexp.MustCompile(`^([a-z0-9.-]+/)?[a-z-]+$`),
@@ -38,7 +38,7 @@ var labels = map[string]*regexp.Regexp{
 		"endpoints", "volumes", "types", "share-networks"),
 	"code": oneOf("other", "<error>", "0", "200", "201", "202", "204", "300", "400", "401", "403", "404", "409", "410",
 		"413", "422", "429", "500", "502", "503", "504"),
-	// The API server's address, and what is known when the program is built.
+	// The API server's address, and values that are known when the program is built.
 	"host": nil, "version": nil, "quantile": nil,
 }
 

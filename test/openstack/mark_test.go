@@ -23,9 +23,9 @@ var publicNet = []string{
 	managed("Subnet", "sub-out", "{networkRef: outside, ipVersion: 4, cidr: 10.5.0.0/24}"),
 }
 
-// testMarkUnseen has a floating IP keep for a while the mark that its POST gave it for a
-// description: no status shows the mark, and no import takes the floating IP before the
-// description is what the spec wants.
+// testMarkUnseen: a floating IP keeps the mark of its POST as description for a while: no
+// status shows the mark, and no import takes the floating IP before the description is that of
+// the spec.
 func testMarkUnseen(t *testing.T) {
 	w := newWorld(t)
 	w.apply(publicNet...)
@@ -79,7 +79,7 @@ func testMarkUnseen(t *testing.T) {
 	t.Errorf("never seen with their description: %v", all)
 }
 
-// description returns what the cloud says of a floating IP.
+// description returns the description of a floating IP in the cloud.
 func (w *world) description(id string) string {
 	w.t.Helper()
 	c, address := w.address("network/floatingips", id)
@@ -94,7 +94,7 @@ func (w *world) description(id string) string {
 	return answer.FloatingIP.Description
 }
 
-// testMarkLike: what a person writes that begins like a mark is shown, and imported.
+// testMarkLike: a text of a user that begins like a mark is shown, and imported.
 func testMarkLike(t *testing.T) {
 	w := newWorld(t)
 	const text = "kinship-uid of the office"

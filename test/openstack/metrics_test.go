@@ -10,7 +10,7 @@ import (
 	"github.com/kinship-dev/kinship/test/operator"
 )
 
-// TestMetrics: what docs/metrics.md lists is counted.
+// TestMetrics: the metrics in docs/metrics.md are counted.
 func TestMetrics(t *testing.T) {
 	operator.Start(t, only)
 	w := newWorld(t)

@@ -55,8 +55,8 @@ func TestMoveBack(t *testing.T) {
 	}
 }
 
-// leftAsPublished expects that objects have nothing but what the published operator
-// writes, and what the page names. It returns what that operator would report of each.
+// leftAsPublished expects that objects have only fields of the published operator, and the
+// fields that the page names. It returns the report of that operator for each object.
 func (w *world) leftAsPublished() map[string]map[string]any {
 	w.t.Helper()
 	reports := map[string]map[string]any{}
@@ -128,7 +128,7 @@ func (w *world) checkWriters(u *unstructured.Unstructured) {
 	}
 }
 
-// theirReport returns what the published operator would report of an object.
+// theirReport returns the published operator's report of an object.
 func (w *world) theirReport(u *unstructured.Unstructured) map[string]any {
 	w.t.Helper()
 	report := map[string]any{}
@@ -143,8 +143,8 @@ func (w *world) theirReport(u *unstructured.Unstructured) map[string]any {
 	return report
 }
 
-// keptByUs shows why statuses are written anew: what the published operator's hand reports no
-// more stays, because the field owner of this operator has written it as well.
+// keptByUs shows why the page removes statuses: fields that the published operator no longer
+// reports stay, because the field owner of this operator owns them as well.
 func (w *world) keptByUs(reports map[string]map[string]any) {
 	w.t.Helper()
 	for _, u := range w.objects() {
@@ -184,8 +184,8 @@ func renewAll(t *testing.T) {
 	}
 }
 
-// reportedAs has the published operator's hand report every object, and then, as after an
-// error, report it without its resource.
+// reportedAs reports every object as the published operator does, and then, as after an error,
+// without its resource.
 func (w *world) reportedAs(reports map[string]map[string]any) {
 	w.t.Helper()
 	for _, u := range w.objects() {
@@ -226,8 +226,8 @@ func (w *world) expectStatus(u *unstructured.Unstructured, expected map[string]a
 	}
 }
 
-// deletedAs has the published operator's hand delete every object: it takes a finalizer off
-// by applying nothing as the field manager that has put it there.
+// deletedAs deletes every object as the published operator does: it removes a finalizer by an
+// empty apply as the field manager of the finalizer.
 func (w *world) deletedAs() {
 	w.t.Helper()
 	all := append(w.objects(), w.get("Secret", "cloud"))
@@ -247,7 +247,7 @@ func (w *world) deletedAs() {
 	}
 }
 
-// releaseAs takes off what a field manager has put on an object, which may be gone by then.
+// releaseAs removes the fields of a field manager from an object, which may not exist any more.
 func (w *world) releaseAs(u *unstructured.Unstructured, owner string) {
 	w.t.Helper()
 	err := w.c.Apply(w.t.Context(), client.ApplyConfigurationFromUnstructured(partial(u)),

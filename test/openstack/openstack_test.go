@@ -8,7 +8,8 @@ import (
 	"github.com/kinship-dev/kinship/test/operator"
 )
 
-// everywhere returns what real services have to pass as well, beside the stories.
+// everywhere returns the tests that real services must pass as well, in addition to the
+// stories.
 func everywhere() map[string]func(*world) {
 	tests := map[string]func(*world){
 		"Image is imported once":                  testImportedOnce,
@@ -30,8 +31,7 @@ func everywhere() map[string]func(*world) {
 	return tests
 }
 
-// TestOpenStack runs everything that needs nothing but an operator, with one for
-// all.
+// TestOpenStack runs all tests that only need an operator, with one operator for all.
 func TestOpenStack(t *testing.T) {
 	operator.Start(t, only)
 	tests := maps.Clone(traps)

@@ -11,16 +11,16 @@ import (
 	"github.com/kinship-dev/kinship/internal/pack/openstack/kit"
 )
 
-// outside is a change by somebody else of what can be changed back.
+// outside is a change by another client that the operator can correct.
 type outside struct {
 	asked
 
-	// method, path and body are the request; path is below the resource unless it begins
-	// with a slash. In a body <id> stands for the resource's.
+	// method, path and body are the request; path is below the resource unless it begins with a
+	// slash. In a body, <id> means the ID of the resource.
 	method, path, body string
 }
 
-// changedOutside has one kind of each service, and what is no plain field.
+// changedOutside has a kind of each service, and all fields that are not plain.
 var changedOutside = []outside{
 	{
 		asked: asked{
@@ -83,7 +83,7 @@ var changedOutside = []outside{
 	},
 }
 
-// corrected has the next comparison change it back.
+// corrected waits until the next comparison has corrected the change.
 func (o *outside) corrected(w *world) {
 	w.t.Helper()
 	needs := scenario{needs: o.needs}
@@ -116,7 +116,8 @@ func (o *outside) corrected(w *world) {
 // goneOutside are kinds of which an import is told to have lost its resource.
 var goneOutside = []string{"Network", "Project", "Flavor", "Volume", "Image", "ShareNetwork"}
 
-// importGone deletes what was imported: nobody makes it again, and the import says so.
+// importGone deletes an imported resource: the operator does not create it again, and the
+// import has a message.
 func (s *scenario) importGone(w *world) {
 	w.t.Helper()
 	s.prepare(w)
@@ -134,7 +135,7 @@ func (s *scenario) importGone(w *world) {
 	}
 }
 
-// others are the tests of what somebody else does, for all kinds but those that only the
+// others are the tests of changes by other clients, for all kinds but those that only the
 // emulator has.
 func others(emulated bool) map[string]func(*world) {
 	tests := map[string]func(*world){}

@@ -13,7 +13,7 @@ import (
 	"github.com/kinship-dev/kinship/test/operator"
 )
 
-// placeTests are what becomes of resources whose credentials lead elsewhere.
+// placeTests are about resources whose credentials change to another place.
 var placeTests = map[string]func(*testing.T){
 	"credentials of another cloud":                   testOtherCloud,
 	"credentials of another cloud with such an id":   testSameID,
@@ -21,8 +21,8 @@ var placeTests = map[string]func(*testing.T){
 	"credentials of another project that see it too": testOtherProject,
 }
 
-// testOtherCloud: what was made in one cloud is not made again in another one, and does
-// not count as deleted because it is not there.
+// testOtherCloud: a resource of one cloud is not created again in another cloud, and does not
+// count as deleted because it is missing there.
 func testOtherCloud(t *testing.T) {
 	w := newWorld(t)
 	other := operator.Cloud(t, emulator.Options{})
@@ -48,7 +48,7 @@ func testOtherCloud(t *testing.T) {
 	w.gone("Network", "it")
 }
 
-// testSameID: a key pair of another cloud is another one, though its id is the same.
+// testSameID: a key pair of another cloud is another resource, though its ID is the same.
 func testSameID(t *testing.T) {
 	w := newWorld(t)
 	other := operator.Cloud(t, emulator.Options{})
@@ -75,8 +75,8 @@ func testSameID(t *testing.T) {
 	w.gone("KeyPair", "it")
 }
 
-// testOtherCloudInTheMiddle: a creation whose answer was lost may have been carried out
-// where the credentials led to at the time.
+// testOtherCloudInTheMiddle: a creation whose answer was lost may have been carried out in the
+// former cloud.
 func testOtherCloudInTheMiddle(t *testing.T) {
 	w := newWorld(t)
 	other := operator.Cloud(t, emulator.Options{})
@@ -98,7 +98,7 @@ func testOtherCloudInTheMiddle(t *testing.T) {
 	}
 }
 
-// testOtherProject: where the resource is seen all the same, it is no other.
+// testOtherProject: a resource that the new credentials can still see is the same resource.
 func testOtherProject(t *testing.T) {
 	w := newWorld(t)
 	w.apply(strings.ReplaceAll(managed("Network", "it", "{}"), "openstack-admin", "openstack"))
@@ -127,7 +127,7 @@ func (w *world) place(kind, name string) string {
 	return place
 }
 
-// mentions waits until an object's Progressing condition has a text in it.
+// mentions waits until the Progressing condition of an object contains a text.
 func (w *world) mentions(kind, name, part string) {
 	w.t.Helper()
 	testenv.Eventually(w.t, func() error {

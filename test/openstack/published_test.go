@@ -30,13 +30,13 @@ var (
 // reference is a field that names an object of another kind.
 type reference struct {
 	field, target string
-	// finalizer keeps the target while it is named. Empty means that the object only
+	// finalizer keeps the target while the object names it. Empty means that the object only
 	// waits for the target.
 	finalizer string
 }
 
-// publishedKind is what the published API says of a kind. docs/compatibility/openstack.md
-// names the release.
+// publishedKind describes a kind of the published API. docs/compatibility/openstack.md names
+// the release.
 type publishedKind struct {
 	kind, plural string
 	columns      []column
@@ -58,7 +58,7 @@ func (k publishedKind) waits(field, target string) publishedKind {
 	return k
 }
 
-// imports returns a reference of an import's filter. None of these keeps its target.
+// imports returns a reference of an import's filter. No such reference keeps its target.
 func (k publishedKind) imports(field, target string) publishedKind {
 	k.references = append(k.references, reference{"spec.import.filter." + field, target, ""})
 	return k
@@ -110,7 +110,7 @@ var publishedKinds = []publishedKind{
 		imports("projectRef", "Project"),
 	{
 		kind: "RouterInterface", plural: "routerinterfaces", columns: namelessColumns,
-		references: []reference{ // It has the credentials of its Router.
+		references: []reference{ // A RouterInterface has the credentials of its Router.
 			{"spec.routerRef", "Router", group + "/routerinterface"}, {"spec.subnetRef", "Subnet", group + "/routerinterface"},
 		},
 	},
@@ -132,14 +132,14 @@ var publishedKinds = []publishedKind{
 	kindOf("VolumeType", "volumetypes"),
 }
 
-// trunkKind has the one finalizer that is not called after its kind.
+// trunkKind has the only finalizer that is not named after its kind.
 func trunkKind() publishedKind {
 	k := kindOf("Trunk", "trunks").resource("portRef", "Port")
 	k.references = append(k.references, reference{"spec.resource.subports[].portRef", "Port", group + "/trunk-subport"})
 	return k.resource("projectRef", "Project").imports("portRef", "Port").imports("projectRef", "Project")
 }
 
-// addedReferences are those that the published API has not.
+// addedReferences are the references that the published API does not have.
 var addedReferences = map[string]reference{
 	"SecurityGroup": {"spec.resource.rules[].remoteGroupRef", "SecurityGroup", ""},
 }
@@ -206,8 +206,8 @@ func (k publishedKind) checkDefinition(t *testing.T, crd *apiextensionsv1.Custom
 	}
 }
 
-// TestPublishedReferences compares which fields name what, which of these keep what they
-// name, by which finalizer, and in what order their waits are told.
+// TestPublishedReferences compares the reference fields, their kinds and finalizers, and the
+// order of their waits in messages.
 func TestPublishedReferences(t *testing.T) {
 	ours := map[string][]reference{}
 	for _, r := range openstack.Relations() {

@@ -13,8 +13,8 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
-// constraints are what a CRD says of a field, by subject: type, required, length and so on,
-// as testdata/published-fields.txt explains. A field may have several rules.
+// constraints are the constraints of a field in a CRD, by subject: type, required, length and
+// so on, as testdata/published-fields.txt explains. A field may have several rules.
 type constraints map[string][]string
 
 func (c constraints) add(subject, format string, args ...any) {
@@ -28,7 +28,7 @@ func publishedFields(t *testing.T) map[string]map[string]constraints {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = file.Close() }) // It is only read.
+	t.Cleanup(func() { _ = file.Close() }) // The file was only read.
 	all := map[string]map[string]constraints{}
 	for _, k := range publishedKinds {
 		all[k.kind] = map[string]constraints{}
@@ -64,8 +64,8 @@ func readField(fields map[string]constraints, path, kind string, rest []string) 
 	c.tidy()
 }
 
-// tidy drops what makes no difference: the length of a text whose values are listed, and
-// the order of values and rules.
+// tidy drops constraints without effect: the length of a text with listed values, and the order
+// of values and rules.
 func (c constraints) tidy() {
 	if values := c["values"]; len(values) > 0 {
 		delete(c, "length")
@@ -109,7 +109,7 @@ func collect(all map[string]constraints, path string, s *schema, required bool) 
 	}
 }
 
-// constraintsOf returns what a schema says of one field.
+// constraintsOf returns the constraints of one field in a schema.
 func constraintsOf(s *schema) constraints {
 	c := constraints{"type": {typeOf(s)}}
 	if s.Default != nil {
@@ -203,15 +203,15 @@ func presence(s *schema) []string {
 	return names
 }
 
-// difference is one between a published field and ours.
+// difference is one difference between a published field and ours.
 type difference struct{ kind, field, subject, there, here string }
 
 func (d difference) String() string {
 	return fmt.Sprintf("%s %s: %s is %q there, %q here", d.kind, d.field, d.subject, d.there, d.here)
 }
 
-// differences returns all between the fields of a kind. What is below a field that only
-// one side has is not told.
+// differences returns all differences between the fields of a kind, without fields below a
+// field that only one side has.
 func differences(kind string, theirs, ours map[string]constraints) []difference {
 	var all []difference
 	above := func(fields map[string]constraints, path string) bool {
@@ -242,7 +242,7 @@ func differences(kind string, theirs, ours map[string]constraints) []difference 
 	return all
 }
 
-// page is what tells users of every difference.
+// page lists every difference for users.
 const page = "../../docs/compatibility/openstack.md"
 
 // told is a row of the page's table of fields.
@@ -275,7 +275,7 @@ func tellsFields(t *testing.T) []told {
 	return rows
 }
 
-// matching returns the expression for one of the texts of a list.
+// matching returns the regular expression for a list of texts.
 func matching(list string) *regexp.Regexp {
 	texts := strings.Split(strings.NewReplacer("`", "", " ", "").Replace(list), ",")
 	for i := range texts {
@@ -284,8 +284,8 @@ func matching(list string) *regexp.Regexp {
 	return regexp.MustCompile("^(" + strings.Join(texts, "|") + ")$")
 }
 
-// TestPublishedFields compares every field of every kind. The page tells of each
-// difference, and of none that is not there.
+// TestPublishedFields compares every field of every kind. The page lists each difference, and
+// no difference that does not exist.
 func TestPublishedFields(t *testing.T) {
 	rows := tellsFields(t)
 	used := map[string]bool{}

@@ -12,10 +12,10 @@ import (
 	"github.com/kinship-dev/kinship/internal/testenv"
 )
 
-// The published operator's hand: what that operator writes of objects, with its requests
-// and its field owners. These are facts about it; its code is not here.
+// The published operator's hand: the writes of that operator, with its requests and its field
+// owners. These are facts about that operator; its code is not here.
 
-// user is who applies manifests.
+// user is the field manager of applied manifests.
 const user = client.FieldOwner("kubectl-client-side-apply")
 
 // theirStatus are the fields of a status that the published operator writes.
@@ -24,8 +24,8 @@ var theirStatus = []string{"conditions", "id", "resource", "lastSyncTime", "down
 // controllerOf returns the field owner of the published operator's controller of a kind.
 func controllerOf(kind string) string { return group + "/" + strings.ToLower(kind) + "controller" }
 
-// guardOwner returns the field owner by which a kind holds what it refers to. The two
-// finalizers of Trunks have one owner.
+// guardOwner returns the field owner of a kind's guards. The two finalizers of Trunks have one
+// owner.
 func guardOwner(finalizer string) string {
 	return strings.TrimSuffix(finalizer, "-subport") + "controller"
 }
@@ -40,7 +40,7 @@ func partial(u *unstructured.Unstructured) *unstructured.Unstructured {
 	return p
 }
 
-// holdAs applies finalizers to an object. None takes off what the owner has put there.
+// holdAs applies finalizers to an object. An empty list removes the finalizers of the owner.
 func (w *world) holdAs(u *unstructured.Unstructured, owner string, finalizers ...string) *unstructured.Unstructured {
 	w.t.Helper()
 	p := partial(u)
@@ -55,7 +55,7 @@ func (w *world) holdAs(u *unstructured.Unstructured, owner string, finalizers ..
 	return p
 }
 
-// guardAs puts all guards on an object that it had before, each of them by its owner.
+// guardAs adds all former guards to an object, each by its owner.
 func (w *world) guardAs(u *unstructured.Unstructured, finalizers []string) {
 	w.t.Helper()
 	byOwner := map[string][]string{}
@@ -107,9 +107,9 @@ func (w *world) applyStatusAs(u *unstructured.Unstructured, status map[string]an
 	return nil
 }
 
-// writtenBy rewrites all objects of the world, and the Secrets they name, as if the
-// published operator had made them: new objects of the same names, of which nothing is
-// left that another operator wrote. None may run meanwhile.
+// writtenBy rewrites all objects of the world, and the Secrets that they name, as if the
+// published operator had created them: new objects of the same names, without a field of
+// another operator. No operator may run meanwhile.
 func (w *world) writtenByPublished() {
 	w.t.Helper()
 	before := w.objects()
@@ -141,7 +141,7 @@ func (w *world) writtenByPublished() {
 	w.guardAs(w.get("Secret", "cloud"), finalizers)
 }
 
-// strip takes all finalizers off an object, and what says who wrote them.
+// strip removes all finalizers from an object, and their managedFields.
 func (w *world) strip(kind, name string) {
 	w.t.Helper()
 	testenv.Eventually(w.t, func() error {
@@ -183,8 +183,8 @@ func (w *world) ownAs(
 	}
 }
 
-// asPublished returns a status without what only we write, and with what only the
-// published operator does. Its conditions are of a new object's first generation.
+// asPublished returns a status without the fields that only we write, and with the fields that
+// only the published operator writes. Its conditions have the first generation of a new object.
 func asPublished(kind string, status map[string]any) map[string]any {
 	theirs := map[string]any{}
 	for _, field := range theirStatus {

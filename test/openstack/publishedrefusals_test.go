@@ -30,7 +30,7 @@ var refusals = []refusal{
 	},
 }
 
-// spec returns what is refused of a kind.
+// spec returns a refused spec of a kind.
 func (r refusal) spec(t *testing.T, kind string) map[string]any {
 	t.Helper()
 	spec := map[string]any{"cloudCredentialsRef": map[string]any{"secretName": "cloud", "cloudName": "openstack"}}
@@ -39,7 +39,7 @@ func (r refusal) spec(t *testing.T, kind string) map[string]any {
 	}
 	if r.found {
 		spec["import"] = map[string]any{"id": "7fffffff-0000-4000-8000-000000000000"}
-		if kind == "RoleAssignment" { // It has no id.
+		if kind == "RoleAssignment" { // The kind has no ID.
 			spec["import"] = map[string]any{"filter": map[string]any{"roleRef": "it"}}
 		}
 	}
@@ -56,8 +56,8 @@ func (r refusal) spec(t *testing.T, kind string) map[string]any {
 	return spec
 }
 
-// testPublishedRefusals has every kind refuse a spec that says too much or too little, and
-// another policy than it had, with the published texts.
+// testPublishedRefusals: every kind refuses a spec with too many or too few fields, and a
+// change of the policy, with the published texts.
 func testPublishedRefusals(t *testing.T) {
 	w := newWorld(t)
 	dryRun := client.NewDryRunClient(w.c)

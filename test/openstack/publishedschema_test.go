@@ -15,7 +15,7 @@ import (
 	"github.com/kinship-dev/kinship/internal/testenv"
 )
 
-// without drops a field from a schema, and the rules that speak of it.
+// without drops a field from a schema, and the rules about the field.
 func without(s *schema, path string) {
 	name, rest, more := strings.Cut(path, ".")
 	of, listed := s, strings.HasSuffix(name, "[]")
@@ -48,8 +48,8 @@ func with(s *schema, path string) {
 	s.Properties[name] = p
 }
 
-// asTheirs returns the definition of a kind without the fields that only ours has, and
-// with those that only theirs has, which are texts.
+// asTheirs returns the definition of a kind without the fields that only ours has, and with the
+// fields that only theirs has, as strings.
 func asTheirs(t *testing.T, k publishedKind) *apiextensionsv1.CustomResourceDefinition {
 	t.Helper()
 	crd := definitionOf(t, k.plural)
@@ -65,12 +65,12 @@ func asTheirs(t *testing.T, k publishedKind) *apiextensionsv1.CustomResourceDefi
 	return crd
 }
 
-// redefine replaces the definitions of all kinds, and waits until the API server has them.
+// redefine replaces the definitions of all kinds, and waits until the API server uses them.
 func redefine(
 	t *testing.T, worlds []*world, definition func(*testing.T, publishedKind) *apiextensionsv1.CustomResourceDefinition,
 ) {
 	t.Helper()
-	t.Cleanup(func() { // Other tests need ours, however this one ends.
+	t.Cleanup(func() { // Other tests need our definitions, however this test ends.
 		for _, k := range publishedKinds {
 			if err := replaceDefinition(context.WithoutCancel(t.Context()), worlds[0].c, ourDefinition(t, k)); err != nil {
 				t.Error(err)

@@ -19,7 +19,8 @@ type conditionText struct {
 	published string
 	// ours is set where ours differs. docs/compatibility/openstack.md has both then.
 	ours string
-	// show has the operator say exactly this text. Nil means that ours never says it.
+	// show makes the operator write exactly this text. Nil means that our operator never writes
+	// it.
 	show func(*world)
 }
 
@@ -123,10 +124,10 @@ func showUnknownID(w *world) {
 	w.tells("Network", "it", want{"False", "UnrecoverableError", "referenced resource does not exist in OpenStack"})
 }
 
-// waiter is an object that refers to others, all of them called "it".
+// waiter is an object that refers to other objects, all of them called "it".
 type waiter struct {
 	kind, name, resource string
-	// targets are their kinds, in the order in which they are told.
+	// targets are their kinds, in the order of the message.
 	targets []string
 }
 
@@ -155,7 +156,7 @@ var waiters = []waiter{
 	{"Endpoint", "endpoint", "{interface: public, url: 'http://example.com', serviceRef: it}", []string{"Service"}},
 }
 
-// showWaits has objects refer to what is missing, then to what is not ready: imports
+// showWaits has references to missing objects, then to objects that are not ready: imports
 // whose own Secret is missing.
 func showWaits(w *world) {
 	w.t.Helper()
@@ -253,7 +254,7 @@ func showLingering(w *world) {
 		want{"True", "Progressing", "Waiting for OpenStack resource to be deleted"})
 }
 
-// showRefresh has the cloud take its time over what is changed after the creation.
+// showRefresh delays the cloud's changes after the creation.
 func showRefresh(w *world) {
 	w.t.Helper()
 	w.cloud.AddFault(emulator.Fault{Method: "PUT", Resource: "networks/tags", Delay: 3 * time.Second})
@@ -262,8 +263,8 @@ func showRefresh(w *world) {
 	w.available("Network", "it")
 }
 
-// showAmbiguousAdoption has the answer to a creation be lost, while somebody else makes a
-// network of that name.
+// showAmbiguousAdoption loses the answer to a creation, while another client creates a network
+// of the same name.
 func showAmbiguousAdoption(w *world) {
 	w.t.Helper()
 	theirs := w.post(w.admin(), "networks", `{"network":{"name":"theirs"}}`)

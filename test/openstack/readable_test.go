@@ -12,7 +12,7 @@ import (
 	"github.com/kinship-dev/kinship/internal/testenv"
 )
 
-// TestReadable: nobody stops the operator with an object that it can't read.
+// TestReadable: an object that the operator can't decode does not stop the operator.
 func TestReadable(t *testing.T) {
 	scheme := runtime.NewScheme()
 	if err := openstackv1alpha1.AddToScheme(scheme); err != nil {

@@ -22,7 +22,7 @@ import (
 	"github.com/kinship-dev/kinship/test/operator"
 )
 
-// asRestored are what tools leave of the objects of a backup when they restore it.
+// asRestored are the objects of a backup as tools restore them.
 var asRestored = map[string]func(*unstructured.Unstructured){
 	// kubectl apply keeps all metadata. The API server replaces the uid and drops the status.
 	"kubectl": func(u *unstructured.Unstructured) {
@@ -42,8 +42,8 @@ var asRestored = map[string]func(*unstructured.Unstructured){
 	},
 }
 
-// TestRestored saves objects of all kinds, loses them as a lost control plane does, with the
-// cloud as it is, and restores them on what is left. No resource is doubled.
+// TestRestored saves objects of all kinds, loses them as a lost control plane does, while the
+// cloud is unchanged, and restores them. No resource is created twice.
 func TestRestored(t *testing.T) {
 	first := operator.Start(t, only)
 	type loss struct {
@@ -64,7 +64,7 @@ func TestRestored(t *testing.T) {
 	for _, l := range all {
 		l.allAvailable()
 	}
-	for _, l := range all { // What one resource changes of others is seen with the next look.
+	for _, l := range all { // A change by another resource is seen at the next comparison.
 		l.backup, l.before = l.objects(), l.statesOf()
 	}
 	if err := first.Stop(); err != nil {
@@ -125,7 +125,7 @@ func (w *world) lose(objects []*unstructured.Unstructured) {
 	}
 }
 
-// restore creates objects anew, as a tool leaves them.
+// restore creates objects again, as a tool restores them.
 func (w *world) restore(objects []*unstructured.Unstructured, as func(*unstructured.Unstructured)) {
 	w.t.Helper()
 	for _, saved := range objects {
@@ -138,8 +138,8 @@ func (w *world) restore(objects []*unstructured.Unstructured, as func(*unstructu
 	}
 }
 
-// asks expects that all objects ask a person, but those that the garbage collector takes for
-// those of an owner that is gone.
+// asks expects that all objects ask a user, except objects that the garbage collector deletes
+// because their owner does not exist.
 func (w *world) asks(objects []*unstructured.Unstructured) {
 	w.t.Helper()
 	for _, saved := range objects {
@@ -184,7 +184,7 @@ func (w *world) save(objects []*unstructured.Unstructured) string {
 	return file
 }
 
-// kinship runs the program and returns what it prints.
+// kinship runs the program and returns its output.
 func (w *world) kinship(args ...string) string {
 	w.t.Helper()
 	var out bytes.Buffer

@@ -20,13 +20,14 @@ import (
 	"github.com/kinship-dev/kinship/internal/testenv"
 )
 
-// besides are objects that are not in the way of the full one of their kind, where the
-// scenario's minimal one is.
+// besides are objects that do not conflict with the full object of their kind, where the
+// scenario's minimal object would.
 var besides = map[string]string{
 	"Trunk": "{portRef: third}", "RoleAssignment": groupOnDomain.minimal,
 }
 
-// listable are full ones that a list has: without a domain, Keystone lists no roles of one.
+// listable are full objects that a list contains: without a domain, Keystone lists no roles of
+// a domain.
 var listable = map[string]string{"Role": "{name: other, description: text}"}
 
 var resyncTests = map[string]func(*testing.T){
@@ -37,19 +38,19 @@ var resyncTests = map[string]func(*testing.T){
 	"status of what OpenStack says nothing of":    testZeroes,
 }
 
-// pair are two objects of a kind in a world of their own: "it", which has all fields, and
+// pair has two objects of a kind in a world of their own: "it", which has all fields, and
 // "beside".
 type pair struct {
 	*world
 
 	kind       string
 	it, beside string
-	// before is the status of "it" as a GET of its resource alone tells it.
+	// before is the status of "it" after a GET of its resource.
 	before  map[string]any
 	changes watch.Interface
 }
 
-// pairs returns one of each kind but Server, and applies what they need.
+// pairs returns a pair of each kind but Server, and applies their references.
 func pairs(t *testing.T) []*pair {
 	t.Helper()
 	var all []*pair
@@ -73,13 +74,13 @@ func pairs(t *testing.T) []*pair {
 	return append(all, &pair{world: w, kind: "RouterInterface", it: one, beside: other.Replace(one)})
 }
 
-// resynced is the manifest of an object whose status says when it was compared.
+// resynced is the manifest of an object whose status has the time of the last comparison.
 func resynced(kind, name, resource string) string {
 	return manifest(kind, name, "resyncPeriod: 1h, resource: "+resource)
 }
 
-// testListed has each two objects of a kind be read by a list alone: the status of the first
-// stays as it was when it was read by itself.
+// testListed reads each two objects of a kind by one list: the status of the first object stays
+// as it was after a GET.
 func testListed(t *testing.T) {
 	all := pairs(t)
 	for _, p := range all {
@@ -107,7 +108,7 @@ func testListed(t *testing.T) {
 	}
 }
 
-// keeps compares each status that "it" had until it was read by a list, at that time.
+// keeps compares each status of "it" until its first read by a list.
 func (p *pair) keeps(since time.Time) {
 	p.t.Helper()
 	defer p.changes.Stop()
@@ -148,7 +149,7 @@ func (p *pair) synced(after time.Time, names ...string) (at time.Time) {
 		var late []string
 		for _, name := range names {
 			u := p.get(p.kind, name)
-			if syncTime(u).Before(after.Add(time.Second)) { // It is told in whole seconds.
+			if syncTime(u).Before(after.Add(time.Second)) { // The time is in whole seconds.
 				progressing, _ := find(u, "Progressing")
 				late = append(late, fmt.Sprintf("%s/%s was compared at %s: %v", p.kind, name, syncTime(u), progressing))
 			}
@@ -179,7 +180,7 @@ func syncTime(u *unstructured.Unstructured) time.Time {
 	return at
 }
 
-// reported returns what a status tells of the resource, and not of when it was read.
+// reported returns the part of a status about the resource, without times.
 func reported(u *unstructured.Unstructured) map[string]any {
 	status, _, _ := unstructured.NestedMap(u.Object, "status")
 	delete(status, "lastSyncTime")
@@ -229,7 +230,7 @@ func testServerListed(t *testing.T) {
 	}
 }
 
-// testServerFound: what a filter has found is from a list, which tells no groups.
+// testServerFound: a filter finds the server in a list, which has no server groups.
 func testServerFound(t *testing.T) {
 	w := newWorld(t)
 	w.apply(flavor, boot, managed("ServerGroup", "group", "{policy: affinity}"), managed("Server", "it", fromBoot("boot", grouped)))
@@ -257,8 +258,8 @@ func testFaultListed(t *testing.T) {
 	}
 }
 
-// testZeroes shows what OpenStack says nothing of as the operator does from which the API
-// comes: as "", 0 or false, or not at all. TestZeroes of the pack goes through all fields.
+// testZeroes: fields that OpenStack does not return are shown as by the published operator: as
+// "", 0 or false, or not at all. TestZeroes of the pack has all fields.
 func testZeroes(t *testing.T) {
 	w := newWorld(t)
 	w.apply(managed("Role", "role", "{}"), net, sub, managed("Network", "outside", "{external: true}"),

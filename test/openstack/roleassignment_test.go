@@ -14,13 +14,13 @@ import (
 	"github.com/kinship-dev/kinship/test/operator"
 )
 
-// assigned is what role assignments are made of.
+// assigned are the references of role assignments.
 var assigned = []string{
 	managed("Role", "role", "{}"), managed("User", "user", "{}"), managed("Group", "group", "{}"),
 	managed("Project", "project", "{}"), managed("Domain", "domain", "{}"),
 }
 
-// assignment is the scenario of one with these references.
+// assignment is the scenario of a role assignment with these references.
 func assignment(references string) *scenario {
 	return &scenario{
 		kind: "RoleAssignment", collection: "identity/role_assignments", needs: assigned,
@@ -38,7 +38,7 @@ var roleAssignmentTests = map[string]func(*testing.T){
 	"RoleAssignment is made of four parts": testAssignmentParts,
 }
 
-// assignmentOf returns the path of an object's assignment, as its status tells it.
+// assignmentOf returns the path of an object's assignment, from its status.
 func (w *world) assignmentOf(name string) string {
 	w.t.Helper()
 	r, _, _ := unstructured.NestedStringMap(w.get("RoleAssignment", name).Object, "status", "resource")
@@ -65,7 +65,7 @@ func testAssignmentRemoved(w *world) {
 	w.apply(manifest("RoleAssignment", "it", "resyncPeriod: 1s, resource: "+userOnProject.minimal))
 	w.available("RoleAssignment", "it")
 	path := w.assignmentOf("it")
-	for range 2 { // The second time it has been made again once.
+	for range 2 { // The second time, the assignment was created again once.
 		if err := w.ask(http.MethodDelete, path); err != nil {
 			w.t.Fatal(err)
 		}
@@ -74,8 +74,8 @@ func testAssignmentRemoved(w *world) {
 	w.available("RoleAssignment", "it")
 }
 
-// testAssignmentTaken has one that a person made refused, and then adopted where that
-// is asked for.
+// testAssignmentTaken: an assignment that a user created is refused, and then adopted with
+// spec.adopt.
 func testAssignmentTaken(t *testing.T) {
 	w := newWorld(t)
 	userOnProject.prepare(w)
@@ -117,8 +117,8 @@ func testAssignmentParts(t *testing.T) {
 	}
 }
 
-// TestRefusedIsNotAdopted has an operator find, after a restart, what it was refused
-// to make.
+// TestRefusedIsNotAdopted: after a restart, an operator finds an assignment whose creation was
+// refused.
 func TestRefusedIsNotAdopted(t *testing.T) {
 	first := operator.Exec(t, "--packs", "openstack")
 	w := newWorld(t)

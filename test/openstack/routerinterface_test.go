@@ -19,7 +19,7 @@ var routerInterfaceTests = map[string]func(*testing.T){
 	"RouterInterface that is in the way": testInterfaceInTheWay,
 }
 
-// connected are what an interface connects.
+// connected are the objects that a RouterInterface connects.
 var connected = []string{managed("Router", "router", "{}"), net, sub}
 
 // between is the manifest of an interface between these.
@@ -35,7 +35,7 @@ spec: {type: Subnet, routerRef: router, subnetRef: sub%s}
 // routed is a Subnet that has an interface of its own made.
 var routed = managed("Subnet", "routed", "{networkRef: net, ipVersion: 4, cidr: 10.7.0.0/24, routerRef: router}")
 
-// testInterfaceMissed: what somebody deletes that a Subnet has had made is made again.
+// testInterfaceMissed: a composed RouterInterface that a user deleted is created again.
 func testInterfaceMissed(t *testing.T) {
 	w := newWorld(t)
 	w.apply(managed("Router", "router", "{}"), net, routed)
@@ -53,8 +53,8 @@ func testInterfaceMissed(t *testing.T) {
 	w.available("RouterInterface", "routed-subnet")
 }
 
-// testInterfaceInTheWay: a Subnet says what is in its interface's place, and makes that
-// once it is gone.
+// testInterfaceInTheWay: a Subnet names the object with the name of its RouterInterface, and
+// creates the RouterInterface after the deletion of that object.
 func testInterfaceInTheWay(t *testing.T) {
 	w := newWorld(t)
 	w.apply(connected...)

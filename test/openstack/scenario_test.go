@@ -5,15 +5,15 @@ import (
 	"testing"
 )
 
-// scenario is a kind and what tests of all kinds make of it. What has to become of each
-// field and each condition is told in testdata/scenarios.
+// scenario is a kind with the input for the tests of all kinds. testdata/scenarios has the
+// expected fields and conditions.
 type scenario struct {
 	kind string
-	// needs are manifests of what minimal and full refer to; names are theirs.
+	// needs are manifests of the references of minimal and full; names are their names.
 	needs []string
-	// minimal has what is required, full everything; both are specs of resources.
+	// minimal has the required fields, full all fields; both are specs of resources.
 	minimal, full string
-	// collection is where the cloud has it.
+	// collection is the collection in the cloud.
 	collection string
 }
 
@@ -84,13 +84,13 @@ var scenarios = []scenario{
 func (s *scenario) prepare(w *world) {
 	w.apply(s.needs...)
 	for _, n := range s.names() {
-		if n[0] != "Secret" { // It is there at once.
+		if n[0] != "Secret" { // The resource exists at once.
 			w.available(n[0], n[1])
 		}
 	}
 }
 
-// names returns kinds and names of what is needed.
+// names returns kinds and names of the references.
 func (s *scenario) names() [][2]string {
 	var all [][2]string
 	for _, text := range s.needs {

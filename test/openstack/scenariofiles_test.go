@@ -9,8 +9,8 @@ import (
 // common are the scenarios that most kinds have.
 const common = "create-full create-minimal dependency import import-dependency import-error update"
 
-// publishedScenarios are the names of the scenarios that the published operator has of each
-// kind: every one of them has a scenario of ours that tells the same.
+// publishedScenarios are the names of the published operator's scenarios for each kind: each of
+// them has a scenario of ours with the same content.
 var publishedScenarios = map[string]string{
 	"addressscope":          common,
 	"applicationcredential": "create-full create-minimal dependency import import-dependency import-error",
@@ -43,8 +43,9 @@ var publishedScenarios = map[string]string{
 	"volumetype": "create-full create-minimal import import-error update",
 }
 
-// TestScenarioFiles: none is missing, no two make resources of one name, so that they can be
-// told in one cloud at the same time, and conditions are compared literally.
+// TestScenarioFiles: no scenario is missing, no two scenarios create resources of the same
+// name, so that they can run in one cloud at the same time, and conditions are compared
+// literally.
 func TestScenarioFiles(t *testing.T) {
 	told, makers := map[string]bool{}, map[string]string{}
 	for _, s := range readScenarios(t) {
@@ -73,7 +74,7 @@ func TestScenarioFiles(t *testing.T) {
 	}
 }
 
-// TestReadScenario: what is no scenario is not taken for one that asserts nothing.
+// TestReadScenario: a file that is no scenario is an error, not a scenario without assertions.
 func TestReadScenario(t *testing.T) {
 	const story = "A story.\n"
 	for text, want := range map[string]string{

@@ -44,7 +44,7 @@ type scenarioFile struct {
 	steps      []*scenarioStep
 }
 
-// scenarioStep is what has the same number.
+// scenarioStep has the files with the same number.
 type scenarioStep struct {
 	number                   string
 	applied, asserts, errors []*unstructured.Unstructured
@@ -142,9 +142,9 @@ func readScenarios(t *testing.T) []*scenarioFile {
 	return all
 }
 
-// TestScenarios tells each scenario on the emulator, and on the services of
-// KINSHIP_OPENSTACK_CLOUDS. These have one cloud for all, in which no two scenarios give a
-// resource the same name.
+// TestScenarios runs each scenario on the emulator, and on the services of
+// KINSHIP_OPENSTACK_CLOUDS. These have one cloud for all scenarios, in which no two scenarios
+// give a resource the same name.
 func TestScenarios(t *testing.T) {
 	operator.Start(t, only)
 	all := readScenarios(t)
@@ -181,12 +181,11 @@ func TestScenarios(t *testing.T) {
 type telling struct {
 	*world
 
-	// seen are objects as they were at the end of a step that asserts something of them, by
-	// "NN Kind/name".
+	// seen are objects at the end of a step that asserts about them, by "NN Kind/name".
 	seen map[string]*unstructured.Unstructured
 }
 
-// tell takes one step after the other.
+// tell runs one step after the other.
 func (s *scenarioFile) tell(w *world) {
 	w.t.Helper()
 	p := &telling{world: w, seen: map[string]*unstructured.Unstructured{}}
@@ -201,7 +200,7 @@ func (s *scenarioFile) tell(w *world) {
 	}
 }
 
-// act does what a step does before it asserts.
+// act does the actions of a step before its assertions.
 func (p *telling) act(step *scenarioStep) {
 	p.t.Helper()
 	for _, u := range step.applied {
@@ -219,7 +218,7 @@ func (p *telling) act(step *scenarioStep) {
 	}
 }
 
-// put creates an object, or replaces the spec of the one that is there.
+// put creates an object, or replaces the spec of the existing object.
 func (p *telling) put(wanted *unstructured.Unstructured) error {
 	err := p.c.Create(p.t.Context(), wanted.DeepCopy())
 	for apierrors.IsAlreadyExists(err) || apierrors.IsConflict(err) {
@@ -233,7 +232,7 @@ func (p *telling) put(wanted *unstructured.Unstructured) error {
 	return err
 }
 
-// fill puts values in the place of what stands for them in objects to apply.
+// fill replaces the placeholders in objects to apply.
 func (p *telling) fill(value any) any {
 	p.t.Helper()
 	switch value := value.(type) {
@@ -254,7 +253,7 @@ func (p *telling) fill(value any) any {
 		case "$clouds":
 			return p.clouds
 		case "$disk":
-			p.image = p.disk() // The same one from now on.
+			p.image = p.disk() // The same value from now on.
 			return p.image
 		}
 		filled, err := expand(value, p.lookUp)
@@ -266,8 +265,8 @@ func (p *telling) fill(value any) any {
 	return value
 }
 
-// lookUp returns the status of an object, given as "Kind/name", as it is now; or, given as
-// "NN Kind/name", as it was at the end of a step.
+// lookUp returns the status of an object: of "Kind/name" the present status, of "NN Kind/name"
+// the status at the end of a step.
 func (p *telling) lookUp(object string) (map[string]any, error) {
 	u, known := p.seen[object]
 	if !known {
@@ -287,7 +286,7 @@ func (p *telling) read(at string) (*unstructured.Unstructured, error) {
 	return u, p.c.Get(p.t.Context(), client.ObjectKey{Namespace: p.ns, Name: name}, u)
 }
 
-// holds says in what an object differs from an assert.
+// holds returns the differences between an object and an assert.
 func (p *telling) holds(step *scenarioStep, want *unstructured.Unstructured) error {
 	at := want.GetKind() + "/" + want.GetName()
 	got, err := p.read(at)
@@ -301,7 +300,7 @@ func (p *telling) holds(step *scenarioStep, want *unstructured.Unstructured) err
 	return nil
 }
 
-// ended says that an object is still as it must not be.
+// ended returns an error while an object still matches an NN-errors.yaml.
 func (p *telling) ended(step *scenarioStep, unwanted *unstructured.Unstructured) error {
 	at := unwanted.GetKind() + "/" + unwanted.GetName()
 	got, err := p.read(at)

@@ -17,12 +17,12 @@ import (
 	"github.com/kinship-dev/kinship/test/operator"
 )
 
-// What servers are made with.
+// Objects that servers refer to.
 var (
 	flavor = managed("Flavor", "flavor", "{ram: 64, vcpus: 1, disk: 1}")
 	net    = managed("Network", "net", "{}")
 	sub    = managed("Subnet", "sub", "{networkRef: net, ipVersion: 4, cidr: 10.0.0.0/24}")
-	cirros = imported("Image", "cirros", fmt.Sprintf(byName, "cirros")) // Every cloud has it.
+	cirros = imported("Image", "cirros", fmt.Sprintf(byName, "cirros")) // Every cloud has this network.
 	boot   = cirros + bootable("boot")
 )
 
@@ -40,7 +40,8 @@ func fromBoot(volume, more string) string {
 	return fmt.Sprintf("{flavorRef: flavor, bootVolume: {volumeRef: %s}, %s}", volume, more)
 }
 
-// machines are servers. Full starts from a disk, since it can't from both.
+// machines are servers. full boots from a volume, since a server can't have both an image and a
+// boot volume.
 var machines = []scenario{{
 	kind: "Server", collection: "compute/servers",
 	minimal: "{flavorRef: flavor, imageRef: image, ports: []}",
@@ -68,8 +69,8 @@ var serverTests = map[string]func(*testing.T){
 	"Port on the host of a server":          testPortHost,
 }
 
-// testFromImage has an image be waited for, reported, and held. That of a volume is
-// not held: it was copied.
+// testFromImage: a server waits for its image, reports it, and holds it. The image of a volume
+// is not held: its content was copied.
 func testFromImage(t *testing.T) {
 	w := newWorld(t)
 	w.apply(managed("Volume", "copy", "{size: 1, imageRef: copied}"), flavor,
@@ -90,7 +91,8 @@ func testFromImage(t *testing.T) {
 	w.says("Image", "image", "Waiting for Server/server to be deleted: it holds finalizer openstack.k-orc.cloud/server")
 }
 
-// attached waits until a Volume says what has it: no comparison is due for minutes.
+// attached waits until the status of a Volume shows its server: no comparison is due for
+// minutes.
 func (w *world) attached(name, server string) {
 	w.t.Helper()
 	testenv.Eventually(w.t, func() error {
@@ -107,7 +109,7 @@ func (w *world) attached(name, server string) {
 	})
 }
 
-// plugged waits until a Port says what it is plugged into.
+// plugged waits until the status of a Port shows its server.
 func (w *world) plugged(name, server string) {
 	w.t.Helper()
 	testenv.Eventually(w.t, func() error {
@@ -119,7 +121,7 @@ func (w *world) plugged(name, server string) {
 	})
 }
 
-// testAttach changes what is attached. Ports and volumes tell at once.
+// testAttach changes the attachments. Ports and volumes show them at once.
 func testAttach(t *testing.T) {
 	w := newWorld(t)
 	w.apply(flavor, net, sub, boot, plug("one"), plug("two"), blank("first"), blank("last"),
@@ -159,7 +161,7 @@ func testForeign(t *testing.T) {
 	w.available("Server", "server")
 	nova, cinder := w.client((*openstack.Scope).Compute), w.client((*openstack.Scope).Volume)
 	theirs := w.post(cinder, "volumes", `{"volume":{"name":"theirs","size":1}}`)
-	testenv.Eventually(t, func() error { // It is being made.
+	testenv.Eventually(t, func() error { // The server is being built.
 		address := nova.ServiceURL("servers", w.id("Server", "server"), "os-volume_attachments")
 		return kit.Call(t.Context(), nova, http.MethodPost, address,
 			map[string]any{"volumeAttachment": map[string]any{"volumeId": theirs}}, nil)
@@ -177,7 +179,7 @@ func testForeign(t *testing.T) {
 	w.available("Server", "server")
 }
 
-// testServerFails asks for what no host has.
+// testServerFails requests a resource that no host has.
 func testServerFails(t *testing.T) {
 	w := newWorld(t)
 	w.apply(boot, managed("Flavor", "flavor",
@@ -221,7 +223,7 @@ func testUserData(t *testing.T) {
 	w.has("Server", "server", "Progressing", waitingFor("Secret/start to be created"))
 	secret := w.secret("start", "")
 	w.create(secret)
-	w.fails("Server", "server", "InvalidConfiguration") // It has no key value.
+	w.fails("Server", "server", "InvalidConfiguration") // The Secret has no key value.
 	secret.Data = map[string][]byte{"value": []byte("#!/bin/sh")}
 	if err := w.c.Update(t.Context(), secret); err != nil {
 		t.Fatal(err)
@@ -238,8 +240,8 @@ func testUserData(t *testing.T) {
 	}
 }
 
-// testOnce deletes what a server was made with, and then the server as a person
-// would: only now is it missed.
+// testOnce deletes the objects that a server needs at creation only, and then the server in the
+// cloud: only now the missing objects matter.
 func testOnce(t *testing.T) {
 	w := newWorld(t)
 	key := managed("KeyPair", "key", fmt.Sprintf("{publicKey: %q}", publicKey))
@@ -308,14 +310,14 @@ func testPortHost(t *testing.T) {
 	w.available("Port", "beside")
 }
 
-// TestServersTogether counts how often the cloud is asked while it makes servers.
+// TestServersTogether counts the calls while the cloud builds servers.
 func TestServersTogether(t *testing.T) {
 	operator.Start(t, only)
 	cloud := operator.Cloud(t, emulator.Options{BuildTime: 3 * time.Second})
 	w := worldOf(t, cloud.CloudsYAML(), cloud)
 	t.Cleanup(w.tidyUp)
 	const n, workers = 20, 8
-	for range n / workers { // Those that come one by one are looked at one by one.
+	for range n / workers { // Servers that are created one by one are read one by one.
 		cloud.AddFault(emulator.Fault{Service: "compute", Method: "POST", Resource: "servers", Together: workers})
 	}
 	all := []string{flavor, cirros}
@@ -337,7 +339,7 @@ func TestServersTogether(t *testing.T) {
 		}
 	}
 	t.Logf("%d servers that took 3 s: %d single looks, %d lists", n, single, lists)
-	if single+lists > 2*n { // One by one, it would be four each.
+	if single+lists > 2*n { // One by one, there would be four calls each.
 		t.Errorf("%d single looks, %d lists for %d servers", single, lists, n)
 	}
 }

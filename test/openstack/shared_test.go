@@ -19,8 +19,8 @@ import (
 	"github.com/kinship-dev/kinship/test/operator"
 )
 
-// sharedTests are about two RouterInterfaces of one Router and one Subnet: both have the
-// same connection, which is deleted with the last of them.
+// sharedTests have two RouterInterfaces of one Router and one Subnet: both have the same
+// connection, which is deleted with the last RouterInterface.
 var sharedTests = map[string]func(*world){
 	"RouterInterface beside that of a Subnet":            testBesideComposed,
 	"RouterInterfaces that are deleted at once":          testBothDeleted,
@@ -37,8 +37,7 @@ func interfaceOf(name, subnet, more string) string {
 		Replace(between(more))
 }
 
-// shares waits until RouterInterfaces are available and have one connection, and returns
-// its id.
+// shares waits until RouterInterfaces are available with one connection, and returns its ID.
 func (w *world) shares(names ...string) string {
 	w.t.Helper()
 	w.available("RouterInterface", names...)
@@ -97,7 +96,8 @@ func testBesideComposed(w *world) {
 	}
 }
 
-// testBothDeleted (F4): of two that are deleted at once, one deletes the connection.
+// testBothDeleted (F4): two RouterInterfaces are deleted at once, and one of them deletes the
+// connection.
 func testBothDeleted(w *world) {
 	w.t.Helper()
 	w.apply(connected...)
@@ -111,8 +111,8 @@ func testBothDeleted(w *world) {
 	}
 }
 
-// testReplacedInterface (F4): one is created while the only other one is deleted. Whether
-// the connection is kept or made again, there is one.
+// testReplacedInterface (F4): a RouterInterface is created while the only other RouterInterface
+// is deleted. Whether the connection is kept or created again, there is one.
 func testReplacedInterface(w *world) {
 	w.t.Helper()
 	w.apply(connected...)
@@ -128,8 +128,8 @@ func testReplacedInterface(w *world) {
 	}
 }
 
-// testNeighboursInterface (F4): the Router and the Subnet of another namespace are imports.
-// An object there that has the connection keeps it as well.
+// testNeighboursInterface (F4): the Router and the Subnet of another namespace are imports. A
+// RouterInterface there with the connection keeps the connection as well.
 func testNeighboursInterface(w *world) {
 	w.t.Helper()
 	w.apply(connected...)
@@ -158,8 +158,8 @@ func testNeighboursInterface(w *world) {
 	w.gone("Subnet", "sub")
 }
 
-// testStrangersConnection (F4): what a person has connected is refused and kept, until an
-// object adopts it; then those that were refused have it too.
+// testStrangersConnection (F4): a connection that a user created is refused and kept, until an
+// object adopts it; then the refused objects have it too.
 func testStrangersConnection(w *world) {
 	w.t.Helper()
 	w.apply(connected...)
@@ -192,8 +192,9 @@ func testStrangersConnection(w *world) {
 	}
 }
 
-// testAdoptedByID (F4): an id says which port is adopted. One that is not between the two is
-// waited for, as with other kinds. An object that was refused adopts when it is told to.
+// testAdoptedByID (F4): spec.adopt.id names the port to adopt. A RouterInterface waits for a
+// port that does not connect both, as with other kinds. A refused object adopts when spec.adopt
+// is set.
 func testAdoptedByID(w *world) {
 	w.t.Helper()
 	w.apply(connected...)
@@ -212,7 +213,8 @@ func testAdoptedByID(w *world) {
 	}
 }
 
-// testSharedRemoved (F4): what a person removes is made once again, for all that had it.
+// testSharedRemoved (F4): a connection that a user removed is created once again, for all its
+// RouterInterfaces.
 func testSharedRemoved(w *world) {
 	w.t.Helper()
 	w.apply(connected...)
@@ -224,8 +226,8 @@ func testSharedRemoved(w *world) {
 	w.shares("it", "other")
 }
 
-// TestSharedAfterRestart (F4): what has one connection is known after a restart, in which
-// one object is deleted, one comes, and one is there that another process has refused.
+// TestSharedAfterRestart (F4): the users of a connection are known after a restart, during
+// which one object is deleted, one is created, and one exists that another process has refused.
 func TestSharedAfterRestart(t *testing.T) {
 	first := operator.Exec(t, "--packs", "openstack")
 	w := untidyWorld(t)
@@ -237,7 +239,7 @@ func TestSharedAfterRestart(t *testing.T) {
 	w.apply(interfaceOf("other", "sub", ""))
 	second := operator.Exec(t, "--packs", "openstack")
 	w.gone("RouterInterface", "it")
-	id := w.shares("other") // Perhaps another one.
+	id := w.shares("other") // Possibly another connection.
 	w.apply(interfaceOf("third", "sub", ""))
 	w.shares("other", "third")
 	second.Kill()
@@ -253,8 +255,8 @@ func TestSharedAfterRestart(t *testing.T) {
 	w.empty()
 }
 
-// TestInterfaceEnds (F4): one that is created while the connection is being deleted waits for
-// that, and makes another connection.
+// TestInterfaceEnds (F4): a RouterInterface that is created while the connection is being
+// deleted waits for the deletion, and creates another connection.
 func TestInterfaceEnds(t *testing.T) {
 	operator.Start(t, only)
 	w := newWorld(t)
@@ -279,8 +281,8 @@ func TestInterfaceEnds(t *testing.T) {
 	}
 }
 
-// TestDeletionThatFailsIsShared (F4): one that can't be deleted, because a floating IP needs
-// the connection, leaves it to an object that comes meanwhile.
+// TestDeletionThatFailsIsShared (F4): a RouterInterface can't be deleted because a floating IP
+// needs the connection, and leaves the connection to an object that is created meanwhile.
 func TestDeletionThatFailsIsShared(t *testing.T) {
 	operator.Start(t, only)
 	w := newWorld(t)
@@ -298,8 +300,8 @@ func TestDeletionThatFailsIsShared(t *testing.T) {
 	}
 }
 
-// hostile returns the clouds.yaml of a tenant's own cloud, which has the id of somebody
-// else's resource in its answers in place of one of its own.
+// hostile returns the clouds.yaml of a tenant's own cloud, whose answers have the ID of another
+// tenant's resource.
 func hostile(t *testing.T, own *emulator.Server, foreign string, swapped *atomic.Value) string {
 	t.Helper()
 	var address string
@@ -353,9 +355,9 @@ func hostile(t *testing.T, own *emulator.Server, foreign string, swapped *atomic
 	return strings.ReplaceAll(own.CloudsYAML(), own.URL(), address)
 }
 
-// TestHostileClaims: a tenant's own cloud answers with the id of another tenant's connection.
-// That makes his object no user of the connection: objects of the true cloud neither join a
-// connection that a person made, nor leave their own behind.
+// TestHostileClaims: a tenant's own cloud answers with the ID of another tenant's connection.
+// This does not make the tenant's object a user of the connection: objects of the true cloud
+// neither join a connection that a user created, nor leave their own connection behind.
 func TestHostileClaims(t *testing.T) {
 	operator.Start(t, only)
 	w := newWorld(t)
@@ -383,7 +385,7 @@ func TestHostileClaims(t *testing.T) {
 	w.delete("RouterInterface", "other")
 	w.gone("RouterInterface", "other")
 
-	// One of the true cloud that has the connection deletes it with its own end.
+	// The object of the true cloud with the connection deletes it at its own deletion.
 	w.edit("RouterInterface", "it", `{"spec":{"adopt":{}}}`)
 	if id := w.shares("it"); id != person {
 		t.Fatalf("it has %s, want %s", id, person)

@@ -4,13 +4,13 @@ import (
 	"testing"
 )
 
-// respelled is a resource whose spec has addresses that Neutron spells otherwise or has
-// in another order, or that mean what is there already.
+// respelled is a resource whose spec has addresses in another spelling or order than Neutron,
+// or with the same meaning as the existing ones.
 type respelled struct {
 	kind, resource string
 	needs          []string
-	// changes are the methods and collections of what must not be asked for, since there
-	// is nothing to correct.
+	// changes are the methods and collections of requests that must not be sent, since nothing
+	// differs.
 	changes map[string]string
 }
 
@@ -44,7 +44,7 @@ func (r *respelled) compared(t *testing.T) {
 	w.apply(append(r.needs, managed(r.kind, "it", r.resource))...)
 	w.available(r.kind, "it")
 	w.cloud.ResetCalls()
-	w.edit(r.kind, "it", `{"spec":{"resource":{"tags":["t"]}}}`) // Has it be compared.
+	w.edit(r.kind, "it", `{"spec":{"resource":{"tags":["t"]}}}`) // Causes a comparison.
 	w.available(r.kind, "it")
 	w.reports(r.kind, "it", map[string]any{"tags": []any{"t"}})
 	for method, collection := range r.changes {

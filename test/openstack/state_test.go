@@ -7,14 +7,14 @@ import (
 	"github.com/kinship-dev/kinship/internal/testenv"
 )
 
-// later is an object that OpenStack refuses for the state of something else, although
-// nothing in its spec is wrong: it is shown as waiting, and made once that has changed.
+// later is an object that OpenStack refuses because of the state of another resource, although
+// its spec is right: the object waits, and is created after that state has changed.
 type later struct {
 	what, kind string
-	// needs are there before, and resource is what is refused with a text that has why.
+	// needs exist before, and resource is refused with a text that contains why.
 	needs         []string
 	resource, why string
-	// changes bring the state about that it needs.
+	// changes cause the needed state.
 	changes func(w *world)
 }
 
@@ -63,7 +63,7 @@ var laters = []later{
 	},
 }
 
-// waits tests one.
+// waits tests one such object.
 func (l *later) waits(w *world) {
 	w.t.Helper()
 	needs := scenario{needs: l.needs}

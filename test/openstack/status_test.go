@@ -9,8 +9,8 @@ import (
 	"github.com/kinship-dev/kinship/internal/pack/openstack/kit"
 )
 
-// testLongStatus imports what has more, and longer, than the spec of its kind may have: a
-// status takes it, cut where statuses are cut.
+// testLongStatus imports a resource with more and longer values than the spec of its kind
+// allows: the status accepts it, cut at its limits.
 func testLongStatus(t *testing.T) {
 	w := newWorld(t)
 	long := strings.Repeat("ü", kit.LongestText)

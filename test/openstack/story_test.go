@@ -23,9 +23,9 @@ import (
 // webPort is from where the Glance of hack/openstack downloads images.
 var webPort = cmp.Or(os.Getenv("GLANCE_WEB_PORT"), "18999")
 
-// TestStory has somebody else delete and change resources, a network on the emulator and
-// one of each kind on the services of KINSHIP_OPENSTACK_CLOUDS, one after the other: they
-// have one cloud for all. `make test-openstack` has some, and TestScenarios has the rest.
+// TestStory deletes and changes resources outside of Kubernetes: a network on the emulator, and
+// a resource of each kind on the services of KINSHIP_OPENSTACK_CLOUDS, one after the other,
+// because all use one cloud. `make test-openstack` runs some, and TestScenarios runs the rest.
 func TestStory(t *testing.T) {
 	operator.Start(t, only)
 	t.Run("emulator", func(t *testing.T) { scenarios[0].story(newWorld(t)) })
@@ -65,7 +65,7 @@ func realClouds(t *testing.T) string {
 	return string(clouds)
 }
 
-// fiveServers tells how long it takes until five servers serve.
+// fiveServers measures the time until five servers are available.
 func fiveServers(w *world) {
 	w.t.Helper()
 	w.apply(flavor, cirros)
@@ -82,7 +82,7 @@ func fiveServers(w *world) {
 	w.t.Logf("5 Servers are Available after %s", time.Since(begin).Round(10*time.Millisecond))
 }
 
-// serveDisk serves images where a real Glance may get them.
+// serveDisk serves images at an address that a real Glance can reach.
 func serveDisk(t *testing.T) string {
 	t.Helper()
 	listener, err := stdnet.Listen("tcp", "127.0.0.1:"+webPort)
@@ -91,7 +91,7 @@ func serveDisk(t *testing.T) string {
 	}
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Length", strconv.Itoa(len(disk))) // Glance of Zed fails without.
-		_, _ = w.Write(disk)                                      // Who has gone is his own business.
+		_, _ = w.Write(disk)                                      // A client may close the connection.
 	}))
 	_ = s.Listener.Close() // Its own port is not needed.
 	s.Listener = listener
@@ -100,8 +100,8 @@ func serveDisk(t *testing.T) string {
 	return s.URL + "/disk"
 }
 
-// story is the end of one object: somebody else deletes its resource, and another one is
-// made, which is deleted with it.
+// story is the end of one object: its resource is deleted in the cloud, another resource is
+// created, and is deleted with the object.
 func (s *scenario) story(w *world) {
 	w.t.Helper()
 	s.prepare(w)
@@ -122,7 +122,7 @@ func (s *scenario) goes(w *world) {
 	}
 }
 
-// replace has somebody else delete the resource, and another one be made.
+// replace deletes the resource in the cloud, and waits for a new resource.
 func (s *scenario) replace(w *world) {
 	w.t.Helper()
 	id := w.id(s.kind, "it")
@@ -145,7 +145,7 @@ func (s *scenario) replace(w *world) {
 	w.edit(s.kind, "it", `{"spec":{"resyncPeriod":null}}`)
 }
 
-// there asks the cloud, as an administrator, whether it has a resource.
+// there reads a resource from the cloud, as an administrator, and reports whether it exists.
 func (w *world) there(collection, id string) bool {
 	w.t.Helper()
 	if id == "" {

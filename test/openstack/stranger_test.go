@@ -12,8 +12,8 @@ import (
 	"github.com/kinship-dev/kinship/test/operator"
 )
 
-// strangerTests are about what somebody else has under the name of ours. It is never
-// taken, whatever the cloud answers, and stays when the object goes.
+// strangerTests are about resources of other clients under the name of ours. They are never
+// adopted, whatever the cloud answers, and are kept when the object is deleted.
 var strangerTests = map[string]func(*testing.T){
 	"Project and User of a stranger, and no answer": testStrangersName,
 	"Network of a stranger, and an intent":          testStrangersNetwork,
@@ -21,8 +21,8 @@ var strangerTests = map[string]func(*testing.T){
 	"credentials that change with finalizers":       testRotatedWithFinalizer,
 }
 
-// TestRefusedIsForgotten: what a person makes after an attempt was refused is not what it
-// made, also for an operator that does not remember the refusal.
+// TestRefusedIsForgotten: a resource that a user creates after a refused attempt is not the
+// result of this attempt, even for an operator without a record of the refusal.
 func TestRefusedIsForgotten(t *testing.T) {
 	first := operator.Exec(t, "--packs", "openstack")
 	w := newWorld(t)
@@ -35,8 +35,8 @@ func TestRefusedIsForgotten(t *testing.T) {
 	w.apply(managed("Network", "it", "{}"), managed("FloatingIP", "it", "{floatingNetworkRef: outside}"))
 	w.fails("Network", "it", "TransientError")
 	w.fails("FloatingIP", "it", "TransientError")
-	// What an attempt that is cut off has made can't be told from what a person makes: there
-	// is to be none.
+	// The result of an interrupted attempt can't be distinguished from a resource of a user:
+	// there must be none.
 	w.setSecret("clouds: {}")
 	w.fails("Network", "it", "InvalidConfiguration")
 	w.fails("FloatingIP", "it", "InvalidConfiguration")
@@ -87,8 +87,8 @@ func testStrangersName(t *testing.T) {
 	}
 }
 
-// testStrangersNetwork has manifests bring an intent along: from a backup, or to get
-// what is not theirs.
+// testStrangersNetwork applies manifests with a creation intent: from a backup, or to get a
+// resource of another tenant.
 func testStrangersNetwork(t *testing.T) {
 	w := newWorld(t)
 	neutron := w.admin()
@@ -108,8 +108,8 @@ spec: {cloudCredentialsRef: {secretName: cloud, cloudName: openstack-admin}, res
 	}
 }
 
-// testMendedSecret: a RouterInterface has its Router's credentials, whose Secret it
-// does not name.
+// testMendedSecret: a RouterInterface has the credentials of its Router, whose Secret it does
+// not name.
 func testMendedSecret(t *testing.T) {
 	w := newWorld(t)
 	w.apply(connected...)
@@ -122,8 +122,8 @@ func testMendedSecret(t *testing.T) {
 	w.available("RouterInterface", "it")
 }
 
-// testRotatedWithFinalizer: somebody puts a finalizer of his own on the Secret in the
-// request in which he changes it.
+// testRotatedWithFinalizer: a user adds a finalizer to the Secret in the request that changes
+// the content.
 func testRotatedWithFinalizer(t *testing.T) {
 	w := newWorld(t)
 	w.apply(managed("Network", "before", "{}"))

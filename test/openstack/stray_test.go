@@ -19,7 +19,8 @@ import (
 // stray is of a kind of which an object is deleted while its resource is made.
 type stray struct {
 	kind, plural, resource string
-	// service and calls are where the cloud has it, collection where the test finds it.
+	// service and calls are the requests in the cloud, collection where the test finds the
+	// resource.
 	service, calls, collection string
 }
 
@@ -33,10 +34,10 @@ var strayTests = map[string]func(*testing.T){
 	}.goes,
 }
 
-// goes has a resource made while the API server deletes its object: that had no finalizer
-// when its deletion began, and the one that comes meanwhile keeps nothing. The resource
-// goes all the same, also where the cloud fails at first, and another object of the name
-// gets another one.
+// goes creates a resource while the API server deletes its object: the object had no finalizer
+// when its deletion began, and a finalizer that is added meanwhile keeps nothing. The resource
+// is deleted anyway, even if the cloud fails at first, and a new object of the same name gets
+// another resource.
 func (s stray) goes(t *testing.T) {
 	w := newWorld(t)
 	secret := w.secret("cloud", w.clouds)
@@ -84,8 +85,8 @@ func (w *world) done(s stray, method string) int {
 	return w.cloud.Done()[emulator.Call{Service: s.service, Method: method, Resource: s.calls}]
 }
 
-// holdDeletion has the API server hold the deletion of an object, once it has read it, and
-// tell that; let has it go on.
+// holdDeletion makes the API server delay the deletion of an object after it has read the
+// object; let releases it.
 func (w *world) holdDeletion(resource string, obj client.Object) (held <-chan struct{}, let func()) {
 	w.t.Helper()
 	reached, released := make(chan struct{}), make(chan struct{})
@@ -98,7 +99,7 @@ func (w *world) holdDeletion(resource string, obj client.Object) (held <-chan st
 		return nil
 	}
 	testenv.JudgeDeletions(w.t, w.ns, openstackv1alpha1.GroupVersion.WithResource(resource), judge)
-	testenv.Eventually(w.t, func() error { // The API server learns of it by a watch.
+	testenv.Eventually(w.t, func() error { // The API server sees it by a watch.
 		err := w.c.Delete(w.t.Context(), obj, client.DryRunAll)
 		if err == nil || !strings.Contains(err.Error(), "it would be held") {
 			return fmt.Errorf("deletion was answered with %w", err)

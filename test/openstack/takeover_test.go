@@ -18,8 +18,8 @@ import (
 	"github.com/kinship-dev/kinship/test/operator"
 )
 
-// movedStacks are those of TestKilled, and what they leave out: together, objects of all
-// kinds.
+// movedStacks are the stacks of TestKilled, and the kinds that they leave out: together,
+// objects of all kinds.
 func movedStacks() map[string][]string {
 	all := maps.Clone(stacks)
 	all["secrets"] = []string{
@@ -30,7 +30,7 @@ func movedStacks() map[string][]string {
 	return all
 }
 
-// state is what an operator that takes over must leave as it is.
+// state is the state that an operator must keep when it takes over.
 type state struct {
 	Finalizers []string
 	ID         any
@@ -58,7 +58,7 @@ func (w *world) objects() []*unstructured.Unstructured {
 	return all
 }
 
-// unmark takes off resources what says which of our objects they were made for.
+// unmark removes the marks of our objects from resources.
 func (w *world) unmark() {
 	w.t.Helper()
 	for _, collection := range []string{"compute/servers", "volume/volumes"} {
@@ -71,8 +71,8 @@ func (w *world) unmark() {
 	}
 }
 
-// TestTakeover has this operator start where the published one has run until then, with
-// objects of all kinds as that one leaves them.
+// TestTakeover starts this operator in place of the published operator, with objects of all
+// kinds as that operator leaves them.
 func TestTakeover(t *testing.T) {
 	first := operator.Start(t, only)
 	worlds := map[string]*world{}
@@ -127,8 +127,8 @@ func TestTakeover(t *testing.T) {
 // published operator says which version of a Secret a password is from.
 var expectedChanges = map[string][]string{"secrets": {"PATCH identity/users"}}
 
-// beginAs leaves objects as the published operator does in the middle of its work: one that
-// it has given up, one that waits for that, and one that is deleted but still used.
+// beginAs leaves objects as the published operator does in the middle of its work: one object
+// that it has given up, one that waits for that object, and one that is deleted but still used.
 func (w *world) beginAs() {
 	w.t.Helper()
 	write := func(kind, name, resource string, status map[string]any, finalizers ...string) {
@@ -168,10 +168,10 @@ func (w *world) beginAs() {
 	w.cloud.ResetCalls()
 }
 
-// finishes expects that what the published operator has begun is finished.
+// finishes expects that the work that the published operator has begun is finished.
 func (w *world) finishes() {
 	w.t.Helper()
-	w.available("Network", "refused") // It is tried once by an operator that is new.
+	w.available("Network", "refused") // A new operator tries it once.
 	w.available("Subnet", "waiting")
 	w.has("Network", "leaving", "Progressing", want{
 		"True", "Progressing", "Waiting for Subnet/staying to be deleted: it holds finalizer openstack.k-orc.cloud/subnet",
@@ -188,8 +188,7 @@ func (w *world) finishes() {
 	w.empty()
 }
 
-// takenOver expects that nothing was made again, and nothing was lost, and that what is
-// asked for next is done.
+// takenOver expects that no resource was created again or lost, and that later changes work.
 func (w *world) takenOver(before map[string]state, inCloud map[string][]emulator.Item, changes ...string) {
 	w.t.Helper()
 	for _, u := range w.objects() { // Every object is compared with its resource.
@@ -216,7 +215,7 @@ func (w *world) takenOver(before map[string]state, inCloud map[string][]emulator
 	}
 }
 
-// misses deletes what an object has had made, which is made again.
+// misses deletes resources in the cloud, which are created again.
 func (w *world) misses(kind, name string) {
 	w.t.Helper()
 	before := w.get(kind, name).GetUID()
@@ -234,7 +233,7 @@ func (w *world) misses(kind, name string) {
 	w.available(kind, name)
 }
 
-// vanishes deletes what users have made, and expects that everything is deleted.
+// vanishes deletes the objects of users, and expects that everything is deleted.
 func (w *world) vanishes() {
 	w.t.Helper()
 	all := w.objects()

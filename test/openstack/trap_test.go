@@ -79,8 +79,8 @@ func testRules(t *testing.T) {
 	}
 }
 
-// testGroupsOfEachOther: groups whose rules name each other are both made, and have
-// their rules; while the other one is missing, what is there does not serve.
+// testGroupsOfEachOther: groups whose rules name each other are both created, with their rules;
+// while one group is missing, the other is not available.
 func testGroupsOfEachOther(t *testing.T) {
 	w := newWorld(t)
 	naming := func(other string) string { return `{rules: [{ethertype: IPv4, remoteGroupRef: ` + other + `}]}` }
@@ -101,14 +101,14 @@ func testGroupsOfEachOther(t *testing.T) {
 			t.Errorf("the rule of %s names %v, not %s", name, got, other)
 		}
 	}
-	// One that goes is missed by the other one, and has that waiting again.
+	// A deleted group makes the other group wait again.
 	w.delete("SecurityGroup", "b")
 	w.gone("SecurityGroup", "b")
 	w.has("SecurityGroup", "a", "Available", want{"False", "Progressing", "Waiting for SecurityGroup/b to be created"})
 }
 
-// testDeletedWhileUnready: what an object refers to need not be ready for it to go, and
-// a deletion that fails is tried again all the same.
+// testDeletedWhileUnready: an object can be deleted while its references are not ready, and a
+// failed deletion is repeated.
 func testDeletedWhileUnready(t *testing.T) {
 	w := newWorld(t)
 	w.apply(manifest("Network", "net", "resyncPeriod: 1s, resource: {}"), managed("Port", "port", "{networkRef: net}"))
@@ -125,8 +125,9 @@ func testDeletedWhileUnready(t *testing.T) {
 	w.gone("Port", "port")
 }
 
-// testDeletedWithoutCredentials: what can't be deleted without a Secret says so, and goes
-// when it is back; so does what has the Secret of another object.
+// testDeletedWithoutCredentials: an object that can't be deleted without its Secret has a
+// message, and is deleted when the Secret exists again; so is an object with the Secret of
+// another object.
 func testDeletedWithoutCredentials(t *testing.T) {
 	w := newWorld(t)
 	w.apply(append(slices.Clone(connected), between(""), managed("Network", "alone", "{}"))...)
@@ -209,14 +210,14 @@ func testStripped(t *testing.T) {
 	w.held("Network", "net", "network", "subnet")
 	w.held("Subnet", "sub", "subnet")
 	w.held("Secret", "cloud", "network", "subnet")
-	// The cloud need not be there for it, and nothing is asked of it before.
+	// The cloud need not answer, and there is no call before.
 	w.cloud.AddFault(emulator.Fault{Times: -1, Status: 503})
 	w.replace("Subnet", "sub", `{"networkRef": "net", "ipVersion": 4, "cidr": "10.0.0.0/24", "description": "new"}`)
 	w.held("Subnet", "sub", "subnet")
 	w.cloud.ClearFaults()
 	w.available("Subnet", "sub")
 	w.reports("Subnet", "sub", map[string]any{"description": "new"})
-	// What is being deleted needs its Secret as well.
+	// An object that is being deleted needs its Secret as well.
 	w.delete("Network", "net")
 	w.has("Network", "net", "Progressing",
 		waitingFor("Subnet/sub to be deleted: it holds finalizer openstack.k-orc.cloud/subnet"))
@@ -228,8 +229,7 @@ func testStripped(t *testing.T) {
 	w.gone("Secret", "cloud")
 }
 
-// replace puts an object in the place of one as `kubectl replace` does: of what others
-// have written nothing stays.
+// replace replaces an object as `kubectl replace` does: fields of other writers are lost.
 func (w *world) replace(kind, name, resource string) {
 	w.t.Helper()
 	var spec map[string]any
@@ -290,10 +290,10 @@ func testAdopt(t *testing.T) {
 	id := w.id("Network", "before")
 	w.apply(manifest("Network", "twice",
 		"managedOptions: {onDelete: detach}, adopt: {id: "+id+"}, resource: {name: mine}"))
-	w.fails("Network", "twice", "InvalidConfiguration") // It belongs to another object,
+	w.fails("Network", "twice", "InvalidConfiguration") // The resource belongs to another object,
 	w.settles()
 	w.delete("Network", "before")
-	w.gone("Network", "before") // until that leaves it.
+	w.gone("Network", "before") // until that object releases it.
 	w.available("Network", "twice")
 	if w.id("Network", "twice") != id {
 		t.Error("another one")
@@ -311,8 +311,8 @@ func testAdopt(t *testing.T) {
 func testLostAnswer(t *testing.T) {
 	w := newWorld(t)
 	n := w.neighbour()
-	// One after the other: of two that lose their answers at once, a person has to say
-	// which is whose.
+	// One after the other: if two objects lose their answers at once, a user must decide which
+	// resource belongs to which object.
 	for _, x := range []*world{w, n} {
 		w.cloud.AddFault(emulator.Fault{
 			Service: "network", Method: "POST", Resource: "networks", Reset: emulator.AfterExecution,

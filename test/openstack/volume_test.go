@@ -81,13 +81,13 @@ func testTypeSpecs(t *testing.T) {
 	w.apply(managed("Volume", "volume", "{size: 1, volumeTypeRef: type}"))
 	w.available("Volume", "volume")
 	w.edit("VolumeType", "type", `{"spec":{"resource":{"extraSpecs":null}}}`)
-	w.fails("VolumeType", "type", "TransientError") // It is in use.
+	w.fails("VolumeType", "type", "TransientError") // The volume is in use.
 	w.delete("Volume", "volume")
 	w.available("VolumeType", "type")
 }
 
-// testMarked has a volume be made whose id never arrives, in two namespaces at
-// once: each finds its own by the uid that it carries.
+// testMarked: a volume is created whose ID never arrives, in two namespaces at once: each
+// object finds its own volume by the UID in the mark.
 func testMarked(t *testing.T) {
 	w := newWorld(t)
 	n := w.neighbour()
@@ -105,8 +105,8 @@ func testMarked(t *testing.T) {
 	w.reports("Volume", "volume", map[string]any{"metadata": nil}) // The mark is ours.
 }
 
-// testUnmarked has an attempt fail without an answer while there is a volume of the
-// same name, just made by somebody else.
+// testUnmarked: an attempt fails without an answer while another client has just created a
+// volume of the same name.
 func testUnmarked(t *testing.T) {
 	w := newWorld(t)
 	theirs := w.post(w.client((*openstack.Scope).Volume), "volumes", `{"volume":{"name":"theirs","size":1}}`)

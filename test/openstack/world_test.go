@@ -30,15 +30,15 @@ import (
 	"github.com/kinship-dev/kinship/test/operator"
 )
 
-// world is what a test acts in: a namespace, a cloud, and a Secret that leads from
-// the one to the other.
+// world is the environment of a test: a namespace, a cloud, and a Secret with the credentials
+// of the cloud.
 type world struct {
 	t  *testing.T
 	c  client.WithWatch
 	ns string
 	// clouds is the Secret's clouds.yaml.
 	clouds string
-	// cloud is nil where it is a real one.
+	// cloud is nil for a real cloud.
 	cloud *emulator.Server
 	// image is where Glance may download from; a server of the test's own if empty.
 	image string
@@ -46,7 +46,7 @@ type world struct {
 	patience time.Duration
 }
 
-// newWorld makes a world, whose Secret is called "cloud".
+// newWorld creates a world, whose Secret is called "cloud".
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := untidyWorld(t)
@@ -54,7 +54,7 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// untidyWorld makes one that the test has to tidy up.
+// untidyWorld creates a world that the test must tidy up.
 func untidyWorld(t *testing.T) *world {
 	t.Helper()
 	cloud := operator.Cloud(t, emulator.Options{})
@@ -79,8 +79,8 @@ func (w *world) neighbour() *world {
 // only runs the pack alone.
 func only(o *app.Options) { o.Packs = []string{"openstack"}; o.Openstack.QPS = 1000 }
 
-// lists of all kinds of the pack. What others make comes last: when these are ready, it is
-// there.
+// lists of all kinds of the pack. Composed objects are last: when their owners are ready, they
+// exist.
 func lists() []client.ObjectList {
 	return []client.ObjectList{
 		&openstackv1alpha1.DomainList{}, &openstackv1alpha1.FloatingIPList{}, &openstackv1alpha1.NetworkList{}, &openstackv1alpha1.PortList{},
@@ -96,8 +96,8 @@ func lists() []client.ObjectList {
 	}
 }
 
-// tidyUp deletes everything at once and waits until it is gone: the guards find
-// the order.
+// tidyUp deletes everything at once and waits for the end of all deletions: the guards find the
+// order.
 func (w *world) tidyUp() {
 	w.t.Helper()
 	ctx := context.WithoutCancel(w.t.Context())
@@ -144,7 +144,7 @@ func (w *world) all() []external.Object {
 	return all
 }
 
-// empty expects that nothing is left in the cloud but what a test made by itself.
+// empty expects that the cloud has only resources that a test created directly.
 func (w *world) empty(but ...string) {
 	w.t.Helper()
 	for resource, items := range w.cloud.Inventory() {
@@ -165,13 +165,13 @@ func (w *world) secret(name, clouds string) *corev1.Secret {
 
 // Manifests.
 
-// managed is the manifest of an object whose resource is to be made. The spec of
-// the resource is in YAML's flow style, such as "{mtu: 1400}".
+// managed is the manifest of an object whose resource is to be created. The spec of the
+// resource is in YAML's flow style, such as "{mtu: 1400}".
 func managed(kind, name, resource string) string {
 	return manifest(kind, name, "resource: "+resource)
 }
 
-// imported is the manifest of an object that stands for what is there.
+// imported is the manifest of an object for an existing resource.
 func imported(kind, name, how string) string {
 	return manifest(kind, name, "managementPolicy: unmanaged, import: "+how)
 }
@@ -194,7 +194,7 @@ func (w *world) apply(manifests ...string) {
 	testenv.Apply(w.t, text, testenv.In(w.ns))
 }
 
-// disk returns the address of what images are made of.
+// disk returns the address of the content of images.
 func (w *world) disk() string {
 	w.t.Helper()
 	if w.image != "" {
@@ -214,7 +214,7 @@ func (w *world) create(objects ...client.Object) {
 	}
 }
 
-// object returns one by its kind and name, empty.
+// object returns an empty object by its kind and name.
 func object(kind string) client.Object {
 	u := &unstructured.Unstructured{}
 	u.SetGroupVersionKind(openstackv1alpha1.GroupVersion.WithKind(kind))
@@ -256,7 +256,7 @@ func (w *world) edit(kind, name, patch string) {
 
 // Expectations.
 
-// want is what is expected of a condition.
+// want is the expected state of a condition.
 type want struct{ status, reason, message string }
 
 var (
@@ -268,8 +268,8 @@ func waitingFor(objects ...string) want {
 	return want{"True", "Progressing", "Waiting for " + strings.Join(objects, "\nWaiting for ")}
 }
 
-// available waits until objects can be used, as they are now, and have the conditions of
-// the published API, in its order and no others.
+// available waits until objects are available in their present generation, with the conditions
+// of the published API, in its order and no others.
 func (w *world) available(kind string, names ...string) {
 	w.t.Helper()
 	for _, name := range names {
@@ -296,7 +296,7 @@ func conditionTypes(u *unstructured.Unstructured) []string {
 	return types
 }
 
-// has waits for a condition of an object as it is now.
+// has waits for a condition of an object in its present generation.
 func (w *world) has(kind, name, condition string, expected want) {
 	w.t.Helper()
 	testenv.Eventually(w.t, func() error {
@@ -404,7 +404,7 @@ func (w *world) held(kind, name string, by ...string) {
 
 // Inventory of the cloud.
 
-// inCloud returns the ids of what the cloud has under a name.
+// inCloud returns the IDs of resources with a name in the cloud.
 func (w *world) inCloud(resource, name string) []string {
 	var ids []string
 	for _, item := range w.cloud.Inventory()[resource] {
@@ -441,10 +441,10 @@ var services = map[string]service{
 	"network": (*openstack.Scope).Network, "volume": (*openstack.Scope).Volume, "share": (*openstack.Scope).Share,
 }
 
-// paths are those of collections that the inventory calls otherwise.
+// paths are the paths of collections with another name in the inventory.
 var paths = map[string]string{"keypairs": "os-keypairs", "server_groups": "os-server-groups"}
 
-// address returns where a resource is, and who may ask there.
+// address returns the address of a resource, and a client with the right to read it.
 func (w *world) address(collection, id string) (*gophercloud.ServiceClient, string) {
 	w.t.Helper()
 	service, path, _ := strings.Cut(collection, "/")
@@ -459,7 +459,7 @@ func (w *world) address(collection, id string) (*gophercloud.ServiceClient, stri
 func (w *world) deleteOutside(collection, id string) {
 	w.t.Helper()
 	c, address := w.address(collection, id)
-	if collection == "identity/domains" { // Keystone deletes none that is enabled.
+	if collection == "identity/domains" { // Keystone refuses to delete an enabled domain.
 		disabled := map[string]any{"domain": map[string]bool{"enabled": false}}
 		if err := kit.Call(w.t.Context(), c, http.MethodPatch, address, disabled, nil); err != nil {
 			w.t.Fatal(err)
@@ -470,8 +470,8 @@ func (w *world) deleteOutside(collection, id string) {
 	}
 }
 
-// remade waits until the cloud has the resource that an object, after a deletion by
-// hand, says that it has. Of some kinds it has the id of the one before.
+// remade waits until the cloud has the resource in an object's status, after a deletion by
+// hand. For some kinds, the ID is that of the former resource.
 func (w *world) remade(kind, name, collection string) {
 	w.t.Helper()
 	testenv.Eventually(w.t, func() error {

@@ -31,7 +31,7 @@ spec:
   reason: it is precious
 `
 
-// check protects an object and lets it go again, with whatever operator runs.
+// check protects an object and releases it again, with any running operator.
 func check(t *testing.T) {
 	t.Helper()
 	c := operator.Client(t)
@@ -76,7 +76,7 @@ func TestStart(t *testing.T) {
 	}
 }
 
-// TestExec kills one operator and shows that the next one takes over.
+// TestExec kills an operator; the next operator takes over.
 func TestExec(t *testing.T) {
 	first := operator.Exec(t)
 	check(t)

@@ -33,7 +33,7 @@ const (
 	refusal = "The resource is in use or protected by a Usage: run kubectl kinship who-uses to see by which."
 )
 
-// TestPolicy shares one operator, which is stopped at the end.
+// TestPolicy has one operator for all subtests, which is stopped at the end.
 func TestPolicy(t *testing.T) {
 	o := operator.Start(t, func(o *app.Options) { o.Enforcement = pack.ByPolicy })
 	t.Run("no webhooks", testNoWebhooks)
@@ -47,8 +47,8 @@ func TestPolicy(t *testing.T) {
 	t.Run("without the operator", func(t *testing.T) { testWithout(t, o) })
 }
 
-// testClaims: what would be believed as soon as webhooks are asked nobody can write before
-// that, and what was written before the policy came is dropped.
+// testClaims: users can't write fields that an operator with webhooks would trust, and the
+// operator drops such fields from before the policy.
 func testClaims(t *testing.T) {
 	w, elsewhere := newWorld(t), newWorld(t)
 	used, using := elsewhere.configMap("used"), w.configMap("using")
@@ -67,7 +67,7 @@ func testClaims(t *testing.T) {
 			t.Errorf("error %v, want %s", err, what)
 		}
 	}
-	// As if it were from before the policy, which lets the operator write it.
+	// As if the field were from before the policy, which allows the operator to write it.
 	self := testenv.ClientFor(t, testenv.As(t, app.OperatorOf("usage")), w.c.Scheme())
 	if err := self.Patch(t.Context(), u, client.RawPatch(types.MergePatchType, []byte(mark))); err != nil {
 		t.Fatal(err)
@@ -85,7 +85,7 @@ func testClaims(t *testing.T) {
 	w.goes(u, using, used)
 }
 
-// world is a namespace, and what a person does and sees in it.
+// world is a namespace, with the actions and views of a user.
 type world struct {
 	t  *testing.T
 	c  client.Client
@@ -155,7 +155,7 @@ func (w *world) refused(obj client.Object) {
 	}
 }
 
-// goes deletes objects until they are gone.
+// goes deletes objects and waits for the end of their deletion.
 func (w *world) goes(objects ...client.Object) {
 	w.t.Helper()
 	testenv.Eventually(w.t, func() error {
@@ -169,7 +169,7 @@ func (w *world) goes(objects ...client.Object) {
 	})
 }
 
-// testNoWebhooks: there is nobody to ask.
+// testNoWebhooks: there are no webhook configurations.
 func testNoWebhooks(t *testing.T) {
 	w := newWorld(t)
 	var validating admissionregistrationv1.ValidatingWebhookConfigurationList
@@ -217,7 +217,7 @@ func testStripped(t *testing.T) {
 	w.refused(used)
 }
 
-// testNamespace: a namespace that holds what is used from elsewhere is locked too.
+// testNamespace: a namespace with an object that is used from another namespace is locked too.
 func testNamespace(t *testing.T) {
 	w, elsewhere := newWorld(t), newWorld(t)
 	used, using := elsewhere.configMap("used"), w.configMap("using")
@@ -229,7 +229,7 @@ func testNamespace(t *testing.T) {
 	elsewhere.unlocked()
 }
 
-// unlocked waits until the namespace may go, which is a moment after what was in it.
+// unlocked waits until the namespace can be deleted, a moment after its content.
 func (w *world) unlocked() {
 	w.t.Helper()
 	testenv.Eventually(w.t, func() error {
@@ -244,7 +244,7 @@ func (w *world) unlocked() {
 	})
 }
 
-// grants lets Usages of another namespace protect ConfigMaps of this one.
+// grants allows Usages of another namespace to protect ConfigMaps of this namespace.
 func (w *world) grants(from string) *kinshipv1alpha1.ReferenceGrant {
 	w.t.Helper()
 	g := &kinshipv1alpha1.ReferenceGrant{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: "grant"}}
@@ -258,8 +258,8 @@ func (w *world) grants(from string) *kinshipv1alpha1.ReferenceGrant {
 	return g
 }
 
-// testGrant: no admission handler knows what the author may do, so a grant is
-// needed, for as long as it protects.
+// testGrant: no admission handler checks the author's rights, so a ReferenceGrant is needed,
+// for the whole time of the protection.
 func testGrant(t *testing.T) {
 	w, elsewhere := newWorld(t), newWorld(t)
 	used, using := elsewhere.configMap("used"), w.configMap("using")
@@ -276,8 +276,8 @@ func testGrant(t *testing.T) {
 	elsewhere.unlocked()
 }
 
-// testCycle: nobody refuses a Usage that closes a circle, so it is a condition,
-// and deleting all of it completes.
+// testCycle: a Usage that closes a ring is not refused, so its condition has the reason Cycle,
+// and the deletion of the whole ring completes.
 func testCycle(t *testing.T) {
 	w := newWorld(t)
 	a, b := w.configMap("a"), w.configMap("b")

@@ -14,9 +14,9 @@ import (
 	"github.com/kinship-dev/kinship/internal/testenv"
 )
 
-// testRestored writes objects as they are in a backup: a Usage is owned by the former using
-// object, and a used object is locked. The Usage stays, and the lock is there while somebody
-// uses the object.
+// testRestored writes objects as a backup has them: a Usage is owned by the former using
+// object, and a used object is locked. The Usage is kept, and the lock exists while the object
+// is used.
 func testRestored(t *testing.T) {
 	w := newWorld(t)
 	u, used, using := w.saved("u", "using", "used")
@@ -76,7 +76,7 @@ func (w *world) create(objects ...client.Object) {
 	}
 }
 
-// ownedBy waits until a Usage has these owners, and fails if it is deleted.
+// ownedBy waits until a Usage has these owners, and fails if the Usage is deleted.
 func (w *world) ownedBy(u *protectionv1beta1.Usage, owners ...client.Object) {
 	w.t.Helper()
 	want, uid := make([]types.UID, 0, len(owners)), u.UID

@@ -10,8 +10,8 @@ import (
 	"github.com/kinship-dev/kinship/internal/testenv"
 )
 
-// TestBroken tells stories of a cluster with an API group whose server is gone. They run when
-// no others do: each namespace of the cluster waits for that server.
+// TestBroken runs stories of a cluster with an API group whose server does not exist. They run
+// when no other stories do: each namespace of the cluster waits for that server.
 func TestBroken(t *testing.T) {
 	t.Cleanup(func() {
 		broken := &unstructured.Unstructured{}

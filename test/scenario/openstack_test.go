@@ -10,9 +10,9 @@ import (
 	"github.com/kinship-dev/kinship/test/operator"
 )
 
-// TestOpenstack tells the stories of OpenStack objects, with an operator and a
-// cloud. The operator runs that pack alone: stories without one go on to see none
-// that looks after Usages.
+// TestOpenstack runs the stories of OpenStack objects, with an operator and a cloud. The
+// operator has only this pack, so that stories without an operator still see no operator of
+// Usages.
 func TestOpenstack(t *testing.T) {
 	cloud := operator.Cloud(t, emulator.Options{})
 	operator.Start(t, func(o *app.Options) { o.Packs = []string{"openstack"} })

@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 
 func TestStories(t *testing.T) { tell(t, ".", nil) }
 
-// tell runs the scripts of a directory, with variables for what they apply.
+// tell runs the scripts of a directory, with variables for their objects.
 func tell(t *testing.T, dir string, variables map[string]string) {
 	t.Helper()
 	s := stories{ctx: t.Context(), kubeconfig: testenv.Kubeconfig(t), client: testenv.Client(t, nil)}
@@ -72,7 +72,7 @@ func (s stories) kinship(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// call runs the program, with what differs from run to run replaced.
+// call runs the program, and replaces text that differs from run to run.
 func (s stories) call(ts *testscript.TestScript, args []string, out, errOut io.Writer) int {
 	var outBuffer, errBuffer bytes.Buffer
 	args = append([]string{"kinship", args[0], "--kubeconfig=" + s.kubeconfig}, args[1:]...)
@@ -167,7 +167,7 @@ func (s stories) delete(ts *testscript.TestScript, neg bool, args []string) {
 	})
 }
 
-// release deletes a Secret, given as "namespace/name", whatever finalizers are on it.
+// release deletes a Secret, given as "namespace/name", with any finalizers.
 func (s stories) release(ts *testscript.TestScript, _ bool, args []string) {
 	namespace, name, _ := strings.Cut(args[0], "/")
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}

@@ -17,7 +17,7 @@ import (
 	"github.com/kinship-dev/kinship/internal/story"
 )
 
-// patience is how long tests wait for what no testenv.Eventually waits for.
+// patience is the time limit for waits without testenv.Eventually.
 const patience = 30 * time.Second
 
 // blank returns an object of the same kind, name and namespace.
@@ -41,8 +41,8 @@ func fromUnstructured(item, into any) error {
 	return runtime.DefaultUnstructuredConverter.FromUnstructured(fields, into)
 }
 
-// within tries until there is no error. It is testenv.Eventually for cleaning
-// up, when the test's context has ended.
+// within tries until there is no error. It is testenv.Eventually for cleanups, when the test's
+// context has ended.
 func within(try func() error) error {
 	ticker := time.NewTicker(10 * time.Millisecond)
 	defer ticker.Stop()
@@ -65,8 +65,8 @@ type ending struct {
 	id, version string
 }
 
-// endings awaits the deletion event of every object. Events of different kinds
-// come by different ways; their resource versions tell what was first.
+// endings waits for the deletion event of every object. Events of different kinds arrive by
+// different watches; their resourceVersions give the order.
 func endings(tb testing.TB, objects []object, events []<-chan watch.Event) []string {
 	tb.Helper()
 	deadline := time.After(patience)

@@ -33,9 +33,9 @@ func TestOwnerReference(t *testing.T) {
 	w.gone(usage)
 }
 
-// TestInUseLabel is "Adding/removing crossplane.io/in-use: true label": it is
-// added when there is a Usage, and removed when "no other Usage resources
-// reference the same used resource".
+// TestInUseLabel is "Adding/removing crossplane.io/in-use: true label": the label is added when
+// there is a Usage, and removed when "no other Usage resources reference the same used
+// resource".
 func TestInUseLabel(t *testing.T) {
 	w := newWorld(t)
 	cluster, chart, release, _ := w.stage()
@@ -101,7 +101,7 @@ func TestPreventingEarlyDeletion(t *testing.T) {
 const usedByServices = "The resource is used by 1 resource(s): XServices/my-platform-services " +
 	"(Usage xservices-uses-xeks)."
 
-// platform applies the composition of the seed and awaits that it is protected.
+// platform applies the composition of the seed and waits until it is protected.
 func (w *world) platform() (platform, eks, services, usage object) {
 	w.Helper()
 	all := w.read("composition")
@@ -150,11 +150,11 @@ func TestDeletingACompositeInBackground(t *testing.T) {
 	}
 }
 
-// TestDeletingACompositeInForeground is "With the foreground propagation policy":
-// without any error, and "the deletion of the Composite will be blocked until all
-// Composed Resources are deleted". The Usage itself may go a moment later: it has
-// the using object as another owner, so the garbage collector takes the composite
-// off its owners while that one is there.
+// TestDeletingACompositeInForeground is "With the foreground propagation policy": without any
+// error, and "the deletion of the Composite will be blocked until all Composed Resources are
+// deleted". The Usage itself may be deleted a moment later: the using object is another owner
+// of the Usage, so the garbage collector removes the composite from its owners while the using
+// object exists.
 func TestDeletingACompositeInForeground(t *testing.T) {
 	for _, slow := range []bool{false, true} {
 		t.Run(fmt.Sprintf("slow=%t", slow), func(t *testing.T) {
@@ -181,8 +181,8 @@ func TestDeletingACompositeInForeground(t *testing.T) {
 	}
 }
 
-// tearDown awaits that the garbage collector has begun to delete the services,
-// checks that the cluster they run on is whole, and lets the services go.
+// tearDown waits until the garbage collector has begun to delete the services, checks that
+// their cluster is whole, and releases the services.
 func (w *world) tearDown(services, eks object) {
 	w.Helper()
 	testenv.Eventually(w, func() error {
@@ -199,7 +199,7 @@ func (w *world) tearDown(services, eks object) {
 	}
 }
 
-// before checks that one object went before another one.
+// before checks that one object was deleted before another.
 func (w *world) before(first, second object, went []string) {
 	w.Helper()
 	if slices.Index(went, story.ID(first)) > slices.Index(went, story.ID(second)) {

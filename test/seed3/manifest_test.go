@@ -38,9 +38,9 @@ func TestReleaseUsesCluster(t *testing.T) {
 	w.gone(cluster)
 }
 
-// TestReleaseUsesClusterSelectors is the second example: a Release and a Cluster
-// "created by the same composition instance". Those of another one match by
-// label and are older, and are passed over.
+// TestReleaseUsesClusterSelectors is the second example: a Release and a Cluster "created by
+// the same composition instance". Objects of another instance match by label and are older, and
+// are not chosen.
 func TestReleaseUsesClusterSelectors(t *testing.T) {
 	w := newWorld(t)
 	cluster, _, release, _ := w.stage()
@@ -64,12 +64,12 @@ func TestReleaseUsesClusterSelectors(t *testing.T) {
 	}
 	w.delete(foreign)
 	w.delete(release)
-	// The composite owns the Usage as well, so it stays, and holds nothing.
+	// The composite owns the Usage as well, so the Usage is kept, and protects nothing.
 	testenv.Eventually(t, func() error { return w.client.Delete(t.Context(), blank(cluster)) })
 }
 
-// TestReleaseUsesClusterSelectorsAlone applies the second example by hand: there
-// is no composition, so there is nothing of the same one.
+// TestReleaseUsesClusterSelectorsAlone applies the second example by hand: there is no
+// composition, so no object has the same controller.
 func TestReleaseUsesClusterSelectorsAlone(t *testing.T) {
 	w := newWorld(t)
 	cluster, _, _, _ := w.stage()
@@ -88,8 +88,8 @@ func TestReleaseUsesClusterSelectorsAlone(t *testing.T) {
 	w.delete(cluster)
 }
 
-// TestProductionDatabase is the third example: "prevent the deletion of a
-// database instance", which nobody uses.
+// TestProductionDatabase is the third example: "prevent the deletion of a database instance"
+// without a user.
 func TestProductionDatabase(t *testing.T) {
 	w := newWorld(t)
 	_, _, _, database := w.stage()
@@ -115,8 +115,8 @@ func TestReasonIsRequiredWithoutBy(t *testing.T) {
 	}
 }
 
-// TestReleaseUsesClusters is the example of "Resolving selectors": one manifest
-// becomes the other.
+// TestReleaseUsesClusters is the example of "Resolving selectors": the operator changes one
+// manifest into the other.
 func TestReleaseUsesClusters(t *testing.T) {
 	w := newWorld(t)
 	cluster, _, _, _ := w.stage()
@@ -129,9 +129,9 @@ func TestReleaseUsesClusters(t *testing.T) {
 	}
 }
 
-// TestReleaseUsesClustersOldestFirst is "if multiple resources match the selector,
-// a random one will be selected": the oldest, here. It is chosen "once when the
-// Usage is created", so an older one that comes to match later changes nothing.
+// TestReleaseUsesClustersOldestFirst is "if multiple resources match the selector, a random one
+// will be selected": here the oldest. The choice is made "once when the Usage is created", so
+// an older object that matches later changes nothing.
 func TestReleaseUsesClustersOldestFirst(t *testing.T) {
 	w := newWorld(t)
 	w.apply(w.read("objects")[1])
@@ -158,7 +158,7 @@ func TestReleaseUsesClustersOldestFirst(t *testing.T) {
 	w.refused(oldest, "The resource is used by 1 resource(s): Release/my-prometheus-chart (Usage release-uses-clusters).")
 }
 
-// TestReleaseUsesClustersResolved applies the manifest as it is after resolving.
+// TestReleaseUsesClustersResolved applies the manifest after resolving.
 func TestReleaseUsesClustersResolved(t *testing.T) {
 	w := newWorld(t)
 	cluster, _, _, _ := w.stage()
@@ -168,8 +168,8 @@ func TestReleaseUsesClustersResolved(t *testing.T) {
 	w.refused(cluster, "The resource is used by 1 resource(s): Release/my-prometheus-chart (Usage release-uses-clusters).")
 }
 
-// TestEveryFile applies every file of examples/usage, and awaits that the Usages
-// in it work, where something in the file or in objects.yaml can make them.
+// TestEveryFile applies every file of examples/usage, and waits until the Usages in the file
+// work, if the file or objects.yaml has their objects.
 func TestEveryFile(t *testing.T) {
 	waiting := map[string]string{
 		"selectors.yaml": "it has no controller when it is applied by hand",
@@ -209,15 +209,14 @@ func (w *world) compose(name string, objects ...object) {
 	composite.SetName(name)
 	w.apply(composite)
 	for _, o := range objects {
-		// What an answer says of the past is not part of a wish.
+		// Fields of an answer that describe the past must not be in a request.
 		o.SetManagedFields(nil)
 		o.SetResourceVersion("")
 	}
 	story.Compose(composite, objects...)
 }
 
-// youngerThan awaits that what is created from now on has a later
-// creationTimestamp, which has whole seconds.
+// youngerThan waits until new objects get a later creationTimestamp, which has whole seconds.
 func (w *world) youngerThan(o object) {
 	w.Helper()
 	testenv.Eventually(w, func() error {

@@ -40,8 +40,8 @@ type world struct {
 	applied []object
 }
 
-// newWorld starts an operator. The manifests name cluster-scoped objects, so one
-// test has them at a time and leaves none behind.
+// newWorld starts an operator. The manifests name cluster-scoped objects, so only one test at a
+// time has them, and leaves none behind.
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	operator.Start(t)
@@ -66,8 +66,7 @@ func (w *world) read(file string) []object {
 	return objects
 }
 
-// apply applies objects and fills in what the API server answered. They are
-// removed after the test.
+// apply applies objects and updates them from the answers. They are deleted after the test.
 func (w *world) apply(objects ...object) {
 	w.Helper()
 	for _, o := range objects {
@@ -88,8 +87,8 @@ func (w *world) stage() (cluster, chart, release, database object) {
 	return all[0], all[1], all[2], all[3]
 }
 
-// clear removes everything at once, because one thing may wait for another. The
-// test's own context has ended by then.
+// clear deletes everything at once, because one object may wait for another. The test's own
+// context has ended by then.
 func (w *world) clear() {
 	w.Helper()
 	ctx := context.WithoutCancel(w.Context())
@@ -141,7 +140,7 @@ func (w *world) patch(o object, merge string) {
 	}
 }
 
-// get returns an object as it now is, or nil.
+// get returns an object from the API server, or nil.
 func (w *world) get(o object) object {
 	w.Helper()
 	live := blank(o)
@@ -155,7 +154,7 @@ func (w *world) get(o object) object {
 	return live
 }
 
-// usage returns a Usage of the seed's kind as it now is.
+// usage returns a Usage of the seed's kind from the API server.
 func (w *world) usage(o object) *usagev1alpha1.Usage {
 	w.Helper()
 	u := &usagev1alpha1.Usage{}
@@ -258,8 +257,8 @@ func (w *world) gone(objects ...object) {
 	}
 }
 
-// order watches the kinds of objects, and returns a function that awaits the end
-// of all of them and tells in which order they went.
+// order watches the kinds of objects, and returns a function that waits for the deletion of all
+// of them and returns their order.
 func (w *world) order(objects ...object) func() []string {
 	w.Helper()
 	events := make([]<-chan watch.Event, 0, len(objects))

@@ -19,8 +19,8 @@ func (w *world) namespace() *corev1.Namespace {
 	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.ns}}
 }
 
-// testNamespaceRefused: the deletion of a namespace is refused before anything in
-// it is touched, and names what is in the way.
+// testNamespaceRefused: the deletion of a namespace is refused before any object inside is
+// deleted, and the refusal names the protected objects.
 func testNamespaceRefused(t *testing.T) {
 	w := newWorld(t)
 	var usages []usage
@@ -46,8 +46,8 @@ func testNamespaceRefused(t *testing.T) {
 	w.free(w.namespace())
 }
 
-// testNamespaceRefusedFromOutside: what is used from elsewhere is in the way too,
-// until it is not any more.
+// testNamespaceRefusedFromOutside: an object that is used from another namespace causes a
+// refusal too, until it is no longer used.
 func testNamespaceRefusedFromOutside(t *testing.T) {
 	w, elsewhere := newWorld(t), newWorld(t)
 	used, using := configMap("used"), configMap("using")
@@ -65,8 +65,8 @@ func testNamespaceRefusedFromOutside(t *testing.T) {
 	w.gone(w.namespace())
 }
 
-// testNamespaceEnds: where the protection ends inside, the namespace goes, with
-// the using objects before what they use, whatever their names.
+// testNamespaceEnds: if the protection ends inside, the namespace is deleted, each using object
+// before its used object, whatever their names.
 func testNamespaceEnds(t *testing.T) {
 	plain := func(_ *world, u *protectionv1beta1.Usage) usage { return u }
 	clusterWide := func(w *world, u *protectionv1beta1.Usage) usage {
@@ -102,7 +102,7 @@ func testNamespaceEnds(t *testing.T) {
 				}
 				return nil
 			})
-			w.settleElsewhere()
+			w.awaitProcessedElsewhere()
 			if err := w.read(used); err != nil || used.DeletionTimestamp != nil {
 				t.Errorf("%s: the used object goes first: %v", c.reason, err)
 			}
@@ -112,14 +112,14 @@ func testNamespaceEnds(t *testing.T) {
 	}
 }
 
-// settleElsewhere is settle for a namespace that takes nothing new.
-func (w *world) settleElsewhere() {
+// awaitProcessedElsewhere is awaitProcessed for a namespace that takes nothing new.
+func (w *world) awaitProcessedElsewhere() {
 	w.t.Helper()
-	newWorld(w.t).settle()
+	newWorld(w.t).awaitProcessed()
 }
 
-// testNamespaceWithComposed: a namespace with composed Usages goes too, although
-// those wait for their using object without an end.
+// testNamespaceWithComposed: a namespace with composed Usages is deleted too, although these
+// Usages wait for their using objects without limit.
 func testNamespaceWithComposed(t *testing.T) {
 	w := newWorld(t)
 	w.create(configMap("a"), configMap("b"), configMap("c"))
@@ -130,8 +130,8 @@ func testNamespaceWithComposed(t *testing.T) {
 	w.gone(w.namespace())
 }
 
-// testDefinitionRefused: a definition does not go while one of its objects is
-// protected, for they would all go with it.
+// testDefinitionRefused: a CustomResourceDefinition can't be deleted while one of its objects
+// is protected, because all its objects would be deleted.
 func testDefinitionRefused(t *testing.T) {
 	w := newWorld(t)
 	k := w.define("Precious")
@@ -151,7 +151,8 @@ func testDefinitionRefused(t *testing.T) {
 	w.gone(obj)
 }
 
-// testDefinitionEnds: it goes if what uses its objects are its objects.
+// testDefinitionEnds: a CustomResourceDefinition can be deleted if all users of its objects are
+// its own objects.
 func testDefinitionEnds(t *testing.T) {
 	w := newWorld(t)
 	k := w.define("Chain")

@@ -31,7 +31,7 @@ func testCycleRefused(t *testing.T) {
 				w.create(configMap(fmt.Sprintf("cm%02d", i)))
 				ring[i] = fmt.Sprintf("ConfigMap/cm%02d", i)
 			}
-			// cm00 is used by cm01 ... Each uses the one before it.
+			// cm00 is used by cm01 ... Each ConfigMap uses the ConfigMap before it.
 			for i := 1; i < n; i++ {
 				u := uses(fmt.Sprintf("u%02d", i), named(fmt.Sprintf("cm%02d", i)), named(fmt.Sprintf("cm%02d", i-1)))
 				w.create(u)
@@ -74,8 +74,8 @@ func testProtectsItself(t *testing.T) {
 	}
 }
 
-// circle makes a circle of two past the admission handlers, which let the operator
-// do what it likes: as when the webhooks were away, or two were created at once.
+// circle creates a ring of two Usages that the admission handlers do not check, because the
+// operator writes them: as if the webhooks were missing, or two Usages were created at once.
 func (w *world) circle(change func(u usage)) (a, b client.Object, u1, u2 usage) {
 	w.t.Helper()
 	a, b = configMap("a"), configMap("b")
@@ -92,8 +92,8 @@ func (w *world) circle(change func(u usage)) (a, b client.Object, u1, u2 usage) 
 	return a, b, first, second
 }
 
-// testCycleCondition: where a circle arises nevertheless, every member says so,
-// and it goes when all of it is deleted.
+// testCycleCondition: if a ring exists nevertheless, every Usage has the reason Cycle, and the
+// deletion of the whole ring completes.
 func testCycleCondition(t *testing.T) {
 	for name, change := range map[string]func(usage){
 		"uncomposed": func(usage) {},
@@ -120,7 +120,7 @@ func testCycleCondition(t *testing.T) {
 	}
 }
 
-// testCycleBroken: one Usage of a circle goes, and the others are well.
+// testCycleBroken: one Usage of a ring is deleted, and the other Usages become Ready.
 func testCycleBroken(t *testing.T) {
 	w := newWorld(t)
 	a, _, u1, u2 := w.circle(func(usage) {})
@@ -132,8 +132,8 @@ func testCycleBroken(t *testing.T) {
 	w.refused(a)
 }
 
-// testCycleSelected: an object joins a set, and by that a circle closes. Every
-// member hears of it, also the one that has nothing to do with the set.
+// testCycleSelected: a new member of a set closes a ring. Every Usage of the ring gets the
+// reason Cycle, even the Usage without the set.
 func testCycleSelected(t *testing.T) {
 	w := newWorld(t)
 	a, c := configMap("a"), labelled("c", "app", "y")
@@ -157,8 +157,7 @@ func testCycleSelected(t *testing.T) {
 	w.ready(u1, u2, u3)
 }
 
-// testCycleOfSets: both ends of both Usages are sets. Nobody could ever delete
-// any member.
+// testCycleOfSets: both ends of both Usages are sets. No member could ever be deleted.
 func testCycleOfSets(t *testing.T) {
 	w := newWorld(t)
 	a, b := labelled("a", "app", "x"), labelled("b", "app", "y")
@@ -183,8 +182,8 @@ func testCycleOfSets(t *testing.T) {
 	w.goesWhole(a, b, u1, u2)
 }
 
-// testCycleOfFourSets: four sets use each other, and the one that was empty gets a
-// member. All four hear of it, also those that are two steps away.
+// testCycleOfFourSets: four sets use each other, and the empty set gets a member. All four
+// Usages get the reason Cycle, even those two steps away.
 func testCycleOfFourSets(t *testing.T) {
 	w := newWorld(t)
 	d := configMap("d")
@@ -206,8 +205,8 @@ func testCycleOfFourSets(t *testing.T) {
 	w.ready(ab, bc)
 }
 
-// testManySets: behind what a Usage is about there are large sets which use each
-// other, in no circle. That is found out in the time that admission has.
+// testManySets: large sets that use each other, without a ring, lie behind the used object.
+// Admission finds this out in time.
 func testManySets(t *testing.T) {
 	const size = 100
 	w := newWorld(t)
@@ -230,8 +229,8 @@ func testManySets(t *testing.T) {
 	}
 }
 
-// goesWhole deletes everything, some of it more than once, as whoever deletes a
-// composition does, and waits until it is gone.
+// goesWhole deletes everything, some objects more than once, as a user does who deletes a
+// composition, and waits for the end of all deletions.
 func (w *world) goesWhole(objects ...client.Object) {
 	w.t.Helper()
 	testenv.Eventually(w.t, func() error {

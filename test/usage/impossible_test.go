@@ -11,8 +11,8 @@ import (
 	protectionv1beta1 "github.com/kinship-dev/kinship/api/protection/v1beta1"
 )
 
-// testImpossible: a Usage that can never be fulfilled is refused, and one that was taken in
-// all the same says so. Nothing is watched for it.
+// testImpossible: a Usage that can never be fulfilled is refused, and such a Usage that was
+// accepted anyway has the reason Invalid. No kind is watched for it.
 func testImpossible(t *testing.T) {
 	w := newWorld(t)
 	event := resource("v1", "Event", "e")
@@ -22,7 +22,7 @@ func testImpossible(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		u      *protectionv1beta1.Usage
-		want   string // empty if it is possible
+		want   string // empty if the spec is possible
 	}{
 		"by event":     {"events never cease", uses("u1", event, named("a")), "spec.by: Event objects are written all the time"},
 		"of event":     {"events never cease", protects("u2", event, "x"), "spec.of: Event objects are written all the time"},

@@ -20,7 +20,7 @@ type custom struct {
 	group, kind string
 }
 
-// define makes a kind of namespaced objects. It goes after the test.
+// define returns a kind of namespaced objects, which is deleted after the test.
 func (w *world) define(kind string) custom {
 	w.t.Helper()
 	k := custom{w, w.ns + ".test", kind}
@@ -29,7 +29,7 @@ func (w *world) define(kind string) custom {
 	return k
 }
 
-// install has the API server serve it.
+// install makes the API server serve the kind.
 func (k custom) install() {
 	k.w.t.Helper()
 	k.w.t.Log("defining", k.plural()+"."+k.group)
@@ -88,8 +88,8 @@ func testKindLater(t *testing.T) {
 	w.refused(cm)
 }
 
-// testKindVanishes: with the definition of the using object's kind that object
-// goes, and the protection with it.
+// testKindVanishes: the deletion of the using object's CustomResourceDefinition deletes the
+// object, and ends the protection.
 func testKindVanishes(t *testing.T) {
 	w := newWorld(t)
 	k := w.define("Fleeting")
@@ -105,9 +105,9 @@ func testKindVanishes(t *testing.T) {
 	w.delete(cm)
 }
 
-// testVersionVanishes: the kind moves on to another version. A Usage that names
-// the old one says so, protects the same object all the time, and is Ready again
-// when it names the new one.
+// testVersionVanishes: the kind is served in another version. A Usage with the old version has
+// the reason KindNotFound, protects the same object all the time, and is Ready again with the
+// new version.
 func testVersionVanishes(t *testing.T) {
 	w := newWorld(t)
 	k := w.define("Moving")
@@ -183,7 +183,7 @@ func testRules(t *testing.T) {
 		}
 		return nil
 	})
-	// And it comes back.
+	// The kind is installed again.
 	again := protects("u", k.end("x"), "precious")
 	w.create(again)
 	w.ready(again)

@@ -17,8 +17,8 @@ import (
 	"github.com/kinship-dev/kinship/internal/testenv"
 )
 
-// testRecreated: the used object is lost and comes back. In between nothing is
-// called effective, and then it is protected at once.
+// testRecreated: the used object is deleted and created again. In between, Effective is False,
+// and then the new object is protected at once.
 func testRecreated(t *testing.T) {
 	w := newWorld(t)
 	used, _, u := w.protected(false)
@@ -51,7 +51,7 @@ func condition(u usage, kind string) metav1.Condition {
 	return metav1.Condition{}
 }
 
-// testStripped: nobody takes the lock off, in whatever way he tries.
+// testStripped: no user can remove the lock, by any request.
 func testStripped(t *testing.T) {
 	w := newWorld(t)
 	u := func(name string) usage { return protects(name, resource("v1", "Pod", name), "precious") }
@@ -69,7 +69,7 @@ func testStripped(t *testing.T) {
 		}},
 		"replace": {"writes an object without labels", func(t *testing.T, p *corev1.Pod) error {
 			p = p.DeepCopy()
-			return retry.RetryOnConflict(retry.DefaultBackoff, func() error { // With who writes its status.
+			return retry.RetryOnConflict(retry.DefaultBackoff, func() error { // With the writers of its status.
 				if err := w.read(p); err != nil {
 					return err
 				}
@@ -101,7 +101,7 @@ func testStripped(t *testing.T) {
 			if err := w.read(p); err != nil {
 				t.Fatal(err)
 			}
-			// Where the API server can't put the label back, it refuses.
+			// If the API server can't add the label again, it refuses the request.
 			if err := c.strip(t, p); err != nil {
 				t.Errorf("%s: %v", c.reason, err)
 			}
@@ -120,7 +120,7 @@ func pod(name string) *corev1.Pod {
 	}
 }
 
-// testEviction: who drains a node is asked to wait for who uses the Pod.
+// testEviction: the drain of a node fails while a Pod of the node is used.
 func testEviction(t *testing.T) {
 	w := newWorld(t)
 	p := pod("used")
@@ -141,7 +141,7 @@ func testEviction(t *testing.T) {
 	testenv.EventuallyWithin(t, promptly, evict)
 }
 
-// testSpecChanges: what a Usage said before it was changed leaves no trace.
+// testSpecChanges: the former spec of a changed Usage leaves no trace.
 func testSpecChanges(t *testing.T) {
 	cases := map[string]struct {
 		reason       string
@@ -225,8 +225,8 @@ func owners(u usage) string {
 	return strings.Join(names, ",")
 }
 
-// testByChangedToMissing: the new using object does not exist. The Usage must not
-// go with the old one, which has no part in it any more.
+// testByChangedToMissing: the new using object does not exist. The deletion of the old using
+// object must not delete the Usage, which does not name it any more.
 func testByChangedToMissing(t *testing.T) {
 	w := newWorld(t)
 	used, using, u := w.protected(false)
@@ -246,7 +246,7 @@ func testByChangedToMissing(t *testing.T) {
 	w.refused(used)
 }
 
-// testNeverExisted: what does not exist needs nothing.
+// testNeverExisted: an object that never existed uses nothing.
 func testNeverExisted(t *testing.T) {
 	w := newWorld(t)
 	used := configMap("used")
@@ -260,7 +260,7 @@ func testNeverExisted(t *testing.T) {
 	if e := condition(u, "Effective"); e.Status != metav1.ConditionFalse {
 		t.Errorf("Effective is %+v", e)
 	}
-	w.settle()
+	w.awaitProcessed()
 	w.free(used)
 	if err := w.c.Delete(t.Context(), used, client.DryRunAll); err != nil {
 		t.Errorf("nothing uses it, and yet: %v", err)
@@ -275,8 +275,8 @@ func testNeverExisted(t *testing.T) {
 	w.refused(used)
 }
 
-// testUsingRecreated: a using object that comes back is another one. The
-// protection ended with the first, and the used object's owner can see that.
+// testUsingRecreated: a recreated using object is another object. The protection ended with the
+// first object, with an event on the used object.
 func testUsingRecreated(t *testing.T) {
 	w := newWorld(t)
 	used, using, u := w.protected(false)
@@ -374,8 +374,8 @@ func testConditions(t *testing.T) {
 	}
 }
 
-// testEvents: both objects tell what happened. A Usage that is Ready at once is no
-// news; one that had to wait is.
+// testEvents: both objects have events. A Usage that is Ready at once has no event; a Usage
+// that had to wait has one.
 func testEvents(t *testing.T) {
 	w := newWorld(t)
 	using, u := configMap("using"), uses("u", named("using"), named("used"))
@@ -400,7 +400,7 @@ func testEvents(t *testing.T) {
 func testEndedByCollector(t *testing.T) {
 	w := newWorld(t)
 	used, using, u := w.protected(false)
-	look := sent.hold(t, method("DELETE"), about(w.ns+"/usages/"+u.Name))
+	look := sent.delay(t, method("DELETE"), about(w.ns+"/usages/"+u.Name))
 	w.delete(using)
 	testenv.Eventually(t, func() error {
 		if err := w.read(u); err != nil { // The collector may be quick.
@@ -416,7 +416,7 @@ func testEndedByCollector(t *testing.T) {
 	w.told(used, "ProtectionEnded")
 }
 
-// testDirectStatus: only the operator says what is so.
+// testDirectStatus: only the operator writes the status.
 func testDirectStatus(t *testing.T) {
 	w := newWorld(t)
 	_, _, u := w.protected(true)

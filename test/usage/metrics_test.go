@@ -8,7 +8,7 @@ import (
 	"github.com/kinship-dev/kinship/test/operator"
 )
 
-// testMetrics: what docs/metrics.md lists is counted.
+// testMetrics: the metrics in docs/metrics.md are counted.
 func testMetrics(t *testing.T) {
 	const usages, answers = "kinship_usages", "kinship_admission_duration_seconds"
 	const blocked, released = "kinship_blocked_deletes_total", "kinship_release_seconds"
@@ -41,6 +41,6 @@ func testMetrics(t *testing.T) {
 	w.delete(using)
 	w.gone(u)
 	w.free(used)
-	w.idle() // The number of Usages is what it was.
+	w.idle() // The number of Usages is the former number.
 	check(released, counted(released)[""], 1)
 }

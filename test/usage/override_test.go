@@ -21,8 +21,8 @@ func (w *world) override(obj client.Object, names string) {
 	})
 }
 
-// testBreakGlass: the annotation alone opens nothing; with the verb override it
-// does, and that is told.
+// testBreakGlass: the annotation alone has no effect; with the verb override the deletion is
+// allowed, with an event.
 func testBreakGlass(t *testing.T) {
 	w := newWorld(t)
 	used, _, u := w.protected(false)
@@ -55,7 +55,7 @@ func testBreakGlass(t *testing.T) {
 	}
 }
 
-// testBreakGlassOther: what is not named, or another Usage, goes on protecting.
+// testBreakGlassOther: a Usage that the annotation does not name still protects.
 func testBreakGlassOther(t *testing.T) {
 	w := newWorld(t)
 	used, _, _ := w.protected(false)

@@ -10,8 +10,8 @@ import (
 	"github.com/kinship-dev/kinship/internal/testenv"
 )
 
-// testOwnerDeleted: an owner is deleted, one of what it owns is protected. That
-// one is not lost, and when it is free the deletion completes.
+// testOwnerDeleted: an owner of a protected object is deleted. The protected object is kept,
+// and the deletion completes after its release.
 func testOwnerDeleted(t *testing.T) {
 	for _, policy := range []metav1.DeletionPropagation{"Foreground", "Background", "Orphan"} {
 		t.Run(string(policy), func(t *testing.T) {

@@ -26,7 +26,7 @@ func testPasses(t *testing.T) {
 		using[i], used[i] = configMap(fmt.Sprintf("using%d", i)), configMap(fmt.Sprintf("used%d", i))
 		w.create(used[i], using[i])
 	}
-	w.settle()
+	w.awaitProcessed()
 	passes := func() float64 {
 		return operator.Metrics(t, "controller_runtime_reconcile_total", "controller")["usage"]
 	}
@@ -37,8 +37,8 @@ func testPasses(t *testing.T) {
 		w.create(usages[i])
 	}
 	w.ready(usages...)
-	w.settle()
-	// settle takes the passes of one Usage more.
+	w.awaitProcessed()
+	// awaitProcessed adds the passes of one more Usage.
 	created := passes()
 	t.Logf("%g passes for %d new Usages", created-before, n)
 	if got := created - before; got > 2*n+6 {
@@ -49,6 +49,6 @@ func testPasses(t *testing.T) {
 		w.gone(u)
 		w.free(used[i])
 	}
-	w.settle()
+	w.awaitProcessed()
 	t.Logf("%g passes for the end of %d Usages", passes()-created, n)
 }

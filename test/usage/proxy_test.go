@@ -18,26 +18,26 @@ import (
 	"github.com/kinship-dev/kinship/internal/testenv"
 )
 
-// proxy passes requests on to the API server and remembers them. The API
-// server's own metrics don't say who asked; this does.
+// proxy forwards requests to the API server and records them. Unlike the API server's own
+// metrics, proxy knows which client sent a request.
 type proxy struct {
 	server *httptest.Server
 	admin  *rest.Config // for requests that bring no credentials
 	direct *rest.Config
 
-	mu    sync.Mutex
-	seen  []request
-	holds []*hold
+	mu     sync.Mutex
+	seen   []request
+	delays []*delayed
 }
 
-// request is one that the operator sent.
+// request is one request of the operator.
 type request struct {
 	method, path, query, body string
 	at                        time.Time
 }
 
-// hold keeps back the first request that matches, until it is let go.
-type hold struct {
+// delayed delays the first request that matches, until it is released.
+type delayed struct {
 	matches []func(request) bool
 	arrived chan struct{}
 	let     chan struct{}
@@ -89,10 +89,10 @@ type roundTripper func(*http.Request) (*http.Response, error)
 // RoundTrip implements http.RoundTripper.
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// config returns what the operator reaches the API server by.
+// config returns the operator's config for the proxy.
 func (p *proxy) config() *rest.Config { return &rest.Config{Host: p.server.URL} }
 
-// note remembers a request and keeps it back if somebody asked for that.
+// note records a request and delays it if a test has requested that.
 func (p *proxy) note(r *http.Request) error {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -102,11 +102,11 @@ func (p *proxy) note(r *http.Request) error {
 	req := request{method: r.Method, path: r.URL.Path, query: r.URL.RawQuery, body: string(body), at: time.Now()}
 	p.mu.Lock()
 	p.seen = append(p.seen, req)
-	i := slices.IndexFunc(p.holds, func(h *hold) bool { return req.is(h.matches) })
-	var h *hold
+	i := slices.IndexFunc(p.delays, func(h *delayed) bool { return req.is(h.matches) })
+	var h *delayed
 	if i >= 0 {
-		h = p.holds[i]
-		p.holds = slices.Delete(p.holds, i, i+1)
+		h = p.delays[i]
+		p.delays = slices.Delete(p.delays, i, i+1)
 	}
 	p.mu.Unlock()
 	if h != nil {
@@ -116,24 +116,24 @@ func (p *proxy) note(r *http.Request) error {
 	return nil
 }
 
-// hold keeps back the next request that all of matches are true for. The matches run
-// while other requests are served, so each of them gets its values when the test calls
-// hold, as about does, and reads nothing that the test writes later.
-func (p *proxy) hold(t *testing.T, matches ...func(request) bool) *hold {
+// delay delays the next request for which all matches return true. The matches run while other
+// requests are served, so each of them gets its values when the test calls delay, as about
+// does, and reads nothing that the test writes later.
+func (p *proxy) delay(t *testing.T, matches ...func(request) bool) *delayed {
 	t.Helper()
-	h := &hold{matches: matches, arrived: make(chan struct{}), let: make(chan struct{})}
+	h := &delayed{matches: matches, arrived: make(chan struct{}), let: make(chan struct{})}
 	p.mu.Lock()
-	p.holds = append(p.holds, h)
+	p.delays = append(p.delays, h)
 	p.mu.Unlock()
 	t.Cleanup(h.letGo)
 	return h
 }
 
 // letGo passes the request on.
-func (h *hold) letGo() { h.once.Do(func() { close(h.let) }) }
+func (h *delayed) letGo() { h.once.Do(func() { close(h.let) }) }
 
 // await waits until the request has come.
-func (h *hold) await(t *testing.T) {
+func (h *delayed) await(t *testing.T) {
 	t.Helper()
 	select {
 	case <-h.arrived:
@@ -142,8 +142,8 @@ func (h *hold) await(t *testing.T) {
 	}
 }
 
-// requests returns what the operator has sent, without watches: those are
-// renewed now and then.
+// requests returns the requests of the operator, without watches: watches are renewed now and
+// then.
 func (p *proxy) requests(matches ...func(request) bool) requests {
 	return slices.DeleteFunc(p.all(matches...), func(r request) bool { return strings.Contains(r.query, "watch=true") })
 }
@@ -163,7 +163,7 @@ func (p *proxy) all(matches ...func(request) bool) requests {
 
 type requests []request
 
-// String lists requests, one a line.
+// String lists requests, one per line.
 func (rs requests) String() string {
 	var b strings.Builder
 	for _, r := range rs {

@@ -100,7 +100,7 @@ func testManyUsers(t *testing.T) {
 	}
 }
 
-// testKubectlRefused: what somebody at a terminal reads.
+// testKubectlRefused: the output of kubectl for a user.
 func testKubectlRefused(t *testing.T) {
 	w := newWorld(t)
 	_, _, _ = w.protected(false)
@@ -112,8 +112,8 @@ func testKubectlRefused(t *testing.T) {
 	}
 }
 
-// testRefusedWritesNothing: a refusal leaves the object as it is, however often
-// it is repeated, and whoever is recorded is recorded once.
+// testRefusedWritesNothing: a refusal does not change the object, however often it is repeated,
+// and a refused user is recorded once.
 func testRefusedWritesNothing(t *testing.T) {
 	w := newWorld(t)
 	used, _, u := w.protected(true)
@@ -122,7 +122,7 @@ func testRefusedWritesNothing(t *testing.T) {
 	}
 	version := used.ResourceVersion
 	w.refused(used)
-	w.readBack(u) // The record is in the operator's cache once it is told of its own write.
+	w.readBack(u) // The record is in the operator's cache after the watch event of its own write.
 	before := len(sent.requests(about(w.ns), method("PATCH", "PUT", "POST", "DELETE")))
 	for range 5 {
 		w.refused(used)
@@ -144,7 +144,7 @@ func testRefusedWritesNothing(t *testing.T) {
 // readBack waits until the operator has seen its own record.
 func (w *world) readBack(u usage) {
 	w.t.Helper()
-	w.settle()
+	w.awaitProcessed()
 	if err := w.read(u); err != nil {
 		w.t.Fatal(err)
 	}

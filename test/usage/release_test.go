@@ -11,7 +11,7 @@ import (
 	"github.com/kinship-dev/kinship/internal/testenv"
 )
 
-// testRelease: the using object goes, and at once the used one may go.
+// testRelease: after the deletion of the using object, the used object can be deleted at once.
 func testRelease(t *testing.T) {
 	w := newWorld(t)
 	used, using := configMap("used"), configMap("using")
@@ -25,7 +25,7 @@ func testRelease(t *testing.T) {
 	testenv.EventuallyWithin(t, promptly, func() error { return w.c.Delete(t.Context(), used) })
 }
 
-// testReleaseWithTheLast: one of two users goes; the other one is named.
+// testReleaseWithTheLast: one of two users is deleted; the refusal names the other user.
 func testReleaseWithTheLast(t *testing.T) {
 	w := newWorld(t)
 	used, first, second := configMap("used"), configMap("first"), configMap("second")
@@ -44,7 +44,7 @@ func testReleaseWithTheLast(t *testing.T) {
 	w.free(used)
 }
 
-// finalizer holds an object whose deletion has begun, as a provider does.
+// finalizer keeps an object whose deletion has begun, as a provider does.
 const finalizer = "usage.test/hold"
 
 // testBulk: everything is deleted at once, the Usage first, as GitOps tools do.
@@ -167,7 +167,8 @@ func testTogether(t *testing.T) {
 	}
 }
 
-// testTakenOver: one Usage goes while another comes. Whoever is Ready is obeyed.
+// testTakenOver: one Usage is deleted while another Usage is created. A Ready Usage always
+// protects.
 func testTakenOver(t *testing.T) {
 	w := newWorld(t)
 	used := configMap("used")
@@ -197,9 +198,9 @@ func testTakenOver(t *testing.T) {
 	}
 }
 
-// testForegroundUsing: a using object that is deleted in the foreground, and its Usage
-// first, is waited for. The garbage collector deletes the Usage, unless it is late: as
-// nothing blocks the using object it may be done with that before it has.
+// testForegroundUsing: a using object is deleted in the foreground after its Usage, and the
+// Usage waits for it. The garbage collector deletes the Usage, unless the collector is late:
+// nothing blocks the using object, so its deletion may end before that.
 func testForegroundUsing(t *testing.T) {
 	w := newWorld(t)
 	used, using := configMap("used"), configMap("using")
@@ -223,8 +224,8 @@ func testForegroundUsing(t *testing.T) {
 	w.told(used, "ProtectionEnded")
 }
 
-// testUnready: not found is what a deletion of a missing object is answered with,
-// protection or not.
+// testUnready: the deletion of a missing object is answered with not found, with or without
+// protection.
 func testMissingDelete(t *testing.T) {
 	w := newWorld(t)
 	u := protects("u", named("never"), "precious")

@@ -21,7 +21,7 @@ import (
 
 const garbageCollector = "system:serviceaccount:kube-system:generic-garbage-collector"
 
-// protected makes an object in use by another one, with or without replay.
+// protected creates an object and its using object, with or without replay.
 func (w *world) protected(replay bool) (used, using *corev1.ConfigMap, u *protectionv1beta1.Usage) {
 	w.t.Helper()
 	used, using = configMap("used"), configMap("using")
@@ -35,7 +35,7 @@ func (w *world) protected(replay bool) (used, using *corev1.ConfigMap, u *protec
 	return used, using, u
 }
 
-// mayEdit lets a user do in the test's namespace what an editor may.
+// mayEdit gives a user the rights of an editor in the test's namespace.
 func (w *world) mayEdit(user string) *rbacv1.RoleBinding {
 	w.t.Helper()
 	binding := &rbacv1.RoleBinding{
@@ -51,8 +51,8 @@ func (w *world) mayEdit(user string) *rbacv1.RoleBinding {
 	return binding
 }
 
-// testReplay: what a user was refused is done when it may be done, as he asked
-// for it.
+// testReplay: a refused deletion is carried out when it is allowed, with the options of the
+// request.
 func testReplay(t *testing.T) {
 	orphan := metav1.DeletePropagationOrphan
 	var old metav1.DeleteOptions
@@ -64,7 +64,7 @@ func testReplay(t *testing.T) {
 		used     client.Object
 		opts     []client.DeleteOption
 		recorded metav1.DeletionPropagation
-		kept     bool // what the object owns
+		kept     bool // objects that the object owns
 	}{
 		"Orphan": {"he said so", configMap("used"), []client.DeleteOption{client.PropagationPolicy(orphan)}, orphan, true},
 		"orphanDependents": {
@@ -94,7 +94,7 @@ func testReplay(t *testing.T) {
 			w.recorded(u, c.used, "alice", c.recorded)
 			w.exists(c.used)
 			w.delete(using)
-			w.goneWithin(promptly, c.used) // After those that it keeps have no owner any more.
+			w.goneWithin(promptly, c.used) // After the orphaned objects have lost their owner.
 			event := w.told(u, "ReplayDeletion")
 			if want := fmt.Sprintf("deleted %s/used in namespace %s, as alice had asked", kind, w.ns); event.Note != want {
 				t.Errorf("event says %q, want %q", event.Note, want)
@@ -143,7 +143,7 @@ func (w *world) recorded(
 	}
 }
 
-// testNoReplay: nothing is recorded of what nobody asked to be repeated.
+// testNoReplay: a deletion is not recorded if replay is not requested.
 func testNoReplay(t *testing.T) {
 	cases := map[string]struct {
 		reason string
@@ -170,13 +170,13 @@ func testNoReplay(t *testing.T) {
 	}
 }
 
-// testReplayUID: while the replay is on its way, the object that it is about is
-// replaced by another one of its name, which nobody asked to delete.
+// testReplayUID: while the replay is sent, the object is replaced by another object of its
+// name, whose deletion was never requested.
 func testReplayUID(t *testing.T) {
 	w := newWorld(t)
 	used, using, u := w.protected(true)
 	w.refused(used)
-	replay := sent.hold(t, method("DELETE"), about(w.ns+"/configmaps/used"), effective)
+	replay := sent.delay(t, method("DELETE"), about(w.ns+"/configmaps/used"), effective)
 	w.delete(using)
 	replay.await(t)
 	w.delete(used)
@@ -190,8 +190,8 @@ func testReplayUID(t *testing.T) {
 	}
 }
 
-// testReplayExpiry: a record that is too old is forgotten. Only the operator may
-// write one, so the test is the operator for a moment.
+// testReplayExpiry: a record that is too old is dropped. Only the operator may write a record,
+// so the test acts as the operator.
 func testReplayExpiry(t *testing.T) {
 	w := newWorld(t)
 	used, using, u := w.protected(true)
@@ -209,7 +209,7 @@ func testReplayExpiry(t *testing.T) {
 	w.exists(used)
 }
 
-// testReplayRights: who may not delete any more does not get it deleted.
+// testReplayRights: if the refused user has lost the right, the object is not deleted.
 func testReplayRights(t *testing.T) {
 	w := newWorld(t)
 	used, using, u := w.protected(true)
@@ -230,8 +230,8 @@ func testReplayRights(t *testing.T) {
 	w.exists(used)
 }
 
-// testReplayHandedOver: the Usage that keeps the record goes before another one
-// that still needs the object.
+// testReplayHandedOver: the Usage with the record is deleted before another Usage of the
+// object.
 func testReplayHandedOver(t *testing.T) {
 	w := newWorld(t)
 	used, using, u := w.protected(true)
@@ -252,8 +252,8 @@ func testReplayHandedOver(t *testing.T) {
 	w.goneWithin(promptly, used)
 }
 
-// testReplayHeirGoes: the record is handed over to a Usage that goes at the same
-// moment. It must not go with it.
+// testReplayHeirGoes: the record is handed over to a Usage that is deleted at the same moment.
+// The record must not be lost.
 func testReplayHeirGoes(t *testing.T) {
 	w := newWorld(t)
 	used, using, u := w.protected(true)
@@ -261,7 +261,7 @@ func testReplayHeirGoes(t *testing.T) {
 	w.create(heir)
 	w.ready(heir)
 	w.refused(used)
-	handOver := sent.hold(t, method("PATCH"), about(w.ns+"/usages/v/status"))
+	handOver := sent.delay(t, method("PATCH"), about(w.ns+"/usages/v/status"))
 	w.delete(using)
 	handOver.await(t)
 	w.delete(heir)
@@ -271,14 +271,14 @@ func testReplayHeirGoes(t *testing.T) {
 	w.goneWithin(promptly, used)
 }
 
-// testReplayUndecided: a Usage that has a record goes while nobody can say yet whether
-// another one holds the object, which would not take the record over.
+// testReplayUndecided: a Usage with a record is deleted while it is Undecided whether another
+// Usage, which would not take the record, holds the object.
 func testReplayUndecided(t *testing.T) {
 	w := newWorld(t)
 	used, using, u := w.protected(true)
 	w.refused(used)
 	k := w.define("Unread")
-	reading := sent.hold(t, at("/apis/"+k.group+"/v1/"+k.plural()))
+	reading := sent.delay(t, at("/apis/"+k.group+"/v1/"+k.plural()))
 	other := uses("v", k.end("x"), named("used"))
 	w.create(other)
 	reading.await(t)
@@ -290,15 +290,15 @@ func testReplayUndecided(t *testing.T) {
 	w.gone(used, u)
 }
 
-// testReplayTaken: while the replay is on its way, somebody else comes to use the
-// object. The deletion is refused once more, and done when he goes.
+// testReplayTaken: while the replay is sent, another Usage of the object is created. The
+// deletion is refused once more, and carried out after this Usage.
 func testReplayTaken(t *testing.T) {
 	w := newWorld(t)
 	used, using, u := w.protected(true)
 	other := configMap("other")
 	w.create(other)
 	w.refused(used)
-	replay := sent.hold(t, method("DELETE"), about(w.ns+"/configmaps/used"), effective)
+	replay := sent.delay(t, method("DELETE"), about(w.ns+"/configmaps/used"), effective)
 	w.delete(using)
 	replay.await(t)
 	heir := replaying(uses("v", named("other"), named("used")))
@@ -311,8 +311,8 @@ func testReplayTaken(t *testing.T) {
 	w.gone(used)
 }
 
-// testReplayDenied: who else is asked denies the replay, and words that as a failure.
-// That is his last word: the Usage does not wait for another.
+// testReplayDenied: another webhook denies the replay, with the status code of a failure. The
+// denial is final: the Usage does not wait for another answer.
 func testReplayDenied(t *testing.T) {
 	w := newWorld(t)
 	used, using, u := w.protected(true)
@@ -338,7 +338,7 @@ func (w *world) deny(name string, code int32) {
 			}
 			return nil
 		})
-	testenv.Eventually(w.t, func() error { // The API server learns of it by a watch.
+	testenv.Eventually(w.t, func() error { // The API server sees it by a watch.
 		if err := w.c.Delete(w.t.Context(), sign, client.DryRunAll); err == nil || !strings.Contains(err.Error(), "not today") {
 			return fmt.Errorf("deletion was answered with %w", err)
 		}
@@ -346,7 +346,7 @@ func (w *world) deny(name string, code int32) {
 	})
 }
 
-// owned makes objects owned by another one.
+// owned creates objects with an owner.
 func (w *world) owned(owner client.Object, objects ...client.Object) {
 	w.t.Helper()
 	yes := true
@@ -363,13 +363,13 @@ func (w *world) owned(owner client.Object, objects ...client.Object) {
 	}
 }
 
-// testGarbageCollector: what the garbage collector was refused does not wait for
-// its next attempt, which can be minutes away. No Usage has to ask for that.
+// testGarbageCollector: a refused deletion of the garbage collector does not wait for its next
+// attempt, which can be minutes away, even without spec.replayDeletion.
 func testGarbageCollector(t *testing.T) {
 	w := newWorld(t)
 	owner, using, used := configMap("owner"), configMap("using"), configMap("used")
 	w.create(owner, using)
-	used.Finalizers = []string{finalizer} // So that it can't go before the replay, by the collector's own next attempt.
+	used.Finalizers = []string{finalizer} // So that the collector's own next attempt can't delete it before the replay.
 	w.owned(owner, used)
 	u := uses("u", named("using"), named("used"))
 	w.create(u)
@@ -394,14 +394,14 @@ func testGarbageCollector(t *testing.T) {
 	w.gone(used)
 }
 
-// testGarbageCollectorSet: what the garbage collector was refused is replayed for
-// all objects that one Usage protects.
+// testGarbageCollectorSet: refused deletions of the garbage collector are replayed for all
+// objects that one Usage protects.
 func testGarbageCollectorSet(t *testing.T) {
 	w := newWorld(t)
 	owner, using := configMap("owner"), configMap("using")
 	w.create(owner, using)
 	used := []client.Object{labelled("a", "app", "x"), labelled("b", "app", "x"), labelled("c", "app", "x")}
-	for _, obj := range used { // So that none goes before the replay, by the collector's own next attempt.
+	for _, obj := range used { // So that the collector's own next attempt deletes none before the replay.
 		obj.SetFinalizers([]string{finalizer})
 	}
 	w.owned(owner, used...)

@@ -25,11 +25,11 @@ func TestRestart(t *testing.T) {
 	if err := w.c.Delete(t.Context(), used); !apierrors.IsInternalError(err) {
 		t.Errorf("without the operator the deletion is answered with %v, want a failure", err)
 	}
-	// What is not protected does not notice, and what is goes by another way.
+	// Unprotected objects are not affected, and a protected object is deleted in another way.
 	free := configMap("free")
 	w.create(free)
 	w.delete(free)
-	w.delete(u) // Its finalizer keeps it.
+	w.delete(u) // Its finalizer keeps the object.
 
 	operator.Exec(t, "--usage-grace-period", "10m") // Or u could be over before the operator runs.
 	w.refused(using)
@@ -42,8 +42,8 @@ func TestRestart(t *testing.T) {
 	w.gone(u)
 }
 
-// TestReleaseWhileReading deletes a Usage when the operator has just started and
-// does not know the namespaces yet, of which it has to unlock one.
+// TestReleaseWhileReading deletes a Usage when the operator has just started and has not read
+// the namespaces yet, one of which it must unlock.
 func TestReleaseWhileReading(t *testing.T) {
 	first := operator.Start(t)
 	w := newWorld(t)
@@ -58,7 +58,7 @@ func TestReleaseWhileReading(t *testing.T) {
 	}
 
 	p := newProxy(t)
-	namespaces := p.hold(t, at("/api/v1/namespaces"))
+	namespaces := p.delay(t, at("/api/v1/namespaces"))
 	operator.Start(t, func(o *app.Options) { o.Config = p.config() })
 	namespaces.await(t)
 	w.delete(u)

@@ -15,8 +15,8 @@ import (
 )
 
 // testRestored applies a backup of a Usage and its objects again, after all of them were lost.
-// The owner reference of the Usage names a uid that is gone, for which the garbage collector
-// would delete the Usage.
+// The ownerReference of the Usage has a UID that does not exist, for which the garbage
+// collector would delete the Usage.
 func testRestored(t *testing.T) {
 	for name, orders := range map[string][][]string{
 		"using object first": {{"using", "used"}, {"u"}},
@@ -28,7 +28,7 @@ func testRestored(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			used, using, u := w.protected(true)
-			w.refused(used) // The record of it is part of the backup.
+			w.refused(used) // The backup contains the record.
 			backup := w.backup(u, used, using)
 			owners := u.OwnerReferences
 			if len(owners) != 1 || owners[0].UID != using.UID {
@@ -81,7 +81,7 @@ func (w *world) backup(objects ...client.Object) map[string]string {
 	return all
 }
 
-// restore applies what was saved, as kubectl does. What is there already keeps its uid.
+// restore applies the saved objects, as kubectl does. An existing object keeps its UID.
 func (w *world) restore(backup map[string]string, names ...string) {
 	w.t.Helper()
 	var items []any

@@ -1,7 +1,7 @@
 package usage_test
 
-// quietRows run one after the other, before all others: they count requests or
-// wait until there are none.
+// quietRows run one after the other, before all other rows: they count requests or wait until
+// there are none.
 var quietRows = []row{
 	{"idle costs nothing", testIdle},
 	{"at most 4 writes and no reads until Ready", testCost},
@@ -9,12 +9,12 @@ var quietRows = []row{
 	{"at most 2 passes until Ready", testPasses},
 	{"webhook rules appear for kinds in use and are trimmed", testRules},
 	{"metrics", testMetrics},
-	// They keep namespaces from ending, which others wait for.
+	// They keep namespaces from being deleted, which other rows wait for.
 	{"group silent", testGroupSilent},
 	{"group silent, Usage deleted", testSilentUsageDeleted},
 }
 
-// patientRows are what of the table has to happen within the grace period.
+// patientRows are the rows of the table whose effects must happen within the grace period.
 var patientRows = []row{
 	{"bulk deletion keeps order", testBulk},
 	{"lone deletion lifts", testLift},

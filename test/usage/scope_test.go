@@ -23,7 +23,7 @@ func clusterRole(name string) *rbacv1.ClusterRole {
 
 const rbacV1 = "rbac.authorization.k8s.io/v1"
 
-// testClusterScopedUsed: a Usage in a namespace protects what lives outside.
+// testClusterScopedUsed: a Usage in a namespace protects a cluster-scoped object.
 func testClusterScopedUsed(t *testing.T) {
 	w := newWorld(t)
 	role, using := clusterRole(w.ns), configMap("using")
@@ -58,8 +58,7 @@ func testClusterScopedSelected(t *testing.T) {
 	w.refused(role)
 }
 
-// testClusterUsage: a ClusterUsage says which namespace it means, and means no
-// other.
+// testClusterUsage: a ClusterUsage protects only the object in the namespace that it names.
 func testClusterUsage(t *testing.T) {
 	w, elsewhere := newWorld(t), newWorld(t)
 	for _, each := range []*world{w, elsewhere} {
@@ -78,14 +77,14 @@ func testClusterUsage(t *testing.T) {
 		t.Errorf("the object of the same name elsewhere: labels %v, error %v", same.Labels, err)
 	}
 	w.delete(same)
-	// No owner reference reaches out of a namespace, so the watch ends it.
+	// An ownerReference can't cross namespaces, so the watch ends the Usage.
 	if owners(u) != "" {
 		t.Errorf("owners are %q", owners(u))
 	}
 	other := configMap("using")
 	other.Namespace = elsewhere.ns
 	w.delete(other)
-	w.settle()
+	w.awaitProcessed()
 	w.refused(used)
 	using := configMap("using")
 	using.Namespace = w.ns
@@ -123,8 +122,7 @@ func testCrossNamespace(t *testing.T) {
 	w.free(used)
 }
 
-// testKinds: the three kinds, and the old one in both of its versions, by the
-// manifests that people have.
+// testKinds: the three kinds, the legacy kind in both versions, with the manifests of users.
 func testKinds(t *testing.T) {
 	spec := func(ns string) string {
 		return fmt.Sprintf(`
@@ -185,7 +183,7 @@ spec:
 	}
 }
 
-// testColumns: what kubectl get shows.
+// testColumns: the columns of kubectl get.
 func testColumns(t *testing.T) {
 	w := newWorld(t)
 	_, _, _ = w.protected(false)
@@ -235,7 +233,7 @@ waits  x  False  AGO
 	}
 }
 
-// testNamespaceObject: the namespace itself may be what is used.
+// testNamespaceObject: a namespace itself may be the used object.
 func testNamespaceObject(t *testing.T) {
 	w := newWorld(t)
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "used-"}}

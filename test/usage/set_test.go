@@ -12,7 +12,7 @@ import (
 	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
 )
 
-// testSetUsed: one Usage protects all that match at any time.
+// testSetUsed: one Usage protects all objects that match at any time.
 func testSetUsed(t *testing.T) {
 	w := newWorld(t)
 	using, a, b := configMap("using"), labelled("a", "app", "x"), configMap("b")
@@ -43,7 +43,7 @@ func testSetUsed(t *testing.T) {
 	w.free(b, c)
 }
 
-// testSetUsing: an object is used for as long as one of a set exists.
+// testSetUsing: an object is used while an object of a set exists.
 func testSetUsing(t *testing.T) {
 	w := newWorld(t)
 	used, a, b := configMap("used"), labelled("a", "app", "x"), labelled("b", "app", "x")
@@ -52,7 +52,7 @@ func testSetUsing(t *testing.T) {
 	w.create(u)
 	w.ready(u)
 	w.delete(a)
-	w.settle()
+	w.awaitProcessed()
 	w.refused(used)
 	w.update(b, func() { delete(b.Labels, "app") })
 	w.unready(u, "UsingNotFound")
@@ -79,8 +79,8 @@ func testSetEmpty(t *testing.T) {
 	w.refused(a)
 }
 
-// testResolved: a selector without matchAll is resolved once: the oldest match,
-// then the first by name, and it stays.
+// testResolved: a selector without matchAll is resolved once, to the oldest match, then the
+// first by name, and keeps this object.
 func testResolved(t *testing.T) {
 	w := newWorld(t)
 	w.create(labelled("m", "app", "used"), labelled("n", "app", "using"))
@@ -95,7 +95,7 @@ func testResolved(t *testing.T) {
 	}
 	other := labelled("a", "app", "used")
 	w.create(other)
-	w.settle()
+	w.awaitProcessed()
 	w.free(other)
 }
 
@@ -143,8 +143,8 @@ func controlledBy(owner *corev1.ConfigMap) []metav1.OwnerReference {
 	}}
 }
 
-// testControlledUsage: a Usage that something else controls would only be made
-// anew, so it outlives its using object, and holds nothing until that is back.
+// testControlledUsage: the controller of a Usage would create the Usage again, so the Usage is
+// kept after its using object, and protects nothing until a using object exists again.
 func testControlledUsage(t *testing.T) {
 	w := newWorld(t)
 	composite, used, using := configMap("composite"), configMap("used"), configMap("using")
@@ -209,8 +209,8 @@ func testCEL(t *testing.T) {
 	}
 }
 
-// testLarge: large objects are protected like others. What the API server takes
-// at most is 1 MiB in a ConfigMap and about 1.5 MB in a request to its store.
+// testLarge: large objects are protected like others. The API server accepts at most 1 MiB in a
+// ConfigMap and about 1.5 MB in a request to etcd.
 func testLarge(t *testing.T) {
 	w := newWorld(t)
 	k := w.define("Large")
@@ -221,7 +221,7 @@ func testLarge(t *testing.T) {
 	many := configMap("many")
 	for i := range 10_000 {
 		many.OwnerReferences = append(many.OwnerReferences, metav1.OwnerReference{
-			// Of a kind that the garbage collector can't look up, so that it leaves us alone.
+			// The garbage collector can't look up owners of this kind, so it deletes nothing.
 			APIVersion: "ghosts.test/v1", Kind: "Ghost", Name: "g", UID: types.UID(fmt.Sprint(i)),
 		})
 	}

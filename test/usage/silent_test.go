@@ -16,14 +16,13 @@ import (
 	"github.com/kinship-dev/kinship/test/operator"
 )
 
-// silence has the API server ask somebody about the group who is not there, as for
-// the group of an aggregated API server that is down. Whoever discovers is told that
-// nothing can be said of the group, until speak.
+// silence registers an APIService for the group whose server does not exist, as if an
+// aggregated API server were down. Discovery then fails for the group, until speak.
 func (k custom) silence() (speak func()) {
 	k.w.t.Helper()
 	service := k.apiService()
 	k.w.update(service, func() {
-		service.SetLabels(nil) // That of what the API server keeps by itself.
+		service.SetLabels(nil) // The APIService of a CustomResourceDefinition.
 		spec := service.Object["spec"].(map[string]any)
 		spec["service"] = map[string]any{"namespace": k.w.ns, "name": "none", "port": int64(443)}
 		spec["insecureSkipTLSVerify"] = true
@@ -41,7 +40,7 @@ func (k custom) silence() (speak func()) {
 	return k.speak
 }
 
-// speak has the group served again: what says where is made anew by the API server.
+// speak makes the API server serve the group again: the API server creates the APIService anew.
 func (k custom) speak() {
 	k.w.t.Helper()
 	ctx, service := k.w.cleanupContext(), k.apiService()
@@ -68,7 +67,7 @@ func (k custom) discovery() discovery.DiscoveryInterfaceWithContext {
 	return disc
 }
 
-// discovered waits until the operator has looked again at what the cluster serves.
+// discovered waits until the operator has repeated discovery.
 func (w *world) discovered() {
 	w.t.Helper()
 	k := custom{w, w.ns + ".sign", "Sign"}
@@ -80,8 +79,8 @@ func (w *world) discovered() {
 	w.unready(u, "UsedNotFound")
 }
 
-// testGroupSilent: the API server can't tell for a while what a group has. That is
-// not to say that there is nothing: all stays protected.
+// testGroupSilent: the discovery of a group fails for a while. This does not mean that its
+// kinds are gone: all objects stay protected.
 func testGroupSilent(t *testing.T) {
 	w := newWorld(t)
 	k := w.define("Silent")
@@ -108,8 +107,8 @@ func testGroupSilent(t *testing.T) {
 	}
 }
 
-// testSilentUsageDeleted: a Usage that is deleted waits for its using object also
-// while nobody can say whether that is there.
+// testSilentUsageDeleted: a deleted Usage waits for its using object even while the using
+// object's group does not answer.
 func testSilentUsageDeleted(t *testing.T) {
 	w := newWorld(t)
 	k := w.define("Mute")
@@ -132,8 +131,8 @@ func testSilentUsageDeleted(t *testing.T) {
 	w.free(cm)
 }
 
-// TestStartSilent starts an operator that has never known what a group has which
-// nobody can tell it now.
+// TestStartSilent starts an operator that has never known the kinds of a group that does not
+// answer now.
 func TestStartSilent(t *testing.T) {
 	first := operator.Start(t)
 	w := newWorld(t)
@@ -151,7 +150,7 @@ func TestStartSilent(t *testing.T) {
 	if message := w.unready(using, "Reading"); message == "" {
 		t.Error("the condition does not say what the Usage waits for")
 	}
-	w.settle()
+	w.awaitProcessed()
 	w.refused(cm)
 	w.locked(cm)
 	k.toldBriefly(second)
@@ -171,8 +170,8 @@ func TestStartSilent(t *testing.T) {
 // atMostLines is how many lines of the log may be about a group that stays silent.
 const atMostLines = 20
 
-// toldBriefly expects that the operator's log has a few lines about the group, not one for each
-// attempt to read it.
+// toldBriefly expects a few lines about the group in the operator's log, not one line for each
+// attempt.
 func (k custom) toldBriefly(o *operator.Operator) {
 	k.w.t.Helper()
 	if n := strings.Count(o.Log(), k.group); n > atMostLines {

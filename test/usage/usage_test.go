@@ -12,31 +12,30 @@ import (
 )
 
 const (
-	// grace is the operator's grace period. A deletionTimestamp has no fractions, so
-	// what is left of it is up to a second less.
+	// grace is the operator's grace period. A deletionTimestamp has no fractions, so the
+	// remaining time is up to a second less.
 	grace = 3 * time.Second
-	// longGrace is that of rows which have something to do before it is over, on a busy
-	// machine.
+	// longGrace is the grace period of rows with more steps before its end, on a busy machine.
 	longGrace = 10 * time.Second
 	// expiry is how long the operator remembers a refused deletion.
 	expiry = time.Hour
-	// promptly bounds what a watch brings about, on a busy machine. What Kubernetes
-	// reads again by itself, and the operator of groups that are silent, takes 30 s; what
-	// a watch really takes, the benchmark tells.
+	// promptly limits the time for effects of a watch, on a busy machine. Repeated reads of
+	// Kubernetes, and of the operator for silent groups, take 30 s; the benchmark shows the
+	// real times of watches.
 	promptly = 15 * time.Second
 )
 
 func TestMain(m *testing.M) {
 	operator.Packs("usage")
 	flag.Parse()
-	// These tests wait for an API server more than they compute.
+	// These tests mostly wait for an API server, and compute little.
 	if err := flag.Set("test.parallel", "8"); err != nil {
 		os.Exit(2)
 	}
 	testenv.Main(m, testenv.CRDs("../../config/crd"), testenv.CheckLeaks())
 }
 
-// row is one promise and the test of it.
+// row is one promise with its test.
 type row struct {
 	name string
 	test func(*testing.T)

@@ -30,7 +30,7 @@ import (
 
 const lock = "crossplane.io/in-use"
 
-// world is what a test acts in: a namespace, and the rights of an administrator.
+// world is the environment of a test: a namespace, and the rights of an administrator.
 type world struct {
 	t  *testing.T
 	c  client.WithWatch
@@ -44,8 +44,8 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// alone waits until no Usage is left of a test before: they go behind it, with their
-// namespaces, and what that costs is not to be counted.
+// alone waits until no Usage of an earlier test is left: they are deleted after it, with their
+// namespaces, and their requests must not be counted.
 func (w *world) alone() {
 	w.t.Helper()
 	testenv.Eventually(w.t, func() error {
@@ -69,9 +69,8 @@ func (w *world) alone() {
 	w.idle()
 }
 
-// idle waits until the operator has heard of the end of every Usage, and has no worker
-// that is still busy with one: what it counts at an end, it counts when that is written,
-// which others may hear of before.
+// idle waits until the operator has seen the deletion of every Usage, and no worker is busy:
+// metrics are counted after the write, which other clients may see before.
 func (w *world) idle() {
 	w.t.Helper()
 	testenv.Eventually(w.t, func() error {
@@ -88,7 +87,7 @@ func (w *world) idle() {
 // cleanupContext is that of the test, but does not end before its cleanups.
 func (w *world) cleanupContext() context.Context { return context.WithoutCancel(w.t.Context()) }
 
-// tidyUp deletes the Usages of the namespace and waits until nothing holds it.
+// tidyUp deletes the Usages of the namespace and waits until nothing protects it.
 func (w *world) tidyUp() {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.t.Context()), 20*time.Second)
 	defer cancel()
@@ -108,7 +107,7 @@ func (w *world) tidyUp() {
 	}
 }
 
-// usage is what the three kinds have in common.
+// usage is the common interface of the three kinds.
 type usage interface {
 	client.Object
 	UsageSpec() *sharedv1alpha1.UsageSpec
@@ -127,7 +126,7 @@ func labelled(name, key, value string) *corev1.ConfigMap {
 	return cm
 }
 
-// named is the end of a Usage that is one ConfigMap.
+// named is the end of a Usage that names one ConfigMap.
 func named(name string) sharedv1alpha1.Resource {
 	return resource("v1", "ConfigMap", name)
 }
@@ -164,7 +163,7 @@ func all(r sharedv1alpha1.Resource) sharedv1alpha1.Resource {
 	return r
 }
 
-// uses makes a Usage of one end by another.
+// uses creates a Usage of one end by another end.
 func uses(name string, by, of sharedv1alpha1.Resource) *protectionv1beta1.Usage {
 	u := &protectionv1beta1.Usage{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	u.Spec.Of, u.Spec.By = of, &by
@@ -201,10 +200,10 @@ func legacy(u *protectionv1beta1.Usage) *usagev1alpha1.Usage {
 	return &usagev1alpha1.Usage{ObjectMeta: u.ObjectMeta, Spec: u.Spec}
 }
 
-// What a person does.
+// Actions of a user.
 
-// create creates objects, in the test's namespace unless they say otherwise.
-// Those outside of namespaces are deleted after the test.
+// create creates objects, by default in the test's namespace. Cluster-scoped objects are
+// deleted after the test.
 func (w *world) create(objects ...client.Object) {
 	w.t.Helper()
 	for _, obj := range objects {
@@ -230,11 +229,11 @@ func (w *world) tryCreate(obj client.Object) error {
 	return nil
 }
 
-// tidyUpCluster deletes an object outside of namespaces as soon as it may go.
+// tidyUpCluster deletes a cluster-scoped object as soon as this is allowed.
 func (w *world) tidyUpCluster(obj client.Object) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.t.Context()), 20*time.Second)
 	defer cancel()
-	// The namespace's Usages may protect it.
+	// Usages of the namespace may protect it.
 	err := w.c.DeleteAllOf(ctx, &protectionv1beta1.Usage{}, client.InNamespace(w.ns))
 	if err != nil {
 		w.t.Errorf("tidy up: %v", err)
@@ -247,7 +246,7 @@ func (w *world) tidyUpCluster(obj client.Object) {
 	}
 }
 
-// delete deletes objects and fails if one is refused.
+// delete deletes objects and fails if a deletion is refused.
 func (w *world) delete(objects ...client.Object) {
 	w.t.Helper()
 	for _, obj := range objects {
@@ -285,7 +284,7 @@ func (w *world) refusedAs(c client.Client, obj client.Object, opts ...client.Del
 	return answer
 }
 
-// update changes an object as it is now.
+// update changes an object in its present state.
 func (w *world) update(obj client.Object, change func()) {
 	w.t.Helper()
 	testenv.Eventually(w.t, func() error {
@@ -303,15 +302,15 @@ func (w *world) as(user string) client.Client {
 	return testenv.ClientFor(w.t, testenv.As(w.t, user), w.c.Scheme())
 }
 
-// asOperator returns a client that admission takes for the operator, for states
-// that only it, or a cluster without its webhooks, can bring about.
+// asOperator returns a client that admission takes for the operator, for states that only the
+// operator, or a cluster without its webhooks, can cause.
 func (w *world) asOperator() client.Client {
 	w.t.Helper()
 	config := testenv.As(w.t, app.Operator, "system:masters")
 	return testenv.ClientFor(w.t, config, w.c.Scheme())
 }
 
-// kubectl runs kubectl in the test's namespace and returns what it prints.
+// kubectl runs kubectl in the test's namespace and returns its output.
 func (w *world) kubectl(args ...string) (string, error) {
 	w.t.Helper()
 	args = append([]string{"--kubeconfig", testenv.Kubeconfig(w.t), "--namespace", w.ns}, args...)
@@ -320,7 +319,7 @@ func (w *world) kubectl(args ...string) (string, error) {
 	return string(out), err
 }
 
-// What a person sees.
+// Views of a user.
 
 // ready waits until Usages are Ready and in effect.
 func (w *world) ready(usages ...usage) {
@@ -402,7 +401,7 @@ func (w *world) lockIs(want string, objects ...client.Object) {
 	}
 }
 
-// gone waits until objects don't exist any more: they, not others of the name.
+// gone waits until these objects do not exist any more; others of the same names may exist.
 func (w *world) gone(objects ...client.Object) {
 	w.t.Helper()
 	w.goneWithin(30*time.Second, objects...)
@@ -452,7 +451,7 @@ func (w *world) told(obj client.Object, reason string) eventsv1.Event {
 	return found
 }
 
-// events returns the events on an object, by name: it may be gone.
+// events returns the events of an object, by name: the object may not exist any more.
 func (w *world) events(obj client.Object, reason string) []eventsv1.Event {
 	w.t.Helper()
 	var list eventsv1.EventList
@@ -470,9 +469,9 @@ func (w *world) events(obj client.Object, reason string) []eventsv1.Event {
 	return found
 }
 
-// settle waits until the operator has carried another Usage through its whole
-// life: whatever it was told before, it has dealt with by then.
-func (w *world) settle() {
+// awaitProcessed waits until the operator has led another Usage through its whole life: then it
+// has handled all earlier events.
+func (w *world) awaitProcessed() {
 	w.t.Helper()
 	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{GenerateName: "barrier-"}}
 	w.create(cm)

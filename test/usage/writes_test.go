@@ -12,7 +12,7 @@ import (
 	"github.com/kinship-dev/kinship/test/operator"
 )
 
-// testCost: what one Usage costs the API server until it is Ready.
+// testCost counts the requests for one Usage until it is Ready.
 func testCost(t *testing.T) {
 	w := newWorld(t)
 	w.alone()
@@ -24,7 +24,7 @@ func testCost(t *testing.T) {
 	for i := range n {
 		w.create(configMap(fmt.Sprintf("used%d", i)), configMap(fmt.Sprintf("using%d", i)))
 	}
-	w.settle()
+	w.awaitProcessed()
 	before := time.Now()
 	usages := make([]usage, n)
 	for i := range usages {
@@ -32,7 +32,7 @@ func testCost(t *testing.T) {
 		w.create(usages[i])
 	}
 	w.ready(usages...)
-	w.settle() // Whatever they cost besides has been sent by then: that of one more Usage is counted too.
+	w.awaitProcessed() // By then, their other requests have been sent; the requests of one more Usage are counted too.
 	all := sent.requests(after(before), func(r request) bool {
 		// Other tests' namespaces go, or are at work, at the same time.
 		of := strings.Contains(r.path, "/namespaces/") || about("subjectaccessreviews")(r)
@@ -43,7 +43,7 @@ func testCost(t *testing.T) {
 	if writes > 4*n {
 		t.Errorf("%d writes for %d Usages, at most 4 each are allowed:\n%s", writes, n, all)
 	}
-	// A watch that is interrupted tells of no end, so that one or two may be read.
+	// An interrupted watch does not report a deletion, so one or two reads are allowed.
 	if reads := sent.requests(after(before), about(w.ns), method("GET")); len(reads) > n/10 {
 		t.Errorf("the operator read:\n%s", reads)
 	}
@@ -52,8 +52,8 @@ func testCost(t *testing.T) {
 	}
 }
 
-// testReleaseCost: what the end of one Usage costs the API server. Nobody asks whether a using
-// object is gone of which a watch has told, nor what the operator itself writes.
+// testReleaseCost counts the requests for the end of one Usage. No client reads a using object
+// whose deletion a watch has reported, nor an object that the operator itself has written.
 func testReleaseCost(t *testing.T) {
 	w := newWorld(t)
 	w.alone()
@@ -66,7 +66,7 @@ func testReleaseCost(t *testing.T) {
 		w.create(usages[i])
 	}
 	w.ready(usages...)
-	w.settle()
+	w.awaitProcessed()
 	asked := func() float64 {
 		all := operator.Metrics(t, "controller_runtime_webhook_requests_total", "webhook")
 		return all["/validate-usage/"] + all["/mutate-usage/"] + all["/validate-usage"] + all["/mutate-usage"]
@@ -83,7 +83,7 @@ func testReleaseCost(t *testing.T) {
 	if len(all) > 4*n+n/10 {
 		t.Errorf("%d requests for the end of %d Usages, at most 4 each are allowed:\n%s", len(all), n, all)
 	}
-	// A watch that is interrupted tells of no end, so that one or two may be read.
+	// An interrupted watch does not report a deletion, so one or two reads are allowed.
 	if reads := sent.requests(after(before), about(w.ns), method("GET")); len(reads) > n/10 {
 		t.Errorf("the operator read:\n%s", reads)
 	}
@@ -92,7 +92,7 @@ func testReleaseCost(t *testing.T) {
 	}
 }
 
-// brief returns requests without what they send.
+// brief returns requests without their bodies.
 func (rs requests) brief() requests {
 	for i := range rs {
 		rs[i].body = ""
