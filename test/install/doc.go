@@ -1,4 +1,5 @@
-// Package install installs the operator where somebody else has been before, where
-// something is missing, and takes it away again: what is not ours is never
-// touched, what is ours never stays.
+// Package install tests installation and removal of the operator, also in a cluster
+// with objects of other owners under the same names, with an incomplete installation
+// or with one of another release. Objects of other owners are never changed, and
+// removal leaves no object of the operator behind.
 package install

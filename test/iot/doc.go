@@ -1,3 +1,3 @@
-// Package iot tests the pack iot: every statement of seed 2 that is about it, as a
-// test named after the statement.
+// Package iot tests the pack iot: each statement of seed 2 about the pack is a test
+// with the name of the statement.
 package iot

@@ -1,4 +1,4 @@
-// Package openstack takes objects of the openstack pack through their lives,
-// on a real API server and an emulated cloud. Every test has a namespace and a
-// cloud of its own.
+// Package openstack tests create, update and delete of the kinds of the openstack
+// pack, on a real API server and an emulated cloud. Every test has its own namespace
+// and its own cloud.
 package openstack

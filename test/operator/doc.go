@@ -11,23 +11,25 @@
 //		...
 //	}
 //
-// [Start] runs it inside the test binary: a debugger and the race detector see
-// it. [Exec] runs it as a process of its own, which is the test binary once
-// more, so that a test can kill it the way a node dies. Both return when
-// Usages are answered, and both end it after the test.
+// [Start] runs the operator inside the test binary, visible to a debugger and the
+// race detector. [Exec] runs the operator as a separate process, which is the test
+// binary again, so that a test can kill the process as a failing node would. Both
+// return when the admission webhook answers for Usages, and both end the operator
+// after the test.
 //
 // # What to know
 //
-// Start the operator before anything that the test's end removes, namespaces
-// above all: cleanups run backwards, and while no operator answers, nothing that
-// carries a lock can be deleted. The webhook configuration stays behind for the
-// same reason that it does in life; the next operator points it at itself.
+// Start the operator before the test creates objects that a cleanup deletes, above
+// all namespaces: cleanups run in reverse order, and without an operator every
+// deletion of a locked object is refused. The ValidatingWebhookConfiguration stays
+// after the test, as after the end of any operator; the next operator updates its
+// clientConfig.
 //
-// Tests that share an operator run one after the other or in parallel; tests
-// that start their own must not run in parallel, because a cluster has one
-// operator, or several replicas: --leader-elect, and all but one without --install.
+// Tests that share an operator run in sequence or in parallel. Tests that start an
+// operator must not run in parallel, because a cluster has one operator, or several
+// replicas: --leader-elect, and all but one without --install.
 //
-// Give testenv the definitions in config/crd, as above: the garbage collector
-// learns of kinds that come after its start only half a minute later, and until
-// then no Usage goes with its using object by owner reference.
+// Pass config/crd to testenv, as above: the garbage collector discovers a
+// CustomResourceDefinition that is created after its start only half a minute later,
+// and until then deletes no Usage by the owner reference to the using object.
 package operator

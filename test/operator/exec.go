@@ -21,8 +21,7 @@ import (
 	"github.com/kinship-dev/kinship/internal/testenv"
 )
 
-// childVar marks a process as an operator that a test started: the test binary
-// then is the program kinship.
+// childVar is the environment variable that makes the test binary run as the program kinship.
 const childVar = "KINSHIP_TEST_OPERATOR"
 
 func init() {
@@ -32,7 +31,8 @@ func init() {
 	//nolint:forbidigo // this is the main of a program, where contexts begin
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	go func() {
-		// Our end of the pipe is the parent's life: nothing is ever written to it.
+		// The parent holds the other end of the pipe and never writes: the pipe closes when the
+		// parent ends.
 		_, _ = os.Stdin.Read(make([]byte, 1))
 		os.Exit(1)
 	}()
@@ -51,10 +51,10 @@ type Process struct {
 	ended  sync.Once
 }
 
-// Exec runs the operator as a process until the end of the test, and returns
-// when it is ready. Arguments are added to those of `kinship operator`, and win;
-// without any it is one replica on a free port of 127.0.0.1. It does not outlive
-// the test binary, however that ends. The log is shown if the test fails.
+// Exec runs the operator as a process until the end of the test, and returns when the operator
+// is ready. Arguments are appended to the flags of `kinship operator` and override them;
+// without arguments the operator is one replica on a free port of 127.0.0.1. The process ends
+// with the test binary, even if the binary is killed. The log is printed if the test fails.
 func Exec(tb testing.TB, args ...string) *Process {
 	tb.Helper()
 	program, err := os.Executable()
@@ -64,8 +64,8 @@ func Exec(tb testing.TB, args ...string) *Process {
 	return ExecProgram(tb, program, append([]string{"--openstack-open-cidrs", "127.0.0.0/8"}, args...)...)
 }
 
-// ExecProgram is Exec with another program, such as an earlier release of kinship. Such
-// a one may outlive a test binary that is killed.
+// ExecProgram is [Exec] with another executable, such as an earlier release of kinship. An
+// earlier release may outlive a test binary that is killed.
 func ExecProgram(tb testing.TB, program string, args ...string) *Process {
 	tb.Helper()
 	p := &Process{health: FreeAddress(tb), exited: make(chan struct{})}
@@ -116,20 +116,20 @@ func (p *Process) PID() int { return p.cmd.Process.Pid }
 // Kill ends the operator at once, as SIGKILL does: nothing is tidied up.
 func (p *Process) Kill() {
 	p.ended.Do(func() {
-		_ = p.cmd.Process.Kill() // The only failure is that it has ended.
+		_ = p.cmd.Process.Kill() // Fails only if the process has already ended.
 		<-p.exited
-		p.err = nil // It was asked for.
+		p.err = nil // A killed process is no failure.
 	})
 }
 
-// stopTimeout is how long an operator may take to end by itself.
+// stopTimeout is the longest time that the operator may take to end after SIGTERM.
 const stopTimeout = 30 * time.Second
 
-// Stop asks the operator to end, waits until it has ended, and returns what it
-// failed with. After Kill it does nothing.
+// Stop sends SIGTERM, waits until the process has ended, and returns its error. After
+// [Process.Kill], Stop does nothing.
 func (p *Process) Stop() error {
 	p.ended.Do(func() {
-		_ = p.cmd.Process.Signal(syscall.SIGTERM) // The only failure is that it has ended.
+		_ = p.cmd.Process.Signal(syscall.SIGTERM) // Fails only if the process has already ended.
 		select {
 		case <-p.exited:
 		case <-time.After(stopTimeout):
@@ -141,10 +141,10 @@ func (p *Process) Stop() error {
 	return p.err
 }
 
-// Log returns what the operator has logged so far.
+// Log returns the log of the operator so far.
 func (p *Process) Log() string { return p.log.String() }
 
-// FreeAddress returns an address of this machine on which nobody listens.
+// FreeAddress returns an address of this machine with a free TCP port.
 func FreeAddress(tb testing.TB) string {
 	tb.Helper()
 	port, err := freeport.Find("127.0.0.1")

@@ -6,10 +6,10 @@ import (
 	"testing"
 )
 
-// shown is how much of a log a failed test prints: its end.
+// shown is the number of bytes that a failed test prints of the end of the log.
 const shown = 64 << 10
 
-// tail keeps what is written to it.
+// tail is an io.Writer that stores a log.
 type tail struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
@@ -22,7 +22,7 @@ func (l *tail) Write(p []byte) (int, error) {
 	return l.buf.Write(p)
 }
 
-// String returns all of it.
+// String returns the stored log.
 func (l *tail) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -9,12 +9,13 @@ import (
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 )
 
-// process is where controllers count, whichever operator they belong to.
+// process is the registry in which controller-runtime registers its metrics when the process
+// starts.
 var process = ctrlmetrics.Registry
 
-// Metrics returns what the operator of this process counts in a family, by the values
-// of labels: of histograms how many there are. Zeros are left out. What
-// controller-runtime counts goes on from operator to operator.
+// Metrics returns the values of one metric family of the operator in this process, by the
+// values of labels; for a histogram, the number of its samples. Zeros are omitted. The metrics
+// of controller-runtime continue from one operator to the next.
 func Metrics(tb testing.TB, family string, labels ...string) map[string]float64 {
 	tb.Helper()
 	values := map[string]float64{}
@@ -28,7 +29,7 @@ func Metrics(tb testing.TB, family string, labels ...string) map[string]float64 
 	return values
 }
 
-// Families returns all that the operator of this process counts.
+// Families returns every metric family of the operator in this process.
 func Families(tb testing.TB) []*dto.MetricFamily {
 	tb.Helper()
 	registries := prometheus.Gatherers{process}
@@ -46,7 +47,7 @@ func valueOf(m *dto.Metric) float64 {
 	return m.GetCounter().GetValue() + m.GetGauge().GetValue() + float64(m.GetHistogram().GetSampleCount())
 }
 
-// valuesOf returns those of labels, in their order.
+// valuesOf returns the values of labels in m, in the order of labels.
 func valuesOf(m *dto.Metric, labels []string) string {
 	var values []string
 	for _, label := range labels {

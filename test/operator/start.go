@@ -21,14 +21,14 @@ import (
 // readyTimeout is for slow machines: an operator is ready after about a second.
 const readyTimeout = time.Minute
 
-// packs are those that this test binary runs, all when empty.
+// packs are the packs that every operator of this test binary runs; all packs if empty.
 var packs []string
 
-// Packs has the operators of this test binary run some packs only: what a test is not
-// about costs time. It is called before the first test runs.
+// Packs limits the operators of this test binary to some packs, to save time. Call Packs before
+// the first test.
 func Packs(names ...string) { packs = names }
 
-// Operator is one that runs inside the test binary.
+// Operator is an operator that runs inside the test binary.
 type Operator struct {
 	cancel  context.CancelFunc
 	stopped chan struct{}
@@ -36,10 +36,10 @@ type Operator struct {
 	log     tail
 }
 
-// Start installs and runs the operator in this process until the end of the
-// test, and returns when it is ready. What the changes leave alone is as for one
-// replica outside of the cluster, on a free port of 127.0.0.1. The log is shown
-// if the test fails.
+// Start installs and runs the operator in this process until the end of the test, and returns
+// when the operator is ready. The options are by default those of one replica outside of the
+// cluster, on a free port of 127.0.0.1; changes edit them. The log is printed if the test
+// fails.
 func Start(tb testing.TB, changes ...func(*app.Options)) *Operator {
 	tb.Helper()
 	o := &Operator{stopped: make(chan struct{})}
@@ -48,7 +48,7 @@ func Start(tb testing.TB, changes ...func(*app.Options)) *Operator {
 		Config:  testenv.Config(tb),
 		Packs:   packs,
 		Install: true,
-		// Definitions that testenv installed belong to somebody else.
+		// The CustomResourceDefinitions that testenv installed have another owner.
 		Adopt:          true,
 		WebhookHost:    "127.0.0.1",
 		MetricsAddress: "0",
@@ -61,8 +61,8 @@ func Start(tb testing.TB, changes ...func(*app.Options)) *Operator {
 		change(&options)
 	}
 	ownMetrics()
-	// It outlives the test's context, which ends before the test's cleanups: they
-	// delete objects that are locked.
+	// The context of the test ends before its cleanups, and the cleanups delete locked objects:
+	// the operator runs on after the context.
 	ctx, cancel := context.WithCancel(context.WithoutCancel(tb.Context()))
 	o.cancel = cancel
 	go func() {
@@ -85,8 +85,8 @@ func Start(tb testing.TB, changes ...func(*app.Options)) *Operator {
 	return o
 }
 
-// Stop ends the operator, waits until it has ended, and returns what it failed
-// with. Calling it again returns the same.
+// Stop ends the operator, waits until the operator has ended, and returns its error. A second
+// call returns the same error.
 func (o *Operator) Stop() error {
 	o.cancel()
 	<-o.stopped
@@ -96,15 +96,14 @@ func (o *Operator) Stop() error {
 	return o.err
 }
 
-// Log returns what the operator has logged so far.
+// Log returns the log of the operator so far.
 func (o *Operator) Log() string { return o.log.String() }
 
-// ownMetrics gives the next operator a registry of its own. In life there is one
-// operator in a process and one registry.
+// ownMetrics gives the next operator a new registry: outside of tests, a process has one
+// operator and one registry.
 func ownMetrics() { ctrlmetrics.Registry = prometheus.NewRegistry() }
 
-// Client returns a client that may do everything and knows the kinds of all
-// packs.
+// Client returns a client with every permission and the kinds of all packs in its scheme.
 func Client(tb testing.TB) client.WithWatch {
 	tb.Helper()
 	scheme, err := app.NewScheme(app.Options{})

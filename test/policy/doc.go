@@ -1,4 +1,4 @@
-// Package policy tests what users see where a policy in the API server refuses
-// deletions (--enforcement=policy), and no webhook is ever asked. That needs a
-// cluster that the webhooks were never installed in.
+// Package policy tests protection by a ValidatingAdmissionPolicy
+// (--enforcement=policy), which refuses deletions without a call to the webhook, in a
+// cluster in which no ValidatingWebhookConfiguration was ever installed.
 package policy

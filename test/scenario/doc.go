@@ -1,18 +1,18 @@
-// Package scenario holds stories that read like a terminal: each .txtar file here
-// is a script and the files it needs, run against one control plane. No operator
-// runs; where one would have acted, the story says what it would have written.
+// Package scenario tests the commands of kinship with testscript: each .txtar file is
+// a script with its input files, run against one control plane. No operator runs: the
+// script applies the objects and status that an operator would have written.
 //
 // Besides the commands of testscript there are
 //
-//	kinship ARGS...   the program, in this process; ages read as AGE and uids as UID
-//	code N            the exit code of the last kinship
-//	apply FILE        applies objects and their status; $UID_name is the uid of an
+//	kinship ARGS...   runs kinship in this process; an age is printed as AGE, a UID as UID
+//	code N            checks the exit code of the last kinship
+//	apply FILE        applies objects and their status; $UID_name is the UID of an
 //	                  object applied before
 //	delete KIND NAME [POLICY]
-//	                  deletes and does not wait; with ! it tries, without effect,
-//	                  until that is refused
-//	release NAME      deletes a Secret whatever finalizers are on it
-//	until TEXT ARGS   runs kinship ARGS until its output has TEXT
+//	                  deletes without waiting; with !, repeats a dry run of the deletion
+//	                  until the API server refuses
+//	release NAME      deletes a Secret despite its finalizers
+//	until TEXT ARGS   runs kinship ARGS until the output contains TEXT
 //
-// To write the expected output anew: go test ./test/scenario -update.
+// To update the expected output: go test ./test/scenario -update.
 package scenario

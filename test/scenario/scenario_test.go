@@ -181,8 +181,8 @@ func (s stories) release(ts *testscript.TestScript, _ bool, args []string) {
 	})
 }
 
-// until repeats a question until the controllers of Kubernetes have done their
-// part.
+// until repeats a command until its output contains a text, because the controllers
+// of Kubernetes act asynchronously.
 func (s stories) until(ts *testscript.TestScript, _ bool, args []string) {
 	s.repeat(ts, func() error {
 		var out bytes.Buffer

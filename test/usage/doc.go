@@ -1,13 +1,13 @@
-// Package usage tests what users see of deletion protection and ordering, with
-// the real operator on a real API server.
+// Package usage tests deletion protection and deletion order as a user sees them, with
+// the operator on a real API server.
 //
-// Every row of the table "Better than what exists" in specs/usage.md is a
-// subtest of [TestUsage], named after the row. They share one operator and run
-// side by side, each in a namespace of its own; those that count the operator's
-// requests, or need quiet, run before the others. Tests that end the operator
-// are tests of their own (restart_test.go).
+// Each row of the table "Better than what exists" in specs/usage.md is a subtest of
+// [TestUsage] with the name of the row. The subtests share one operator and run in
+// parallel, each in its own namespace; subtests that count the operator's requests,
+// or that need an idle operator, run first. Tests that end the operator are separate
+// tests (restart_test.go).
 //
-// The operator reaches the API server through a proxy (proxy_test.go), which
-// knows every request that it sends and can hold one back, so that a test
-// decides who wins a race.
+// The operator's requests to the API server pass through a proxy (proxy_test.go) that
+// records every request and can delay a chosen request, so that a test determines the
+// outcome of a race.
 package usage
