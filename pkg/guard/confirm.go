@@ -28,12 +28,12 @@ const (
 	trialTimeout = 40 * time.Second
 	// trialPatience is how long after its begin other workers wait for a trial. A worker that
 	// arrives later does not wait, so that a kind with a slow webhook does not occupy all
-	// workers.
+	// MaxConcurrentReconciles.
 	trialPatience = 250 * time.Millisecond
 )
 
-// scope is the set of requests that one trial confirms: the deletions of a kind, or the
-// evictions of Pods in a namespace (the webhook Rules.Evictions judges evictions).
+// scope is the set of requests that one trial confirms: DELETE of a kind, or CREATE of
+// pods/eviction in a namespace (the webhook Rules.Evictions judges evictions).
 type scope struct {
 	schema.GroupKind
 
@@ -55,9 +55,9 @@ type trial struct {
 	void  bool // the webhook configuration changed since: the result is not valid
 }
 
-// Confirm is done when the API server is known to call the webhook (or to evaluate the policy)
-// before a deletion of objects of obj's kind and, for a Pod, before evictions from its
-// namespace. The object must carry the lock's label.
+// Confirm is done when the API server is known to call the webhook (or to evaluate the
+// ValidatingAdmissionPolicy) before a DELETE of objects of obj's kind and, for a Pod, before a
+// CREATE of pods/eviction in its namespace. The object must carry the label [Lock].Label.
 func (r *Rules) Confirm(ctx context.Context, obj relation.Object) reconcile.Outcome {
 	for _, s := range r.scopes(obj) {
 		if outcome := r.confirm(ctx, s, obj); !outcome.IsDone() {
@@ -91,7 +91,7 @@ func (r *Rules) confirm(ctx context.Context, s scope, obj relation.Object) recon
 }
 
 // begin returns a new trial for a scope (mine), or the running trial of another worker (other),
-// or the Outcome if no trial is needed or possible.
+// or the [reconcile.Outcome] if no trial is needed or possible.
 func (r *Rules) begin(ctx context.Context, s scope) (mine, other *trial, _ reconcile.Outcome) {
 	confirmed, other, changes := r.state(s)
 	if confirmed || other != nil {
@@ -99,7 +99,7 @@ func (r *Rules) begin(ctx context.Context, s scope) (mine, other *trial, _ recon
 	}
 	err := r.updateRules(ctx, false)
 	if fault, ok := errors.AsType[*Fault](err); ok {
-		// Lost is called when the fault is corrected.
+		// [Rules].Lost is called when the *Fault is corrected.
 		return nil, nil, reconcile.Wait(sharedv1alpha1.ReasonNotEnforced, "%s", fault)
 	}
 	if err != nil {
@@ -129,7 +129,7 @@ func (r *Rules) state(s scope) (confirmed bool, under *trial, changes int) {
 	return r.confirmed[s], r.trials[s], r.changes
 }
 
-// end removes a trial and returns the Outcome for the answer of the API server.
+// end removes a trial and returns the [reconcile.Outcome] for the answer of the API server.
 func (r *Rules) end(s scope, t *trial, id object.ID, err error) reconcile.Outcome {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -173,8 +173,8 @@ func unasked(s scope, again time.Duration) reconcile.Outcome {
 		"waiting for the API server to ask before it %s", s)
 }
 
-// void marks the running trials of some scopes as void: the ValidatingWebhookConfiguration that they try
-// has changed.
+// void marks the running trials of some scopes as void: the ValidatingWebhookConfiguration that
+// they try has changed.
 func (r *Rules) void(concerned func(scope) bool) {
 	for s, t := range r.trials {
 		t.void = t.void || concerned(s)
@@ -188,7 +188,7 @@ func (r *Rules) forget(concerned func(scope) bool) {
 	r.void(concerned)
 }
 
-// Confirmed reports whether all scopes of an object are confirmed.
+// Confirmed reports whether [Rules.Confirm] is done for all scopes of an object.
 func (r *Rules) Confirmed(obj relation.Object) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

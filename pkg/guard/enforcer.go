@@ -7,10 +7,11 @@ import (
 	"github.com/kinship-dev/kinship/pkg/object"
 )
 
-// Enforcer manages the objects that make the API server refuse deletions: a webhook
-// configuration, or a policy with its binding. Other clients can write these objects too.
+// Enforcer manages the objects that make the API server refuse deletions: a
+// ValidatingWebhookConfiguration, or a ValidatingAdmissionPolicy with its
+// ValidatingAdmissionPolicyBinding. Other clients can write these objects too.
 type Enforcer interface {
-	// Objects returns the IDs of the managed objects.
+	// Objects returns kind and name (relation.ID) of the managed objects.
 	Objects() []object.ID
 	// Check MUST return a *Fault if one of the objects is missing, or was changed so that the
 	// API server may not refuse a deletion.

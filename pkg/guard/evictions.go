@@ -18,7 +18,8 @@ import (
 // podKind is the kind whose objects can be evicted.
 var podKind = schema.GroupKind{Kind: "Pod"}
 
-// evictable returns the namespaces with held Pods. The empty name stands for all namespaces.
+// evictable returns the namespaces with held Pods; metav1.NamespaceAll stands for all
+// namespaces.
 func (r *Rules) evictable(kinds []schema.GroupKind) []string {
 	if !slices.Contains(kinds, podKind) {
 		return nil
@@ -64,8 +65,9 @@ func (r *Rules) updateEvictions(
 	return true
 }
 
-// evictions returns the rules and the namespaceSelector for evictions from some namespaces, in
-// order. If the first namespace is empty, the selector matches every namespace.
+// evictions returns the RuleWithOperations list and the namespaceSelector for CREATE of
+// pods/eviction in some namespaces, in order. If the first namespace is empty, the selector
+// matches every namespace.
 func evictions(namespaces []string) ([]admissionregistrationv1.RuleWithOperations, *metav1.LabelSelector) {
 	selector := &metav1.LabelSelector{}
 	if len(namespaces) == 0 {
@@ -81,8 +83,9 @@ func evictions(namespaces []string) ([]admissionregistrationv1.RuleWithOperation
 	return rules, selector
 }
 
-// evictedFrom returns the namespaces of the webhook for evictions. evictedFrom returns nil if
-// the rules or the selector differ from the result of evictions: another client wrote them.
+// evictedFrom returns the namespaces of the webhook for pods/eviction. evictedFrom returns nil
+// if the rules or the namespaceSelector differ from the result of evictions: another client
+// wrote them.
 func evictedFrom(webhook *admissionregistrationv1.ValidatingWebhook) []string {
 	namespaces := []string{""}
 	if s := webhook.NamespaceSelector; s != nil && len(s.MatchExpressions) == 1 {

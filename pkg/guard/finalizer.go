@@ -19,12 +19,12 @@ import (
 
 // Finalizers keeps the objects of one kind, such as Network, while other objects refer to them.
 // Finalizers puts one finalizer for each referring kind on the object:
-// openstack.k-orc.cloud/subnet while a Subnet refers to the Network. Finalizers is the guard
-// controller of the kind, and is safe for concurrent use.
+// openstack.k-orc.cloud/subnet while a Subnet refers to the Network. [Finalizers.Reconcile] is
+// the guard controller of the kind. Finalizers is safe for concurrent use.
 type Finalizers struct {
 	// Kind that is guarded.
 	Kind schema.GroupVersionKind
-	// Names are the finalizers that may be put on its objects.
+	// Names are the values that Finalizers may add to metadata.finalizers.
 	Names []string
 	// FieldOwners are the field managers that apply finalizers, by finalizer. The field
 	// manager of a finalizer that is not listed is its name followed by "controller".
@@ -32,7 +32,7 @@ type Finalizers struct {
 	FieldOwners map[string]string
 	// Client writes to the API server.
 	Client client.Client
-	// Get returns an object as the cache shows it, or nil.
+	// Get returns an object from the cache, or nil.
 	Get func(object.ID) metav1.Object
 	// InUse reports whether somebody refers to an object who holds it by a
 	// InUse reports whether an object of the finalizer's referring kind refers to the target.
@@ -43,8 +43,9 @@ type Finalizers struct {
 	busy   [64]sync.Mutex
 }
 
-// Hold puts a finalizer on an object before the object is used. Hold reports false if the
-// object was deleted or replaced, or is being deleted: the watch reports each of these.
+// Hold adds a finalizer to an object before the object is used. Hold reports false if the
+// object has another metadata.uid (deleted or replaced) or a metadata.deletionTimestamp: the
+// watch reports each of these.
 func (f *Finalizers) Hold(ctx context.Context, target metav1.Object, finalizer string) (bool, error) {
 	id := object.Of(target, f.Kind.GroupKind())
 	lock := f.lock(id)
@@ -67,9 +68,9 @@ func (f *Finalizers) Hold(ctx context.Context, target metav1.Object, finalizer s
 	return err == nil, err
 }
 
-// newest returns the object of the cache if the cache is newer than the object that the caller
-// read before it got the mutex. Another worker may have put the finalizer on or taken it off
-// since, and writes no longer has the write once the cache has shown it.
+// newest returns the object of the cache if its metadata.resourceVersion is newer than that of
+// the object which the caller read before locking the mutex. Another worker may have added or
+// removed the finalizer since, and writes drops a write once the cache shows it.
 func (f *Finalizers) newest(id object.ID, read metav1.Object) metav1.Object {
 	shown := f.Get(id)
 	if shown == nil || shown.GetUID() != read.GetUID() {
@@ -91,9 +92,9 @@ func isOther(err error) bool {
 	return leaving || passed(err)
 }
 
-// holds reports whether a finalizer is on an object. If the cache does not show the last own
-// write yet, holds answers from that write: thousands of Subnets may refer to one Network at
-// the same moment, and one write is enough.
+// holds reports whether metadata.finalizers contains a finalizer. If the cache does not show
+// the last own write yet, holds answers from that write: thousands of Subnets may refer to one
+// Network at the same moment, and one write is enough.
 func (f *Finalizers) holds(id object.ID, target metav1.Object, finalizer string) bool {
 	if written, unseen := f.writes.Ahead(id, target.GetResourceVersion()); unseen {
 		return slices.Contains(written, finalizer)
@@ -101,7 +102,7 @@ func (f *Finalizers) holds(id object.ID, target metav1.Object, finalizer string)
 	return slices.Contains(target.GetFinalizers(), finalizer)
 }
 
-// Forget drops the record of the last write to a deleted object.
+// Forget drops the record of the last write to a deleted object (writes).
 func (f *Finalizers) Forget(id object.ID) { f.writes.Forget(id) }
 
 // Reconcile takes off each finalizer in [Finalizers.Names] whose [Finalizers.InUse] returns false. Call Reconcile for
@@ -119,8 +120,8 @@ func (f *Finalizers) Reconcile(ctx context.Context, id object.ID) (ctrl.Result, 
 	return ctrl.Result{}, nil
 }
 
-// release takes one finalizer off, unless [Finalizers.InUse]. The mutex keeps Hold from putting the
-// finalizer on meanwhile.
+// release removes one finalizer, unless [Finalizers.InUse]. The mutex keeps [Finalizers.Hold]
+// from adding the finalizer meanwhile.
 func (f *Finalizers) release(ctx context.Context, id object.ID, name string) error {
 	lock := f.lock(id)
 	lock.Lock()
@@ -154,16 +155,17 @@ func (f *Finalizers) fieldOwner(name string) string {
 	return name + "controller"
 }
 
-// shares reports whether the field manager of a finalizer applies other finalizers too.
+// shares reports whether FieldOwners lists the field manager of a finalizer for other
+// finalizers too.
 func (f *Finalizers) shares(name string) bool {
 	return slices.ContainsFunc(f.Names, func(n string) bool {
 		return n != name && f.fieldOwner(n) == f.fieldOwner(name)
 	})
 }
 
-// apply applies finalizers as the field manager of the finalizer name. The list includes
-// other finalizers that the same field manager applied before: an apply that leaves them out
-// removes them (server-side apply).
+// apply sends metadata.finalizers by server-side apply, as the field manager of the finalizer
+// name. The list includes other finalizers that the same field manager applied before: the API
+// server removes a value that its field manager omits.
 func (f *Finalizers) apply(
 	ctx context.Context, target metav1.Object, name string, finalizers ...string,
 ) (*unstructured.Unstructured, error) {
@@ -186,7 +188,7 @@ func (f *Finalizers) apply(
 	return u, nil
 }
 
-// cut removes a finalizer with a merge patch, whichever field managers own it.
+// cut removes a finalizer with a JSON merge patch, whichever field managers own the value.
 func (f *Finalizers) cut(ctx context.Context, live *unstructured.Unstructured, name string) error {
 	before := live.DeepCopy()
 	live.SetFinalizers(slices.DeleteFunc(live.GetFinalizers(), func(n string) bool { return n == name }))
@@ -198,7 +200,7 @@ func (f *Finalizers) cut(ctx context.Context, live *unstructured.Unstructured, n
 	return nil
 }
 
-// lock returns the mutex that keeps Hold and release of one object apart.
+// lock returns the mutex that serializes Hold and release of one object.
 func (f *Finalizers) lock(id object.ID) *sync.Mutex {
 	sum := 0
 	for _, c := range []byte(id.Namespace + "/" + id.Name) {
@@ -207,8 +209,8 @@ func (f *Finalizers) lock(id object.ID) *sync.Mutex {
 	return &f.busy[sum]
 }
 
-// Partial returns an object for a server-side apply of metadata. Partial sets the UID, so that
-// the apply neither changes another object of the same name nor creates an object.
+// Partial returns a PartialObjectMetadata for a server-side apply. Partial sets metadata.uid,
+// so that the apply neither changes another object of the same name nor creates an object.
 func Partial(gvk schema.GroupVersionKind, obj metav1.Object) *unstructured.Unstructured {
 	u := &unstructured.Unstructured{}
 	u.SetGroupVersionKind(gvk)

@@ -23,9 +23,9 @@ import (
 // seed is the hash seed for the choice of a mutex in Lock.turns.
 var seed = maphash.MakeSeed()
 
-// Lock keeps a label on exactly the objects that are held, and is the only writer of the label.
-// Ensure may be called from many goroutines: a mutex per object (turns) keeps a call that
-// removes the label from overtaking a call that adds the label.
+// Lock keeps a label on exactly the objects that are [relation.Held], and is the only writer of
+// the label. [Lock.Ensure] may be called from many goroutines: a mutex per object (turns) keeps
+// a call that removes the label from overtaking a call that adds the label.
 type Lock struct {
 	// Label is the key of the label, [Lock.Value] its value.
 	Label, Value string
@@ -43,7 +43,7 @@ type Lock struct {
 	writes watch.Overlay[relation.Object]
 }
 
-// On reports whether an object carries the label.
+// On reports whether metadata.labels contains the label.
 func (l *Lock) On(obj relation.Object) bool { return obj.Labels[l.Label] == l.Value }
 
 // Selector implements [relation.Mark].
@@ -51,8 +51,9 @@ func (l *Lock) Selector() *relation.Selector {
 	return &relation.Selector{Labels: map[string]string{l.Label: l.Value}}
 }
 
-// Wrong reports whether [Lock.Ensure] must write the label: the object is Held and lacks the label, or
-// is Free and has the label. An object that is being deleted does not get the label any more.
+// Wrong reports whether [Lock.Ensure] must write the label: the object is [relation.Held] and
+// lacks the label, or is [relation.Free] and has the label. An object with a
+// metadata.deletionTimestamp does not get the label any more.
 func (l *Lock) Wrong(obj relation.Object) bool {
 	switch l.Hold(obj) {
 	case relation.Held:
@@ -81,7 +82,8 @@ func (l *Lock) Corrected(before, now relation.Object) bool {
 	return len(others) == 0
 }
 
-// Get returns an object from the Watcher or from the last own write, whichever is newer.
+// Get returns an object from the [relation.Watcher] or from the last own write, whichever is
+// newer.
 func (l *Lock) Get(id object.ID) (relation.Object, relation.Presence) {
 	var seen relation.Object
 	var presence relation.Presence
@@ -109,8 +111,8 @@ func (l *Lock) Seen(c relation.Change) {
 	l.writes.ForgetIf(c.Old.ID, func(last relation.Object) bool { return last.UID == c.Old.UID })
 }
 
-// Ensure corrects the label of one object and returns the object after the write. The patch
-// carries the UID of the object, so it never changes another object of the same name. If the
+// Ensure corrects the label of one object and returns the object after the write. The merge
+// patch carries metadata.uid, so it never changes another object of the same name. If the
 // object is deleted or replaced meanwhile, Ensure returns no error: the watch reports both.
 func (l *Lock) Ensure(ctx context.Context, id object.ID) (relation.Object, relation.Presence, error) {
 	turn := l.turn(id)
@@ -131,12 +133,13 @@ func (l *Lock) Ensure(ctx context.Context, id object.ID) (relation.Object, relat
 	return written, presence, err
 }
 
-// turn returns the mutex for writes to an object.
+// turn returns the mutex for writes to an object (Lock.turns).
 func (l *Lock) turn(id object.ID) *sync.Mutex {
 	return &l.turns[maphash.Comparable(seed, id)%uint64(len(l.turns))]
 }
 
-// passed reports whether a write came too late: the object was deleted or replaced.
+// passed reports whether a write came too late: the object was deleted (NotFound) or replaced
+// (Conflict).
 func passed(err error) bool { return reconcile.IsSuperseded(err) }
 
 // Reconcile calls [Lock.Ensure] for a work queue.

@@ -11,14 +11,14 @@ import (
 	"github.com/kinship-dev/kinship/pkg/object"
 )
 
-// MaxNamed is the largest number of blockers in a message. The message counts the rest.
+// MaxNamed is the largest number of blockers in [Refusal.Message]. The message counts the rest.
 const MaxNamed = 10
 
-// CauseInUse is the type of the causes in the details of a refusal, one cause for each blocker
-// in the message. A program reads the causes instead of the message.
+// CauseInUse is the type of the entries in details.causes of [Refusal.Status], one entry for
+// each [Blocker] in the message. A program reads the causes instead of the message.
 const CauseInUse metav1.CauseType = "InUse"
 
-// Blocker is one reason why the API server refuses the deletion of an object.
+// Blocker is one reason why the API server refuses the DELETE of an object.
 type Blocker struct {
 	// By is the object that uses the target, as text. By is empty if the target is protected
 	// without a user (spec.reason of a Usage).
@@ -28,7 +28,7 @@ type Blocker struct {
 	// Content is a protected object that the deletion would delete too. Content is set if the
 	// target is the Namespace or CustomResourceDefinition of a protected object.
 	Content string
-	// Declarer is the object that declares the protection, such as a Usage.
+	// Declarer is the object that declares the protection, such as a Usage or ClusterUsage.
 	Declarer object.ID
 }
 
@@ -39,8 +39,8 @@ type Refusal struct {
 	Blockers []Blocker
 }
 
-// Message returns the refusal as text: one sentence each for users, for protections, and for
-// protected content.
+// Message returns one sentence each for users, for protections, and for protected content
+// (Blocker.Content).
 func (r Refusal) Message() string {
 	var used, protected, content []string
 	for i, b := range r.Blockers {
@@ -69,8 +69,8 @@ func (r Refusal) Message() string {
 	return strings.Join(sentences, " ")
 }
 
-// Status returns the refusal as answer of the webhook: 409 Conflict, with the blockers as
-// causes.
+// Status returns the refusal as a metav1.Status: 409 Conflict, with the blockers in
+// details.causes.
 func (r Refusal) Status() *metav1.Status {
 	details := &metav1.StatusDetails{
 		Name: r.Target.Name, Group: r.Target.Group, Kind: r.Target.Kind, UID: r.UID,

@@ -24,7 +24,8 @@ import (
 )
 
 const (
-	// trimAfter is how long at most a rule outlives the last held object of its kind.
+	// trimAfter is how long at most a RuleWithOperations outlives the last held object of its
+	// kind.
 	trimAfter = 5 * time.Second
 )
 
@@ -33,9 +34,10 @@ var ConfigurationKind = schema.GroupKind{
 	Group: "admissionregistration.k8s.io", Kind: "ValidatingWebhookConfiguration",
 }
 
-// Rules keeps the rules of a validating webhook at exactly the kinds that are held, so that
-// deletions of other kinds never depend on the webhook. Confirm tries a deletion with dry run
-// and expects a refusal: this proves that the API server calls the webhook.
+// Rules keeps the rules of a ValidatingWebhookConfiguration at exactly the kinds that are
+// [relation.Held], so that deletions of other kinds never depend on the webhook.
+// [Rules.Confirm] tries a DELETE with dryRun=All and expects a refusal: this proves that the
+// API server calls the webhook.
 type Rules struct {
 	// Client reads and writes the ValidatingWebhookConfiguration, without a cache.
 	Client client.Client
@@ -52,7 +54,7 @@ type Rules struct {
 	// but is a CREATE of pods/eviction, which no rule for DELETE matches. Empty means that
 	// there is no such webhook.
 	Evictions string
-	// Held are the edges whose targets are held.
+	// Held are the edges ([relation.Edge]) whose targets are held.
 	Held     *relation.Index
 	Watcher  *relation.Watcher
 	Metadata metadata.Interface
@@ -116,7 +118,7 @@ func (r *Rules) wakeups() chan struct{} {
 	return r.wake
 }
 
-// Start keeps the rules until ctx ends.
+// Start runs updateRules until ctx ends.
 func (r *Rules) Start(ctx context.Context) error {
 	if len(r.watched()) == 0 {
 		return nil
@@ -156,7 +158,7 @@ func (r *Rules) Start(ctx context.Context) error {
 }
 
 // updateRules writes the rules if they differ from the held kinds. A kind whose rule was
-// missing must be confirmed anew.
+// missing must pass [Rules.Confirm] anew.
 func (r *Rules) updateRules(ctx context.Context, trim bool) error {
 	r.keeping.Lock()
 	defer r.keeping.Unlock()
@@ -201,7 +203,8 @@ func (r *Rules) apply(
 ) error {
 	type ownedFields struct {
 		Name string `json:"name"`
-		// Rules is sent even if there are none: an omitted list would stay with its other owners.
+		// Rules is sent even if empty: with server-side apply, an omitted list would stay with
+		// its other field managers.
 		Rules             []admissionregistrationv1.RuleWithOperations `json:"rules"`
 		NamespaceSelector *metav1.LabelSelector                        `json:"namespaceSelector,omitempty"`
 	}
@@ -235,7 +238,8 @@ func (r *Rules) apply(
 	return nil
 }
 
-// correct sets the rules in a configuration, and reports whether they were different.
+// correct sets the rules in a ValidatingWebhookConfiguration, and reports whether they were
+// different.
 func (r *Rules) correct(
 	configuration *admissionregistrationv1.ValidatingWebhookConfiguration,
 	kinds []schema.GroupKind, namespaces []string, trim bool,
@@ -265,7 +269,7 @@ func find(
 	return nil
 }
 
-// updateDeletions sets the rules for deletions of the held kinds. The caller holds mu.
+// updateDeletions sets the rules for DELETE of the held kinds. The caller holds Rules.mu.
 func (r *Rules) updateDeletions(
 	webhook *admissionregistrationv1.ValidatingWebhook, kinds []schema.GroupKind, trim bool,
 ) (changed bool) {

@@ -15,10 +15,11 @@ import (
 // sweepPage is the page size of [Lock.Sweep].
 const sweepPage = 500
 
-// Sweep takes the label off every Free object of some kinds. An object may have kept the label
-// while no operator ran: its Usage was changed, or was deleted without a finalizer. The Watcher
-// watches the objects of held kinds, so they need no Sweep. Call Sweep when Hold knows
-// everything that can hold an object of these kinds. A kind that can't be listed is left out.
+// Sweep removes the label from every [relation.Free] object of some kinds. An object may have
+// kept the label while no operator ran: its Usage was changed, or was deleted without a
+// finalizer. The [relation.Watcher] watches the objects of held kinds, so they need no Sweep.
+// Call Sweep when [Lock].Hold knows everything that can hold an object of these kinds. Sweep
+// omits a kind whose LIST is Forbidden, NotFound or MethodNotSupported.
 func (l *Lock) Sweep(ctx context.Context, kinds []watch.Kind) error {
 	failed := make([]error, 0, len(kinds))
 	for _, mapping := range kinds {
