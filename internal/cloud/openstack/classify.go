@@ -66,7 +66,7 @@ type Failure struct {
 
 // Classify returns the meaning of a call's error. The error must not be nil.
 func Classify(err error) Failure {
-	if throttled, ok := errors.AsType[*ThrottledError](err); ok {
+	if throttled, ok := errors.AsType[*throttledError](err); ok {
 		return Failure{Status: http.StatusTooManyRequests, Message: cut(err.Error()), After: throttled.After}
 	}
 	answer, ok := answerOf(err)
@@ -122,11 +122,11 @@ func answerOf(err error) (gophercloud.ErrUnexpectedResponseCode, bool) {
 }
 
 // loginOf finds a failed login in an error, also in gophercloud's types without Unwrap.
-func loginOf(err error) (*LoginError, bool) {
+func loginOf(err error) (*loginError, bool) {
 	if hidden, ok := errors.AsType[*gophercloud.ErrUnableToReauthenticate](err); ok {
 		return loginOf(hidden.ErrReauth)
 	}
-	return errors.AsType[*LoginError](err)
+	return errors.AsType[*loginError](err)
 }
 
 // withoutAnswer is for errors that never reached a server, or never came back.

@@ -91,7 +91,7 @@ func TestClassify(t *testing.T) {
 			Class:   Invalid,
 			Message: "Missing input for argument [x]",
 		}},
-		{"paused", &ThrottledError{After: time.Minute}, Failure{
+		{"paused", &throttledError{After: time.Minute}, Failure{
 			Status: 429, Message: "the cloud asked for a pause of 1m0s",
 			After: time.Minute,
 		}},

@@ -178,25 +178,25 @@ func (c *Clouds) refusal(key string) error {
 	return nil
 }
 
-// LoginError is a failed login. OpenStack's own words do not say at which cloud.
-type LoginError struct {
+// loginError is a failed login. OpenStack's own words do not say at which cloud.
+type loginError struct {
 	Address string // of the cloud, without secrets
 	Err     error
 }
 
 // Error implements error.
-func (e *LoginError) Error() string { return e.place() + ": " + e.Err.Error() }
+func (e *loginError) Error() string { return e.place() + ": " + e.Err.Error() }
 
 // Unwrap returns why the login failed.
-func (e *LoginError) Unwrap() error { return e.Err }
+func (e *loginError) Unwrap() error { return e.Err }
 
-func (e *LoginError) place() string { return "log in to " + e.Address }
+func (e *loginError) place() string { return "log in to " + e.Address }
 
 // refuse returns the error of a failed login. The error is remembered for refusalLasts if the
 // credentials were refused, because each try counts against the account, or if no answer came
 // in time, because each try holds up a worker that other clouds need.
 func (c *Clouds) refuse(cloud *Cloud, err error) error {
-	err = &LoginError{cloud.address(), err}
+	err = &loginError{cloud.address(), err}
 	if Classify(err).Class == Unauthorized || isTimeout(err) {
 		c.sweep()
 		c.drop(cloud.key)

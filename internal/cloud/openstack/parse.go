@@ -19,7 +19,7 @@ import (
 // The keys of a Secret with credentials.
 const (
 	CloudsKey = "clouds.yaml"
-	CAKey     = "cacert"
+	caKey     = "cacert"
 )
 
 // maxCloudsBytes is far above any clouds.yaml of a person, and keeps the parser's work short.
@@ -135,7 +135,7 @@ func ParseCloud(secret map[string][]byte, name string) (*Cloud, error) {
 	if !ok {
 		return nil, fmt.Errorf("%s has no cloud %q", CloudsKey, name)
 	}
-	cloud, err := e.cloud(name, secret[CAKey])
+	cloud, err := e.cloud(name, secret[caKey])
 	if err != nil {
 		return nil, fmt.Errorf("cloud %q of %s: %w", name, CloudsKey, err)
 	}
@@ -179,7 +179,7 @@ func (e entry) cloud(name string, authorities []byte) (*Cloud, error) {
 		return nil, err
 	}
 	if len(authorities) > 0 && !x509.NewCertPool().AppendCertsFromPEM(authorities) {
-		return nil, fmt.Errorf("the Secret's key %s holds no PEM certificate", CAKey)
+		return nil, fmt.Errorf("the Secret's key %s holds no PEM certificate", caKey)
 	}
 	hash, err := e.hash(authorities)
 	if err != nil {

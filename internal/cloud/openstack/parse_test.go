@@ -60,7 +60,7 @@ func TestParseCloudKeepsClear(t *testing.T) {
 		t.Error("a Secret without the key is accepted")
 	}
 	secret := secretOf(plain)
-	secret[CAKey] = []byte("x")
+	secret[caKey] = []byte("x")
 	if _, err := ParseCloud(secret, "one"); err == nil || !strings.Contains(err.Error(), "no PEM certificate") {
 		t.Errorf("a broken certificate: %v", err)
 	}
@@ -101,7 +101,7 @@ func FuzzParseCloud(f *testing.F) {
 	f.Add([]byte("clouds: &a {one: *a}"), []byte("-----BEGIN CERTIFICATE-----"), "one")
 	f.Add([]byte("clouds: {one: {auth: {auth_url: 'http://[::1]:5000', token: x}, verify: false}}"), []byte(""), "one")
 	f.Fuzz(func(t *testing.T, text, authority []byte, name string) {
-		cloud, err := ParseCloud(map[string][]byte{CloudsKey: text, CAKey: authority}, name)
+		cloud, err := ParseCloud(map[string][]byte{CloudsKey: text, caKey: authority}, name)
 		if (cloud == nil) == (err == nil) {
 			t.Fatalf("got %v and %v", cloud, err)
 		}

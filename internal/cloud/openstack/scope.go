@@ -11,10 +11,10 @@ import (
 	"golang.org/x/sync/singleflight"
 )
 
-// ComputeMicroversion is the microversion of every compute client: the first with server tags
+// computeMicroversion is the microversion of every compute client: the first with server tags
 // at creation, a server group's policy and rules, a flavor's description and extra specs, and a
 // server's groups. All releases since Train (2019) have it.
-const ComputeMicroversion = "2.79"
+const computeMicroversion = "2.79"
 
 type service string
 
@@ -80,7 +80,7 @@ func (s *Scope) Network(ctx context.Context) (*gophercloud.ServiceClient, error)
 	return s.service(ctx, network)
 }
 
-// Compute returns the client of Nova, at [ComputeMicroversion].
+// Compute returns the client of Nova, at [computeMicroversion].
 func (s *Scope) Compute(ctx context.Context) (*gophercloud.ServiceClient, error) {
 	return s.service(ctx, compute)
 }
@@ -142,7 +142,7 @@ func (s *Scope) connect(kind service) (*gophercloud.ServiceClient, error) {
 		return nil, err // The returned client is unusable.
 	}
 	if kind == compute {
-		client.Microversion = ComputeMicroversion
+		client.Microversion = computeMicroversion
 	}
 	s.wire.know(string(kind), client.Endpoint)
 	s.mu.Lock()

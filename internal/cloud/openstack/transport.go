@@ -34,15 +34,15 @@ type Call struct {
 	Duration time.Duration
 }
 
-// ThrottledError says that a cloud asked to be left alone for longer than a call
+// throttledError says that a cloud asked to be left alone for longer than a call
 // waits.
-type ThrottledError struct {
+type throttledError struct {
 	// After is when to come back.
 	After time.Duration
 }
 
 // Error says when to come back.
-func (e *ThrottledError) Error() string {
+func (e *throttledError) Error() string {
 	return fmt.Sprintf("the cloud asked for a pause of %s", e.After.Round(time.Second))
 }
 
@@ -83,7 +83,7 @@ func (l *limiter) wait(ctx context.Context) error {
 	pause := time.Until(l.until[tenantOf(ctx)])
 	l.mu.Unlock()
 	if pause > maxPatience {
-		return &ThrottledError{After: pause}
+		return &throttledError{After: pause}
 	}
 	if pause > 0 {
 		timer := time.NewTimer(pause)
