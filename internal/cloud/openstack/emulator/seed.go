@@ -45,7 +45,7 @@ func (rq *request) seedIdentity() {
 	s.put("identity/domains", object{
 		"id": "default", "name": "Default", "enabled": true, "description": "The default domain", "tags": []any{},
 	})
-	s.put("identity/regions", object{"id": Region, "description": "", "parent_region_id": nil})
+	s.put("identity/regions", object{"id": region, "description": "", "parent_region_id": nil})
 	ids := map[string]string{}
 	for _, name := range []string{"admin", "member", "reader", "service"} {
 		ids[name] = rq.own("identity/roles", object{"name": name}).id()
@@ -55,7 +55,7 @@ func (rq *request) seedIdentity() {
 		"service": {"admin", "service"},
 	} {
 		project := rq.own("identity/projects", object{"name": name}).id()
-		user := rq.own("identity/users", object{"name": name, "password": Password}).id()
+		user := rq.own("identity/users", object{"name": name, "password": password}).id()
 		for _, role := range given {
 			rq.seedGrant("projects", project, user, ids[role])
 		}
@@ -74,7 +74,7 @@ func (rq *request) seedIdentity() {
 		id := rq.own("identity/services", object{"name": svc.name, "type": svc.kind}).id()
 		for _, word := range []string{"public", "internal", "admin"} {
 			rq.own("identity/endpoints", object{
-				"service_id": id, "interface": word, "region_id": Region, "url": rq.cloud.url + svc.path,
+				"service_id": id, "interface": word, "region_id": region, "url": rq.cloud.url + svc.path,
 			})
 		}
 	}

@@ -11,10 +11,10 @@ import (
 	"time"
 )
 
-// Region and Password of the clouds in CloudsYAML.
+// region and password of the clouds in CloudsYAML.
 const (
-	Region   = "RegionOne"
-	Password = "secret"
+	region   = "RegionOne"
+	password = "secret"
 )
 
 // Options of an emulated cloud. The zero value is good for tests.
@@ -130,7 +130,7 @@ func (s *Server) entry(name, user, project string) string {
       project_name: %s
       user_domain_name: Default
       project_domain_name: Default
-`, name, Region, s.url, user, Password, project)
+`, name, region, s.url, user, password, project)
 }
 
 // add registers resources and keeps them for resources that refer to them.
