@@ -13,8 +13,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// NodeName is the name of the only Node.
-const NodeName = "kinship-node"
+// nodeName is the name of the only Node.
+const nodeName = "kinship-node"
 
 // kwok v0.8.0 is started again after a crash: two of its workers that begin at the same moment
 // may use a half initialised stage, and end kwok by a nil pointer.
@@ -55,9 +55,9 @@ func node() *corev1.Node {
 	}
 	return &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{
-			Name: NodeName,
+			Name: nodeName,
 			Labels: map[string]string{
-				corev1.LabelHostname:   NodeName,
+				corev1.LabelHostname:   nodeName,
 				corev1.LabelOSStable:   "linux",
 				corev1.LabelArchStable: "amd64",
 			},

@@ -151,14 +151,14 @@ func awaitUseful(ctx context.Context, client kubernetes.Interface, opts Options)
 		return nil
 	}
 	err = poll(ctx, func(ctx context.Context) error {
-		node, err := client.CoreV1().Nodes().Get(ctx, NodeName, metav1.GetOptions{})
+		node, err := client.CoreV1().Nodes().Get(ctx, nodeName, metav1.GetOptions{})
 		if err == nil && len(node.Spec.Taints) > 0 {
 			return fmt.Errorf("taint %s keeps pods away", node.Spec.Taints[0].Key)
 		}
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("wait for node %s: %w", NodeName, err)
+		return fmt.Errorf("wait for node %s: %w", nodeName, err)
 	}
 	return nil
 }
