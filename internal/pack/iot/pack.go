@@ -88,7 +88,7 @@ func Pack(options Options) pack.Pack {
 		Rules:   func() []rbacv1.PolicyRule { return rules(options) },
 		Objects: func(in pack.Installation) []client.Object { return objects(in, options) },
 		Setup: func(ctx context.Context, mgr manager.Manager, env pack.Environment) error {
-			return Setup(ctx, mgr, env, options)
+			return setup(ctx, mgr, env, options)
 		},
 		Probe:  probe,
 		Traces: traces,

@@ -19,8 +19,8 @@ import (
 // limit.
 const workers = 16
 
-// Setup adds the controllers and the admission handlers of the pack to a manager.
-func Setup(ctx context.Context, mgr manager.Manager, env pack.Environment, options Options) error {
+// setup adds the controllers and the admission handlers of the pack to a manager.
+func setup(ctx context.Context, mgr manager.Manager, env pack.Environment, options Options) error {
 	kinds, err := composedKinds(mgr.GetRESTMapper(), options)
 	if err != nil {
 		return err

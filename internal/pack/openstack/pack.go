@@ -73,7 +73,7 @@ func Pack(options Options) pack.Pack {
 		Rules:       rules,
 		Objects:     objects,
 		Setup: func(ctx context.Context, mgr manager.Manager, env pack.Environment) error {
-			return Setup(ctx, mgr, env, options)
+			return setup(ctx, mgr, env, options)
 		},
 		Traces: traces,
 	}
@@ -146,8 +146,8 @@ func rules() []rbacv1.PolicyRule {
 	}
 }
 
-// Setup adds the pack's controllers to a manager.
-func Setup(ctx context.Context, mgr manager.Manager, env pack.Environment, options Options) error {
+// setup adds the pack's controllers to a manager.
+func setup(ctx context.Context, mgr manager.Manager, env pack.Environment, options Options) error {
 	requests := calls()
 	pods, err := watchPodRanges(ctx, mgr, env.Live)
 	if err != nil {

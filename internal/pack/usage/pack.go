@@ -59,7 +59,7 @@ func Pack(options Options) pack.Pack {
 		Enforced: []string{webhookConfiguration, refusePolicy, keepPolicy},
 		Doubt:    removeUnverified,
 		Setup: func(ctx context.Context, mgr manager.Manager, env pack.Environment) error {
-			return Setup(ctx, mgr, env, options)
+			return setup(ctx, mgr, env, options)
 		},
 		Watches: true,
 		Trim:    shareStrings,

@@ -41,8 +41,8 @@ type parts struct {
 	usages, locks reconcile.Queue
 }
 
-// Setup adds the controllers and the admission handlers of the pack to a manager.
-func Setup(ctx context.Context, mgr manager.Manager, env pack.Environment, options Options) error {
+// setup adds the controllers and the admission handlers of the pack to a manager.
+func setup(ctx context.Context, mgr manager.Manager, env pack.Environment, options Options) error {
 	p := &parts{env: env, mgr: mgr, options: options.withDefaults(), ledger: newLedger(env.Watcher)}
 	p.lock = &guard.Lock{
 		Label: lockLabel, Value: lockValue, Hold: p.ledger.Hold,
