@@ -206,8 +206,8 @@ func attribute(err error, ref openstackv1alpha1.CloudCredentialsReference) error
 	return &told
 }
 
-// Site returns the name of the cloud or region of an object's credentials.
-func Site[K Credentialed](ctx context.Context, c *Connector, in external.Input[K]) (string, error) {
+// site returns the name of the cloud or region of an object's credentials.
+func site[K Credentialed](ctx context.Context, c *Connector, in external.Input[K]) (string, error) {
 	ref := in.Object.GetCommonSpec().CloudCredentialsRef
 	version := in.Refs.Version(SecretKind.GroupKind(), ref.SecretName)
 	cloud, err := c.cloud(ctx, in.Object.GetNamespace(), version, ref)

@@ -137,18 +137,6 @@ func (r *Resource) Map(name string) map[string]any {
 	return object
 }
 
-// Strings returns a field that is a list of strings.
-func (r *Resource) Strings(name string) []string {
-	list, _ := r.Fields[name].([]any)
-	texts := make([]string, 0, len(list))
-	for _, item := range list {
-		if text, ok := item.(string); ok {
-			texts = append(texts, text)
-		}
-	}
-	return texts
-}
-
 // Given returns a field that POST contains even if the spec does not set it.
 func (f Field) Given() Field {
 	f.given = true

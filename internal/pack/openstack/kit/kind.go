@@ -22,7 +22,7 @@ func Kind[K Credentialed](c *Connector, table *Table[K]) external.Kind[K, *Resou
 		GVK: GVK(table.Kind), Relations: table.References.Relations, Identify: table.Identify,
 		Observe: func(obj K, r *Resource) reconcile.Outcome { return observe(obj, table.withoutMark(r)) },
 		Differs: table.Differs, Drifts: table.Drifts,
-		Site: func(ctx context.Context, in external.Input[K]) (string, error) { return Site(ctx, c, in) },
+		Site: func(ctx context.Context, in external.Input[K]) (string, error) { return site(ctx, c, in) },
 		Connect: func(ctx context.Context, in external.Input[K]) (external.Access[K, *Resource], error) {
 			connection, err := For(ctx, c, in, table.Service)
 			if err != nil {
