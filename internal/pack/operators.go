@@ -13,10 +13,10 @@ type Operators []string
 // Has reports whether a user is the operator.
 func (o Operators) Has(user string) bool { return slices.Contains(o, user) }
 
-// Asks returns the condition in CEL that a request is the operator's own.
-func (o Operators) Asks() string {
+// asks returns the condition in CEL that a request is the operator's own.
+func (o Operators) asks() string {
 	return "request.userInfo.username in ['" + strings.Join(o, "', '") + "']"
 }
 
 // DoNotAsk returns the CEL condition that a request does not come from the operator.
-func (o Operators) DoNotAsk() string { return "!(" + o.Asks() + ")" }
+func (o Operators) DoNotAsk() string { return "!(" + o.asks() + ")" }

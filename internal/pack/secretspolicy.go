@@ -26,7 +26,7 @@ func KeepSecrets(name string, accounts Operators) []client.Object {
 				},
 			}},
 		},
-		MatchConditions: []admissionregistrationv1.MatchCondition{{Name: "the-operator", Expression: accounts.Asks()}},
+		MatchConditions: []admissionregistrationv1.MatchCondition{{Name: "the-operator", Expression: accounts.asks()}},
 		Validations: []admissionregistrationv1.Validation{{
 			Expression: "oldObject != null && object.?data == oldObject.?data && " +
 				"object.?stringData == oldObject.?stringData && " +
