@@ -91,8 +91,8 @@ func (s *Stores) Heard(ctx context.Context) bool {
 	return toolscache.WaitForCacheSync(ctx.Done(), synced...)
 }
 
-// Indexer returns the store of a kind, or nil without a Stores.Add of the kind.
-func (s *Stores) Indexer(gk schema.GroupKind) toolscache.Indexer {
+// indexer returns the store of a kind, or nil without a Stores.Add of the kind.
+func (s *Stores) indexer(gk schema.GroupKind) toolscache.Indexer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.stores[gk]
@@ -101,7 +101,7 @@ func (s *Stores) Indexer(gk schema.GroupKind) toolscache.Indexer {
 // Object returns an object as the cache shows it, or nil. The object belongs to the cache: the
 // caller MUST NOT change the object.
 func (s *Stores) Object(id object.ID) client.Object {
-	store := s.Indexer(id.GroupKind())
+	store := s.indexer(id.GroupKind())
 	if store == nil {
 		return nil
 	}
@@ -124,7 +124,7 @@ func (s *Stores) Get(id object.ID, fieldOwner string) (Observed, bool) {
 
 // Select returns the objects of a kind that an index of Kind.Indexers finds. The objects belong to the cache.
 func (s *Stores) Select(gk schema.GroupKind, index, value string) []client.Object {
-	store := s.Indexer(gk)
+	store := s.indexer(gk)
 	if store == nil {
 		return nil
 	}
