@@ -79,9 +79,9 @@ func (f Force) Holding(obj Object) []Edge {
 	return slices.DeleteFunc(edges, func(e Edge) bool { return f.Of(e) == Free })
 }
 
-// From returns the edges whose source is an object, except edges with [Edge.Content]: the
+// from returns the edges whose source is an object, except edges with [Edge.Content]: the
 // target of such an edge only contains the object that the declarer protects.
-func (f Force) From(id object.ID) []Edge {
+func (f Force) from(id object.ID) []Edge {
 	obj, _ := f.Exists.Get(id)
 	return slices.DeleteFunc(f.Declared.From(obj), func(e Edge) bool { return e.Content != nil })
 }
@@ -100,8 +100,8 @@ func (f Force) Members(ref Ref) []object.ID {
 	return ids
 }
 
-// Matches reports whether a [Ref] stands for an object now.
-func (f Force) Matches(ref Ref, id object.ID) bool {
+// matches reports whether a [Ref] stands for an object now.
+func (f Force) matches(ref Ref, id object.ID) bool {
 	if ref.Selector == nil {
 		return ref.ID == id
 	}

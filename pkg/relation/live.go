@@ -31,7 +31,7 @@ func (w *Watcher) LiveHolds(ctx context.Context, e Edge) (bool, error) {
 // exists reports whether the API server has an object that ref stands for.
 func (w *Watcher) exists(ctx context.Context, ref Ref) (bool, error) {
 	if ref.Selector != nil {
-		found, err := w.LiveAny(ctx, ref)
+		found, err := w.liveAny(ctx, ref)
 		return found, IgnoreGone(err)
 	}
 	_, err := w.Live(ctx, ref.ID)

@@ -41,7 +41,7 @@ func (f Force) Ring(ctx context.Context, e Edge) ([]object.ID, error) {
 			return nil
 		}
 		return way(id)
-	}, func(id object.ID) bool { return f.Matches(e.Source, id) })
+	}, func(id object.ID) bool { return f.matches(e.Source, id) })
 	switch {
 	case path != nil:
 		return append([]object.ID{path[len(path)-1]}, path...), nil
@@ -51,10 +51,10 @@ func (f Force) Ring(ctx context.Context, e Edge) ([]object.ID, error) {
 	return nil, nil
 }
 
-// Behind calls visit with the declarer of each edge that can be reached from some ends, up to
+// behind calls visit with the declarer of each edge that can be reached from some ends, up to
 // maxReached objects away. If a ring passes through one of the ends, its edges are among these
 // edges.
-func (f Force) Behind(ends []Ref, visit func(declarer object.ID)) {
+func (f Force) behind(ends []Ref, visit func(declarer object.ID)) {
 	seen := map[string]struct{}{}
 	var from []object.ID
 	for _, end := range ends {
@@ -64,7 +64,7 @@ func (f Force) Behind(ends []Ref, visit func(declarer object.ID)) {
 	}
 	way := f.targets(seen)
 	graph.Find(from, maxReached, func(id object.ID) []object.ID {
-		for _, e := range f.From(id) {
+		for _, e := range f.from(id) {
 			visit(e.Declarer)
 		}
 		return way(id)
@@ -79,7 +79,7 @@ func (f Force) targets(seen map[string]struct{}) func(object.ID) []object.ID {
 	}
 	return func(id object.ID) []object.ID {
 		var next []object.ID
-		for _, e := range f.From(id) {
+		for _, e := range f.from(id) {
 			if f.fresh(seen, e.Target) {
 				next = append(next, f.Members(e.Target)...)
 			}
@@ -109,8 +109,8 @@ func (f Force) RingEnds(ctx context.Context, e Edge, going func(declarer object.
 		return false, err
 	}
 	for _, member := range ring[:len(ring)-1] {
-		for _, next := range f.From(member) {
-			within := slices.ContainsFunc(ring, func(other object.ID) bool { return f.Matches(next.Target, other) })
+		for _, next := range f.from(member) {
+			within := slices.ContainsFunc(ring, func(other object.ID) bool { return f.matches(next.Target, other) })
 			if within && !going(next.Declarer) {
 				return false, nil
 			}

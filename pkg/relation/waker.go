@@ -177,10 +177,10 @@ func (w *Waker) wakeSelected(refs []Ref) {
 	}
 }
 
-// suspectRings wakes the declarers behind some ends ([Force.Behind]) in a batch: their edges
+// suspectRings wakes the declarers behind some ends (Force.behind) in a batch: their edges
 // may have become a ring, or ceased to be a ring.
 func (w *Waker) suspectRings(ends ...Ref) {
-	w.rings.add(func(ends []Ref) { w.Behind(ends, w.Declarer) }, ends...)
+	w.rings.add(func(ends []Ref) { w.behind(ends, w.Declarer) }, ends...)
 }
 
 func sameEdge(a, b Edge) bool { return a.SourceUID == b.SourceUID && sameEnds(a, b) }

@@ -315,12 +315,12 @@ func (w *Watcher) Live(ctx context.Context, id object.ID) (Object, error) {
 	return ObjectOf(id.GroupKind(), obj), nil
 }
 
-// livePage is the page size of LiveAny.
+// livePage is the page size of liveAny.
 const livePage = 500
 
-// LiveAny reports whether the API server has any object that ref stands for. ref must have a
+// liveAny reports whether the API server has any object that ref stands for. ref must have a
 // [Selector]. The error wraps the error of the API server.
-func (w *Watcher) LiveAny(ctx context.Context, ref Ref) (bool, error) {
+func (w *Watcher) liveAny(ctx context.Context, ref Ref) (bool, error) {
 	m, err := w.catalog.Mapping(ref.GroupKind().WithVersion(""))
 	if err != nil {
 		return false, err
