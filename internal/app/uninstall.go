@@ -124,12 +124,26 @@ func (o Options) with(packs []string) Options {
 
 // everyObject returns each object once that any installation may have applied.
 func everyObject(o Options) ([]client.Object, error) {
+	objects, err := definitions(o)
+	if err != nil {
+		return nil, err
+	}
+	rest, err := everyEnforcement(o)
+	if err != nil {
+		return nil, err
+	}
+	return append(objects, rest...), nil
+}
+
+// everyEnforcement returns each object once, definitions aside, that an installation with any
+// enforcement may have applied.
+func everyEnforcement(o Options) ([]client.Object, error) {
 	var all []client.Object
 	o.Namespaces = nil // staleRoles finds Roles in namespaces.
 	for _, enforcement := range []pack.Enforcement{pack.ByWebhook, pack.ByPolicy} {
 		for _, mutating := range []bool{true, false} {
 			o.Enforcement = enforcement
-			objects, err := Objects(o, mutating)
+			objects, err := besideDefinitions(o, mutating)
 			if err != nil {
 				return nil, err
 			}
@@ -156,7 +170,7 @@ func others(objects, known []client.Object) []client.Object {
 // supersede removes objects of an installation with other options: a webhook that no operator
 // would answer, or a policy in the place of a webhook.
 func supersede(ctx context.Context, o Options, c client.Client, objects []client.Object) error {
-	all, err := everyObject(o)
+	all, err := everyEnforcement(o)
 	if err != nil {
 		return err
 	}
