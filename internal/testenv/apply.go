@@ -27,17 +27,23 @@ import (
 const fieldOwner = client.FieldOwner("testenv")
 
 // ApplyOption changes how [Apply] applies.
-type ApplyOption func(*applier)
+type ApplyOption func(*applying)
+
+// applying is what options of [Apply] change.
+type applying struct {
+	config    *rest.Config
+	namespace string
+}
 
 // In puts namespaced objects that name no namespace into this one. Without it
 // they go to the namespace default.
 func In(namespace string) ApplyOption {
-	return func(a *applier) { a.namespace = namespace }
+	return func(a *applying) { a.namespace = namespace }
 }
 
 // With applies with another configuration, such as that of [As].
 func With(config *rest.Config) ApplyOption {
-	return func(a *applier) { a.config = config }
+	return func(a *applying) { a.config = config }
 }
 
 // Apply applies the objects of a YAML text, which may hold several documents, by
@@ -67,29 +73,43 @@ func ApplyFile(tb testing.TB, path string, opts ...ApplyOption) []*unstructured.
 // objects applied before the first error, and that error, wrapped.
 func TryApply(tb testing.TB, text string, opts ...ApplyOption) ([]*unstructured.Unstructured, error) {
 	tb.Helper()
-	a := applier{config: Config(tb), namespace: "default"}
+	how := applying{config: Config(tb), namespace: "default"}
 	for _, opt := range opts {
-		opt(&a)
+		opt(&how)
 	}
-	return a.apply(tb.Context(), []byte(text))
+	// The mapper of all tests: a mapper of its own would read discovery anew for each text.
+	c, err := client.New(how.config, client.Options{Mapper: shared.kinds})
+	if err != nil {
+		return nil, fmt.Errorf("create a client: %w", err)
+	}
+	return applier{client: c, namespace: how.namespace}.apply(tb.Context(), []byte(text))
 }
 
-// installCRDs applies CustomResourceDefinitions from files and directories.
+// installCRDs applies CustomResourceDefinitions from files and directories, and then waits until
+// all kinds are served. To wait for each kind before the next would take several times as long.
 func installCRDs(ctx context.Context, config *rest.Config, paths []string) error {
-	a := applier{config: config}
+	c, err := client.New(config, client.Options{})
+	if err != nil {
+		return fmt.Errorf("create a client: %w", err)
+	}
+	a := applier{client: c}
+	var installed []*unstructured.Unstructured
 	for _, path := range paths {
 		files, err := yamlFiles(path)
 		if err != nil {
 			return err
 		}
 		for _, file := range files {
-			text, err := os.ReadFile(file)
+			objects, err := a.applyFile(ctx, file)
 			if err != nil {
-				return err
-			}
-			if _, err := a.apply(ctx, text); err != nil {
 				return fmt.Errorf("%s: %w", file, err)
 			}
+			installed = append(installed, objects...)
+		}
+	}
+	for _, object := range installed {
+		if err := a.awaitServed(ctx, object); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -114,31 +134,50 @@ func yamlFiles(path string) ([]string, error) {
 	return files, err
 }
 
-// applier applies YAML as one user, with one namespace for those that name none.
+// applier applies YAML as one user, with one namespace for objects that name none.
 type applier struct {
-	config    *rest.Config
+	client    client.Client
 	namespace string
 }
 
+// apply applies the objects of a text, each once the kind of each object before is served.
 func (a applier) apply(ctx context.Context, text []byte) ([]*unstructured.Unstructured, error) {
 	objects, err := decode(text)
 	if err != nil {
 		return nil, err
 	}
-	c, err := client.New(a.config, client.Options{})
-	if err != nil {
-		return nil, fmt.Errorf("create a client: %w", err)
-	}
 	for i, object := range objects {
-		if err := a.applyOne(ctx, c, object); err != nil {
+		err := a.applyOne(ctx, object)
+		if err == nil {
+			err = a.awaitServed(ctx, object)
+		}
+		if err != nil {
 			return objects[:i], fmt.Errorf("apply %s %q: %w", object.GetKind(), object.GetName(), err)
 		}
 	}
 	return objects, nil
 }
 
-func (a applier) applyOne(ctx context.Context, c client.Client, object *unstructured.Unstructured) error {
-	namespaced, err := c.IsObjectNamespaced(object)
+// applyFile applies the objects of a file without waiting.
+func (a applier) applyFile(ctx context.Context, file string) ([]*unstructured.Unstructured, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	objects, err := decode(text)
+	if err != nil {
+		return nil, err
+	}
+	for _, object := range objects {
+		if err := a.applyOne(ctx, object); err != nil {
+			return nil, fmt.Errorf("apply %s %q: %w", object.GetKind(), object.GetName(), err)
+		}
+	}
+	return objects, nil
+}
+
+func (a applier) applyOne(ctx context.Context, object *unstructured.Unstructured) error {
+	namespaced, err := a.client.IsObjectNamespaced(object)
 	if err != nil {
 		return err
 	}
@@ -146,11 +185,15 @@ func (a applier) applyOne(ctx context.Context, c client.Client, object *unstruct
 		object.SetNamespace(a.namespace)
 	}
 	// The content of the answer replaces that of the object.
-	err = c.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), fieldOwner, client.ForceOwnership)
-	if err != nil || object.GroupVersionKind().GroupKind() != crdKind {
-		return err
+	return a.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), fieldOwner, client.ForceOwnership)
+}
+
+// awaitServed waits, if an object is a CustomResourceDefinition, until its kind is served.
+func (a applier) awaitServed(ctx context.Context, object *unstructured.Unstructured) error {
+	if object.GroupVersionKind().GroupKind() != crdKind {
+		return nil
 	}
-	return AwaitServed(ctx, c, object)
+	return AwaitServed(ctx, a.client, object)
 }
 
 var crdKind = apiextensionsv1.Kind("CustomResourceDefinition")
