@@ -44,6 +44,13 @@ func ControlPlane(change func(*localcluster.Options)) Option {
 	return func(e *environment) { change(&e.options) }
 }
 
+// KeepNamespaces leaves the namespaces of tests until the control plane stops, for packages whose
+// tests delete their own objects. To delete a namespace, the API server lists and deletes
+// objects of each kind: 150 requests, more than most tests of such a package send.
+func KeepNamespaces() Option {
+	return func(e *environment) { e.keepNamespaces = true }
+}
+
 // CheckLeaks makes the test binary fail if goroutines are left when all tests
 // have passed and the control plane has stopped.
 func CheckLeaks(opts ...goleak.Option) Option {
@@ -57,6 +64,8 @@ type environment struct {
 	options   localcluster.Options
 	crds      []string
 	findLeaks func() error
+
+	keepNamespaces bool
 
 	start   sync.Once
 	cluster *localcluster.Cluster

@@ -66,7 +66,7 @@ const cleanupTimeout = 30 * time.Second
 
 // Namespace creates a namespace for the test, named after the test, and waits for the
 // ServiceAccount that Pods need there. The namespace is deleted after the test, without waiting
-// for its end.
+// for its end, unless [KeepNamespaces] keeps the namespace.
 func Namespace(tb testing.TB) string {
 	tb.Helper()
 	c := Client(tb, nil)
@@ -74,19 +74,24 @@ func Namespace(tb testing.TB) string {
 	if err := c.Create(tb.Context(), namespace); err != nil {
 		tb.Fatalf("testenv: create a namespace: %v", err)
 	}
-	tb.Cleanup(func() {
-		// The test's own context ends before its cleanup.
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(tb.Context()), cleanupTimeout)
-		defer cancel()
-		if err := c.Delete(ctx, namespace); client.IgnoreNotFound(err) != nil {
-			tb.Errorf("testenv: delete namespace %s: %v", namespace.Name, err)
-		}
-	})
+	if !shared.keepNamespaces {
+		tb.Cleanup(func() { deleteNamespace(tb, c, namespace) })
+	}
 	Eventually(tb, func() error {
 		key := client.ObjectKey{Namespace: namespace.Name, Name: "default"}
 		return c.Get(tb.Context(), key, &corev1.ServiceAccount{})
 	})
 	return namespace.Name
+}
+
+func deleteNamespace(tb testing.TB, c client.Client, namespace *corev1.Namespace) {
+	tb.Helper()
+	// The test's own context ends before its cleanup.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(tb.Context()), cleanupTimeout)
+	defer cancel()
+	if err := c.Delete(ctx, namespace); client.IgnoreNotFound(err) != nil {
+		tb.Errorf("testenv: delete namespace %s: %v", namespace.Name, err)
+	}
 }
 
 var notInNames = regexp.MustCompile(`[^a-z0-9]+`)

@@ -7,5 +7,5 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testenv.Main(m, testenv.CRDs("../../config/crd"), testenv.WithoutPods(), testenv.CheckLeaks())
+	testenv.Main(m, testenv.CRDs("../../config/crd"), testenv.WithoutPods(), testenv.KeepNamespaces(), testenv.CheckLeaks())
 }

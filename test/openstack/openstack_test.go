@@ -34,6 +34,7 @@ func everywhere() map[string]func(*world) {
 // TestOpenStack runs all tests that only need an operator, with one operator for all.
 func TestOpenStack(t *testing.T) {
 	operator.Start(t, only)
+	leavesNothing(t)
 	tests := maps.Clone(traps)
 	maps.Copy(tests, identityTests)
 	maps.Copy(tests, computeTests)

@@ -147,6 +147,7 @@ func readScenarios(t *testing.T) []*scenarioFile {
 // give a resource the same name.
 func TestScenarios(t *testing.T) {
 	operator.Start(t, only)
+	leavesNothing(t)
 	all := readScenarios(t)
 	t.Run("emulator", func(t *testing.T) {
 		for _, s := range all {

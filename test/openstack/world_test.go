@@ -15,7 +15,6 @@ import (
 	"github.com/gophercloud/gophercloud/v2"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -34,7 +33,7 @@ import (
 // of the cloud.
 type world struct {
 	t  *testing.T
-	c  client.WithWatch
+	c  *kindsClient
 	ns string
 	// clouds is the Secret's clouds.yaml.
 	clouds string
@@ -63,7 +62,7 @@ func untidyWorld(t *testing.T) *world {
 
 func worldOf(t *testing.T, clouds string, cloud *emulator.Server) *world {
 	t.Helper()
-	w := &world{t: t, c: operator.Client(t), ns: testenv.Namespace(t), clouds: clouds, cloud: cloud}
+	w := &world{t: t, c: newKindsClient(t), ns: testenv.Namespace(t), clouds: clouds, cloud: cloud}
 	w.create(w.secret("cloud", clouds))
 	return w
 }
@@ -128,18 +127,9 @@ func (w *world) tidyUp() {
 
 func (w *world) all() []external.Object {
 	w.t.Helper()
-	var all []external.Object
-	for _, list := range lists() {
-		if err := w.c.List(context.WithoutCancel(w.t.Context()), list, client.InNamespace(w.ns)); err != nil {
-			w.t.Errorf("list: %v", err)
-		}
-		items, err := meta.ExtractList(list)
-		if err != nil {
-			w.t.Error(err)
-		}
-		for _, item := range items {
-			all = append(all, item.(external.Object))
-		}
+	all, err := itemsOf(context.WithoutCancel(w.t.Context()), w.c, w.c.lists(), client.InNamespace(w.ns))
+	if err != nil {
+		w.t.Errorf("list: %v", err)
 	}
 	return all
 }
@@ -191,7 +181,9 @@ func (w *world) apply(manifests ...string) {
 	if strings.Contains(text, somewhere) {
 		text = strings.ReplaceAll(text, somewhere, w.disk())
 	}
-	testenv.Apply(w.t, text, testenv.In(w.ns))
+	for _, applied := range testenv.Apply(w.t, text, testenv.In(w.ns)) {
+		w.c.record(applied.GetKind())
+	}
 }
 
 // disk returns the address of the content of images.
