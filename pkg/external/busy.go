@@ -30,14 +30,18 @@ type refusal struct {
 	err         error
 }
 
-// postponed waits for the next attempt to delete a resource that was busy, unless there is
+// untilFree returns how long the next attempt to delete a busy resource is put off, unless there is
 // reason to make that attempt now.
-func (r *reconciler[K, R]) postponed(p *pass[K, R]) reconcile.Outcome {
-	pause := p.memory.busy.next.Sub(r.engine.Clock.Now())
-	if pause <= 0 || r.engine.occupancy.isFree(p.id) {
-		return reconcile.Outcome{}
+func (r *reconciler[K, R]) untilFree(p *pass[K, R]) time.Duration {
+	if r.engine.occupancy.isFree(p.id) {
+		return 0
 	}
-	return reconcile.Retry(pause, condition.ReasonTransientError, p.memory.busy.err)
+	return max(0, p.memory.busy.next.Sub(r.engine.Clock.Now()))
+}
+
+// awaitFree waits for the next attempt to delete a busy resource.
+func (r *reconciler[K, R]) awaitFree(p *pass[K, R]) reconcile.Outcome {
+	return reconcile.Retry(r.untilFree(p), condition.ReasonTransientError, p.memory.busy.err)
 }
 
 // wasBusy plans the next attempt to delete a resource that was busy.
@@ -59,7 +63,7 @@ func (r *reconciler[K, R]) wasBusy(p *pass[K, R], err error) reconcile.Outcome {
 		after = known.After
 	}
 	busy.next = now.Add(cmp.Or(after, busyPause))
-	return r.postponed(p)
+	return r.awaitFree(p)
 }
 
 // observed returns the object that an entry of status.observedDependencies names, and whether

@@ -8,24 +8,31 @@
 //
 // # A pass
 //
-// [reconciler.advance] leads an object through a pass, in this order, and every
-// step may end it:
+// A pass is a [reconcile.Pass]. [reconciler.steps] lists the steps in their order, and each step
+// is in a file of its own. The steps of an object that exists, in short:
 //
-//  1. references: what is missing or not ready is named, all of it; a watch wakes.
-//  2. keep: finalizers that somebody stripped are put back.
-//  3. settled: nothing changed since the last pass, so nothing is asked.
-//  4. connect: credentials become an [Actuator].
-//  5. hold: guards on targets, our own finalizer, and an intent to create.
-//  6. obtain: by id, by import, by an earlier intent, or created.
-//  7. correct: what differs from the spec.
+//  1. references: the condition names every target that is missing or not ready (resolve.go);
+//  2. finalizers that a person removed are put back (guards.go);
+//  3. settled: nothing changed since the last pass, so no request is sent (settled.go);
+//  4. credentials become an [Actuator] (connect.go);
+//  5. guards on the targets, the operator's finalizer, and an intent to create (guards.go,
+//     intent.go);
+//  6. the resource is read by id, imported, found by an earlier intent, or created (obtain.go,
+//     import.go, attempt.go, create.go);
+//  7. fields of the resource that differ from the spec are updated (correct.go).
 //
-// [reconciler.conclude] writes the status, once, if it changed.
+// [reconciler.conclude] writes the status, once, if the status changed (status.go).
 //
 // # Deletion
 //
-// [reconciler.finish] waits until our finalizer is the last one: the others are
-// guards, and whoever holds them still needs the resource. Then the resource is
-// deleted; that it is gone already is success.
+// The steps of a deleted object wait until the operator's finalizer is the last one: the other
+// finalizers are guards, and their sources still need the resource (awaitfinalizers.go). Then
+// [Actuator.Delete] is called; a resource that is gone already is success (delete.go).
+//
+// # Decisions
+//
+// What to do about a resource is decided by pure functions over a few facts, each with a truth
+// table in its test: [lastPass], [possession], [attempt] and [remainder].
 //
 // An object that was being deleted when it got our finalizer does not wait for us; its
 // resource is deleted once the watch tells that it is gone (stray.go).

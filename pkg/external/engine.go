@@ -143,7 +143,7 @@ func Add[K Object, R any](e *Engine, k Kind[K, R]) {
 // reconcilerOf returns the reconciler of a kind.
 func reconcilerOf[K Object, R any](e *Engine, k Kind[K, R]) *reconciler[K, R] {
 	r := &reconciler[K, R]{
-		engine: e, kind: k, finalizer: e.finalizer(k.GVK), turns: newTurns(e.Workers, e.core.Requeue),
+		engine: e, kind: k, finalizer: e.finalizer(k.GVK), reports: newReports(), turns: newTurns(e.Workers, e.core.Requeue),
 		observer: newObserver(e.Clock, k.Identify, e.Account),
 	}
 	r.claims.wake, r.sharing.wake = e.core.Requeue, e.core.Requeue
@@ -160,6 +160,7 @@ func (r *reconciler[K, R]) register() engine.Kind {
 		k.uses = func(obj Object) []Resource { return r.kind.Uses(obj.(K)) }
 	}
 	e.kinds = append(e.kinds, k)
+	r.life = r.steps()
 	return engine.Kind{
 		GVK: k.gvk, Example: newOf[K](), Relations: k.relations, Finalizer: r.finalizer, Ready: isReady,
 		Declares: func(id object.ID, obj client.Object, edges []relation.Edge) []relation.Edge {

@@ -2,12 +2,10 @@ package external
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kinship-dev/kinship/pkg/condition"
@@ -20,20 +18,6 @@ import (
 // person. Its traces are no proof: everybody who may write the object can write them. They
 // only keep the operator from creating something; nothing is taken over because of them.
 
-// IntentAnnotation returns the annotation in which objects of a group record what is about to
-// be created.
-func IntentAnnotation(group string) string { return group + "/creation-intent" }
-
-// IntentUID returns the uid of the object that the creation intent in an object's annotations
-// was recorded for. It is empty where there is no intent.
-func IntentUID(group string, obj client.Object) types.UID {
-	i := &intent{}
-	if json.Unmarshal([]byte(obj.GetAnnotations()[IntentAnnotation(group)]), i) != nil {
-		return ""
-	}
-	return i.UID
-}
-
 // isForeign reports whether an object carries the intent of another object.
 func isForeign(group string, obj client.Object) bool {
 	uid := IntentUID(group, obj)
@@ -43,15 +27,15 @@ func isForeign(group string, obj client.Object) bool {
 // restoredText begins every message about a restored object. It is published.
 const restoredText = "Restored:"
 
-// askRestored refuses an object that has traces of another object, and no resource that it
+// refuseRestored refuses an object that has traces of another object, and no resource that it
 // records, until a person has said which resource is meant.
-func (r *reconciler[K, R]) askRestored(ctx context.Context, p *pass[K, R]) reconcile.Outcome {
+func (r *reconciler[K, R]) refuseRestored(ctx context.Context, p *pass[K, R]) reconcile.Outcome {
 	_, imported := p.Object.GetImport()
-	if imported || !p.managed() || r.known(p) != "" || idOf(p.before) != "" || r.intent(p) != nil {
+	if imported || !p.managed() || r.knownID(p) != "" || idOf(p.before) != "" || r.intent(p) != nil {
 		return reconcile.Outcome{}
 	}
 	if uid := IntentUID(r.engine.Group, p.Object); isForeign(r.engine.Group, p.Object) {
-		return r.refuseRestored(p, fmt.Sprintf("annotation %s is of an object with uid %s", r.annotation(), uid))
+		return r.askPerson(p, fmt.Sprintf("annotation %s is of an object with uid %s", r.annotation(), uid))
 	}
 	if !slices.Contains(p.Object.GetFinalizers(), r.finalizer) || p.memory.native {
 		return reconcile.Outcome{}
@@ -61,14 +45,14 @@ func (r *reconciler[K, R]) askRestored(ctx context.Context, p *pass[K, R]) recon
 	case err != nil:
 		return reconcile.Fail(condition.ReasonTransientError, err)
 	case !native:
-		return r.refuseRestored(p, fmt.Sprintf("finalizer %s was not put on this object by the operator", r.finalizer))
+		return r.askPerson(p, fmt.Sprintf("finalizer %s was not put on this object by the operator", r.finalizer))
 	}
 	p.memory.native = true
 	return reconcile.Outcome{}
 }
 
-// refuseRestored tells a person what to do.
-func (r *reconciler[K, R]) refuseRestored(p *pass[K, R], trace string) reconcile.Outcome {
+// askPerson refuses an object with a trace of another object, and tells a person what to do.
+func (r *reconciler[K, R]) askPerson(p *pass[K, R], trace string) reconcile.Outcome {
 	p.memory.tried = unsettled // Annotations are no reference.
 	return reconcile.Refuse(condition.ReasonInvalidConfiguration,
 		"%s %s, which may have created a resource in %s already. "+

@@ -220,7 +220,7 @@ func (r *reconciler[K, R]) join(ctx context.Context, p *pass[K, R], resource R) 
 	id, former := r.kind.Identify(resource).ID, p.status().ID
 	r.sharing.record(r.shareKey(p), p.id, p.Object.GetUID())
 	p.memory.refused = true // Nothing is asked for. The intent is for stray.go.
-	if o := r.own(ctx, p, r.newIntent(p)); !o.IsDone() {
+	if o := r.writeFinalizer(ctx, p, r.newIntent(p)); !o.IsDone() {
 		return o
 	}
 	p.status().ID, p.status().Place, p.sight = &id, p.recordedPlace(), condition.Lacking
@@ -238,7 +238,7 @@ func (r *reconciler[K, R]) join(ctx context.Context, p *pass[K, R], resource R) 
 		r.claims.drop(p.Object.GetUID())
 		return r.refresh()
 	}
-	return r.seen(ctx, p, resource, err)
+	return r.found(p, resource, err)
 }
 
 // explainRefusal decides what follows when the cloud refused to create a shared resource

@@ -2,78 +2,68 @@ package external
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
 	"github.com/kinship-dev/kinship/pkg/condition"
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 )
 
-// conclude writes the status, if it changed, and says when to look again.
-func (r *reconciler[K, R]) conclude(
-	ctx context.Context, p *pass[K, R], outcome reconcile.Outcome,
-) (ctrl.Result, error) {
-	waiting := r.memories.waits(p.Object.GetUID(), p.waits)
-	if p.done {
-		return result(outcome)
+// conclude ends the object's turn, writes the status if it changed, and returns what the work
+// queue is told.
+func (r *reconciler[K, R]) conclude(ctx context.Context, p *pass[K, R], outcome reconcile.Outcome) reconcile.Outcome {
+	r.exit(p)
+	switch {
+	case p.gone:
+		return outcome
+	case p.settled:
+		return r.concludeSettled(ctx, p)
+	case p.parked && !p.unanswered:
+		return reconcile.Outcome{} // turns.go requeues the object when the object has a turn.
+	case p.parked:
+		// The status only tells that the place does not answer.
+		return reconcile.Fail(condition.ReasonTransientError, r.report(ctx, p, outcome))
+	case outcome.IsSuperseded():
+		return outcome.And(r.unreported(p, r.writeStatus(ctx, p)))
 	}
-	if p.settled {
-		return r.settled(ctx, p)
+	r.describe(p, outcome)
+	if pause := r.reports.Defer(p.id, r.engine.Clock.Now(), p.recorded(), p.report()); pause > 0 {
+		return reconcile.After(pause)
 	}
-	if p.parked {
-		return r.putAside(ctx, p, outcome)
+	if err := r.writeStatus(ctx, p); err != nil {
+		return outcome.And(r.unreported(p, err)) // Repeated, even if the outcome is final.
 	}
-	if pause := r.untilTold(p, waiting); pause > 0 {
-		return ctrl.Result{RequeueAfter: pause}, nil
+	switch {
+	case outcome.IsDone():
+		return reconcile.After(r.untilDue(p))
+	case outcome.Worst().State == reconcile.Invalid:
+		return reconcile.Outcome{}
+	default:
+		return outcome
 	}
-	if err := r.report(ctx, p, outcome); err != nil {
-		outcome = outcome.And(reconcile.Fail(condition.ReasonTransientError, err))
-		if !p.altered.IsZero() { // The next pass must not find the object settled.
-			r.engine.alterations.note(p.id, p.altered)
-		}
-		return result(outcome) // What nobody was told is done again, final or not.
-	}
-	if outcome.IsDone() {
-		return ctrl.Result{RequeueAfter: r.until(p)}, nil
-	}
-	if outcome.Worst().State == reconcile.Invalid {
-		return ctrl.Result{}, nil
-	}
-	return result(outcome)
 }
 
-// putAside ends a pass without a turn: turns.go wakes the object when it has one. The status
-// only tells that the place does not answer.
-func (r *reconciler[K, R]) putAside(
-	ctx context.Context, p *pass[K, R], outcome reconcile.Outcome,
-) (ctrl.Result, error) {
-	if !p.unanswered {
-		return ctrl.Result{}, nil
+// unreported returns the outcome of a pass whose status is not written. The next pass must not
+// find the object settled.
+func (r *reconciler[K, R]) unreported(p *pass[K, R], err error) reconcile.Outcome {
+	if !p.altered.IsZero() {
+		r.engine.alterations.note(p.id, p.altered)
 	}
-	if err := r.report(ctx, p, outcome); err != nil {
-		return result(reconcile.Fail(condition.ReasonTransientError, err))
-	}
-	return ctrl.Result{}, nil
+	return reconcile.Fail(condition.ReasonTransientError, err)
 }
 
-// settled ends a pass that had nothing to do. Its conditions may be those of an earlier
+// concludeSettled ends a pass that had nothing to do. The conditions may be those of an earlier
 // release, of another operator of the same API, or of other options.
-func (r *reconciler[K, R]) settled(ctx context.Context, p *pass[K, R]) (ctrl.Result, error) {
+func (r *reconciler[K, R]) concludeSettled(ctx context.Context, p *pass[K, R]) reconcile.Outcome {
 	if r.conditions().Amend(&p.status().Conditions, p.status().Drift) {
 		if err := r.writeStatus(ctx, p); err != nil {
-			return result(reconcile.Fail(condition.ReasonTransientError, err))
+			return reconcile.Fail(condition.ReasonTransientError, err)
 		}
 	}
-	return ctrl.Result{RequeueAfter: r.until(p)}, nil
+	return reconcile.After(r.untilDue(p))
 }
 
 // conditions returns the vocabulary of the pack's conditions.
@@ -81,9 +71,14 @@ func (r *reconciler[K, R]) conditions() condition.External {
 	return condition.External{Noun: r.engine.Noun, Summary: r.engine.Summary}
 }
 
-// report writes the conditions of a pass into the status and the status to the API
-// server.
+// report writes the conditions that follow from an outcome to the API server.
 func (r *reconciler[K, R]) report(ctx context.Context, p *pass[K, R], outcome reconcile.Outcome) error {
+	r.describe(p, outcome)
+	return r.writeStatus(ctx, p)
+}
+
+// describe sets the conditions that follow from an outcome.
+func (r *reconciler[K, R]) describe(p *pass[K, R], outcome reconcile.Outcome) {
 	status := p.status()
 	r.conditions().Set(&status.Conditions, condition.Pass{
 		Outcome: outcome, Sight: p.sight, Exists: idOf(p.Object) != "", Drift: status.Drift,
@@ -95,88 +90,60 @@ func (r *reconciler[K, R]) report(ctx context.Context, p *pass[K, R], outcome re
 		now := metav1.NewTime(r.engine.Clock.Now().Truncate(time.Second))
 		status.LastSyncTime = &now
 	}
-	return r.writeStatus(ctx, p)
 }
 
-// How long a status tells of the same waits although there are others by now: they end one
-// after the other, and each would cost a write.
-const (
-	retold = time.Second
-	// retoldEach is what each object of the kind that waits adds, where that is more, up to
-	// retoldMost: ten writes a second are enough for all of a kind together.
-	retoldEach = 100 * time.Millisecond
-	retoldMost = 30 * time.Second
-)
+// report is a status, and whether the object waits for references. A status that names other
+// targets than before is written later: the waits end one after the other, and each would cost a
+// write. That an object waits at all is written at once.
+type report struct {
+	Status *sharedv1alpha1.ExternalStatus
+	Waits  bool
+}
 
-// untilTold returns how long to put off telling what is still waited for, when so many
-// objects wait. That anything is waited for at all is told at once.
-func (r *reconciler[K, R]) untilTold(p *pass[K, R], waiting int) time.Duration {
-	now := r.engine.Clock.Now()
-	c := meta.FindStatusCondition(p.before.GetExternalStatus().Conditions, condition.Progressing)
-	tells := c != nil && c.Status == metav1.ConditionTrue && c.ObservedGeneration == p.Object.GetGeneration()
-	due := p.memory.told.Add(max(retold, min(time.Duration(waiting)*retoldEach, retoldMost)))
-	if p.waits && tells && now.Before(due) {
-		return due.Sub(now)
+func (p *pass[K, R]) report() report { return report{p.status().DeepCopy(), p.waits} }
+
+// recorded is report for the status that was read or last written.
+func (p *pass[K, R]) recorded() report {
+	return report{p.before.GetExternalStatus().DeepCopy(), p.waits}
+}
+
+// newReports returns what defers the statuses of waiting objects: for a second, or longer where
+// many objects of the kind wait, since ten writes a second are enough for all of them.
+func newReports() *reconcile.Reports[report] {
+	return &reconcile.Reports[report]{
+		First: time.Second, Each: 100 * time.Millisecond, Most: 30 * time.Second,
+		IsProgressing: func(r report) bool { return r.Waits },
+		Coarse: func(r report) report {
+			status := r.Status.DeepCopy()
+			for i := range status.Conditions {
+				status.Conditions[i].Message = ""
+			}
+			return report{Status: status}
+		},
 	}
-	return 0
 }
 
-// until returns how long it is to the next comparison; zero means that there is
-// none.
-func (r *reconciler[K, R]) until(p *pass[K, R]) time.Duration {
+// untilDue returns how long it is to the next comparison; zero means that there is none.
+func (r *reconciler[K, R]) untilDue(p *pass[K, R]) time.Duration {
 	if p.memory.next.IsZero() || p.Object.GetDeletionTimestamp() != nil {
 		return 0
 	}
 	return max(p.memory.next.Sub(r.engine.Clock.Now()), time.Millisecond)
 }
 
-// writeStatus writes what differs from what was read or written last. It carries
-// the uid, so that no other object of the name is changed, and no version: an edit
-// of the spec at the same moment must not cost us an id.
+// writeStatus writes the fields of the status that differ from what was read or last written. The
+// write carries no resourceVersion: a change of the spec at the same moment must not cost an id.
 func (r *reconciler[K, R]) writeStatus(ctx context.Context, p *pass[K, R]) error {
-	if equality.Semantic.DeepEqual(p.before, p.Object) {
-		return nil
+	w := reconcile.Writer{Client: r.engine.Live, FieldOwner: r.finalizer + "controller/status", Writes: &r.writes}
+	written := p.Object.DeepCopyObject().(K) // The API server drops the id of an Anonymous object.
+	wrote, err := w.Status(ctx, p.id, p.before, written, false)
+	if reconcile.IsSuperseded(err) {
+		return nil // The watch reports the end of the object.
 	}
-	before := p.before.DeepCopyObject().(K)
-	before.SetFinalizers(p.Object.GetFinalizers())
-	before.SetAnnotations(p.Object.GetAnnotations())
-	text, err := client.MergeFrom(before).Data(p.Object)
-	if err != nil {
-		return fmt.Errorf("write status: %w", err)
-	}
-	if string(text) == "{}" {
-		return nil
-	}
-	if text, err = withUID(text, p.Object.GetUID()); err != nil {
+	if err != nil || !wrote {
 		return err
 	}
-	written := p.Object.DeepCopyObject().(K)
-	err = r.engine.Live.Status().Patch(ctx, written, client.RawPatch(types.MergePatchType, text),
-		client.FieldOwner(r.finalizer+"controller/status"))
-	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
-		return nil // It is gone, or another one: the watch tells.
-	}
-	if err != nil {
-		return fmt.Errorf("write status: %w", err)
-	}
-	r.writes.Wrote(p.id, written.GetResourceVersion())
-	p.memory.told = time.Time{}
-	if p.waits {
-		p.memory.told = r.engine.Clock.Now()
-	}
+	r.reports.Wrote(p.id, r.engine.Clock.Now(), p.recorded(), p.report())
 	p.before = p.Object.DeepCopyObject().(K)
 	return nil
-}
-
-func withUID(patch []byte, uid types.UID) ([]byte, error) {
-	var content map[string]any
-	if err := json.Unmarshal(patch, &content); err != nil {
-		return nil, fmt.Errorf("write status: %w", err)
-	}
-	content["metadata"] = map[string]any{"uid": uid}
-	patch, err := json.Marshal(content)
-	if err != nil {
-		return nil, fmt.Errorf("write status: %w", err)
-	}
-	return patch, nil
 }

@@ -8,7 +8,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -29,6 +28,7 @@ func newReconciler() (*networkReconciler, *clocktesting.FakePassiveClock) {
 	clock := clocktesting.NewFakePassiveClock(time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC))
 	return &networkReconciler{
 		engine: New(nil, Options{Clock: clock, Noun: "resource"}), turns: newTurns(8, func(object.ID) {}),
+		reports: newReports(),
 	}, clock
 }
 
@@ -41,67 +41,35 @@ func newPass(conditions ...metav1.Condition) *networkPass {
 	return p
 }
 
-// TestWaits: who waits is counted once, until it does not or is gone.
-func TestWaits(t *testing.T) {
-	var m memories
-	for _, uid := range []types.UID{"a", "b", "c"} {
-		m.of(uid)
+// TestOnlyProgress: the write of a status is put off only if the object waits, as it did before, and
+// the status names other targets than before.
+func TestOnlyProgress(t *testing.T) {
+	of := func(status metav1.ConditionStatus, generation int64, message string) []metav1.Condition {
+		return []metav1.Condition{{
+			Type: condition.Progressing, Status: status, ObservedGeneration: generation, Message: message,
+		}}
 	}
-	steps := []struct {
-		uid   types.UID
-		waits bool
-		want  int
-	}{{"a", true, 1}, {"a", true, 1}, {"b", true, 2}, {"c", false, 2}, {"a", false, 1}}
-	for _, s := range steps {
-		if got := m.waits(s.uid, s.waits); got != s.want {
-			t.Errorf("%s waits: %t, and %d do, want %d", s.uid, s.waits, got, s.want)
-		}
-	}
-	m.drop("b")
-	if got := m.waits("c", false); got != 0 {
-		t.Errorf("%d wait, of which none is there any more", got)
-	}
-	if got := m.waits("b", true); got != 0 {
-		t.Errorf("%d wait after one that is gone did", got)
-	}
-}
-
-// TestUntilTold: that anything is waited for is told at once; which of many, once a
-// second, and less often where many wait.
-func TestUntilTold(t *testing.T) {
-	progressing := func(status metav1.ConditionStatus, generation int64) metav1.Condition {
-		return metav1.Condition{Type: condition.Progressing, Status: status, ObservedGeneration: generation}
-	}
-	waits := []metav1.Condition{progressing(metav1.ConditionTrue, 2)}
-	old := []metav1.Condition{progressing(metav1.ConditionTrue, 1)}
-	ended := []metav1.Condition{progressing(metav1.ConditionFalse, 2)}
-	const lately = retold / 4
-	cases := map[string]struct {
-		reason     string
-		conditions []metav1.Condition
-		ends       bool
-		told       time.Duration // ago
-		waiting    int
-		want       time.Duration
+	now := of(metav1.ConditionTrue, 2, "Waiting for Network/a")
+	for name, c := range map[string]struct {
+		before []metav1.Condition
+		waits  bool
+		putOff bool
 	}{
-		"nothing said yet":  {"people must see what is missing", nil, false, lately, 1000, 0},
-		"said lately":       {"others may end at the same time", waits, false, lately, 1, retold - lately},
-		"one of many":       {"they would write all the time", waits, false, retold, 50, 4 * time.Second},
-		"one of a crowd":    {"people would wait as well", waits, false, retold, 1e6, retoldMost - retold},
-		"said long ago":     {"what was said is not true any more", waits, false, retold, 1, 0},
-		"of another spec":   {"it may wait for others", old, false, lately, 50, 0},
-		"it was up to date": {"it is not any more", ended, false, lately, 50, 0},
-		"waits no more":     {"something was done", waits, true, lately, 50, 0},
-	}
-	for name, c := range cases {
-		t.Run(name, func(t *testing.T) {
-			r, clock := newReconciler()
-			p := newPass(c.conditions...)
-			p.waits, p.memory.told = !c.ends, clock.Now().Add(-c.told)
-			if got := r.untilTold(p, c.waiting); got != c.want {
-				t.Errorf("%s: put off by %s, want %s", c.reason, got, c.want)
-			}
-		})
+		"another target":           {of(metav1.ConditionTrue, 2, "Waiting for Network/b"), true, true},
+		"it waits no more":         {of(metav1.ConditionTrue, 2, "Waiting for Network/b"), false, false},
+		"nothing said yet":         {nil, true, false},
+		"another spec":             {of(metav1.ConditionTrue, 1, "Waiting for Network/b"), true, false},
+		"it did not wait before":   {of(metav1.ConditionFalse, 2, "Available"), true, false},
+		"there is nothing to tell": {now, true, false},
+	} {
+		r, clock := newReconciler()
+		p := newPass(c.before...)
+		p.waits = true
+		r.reports.Wrote(p.id, clock.Now(), p.recorded(), p.report())
+		p.waits, p.Object.Status.Conditions = c.waits, now
+		if got := r.reports.Defer(p.id, clock.Now(), p.recorded(), p.report()) > 0; got != c.putOff {
+			t.Errorf("%s: put off: %t", name, got)
+		}
 	}
 }
 
@@ -134,16 +102,16 @@ func TestToldAgain(t *testing.T) {
 		putOff  time.Duration
 	}{
 		{0, true, wait("a"), "a", 0},
-		{retold / 4, true, wait("b"), "a", retold * 3 / 4},
+		{time.Second / 4, true, wait("b"), "a", time.Second * 3 / 4},
 		{0, false, reconcile.Fail(condition.ReasonTransientError, errors.New("no")), "no", 0},
 		{0, true, wait("b"), "b", 0},
-		{retold / 4, true, wait("c"), "b", retold * 3 / 4},
-		{retold * 3 / 4, true, wait("c"), "c", 0},
+		{time.Second / 4, true, wait("c"), "b", time.Second * 3 / 4},
+		{time.Second * 3 / 4, true, wait("c"), "c", 0},
 	}
 	for _, s := range steps {
 		clock.SetTime(clock.Now().Add(s.after))
 		p.waits = s.waits
-		result, _ := r.conclude(t.Context(), p, s.outcome)
+		result, _ := r.conclude(t.Context(), p, s.outcome).Result()
 		var seen openstackv1alpha1.Network
 		if err := r.engine.Live.Get(t.Context(), client.ObjectKeyFromObject(p.Object), &seen); err != nil {
 			t.Fatal(err)
@@ -240,14 +208,6 @@ func TestIsOver(t *testing.T) {
 	}
 }
 
-// TestWithUID: a status is written to that very object.
-func TestWithUID(t *testing.T) {
-	got, err := withUID([]byte(`{"status":{"id":"1"}}`), "a")
-	if err != nil || string(got) != `{"metadata":{"uid":"a"},"status":{"id":"1"}}` {
-		t.Errorf("%s, %v", got, err)
-	}
-}
-
 // TestFinal: what failed for good is not looked at again by itself, even if it was
 // compared now and then before.
 func TestFinal(t *testing.T) {
@@ -257,10 +217,10 @@ func TestFinal(t *testing.T) {
 		Reason: condition.ReasonInvalidConfiguration,
 	})
 	p.memory.next = clock.Now().Add(-time.Second)
-	if !r.settle(p) {
+	if r.endIfSettled(t.Context(), p); !p.settled {
 		t.Fatal("it is tried again")
 	}
-	result, err := r.conclude(t.Context(), p, reconcile.Outcome{})
+	result, err := r.conclude(t.Context(), p, reconcile.Outcome{}).Result()
 	if err != nil || result.RequeueAfter != 0 {
 		t.Errorf("again in %s, error %v", result.RequeueAfter, err)
 	}

@@ -71,7 +71,7 @@ func (r *reconciler[K, R]) strayed(last client.Object) bool {
 	if last.GetDeletionTimestamp() != nil || !slices.Contains(last.GetFinalizers(), r.finalizer) {
 		return false
 	}
-	i := r.recorded(last)
+	i := intentOf(r.engine.Group, last)
 	return i != nil && i.UID == last.GetUID() && r.engine.Clock.Since(i.Time) < recent
 }
 
@@ -94,7 +94,7 @@ func (r *reconciler[K, R]) clear(ctx context.Context, id object.ID, last K) time
 	p.Object = last.DeepCopyObject().(K)
 	p.Object.SetDeletionTimestamp(&metav1.Time{Time: r.engine.Clock.Now()})
 	o := reconcile.Run(ctx, p, step[K, R]{Name: "dissolve", Run: r.dissolve},
-		step[K, R]{Name: "dismantle", Run: r.dismantle})
+		step[K, R]{Name: "deleteResource", Run: r.deleteResource})
 	r.exit(p)
 	if p.parked {
 		return 0 // The turn wakes it.
@@ -106,7 +106,7 @@ func (r *reconciler[K, R]) clear(ctx context.Context, id object.ID, last K) time
 		r.engine.core.Declare(id)
 		return 0
 	}
-	res, err := result(o)
+	res, err := o.Result()
 	if err != nil {
 		log.Error(err, "What was made for an object while that was deleted is not deleted yet")
 	}

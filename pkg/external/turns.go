@@ -1,7 +1,6 @@
 package external
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"sync"
@@ -128,9 +127,9 @@ func (t *turns) end(id object.ID) {
 	t.serve()
 }
 
-// take reports whether an object has a turn now. An object that has none is woken when it
-// has one. If the circuit is open, take returns why.
-func (t *turns) take(id object.ID, place string) (ok bool, open *outage) {
+// request reports whether an object has a turn now. An object that has none is woken when it
+// has one. If the circuit is open, request returns why.
+func (t *turns) request(id object.ID, place string) (ok bool, open *outage) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if one := t.held[id][place]; one != nil {
@@ -310,36 +309,4 @@ func (t *turns) counts() (waiting, open int) {
 		}
 	}
 	return waiting, open
-}
-
-// enter has a pass wait for its turn, if it has none.
-func (r *reconciler[K, R]) enter(ctx context.Context, p *pass[K, R]) reconcile.Outcome {
-	if r.kind.Site != nil {
-		site, err := r.kind.Site(ctx, p.Input)
-		if err != nil {
-			return r.failed(p, err)
-		}
-		p.site = site
-	}
-	ok, open := r.turns.take(p.id, p.site)
-	if ok {
-		p.entered = true
-		return reconcile.Outcome{}
-	}
-	p.parked, p.memory.tried = true, unsettled
-	if !p.altered.IsZero() { // The next pass must not find the object settled.
-		r.engine.alterations.note(p.id, p.altered)
-	}
-	if open != nil {
-		p.unanswered = true
-		return open.outcome(r.engine.Cloud)
-	}
-	return reconcile.Wait(condition.ReasonProgressing, "Waiting for a turn")
-}
-
-// exit ends the turn of a pass.
-func (r *reconciler[K, R]) exit(p *pass[K, R]) {
-	if p.entered {
-		r.turns.leave(p.id, p.site, p.verdict)
-	}
 }

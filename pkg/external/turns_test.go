@@ -39,7 +39,7 @@ func (q *queue) count() int {
 func (q *queue) takes(namespace, place string, n int) (granted int) {
 	for i := range n {
 		q.begin(in(namespace, i))
-		if ok, _ := q.take(in(namespace, i), place); ok {
+		if ok, _ := q.request(in(namespace, i), place); ok {
 			granted++
 		}
 	}
@@ -66,7 +66,7 @@ func (q *queue) wakeOne(place string) (id object.ID, ok bool) {
 	}
 	id, q.woken = q.woken[0], q.woken[1:]
 	q.begin(id)
-	ok, _ = q.take(id, place)
+	ok, _ = q.request(id, place)
 	return id, ok
 }
 
@@ -79,12 +79,12 @@ func TestHangingPlace(t *testing.T) {
 	}
 	for i := range 40 { // Each at another one.
 		q.begin(in("a", 100+i))
-		_, _ = q.take(in("a", 100+i), fmt.Sprint("hangs-", i))
+		_, _ = q.request(in("a", 100+i), fmt.Sprint("hangs-", i))
 	}
 	if n := q.namespaces["a"]; n != sharedBy*share || n >= crowd*share {
 		t.Errorf("the objects of a namespace have %d of %d turns, want %d", n, crowd*share, sharedBy*share)
 	}
-	if ok, _ := q.take(in("b", 0), "good"); !ok {
+	if ok, _ := q.request(in("b", 0), "good"); !ok {
 		t.Error("an object of another namespace and another place has no turn")
 	}
 }
@@ -127,10 +127,10 @@ func TestCircuit(t *testing.T) {
 			}
 		}
 		q.begin(in("a", 50))
-		if ok, open := q.take(in("a", 50), "bad"); ok || open == nil || open.why != "no answer" {
+		if ok, open := q.request(in("a", 50), "bad"); ok || open == nil || open.why != "no answer" {
 			t.Fatalf("after many failures: a turn %t, circuit %v", ok, open)
 		}
-		if ok, _ := q.take(in("b", 0), "bad"); !ok {
+		if ok, _ := q.request(in("b", 0), "bad"); !ok {
 			t.Error("another namespace must find out by itself")
 		}
 		q.answer(in("b", 0), "bad")
@@ -173,7 +173,7 @@ func TestAskedToWait(t *testing.T) {
 		if n := q.takes("a", "busy", 40); n != 0 {
 			t.Fatalf("%d objects ask a place that wants to be left alone", n)
 		}
-		if ok, _ := q.take(in("a", 41), "good"); !ok {
+		if ok, _ := q.request(in("a", 41), "good"); !ok {
 			t.Error("an object at another place has no turn")
 		}
 		q.answer(in("a", 41), "good")
@@ -215,7 +215,7 @@ func TestInventedPlaces(t *testing.T) {
 		q := newQueue(t, 8)
 		for i := range 1000 {
 			place := fmt.Sprint("place-", i)
-			_, _ = q.take(in("a", i), place)
+			_, _ = q.request(in("a", i), place)
 			q.fail(in("a", i), place, time.Hour)
 			<-time.After(time.Minute)
 		}

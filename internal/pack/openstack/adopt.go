@@ -17,6 +17,7 @@ import (
 
 	"github.com/kinship-dev/kinship/internal/pack/openstack/kit"
 	"github.com/kinship-dev/kinship/pkg/external"
+	"github.com/kinship-dev/kinship/pkg/reconcile"
 )
 
 // Adoption is the plan for one object of a backup, so that the restored object adopts the
@@ -225,7 +226,7 @@ func (a *Adoption) Do(ctx context.Context, c client.Client, namespace string) er
 	var last error
 	try := func(ctx context.Context) (bool, error) {
 		last = a.compose(ctx, c, namespace)
-		if apierrors.IsAlreadyExists(last) || apierrors.IsConflict(last) || apierrors.IsNotFound(last) {
+		if reconcile.IsOvertaken(last) || reconcile.IsSuperseded(last) {
 			return false, nil
 		}
 		return true, last

@@ -77,10 +77,6 @@ func (c children) dissolve(ctx context.Context, s object) reconcile.Outcome {
 		// The resourceVersion protects a finalizer that is added after the read.
 		err = c.live.Delete(ctx, child, client.Preconditions{UID: &child.UID, ResourceVersion: &child.ResourceVersion})
 	}
-	if apierrors.IsConflict(err) {
-		return reconcile.WaitFor(reconcile.ConflictRetry, condition.ReasonProgressing,
-			"RouterInterface/%s was changed at the same time", child.Name)
-	}
 	if client.IgnoreNotFound(err) != nil {
 		return reconcile.Fail(condition.ReasonTransientError, fmt.Errorf("delete RouterInterface %s: %w", child.Name, err))
 	}

@@ -8,6 +8,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	openstackv1alpha1 "github.com/kinship-dev/kinship/api/openstack/v1alpha1"
+	"github.com/kinship-dev/kinship/pkg/condition"
 )
 
 func TestResyncDefault(t *testing.T) {
@@ -45,12 +46,44 @@ func TestDue(t *testing.T) {
 			p.Object.Spec.ResyncPeriod = c.own
 			r.schedule(p)
 			clock.SetTime(noon.Add(c.early))
-			if r.due(p) {
+			if r.isDue(p) {
 				t.Errorf("%s: due after %s", c.reason, c.early)
 			}
 			clock.SetTime(noon.Add(c.late))
-			if c.late > 0 && !r.due(p) {
+			if c.late > 0 && !r.isDue(p) {
 				t.Errorf("%s: not due after %s", c.reason, c.late)
+			}
+		})
+	}
+}
+
+// TestSettled: every case in which a pass ends without a look at the resource, and those beside.
+func TestSettled(t *testing.T) {
+	of := func(status metav1.ConditionStatus, reason string, generation int64) *metav1.Condition {
+		return &metav1.Condition{Status: status, Reason: reason, ObservedGeneration: generation}
+	}
+	const refused, now, before = condition.ReasonInvalidConfiguration, 2, 1
+	success := of("False", condition.ReasonSuccess, now)
+	serving := of("True", condition.ReasonSuccess, now)
+	cases := map[string]struct {
+		last lastPass
+		want settledness
+	}{
+		"new":                             {lastPass{nil, nil, true, true}, unsettledBefore},
+		"under way":                       {lastPass{of("True", "Progressing", now), serving, true, true}, unsettledBefore},
+		"refused":                         {lastPass{of("False", refused, now), nil, true, false}, refusedBefore},
+		"refused, spec changed":           {lastPass{of("False", refused, before), nil, true, true}, unsettledBefore},
+		"refused, target changed":         {lastPass{of("False", refused, now), nil, false, true}, unsettledBefore},
+		"serves":                          {lastPass{success, serving, false, true}, servedBefore},
+		"serves, spec changed":            {lastPass{of("False", "Success", before), serving, true, true}, unsettledBefore},
+		"serves, target changed":          {lastPass{success, serving, true, false}, unsettledBefore},
+		"no condition Available":          {lastPass{success, nil, true, true}, unsettledBefore},
+		"Available of another generation": {lastPass{success, of("True", "Success", before), true, true}, unsettledBefore},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := c.last.decide(now); got != c.want {
+				t.Errorf("%d, want %d", got, c.want)
 			}
 		})
 	}

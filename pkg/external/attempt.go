@@ -1,0 +1,158 @@
+package external
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/kinship-dev/kinship/pkg/condition"
+	"github.com/kinship-dev/kinship/pkg/reconcile"
+)
+
+// attempt is what is known of the last attempt to create an object's resource, whose end is not
+// recorded in the status.
+type attempt struct {
+	// intended says that the object has an intent: an attempt was made, or was about to be.
+	intended bool
+	// refused says that the cloud answered the attempt with a refusal.
+	refused bool
+	// searched says that the cloud was asked for resources of the attempt; orphans is how many
+	// there are.
+	searched bool
+	orphans  int
+	// elsewhere says that the credentials lead to another place than that of the attempt.
+	elsewhere bool
+	// unanswered says that the cloud may still carry out the attempt.
+	unanswered bool
+}
+
+// attemptEnd says what came of an attempt.
+type attemptEnd int
+
+const (
+	createdNothing attemptEnd = iota // or there was no attempt
+	toSearch                         // the cloud is to be asked for resources of the attempt
+	createdOne                       // the attempt created one resource
+	createdSeveral                   // one of several resources is that of the attempt
+	triedElsewhere                   // the resource may be in another place
+	notEnded                         // the resource may still come
+)
+
+// decide decides what came of an attempt.
+func (a attempt) decide() attemptEnd {
+	switch {
+	case !a.intended || a.refused:
+		return createdNothing
+	case !a.searched:
+		return toSearch
+	case a.orphans == 1:
+		return createdOne
+	case a.orphans > 1:
+		return createdSeveral
+	case a.elsewhere:
+		return triedElsewhere
+	case a.unanswered:
+		return notEnded
+	default:
+		return createdNothing
+	}
+}
+
+// findAttempt finds out what came of the last attempt to create the object's resource. If the
+// attempt created the resource, found is set and the resource is claimed. The outcome is done if
+// the attempt has ended.
+func (r *reconciler[K, R]) findAttempt(
+	ctx context.Context, p *pass[K, R],
+) (resource R, found bool, o reconcile.Outcome) {
+	i := r.intent(p)
+	facts := attempt{intended: i != nil, refused: p.memory.refused}
+	if facts.decide() == toSearch {
+		orphans, err := r.findOrphans(ctx, p, i)
+		if err != nil {
+			return resource, false, r.failed(p, err)
+		}
+		if len(orphans) > 0 {
+			resource = orphans[0]
+		}
+		facts.searched, facts.orphans = true, len(orphans)
+		facts.elsewhere, facts.unanswered = r.movedFrom(p) != "", r.isUnanswered(p)
+	}
+	switch facts.decide() {
+	case createdOne:
+		if id := r.kind.Identify(resource).ID; !r.claim(p, id) {
+			return resource, false, r.claimLost(id)
+		}
+		return resource, true, o
+	case createdSeveral: // Another object may claim one of the resources later: repeat.
+		return resource, false, reconcile.Fail(condition.ReasonTransientError, fmt.Errorf(
+			"found more than one matching %s during adoption: name the right one in spec.adopt, or delete what is not needed",
+			r.engine.Noun))
+	case triedElsewhere:
+		return resource, false, r.refuseMoved(p)
+	case notEnded:
+		return resource, false, r.awaitAnswer(p)
+	default:
+		return resource, false, o
+	}
+}
+
+// findOrphans returns the resources that the attempt of an intent may have created: the one with
+// the mark of the object, or all without a mark that are no other object's.
+func (r *reconciler[K, R]) findOrphans(ctx context.Context, p *pass[K, R], i *intent) ([]R, error) {
+	all, err := r.find(ctx, p, Search{Name: i.Name})
+	if err != nil {
+		return nil, err
+	}
+	uid, objectCreated := p.Object.GetUID(), p.Object.GetCreationTimestamp().Time
+	var orphans []R
+	for _, one := range all {
+		who := r.kind.Identify(one)
+		if who.Marker == uid {
+			return []R{one}, nil
+		}
+		if i.made(who, objectCreated, r.kind.Dated, r.kind.Marked) && r.claims.free(resourceID{p.cloud, who.ID}, uid) {
+			orphans = append(orphans, one)
+		}
+	}
+	return orphans, nil
+}
+
+// An attempt that was not answered may still be carried out: for carriedOut after the answer of a
+// proxy that did not wait, and for unknownEnd after the attempt of a process that was killed. An
+// intent of an earlier release does not tell the time of the attempt: unknownEnd begins when this
+// process finds the intent.
+const (
+	carriedOut = time.Minute
+	unknownEnd = 10 * time.Second
+)
+
+// isUnanswered reports whether the cloud may still carry out the last attempt. With another
+// attempt there would be two resources.
+func (r *reconciler[K, R]) isUnanswered(p *pass[K, R]) bool {
+	now := r.engine.Clock.Now()
+	if !p.memory.sent && p.memory.until.IsZero() {
+		p.memory.until = now.Add(unknownEnd)
+		// The clocks of two machines may differ, so that a time to come counts as now. The wait
+		// goes on over restarts: an operator that is killed every few seconds comes to its end.
+		if i := r.intent(p); i != nil && !i.Tried.IsZero() && i.Tried.Before(now) {
+			p.memory.until = i.Tried.Add(unknownEnd)
+		}
+	}
+	return now.Before(p.memory.until)
+}
+
+// awaitAnswer waits while the cloud may still carry out the last attempt.
+func (r *reconciler[K, R]) awaitAnswer(p *pass[K, R]) reconcile.Outcome {
+	// The last look comes when the wait is over, and not up to 15 s later: an operator that is
+	// killed again and again would begin the wait anew each time, and come to no end.
+	p.memory.polls.plan(r.engine.Clock.Now(), p.memory.until)
+	return r.poll(p, "Waiting for what was asked of %s before: its answer was lost", r.engine.Cloud)
+}
+
+// claimLost fails a pass whose created resource has the id of another object's resource. The
+// failure has a back-off, so that a cloud that always answers with the same id is asked less
+// and less often.
+func (r *reconciler[K, R]) claimLost(id string) reconcile.Outcome {
+	return reconcile.Fail(condition.ReasonTransientError, fmt.Errorf(
+		"%s has created %s %s, which belongs to another object already", r.engine.Cloud, r.engine.Noun, id))
+}

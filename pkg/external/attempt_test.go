@@ -1,0 +1,75 @@
+package external
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+)
+
+// TestAttempt is the truth table of what came of an attempt to create a resource.
+func TestAttempt(t *testing.T) {
+	for name, c := range map[string]struct {
+		facts attempt
+		want  attemptEnd
+	}{
+		"no attempt":             {attempt{}, createdNothing},
+		"refused":                {attempt{intended: true, refused: true}, createdNothing},
+		"not searched":           {attempt{intended: true}, toSearch},
+		"not searched, moved":    {attempt{intended: true, elsewhere: true}, toSearch},
+		"one":                    {attempt{intended: true, searched: true, orphans: 1}, createdOne},
+		"one, moved":             {attempt{intended: true, searched: true, orphans: 1, elsewhere: true}, createdOne},
+		"one, no answer":         {attempt{intended: true, searched: true, orphans: 1, unanswered: true}, createdOne},
+		"two":                    {attempt{intended: true, searched: true, orphans: 2}, createdSeveral},
+		"two, moved":             {attempt{intended: true, searched: true, orphans: 2, elsewhere: true}, createdSeveral},
+		"none, moved":            {attempt{intended: true, searched: true, elsewhere: true}, triedElsewhere},
+		"none, moved, no answer": {attempt{intended: true, searched: true, elsewhere: true, unanswered: true}, triedElsewhere},
+		"none, no answer":        {attempt{intended: true, searched: true, unanswered: true}, notEnded},
+		"none":                   {attempt{intended: true, searched: true}, createdNothing},
+	} {
+		if got := c.facts.decide(); got != c.want {
+			t.Errorf("%s: %d, want %d", name, got, c.want)
+		}
+	}
+}
+
+// TestUnderwayEnds: the wait for an attempt of a process that was killed ends when it is over, by
+// the last of its looks. It goes on after a restart, if the intent tells when the attempt was.
+func TestUnderwayEnds(t *testing.T) {
+	for _, c := range []struct {
+		reason string
+		tried  time.Duration // since then; 0 means that the intent does not tell
+		want   time.Duration
+	}{
+		{"an earlier release does not tell", 0, unknownEnd},
+		{"a moment ago", time.Millisecond, unknownEnd - time.Millisecond},
+		{"another process has waited for most of it", 8 * time.Second, 2 * time.Second},
+		{"it is over", time.Minute, 0},
+		{"another machine's clock is ahead", -time.Minute, unknownEnd},
+	} {
+		r, clock := newReconciler()
+		p := newPass()
+		p.Object.UID = "u"
+		began, looks := clock.Now(), 0
+		i := intent{UID: "u", Time: began.Add(-time.Hour)}
+		if c.tried != 0 {
+			i.Tried = began.Add(-c.tried)
+		}
+		text, err := json.Marshal(i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Object.Annotations = map[string]string{r.annotation(): string(text)}
+		for {
+			if !r.isUnanswered(p) {
+				break
+			}
+			if looks++; looks > 10 {
+				t.Fatalf("%s: it waits after %d looks in %s", c.reason, looks, clock.Now().Sub(began))
+			}
+			clock.SetTime(clock.Now().Add(resultOf(t, r.awaitAnswer(p)).RequeueAfter))
+		}
+		if took := clock.Now().Sub(began); took != c.want {
+			t.Errorf("%s: the wait took %s, want %s", c.reason, took, c.want)
+		}
+	}
+}

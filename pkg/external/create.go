@@ -1,0 +1,111 @@
+package external
+
+import (
+	"context"
+	"errors"
+
+	"github.com/kinship-dev/kinship/pkg/condition"
+	"github.com/kinship-dev/kinship/pkg/reconcile"
+)
+
+// create creates the resource, or finds the resource that an attempt before has created.
+func (r *reconciler[K, R]) create(ctx context.Context, p *pass[K, R]) reconcile.Outcome {
+	resource, found, o := r.findAttempt(ctx, p)
+	if !o.IsDone() {
+		return o
+	}
+	if found {
+		return r.adopt(ctx, p, resource)
+	}
+	if o := r.recordAttempt(ctx, p); !o.IsDone() {
+		return o
+	}
+	p.memory.refused, p.memory.sent = false, true
+	resource, err := p.actuator.Create(ctx, p.Input)
+	if err == nil {
+		err = r.verifyCreated(resource)
+	}
+	if err != nil {
+		return r.notCreated(ctx, p, err)
+	}
+	if id := r.kind.Identify(resource).ID; !r.claim(p, id) {
+		return r.claimLost(id)
+	}
+	o = r.found(p, resource, nil)
+	p.memory.repeated = false
+	p.use()
+	return o
+}
+
+// adopt makes the resource that an attempt before has created the object's own.
+func (r *reconciler[K, R]) adopt(ctx context.Context, p *pass[K, R], resource R) reconcile.Outcome {
+	id := r.kind.Identify(resource).ID
+	p.status().ID = &id
+	r.engine.event(p.Object, "Normal", "Adopted", "Create", "%s was made by an attempt that was interrupted", id)
+	resource, err := r.readWhole(ctx, p, resource)
+	return r.found(p, resource, err)
+}
+
+// recordAttempt writes an intent before an attempt. An earlier intent to create the same resource
+// is written again with the time of this attempt alone: by the time of the first attempt the
+// resource of any attempt is found.
+func (r *reconciler[K, R]) recordAttempt(ctx context.Context, p *pass[K, R]) reconcile.Outcome {
+	earlier, i := r.intent(p), r.newIntent(p)
+	if i.sameAs(earlier) && r.hasFinalizer(p) {
+		again := *earlier
+		again.Tried = i.Tried
+		return r.writeFinalizer(ctx, p, &again)
+	}
+	p.memory.refused = true // Create was not called yet.
+	if o := r.recordNamesakes(ctx, p, i); !o.IsDone() {
+		return o
+	}
+	return r.writeFinalizer(ctx, p, i)
+}
+
+// notCreated decides what follows an attempt that failed.
+func (r *reconciler[K, R]) notCreated(ctx context.Context, p *pass[K, R], err error) reconcile.Outcome {
+	p.memory.refused = wasAnswered(err)
+	if !p.memory.refused {
+		if known, ok := errors.AsType[*Error](err); ok && known.Late {
+			p.memory.until = r.engine.Clock.Now().Add(carriedOut)
+		}
+		return r.failed(p, err)
+	}
+	// No resource is that of this attempt, also after a restart.
+	if o := r.writeFinalizer(ctx, p, nil); !o.IsDone() {
+		return o
+	}
+	if !isClass(err, Invalid) {
+		return r.failed(p, err)
+	}
+	if r.kind.Shared != nil {
+		if decided, o := r.explainRefusal(ctx, p); decided {
+			return o
+		}
+	}
+	return reconcile.Refuse(condition.ReasonInvalidConfiguration, "invalid configuration creating resource: %s", err)
+}
+
+// maxNamesakes is how many resources of one name an intent records.
+const maxNamesakes = 64
+
+// recordNamesakes records in an intent which resources of the name exist before the creation, for
+// kinds whose resources tell neither their age nor their object.
+func (r *reconciler[K, R]) recordNamesakes(ctx context.Context, p *pass[K, R], i *intent) reconcile.Outcome {
+	if r.kind.Dated || r.kind.Marked {
+		return reconcile.Outcome{}
+	}
+	found, err := r.find(ctx, p, Search{Name: i.Name})
+	if err != nil {
+		return r.failed(p, err)
+	}
+	if len(found) > maxNamesakes {
+		return reconcile.Refuse(condition.ReasonInvalidConfiguration,
+			"there are %d resources of that name already: choose another name", len(found))
+	}
+	for _, one := range found {
+		i.Before = append(i.Before, r.kind.Identify(one).ID)
+	}
+	return reconcile.Outcome{}
+}

@@ -1,0 +1,232 @@
+package external
+
+import (
+	"context"
+	"errors"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
+	"github.com/kinship-dev/kinship/pkg/condition"
+	"github.com/kinship-dev/kinship/pkg/reconcile"
+)
+
+// remainder is what a deleted object may leave behind.
+type remainder struct {
+	managed  bool
+	detached bool // managedOptions.onDelete is detach
+	known    bool // the id is known
+	intended bool // an attempt may have created a resource
+	refused  bool // the cloud refused the last attempt
+	shared   bool // other objects have the same resource
+	missing  bool // the cloud has no resource of the known id
+	accepted bool // the cloud has accepted the deletion
+	postpone bool // the resource was busy a moment ago
+}
+
+// removal is the next thing to do about the resource of a deleted object.
+type removal int
+
+const (
+	keepResource    removal = iota // or there is none
+	leaveToOthers                  // the objects that share the resource
+	deleteKnown                    // resource
+	awaitBusy                      // until the deletion is tried again
+	awaitGone                      // until the deletion that was accepted is carried out
+	deleteAttempted                // what an attempt to create may have left
+)
+
+// decide decides what to do about the resource of a deleted object.
+func (f remainder) decide() removal {
+	attempted := f.intended && !f.refused
+	switch {
+	case !f.managed || f.detached || (!f.known && !f.intended):
+		return keepResource
+	case f.known && f.shared && !attempted:
+		return leaveToOthers
+	case f.known && !f.shared && !f.missing && f.accepted:
+		return awaitGone
+	case f.known && !f.shared && !f.missing && f.postpone:
+		return awaitBusy
+	case f.known && !f.shared && !f.missing:
+		return deleteKnown
+	case attempted:
+		return deleteAttempted
+	default:
+		return keepResource
+	}
+}
+
+// remainder returns what is known of the object's resource. The facts of a resource that is
+// already chosen for deletion are added by deleteResource.
+func (r *reconciler[K, R]) remainder(p *pass[K, R]) remainder {
+	options := p.Object.GetExternalSpec().ManagedOptions
+	return remainder{
+		managed: p.managed(), detached: options != nil && options.OnDelete == sharedv1alpha1.OnDeleteDetach,
+		known: r.knownID(p) != "", intended: r.intent(p) != nil, refused: p.memory.refused,
+		accepted: p.memory.deleting, postpone: r.untilFree(p) > 0,
+	}
+}
+
+// restoreGuards puts back the guards that a person removed of targets which the deletion needs,
+// such as the Secret with the credentials.
+func (r *reconciler[K, R]) restoreGuards(ctx context.Context, p *pass[K, R]) reconcile.Outcome {
+	if r.remainder(p).decide() == keepResource {
+		return reconcile.Outcome{}
+	}
+	r.resolve(p, r.knownID(p) != "" && r.intent(p) == nil)
+	return r.engine.core.Hold(ctx, p.Refs)
+}
+
+// dissolve deletes the objects that Compose made for the object.
+func (r *reconciler[K, R]) dissolve(ctx context.Context, p *pass[K, R]) reconcile.Outcome {
+	if r.kind.Dissolve == nil {
+		return reconcile.Outcome{}
+	}
+	return r.kind.Dissolve(ctx, p.Object)
+}
+
+// deleteResource deletes the resource, and the resource that an attempt may have created whose end
+// is not recorded: also where that attempt was to replace a resource that is gone.
+func (r *reconciler[K, R]) deleteResource(ctx context.Context, p *pass[K, R]) reconcile.Outcome {
+	facts := r.remainder(p)
+	if facts.decide() == keepResource {
+		return reconcile.Outcome{}
+	}
+	r.resolve(p, facts.known && !facts.intended) // A stray did not come by restoreGuards.
+	if !facts.intended {
+		facts.shared = r.leavesToOthers(p, r.knownID(p))
+	}
+	if facts.decide() == leaveToOthers {
+		return reconcile.Outcome{} // Without credentials.
+	}
+	o := reconcile.Run(ctx, p, step[K, R]{Name: "connect", Run: r.connect},
+		step[K, R]{Name: "removeResource", Run: r.removeResource})
+	if !o.IsDone() {
+		return missing(p.Refs, again(o))
+	}
+	return reconcile.Outcome{}
+}
+
+// removeResource deletes the known resource, then the resource of an attempt.
+func (r *reconciler[K, R]) removeResource(ctx context.Context, p *pass[K, R]) reconcile.Outcome {
+	facts, id := r.remainder(p), r.knownID(p)
+	facts.shared = r.leavesToOthers(p, id)
+	switch facts.decide() {
+	case awaitGone, awaitBusy, deleteKnown:
+		gone, o := r.deleteOne(ctx, p, id, facts.decide())
+		if !gone || !o.IsDone() {
+			return o
+		}
+		facts.missing = true
+	case keepResource, leaveToOthers, deleteAttempted:
+	}
+	if facts.decide() != deleteAttempted {
+		return reconcile.Outcome{}
+	}
+	resource, found, o := r.findAttempt(ctx, p)
+	if !found || !o.IsDone() {
+		return o
+	}
+	id = r.kind.Identify(resource).ID
+	if r.leavesToOthers(p, id) {
+		return reconcile.Outcome{}
+	}
+	next := remainder{managed: true, known: true, accepted: p.memory.deleting, postpone: r.untilFree(p) > 0}
+	_, o = r.deleteOne(ctx, p, id, next.decide())
+	return o
+}
+
+// deleteOne deletes one resource, or waits until the deletion is carried out or tried again. gone
+// says that there is no such resource.
+func (r *reconciler[K, R]) deleteOne(
+	ctx context.Context, p *pass[K, R], id string, next removal,
+) (gone bool, o reconcile.Outcome) {
+	if o := r.refuseNamesake(p); !o.IsDone() {
+		return false, o
+	}
+	if next == awaitGone {
+		resource, err := r.get(ctx, p, id)
+		if isClass(err, Missing) {
+			return true, r.refuseMoved(p)
+		}
+		return false, r.awaitGone(p, resource, err)
+	}
+	if next == awaitBusy {
+		return false, r.awaitFree(p)
+	}
+	err := r.callDelete(ctx, p, id)
+	switch {
+	case isClass(err, Missing):
+		return true, r.refuseMoved(p)
+	case isClass(err, Busy):
+		return false, r.wasBusy(p, err)
+	case err != nil:
+		return false, r.failed(p, err)
+	case r.kind.Lingers:
+		p.memory.deleting, p.memory.polls = true, polls{}
+		return false, r.poll(p, "Waiting for %s to be deleted", r.engine.Noun)
+	}
+	return false, reconcile.Outcome{}
+}
+
+// callDelete calls Actuator.Delete. If the cloud refuses, other objects may begin to share the
+// resource.
+func (r *reconciler[K, R]) callDelete(ctx context.Context, p *pass[K, R], id string) error {
+	used := r.engine.usedBy(p.cloud, p.id, p.status().ObservedDependencies)
+	r.engine.occupancy.begin(p.id, Resource{r.kind.GVK.GroupKind(), id, p.cloud}, used)
+	err := p.actuator.Delete(ctx, p.Input, id)
+	p.verdict.answered = p.verdict.answered || err == nil
+	r.observer.changed(p.scope)
+	if !isClass(err, Busy) {
+		p.memory.busy = refusal{}
+	}
+	if wasAnswered(err) && !isClass(err, Missing) {
+		r.claims.allowUse(p.Object.GetUID())
+	}
+	return err
+}
+
+// awaitGone waits until a resource is gone whose deletion was accepted. If the deletion failed,
+// Delete is called again.
+func (r *reconciler[K, R]) awaitGone(p *pass[K, R], resource R, err error) reconcile.Outcome {
+	if err != nil {
+		return r.failed(p, err)
+	}
+	state := r.kind.Observe(p.Object.DeepCopyObject().(K), resource)
+	if state.Worst().State == reconcile.Invalid {
+		p.memory.deleting = false
+		return state
+	}
+	return r.poll(p, "Waiting for %s to be deleted", r.engine.Noun)
+}
+
+// missing adds to a failed deletion the targets that are missing: the deletion may have failed for
+// that reason. Targets that exist need not be ready.
+func missing(refs Refs, o reconcile.Outcome) reconcile.Outcome {
+	if o.Worst().State != reconcile.Failed {
+		return o
+	}
+	var waiting reconcile.Outcome
+	credentials := false
+	for _, t := range refs.Targets() {
+		if t.Object() == nil {
+			waiting = waiting.And(reconcile.Wait(condition.ReasonProgressing,
+				"Waiting for %s to be created", t.ID().Short()))
+			credentials = credentials || t.IsMetadata()
+		}
+	}
+	if _, err := o.Result(); apierrors.IsNotFound(err) && credentials {
+		return waiting // A watch tells when the Secret is there.
+	}
+	return waiting.And(o)
+}
+
+// again turns an outcome that is final for an object that exists into a failure that is repeated:
+// a deleted object can't go before its resource.
+func again(o reconcile.Outcome) reconcile.Outcome {
+	if worst := o.Worst(); worst.State == reconcile.Invalid {
+		return reconcile.Fail(condition.ReasonTransientError, errors.New(worst.Message))
+	}
+	return o
+}

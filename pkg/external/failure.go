@@ -1,0 +1,44 @@
+package external
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/kinship-dev/kinship/pkg/condition"
+	"github.com/kinship-dev/kinship/pkg/reconcile"
+)
+
+// failed returns the outcome that follows from an error of the API outside, and records whether
+// the place answered.
+func (r *reconciler[K, R]) failed(p *pass[K, R], err error) reconcile.Outcome {
+	known, ok := errors.AsType[*Error](err)
+	if ok && known.Outage {
+		p.verdict.failure = known
+	}
+	p.verdict.answered = p.verdict.answered || wasAnswered(err)
+	switch {
+	case err == nil:
+		return reconcile.Outcome{}
+	case !ok:
+		return reconcile.Fail(condition.ReasonTransientError, err)
+	case known.Class == Invalid:
+		return reconcile.Refuse(condition.ReasonInvalidConfiguration, "%s", known.Message)
+	case known.Class == Underway:
+		return reconcile.Progress(condition.ReasonProgressing, "%s", known.Message)
+	case known.After > 0:
+		return reconcile.Retry(min(known.After, longestAsked), condition.ReasonTransientError, err)
+	default:
+		return reconcile.Fail(condition.ReasonTransientError, err)
+	}
+}
+
+func isClass(err error, class Class) bool {
+	known, ok := errors.AsType[*Error](err)
+	return ok && known.Class == class
+}
+
+// wasAnswered reports whether an error says that nothing was done.
+func wasAnswered(err error) bool {
+	known, ok := errors.AsType[*Error](err)
+	return ok && slices.Contains([]Class{Refused, Busy, Invalid, Missing}, known.Class)
+}

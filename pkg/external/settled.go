@@ -1,0 +1,117 @@
+package external
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/kinship-dev/kinship/pkg/condition"
+	"github.com/kinship-dev/kinship/pkg/reconcile"
+)
+
+// unsettled is no fingerprint of references: the next pass over the object does not end early.
+const unsettled = "\n"
+
+// endIfSettled ends the pass of an object for which nothing changed since its last pass.
+func (r *reconciler[K, R]) endIfSettled(_ context.Context, p *pass[K, R]) reconcile.Outcome {
+	p.altered = r.engine.alterations.take(p.id)
+	if p.altered.IsZero() && r.isSettled(p) {
+		p.settled = true
+		return reconcile.Outcome{}
+	}
+	p.memory.tried = p.Refs.Fingerprint()
+	return reconcile.Outcome{}
+}
+
+// isSettled reports whether nothing changed since the last pass.
+func (r *reconciler[K, R]) isSettled(p *pass[K, R]) bool {
+	last := lastPass{
+		progressing: meta.FindStatusCondition(p.status().Conditions, condition.Progressing),
+		available:   meta.FindStatusCondition(p.status().Conditions, condition.Available),
+		sameRefs:    p.memory.tried == p.Refs.Fingerprint(),
+		sameUse:     slices.Equal(p.used(), p.status().ObservedDependencies),
+	}
+	switch last.decide(p.Object.GetGeneration()) {
+	case refusedBefore:
+		p.memory.next = time.Time{} // A refused object is not compared either.
+		return true
+	case servedBefore:
+		return !r.isDue(p)
+	default:
+		return false
+	}
+}
+
+// lastPass is what the last pass over an object left behind.
+type lastPass struct {
+	progressing, available *metav1.Condition // nil if there was none
+	// sameRefs says that the references stand for the same as then, and sameUse that the status
+	// records all that they stand for.
+	sameRefs, sameUse bool
+}
+
+// settledness says whether a pass has anything to do.
+type settledness int
+
+const (
+	// unsettledBefore means that the last pass over this generation is not done.
+	unsettledBefore settledness = iota
+	// refusedBefore means that only a change of the spec or of a reference helps.
+	refusedBefore
+	// servedBefore means that the resource served, and is not read before the next comparison.
+	servedBefore
+)
+
+// decide decides whether a pass over a generation of the object has anything to do.
+func (l lastPass) decide(generation int64) settledness {
+	switch c := l.progressing; {
+	case c == nil || c.Status != metav1.ConditionFalse || c.ObservedGeneration != generation:
+		return unsettledBefore
+	case c.Reason != condition.ReasonSuccess && l.sameRefs:
+		return refusedBefore
+	case c.Reason != condition.ReasonSuccess:
+		return unsettledBefore
+	case l.available == nil || l.available.ObservedGeneration != generation || !l.sameUse:
+		return unsettledBefore
+	default:
+		return servedBefore
+	}
+}
+
+// period returns how often the resource is compared with the spec; zero is never.
+func (r *reconciler[K, R]) period(p *pass[K, R]) time.Duration {
+	if own := p.Object.GetExternalSpec().ResyncPeriod; own != nil {
+		return own.Duration
+	}
+	return max(r.engine.Resync, 0)
+}
+
+// schedule plans the next comparison of the resource with the spec. A random part of the period
+// spreads the comparisons of objects that were created together.
+func (r *reconciler[K, R]) schedule(p *pass[K, R]) {
+	p.memory.next = time.Time{}
+	if period := r.period(p); period > 0 {
+		p.memory.next = r.engine.Clock.Now().Add(wait.Jitter(period, 0.2))
+	}
+}
+
+// isDue reports whether the resource is to be compared now. After a restart, the comparisons of
+// objects without spec.resyncPeriod are spread over one period.
+func (r *reconciler[K, R]) isDue(p *pass[K, R]) bool {
+	period := r.period(p)
+	if period <= 0 {
+		return false
+	}
+	now := r.engine.Clock.Now()
+	if p.memory.next.IsZero() {
+		p.memory.next = now.Add(wait.Jitter(period, 1) - period)
+		if last := p.status().LastSyncTime; last != nil && p.Object.GetExternalSpec().ResyncPeriod != nil {
+			p.memory.next = last.Add(period)
+		}
+	}
+	return !now.Before(p.memory.next)
+}
