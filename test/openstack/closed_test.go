@@ -4,13 +4,17 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/testenv"
 	"github.com/kinship-dev/kinship/test/operator"
 )
 
@@ -30,7 +34,8 @@ func TestClosed(t *testing.T) {
 }
 
 // TestPodRangesAreClosed (row 7 of issue 15): the ranges in spec.podCIDRs of Nodes are closed
-// by default, including Nodes that are added later.
+// by default. The ranges of a Node are closed when the Node is created, and open when the Node is
+// deleted.
 func TestPodRangesAreClosed(t *testing.T) {
 	createNode(t, "early", "192.0.2.0/25")
 	operator.Start(t, only, func(o *app.Options) { o.Openstack.Open = nil })
@@ -39,6 +44,72 @@ func TestPodRangesAreClosed(t *testing.T) {
 	createNode(t, "late", "198.51.100.0/24", "2001:db8:7::/64")
 	w.refusesToCall("late-pod", "198.51.100.3")
 	w.refusesToCall("late-pod-of-ipv6", "[2001:db8:7::9]")
+	deleteNode(t, "late")
+	w.callsHost("late-pod")
+	w.refusesToCall("early-pod-still", "192.0.2.9")
+}
+
+// TestPodRangesWithoutRight: without the right to list Nodes, the pack works, the log says that
+// the ranges of Pods are not known, and the ranges are closed as soon as the right is given back.
+func TestPodRangesWithoutRight(t *testing.T) {
+	createNode(t, "hidden", "192.0.2.0/25")
+	if err := operator.Start(t, only).Stop(); err != nil {
+		t.Fatal(err)
+	}
+	role, c := &rbacv1.ClusterRole{}, operator.Client(t)
+	if err := c.Get(t.Context(), client.ObjectKey{Name: app.AccountOf("openstack")}, role); err != nil {
+		t.Fatal(err)
+	}
+	before := role.DeepCopy()
+	role.Rules = slices.DeleteFunc(role.Rules, func(r rbacv1.PolicyRule) bool { return slices.Contains(r.Resources, "nodes") })
+	nodes := rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"nodes"}, Verbs: []string{"list"}}
+	changeRights := func(to []rbacv1.PolicyRule, want bool) {
+		testenv.Eventually(t, func() error {
+			if err := c.Get(t.Context(), client.ObjectKeyFromObject(role), role); err != nil {
+				return err
+			}
+			role.Rules = to
+			return c.Update(t.Context(), role)
+		})
+		testenv.AwaitRights(t, app.OperatorOf("openstack"), "", want, nodes)
+	}
+	changeRights(role.Rules, false)
+	o := operator.Start(t, only, func(o *app.Options) { o.Install, o.Adopt = false, false })
+	w := newWorld(t)
+	w.apply(managed("Network", "works", "{}"))
+	w.available("Network", "works")
+	if want := "The ranges of Pods are not known"; !strings.Contains(o.Log(), want) {
+		t.Errorf("the log does not say %q", want)
+	}
+	changeRights(before.Rules, true)
+	w.refusesToCall("hidden-pod", "192.0.2.9")
+}
+
+// TestPodRangesOfNamespaces: Nodes are in no namespace, and their ranges are closed with
+// --namespaces too.
+func TestPodRangesOfNamespaces(t *testing.T) {
+	createNode(t, "early", "192.0.2.0/25")
+	w := newWorld(t)
+	operator.Start(t, only, func(o *app.Options) { o.Openstack.Open, o.Namespaces = nil, []string{w.ns} })
+	w.refusesToCall("early-pod", "192.0.2.9")
+	createNode(t, "late", "198.51.100.0/24")
+	w.refusesToCall("late-pod", "198.51.100.3")
+}
+
+// callsHost waits until the operator calls the host of a Network that refusesToCall created. A refused
+// Network is tried again when its spec changes.
+func (w *world) callsHost(name string) {
+	w.t.Helper()
+	try := 0
+	testenv.Eventually(w.t, func() error {
+		progressing, _ := find(w.get("Network", name), "Progressing")
+		if strings.Contains(progressing.message, "dial tcp") {
+			return nil
+		}
+		try++
+		w.edit("Network", name, fmt.Sprintf(`{"spec":{"resource":{"description":"try %d"}}}`, try))
+		return fmt.Errorf("the host of Network %s is not called: %q", name, progressing.message)
+	})
 }
 
 // createNode creates a Node with ranges of Pods.
@@ -49,11 +120,15 @@ func createNode(t *testing.T, name string, ranges ...string) {
 	if err := c.Create(t.Context(), n); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := c.Delete(context.WithoutCancel(t.Context()), n); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { deleteNode(t, name) })
+}
+
+func deleteNode(t *testing.T, name string) {
+	t.Helper()
+	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	if err := operator.Client(t).Delete(context.WithoutCancel(t.Context()), n); client.IgnoreNotFound(err) != nil {
+		t.Error(err)
+	}
 }
 
 // refusesToCall creates a Network whose Secret names a host that the operator must not call.

@@ -149,13 +149,14 @@ func rules() []rbacv1.PolicyRule {
 // setup adds the pack's controllers to a manager.
 func setup(ctx context.Context, mgr manager.Manager, env pack.Environment, options Options) error {
 	requests := calls()
-	pods, err := watchPodRanges(ctx, mgr, env.Live)
+	log := mgr.GetLogger().WithName("openstack")
+	pods, err := watchPodRanges(ctx, mgr, env.Live, log)
 	if err != nil {
 		return err
 	}
 	clouds := openstack.New(openstack.Options{
 		QPS: options.QPS, Calls: options.Calls, Authorities: options.Authorities, Hosts: options.Hosts,
-		Open: options.Open, Closed: append(serviceRanges(ctx, env.Live), options.Closed...),
+		Open: options.Open, Closed: append(serviceRanges(ctx, env.Live, log), options.Closed...),
 		Pods: pods.ranges, UserAgent: "kinship", Observe: observed(requests),
 	})
 	engine := external.New(mgr, external.Options{

@@ -13,7 +13,6 @@ import (
 	apiwatch "k8s.io/apimachinery/pkg/watch"
 	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/retry"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
@@ -32,8 +31,10 @@ type podRanges struct {
 // watchPodRanges reads spec.podCIDRs of all Nodes, and watches the Nodes while the manager
 // runs. If no Node has spec.podCIDRs, the ranges of Pods are not closed, and the log says so
 // once.
-func watchPodRanges(ctx context.Context, mgr manager.Manager, live client.Client) (*podRanges, error) {
-	p := &podRanges{log: ctrl.Log.WithName("openstack"), byNode: map[string][]netip.Prefix{}}
+func watchPodRanges(
+	ctx context.Context, mgr manager.Manager, live client.Client, log logr.Logger,
+) (*podRanges, error) {
+	p := &podRanges{log: log, byNode: map[string][]netip.Prefix{}}
 	if err := retry.OnError(patience, worthAnother, func() error { return p.read(ctx, live) }); err != nil {
 		p.unknown(err.Error())
 	} else if len(p.ranges()) == 0 {

@@ -5,13 +5,13 @@ import (
 	"net/netip"
 	"time"
 
+	"github.com/go-logr/logr"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/util/retry"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -25,8 +25,7 @@ func worthAnother(err error) bool {
 
 // serviceRanges returns the address ranges of Services (ServiceCIDR). Before Kubernetes 1.33
 // there are no ServiceCIDRs. serviceRanges is called only once, at the start.
-func serviceRanges(ctx context.Context, c client.Client) []netip.Prefix {
-	log := ctrl.Log.WithName("openstack")
+func serviceRanges(ctx context.Context, c client.Client, log logr.Logger) []netip.Prefix {
 	var found unstructured.UnstructuredList
 	found.SetGroupVersionKind(schema.GroupVersionKind{Group: "networking.k8s.io", Version: "v1", Kind: "ServiceCIDRList"})
 	list := func() error { return c.List(ctx, &found) }
