@@ -20,6 +20,9 @@ type claims struct {
 	// deleted are the ids of shared resources whose last user has them deleted. No other
 	// object may begin to use such a resource.
 	deleted map[resourceID]types.UID
+	// incomplete are the resources that an object has created and not corrected yet. No other
+	// object imports such a resource.
+	incomplete map[resourceID]types.UID
 	// left are the objects that end and leave their resource to its other users. A status
 	// that an informer shows late makes them no users again.
 	left sets.Set[types.UID]
@@ -143,6 +146,39 @@ func (c *claims) take(what claimed, uid types.UID) bool {
 	return true
 }
 
+// begin records that an object has yet to complete the resource that it has just created.
+func (c *claims) begin(uid types.UID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.incomplete == nil {
+		c.incomplete = map[resourceID]types.UID{}
+	}
+	c.incomplete[c.taken[uid].resourceID] = uid
+}
+
+// complete ends what begin began, and wakes the objects that import the resource.
+func (c *claims) complete(uid types.UID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if id := c.taken[uid].resourceID; c.incomplete[id] == uid {
+		delete(c.incomplete, id)
+		c.wakeFor(id)
+	}
+}
+
+// awaitComplete returns the uid of the other object that has yet to complete a resource, or "".
+// The object that asks is woken when the resource is complete.
+func (c *claims) awaitComplete(id resourceID, uid types.UID, from object.ID) types.UID {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	creator := c.incomplete[id]
+	if creator == "" || creator == uid {
+		return ""
+	}
+	c.wait(uid, wish{id, from})
+	return creator
+}
+
 // free reports whether no other object has a resource of this id, in any realm: two
 // may be the same one under two names.
 func (c *claims) free(id resourceID, uid types.UID) bool {
@@ -226,6 +262,9 @@ func (c *claims) release(uid types.UID) {
 	}
 	if c.deleted[what.resourceID] == uid {
 		delete(c.deleted, what.resourceID)
+	}
+	if c.incomplete[what.resourceID] == uid {
+		delete(c.incomplete, what.resourceID)
 	}
 	c.wakeFor(what.resourceID)
 }

@@ -31,6 +31,7 @@ func (r *reconciler[K, R]) create(ctx context.Context, p *pass[K, R]) reconcile.
 	if id := r.kind.Identify(resource).ID; !r.claim(p, id) {
 		return r.claimLost(id)
 	}
+	r.claims.begin(p.Object.GetUID())
 	o = r.found(p, resource, nil)
 	p.memory.repeated = false
 	p.use()

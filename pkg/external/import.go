@@ -26,9 +26,7 @@ func (r *reconciler[K, R]) importResource(ctx context.Context, p *pass[K, R], id
 		return r.useImported(ctx, p, resource, err)
 	}
 	found, err := r.find(ctx, p, Search{Imported: true})
-	found = slices.DeleteFunc(found, func(one R) bool {
-		return isUnfinished(r.kind.Identify(one), p.Object.GetUID(), r.engine.Clock.Now())
-	})
+	found = slices.DeleteFunc(found, func(one R) bool { return r.completing(p, r.kind.Identify(one)) != "" })
 	switch {
 	case err != nil:
 		return r.failed(p, err)
@@ -46,10 +44,30 @@ func (r *reconciler[K, R]) importResource(ctx context.Context, p *pass[K, R], id
 // that created the resource. That object may be gone: deleted with onDelete detach, for example.
 const longestUnfinished = time.Hour
 
-// isUnfinished reports whether another object than that of a uid is still completing a resource
-// that it created.
+// isUnfinished reports whether the mark of a resource tells that another object than that of a
+// uid is still completing the resource.
 func isUnfinished(who Identity, uid types.UID, now time.Time) bool {
-	return who.Unfinished && who.Marker != uid && (who.Created.IsZero() || now.Sub(who.Created) < longestUnfinished)
+	return who.Unfinished && who.Marker != uid && !isOld(who, now)
+}
+
+func isOld(who Identity, now time.Time) bool {
+	return !who.Created.IsZero() && now.Sub(who.Created) >= longestUnfinished
+}
+
+// completing returns the uid of the other object that created a resource and is still completing
+// it, or "". For example, a new security group has rules of Neutron until the SecurityGroup that
+// creates the group has deleted the rules. The importing object is woken when the resource is
+// complete.
+func (r *reconciler[K, R]) completing(p *pass[K, R], who Identity) types.UID {
+	uid, now := p.Object.GetUID(), r.engine.Clock.Now()
+	switch {
+	case isUnfinished(who, uid, now):
+		return who.Marker
+	case isOld(who, now):
+		return ""
+	default:
+		return r.claims.awaitComplete(resourceID{p.cloud, who.ID}, uid, p.id)
+	}
 }
 
 // readWhole reads a resource of a list again with Get, if lists lack fields that Get returns.
@@ -68,9 +86,9 @@ func (r *reconciler[K, R]) useImported(ctx context.Context, p *pass[K, R], resou
 		return r.failed(p, err)
 	}
 	who := r.kind.Identify(resource)
-	if isUnfinished(who, p.Object.GetUID(), r.engine.Clock.Now()) {
+	if creator := r.completing(p, who); creator != "" {
 		return r.poll(p, "Waiting for %s %s to be completed by the object with uid %s, which creates it",
-			r.engine.Noun, who.ID, who.Marker)
+			r.engine.Noun, who.ID, creator)
 	}
 	if p.managed() && r.kind.Shared != nil {
 		return r.join(ctx, p, resource)

@@ -13,8 +13,9 @@ import (
 )
 
 var markTests = map[string]func(*testing.T){
-	"FloatingIP that still has its mark": testMarkUnseen,
-	"FloatingIP whose text is no mark":   testMarkLike,
+	"FloatingIP that still has its mark":  testMarkUnseen,
+	"FloatingIP whose text is no mark":    testMarkLike,
+	"SecurityGroup with rules of Neutron": testDefaultRulesUnseen,
 }
 
 // publicNet is where floating IPs are from.
@@ -77,6 +78,48 @@ func testMarkUnseen(t *testing.T) {
 		}
 	}
 	t.Errorf("never seen with their description: %v", all)
+}
+
+// testDefaultRulesUnseen has Neutron refuse for a while that the rules are deleted which Neutron
+// itself gives every new security group. No import shows those rules: an import waits until the
+// SecurityGroup that creates the group has corrected the rules.
+func testDefaultRulesUnseen(t *testing.T) {
+	w := newWorld(t)
+	w.cloud.AddFault(emulator.Fault{
+		Service: "network", Method: http.MethodDelete, Resource: "security-group-rules",
+		Status: http.StatusServiceUnavailable, Times: -1,
+	})
+	changes := w.watch("SecurityGroup")
+	defer changes.Stop()
+	w.apply(managed("SecurityGroup", "it", "{}"))
+	w.fails("SecurityGroup", "it", "TransientError")
+	id, uid := w.id("SecurityGroup", "it"), w.get("SecurityGroup", "it").GetUID()
+	w.apply(imported("SecurityGroup", "by-name", "{filter: {name: it}}"), imported("SecurityGroup", "by-id", "{id: "+id+"}"))
+	w.has("SecurityGroup", "by-name", "Progressing",
+		want{"True", "Progressing", "Waiting for OpenStack resource to be created externally"})
+	w.says("SecurityGroup", "by-id", fmt.Sprintf(
+		"Waiting for OpenStack resource %s to be completed by the object with uid %s, which creates it", id, uid))
+	w.cloud.ClearFaults()
+	all := map[string]bool{"it": true, "by-name": true, "by-id": true}
+	for name := range all {
+		w.available("SecurityGroup", name)
+	}
+	for event := range changes.ResultChan() {
+		u, ok := event.Object.(*unstructured.Unstructured)
+		if !ok {
+			t.Fatalf("watched: %v", event.Object)
+		}
+		rules, _, _ := unstructured.NestedSlice(u.Object, "status", "resource", "rules")
+		if len(rules) > 0 && u.GetName() != "it" {
+			t.Errorf("%s has shown %v", u.GetName(), rules)
+		}
+		if c, _ := find(u, "Available"); c == isAvailable {
+			delete(all, u.GetName())
+		}
+		if len(all) == 0 {
+			return
+		}
+	}
 }
 
 // description returns the description of a floating IP in the cloud.
