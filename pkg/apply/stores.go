@@ -175,10 +175,10 @@ func (s *Stores) waitingFor(id object.ID) []object.ID {
 
 // handle wakes the parents that an event concerns (ParentOf, Stores.WaitFor).
 func (s *Stores) handle(kind Kind, e watch.Change[client.Object]) {
-	if e.Went() {
+	if e.Deleted() {
 		s.Applier.Gone(object.Of(e.Old, kind.GroupKind), e.Old.GetUID())
 	}
-	if !e.Came() && !e.Went() && isSame(e.Old, e.New) && (kind.Differs == nil || !kind.Differs(e.Old, e.New)) {
+	if !e.Created() && !e.Deleted() && isSame(e.Old, e.New) && (kind.Differs == nil || !kind.Differs(e.Old, e.New)) {
 		return
 	}
 	for _, obj := range []client.Object{e.Old, e.New} {

@@ -250,7 +250,7 @@ func TestReplacedUnseen(t *testing.T) {
 	var told []string
 	e := New(nil, Options{})
 	tell := func(_ object.ID, c watch.Change[client.Object]) {
-		if c.Went() {
+		if c.Deleted() {
 			told = append(told, "gone "+string(c.Old.GetUID()))
 		}
 	}

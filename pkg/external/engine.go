@@ -110,7 +110,7 @@ func New(mgr manager.Manager, options Options) *Engine {
 // deleted, and must not block.
 func (e *Engine) Watch(gvk schema.GroupVersionKind, gone func(object.ID)) {
 	e.core.Add(engine.Kind{GVK: gvk, Observe: func(id object.ID, c watch.Change[client.Object]) {
-		if c.Went() {
+		if c.Deleted() {
 			gone(id)
 		}
 	}})
@@ -189,11 +189,11 @@ func isReady(obj client.Object) (id string, ready bool) {
 
 // observe takes in a change of an object of the pack's own.
 func (e *Engine) observe(k *kind, id object.ID, c watch.Change[client.Object]) {
-	if c.Went() && !c.Missed {
+	if c.Deleted() && !c.Missed {
 		k.ended(id, c.Old)
 	}
 	e.occupy(k, id, c.New)
-	if !c.Went() {
+	if !c.Deleted() {
 		k.learn(c.New)
 		return
 	}

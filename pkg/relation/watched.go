@@ -132,7 +132,7 @@ func (w *Watcher) prepare(
 		return nil, fmt.Errorf("set error handler: %w", err)
 	}
 	registration, err := informer.AddEventHandler(watch.Handler(func(c watch.Change[metav1.Object]) {
-		w.tellObject(Change{Old: seen(c.Old), New: seen(c.New), Told: c.Went() && !c.Missed})
+		w.tellObject(Change{Old: seen(c.Old), New: seen(c.New), Told: c.Deleted() && !c.Missed})
 	}))
 	if err != nil {
 		return nil, fmt.Errorf("add event handler: %w", err)

@@ -24,12 +24,12 @@ type Mapping struct {
 	Namespaced bool
 }
 
-// Kind is a kind in its preferred version.
+// Kind is the [Mapping] of a kind in its preferred version, with its names.
 type Kind struct {
 	Mapping
 
-	// Names are the plural, the singular, the kind and the short names, in lower case:
-	// "configmaps", "configmap", "cm".
+	// Names are the plural, the singular, the kind and the shortNames of the APIResource, in
+	// lower case: "configmaps", "configmap", "cm".
 	Names []string
 	// HasStatus says that the kind has the subresource status.
 	HasStatus bool
@@ -70,8 +70,8 @@ func (e *UnansweredError) Error() string {
 
 // Catalog has the kinds that the cluster serves. A Catalog is one snapshot, which
 // [Catalog.Refresh] replaces as a whole: a lookup takes no lock and sends no request, as a
-// lookup in a RESTMapper may. Catalog is safe for concurrent use. Before the first Refresh a
-// Catalog has no kind.
+// lookup in a meta.RESTMapper may. Catalog is safe for concurrent use. Before the first
+// [Catalog.Refresh] a Catalog has no kind.
 type Catalog struct {
 	discovery discovery.DiscoveryInterfaceWithContext
 	metadata  metadata.Interface
@@ -79,9 +79,9 @@ type Catalog struct {
 	last      atomic.Pointer[snapshot]
 }
 
-// NewCatalog returns a [Catalog] of a cluster. With a metadata client, [Catalog.Refresh] also compares the
-// groups of discovery with the APIServices: an operator needs this if it draws conclusions from
-// the absence of a kind. Without a metadata client (nil), Refresh sends two requests.
+// NewCatalog returns a [Catalog] of a cluster. With a metadata.Interface, [Catalog.Refresh]
+// also compares the groups of discovery with the APIServices: an operator needs this if it
+// draws conclusions from the absence of a kind. With nil, [Catalog.Refresh] sends two requests.
 func NewCatalog(d discovery.DiscoveryInterfaceWithContext, m metadata.Interface) *Catalog {
 	return &Catalog{discovery: d, metadata: m}
 }
@@ -91,15 +91,16 @@ type snapshot struct {
 	kinds map[schema.GroupKind][]Mapping // preferred version first
 	// order has each kind once, in the API server's order of precedence.
 	order []Kind
-	// groups are the API groups that exist, including groups without a known kind.
+	// groups are the API groups that exist, including groups without a known Kind.
 	groups map[string]bool
-	// silent are the group versions that did not answer discovery. The kinds of a silent
-	// GroupVersion are copied from the snapshot before.
+	// silent has each GroupVersion that did not answer discovery. The kinds of a silent
+	// GroupVersion are copied from the previous snapshot.
 	silent map[schema.GroupVersion]error
 }
 
-// Refresh reads which kinds the cluster serves. A group whose API server does not answer is no
-// error: Refresh keeps the known kinds of the group, and [Catalog.Silent] returns the group.
+// Refresh reads the kinds from discovery. A group whose API server does not answer
+// (ErrGroupDiscoveryFailed) is no error: Refresh keeps the known kinds of the group, and
+// [Catalog.Silent] returns its GroupVersion.
 func (c *Catalog) Refresh(ctx context.Context) error {
 	c.turn.Lock()
 	defer c.turn.Unlock()
@@ -132,8 +133,8 @@ var apiServices = schema.GroupVersionResource{Group: "apiregistration.k8s.io", V
 
 var errUnlisted = errors.New("the API server does not list the group, though it has an APIService")
 
-// addUnlisted marks each group as silent that has an APIService and is missing in the groups of
-// discovery: an API server that has just started answers before it knows all groups.
+// addUnlisted marks each GroupVersion as silent that has an APIService and whose group is
+// missing in discovery: an API server that has just started answers before it knows all groups.
 func (c *Catalog) addUnlisted(ctx context.Context, now *snapshot) error {
 	services, err := c.metadata.Resource(apiServices).List(ctx, metav1.ListOptions{})
 	if apierrors.IsForbidden(err) {
@@ -158,7 +159,7 @@ func newSnapshot() *snapshot {
 	}
 }
 
-// lost reports whether a group of s is missing in the later snapshot now.
+// lost reports whether a group of s is missing in now, a later snapshot.
 func (s *snapshot) lost(now *snapshot) bool {
 	for group := range s.groups {
 		if !now.groups[group] {
@@ -174,7 +175,7 @@ func (s *snapshot) silence(gv schema.GroupVersion, reason error) {
 	s.silent[gv] = reason
 }
 
-// add adds a group with its kinds, the preferred version first.
+// add adds an APIGroup with its kinds, the PreferredVersion first.
 func (s *snapshot) add(g *metav1.APIGroup, resources []*metav1.APIResourceList) {
 	s.groups[g.Name] = true
 	versions := []string{g.PreferredVersion.GroupVersion}
@@ -220,7 +221,7 @@ func hasStatus(list *metav1.APIResourceList, resource string) bool {
 	return slices.ContainsFunc(list.APIResources, func(r metav1.APIResource) bool { return r.Name == resource+"/status" })
 }
 
-// keepSilent copies the kinds of the silent group versions from the snapshot before.
+// keepSilent copies the kinds of every silent GroupVersion from the previous snapshot.
 func (s *snapshot) keepSilent(before *snapshot) {
 	if len(s.silent) == 0 {
 		return
@@ -278,7 +279,8 @@ func (c *Catalog) Mapping(gvk schema.GroupVersionKind) (Mapping, error) {
 	return Mapping{}, missing
 }
 
-// Silence returns the error of a group with a version that did not answer discovery, or nil.
+// Silence returns the error of the least version of a group that did not answer discovery
+// (GroupVersion), or nil.
 func (c *Catalog) Silence(group string) error {
 	last := c.last.Load()
 	if last == nil {
@@ -287,7 +289,7 @@ func (c *Catalog) Silence(group string) error {
 	return last.silenced(schema.GroupVersion{Group: group})
 }
 
-// Silent returns the group versions that did not answer discovery, with the error of each.
+// Silent returns each GroupVersion that did not answer discovery, with its error.
 func (c *Catalog) Silent() map[schema.GroupVersion]error {
 	last := c.last.Load()
 	if last == nil {
@@ -296,8 +298,8 @@ func (c *Catalog) Silent() map[schema.GroupVersion]error {
 	return maps.Clone(last.silent)
 }
 
-// Served returns the kinds that the API server serves, each once and in its preferred version,
-// in the API server's order of precedence. The slice belongs to the caller.
+// Served returns each [Kind] that the API server serves once, in its preferred version, in the
+// order of precedence of discovery. The slice belongs to the caller.
 func (c *Catalog) Served() []Kind {
 	last := c.last.Load()
 	if last == nil {
@@ -306,7 +308,7 @@ func (c *Catalog) Served() []Kind {
 	return slices.Clone(last.order)
 }
 
-// Kind returns a kind in its preferred version.
+// Kind returns the [Kind] of a GroupKind in its preferred version.
 func (c *Catalog) Kind(gk schema.GroupKind) (Kind, bool) {
 	last := c.last.Load()
 	if last == nil {

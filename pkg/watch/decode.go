@@ -20,9 +20,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// untyped lists and watches a kind as unstructured objects and decodes each object by itself.
-// This costs more memory and time per object, so a source uses untyped only after an object of
-// the kind could not be decoded, and then until the operator ends.
+// untyped lists and watches a kind as unstructured.Unstructured and decodes each object
+// separately. This costs more memory and time per object, so a source uses untyped only after
+// an object of the kind could not be decoded, and then until the operator ends.
 type untyped struct {
 	from atomic.Pointer[cache.ListerWatcherWithContext]
 }
@@ -38,8 +38,8 @@ func (u *untyped) use(s *source) error {
 	return nil
 }
 
-// isDecodeError reports whether the API server answered a list and client-go could not decode
-// the answer. A Status as answer, a network error and a cancelled request are other errors.
+// isDecodeError reports whether the API server answered a LIST and client-go could not decode
+// the answer. An APIStatus, a net.Error, io.EOF and a cancelled context are other errors.
 func isDecodeError(err error) bool {
 	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return false
@@ -95,8 +95,8 @@ func (s *source) listEach(ctx context.Context, options metav1.ListOptions) (runt
 	return into, nil
 }
 
-// last returns the object that the informer's store has, with the resourceVersion of u, or nil
-// if the store has no object with the UID of u.
+// last returns the object in the informer's cache.Store, with the metadata.resourceVersion of
+// u, or nil if the store has no object with the metadata.uid of u.
 func (s *source) last(u *unstructured.Unstructured) client.Object {
 	item, exists, err := s.store.GetByKey(client.ObjectKeyFromObject(u).String())
 	if err != nil || !exists {
@@ -134,10 +134,10 @@ func (s *source) watchEach(ctx context.Context, options metav1.ListOptions) (wat
 	}), nil
 }
 
-// decode returns an object as its Go type. If the object can't be decoded, decode reports the
-// object to [Health] and returns the object that the informer's store has: the object still
-// exists, and without its last state the protection by an unreadable Usage would end. decode
-// returns nil if the store never had the object.
+// decode returns an object as its Go type. If FromUnstructured fails, decode reports the object
+// to [Health] and returns the object in the informer's cache.Store: the object still exists,
+// and without its last state the protection by an unreadable Usage would end. decode returns
+// nil if the store never had the object.
 func (s *source) decode(u *unstructured.Unstructured) runtime.Object {
 	obj, err := s.factory.Scheme.New(s.gvk)
 	if err == nil {
@@ -154,8 +154,8 @@ func (s *source) decode(u *unstructured.Unstructured) runtime.Object {
 	return obj
 }
 
-// metadataOf returns an object of the Go type with only the metadata of u, for the event of its
-// deletion.
+// metadataOf returns an object of the Go type with only the metadata of u, for its
+// watch.Deleted event.
 func (s *source) metadataOf(u *unstructured.Unstructured) runtime.Object {
 	obj, err := s.factory.Scheme.New(s.gvk)
 	if err != nil {

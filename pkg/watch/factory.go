@@ -16,16 +16,16 @@ import (
 
 // Factory makes informers. [Factory.New] fits cache.Options.NewInformer of controller-runtime.
 type Factory struct {
-	// Scheme has the Go types of the kinds.
+	// Scheme has the Go type of every kind.
 	Scheme *runtime.Scheme
-	// Untyped lists and watches a kind as unstructured objects. Informers call Untyped only for
-	// a kind with an object that could not be decoded.
+	// Untyped lists and watches a kind as unstructured.Unstructured. Informers call Untyped
+	// only for a kind with an object that could not be decoded.
 	Untyped func(schema.GroupVersionKind) (cache.ListerWatcherWithContext, error)
-	// Health records the failures of the informers. Health must not be nil.
+	// Health records the failures of LIST and WATCH. Health must not be nil.
 	Health *Health
 }
 
-// New returns an informer for the kind of example.
+// New returns a SharedIndexInformer for the kind of example.
 func (f *Factory) New(
 	lw cache.ListerWatcher, example runtime.Object, resync time.Duration, indexers cache.Indexers,
 ) cache.SharedIndexInformer {
@@ -41,9 +41,9 @@ func (f *Factory) New(
 }
 
 // fallible reports whether the Go type of a kind may be unable to decode an object that the API
-// server stores. PartialObjectMetadata and unstructured objects always decode. Kinds of
-// Kubernetes' own groups, such as apps, do too: the API server itself decodes them into the
-// same Go types.
+// server stores. PartialObjectMetadata and Unstructured always decode. Kinds of Kubernetes' own
+// groups, such as apps and discovery.k8s.io, do too: the API server itself decodes them into
+// the same Go types.
 func (s *source) fallible() bool {
 	switch s.example.(type) {
 	case *metav1.PartialObjectMetadata, runtime.Unstructured:
@@ -53,8 +53,8 @@ func (s *source) fallible() bool {
 	return !own && s.factory.Untyped != nil
 }
 
-// drained is a watch that can be stopped while an event is in its channel. A watch that passes
-// through [watch.Filter] would otherwise wait for ever for a receiver of the event.
+// drained is a watch.Interface that can be stopped while an event is in its ResultChan. A
+// goroutine of [watch.Filter] would otherwise wait for ever for a receiver of the event.
 type drained struct {
 	watch.Interface
 }
@@ -69,7 +69,7 @@ func (d drained) Stop() {
 	}()
 }
 
-// source lists and watches one kind for one informer.
+// source does LIST and WATCH of one kind for one informer.
 type source struct {
 	factory *Factory
 	gvk     schema.GroupVersionKind
@@ -143,7 +143,7 @@ func Untyped(resources Resources) func(schema.GroupVersionKind) (cache.ListerWat
 	}
 }
 
-// Resources returns the dynamic client of a kind, in all namespaces.
+// Resources returns the dynamic client of a kind ([ListWatcher]), in all namespaces.
 type Resources func(schema.GroupVersionKind) (ListWatcher, error)
 
 // ListWatcher is the part of dynamic.ResourceInterface that a [Factory] needs.

@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Health records which kinds can't be listed or watched, and which objects can't be decoded.
+// Health records each kind whose LIST or WATCH fails, and each object that can't be decoded.
 // Health is safe for concurrent use.
 type Health struct {
 	// Log gets an entry when a kind begins to fail or works again, and for each unreadable
@@ -31,7 +31,8 @@ type Health struct {
 	broken  map[part]map[types.UID]string // unreadable objects, with the resourceVersion that was reported
 }
 
-// part is a kind as one informer lists and watches the kind: in all namespaces or in one.
+// part is the GroupKind of one informer with its source: a kind that is watched in several
+// namespaces has several informers.
 type part struct {
 	schema.GroupKind
 	source *source
@@ -39,7 +40,7 @@ type part struct {
 
 func (s *source) part() part { return part{s.gvk.GroupKind(), s} }
 
-// record records the result of a list, or of the start of a watch.
+// record records the result of a LIST, or of the start of a WATCH.
 func (h *Health) record(p part, err error) {
 	message := ""
 	if err != nil {
@@ -65,7 +66,7 @@ func (h *Health) record(p part, err error) {
 }
 
 // unreadable records an object that could not be decoded, and reports the object once per
-// resourceVersion.
+// metadata.resourceVersion.
 func (h *Health) unreadable(p part, u *unstructured.Unstructured, err error) {
 	h.mu.Lock()
 	if h.broken == nil {
@@ -95,8 +96,8 @@ func (h *Health) readable(p part, uid types.UID) {
 	delete(h.broken[p], uid)
 }
 
-// retain removes the records of unreadable objects that a list does not have any more. One page
-// of a list is not enough to tell.
+// retain removes the records of unreadable objects that a LIST does not contain any more. A
+// page of the list (metadata.continue) does not contain all objects.
 func (h *Health) retain(p part, listed map[types.UID]bool, page bool) {
 	if page {
 		return
@@ -113,7 +114,7 @@ func (h *Health) Unreadable(gk schema.GroupKind) int {
 	return h.numbers()[gk]
 }
 
-// Err returns an error that names the kinds that can't be watched, or nil.
+// Err returns an error that names each kind whose LIST or WATCH fails, or nil.
 func (h *Health) Err() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -128,7 +129,7 @@ func (h *Health) Err() error {
 	return errors.New(strings.Join(texts, "; "))
 }
 
-// numbers returns the number of unreadable objects of each kind. The caller holds mu.
+// numbers returns the number of unreadable objects of each kind. The caller holds Health.mu.
 func (h *Health) numbers() map[schema.GroupKind]int {
 	all := map[schema.GroupKind]int{}
 	for p, objects := range h.broken {

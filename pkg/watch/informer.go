@@ -10,10 +10,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Change is one event of an informer: an object was created, changed or deleted.
+// Change is one event of an informer: AddFunc, UpdateFunc or DeleteFunc of
+// cache.ResourceEventHandlerFuncs.
 type Change[T any] struct {
-	// Old is the object before the change, New the object after the change. Old is nil for a
-	// created object, New is nil for a deleted object.
+	// Old is the object before the change, New the object after the change. Old is nil for
+	// AddFunc, New is nil for DeleteFunc.
 	Old, New T
 	// Missed says that the object was deleted while the watch was interrupted
 	// (DeletedFinalStateUnknown): Old is the last state that the informer saw, and may not be
@@ -23,23 +24,23 @@ type Change[T any] struct {
 
 // Object returns [Change.New], or [Change.Old] for a deleted object.
 func (c Change[T]) Object() T {
-	if c.Went() {
+	if c.Deleted() {
 		return c.Old
 	}
 	return c.New
 }
 
-// Came reports whether the object was created.
-func (c Change[T]) Came() bool { return isZero(c.Old) }
+// Created reports whether the object was created.
+func (c Change[T]) Created() bool { return isZero(c.Old) }
 
-// Went reports whether the object was deleted.
-func (c Change[T]) Went() bool { return isZero(c.New) }
+// Deleted reports whether the object was deleted.
+func (c Change[T]) Deleted() bool { return isZero(c.New) }
 
 func isZero[T any](v T) bool { return any(v) == nil }
 
-// Handler returns an event handler that calls tell for each [Change]. T must be an interface
-// such as client.Object, and every object of the informer must be a T. tell must not block: all
-// events of the kind wait for tell.
+// Handler returns a ResourceEventHandler that calls tell for each [Change]. T must be an
+// interface such as client.Object, and every object of the informer must be a T. tell must not
+// block: all events of the kind wait for tell.
 func Handler[T any](tell func(Change[T])) toolscache.ResourceEventHandler {
 	return toolscache.ResourceEventHandlerFuncs{
 		AddFunc:    func(obj any) { tell(Change[T]{New: obj.(T)}) },
@@ -54,13 +55,13 @@ func Handler[T any](tell func(Change[T])) toolscache.ResourceEventHandler {
 	}
 }
 
-// Store is the informer of one kind, for callers that read its store.
+// Store is the SharedIndexInformer of one kind, for callers that read its cache.Store.
 type Store struct {
 	toolscache.SharedIndexInformer
 }
 
-// Open returns the informer of a cache for the kind of example. The informer starts with the
-// cache. Open does not wait until the kind is listed.
+// Open returns the informer of a cache.Cache for the kind of example. The informer starts with
+// the cache. Open does not wait for HasSynced.
 func Open(ctx context.Context, c cache.Cache, gk schema.GroupKind, example client.Object) (Store, error) {
 	informer, err := c.GetInformer(ctx, example, cache.BlockUntilSynced(false))
 	if err != nil {
@@ -80,8 +81,8 @@ func Open(ctx context.Context, c cache.Cache, gk schema.GroupKind, example clien
 	return Store{shared}, nil
 }
 
-// Listen adds an event handler, and returns a function that reports whether the handler has
-// seen every object of the first list.
+// Listen adds a ResourceEventHandler, and returns an InformerSynced that reports whether the
+// handler has seen every object of the first LIST.
 func (s Store) Listen(handler toolscache.ResourceEventHandler) (toolscache.InformerSynced, error) {
 	registration, err := s.AddEventHandler(handler)
 	if err != nil {

@@ -24,7 +24,7 @@ func TestHandler(t *testing.T) {
 			return o.GetName()
 		}
 		got = append(got, fmt.Sprintf("%s %s came %t went %t missed %t",
-			name(c.Old), name(c.New), c.Came(), c.Went(), c.Missed))
+			name(c.Old), name(c.New), c.Created(), c.Deleted(), c.Missed))
 	})
 	one, two := named("one"), named("two")
 	h.OnAdd(one, true)

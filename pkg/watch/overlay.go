@@ -8,7 +8,7 @@ import (
 
 // Overlay keeps own writes until a store shows them. A decision on a state that is older than
 // the last own write would repeat or undo the write. T is the data that the caller needs about
-// a written object, such as the finalizers after the write; struct{} if there is none.
+// a written object, such as metadata.finalizers; struct{} if there is none.
 //
 // An Overlay is safe for concurrent use. The zero value is empty and ready to use.
 type Overlay[T any] struct {
@@ -34,8 +34,9 @@ func (o *Overlay[T]) Wrote(id object.ID, version string, value T) {
 }
 
 // Ahead returns the value of the last own write of an object, and whether this write is newer
-// than the resourceVersion that a store shows. An empty version means that the store does not
-// have the object; then any write is newer. Ahead drops a write that the store has shown.
+// than the metadata.resourceVersion that a store shows. An empty resourceVersion means that the
+// store does not have the object; then any write is newer. Ahead drops a write that the store
+// has shown.
 //
 // Ahead is for a caller that alone works on the object, such as a reconciler. With two
 // goroutines, the second may read a newer object and drop the write, and then the first takes
@@ -63,7 +64,7 @@ func (o *Overlay[T]) Look(id object.ID, shown func() string) (value T, ahead boo
 }
 
 // Shows returns the value of the last own write of an object, and whether this write resulted
-// in exactly this version. If so, Shows drops the write: a store shows the write now.
+// in exactly this resourceVersion. If so, Shows drops the write: a store shows the write now.
 func (o *Overlay[T]) Shows(id object.ID, version string) (value T, own bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -87,7 +87,7 @@ func (r *rollout) listen(releases, connectors *reconcile.OwnKind) error {
 		}
 	}
 	if _, err := releases.Listen(watch.Handler(func(c watch.Change[client.Object]) {
-		if c.Came() || c.Went() || c.Old.GetGeneration() != c.New.GetGeneration() {
+		if c.Created() || c.Deleted() || c.Old.GetGeneration() != c.New.GetGeneration() {
 			wakeAll(c.Object().GetNamespace())
 		}
 	})); err != nil {

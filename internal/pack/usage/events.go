@@ -16,7 +16,7 @@ func (p *parts) usageChanged(c watch.Change[usage]) {
 	before := p.ledger.Declared.Declared(id)
 	p.ledger.Update(id)
 	now := p.ledger.Declared.Declared(id)
-	if c.Came() || c.Went() || p.writes.Concerns(id, c.Old, c.New) ||
+	if c.Created() || c.Deleted() || p.writes.Concerns(id, c.Old, c.New) ||
 		(len(before) == 0 && len(now) > 0) || hasNewRecord(c.Old.UsageStatus(), c.New.UsageStatus()) {
 		p.usages.Add(id)
 	}
