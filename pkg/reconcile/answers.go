@@ -18,8 +18,9 @@ func IsDenied(err error) bool {
 	return apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || IsVeto(err)
 }
 
-// IsVeto reports whether a webhook or a policy refused a request. A webhook may choose any
-// status code, such as Invalid for a valid object, and may allow the same object later.
+// IsVeto reports whether an admission webhook or a ValidatingAdmissionPolicy refused a request.
+// A webhook may choose any status code, such as Invalid for a valid object, and may allow the
+// same object later.
 func IsVeto(err error) bool {
 	if err == nil {
 		return false
@@ -35,8 +36,9 @@ func IsOvertaken(err error) bool {
 	return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err)
 }
 
-// IsSuperseded reports whether a write or deletion with a UID came too late: the object was
-// deleted, or another object has its name. A watch reports both.
+// IsSuperseded reports whether a write or DELETE with a UID came too late: the object was
+// deleted (NotFound), or another object has its name (Conflict, or [IsAnother]). A watch
+// reports both.
 func IsSuperseded(err error) bool {
 	return apierrors.IsNotFound(err) || apierrors.IsConflict(err) || IsAnother(err)
 }

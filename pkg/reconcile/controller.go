@@ -20,9 +20,10 @@ import (
 // for failures would cost a second.
 const ConflictRetry = 10 * time.Millisecond
 
-// Queue passes object IDs on to the work queue of a running controller. Before the controller
-// runs (in a replica that is not the leader), Queue drops the IDs: the controller begins with
-// all objects. Queue is safe for concurrent use; the zero value is ready to use.
+// Queue passes an [object.ID] on to the workqueue of a running [Controller]. Before the
+// controller runs (in a replica that is not the leader), Queue drops every ID: the controller
+// begins with [Controller.All]. Queue is safe for concurrent use; the zero value is ready to
+// use.
 type Queue struct {
 	work atomic.Pointer[workqueue.TypedRateLimitingInterface[object.ID]]
 }
@@ -39,21 +40,22 @@ func (q *Queue) Running() bool { return q.work.Load() != nil }
 
 // Controller reconciles the objects that its [Queue] names. A Controller runs in the leader.
 type Controller struct {
-	// Name of the controller, in logs and metrics.
+	// Name of the controller, in logs and in the metrics of controller-runtime.
 	Name string
 	// Reconciler works on one object.
 	Reconciler reconcile.TypedReconciler[object.ID]
 	// Queue names the objects to reconcile.
 	Queue *Queue
-	// Workers is the number of objects that are reconciled at the same time.
+	// Workers is MaxConcurrentReconciles of the controller.
 	Workers int
 	// RateLimiter delays the repetition of failed attempts; nil means the RateLimiter of
 	// controller-runtime.
 	RateLimiter workqueue.TypedRateLimiter[object.ID]
-	// Heard waits until the caches have every object that exists at the start, and returns
-	// false if the context ended before. No object is reconciled before.
+	// Heard waits until the caches have every object that exists at the start, as
+	// WaitForCacheSync does, and returns false if the context ended before. No object is
+	// reconciled before.
 	Heard func(context.Context) bool
-	// All returns the objects to begin with.
+	// All returns the objects that are reconciled first, as soon as [Controller.Heard] returns.
 	All func() []object.ID
 }
 
@@ -89,7 +91,7 @@ func (c Controller) begin(ctx context.Context, work workqueue.TypedRateLimitingI
 	return nil
 }
 
-// Quiet returns a reconciler that drops an error after the context has ended: the operator
+// Quiet returns a TypedReconciler that drops an error after the context has ended: the operator
 // stops, and the next leader repeats the pass.
 func Quiet[R comparable](r reconcile.TypedReconciler[R]) reconcile.TypedReconciler[R] {
 	return reconcile.TypedFunc[R](func(ctx context.Context, request R) (reconcile.Result, error) {

@@ -8,15 +8,15 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// Gate stops reconcilers while a guard is missing, such as the webhook that validates the specs
-// of their objects. A request that arrives at a closed Gate is reconciled when the Gate opens.
-// A Gate is safe for concurrent use. The zero value is open.
+// Gate stops reconcilers while a guard is missing, such as the ValidatingWebhookConfiguration
+// that validates the specs of their objects. A request that arrives at a closed Gate is
+// reconciled after [Gate.Open]. A Gate is safe for concurrent use. The zero value is open.
 type Gate struct {
 	mu     sync.Mutex
 	closed chan struct{} // closed by Open; nil while the gate is open
 }
 
-// Close stops every pass that has not begun.
+// Close makes [Gate.Wait] block: every pass that has not begun waits.
 func (g *Gate) Close() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -25,7 +25,7 @@ func (g *Gate) Close() {
 	}
 }
 
-// Open starts the passes that wait.
+// Open makes every [Gate.Wait] return.
 func (g *Gate) Open() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -35,7 +35,7 @@ func (g *Gate) Open() {
 	}
 }
 
-// Wait returns nil when the gate is open, or an error when ctx ends.
+// Wait returns nil when the gate is open, or ctx.Err() when ctx ends.
 func (g *Gate) Wait(ctx context.Context) error {
 	for {
 		g.mu.Lock()

@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// State is the state of an object after a pass.
+// State is the state of an object after a [Pass].
 type State int
 
 const (
@@ -25,9 +25,10 @@ const (
 	// Waiting means that another object or a moment in time must come first: a Subnet waits for
 	// its Network.
 	Waiting
-	// Failed means that an attempt failed and will be repeated.
+	// Failed means that an attempt failed and will be repeated: [Fail] with back-off, [Retry]
+	// at a given time.
 	Failed
-	// Invalid means that nothing will change until a user changes the object.
+	// Invalid means that nothing will change until a user changes the object's spec.
 	Invalid
 )
 
@@ -36,14 +37,14 @@ func (s State) String() string {
 	return [...]string{"Done", "Progressing", "Waiting", "Failed", "Invalid"}[s]
 }
 
-// Finding is one reason why an object is not Done.
+// Finding is one reason why an object is not [Done].
 type Finding struct {
 	State   State
 	Reason  string // CamelCase, as in conditions
 	Message string // names the object, and what will end it
 }
 
-// Outcome is the result of one or several steps. The zero value is done.
+// Outcome is the result of one or several steps. The zero value is [Done].
 type Outcome struct {
 	findings []Finding
 	err      error
@@ -68,12 +69,12 @@ func WaitForCache(reason, format string, args ...any) Outcome {
 	return WaitFor(ConflictRetry, reason, format, args...)
 }
 
-// After returns an [Outcome] that is done, with a new pass after d, for comparisons that are due
-// at a time. Zero means no new pass.
+// After returns an [Outcome] that is [Done], with a new pass after d (RequeueAfter), for
+// comparisons that are due at a time. Zero means no new pass.
 func After(d time.Duration) Outcome { return Outcome{after: d} }
 
 // Progress returns the [Outcome] of an operation that was started, and whose end a watch will
-// report.
+// report ([Progressing]).
 func Progress(reason, format string, args ...any) Outcome {
 	return finding(Progressing, reason, format, args)
 }
@@ -83,8 +84,8 @@ func Refuse(reason, format string, args ...any) Outcome {
 	return finding(Invalid, reason, format, args)
 }
 
-// Fail returns the [Outcome] of a failed attempt, which will be repeated with back-off. With a
-// nil error, the Outcome is done.
+// Fail returns the [Outcome] of a failed attempt ([Failed]), which will be repeated with
+// back-off. With a nil error, the Outcome is [Done].
 func Fail(reason string, err error) Outcome {
 	if err == nil {
 		return Outcome{}
@@ -94,9 +95,9 @@ func Fail(reason string, err error) Outcome {
 	return o
 }
 
-// Retry returns the [Outcome] of a failed attempt that will be repeated after d, without back-off
-// and without an error in the log: the server that refused the attempt has named the time
-// (Retry-After).
+// Retry returns the [Outcome] of a failed attempt that will be repeated after d (RequeueAfter),
+// without back-off and without an error in the log: the server that refused the attempt has
+// named the time (Retry-After).
 func Retry(d time.Duration, reason string, err error) Outcome {
 	o := finding(Failed, reason, "%s", []any{err.Error()})
 	o.after = max(d, time.Nanosecond)
@@ -107,8 +108,8 @@ func finding(s State, reason, format string, args []any) Outcome {
 	return Outcome{findings: []Finding{{State: s, Reason: reason, Message: fmt.Sprintf(format, args...)}}}
 }
 
-// And combines two Outcomes: the worst State decides, every [Finding] is kept, and the earlier
-// moment wins.
+// And combines two Outcomes: the worst [State] decides, every [Finding] is kept, and the
+// smaller RequeueAfter wins.
 func (o Outcome) And(p Outcome) Outcome {
 	o.findings = slices.Concat(o.findings, p.findings)
 	o.err = errors.Join(o.err, p.err)
@@ -146,7 +147,8 @@ func (o Outcome) Worst() Finding {
 	return slices.MaxFunc(o.findings, func(a, b Finding) int { return cmp.Compare(a.State, b.State) })
 }
 
-// Message returns the messages of all findings, worst first, for a condition.
+// Message returns the message of every [Finding], worst [State] first, for
+// status.conditions[].message.
 func (o Outcome) Message() string {
 	sorted := slices.SortedStableFunc(slices.Values(o.findings), func(a, b Finding) int {
 		return cmp.Compare(b.State, a.State)

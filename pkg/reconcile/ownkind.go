@@ -45,7 +45,8 @@ func (k *OwnKind) handle(c watch.Change[client.Object]) {
 	}
 }
 
-// Read returns an object from the cache, or nil. The object belongs to the cache.
+// Read returns an object from the informer's store, or nil. The object belongs to the store:
+// [Pass.Begin] copies the object.
 func (k *OwnKind) Read(_ context.Context, id object.ID) (client.Object, error) {
 	found, exists, err := k.GetStore().GetByKey(id.NamespacedName().String())
 	if err != nil {
@@ -57,15 +58,15 @@ func (k *OwnKind) Read(_ context.Context, id object.ID) (client.Object, error) {
 	return found.(client.Object), nil
 }
 
-// Heard waits until the first list is complete, and returns false if the context ended before.
+// Heard calls WaitForCacheSync for the informer, and returns false if the context ended before.
 func (k *OwnKind) Heard(ctx context.Context) bool {
 	return toolscache.WaitForCacheSync(ctx.Done(), k.synced)
 }
 
-// All returns the IDs of all objects.
+// All returns the [object.ID] of every object.
 func (k *OwnKind) All() []object.ID { return k.ids(k.GetStore().List()) }
 
-// In returns the IDs of all objects in a namespace.
+// In returns the [object.ID] of every object in a namespace.
 func (k *OwnKind) In(namespace string) []object.ID {
 	found, err := k.GetIndexer().ByIndex(toolscache.NamespaceIndex, namespace)
 	if err != nil {

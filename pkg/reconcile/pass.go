@@ -23,16 +23,18 @@ type Pass[S any] struct {
 	// Begin returns the state of a pass. Begin MUST copy the object if a step changes the
 	// object.
 	Begin func(id object.ID, obj client.Object) S
-	// Live are the steps for an object without metadata.deletionTimestamp, [Pass.Ending] the steps for
-	// an object that is being deleted. Steps run in order until a step is not done.
+	// Live are the steps for an object without metadata.deletionTimestamp, [Pass.Ending] the
+	// steps for an object with metadata.deletionTimestamp. Steps run in order until a step is
+	// not [Done].
 	Live, Ending []Step[S]
 	// Conclude writes the status. Conclude returns the given [Outcome] together with the Outcome
 	// of its write.
 	Conclude func(ctx context.Context, state S, outcome Outcome) Outcome
-	// Forget drops the records of an object that the cache does not have any more. Forget may
-	// be nil.
+	// Forget drops the caller's records of an object that the cache does not have any more.
+	// Forget may be nil.
 	Forget func(ctx context.Context, id object.ID)
-	// Writes records the reconciler's own writes of the objects.
+	// Writes records the reconciler's own writes: a Pass waits until the cache shows the last
+	// write ([Writes.Unseen]).
 	Writes *Writes
 }
 
@@ -50,7 +52,8 @@ func (p *Pass[S]) Reconcile(ctx context.Context, id object.ID) (ctrl.Result, err
 		return ctrl.Result{}, nil
 	}
 	if p.Writes.Unseen(id, obj.GetResourceVersion()) {
-		// The event that brings the own write causes no pass (Writes.Concerns), so the queue does.
+		// The event of an own write requests no pass ([Writes.Concerns]), so RequeueAfter
+		// repeats the pass.
 		return ctrl.Result{RequeueAfter: ConflictRetry}, nil
 	}
 	state, steps := p.Begin(id, obj), p.Live
@@ -60,7 +63,7 @@ func (p *Pass[S]) Reconcile(ctx context.Context, id object.ID) (ctrl.Result, err
 	return p.Conclude(ctx, state, Run(ctx, state, steps...)).Result()
 }
 
-// Step is one part of a life cycle.
+// Step is one part of a [Pass], such as the creation of a resource.
 type Step[S any] struct {
 	// Name of the step, in logs.
 	Name string
@@ -68,7 +71,7 @@ type Step[S any] struct {
 	Run func(ctx context.Context, state S) Outcome
 }
 
-// Run runs steps in order on one state until a step is not done, and returns the [Outcome] of
+// Run runs steps in order on one state until a step is not [Done], and returns the [Outcome] of
 // that step. At verbosity 1, the log has the name of the step and the reason.
 func Run[S any](ctx context.Context, state S, steps ...Step[S]) Outcome {
 	for _, step := range steps {

@@ -15,11 +15,11 @@ import (
 //
 // S is a pointer to a status, such as *IotConnectorStatus. Reports keeps a deferred status in
 // memory, so that the next pass continues from this status ([Reports.Latest]). After a restart
-// the memory is empty, and the pass continues from the recorded status.
+// the memory is empty, and the pass continues from status as the API server has recorded it.
 //
 // Reports is safe for concurrent use.
 type Reports[S any] struct {
-	// First is the least time between two status writes of an object.
+	// First is the least time between two status writes of an object that only report progress.
 	First time.Duration
 	// Ratio lengthens the time with each write: if the last write is a seconds old, the next
 	// report is deferred by Ratio*a. Zero means that the time stays [Reports.First].
@@ -29,8 +29,8 @@ type Reports[S any] struct {
 	Each time.Duration
 	// Most bounds the product of [Reports.Each]; zero means no bound.
 	Most time.Duration
-	// Coarse returns a copy of a status without the fields that every step of progress
-	// changes, such as the messages of conditions.
+	// Coarse returns a copy of a status without the fields that every step of progress changes,
+	// such as conditions[].message.
 	Coarse func(S) S
 	// IsProgressing reports whether a status describes work that continues by itself.
 	IsProgressing func(S) bool
@@ -39,7 +39,7 @@ type Reports[S any] struct {
 	last map[object.ID]report[S] // of the objects in progress
 }
 
-// report is the last status write of an object, and the status that was deferred since.
+// report is the last status write of an object, and the [deferral] since.
 type report[S any] struct {
 	at       time.Time
 	wait     time.Duration
@@ -49,8 +49,9 @@ type report[S any] struct {
 // deferral is a status that was not written, and the status on record at that time.
 type deferral[S any] struct{ recorded, status S }
 
-// Latest returns the deferred status of an object if the deferral was based on the recorded
-// status, and the recorded status otherwise. The caller MUST copy the result before a change.
+// Latest returns the status that [Reports.Defer] has deferred if the deferral was based on the
+// recorded status, and the recorded status otherwise. The caller MUST copy the result before a
+// change.
 func (r *Reports[S]) Latest(id object.ID, recorded S) S {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -60,8 +61,9 @@ func (r *Reports[S]) Latest(id object.ID, recorded S) S {
 	return recorded
 }
 
-// Defer returns how long the write of a status is deferred; zero means that the status is to
-// be written now. A deferred status MUST NOT be changed by the caller afterwards.
+// Defer returns how long the write of a status is deferred; zero means that the status is to be
+// written now and then passed to [Reports.Wrote]. A deferred status MUST NOT be changed by the
+// caller afterwards.
 func (r *Reports[S]) Defer(id object.ID, now time.Time, recorded, status S) time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -87,7 +89,7 @@ func (r *Reports[S]) Defer(id object.ID, now time.Time, recorded, status S) time
 	return due
 }
 
-// Wrote records that a status was written over the recorded one.
+// Wrote records that a status was written over the recorded status.
 func (r *Reports[S]) Wrote(id object.ID, now time.Time, recorded, status S) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -98,8 +100,8 @@ func (r *Reports[S]) Wrote(id object.ID, now time.Time, recorded, status S) {
 	r.keep(id, report[S]{at: now, wait: wait}, status)
 }
 
-// keep stores a report without a deferred status, or drops the report of an object that is no
-// longer in progress. The mutex MUST be held.
+// keep stores a report without a deferred status, or drops the report if
+// [Reports.IsProgressing] returns false for the status. The caller holds Reports.mu.
 func (r *Reports[S]) keep(id object.ID, last report[S], status S) {
 	if !r.IsProgressing(status) {
 		delete(r.last, id)
@@ -119,7 +121,7 @@ func (r *Reports[S]) Forget(id object.ID) {
 	delete(r.last, id)
 }
 
-// Len returns the number of objects in progress.
+// Len returns the number of objects in progress (see [Reports.IsProgressing]).
 func (r *Reports[S]) Len() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()

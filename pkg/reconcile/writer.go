@@ -13,9 +13,10 @@ import (
 )
 
 // Writer writes the objects of a reconciler with JSON merge patches, and records each write in
-// [Writes]. A write that would change nothing sends no request. Every write has the UID of the
-// object, so that another object of the same name is never changed: the API server then answers
-// Conflict. Each write is logged at verbosity 1. Writer is safe for concurrent use.
+// [Writes]. A write that would change nothing sends no request. Every PATCH has the
+// metadata.uid of the object, so that another object of the same name is never changed: the API
+// server then answers Conflict. Each write is logged at verbosity 1. Writer is safe for
+// concurrent use.
 type Writer struct {
 	Client client.Client
 	// FieldOwner is the field manager of the writes.

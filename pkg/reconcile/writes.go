@@ -10,8 +10,8 @@ import (
 	"github.com/kinship-dev/kinship/pkg/watch"
 )
 
-// Writes records a reconciler's last write of each object until the cache shows the write.
-// Writes is safe for concurrent use; the zero value is ready to use.
+// Writes records a reconciler's last write of each object until the cache shows the write
+// ([watch.Overlay]). Writes is safe for concurrent use; the zero value is ready to use.
 type Writes struct {
 	// overlay has the resourceVersion that a write was based on, for writes with [Writes.WroteOn].
 	overlay watch.Overlay[string]
@@ -24,17 +24,17 @@ func (w *Writes) Wrote(id object.ID, version string) { w.overlay.Wrote(id, versi
 // still had the resourceVersion base.
 func (w *Writes) WroteOn(id object.ID, base, version string) { w.overlay.Wrote(id, version, base) }
 
-// Unseen reports whether the resourceVersion of the cache is older than the last own write. If
-// so, wait: the watch will bring the newer version.
+// Unseen reports whether the metadata.resourceVersion of the cache is older than the last own
+// write. If so, wait: the watch will bring the newer resourceVersion.
 func (w *Writes) Unseen(id object.ID, cached string) bool {
 	_, unseen := w.overlay.Ahead(id, cached)
 	return unseen
 }
 
-// Concerns reports whether an event needs a pass. Concerns is the only filter for own writes.
-// An event needs no pass if it shows an own write and nothing else, or if only the status has
-// changed: only the operator writes statuses. before is nil for a created object, now for a
-// deleted object.
+// Concerns reports whether an event needs a pass, and is the only filter for own writes. An
+// event needs no pass if it shows an own write and nothing else, or if only status has changed
+// (metadata.generation is the same): only the operator writes statuses. before is nil for a
+// created object, now for a deleted object.
 func (w *Writes) Concerns(id object.ID, before, now metav1.Object) bool {
 	if before == nil || now == nil || before.GetUID() != now.GetUID() {
 		return true
