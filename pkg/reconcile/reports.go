@@ -39,7 +39,7 @@ type Reports[S any] struct {
 	last map[object.ID]report[S] // of the objects in progress
 }
 
-// report is the last status write of an object, and the [deferral] since.
+// report is the last status write of an object, and the deferral since.
 type report[S any] struct {
 	at       time.Time
 	wait     time.Duration

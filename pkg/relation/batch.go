@@ -24,7 +24,7 @@ type batch struct {
 	due  bool
 }
 
-// add schedules a call of follow with the ends. add does not block.
+// add schedules a call of follow with some Refs. add does not block.
 func (b *batch) add(follow func([]Ref), ends ...Ref) {
 	if len(ends) == 0 {
 		return
@@ -43,7 +43,7 @@ func (b *batch) add(follow func([]Ref), ends ...Ref) {
 	}
 }
 
-// run calls follow with the collected ends. If add was called meanwhile, run schedules the next
+// run calls follow with the collected Refs. If add was called meanwhile, run schedules the next
 // call after a pause.
 func (b *batch) run(follow func([]Ref)) {
 	b.mu.Lock()

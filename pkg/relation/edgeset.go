@@ -41,7 +41,7 @@ func (s *edgeSet) remove(e *Edge) {
 
 func (s edgeSet) empty() bool { return len(s.few) == 0 && len(s.many) == 0 }
 
-// all yields the edges of few and many in no particular order.
+// all yields every [Edge] of few and many in no particular order.
 func (s edgeSet) all() iter.Seq[*Edge] {
 	return func(yield func(*Edge) bool) {
 		for _, e := range s.few {

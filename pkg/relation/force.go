@@ -53,8 +53,8 @@ func (f Force) Of(e Edge) Hold {
 	return f.exists(e.Source, e.SourceUID)
 }
 
-// On decides whether any edge holds an object. On stops at the first Held edge, so On is cheap
-// for an object that is the target of thousands of edges.
+// On decides whether any edge holds an object. On stops at the first edge for which [Force.Of]
+// returns [Held], so On is cheap for an object that is the target of thousands of edges.
 func (f Force) On(obj Object) Hold {
 	undecided := false
 	held := f.Declared.AnyTargeting(obj, func(e Edge) bool {
@@ -73,7 +73,7 @@ func (f Force) On(obj Object) Hold {
 }
 
 // Holding returns the edges that hold an object, in a fixed order. An edge for which [Force.Of]
-// returns Undecided is among them: protection fails closed.
+// returns [Undecided] is among them: protection fails closed.
 func (f Force) Holding(obj Object) []Edge {
 	edges := f.Declared.Targeting(obj)
 	return slices.DeleteFunc(edges, func(e Edge) bool { return f.Of(e) == Free })

@@ -11,8 +11,8 @@ import (
 	"github.com/kinship-dev/kinship/pkg/object"
 )
 
-// Index holds edges by their declarer, and finds edges by target ([Index.Targeting]) and by
-// source ([Index.From]). Index is safe for concurrent use. The zero value is ready to use.
+// Index stores each [Edge] by its declarer, and finds edges by target ([Index.Targeting]) and
+// by source ([Index.From]). Index is safe for concurrent use. The zero value is ready to use.
 type Index struct {
 	mu       sync.RWMutex
 	declared map[object.ID][]Edge
@@ -105,7 +105,7 @@ func (x *Index) Declarers() []object.ID {
 	return ids
 }
 
-// Len returns the number of objects that declare edges.
+// Len returns the number of objects that declare edges ([Index.Set]).
 func (x *Index) Len() int {
 	x.mu.RLock()
 	defer x.mu.RUnlock()

@@ -15,9 +15,10 @@ import (
 type Declaration struct {
 	// Kinds are the kinds that a [Watcher] must watch for the declarer.
 	Kinds []schema.GroupKind
-	// Edges are the permitted edges of the declarer.
+	// Edges are the permitted edges of the declarer ([Edge.Declarer]).
 	Edges []Edge
-	// Choices are selectors from which the declarer has yet to choose one object each.
+	// Choices are selectors from which the declarer has yet to choose one object each, such as
+	// spec.by.resourceSelector of a Usage.
 	Choices []Ref
 }
 
@@ -34,8 +35,8 @@ type Ledger struct {
 	// Use has kinds watched for a declarer. [Watcher.Use] implements Use.
 	Use func(declarer object.ID, kinds ...schema.GroupKind)
 	// Unread reports whether a declarer exists that no informer can read, such as a Usage that
-	// fails to decode. While Unread returns true, [Ledger.Hold] answers Undecided in place of
-	// Free. Unread may be nil.
+	// fails to decode. While Unread returns true, [Ledger.Hold] answers [Undecided] in place of
+	// [Free]. Unread may be nil.
 	Unread func() bool
 
 	// mu is held from the call of Get until Declare has returned: informers, ReferenceGrants
@@ -46,7 +47,8 @@ type Ledger struct {
 	choices  map[schema.GroupKind]map[object.ID][]Ref
 }
 
-// Update reads a declarer with Get and sets its edges. Update does not wake the declarer.
+// Update reads a declarer with [Ledger.Get] and sets its edges. Update does not wake the
+// declarer.
 //
 // Update calls Get instead of taking an object from the caller: another caller may already have
 // read a newer object.
@@ -66,7 +68,8 @@ func (l *Ledger) Update(id object.ID) {
 	l.set(id, l.Declaration(obj))
 }
 
-// set replaces the Edges, Kinds and Choices of a declarer. The caller holds mu.
+// set replaces the [Declaration] (Edges, Kinds and Choices) of a declarer. The caller holds
+// Ledger.mu.
 func (l *Ledger) set(id object.ID, d Declaration) {
 	l.Use(id, d.Kinds...)
 	for _, choosing := range l.choices {
@@ -85,9 +88,9 @@ func (l *Ledger) set(id object.ID, d Declaration) {
 	l.Declare(id, d.Edges)
 }
 
-// Release drops the edges of a declarer that is being deleted and has no effect any more. If
-// Get returns no declarer with this UID (a new declarer of the same name replaced the old one),
-// Release changes nothing.
+// Release drops the edges of a declarer that has a metadata.deletionTimestamp and no effect any
+// more. If [Ledger.Get] returns no declarer with this UID (a new declarer of the same name
+// replaced the old one), Release changes nothing.
 func (l *Ledger) Release(id object.ID, uid types.UID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -151,8 +154,8 @@ func (l *Ledger) record(c Change) (choosers []object.ID) {
 	return choosers
 }
 
-// choosable reports whether a declarer may choose an object: ref matches the object, and the
-// object is not being deleted.
+// choosable reports whether a declarer may choose an object: [Ref.Matches] returns true, and
+// the object has no metadata.deletionTimestamp.
 func choosable(ref Ref, obj *Object) bool { return obj != nil && !obj.Deleting && ref.Matches(*obj) }
 
 // KindChanged updates and wakes the declarers of a kind that was installed, read or removed, or

@@ -14,7 +14,7 @@ import (
 	"github.com/kinship-dev/kinship/pkg/object"
 )
 
-// Object is the metadata of an object that relations need.
+// Object is the part of an object's metadata that relations need.
 type Object struct {
 	ID         object.ID
 	UID        types.UID
@@ -54,7 +54,7 @@ func OlderFirst(a, b Object) int {
 
 // Selector selects objects by labels, by controller owner, or by both.
 type Selector struct {
-	// Labels that an object must all have.
+	// Labels are the matchLabels of the selector: an object must have all.
 	Labels map[string]string
 	// Where, if set, must match the labels of an object. [labels.Everything] matches every
 	// object.
@@ -83,7 +83,7 @@ func (s *Selector) Matches(obj Object) bool {
 	return true
 }
 
-// equal reports whether two selectors select the same objects.
+// equal reports whether two selectors select the same objects ([Ref.Equal]).
 func (s *Selector) equal(other *Selector) bool {
 	return s.Controller == other.Controller && maps.Equal(s.Labels, other.Labels) &&
 		(s.Where == nil) == (other.Where == nil) && (s.Where == nil || s.Where.String() == other.Where.String())

@@ -26,7 +26,7 @@ type Path struct {
 	steps []pathStep
 }
 
-// pathStep is one step of a path: into a field, or into a list.
+// pathStep is one step of a [Path]: into a field, or into a list.
 type pathStep struct {
 	field string
 	list  bool
@@ -111,7 +111,7 @@ func MustPath(text string) Path {
 	return p
 }
 
-// String returns the path as it was written.
+// String returns the text that [ParsePath] parsed.
 func (p Path) String() string { return p.text }
 
 // Values returns the values that the path leads to in the content of an object, in the order of
@@ -132,7 +132,7 @@ func (p Path) Values(content map[string]any) []Value {
 	return found
 }
 
-// from appends to next the values that the step leads to from v.
+// from appends to next each [Value] that the step leads to from v.
 func (s pathStep) from(v Value, next []Value) []Value {
 	if !s.list {
 		holder, _ := v.Value.(map[string]any)

@@ -11,7 +11,7 @@ import (
 	"github.com/kinship-dev/kinship/pkg/object"
 )
 
-// Form says how a field names objects.
+// Form says how a field names objects: ByName, for example.
 type Form int
 
 const (
@@ -44,9 +44,9 @@ type Reference struct {
 	// Target is the kind that the field names. With ByKind, the zero value means any kind that
 	// the cluster serves, and a kind means that references to other kinds yield no edge.
 	Target schema.GroupKind
-	// Namespace is the field beside the name that holds the namespace of the target. Empty
-	// means the namespace of the declarer. A cluster-scoped target, such as a Node, has no
-	// namespace.
+	// Namespace is the field beside the name that holds the namespace of the target, such as
+	// subjects[*].namespace of a RoleBinding. Empty means metadata.namespace of the declarer. A
+	// cluster-scoped target, such as a Node, has no namespace.
 	Namespace string
 	// Only, if set, leaves out a reference for which Only returns false. The arguments are the
 	// declarer and the object with the field ([Value.Holder]): for
@@ -57,7 +57,7 @@ type Reference struct {
 	Finalizer string
 }
 
-// Relation returns the relation that the reference stands for.
+// Relation returns the [Relation] that the reference stands for.
 func (r Reference) Relation() Relation {
 	return Relation{
 		Name: r.Name, Role: r.Role, Doc: r.Doc, Declarer: r.Declarer, Target: r.Target,
@@ -114,8 +114,8 @@ func contentOf(obj client.Object) (map[string]any, error) {
 	return content, nil
 }
 
-// target returns the target that the value v names. ok is false if v names no object, or if the
-// cluster does not serve the kind.
+// target returns the target that the value v names, as a [Ref]. ok is false if v names no
+// object, or if the cluster does not serve the kind.
 func (r Reference) target(v Value, namespace string, kinds Kinds) (Ref, bool) {
 	gk, name, holder := r.Target, "", v.Holder
 	var selector *Selector

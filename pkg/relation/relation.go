@@ -11,7 +11,8 @@ import (
 	"github.com/kinship-dev/kinship/pkg/watch"
 )
 
-// Role is the meaning of a reference for the two objects that the reference connects.
+// Role is the meaning of a reference for the two objects that the reference connects:
+// [Dependency], for example.
 type Role string
 
 const (
@@ -23,7 +24,7 @@ const (
 	// metadata.ownerReferences with the UID of the owner, and is deleted by the garbage
 	// collector after its owner.
 	Owner Role = "Owner"
-	// Usage refuses the deletion of the target at admission: the webhook answers 409.
+	// Usage refuses the DELETE of the target at admission: the webhook answers 409.
 	Usage Role = "Usage"
 	// Binding lets the source act on the target: a HorizontalPodAutoscaler scales a Deployment.
 	Binding Role = "Binding"
@@ -32,7 +33,7 @@ const (
 	Composition Role = "Composition"
 )
 
-// Relation is a rule: objects of the kind Declarer declare edges of one role.
+// Relation is a rule: objects of the kind Declarer declare edges of one [Role].
 type Relation struct {
 	// Name identifies the relation among all others, for people and metrics.
 	Name string
@@ -55,7 +56,7 @@ type Relation struct {
 	// "controller".
 	FieldOwner string
 	// Reads says that the source uses the content of the target, such as the password in a
-	// Secret. A target with another resourceVersion wakes the source.
+	// Secret. A target with another metadata.resourceVersion wakes the source.
 	Reads bool
 	// Once says that the source needs its target only until the source is created: a Server
 	// needs spec.resource.flavorRef at creation only.
@@ -64,7 +65,8 @@ type Relation struct {
 	// exists. So two sources may refer to each other, as two SecurityGroups do in
 	// spec.resource.rules.
 	Later bool
-	// Across says that an object may name targets in other namespaces.
+	// Across says that an object may name targets in other namespaces (see
+	// [Reference.Namespace]).
 	Across bool
 	// Extract returns the edges that an object declares, in a fixed order.
 	Extract Extractor
@@ -108,7 +110,7 @@ func Named(id object.ID) Ref { return Ref{ID: id} }
 // IsZero reports whether the [Edge] has no such end.
 func (r Ref) IsZero() bool { return r.ID.IsZero() && r.Selector == nil }
 
-// Equal reports whether two ends stand for the same objects.
+// Equal reports whether two Refs stand for the same objects.
 func (r Ref) Equal(other Ref) bool {
 	if r.ID != other.ID || (r.Selector == nil) != (other.Selector == nil) {
 		return false
@@ -137,7 +139,7 @@ func (r Ref) key() string {
 	return fmt.Sprintf("%q %q %q %v", r.ID, r.Selector.Labels, r.Selector.Controller, r.Selector.Where)
 }
 
-// Matches reports whether the end stands for an object.
+// Matches reports whether the [Ref] stands for an object.
 func (r Ref) Matches(obj Object) bool {
 	if r.Selector == nil {
 		return r.ID == obj.ID
@@ -147,13 +149,13 @@ func (r Ref) Matches(obj Object) bool {
 		r.Selector.Matches(obj)
 }
 
-// Edge is one concrete fact: Source needs Target.
+// Edge is one concrete fact: [Edge.Source] needs [Edge.Target].
 type Edge struct {
 	// Relation is the [Relation.Name] of the rule that the edge was extracted from.
 	Relation string
 	// Role of the edge.
 	Role Role
-	// Declarer is the object that declares the edge: a Usage, or the source itself.
+	// Declarer is the object that declares the edge: a Usage, or Source itself.
 	Declarer object.ID
 	// Source needs the target. Source is zero if the declarer protects the target without a
 	// reason (a Usage with spec.reason and no spec.by).
@@ -161,7 +163,7 @@ type Edge struct {
 	// SourceUID, if set, is the UID that the source must have: a new object of the same name is
 	// not the source.
 	SourceUID types.UID
-	// Target is the object that Source needs, or a selector of such objects.
+	// Target is the object that Source needs, or a [Selector] of such objects.
 	Target Ref
 	// Field is the field of the declarer that names the target, such as
 	// spec.volumes[0].secret.secretName.

@@ -10,8 +10,8 @@ import (
 	"github.com/kinship-dev/kinship/pkg/object"
 )
 
-// Bounds of a search for rings. Users decide how many edges there are, and an admission request
-// must be answered within seconds.
+// Bounds of [Force.Ring]. Users decide how many edges there are, and an admission request must
+// be answered within timeoutSeconds of the webhook.
 const (
 	// maxReached limits the number of objects that a search visits.
 	maxReached = 10_000
@@ -71,7 +71,7 @@ func (f Force) behind(ends []Ref, visit func(declarer object.ID)) {
 	}, func(object.ID) bool { return false })
 }
 
-// targets returns a function that returns the targets of an object. The members of a selector
+// targets returns a function that returns the targets of an object. The members of a [Selector]
 // are returned once; seen holds the selectors already followed.
 func (f Force) targets(seen map[string]struct{}) func(object.ID) []object.ID {
 	if seen == nil {

@@ -11,7 +11,7 @@ import (
 
 // Mark is a mark that held objects carry, such as a label. guard.Lock implements Mark.
 type Mark interface {
-	// On reports whether an object carries the mark.
+	// On reports whether an object carries the mark (guard.Lock: in metadata.labels).
 	On(obj Object) bool
 	// Wrong reports whether an object carries the mark and should not, or should carry the mark
 	// and does not.
@@ -29,7 +29,7 @@ type Mark interface {
 type Waker struct {
 	Force
 
-	// Mark is the mark of held targets.
+	// Mark is the [Mark] of held targets.
 	Mark Mark
 	// Declarer and Target request the reconciliation of an object, as Add of a work queue does.
 	// They MUST NOT block.
@@ -100,7 +100,7 @@ func (w *Waker) KindChanged(gk schema.GroupKind) {
 	}
 }
 
-// Marked returns the objects of a kind that carry the mark.
+// Marked returns the objects of a kind that carry the mark ([Mark.Selector]).
 func (w *Waker) Marked(gk schema.GroupKind) []Object {
 	marked, _ := w.Exists.List(Ref{ID: object.ID{Group: gk.Group, Kind: gk.Kind}, Selector: w.Mark.Selector()})
 	return marked

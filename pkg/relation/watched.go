@@ -32,8 +32,8 @@ func newWatched(gk schema.GroupKind) *watched {
 	return &watched{gk: gk}
 }
 
-// lingers reports whether the informer of an unused kind still runs, because the last user left
-// less than linger ago.
+// lingers reports whether the informer of an unused kind still runs, because [Watcher.Use]
+// dropped the last user less than linger ago.
 func (k *watched) lingers() bool {
 	return k.users == 0 && k.cancel != nil && time.Since(k.unused) < linger
 }
@@ -174,7 +174,7 @@ func (p *projection) GetNamespace() string       { return p.object.ID.Namespace 
 func (p *projection) GetName() string            { return p.object.ID.Name }
 func (p *projection) GetResourceVersion() string { return p.object.Version }
 
-// project is the transform function of an informer: project returns the projection of an
+// project is the cache.TransformFunc of an informer: project returns the projection of an
 // object.
 func (k *watched) project(obj any) (any, error) {
 	m, ok := obj.(*metav1.PartialObjectMetadata)
@@ -187,7 +187,7 @@ func (k *watched) project(obj any) (any, error) {
 	return p, nil
 }
 
-// seen returns a copy of the Object in a projection. The labels are shared and must not be
+// seen returns a copy of the [Object] in a projection. The labels are shared and must not be
 // changed.
 func seen(obj metav1.Object) *Object {
 	if obj == nil {

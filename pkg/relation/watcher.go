@@ -25,7 +25,7 @@ import (
 type Presence int
 
 const (
-	// Unknown means that the kind is not watched, or that its first list is not complete.
+	// Unknown means that the kind is not watched, or that its first LIST is not complete.
 	Unknown Presence = iota
 	// Absent means that the store has no such object. The object may have been created since:
 	// confirm with [Watcher.Live] before you release a lock or a finalizer.
@@ -63,8 +63,8 @@ const (
 // Change is one object that was created (Old is nil), changed, or deleted (New is nil).
 type Change struct {
 	Old, New *Object
-	// Told says that the API server reported the deletion of the object. If Told is false, the
-	// object was missing in a new list.
+	// Told says that the API server reported the deletion by a DELETED event. If Told is false,
+	// the object was missing in a new LIST.
 	Told bool
 }
 
@@ -91,10 +91,10 @@ type Watcher struct {
 	mu    sync.RWMutex
 	kinds map[schema.GroupKind]*watched
 	uses  map[object.ID][]schema.GroupKind
-	// latest are the kinds of the last call of Use: thousands of users often use the same kinds
-	// and share one slice.
+	// latest are the kinds of the last call of [Watcher.Use]: thousands of users often use the
+	// same kinds and share one slice.
 	latest []schema.GroupKind
-	// namespaces are the namespaces in which objects are watched. Empty means all.
+	// namespaces are the namespaces of [Watcher.In]. Empty means all.
 	namespaces []string
 	// doubted is the time since when the catalog may be out of date: a CustomResourceDefinition
 	// or APIService changed, or a kind came into use that the catalog does not have.
@@ -129,7 +129,7 @@ func (w *Watcher) In(namespaces ...string) { w.namespaces = namespaces }
 // Limited reports whether In limits the [Watcher] to some namespaces.
 func (w *Watcher) Limited() bool { return len(w.namespaces) > 0 }
 
-// Covers reports whether objects in a namespace are watched.
+// Covers reports whether objects in a namespace are watched ([Watcher.In]).
 func (w *Watcher) Covers(namespace string) bool {
 	return len(w.namespaces) == 0 || namespace == "" || slices.Contains(w.namespaces, namespace)
 }
@@ -171,8 +171,8 @@ func (w *Watcher) NeedLeaderElection() bool { return false }
 // Close releases a [Watcher] whose Start is not going to be called.
 func (w *Watcher) Close() { w.queue.ShutDown() }
 
-// Refresh reads which kinds the cluster serves. Start calls Refresh too; call Refresh before
-// Start if Mapping must answer earlier.
+// Refresh reads from discovery which kinds the cluster serves ([watch.Catalog.Refresh]). Start
+// calls Refresh too; call Refresh before Start if [Watcher.Mapping] must answer earlier.
 func (w *Watcher) Refresh(ctx context.Context) error { return w.catalog.Refresh(ctx) }
 
 // Start watches until ctx ends and then stops every informer.
@@ -206,7 +206,7 @@ func (w *Watcher) Start(ctx context.Context) error {
 }
 
 // Use declares the kinds that a user (such as a Usage) needs watched, in place of the kinds of
-// its last call. No kinds means that the user needs no kind any more.
+// its last call. No kinds means that the user needs no kind any more ([Watcher.Users]).
 func (w *Watcher) Use(user object.ID, kinds ...schema.GroupKind) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -290,8 +290,9 @@ func (w *Watcher) List(ref Ref) ([]Object, bool) {
 	return found, true
 }
 
-// Problem returns why a kind in use can't be watched: the error of Mapping, or the error of the
-// API server for the list or watch. Problem returns nil for a kind without a known error.
+// Problem returns why a kind in use can't be watched: the error of [Watcher.Mapping], or the
+// error of the API server for LIST or WATCH. Problem returns nil for a kind without a known
+// error.
 func (w *Watcher) Problem(gk schema.GroupKind) error {
 	w.mu.RLock()
 	defer w.mu.RUnlock()
@@ -360,7 +361,7 @@ func (w *Watcher) liveAnyIn(ctx context.Context, ref Ref, m watch.Mapping, names
 	}
 }
 
-// ready returns the stores of a kind whose first list is complete, or nil.
+// ready returns the stores of a kind whose first LIST is complete (synced), or nil.
 func (w *Watcher) ready(gk schema.GroupKind) *stores {
 	w.mu.RLock()
 	defer w.mu.RUnlock()

@@ -32,8 +32,9 @@ type carrier struct {
 	prefix string
 }
 
-// Relations returns the relations of Kubernetes' own kinds, in a fixed order. The slice belongs
-// to the caller. A relation of a kind that the cluster does not serve yields no edges.
+// Relations returns each [relation.Relation] of Kubernetes' own kinds, in a fixed order. The
+// slice belongs to the caller. A relation of a kind that the cluster does not serve yields no
+// edges.
 func Relations() []relation.Relation {
 	var all []relation.Relation
 	for _, t := range tables() {

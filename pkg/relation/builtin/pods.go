@@ -53,7 +53,8 @@ func pods() []table {
 			needs("priorityclass", "priorityClassName", priorityClass),
 			needs("runtimeclass", "runtimeClassName", runtimeClass),
 			needs("node", "nodeName", node),
-			// The kubelet pulls without the Secret, if the registry lets it.
+			// The kubelet pulls without the Secret in imagePullSecrets, if the registry
+			// permits.
 			mayNeed("pull-secret", "imagePullSecrets[*].name", secret),
 			needs("podgroup", "schedulingGroup.podGroupName", kind("scheduling.k8s.io", "PodGroup")),
 			needs("resourceclaim", "resourceClaims[*].resourceClaimName", resourceClaim),
