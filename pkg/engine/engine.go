@@ -28,15 +28,15 @@ import (
 type Options struct {
 	// Name is the prefix of the names of controllers and field managers, such as example.com.
 	Name string
-	// Live reads and writes without a cache.
+	// Live is a client.Client without a cache.
 	Live client.Client
 	// GuardWorkers is the number of workers of each guard controller. Zero means 8.
 	GuardWorkers int
 	// Reasons are the reasons of the outcomes that the [Engine] returns.
 	Reasons Reasons
-	// Catalog, if set, makes the [Engine] follow CustomResourceDefinitions: kinds may be installed
-	// after the Engine has started. The operator then needs the rights to list and watch
-	// customresourcedefinitions.
+	// Catalog, if set, makes the [Engine] follow CustomResourceDefinitions: kinds may be
+	// installed after the Engine has started. The operator then needs the verbs list and watch
+	// on customresourcedefinitions.apiextensions.k8s.io.
 	Catalog *watch.Catalog
 }
 
@@ -73,7 +73,7 @@ type Engine struct {
 	contents map[object.ID]string
 }
 
-// guarded is a target with a finalizer that guards the target.
+// guarded is a target with a value in metadata.finalizers that guards the target.
 type guarded struct {
 	target    object.ID
 	finalizer string
@@ -94,8 +94,8 @@ func New(mgr manager.Manager, options Options) *Engine {
 	}
 }
 
-// Watch adds a kind that other kinds only refer to, such as Secret. The [Engine] watches only the
-// metadata of its objects.
+// Watch adds a kind that other kinds only refer to, such as Secret. The [Engine] watches only
+// the metadata of its objects (PartialObjectMetadata).
 func (e *Engine) Watch(gvk schema.GroupVersionKind) { e.Add(Kind{GVK: gvk}) }
 
 // Add adds a [Kind]. Call Add before Start.
@@ -296,7 +296,8 @@ func (e *Engine) Requeue(id object.ID) {
 	}
 }
 
-// Running reports whether the reconciler of a kind runs, which is so only in the leader.
+// Running reports whether the reconciler of a kind runs ([reconcile.Queue.Running]), which is
+// so only in the leader.
 func (e *Engine) Running(gk schema.GroupKind) bool {
 	m := e.members[gk]
 	return m != nil && m.queue.Running()

@@ -71,8 +71,8 @@ func (e *Engine) openSoon(ctx context.Context) {
 	}
 }
 
-// everywhere is a Runnable that runs in every replica: a replica that becomes leader later then
-// has filled caches.
+// everywhere is a manager.Runnable that runs in every replica (NeedLeaderElection returns
+// false): a replica that becomes leader later then has filled caches.
 type everywhere func(context.Context) error
 
 // Start implements manager.Runnable.

@@ -43,8 +43,8 @@ func (e *Engine) makeGuards() {
 // relation without a guard.
 func (e *Engine) guardOf(edge relation.Edge) string { return e.relations[edge.Relation].Finalizer }
 
-// Hold puts the finalizers of the relations on all ready targets. If another client writes a
-// target at the same moment, Hold returns an Outcome that waits for the cache.
+// Hold adds each [relation.Relation.Finalizer] to all ready targets. If another client writes a
+// target at the same moment, Hold returns a [reconcile.Outcome] that waits for the cache.
 func (e *Engine) Hold(ctx context.Context, refs Refs) reconcile.Outcome {
 	var outcome reconcile.Outcome
 	for _, t := range refs.targets {
@@ -64,8 +64,8 @@ func (e *Engine) Hold(ctx context.Context, refs Refs) reconcile.Outcome {
 	return outcome
 }
 
-// Sources returns the objects that refer to a target by relations with a finalizer, in a fixed
-// order. An empty finalizer means all relations.
+// Sources returns the objects that refer to a target by relations with a finalizer
+// ([relation.Relation.Finalizer]), in a fixed order. An empty finalizer means all relations.
 func (e *Engine) Sources(target object.ID, finalizer string) []object.ID {
 	var ids []object.ID
 	for _, edge := range e.index.Targeting(relation.Object{ID: target}) {

@@ -30,8 +30,8 @@ type Kind struct {
 	// unstructured.Unstructured for a kind with Ready, Relations or Work. Nil means metadata for
 	// every other kind: the [Engine] then tells two contents apart by their resourceVersion.
 	Example client.Object
-	// Relations are the references in the objects. The message of a wait names the targets in
-	// this order.
+	// Relations are the references in the objects. [Refs.Waits] names the targets in this
+	// order.
 	Relations []relation.Relation
 	// Finalizer is the finalizer of the kind's own [Kind.Reconciler]. The guard controller of the kind
 	// never removes Finalizer.
@@ -50,7 +50,7 @@ type Kind struct {
 	// Concerns reports whether a change of an object requeues the object. Kind.Writes has left
 	// out the reconciler's own writes before. Nil means every such change.
 	Concerns func(old, now client.Object) bool
-	// Writes records the reconciler's own writes of the objects.
+	// Writes records the reconciler's own writes ([reconcile.Writes.Concerns]).
 	Writes *reconcile.Writes
 	// Reconciler works on the objects, with [Kind.Workers] workers. Zero means one worker.
 	Reconciler ctrlreconcile.TypedReconciler[object.ID]

@@ -16,7 +16,8 @@ import (
 // [Kind.Store] does.
 func (e *Engine) Observe(gk schema.GroupKind, c watch.Change[client.Object]) {
 	if c.Old != nil && c.New != nil && c.Old.GetUID() != c.New.GetUID() {
-		// A watch that was cut off reports another object of the same name as a change.
+		// A watch that was interrupted reports another object of the same name, with another
+		// metadata.uid, as a change.
 		e.Observe(gk, watch.Change[client.Object]{Old: c.Old, Missed: true})
 		c.Old = nil
 	}
@@ -68,8 +69,8 @@ func (e *Engine) concernsSources(m *member, id object.ID, old, now client.Object
 		(old.GetDeletionTimestamp() == nil) != (now.GetDeletionTimestamp() == nil) || lostFinalizer(old, now)
 }
 
-// lostFinalizer reports whether the change removed a finalizer. A user may have removed a guard
-// by hand; then its source must put the guard on again.
+// lostFinalizer reports whether the change removed a value from metadata.finalizers. A user may
+// have removed a guard by hand; then its source must add the guard again.
 func lostFinalizer(old, now client.Object) bool {
 	return slices.ContainsFunc(old.GetFinalizers(), func(f string) bool {
 		return !slices.Contains(now.GetFinalizers(), f)

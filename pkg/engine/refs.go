@@ -35,7 +35,7 @@ type Target struct {
 // ID returns the object that the reference names.
 func (t Target) ID() object.ID { return t.edge.Target.ID }
 
-// Relation returns the relation that the reference belongs to.
+// Relation returns the [relation.Relation] that the reference belongs to.
 func (t Target) Relation() relation.Relation { return t.relation }
 
 // Object returns the object that the reference names, or nil. The object belongs to the cache.
@@ -64,8 +64,8 @@ func (t Target) needs(complete bool) string {
 	return ""
 }
 
-// waits reports whether a source waits for targets of the relation. With the role Composition
-// the source creates the target, and with the role Usage the target may be missing.
+// waits reports whether a source waits for targets of the relation. With [relation.Composition]
+// the source creates the target, and with [relation.Usage] the target may be missing.
 func waits(r relation.Relation) bool {
 	return r.Role != relation.Composition && r.Role != relation.Usage
 }
@@ -105,8 +105,8 @@ func (e *Engine) target(edge relation.Edge, rel relation.Relation) Target {
 	return t
 }
 
-// Waits returns an Outcome that names every target that is missing or not ready. The Outcome is
-// done if there is no such target.
+// Waits returns a [reconcile.Outcome] that names every target that is missing or not ready. The
+// Outcome is done if there is no such target.
 func (r Refs) Waits() reconcile.Outcome {
 	var outcome reconcile.Outcome
 	for _, t := range r.targets {

@@ -17,14 +17,14 @@ import (
 // Work is one pass over an object of a kind with [Kind.Work].
 type Work struct {
 	ID object.ID
-	// Object may be changed: the [Engine] writes its status at the end of the pass.
+	// Object may be changed: the [Engine] writes status at the end of the pass.
 	Object client.Object
 	Refs   Refs
 
 	before client.Object
 }
 
-// Conditioned is an object with conditions. An unstructured object need not implement
+// Conditioned is an object with conditions. An unstructured.Unstructured need not implement
 // Conditioned: its conditions are in status.conditions.
 type Conditioned interface {
 	GetConditions() []metav1.Condition

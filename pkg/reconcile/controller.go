@@ -28,14 +28,15 @@ type Queue struct {
 	work atomic.Pointer[workqueue.TypedRateLimitingInterface[object.ID]]
 }
 
-// Add requests the reconciliation of an object.
+// Add requests the reconciliation of an object, unless the workqueue contains its [object.ID]
+// already.
 func (q *Queue) Add(id object.ID) {
 	if work := q.work.Load(); work != nil {
 		(*work).Add(id)
 	}
 }
 
-// Running reports whether the controller runs.
+// Running reports whether the controller runs and Add has an effect.
 func (q *Queue) Running() bool { return q.work.Load() != nil }
 
 // Controller reconciles the objects that its [Queue] names. A Controller runs in the leader.

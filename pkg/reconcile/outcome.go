@@ -19,11 +19,11 @@ type State int
 const (
 	// Done means that there is nothing left to do.
 	Done State = iota
-	// Progressing means that an operation was started and will end without help: a Server is
-	// being built.
+	// Progressing means that an operation was started and will end without help: OpenStack
+	// builds a Server.
 	Progressing
-	// Waiting means that another object or a moment in time must come first: a Subnet waits for
-	// its Network.
+	// Waiting means that another object ([Wait]) or a moment in time ([WaitFor]) must come
+	// first: a Subnet waits for its Network.
 	Waiting
 	// Failed means that an attempt failed and will be repeated: [Fail] with back-off, [Retry]
 	// at a given time.
@@ -51,7 +51,7 @@ type Outcome struct {
 	after    time.Duration
 }
 
-// Wait returns the [Outcome] of waiting for an event that a watch will report.
+// Wait returns the [Outcome] of waiting for an event that a watch will report ([Waiting]).
 func Wait(reason, format string, args ...any) Outcome {
 	return finding(Waiting, reason, format, args)
 }
@@ -123,8 +123,8 @@ func (o Outcome) And(p Outcome) Outcome {
 func (o Outcome) IsDone() bool { return len(o.findings) == 0 }
 
 // IsSuperseded reports whether an attempt failed because another client wrote an object at the
-// same time. The pass is repeated after [ConflictRetry], so a status need not report the
-// failure.
+// same time (Conflict). The pass is repeated after [ConflictRetry], so a status need not report
+// the failure.
 func (o Outcome) IsSuperseded() bool { return apierrors.IsConflict(o.err) }
 
 // Messages returns the message of every [Finding] in their order, each message once.

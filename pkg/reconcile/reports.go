@@ -89,7 +89,8 @@ func (r *Reports[S]) Defer(id object.ID, now time.Time, recorded, status S) time
 	return due
 }
 
-// Wrote records that a status was written over the recorded status.
+// Wrote records that status was written over the recorded status: [Reports.Defer] counts the
+// time from now.
 func (r *Reports[S]) Wrote(id object.ID, now time.Time, recorded, status S) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
