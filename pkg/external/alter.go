@@ -3,7 +3,6 @@ package external
 import (
 	"cmp"
 	"slices"
-	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -14,30 +13,29 @@ import (
 	"github.com/kinship-dev/kinship/pkg/object"
 )
 
-// alterations are the objects whose resources were changed through those of
-// others, and when. They are lost at a restart: the next comparison finds what
-// they would have.
-type alterations struct {
-	mu  sync.Mutex
-	all map[object.ID]time.Time
+// noteAlteration records that the resource of an object was changed through the resource of another
+// object. A restart loses that: the next comparison finds the change.
+func (s *records) noteAlteration(r *record, at time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r.altered = at
 }
 
-func (a *alterations) note(id object.ID, at time.Time) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.all == nil {
-		a.all = map[object.ID]time.Time{}
-	}
-	a.all[id] = at
-}
-
-// take returns when an object's resource was changed, and forgets it.
-func (a *alterations) take(id object.ID) time.Time {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	at := a.all[id]
-	delete(a.all, id)
+// popAlteration returns when an object's resource was changed, once.
+func (s *records) popAlteration(r *record) time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	at := r.altered
+	r.altered = time.Time{}
 	return at
+}
+
+// requeueAltered has an object of the pack's own look at its resource, settled or not.
+func (e *Engine) requeueAltered(id object.ID) {
+	if obj := e.core.Get(id); obj != nil && e.own(id.GroupKind()) != nil {
+		e.records.noteAlteration(e.records.of(id, obj.GetUID()), e.Clock.Now())
+		e.core.Requeue(id)
+	}
 }
 
 // use records what the resource is about to refer to, beside what it may refer to
@@ -67,17 +65,13 @@ func (r *reconciler[K, R]) alter(p *pass[K, R]) {
 	}
 	all := slices.Concat(p.before.GetExternalStatus().ObservedDependencies, p.status().ObservedDependencies)
 	slices.SortFunc(all, compareDependencies)
-	now := r.engine.Clock.Now()
 	for _, d := range slices.Compact(all) {
 		i := slices.IndexFunc(r.kind.Alters, func(gk schema.GroupKind) bool { return gk.Kind == d.Kind })
 		if i < 0 {
 			continue
 		}
 		target := object.ID{Group: r.kind.Alters[i].Group, Kind: d.Kind, Namespace: p.id.Namespace, Name: d.Name}
-		if r.engine.own(r.kind.Alters[i]) != nil && r.engine.core.Get(target) != nil {
-			r.engine.alterations.note(target, now)
-			r.engine.core.Requeue(target)
-		}
+		r.engine.requeueAltered(target)
 	}
 }
 

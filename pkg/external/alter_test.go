@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	openstackv1alpha1 "github.com/kinship-dev/kinship/api/openstack/v1alpha1"
 	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
@@ -33,7 +34,8 @@ func TestAlter(t *testing.T) {
 		r.kind.Alters = []schema.GroupKind{ports.GroupKind()}
 		store := newStore()
 		for _, name := range []string{"old", "new", "both", "other"} {
-			port := &openstackv1alpha1.Port{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name}}
+			port := &openstackv1alpha1.Port{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID(name)}}
+			r.engine.records.learn(object.Of(port, ports.GroupKind()), port.UID)
 			if err := store.Add(port); err != nil {
 				t.Fatal(err)
 			}
@@ -48,10 +50,11 @@ func TestAlter(t *testing.T) {
 		var got []string
 		for _, obj := range r.engine.core.List(ports.GroupKind()) {
 			id := object.Of(obj, ports.GroupKind())
-			if at := r.engine.alterations.take(id); at.Equal(clock.Now()) {
+			one := r.engine.records.of(id, obj.GetUID())
+			if at := r.engine.records.popAlteration(one); at.Equal(clock.Now()) {
 				got = append(got, id.Name)
 			}
-			if at := r.engine.alterations.take(id); !at.IsZero() {
+			if at := r.engine.records.popAlteration(one); !at.IsZero() {
 				t.Errorf("%s is looked at twice", id.Name)
 			}
 		}

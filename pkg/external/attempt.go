@@ -65,7 +65,7 @@ func (r *reconciler[K, R]) findAttempt(
 	ctx context.Context, p *pass[K, R],
 ) (resource R, found bool, o reconcile.Outcome) {
 	i := r.intent(p)
-	facts := attempt{intended: i != nil, refused: p.memory.refused}
+	facts := attempt{intended: i != nil, refused: p.record.refused}
 	if facts.decide() == toSearch {
 		orphans, err := r.findOrphans(ctx, p, i)
 		if err != nil {
@@ -110,7 +110,7 @@ func (r *reconciler[K, R]) findOrphans(ctx context.Context, p *pass[K, R], i *in
 		if who.Marker == uid {
 			return []R{one}, nil
 		}
-		if i.made(who, objectCreated, r.kind.Dated, r.kind.Marked) && r.claims.free(resourceID{p.cloud, who.ID}, uid) {
+		if i.made(who, objectCreated, r.kind.Dated, r.kind.Marked) && r.engine.records.isFree(p.record, r.resourceOf(p.cloud, who.ID)) {
 			orphans = append(orphans, one)
 		}
 	}
@@ -130,22 +130,22 @@ const (
 // attempt there would be two resources.
 func (r *reconciler[K, R]) isUnanswered(p *pass[K, R]) bool {
 	now := r.engine.Clock.Now()
-	if !p.memory.sent && p.memory.until.IsZero() {
-		p.memory.until = now.Add(unknownEnd)
+	if !p.record.sent && p.record.until.IsZero() {
+		p.record.until = now.Add(unknownEnd)
 		// The clocks of two machines may differ, so that a time to come counts as now. The wait
 		// goes on over restarts: an operator that is killed every few seconds comes to its end.
 		if i := r.intent(p); i != nil && !i.Tried.IsZero() && i.Tried.Before(now) {
-			p.memory.until = i.Tried.Add(unknownEnd)
+			p.record.until = i.Tried.Add(unknownEnd)
 		}
 	}
-	return now.Before(p.memory.until)
+	return now.Before(p.record.until)
 }
 
 // awaitAnswer waits while the cloud may still carry out the last attempt.
 func (r *reconciler[K, R]) awaitAnswer(p *pass[K, R]) reconcile.Outcome {
 	// The last look comes when the wait is over, and not up to 15 s later: an operator that is
 	// killed again and again would begin the wait anew each time, and come to no end.
-	p.memory.polls.plan(r.engine.Clock.Now(), p.memory.until)
+	p.record.polls.plan(r.engine.Clock.Now(), p.record.until)
 	return r.poll(p, "Waiting for what was asked of %s before: its answer was lost", r.engine.Cloud)
 }
 

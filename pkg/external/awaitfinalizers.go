@@ -13,10 +13,7 @@ import (
 // the object. An object that waits for a hundred sources need not be written each time.
 func (r *reconciler[K, R]) awaitFinalizers(_ context.Context, p *pass[K, R]) reconcile.Outcome {
 	var outcome reconcile.Outcome
-	before, now := heldBy{}, heldBy{}
-	if p.memory.named != nil {
-		before = *p.memory.named
-	}
+	before, now := p.record.named, heldBy{}
 	for _, name := range p.Object.GetFinalizers() {
 		if name == r.finalizer {
 			continue
@@ -35,9 +32,6 @@ func (r *reconciler[K, R]) awaitFinalizers(_ context.Context, p *pass[K, R]) rec
 		outcome = outcome.And(reconcile.Wait(condition.ReasonProgressing,
 			"Waiting for %s to be deleted: it holds finalizer %s", chosen.Short(), name))
 	}
-	p.memory.named = nil
-	if len(now) > 0 {
-		p.memory.named = &now
-	}
+	p.record.named = now
 	return outcome
 }

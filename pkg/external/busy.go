@@ -33,26 +33,26 @@ type refusal struct {
 // untilFree returns how long the next attempt to delete a busy resource is put off, unless there is
 // reason to make that attempt now.
 func (r *reconciler[K, R]) untilFree(p *pass[K, R]) time.Duration {
-	if r.engine.occupancy.isFree(p.id) {
+	if r.engine.records.isDeletionFree(p.record) {
 		return 0
 	}
-	return max(0, p.memory.busy.next.Sub(r.engine.Clock.Now()))
+	return max(0, p.record.busy.next.Sub(r.engine.Clock.Now()))
 }
 
 // awaitFree waits for the next attempt to delete a busy resource.
 func (r *reconciler[K, R]) awaitFree(p *pass[K, R]) reconcile.Outcome {
-	return reconcile.Retry(r.untilFree(p), condition.ReasonTransientError, p.memory.busy.err)
+	return reconcile.Retry(r.untilFree(p), condition.ReasonTransientError, p.record.busy.err)
 }
 
 // wasBusy plans the next attempt to delete a resource that was busy.
 func (r *reconciler[K, R]) wasBusy(p *pass[K, R], err error) reconcile.Outcome {
-	r.engine.occupancy.refuse(p.id)
-	busy, now := &p.memory.busy, r.engine.Clock.Now()
+	r.engine.records.refuseDeletion(p.record)
+	busy, now := &p.record.busy, r.engine.Clock.Now()
 	if busy.since.IsZero() {
 		busy.since = now
 	}
 	busy.next, busy.err = time.Time{}, err
-	if r.engine.occupancy.isFree(p.id) { // The refusal is older than the end of the last user.
+	if r.engine.records.isDeletionFree(p.record) { // The refusal is older than the end of the last user.
 		return reconcile.Retry(0, condition.ReasonTransientError, err)
 	}
 	if now.Sub(busy.since) >= busyPeriod {
@@ -85,22 +85,20 @@ func (e *Engine) usedBy(cloud string, id object.ID, observed []sharedv1alpha1.Ob
 
 // occupy records which resources an object uses, and requeues the objects whose deletions wait
 // for their users.
-func (e *Engine) occupy(k *kind, id object.ID, obj client.Object) {
+func (e *Engine) occupy(k *kind, r *record, obj client.Object) {
 	var used []Resource
 	o, ok := obj.(Object)
 	ok = ok && o.GetExternalSpec().ManagementPolicy != sharedv1alpha1.PolicyUnmanaged
 	if ok {
 		cloud := k.cloudOf(o)
-		used = e.usedBy(cloud, id, o.GetExternalStatus().ObservedDependencies)
+		used = e.usedBy(cloud, r.id, o.GetExternalStatus().ObservedDependencies)
 		if k.uses != nil {
-			for _, r := range k.uses(o) {
-				used = append(used, Resource{r.Kind, r.ID, cloud})
+			for _, one := range k.uses(o) {
+				used = append(used, Resource{one.Kind, one.ID, cloud})
 			}
 		}
 	}
-	for _, waiter := range e.occupancy.set(id, used, ok && o.GetDeletionTimestamp() != nil) {
-		e.core.Requeue(waiter)
-	}
+	e.records.use(r, used, ok && o.GetDeletionTimestamp() != nil)
 }
 
 // cloudOf returns the cloud that the status of an object records.

@@ -97,8 +97,8 @@ func (s *sharers) uses(name, network string, changes ...func(*openstackv1alpha1.
 	e := s.r.engine
 	if e.own(subnets.GroupKind()) == nil {
 		k := &kind{
-			gvk: subnets, ended: func(object.ID, client.Object) {}, forget: func(object.ID, types.UID) {},
-			learn: func(client.Object) {},
+			gvk: subnets, ended: func(object.ID, client.Object) {}, forget: e.records.forget,
+			learn: func(*record, client.Object) {},
 		}
 		e.kinds = append(e.kinds, k)
 		e.core.Add(engine.Kind{
@@ -106,7 +106,7 @@ func (s *sharers) uses(name, network string, changes ...func(*openstackv1alpha1.
 			Observe: func(id object.ID, c watch.Change[client.Object]) { e.observe(k, id, c) },
 		})
 	}
-	one := &openstackv1alpha1.Subnet{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: s.ns, UID: "u"}}
+	one := &openstackv1alpha1.Subnet{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: s.ns, UID: types.UID(name)}}
 	one.Status.ObservedDependencies = []sharedv1alpha1.ObservedDependency{{Kind: "Network", Name: "a", ID: network}}
 	if len(changes) == 0 {
 		e.core.Observe(subnets.GroupKind(), watch.Change[client.Object]{Old: one})
@@ -157,65 +157,4 @@ func TestBusyUntilFree(t *testing.T) {
 	}
 	s.pass("a")
 	s.expect("its user is gone", "delete delete", states{"a": "gone"})
-}
-
-// TestOccupancy (F8): whose end wakes which deletion.
-func TestOccupancy(t *testing.T) {
-	subnet, network := Resource{subnets.GroupKind(), "s", "cloud"}, Resource{networks.GroupKind(), "n", "cloud"}
-	waiter, port, other := object.ID{Name: "waiter"}, object.ID{Name: "port"}, object.ID{Name: "other"}
-	const ends, stays = true, false
-	cases := map[string]struct {
-		reason string
-		users  func(o *occupancy)
-		wakes  bool
-	}{
-		"a user":             {"it used the subnet", func(o *occupancy) { o.set(port, []Resource{subnet}, ends) }, true},
-		"one that was moved": {"it stays", func(o *occupancy) { o.set(port, []Resource{subnet}, stays) }, true},
-		"one of elsewhere":   {"it has nothing to do with it", func(o *occupancy) { o.set(port, nil, ends) }, false},
-		"a neighbour":        {"it may have used it", func(o *occupancy) { o.set(port, []Resource{network}, ends) }, true},
-		"one that is not last": {"another one uses it", func(o *occupancy) {
-			o.set(port, []Resource{subnet}, ends)
-			o.set(other, []Resource{subnet}, stays)
-		}, false},
-		"a neighbour of one that ends": {"another one may use it", func(o *occupancy) {
-			o.set(port, []Resource{network}, ends)
-			o.set(other, []Resource{network}, ends)
-		}, false},
-		"a neighbour of one that stays": {"that one is not waited for", func(o *occupancy) {
-			o.set(port, []Resource{network}, ends)
-			o.set(other, []Resource{network}, stays)
-		}, true},
-		"a neighbour of one that waits": {"it may wait for that as well", func(o *occupancy) {
-			o.set(port, []Resource{network}, ends)
-			o.set(other, []Resource{network}, ends)
-			o.begin(other, Resource{subnets.GroupKind(), "other", "cloud"}, []Resource{network})
-			o.refuse(other)
-		}, true},
-	}
-	for name, c := range cases {
-		t.Run(name, func(t *testing.T) {
-			o := &occupancy{}
-			o.set(waiter, []Resource{network}, ends)
-			c.users(o)
-			o.begin(waiter, subnet, []Resource{network})
-			o.refuse(waiter)
-			woken := false
-			for _, id := range o.set(port, nil, false) {
-				woken = woken || id == waiter
-			}
-			if woken != c.wakes || o.isFree(waiter) != c.wakes {
-				t.Errorf("%s: woken %t, free %t", c.reason, woken, o.isFree(waiter))
-			}
-			if again := o.set(port, nil, false); len(again) > 0 {
-				t.Errorf("woken twice: %v", again)
-			}
-			for _, id := range []object.ID{waiter, other} {
-				o.set(id, nil, false)
-				o.end(id)
-			}
-			if left := len(o.users) + len(o.uses) + len(o.deletions) + len(o.near); left > 0 {
-				t.Errorf("%d things are remembered", left)
-			}
-		})
-	}
 }

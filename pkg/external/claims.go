@@ -2,61 +2,43 @@ package external
 
 import (
 	"cmp"
-	"sync"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/sets"
-
-	"github.com/kinship-dev/kinship/pkg/object"
 )
 
-// claims say which object has which resource. They are fed by every status, and
-// taken before a status says so. Where objects share resources, each claims the id in a
-// realm of its own: the realms of an id are then the users of the resource.
-type claims struct {
-	mu    sync.Mutex
-	owner map[resourceID]map[string]types.UID // then by realm
-	taken map[types.UID]claimed
-	// deleted are the ids of shared resources whose last user has them deleted. No other
-	// object may begin to use such a resource.
-	deleted map[resourceID]types.UID
-	// incomplete are the resources that an object has created and not corrected yet. No other
-	// object imports such a resource.
-	incomplete map[resourceID]types.UID
-	// left are the objects that end and leave their resource to its other users. A status
-	// that an informer shows late makes them no users again.
-	left sets.Set[types.UID]
-	// waiting are those who asked for what is another's, and wake tells them that it is not
-	// any more.
-	waiting map[types.UID]wish
-	wake    func(object.ID)
+// Resource is a resource outside, by the kind of objects that stand for such.
+type Resource struct {
+	Kind schema.GroupKind
+	ID   string
+
+	// cloud is the one in which the id is unique. Ids of different clouds are unrelated: a tenant
+	// may run a cloud that answers with the ids of another cloud.
+	cloud string
 }
 
-// resourceID is an id in a cloud. Ids of different clouds are unrelated: a tenant may run a
-// cloud of his own, which answers with the ids of others.
-type resourceID struct{ cloud, id string }
+// everywhere returns the resources that may be the same. A status that another operator of the
+// same API wrote records no cloud until the object had a pass.
+func (r Resource) everywhere() [2]Resource { return [2]Resource{r, {r.Kind, r.ID, ""}} }
 
-// everywhere returns the ids under which the resource may be claimed. A status that another
-// operator of the same API wrote records no cloud until the object had a pass.
-func (r resourceID) everywhere() [2]resourceID { return [2]resourceID{r, {"", r.id}} }
-
-// claimed is an id where it is unique.
+// claimed is a resource, and the realm in which its id is unique. Claims say which object has
+// which resource. Each status makes a claim, and an object claims a resource before its status
+// says so. Objects that share a resource claim it in a realm each: these are the users of the
+// resource.
 type claimed struct {
-	resourceID
+	Resource
 
 	realm string
 }
 
-// wish is what an object asked for.
-type wish struct {
-	resourceID
-
-	from object.ID
-}
-
 // claim reports whether a resource is the object's from now on.
 func (r *reconciler[K, R]) claim(p *pass[K, R], id string) bool {
-	return r.claims.claim(r.claimed(p.cloud, p.Object, id), p.Object.GetUID())
+	return r.engine.records.claim(p.record, r.claimed(p.cloud, p.Object, id))
+}
+
+// claimOrWait is claim; an object that gets no claim is requeued when the resource may be free.
+func (r *reconciler[K, R]) claimOrWait(p *pass[K, R], id string) bool {
+	return r.engine.records.claimOrWait(p.record, r.claimed(p.cloud, p.Object, id))
 }
 
 // recordedPlace is the place that a status records. Where a kind has no places, the cloud is
@@ -71,6 +53,11 @@ func (r *reconciler[K, R]) cloudOf(obj K) string {
 	return r.kind.Cloud(obj.GetExternalStatus().Place)
 }
 
+// resourceOf returns the resource of an id in a cloud.
+func (r *reconciler[K, R]) resourceOf(cloud, id string) Resource {
+	return Resource{r.kind.GVK.GroupKind(), id, cloud}
+}
+
 func (r *reconciler[K, R]) claimed(cloud string, obj K, id string) claimed {
 	var realm string
 	switch {
@@ -79,202 +66,178 @@ func (r *reconciler[K, R]) claimed(cloud string, obj K, id string) claimed {
 	case r.kind.Realm != nil:
 		realm = r.kind.Realm(obj)
 	}
-	return claimed{resourceID{cloud, id}, realm}
+	return claimed{r.resourceOf(cloud, id), realm}
 }
 
-func (c *claims) claim(what claimed, uid types.UID) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.take(what, uid)
+// claim reports whether a resource is the object's from now on.
+func (s *records) claim(r *record, what claimed) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.grant(r, what)
 }
 
-// ask is claim; one who is refused is woken when it may be his.
-func (c *claims) ask(what claimed, uid types.UID, from object.ID) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.take(what, uid) {
-		return true
+// claimOrWait is claim; an object that gets no claim is requeued when the resource may be free.
+func (s *records) claimOrWait(r *record, what claimed) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	granted := s.grant(r, what)
+	if !granted {
+		s.waitFor(r, what.Resource)
 	}
-	c.wait(uid, wish{what.resourceID, from})
-	return false
+	return granted
 }
 
-// isUsed reports whether another object has a resource of this id. If none has, the
-// object that asks is woken when one does.
-func (c *claims) isUsed(id resourceID, uid types.UID, from object.ID) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.used(id, uid) {
-		return true
+// isUsedElse reports whether another object has a resource. If none has, the object is requeued
+// when one does.
+func (s *records) isUsedElse(r *record, what Resource) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	used := s.usedByOther(r, what)
+	if !used {
+		s.waitFor(r, what)
 	}
-	c.wait(uid, wish{id, from})
-	return false
+	return used
 }
 
-func (c *claims) wait(uid types.UID, w wish) {
-	if c.waiting == nil {
-		c.waiting = map[types.UID]wish{}
-	}
-	c.waiting[uid] = w
-}
-
-func (c *claims) take(what claimed, uid types.UID) bool {
-	for _, id := range what.everywhere() {
-		if owner, ok := c.owner[id][what.realm]; ok && owner != uid {
-			return false
-		}
-	}
-	if by, ok := c.deleted[what.resourceID]; (ok && by != uid) || c.left.Has(uid) {
-		return false
-	}
-	delete(c.waiting, uid)
-	before, had := c.taken[uid]
-	if had && before == what {
-		return true
-	}
-	if had {
-		c.release(uid) // An event that was late may have claimed what it had before.
-	}
-	if c.owner == nil {
-		c.owner, c.taken = map[resourceID]map[string]types.UID{}, map[types.UID]claimed{}
-	}
-	if c.owner[what.resourceID] == nil {
-		c.owner[what.resourceID] = map[string]types.UID{}
-	}
-	c.owner[what.resourceID][what.realm], c.taken[uid] = uid, what
-	c.wakeFor(what.resourceID)
-	return true
-}
-
-// begin records that an object has yet to complete the resource that it has just created.
-func (c *claims) begin(uid types.UID) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.incomplete == nil {
-		c.incomplete = map[resourceID]types.UID{}
-	}
-	c.incomplete[c.taken[uid].resourceID] = uid
-}
-
-// complete ends what begin began, and wakes the objects that import the resource.
-func (c *claims) complete(uid types.UID) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if id := c.taken[uid].resourceID; c.incomplete[id] == uid {
-		delete(c.incomplete, id)
-		c.wakeFor(id)
+func (s *records) waitFor(r *record, what Resource) {
+	s.wishes.remove(r.wish, r)
+	if r.wish = what; !r.gone {
+		s.wishes.add(what, r)
 	}
 }
 
-// awaitComplete returns the uid of the other object that has yet to complete a resource, or "".
-// The object that asks is woken when the resource is complete.
-func (c *claims) awaitComplete(id resourceID, uid types.UID, from object.ID) types.UID {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	creator := c.incomplete[id]
-	if creator == "" || creator == uid {
-		return ""
-	}
-	c.wait(uid, wish{id, from})
-	return creator
-}
-
-// free reports whether no other object has a resource of this id, in any realm: two
-// may be the same one under two names.
-func (c *claims) free(id resourceID, uid types.UID) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return !c.used(id, uid)
-}
-
-func (c *claims) used(id resourceID, but types.UID) bool {
-	for _, id := range id.everywhere() {
-		for _, owner := range c.owner[id] {
-			if owner != but {
-				return true
+func (s *records) grant(r *record, what claimed) bool {
+	for _, one := range what.everywhere() {
+		for other := range s.claims[one] {
+			if other != r && (other.claim.realm == what.realm || (other.lastUser && one == what.Resource)) {
+				return false
 			}
 		}
 	}
+	if r.left {
+		return false
+	}
+	s.wishes.remove(r.wish, r)
+	r.wish = Resource{}
+	if r.claim == what || r.gone {
+		r.claim = what
+		return true
+	}
+	s.release(r) // A late event may have claimed the resource that the object had before.
+	r.claim = what
+	s.claims.add(what.Resource, r)
+	s.wakeWaiting(what.Resource)
+	return true
+}
+
+// isFree reports whether no other object has a resource, in any realm: two realms may be the same
+// one under two names.
+func (s *records) isFree(r *record, what Resource) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return !s.usedByOther(r, what)
+}
+
+func (s *records) usedByOther(r *record, what Resource) bool {
+	for _, one := range what.everywhere() {
+		if s.claims.hasOther(one, r) {
+			return true
+		}
+	}
 	return false
 }
 
-// of returns the resource that an object has claimed.
-func (c *claims) of(uid types.UID) string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.taken[uid].id
+// claimedID returns the id of the resource that an object has claimed.
+func (s *records) claimedID(r *record) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return r.claim.ID
 }
 
 // leave ends the claim of a deleted object on a shared resource, and returns true, if the
 // resource has other users. Otherwise leave returns false: the object has the resource
 // deleted, and no other object may begin to use the resource.
-func (c *claims) leave(what claimed, uid types.UID) (left bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.used(what.resourceID, uid) {
-		c.release(uid)
-		if c.left == nil {
-			c.left = sets.Set[types.UID]{}
-		}
-		c.left.Insert(uid)
+func (s *records) leave(r *record, what claimed) (left bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.usedByOther(r, what.Resource) {
+		s.release(r)
+		r.left = true
 		return true
 	}
-	c.left.Delete(uid)
-	if c.take(what, uid) {
-		if c.deleted == nil {
-			c.deleted = map[resourceID]types.UID{}
-		}
-		c.deleted[what.resourceID] = uid
+	r.left = false
+	if s.grant(r, what) {
+		r.lastUser = true
 	}
 	return false
 }
 
 // allowUse ends what leave began, for a resource that could not be deleted: other objects
-// may begin to use it.
-func (c *claims) allowUse(uid types.UID) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	id := c.taken[uid].resourceID
-	if c.deleted[id] == uid {
-		delete(c.deleted, id)
-		c.wakeFor(id)
+// may begin to use the resource.
+func (s *records) allowUse(r *record) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if r.lastUser {
+		r.lastUser = false
+		s.wakeWaiting(r.claim.Resource)
 	}
 }
 
-// drop ends an object's claim, and what it asked for.
-func (c *claims) drop(uid types.UID) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	delete(c.waiting, uid)
-	c.left.Delete(uid)
-	c.release(uid)
+// drop ends an object's claim, and its wait for one.
+func (s *records) drop(r *record) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.wishes.remove(r.wish, r)
+	r.wish, r.left = Resource{}, false
+	s.release(r)
 }
 
-func (c *claims) release(uid types.UID) {
-	what, ok := c.taken[uid]
-	if !ok {
-		return
-	}
-	delete(c.taken, uid)
-	delete(c.owner[what.resourceID], what.realm)
-	if len(c.owner[what.resourceID]) == 0 {
-		delete(c.owner, what.resourceID)
-	}
-	if c.deleted[what.resourceID] == uid {
-		delete(c.deleted, what.resourceID)
-	}
-	if c.incomplete[what.resourceID] == uid {
-		delete(c.incomplete, what.resourceID)
-	}
-	c.wakeFor(what.resourceID)
+// startCompletion records that an object has yet to correct the resource that it has just created.
+func (s *records) startCompletion(r *record) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r.incomplete = true
 }
 
-// wakeFor wakes the objects that wait for a resource.
-func (c *claims) wakeFor(id resourceID) {
-	for uid, wish := range c.waiting {
-		if wish.resourceID == id {
-			delete(c.waiting, uid)
-			c.wake(wish.from)
+// endCompletion ends what startCompletion began, and requeues the objects that import the resource.
+func (s *records) endCompletion(r *record) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if r.incomplete {
+		r.incomplete = false
+		s.wakeWaiting(r.claim.Resource)
+	}
+}
+
+// completedBy returns the uid of the other object that has yet to correct a resource, or "". The
+// object that asks is requeued when the resource is complete.
+func (s *records) completedBy(r *record, what Resource) types.UID {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for other := range s.claims[what] {
+		if other != r && other.incomplete {
+			s.waitFor(r, what)
+			return other.uid
 		}
 	}
+	return ""
+}
+
+func (s *records) release(r *record) {
+	if r.claim == (claimed{}) {
+		return
+	}
+	what := r.claim.Resource
+	s.claims.remove(what, r)
+	r.claim, r.lastUser, r.incomplete = claimed{}, false, false
+	s.wakeWaiting(what)
+}
+
+// wakeWaiting requeues the objects that wait for a resource.
+func (s *records) wakeWaiting(what Resource) {
+	for _, r := range s.wishes.of(what) {
+		r.wish = Resource{}
+		s.wake(r.id)
+	}
+	delete(s.wishes, what)
 }

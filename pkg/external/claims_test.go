@@ -54,54 +54,60 @@ func TestDuplicateID(t *testing.T) {
 
 // TestClaims: a resource is one object's at a time.
 func TestClaims(t *testing.T) {
-	var c claims
-	const a, b = types.UID("a"), types.UID("b")
-	one := resourceID{"cloud", "1"}
-	here, there, foreign := claimed{one, "here"}, claimed{one, "there"}, claimed{resourceID{"foreign", "1"}, "here"}
+	var woken []object.ID
+	s := newRecords(func(id object.ID) { woken = append(woken, id) })
+	learn := func(name string) *record { return s.learn(object.ID{Name: name}, types.UID(name)) }
+	a, b, old := learn("a"), learn("b"), learn("old")
+	of := func(cloud, id string) Resource { return Resource{networks.GroupKind(), id, cloud} }
+	one := of("cloud", "1")
+	here, there, foreign := claimed{one, "here"}, claimed{one, "there"}, claimed{of("foreign", "1"), "here"}
 	check := func(reason string, got, want bool) {
 		t.Helper()
 		if got != want {
 			t.Errorf("%s: %t", reason, got)
 		}
 	}
-	check("nobody has it", c.claim(here, a), true)
-	check("it may be said again", c.claim(here, a), true)
-	check("it is another's", c.claim(here, b), false)
-	check("another cloud says nothing of it", c.claim(foreign, b), true)
-	check("no cloud is recorded, so it may be any", c.claim(claimed{resourceID{"", "3"}, "here"}, "old"), true)
-	check("it may be this cloud", c.free(resourceID{"cloud", "3"}, a), false)
-	c.drop("old")
-	check("that one has no other there", c.free(foreign.resourceID, b), true)
-	check("nor has the first here", c.free(one, a), true)
-	check("elsewhere the id means another", c.claim(there, b), true)
-	check("two realms may be one under two names", c.free(one, a), false)
-	check("nobody has this", c.free(resourceID{"cloud", "2"}, b), true)
-	if id := c.of(a); id != "1" {
+	check("nobody has it", s.claim(a, here), true)
+	check("it may be said again", s.claim(a, here), true)
+	check("it is another's", s.claim(b, here), false)
+	check("another kind says nothing of it", s.claim(b, claimed{Resource{subnets.GroupKind(), "1", "cloud"}, "here"}), true)
+	check("another cloud says nothing of it", s.claim(b, foreign), true)
+	check("no cloud is recorded, so it may be any", s.claim(old, claimed{of("", "3"), "here"}), true)
+	check("it may be this cloud", s.isFree(a, of("cloud", "3")), false)
+	s.drop(old)
+	check("that one has no other there", s.isFree(b, foreign.Resource), true)
+	check("nor has the first here", s.isFree(a, one), true)
+	check("elsewhere the id means another", s.claim(b, there), true)
+	check("two realms may be one under two names", s.isFree(a, one), false)
+	check("nobody has this", s.isFree(b, of("cloud", "2")), true)
+	if id := s.claimedID(a); id != "1" {
 		t.Errorf("claimed is %q", id)
 	}
-	c.drop(b)
-	c.drop(b)
-	check("its own claim is no hindrance", c.free(one, a), true)
-	c.drop(a)
-	check("it was let go", c.claim(here, b), true)
-	if id := c.of(a); id != "" {
+	s.drop(b)
+	s.drop(b)
+	check("its own claim is no hindrance", s.isFree(a, one), true)
+	s.drop(a)
+	check("it was let go", s.claim(b, here), true)
+	if id := s.claimedID(a); id != "" {
 		t.Errorf("still claimed: %q", id)
 	}
-	check("it may have another one", c.claim(claimed{resourceID{"cloud", "2"}, "here"}, b), true)
-	check("then it has left the first", c.claim(here, a), true)
-	var woken []object.ID
-	c.wake = func(id object.ID) { woken = append(woken, id) }
-	check("it is another's", c.ask(here, b, object.ID{Name: "b"}), false)
-	c.drop(b)
-	check("it is another's again", c.ask(here, b, object.ID{Name: "b"}), false)
-	check("who waits has it not", c.free(one, a), true)
-	c.drop(a)
+	check("it may have another one", s.claim(b, claimed{of("cloud", "2"), "here"}), true)
+	check("then it has left the first", s.claim(a, here), true)
+	woken = nil
+	check("it is another's", s.claimOrWait(b, here), false)
+	s.drop(b)
+	check("it is another's again", s.claimOrWait(b, here), false)
+	check("an object that waits has it not", s.isFree(a, one), true)
+	s.drop(a)
 	if diff := cmp.Diff([]object.ID{{Name: "b"}}, woken); diff != "" {
-		t.Errorf("who is woken once it is free (-want +got):\n%s", diff)
+		t.Errorf("woken once it is free (-want +got):\n%s", diff)
 	}
-	check("now it is free", c.ask(here, b, object.ID{Name: "b"}), true)
-	c.drop(b)
-	if len(c.owner)+len(c.taken)+len(c.waiting) > 0 || len(woken) != 1 {
-		t.Errorf("remembered for nobody: %v %v %v, woken %v", c.owner, c.taken, c.waiting, woken)
+	check("now it is free", s.claimOrWait(b, here), true)
+	s.drop(b)
+	for _, r := range []*record{a, b, old} {
+		s.forget(r)
+	}
+	if n := s.size(); n > 0 || len(woken) != 1 {
+		t.Errorf("%d things are remembered, woken %v", n, woken)
 	}
 }

@@ -31,9 +31,9 @@ func (r *reconciler[K, R]) enter(ctx context.Context, p *pass[K, R]) reconcile.O
 		p.entered = true
 		return reconcile.Outcome{}
 	}
-	p.parked, p.memory.tried = true, unsettled
+	p.parked, p.record.tried = true, unsettled
 	if !p.altered.IsZero() { // The next pass must not find the object settled.
-		r.engine.alterations.note(p.id, p.altered)
+		r.engine.records.noteAlteration(p.record, p.altered)
 	}
 	if open != nil {
 		p.unanswered = true

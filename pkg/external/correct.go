@@ -41,7 +41,7 @@ func (r *reconciler[K, R]) correctResource(ctx context.Context, p *pass[K, R]) r
 	}
 	fields := r.kind.Differs(p.Input, p.resource)
 	if len(fields) == 0 {
-		r.claims.complete(p.Object.GetUID())
+		r.engine.records.endCompletion(p.record)
 		return reconcile.Outcome{}
 	}
 	fresh := idOf(p.before) != idOf(p.Object)
@@ -70,7 +70,7 @@ func (r *reconciler[K, R]) correctResource(ctx context.Context, p *pass[K, R]) r
 		r.engine.event(p.Object, "Normal", "Updated", "Update", "corrected %s", strings.Join(fields, ", "))
 	}
 	p.resource = updated
-	r.claims.complete(p.Object.GetUID())
+	r.engine.records.endCompletion(p.record)
 	return reconcile.Outcome{}
 }
 

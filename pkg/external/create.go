@@ -20,7 +20,7 @@ func (r *reconciler[K, R]) create(ctx context.Context, p *pass[K, R]) reconcile.
 	if o := r.recordAttempt(ctx, p); !o.IsDone() {
 		return o
 	}
-	p.memory.refused, p.memory.sent = false, true
+	p.record.refused, p.record.sent = false, true
 	resource, err := p.actuator.Create(ctx, p.Input)
 	if err == nil {
 		err = r.verifyCreated(resource)
@@ -31,9 +31,9 @@ func (r *reconciler[K, R]) create(ctx context.Context, p *pass[K, R]) reconcile.
 	if id := r.kind.Identify(resource).ID; !r.claim(p, id) {
 		return r.claimLost(id)
 	}
-	r.claims.begin(p.Object.GetUID())
+	r.engine.records.startCompletion(p.record)
 	o = r.found(p, resource, nil)
-	p.memory.repeated = false
+	p.record.repeated = false
 	p.use()
 	return o
 }
@@ -57,7 +57,7 @@ func (r *reconciler[K, R]) recordAttempt(ctx context.Context, p *pass[K, R]) rec
 		again.Tried = i.Tried
 		return r.writeFinalizer(ctx, p, &again)
 	}
-	p.memory.refused = true // Create was not called yet.
+	p.record.refused = true // Create was not called yet.
 	if o := r.recordNamesakes(ctx, p, i); !o.IsDone() {
 		return o
 	}
@@ -66,10 +66,10 @@ func (r *reconciler[K, R]) recordAttempt(ctx context.Context, p *pass[K, R]) rec
 
 // notCreated decides what follows an attempt that failed.
 func (r *reconciler[K, R]) notCreated(ctx context.Context, p *pass[K, R], err error) reconcile.Outcome {
-	p.memory.refused = wasAnswered(err)
-	if !p.memory.refused {
+	p.record.refused = wasAnswered(err)
+	if !p.record.refused {
 		if known, ok := errors.AsType[*Error](err); ok && known.Late {
-			p.memory.until = r.engine.Clock.Now().Add(carriedOut)
+			p.record.until = r.engine.Clock.Now().Add(carriedOut)
 		}
 		return r.failed(p, err)
 	}

@@ -63,8 +63,8 @@ func (r *reconciler[K, R]) remainder(p *pass[K, R]) remainder {
 	options := p.Object.GetExternalSpec().ManagedOptions
 	return remainder{
 		managed: p.managed(), detached: options != nil && options.OnDelete == sharedv1alpha1.OnDeleteDetach,
-		known: r.knownID(p) != "", intended: r.intent(p) != nil, refused: p.memory.refused,
-		accepted: p.memory.deleting, postpone: r.untilFree(p) > 0,
+		known: r.knownID(p) != "", intended: r.intent(p) != nil, refused: p.record.refused,
+		accepted: p.record.deleting, postpone: r.untilFree(p) > 0,
 	}
 }
 
@@ -132,7 +132,7 @@ func (r *reconciler[K, R]) removeResource(ctx context.Context, p *pass[K, R]) re
 	if r.leavesToOthers(p, id) {
 		return reconcile.Outcome{}
 	}
-	next := remainder{managed: true, known: true, accepted: p.memory.deleting, postpone: r.untilFree(p) > 0}
+	next := remainder{managed: true, known: true, accepted: p.record.deleting, postpone: r.untilFree(p) > 0}
 	_, o = r.deleteOne(ctx, p, id, next.decide())
 	return o
 }
@@ -164,7 +164,7 @@ func (r *reconciler[K, R]) deleteOne(
 	case err != nil:
 		return false, r.failed(p, err)
 	case r.kind.Lingers:
-		p.memory.deleting, p.memory.polls = true, polls{}
+		p.record.deleting, p.record.polls = true, polls{}
 		return false, r.poll(p, "Waiting for %s to be deleted", r.engine.Noun)
 	}
 	return false, reconcile.Outcome{}
@@ -174,15 +174,15 @@ func (r *reconciler[K, R]) deleteOne(
 // resource.
 func (r *reconciler[K, R]) callDelete(ctx context.Context, p *pass[K, R], id string) error {
 	used := r.engine.usedBy(p.cloud, p.id, p.status().ObservedDependencies)
-	r.engine.occupancy.begin(p.id, Resource{r.kind.GVK.GroupKind(), id, p.cloud}, used)
+	r.engine.records.beginDeletion(p.record, r.resourceOf(p.cloud, id), used)
 	err := p.actuator.Delete(ctx, p.Input, id)
 	p.verdict.answered = p.verdict.answered || err == nil
 	r.observer.changed(p.scope)
 	if !isClass(err, Busy) {
-		p.memory.busy = refusal{}
+		p.record.busy = refusal{}
 	}
 	if wasAnswered(err) && !isClass(err, Missing) {
-		r.claims.allowUse(p.Object.GetUID())
+		r.engine.records.allowUse(p.record)
 	}
 	return err
 }
@@ -195,7 +195,7 @@ func (r *reconciler[K, R]) awaitGone(p *pass[K, R], resource R, err error) recon
 	}
 	state := r.kind.Observe(p.Object.DeepCopyObject().(K), resource)
 	if state.Worst().State == reconcile.Invalid {
-		p.memory.deleting = false
+		p.record.deleting = false
 		return state
 	}
 	return r.poll(p, "Waiting for %s to be deleted", r.engine.Noun)

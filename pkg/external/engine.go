@@ -11,7 +11,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -64,9 +63,7 @@ type Engine struct {
 	kinds []*kind // in the order of Add
 	pools []*Pool
 
-	alterations alterations
-	strays      strays
-	occupancy   occupancy
+	records *records
 }
 
 // kind is a kind of the pack's own, such as Subnet.
@@ -76,8 +73,8 @@ type kind struct {
 	cloud     func(place string) string      // [Kind.Cloud]; it may be nil
 	uses      func(Object) []Resource        // [Kind.Uses]; it may be nil
 	ended     func(object.ID, client.Object) // is called with an object as it was at its end
-	forget    func(object.ID, types.UID)
-	learn     func(client.Object)
+	forget    func(*record)
+	learn     func(*record, client.Object)
 	turns     *turns
 }
 
@@ -96,13 +93,14 @@ func New(mgr manager.Manager, options Options) *Engine {
 	if options.Tenant == nil {
 		options.Tenant = func(ctx context.Context, _ string) context.Context { return ctx }
 	}
-	return &Engine{Options: options, mgr: mgr, core: engine.New(mgr, engine.Options{
+	core := engine.New(mgr, engine.Options{
 		Name: options.Group, Live: options.Live, GuardWorkers: options.Workers,
 		Reasons: engine.Reasons{
 			Waiting: condition.ReasonProgressing, Failed: condition.ReasonTransientError,
 			Refused: condition.ReasonInvalidConfiguration,
 		},
-	})}
+	})
+	return &Engine{Options: options, mgr: mgr, core: core, records: newRecords(core.Requeue)}
 }
 
 // Watch adds a kind that is not the pack's own and that objects refer to, such as Secret. Only
@@ -146,7 +144,6 @@ func reconcilerOf[K Object, R any](e *Engine, k Kind[K, R]) *reconciler[K, R] {
 		engine: e, kind: k, finalizer: e.finalizer(k.GVK), reports: newReports(), turns: newTurns(e.Workers, e.core.Requeue),
 		observer: newObserver(e.Clock, k.Identify, e.Account),
 	}
-	r.claims.wake, r.sharing.wake = e.core.Requeue, e.core.Requeue
 	return r
 }
 
@@ -189,18 +186,17 @@ func isReady(obj client.Object) (id string, ready bool) {
 
 // observe takes in a change of an object of the pack's own.
 func (e *Engine) observe(k *kind, id object.ID, c watch.Change[client.Object]) {
-	if c.Deleted() && !c.Missed {
-		k.ended(id, c.Old)
-	}
-	e.occupy(k, id, c.New)
 	if !c.Deleted() {
-		k.learn(c.New)
+		one := e.records.learn(id, c.New.GetUID())
+		e.occupy(k, one, c.New)
+		k.learn(one, c.New)
 		return
 	}
+	if !c.Missed {
+		k.ended(id, c.Old)
+	}
 	e.requeueOwners(c.Old)
-	k.forget(id, c.Old.GetUID())
-	e.alterations.take(id)
-	e.occupancy.end(id)
+	k.forget(e.records.of(id, c.Old.GetUID()))
 }
 
 // requeueOwners requeues the owners of an object that was deleted, such as the Subnet of a
@@ -210,10 +206,7 @@ func (e *Engine) requeueOwners(deleted client.Object) {
 	for _, owner := range deleted.GetOwnerReferences() {
 		gk := schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind).GroupKind()
 		id := object.ID{Group: gk.Group, Kind: gk.Kind, Namespace: deleted.GetNamespace(), Name: owner.Name}
-		if e.own(gk) != nil && e.core.Get(id) != nil {
-			e.alterations.note(id, e.Clock.Now())
-			e.core.Requeue(id)
-		}
+		e.requeueAltered(id)
 	}
 }
 
@@ -224,9 +217,9 @@ func (e *Engine) declares(k *kind, id object.ID, obj client.Object, edges []rela
 	if obj != nil {
 		edges = append(edges, e.observedEdges(k, id, obj, edges)...)
 	}
-	for _, stray := range e.strays.of(id) {
-		named := e.core.Edges(k.gk(), stray)
-		edges = append(append(edges, named...), e.observedEdges(k, id, stray, named)...)
+	for _, stray := range e.records.straysOf(id) {
+		named := e.core.Edges(k.gk(), stray.stray)
+		edges = append(append(edges, named...), e.observedEdges(k, id, stray.stray, named)...)
 	}
 	return edges
 }

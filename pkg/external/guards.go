@@ -66,7 +66,7 @@ func (r *reconciler[K, R]) writeFinalizer(ctx context.Context, p *pass[K, R], i 
 		return reconcile.Fail(condition.ReasonTransientError, fmt.Errorf("write the finalizer: %w", err))
 	}
 	r.writes.Wrote(p.id, u.GetResourceVersion())
-	p.memory.began, p.memory.native = i, true
+	p.record.began, p.record.native = i, true
 	now := newOf[K]()
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, now); err != nil {
 		return reconcile.Fail(condition.ReasonTransientError, fmt.Errorf("read what the finalizer was written to: %w", err))
@@ -91,7 +91,7 @@ func (r *reconciler[K, R]) refresh() reconcile.Outcome {
 // has not the finalizer, or had it taken off and the watch is late to show that. Without this
 // step the resource would be deleted once more.
 func (r *reconciler[K, R]) endIfReleased(_ context.Context, p *pass[K, R]) reconcile.Outcome {
-	p.gone = !r.hasFinalizer(p) || p.memory.isOver(p.Object.GetResourceVersion())
+	p.gone = !r.hasFinalizer(p) || p.record.isReleased(p.Object.GetResourceVersion())
 	return reconcile.Outcome{}
 }
 
@@ -108,12 +108,12 @@ func (r *reconciler[K, R]) removeFinalizer(ctx context.Context, p *pass[K, R]) r
 	}
 	switch {
 	case err == nil:
-		p.memory.left = u.GetResourceVersion()
+		p.record.releasedAt = u.GetResourceVersion()
 	case !apierrors.IsNotFound(err):
 		return reconcile.Fail(condition.ReasonTransientError, fmt.Errorf("remove the finalizer: %w", err))
 	}
 	if r.kind.Shared == nil { // Late events would count the object as a user again.
-		r.claims.drop(p.Object.GetUID()) // Another object may import a resource that was left behind.
+		r.engine.records.drop(p.record) // Another object may import a resource that was left behind.
 	}
 	r.alter(p)
 	p.gone = true

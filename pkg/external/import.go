@@ -66,7 +66,7 @@ func (r *reconciler[K, R]) completing(p *pass[K, R], who Identity) types.UID {
 	case isOld(who, now):
 		return ""
 	default:
-		return r.claims.awaitComplete(resourceID{p.cloud, who.ID}, uid, p.id)
+		return r.engine.records.completedBy(p.record, r.resourceOf(p.cloud, who.ID))
 	}
 }
 
@@ -93,8 +93,8 @@ func (r *reconciler[K, R]) useImported(ctx context.Context, p *pass[K, R], resou
 	if p.managed() && r.kind.Shared != nil {
 		return r.join(ctx, p, resource)
 	}
-	if p.managed() && !r.claims.ask(r.claimed(p.cloud, p.Object, who.ID), p.Object.GetUID(), p.id) {
-		p.memory.tried = unsettled
+	if p.managed() && !r.claimOrWait(p, who.ID) {
+		p.record.tried = unsettled
 		return reconcile.Refuse(condition.ReasonInvalidConfiguration,
 			"%s %s belongs to another object already", r.engine.Noun, who.ID)
 	}

@@ -62,8 +62,8 @@ func (r *reconciler[K, R]) intent(p *pass[K, R]) *intent {
 	if i := intentOf(r.engine.Group, p.Object); r.counts(p, i) {
 		return i
 	}
-	if r.counts(p, p.memory.began) { // A person removed or replaced the annotation.
-		return p.memory.began
+	if r.counts(p, p.record.began) { // A person removed or replaced the annotation.
+		return p.record.began
 	}
 	return nil
 }

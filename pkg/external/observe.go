@@ -18,7 +18,7 @@ func (r *reconciler[K, R]) observeResource(ctx context.Context, p *pass[K, R]) r
 	}
 	switch {
 	case serving.IsDone():
-		p.memory.polls = polls{}
+		p.record.polls = polls{}
 		p.status().ObservedDependencies = p.used()
 		if r.altered(p) {
 			r.alter(p)
@@ -64,7 +64,7 @@ func (r *reconciler[K, R]) recordDrift(p *pass[K, R]) {
 // poll has the object requeued for another look: soon at first, then less often. A pass that an
 // event causes in between does not count as a look.
 func (r *reconciler[K, R]) poll(p *pass[K, R], format string, args ...any) reconcile.Outcome {
-	polls, now := &p.memory.polls, r.engine.Clock.Now()
+	polls, now := &p.record.polls, r.engine.Clock.Now()
 	polls.plan(now, time.Time{})
 	return reconcile.WaitFor(polls.next.Sub(now), condition.ReasonProgressing, format, args...)
 }

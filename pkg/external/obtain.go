@@ -88,7 +88,7 @@ func (r *reconciler[K, R]) knownID(p *pass[K, R]) string {
 	if id := idOf(p.Object); id != "" {
 		return id
 	}
-	return r.claims.of(p.Object.GetUID())
+	return r.engine.records.claimedID(p.record)
 }
 
 // readKnown reads the resource of a known id. missing says that there is no such resource.
@@ -98,7 +98,7 @@ func (r *reconciler[K, R]) readKnown(
 	if o := r.refuseNamesake(p).And(r.recordUse(p, id)); !o.IsDone() {
 		return false, o
 	}
-	one := lookup{scope: p.scope, id: id, after: p.altered, underway: p.memory.polls.done > 0}
+	one := lookup{scope: p.scope, id: id, after: p.altered, underway: p.record.polls.done > 0}
 	resource, err := r.observer.look(ctx, one, p.actuator, func(ctx context.Context) (R, error) {
 		return r.get(ctx, p, id)
 	})
@@ -124,7 +124,7 @@ func (r *reconciler[K, R]) replace(p *pass[K, R], id string) reconcile.Outcome {
 	r.engine.event(p.Object, "Warning", "DeletedExternally", "Recreate",
 		"%s was deleted externally; it is created again", id)
 	r.wakeSharers(p, id)
-	r.claims.drop(p.Object.GetUID())
+	r.engine.records.drop(p.record)
 	return r.resolve(p, false) // The targets that a creation needs are needed again.
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -23,10 +22,7 @@ type reconciler[K Object, R any] struct {
 	observer  *observer[R]
 	writes    reconcile.Writes
 	reports   *reconcile.Reports[report]
-	claims    claims
-	sharing   sharing
 	turns     *turns
-	memories  memories
 }
 
 // pass is one pass over one object.
@@ -34,7 +30,7 @@ type pass[K Object, R any] struct {
 	Input[K]
 
 	id       object.ID
-	memory   *memory
+	record   *record
 	before   K // as read or last written, to find what changed
 	actuator Actuator[K, R]
 	scope    string
@@ -77,7 +73,7 @@ func (r *reconciler[K, R]) steps() *reconcile.Pass[*pass[K, R]] {
 	return &reconcile.Pass[*pass[K, R]]{
 		Read: r.read, Begin: r.begin, Conclude: r.conclude, Writes: &r.writes,
 		Live: untilEnd([]step[K, R]{
-			{Name: "checkMemory", Run: r.checkMemory},
+			{Name: "endIfForgotten", Run: r.endIfForgotten},
 			{Name: "resolveReferences", Run: r.resolveReferences},
 			{Name: "restoreFinalizers", Run: r.restoreFinalizers},
 			{Name: "endIfSettled", Run: r.endIfSettled},
@@ -91,7 +87,7 @@ func (r *reconciler[K, R]) steps() *reconcile.Pass[*pass[K, R]] {
 			{Name: "observeResource", Run: r.observeResource},
 		}),
 		Ending: untilEnd([]step[K, R]{
-			{Name: "checkMemory", Run: r.checkMemory},
+			{Name: "endIfForgotten", Run: r.endIfForgotten},
 			{Name: "endIfReleased", Run: r.endIfReleased},
 			{Name: "dissolve", Run: r.dissolve},
 			{Name: "restoreGuards", Run: r.restoreGuards},
@@ -153,57 +149,49 @@ func (r *reconciler[K, R]) read(_ context.Context, id object.ID) (client.Object,
 func (r *reconciler[K, R]) begin(id object.ID, obj client.Object) *pass[K, R] {
 	return &pass[K, R]{
 		Input: Input[K]{Object: obj.DeepCopyObject().(K)}, id: id, before: obj.(K),
-		memory: r.memories.of(obj.GetUID()),
+		record: r.engine.records.of(id, obj.GetUID()),
 	}
 }
 
-// checkMemory reads the cache again, after the memory of the object was found: as long as the
-// cache shows the object, forget was not called. Otherwise the memory may be a new one, which
-// does not tell that the resource is deleted already, and which no event would drop.
-func (r *reconciler[K, R]) checkMemory(_ context.Context, p *pass[K, R]) reconcile.Outcome {
-	uid := p.Object.GetUID()
-	if now := r.engine.core.Get(p.id); now != nil && now.GetUID() == uid {
-		return reconcile.Outcome{}
-	}
-	if *p.memory == (memory{}) {
-		r.memories.drop(uid)
-	}
-	p.gone = true // The watch reports the deletion, or another object of the name.
+// endIfForgotten ends the pass of an object that was deleted after the pass had read it. The
+// record that told whether the resource is deleted already is gone. The watch reports the deletion,
+// or another object of the name.
+func (r *reconciler[K, R]) endIfForgotten(_ context.Context, p *pass[K, R]) reconcile.Outcome {
+	p.gone = r.engine.records.isForgotten(p.record)
 	return reconcile.Outcome{}
 }
 
 // learn is called with each object: no other object gets a resource that a status records.
-func (r *reconciler[K, R]) learn(obj client.Object) {
+func (r *reconciler[K, R]) learn(one *record, obj client.Object) {
 	o := obj.(K)
 	if id := idOf(o); id != "" &&
 		o.GetExternalSpec().ManagementPolicy != sharedv1alpha1.PolicyUnmanaged {
-		r.claims.claim(r.claimed(r.cloudOf(o), o, id), o.GetUID())
+		r.engine.records.claim(one, r.claimed(r.cloudOf(o), o, id))
 	}
 }
 
-// forget drops what is kept of an object that is gone, unless the resource of the object is still
-// to be deleted (stray.go).
-func (r *reconciler[K, R]) forget(id object.ID, uid types.UID) {
-	r.writes.Forget(id)
-	r.reports.Forget(id)
-	if r.engine.strays.has(id, uid) {
-		r.stop(uid)
+// forget drops what is remembered of an object that is gone, unless the resource of the object is
+// still to be deleted (stray.go).
+func (r *reconciler[K, R]) forget(one *record) {
+	r.writes.Forget(one.id)
+	r.reports.Forget(one.id)
+	if one.stray == nil {
+		r.drop(one)
 		return
 	}
-	r.drop(uid)
+	r.endTask(one)
+	r.engine.records.use(one, nil, false)
 }
 
-// stop ends the object's task in the Pool.
-func (r *reconciler[K, R]) stop(uid types.UID) {
+// endTask ends the object's task in the Pool.
+func (r *reconciler[K, R]) endTask(one *record) {
 	if r.kind.Pool != nil {
-		r.kind.Pool.drop(uid)
+		r.kind.Pool.drop(one.uid)
 	}
 }
 
-// drop drops what leads to a resource.
-func (r *reconciler[K, R]) drop(uid types.UID) {
-	r.stop(uid) // A pass may have begun the task anew.
-	r.memories.drop(uid)
-	r.claims.drop(uid)
-	r.sharing.drop(uid)
+// drop forgets an object and its task, which a pass may have begun anew.
+func (r *reconciler[K, R]) drop(one *record) {
+	r.endTask(one)
+	r.engine.records.forget(one)
 }

@@ -58,7 +58,8 @@ func TestGoneMeanwhile(t *testing.T) {
 			if err := store.Add(of("first")); err != nil {
 				t.Fatal(err)
 			}
-			r.memories.of("first").left = "10"
+			first := r.engine.records.learn(used, "first")
+			first.releasedAt = "10"
 			store.then = func() {
 				if err := store.Delete(of("first")); err != nil {
 					t.Error(err)
@@ -68,13 +69,13 @@ func TestGoneMeanwhile(t *testing.T) {
 						t.Error(err)
 					}
 				}
-				r.forget(used, "first")
+				r.forget(first)
 			}
 			if _, err := r.Reconcile(t.Context(), used); err != nil {
 				t.Error(err)
 			}
-			if n := len(r.memories.all); n > 0 {
-				t.Errorf("%d objects are remembered", n)
+			if n := r.engine.records.size(); n > 0 {
+				t.Errorf("%d things are remembered", n)
 			}
 		})
 	}

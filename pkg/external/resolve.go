@@ -27,7 +27,7 @@ func (r *reconciler[K, R]) resolve(p *pass[K, R], exists bool) reconcile.Outcome
 // deleted object of the same name to be deleted: names of resources may be unique.
 func (r *reconciler[K, R]) awaitReferences(_ context.Context, p *pass[K, R]) reconcile.Outcome {
 	waiting := p.missing
-	if idOf(p.Object) == "" && len(r.engine.strays.of(p.id)) > 0 {
+	if idOf(p.Object) == "" && len(r.engine.records.straysOf(p.id)) > 0 {
 		waiting = waiting.And(reconcile.Progress(condition.ReasonProgressing,
 			"Waiting for what was made for another object of this name to be deleted"))
 	}

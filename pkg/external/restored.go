@@ -37,7 +37,7 @@ func (r *reconciler[K, R]) refuseRestored(ctx context.Context, p *pass[K, R]) re
 	if uid := IntentUID(r.engine.Group, p.Object); isForeign(r.engine.Group, p.Object) {
 		return r.askPerson(p, fmt.Sprintf("annotation %s is of an object with uid %s", r.annotation(), uid))
 	}
-	if !slices.Contains(p.Object.GetFinalizers(), r.finalizer) || p.memory.native {
+	if !slices.Contains(p.Object.GetFinalizers(), r.finalizer) || p.record.native {
 		return reconcile.Outcome{}
 	}
 	native, err := r.isNative(ctx, p)
@@ -47,13 +47,13 @@ func (r *reconciler[K, R]) refuseRestored(ctx context.Context, p *pass[K, R]) re
 	case !native:
 		return r.askPerson(p, fmt.Sprintf("finalizer %s was not put on this object by the operator", r.finalizer))
 	}
-	p.memory.native = true
+	p.record.native = true
 	return reconcile.Outcome{}
 }
 
 // askPerson refuses an object with a trace of another object, and tells a person what to do.
 func (r *reconciler[K, R]) askPerson(p *pass[K, R], trace string) reconcile.Outcome {
-	p.memory.tried = unsettled // Annotations are no reference.
+	p.record.tried = unsettled // Annotations are no reference.
 	return reconcile.Refuse(condition.ReasonInvalidConfiguration,
 		"%s %s, which may have created a resource in %s already. "+
 			"To take that resource over, set spec.adopt. To have another one created, remove finalizer %s and annotation %s",

@@ -18,12 +18,12 @@ const unsettled = "\n"
 
 // endIfSettled ends the pass of an object for which nothing changed since its last pass.
 func (r *reconciler[K, R]) endIfSettled(_ context.Context, p *pass[K, R]) reconcile.Outcome {
-	p.altered = r.engine.alterations.take(p.id)
+	p.altered = r.engine.records.popAlteration(p.record)
 	if p.altered.IsZero() && r.isSettled(p) {
 		p.settled = true
 		return reconcile.Outcome{}
 	}
-	p.memory.tried = p.Refs.Fingerprint()
+	p.record.tried = p.Refs.Fingerprint()
 	return reconcile.Outcome{}
 }
 
@@ -32,12 +32,12 @@ func (r *reconciler[K, R]) isSettled(p *pass[K, R]) bool {
 	last := lastPass{
 		progressing: meta.FindStatusCondition(p.status().Conditions, condition.Progressing),
 		available:   meta.FindStatusCondition(p.status().Conditions, condition.Available),
-		sameRefs:    p.memory.tried == p.Refs.Fingerprint(),
+		sameRefs:    p.record.tried == p.Refs.Fingerprint(),
 		sameUse:     slices.Equal(p.used(), p.status().ObservedDependencies),
 	}
 	switch last.decide(p.Object.GetGeneration()) {
 	case refusedBefore:
-		p.memory.next = time.Time{} // A refused object is not compared either.
+		p.record.next = time.Time{} // A refused object is not compared either.
 		return true
 	case servedBefore:
 		return !r.isDue(p)
@@ -93,9 +93,9 @@ func (r *reconciler[K, R]) period(p *pass[K, R]) time.Duration {
 // schedule plans the next comparison of the resource with the spec. A random part of the period
 // spreads the comparisons of objects that were created together.
 func (r *reconciler[K, R]) schedule(p *pass[K, R]) {
-	p.memory.next = time.Time{}
+	p.record.next = time.Time{}
 	if period := r.period(p); period > 0 {
-		p.memory.next = r.engine.Clock.Now().Add(wait.Jitter(period, 0.2))
+		p.record.next = r.engine.Clock.Now().Add(wait.Jitter(period, 0.2))
 	}
 }
 
@@ -107,11 +107,11 @@ func (r *reconciler[K, R]) isDue(p *pass[K, R]) bool {
 		return false
 	}
 	now := r.engine.Clock.Now()
-	if p.memory.next.IsZero() {
-		p.memory.next = now.Add(wait.Jitter(period, 1) - period)
+	if p.record.next.IsZero() {
+		p.record.next = now.Add(wait.Jitter(period, 1) - period)
 		if last := p.status().LastSyncTime; last != nil && p.Object.GetExternalSpec().ResyncPeriod != nil {
-			p.memory.next = last.Add(period)
+			p.record.next = last.Add(period)
 		}
 	}
-	return !now.Before(p.memory.next)
+	return !now.Before(p.record.next)
 }

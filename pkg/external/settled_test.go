@@ -41,7 +41,7 @@ func TestDue(t *testing.T) {
 			noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 			clock := clocktesting.NewFakePassiveClock(noon)
 			r := &reconciler[*openstackv1alpha1.Network, string]{engine: New(nil, Options{Resync: c.all, Clock: clock})}
-			p := &pass[*openstackv1alpha1.Network, string]{memory: &memory{}}
+			p := &pass[*openstackv1alpha1.Network, string]{record: &record{}}
 			p.Object = &openstackv1alpha1.Network{}
 			p.Object.Spec.ResyncPeriod = c.own
 			r.schedule(p)

@@ -159,7 +159,7 @@ func (s *sharers) restart() {
 	}
 	s.r.observer = newObserver(s.r.engine.Clock, s.r.kind.Identify, unbilled)
 	wake := func(id object.ID) { s.woken = append(s.woken, id.Name) }
-	s.r.claims.wake, s.r.sharing.wake = wake, wake
+	s.r.engine.records.wake = wake
 	s.store = newStore()
 	attach(s.r, s.store)
 	var all openstackv1alpha1.NetworkList
@@ -282,13 +282,8 @@ func (s *sharers) expect(reason string, calls string, states map[string]string) 
 // forgotten expects that nothing is remembered of anybody.
 func (s *sharers) forgotten() {
 	s.t.Helper()
-	r := s.r
-	left := fmt.Sprint(len(r.claims.owner), len(r.claims.taken), len(r.claims.deleted), len(r.claims.left),
-		len(r.claims.waiting), len(r.sharing.all), len(r.sharing.keys), len(r.sharing.creators), len(r.sharing.waiting),
-		len(r.memories.all), len(r.engine.occupancy.users), len(r.engine.occupancy.uses),
-		len(r.engine.occupancy.deletions), len(r.engine.occupancy.near))
-	if diff := cmp.Diff("0 0 0 0 0 0 0 0 0 0 0 0 0 0", left); diff != "" {
-		s.t.Errorf("remembered (-want +got):\n%s", diff)
+	if n := s.r.engine.records.size(); n > 0 {
+		s.t.Errorf("%d things are remembered", n)
 	}
 }
 
@@ -548,7 +543,7 @@ func TestSharedLost(t *testing.T) {
 	s.pass("a", "b")
 	clear(s.cloud.made)
 	s.cloud.calls = nil
-	s.r.engine.alterations.note(s.id("a"), s.clock.Now())
+	s.r.engine.records.noteAlteration(s.r.engine.records.of(s.id("a"), s.read("a").UID), s.clock.Now())
 	s.pass("a")
 	s.expect("it is gone", "get find create", states{"a": "r2", "b": "r1"})
 	s.pass("b")

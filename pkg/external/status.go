@@ -50,7 +50,7 @@ func (r *reconciler[K, R]) conclude(ctx context.Context, p *pass[K, R], outcome 
 // find the object settled.
 func (r *reconciler[K, R]) unreported(p *pass[K, R], err error) reconcile.Outcome {
 	if !p.altered.IsZero() {
-		r.engine.alterations.note(p.id, p.altered)
+		r.engine.records.noteAlteration(p.record, p.altered)
 	}
 	return reconcile.Fail(condition.ReasonTransientError, err)
 }
@@ -125,10 +125,10 @@ func newReports() *reconcile.Reports[report] {
 
 // untilDue returns how long it is to the next comparison; zero means that there is none.
 func (r *reconciler[K, R]) untilDue(p *pass[K, R]) time.Duration {
-	if p.memory.next.IsZero() || p.Object.GetDeletionTimestamp() != nil {
+	if p.record.next.IsZero() || p.Object.GetDeletionTimestamp() != nil {
 		return 0
 	}
-	return max(p.memory.next.Sub(r.engine.Clock.Now()), time.Millisecond)
+	return max(p.record.next.Sub(r.engine.Clock.Now()), time.Millisecond)
 }
 
 // writeStatus writes the fields of the status that differ from what was read or last written. The

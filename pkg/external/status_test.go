@@ -34,7 +34,7 @@ func newReconciler() (*networkReconciler, *clocktesting.FakePassiveClock) {
 
 // newPass returns one of a Network whose conditions are these.
 func newPass(conditions ...metav1.Condition) *networkPass {
-	p := &networkPass{memory: &memory{}}
+	p := &networkPass{record: &record{}}
 	p.Object = &openstackv1alpha1.Network{ObjectMeta: metav1.ObjectMeta{Name: "net", Namespace: "ns", Generation: 2}}
 	p.Object.Status.Conditions = conditions
 	p.before = p.Object.DeepCopy()
@@ -202,7 +202,7 @@ func TestIsOver(t *testing.T) {
 		"as it was left":       {"10", "10", true},
 		"somebody put it back": {"10", "11", false},
 	} {
-		if got := (&memory{left: c.left}).isOver(c.shown); got != c.want {
+		if got := (&memory{releasedAt: c.left}).isReleased(c.shown); got != c.want {
 			t.Errorf("%s: %t", reason, got)
 		}
 	}
@@ -216,7 +216,7 @@ func TestFinal(t *testing.T) {
 		Type: condition.Progressing, Status: metav1.ConditionFalse, ObservedGeneration: 2,
 		Reason: condition.ReasonInvalidConfiguration,
 	})
-	p.memory.next = clock.Now().Add(-time.Second)
+	p.record.next = clock.Now().Add(-time.Second)
 	if r.endIfSettled(t.Context(), p); !p.settled {
 		t.Fatal("it is tried again")
 	}

@@ -3,11 +3,9 @@ package external
 import (
 	"context"
 	"slices"
-	"sync"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -15,43 +13,27 @@ import (
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 )
 
-// strays are objects that are gone although they had our finalizer. The API server asks
-// for finalizers when a deletion begins; one that comes before it ends keeps nothing
-// (Store.Delete of k8s.io/apiserver). What was made meanwhile nobody else knows of, so
-// that it is deleted with what is known here. A restart forgets them, and what ends while
-// the watch is cut off is not known for one.
-type strays struct {
-	mu  sync.Mutex
-	all map[object.ID][]client.Object // as they were at their end
-}
+// A stray is an object that is gone although it had the operator's finalizer. The API server looks
+// at the finalizers when a deletion begins; a finalizer that comes before the deletion ends keeps
+// nothing (Store.Delete of k8s.io/apiserver). Nothing else tells of a resource that was created
+// meanwhile, so that the resource is deleted by the record of the object. A restart forgets strays,
+// and an object that ends while the watch is cut off is not known for one.
 
-func (s *strays) add(id object.ID, last client.Object) {
+// keepStray keeps the record of an object that is gone, whose resource is still to be deleted.
+func (s *records) keepStray(r *record, last client.Object) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.all == nil {
-		s.all = map[object.ID][]client.Object{}
+	if !r.gone {
+		r.stray = last
+		s.strays.add(r.id, r)
 	}
-	s.all[id] = append(s.all[id], last)
 }
 
-// of returns those that had a name.
-func (s *strays) of(id object.ID) []client.Object {
+// straysOf returns the strays that had a name.
+func (s *records) straysOf(id object.ID) []*record {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.Clone(s.all[id])
-}
-
-func (s *strays) has(id object.ID, uid types.UID) bool {
-	return slices.ContainsFunc(s.of(id), func(one client.Object) bool { return one.GetUID() == uid })
-}
-
-func (s *strays) drop(id object.ID, uid types.UID) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.all[id] = slices.DeleteFunc(s.all[id], func(one client.Object) bool { return one.GetUID() == uid })
-	if len(s.all[id]) == 0 {
-		delete(s.all, id)
-	}
+	return s.strays.of(id)
 }
 
 // recent is how long after an intent an object can be gone that was being deleted before.
@@ -60,7 +42,7 @@ const recent = 2 * time.Minute
 // ended is told of an object as it was at its end.
 func (r *reconciler[K, R]) ended(id object.ID, last client.Object) {
 	if r.strayed(last) && r.engine.core.Running(r.kind.GVK.GroupKind()) {
-		r.engine.strays.add(id, last)
+		r.engine.records.keepStray(r.engine.records.of(id, last.GetUID()), last)
 	}
 }
 
@@ -79,8 +61,8 @@ func (r *reconciler[K, R]) strayed(last client.Object) bool {
 // that; zero if nothing is left.
 func (r *reconciler[K, R]) sweep(ctx context.Context, id object.ID) time.Duration {
 	var next time.Duration
-	for _, last := range r.engine.strays.of(id) {
-		if pause := r.clear(ctx, id, last.(K)); pause > 0 && (next == 0 || pause < next) {
+	for _, one := range r.engine.records.straysOf(id) {
+		if pause := r.clear(ctx, one); pause > 0 && (next == 0 || pause < next) {
 			next = pause
 		}
 	}
@@ -88,9 +70,10 @@ func (r *reconciler[K, R]) sweep(ctx context.Context, id object.ID) time.Duratio
 }
 
 // clear deletes what one stray has left behind.
-func (r *reconciler[K, R]) clear(ctx context.Context, id object.ID, last K) time.Duration {
+func (r *reconciler[K, R]) clear(ctx context.Context, stray *record) time.Duration {
+	last := stray.stray.(K)
 	log := ctrl.LoggerFrom(ctx).WithValues("uid", last.GetUID())
-	p := &pass[K, R]{id: id, before: last, memory: r.memories.of(last.GetUID())}
+	p := &pass[K, R]{id: stray.id, before: last, record: stray}
 	p.Object = last.DeepCopyObject().(K)
 	p.Object.SetDeletionTimestamp(&metav1.Time{Time: r.engine.Clock.Now()})
 	o := reconcile.Run(ctx, p, step[K, R]{Name: "dissolve", Run: r.dissolve},
@@ -101,9 +84,8 @@ func (r *reconciler[K, R]) clear(ctx context.Context, id object.ID, last K) time
 	}
 	if o.IsDone() {
 		log.Info("Deleted what was made for an object while that was deleted")
-		r.engine.strays.drop(id, last.GetUID())
-		r.drop(last.GetUID())
-		r.engine.core.Declare(id)
+		r.drop(stray)
+		r.engine.core.Declare(stray.id)
 		return 0
 	}
 	res, err := o.Result()

@@ -3,7 +3,6 @@ package external
 import (
 	"context"
 	"errors"
-	"fmt"
 	"testing"
 	"time"
 
@@ -84,7 +83,7 @@ func TestStrays(t *testing.T) {
 			}
 			r, cloud := newStrays(t, finalizer)
 			cloud.fails = c.fails
-			r.claims.claim(r.claimed("", last, "1"), last.GetUID())
+			r.engine.records.claim(r.engine.records.learn(used, last.UID), r.claimed("", last, "1"))
 			r.engine.core.Observe(networks.GroupKind(), watch.Change[client.Object]{New: last})
 			r.engine.core.Observe(networks.GroupKind(), watch.Change[client.Object]{Old: last, Missed: c.missed})
 			for i := range c.fails {
@@ -98,9 +97,8 @@ func TestStrays(t *testing.T) {
 			if diff := cmp.Diff(c.want, cloud.done); diff != "" {
 				t.Errorf("%s: deleted (-want +got):\n%s", c.reason, diff)
 			}
-			left := fmt.Sprint(len(r.engine.strays.all), len(r.memories.all), len(r.claims.taken))
-			if diff := cmp.Diff("0 0 0", left); diff != "" {
-				t.Errorf("strays, memories and claims (-want +got):\n%s", diff)
+			if n := r.engine.records.size(); n > 0 {
+				t.Errorf("%d things are remembered", n)
 			}
 		})
 	}
@@ -126,7 +124,7 @@ func newStrays(t *testing.T, finalizer string) (*networkReconciler, *deletions) 
 	attach(r, newStore())
 	r.engine.own(networks.GroupKind()).ended = func(id object.ID, last client.Object) { // Its queue does not run.
 		if r.strayed(last) {
-			r.engine.strays.add(id, last)
+			r.engine.records.keepStray(r.engine.records.of(id, last.GetUID()), last)
 		}
 	}
 	return r, cloud

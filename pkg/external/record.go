@@ -1,0 +1,187 @@
+package external
+
+import (
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kinship-dev/kinship/pkg/object"
+)
+
+// record is what the engine remembers of one object, by its uid. A restart loses all records:
+// then the statuses tell which object has which resource.
+type record struct {
+	// memory is only touched by the one worker that has the object.
+	memory
+
+	id  object.ID
+	uid types.UID
+	// gone says that the record was forgotten. A pass that is still running may have the record:
+	// such a record claims and shares nothing.
+	gone bool
+
+	// claim is the resource that the object has, and wish the one that the object waits for
+	// (claims.go). lastUser says that the object has its shared resource deleted as the last
+	// user. left says that the object ends and leaves its resource to other users. incomplete says
+	// that the object has created the resource and not corrected it yet: no object imports it.
+	claim                      claimed
+	wish                       Resource
+	lastUser, left, incomplete bool
+
+	// share is the key of the resource that the object shares with others (share.go). creates
+	// says that a pass of the object may create that resource now, and awaits that the object
+	// waits for the end of such a pass. unanswered says that the object may have had the resource
+	// created and got no answer.
+	share                       shareKey
+	creates, awaits, unanswered bool
+
+	// uses are the resources that the object's resource uses, and ends says that the object is
+	// being deleted (occupancy.go). deletion is the deletion of the object's resource under way.
+	uses     []Resource
+	ends     bool
+	deletion *deletion
+
+	// altered is when the resource of another object changed this one (alter.go).
+	altered time.Time
+	// stray is the object as it was at its end, if its resource is still to be deleted (stray.go).
+	stray client.Object
+}
+
+// memory is what the passes over an object remember.
+type memory struct {
+	// tried is the fingerprint of the references in the last pass, or unsettled.
+	tried string
+	// refused says that the last Create was answered with a refusal: nothing was created.
+	refused bool
+	// repeated says that Create was called again after a refusal because of a resource that was
+	// gone a moment later.
+	repeated bool
+	// began is the intent that was recorded last, and sent says that Create was called since the
+	// operator started.
+	began *intent
+	sent  bool
+	// native says that an operator has put its finalizer on this very object.
+	native bool
+	// until is when a Create that got no answer is over.
+	until time.Time
+	// next is when the resource is to be compared with the spec again.
+	next time.Time
+	// polls are the looks at something under way.
+	polls polls
+	// named are the holders that the status names. nil means none.
+	named heldBy
+	// busy is why the resource could not be deleted yet.
+	busy refusal
+	// deleting says that a deletion was accepted.
+	deleting bool
+	// releasedAt is the version of the object without the operator's finalizer.
+	releasedAt string
+}
+
+// heldBy are objects that hold another one, by their finalizer.
+type heldBy map[string]object.ID
+
+// isReleased reports whether the operator's finalizer was taken off a version of the object, or
+// off a later one.
+func (m *memory) isReleased(version string) bool {
+	return version == m.releasedAt || object.Older(version, m.releasedAt)
+}
+
+// records are the records of all objects of an engine, under one lock that is never held over a
+// request. Records are safe for concurrent use, and so is all of a record but its memory.
+type records struct {
+	wake func(object.ID)
+
+	mu  sync.Mutex
+	all map[types.UID]*record
+	// The other maps find records by what they have in common with others.
+	claims  group[Resource]  // record.claim
+	wishes  group[Resource]  // record.wish
+	sharers group[shareKey]  // record.share
+	users   group[Resource]  // record.uses
+	near    group[Resource]  // record.deletion
+	strays  group[object.ID] // record.stray
+}
+
+func newRecords(wake func(object.ID)) *records {
+	return &records{
+		wake: wake, all: map[types.UID]*record{},
+		claims: group[Resource]{}, wishes: group[Resource]{}, sharers: group[shareKey]{}, users: group[Resource]{},
+		near: group[Resource]{}, strays: group[object.ID]{},
+	}
+}
+
+// learn returns the record of an object that a watch has shown.
+func (s *records) learn(id object.ID, uid types.UID) *record {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.all[uid] == nil {
+		s.all[uid] = &record{id: id, uid: uid}
+	}
+	return s.all[uid]
+}
+
+// of returns the record of an object. The record of an object that is gone remembers nothing.
+func (s *records) of(id object.ID, uid types.UID) *record {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if known := s.all[uid]; known != nil {
+		return known
+	}
+	return &record{id: id, uid: uid, gone: true}
+}
+
+// isForgotten reports whether the object of a record is gone.
+func (s *records) isForgotten(r *record) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return r.gone
+}
+
+// forget drops all that is remembered of an object. It is the one place where that is done.
+func (s *records) forget(r *record) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r.gone = true
+	s.release(r)
+	s.wishes.remove(r.wish, r)
+	s.leaveShare(r)
+	s.setUses(r, nil, false)
+	s.endDeletion(r)
+	s.strays.remove(r.id, r)
+	delete(s.all, r.uid)
+}
+
+// group are records by something that they have in common.
+type group[K comparable] map[K]sets.Set[*record]
+
+func (g group[K]) add(key K, r *record) {
+	if g[key] == nil {
+		g[key] = sets.Set[*record]{}
+	}
+	g[key].Insert(r)
+}
+
+func (g group[K]) remove(key K, r *record) {
+	if all := g[key]; all != nil {
+		if all.Delete(r); all.Len() == 0 {
+			delete(g, key)
+		}
+	}
+}
+
+// hasOther reports whether a record other than one has the key.
+func (g group[K]) hasOther(key K, than *record) bool {
+	all := g[key]
+	return all.Len() > 1 || (all.Len() == 1 && !all.Has(than))
+}
+
+// of returns the records with a key in the order of their objects.
+func (g group[K]) of(key K) []*record {
+	return slices.SortedFunc(maps.Keys(g[key]), func(a, b *record) int { return object.Compare(a.id, b.id) })
+}

@@ -1,0 +1,50 @@
+package external
+
+import (
+	"testing"
+	"time"
+
+	openstackv1alpha1 "github.com/kinship-dev/kinship/api/openstack/v1alpha1"
+	"github.com/kinship-dev/kinship/pkg/object"
+)
+
+// size returns how many things are remembered.
+func (s *records) size() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.all) + len(s.claims) + len(s.wishes) + len(s.sharers) + len(s.users) + len(s.near) + len(s.strays)
+}
+
+// TestForget: nothing is remembered of an object that was forgotten, whatever a pass that is still
+// running records afterwards.
+func TestForget(t *testing.T) {
+	var woken []string
+	s := newRecords(func(id object.ID) { woken = append(woken, id.Name) })
+	what, key := Resource{networks.GroupKind(), "1", "cloud"}, shareKey{networks.GroupKind(), "cloud", "key"}
+	fill := func(r *record) {
+		s.claim(r, claimed{what, r.id.Name})
+		s.isUsedElse(r, Resource{networks.GroupKind(), "2", "cloud"})
+		s.joinShare(r, key)
+		s.use(r, []Resource{what}, true)
+		s.beginDeletion(r, what, []Resource{what})
+		s.noteAlteration(r, time.Now())
+		s.keepStray(r, &openstackv1alpha1.Network{})
+		s.beginCreation(r, key)
+	}
+	a, b := s.learn(object.ID{Name: "a"}, "a"), s.learn(object.ID{Name: "b"}, "b")
+	fill(a)
+	fill(b)
+	if !b.awaits || a.awaits {
+		t.Error("two objects create one resource at the same time")
+	}
+	s.forget(a)
+	if len(woken) == 0 || woken[len(woken)-1] != "b" {
+		t.Errorf("woken after the end of the creator: %v", woken)
+	}
+	s.forget(b)
+	fill(a)
+	fill(s.of(b.id, b.uid))
+	if n := s.size(); n > 0 {
+		t.Errorf("%d things are remembered", n)
+	}
+}
