@@ -30,9 +30,13 @@ func (r *reconciler[K, R]) verifyImported(resource R, asked string) error {
 	return nil
 }
 
-// verifyCreated returns an error if the answer to Create has no id. Then nobody knows what was
-// created: the intent stays, and the next pass searches for the resource.
-func (r *reconciler[K, R]) verifyCreated(resource R) error {
+// verifyCreated returns an error if the answer to Create has no id, or not the one of Kind.Address.
+// Then it is not known what was created: the intent stays, and the next pass searches for the
+// resource.
+func (r *reconciler[K, R]) verifyCreated(p *pass[K, R], resource R) error {
+	if r.kind.Address != nil {
+		return r.verify(resource, r.kind.Address(p.Input))
+	}
 	if r.kind.Identify(resource).ID == "" && !isAnonymous[K]() {
 		return r.otherID("", "a new one")
 	}
@@ -58,6 +62,22 @@ func (r *reconciler[K, R]) find(ctx context.Context, p *pass[K, R], search Searc
 		}
 	}
 	return found, nil
+}
+
+// namesakes returns the resources that a creation may collide with: the one at Kind.Address, or all
+// of a name.
+func (r *reconciler[K, R]) namesakes(ctx context.Context, p *pass[K, R], name string) ([]R, error) {
+	if r.kind.Address == nil {
+		return r.find(ctx, p, Search{Name: name})
+	}
+	resource, err := r.get(ctx, p, r.kind.Address(p.Input))
+	if isClass(err, Missing) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return []R{resource}, nil
 }
 
 // get is Actuator.Get with a verified answer.

@@ -24,6 +24,8 @@ type attempt struct {
 	elsewhere bool
 	// unanswered says that the cloud may still carry out the attempt.
 	unanswered bool
+	// running says that the operation of the attempt has not ended.
+	running bool
 }
 
 // attemptEnd says what came of an attempt.
@@ -43,6 +45,8 @@ func (a attempt) decide() attemptEnd {
 	switch {
 	case !a.intended || a.refused:
 		return createdNothing
+	case a.running:
+		return notEnded
 	case !a.searched:
 		return toSearch
 	case a.orphans == 1:
@@ -66,6 +70,13 @@ func (r *reconciler[K, R]) findAttempt(
 ) (resource R, found bool, o reconcile.Outcome) {
 	i := r.intent(p)
 	facts := attempt{intended: i != nil, refused: p.record.refused}
+	var ended error // of the operation, if it failed
+	if facts.decide() == toSearch {
+		ended = r.resume(ctx, p, i)
+		if facts.running = isClass(ended, Pending); !facts.running && !hasEnded(ended) {
+			return resource, false, r.failed(p, ended)
+		}
+	}
 	if facts.decide() == toSearch {
 		orphans, err := r.findOrphans(ctx, p, i)
 		if err != nil {
@@ -90,8 +101,14 @@ func (r *reconciler[K, R]) findAttempt(
 	case triedElsewhere:
 		return resource, false, r.refuseMoved(p)
 	case notEnded:
+		if facts.running {
+			return resource, false, r.awaitOperation(p, ended, "created")
+		}
 		return resource, false, r.awaitAnswer(p)
 	default:
+		if ended != nil && !isClass(ended, Missing) {
+			return resource, false, r.notCreated(ctx, p, ended)
+		}
 		return resource, false, o
 	}
 }
@@ -99,7 +116,7 @@ func (r *reconciler[K, R]) findAttempt(
 // findOrphans returns the resources that the attempt of an intent may have created: the one with
 // the mark of the object, or all without a mark that are no other object's.
 func (r *reconciler[K, R]) findOrphans(ctx context.Context, p *pass[K, R], i *intent) ([]R, error) {
-	all, err := r.find(ctx, p, Search{Name: i.Name})
+	all, err := r.namesakes(ctx, p, i.Name)
 	if err != nil {
 		return nil, err
 	}

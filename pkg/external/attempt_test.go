@@ -14,6 +14,7 @@ func TestAttempt(t *testing.T) {
 	}{
 		"no attempt":             {attempt{}, createdNothing},
 		"refused":                {attempt{intended: true, refused: true}, createdNothing},
+		"operation runs":         {attempt{intended: true, running: true}, notEnded},
 		"not searched":           {attempt{intended: true}, toSearch},
 		"not searched, moved":    {attempt{intended: true, elsewhere: true}, toSearch},
 		"one":                    {attempt{intended: true, searched: true, orphans: 1}, createdOne},

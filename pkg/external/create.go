@@ -23,7 +23,10 @@ func (r *reconciler[K, R]) create(ctx context.Context, p *pass[K, R]) reconcile.
 	p.record.refused, p.record.sent = false, true
 	resource, err := p.actuator.Create(ctx, p.Input)
 	if err == nil {
-		err = r.verifyCreated(resource)
+		err = r.verifyCreated(p, resource)
+	}
+	if isClass(err, Pending) {
+		return r.recordOperation(ctx, p, err)
 	}
 	if err != nil {
 		return r.notCreated(ctx, p, err)
@@ -38,11 +41,13 @@ func (r *reconciler[K, R]) create(ctx context.Context, p *pass[K, R]) reconcile.
 	return o
 }
 
-// adopt makes the resource that an attempt before has created the object's own.
+// adopt makes the resource that an attempt or an operation has created the object's own.
 func (r *reconciler[K, R]) adopt(ctx context.Context, p *pass[K, R], resource R) reconcile.Outcome {
 	id := r.kind.Identify(resource).ID
+	if r.intent(p).Operation == "" {
+		r.engine.event(p.Object, "Normal", "Adopted", "Create", "%s was made by an attempt that was interrupted", id)
+	}
 	p.status().ID = &id
-	r.engine.event(p.Object, "Normal", "Adopted", "Create", "%s was made by an attempt that was interrupted", id)
 	resource, err := r.readWhole(ctx, p, resource)
 	return r.found(p, resource, err)
 }
@@ -54,7 +59,7 @@ func (r *reconciler[K, R]) recordAttempt(ctx context.Context, p *pass[K, R]) rec
 	earlier, i := r.intent(p), r.newIntent(p)
 	if i.sameAs(earlier) && r.hasFinalizer(p) {
 		again := *earlier
-		again.Tried = i.Tried
+		again.Tried, again.Operation = i.Tried, ""
 		return r.writeFinalizer(ctx, p, &again)
 	}
 	p.record.refused = true // Create was not called yet.
@@ -94,12 +99,18 @@ const maxNamesakes = 64
 // recordNamesakes records in an intent which resources of the name exist before the creation, for
 // kinds whose resources tell neither their age nor their object.
 func (r *reconciler[K, R]) recordNamesakes(ctx context.Context, p *pass[K, R], i *intent) reconcile.Outcome {
-	if r.kind.Dated || r.kind.Marked {
+	if r.kind.Address == nil && (r.kind.Dated || r.kind.Marked) {
 		return reconcile.Outcome{}
 	}
-	found, err := r.find(ctx, p, Search{Name: i.Name})
+	found, err := r.namesakes(ctx, p, i.Name)
 	if err != nil {
 		return r.failed(p, err)
+	}
+	if r.kind.Address != nil && len(found) > 0 {
+		p.record.tried = unsettled
+		return reconcile.Refuse(condition.ReasonInvalidConfiguration,
+			"%s %s exists already, and this object did not create it: set spec.adopt to take it over, "+
+				"or choose another name", r.engine.Noun, r.kind.Identify(found[0]).ID)
 	}
 	if len(found) > maxNamesakes {
 		return reconcile.Refuse(condition.ReasonInvalidConfiguration,

@@ -161,11 +161,11 @@ func (r *reconciler[K, R]) deleteOne(
 		return true, r.refuseMoved(p)
 	case isClass(err, Busy):
 		return false, r.wasBusy(p, err)
+	case isClass(err, Pending), err == nil && r.kind.Lingers:
+		p.record.deleting, p.record.polls = true, polls{}
+		return false, r.awaitOperation(p, err, "deleted")
 	case err != nil:
 		return false, r.failed(p, err)
-	case r.kind.Lingers:
-		p.record.deleting, p.record.polls = true, polls{}
-		return false, r.poll(p, "Waiting for %s to be deleted", r.engine.Noun)
 	}
 	return false, reconcile.Outcome{}
 }
@@ -176,7 +176,7 @@ func (r *reconciler[K, R]) callDelete(ctx context.Context, p *pass[K, R], id str
 	used := r.engine.usedBy(p.cloud, p.id, p.status().ObservedDependencies)
 	r.engine.records.beginDeletion(p.record, r.resourceOf(p.cloud, id), used)
 	err := p.actuator.Delete(ctx, p.Input, id)
-	p.verdict.answered = p.verdict.answered || err == nil
+	p.verdict.answered = p.verdict.answered || err == nil || isClass(err, Pending)
 	r.observer.changed(p.scope)
 	if !isClass(err, Busy) {
 		p.record.busy = refusal{}

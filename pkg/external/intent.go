@@ -25,6 +25,8 @@ type intent struct {
 	Place string `json:"place,omitempty"`
 	// Replaces is the id of the resource that was gone.
 	Replaces string `json:"replaces,omitempty"`
+	// Operation is what the attempt is resumed by ([Resumer]).
+	Operation string `json:"operation,omitempty"`
 }
 
 // IntentAnnotation returns the annotation in which objects of a group record what is about to

@@ -75,6 +75,10 @@ type Kind[K Object, R any] struct {
 	// Name returns what the resource is to be called, to find it by when it is not
 	// known whether it was created.
 	Name func(K) string
+	// Address returns the id that the resource will have, for clouds whose clients choose the id:
+	// Create sends PUT /things/blue instead of POST /things, for example. Before the first Create
+	// the id is looked up, since a PUT would change a resource that exists. Address may be nil.
+	Address func(Input[K]) string
 	// Differs returns the fields in which the resource is not as it should be and
 	// which can be changed, in a fixed order.
 	Differs func(Input[K], R) []string
@@ -163,7 +167,8 @@ type Actuator[K Object, R any] interface {
 	Create(ctx context.Context, in Input[K]) (R, error)
 	// Update corrects the fields that differ and returns the resource as it is then.
 	Update(ctx context.Context, in Input[K], resource R, fields []string) (R, error)
-	// Delete has a resource deleted.
+	// Delete has a resource deleted. An Error of class Pending says that this takes a while: the
+	// engine then calls Get until the resource is missing.
 	Delete(ctx context.Context, in Input[K], id string) error
 }
 
@@ -194,6 +199,16 @@ type PartialLister[R any] interface {
 	Lister[R]
 	// IsPartial reports whether a listed resource lacks fields that are needed now.
 	IsPartial(resource R) bool
+}
+
+// Resumer is an Actuator whose Create may begin an operation that takes long. Create then returns
+// an Error of class Pending with an Operation. The engine records the Operation in the object, so
+// that another process goes on with it, and calls Resume until the operation has ended.
+type Resumer[K Object] interface {
+	// Resume returns nil when the operation has succeeded, and an Error of class Pending while it
+	// runs: After is when to ask again. Any other class is that of the failed operation; Missing
+	// says that the cloud does not know the operation any more.
+	Resume(ctx context.Context, in Input[K], operation string) error
 }
 
 // Completer is an Actuator whose resources don't tell all of themselves: neither
@@ -239,6 +254,9 @@ type Error struct {
 	// Outage says that the API itself fails: no answer in time, a failure of its own, or the
 	// request to be left alone. After some of these in a row it is asked less often.
 	Outage bool
+	// Operation is what [Resumer] resumes an operation by, for errors of class Pending. It is at
+	// most maxOperation bytes long.
+	Operation string
 	// Message for people.
 	Message string
 }

@@ -1,0 +1,237 @@
+package external
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// toyCloud is an HTTP server with things. PUT /things/ID creates the thing of an id that the client
+// chose, POST /things one of an id that the cloud chooses. With slow, both begin an operation and
+// answer 202 with its name in the header Operation and the seconds to wait in Retry-After; the
+// operation ends when it was asked for so many times.
+type toyCloud struct {
+	mu     sync.Mutex
+	things map[string]*thing
+	// running are the operations by name: what is left of each.
+	running map[string]*operation
+	last    int
+	calls   []string
+
+	slow   int    // how often an operation is asked for before it ends
+	lose   string // the method of which the next answer is lost after the call was carried out
+	refuse string // why operations fail
+}
+
+type thing struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+}
+
+type operation struct {
+	looks int
+	end   func()
+}
+
+// ServeHTTP implements http.Handler.
+func (c *toyCloud) ServeHTTP(w http.ResponseWriter, rq *http.Request) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.calls = append(c.calls, rq.Method+" "+rq.URL.RequestURI())
+	collection, id, _ := strings.Cut(strings.TrimPrefix(rq.URL.Path, "/"), "/")
+	answer := httptest.NewRecorder()
+	switch {
+	case collection == "operations":
+		c.look(answer, id)
+	case rq.Method == http.MethodPost, rq.Method == http.MethodPut:
+		c.make(answer, rq, id)
+	case rq.Method == http.MethodDelete:
+		c.begin(answer, func() { delete(c.things, id) })
+	case id == "":
+		c.list(answer, rq.URL.Query().Get("name"))
+	default:
+		c.write(answer, c.things[id])
+	}
+	if c.lose == rq.Method {
+		c.lose = ""
+		panic(http.ErrAbortHandler)
+	}
+	for name, values := range answer.Header() {
+		w.Header()[name] = values
+	}
+	w.WriteHeader(answer.Code)
+	_, _ = w.Write(answer.Body.Bytes())
+}
+
+func (c *toyCloud) make(w http.ResponseWriter, rq *http.Request, id string) {
+	made := &thing{}
+	if err := json.NewDecoder(rq.Body).Decode(made); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	if made.ID = id; id == "" {
+		c.last++
+		made.ID = fmt.Sprint("t", c.last)
+	}
+	c.begin(w, func() { c.things[made.ID] = made })
+	if c.slow == 0 {
+		c.write(w, made)
+	}
+}
+
+// begin does something at once, or begins an operation for it.
+func (c *toyCloud) begin(w http.ResponseWriter, do func()) {
+	if c.slow == 0 {
+		do()
+		return
+	}
+	c.last++
+	name := fmt.Sprint("op", c.last)
+	c.running[name] = &operation{c.slow, do}
+	w.Header().Set("Operation", name)
+	w.Header().Set("Retry-After", "3")
+	w.WriteHeader(http.StatusAccepted)
+}
+
+// look answers how an operation is, and carries it out with the last look.
+func (c *toyCloud) look(w http.ResponseWriter, name string) {
+	o := c.running[name]
+	if o == nil {
+		http.Error(w, "no operation "+name, http.StatusNotFound)
+		return
+	}
+	if o.looks--; o.looks > 0 {
+		w.Header().Set("Retry-After", "5")
+		w.WriteHeader(http.StatusAccepted)
+		return
+	}
+	if c.refuse != "" {
+		http.Error(w, c.refuse, http.StatusConflict)
+		return
+	}
+	if o.end != nil {
+		o.end()
+		o.end = nil
+	}
+}
+
+func (c *toyCloud) list(w http.ResponseWriter, name string) {
+	found := []*thing{}
+	for _, one := range c.things {
+		if one.Name == name {
+			found = append(found, one)
+		}
+	}
+	c.write(w, found)
+}
+
+func (c *toyCloud) write(w http.ResponseWriter, value any) {
+	if one, ok := value.(*thing); ok && one == nil {
+		http.Error(w, "no such thing", http.StatusNotFound)
+		return
+	}
+	_ = json.NewEncoder(w).Encode(value)
+}
+
+// finish carries out all operations.
+func (c *toyCloud) finish() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, o := range c.running {
+		o.end()
+	}
+	clear(c.running)
+}
+
+// toy is the Actuator of a toyCloud. With put, clients choose the ids.
+type toy struct {
+	address string
+	put     bool
+}
+
+// call sends a request, and reads the answer into a value.
+func (a toy) call(ctx context.Context, method, path string, body, value any) error {
+	text, err := json.Marshal(body)
+	if err != nil {
+		return err
+	}
+	rq, err := http.NewRequestWithContext(ctx, method, a.address+path, bytes.NewReader(text))
+	if err != nil {
+		return err
+	}
+	answer, err := http.DefaultClient.Do(rq)
+	if err != nil {
+		return &Error{Class: Transient, Message: "no answer"}
+	}
+	defer func() { _ = answer.Body.Close() }()
+	after, _ := strconv.Atoi(answer.Header.Get("Retry-After"))
+	switch answer.StatusCode {
+	case http.StatusAccepted:
+		return &Error{
+			Class: Pending, Operation: answer.Header.Get("Operation"), After: time.Duration(after) * time.Second,
+			Message: "accepted",
+		}
+	case http.StatusNotFound:
+		return &Error{Class: Missing, Message: "missing"}
+	case http.StatusConflict:
+		return &Error{Class: Invalid, Message: "the cloud refused"}
+	}
+	if value == nil {
+		return nil
+	}
+	return json.NewDecoder(answer.Body).Decode(value)
+}
+
+// Get implements Actuator. What the engine sees of a thing is the id.
+func (a toy) Get(ctx context.Context, _ Input[netKind], id string) (string, error) {
+	var one thing
+	err := a.call(ctx, http.MethodGet, "/things/"+id, nil, &one)
+	return one.ID, err
+}
+
+// Find implements Actuator.
+func (a toy) Find(ctx context.Context, _ Input[netKind], search Search) (ids []string, err error) {
+	var found []thing
+	err = a.call(ctx, http.MethodGet, "/things?name="+url.QueryEscape(search.Name), nil, &found)
+	for _, one := range found {
+		ids = append(ids, one.ID)
+	}
+	return ids, err
+}
+
+// Create implements Actuator.
+func (a toy) Create(ctx context.Context, in Input[netKind]) (string, error) {
+	var one thing
+	method, path := http.MethodPost, "/things"
+	if a.put {
+		method, path = http.MethodPut, "/things/"+toyAddress(in)
+	}
+	err := a.call(ctx, method, path, thing{Name: in.Object.Name}, &one)
+	return one.ID, err
+}
+
+// Update implements Actuator: a thing never differs.
+func (a toy) Update(context.Context, Input[netKind], string, []string) (string, error) {
+	return "", errors.ErrUnsupported
+}
+
+// Delete implements Actuator.
+func (a toy) Delete(ctx context.Context, _ Input[netKind], id string) error {
+	return a.call(ctx, http.MethodDelete, "/things/"+id, nil, nil)
+}
+
+// Resume implements Resumer.
+func (a toy) Resume(ctx context.Context, _ Input[netKind], operation string) error {
+	return a.call(ctx, http.MethodGet, "/operations/"+operation, nil, nil)
+}
+
+func toyAddress(in Input[netKind]) string { return "blue-" + in.Object.Name }
