@@ -50,10 +50,11 @@ func (w *toyWorld) restart() {
 func (w *toyWorld) expect(reason string, states map[string]string, calls ...string) {
 	w.t.Helper()
 	w.sharers.expect(reason, "", states)
-	if diff := cmp.Diff(strings.Join(calls, "\n"), strings.Join(w.cloud.calls, "\n")); diff != "" {
+	var got []string
+	w.cloud.change(func(c *toyCloud) { got, c.calls = c.calls, nil })
+	if diff := cmp.Diff(strings.Join(calls, "\n"), strings.Join(got, "\n")); diff != "" {
 		w.t.Fatalf("%s: calls (-want +got):\n%s", reason, diff)
 	}
-	w.cloud.calls = nil
 }
 
 // passIn takes an object through a pass that asks for another one after a time.
@@ -71,7 +72,7 @@ func TestAddress(t *testing.T) {
 	w.create("a")
 	w.pass("a")
 	w.expect("created", states{"a": "blue-a"}, "GET /things/blue-a", "PUT /things/blue-a")
-	w.cloud.things["blue-b"] = &thing{ID: "blue-b", Name: "of a person"}
+	w.cloud.change(func(c *toyCloud) { c.things["blue-b"] = &thing{ID: "blue-b", Name: "of a person"} })
 	w.create("b")
 	w.pass("b")
 	const refused = "none resource blue-b exists already, and this object did not create it: " +
@@ -96,7 +97,7 @@ func TestLostAnswer(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newToyWorld(t, c.put)
-			w.cloud.lose = strings.Fields(c.first[1])[0]
+			w.cloud.change(func(cloud *toyCloud) { cloud.lose = strings.Fields(c.first[1])[0] })
 			w.create("a")
 			w.pass("a")
 			w.expect("no answer", states{"a": "none no answer"}, c.first...)
@@ -124,7 +125,7 @@ func TestOperation(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newToyWorld(t, c.put)
-			w.cloud.slow = 3
+			w.cloud.change(func(c *toyCloud) { c.slow = 3 })
 			w.create("a")
 			w.passIn(3 * time.Second)
 			w.expect("begun", states{"a": waits}, c.begin...)
@@ -148,7 +149,7 @@ func TestOperation(t *testing.T) {
 // begun again.
 func TestOperationFails(t *testing.T) {
 	w := newToyWorld(t, true)
-	w.cloud.slow, w.cloud.refuse = 1, "no"
+	w.cloud.change(func(c *toyCloud) { c.slow, c.refuse = 1, "no" })
 	w.create("a")
 	w.pass("a")
 	w.pass("a", "a")
@@ -157,7 +158,7 @@ func TestOperationFails(t *testing.T) {
 		"GET /things/blue-a", "PUT /things/blue-a", "GET /operations/op1", "GET /things/blue-a")
 	w.create("b")
 	w.pass("b")
-	clear(w.cloud.running)
+	w.cloud.change(func(c *toyCloud) { clear(c.running) })
 	w.pass("b")
 	w.expect("it is forgotten", states{"b": "none Waiting for resource to be created"},
 		"GET /things/blue-b", "PUT /things/blue-b", "GET /operations/op2", "GET /things/blue-b", "PUT /things/blue-b")
@@ -168,14 +169,14 @@ func TestDeletionTakesLong(t *testing.T) {
 	w := newToyWorld(t, true)
 	w.create("a")
 	w.pass("a")
-	w.cloud.slow, w.cloud.calls = 1, nil
+	w.cloud.change(func(c *toyCloud) { c.slow, c.calls = 1, nil })
 	w.delete("a")
 	w.passIn(3 * time.Second)
 	const waits = "blue-a Waiting for resource to be deleted"
 	w.expect("begun", states{"a": waits}, "DELETE /things/blue-a")
 	w.pass("a")
 	w.expect("it runs", states{"a": waits}, "GET /things/blue-a")
-	w.cloud.finish()
+	w.cloud.change((*toyCloud).finish)
 	w.pass("a")
 	w.expect("it is gone", states{"a": "gone"}, "GET /things/blue-a")
 	w.forgotten()

@@ -142,10 +142,15 @@ func (c *toyCloud) write(w http.ResponseWriter, value any) {
 	_ = json.NewEncoder(w).Encode(value)
 }
 
-// finish carries out all operations.
-func (c *toyCloud) finish() {
+// change has a function read or change the cloud while no call is carried out.
+func (c *toyCloud) change(do func(*toyCloud)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	do(c)
+}
+
+// finish carries out all operations.
+func (c *toyCloud) finish() {
 	for _, o := range c.running {
 		o.end()
 	}
