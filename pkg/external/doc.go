@@ -45,7 +45,7 @@
 //
 // # What takes long
 //
-// A [Pool] does it, so that no worker waits. An [Actuator] says [Underway]; the object
+// [Tasks] do it beside the passes. An [Actuator] says [Underway]; the object
 // is woken at the end, and nothing is polled.
 //
 // # Shares

@@ -61,7 +61,7 @@ type Engine struct {
 	mgr   manager.Manager
 	core  *engine.Engine
 	kinds []*kind // in the order of Add
-	pools []*Pool
+	tasks []Tasks
 
 	records *records
 }
@@ -130,10 +130,9 @@ func (e *Engine) own(gk schema.GroupKind) *kind {
 // Add adds a kind.
 func Add[K Object, R any](e *Engine, k Kind[K, R]) {
 	r := reconcilerOf(e, k)
-	if k.Pool != nil {
-		k.Pool.id = func(obj client.Object) object.ID { return object.Of(obj, k.GVK.GroupKind()) }
-		k.Pool.wake = e.core.Requeue
-		e.pools = append(e.pools, k.Pool)
+	if k.Tasks != nil {
+		k.Tasks.Serve(func(obj client.Object) { e.core.Requeue(object.Of(obj, k.GVK.GroupKind())) })
+		e.tasks = append(e.tasks, k.Tasks)
 	}
 	e.core.Add(r.register())
 }
@@ -170,9 +169,9 @@ func (r *reconciler[K, R]) register() engine.Kind {
 
 // Start adds informers, controllers and guards to the manager.
 func (e *Engine) Start(ctx context.Context) error {
-	for _, p := range e.pools {
-		if err := e.mgr.Add(p); err != nil {
-			return fmt.Errorf("add a pool: %w", err)
+	for _, tasks := range e.tasks {
+		if err := e.mgr.Add(tasks); err != nil {
+			return fmt.Errorf("add tasks: %w", err)
 		}
 	}
 	return e.core.Start(ctx)

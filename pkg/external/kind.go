@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
 	"github.com/kinship-dev/kinship/pkg/engine"
@@ -116,8 +117,8 @@ type Kind[K Object, R any] struct {
 	// of an object that refers to them comes, goes, or refers to others: the ports of
 	// a server, for example. They are looked at again.
 	Alters []schema.GroupKind
-	// Pool is where its actuator has done what takes long; it may be nil.
-	Pool *Pool
+	// Tasks do what takes long for the objects beside their passes. Tasks may be nil.
+	Tasks Tasks
 	// Compose, if set, makes objects of our own that belong to an object, once its
 	// resource exists; Dissolve has them removed before it goes.
 	Compose  func(context.Context, Input[K]) reconcile.Outcome
@@ -218,6 +219,18 @@ type Completer[R any] interface {
 	Complete(ctx context.Context, resource R) (R, error)
 }
 
+// Tasks do what takes long for objects, such as the streams of the contents of Images. While a task
+// runs, an Actuator returns an Error of class Underway, so that no worker waits and nothing is
+// polled. Tasks are safe for concurrent use.
+type Tasks interface {
+	// Start runs tasks until the context ends. The engine adds Tasks to the manager.
+	manager.Runnable
+	// Serve is called once, before Start, with the function that requeues an object.
+	Serve(requeue func(client.Object))
+	// Drop ends the task of an object that is gone. Drop MUST NOT block.
+	Drop(uid types.UID)
+}
+
 // Class says what an error of an API outside means.
 type Class int
 
@@ -236,7 +249,7 @@ const (
 	// Pending says that a change was accepted and takes a while. The resource that
 	// Update returns with it can be used meanwhile, or not, as Observe finds.
 	Pending
-	// Underway is no error: a Pool has something to do, and wakes the object.
+	// Underway is no error: Tasks have something to do, and requeue the object at the end.
 	Underway
 )
 

@@ -183,10 +183,10 @@ func (r *reconciler[K, R]) forget(one *record) {
 	r.engine.records.use(one, nil, false)
 }
 
-// endTask ends the object's task in the Pool.
+// endTask ends the task of the object.
 func (r *reconciler[K, R]) endTask(one *record) {
-	if r.kind.Pool != nil {
-		r.kind.Pool.drop(one.uid)
+	if r.kind.Tasks != nil {
+		r.kind.Tasks.Drop(one.uid)
 	}
 }
 

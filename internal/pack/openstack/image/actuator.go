@@ -17,12 +17,13 @@ import (
 
 // uploads limits the contents that are streamed at the same time: in all, of the Images of one
 // namespace, and from one host.
-var uploads = external.Shares{All: 6, Namespace: 4, Source: 3}
+var uploads = shares{all: 6, namespace: 4, source: 3}
 
 // New returns the [external.Kind] of Image.
 func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
 	k := kit.Kind(c, &table)
-	k.Pool = external.NewPool(uploads)
+	streams := newPool(uploads)
+	k.Tasks = streams
 	k.Identify = func(r *kit.Resource) external.Identity {
 		who := kit.Identify(r)
 		who.Marker = types.UID(r.String(marker))
@@ -34,14 +35,14 @@ func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
 			return names
 		}
 		phase := phaseOf(in.Object, r, time.Now())
-		if k.Pool.Has(in.Object.UID) || phase == notAsked || phase == failed {
+		if streams.has(in.Object.UID) || phase == notAsked || phase == failed {
 			names = append(names, contentField)
 		}
 		return names
 	}
 	outside := c.Clouds.Outside()
 	return kit.Wrap(k, func(a kit.Actuator[object]) external.Actuator[object, *kit.Resource] {
-		return actuator{a, k.Pool, outside}
+		return actuator{a, streams, outside}
 	})
 }
 
@@ -78,7 +79,7 @@ func fields(in external.Input[object]) []kit.Field {
 type actuator struct {
 	kit.Actuator[object]
 
-	pool    *external.Pool
+	pool    *pool
 	outside *http.Client // for downloads
 }
 

@@ -32,7 +32,7 @@ const (
 // failed, the operator streams the content.
 func (a actuator) fill(ctx context.Context, in external.Input[object], r *kit.Resource) (*kit.Resource, error) {
 	id, content := r.String("id"), in.Object.Spec.Resource.Content
-	if !a.pool.Has(in.Object.UID) {
+	if !a.pool.has(in.Object.UID) {
 		if phaseOf(in.Object, r, time.Now()) == notAsked {
 			now, asked, err := a.askGlance(ctx, in, r)
 			if asked || err != nil {
@@ -41,7 +41,7 @@ func (a actuator) fill(ctx context.Context, in external.Input[object], r *kit.Re
 		}
 		attempt(in.Object)
 	}
-	ended, err := a.pool.Do(in.Object, hostOf(content.Download.URL), func(ctx context.Context) error {
+	ended, err := a.pool.do(in.Object, hostOf(content.Download.URL), func(ctx context.Context) error {
 		return a.stream(ctx, id, content.Download)
 	})
 	switch {

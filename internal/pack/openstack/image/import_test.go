@@ -172,6 +172,6 @@ func actuatorOf(t *testing.T, cloud *emulator.Server) actuator {
 	if err != nil {
 		t.Fatal(err)
 	}
-	one := external.Shares{All: 1, Namespace: 1, Source: 1}
-	return actuator{Actuator: kit.Actuator[object]{Table: &table, Client: client}, pool: external.NewPool(one)}
+	one := shares{all: 1, namespace: 1, source: 1}
+	return actuator{Actuator: kit.Actuator[object]{Table: &table, Client: client}, pool: newPool(one)}
 }

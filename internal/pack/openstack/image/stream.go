@@ -53,7 +53,7 @@ func (a actuator) stream(ctx context.Context, id string, from openstackv1alpha1.
 		return fmt.Errorf("download: %w", cmp.Or(context.Cause(ctx), err))
 	}
 	watchdog.stop()
-	if err := external.Answered(ctx); err != nil { // The stream may wait for a free slot in the pool.
+	if err := answered(ctx); err != nil { // The stream may wait for a free slot in the pool.
 		return fmt.Errorf("download: %w", err)
 	}
 	watchdog = watch(func() { fail(errSlow) })

@@ -1,4 +1,4 @@
-package external
+package image
 
 import (
 	"context"
@@ -8,11 +8,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	"github.com/kinship-dev/kinship/pkg/object"
 )
 
 // TestPoolHangingSources: sources that do not answer hold up nobody: neither their own
@@ -20,10 +17,9 @@ import (
 // they answer at last, no more than a share of them go on.
 func TestPoolHangingSources(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := NewPool(Shares{All: 6, Namespace: 4, Source: 3})
+		p := newPool(shares{all: 6, namespace: 4, source: 3})
 		woken := make(chan string, 100)
-		p.id = func(obj client.Object) object.ID { return object.Of(obj, schema.GroupKind{Kind: "ConfigMap"}) }
-		p.wake = func(id object.ID) { woken <- id.Namespace + "/" + id.Name }
+		p.Serve(func(obj client.Object) { woken <- obj.GetNamespace() + "/" + obj.GetName() })
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error)
 		go func() { ended <- p.Start(ctx) }()
@@ -32,7 +28,7 @@ func TestPoolHangingSources(t *testing.T) {
 			obj := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
 				Namespace: namespace, Name: name, UID: types.UID(namespace + "/" + name),
 			}}
-			if _, err := p.Do(obj, source, run); err != nil {
+			if _, err := p.do(obj, source, run); err != nil {
 				t.Error(err)
 			}
 		}
@@ -43,7 +39,7 @@ func TestPoolHangingSources(t *testing.T) {
 				case <-ctx.Done():
 					return ctx.Err()
 				}
-				if err := Answered(ctx); err != nil {
+				if err := answered(ctx); err != nil {
 					return err
 				}
 				working <- struct{}{}
@@ -51,7 +47,7 @@ func TestPoolHangingSources(t *testing.T) {
 			})
 		}
 		for _, namespace := range []string{"b", "a"} {
-			do(namespace, "good", "good", Answered)
+			do(namespace, "good", "good", answered)
 			if got := <-woken; got != namespace+"/good" {
 				t.Errorf("%s ended first, want %s/good", got, namespace)
 			}
@@ -81,7 +77,7 @@ func TestPoolHangingSources(t *testing.T) {
 // TestPoolLendsTooLate: a task whose source has answered keeps its slot, although the time
 // lent ended at the same moment.
 func TestPoolLendsTooLate(t *testing.T) {
-	p := NewPool(Shares{All: 1, Namespace: 1, Source: 1})
+	p := newPool(shares{all: 1, namespace: 1, source: 1})
 	task := &task{slot: true}
 	p.using.add(task)
 	if err := p.resume(t.Context(), task); err != nil {

@@ -1,4 +1,4 @@
-package external
+package image
 
 import (
 	"context"
@@ -11,22 +11,22 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kinship-dev/kinship/pkg/engine"
-	"github.com/kinship-dev/kinship/pkg/object"
+	"github.com/kinship-dev/kinship/pkg/external"
 )
 
-// Pool does what takes long for objects, such as copying what is on a disk, a few
-// things at a time. The workers that lead objects do not wait for it: an object is
-// woken when its task has ended. A task ends early with its object, and with the
-// engine.
+// pool streams the contents of Images, a few at a time, so that no worker waits. Each stream is a
+// task of an Image. The pool requeues the Image when its task has ended. A task ends early when its
+// Image is deleted, and when the operator stops.
 //
-// A task needs a slot. Slots are shared between namespaces and between sources, such as the
-// hosts that contents are downloaded from. A source that does not answer within the time lent
-// keeps no slot: the slot is lent to another task until the source answers.
-type Pool struct {
-	slots, begun Shares
+// A task needs a slot. Slots are shared between namespaces and between sources, the hosts that
+// contents are downloaded from. A task whose source does not answer within the time lent loses its
+// slot until the source answers: meanwhile another task has the slot.
+//
+// A pool implements [external.Tasks].
+type pool struct {
+	slots, begun shares
 	lent         time.Duration
-	id           func(client.Object) object.ID
-	wake         func(object.ID)
+	requeue      func(client.Object)
 
 	mu       sync.Mutex
 	change   *sync.Cond
@@ -38,8 +38,8 @@ type Pool struct {
 	rests    map[types.UID]rest
 }
 
-// Shares bound how many tasks there are at once.
-type Shares struct{ All, Namespace, Source int }
+// shares limits the tasks that run at the same time: in all, of one namespace, and of one source.
+type shares struct{ all, namespace, source int }
 
 // usage counts tasks against shares.
 type usage struct {
@@ -49,20 +49,27 @@ type usage struct {
 
 func newUsage() usage { return usage{namespace: map[string]int{}, source: map[string]int{}} }
 
-func (u *usage) fits(s Shares, t *task) bool {
-	return u.all < s.All && u.namespace[t.id.Namespace] < s.Namespace && u.source[t.source] < s.Source
+func (u *usage) fits(s shares, t *task) bool {
+	return u.all < s.all && u.namespace[t.obj.GetNamespace()] < s.namespace && u.source[t.source] < s.source
 }
 
 func (u *usage) add(t *task) {
 	u.all++
-	u.namespace[t.id.Namespace]++
+	u.namespace[t.obj.GetNamespace()]++
 	u.source[t.source]++
 }
 
 func (u *usage) remove(t *task) {
 	u.all--
-	less(u.namespace, t.id.Namespace)
-	less(u.source, t.source)
+	decrease(u.namespace, t.obj.GetNamespace())
+	decrease(u.source, t.source)
+}
+
+// decrease drops a count that becomes zero: hosts are invented by tenants.
+func decrease(counts map[string]int, key string) {
+	if counts[key]--; counts[key] <= 0 {
+		delete(counts, key)
+	}
 }
 
 // rest is between a task that failed and the next attempt.
@@ -72,9 +79,9 @@ type rest struct {
 	message  string
 }
 
-// task is what is done for one object.
+// task streams the content of one Image.
 type task struct {
-	id     object.ID
+	obj    client.Object
 	source string
 	run    func(context.Context) error
 	slot   bool // it has one
@@ -83,7 +90,7 @@ type task struct {
 	cancel   context.CancelFunc // nil until it is begun
 	ended    bool
 	err      error
-	// dropped says that the object is gone.
+	// dropped says that the Image is gone.
 	dropped bool
 }
 
@@ -94,10 +101,10 @@ const lentAfter = time.Second
 // sources that do not answer.
 const spread = 8
 
-// NewPool returns one with so many slots. It begins when the engine of its kind does.
-func NewPool(slots Shares) *Pool {
-	p := &Pool{
-		slots: slots, begun: Shares{spread * slots.All, spread * slots.Namespace, spread * slots.Source},
+// newPool returns a pool with so many slots. The engine starts the pool.
+func newPool(slots shares) *pool {
+	p := &pool{
+		slots: slots, begun: shares{spread * slots.all, spread * slots.namespace, spread * slots.source},
 		lent: lentAfter, using: newUsage(), running: newUsage(),
 		tasks: map[types.UID]*task{}, rests: map[types.UID]rest{},
 	}
@@ -105,19 +112,19 @@ func NewPool(slots Shares) *Pool {
 	return p
 }
 
-// Has reports whether there is a task for an object: one that waits, is under way, has
-// ended without anybody having asked how, or has failed lately.
-func (p *Pool) Has(uid types.UID) bool {
+// has reports whether there is a task for an Image: one that waits, runs, has ended without a call
+// of do since, or has failed lately.
+func (p *pool) has(uid types.UID) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.tasks[uid] != nil || time.Now().Before(p.rests[uid].until)
 }
 
-// Do has something done for an object, unless it has a task already. Once that has
-// ended, it returns how, and forgets it; until then the object has to wait. What has
-// failed is done again after a while, which grows with each failure. The task calls [Answered]
-// when its source, whose name is given, has answered.
-func (p *Pool) Do(
+// do begins a task for an Image, unless the Image has one already. Once the task has ended, do
+// returns its error, and forgets the task; until then ended is false. A task that has failed begins
+// again after a while, which grows with each failure. The task calls [answered] when its source has
+// answered.
+func (p *pool) do(
 	obj client.Object, source string, run func(context.Context) error,
 ) (ended bool, err error) {
 	p.mu.Lock()
@@ -125,10 +132,10 @@ func (p *Pool) Do(
 	uid := obj.GetUID()
 	t := p.tasks[uid]
 	if left := time.Until(p.rests[uid].until); t == nil && left > 0 {
-		return true, &Error{Class: Transient, After: left, Message: p.rests[uid].message}
+		return true, &external.Error{Class: external.Transient, After: left, Message: p.rests[uid].message}
 	}
 	if t == nil {
-		p.tasks[uid] = &task{id: p.id(obj), source: source, run: run}
+		p.tasks[uid] = &task{obj: obj, source: source, run: run}
 		p.waiting = append(p.waiting, uid)
 		p.change.Broadcast()
 		return false, nil
@@ -137,18 +144,18 @@ func (p *Pool) Do(
 		return false, nil
 	}
 	delete(p.tasks, uid)
-	if t.err == nil || isClass(t.err, Invalid) {
+	if t.err == nil || external.IsInvalid(t.err) {
 		delete(p.rests, uid)
 		return true, t.err
 	}
 	failures := p.rests[uid].failures
 	pause := min(engine.FirstRetry<<min(failures, 10), engine.LastRetry)
 	p.rests[uid] = rest{failures + 1, time.Now().Add(pause), t.err.Error()}
-	return true, &Error{Class: Transient, After: pause, Message: t.err.Error()}
+	return true, &external.Error{Class: external.Transient, After: pause, Message: t.err.Error()}
 }
 
-// drop ends what is done for an object.
-func (p *Pool) drop(uid types.UID) {
+// Drop implements external.Tasks.
+func (p *pool) Drop(uid types.UID) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if t := p.tasks[uid]; t != nil {
@@ -162,27 +169,30 @@ func (p *Pool) drop(uid types.UID) {
 	p.waiting = slices.DeleteFunc(p.waiting, func(u types.UID) bool { return u == uid })
 }
 
+// Serve implements external.Tasks.
+func (p *pool) Serve(requeue func(client.Object)) { p.requeue = requeue }
+
 // Start implements manager.Runnable.
-func (p *Pool) Start(ctx context.Context) error {
+func (p *pool) Start(ctx context.Context) error {
 	stop := context.AfterFunc(ctx, p.changed)
 	defer stop()
 	var running sync.WaitGroup
 	for t := p.next(ctx); t != nil; t = p.next(ctx) {
-		running.Go(func() { p.do(ctx, t) })
+		running.Go(func() { p.work(ctx, t) })
 	}
 	running.Wait()
 	return nil
 }
 
-// changed has those look again that wait for a change.
-func (p *Pool) changed() {
+// changed wakes the goroutines that wait for a change.
+func (p *pool) changed() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.change.Broadcast()
 }
 
 // next returns the next task once it may begin, or nil at the end.
-func (p *Pool) next(ctx context.Context) *task {
+func (p *pool) next(ctx context.Context) *task {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for ctx.Err() == nil {
@@ -201,14 +211,14 @@ func (p *Pool) next(ctx context.Context) *task {
 
 // first returns the index of the waiting task that is to begin, or -1. Namespaces with few
 // tasks come first. A task whose source has answered has the slot before all of them.
-func (p *Pool) first() int {
+func (p *pool) first() int {
 	best, fewest := -1, 0
 	if slices.ContainsFunc(p.resuming, func(t *task) bool { return p.using.fits(p.slots, t) }) {
 		return best
 	}
 	for i, uid := range p.waiting {
 		t := p.tasks[uid]
-		n := p.running.namespace[t.id.Namespace]
+		n := p.running.namespace[t.obj.GetNamespace()]
 		if (best < 0 || n < fewest) && p.using.fits(p.slots, t) && p.running.fits(p.begun, t) {
 			best, fewest = i, n
 		}
@@ -216,8 +226,8 @@ func (p *Pool) first() int {
 	return best
 }
 
-// do does a task.
-func (p *Pool) do(ctx context.Context, t *task) {
+// work runs a task.
+func (p *pool) work(ctx context.Context, t *task) {
 	own, cancel := context.WithCancel(ctx)
 	defer cancel()
 	p.mu.Lock()
@@ -241,11 +251,11 @@ func (p *Pool) do(ctx context.Context, t *task) {
 	t.ended, t.err = true, err
 	p.change.Broadcast()
 	p.mu.Unlock()
-	p.wake(t.id)
+	p.requeue(t.obj)
 }
 
 // lend gives the slot of a task to others, unless its source has answered meanwhile.
-func (p *Pool) lend(t *task) {
+func (p *pool) lend(t *task) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if t.answered {
@@ -255,7 +265,7 @@ func (p *Pool) lend(t *task) {
 	p.change.Broadcast()
 }
 
-func (p *Pool) free(t *task) {
+func (p *pool) free(t *task) {
 	if t.slot {
 		t.slot = false
 		p.using.remove(t)
@@ -263,7 +273,7 @@ func (p *Pool) free(t *task) {
 }
 
 // resume waits until a task has a slot again.
-func (p *Pool) resume(ctx context.Context, t *task) error {
+func (p *pool) resume(ctx context.Context, t *task) error {
 	stop := context.AfterFunc(ctx, p.changed)
 	defer stop()
 	p.mu.Lock()
@@ -277,7 +287,7 @@ func (p *Pool) resume(ctx context.Context, t *task) error {
 		p.change.Wait()
 	}
 	p.resuming = slices.DeleteFunc(p.resuming, func(other *task) bool { return other == t })
-	p.change.Broadcast() // Those that were held up by it.
+	p.change.Broadcast() // First begins no task while this one waits.
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -288,18 +298,17 @@ func (p *Pool) resume(ctx context.Context, t *task) error {
 
 type answeredKey struct{}
 
-// Answered tells the [Pool] of a task that the task's source has answered. It returns when
+// answered tells the [pool] of a task that the task's source has answered. It returns when
 // the task has a slot, which may have been lent meanwhile, or with an error when the task
 // is to end.
-func Answered(ctx context.Context) error {
+func answered(ctx context.Context) error {
 	if resume, ok := ctx.Value(answeredKey{}).(func() error); ok {
 		return resume()
 	}
 	return nil
 }
 
-// safely turns a panic into an error: what is done here is often about data of
-// others.
+// safely turns a panic of a task into an error: a content is data of a stranger.
 func safely(ctx context.Context, run func(context.Context) error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {

@@ -1,4 +1,4 @@
-package external
+package image
 
 import (
 	"context"
@@ -9,20 +9,18 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/kinship-dev/kinship/pkg/object"
+	"github.com/kinship-dev/kinship/pkg/external"
 )
 
-// newPool returns a pool that runs until the test ends, and who is woken.
-func newPool(t *testing.T, size int) (*Pool, <-chan object.ID) {
+// startPool returns a pool that runs until the test ends, and who is woken.
+func startPool(t *testing.T, size int) (*pool, <-chan string) {
 	t.Helper()
-	p, woken := NewPool(Shares{size, size, size}), make(chan object.ID, 10)
+	p, woken := newPool(shares{size, size, size}), make(chan string, 10)
 	p.lent = time.Hour
-	p.id = func(obj client.Object) object.ID { return object.Of(obj, schema.GroupKind{Kind: "ConfigMap"}) }
-	p.wake = func(id object.ID) { woken <- id }
+	p.Serve(func(obj client.Object) { woken <- obj.GetName() })
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error)
 	go func() { ended <- p.Start(ctx) }()
@@ -40,7 +38,7 @@ func named(name string) client.Object {
 }
 
 func TestPoolTellsOnce(t *testing.T) {
-	p, woken := newPool(t, 1)
+	p, woken := startPool(t, 1)
 	failure := errors.New("no")
 	for reason, c := range map[string]struct {
 		run  func(context.Context) error
@@ -50,20 +48,20 @@ func TestPoolTellsOnce(t *testing.T) {
 		"a panic is one":   {func(context.Context) error { panic("oh") }, "panic: oh"},
 		"and so is none":   {func(context.Context) error { return nil }, "<nil>"},
 	} {
-		if ended, err := p.Do(named(reason), "source", c.run); ended || err != nil {
+		if ended, err := p.do(named(reason), "source", c.run); ended || err != nil {
 			t.Fatalf("%s: ended %t (%v) before it began", reason, ended, err)
 		}
-		if id := <-woken; id.Name != reason {
-			t.Errorf("%s: woke %s", reason, id.Short())
+		if name := <-woken; name != reason {
+			t.Errorf("%s: woke %s", reason, name)
 		}
 		uid := types.UID(reason)
-		if !p.Has(uid) {
+		if !p.has(uid) {
 			t.Errorf("%s: forgotten before it was asked for", reason)
 		}
-		ended, err := p.Do(named(reason), "source", c.run)
+		ended, err := p.do(named(reason), "source", c.run)
 		restUntil(p, uid, time.Now().Add(time.Hour))
-		if rests := c.want != "<nil>"; !ended || fmt.Sprint(err) != c.want || p.Has(uid) != rests {
-			t.Errorf("%s: ended %t: %v, still there %t", reason, ended, err, p.Has(uid))
+		if rests := c.want != "<nil>"; !ended || fmt.Sprint(err) != c.want || p.has(uid) != rests {
+			t.Errorf("%s: ended %t: %v, still there %t", reason, ended, err, p.has(uid))
 		}
 	}
 }
@@ -71,7 +69,7 @@ func TestPoolTellsOnce(t *testing.T) {
 // TestPoolRests: what fails is not begun again at once, and later each time, until it
 // succeeds or its object is gone.
 func TestPoolRests(t *testing.T) {
-	p, woken := newPool(t, 1)
+	p, woken := startPool(t, 1)
 	begun := 0
 	fail := func(context.Context) error {
 		begun++
@@ -79,15 +77,15 @@ func TestPoolRests(t *testing.T) {
 	}
 	var last time.Duration
 	for attempt := 1; attempt <= 4; attempt++ {
-		if ended, err := p.Do(named("a"), "source", fail); ended || err != nil {
+		if ended, err := p.do(named("a"), "source", fail); ended || err != nil {
 			t.Fatalf("attempt %d was not begun: %v", attempt, err)
 		}
 		<-woken
 		var pause time.Duration
 		for look := range 3 { // Whatever wakes the object.
 			asked := time.Now()
-			ended, err := p.Do(named("a"), "source", fail)
-			later, ok := errors.AsType[*Error](err)
+			ended, err := p.do(named("a"), "source", fail)
+			later, ok := errors.AsType[*external.Error](err)
 			if !ended || !ok || later.After <= 0 || begun != attempt {
 				t.Fatalf("attempt %d: ended %t, %v, begun %d times", attempt, ended, err, begun)
 			}
@@ -105,7 +103,7 @@ func TestPoolRests(t *testing.T) {
 		}
 		last = pause
 	}
-	p.drop("a")
+	p.Drop("a")
 	if len(p.rests) > 0 {
 		t.Error("an object that is gone is remembered")
 	}
@@ -113,7 +111,7 @@ func TestPoolRests(t *testing.T) {
 
 // restUntil changes until when an object rests that does, so that the time that a test
 // takes does not count, and returns until when it did.
-func restUntil(p *Pool, uid types.UID, until time.Time) (before time.Time) {
+func restUntil(p *pool, uid types.UID, until time.Time) (before time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	r, rests := p.rests[uid]
@@ -125,7 +123,7 @@ func restUntil(p *Pool, uid types.UID, until time.Time) (before time.Time) {
 
 // TestPoolIsBounded has what is dropped make room, whether or not it was begun.
 func TestPoolIsBounded(t *testing.T) {
-	p, woken := newPool(t, 1)
+	p, woken := startPool(t, 1)
 	begun := make(chan string, 10)
 	hang := func(name string) func(context.Context) error {
 		return func(ctx context.Context) error {
@@ -135,20 +133,20 @@ func TestPoolIsBounded(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"first", "second", "third"} {
-		_, _ = p.Do(named(name), "source", hang(name)) // It can't have ended.
+		_, _ = p.do(named(name), "source", hang(name)) // It can't have ended.
 	}
 	if name := <-begun; name != "first" {
 		t.Errorf("%s was begun first", name)
 	}
-	p.drop("second") // It waits.
+	p.Drop("second") // It waits.
 	if len(begun) > 0 {
 		t.Errorf("%s was begun as well", <-begun)
 	}
-	p.drop("first")
+	p.Drop("first")
 	if name := <-begun; name != "third" {
 		t.Errorf("%s was begun next", name)
 	}
-	if id := <-woken; id.Name != "first" || p.Has("first") || p.Has("second") || !p.Has("third") {
-		t.Errorf("woke %s", id.Short())
+	if name := <-woken; name != "first" || p.has("first") || p.has("second") || !p.has("third") {
+		t.Errorf("woke %s", name)
 	}
 }
