@@ -30,7 +30,8 @@ func (s *records) popAlteration(r *record) time.Time {
 	return at
 }
 
-// requeueAltered has an object of the pack's own look at its resource, settled or not.
+// requeueAltered requeues an object of a kind of the Engine, and has it read its resource even if it
+// is settled.
 func (e *Engine) requeueAltered(id object.ID) {
 	if obj := e.core.Get(id); obj != nil && e.own(id.GroupKind()) != nil {
 		e.records.noteAlteration(e.records.of(id, obj.GetUID()), e.Clock.Now())
@@ -38,8 +39,8 @@ func (e *Engine) requeueAltered(id object.ID) {
 	}
 }
 
-// use records what the resource is about to refer to, beside what it may refer to
-// still. A content is used only when it was: it is not recorded before.
+// use records in status.observedDependencies the targets that the resource is about to use, beside
+// those that it may use still. The version of a Secret is recorded when the Secret was used.
 func (p *pass[K, R]) use() {
 	status := p.status()
 	for _, t := range p.Refs.Targets() {
@@ -50,15 +51,15 @@ func (p *pass[K, R]) use() {
 	}
 }
 
-// altered reports whether a resource that serves does so since now, or with
-// others than before.
+// altered reports whether a resource began to serve in this pass, or uses other resources than
+// before.
 func (r *reconciler[K, R]) altered(p *pass[K, R]) bool {
 	before := p.before.GetExternalStatus()
 	return p.corrected || !meta.IsStatusConditionTrue(before.Conditions, condition.Available) ||
 		!slices.Equal(before.ObservedDependencies, p.status().ObservedDependencies)
 }
 
-// alter has everything looked at that the resource refers to, or did until now.
+// alter requeues the objects of Kind.Alters that the resource uses, or used until now.
 func (r *reconciler[K, R]) alter(p *pass[K, R]) {
 	if len(r.kind.Alters) == 0 || !p.managed() {
 		return

@@ -19,8 +19,8 @@ func (r *reconciler[K, R]) verify(resource R, asked string) error {
 	return nil
 }
 
-// verifyImported is verify for an id that a person wrote, in capital letters or without dashes.
-// The answer may spell the same id in another way.
+// verifyImported is verify for an id that a person wrote. The answer may spell the same id in another
+// way: "C5A2F2A4-1E0B-..." and "c5a2f2a41e0b..." are equal.
 func (r *reconciler[K, R]) verifyImported(resource R, asked string) error {
 	got := r.kind.Identify(resource).ID
 	plain := func(id string) string { return strings.ReplaceAll(id, "-", "") }

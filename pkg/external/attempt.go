@@ -127,7 +127,8 @@ func (r *reconciler[K, R]) findOrphans(ctx context.Context, p *pass[K, R], i *in
 		if who.Marker == uid {
 			return []R{one}, nil
 		}
-		if i.made(who, objectCreated, r.kind.Dated, r.kind.Marked) && r.engine.records.isFree(p.record, r.resourceOf(p.cloud, who.ID)) {
+		made := i.made(who, objectCreated, r.kind.Dated, r.kind.Marked)
+		if made && r.engine.records.isFree(p.record, r.resourceOf(p.cloud, who.ID)) {
 			orphans = append(orphans, one)
 		}
 	}

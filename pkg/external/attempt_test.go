@@ -12,20 +12,22 @@ func TestAttempt(t *testing.T) {
 		facts attempt
 		want  attemptEnd
 	}{
-		"no attempt":             {attempt{}, createdNothing},
-		"refused":                {attempt{intended: true, refused: true}, createdNothing},
-		"operation runs":         {attempt{intended: true, running: true}, notEnded},
-		"not searched":           {attempt{intended: true}, toSearch},
-		"not searched, moved":    {attempt{intended: true, elsewhere: true}, toSearch},
-		"one":                    {attempt{intended: true, searched: true, orphans: 1}, createdOne},
-		"one, moved":             {attempt{intended: true, searched: true, orphans: 1, elsewhere: true}, createdOne},
-		"one, no answer":         {attempt{intended: true, searched: true, orphans: 1, unanswered: true}, createdOne},
-		"two":                    {attempt{intended: true, searched: true, orphans: 2}, createdSeveral},
-		"two, moved":             {attempt{intended: true, searched: true, orphans: 2, elsewhere: true}, createdSeveral},
-		"none, moved":            {attempt{intended: true, searched: true, elsewhere: true}, triedElsewhere},
-		"none, moved, no answer": {attempt{intended: true, searched: true, elsewhere: true, unanswered: true}, triedElsewhere},
-		"none, no answer":        {attempt{intended: true, searched: true, unanswered: true}, notEnded},
-		"none":                   {attempt{intended: true, searched: true}, createdNothing},
+		"no attempt":          {attempt{}, createdNothing},
+		"refused":             {attempt{intended: true, refused: true}, createdNothing},
+		"operation runs":      {attempt{intended: true, running: true}, notEnded},
+		"not searched":        {attempt{intended: true}, toSearch},
+		"not searched, moved": {attempt{intended: true, elsewhere: true}, toSearch},
+		"one":                 {attempt{intended: true, searched: true, orphans: 1}, createdOne},
+		"one, moved":          {attempt{intended: true, searched: true, orphans: 1, elsewhere: true}, createdOne},
+		"one, no answer":      {attempt{intended: true, searched: true, orphans: 1, unanswered: true}, createdOne},
+		"two":                 {attempt{intended: true, searched: true, orphans: 2}, createdSeveral},
+		"two, moved":          {attempt{intended: true, searched: true, orphans: 2, elsewhere: true}, createdSeveral},
+		"none, moved":         {attempt{intended: true, searched: true, elsewhere: true}, triedElsewhere},
+		"none, moved, no answer": {
+			attempt{intended: true, searched: true, elsewhere: true, unanswered: true}, triedElsewhere,
+		},
+		"none, no answer": {attempt{intended: true, searched: true, unanswered: true}, notEnded},
+		"none":            {attempt{intended: true, searched: true}, createdNothing},
 	} {
 		if got := c.facts.decide(); got != c.want {
 			t.Errorf("%s: %d, want %d", name, got, c.want)

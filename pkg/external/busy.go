@@ -23,15 +23,15 @@ const (
 	busyPeriod = time.Minute
 )
 
-// refusal is why a resource could not be deleted: since when, and until when the next
-// attempt waits.
+// refusal is the error of a refused deletion, the time of the first refusal, and the time of the
+// next attempt.
 type refusal struct {
 	since, next time.Time
 	err         error
 }
 
-// untilFree returns how long the next attempt to delete a busy resource is put off, unless there is
-// reason to make that attempt now.
+// untilFree returns how long the next attempt to delete a busy resource is put off. It is zero if the
+// last user of the resource has ended since.
 func (r *reconciler[K, R]) untilFree(p *pass[K, R]) time.Duration {
 	if r.engine.records.isDeletionFree(p.record) {
 		return 0
@@ -52,7 +52,7 @@ func (r *reconciler[K, R]) wasBusy(p *pass[K, R], err error) reconcile.Outcome {
 		busy.since = now
 	}
 	busy.next, busy.err = time.Time{}, err
-	if r.engine.records.isDeletionFree(p.record) { // The refusal is older than the end of the last user.
+	if r.engine.records.isDeletionFree(p.record) { // The last user ended after the refusal.
 		return reconcile.Retry(0, condition.ReasonTransientError, err)
 	}
 	if now.Sub(busy.since) >= busyPeriod {

@@ -70,7 +70,8 @@ func TestClaims(t *testing.T) {
 	check("nobody has it", s.claim(a, here), true)
 	check("it may be said again", s.claim(a, here), true)
 	check("it is another's", s.claim(b, here), false)
-	check("another kind says nothing of it", s.claim(b, claimed{Resource{subnets.GroupKind(), "1", "cloud"}, "here"}), true)
+	subnet := claimed{Resource{subnets.GroupKind(), "1", "cloud"}, "here"}
+	check("another kind says nothing of it", s.claim(b, subnet), true)
 	check("another cloud says nothing of it", s.claim(b, foreign), true)
 	check("no cloud is recorded, so it may be any", s.claim(old, claimed{of("", "3"), "here"}), true)
 	check("it may be this cloud", s.isFree(a, of("cloud", "3")), false)

@@ -29,36 +29,47 @@
 // finalizers are guards, and their sources still need the resource (awaitfinalizers.go). Then
 // [Actuator.Delete] is called; a resource that is gone already is success (delete.go).
 //
+// A finalizer that is added during a deletion does not hold the object: such an object is a stray,
+// and its resource is deleted once the watch reports the end of the object (stray.go).
+//
 // # Decisions
 //
-// What to do about a resource is decided by pure functions over a few facts, each with a truth
-// table in its test: [lastPass], [possession], [attempt] and [remainder].
+// Each decision about a resource is a pure function over a few facts, with a truth table in its
+// test: [lastPass], [possession], [attempt] and [remainder].
 //
-// An object that was being deleted when it got our finalizer does not wait for us; its
-// resource is deleted once the watch tells that it is gone (stray.go).
+// # Ids
 //
-// # Without an id
+// Most clouds choose the id of a resource in the answer to Create. [Kind.Address] is for clouds
+// whose clients choose the id (PUT by id). An [Anonymous] object stands for a resource without an
+// id, such as a role assignment: the identity follows from status.resource. [Kind.Realm] is for ids
+// that people choose, such as the names of key pairs.
 //
-// A resource that has no id is known by what it consists of: its object is
-// [Anonymous] and tells that from its status, which has no id either. Ids that people
-// choose are unique in a [Kind.Realm] only.
+// An answer about another resource than the one that was asked for changes no status (answer.go).
 //
-// # What takes long
+// # Long operations
 //
-// [Tasks] do it beside the passes. An [Actuator] says [Underway]; the object
-// is woken at the end, and nothing is polled.
+// If Create begins an operation, the object records the operation, and a [Resumer] asks for its end:
+// after Retry-After, and in another process too (operation.go). [Tasks] do long work of the operator
+// itself, such as the stream of an Image. An [Actuator] then returns an error of class [Underway],
+// and Tasks requeue the object at the end.
+//
+// # Memory
+//
+// Each object has one record by its uid (record.go): the claim on a resource, the resources that it
+// uses, the users of a shared resource, and the memory of its passes. A restart loses the records:
+// whatever must survive is in the status, or in the annotation with the intent.
 //
 // # Shares
 //
-// A pass that calls outside needs a turn (turns.go). Namespaces and places have fair shares
-// of the turns. A place that fails or does not answer is asked by one object at a time, and
-// less and less often; the objects that wait are woken by the first answer.
+// A pass that calls a cloud needs a turn (turns.go). Namespaces and places have fair shares of the
+// turns. If a place fails or does not answer, one object at a time calls the place, less and less
+// often; the first answer requeues the objects that wait.
 //
 // # Wake-ups
 //
-// Package engine keeps the edges between objects. It requeues the sources of a target that
-// changed, and takes guards off targets that no source refers to any more.
+// Package engine keeps the edges between objects. It requeues the sources of a target that changed,
+// and takes guards off targets that no source refers to any more.
 //
-// Where a resource changes those that it refers to, as a server does its ports, the
-// objects of these are looked at once more, settled or not (alter.go).
+// If a resource changes the resources that it refers to, as a server does its ports, the objects of
+// the latter are requeued, and read their resources even if they are settled (alter.go).
 package external

@@ -27,11 +27,11 @@ import (
 type Options struct {
 	// Group is the prefix of finalizers, annotations and field owners.
 	Group string
-	// Noun is what conditions call a resource, as in "OpenStack resource".
+	// Noun is the name of a resource in conditions, such as "OpenStack resource".
 	Noun string
 	// Summary adds the conditions Ready and Drifted, which the published API has not.
 	Summary bool
-	// Cloud is where it says that a resource was deleted from, as in "OpenStack".
+	// Cloud is the name of the cloud in conditions, such as "OpenStack".
 	Cloud string
 	// Workers is how many objects of a kind in one namespace, at one place, are worked on at
 	// once. Zero means 8. All together have three times as many workers (turns.go).
@@ -41,7 +41,7 @@ type Options struct {
 	Resync time.Duration
 	// Live reads and writes without a cache.
 	Live client.Client
-	// Events tell people what can't be seen from conditions.
+	// Events are for news that conditions do not show, such as DeletedExternally. May be nil.
 	Events events.EventRecorder
 	Clock  clock.PassiveClock
 	// Account begins an account of the memory of a list, which an Actuator reads with the
@@ -183,7 +183,7 @@ func isReady(obj client.Object) (id string, ready bool) {
 	return idOf(o), meta.IsStatusConditionTrue(o.GetExternalStatus().Conditions, condition.Available)
 }
 
-// observe takes in a change of an object of the pack's own.
+// observe updates the record of an object after a change.
 func (e *Engine) observe(k *kind, id object.ID, c watch.Change[client.Object]) {
 	if !c.Deleted() {
 		one := e.records.learn(id, c.New.GetUID())

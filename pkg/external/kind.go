@@ -17,19 +17,19 @@ import (
 	"github.com/kinship-dev/kinship/pkg/relation"
 )
 
-// Object is what stands for a resource outside.
+// Object stands for a resource outside of Kubernetes, as a Network stands for a network of Neutron.
 type Object interface {
 	client.Object
-	// GetExternalSpec returns what is said of the resource.
+	// GetExternalSpec returns the part of the spec that all kinds have.
 	GetExternalSpec() *sharedv1alpha1.ExternalSpec
-	// GetExternalStatus returns what is known of the resource, for changing.
+	// GetExternalStatus returns the part of the status that all kinds have. The engine changes it.
 	GetExternalStatus() *sharedv1alpha1.ExternalStatus
-	// GetImport returns the id of the existing resource to take, if it is known by
-	// its id, and whether one is to be taken.
+	// GetImport reports whether spec.import or spec.adopt is set, and returns the id in there. The id
+	// is empty if a filter describes the resource.
 	GetImport() (id string, asked bool)
 }
 
-// Input is an object with what its references stand for.
+// Input is an object with its resolved references.
 type Input[K Object] struct {
 	Object K
 	Refs   Refs
@@ -37,12 +37,13 @@ type Input[K Object] struct {
 
 // Anonymous is an Object whose resource has no id. Its status then has none either.
 type Anonymous interface {
-	// GetIdentity returns what the resource is known by, as the status tells it; empty
-	// when there is none. It MUST be what Identify returns of the resource.
+	// GetIdentity returns the identity of the resource in the status, or "" if the status has none.
+	// A RoleAssignment returns its path projects/P/users/U/roles/R, for example. GetIdentity MUST
+	// return what Kind.Identify returns for the resource.
 	GetIdentity() string
 }
 
-// idOf returns what an object's resource is known by.
+// idOf returns status.id of an object, or the identity of an Anonymous one.
 func idOf(obj Object) string {
 	if id := obj.GetExternalStatus().ID; id != nil {
 		return *id
@@ -53,52 +54,53 @@ func idOf(obj Object) string {
 	return ""
 }
 
-// Kind is what the engine has to be told of a kind of objects. R is what the API
-// outside returns.
+// Kind describes a kind of objects to the Engine. K is the Go type of the objects, and R the Go
+// type of the resources that the Actuator returns.
 type Kind[K Object, R any] struct {
 	GVK schema.GroupVersionKind
-	// Relations of role Dependency. Waits are told in their order.
+	// Relations of role Dependency. Conditions name missing targets in this order.
 	Relations []relation.Relation
-	// Connect returns what acts for an object.
+	// Connect turns the credentials of an object into an Actuator.
 	Connect func(ctx context.Context, in Input[K]) (Access[K, R], error)
 	// Site names the place that Connect and the actuator call, such as the address of a cloud.
 	// Site MUST NOT call that place. Places have fair shares of the workers, and one that does
 	// not answer is asked less often. Site may be nil if there is only one place.
 	Site func(ctx context.Context, in Input[K]) (string, error)
-	// Identify returns what tells a resource from others.
+	// Identify returns the id, the age and the mark of a resource.
 	Identify func(R) Identity
 	// Cloud returns the cloud of a recorded place ([Access.Place]), as [Access.Cloud] has it.
 	// It may be nil if there is only one cloud.
 	Cloud func(place string) string
-	// Realm returns what an object's id is unique in, for kinds whose ids are chosen by
-	// people, so that the same one means another resource elsewhere. It may be nil.
+	// Realm returns the namespace of ids that an object's id belongs to, for kinds whose ids people
+	// choose. Two users of Nova may each have a key pair "laptop", so that the Realm of a KeyPair
+	// names the user, for example. Realm may be nil.
 	Realm func(K) string
-	// Name returns what the resource is to be called, to find it by when it is not
-	// known whether it was created.
+	// Name returns the name of the resource. After a Create without an answer, Find searches for a
+	// resource of this name.
 	Name func(K) string
 	// Address returns the id that the resource will have, for clouds whose clients choose the id:
 	// Create sends PUT /things/blue instead of POST /things, for example. Before the first Create
 	// the id is looked up, since a PUT would change a resource that exists. Address may be nil.
 	Address func(Input[K]) string
-	// Differs returns the fields in which the resource is not as it should be and
-	// which can be changed, in a fixed order.
+	// Differs returns the fields of the resource that differ from the spec and that Update can
+	// change, in a fixed order.
 	Differs func(Input[K], R) []string
-	// Vital are the fields of which Differs tells without which a resource does not serve,
-	// although it did.
+	// Vital are the fields of Differs that a resource needs to serve: an object is not Available
+	// while a vital field differs.
 	Vital []string
-	// Drifts tells in what the resource is not as it should be and can't be changed. It
-	// may be nil.
+	// Drifts returns a text for each field that differs from the spec and that no request can
+	// change. Drifts may be nil.
 	Drifts func(Input[K], R) []string
-	// Observe writes the resource into the status and returns what keeps it from
-	// being of use; done means that it serves, once nothing differs. Invalid means that
-	// somebody has to act: nothing is under way any more.
+	// Observe writes the resource into status.resource, and returns why the resource does not serve
+	// yet. Done means that the resource serves. Waiting or Progressing has the object polled, such as
+	// while a Server has the status BUILD. Invalid ends the polls, such as for the status ERROR.
 	Observe func(K, R) reconcile.Outcome
-	// Dated says that resources tell when they were made, so that those from before an
-	// attempt are known from one that it made. Where they don't, and are not Marked,
-	// the name is looked up before the attempt.
+	// Dated says that Identity.Created is set. A resource that is older than an intent was not
+	// created by the attempt of the intent. For a kind that is neither Dated nor Marked, the intent
+	// records which resources of the name exist before the attempt.
 	Dated bool
-	// Lingers says that a resource exists for a while after its deletion was
-	// accepted.
+	// Lingers says that a resource exists for a while after Delete has succeeded: Get is called until
+	// the resource is missing.
 	Lingers bool
 	// Marked says that Create writes the uid of the object into the resource, and that
 	// Identify returns the uid. A resource without the uid is never taken for the created one.
@@ -113,20 +115,21 @@ type Kind[K Object, R any] struct {
 	// example. Refused deletions of these are tried again when the object is gone. Uses may
 	// be nil.
 	Uses func(K) []Resource
-	// Alters are kinds whose resources are no longer as they were once the resource
-	// of an object that refers to them comes, goes, or refers to others: the ports of
-	// a server, for example. They are looked at again.
+	// Alters are kinds of targets whose resources change with the resource of this kind. Nova writes
+	// device_id into the ports of a server, for example: the Ports are requeued when the Server
+	// serves, changes its ports, or is deleted.
 	Alters []schema.GroupKind
 	// Tasks do what takes long for the objects beside their passes. Tasks may be nil.
 	Tasks Tasks
-	// Compose, if set, makes objects of our own that belong to an object, once its
-	// resource exists; Dissolve has them removed before it goes.
+	// Compose creates objects that belong to an object, once its resource exists, as a Subnet with
+	// routerRef has a RouterInterface. Dissolve deletes these objects before the resource. Both may
+	// be nil.
 	Compose  func(context.Context, Input[K]) reconcile.Outcome
 	Dissolve func(context.Context, K) reconcile.Outcome
 }
 
-// Used reports whether what a reference stands for, which may be a content, is
-// what the object used last.
+// Used reports whether status.observedDependencies records the present value of a reference: the
+// id of a resource, or the version of a Secret.
 func (in Input[K]) Used(gk schema.GroupKind, name string) bool {
 	return slices.ContainsFunc(in.Object.GetExternalStatus().ObservedDependencies,
 		func(d sharedv1alpha1.ObservedDependency) bool {
@@ -134,13 +137,13 @@ func (in Input[K]) Used(gk schema.GroupKind, name string) bool {
 		})
 }
 
-// Identity tells a resource from others.
+// Identity is the id of a resource, with its age and its mark.
 type Identity struct {
 	ID string
-	// Created is when the resource was made; zero if the API does not say.
+	// Created is when the resource was created; zero if the API does not tell.
 	Created time.Time
-	// Marker is the uid of the object that the resource was made for; empty where
-	// the API takes none.
+	// Marker is the uid of the object that the resource was created for; empty if the API has no
+	// field for a mark.
 	Marker types.UID
 	// Unfinished says that the marker is in a field that people read, until Update writes
 	// there what the spec wants. No other object imports such a resource. An example is a
@@ -148,38 +151,40 @@ type Identity struct {
 	Unfinished bool
 }
 
-// Search says which resources an Actuator is to find.
+// Search describes the resources that Find returns.
 type Search struct {
-	// Imported means to find by the object's own filter. Else it is to find what was
-	// created for the object: by Name, and by what of its spec can't change.
+	// Imported means the resources that spec.import.filter or spec.adopt.filter describes. Otherwise
+	// Find returns the resources that a Create for the object may have created: of Name, and with
+	// the fields of the spec that no request can change.
 	Imported bool
 	Name     string
 }
 
-// Actuator does to the resources of one kind what objects ask for. Errors SHOULD
-// be of type *Error; any other is repeated with back-off.
+// Actuator sends the requests for the resources of one kind. Errors SHOULD be of type *Error; a
+// call with any other error is repeated with back-off.
 type Actuator[K Object, R any] interface {
 	// Get returns a resource.
 	Get(ctx context.Context, in Input[K], id string) (R, error)
 	// Find returns the resources that match.
 	Find(ctx context.Context, in Input[K], search Search) ([]R, error)
-	// Create makes the resource, in one call whose answer has its id. What else is
-	// to be done is left to Update.
+	// Create creates the resource with one request. The resource that Create returns MUST have an id.
+	// Fields that need more requests, such as tags, are left to Update.
 	Create(ctx context.Context, in Input[K]) (R, error)
-	// Update corrects the fields that differ and returns the resource as it is then.
+	// Update changes the fields that differ, and returns the resource with the changes.
 	Update(ctx context.Context, in Input[K], resource R, fields []string) (R, error)
-	// Delete has a resource deleted. An Error of class Pending says that this takes a while: the
+	// Delete deletes a resource. An Error of class Pending says that this takes a while: the
 	// engine then calls Get until the resource is missing.
 	Delete(ctx context.Context, in Input[K], id string) error
 }
 
-// Access is what acts for an object.
+// Access is an Actuator with the place that it calls.
 type Access[K Object, R any] struct {
 	Actuator Actuator[K, R]
-	// Scope is the same for all objects that see the same resources.
+	// Scope is equal for objects whose credentials see the same resources: one list serves them all.
 	Scope string
-	// Place is where it acts, for people, such as a project of a cloud. What is missing
-	// there may be in another place still. Empty means that there is no other.
+	// Place is where the Actuator finds and creates resources, such as a project of a cloud. The
+	// status records it. A resource that is missing in one Place may exist in another. Empty means
+	// that there is one place only.
 	Place string
 	// Cloud is the name of the cloud, in which ids are unique. Equal ids of two clouds are
 	// unrelated: a tenant may run a cloud that answers with the ids of another cloud. Empty
@@ -187,8 +192,8 @@ type Access[K Object, R any] struct {
 	Cloud string
 }
 
-// Lister is an Actuator that can return all resources that its scope sees, so that
-// one request serves many objects.
+// Lister is an Actuator that can list all resources of its Scope, so that one request serves many
+// objects.
 type Lister[R any] interface {
 	List(ctx context.Context) ([]R, error)
 }
@@ -212,10 +217,9 @@ type Resumer[K Object] interface {
 	Resume(ctx context.Context, in Input[K], operation string) error
 }
 
-// Completer is an Actuator whose resources don't tell all of themselves: neither
-// in the answer to Get nor in a list.
+// Completer is an Actuator whose Get and List lack fields that another request returns.
 type Completer[R any] interface {
-	// Complete adds what has to be asked for separately.
+	// Complete returns the resource with these fields.
 	Complete(ctx context.Context, resource R) (R, error)
 }
 
@@ -231,13 +235,13 @@ type Tasks interface {
 	Drop(uid types.UID)
 }
 
-// Class says what an error of an API outside means.
+// Class says what an error of an Actuator means.
 type Class int
 
 const (
-	// Transient may be gone at the next try. Whether anything was done is not known.
+	// Transient errors may be gone at the next try. The request may have been carried out.
 	Transient Class = iota
-	// Refused was answered: nothing was done, and the next try may succeed.
+	// Refused says that the cloud did not carry out the request. The next try may succeed.
 	Refused
 	// Busy is Refused because something else uses the resource or changes it, such as a port
 	// that is deleted at the same time. That ends without a change of the request.
@@ -246,20 +250,20 @@ const (
 	Missing
 	// Invalid says that the spec has to change first.
 	Invalid
-	// Pending says that a change was accepted and takes a while. The resource that
-	// Update returns with it can be used meanwhile, or not, as Observe finds.
+	// Pending says that a request was accepted and takes a while. Update returns the resource with
+	// this error; Observe decides whether the resource serves meanwhile.
 	Pending
 	// Underway is no error: Tasks have something to do, and requeue the object at the end.
 	Underway
 )
 
-// Error is an error of an API outside, understood.
+// Error is an error of an Actuator with its Class.
 type Error struct {
 	Class Class
-	// After is when to try again, if the API said so.
+	// After is when to try again, from the header Retry-After; zero if the answer has none.
 	After time.Duration
-	// Late says of a Transient error that somebody in between did not wait for the
-	// answer: what was asked may still be carried out.
+	// Late says of a Transient error that a proxy did not wait for the answer: the cloud may still
+	// carry out the request.
 	Late bool
 	// TooMuch says that a list is longer than the memory for lists. Resources that Get can read
 	// one by one are not listed again for a while.
@@ -270,17 +274,17 @@ type Error struct {
 	// Operation is what [Resumer] resumes an operation by, for errors of class Pending. It is at
 	// most maxOperation bytes long.
 	Operation string
-	// Message for people.
+	// Message is part of the condition.
 	Message string
 }
 
 // Error implements error.
 func (e *Error) Error() string { return e.Message }
 
-// IsMissing reports whether an error says that there is no such resource.
+// IsMissing reports whether an error is an Error of class Missing.
 func IsMissing(err error) bool { return isClass(err, Missing) }
 
-// IsInvalid reports whether an error says that the request was wrong.
+// IsInvalid reports whether an error is an Error of class Invalid.
 func IsInvalid(err error) bool { return isClass(err, Invalid) }
 
 // Refs are the references of an object, resolved.
@@ -305,8 +309,8 @@ func observedTarget(t engine.Target) (sharedv1alpha1.ObservedDependency, bool) {
 	return d, t.Value() != "" && !t.Relation().Once
 }
 
-// Named returns the edges from an object to the objects of a kind that it names,
-// in its own namespace. Empty names are left out.
+// Named returns the edges from an object to the objects of a kind in its namespace with these names.
+// Empty names are left out.
 func Named[S ~string](obj client.Object, source, target schema.GroupKind, field string, names ...S) []relation.Edge {
 	declarer := object.Of(obj, source)
 	var edges []relation.Edge

@@ -9,17 +9,17 @@ import (
 	"github.com/kinship-dev/kinship/pkg/condition"
 )
 
-// States of objects, for the metric.
+// States of objects, the values of the label state.
 const (
 	stateReady    = "ready"
-	stateWaiting  = "waiting"  // for others, or for what is under way
+	stateWaiting  = "waiting"  // for a target, or for the end of a change
 	stateFailing  = "failing"  // and tried again
-	stateStuck    = "stuck"    // until somebody changes something
+	stateStuck    = "stuck"    // until a person changes the spec or a target
 	stateDeleting = "deleting" // still held, or not deleted yet
 )
 
-// objectsMetric counts objects when somebody asks: what is counted as it happens
-// can be wrong for ever.
+// objectsMetric counts the objects of the caches at each scrape. A counter that each event changes
+// would stay wrong after one mistake.
 type objectsMetric struct {
 	engine *Engine
 	desc   *prometheus.Desc
@@ -66,7 +66,7 @@ func (m objectsMetric) Collect(metrics chan<- prometheus.Metric) {
 	}
 }
 
-// stateOf returns what an object's conditions say, in one word.
+// stateOf returns the state of an object, from its conditions.
 func stateOf(obj Object) string {
 	if obj.GetDeletionTimestamp() != nil {
 		return stateDeleting

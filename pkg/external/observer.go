@@ -12,19 +12,19 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// fresh is how long a list of resources serves those who look. It is as long as
-// the shortest wait between two looks.
+// fresh is how long a list of resources is used. It is as long as the shortest time between two
+// polls of one object.
 const fresh = 400 * time.Millisecond
 
-// kept is how long a list takes memory. It is longer than anybody is served by it, as
-// clocks differ.
+// kept is how long a list is kept in memory: longer than fresh, since clocks differ.
 const kept = 5 * time.Second
 
-// unlisted is how long a list is not asked for that was too long for the memory there is.
+// unlisted is how long no list is requested of a Scope whose list was larger than the memory for
+// lists.
 const unlisted = 10 * time.Minute
 
-// observer looks at resources for many objects. Where several look within a
-// moment, one list serves all of them.
+// observer reads resources for many objects. If several objects of one Scope read theirs within a
+// moment, one List serves all of them, in place of a Get for each.
 type observer[R any] struct {
 	clock    clock.PassiveClock
 	identify func(R) Identity
@@ -32,24 +32,25 @@ type observer[R any] struct {
 	flights  singleflight.Group
 
 	mu     sync.Mutex
-	scopes map[string]*view[R] // those that somebody looked at within the time kept, and few others
+	scopes map[string]*view[R] // those of the last reads within the time kept, and few others
 	// changes counts the changes of all scopes. A list that was asked for in a dropped view has
 	// another count than the next view of that scope, and is not taken for its list.
 	changes int
 }
 
-// view is what was seen in one scope.
+// view is the last list of one Scope.
 type view[R any] struct {
-	asked  time.Time // when somebody last looked
-	taken  time.Time // when the list was asked for
+	asked  time.Time // when a resource of the Scope was last read
+	taken  time.Time // when the list was requested
 	listed map[string]R
 	end    func()    // of the list's account
-	long   time.Time // until when the list is taken to be too long
-	// changes is the count at the last change: a list asked for before shows it as it was.
+	long   time.Time // until when no list is requested, since the last one was too long
+	// changes is the count at the last change: a list that was requested before shows the resources
+	// as they were.
 	changes int
 }
 
-// drop lets go of the list.
+// drop frees the memory of the list.
 func (v *view[R]) drop() {
 	if v.end != nil {
 		v.end()
@@ -63,12 +64,12 @@ func newObserver[R any](
 	return &observer[R]{clock: c, identify: identify, account: account, scopes: map[string]*view[R]{}}
 }
 
-// lookup is one look at one resource.
+// lookup is one read of one resource.
 type lookup struct {
 	scope, id string
-	// after is the moment as of which the resource is to be seen.
+	// after is the moment of the last change that the read has to show.
 	after time.Time
-	// underway says that the last look found the resource on its way to another state.
+	// underway says that the last read found the resource in the middle of a change.
 	underway bool
 }
 
@@ -86,7 +87,7 @@ func (o *observer[R]) look(
 	seen, err := o.list(ctx, l.scope, l.after, lister)
 	resource, ok := seen.listed[l.id]
 	if err != nil || !ok || seen.taken.Before(l.after) {
-		return get(ctx) // Who may read a resource may not be allowed to list all.
+		return get(ctx) // The credentials may allow Get and not List.
 	}
 	if lacks && partial.IsPartial(resource) {
 		return get(ctx)
@@ -94,7 +95,7 @@ func (o *observer[R]) look(
 	return resource, nil
 }
 
-// changed says that what was seen of a scope is not so any more.
+// changed drops the list of a Scope in which a resource was changed.
 func (o *observer[R]) changed(scope string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -105,8 +106,8 @@ func (o *observer[R]) changed(scope string) {
 	}
 }
 
-// crowded reports whether somebody else looked a moment ago, so that a list serves both,
-// unless that is known to be too long.
+// crowded reports whether another resource of the Scope was read a moment ago, so that a list serves
+// both. It is false while no list is requested of the Scope.
 func (o *observer[R]) crowded(scope string) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -135,7 +136,7 @@ func (o *observer[R]) view(scope string) *view[R] {
 	return v
 }
 
-// expire lets go of a list that is not asked for anew.
+// expire drops a list unless a newer one has replaced it.
 func (o *observer[R]) expire(v *view[R], taken time.Time) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -144,8 +145,8 @@ func (o *observer[R]) expire(v *view[R], taken time.Time) {
 	}
 }
 
-// list returns what is listed. A list that somebody else has just asked for may be
-// of before the moment.
+// list returns the list of a Scope. A list that another object has just requested may be older than
+// after.
 func (o *observer[R]) list(ctx context.Context, scope string, after time.Time, lister Lister[R]) (view[R], error) {
 	o.mu.Lock()
 	v := o.view(scope)
@@ -156,7 +157,7 @@ func (o *observer[R]) list(ctx context.Context, scope string, after time.Time, l
 	changes := v.changes
 	o.mu.Unlock()
 	all, err, _ := o.flights.Do(fmt.Sprintf("%s %d", scope, changes), func() (any, error) {
-		return o.ask(ctx, v, changes, lister)
+		return o.fetch(ctx, v, changes, lister)
 	})
 	if err != nil {
 		return view[R]{}, err
@@ -164,8 +165,8 @@ func (o *observer[R]) list(ctx context.Context, scope string, after time.Time, l
 	return all.(view[R]), nil
 }
 
-// ask asks for a list, and keeps it for others unless something was changed meanwhile.
-func (o *observer[R]) ask(ctx context.Context, v *view[R], changes int, lister Lister[R]) (view[R], error) {
+// fetch requests a list, and keeps it for others unless a resource of the Scope was changed meanwhile.
+func (o *observer[R]) fetch(ctx context.Context, v *view[R], changes int, lister Lister[R]) (view[R], error) {
 	asked := o.clock.Now()
 	ctx, end := o.account(ctx)
 	found, err := lister.List(ctx)

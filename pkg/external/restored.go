@@ -15,8 +15,9 @@ import (
 // A backup has the finalizer and the annotations of an object, and neither its status nor its
 // uid. An object that was restored from a backup therefore looks new, although its resource
 // exists. If the object had a resource created, there would be two. So the object asks a
-// person. Its traces are no proof: everybody who may write the object can write them. They
-// only keep the operator from creating something; nothing is taken over because of them.
+// person. The finalizer and the annotation are no proof, since each user who may write the object
+// can write both. They only keep the operator from creating a resource; no resource is adopted
+// because of them.
 
 // isForeign reports whether an object carries the intent of another object.
 func isForeign(group string, obj client.Object) bool {
@@ -27,8 +28,8 @@ func isForeign(group string, obj client.Object) bool {
 // restoredText begins every message about a restored object. It is published.
 const restoredText = "Restored:"
 
-// refuseRestored refuses an object that has traces of another object, and no resource that it
-// records, until a person has said which resource is meant.
+// refuseRestored refuses an object without status.id that has the finalizer or the annotation of
+// another object, until a person has set spec.adopt or removed both.
 func (r *reconciler[K, R]) refuseRestored(ctx context.Context, p *pass[K, R]) reconcile.Outcome {
 	_, imported := p.Object.GetImport()
 	if imported || !p.managed() || r.knownID(p) != "" || idOf(p.before) != "" || r.intent(p) != nil {

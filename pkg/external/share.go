@@ -105,7 +105,8 @@ func (s *records) isShareUnanswered(r *record) bool {
 	return false
 }
 
-// alterSharers has the other objects that share a resource look at it, if they have claimed it.
+// alterSharers requeues the other users of a shared resource, and has them read the resource even if
+// they are settled.
 func (s *records) alterSharers(r *record, id string, at time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -117,8 +118,8 @@ func (s *records) alterSharers(r *record, id string, at time.Time) {
 	}
 }
 
-// recordUse has the object count as a user of the resource that it has. It waits where the
-// last user has the resource deleted.
+// recordUse counts the object as a user of the resource of an id. The object waits while the last
+// user has the resource deleted.
 func (r *reconciler[K, R]) recordUse(p *pass[K, R], id string) reconcile.Outcome {
 	if r.kind.Shared == nil || !p.managed() {
 		return reconcile.Outcome{}
@@ -137,7 +138,7 @@ func (r *reconciler[K, R]) awaitEnd(id string) reconcile.Outcome {
 		"Waiting for %s %s to be deleted with the last object that had it", r.engine.Noun, id)
 }
 
-// wakeSharers has the other users of a resource that is gone look for the resource too.
+// wakeSharers requeues the other users of a shared resource that is gone.
 func (r *reconciler[K, R]) wakeSharers(p *pass[K, R], id string) {
 	if r.kind.Shared == nil {
 		return
@@ -146,7 +147,7 @@ func (r *reconciler[K, R]) wakeSharers(p *pass[K, R], id string) {
 	r.engine.records.alterSharers(p.record, id, r.engine.Clock.Now())
 }
 
-// createShared has the object use the resource that other objects have, or creates one.
+// createShared joins the resource that other objects share, or creates one.
 func (r *reconciler[K, R]) createShared(ctx context.Context, p *pass[K, R]) reconcile.Outcome {
 	records := r.engine.records
 	shared, ok := records.beginCreation(p.record, r.shareKey(p))
@@ -187,8 +188,8 @@ func (r *reconciler[K, R]) useExisting(
 	return false, o
 }
 
-// join has the object use an existing resource. The id is written into the status before the
-// object counts as a user, since after a restart only the status tells the users.
+// join makes the object a user of an existing resource. The id is written into the status first,
+// since after a restart only the statuses tell the users.
 func (r *reconciler[K, R]) join(ctx context.Context, p *pass[K, R], resource R) reconcile.Outcome {
 	id, former := r.kind.Identify(resource).ID, p.status().ID
 	r.engine.records.joinShare(p.record, r.shareKey(p))

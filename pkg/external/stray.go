@@ -36,19 +36,19 @@ func (s *records) straysOf(id object.ID) []*record {
 	return s.strays.of(id)
 }
 
-// recent is how long after an intent an object can be gone that was being deleted before.
+// recent is how long after its intent an object may be a stray. An object that is gone later was
+// changed by a person, who took the finalizer off.
 const recent = 2 * time.Minute
 
-// ended is told of an object as it was at its end.
+// ended is called with each deleted object as it was at its end.
 func (r *reconciler[K, R]) ended(id object.ID, last client.Object) {
 	if r.strayed(last) && r.engine.core.Running(r.kind.GVK.GroupKind()) {
 		r.engine.records.keepStray(r.engine.records.of(id, last.GetUID()), last)
 	}
 }
 
-// strayed reports whether an object, as it was at its end, did not wait for us although
-// something is being made for it, or was a moment ago. One that waited has a
-// deletionTimestamp, whoever took our finalizer off.
+// strayed reports whether an object, as it was at its end, is a stray: it has the finalizer and a
+// recent intent, and no deletionTimestamp. An object that waited for the operator has one.
 func (r *reconciler[K, R]) strayed(last client.Object) bool {
 	if last.GetDeletionTimestamp() != nil || !slices.Contains(last.GetFinalizers(), r.finalizer) {
 		return false
@@ -57,8 +57,8 @@ func (r *reconciler[K, R]) strayed(last client.Object) bool {
 	return i != nil && i.UID == last.GetUID() && r.engine.Clock.Since(i.Time) < recent
 }
 
-// sweep deletes what strays of a name have left behind, and returns when to go on with
-// that; zero if nothing is left.
+// sweep deletes the resources of the strays of a name, and returns when to go on; zero if there are
+// no strays.
 func (r *reconciler[K, R]) sweep(ctx context.Context, id object.ID) time.Duration {
 	var next time.Duration
 	for _, one := range r.engine.records.straysOf(id) {
@@ -69,7 +69,7 @@ func (r *reconciler[K, R]) sweep(ctx context.Context, id object.ID) time.Duratio
 	return next
 }
 
-// clear deletes what one stray has left behind.
+// clear deletes the resource of one stray.
 func (r *reconciler[K, R]) clear(ctx context.Context, stray *record) time.Duration {
 	last := stray.stray.(K)
 	log := ctrl.LoggerFrom(ctx).WithValues("uid", last.GetUID())
@@ -80,19 +80,19 @@ func (r *reconciler[K, R]) clear(ctx context.Context, stray *record) time.Durati
 		step[K, R]{Name: "deleteResource", Run: r.deleteResource})
 	r.exit(p)
 	if p.parked {
-		return 0 // The turn wakes it.
+		return 0 // turns.go requeues the name when it has a turn.
 	}
 	if o.IsDone() {
-		log.Info("Deleted what was made for an object while that was deleted")
+		log.Info("Deleted the resource that was created for an object during its deletion")
 		r.drop(stray)
 		r.engine.core.Declare(stray.id)
 		return 0
 	}
 	res, err := o.Result()
 	if err != nil {
-		log.Error(err, "What was made for an object while that was deleted is not deleted yet")
+		log.Error(err, "The resource that was created for an object during its deletion is not deleted yet")
 	}
-	if res.RequeueAfter == 0 { // No watch wakes who is gone.
+	if res.RequeueAfter == 0 { // No event of a watch requeues an object that is gone.
 		res, _ = r.poll(p, "%s", o.Message()).Result()
 	}
 	return max(res.RequeueAfter, time.Millisecond)

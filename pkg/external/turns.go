@@ -13,10 +13,10 @@ import (
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 )
 
-// A pass that calls an API outside needs a turn. Each kind gives its objects turns in fair
-// shares, so that a place that hangs, is slow or refuses calls does not occupy the workers
-// that objects of other places and other namespaces need. A pass that gets no turn ends at
-// once. Its object is woken when it has the turn, so that no worker waits.
+// A pass that calls a cloud needs a turn. Each kind gives its objects turns in fair shares, so that
+// a place that hangs, is slow or refuses calls does not occupy the workers that objects of other
+// places and other namespaces need. A pass that gets no turn ends at once, so that no worker waits.
+// The object is requeued when it has the turn.
 //
 // A kind has crowd times as many workers as one line of objects may have turns. A line is the
 // objects of one namespace at one place. All lines of a namespace together, and all lines of
@@ -26,12 +26,12 @@ const (
 	sharedBy = 2
 )
 
-// The circuit of a line opens after that many failures of the place in a row. While it is
-// open, the place is asked by one object at a time: first after firstPause, then after pauses
-// that double up to longestPause. A place that asks to be left alone for longer than patience
-// has the circuit opened at once, for at most longestAsked: a place that asks for an hour may
-// be mistaken. The circuit is that of a line, not of a place, since tenants choose what a
-// place is asked, and must not have it closed to others.
+// The circuit of a line opens after tolerated failures of the place in a row. While the circuit is
+// open, one object at a time calls the place: first after firstPause, then after pauses that double
+// up to longestPause. A Retry-After longer than patience opens the circuit at once, for at most
+// longestAsked: a place that asks for an hour may be mistaken. A circuit belongs to a line, not to
+// a place, since the requests of one tenant may make a place fail, and must not close the place to
+// other tenants.
 const (
 	tolerated    = 5
 	firstPause   = time.Second
@@ -40,7 +40,7 @@ const (
 	longestAsked = 5 * time.Minute
 )
 
-// way is what the objects of a line have in common.
+// way is the namespace and the place of a line.
 type way struct{ namespace, place string }
 
 // line is the objects of one namespace at one place.
@@ -54,7 +54,7 @@ type line struct {
 	failures int           // in a row
 	pause    time.Duration // the last one
 	until    time.Time     // of the pause; zero while the circuit is closed
-	asked    bool          // the place asked for the pause
+	asked    bool          // the place asked for the pause, by Retry-After
 	why      string        // the last failure
 	timer    *time.Timer
 }
@@ -62,8 +62,8 @@ type line struct {
 // turn is the right of an object to call its place.
 type turn struct {
 	line *line
-	// taken says that a pass uses the turn. An object that was woken has a turn that it has
-	// not taken yet.
+	// taken says that a pass uses the turn. An object that was requeued for a turn has not taken the
+	// turn yet.
 	taken bool
 	// due says that the turn is over at the end of the running pass, taken or not.
 	due bool
@@ -71,8 +71,8 @@ type turn struct {
 	probe bool
 }
 
-// turns gives turns to the objects of one kind. It is safe for concurrent use. What is known
-// of a line is dropped when nothing depends on it, so that invented places take no memory.
+// turns gives turns to the objects of one kind. turns is safe for concurrent use. A line without
+// turns, parked objects and failures is dropped, so that places which tenants invent take no memory.
 type turns struct {
 	share int // turns of one line
 	wake  func(object.ID)
@@ -93,13 +93,13 @@ func newTurns(share int, wake func(object.ID)) *turns {
 	}
 }
 
-// outage is why a place is not asked.
+// outage is why a place is not called.
 type outage struct {
 	why    string
-	within time.Duration // of which it is asked again
+	within time.Duration // of which one object calls the place again
 }
 
-// outcome is what is published while a circuit is open.
+// outcome returns the Outcome of a pass that ends because a circuit is open.
 func (o outage) outcome(cloud string) reconcile.Outcome {
 	return reconcile.Retry(o.within, condition.ReasonTransientError, fmt.Errorf(
 		"%s fails or does not answer; one object asks again within %s; the last failure: %s",
@@ -115,7 +115,7 @@ func (t *turns) begin(id object.ID) {
 	}
 }
 
-// end is called when a pass has ended. A turn that the pass did not take is another object's.
+// end is called when a pass has ended. A turn that the pass did not take goes to another object.
 func (t *turns) end(id object.ID) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -127,8 +127,8 @@ func (t *turns) end(id object.ID) {
 	t.serve()
 }
 
-// request reports whether an object has a turn now. An object that has none is woken when it
-// has one. If the circuit is open, request returns why.
+// request reports whether an object has a turn now. Otherwise the object is requeued when it has a
+// turn. If the circuit is open, request returns why.
 func (t *turns) request(id object.ID, place string) (ok bool, open *outage) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -163,7 +163,7 @@ func (l *line) park(id object.ID) {
 	l.waits.Insert(id)
 }
 
-// verdict is what a pass found out about its place.
+// verdict says whether the place of a pass answered, or how it failed.
 type verdict struct {
 	answered bool
 	failure  *Error // nil if the place did not fail
@@ -191,7 +191,7 @@ func (t *turns) leave(id object.ID, place string, v verdict) {
 func (t *turns) failed(l *line, one *turn, failure *Error) {
 	wasOpen := !l.until.IsZero()
 	if wasOpen && !one.probe {
-		return // It was asked before the circuit opened.
+		return // The place was called before the circuit opened.
 	}
 	l.failures++
 	l.why, l.asked = failure.Message, failure.After > patience
@@ -211,13 +211,13 @@ func (t *turns) failed(l *line, one *turn, failure *Error) {
 		t.serve()
 	})
 	if !wasOpen {
-		for id := range l.waits { // Their conditions are to tell.
+		for id := range l.waits { // Their conditions have to show the outage.
 			t.wake(id)
 		}
 	}
 }
 
-// line returns that of a way. A new line drops, now and then, those that nothing depends on.
+// line returns the line of a way. A new line drops, now and then, lines that are not in use.
 func (t *turns) line(w way) *line {
 	if l := t.lines[w]; l != nil {
 		return l
