@@ -69,7 +69,16 @@ func (r *reconciler[K, R]) wasBusy(p *pass[K, R], err error) reconcile.Outcome {
 // observed returns the object that an entry of status.observedDependencies names, and whether
 // the object's kind is of the pack's own.
 func (e *Engine) observed(of object.ID, d sharedv1alpha1.ObservedDependency) (object.ID, bool) {
-	target := object.ID{Group: of.Group, Kind: d.Kind, Namespace: of.Namespace, Name: d.Name}
+	group := of.Group
+	if source := e.own(of.GroupKind()); source != nil {
+		for _, r := range source.relations { // The status does not tell the group.
+			if r.Target.Kind == d.Kind {
+				group = r.Target.Group
+				break
+			}
+		}
+	}
+	target := object.ID{Group: group, Kind: d.Kind, Namespace: of.Namespace, Name: d.Name}
 	return target, e.own(target.GroupKind()) != nil
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/kinship-dev/kinship/pkg/condition"
 	"github.com/kinship-dev/kinship/pkg/guard"
 	"github.com/kinship-dev/kinship/pkg/reconcile"
+	"github.com/kinship-dev/kinship/pkg/relation"
 )
 
 // fieldOwner is the field manager that writes the operator's finalizer.
@@ -47,6 +48,17 @@ func (r *reconciler[K, R]) guardTargets(ctx context.Context, p *pass[K, R]) reco
 		return reconcile.Outcome{}
 	}
 	return r.writeFinalizer(ctx, p, r.intent(p))
+}
+
+// setOwners adds the owner references of relations with role Owner, with the uids of the owners:
+// Kubernetes deletes the object with its owner.
+func (r *reconciler[K, R]) setOwners(ctx context.Context, p *pass[K, R]) reconcile.Outcome {
+	isOwner := func(rel relation.Relation) bool { return rel.Role == relation.Owner }
+	if !slices.ContainsFunc(r.kind.Relations, isOwner) {
+		return reconcile.Outcome{}
+	}
+	w := reconcile.Writer{Client: r.engine.Live, FieldOwner: r.finalizer + "controller/owner", Writes: &r.writes}
+	return r.engine.core.Own(ctx, &w, r.kind.GVK.GroupKind(), p.Object, p.Refs)
 }
 
 // writeFinalizer puts the operator's finalizer on the object, together with an intent.

@@ -58,7 +58,7 @@ func idOf(obj Object) string {
 // type of the resources that the Actuator returns.
 type Kind[K Object, R any] struct {
 	GVK schema.GroupVersionKind
-	// Relations of role Dependency. Conditions name missing targets in this order.
+	// Relations of role Dependency or Owner. Conditions name missing targets in this order.
 	Relations []relation.Relation
 	// Connect turns the credentials of an object into an Actuator.
 	Connect func(ctx context.Context, in Input[K]) (Access[K, R], error)

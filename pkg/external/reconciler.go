@@ -79,6 +79,7 @@ func (r *reconciler[K, R]) steps() *reconcile.Pass[*pass[K, R]] {
 			{Name: "endIfSettled", Run: r.endIfSettled},
 			{Name: "refuseRestored", Run: r.refuseRestored},
 			{Name: "awaitReferences", Run: r.awaitReferences},
+			{Name: "setOwners", Run: r.setOwners},
 			{Name: "connect", Run: r.connect},
 			{Name: "guardTargets", Run: r.guardTargets},
 			{Name: "obtainResource", Run: r.obtainResource},

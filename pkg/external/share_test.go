@@ -23,6 +23,7 @@ import (
 	"github.com/kinship-dev/kinship/pkg/condition"
 	"github.com/kinship-dev/kinship/pkg/object"
 	"github.com/kinship-dev/kinship/pkg/reconcile"
+	"github.com/kinship-dev/kinship/pkg/relation"
 	"github.com/kinship-dev/kinship/pkg/watch"
 )
 
@@ -124,6 +125,8 @@ type sharers struct {
 	clock  *clocktesting.FakePassiveClock
 	// woken are the objects that were woken, by name.
 	woken []string
+	// relations are those of the kind.
+	relations []relation.Relation
 }
 
 func newSharers(t *testing.T) *sharers {
@@ -146,7 +149,7 @@ func (s *sharers) restart() {
 	s.cloud.clock.SetTime(s.clock.Now())
 	s.r.engine.Live, s.r.engine.Group, s.r.finalizer = s.c, "example.com", "example.com/network"
 	s.r.kind = Kind[netKind, string]{
-		GVK: networks, Dated: true,
+		GVK: networks, Relations: s.relations, Dated: true,
 		Connect: func(_ context.Context, in Input[netKind]) (Access[netKind, string], error) {
 			return Access[netKind, string]{Actuator: s.cloud, Scope: "scope", Cloud: s.clouds[in.Object.Name]}, nil
 		},
