@@ -103,7 +103,7 @@ func (w *world) callsHost(name string) {
 	try := 0
 	testenv.Eventually(w.t, func() error {
 		progressing, _ := find(w.get("Network", name), "Progressing")
-		if strings.Contains(progressing.message, "dial tcp") {
+		if strings.Contains(progressing.message, "dial tcp") && !strings.Contains(progressing.message, "is not called") {
 			return nil
 		}
 		try++
