@@ -16,25 +16,33 @@ const root = "../.."
 
 var (
 	aRow  = regexp.MustCompile(`(?m)^\| (\d+) \| (.*) \|$`)
-	aTest = regexp.MustCompile("`([a-z0-9/]+)\\.((?:Test|Fuzz|test)[A-Z]\\w*)`")
+	aTest = regexp.MustCompile("`([a-z0-9/]+)\\.((?:Test|Fuzz|Benchmark|test)[A-Z]\\w*)`")
 )
 
-// TestTwentyFive compares the table of docs/security.md with the tests that there are.
-func TestTwentyFive(t *testing.T) {
+// TestTwentyFive compares the table of the 25 tests in docs/security.md with the tests that exist.
+func TestTwentyFive(t *testing.T) { compareTable(t, "The 25 tests", 25) }
+
+// TestAttacked compares the table of attacks in docs/security.md with the tests that exist.
+func TestAttacked(t *testing.T) { compareTable(t, "What was attacked", 21) }
+
+// compareTable expects a section of docs/security.md to have so many numbered rows, and each row
+// to name tests that exist.
+func compareTable(t *testing.T, title string, rows int) {
+	t.Helper()
 	text, err := os.ReadFile(filepath.Join(root, "docs", "security.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, section, found := strings.Cut(string(text), "\n## The 25 tests\n")
+	_, section, found := strings.Cut(string(text), "\n## "+title+"\n")
 	if !found {
-		t.Fatal("docs/security.md has no section for the 25 tests")
+		t.Fatalf("docs/security.md has no section %q", title)
 	}
 	section, _, _ = strings.Cut(section, "\n## ")
-	rows := aRow.FindAllStringSubmatch(section, -1)
-	if len(rows) != 25 {
-		t.Errorf("the table has %d rows", len(rows))
+	numbered := aRow.FindAllStringSubmatch(section, -1)
+	if len(numbered) != rows {
+		t.Errorf("the table has %d rows, want %d", len(numbered), rows)
 	}
-	for i, row := range rows {
+	for i, row := range numbered {
 		if n, err := strconv.Atoi(row[1]); err != nil || n != i+1 {
 			t.Errorf("row %d is called %s", i+1, row[1])
 		}
