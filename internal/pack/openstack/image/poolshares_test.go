@@ -78,7 +78,7 @@ func TestPoolHangingSources(t *testing.T) {
 // lent ended at the same moment.
 func TestPoolLendsTooLate(t *testing.T) {
 	p := newPool(shares{all: 1, namespace: 1, source: 1})
-	task := &task{slot: true}
+	task := &task{slot: true, obj: named("a")}
 	p.using.add(task)
 	if err := p.resume(t.Context(), task); err != nil {
 		t.Fatal(err)
