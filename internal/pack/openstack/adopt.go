@@ -30,7 +30,7 @@ type Adoption struct {
 	ID string
 	// Why says why spec.adopt need not be written.
 	Why string
-	// Problem says why the object can't be adopted, and how to correct this.
+	// Problem says why spec.adopt can't be set for the object, and how to correct this.
 	Problem string
 
 	saved, live *unstructured.Unstructured

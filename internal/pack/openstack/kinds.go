@@ -34,7 +34,7 @@ import (
 	"github.com/kinship-dev/kinship/pkg/relation"
 )
 
-// entry is a kind of the pack.
+// entry is a kind of the pack in its scheme.
 type entry struct {
 	name      string
 	relations []relation.Relation

@@ -1,2 +1,2 @@
-// Package domain is the kind Domain of the openstack pack.
+// Package domain is the kind Domain of the openstack pack, for /v3/domains of Keystone.
 package domain

@@ -19,7 +19,7 @@ const longestDescription = 65535
 
 type pair = openstackv1alpha1.FlavorExtraSpecStatus
 
-// observe reports a Flavor, which is available as soon as it exists.
+// observe reports a Flavor, which is available as soon as Nova returns the flavor.
 func observe(o object, r *kit.Resource) reconcile.Outcome {
 	o.Status.Resource = &openstackv1alpha1.FlavorResourceStatus{}
 	kit.Report(r, o.Status.Resource, names)

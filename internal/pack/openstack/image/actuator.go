@@ -125,7 +125,7 @@ type step struct {
 	Value any    `json:"value"`
 }
 
-// patch changes an image. Glance accepts no other method and no other Content-Type.
+// patch changes an image by PATCH. Glance accepts no other method and no other Content-Type.
 func (a actuator) patch(ctx context.Context, id string, steps []step) (*kit.Resource, error) {
 	var fields map[string]any
 	response, err := a.Client.Request(ctx, http.MethodPatch, a.URL(id), &gophercloud.RequestOpts{

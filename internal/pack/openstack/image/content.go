@@ -17,9 +17,9 @@ import (
 const (
 	// contentField is the name of the content in the result of Differs.
 	contentField = "content"
-	// queued is the status of an image without content.
+	// queued is the status of an image without content in Glance.
 	queued = "queued"
-	// active is the status of an image that can be used.
+	// active is the status of an image with content in Glance.
 	active = "active"
 	// downloadingType is the type of the condition for the download of the content.
 	downloadingType = "Downloading"

@@ -27,7 +27,8 @@ import (
 
 var errSlow = fmt.Errorf("download: less than %d MiB came and went within %s", least>>20, every)
 
-// stream downloads a content and uploads it at the same time.
+// stream downloads a content and uploads the bytes to Glance at the same time (PUT
+// /v2/images/ID/file).
 func (a actuator) stream(ctx context.Context, id string, from openstackv1alpha1.ImageDownload) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
@@ -61,8 +62,8 @@ func (a actuator) stream(ctx context.Context, id string, from openstackv1alpha1.
 	if err != nil {
 		return cmp.Or(context.Cause(ctx), err)
 	}
-	// The upload has no Content-Length, so Glance needs the end of the chunked body: Glance
-	// drops a body that ends without it.
+	// The upload has no Content-Length, so Glance needs the end of the chunked body
+	// (Transfer-Encoding): Glance drops a body that ends without it.
 	uploaded, err := a.Client.Request(ctx, http.MethodPut, a.URL(id, "file"), &gophercloud.RequestOpts{
 		RawBody: watched{content, watchdog, true}, OkCodes: []int{http.StatusNoContent},
 		MoreHeaders: map[string]string{"Content-Type": "application/octet-stream"},

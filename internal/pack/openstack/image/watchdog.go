@@ -60,7 +60,7 @@ func (w *watchdog) stop() {
 	}
 }
 
-// watched counts the bytes that are read from a Reader.
+// watched counts the bytes that are read from an io.Reader.
 type watched struct {
 	io.Reader
 

@@ -24,7 +24,8 @@ type Table[K external.Object] struct {
 	Kind string
 	// Service returns the client of the OpenStack service, such as Scope.Network.
 	Service Service
-	// References of the kind. Requests and queries contain the IDs of their targets.
+	// References of the kind ([relation.Reference]). Requests and queries contain the IDs of
+	// their targets.
 	References References
 	// Path is the path of the collection below the root of the service, such as "networks".
 	Path string
@@ -33,7 +34,7 @@ type Table[K external.Object] struct {
 	One, Many string
 	// Patch says that changes are sent with PATCH instead of PUT.
 	Patch bool
-	// Fields returns the fields of a resource as the spec wants them.
+	// Fields returns the fields of a resource as spec.resource wants them.
 	Fields func(external.Input[K]) []Field
 	// Tags returns the tags that the spec wants; nil if the API has no PUT for tags.
 	Tags func(K) []string
@@ -166,7 +167,7 @@ func (a Actuator[K]) Body(in external.Input[K]) map[string]any {
 	return body
 }
 
-// Differs returns the names of the fields in which a resource differs from the spec.
+// Differs returns the JSON names of the fields in which a resource differs from spec.resource.
 func (t *Table[K]) Differs(in external.Input[K], r *Resource) []string {
 	var names []string
 	for _, f := range t.fields(in) {
@@ -180,8 +181,8 @@ func (t *Table[K]) Differs(in external.Input[K], r *Resource) []string {
 	return names
 }
 
-// Drifts returns messages for the fields in which a resource differs from the spec and can't be
-// changed.
+// Drifts returns messages for the fields in which a resource differs from spec.resource and
+// can't be changed.
 func (t *Table[K]) Drifts(in external.Input[K], r *Resource) []string {
 	var all []string
 	for _, f := range t.fields(in) {

@@ -92,8 +92,8 @@ func (c *Connector) Connect(
 	return Connection{client, scope, cloud.Key(), scope.Project()}, nil
 }
 
-// cloud reads the Secret, once per resourceVersion. Without a version, cloud reads the Secret
-// each time.
+// cloud reads the Secret, once per metadata.resourceVersion. With an empty version, cloud reads
+// the Secret each time.
 func (c *Connector) cloud(
 	ctx context.Context, namespace, version string, ref openstackv1alpha1.CloudCredentialsReference,
 ) (*openstack.Cloud, error) {
@@ -194,7 +194,7 @@ func For[K Credentialed](
 	return c.Connect(ctx, in.Object.GetNamespace(), version, ref, service)
 }
 
-// attribute adds the Secret and the cloud name to an error: the reader of the condition must
+// attribute adds the Secret and the cloudName to an error: the reader of the condition must
 // know which Secret to correct.
 func attribute(err error, ref openstackv1alpha1.CloudCredentialsReference) error {
 	known, ok := errors.AsType[*external.Error](err)
@@ -206,7 +206,7 @@ func attribute(err error, ref openstackv1alpha1.CloudCredentialsReference) error
 	return &told
 }
 
-// site returns the name of the cloud or region of an object's credentials.
+// site returns the name of the cloud or region of an object's cloudCredentialsRef.
 func site[K Credentialed](ctx context.Context, c *Connector, in external.Input[K]) (string, error) {
 	ref := in.Object.GetCommonSpec().CloudCredentialsRef
 	version := in.Refs.Version(SecretKind.GroupKind(), ref.SecretName)
@@ -270,7 +270,7 @@ func Undone(err error) error {
 	return known
 }
 
-// Call sends a request. The error is an error of gophercloud, for [Explain].
+// Call sends a request by gophercloud. The error is an error of gophercloud, for [Explain].
 func Call(
 	ctx context.Context, client *gophercloud.ServiceClient, method, address string, body, answer any,
 ) error {

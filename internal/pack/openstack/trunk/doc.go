@@ -1,3 +1,3 @@
-// Package trunk is the kind Trunk of the openstack pack. Its subports are changed with
-// add_subports and remove_subports (actuator.go).
+// Package trunk is the kind Trunk of the openstack pack, for /v2.0/trunks of Neutron. Its
+// subports are changed with add_subports and remove_subports (actuator.go).
 package trunk
