@@ -72,7 +72,7 @@ func (r *Reports[S]) Defer(id object.ID, now time.Time, recorded, status S) time
 	case !ok:
 		return 0
 	case equality.Semantic.DeepEqual(recorded, status):
-		r.keep(id, last, status) // An earlier write may have succeeded without an answer.
+		r.store(id, last, status) // An earlier write may have succeeded without an answer.
 		return 0
 	case !r.isOnlyProgress(recorded, status):
 		return 0
@@ -98,12 +98,12 @@ func (r *Reports[S]) Wrote(id object.ID, now time.Time, recorded, status S) {
 	if last, ok := r.last[id]; ok && r.isOnlyProgress(recorded, status) {
 		wait = max(wait, now.Sub(last.at)*time.Duration(r.Ratio))
 	}
-	r.keep(id, report[S]{at: now, wait: wait}, status)
+	r.store(id, report[S]{at: now, wait: wait}, status)
 }
 
-// keep stores a report without a deferred status, or drops the report if
+// store records a report without a deferred status, or drops the report if
 // [Reports.IsProgressing] returns false for the status. The caller holds Reports.mu.
-func (r *Reports[S]) keep(id object.ID, last report[S], status S) {
+func (r *Reports[S]) store(id object.ID, last report[S], status S) {
 	if !r.IsProgressing(status) {
 		delete(r.last, id)
 		return

@@ -69,25 +69,25 @@ func meddlings() map[string]meddling {
 	return all
 }
 
-// keeper is a Usage with its used object.
-type keeper struct {
+// protection is a Usage with its used object.
+type protection struct {
 	t        *testing.T
 	c        client.Client
 	precious client.Object
 	usage    client.Object
 }
 
-func keep(t *testing.T) keeper {
+func protect(t *testing.T) protection {
 	t.Helper()
 	objects := testenv.Apply(t, protected, testenv.In(testenv.Namespace(t)))
-	k := keeper{t, operator.Client(t), objects[0], objects[1]}
+	k := protection{t, operator.Client(t), objects[0], objects[1]}
 	k.refuses()
 	return k
 }
 
 // refuses waits until deletions are refused and the Usage is Effective. The API server follows
 // webhook configurations and policies by a watch: for a moment it may use the former ones.
-func (k keeper) refuses() {
+func (k protection) refuses() {
 	k.t.Helper()
 	testenv.Eventually(k.t, func() error {
 		if err := k.effective(metav1.ConditionTrue, ""); err != nil {
@@ -102,7 +102,7 @@ func (k keeper) refuses() {
 }
 
 // effective returns nil when the conditions of the Usage are right.
-func (k keeper) effective(want metav1.ConditionStatus, reason string) error {
+func (k protection) effective(want metav1.ConditionStatus, reason string) error {
 	var u protectionv1beta1.Usage
 	if err := k.c.Get(k.t.Context(), client.ObjectKeyFromObject(k.usage), &u); err != nil {
 		return err
@@ -120,7 +120,7 @@ func (k keeper) effective(want metav1.ConditionStatus, reason string) error {
 }
 
 // end lets everything go while the operator runs.
-func (k keeper) end() {
+func (k protection) end() {
 	k.t.Helper()
 	if err := k.c.Delete(k.t.Context(), k.usage); err != nil {
 		k.t.Error(err)
@@ -178,12 +178,12 @@ func edition(t *testing.T, c client.Client, obj client.Object) string {
 // enforcements, while start's operator runs, and tests the effect of each change.
 func meddled(
 	t *testing.T, start func(enforced func(*app.Options)) *operator.Operator,
-	test func(t *testing.T, k keeper, m meddling, before client.Object),
+	test func(t *testing.T, k protection, m meddling, before client.Object),
 ) {
 	t.Helper()
 	for _, by := range []pack.Enforcement{pack.ByWebhook, pack.ByPolicy} {
 		o := start(func(o *app.Options) { o.Enforcement = by })
-		k := keep(t)
+		k := protect(t)
 		for name, m := range meddlings() {
 			if m.by != by {
 				continue
@@ -206,7 +206,7 @@ func meddled(
 // TestEnforcementRestored: an operator with --install restores every changed object.
 func TestEnforcementRestored(t *testing.T) {
 	installs := func(enforced func(*app.Options)) *operator.Operator { return operator.Start(t, enforced) }
-	meddled(t, installs, func(t *testing.T, k keeper, m meddling, _ client.Object) {
+	meddled(t, installs, func(t *testing.T, k protection, m meddling, _ client.Object) {
 		t.Helper()
 		meddled := m.obj.GetResourceVersion()
 		testenv.Eventually(t, func() error {
@@ -227,7 +227,7 @@ func TestEnforcementLost(t *testing.T) {
 		}
 		return operator.Start(t, enforced, func(o *app.Options) { o.Install, o.Adopt = false, false })
 	}
-	meddled(t, installed, func(t *testing.T, k keeper, _ meddling, before client.Object) {
+	meddled(t, installed, func(t *testing.T, k protection, _ meddling, before client.Object) {
 		t.Helper()
 		testenv.Eventually(t, func() error { return k.effective(metav1.ConditionFalse, "NotEnforced") })
 		testenv.Eventually(t, func() error { return putBack(t, k.c, before) })

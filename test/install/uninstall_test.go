@@ -48,7 +48,7 @@ func checkRefused(t *testing.T, err error, reasons ...string) {
 // changes nothing without --force-live or --with-objects, nor with --dry-run.
 func TestUninstallRefused(t *testing.T) {
 	o := operator.Start(t, func(o *app.Options) { o.Packs = []string{"usage"} })
-	k := keep(t)
+	k := protect(t)
 	testenv.Eventually(t, func() error { return present(t) })
 	before := snapshot(t)
 	_, err := try(t, app.UninstallOptions{})
@@ -142,7 +142,7 @@ func gadgets(address string) *apiextensionsv1.CustomResourceDefinition {
 // is removed.
 func TestUninstallUnreadable(t *testing.T) {
 	o := operator.Start(t, func(o *app.Options) { o.Packs = []string{"usage"} })
-	k := keep(t)
+	k := protect(t)
 	definition := gadgets(silentWebhook(t))
 	if err := k.c.Create(t.Context(), definition); err != nil {
 		t.Fatal(err)
@@ -193,7 +193,7 @@ func TestUninstallUnreadable(t *testing.T) {
 // from being removed: webhooks and policies are kept.
 func TestUninstallGuarded(t *testing.T) {
 	o := operator.Start(t, func(o *app.Options) { o.Packs = []string{"usage"} })
-	k := keep(t)
+	k := protect(t)
 	if err := o.Stop(); err != nil {
 		t.Fatal(err)
 	}

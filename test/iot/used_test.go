@@ -29,7 +29,7 @@ func TestUsed(t *testing.T) {
 	w.ready(c)
 
 	t.Log("the entry is taken out")
-	usage := w.keep("a")
+	usage := w.protect("a")
 	change(w, c, func(c *iotv1alpha1.IotConnector) { c.Spec.Deployments = c.Spec.Deployments[1:] })
 	w.saysWhoKeeps(c)
 	w.consists(c, "a", "b")
@@ -42,7 +42,7 @@ func TestUsed(t *testing.T) {
 	w.ready(c)
 
 	t.Log("the connector is deleted")
-	usage = w.keep("b")
+	usage = w.protect("b")
 	w.delete(c)
 	w.saysWhoKeeps(c)
 	if d := w.deployment("b"); d.DeletionTimestamp != nil {
@@ -56,8 +56,8 @@ func TestUsed(t *testing.T) {
 	})
 }
 
-// keep has a Usage keep a Deployment.
-func (w *world) keep(deployment string) *protectionv1beta1.Usage {
+// protect creates a Usage of a Deployment and waits until the Usage is Ready.
+func (w *world) protect(deployment string) *protectionv1beta1.Usage {
 	w.t.Helper()
 	usage := &protectionv1beta1.Usage{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: "keep-" + deployment}}
 	usage.Spec.Reason = new("patients depend on it")
@@ -82,7 +82,7 @@ func (w *world) keep(deployment string) *protectionv1beta1.Usage {
 	return usage
 }
 
-// saysWhoKeeps waits until a connector does.
+// saysWhoKeeps waits until the condition Ready of a connector names the Usage and its reason.
 func (w *world) saysWhoKeeps(c *iotv1alpha1.IotConnector) {
 	w.t.Helper()
 	message := w.until(c, "Ready", metav1.ConditionFalse, "DeletionRefused")

@@ -40,7 +40,7 @@ func testCredentialRemoved(w *world) {
 	w.apply(manifest("ApplicationCredential", "it", "resyncPeriod: 1s, resource: "+credential.minimal))
 	w.available("ApplicationCredential", "it")
 	id := w.id("ApplicationCredential", "it")
-	if err := w.ask(http.MethodDelete, "users/"+w.id("User", "me")+"/application_credentials/"+id); err != nil {
+	if err := w.callKeystone(http.MethodDelete, "users/"+w.id("User", "me")+"/application_credentials/"+id); err != nil {
 		w.t.Fatal(err)
 	}
 	w.becomes("ApplicationCredential", "it", id)

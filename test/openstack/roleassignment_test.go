@@ -52,8 +52,8 @@ func (w *world) assignmentOf(name string) string {
 	return target + "/" + actor + "/roles/" + r["roleID"]
 }
 
-// ask makes a request for an assignment as an administrator.
-func (w *world) ask(method, path string) error {
+// callKeystone sends a request to Keystone as an administrator.
+func (w *world) callKeystone(method, path string) error {
 	w.t.Helper()
 	c := w.client((*openstack.Scope).Identity)
 	return kit.Call(w.t.Context(), c, method, c.ServiceURL(path), nil, nil)
@@ -66,10 +66,10 @@ func testAssignmentRemoved(w *world) {
 	w.available("RoleAssignment", "it")
 	path := w.assignmentOf("it")
 	for range 2 { // The second time, the assignment was created again once.
-		if err := w.ask(http.MethodDelete, path); err != nil {
+		if err := w.callKeystone(http.MethodDelete, path); err != nil {
 			w.t.Fatal(err)
 		}
-		testenv.Eventually(w.t, func() error { return w.ask(http.MethodHead, path) })
+		testenv.Eventually(w.t, func() error { return w.callKeystone(http.MethodHead, path) })
 	}
 	w.available("RoleAssignment", "it")
 }
@@ -80,7 +80,7 @@ func testAssignmentTaken(t *testing.T) {
 	w := newWorld(t)
 	userOnProject.prepare(w)
 	path := fmt.Sprintf("projects/%s/users/%s/roles/%s", w.id("Project", "project"), w.id("User", "user"), w.id("Role", "role"))
-	if err := w.ask(http.MethodPut, path); err != nil {
+	if err := w.callKeystone(http.MethodPut, path); err != nil {
 		t.Fatal(err)
 	}
 	w.apply(managed("RoleAssignment", "it", userOnProject.minimal))
@@ -90,7 +90,7 @@ func testAssignmentTaken(t *testing.T) {
 	})
 	w.delete("RoleAssignment", "it")
 	w.gone("RoleAssignment", "it")
-	if err := w.ask(http.MethodHead, path); err != nil {
+	if err := w.callKeystone(http.MethodHead, path); err != nil {
 		t.Fatalf("it was ended: %v", err)
 	}
 	w.apply(manifest("RoleAssignment", "mine",
@@ -98,7 +98,7 @@ func testAssignmentTaken(t *testing.T) {
 	w.available("RoleAssignment", "mine")
 	w.delete("RoleAssignment", "mine")
 	w.gone("RoleAssignment", "mine")
-	if err := w.ask(http.MethodHead, path); !openstack.IsNotFound(err) {
+	if err := w.callKeystone(http.MethodHead, path); !openstack.IsNotFound(err) {
 		t.Errorf("it was adopted and is left: %v", err)
 	}
 }
