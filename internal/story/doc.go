@@ -11,5 +11,5 @@
 // apply, delete, be refused, await, be gone. They read the manifests of package
 // examples. What another controller would do in life, such as a composite that
 // renders objects or a provider that takes its time to tear one down, the stage
-// plays: [Compose], [Stage.Hold], [Stage.Drop].
+// plays: [Compose], Stage.holdDeletion, Stage.dropFinalizer.
 package story

@@ -22,7 +22,7 @@ func DefineNamespace(ctx context.Context, stage *Stage) error {
 	ns.SetAPIVersion("v1")
 	ns.SetKind("Namespace")
 	ns.SetName(namespace)
-	return stage.Apply(ctx, ns)
+	return stage.apply(ctx, ns)
 }
 
 // connectorProps are the objects of the stories about IotConnectors, from the
@@ -74,10 +74,10 @@ func LeaveIot(ctx context.Context, s *Stage) error {
 	if err != nil {
 		return err
 	}
-	if err := s.Apply(ctx, p.hospital); err != nil {
+	if err := s.apply(ctx, p.hospital); err != nil {
 		return err
 	}
-	return s.Ready(ctx, p.hospital)
+	return s.awaitReady(ctx, p.hospital)
 }
 
 // upgraded is seed 2, "Rollout".
@@ -91,22 +91,22 @@ func (p connectorProps) upgraded() Story {
 				return "", s.composed(ctx, p.clinic, "clinic")
 			}},
 			{"a release with version 0 changes nothing", func(ctx context.Context, s *Stage) (string, error) {
-				if err := s.Apply(ctx, p.nothing.DeepCopy()); err != nil {
+				if err := s.apply(ctx, p.nothing.DeepCopy()); err != nil {
 					return "", err
 				}
-				if err := s.Ready(ctx, p.nothing); err != nil {
+				if err := s.awaitReady(ctx, p.nothing); err != nil {
 					return "", err
 				}
 				return "", s.composed(ctx, nil, "clinic")
 			}},
 			{"a release with version 1 upgrades it", func(ctx context.Context, s *Stage) (string, error) {
-				if err := s.Apply(ctx, p.upgrade.DeepCopy()); err != nil {
+				if err := s.apply(ctx, p.upgrade.DeepCopy()); err != nil {
 					return "", err
 				}
-				if err := s.Ready(ctx, p.upgrade); err != nil {
+				if err := s.awaitReady(ctx, p.upgrade); err != nil {
 					return "", err
 				}
-				if err := s.Gone(ctx, old); err != nil {
+				if err := s.awaitGone(ctx, old); err != nil {
 					return "", err
 				}
 				return "", s.composed(ctx, nil, "clinic-normalization", "clinic-fhirconverter")
@@ -117,10 +117,10 @@ func (p connectorProps) upgraded() Story {
 				if err != nil {
 					return "", err
 				}
-				if err := s.Delete(ctx, gone); err != nil {
+				if err := s.deleteObject(ctx, gone); err != nil {
 					return "", err
 				}
-				return "", s.Await(ctx, gone, "there is another one", func(live *unstructured.Unstructured) string {
+				return "", s.await(ctx, gone, "there is another one", func(live *unstructured.Unstructured) string {
 					if live == nil || live.GetUID() == before.GetUID() {
 						return absent
 					}
@@ -167,7 +167,7 @@ func (p connectorProps) destination() Story {
 				if err := s.composed(ctx, p.alone, "abcd1234-normalization"); err != nil {
 					return "", err
 				}
-				if err := s.Gone(ctx, deploymentNamed("abcd1234-fhir")); err != nil {
+				if err := s.awaitGone(ctx, deploymentNamed("abcd1234-fhir")); err != nil {
 					return "", err
 				}
 				return same(ctx, s)
@@ -181,15 +181,15 @@ func (p connectorProps) destination() Story {
 // Deployments serve.
 func (s *Stage) composed(ctx context.Context, connector *unstructured.Unstructured, names ...string) error {
 	if connector != nil {
-		if err := s.Apply(ctx, connector.DeepCopy()); err != nil {
+		if err := s.apply(ctx, connector.DeepCopy()); err != nil {
 			return err
 		}
-		if err := s.Ready(ctx, connector); err != nil {
+		if err := s.awaitReady(ctx, connector); err != nil {
 			return err
 		}
 	}
 	for _, name := range names {
-		err := s.Await(ctx, deploymentNamed(name), "it is Available", func(live *unstructured.Unstructured) string {
+		err := s.await(ctx, deploymentNamed(name), "it is Available", func(live *unstructured.Unstructured) string {
 			return condition(live, "Available")
 		})
 		if err != nil {

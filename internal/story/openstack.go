@@ -53,7 +53,7 @@ func DefineOpenstack(ctx context.Context, stage *Stage, clouds string) error {
 	if err != nil {
 		return err
 	}
-	if err := stage.Apply(ctx, p.secret); err != nil {
+	if err := stage.apply(ctx, p.secret); err != nil {
 		return err
 	}
 	for _, object := range p.stack {
@@ -88,7 +88,7 @@ func LeaveOpenstack(ctx context.Context, s *Stage, clouds string) error {
 	if err != nil {
 		return err
 	}
-	if err := s.Apply(ctx, slices.Concat(p.stack, p.given, []*unstructured.Unstructured{p.secret})...); err != nil {
+	if err := s.apply(ctx, slices.Concat(p.stack, p.given, []*unstructured.Unstructured{p.secret})...); err != nil {
 		return err
 	}
 	return s.allAvailable(ctx, p.stack)
@@ -105,7 +105,7 @@ func (p cloudProps) anyOrder() Story {
 			{
 				"apply the stack, dependents first: each says all that it waits for",
 				func(ctx context.Context, s *Stage) (string, error) {
-					if err := s.Apply(ctx, copies(p.stack)...); err != nil {
+					if err := s.apply(ctx, copies(p.stack)...); err != nil {
 						return "", err
 					}
 					return s.says(ctx, port, "Secret/cloud", "Network/internal", "Subnet/internal", "SecurityGroup/web")
@@ -114,7 +114,7 @@ func (p cloudProps) anyOrder() Story {
 			{
 				"apply what the cloud has, and the Secret with the credentials: all are Available",
 				func(ctx context.Context, s *Stage) (string, error) {
-					if err := s.Apply(ctx, append(copies(p.given), p.secret.DeepCopy())...); err != nil {
+					if err := s.apply(ctx, append(copies(p.given), p.secret.DeepCopy())...); err != nil {
 						return "", err
 					}
 					return "", s.allAvailable(ctx, slices.Concat(p.stack, p.given))
@@ -123,7 +123,7 @@ func (p cloudProps) anyOrder() Story {
 			{
 				"delete " + ID(network) + ": it stays, and says who needs it",
 				func(ctx context.Context, s *Stage) (string, error) {
-					if err := s.Delete(ctx, network); err != nil {
+					if err := s.deleteObject(ctx, network); err != nil {
 						return "", err
 					}
 					return s.says(ctx, network, "Subnet/internal", "Port/web")
@@ -137,7 +137,7 @@ func (p cloudProps) anyOrder() Story {
 						if object == network {
 							continue
 						}
-						if err := s.Delete(ctx, object); err != nil {
+						if err := s.deleteObject(ctx, object); err != nil {
 							return "", err
 						}
 					}
@@ -152,7 +152,7 @@ func (p cloudProps) anyOrder() Story {
 // returns its message.
 func (s *Stage) says(ctx context.Context, object *unstructured.Unstructured, words ...string) (string, error) {
 	said := ""
-	err := s.Await(ctx, object, "it names "+strings.Join(words, ", "), func(live *unstructured.Unstructured) string {
+	err := s.await(ctx, object, "it names "+strings.Join(words, ", "), func(live *unstructured.Unstructured) string {
 		said = message(live, "Progressing")
 		for _, word := range words {
 			if !strings.Contains(said, word) {
@@ -166,7 +166,7 @@ func (s *Stage) says(ctx context.Context, object *unstructured.Unstructured, wor
 
 func (s *Stage) allAvailable(ctx context.Context, objects []*unstructured.Unstructured) error {
 	for _, object := range objects {
-		if err := s.True(ctx, object, "Available"); err != nil {
+		if err := s.awaitTrue(ctx, object, "Available"); err != nil {
 			return err
 		}
 	}
@@ -175,7 +175,7 @@ func (s *Stage) allAvailable(ctx context.Context, objects []*unstructured.Unstru
 
 func (s *Stage) allGone(ctx context.Context, objects []*unstructured.Unstructured) error {
 	for _, object := range objects {
-		if err := s.Gone(ctx, object); err != nil {
+		if err := s.awaitGone(ctx, object); err != nil {
 			return err
 		}
 	}

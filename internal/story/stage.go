@@ -26,7 +26,7 @@ const (
 	interval = 5 * time.Millisecond
 )
 
-// Stage is a cluster with the words that steps are made of.
+// Stage is the cluster that a Story acts on: the actions and expectations of each Step.
 type Stage struct {
 	client client.Client
 }
@@ -40,9 +40,9 @@ func NewStage(config *rest.Config) (*Stage, error) {
 	return &Stage{client: c}, nil
 }
 
-// Apply applies objects in order, and leaves the API server's answers in the objects. Apply
+// apply applies objects in order, and leaves the API server's answers in the objects. apply
 // waits until the kinds of definitions among the objects are served.
-func (s *Stage) Apply(ctx context.Context, objects ...*unstructured.Unstructured) error {
+func (s *Stage) apply(ctx context.Context, objects ...*unstructured.Unstructured) error {
 	for _, object := range objects {
 		err := s.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), fieldOwner, client.ForceOwnership)
 		if err != nil {
@@ -51,7 +51,7 @@ func (s *Stage) Apply(ctx context.Context, objects ...*unstructured.Unstructured
 		if object.GetKind() != "CustomResourceDefinition" {
 			continue
 		}
-		err = s.Await(ctx, object, "it is served", func(crd *unstructured.Unstructured) string {
+		err = s.await(ctx, object, "it is served", func(crd *unstructured.Unstructured) string {
 			return condition(crd, "Established")
 		})
 		if err != nil {
@@ -61,9 +61,9 @@ func (s *Stage) Apply(ctx context.Context, objects ...*unstructured.Unstructured
 	return nil
 }
 
-// Await reads an object until look returns an empty text. Else look returns the state that it
+// await reads an object until look returns an empty text. Else look returns the state that it
 // sees. look gets nil if there is no such object.
-func (s *Stage) Await(
+func (s *Stage) await(
 	ctx context.Context, object *unstructured.Unstructured, expected string,
 	look func(*unstructured.Unstructured) string,
 ) error {
@@ -89,22 +89,22 @@ func (s *Stage) Await(
 	}
 }
 
-// Ready awaits that a condition Ready is true and is about the object's present
+// awaitReady awaits that a condition Ready is true and is about the object's present
 // generation.
-func (s *Stage) Ready(ctx context.Context, object *unstructured.Unstructured) error {
-	return s.True(ctx, object, "Ready")
+func (s *Stage) awaitReady(ctx context.Context, object *unstructured.Unstructured) error {
+	return s.awaitTrue(ctx, object, "Ready")
 }
 
-// True awaits that a condition is true and is about the object's present generation.
-func (s *Stage) True(ctx context.Context, object *unstructured.Unstructured, name string) error {
-	return s.Await(ctx, object, "condition "+name+" is True", func(live *unstructured.Unstructured) string {
+// awaitTrue awaits that a condition is true and is about the object's present generation.
+func (s *Stage) awaitTrue(ctx context.Context, object *unstructured.Unstructured, name string) error {
+	return s.await(ctx, object, "condition "+name+" is True", func(live *unstructured.Unstructured) string {
 		return condition(live, name)
 	})
 }
 
-// Gone awaits that there is no such object any more.
-func (s *Stage) Gone(ctx context.Context, object *unstructured.Unstructured) error {
-	return s.Await(ctx, object, "it is gone", func(live *unstructured.Unstructured) string {
+// awaitGone awaits that there is no such object any more.
+func (s *Stage) awaitGone(ctx context.Context, object *unstructured.Unstructured) error {
+	return s.await(ctx, object, "it is gone", func(live *unstructured.Unstructured) string {
 		switch {
 		case live == nil:
 			return ""
@@ -116,10 +116,10 @@ func (s *Stage) Gone(ctx context.Context, object *unstructured.Unstructured) err
 	})
 }
 
-// Labelled awaits that an object has a label or, with an empty value, lacks the label.
-func (s *Stage) Labelled(ctx context.Context, object *unstructured.Unstructured, key, value string) error {
+// awaitLabel awaits that an object has a label or, with an empty value, lacks the label.
+func (s *Stage) awaitLabel(ctx context.Context, object *unstructured.Unstructured, key, value string) error {
 	expected := fmt.Sprintf("label %s is %q", key, value)
-	return s.Await(ctx, object, expected, func(live *unstructured.Unstructured) string {
+	return s.await(ctx, object, expected, func(live *unstructured.Unstructured) string {
 		switch {
 		case live == nil:
 			return absent
@@ -131,8 +131,8 @@ func (s *Stage) Labelled(ctx context.Context, object *unstructured.Unstructured,
 	})
 }
 
-// Delete deletes an object as people do, in the background.
-func (s *Stage) Delete(ctx context.Context, object *unstructured.Unstructured) error {
+// deleteObject deletes an object as people do, in the background.
+func (s *Stage) deleteObject(ctx context.Context, object *unstructured.Unstructured) error {
 	err := s.client.Delete(ctx, object, client.PropagationPolicy(metav1.DeletePropagationBackground))
 	if err != nil {
 		return &Mismatch{Expected: "delete " + ID(object) + " is accepted", Seen: err.Error()}
@@ -140,9 +140,9 @@ func (s *Stage) Delete(ctx context.Context, object *unstructured.Unstructured) e
 	return nil
 }
 
-// Refused tries to delete an object, expects 409 Conflict with a message, and returns the API
+// expectRefusal tries to delete an object, expects 409 Conflict with a message, and returns the API
 // server's message.
-func (s *Stage) Refused(ctx context.Context, object *unstructured.Unstructured, message string) (string, error) {
+func (s *Stage) expectRefusal(ctx context.Context, object *unstructured.Unstructured, message string) (string, error) {
 	err := s.client.Delete(ctx, object)
 	mismatch := &Mismatch{Expected: "409 Conflict: ... " + message, Seen: "the deletion was accepted"}
 	if err == nil {
@@ -156,16 +156,16 @@ func (s *Stage) Refused(ctx context.Context, object *unstructured.Unstructured, 
 	return "Error from server (Conflict): " + said, nil
 }
 
-// Hold plays a provider that takes its time to tear an object down: the object
-// stays after its deletion until [Stage.Drop].
-func (s *Stage) Hold(ctx context.Context, object *unstructured.Unstructured) error {
+// holdDeletion plays a provider that takes its time to tear an object down: the object
+// stays after its deletion until Stage.dropFinalizer.
+func (s *Stage) holdDeletion(ctx context.Context, object *unstructured.Unstructured) error {
 	return s.finalizers(ctx, object, func(have []string) []string {
 		return append(slices.Clone(have), teardown)
 	})
 }
 
-// Drop removes the finalizer of [Stage.Hold]. An object that is gone needs no Drop.
-func (s *Stage) Drop(ctx context.Context, object *unstructured.Unstructured) error {
+// dropFinalizer removes the finalizer of Stage.holdDeletion. An object that is gone needs no dropFinalizer.
+func (s *Stage) dropFinalizer(ctx context.Context, object *unstructured.Unstructured) error {
 	return s.finalizers(ctx, object, func(have []string) []string {
 		return slices.DeleteFunc(slices.Clone(have), func(f string) bool { return f == teardown })
 	})
@@ -199,14 +199,14 @@ func (s *Stage) patch(ctx context.Context, object *unstructured.Unstructured, te
 	return nil
 }
 
-// Clear deletes objects in any state, and returns when all are gone. Clear deletes all before
+// clear deletes objects in any state, and returns when all are gone. clear deletes all before
 // it awaits any, since protected objects can only be deleted after their protectors.
-func (s *Stage) Clear(ctx context.Context, objects ...*unstructured.Unstructured) error {
+func (s *Stage) clear(ctx context.Context, objects ...*unstructured.Unstructured) error {
 	for _, object := range objects {
 		_ = s.remove(ctx, object) // The loop below tries again.
 	}
 	for _, object := range slices.Backward(objects) {
-		err := s.Await(ctx, object, "it is gone", func(live *unstructured.Unstructured) string {
+		err := s.await(ctx, object, "it is gone", func(live *unstructured.Unstructured) string {
 			if live == nil {
 				return ""
 			}
@@ -220,7 +220,7 @@ func (s *Stage) Clear(ctx context.Context, objects ...*unstructured.Unstructured
 }
 
 func (s *Stage) remove(ctx context.Context, object *unstructured.Unstructured) error {
-	return errors.Join(s.Drop(ctx, object), client.IgnoreNotFound(s.client.Delete(ctx, object)))
+	return errors.Join(s.dropFinalizer(ctx, object), client.IgnoreNotFound(s.client.Delete(ctx, object)))
 }
 
 // absent stands for an object that does not exist.

@@ -62,7 +62,7 @@ func Tell(ctx context.Context, out io.Writer, stage *Stage, stories []Story) err
 
 func (s Story) tell(ctx context.Context, out io.Writer, stage *Stage) error {
 	start := time.Now()
-	if err := stage.Clear(ctx, s.Cast...); err != nil {
+	if err := stage.clear(ctx, s.Cast...); err != nil {
 		if ctx.Err() == nil {
 			report(out, "clear the stage", time.Since(start), "", err)
 		}

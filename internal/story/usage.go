@@ -65,7 +65,7 @@ func DefineUsage(ctx context.Context, s *Stage) error {
 	if err != nil {
 		return err
 	}
-	return s.Apply(ctx, p.definitions...)
+	return s.apply(ctx, p.definitions...)
 }
 
 // LeaveUsage applies the examples once more, for people to look around, and returns when all
@@ -81,14 +81,14 @@ func LeaveUsage(ctx context.Context, s *Stage) error {
 	standing := slices.Concat(p.others, []*unstructured.Unstructured{
 		p.cluster, p.chart, p.database, p.named, p.protection, p.ordered,
 	})
-	if err := s.Apply(ctx, standing...); err != nil {
+	if err := s.apply(ctx, standing...); err != nil {
 		return err
 	}
 	for _, object := range standing {
 		if !strings.HasSuffix(object.GetKind(), "Usage") {
 			continue
 		}
-		if err := s.Ready(ctx, object); err != nil {
+		if err := s.awaitReady(ctx, object); err != nil {
 			return err
 		}
 	}
@@ -111,19 +111,19 @@ func (p props) used() Story {
 		Cast:  []*unstructured.Unstructured{p.cluster, p.chart, p.named},
 		Steps: []Step{
 			{"create " + ID(p.cluster) + " and " + ID(p.chart), func(ctx context.Context, s *Stage) (string, error) {
-				return "", s.Apply(ctx, p.cluster, p.chart)
+				return "", s.apply(ctx, p.cluster, p.chart)
 			}},
 			p.protects(p.named, p.cluster),
 			refused(p.cluster, "The resource is used by 1 resource(s): Release/my-prometheus-chart "+
 				"(Usage release-uses-cluster)."),
 			{"delete " + ID(p.chart) + ": its Usage goes with it", func(ctx context.Context, s *Stage) (string, error) {
-				if err := s.Delete(ctx, p.chart); err != nil {
+				if err := s.deleteObject(ctx, p.chart); err != nil {
 					return "", err
 				}
-				return "", s.Gone(ctx, p.named)
+				return "", s.awaitGone(ctx, p.named)
 			}},
 			{ID(p.cluster) + " is free", func(ctx context.Context, s *Stage) (string, error) {
-				return "", s.Labelled(ctx, p.cluster, inUse, "")
+				return "", s.awaitLabel(ctx, p.cluster, inUse, "")
 			}},
 			deleted(p.cluster),
 		},
@@ -137,7 +137,7 @@ func (p props) protected() Story {
 		Cast:  []*unstructured.Unstructured{p.database, p.protection},
 		Steps: []Step{
 			{"create " + ID(p.database), func(ctx context.Context, s *Stage) (string, error) {
-				return "", s.Apply(ctx, p.database)
+				return "", s.apply(ctx, p.database)
 			}},
 			p.protects(p.protection, p.database),
 			refused(p.database, `The resource is protected: "Production Database - should never be deleted" `+
@@ -145,10 +145,10 @@ func (p props) protected() Story {
 			{
 				"delete " + ID(p.protection) + ": " + ID(p.database) + " is free",
 				func(ctx context.Context, s *Stage) (string, error) {
-					if err := s.Delete(ctx, p.protection); err != nil {
+					if err := s.deleteObject(ctx, p.protection); err != nil {
 						return "", err
 					}
-					return "", s.Labelled(ctx, p.database, inUse, "")
+					return "", s.awaitLabel(ctx, p.database, inUse, "")
 				},
 			},
 			deleted(p.database),
@@ -169,7 +169,7 @@ func (p props) composed() Story {
 					if err := p.render(ctx, s); err != nil {
 						return "", err
 					}
-					return "", s.Hold(ctx, p.services)
+					return "", s.holdDeletion(ctx, p.services)
 				},
 			},
 			p.protects(p.ordered, p.eks),
@@ -178,16 +178,16 @@ func (p props) composed() Story {
 			deleted(p.platform),
 			{"the garbage collector deletes what it composed: " + ID(p.services) + " first", p.servicesGoFirst},
 			{ID(p.services) + " is torn down and gone", func(ctx context.Context, s *Stage) (string, error) {
-				if err := s.Drop(ctx, p.services); err != nil {
+				if err := s.dropFinalizer(ctx, p.services); err != nil {
 					return "", err
 				}
-				return "", s.Gone(ctx, p.services)
+				return "", s.awaitGone(ctx, p.services)
 			}},
 			{ID(p.eks) + " is gone, and nobody had to try again", func(ctx context.Context, s *Stage) (string, error) {
-				return "", s.Gone(ctx, p.eks)
+				return "", s.awaitGone(ctx, p.eks)
 			}},
 			{ID(p.ordered) + " is gone", func(ctx context.Context, s *Stage) (string, error) {
-				return "", s.Gone(ctx, p.ordered)
+				return "", s.awaitGone(ctx, p.ordered)
 			}},
 		},
 	}
@@ -196,11 +196,11 @@ func (p props) composed() Story {
 // render plays the controller of the composite. The Usage, another part, comes in a step of its
 // own.
 func (p props) render(ctx context.Context, s *Stage) error {
-	if err := s.Apply(ctx, p.platform); err != nil {
+	if err := s.apply(ctx, p.platform); err != nil {
 		return err
 	}
 	Compose(p.platform, p.eks, p.services, p.ordered)
-	return s.Apply(ctx, p.eks, p.services)
+	return s.apply(ctx, p.eks, p.services)
 }
 
 // servicesGoFirst awaits that the services are being deleted, and checks that their cluster is
@@ -216,7 +216,7 @@ func (p props) servicesGoFirst(ctx context.Context, s *Stage) (string, error) {
 			return ""
 		}
 	}
-	if err := s.Await(ctx, p.services, "it is being deleted", deleting); err != nil {
+	if err := s.await(ctx, p.services, "it is being deleted", deleting); err != nil {
 		return "", err
 	}
 	eks, err := s.get(ctx, p.eks)
@@ -232,29 +232,29 @@ func (p props) servicesGoFirst(ctx context.Context, s *Stage) (string, error) {
 // protects is the step in which a Usage is created and takes effect.
 func (p props) protects(usage, used *unstructured.Unstructured) Step {
 	return Step{ID(usage) + " protects " + ID(used), func(ctx context.Context, s *Stage) (string, error) {
-		if err := s.Apply(ctx, usage); err != nil {
+		if err := s.apply(ctx, usage); err != nil {
 			return "", err
 		}
-		if err := s.Ready(ctx, usage); err != nil {
+		if err := s.awaitReady(ctx, usage); err != nil {
 			return "", err
 		}
-		return "", s.Labelled(ctx, used, inUse, "true")
+		return "", s.awaitLabel(ctx, used, inUse, "true")
 	}}
 }
 
 // refused is the step in which an object can't be deleted.
 func refused(object *unstructured.Unstructured, message string) Step {
 	return Step{"delete " + ID(object) + ": refused", func(ctx context.Context, s *Stage) (string, error) {
-		return s.Refused(ctx, object, message)
+		return s.expectRefusal(ctx, object, message)
 	}}
 }
 
 // deleted is the step in which an object can be deleted.
 func deleted(object *unstructured.Unstructured) Step {
 	return Step{"delete " + ID(object) + ": gone", func(ctx context.Context, s *Stage) (string, error) {
-		if err := s.Delete(ctx, object); err != nil {
+		if err := s.deleteObject(ctx, object); err != nil {
 			return "", err
 		}
-		return "", s.Gone(ctx, object)
+		return "", s.awaitGone(ctx, object)
 	}}
 }
