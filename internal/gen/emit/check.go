@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// declared returns where each name is declared. The error lists the names that are declared
-// twice, and import paths with two names.
+// declared maps each declared name, such as Network.Spec, to its file or import path. The error
+// lists names that are declared twice, and import paths with two names.
 func (p Package) declared() (map[string]string, error) {
 	var wrong []error
 	declared, paths := map[string]string{}, map[string]string{}
@@ -68,7 +68,7 @@ func (d Func) names() []string {
 	return []string{strings.TrimPrefix(of, "*") + "." + d.Name}
 }
 
-// name returns the name of a field. An embedded field is called like its type.
+// name returns the name of a Field: TypeMeta for an embedded metav1.TypeMeta.
 func (f Field) name() string {
 	if f.Name != "" {
 		return f.Name
@@ -106,7 +106,7 @@ func (Var) check() error { return nil }
 
 func (Func) check() error { return nil }
 
-// checkType reports a text that isn't exactly one type.
+// checkType returns an error for a text such as "int // comment" that isn't exactly one Go type.
 func checkType(text string) error {
 	if strings.Contains(text, "//") || strings.Contains(text, "/*") {
 		return fmt.Errorf("type %q has a comment", text)
@@ -117,7 +117,7 @@ func checkType(text string) error {
 	return nil
 }
 
-// checkMarkers reports markers that controller-gen wouldn't see as written.
+// checkMarkers returns an error for a marker that controller-gen would not read as written.
 func checkMarkers(markers []string) error {
 	for _, m := range markers {
 		switch {
@@ -130,7 +130,7 @@ func checkMarkers(markers []string) error {
 	return nil
 }
 
-// checkIdentifiers reports names that aren't identifiers.
+// checkIdentifiers returns an error for names such as Net-work or type.
 func checkIdentifiers(names []string) error {
 	for _, name := range names {
 		for part := range strings.SplitSeq(name, ".") {

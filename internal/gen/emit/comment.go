@@ -9,8 +9,9 @@ import (
 // Columns is the width at which doc comments are wrapped. A tab counts as four columns.
 const Columns = 100
 
-// wrap breaks a text into lines of at most width characters. An empty line separates the
-// paragraphs of the text and of the result. A word longer than width has a line of its own.
+// wrap breaks a text into lines of at most width characters. An empty line separates paragraphs,
+// in the text as in the result. A line is longer than width if a word is, and if special words
+// follow each other.
 func wrap(text string, width int) []string {
 	var lines []string
 	for _, paragraph := range paragraphs(text) {
@@ -20,8 +21,7 @@ func wrap(text string, width int) []string {
 		line, length := "", 0
 		for i, word := range paragraph {
 			n := utf8.RuneCountInString(word)
-			// The next word is kept on this line too when it would have a meaning at the start
-			// of a line.
+			// A special word must not start a line. The line with "a" also takes "+b" after "a".
 			after := 0
 			if i+1 < len(paragraph) && special(paragraph[i+1]) {
 				after = 1 + utf8.RuneCountInString(paragraph[i+1])
@@ -61,15 +61,15 @@ func paragraphs(text string) [][]string {
 	return all
 }
 
-// blank reports whether a character separates words: white space, and characters that a Go
-// file can't hold or that an editor doesn't show.
+// blank reports whether a character separates words: white space, control characters such as NUL,
+// and invisible characters such as U+FEFF.
 func blank(r rune) bool {
 	return unicode.IsSpace(r) || !unicode.IsGraphic(r)
 }
 
-// plain returns the words of a paragraph such that gofmt and controller-gen read nothing but
-// text. Words at the start that would make the paragraph a marker, a heading or a list lose
-// that meaning, and a paragraph that would become a heading gets a full stop.
+// plain returns a paragraph's words such that gofmt and controller-gen see plain text. "+optional"
+// at the start becomes "optional", and "# Title" becomes "Title". A paragraph that ends with a
+// letter or digit gets a full stop, or else gofmt could turn a short paragraph into a heading.
 func plain(words []string) []string {
 	for len(words) > 0 && special(words[0]) {
 		if words[0] = strings.TrimLeft(words[0], "#+-*["); words[0] == "" {
@@ -86,5 +86,5 @@ func plain(words []string) []string {
 	return words
 }
 
-// special reports whether a word has a meaning at the start of a comment's line.
+// special reports whether gofmt or controller-gen interpret a word at the start of a line.
 func special(word string) bool { return strings.ContainsAny(word[:1], "#+-*[") }

@@ -1,15 +1,16 @@
 // Package emit writes Go source files from declarations.
 //
-// A generator describes a [Package]: its files, and in each file Structs, Named types,
-// Consts, Vars and Funcs. Render returns the files as gofmt leaves them. The same Package
-// always gives the same bytes: files and declarations keep the order that the generator gave
-// them, imports are sorted in three groups (standard library, third party, own module), and
-// doc comments are wrapped at [Columns].
+// A generator describes a [Package] with its [File] values, and in each File a list of [Struct],
+// [Named], [Consts], [Var] and [Func]. [Package.Render] returns the files as gofmt formats them.
+// The same Package always gives the same bytes: Files and Declarations keep their order, Imports
+// are sorted in three groups (standard library, third party, Module), and each Doc is wrapped at
+// [Columns].
 //
-// Render refuses a Package rather than write a file that doesn't compile or that means
-// something else: a name that is declared twice, two fields with one JSON name, a method
-// called like a field, an import name used for two paths, a qualifier that no import
-// declares, a type or body that doesn't parse, a marker that gofmt would change.
-// Texts of others, such as descriptions of a schema, are safe in Doc: a line of a Doc
-// never becomes a marker, a directive, a heading or a link definition.
+// [Package.Render] returns an error rather than a file that doesn't compile or has another meaning.
+// Errors are: a name declared twice, two fields of a [Struct] with the same JSON name, a [Func]
+// named like a [Field], two names for an [Import] path, a qualifier such as metav1 without an
+// Import, a Type or Body that doesn't parse, a marker that gofmt would change.
+//
+// A Doc may hold foreign text, such as the description in an ARM schema. No line of a Doc becomes
+// a marker ("+optional"), a heading ("# Title"), a directive or a link definition.
 package emit

@@ -12,8 +12,7 @@ import (
 	"strings"
 )
 
-// Render returns the files of the package. The error names every declaration that can't be
-// written.
+// Render returns a Source for each File. The error names every Declaration that Render refuses.
 func (p Package) Render() ([]Source, error) {
 	declared, err := p.declared()
 	wrong := []error{err}
@@ -64,8 +63,8 @@ func (p Package) render(f File, declared map[string]string) ([]byte, error) {
 	return text, nil
 }
 
-// declaration returns the text of a declaration and the names that it selects from without
-// declaring them: imports, and variables of the package.
+// declaration returns the text of a Declaration, and the qualifiers in the text that the
+// Declaration does not declare: metav1 in metav1.TypeMeta, GroupVersion in GroupVersion.Group.
 func declaration(d Declaration) (text []byte, qualifiers []string, err error) {
 	names := d.names()
 	if len(names) == 0 {
@@ -97,7 +96,7 @@ func declaration(d Declaration) (text []byte, qualifiers []string, err error) {
 	return w.Bytes(), qualifiers, nil
 }
 
-// writeImports writes the imports that a file uses, in three groups.
+// writeImports writes the used Imports of a File in three groups.
 func (p Package) writeImports(file *bytes.Buffer, used map[string]bool) {
 	groups := [3][]Import{}
 	for _, i := range p.Imports {
@@ -123,8 +122,8 @@ func (p Package) writeImports(file *bytes.Buffer, used map[string]bool) {
 	file.WriteString(")\n")
 }
 
-// group returns the group in which a path is imported: the standard library has no dot in the
-// first element of its paths.
+// group returns the group of an import path: 2 for Module, 1 for a path with a dot in the first
+// element such as k8s.io/api, 0 for the standard library.
 func (p Package) group(path string) int {
 	first, _, _ := strings.Cut(path, "/")
 	switch {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// writer collects the text of one declaration.
+// writer collects the text of a Declaration.
 type writer struct{ bytes.Buffer }
 
 func (w *writer) line(indent, format string, arguments ...any) {
@@ -15,8 +15,8 @@ func (w *writer) line(indent, format string, arguments ...any) {
 	w.WriteByte('\n')
 }
 
-// comment writes a doc comment. The markers stand in a paragraph of their own when apart is
-// true.
+// comment writes doc and markers as a doc comment. If apart is true, an empty line separates doc from
+// markers.
 func (w *writer) comment(indent, doc string, markers []string, apart bool) {
 	lines := wrap(doc, Columns-len("// ")-4*len(indent))
 	if apart && len(lines) > 0 && len(markers) > 0 {

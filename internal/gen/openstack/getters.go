@@ -2,8 +2,8 @@ package openstack
 
 import "github.com/kinship-dev/kinship/internal/gen/emit"
 
-// getters returns the methods of a kind: those of external.Object, and those by which the pack
-// reads specs of all kinds.
+// getters returns the methods of a kind: GetExternalSpec, GetExternalStatus and GetImport of
+// external.Object, and the getters that internal/pack/openstack/kit needs.
 func (k Kind) getters() []emit.Declaration {
 	status := k.getter("GetExternalStatus", "() *sharedv1alpha1.ExternalStatus",
 		"returns the part of the status that pkg/external writes.", "return &o.Status.ExternalStatus")
@@ -60,7 +60,7 @@ if i == nil || i.ID == nil {
 return `+id+`, true`)
 }
 
-// getter returns a method of the kind, with receiver o.
+// getter returns a method of the kind. In the body the receiver is o.
 func (k Kind) getter(name, signature, doc, body string) emit.Func {
 	return emit.Func{
 		Receiver: "o *" + k.Name, Name: name, Signature: signature,

@@ -6,19 +6,19 @@ import "github.com/kinship-dev/kinship/internal/gen/emit"
 type Kind struct {
 	// Name of the kind and of its Go type.
 	Name string
-	// Noun is an instance of the kind in a sentence: "a network".
+	// Noun with its article, such as "a floating IP" for FloatingIP.
 	Noun string
-	// Doc is the sentence about the kind, after its name.
+	// Doc is the description of the kind after Name: "is a port of a Network."
 	Doc string
 	// Identity tells how an existing resource is found.
 	Identity Identity
-	// Column is a printer column besides those of all kinds.
+	// Column is a printer column besides ID, Available and Message.
 	Column *Column
-	// Unnamed is true for a kind without spec.resource.name.
+	// Unnamed kinds have no spec.resource.name and no GetResourceName.
 	Unnamed bool
 	// SpecMarkers of the spec.
 	SpecMarkers []string
-	// StatusFields follow the fields that all statuses have.
+	// StatusFields follow the fields of every status, such as downloadAttempts of an Image.
 	StatusFields []emit.Field
 }
 
@@ -28,11 +28,12 @@ type Identity int
 const (
 	// ByUUID finds a resource by a UUID or a filter.
 	ByUUID Identity = iota
-	// ByText finds a resource by an id that is a text, or by a filter.
+	// ByText finds a resource by an id that is a text (KeyPair), or by a filter.
 	ByText
-	// ByFilter finds a resource by a filter. The resource has no id.
+	// ByFilter finds a resource without an id (RoleAssignment) by a filter.
 	ByFilter
-	// ByHand leaves spec, status, GetExternalSpec and GetImport to a hand-written file.
+	// ByHand leaves spec, status, GetExternalSpec and GetImport to a hand-written file
+	// (RouterInterface).
 	ByHand
 )
 

@@ -36,7 +36,7 @@ func TestGeneratedFile(t *testing.T) {
 
 // TestKinds: the table is sorted, and its kinds are those of the scheme.
 func TestKinds(t *testing.T) {
-	var table []string
+	table := make([]string, 0, len(openstack.Kinds))
 	for _, k := range openstack.Kinds {
 		table = append(table, k.Name)
 	}

@@ -2,6 +2,7 @@ package openstack
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/kinship-dev/kinship/internal/gen/emit"
 )
@@ -14,16 +15,17 @@ var optional = []string{"+optional"}
 // Package declares the repeated types of all kinds.
 func Package() emit.Package {
 	var all []emit.Declaration
-	register := "scheme.AddKnownTypes(GroupVersion,\n"
+	var register strings.Builder
 	for _, k := range Kinds {
 		all = append(all, k.types()...)
 		all = append(all, k.getters()...)
-		register += fmt.Sprintf("&%s{}, &%sList{},\n", k.Name, k.Name)
+		fmt.Fprintf(&register, "&%s{}, &%sList{},\n", k.Name, k.Name)
 	}
 	all = append(all, emit.Func{
 		Name: "AddToScheme", Signature: "(scheme *runtime.Scheme) error",
-		Doc:  "AddToScheme adds this package's kinds to a scheme.",
-		Body: register + ")\nmetav1.AddToGroupVersion(scheme, GroupVersion)\nreturn nil",
+		Doc: "AddToScheme adds this package's kinds to a scheme.",
+		Body: "scheme.AddKnownTypes(GroupVersion,\n" + register.String() + ")\n" +
+			"metav1.AddToGroupVersion(scheme, GroupVersion)\nreturn nil",
 	})
 	const module = "github.com/kinship-dev/kinship"
 	return emit.Package{
@@ -39,13 +41,13 @@ func Package() emit.Package {
 	}
 }
 
-// types returns the types of a kind, from the object to the status.
+// types returns the Go types of a kind, such as Network, NetworkList, NetworkSpec, NetworkImport
+// and NetworkStatus.
 func (k Kind) types() []emit.Declaration {
-	types := []emit.Declaration{k.object(), k.list()}
 	if k.Identity == ByHand {
-		return types
+		return []emit.Declaration{k.object(), k.list()}
 	}
-	return append(types, k.spec(), k.imports(), k.status())
+	return []emit.Declaration{k.object(), k.list(), k.spec(), k.imports(), k.status()}
 }
 
 func (k Kind) object() emit.Declaration {
@@ -64,7 +66,7 @@ func (k Kind) object() emit.Declaration {
 	}
 }
 
-// columns returns the markers of the printer columns.
+// columns returns the markers "+kubebuilder:printcolumn".
 func (k Kind) columns() []string {
 	var columns []Column
 	if k.Identity == ByUUID || k.Identity == ByText {
@@ -117,7 +119,7 @@ func (k Kind) spec() emit.Declaration {
 	}
 }
 
-// imports returns the type by which Import and Adopt find an existing resource.
+// imports returns the type of spec.import and spec.adopt, such as NetworkImport.
 func (k Kind) imports() emit.Declaration {
 	d := emit.Struct{
 		Name: k.Name + "Import", Doc: k.Name + "Import finds an existing resource, by its id or by a filter.",
@@ -154,7 +156,7 @@ func (k Kind) status() emit.Declaration {
 	}
 }
 
-// externalStatus returns the type of the status's common part.
+// externalStatus returns the embedded type of the status: AnonymousStatus for a resource without id.
 func (k Kind) externalStatus() string {
 	if k.Identity == ByFilter {
 		return "AnonymousStatus"
@@ -162,7 +164,7 @@ func (k Kind) externalStatus() string {
 	return "ExternalStatus"
 }
 
-// rule returns the marker of a rule in CEL.
+// rule returns the marker "+kubebuilder:validation:XValidation" of a CEL rule.
 func rule(cel, message string) string {
 	return fmt.Sprintf("+kubebuilder:validation:XValidation:rule=%q,message=%q", cel, message)
 }

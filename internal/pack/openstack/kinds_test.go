@@ -16,7 +16,8 @@ func TestKinds(t *testing.T) {
 	if err := openstackv1alpha1.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
 	}
-	var served, known []string
+	served := make([]string, 0, len(kinds))
+	var known []string
 	for _, k := range kinds {
 		served = append(served, k.name)
 	}
