@@ -84,12 +84,15 @@ test_openstack() {
 # show_tests prints what go test said of each package, and of the tests that failed. The lines of
 # a failed test are indented below its name; the report of a data race has lines at the margin.
 show_tests() {
-	[[ -f $logs/test.log ]] || return 0
-	echo "== go test"
-	grep -vE "$OPERATOR_LOG" "$logs/test.log" |
-		awk '/^ *(--- FAIL|panic:)/ { shown = 60; race = 0 } /^WARNING: DATA RACE/ { shown = 60; race = 1 }
-			/^==================/ { race = 0 } /^[^ ]/ && !race && !/^(---|panic:)/ { shown = 0 }
-			shown-- > 0 || /^(ok|FAIL)/' || true
+	local log
+	for log in "$logs"/{race,tables}.log; do
+		[[ -f $log ]] || continue
+		echo "== go test: $(basename "$log" .log)"
+		grep -vE "$OPERATOR_LOG" "$log" |
+			awk '/^ *(--- FAIL|panic:)/ { shown = 60; race = 0 } /^WARNING: DATA RACE/ { shown = 60; race = 1 }
+				/^==================/ { race = 0 } /^[^ ]/ && !race && !/^(---|panic:)/ { shown = 0 }
+				shown-- > 0 || /^(ok|FAIL)/' || true
+	done
 }
 
 # show_scale prints the figures of the load generators.
