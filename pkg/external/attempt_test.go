@@ -62,10 +62,7 @@ func TestUnderwayEnds(t *testing.T) {
 			t.Fatal(err)
 		}
 		p.Object.Annotations = map[string]string{r.annotation(): string(text)}
-		for {
-			if !r.isUnanswered(p) {
-				break
-			}
+		for r.isUnanswered(p) {
 			if looks++; looks > 10 {
 				t.Fatalf("%s: it waits after %d looks in %s", c.reason, looks, clock.Now().Sub(began))
 			}

@@ -9,8 +9,9 @@ import (
 )
 
 // awaitFinalizers waits until the operator's finalizer is the last one. The other finalizers are
-// guards: the outcome names one source of each, and the same one as before while that one holds
-// the object. An object that waits for a hundred sources need not be written each time.
+// guards. The outcome names a source for each guard, such as Subnet/blue for the guard of a Network,
+// and keeps to that source while it refers to the object: otherwise the status of a Network with a
+// hundred Subnets would be written a hundred times.
 func (r *reconciler[K, R]) awaitFinalizers(_ context.Context, p *pass[K, R]) reconcile.Outcome {
 	var outcome reconcile.Outcome
 	before, now := p.record.named, heldBy{}

@@ -42,18 +42,26 @@ func (f remainder) decide() removal {
 	switch {
 	case !f.managed || f.detached || (!f.known && !f.intended):
 		return keepResource
-	case f.known && f.shared && !attempted:
-		return leaveToOthers
-	case f.known && !f.shared && !f.missing && f.accepted:
-		return awaitGone
-	case f.known && !f.shared && !f.missing && f.postpone:
-		return awaitBusy
 	case f.known && !f.shared && !f.missing:
-		return deleteKnown
+		return f.decideKnown()
 	case attempted:
 		return deleteAttempted
+	case f.known && f.shared:
+		return leaveToOthers
 	default:
 		return keepResource
+	}
+}
+
+// decideKnown decides what to do about the resource of a known id, which the object alone has.
+func (f remainder) decideKnown() removal {
+	switch {
+	case f.accepted:
+		return awaitGone
+	case f.postpone:
+		return awaitBusy
+	default:
+		return deleteKnown
 	}
 }
 

@@ -47,7 +47,8 @@ func TestOwners(t *testing.T) {
 // relation refers to.
 func TestObserved(t *testing.T) {
 	e := New(nil, Options{Group: "example.com"})
-	here, there := schema.GroupVersionKind{Group: "here", Kind: "App"}, schema.GroupVersionKind{Group: "there", Kind: "Disk"}
+	here := schema.GroupVersionKind{Group: "here", Kind: "App"}
+	there := schema.GroupVersionKind{Group: "there", Kind: "Disk"}
 	e.kinds = []*kind{{gvk: here, relations: []relation.Relation{{Target: there.GroupKind()}}}, {gvk: there}}
 	app := object.ID{Group: "here", Kind: "App", Namespace: "ns", Name: "a"}
 	got, ok := e.observed(app, sharedv1alpha1.ObservedDependency{Kind: "Disk", Name: "d"})

@@ -28,8 +28,8 @@ func (r *reconciler[K, R]) recordOperation(ctx context.Context, p *pass[K, R], b
 	return r.awaitOperation(p, begun, "created")
 }
 
-// resume asks what became of the operation of an attempt. It returns nil if the operation has
-// succeeded, or if there is none.
+// resume calls Resumer.Resume for the operation of an attempt. resume returns nil if the operation has
+// succeeded, or if the intent has no Operation.
 func (r *reconciler[K, R]) resume(ctx context.Context, p *pass[K, R], i *intent) error {
 	resumer, ok := p.actuator.(Resumer[K])
 	if !ok || i.Operation == "" {

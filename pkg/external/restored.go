@@ -61,9 +61,9 @@ func (r *reconciler[K, R]) askPerson(p *pass[K, R], trace string) reconcile.Outc
 		restoredText, trace, r.engine.Cloud, r.finalizer, r.annotation())
 }
 
-// isNative reports whether an operator has put our finalizer on this very object. The managed
-// fields tell: a backup either lacks ours, or has them with a time before the object was
-// created. Caches have none, so they are read.
+// isNative reports whether an operator has put the finalizer on this very object. The entry of
+// fieldOwner in metadata.managedFields tells: a backup lacks the entry, or has an entry that is older
+// than metadata.creationTimestamp. The cache has no managedFields, so that isNative sends a request.
 func (r *reconciler[K, R]) isNative(ctx context.Context, p *pass[K, R]) (bool, error) {
 	all := &metav1.PartialObjectMetadataList{}
 	all.SetGroupVersionKind(r.kind.GVK.GroupVersion().WithKind(r.kind.GVK.Kind + "List"))
