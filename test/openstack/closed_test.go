@@ -103,7 +103,8 @@ func (w *world) callsHost(name string) {
 	try := 0
 	testenv.Eventually(w.t, func() error {
 		progressing, _ := find(w.get("Network", name), "Progressing")
-		if strings.Contains(progressing.message, "dial tcp") && !strings.Contains(progressing.message, "is not called") {
+		// The dial fails in one way or another: no route, or no answer in time.
+		if progressing.reason == "TransientError" && !strings.Contains(progressing.message, "is not called") {
 			return nil
 		}
 		try++
