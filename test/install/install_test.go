@@ -183,7 +183,7 @@ func TestInstallDowngrade(t *testing.T) {
 // Usage waits for its using object, objects, namespaces and CustomResourceDefinitions are
 // locked, and objects have finalizers of other controllers.
 func TestUninstall(t *testing.T) {
-	o := operator.Start(t)
+	o := operator.Start(t, allPacks)
 	c, namespace := operator.Client(t), testenv.Namespace(t)
 	testenv.Eventually(t, func() error {
 		_, err := testenv.TryApply(t, story, testenv.In(namespace))
@@ -247,12 +247,7 @@ func TestUninstallOne(t *testing.T) {
 		_, err := testenv.TryApply(t, story+connector, testenv.In(namespace))
 		return err
 	})
-	lock := func() error {
-		if _, ok := everything(t)["configmaps. "+namespace+"/used"].Labels[lockLabel]; !ok {
-			return errors.New("it is not locked")
-		}
-		return nil
-	}
+	lock := func() error { return isLocked(t, "ConfigMap", namespace, "used") }
 	testenv.Eventually(t, lock)
 	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "hospital"}}
 	testenv.Eventually(t, func() error { return c.Get(t.Context(), client.ObjectKeyFromObject(d), d) })
@@ -328,16 +323,8 @@ spec:
 // locked returns nil when every protected object is locked, and the namespace with it.
 func locked(t *testing.T, namespace string) error {
 	t.Helper()
-	all := everything(t)
-	for _, name := range []string{
-		"configmaps. " + namespace + "/used", "secrets. " + namespace + "/using",
-		"serviceaccounts. " + namespace + "/default", "namespaces. /" + namespace,
-	} {
-		if _, ok := all[name].Labels[lockLabel]; !ok {
-			return errors.New(name + " is not locked")
-		}
-	}
-	return nil
+	return errors.Join(isLocked(t, "ConfigMap", namespace, "used"), isLocked(t, "Secret", namespace, "using"),
+		isLocked(t, "ServiceAccount", namespace, "default"), isLocked(t, "Namespace", "", namespace))
 }
 
 // TestPortTaken occupies the webhooks' port with another process.
@@ -349,7 +336,7 @@ func TestPortTaken(t *testing.T) {
 	defer func() { _ = listener.Close() }()
 	port := listener.Addr().(*net.TCPAddr).Port
 	o := options(t)
-	o.Install, o.WebhookPort = true, port
+	o.Install, o.WebhookPort, o.Packs = true, port, []string{"usage"}
 	err = run(t, o)
 	for _, word := range []string{strconv.Itoa(port), "address already in use"} {
 		if !strings.Contains(err.Error(), word) {
@@ -363,7 +350,7 @@ func TestPortTaken(t *testing.T) {
 func TestInstallAgain(t *testing.T) {
 	port := testenv.FreePort(t)
 	samePort := func(o *app.Options) { o.WebhookPort = port }
-	first := operator.Start(t, samePort)
+	first := operator.Start(t, samePort, allPacks)
 	checkWorks(t, apierrors.IsConflict)
 	testenv.Eventually(t, func() error { return unlocked(t) })
 	testenv.Eventually(t, func() error { return unruled(t) }) // Or the second would trim the rules.
@@ -371,7 +358,7 @@ func TestInstallAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := snapshot(t)
-	second := operator.Start(t, samePort)
+	second := operator.Start(t, samePort, allPacks)
 	after := snapshot(t)
 	for name, version := range before {
 		if strings.HasPrefix(name, "namespaces.") || strings.HasPrefix(name, "usages.") {

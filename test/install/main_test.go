@@ -35,6 +35,7 @@ const (
 )
 
 func TestMain(m *testing.M) {
+	operator.Packs("usage") // Each start installs the definitions of its packs; see allPacks.
 	testenv.Main(m, testenv.WithoutPods(), testenv.CheckLeaks(),
 		testenv.ControlPlane(func(o *localcluster.Options) {
 			// Like OpenShift. The tests must not depend on this plugin being off.
@@ -43,6 +44,9 @@ func TestMain(m *testing.M) {
 			}
 		}))
 }
+
+// allPacks makes an operator install and run all packs.
+func allPacks(o *app.Options) { o.Packs = nil }
 
 // options are the options of an operator outside of the cluster.
 func options(t *testing.T) app.Options {
@@ -124,9 +128,23 @@ func everything(t *testing.T) map[string]metav1.PartialObjectMetadata {
 // ours are words in the names of our objects, and of the published API's objects.
 var ours = []string{"kinship", "crossplane"}
 
-// checkNothingLeft looks for whatever could be left in the cluster.
+// checkNothingLeft looks for whatever could be left in the cluster. It reads all kinds only once
+// our kinds are gone: callers poll, and to read all kinds takes 90 requests.
 func checkNothingLeft(t *testing.T) error {
 	t.Helper()
+	for _, list := range []*metav1.PartialObjectMetadataList{
+		listOf("apiextensions.k8s.io/v1", "CustomResourceDefinitionList"),
+		listOf("apiregistration.k8s.io/v1", "APIServiceList"),
+	} {
+		if err := operator.Client(t).List(t.Context(), list); err != nil {
+			return err
+		}
+		for _, item := range list.Items {
+			if slices.ContainsFunc(ours, func(word string) bool { return strings.Contains(item.Name, word) }) {
+				return fmt.Errorf("%s %s is left", item.Kind, item.Name)
+			}
+		}
+	}
 	var left []error
 	for name, obj := range everything(t) {
 		if strings.HasPrefix(name, "events") {
@@ -145,6 +163,24 @@ func checkNothingLeft(t *testing.T) error {
 		}
 	}
 	return errors.Join(left...)
+}
+
+// listOf returns an empty list of metadata.
+func listOf(apiVersion, kind string) *metav1.PartialObjectMetadataList {
+	return &metav1.PartialObjectMetadataList{TypeMeta: metav1.TypeMeta{APIVersion: apiVersion, Kind: kind}}
+}
+
+// isLocked returns nil if an object of the core group carries the lock.
+func isLocked(t *testing.T, kind, namespace, name string) error {
+	t.Helper()
+	obj := &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: kind}}
+	if err := operator.Client(t).Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, obj); err != nil {
+		return err
+	}
+	if _, ok := obj.Labels[lockLabel]; !ok {
+		return fmt.Errorf("%s %s is not locked", kind, name)
+	}
+	return nil
 }
 
 // snapshot returns the versions of everything that an installation could touch.

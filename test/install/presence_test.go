@@ -43,6 +43,7 @@ func TestStoppedAtOnce(t *testing.T) {
 	ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
 	defer stop()
 	o := options(t)
+	o.Packs = []string{"usage"}
 	if err := app.Install(ctx, o); err != nil {
 		t.Fatal(err)
 	}
