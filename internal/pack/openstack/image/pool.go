@@ -32,16 +32,17 @@ type pool struct {
 	change   *sync.Cond
 	tasks    map[types.UID]*task
 	waiting  []types.UID
-	resuming []*task // their sources have answered; they wait for a slot
-	using    usage   // of slots
+	resuming []*task // tasks whose source has answered, and that wait for a slot
+	using    usage   // the slots in use
 	running  usage   // tasks that are begun, with or without a slot
 	rests    map[types.UID]rest
 }
 
-// shares limits the tasks that run at the same time: in all, of one namespace, and of one source.
+// shares limits the tasks that run at the same time: of all namespaces (all), of one namespace,
+// and of one source.
 type shares struct{ all, namespace, source int }
 
-// usage counts tasks against shares.
+// usage counts tasks, to compare with [shares].
 type usage struct {
 	all               int
 	namespace, source map[string]int
@@ -65,43 +66,43 @@ func (u *usage) remove(t *task) {
 	decrease(u.source, t.source)
 }
 
-// decrease drops a count that becomes zero: hosts are invented by tenants.
+// decrease removes a count of zero from the map: a tenant can name any number of hosts.
 func decrease(counts map[string]int, key string) {
 	if counts[key]--; counts[key] <= 0 {
 		delete(counts, key)
 	}
 }
 
-// rest is between a task that failed and the next attempt.
+// rest is the pause between a failed task and the next attempt.
 type rest struct {
 	failures int
 	until    time.Time
 	message  string
 }
 
-// task streams the content of one Image.
+// task streams the content of one Image to Glance.
 type task struct {
 	obj    client.Object
 	source string
 	run    func(context.Context) error
-	slot   bool // it has one
-	// answered says that the source has answered: the slot is not lent any more.
+	slot   bool // the task has a slot
+	// answered says that the source has answered: another task can't borrow the slot any more.
 	answered bool
 	cancel   context.CancelFunc // nil until it is begun
 	ended    bool
 	err      error
-	// dropped says that the Image is gone.
+	// dropped says that the Image was deleted (pool.Drop).
 	dropped bool
 }
 
-// lentAfter is how long a task may wait for its source with a slot.
+// lentAfter is how long a task keeps its slot while its source does not answer.
 const lentAfter = time.Second
 
-// spread is how many times as many tasks may be begun as have slots: the others wait for
-// sources that do not answer.
+// spread is the number of tasks that may have begun per slot: all but one wait for sources that
+// do not answer.
 const spread = 8
 
-// newPool returns a pool with so many slots. The engine starts the pool.
+// newPool returns a pool with the given numbers of slots. The [external.Engine] calls Start.
 func newPool(slots shares) *pool {
 	p := &pool{
 		slots: slots, begun: shares{spread * slots.all, spread * slots.namespace, spread * slots.source},
@@ -112,17 +113,18 @@ func newPool(slots shares) *pool {
 	return p
 }
 
-// has reports whether there is a task for an Image: one that waits, runs, has ended without a call
-// of do since, or has failed lately.
+// has reports whether the pool has a task for an Image (waiting, running, or ended without a
+// call of do since), or an unfinished [rest].
 func (p *pool) has(uid types.UID) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.tasks[uid] != nil || time.Now().Before(p.rests[uid].until)
 }
 
-// do begins a task for an Image, unless the Image has one already. Once the task has ended, do
-// returns its error, and forgets the task; until then ended is false. A task that has failed begins
-// again after a while, which grows with each failure. The task calls [answered] when its source has
+// do begins a task for an Image, unless the pool has one already. After the end of the task, do
+// returns ended = true and the error of the task, and removes the task from the pool. After a
+// failure, the pool begins the next task of the Image only after a pause, from
+// engine.FirstRetry up to engine.LastRetry. The task calls [answered] when its source has
 // answered.
 func (p *pool) do(
 	obj client.Object, source string, run func(context.Context) error,
@@ -184,14 +186,14 @@ func (p *pool) Start(ctx context.Context) error {
 	return nil
 }
 
-// changed wakes the goroutines that wait for a change.
+// changed wakes the goroutines that wait for pool.change.
 func (p *pool) changed() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.change.Broadcast()
 }
 
-// next returns the next task once it may begin, or nil at the end.
+// next waits until a task may begin and returns the task, or nil after the end of ctx.
 func (p *pool) next(ctx context.Context) *task {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -209,8 +211,9 @@ func (p *pool) next(ctx context.Context) *task {
 	return nil
 }
 
-// first returns the index of the waiting task that is to begin, or -1. Namespaces with few
-// tasks come first. A task whose source has answered has the slot before all of them.
+// first returns the index in pool.waiting of the task that is to begin, or -1. Namespaces with
+// fewer running tasks come first. Tasks in pool.resuming, whose sources have answered, come
+// before every waiting task.
 func (p *pool) first() int {
 	best, fewest := -1, 0
 	if slices.ContainsFunc(p.resuming, func(t *task) bool { return p.using.fits(p.slots, t) }) {
@@ -254,7 +257,8 @@ func (p *pool) work(ctx context.Context, t *task) {
 	p.requeue(t.obj)
 }
 
-// lend gives the slot of a task to others, unless its source has answered meanwhile.
+// lend takes the slot from a task, for use by other tasks, unless the source has answered
+// meanwhile.
 func (p *pool) lend(t *task) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -287,7 +291,7 @@ func (p *pool) resume(ctx context.Context, t *task) error {
 		p.change.Wait()
 	}
 	p.resuming = slices.DeleteFunc(p.resuming, func(other *task) bool { return other == t })
-	p.change.Broadcast() // First begins no task while this one waits.
+	p.change.Broadcast() // While a task resumes, first returns -1.
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -298,9 +302,9 @@ func (p *pool) resume(ctx context.Context, t *task) error {
 
 type answeredKey struct{}
 
-// answered tells the [pool] of a task that the task's source has answered. It returns when
-// the task has a slot, which may have been lent meanwhile, or with an error when the task
-// is to end.
+// answered tells the pool of a task that the task's source has answered. answered returns nil
+// when the task has a slot (another task may have borrowed the slot meanwhile), or the error of
+// ctx when the task must end.
 func answered(ctx context.Context) error {
 	if resume, ok := ctx.Value(answeredKey{}).(func() error); ok {
 		return resume()
@@ -308,7 +312,7 @@ func answered(ctx context.Context) error {
 	return nil
 }
 
-// safely turns a panic of a task into an error: a content is data of a stranger.
+// safely converts a panic of a task to an error: the content comes from an untrusted source.
 func safely(ctx context.Context, run func(context.Context) error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/kinship-dev/kinship/pkg/external"
 )
 
-// startPool returns a pool that runs until the test ends, and who is woken.
+// startPool returns a pool that runs until the test ends, and the names of the requeued Images.
 func startPool(t *testing.T, size int) (*pool, <-chan string) {
 	t.Helper()
 	p, woken := newPool(shares{size, size, size}), make(chan string, 10)
@@ -66,8 +66,8 @@ func TestPoolTellsOnce(t *testing.T) {
 	}
 }
 
-// TestPoolRests: what fails is not begun again at once, and later each time, until it
-// succeeds or its object is gone.
+// TestPoolRests: a failed task does not begin again at once. Each pause is longer than the
+// pause before, until the task succeeds or its Image is deleted.
 func TestPoolRests(t *testing.T) {
 	p, woken := startPool(t, 1)
 	begun := 0
@@ -109,8 +109,8 @@ func TestPoolRests(t *testing.T) {
 	}
 }
 
-// restUntil changes until when an object rests that does, so that the time that a test
-// takes does not count, and returns until when it did.
+// restUntil sets the end of the pause of an Image, so that the duration of the test does not
+// matter, and returns the former end.
 func restUntil(p *pool, uid types.UID, until time.Time) (before time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -121,7 +121,7 @@ func restUntil(p *pool, uid types.UID, until time.Time) (before time.Time) {
 	return r.until
 }
 
-// TestPoolIsBounded has what is dropped make room, whether or not it was begun.
+// TestPoolIsBounded: a dropped task, running or waiting, makes room for another task.
 func TestPoolIsBounded(t *testing.T) {
 	p, woken := startPool(t, 1)
 	begun := make(chan string, 10)
@@ -133,12 +133,12 @@ func TestPoolIsBounded(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"first", "second", "third"} {
-		_, _ = p.do(named(name), "source", hang(name)) // It can't have ended.
+		_, _ = p.do(named(name), "source", hang(name)) // The task can't have ended.
 	}
 	if name := <-begun; name != "first" {
 		t.Errorf("%s was begun first", name)
 	}
-	p.Drop("second") // It waits.
+	p.Drop("second") // The second task waits for a slot.
 	if len(begun) > 0 {
 		t.Errorf("%s was begun as well", <-begun)
 	}

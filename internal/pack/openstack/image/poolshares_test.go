@@ -12,9 +12,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// TestPoolHangingSources: sources that do not answer hold up nobody: neither their own
-// namespace, in which they keep no slot, nor another one, which has slots of its own. When
-// they answer at last, no more than a share of them go on.
+// TestPoolHangingSources: tasks whose sources do not answer do not delay tasks of other
+// sources: neither in the same namespace, because a hanging task keeps no slot, nor in other
+// namespaces, which have slots of their own. When the sources answer, only as many tasks
+// continue as have slots.
 func TestPoolHangingSources(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPool(shares{all: 6, namespace: 4, source: 3})
