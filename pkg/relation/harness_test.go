@@ -233,7 +233,8 @@ type wire struct {
 	mu      sync.Mutex
 	sent    []string // path and query
 	streams map[*stream]struct{}
-	answer  func(*http.Request) (*http.Response, error) // answers in place of the API server, unless it returns nil and nil
+	// answer answers in place of the API server, unless answer returns nil and nil.
+	answer func(*http.Request) (*http.Response, error)
 }
 
 func (w *wire) under(next http.RoundTripper) http.RoundTripper {

@@ -29,20 +29,22 @@ var diaries = schema.GroupVersion{Group: "decode.example.org", Version: "v1"}
 // stores Diaries that Go can't decode.
 type Diary struct {
 	metav1.TypeMeta   `json:",inline"`
-	metav1.ObjectMeta `json:"metadata,omitempty"`
+	metav1.ObjectMeta `json:"metadata"`
 
 	Time metav1.Time `json:"time"`
 }
 
 // DeepCopyObject implements runtime.Object.
 func (d *Diary) DeepCopyObject() runtime.Object {
-	return &Diary{d.TypeMeta, *d.ObjectMeta.DeepCopy(), *d.Time.DeepCopy()}
+	copied := *d
+	d.DeepCopyInto(&copied.ObjectMeta)
+	return &copied
 }
 
 // DiaryList is a list of Diaries.
 type DiaryList struct {
 	metav1.TypeMeta `json:",inline"`
-	metav1.ListMeta `json:"metadata,omitempty"`
+	metav1.ListMeta `json:"metadata"`
 
 	Items []Diary `json:"items"`
 }
@@ -53,7 +55,9 @@ func (l *DiaryList) DeepCopyObject() runtime.Object {
 	for i := range l.Items {
 		all = append(all, *l.Items[i].DeepCopyObject().(*Diary))
 	}
-	return &DiaryList{l.TypeMeta, *l.ListMeta.DeepCopy(), all}
+	copied := *l
+	copied.Items = all
+	return &copied
 }
 
 const definition = `
@@ -152,14 +156,15 @@ func (r *reader) write(name, when string) {
 func (r *reader) reads(unreadable int, names ...string) {
 	r.t.Helper()
 	testenv.EventuallyWithin(r.t, patience, func() error {
-		var got []string
-		for _, obj := range r.informer.GetStore().List() {
+		held := r.informer.GetStore().List()
+		got := make([]string, 0, len(held))
+		for _, obj := range held {
 			got = append(got, obj.(*Diary).Name)
 		}
 		slices.Sort(got)
 		failing := r.health.Unreadable(diaries.WithKind("Diary").GroupKind())
 		if !r.informer.HasSynced() || !slices.Equal(got, names) || failing != unreadable {
-			return fmt.Errorf("synced %t, the informer holds %v, want %v; %d Diaries can't be read, want %d: %v",
+			return fmt.Errorf("synced %t, the informer holds %v, want %v; %d Diaries can't be read, want %d: %w",
 				r.informer.HasSynced(), got, names, failing, unreadable, r.health.Err())
 		}
 		return nil
