@@ -13,7 +13,9 @@ import (
 	"testing"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -78,11 +80,26 @@ func TryApply(tb testing.TB, text string, opts ...ApplyOption) ([]*unstructured.
 		opt(&how)
 	}
 	// The mapper of all tests: a mapper of its own would read discovery anew for each text.
-	c, err := client.New(how.config, client.Options{Mapper: shared.kinds})
+	applied, err := how.apply(tb.Context(), text, shared.kinds)
+	if isOutdated(err) {
+		return how.apply(tb.Context(), text, nil)
+	}
+	return applied, err
+}
+
+// apply applies a text by a mapper, or by a new mapper if the mapper is nil.
+func (a *applying) apply(ctx context.Context, text string, mapper meta.RESTMapper) ([]*unstructured.Unstructured, error) {
+	c, err := client.New(a.config, client.Options{Mapper: mapper})
 	if err != nil {
 		return nil, fmt.Errorf("create a client: %w", err)
 	}
-	return applier{client: c, namespace: how.namespace}.apply(tb.Context(), []byte(text))
+	return applier{client: c, namespace: a.namespace}.apply(ctx, []byte(text))
+}
+
+// isOutdated reports whether the API server does not serve a path that a mapper has: a test has
+// defined the kind again with another scope or version.
+func isOutdated(err error) bool {
+	return apierrors.IsNotFound(err) && apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
 }
 
 // installCRDs applies CustomResourceDefinitions from files and directories, and then waits until
