@@ -35,8 +35,10 @@ var hostileSeeds = map[uint64]string{
 }
 
 const (
-	// hostileRecent is how long each of hostileSeeds is tried.
+	// hostileRecent is how long each of hostileSeeds is tried, if the test lasts longer than
+	// hostileShort.
 	hostileRecent = 20 * time.Second
+	hostileShort  = time.Minute
 	// hostilePause is between what the tenant does and what he does next.
 	hostilePause = 50 * time.Millisecond
 	// hostileMemory is the most memory, in KiB, that an operator may ever take: what all
@@ -55,7 +57,7 @@ const (
 //	go test ./test/chaos -run TestHostile -timeout 20m -hostile 10m
 //	go test ./test/chaos -run TestHostile -hostile-seed 42
 func TestHostile(t *testing.T) {
-	if *hostileSeed == 0 {
+	if *hostileSeed == 0 && *hostileTime > hostileShort {
 		for seed, found := range hostileSeeds {
 			t.Run(found, func(t *testing.T) { hostile(t, seed, hostileRecent) })
 		}

@@ -75,7 +75,7 @@ func ExecProgram(tb testing.TB, program string, args ...string) *Process {
 		"--metrics-bind-address", "0", "--health-probe-bind-address", p.health,
 		"--packs", strings.Join(packs, ","),
 	}, args)...)
-	p.cmd.Env = append(os.Environ(), childVar+"=1")
+	p.cmd.Env = append(environment(), childVar+"=1")
 	p.cmd.Stdout, p.cmd.Stderr = &p.log, &p.log
 	if _, err := p.cmd.StdinPipe(); err != nil {
 		tb.Fatalf("operator: %v", err)
@@ -95,6 +95,12 @@ func ExecProgram(tb testing.TB, program string, args ...string) *Process {
 	})
 	testenv.EventuallyWithin(tb, readyTimeout, p.ready)
 	return p
+}
+
+// environment is the environment of this process without GOGC, which `make test` sets for the
+// control plane. With GOGC the operator would not set a limit of its own, and take more memory.
+func environment() []string {
+	return slices.DeleteFunc(os.Environ(), func(entry string) bool { return strings.HasPrefix(entry, "GOGC=") })
 }
 
 // ready reports why the operator is not ready.
