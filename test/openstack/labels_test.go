@@ -25,7 +25,7 @@ var labels = map[string]*regexp.Regexp{
 	"controller": regexp.MustCompile(`^([a-z0-9.-]+/)?[a-z-]+$`),
 	"name":       regexp.MustCompile(`^([a-z0-9.-]+/)?[a-z-]+$`),
 	// Sets of words.
-	"pack":     oneOf(app.PackNames()...),
+	"pack":     oneOf(append(app.PackNames(), "operator")...),
 	"state":    oneOf("ready", "waiting", "failing", "stuck", "deleting"),
 	"result":   oneOf("success", "error", "requeue", "requeue_after"),
 	"method":   oneOf("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"),
