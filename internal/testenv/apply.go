@@ -88,7 +88,9 @@ func TryApply(tb testing.TB, text string, opts ...ApplyOption) ([]*unstructured.
 }
 
 // apply applies a text by a mapper, or by a new mapper if the mapper is nil.
-func (a *applying) apply(ctx context.Context, text string, mapper meta.RESTMapper) ([]*unstructured.Unstructured, error) {
+func (a *applying) apply(
+	ctx context.Context, text string, mapper meta.RESTMapper,
+) ([]*unstructured.Unstructured, error) {
 	c, err := client.New(a.config, client.Options{Mapper: mapper})
 	if err != nil {
 		return nil, fmt.Errorf("create a client: %w", err)
