@@ -86,6 +86,9 @@ func (r *reconciler[K, R]) findAttempt(
 			resource = orphans[0]
 		}
 		facts.searched, facts.orphans = true, len(orphans)
+		if i.Operation != "" && ended == nil && p.record.until.IsZero() {
+			p.record.until = r.engine.Clock.Now().Add(carriedOut) // A list may be late.
+		}
 		facts.elsewhere, facts.unanswered = r.movedFrom(p) != "", r.isUnanswered(p)
 	}
 	switch facts.decide() {

@@ -98,7 +98,7 @@ func (s *sharers) uses(name, network string, changes ...func(*openstackv1alpha1.
 	if e.own(subnets.GroupKind()) == nil {
 		k := &kind{
 			gvk: subnets, ended: func(object.ID, client.Object) {}, forget: e.records.forget,
-			learn: func(*record, client.Object) {},
+			learn: func(*record, client.Object, string) {},
 		}
 		e.kinds = append(e.kinds, k)
 		e.core.Add(engine.Kind{

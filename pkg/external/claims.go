@@ -4,7 +4,6 @@ import (
 	"cmp"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 )
 
 // Resource is a resource outside, by the kind of objects that stand for such.
@@ -17,8 +16,8 @@ type Resource struct {
 	cloud string
 }
 
-// everywhere returns the resources that may be the same. A status that another operator of the
-// same API wrote records no cloud until the object had a pass.
+// everywhere returns r, and r without a cloud: a claim on either excludes the other. A status that
+// another operator of the same API wrote records no cloud until the object had a pass.
 func (r Resource) everywhere() [2]Resource { return [2]Resource{r, {r.Kind, r.ID, ""}} }
 
 // claimed is a resource, and the realm in which its id is unique. Claims say which object has
@@ -31,7 +30,8 @@ type claimed struct {
 	realm string
 }
 
-// claim reports whether a resource is the object's from now on.
+// claim reports whether a resource is the object's from now on. No late event of the watch takes the
+// claim back.
 func (r *reconciler[K, R]) claim(p *pass[K, R], id string) bool {
 	return r.engine.records.claim(p.record, r.claimed(p.cloud, p.Object, id))
 }
@@ -44,14 +44,6 @@ func (r *reconciler[K, R]) claimOrWait(p *pass[K, R], id string) bool {
 // recordedPlace is the place that a status records. Where a kind has no places, the cloud is
 // recorded, which a restart needs to know.
 func (p *pass[K, R]) recordedPlace() string { return cmp.Or(p.place, p.cloud) }
-
-// cloudOf returns the cloud that the status of an object records.
-func (r *reconciler[K, R]) cloudOf(obj K) string {
-	if r.kind.Cloud == nil {
-		return ""
-	}
-	return r.kind.Cloud(obj.GetExternalStatus().Place)
-}
 
 // resourceOf returns the resource of an id in a cloud.
 func (r *reconciler[K, R]) resourceOf(cloud, id string) Resource {
@@ -73,14 +65,24 @@ func (r *reconciler[K, R]) claimed(cloud string, obj K, id string) claimed {
 func (s *records) claim(r *record, what claimed) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.grant(r, what)
+	return s.grantToPass(r, what)
+}
+
+// learnClaim claims the resource that a status records. A claim of a pass stays: the event may be
+// older than the claim.
+func (s *records) learnClaim(r *record, what claimed) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !r.passed {
+		s.grant(r, what)
+	}
 }
 
 // claimOrWait is claim; an object that gets no claim is requeued when the resource may be free.
 func (s *records) claimOrWait(r *record, what claimed) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	granted := s.grant(r, what)
+	granted := s.grantToPass(r, what)
 	if !granted {
 		s.waitFor(r, what.Resource)
 	}
@@ -100,10 +102,30 @@ func (s *records) isUsedElse(r *record, what Resource) bool {
 }
 
 func (s *records) waitFor(r *record, what Resource) {
-	s.wishes.remove(r.wish, r)
-	if r.wish = what; !r.gone {
-		s.wishes.add(what, r)
+	s.endWait(r)
+	if r.gone {
+		return
 	}
+	r.wish = what
+	for _, one := range what.everywhere() {
+		s.wishes.add(one, r)
+	}
+}
+
+func (s *records) endWait(r *record) {
+	for _, one := range r.wish.everywhere() {
+		s.wishes.remove(one, r)
+	}
+	r.wish = Resource{}
+}
+
+func (s *records) grantToPass(r *record, what claimed) bool {
+	granted := s.grant(r, what)
+	if granted {
+		r.passed = true
+		s.endAttempt(r)
+	}
+	return granted
 }
 
 func (s *records) grant(r *record, what claimed) bool {
@@ -117,8 +139,7 @@ func (s *records) grant(r *record, what claimed) bool {
 	if r.left {
 		return false
 	}
-	s.wishes.remove(r.wish, r)
-	r.wish = Resource{}
+	s.endWait(r)
 	if r.claim == what || r.gone {
 		r.claim = what
 		return true
@@ -187,40 +208,23 @@ func (s *records) allowUse(r *record) {
 func (s *records) drop(r *record) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.wishes.remove(r.wish, r)
-	r.wish, r.left = Resource{}, false
+	r.left = false
+	s.letGo(r)
+}
+
+// dropLearnt is drop for a deleted object without the operator's finalizer, such as one that
+// detached its resource and waits for a foreign finalizer. An event from before the finalizer
+// was removed may follow: the object does not become a user of a shared resource again.
+func (s *records) dropLearnt(r *record) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.letGo(r)
+}
+
+func (s *records) letGo(r *record) {
+	s.endWait(r)
+	s.endAttempt(r)
 	s.release(r)
-}
-
-// startCompletion records that an object has yet to correct the resource that it has just created.
-func (s *records) startCompletion(r *record) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	r.incomplete = true
-}
-
-// endCompletion ends what startCompletion began, and requeues the objects that import the resource.
-func (s *records) endCompletion(r *record) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if r.incomplete {
-		r.incomplete = false
-		s.wakeWaiting(r.claim.Resource)
-	}
-}
-
-// completedBy returns the uid of the other object that has yet to correct a resource, or "". The
-// object that asks is requeued when the resource is complete.
-func (s *records) completedBy(r *record, what Resource) types.UID {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for other := range s.claims[what] {
-		if other != r && other.incomplete {
-			s.waitFor(r, what)
-			return other.uid
-		}
-	}
-	return ""
 }
 
 func (s *records) release(r *record) {
@@ -229,15 +233,14 @@ func (s *records) release(r *record) {
 	}
 	what := r.claim.Resource
 	s.claims.remove(what, r)
-	r.claim, r.lastUser, r.incomplete = claimed{}, false, false
+	r.claim, r.passed, r.lastUser, r.incomplete = claimed{}, false, false, false
 	s.wakeWaiting(what)
 }
 
 // wakeWaiting requeues the objects that wait for a resource.
 func (s *records) wakeWaiting(what Resource) {
 	for _, r := range s.wishes.of(what) {
-		r.wish = Resource{}
+		s.endWait(r)
 		s.wake(r.id)
 	}
-	delete(s.wishes, what)
 }

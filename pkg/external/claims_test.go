@@ -3,11 +3,14 @@ package external
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
 	"github.com/kinship-dev/kinship/pkg/object"
 )
 
@@ -105,10 +108,78 @@ func TestClaims(t *testing.T) {
 	}
 	check("now it is free", s.claimOrWait(b, here), true)
 	s.drop(b)
+	woken = nil
+	check("the status of another operator names no cloud", s.claim(old, claimed{of("", "1"), "here"}), true)
+	check("it may be that of this cloud", s.claimOrWait(a, here), false)
+	s.drop(old)
+	if diff := cmp.Diff([]object.ID{{Name: "a"}}, woken); diff != "" {
+		t.Errorf("woken once the object without a cloud has left it (-want +got):\n%s", diff)
+	}
 	for _, r := range []*record{a, b, old} {
 		s.forget(r)
 	}
 	if n := s.size(); n > 0 || len(woken) != 1 {
 		t.Errorf("%d things are remembered, woken %v", n, woken)
+	}
+}
+
+// TestLateClaim: an event from before a pass does not take back the claim of the pass, and an event
+// of a later leader replaces what an earlier event claimed.
+func TestLateClaim(t *testing.T) {
+	s := newRecords(func(object.ID) {})
+	r := s.learn(object.ID{Name: "a"}, "a")
+	of := func(id string) claimed { return claimed{Resource: Resource{networks.GroupKind(), id, "cloud"}} }
+	for _, step := range []struct {
+		reason string
+		do     func()
+		want   string
+	}{
+		{"an event", func() { s.learnClaim(r, of("1")) }, "1"},
+		{"a later event", func() { s.learnClaim(r, of("2")) }, "2"},
+		{"a pass", func() { s.claim(r, of("3")) }, "3"},
+		{"a late event", func() { s.learnClaim(r, of("2")) }, "3"},
+		{"the resource is gone", func() { s.drop(r) }, ""},
+		{"a late event of that time", func() { s.learnClaim(r, of("3")) }, "3"},
+		{"the next pass", func() { s.claimOrWait(r, of("4")) }, "4"},
+		{"a late event after it", func() { s.learnClaim(r, of("3")) }, "4"},
+	} {
+		if step.do(); s.claimedID(r) != step.want {
+			t.Errorf("%s: claimed is %q, want %q", step.reason, s.claimedID(r), step.want)
+		}
+	}
+}
+
+// TestDetachedIsFree: a resource that a deleted object has left behind is free for other objects
+// while a foreign finalizer keeps the deleted object.
+func TestDetachedIsFree(t *testing.T) {
+	s := newSharers(t)
+	s.r.kind.Shared = nil
+	s.create("a", "b")
+	n := s.read("a")
+	n.Finalizers = append(n.Finalizers, "foreign.example.com/keeps")
+	s.must(s.c.Update(t.Context(), n))
+	s.watch("a")
+	s.pass("a")
+	n = s.read("a")
+	n.Spec.ManagedOptions = &sharedv1alpha1.ManagedOptions{OnDelete: sharedv1alpha1.OnDeleteDetach}
+	s.must(s.c.Update(t.Context(), n))
+	s.delete("a")
+	s.adopt("b")
+	s.pass("a", "b")
+	s.expect("the other object waits for the foreign finalizer", "create find", states{
+		"a": "r1 Waiting for finalizer foreign.example.com/keeps to be removed",
+		"b": "none resource r1 belongs to another object already",
+	})
+	s.must(s.c.Patch(t.Context(), s.read("a"), client.RawPatch("application/merge-patch+json",
+		[]byte(`{"metadata":{"finalizers":["foreign.example.com/keeps"]}}`))))
+	s.woken = nil
+	s.watch("a")
+	if !slices.Contains(s.woken, "b") {
+		t.Errorf("woken: %v", s.woken)
+	}
+	s.pass("b")
+	s.expect("the resource is free", "find", states{"b": "r1"})
+	if n := s.read("a"); n == nil {
+		t.Error("the foreign finalizer kept nothing")
 	}
 }

@@ -3,6 +3,7 @@ package external
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/kinship-dev/kinship/pkg/condition"
 	"github.com/kinship-dev/kinship/pkg/reconcile"
@@ -20,7 +21,9 @@ func (r *reconciler[K, R]) create(ctx context.Context, p *pass[K, R]) reconcile.
 	if o := r.recordAttempt(ctx, p); !o.IsDone() {
 		return o
 	}
-	p.record.refused, p.record.sent = false, true
+	p.record.refused, p.record.sent, p.record.until = false, true, time.Time{}
+	what := creation{r.kind.GVK.GroupKind(), p.cloud, r.kind.Name(p.Object)}
+	r.engine.records.startAttempt(p.record, what, r.engine.Clock.Now())
 	resource, err := p.actuator.Create(ctx, p.Input)
 	if err == nil {
 		err = r.verifyCreated(p, resource)
@@ -44,6 +47,7 @@ func (r *reconciler[K, R]) create(ctx context.Context, p *pass[K, R]) reconcile.
 // adopt makes the resource that an attempt or an operation has created the object's own.
 func (r *reconciler[K, R]) adopt(ctx context.Context, p *pass[K, R], resource R) reconcile.Outcome {
 	id := r.kind.Identify(resource).ID
+	r.engine.records.startCompletion(p.record)
 	if r.intent(p).Operation == "" {
 		r.engine.event(p.Object, "Normal", "Adopted", "Create", "%s was made by an attempt that was interrupted", id)
 	}
@@ -78,6 +82,7 @@ func (r *reconciler[K, R]) notCreated(ctx context.Context, p *pass[K, R], err er
 		}
 		return r.failed(p, err)
 	}
+	r.engine.records.refuseAttempt(p.record)
 	// No resource is that of this attempt, also after a restart.
 	if o := r.writeFinalizer(ctx, p, nil); !o.IsDone() {
 		return o

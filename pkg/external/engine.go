@@ -74,7 +74,7 @@ type kind struct {
 	uses      func(Object) []Resource        // [Kind.Uses]; it may be nil
 	ended     func(object.ID, client.Object) // is called with an object as it was at its end
 	forget    func(*record)
-	learn     func(*record, client.Object)
+	learn     func(r *record, obj client.Object, cloud string)
 	turns     *turns
 }
 
@@ -188,7 +188,7 @@ func (e *Engine) observe(k *kind, id object.ID, c watch.Change[client.Object]) {
 	if !c.Deleted() {
 		one := e.records.learn(id, c.New.GetUID())
 		e.occupy(k, one, c.New)
-		k.learn(one, c.New)
+		k.learn(one, c.New, k.cloudOf(c.New.(Object)))
 		return
 	}
 	if !c.Missed {

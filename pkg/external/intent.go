@@ -61,11 +61,12 @@ func (r *reconciler[K, R]) annotation() string { return IntentAnnotation(r.engin
 
 // intent returns the intent of an attempt whose end is not recorded in the status, or nil.
 func (r *reconciler[K, R]) intent(p *pass[K, R]) *intent {
+	// A person may have replaced the annotation, or the API server did not take the last one.
+	if r.counts(p, p.record.began) {
+		return p.record.began
+	}
 	if i := intentOf(r.engine.Group, p.Object); r.counts(p, i) {
 		return i
-	}
-	if r.counts(p, p.record.began) { // A person removed or replaced the annotation.
-		return p.record.began
 	}
 	return nil
 }

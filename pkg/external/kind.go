@@ -137,9 +137,11 @@ func (in Input[K]) Used(gk schema.GroupKind, name string) bool {
 		})
 }
 
-// Identity is the id of a resource, with its age and its mark.
+// Identity is the id of a resource, with its name, its age and its mark.
 type Identity struct {
 	ID string
+	// Name is the name of the resource, as Kind.Name has it. It may be empty.
+	Name string
 	// Created is when the resource was created; zero if the API does not tell.
 	Created time.Time
 	// Marker is the uid of the object that the resource was created for; empty if the API has no

@@ -32,7 +32,7 @@ type observer[R any] struct {
 	flights  singleflight.Group
 
 	mu     sync.Mutex
-	scopes map[string]*view[R] // those of the last reads within the time kept, and few others
+	scopes map[string]*view[R] // of the Scopes with a look within the time kept, and few others
 	// changes counts the changes of all scopes. A list that was asked for in a dropped view has
 	// another count than the next view of that scope, and is not taken for its list.
 	changes int
@@ -117,18 +117,19 @@ func (o *observer[R]) crowded(scope string) bool {
 	return now.Sub(before) < fresh && !now.Before(v.long)
 }
 
-// view returns the view of a scope. Scopes come and go with objects and credentials. A new
-// view drops the views that had no look for the time kept.
+// view returns the view of a Scope. Scopes come and go with objects and credentials. A new view
+// drops the views that had no look for the time kept, unless view.long is still to come.
 func (o *observer[R]) view(scope string) *view[R] {
 	if v := o.scopes[scope]; v != nil {
 		return v
 	}
+	now := o.clock.Now()
 	maps.DeleteFunc(o.scopes, func(_ string, v *view[R]) bool {
-		old := o.clock.Since(v.asked) > kept
+		old := now.Sub(v.asked) > kept
 		if old {
 			v.drop()
 		}
-		return old
+		return old && !now.Before(v.long)
 	})
 	o.changes++
 	v := &view[R]{changes: o.changes}

@@ -181,13 +181,17 @@ func TestLookTooLong(t *testing.T) {
 	s.refuses = &Error{TooMuch: true, Message: "too long"}
 	expect("it is too long", 2, 2, 0)
 	expect("nobody asks again", 3, 2, 0)
+	clock.SetTime(clock.Now().Add(2 * kept))
+	o.crowded("elsewhere") // A new scope drops those that nobody looked at.
+	_ = look("a", time.Time{})
+	expect("nobody asks again after a pause", 5, 2, 0)
 	clock.SetTime(clock.Now().Add(unlisted))
 	_ = look("a", time.Time{})
-	expect("later", 5, 3, 0)
+	expect("later", 7, 3, 0)
 	clock.SetTime(clock.Now().Add(unlisted))
 	_ = look("a", time.Time{})
 	s.refuses = nil
-	expect("it has become short", 6, 4, 1)
+	expect("it has become short", 8, 4, 1)
 	o.expire(o.scopes["here"], o.scopes["here"].taken)
 	if open != 0 {
 		t.Error("the list is kept on account")

@@ -18,9 +18,11 @@ func (r *reconciler[K, R]) recordOperation(ctx context.Context, p *pass[K, R], b
 	known, _ := errors.AsType[*Error](begun)
 	i := *r.intent(p)
 	if i.Operation = known.Operation; len(i.Operation) > maxOperation {
+		p.record.until = r.engine.Clock.Now().Add(carriedOut)
 		return reconcile.Fail(condition.ReasonTransientError, fmt.Errorf(
 			"%s began an operation whose name has %d bytes, more than %d", r.engine.Cloud, len(i.Operation), maxOperation))
 	}
+	p.record.began = &i // Another creation would be a second one, also if this write fails.
 	if o := r.writeFinalizer(ctx, p, &i); !o.IsDone() {
 		return o
 	}

@@ -2,6 +2,7 @@ package external
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -9,6 +10,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 // toyWorld is a toyCloud, and Networks that stand for its things.
@@ -180,4 +183,68 @@ func TestDeletionTakesLong(t *testing.T) {
 	w.pass("a")
 	w.expect("it is gone", states{"a": "gone"}, "GET /things/blue-a")
 	w.forgotten()
+}
+
+// unwritable is a client whose Apply fails once.
+type unwritable struct {
+	client.Client
+
+	fails bool
+}
+
+func (u *unwritable) Apply(ctx context.Context, obj runtime.ApplyConfiguration, options ...client.ApplyOption) error {
+	if u.fails {
+		u.fails = false
+		return errors.New("the API server does not answer")
+	}
+	return u.Client.Apply(ctx, obj, options...)
+}
+
+// TestOperationUnwritten: an operation that can't be recorded is gone on with, and not begun a second
+// time.
+func TestOperationUnwritten(t *testing.T) {
+	w := newToyWorld(t, false)
+	live := &unwritable{Client: w.c}
+	w.r.engine.Live = live
+	w.cloud.change(func(c *toyCloud) { c.slow, c.then = 1, func() { live.fails = true } })
+	w.create("a")
+	w.pass("a")
+	w.expect("begun, and not recorded",
+		states{"a": "none write the finalizer: the API server does not answer"}, "GET /things?name=a", "POST /things")
+	w.pass("a")
+	w.expect("gone on with", states{"a": "t1"}, "GET /operations/op2", "GET /things?name=a")
+}
+
+// TestOperationTooLong: an operation whose name is too long to be recorded counts as an attempt
+// without an answer: the creation is not repeated at once.
+func TestOperationTooLong(t *testing.T) {
+	w := newToyWorld(t, false)
+	w.cloud.change(func(c *toyCloud) { c.slow, c.prefix = 1, strings.Repeat("x", maxOperation) })
+	w.create("a")
+	w.pass("a", "a")
+	w.expect("it waits", states{"a": "none Waiting for what was asked of the toy cloud before: its answer was lost"},
+		"GET /things?name=a", "POST /things", "GET /things?name=a")
+	w.cloud.change((*toyCloud).finish)
+	w.pass("a")
+	w.expect("found", states{"a": "t1"}, "GET /things?name=a")
+}
+
+// TestOperationListed: after an operation that has succeeded, a list that lacks the resource is late.
+// The resource is created again only if the list still lacks it after carriedOut.
+func TestOperationListed(t *testing.T) {
+	w := newToyWorld(t, false)
+	w.cloud.change(func(c *toyCloud) { c.slow, c.hides = 1, true })
+	w.create("a")
+	w.pass("a", "a", "a")
+	const late = "none Waiting for what was asked of the toy cloud before: its answer was lost"
+	w.expect("the list is late", states{"a": late}, "GET /things?name=a", "POST /things",
+		"GET /operations/op2", "GET /things?name=a", "GET /operations/op2", "GET /things?name=a")
+	w.clock.SetTime(w.clock.Now().Add(carriedOut))
+	w.pass("a")
+	w.expect("the resource does not come", states{"a": "none Waiting for resource to be created"},
+		"GET /operations/op2", "GET /things?name=a", "POST /things")
+	w.cloud.change(func(c *toyCloud) { c.hides = false })
+	w.pass("a")
+	w.expect("found", states{"a": "none found more than one matching resource during adoption: " +
+		"name the right one in spec.adopt, or delete what is not needed"}, "GET /operations/op4", "GET /things?name=a")
 }

@@ -2,6 +2,7 @@ package external
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -72,6 +73,7 @@ type step[K Object, R any] = reconcile.Step[*pass[K, R]]
 func (r *reconciler[K, R]) steps() *reconcile.Pass[*pass[K, R]] {
 	return &reconcile.Pass[*pass[K, R]]{
 		Read: r.read, Begin: r.begin, Conclude: r.conclude, Writes: &r.writes,
+		Forget: func(_ context.Context, id object.ID) { r.reports.Forget(id) }, // A late pass may have reported.
 		Live: untilEnd([]step[K, R]{
 			{Name: "endIfForgotten", Run: r.endIfForgotten},
 			{Name: "resolveReferences", Run: r.resolveReferences},
@@ -162,19 +164,22 @@ func (r *reconciler[K, R]) endIfForgotten(_ context.Context, p *pass[K, R]) reco
 	return reconcile.Outcome{}
 }
 
-// learn is called with each object: no other object gets a resource that a status records.
-func (r *reconciler[K, R]) learn(one *record, obj client.Object) {
+// learn is called with each object and the cloud in its status: no other object gets a resource that
+// a status records.
+func (r *reconciler[K, R]) learn(one *record, obj client.Object, cloud string) {
 	o := obj.(K)
-	if id := idOf(o); id != "" &&
-		o.GetExternalSpec().ManagementPolicy != sharedv1alpha1.PolicyUnmanaged {
-		r.engine.records.claim(one, r.claimed(r.cloudOf(o), o, id))
+	id, managed := idOf(o), o.GetExternalSpec().ManagementPolicy != sharedv1alpha1.PolicyUnmanaged
+	switch {
+	case o.GetDeletionTimestamp() != nil && !slices.Contains(o.GetFinalizers(), r.finalizer):
+		r.engine.records.dropLearnt(one)
+	case id != "" && managed:
+		r.engine.records.learnClaim(one, r.claimed(cloud, o, id))
 	}
 }
 
 // forget drops what is remembered of an object that is gone, unless the resource of the object is
 // still to be deleted (stray.go).
 func (r *reconciler[K, R]) forget(one *record) {
-	r.writes.Forget(one.id)
 	r.reports.Forget(one.id)
 	if one.stray == nil {
 		r.drop(one)

@@ -80,3 +80,23 @@ func TestGoneMeanwhile(t *testing.T) {
 		})
 	}
 }
+
+// TestLateReport: the deferral of a pass that ends after the deletion of its object is dropped by the
+// pass that the deletion requests. Otherwise the deferral would lengthen those of all other objects.
+func TestLateReport(t *testing.T) {
+	s := newSharers(t)
+	s.create("a")
+	n := s.read("a")
+	s.must(s.c.Delete(t.Context(), n))
+	s.watch("a")
+	waits := report{Status: &n.Status.ExternalStatus, Waits: true}
+	s.r.reports.Wrote(s.id("a"), s.clock.Now(), waits, waits) // By the late pass.
+	if s.r.reports.Len() != 1 {
+		t.Fatal("the object is not in progress")
+	}
+	s.pass("a")
+	if n := s.r.reports.Len(); n > 0 {
+		t.Errorf("%d objects in progress", n)
+	}
+	s.forgotten()
+}

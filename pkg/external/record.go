@@ -26,12 +26,19 @@ type record struct {
 	gone bool
 
 	// claim is the resource that the object has, and wish the one that the object waits for
-	// (claims.go). lastUser says that the object has its shared resource deleted as the last
-	// user. left says that the object ends and leaves its resource to other users. incomplete says
-	// that the object has created the resource and not corrected it yet: no object imports it.
-	claim                      claimed
-	wish                       Resource
-	lastUser, left, incomplete bool
+	// (claims.go). passed says that a pass made the claim, and not an event of the watch. lastUser
+	// says that the object has its shared resource deleted as the last user. left says that the
+	// object ends and leaves its resource to other users.
+	claim                  claimed
+	wish                   Resource
+	passed, lastUser, left bool
+
+	// attempt is the creation that no answer has ended, and attempted when it began. incomplete says
+	// that the object has created its resource and not corrected the resource yet. No object imports
+	// such a resource (complete.go).
+	attempt    creation
+	attempted  time.Time
+	incomplete bool
 
 	// share is the key of the resource that the object shares with others (share.go). creates
 	// says that a pass of the object may create that resource now, and awaits that the object
@@ -100,19 +107,20 @@ type records struct {
 	mu  sync.Mutex
 	all map[types.UID]*record
 	// The other maps find records by what they have in common with others.
-	claims  group[Resource]  // record.claim
-	wishes  group[Resource]  // record.wish
-	sharers group[shareKey]  // record.share
-	users   group[Resource]  // record.uses
-	near    group[Resource]  // record.deletion
-	strays  group[object.ID] // record.stray
+	claims   group[Resource]  // record.claim
+	wishes   group[Resource]  // record.wish
+	sharers  group[shareKey]  // record.share
+	users    group[Resource]  // record.uses
+	near     group[Resource]  // record.deletion
+	attempts group[creation]  // record.attempt
+	strays   group[object.ID] // record.stray
 }
 
 func newRecords(wake func(object.ID)) *records {
 	return &records{
 		wake: wake, all: map[types.UID]*record{},
 		claims: group[Resource]{}, wishes: group[Resource]{}, sharers: group[shareKey]{}, users: group[Resource]{},
-		near: group[Resource]{}, strays: group[object.ID]{},
+		near: group[Resource]{}, attempts: group[creation]{}, strays: group[object.ID]{},
 	}
 }
 
@@ -126,7 +134,8 @@ func (s *records) learn(id object.ID, uid types.UID) *record {
 	return s.all[uid]
 }
 
-// of returns the record of an object. The record of an object that is gone remembers nothing.
+// of returns the record of an object. For a deleted object, of returns an empty record that is
+// marked gone.
 func (s *records) of(id object.ID, uid types.UID) *record {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -143,13 +152,12 @@ func (s *records) isForgotten(r *record) bool {
 	return r.gone
 }
 
-// forget drops all that is remembered of an object. It is the one place where that is done.
+// forget drops the record of a deleted object.
 func (s *records) forget(r *record) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r.gone = true
-	s.release(r)
-	s.wishes.remove(r.wish, r)
+	s.letGo(r)
 	s.leaveShare(r)
 	s.setUses(r, nil, false)
 	s.endDeletion(r)

@@ -12,7 +12,8 @@ import (
 func (s *records) size() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(s.all) + len(s.claims) + len(s.wishes) + len(s.sharers) + len(s.users) + len(s.near) + len(s.strays)
+	return len(s.all) + len(s.claims) + len(s.wishes) + len(s.sharers) + len(s.users) + len(s.near) +
+		len(s.attempts) + len(s.strays)
 }
 
 // TestForget: nothing is remembered of an object that was forgotten, whatever a pass that is still
@@ -28,6 +29,7 @@ func TestForget(t *testing.T) {
 		s.use(r, []Resource{what}, true)
 		s.beginDeletion(r, what, []Resource{what})
 		s.noteAlteration(r, time.Now())
+		s.startAttempt(r, creation{networks.GroupKind(), "cloud", "name"}, time.Now())
 		s.keepStray(r, &openstackv1alpha1.Network{})
 		s.beginCreation(r, key)
 	}

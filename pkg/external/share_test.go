@@ -242,6 +242,17 @@ func (s *sharers) adopt(name string) {
 	s.watch(name)
 }
 
+// importer creates an object that imports what is there.
+func (s *sharers) importer(name string) {
+	s.t.Helper()
+	n := &openstackv1alpha1.Network{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: s.ns}}
+	n.Spec.CloudCredentialsRef = openstackv1alpha1.CloudCredentialsReference{SecretName: "s", CloudName: "c"}
+	n.Spec.ManagementPolicy = "unmanaged"
+	n.Spec.Import = &openstackv1alpha1.NetworkImport{Filter: &openstackv1alpha1.NetworkFilter{Name: new(openstackv1alpha1.OpenStackName("any"))}}
+	s.must(s.c.Create(s.t.Context(), n))
+	s.watch(name)
+}
+
 // pass leads an object through one pass.
 func (s *sharers) pass(names ...string) {
 	s.t.Helper()

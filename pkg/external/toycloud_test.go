@@ -31,6 +31,9 @@ type toyCloud struct {
 	slow   int    // how often an operation is asked for before it ends
 	lose   string // the method of which the next answer is lost after the call was carried out
 	refuse string // why operations fail
+	prefix string // of the names of operations
+	hides  bool   // lists lack all things
+	then   func() // is called once, after the next operation began
 }
 
 type thing struct {
@@ -94,11 +97,15 @@ func (c *toyCloud) begin(w http.ResponseWriter, do func()) {
 		return
 	}
 	c.last++
-	name := fmt.Sprint("op", c.last)
+	name := c.prefix + fmt.Sprint("op", c.last)
 	c.running[name] = &operation{c.slow, do}
 	w.Header().Set("Operation", name)
 	w.Header().Set("Retry-After", "3")
 	w.WriteHeader(http.StatusAccepted)
+	if c.then != nil {
+		c.then()
+		c.then = nil
+	}
 }
 
 // look answers how an operation is, and carries it out with the last look.
@@ -126,7 +133,7 @@ func (c *toyCloud) look(w http.ResponseWriter, name string) {
 func (c *toyCloud) list(w http.ResponseWriter, name string) {
 	found := []*thing{}
 	for _, one := range c.things {
-		if one.Name == name {
+		if one.Name == name && !c.hides {
 			found = append(found, one)
 		}
 	}

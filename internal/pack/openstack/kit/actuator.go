@@ -315,13 +315,13 @@ func (a Actuator[K]) next(page map[string]any) string {
 	return a.Client.ServiceURL(cmp.Or(a.Listed, a.Path)) + "?" + query
 }
 
-// Identify returns ID and creation time of a resource, without a marker.
+// Identify returns ID, name and creation time of a resource, without a marker.
 func Identify(r *Resource) external.Identity {
 	created, _ := Moment(r.String("created_at")) // Not all resources have created_at.
-	return external.Identity{ID: r.String("id"), Created: created}
+	return external.Identity{ID: r.String("id"), Name: r.String("name"), Created: created}
 }
 
-// Identify returns ID, creation time and marker of a resource.
+// Identify returns ID, name, creation time and marker of a resource.
 func (t *Table[K]) Identify(r *Resource) external.Identity {
 	who := Identify(r)
 	who.Marker, who.Unfinished = t.marker(r), t.hasTextMark(r)
