@@ -153,8 +153,9 @@ func (r *reconciler[K, R]) isUnanswered(p *pass[K, R]) bool {
 	now := r.engine.Clock.Now()
 	if !p.record.sent && p.record.until.IsZero() {
 		p.record.until = now.Add(unknownEnd)
-		// The clocks of two machines may differ, so that a time to come counts as now. The wait
-		// goes on over restarts: an operator that is killed every few seconds comes to its end.
+		// The clocks of two machines may differ, so that a time in the future counts as now. A
+		// restart does not begin the wait anew: an operator that is killed every few seconds comes
+		// to the end of the wait.
 		if i := r.intent(p); i != nil && !i.Tried.IsZero() && i.Tried.Before(now) {
 			p.record.until = i.Tried.Add(unknownEnd)
 		}
@@ -165,7 +166,7 @@ func (r *reconciler[K, R]) isUnanswered(p *pass[K, R]) bool {
 // awaitAnswer waits while the cloud may still carry out the last attempt.
 func (r *reconciler[K, R]) awaitAnswer(p *pass[K, R]) reconcile.Outcome {
 	// The last look comes when the wait is over, and not up to 15 s later: an operator that is
-	// killed again and again would begin the wait anew each time, and come to no end.
+	// killed every few seconds would not come to that look.
 	p.record.polls.plan(r.engine.Clock.Now(), p.record.until)
 	return r.poll(p, "Waiting for what was asked of %s before: its answer was lost", r.engine.Cloud)
 }

@@ -182,11 +182,12 @@ type Actuator[K Object, R any] interface {
 // Access is an Actuator with the place that it calls.
 type Access[K Object, R any] struct {
 	Actuator Actuator[K, R]
-	// Scope is equal for objects whose credentials see the same resources: one list serves them all.
+	// Scope is equal for objects whose credentials see the same resources. One list serves all
+	// objects of a Scope.
 	Scope string
 	// Place is where the Actuator finds and creates resources, such as a project of a cloud. The
-	// status records it. A resource that is missing in one Place may exist in another. Empty means
-	// that there is one place only.
+	// status records the Place. A resource that is missing in one Place may exist in another Place.
+	// An empty Place means that there is one place only.
 	Place string
 	// Cloud is the name of the cloud, in which ids are unique. Equal ids of two clouds are
 	// unrelated: a tenant may run a cloud that answers with the ids of another cloud. Empty

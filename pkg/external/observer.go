@@ -23,8 +23,8 @@ const kept = 5 * time.Second
 // lists.
 const unlisted = 10 * time.Minute
 
-// observer reads resources for many objects. If several objects of one Scope read theirs within a
-// moment, one List serves all of them, in place of a Get for each.
+// observer reads resources for many objects. If several objects of one Scope read their resources
+// within the time fresh, one List serves all objects, in place of a Get for each object.
 type observer[R any] struct {
 	clock    clock.PassiveClock
 	identify func(R) Identity
@@ -33,8 +33,8 @@ type observer[R any] struct {
 
 	mu     sync.Mutex
 	scopes map[string]*view[R] // of the Scopes with a look within the time kept, and few others
-	// changes counts the changes of all scopes. A list that was asked for in a dropped view has
-	// another count than the next view of that scope, and is not taken for its list.
+	// changes counts the changes of all Scopes. A list that was requested for a dropped view has
+	// another count than the next view of that Scope, and the next view does not take the list.
 	changes int
 }
 

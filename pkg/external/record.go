@@ -61,20 +61,19 @@ type record struct {
 
 // memory is what the passes over an object remember.
 type memory struct {
-	// tried is the fingerprint of the references in the last pass, or unsettled.
+	// tried is the fingerprint of the references in the last pass, or the constant unsettled.
 	tried string
 	// refused says that the last Create was answered with a refusal: nothing was created.
 	refused bool
 	// repeated says that Create was called again after a refusal because of a resource that was
 	// gone a moment later.
 	repeated bool
-	// began is the intent that was recorded last, and sent says that Create was called since the
-	// operator started.
+	// began is the last recorded intent. sent says that this process has called Create.
 	began *intent
 	sent  bool
 	// native says that an operator has put its finalizer on this very object.
 	native bool
-	// until is when a Create that got no answer is over.
+	// until is when the cloud no longer carries out a Create that got no answer.
 	until time.Time
 	// next is when the resource is to be compared with the spec again.
 	next time.Time
@@ -82,19 +81,19 @@ type memory struct {
 	polls polls
 	// named are the holders that the status names. nil means none.
 	named heldBy
-	// busy is why the resource could not be deleted yet.
+	// busy is the refusal of the last deletion, if the resource was in use.
 	busy refusal
-	// deleting says that a deletion was accepted.
+	// deleting says that the cloud has accepted the deletion.
 	deleting bool
-	// releasedAt is the version of the object without the operator's finalizer.
+	// releasedAt is the resourceVersion of the object without the operator's finalizer.
 	releasedAt string
 }
 
 // heldBy are objects that hold another one, by their finalizer.
 type heldBy map[string]object.ID
 
-// isReleased reports whether the operator's finalizer was taken off a version of the object, or
-// off a later one.
+// isReleased reports whether a version of the object is the one from which the operator's finalizer
+// was removed, or an earlier one.
 func (m *memory) isReleased(version string) bool {
 	return version == m.releasedAt || object.Older(version, m.releasedAt)
 }

@@ -12,12 +12,11 @@ import (
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 )
 
-// A backup has the finalizer and the annotations of an object, and neither its status nor its
-// uid. An object that was restored from a backup therefore looks new, although its resource
-// exists. If the object had a resource created, there would be two. So the object asks a
-// person. The finalizer and the annotation are no proof, since each user who may write the object
-// can write both. They only keep the operator from creating a resource; no resource is adopted
-// because of them.
+// A backup has the finalizer and the annotations of an object, and neither the status nor the uid.
+// An object that was restored from a backup therefore looks new, although the resource exists. A
+// creation would make a second resource, so that the condition asks a person. The finalizer and
+// the annotation prove nothing, since each user who may write the object can write both: they only
+// keep the operator from creating a resource. No resource is adopted because of them.
 
 // isForeign reports whether an object carries the intent of another object.
 func isForeign(group string, obj client.Object) bool {

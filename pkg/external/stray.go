@@ -47,8 +47,9 @@ func (r *reconciler[K, R]) ended(id object.ID, last client.Object) {
 	}
 }
 
-// strayed reports whether an object, as it was at its end, is a stray: it has the finalizer and a
-// recent intent, and no deletionTimestamp. An object that waited for the operator has one.
+// strayed reports whether the last version of an object is that of a stray. A stray has the finalizer
+// and a recent intent, and no deletionTimestamp: an object that waited for the operator has a
+// deletionTimestamp.
 func (r *reconciler[K, R]) strayed(last client.Object) bool {
 	if last.GetDeletionTimestamp() != nil || !slices.Contains(last.GetFinalizers(), r.finalizer) {
 		return false

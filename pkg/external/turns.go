@@ -13,10 +13,10 @@ import (
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 )
 
-// A pass that calls a cloud needs a turn. Each kind gives its objects turns in fair shares, so that
-// a place that hangs, is slow or refuses calls does not occupy the workers that objects of other
-// places and other namespaces need. A pass that gets no turn ends at once, so that no worker waits.
-// The object is requeued when it has the turn.
+// A pass that calls a cloud needs a turn. Each kind gives its objects turns in fair shares: a place
+// that hangs, is slow or refuses calls does not occupy the workers of other places and other
+// namespaces. A pass without a turn ends at once, so that no worker waits. The object is requeued
+// when the object has the turn.
 //
 // A kind has crowd times as many workers as one line of objects may have turns. A line is the
 // objects of one namespace at one place. All lines of a namespace together, and all lines of
