@@ -227,7 +227,7 @@ func (a Actuator[K]) Update(
 	}
 	tags := append([]string{}, a.Tags(in.Object)...)
 	if err := Call(ctx, a.Client, http.MethodPut, a.URL(id, tagsField), map[string]any{tagsField: tags}, nil); err != nil {
-		return r, Explain(err)
+		return r, a.explain(err)
 	}
 	r = &Resource{maps.Clone(r.Fields)}
 	r.Fields[tagsField] = normal(tags)
@@ -236,14 +236,14 @@ func (a Actuator[K]) Update(
 
 // Delete implements external.Actuator.
 func (a Actuator[K]) Delete(ctx context.Context, _ external.Input[K], id string) error {
-	return Explain(Call(ctx, a.Client, http.MethodDelete, a.URL(id), nil, nil))
+	return a.explain(Call(ctx, a.Client, http.MethodDelete, a.URL(id), nil, nil))
 }
 
 // Send sends a request and returns the resource in its answer.
 func (a Actuator[K]) Send(ctx context.Context, method, address string, body any) (*Resource, error) {
 	var answer map[string]any
 	if err := Call(ctx, a.Client, method, address, body, &answer); err != nil {
-		return nil, withhold(Explain(err), a.secret)
+		return nil, a.explain(err)
 	}
 	fields, ok := answer[a.One].(map[string]any)
 	if a.One == "" {
@@ -254,6 +254,9 @@ func (a Actuator[K]) Send(ctx context.Context, method, address string, body any)
 	}
 	return &Resource{fields}, nil
 }
+
+// explain is [Explain] without the value of [Actuator.WithSecret].
+func (a Actuator[K]) explain(err error) error { return withhold(Explain(err), a.secret) }
 
 // wrapped returns the body of a request, with the key [Table.One].
 func (t *Table[K]) wrapped(fields map[string]any) map[string]any {
@@ -277,7 +280,7 @@ func (a Actuator[K]) Query(ctx context.Context, query url.Values, keep func(*Res
 	}
 	items, err := list.Read(ctx, a.Client)
 	if err != nil {
-		return nil, Explain(err)
+		return nil, a.explain(err)
 	}
 	all := make([]*Resource, 0, len(items))
 	for _, item := range items {
