@@ -57,7 +57,7 @@ func newPackManager(
 		return nil, fmt.Errorf("make client for pack %s: %w", p.Name, err)
 	}
 	factory := &watch.Factory{Scheme: mgr.GetScheme(), Health: m.health, Untyped: watch.Untyped(
-		func(gvk schema.GroupVersionKind) (watch.ListWatcher, error) {
+		func(gvk schema.GroupVersionKind) (dynamic.NamespaceableResourceInterface, error) {
 			mapping, err := mgr.GetRESTMapper().RESTMapping(gvk.GroupKind(), gvk.Version)
 			if err != nil {
 				return nil, fmt.Errorf("find resource of kind %s: %w", gvk.Kind, err)

@@ -30,7 +30,7 @@ type untyped struct {
 func (u *untyped) used() bool { return u.from.Load() != nil }
 
 func (u *untyped) use(s *source) error {
-	from, err := s.factory.Untyped(s.gvk)
+	from, err := s.factory.Untyped(s.gvk, s.namespace)
 	if err != nil {
 		return fmt.Errorf("list objects of kind %s one by one: %w", s.gvk.Kind, err)
 	}

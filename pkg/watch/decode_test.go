@@ -108,7 +108,7 @@ func newReader(t *testing.T) *reader {
 	byOne := objects.Resource(diaries.WithResource("diaries")).Namespace(r.namespace)
 	f := &watch.Factory{
 		Scheme: scheme, Health: r.health,
-		Untyped: func(schema.GroupVersionKind) (toolscache.ListerWatcherWithContext, error) {
+		Untyped: func(schema.GroupVersionKind, string) (toolscache.ListerWatcherWithContext, error) {
 			return &toolscache.ListWatch{
 				ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 					r.untyped.Add(1)

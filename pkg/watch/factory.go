@@ -6,10 +6,10 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 )
@@ -18,9 +18,10 @@ import (
 type Factory struct {
 	// Scheme has the Go type of every kind.
 	Scheme *runtime.Scheme
-	// Untyped lists and watches a kind as unstructured.Unstructured. Informers call Untyped
+	// Untyped lists and watches a kind as unstructured.Unstructured, in the namespace of the
+	// informer. The namespace is empty for an informer of all namespaces. Informers call Untyped
 	// only for a kind with an object that could not be decoded.
-	Untyped func(schema.GroupVersionKind) (cache.ListerWatcherWithContext, error)
+	Untyped func(gvk schema.GroupVersionKind, namespace string) (cache.ListerWatcherWithContext, error)
 	// Health records the failures of LIST and WATCH. Health must not be nil.
 	Health *Health
 }
@@ -37,8 +38,17 @@ func (f *Factory) New(
 		ListWithContextFunc: s.list, WatchFuncWithContext: s.watch,
 	}, example, resync, indexers)
 	s.store = informer.GetStore()
-	return informer
+	return sourced{informer, s}
 }
+
+// sourced is an informer with its source.
+type sourced struct {
+	cache.SharedIndexInformer
+	source *source
+}
+
+// locate sets the namespace of an informer that was made with [NewCache] for one namespace.
+func (s sourced) locate(namespace string) { s.source.namespace = namespace }
 
 // fallible reports whether the Go type of a kind may be unable to decode an object that the API
 // server stores. PartialObjectMetadata and Unstructured always decode. Kinds of Kubernetes' own
@@ -71,12 +81,13 @@ func (d drained) Stop() {
 
 // source does LIST and WATCH of one kind for one informer.
 type source struct {
-	factory *Factory
-	gvk     schema.GroupVersionKind
-	example runtime.Object
-	typed   cache.ListerWatcherWithContext
-	store   cache.Store
-	untyped untyped
+	factory   *Factory
+	gvk       schema.GroupVersionKind
+	namespace string // of the objects; empty for all namespaces
+	example   runtime.Object
+	typed     cache.ListerWatcherWithContext
+	store     cache.Store
+	untyped   untyped
 }
 
 // list implements cache.ListWithContextFunc.
@@ -128,11 +139,15 @@ func (s *source) tryWatch(ctx context.Context, options metav1.ListOptions) (watc
 }
 
 // Untyped returns a function for [Factory.Untyped] that uses a dynamic client.
-func Untyped(resources Resources) func(schema.GroupVersionKind) (cache.ListerWatcherWithContext, error) {
-	return func(gvk schema.GroupVersionKind) (cache.ListerWatcherWithContext, error) {
-		resource, err := resources(gvk)
+func Untyped(resources Resources) func(schema.GroupVersionKind, string) (cache.ListerWatcherWithContext, error) {
+	return func(gvk schema.GroupVersionKind, namespace string) (cache.ListerWatcherWithContext, error) {
+		every, err := resources(gvk)
 		if err != nil {
 			return nil, err
+		}
+		var resource dynamic.ResourceInterface = every
+		if namespace != "" {
+			resource = every.Namespace(namespace)
 		}
 		return &cache.ListWatch{
 			ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
@@ -143,11 +158,5 @@ func Untyped(resources Resources) func(schema.GroupVersionKind) (cache.ListerWat
 	}
 }
 
-// Resources returns the dynamic client of a kind ([ListWatcher]), in all namespaces.
-type Resources func(schema.GroupVersionKind) (ListWatcher, error)
-
-// ListWatcher is the part of dynamic.ResourceInterface that a [Factory] needs.
-type ListWatcher interface {
-	List(ctx context.Context, options metav1.ListOptions) (*unstructured.UnstructuredList, error)
-	Watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error)
-}
+// Resources returns the dynamic client of a kind.
+type Resources func(schema.GroupVersionKind) (dynamic.NamespaceableResourceInterface, error)

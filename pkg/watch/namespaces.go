@@ -22,7 +22,7 @@ func NewCache(
 	}
 	options.DefaultNamespaces = map[string]cache.Config{}
 	for _, namespace := range namespaces {
-		options.DefaultNamespaces[namespace] = cache.Config{}
+		options.DefaultNamespaces[namespace] = cache.Config{Transform: naming(namespace, options.DefaultTransform)}
 	}
 	c := &namespaced{informers: map[string][]toolscache.SharedIndexInformer{}, inner: options.NewInformer}
 	if c.inner == nil {
@@ -60,11 +60,49 @@ func (c *namespaced) newInformer(
 	lw toolscache.ListerWatcher, example runtime.Object, resync time.Duration, indexers toolscache.Indexers,
 ) toolscache.SharedIndexInformer {
 	informer := c.inner(lw, example, resync, indexers)
+	if placed, ok := informer.(sourced); ok {
+		informer = located{placed}
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	key := informerKey(example)
 	c.informers[key] = append(c.informers[key], informer)
 	return informer
+}
+
+// naming returns a transform that also tells the namespace of its informer. controller-runtime calls
+// cache.Options.NewInformer without the namespace, and then SetTransform with the transform of the
+// namespace.
+func naming(namespace string, transform toolscache.TransformFunc) toolscache.TransformFunc {
+	return func(obj any) (any, error) {
+		if question, ok := obj.(*whichNamespace); ok {
+			question.answer = namespace
+			return obj, nil
+		}
+		if transform == nil {
+			return obj, nil
+		}
+		return transform(obj)
+	}
+}
+
+// whichNamespace asks a transform of naming for its namespace.
+type whichNamespace struct{ answer string }
+
+// located is an informer that learns its namespace from its transform. An informer of a kind without
+// a namespace has another transform, which leaves whichNamespace as it is.
+type located struct{ sourced }
+
+// SetTransform implements cache.SharedInformer.
+func (l located) SetTransform(transform toolscache.TransformFunc) error {
+	var question whichNamespace
+	if transform != nil {
+		if _, err := transform(&question); err != nil {
+			return fmt.Errorf("find the namespace of an informer: %w", err)
+		}
+	}
+	l.locate(question.answer)
+	return l.sourced.SetTransform(transform)
 }
 
 // combine returns the informers of a kind as one informer with one store. all is the informer
