@@ -307,7 +307,7 @@ func newServing(
 			c.GetCertificate = certificates.GetCertificate
 		}},
 	})
-	return serving{hidden{server, certificates}, certificates, truster}, nil
+	return serving{hidden{server, certificates.Current}, certificates, truster}, nil
 }
 
 // newCertificates returns the keeper of the webhooks' certificate.

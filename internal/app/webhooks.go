@@ -234,13 +234,14 @@ func hide(obj, template client.Object, secret string) error {
 // client that reaches the server could have a deletion recorded that no user requested.
 type hidden struct {
 	webhook.Server
-	certificates *certificate.Manager
+	// current returns the certificate with the secret path, as certificate.Manager.Current does.
+	current func() (certificate.Bundle, bool)
 }
 
 // Register implements webhook.Server.
 func (h hidden) Register(path string, hook http.Handler) {
 	h.Server.Register(path+"/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		bundle, ok := h.certificates.Current()
+		bundle, ok := h.current()
 		told := strings.TrimPrefix(r.URL.Path, path+"/")
 		if !ok || subtle.ConstantTimeCompare([]byte(told), []byte(bundle.Path)) != 1 {
 			http.NotFound(w, r)
@@ -250,16 +251,27 @@ func (h hidden) Register(path string, hook http.Handler) {
 	}))
 }
 
-// longestAnswer is longer than the API server waits for any webhook of the packs.
-const longestAnswer = 10 * time.Second
-
 // answerInFull lets a handler finish a request that the server has accepted before SIGTERM. The
 // server waits for the handler, but cancels the request's context at once: a validator would
 // refuse an IotConnector because its SubjectAccessReview was canceled.
 func answerInFull(hook http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), longestAnswer)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), answerTime(r))
 		defer cancel()
 		hook.ServeHTTP(w, r.WithContext(ctx))
 	})
+}
+
+// longestAnswer is what a handler may take if the API server does not say how long it waits.
+const longestAnswer = 10 * time.Second
+
+// answerTime returns how long a handler may take. The API server sends the timeoutSeconds of the
+// webhook: ?timeout=3s. A handler gets an eighth less, so that its answer arrives in time: a handler
+// that went on would record a deletion of which the API server has said that the webhook failed.
+func answerTime(r *http.Request) time.Duration {
+	timeout, err := time.ParseDuration(r.URL.Query().Get("timeout"))
+	if err != nil || timeout <= 0 || timeout > longestAnswer {
+		timeout = longestAnswer
+	}
+	return timeout - timeout/8
 }
