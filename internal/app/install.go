@@ -409,25 +409,26 @@ func engineRules(chosen []pack.Pack) []rbacv1.PolicyRule {
 	}
 }
 
-// foreign returns an error that names every object that another release owns.
+// foreign returns an error that names every object that kinship did not install.
 func foreign(ctx context.Context, c client.Client, objects []client.Object) error {
 	var names []string
 	for _, obj := range objects {
-		if obj.GetNamespace() != "" || obj.GetName() == Namespace {
-			continue // Our namespace may have been made for us.
+		if obj.GetNamespace() == Namespace || obj.GetName() == Namespace {
+			continue // An administrator may have made the operator's namespace for the operator.
 		}
 		live, err := read(ctx, c, obj)
 		if err != nil {
 			return err
 		}
 		if live != nil && live.GetLabels()[partOfLabel] != partOf {
-			names = append(names, fmt.Sprintf("%s %s", live.GetKind(), live.GetName()))
+			name := strings.TrimPrefix(client.ObjectKeyFromObject(live).String(), "/")
+			names = append(names, live.GetKind()+" "+name)
 		}
 	}
 	if len(names) == 0 {
 		return nil
 	}
-	return fmt.Errorf("nothing was installed: %s exist already and belong to somebody else; "+
+	return fmt.Errorf("nothing was installed: %s exist already, and kinship did not install them; "+
 		"remove them, or take them over with --adopt", strings.Join(names, ", "))
 }
 

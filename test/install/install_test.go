@@ -128,6 +128,29 @@ func TestForeign(t *testing.T) {
 	uninstall(t)
 }
 
+// TestForeignRole installs with --namespaces where a Role of the pack's name exists, which kinship did
+// not install. The installation is refused and names the Role, and the Role stays as it was.
+func TestForeignRole(t *testing.T) {
+	namespace := testenv.Namespace(t)
+	role := &rbacv1.Role{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "kinship-usage"},
+		Rules:      []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"get"}}},
+	}
+	if err := operator.Client(t).Create(t.Context(), role); err != nil {
+		t.Fatal(err)
+	}
+	before := snapshot(t)
+	o := options(t)
+	o.Install, o.Packs, o.Namespaces = true, []string{"usage"}, []string{namespace}
+	err := run(t, o)
+	for _, text := range []string{"Role " + namespace + "/kinship-usage", "--adopt"} {
+		if err == nil || !strings.Contains(err.Error(), text) {
+			t.Errorf("%v does not name %s", err, text)
+		}
+	}
+	checkUnchanged(t, before)
+}
+
 // TestInstallDowngrade installs an older release over a newer one. The older release is refused
 // and writes nothing, unless --install-downgrade is set.
 func TestInstallDowngrade(t *testing.T) {
