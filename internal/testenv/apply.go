@@ -153,7 +153,7 @@ func yamlFiles(path string) ([]string, error) {
 	return files, err
 }
 
-// applier applies YAML as one user, with one namespace for objects that name none.
+// applier applies YAML as one user. Objects without metadata.namespace get the applier's namespace.
 type applier struct {
 	client    client.Client
 	namespace string

@@ -51,21 +51,24 @@ func (e *Engine) follow(ctx context.Context) error {
 	}))
 }
 
-// openSoon opens the kinds that were installed. A watch reports a CustomResourceDefinition
-// before the discovery of the API server lists its kind, so openSoon repeats openInstalled
-// after these pauses.
+// pauses are those of openSoon.
+var pauses = []time.Duration{0, 200 * time.Millisecond, time.Second, 5 * time.Second}
+
+// openSoon opens the kinds that were installed. A watch reports a CustomResourceDefinition before
+// the discovery of the API server lists its kind, so openSoon repeats openInstalled after pauses.
+// After an error, openSoon goes on with the last pause: no other event would open the kinds.
 func (e *Engine) openSoon(ctx context.Context) {
-	for _, pause := range []time.Duration{0, 200 * time.Millisecond, time.Second, 5 * time.Second} {
+	for i := 0; ; i++ {
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(pause):
+		case <-time.After(pauses[min(i, len(pauses)-1)]):
 		}
 		missing, err := e.openInstalled(ctx)
 		if err != nil {
 			ctrl.LoggerFrom(ctx).Error(err, "Kinds that were installed can't be watched yet", "operator", e.options.Name)
 		}
-		if missing == 0 {
+		if missing == 0 || (err == nil && i >= len(pauses)-1) {
 			return
 		}
 	}

@@ -107,10 +107,14 @@ func (e *Engine) isUnused(g guarded) bool {
 	return e.unused[g]
 }
 
+// markUnused records a guard without a source. A target that does not exist is not recorded: no
+// event would drop the record, and a later object of the name may have a source.
 func (e *Engine) markUnused(g guarded) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.unused[g] = true
+	if e.Get(g.target) != nil { // The event of the deletion comes later, and forget waits for mu.
+		e.unused[g] = true
+	}
 }
 
 // refersLive lists a kind from the API server and reports whether an object refers to the

@@ -21,14 +21,12 @@ import (
 // Kind is a kind of objects that an [Engine] watches. Only [Kind.GVK] is required.
 type Kind struct {
 	GVK schema.GroupVersionKind
-	// Example is an empty object of the Go type for the objects. Nil means
+	// ClusterScoped says that objects of the kind have no metadata.namespace.
+	ClusterScoped bool
+	// Example is an empty object of the Go type to read the objects into. Nil means
 	// unstructured.Unstructured for a kind with Ready, Relations or Work, and
 	// PartialObjectMetadata for every other kind. With PartialObjectMetadata, another
 	// resourceVersion means another content.
-	ClusterScoped bool
-	// Example is an empty object of the Go type to read the objects into. Nil means
-	// unstructured.Unstructured for a kind with Ready, Relations or Work. Nil means metadata for
-	// every other kind: the [Engine] then tells two contents apart by their resourceVersion.
 	Example client.Object
 	// Relations are the references in the objects. [Refs.Waits] names the targets in this
 	// order.
@@ -52,9 +50,10 @@ type Kind struct {
 	Concerns func(old, now client.Object) bool
 	// Writes records the reconciler's own writes ([reconcile.Writes.Concerns]).
 	Writes *reconcile.Writes
-	// Reconciler works on the objects, with [Kind.Workers] workers. Zero means one worker.
+	// Reconciler works on the objects.
 	Reconciler ctrlreconcile.TypedReconciler[object.ID]
-	Workers    int
+	// Workers is the number of workers of Reconciler. Zero means one worker.
+	Workers int
 	// Work is for kinds without [Kind.Reconciler]: the [Engine] calls Work for an object with resolved
 	// references.
 	Work func(ctx context.Context, w *Work) reconcile.Outcome

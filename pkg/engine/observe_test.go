@@ -112,7 +112,8 @@ func TestInUse(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			e, _ := newEngine(unreachable(t))
+			e, stored := newEngine(unreachable(t))
+			storeClaim(t, stored)
 			for _, change := range c.changes {
 				event := watch.Change[client.Object]{Old: newPod(change.pod, "data")}
 				if change.is {
@@ -134,7 +135,8 @@ func TestInUse(t *testing.T) {
 // TestStopsReferring: a Pod that mounts another claim than before does not use the former
 // claim.
 func TestStopsReferring(t *testing.T) {
-	e, _ := newEngine(unreachable(t))
+	e, stored := newEngine(unreachable(t))
+	storeClaim(t, stored)
 	before, now := newPod("a", "data"), newPod("a", "other")
 	e.Observe(pods.GroupKind(), watch.Change[client.Object]{New: before})
 	e.Observe(pods.GroupKind(), watch.Change[client.Object]{Old: before, New: now})
@@ -145,6 +147,49 @@ func TestStopsReferring(t *testing.T) {
 	other.Name = "other"
 	if sources := e.Sources(other, ""); len(sources) != 1 || sources[0].Name != "a" {
 		t.Errorf("sources of the present claim: %v", sources)
+	}
+}
+
+// storeClaim puts the claim data into a store.
+func storeClaim(t *testing.T, stored toolscache.Store) *corev1.PersistentVolumeClaim {
+	t.Helper()
+	claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "data"}}
+	if err := stored.Add(claim); err != nil {
+		t.Fatal(err)
+	}
+	return claim
+}
+
+// TestUnusedIsBounded: a Pod that names one claim after the other, none of which exists, leaves no
+// records. The record of a claim that exists goes with the claim, so that a later claim of the name
+// is guarded again.
+func TestUnusedIsBounded(t *testing.T) {
+	e, stored := newEngine(unreachable(t))
+	before := newPod("a", "0")
+	e.Observe(pods.GroupKind(), watch.Change[client.Object]{New: before})
+	refer := func(claim string) {
+		now := newPod("a", claim)
+		e.Observe(pods.GroupKind(), watch.Change[client.Object]{Old: before, New: now})
+		before = now
+	}
+	for _, name := range []string{"1", "2", "3", "data"} {
+		refer(name)
+	}
+	if n := len(e.unused); n > 0 {
+		t.Errorf("%d records of claims that do not exist", n)
+	}
+	claim := storeClaim(t, stored)
+	e.Observe(claims.GroupKind(), watch.Change[client.Object]{New: claim})
+	refer("1")
+	if !e.isUnused(guarded{claimData, finalizer}) {
+		t.Error("no record of the claim that the Pod no longer names")
+	}
+	if err := stored.Delete(claim); err != nil {
+		t.Fatal(err)
+	}
+	e.Observe(claims.GroupKind(), watch.Change[client.Object]{Old: claim})
+	if n := len(e.unused); n > 0 {
+		t.Errorf("%d records after the claim is gone", n)
 	}
 }
 

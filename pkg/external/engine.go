@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/events"
@@ -256,11 +257,12 @@ func (k *kind) guarding() []relation.Relation {
 	return all
 }
 
-// concernsItself reports whether a change of an object requeues the object. The operator writes
-// annotations itself, and labels mean nothing to it.
+// concernsItself reports whether a change of an object requeues the object. Labels and annotations
+// have no effect on a resource, but for isReleased.
 func (e *Engine) concernsItself(old, now client.Object) bool {
 	return old.GetGeneration() != now.GetGeneration() ||
 		!slices.Equal(old.GetFinalizers(), now.GetFinalizers()) ||
+		!equality.Semantic.DeepEqual(old.GetOwnerReferences(), now.GetOwnerReferences()) ||
 		(old.GetDeletionTimestamp() == nil) != (now.GetDeletionTimestamp() == nil) ||
 		e.isReleased(old, now)
 }

@@ -95,6 +95,10 @@ func TestConcernsItself(t *testing.T) {
 		"a spec":      {before, network(func(n *openstackv1alpha1.Network) { n.Generation = 2 }), true},
 		"a finalizer": {before, network(func(n *openstackv1alpha1.Network) { n.Finalizers = []string{held} }), true},
 		"a deletion":  {before, network(func(n *openstackv1alpha1.Network) { n.DeletionTimestamp = &now }), true},
+		"an owner reference": {network(func(n *openstackv1alpha1.Network) {
+			n.OwnerReferences = []metav1.OwnerReference{{UID: "owner"}}
+		}), before, true},
+		"a label": {before, network(func(n *openstackv1alpha1.Network) { n.Labels = map[string]string{"a": "b"} }), false},
 		"the intent of another object was removed": {intended("b"), before, true},
 		"the operator has withdrawn its intent":    {intended("a"), before, false},
 	} {

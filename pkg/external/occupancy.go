@@ -1,6 +1,13 @@
 package external
 
-import "slices"
+import (
+	"slices"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
+	"github.com/kinship-dev/kinship/pkg/object"
+)
 
 // Records tell which objects use which resources, according to the statuses, and which deletions
 // wait for the end of a use. Relations can't tell: a Port whose addresses Neutron chose refers to
@@ -114,4 +121,56 @@ func (s *records) endDeletion(r *record) {
 		s.near.remove(one, r)
 	}
 	r.deletion = nil
+}
+
+// observed returns the object that an entry of status.observedDependencies names, and whether
+// the object's kind is of the pack's own.
+func (e *Engine) observed(of object.ID, d sharedv1alpha1.ObservedDependency) (object.ID, bool) {
+	group := of.Group
+	if source := e.own(of.GroupKind()); source != nil {
+		for _, r := range source.relations { // The status does not tell the group.
+			if r.Target.Kind == d.Kind {
+				group = r.Target.Group
+				break
+			}
+		}
+	}
+	target := object.ID{Group: group, Kind: d.Kind, Namespace: of.Namespace, Name: d.Name}
+	return target, e.own(target.GroupKind()) != nil
+}
+
+// usedBy returns the resources of a cloud that a status records.
+func (e *Engine) usedBy(cloud string, id object.ID, observed []sharedv1alpha1.ObservedDependency) (used []Resource) {
+	for _, d := range observed {
+		if target, ok := e.observed(id, d); ok {
+			used = append(used, Resource{target.GroupKind(), d.ID, cloud})
+		}
+	}
+	return used
+}
+
+// occupy records which resources an object uses, and requeues the objects whose deletions wait
+// for their users.
+func (e *Engine) occupy(k *kind, r *record, obj client.Object) {
+	var used []Resource
+	o, ok := obj.(Object)
+	ok = ok && o.GetExternalSpec().ManagementPolicy != sharedv1alpha1.PolicyUnmanaged
+	if ok {
+		cloud := k.cloudOf(o)
+		used = e.usedBy(cloud, r.id, o.GetExternalStatus().ObservedDependencies)
+		if k.uses != nil {
+			for _, one := range k.uses(o) {
+				used = append(used, Resource{one.Kind, one.ID, cloud})
+			}
+		}
+	}
+	e.records.use(r, used, ok && o.GetDeletionTimestamp() != nil)
+}
+
+// cloudOf returns the cloud that the status of an object records.
+func (k *kind) cloudOf(obj Object) string {
+	if k.cloud == nil {
+		return ""
+	}
+	return k.cloud(obj.GetExternalStatus().Place)
 }

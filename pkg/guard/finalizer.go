@@ -34,7 +34,6 @@ type Finalizers struct {
 	Client client.Client
 	// Get returns an object from the cache, or nil.
 	Get func(object.ID) metav1.Object
-	// InUse reports whether somebody refers to an object who holds it by a
 	// InUse reports whether an object of the finalizer's referring kind refers to the target.
 	// InUse returns an error if the answer is not known.
 	InUse func(ctx context.Context, target object.ID, finalizer string) (bool, error)

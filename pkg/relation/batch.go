@@ -7,17 +7,17 @@ import (
 	"time"
 )
 
-// A batch waits for firstBatch before its first call of follow, and then between two calls for
-// as long as the last call took: at least firstBatch, and at most lastBatch, a delay that
-// people do not notice.
+// A batch waits for firstBatch before its first call of follow. Before each further call, the batch
+// waits for as long as the last call took, but at least firstBatch and at most lastBatch: people do
+// not notice such a delay.
 const (
 	firstBatch = 10 * time.Millisecond
 	lastBatch  = 500 * time.Millisecond
 )
 
-// batch collects ends (Refs) and hands all of them to one call of follow a little later. To
-// follow a selector, [Watcher.List] reads all objects of a kind, and thousands of changes to
-// the members of one selector concern the same few ends. The zero value is ready.
+// batch collects ends (Refs), and passes all ends to one call of follow a little later. To follow a
+// selector, [Watcher.List] reads all objects of a kind, and thousands of changes to the members of
+// one selector concern the same few ends. The zero value is ready.
 type batch struct {
 	mu   sync.Mutex
 	ends map[string]Ref

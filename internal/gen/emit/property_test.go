@@ -23,7 +23,7 @@ var known = []string{"+optional", "+kubebuilder:validation:MaxLength=3", "+rule=
 var texts = rapid.Custom(func(t *rapid.T) string {
 	word := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{
 		"Network", "is", "a", "\n", "\n\n", "#", "# Title", "+optional", "+kubebuilder:object:root=true", "-", "*", "1.",
-		"[Network]:", "https://example.com", "//", "*/", "go:build", "``", "''", "`", "\t", "{", "\\", "TODO:", "\u2028",
+		"[Network]:", "https://example.com", "//", "*/", "go:build", "``", "''", "`", "\t", "{", "\\", "NOTE(a):", "\u2028",
 		"\x00", "\ufeff", "\r\n", "line 7", strings.Repeat("long", 40),
 	}))
 	return strings.Join(rapid.SliceOfN(word, 0, 60).Draw(t, "words"), " ")

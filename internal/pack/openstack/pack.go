@@ -26,8 +26,8 @@ import (
 
 // Options are the options of the pack.
 type Options struct {
-	// Workers limits how many objects of one kind, one namespace and one cloud are reconciled
-	// concurrently. Zero means 8.
+	// Workers is the number of concurrent passes over objects of one kind in one namespace, for
+	// each cloud. Zero means 8.
 	Workers int
 	// Resync is the interval in which resources are compared with their specs. Zero means ten
 	// minutes, negative never.

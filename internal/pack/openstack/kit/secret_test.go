@@ -72,7 +72,10 @@ func TestWithholdsEverywhere(t *testing.T) {
 		"List":   func() error { _, err := a.List(t.Context()); return err },
 		"Create": func() error { _, err := a.Create(t.Context(), in); return err },
 		"Update": func() error { _, err := a.Update(t.Context(), in, of("bad"), []string{"password"}); return err },
-		"tags":   func() error { _, err := a.Update(t.Context(), in, of("good"), []string{"password", tagsField}); return err },
+		"tags": func() error {
+			_, err := a.Update(t.Context(), in, of("good"), []string{"password", tagsField})
+			return err
+		},
 		"Delete": func() error { return a.Delete(t.Context(), in, "bad") },
 	} {
 		err := call()
