@@ -52,6 +52,15 @@ func TestNamespaces(t *testing.T) {
 			t.Errorf("deletion in namespace %s: %v, want a conflict", l.ns, err)
 		}
 		l.connectorReconciles()
+		l.network("fine")
+		l.reconciles("fine", "first")
+	}
+	first.network("odd")
+	first.acceptAnyTime("networks.openstack.k-orc.cloud")
+	first.spoil("Network", "odd", `{"lastSyncTime":"2030-01-01t00:00:00z"}`)
+	logged(t, o, "name=odd")
+	for _, l := range []land{first, second} {
+		l.reconciles("fine", "beside the unreadable one")
 	}
 	first.tellsOfOutside(t, outside)
 	outside.create(outside.configMap("used"), outside.secret("using"), outside.usage("ignored"))
@@ -59,9 +68,10 @@ func TestNamespaces(t *testing.T) {
 		t.Errorf("deletion outside: %v", err)
 	}
 	for _, l := range []land{first, second} {
-		l.delete(l.secret("using"))
+		l.delete(l.secret("using"), l.networkNamed("fine"))
 		l.awaitGone(l.usage("usage"))
 	}
+	first.delete(first.networkNamed("odd"))
 	if strings.Contains(o.Log(), "is forbidden") {
 		t.Errorf("the operator asked for what it may not do")
 	}
