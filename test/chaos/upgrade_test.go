@@ -1,6 +1,7 @@
 package chaos_test
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"slices"
@@ -19,8 +20,8 @@ import (
 // TestUpgrade replaces the operator by a newer operator, which runs with --install while the
 // old operator still runs, and then goes back. Meanwhile, clients try to delete protected
 // objects, and other objects are released. The older operator is the program in
-// KINSHIP_PREVIOUS. Without this variable, as long as there is only one release, both are the
-// same program, and the test covers the exchange only.
+// KINSHIP_PREVIOUS, which hack/previous.sh builds and .ci/nightly sets. Without this variable both
+// are the same program, and the test covers the exchange only.
 func TestUpgrade(t *testing.T) {
 	newer := func() *operator.Process {
 		return operator.Exec(t, "--leader-elect", "--webhook-port", strconv.Itoa(testenv.FreePort(t)))
@@ -31,6 +32,7 @@ func TestUpgrade(t *testing.T) {
 			return operator.ExecProgram(t, previous, "--leader-elect", "--webhook-port", strconv.Itoa(testenv.FreePort(t)))
 		}
 	}
+	t.Logf("the older operator is %q", cmp.Or(previous, "this one"))
 	before := older()
 	s := newScene(t)
 	released, kept := sized(30), sized(20)

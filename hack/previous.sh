@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# Builds kinship as it was before: at the newest tag or, as long as there is no tag, at a commit that
+# was on main. Prints the path of the program and, on stderr, the commit.
+#
+#	KINSHIP_PREVIOUS=$(hack/previous.sh) go test ./test/chaos -run TestUpgrade
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+readonly LANDED=c74d76e74b526575accb186bb6ed010201f28676
+previous=$(git describe --tags --abbrev=0 2>/dev/null || echo "$LANDED")
+git rev-parse --quiet --verify "$previous^{commit}" >/dev/null ||
+	{ echo "hack/previous.sh: this clone has no commit $previous: fetch the whole history" >&2; exit 1; }
+program=$PWD/bin/previous/kinship-$(git rev-parse --short "$previous")
+if [ ! -x "$program" ]; then
+	tree=$(mktemp -d)
+	trap 'git worktree remove --force "$tree"' EXIT
+	git worktree add --quiet --detach "$tree" "$previous"
+	(cd "$tree" && go build -o "$program" ./cmd/kinship)
+fi
+echo "previous: $previous, this: $(git rev-parse HEAD)" >&2
+echo "$program"
