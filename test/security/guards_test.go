@@ -8,12 +8,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	iotv1alpha1 "github.com/kinship-dev/kinship/api/iot/v1alpha1"
 	"github.com/kinship-dev/kinship/internal/app"
 	"github.com/kinship-dev/kinship/internal/pack"
 	"github.com/kinship-dev/kinship/internal/testenv"
@@ -52,6 +54,28 @@ func uidOf(t *testing.T, c client.Client, obj client.Object) string {
 		t.Fatal(err)
 	}
 	return string(live.GetUID())
+}
+
+// contentOf returns a guard as it is now, without its metadata.
+func contentOf(t *testing.T, c client.Client, guard client.Object) map[string]any {
+	t.Helper()
+	live := guard.DeepCopyObject().(client.Object)
+	if err := c.Get(t.Context(), client.ObjectKeyFromObject(guard), live); err != nil {
+		t.Fatal(err)
+	}
+	return contentIn(t, live)
+}
+
+func contentIn(t *testing.T, guard client.Object) map[string]any {
+	t.Helper()
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(guard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, other := range []string{"metadata", "status", "kind", "apiVersion"} {
+		delete(content, other)
+	}
+	return content
 }
 
 // eachGuard deletes one guard after the other, of all packs and in both modes of
@@ -98,9 +122,13 @@ func TestGuardsDeleted(t *testing.T) {
 	}
 	eachGuard(t, start, func(t *testing.T, c client.Client, _ *operator.Operator, deleted client.Object) {
 		t.Helper()
+		before := contentIn(t, deleted)
 		testenv.EventuallyWithin(t, restoring, func() error {
 			if now := uidOf(t, c, deleted); now == "" || now == string(deleted.GetUID()) {
 				return fmt.Errorf("the operator has not restored %T %s", deleted, deleted.GetName())
+			}
+			if diff := cmp.Diff(contentOf(t, c, deleted), before); diff != "" {
+				return fmt.Errorf("the restored %T %s is another one (-now +before):\n%s", deleted, deleted.GetName(), diff)
 			}
 			return nil
 		})
@@ -176,43 +204,66 @@ func ignoreExists(err error) error {
 	return err
 }
 
-// TestGuardsHoldUp: while a guard is missing, nothing that may have been written meanwhile is
-// acted on.
+// unjudged are an object of each pack that an author writes while guards are missing, and the
+// controller that would act on the object.
+var unjudged = map[string]struct {
+	controller string
+	object     func(l land) client.Object
+}{
+	"iot": {"iotconnector", land.clinic},
+	"openstack": {"openstack.k-orc.cloud/network", func(l land) client.Object {
+		return l.outside("Network", "forged", resources["Network"])
+	}},
+	"usage": {"usage", func(l land) client.Object { return l.usage("forged") }},
+}
+
+// TestGuardsHoldUp: while a guard of a pack is missing, the pack does not act on an object that was
+// written meanwhile.
 func TestGuardsHoldUp(t *testing.T) {
-	iot := func(o *app.Options) { o.Packs = []string{"iot"} }
-	if err := operator.Start(t, iot).Stop(); err != nil {
+	for _, name := range app.PackNames() {
+		t.Run(name, func(t *testing.T) { holdsUp(t, name) })
+	}
+}
+
+func holdsUp(t *testing.T, name string) {
+	t.Helper()
+	only := func(o *app.Options) { o.Packs = []string{name} }
+	if err := operator.Start(t, only).Stop(); err != nil {
 		t.Fatal(err)
 	}
-	operator.Start(t, iot, func(o *app.Options) { o.Install, o.Adopt = false, false })
+	o := operator.Start(t, only, func(o *app.Options) { o.Install, o.Adopt = false, false })
 	l := newLand(t)
-	guards := []client.Object{
-		&admissionregistrationv1.ValidatingWebhookConfiguration{}, &admissionregistrationv1.MutatingWebhookConfiguration{},
-	}
-	for _, guard := range guards {
-		guard.SetName("kinship-iot")
+	var guards []client.Object
+	for _, guard := range guardsOf(t, l.c, pack.ByWebhook) {
+		if !strings.HasPrefix(guard.GetName(), "kinship-"+name) {
+			continue
+		}
 		if err := l.c.Get(t.Context(), client.ObjectKeyFromObject(guard), guard); err != nil {
 			t.Fatal(err)
 		}
+		guards = append(guards, guard)
 		l.delete(guard.DeepCopyObject().(client.Object))
 	}
 	testenv.Eventually(t, func() error {
-		if got := operator.Metrics(t, "kinship_guards_missing", "pack")["iot"]; got != 2 {
-			return fmt.Errorf("%v guards are missing, want 2", got)
+		if got := operator.Metrics(t, "kinship_guards_missing", "pack")[name]; int(got) != len(guards) || got == 0 {
+			return fmt.Errorf("%v guards are missing, want %d", got, len(guards))
 		}
 		return nil
 	})
-	c := &iotv1alpha1.IotConnector{ObjectMeta: l.named("forged")}
-	c.Spec.Containers = []iotv1alpha1.Container{{Type: "Normalization", Image: "none"}}
-	testenv.Eventually(t, func() error { return l.c.Create(t.Context(), c) }) // A webhook is asked for a moment longer.
+	forged := unjudged[name].object(l)
+	testenv.Eventually(t, func() error { // A webhook is asked for a moment longer.
+		return l.c.Create(t.Context(), forged.DeepCopyObject().(client.Object))
+	})
 	// The passes that are held up are there: the queue is given out to as many workers.
 	testenv.Eventually(t, func() error {
-		if got := operator.Metrics(t, "controller_runtime_active_workers", "controller")["iotconnector"]; got != 1 {
-			return fmt.Errorf("%v passes are held up, want 1", got)
+		held := operator.Metrics(t, "controller_runtime_active_workers", "controller")[unjudged[name].controller]
+		if held != 1 {
+			return fmt.Errorf("%v passes are held up, want 1", held)
 		}
 		return nil
 	})
-	if err := l.c.Get(t.Context(), client.ObjectKeyFromObject(c), c); err != nil || len(c.Status.Conditions) > 0 {
-		t.Errorf("error %v, the connector was acted on: %v", err, c.Status.Conditions)
+	if got := l.conditionsOf(forged); len(got) > 0 {
+		t.Errorf("the object was acted on: %v", got)
 	}
 	for _, guard := range guards {
 		guard.SetResourceVersion("")
@@ -220,12 +271,33 @@ func TestGuardsHoldUp(t *testing.T) {
 		l.create(guard)
 	}
 	testenv.Eventually(t, func() error {
-		err := l.c.Get(t.Context(), client.ObjectKeyFromObject(c), c)
-		if err == nil && len(c.Status.Conditions) == 0 {
-			err = errors.New("the connector is not acted on")
+		if len(l.conditionsOf(forged)) == 0 {
+			return errors.New("the object is not acted on")
 		}
-		return err
+		return nil
 	})
-	l.delete(c)
-	l.awaitGone(c)
+	l.delete(forged)
+	l.awaitGone(forged)
+	if err := o.Stop(); err != nil {
+		t.Error(err)
+	}
+}
+
+// conditionsOf returns the status.conditions of an object.
+func (l land) conditionsOf(obj client.Object) []any {
+	l.t.Helper()
+	u := &unstructured.Unstructured{}
+	gvk, err := l.c.GroupVersionKindFor(obj)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	u.SetGroupVersionKind(gvk)
+	if err := l.c.Get(l.t.Context(), client.ObjectKeyFromObject(obj), u); err != nil {
+		l.t.Fatal(err)
+	}
+	conditions, _, err := unstructured.NestedSlice(u.Object, "status", "conditions")
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return conditions
 }
