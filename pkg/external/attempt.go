@@ -78,19 +78,40 @@ func (r *reconciler[K, R]) findAttempt(
 		}
 	}
 	if facts.decide() == toSearch {
-		orphans, err := r.findOrphans(ctx, p, i)
-		if err != nil {
+		var err error
+		if resource, err = r.searchAttempt(ctx, p, i, &facts, ended == nil); err != nil {
 			return resource, false, r.failed(p, err)
 		}
-		if len(orphans) > 0 {
-			resource = orphans[0]
-		}
-		facts.searched, facts.orphans = true, len(orphans)
-		if i.Operation != "" && ended == nil && p.record.until.IsZero() {
-			p.record.until = r.engine.Clock.Now().Add(carriedOut) // A list may be late.
-		}
-		facts.elsewhere, facts.unanswered = r.movedFrom(p) != "", r.isUnanswered(p)
 	}
+	return r.concludeAttempt(ctx, p, resource, facts, ended)
+}
+
+// searchAttempt searches for the resource of the attempt and adds the findings to facts. The
+// returned resource is the first one found. completed says that the operation of the attempt did
+// not fail.
+func (r *reconciler[K, R]) searchAttempt(
+	ctx context.Context, p *pass[K, R], i *intent, facts *attempt, completed bool,
+) (resource R, err error) {
+	orphans, err := r.findOrphans(ctx, p, i)
+	if err != nil {
+		return resource, err
+	}
+	if len(orphans) > 0 {
+		resource = orphans[0]
+	}
+	facts.searched, facts.orphans = true, len(orphans)
+	if i.Operation != "" && completed && p.record.until.IsZero() {
+		p.record.until = r.engine.Clock.Now().Add(carriedOut) // A list may be late.
+	}
+	facts.elsewhere, facts.unanswered = r.movedFrom(p) != "", r.isUnanswered(p)
+	return resource, nil
+}
+
+// concludeAttempt acts on the decision about the attempt. The resource is that which the search
+// found, and ended is how the operation of the attempt ended.
+func (r *reconciler[K, R]) concludeAttempt(
+	ctx context.Context, p *pass[K, R], resource R, facts attempt, ended error,
+) (_ R, found bool, o reconcile.Outcome) {
 	switch facts.decide() {
 	case createdOne:
 		if id := r.kind.Identify(resource).ID; !r.claim(p, id) {

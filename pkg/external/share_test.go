@@ -248,7 +248,9 @@ func (s *sharers) importer(name string) {
 	n := &openstackv1alpha1.Network{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: s.ns}}
 	n.Spec.CloudCredentialsRef = openstackv1alpha1.CloudCredentialsReference{SecretName: "s", CloudName: "c"}
 	n.Spec.ManagementPolicy = "unmanaged"
-	n.Spec.Import = &openstackv1alpha1.NetworkImport{Filter: &openstackv1alpha1.NetworkFilter{Name: new(openstackv1alpha1.OpenStackName("any"))}}
+	n.Spec.Import = &openstackv1alpha1.NetworkImport{
+		Filter: &openstackv1alpha1.NetworkFilter{Name: new(openstackv1alpha1.OpenStackName("any"))},
+	}
 	s.must(s.c.Create(s.t.Context(), n))
 	s.watch(name)
 }

@@ -211,13 +211,15 @@ func TestNamespacesStore(t *testing.T) {
 func TestNamespacesOpen(t *testing.T) {
 	n := newNarrow(t)
 	n.config = testenv.Config(t)
-	c, err := watch.NewCache(cache.Options{Scheme: n.scheme, Mapper: n.mapper}, func(o cache.Options) (cache.Cache, error) {
+	options := cache.Options{Scheme: n.scheme, Mapper: n.mapper}
+	c, err := watch.NewCache(options, func(o cache.Options) (cache.Cache, error) {
 		return cache.New(n.config, o)
 	}, n.in[:]...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	store, err := watch.Open(t.Context(), c, corev1.SchemeGroupVersion.WithKind("Namespace").GroupKind(), &corev1.Namespace{})
+	kind := corev1.SchemeGroupVersion.WithKind("Namespace").GroupKind()
+	store, err := watch.Open(t.Context(), c, kind, &corev1.Namespace{})
 	if err != nil {
 		t.Fatal(err)
 	}

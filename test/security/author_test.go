@@ -14,18 +14,34 @@ import (
 	iotv1alpha1 "github.com/kinship-dev/kinship/api/iot/v1alpha1"
 	"github.com/kinship-dev/kinship/internal/app"
 	"github.com/kinship-dev/kinship/internal/pack"
+	"github.com/kinship-dev/kinship/internal/pack/iot"
 	"github.com/kinship-dev/kinship/internal/testenv"
 	"github.com/kinship-dev/kinship/test/operator"
 )
 
-// creations are the kinds that packs create, as resource.group, each with an object for
-// which a pack creates one.
-var creations = map[string]func(l land) client.Object{
-	"deployments.apps": land.clinic,
-	"serviceaccounts":  land.clinic,
-	"routerinterfaces." + cloudGroup.Group: func(l land) client.Object {
+// creation is an object for which a pack creates another one.
+type creation struct {
+	object func(l land) client.Object
+	// change changes the object so that the pack creates another one. It is nil where the fields are
+	// immutable.
+	change func(obj client.Object)
+}
+
+// creations are the kinds that packs create, as resource.group.
+var creations = map[string]creation{
+	"deployments.apps": {land.clinic, func(obj client.Object) {
+		obj.(*iotv1alpha1.IotConnector).Spec.Containers[0].Image = "another"
+	}},
+	"serviceaccounts":                             {land.clinic, changeIdentity},
+	"azureidentities.aadpodidentity.k8s.io":       {land.clinic, changeIdentity},
+	"azureidentitybindings.aadpodidentity.k8s.io": {land.clinic, changeIdentity},
+	"routerinterfaces." + cloudGroup.Group: {func(l land) client.Object {
 		return l.outside("Subnet", "it", resources["Subnet"])
-	},
+	}, nil},
+}
+
+func changeIdentity(obj client.Object) {
+	obj.(*iotv1alpha1.IotConnector).Spec.ServiceIdentity = &iotv1alpha1.ServiceIdentity{ClientID: "another"}
 }
 
 // bookkeeping are kinds of which the operator creates objects for itself.
@@ -43,21 +59,31 @@ func (l land) clinic() client.Object {
 	return c
 }
 
-// TestAuthorsRights: a pack creates nothing for an author who could not create it himself.
-// For each kind that a pack may create, an author lacks the right to create just that.
+// TestAuthorsRights: a pack creates nothing for an author who may not create it, neither when the
+// author creates an object nor when the author changes one. For each kind that a pack may create, an
+// author lacks the right to create that kind alone.
 func TestAuthorsRights(t *testing.T) {
+	testenv.ApplyFile(t, "../iot/testdata/podidentity.yaml")
 	for _, mode := range []pack.Enforcement{pack.ByWebhook, pack.ByPolicy} {
-		t.Run(string(mode), func(t *testing.T) {
-			operator.Start(t, everyPack, func(o *app.Options) { o.Enforcement = mode })
-			l := newLand(t)
-			for _, created := range l.created() {
-				t.Run(created, func(t *testing.T) {
-					l := l
-					l.t = t
-					l.lacks(created)
-				})
-			}
-		})
+		for _, identity := range []iot.Identity{iot.WorkloadIdentity, iot.PodIdentity} {
+			t.Run(fmt.Sprintf("%s %s", mode, identity), func(t *testing.T) {
+				o := operator.Start(t, everyPack, func(o *app.Options) { o.Enforcement, o.Iot.Identity = mode, identity })
+				l := newLand(t)
+				for _, created := range l.created() {
+					if identity == iot.PodIdentity && !strings.Contains(created, "azure") {
+						continue // As without pod-identity.
+					}
+					t.Run(created, func(t *testing.T) {
+						l := l
+						l.t = t
+						l.lacks(created)
+					})
+				}
+				if err := o.Stop(); err != nil {
+					t.Error(err)
+				}
+			})
+		}
 	}
 }
 
@@ -85,13 +111,14 @@ func (l land) created() []string {
 // lacks has an author create an object without the right to create one kind, and with it.
 func (l land) lacks(created string) {
 	l.t.Helper()
-	object, ok := creations[created]
+	of, ok := creations[created]
 	if !ok {
 		l.t.Fatalf("no object is known for which %s are created", created)
 	}
 	name, _, _ := strings.Cut(created, ".")
 	own := []rbacv1.PolicyRule{
-		right(iotv1alpha1.GroupVersion.Group, "iotconnectors", "create"), right(cloudGroup.Group, "subnets", "create"),
+		right(iotv1alpha1.GroupVersion.Group, "iotconnectors", "create", "update"),
+		right(cloudGroup.Group, "subnets", "create"),
 		right("", "secrets", "use"),
 	}
 	for other := range creations {
@@ -103,9 +130,31 @@ func (l land) lacks(created string) {
 	l.allow(poor, own...)
 	resource, group, _ := strings.Cut(created, ".")
 	l.allow(rich, append(own, right(group, resource, "create"))...)
-	obj := object(l)
+	obj := of.object(l)
+	l.distinguishes(poor, rich, func(c client.Client) error {
+		return c.Create(l.t.Context(), obj.DeepCopyObject().(client.Object), client.DryRunAll)
+	})
+	if of.change == nil {
+		return
+	}
+	l.create(obj)
+	l.distinguishes(poor, rich, func(c client.Client) error {
+		changed := obj.DeepCopyObject().(client.Object)
+		if err := l.c.Get(l.t.Context(), client.ObjectKeyFromObject(obj), changed); err != nil {
+			return err
+		}
+		of.change(changed)
+		return c.Update(l.t.Context(), changed, client.DryRunAll)
+	})
+	l.delete(obj)
+	l.awaitGone(obj)
+}
+
+// distinguishes expects that a request of the user poor is refused, and that of the user rich is not.
+func (l land) distinguishes(poor, rich string, request func(client.Client) error) {
+	l.t.Helper()
 	testenv.Eventually(l.t, func() error { // The API server learns of policies by a watch.
-		err := l.as(poor).Create(l.t.Context(), obj.DeepCopyObject().(client.Object), client.DryRunAll)
+		err := request(l.as(poor))
 		switch {
 		case err == nil:
 			return errors.New("an author without the right is not refused")
@@ -114,7 +163,10 @@ func (l land) lacks(created string) {
 		}
 		return nil
 	})
-	if err := l.as(rich).Create(l.t.Context(), obj, client.DryRunAll); err != nil {
-		l.t.Errorf("an author with the right: %v", err)
-	}
+	testenv.Eventually(l.t, func() error { // The operator may write the object at the same moment.
+		if err := request(l.as(rich)); err != nil {
+			return fmt.Errorf("an author with the right: %w", err)
+		}
+		return nil
+	})
 }
