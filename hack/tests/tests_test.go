@@ -15,27 +15,33 @@ import (
 const root = "../.."
 
 var (
-	aRow  = regexp.MustCompile(`(?m)^\| (\d+) \| (.*) \|$`)
-	aTest = regexp.MustCompile("`([a-z0-9/]+)\\.((?:Test|Fuzz|Benchmark|test)[A-Z]\\w*)`")
+	aRow  = regexp.MustCompile(`(?m)^\| (F?\d+) \| (.*) \|$`)
+	aTest = regexp.MustCompile("`([a-z0-9/]+)\\.((?:Test|Fuzz|test)[A-Z]\\w*)`")
 )
 
 // TestTwentyFive compares the table of the 25 tests in docs/security.md with the tests that exist.
-func TestTwentyFive(t *testing.T) { compareTable(t, "The 25 tests", 25) }
+func TestTwentyFive(t *testing.T) { compareTable(t, "security.md", "The 25 tests", "", 25) }
 
 // TestAttacked compares the table of attacks in docs/security.md with the tests that exist.
-func TestAttacked(t *testing.T) { compareTable(t, "What was attacked", 21) }
+func TestAttacked(t *testing.T) { compareTable(t, "security.md", "What was attacked", "", 21) }
 
-// compareTable expects a section of docs/security.md to have so many numbered rows, and each row
-// to name tests that exist.
-func compareTable(t *testing.T, title string, rows int) {
+// TestFound compares the table of found differences in docs/compatibility/openstack.md with the
+// tests that exist.
+func TestFound(t *testing.T) {
+	compareTable(t, "compatibility/openstack.md", "What the scenarios showed", "F", 13)
+}
+
+// compareTable expects a section of a page to have so many numbered rows, and each row to name
+// tests that run.
+func compareTable(t *testing.T, page, title, prefix string, rows int) {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(root, "docs", "security.md"))
+	text, err := os.ReadFile(filepath.Join(root, "docs", filepath.FromSlash(page)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, section, found := strings.Cut(string(text), "\n## "+title+"\n")
 	if !found {
-		t.Fatalf("docs/security.md has no section %q", title)
+		t.Fatalf("docs/%s has no section %q", page, title)
 	}
 	section, _, _ = strings.Cut(section, "\n## ")
 	numbered := aRow.FindAllStringSubmatch(section, -1)
@@ -43,8 +49,8 @@ func compareTable(t *testing.T, title string, rows int) {
 		t.Errorf("the table has %d rows, want %d", len(numbered), rows)
 	}
 	for i, row := range numbered {
-		if n, err := strconv.Atoi(row[1]); err != nil || n != i+1 {
-			t.Errorf("row %d is called %s", i+1, row[1])
+		if want := prefix + strconv.Itoa(i+1); row[1] != want {
+			t.Errorf("row %s is called %s", want, row[1])
 		}
 		if !aTest.MatchString(row[2]) && !strings.Contains(row[2], "missing") {
 			t.Errorf("row %s names no test", row[1])
@@ -62,24 +68,69 @@ func compareTable(t *testing.T, title string, rows int) {
 	}
 }
 
-// testsIn returns the functions of a folder's tests.
+// testsIn returns the functions that go test runs in a folder: those named Test or Fuzz, and those
+// that these name, such as the rows of a table of tests.
 func testsIn(t *testing.T, dir string) map[string]bool {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(dir), "*_test.go"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	names := map[string]bool{}
+	names := map[string][]string{} // By declaration, the identifiers in it.
 	for _, file := range files {
 		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, declared := range parsed.Decls {
-			if f, ok := declared.(*ast.FuncDecl); ok {
-				names[f.Name.Name] = true
+			for _, name := range declares(declared) {
+				names[name] = append(names[name], identifiers(declared)...)
 			}
 		}
 	}
+	run := map[string]bool{}
+	var visit func(name string)
+	visit = func(name string) {
+		if _, declared := names[name]; !declared || run[name] {
+			return
+		}
+		run[name] = true
+		for _, named := range names[name] {
+			visit(named)
+		}
+	}
+	for name := range names {
+		if strings.HasPrefix(name, "Test") || strings.HasPrefix(name, "Fuzz") {
+			visit(name)
+		}
+	}
+	return run
+}
+
+// declares returns the names of the functions and variables that a declaration declares.
+func declares(declared ast.Decl) (names []string) {
+	switch d := declared.(type) {
+	case *ast.FuncDecl:
+		names = append(names, d.Name.Name)
+	case *ast.GenDecl:
+		for _, spec := range d.Specs {
+			if values, ok := spec.(*ast.ValueSpec); ok {
+				for _, name := range values.Names {
+					names = append(names, name.Name)
+				}
+			}
+		}
+	}
+	return names
+}
+
+// identifiers returns all identifiers in a node.
+func identifiers(in ast.Node) (names []string) {
+	ast.Inspect(in, func(node ast.Node) bool {
+		if identifier, ok := node.(*ast.Ident); ok {
+			names = append(names, identifier.Name)
+		}
+		return true
+	})
 	return names
 }

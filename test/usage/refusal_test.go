@@ -112,9 +112,9 @@ func testKubectlRefused(t *testing.T) {
 	}
 }
 
-// testRefusedWritesNothing: a refusal does not change the object, however often it is repeated,
-// and a refused user is recorded once.
-func testRefusedWritesNothing(t *testing.T) {
+// testRefusedCost: a refused user is recorded once. A repeated refusal changes no object, and the
+// operator sends no request for it.
+func testRefusedCost(t *testing.T) {
 	w := newWorld(t)
 	used, _, u := w.protected(true)
 	if err := w.read(used); err != nil {
@@ -123,7 +123,7 @@ func testRefusedWritesNothing(t *testing.T) {
 	version := used.ResourceVersion
 	w.refused(used)
 	w.readBack(u) // The record is in the operator's cache after the watch event of its own write.
-	before := len(sent.requests(about(w.ns), method("PATCH", "PUT", "POST", "DELETE")))
+	before := len(sent.requests(about(w.ns)))
 	for range 5 {
 		w.refused(used)
 		w.refused(used, client.DryRunAll)
@@ -131,9 +131,8 @@ func testRefusedWritesNothing(t *testing.T) {
 	if err := w.read(used); err != nil || used.ResourceVersion != version {
 		t.Errorf("the object has version %s, was %s, error %v", used.ResourceVersion, version, err)
 	}
-	writes := sent.requests(about(w.ns), method("PATCH", "PUT", "POST", "DELETE"))
-	if len(writes) != before {
-		t.Errorf("repeated refusals wrote:\n%s", writes[before:])
+	if all := sent.requests(about(w.ns)); len(all) != before { // Access reviews name the namespace too.
+		t.Errorf("for repeated refusals the operator sent:\n%s", all[before:])
 	}
 	record := u.ResourceVersion
 	if err := w.read(u); err != nil || u.ResourceVersion != record {

@@ -46,7 +46,7 @@ var rows = []row{
 	{"backup page", testBackupPage},
 
 	// blocked DELETE, first and repeated
-	{"refused DELETE writes nothing", testRefusedWritesNothing},
+	{"refused DELETE costs nothing", testRefusedCost},
 
 	// used object recreated; label stripped
 	{"used object recreated", testRecreated},
