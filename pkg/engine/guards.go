@@ -15,6 +15,7 @@ import (
 	"github.com/kinship-dev/kinship/pkg/object"
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 	"github.com/kinship-dev/kinship/pkg/relation"
+	"github.com/kinship-dev/kinship/pkg/watch"
 )
 
 // makeGuards makes the guard controller of each kind. Each kind gets every finalizer of the
@@ -133,13 +134,25 @@ func (e *Engine) refersLive(ctx context.Context, m *member, target object.ID, fi
 	}
 	refers := false
 	err = meta.EachListItem(list, func(item runtime.Object) error {
-		obj := item.(client.Object)
+		obj, err := m.adapted(item.(client.Object))
+		if err != nil {
+			return fmt.Errorf("read %s: %w", object.Of(item.(client.Object), m.gk()).Short(), err)
+		}
 		for _, edge := range e.edges(m, object.Of(obj, m.gk()), obj) {
 			refers = refers || (edge.Target.ID == target && e.guardOf(edge) == finalizer)
 		}
 		return nil
 	})
 	return refers, err
+}
+
+// adapted returns an object of an API answer as [Kind.Example] has it.
+func (m *member) adapted(obj client.Object) (client.Object, error) {
+	adapter, ok := m.Example.(watch.Adapter)
+	if u, is := obj.(*unstructured.Unstructured); ok && is {
+		return adapter.Adapt(u)
+	}
+	return obj, nil
 }
 
 // listOf returns an empty list of a kind, of the Go type for Kind.Example.

@@ -37,7 +37,7 @@ func (r *reconciler[K, R]) verifyCreated(p *pass[K, R], resource R) error {
 	if r.kind.Address != nil {
 		return r.verify(resource, r.kind.Address(p.Input))
 	}
-	if r.kind.Identify(resource).ID == "" && !isAnonymous[K]() {
+	if r.kind.Identify(resource).ID == "" && !r.isAnonymous() {
 		return r.otherID("", "a new one")
 	}
 	return nil
@@ -56,7 +56,7 @@ func (r *reconciler[K, R]) find(ctx context.Context, p *pass[K, R], search Searc
 		return nil, err
 	}
 	for _, resource := range found {
-		if r.kind.Identify(resource).ID == "" && !isAnonymous[K]() {
+		if r.kind.Identify(resource).ID == "" && !r.isAnonymous() {
 			return nil, &Error{Class: Transient, Message: fmt.Sprintf(
 				"%s listed a %s without an id", r.engine.Cloud, r.kind.GVK.Kind)}
 		}
@@ -89,8 +89,8 @@ func (r *reconciler[K, R]) get(ctx context.Context, p *pass[K, R], id string) (R
 	return resource, err
 }
 
-// isAnonymous reports whether the resources of a kind of objects have no id.
-func isAnonymous[K Object]() bool {
-	_, anonymous := any(newOf[K]()).(Anonymous)
+// isAnonymous reports whether the resources of the kind have no id.
+func (r *reconciler[K, R]) isAnonymous() bool {
+	_, anonymous := any(r.empty()).(Anonymous)
 	return anonymous
 }

@@ -159,7 +159,7 @@ func (r *reconciler[K, R]) register() engine.Kind {
 	e.kinds = append(e.kinds, k)
 	r.life = r.steps()
 	return engine.Kind{
-		GVK: k.gvk, Example: newOf[K](), Relations: k.relations, Finalizer: r.finalizer, Ready: isReady,
+		GVK: k.gvk, Example: r.empty(), Relations: k.relations, Finalizer: r.finalizer, Ready: isReady,
 		Declares: func(id object.ID, obj client.Object, edges []relation.Edge) []relation.Edge {
 			return e.declares(k, id, obj, edges)
 		},
@@ -274,7 +274,10 @@ func (e *Engine) isReleased(old, now client.Object) bool {
 	return old.GetAnnotations()[key] != now.GetAnnotations()[key] && isForeign(e.Group, old)
 }
 
-// newOf returns an empty object of a pointer type.
-func newOf[K client.Object]() K {
+// empty returns an empty object of the kind.
+func (r *reconciler[K, R]) empty() K {
+	if r.kind.New != nil {
+		return r.kind.New()
+	}
 	return reflect.New(reflect.TypeFor[K]().Elem()).Interface().(K)
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/kinship-dev/kinship/pkg/guard"
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 	"github.com/kinship-dev/kinship/pkg/relation"
+	"github.com/kinship-dev/kinship/pkg/watch"
 )
 
 // fieldOwner is the field manager that writes the operator's finalizer.
@@ -79,8 +81,8 @@ func (r *reconciler[K, R]) writeFinalizer(ctx context.Context, p *pass[K, R], i 
 	}
 	r.writes.Wrote(p.id, u.GetResourceVersion())
 	p.record.began, p.record.native = i, true
-	now := newOf[K]()
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, now); err != nil {
+	now, err := r.typed(u)
+	if err != nil {
 		return reconcile.Fail(condition.ReasonTransientError, fmt.Errorf("read what the finalizer was written to: %w", err))
 	}
 	if idOf(now) != idOf(p.before) || now.GetGeneration() != p.Object.GetGeneration() {
@@ -89,6 +91,19 @@ func (r *reconciler[K, R]) writeFinalizer(ctx context.Context, p *pass[K, R], i 
 	p.Object.SetFinalizers(u.GetFinalizers())
 	p.Object.SetAnnotations(u.GetAnnotations())
 	return reconcile.Outcome{}
+}
+
+// typed returns an object as the Go type of the kind.
+func (r *reconciler[K, R]) typed(u *unstructured.Unstructured) (K, error) {
+	obj := r.empty()
+	if adapter, ok := any(obj).(watch.Adapter); ok {
+		adapted, err := adapter.Adapt(u)
+		if err != nil {
+			return obj, err
+		}
+		return adapted.(K), nil
+	}
+	return obj, runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, obj)
 }
 
 // refreshes is the published text for a status that is written again in a moment.

@@ -58,6 +58,9 @@ func idOf(obj Object) string {
 // type of the resources that the Actuator returns.
 type Kind[K Object, R any] struct {
 	GVK schema.GroupVersionKind
+	// New returns an empty object, such as NewUnstructured of the GVK. Nil means a new value of the
+	// Go type, which the scheme then knows.
+	New func() K
 	// Relations of role Dependency or Owner. Conditions name missing targets in this order.
 	Relations []relation.Relation
 	// Connect turns the credentials of an object into an Actuator.

@@ -19,7 +19,7 @@ type toyWorld struct {
 	*sharers
 
 	cloud *toyCloud
-	actor toy
+	actor toy[netKind]
 }
 
 // newToyWorld returns the world of a cloud whose clients choose the ids, or whose cloud does.
@@ -29,7 +29,7 @@ func newToyWorld(t *testing.T, put bool) *toyWorld {
 	server := httptest.NewServer(cloud)
 	t.Cleanup(server.Close)
 	t.Cleanup(http.DefaultClient.CloseIdleConnections)
-	w := &toyWorld{newSharers(t), cloud, toy{server.URL, put}}
+	w := &toyWorld{newSharers(t), cloud, toy[netKind]{server.URL, put}}
 	w.restart()
 	return w
 }
@@ -44,7 +44,7 @@ func (w *toyWorld) restart() {
 		return Access[netKind, string]{Actuator: w.actor, Scope: "scope"}, nil
 	}
 	if w.actor.put {
-		k.Address = toyAddress
+		k.Address = toyAddress[netKind]
 	}
 	w.r.engine.Cloud = "the toy cloud"
 }

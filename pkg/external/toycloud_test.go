@@ -164,13 +164,13 @@ func (c *toyCloud) finish() {
 }
 
 // toy is the Actuator of a toyCloud. With put, clients choose the ids.
-type toy struct {
+type toy[K Object] struct {
 	address string
 	put     bool
 }
 
 // call sends a request, and reads the answer into a value.
-func (a toy) call(ctx context.Context, method, path string, body, value any) error {
+func (a toy[K]) call(ctx context.Context, method, path string, body, value any) error {
 	text, err := json.Marshal(body)
 	if err != nil {
 		return err
@@ -203,14 +203,14 @@ func (a toy) call(ctx context.Context, method, path string, body, value any) err
 }
 
 // Get implements Actuator. What the engine sees of a thing is the id.
-func (a toy) Get(ctx context.Context, _ Input[netKind], id string) (string, error) {
+func (a toy[K]) Get(ctx context.Context, _ Input[K], id string) (string, error) {
 	var one thing
 	err := a.call(ctx, http.MethodGet, "/things/"+id, nil, &one)
 	return one.ID, err
 }
 
 // Find implements Actuator.
-func (a toy) Find(ctx context.Context, _ Input[netKind], search Search) (ids []string, err error) {
+func (a toy[K]) Find(ctx context.Context, _ Input[K], search Search) (ids []string, err error) {
 	var found []thing
 	err = a.call(ctx, http.MethodGet, "/things?name="+url.QueryEscape(search.Name), nil, &found)
 	for _, one := range found {
@@ -220,29 +220,29 @@ func (a toy) Find(ctx context.Context, _ Input[netKind], search Search) (ids []s
 }
 
 // Create implements Actuator.
-func (a toy) Create(ctx context.Context, in Input[netKind]) (string, error) {
+func (a toy[K]) Create(ctx context.Context, in Input[K]) (string, error) {
 	var one thing
 	method, path := http.MethodPost, "/things"
 	if a.put {
 		method, path = http.MethodPut, "/things/"+toyAddress(in)
 	}
-	err := a.call(ctx, method, path, thing{Name: in.Object.Name}, &one)
+	err := a.call(ctx, method, path, thing{Name: in.Object.GetName()}, &one)
 	return one.ID, err
 }
 
 // Update implements Actuator: a thing never differs.
-func (a toy) Update(context.Context, Input[netKind], string, []string) (string, error) {
+func (a toy[K]) Update(context.Context, Input[K], string, []string) (string, error) {
 	return "", errors.ErrUnsupported
 }
 
 // Delete implements Actuator.
-func (a toy) Delete(ctx context.Context, _ Input[netKind], id string) error {
+func (a toy[K]) Delete(ctx context.Context, _ Input[K], id string) error {
 	return a.call(ctx, http.MethodDelete, "/things/"+id, nil, nil)
 }
 
 // Resume implements Resumer.
-func (a toy) Resume(ctx context.Context, _ Input[netKind], operation string) error {
+func (a toy[K]) Resume(ctx context.Context, _ Input[K], operation string) error {
 	return a.call(ctx, http.MethodGet, "/operations/"+operation, nil, nil)
 }
 
-func toyAddress(in Input[netKind]) string { return "blue-" + in.Object.Name }
+func toyAddress[K Object](in Input[K]) string { return "blue-" + in.Object.GetName() }

@@ -10,7 +10,6 @@ import (
 	"sync/atomic"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -21,8 +20,9 @@ import (
 )
 
 // untyped lists and watches a kind as unstructured.Unstructured and decodes each object
-// separately. This costs more memory and time per object, so a source uses untyped only after
-// an object of the kind could not be decoded, and then until the operator ends.
+// separately. This costs more memory and time per object, so a source with a Go type uses untyped
+// only after an object of the kind could not be decoded, and then until the operator ends. A source
+// with an [Adapter] always uses untyped.
 type untyped struct {
 	from atomic.Pointer[cache.ListerWatcherWithContext]
 }
@@ -70,10 +70,6 @@ func (s *source) listEach(ctx context.Context, options metav1.ListOptions) (runt
 	if !ok {
 		return nil, fmt.Errorf("list objects of kind %s one by one: the answer is a %T", s.gvk.Kind, answer)
 	}
-	into, err := s.factory.Scheme.New(s.gvk.GroupVersion().WithKind(s.gvk.Kind + "List"))
-	if err != nil {
-		return nil, fmt.Errorf("list objects of kind %s one by one: %w", s.gvk.Kind, err)
-	}
 	items := make([]runtime.Object, 0, len(from.Items))
 	listed := map[types.UID]bool{}
 	for i := range from.Items {
@@ -83,16 +79,11 @@ func (s *source) listEach(ctx context.Context, options metav1.ListOptions) (runt
 		}
 	}
 	s.factory.Health.retain(s.part(), listed, options.Continue != "" || from.GetContinue() != "")
-	if err := meta.SetList(into, items); err != nil {
-		return nil, fmt.Errorf("list objects of kind %s one by one: %w", s.gvk.Kind, err)
-	}
-	list, err := meta.ListAccessor(into)
+	list, err := s.listOf(items, from)
 	if err != nil {
 		return nil, fmt.Errorf("list objects of kind %s one by one: %w", s.gvk.Kind, err)
 	}
-	list.SetResourceVersion(from.GetResourceVersion())
-	list.SetContinue(from.GetContinue())
-	return into, nil
+	return list, nil
 }
 
 // last returns the object in the informer's cache.Store, with the metadata.resourceVersion of
@@ -134,15 +125,12 @@ func (s *source) watchEach(ctx context.Context, options metav1.ListOptions) (wat
 	}), nil
 }
 
-// decode returns an object as its Go type. If FromUnstructured fails, decode reports the object
+// decode returns an object as its Go type. If convert fails, decode reports the object
 // to [Health] and returns the object in the informer's cache.Store: the object still exists,
 // and without its last state the protection by an unreadable Usage would end. decode returns
 // nil if the store never had the object.
 func (s *source) decode(u *unstructured.Unstructured) runtime.Object {
-	obj, err := s.factory.Scheme.New(s.gvk)
-	if err == nil {
-		err = runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, obj)
-	}
+	obj, err := s.convert(u)
 	if err != nil {
 		s.factory.Health.unreadable(s.part(), u, err)
 		if last := s.last(u); last != nil {
@@ -157,7 +145,7 @@ func (s *source) decode(u *unstructured.Unstructured) runtime.Object {
 // metadataOf returns an object of the Go type with only the metadata of u, for its
 // watch.Deleted event.
 func (s *source) metadataOf(u *unstructured.Unstructured) runtime.Object {
-	obj, err := s.factory.Scheme.New(s.gvk)
+	obj, err := s.empty()
 	if err != nil {
 		return nil
 	}

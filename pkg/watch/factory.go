@@ -16,7 +16,7 @@ import (
 
 // Factory makes informers. [Factory.New] fits cache.Options.NewInformer of controller-runtime.
 type Factory struct {
-	// Scheme has the Go type of every kind.
+	// Scheme has the Go type of every kind without an [Adapter].
 	Scheme *runtime.Scheme
 	// Untyped lists and watches a kind as unstructured.Unstructured, in the namespace of the
 	// informer. The namespace is empty for an informer of all namespaces. Informers call Untyped
@@ -33,6 +33,9 @@ func (f *Factory) New(
 	s := &source{factory: f, typed: cache.ToListerWatcherWithContext(lw), example: example}
 	if gvk, err := apiutil.GVKForObject(example, f.Scheme); err == nil {
 		s.gvk = gvk
+	}
+	if _, ok := example.(Adapter); ok {
+		s.untyped.from.Store(&s.typed) // A dynamic client lists a runtime.Unstructured.
 	}
 	informer := cache.NewSharedIndexInformer(&cache.ListWatch{
 		ListWithContextFunc: s.list, WatchFuncWithContext: s.watch,

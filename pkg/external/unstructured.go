@@ -1,0 +1,132 @@
+package external
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
+	"github.com/kinship-dev/kinship/pkg/watch"
+)
+
+// Unstructured is an Object of a kind without a Go type, such as one whose definition is made at run
+// time. One function can return the [Kind] of each such kind, with a [Kind.New] that calls
+// NewUnstructured.
+//
+// The embedded object has the content. GetExternalSpec reads the fields of ExternalSpec in spec.
+// GetExternalStatus returns Go fields that the engine changes: MarshalJSON writes them into status,
+// where the other fields are those of the embedded object. A pack whose kinds have another shape
+// embeds Unstructured, and writes its own GetExternalSpec or GetImport, Adapt and DeepCopyObject.
+type Unstructured struct {
+	unstructured.Unstructured
+
+	spec   sharedv1alpha1.ExternalSpec
+	status sharedv1alpha1.ExternalStatus
+}
+
+var (
+	_ Object        = (*Unstructured)(nil)
+	_ watch.Adapter = (*Unstructured)(nil)
+)
+
+// NewUnstructured returns an empty object of a kind.
+func NewUnstructured(gvk schema.GroupVersionKind) *Unstructured {
+	u := &Unstructured{}
+	u.SetGroupVersionKind(gvk)
+	return u
+}
+
+// Adapt implements watch.Adapter.
+func (u *Unstructured) Adapt(obj *unstructured.Unstructured) (client.Object, error) {
+	adapted := &Unstructured{Unstructured: *obj}
+	return adapted, adapted.read()
+}
+
+// read reads the Go fields from the content.
+func (u *Unstructured) read() error {
+	u.spec, u.status = sharedv1alpha1.ExternalSpec{}, sharedv1alpha1.ExternalStatus{}
+	for field, into := range map[string]any{"spec": &u.spec, "status": &u.status} {
+		content, exists, err := unstructured.NestedMap(u.Object, field)
+		if err != nil {
+			return fmt.Errorf("read %s: %w", field, err)
+		}
+		if !exists {
+			continue
+		}
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(content, into); err != nil {
+			return fmt.Errorf("read %s: %w", field, err)
+		}
+	}
+	return nil
+}
+
+// GetExternalSpec implements Object. Changes of the returned fields are not written.
+func (u *Unstructured) GetExternalSpec() *sharedv1alpha1.ExternalSpec { return &u.spec }
+
+// GetExternalStatus implements Object.
+func (u *Unstructured) GetExternalStatus() *sharedv1alpha1.ExternalStatus { return &u.status }
+
+// GetImport implements Object. The id is that of spec.import.id or spec.adopt.id.
+func (u *Unstructured) GetImport() (id string, asked bool) {
+	for _, field := range []string{"import", "adopt"} {
+		if _, asked, _ = unstructured.NestedFieldNoCopy(u.Object, "spec", field); asked {
+			id, _, _ = unstructured.NestedString(u.Object, "spec", field, "id")
+			return id, true
+		}
+	}
+	return "", false
+}
+
+// statusFields are the names of the fields of ExternalStatus.
+var statusFields = jsonNames(reflect.TypeFor[sharedv1alpha1.ExternalStatus]())
+
+func jsonNames(of reflect.Type) (names []string) {
+	for field := range of.Fields() {
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		names = append(names, name)
+	}
+	return names
+}
+
+// MarshalJSON implements json.Marshaler.
+func (u *Unstructured) MarshalJSON() ([]byte, error) {
+	written, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&u.status)
+	if err != nil {
+		return nil, fmt.Errorf("write status: %w", err)
+	}
+	content := maps.Clone(u.Object)
+	status, _ := content["status"].(map[string]any)
+	if status = maps.Clone(status); status == nil {
+		status = map[string]any{}
+	}
+	for _, name := range statusFields {
+		delete(status, name)
+	}
+	maps.Copy(status, written)
+	if delete(content, "status"); len(status) > 0 {
+		content["status"] = status
+	}
+	return json.Marshal(content)
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (u *Unstructured) UnmarshalJSON(text []byte) error {
+	if err := u.Unstructured.UnmarshalJSON(text); err != nil {
+		return err
+	}
+	return u.read()
+}
+
+// DeepCopyObject implements runtime.Object.
+func (u *Unstructured) DeepCopyObject() runtime.Object {
+	return &Unstructured{
+		Unstructured: *u.DeepCopy(), spec: *u.spec.DeepCopy(), status: *u.status.DeepCopy(),
+	}
+}
