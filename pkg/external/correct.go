@@ -39,6 +39,9 @@ func (r *reconciler[K, R]) correctResource(ctx context.Context, p *pass[K, R]) r
 	if !p.managed() {
 		return reconcile.Outcome{}
 	}
+	if o := r.awaitUpdate(ctx, p); !o.IsDone() {
+		return o
+	}
 	fields := r.kind.Differs(p.Input, p.resource)
 	if len(fields) == 0 {
 		r.engine.records.endCompletion(p.record)
@@ -60,7 +63,7 @@ func (r *reconciler[K, R]) correctResource(ctx context.Context, p *pass[K, R]) r
 	}
 	if isClass(err, Pending) {
 		r.observeIncomplete(p, updated, fields)
-		return r.poll(p, "%s", err)
+		return r.updateBegan(p, err)
 	}
 	if err != nil {
 		r.observeIncomplete(p, p.resource, fields)

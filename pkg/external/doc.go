@@ -46,10 +46,16 @@
 //
 // An answer about another resource than the one that was asked for changes no status (answer.go).
 //
+// # Kinds without Go types
+//
+// [Unstructured] is the Go type for kinds that no scheme knows. [Kind.New] then returns an empty object
+// of the kind, and one function can make the Kind of each definition (unstructured.go).
+//
 // # Long operations
 //
 // If Create begins an operation, the object records the operation, and a [Resumer] asks for its end:
-// after Retry-After, and in another process too (operation.go). [Tasks] do long work of the operator
+// after Retry-After, and in another process too (operation.go). The operation of an Update is known to
+// one process alone: another process calls Update again. [Tasks] do long work of the operator
 // itself, such as the stream of an Image. An [Actuator] then returns an error of class [Underway],
 // and Tasks requeue the object at the end.
 //

@@ -175,7 +175,8 @@ type Actuator[K Object, R any] interface {
 	// Create creates the resource with one request. The resource that Create returns MUST have an id.
 	// Fields that need more requests, such as tags, are left to Update.
 	Create(ctx context.Context, in Input[K]) (R, error)
-	// Update changes the fields that differ, and returns the resource with the changes.
+	// Update changes the fields that differ, and returns the resource with the changes. Another call
+	// for the same fields MUST do no harm.
 	Update(ctx context.Context, in Input[K], resource R, fields []string) (R, error)
 	// Delete deletes a resource. An Error of class Pending says that this takes a while: the
 	// engine then calls Get until the resource is missing.
@@ -213,9 +214,10 @@ type PartialLister[R any] interface {
 	IsPartial(resource R) bool
 }
 
-// Resumer is an Actuator whose Create may begin an operation that takes long. Create then returns
-// an Error of class Pending with an Operation. The engine records the Operation in the object, so
-// that another process goes on with it, and calls Resume until the operation has ended.
+// Resumer is an Actuator whose Create and Update may begin an operation that takes long. They then
+// return an Error of class Pending with an Operation, and the engine calls Resume until the operation
+// has ended. The object records the operation of a Create, so that another process goes on with the
+// operation. After a restart during the operation of an Update, Update is called again.
 type Resumer[K Object] interface {
 	// Resume returns nil when the operation has succeeded, and an Error of class Pending while it
 	// runs: After is when to ask again. Any other class is that of the failed operation; Missing

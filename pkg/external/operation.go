@@ -40,6 +40,41 @@ func (r *reconciler[K, R]) resume(ctx context.Context, p *pass[K, R], i *intent)
 	return resumer.Resume(ctx, p.Input, i.Operation)
 }
 
+// updateBegan waits for the end of an Update. Only the record has the operation of an Update: after a
+// restart the fields still differ, and Update is called again.
+func (r *reconciler[K, R]) updateBegan(p *pass[K, R], begun error) reconcile.Outcome {
+	known, _ := errors.AsType[*Error](begun)
+	if known.Operation == "" || len(known.Operation) > maxOperation {
+		return r.poll(p, "%s", begun)
+	}
+	p.record.updating, p.record.polls = known.Operation, polls{}
+	return r.awaitOperation(p, begun, "updated")
+}
+
+// awaitUpdate waits until the operation of an Update has ended. The resource, which was read before,
+// is read again at the end.
+func (r *reconciler[K, R]) awaitUpdate(ctx context.Context, p *pass[K, R]) reconcile.Outcome {
+	resumer, ok := p.actuator.(Resumer[K])
+	if !ok || p.record.updating == "" {
+		return reconcile.Outcome{}
+	}
+	err := resumer.Resume(ctx, p.Input, p.record.updating)
+	if hasEnded(err) {
+		p.record.updating, p.record.polls = "", polls{}
+		r.observer.changed(p.scope)
+	}
+	if err == nil || isClass(err, Missing) {
+		p.corrected = true
+		p.resource, err = r.get(ctx, p, idOf(p.Object))
+		return r.failed(p, err)
+	}
+	r.observeIncomplete(p, p.resource, r.kind.Differs(p.Input, p.resource))
+	if isClass(err, Pending) {
+		return r.awaitOperation(p, err, "updated")
+	}
+	return r.failed(p, err)
+}
+
 // hasEnded reports whether the answer of Resume says that the operation has ended.
 func hasEnded(err error) bool {
 	return err == nil || isClass(err, Invalid) || isClass(err, Refused) || isClass(err, Missing)

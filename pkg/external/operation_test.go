@@ -167,6 +167,48 @@ func TestOperationFails(t *testing.T) {
 		"GET /things/blue-b", "PUT /things/blue-b", "GET /operations/op2", "GET /things/blue-b", "PUT /things/blue-b")
 }
 
+// TestUpdateTakesLong: the operation of an Update is waited for, the resource is read again at its
+// end, and the reason of an operation that has failed is in the condition. Another process calls
+// Update again.
+func TestUpdateTakesLong(t *testing.T) {
+	w := newToyWorld(t, true)
+	colour := "red"
+	differs := func(_ Input[netKind], id string) (fields []string) {
+		w.cloud.change(func(c *toyCloud) {
+			if c.things[id].Colour != colour {
+				fields = []string{colour}
+			}
+		})
+		return fields
+	}
+	w.r.kind.Differs = differs
+	w.create("a")
+	w.pass("a")
+	w.expect("painted at once", states{"a": "blue-a"}, "GET /things/blue-a", "PUT /things/blue-a", "PATCH /things/blue-a")
+	const waits = "blue-a Waiting for resource to be updated"
+	colour = "green"
+	w.cloud.change(func(c *toyCloud) { c.slow = 2 })
+	w.edit("a")
+	w.passIn(3 * time.Second)
+	w.expect("begun", states{"a": waits}, "GET /things/blue-a", "PATCH /things/blue-a")
+	w.passIn(5 * time.Second)
+	w.expect("it runs", states{"a": waits}, "GET /things/blue-a", "GET /operations/op1")
+	w.pass("a")
+	w.expect("it has ended", states{"a": "blue-a"}, "GET /things/blue-a", "GET /operations/op1", "GET /things/blue-a")
+	colour = "blue"
+	w.edit("a")
+	w.passIn(3 * time.Second)
+	w.restart()
+	w.r.kind.Differs = differs
+	w.passIn(3 * time.Second)
+	w.expect("another process asks again", states{"a": waits},
+		"GET /things/blue-a", "PATCH /things/blue-a", "GET /things/blue-a", "PATCH /things/blue-a")
+	w.cloud.change(func(c *toyCloud) { c.refuse = "no" })
+	w.pass("a", "a")
+	w.expect("it has failed", states{"a": "blue-a the cloud refused"},
+		"GET /things/blue-a", "GET /operations/op3", "GET /things/blue-a", "GET /operations/op3")
+}
+
 // TestDeletionTakesLong: the resource of a deleted object is waited for until it is missing.
 func TestDeletionTakesLong(t *testing.T) {
 	w := newToyWorld(t, true)

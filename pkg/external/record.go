@@ -83,6 +83,8 @@ type memory struct {
 	named heldBy
 	// busy is the refusal of the last deletion, if the resource was in use.
 	busy refusal
+	// updating is the operation of an Update that has not ended.
+	updating string
 	// deleting says that the cloud has accepted the deletion.
 	deleting bool
 	// releasedAt is the resourceVersion of the object without the operator's finalizer.

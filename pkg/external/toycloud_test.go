@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -39,6 +38,8 @@ type toyCloud struct {
 type thing struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
+	// Colour is what PATCH /things/ID changes.
+	Colour string `json:"colour,omitempty"`
 }
 
 type operation struct {
@@ -58,6 +59,8 @@ func (c *toyCloud) ServeHTTP(w http.ResponseWriter, rq *http.Request) {
 		c.look(answer, id)
 	case rq.Method == http.MethodPost, rq.Method == http.MethodPut:
 		c.make(answer, rq, id)
+	case rq.Method == http.MethodPatch:
+		c.paint(answer, rq, id)
 	case rq.Method == http.MethodDelete:
 		c.begin(answer, func() { delete(c.things, id) })
 	case id == "":
@@ -87,6 +90,19 @@ func (c *toyCloud) make(w http.ResponseWriter, rq *http.Request, id string) {
 	c.begin(w, func() { c.things[made.ID] = made })
 	if c.slow == 0 {
 		c.write(w, made)
+	}
+}
+
+// paint changes the colour of a thing.
+func (c *toyCloud) paint(w http.ResponseWriter, rq *http.Request, id string) {
+	var change thing
+	if err := json.NewDecoder(rq.Body).Decode(&change); err != nil || c.things[id] == nil {
+		http.Error(w, fmt.Sprint("no thing to paint: ", err), http.StatusNotFound)
+		return
+	}
+	c.begin(w, func() { c.things[id].Colour = change.Colour })
+	if c.slow == 0 {
+		c.write(w, c.things[id])
 	}
 }
 
@@ -230,9 +246,9 @@ func (a toy[K]) Create(ctx context.Context, in Input[K]) (string, error) {
 	return one.ID, err
 }
 
-// Update implements Actuator: a thing never differs.
-func (a toy[K]) Update(context.Context, Input[K], string, []string) (string, error) {
-	return "", errors.ErrUnsupported
+// Update implements Actuator. The one field that differs is the colour to have.
+func (a toy[K]) Update(ctx context.Context, _ Input[K], id string, fields []string) (string, error) {
+	return id, a.call(ctx, http.MethodPatch, "/things/"+id, thing{Colour: fields[0]}, nil)
 }
 
 // Delete implements Actuator.
