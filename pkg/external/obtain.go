@@ -125,6 +125,7 @@ func (r *reconciler[K, R]) replace(p *pass[K, R], id string) reconcile.Outcome {
 		"%s was deleted externally; it is created again", id)
 	r.wakeSharers(p, id)
 	r.engine.records.drop(p.record)
+	p.record.updating = ""
 	return r.resolve(p, false) // The targets that a creation needs are needed again.
 }
 
