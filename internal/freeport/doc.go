@@ -1,8 +1,7 @@
 // Package freeport finds TCP ports for servers that other programs must be told of
 // before they listen.
 //
-// Asking the kernel for a port and releasing it gives one of the range from which
-// the kernel serves everybody else, outgoing connections too: a moment later it may
-// be gone. The ports found here are of another range, where only who asks for a
-// number gets it.
+// A port that the kernel chose (net.Listen on port 0) and that was closed again may be taken a moment
+// later: the kernel gives ports of the same range (net.ipv4.ip_local_port_range) to outgoing
+// connections. Package freeport returns ports outside of that range.
 package freeport

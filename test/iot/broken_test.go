@@ -21,14 +21,14 @@ import (
 func testBrokenAnswer(t *testing.T) {
 	w := newWorld(t)
 	c := w.version1("c", entry("normalization", "Normalization"))
-	w.create(c)
+	w.Create(c)
 	config := testenv.Config(t)
 	broken := &breaks{once: map[string]bool{http.MethodGet: true, http.MethodPut: true}}
 	config.Wrap(func(base http.RoundTripper) http.RoundTripper {
 		broken.base = base
 		return broken
 	})
-	p := iot.Provider{Client: testenv.ClientFor(t, config, w.c.Scheme()), Type: iot.TypeFhirConverter}
+	p := iot.Provider{Client: testenv.ClientFor(t, config, w.C.Scheme()), Type: iot.TypeFhirConverter}
 	key := client.ObjectKeyFromObject(c)
 	must(t, p.Provision(t.Context(), key, iot.Spec{Name: "fhir", Containers: image("f:1")}))
 	w.ready(c)
@@ -47,7 +47,7 @@ func testBrokenAnswer(t *testing.T) {
 func testProvisionedBetween(t *testing.T) {
 	w := newWorld(t)
 	c := w.version1("c", entry("normalization", "Normalization"))
-	w.create(c)
+	w.Create(c)
 	key, other := client.ObjectKeyFromObject(c), w.provider(iot.TypeFhirConverter)
 	must(t, other.Provision(t.Context(), key, iot.Spec{Name: "fhir", Containers: image("f:1")}))
 	config := testenv.Config(t)
@@ -58,7 +58,7 @@ func testProvisionedBetween(t *testing.T) {
 		broken.base = base
 		return broken
 	})
-	p := iot.Provider{Client: testenv.ClientFor(t, config, w.c.Scheme()), Type: iot.TypeFhirConverter}
+	p := iot.Provider{Client: testenv.ClientFor(t, config, w.C.Scheme()), Type: iot.TypeFhirConverter}
 	must(t, p.Deprovision(t.Context(), key, "fhir"))
 	w.ready(c)
 	w.consists(c, "normalization", "fhir")

@@ -24,7 +24,7 @@ import (
 func testSetDifference(t *testing.T) {
 	w := newWorld(t)
 	c := w.version1("c", entry("stays", "Normalization"), entry("changes", "FhirConverter"), entry("goes", "Storage"))
-	w.create(c)
+	w.Create(c)
 	w.ready(c)
 	w.consists(c, "stays", "changes", "goes")
 	stays, changes := w.pods("stays"), w.deployment("changes")
@@ -56,7 +56,7 @@ func testNames(t *testing.T) {
 	byOwnType.Type = "EventhubDestination"
 	older := entry("", "FhirTransformation")
 	c := w.version1("abcd1234", entry("my-own", "Anything"), byContainer, byType, byOwnType, older)
-	w.create(c)
+	w.Create(c)
 	w.ready(c)
 	w.consists(c, "my-own", "storage-service", "abcd1234-normalization", "abcd1234-eventhubdestination",
 		"abcd1234-fhirconverter")
@@ -70,7 +70,7 @@ func testSideCars(t *testing.T) {
 	d.Containers = append(d.Containers, container("Proxy"))
 	d.Containers[0].EnvironmentVariables = []iotv1alpha1.EnvironmentVariable{{Name: "a", Value: "1"}, {Name: "b", Value: "2"}}
 	c := w.version1("c", d)
-	w.create(c)
+	w.Create(c)
 	w.ready(c)
 	spec := w.deployment("fhir").Spec.Template.Spec
 	if len(spec.Containers) != 2 || spec.Containers[0].Name != "fhirconverter" || spec.Containers[1].Name != "proxy" {
@@ -88,7 +88,7 @@ func testSideCars(t *testing.T) {
 func testDestinationRemoved(t *testing.T) {
 	w := newWorld(t)
 	c := w.version1("c", entry("normalization", "Normalization"), entry("fhir", "FhirConverter"))
-	w.create(c)
+	w.Create(c)
 	w.ready(c)
 	before := w.pods("normalization")
 	change(w, c, func(c *iotv1alpha1.IotConnector) { c.Spec.Deployments = c.Spec.Deployments[:1] })
@@ -115,7 +115,7 @@ func testDestinationRemoved(t *testing.T) {
 func testVersion0(t *testing.T) {
 	w := newWorld(t)
 	c := w.version0("clinic")
-	w.create(c)
+	w.Create(c)
 	w.ready(c)
 	w.consists(c, "clinic")
 	if n := len(w.deployment("clinic").Spec.Template.Spec.Containers); n != 2 {
@@ -134,14 +134,14 @@ func testVersion0(t *testing.T) {
 func testOwnedByUID(t *testing.T) {
 	w := newWorld(t)
 	c := w.version1("c", entry("a", "Normalization"))
-	w.create(c)
+	w.Create(c)
 	w.ready(c)
-	old := stranger(w.ns, "left-behind")
+	old := stranger(w.NS, "left-behind")
 	old.OwnerReferences = []metav1.OwnerReference{
 		*metav1.NewControllerRef(c, iotv1alpha1.GroupVersion.WithKind("IotConnector")),
 	}
-	w.create(old)
-	w.gone(old)
+	w.Create(old)
+	w.Gone(old)
 	w.consists(c, "a")
 }
 
@@ -151,10 +151,10 @@ func testSharedIdentity(t *testing.T) {
 	w := newWorld(t)
 	c := w.version1("c", entry("a", "Normalization"), entry("b", "FhirConverter"))
 	c.Spec.ServiceIdentity = &iotv1alpha1.ServiceIdentity{ClientID: "aaaa", ResourceID: "bbbb"}
-	w.create(c)
+	w.Create(c)
 	w.ready(c)
 	account := &corev1.ServiceAccount{}
-	if err := w.c.Get(t.Context(), client.ObjectKey{Namespace: w.ns, Name: "c"}, account); err != nil {
+	if err := w.C.Get(t.Context(), client.ObjectKey{Namespace: w.NS, Name: "c"}, account); err != nil {
 		t.Fatal(err)
 	}
 	if account.Annotations["azure.workload.identity/client-id"] != "aaaa" ||
@@ -177,34 +177,34 @@ func testSharedIdentity(t *testing.T) {
 func testDeletion(t *testing.T) {
 	w := newWorld(t)
 	c := w.version1("c", entry("a", "Normalization"), entry("b", "FhirConverter"))
-	w.create(c)
+	w.Create(c)
 	w.ready(c)
 	held := w.deployment("a")
 	change(w, held, func(d *appsv1.Deployment) { d.Finalizers = append(d.Finalizers, "kinship.dev/test") })
-	w.delete(c)
-	w.gone(&appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: "b"}})
+	w.Delete(c)
+	w.Gone(&appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: w.NS, Name: "b"}})
 	message := w.until(c, "Ready", metav1.ConditionFalse, "Deleting")
 	if !strings.Contains(message, "Deployment/a is being deleted") {
 		t.Errorf("message %q", message)
 	}
-	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: "c"}}
-	if err := w.c.Get(t.Context(), client.ObjectKeyFromObject(account), account); err != nil || account.DeletionTimestamp != nil {
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: w.NS, Name: "c"}}
+	if err := w.C.Get(t.Context(), client.ObjectKeyFromObject(account), account); err != nil || account.DeletionTimestamp != nil {
 		t.Errorf("the identity goes before a Deployment: %v", err)
 	}
 	change(w, held, func(d *appsv1.Deployment) { d.Finalizers = nil })
-	w.gone(held)
-	w.gone(account)
-	w.gone(c)
+	w.Gone(held)
+	w.Gone(account)
+	w.Gone(c)
 }
 
 // testForeign: "a Deployment of that name owned by someone else" is named, left
 // alone, and waited for.
 func testForeign(t *testing.T) {
 	w := newWorld(t)
-	theirs := stranger(w.ns, "taken")
-	w.create(theirs)
+	theirs := stranger(w.NS, "taken")
+	w.Create(theirs)
 	c := w.version1("c", entry("free", "Normalization"), entry("taken", "FhirConverter"))
-	w.create(c)
+	w.Create(c)
 	message := w.until(c, "Ready", metav1.ConditionFalse, "NameTaken")
 	if !strings.Contains(message, "Deployment/taken exists and belongs to somebody else") {
 		t.Errorf("message %q", message)
@@ -214,7 +214,7 @@ func testForeign(t *testing.T) {
 		got.Spec.Template.Spec.Containers[0].Image != "theirs" {
 		t.Errorf("it was taken over: %v", got)
 	}
-	w.delete(theirs)
+	w.Delete(theirs)
 	w.ready(c)
 	w.consists(c, "free", "taken")
 }
@@ -223,8 +223,8 @@ func testForeign(t *testing.T) {
 // any number of times: the inventory has room for the wanted objects.
 func testManyMinds(t *testing.T) {
 	w := newWorld(t)
-	theirs := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: "c"}}
-	w.create(theirs)
+	theirs := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: w.NS, Name: "c"}}
+	w.Create(theirs)
 	entries := func(n, round int) (all []iotv1alpha1.Deployment) {
 		for i := range n {
 			all = append(all, entry(fmt.Sprintf("d%d-%d", round, i), "Storage"))
@@ -232,13 +232,13 @@ func testManyMinds(t *testing.T) {
 		return all
 	}
 	c := w.version1("c", entries(64, 0)...)
-	w.create(c)
+	w.Create(c)
 	for round := range 5 {
 		change(w, c, func(c *iotv1alpha1.IotConnector) { c.Spec.Deployments = entries(64, round+1) })
 		w.until(c, "Stalled", metav1.ConditionTrue, "NameTaken")
 	}
 	change(w, c, func(c *iotv1alpha1.IotConnector) { c.Spec.Deployments = entries(1, 9) })
-	w.delete(theirs)
+	w.Delete(theirs)
 	w.ready(c)
 	w.consists(c, "d9-0")
 	if n := len(c.Status.Inventory); n != 2 {
@@ -250,10 +250,10 @@ func testManyMinds(t *testing.T) {
 // also when the connector goes.
 func testTakenOver(t *testing.T) {
 	w := newWorld(t)
-	other := stranger(w.ns, "other")
-	w.create(other)
+	other := stranger(w.NS, "other")
+	w.Create(other)
 	c := w.version1("c", entry("free", "Normalization"), entry("taken", "FhirConverter"))
-	w.create(c)
+	w.Create(c)
 	w.ready(c)
 	change(w, w.deployment("taken"), func(d *appsv1.Deployment) {
 		d.OwnerReferences = []metav1.OwnerReference{
@@ -264,8 +264,8 @@ func testTakenOver(t *testing.T) {
 	if !strings.Contains(message, "Deployment/taken exists and belongs to somebody else") {
 		t.Errorf("message %q", message)
 	}
-	w.delete(c)
-	w.gone(c)
+	w.Delete(c)
+	w.Gone(c)
 	if d := w.deployment("taken"); d.DeletionTimestamp != nil {
 		t.Error("somebody else's Deployment is being deleted")
 	}
@@ -276,10 +276,10 @@ func testTakenOver(t *testing.T) {
 func testHeldDeployment(t *testing.T) {
 	w := newWorld(t)
 	c := w.version1("c", entry("a", "Normalization"))
-	w.create(c)
+	w.Create(c)
 	w.ready(c)
 	change(w, w.deployment("a"), func(d *appsv1.Deployment) { d.Finalizers = append(d.Finalizers, "example.com/hold") })
-	w.delete(c)
+	w.Delete(c)
 	message := w.until(c, "Ready", metav1.ConditionFalse, "Deleting")
 	if !strings.Contains(message, "Deployment/a is being deleted") {
 		t.Errorf("message %q", message)
@@ -288,7 +288,7 @@ func testHeldDeployment(t *testing.T) {
 	change(w, w.deployment("a"), func(d *appsv1.Deployment) {
 		d.Finalizers = slices.DeleteFunc(d.Finalizers, func(f string) bool { return f == "example.com/hold" })
 	})
-	w.gone(c)
+	w.Gone(c)
 }
 
 // testDrift: every change of a Deployment by a user is undone. bench/composite measures the
@@ -296,12 +296,12 @@ func testHeldDeployment(t *testing.T) {
 func testDrift(t *testing.T) {
 	w := newWorld(t)
 	c := w.version1("c", entry("a", "Normalization"), entry("b", "FhirConverter"))
-	w.create(c)
+	w.Create(c)
 	w.ready(c)
 	deployment := func(d *appsv1.Deployment) func() error {
 		return func() error {
 			var now appsv1.Deployment
-			if err := w.c.Get(t.Context(), client.ObjectKey{Namespace: w.ns, Name: "a"}, &now); err != nil {
+			if err := w.C.Get(t.Context(), client.ObjectKey{Namespace: w.NS, Name: "a"}, &now); err != nil {
 				return err
 			}
 			switch {
@@ -323,13 +323,13 @@ func testDrift(t *testing.T) {
 		"labels": func(d *appsv1.Deployment) { d.Labels = nil },
 	}
 	for name, edit := range edits {
-		change(w, &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: "a"}}, edit)
+		change(w, &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: w.NS, Name: "a"}}, edit)
 		begin := time.Now()
 		testenv.Eventually(t, deployment(nil))
 		t.Logf("%s back after %s", name, time.Since(begin).Round(time.Millisecond))
 	}
 	gone := w.deployment("a")
-	w.delete(gone)
+	w.Delete(gone)
 	begin := time.Now()
 	testenv.Eventually(t, deployment(gone))
 	t.Logf("deleted Deployment back after %s", time.Since(begin).Round(time.Millisecond))
@@ -340,7 +340,7 @@ func testDrift(t *testing.T) {
 func testAutoscaler(t *testing.T) {
 	w := newWorld(t)
 	c := w.version1("c", entry("a", "Normalization"))
-	w.create(c)
+	w.Create(c)
 	w.ready(c)
 	change(w, w.deployment("a"), func(d *appsv1.Deployment) { d.Spec.Replicas = new(int32(3)) })
 	testenv.Eventually(t, func() error {
@@ -375,21 +375,21 @@ func testAutoscaler(t *testing.T) {
 // testRestricted: Pods pass the restricted Pod Security Standard by default.
 func testRestricted(t *testing.T) {
 	w := newWorld(t)
-	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.ns}}
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.NS}}
 	change(w, ns, func(ns *corev1.Namespace) {
 		ns.Labels["pod-security.kubernetes.io/enforce"] = "restricted"
 	})
 	c, v0 := w.version1("c", entry("a", "Normalization")), w.version0("clinic")
-	w.create(c, v0)
+	w.Create(c, v0)
 	w.ready(c, v0)
 
 	// The operator makes no Pod that the namespace refuses to its users.
 	privileged := w.version1("privileged", entry("p", "Normalization"))
 	privileged.Spec.Deployments[0].Containers[0].SecurityContext = &corev1.SecurityContext{Privileged: new(true)}
-	w.create(privileged)
+	w.Create(privileged)
 	testenv.Eventually(t, func() error {
 		d := &appsv1.Deployment{}
-		if err := w.c.Get(t.Context(), client.ObjectKey{Namespace: w.ns, Name: "p"}, d); err != nil {
+		if err := w.C.Get(t.Context(), client.ObjectKey{Namespace: w.NS, Name: "p"}, d); err != nil {
 			return err
 		}
 		for _, condition := range d.Status.Conditions {
@@ -410,10 +410,10 @@ func TestOrphan(t *testing.T) {
 	operator.Start(t)
 	w := newWorld(t)
 	c := w.version1("c", entry("a", "Normalization"))
-	w.create(c)
+	w.Create(c)
 	w.ready(c)
 	w.held(func() {
-		if err := w.c.Delete(t.Context(), c, client.PropagationPolicy(metav1.DeletePropagationOrphan)); err != nil {
+		if err := w.C.Delete(t.Context(), c, client.PropagationPolicy(metav1.DeletePropagationOrphan)); err != nil {
 			t.Fatal(err)
 		}
 		testenv.Eventually(t, func() error {
@@ -423,7 +423,7 @@ func TestOrphan(t *testing.T) {
 			return nil
 		})
 	})
-	w.gone(c)
+	w.Gone(c)
 	if d := w.deployment("a"); d.DeletionTimestamp != nil {
 		t.Error("the Deployment goes along")
 	}

@@ -53,7 +53,7 @@ func TestCost(t *testing.T) {
 			entries = append(entries, entry(fmt.Sprintf("c%d-%d", i, j), "Storage"))
 		}
 		all[i] = w.version1(fmt.Sprintf("c%d", i), entries...)
-		w.create(all[i])
+		w.Create(all[i])
 	}
 	w.ready(all...)
 	if got := judgements(t) - judged; got != n {
@@ -81,10 +81,10 @@ func passes(t *testing.T) int {
 // countChanges counts the changes of Deployments in the world's namespace, until the returned
 // function is called. The operator creates new Deployments and changes none.
 func (w *world) countChanges() func() int {
-	w.t.Helper()
-	events, err := w.c.Watch(w.t.Context(), &appsv1.DeploymentList{}, client.InNamespace(w.ns))
+	w.T.Helper()
+	events, err := w.C.Watch(w.T.Context(), &appsv1.DeploymentList{}, client.InNamespace(w.NS))
 	if err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 	changes := make(chan int)
 	go func() {

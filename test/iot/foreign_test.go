@@ -29,9 +29,9 @@ func TestForeignFinalizers(t *testing.T) {
 	c := w.version1("c", entry("a", "Normalization"), entry("b", "FhirConverter"))
 	c.Spec.ServiceIdentity = &iotv1alpha1.ServiceIdentity{ClientID: "aaaa", ResourceID: "bbbb"}
 	c.Finalizers = []string{foreign}
-	w.create(c)
+	w.Create(c)
 	w.consists(c, "a", "b")
-	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: "c"}}
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: w.NS, Name: "c"}}
 	marked := []client.Object{w.deployment("a"), w.deployment("b"), account}
 	for _, obj := range marked {
 		change(w, obj, func(obj client.Object) { controllerutil.AddFinalizer(obj, foreign) })
@@ -46,7 +46,7 @@ func TestForeignFinalizers(t *testing.T) {
 		c.Spec.Deployments[0].Containers[0].Image = "example.com/new:2"
 	})
 	w.consists(c, "a")
-	w.delete(c)
+	w.Delete(c)
 	w.consists(c)
 	owner := string(c.UID)
 	for _, r := range records {
@@ -65,7 +65,7 @@ func TestForeignFinalizers(t *testing.T) {
 		w.free(obj)
 	}
 	testenv.Eventually(t, func() error { // The operator ends its part while the foreign finalizer is there.
-		if err := w.c.Get(t.Context(), client.ObjectKeyFromObject(c), c); err != nil {
+		if err := w.C.Get(t.Context(), client.ObjectKeyFromObject(c), c); err != nil {
 			return err
 		}
 		if !slices.Equal(c.Finalizers, []string{foreign}) {
@@ -74,11 +74,11 @@ func TestForeignFinalizers(t *testing.T) {
 		return nil
 	})
 	w.free(c)
-	w.gone(c)
+	w.Gone(c)
 }
 
 // free removes the foreign finalizer from an object.
 func (w *world) free(obj client.Object) {
-	w.t.Helper()
+	w.T.Helper()
 	change(w, obj, func(obj client.Object) { controllerutil.RemoveFinalizer(obj, foreign) })
 }

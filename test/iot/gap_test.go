@@ -19,7 +19,7 @@ func testNoGapImage(t *testing.T) {
 	large := entry("a", "Normalization")
 	large.Replicas = new(int32(4))
 	c := w.version1("c", large)
-	w.create(c)
+	w.Create(c)
 	w.ready(c)
 	before := w.pods("a")
 	change(w, w.deployment("a"), func(d *appsv1.Deployment) { d.Spec.Strategy = appsv1.DeploymentStrategy{} })

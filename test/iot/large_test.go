@@ -45,7 +45,7 @@ func TestLarge(t *testing.T) {
 			w := newWorld(t)
 			c := w.version1("c", entry("a", "Normalization"))
 			grow(c)
-			w.create(c)
+			w.Create(c)
 			w.consists(c, "a")
 			d := w.deployment("a")
 			change(w, client.Object(d), grow)
@@ -62,7 +62,7 @@ func TestLarge(t *testing.T) {
 			if got := foreignParts(w.deployment("a")); got != want {
 				t.Errorf("Deployment a has %s, was given %s", got, want)
 			}
-			w.delete(c)
+			w.Delete(c)
 			w.consists(c)
 			w.releaseAll(d, c)
 		})
@@ -81,17 +81,17 @@ func foreignParts(obj client.Object) string {
 // releaseAll removes the finalizers and owners that TestLarge has added, and waits until the
 // objects are gone.
 func (w *world) releaseAll(objects ...client.Object) {
-	w.t.Helper()
+	w.T.Helper()
 	for _, obj := range objects {
-		testenv.Eventually(w.t, func() error {
-			if err := w.c.Get(w.t.Context(), client.ObjectKeyFromObject(obj), obj); err != nil {
+		testenv.Eventually(w.T, func() error {
+			if err := w.C.Get(w.T.Context(), client.ObjectKeyFromObject(obj), obj); err != nil {
 				return client.IgnoreNotFound(err)
 			}
 			obj.SetFinalizers(slices.DeleteFunc(obj.GetFinalizers(), func(f string) bool {
 				return strings.HasPrefix(f, "example.com/")
 			}))
-			return w.c.Update(w.t.Context(), obj)
+			return w.C.Update(w.T.Context(), obj)
 		})
-		w.gone(obj)
+		w.Gone(obj)
 	}
 }

@@ -42,7 +42,7 @@ func TestPolicy(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.ready(c)
-	refused(t, w.c.Status().Update(t.Context(), c.DeepCopy()), "only Kinship may write it")
+	refused(t, w.C.Status().Update(t.Context(), c.DeepCopy()), "only Kinship may write it")
 	give := func(c *iotv1alpha1.IotConnector) {
 		c.Spec.ServiceIdentity = &iotv1alpha1.ServiceIdentity{ClientID: "aaaa", ResourceID: "bbbb"}
 	}
@@ -65,8 +65,8 @@ func TestPolicy(t *testing.T) {
 	w.consists(c, "a")
 	change(w, c, func(c *iotv1alpha1.IotConnector) { c.Spec = version1 })
 	w.ready(c)
-	w.delete(c)
-	w.gone(c)
+	w.Delete(c)
+	w.Gone(c)
 	for typed, text := range map[client.Object]string{
 		&iotv1alpha1.IotConnector{}: manyFields, &iotv1alpha1.IotConnectorRelease{}: release,
 	} {
@@ -74,7 +74,7 @@ func TestPolicy(t *testing.T) {
 		if err := yaml.Unmarshal([]byte(text), &obj.Object); err != nil {
 			t.Fatal(err)
 		}
-		obj.SetNamespace(w.ns)
+		obj.SetNamespace(w.NS)
 		testenv.CheckReadable(t, obj, func() client.Object { return typed })
 	}
 }
@@ -121,7 +121,7 @@ func TestPodIdentity(t *testing.T) {
 	w := newWorld(t)
 	c := w.version1("c", entry("a", "Normalization"), entry("b", "FhirConverter"))
 	c.Spec.ServiceIdentity = &iotv1alpha1.ServiceIdentity{ClientID: "aaaa", ResourceID: "bbbb"}
-	w.create(c)
+	w.Create(c)
 	w.ready(c)
 	for kind, want := range map[string]map[string]any{
 		"AzureIdentity":        {"type": int64(0), "clientID": "aaaa", "resourceID": "bbbb"},
@@ -130,7 +130,7 @@ func TestPodIdentity(t *testing.T) {
 		obj := &unstructured.Unstructured{}
 		obj.SetAPIVersion("aadpodidentity.k8s.io/v1")
 		obj.SetKind(kind)
-		if err := w.c.Get(t.Context(), client.ObjectKey{Namespace: w.ns, Name: "c"}, obj); err != nil {
+		if err := w.C.Get(t.Context(), client.ObjectKey{Namespace: w.NS, Name: "c"}, obj); err != nil {
 			t.Fatal(err)
 		}
 		for key, value := range want {
@@ -144,6 +144,6 @@ func TestPodIdentity(t *testing.T) {
 			t.Errorf("Pods of %s select binding %q", name, got)
 		}
 	}
-	w.delete(c)
-	w.gone(c)
+	w.Delete(c)
+	w.Gone(c)
 }

@@ -24,7 +24,7 @@ import (
 )
 
 func (w *world) provider(kind string) iot.Provider {
-	return iot.Provider{Client: w.c, Type: kind}
+	return iot.Provider{Client: w.C, Type: kind}
 }
 
 func image(name string) []iotv1alpha1.Container {
@@ -76,7 +76,7 @@ func testSpecCreation(t *testing.T) {
 		t.Errorf("error %v, want ErrInvalid", err)
 	}
 	must(t, normalization.Delete(t.Context(), key))
-	w.gone(c)
+	w.Gone(c)
 }
 
 // testNewType is "No longer need new Go code when a new Destination type is added."
@@ -96,7 +96,7 @@ func testNewType(t *testing.T) {
 func testProvisionUpgrades(t *testing.T) {
 	w := newWorld(t)
 	c := w.version0("clinic")
-	w.create(c)
+	w.Create(c)
 	w.ready(c)
 	storage := w.provider(iot.TypeStorageDestination)
 	storage.Names = map[string]string{iot.TypeNormalization: "n-service", iot.TypeFhirConverter: "f-service"}
@@ -114,7 +114,7 @@ func testConcurrentDeprovision(t *testing.T) {
 	for i := range 8 {
 		c.Spec.Deployments = append(c.Spec.Deployments, entry(fmt.Sprintf("d%d", i), "FhirConverter"))
 	}
-	w.create(c)
+	w.Create(c)
 	w.ready(c)
 	before := w.pods("normalization")
 	var group sync.WaitGroup
@@ -138,9 +138,9 @@ func testConcurrentDeprovision(t *testing.T) {
 func testDeadline(t *testing.T) {
 	w := newWorld(t)
 	c := w.version1("c")
-	w.create(c)
+	w.Create(c)
 	loser := w.provider("Storage")
-	loser.Client = alwaysSecond{w.c}
+	loser.Client = alwaysSecond{w.C}
 	loser.Deadline = 3 * time.Second // Time for one attempt on any machine.
 	err := loser.Provision(t.Context(), client.ObjectKeyFromObject(c), iot.Spec{Name: "s", Containers: image("s:1")})
 	if !errors.Is(err, iot.ErrConflictExhausted) {
@@ -165,11 +165,11 @@ func (c alwaysSecond) Get(ctx context.Context, key client.ObjectKey, obj client.
 func testCommands(t *testing.T) {
 	w := newWorld(t)
 	c := w.version0("clinic")
-	w.create(c)
+	w.Create(c)
 	w.ready(c)
 	main := func(args ...string) (int, string) {
 		var out bytes.Buffer
-		args = append([]string{"kinship", "iot"}, append(args, "--kubeconfig", testenv.Kubeconfig(t), "--namespace", w.ns)...)
+		args = append([]string{"kinship", "iot"}, append(args, "--kubeconfig", testenv.Kubeconfig(t), "--namespace", w.NS)...)
 		return cli.Main(t.Context(), "test", args, nil, &out, &out), out.String()
 	}
 	run := func(args ...string) string {
@@ -222,11 +222,11 @@ func testCommands(t *testing.T) {
 func testQuestions(t *testing.T) {
 	w := newWorld(t)
 	c := w.version1("c", entry("a", "Normalization"))
-	w.create(c)
+	w.Create(c)
 	w.ready(c)
 	ask := func(args ...string) string {
 		var out bytes.Buffer
-		args = append(append([]string{"kinship"}, args...), "--kubeconfig", testenv.Kubeconfig(t), "--namespace", w.ns)
+		args = append(append([]string{"kinship"}, args...), "--kubeconfig", testenv.Kubeconfig(t), "--namespace", w.NS)
 		if code := cli.Main(t.Context(), "test", args, nil, &out, &out); code != 0 {
 			t.Fatalf("%v: code %d: %s", args, code, out.String())
 		}
@@ -247,7 +247,7 @@ func testQuestions(t *testing.T) {
 		t.Errorf("who-uses says: %s", users)
 	}
 	change(w, w.deployment("a"), func(d *appsv1.Deployment) { d.Finalizers = append(d.Finalizers, "example.com/hold") })
-	w.delete(c)
+	w.Delete(c)
 	w.until(c, "Ready", metav1.ConditionFalse, "Deleting")
 	why := ask("why", "iotconnector/c")
 	if !strings.Contains(why, "the operator removes it when every composed object is deleted") ||
@@ -257,7 +257,7 @@ func testQuestions(t *testing.T) {
 	change(w, w.deployment("a"), func(d *appsv1.Deployment) {
 		d.Finalizers = slices.DeleteFunc(d.Finalizers, func(f string) bool { return f == "example.com/hold" })
 	})
-	w.gone(c)
+	w.Gone(c)
 }
 
 // must fails the test at the first error.
@@ -275,7 +275,7 @@ func TestConcurrentClients(t *testing.T) {
 	operator.Start(t)
 	w := newWorld(t)
 	c := w.version1("c", entry("normalization", "Normalization"))
-	w.create(c)
+	w.Create(c)
 	const clients = 32
 	operations := int64(testenv.Many(1000))
 	var left, done atomic.Int64

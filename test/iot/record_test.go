@@ -38,9 +38,9 @@ type record struct {
 
 // follow begins a record of a kind with the existing objects.
 func (w *world) follow(list client.ObjectList) *record {
-	w.t.Helper()
-	if err := w.c.List(w.t.Context(), list, client.InNamespace(w.ns)); err != nil {
-		w.t.Fatal(err)
+	w.T.Helper()
+	if err := w.C.List(w.T.Context(), list, client.InNamespace(w.NS)); err != nil {
+		w.T.Fatal(err)
 	}
 	r := &record{w: w, list: list, ended: make(chan struct{})}
 	for _, obj := range items(list) {
@@ -48,12 +48,12 @@ func (w *world) follow(list client.ObjectList) *record {
 		r.first++
 	}
 	var ctx context.Context
-	ctx, r.cancel = context.WithCancel(w.t.Context())
+	ctx, r.cancel = context.WithCancel(w.T.Context())
 	var err error
-	r.watcher, err = w.c.Watch(ctx, list, client.InNamespace(w.ns),
+	r.watcher, err = w.C.Watch(ctx, list, client.InNamespace(w.NS),
 		&client.ListOptions{Raw: optionsFrom(list.GetResourceVersion())})
 	if err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 	go func() {
 		defer close(r.ended)
@@ -69,16 +69,16 @@ func (w *world) follow(list client.ObjectList) *record {
 // stop ends the record when it has all present objects, and returns it. A record that broke off
 // proves nothing, and fails the test.
 func (r *record) stop() []watch.Event {
-	r.w.t.Helper()
-	if err := r.w.c.List(r.w.t.Context(), r.list, client.InNamespace(r.w.ns)); err != nil {
-		r.w.t.Fatal(err)
+	r.w.T.Helper()
+	if err := r.w.C.List(r.w.T.Context(), r.list, client.InNamespace(r.w.NS)); err != nil {
+		r.w.T.Fatal(err)
 	}
 	var newest uint64
 	for _, obj := range items(r.list) {
 		newest = max(newest, version(obj))
 	}
 	var events []watch.Event
-	testenv.Eventually(r.w.t, func() error {
+	testenv.Eventually(r.w.T, func() error {
 		events = r.soFar()
 		seen := func(event watch.Event) bool { return version(event.Object) >= newest }
 		if newest > 0 && !slices.ContainsFunc(events, seen) {
@@ -94,17 +94,17 @@ func (r *record) stop() []watch.Event {
 
 // soFar returns the events so far, and fails the test if some are missing.
 func (r *record) soFar() []watch.Event {
-	r.w.t.Helper()
+	r.w.T.Helper()
 	select {
 	case <-r.ended:
-		r.w.t.Fatal("the watch ended by itself")
+		r.w.T.Fatal("the watch ended by itself")
 	default:
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, event := range r.events {
 		if event.Type == watch.Error {
-			r.w.t.Fatalf("the watch failed: %v", event.Object)
+			r.w.T.Fatalf("the watch failed: %v", event.Object)
 		}
 	}
 	return slices.Clone(r.events)
@@ -142,11 +142,11 @@ func items(list client.ObjectList) []client.Object {
 // watchPods follows the Ready Pods of the namespace. The returned function ends the watch, once
 // there are as many Pods as wanted, and returns the smallest number.
 func (w *world) watchPods() func() int {
-	w.t.Helper()
+	w.T.Helper()
 	r := w.follow(&corev1.PodList{})
 	return func() int {
-		w.t.Helper()
-		testenv.Eventually(w.t, func() error {
+		w.T.Helper()
+		testenv.Eventually(w.T, func() error {
 			if is, want := staying(r.soFar()), w.replicas(); is != want {
 				return fmt.Errorf("%d Pods stay, and the Deployments want %d", is, want)
 			}
@@ -171,10 +171,10 @@ func staying(events []watch.Event) int {
 
 // replicas returns how many Pods all Deployments want together.
 func (w *world) replicas() int {
-	w.t.Helper()
+	w.T.Helper()
 	var list appsv1.DeploymentList
-	if err := w.c.List(w.t.Context(), &list, client.InNamespace(w.ns)); err != nil {
-		w.t.Fatal(err)
+	if err := w.C.List(w.T.Context(), &list, client.InNamespace(w.NS)); err != nil {
+		w.T.Fatal(err)
 	}
 	all := 0
 	for i := range list.Items {
@@ -247,14 +247,14 @@ func isReady(pod *corev1.Pod) bool {
 // held runs a function while the controllers of Kubernetes are stopped: they see no change
 // meanwhile. No other test may run at the same time.
 func (w *world) held(f func()) {
-	w.t.Helper()
-	cluster := testenv.Cluster(w.t)
-	if err := cluster.Pause(w.t.Context(), localcluster.ControllerManager); err != nil {
-		w.t.Fatal(err)
+	w.T.Helper()
+	cluster := testenv.Cluster(w.T)
+	if err := cluster.Pause(w.T.Context(), localcluster.ControllerManager); err != nil {
+		w.T.Fatal(err)
 	}
 	defer func() {
 		if err := cluster.Resume(localcluster.ControllerManager); err != nil {
-			w.t.Error(err)
+			w.T.Error(err)
 		}
 	}()
 	f()

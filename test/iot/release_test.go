@@ -19,17 +19,17 @@ import (
 )
 
 func (w *world) release(name string, version int32) *iotv1alpha1.IotConnectorRelease {
-	r := &iotv1alpha1.IotConnectorRelease{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: name}}
+	r := &iotv1alpha1.IotConnectorRelease{ObjectMeta: metav1.ObjectMeta{Namespace: w.NS, Name: name}}
 	r.Spec.Version = version
 	return r
 }
 
 // released waits for the Ready condition of a release in its present generation.
 func (w *world) released(r *iotv1alpha1.IotConnectorRelease, status metav1.ConditionStatus, reason string) string {
-	w.t.Helper()
+	w.T.Helper()
 	message := ""
-	testenv.Eventually(w.t, func() error {
-		if err := w.c.Get(w.t.Context(), client.ObjectKeyFromObject(r), r); err != nil {
+	testenv.Eventually(w.T, func() error {
+		if err := w.C.Get(w.T.Context(), client.ObjectKeyFromObject(r), r); err != nil {
 			return err
 		}
 		found := meta.FindStatusCondition(r.Status.Conditions, "Ready")
@@ -47,12 +47,12 @@ func (w *world) released(r *iotv1alpha1.IotConnectorRelease, status metav1.Condi
 func testRolloutFirstStep(t *testing.T) {
 	w := newWorld(t)
 	c := w.version0("clinic")
-	w.create(c)
+	w.Create(c)
 	w.ready(c)
 	before := c.DeepCopy()
 	r := w.release("rollout", 0)
 	r.Spec.Images = map[string]string{"Normalization": "never"}
-	w.create(r)
+	w.Create(r)
 	w.released(r, metav1.ConditionTrue, "UpToDate")
 	w.ready(c)
 	if c.ResourceVersion != before.ResourceVersion {
@@ -70,12 +70,12 @@ func testRolloutLastStep(t *testing.T) {
 	unlabelled := w.version0("unlabelled")
 	unlabelled.Labels = nil
 	for _, c := range append(old, done, unlabelled) {
-		w.create(c)
+		w.Create(c)
 	}
 	w.ready(append(old, done, unlabelled)...)
 	settled, left := done.ResourceVersion, unlabelled.ResourceVersion
 	r := w.release("rollout", 1)
-	w.create(r)
+	w.Create(r)
 	w.released(r, metav1.ConditionTrue, "UpToDate")
 	if r.Status.Matched != 4 || r.Status.UpToDate != 4 || r.Status.Upgrading != 0 {
 		t.Errorf("status %+v", r.Status)
@@ -98,13 +98,13 @@ func testReleaseImages(t *testing.T) {
 	var all []*iotv1alpha1.IotConnector
 	for i := range 5 {
 		all = append(all, w.version1(fmt.Sprintf("c%d", i), entry("", "Normalization"), entry("", "FhirTransformation")))
-		w.create(all[i])
+		w.Create(all[i])
 	}
 	w.ready(all...)
 	r := w.release("images", 1)
 	r.Spec.Images = map[string]string{"FhirConverter": "example.com/fhir:2"}
 	r.Spec.Strategy.MaxUnavailable = new(intstr.FromString("40%"))
-	w.create(r)
+	w.Create(r)
 	w.released(r, metav1.ConditionTrue, "UpToDate")
 	w.ready(all...)
 	for _, c := range all {
@@ -121,12 +121,12 @@ func testReleaseStops(t *testing.T) {
 	w := newWorld(t)
 	bad := w.version0("bad")
 	bad.Spec.Containers[0].Name = "bad" // Which version 1 can't have.
-	w.create(bad)
+	w.Create(bad)
 	good := w.version0("good")
-	w.create(good)
+	w.Create(good)
 	w.ready(bad, good)
 	r := w.release("rollout", 1)
-	w.create(r)
+	w.Create(r)
 	message := w.released(r, metav1.ConditionFalse, "TooManyFailures")
 	if !strings.Contains(message, "IotConnector/bad") || len(r.Status.Failures) != 1 ||
 		!strings.Contains(r.Status.Failures[0].Reason, "kept for version 0") {
@@ -146,13 +146,13 @@ func testReleaseStops(t *testing.T) {
 // that is Stalled since its upgrade does.
 func testReleaseSparesOthers(t *testing.T) {
 	w := newWorld(t)
-	w.create(stranger(w.ns, "taken"))
+	w.Create(stranger(w.NS, "taken"))
 	theirs, good := w.version1("theirs", entry("taken", "Normalization")), w.version0("good")
-	w.create(theirs, good)
+	w.Create(theirs, good)
 	w.until(theirs, "Stalled", metav1.ConditionTrue, "NameTaken")
 	w.ready(good)
 	r := w.release("rollout", 1)
-	w.create(r)
+	w.Create(r)
 	message := w.released(r, metav1.ConditionTrue, "UpToDate")
 	if !strings.Contains(message, "1 stalled for a reason unrelated") || r.Status.Failed != 0 || r.Status.UpToDate != 1 {
 		t.Errorf("message %q, status %+v", message, r.Status)
@@ -160,9 +160,9 @@ func testReleaseSparesOthers(t *testing.T) {
 	w.ready(good)
 	w.consists(good, "good-fhirconverter", "good-normalization")
 
-	w.create(stranger(w.ns, "bad-normalization"))
+	w.Create(stranger(w.NS, "bad-normalization"))
 	bad := w.version0("bad")
-	w.create(bad)
+	w.Create(bad)
 	message = w.released(r, metav1.ConditionFalse, "TooManyFailures")
 	if !strings.Contains(message, "IotConnector/bad") || len(r.Status.Failures) != 1 {
 		t.Errorf("message %q, status %+v", message, r.Status)
@@ -174,10 +174,10 @@ func testReleaseSparesOthers(t *testing.T) {
 func testReleaseRolledBack(t *testing.T) {
 	w := newWorld(t)
 	c, later := w.version0("c"), w.version0("later")
-	w.create(c)
+	w.Create(c)
 	w.ready(c)
 	r := w.release("rollout", 1)
-	w.create(r)
+	w.Create(r)
 	w.released(r, metav1.ConditionTrue, "UpToDate")
 	w.ready(c)
 	w.rollback(c)
@@ -185,10 +185,10 @@ func testReleaseRolledBack(t *testing.T) {
 		!strings.Contains(r.Status.Failures[0].Reason, "rolled back") {
 		t.Errorf("message %q, status %+v", message, r.Status)
 	}
-	w.create(later)
+	w.Create(later)
 	w.ready(c, later)
 	testenv.Eventually(t, func() error {
-		if err := w.c.Get(t.Context(), client.ObjectKeyFromObject(r), r); err != nil || r.Status.Matched != 2 {
+		if err := w.C.Get(t.Context(), client.ObjectKeyFromObject(r), r); err != nil || r.Status.Matched != 2 {
 			return fmt.Errorf("error %w, status %+v", err, r.Status)
 		}
 		return nil
@@ -210,16 +210,16 @@ func testReleaseRolledBack(t *testing.T) {
 func testReleaseDenied(t *testing.T) {
 	w := newWorld(t)
 	frozen, good := w.version0("a-frozen"), w.version0("b-good")
-	w.create(frozen, good)
+	w.Create(frozen, good)
 	w.ready(frozen, good)
 	upgraded := func() error { // A spec that the API server itself would accept.
 		try := frozen.DeepCopy()
 		if _, err := iot.Upgrade(try, nil); err != nil {
 			return err
 		}
-		return w.c.Patch(t.Context(), try, client.MergeFrom(frozen), client.DryRunAll)
+		return w.C.Patch(t.Context(), try, client.MergeFrom(frozen), client.DryRunAll)
 	}
-	allow := testenv.Refuse(t, w.ns, iotv1alpha1.GroupVersion.WithResource("iotconnectors"),
+	allow := testenv.Refuse(t, w.NS, iotv1alpha1.GroupVersion.WithResource("iotconnectors"),
 		"object.metadata.name != 'a-frozen' || object.spec.?version.orValue(0) == 0", "frozen until Monday")
 	testenv.Eventually(t, func() error {
 		if err := upgraded(); err == nil || !strings.Contains(err.Error(), "frozen until Monday") {
@@ -229,7 +229,7 @@ func testReleaseDenied(t *testing.T) {
 	})
 	r := w.release("rollout", 1)
 	r.Spec.Strategy.MaxFailures = new(int32(2))
-	w.create(r)
+	w.Create(r)
 	message := w.released(r, metav1.ConditionFalse, "TooManyFailures")
 	if !strings.Contains(message, "1 of 2 could not be upgraded") || len(r.Status.Failures) != 1 ||
 		r.Status.Failures[0].Name != frozen.Name || !strings.Contains(r.Status.Failures[0].Reason, "frozen until Monday") ||
@@ -251,11 +251,11 @@ func testReleaseDenied(t *testing.T) {
 func testReleasePaused(t *testing.T) {
 	w := newWorld(t)
 	c := w.version0("c")
-	w.create(c)
+	w.Create(c)
 	w.ready(c)
 	r := w.release("rollout", 1)
 	r.Spec.Strategy.Paused = true
-	w.create(r)
+	w.Create(r)
 	if message := w.released(r, metav1.ConditionFalse, "Paused"); !strings.Contains(message, "1 to go") {
 		t.Errorf("message %q", message)
 	}
@@ -269,14 +269,14 @@ func testReleaseMaxUnavailable(t *testing.T) {
 	w := newWorld(t)
 	first, second := w.version0("a-first"), w.version0("b-second")
 	for _, c := range []*iotv1alpha1.IotConnector{first, second} {
-		w.create(c)
+		w.Create(c)
 	}
 	w.ready(first, second)
 	none := w.noPods()
 	r := w.release("rollout", 1)
-	w.create(r)
+	w.Create(r)
 	testenv.Eventually(t, func() error {
-		if err := w.c.Get(t.Context(), client.ObjectKeyFromObject(r), r); err != nil {
+		if err := w.C.Get(t.Context(), client.ObjectKeyFromObject(r), r); err != nil {
 			return err
 		}
 		if r.Status.Upgrading != 1 || r.Status.UpToDate != 0 {
@@ -284,20 +284,20 @@ func testReleaseMaxUnavailable(t *testing.T) {
 		}
 		return nil
 	})
-	w.delete(none)
+	w.Delete(none)
 	w.released(r, metav1.ConditionTrue, "UpToDate")
 }
 
 // noPods prevents new Pods in the namespace, until the returned object is deleted.
 func (w *world) noPods() *corev1.ResourceQuota {
-	w.t.Helper()
-	quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: "none"}}
+	w.T.Helper()
+	quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: w.NS, Name: "none"}}
 	quota.Spec.Hard = corev1.ResourceList{"pods": quantity("0")}
-	w.create(quota)
-	testenv.Eventually(w.t, func() error { // It is effective after kube-controller-manager has counted.
-		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, GenerateName: "try-"}}
+	w.Create(quota)
+	testenv.Eventually(w.T, func() error { // It is effective after kube-controller-manager has counted.
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.NS, GenerateName: "try-"}}
 		pod.Spec.Containers = []corev1.Container{{Name: "try", Image: "try"}}
-		if err := w.c.Create(w.t.Context(), pod, client.DryRunAll); !apierrors.IsForbidden(err) {
+		if err := w.C.Create(w.T.Context(), pod, client.DryRunAll); !apierrors.IsForbidden(err) {
 			return fmt.Errorf("a Pod may be made still: %w", err)
 		}
 		return nil
@@ -310,19 +310,19 @@ func (w *world) noPods() *corev1.ResourceQuota {
 func testTwoReleases(t *testing.T) {
 	w := newWorld(t)
 	c := w.version0("c")
-	w.create(c)
+	w.Create(c)
 	w.ready(c)
 	older, newer := w.release("a-older", 0), w.release("b-newer", 1)
-	w.create(older)
+	w.Create(older)
 	w.released(older, metav1.ConditionTrue, "UpToDate")
-	w.create(newer)
+	w.Create(newer)
 	message := w.released(newer, metav1.ConditionFalse, "Contested")
 	want := "IotConnector/c also matches the older IotConnectorRelease/a-older, which acts: " +
 		"IotConnectorRelease/b-newer leaves it alone"
 	if message != want {
 		t.Errorf("message %q", message)
 	}
-	w.delete(older)
+	w.Delete(older)
 	w.released(newer, metav1.ConditionTrue, "UpToDate")
 	w.ready(c)
 	w.consists(c, "c-fhirconverter", "c-normalization")

@@ -24,37 +24,37 @@ type backup struct {
 
 // lost creates a connector, saves it, and deletes all of it.
 func (w *world) lost(name string) backup {
-	w.t.Helper()
+	w.T.Helper()
 	c := w.version0(name)
-	w.create(c)
+	w.Create(c)
 	w.ready(c)
 	b := backup{c.DeepCopy(), w.deployment(name), &corev1.ServiceAccount{}}
-	key := client.ObjectKey{Namespace: w.ns, Name: b.deployment.Spec.Template.Spec.ServiceAccountName}
-	if err := w.c.Get(w.t.Context(), key, b.account); err != nil {
-		w.t.Fatal(err)
+	key := client.ObjectKey{Namespace: w.NS, Name: b.deployment.Spec.Template.Spec.ServiceAccountName}
+	if err := w.C.Get(w.T.Context(), key, b.account); err != nil {
+		w.T.Fatal(err)
 	}
-	w.delete(c)
-	w.gone(c)
-	w.gone(b.deployment.DeepCopy())
-	w.gone(b.account.DeepCopy())
+	w.Delete(c)
+	w.Gone(c)
+	w.Gone(b.deployment.DeepCopy())
+	w.Gone(b.account.DeepCopy())
 	return b
 }
 
 // restore creates objects again: the API server gives them new UIDs and drops the status.
 func (w *world) restore(objects ...client.Object) {
-	w.t.Helper()
+	w.T.Helper()
 	for _, obj := range objects {
 		obj.SetResourceVersion("")
 		obj.SetUID("")
 		obj.SetManagedFields(nil)
-		w.create(obj)
+		w.Create(obj)
 	}
 }
 
 // asks waits until the message of a connector says what a user must do about an object.
 func (w *world) asks(c *iotv1alpha1.IotConnector, reason, about string) {
-	w.t.Helper()
-	testenv.Eventually(w.t, func() error {
+	w.T.Helper()
+	testenv.Eventually(w.T, func() error {
 		message := w.until(c, "Ready", metav1.ConditionFalse, reason)
 		if !strings.HasPrefix(message, "Restored: ") || !strings.Contains(message, about) {
 			return fmt.Errorf("%s: %s, want a message that begins with Restored: and names %s", reason, message, about)
@@ -73,14 +73,14 @@ func testRestoredUpgrade(t *testing.T) {
 	w.restore(b.account, b.deployment)
 	c := w.version1("clinic", entry("a", "Normalization"))
 	c.Finalizers = b.connector.Finalizers
-	w.create(c)
+	w.Create(c)
 	w.asks(c, "NameTaken", "Deployment/clinic")
 	if got := w.deployments(c); len(got) > 0 {
 		t.Errorf("Deployments %v are made beside those of the backup", got)
 	}
-	w.delete(b.deployment)
+	w.Delete(b.deployment)
 	w.asks(c, "NameTaken", "ServiceAccount/"+b.account.Name)
-	w.delete(b.account)
+	w.Delete(b.account)
 	w.ready(c)
 	w.consists(c, "a")
 }
@@ -93,8 +93,8 @@ func testRestoredKept(t *testing.T) {
 	w.restore(b.connector.DeepCopy())
 	c := w.connector("clinic")
 	w.ready(c)
-	w.delete(c)
-	w.gone(c) // The order of restoration does not matter to the next connector.
+	w.Delete(c)
+	w.Gone(c) // The order of restoration does not matter to the next connector.
 
 	w.restore(b.account, b.deployment, b.connector)
 	c = b.connector
@@ -135,7 +135,7 @@ func testRestoredOwned(t *testing.T) {
 func testBackupPage(t *testing.T) {
 	w := newWorld(t)
 	c := w.version1("c", entry("a", "Normalization"))
-	w.create(c)
+	w.Create(c)
 	w.ready(c)
 	commands := testenv.PageCommands(t, "../../docs/backup-and-restore.md", "IotConnectors")
 	if len(commands) != 1 {
@@ -143,10 +143,10 @@ func testBackupPage(t *testing.T) {
 	}
 	save, restore, _ := strings.Cut(strings.TrimSpace(commands[0]), "\n")
 	dir := t.TempDir()
-	testenv.Shell(t, dir, w.ns, save)
-	w.delete(c)
-	w.gone(c)
-	testenv.Shell(t, dir, w.ns, restore)
+	testenv.Shell(t, dir, w.NS, save)
+	w.Delete(c)
+	w.Gone(c)
+	testenv.Shell(t, dir, w.NS, restore)
 	c = w.connector("c")
 	w.ready(c)
 	w.consists(c, "a")

@@ -22,15 +22,15 @@ func optionsFrom(version string) *metav1.ListOptions {
 
 // user gets some rights in the namespace, and user waits until the API server uses them.
 func (w *world) user(name string, rules ...rbacv1.PolicyRule) client.Client {
-	w.t.Helper()
-	role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: name}, Rules: rules}
-	w.create(role, &rbacv1.RoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: name},
-		Subjects:   []rbacv1.Subject{{Kind: "User", Name: w.ns + "-" + name}},
+	w.T.Helper()
+	role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: w.NS, Name: name}, Rules: rules}
+	w.Create(role, &rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.NS, Name: name},
+		Subjects:   []rbacv1.Subject{{Kind: "User", Name: w.NS + "-" + name}},
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: name},
 	})
-	testenv.AwaitRights(w.t, w.ns+"-"+name, w.ns, true, rules...)
-	return testenv.ClientFor(w.t, testenv.As(w.t, w.ns+"-"+name), w.c.Scheme())
+	testenv.AwaitRights(w.T, w.NS+"-"+name, w.NS, true, rules...)
+	return testenv.ClientFor(w.T, testenv.As(w.T, w.NS+"-"+name), w.C.Scheme())
 }
 
 func may(verb, group string, resources ...string) rbacv1.PolicyRule {
@@ -50,12 +50,12 @@ func testRights(t *testing.T) {
 	c := w.version1("c", entry("a", "Normalization"))
 
 	err := poor.Create(t.Context(), c.DeepCopy())
-	refused(t, err, "may not create deployments in namespace "+w.ns)
+	refused(t, err, "may not create deployments in namespace "+w.NS)
 	if !apierrors.IsForbidden(err) {
 		t.Errorf("error %v, want 403", err)
 	}
 	// Its Pods use a ServiceAccount, which is created for the connector.
-	refused(t, rich.Create(t.Context(), c.DeepCopy()), "may not create serviceaccounts in namespace "+w.ns)
+	refused(t, rich.Create(t.Context(), c.DeepCopy()), "may not create serviceaccounts in namespace "+w.NS)
 	if err := identified.Create(t.Context(), c); err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +71,7 @@ func testRights(t *testing.T) {
 		c.Spec.ServiceIdentity = &iotv1alpha1.ServiceIdentity{ClientID: "aaaa", ResourceID: "bbbb"}
 	}
 	take := func(c *iotv1alpha1.IotConnector) { c.Spec.ServiceIdentity = nil }
-	refused(t, try(w, rich, c, give), "may not create serviceaccounts in namespace "+w.ns)
+	refused(t, try(w, rich, c, give), "may not create serviceaccounts in namespace "+w.NS)
 	for _, err := range []error{
 		try(w, identified, c, give), try(w, rich, c, func(c *iotv1alpha1.IotConnector) {
 			c.Spec.Deployments[0].Containers[0].Image = "other"
@@ -81,11 +81,11 @@ func testRights(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	refused(t, try(w, rich, c, take), "may not create serviceaccounts in namespace "+w.ns)
+	refused(t, try(w, rich, c, take), "may not create serviceaccounts in namespace "+w.NS)
 	if err := try(w, identified, c, take); err != nil {
 		t.Error(err)
 	}
-	release := &iotv1alpha1.IotConnectorRelease{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: "r"}}
+	release := &iotv1alpha1.IotConnectorRelease{ObjectMeta: metav1.ObjectMeta{Namespace: w.NS, Name: "r"}}
 	release.Spec.Version, release.Spec.Images = 1, map[string]string{"Normalization": "evil"}
 	refused(t, poor.Create(t.Context(), release.DeepCopy()), "may not create deployments")
 	// A release changes connectors, which takes a right of its own.
@@ -98,7 +98,7 @@ func testRights(t *testing.T) {
 	// Even a user with all rights can't write the status, because the status decides which
 	// objects are deleted.
 	forgery := client.RawPatch(types.MergePatchType, []byte(`{"status": {"inventory": null}}`))
-	refused(t, w.c.Status().Patch(t.Context(), c, forgery), "only Kinship may write it")
+	refused(t, w.C.Status().Patch(t.Context(), c, forgery), "only Kinship may write it")
 }
 
 // testEverything: no release upgrades everything by a slip.
@@ -106,7 +106,7 @@ func testEverything(t *testing.T) {
 	w := newWorld(t)
 	r := w.release("all", 1)
 	r.Spec.Selector = &metav1.LabelSelector{}
-	refused(t, w.c.Create(t.Context(), r), "spec.selector is empty and would match every IotConnector")
+	refused(t, w.C.Create(t.Context(), r), "spec.selector is empty and would match every IotConnector")
 }
 
 // testRefused: a spec that can never work is refused with a clear message.
@@ -138,7 +138,7 @@ func testRefused(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			refused(t, w.c.Create(t.Context(), w.version1("connector-of-some-length", c.entries...)), c.want)
+			refused(t, w.C.Create(t.Context(), w.version1("connector-of-some-length", c.entries...)), c.want)
 		})
 	}
 }

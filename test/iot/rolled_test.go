@@ -24,7 +24,7 @@ func TestReadyOfNow(t *testing.T) {
 	operator.Start(t)
 	w := newWorld(t)
 	c := w.version1("c", entry("a", "Normalization"), entry("b", "FhirConverter"))
-	w.create(c)
+	w.Create(c)
 	w.ready(c)
 	connectors, deployments := w.follow(&iotv1alpha1.IotConnectorList{}), w.follow(&appsv1.DeploymentList{})
 	w.held(func() {
@@ -47,7 +47,7 @@ func TestReleaseImagesOneByOne(t *testing.T) {
 	var all []*iotv1alpha1.IotConnector
 	for i := range n {
 		all = append(all, w.version1(fmt.Sprintf("c%d", i), entry(fmt.Sprintf("c%d-fhir", i), "FhirConverter")))
-		w.create(all[i])
+		w.Create(all[i])
 	}
 	w.ready(all...)
 	connectors, deployments := w.follow(&iotv1alpha1.IotConnectorList{}), w.follow(&appsv1.DeploymentList{})
@@ -55,9 +55,9 @@ func TestReleaseImagesOneByOne(t *testing.T) {
 	r.Spec.Images = map[string]string{"FhirConverter": "example.com/fhir:2"}
 	r.Spec.Strategy.MaxUnavailable = new(intstr.FromInt32(most))
 	w.held(func() {
-		w.create(r)
+		w.Create(r)
 		testenv.Eventually(t, func() error {
-			if err := w.c.Get(t.Context(), client.ObjectKeyFromObject(r), r); err != nil {
+			if err := w.C.Get(t.Context(), client.ObjectKeyFromObject(r), r); err != nil {
 				return err
 			}
 			if r.Status.Upgrading < most {
@@ -82,7 +82,7 @@ func TestReleaseImagesOneByOne(t *testing.T) {
 func testBadChange(t *testing.T) {
 	w := newWorld(t)
 	c := w.version1("c", entry("a", "Normalization"))
-	w.create(c)
+	w.Create(c)
 	w.ready(c)
 	serving := w.pods("a")
 	w.deadline("a", 1)
@@ -117,9 +117,9 @@ func testBadChange(t *testing.T) {
 // deadline sets progressDeadlineSeconds of a Deployment, and waits until Kubernetes has seen
 // it.
 func (w *world) deadline(name string, seconds int32) {
-	w.t.Helper()
+	w.T.Helper()
 	change(w, w.deployment(name), func(d *appsv1.Deployment) { d.Spec.ProgressDeadlineSeconds = &seconds })
-	testenv.Eventually(w.t, func() error {
+	testenv.Eventually(w.T, func() error {
 		if d := w.deployment(name); d.Status.ObservedGeneration < d.Generation {
 			return fmt.Errorf("generation %d is not seen yet: %+v", d.Generation, d.Status)
 		}

@@ -46,7 +46,7 @@ func TestRolloutSurvives(t *testing.T) {
 	connectors := w.follow(&iotv1alpha1.IotConnectorList{})
 	r := w.release("rollout", 1)
 	r.Spec.Strategy.MaxUnavailable = new(intstr.FromString("10%"))
-	w.create(r)
+	w.Create(r)
 	for kill := 1; kill <= 3; kill++ {
 		// Early, and by a watch: on a busy machine a list is late by many connectors.
 		testenv.EventuallyWithin(t, long, func() error {
@@ -80,7 +80,7 @@ func TestRolloutSurvives(t *testing.T) {
 		t.Errorf("%d writes of %d connectors:\n%s", patches.Total(), n, patches)
 	}
 	eventually(t, func() error {
-		if err := w.c.Get(t.Context(), client.ObjectKeyFromObject(r), r); err != nil {
+		if err := w.C.Get(t.Context(), client.ObjectKeyFromObject(r), r); err != nil {
 			return err
 		}
 		if int(r.Status.UpToDate) != n || r.Status.Upgrading != 0 || r.Status.Failed != 0 {
@@ -121,23 +121,23 @@ func eventually(t *testing.T, look func() error) {
 
 // createAll creates many objects, several at a time.
 func (w *world) createAll(n int, object func(i int) client.Object) {
-	w.t.Helper()
-	group, ctx := errgroup.WithContext(w.t.Context())
+	w.T.Helper()
+	group, ctx := errgroup.WithContext(w.T.Context())
 	group.SetLimit(16)
 	for i := range n {
-		group.Go(func() error { return w.c.Create(ctx, object(i)) })
+		group.Go(func() error { return w.C.Create(ctx, object(i)) })
 	}
 	if err := group.Wait(); err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 }
 
 // all returns the connectors of the namespace.
 func (w *world) all() []iotv1alpha1.IotConnector {
-	w.t.Helper()
+	w.T.Helper()
 	var list iotv1alpha1.IotConnectorList
-	if err := w.c.List(context.WithoutCancel(w.t.Context()), &list, client.InNamespace(w.ns)); err != nil {
-		w.t.Fatal(err)
+	if err := w.C.List(context.WithoutCancel(w.T.Context()), &list, client.InNamespace(w.NS)); err != nil {
+		w.T.Fatal(err)
 	}
 	return list.Items
 }
@@ -153,7 +153,7 @@ func (w *world) settled(n int, generation int64) error {
 			}
 		}
 		if c.Generation > generation {
-			w.t.Fatalf("%s is at generation %d: it was changed more than once", c.Name, c.Generation)
+			w.T.Fatalf("%s is at generation %d: it was changed more than once", c.Name, c.Generation)
 		}
 	}
 	if ready != n {
@@ -164,7 +164,7 @@ func (w *world) settled(n int, generation int64) error {
 
 // upgraded returns how many connectors are at version 1.
 func (w *world) upgraded() int {
-	w.t.Helper()
+	w.T.Helper()
 	n := 0
 	for _, c := range w.all() {
 		n += int(c.Spec.EffectiveVersion())
@@ -174,12 +174,12 @@ func (w *world) upgraded() int {
 
 // pause pauses a release until no upgrade is in progress any more, and resumes it.
 func (w *world) pause(r *iotv1alpha1.IotConnectorRelease) {
-	w.t.Helper()
+	w.T.Helper()
 	change(w, r, func(r *iotv1alpha1.IotConnectorRelease) { r.Spec.Strategy.Paused = true })
 	w.released(r, metav1.ConditionFalse, "Paused")
 	upgraded := w.upgraded()
-	eventually(w.t, func() error {
-		if err := w.c.Get(w.t.Context(), client.ObjectKeyFromObject(r), r); err != nil {
+	eventually(w.T, func() error {
+		if err := w.C.Get(w.T.Context(), client.ObjectKeyFromObject(r), r); err != nil {
 			return err
 		}
 		if r.Status.Upgrading > 0 {
@@ -188,7 +188,7 @@ func (w *world) pause(r *iotv1alpha1.IotConnectorRelease) {
 		return nil
 	})
 	if now := w.upgraded(); now != upgraded {
-		w.t.Errorf("%d were upgraded while the release was paused", now-upgraded)
+		w.T.Errorf("%d were upgraded while the release was paused", now-upgraded)
 	}
 	change(w, r, func(r *iotv1alpha1.IotConnectorRelease) { r.Spec.Strategy.Paused = false })
 }

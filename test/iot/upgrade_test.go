@@ -23,25 +23,25 @@ import (
 
 // upgrade upgrades a connector as a client does, with the service names that it knows.
 func (w *world) upgrade(c *iotv1alpha1.IotConnector, names map[string]string) {
-	w.t.Helper()
+	w.T.Helper()
 	change(w, c, func(c *iotv1alpha1.IotConnector) {
 		if _, err := iot.Upgrade(c, names); err != nil {
-			w.t.Fatal(err)
+			w.T.Fatal(err)
 		}
 	})
 }
 
 // rollback waits until the operator has recorded the previous spec, and restores it.
 func (w *world) rollback(c *iotv1alpha1.IotConnector) {
-	w.t.Helper()
-	testenv.Eventually(w.t, func() error {
-		if err := w.c.Get(w.t.Context(), client.ObjectKeyFromObject(c), c); err != nil {
+	w.T.Helper()
+	testenv.Eventually(w.T, func() error {
+		if err := w.C.Get(w.T.Context(), client.ObjectKeyFromObject(c), c); err != nil {
 			return err
 		}
 		if err := iot.Rollback(c); err != nil {
 			return err
 		}
-		return w.c.Update(w.t.Context(), c)
+		return w.C.Update(w.T.Context(), c)
 	})
 }
 
@@ -50,7 +50,7 @@ func (w *world) rollback(c *iotv1alpha1.IotConnector) {
 func testUpgrade(t *testing.T) {
 	w := newWorld(t)
 	c := w.version0("clinic")
-	w.create(c)
+	w.Create(c)
 	w.ready(c)
 	before := c.DeepCopy()
 	w.upgrade(c, map[string]string{iot.TypeFhirConverter: "fhir-service"})
@@ -81,7 +81,7 @@ func testUpgrade(t *testing.T) {
 func testNoGap(t *testing.T) {
 	w := newWorld(t)
 	c := w.version0("clinic")
-	w.create(c)
+	w.Create(c)
 	w.ready(c)
 	least := w.watchPods()
 	w.upgrade(c, nil)
@@ -99,7 +99,7 @@ func testNoGap(t *testing.T) {
 func testNoGapScaled(t *testing.T) {
 	w := newWorld(t)
 	c := w.version0("clinic")
-	w.create(c)
+	w.Create(c)
 	w.ready(c)
 	change(w, w.deployment("clinic"), func(d *appsv1.Deployment) { d.Spec.Replicas = new(int32(5)) })
 	testenv.Eventually(t, func() error {
@@ -129,7 +129,7 @@ func testNoGapScaled(t *testing.T) {
 func testOldStays(t *testing.T) {
 	w := newWorld(t)
 	c := w.version0("clinic")
-	w.create(c)
+	w.Create(c)
 	w.ready(c)
 	old := w.pods("clinic")
 	change(w, c, func(c *iotv1alpha1.IotConnector) {
@@ -142,7 +142,7 @@ func testOldStays(t *testing.T) {
 		}
 	})
 	testenv.Eventually(t, func() error {
-		if err := w.c.Get(t.Context(), client.ObjectKeyFromObject(c), c); err != nil {
+		if err := w.C.Get(t.Context(), client.ObjectKeyFromObject(c), c); err != nil {
 			return err
 		}
 		for _, cond := range c.Status.Conditions {
@@ -170,12 +170,12 @@ func testOldStays(t *testing.T) {
 func testRollbackMeetsUpgrade(t *testing.T) {
 	w := newWorld(t)
 	c := w.version0("clinic")
-	w.create(c)
+	w.Create(c)
 	w.ready(c)
 	w.unrecorded(c)
 	w.upgrade(c, nil)
-	w.gone(&appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: "clinic"}})
-	if err := w.c.Get(t.Context(), client.ObjectKeyFromObject(c), c); err != nil || *c.Status.Version != 0 {
+	w.Gone(&appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: w.NS, Name: "clinic"}})
+	if err := w.C.Get(t.Context(), client.ObjectKeyFromObject(c), c); err != nil || *c.Status.Version != 0 {
 		t.Fatalf("error %v, status %+v: the version that is on record must be the former", err, c.Status)
 	}
 	least := w.watchPods()
@@ -183,7 +183,7 @@ func testRollbackMeetsUpgrade(t *testing.T) {
 	w.rollback(c)
 	w.until(c, "Ready", metav1.ConditionFalse, "Progressing")
 	w.consists(c, "clinic", "clinic-fhirconverter", "clinic-normalization")
-	w.delete(none)
+	w.Delete(none)
 	w.ready(c)
 	w.consists(c, "clinic")
 	if n := least(); n < 1 {
@@ -193,12 +193,12 @@ func testRollbackMeetsUpgrade(t *testing.T) {
 
 // unrecorded has the API server refuse to record that a connector is at version 1.
 func (w *world) unrecorded(c *iotv1alpha1.IotConnector) {
-	w.t.Helper()
-	testenv.Refuse(w.t, w.ns, iotv1alpha1.GroupVersion.WithResource("iotconnectors/status"), "!has(object.status.version) || object.status.version != 1", "not on record")
-	testenv.Eventually(w.t, func() error { // A policy takes effect a moment after its creation.
+	w.T.Helper()
+	testenv.Refuse(w.T, w.NS, iotv1alpha1.GroupVersion.WithResource("iotconnectors/status"), "!has(object.status.version) || object.status.version != 1", "not on record")
+	testenv.Eventually(w.T, func() error { // A policy takes effect a moment after its creation.
 		try := c.DeepCopy()
 		try.Status.Version = new(int32(1))
-		err := w.c.Status().Update(w.t.Context(), try, client.DryRunAll)
+		err := w.C.Status().Update(w.T.Context(), try, client.DryRunAll)
 		if err == nil || !strings.Contains(err.Error(), "not on record") {
 			return errors.Join(errors.New("the policy is not in force"), err)
 		}
@@ -211,14 +211,14 @@ func (w *world) unrecorded(c *iotv1alpha1.IotConnector) {
 func testVersionDown(t *testing.T) {
 	w := newWorld(t)
 	fresh := w.version1("fresh", entry("a", "Normalization"))
-	w.create(fresh)
+	w.Create(fresh)
 	w.ready(fresh)
 	other := w.version0("other").Spec
 	down := func(c *iotv1alpha1.IotConnector) { c.Spec = other }
-	refused(t, try(w, w.c, fresh, down), "no previous spec is on record")
+	refused(t, try(w, w.C, fresh, down), "no previous spec is on record")
 
 	c := w.version0("clinic")
-	w.create(c)
+	w.Create(c)
 	w.ready(c)
 	w.upgrade(c, nil)
 	w.ready(c)
@@ -227,7 +227,7 @@ func testVersionDown(t *testing.T) {
 		c.Spec.Containers[0].Image = "example.com/never-seen:1"
 		c.Annotations[iotv1alpha1.AnnotationPreviousSpec] = `{"containers":[]}`
 	}
-	refused(t, try(w, w.c, c, forge), "other than by a rollback")
+	refused(t, try(w, w.C, c, forge), "other than by a rollback")
 	w.rollback(c)
 	w.ready(c)
 	if c.Status.Previous != nil || c.Annotations[iotv1alpha1.AnnotationPreviousSpec] != "" {
@@ -239,9 +239,9 @@ func testVersionDown(t *testing.T) {
 func testForgedUpgrade(t *testing.T) {
 	w := newWorld(t)
 	c := w.version0("clinic")
-	w.create(c)
+	w.Create(c)
 	w.ready(c)
-	refused(t, try(w, w.c, c, func(c *iotv1alpha1.IotConnector) {
+	refused(t, try(w, w.C, c, func(c *iotv1alpha1.IotConnector) {
 		c.Spec.ServiceIdentity = &iotv1alpha1.ServiceIdentity{ClientID: "another"}
 		if _, err := iot.Upgrade(c, nil); err != nil {
 			t.Fatal(err)
@@ -266,20 +266,20 @@ func TestOlderController(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := newWorld(t)
-	unattended(t, w.c)
+	unattended(t, w.C)
 	c := w.version0("clinic")
-	w.create(c)
-	old := stranger(w.ns, "clinic")
+	w.Create(c)
+	old := stranger(w.NS, "clinic")
 	old.OwnerReferences = []metav1.OwnerReference{
 		*metav1.NewControllerRef(c, iotv1alpha1.GroupVersion.WithKind("IotConnector")),
 	}
 	old.Spec.Replicas = new(int32(2))
-	w.create(old)
+	w.Create(old)
 	// Not every field belongs to the older controller.
 	before := old.DeepCopy()
 	pod := &old.Spec.Template.Spec
 	pod.Containers = append(pod.Containers, corev1.Container{Name: "sidecar", Image: "theirs"})
-	must(t, w.c.Patch(t.Context(), old, client.StrategicMergeFrom(before), client.FieldOwner("injector")))
+	must(t, w.C.Patch(t.Context(), old, client.StrategicMergeFrom(before), client.FieldOwner("injector")))
 	testenv.Eventually(t, func() error {
 		if d := w.deployment("clinic"); !rolled(d) {
 			return fmt.Errorf("status %+v", d.Status)

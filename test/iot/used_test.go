@@ -25,7 +25,7 @@ func TestUsed(t *testing.T) {
 	operator.Start(t, func(o *app.Options) { o.Packs = []string{"iot", "usage"} })
 	w := newWorld(t)
 	c := w.version1("c", entry("a", "Normalization"), entry("b", "FhirConverter"))
-	w.create(c)
+	w.Create(c)
 	w.ready(c)
 
 	t.Log("the entry is taken out")
@@ -43,7 +43,7 @@ func TestUsed(t *testing.T) {
 
 	t.Log("the connector is deleted")
 	usage = w.protect("b")
-	w.delete(c)
+	w.Delete(c)
 	w.saysWhoKeeps(c)
 	if d := w.deployment("b"); d.DeletionTimestamp != nil {
 		t.Error("what is in use is being deleted")
@@ -58,20 +58,20 @@ func TestUsed(t *testing.T) {
 
 // protect creates a Usage of a Deployment and waits until the Usage is Ready.
 func (w *world) protect(deployment string) *protectionv1beta1.Usage {
-	w.t.Helper()
-	usage := &protectionv1beta1.Usage{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: "keep-" + deployment}}
+	w.T.Helper()
+	usage := &protectionv1beta1.Usage{ObjectMeta: metav1.ObjectMeta{Namespace: w.NS, Name: "keep-" + deployment}}
 	usage.Spec.Reason = new("patients depend on it")
 	usage.Spec.Of = sharedv1alpha1.Resource{
 		APIVersion: "apps/v1", Kind: "Deployment", ResourceRef: &sharedv1alpha1.ResourceRef{Name: deployment},
 	}
-	w.create(usage)
-	w.t.Cleanup(func() {
-		if err := client.IgnoreNotFound(w.c.Delete(context.WithoutCancel(w.t.Context()), usage)); err != nil {
-			w.t.Error(err)
+	w.Create(usage)
+	w.T.Cleanup(func() {
+		if err := client.IgnoreNotFound(w.C.Delete(context.WithoutCancel(w.T.Context()), usage)); err != nil {
+			w.T.Error(err)
 		}
 	})
-	testenv.Eventually(w.t, func() error {
-		if err := w.c.Get(w.t.Context(), client.ObjectKeyFromObject(usage), usage); err != nil {
+	testenv.Eventually(w.T, func() error {
+		if err := w.C.Get(w.T.Context(), client.ObjectKeyFromObject(usage), usage); err != nil {
 			return err
 		}
 		if !meta.IsStatusConditionTrue(usage.Status.Conditions, "Ready") {
@@ -84,19 +84,19 @@ func (w *world) protect(deployment string) *protectionv1beta1.Usage {
 
 // saysWhoKeeps waits until the condition Ready of a connector names the Usage and its reason.
 func (w *world) saysWhoKeeps(c *iotv1alpha1.IotConnector) {
-	w.t.Helper()
+	w.T.Helper()
 	message := w.until(c, "Ready", metav1.ConditionFalse, "DeletionRefused")
 	if !strings.Contains(message, "patients depend on it") || !strings.Contains(message, "Usage keep-") {
-		w.t.Errorf("message %q", message)
+		w.T.Errorf("message %q", message)
 	}
 }
 
 // promptly deletes a Usage and expects something well before the operator would try again
 // by itself.
 func (w *world) promptly(usage *protectionv1beta1.Usage, f func() error) {
-	w.t.Helper()
+	w.T.Helper()
 	begin := time.Now()
-	w.delete(usage)
-	testenv.EventuallyWithin(w.t, 20*time.Second, f)
-	w.t.Logf("after %s", time.Since(begin).Round(time.Millisecond))
+	w.Delete(usage)
+	testenv.EventuallyWithin(w.T, 20*time.Second, f)
+	w.T.Logf("after %s", time.Since(begin).Round(time.Millisecond))
 }

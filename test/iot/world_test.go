@@ -2,7 +2,6 @@ package iot_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -23,26 +22,22 @@ import (
 )
 
 // world is the environment of a test: a namespace, and the rights of an administrator.
-type world struct {
-	t  *testing.T
-	c  client.WithWatch
-	ns string
-}
+type world struct{ testenv.World }
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{t: t, c: operator.Client(t), ns: testenv.Namespace(t)}
+	w := &world{testenv.NewWorld(t, operator.Client(t))}
 	t.Cleanup(func() { w.tidyUp(time.Minute) }) // While an operator handles the finalizers.
 	return w
 }
 
 // tidyUp deletes the connectors and waits for the end of their deletion.
 func (w *world) tidyUp(within time.Duration) {
-	w.t.Helper()
-	ctx := context.WithoutCancel(w.t.Context())
-	testenv.EventuallyWithin(w.t, within, func() error {
+	w.T.Helper()
+	ctx := context.WithoutCancel(w.T.Context())
+	testenv.EventuallyWithin(w.T, within, func() error {
 		// Of a thousand objects, one request deletes as many as it can in a minute.
-		if err := w.c.DeleteAllOf(ctx, &iotv1alpha1.IotConnector{}, client.InNamespace(w.ns)); err != nil {
+		if err := w.C.DeleteAllOf(ctx, &iotv1alpha1.IotConnector{}, client.InNamespace(w.NS)); err != nil {
 			return fmt.Errorf("tidy up: %w", err)
 		}
 		if left := len(w.all()); left > 0 {
@@ -84,7 +79,7 @@ func entry(name, kind string) iotv1alpha1.Deployment {
 
 func (w *world) connector(name string) *iotv1alpha1.IotConnector {
 	return &iotv1alpha1.IotConnector{ObjectMeta: metav1.ObjectMeta{
-		Namespace: w.ns, Name: name, Labels: map[string]string{"Tier": "AlwaysUpdate"},
+		Namespace: w.NS, Name: name, Labels: map[string]string{"Tier": "AlwaysUpdate"},
 	}}
 }
 
@@ -105,43 +100,21 @@ func (w *world) version1(name string, entries ...iotv1alpha1.Deployment) *iotv1a
 
 // Actions.
 
-func (w *world) create(objects ...client.Object) {
-	w.t.Helper()
-	for _, obj := range objects {
-		if err := w.c.Create(w.t.Context(), obj); err != nil {
-			w.t.Fatalf("create %s: %v", obj.GetName(), err)
-		}
-	}
-}
-
-func (w *world) delete(obj client.Object) {
-	w.t.Helper()
-	if err := w.c.Delete(w.t.Context(), obj); err != nil {
-		w.t.Fatalf("delete %s: %v", obj.GetName(), err)
-	}
-}
-
-// change reads an object, changes it, and writes it, and repeats after a conflict.
+// change is Update with a function of the object's type.
 func change[T client.Object](w *world, obj T, f func(T)) {
-	w.t.Helper()
-	testenv.Eventually(w.t, func() error {
-		if err := w.c.Get(w.t.Context(), client.ObjectKeyFromObject(obj), obj); err != nil {
-			return err
-		}
-		f(obj)
-		return w.c.Update(w.t.Context(), obj)
-	})
+	w.T.Helper()
+	w.Update(obj, func() { f(obj) })
 }
 
 // try is change with an expected refusal, and returns the error.
 func try[T client.Object](w *world, c client.Client, obj T, f func(T)) error {
-	w.t.Helper()
+	w.T.Helper()
 	for {
-		if err := w.c.Get(w.t.Context(), client.ObjectKeyFromObject(obj), obj); err != nil {
-			w.t.Fatal(err)
+		if err := w.C.Get(w.T.Context(), client.ObjectKeyFromObject(obj), obj); err != nil {
+			w.T.Fatal(err)
 		}
 		f(obj)
-		if err := c.Update(w.t.Context(), obj); !apierrors.IsConflict(err) {
+		if err := c.Update(w.T.Context(), obj); !apierrors.IsConflict(err) {
 			return err
 		}
 	}
@@ -151,7 +124,7 @@ func try[T client.Object](w *world, c client.Client, obj T, f func(T)) error {
 
 // ready waits until connectors are Ready in their present generation.
 func (w *world) ready(connectors ...*iotv1alpha1.IotConnector) {
-	w.t.Helper()
+	w.T.Helper()
 	for _, c := range connectors {
 		w.until(c, "Ready", metav1.ConditionTrue, "")
 	}
@@ -162,10 +135,10 @@ func (w *world) ready(connectors ...*iotv1alpha1.IotConnector) {
 func (w *world) until(
 	c *iotv1alpha1.IotConnector, kind string, status metav1.ConditionStatus, reason string,
 ) string {
-	w.t.Helper()
+	w.T.Helper()
 	message := ""
-	testenv.Eventually(w.t, func() error {
-		if err := w.c.Get(w.t.Context(), client.ObjectKeyFromObject(c), c); err != nil {
+	testenv.Eventually(w.T, func() error {
+		if err := w.C.Get(w.T.Context(), client.ObjectKeyFromObject(c), c); err != nil {
 			return err
 		}
 		found := meta.FindStatusCondition(c.Status.Conditions, kind)
@@ -181,10 +154,10 @@ func (w *world) until(
 
 // deployments returns the names of the Deployments of a connector.
 func (w *world) deployments(c *iotv1alpha1.IotConnector) []string {
-	w.t.Helper()
+	w.T.Helper()
 	var list appsv1.DeploymentList
-	if err := w.c.List(w.t.Context(), &list, client.InNamespace(w.ns)); err != nil {
-		w.t.Fatal(err)
+	if err := w.C.List(w.T.Context(), &list, client.InNamespace(w.NS)); err != nil {
+		w.T.Fatal(err)
 	}
 	names := []string{}
 	for i := range list.Items {
@@ -198,9 +171,9 @@ func (w *world) deployments(c *iotv1alpha1.IotConnector) []string {
 
 // consists waits until a connector has these Deployments and no other.
 func (w *world) consists(c *iotv1alpha1.IotConnector, names ...string) {
-	w.t.Helper()
+	w.T.Helper()
 	slices.Sort(names)
-	testenv.Eventually(w.t, func() error {
+	testenv.Eventually(w.T, func() error {
 		if got := w.deployments(c); !slices.Equal(got, names) {
 			return fmt.Errorf("Deployments %v, want %v", got, names)
 		}
@@ -209,22 +182,22 @@ func (w *world) consists(c *iotv1alpha1.IotConnector, names ...string) {
 }
 
 func (w *world) deployment(name string) *appsv1.Deployment {
-	w.t.Helper()
+	w.T.Helper()
 	d := &appsv1.Deployment{}
-	if err := w.c.Get(w.t.Context(), client.ObjectKey{Namespace: w.ns, Name: name}, d); err != nil {
-		w.t.Fatal(err)
+	if err := w.C.Get(w.T.Context(), client.ObjectKey{Namespace: w.NS, Name: name}, d); err != nil {
+		w.T.Fatal(err)
 	}
 	return d
 }
 
 // pods returns the names and uids of the Pods of a Deployment.
 func (w *world) pods(deployment string) []string {
-	w.t.Helper()
+	w.T.Helper()
 	var list corev1.PodList
-	err := w.c.List(w.t.Context(), &list, client.InNamespace(w.ns),
+	err := w.C.List(w.T.Context(), &list, client.InNamespace(w.NS),
 		client.MatchingLabels{"services.azurehealthcareapis.com/deployment": deployment})
 	if err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 	all := []string{}
 	for i := range list.Items {
@@ -232,18 +205,6 @@ func (w *world) pods(deployment string) []string {
 	}
 	slices.Sort(all)
 	return all
-}
-
-// gone waits until an object is gone.
-func (w *world) gone(obj client.Object) {
-	w.t.Helper()
-	testenv.Eventually(w.t, func() error {
-		err := w.c.Get(w.t.Context(), client.ObjectKeyFromObject(obj), obj)
-		if apierrors.IsNotFound(err) {
-			return nil
-		}
-		return errors.Join(err, fmt.Errorf("%s is still there", obj.GetName()))
-	})
 }
 
 // stranger is a Deployment of another owner.

@@ -58,9 +58,9 @@ func testClaims(t *testing.T) {
 	record := `{"status": {"refused": [{"target": {"apiVersion": "v1", "kind": "ConfigMap", "name": "used", "uid": "x"},
   "user": "admin", "groups": ["system:masters"], "time": "2026-01-01T00:00:00Z"}]}}`
 	for what, err := range map[string]error{
-		"only Kinship sets annotation kinship.dev/authority": w.c.Patch(
+		"only Kinship sets annotation kinship.dev/authority": w.C.Patch(
 			t.Context(), u.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(mark))),
-		"only Kinship may write": w.c.Status().Patch(
+		"only Kinship may write": w.C.Status().Patch(
 			t.Context(), u.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(record))),
 	} {
 		if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), what) {
@@ -68,12 +68,12 @@ func testClaims(t *testing.T) {
 		}
 	}
 	// As if the field were from before the policy, which allows the operator to write it.
-	self := testenv.ClientFor(t, testenv.As(t, app.OperatorOf("usage")), w.c.Scheme())
+	self := testenv.ClientFor(t, testenv.As(t, app.OperatorOf("usage")), w.C.Scheme())
 	if err := self.Patch(t.Context(), u, client.RawPatch(types.MergePatchType, []byte(mark))); err != nil {
 		t.Fatal(err)
 	}
 	testenv.Eventually(t, func() error {
-		if err := w.c.Get(t.Context(), client.ObjectKeyFromObject(u), u); err != nil {
+		if err := w.C.Get(t.Context(), client.ObjectKeyFromObject(u), u); err != nil {
 			return err
 		}
 		if _, claims := u.Annotations["kinship.dev/authority"]; claims {
@@ -86,32 +86,28 @@ func testClaims(t *testing.T) {
 }
 
 // world is a namespace, with the actions and views of a user.
-type world struct {
-	t  *testing.T
-	c  client.Client
-	ns string
-}
+type world struct{ testenv.World }
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	return &world{t, operator.Client(t), testenv.Namespace(t)}
+	return &world{testenv.NewWorld(t, operator.Client(t))}
 }
 
 func (w *world) configMap(name string) *corev1.ConfigMap {
-	w.t.Helper()
-	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: name}}
-	if err := w.c.Create(w.t.Context(), cm); err != nil {
-		w.t.Fatal(err)
+	w.T.Helper()
+	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.NS, Name: name}}
+	if err := w.C.Create(w.T.Context(), cm); err != nil {
+		w.T.Fatal(err)
 	}
 	return cm
 }
 
 // uses creates a Usage of one ConfigMap by another.
 func (w *world) uses(name string, by, of *corev1.ConfigMap) *protectionv1beta1.Usage {
-	w.t.Helper()
+	w.T.Helper()
 	u := w.usage(name, by, of)
-	if err := w.c.Create(w.t.Context(), u); err != nil {
-		w.t.Fatal(err)
+	if err := w.C.Create(w.T.Context(), u); err != nil {
+		w.T.Fatal(err)
 	}
 	return u
 }
@@ -122,12 +118,12 @@ func (w *world) usage(name string, by, of *corev1.ConfigMap) *protectionv1beta1.
 		r := sharedv1alpha1.Resource{
 			APIVersion: "v1", Kind: "ConfigMap", ResourceRef: &sharedv1alpha1.ResourceRef{Name: cm.Name},
 		}
-		if cm.Namespace != w.ns {
+		if cm.Namespace != w.NS {
 			r.ResourceRef.Namespace = cm.Namespace
 		}
 		return r
 	}
-	u := &protectionv1beta1.Usage{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: name}}
+	u := &protectionv1beta1.Usage{ObjectMeta: metav1.ObjectMeta{Namespace: w.NS, Name: name}}
 	source := end(by)
 	u.Spec.Of, u.Spec.By = end(of), &source
 	return u
@@ -135,9 +131,9 @@ func (w *world) usage(name string, by, of *corev1.ConfigMap) *protectionv1beta1.
 
 // ready waits until Ready has a status and a reason.
 func (w *world) ready(u *protectionv1beta1.Usage, status metav1.ConditionStatus, reason string) {
-	w.t.Helper()
-	testenv.Eventually(w.t, func() error {
-		if err := w.c.Get(w.t.Context(), client.ObjectKeyFromObject(u), u); err != nil {
+	w.T.Helper()
+	testenv.Eventually(w.T, func() error {
+		if err := w.C.Get(w.T.Context(), client.ObjectKeyFromObject(u), u); err != nil {
 			return err
 		}
 		if c := meta.FindStatusCondition(u.Status.Conditions, "Ready"); c == nil || c.Status != status || c.Reason != reason {
@@ -148,20 +144,20 @@ func (w *world) ready(u *protectionv1beta1.Usage, status metav1.ConditionStatus,
 }
 
 func (w *world) refused(obj client.Object) {
-	w.t.Helper()
-	err := w.c.Delete(w.t.Context(), obj)
+	w.T.Helper()
+	err := w.C.Delete(w.T.Context(), obj)
 	if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), refusal) {
-		w.t.Errorf("deletion of %s was answered with %v", obj.GetName(), err)
+		w.T.Errorf("deletion of %s was answered with %v", obj.GetName(), err)
 	}
 }
 
 // goes deletes objects and waits for the end of their deletion.
 func (w *world) goes(objects ...client.Object) {
-	w.t.Helper()
-	testenv.Eventually(w.t, func() error {
+	w.T.Helper()
+	testenv.Eventually(w.T, func() error {
 		var left []error
 		for _, obj := range objects {
-			if err := w.c.Delete(w.t.Context(), obj); !apierrors.IsNotFound(err) {
+			if err := w.C.Delete(w.T.Context(), obj); !apierrors.IsNotFound(err) {
 				left = append(left, fmt.Errorf("%s is there: %w", obj.GetName(), err))
 			}
 		}
@@ -174,7 +170,7 @@ func testNoWebhooks(t *testing.T) {
 	w := newWorld(t)
 	var validating admissionregistrationv1.ValidatingWebhookConfigurationList
 	var mutating admissionregistrationv1.MutatingWebhookConfigurationList
-	if err := errors.Join(w.c.List(t.Context(), &validating), w.c.List(t.Context(), &mutating)); err != nil {
+	if err := errors.Join(w.C.List(t.Context(), &validating), w.C.List(t.Context(), &mutating)); err != nil {
 		t.Fatal(err)
 	}
 	if n := len(validating.Items) + len(mutating.Items); n != 0 {
@@ -192,10 +188,10 @@ func testRefused(t *testing.T) {
 		t.Errorf("details are %q", got)
 	}
 	w.refused(used)
-	if err := w.c.Delete(t.Context(), used, client.DryRunAll); !apierrors.IsForbidden(err) {
+	if err := w.C.Delete(t.Context(), used, client.DryRunAll); !apierrors.IsForbidden(err) {
 		t.Errorf("dry run was answered with %v", err)
 	}
-	if err := w.c.Delete(t.Context(), using); err != nil {
+	if err := w.C.Delete(t.Context(), using); err != nil {
 		t.Fatal(err)
 	}
 	w.goes(used, u)
@@ -208,7 +204,7 @@ func testStripped(t *testing.T) {
 	u := w.uses("u", w.configMap("using"), used)
 	w.ready(u, metav1.ConditionTrue, "Available")
 	patch := fmt.Appendf(nil, `{"metadata":{"labels":{%q:null}}}`, lock)
-	if err := w.c.Patch(t.Context(), used, client.RawPatch(types.MergePatchType, patch)); err != nil {
+	if err := w.C.Patch(t.Context(), used, client.RawPatch(types.MergePatchType, patch)); err != nil {
 		t.Error(err)
 	}
 	if used.Labels[lock] != "true" {
@@ -221,20 +217,20 @@ func testStripped(t *testing.T) {
 func testNamespace(t *testing.T) {
 	w, elsewhere := newWorld(t), newWorld(t)
 	used, using := elsewhere.configMap("used"), w.configMap("using")
-	elsewhere.grants(w.ns)
+	elsewhere.grants(w.NS)
 	u := w.uses("u", using, used)
 	w.ready(u, metav1.ConditionTrue, "Available")
-	w.refused(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: elsewhere.ns}})
+	w.refused(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: elsewhere.NS}})
 	w.goes(using, u, used)
 	elsewhere.unlocked()
 }
 
 // unlocked waits until the namespace can be deleted, a moment after its content.
 func (w *world) unlocked() {
-	w.t.Helper()
-	testenv.Eventually(w.t, func() error {
+	w.T.Helper()
+	testenv.Eventually(w.T, func() error {
 		var ns corev1.Namespace
-		if err := w.c.Get(w.t.Context(), client.ObjectKey{Name: w.ns}, &ns); err != nil {
+		if err := w.C.Get(w.T.Context(), client.ObjectKey{Name: w.NS}, &ns); err != nil {
 			return err
 		}
 		if ns.Labels[lock] != "" {
@@ -246,14 +242,14 @@ func (w *world) unlocked() {
 
 // grants allows Usages of another namespace to protect ConfigMaps of this namespace.
 func (w *world) grants(from string) *kinshipv1alpha1.ReferenceGrant {
-	w.t.Helper()
-	g := &kinshipv1alpha1.ReferenceGrant{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: "grant"}}
+	w.T.Helper()
+	g := &kinshipv1alpha1.ReferenceGrant{ObjectMeta: metav1.ObjectMeta{Namespace: w.NS, Name: "grant"}}
 	g.Spec.From = []kinshipv1alpha1.ReferenceGrantFrom{{
 		Group: protectionv1beta1.GroupVersion.Group, Kind: "Usage", Namespace: from,
 	}}
 	g.Spec.To = []kinshipv1alpha1.ReferenceGrantTo{{Kind: "ConfigMap"}}
-	if err := w.c.Create(w.t.Context(), g); err != nil {
-		w.t.Fatal(err)
+	if err := w.C.Create(w.T.Context(), g); err != nil {
+		w.T.Fatal(err)
 	}
 	return g
 }
@@ -265,10 +261,10 @@ func testGrant(t *testing.T) {
 	used, using := elsewhere.configMap("used"), w.configMap("using")
 	u := w.uses("u", using, used)
 	w.ready(u, metav1.ConditionFalse, "NotGranted")
-	granted := elsewhere.grants(w.ns)
+	granted := elsewhere.grants(w.NS)
 	w.ready(u, metav1.ConditionTrue, "Available")
 	w.refused(used)
-	if err := w.c.Delete(t.Context(), granted); err != nil {
+	if err := w.C.Delete(t.Context(), granted); err != nil {
 		t.Fatal(err)
 	}
 	w.ready(u, metav1.ConditionFalse, "NotGranted")
@@ -300,7 +296,7 @@ func testWithout(t *testing.T, o *operator.Operator) {
 	w.refused(used)
 	operator.Start(t, func(o *app.Options) { o.Enforcement = pack.ByPolicy })
 	w.refused(used)
-	if err := w.c.Delete(t.Context(), using); err != nil {
+	if err := w.C.Delete(t.Context(), using); err != nil {
 		t.Fatal(err)
 	}
 	w.goes(used, u)

@@ -20,33 +20,33 @@ import (
 func testRestored(t *testing.T) {
 	w := newWorld(t)
 	u, used, using := w.saved("u", "using", "used")
-	w.create(using, used, u)
+	w.Create(using, used, u)
 	w.ready(u, metav1.ConditionTrue, "Available")
 	w.ownedBy(u, using)
 	w.refused(used)
 
 	u.OwnerReferences[0].UID = former // Applied once more.
-	if err := w.c.Update(t.Context(), u); err != nil {
+	if err := w.C.Update(t.Context(), u); err != nil {
 		t.Fatal(err)
 	}
 	w.ownedBy(u, using)
 
 	early, _, late := w.saved("early", "late", "used")
-	w.create(early)
+	w.Create(early)
 	w.ready(early, metav1.ConditionFalse, "UsingNotFound")
 	w.ownedBy(early)
-	w.create(late)
+	w.Create(late)
 	w.ready(early, metav1.ConditionTrue, "Available")
 	w.ownedBy(early, late)
 
 	// Of a kind that nothing is used of, which the operator does not watch.
 	unused := &corev1.Secret{ObjectMeta: used.ObjectMeta}
 	unused.ResourceVersion, unused.UID, unused.Labels = "", "", map[string]string{lock: "true", "theirs": "1"}
-	w.create(unused)
+	w.Create(unused)
 	if diff := cmp.Diff(map[string]string{"theirs": "1"}, unused.Labels); diff != "" {
 		t.Errorf("labels (-want +got):\n%s", diff)
 	}
-	if err := w.c.Delete(t.Context(), unused); err != nil {
+	if err := w.C.Delete(t.Context(), unused); err != nil {
 		t.Error(err)
 	}
 	w.goes(using, late, used, u, early)
@@ -54,10 +54,10 @@ func testRestored(t *testing.T) {
 
 // saved returns a Usage and its objects as a backup has them.
 func (w *world) saved(name, by, of string) (u *protectionv1beta1.Usage, used, using *corev1.ConfigMap) {
-	w.t.Helper()
-	using = &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: by}}
+	w.T.Helper()
+	using = &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.NS, Name: by}}
 	used = &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
-		Namespace: w.ns, Name: of, Labels: map[string]string{lock: "true", "theirs": "1"},
+		Namespace: w.NS, Name: of, Labels: map[string]string{lock: "true", "theirs": "1"},
 	}}
 	u = w.usage(name, using, used)
 	u.Finalizers = []string{"usage.apiextensions.crossplane.io"}
@@ -69,26 +69,26 @@ func (w *world) saved(name, by, of string) (u *protectionv1beta1.Usage, used, us
 const former types.UID = "8e7b8f5e-0000-4000-8000-000000000000"
 
 func (w *world) create(objects ...client.Object) {
-	w.t.Helper()
+	w.T.Helper()
 	for _, obj := range objects {
 		// For 5 s after its definition the API server has no schema to change an object by.
-		testenv.Eventually(w.t, func() error { return w.c.Create(w.t.Context(), obj) })
+		testenv.Eventually(w.T, func() error { return w.C.Create(w.T.Context(), obj) })
 	}
 }
 
 // ownedBy waits until a Usage has these owners, and fails if the Usage is deleted.
 func (w *world) ownedBy(u *protectionv1beta1.Usage, owners ...client.Object) {
-	w.t.Helper()
+	w.T.Helper()
 	want, uid := make([]types.UID, 0, len(owners)), u.UID
 	for _, o := range owners {
 		want = append(want, o.GetUID())
 	}
-	testenv.Eventually(w.t, func() error {
-		if err := w.c.Get(w.t.Context(), client.ObjectKeyFromObject(u), u); err != nil {
+	testenv.Eventually(w.T, func() error {
+		if err := w.C.Get(w.T.Context(), client.ObjectKeyFromObject(u), u); err != nil {
 			return err
 		}
 		if u.UID != uid || u.DeletionTimestamp != nil {
-			w.t.Fatalf("%s was deleted", u.Name)
+			w.T.Fatalf("%s was deleted", u.Name)
 		}
 		have := []types.UID{}
 		for _, o := range u.OwnerReferences {

@@ -82,14 +82,14 @@ func account(name string) string {
 // tokens: the process's account asks for tokens of the packs' accounts, and of no other; the
 // packs' accounts ask for none.
 func (l land) tokens(t *testing.T) {
-	l.t = t
-	l.create(&corev1.ServiceAccount{ObjectMeta: l.named("somebody")})
+	l.T = t
+	l.Create(&corev1.ServiceAccount{ObjectMeta: l.named("somebody")})
 	for _, name := range slices.Concat([]string{""}, app.PackNames()) {
 		for _, asked := range app.PackNames() {
 			l.mayAsk(t, name, app.Namespace, app.AccountOf(asked), name == "")
 		}
 		l.mayAsk(t, name, app.Namespace, app.Account, false)
-		l.mayAsk(t, name, l.ns, "somebody", false)
+		l.mayAsk(t, name, l.NS, "somebody", false)
 	}
 }
 
@@ -100,7 +100,7 @@ func (l land) mayAsk(t *testing.T, name, namespace, asked string, want bool) {
 			Namespace: namespace, Name: asked, Verb: "create", Resource: "serviceaccounts", Subresource: "token",
 		},
 	}}
-	if err := l.c.Create(t.Context(), review); err != nil {
+	if err := l.C.Create(t.Context(), review); err != nil {
 		t.Fatal(err)
 	}
 	if review.Status.Allowed != want {
@@ -122,8 +122,8 @@ func TestMissingAccount(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			account := &corev1.ServiceAccount{}
 			account.Namespace, account.Name = app.Namespace, app.AccountOf(name)
-			l.delete(account.DeepCopy())
-			t.Cleanup(func() { l.create(account) })
+			l.Delete(account.DeepCopy())
+			t.Cleanup(func() { l.Create(account) })
 			o := operator.Start(t, everyPack, func(o *app.Options) { o.Install, o.Adopt = false, false })
 			if stopped := operator.Metrics(t, "kinship_pack_stopped", "pack"); len(stopped) != 1 || stopped[name] != 1 {
 				t.Errorf("stopped are %v, want %s", stopped, name)
@@ -163,21 +163,21 @@ func TestLimitedSecrets(t *testing.T) {
 	}
 	l := newLand(t)
 	role := &rbacv1.ClusterRole{}
-	if err := l.c.Get(t.Context(), client.ObjectKey{Name: app.AccountOf("openstack")}, role); err != nil {
+	if err := l.C.Get(t.Context(), client.ObjectKey{Name: app.AccountOf("openstack")}, role); err != nil {
 		t.Fatal(err)
 	}
 	before := role.DeepCopy()
 	role.Rules = slices.DeleteFunc(role.Rules, func(r rbacv1.PolicyRule) bool {
 		return slices.Contains(r.Resources, "secrets")
 	})
-	if err := l.c.Update(t.Context(), role); err != nil {
+	if err := l.C.Update(t.Context(), role); err != nil {
 		t.Fatal(err)
 	}
 	l.awaitRights(app.OperatorOf("openstack"), false, right("", "secrets", "list"))
 	o := operator.Start(t, everyPack, func(o *app.Options) { o.Install, o.Adopt = false, false })
-	l.create(l.configMap("used"), l.secret("using"))
+	l.Create(l.configMap("used"), l.secret("using"))
 	u := l.usage("usage")
-	l.create(u)
+	l.Create(u)
 	testenv.Eventually(t, func() error { return l.isReady(u) })
 	l.connectorReconciles()
 	testenv.Eventually(t, func() error {
@@ -196,7 +196,7 @@ func TestLimitedSecrets(t *testing.T) {
 		}
 	}
 	l.giveBack([]rbacv1.ClusterRole{*before})
-	l.delete(l.secret("using"), u)
+	l.Delete(l.secret("using"), u)
 }
 
 // TestSecretsAreKept acts as each account of a pack: it puts a label on a Secret where it may,
@@ -206,10 +206,10 @@ func TestSecretsAreKept(t *testing.T) {
 	l := newLand(t)
 	secret := l.secret("held")
 	secret.Data = map[string][]byte{"password": []byte("theirs")}
-	l.create(secret)
+	l.Create(secret)
 	for _, name := range app.PackNames() {
 		l.allow(app.OperatorOf(name), right("", "secrets", "get", "create", "update", "patch"))
-		as := l.as(app.OperatorOf(name))
+		as := l.As(app.OperatorOf(name))
 		patch := func(text string) error {
 			patch := client.RawPatch(types.MergePatchType, []byte(text))
 			return as.Patch(t.Context(), secret.DeepCopy(), patch, client.DryRunAll)

@@ -318,7 +318,7 @@ func TestGuardsOfAnotherRelease(t *testing.T) {
 	ours := &admissionregistrationv1.MutatingWebhookConfiguration{}
 	for _, guard := range []client.Object{theirs, ours} {
 		guard.SetName("kinship-iot")
-		if err := l.c.Get(t.Context(), client.ObjectKeyFromObject(guard), guard); err != nil {
+		if err := l.C.Get(t.Context(), client.ObjectKeyFromObject(guard), guard); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -328,15 +328,15 @@ func TestGuardsOfAnotherRelease(t *testing.T) {
 	record(t, "iot", func(known map[string]any) {
 		known["installed"].(map[string]any)[key] = pack.Force(theirs, template)
 	})
-	if err := l.c.Update(t.Context(), theirs); err != nil {
+	if err := l.C.Update(t.Context(), theirs); err != nil {
 		t.Fatal(err)
 	}
 	// The operator looks at all guards of the pack when one is changed.
-	narrow.of(t, l.c, ours)
-	testenv.EventuallyWithin(t, restoring, func() error { return inForce(t, l.c, ours) })
+	narrow.of(t, l.C, ours)
+	testenv.EventuallyWithin(t, restoring, func() error { return inForce(t, l.C, ours) })
 	awaitJudged(t, "iot")
 	now := theirs.DeepCopy()
-	if err := l.c.Get(t.Context(), client.ObjectKeyFromObject(now), now); err != nil {
+	if err := l.C.Get(t.Context(), client.ObjectKeyFromObject(now), now); err != nil {
 		t.Fatal(err)
 	}
 	if now.ResourceVersion != theirs.ResourceVersion {

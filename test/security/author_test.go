@@ -75,7 +75,7 @@ func TestAuthorsRights(t *testing.T) {
 					}
 					t.Run(created, func(t *testing.T) {
 						l := l
-						l.t = t
+						l.T = t
 						l.lacks(created)
 					})
 				}
@@ -89,7 +89,7 @@ func TestAuthorsRights(t *testing.T) {
 
 // created returns the kinds that the operator has the right to create, but for bookkeeping.
 func (l land) created() []string {
-	l.t.Helper()
+	l.T.Helper()
 	var all []string
 	for _, g := range l.granted() {
 		if !slices.Contains(g.Verbs, rbacv1.VerbAll) && !slices.Contains(g.Verbs, "create") {
@@ -110,10 +110,10 @@ func (l land) created() []string {
 
 // lacks has an author create an object without the right to create one kind, and with it.
 func (l land) lacks(created string) {
-	l.t.Helper()
+	l.T.Helper()
 	of, ok := creations[created]
 	if !ok {
-		l.t.Fatalf("no object is known for which %s are created", created)
+		l.T.Fatalf("no object is known for which %s are created", created)
 	}
 	name, _, _ := strings.Cut(created, ".")
 	own := []rbacv1.PolicyRule{
@@ -133,28 +133,28 @@ func (l land) lacks(created string) {
 	obj := of.object(l)
 	obj.SetName(name) // The garbage collector may take half a minute for objects of a new kind.
 	l.distinguishes(poor, rich, func(c client.Client) error {
-		return c.Create(l.t.Context(), obj.DeepCopyObject().(client.Object), client.DryRunAll)
+		return c.Create(l.T.Context(), obj.DeepCopyObject().(client.Object), client.DryRunAll)
 	})
 	if of.change == nil {
 		return
 	}
-	l.create(obj)
+	l.Create(obj)
 	l.distinguishes(poor, rich, func(c client.Client) error {
 		changed := obj.DeepCopyObject().(client.Object)
-		if err := l.c.Get(l.t.Context(), client.ObjectKeyFromObject(obj), changed); err != nil {
+		if err := l.C.Get(l.T.Context(), client.ObjectKeyFromObject(obj), changed); err != nil {
 			return err
 		}
 		of.change(changed)
-		return c.Update(l.t.Context(), changed, client.DryRunAll)
+		return c.Update(l.T.Context(), changed, client.DryRunAll)
 	})
-	l.delete(obj)
+	l.Delete(obj)
 }
 
 // distinguishes expects that a request of the user poor is refused, and that of the user rich is not.
 func (l land) distinguishes(poor, rich string, request func(client.Client) error) {
-	l.t.Helper()
-	testenv.Eventually(l.t, func() error { // The API server learns of policies by a watch.
-		err := request(l.as(poor))
+	l.T.Helper()
+	testenv.Eventually(l.T, func() error { // The API server learns of policies by a watch.
+		err := request(l.As(poor))
 		switch {
 		case err == nil:
 			return errors.New("an author without the right is not refused")
@@ -163,8 +163,8 @@ func (l land) distinguishes(poor, rich string, request func(client.Client) error
 		}
 		return nil
 	})
-	testenv.Eventually(l.t, func() error { // The operator may write the object at the same moment.
-		if err := request(l.as(rich)); err != nil {
+	testenv.Eventually(l.T, func() error { // The operator may write the object at the same moment.
+		if err := request(l.As(rich)); err != nil {
 			return fmt.Errorf("an author with the right: %w", err)
 		}
 		return nil

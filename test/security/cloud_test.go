@@ -49,12 +49,12 @@ spec: {cloudCredentialsRef: {secretName: cloud, cloudName: openstack-admin}, %s}
 
 // clouds takes one object of each kind of the openstack pack through its life.
 func (l land) clouds() {
-	l.t.Helper()
-	cloud := operator.Cloud(l.t, emulator.Options{})
+	l.T.Helper()
+	cloud := operator.Cloud(l.T, emulator.Options{})
 	secret, password := l.secret("cloud"), l.secret("password")
 	secret.Data = map[string][]byte{"clouds.yaml": []byte(cloud.CloudsYAML())}
 	password.Data = map[string][]byte{"value": []byte("pass")}
-	l.create(secret, password)
+	l.Create(secret, password)
 	var manifests []string
 	one := func(kind, name, spec string) {
 		manifests = append(manifests, fmt.Sprintf(manifest, cloudGroup, kind, name, spec))
@@ -65,19 +65,19 @@ func (l land) clouds() {
 		case known:
 			one(kind, "it", "resource: "+spec)
 		case kind != "RouterInterface" && kind != "Image": // The Subnet's, and one that is there.
-			l.t.Errorf("%s has no object in this test", kind)
+			l.T.Errorf("%s has no object in this test", kind)
 		}
 	}
 	one("Network", "public", "managementPolicy: unmanaged, import: {filter: {name: public}}")
 	one("Image", "cirros", "managementPolicy: unmanaged, import: {filter: {name: cirros}}")
 	one("User", "admin", "managementPolicy: unmanaged, import: {filter: {name: admin}}") // Makes its own credential.
 	one("Port", "second", "resource: {networkRef: it}")
-	objects := testenv.Apply(l.t, strings.Join(manifests, "---\n"), testenv.In(l.ns))
-	testenv.Eventually(l.t, func() error { return l.each(objects, isAvailable) })
+	objects := testenv.Apply(l.T, strings.Join(manifests, "---\n"), testenv.In(l.NS))
+	testenv.Eventually(l.T, func() error { return l.each(objects, isAvailable) })
 	for _, obj := range objects {
-		l.delete(obj)
+		l.Delete(obj)
 	}
-	testenv.Eventually(l.t, func() error {
+	testenv.Eventually(l.T, func() error {
 		return l.each(objects, func(obj *unstructured.Unstructured) error {
 			if obj != nil {
 				return fmt.Errorf("%s %s is there: %v", obj.GetKind(), obj.GetName(), obj.Object["status"])
@@ -92,7 +92,7 @@ func (l land) each(objects []*unstructured.Unstructured, look func(*unstructured
 	for _, obj := range objects {
 		live := &unstructured.Unstructured{}
 		live.SetGroupVersionKind(obj.GroupVersionKind())
-		err := l.c.Get(l.t.Context(), client.ObjectKeyFromObject(obj), live)
+		err := l.C.Get(l.T.Context(), client.ObjectKeyFromObject(obj), live)
 		if apierrors.IsNotFound(err) {
 			live, err = nil, nil
 		}
@@ -122,14 +122,14 @@ func isAvailable(obj *unstructured.Unstructured) error {
 
 // kindsOf returns the kinds of an API.
 func (l land) kindsOf(gv schema.GroupVersion) []string {
-	l.t.Helper()
-	d, err := discovery.NewDiscoveryClientForConfig(testenv.Config(l.t))
+	l.T.Helper()
+	d, err := discovery.NewDiscoveryClientForConfig(testenv.Config(l.T))
 	if err != nil {
-		l.t.Fatal(err)
+		l.T.Fatal(err)
 	}
 	list, err := d.ServerResourcesForGroupVersion(gv.String())
 	if err != nil {
-		l.t.Fatal(err)
+		l.T.Fatal(err)
 	}
 	var kinds []string
 	for _, r := range list.APIResources {

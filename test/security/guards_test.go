@@ -234,15 +234,15 @@ func holdsUp(t *testing.T, name string) {
 	o := operator.Start(t, only, func(o *app.Options) { o.Install, o.Adopt = false, false })
 	l := newLand(t)
 	var guards []client.Object
-	for _, guard := range guardsOf(t, l.c, pack.ByWebhook) {
+	for _, guard := range guardsOf(t, l.C, pack.ByWebhook) {
 		if !strings.HasPrefix(guard.GetName(), "kinship-"+name) {
 			continue
 		}
-		if err := l.c.Get(t.Context(), client.ObjectKeyFromObject(guard), guard); err != nil {
+		if err := l.C.Get(t.Context(), client.ObjectKeyFromObject(guard), guard); err != nil {
 			t.Fatal(err)
 		}
 		guards = append(guards, guard)
-		l.delete(guard.DeepCopyObject().(client.Object))
+		l.Delete(guard.DeepCopyObject().(client.Object))
 	}
 	testenv.Eventually(t, func() error {
 		if got := operator.Metrics(t, "kinship_guards_missing", "pack")[name]; int(got) != len(guards) || got == 0 {
@@ -252,7 +252,7 @@ func holdsUp(t *testing.T, name string) {
 	})
 	forged := unjudged[name].object(l)
 	testenv.Eventually(t, func() error { // A webhook is asked for a moment longer.
-		return l.c.Create(t.Context(), forged.DeepCopyObject().(client.Object))
+		return l.C.Create(t.Context(), forged.DeepCopyObject().(client.Object))
 	})
 	// The passes that are held up are there: the queue is given out to as many workers.
 	testenv.Eventually(t, func() error {
@@ -268,7 +268,7 @@ func holdsUp(t *testing.T, name string) {
 	for _, guard := range guards {
 		guard.SetResourceVersion("")
 		guard.SetUID("")
-		l.create(guard)
+		l.Create(guard)
 	}
 	testenv.Eventually(t, func() error {
 		if len(l.conditionsOf(forged)) == 0 {
@@ -276,8 +276,8 @@ func holdsUp(t *testing.T, name string) {
 		}
 		return nil
 	})
-	l.delete(forged)
-	l.awaitGone(forged)
+	l.Delete(forged)
+	l.Gone(forged)
 	if err := o.Stop(); err != nil {
 		t.Error(err)
 	}
@@ -285,19 +285,19 @@ func holdsUp(t *testing.T, name string) {
 
 // conditionsOf returns the status.conditions of an object.
 func (l land) conditionsOf(obj client.Object) []any {
-	l.t.Helper()
+	l.T.Helper()
 	u := &unstructured.Unstructured{}
-	gvk, err := l.c.GroupVersionKindFor(obj)
+	gvk, err := l.C.GroupVersionKindFor(obj)
 	if err != nil {
-		l.t.Fatal(err)
+		l.T.Fatal(err)
 	}
 	u.SetGroupVersionKind(gvk)
-	if err := l.c.Get(l.t.Context(), client.ObjectKeyFromObject(obj), u); err != nil {
-		l.t.Fatal(err)
+	if err := l.C.Get(l.T.Context(), client.ObjectKeyFromObject(obj), u); err != nil {
+		l.T.Fatal(err)
 	}
 	conditions, _, err := unstructured.NestedSlice(u.Object, "status", "conditions")
 	if err != nil {
-		l.t.Fatal(err)
+		l.T.Fatal(err)
 	}
 	return conditions
 }

@@ -40,26 +40,26 @@ func begin(t *testing.T, pack string) *unguarded {
 func (u *unguarded) options(o *app.Options) { o.Packs = []string{u.pack} }
 
 func (u *unguarded) start(installs bool) {
-	u.t.Helper()
-	u.o = operator.Start(u.t, u.options, func(o *app.Options) { o.Install, o.Adopt = installs, installs })
+	u.T.Helper()
+	u.o = operator.Start(u.T, u.options, func(o *app.Options) { o.Install, o.Adopt = installs, installs })
 }
 
 func (u *unguarded) stop() {
-	u.t.Helper()
+	u.T.Helper()
 	if err := u.o.Stop(); err != nil {
-		u.t.Fatal(err)
+		u.T.Fatal(err)
 	}
 }
 
 // each runs a function for both webhook configurations of the pack, as they are.
 func (u *unguarded) each(f func(client.Object)) {
-	u.t.Helper()
+	u.T.Helper()
 	for _, guard := range []client.Object{
 		&admissionregistrationv1.ValidatingWebhookConfiguration{}, &admissionregistrationv1.MutatingWebhookConfiguration{},
 	} {
 		guard.SetName("kinship-" + u.pack)
-		if err := u.c.Get(u.t.Context(), client.ObjectKeyFromObject(guard), guard); err != nil {
-			u.t.Fatal(err)
+		if err := u.C.Get(u.T.Context(), client.ObjectKeyFromObject(guard), guard); err != nil {
+			u.T.Fatal(err)
 		}
 		f(guard)
 	}
@@ -67,41 +67,41 @@ func (u *unguarded) each(f func(client.Object)) {
 
 // remove deletes the guards.
 func (u *unguarded) remove() {
-	u.t.Helper()
+	u.T.Helper()
 	u.guards = nil
 	u.each(func(guard client.Object) {
 		u.guards = append(u.guards, guard)
-		u.delete(guard.DeepCopyObject().(client.Object))
+		u.Delete(guard.DeepCopyObject().(client.Object))
 	})
 }
 
 // restore creates them as they were.
 func (u *unguarded) restore() {
-	u.t.Helper()
+	u.T.Helper()
 	for _, guard := range u.guards {
 		guard.SetResourceVersion("")
 		guard.SetUID("")
-		u.create(guard)
+		u.Create(guard)
 	}
 }
 
 // weaken has the API server call the webhooks in no namespace.
 func (u *unguarded) weaken() {
-	u.t.Helper()
-	u.each(func(guard client.Object) { narrow.of(u.t, u.c, guard) })
+	u.T.Helper()
+	u.each(func(guard client.Object) { narrow.of(u.T, u.C, guard) })
 }
 
 // strengthen takes weaken back.
 func (u *unguarded) strengthen() {
-	u.t.Helper()
-	u.each(func(guard client.Object) { widen.of(u.t, u.c, guard) })
+	u.T.Helper()
+	u.each(func(guard client.Object) { widen.of(u.T, u.C, guard) })
 }
 
 // awaitNoticed waits until the operator says that both guards are missing or altered.
 func (u *unguarded) awaitNoticed(state string) {
-	u.t.Helper()
-	testenv.Eventually(u.t, func() error {
-		if got := operator.Metrics(u.t, "kinship_guards_"+state, "pack")[u.pack]; got != 2 {
+	u.T.Helper()
+	testenv.Eventually(u.T, func() error {
+		if got := operator.Metrics(u.T, "kinship_guards_"+state, "pack")[u.pack]; got != 2 {
 			return fmt.Errorf("%v guards are %s, want 2", got, state)
 		}
 		return nil
@@ -163,14 +163,14 @@ func TestGuardsJudgeAgain(t *testing.T) {
 			l := begin(t, "usage")
 			other := newLand(t)
 			used, honest := other.configMap("used"), l.usage("honest")
-			honest.Spec.Of = in(other.ns, resource("ConfigMap", "used"))
-			other.create(used)
-			l.create(l.secret("using"), honest)
+			honest.Spec.Of = in(other.NS, resource("ConfigMap", "used"))
+			other.Create(used)
+			l.Create(l.secret("using"), honest)
 			l.awaitReady(honest)
 			forged := l.usage("forged")
 			absence.away(l, func() { l.forge(forged, honest, used) })
 			testenv.Eventually(t, func() error {
-				if err := l.c.Get(t.Context(), client.ObjectKeyFromObject(forged), forged); err != nil {
+				if err := l.C.Get(t.Context(), client.ObjectKeyFromObject(forged), forged); err != nil {
 					return err
 				}
 				ready := meta.FindStatusCondition(forged.Status.Conditions, "Ready")
@@ -180,14 +180,14 @@ func TestGuardsJudgeAgain(t *testing.T) {
 				}
 				return nil
 			})
-			err := l.c.Get(t.Context(), client.ObjectKeyFromObject(honest), honest)
+			err := l.C.Get(t.Context(), client.ObjectKeyFromObject(honest), honest)
 			if err != nil || honest.Annotations[authority] == "" {
 				t.Errorf("error %v, the Usage from before has lost its mark", err)
 			}
 			awaitJudged(t, "usage")
-			l.delete(l.secret("using"))
-			l.awaitGone(honest)
-			other.exists(used)
+			l.Delete(l.secret("using"))
+			l.Gone(honest)
+			other.Exists(used)
 			if err := l.o.Stop(); err != nil {
 				t.Error(err)
 			}
@@ -201,18 +201,18 @@ func TestGuardsJudgeAgain(t *testing.T) {
 // forge writes a Usage with the mark of an author who may reach into another namespace, and
 // the record of a deletion that nobody asked for.
 func (u *unguarded) forge(forged, honest *protectionv1beta1.Usage, used *corev1.ConfigMap) {
-	u.t.Helper()
+	u.T.Helper()
 	tenant := u.user("tenant")
 	u.allow(tenant, onUsages, right(usageGroup, "usages/status", "*"))
 	forged.Spec = *honest.Spec.DeepCopy()
 	forged.Annotations = map[string]string{authority: "author"}
-	testenv.Eventually(u.t, func() error {
+	testenv.Eventually(u.T, func() error {
 		forged.ResourceVersion = ""
-		return ignoreExists(u.as(tenant).Create(u.t.Context(), forged))
+		return ignoreExists(u.As(tenant).Create(u.T.Context(), forged))
 	})
 	record := fmt.Sprintf(`{"status":{"refused":[{"target":{"apiVersion":"v1","kind":"ConfigMap","namespace":%q,`+
 		`"name":"used","uid":%q},"user":"admin","groups":["system:masters"],"time":%q}]}}`,
 		used.Namespace, used.UID, time.Now().UTC().Format(time.RFC3339))
 	patch := client.RawPatch(types.MergePatchType, []byte(record))
-	testenv.Eventually(u.t, func() error { return u.as(tenant).Status().Patch(u.t.Context(), forged.DeepCopy(), patch) })
+	testenv.Eventually(u.T, func() error { return u.As(tenant).Status().Patch(u.T.Context(), forged.DeepCopy(), patch) })
 }

@@ -59,21 +59,21 @@ func TestLarge(t *testing.T) {
 			used, using, u := l.configMap("used"), l.secret("using"), l.usage("usage")
 			for _, obj := range []client.Object{used, using, u} {
 				grow(obj)
-				l.create(obj)
+				l.Create(obj)
 			}
 			l.awaitReady(u)
-			if err := l.c.Delete(t.Context(), used); !apierrors.IsConflict(err) {
+			if err := l.C.Delete(t.Context(), used); !apierrors.IsConflict(err) {
 				t.Errorf("deletion: %v, want a conflict", err)
 			}
 			l.checkForeign(used, grow, "")
 			l.checkForeign(u, grow, "usage.apiextensions.crossplane.io")
-			l.delete(using)
+			l.Delete(using)
 			l.free(using)
-			testenv.Eventually(t, func() error { return l.c.Delete(t.Context(), used) })
+			testenv.Eventually(t, func() error { return l.C.Delete(t.Context(), used) })
 			l.checkForeign(used, grow, "")
 			l.free(used)
 			l.free(u)
-			l.awaitGone(u)
+			l.Gone(u)
 		})
 	}
 }
@@ -81,35 +81,35 @@ func TestLarge(t *testing.T) {
 // checkForeign compares the finalizers of an object with those that it was given
 // and the one that is ours.
 func (l land) checkForeign(obj client.Object, grow func(client.Object), ours string) {
-	l.t.Helper()
+	l.T.Helper()
 	want := l.configMap("want")
 	grow(want)
-	err := l.c.Get(l.t.Context(), client.ObjectKeyFromObject(obj), obj)
+	err := l.C.Get(l.T.Context(), client.ObjectKeyFromObject(obj), obj)
 	if apierrors.IsNotFound(err) && len(want.Finalizers) == 0 {
 		return
 	}
 	if err != nil {
-		l.t.Errorf("%s: %v", obj.GetName(), err)
+		l.T.Errorf("%s: %v", obj.GetName(), err)
 		return
 	}
 	have := slices.DeleteFunc(obj.GetFinalizers(), func(f string) bool { return f == ours })
 	if !slices.Equal(have, want.Finalizers) {
-		l.t.Errorf("%s has %d foreign finalizers, was given %d", obj.GetName(), len(have), len(want.Finalizers))
+		l.T.Errorf("%s has %d foreign finalizers, was given %d", obj.GetName(), len(have), len(want.Finalizers))
 	}
 }
 
 // free removes the finalizers that a test has set, as their controllers would.
 func (l land) free(obj client.Object) {
-	l.t.Helper()
-	testenv.Eventually(l.t, func() error {
-		err := l.c.Get(l.t.Context(), client.ObjectKeyFromObject(obj), obj)
+	l.T.Helper()
+	testenv.Eventually(l.T, func() error {
+		err := l.C.Get(l.T.Context(), client.ObjectKeyFromObject(obj), obj)
 		if err != nil {
 			return client.IgnoreNotFound(err)
 		}
 		obj.SetFinalizers(slices.DeleteFunc(obj.GetFinalizers(), func(f string) bool {
 			return f != "usage.apiextensions.crossplane.io"
 		}))
-		return l.c.Update(l.t.Context(), obj)
+		return l.C.Update(l.T.Context(), obj)
 	})
 }
 
@@ -122,19 +122,19 @@ func TestForeignFinalizers(t *testing.T) {
 	theirs := func(obj client.Object) { obj.SetFinalizers([]string{"example.com/theirs"}) }
 	for _, obj := range []client.Object{used, using, u} {
 		theirs(obj)
-		l.create(obj)
+		l.Create(obj)
 	}
 	l.awaitReady(u)
-	l.delete(using)
+	l.Delete(using)
 	l.checkForeign(using, theirs, "")
-	if err := l.c.Delete(t.Context(), used); !apierrors.IsConflict(err) {
+	if err := l.C.Delete(t.Context(), used); !apierrors.IsConflict(err) {
 		t.Errorf("deletion while the using object is on its way out: %v, want a conflict", err)
 	}
 	l.free(using)
-	testenv.Eventually(t, func() error { return l.c.Delete(t.Context(), used) })
+	testenv.Eventually(t, func() error { return l.C.Delete(t.Context(), used) })
 	l.checkForeign(used, theirs, "")
 	testenv.Eventually(t, func() error {
-		if err := l.c.Get(t.Context(), client.ObjectKeyFromObject(u), u); err != nil {
+		if err := l.C.Get(t.Context(), client.ObjectKeyFromObject(u), u); err != nil {
 			return err
 		}
 		if !slices.Equal(u.Finalizers, []string{"example.com/theirs"}) {
@@ -144,6 +144,6 @@ func TestForeignFinalizers(t *testing.T) {
 	})
 	l.free(used)
 	l.free(u)
-	l.awaitGone(u)
-	l.awaitGone(used)
+	l.Gone(u)
+	l.Gone(used)
 }

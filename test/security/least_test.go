@@ -123,71 +123,71 @@ func idle(all []granted, requests []asked) error {
 
 // everything has Usages do all that they can.
 func (l land) everything() {
-	l.t.Helper()
-	other := newLand(l.t)
+	l.T.Helper()
+	other := newLand(l.T)
 	pod := &corev1.Pod{ObjectMeta: l.named("pod"), Spec: corev1.PodSpec{
 		Containers: []corev1.Container{{Name: "c", Image: "none"}},
 	}}
-	l.create(l.configMap("used"), l.secret("using"), other.configMap("used"), pod)
+	l.Create(l.configMap("used"), l.secret("using"), other.configMap("used"), pod)
 	replaying, pods := l.usage("replaying"), l.usage("pods")
 	replaying.Spec.ReplayDeletion = new(true)
 	pods.Spec.Of = resource("Pod", "pod")
-	outside := &protectionv1beta1.ClusterUsage{ObjectMeta: metav1.ObjectMeta{Name: l.ns}, Spec: replaying.Spec}
-	outside.Spec.Of, outside.Spec.By = in(other.ns, resource("ConfigMap", "used")), nil
+	outside := &protectionv1beta1.ClusterUsage{ObjectMeta: metav1.ObjectMeta{Name: l.NS}, Spec: replaying.Spec}
+	outside.Spec.Of, outside.Spec.By = in(other.NS, resource("ConfigMap", "used")), nil
 	outside.Spec.Reason = new("because")
-	l.create(l.configMap("other"))
+	l.Create(l.configMap("other"))
 	spec := sharedv1alpha1.UsageSpec{ // The end of its using object no owner reference can tell.
-		Of: in(l.ns, resource("ConfigMap", "other")), By: new(in(l.ns, resource("Secret", "using"))),
+		Of: in(l.NS, resource("ConfigMap", "other")), By: new(in(l.NS, resource("Secret", "using"))),
 	}
-	legacy := &usagev1alpha1.Usage{ObjectMeta: metav1.ObjectMeta{Name: l.ns}, Spec: spec}
-	ending := &protectionv1beta1.ClusterUsage{ObjectMeta: metav1.ObjectMeta{Name: l.ns + "-ending"}, Spec: spec}
-	l.create(replaying, pods, outside, l.reaching(other), legacy, ending)
-	testenv.Eventually(l.t, func() error { return l.isBound(ending, legacy) })
+	legacy := &usagev1alpha1.Usage{ObjectMeta: metav1.ObjectMeta{Name: l.NS}, Spec: spec}
+	ending := &protectionv1beta1.ClusterUsage{ObjectMeta: metav1.ObjectMeta{Name: l.NS + "-ending"}, Spec: spec}
+	l.Create(replaying, pods, outside, l.reaching(other), legacy, ending)
+	testenv.Eventually(l.T, func() error { return l.isBound(ending, legacy) })
 	l.awaitReady(replaying)
 	l.awaitReady(pods)
-	if err := l.c.Delete(l.t.Context(), l.configMap("used")); !apierrors.IsConflict(err) {
-		l.t.Errorf("deletion: %v, want a conflict", err)
+	if err := l.C.Delete(l.T.Context(), l.configMap("used")); !apierrors.IsConflict(err) {
+		l.T.Errorf("deletion: %v, want a conflict", err)
 	}
-	if err := l.c.SubResource("eviction").Create(l.t.Context(), pod, &policyv1.Eviction{}); !apierrors.IsConflict(err) {
-		l.t.Errorf("eviction: %v, want a conflict", err)
+	if err := l.C.SubResource("eviction").Create(l.T.Context(), pod, &policyv1.Eviction{}); !apierrors.IsConflict(err) {
+		l.T.Errorf("eviction: %v, want a conflict", err)
 	}
-	l.delete(l.secret("using"), outside)
-	l.awaitGone(replaying)
-	l.awaitGone(pods)
-	l.awaitGone(outside)
-	l.awaitGone(legacy)
-	l.awaitGone(ending)
-	l.awaitGone(l.configMap("used"))
+	l.Delete(l.secret("using"), outside)
+	l.Gone(replaying)
+	l.Gone(pods)
+	l.Gone(outside)
+	l.Gone(legacy)
+	l.Gone(ending)
+	l.Gone(l.configMap("used"))
 }
 
 // connector takes an IotConnector through its life.
 func (l land) connector() {
-	l.t.Helper()
+	l.T.Helper()
 	c := &iotv1alpha1.IotConnector{ObjectMeta: l.named("clinic")}
 	c.Labels = map[string]string{"Tier": "AlwaysUpdate"} // What a release selects unless it says otherwise.
 	c.Spec.Containers = []iotv1alpha1.Container{{Type: "Normalization", Image: "none"}}
 	release := &iotv1alpha1.IotConnectorRelease{ObjectMeta: l.named("release")}
 	release.Spec.Version = iotv1alpha1.Version1
-	l.create(c)
+	l.Create(c)
 	l.upgraded(c, iotv1alpha1.Version0)
-	l.create(release)
+	l.Create(release)
 	l.upgraded(c, iotv1alpha1.Version1)
-	testenv.Eventually(l.t, func() error {
-		err := l.c.Get(l.t.Context(), client.ObjectKeyFromObject(release), release)
+	testenv.Eventually(l.T, func() error {
+		err := l.C.Get(l.T.Context(), client.ObjectKeyFromObject(release), release)
 		if err == nil && release.Status.UpToDate != 1 {
 			err = errors.New("the release is not done")
 		}
 		return err
 	})
-	l.delete(c)
-	l.awaitGone(c)
+	l.Delete(c)
+	l.Gone(c)
 }
 
 // upgraded waits until all that a version is made of is available.
 func (l land) upgraded(c *iotv1alpha1.IotConnector, version int32) {
-	l.t.Helper()
-	testenv.Eventually(l.t, func() error {
-		if err := l.c.Get(l.t.Context(), client.ObjectKeyFromObject(c), c); err != nil {
+	l.T.Helper()
+	testenv.Eventually(l.T, func() error {
+		if err := l.C.Get(l.T.Context(), client.ObjectKeyFromObject(c), c); err != nil {
 			return err
 		}
 		if c.Status.Version == nil || *c.Status.Version != version ||
@@ -205,7 +205,7 @@ func (l land) isBound(usages ...interface {
 },
 ) error {
 	for _, u := range usages {
-		if err := l.c.Get(l.t.Context(), client.ObjectKeyFromObject(u), u); err != nil {
+		if err := l.C.Get(l.T.Context(), client.ObjectKeyFromObject(u), u); err != nil {
 			return err
 		}
 		if u.UsageStatus().Using == nil {
@@ -217,10 +217,10 @@ func (l land) isBound(usages ...interface {
 
 // audit reads what the API server has written down of the operator.
 func (l land) audit() []asked {
-	l.t.Helper()
-	log, err := os.ReadFile(filepath.Join(testenv.Cluster(l.t).DataDir(), "logs", localcluster.APIServer+".log"))
+	l.T.Helper()
+	log, err := os.ReadFile(filepath.Join(testenv.Cluster(l.T).DataDir(), "logs", localcluster.APIServer+".log"))
 	if err != nil {
-		l.t.Fatal(err)
+		l.T.Fatal(err)
 	}
 	var requests []asked
 	lines := bufio.NewScanner(bytes.NewReader(log))
@@ -247,12 +247,12 @@ func (g granted) String() string {
 
 // granted returns all that the operator may do.
 func (l land) granted() []granted {
-	l.t.Helper()
+	l.T.Helper()
 	var all []granted
 	mine := client.MatchingLabels{"app.kubernetes.io/part-of": "kinship"}
 	var cluster rbacv1.ClusterRoleList
-	if err := l.c.List(l.t.Context(), &cluster, mine); err != nil {
-		l.t.Fatal(err)
+	if err := l.C.List(l.T.Context(), &cluster, mine); err != nil {
+		l.T.Fatal(err)
 	}
 	for _, role := range cluster.Items {
 		for _, rule := range role.Rules {
@@ -260,8 +260,8 @@ func (l land) granted() []granted {
 		}
 	}
 	var roles rbacv1.RoleList
-	if err := l.c.List(l.t.Context(), &roles, mine); err != nil {
-		l.t.Fatal(err)
+	if err := l.C.List(l.T.Context(), &roles, mine); err != nil {
+		l.T.Fatal(err)
 	}
 	for _, role := range roles.Items {
 		for _, rule := range role.Rules {
@@ -269,7 +269,7 @@ func (l land) granted() []granted {
 		}
 	}
 	if len(all) == 0 {
-		l.t.Fatal("the operator has no rights")
+		l.T.Fatal("the operator has no rights")
 	}
 	return all
 }

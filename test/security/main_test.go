@@ -42,19 +42,15 @@ func TestMain(m *testing.M) {
 }
 
 // land is a namespace, and what its administrator does there.
-type land struct {
-	t  *testing.T
-	c  client.WithWatch
-	ns string
-}
+type land struct{ testenv.World }
 
 func newLand(t *testing.T) land {
 	t.Helper()
-	return land{t: t, c: operator.Client(t), ns: testenv.Namespace(t)}
+	return land{testenv.NewWorld(t, operator.Client(t))}
 }
 
 func (l land) named(name string) metav1.ObjectMeta {
-	return metav1.ObjectMeta{Namespace: l.ns, Name: name}
+	return metav1.ObjectMeta{Namespace: l.NS, Name: name}
 }
 
 func (l land) configMap(name string) *corev1.ConfigMap {
@@ -81,24 +77,6 @@ func in(namespace string, r sharedv1alpha1.Resource) sharedv1alpha1.Resource {
 	return r
 }
 
-func (l land) create(objects ...client.Object) {
-	l.t.Helper()
-	for _, obj := range objects {
-		if err := l.c.Create(l.t.Context(), obj); err != nil {
-			l.t.Fatalf("create %T %s: %v", obj, obj.GetName(), err)
-		}
-	}
-}
-
-func (l land) delete(objects ...client.Object) {
-	l.t.Helper()
-	for _, obj := range objects {
-		if err := l.c.Delete(l.t.Context(), obj); err != nil {
-			l.t.Fatalf("delete %T %s: %v", obj, obj.GetName(), err)
-		}
-	}
-}
-
 // right is a rule for RBAC: verbs on resources of one group.
 func right(group, resources string, verbs ...string) rbacv1.PolicyRule {
 	return rbacv1.PolicyRule{APIGroups: []string{group}, Resources: []string{resources}, Verbs: verbs}
@@ -112,31 +90,25 @@ var onUsing = right("", "secrets", "get")
 
 // allow gives a user rights in the namespace and waits until they count.
 func (l land) allow(user string, rules ...rbacv1.PolicyRule) {
-	l.t.Helper()
+	l.T.Helper()
 	role := l.named(user)
 	role.Name, role.GenerateName = "", user+"-"
 	r := &rbacv1.Role{ObjectMeta: role, Rules: rules}
-	l.create(r)
-	l.create(&rbacv1.RoleBinding{
+	l.Create(r)
+	l.Create(&rbacv1.RoleBinding{
 		ObjectMeta: l.named(r.Name), Subjects: []rbacv1.Subject{{Kind: "User", Name: user}},
 		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: r.Name},
 	})
 	l.awaitRights(user, true, rules...)
 }
 
-// as returns what a user acts with. Users are of the namespace, as in "ns:anna".
-func (l land) as(user string) client.Client {
-	l.t.Helper()
-	return testenv.ClientFor(l.t, testenv.As(l.t, user), l.c.Scheme())
-}
-
 // user returns a name that nobody has in another test.
-func (l land) user(name string) string { return l.ns + "-" + name }
+func (l land) user(name string) string { return l.NS + "-" + name }
 
 // isReady returns nil if a Usage is Ready.
 func (l land) isReady(u client.Object) error {
 	var now protectionv1beta1.Usage
-	if err := l.c.Get(l.t.Context(), client.ObjectKeyFromObject(u), &now); err != nil {
+	if err := l.C.Get(l.T.Context(), client.ObjectKeyFromObject(u), &now); err != nil {
 		return err
 	}
 	ready := meta.FindStatusCondition(now.Status.Conditions, sharedv1alpha1.ConditionReady)
@@ -151,29 +123,8 @@ func (l land) isReady(u client.Object) error {
 
 // awaitReady waits until a Usage is Ready.
 func (l land) awaitReady(u client.Object) {
-	l.t.Helper()
-	testenv.Eventually(l.t, func() error { return l.isReady(u) })
-}
-
-// awaitGone waits until an object does not exist any more.
-func (l land) awaitGone(obj client.Object) {
-	l.t.Helper()
-	testenv.Eventually(l.t, func() error {
-		err := l.c.Get(l.t.Context(), client.ObjectKeyFromObject(obj), obj)
-		if err == nil {
-			return fmt.Errorf("%s is still there", obj.GetName())
-		}
-		return client.IgnoreNotFound(err)
-	})
-}
-
-// exists fails the test if an object is gone or going.
-func (l land) exists(obj client.Object) {
-	l.t.Helper()
-	err := l.c.Get(l.t.Context(), client.ObjectKeyFromObject(obj), obj)
-	if err != nil || obj.GetDeletionTimestamp() != nil {
-		l.t.Errorf("%s is gone, or going: %v", obj.GetName(), err)
-	}
+	l.T.Helper()
+	testenv.Eventually(l.T, func() error { return l.isReady(u) })
 }
 
 // grant lets Usages of a namespace protect something here.

@@ -27,30 +27,30 @@ type scraper struct {
 
 // token returns one of a new ServiceAccount, which has the right to read metrics or not.
 func (s scraper) token(name string, permitted bool) string {
-	s.t.Helper()
+	s.T.Helper()
 	account := &corev1.ServiceAccount{ObjectMeta: s.named(name)}
-	s.create(account)
+	s.Create(account)
 	if permitted {
-		s.create(&rbacv1.ClusterRoleBinding{
-			ObjectMeta: metav1.ObjectMeta{Name: s.ns + "-" + name},
-			Subjects:   []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: s.ns, Name: name}},
+		s.Create(&rbacv1.ClusterRoleBinding{
+			ObjectMeta: metav1.ObjectMeta{Name: s.NS + "-" + name},
+			Subjects:   []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: s.NS, Name: name}},
 			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: app.MetricsReader},
 		})
 	}
 	var request authenticationv1.TokenRequest
-	if err := s.c.SubResource("token").Create(s.t.Context(), account, &request); err != nil {
-		s.t.Fatal(err)
+	if err := s.C.SubResource("token").Create(s.T.Context(), account, &request); err != nil {
+		s.T.Fatal(err)
 	}
 	return request.Status.Token
 }
 
 // get returns how the operator answers; a status of 0 is no answer.
 func (s scraper) get(scheme, token string) (status int, body string) {
-	s.t.Helper()
+	s.T.Helper()
 	url := fmt.Sprintf("%s://127.0.0.1:%d/metrics", scheme, s.port)
-	request, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, url, nil)
+	request, err := http.NewRequestWithContext(s.T.Context(), http.MethodGet, url, nil)
 	if err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
 	if token != "" {
 		request.Header.Set("Authorization", "Bearer "+token)
@@ -73,8 +73,8 @@ func (s scraper) get(scheme, token string) (status int, body string) {
 
 // scrape waits until metrics are read: the API server learns of rights by a watch.
 func (s scraper) scrape(token string) {
-	s.t.Helper()
-	testenv.Eventually(s.t, func() error {
+	s.T.Helper()
+	testenv.Eventually(s.T, func() error {
 		status, body := s.get("https", token)
 		if status != http.StatusOK || !strings.Contains(body, "\nkinship_usages ") {
 			return fmt.Errorf("answered with %d: %.200s", status, body)

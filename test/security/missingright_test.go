@@ -31,9 +31,9 @@ func TestMissingRight(t *testing.T) {
 		o.Install, o.Adopt, o.HealthAddress = false, false, address
 	})
 
-	l.create(l.configMap("used"), l.secret("using"))
+	l.Create(l.configMap("used"), l.secret("using"))
 	u := l.usage("usage")
-	l.create(u)
+	l.Create(u)
 	testenv.Eventually(t, func() error { return l.isReady(u) })
 	l.connectorReconciles()
 	// A Router needs Networks, an Image doesn't.
@@ -58,16 +58,16 @@ func TestMissingRight(t *testing.T) {
 	l.giveBack(taken)
 	testenv.Eventually(t, func() error { return l.observed("Router", "waits") })
 	testenv.Eventually(t, func() error { return ready(t, address) })
-	l.delete(l.secret("using"), u)
+	l.Delete(l.secret("using"), u)
 }
 
 // withoutRight takes one resource out of all of the operator's roles, and returns the
 // roles as they were.
 func (l land) withoutRight(group, resource string) []rbacv1.ClusterRole {
-	l.t.Helper()
+	l.T.Helper()
 	var roles rbacv1.ClusterRoleList
-	if err := l.c.List(l.t.Context(), &roles, client.MatchingLabels{"app.kubernetes.io/part-of": "kinship"}); err != nil {
-		l.t.Fatal(err)
+	if err := l.C.List(l.T.Context(), &roles, client.MatchingLabels{"app.kubernetes.io/part-of": "kinship"}); err != nil {
+		l.T.Fatal(err)
 	}
 	changed := make([]rbacv1.ClusterRole, 0, len(roles.Items))
 	for _, role := range roles.Items {
@@ -81,13 +81,13 @@ func (l land) withoutRight(group, resource string) []rbacv1.ClusterRole {
 				role.Rules[i].Resources = kept
 			}
 		}
-		if err := l.c.Update(l.t.Context(), &role); err != nil {
-			l.t.Fatal(err)
+		if err := l.C.Update(l.T.Context(), &role); err != nil {
+			l.T.Fatal(err)
 		}
 		changed = append(changed, *before)
 	}
 	if len(changed) == 0 {
-		l.t.Fatal("the operator has no roles")
+		l.T.Fatal("the operator has no roles")
 	}
 	for _, user := range app.Operators() {
 		l.awaitRights(user, false, right(group, resource, "list"))
@@ -96,39 +96,39 @@ func (l land) withoutRight(group, resource string) []rbacv1.ClusterRole {
 }
 
 func (l land) giveBack(roles []rbacv1.ClusterRole) {
-	l.t.Helper()
+	l.T.Helper()
 	for _, role := range roles {
 		role.ResourceVersion = ""
-		if err := l.c.Update(l.t.Context(), &role); err != nil {
-			l.t.Fatal(err)
+		if err := l.C.Update(l.T.Context(), &role); err != nil {
+			l.T.Fatal(err)
 		}
 	}
 }
 
 // connectorReconciles waits until the iot pack has noticed an IotConnector.
 func (l land) connectorReconciles() {
-	l.t.Helper()
-	testenv.Apply(l.t, `
+	l.T.Helper()
+	testenv.Apply(l.T, `
 apiVersion: services.azurehealthcareapis.com/v1alpha1
 kind: IotConnector
 metadata: {name: c}
 spec:
   deployments: [{name: c-normalization, containers: [{name: main, image: "example.com/n:1", type: Normalization}]}]
-`, testenv.In(l.ns))
-	testenv.Eventually(l.t, func() error { return l.observed("IotConnector", "c") })
+`, testenv.In(l.NS))
+	testenv.Eventually(l.T, func() error { return l.observed("IotConnector", "c") })
 }
 
 // uncredited makes an object of the openstack pack whose Secret does not exist.
 func (l land) uncredited(kind, name, resource string) {
-	l.t.Helper()
-	testenv.Apply(l.t, fmt.Sprintf(`
+	l.T.Helper()
+	testenv.Apply(l.T, fmt.Sprintf(`
 apiVersion: openstack.k-orc.cloud/v1alpha1
 kind: %s
 metadata: {name: %s}
 spec:
   cloudCredentialsRef: {secretName: missing, cloudName: c}
   resource: %s
-`, kind, name, resource), testenv.In(l.ns))
+`, kind, name, resource), testenv.In(l.NS))
 }
 
 // observed returns nil if an object has conditions.
@@ -140,7 +140,7 @@ func (l land) observed(kind, name string) error {
 	obj := &unstructured.Unstructured{}
 	obj.SetAPIVersion(group)
 	obj.SetKind(kind)
-	if err := l.c.Get(l.t.Context(), client.ObjectKey{Namespace: l.ns, Name: name}, obj); err != nil {
+	if err := l.C.Get(l.T.Context(), client.ObjectKey{Namespace: l.NS, Name: name}, obj); err != nil {
 		return err
 	}
 	conditions, _, err := unstructured.NestedSlice(obj.Object, "status", "conditions")

@@ -30,26 +30,26 @@ func TestNamespaces(t *testing.T) {
 		t.Fatal(err)
 	}
 	first, second, outside := newLand(t), newLand(t), newLand(t)
-	in := []string{first.ns, second.ns}
+	in := []string{first.NS, second.NS}
 	o := operator.Start(t, everyPack, func(o *app.Options) { o.Namespaces = in })
-	scopes(t, first.c, in)
+	scopes(t, first.C, in)
 	secret := right("", "secrets", "get")
 	for _, name := range app.PackNames() {
 		user := app.OperatorOf(name)
-		testenv.AwaitRights(t, user, outside.ns, false, secret, right("", "secrets", "list"),
+		testenv.AwaitRights(t, user, outside.NS, false, secret, right("", "secrets", "list"),
 			right("", "configmaps", "delete"), right("apps", "deployments", "create"))
 		testenv.AwaitRights(t, user, app.Namespace, false, secret)
 		testenv.AwaitRights(t, user, "", false, secret, right("", "configmaps", "list"))
 		outside.readsNoSecret(t, name)
 	}
-	testenv.AwaitRights(t, app.OperatorOf("openstack"), second.ns, true, secret)
+	testenv.AwaitRights(t, app.OperatorOf("openstack"), second.NS, true, secret)
 	for _, l := range []land{first, second} {
-		l.create(l.configMap("used"), l.secret("using"))
+		l.Create(l.configMap("used"), l.secret("using"))
 		u := l.usage("usage")
-		l.create(u)
+		l.Create(u)
 		testenv.Eventually(t, func() error { return l.isReady(u) })
-		if err := l.c.Delete(t.Context(), l.configMap("used")); !apierrors.IsConflict(err) {
-			t.Errorf("deletion in namespace %s: %v, want a conflict", l.ns, err)
+		if err := l.C.Delete(t.Context(), l.configMap("used")); !apierrors.IsConflict(err) {
+			t.Errorf("deletion in namespace %s: %v, want a conflict", l.NS, err)
 		}
 		l.connectorReconciles()
 		l.network("fine")
@@ -63,22 +63,22 @@ func TestNamespaces(t *testing.T) {
 		l.reconciles("fine", "beside the unreadable one")
 	}
 	first.tellsOfOutside(t, outside)
-	outside.create(outside.configMap("used"), outside.secret("using"), outside.usage("ignored"))
-	if err := outside.c.Delete(t.Context(), outside.configMap("used")); err != nil {
+	outside.Create(outside.configMap("used"), outside.secret("using"), outside.usage("ignored"))
+	if err := outside.C.Delete(t.Context(), outside.configMap("used")); err != nil {
 		t.Errorf("deletion outside: %v", err)
 	}
 	for _, l := range []land{first, second} {
-		l.delete(l.secret("using"), l.networkNamed("fine"))
-		l.awaitGone(l.usage("usage"))
+		l.Delete(l.secret("using"), l.networkNamed("fine"))
+		l.Gone(l.usage("usage"))
 	}
-	first.delete(first.networkNamed("odd"))
+	first.Delete(first.networkNamed("odd"))
 	if strings.Contains(o.Log(), "is forbidden") {
 		t.Errorf("the operator asked for what it may not do")
 	}
 	if err := o.Stop(); err != nil {
 		t.Fatal(err)
 	}
-	t.Run("another", func(t *testing.T) { narrowTo(t, []string{second.ns}, first.ns) })
+	t.Run("another", func(t *testing.T) { narrowTo(t, []string{second.NS}, first.NS) })
 	t.Run("policy", func(t *testing.T) { second.refusedByPolicy(t, first) })
 	t.Run("all", func(t *testing.T) { narrowTo(t, nil, "") })
 }
@@ -123,9 +123,9 @@ func scopes(t *testing.T, c client.Client, namespaces []string) {
 // readsNoSecret reads a Secret as a pack's account, with a token of the account's own.
 func (l land) readsNoSecret(t *testing.T, name string) {
 	t.Helper()
-	l.t = t
+	l.T = t
 	secret := l.secret("theirs-" + name)
-	l.create(secret)
+	l.Create(secret)
 	as := l.asAccount(app.AccountOf(name))
 	if err := as.Get(t.Context(), client.ObjectKeyFromObject(secret), &corev1.Secret{}); !apierrors.IsForbidden(err) {
 		t.Errorf("%s reads a Secret outside: %v, want it forbidden", name, err)
@@ -138,15 +138,15 @@ func (l land) readsNoSecret(t *testing.T, name string) {
 
 // asAccount returns what acts with a token of an account of the operator.
 func (l land) asAccount(name string) client.Client {
-	l.t.Helper()
+	l.T.Helper()
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: app.Namespace, Name: name}}
 	token := &authenticationv1.TokenRequest{}
-	if err := l.c.SubResource("token").Create(l.t.Context(), account, token); err != nil {
-		l.t.Fatal(err)
+	if err := l.C.SubResource("token").Create(l.T.Context(), account, token); err != nil {
+		l.T.Fatal(err)
 	}
-	config := rest.AnonymousClientConfig(testenv.Config(l.t))
+	config := rest.AnonymousClientConfig(testenv.Config(l.T))
 	config.BearerToken = token.Status.Token
-	return testenv.ClientFor(l.t, config, l.c.Scheme())
+	return testenv.ClientFor(l.T, config, l.C.Scheme())
 }
 
 // tellsOfOutside writes Usages that reach out of the namespaces.
@@ -155,12 +155,12 @@ func (l land) tellsOfOutside(t *testing.T, outside land) {
 	for what, of := range map[string]*protectionv1beta1.ClusterUsage{
 		"another namespace": {Spec: l.usage("").Spec}, "no namespace": {Spec: l.usage("").Spec},
 	} {
-		of.Name, of.Spec.By, of.Spec.Reason = l.ns, nil, new("because")
-		of.Spec.Of = in(outside.ns, resource("ConfigMap", "used"))
+		of.Name, of.Spec.By, of.Spec.Reason = l.NS, nil, new("because")
+		of.Spec.Of = in(outside.NS, resource("ConfigMap", "used"))
 		if what == "no namespace" {
 			of.Spec.Of = resource("PersistentVolume", "used")
 		}
-		if err := l.c.Create(t.Context(), of); err == nil || !strings.Contains(err.Error(), "--namespaces") {
+		if err := l.C.Create(t.Context(), of); err == nil || !strings.Contains(err.Error(), "--namespaces") {
 			t.Errorf("a ClusterUsage of an object in %s: %v, want it refused with the name of the flag", what, err)
 		}
 	}
@@ -170,23 +170,23 @@ func (l land) tellsOfOutside(t *testing.T, outside land) {
 // another.
 func (l land) refusedByPolicy(t *testing.T, outside land) {
 	t.Helper()
-	l.t, outside.t = t, t
+	l.T, outside.T = t, t
 	o := operator.Start(t, everyPack, func(o *app.Options) {
-		o.Namespaces, o.Enforcement = []string{l.ns}, pack.ByPolicy
+		o.Namespaces, o.Enforcement = []string{l.NS}, pack.ByPolicy
 	})
 	u := l.usage("by-policy")
 	u.Spec.Of = resource("ConfigMap", "by-policy")
-	l.create(l.configMap("by-policy"), l.secret("using"), u)
+	l.Create(l.configMap("by-policy"), l.secret("using"), u)
 	testenv.Eventually(t, func() error { return l.isReady(u) })
-	if err := l.c.Delete(t.Context(), l.configMap("by-policy")); !apierrors.IsForbidden(err) && !apierrors.IsInvalid(err) {
+	if err := l.C.Delete(t.Context(), l.configMap("by-policy")); !apierrors.IsForbidden(err) && !apierrors.IsInvalid(err) {
 		t.Errorf("deletion: %v, want it refused", err)
 	}
 	stray := outside.configMap("by-policy")
 	stray.Labels = map[string]string{"crossplane.io/in-use": "true"}
-	outside.create(stray)
-	outside.delete(stray)
-	l.delete(l.secret("using"))
-	l.awaitGone(u)
+	outside.Create(stray)
+	outside.Delete(stray)
+	l.Delete(l.secret("using"))
+	l.Gone(u)
 	if err := o.Stop(); err != nil {
 		t.Fatal(err)
 	}

@@ -25,9 +25,9 @@ func TestNoOracle(t *testing.T) {
 	for _, land := range []land{l, other} {
 		object := land.configMap(existing)
 		object.Labels = map[string]string{"name": existing}
-		land.create(object, land.secret(existing))
+		land.Create(object, land.secret(existing))
 	}
-	l.create(l.configMap("used"))
+	l.Create(l.configMap("used"))
 	selector := func(kind, name string) sharedv1alpha1.Resource {
 		return sharedv1alpha1.Resource{APIVersion: "v1", Kind: kind, ResourceSelector: &sharedv1alpha1.ResourceSelector{
 			MatchLabels: map[string]string{"name": name},
@@ -44,11 +44,11 @@ func TestNoOracle(t *testing.T) {
 			return resource("ConfigMap", name), resource("Secret", name)
 		},
 		"used in another namespace": func(name string) (of, by sharedv1alpha1.Resource) {
-			return in(other.ns, resource("ConfigMap", name)), resource("Secret", existing)
+			return in(other.NS, resource("ConfigMap", name)), resource("Secret", existing)
 		},
 		"used outside of namespaces": func(name string) (of, by sharedv1alpha1.Resource) {
 			if name == existing {
-				name = other.ns
+				name = other.NS
 			}
 			return resource("Namespace", name), resource("Secret", existing)
 		},
@@ -63,7 +63,7 @@ func TestNoOracle(t *testing.T) {
 				u := &protectionv1beta1.Usage{
 					ObjectMeta: l.named("ask"), Spec: sharedv1alpha1.UsageSpec{Of: of, By: &by},
 				}
-				err := l.as(tenant).Create(t.Context(), u, dry...)
+				err := l.As(tenant).Create(t.Context(), u, dry...)
 				if !apierrors.IsForbidden(err) {
 					t.Fatalf("a Usage of %q was answered with %v, want 403", name, err)
 				}
@@ -118,7 +118,7 @@ func TestRights(t *testing.T) {
 			l.allow(tenant, test.have...)
 			u := l.usage("usage")
 			u.Spec.Of = test.of
-			switch err := l.as(tenant).Create(t.Context(), u); {
+			switch err := l.As(tenant).Create(t.Context(), u); {
 			case test.ok && err != nil:
 				t.Errorf("refused: %v", err)
 			case !test.ok && !apierrors.IsForbidden(err):
@@ -134,25 +134,25 @@ func TestDryRun(t *testing.T) {
 	l := newLand(t)
 	used, using, u := l.configMap("used"), l.secret("using"), l.usage("usage")
 	u.Spec.ReplayDeletion = new(true)
-	l.create(used, using, u)
+	l.Create(used, using, u)
 	l.awaitReady(u)
-	if err := l.c.Create(t.Context(), l.usage("tried"), client.DryRunAll); err != nil {
+	if err := l.C.Create(t.Context(), l.usage("tried"), client.DryRunAll); err != nil {
 		t.Errorf("try to create a Usage: %v", err)
 	}
 	before := []string{l.version(used), l.version(using), l.version(u)}
 	for range 3 {
-		if err := l.c.Delete(t.Context(), used, client.DryRunAll); !apierrors.IsConflict(err) {
+		if err := l.C.Delete(t.Context(), used, client.DryRunAll); !apierrors.IsConflict(err) {
 			t.Errorf("try to delete: %v, want the refusal that a real deletion gets", err)
 		}
 	}
-	if err := l.c.Delete(t.Context(), u, client.DryRunAll); err != nil {
+	if err := l.C.Delete(t.Context(), u, client.DryRunAll); err != nil {
 		t.Errorf("try to delete the Usage: %v", err)
 	}
 	// A change of something else shows that the operator has seen all of this.
-	l.create(l.configMap("other"))
+	l.Create(l.configMap("other"))
 	other := l.usage("other")
 	other.Spec.Of = resource("ConfigMap", "other")
-	l.create(other)
+	l.Create(other)
 	l.awaitReady(other)
 	for i, after := range []string{l.version(used), l.version(using), l.version(u)} {
 		if after != before[i] {
@@ -160,17 +160,17 @@ func TestDryRun(t *testing.T) {
 		}
 	}
 	tried := l.usage("tried")
-	if err := l.c.Get(t.Context(), client.ObjectKeyFromObject(tried), tried); !apierrors.IsNotFound(err) {
+	if err := l.C.Get(t.Context(), client.ObjectKeyFromObject(tried), tried); !apierrors.IsNotFound(err) {
 		t.Errorf("a Usage that was only tried: %v", err)
 	}
-	l.delete(using)
-	l.awaitGone(u)
-	l.exists(used)
+	l.Delete(using)
+	l.Gone(u)
+	l.Exists(used)
 }
 
 func (l land) version(obj client.Object) string {
-	l.t.Helper()
+	l.T.Helper()
 	now := obj.DeepCopyObject().(client.Object)
-	testenv.Eventually(l.t, func() error { return l.c.Get(l.t.Context(), client.ObjectKeyFromObject(obj), now) })
+	testenv.Eventually(l.T, func() error { return l.C.Get(l.T.Context(), client.ObjectKeyFromObject(obj), now) })
 	return now.GetResourceVersion()
 }

@@ -21,23 +21,23 @@ import (
 
 // allowEverywhere gives a user rights in the whole cluster until the end of the test.
 func (l land) allowEverywhere(user string, rules ...rbacv1.PolicyRule) {
-	l.t.Helper()
+	l.T.Helper()
 	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{GenerateName: user + "-"}, Rules: rules}
-	l.create(role)
+	l.Create(role)
 	binding := &rbacv1.ClusterRoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: role.Name}, Subjects: []rbacv1.Subject{{Kind: "User", Name: user}},
 		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role.Name},
 	}
-	l.create(binding)
-	ctx := context.WithoutCancel(l.t.Context())
-	l.t.Cleanup(func() {
+	l.Create(binding)
+	ctx := context.WithoutCancel(l.T.Context())
+	l.T.Cleanup(func() {
 		for _, obj := range []client.Object{binding, role} {
-			if err := l.c.Delete(ctx, obj); err != nil {
-				l.t.Error(err)
+			if err := l.C.Delete(ctx, obj); err != nil {
+				l.T.Error(err)
 			}
 		}
 	})
-	testenv.AwaitRights(l.t, user, "", true, rules...)
+	testenv.AwaitRights(l.T, user, "", true, rules...)
 }
 
 // overrideAll is the verb override on all Usages.
@@ -48,10 +48,10 @@ var overrideAll = []rbacv1.PolicyRule{
 
 // annotate writes on an object which Usages its deletion is to ignore.
 func (l land) annotate(obj client.Object, names string) {
-	l.t.Helper()
+	l.T.Helper()
 	patch := fmt.Sprintf(`{"metadata":{"annotations":{"kinship.dev/override-usage":%q}}}`, names)
-	if err := l.c.Patch(l.t.Context(), obj, client.RawPatch(types.MergePatchType, []byte(patch))); err != nil {
-		l.t.Fatal(err)
+	if err := l.C.Patch(l.T.Context(), obj, client.RawPatch(types.MergePatchType, []byte(patch))); err != nil {
+		l.T.Fatal(err)
 	}
 }
 
@@ -72,10 +72,10 @@ func testOverride(t *testing.T, by pack.Enforcement) {
 	l := newLand(t)
 	used, u := l.configMap("used"), l.usage("usage")
 	u.Spec.By, u.Spec.Reason = nil, new("a tenant wants it so")
-	l.create(used, u)
+	l.Create(used, u)
 	l.awaitReady(u)
-	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: l.ns}}
-	testenv.Eventually(t, func() error { return l.c.Get(t.Context(), client.ObjectKeyFromObject(ns), ns) })
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: l.NS}}
+	testenv.Eventually(t, func() error { return l.C.Get(t.Context(), client.ObjectKeyFromObject(ns), ns) })
 	local, clusterwide, plain := l.user("local"), l.user("clusterwide"), l.user("plain")
 	deletes := []rbacv1.PolicyRule{right("", "namespaces", "delete"), right("", "configmaps", "delete")}
 	for _, user := range []string{local, clusterwide, plain} {
@@ -85,14 +85,14 @@ func testOverride(t *testing.T, by pack.Enforcement) {
 	l.allow(local, right(usageGroup, "usages", "override"))
 	refused := func(user string, obj client.Object) string {
 		t.Helper()
-		err := l.as(user).Delete(t.Context(), obj, client.DryRunAll)
+		err := l.As(user).Delete(t.Context(), obj, client.DryRunAll)
 		if !apierrors.IsConflict(err) && !apierrors.IsForbidden(err) {
 			t.Fatalf("%s deletes %s: %v, want a refusal", user, obj.GetName(), err)
 		}
 		return err.Error()
 	}
 	testenv.Eventually(t, func() error { // The namespace is locked a moment after what is in it.
-		err := l.as(plain).Delete(t.Context(), ns, client.DryRunAll)
+		err := l.As(plain).Delete(t.Context(), ns, client.DryRunAll)
 		if !apierrors.IsConflict(err) && !apierrors.IsForbidden(err) {
 			return fmt.Errorf("the namespace can be deleted: %w", err)
 		}
@@ -100,7 +100,7 @@ func testOverride(t *testing.T, by pack.Enforcement) {
 	})
 	says := []string{string(ns.UID), "kubectl annotate namespace", ns.Name, "override-usage=", "the verb override"}
 	if by == pack.ByWebhook { // A policy can't tell.
-		says = append(says, "Usage usage in namespace "+l.ns)
+		says = append(says, "Usage usage in namespace "+l.NS)
 	}
 	text := refused(clusterwide, ns)
 	for _, word := range says {
@@ -112,7 +112,7 @@ func testOverride(t *testing.T, by pack.Enforcement) {
 		l.annotate(ns, wish)
 		refused(plain, ns)
 		refused(local, ns)
-		if err := l.as(clusterwide).Delete(t.Context(), ns, client.DryRunAll); err != nil {
+		if err := l.As(clusterwide).Delete(t.Context(), ns, client.DryRunAll); err != nil {
 			t.Errorf("with the verb override and %q: %v", wish, err)
 		}
 	}
@@ -120,14 +120,14 @@ func testOverride(t *testing.T, by pack.Enforcement) {
 	refused(clusterwide, ns) // Of another object.
 	l.annotate(used, string(used.UID))
 	refused(plain, used)
-	if err := l.as(clusterwide).Delete(t.Context(), used); err != nil {
+	if err := l.As(clusterwide).Delete(t.Context(), used); err != nil {
 		t.Errorf("delete a protected object with the verb override: %v", err)
 	}
 	l.annotate(ns, string(ns.UID))
-	if err := l.as(clusterwide).Delete(t.Context(), ns); err != nil {
+	if err := l.As(clusterwide).Delete(t.Context(), ns); err != nil {
 		t.Errorf("delete the namespace with the verb override: %v", err)
 	}
-	l.awaitGone(ns)
+	l.Gone(ns)
 }
 
 // TestOverrideByController: what a controller of Kubernetes deletes, whoever may annotate
@@ -140,15 +140,15 @@ func TestOverrideByController(t *testing.T) {
 			l := newLand(t)
 			used, u := l.configMap("used"), l.usage("usage")
 			u.Spec.By, u.Spec.Reason = nil, new("it is precious")
-			l.create(used, u)
+			l.Create(used, u)
 			l.awaitReady(u)
 			l.allowEverywhere(collector, append(overrideAll, right("", "configmaps", "delete"))...)
 			l.annotate(used, "*")
-			err := l.as(collector).Delete(t.Context(), used, client.DryRunAll)
+			err := l.As(collector).Delete(t.Context(), used, client.DryRunAll)
 			if !apierrors.IsConflict(err) && !apierrors.IsForbidden(err) {
 				t.Errorf("the garbage collector overrides a Usage: %v", err)
 			}
-			l.delete(u)
+			l.Delete(u)
 		})
 	}
 }
@@ -158,23 +158,23 @@ func TestMaxPerNamespace(t *testing.T) {
 	operator.Start(t, func(o *app.Options) { o.Usage.MaxPerNamespace = 2 })
 	l := newLand(t)
 	for i := range 2 {
-		l.create(l.usage(fmt.Sprint("usage", i)))
+		l.Create(l.usage(fmt.Sprint("usage", i)))
 	}
 	testenv.Eventually(t, func() error { // They are counted a moment after they are created.
-		err := l.c.Create(t.Context(), l.usage("more"), client.DryRunAll)
+		err := l.C.Create(t.Context(), l.usage("more"), client.DryRunAll)
 		if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "--usage-max-per-namespace") {
 			return fmt.Errorf("one more than allowed: %w", err)
 		}
 		return nil
 	})
 	change := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"reason":"one that exists may be changed"}}`))
-	if err := l.c.Patch(t.Context(), l.usage("usage0"), change); err != nil {
+	if err := l.C.Patch(t.Context(), l.usage("usage0"), change); err != nil {
 		t.Error(err)
 	}
 	other := newLand(t)
-	other.create(other.usage("usage"))
+	other.Create(other.usage("usage"))
 	for i := range 2 {
-		l.delete(l.usage(fmt.Sprint("usage", i)))
+		l.Delete(l.usage(fmt.Sprint("usage", i)))
 	}
-	testenv.Eventually(t, func() error { return l.c.Create(t.Context(), l.usage("again"), client.DryRunAll) })
+	testenv.Eventually(t, func() error { return l.C.Create(t.Context(), l.usage("again"), client.DryRunAll) })
 }

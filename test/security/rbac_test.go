@@ -9,6 +9,6 @@ import (
 // awaitRights waits until the API server gives a user all of the rights, or none
 // of them: it learns of roles by a watch.
 func (l land) awaitRights(user string, want bool, rules ...rbacv1.PolicyRule) {
-	l.t.Helper()
-	testenv.AwaitRights(l.t, user, l.ns, want, rules...)
+	l.T.Helper()
+	testenv.AwaitRights(l.T, user, l.NS, want, rules...)
 }

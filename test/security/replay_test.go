@@ -30,16 +30,16 @@ func replaying(t *testing.T) (land, *corev1.ConfigMap, *protectionv1beta1.Usage)
 	l := newLand(t)
 	used, u := l.configMap("used"), l.usage("usage")
 	u.Spec.ReplayDeletion = new(true)
-	l.create(used, l.secret("using"), u)
+	l.Create(used, l.secret("using"), u)
 	l.awaitReady(u)
 	return l, used, u
 }
 
 // release ends what uses the object and waits until the Usage is gone.
 func (l land) release(u *protectionv1beta1.Usage) {
-	l.t.Helper()
-	l.delete(l.secret("using"))
-	l.awaitGone(u)
+	l.T.Helper()
+	l.Delete(l.secret("using"))
+	l.Gone(u)
 }
 
 // TestReplayNeedsRight has people who may not delete an object try to have the
@@ -51,75 +51,75 @@ func TestReplayNeedsRight(t *testing.T) {
 		l, used, u := replaying(t)
 		user := l.user("user")
 		l.allow(user, right("", "configmaps", "delete"))
-		if err := l.as(user).Delete(t.Context(), used); !apierrors.IsConflict(err) {
+		if err := l.As(user).Delete(t.Context(), used); !apierrors.IsConflict(err) {
 			t.Fatalf("deletion: %v, want a conflict", err)
 		}
-		l.delete(l.secret("using"))
-		l.awaitGone(used)
-		l.awaitGone(u)
+		l.Delete(l.secret("using"))
+		l.Gone(used)
+		l.Gone(u)
 	})
 	t.Run("patch but not delete", func(t *testing.T) {
 		l, used, u := replaying(t)
 		user := l.user("user")
 		l.allow(user, right("", "configmaps", "patch", "update", "get"))
-		if err := l.as(user).Delete(t.Context(), used); !apierrors.IsForbidden(err) {
+		if err := l.As(user).Delete(t.Context(), used); !apierrors.IsForbidden(err) {
 			t.Errorf("deletion: %v, want 403", err)
 		}
 		attempt := `{"metadata":{"annotations":{"usage.crossplane.io/deletion-attempt-with-policy":"Background"}}}`
-		if err := l.as(user).Patch(t.Context(), used, client.RawPatch(types.MergePatchType, []byte(attempt))); err != nil {
+		if err := l.As(user).Patch(t.Context(), used, client.RawPatch(types.MergePatchType, []byte(attempt))); err != nil {
 			t.Error(err)
 		}
 		l.release(u)
-		l.exists(used)
+		l.Exists(used)
 	})
 	t.Run("delete of the Usage only", func(t *testing.T) {
 		l, used, u := replaying(t)
 		user := l.user("user")
 		l.allow(user, right(usageGroup, "usages", "delete"))
-		if err := l.as(user).Delete(t.Context(), used); !apierrors.IsForbidden(err) {
+		if err := l.As(user).Delete(t.Context(), used); !apierrors.IsForbidden(err) {
 			t.Errorf("deletion of the used object: %v, want 403", err)
 		}
-		if err := l.as(user).Delete(t.Context(), u); err != nil {
+		if err := l.As(user).Delete(t.Context(), u); err != nil {
 			t.Error(err)
 		}
 		l.release(u)
-		l.exists(used)
+		l.Exists(used)
 	})
 	t.Run("right withdrawn", func(t *testing.T) {
 		l, used, u := replaying(t)
 		user, may := l.user("user"), right("", "configmaps", "delete")
 		l.allow(user, may)
-		if err := l.as(user).Delete(t.Context(), used); !apierrors.IsConflict(err) {
+		if err := l.As(user).Delete(t.Context(), used); !apierrors.IsConflict(err) {
 			t.Fatalf("deletion: %v, want a conflict", err)
 		}
-		if err := l.c.DeleteAllOf(t.Context(), &rbacv1.RoleBinding{}, client.InNamespace(l.ns)); err != nil {
+		if err := l.C.DeleteAllOf(t.Context(), &rbacv1.RoleBinding{}, client.InNamespace(l.NS)); err != nil {
 			t.Fatal(err)
 		}
 		l.awaitRights(user, false, may)
 		l.release(u)
-		l.exists(used)
+		l.Exists(used)
 	})
 	t.Run("another object of the name", func(t *testing.T) {
 		l, used, u := replaying(t)
-		if err := l.c.Delete(t.Context(), used); !apierrors.IsConflict(err) {
+		if err := l.C.Delete(t.Context(), used); !apierrors.IsConflict(err) {
 			t.Fatalf("deletion: %v, want a conflict", err)
 		}
 		l.recreate(used, u)
 		l.release(u)
-		l.exists(l.configMap("used"))
+		l.Exists(l.configMap("used"))
 	})
 }
 
 // recreate replaces an object that is used by another one of its name, as an
 // administrator can who overrides the Usage.
 func (l land) recreate(used *corev1.ConfigMap, u *protectionv1beta1.Usage) {
-	l.t.Helper()
+	l.T.Helper()
 	override := `{"metadata":{"annotations":{"kinship.dev/override-usage":"` + u.Name + `"}}}`
-	if err := l.c.Patch(l.t.Context(), used, client.RawPatch(types.MergePatchType, []byte(override))); err != nil {
-		l.t.Fatal(err)
+	if err := l.C.Patch(l.T.Context(), used, client.RawPatch(types.MergePatchType, []byte(override))); err != nil {
+		l.T.Fatal(err)
 	}
-	l.delete(used)
-	l.create(l.configMap("used"))
+	l.Delete(used)
+	l.Create(l.configMap("used"))
 }
 
 // TestForgedStatus writes into the status of a Usage that somebody was refused.
@@ -129,14 +129,14 @@ func TestForgedStatus(t *testing.T) {
 	user := l.user("user")
 	l.allow(user, onUsages, right(usageGroup, "usages/status", "*"))
 	status := map[string]any{"refused": []map[string]any{{
-		"target": map[string]any{"kind": "ConfigMap", "namespace": l.ns, "name": used.Name, "uid": used.UID},
+		"target": map[string]any{"kind": "ConfigMap", "namespace": l.NS, "name": used.Name, "uid": used.UID},
 		"user":   "kubernetes-admin", "groups": []string{"system:masters"}, "time": metav1.Now(),
 	}}}
 	patch, err := json.Marshal(map[string]any{"status": status})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, c := range map[string]client.Client{"the tenant": l.as(user), "an administrator": l.c} {
+	for name, c := range map[string]client.Client{"the tenant": l.As(user), "an administrator": l.C} {
 		err := c.Status().Patch(t.Context(), u.DeepCopy(), client.RawPatch(types.MergePatchType, patch))
 		if !apierrors.IsForbidden(err) {
 			t.Errorf("%s writes the status: %v, want 403", name, err)
@@ -146,16 +146,16 @@ func TestForgedStatus(t *testing.T) {
 	}
 	l.checkNothingRefused(u)
 	l.release(u)
-	l.exists(used)
+	l.Exists(used)
 }
 
 func (l land) checkNothingRefused(u *protectionv1beta1.Usage) {
-	l.t.Helper()
-	if err := l.c.Get(l.t.Context(), client.ObjectKeyFromObject(u), u); err != nil {
-		l.t.Fatal(err)
+	l.T.Helper()
+	if err := l.C.Get(l.T.Context(), client.ObjectKeyFromObject(u), u); err != nil {
+		l.T.Fatal(err)
 	}
 	if len(u.Status.Refused) != 0 {
-		l.t.Errorf("the status says that %s was refused a deletion", u.Status.Refused[0].User)
+		l.T.Errorf("the status says that %s was refused a deletion", u.Status.Refused[0].User)
 	}
 }
 
@@ -171,7 +171,7 @@ func TestForgedReview(t *testing.T) {
 	post(t, "https://"+address+"/validate-no-usages", l.forged(used))
 	l.checkNothingRefused(u)
 	l.release(u)
-	l.exists(used)
+	l.Exists(used)
 }
 
 // TestForgedReviewByInsider is the same by somebody who has seen the secret part of the
@@ -181,42 +181,42 @@ func TestForgedReviewByInsider(t *testing.T) {
 	operator.Start(t)
 	l, used, u := replaying(t)
 	post(t, l.webhook(), l.forged(used))
-	if err := l.c.Get(t.Context(), client.ObjectKeyFromObject(u), u); err != nil {
+	if err := l.C.Get(t.Context(), client.ObjectKeyFromObject(u), u); err != nil {
 		t.Fatal(err)
 	}
 	if r := u.Status.Refused; len(r) != 1 || r[0].User != garbageCollector {
 		t.Fatalf("recorded is %+v: the review has not reached who records", r)
 	}
 	l.release(u)
-	l.exists(used)
+	l.Exists(used)
 }
 
 const garbageCollector = "system:serviceaccount:kube-system:generic-garbage-collector"
 
 // webhook returns by which URL the API server asks.
 func (l land) webhook() string {
-	l.t.Helper()
+	l.T.Helper()
 	var c admissionregistrationv1.ValidatingWebhookConfiguration
-	if err := l.c.Get(l.t.Context(), client.ObjectKey{Name: "crossplane-no-usages"}, &c); err != nil {
-		l.t.Fatal(err)
+	if err := l.C.Get(l.T.Context(), client.ObjectKey{Name: "crossplane-no-usages"}, &c); err != nil {
+		l.T.Fatal(err)
 	}
 	return *c.Webhooks[0].ClientConfig.URL
 }
 
 // forged is the review of a deletion that the garbage collector would send.
 func (l land) forged(used client.Object) admissionv1.AdmissionReview {
-	l.t.Helper()
-	if err := l.c.Get(l.t.Context(), client.ObjectKeyFromObject(used), used); err != nil {
-		l.t.Fatal(err)
+	l.T.Helper()
+	if err := l.C.Get(l.T.Context(), client.ObjectKeyFromObject(used), used); err != nil {
+		l.T.Fatal(err)
 	}
 	raw, err := json.Marshal(used)
 	if err != nil {
-		l.t.Fatal(err)
+		l.T.Fatal(err)
 	}
 	return admissionv1.AdmissionReview{
 		TypeMeta: metav1.TypeMeta{APIVersion: "admission.k8s.io/v1", Kind: "AdmissionReview"},
 		Request: &admissionv1.AdmissionRequest{
-			UID: "forged", Operation: admissionv1.Delete, Name: used.GetName(), Namespace: l.ns,
+			UID: "forged", Operation: admissionv1.Delete, Name: used.GetName(), Namespace: l.NS,
 			Kind:      metav1.GroupVersionKind{Version: "v1", Kind: "ConfigMap"},
 			Resource:  metav1.GroupVersionResource{Version: "v1", Resource: "configmaps"},
 			OldObject: runtime.RawExtension{Raw: raw},
@@ -259,22 +259,22 @@ func TestStrangeLabel(t *testing.T) {
 	label := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"`+lockLabel+`":"true"}}}`))
 	service := &corev1.Service{ObjectMeta: l.named("strange"), Spec: corev1.ServiceSpec{ClusterIP: corev1.ClusterIPNone}}
 	for name, obj := range map[string]client.Object{"kind in use": l.configMap("strange"), "other kind": service} {
-		l.create(obj)
-		if err := l.as(user).Patch(t.Context(), obj, label); err != nil {
+		l.Create(obj)
+		if err := l.As(user).Patch(t.Context(), obj, label); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		if err := l.as(user).Delete(t.Context(), obj); err != nil {
+		if err := l.As(user).Delete(t.Context(), obj); err != nil {
 			t.Errorf("%s: delete: %v", name, err)
 		}
 	}
 	// From a kind in use the operator takes it off.
 	obj := l.configMap("labelled")
-	l.create(obj)
-	if err := l.as(user).Patch(t.Context(), obj, label); err != nil {
+	l.Create(obj)
+	if err := l.As(user).Patch(t.Context(), obj, label); err != nil {
 		t.Fatal(err)
 	}
 	testenv.Eventually(t, func() error {
-		if err := l.c.Get(t.Context(), client.ObjectKeyFromObject(obj), obj); err != nil {
+		if err := l.C.Get(t.Context(), client.ObjectKeyFromObject(obj), obj); err != nil {
 			return err
 		}
 		if obj.Labels[lockLabel] != "" {

@@ -28,21 +28,21 @@ var naming = map[string]struct{ kind, resource string }{
 
 // outside returns an object of the openstack pack.
 func (l land) outside(kind, name, resource string) *unstructured.Unstructured {
-	l.t.Helper()
+	l.T.Helper()
 	u := &unstructured.Unstructured{}
 	text := fmt.Sprintf(manifest, cloudGroup, kind, name, "resource: "+resource)
 	if err := yaml.Unmarshal([]byte(text), &u.Object); err != nil {
-		l.t.Fatal(err)
+		l.T.Fatal(err)
 	}
-	u.SetNamespace(l.ns)
+	u.SetNamespace(l.NS)
 	return u
 }
 
 // tenant may write objects of the openstack pack, and do something with Secrets.
 func (l land) tenant(name string, rights ...rbacv1.PolicyRule) client.Client {
-	l.t.Helper()
+	l.T.Helper()
 	l.allow(l.user(name), append(rights, right(cloudGroup.Group, "*", "create", "get", "update", "patch"))...)
-	return l.as(l.user(name))
+	return l.As(l.user(name))
 }
 
 // onSecrets is a right on some Secrets.
@@ -66,7 +66,7 @@ func refused(t *testing.T, err error, field, secret string) {
 func TestUnseenSecrets(t *testing.T) {
 	operator.Start(t, func(o *app.Options) { o.Packs = []string{"openstack"} })
 	l := newLand(t)
-	l.create(l.secret("unseen"))
+	l.Create(l.secret("unseen"))
 	poor, half := l.tenant("poor"), l.tenant("half", onSecrets("use", "cloud"))
 	user := l.tenant("user", onSecrets("use", "cloud", "unseen", "missing"))
 	reader := l.tenant("reader", onSecrets("get", "cloud", "unseen", "missing"))
@@ -98,11 +98,11 @@ func TestUnseenSecrets(t *testing.T) {
 
 // updates changes an object that names a Secret which whoever changes it may not use.
 func (l land) updates(t *testing.T) {
-	l.t = t
-	poor, half := l.as(l.user("poor")), l.as(l.user("half"))
+	l.T = t
+	poor, half := l.As(l.user("poor")), l.As(l.user("half"))
 	other := l.tenant("other", onSecrets("use", "other"))
 	obj := l.outside("User", "theirs", "{passwordRef: unseen}")
-	l.create(obj)
+	l.Create(obj)
 	patch := func(who client.Client, patch string) error {
 		return who.Patch(t.Context(), obj.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(patch)), client.DryRunAll)
 	}
@@ -125,17 +125,17 @@ func (l land) updates(t *testing.T) {
 
 // works has the operator make what a tenant may have made.
 func (l land) works(t *testing.T) {
-	l.t = t
+	l.T = t
 	cloud := operator.Cloud(t, emulator.Options{})
 	secret, password := l.secret("cloud"), l.secret("password")
 	secret.Data = map[string][]byte{"clouds.yaml": []byte(cloud.CloudsYAML())}
 	password.Data = map[string][]byte{"password": []byte("pass")}
-	l.create(secret, password)
+	l.Create(secret, password)
 	obj := l.outside("User", "mine", "{passwordRef: password}")
 	if err := l.tenant("maker", onSecrets("use", "cloud", "password")).Create(t.Context(), obj); err != nil {
 		t.Fatal(err)
 	}
 	testenv.Eventually(t, func() error { return l.each([]*unstructured.Unstructured{obj}, isAvailable) })
-	l.delete(obj)
-	l.awaitGone(obj)
+	l.Delete(obj)
+	l.Gone(obj)
 }

@@ -48,8 +48,8 @@ func TestStatusesAreTheOperators(t *testing.T) {
 			for _, crd := range definitions(t, options) {
 				t.Run(crd.Name, func(t *testing.T) {
 					l := l
-					l.t = t
-					l.statusRefused(l.as(tenant), crd)
+					l.T = t
+					l.statusRefused(l.As(tenant), crd)
 				})
 			}
 		})
@@ -83,12 +83,12 @@ func hasStatus(crd *apiextensionsv1.CustomResourceDefinition) bool {
 
 // statusRefused creates an object of a definition and has a tenant write its status.
 func (l land) statusRefused(tenant client.Client, crd *apiextensionsv1.CustomResourceDefinition) {
-	l.t.Helper()
+	l.T.Helper()
 	obj := l.ofDefinition(crd)
-	l.create(obj)
+	l.Create(obj)
 	forged := client.RawPatch(types.MergePatchType, []byte(`{"status":{"conditions":[]}}`))
-	testenv.Eventually(l.t, func() error { // The API server learns of policies by a watch.
-		err := tenant.Status().Patch(l.t.Context(), obj.DeepCopy(), forged, client.DryRunAll)
+	testenv.Eventually(l.T, func() error { // The API server learns of policies by a watch.
+		err := tenant.Status().Patch(l.T.Context(), obj.DeepCopy(), forged, client.DryRunAll)
 		switch {
 		case err == nil:
 			return errors.New("a tenant may write the status")
@@ -98,39 +98,39 @@ func (l land) statusRefused(tenant client.Client, crd *apiextensionsv1.CustomRes
 		return nil
 	})
 	if crd.Spec.Group == cloudGroup.Group {
-		if err := l.c.Status().Patch(l.t.Context(), obj.DeepCopy(), forged, client.DryRunAll); err != nil {
-			l.t.Errorf("an administrator of the cluster may not correct a status: %v", err)
+		if err := l.C.Status().Patch(l.T.Context(), obj.DeepCopy(), forged, client.DryRunAll); err != nil {
+			l.T.Errorf("an administrator of the cluster may not correct a status: %v", err)
 		}
 	}
-	if err := client.IgnoreNotFound(l.c.Delete(l.t.Context(), obj)); err != nil {
-		l.t.Error(err)
+	if err := client.IgnoreNotFound(l.C.Delete(l.T.Context(), obj)); err != nil {
+		l.T.Error(err)
 	}
 }
 
 // ofDefinition returns an object that the API server takes.
 func (l land) ofDefinition(crd *apiextensionsv1.CustomResourceDefinition) *unstructured.Unstructured {
-	l.t.Helper()
+	l.T.Helper()
 	kind := crd.Spec.Names.Kind
 	text, known := statusSpecs[kind]
 	if resource, ok := resources[kind]; ok {
 		text, known = "{cloudCredentialsRef: {secretName: cloud, cloudName: c}, resource: "+resource+"}", true
 	}
 	if !known {
-		l.t.Fatalf("no object of kind %s is known", kind)
+		l.T.Fatalf("no object of kind %s is known", kind)
 	}
 	obj := &unstructured.Unstructured{}
 	obj.SetAPIVersion(crd.Spec.Group + "/" + crd.Spec.Versions[0].Name)
 	obj.SetKind(kind)
-	obj.SetName(l.ns + "-status")
+	obj.SetName(l.NS + "-status")
 	inside := ""
 	if crd.Spec.Scope == apiextensionsv1.NamespaceScoped {
-		obj.SetNamespace(l.ns)
+		obj.SetNamespace(l.NS)
 	} else {
-		inside = ", namespace: " + l.ns
+		inside = ", namespace: " + l.NS
 	}
 	spec := map[string]any{}
 	if err := yaml.Unmarshal([]byte(strings.ReplaceAll(text, "%s", inside)), &spec); err != nil {
-		l.t.Fatal(err)
+		l.T.Fatal(err)
 	}
 	obj.Object["spec"] = spec
 	return obj

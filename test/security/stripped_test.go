@@ -27,13 +27,13 @@ func TestStrippedWithoutPolicy(t *testing.T) {
 	for _, kind := range []client.Object{
 		&admissionregistrationv1.MutatingAdmissionPolicyBinding{}, &admissionregistrationv1.MutatingAdmissionPolicy{},
 	} {
-		if err := l.c.DeleteAllOf(t.Context(), kind, ours); err != nil {
+		if err := l.C.DeleteAllOf(t.Context(), kind, ours); err != nil {
 			t.Fatal(err)
 		}
 	}
 	strip := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"`+lockLabel+`":null}}}`))
 	testenv.Eventually(t, func() error { // The policy may be in force for a moment after its deletion.
-		if err := l.c.Patch(t.Context(), used, strip); err != nil {
+		if err := l.C.Patch(t.Context(), used, strip); err != nil {
 			return err
 		}
 		if used.Labels[lockLabel] != "" {
@@ -42,7 +42,7 @@ func TestStrippedWithoutPolicy(t *testing.T) {
 		return nil
 	})
 	testenv.Eventually(t, func() error {
-		if err := l.c.Get(t.Context(), client.ObjectKeyFromObject(used), used); err != nil {
+		if err := l.C.Get(t.Context(), client.ObjectKeyFromObject(used), used); err != nil {
 			return err
 		}
 		if used.Labels[lockLabel] == "" {
@@ -50,12 +50,12 @@ func TestStrippedWithoutPolicy(t *testing.T) {
 		}
 		return nil
 	})
-	if err := l.c.Delete(t.Context(), used); !apierrors.IsConflict(err) {
+	if err := l.C.Delete(t.Context(), used); !apierrors.IsConflict(err) {
 		t.Errorf("deletion: %v, want a conflict", err)
 	}
 	testenv.Eventually(t, func() error {
 		var list eventsv1.EventList
-		if err := l.c.List(t.Context(), &list, client.InNamespace(l.ns)); err != nil {
+		if err := l.C.List(t.Context(), &list, client.InNamespace(l.NS)); err != nil {
 			return err
 		}
 		for _, e := range list.Items {

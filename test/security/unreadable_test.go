@@ -30,9 +30,9 @@ func TestUnreadable(t *testing.T) {
 	for _, name := range []string{"odd", "fine"} {
 		l.network(name)
 	}
-	l.create(l.configMap("used"), l.secret("using"))
+	l.Create(l.configMap("used"), l.secret("using"))
 	u := l.usage("usage")
-	l.create(u)
+	l.Create(u)
 	testenv.Eventually(t, func() error { return l.isReady(u) })
 
 	l.spoil("Network", "odd", `{"lastSyncTime":"2030-01-01t00:00:00z"}`)
@@ -63,25 +63,25 @@ func TestUnreadable(t *testing.T) {
 	l.spoil("Usage", "usage", `{"conditions":null}`)
 	testenv.Eventually(t, func() error { return l.isReady(u) })
 	for _, name := range []string{"odd", "fine"} {
-		l.delete(l.networkNamed(name))
+		l.Delete(l.networkNamed(name))
 	}
-	l.delete(l.secret("using"), u)
+	l.Delete(l.secret("using"), u)
 }
 
 // acceptAnyTime removes from definitions the pattern that keeps out times which Go can't
 // read, as an older release's definitions had none. The next installation restores them.
 func (l land) acceptAnyTime(names ...string) {
-	l.t.Helper()
+	l.T.Helper()
 	for _, name := range names {
 		var crd apiextensionsv1.CustomResourceDefinition
-		if err := l.c.Get(l.t.Context(), types.NamespacedName{Name: name}, &crd); err != nil {
-			l.t.Fatal(err)
+		if err := l.C.Get(l.T.Context(), types.NamespacedName{Name: name}, &crd); err != nil {
+			l.T.Fatal(err)
 		}
 		for i := range crd.Spec.Versions {
 			withoutPatterns(crd.Spec.Versions[i].Schema.OpenAPIV3Schema)
 		}
-		if err := l.c.Update(l.t.Context(), &crd); err != nil {
-			l.t.Fatal(err)
+		if err := l.C.Update(l.T.Context(), &crd); err != nil {
+			l.T.Fatal(err)
 		}
 	}
 }
@@ -106,30 +106,30 @@ func (l land) networkNamed(name string) *openstackv1alpha1.Network {
 
 // network creates a Network that waits for its Secret.
 func (l land) network(name string) {
-	l.t.Helper()
-	testenv.Apply(l.t, fmt.Sprintf(`
+	l.T.Helper()
+	testenv.Apply(l.T, fmt.Sprintf(`
 apiVersion: openstack.k-orc.cloud/v1alpha1
 kind: Network
 metadata: {name: %s}
 spec: {cloudCredentialsRef: {secretName: missing, cloudName: c}, resource: {}}
-`, name), testenv.In(l.ns))
+`, name), testenv.In(l.NS))
 }
 
 // spoil writes a status. That of a Usage only the operator may write.
 func (l land) spoil(kind, name, status string) {
-	l.t.Helper()
+	l.T.Helper()
 	raw := &unstructured.Unstructured{} // Go can't read the answer as a typed object.
 	raw.SetGroupVersionKind(openstackv1alpha1.GroupVersion.WithKind(kind))
-	as := client.Client(l.c)
+	as := client.Client(l.C)
 	if kind == "Usage" {
-		as = l.as(app.OperatorOf("usage"))
+		as = l.As(app.OperatorOf("usage"))
 		raw.SetGroupVersionKind(protectionv1beta1.GroupVersion.WithKind(kind))
 	}
-	raw.SetNamespace(l.ns)
+	raw.SetNamespace(l.NS)
 	raw.SetName(name)
-	testenv.Eventually(l.t, func() error { // A definition that was changed counts a moment later.
+	testenv.Eventually(l.T, func() error { // A definition that was changed counts a moment later.
 		patch := client.RawPatch(types.MergePatchType, []byte(`{"status":`+status+`}`))
-		return as.Status().Patch(l.t.Context(), raw, patch)
+		return as.Status().Patch(l.T.Context(), raw, patch)
 	})
 }
 
@@ -148,15 +148,15 @@ func logged(t *testing.T, o *operator.Operator, name string) {
 
 // reconciles waits until the operator has noticed a change of a Network.
 func (l land) reconciles(name, description string) {
-	l.t.Helper()
+	l.T.Helper()
 	n := l.networkNamed(name)
 	patch := fmt.Sprintf(`{"spec":{"resource":{"description":%q}}}`, description)
-	if err := l.c.Patch(l.t.Context(), n, client.RawPatch(types.MergePatchType, []byte(patch))); err != nil {
-		l.t.Fatal(err)
+	if err := l.C.Patch(l.T.Context(), n, client.RawPatch(types.MergePatchType, []byte(patch))); err != nil {
+		l.T.Fatal(err)
 	}
-	testenv.Eventually(l.t, func() error {
+	testenv.Eventually(l.T, func() error {
 		var now openstackv1alpha1.Network
-		if err := l.c.Get(l.t.Context(), client.ObjectKeyFromObject(n), &now); err != nil {
+		if err := l.C.Get(l.T.Context(), client.ObjectKeyFromObject(n), &now); err != nil {
 			return err
 		}
 		for _, c := range now.Status.Conditions {
@@ -170,9 +170,9 @@ func (l land) reconciles(name, description string) {
 
 // protected asks for the deletion of the used ConfigMap, which is refused.
 func (l land) protected() {
-	l.t.Helper()
-	err := l.c.Delete(l.t.Context(), l.configMap("used"), client.DryRunAll)
+	l.T.Helper()
+	err := l.C.Delete(l.T.Context(), l.configMap("used"), client.DryRunAll)
 	if err == nil || !strings.Contains(err.Error(), "denied the request") {
-		l.t.Errorf("delete the used ConfigMap: %v, want that it is denied", err)
+		l.T.Errorf("delete the used ConfigMap: %v, want that it is denied", err)
 	}
 }

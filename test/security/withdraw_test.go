@@ -18,24 +18,24 @@ import (
 
 // withdraw runs the command in a user's name, or in the administrator's.
 func (l land) withdraw(user string) (code int, said string) {
-	l.t.Helper()
+	l.T.Helper()
 	var out bytes.Buffer
-	args := []string{"kinship", "withdraw", "ConfigMap", "used", "-n", l.ns, "--kubeconfig", testenv.Kubeconfig(l.t)}
+	args := []string{"kinship", "withdraw", "ConfigMap", "used", "-n", l.NS, "--kubeconfig", testenv.Kubeconfig(l.T)}
 	if user != "" {
 		args = append(args, "--as", user)
 	}
-	code = cli.Main(l.t.Context(), "test", args, nil, &out, &out)
+	code = cli.Main(l.T.Context(), "test", args, nil, &out, &out)
 	return code, out.String()
 }
 
 // checkRecorded checks how many refused deletions are on record.
 func (l land) checkRecorded(u *protectionv1beta1.Usage, want int) {
-	l.t.Helper()
-	if err := l.c.Get(l.t.Context(), client.ObjectKeyFromObject(u), u); err != nil {
-		l.t.Fatal(err)
+	l.T.Helper()
+	if err := l.C.Get(l.T.Context(), client.ObjectKeyFromObject(u), u); err != nil {
+		l.T.Fatal(err)
 	}
 	if got := len(u.Status.Refused); got != want {
-		l.t.Errorf("%d refused deletions are on record, want %d", got, want)
+		l.T.Errorf("%d refused deletions are on record, want %d", got, want)
 	}
 }
 
@@ -52,7 +52,7 @@ func TestWithdraw(t *testing.T) {
 	l.allow(third, right(usageGroup, "usages", "override"))
 	refused := func() string {
 		t.Helper()
-		err := l.as(user).Delete(t.Context(), used)
+		err := l.As(user).Delete(t.Context(), used)
 		if !apierrors.IsConflict(err) {
 			t.Fatalf("deletion: %v, want a conflict", err)
 		}
@@ -63,9 +63,9 @@ func TestWithdraw(t *testing.T) {
 		l.checkRecorded(u, 1)
 		until := u.Status.Refused[0].Time.Add(24 * time.Hour).UTC().Format(time.RFC3339)
 		for _, word := range []string{
-			"The resource is used by 1 resource(s): Secret/using (Usage usage in namespace " + l.ns + "). The deletion is " +
+			"The resource is used by 1 resource(s): Secret/using (Usage usage in namespace " + l.NS + "). The deletion is " +
 				"recorded",
-			user, until, "kubectl kinship withdraw ConfigMap used -n " + l.ns,
+			user, until, "kubectl kinship withdraw ConfigMap used -n " + l.NS,
 		} {
 			if !strings.Contains(text, word) {
 				t.Errorf("the refusal does not say %q: %s", word, text)
@@ -94,7 +94,7 @@ func TestWithdraw(t *testing.T) {
 		l.checkRecorded(u, 0)
 	}
 	l.release(u)
-	l.exists(used)
+	l.Exists(used)
 }
 
 // TestRefusalWithoutReplay: what is not recorded is not said to be.
@@ -102,9 +102,9 @@ func TestRefusalWithoutReplay(t *testing.T) {
 	operator.Start(t)
 	l := newLand(t)
 	used, u := l.configMap("used"), l.usage("usage")
-	l.create(used, l.secret("using"), u)
+	l.Create(used, l.secret("using"), u)
 	l.awaitReady(u)
-	err := l.c.Delete(t.Context(), used)
+	err := l.C.Delete(t.Context(), used)
 	if !apierrors.IsConflict(err) || strings.Contains(err.Error(), "record") || strings.Contains(err.Error(), "withdraw") {
 		t.Errorf("deletion: %v, want a conflict that says nothing of a record", err)
 	}

@@ -16,7 +16,7 @@ import (
 )
 
 func (w *world) namespace() *corev1.Namespace {
-	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.ns}}
+	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.NS}}
 }
 
 // testNamespaceRefused: the deletion of a namespace is refused before any object inside is
@@ -31,7 +31,7 @@ func testNamespaceRefused(t *testing.T) {
 		usages = append(usages, protects("u-"+name, named(name), "precious"))
 		w.create(usages[i])
 		if i < 10 {
-			parts = append(parts, fmt.Sprintf("ConfigMap/%s (Usage u-%[1]s in namespace %s)", name, w.ns))
+			parts = append(parts, fmt.Sprintf("ConfigMap/%s (Usage u-%[1]s in namespace %s)", name, w.NS))
 		}
 	}
 	w.ready(usages...)
@@ -41,7 +41,7 @@ func testNamespaceRefused(t *testing.T) {
 		t.Errorf("refused with %q, want %q", got, want)
 	}
 	for _, u := range usages {
-		w.delete(u)
+		w.Delete(u)
 	}
 	w.free(w.namespace())
 }
@@ -53,16 +53,16 @@ func testNamespaceRefusedFromOutside(t *testing.T) {
 	used, using := configMap("used"), configMap("using")
 	w.create(used)
 	elsewhere.create(using)
-	u := uses("u", named("using"), in(w.ns, named("used")))
+	u := uses("u", named("using"), in(w.NS, named("used")))
 	elsewhere.create(u)
 	elsewhere.ready(u)
 	if got := w.refused(w.namespace()); !strings.HasPrefix(got,
-		"The resource holds 1 protected resource(s): ConfigMap/used (Usage u in namespace "+elsewhere.ns) {
+		"The resource holds 1 protected resource(s): ConfigMap/used (Usage u in namespace "+elsewhere.NS) {
 		t.Errorf("refused with %q", got)
 	}
-	elsewhere.delete(using)
-	testenv.EventuallyWithin(t, promptly, func() error { return w.c.Delete(t.Context(), w.namespace()) })
-	w.gone(w.namespace())
+	elsewhere.Delete(using)
+	testenv.EventuallyWithin(t, promptly, func() error { return w.C.Delete(t.Context(), w.namespace()) })
+	w.Gone(w.namespace())
 }
 
 // testNamespaceEnds: if the protection ends inside, the namespace is deleted, each using object
@@ -70,8 +70,8 @@ func testNamespaceRefusedFromOutside(t *testing.T) {
 func testNamespaceEnds(t *testing.T) {
 	plain := func(_ *world, u *protectionv1beta1.Usage) usage { return u }
 	clusterWide := func(w *world, u *protectionv1beta1.Usage) usage {
-		u.Name, u.Spec.Of = w.ns, in(w.ns, u.Spec.Of)
-		u.Spec.By.ResourceRef.Namespace = w.ns
+		u.Name, u.Spec.Of = w.NS, in(w.NS, u.Spec.Of)
+		u.Spec.By.ResourceRef.Namespace = w.NS
 		return cluster(u)
 	}
 	cases := map[string]struct {
@@ -92,9 +92,9 @@ func testNamespaceEnds(t *testing.T) {
 			u := c.kind(w, uses("u", named(c.using), named(c.used)))
 			w.create(u)
 			w.ready(u)
-			w.delete(w.namespace())
+			w.Delete(w.namespace())
 			testenv.Eventually(t, func() error {
-				if err := w.read(using); err != nil {
+				if err := w.Read(using); err != nil {
 					return err
 				}
 				if using.DeletionTimestamp == nil {
@@ -103,19 +103,19 @@ func testNamespaceEnds(t *testing.T) {
 				return nil
 			})
 			w.awaitProcessedElsewhere()
-			if err := w.read(used); err != nil || used.DeletionTimestamp != nil {
+			if err := w.Read(used); err != nil || used.DeletionTimestamp != nil {
 				t.Errorf("%s: the used object goes first: %v", c.reason, err)
 			}
-			w.update(using, func() { using.Finalizers = nil })
-			w.gone(w.namespace())
+			w.Update(using, func() { using.Finalizers = nil })
+			w.Gone(w.namespace())
 		})
 	}
 }
 
 // awaitProcessedElsewhere is awaitProcessed for a namespace that takes nothing new.
 func (w *world) awaitProcessedElsewhere() {
-	w.t.Helper()
-	newWorld(w.t).awaitProcessed()
+	w.T.Helper()
+	newWorld(w.T).awaitProcessed()
 }
 
 // testNamespaceWithComposed: a namespace with composed Usages is deleted too, although these
@@ -126,8 +126,8 @@ func testNamespaceWithComposed(t *testing.T) {
 	u1, u2 := composed(uses("u1", named("c"), named("b"))), composed(uses("u2", named("b"), named("a")))
 	w.create(u1, u2)
 	w.ready(u1, u2)
-	w.delete(w.namespace())
-	w.gone(w.namespace())
+	w.Delete(w.namespace())
+	w.Gone(w.namespace())
 }
 
 // testDefinitionRefused: a CustomResourceDefinition can't be deleted while one of its objects
@@ -140,15 +140,15 @@ func testDefinitionRefused(t *testing.T) {
 	u := protects("u", k.end("used"), "precious")
 	w.create(u)
 	w.ready(u)
-	want := fmt.Sprintf("The resource holds 1 protected resource(s): Precious/used (Usage u in namespace %s).", w.ns)
+	want := fmt.Sprintf("The resource holds 1 protected resource(s): Precious/used (Usage u in namespace %s).", w.NS)
 	if got := w.refused(k.definition()); !strings.HasPrefix(got, want) {
 		t.Errorf("refused with %q, want %q", got, want)
 	}
-	w.exists(obj)
-	w.delete(u)
-	w.gone(u)
-	testenv.EventuallyWithin(t, promptly, func() error { return w.c.Delete(t.Context(), k.definition()) })
-	w.gone(obj)
+	w.Exists(obj)
+	w.Delete(u)
+	w.Gone(u)
+	testenv.EventuallyWithin(t, promptly, func() error { return w.C.Delete(t.Context(), k.definition()) })
+	w.Gone(obj)
 }
 
 // testDefinitionEnds: a CustomResourceDefinition can be deleted if all users of its objects are
@@ -161,9 +161,9 @@ func testDefinitionEnds(t *testing.T) {
 	u := uses("u", k.end("b"), k.end("a"))
 	w.create(u)
 	w.ready(u)
-	w.delete(k.definition())
-	w.gone(k.definition())
-	w.gone(a, b)
+	w.Delete(k.definition())
+	w.Gone(k.definition())
+	w.Gone(a, b)
 }
 
 // testOwnDefinitions: with the definition of a Usage all protection would go.
@@ -173,8 +173,8 @@ func testOwnDefinitions(t *testing.T) {
 	w.create(used)
 	for resource, u := range map[string]usage{
 		"usages.protection.crossplane.io":        protects("u", named("used"), "precious"),
-		"clusterusages.protection.crossplane.io": cluster(protects(w.ns, in(w.ns, named("used")), "precious")),
-		"usages.apiextensions.crossplane.io":     legacy(protects(w.ns, in(w.ns, named("used")), "precious")),
+		"clusterusages.protection.crossplane.io": cluster(protects(w.NS, in(w.NS, named("used")), "precious")),
+		"usages.apiextensions.crossplane.io":     legacy(protects(w.NS, in(w.NS, named("used")), "precious")),
 	} {
 		w.create(u)
 		w.ready(u)
@@ -193,7 +193,7 @@ func testDeleteCollection(t *testing.T) {
 	u := protects("u", named("cm4"), "precious")
 	w.create(u)
 	w.ready(u)
-	err := w.c.DeleteAllOf(t.Context(), &corev1.ConfigMap{}, client.InNamespace(w.ns), client.MatchingLabels{"app": "x"})
+	err := w.C.DeleteAllOf(t.Context(), &corev1.ConfigMap{}, client.InNamespace(w.NS), client.MatchingLabels{"app": "x"})
 	if !apierrors.IsConflict(err) || !strings.Contains(err.Error(), `"precious" (Usage u`) {
 		t.Errorf("answered with %v", err)
 	}
@@ -202,11 +202,11 @@ func testDeleteCollection(t *testing.T) {
 		t.Errorf("the answer is about %q, want the protected object", name)
 	}
 	cm4 := configMap("cm4")
-	cm4.Namespace = w.ns
-	w.exists(cm4)
+	cm4.Namespace = w.NS
+	w.Exists(cm4)
 	// The Usage itself may be deleted like that.
-	if err := w.c.DeleteAllOf(t.Context(), &protectionv1beta1.Usage{}, client.InNamespace(w.ns)); err != nil {
+	if err := w.C.DeleteAllOf(t.Context(), &protectionv1beta1.Usage{}, client.InNamespace(w.NS)); err != nil {
 		t.Error(err)
 	}
-	w.gone(u)
+	w.Gone(u)
 }

@@ -77,7 +77,7 @@ func testProtectsItself(t *testing.T) {
 // circle creates a ring of two Usages that the admission handlers do not check, because the
 // operator writes them: as if the webhooks were missing, or two Usages were created at once.
 func (w *world) circle(change func(u usage)) (a, b client.Object, u1, u2 usage) {
-	w.t.Helper()
+	w.T.Helper()
 	a, b = configMap("a"), configMap("b")
 	w.create(a, b)
 	first, second := uses("u1", named("a"), named("b")), uses("u2", named("b"), named("a"))
@@ -85,9 +85,9 @@ func (w *world) circle(change func(u usage)) (a, b client.Object, u1, u2 usage) 
 	change(second)
 	w.create(first)
 	w.ready(first)
-	second.Namespace = w.ns
-	if err := w.asOperator().Create(w.t.Context(), second); err != nil {
-		w.t.Fatal(err)
+	second.Namespace = w.NS
+	if err := w.asOperator().Create(w.T.Context(), second); err != nil {
+		w.T.Fatal(err)
 	}
 	return a, b, first, second
 }
@@ -126,8 +126,8 @@ func testCycleBroken(t *testing.T) {
 	a, _, u1, u2 := w.circle(func(usage) {})
 	w.unready(u1, "Cycle")
 	w.unready(u2, "Cycle")
-	w.delete(u1)
-	w.gone(u1)
+	w.Delete(u1)
+	w.Gone(u1)
 	w.ready(u2)
 	w.refused(a)
 }
@@ -143,7 +143,7 @@ func testCycleSelected(t *testing.T) {
 	u3 := uses("u3", named("d"), named("a"))
 	w.create(u1, u2, u3)
 	w.ready(u1, u2, u3)
-	w.update(c, func() { c.Labels["app"] = "x" })
+	w.Update(c, func() { c.Labels["app"] = "x" })
 	for u, want := range map[usage]string{
 		u1: "ConfigMap/a -> ConfigMap/c -> ConfigMap/d -> ConfigMap/a",
 		u2: "ConfigMap/c -> ConfigMap/d -> ConfigMap/a -> ConfigMap/c",
@@ -153,7 +153,7 @@ func testCycleSelected(t *testing.T) {
 			t.Errorf("message is %q, want the circle %s", message, want)
 		}
 	}
-	w.update(c, func() { c.Labels["app"] = "z" })
+	w.Update(c, func() { c.Labels["app"] = "z" })
 	w.ready(u1, u2, u3)
 }
 
@@ -172,11 +172,11 @@ func testCycleOfSets(t *testing.T) {
 		t.Errorf("answered with %v, want the circle", err)
 	}
 	// While a set is empty there is no circle.
-	w.update(b, func() { b.Labels = nil })
+	w.Update(b, func() { b.Labels = nil })
 	u2 := y2x()
 	w.create(u2)
 	w.unready(u2, "UsingNotFound")
-	w.update(b, func() { b.Labels = map[string]string{"app": "y"} })
+	w.Update(b, func() { b.Labels = map[string]string{"app": "y"} })
 	w.unready(u1, "Cycle")
 	w.unready(u2, "Cycle")
 	w.goesWhole(a, b, u1, u2)
@@ -197,11 +197,11 @@ func testCycleOfFourSets(t *testing.T) {
 	w.ready(ab, bc, locked)
 	w.unready(cd, "UsedNotFound")
 	w.unready(da, "UsingNotFound")
-	w.update(d, func() { d.Labels = map[string]string{"set": "d"} })
+	w.Update(d, func() { d.Labels = map[string]string{"set": "d"} })
 	for _, u := range []usage{ab, bc, cd, da} {
 		w.unready(u, "Cycle")
 	}
-	w.update(d, func() { d.Labels = nil })
+	w.Update(d, func() { d.Labels = nil })
 	w.ready(ab, bc)
 }
 
@@ -232,11 +232,11 @@ func testManySets(t *testing.T) {
 // goesWhole deletes everything, some objects more than once, as a user does who deletes a
 // composition, and waits for the end of all deletions.
 func (w *world) goesWhole(objects ...client.Object) {
-	w.t.Helper()
-	testenv.Eventually(w.t, func() error {
+	w.T.Helper()
+	testenv.Eventually(w.T, func() error {
 		var left []error
 		for _, obj := range objects {
-			if err := w.c.Delete(w.t.Context(), obj); !apierrors.IsNotFound(err) {
+			if err := w.C.Delete(w.T.Context(), obj); !apierrors.IsNotFound(err) {
 				left = append(left, fmt.Errorf("%s is there: %w", obj.GetName(), err))
 			}
 		}

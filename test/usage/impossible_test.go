@@ -48,7 +48,7 @@ func testImpossible(t *testing.T) {
 			if !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), c.want) {
 				t.Fatalf("%s: answered with %v, want %q", c.reason, err, c.want)
 			}
-			taken.Namespace = w.ns
+			taken.Namespace = w.NS
 			if err := w.asOperator().Create(t.Context(), taken); err != nil {
 				t.Fatal(err)
 			}

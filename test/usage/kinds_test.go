@@ -22,18 +22,18 @@ type custom struct {
 
 // define returns a kind of namespaced objects, which is deleted after the test.
 func (w *world) define(kind string) custom {
-	w.t.Helper()
-	k := custom{w, w.ns + ".test", kind}
+	w.T.Helper()
+	k := custom{w, w.NS + ".test", kind}
 	k.install()
-	w.t.Cleanup(func() { w.tidyUpCluster(k.definition()) })
+	w.T.Cleanup(func() { w.tidyUpCluster(k.definition()) })
 	return k
 }
 
 // install makes the API server serve the kind.
 func (k custom) install() {
-	k.w.t.Helper()
-	k.w.t.Log("defining", k.plural()+"."+k.group)
-	testenv.Apply(k.w.t, fmt.Sprintf(`
+	k.w.T.Helper()
+	k.w.T.Log("defining", k.plural()+"."+k.group)
+	testenv.Apply(k.w.T, fmt.Sprintf(`
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
 metadata: {name: %[1]s.%[2]s}
@@ -66,7 +66,7 @@ func (k custom) end(name string) sharedv1alpha1.Resource {
 // testKindLater: a Usage may name kinds that are not installed yet.
 func testKindLater(t *testing.T) {
 	w := newWorld(t)
-	k := custom{w, w.ns + ".test", "Later"}
+	k := custom{w, w.NS + ".test", "Later"}
 	cm := configMap("cm")
 	w.create(cm)
 	of, by := protects("of", k.end("x"), "precious"), uses("by", k.end("x"), named("cm"))
@@ -99,10 +99,10 @@ func testKindVanishes(t *testing.T) {
 	w.create(u)
 	w.ready(u)
 	w.refused(cm)
-	w.delete(k.definition())
-	w.gone(k.definition())
+	w.Delete(k.definition())
+	w.Gone(k.definition())
 	w.free(cm)
-	w.delete(cm)
+	w.Delete(cm)
 }
 
 // testVersionVanishes: the kind is served in another version. A Usage with the old version has
@@ -117,20 +117,20 @@ func testVersionVanishes(t *testing.T) {
 	w.create(u)
 	w.ready(u)
 	crd := k.definition()
-	w.update(crd, func() {
+	w.Update(crd, func() {
 		v2 := *crd.Spec.Versions[0].DeepCopy()
 		v2.Name = "v2"
 		crd.Spec.Versions[0].Storage = false
 		crd.Spec.Versions = append(crd.Spec.Versions, v2)
 	})
-	w.update(crd, func() { crd.Spec.Versions[0].Served = false })
+	w.Update(crd, func() { crd.Spec.Versions[0].Served = false })
 	if message := w.unready(u, "KindNotFound"); !strings.Contains(message, "is not served in version v1, but in [v2]") {
 		t.Errorf("message is %q", message)
 	}
-	w.refused(unstructuredIn(w.ns, k.group+"/v2", k.kind, "x"))
-	w.update(u, func() { u.Spec.Of.APIVersion = k.group + "/v2" })
+	w.refused(unstructuredIn(w.NS, k.group+"/v2", k.kind, "x"))
+	w.Update(u, func() { u.Spec.Of.APIVersion = k.group + "/v2" })
 	w.ready(u)
-	w.refused(unstructuredIn(w.ns, k.group+"/v2", k.kind, "x"))
+	w.refused(unstructuredIn(w.NS, k.group+"/v2", k.kind, "x"))
 }
 
 func unstructuredIn(ns, apiVersion, kind, name string) *unstructured.Unstructured {
@@ -146,7 +146,7 @@ func testRules(t *testing.T) {
 	ruled := func() bool {
 		var c admissionregistrationv1.ValidatingWebhookConfiguration
 		c.Name = "crossplane-no-usages"
-		if err := w.read(&c); err != nil {
+		if err := w.Read(&c); err != nil {
 			t.Fatal(err)
 		}
 		hook := c.Webhooks[0]
@@ -175,8 +175,8 @@ func testRules(t *testing.T) {
 	if !ruled() {
 		t.Error("the Usage is Ready, and there is no rule")
 	}
-	w.delete(u)
-	w.gone(u)
+	w.Delete(u)
+	w.Gone(u)
 	testenv.Eventually(t, func() error {
 		if ruled() {
 			return fmt.Errorf("the rule is still there")

@@ -23,8 +23,8 @@ func testRecreated(t *testing.T) {
 	w := newWorld(t)
 	used, _, u := w.protected(false)
 	w.override(used, "u")
-	w.delete(used)
-	if message := w.unready(u, "UsedNotFound"); !strings.Contains(message, "ConfigMap/used in namespace "+w.ns) {
+	w.Delete(used)
+	if message := w.unready(u, "UsedNotFound"); !strings.Contains(message, "ConfigMap/used in namespace "+w.NS) {
 		t.Errorf("message %q does not name the object", message)
 	}
 	if isReady(u) == nil || condition(u, "Effective").Status != metav1.ConditionFalse {
@@ -33,7 +33,7 @@ func testRecreated(t *testing.T) {
 	again := configMap("used")
 	w.create(again)
 	testenv.EventuallyWithin(t, promptly, func() error {
-		if err := w.read(u); err != nil {
+		if err := w.Read(u); err != nil {
 			return err
 		}
 		return isReady(u)
@@ -70,17 +70,17 @@ func testStripped(t *testing.T) {
 		"replace": {"writes an object without labels", func(t *testing.T, p *corev1.Pod) error {
 			p = p.DeepCopy()
 			return retry.RetryOnConflict(retry.DefaultBackoff, func() error { // With the writers of its status.
-				if err := w.read(p); err != nil {
+				if err := w.Read(p); err != nil {
 					return err
 				}
 				p.Labels = nil
-				return w.c.Update(t.Context(), p)
+				return w.C.Update(t.Context(), p)
 			})
 		}},
 		"apply": {"takes the label over and then drops it", func(t *testing.T, p *corev1.Pod) error {
 			for _, labels := range []string{lock + `: "false"`, ""} {
 				text := fmt.Sprintf("{apiVersion: v1, kind: Pod, metadata: {name: %s, labels: {%s}}}", p.Name, labels)
-				if _, err := testenv.TryApply(t, text, testenv.In(w.ns)); err != nil {
+				if _, err := testenv.TryApply(t, text, testenv.In(w.NS)); err != nil {
 					return err
 				}
 			}
@@ -88,7 +88,7 @@ func testStripped(t *testing.T) {
 		}},
 		"status": {"a status request can change labels too", func(t *testing.T, p *corev1.Pod) error {
 			patch := fmt.Appendf(nil, `{"metadata":{"labels":{%q:null}}}`, lock)
-			return w.c.Status().Patch(t.Context(), p, client.RawPatch(types.MergePatchType, patch))
+			return w.C.Status().Patch(t.Context(), p, client.RawPatch(types.MergePatchType, patch))
 		}},
 	}
 	for name, c := range cases {
@@ -98,7 +98,7 @@ func testStripped(t *testing.T) {
 			protection := u(p.Name)
 			w.create(protection)
 			w.ready(protection)
-			if err := w.read(p); err != nil {
+			if err := w.Read(p); err != nil {
 				t.Fatal(err)
 			}
 			// If the API server can't add the label again, it refuses the request.
@@ -106,7 +106,7 @@ func testStripped(t *testing.T) {
 				t.Errorf("%s: %v", c.reason, err)
 			}
 			w.refused(p)
-			if err := w.read(p); err != nil || p.Labels[lock] != "true" {
+			if err := w.Read(p); err != nil || p.Labels[lock] != "true" {
 				t.Errorf("%s: labels are %v, error %v", c.reason, p.Labels, err)
 			}
 		})
@@ -130,14 +130,14 @@ func testEviction(t *testing.T) {
 	w.ready(u)
 	evict := func() error {
 		eviction := &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: p.Name, Namespace: p.Namespace}}
-		return w.c.SubResource("eviction").Create(t.Context(), p, eviction)
+		return w.C.SubResource("eviction").Create(t.Context(), p, eviction)
 	}
 	if err := evict(); !apierrors.IsConflict(err) || !strings.Contains(err.Error(), `"precious" (Usage u in`) {
 		t.Errorf("eviction was answered with %v", err)
 	}
-	w.exists(p)
-	w.delete(u)
-	w.gone(u)
+	w.Exists(p)
+	w.Delete(u)
+	w.Gone(u)
 	testenv.EventuallyWithin(t, promptly, evict)
 }
 
@@ -199,12 +199,12 @@ func testSpecChanges(t *testing.T) {
 			u := c.spec(w)
 			w.create(u)
 			w.ready(u)
-			w.update(u, func() { c.change(u) })
+			w.Update(u, func() { c.change(u) })
 			w.ready(u)
 			for want, names := range map[string][]string{"": c.free, "true": c.locked} {
 				for _, name := range names {
 					cm := configMap(name)
-					cm.Namespace = w.ns
+					cm.Namespace = w.NS
 					w.lockIs(want, cm)
 				}
 			}
@@ -230,14 +230,14 @@ func owners(u usage) string {
 func testByChangedToMissing(t *testing.T) {
 	w := newWorld(t)
 	used, using, u := w.protected(false)
-	w.update(u, func() { u.Spec.By.ResourceRef.Name = "later" })
+	w.Update(u, func() { u.Spec.By.ResourceRef.Name = "later" })
 	w.unready(u, "UsingNotFound")
 	w.free(used)
 	if got := owners(u); got != "" {
 		t.Errorf("owners are %q, want none", got)
 	}
-	w.delete(using)
-	w.gone(using)
+	w.Delete(using)
+	w.Gone(using)
 	w.create(configMap("later"))
 	w.ready(u)
 	if got := owners(u); got != "later" {
@@ -253,7 +253,7 @@ func testNeverExisted(t *testing.T) {
 	w.create(used)
 	u := uses("u", named("later"), named("used"))
 	w.create(u)
-	want := "spec.by: waiting for ConfigMap/later in namespace " + w.ns + " to exist; nothing is protected until then"
+	want := "spec.by: waiting for ConfigMap/later in namespace " + w.NS + " to exist; nothing is protected until then"
 	if message := w.unready(u, "UsingNotFound"); message != want {
 		t.Errorf("message is %q, want %q", message, want)
 	}
@@ -262,12 +262,12 @@ func testNeverExisted(t *testing.T) {
 	}
 	w.awaitProcessed()
 	w.free(used)
-	if err := w.c.Delete(t.Context(), used, client.DryRunAll); err != nil {
+	if err := w.C.Delete(t.Context(), used, client.DryRunAll); err != nil {
 		t.Errorf("nothing uses it, and yet: %v", err)
 	}
 	w.create(configMap("later"))
 	testenv.EventuallyWithin(t, promptly, func() error {
-		if err := w.read(u); err != nil {
+		if err := w.Read(u); err != nil {
 			return err
 		}
 		return isReady(u)
@@ -283,18 +283,18 @@ func testUsingRecreated(t *testing.T) {
 	set := uses("set", all(selected("app", "using")), named("used"))
 	w.create(labelled("member", "app", "using"), set)
 	w.ready(set)
-	w.delete(using)
+	w.Delete(using)
 	w.create(configMap("using"))
 	w.goneWithin(promptly, u)
 	event := w.told(used, "ProtectionEnded")
-	if want := "ConfigMap/using was deleted, for which Usage.protection.crossplane.io/u in namespace " + w.ns +
+	if want := "ConfigMap/using was deleted, for which Usage.protection.crossplane.io/u in namespace " + w.NS +
 		" protected this object"; event.Note != want {
 		t.Errorf("event says %q, want %q", event.Note, want)
 	}
 
 	member := configMap("member")
-	member.Namespace = w.ns
-	w.delete(member)
+	member.Namespace = w.NS
+	w.Delete(member)
 	if message := w.unready(set, "UsingNotFound"); !strings.Contains(message, "app=using") {
 		t.Errorf("message %q does not name the set", message)
 	}
@@ -309,13 +309,13 @@ func testUsedLater(t *testing.T) {
 	w := newWorld(t)
 	u := protects("u", named("later"), "precious")
 	w.create(u)
-	if message := w.unready(u, "UsedNotFound"); message != "spec.of: waiting for ConfigMap/later in namespace "+w.ns+" to exist" {
+	if message := w.unready(u, "UsedNotFound"); message != "spec.of: waiting for ConfigMap/later in namespace "+w.NS+" to exist" {
 		t.Errorf("message is %q", message)
 	}
 	later := configMap("later")
 	w.create(later)
 	testenv.EventuallyWithin(t, promptly, func() error {
-		if err := w.read(u); err != nil {
+		if err := w.Read(u); err != nil {
 			return err
 		}
 		return isReady(u)
@@ -330,14 +330,14 @@ func testUsedGoing(t *testing.T) {
 	used := configMap("used")
 	used.Finalizers = []string{finalizer}
 	w.create(used)
-	w.delete(used)
+	w.Delete(used)
 	u := protects("u", named("used"), "precious")
 	w.create(u)
 	if message := w.unready(u, "UsedNotFound"); !strings.Contains(message, "already being deleted") {
 		t.Errorf("message is %q", message)
 	}
-	w.update(used, func() { used.Finalizers = nil })
-	w.gone(used)
+	w.Update(used, func() { used.Finalizers = nil })
+	w.Gone(used)
 }
 
 // testConditions: Ready and Effective at every stage, and never too early.
@@ -367,7 +367,7 @@ func testConditions(t *testing.T) {
 	if owners(u) != "using" || u.Status.Using == nil || u.Status.Using.UID != using.UID {
 		t.Errorf("bound to %+v, owners %q", u.Status.Using, owners(u))
 	}
-	w.update(u, func() { u.Spec.Of.ResourceRef.Name = "missing" })
+	w.Update(u, func() { u.Spec.Of.ResourceRef.Name = "missing" })
 	w.unready(u, "UsedNotFound")
 	if u.Status.ObservedGeneration != 2 {
 		t.Errorf("status is about generation %d, want 2", u.Status.ObservedGeneration)
@@ -391,7 +391,7 @@ func testEvents(t *testing.T) {
 	if r := configured.Related; r == nil || r.Name != "used" || r.Kind != "ConfigMap" {
 		t.Errorf("event is related to %+v, want the used object", r)
 	}
-	w.delete(using)
+	w.Delete(using)
 	w.told(used, "ProtectionEnded")
 }
 
@@ -400,10 +400,10 @@ func testEvents(t *testing.T) {
 func testEndedByCollector(t *testing.T) {
 	w := newWorld(t)
 	used, using, u := w.protected(false)
-	look := sent.delay(t, method("DELETE"), about(w.ns+"/usages/"+u.Name))
-	w.delete(using)
+	look := sent.delay(t, method("DELETE"), about(w.NS+"/usages/"+u.Name))
+	w.Delete(using)
 	testenv.Eventually(t, func() error {
-		if err := w.read(u); err != nil { // The collector may be quick.
+		if err := w.Read(u); err != nil { // The collector may be quick.
 			return client.IgnoreNotFound(err)
 		}
 		if u.DeletionTimestamp == nil {
@@ -421,13 +421,13 @@ func testDirectStatus(t *testing.T) {
 	w := newWorld(t)
 	_, _, u := w.protected(true)
 	patch, err := json.Marshal(map[string]any{"status": map[string]any{"refused": []map[string]any{{
-		"target": map[string]any{"kind": "ConfigMap", "name": "used", "namespace": w.ns, "uid": "x"},
+		"target": map[string]any{"kind": "ConfigMap", "name": "used", "namespace": w.NS, "uid": "x"},
 		"user":   "admin", "time": "2030-01-01T00:00:00Z",
 	}}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = w.c.Status().Patch(t.Context(), u, client.RawPatch(types.MergePatchType, patch))
+	err = w.C.Status().Patch(t.Context(), u, client.RawPatch(types.MergePatchType, patch))
 	if err == nil || !strings.Contains(err.Error(), "only Kinship may write") {
 		t.Errorf("writing the status was answered with %v", err)
 	}

@@ -38,8 +38,8 @@ func testMetrics(t *testing.T) {
 	if requests := counted("controller_runtime_webhook_requests_total", "webhook"); requests["/validate-no-usages/"] < 2 {
 		t.Errorf("requests were counted as %v", requests)
 	}
-	w.delete(using)
-	w.gone(u)
+	w.Delete(using)
+	w.Gone(u)
 	w.free(used)
 	w.idle() // The number of Usages is the former number.
 	check(released, counted(released)[""], 1)

@@ -15,8 +15,8 @@ import (
 
 // override writes on an object which Usages its deletion is to ignore.
 func (w *world) override(obj client.Object, names string) {
-	w.t.Helper()
-	w.update(obj, func() {
+	w.T.Helper()
+	w.Update(obj, func() {
 		obj.SetAnnotations(map[string]string{"kinship.dev/override-usage": names})
 	})
 }
@@ -40,8 +40,8 @@ func testBreakGlass(t *testing.T) {
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "breaks-glass"},
 	})
 	w.override(used, "another, u")
-	w.refusedAs(w.as("carol"), used)
-	dave := w.as("dave")
+	w.refusedAs(w.As("carol"), used)
+	dave := w.As("dave")
 	testenv.Eventually(t, func() error { return dave.Delete(t.Context(), used, client.DryRunAll) })
 	if events := w.events(u, "Overridden"); len(events) > 0 {
 		t.Errorf("a dry run is told as if it were one: %s", events[0].Note)
@@ -67,7 +67,7 @@ func testBreakGlassOther(t *testing.T) {
 		t.Errorf("refused with %q, want the other Usage", got)
 	}
 	w.override(used, "u,v")
-	w.delete(used)
+	w.Delete(used)
 }
 
 // testBreakGlassEviction: an eviction can break the glass as a deletion can,
@@ -80,7 +80,7 @@ func testBreakGlassEviction(t *testing.T) {
 	w.ready(u)
 	evict := func() error {
 		eviction := &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: p.Name, Namespace: p.Namespace}}
-		return w.c.SubResource("eviction").Create(t.Context(), p, eviction)
+		return w.C.SubResource("eviction").Create(t.Context(), p, eviction)
 	}
 	if err := evict(); !apierrors.IsConflict(err) {
 		t.Errorf("eviction without the annotation was answered with %v", err)

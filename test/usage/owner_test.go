@@ -24,44 +24,44 @@ func testOwnerDeleted(t *testing.T) {
 			w.create(u)
 			w.ready(u)
 			w.locked(used)
-			if err := w.c.Delete(t.Context(), owner, client.PropagationPolicy(policy)); err != nil {
+			if err := w.C.Delete(t.Context(), owner, client.PropagationPolicy(policy)); err != nil {
 				t.Fatal(err)
 			}
 			switch policy {
 			case "Orphan":
-				w.gone(owner)
+				w.Gone(owner)
 				w.refused(used, client.DryRunAll)
-				w.exists(other)
+				w.Exists(other)
 			case "Background":
-				w.gone(owner)
-				w.gone(other)
+				w.Gone(owner)
+				w.Gone(other)
 				w.recordedForCollector(u)
 			case "Foreground":
-				w.gone(other)
+				w.Gone(other)
 				w.recordedForCollector(u)
-				if err := w.read(owner); err != nil || owner.DeletionTimestamp == nil {
+				if err := w.Read(owner); err != nil || owner.DeletionTimestamp == nil {
 					t.Errorf("the owner does not wait for what it owns: %v", err)
 				}
 			}
-			w.exists(used)
-			w.delete(using)
+			w.Exists(used)
+			w.Delete(using)
 			w.goneWithin(promptly, u)
 			if policy == "Orphan" {
 				w.free(used)
-				w.exists(used)
+				w.Exists(used)
 				return
 			}
 			w.goneWithin(promptly, used)
-			w.gone(owner)
+			w.Gone(owner)
 		})
 	}
 }
 
 // recordedForCollector waits until the garbage collector was refused.
 func (w *world) recordedForCollector(u usage) {
-	w.t.Helper()
-	testenv.Eventually(w.t, func() error {
-		if err := w.read(u); err != nil {
+	w.T.Helper()
+	testenv.Eventually(w.T, func() error {
+		if err := w.Read(u); err != nil {
 			return err
 		}
 		if r := u.UsageStatus().Refused; len(r) == 0 || r[0].User != garbageCollector {

@@ -44,9 +44,9 @@ func testPasses(t *testing.T) {
 	if got := created - before; got > 2*n+6 {
 		t.Errorf("%g passes for %d new Usages, want at most 2 for each", got, n)
 	}
-	w.delete(using...)
+	w.Delete(using...)
 	for i, u := range usages {
-		w.gone(u)
+		w.Gone(u)
 		w.free(used[i])
 	}
 	w.awaitProcessed()

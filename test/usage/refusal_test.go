@@ -35,8 +35,8 @@ func testRefusal(t *testing.T) {
 		"kinds": {"the three kinds, in the order of their groups", func(w *world) []usage {
 			return []usage{
 				uses("u2", named("b"), named("used")),
-				legacy(uses("legacy-"+w.ns, in(w.ns, named("a")), in(w.ns, named("used")))),
-				cluster(uses("cluster-"+w.ns, in(w.ns, named("c")), in(w.ns, named("used")))),
+				legacy(uses("legacy-"+w.NS, in(w.NS, named("a")), in(w.NS, named("used")))),
+				cluster(uses("cluster-"+w.NS, in(w.NS, named("c")), in(w.NS, named("used")))),
 			}
 		}, `The resource is used by 3 resource(s): ConfigMap/a (Usage legacy-NS), ` +
 			`ConfigMap/c (ClusterUsage cluster-NS), ConfigMap/b (Usage u2 in namespace NS).`},
@@ -54,7 +54,7 @@ func testRefusal(t *testing.T) {
 				w.create(u)
 				w.ready(u)
 			}
-			want := strings.ReplaceAll(c.want, "NS", w.ns)
+			want := strings.ReplaceAll(c.want, "NS", w.NS)
 			if diff := cmp.Diff(want, w.refused(used)); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", c.reason, diff)
 			}
@@ -79,9 +79,9 @@ func testManyUsers(t *testing.T) {
 		usages = append(usages, uses("u-"+by, named(by), named("used")))
 		w.create(usages[i])
 		if i < 10 {
-			parts = append(parts, fmt.Sprintf("ConfigMap/%s (Usage u-%[1]s in namespace %s)", by, w.ns))
+			parts = append(parts, fmt.Sprintf("ConfigMap/%s (Usage u-%[1]s in namespace %s)", by, w.NS))
 			causes = append(causes, metav1.StatusCause{
-				Type: "InUse", Message: "ConfigMap/" + by, Field: "Usage.protection.crossplane.io/" + w.ns + "/u-" + by,
+				Type: "InUse", Message: "ConfigMap/" + by, Field: "Usage.protection.crossplane.io/" + w.NS + "/u-" + by,
 			})
 		}
 	}
@@ -106,7 +106,7 @@ func testKubectlRefused(t *testing.T) {
 	_, _, _ = w.protected(false)
 	out, err := w.kubectl("delete", "configmap", "used")
 	want := "Error from server (Conflict): " + deniedBy +
-		"The resource is used by 1 resource(s): ConfigMap/using (Usage u in namespace " + w.ns + ").\n"
+		"The resource is used by 1 resource(s): ConfigMap/using (Usage u in namespace " + w.NS + ").\n"
 	if err == nil || out != want {
 		t.Errorf("kubectl delete: %v\n%s\nwant\n%s", err, out, want)
 	}
@@ -117,37 +117,37 @@ func testKubectlRefused(t *testing.T) {
 func testRefusedCost(t *testing.T) {
 	w := newWorld(t)
 	used, _, u := w.protected(true)
-	if err := w.read(used); err != nil {
+	if err := w.Read(used); err != nil {
 		t.Fatal(err)
 	}
 	version := used.ResourceVersion
 	w.refused(used)
 	w.readBack(u) // The record is in the operator's cache after the watch event of its own write.
-	before := len(sent.requests(about(w.ns)))
+	before := len(sent.requests(about(w.NS)))
 	for range 5 {
 		w.refused(used)
 		w.refused(used, client.DryRunAll)
 	}
-	if err := w.read(used); err != nil || used.ResourceVersion != version {
+	if err := w.Read(used); err != nil || used.ResourceVersion != version {
 		t.Errorf("the object has version %s, was %s, error %v", used.ResourceVersion, version, err)
 	}
-	if all := sent.requests(about(w.ns)); len(all) != before { // Access reviews name the namespace too.
+	if all := sent.requests(about(w.NS)); len(all) != before { // Access reviews name the namespace too.
 		t.Errorf("for repeated refusals the operator sent:\n%s", all[before:])
 	}
 	record := u.ResourceVersion
-	if err := w.read(u); err != nil || u.ResourceVersion != record {
+	if err := w.Read(u); err != nil || u.ResourceVersion != record {
 		t.Errorf("the Usage has version %s, was %s, error %v", u.ResourceVersion, record, err)
 	}
 }
 
 // readBack waits until the operator has seen its own record.
 func (w *world) readBack(u usage) {
-	w.t.Helper()
+	w.T.Helper()
 	w.awaitProcessed()
-	if err := w.read(u); err != nil {
-		w.t.Fatal(err)
+	if err := w.Read(u); err != nil {
+		w.T.Fatal(err)
 	}
 	if len(u.UsageStatus().Refused) == 0 {
-		w.t.Fatal("the refusal is not recorded")
+		w.T.Fatal("the refusal is not recorded")
 	}
 }

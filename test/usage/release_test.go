@@ -20,9 +20,9 @@ func testRelease(t *testing.T) {
 	w.create(u)
 	w.ready(u)
 	w.refused(used)
-	w.delete(using)
+	w.Delete(using)
 	w.goneWithin(promptly, u)
-	testenv.EventuallyWithin(t, promptly, func() error { return w.c.Delete(t.Context(), used) })
+	testenv.EventuallyWithin(t, promptly, func() error { return w.C.Delete(t.Context(), used) })
 }
 
 // testReleaseWithTheLast: one of two users is deleted; the refusal names the other user.
@@ -33,13 +33,13 @@ func testReleaseWithTheLast(t *testing.T) {
 	u1, u2 := uses("u1", named("first"), named("used")), uses("u2", named("second"), named("used"))
 	w.create(u1, u2)
 	w.ready(u1, u2)
-	w.delete(first)
+	w.Delete(first)
 	w.goneWithin(promptly, u1)
-	want := fmt.Sprintf("The resource is used by 1 resource(s): ConfigMap/second (Usage u2 in namespace %s).", w.ns)
+	want := fmt.Sprintf("The resource is used by 1 resource(s): ConfigMap/second (Usage u2 in namespace %s).", w.NS)
 	if got := w.refused(used); got != want {
 		t.Errorf("refused with %q, want %q", got, want)
 	}
-	w.delete(second)
+	w.Delete(second)
 	w.goneWithin(promptly, u2)
 	w.free(used)
 }
@@ -57,9 +57,9 @@ func testBulk(t *testing.T) {
 	u := uses("u", named("using"), named("used"))
 	w.create(u)
 	w.ready(u)
-	w.delete(u)
+	w.Delete(u)
 	w.refused(used)
-	w.delete(using)
+	w.Delete(using)
 	w.refused(used)
 	w.unready(u, "WaitingUsingDeleted")
 	w.told(u, "WaitingUsingDeleted")
@@ -70,14 +70,14 @@ func testBulk(t *testing.T) {
 	lone := uses("lone", named("other"), named("used"))
 	w.create(lone)
 	w.ready(lone)
-	w.delete(lone)
-	w.gone(lone)
+	w.Delete(lone)
+	w.Gone(lone)
 
 	w.refused(used)
-	w.update(using, func() { using.Finalizers = nil })
+	w.Update(using, func() { using.Finalizers = nil })
 	w.goneWithin(promptly, u)
 	w.free(used)
-	w.delete(used)
+	w.Delete(used)
 }
 
 // testLift: a person lifts a protection by deleting the Usage, and nothing else.
@@ -88,13 +88,13 @@ func testLift(t *testing.T) {
 	u := uses("u", named("using"), named("used"))
 	w.create(u)
 	w.ready(u)
-	w.delete(u)
+	w.Delete(u)
 	w.refused(used) // A deletion of the using object might still arrive.
 	w.unready(u, "WaitingUsingDeleted")
 	w.goneWithin(longGrace+promptly, u)
 	w.free(used)
-	w.delete(used)
-	w.exists(using)
+	w.Delete(used)
+	w.Exists(using)
 }
 
 // testLiftReason: without a using object there is nothing to wait for.
@@ -105,9 +105,9 @@ func testLiftReason(t *testing.T) {
 	u := protects("u", named("used"), "precious")
 	w.create(u)
 	w.ready(u)
-	w.delete(u)
+	w.Delete(u)
 	w.goneWithin(promptly, u)
-	testenv.EventuallyWithin(t, promptly, func() error { return w.c.Delete(t.Context(), used) })
+	testenv.EventuallyWithin(t, promptly, func() error { return w.C.Delete(t.Context(), used) })
 }
 
 // testComposed: a composed Usage waits for its using object, however long.
@@ -118,13 +118,13 @@ func testComposed(t *testing.T) {
 	u, lone := composed(uses("u", named("using"), named("used"))), uses("lone", named("using"), named("used"))
 	w.create(u, lone)
 	w.ready(u, lone)
-	w.delete(u, lone)
-	w.gone(lone) // The grace period is over.
-	if message := w.unready(u, "WaitingUsingDeleted"); message != "waiting for ConfigMap/using in namespace "+w.ns+" to be deleted" {
+	w.Delete(u, lone)
+	w.Gone(lone) // The grace period is over.
+	if message := w.unready(u, "WaitingUsingDeleted"); message != "waiting for ConfigMap/using in namespace "+w.NS+" to be deleted" {
 		t.Errorf("message is %q", message)
 	}
 	w.refused(used)
-	w.delete(using)
+	w.Delete(using)
 	w.goneWithin(promptly, u)
 	w.free(used)
 }
@@ -150,18 +150,18 @@ func testTogether(t *testing.T) {
 	var deleting sync.WaitGroup
 	for _, u := range usages {
 		deleting.Go(func() {
-			if err := w.c.Delete(t.Context(), u); err != nil {
+			if err := w.C.Delete(t.Context(), u); err != nil {
 				t.Error(err)
 			}
 		})
 	}
 	deleting.Wait()
 	for _, u := range usages {
-		w.gone(u)
+		w.Gone(u)
 	}
 	// A Usage goes only after its lock: no waiting here.
 	for _, obj := range objects {
-		if err := w.read(obj); err != nil || obj.GetLabels()[lock] != "" {
+		if err := w.Read(obj); err != nil || obj.GetLabels()[lock] != "" {
 			t.Errorf("%s: labels %v, error %v, want no lock", obj.GetName(), obj.GetLabels(), err)
 		}
 	}
@@ -180,7 +180,7 @@ func testTakenOver(t *testing.T) {
 		next := protects(fmt.Sprintf("u%d", i+1), named("used"), "precious")
 		var both sync.WaitGroup
 		both.Go(func() {
-			if err := w.c.Delete(t.Context(), last); err != nil {
+			if err := w.C.Delete(t.Context(), last); err != nil {
 				t.Error(err)
 			}
 		})
@@ -192,7 +192,7 @@ func testTakenOver(t *testing.T) {
 		both.Wait()
 		w.ready(next)
 		w.refused(used)
-		w.gone(last)
+		w.Gone(last)
 		w.refused(used)
 		last = next
 	}
@@ -209,17 +209,17 @@ func testForegroundUsing(t *testing.T) {
 	u := uses("u", named("using"), named("used"))
 	w.create(u)
 	w.ready(u)
-	if err := w.c.Delete(t.Context(), using, client.PropagationPolicy("Foreground")); err != nil {
+	if err := w.C.Delete(t.Context(), using, client.PropagationPolicy("Foreground")); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.c.Delete(t.Context(), u); client.IgnoreNotFound(err) != nil {
+	if err := w.C.Delete(t.Context(), u); client.IgnoreNotFound(err) != nil {
 		t.Fatal(err)
 	}
 	w.unready(u, "WaitingUsingDeleted")
 	w.refused(used)
-	w.update(using, func() { using.Finalizers = nil })
+	w.Update(using, func() { using.Finalizers = nil })
 	w.goneWithin(promptly, u)
-	w.gone(using)
+	w.Gone(using)
 	w.free(used)
 	w.told(used, "ProtectionEnded")
 }
@@ -232,8 +232,8 @@ func testMissingDelete(t *testing.T) {
 	w.create(u)
 	w.unready(u, "UsedNotFound")
 	never := configMap("never")
-	never.Namespace = w.ns
-	if err := w.c.Delete(t.Context(), never); !apierrors.IsNotFound(err) {
+	never.Namespace = w.NS
+	if err := w.C.Delete(t.Context(), never); !apierrors.IsNotFound(err) {
 		t.Errorf("answered with %v, want not found", err)
 	}
 }

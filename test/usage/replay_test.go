@@ -23,7 +23,7 @@ const garbageCollector = "system:serviceaccount:kube-system:generic-garbage-coll
 
 // protected creates an object and its using object, with or without replay.
 func (w *world) protected(replay bool) (used, using *corev1.ConfigMap, u *protectionv1beta1.Usage) {
-	w.t.Helper()
+	w.T.Helper()
 	used, using = configMap("used"), configMap("using")
 	w.create(used, using)
 	u = uses("u", named("using"), named("used"))
@@ -37,16 +37,16 @@ func (w *world) protected(replay bool) (used, using *corev1.ConfigMap, u *protec
 
 // mayEdit gives a user the rights of an editor in the test's namespace.
 func (w *world) mayEdit(user string) *rbacv1.RoleBinding {
-	w.t.Helper()
+	w.T.Helper()
 	binding := &rbacv1.RoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: "may-" + user},
 		Subjects:   []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: user}},
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "edit"},
 	}
 	w.create(binding)
-	c := w.as(user)
-	testenv.Eventually(w.t, func() error { // The API server learns of rights by a watch.
-		return c.List(w.t.Context(), &corev1.ConfigMapList{}, client.InNamespace(w.ns))
+	c := w.As(user)
+	testenv.Eventually(w.T, func() error { // The API server learns of rights by a watch.
+		return c.List(w.T.Context(), &corev1.ConfigMapList{}, client.InNamespace(w.NS))
 	})
 	return binding
 }
@@ -90,23 +90,23 @@ func testReplay(t *testing.T) {
 			w.create(u)
 			w.ready(u)
 			w.mayEdit("alice")
-			w.refusedAs(w.as("alice"), c.used, c.opts...)
+			w.refusedAs(w.As("alice"), c.used, c.opts...)
 			w.recorded(u, c.used, "alice", c.recorded)
-			w.exists(c.used)
-			w.delete(using)
+			w.Exists(c.used)
+			w.Delete(using)
 			w.goneWithin(promptly, c.used) // After the orphaned objects have lost their owner.
 			event := w.told(u, "ReplayDeletion")
-			if want := fmt.Sprintf("deleted %s/used in namespace %s, as alice had asked", kind, w.ns); event.Note != want {
+			if want := fmt.Sprintf("deleted %s/used in namespace %s, as alice had asked", kind, w.NS); event.Note != want {
 				t.Errorf("event says %q, want %q", event.Note, want)
 			}
-			replays := sent.requests(about("used"), about(w.ns), method("DELETE"), effective)
+			replays := sent.requests(about("used"), about(w.NS), method("DELETE"), effective)
 			policy := fmt.Sprintf(`"propagationPolicy":%q`, c.recorded)
 			if len(replays) != 1 || strings.Contains(replays[0].body, policy) != (c.recorded != "") {
 				t.Errorf("want one deletion, as it was asked for; the operator sent:\n%s", replays)
 			}
 			if !c.kept {
-				w.gone(dependent)
-			} else if w.exists(dependent); len(dependent.OwnerReferences) > 0 {
+				w.Gone(dependent)
+			} else if w.Exists(dependent); len(dependent.OwnerReferences) > 0 {
 				t.Errorf("%s: what the object owned goes with it", c.reason)
 			}
 		})
@@ -128,18 +128,18 @@ func suspended(name string) *batchv1.Job {
 func (w *world) recorded(
 	u *protectionv1beta1.Usage, used client.Object, user string, policy metav1.DeletionPropagation,
 ) {
-	w.t.Helper()
-	if err := w.read(u); err != nil {
-		w.t.Fatal(err)
+	w.T.Helper()
+	if err := w.Read(u); err != nil {
+		w.T.Fatal(err)
 	}
 	if len(u.Status.Refused) != 1 {
-		w.t.Fatalf("recorded is %+v", u.Status.Refused)
+		w.T.Fatalf("recorded is %+v", u.Status.Refused)
 	}
 	refused := u.Status.Refused[0]
 	if refused.User != user || refused.PropagationPolicy != policy ||
 		refused.Target.UID != used.GetUID() || refused.Target.Name != used.GetName() ||
 		time.Since(refused.Time.Time) > time.Minute {
-		w.t.Errorf("recorded is %+v", refused)
+		w.T.Errorf("recorded is %+v", refused)
 	}
 }
 
@@ -159,13 +159,13 @@ func testNoReplay(t *testing.T) {
 			used, using, u := w.protected(c.replay)
 			before := u.ResourceVersion
 			w.refused(used, c.opts...)
-			if err := w.read(u); err != nil || u.ResourceVersion != before || len(u.Status.Refused) != 0 {
+			if err := w.Read(u); err != nil || u.ResourceVersion != before || len(u.Status.Refused) != 0 {
 				t.Errorf("%s: error %v, status %+v", c.reason, err, u.Status)
 			}
-			w.delete(using)
+			w.Delete(using)
 			w.goneWithin(promptly, u)
 			w.free(used)
-			w.exists(used)
+			w.Exists(used)
 		})
 	}
 }
@@ -176,15 +176,15 @@ func testReplayUID(t *testing.T) {
 	w := newWorld(t)
 	used, using, u := w.protected(true)
 	w.refused(used)
-	replay := sent.delay(t, method("DELETE"), about(w.ns+"/configmaps/used"), effective)
-	w.delete(using)
+	replay := sent.delay(t, method("DELETE"), about(w.NS+"/configmaps/used"), effective)
+	w.Delete(using)
 	replay.await(t)
-	w.delete(used)
+	w.Delete(used)
 	another := configMap("used")
 	w.create(another)
 	replay.letGo()
 	w.goneWithin(promptly, u)
-	w.exists(another)
+	w.Exists(another)
 	if event := w.told(u, "ReplayRefused"); !strings.Contains(event.Note, "used") {
 		t.Errorf("event says %q", event.Note)
 	}
@@ -196,17 +196,17 @@ func testReplayExpiry(t *testing.T) {
 	w := newWorld(t)
 	used, using, u := w.protected(true)
 	w.refused(used)
-	if err := w.read(u); err != nil {
+	if err := w.Read(u); err != nil {
 		t.Fatal(err)
 	}
 	u.Status.Refused[0].Time = metav1.NewTime(time.Now().Add(-expiry - time.Minute))
 	if err := w.asOperator().Status().Update(t.Context(), u); err != nil {
 		t.Fatal(err)
 	}
-	w.delete(using)
+	w.Delete(using)
 	w.goneWithin(promptly, u)
 	w.free(used)
-	w.exists(used)
+	w.Exists(used)
 }
 
 // testReplayRights: if the refused user has lost the right, the object is not deleted.
@@ -214,20 +214,20 @@ func testReplayRights(t *testing.T) {
 	w := newWorld(t)
 	used, using, u := w.protected(true)
 	binding := w.mayEdit("bob")
-	w.refusedAs(w.as("bob"), used)
-	w.delete(binding)
-	bob := w.as("bob")
+	w.refusedAs(w.As("bob"), used)
+	w.Delete(binding)
+	bob := w.As("bob")
 	testenv.Eventually(t, func() error {
-		if bob.List(t.Context(), &corev1.ConfigMapList{}, client.InNamespace(w.ns)) == nil {
+		if bob.List(t.Context(), &corev1.ConfigMapList{}, client.InNamespace(w.NS)) == nil {
 			return fmt.Errorf("bob may still list")
 		}
 		return nil
 	})
-	w.delete(using)
+	w.Delete(using)
 	w.goneWithin(promptly, u)
 	w.told(u, "ReplayForbidden")
 	w.free(used)
-	w.exists(used)
+	w.Exists(used)
 }
 
 // testReplayHandedOver: the Usage with the record is deleted before another Usage of the
@@ -241,14 +241,14 @@ func testReplayHandedOver(t *testing.T) {
 	w.create(heir)
 	w.ready(heir)
 	w.refused(used)
-	if err := w.read(u); err != nil || len(u.Status.Refused) == 0 {
+	if err := w.Read(u); err != nil || len(u.Status.Refused) == 0 {
 		t.Fatalf("the first Usage keeps no record: %v", err)
 	}
-	w.delete(using)
+	w.Delete(using)
 	w.goneWithin(promptly, u)
 	w.refused(used, client.DryRunAll)
-	w.exists(used)
-	w.delete(other)
+	w.Exists(used)
+	w.Delete(other)
 	w.goneWithin(promptly, used)
 }
 
@@ -261,13 +261,13 @@ func testReplayHeirGoes(t *testing.T) {
 	w.create(heir)
 	w.ready(heir)
 	w.refused(used)
-	handOver := sent.delay(t, method("PATCH"), about(w.ns+"/usages/v/status"))
-	w.delete(using)
+	handOver := sent.delay(t, method("PATCH"), about(w.NS+"/usages/v/status"))
+	w.Delete(using)
 	handOver.await(t)
-	w.delete(heir)
-	w.gone(heir)
+	w.Delete(heir)
+	w.Gone(heir)
 	handOver.letGo()
-	w.gone(u)
+	w.Gone(u)
 	w.goneWithin(promptly, used)
 }
 
@@ -283,11 +283,11 @@ func testReplayUndecided(t *testing.T) {
 	w.create(other)
 	reading.await(t)
 	w.unready(other, "Reading")
-	w.delete(using)
+	w.Delete(using)
 	w.unready(u, "Releasing")
-	w.exists(used)
+	w.Exists(used)
 	reading.letGo()
-	w.gone(used, u)
+	w.Gone(used, u)
 }
 
 // testReplayTaken: while the replay is sent, another Usage of the object is created. The
@@ -298,17 +298,17 @@ func testReplayTaken(t *testing.T) {
 	other := configMap("other")
 	w.create(other)
 	w.refused(used)
-	replay := sent.delay(t, method("DELETE"), about(w.ns+"/configmaps/used"), effective)
-	w.delete(using)
+	replay := sent.delay(t, method("DELETE"), about(w.NS+"/configmaps/used"), effective)
+	w.Delete(using)
 	replay.await(t)
 	heir := replaying(uses("v", named("other"), named("used")))
 	w.create(heir)
 	w.ready(heir)
 	replay.letGo()
-	w.gone(u)
-	w.exists(used)
-	w.delete(other)
-	w.gone(used)
+	w.Gone(u)
+	w.Exists(used)
+	w.Delete(other)
+	w.Gone(used)
 }
 
 // testReplayDenied: another webhook denies the replay, with the status code of a failure. The
@@ -318,9 +318,9 @@ func testReplayDenied(t *testing.T) {
 	used, using, u := w.protected(true)
 	w.refused(used)
 	w.deny("used", http.StatusInternalServerError)
-	w.delete(using)
-	w.gone(u)
-	w.exists(used)
+	w.Delete(using)
+	w.Gone(u)
+	w.Exists(used)
 	if event := w.told(u, "ReplayRefused"); !strings.Contains(event.Note, "denied the request") {
 		t.Errorf("event says %q", event.Note)
 	}
@@ -328,18 +328,18 @@ func testReplayDenied(t *testing.T) {
 
 // deny has a webhook deny that a ConfigMap of the namespace is deleted.
 func (w *world) deny(name string, code int32) {
-	w.t.Helper()
+	w.T.Helper()
 	sign := configMap("denied-too")
 	w.create(sign)
-	testenv.JudgeDeletions(w.t, w.ns, corev1.SchemeGroupVersion.WithResource("configmaps"),
+	testenv.JudgeDeletions(w.T, w.NS, corev1.SchemeGroupVersion.WithResource("configmaps"),
 		func(r *admissionv1.AdmissionRequest) *metav1.Status {
 			if r.Name == name || r.Name == sign.Name {
 				return &metav1.Status{Code: code, Message: "not today"}
 			}
 			return nil
 		})
-	testenv.Eventually(w.t, func() error { // The API server sees it by a watch.
-		if err := w.c.Delete(w.t.Context(), sign, client.DryRunAll); err == nil || !strings.Contains(err.Error(), "not today") {
+	testenv.Eventually(w.T, func() error { // The API server sees it by a watch.
+		if err := w.C.Delete(w.T.Context(), sign, client.DryRunAll); err == nil || !strings.Contains(err.Error(), "not today") {
 			return fmt.Errorf("deletion was answered with %w", err)
 		}
 		return nil
@@ -348,11 +348,11 @@ func (w *world) deny(name string, code int32) {
 
 // owned creates objects with an owner.
 func (w *world) owned(owner client.Object, objects ...client.Object) {
-	w.t.Helper()
+	w.T.Helper()
 	yes := true
-	gvk, err := w.c.GroupVersionKindFor(owner)
+	gvk, err := w.C.GroupVersionKindFor(owner)
 	if err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 	for _, obj := range objects {
 		obj.SetOwnerReferences([]metav1.OwnerReference{{
@@ -374,9 +374,9 @@ func testGarbageCollector(t *testing.T) {
 	u := uses("u", named("using"), named("used"))
 	w.create(u)
 	w.ready(u)
-	w.delete(owner)
+	w.Delete(owner)
 	testenv.Eventually(t, func() error {
-		if err := w.read(u); err != nil {
+		if err := w.Read(u); err != nil {
 			return err
 		}
 		if r := u.Status.Refused; len(r) != 1 || r[0].User != garbageCollector {
@@ -384,14 +384,14 @@ func testGarbageCollector(t *testing.T) {
 		}
 		return nil
 	})
-	w.delete(using)
+	w.Delete(using)
 	w.goneWithin(promptly, u) // After the replay.
-	replays := sent.requests(about(w.ns+"/configmaps/used"), method("DELETE"), effective)
+	replays := sent.requests(about(w.NS+"/configmaps/used"), method("DELETE"), effective)
 	if len(replays) != 1 {
 		t.Errorf("the operator deleted %d times:\n%s", len(replays), replays)
 	}
-	w.update(used, func() { used.Finalizers = nil })
-	w.gone(used)
+	w.Update(used, func() { used.Finalizers = nil })
+	w.Gone(used)
 }
 
 // testGarbageCollectorSet: refused deletions of the garbage collector are replayed for all
@@ -408,9 +408,9 @@ func testGarbageCollectorSet(t *testing.T) {
 	u := uses("u", named("using"), all(selected("app", "x")))
 	w.create(u)
 	w.ready(u)
-	w.delete(owner)
+	w.Delete(owner)
 	testenv.Eventually(t, func() error {
-		if err := w.read(u); err != nil {
+		if err := w.Read(u); err != nil {
 			return err
 		}
 		if n := len(u.Status.Refused); n != len(used) {
@@ -418,14 +418,14 @@ func testGarbageCollectorSet(t *testing.T) {
 		}
 		return nil
 	})
-	w.delete(using)
-	w.gone(u)
-	replays := sent.requests(about(w.ns+"/configmaps"), method("DELETE"), effective)
+	w.Delete(using)
+	w.Gone(u)
+	replays := sent.requests(about(w.NS+"/configmaps"), method("DELETE"), effective)
 	if len(replays) != len(used) {
 		t.Errorf("of %d objects the operator deleted %d:\n%s", len(used), len(replays), replays)
 	}
 	for _, obj := range used {
-		w.update(obj, func() { obj.SetFinalizers(nil) })
+		w.Update(obj, func() { obj.SetFinalizers(nil) })
 	}
-	w.gone(used...)
+	w.Gone(used...)
 }

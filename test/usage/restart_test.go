@@ -22,24 +22,24 @@ func TestRestart(t *testing.T) {
 	w.ready(other)
 	first.Kill()
 
-	if err := w.c.Delete(t.Context(), used); !apierrors.IsInternalError(err) {
+	if err := w.C.Delete(t.Context(), used); !apierrors.IsInternalError(err) {
 		t.Errorf("without the operator the deletion is answered with %v, want a failure", err)
 	}
 	// Unprotected objects are not affected, and a protected object is deleted in another way.
 	free := configMap("free")
 	w.create(free)
-	w.delete(free)
-	w.delete(u) // Its finalizer keeps the object.
+	w.Delete(free)
+	w.Delete(u) // Its finalizer keeps the object.
 
 	operator.Exec(t, "--usage-grace-period", "10m") // Or u could be over before the operator runs.
 	w.refused(using)
 	w.refused(used)
-	w.delete(other)
-	w.gone(other)
+	w.Delete(other)
+	w.Gone(other)
 	w.free(using)
-	w.delete(using)
+	w.Delete(using)
 	w.goneWithin(promptly, used)
-	w.gone(u)
+	w.Gone(u)
 }
 
 // TestReleaseWhileReading deletes a Usage when the operator has just started and has not read
@@ -61,7 +61,7 @@ func TestReleaseWhileReading(t *testing.T) {
 	namespaces := p.delay(t, at("/api/v1/namespaces"))
 	operator.Start(t, func(o *app.Options) { o.Config = p.config() })
 	namespaces.await(t)
-	w.delete(u)
+	w.Delete(u)
 	w.unready(u, "Reading")
 	namespaces.letGo()
 	w.goneWithin(promptly, u)

@@ -34,14 +34,14 @@ func testRestored(t *testing.T) {
 			if len(owners) != 1 || owners[0].UID != using.UID {
 				t.Fatalf("owners are %+v", owners)
 			}
-			w.delete(using)
-			w.gone(u, used)
+			w.Delete(using)
+			w.Gone(u, used)
 
 			for _, names := range orders {
 				w.restore(backup, names...)
 			}
 			w.ready(u)
-			if err := w.read(using); err != nil {
+			if err := w.Read(using); err != nil {
 				t.Fatal(err)
 			}
 			owners[0].UID = using.UID
@@ -53,28 +53,28 @@ func testRestored(t *testing.T) {
 			}
 			w.locked(used)
 			w.refused(used)
-			w.exists(u, used, using)
-			w.delete(using)
-			w.gone(u)
+			w.Exists(u, used, using)
+			w.Delete(using)
+			w.Gone(u)
 		})
 	}
 }
 
 // backup reads objects as kubectl prints them, by name.
 func (w *world) backup(objects ...client.Object) map[string]string {
-	w.t.Helper()
+	w.T.Helper()
 	all := map[string]string{}
 	for _, obj := range objects {
-		if err := w.read(obj); err != nil {
-			w.t.Fatal(err)
+		if err := w.Read(obj); err != nil {
+			w.T.Fatal(err)
 		}
-		gvk, err := w.c.GroupVersionKindFor(obj)
+		gvk, err := w.C.GroupVersionKindFor(obj)
 		if err != nil {
-			w.t.Fatal(err)
+			w.T.Fatal(err)
 		}
 		text, err := w.kubectl("get", fmt.Sprintf("%s.%s.%s", gvk.Kind, gvk.Version, gvk.Group), obj.GetName(), "-o", "json")
 		if err != nil {
-			w.t.Fatal(text)
+			w.T.Fatal(text)
 		}
 		all[obj.GetName()] = text
 	}
@@ -83,12 +83,12 @@ func (w *world) backup(objects ...client.Object) map[string]string {
 
 // restore applies the saved objects, as kubectl does. An existing object keeps its UID.
 func (w *world) restore(backup map[string]string, names ...string) {
-	w.t.Helper()
+	w.T.Helper()
 	var items []any
 	for _, name := range names {
 		var item map[string]any
 		if err := json.Unmarshal([]byte(backup[name]), &item); err != nil {
-			w.t.Fatal(err)
+			w.T.Fatal(err)
 		}
 		// Else kubectl refuses to apply the object twice.
 		metadata := item["metadata"].(map[string]any)
@@ -97,15 +97,15 @@ func (w *world) restore(backup map[string]string, names ...string) {
 		items = append(items, item)
 	}
 	text, err := json.Marshal(map[string]any{"apiVersion": "v1", "kind": "List", "items": items})
-	file := filepath.Join(w.t.TempDir(), "backup.json")
+	file := filepath.Join(w.T.TempDir(), "backup.json")
 	if err == nil {
 		err = os.WriteFile(file, text, 0o600)
 	}
 	if err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 	if out, err := w.kubectl("apply", "-f", file); err != nil {
-		w.t.Fatalf("restore %v: %s", names, out)
+		w.T.Fatalf("restore %v: %s", names, out)
 	}
 }
 
@@ -119,10 +119,10 @@ func testBackupPage(t *testing.T) {
 	}
 	save, restore, _ := strings.Cut(strings.TrimSpace(commands[0]), "\n")
 	dir := t.TempDir()
-	testenv.Shell(t, dir, w.ns, save)
-	w.delete(using)
-	w.gone(u)
-	testenv.Shell(t, dir, w.ns, restore)
+	testenv.Shell(t, dir, w.NS, save)
+	w.Delete(using)
+	w.Gone(u)
+	testenv.Shell(t, dir, w.NS, restore)
 	w.unready(u, "UsingNotFound")
 	w.create(configMap("using"))
 	w.ready(u)

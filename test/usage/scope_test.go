@@ -26,16 +26,16 @@ const rbacV1 = "rbac.authorization.k8s.io/v1"
 // testClusterScopedUsed: a Usage in a namespace protects a cluster-scoped object.
 func testClusterScopedUsed(t *testing.T) {
 	w := newWorld(t)
-	role, using := clusterRole(w.ns), configMap("using")
+	role, using := clusterRole(w.NS), configMap("using")
 	w.create(role, using)
 	u := uses("u", named("using"), resource(rbacV1, "ClusterRole", role.Name))
 	w.create(u)
 	w.ready(u)
-	want := fmt.Sprintf("The resource is used by 1 resource(s): ConfigMap/using (Usage u in namespace %s).", w.ns)
+	want := fmt.Sprintf("The resource is used by 1 resource(s): ConfigMap/using (Usage u in namespace %s).", w.NS)
 	if got := w.refused(role); got != want {
 		t.Errorf("refused with %q, want %q", got, want)
 	}
-	w.delete(using)
+	w.Delete(using)
 	w.goneWithin(promptly, u)
 	w.free(role)
 }
@@ -44,10 +44,10 @@ func testClusterScopedUsed(t *testing.T) {
 // resolved must still be a valid spec.
 func testClusterScopedSelected(t *testing.T) {
 	w := newWorld(t)
-	role := clusterRole(w.ns)
-	role.Labels = map[string]string{"world": w.ns}
+	role := clusterRole(w.NS)
+	role.Labels = map[string]string{"world": w.NS}
 	w.create(role)
-	of := selected("world", w.ns)
+	of := selected("world", w.NS)
 	of.APIVersion, of.Kind = rbacV1, "ClusterRole"
 	u := protects("u", of, "precious")
 	w.create(u)
@@ -64,31 +64,31 @@ func testClusterUsage(t *testing.T) {
 	for _, each := range []*world{w, elsewhere} {
 		each.create(configMap("used"), configMap("using"))
 	}
-	u := cluster(uses(w.ns, in(w.ns, named("using")), in(w.ns, named("used"))))
+	u := cluster(uses(w.NS, in(w.NS, named("using")), in(w.NS, named("used"))))
 	w.create(u)
 	w.ready(u)
 	used, same := configMap("used"), configMap("used")
-	used.Namespace, same.Namespace = w.ns, elsewhere.ns
+	used.Namespace, same.Namespace = w.NS, elsewhere.NS
 	if got, want := w.refused(used), fmt.Sprintf(
-		"The resource is used by 1 resource(s): ConfigMap/using (ClusterUsage %s).", w.ns); got != want {
+		"The resource is used by 1 resource(s): ConfigMap/using (ClusterUsage %s).", w.NS); got != want {
 		t.Errorf("refused with %q, want %q", got, want)
 	}
-	if err := w.read(same); err != nil || same.Labels[lock] != "" {
+	if err := w.Read(same); err != nil || same.Labels[lock] != "" {
 		t.Errorf("the object of the same name elsewhere: labels %v, error %v", same.Labels, err)
 	}
-	w.delete(same)
+	w.Delete(same)
 	// An ownerReference can't cross namespaces, so the watch ends the Usage.
 	if owners(u) != "" {
 		t.Errorf("owners are %q", owners(u))
 	}
 	other := configMap("using")
-	other.Namespace = elsewhere.ns
-	w.delete(other)
+	other.Namespace = elsewhere.NS
+	w.Delete(other)
 	w.awaitProcessed()
 	w.refused(used)
 	using := configMap("using")
-	using.Namespace = w.ns
-	w.delete(using)
+	using.Namespace = w.NS
+	w.Delete(using)
 	w.goneWithin(promptly, u)
 	w.free(used)
 }
@@ -96,7 +96,7 @@ func testClusterUsage(t *testing.T) {
 // testClusterUsageNamespace: which namespace is meant has to be said.
 func testClusterUsageNamespace(t *testing.T) {
 	w := newWorld(t)
-	err := w.tryCreate(cluster(protects(w.ns, named("used"), "precious")))
+	err := w.tryCreate(cluster(protects(w.NS, named("used"), "precious")))
 	want := "spec.of: ConfigMap lives in a namespace: set resourceRef.namespace"
 	if err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("answered with %v, want %q", err, want)
@@ -110,14 +110,14 @@ func testCrossNamespace(t *testing.T) {
 	used, using := configMap("used"), configMap("using")
 	elsewhere.create(used)
 	w.create(using)
-	u := uses("u", named("using"), in(elsewhere.ns, named("used")))
+	u := uses("u", named("using"), in(elsewhere.NS, named("used")))
 	w.create(u)
 	w.ready(u)
-	if want := "ConfigMap/using uses ConfigMap/used in namespace " + elsewhere.ns; condition(u, "Ready").Message != want {
+	if want := "ConfigMap/using uses ConfigMap/used in namespace " + elsewhere.NS; condition(u, "Ready").Message != want {
 		t.Errorf("details are %q, want %q", condition(u, "Ready").Message, want)
 	}
 	w.refused(used)
-	w.delete(using)
+	w.Delete(using)
 	w.goneWithin(promptly, u)
 	w.free(used)
 }
@@ -154,17 +154,17 @@ spec:
 			w := newWorld(t)
 			used, using := configMap("used"), configMap("using")
 			w.create(used, using)
-			usageName := w.ns
+			usageName := w.NS
 			if c.namespaced {
 				usageName = "u"
 			}
-			manifest := c.head + "metadata: {name: " + usageName + "}" + spec(w.ns)
-			u := testenv.Apply(t, manifest, testenv.In(w.ns))[0]
+			manifest := c.head + "metadata: {name: " + usageName + "}" + spec(w.NS)
+			u := testenv.Apply(t, manifest, testenv.In(w.NS))[0]
 			if !c.namespaced {
 				t.Cleanup(func() { w.tidyUpCluster(u) })
 			}
 			testenv.Eventually(t, func() error {
-				if err := w.read(u); err != nil {
+				if err := w.Read(u); err != nil {
 					return err
 				}
 				var status protectionv1beta1.Usage // All kinds have the same status.
@@ -172,11 +172,11 @@ spec:
 				return errors.Join(err, isReady(&status))
 			})
 			want := fmt.Sprintf("The resource is used by 1 resource(s): ConfigMap/using (%s).",
-				strings.ReplaceAll(c.who, "NS", w.ns))
+				strings.ReplaceAll(c.who, "NS", w.NS))
 			if got := w.refused(used); got != want {
 				t.Errorf("%s: refused with %q, want %q", c.reason, got, want)
 			}
-			w.delete(using)
+			w.Delete(using)
 			w.goneWithin(promptly, u)
 			w.free(used)
 		})
@@ -190,7 +190,7 @@ func testColumns(t *testing.T) {
 	w.create(protects("reason", named("used"), "precious data"), protects("waits", named("missing"), "x"))
 	for _, name := range []string{"reason", "waits"} {
 		u := protects(name, named(name), "")
-		u.Namespace = w.ns
+		u.Namespace = w.NS
 		if name == "reason" {
 			w.ready(u)
 			continue
@@ -218,13 +218,13 @@ waits  x  False  AGO
 		t.Errorf("kubectl get -o wide prints\n%s", got)
 	}
 	for _, resource := range []string{"clusterusages", "usages.apiextensions.crossplane.io"} {
-		u := cluster(protects(w.ns, in(w.ns, named("used")), "precious"))
+		u := cluster(protects(w.NS, in(w.NS, named("used")), "precious"))
 		if resource == "clusterusages" {
 			w.create(u)
 		} else {
-			w.create(legacy(protects(w.ns, in(w.ns, named("used")), "precious")))
+			w.create(legacy(protects(w.NS, in(w.NS, named("used")), "precious")))
 		}
-		if got := table(resource, w.ns); !strings.HasPrefix(got, "NAME  DETAILS  READY  AGE\n"+w.ns+"  precious  ") {
+		if got := table(resource, w.NS); !strings.HasPrefix(got, "NAME  DETAILS  READY  AGE\n"+w.NS+"  precious  ") {
 			t.Errorf("kubectl get %s prints\n%s", resource, got)
 		}
 	}
@@ -237,16 +237,16 @@ waits  x  False  AGO
 func testNamespaceObject(t *testing.T) {
 	w := newWorld(t)
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "used-"}}
-	if err := w.c.Create(t.Context(), ns); err != nil {
+	if err := w.C.Create(t.Context(), ns); err != nil {
 		t.Fatal(err)
 	}
-	u := cluster(protects(w.ns, resource("v1", "Namespace", ns.Name), "precious"))
+	u := cluster(protects(w.NS, resource("v1", "Namespace", ns.Name), "precious"))
 	w.create(u)
 	w.ready(u)
 	if got := w.refused(ns); !strings.HasPrefix(got, `The resource is protected: "precious"`) {
 		t.Errorf("refused with %q", got)
 	}
-	w.delete(u)
-	w.gone(u)
-	testenv.EventuallyWithin(t, promptly, func() error { return client.IgnoreNotFound(w.c.Delete(t.Context(), ns)) })
+	w.Delete(u)
+	w.Gone(u)
+	testenv.EventuallyWithin(t, promptly, func() error { return client.IgnoreNotFound(w.C.Delete(t.Context(), ns)) })
 }

@@ -26,7 +26,7 @@ func testSetUsed(t *testing.T) {
 		t.Errorf("a set was resolved into %+v", u.Spec.Of.ResourceRef)
 	}
 
-	w.update(b, func() { b.Labels = map[string]string{"app": "x"} })
+	w.Update(b, func() { b.Labels = map[string]string{"app": "x"} })
 	w.locked(b)
 	w.refused(b)
 	c := labelled("c", "app", "x")
@@ -34,11 +34,11 @@ func testSetUsed(t *testing.T) {
 	w.locked(c)
 	w.ready(u)
 	w.refused(c)
-	w.update(a, func() { delete(a.Labels, "app") })
+	w.Update(a, func() { delete(a.Labels, "app") })
 	w.free(a)
-	w.delete(a)
+	w.Delete(a)
 
-	w.delete(using)
+	w.Delete(using)
 	w.goneWithin(promptly, u)
 	w.free(b, c)
 }
@@ -51,10 +51,10 @@ func testSetUsing(t *testing.T) {
 	u := uses("u", all(selected("app", "x")), named("used"))
 	w.create(u)
 	w.ready(u)
-	w.delete(a)
+	w.Delete(a)
 	w.awaitProcessed()
 	w.refused(used)
-	w.update(b, func() { delete(b.Labels, "app") })
+	w.Update(b, func() { delete(b.Labels, "app") })
 	w.unready(u, "UsingNotFound")
 	w.free(used)
 	w.create(labelled("c", "app", "x"))
@@ -70,7 +70,7 @@ func testSetEmpty(t *testing.T) {
 	w := newWorld(t)
 	u := protects("u", all(selected("app", "x")), "precious")
 	w.create(u)
-	if message := w.unready(u, "UsedNotFound"); !strings.Contains(message, "every ConfigMap in namespace "+w.ns+" that matches app=x") {
+	if message := w.unready(u, "UsedNotFound"); !strings.Contains(message, "every ConfigMap in namespace "+w.NS+" that matches app=x") {
 		t.Errorf("message is %q", message)
 	}
 	a := labelled("a", "app", "x")
@@ -154,7 +154,7 @@ func testControlledUsage(t *testing.T) {
 	w.create(u)
 	w.ready(u)
 	w.refused(used)
-	w.delete(using)
+	w.Delete(using)
 	w.unready(u, "UsingNotFound")
 	w.free(used)
 	w.create(configMap("using"))
@@ -197,8 +197,8 @@ func testCEL(t *testing.T) {
 		"no kind":        {"is required", protects("u", noKind, "x"), "spec.of.kind"},
 		"no apiVersion":  {"is required", protects("u", noVersion, "x"), "spec.of.apiVersion"},
 		"long reason":    {"is a sentence, not a book", protects("u", named("a"), strings.Repeat("x", 2000)), "Too long"},
-		"legacy":         {"the same for all kinds", legacy(protects(w.ns, bare, "x")), either},
-		"cluster":        {"the same for all kinds", cluster(protects(w.ns, bare, "x")), either},
+		"legacy":         {"the same for all kinds", legacy(protects(w.NS, bare, "x")), either},
+		"cluster":        {"the same for all kinds", cluster(protects(w.NS, bare, "x")), either},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

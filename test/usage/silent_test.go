@@ -19,18 +19,18 @@ import (
 // silence registers an APIService for the group whose server does not exist, as if an
 // aggregated API server were down. Discovery then fails for the group, until speak.
 func (k custom) silence() (speak func()) {
-	k.w.t.Helper()
+	k.w.T.Helper()
 	service := k.apiService()
-	k.w.update(service, func() {
+	k.w.Update(service, func() {
 		service.SetLabels(nil) // The APIService of a CustomResourceDefinition.
 		spec := service.Object["spec"].(map[string]any)
-		spec["service"] = map[string]any{"namespace": k.w.ns, "name": "none", "port": int64(443)}
+		spec["service"] = map[string]any{"namespace": k.w.NS, "name": "none", "port": int64(443)}
 		spec["insecureSkipTLSVerify"] = true
 	})
-	k.w.t.Cleanup(func() { k.speak() }) // Before anything of the group is deleted.
+	k.w.T.Cleanup(func() { k.speak() }) // Before anything of the group is deleted.
 	disc := k.discovery()
-	testenv.Eventually(k.w.t, func() error {
-		_, _, err := disc.ServerGroupsAndResourcesWithContext(k.w.t.Context())
+	testenv.Eventually(k.w.T, func() error {
+		_, _, err := disc.ServerGroupsAndResourcesWithContext(k.w.T.Context())
 		failed, _ := discovery.GroupDiscoveryFailedErrorGroups(err)
 		if failed[schema.GroupVersion{Group: k.group, Version: "v1"}] == nil {
 			return fmt.Errorf("group %s is still known: %w", k.group, err)
@@ -42,15 +42,15 @@ func (k custom) silence() (speak func()) {
 
 // speak makes the API server serve the group again: the API server creates the APIService anew.
 func (k custom) speak() {
-	k.w.t.Helper()
+	k.w.T.Helper()
 	ctx, service := k.w.cleanupContext(), k.apiService()
-	if err := k.w.c.Delete(ctx, service); client.IgnoreNotFound(err) != nil {
-		k.w.t.Fatal(err)
+	if err := k.w.C.Delete(ctx, service); client.IgnoreNotFound(err) != nil {
+		k.w.T.Fatal(err)
 	}
-	testenv.Eventually(k.w.t, func() error {
+	testenv.Eventually(k.w.T, func() error {
 		objects := &unstructured.UnstructuredList{}
 		objects.SetGroupVersionKind(schema.GroupVersionKind{Group: k.group, Version: "v1", Kind: k.kind + "List"})
-		return k.w.c.List(ctx, objects)
+		return k.w.C.List(ctx, objects)
 	})
 }
 
@@ -59,23 +59,23 @@ func (k custom) apiService() *unstructured.Unstructured {
 }
 
 func (k custom) discovery() discovery.DiscoveryInterfaceWithContext {
-	k.w.t.Helper()
-	disc, err := discovery.NewDiscoveryClientForConfig(testenv.Config(k.w.t))
+	k.w.T.Helper()
+	disc, err := discovery.NewDiscoveryClientForConfig(testenv.Config(k.w.T))
 	if err != nil {
-		k.w.t.Fatal(err)
+		k.w.T.Fatal(err)
 	}
 	return disc
 }
 
 // discovered waits until the operator has repeated discovery.
 func (w *world) discovered() {
-	w.t.Helper()
-	k := custom{w, w.ns + ".sign", "Sign"}
+	w.T.Helper()
+	k := custom{w, w.NS + ".sign", "Sign"}
 	u := protects("sign", k.end("x"), "nothing but to wait for")
 	w.create(u)
 	w.unready(u, "KindNotFound")
 	k.install()
-	w.t.Cleanup(func() { w.tidyUpCluster(k.definition()) })
+	w.T.Cleanup(func() { w.tidyUpCluster(k.definition()) })
 	w.unready(u, "UsedNotFound")
 }
 
@@ -93,7 +93,7 @@ func testGroupSilent(t *testing.T) {
 	speak := k.silence()
 	w.discovered()
 	w.refused(cm)
-	if err := w.c.Delete(t.Context(), x); !apierrors.IsServiceUnavailable(err) {
+	if err := w.C.Delete(t.Context(), x); !apierrors.IsServiceUnavailable(err) {
 		t.Fatalf("group %s is not silent, deletion of x is answered with %v", k.group, err)
 	}
 	w.locked(cm)
@@ -119,15 +119,15 @@ func testSilentUsageDeleted(t *testing.T) {
 	w.ready(u)
 	speak := k.silence()
 	w.discovered()
-	if err := w.c.Delete(t.Context(), u); err != nil {
+	if err := w.C.Delete(t.Context(), u); err != nil {
 		t.Fatal(err)
 	}
 	w.unready(u, "WaitingUsingDeleted")
 	w.refused(cm)
 	speak()
 	w.refused(cm)
-	w.delete(x)
-	w.gone(u)
+	w.Delete(x)
+	w.Gone(u)
 	w.free(cm)
 }
 
@@ -160,10 +160,10 @@ func TestStartSilent(t *testing.T) {
 	k.toldBriefly(second)
 	w.refused(x)
 	w.refused(cm)
-	w.delete(used) // While this operator still runs.
-	w.gone(used)
-	w.delete(x)
-	w.gone(using)
+	w.Delete(used) // While this operator still runs.
+	w.Gone(used)
+	w.Delete(x)
+	w.Gone(using)
 	w.free(cm, w.namespace(), k.definition())
 }
 
@@ -173,8 +173,8 @@ const atMostLines = 20
 // toldBriefly expects a few lines about the group in the operator's log, not one line for each
 // attempt.
 func (k custom) toldBriefly(o *operator.Operator) {
-	k.w.t.Helper()
+	k.w.T.Helper()
 	if n := strings.Count(o.Log(), k.group); n > atMostLines {
-		k.w.t.Errorf("the log names group %s %d times, want at most %d", k.group, n, atMostLines)
+		k.w.T.Errorf("the log names group %s %d times, want at most %d", k.group, n, atMostLines)
 	}
 }

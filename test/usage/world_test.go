@@ -31,15 +31,11 @@ import (
 const lock = "crossplane.io/in-use"
 
 // world is the environment of a test: a namespace, and the rights of an administrator.
-type world struct {
-	t  *testing.T
-	c  client.WithWatch
-	ns string
-}
+type world struct{ testenv.World }
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{t: t, c: operator.Client(t), ns: testenv.Namespace(t)}
+	w := &world{testenv.NewWorld(t, operator.Client(t))}
 	t.Cleanup(w.tidyUp) // Before the namespace is deleted, which protected content would prevent.
 	return w
 }
@@ -47,15 +43,15 @@ func newWorld(t *testing.T) *world {
 // alone waits until no Usage of an earlier test is left: they are deleted after it, with their
 // namespaces, and their requests must not be counted.
 func (w *world) alone() {
-	w.t.Helper()
-	testenv.Eventually(w.t, func() error {
+	w.T.Helper()
+	testenv.Eventually(w.T, func() error {
 		for group, kinds := range map[string][]string{
 			"protection.crossplane.io": {"Usage", "ClusterUsage"}, "apiextensions.crossplane.io": {"Usage"},
 		} {
 			for _, kind := range kinds {
 				left := &metav1.PartialObjectMetadataList{}
 				left.SetGroupVersionKind(schema.GroupVersionKind{Group: group, Version: "v1beta1", Kind: kind + "List"})
-				if err := w.c.List(w.t.Context(), left); err != nil {
+				if err := w.C.List(w.T.Context(), left); err != nil {
 					return err
 				}
 				if n := len(left.Items); n > 0 {
@@ -72,12 +68,12 @@ func (w *world) alone() {
 // idle waits until the operator has seen the deletion of every Usage, and no worker is busy:
 // metrics are counted after the write, which other clients may see before.
 func (w *world) idle() {
-	w.t.Helper()
-	testenv.Eventually(w.t, func() error {
-		if n := operator.Metrics(w.t, "kinship_usages")[""]; n > 0 {
+	w.T.Helper()
+	testenv.Eventually(w.T, func() error {
+		if n := operator.Metrics(w.T, "kinship_usages")[""]; n > 0 {
 			return fmt.Errorf("the operator knows %g Usages", n)
 		}
-		if n := operator.Metrics(w.t, "controller_runtime_active_workers", "controller")["usage"]; n > 0 {
+		if n := operator.Metrics(w.T, "controller_runtime_active_workers", "controller")["usage"]; n > 0 {
 			return fmt.Errorf("%g workers are busy with Usages", n)
 		}
 		return nil
@@ -85,25 +81,25 @@ func (w *world) idle() {
 }
 
 // cleanupContext is that of the test, but does not end before its cleanups.
-func (w *world) cleanupContext() context.Context { return context.WithoutCancel(w.t.Context()) }
+func (w *world) cleanupContext() context.Context { return context.WithoutCancel(w.T.Context()) }
 
 // tidyUp deletes the Usages of the namespace and waits until nothing protects it.
 func (w *world) tidyUp() {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.t.Context()), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.T.Context()), 20*time.Second)
 	defer cancel()
-	err := w.c.DeleteAllOf(ctx, &protectionv1beta1.Usage{}, client.InNamespace(w.ns))
+	err := w.C.DeleteAllOf(ctx, &protectionv1beta1.Usage{}, client.InNamespace(w.NS))
 	if err != nil {
-		w.t.Errorf("tidy up: %v", err)
+		w.T.Errorf("tidy up: %v", err)
 	}
 	err = wait.PollUntilContextCancel(ctx, 10*time.Millisecond, true, func(ctx context.Context) (bool, error) {
 		var ns corev1.Namespace
-		if err := w.c.Get(ctx, client.ObjectKey{Name: w.ns}, &ns); err != nil {
+		if err := w.C.Get(ctx, client.ObjectKey{Name: w.NS}, &ns); err != nil {
 			return apierrors.IsNotFound(err), client.IgnoreNotFound(err)
 		}
 		return ns.Labels[lock] == "", nil
 	})
 	if err != nil {
-		w.t.Errorf("tidy up: namespace %s is still held: %v", w.ns, err)
+		w.T.Errorf("tidy up: namespace %s is still held: %v", w.NS, err)
 	}
 }
 
@@ -205,117 +201,86 @@ func legacy(u *protectionv1beta1.Usage) *usagev1alpha1.Usage {
 // create creates objects, by default in the test's namespace. Cluster-scoped objects are
 // deleted after the test.
 func (w *world) create(objects ...client.Object) {
-	w.t.Helper()
+	w.T.Helper()
 	for _, obj := range objects {
 		if err := w.tryCreate(obj); err != nil {
-			w.t.Fatalf("create %s: %v", obj.GetName(), err)
+			w.T.Fatalf("create %s: %v", obj.GetName(), err)
 		}
 	}
 }
 
 func (w *world) tryCreate(obj client.Object) error {
-	w.t.Helper()
-	namespaced, err := w.c.IsObjectNamespaced(obj)
+	w.T.Helper()
+	namespaced, err := w.C.IsObjectNamespaced(obj)
 	if err != nil {
 		return err
 	}
-	if namespaced && obj.GetNamespace() == "" {
-		obj.SetNamespace(w.ns)
-	}
-	if err := w.c.Create(w.t.Context(), obj); err != nil || namespaced {
+	if err := w.TryCreate(obj); err != nil || namespaced {
 		return err
 	}
-	w.t.Cleanup(func() { w.tidyUpCluster(obj) })
+	w.T.Cleanup(func() { w.tidyUpCluster(obj) })
 	return nil
 }
 
 // tidyUpCluster deletes a cluster-scoped object as soon as this is allowed.
 func (w *world) tidyUpCluster(obj client.Object) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.t.Context()), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.T.Context()), 20*time.Second)
 	defer cancel()
 	// Usages of the namespace may protect it.
-	err := w.c.DeleteAllOf(ctx, &protectionv1beta1.Usage{}, client.InNamespace(w.ns))
+	err := w.C.DeleteAllOf(ctx, &protectionv1beta1.Usage{}, client.InNamespace(w.NS))
 	if err != nil {
-		w.t.Errorf("tidy up: %v", err)
+		w.T.Errorf("tidy up: %v", err)
 	}
 	err = wait.PollUntilContextCancel(ctx, 20*time.Millisecond, true, func(ctx context.Context) (bool, error) {
-		return apierrors.IsNotFound(w.c.Delete(ctx, obj)), nil
+		return apierrors.IsNotFound(w.C.Delete(ctx, obj)), nil
 	})
 	if err != nil {
-		w.t.Errorf("tidy up: %T %s did not go", obj, obj.GetName())
-	}
-}
-
-// delete deletes objects and fails if a deletion is refused.
-func (w *world) delete(objects ...client.Object) {
-	w.t.Helper()
-	for _, obj := range objects {
-		if err := w.c.Delete(w.t.Context(), obj); err != nil {
-			w.t.Fatalf("delete %s: %v", obj.GetName(), err)
-		}
+		w.T.Errorf("tidy up: %T %s did not go", obj, obj.GetName())
 	}
 }
 
 // refused deletes an object, expects to be refused, and returns why.
 func (w *world) refused(obj client.Object, opts ...client.DeleteOption) string {
-	w.t.Helper()
+	w.T.Helper()
 	return w.refusal(obj, opts...).Message
 }
 
 const deniedBy = `admission webhook "nousages.protection.crossplane.io" denied the request: `
 
 func (w *world) refusal(obj client.Object, opts ...client.DeleteOption) metav1.Status {
-	w.t.Helper()
-	return w.refusedAs(w.c, obj, opts...)
+	w.T.Helper()
+	return w.refusedAs(w.C, obj, opts...)
 }
 
 func (w *world) refusedAs(c client.Client, obj client.Object, opts ...client.DeleteOption) metav1.Status {
-	w.t.Helper()
-	err := c.Delete(w.t.Context(), obj, opts...)
+	w.T.Helper()
+	err := c.Delete(w.T.Context(), obj, opts...)
 	var status apierrors.APIStatus
 	if !apierrors.IsConflict(err) || !errors.As(err, &status) {
-		w.t.Fatalf("deletion of %s was answered with %v, want a refusal", obj.GetName(), err)
+		w.T.Fatalf("deletion of %s was answered with %v, want a refusal", obj.GetName(), err)
 	}
 	answer := status.Status()
 	if !strings.HasPrefix(answer.Message, deniedBy) {
-		w.t.Fatalf("deletion of %s was refused by somebody else: %s", obj.GetName(), answer.Message)
+		w.T.Fatalf("deletion of %s was refused by somebody else: %s", obj.GetName(), answer.Message)
 	}
 	answer.Message = strings.TrimPrefix(answer.Message, deniedBy)
 	return answer
 }
 
-// update changes an object in its present state.
-func (w *world) update(obj client.Object, change func()) {
-	w.t.Helper()
-	testenv.Eventually(w.t, func() error {
-		if err := w.c.Get(w.t.Context(), client.ObjectKeyFromObject(obj), obj); err != nil {
-			return err
-		}
-		change()
-		return w.c.Update(w.t.Context(), obj)
-	})
-}
-
-// as returns a client of a user who may do what the roles say in the namespace.
-func (w *world) as(user string) client.Client {
-	w.t.Helper()
-	return testenv.ClientFor(w.t, testenv.As(w.t, user), w.c.Scheme())
-}
-
 // asOperator returns a client that admission takes for the operator, for states that only the
 // operator, or a cluster without its webhooks, can cause.
 func (w *world) asOperator() client.Client {
-	w.t.Helper()
-	config := testenv.As(w.t, app.Operator, "system:masters")
-	return testenv.ClientFor(w.t, config, w.c.Scheme())
+	w.T.Helper()
+	config := testenv.As(w.T, app.Operator, "system:masters")
+	return testenv.ClientFor(w.T, config, w.C.Scheme())
 }
 
 // kubectl runs kubectl in the test's namespace and returns its output.
 func (w *world) kubectl(args ...string) (string, error) {
-	w.t.Helper()
-	args = append([]string{"--kubeconfig", testenv.Kubeconfig(w.t), "--namespace", w.ns}, args...)
-	program := filepath.Join(testenv.Cluster(w.t).BinDir(), "kubectl")
-	out, err := exec.CommandContext(w.t.Context(), program, args...).CombinedOutput()
+	w.T.Helper()
+	args = append([]string{"--kubeconfig", testenv.Kubeconfig(w.T), "--namespace", w.NS}, args...)
+	program := filepath.Join(testenv.Cluster(w.T).BinDir(), "kubectl")
+	out, err := exec.CommandContext(w.T.Context(), program, args...).CombinedOutput()
 	return string(out), err
 }
 
@@ -323,10 +288,10 @@ func (w *world) kubectl(args ...string) (string, error) {
 
 // ready waits until Usages are Ready and in effect.
 func (w *world) ready(usages ...usage) {
-	w.t.Helper()
+	w.T.Helper()
 	for _, u := range usages {
-		testenv.Eventually(w.t, func() error {
-			if err := w.read(u); err != nil {
+		testenv.Eventually(w.T, func() error {
+			if err := w.Read(u); err != nil {
 				return err
 			}
 			return isReady(u)
@@ -354,10 +319,10 @@ func isReady(u usage) error {
 
 // unready waits until a Usage is not Ready for a reason, and returns the message.
 func (w *world) unready(u usage, reason string) string {
-	w.t.Helper()
+	w.T.Helper()
 	var message string
-	testenv.Eventually(w.t, func() error {
-		if err := w.read(u); err != nil {
+	testenv.Eventually(w.T, func() error {
+		if err := w.Read(u); err != nil {
 			return err
 		}
 		c := meta.FindStatusCondition(u.UsageStatus().Conditions, "Ready")
@@ -370,27 +335,23 @@ func (w *world) unready(u usage, reason string) string {
 	return message
 }
 
-func (w *world) read(obj client.Object) error {
-	return w.c.Get(w.t.Context(), client.ObjectKeyFromObject(obj), obj)
-}
-
 // locked waits until objects carry the lock.
 func (w *world) locked(objects ...client.Object) {
-	w.t.Helper()
+	w.T.Helper()
 	w.lockIs("true", objects...)
 }
 
 // free waits until objects don't carry the lock.
 func (w *world) free(objects ...client.Object) {
-	w.t.Helper()
+	w.T.Helper()
 	w.lockIs("", objects...)
 }
 
 func (w *world) lockIs(want string, objects ...client.Object) {
-	w.t.Helper()
+	w.T.Helper()
 	for _, obj := range objects {
-		testenv.EventuallyWithin(w.t, grace+promptly, func() error {
-			if err := w.read(obj); err != nil {
+		testenv.EventuallyWithin(w.T, grace+promptly, func() error {
+			if err := w.Read(obj); err != nil {
 				return err
 			}
 			if have := obj.GetLabels()[lock]; have != want {
@@ -401,18 +362,12 @@ func (w *world) lockIs(want string, objects ...client.Object) {
 	}
 }
 
-// gone waits until these objects do not exist any more; others of the same names may exist.
-func (w *world) gone(objects ...client.Object) {
-	w.t.Helper()
-	w.goneWithin(30*time.Second, objects...)
-}
-
 func (w *world) goneWithin(limit time.Duration, objects ...client.Object) {
-	w.t.Helper()
+	w.T.Helper()
 	for _, obj := range objects {
 		live := obj.DeepCopyObject().(client.Object)
-		testenv.EventuallyWithin(w.t, limit, func() error {
-			err := w.read(live)
+		testenv.EventuallyWithin(w.T, limit, func() error {
+			err := w.Read(live)
 			switch {
 			case apierrors.IsNotFound(err), err == nil && live.GetUID() != obj.GetUID():
 				return nil
@@ -424,23 +379,11 @@ func (w *world) goneWithin(limit time.Duration, objects ...client.Object) {
 	}
 }
 
-// exists fails unless an object exists and is not being deleted.
-func (w *world) exists(objects ...client.Object) {
-	w.t.Helper()
-	for _, obj := range objects {
-		if err := w.read(obj); err != nil {
-			w.t.Errorf("%T %s: %v", obj, obj.GetName(), err)
-		} else if obj.GetDeletionTimestamp() != nil {
-			w.t.Errorf("%T %s is being deleted", obj, obj.GetName())
-		}
-	}
-}
-
 // told waits for an event on an object and returns it.
 func (w *world) told(obj client.Object, reason string) eventsv1.Event {
-	w.t.Helper()
+	w.T.Helper()
 	var found eventsv1.Event
-	testenv.Eventually(w.t, func() error {
+	testenv.Eventually(w.T, func() error {
 		events := w.events(obj, reason)
 		if len(events) == 0 {
 			return fmt.Errorf("no event %s on %s", reason, obj.GetName())
@@ -453,10 +396,10 @@ func (w *world) told(obj client.Object, reason string) eventsv1.Event {
 
 // events returns the events of an object, by name: the object may not exist any more.
 func (w *world) events(obj client.Object, reason string) []eventsv1.Event {
-	w.t.Helper()
+	w.T.Helper()
 	var list eventsv1.EventList
-	if err := w.c.List(w.t.Context(), &list); err != nil {
-		w.t.Fatal(err)
+	if err := w.C.List(w.T.Context(), &list); err != nil {
+		w.T.Fatal(err)
 	}
 	var found []eventsv1.Event
 	for _, e := range list.Items {
@@ -472,14 +415,14 @@ func (w *world) events(obj client.Object, reason string) []eventsv1.Event {
 // awaitProcessed waits until the operator has led another Usage through its whole life: then it
 // has handled all earlier events.
 func (w *world) awaitProcessed() {
-	w.t.Helper()
+	w.T.Helper()
 	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{GenerateName: "barrier-"}}
 	w.create(cm)
 	u := protects(cm.Name, named(cm.Name), "nothing but to wait for")
 	w.create(u)
 	w.ready(u)
-	w.delete(u)
-	w.gone(u)
+	w.Delete(u)
+	w.Gone(u)
 	w.free(cm)
 }
 

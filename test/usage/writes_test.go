@@ -36,7 +36,7 @@ func testCost(t *testing.T) {
 	all := sent.requests(after(before), func(r request) bool {
 		// Other tests' namespaces go, or are at work, at the same time.
 		of := strings.Contains(r.path, "/namespaces/") || about("subjectaccessreviews")(r)
-		return !of || strings.Contains(r.path+r.body, w.ns)
+		return !of || strings.Contains(r.path+r.body, w.NS)
 	})
 	writes := all.count(method("POST", "PUT", "PATCH", "DELETE"))
 	t.Logf("%d requests, %d of them writes, for %d Usages", len(all), writes, n)
@@ -44,7 +44,7 @@ func testCost(t *testing.T) {
 		t.Errorf("%d writes for %d Usages, at most 4 each are allowed:\n%s", writes, n, all)
 	}
 	// An interrupted watch does not report a deletion, so one or two reads are allowed.
-	if reads := sent.requests(after(before), about(w.ns), method("GET")); len(reads) > n/10 {
+	if reads := sent.requests(after(before), about(w.NS), method("GET")); len(reads) > n/10 {
 		t.Errorf("the operator read:\n%s", reads)
 	}
 	if reviews := all.count(about("subjectaccessreviews")); reviews > 6 {
@@ -72,19 +72,19 @@ func testReleaseCost(t *testing.T) {
 		return all["/validate-usage/"] + all["/mutate-usage/"] + all["/validate-usage"] + all["/mutate-usage"]
 	}
 	before, answered := time.Now(), asked()
-	w.delete(using...)
+	w.Delete(using...)
 	for i, u := range usages {
-		w.gone(u)
+		w.Gone(u)
 		w.free(used[i])
 	}
 	w.idle()
-	all := sent.requests(after(before), about(w.ns)).brief()
+	all := sent.requests(after(before), about(w.NS)).brief()
 	t.Logf("%d requests for %d Usages", len(all), n)
 	if len(all) > 4*n+n/10 {
 		t.Errorf("%d requests for the end of %d Usages, at most 4 each are allowed:\n%s", len(all), n, all)
 	}
 	// An interrupted watch does not report a deletion, so one or two reads are allowed.
-	if reads := sent.requests(after(before), about(w.ns), method("GET")); len(reads) > n/10 {
+	if reads := sent.requests(after(before), about(w.NS), method("GET")); len(reads) > n/10 {
 		t.Errorf("the operator read:\n%s", reads)
 	}
 	if more := asked() - answered; more > 0 {

@@ -12,9 +12,9 @@ import (
 	"time"
 )
 
-// HostError says that a host is not called. Who writes a Secret names the address of
-// its cloud, and the cloud those of its services: without a bound, both could have
-// the operator call whatever it reaches.
+// HostError says that a host is not called. The author of a Secret names the address of a cloud,
+// and the cloud names the addresses of its services. Without HostError, both could have the operator
+// call any address that the operator reaches, such as a Service of the cluster.
 type HostError struct {
 	// Host that was to be called.
 	Host string
@@ -22,11 +22,11 @@ type HostError struct {
 	Reason string
 }
 
-// Error says which host, and why not.
+// Error implements error.
 func (e *HostError) Error() string { return fmt.Sprintf("host %s is not called: %s", e.Host, e.Reason) }
 
-// allowed returns an error unless one of the patterns, as in path.Match, is that of
-// the host. Without patterns every host may be called.
+// allowed returns a HostError unless a host matches one of the patterns of path.Match. Without
+// patterns every host is allowed.
 func allowed(patterns []string, host string) error {
 	matches := func(pattern string) bool {
 		ok, err := path.Match(strings.ToLower(pattern), strings.ToLower(host))
@@ -38,8 +38,8 @@ func allowed(patterns []string, host string) error {
 	return &HostError{host, "it is not among those that the operator was given"}
 }
 
-// keys are addresses that machines get their own credentials from, in OpenStack, AWS,
-// Google, Alibaba and Azure. None is ever called.
+// keys are addresses of metadata services, which give machines their credentials in OpenStack, AWS,
+// Google, Alibaba and Azure. keys are never called.
 var keys = []netip.Addr{
 	netip.MustParseAddr("169.254.169.254"), netip.MustParseAddr("fe80::a9fe:a9fe"),
 	netip.MustParseAddr("169.254.170.2"), netip.MustParseAddr("169.254.170.23"),
@@ -47,15 +47,15 @@ var keys = []netip.Addr{
 	netip.MustParseAddr("100.100.100.200"), netip.MustParseAddr("168.63.129.16"),
 }
 
-// Loopback are the addresses of the machine itself, for [Options.Open] of whoever has a cloud
-// there, as tests do.
+// Loopback are the addresses of the operator's machine. Tests give Loopback to [Options.Open], since
+// their clouds listen there.
 var Loopback = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
 
 var (
 	thisNetwork = netip.MustParsePrefix("0.0.0.0/8")
 	broadcast   = netip.MustParseAddr("255.255.255.255")
-	// localNAT64 is the range in which networks choose their own prefixes of NAT64, at any
-	// length, so that nobody can tell which IPv4 address is meant (RFC 8215).
+	// localNAT64 is the range for local prefixes of NAT64 (RFC 8215). The prefixes may have any length,
+	// so that the IPv4 address in an address of the range is not known.
 	localNAT64 = netip.MustParsePrefix("64:ff9b:1::/48")
 )
 
@@ -108,10 +108,10 @@ func (g gate) against(to netip.Addr) string {
 	}
 }
 
-// base returns what makes the connections, but for those that there is a reason
-// against. That is asked here, where no name can hide the address. There is no proxy: it
-// would be its address that is seen here, and another variable of the environment that
-// says where passwords go.
+// base returns an http.Transport that makes no connection to an address for which against returns a
+// reason. The check is in net.Dialer.Control, after the name of the host is resolved. The transport
+// has no proxy (http.Transport.Proxy): Control would see the address of the proxy instead of the
+// address of the cloud, and HTTPS_PROXY would decide where passwords are sent.
 func base(against func(netip.Addr) string) *http.Transport {
 	dialer := net.Dialer{
 		Timeout: 30 * time.Second, KeepAlive: 30 * time.Second,
@@ -131,7 +131,8 @@ func base(against func(netip.Addr) string) *http.Transport {
 	return transport
 }
 
-// judged looks at each address before it is called, those of redirects too.
+// judged is an http.RoundTripper that checks the host of each request, and of each redirect, with
+// allowed.
 type judged struct {
 	to    http.RoundTripper
 	hosts []string

@@ -1,0 +1,109 @@
+package testenv
+
+import (
+	"fmt"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// World is the namespace of a test, with the actions and views of an administrator. The tests of a
+// pack embed World in a type of their own.
+type World struct {
+	T  *testing.T
+	C  client.WithWatch
+	NS string
+}
+
+// NewWorld returns a World with a new namespace.
+func NewWorld(t *testing.T, c client.WithWatch) World {
+	t.Helper()
+	return World{T: t, C: c, NS: Namespace(t)}
+}
+
+// Create creates objects. Namespaced objects without a namespace come into that of the World.
+func (w *World) Create(objects ...client.Object) {
+	w.T.Helper()
+	for _, obj := range objects {
+		if err := w.TryCreate(obj); err != nil {
+			w.T.Fatalf("create %T %s: %v", obj, obj.GetName(), err)
+		}
+	}
+}
+
+// TryCreate is Create for one object, and returns the error.
+func (w *World) TryCreate(obj client.Object) error {
+	w.T.Helper()
+	namespaced, err := w.C.IsObjectNamespaced(obj)
+	if err != nil {
+		return err
+	}
+	if namespaced && obj.GetNamespace() == "" {
+		obj.SetNamespace(w.NS)
+	}
+	return w.C.Create(w.T.Context(), obj)
+}
+
+// Delete deletes objects, and fails the test if a deletion is refused.
+func (w *World) Delete(objects ...client.Object) {
+	w.T.Helper()
+	for _, obj := range objects {
+		if err := w.C.Delete(w.T.Context(), obj); err != nil {
+			w.T.Fatalf("delete %T %s: %v", obj, obj.GetName(), err)
+		}
+	}
+}
+
+// Read reads the present state of an object into it.
+func (w *World) Read(obj client.Object) error {
+	return w.C.Get(w.T.Context(), client.ObjectKeyFromObject(obj), obj)
+}
+
+// Update reads an object, changes it and writes it, again after a conflict.
+func (w *World) Update(obj client.Object, change func()) {
+	w.T.Helper()
+	Eventually(w.T, func() error {
+		if err := w.Read(obj); err != nil {
+			return err
+		}
+		change()
+		return w.C.Update(w.T.Context(), obj)
+	})
+}
+
+// Gone waits until objects do not exist any more. Others of the same names may exist.
+func (w *World) Gone(objects ...client.Object) {
+	w.T.Helper()
+	for _, obj := range objects {
+		live := obj.DeepCopyObject().(client.Object)
+		Eventually(w.T, func() error {
+			err := w.Read(live)
+			if apierrors.IsNotFound(err) || err == nil && live.GetUID() != obj.GetUID() {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			return fmt.Errorf("%T %s is still there: %v", obj, obj.GetName(), live.GetFinalizers())
+		})
+	}
+}
+
+// Exists fails the test unless objects exist and are not being deleted.
+func (w *World) Exists(objects ...client.Object) {
+	w.T.Helper()
+	for _, obj := range objects {
+		if err := w.Read(obj); err != nil {
+			w.T.Errorf("%T %s: %v", obj, obj.GetName(), err)
+		} else if obj.GetDeletionTimestamp() != nil {
+			w.T.Errorf("%T %s is being deleted", obj, obj.GetName())
+		}
+	}
+}
+
+// As returns a client of a user.
+func (w *World) As(user string) client.Client {
+	w.T.Helper()
+	return ClientFor(w.T, As(w.T, user), w.C.Scheme())
+}
