@@ -1,15 +1,19 @@
 package external
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	openstackv1alpha1 "github.com/kinship-dev/kinship/api/openstack/v1alpha1"
 	"github.com/kinship-dev/kinship/internal/testenv"
@@ -224,4 +228,33 @@ func TestFinal(t *testing.T) {
 	if err != nil || result.RequeueAfter != 0 {
 		t.Errorf("again in %s, error %v", result.RequeueAfter, err)
 	}
+}
+
+// TestStatusConflict: a status whose write is answered with a Conflict that is not about metadata.uid
+// is written by a later pass.
+func TestStatusConflict(t *testing.T) {
+	s := newSharers(t)
+	live, err := client.NewWithWatch(testenv.Config(t), client.Options{Scheme: s.c.Scheme()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	conflicts := 1
+	s.r.engine.Live = interceptor.NewClient(live, interceptor.Funcs{SubResourcePatch: func(
+		ctx context.Context, c client.Client, name string, obj client.Object, patch client.Patch,
+		opts ...client.SubResourcePatchOption,
+	) error {
+		if conflicts > 0 {
+			conflicts--
+			return apierrors.NewConflict(schema.GroupResource{Resource: "networks"}, obj.GetName(), errors.New("modified"))
+		}
+		return c.SubResource(name).Patch(ctx, obj, patch, opts...)
+	}})
+	s.create("a")
+	pause, err := s.again("a")
+	if err != nil || pause != reconcile.ConflictRetry {
+		t.Errorf("again after %s, error %v, want %s", pause, err, reconcile.ConflictRetry)
+	}
+	s.expect("not written", "create", states{"a": "none"})
+	s.pass("a")
+	s.expect("written", "get", states{"a": "r1"})
 }

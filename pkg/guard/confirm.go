@@ -144,8 +144,10 @@ func (r *Rules) end(s scope, t *trial, id object.ID, err error) reconcile.Outcom
 		}
 		r.confirmed[s] = true
 		return reconcile.Outcome{}
-	case apierrors.IsNotFound(err), apierrors.IsConflict(err):
+	case reconcile.IsSuperseded(err): // A watch reports that.
 		return reconcile.Progress(sharedv1alpha1.ReasonLocking, "%s has just changed", id)
+	case reconcile.IsOvertaken(err):
+		return reconcile.WaitFor(time.Second, sharedv1alpha1.ReasonLocking, "%s has just changed", id)
 	default:
 		return reconcile.Fail(sharedv1alpha1.ReasonFailed, fmt.Errorf("try whether %s is protected: %w", id, err))
 	}

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kinship-dev/kinship/pkg/object"
+	"github.com/kinship-dev/kinship/pkg/reconcile"
 	"github.com/kinship-dev/kinship/pkg/watch"
 )
 
@@ -88,7 +89,7 @@ func (f *Finalizers) newest(id object.ID, read metav1.Object) metav1.Object {
 func isOther(err error) bool {
 	cause, found := apierrors.StatusCause(err, metav1.CauseTypeForbidden)
 	leaving := found && cause.Field == "metadata.finalizers"
-	return leaving || passed(err)
+	return leaving || reconcile.IsSuperseded(err)
 }
 
 // holds reports whether metadata.finalizers contains a finalizer. If the cache does not show
@@ -112,7 +113,11 @@ func (f *Finalizers) Reconcile(ctx context.Context, id object.ID) (ctrl.Result, 
 		return ctrl.Result{}, nil
 	}
 	for _, name := range f.Names {
-		if err := f.release(ctx, id, name); err != nil {
+		err := f.release(ctx, id, name)
+		if reconcile.IsOvertaken(err) {
+			return ctrl.Result{RequeueAfter: reconcile.ConflictRetry}, nil
+		}
+		if err != nil {
 			return ctrl.Result{}, err
 		}
 	}
@@ -140,8 +145,8 @@ func (f *Finalizers) release(ctx context.Context, id object.ID, name string) err
 	if err == nil && slices.Contains(live.GetFinalizers(), name) {
 		err = f.cut(ctx, live, name) // Another field manager owns the finalizer as well.
 	}
-	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
-		return nil // It is another object.
+	if reconcile.IsSuperseded(err) {
+		return nil
 	}
 	return err
 }

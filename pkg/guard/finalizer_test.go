@@ -13,11 +13,13 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kinship-dev/kinship/internal/testenv"
 	"github.com/kinship-dev/kinship/pkg/guard"
 	"github.com/kinship-dev/kinship/pkg/object"
+	"github.com/kinship-dev/kinship/pkg/reconcile"
 )
 
 const (
@@ -37,6 +39,8 @@ type guarding struct {
 	writes int               // of finalizers
 	used   map[string]bool
 	fails  error
+	// refused is what the next apply is answered with.
+	refused error
 }
 
 // applying is a client that counts applies.
@@ -44,6 +48,8 @@ type applying struct {
 	client.Client
 
 	count *int
+	// fails, if set, is returned once instead of an apply.
+	fails *error
 }
 
 // Apply implements client.Client.
@@ -51,6 +57,10 @@ func (a applying) Apply(
 	ctx context.Context, obj runtime.ApplyConfiguration, opts ...client.ApplyOption,
 ) error {
 	*a.count++
+	if err := *a.fails; err != nil {
+		*a.fails = nil
+		return err
+	}
 	return a.Client.Apply(ctx, obj, opts...)
 }
 
@@ -65,7 +75,7 @@ func newGuarding(t *testing.T, finalizers ...string) *guarding {
 	}
 	g.Finalizers = &guard.Finalizers{
 		Kind: corev1.SchemeGroupVersion.WithKind("ConfigMap"), Names: []string{portGuard, subnetGuard},
-		Client: applying{g.client, &g.writes},
+		Client: applying{g.client, &g.writes, &g.refused},
 		Get: func(object.ID) metav1.Object {
 			if g.cached != nil {
 				return g.cached
@@ -252,6 +262,26 @@ func TestFinalizersOfAnother(t *testing.T) {
 	held, err := g.Hold(t.Context(), meant, subnetGuard)
 	if held || err != nil {
 		t.Errorf("held %v, %v", held, err)
+	}
+	g.want()
+}
+
+// TestFinalizersConflict: a Conflict that is not about metadata.uid has the finalizer written again.
+func TestFinalizersConflict(t *testing.T) {
+	g := newGuarding(t)
+	conflict := apierrors.NewConflict(schema.GroupResource{Resource: "configmaps"}, "net", errors.New("modified"))
+	g.refused = conflict
+	if held, err := g.Hold(t.Context(), g.read(), subnetGuard); held || !apierrors.IsConflict(err) {
+		t.Errorf("held %t, error %v, want Conflict", held, err)
+	}
+	g.held(subnetGuard)
+	g.used[subnetGuard], g.refused = false, conflict
+	result, err := g.Reconcile(t.Context(), object.Of(g.object, configMap))
+	if err != nil || result.RequeueAfter != reconcile.ConflictRetry {
+		t.Errorf("again after %s, error %v, want %s", result.RequeueAfter, err, reconcile.ConflictRetry)
+	}
+	if err := g.reconcile(); err != nil {
+		t.Fatal(err)
 	}
 	g.want()
 }

@@ -127,7 +127,7 @@ func (l *Lock) Ensure(ctx context.Context, id object.ID) (relation.Object, relat
 		value = &l.Value
 	}
 	written, err := l.write(ctx, obj, value)
-	if passed(err) {
+	if reconcile.IsSuperseded(err) {
 		return obj, presence, nil
 	}
 	return written, presence, err
@@ -137,10 +137,6 @@ func (l *Lock) Ensure(ctx context.Context, id object.ID) (relation.Object, relat
 func (l *Lock) turn(id object.ID) *sync.Mutex {
 	return &l.turns[maphash.Comparable(seed, id)%uint64(len(l.turns))]
 }
-
-// passed reports whether a write came too late: the object was deleted (NotFound) or replaced
-// (Conflict).
-func passed(err error) bool { return reconcile.IsSuperseded(err) }
 
 // Reconcile calls [Lock.Ensure] for a work queue.
 func (l *Lock) Reconcile(ctx context.Context, id object.ID) (ctrl.Result, error) {

@@ -3,6 +3,8 @@ package guard_test
 import (
 	"context"
 	"fmt"
+	"io"
+	"net/http"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -393,5 +395,37 @@ func TestLockForgets(t *testing.T) {
 			}
 			return nil
 		})
+	}
+}
+
+// TestLockConflict: a Conflict that is not about metadata.uid is an error, so that the label is
+// written again. The API server answers so when other clients write the object all the time.
+func TestLockConflict(t *testing.T) {
+	l := lock(t, &corev1.ConfigMap{})
+	config, conflicts := testenv.Config(t), 1
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(r *http.Request) (*http.Response, error) {
+			if r.Method != http.MethodPatch || conflicts == 0 {
+				return next.RoundTrip(r)
+			}
+			conflicts--
+			body := `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Conflict","code":409,` +
+				`"message":"the object has been modified; please apply your changes to the latest version"}`
+			return &http.Response{
+				StatusCode: http.StatusConflict, Header: http.Header{"Content-Type": {"application/json"}},
+				Body: io.NopCloser(strings.NewReader(body)), Request: r,
+			}, nil
+		})
+	})
+	var err error
+	if l.Metadata, err = metadata.NewForConfig(config); err != nil {
+		t.Fatal(err)
+	}
+	l.hold.Store(int64(relation.Held))
+	if _, _, err := l.Ensure(t.Context(), l.id); !apierrors.IsConflict(err) {
+		t.Errorf("error %v, want Conflict", err)
+	}
+	if obj, _ := l.ensure(t, relation.Held); !l.On(obj) {
+		t.Error("the object has no label after the second call")
 	}
 }

@@ -8,6 +8,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/kinship-dev/kinship/pkg/reconcile"
 	"github.com/kinship-dev/kinship/pkg/relation"
 	"github.com/kinship-dev/kinship/pkg/watch"
 )
@@ -67,7 +68,7 @@ func (l *Lock) sweepObject(ctx context.Context, obj relation.Object) error {
 		return nil
 	}
 	_, err := l.write(ctx, obj, nil)
-	if passed(err) {
+	if reconcile.IsSuperseded(err) {
 		return nil
 	}
 	return err

@@ -523,7 +523,9 @@ func TestTrialOf(t *testing.T) {
 		"conflict": {"a webhook refuses with 409", apierrors.NewConflict(pods, "a", errors.New("in use")), Refused},
 		"invalid":  {"a policy refuses with 422", apierrors.NewInvalid(podKind, "a", nil), Refused},
 		"replaced": {
-			"the uid is another one", apierrors.NewConflict(pods, "a", errors.New("UID in precondition: b")), Untried,
+			"the uid is another one",
+			apierrors.NewConflict(pods, "a", errors.New("the UID in the precondition (b) does not match the UID in record (c)")),
+			Untried,
 		},
 		"no webhook": {
 			"failurePolicy: Fail", apierrors.NewInternalError(errors.New("failed calling webhook \"w\"")), Refused,

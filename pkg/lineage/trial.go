@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/kinship-dev/kinship/pkg/reconcile"
 	"github.com/kinship-dev/kinship/pkg/relation"
 )
 
@@ -76,7 +77,7 @@ func trialOf(err error) Trial {
 	}
 	text := strings.ReplaceAll(err.Error(), "\n", "; ")
 	switch {
-	case apierrors.IsConflict(err) && strings.Contains(text, "UID in precondition"):
+	case reconcile.IsAnother(err):
 		return Trial{Untried, "another object has its name now"}
 	case apierrors.IsForbidden(err), apierrors.IsConflict(err), apierrors.IsInvalid(err):
 		return Trial{Refused, text}

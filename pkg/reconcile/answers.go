@@ -37,15 +37,22 @@ func IsOvertaken(err error) bool {
 }
 
 // IsSuperseded reports whether a write or DELETE with a UID came too late: the object was
-// deleted (NotFound), or another object has its name (Conflict, or [IsAnother]). A watch
-// reports both.
-func IsSuperseded(err error) bool {
-	return apierrors.IsNotFound(err) || apierrors.IsConflict(err) || IsAnother(err)
-}
+// deleted (NotFound), or another object has its name ([IsAnother]). A watch reports both. Any other
+// Conflict is not superseded: the object still lacks the write. The API server answers so when other
+// clients write an object while it tries a PATCH without a resourceVersion five times.
+func IsSuperseded(err error) bool { return apierrors.IsNotFound(err) || IsAnother(err) }
 
-// IsAnother reports whether the API server refused a write because another object has the name:
-// the write would have changed metadata.uid.
+// aboutUID are the texts by which the API server says that a Conflict is about metadata.uid: of a
+// DELETE (rest.BeforeDelete), of storage.Preconditions, and of an apply for an object that does not
+// exist. A Conflict without such a text counts as a write to repeat.
+var aboutUID = []string{"UID in the precondition", "UID in precondition", "uid mismatch"}
+
+// IsAnother reports whether the API server refused a write or DELETE because no object of the name
+// has the metadata.uid of the request.
 func IsAnother(err error) bool {
+	if apierrors.IsConflict(err) {
+		return slices.ContainsFunc(aboutUID, func(text string) bool { return strings.Contains(err.Error(), text) })
+	}
 	var status apierrors.APIStatus
 	if !apierrors.IsInvalid(err) || !errors.As(err, &status) || status.Status().Details == nil {
 		return false

@@ -68,14 +68,6 @@ func (w *world) saved(name, by, of string) (u *protectionv1beta1.Usage, used, us
 // former is the uid of an object that is gone.
 const former types.UID = "8e7b8f5e-0000-4000-8000-000000000000"
 
-func (w *world) create(objects ...client.Object) {
-	w.T.Helper()
-	for _, obj := range objects {
-		// For 5 s after its definition the API server has no schema to change an object by.
-		testenv.Eventually(w.T, func() error { return w.C.Create(w.T.Context(), obj) })
-	}
-}
-
 // ownedBy waits until a Usage has these owners, and fails if the Usage is deleted.
 func (w *world) ownedBy(u *protectionv1beta1.Usage, owners ...client.Object) {
 	w.T.Helper()

@@ -139,7 +139,7 @@ func (r *rollout) upgradeConnectors(ctx context.Context, p *releasePass) reconci
 		switch {
 		case err == nil:
 			continue
-		case reconcile.IsSuperseded(err):
+		case reconcile.IsOvertaken(err), reconcile.IsSuperseded(err):
 		case reconcile.IsDenied(err):
 			r.denied.add(p.id, p.plan, u.before, err.Error())
 			p.plan.deny(u.before, err.Error())

@@ -58,7 +58,7 @@ func (r *reconciler) deleteSource(ctx context.Context, source relation.Ref) reco
 		}
 		err := r.deleteObject(ctx, mapping, obj.ID, obj.UID, nil)
 		// A conflict can be the refusal of another Usage, which deletes its own using object first.
-		if err != nil && !reconcile.IsSuperseded(err) {
+		if err != nil && !reconcile.IsOvertaken(err) && !reconcile.IsSuperseded(err) {
 			return reconcile.Fail(sharedv1alpha1.ReasonFailed, fmt.Errorf("delete %s before its namespace: %w", obj.ID, err))
 		}
 	}

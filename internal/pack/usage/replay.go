@@ -204,7 +204,7 @@ func (r *reconciler) replayed(p *pass, refused *sharedv1alpha1.RefusedDeletion, 
 	case relation.IsGone(err):
 	case apierrors.HasStatusCause(err, guard.CauseInUse):
 		return reconcile.WaitForCache(sharedv1alpha1.ReasonReleasing, "%s is in use again", id)
-	case reconcile.IsDenied(err), reconcile.IsSuperseded(err):
+	case reconcile.IsDenied(err), reconcile.IsOvertaken(err), reconcile.IsAnother(err):
 		r.events.Eventf(p.usage, nil, "Warning", "ReplayRefused", "Delete", "deletion of %s was refused: %s", id, err)
 	default:
 		return reconcile.Fail(sharedv1alpha1.ReasonFailed, fmt.Errorf("replay deletion of %s: %w", id, err))
@@ -235,7 +235,7 @@ func (r *reconciler) handOver(
 		// write.
 		writer := reconcile.Writer{Client: r.client, FieldOwner: fieldOwner, Writes: &reconcile.Writes{}}
 		_, err := writer.Status(ctx, e.Declarer, heir, after, true)
-		if reconcile.IsSuperseded(err) { // Look again for a Usage that holds the object.
+		if reconcile.IsOvertaken(err) || reconcile.IsSuperseded(err) { // Look again for a Usage that holds the object.
 			return reconcile.WaitForCache(sharedv1alpha1.ReasonReleasing, "%s has just changed", e.Declarer)
 		}
 		return reconcile.Fail(sharedv1alpha1.ReasonFailed, err)
