@@ -188,8 +188,8 @@ func (g *guards) begin(ctx context.Context) error {
 	return nil
 }
 
-// keep records the guards that are in force, and since when not all were.
-func (g *guards) keep(ctx context.Context) error {
+// recordGuards records the guards that are in force, and since when not all were.
+func (g *guards) recordGuards(ctx context.Context) error {
 	g.mu.Lock()
 	since := g.since
 	g.mu.Unlock()

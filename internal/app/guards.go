@@ -274,7 +274,7 @@ func (g *guards) look(ctx context.Context) (time.Duration, error) {
 		g.paused = true
 	}
 	held := g.tell(faults)
-	if err := g.keep(ctx); err != nil {
+	if err := g.recordGuards(ctx); err != nil {
 		return 0, err
 	}
 	if g.install != nil && len(faults) > 0 {

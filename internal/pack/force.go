@@ -66,7 +66,7 @@ func Rectify(guard, template client.Object) {
 		want := hooksOf(template)
 		for name, have := range hooksOf(guard) {
 			if w, ours := want[name]; ours {
-				have.take(w)
+				have.copyFrom(w)
 			}
 		}
 	}
@@ -109,8 +109,8 @@ func hooksOf(configuration client.Object) map[string]hook {
 // kept reports whether the pack keeps the rules of a webhook, which its template leaves out.
 func (h hook) kept() bool { return len(*h.rules) == 0 }
 
-// take copies the deciding fields of the template's webhook.
-func (h hook) take(want hook) {
+// copyFrom copies the deciding fields of the template's webhook.
+func (h hook) copyFrom(want hook) {
 	*h.failure, *h.match, *h.objects, *h.conditions = *want.failure, *want.match, *want.objects, *want.conditions
 	if h.again != nil {
 		*h.again = *want.again

@@ -124,7 +124,7 @@ func (g *Gate) decide(r *http.Request) (int, error) {
 	if err != nil {
 		return http.StatusInternalServerError, err // An error is no decision.
 	}
-	g.keep(q, status)
+	g.record(q, status)
 	return status, nil
 }
 
@@ -181,9 +181,9 @@ func (g *Gate) mayAsk(address string) bool {
 	return source.AllowN(now, 1) && g.total.AllowN(now, 1)
 }
 
-// keep records a decision. When there are maxDecisions, keep drops the expired decisions,
+// record records a decision. When there are maxDecisions, record drops the expired decisions,
 // and all decisions if none has expired.
-func (g *Gate) keep(q question, status int) {
+func (g *Gate) record(q question, status int) {
 	now := g.clock.Now()
 	d := decision{status: status, until: now.Add(deniedFor)}
 	if status == http.StatusOK {

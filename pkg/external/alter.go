@@ -33,7 +33,7 @@ func (s *records) popAlteration(r *record) time.Time {
 // requeueAltered requeues an object of a kind of the Engine, and has it read its resource even if it
 // is settled.
 func (e *Engine) requeueAltered(id object.ID) {
-	if obj := e.core.Get(id); obj != nil && e.own(id.GroupKind()) != nil {
+	if obj := e.core.Get(id); obj != nil && e.kindOf(id.GroupKind()) != nil {
 		e.records.noteAlteration(e.records.of(id, obj.GetUID()), e.Clock.Now())
 		e.core.Requeue(id)
 	}

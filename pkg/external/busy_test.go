@@ -95,7 +95,7 @@ func TestBusyAfter(t *testing.T) {
 func (s *sharers) uses(name, network string, changes ...func(*openstackv1alpha1.Subnet)) {
 	s.t.Helper()
 	e := s.r.engine
-	if e.own(subnets.GroupKind()) == nil {
+	if e.kindOf(subnets.GroupKind()) == nil {
 		k := &kind{
 			gvk: subnets, ended: func(object.ID, client.Object) {}, forget: e.records.forget,
 			learn: func(*record, client.Object, string) {},

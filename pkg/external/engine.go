@@ -120,8 +120,8 @@ func (e *Engine) finalizer(gvk schema.GroupVersionKind) string {
 	return e.Group + "/" + strings.ToLower(gvk.Kind)
 }
 
-// own returns the kind of the pack's own with a group and kind, or nil.
-func (e *Engine) own(gk schema.GroupKind) *kind {
+// kindOf returns the kind of the pack's own with a group and kind, or nil.
+func (e *Engine) kindOf(gk schema.GroupKind) *kind {
 	if i := slices.IndexFunc(e.kinds, func(k *kind) bool { return k.gk() == gk }); i >= 0 {
 		return e.kinds[i]
 	}

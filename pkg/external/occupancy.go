@@ -127,7 +127,7 @@ func (s *records) endDeletion(r *record) {
 // the object's kind is of the pack's own.
 func (e *Engine) observed(of object.ID, d sharedv1alpha1.ObservedDependency) (object.ID, bool) {
 	group := of.Group
-	if source := e.own(of.GroupKind()); source != nil {
+	if source := e.kindOf(of.GroupKind()); source != nil {
 		for _, r := range source.relations { // The status does not tell the group.
 			if r.Target.Kind == d.Kind {
 				group = r.Target.Group
@@ -136,7 +136,7 @@ func (e *Engine) observed(of object.ID, d sharedv1alpha1.ObservedDependency) (ob
 		}
 	}
 	target := object.ID{Group: group, Kind: d.Kind, Namespace: of.Namespace, Name: d.Name}
-	return target, e.own(target.GroupKind()) != nil
+	return target, e.kindOf(target.GroupKind()) != nil
 }
 
 // usedBy returns the resources of a cloud that a status records.

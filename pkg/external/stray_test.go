@@ -122,7 +122,7 @@ func newStrays(t *testing.T, finalizer string) (*networkReconciler, *deletions) 
 	}
 	r.observer = newObserver(r.engine.Clock, func(string) Identity { return Identity{} }, unbilled)
 	attach(r, newStore())
-	r.engine.own(networks.GroupKind()).ended = func(id object.ID, last client.Object) { // Its queue does not run.
+	r.engine.kindOf(networks.GroupKind()).ended = func(id object.ID, last client.Object) { // Its queue does not run.
 		if r.strayed(last) {
 			r.engine.records.keepStray(r.engine.records.of(id, last.GetUID()), last)
 		}

@@ -95,8 +95,8 @@ func aside(ctx context.Context) (context.Context, *account) {
 	return context.WithValue(ctx, accountKey{}, a), a
 }
 
-// take accounts for some bytes more.
-func (a *account) take(n int) error {
+// add accounts for n more bytes.
+func (a *account) add(n int) error {
 	if a == nil {
 		return nil
 	}

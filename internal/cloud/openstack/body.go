@@ -52,7 +52,7 @@ func (b *body) Read(p []byte) (int, error) {
 		return 0, &TooMuchError{fmt.Sprintf("an answer of OpenStack is longer than %d KiB", b.most>>10), true}
 	}
 	b.left -= n
-	if taken := b.account.take(weigh(p[:n])); taken != nil {
+	if taken := b.account.add(weigh(p[:n])); taken != nil {
 		return 0, taken
 	}
 	return n, err

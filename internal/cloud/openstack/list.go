@@ -50,7 +50,7 @@ func (l List) Read(ctx context.Context, client *gophercloud.ServiceClient) ([]ma
 		if len(all) == maxItems {
 			return l.tooMuch(fmt.Sprintf("more than %d", maxItems))
 		}
-		if err := kept.take(weight); err != nil {
+		if err := kept.add(weight); err != nil {
 			return err
 		}
 		all = append(all, item)

@@ -63,7 +63,7 @@ func neutronKind(res *resource) *resource {
 	}
 	prepare, change, remove := res.prepare, res.change, res.remove
 	res.prepare = func(rq *request, o object) error {
-		rq.settleProject(o)
+		rq.fillProject(o)
 		if err := rq.withinQuota(res, o.str("project_id")); err != nil {
 			return err
 		}
@@ -98,8 +98,8 @@ func neutronKind(res *resource) *resource {
 	return res
 }
 
-// settleProject fills in the project, which Neutron spells in two ways.
-func (rq *request) settleProject(o object) {
+// fillProject fills in the project, which Neutron spells in two ways.
+func (rq *request) fillProject(o object) {
 	project := o.str("project_id")
 	if project == "" {
 		project = o.str("tenant_id")

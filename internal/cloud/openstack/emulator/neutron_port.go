@@ -58,10 +58,10 @@ func preparePort(rq *request, o object) error {
 	if o["port_security_enabled"] == nil {
 		o["port_security_enabled"] = net["port_security_enabled"]
 	}
-	if err := rq.settleMAC(o); err != nil {
+	if err := rq.fillMAC(o); err != nil {
 		return err
 	}
-	if err := rq.settleGroups(o); err != nil {
+	if err := rq.fillGroups(o); err != nil {
 		return err
 	}
 	if err := checkSecurity(o); err != nil {
@@ -89,7 +89,7 @@ func portStatus(o object) string {
 	return "DOWN"
 }
 
-func (rq *request) settleMAC(o object) error {
+func (rq *request) fillMAC(o object) error {
 	address := o.str("mac_address")
 	if address == "" {
 		h := randomHex(3)
@@ -109,7 +109,7 @@ func (rq *request) settleMAC(o object) error {
 	return nil
 }
 
-func (rq *request) settleGroups(o object) error {
+func (rq *request) fillGroups(o object) error {
 	if o["security_groups"] == unset || (o["security_groups"] == nil && o.flag("port_security_enabled")) {
 		o["security_groups"] = []any{}
 		if o.flag("port_security_enabled") && !strings.HasPrefix(o.str("device_owner"), "network:") {
@@ -180,11 +180,11 @@ func changePort(rq *request, old, change object) error {
 	maps.Copy(after, old)
 	maps.Copy(after, change)
 	if _, given := change["mac_address"]; given {
-		if err := rq.settleMAC(after); err != nil {
+		if err := rq.fillMAC(after); err != nil {
 			return err
 		}
 	}
-	if err := rq.settleGroups(after); err != nil {
+	if err := rq.fillGroups(after); err != nil {
 		return err
 	}
 	if err := checkSecurity(after); err != nil {
@@ -244,7 +244,7 @@ func (rq *request) makePort(project string, net object, owner, device string, fi
 		"propagate_uplink_status": false, "dns_name": "", "extra_dhcp_opts": []any{}, "qos_policy_id": nil,
 		"revision_number": 1, "created_at": stamp(network, rq.now), "updated_at": stamp(network, rq.now), "_own": true,
 	}
-	if err := rq.settleMAC(p); err != nil {
+	if err := rq.fillMAC(p); err != nil {
 		return nil, err
 	}
 	var err error

@@ -20,7 +20,7 @@ func (s *Server) seed() {
 		rq.seedNetwork()
 		rq.seedCompute()
 	}
-	rq.own("volume/types", object{"name": "__DEFAULT__", "description": "Default Volume Type"})
+	rq.seed("volume/types", object{"name": "__DEFAULT__", "description": "Default Volume Type"})
 	for _, name := range s.objects.names() {
 		for _, o := range s.objects.where(name, nil) {
 			o["_own"] = true
@@ -28,9 +28,9 @@ func (s *Server) seed() {
 	}
 }
 
-// own makes a resource of the cloud itself. A failure is a mistake in this file, which every
+// seed creates a resource of the cloud itself. A failure is a mistake in this file, which every
 // test finds.
-func (rq *request) own(table string, o object) object {
+func (rq *request) seed(table string, o object) object {
 	res := rq.cloud.named[table]
 	rq.service = res.service
 	made, err := res.make(rq, o)
@@ -48,14 +48,14 @@ func (rq *request) seedIdentity() {
 	s.put("identity/regions", object{"id": region, "description": "", "parent_region_id": nil})
 	ids := map[string]string{}
 	for _, name := range []string{"admin", "member", "reader", "service"} {
-		ids[name] = rq.own("identity/roles", object{"name": name}).id()
+		ids[name] = rq.seed("identity/roles", object{"name": name}).id()
 	}
 	for name, given := range map[string][]string{
 		"admin": {"admin", "member", "reader"}, "demo": {"member", "reader"}, "alt_demo": {"member", "reader"},
 		"service": {"admin", "service"},
 	} {
-		project := rq.own("identity/projects", object{"name": name}).id()
-		user := rq.own("identity/users", object{"name": name, "password": password}).id()
+		project := rq.seed("identity/projects", object{"name": name}).id()
+		user := rq.seed("identity/users", object{"name": name, "password": password}).id()
 		for _, role := range given {
 			rq.seedGrant("projects", project, user, ids[role])
 		}
@@ -71,9 +71,9 @@ func (rq *request) seedIdentity() {
 		{"cinder", "volumev3", "/volume/v3/$(project_id)s"},
 		{"manila", "sharev2", "/share/v2"},
 	} {
-		id := rq.own("identity/services", object{"name": svc.name, "type": svc.kind}).id()
+		id := rq.seed("identity/services", object{"name": svc.name, "type": svc.kind}).id()
 		for _, word := range []string{"public", "internal", "admin"} {
-			rq.own("identity/endpoints", object{
+			rq.seed("identity/endpoints", object{
 				"service_id": id, "interface": word, "region_id": region, "url": rq.cloud.url + svc.path,
 			})
 		}
@@ -88,11 +88,11 @@ func (rq *request) seedGrant(kind, target, user, role string) {
 }
 
 func (rq *request) seedNetwork() {
-	public := rq.own("network/networks", object{
+	public := rq.seed("network/networks", object{
 		"name": "public", "router:external": true, "is_default": true,
 		"provider:network_type": "flat", "provider:physical_network": "public",
 	})
-	rq.own("network/subnets", object{
+	rq.seed("network/subnets", object{
 		"name": "public-subnet", "network_id": public.id(), "ip_version": 4.0, "cidr": "172.24.0.0/16",
 		"gateway_ip": "172.24.0.1", "enable_dhcp": false,
 	})
@@ -101,10 +101,10 @@ func (rq *request) seedNetwork() {
 func (rq *request) seedCompute() {
 	for id, ram := range map[string]float64{"1": 64, "2": 128} {
 		name := map[string]string{"1": "m1.tiny", "2": "m1.small"}[id]
-		rq.own("compute/flavors", object{"name": name, "ram": ram, "disk": 1.0, "vcpus": 1.0, "id": id})
+		rq.seed("compute/flavors", object{"name": name, "ram": ram, "disk": 1.0, "vcpus": 1.0, "id": id})
 	}
 	rq.body = object{}
-	cirros := rq.own("image/images", object{
+	cirros := rq.seed("image/images", object{
 		"name": "cirros", "disk_format": "raw", "container_format": "bare", "visibility": "public",
 	})
 	fill(cirros, make([]byte, 1024))

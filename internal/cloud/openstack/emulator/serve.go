@@ -112,7 +112,7 @@ func (rq *request) result(handle handler, needsToken bool) (any, error) {
 	}
 	rq.cloud.mu.Lock()
 	defer rq.cloud.mu.Unlock()
-	rq.cloud.settle(rq.now)
+	rq.cloud.runDue(rq.now)
 	if needsToken {
 		if rq.token = rq.cloud.tokenOf(rq.Header.Get("X-Auth-Token"), rq.now); rq.token == nil {
 			return nil, unauthorized()

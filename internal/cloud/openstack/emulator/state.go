@@ -40,8 +40,8 @@ func (rq *request) after(o object, then func()) {
 	rq.cloud.pending = append(rq.cloud.pending, transition{object: o, at: rq.now.Add(build), then: then})
 }
 
-// settle runs the changes that are due.
-func (s *Server) settle(now time.Time) {
+// runDue runs the changes that are due.
+func (s *Server) runDue(now time.Time) {
 	var due []transition
 	s.pending = slices.DeleteFunc(s.pending, func(t transition) bool {
 		if now.Before(t.at) {
