@@ -141,6 +141,9 @@ func (l *Lock) turn(id object.ID) *sync.Mutex {
 // Reconcile calls [Lock.Ensure] for a work queue.
 func (l *Lock) Reconcile(ctx context.Context, id object.ID) (ctrl.Result, error) {
 	_, _, err := l.Ensure(ctx, id)
+	if reconcile.IsOvertaken(err) {
+		return ctrl.Result{RequeueAfter: reconcile.ConflictRetry}, nil
+	}
 	return ctrl.Result{}, err
 }
 

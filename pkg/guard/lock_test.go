@@ -20,6 +20,7 @@ import (
 	"github.com/kinship-dev/kinship/internal/testenv"
 	"github.com/kinship-dev/kinship/pkg/guard"
 	"github.com/kinship-dev/kinship/pkg/object"
+	"github.com/kinship-dev/kinship/pkg/reconcile"
 	"github.com/kinship-dev/kinship/pkg/relation"
 )
 
@@ -422,6 +423,10 @@ func TestLockConflict(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.hold.Store(int64(relation.Held))
+	if result, err := l.Reconcile(t.Context(), l.id); err != nil || result.RequeueAfter != reconcile.ConflictRetry {
+		t.Errorf("again after %s, error %v, want %s", result.RequeueAfter, err, reconcile.ConflictRetry)
+	}
+	conflicts = 1
 	if _, _, err := l.Ensure(t.Context(), l.id); !apierrors.IsConflict(err) {
 		t.Errorf("error %v, want Conflict", err)
 	}
