@@ -13,6 +13,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
 	"github.com/kinship-dev/kinship/pkg/object"
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 	"github.com/kinship-dev/kinship/pkg/watch"
@@ -113,12 +114,8 @@ func (f *Finalizers) Reconcile(ctx context.Context, id object.ID) (ctrl.Result, 
 		return ctrl.Result{}, nil
 	}
 	for _, name := range f.Names {
-		err := f.release(ctx, id, name)
-		if reconcile.IsOvertaken(err) {
-			return ctrl.Result{RequeueAfter: reconcile.ConflictRetry}, nil
-		}
-		if err != nil {
-			return ctrl.Result{}, err
+		if err := f.release(ctx, id, name); err != nil {
+			return reconcile.Fail(sharedv1alpha1.ReasonFailed, err).Result()
 		}
 	}
 	return ctrl.Result{}, nil

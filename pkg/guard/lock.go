@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/metadata"
 	ctrl "sigs.k8s.io/controller-runtime"
 
+	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
 	"github.com/kinship-dev/kinship/pkg/object"
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 	"github.com/kinship-dev/kinship/pkg/relation"
@@ -141,10 +142,7 @@ func (l *Lock) turn(id object.ID) *sync.Mutex {
 // Reconcile calls [Lock.Ensure] for a work queue.
 func (l *Lock) Reconcile(ctx context.Context, id object.ID) (ctrl.Result, error) {
 	_, _, err := l.Ensure(ctx, id)
-	if reconcile.IsOvertaken(err) {
-		return ctrl.Result{RequeueAfter: reconcile.ConflictRetry}, nil
-	}
-	return ctrl.Result{}, err
+	return reconcile.Fail(sharedv1alpha1.ReasonFailed, err).Result()
 }
 
 func (l *Lock) write(ctx context.Context, obj relation.Object, value *string) (relation.Object, error) {
