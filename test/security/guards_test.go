@@ -284,15 +284,18 @@ func holdsUp(t *testing.T, name string) {
 		}
 		return nil
 	})
+	held := func() float64 {
+		return operator.Metrics(t, "controller_runtime_active_workers", "controller")[unjudged[name].controller]
+	}
+	before := held() // Objects of earlier tests may be there.
 	forged := unjudged[name].object(l)
 	testenv.Eventually(t, func() error { // A webhook is asked for a moment longer.
 		return l.C.Create(t.Context(), forged.DeepCopyObject().(client.Object))
 	})
 	// The passes that are held up are there: the queue is given out to as many workers.
 	testenv.Eventually(t, func() error {
-		held := operator.Metrics(t, "controller_runtime_active_workers", "controller")[unjudged[name].controller]
-		if held != 1 {
-			return fmt.Errorf("%v passes are held up, want 1", held)
+		if n := held(); n <= before {
+			return fmt.Errorf("%v passes are held up, %v were before", n, before)
 		}
 		return nil
 	})
