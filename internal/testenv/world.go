@@ -72,14 +72,16 @@ func (w *World) Update(obj client.Object, change func()) {
 	})
 }
 
-// Gone waits until objects do not exist any more. Others of the same names may exist.
+// Gone waits until objects do not exist any more. Others of the same names may exist, unless an
+// object is given by its name alone, without a uid.
 func (w *World) Gone(objects ...client.Object) {
 	w.T.Helper()
 	for _, obj := range objects {
 		live := obj.DeepCopyObject().(client.Object)
 		Eventually(w.T, func() error {
 			err := w.Read(live)
-			if apierrors.IsNotFound(err) || err == nil && live.GetUID() != obj.GetUID() {
+			isAnother := err == nil && obj.GetUID() != "" && live.GetUID() != obj.GetUID()
+			if apierrors.IsNotFound(err) || isAnother {
 				return nil
 			}
 			if err != nil {

@@ -162,6 +162,29 @@ func TestLateView(t *testing.T) {
 	equal(t, "changes of what is gone", "created ConfigMap/a", l.must(w.configMap("a", 0, "x=1")).Changes.String())
 }
 
+// TestLateDeletion: an object that the applier deleted does not count as existing while a late view
+// shows it. A parent that wants the object again waits for its end.
+func TestLateDeletion(t *testing.T) {
+	w := newWorld(t)
+	w.life(nil).must(w.configMap("a", 0, "x=1"))
+	l := w.life(nil) // The view has shown the object.
+	made := w.get("a")
+	have, err := w.inventory(t.Context(), w.c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "changes", "pruned ConfigMap/a", l.must().Changes.String())
+	// The user wants the object again, and the inventory without the object was not recorded.
+	if err := w.record(t.Context(), w.c, have); err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "changes while late", "terminating ConfigMap/a", l.must(w.configMap("a", 0, "x=1")).Changes.String())
+	l.View = w.look()
+	l.Gone(object.Of(made, configMaps.GroupKind()), made.UID)
+	equal(t, "changes", "created ConfigMap/a", l.must(w.configMap("a", 0, "x=1")).Changes.String())
+	equal(t, "state", "a{x=1}", w.state())
+}
+
 // TestUnseen: the state of an object before its last write is known to be old until the view
 // shows the write.
 func TestUnseen(t *testing.T) {

@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -16,6 +17,10 @@ const patience = 5 * time.Second
 // recent holds own writes until Applier.View shows them.
 type recent struct {
 	watch.Overlay[written]
+
+	// deleted holds the uid of each object that the Applier deleted, until Applier.View shows the
+	// deletion. A deletion can't be taken back, so a View that shows such an object is late.
+	deleted sync.Map
 }
 
 type written struct {
@@ -30,8 +35,10 @@ func (r *recent) wrote(id object.ID, o Observed, now time.Time) {
 
 // Gone reports that Applier.View has shown the deletion of an object. Without Gone, an Applier
 // assumes for 5 s after a write that the object exists, although Applier.View does not show the
-// object. Gone is safe for concurrent use.
+// object. Without Gone, an Applier also keeps the uid of every object that it deleted. Gone is safe
+// for concurrent use.
 func (a *Applier) Gone(id object.ID, uid types.UID) {
+	a.recent.deleted.Delete(uid)
 	a.recent.ForgetIf(id, func(last written) bool { return last.UID == uid })
 }
 
@@ -62,7 +69,14 @@ func (a *Applier) look(id object.ID, fieldOwner string) sight {
 		seen, exists = a.View.Get(id, fieldOwner)
 		return seen.Version
 	})
+	if exists && seen.Deleting {
+		a.recent.deleted.Delete(seen.UID)
+	}
+	_, deleted := a.recent.deleted.Load(seen.UID)
 	switch {
+	case exists && deleted:
+		seen.Deleting = true
+		return sight{Observed: seen, exists: true, ahead: true}
 	case !ahead:
 		return sight{Observed: seen, exists: exists}
 	case a.now().Sub(last.at) > patience:

@@ -135,7 +135,7 @@ func (p pass) remove(ctx context.Context, entry Entry, propagation metav1.Deleti
 	failed := Change{ID: entry.ID, Action: Failed}
 	seen := p.look(entry.ID, p.FieldOwner)
 	var err error
-	if !seen.exists || (entry.UID != "" && entry.UID != seen.UID) {
+	if !seen.exists || (seen.ahead && seen.Deleting) || (entry.UID != "" && entry.UID != seen.UID) {
 		if seen, err = p.live(ctx, entry, p.FieldOwner); err != nil {
 			return failed, err
 		}
@@ -181,6 +181,9 @@ func (p pass) requestDeletion(
 	switch {
 	case err == nil:
 		change.Action = Terminating
+		if shown, exists := p.View.Get(entry.ID, p.FieldOwner); exists && shown.UID == seen.UID && !shown.Deleting {
+			p.recent.deleted.Store(seen.UID, nil)
+		}
 	case apierrors.IsNotFound(err):
 		p.recent.Forget(entry.ID)
 		change.Action = Pruned

@@ -297,12 +297,18 @@ func (w *world) noPods() *corev1.ResourceQuota {
 	testenv.Eventually(w.T, func() error { // It is effective after kube-controller-manager has counted.
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.NS, GenerateName: "try-"}}
 		pod.Spec.Containers = []corev1.Container{{Name: "try", Image: "try"}}
-		if err := w.C.Create(w.T.Context(), pod, client.DryRunAll); !apierrors.IsForbidden(err) {
-			return fmt.Errorf("a Pod may be made still: %w", err)
+		if err := w.C.Create(w.T.Context(), pod, client.DryRunAll); !isOverQuota(err) {
+			return fmt.Errorf("a Pod is not refused by the quota yet: %w", err)
 		}
 		return nil
 	})
 	return quota
+}
+
+// isOverQuota reports whether a ResourceQuota refused a Pod. Before the quota is counted, and while a
+// namespace has no ServiceAccount, Pods are refused for other reasons.
+func isOverQuota(err error) bool {
+	return apierrors.IsForbidden(err) && strings.Contains(err.Error(), "exceeded quota")
 }
 
 // testTwoReleases: if two releases match one connector, the older release acts and the newer
