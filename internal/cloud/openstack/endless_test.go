@@ -16,6 +16,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/gophercloud/gophercloud/v2"
 
@@ -186,7 +187,10 @@ func beOperator(t *testing.T, address string) {
 	debug.SetGCPercent(25) // As the operator does.
 	text := "clouds: {openstack: {auth: {auth_url: '" + address +
 		"/v3', username: u, password: p}, region_name: RegionOne}}"
-	clouds := openstack.New(openstack.Options{Open: openstack.Loopback, QPS: 1e6, Burst: 1e6, Calls: 1000})
+	clouds := openstack.New(openstack.Options{
+		Open: openstack.Loopback, QPS: 1e6, Burst: 1e6, Calls: 1000,
+		Timeout: time.Hour, // All calls at once take a minute on a slow machine, with -race.
+	})
 	scope := login(t, clouds, parse(t, text))
 	client, err := scope.Network(t.Context())
 	if err != nil {
