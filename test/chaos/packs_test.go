@@ -60,7 +60,7 @@ spec: {cloudCredentialsRef: {secretName: cloud, cloudName: openstack-admin},
 apiVersion: services.azurehealthcareapis.com/v1alpha1
 kind: IotConnector
 metadata: {name: hub-%[1]d}
-spec: {version: 1, deployments: [{name: worker-%[1]d, containers: [{type: Normalization, image: 'example.com/n:1'}]}]}
+spec: {version: 1, deployments: [{name: worker-%[1]d, replicas: 0, containers: [{type: Normalization, image: 'example.com/n:1'}]}]}
 `
 
 func newFleet(t *testing.T) *fleet {
@@ -101,6 +101,9 @@ func (f *fleet) complete(n int) error {
 			errs = append(errs, h.isAvailable(kind, f.key(name, i)))
 		}
 	}
+	for i := range n {
+		errs = append(errs, f.served(f.key("hub", i)))
+	}
 	counts := map[string]int{}
 	for collection, items := range f.cloud.Inventory() {
 		counts[collection] = len(items)
@@ -114,6 +117,18 @@ func (f *fleet) complete(n int) error {
 		errs = append(errs, fmt.Errorf("%d Deployments, want %d", len(names), n))
 	}
 	return errors.Join(append(errs, err)...)
+}
+
+// served returns nil when an IotConnector is Ready: its Deployment, of no Pods, is available.
+func (f *fleet) served(name string) error {
+	var hub iotv1alpha1.IotConnector
+	if err := f.c.Get(f.t.Context(), client.ObjectKey{Namespace: f.ns, Name: name}, &hub); err != nil {
+		return err
+	}
+	if !meta.IsStatusConditionTrue(hub.Status.Conditions, "Ready") {
+		return fmt.Errorf("IotConnector %s: %v", name, hub.Status.Conditions)
+	}
+	return nil
 }
 
 // names returns the names of the objects of a kind.
