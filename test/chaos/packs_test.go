@@ -60,7 +60,8 @@ spec: {cloudCredentialsRef: {secretName: cloud, cloudName: openstack-admin},
 apiVersion: services.azurehealthcareapis.com/v1alpha1
 kind: IotConnector
 metadata: {name: hub-%[1]d}
-spec: {version: 1, deployments: [{name: worker-%[1]d, replicas: 0, containers: [{type: Normalization, image: 'example.com/n:1'}]}]}
+spec: {version: 1, deployments: [
+  {name: worker-%[1]d, replicas: 0, containers: [{type: Normalization, image: 'example.com/n:1'}]}]}
 `
 
 func newFleet(t *testing.T) *fleet {
