@@ -188,7 +188,7 @@ func snapshot(t *testing.T) map[string]string {
 	t.Helper()
 	versions := map[string]string{}
 	for name, obj := range everything(t) {
-		if strings.HasPrefix(name, "namespaces. /test") {
+		if strings.HasPrefix(name, "namespaces. /test") || strings.HasPrefix(obj.Namespace, "test") {
 			continue // The namespaces of earlier tests are deleted by and by.
 		}
 		for _, kind := range []string{
