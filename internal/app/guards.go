@@ -49,8 +49,9 @@ type guards struct {
 	faults  atomic.Pointer[[]fault]
 	// unjudged is why the objects written without a guard could not be judged again.
 	unjudged atomic.Pointer[error]
-	paused   bool      // while the gate is closed for missing guards
-	settled  time.Time // when the API server applies the restored guards
+	looked   atomic.Bool // once, without a later look to wait for
+	paused   bool        // while the gate is closed for missing guards
+	settled  time.Time   // when the API server applies the restored guards
 
 	recorder recorder
 	begun    bool                  // with the record of the last operator
@@ -231,6 +232,9 @@ func (g *guards) run(ctx context.Context) error {
 		if err != nil && ctx.Err() == nil {
 			g.log.Error(err, "Guards may be missing")
 			pause = guardRetry
+		}
+		if pause == 0 || err != nil {
+			g.looked.Store(true)
 		}
 		if pause > 0 {
 			again = time.After(pause)

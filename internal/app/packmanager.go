@@ -34,6 +34,7 @@ type packManager struct {
 	live   client.Reader
 	health *watch.Health
 	synced atomic.Bool
+	guards *guards // nil until the pack is set up
 	gate   reconcile.Gate
 	// namespaces of the pack's caches. Empty means all.
 	namespaces []string
@@ -143,8 +144,11 @@ func (m *packManager) awaitSync(ctx context.Context) error {
 	return nil
 }
 
-// settled reports whether the pack's cache has read everything, or can't.
-func (m *packManager) settled() bool { return m.synced.Load() || m.health.Err() != nil }
+// settled reports whether the pack's cache has read everything, or can't, and whether the guards were
+// looked at: what is written afterwards is not judged again because of the start.
+func (m *packManager) settled() bool {
+	return (m.synced.Load() || m.health.Err() != nil) && (m.guards == nil || m.guards.looked.Load())
+}
 
 // always is something to run in every replica.
 type always func(context.Context) error

@@ -181,7 +181,7 @@ func addPack(
 			return nil, err
 		}
 	}
-	if _, err := newGuards(o, env, theirs.Live, p, own.Gate(), mgr); err != nil {
+	if own.guards, err = newGuards(o, env, theirs.Live, p, own.Gate(), mgr); err != nil {
 		return nil, err
 	}
 	err = p.Setup(ctx, own, theirs)
