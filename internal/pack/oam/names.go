@@ -1,0 +1,80 @@
+package oam
+
+import (
+	"fmt"
+	"hash/fnv"
+	"strings"
+
+	"github.com/davecgh/go-spew/spew"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/rand"
+
+	oamv1alpha2 "github.com/kinship-dev/kinship/api/oam/v1alpha2"
+)
+
+// noDefinition stands for the type of a trait without a TraitDefinition in names.
+const noDefinition = "dummy"
+
+// definitionName returns the name of the definition of an object: the label overrides the name of
+// the CustomResourceDefinition, PLURAL.GROUP (seed 5, helper library, step 2).
+func definitionName(obj *unstructured.Unstructured, label, plural string) string {
+	if name := obj.GetLabels()[label]; name != "" {
+		return name
+	}
+	return plural + "." + obj.GroupVersionKind().Group
+}
+
+// earlier are the workload and the traits of a component in status.workloads.
+type earlier = oamv1alpha2.WorkloadStatus
+
+// workloadName returns the name of a component's workload without a name of its own.
+//
+// With a trait whose definition is revisionEnabled, each revision has a workload of the revision's
+// name. A workload that the application has for this revision already keeps its name, so that a
+// revision-enabled trait that is added later does not create the workload anew.
+func workloadName(component, revision string, revisionEnabled bool, before *earlier) string {
+	switch {
+	case !revisionEnabled:
+		return component
+	case before != nil && before.ComponentRevisionName == revision && before.Reference.Name != "":
+		return before.Reference.Name
+	default:
+		return revision
+	}
+}
+
+// traitName returns the name of a trait without a name of its own: the name that status.workloads has
+// for a trait of the kind, or else COMPONENT-TYPE-HASH. taken are names that other traits of the
+// component have got.
+func traitName(
+	component, definition string, trait *oamv1alpha2.ComponentTrait, obj *unstructured.Unstructured,
+	before *earlier, taken map[string]bool,
+) string {
+	if before != nil {
+		for _, t := range before.Traits {
+			ref := t.Reference
+			if ref.APIVersion == obj.GetAPIVersion() && ref.Kind == obj.GetKind() && !taken[ref.Name] {
+				return ref.Name
+			}
+		}
+	}
+	short, _, _ := strings.Cut(definition, ".")
+	name := component
+	if short = strings.ToLower(short); short != "" {
+		name += "-" + short
+	} else {
+		name += "-trait"
+	}
+	return name + "-" + traitHash(trait)
+}
+
+// printer writes values as the published runtime does before it computes a hash.
+var printer = spew.ConfigState{Indent: " ", SortKeys: true, DisableMethods: true, SpewKeys: true}
+
+// traitHash returns the hash in the name of a trait, which is the one of the published runtime: an
+// application that moves to Kinship keeps its traits.
+func traitHash(trait *oamv1alpha2.ComponentTrait) string {
+	hash := fnv.New32a()
+	printer.Fprintf(hash, "%#v", *trait)
+	return rand.SafeEncodeString(fmt.Sprint(hash.Sum32()))
+}

@@ -1,0 +1,229 @@
+package oam
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	oamv1alpha2 "github.com/kinship-dev/kinship/api/oam/v1alpha2"
+)
+
+// sources is what an application is rendered from. The functions read a cache and never block.
+type sources interface {
+	// component returns the spec of a component with the name of the Component and of its revision:
+	// of componentName the present spec, and of revisionName the recorded one. The error says what
+	// is missing.
+	component(c *oamv1alpha2.ApplicationConfigurationComponent) (found component, err error)
+	// trait returns the definition of a trait, or nil.
+	trait(name string) *oamv1alpha2.TraitDefinition
+	// plural returns the plural of a kind, such as "mydbs", and whether the API server serves the
+	// kind.
+	plural(gvk schema.GroupVersionKind) (string, bool)
+}
+
+// component is a Component in one revision.
+type component struct {
+	name, revision string
+	spec           oamv1alpha2.ComponentSpec
+	labels         map[string]string
+	annotations    map[string]string
+}
+
+// application is what an ApplicationConfiguration asks for.
+type application struct{ parts []part }
+
+// part is the workload of one component with its traits.
+type part struct {
+	component, revision string
+	workload            *unstructured.Unstructured
+	traits              []trait
+	scopes              []oamv1alpha2.TypedReference
+}
+
+// trait is a trait of a workload.
+type trait struct {
+	object *unstructured.Unstructured
+	// message says that the TraitDefinition is missing.
+	message string
+}
+
+// noTraitDefinition is the published message of a trait whose kind has no TraitDefinition.
+const noTraitDefinition = "No valid TraitDefinition found, all framework capabilities will work as default or disabled"
+
+// render returns what an ApplicationConfiguration asks for. An error is a *fieldError.
+func render(ac *oamv1alpha2.ApplicationConfiguration, from sources) (application, error) {
+	if len(ac.Spec.Components) == 0 {
+		return application{}, wrong("spec.components", "an application has at least one component")
+	}
+	var app application
+	for i := range ac.Spec.Components {
+		p, err := renderPart(ac, i, from)
+		if err != nil {
+			return application{}, err
+		}
+		app.parts = append(app.parts, p)
+	}
+	return app, app.distinct()
+}
+
+// distinct returns an error if two objects of an application have the same kind and name: one would
+// overwrite the other.
+func (a application) distinct() error {
+	seen := map[string]bool{}
+	for i, p := range a.parts {
+		objects := []*unstructured.Unstructured{p.workload}
+		for _, t := range p.traits {
+			objects = append(objects, t.object)
+		}
+		for _, o := range objects {
+			key := o.GroupVersionKind().GroupKind().String() + "/" + o.GetName()
+			if seen[key] {
+				return wrong(fmt.Sprintf("spec.components[%d]", i), "%s %s is there twice: give one another metadata.name",
+					o.GetKind(), o.GetName())
+			}
+			seen[key] = true
+		}
+	}
+	return nil
+}
+
+func renderPart(ac *oamv1alpha2.ApplicationConfiguration, i int, from sources) (part, error) {
+	c, field := &ac.Spec.Components[i], fmt.Sprintf("spec.components[%d]", i)
+	if (c.ComponentName == "") == (c.RevisionName == "") {
+		return part{}, wrong(field, "set componentName or revisionName, and not both")
+	}
+	found, err := from.component(c)
+	if err != nil {
+		return part{}, err
+	}
+	workload, err := objectOf(found.spec.Workload, "spec.workload of Component/"+found.name)
+	if err != nil {
+		return part{}, err
+	}
+	workload.Object, err = setParameters(workload.Object, found.spec.Parameters, c.ParameterValues, field)
+	if err != nil {
+		return part{}, err
+	}
+	p := part{component: found.name, revision: found.revision, workload: workload}
+	for _, s := range c.Scopes {
+		p.scopes = append(p.scopes, s.ScopeReference)
+	}
+	before := statusOf(ac, found.name)
+	definitions, revisionEnabled, err := p.readTraits(c, field, from)
+	if err != nil {
+		return part{}, err
+	}
+	if workload.GetName() == "" {
+		workload.SetName(workloadName(found.name, found.revision, revisionEnabled, before))
+	}
+	p.finish(ac, workload, oamv1alpha2.ResourceTypeWorkload, found.labels, found.annotations)
+	taken := map[string]bool{}
+	for j := range p.traits {
+		t := p.traits[j].object
+		if t.GetName() == "" {
+			t.SetName(traitName(found.name, definitions[j].name, &c.Traits[j], t, before, taken))
+		}
+		taken[t.GetName()] = true
+		if err := bindTrait(t, definitions[j].spec, workload); err != nil {
+			return part{}, err
+		}
+		p.finish(ac, t, oamv1alpha2.ResourceTypeTrait, nil, nil)
+	}
+	return p, nil
+}
+
+// definition is the definition of a trait, with its name. spec is nil if there is none.
+type definition struct {
+	name string
+	spec *oamv1alpha2.TraitDefinition
+}
+
+// readTraits adds the traits of a component as the application has them.
+func (p *part) readTraits(
+	c *oamv1alpha2.ApplicationConfigurationComponent, field string, from sources,
+) (definitions []definition, revisionEnabled bool, err error) {
+	for j := range c.Traits {
+		at := fmt.Sprintf("%s.traits[%d].trait", field, j)
+		t, err := objectOf(c.Traits[j].Trait, at)
+		if err != nil {
+			return nil, false, err
+		}
+		plural, served := from.plural(t.GroupVersionKind())
+		if !served {
+			return nil, false, wrong(at, "the API server serves no %s", t.GroupVersionKind())
+		}
+		d := definition{name: definitionName(t, oamv1alpha2.LabelTraitType, plural)}
+		one := trait{object: t}
+		if d.spec = from.trait(d.name); d.spec == nil {
+			d.name, one.message = noDefinition, noTraitDefinition
+		} else {
+			revisionEnabled = revisionEnabled || d.spec.Spec.RevisionEnabled
+		}
+		p.traits, definitions = append(p.traits, one), append(definitions, d)
+	}
+	return definitions, revisionEnabled, nil
+}
+
+// statusOf returns what status.workloads has for a component, or nil.
+func statusOf(ac *oamv1alpha2.ApplicationConfiguration, component string) *earlier {
+	for i := range ac.Status.Workloads {
+		if ac.Status.Workloads[i].ComponentName == component {
+			return &ac.Status.Workloads[i]
+		}
+	}
+	return nil
+}
+
+// objectOf reads an embedded object.
+func objectOf(raw runtime.RawExtension, field string) (*unstructured.Unstructured, error) {
+	u := &unstructured.Unstructured{}
+	if err := json.Unmarshal(raw.Raw, &u.Object); err != nil || u.Object == nil {
+		return nil, wrong(field, "it is no object")
+	}
+	if u.GetAPIVersion() == "" || u.GetKind() == "" {
+		return nil, wrong(field, "it needs an apiVersion and a kind")
+	}
+	if u.Object["metadata"] != nil {
+		if _, ok := u.Object["metadata"].(map[string]any); !ok {
+			return nil, wrong(field+".metadata", "it is no object")
+		}
+	}
+	return u, nil
+}
+
+// finish gives an object the namespace, the labels, the annotations and the owner that all objects of
+// an application have. Values of the object itself win over those of the Component, and those over
+// the values of the ApplicationConfiguration.
+func (p *part) finish(
+	ac *oamv1alpha2.ApplicationConfiguration, obj *unstructured.Unstructured, kind string,
+	labels, annotations map[string]string,
+) {
+	obj.SetNamespace(ac.Namespace)
+	obj.SetLabels(merged(ac.Labels, labels, obj.GetLabels(), map[string]string{
+		oamv1alpha2.LabelAppName: ac.Name, oamv1alpha2.LabelAppComponent: p.component,
+		oamv1alpha2.LabelAppRevision: p.revision, oamv1alpha2.LabelResourceType: kind,
+	}))
+	obj.SetAnnotations(merged(ac.Annotations, annotations, obj.GetAnnotations(), map[string]string{
+		oamv1alpha2.AnnotationAppGeneration: strconv.FormatInt(ac.Generation, 10),
+	}))
+	owner := metav1.NewControllerRef(ac, oamv1alpha2.GroupVersion.WithKind(oamv1alpha2.KindApplicationConfiguration))
+	obj.SetOwnerReferences([]metav1.OwnerReference{*owner})
+	unstructured.RemoveNestedField(obj.Object, "status")
+}
+
+// merged merges maps, of which later ones win. The record of kubectl apply is the application's own.
+func merged(all ...map[string]string) map[string]string {
+	sum := map[string]string{}
+	for _, m := range all {
+		maps.Copy(sum, m)
+	}
+	delete(sum, corev1.LastAppliedConfigAnnotation)
+	return sum
+}

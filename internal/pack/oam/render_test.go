@@ -1,0 +1,177 @@
+package oam
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/yaml"
+
+	oamv1alpha2 "github.com/kinship-dev/kinship/api/oam/v1alpha2"
+)
+
+// memory are sources in memory.
+type memory struct {
+	components map[string]oamv1alpha2.Component
+	traits     map[string]*oamv1alpha2.TraitDefinition
+}
+
+func (m memory) component(c *oamv1alpha2.ApplicationConfigurationComponent) (component, error) {
+	found, ok := m.components[c.ComponentName]
+	if !ok {
+		return component{}, wrong("spec.components", "there is no Component %s", c.ComponentName)
+	}
+	return component{name: found.Name, revision: found.Name + "-v1", spec: found.Spec}, nil
+}
+
+func (m memory) trait(name string) *oamv1alpha2.TraitDefinition { return m.traits[name] }
+
+func (memory) plural(gvk schema.GroupVersionKind) (string, bool) {
+	return strings.ToLower(gvk.Kind) + "s", gvk.Kind != "Unserved"
+}
+
+const mydb = `
+metadata: {name: example-db}
+spec:
+  workload: {apiVersion: standard.oam.dev/v1alpha2, kind: Mydb, spec: {containers: [{name: mysql, image: "mysql:latest"}]}}
+  parameters:
+    - {name: image, fieldPaths: ["spec.containers[0].image"]}
+    - {name: size, fieldPaths: [spec.size, spec.max], required: true}
+    - {name: owner, fieldPaths: ["metadata.ownerReferences[0].name"]}
+    - {name: far, fieldPaths: ["spec.containers[4000].image"]}
+`
+
+const mydbApplication = `
+metadata: {name: app, namespace: team, generation: 3, labels: {tier: gold}, uid: u1}
+spec:
+  components:
+    - componentName: example-db
+      parameterValues: [{name: image, value: "mysql:8"}, {name: size, value: 5}]
+      traits:
+        - trait: {apiVersion: core.oam.dev/v1alpha2, kind: ManualScalerTrait, spec: {replicaCount: 3}}
+`
+
+func read[T any](t *testing.T, text string) T {
+	t.Helper()
+	var obj T
+	if err := yaml.UnmarshalStrict([]byte(text), &obj); err != nil {
+		t.Fatal(err)
+	}
+	return obj
+}
+
+func sourcesOf(t *testing.T) memory {
+	t.Helper()
+	c := read[oamv1alpha2.Component](t, mydb)
+	return memory{
+		map[string]oamv1alpha2.Component{c.Name: c},
+		map[string]*oamv1alpha2.TraitDefinition{"manualscalertraits.core.oam.dev": {
+			ObjectMeta: metav1.ObjectMeta{Name: "manualscalertraits.core.oam.dev"},
+			Spec:       oamv1alpha2.TraitDefinitionSpec{WorkloadRefPath: "spec.workloadRef"},
+		}},
+	}
+}
+
+// TestRender renders the application of the seed.
+func TestRender(t *testing.T) {
+	ac := read[oamv1alpha2.ApplicationConfiguration](t, mydbApplication)
+	app, err := render(&ac, sourcesOf(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := app.parts[0]
+	spec := map[string]any{
+		"containers": []any{map[string]any{"name": "mysql", "image": "mysql:8"}}, "size": int64(5), "max": int64(5),
+	}
+	if diff := cmp.Diff(spec, p.workload.Object["spec"]); diff != "" {
+		t.Errorf("spec of the workload (-want +got):\n%s", diff)
+	}
+	scaler := p.traits[0].object
+	ref := map[string]any{"apiVersion": "standard.oam.dev/v1alpha2", "kind": "Mydb", "name": "example-db"}
+	if diff := cmp.Diff(map[string]any{"replicaCount": float64(3), "workloadRef": ref}, scaler.Object["spec"]); diff != "" {
+		t.Errorf("spec of the trait (-want +got):\n%s", diff)
+	}
+	labels := map[string]string{
+		"app.oam.dev/name": "app", "app.oam.dev/component": "example-db", "app.oam.dev/revision": "example-db-v1",
+		"app.oam.dev/resourceType": "TRAIT", "tier": "gold",
+	}
+	if diff := cmp.Diff(labels, scaler.GetLabels()); diff != "" {
+		t.Errorf("labels of the trait (-want +got):\n%s", diff)
+	}
+	if owner := metav1.GetControllerOf(p.workload); owner == nil || owner.UID != "u1" {
+		t.Errorf("the controller of the workload is %v", owner)
+	}
+	if p.workload.GetNamespace() != "team" || p.workload.GetAnnotations()["app.oam.dev/generation"] != "3" {
+		t.Errorf("metadata of the workload: %v", p.workload.Object["metadata"])
+	}
+}
+
+// TestRenderWithoutPath: a trait whose definition has no workloadRefPath is left as it is.
+func TestRenderWithoutPath(t *testing.T) {
+	ac, from := read[oamv1alpha2.ApplicationConfiguration](t, mydbApplication), sourcesOf(t)
+	from.traits["manualscalertraits.core.oam.dev"].Spec.WorkloadRefPath = ""
+	app, err := render(&ac, from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(map[string]any{"replicaCount": float64(3)}, app.parts[0].traits[0].object.Object["spec"]); diff != "" {
+		t.Errorf("spec of the trait (-want +got):\n%s", diff)
+	}
+	delete(from.traits, "manualscalertraits.core.oam.dev")
+	if app, err = render(&ac, from); err != nil || app.parts[0].traits[0].message != noTraitDefinition {
+		t.Errorf("without a definition: %v, error %v", app.parts, err)
+	}
+	if name := app.parts[0].traits[0].object.GetName(); !strings.HasPrefix(name, "example-db-dummy-") {
+		t.Errorf("the trait without a definition is called %s", name)
+	}
+}
+
+// TestRenderRefused: an error names the field, and says what is wrong.
+func TestRenderRefused(t *testing.T) {
+	for name, c := range map[string]struct{ old, now, want string }{
+		"no component":       {"componentName: example-db", "componentName: other", "there is no Component other"},
+		"two names":          {"componentName: example-db", "componentName: example-db\n      revisionName: r", "spec.components[0]: set componentName or revisionName"},
+		"unknown parameter":  {"name: image", "name: picture", `spec.components[0].parameterValues[0]: the Component has no parameter "picture"`},
+		"required parameter": {", {name: size, value: 5}", "", `requires a value for the parameter "size"`},
+		"owner":              {"name: image", "name: owner", "metadata.ownerReferences can't be set by a path"},
+		"far element":        {"name: image", "name: far", "element 4000 is too far beyond"},
+		"kind not served":    {"kind: ManualScalerTrait", "kind: Unserved", "spec.components[0].traits[0].trait: the API server serves no"},
+		"no kind":            {"kind: ManualScalerTrait, ", "", "spec.components[0].traits[0].trait: it needs an apiVersion and a kind"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ac := read[oamv1alpha2.ApplicationConfiguration](t, strings.Replace(mydbApplication, c.old, c.now, 1))
+			if _, err := render(&ac, sourcesOf(t)); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("error %v, want %q", err, c.want)
+			}
+		})
+	}
+}
+
+// TestTraitHash: names of traits are those of the published runtime.
+func TestTraitHash(t *testing.T) {
+	if got := "simple-trait-" + traitHash(&oamv1alpha2.ComponentTrait{}); got != "simple-trait-67b8949f8d" {
+		t.Errorf("an empty trait is called %s", got)
+	}
+}
+
+// TestWorkloadName: which name a workload gets.
+func TestWorkloadName(t *testing.T) {
+	before := &earlier{ComponentRevisionName: "web-v1", Reference: oamv1alpha2.TypedReference{Name: "web"}}
+	for name, c := range map[string]struct {
+		revision string
+		enabled  bool
+		before   *earlier
+		want     string
+	}{
+		"without revisions":         {"web-v1", false, nil, "web"},
+		"with revisions":            {"web-v1", true, nil, "web-v1"},
+		"revisions that come later": {"web-v1", true, before, "web"},
+		"a new revision":            {"web-v2", true, before, "web-v2"},
+	} {
+		if got := workloadName("web", c.revision, c.enabled, c.before); got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+}
