@@ -37,7 +37,7 @@ func setAt(at any, steps []pathStep, field string, value any) (any, error) {
 	}
 	object, ok := at.(map[string]any)
 	if !ok && at != nil {
-		return nil, fmt.Errorf("%s is %s, not an object", nameOf(field), typeOf(at))
+		return nil, fmt.Errorf("%s is %s, not an object", nameOf(field), TypeOf(at))
 	}
 	inner := joinField(field, steps[0].field)
 	set, err := setAt(object[steps[0].field], steps[1:], inner, value)
@@ -56,7 +56,7 @@ func setElement(at any, steps []pathStep, field string, value any) (any, error) 
 	index := steps[0].index
 	switch {
 	case !ok && at != nil:
-		return nil, fmt.Errorf("%s is %s, not a list", nameOf(field), typeOf(at))
+		return nil, fmt.Errorf("%s is %s, not a list", nameOf(field), TypeOf(at))
 	case index < 0:
 		return nil, fmt.Errorf("%s[*] stands for several elements: name one, such as %s[0]", field, field)
 	case index-len(list) >= maxPathGrowth:
@@ -82,7 +82,7 @@ func nameOf(field string) string {
 }
 
 // typeOf returns the JSON type of a value.
-func typeOf(v any) string {
+func TypeOf(v any) string {
 	switch v.(type) {
 	case map[string]any:
 		return "an object"

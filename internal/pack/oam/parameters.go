@@ -24,8 +24,14 @@ func wrong(field, format string, args ...any) *fieldError {
 
 // fixed are the fields that no path may lead to: the operator decides them.
 var fixed = [][]string{
-	{"apiVersion"}, {"kind"}, {"metadata", "namespace"}, {"metadata", "ownerReferences"}, {"metadata", "uid"},
-	{"metadata", "finalizers"}, {"metadata", "managedFields"}, {"status"},
+	{"apiVersion"},
+	{"kind"},
+	{"metadata", "namespace"},
+	{"metadata", "ownerReferences"},
+	{"metadata", "uid"},
+	{"metadata", "finalizers"},
+	{"metadata", "managedFields"},
+	{"status"},
 }
 
 // writablePath parses a path that a user wrote, and refuses one into a fixed field, or to all of
