@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kinship-dev/kinship/pkg/object"
 )
@@ -24,6 +25,9 @@ type Object struct {
 	Version    string // resourceVersion
 	Generation int64  // of the spec
 	Created    metav1.Time
+	// Content is the part of the object that [Watcher.Keep] keeps, or nil. Content belongs to the
+	// store: a caller MUST NOT change it.
+	Content client.Object
 }
 
 // ObjectOf returns the [Object] of a Kubernetes object of a kind.

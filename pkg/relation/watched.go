@@ -8,7 +8,9 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic/dynamicinformer"
 	"k8s.io/client-go/metadata/metadatainformer"
 	"k8s.io/client-go/tools/cache"
 
@@ -84,8 +86,7 @@ func (w *Watcher) run(ctx context.Context, k *watched, mapping watch.Mapping, ru
 	all := &stores{}
 	informerCtx, cancel := context.WithCancel(ctx)
 	for _, namespace := range namespaces {
-		informer := metadatainformer.NewFilteredMetadataInformer(
-			w.metadata, mapping.Resource, namespace, 0, cache.Indexers{}, nil).Informer()
+		informer := w.informer(mapping.Resource, namespace)
 		registration, err := w.prepare(informer, k)
 		if err != nil { // Only a stopped informer returns an error, and this informer has not started.
 			cancel()
@@ -119,10 +120,21 @@ func (w *Watcher) run(ctx context.Context, k *watched, mapping watch.Mapping, ru
 	})
 }
 
+// informer returns the informer of a kind in a namespace: of metadata, or of whole objects with
+// [Watcher.Keep].
+func (w *Watcher) informer(resource schema.GroupVersionResource, namespace string) cache.SharedIndexInformer {
+	if w.keep == nil {
+		return metadatainformer.NewFilteredMetadataInformer(
+			w.metadata, resource, namespace, 0, cache.Indexers{}, nil).Informer()
+	}
+	return dynamicinformer.NewFilteredDynamicInformer(
+		w.dynamic, resource, namespace, 0, cache.Indexers{}, nil).Informer()
+}
+
 func (w *Watcher) prepare(
 	informer cache.SharedIndexInformer, k *watched,
 ) (cache.ResourceEventHandlerRegistration, error) {
-	if err := informer.SetTransform(k.project); err != nil {
+	if err := informer.SetTransform(func(obj any) (any, error) { return w.project(k.gk, obj) }); err != nil {
 		return nil, fmt.Errorf("set transform: %w", err)
 	}
 	err := informer.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) {
@@ -176,14 +188,22 @@ func (p *projection) GetResourceVersion() string { return p.object.Version }
 
 // project is the cache.TransformFunc of an informer: project returns the projection of an
 // object.
-func (k *watched) project(obj any) (any, error) {
-	m, ok := obj.(*metav1.PartialObjectMetadata)
-	if !ok {
+func (w *Watcher) project(gk schema.GroupKind, obj any) (any, error) {
+	var m metav1.Object
+	switch o := obj.(type) {
+	case *metav1.PartialObjectMetadata:
+		m = o
+	case *unstructured.Unstructured:
+		m = o
+	default:
 		return obj, nil // obj is a projection already, or a DeletedFinalStateUnknown.
 	}
-	p := &projection{object: ObjectOf(k.gk, m)}
-	p.object.ID.Namespace = object.Share(m.Namespace)
-	p.object.Labels = object.ShareMap(m.Labels)
+	p := &projection{object: ObjectOf(gk, m)}
+	p.object.ID.Namespace = object.Share(m.GetNamespace())
+	p.object.Labels = object.ShareMap(m.GetLabels())
+	if whole, ok := obj.(*unstructured.Unstructured); ok && w.keep != nil {
+		p.object.Content = w.keep(whole)
+	}
 	return p, nil
 }
 

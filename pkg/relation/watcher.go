@@ -10,12 +10,15 @@ import (
 
 	"github.com/go-logr/logr"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kinship-dev/kinship/pkg/object"
 	"github.com/kinship-dev/kinship/pkg/watch"
@@ -81,7 +84,10 @@ func (c Change) Object() Object {
 // use.
 type Watcher struct {
 	metadata metadata.Interface
+	dynamic  dynamic.Interface
 	catalog  *watch.Catalog
+	// keep is the function of [Watcher.Keep], or nil.
+	keep func(*unstructured.Unstructured) client.Object
 	log      logr.Logger
 	queue    workqueue.TypedDelayingInterface[schema.GroupKind]
 
@@ -108,12 +114,17 @@ func NewWatcher(config *rest.Config, log logr.Logger) (*Watcher, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make metadata client: %w", err)
 	}
+	dyn, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("make dynamic client: %w", err)
+	}
 	disc, err := discovery.NewDiscoveryClientForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("make discovery client: %w", err)
 	}
 	return &Watcher{
 		metadata: meta,
+		dynamic:  dyn,
 		catalog:  watch.NewCatalog(disc, meta),
 		log:      log,
 		queue:    workqueue.NewTypedDelayingQueue[schema.GroupKind](),
@@ -125,6 +136,11 @@ func NewWatcher(config *rest.Config, log logr.Logger) (*Watcher, error) {
 // In limits the [Watcher] to objects in some namespaces and to cluster-scoped objects. Call In
 // before Start.
 func (w *Watcher) In(namespaces ...string) { w.namespaces = namespaces }
+
+// Keep has the stores keep a part of each object, [Object.Content], such as its status. The informers
+// then read whole objects, and not only their metadata. Call Keep before Start. part MUST return a
+// new object or a part of its argument, quickly.
+func (w *Watcher) Keep(part func(*unstructured.Unstructured) client.Object) { w.keep = part }
 
 // Limited reports whether In limits the [Watcher] to some namespaces.
 func (w *Watcher) Limited() bool { return len(w.namespaces) > 0 }
