@@ -11,6 +11,7 @@ import (
 
 	"github.com/kinship-dev/kinship/internal/pack"
 	"github.com/kinship-dev/kinship/internal/pack/iot"
+	"github.com/kinship-dev/kinship/internal/pack/oam"
 	"github.com/kinship-dev/kinship/internal/pack/openstack"
 	"github.com/kinship-dev/kinship/internal/pack/usage"
 )
@@ -97,6 +98,8 @@ type Options struct {
 	Usage usage.Options
 	// Iot are the options of the pack iot.
 	Iot iot.Options
+	// Oam are the options of the pack oam.
+	Oam oam.Options
 	// Openstack are the options of the pack openstack.
 	Openstack openstack.Options
 	// Log is where to log to.

@@ -14,6 +14,7 @@ import (
 	kinshipv1alpha1 "github.com/kinship-dev/kinship/api/kinship/v1alpha1"
 	"github.com/kinship-dev/kinship/internal/pack"
 	"github.com/kinship-dev/kinship/internal/pack/iot"
+	"github.com/kinship-dev/kinship/internal/pack/oam"
 	"github.com/kinship-dev/kinship/internal/pack/openstack"
 	"github.com/kinship-dev/kinship/internal/pack/usage"
 )
@@ -25,6 +26,7 @@ func Packs(o Options) []pack.Pack {
 		usage.Pack(o.Usage),
 		iot.Pack(o.Iot),
 		openstack.Pack(o.Openstack),
+		oam.Pack(o.Oam),
 	}
 	for i := range all {
 		all[i].Objects = keepingSecrets(all[i])

@@ -39,7 +39,7 @@ type operator struct {
 	// open and closed are the CIDR texts of Options.Openstack.Open and Options.Openstack.Closed.
 	open, closed []string
 	// kinds and using are resources in the form of parseResources().
-	kinds, using []string
+	kinds, using, oamKinds []string
 	// metricsSecure is the opposite of Options.MetricsInsecure.
 	metricsSecure bool
 }
@@ -117,6 +117,12 @@ give --webhook-host: the address by which the API server reaches this process.`,
 		"conditions of OpenStack objects: published (Available and Progressing) or all (also Ready and Drifted)")
 	f.StringVar((*string)(&o.Iot.Identity), "identity", string(iot.WorkloadIdentity),
 		"what the identity of an IotConnector is made of: workload-identity or pod-identity")
+	f.BoolVar(&o.Oam.TrustRBAC, "oam-trust-rbac", false,
+		"create workloads and traits without asking for the rights of the authors: who may write Components then has the "+
+			"rights of the operator in the namespace")
+	f.StringSliceVar(&c.oamKinds, "oam-kinds", nil,
+		"resources of workloads, traits and scopes that Kubernetes does not have, as in mydbs.standard.oam.dev: with "+
+			"--install, the pack oam gets rights to them")
 	f.BoolVar(&c.verbose, "verbose", false, "log more")
 	return cmd
 }
@@ -127,6 +133,7 @@ func (c *operator) run(cmd *cobra.Command, _ []string) error {
 		return fmt.Errorf("--%s needs --%s: without it any kind may be used and use", usingFlag, kindsFlag)
 	}
 	c.options.Usage.Kinds, c.options.Usage.Using = parseResources(c.kinds), parseResources(c.using)
+	c.options.Oam.Kinds = parseResources(c.oamKinds)
 	var err error
 	if c.options.Openstack.Authorities, err = readAuthorities(c.authorities); err != nil {
 		return err

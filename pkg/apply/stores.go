@@ -37,7 +37,7 @@ type Kind struct {
 }
 
 // Stores is a View of informers. An event of an object wakes the parent of the object (ParentOf),
-// and every parent that waits for the object (Stores.WaitFor). Stores is safe for concurrent use.
+// and every parent that waits for the object (Waiters.WaitFor). Stores is safe for concurrent use.
 type Stores struct {
 	// Parent is the kind of the parents.
 	Parent schema.GroupKind
@@ -46,10 +46,11 @@ type Stores struct {
 	// Applier is told which objects were deleted.
 	Applier *Applier
 
-	mu      sync.Mutex
-	stores  map[schema.GroupKind]toolscache.Indexer
-	synced  []toolscache.InformerSynced
-	waiting map[object.ID][]object.ID // by parent
+	Waiters
+
+	mu     sync.Mutex
+	stores map[schema.GroupKind]toolscache.Indexer
+	synced []toolscache.InformerSynced
 }
 
 // Add starts to watch kinds with a cache, for example the cache of manager.GetCache.
@@ -145,35 +146,7 @@ func (s *Stores) ComposedOf(parent types.UID, gk schema.GroupKind) []client.Obje
 	return s.Select(gk, byParent, string(parent))
 }
 
-// WaitFor has a parent woken by every event of some objects: Foreign objects that block the
-// parent, or objects of the parent that are being deleted. WaitFor replaces the objects of an
-// earlier call; without objects, the parent waits no longer.
-func (s *Stores) WaitFor(parent object.ID, ids ...object.ID) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(ids) == 0 {
-		delete(s.waiting, parent)
-		return
-	}
-	if s.waiting == nil {
-		s.waiting = map[object.ID][]object.ID{}
-	}
-	s.waiting[parent] = ids
-}
-
-func (s *Stores) waitingFor(id object.ID) []object.ID {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var parents []object.ID
-	for parent, ids := range s.waiting {
-		if slices.Contains(ids, id) {
-			parents = append(parents, parent)
-		}
-	}
-	return parents
-}
-
-// handle wakes the parents that an event concerns (ParentOf, Stores.WaitFor).
+// handle wakes the parents that an event concerns (ParentOf, Waiters.WaitFor).
 func (s *Stores) handle(kind Kind, e watch.Change[client.Object]) {
 	if e.Deleted() {
 		s.Applier.Gone(object.Of(e.Old, kind.GroupKind), e.Old.GetUID())
@@ -188,7 +161,7 @@ func (s *Stores) handle(kind Kind, e watch.Change[client.Object]) {
 		if parent, _, ok := ParentOf(obj, s.Parent); ok {
 			s.Queue.Add(parent)
 		}
-		for _, parent := range s.waitingFor(object.Of(obj, kind.GroupKind)) {
+		for _, parent := range s.WaitingFor(object.Of(obj, kind.GroupKind)) {
 			s.Queue.Add(parent)
 		}
 	}

@@ -172,6 +172,9 @@ func (w *Watcher) Mapping(gvk schema.GroupVersionKind) (watch.Mapping, error) {
 	return w.catalog.Mapping(gvk)
 }
 
+// Kind returns a kind in its preferred version.
+func (w *Watcher) Kind(gk schema.GroupKind) (watch.Kind, bool) { return w.catalog.Kind(gk) }
+
 // Served returns every kind that the cluster serves, in its preferred version, in order.
 func (w *Watcher) Served() []watch.Kind { return w.catalog.Served() }
 
@@ -285,6 +288,9 @@ func (w *Watcher) Get(id object.ID) (Object, Presence) {
 	}
 	return obj, Present
 }
+
+// Ready reports whether the first LIST of a kind is complete, so that Get and List know its objects.
+func (w *Watcher) Ready(gk schema.GroupKind) bool { return w.ready(gk) != nil }
 
 // List returns the objects that a [Ref] stands for from the store, in the order of
 // [OlderFirst]. List returns false if the kind is not watched or its first list is not

@@ -31,8 +31,9 @@ type Kind struct {
 	// Names are the plural, the singular, the kind and the shortNames of the APIResource, in
 	// lower case: "configmaps", "configmap", "cm".
 	Names []string
-	// HasStatus says that the kind has the subresource status.
-	HasStatus bool
+	// HasStatus says that the kind has the subresource status, HasScale that it has the subresource
+	// scale.
+	HasStatus, HasScale bool
 }
 
 // GroupKind returns the kind without its version.
@@ -206,7 +207,10 @@ func (s *snapshot) addVersion(list *metav1.APIResourceList) {
 		gk := m.GroupKind()
 		if s.kinds[gk] = append(s.kinds[gk], m); len(s.kinds[gk]) == 1 {
 			names := append([]string{r.Name, r.SingularName, strings.ToLower(r.Kind)}, r.ShortNames...)
-			s.order = append(s.order, Kind{Mapping: m, Names: names, HasStatus: hasStatus(list, r.Name)})
+			s.order = append(s.order, Kind{
+				Mapping: m, Names: names,
+				HasStatus: has(list, r.Name+"/status"), HasScale: has(list, r.Name+"/scale"),
+			})
 		}
 	}
 }
@@ -217,8 +221,8 @@ func isKept(r metav1.APIResource) bool {
 	return !strings.Contains(r.Name, "/") && slices.Contains(r.Verbs, "list") && slices.Contains(r.Verbs, "watch")
 }
 
-func hasStatus(list *metav1.APIResourceList, resource string) bool {
-	return slices.ContainsFunc(list.APIResources, func(r metav1.APIResource) bool { return r.Name == resource+"/status" })
+func has(list *metav1.APIResourceList, name string) bool {
+	return slices.ContainsFunc(list.APIResources, func(r metav1.APIResource) bool { return r.Name == name })
 }
 
 // keepSilent copies the kinds of every silent GroupVersion from the previous snapshot.

@@ -60,7 +60,7 @@ func deploymentOf(w *oamv1alpha2.ContainerizedWorkload) *appsv1.Deployment {
 		ObjectMeta: childOf(w, w.Name),
 	}
 	d.Labels = merged(w.Labels, selectorOf(w))
-	d.Annotations = merged(w.Annotations)
+	d.Annotations = merged(w.Annotations, nil)
 	d.Spec.Selector = &metav1.LabelSelector{MatchLabels: selectorOf(w)}
 	// The revision is not in the template: a new revision with the same containers starts no Pods.
 	d.Spec.Template.Labels = merged(w.Labels, selectorOf(w))

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	oamv1alpha2 "github.com/kinship-dev/kinship/api/oam/v1alpha2"
+	"github.com/kinship-dev/kinship/pkg/authorise"
 	"github.com/kinship-dev/kinship/pkg/relation"
 )
 
@@ -31,11 +32,12 @@ var fixed = [][]string{
 	{"metadata", "uid"},
 	{"metadata", "finalizers"},
 	{"metadata", "managedFields"},
+	{"metadata", "annotations", authorise.AuthorsAnnotation},
 	{"status"},
 }
 
-// writablePath parses a path that a user wrote, and refuses one into a fixed field, or to all of
-// metadata or of the object.
+// writablePath parses a path that a user wrote, and refuses one into a fixed field, or to an object
+// with a fixed field.
 func writablePath(field, text string) (relation.Path, error) {
 	path, err := relation.ParsePath(text)
 	if err != nil {
@@ -43,12 +45,9 @@ func writablePath(field, text string) (relation.Path, error) {
 	}
 	root := path.Root()
 	for _, f := range fixed {
-		if slices.Equal(root[:min(len(root), len(f))], f) {
+		if both := min(len(root), len(f)); slices.Equal(root[:both], f[:both]) {
 			return path, wrong(field, "%s can't be set by a path", strings.Join(f, "."))
 		}
-	}
-	if len(root) == 1 && root[0] == "metadata" {
-		return path, wrong(field, "metadata can't be set as a whole")
 	}
 	return path, nil
 }

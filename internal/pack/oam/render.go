@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
@@ -13,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	oamv1alpha2 "github.com/kinship-dev/kinship/api/oam/v1alpha2"
+	"github.com/kinship-dev/kinship/pkg/authorise"
 )
 
 // sources is what an application is rendered from. The functions read a cache and never block.
@@ -34,6 +36,7 @@ type component struct {
 	spec           oamv1alpha2.ComponentSpec
 	labels         map[string]string
 	annotations    map[string]string
+	authors        []authorise.Author
 }
 
 // application is what an ApplicationConfiguration asks for.
@@ -45,6 +48,10 @@ type part struct {
 	workload            *unstructured.Unstructured
 	traits              []trait
 	scopes              []oamv1alpha2.TypedReference
+	// isPerRevision says that each revision of the component has a workload of its own.
+	isPerRevision bool
+	// authors wrote the application and the component.
+	authors []authorise.Author
 }
 
 // trait is a trait of a workload.
@@ -96,8 +103,8 @@ func (a application) distinct() error {
 
 func renderPart(ac *oamv1alpha2.ApplicationConfiguration, i int, from sources) (part, error) {
 	c, field := &ac.Spec.Components[i], fmt.Sprintf("spec.components[%d]", i)
-	if (c.ComponentName == "") == (c.RevisionName == "") {
-		return part{}, wrong(field, "set componentName or revisionName, and not both")
+	if err := checkName(c, field); err != nil {
+		return part{}, err
 	}
 	found, err := from.component(c)
 	if err != nil {
@@ -112,6 +119,10 @@ func renderPart(ac *oamv1alpha2.ApplicationConfiguration, i int, from sources) (
 		return part{}, err
 	}
 	p := part{component: found.name, revision: found.revision, workload: workload}
+	p.authors = slices.Concat(authorise.AuthorsOf(ac), found.authors)
+	if len(authorise.AuthorsOf(ac)) == 0 || len(found.authors) == 0 {
+		p.authors = nil
+	}
 	for _, s := range c.Scopes {
 		p.scopes = append(p.scopes, s.ScopeReference)
 	}
@@ -122,8 +133,11 @@ func renderPart(ac *oamv1alpha2.ApplicationConfiguration, i int, from sources) (
 	}
 	if workload.GetName() == "" {
 		workload.SetName(workloadName(found.name, found.revision, revisionEnabled, before))
+		p.isPerRevision = revisionEnabled
 	}
-	p.finish(ac, workload, oamv1alpha2.ResourceTypeWorkload, found.labels, found.annotations)
+	if err := p.finish(ac, workload, oamv1alpha2.ResourceTypeWorkload, found.labels, found.annotations); err != nil {
+		return part{}, err
+	}
 	taken := map[string]bool{}
 	for j := range p.traits {
 		t := p.traits[j].object
@@ -134,9 +148,18 @@ func renderPart(ac *oamv1alpha2.ApplicationConfiguration, i int, from sources) (
 		if err := bindTrait(t, definitions[j].spec, workload); err != nil {
 			return part{}, err
 		}
-		p.finish(ac, t, oamv1alpha2.ResourceTypeTrait, nil, nil)
+		if err := p.finish(ac, t, oamv1alpha2.ResourceTypeTrait, nil, nil); err != nil {
+			return part{}, err
+		}
 	}
 	return p, nil
+}
+
+func checkName(c *oamv1alpha2.ApplicationConfigurationComponent, field string) error {
+	if (c.ComponentName == "") == (c.RevisionName == "") {
+		return wrong(field, "set componentName or revisionName, and not both")
+	}
+	return nil
 }
 
 // definition is the definition of a trait, with its name. spec is nil if there is none.
@@ -204,24 +227,36 @@ func objectOf(raw runtime.RawExtension, field string) (*unstructured.Unstructure
 func (p *part) finish(
 	ac *oamv1alpha2.ApplicationConfiguration, obj *unstructured.Unstructured, kind string,
 	labels, annotations map[string]string,
-) {
+) error {
 	obj.SetNamespace(ac.Namespace)
 	obj.SetLabels(merged(ac.Labels, labels, obj.GetLabels(), map[string]string{
 		oamv1alpha2.LabelAppName: ac.Name, oamv1alpha2.LabelAppComponent: p.component,
 		oamv1alpha2.LabelAppRevision: p.revision, oamv1alpha2.LabelResourceType: kind,
 	}))
-	obj.SetAnnotations(merged(ac.Annotations, annotations, obj.GetAnnotations(), map[string]string{
-		oamv1alpha2.AnnotationAppGeneration: strconv.FormatInt(ac.Generation, 10),
-	}))
+	ours := map[string]string{oamv1alpha2.AnnotationAppGeneration: strconv.FormatInt(ac.Generation, 10)}
+	// The pack acts on these objects in the name of their authors.
+	if obj.GroupVersionKind().Group == oamv1alpha2.GroupVersion.Group && len(p.authors) > 0 {
+		text, err := authorise.FormatAuthors(p.authors...)
+		if err != nil {
+			return wrong("metadata.annotations", "%s", err)
+		}
+		ours[authorise.AuthorsAnnotation] = text
+	}
+	obj.SetAnnotations(merged(ac.Annotations, annotations, obj.GetAnnotations(), ours))
 	owner := metav1.NewControllerRef(ac, oamv1alpha2.GroupVersion.WithKind(oamv1alpha2.KindApplicationConfiguration))
 	obj.SetOwnerReferences([]metav1.OwnerReference{*owner})
 	unstructured.RemoveNestedField(obj.Object, "status")
+	return nil
 }
 
 // merged merges maps, of which later ones win. The record of kubectl apply is the application's own.
+// Only the last map, which the pack makes, may name authors.
 func merged(all ...map[string]string) map[string]string {
 	sum := map[string]string{}
-	for _, m := range all {
+	for i, m := range all {
+		if i == len(all)-1 {
+			delete(sum, authorise.AuthorsAnnotation)
+		}
 		maps.Copy(sum, m)
 	}
 	delete(sum, corev1.LastAppliedConfigAnnotation)

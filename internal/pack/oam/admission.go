@@ -1,0 +1,147 @@
+package oam
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/webhook"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+
+	oamv1alpha2 "github.com/kinship-dev/kinship/api/oam/v1alpha2"
+	"github.com/kinship-dev/kinship/internal/pack"
+	"github.com/kinship-dev/kinship/pkg/authorise"
+)
+
+// admitter handles the admission requests of the pack. Every replica of the operator runs one. The API
+// server does not ask for the operator's own writes.
+type admitter struct{ operators pack.Operators }
+
+// written is the part of an object that says who its author is.
+type written struct {
+	Metadata metav1.ObjectMeta `json:"metadata"`
+	Spec     any               `json:"spec"`
+}
+
+// recordAuthor records who wrote the spec of an object. A write that leaves the spec as it is leaves
+// the authors as they are, whatever the user sends.
+func (a *admitter) recordAuthor(_ context.Context, req admission.Request) admission.Response {
+	if a.operators.Has(req.UserInfo.Username) {
+		return admission.Allowed("")
+	}
+	now, old, err := pack.Decode(req, func() *written { return &written{} })
+	if err != nil {
+		return admission.Errored(http.StatusBadRequest, err)
+	}
+	want, err := authorise.FormatAuthors(authorise.AuthorOf(req.UserInfo))
+	if err != nil {
+		return pack.Denied(http.StatusForbidden, metav1.StatusReasonForbidden, err.Error())
+	}
+	if req.Operation == admissionv1.Update && equality.Semantic.DeepEqual(now.Spec, old.Spec) {
+		want = old.Metadata.Annotations[authorise.AuthorsAnnotation]
+	}
+	return annotate(now.Metadata.Annotations, want)
+}
+
+// annotate returns the answer that gives an object the annotation of its authors.
+func annotate(present map[string]string, want string) admission.Response {
+	const path = "/metadata/annotations"
+	key := path + "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(authorise.AuthorsAnnotation)
+	got, has := present[authorise.AuthorsAnnotation]
+	switch {
+	case has && want == "":
+		return admission.Patched("", webhook.JSONPatchOp{Operation: "remove", Path: key})
+	case got == want:
+		return admission.Allowed("")
+	case present == nil:
+		return admission.Patched("", webhook.JSONPatchOp{
+			Operation: "add", Path: path, Value: map[string]string{authorise.AuthorsAnnotation: want},
+		})
+	default:
+		return admission.Patched("", webhook.JSONPatchOp{Operation: "add", Path: key, Value: want})
+	}
+}
+
+// validate refuses an application or a component that can never work. The reconcilers check the same,
+// and write a condition.
+func (a *admitter) validate(_ context.Context, req admission.Request) admission.Response {
+	if a.operators.Has(req.UserInfo.Username) {
+		return admission.Allowed("")
+	}
+	var err error
+	switch req.Kind.Kind {
+	case applicationKind.Kind:
+		err = decodeAndCheck(req, checkApplication)
+	case componentKind.Kind:
+		err = decodeAndCheck(req, checkComponent)
+	case revisionKind.Kind:
+		return pack.Denied(http.StatusForbidden, metav1.StatusReasonForbidden,
+			"only Kinship writes the ControllerRevisions of Components: change the Component instead")
+	}
+	if err != nil {
+		return pack.Denied(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, err.Error())
+	}
+	return admission.Allowed("")
+}
+
+func decodeAndCheck[T any](req admission.Request, check func(*T) error) error {
+	var obj T
+	if err := json.Unmarshal(req.Object.Raw, &obj); err != nil {
+		return fmt.Errorf("read %s: %w", req.Kind.Kind, err)
+	}
+	return check(&obj)
+}
+
+// checkApplication checks the fields of an application that need no other object.
+func checkApplication(ac *oamv1alpha2.ApplicationConfiguration) error {
+	for i := range ac.Spec.Components {
+		c, field := &ac.Spec.Components[i], fmt.Sprintf("spec.components[%d]", i)
+		if err := checkName(c, field); err != nil {
+			return err
+		}
+		if err := checkInputs(c.DataInputs, field); err != nil {
+			return err
+		}
+		for j := range c.Traits {
+			at := fmt.Sprintf("%s.traits[%d]", field, j)
+			if _, err := objectOf(c.Traits[j].Trait, at+".trait"); err != nil {
+				return err
+			}
+			if err := checkInputs(c.Traits[j].DataInputs, at); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func checkInputs(inputs []oamv1alpha2.DataInput, field string) error {
+	for i, input := range inputs {
+		for j, path := range input.ToFieldPaths {
+			if _, err := writablePath(fmt.Sprintf("%s.dataInputs[%d].toFieldPaths[%d]", field, i, j), path); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// checkComponent checks the workload of a Component, and the paths of its parameters.
+func checkComponent(c *oamv1alpha2.Component) error {
+	if _, err := objectOf(c.Spec.Workload, "spec.workload"); err != nil {
+		return err
+	}
+	for i, p := range c.Spec.Parameters {
+		for j, path := range p.FieldPaths {
+			if _, err := writablePath(fmt.Sprintf("spec.parameters[%d].fieldPaths[%d]", i, j), path); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,180 @@
+package oam
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	oamv1alpha2 "github.com/kinship-dev/kinship/api/oam/v1alpha2"
+	"github.com/kinship-dev/kinship/pkg/apply"
+	"github.com/kinship-dev/kinship/pkg/object"
+	"github.com/kinship-dev/kinship/pkg/reconcile"
+)
+
+// applications reconciles ApplicationConfigurations.
+type applicationReconciler struct {
+	*environment
+
+	writer reconcile.Writer
+	// inventories has the inventory of each application after its last pass, with the uid, the hash
+	// and the mark of each object, for which status.workloads has no fields. After a restart each
+	// object is applied once more, which changes nothing.
+	inventories sync.Map // of []apply.Entry by object.ID
+	// joined has the scopes that each application has joined.
+	joined sync.Map // of map[membership]int64 by object.ID
+}
+
+func newApplications(e *environment, writes *reconcile.Writes) *applicationReconciler {
+	return &applicationReconciler{
+		environment: e, writer: reconcile.Writer{Client: e.live, FieldOwner: fieldOwner, Writes: writes},
+	}
+}
+
+// applicationPass is the state of one pass over an ApplicationConfiguration.
+type applicationPass struct {
+	*oamv1alpha2.ApplicationConfiguration
+
+	id       object.ID
+	recorded *oamv1alpha2.ApplicationConfiguration
+	app      application
+	// have is the inventory, and kept are earlier workloads that stay (history.go).
+	have []apply.Entry
+	// skip are objects that are not applied in this pass.
+	skip []object.ID
+}
+
+func (r *applicationReconciler) pass() *reconcile.Pass[*applicationPass] {
+	return &reconcile.Pass[*applicationPass]{
+		Read: func(_ context.Context, id object.ID) (client.Object, error) { return r.engine.Get(id), nil },
+		Begin: func(id object.ID, obj client.Object) *applicationPass {
+			recorded := obj.(*oamv1alpha2.ApplicationConfiguration)
+			return &applicationPass{ApplicationConfiguration: recorded.DeepCopy(), id: id, recorded: recorded}
+		},
+		Conclude: r.conclude, Forget: r.forget, Writes: r.writer.Writes,
+		Live: []reconcile.Step[*applicationPass]{
+			{Name: "add finalizer", Run: r.updateFinalizer},
+			{Name: "render", Run: r.render},
+			{Name: "watch kinds", Run: r.watchKinds},
+			{Name: "check rights", Run: r.checkRights},
+			{Name: "pass data", Run: r.passData},
+			{Name: "apply", Run: r.apply},
+			{Name: "join scopes", Run: r.joinScopes},
+		},
+		Ending: []reconcile.Step[*applicationPass]{
+			{Name: "leave scopes", Run: r.leaveScopes},
+			{Name: "remove finalizer", Run: r.removeFinalizer},
+		},
+	}
+}
+
+func (r *applicationReconciler) forget(_ context.Context, id object.ID) {
+	r.inventories.Delete(id)
+	r.joined.Delete(id)
+	r.exchanging.Delete(id)
+	r.watcher.Use(id)
+	r.waiters.WaitFor(id)
+}
+
+// updateFinalizer adds the finalizer to an application with scopes.
+func (r *applicationReconciler) updateFinalizer(ctx context.Context, p *applicationPass) reconcile.Outcome {
+	if slices.ContainsFunc(p.Spec.Components, func(c oamv1alpha2.ApplicationConfigurationComponent) bool {
+		return len(c.Scopes) > 0
+	}) {
+		controllerutil.AddFinalizer(p.ApplicationConfiguration, finalizer)
+	}
+	return r.writeObject(ctx, p)
+}
+
+func (r *applicationReconciler) removeFinalizer(ctx context.Context, p *applicationPass) reconcile.Outcome {
+	controllerutil.RemoveFinalizer(p.ApplicationConfiguration, finalizer)
+	return r.writeObject(ctx, p)
+}
+
+func (r *applicationReconciler) writeObject(ctx context.Context, p *applicationPass) reconcile.Outcome {
+	wrote, err := r.writer.Object(ctx, p.id, p.recorded, p.ApplicationConfiguration)
+	if wrote {
+		status := p.recorded.Status
+		p.recorded = p.DeepCopy()
+		p.recorded.Status = status
+	}
+	return reconcile.Fail(reasonError, client.IgnoreNotFound(err))
+}
+
+// render renders the application from Components and definitions.
+func (r *applicationReconciler) render(_ context.Context, p *applicationPass) reconcile.Outcome {
+	var err error
+	from := r.sourcesIn(p.Namespace)
+	if p.app, err = render(p.ApplicationConfiguration, from); err != nil {
+		// A kind that is installed later wakes the application.
+		r.watcher.Use(p.id, slices.Collect(maps.Keys(from.asked))...)
+		return reconcile.Refuse(reasonError, "%s", err)
+	}
+	return reconcile.Outcome{}
+}
+
+// watchKinds has the kinds of all objects of the application watched, and of its former objects.
+func (r *applicationReconciler) watchKinds(_ context.Context, p *applicationPass) reconcile.Outcome {
+	p.have = r.inventory(p)
+	var kinds []schema.GroupKind
+	add := func(gk schema.GroupKind) {
+		if !slices.Contains(kinds, gk) {
+			kinds = append(kinds, gk)
+		}
+	}
+	for _, o := range p.app.objects() {
+		gvk := o.GroupVersionKind()
+		mapping, err := r.watcher.Mapping(gvk)
+		if err == nil && !mapping.Namespaced {
+			return reconcile.Refuse(reasonError, "%s %s is cluster-scoped: an application has objects in its namespace alone",
+				o.GetKind(), o.GetName())
+		}
+		add(gvk.GroupKind())
+	}
+	for _, e := range p.have {
+		if _, err := r.watcher.Mapping(e.GroupKind().WithVersion("")); err == nil {
+			add(e.GroupKind()) // The objects of a removed kind are gone.
+		}
+	}
+	return r.watching(p.id, kinds...)
+}
+
+// objects returns the workloads and the traits.
+func (a application) objects() []*unstructured.Unstructured {
+	var all []*unstructured.Unstructured
+	for _, p := range a.parts {
+		all = append(all, p.workload)
+		for _, t := range p.traits {
+			all = append(all, t.object)
+		}
+	}
+	return all
+}
+
+// conclude writes the status.
+func (r *applicationReconciler) conclude(ctx context.Context, p *applicationPass, outcome reconcile.Outcome) reconcile.Outcome {
+	if outcome.IsSuperseded() || (p.DeletionTimestamp != nil && outcome.IsDone()) {
+		return outcome
+	}
+	p.Status.ObservedGeneration = p.Generation
+	setSynced(&p.Status.ConditionedStatus, outcome)
+	return outcome.And(reconcile.Fail(reasonError, client.IgnoreNotFound(r.writeStatus(ctx, p))))
+}
+
+// writeStatus writes the status, of which other controllers own the fields named status.
+func (r *applicationReconciler) writeStatus(ctx context.Context, p *applicationPass) error {
+	if equality.Semantic.DeepEqual(p.recorded.Status, p.Status) {
+		return nil
+	}
+	wrote, err := r.writer.Status(ctx, p.id, p.recorded, p.ApplicationConfiguration, true)
+	if wrote {
+		p.recorded = p.DeepCopy()
+	}
+	return err
+}

@@ -1,0 +1,155 @@
+package oam
+
+import (
+	"context"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	oamv1alpha2 "github.com/kinship-dev/kinship/api/oam/v1alpha2"
+	"github.com/kinship-dev/kinship/pkg/apply"
+	"github.com/kinship-dev/kinship/pkg/object"
+	"github.com/kinship-dev/kinship/pkg/reconcile"
+	"github.com/kinship-dev/kinship/pkg/relation"
+)
+
+// Waves of the objects of an application. A trait finds its workload.
+const (
+	workloadWave = iota
+	traitWave
+)
+
+// inventory returns the objects that the application has: of the last pass in memory, or else of
+// status.workloads.
+func (r *applicationReconciler) inventory(p *applicationPass) []apply.Entry {
+	if known, ok := r.inventories.Load(p.id); ok {
+		return known.([]apply.Entry)
+	}
+	var all []apply.Entry
+	add := func(ref oamv1alpha2.TypedReference, wave int32) {
+		gvk := schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind)
+		if gvk.Kind == "" || ref.Name == "" {
+			return // Another client can write the status.
+		}
+		all = append(all, apply.Entry{ID: idOf(ref, p.Namespace), Version: gvk.Version, Wave: wave})
+	}
+	for _, w := range p.Status.Workloads {
+		add(w.Reference, workloadWave)
+		for _, t := range w.Traits {
+			add(t.Reference, traitWave)
+		}
+	}
+	for _, h := range p.Status.HistoryWorkloads {
+		add(h.Reference, workloadWave)
+	}
+	return all
+}
+
+// apply applies the workloads and the traits, and deletes former objects of the application.
+func (r *applicationReconciler) apply(ctx context.Context, p *applicationPass) reconcile.Outcome {
+	var want []apply.Object
+	for _, part := range p.app.parts {
+		want = append(want, apply.Object{Unstructured: part.workload, Wave: workloadWave})
+		for _, t := range part.traits {
+			want = append(want, apply.Object{Unstructured: t.object, Wave: traitWave})
+		}
+	}
+	for i := range want { // The Applier adds the owner.
+		want[i].Unstructured = want[i].DeepCopy()
+		want[i].SetOwnerReferences(nil)
+	}
+	result, err := r.applier.Apply(ctx, apply.Request{
+		Owner: metav1.OwnerReference{
+			APIVersion: oamv1alpha2.GroupVersion.String(), Kind: applicationKind.Kind, Name: p.Name, UID: p.UID,
+		},
+		Have: r.withoutHistory(p), Want: want, Skip: p.skip,
+		Record: func(ctx context.Context, _ []apply.Entry) error {
+			p.setWorkloads(r.history(p))
+			return r.writeStatus(ctx, p)
+		},
+	})
+	r.inventories.Store(p.id, result.Inventory)
+	p.setWorkloads(r.history(p))
+	return r.obstacles(p.id, err, result)
+}
+
+// withoutHistory returns the inventory without earlier workloads of components that have a workload
+// for each revision: a trait moves the work from one to the other, and deletes the earlier.
+func (r *applicationReconciler) withoutHistory(p *applicationPass) []apply.Entry {
+	stays := map[object.ID]bool{}
+	for _, h := range r.history(p) {
+		stays[idOf(h.Reference, p.Namespace)] = true
+	}
+	return slices.DeleteFunc(slices.Clone(p.have), func(e apply.Entry) bool { return stays[e.ID] })
+}
+
+// history returns the earlier workloads of the components that have a workload for each revision, in
+// the order of their names.
+func (r *applicationReconciler) history(p *applicationPass) []oamv1alpha2.HistoryWorkload {
+	var all []oamv1alpha2.HistoryWorkload
+	for _, part := range p.app.parts {
+		if !part.isPerRevision {
+			continue
+		}
+		found, _ := r.watcher.List(relation.Ref{
+			ID: object.Of(part.workload, part.workload.GroupVersionKind().GroupKind()),
+			Selector: &relation.Selector{Controller: p.UID, Labels: map[string]string{
+				oamv1alpha2.LabelAppComponent: part.component, oamv1alpha2.LabelResourceType: oamv1alpha2.ResourceTypeWorkload,
+			}},
+		})
+		for _, obj := range found {
+			if obj.ID.Name == part.workload.GetName() || obj.Deleting {
+				continue
+			}
+			all = append(all, oamv1alpha2.HistoryWorkload{
+				Revision: obj.Labels[oamv1alpha2.LabelAppRevision],
+				Reference: oamv1alpha2.TypedReference{
+					APIVersion: part.workload.GetAPIVersion(), Kind: obj.ID.Kind, Name: obj.ID.Name, UID: obj.UID,
+				},
+			})
+		}
+	}
+	return all
+}
+
+// setWorkloads writes the workloads and the traits into the status. Values that other controllers
+// wrote into fields named status are kept, for the same revision and the same trait.
+func (p *applicationPass) setWorkloads(history []oamv1alpha2.HistoryWorkload) {
+	before := p.Status.Workloads
+	p.Status.Workloads = make([]oamv1alpha2.WorkloadStatus, 0, len(p.app.parts))
+	for _, part := range p.app.parts {
+		w := oamv1alpha2.WorkloadStatus{
+			ComponentName: part.component, ComponentRevisionName: part.revision, Reference: referenceTo(part.workload),
+		}
+		var former oamv1alpha2.WorkloadStatus
+		for _, b := range before {
+			if b.ComponentRevisionName == part.revision && b.ComponentName == part.component {
+				former = b
+			}
+		}
+		w.Status = former.Status
+		for _, t := range part.traits {
+			w.Traits = append(w.Traits, oamv1alpha2.WorkloadTrait{
+				Reference: referenceTo(t.object), Message: t.message, Status: traitStatus(former, t.object),
+			})
+		}
+		for _, s := range part.scopes {
+			w.Scopes = append(w.Scopes, oamv1alpha2.WorkloadScope{Reference: s})
+		}
+		p.Status.Workloads = append(p.Status.Workloads, w)
+	}
+	p.Status.HistoryWorkloads = history
+}
+
+func traitStatus(former oamv1alpha2.WorkloadStatus, trait *unstructured.Unstructured) string {
+	ref := referenceTo(trait)
+	for _, t := range former.Traits {
+		if t.Reference == ref {
+			return t.Status
+		}
+	}
+	return ""
+}

@@ -1,0 +1,226 @@
+package oam
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	k8sruntime "k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	oamv1alpha2 "github.com/kinship-dev/kinship/api/oam/v1alpha2"
+	"github.com/kinship-dev/kinship/pkg/authorise"
+	"github.com/kinship-dev/kinship/pkg/object"
+	"github.com/kinship-dev/kinship/pkg/reconcile"
+	"github.com/kinship-dev/kinship/pkg/relation"
+)
+
+// revisionLimit is how many revisions of a Component are kept that no application names.
+const revisionLimit = 50
+
+// byComponent is the index of ControllerRevisions by the Component that they record.
+const byComponent = "component"
+
+func indexRevision(obj any) ([]string, error) {
+	r, ok := obj.(*appsv1.ControllerRevision)
+	if !ok {
+		return nil, nil
+	}
+	return []string{componentOf(r).String()}, nil
+}
+
+// componentOf returns the Component that a ControllerRevision records.
+func componentOf(r client.Object) object.ID {
+	return in(componentKind, r.GetNamespace(), r.GetLabels()[oamv1alpha2.LabelComponent])
+}
+
+// isRecorded implements engine.Kind.Ready: a Component can be used when its present spec has a
+// revision. The id is the name of the revision.
+func isRecorded(obj client.Object) (string, bool) {
+	c := obj.(*oamv1alpha2.Component)
+	if c.Status.LatestRevision == nil {
+		return "", false
+	}
+	// Labels and annotations of the Component are copied to the workload.
+	id := c.Status.LatestRevision.Name
+	return id, c.Status.ObservedGeneration == c.Generation
+}
+
+// componentReconciler records each spec of a Component in a ControllerRevision.
+type componentReconciler struct {
+	*environment
+
+	writer reconcile.Writer
+}
+
+func newComponents(e *environment, writes *reconcile.Writes) *componentReconciler {
+	return &componentReconciler{e, reconcile.Writer{Client: e.live, FieldOwner: fieldOwner, Writes: writes}}
+}
+
+type componentPass struct {
+	*oamv1alpha2.Component
+
+	id       object.ID
+	recorded *oamv1alpha2.Component
+}
+
+func (r *componentReconciler) pass() *reconcile.Pass[*componentPass] {
+	return &reconcile.Pass[*componentPass]{
+		Read: func(_ context.Context, id object.ID) (client.Object, error) { return r.engine.Get(id), nil },
+		Begin: func(id object.ID, obj client.Object) *componentPass {
+			recorded := obj.(*oamv1alpha2.Component)
+			return &componentPass{Component: recorded.DeepCopy(), id: id, recorded: recorded}
+		},
+		Conclude: r.conclude, Writes: r.writer.Writes,
+		Live: []reconcile.Step[*componentPass]{
+			{Name: "record revision", Run: r.record},
+			{Name: "delete old revisions", Run: r.collect},
+		},
+	}
+}
+
+// revisionsOf returns the revisions of a Component from the oldest to the newest.
+func (r *componentReconciler) revisionsOf(id object.ID) ([]*appsv1.ControllerRevision, error) {
+	found, err := r.revisions.ByIndex(byComponent, id.String())
+	if err != nil {
+		return nil, fmt.Errorf("list the revisions of %s: %w", id, err)
+	}
+	all := make([]*appsv1.ControllerRevision, 0, len(found))
+	for _, f := range found {
+		all = append(all, f.(*appsv1.ControllerRevision))
+	}
+	slices.SortFunc(all, func(a, b *appsv1.ControllerRevision) int { return int(a.Revision - b.Revision) })
+	return all, nil
+}
+
+// record creates a revision, unless the newest one has the spec of the Component.
+func (r *componentReconciler) record(ctx context.Context, p *componentPass) reconcile.Outcome {
+	all, err := r.revisionsOf(p.id)
+	if err != nil {
+		return reconcile.Fail(reasonError, err)
+	}
+	var last int64
+	if latest := p.Status.LatestRevision; latest != nil {
+		last = latest.Revision // The cache may be late.
+	}
+	if len(all) > 0 {
+		newest := all[len(all)-1]
+		last = max(last, newest.Revision)
+		if c, err := componentIn(newest); err == nil && newest.Revision == last && sameSpec(c, p.Component) {
+			p.Status.LatestRevision = &oamv1alpha2.Revision{Name: newest.Name, Revision: newest.Revision}
+			return reconcile.Outcome{}
+		}
+	}
+	revision, err := p.revision(last + 1)
+	if err != nil {
+		return reconcile.Refuse(reasonError, "%s", err)
+	}
+	if err := r.live.Create(ctx, revision, client.FieldOwner(fieldOwner)); err != nil {
+		if apierrors.IsAlreadyExists(err) {
+			return reconcile.WaitForCache(reasonError, "waiting for the cache to show ControllerRevision/%s", revision.Name)
+		}
+		return reconcile.Fail(reasonError, fmt.Errorf("create ControllerRevision/%s: %w", revision.Name, err))
+	}
+	p.Status.LatestRevision = &oamv1alpha2.Revision{Name: revision.Name, Revision: revision.Revision}
+	return reconcile.Outcome{}
+}
+
+// sameSpec reports whether two Components have the same spec, and the same authors.
+func sameSpec(a, b *oamv1alpha2.Component) bool {
+	var before, now any
+	if json.Unmarshal(a.Spec.Workload.Raw, &before) != nil || json.Unmarshal(b.Spec.Workload.Raw, &now) != nil {
+		return false
+	}
+	return equality.Semantic.DeepEqual(before, now) && equality.Semantic.DeepEqual(a.Spec.Parameters, b.Spec.Parameters)
+}
+
+// revision returns the ControllerRevision of the present spec.
+func (p *componentPass) revision(number int64) (*appsv1.ControllerRevision, error) {
+	recorded := &oamv1alpha2.Component{Spec: p.Spec}
+	recorded.APIVersion, recorded.Kind = componentKind.ToAPIVersionAndKind()
+	recorded.Name, recorded.Namespace, recorded.Labels = p.Name, p.Namespace, p.Labels
+	data, err := json.Marshal(recorded)
+	if err != nil {
+		return nil, fmt.Errorf("record Component/%s: %w", p.Name, err)
+	}
+	revision := &appsv1.ControllerRevision{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: p.Namespace, Name: fmt.Sprintf("%s-v%d", p.Name, number),
+			Labels:          map[string]string{oamv1alpha2.LabelComponent: p.Name},
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(p.Component, componentKind)},
+		},
+		Data: k8sruntime.RawExtension{Raw: data}, Revision: number,
+	}
+	if authors := p.Annotations[authorise.AuthorsAnnotation]; authors != "" {
+		revision.Annotations = map[string]string{authorise.AuthorsAnnotation: authors}
+	}
+	return revision, nil
+}
+
+// collect deletes the oldest revisions beyond revisionLimit that no application names.
+func (r *componentReconciler) collect(ctx context.Context, p *componentPass) reconcile.Outcome {
+	all, err := r.revisionsOf(p.id)
+	if err != nil {
+		return reconcile.Fail(reasonError, err)
+	}
+	excess := len(all) - revisionLimit
+	for _, old := range all {
+		if excess <= 0 || old.Name == p.Status.LatestRevision.Name {
+			break
+		}
+		if len(r.engine.Sources(object.Of(old, revisionKind.GroupKind()), "")) > 0 || r.isDeployed(old) {
+			continue
+		}
+		err := r.live.Delete(ctx, old, client.Preconditions{UID: &old.UID})
+		if client.IgnoreNotFound(err) != nil {
+			return reconcile.Fail(reasonError, fmt.Errorf("delete ControllerRevision/%s: %w", old.Name, err))
+		}
+		excess--
+	}
+	return reconcile.Outcome{}
+}
+
+// isDeployed reports whether an application has a workload of a revision.
+func (r *componentReconciler) isDeployed(revision *appsv1.ControllerRevision) bool {
+	for _, source := range r.engine.Sources(componentOf(revision), "") {
+		ac, ok := r.engine.Get(source).(*oamv1alpha2.ApplicationConfiguration)
+		if ok && slices.ContainsFunc(ac.Status.HistoryWorkloads, func(h oamv1alpha2.HistoryWorkload) bool {
+			return h.Revision == revision.Name
+		}) {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *componentReconciler) conclude(ctx context.Context, p *componentPass, outcome reconcile.Outcome) reconcile.Outcome {
+	if outcome.IsSuperseded() || p.DeletionTimestamp != nil {
+		return outcome
+	}
+	if outcome.IsDone() {
+		p.Status.ObservedGeneration = p.Generation
+	}
+	setSynced(&p.Status.ConditionedStatus, outcome)
+	if equality.Semantic.DeepEqual(p.recorded.Status, p.Status) {
+		return outcome
+	}
+	_, err := r.writer.Status(ctx, p.id, p.recorded, p.Component, false)
+	return outcome.And(reconcile.Fail(reasonError, client.IgnoreNotFound(err)))
+}
+
+// ownerOf returns the controller of an object that the stores keep.
+func ownerOf(obj relation.Object) (object.ID, bool) {
+	if obj.Content == nil {
+		return object.ID{}, false
+	}
+	c := metav1.GetControllerOfNoCopy(obj.Content)
+	if c == nil {
+		return object.ID{}, false
+	}
+	return idOf(oamv1alpha2.TypedReference{APIVersion: c.APIVersion, Kind: c.Kind, Name: c.Name}, obj.ID.Namespace), true
+}

@@ -1,0 +1,138 @@
+package oam
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	oamv1alpha2 "github.com/kinship-dev/kinship/api/oam/v1alpha2"
+	"github.com/kinship-dev/kinship/internal/pack"
+	"github.com/kinship-dev/kinship/pkg/authorise"
+	"github.com/kinship-dev/kinship/pkg/object"
+)
+
+// statusPolicy keeps users from writing the statuses of the pack, but for those of applications: other
+// controllers write status.status and status.workloads[*].status there.
+const statusPolicy = "kinship-oam-statuses"
+
+// authored are the resources whose authors are recorded: the pack acts for them.
+var authored = []string{applications, components, workloads, scalers, healthScopes}
+
+// objects returns the webhook configurations and the policy of the pack. With --enforcement=policy there
+// are no webhooks, so that no authors are known.
+func objects(in pack.Installation) []client.Object {
+	statuses := pack.GuardStatuses(statusPolicy, group, []string{components, workloads, scalers, healthScopes}, in)
+	if in.Enforcement == pack.ByPolicy {
+		return statuses
+	}
+	return append(statuses, recordAuthors(in), validateOwn(in))
+}
+
+func rule(group string, resources []string) admissionregistrationv1.RuleWithOperations {
+	return admissionregistrationv1.RuleWithOperations{
+		Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create, admissionregistrationv1.Update},
+		Rule:       admissionregistrationv1.Rule{APIGroups: []string{group}, APIVersions: []string{"*"}, Resources: resources},
+	}
+}
+
+func recordAuthors(in pack.Installation) client.Object {
+	fail, none, timeout := admissionregistrationv1.Fail, admissionregistrationv1.SideEffectClassNone, int32(3)
+	return &admissionregistrationv1.MutatingWebhookConfiguration{
+		ObjectMeta: metav1.ObjectMeta{Name: configuration},
+		Webhooks: []admissionregistrationv1.MutatingWebhook{{
+			Name: "authors.oam.kinship.dev", ClientConfig: in.ClientConfig(authorsPath),
+			Rules:           []admissionregistrationv1.RuleWithOperations{rule(group, authored)},
+			MatchConditions: in.NotTheOperator(),
+			FailurePolicy:   &fail, SideEffects: &none, TimeoutSeconds: &timeout, AdmissionReviewVersions: []string{"v1"},
+		}},
+	}
+}
+
+func validateOwn(in pack.Installation) client.Object {
+	fail, none, timeout := admissionregistrationv1.Fail, admissionregistrationv1.SideEffectClassNone, int32(3)
+	config := &admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: configuration}}
+	for name, hook := range map[string]struct {
+		rule     admissionregistrationv1.RuleWithOperations
+		selector *metav1.LabelSelector
+	}{
+		validateName: {rule: rule(group, []string{applications, components})},
+		"revisions.oam.kinship.dev": {rule(revisionKind.Group, []string{"controllerrevisions"}), &metav1.LabelSelector{
+			MatchExpressions: []metav1.LabelSelectorRequirement{{
+				Key: oamv1alpha2.LabelComponent, Operator: metav1.LabelSelectorOpExists,
+			}},
+		}},
+	} {
+		config.Webhooks = append(config.Webhooks, admissionregistrationv1.ValidatingWebhook{
+			Name: name, ClientConfig: in.ClientConfig(validatePath), ObjectSelector: hook.selector,
+			Rules: []admissionregistrationv1.RuleWithOperations{hook.rule}, MatchConditions: in.NotTheOperator(),
+			FailurePolicy: &fail, SideEffects: &none, TimeoutSeconds: &timeout, AdmissionReviewVersions: []string{"v1"},
+		})
+	}
+	return config
+}
+
+// probe sends a dry-run creation of an application that only the webhook refuses.
+func probe(ctx context.Context, c client.Client, namespace string) error {
+	ac := &oamv1alpha2.ApplicationConfiguration{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, GenerateName: "kinship-probe-"},
+		Spec: oamv1alpha2.ApplicationConfigurationSpec{Components: []oamv1alpha2.ApplicationConfigurationComponent{{
+			ComponentName: "one", RevisionName: "two",
+		}}},
+	}
+	err := c.Create(ctx, ac, client.DryRunAll)
+	switch {
+	case err == nil:
+		return errors.New("the API server does not call the webhook for ApplicationConfigurations yet")
+	case !strings.Contains(err.Error(), validateName+`" denied the request`):
+		return fmt.Errorf("try the webhooks for ApplicationConfigurations: %w", err)
+	default:
+		return nil
+	}
+}
+
+// forgetAuthors removes the authors of objects that were written while a guard was missing: a user could
+// write the annotation.
+func forgetAuthors(ctx context.Context, live client.Client, since string) error {
+	lists := []client.ObjectList{
+		&oamv1alpha2.ApplicationConfigurationList{}, &oamv1alpha2.ComponentList{}, &oamv1alpha2.ContainerizedWorkloadList{},
+		&oamv1alpha2.ManualScalerTraitList{}, &oamv1alpha2.HealthScopeList{},
+	}
+	var failed []error
+	for _, list := range lists {
+		if err := live.List(ctx, list); err != nil {
+			return fmt.Errorf("list objects with authors: %w", err)
+		}
+		err := eachOf(list, func(obj client.Object) error {
+			order, err := object.CompareVersions(obj.GetResourceVersion(), since)
+			if err != nil || order <= 0 || obj.GetAnnotations()[authorise.AuthorsAnnotation] == "" {
+				return err
+			}
+			patch := []byte(`{"metadata":{"annotations":{"` + authorise.AuthorsAnnotation + `":null}}}`)
+			return client.IgnoreNotFound(live.Patch(ctx, obj, client.RawPatch(types.MergePatchType, patch), client.FieldOwner(fieldOwner)))
+		})
+		failed = append(failed, err)
+	}
+	return errors.Join(failed...)
+}
+
+// eachOf calls do for each item of a list.
+func eachOf(list client.ObjectList, do func(client.Object) error) error {
+	items, err := meta.ExtractList(list)
+	if err != nil {
+		return fmt.Errorf("read list: %w", err)
+	}
+	var failed []error
+	for _, item := range items {
+		if err := do(item.(client.Object)); err != nil {
+			failed = append(failed, fmt.Errorf("remove the authors of %s: %w", item.(client.Object).GetName(), err))
+		}
+	}
+	return errors.Join(failed...)
+}

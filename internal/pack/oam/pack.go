@@ -1,0 +1,153 @@
+package oam
+
+import (
+	"context"
+	"slices"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	oamv1alpha2 "github.com/kinship-dev/kinship/api/oam/v1alpha2"
+	"github.com/kinship-dev/kinship/internal/pack"
+	"github.com/kinship-dev/kinship/pkg/lineage"
+)
+
+// Options of the pack.
+type Options struct {
+	// TrustRBAC has the pack act without asking for the rights of authors. Every user who may write
+	// Components then has the rights of the pack in the namespace.
+	TrustRBAC bool
+	// Kinds are the resources of workloads, traits and scopes beyond those of Kubernetes and of the
+	// pack. The pack has rights to them.
+	Kinds []schema.GroupResource
+}
+
+// Pack returns the pack for the operator's list.
+func Pack(options Options) pack.Pack {
+	suffix := "." + group
+	return pack.Pack{
+		Name: "oam",
+		Definitions: []string{
+			applications + suffix, components + suffix, workloads + suffix, scalers + suffix, healthScopes + suffix,
+			"workloaddefinitions" + suffix, "traitdefinitions" + suffix, "scopedefinitions" + suffix,
+		},
+		AddToScheme: oamv1alpha2.AddToScheme,
+		Relations:   Relations,
+		Finalizers: []lineage.Finalizer{{
+			Name: finalizer, By: "the operator", When: "the workloads of the application are out of its scopes",
+		}},
+		Rules:   func() []rbacv1.PolicyRule { return rules(options) },
+		Objects: objects,
+		Doubt:   forgetAuthors,
+		Setup: func(ctx context.Context, mgr manager.Manager, env pack.Environment) error {
+			return setup(ctx, mgr, env, options)
+		},
+		Watches: true,
+		Probe:   probe,
+		Traces:  traces,
+	}
+}
+
+// workloadResources are the resources of Kubernetes that components and traits usually are.
+var workloadResources = []rbacv1.PolicyRule{
+	{APIGroups: []string{""}, Resources: []string{"configmaps", "services"}},
+	{APIGroups: []string{"apps"}, Resources: []string{"daemonsets", "deployments", "statefulsets"}},
+	{APIGroups: []string{"batch"}, Resources: []string{"cronjobs", "jobs"}},
+	{APIGroups: []string{"autoscaling"}, Resources: []string{"horizontalpodautoscalers"}},
+	{APIGroups: []string{"networking.k8s.io"}, Resources: []string{"ingresses"}},
+}
+
+// rules returns the RBAC rules of the pack: for its own kinds, for the kinds of workloads and traits,
+// and for Options.Kinds.
+func rules(options Options) []rbacv1.PolicyRule {
+	made := []string{"get", "list", "watch", "create", "patch", "delete"}
+	own := []string{applications, components, workloads, scalers, healthScopes}
+	statuses, finalizers := make([]string, 0, len(own)), make([]string, 0, len(own))
+	for _, r := range own {
+		statuses, finalizers = append(statuses, r+"/status"), append(finalizers, r+"/finalizers")
+	}
+	all := []rbacv1.PolicyRule{
+		{APIGroups: []string{group}, Resources: own, Verbs: made},
+		{APIGroups: []string{group}, Resources: statuses, Verbs: []string{"patch"}},
+		// For blockOwnerDeletion in owner references.
+		{APIGroups: []string{group}, Resources: finalizers, Verbs: []string{"update"}},
+		{
+			APIGroups: []string{group}, Resources: []string{"scopedefinitions", "traitdefinitions", "workloaddefinitions"},
+			Verbs: []string{"list", "watch"},
+		},
+		{
+			APIGroups: []string{revisionKind.Group}, Resources: []string{"controllerrevisions"},
+			Verbs: []string{"list", "watch", "create", "delete"},
+		},
+		{
+			APIGroups: []string{"apiextensions.k8s.io"}, Resources: []string{"customresourcedefinitions"},
+			Verbs: []string{"list", "watch"},
+		},
+		{APIGroups: []string{"apiregistration.k8s.io"}, Resources: []string{"apiservices"}, Verbs: []string{"list", "watch"}},
+	}
+	for _, r := range workloadResources {
+		r.Verbs = made
+		all = append(all, r)
+	}
+	for _, k := range options.Kinds {
+		all = append(all, rbacv1.PolicyRule{APIGroups: []string{k.Group}, Resources: []string{k.Resource}, Verbs: made})
+	}
+	return all
+}
+
+// traces returns the owner references by which the objects of applications would be deleted with the
+// definition of ApplicationConfiguration, and the finalizers of applications.
+func traces(ctx context.Context, r pack.Reading) (pack.Traces, error) {
+	var all pack.Traces
+	kept := map[types.UID]bool{}
+	for _, resource := range []string{applications, workloads} {
+		gvr := oamv1alpha2.GroupVersion.WithResource(resource)
+		list, err := r.List(ctx, gvr, metav1.ListOptions{})
+		if err != nil {
+			return all, err
+		}
+		for i := range list {
+			kept[list[i].UID] = list[i].DeletionTimestamp == nil
+			if slices.Contains(list[i].Finalizers, finalizer) {
+				all.Found = append(all.Found, pack.Trace{Resource: gvr, Object: &list[i], Finalizers: []string{finalizer}})
+			}
+		}
+	}
+	if len(kept) == 0 {
+		return all, nil
+	}
+	for _, resource := range owned() {
+		list, err := r.List(ctx, resource, metav1.ListOptions{})
+		if err != nil {
+			return all, err
+		}
+		for i := range list {
+			for _, owner := range list[i].OwnerReferences {
+				if kept[owner.UID] {
+					all.Found = append(all.Found, pack.Trace{
+						Resource: resource, Object: &list[i], Owner: owner.UID, Note: "they stay as they are, without an owner",
+					})
+				}
+			}
+		}
+	}
+	return all, nil
+}
+
+// owned returns the resources of Kubernetes that applications and workloads own.
+func owned() []schema.GroupVersionResource {
+	var all []schema.GroupVersionResource
+	for _, r := range workloadResources {
+		version := "v1"
+		if r.APIGroups[0] == "autoscaling" {
+			version = "v2"
+		}
+		for _, resource := range r.Resources {
+			all = append(all, schema.GroupVersionResource{Group: r.APIGroups[0], Version: version, Resource: resource})
+		}
+	}
+	return all
+}

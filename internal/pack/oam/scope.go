@@ -1,0 +1,162 @@
+package oam
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	oamv1alpha2 "github.com/kinship-dev/kinship/api/oam/v1alpha2"
+	"github.com/kinship-dev/kinship/pkg/authorise"
+	"github.com/kinship-dev/kinship/pkg/object"
+	"github.com/kinship-dev/kinship/pkg/reconcile"
+	"github.com/kinship-dev/kinship/pkg/relation"
+)
+
+// joinScopes writes the workloads of the application into its scopes, and takes former workloads out.
+func (r *applicationReconciler) joinScopes(ctx context.Context, p *applicationPass) reconcile.Outcome {
+	want := map[oamv1alpha2.TypedReference][]oamv1alpha2.TypedReference{}
+	authors := map[oamv1alpha2.TypedReference][]authorise.Author{}
+	for _, part := range p.app.parts {
+		for _, s := range part.scopes {
+			s.UID = ""
+			want[s] = append(want[s], referenceTo(part.workload))
+			authors[s] = append(authors[s], part.authors...)
+		}
+	}
+	// Scopes and workloads of the last status are left, unless they are wanted.
+	drop := map[oamv1alpha2.TypedReference][]oamv1alpha2.TypedReference{}
+	for _, w := range p.recorded.Status.Workloads {
+		for _, s := range w.Scopes {
+			s.Reference.UID = ""
+			if !slices.Contains(want[s.Reference], w.Reference) {
+				drop[s.Reference] = append(drop[s.Reference], w.Reference)
+			}
+		}
+	}
+	var outcome reconcile.Outcome
+	for scope, refs := range want {
+		outcome = outcome.And(r.permitted(ctx, authors[scope], p.Namespace, "get",
+			schema.FromAPIVersionAndKind(scope.APIVersion, scope.Kind)))
+		if outcome.IsDone() {
+			outcome = outcome.And(r.updateScope(ctx, p.id, scope, refs, drop[scope], true))
+		}
+		delete(drop, scope)
+	}
+	for scope, refs := range drop {
+		outcome = outcome.And(r.updateScope(ctx, p.id, scope, nil, refs, false))
+	}
+	return outcome
+}
+
+// leaveScopes takes all workloads of an application that is being deleted out of its scopes.
+func (r *applicationReconciler) leaveScopes(ctx context.Context, p *applicationPass) reconcile.Outcome {
+	var outcome reconcile.Outcome
+	for _, w := range p.Status.Workloads {
+		for _, s := range w.Scopes {
+			outcome = outcome.And(r.updateScope(ctx, p.id, s.Reference, nil, []oamv1alpha2.TypedReference{w.Reference}, false))
+		}
+	}
+	return outcome
+}
+
+// updateScope adds references to the list of a scope at workloadRefsPath of its definition, and removes
+// others. A scope without the path takes no part in the mechanism (seed 5). A scope that does not exist
+// must exist only to be joined.
+func (r *applicationReconciler) updateScope(
+	ctx context.Context, id object.ID, ref oamv1alpha2.TypedReference, add, drop []oamv1alpha2.TypedReference, must bool,
+) reconcile.Outcome {
+	scope := idOf(ref, id.Namespace)
+	mapping, err := r.watcher.Mapping(schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind))
+	if err != nil && must {
+		return reconcile.Wait(reasonError, "scope %s: %s", scope.Short(), err)
+	}
+	if err != nil {
+		return reconcile.Outcome{} // The objects of a removed kind are gone.
+	}
+	name := mapping.Resource.Resource + "." + scope.Group
+	definition, _ := r.engine.Get(in(scopeDefinitionKind, "", name)).(*oamv1alpha2.ScopeDefinition)
+	if definition == nil || definition.Spec.WorkloadRefsPath == "" {
+		return reconcile.Outcome{}
+	}
+	path, err := writablePath("spec.workloadRefsPath of ScopeDefinition/"+name, definition.Spec.WorkloadRefsPath)
+	if err != nil {
+		return reconcile.Refuse(reasonError, "%s", err)
+	}
+	if cached, ok := r.engine.Get(scope).(*oamv1alpha2.HealthScope); ok && holds(cached.Spec.WorkloadReferences, add, drop) {
+		return reconcile.Outcome{}
+	}
+	live := &unstructured.Unstructured{}
+	live.SetGroupVersionKind(mapping.Resource.GroupVersion().WithKind(scope.Kind))
+	err = r.live.Get(ctx, scope.NamespacedName(), live)
+	switch {
+	case apierrors.IsNotFound(err) && must:
+		return reconcile.Wait(reasonError, "waiting for scope %s to be created", scope.Short())
+	case apierrors.IsNotFound(err):
+		return reconcile.Outcome{}
+	case err != nil:
+		return reconcile.Fail(reasonError, fmt.Errorf("read scope %s: %w", scope.Short(), err))
+	}
+	content, changed, err := edited(live.Object, path, add, drop)
+	if err != nil {
+		return reconcile.Refuse(reasonError, "scope %s: %s", scope.Short(), err)
+	}
+	if !changed {
+		return reconcile.Outcome{}
+	}
+	before := live.DeepCopy()
+	live.Object = content
+	err = r.live.Patch(ctx, live, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}),
+		client.FieldOwner(fieldOwner))
+	if err != nil && !must {
+		err = client.IgnoreNotFound(err)
+	}
+	return reconcile.Fail(reasonError, err) // After a Conflict the pass is repeated soon.
+}
+
+// holds reports whether a list has some references and none of others.
+func holds(list, add, drop []oamv1alpha2.TypedReference) bool {
+	has := func(ref oamv1alpha2.TypedReference) bool {
+		return slices.ContainsFunc(list, func(r oamv1alpha2.TypedReference) bool {
+			r.UID, ref.UID = "", ""
+			return r == ref
+		})
+	}
+	return !slices.ContainsFunc(add, func(r oamv1alpha2.TypedReference) bool { return !has(r) }) && !slices.ContainsFunc(drop, has)
+}
+
+// edited returns the content of a scope with other references at a path. Items of the list that are no
+// references stay as they are.
+func edited(
+	content map[string]any, path relation.Path, add, drop []oamv1alpha2.TypedReference,
+) (map[string]any, bool, error) {
+	var list []any
+	if values := path.Values(content); len(values) == 1 {
+		present, ok := values[0].Value.([]any)
+		if !ok {
+			return nil, false, fmt.Errorf("%s is %s, not a list", path, relation.TypeOf(values[0].Value))
+		}
+		list = present
+	}
+	is := func(item any, ref oamv1alpha2.TypedReference) bool {
+		m, ok := item.(map[string]any)
+		return ok && m["apiVersion"] == ref.APIVersion && m["kind"] == ref.Kind && m["name"] == ref.Name
+	}
+	after := slices.DeleteFunc(slices.Clone(list), func(item any) bool {
+		return slices.ContainsFunc(drop, func(ref oamv1alpha2.TypedReference) bool { return is(item, ref) })
+	})
+	changed := len(after) != len(list)
+	for _, ref := range add {
+		if slices.ContainsFunc(after, func(item any) bool { return is(item, ref) }) {
+			continue
+		}
+		changed = true
+		after = append(after, map[string]any{"apiVersion": ref.APIVersion, "kind": ref.Kind, "name": ref.Name})
+	}
+	set, err := path.Set(content, after)
+	return set, changed, err
+}

@@ -1,0 +1,110 @@
+package oam
+
+import (
+	"encoding/json"
+
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	oamv1alpha2 "github.com/kinship-dev/kinship/api/oam/v1alpha2"
+	"github.com/kinship-dev/kinship/pkg/authorise"
+	"github.com/kinship-dev/kinship/pkg/object"
+	"github.com/kinship-dev/kinship/pkg/relation"
+)
+
+// namespaced are the sources of the applications of a namespace: the caches of the pack.
+type namespaced struct {
+	*environment
+
+	namespace string
+	// asked are the kinds that plural was called for.
+	asked map[schema.GroupKind]bool
+}
+
+func (e *environment) sourcesIn(namespace string) namespaced {
+	return namespaced{e, namespace, map[schema.GroupKind]bool{}}
+}
+
+// component implements sources. A component without a revision for its present spec is not there yet:
+// the revision is in the labels of its workload, and a workload without would be written twice.
+func (s namespaced) component(c *oamv1alpha2.ApplicationConfigurationComponent) (component, error) {
+	if c.RevisionName != "" {
+		return s.revision(c.RevisionName)
+	}
+	found, _ := s.engine.Get(in(componentKind, s.namespace, c.ComponentName)).(*oamv1alpha2.Component)
+	if found == nil {
+		return component{}, wrong("spec.components[*].componentName", "there is no Component/%s: create it", c.ComponentName)
+	}
+	revision, ok := isRecorded(found)
+	if !ok {
+		return component{}, wrong("spec.components[*].componentName", "Component/%s has no revision yet", c.ComponentName)
+	}
+	return component{found.Name, revision, found.Spec, found.Labels, found.Annotations, authorise.AuthorsOf(found)}, nil
+}
+
+// revision returns a Component as it was in a revision.
+func (s namespaced) revision(name string) (component, error) {
+	const field = "spec.components[*].revisionName"
+	found, _ := s.engine.Get(in(revisionKind, s.namespace, name)).(*appsv1.ControllerRevision)
+	if found == nil {
+		return component{}, wrong(field, "there is no ControllerRevision/%s of a Component", name)
+	}
+	c, err := componentIn(found)
+	if err != nil {
+		return component{}, wrong(field, "%s", err)
+	}
+	return component{c.Name, name, c.Spec, c.Labels, c.Annotations, authorise.AuthorsOf(found)}, nil
+}
+
+// componentIn returns the Component that a ControllerRevision records.
+func componentIn(r *appsv1.ControllerRevision) (*oamv1alpha2.Component, error) {
+	var c oamv1alpha2.Component
+	if err := json.Unmarshal(r.Data.Raw, &c); err != nil {
+		return nil, wrong("data of ControllerRevision/"+r.Name, "it is no Component: %s", err)
+	}
+	c.Name, c.Namespace = r.Labels[oamv1alpha2.LabelComponent], r.Namespace
+	return &c, nil
+}
+
+func (s namespaced) trait(name string) *oamv1alpha2.TraitDefinition {
+	found, _ := s.engine.Get(in(traitDefinitionKind, "", name)).(*oamv1alpha2.TraitDefinition)
+	return found
+}
+
+func (s namespaced) plural(gvk schema.GroupVersionKind) (string, bool) {
+	s.asked[gvk.GroupKind()] = true
+	mapping, err := s.watcher.Mapping(gvk)
+	return mapping.Resource.Resource, err == nil
+}
+
+// usedDefinitions adds the definitions of the traits and scopes of an application to its edges: a
+// change of a definition wakes the application.
+func (e *environment) usedDefinitions(id object.ID, obj client.Object, edges []relation.Edge) []relation.Edge {
+	ac, ok := obj.(*oamv1alpha2.ApplicationConfiguration)
+	if !ok {
+		return edges
+	}
+	from := e.sourcesIn(ac.Namespace)
+	add := func(gvk schema.GroupVersionKind, name string) {
+		edges = append(edges, relation.Edge{
+			Role: relation.Dependency, Declarer: id, Source: relation.Named(id), Target: relation.Named(in(gvk, "", name)),
+		})
+	}
+	for i := range ac.Spec.Components {
+		for j := range ac.Spec.Components[i].Traits {
+			t, err := objectOf(ac.Spec.Components[i].Traits[j].Trait, "")
+			if err != nil {
+				continue
+			}
+			plural, _ := from.plural(t.GroupVersionKind())
+			add(traitDefinitionKind, definitionName(t, oamv1alpha2.LabelTraitType, plural))
+		}
+		for _, s := range ac.Spec.Components[i].Scopes {
+			gvk := schema.FromAPIVersionAndKind(s.ScopeReference.APIVersion, s.ScopeReference.Kind)
+			plural, _ := from.plural(gvk)
+			add(scopeDefinitionKind, plural+"."+gvk.Group)
+		}
+	}
+	return edges
+}

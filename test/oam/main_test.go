@@ -1,0 +1,24 @@
+package oam_test
+
+import (
+	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/testenv"
+	"github.com/kinship-dev/kinship/test/operator"
+)
+
+func TestMain(m *testing.M) {
+	operator.Packs("oam")
+	testenv.Main(m, testenv.CRDs("../../config/crd", "testdata/crds.yaml"), testenv.CheckLeaks())
+}
+
+// testKinds gives the operator rights to the kinds of testdata/crds.yaml.
+func testKinds(o *app.Options) {
+	o.Oam.Kinds = []schema.GroupResource{
+		{Group: "standard.oam.dev", Resource: "mydbs"}, {Group: "example.com", Resource: "bars"},
+		{Group: "example.com", Resource: "bartraits"},
+	}
+}

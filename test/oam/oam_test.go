@@ -1,0 +1,30 @@
+package oam_test
+
+import (
+	"testing"
+
+	"github.com/kinship-dev/kinship/test/operator"
+)
+
+// TestOam runs all tests that only need an operator, with one operator for all.
+func TestOam(t *testing.T) {
+	operator.Start(t, testKinds)
+	define(t)
+	for name, test := range map[string]func(*testing.T){
+		"containerized workload":  testContainerized,
+		"revisions":               testRevisions,
+		"workload per revision":   testWorkloadPerRevision,
+		"trait added later":       testTraitLater,
+		"bare Deployment":         testBareDeployment,
+		"health scope":            testHealthScope,
+		"data passing":            testDataPassing,
+		"foreign object":          testForeign,
+		"removed component":       testRemoved,
+		"deleted children return": testRestored,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t)
+		})
+	}
+}
