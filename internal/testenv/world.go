@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"testing"
 
+	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -108,4 +110,18 @@ func (w *World) Exists(objects ...client.Object) {
 func (w *World) As(user string) client.Client {
 	w.T.Helper()
 	return ClientFor(w.T, As(w.T, user), w.C.Scheme())
+}
+
+// User returns a client of a user with some rights in the namespace. The name is the user's alone in
+// this namespace. User waits until the API server uses the rights.
+func (w *World) User(name string, rules ...rbacv1.PolicyRule) client.Client {
+	w.T.Helper()
+	role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: w.NS, Name: name}, Rules: rules}
+	w.Create(role, &rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.NS, Name: name},
+		Subjects:   []rbacv1.Subject{{Kind: "User", Name: w.NS + "-" + name}},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: name},
+	})
+	AwaitRights(w.T, w.NS+"-"+name, w.NS, true, rules...)
+	return w.As(w.NS + "-" + name)
 }

@@ -87,9 +87,9 @@ type Watcher struct {
 	dynamic  dynamic.Interface
 	catalog  *watch.Catalog
 	// keep is the function of [Watcher.Keep], or nil.
-	keep func(*unstructured.Unstructured) client.Object
-	log      logr.Logger
-	queue    workqueue.TypedDelayingInterface[schema.GroupKind]
+	keep  func(*unstructured.Unstructured) client.Object
+	log   logr.Logger
+	queue workqueue.TypedDelayingInterface[schema.GroupKind]
 
 	onObject []func(Change)
 	onKind   []func(schema.GroupKind)

@@ -24,9 +24,9 @@ func TestPolicy(t *testing.T) {
 	operator.Start(t, func(o *app.Options) { o.Enforcement = pack.ByPolicy })
 	w := newWorld(t)
 	group := iotv1alpha1.GroupVersion.Group
-	poor := w.user("poor", may("create", group, "iotconnectors", "iotconnectors/status"))
-	rich := w.user("rich", may("create", group, "iotconnectors"), may("create", "apps", "deployments"))
-	identified := w.user("identified", may("create", group, "iotconnectors"), may("create", "apps", "deployments"),
+	poor := w.User("poor", may("create", group, "iotconnectors", "iotconnectors/status"))
+	rich := w.User("rich", may("create", group, "iotconnectors"), may("create", "apps", "deployments"))
+	identified := w.User("identified", may("create", group, "iotconnectors"), may("create", "apps", "deployments"),
 		may("create", "", "serviceaccounts"))
 	c := w.version1("c", entry("a", "Normalization"))
 	testenv.Eventually(t, func() error { // A policy takes effect a moment after its creation.

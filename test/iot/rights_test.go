@@ -11,26 +11,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	iotv1alpha1 "github.com/kinship-dev/kinship/api/iot/v1alpha1"
-	"github.com/kinship-dev/kinship/internal/testenv"
 )
 
 func quantity(s string) resource.Quantity { return resource.MustParse(s) }
 
 func optionsFrom(version string) *metav1.ListOptions {
 	return &metav1.ListOptions{ResourceVersion: version}
-}
-
-// user gets some rights in the namespace, and user waits until the API server uses them.
-func (w *world) user(name string, rules ...rbacv1.PolicyRule) client.Client {
-	w.T.Helper()
-	role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: w.NS, Name: name}, Rules: rules}
-	w.Create(role, &rbacv1.RoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Namespace: w.NS, Name: name},
-		Subjects:   []rbacv1.Subject{{Kind: "User", Name: w.NS + "-" + name}},
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: name},
-	})
-	testenv.AwaitRights(w.T, w.NS+"-"+name, w.NS, true, rules...)
-	return testenv.ClientFor(w.T, testenv.As(w.T, w.NS+"-"+name), w.C.Scheme())
 }
 
 func may(verb, group string, resources ...string) rbacv1.PolicyRule {
@@ -43,9 +29,9 @@ func testRights(t *testing.T) {
 	w := newWorld(t)
 	group := iotv1alpha1.GroupVersion.Group
 	all := []string{"iotconnectors", "iotconnectorreleases", "iotconnectors/status"}
-	poor := w.user("poor", may("create", group, all...))
-	rich := w.user("rich", may("create", group, all...), may("create", "apps", "deployments"))
-	identified := w.user("identified", may("create", group, all...), may("create", "apps", "deployments"),
+	poor := w.User("poor", may("create", group, all...))
+	rich := w.User("rich", may("create", group, all...), may("create", "apps", "deployments"))
+	identified := w.User("identified", may("create", group, all...), may("create", "apps", "deployments"),
 		may("create", "", "serviceaccounts"))
 	c := w.version1("c", entry("a", "Normalization"))
 
@@ -92,7 +78,7 @@ func testRights(t *testing.T) {
 	create := func(group, resource string) rbacv1.PolicyRule {
 		return rbacv1.PolicyRule{APIGroups: []string{group}, Resources: []string{resource}, Verbs: []string{"create"}}
 	}
-	half := w.user("half", create(group, "iotconnectorreleases"), create("apps", "deployments"))
+	half := w.User("half", create(group, "iotconnectorreleases"), create("apps", "deployments"))
 	refused(t, half.Create(t.Context(), release.DeepCopy()), "may not update iotconnectors")
 
 	// Even a user with all rights can't write the status, because the status decides which

@@ -85,6 +85,7 @@ func testRevisions(t *testing.T) {
 	w.get("Component", "web", field("web-v1", "status", "latestRevision", "name"))
 	w.get("ControllerRevision", "web-v1", nil)
 	w.write(application("follows", "componentName: web"))
+	w.get("ApplicationConfiguration", "follows", synced(""))
 	w.write(`
 apiVersion: core.oam.dev/v1alpha2
 kind: ApplicationConfiguration

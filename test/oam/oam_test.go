@@ -21,6 +21,10 @@ func TestOam(t *testing.T) {
 		"foreign object":          testForeign,
 		"removed component":       testRemoved,
 		"deleted children return": testRestored,
+		"authors":                 testAuthors,
+		"authors change":          testAuthorsChange,
+		"traits without an app":   testDirectTraits,
+		"hostile paths":           testHostilePaths,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

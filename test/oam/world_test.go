@@ -147,4 +147,3 @@ func (w *world) gone(kind, name string) {
 	w.T.Helper()
 	w.Gone(w.blank(kind, name))
 }
-

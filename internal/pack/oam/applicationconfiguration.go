@@ -159,7 +159,7 @@ func (a application) objects() []*unstructured.Unstructured {
 
 // conclude writes the status.
 func (r *applicationReconciler) conclude(ctx context.Context, p *applicationPass, outcome reconcile.Outcome) reconcile.Outcome {
-	if outcome.IsSuperseded() || (p.DeletionTimestamp != nil && outcome.IsDone()) {
+	if isPassing(outcome) || (p.DeletionTimestamp != nil && outcome.IsDone()) {
 		return outcome
 	}
 	p.Status.ObservedGeneration = p.Generation

@@ -199,7 +199,7 @@ func (r *componentReconciler) isDeployed(revision *appsv1.ControllerRevision) bo
 }
 
 func (r *componentReconciler) conclude(ctx context.Context, p *componentPass, outcome reconcile.Outcome) reconcile.Outcome {
-	if outcome.IsSuperseded() || p.DeletionTimestamp != nil {
+	if isPassing(outcome) || p.DeletionTimestamp != nil {
 		return outcome
 	}
 	if outcome.IsDone() {

@@ -125,7 +125,7 @@ func healthOf(id object.ID, found []relation.Object) (oamv1alpha2.HealthStatus, 
 }
 
 func (r *scopeReconciler) conclude(ctx context.Context, p *scopePass, outcome reconcile.Outcome) reconcile.Outcome {
-	if outcome.IsSuperseded() || p.DeletionTimestamp != nil {
+	if isPassing(outcome) || p.DeletionTimestamp != nil {
 		return outcome
 	}
 	if !outcome.IsDone() { // No condition is published for a HealthScope.

@@ -212,7 +212,7 @@ func isManagedBy(s *shown, manager string) bool {
 }
 
 func (r *scalerReconciler) conclude(ctx context.Context, p *scalerPass, outcome reconcile.Outcome) reconcile.Outcome {
-	if outcome.IsSuperseded() || p.DeletionTimestamp != nil {
+	if isPassing(outcome) || p.DeletionTimestamp != nil {
 		return outcome
 	}
 	setSynced(&p.Status.ConditionedStatus, outcome)

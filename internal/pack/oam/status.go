@@ -11,8 +11,17 @@ import (
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 )
 
-// reasonError is the only published reason of an outcome that is not done.
-const reasonError = oamv1alpha2.ReasonReconcileError
+const (
+	// reasonError is the only published reason of an outcome that is not done.
+	reasonError = oamv1alpha2.ReasonReconcileError
+	// reasonListing is the reason of a wait that ends in a moment, and is not worth a status.
+	reasonListing = "Listing"
+)
+
+// isPassing reports whether an outcome is not worth a status: the pass is repeated at once.
+func isPassing(outcome reconcile.Outcome) bool {
+	return outcome.IsSuperseded() || outcome.Worst().Reason == reasonListing
+}
 
 // setSynced writes an outcome as the published condition Synced, and leaves other conditions as they
 // are.

@@ -148,7 +148,7 @@ func (e *environment) obstacles(parent object.ID, err error, result apply.Result
 }
 
 func (r *workloadReconciler) conclude(ctx context.Context, p *workloadPass, outcome reconcile.Outcome) reconcile.Outcome {
-	if outcome.IsSuperseded() || p.DeletionTimestamp != nil {
+	if isPassing(outcome) || p.DeletionTimestamp != nil {
 		return outcome
 	}
 	setSynced(&p.Status.ConditionedStatus, outcome)

@@ -1,0 +1,174 @@
+package oam_test
+
+import (
+	"strings"
+	"testing"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kinship-dev/kinship/internal/testenv"
+	"github.com/kinship-dev/kinship/pkg/authorise"
+)
+
+func may(group string, verbs []string, resources ...string) rbacv1.PolicyRule {
+	return rbacv1.PolicyRule{APIGroups: []string{group}, Resources: resources, Verbs: verbs}
+}
+
+var (
+	writes = []string{"get", "create", "update", "delete"}
+	// oamRights are rights to applications and components, and to nothing else.
+	oamRights = may("core.oam.dev", writes, "applicationconfigurations", "components")
+)
+
+// writeAs creates the objects of a YAML text as a user.
+func (w *world) writeAs(c client.Client, text string) {
+	w.T.Helper()
+	for _, u := range parse(w.T, text) {
+		u.SetNamespace(w.NS)
+		if err := c.Create(w.T.Context(), u); err != nil {
+			w.T.Fatal(err)
+		}
+	}
+}
+
+// testAuthors is W10: a user gets nothing by an application that he could not create himself, whatever
+// the kind, and whoever wrote the other half.
+func testAuthors(t *testing.T) {
+	w := newWorld(t)
+	poor := w.User("poor", oamRights)
+	rich := w.User("rich", oamRights, may("example.com", writes, "bars"), may("apps", writes, "deployments"),
+		may("", writes, "services", "configmaps"))
+	for name, text := range map[string]string{
+		"binding": `{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, ` +
+			`roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: cluster-admin}}`,
+		"secret": `{apiVersion: v1, kind: Secret, metadata: {namespace: kube-system}}`,
+		"pod":    `{apiVersion: v1, kind: Pod, spec: {containers: [{name: a, image: a, securityContext: {privileged: true}}]}}`,
+		"bar":    `{apiVersion: example.com/v1, kind: Bar}`,
+		// The annotation of the embedded object is not the author's to write.
+		"forged": `{apiVersion: core.oam.dev/v1alpha2, kind: ContainerizedWorkload, metadata: {annotations: {"` +
+			authorise.AuthorsAnnotation + `": '[{"username":"admin","groups":["system:masters"]}]'}}, ` +
+			`spec: {containers: [{name: a, image: a}]}}`,
+	} {
+		w.writeAs(poor, `
+apiVersion: core.oam.dev/v1alpha2
+kind: Component
+metadata: {name: `+name+`}
+spec: {workload: `+text+`}`)
+		w.writeAs(poor, application(name, "componentName: "+name))
+	}
+	denied := "the author " + w.NS + "-poor may not create "
+	w.get("ApplicationConfiguration", "binding", synced("ClusterRoleBinding binding is cluster-scoped"))
+	w.get("ApplicationConfiguration", "secret", synced("secrets"))
+	w.get("ApplicationConfiguration", "pod", synced("pods"))
+	w.get("ApplicationConfiguration", "bar", synced(denied+"bars.example.com in namespace "+w.NS))
+	w.get("ApplicationConfiguration", "forged", synced(denied+"containerizedworkloads.core.oam.dev"))
+	// A component of somebody with the right does not help, nor does an application of his.
+	w.writeAs(rich, bare("his", 1))
+	w.writeAs(poor, application("borrowed", "componentName: his"))
+	w.get("ApplicationConfiguration", "borrowed", synced(denied))
+	w.writeAs(rich, application("lent", "componentName: bar"))
+	w.get("ApplicationConfiguration", "lent", synced(denied))
+	w.writeAs(rich, application("own", "componentName: his"))
+	w.get("Bar", "his", nil)
+}
+
+// testAuthorsChange: the author is who wrote the spec last. A write that leaves the spec changes no
+// author, and what an author may not do any more stops.
+func testAuthorsChange(t *testing.T) {
+	w := newWorld(t)
+	poor := w.User("poor", oamRights)
+	rich := w.User("rich", oamRights, may("example.com", writes, "bars"))
+	w.writeAs(rich, bare("db", 1))
+	w.writeAs(rich, application("app", "componentName: db"))
+	w.get("Bar", "db", field(1, "spec", "key"))
+	edit := func(c client.Client, kind, name string, change func(*unstructured.Unstructured)) {
+		t.Helper()
+		u := w.blank(kind, name)
+		testenv.Eventually(t, func() error {
+			if err := c.Get(t.Context(), client.ObjectKeyFromObject(u), u); err != nil {
+				return err
+			}
+			change(u)
+			return c.Update(t.Context(), u)
+		})
+	}
+	edit(poor, "Component", "db", func(u *unstructured.Unstructured) {
+		u.SetAnnotations(map[string]string{authorise.AuthorsAnnotation: "[]", "note": "mine"})
+	})
+	c := w.get("Component", "db", field("mine", "metadata", "annotations", "note"))
+	if got := c.GetAnnotations()[authorise.AuthorsAnnotation]; !strings.Contains(got, w.NS+"-rich") {
+		t.Errorf("authors are %s, want the one who wrote the spec", got)
+	}
+	edit(poor, "Component", "db", func(u *unstructured.Unstructured) {
+		if err := unstructured.SetNestedField(u.Object, int64(2), "spec", "workload", "spec", "key"); err != nil {
+			t.Fatal(err)
+		}
+	})
+	w.get("ApplicationConfiguration", "app", synced(w.NS+"-poor may not create bars.example.com"))
+	w.get("Bar", "db", field(1, "spec", "key"))
+}
+
+// testDirectTraits: a trait and a workload of the pack act in the name of their author as well, if no
+// application made them.
+func testDirectTraits(t *testing.T) {
+	w := newWorld(t)
+	w.write(webComponent)
+	w.write(webApplication)
+	w.get("Deployment", "example", field(3, "spec", "replicas"))
+	poor := w.User("poor", may("core.oam.dev", writes, "manualscalertraits", "containerizedworkloads", "healthscopes"))
+	w.writeAs(poor, `
+apiVersion: core.oam.dev/v1alpha2
+kind: ManualScalerTrait
+metadata: {name: sabotage}
+spec: {replicaCount: 0, workloadRef: {apiVersion: core.oam.dev/v1alpha2, kind: ContainerizedWorkload, name: example}}
+---
+apiVersion: core.oam.dev/v1alpha2
+kind: ContainerizedWorkload
+metadata: {name: miner}
+spec: {containers: [{name: a, image: a}]}
+---
+apiVersion: core.oam.dev/v1alpha2
+kind: HealthScope
+metadata: {name: spy}
+spec: {workloadRefs: [{apiVersion: v1, kind: Secret, name: key}]}`)
+	w.get("ManualScalerTrait", "sabotage", synced("is scaled by ManualScalerTrait/scaler"))
+	w.Delete(w.blank("ApplicationConfiguration", "app"))
+	w.gone("ManualScalerTrait", "scaler")
+	w.get("ContainerizedWorkload", "miner", synced("poor may not create deployments.apps"))
+	w.get("HealthScope", "spy", synced("poor may not get secrets"))
+}
+
+// testHostilePaths is W9 and the 4-billion index: each bad path is a refusal or a condition, and other
+// applications go on.
+func testHostilePaths(t *testing.T) {
+	w := newWorld(t)
+	for name, path := range map[string]string{
+		"owner": "metadata.ownerReferences[0].name", "namespace": "metadata.namespace", "kind": "kind",
+		"authors": "metadata.annotations['kinship.dev/authors']", "annotations": "metadata.annotations",
+		"deep": "spec" + strings.Repeat(".a", 10_000), "open": "spec.containers[", "far": "spec.a[4000000000]",
+	} {
+		for _, u := range parse(t, bare(name, 1)+"\n  parameters: [{name: p, fieldPaths: [\""+path+"\"]}]") {
+			err := w.TryCreate(u)
+			if err == nil || !strings.Contains(err.Error(), "fieldPaths[0]") {
+				t.Errorf("%s: %v, want a refusal that names the field", name, err)
+			}
+		}
+	}
+	w.write(bare("source", 1))
+	w.write(bare("sink", 1))
+	w.write(application("app", `componentName: source
+      dataOutputs: [{name: key, fieldPath: status.list}]
+    - componentName: sink
+      dataInputs: [{valueFrom: {dataOutputName: key}, toFieldPaths: [spec.key]}]`))
+	source := w.get("Bar", "source", nil)
+	testenv.Eventually(t, func() error {
+		if err := w.Read(source); err != nil {
+			return err
+		}
+		source.Object["status"] = map[string]any{"list": []any{"a", "b"}}
+		return w.C.Status().Update(t.Context(), source)
+	})
+	w.get("ApplicationConfiguration", "app", synced("spec.key is a number, and the value is a list"))
+}
