@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -45,14 +46,8 @@ func FormatAuthors(authors ...Author) (string, error) {
 		texts = append(texts, string(text))
 	}
 	slices.Sort(texts)
-	all := "["
-	for i, text := range slices.Compact(texts) {
-		if i > 0 {
-			all += ","
-		}
-		all += text
-	}
-	if all += "]"; len(all) > maxAuthors {
+	all := "[" + strings.Join(slices.Compact(texts), ",") + "]"
+	if len(all) > maxAuthors {
 		return "", fmt.Errorf("the authors need %d bytes in annotation %s, and at most %d fit: "+
 			"use an account with fewer groups", len(all), AuthorsAnnotation, maxAuthors)
 	}

@@ -81,7 +81,7 @@ func nameOf(field string) string {
 	return field
 }
 
-// typeOf returns the JSON type of a value.
+// TypeOf returns the JSON type of a value.
 func TypeOf(v any) string {
 	switch v.(type) {
 	case map[string]any:

@@ -4,9 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"sync"
 
-	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -18,23 +16,15 @@ import (
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 )
 
-// applications reconciles ApplicationConfigurations.
+// applicationReconciler reconciles ApplicationConfigurations.
 type applicationReconciler struct {
 	*environment
 
 	writer reconcile.Writer
-	// inventories has the inventory of each application after its last pass, with the uid, the hash
-	// and the mark of each object, for which status.workloads has no fields. After a restart each
-	// object is applied once more, which changes nothing.
-	inventories sync.Map // of []apply.Entry by object.ID
-	// joined has the scopes that each application has joined.
-	joined sync.Map // of map[membership]int64 by object.ID
 }
 
 func newApplications(e *environment, writes *reconcile.Writes) *applicationReconciler {
-	return &applicationReconciler{
-		environment: e, writer: reconcile.Writer{Client: e.live, FieldOwner: fieldOwner, Writes: writes},
-	}
+	return &applicationReconciler{environment: e, writer: e.writerOf(writes)}
 }
 
 // applicationPass is the state of one pass over an ApplicationConfiguration.
@@ -44,7 +34,7 @@ type applicationPass struct {
 	id       object.ID
 	recorded *oamv1alpha2.ApplicationConfiguration
 	app      application
-	// have is the inventory, and kept are earlier workloads that stay (history.go).
+	// have is the inventory.
 	have []apply.Entry
 	// skip are objects that are not applied in this pass.
 	skip []object.ID
@@ -52,7 +42,7 @@ type applicationPass struct {
 
 func (r *applicationReconciler) pass() *reconcile.Pass[*applicationPass] {
 	return &reconcile.Pass[*applicationPass]{
-		Read: func(_ context.Context, id object.ID) (client.Object, error) { return r.engine.Get(id), nil },
+		Read: r.read,
 		Begin: func(id object.ID, obj client.Object) *applicationPass {
 			recorded := obj.(*oamv1alpha2.ApplicationConfiguration)
 			return &applicationPass{ApplicationConfiguration: recorded.DeepCopy(), id: id, recorded: recorded}
@@ -75,11 +65,8 @@ func (r *applicationReconciler) pass() *reconcile.Pass[*applicationPass] {
 }
 
 func (r *applicationReconciler) forget(_ context.Context, id object.ID) {
-	r.inventories.Delete(id)
-	r.joined.Delete(id)
+	r.drop(id)
 	r.exchanging.Delete(id)
-	r.watcher.Use(id)
-	r.waiters.WaitFor(id)
 }
 
 // updateFinalizer adds the finalizer to an application with scopes.
@@ -169,9 +156,6 @@ func (r *applicationReconciler) conclude(ctx context.Context, p *applicationPass
 
 // writeStatus writes the status, of which other controllers own the fields named status.
 func (r *applicationReconciler) writeStatus(ctx context.Context, p *applicationPass) error {
-	if equality.Semantic.DeepEqual(p.recorded.Status, p.Status) {
-		return nil
-	}
 	wrote, err := r.writer.Status(ctx, p.id, p.recorded, p.ApplicationConfiguration, true)
 	if wrote {
 		p.recorded = p.DeepCopy()

@@ -11,7 +11,9 @@ import (
 // bindTrait writes the reference to the workload into a trait, at workloadRefPath of the trait's
 // definition. A definition without the path takes no part in the mechanism: the trait stays as it is
 // (seed 5, proposal 2).
-func bindTrait(trait *unstructured.Unstructured, definition *oamv1alpha2.TraitDefinition, to *unstructured.Unstructured) error {
+func bindTrait(
+	trait *unstructured.Unstructured, definition *oamv1alpha2.TraitDefinition, to *unstructured.Unstructured,
+) error {
 	if definition == nil || definition.Spec.WorkloadRefPath == "" {
 		return nil
 	}

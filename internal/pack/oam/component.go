@@ -51,41 +51,25 @@ func isRecorded(obj client.Object) (string, bool) {
 	return id, c.Status.ObservedGeneration == c.Generation
 }
 
+type componentPass = pass[*oamv1alpha2.Component]
+
 // componentReconciler records each spec of a Component in a ControllerRevision.
-type componentReconciler struct {
-	*environment
+type componentReconciler struct{ *environment }
 
-	writer reconcile.Writer
-}
-
-func newComponents(e *environment, writes *reconcile.Writes) *componentReconciler {
-	return &componentReconciler{e, reconcile.Writer{Client: e.live, FieldOwner: fieldOwner, Writes: writes}}
-}
-
-type componentPass struct {
-	*oamv1alpha2.Component
-
-	id       object.ID
-	recorded *oamv1alpha2.Component
-}
-
-func (r *componentReconciler) pass() *reconcile.Pass[*componentPass] {
-	return &reconcile.Pass[*componentPass]{
-		Read: func(_ context.Context, id object.ID) (client.Object, error) { return r.engine.Get(id), nil },
-		Begin: func(id object.ID, obj client.Object) *componentPass {
-			recorded := obj.(*oamv1alpha2.Component)
-			return &componentPass{Component: recorded.DeepCopy(), id: id, recorded: recorded}
-		},
-		Conclude: r.conclude, Writes: r.writer.Writes,
-		Live: []reconcile.Step[*componentPass]{
+func newComponents(e *environment, writes *reconcile.Writes) *reconcile.Pass[*componentPass] {
+	r := componentReconciler{e}
+	return controller[*oamv1alpha2.Component]{
+		environment: e, writer: e.writerOf(writes),
+		status: func(c *oamv1alpha2.Component) *oamv1alpha2.ConditionedStatus { return &c.Status.ConditionedStatus },
+		steps: []reconcile.Step[*componentPass]{
 			{Name: "record revision", Run: r.record},
 			{Name: "delete old revisions", Run: r.collect},
 		},
-	}
+	}.pass()
 }
 
 // revisionsOf returns the revisions of a Component from the oldest to the newest.
-func (r *componentReconciler) revisionsOf(id object.ID) ([]*appsv1.ControllerRevision, error) {
+func (r componentReconciler) revisionsOf(id object.ID) ([]*appsv1.ControllerRevision, error) {
 	found, err := r.revisions.ByIndex(byComponent, id.String())
 	if err != nil {
 		return nil, fmt.Errorf("list the revisions of %s: %w", id, err)
@@ -99,24 +83,24 @@ func (r *componentReconciler) revisionsOf(id object.ID) ([]*appsv1.ControllerRev
 }
 
 // record creates a revision, unless the newest one has the spec of the Component.
-func (r *componentReconciler) record(ctx context.Context, p *componentPass) reconcile.Outcome {
+func (r componentReconciler) record(ctx context.Context, p *componentPass) reconcile.Outcome {
 	all, err := r.revisionsOf(p.id)
 	if err != nil {
 		return reconcile.Fail(reasonError, err)
 	}
 	var last int64
-	if latest := p.Status.LatestRevision; latest != nil {
+	if latest := p.obj.Status.LatestRevision; latest != nil {
 		last = latest.Revision // The cache may be late.
 	}
 	if len(all) > 0 {
 		newest := all[len(all)-1]
 		last = max(last, newest.Revision)
-		if c, err := componentIn(newest); err == nil && newest.Revision == last && sameSpec(c, p.Component) {
-			p.Status.LatestRevision = &oamv1alpha2.Revision{Name: newest.Name, Revision: newest.Revision}
+		if c, err := componentIn(newest); err == nil && newest.Revision == last && sameSpec(c, p.obj) {
+			setLatest(p.obj, newest)
 			return reconcile.Outcome{}
 		}
 	}
-	revision, err := p.revision(last + 1)
+	revision, err := revisionOf(p.obj, last+1)
 	if err != nil {
 		return reconcile.Refuse(reasonError, "%s", err)
 	}
@@ -126,11 +110,16 @@ func (r *componentReconciler) record(ctx context.Context, p *componentPass) reco
 		}
 		return reconcile.Fail(reasonError, fmt.Errorf("create ControllerRevision/%s: %w", revision.Name, err))
 	}
-	p.Status.LatestRevision = &oamv1alpha2.Revision{Name: revision.Name, Revision: revision.Revision}
+	setLatest(p.obj, revision)
 	return reconcile.Outcome{}
 }
 
-// sameSpec reports whether two Components have the same spec, and the same authors.
+func setLatest(c *oamv1alpha2.Component, revision *appsv1.ControllerRevision) {
+	c.Status.LatestRevision = &oamv1alpha2.Revision{Name: revision.Name, Revision: revision.Revision}
+	c.Status.ObservedGeneration = c.Generation
+}
+
+// sameSpec reports whether two Components have the same spec.
 func sameSpec(a, b *oamv1alpha2.Component) bool {
 	var before, now any
 	if json.Unmarshal(a.Spec.Workload.Raw, &before) != nil || json.Unmarshal(b.Spec.Workload.Raw, &now) != nil {
@@ -139,38 +128,38 @@ func sameSpec(a, b *oamv1alpha2.Component) bool {
 	return equality.Semantic.DeepEqual(before, now) && equality.Semantic.DeepEqual(a.Spec.Parameters, b.Spec.Parameters)
 }
 
-// revision returns the ControllerRevision of the present spec.
-func (p *componentPass) revision(number int64) (*appsv1.ControllerRevision, error) {
-	recorded := &oamv1alpha2.Component{Spec: p.Spec}
+// revisionOf returns the ControllerRevision of the present spec.
+func revisionOf(c *oamv1alpha2.Component, number int64) (*appsv1.ControllerRevision, error) {
+	recorded := &oamv1alpha2.Component{Spec: c.Spec}
 	recorded.APIVersion, recorded.Kind = componentKind.ToAPIVersionAndKind()
-	recorded.Name, recorded.Namespace, recorded.Labels = p.Name, p.Namespace, p.Labels
+	recorded.Name, recorded.Namespace, recorded.Labels = c.Name, c.Namespace, c.Labels
 	data, err := json.Marshal(recorded)
 	if err != nil {
-		return nil, fmt.Errorf("record Component/%s: %w", p.Name, err)
+		return nil, fmt.Errorf("record Component/%s: %w", c.Name, err)
 	}
 	revision := &appsv1.ControllerRevision{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: p.Namespace, Name: fmt.Sprintf("%s-v%d", p.Name, number),
-			Labels:          map[string]string{oamv1alpha2.LabelComponent: p.Name},
-			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(p.Component, componentKind)},
+			Namespace: c.Namespace, Name: fmt.Sprintf("%s-v%d", c.Name, number),
+			Labels:          map[string]string{oamv1alpha2.LabelComponent: c.Name},
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(c, componentKind)},
 		},
 		Data: k8sruntime.RawExtension{Raw: data}, Revision: number,
 	}
-	if authors := p.Annotations[authorise.AuthorsAnnotation]; authors != "" {
+	if authors := c.Annotations[authorise.AuthorsAnnotation]; authors != "" {
 		revision.Annotations = map[string]string{authorise.AuthorsAnnotation: authors}
 	}
 	return revision, nil
 }
 
 // collect deletes the oldest revisions beyond revisionLimit that no application names.
-func (r *componentReconciler) collect(ctx context.Context, p *componentPass) reconcile.Outcome {
+func (r componentReconciler) collect(ctx context.Context, p *componentPass) reconcile.Outcome {
 	all, err := r.revisionsOf(p.id)
 	if err != nil {
 		return reconcile.Fail(reasonError, err)
 	}
 	excess := len(all) - revisionLimit
 	for _, old := range all {
-		if excess <= 0 || old.Name == p.Status.LatestRevision.Name {
+		if excess <= 0 || old.Name == p.obj.Status.LatestRevision.Name {
 			break
 		}
 		if len(r.engine.Sources(object.Of(old, revisionKind.GroupKind()), "")) > 0 || r.isDeployed(old) {
@@ -186,7 +175,7 @@ func (r *componentReconciler) collect(ctx context.Context, p *componentPass) rec
 }
 
 // isDeployed reports whether an application has a workload of a revision.
-func (r *componentReconciler) isDeployed(revision *appsv1.ControllerRevision) bool {
+func (r componentReconciler) isDeployed(revision *appsv1.ControllerRevision) bool {
 	for _, source := range r.engine.Sources(componentOf(revision), "") {
 		ac, ok := r.engine.Get(source).(*oamv1alpha2.ApplicationConfiguration)
 		if ok && slices.ContainsFunc(ac.Status.HistoryWorkloads, func(h oamv1alpha2.HistoryWorkload) bool {
@@ -196,21 +185,6 @@ func (r *componentReconciler) isDeployed(revision *appsv1.ControllerRevision) bo
 		}
 	}
 	return false
-}
-
-func (r *componentReconciler) conclude(ctx context.Context, p *componentPass, outcome reconcile.Outcome) reconcile.Outcome {
-	if isPassing(outcome) || p.DeletionTimestamp != nil {
-		return outcome
-	}
-	if outcome.IsDone() {
-		p.Status.ObservedGeneration = p.Generation
-	}
-	setSynced(&p.Status.ConditionedStatus, outcome)
-	if equality.Semantic.DeepEqual(p.recorded.Status, p.Status) {
-		return outcome
-	}
-	_, err := r.writer.Status(ctx, p.id, p.recorded, p.Component, false)
-	return outcome.And(reconcile.Fail(reasonError, client.IgnoreNotFound(err)))
 }
 
 // ownerOf returns the controller of an object that the stores keep.

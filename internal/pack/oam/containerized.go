@@ -76,8 +76,12 @@ func deploymentOf(w *oamv1alpha2.ContainerizedWorkload) *appsv1.Deployment {
 	for i := range w.Spec.Containers {
 		c := &w.Spec.Containers[i]
 		pod.Containers = append(pod.Containers, containerOf(w, c, volumes))
-		if secret := c.ImagePullSecret; secret != nil && !slices.Contains(pod.ImagePullSecrets, corev1.LocalObjectReference{Name: *secret}) {
-			pod.ImagePullSecrets = append(pod.ImagePullSecrets, corev1.LocalObjectReference{Name: *secret})
+		if c.ImagePullSecret == nil {
+			continue
+		}
+		secret := corev1.LocalObjectReference{Name: *c.ImagePullSecret}
+		if !slices.Contains(pod.ImagePullSecrets, secret) {
+			pod.ImagePullSecrets = append(pod.ImagePullSecrets, secret)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(volumes)) {

@@ -82,8 +82,10 @@ func (x exchange) fill(
 		if reason != "" {
 			unsatisfied = append(unsatisfied, oamv1alpha2.UnsatisfiedDependency{
 				Reason: reason,
-				From:   oamv1alpha2.DependencyFromObject{TypedReference: referenceTo(from.source), FieldPath: from.FieldPath},
-				To:     oamv1alpha2.DependencyToObject{TypedReference: referenceTo(into), FieldPaths: input.ToFieldPaths},
+				From: oamv1alpha2.DependencyFromObject{
+					TypedReference: referenceTo(from.source), FieldPath: from.FieldPath,
+				},
+				To: oamv1alpha2.DependencyToObject{TypedReference: referenceTo(into), FieldPaths: input.ToFieldPaths},
 			})
 			continue
 		}

@@ -38,7 +38,9 @@ func objects(in pack.Installation) []client.Object {
 func rule(group string, resources []string) admissionregistrationv1.RuleWithOperations {
 	return admissionregistrationv1.RuleWithOperations{
 		Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create, admissionregistrationv1.Update},
-		Rule:       admissionregistrationv1.Rule{APIGroups: []string{group}, APIVersions: []string{"*"}, Resources: resources},
+		Rule: admissionregistrationv1.Rule{
+			APIGroups: []string{group}, APIVersions: []string{"*"}, Resources: resources,
+		},
 	}
 }
 
@@ -115,7 +117,8 @@ func forgetAuthors(ctx context.Context, live client.Client, since string) error 
 				return err
 			}
 			patch := []byte(`{"metadata":{"annotations":{"` + authorise.AuthorsAnnotation + `":null}}}`)
-			return client.IgnoreNotFound(live.Patch(ctx, obj, client.RawPatch(types.MergePatchType, patch), client.FieldOwner(fieldOwner)))
+			return client.IgnoreNotFound(live.Patch(ctx, obj, client.RawPatch(types.MergePatchType, patch),
+				client.FieldOwner(fieldOwner)))
 		})
 		failed = append(failed, err)
 	}

@@ -75,6 +75,6 @@ var printer = spew.ConfigState{Indent: " ", SortKeys: true, DisableMethods: true
 // application that moves to Kinship keeps its traits.
 func traitHash(trait *oamv1alpha2.ComponentTrait) string {
 	hash := fnv.New32a()
-	printer.Fprintf(hash, "%#v", *trait)
+	_, _ = printer.Fprintf(hash, "%#v", *trait)
 	return rand.SafeEncodeString(fmt.Sprint(hash.Sum32()))
 }

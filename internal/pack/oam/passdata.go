@@ -31,13 +31,14 @@ func (r *applicationReconciler) passData(ctx context.Context, p *applicationPass
 		return reconcile.Fail(reasonError, fmt.Errorf("convert the application: %w", err))
 	}
 	var failed error
-	x := exchange{outputs: outputs, content: content, live: func(of *unstructured.Unstructured) *unstructured.Unstructured {
-		found, err := r.read(ctx, of)
+	x := exchange{outputs: outputs, content: content}
+	x.live = func(of *unstructured.Unstructured) *unstructured.Unstructured {
+		found, err := r.readLive(ctx, of)
 		if err != nil {
 			failed = err
 		}
 		return found
-	}}
+	}
 	for i := range p.Spec.Components {
 		c, field := &p.Spec.Components[i], fmt.Sprintf("spec.components[%d]", i)
 		fill := func(into *unstructured.Unstructured, inputs []oamv1alpha2.DataInput, field string) error {
@@ -69,14 +70,17 @@ func refuseInputs(p *applicationPass) reconcile.Outcome {
 			inputs = append(inputs, t.DataInputs...)
 		}
 		if len(inputs) > 0 {
-			return reconcile.Refuse(reasonError, "spec.components[%d]: there is no dataOutput %q", i, inputs[0].ValueFrom.DataOutputName)
+			return reconcile.Refuse(reasonError, "spec.components[%d]: there is no dataOutput %q",
+				i, inputs[0].ValueFrom.DataOutputName)
 		}
 	}
 	return reconcile.Outcome{}
 }
 
-// read reads an object of the application from the API server, or returns nil.
-func (r *applicationReconciler) read(ctx context.Context, of *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+// readLive reads an object of the application from the API server, or returns nil.
+func (r *applicationReconciler) readLive(
+	ctx context.Context, of *unstructured.Unstructured,
+) (*unstructured.Unstructured, error) {
 	found := &unstructured.Unstructured{}
 	found.SetGroupVersionKind(of.GroupVersionKind())
 	err := r.live.Get(ctx, client.ObjectKeyFromObject(of), found)

@@ -52,7 +52,8 @@ var (
 			id := object.Of(ac, applicationKind.GroupKind())
 			for i, w := range ac.Status.Workloads {
 				field := fmt.Sprintf("status.workloads[%d]", i)
-				edges = append(edges, edge("applicationconfiguration-object", relation.Composition, id, w.Reference, field+".workloadRef"))
+				edges = append(edges, edge("applicationconfiguration-object", relation.Composition, id, w.Reference,
+					field+".workloadRef"))
 				for j, t := range w.Traits {
 					edges = append(edges, edge("applicationconfiguration-object", relation.Composition, id, t.Reference,
 						fmt.Sprintf("%s.traits[%d].traitRef", field, j)))
@@ -66,7 +67,7 @@ var (
 		Field: "status.resources",
 		Doc:   "A ContainerizedWorkload is made of a Deployment, ConfigMaps and a Service.",
 		Extract: relation.Typed(func(w *oamv1alpha2.ContainerizedWorkload, _ relation.Kinds) []relation.Edge {
-			var edges []relation.Edge
+			edges := make([]relation.Edge, 0, len(w.Status.Resources))
 			for i, r := range w.Status.Resources {
 				edges = append(edges, edge("containerizedworkload-object", relation.Composition,
 					object.Of(w, containerizedKind.GroupKind()), r, fmt.Sprintf("status.resources[%d]", i)))
@@ -88,7 +89,7 @@ var (
 		Field: "spec.workloadRefs",
 		Doc:   "A HealthScope sums up the health of workloads.",
 		Extract: relation.Typed(func(s *oamv1alpha2.HealthScope, _ relation.Kinds) []relation.Edge {
-			var edges []relation.Edge
+			edges := make([]relation.Edge, 0, len(s.Spec.WorkloadReferences))
 			for i, r := range s.Spec.WorkloadReferences {
 				edges = append(edges, edge("healthscope-workload", relation.Binding,
 					object.Of(s, healthScopeKind.GroupKind()), r, fmt.Sprintf("spec.workloadRefs[%d]", i)))

@@ -49,7 +49,8 @@ func (e *environment) permitted(
 	}
 	if len(authors) == 0 || !e.recorded {
 		return reconcile.Refuse(reasonError, "no author is on record, because the object was written while the "+
-			"operator's webhooks were off: write its spec again with the webhooks on, or start the operator with --oam-trust-rbac")
+			"operator's webhooks were off: write its spec again with the webhooks on, or start the operator with "+
+			"--oam-trust-rbac")
 	}
 	actions := make([]authorise.Action, 0, len(kinds))
 	for _, gvk := range kinds {
@@ -67,7 +68,8 @@ func (e *environment) permitted(
 		return reconcile.Fail(reasonError, err)
 	case who != "":
 		resource := schema.GroupResource{Group: what.Group, Resource: what.Resource}
-		return reconcile.WaitFor(rightsRetry, reasonError, "the author %s may not %s %s in namespace %s", who, verb, resource, namespace)
+		return reconcile.WaitFor(rightsRetry, reasonError, "the author %s may not %s %s in namespace %s",
+			who, verb, resource, namespace)
 	default:
 		return reconcile.Outcome{}
 	}

@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -26,7 +25,6 @@ import (
 type scalerReconciler struct {
 	*environment
 
-	writer reconcile.Writer
 	// restored has when a trait last restored spec.replicas of an object.
 	restored sync.Map // of time.Time by restoredKey
 }
@@ -37,34 +35,21 @@ type restoredKey struct {
 	generation    int64
 }
 
-func newScalers(e *environment, writes *reconcile.Writes) *scalerReconciler {
-	return &scalerReconciler{
-		environment: e, writer: reconcile.Writer{Client: e.live, FieldOwner: fieldOwner, Writes: writes},
-	}
-}
+type scalerPass = pass[*oamv1alpha2.ManualScalerTrait]
 
-type scalerPass struct {
-	*oamv1alpha2.ManualScalerTrait
-
-	id       object.ID
-	recorded *oamv1alpha2.ManualScalerTrait
-}
-
-func (r *scalerReconciler) pass() *reconcile.Pass[*scalerPass] {
-	return &reconcile.Pass[*scalerPass]{
-		Read: func(_ context.Context, id object.ID) (client.Object, error) { return r.engine.Get(id), nil },
-		Begin: func(id object.ID, obj client.Object) *scalerPass {
-			recorded := obj.(*oamv1alpha2.ManualScalerTrait)
-			return &scalerPass{recorded.DeepCopy(), id, recorded}
+func newScalers(e *environment, writes *reconcile.Writes) *reconcile.Pass[*scalerPass] {
+	r := &scalerReconciler{environment: e}
+	return controller[*oamv1alpha2.ManualScalerTrait]{
+		environment: e, writer: e.writerOf(writes), forget: r.forget,
+		status: func(t *oamv1alpha2.ManualScalerTrait) *oamv1alpha2.ConditionedStatus {
+			return &t.Status.ConditionedStatus
 		},
-		Conclude: r.conclude, Writes: r.writer.Writes,
-		Forget: r.forget,
-		Live:   []reconcile.Step[*scalerPass]{{Name: "scale", Run: r.scale}},
-	}
+		steps: []reconcile.Step[*scalerPass]{{Name: "scale", Run: r.scale}},
+	}.pass()
 }
 
-func (r *scalerReconciler) forget(_ context.Context, id object.ID) {
-	r.watcher.Use(id)
+// forget drops old entries of restored: their trait may be gone.
+func (r *scalerReconciler) forget(object.ID) {
 	r.restored.Range(func(key, last any) bool {
 		if time.Since(last.(time.Time)) > rivalry {
 			r.restored.Delete(key)
@@ -74,7 +59,7 @@ func (r *scalerReconciler) forget(_ context.Context, id object.ID) {
 }
 
 func (r *scalerReconciler) scale(ctx context.Context, p *scalerPass) reconcile.Outcome {
-	id := idOf(p.Spec.WorkloadReference, p.Namespace)
+	id := idOf(p.obj.Spec.WorkloadReference, p.obj.Namespace)
 	all, outcome := r.members(p.id, id)
 	if !outcome.IsDone() {
 		return outcome
@@ -113,9 +98,9 @@ func (r *scalerReconciler) isScalable(target relation.Object) bool {
 
 // setReplicas applies spec.replicas with the field manager of the trait.
 func (r *scalerReconciler) setReplicas(ctx context.Context, p *scalerPass, target relation.Object) reconcile.Outcome {
-	manager := traitManager(scalerKind, p.Name)
+	manager := traitManager(scalerKind, p.obj.Name)
 	s := shownOf(&target)
-	if target.Deleting || (s.replicas == int64(p.Spec.ReplicaCount) && s.isScalable && isManagedBy(s, manager)) {
+	if target.Deleting || (s.replicas == int64(p.obj.Spec.ReplicaCount) && s.isScalable && isManagedBy(s, manager)) {
 		return reconcile.Outcome{}
 	}
 	mapping, err := r.watcher.Mapping(target.ID.GroupKind().WithVersion(""))
@@ -126,10 +111,10 @@ func (r *scalerReconciler) setReplicas(ctx context.Context, p *scalerPass, targe
 	if outcome := r.checkRivals(ctx, p, target, gvk); !outcome.IsDone() {
 		return outcome
 	}
-	if outcome := r.permittedFor(ctx, p.ManualScalerTrait, "patch", gvk); !outcome.IsDone() {
+	if outcome := r.permittedFor(ctx, p.obj, "patch", gvk); !outcome.IsDone() {
 		return outcome
 	}
-	u := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"replicas": int64(p.Spec.ReplicaCount)}}}
+	u := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"replicas": int64(p.obj.Spec.ReplicaCount)}}}
 	u.SetGroupVersionKind(gvk)
 	u.SetNamespace(target.ID.Namespace)
 	u.SetName(target.ID.Name)
@@ -153,18 +138,18 @@ const rivalry = time.Minute
 func (r *scalerReconciler) checkRivals(
 	ctx context.Context, p *scalerPass, target relation.Object, gvk schema.GroupVersionKind,
 ) reconcile.Outcome {
-	own, prefix := traitManager(scalerKind, p.Name), traitManager(scalerKind, "")
+	own, prefix := traitManager(scalerKind, p.obj.Name), traitManager(scalerKind, "")
 	for _, f := range shownOf(&target).ManagedFields {
 		name, isTrait := strings.CutPrefix(f.Manager, prefix)
-		if isTrait && f.Manager != own && r.engine.Get(in(scalerKind, p.Namespace, name)) != nil {
+		if isTrait && f.Manager != own && r.engine.Get(in(scalerKind, p.obj.Namespace, name)) != nil {
 			return reconcile.Wait(reasonError, "%s is scaled by ManualScalerTrait/%s already: delete one of the two traits",
 				target.ID.Short(), name)
 		}
 	}
-	if !shownOf(&target).isScalable || shownOf(&target).replicas == int64(p.Spec.ReplicaCount) {
+	if !shownOf(&target).isScalable || shownOf(&target).replicas == int64(p.obj.Spec.ReplicaCount) {
 		return reconcile.Outcome{}
 	}
-	key := restoredKey{p.UID, target.UID, p.Generation}
+	key := restoredKey{p.obj.UID, target.UID, p.obj.Generation}
 	last, again := r.restored.Swap(key, time.Now())
 	if !again || time.Since(last.(time.Time)) > rivalry {
 		return reconcile.Outcome{}
@@ -172,7 +157,7 @@ func (r *scalerReconciler) checkRivals(
 	r.restored.Store(key, time.Now())
 	return reconcile.Wait(reasonError, "%s sets spec.replicas of %s to %d, and ManualScalerTrait/%s to %d: "+
 		"the trait yields until its spec changes", r.managerOfReplicas(ctx, target, gvk), target.ID.Short(),
-		shownOf(&target).replicas, p.Name, p.Spec.ReplicaCount)
+		shownOf(&target).replicas, p.obj.Name, p.obj.Spec.ReplicaCount)
 }
 
 // managerOfReplicas returns the field manager that has set spec.replicas of an object.
@@ -209,16 +194,4 @@ func isManagedBy(s *shown, manager string) bool {
 		}
 	}
 	return false
-}
-
-func (r *scalerReconciler) conclude(ctx context.Context, p *scalerPass, outcome reconcile.Outcome) reconcile.Outcome {
-	if isPassing(outcome) || p.DeletionTimestamp != nil {
-		return outcome
-	}
-	setSynced(&p.Status.ConditionedStatus, outcome)
-	if equality.Semantic.DeepEqual(p.recorded.Status, p.Status) {
-		return outcome
-	}
-	_, err := r.writer.Status(ctx, p.id, p.recorded, p.ManualScalerTrait, false)
-	return outcome.And(reconcile.Fail(reasonError, client.IgnoreNotFound(err)))
 }

@@ -42,6 +42,10 @@ type environment struct {
 	trust, recorded bool
 	// revisions has the ControllerRevisions of Components.
 	revisions toolscache.Indexer
+	// inventories has the inventory of each parent after its last pass, with the uid, the hash and the
+	// mark of each object, for which the published statuses have no fields. After a restart each object
+	// is applied once more, which changes nothing.
+	inventories sync.Map // of []apply.Entry by object.ID
 	// exchanging has the applications that pass data: every change of one of their objects concerns
 	// them.
 	exchanging sync.Map // by object.ID
@@ -93,19 +97,19 @@ func (r *environment) kinds() []engine.Kind {
 		},
 		{
 			GVK: componentKind, Example: &oamv1alpha2.Component{}, Writes: component, Workers: workers,
-			Ready: isRecorded, Reconciler: newComponents(r, component).pass(),
+			Ready: isRecorded, Reconciler: newComponents(r, component),
 		},
 		{
 			GVK: containerizedKind, Example: &oamv1alpha2.ContainerizedWorkload{}, Writes: workload, Workers: workers,
-			Reconciler: newWorkloads(r, workload).pass(),
+			Reconciler: newWorkloads(r, workload),
 		},
 		{
 			GVK: scalerKind, Example: &oamv1alpha2.ManualScalerTrait{}, Writes: scaler, Workers: workers,
-			Relations: []relation.Relation{scalerWorkload}, Reconciler: newScalers(r, scaler).pass(),
+			Relations: []relation.Relation{scalerWorkload}, Reconciler: newScalers(r, scaler),
 		},
 		{
 			GVK: healthScopeKind, Example: &oamv1alpha2.HealthScope{}, Writes: scope, Workers: workers,
-			Relations: []relation.Relation{scopeWorkload}, Ready: refsOf, Reconciler: newScopes(r, scope).pass(),
+			Relations: []relation.Relation{scopeWorkload}, Ready: refsOf, Reconciler: newScopes(r, scope),
 		},
 		{GVK: workloadDefinitionKind, ClusterScoped: true, Example: &oamv1alpha2.WorkloadDefinition{}, Ready: generationOf},
 		{GVK: traitDefinitionKind, ClusterScoped: true, Example: &oamv1alpha2.TraitDefinition{}, Ready: generationOf},
@@ -136,7 +140,9 @@ func (r *environment) openRevisions(ctx context.Context, mgr manager.Manager, en
 		return fmt.Errorf("watch ControllerRevisions: %w", err)
 	}
 	r.revisions = store.GetIndexer()
-	r.engine.Add(engine.Kind{GVK: revisionKind, Example: &appsv1.ControllerRevision{}, Store: store.GetStore(), Ready: generationOf})
+	r.engine.Add(engine.Kind{
+		GVK: revisionKind, Example: &appsv1.ControllerRevision{}, Store: store.GetStore(), Ready: generationOf,
+	})
 	if _, err := store.Listen(watch.Handler(func(c watch.Change[client.Object]) {
 		r.engine.Observe(revisionKind.GroupKind(), c)
 		r.engine.Requeue(componentOf(c.Object()))

@@ -3,14 +3,11 @@ package oam
 import (
 	"context"
 	"slices"
-	"sync"
 
-	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	k8sruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	oamv1alpha2 "github.com/kinship-dev/kinship/api/oam/v1alpha2"
 	"github.com/kinship-dev/kinship/pkg/apply"
@@ -21,50 +18,28 @@ import (
 // childKinds are the kinds that a ContainerizedWorkload consists of.
 var childKinds = []schema.GroupVersionKind{deploymentKind, serviceKind, configMapKind}
 
+type workloadPass = pass[*oamv1alpha2.ContainerizedWorkload]
+
 // workloadReconciler makes a Deployment, a Service and ConfigMaps of a ContainerizedWorkload.
-type workloadReconciler struct {
-	*environment
+type workloadReconciler struct{ *environment }
 
-	writer      reconcile.Writer
-	inventories sync.Map // of []apply.Entry by object.ID
-}
-
-func newWorkloads(e *environment, writes *reconcile.Writes) *workloadReconciler {
-	return &workloadReconciler{
-		environment: e, writer: reconcile.Writer{Client: e.live, FieldOwner: fieldOwner, Writes: writes},
-	}
-}
-
-type workloadPass struct {
-	*oamv1alpha2.ContainerizedWorkload
-
-	id       object.ID
-	recorded *oamv1alpha2.ContainerizedWorkload
-}
-
-func (r *workloadReconciler) pass() *reconcile.Pass[*workloadPass] {
-	return &reconcile.Pass[*workloadPass]{
-		Read: func(_ context.Context, id object.ID) (client.Object, error) { return r.engine.Get(id), nil },
-		Begin: func(id object.ID, obj client.Object) *workloadPass {
-			recorded := obj.(*oamv1alpha2.ContainerizedWorkload)
-			return &workloadPass{ContainerizedWorkload: recorded.DeepCopy(), id: id, recorded: recorded}
+func newWorkloads(e *environment, writes *reconcile.Writes) *reconcile.Pass[*workloadPass] {
+	r := workloadReconciler{e}
+	return controller[*oamv1alpha2.ContainerizedWorkload]{
+		environment: e, writer: e.writerOf(writes),
+		status: func(w *oamv1alpha2.ContainerizedWorkload) *oamv1alpha2.ConditionedStatus {
+			return &w.Status.ConditionedStatus
 		},
-		Conclude: r.conclude, Writes: r.writer.Writes,
-		Forget: func(_ context.Context, id object.ID) {
-			r.inventories.Delete(id)
-			r.watcher.Use(id)
-			r.waiters.WaitFor(id)
-		},
-		Live: []reconcile.Step[*workloadPass]{
+		steps: []reconcile.Step[*workloadPass]{
 			{Name: "watch kinds", Run: func(_ context.Context, p *workloadPass) reconcile.Outcome {
 				return r.watching(p.id, groupKinds(childKinds)...)
 			}},
 			{Name: "check rights", Run: func(ctx context.Context, p *workloadPass) reconcile.Outcome {
-				return r.permittedFor(ctx, p.ContainerizedWorkload, "create", childKinds...)
+				return r.permittedFor(ctx, p.obj, "create", childKinds...)
 			}},
 			{Name: "apply", Run: r.apply},
 		},
-	}
+	}.pass()
 }
 
 func groupKinds(all []schema.GroupVersionKind) []schema.GroupKind {
@@ -77,22 +52,22 @@ func groupKinds(all []schema.GroupVersionKind) []schema.GroupKind {
 
 // inventory returns the objects that a workload has: of the last pass in memory, or else all that it
 // controls.
-func (r *workloadReconciler) inventory(p *workloadPass) []apply.Entry {
+func (r workloadReconciler) inventory(p *workloadPass) []apply.Entry {
 	if known, ok := r.inventories.Load(p.id); ok {
 		return known.([]apply.Entry)
 	}
 	var all []apply.Entry
 	for _, gvk := range childKinds {
-		for _, obj := range r.controlledBy(p.UID, p.Namespace, gvk.GroupKind(), nil) {
+		for _, obj := range r.controlledBy(p.obj.UID, p.obj.Namespace, gvk.GroupKind(), nil) {
 			all = append(all, apply.Entry{ID: obj.ID, Version: gvk.Version, UID: obj.UID})
 		}
 	}
 	return all
 }
 
-func (r *workloadReconciler) apply(ctx context.Context, p *workloadPass) reconcile.Outcome {
+func (r workloadReconciler) apply(ctx context.Context, p *workloadPass) reconcile.Outcome {
 	var want []apply.Object
-	for _, obj := range translate(p.ContainerizedWorkload) {
+	for _, obj := range translate(p.obj) {
 		content, err := k8sruntime.DefaultUnstructuredConverter.ToUnstructured(obj)
 		if err != nil {
 			return reconcile.Fail(reasonError, err)
@@ -106,20 +81,20 @@ func (r *workloadReconciler) apply(ctx context.Context, p *workloadPass) reconci
 	}
 	version, kind := containerizedKind.ToAPIVersionAndKind()
 	result, err := r.applier.Apply(ctx, apply.Request{
-		Owner: metav1.OwnerReference{APIVersion: version, Kind: kind, Name: p.Name, UID: p.UID},
+		Owner: metav1.OwnerReference{APIVersion: version, Kind: kind, Name: p.obj.Name, UID: p.obj.UID},
 		Have:  r.inventory(p), Want: want,
 		// The children are found by their owner, so nothing is recorded before.
 		Record: func(context.Context, []apply.Entry) error { return nil },
 	})
 	r.inventories.Store(p.id, result.Inventory)
-	p.Status.Resources = nil
+	p.obj.Status.Resources = nil
 	for _, gvk := range []schema.GroupVersionKind{deploymentKind, serviceKind} {
 		i := slices.IndexFunc(result.Inventory, func(e apply.Entry) bool { return e.GroupKind() == gvk.GroupKind() })
 		if i < 0 || result.Inventory[i].UID == "" {
 			continue
 		}
 		e := result.Inventory[i]
-		p.Status.Resources = append(p.Status.Resources, oamv1alpha2.TypedReference{
+		p.obj.Status.Resources = append(p.obj.Status.Resources, oamv1alpha2.TypedReference{
 			APIVersion: gvk.GroupVersion().String(), Kind: gvk.Kind, Name: e.Name, UID: e.UID,
 		})
 	}
@@ -131,30 +106,20 @@ func (e *environment) obstacles(parent object.ID, err error, result apply.Result
 	outcome := reconcile.Fail(reasonError, err)
 	e.waiters.WaitFor(parent, result.Changes.Of(apply.Foreign, apply.Terminating)...)
 	for _, c := range result.Changes {
-		switch c.Action {
+		switch c.Action { //nolint:exhaustive // Other actions are no obstacles.
 		case apply.Foreign:
 			outcome = outcome.And(reconcile.WaitFor(refusedRetry, reasonError, "existing %s is not controlled by this %s: "+
 				"choose another name, or delete the object", c.ID.Short(), parent.Kind))
 		case apply.Terminating:
-			outcome = outcome.And(reconcile.Wait(reasonError, "waiting until the deleted %s no longer exists", c.ID.Short()))
+			outcome = outcome.And(reconcile.Wait(reasonError, "waiting until the deleted %s no longer exists",
+				c.ID.Short()))
 		case apply.Refused:
-			outcome = outcome.And(reconcile.WaitFor(refusedRetry, reasonError, "deletion of %s was refused: %s", c.ID.Short(), c.Message))
+			outcome = outcome.And(reconcile.WaitFor(refusedRetry, reasonError, "deletion of %s was refused: %s",
+				c.ID.Short(), c.Message))
 		}
 	}
 	if !outcome.IsDone() {
 		return outcome.And(reconcile.After(result.Recheck))
 	}
 	return outcome
-}
-
-func (r *workloadReconciler) conclude(ctx context.Context, p *workloadPass, outcome reconcile.Outcome) reconcile.Outcome {
-	if isPassing(outcome) || p.DeletionTimestamp != nil {
-		return outcome
-	}
-	setSynced(&p.Status.ConditionedStatus, outcome)
-	if equality.Semantic.DeepEqual(p.recorded.Status, p.Status) {
-		return outcome
-	}
-	_, err := r.writer.Status(ctx, p.id, p.recorded, p.ContainerizedWorkload, false)
-	return outcome.And(reconcile.Fail(reasonError, client.IgnoreNotFound(err)))
 }
