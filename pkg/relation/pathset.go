@@ -110,3 +110,29 @@ func (p Path) Root() []string {
 	}
 	return root
 }
+
+// Remove returns content without the field that the path leads to. A missing field is no error. Remove
+// changes neither content nor any map or list in it.
+func (p Path) Remove(content map[string]any) (map[string]any, error) {
+	if len(p.steps) == 0 || p.steps[len(p.steps)-1].list {
+		return nil, fmt.Errorf("path %q: only a field of an object can be removed", p.text)
+	}
+	parent := Path{text: p.text, steps: p.steps[:len(p.steps)-1]}
+	last := p.steps[len(p.steps)-1].field
+	if len(parent.steps) == 0 {
+		without := maps.Clone(content)
+		delete(without, last)
+		return without, nil
+	}
+	values := parent.Values(content)
+	if len(values) != 1 {
+		return content, nil
+	}
+	object, ok := values[0].Value.(map[string]any)
+	if _, has := object[last]; !ok || !has {
+		return content, nil
+	}
+	without := maps.Clone(object)
+	delete(without, last)
+	return parent.Set(content, without)
+}

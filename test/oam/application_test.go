@@ -6,8 +6,6 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
-	"github.com/kinship-dev/kinship/internal/testenv"
 )
 
 const webComponent = `
@@ -213,37 +211,6 @@ spec: {workloadRefs: []}`)
 	w.gone("ApplicationConfiguration", "app")
 	w.get("HealthScope", "health", field("[]", "spec", "workloadRefs"))
 	w.get("HealthScope", "health", field("HEALTHY", "status", "scopeHealthCondition", "healthStatus"))
-}
-
-// testDataPassing is D1: a trait that needs a value of a workload waits for the value.
-func testDataPassing(t *testing.T) {
-	w := newWorld(t)
-	w.write(bare("source", 1))
-	w.write(bare("sink", 2))
-	w.write(application("app", `componentName: source
-      dataOutputs: [{name: key, fieldPath: status.key}]
-    - componentName: sink
-      dataInputs: [{valueFrom: {dataOutputName: key}, toFieldPaths: [spec.from]}]`))
-	w.get("ApplicationConfiguration", "app", func(u *unstructured.Unstructured) error {
-		unsatisfied, _, _ := unstructured.NestedSlice(u.Object, "status", "dependency", "unsatisfied")
-		if len(unsatisfied) != 1 {
-			return fmt.Errorf("unsatisfied are %v", unsatisfied)
-		}
-		return field("status.key not found in object", "reason")(&unstructured.Unstructured{Object: unsatisfied[0].(map[string]any)})
-	})
-	source := w.get("Bar", "source", nil)
-	if err := w.Read(w.blank("Bar", "sink")); err == nil {
-		t.Error("the sink exists before its value")
-	}
-	testenv.Eventually(t, func() error {
-		if err := w.Read(source); err != nil {
-			return err
-		}
-		source.Object["status"] = map[string]any{"key": "value"}
-		return w.C.Status().Update(t.Context(), source)
-	})
-	w.get("Bar", "sink", field("value", "spec", "from"))
-	w.get("ApplicationConfiguration", "app", field(nil, "status", "dependency", "unsatisfied"))
 }
 
 // testForeign is W8: an object that nobody controls is not taken over, and not deleted.

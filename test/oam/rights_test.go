@@ -110,6 +110,41 @@ func testAuthorsChange(t *testing.T) {
 	w.get("Bar", "db", field(1, "spec", "key"))
 }
 
+// testStoreRights: an author gets no content of an object that he may not read, through a store or as a
+// data output of an object that is not his.
+func testStoreRights(t *testing.T) {
+	w := newWorld(t)
+	w.write(`
+apiVersion: v1
+kind: Secret
+metadata: {name: key}
+stringData: {password: secret}
+---
+apiVersion: example.com/v1
+kind: Bar
+metadata: {name: theirs}
+spec: {password: secret}`)
+	poor := w.User("poor", oamRights, may("example.com", []string{"create"}, "bars"))
+	w.writeAs(poor, bare("sink", 1))
+	w.writeAs(poor, application("store", `componentName: sink
+      dataInputs:
+        - inputStore:
+            apiVersion: v1
+            kind: Secret
+            name: key
+            operations: [{type: jsonPatch, op: add, toFieldPath: spec.stolen, valueFrom: {fieldPath: data.password}}]`))
+	w.writeAs(poor, bare("theirs", 1))
+	w.writeAs(poor, bare("thief", 1))
+	w.writeAs(poor, application("source", `componentName: theirs
+      dataOutputs: [{name: key, fieldPath: spec.password}]
+    - componentName: thief
+      dataInputs: [{valueFrom: {dataOutputName: key}, toFieldPaths: [spec.stolen]}]`))
+	w.get("ApplicationConfiguration", "store", synced(w.NS+"-poor may not get secrets"))
+	w.get("ApplicationConfiguration", "source", unsatisfied("Bar theirs does not exist"))
+	w.missing("Bar", "sink")
+	w.missing("Bar", "thief")
+}
+
 // testDirectTraits: a trait and a workload of the pack act in the name of their author as well, if no
 // application made them.
 func testDirectTraits(t *testing.T) {

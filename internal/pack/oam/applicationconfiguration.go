@@ -51,8 +51,8 @@ func (r *applicationReconciler) pass() *reconcile.Pass[*applicationPass] {
 		Live: []reconcile.Step[*applicationPass]{
 			{Name: "add finalizer", Run: r.updateFinalizer},
 			{Name: "render", Run: r.render},
-			{Name: "watch kinds", Run: r.watchKinds},
 			{Name: "check rights", Run: r.checkRights},
+			{Name: "watch kinds", Run: r.watchKinds},
 			{Name: "pass data", Run: r.passData},
 			{Name: "apply", Run: r.apply},
 			{Name: "join scopes", Run: r.joinScopes},
@@ -67,6 +67,7 @@ func (r *applicationReconciler) pass() *reconcile.Pass[*applicationPass] {
 func (r *applicationReconciler) forget(_ context.Context, id object.ID) {
 	r.drop(id)
 	r.exchanging.Delete(id)
+	r.stores.WaitFor(id)
 }
 
 // updateFinalizer adds the finalizer to an application with scopes.
@@ -116,13 +117,17 @@ func (r *applicationReconciler) watchKinds(_ context.Context, p *applicationPass
 		}
 	}
 	for _, o := range p.app.objects() {
-		gvk := o.GroupVersionKind()
-		mapping, err := r.watcher.Mapping(gvk)
-		if err == nil && !mapping.Namespaced {
-			return reconcile.Refuse(reasonError, "%s %s is cluster-scoped: an application has objects in its namespace alone",
-				o.GetKind(), o.GetName())
+		add(o.GroupVersionKind().GroupKind())
+	}
+	for _, e := range endsOf(p.ApplicationConfiguration, p.app) {
+		for _, o := range e.outputs {
+			if o.OutputStore.Kind != "" {
+				add(schema.FromAPIVersionAndKind(o.OutputStore.APIVersion, o.OutputStore.Kind).GroupKind())
+			}
 		}
-		add(gvk.GroupKind())
+	}
+	for _, id := range inputStores(p.Namespace, endsOf(p.ApplicationConfiguration, p.app)) {
+		add(id.GroupKind())
 	}
 	for _, e := range p.have {
 		if _, err := r.watcher.Mapping(e.GroupKind().WithVersion("")); err == nil {

@@ -57,6 +57,9 @@ func (r *applicationReconciler) apply(ctx context.Context, p *applicationPass) r
 			want = append(want, apply.Object{Unstructured: t.object, Wave: traitWave})
 		}
 	}
+	for _, s := range p.app.stores {
+		want = append(want, apply.Object{Unstructured: s, Wave: workloadWave})
+	}
 	for i := range want { // The Applier adds the owner.
 		want[i].Unstructured = want[i].DeepCopy()
 		want[i].SetOwnerReferences(nil)

@@ -3,12 +3,14 @@ package oam
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	oamv1alpha2 "github.com/kinship-dev/kinship/api/oam/v1alpha2"
+	"github.com/kinship-dev/kinship/pkg/authorise"
 	"github.com/kinship-dev/kinship/pkg/relation"
 )
 
@@ -23,35 +25,47 @@ type exchange struct {
 	outputs map[string]output
 	// content is the ApplicationConfiguration, which conditions compare with.
 	content map[string]any
-	// live returns an object as the cluster has it, or nil.
-	live func(*unstructured.Unstructured) *unstructured.Unstructured
+	// live returns an object of the application as the cluster has it, or nil. stored returns an object
+	// of any owner.
+	live, stored func(*unstructured.Unstructured) *unstructured.Unstructured
+}
+
+// end is an object of an application that gives or takes values.
+type end struct {
+	object  *unstructured.Unstructured
+	field   string // of the application
+	authors []authorise.Author
+	outputs []oamv1alpha2.DataOutput
+	inputs  []oamv1alpha2.DataInput
+}
+
+// endsOf returns the workloads and traits with data outputs or inputs.
+func endsOf(ac *oamv1alpha2.ApplicationConfiguration, app application) []end {
+	var all []end
+	for i, p := range app.parts {
+		c, field := &ac.Spec.Components[i], fmt.Sprintf("spec.components[%d]", i)
+		all = append(all, end{p.workload, field, p.authors, c.DataOutputs, c.DataInputs})
+		for j, t := range p.traits {
+			at := fmt.Sprintf("%s.traits[%d]", field, j)
+			all = append(all, end{t.object, at, p.authors, c.Traits[j].DataOutputs, c.Traits[j].DataInputs})
+		}
+	}
+	return slices.DeleteFunc(all, func(e end) bool { return len(e.outputs)+len(e.inputs) == 0 })
 }
 
 // outputsOf returns the outputs of an application by name. An error is a *fieldError.
-func outputsOf(ac *oamv1alpha2.ApplicationConfiguration, app application) (map[string]output, error) {
+func outputsOf(ends []end) (map[string]output, error) {
 	all := map[string]output{}
-	add := func(field string, source *unstructured.Unstructured, outputs []oamv1alpha2.DataOutput) error {
-		for i, o := range outputs {
+	for _, e := range ends {
+		for i, o := range e.outputs {
 			if o.Name == "" {
 				continue // An output for a store alone.
 			}
 			if _, twice := all[o.Name]; twice {
-				return wrong(fmt.Sprintf("%s.dataOutputs[%d].name", field, i), "another dataOutput is called %s too", o.Name)
+				return nil, wrong(fmt.Sprintf("%s.dataOutputs[%d].name", e.field, i),
+					"another dataOutput is called %s too", o.Name)
 			}
-			all[o.Name] = output{source, o}
-		}
-		return nil
-	}
-	for i := range ac.Spec.Components {
-		c, field := &ac.Spec.Components[i], fmt.Sprintf("spec.components[%d]", i)
-		if err := add(field, app.parts[i].workload, c.DataOutputs); err != nil {
-			return nil, err
-		}
-		for j := range c.Traits {
-			err := add(fmt.Sprintf("%s.traits[%d]", field, j), app.parts[i].traits[j].object, c.Traits[j].DataOutputs)
-			if err != nil {
-				return nil, err
-			}
+			all[o.Name] = output{e.object, o}
 		}
 	}
 	return all, nil
@@ -65,6 +79,21 @@ func (x exchange) fill(
 	for i, input := range inputs {
 		at := fmt.Sprintf("%s.dataInputs[%d]", field, i)
 		name := input.ValueFrom.DataOutputName
+		if from := input.InputStore; from.Kind != "" {
+			reason, err := x.fillFromStore(into, from, at+".inputStore")
+			if err != nil {
+				return nil, err
+			}
+			if reason != "" {
+				unsatisfied = append(unsatisfied, oamv1alpha2.UnsatisfiedDependency{
+					Reason: reason, From: oamv1alpha2.DependencyFromObject{TypedReference: from.TypedReference},
+					To: oamv1alpha2.DependencyToObject{TypedReference: referenceTo(into)},
+				})
+			}
+			if name == "" {
+				continue
+			}
+		}
 		from, known := x.outputs[name]
 		if !known {
 			return nil, wrong(at+".valueFrom.dataOutputName", "there is no dataOutput %q", name)
@@ -120,7 +149,9 @@ func (x exchange) value(from output, field string) (value any, reason string, er
 
 // sinkReady checks the conditions of an input, which are about the object that gets the value. An
 // object that does not exist meets all of them.
-func (x exchange) sinkReady(into *unstructured.Unstructured, input oamv1alpha2.DataInput, field string) (string, error) {
+func (x exchange) sinkReady(
+	into *unstructured.Unstructured, input oamv1alpha2.DataInput, field string,
+) (string, error) {
 	sink := x.live(into)
 	if sink == nil || len(input.Conditions) == 0 {
 		return "", nil

@@ -5,8 +5,10 @@ import (
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	oamv1alpha2 "github.com/kinship-dev/kinship/api/oam/v1alpha2"
@@ -17,64 +19,94 @@ import (
 // passData writes the values of data outputs into the objects with data inputs. An object whose
 // values are not there yet is not applied in this pass.
 func (r *applicationReconciler) passData(ctx context.Context, p *applicationPass) reconcile.Outcome {
-	outputs, err := outputsOf(p.ApplicationConfiguration, p.app)
-	if err != nil {
-		return reconcile.Refuse(reasonError, "%s", err)
-	}
 	p.Status.Dependency.Unsatisfied = nil
-	if r.exchanging.Delete(p.id); len(outputs) == 0 {
-		return refuseInputs(p)
+	ends := endsOf(p.ApplicationConfiguration, p.app)
+	if len(ends) == 0 {
+		r.exchanging.Delete(p.id)
+		r.stores.WaitFor(p.id)
+		return reconcile.Outcome{}
 	}
 	r.exchanging.Store(p.id, nil)
+	r.stores.WaitFor(p.id, inputStores(p.Namespace, ends)...)
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(p.ApplicationConfiguration)
 	if err != nil {
 		return reconcile.Fail(reasonError, fmt.Errorf("convert the application: %w", err))
 	}
 	var failed error
-	x := exchange{outputs: outputs, content: content}
-	x.live = func(of *unstructured.Unstructured) *unstructured.Unstructured {
+	x := exchange{content: content}
+	x.stored = func(of *unstructured.Unstructured) *unstructured.Unstructured {
 		found, err := r.readLive(ctx, of)
 		if err != nil {
 			failed = err
 		}
 		return found
 	}
-	for i := range p.Spec.Components {
-		c, field := &p.Spec.Components[i], fmt.Sprintf("spec.components[%d]", i)
-		fill := func(into *unstructured.Unstructured, inputs []oamv1alpha2.DataInput, field string) error {
-			unsatisfied, err := x.fill(into, inputs, field)
-			if len(unsatisfied) > 0 {
-				p.skip = append(p.skip, object.Of(into, into.GroupVersionKind().GroupKind()))
-				p.Status.Dependency.Unsatisfied = append(p.Status.Dependency.Unsatisfied, unsatisfied...)
-			}
-			return err
+	x.live = func(of *unstructured.Unstructured) *unstructured.Unstructured {
+		// An object of somebody else may hold what the author may not read.
+		if found := x.stored(of); found != nil && metav1.IsControlledBy(found, p.ApplicationConfiguration) {
+			return found
 		}
-		if err := fill(p.app.parts[i].workload, c.DataInputs, field); err != nil {
-			return reconcile.Refuse(reasonError, "%s", err)
-		}
-		for j := range c.Traits {
-			err := fill(p.app.parts[i].traits[j].object, c.Traits[j].DataInputs, fmt.Sprintf("%s.traits[%d]", field, j))
-			if err != nil {
-				return reconcile.Refuse(reasonError, "%s", err)
-			}
-		}
+		return nil
+	}
+	if err := r.exchange(p, x, ends); err != nil {
+		return reconcile.Refuse(reasonError, "%s", err)
 	}
 	return reconcile.Fail(reasonError, failed)
 }
 
-// refuseInputs refuses inputs of an application without outputs.
-func refuseInputs(p *applicationPass) reconcile.Outcome {
-	for i := range p.Spec.Components {
-		inputs := p.Spec.Components[i].DataInputs
-		for _, t := range p.Spec.Components[i].Traits {
-			inputs = append(inputs, t.DataInputs...)
+// exchange fills the objects with data inputs, and makes the stores. An error is a *fieldError.
+func (r *applicationReconciler) exchange(p *applicationPass, x exchange, ends []end) error {
+	var err error
+	if x.outputs, err = outputsOf(ends); err != nil {
+		return err
+	}
+	for _, e := range ends {
+		unsatisfied, err := x.fill(e.object, e.inputs, e.field)
+		if err != nil {
+			return err
 		}
-		if len(inputs) > 0 {
-			return reconcile.Refuse(reasonError, "spec.components[%d]: there is no dataOutput %q",
-				i, inputs[0].ValueFrom.DataOutputName)
+		if len(unsatisfied) > 0 {
+			p.skip = append(p.skip, object.Of(e.object, e.object.GroupVersionKind().GroupKind()))
+			p.Status.Dependency.Unsatisfied = append(p.Status.Dependency.Unsatisfied, unsatisfied...)
 		}
 	}
-	return reconcile.Outcome{}
+	stores, unsatisfied, err := x.storesOf(ends)
+	p.app.stores = stores
+	p.Status.Dependency.Unsatisfied = append(p.Status.Dependency.Unsatisfied, unsatisfied...)
+	return err
+}
+
+// inputStores returns the stores that data inputs are read from.
+func inputStores(namespace string, ends []end) []object.ID {
+	var ids []object.ID
+	for _, e := range ends {
+		for _, input := range e.inputs {
+			if input.InputStore.Kind != "" {
+				ids = append(ids, idOf(input.InputStore.TypedReference, namespace))
+			}
+		}
+	}
+	return ids
+}
+
+// mayStore checks that the authors may create the stores of outputs, and read those of inputs.
+func (r *applicationReconciler) mayStore(ctx context.Context, namespace string, ends []end) reconcile.Outcome {
+	var outcome reconcile.Outcome
+	check := func(e end, verb string, ref oamv1alpha2.TypedReference) {
+		if ref.Kind != "" {
+			outcome = outcome.And(r.permitted(ctx, e.authors, namespace, verb,
+				schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind)))
+		}
+	}
+	for _, e := range ends {
+		for _, o := range e.outputs {
+			check(e, "create", o.OutputStore.TypedReference)
+		}
+		for _, input := range e.inputs {
+			check(e, "get", input.InputStore.TypedReference)
+		}
+	}
+	return outcome
 }
 
 // readLive reads an object of the application from the API server, or returns nil.

@@ -40,7 +40,11 @@ type component struct {
 }
 
 // application is what an ApplicationConfiguration asks for.
-type application struct{ parts []part }
+type application struct {
+	parts []part
+	// stores are objects that hold data outputs.
+	stores []*unstructured.Unstructured
+}
 
 // part is the workload of one component with its traits.
 type part struct {

@@ -20,9 +20,15 @@ const (
 )
 
 // checkRights checks that the authors of the application and of its components could write each
-// workload and each trait themselves.
+// workload and each trait themselves, and read and write the stores of data.
 func (r *applicationReconciler) checkRights(ctx context.Context, p *applicationPass) reconcile.Outcome {
-	var outcome reconcile.Outcome
+	for _, o := range p.app.objects() {
+		if mapping, err := r.watcher.Mapping(o.GroupVersionKind()); err == nil && !mapping.Namespaced {
+			return reconcile.Refuse(reasonError, "%s %s is cluster-scoped: an application has objects in its "+
+				"namespace alone", o.GetKind(), o.GetName())
+		}
+	}
+	outcome := r.mayStore(ctx, p.Namespace, endsOf(p.ApplicationConfiguration, p.app))
 	for _, part := range p.app.parts {
 		kinds := []schema.GroupVersionKind{part.workload.GroupVersionKind()}
 		for _, t := range part.traits {

@@ -51,6 +51,8 @@ type environment struct {
 	exchanging sync.Map // by object.ID
 	// waiters are the parents that a foreign object blocks.
 	waiters apply.Waiters
+	// stores wake the applications that read data from them.
+	stores apply.Waiters
 	// parents are the kinds whose objects control others.
 	parents []schema.GroupKind
 }
@@ -159,7 +161,7 @@ func (r *environment) objectChanged(c relation.Change) {
 	if c.New == nil {
 		r.applier.Gone(obj.ID, obj.UID)
 	}
-	for _, parent := range r.waiters.WaitingFor(obj.ID) {
+	for _, parent := range append(r.waiters.WaitingFor(obj.ID), r.stores.WaitingFor(obj.ID)...) {
 		r.engine.Requeue(parent)
 	}
 	concerns, health := apply.Concerns(c), isHealthChange(c)
