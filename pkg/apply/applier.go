@@ -25,6 +25,10 @@ type Applier struct {
 	FieldOwner string
 	// View shows the objects of every kind in Request.Want, such as Stores of informers.
 	View View
+	// Rivalry, if set, is how long after the Applier has taken back fields from another field manager
+	// the same manager must not set them again: the object is then Contested, and not written. Zero
+	// means that the Applier takes back fields every time.
+	Rivalry time.Duration
 	// Clock measures how long Applier.View lags behind. Nil means the system's clock.
 	Clock clock.PassiveClock
 
@@ -126,6 +130,10 @@ func (p pass) applyWaves(ctx context.Context, want []desired) (bool, error) {
 		}
 		entry := &p.result.Inventory[find(p.result.Inventory, o.ID())]
 		action, err := p.applyOne(ctx, o, entry)
+		if contested, ok := errors.AsType[*contestedError](err); ok {
+			p.tell(Change{ID: o.ID(), Action: Contested, Message: contested.message})
+			continue
+		}
 		if err != nil {
 			failed = append(failed, fmt.Errorf("apply %s: %w", o.ID(), err))
 			action = Failed

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -183,6 +184,38 @@ func TestLateDeletion(t *testing.T) {
 	l.Gone(object.Of(made, configMaps.GroupKind()), made.UID)
 	equal(t, "changes", "created ConfigMap/a", l.must(w.configMap("a", 0, "x=1")).Changes.String())
 	equal(t, "state", "a{x=1}", w.state())
+}
+
+// TestContested: a field that another manager sets is taken back once. A manager that sets the field
+// again within a minute is named, and nothing is written any more. Other fields stay as they are.
+func TestContested(t *testing.T) {
+	w := newWorld(t)
+	l := w.life(nil)
+	l.Rivalry = time.Minute
+	want := w.configMap("a", 0, "x=1")
+	l.must(want)
+	meddle := func(value string) {
+		t.Helper()
+		cm := w.get("a")
+		cm.Data["x"], cm.Data["y"] = value, "theirs"
+		if err := w.c.Update(t.Context(), cm, client.FieldOwner("meddler")); err != nil {
+			t.Fatal(err)
+		}
+		l.View = w.look()
+	}
+	meddle("2")
+	equal(t, "changes", "updated ConfigMap/a", l.must(want).Changes.String())
+	equal(t, "state", "a{x=1 y=theirs}", w.state())
+	meddle("3")
+	result := l.must(want)
+	equal(t, "changes", "contested ConfigMap/a", result.Changes.String())
+	const message = "field manager meddler sets data.x again, and so does apply-test: neither is overwritten any more"
+	equal(t, "message", message, result.Changes[0].Message)
+	equal(t, "state", "a{x=3 y=theirs}", w.state())
+	l.clock.SetTime(l.clock.Now().Add(2 * time.Minute))
+	equal(t, "changes later", "updated ConfigMap/a", l.must(want).Changes.String())
+	meddle("4")
+	equal(t, "changes with other content", "updated ConfigMap/a", l.must(w.configMap("a", 0, "x=5")).Changes.String())
 }
 
 // TestUnseen: the state of an object before its last write is known to be old until the view

@@ -34,17 +34,21 @@ const (
 	// Foreign means that an object of that name exists, and neither Observed.Controller nor
 	// Entry.UID says that the object belongs to the parent.
 	Foreign Action = "foreign"
+	// Contested means that another field manager sets fields of the object again and again
+	// (Applier.Rivalry). Nothing was written.
+	Contested Action = "contested"
 	// Failed means that a request failed.
 	Failed Action = "failed"
 )
 
-var actions = []Action{Created, Updated, Unchanged, Pruned, Kept, Skipped, Terminating, Refused, Foreign, Failed}
+var actions = []Action{Created, Updated, Unchanged, Pruned, Kept, Skipped, Terminating, Refused, Foreign, Contested, Failed}
 
 // Change is the Action of one object.
 type Change struct {
 	ID     object.ID
 	Action Action
-	// Message is the answer of the API server to a Refused deletion.
+	// Message is the answer of the API server to a Refused deletion, or names the field managers of
+	// a Contested object.
 	Message string
 }
 

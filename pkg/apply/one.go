@@ -40,6 +40,11 @@ func (p pass) applyOne(ctx context.Context, o desired, entry *Entry) (Action, er
 		if action != Created && action != Updated {
 			return action, nil
 		}
+		if p.Rivalry > 0 && isDrift(seen, *entry, o.hash) {
+			if err := p.takeBack(ctx, o, seen); err != nil {
+				return Contested, err
+			}
+		}
 		after, err := p.send(ctx, o, seen)
 		if err == nil {
 			entry.UID, entry.Hash, entry.Mark = after.UID, o.hash, after.Mark

@@ -110,6 +110,8 @@ func (e *environment) obstacles(parent object.ID, err error, result apply.Result
 		case apply.Foreign:
 			outcome = outcome.And(reconcile.WaitFor(refusedRetry, reasonError, "existing %s is not controlled by this %s: "+
 				"choose another name, or delete the object", c.ID.Short(), parent.Kind))
+		case apply.Contested:
+			outcome = outcome.And(reconcile.Wait(reasonError, "%s: %s", c.ID.Short(), c.Message))
 		case apply.Terminating:
 			outcome = outcome.And(reconcile.Wait(reasonError, "waiting until the deleted %s no longer exists",
 				c.ID.Short()))
