@@ -28,6 +28,11 @@ func TestOam(t *testing.T) {
 		"stores and rights":       testStoreRights,
 		"traits without an app":   testDirectTraits,
 		"hostile paths":           testHostilePaths,
+		"short names":             testShortNames,
+		"applies to workloads":    testApplies,
+		"other controllers":       testRivals,
+		"nothing defined":         testUndefined,
+		"statuses of others":      testOtherStatuses,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -95,7 +95,9 @@ func (w *world) blank(kind, name string) *unstructured.Unstructured {
 	}
 	u := &unstructured.Unstructured{}
 	u.SetGroupVersionKind(gvk)
-	u.SetNamespace(w.NS)
+	if !strings.HasSuffix(kind, "Definition") {
+		u.SetNamespace(w.NS)
+	}
 	u.SetName(name)
 	return u
 }

@@ -20,7 +20,11 @@ import (
 
 // admitter handles the admission requests of the pack. Every replica of the operator runs one. The API
 // server does not ask for the operator's own writes.
-type admitter struct{ operators pack.Operators }
+type admitter struct {
+	*environment
+
+	operators pack.Operators
+}
 
 // written is the part of an object that says who its author is.
 type written struct {
@@ -28,9 +32,9 @@ type written struct {
 	Spec     any               `json:"spec"`
 }
 
-// recordAuthor records who wrote the spec of an object. A write that leaves the spec as it is leaves
-// the authors as they are, whatever the user sends.
-func (a *admitter) recordAuthor(_ context.Context, req admission.Request) admission.Response {
+// mutate records who wrote the spec of an object, and replaces short names of definitions. A write that
+// leaves the spec as it is leaves the authors as they are, whatever the user sends.
+func (a *admitter) mutate(_ context.Context, req admission.Request) admission.Response {
 	if a.operators.Has(req.UserInfo.Username) {
 		return admission.Allowed("")
 	}
@@ -45,7 +49,47 @@ func (a *admitter) recordAuthor(_ context.Context, req admission.Request) admiss
 	if req.Operation == admissionv1.Update && equality.Semantic.DeepEqual(now.Spec, old.Spec) {
 		want = old.Metadata.Annotations[authorise.AuthorsAnnotation]
 	}
-	return annotate(now.Metadata.Annotations, want)
+	answer := annotate(now.Metadata.Annotations, want)
+	patches, err := a.replaceShortNames(req)
+	if err != nil {
+		return pack.Denied(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, err.Error())
+	}
+	if len(patches) > 0 {
+		answer = admission.Patched("", append(answer.Patches, patches...)...)
+	}
+	return answer
+}
+
+// replaceShortNames returns the patches that replace the short names of definitions.
+func (a *admitter) replaceShortNames(req admission.Request) ([]webhook.JSONPatchOp, error) {
+	var patches []webhook.JSONPatchOp
+	replace := func(path string, content map[string]any, err error) error {
+		if content != nil {
+			patches = append(patches, webhook.JSONPatchOp{Operation: "replace", Path: path, Value: content})
+		}
+		return err
+	}
+	var err error
+	switch req.Kind.Kind {
+	case componentKind.Kind:
+		err = decodeAndCheck(req, func(c *oamv1alpha2.Component) error {
+			content, err := a.typedWorkload(c.Spec.Workload.Raw)
+			return replace("/spec/workload", content, err)
+		})
+	case applicationKind.Kind:
+		err = decodeAndCheck(req, func(ac *oamv1alpha2.ApplicationConfiguration) error {
+			for i := range ac.Spec.Components {
+				for j, t := range ac.Spec.Components[i].Traits {
+					content, err := a.typedTrait(t.Trait.Raw, fmt.Sprintf("spec.components[%d].traits[%d].trait", i, j))
+					if err := replace(fmt.Sprintf("/spec/components/%d/traits/%d/trait", i, j), content, err); err != nil {
+						return err
+					}
+				}
+			}
+			return nil
+		})
+	}
+	return patches, err
 }
 
 // annotate returns the answer that gives an object the annotation of its authors.

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -149,6 +150,9 @@ func renderPart(ac *oamv1alpha2.ApplicationConfiguration, i int, from sources) (
 			t.SetName(traitName(found.name, definitions[j].name, &c.Traits[j], t, before, taken))
 		}
 		taken[t.GetName()] = true
+		if err := checkApplies(definitions[j].spec, workload, from, fmt.Sprintf("%s.traits[%d].trait", field, j)); err != nil {
+			return part{}, err
+		}
 		if err := bindTrait(t, definitions[j].spec, workload); err != nil {
 			return part{}, err
 		}
@@ -196,6 +200,21 @@ func (p *part) readTraits(
 		p.traits, definitions = append(p.traits, one), append(definitions, d)
 	}
 	return definitions, revisionEnabled, nil
+}
+
+// checkApplies refuses a trait whose definition does not name the workload in appliesToWorkloads.
+func checkApplies(
+	definition *oamv1alpha2.TraitDefinition, workload *unstructured.Unstructured, from sources, field string,
+) error {
+	if definition == nil {
+		return nil
+	}
+	plural, _ := from.plural(workload.GroupVersionKind())
+	if !appliesTo(definition.Spec.AppliesToWorkloads, workload, plural) {
+		return wrong(field, "TraitDefinition/%s applies to %s, and the workload is a %s",
+			definition.Name, strings.Join(definition.Spec.AppliesToWorkloads, ", "), workload.GetKind())
+	}
+	return nil
 }
 
 // statusOf returns what status.workloads has for a component, or nil.

@@ -78,9 +78,9 @@ func setup(ctx context.Context, mgr manager.Manager, env pack.Environment, optio
 		return err
 	}
 	if env.Enforcement == pack.ByWebhook {
-		a := &admitter{operators: env.Operators}
+		a := &admitter{r, env.Operators}
 		server := mgr.GetWebhookServer()
-		server.Register(authorsPath, &webhook.Admission{Handler: admission.HandlerFunc(a.recordAuthor)})
+		server.Register(authorsPath, &webhook.Admission{Handler: admission.HandlerFunc(a.mutate)})
 		server.Register(validatePath, &webhook.Admission{Handler: admission.HandlerFunc(a.validate)})
 	}
 	return nil
