@@ -1,7 +1,6 @@
 package oam_test
 
 import (
-	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -19,26 +18,22 @@ apiVersion: core.oam.dev/v1alpha2
 kind: Component
 metadata: {name: db}
 spec:
-  workload: {type: mydbs.standard.oam.dev, spec: {engine: mysql}}`)
+  workload: {type: mydbs.standard.oam.dev, spec: {containers: [{name: a, image: b}]}}`)
 	w.write(application("app", "componentName: db") + `
       traits: [{trait: {name: bartraits.example.com, properties: {speed: 3}}}]`)
 	w.get("Component", "db", field("Mydb", "spec", "workload", "kind"))
-	w.get("Mydb", "db-v1", field("mysql", "spec", "engine"))
+	w.get("Mydb", "db-v1", field("[map[image:b name:a]]", "spec", "containers"))
 	w.get("Mydb", "db-v1", field("mydbs.standard.oam.dev", "metadata", "labels", "workload.oam.dev/type"))
 	trait := w.get("ApplicationConfiguration", "app", synced(""))
 	components, _, _ := unstructured.NestedSlice(trait.Object, "status", "workloads")
 	traits := components[0].(map[string]any)["traits"].([]any)
 	name := traits[0].(map[string]any)["traitRef"].(map[string]any)["name"].(string)
 	w.get("BarTrait", name, field(3, "spec", "speed"))
-	for _, u := range parse(t, `
+	w.refused(`
 apiVersion: core.oam.dev/v1alpha2
 kind: Component
 metadata: {name: none}
-spec: {workload: {type: nobodys.example.com}}`) {
-		if err := w.TryCreate(u); err == nil || !strings.Contains(err.Error(), "there is no WorkloadDefinition/nobodys.example.com") {
-			t.Errorf("a type without a definition: %v", err)
-		}
-	}
+spec: {workload: {type: nobodys.example.com}}`, "there is no WorkloadDefinition/nobodys.example.com")
 }
 
 // testApplies: a trait is applied to the workloads that its definition names alone.

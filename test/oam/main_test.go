@@ -12,7 +12,7 @@ import (
 
 func TestMain(m *testing.M) {
 	operator.Packs("oam")
-	testenv.Main(m, testenv.CRDs("../../config/crd", "testdata/crds.yaml"), testenv.CheckLeaks())
+	testenv.Main(m, testenv.CRDs("../../config/crd", "../../examples/oam/definitions.yaml", "testdata/crds.yaml"), testenv.CheckLeaks())
 }
 
 // testKinds gives the operator rights to the kinds of testdata/crds.yaml.
@@ -20,5 +20,6 @@ func testKinds(o *app.Options) {
 	o.Oam.Kinds = []schema.GroupResource{
 		{Group: "standard.oam.dev", Resource: "mydbs"}, {Group: "example.com", Resource: "bars"},
 		{Group: "example.com", Resource: "bartraits"},
+		{Group: "example.com", Resource: "bannertraits"}, {Group: "etcd.database.coreos.com", Resource: "etcdbackups"},
 	}
 }

@@ -29,6 +29,7 @@ func TestOam(t *testing.T) {
 		"traits without an app":   testDirectTraits,
 		"hostile paths":           testHostilePaths,
 		"short names":             testShortNames,
+		"application of the seed": testSeed,
 		"applies to workloads":    testApplies,
 		"other controllers":       testRivals,
 		"nothing defined":         testUndefined,

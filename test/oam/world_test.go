@@ -2,14 +2,11 @@ package oam_test
 
 import (
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"sigs.k8s.io/yaml"
 
 	oamv1alpha2 "github.com/kinship-dev/kinship/api/oam/v1alpha2"
 	"github.com/kinship-dev/kinship/internal/testenv"
@@ -24,40 +21,24 @@ func newWorld(t *testing.T) *world {
 	return &world{testenv.NewWorld(t, operator.Client(t))}
 }
 
-// parse reads the objects of a YAML text.
-func parse(t *testing.T, text string) []*unstructured.Unstructured {
-	t.Helper()
-	var all []*unstructured.Unstructured
-	for doc := range strings.SplitSeq(text, "\n---\n") {
-		u := &unstructured.Unstructured{}
-		if err := yaml.Unmarshal([]byte(doc), &u.Object); err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, u)
-	}
-	return all
-}
-
-// define creates the definitions of testdata once for all tests.
+// define applies the definitions of all tests.
 func define(t *testing.T) {
 	t.Helper()
-	text, err := os.ReadFile("testdata/definitions.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := operator.Client(t)
-	for _, u := range parse(t, string(text)) {
-		if err := c.Create(t.Context(), u); err != nil && !apierrors.IsAlreadyExists(err) {
-			t.Fatal(err)
-		}
-	}
+	testenv.ApplyFile(t, "testdata/definitions.yaml")
+	testenv.ApplyFile(t, "../../examples/oam/oam.yaml")
 }
 
-// write creates the objects of a YAML text in the namespace of the test.
+// write applies a YAML text in the namespace of the test.
 func (w *world) write(text string) {
 	w.T.Helper()
-	for _, u := range parse(w.T, text) {
-		w.Create(u)
+	testenv.Apply(w.T, text, testenv.In(w.NS))
+}
+
+// refused applies a YAML text, and fails the test unless the API server refuses it with a message.
+func (w *world) refused(text, message string) {
+	w.T.Helper()
+	if _, err := testenv.TryApply(w.T, text, testenv.In(w.NS)); err == nil || !strings.Contains(err.Error(), message) {
+		w.T.Errorf("answered with %v, want a refusal with %q", err, message)
 	}
 }
 
@@ -84,6 +65,8 @@ var kinds = map[string]schema.GroupVersionKind{
 	"Service":            {Version: "v1", Kind: "Service"},
 	"ConfigMap":          {Version: "v1", Kind: "ConfigMap"},
 	"Mydb":               {Group: "standard.oam.dev", Version: "v1alpha2", Kind: "Mydb"},
+	"BannerTrait":        {Group: "example.com", Version: "v1", Kind: "BannerTrait"},
+	"EtcdBackup":         {Group: "etcd.database.coreos.com", Version: "v1beta2", Kind: "EtcdBackup"},
 	"Bar":                {Group: "example.com", Version: "v1", Kind: "Bar"},
 	"BarTrait":           {Group: "example.com", Version: "v1", Kind: "BarTrait"},
 }

@@ -1,10 +1,12 @@
 package oam
 
 import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	oamv1alpha2 "github.com/kinship-dev/kinship/api/oam/v1alpha2"
+	"github.com/kinship-dev/kinship/pkg/oam"
 	"github.com/kinship-dev/kinship/pkg/object"
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 	"github.com/kinship-dev/kinship/pkg/relation"
@@ -24,14 +26,12 @@ func (e *environment) controlledBy(
 // workloadDefinition returns the definition of a workload's kind, or nil: the label of the workload
 // overrides the name PLURAL.GROUP.
 func (e *environment) workloadDefinition(workload relation.Object) *oamv1alpha2.WorkloadDefinition {
-	name := workload.Labels[oamv1alpha2.LabelWorkloadType]
-	if name == "" {
-		mapping, err := e.watcher.Mapping(workload.ID.GroupKind().WithVersion(""))
-		if err != nil {
-			return nil
-		}
-		name = mapping.Resource.Resource + "." + workload.ID.Group
+	mapping, err := e.watcher.Mapping(workload.ID.GroupKind().WithVersion(""))
+	if err != nil {
+		return nil
 	}
+	labels := &metav1.ObjectMeta{Labels: workload.Labels}
+	name := oam.DefinitionName(labels, oamv1alpha2.LabelWorkloadType, mapping.Resource.GroupResource())
 	found, _ := e.engine.Get(in(workloadDefinitionKind, "", name)).(*oamv1alpha2.WorkloadDefinition)
 	return found
 }
@@ -71,7 +71,9 @@ func (e *environment) members(user object.ID, refs ...object.ID) (map[object.ID]
 		}
 		for _, child := range definition.Spec.ChildResourceKinds {
 			gk := schema.FromAPIVersionAndKind(child.APIVersion, child.Kind).GroupKind()
-			all[id] = append(all[id], e.controlledBy(workload.UID, id.Namespace, gk, child.Selector)...)
+			own := e.controlledBy(workload.UID, id.Namespace, gk, child.Selector)
+			own = oam.Exposed(own, func(o relation.Object) map[string]string { return o.Labels })
+			all[id] = append(all[id], own...)
 		}
 	}
 	return all, reconcile.Outcome{}

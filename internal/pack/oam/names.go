@@ -7,21 +7,19 @@ import (
 
 	"github.com/davecgh/go-spew/spew"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/rand"
 
 	oamv1alpha2 "github.com/kinship-dev/kinship/api/oam/v1alpha2"
+	"github.com/kinship-dev/kinship/pkg/oam"
 )
 
 // noDefinition stands for the type of a trait without a TraitDefinition in names.
 const noDefinition = "dummy"
 
-// definitionName returns the name of the definition of an object: the label overrides the name of
-// the CustomResourceDefinition, PLURAL.GROUP (seed 5, helper library, step 2).
+// definitionName returns the name of the definition of an object.
 func definitionName(obj *unstructured.Unstructured, label, plural string) string {
-	if name := obj.GetLabels()[label]; name != "" {
-		return name
-	}
-	return plural + "." + obj.GroupVersionKind().Group
+	return oam.DefinitionName(obj, label, schema.GroupResource{Group: obj.GroupVersionKind().Group, Resource: plural})
 }
 
 // earlier are the workload and the traits of a component in status.workloads.

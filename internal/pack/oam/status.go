@@ -1,13 +1,8 @@
 package oam
 
 import (
-	"slices"
-	"strings"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	oamv1alpha2 "github.com/kinship-dev/kinship/api/oam/v1alpha2"
-	"github.com/kinship-dev/kinship/pkg/condition"
+	"github.com/kinship-dev/kinship/pkg/oam"
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 )
 
@@ -23,25 +18,11 @@ func isPassing(outcome reconcile.Outcome) bool {
 	return outcome.IsSuperseded() || outcome.Worst().Reason == reasonListing
 }
 
-// setSynced writes an outcome as the published condition Synced, and leaves other conditions as they
-// are.
+// setSynced writes an outcome as the published condition Synced.
 func setSynced(status *oamv1alpha2.ConditionedStatus, outcome reconcile.Outcome) {
-	synced := oamv1alpha2.Condition{
-		Type: oamv1alpha2.ConditionSynced, Status: metav1.ConditionTrue,
-		Reason: oamv1alpha2.ReasonReconcileSuccess, LastTransitionTime: metav1.Now(),
-	}
+	message := ""
 	if !outcome.IsDone() {
-		synced.Status, synced.Reason = metav1.ConditionFalse, reasonError
-		synced.Message = strings.ToValidUTF8(outcome.Message(), "")
-		synced.Message = synced.Message[:min(len(synced.Message), condition.MaxMessage)]
+		message = outcome.Message()
 	}
-	i := slices.IndexFunc(status.Conditions, func(c oamv1alpha2.Condition) bool { return c.Type == synced.Type })
-	if i < 0 {
-		status.Conditions = append(status.Conditions, synced)
-		return
-	}
-	if before := &status.Conditions[i]; before.Status == synced.Status {
-		synced.LastTransitionTime = before.LastTransitionTime
-	}
-	status.Conditions[i] = synced
+	oam.SetSynced(status, message)
 }
