@@ -145,6 +145,13 @@ func testWorkloadPerRevision(t *testing.T) {
 			field("db-v1", "revision")(&unstructured.Unstructured{Object: before[0].(map[string]any)}),
 		)
 	})
+	// Without the component all its workloads go.
+	w.write(bare("other", 1))
+	w.change("ApplicationConfiguration", "app", []any{map[string]any{"componentName": "other"}}, "spec", "components")
+	w.gone("Bar", "db-v2")
+	w.gone("Bar", "db-v1")
+	w.gone("BarTrait", "rollout")
+	w.get("ApplicationConfiguration", "app", field(nil, "status", "historyWorkloads"))
 }
 
 // testTraitLater is E8: a workload keeps its name when a trait that is revisionEnabled is added.
@@ -192,15 +199,10 @@ spec:
 // testHealthScope is E2 and E11: the workload is in the scope while the application exists.
 func testHealthScope(t *testing.T) {
 	w := newWorld(t)
-	w.write(`
-apiVersion: core.oam.dev/v1alpha2
-kind: HealthScope
-metadata: {name: health}
-spec: {workloadRefs: []}`)
+	w.write(healthScope)
 	w.get("HealthScope", "health", field("HEALTHY", "status", "scopeHealthCondition", "healthStatus"))
 	w.write(webComponent)
-	w.write(webApplication + `
-      scopes: [{scopeRef: {apiVersion: core.oam.dev/v1alpha2, kind: HealthScope, name: health}}]`)
+	w.write(webApplication + scopes)
 	app := w.get("ApplicationConfiguration", "app", synced(""))
 	if got := app.GetFinalizers(); len(got) != 1 || got[0] != "scope.finalizer.core.oam.dev" {
 		t.Errorf("finalizers are %v", got)

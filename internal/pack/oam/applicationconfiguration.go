@@ -34,6 +34,9 @@ type applicationPass struct {
 	id       object.ID
 	recorded *oamv1alpha2.ApplicationConfiguration
 	app      application
+	// former are status.workloads as the pass found them. They stay in the status until all that they
+	// name is collected: an operator that ends before goes on there.
+	former []oamv1alpha2.WorkloadStatus
 	// have is the inventory.
 	have []apply.Entry
 	// skip are objects that are not applied in this pass.
@@ -45,7 +48,9 @@ func (r *applicationReconciler) pass() *reconcile.Pass[*applicationPass] {
 		Read: r.read,
 		Begin: func(id object.ID, obj client.Object) *applicationPass {
 			recorded := obj.(*oamv1alpha2.ApplicationConfiguration)
-			return &applicationPass{ApplicationConfiguration: recorded.DeepCopy(), id: id, recorded: recorded}
+			return &applicationPass{
+				ApplicationConfiguration: recorded.DeepCopy(), id: id, recorded: recorded, former: recorded.Status.Workloads,
+			}
 		},
 		Conclude: r.conclude, Forget: r.forget, Writes: r.writer.Writes,
 		Live: []reconcile.Step[*applicationPass]{
@@ -56,6 +61,7 @@ func (r *applicationReconciler) pass() *reconcile.Pass[*applicationPass] {
 			{Name: "pass data", Run: r.passData},
 			{Name: "apply", Run: r.apply},
 			{Name: "join scopes", Run: r.joinScopes},
+			{Name: "forget former workloads", Run: r.forgetFormer},
 		},
 		Ending: []reconcile.Step[*applicationPass]{
 			{Name: "leave scopes", Run: r.leaveScopes},

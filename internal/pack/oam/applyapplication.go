@@ -22,21 +22,22 @@ const (
 	traitWave
 )
 
-// inventory returns the objects that the application has: of the last pass in memory, or else of
-// status.workloads.
+// inventory returns the objects that the application has: those of the last pass in memory, with what
+// the status names besides.
 func (r *applicationReconciler) inventory(p *applicationPass) []apply.Entry {
-	if known, ok := r.inventories.Load(p.id); ok {
-		return known.([]apply.Entry)
-	}
 	var all []apply.Entry
-	add := func(ref oamv1alpha2.TypedReference, wave int32) {
-		gvk := schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind)
-		if gvk.Kind == "" || ref.Name == "" {
-			return // Another client can write the status.
-		}
-		all = append(all, apply.Entry{ID: idOf(ref, p.Namespace), Version: gvk.Version, Wave: wave})
+	if known, ok := r.inventories.Load(p.id); ok {
+		all = slices.Clone(known.([]apply.Entry))
 	}
-	for _, w := range p.Status.Workloads {
+	add := func(ref oamv1alpha2.TypedReference, wave int32) {
+		gvk, id := schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind), idOf(ref, p.Namespace)
+		isKnown := slices.ContainsFunc(all, func(e apply.Entry) bool { return e.ID == id })
+		if isKnown || gvk.Kind == "" || ref.Name == "" { // Another client can write the status.
+			return
+		}
+		all = append(all, apply.Entry{ID: id, Version: gvk.Version, Wave: wave})
+	}
+	for _, w := range p.former {
 		add(w.Reference, workloadWave)
 		for _, t := range w.Traits {
 			add(t.Reference, traitWave)
@@ -71,11 +72,13 @@ func (r *applicationReconciler) apply(ctx context.Context, p *applicationPass) r
 		Have: r.withoutHistory(p), Want: want, Skip: p.skip,
 		Record: func(ctx context.Context, _ []apply.Entry) error {
 			p.setWorkloads(r.history(p))
+			p.keepFormer()
 			return r.writeStatus(ctx, p)
 		},
 	})
 	r.inventories.Store(p.id, result.Inventory)
 	p.setWorkloads(r.history(p))
+	p.keepFormer()
 	return r.obstacles(p.id, err, result)
 }
 
@@ -121,7 +124,7 @@ func (r *applicationReconciler) history(p *applicationPass) []oamv1alpha2.Histor
 // setWorkloads writes the workloads and the traits into the status. Values that other controllers
 // wrote into fields named status are kept, for the same revision and the same trait.
 func (p *applicationPass) setWorkloads(history []oamv1alpha2.HistoryWorkload) {
-	before := p.Status.Workloads
+	before := p.former
 	p.Status.Workloads = make([]oamv1alpha2.WorkloadStatus, 0, len(p.app.parts))
 	for _, part := range p.app.parts {
 		w := oamv1alpha2.WorkloadStatus{
@@ -145,6 +148,28 @@ func (p *applicationPass) setWorkloads(history []oamv1alpha2.HistoryWorkload) {
 		p.Status.Workloads = append(p.Status.Workloads, w)
 	}
 	p.Status.HistoryWorkloads = history
+}
+
+// keepFormer adds the former workloads to the status, whose objects and scopes are not collected yet.
+func (p *applicationPass) keepFormer() {
+	for _, f := range p.former {
+		if !slices.ContainsFunc(p.Status.Workloads, func(w oamv1alpha2.WorkloadStatus) bool { return sameObjects(w, f) }) {
+			p.Status.Workloads = append(p.Status.Workloads, f)
+		}
+	}
+}
+
+// sameObjects reports whether two entries name the same workload, traits and scopes.
+func sameObjects(a, b oamv1alpha2.WorkloadStatus) bool {
+	return a.Reference == b.Reference &&
+		slices.EqualFunc(a.Traits, b.Traits, func(s, t oamv1alpha2.WorkloadTrait) bool { return s.Reference == t.Reference }) &&
+		slices.EqualFunc(a.Scopes, b.Scopes, func(s, t oamv1alpha2.WorkloadScope) bool { return s.Reference == t.Reference })
+}
+
+// forgetFormer is the last step: all that former workloads name is collected.
+func (r *applicationReconciler) forgetFormer(_ context.Context, p *applicationPass) reconcile.Outcome {
+	p.setWorkloads(p.Status.HistoryWorkloads)
+	return reconcile.Outcome{}
 }
 
 func traitStatus(former oamv1alpha2.WorkloadStatus, trait *unstructured.Unstructured) string {

@@ -30,7 +30,7 @@ func (r *applicationReconciler) joinScopes(ctx context.Context, p *applicationPa
 	}
 	// Scopes and workloads of the last status are left, unless they are wanted.
 	drop := map[oamv1alpha2.TypedReference][]oamv1alpha2.TypedReference{}
-	for _, w := range p.recorded.Status.Workloads {
+	for _, w := range p.former {
 		for _, s := range w.Scopes {
 			s.Reference.UID = ""
 			if !slices.Contains(want[s.Reference], w.Reference) {
