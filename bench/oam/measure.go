@@ -1,0 +1,294 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/kubernetes"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	oamv1alpha2 "github.com/kinship-dev/kinship/api/oam/v1alpha2"
+	"github.com/kinship-dev/kinship/bench/internal/gauge"
+)
+
+const (
+	namespace = "bench-oam"
+	replicas  = 3
+	// drifts is how many objects are deleted and edited.
+	drifts = 20
+)
+
+// meter measures one implementation.
+type meter struct {
+	options
+
+	client  client.WithWatch
+	clients kubernetes.Interface
+}
+
+// counted are the resources whose requests count, by whom ever they are sent. The program's own are
+// subtracted.
+var counted = []string{
+	"applicationconfigurations", "components", "containerizedworkloads", "manualscalertraits", "healthscopes",
+	"deployments", "services", "configmaps", "controllerrevisions", "subjectaccessreviews",
+}
+
+func (m *meter) measure(ctx context.Context) error {
+	if err := m.prepare(ctx); err != nil {
+		return err
+	}
+	defer func() {
+		ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}
+		_ = m.client.Delete(context.WithoutCancel(ctx), ns) // A local control plane ends anyway.
+	}()
+	before, err := m.requests(ctx)
+	if err != nil {
+		return err
+	}
+	begin := time.Now()
+	if err := m.create(ctx); err != nil {
+		return err
+	}
+	if err := m.awaitScaled(ctx); err != nil {
+		return err
+	}
+	fmt.Printf("%d applications, all scaled           %6.1f s\n", m.applications, time.Since(begin).Seconds())
+	after, err := m.settled(ctx)
+	if err != nil {
+		return err
+	}
+	sent := after - before - 2*m.applications // The program creates a Component and an application each.
+	fmt.Printf("requests for each application         %6.1f\n", float64(sent)/float64(m.applications))
+	if err := m.reportIdle(ctx); err != nil {
+		return err
+	}
+	if err := m.reportDrift(ctx); err != nil {
+		return err
+	}
+	return m.reportMemory()
+}
+
+// requests returns the number of requests for the counted resources so far.
+func (m *meter) requests(ctx context.Context) (int, error) {
+	counts, err := gauge.ReadCounts(ctx, m.clients.Discovery().RESTClient())
+	if err != nil {
+		return 0, err
+	}
+	sum := 0
+	for request, n := range counts {
+		// Kubernetes' controllers write statuses of Deployments.
+		isStatus := request.Resource == "deployments" && request.Subresource == "status"
+		if slices.Contains(counted, request.Resource) && !isStatus {
+			sum += n
+		}
+	}
+	return sum, nil
+}
+
+// settled returns the number of requests once it no longer grows.
+func (m *meter) settled(ctx context.Context) (int, error) {
+	last := -1
+	err := wait.PollUntilContextCancel(ctx, 3*time.Second, true, func(ctx context.Context) (bool, error) {
+		now, err := m.requests(ctx)
+		same := now == last
+		last = now
+		return same, err
+	})
+	return last, err
+}
+
+func (m *meter) prepare(ctx context.Context) error {
+	objects := []client.Object{
+		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}},
+		&oamv1alpha2.WorkloadDefinition{
+			ObjectMeta: metav1.ObjectMeta{Name: "containerizedworkloads.core.oam.dev"},
+			Spec: oamv1alpha2.WorkloadDefinitionSpec{
+				Reference: oamv1alpha2.DefinitionReference{Name: "containerizedworkloads.core.oam.dev"},
+				ChildResourceKinds: []oamv1alpha2.ChildResourceKind{
+					{APIVersion: "apps/v1", Kind: "Deployment"}, {APIVersion: "v1", Kind: "Service"},
+				},
+			},
+		},
+		&oamv1alpha2.TraitDefinition{
+			ObjectMeta: metav1.ObjectMeta{Name: "manualscalertraits.core.oam.dev"},
+			Spec: oamv1alpha2.TraitDefinitionSpec{
+				Reference:       oamv1alpha2.DefinitionReference{Name: "manualscalertraits.core.oam.dev"},
+				WorkloadRefPath: "spec.workloadRef",
+			},
+		},
+	}
+	// The API server serves new kinds, and calls new webhooks, a moment after they are installed.
+	try := &oamv1alpha2.Component{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "try"}}
+	try.Spec.Workload = raw(map[string]any{"apiVersion": "v1", "kind": "ConfigMap"})
+	var failed error
+	err := wait.PollUntilContextTimeout(ctx, time.Second, time.Minute, true, func(ctx context.Context) (bool, error) {
+		for _, obj := range objects {
+			if failed = client.IgnoreAlreadyExists(m.client.Create(ctx, copyOf(obj))); failed != nil {
+				return false, nil
+			}
+		}
+		failed = m.client.Create(ctx, try.DeepCopy(), client.DryRunAll)
+		return failed == nil, nil
+	})
+	if err != nil {
+		return fmt.Errorf("prepare the cluster: %w", failed)
+	}
+	return nil
+}
+
+func (m *meter) create(ctx context.Context) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(8)
+	for i := range m.applications {
+		group.Go(func() error {
+			meta := metav1.ObjectMeta{Namespace: namespace, Name: fmt.Sprintf("app-%04d", i)}
+			c := &oamv1alpha2.Component{ObjectMeta: meta}
+			c.Spec.Workload = raw(map[string]any{
+				"apiVersion": oamv1alpha2.GroupVersion.String(), "kind": oamv1alpha2.KindContainerizedWorkload,
+				"spec": map[string]any{"containers": []any{map[string]any{
+					"name": "web", "image": "web", "ports": []any{map[string]any{"name": "http", "containerPort": 80}},
+				}}},
+			})
+			ac := &oamv1alpha2.ApplicationConfiguration{ObjectMeta: meta}
+			ac.Spec.Components = []oamv1alpha2.ApplicationConfigurationComponent{{
+				ComponentName: meta.Name, Traits: []oamv1alpha2.ComponentTrait{{Trait: raw(map[string]any{
+					"apiVersion": oamv1alpha2.GroupVersion.String(), "kind": oamv1alpha2.KindManualScalerTrait,
+					"metadata": map[string]any{"name": meta.Name}, "spec": map[string]any{"replicaCount": replicas},
+				})}},
+			}}
+			if err := m.client.Create(ctx, c); err != nil {
+				return fmt.Errorf("create component: %w", err)
+			}
+			return m.client.Create(ctx, ac)
+		})
+	}
+	return group.Wait()
+}
+
+func raw(content map[string]any) runtime.RawExtension {
+	text, err := json.Marshal(content)
+	if err != nil {
+		panic(err) // The content is a literal.
+	}
+	return runtime.RawExtension{Raw: text}
+}
+
+// awaitScaled waits until each Deployment has the replicas of its trait.
+func (m *meter) awaitScaled(ctx context.Context) error {
+	scaled := map[string]bool{}
+	w, err := m.client.Watch(ctx, &appsv1.DeploymentList{}, client.InNamespace(namespace))
+	if err != nil {
+		return fmt.Errorf("watch Deployments: %w", err)
+	}
+	defer w.Stop()
+	for len(scaled) < m.applications {
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case event := <-w.ResultChan():
+			if d, ok := event.Object.(*appsv1.Deployment); ok && isScaled(d) {
+				scaled[d.Name] = true
+			}
+		}
+	}
+	return nil
+}
+
+func isScaled(d *appsv1.Deployment) bool { return d.Spec.Replicas != nil && *d.Spec.Replicas == replicas }
+
+func (m *meter) reportIdle(ctx context.Context) error {
+	before, err := m.requests(ctx)
+	if err != nil {
+		return err
+	}
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-time.After(m.idle):
+	}
+	after, err := m.requests(ctx)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("requests in %s of idleness           %6d\n", m.idle, after-before)
+	return nil
+}
+
+// reportDrift deletes and edits objects, one at a time, and prints the times until they are restored.
+func (m *meter) reportDrift(ctx context.Context) error {
+	scale := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"replicas":1}}`))
+	for _, harm := range []struct {
+		what string
+		obj  client.Object
+		do   func(client.Object) error
+	}{
+		{"Deployment deleted", &appsv1.Deployment{}, func(o client.Object) error { return m.client.Delete(ctx, o) }},
+		{"trait deleted", &oamv1alpha2.ManualScalerTrait{}, func(o client.Object) error { return m.client.Delete(ctx, o) }},
+		{"replicas edited", &appsv1.Deployment{}, func(o client.Object) error { return m.client.Patch(ctx, o, scale) }},
+	} {
+		var times []time.Duration
+		for i := range min(drifts, m.applications) {
+			harm.obj.SetNamespace(namespace)
+			harm.obj.SetName(fmt.Sprintf("app-%04d", i))
+			took, err := m.restored(ctx, harm.obj, harm.do)
+			if err != nil {
+				return fmt.Errorf("%s: %w", harm.what, err)
+			}
+			times = append(times, took)
+		}
+		slices.Sort(times)
+		fmt.Printf("%-19s -> back, median / max   %4d / %d ms\n", harm.what, times[len(times)/2].Milliseconds(),
+			times[len(times)-1].Milliseconds())
+	}
+	return nil
+}
+
+// restored harms an object, and returns the time until the object is as before.
+func (m *meter) restored(ctx context.Context, obj client.Object, harm func(client.Object) error) (time.Duration, error) {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	if err := m.client.Get(ctx, client.ObjectKeyFromObject(obj), obj); err != nil {
+		return 0, err
+	}
+	before := obj.GetResourceVersion()
+	begin := time.Now()
+	if err := harm(obj); err != nil {
+		return 0, err
+	}
+	err := wait.PollUntilContextCancel(ctx, 2*time.Millisecond, true, func(ctx context.Context) (bool, error) {
+		now := obj.DeepCopyObject().(client.Object)
+		if err := m.client.Get(ctx, client.ObjectKeyFromObject(obj), now); err != nil {
+			return false, client.IgnoreNotFound(err)
+		}
+		d, isDeployment := now.(*appsv1.Deployment)
+		return now.GetResourceVersion() != before && now.GetDeletionTimestamp() == nil && (!isDeployment || isScaled(d)), nil
+	})
+	return time.Since(begin), err
+}
+
+func (m *meter) reportMemory() error {
+	if m.operatorPID == 0 {
+		return nil
+	}
+	used, err := gauge.ReadProcess("/proc", m.operatorPID)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "The memory of the operator is not known:", err)
+		return nil
+	}
+	fmt.Printf("memory of the operator, at most       %6d MiB (%d MiB)\n", used.RSS>>20, used.Peak>>20)
+	fmt.Printf("processor time of the operator        %6.1f s\n", used.CPU.Seconds())
+	return nil
+}
+
+func copyOf(obj client.Object) client.Object { return obj.DeepCopyObject().(client.Object) }
