@@ -66,7 +66,7 @@ func (r *scalerReconciler) scale(ctx context.Context, p *scalerPass) reconcile.O
 	}
 	found := all[id]
 	if len(found) == 0 {
-		return reconcile.Wait(reasonError, "waiting for %s to be created", id.Short())
+		return lacking(p, "waiting for %s to be created", id.Short())
 	}
 	targets := found[1:]
 	if definition := r.workloadDefinition(found[0]); len(childrenOf(definition)) == 0 {
@@ -81,9 +81,20 @@ func (r *scalerReconciler) scale(ctx context.Context, p *scalerPass) reconcile.O
 		outcome = outcome.And(r.setReplicas(ctx, p, target))
 	}
 	if count == 0 && outcome.IsDone() {
-		return reconcile.Wait(reasonError, "cannot scale the resource: %s and its children have no spec.replicas", id.Short())
+		return lacking(p, "cannot scale the resource: %s and its children have no spec.replicas", id.Short())
 	}
 	return outcome
+}
+
+// workloadPatience is how long the children of a new workload usually take.
+const workloadPatience = 5 * time.Second
+
+// lacking waits for an object. A new trait does not say so at once: usually its workload is being made.
+func lacking(p *scalerPass, format string, args ...any) reconcile.Outcome {
+	if rest := workloadPatience - time.Since(p.obj.CreationTimestamp.Time); rest > 0 {
+		return reconcile.WaitFor(rest, reasonPassing, format, args...)
+	}
+	return reconcile.Wait(reasonError, format, args...)
 }
 
 // isScalable reports whether objects of a kind have spec.replicas: the object has the field, or its

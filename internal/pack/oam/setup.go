@@ -209,7 +209,7 @@ func (r *environment) watching(user object.ID, kinds ...schema.GroupKind) reconc
 		case problem != nil:
 			outcome = outcome.And(reconcile.Wait(reasonError, "%s can't be watched: %s", gk, problem))
 		default:
-			outcome = outcome.And(reconcile.Wait(reasonListing, "waiting for the list of %s", gk))
+			outcome = outcome.And(reconcile.Wait(reasonPassing, "waiting for the list of %s", gk))
 		}
 	}
 	return outcome

@@ -9,13 +9,13 @@ import (
 const (
 	// reasonError is the only published reason of an outcome that is not done.
 	reasonError = oamv1alpha2.ReasonReconcileError
-	// reasonListing is the reason of a wait that ends in a moment, and is not worth a status.
-	reasonListing = "Listing"
+	// reasonPassing is the reason of a wait that usually ends in a moment, and is not worth a status.
+	reasonPassing = "Passing"
 )
 
 // isPassing reports whether an outcome is not worth a status: the pass is repeated at once.
 func isPassing(outcome reconcile.Outcome) bool {
-	return outcome.IsSuperseded() || outcome.Worst().Reason == reasonListing
+	return outcome.IsSuperseded() || outcome.Worst().Reason == reasonPassing
 }
 
 // setSynced writes an outcome as the published condition Synced.
