@@ -69,7 +69,7 @@ func run(ctx context.Context, o options) (err error) {
 		return fmt.Errorf("read kubeconfig: %w", err)
 	}
 	config.QPS = -1
-	m := &meter{options: o}
+	m := &meter{options: o, out: os.Stdout}
 	scheme, err := app.NewScheme(app.Options{Packs: []string{"oam"}})
 	if err != nil {
 		return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"time"
@@ -35,6 +36,7 @@ type meter struct {
 
 	client  client.WithWatch
 	clients kubernetes.Interface
+	out     io.Writer
 }
 
 // counted are the resources whose requests count, by whom ever they are sent. The program's own are
@@ -63,13 +65,13 @@ func (m *meter) measure(ctx context.Context) error {
 	if err := m.awaitScaled(ctx); err != nil {
 		return err
 	}
-	fmt.Printf("%d applications, all scaled           %6.1f s\n", m.applications, time.Since(begin).Seconds())
+	fmt.Fprintf(m.out, "%d applications, all scaled           %6.1f s\n", m.applications, time.Since(begin).Seconds())
 	after, err := m.settled(ctx)
 	if err != nil {
 		return err
 	}
 	sent := after - before - 2*m.applications // The program creates a Component and an application each.
-	fmt.Printf("requests for each application         %6.1f\n", float64(sent)/float64(m.applications))
+	fmt.Fprintf(m.out, "requests for each application         %6.1f\n", float64(sent)/float64(m.applications))
 	if err := m.reportIdle(ctx); err != nil {
 		return err
 	}
@@ -129,22 +131,27 @@ func (m *meter) prepare(ctx context.Context) error {
 		},
 	}
 	// The API server serves new kinds, and calls new webhooks, a moment after they are installed.
-	try := &oamv1alpha2.Component{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "try"}}
-	try.Spec.Workload = raw(map[string]any{"apiVersion": "v1", "kind": "ConfigMap"})
 	var failed error
 	err := wait.PollUntilContextTimeout(ctx, time.Second, time.Minute, true, func(ctx context.Context) (bool, error) {
-		for _, obj := range objects {
-			if failed = client.IgnoreAlreadyExists(m.client.Create(ctx, copyOf(obj))); failed != nil {
-				return false, nil
-			}
-		}
-		failed = m.client.Create(ctx, try.DeepCopy(), client.DryRunAll)
+		failed = m.tryPrepare(ctx, objects)
 		return failed == nil, nil
 	})
 	if err != nil {
 		return fmt.Errorf("prepare the cluster: %w", failed)
 	}
 	return nil
+}
+
+// tryPrepare creates objects, and asks whether a Component would be accepted.
+func (m *meter) tryPrepare(ctx context.Context, objects []client.Object) error {
+	for _, obj := range objects {
+		if err := client.IgnoreAlreadyExists(m.client.Create(ctx, copyOf(obj))); err != nil {
+			return err
+		}
+	}
+	try := &oamv1alpha2.Component{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "try"}}
+	try.Spec.Workload = raw(map[string]any{"apiVersion": "v1", "kind": "ConfigMap"})
+	return m.client.Create(ctx, try, client.DryRunAll)
 }
 
 func (m *meter) create(ctx context.Context) error {
@@ -205,7 +212,9 @@ func (m *meter) awaitScaled(ctx context.Context) error {
 	return nil
 }
 
-func isScaled(d *appsv1.Deployment) bool { return d.Spec.Replicas != nil && *d.Spec.Replicas == replicas }
+func isScaled(d *appsv1.Deployment) bool {
+	return d.Spec.Replicas != nil && *d.Spec.Replicas == replicas
+}
 
 func (m *meter) reportIdle(ctx context.Context) error {
 	before, err := m.requests(ctx)
@@ -221,7 +230,7 @@ func (m *meter) reportIdle(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("requests in %s of idleness           %6d\n", m.idle, after-before)
+	fmt.Fprintf(m.out, "requests in %s of idleness           %6d\n", m.idle, after-before)
 	return nil
 }
 
@@ -248,14 +257,16 @@ func (m *meter) reportDrift(ctx context.Context) error {
 			times = append(times, took)
 		}
 		slices.Sort(times)
-		fmt.Printf("%-19s -> back, median / max   %4d / %d ms\n", harm.what, times[len(times)/2].Milliseconds(),
+		fmt.Fprintf(m.out, "%-19s -> back, median / max   %4d / %d ms\n", harm.what, times[len(times)/2].Milliseconds(),
 			times[len(times)-1].Milliseconds())
 	}
 	return nil
 }
 
 // restored harms an object, and returns the time until the object is as before.
-func (m *meter) restored(ctx context.Context, obj client.Object, harm func(client.Object) error) (time.Duration, error) {
+func (m *meter) restored(
+	ctx context.Context, obj client.Object, harm func(client.Object) error,
+) (time.Duration, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	if err := m.client.Get(ctx, client.ObjectKeyFromObject(obj), obj); err != nil {
@@ -286,8 +297,8 @@ func (m *meter) reportMemory() error {
 		fmt.Fprintln(os.Stderr, "The memory of the operator is not known:", err)
 		return nil
 	}
-	fmt.Printf("memory of the operator, at most       %6d MiB (%d MiB)\n", used.RSS>>20, used.Peak>>20)
-	fmt.Printf("processor time of the operator        %6.1f s\n", used.CPU.Seconds())
+	fmt.Fprintf(m.out, "memory of the operator, at most       %6d MiB (%d MiB)\n", used.RSS>>20, used.Peak>>20)
+	fmt.Fprintf(m.out, "processor time of the operator        %6.1f s\n", used.CPU.Seconds())
 	return nil
 }
 

@@ -41,7 +41,9 @@ const (
 	Failed Action = "failed"
 )
 
-var actions = []Action{Created, Updated, Unchanged, Pruned, Kept, Skipped, Terminating, Refused, Foreign, Contested, Failed}
+var actions = []Action{
+	Created, Updated, Unchanged, Pruned, Kept, Skipped, Terminating, Refused, Foreign, Contested, Failed,
+}
 
 // Change is the Action of one object.
 type Change struct {

@@ -162,7 +162,8 @@ func testTraitLater(t *testing.T) {
 	uid := w.get("Bar", "db", nil).GetUID()
 	w.get("ApplicationConfiguration", "app", synced(""))
 	trait := map[string]any{"trait": map[string]any{
-		"apiVersion": "example.com/v1", "kind": "BarTrait", "metadata": map[string]any{"name": "rollout"}, "spec": map[string]any{},
+		"apiVersion": "example.com/v1", "kind": "BarTrait", "metadata": map[string]any{"name": "rollout"},
+		"spec": map[string]any{},
 	}}
 	w.change("ApplicationConfiguration", "app",
 		[]any{map[string]any{"componentName": "db", "traits": []any{trait}}}, "spec", "components")

@@ -41,7 +41,8 @@ func testApplies(t *testing.T) {
 	w := newWorld(t)
 	w.write(bare("web", 1))
 	w.write(application("app", "componentName: web") + `
-      traits: [{trait: {apiVersion: example.com/v1, kind: BarTrait, metadata: {name: x, labels: {trait.oam.dev/type: picky}}}}]`)
+      traits:
+        - trait: {apiVersion: example.com/v1, kind: BarTrait, metadata: {name: x, labels: {trait.oam.dev/type: picky}}}`)
 	w.get("ApplicationConfiguration", "app", synced("TraitDefinition/picky applies to *.apps, and the workload is a Bar"))
 	w.change("TraitDefinition", "picky", []any{"example.com/v1.Bar"}, "spec", "appliesToWorkloads")
 	w.get("ApplicationConfiguration", "app", synced(""))
@@ -110,7 +111,8 @@ spec:
 	w.get("Deployment", "web", image("wordpress:php7.2"))
 	w.get("Deployment", "web", field(4, "spec", "replicas"))
 	d := w.get("Deployment", "web", nil)
-	if containers, _, _ := unstructured.NestedSlice(d.Object, "spec", "template", "spec", "containers"); len(containers) != 2 {
+	containers, _, _ := unstructured.NestedSlice(d.Object, "spec", "template", "spec", "containers")
+	if len(containers) != 2 {
 		t.Errorf("%d containers, want the sidecar too", len(containers))
 	}
 	meddle("wordpress:evil")

@@ -12,14 +12,17 @@ import (
 
 func TestMain(m *testing.M) {
 	operator.Packs("oam")
-	testenv.Main(m, testenv.CRDs("../../config/crd", "../../examples/oam/definitions.yaml", "testdata/crds.yaml"), testenv.CheckLeaks())
+	crds := testenv.CRDs("../../config/crd", "../../examples/oam/definitions.yaml", "testdata/crds.yaml")
+	testenv.Main(m, crds, testenv.CheckLeaks())
 }
 
 // testKinds gives the operator rights to the kinds of testdata/crds.yaml.
 func testKinds(o *app.Options) {
 	o.Oam.Kinds = []schema.GroupResource{
-		{Group: "standard.oam.dev", Resource: "mydbs"}, {Group: "example.com", Resource: "bars"},
+		{Group: "standard.oam.dev", Resource: "mydbs"},
+		{Group: "example.com", Resource: "bars"},
 		{Group: "example.com", Resource: "bartraits"},
-		{Group: "example.com", Resource: "bannertraits"}, {Group: "etcd.database.coreos.com", Resource: "etcdbackups"},
+		{Group: "example.com", Resource: "bannertraits"},
+		{Group: "etcd.database.coreos.com", Resource: "etcdbackups"},
 	}
 }

@@ -39,8 +39,9 @@ func testAuthors(t *testing.T) {
 		"binding": `{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, ` +
 			`roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: cluster-admin}}`,
 		"secret": `{apiVersion: v1, kind: Secret, metadata: {namespace: kube-system}}`,
-		"pod":    `{apiVersion: v1, kind: Pod, spec: {containers: [{name: a, image: a, securityContext: {privileged: true}}]}}`,
-		"bar":    `{apiVersion: example.com/v1, kind: Bar}`,
+		"pod": `{apiVersion: v1, kind: Pod, ` +
+			`spec: {containers: [{name: a, image: a, securityContext: {privileged: true}}]}}`,
+		"bar": `{apiVersion: example.com/v1, kind: Bar}`,
 		// The annotation of the embedded object is not the author's to write.
 		"forged": `{apiVersion: core.oam.dev/v1alpha2, kind: ContainerizedWorkload, metadata: {annotations: {"` +
 			authorise.AuthorsAnnotation + `": '[{"username":"admin","groups":["system:masters"]}]'}}, ` +

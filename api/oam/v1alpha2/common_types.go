@@ -55,7 +55,7 @@ type TypedReference struct {
 // Condition is a condition without observedGeneration, which the status has beside the conditions.
 type Condition struct {
 	// +kubebuilder:validation:MaxLength=316
-	Type string `json:"type"`
+	Type   string                 `json:"type"`
 	Status metav1.ConditionStatus `json:"status"`
 	// LastTransitionTime is when Status changed last.
 	LastTransitionTime metav1.Time `json:"lastTransitionTime"`

@@ -156,7 +156,9 @@ func (a application) objects() []*unstructured.Unstructured {
 }
 
 // conclude writes the status.
-func (r *applicationReconciler) conclude(ctx context.Context, p *applicationPass, outcome reconcile.Outcome) reconcile.Outcome {
+func (r *applicationReconciler) conclude(
+	ctx context.Context, p *applicationPass, outcome reconcile.Outcome,
+) reconcile.Outcome {
 	if isPassing(outcome) || (p.DeletionTimestamp != nil && outcome.IsDone()) {
 		return outcome
 	}

@@ -4,10 +4,9 @@ import (
 	"context"
 	"slices"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	oamv1alpha2 "github.com/kinship-dev/kinship/api/oam/v1alpha2"
 	"github.com/kinship-dev/kinship/pkg/apply"
@@ -161,9 +160,10 @@ func (p *applicationPass) keepFormer() {
 
 // sameObjects reports whether two entries name the same workload, traits and scopes.
 func sameObjects(a, b oamv1alpha2.WorkloadStatus) bool {
+	sameTrait := func(s, t oamv1alpha2.WorkloadTrait) bool { return s.Reference == t.Reference }
+	sameScope := func(s, t oamv1alpha2.WorkloadScope) bool { return s.Reference == t.Reference }
 	return a.Reference == b.Reference &&
-		slices.EqualFunc(a.Traits, b.Traits, func(s, t oamv1alpha2.WorkloadTrait) bool { return s.Reference == t.Reference }) &&
-		slices.EqualFunc(a.Scopes, b.Scopes, func(s, t oamv1alpha2.WorkloadScope) bool { return s.Reference == t.Reference })
+		slices.EqualFunc(a.Traits, b.Traits, sameTrait) && slices.EqualFunc(a.Scopes, b.Scopes, sameScope)
 }
 
 // forgetFormer is the last step: all that former workloads name is collected.

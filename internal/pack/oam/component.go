@@ -39,16 +39,20 @@ func componentOf(r client.Object) object.ID {
 	return in(componentKind, r.GetNamespace(), r.GetLabels()[oamv1alpha2.LabelComponent])
 }
 
-// isRecorded implements engine.Kind.Ready: a Component can be used when its present spec has a
-// revision. The id is the name of the revision.
-func isRecorded(obj client.Object) (string, bool) {
-	c := obj.(*oamv1alpha2.Component)
+// latestRevision returns the name of the revision of a Component's present spec, if there is one yet.
+func latestRevision(c *oamv1alpha2.Component) (string, bool) {
 	if c.Status.LatestRevision == nil {
 		return "", false
 	}
-	// Labels and annotations of the Component are copied to the workload.
-	id := c.Status.LatestRevision.Name
-	return id, c.Status.ObservedGeneration == c.Generation
+	return c.Status.LatestRevision.Name, c.Status.ObservedGeneration == c.Generation
+}
+
+// isRecorded implements engine.Kind.Ready: a Component can be used when its present spec has a revision.
+// The id wakes the applications of the Component: its labels and annotations are copied to the workload.
+func isRecorded(obj client.Object) (string, bool) {
+	c := obj.(*oamv1alpha2.Component)
+	name, ok := latestRevision(c)
+	return fmt.Sprint(name, c.Labels, c.Annotations), ok
 }
 
 type componentPass = pass[*oamv1alpha2.Component]

@@ -20,10 +20,16 @@ spec:
   containers:
     - name: wordpress
       image: wordpress:4
-      resources: {cpu: {required: 500m}, memory: {required: 1Gi}, volumes: [{name: data, mountPath: /data, accessMode: RO}]}
+      resources:
+        cpu: {required: 500m}
+        memory: {required: 1Gi}
+        volumes: [{name: data, mountPath: /data, accessMode: RO}]
       ports: [{name: http, containerPort: 80}, {name: metrics, containerPort: 9090, protocol: UDP}]
       env: [{name: A, value: b}, {name: S, fromSecret: {name: secret, key: k}}]
-      config: [{path: /test/path/config, value: text}, {path: /etc/one, fromSecret: {name: secret, key: one}}, {path: /etc/two, fromSecret: {name: secret, key: two}}]
+      config:
+        - {path: /test/path/config, value: text}
+        - {path: /etc/one, fromSecret: {name: secret, key: one}}
+        - {path: /etc/two, fromSecret: {name: secret, key: two}}
       readinessProbe: {httpGet: {path: /ready, port: 80}, periodSeconds: 5}
       imagePullSecret: registry
 `
@@ -31,10 +37,11 @@ spec:
 // TestTranslate: the objects of a workload have the names of the published runtime.
 func TestTranslate(t *testing.T) {
 	w := read[oamv1alpha2.ContainerizedWorkload](t, wordpress)
-	var names []string
+	all := translate(&w)
+	names := make([]string, 0, len(all))
 	var d *appsv1.Deployment
 	var s *corev1.Service
-	for _, obj := range translate(&w) {
+	for _, obj := range all {
 		names = append(names, obj.GetObjectKind().GroupVersionKind().Kind+"/"+obj.GetName())
 		if owner := metav1.GetControllerOf(obj); owner == nil || owner.UID != "u2" || obj.GetNamespace() != "team" {
 			t.Errorf("%s has the controller %v and the namespace %s", obj.GetName(), owner, obj.GetNamespace())
@@ -57,13 +64,19 @@ func TestTranslate(t *testing.T) {
 		t.Error("a new revision would start all Pods anew")
 	}
 	pod := d.Spec.Template.Spec
-	if diff := cmp.Diff(map[string]string{"kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64"}, pod.NodeSelector); diff != "" {
+	nodes := map[string]string{"kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64"}
+	if diff := cmp.Diff(nodes, pod.NodeSelector); diff != "" {
 		t.Errorf("nodeSelector (-want +got):\n%s", diff)
 	}
 	if len(pod.Volumes) != 4 || len(pod.Containers[0].VolumeMounts) != 4 || pod.ImagePullSecrets[0].Name != "registry" {
 		t.Errorf("volumes %v, mounts %v, secrets %v", pod.Volumes, pod.Containers[0].VolumeMounts, pod.ImagePullSecrets)
 	}
-	var ports []string
+	checkPorts(t, s)
+}
+
+func checkPorts(t *testing.T, s *corev1.Service) {
+	t.Helper()
+	ports := make([]string, 0, len(s.Spec.Ports))
 	for _, p := range s.Spec.Ports {
 		ports = append(ports, fmt.Sprintf("%s %s %d", p.Name, p.Protocol, p.Port))
 	}

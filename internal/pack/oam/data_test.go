@@ -20,6 +20,12 @@ func unstructuredOf(t *testing.T, text string) *unstructured.Unstructured {
 	return u
 }
 
+// fromKey is an output, and toKey an input.
+const (
+	fromKey = `{fieldPath: status.key}`
+	toKey   = `{toFieldPaths: [spec.key]}`
+)
+
 // TestFill passes one value, under conditions.
 func TestFill(t *testing.T) {
 	const sink = `{"apiVersion":"v1","kind":"Sink","metadata":{"name":"s"},"spec":{"list":["x"],"text":"t"}}`
@@ -27,52 +33,54 @@ func TestFill(t *testing.T) {
 		source, output, input string
 		want, reason, fails   string
 	}{
-		"a value":        {`{"status":{"key":"v"}}`, `{fieldPath: status.key}`, `{toFieldPaths: [spec.key]}`, `"key":"v"`, "", ""},
-		"a number":       {`{"status":{"key":7}}`, `{fieldPath: status.key}`, `{toFieldPaths: [spec.key]}`, `"key":7`, "", ""},
-		"no source":      {"", `{fieldPath: status.key}`, `{toFieldPaths: [spec.key]}`, "", "Source o does not exist", ""},
-		"no value":       {`{"status":{}}`, `{fieldPath: status.key}`, `{toFieldPaths: [spec.key]}`, "", "status.key not found in object", ""},
-		"an empty value": {`{"status":{"key":""}}`, `{fieldPath: status.key}`, `{toFieldPaths: [spec.key]}`, "", "status.key is empty", ""},
+		"a value":        {`{"status":{"key":"v"}}`, fromKey, toKey, `"key":"v"`, "", ""},
+		"a number":       {`{"status":{"key":7}}`, fromKey, toKey, `"key":7`, "", ""},
+		"no source":      {"", fromKey, toKey, "", "Source o does not exist", ""},
+		"no value":       {`{"status":{}}`, fromKey, toKey, "", "status.key not found in object", ""},
+		"an empty value": {`{"status":{"key":""}}`, fromKey, toKey, "", "status.key is empty", ""},
 		"equal to the application": {
 			`{"status":{"key":"v","hash":"hash-v1"}}`,
-			`{fieldPath: status.key, conditions: [{op: eq, fieldPath: status.hash, valueFrom: {fieldPath: "metadata.labels.app-hash"}}]}`,
-			`{toFieldPaths: [spec.key]}`, "", "got(hash-v1) expected to be hash-v2", "",
+			`{fieldPath: status.key, conditions: ` +
+				`[{op: eq, fieldPath: status.hash, valueFrom: {fieldPath: "metadata.labels.app-hash"}}]}`,
+			toKey, "", "got(hash-v1) expected to be hash-v2", "",
 		},
 		"an equal number": {
 			`{"status":{"key":"v","observedGeneration":1}}`,
 			`{fieldPath: status.key, conditions: [{op: eq, fieldPath: status.observedGeneration, value: "1"}]}`,
-			`{toFieldPaths: [spec.key]}`, `"key":"v"`, "", "",
+			toKey, `"key":"v"`, "", "",
 		},
 		"not equal": {
 			`{"status":{"key":"v"}}`, `{fieldPath: status.key, conditions: [{op: notEq, value: v}]}`,
-			`{toFieldPaths: [spec.key]}`, "", "got(v) expected not to be v", "",
+			toKey, "", "got(v) expected not to be v", "",
 		},
 		"not empty": {
 			`{"status":{"key":[]}}`, `{fieldPath: status.key, conditions: [{op: notEmpty}]}`,
-			`{toFieldPaths: [spec.key]}`, "", "value should not be empty", "",
+			toKey, "", "value should not be empty", "",
 		},
-		"appended": {`{"status":{"key":["y"]}}`, `{fieldPath: status.key}`, `{toFieldPaths: [spec.list]}`, `"list":["x","y"]`, "", ""},
+		"appended": {`{"status":{"key":["y"]}}`, fromKey, `{toFieldPaths: [spec.list]}`, `"list":["x","y"]`, "", ""},
 		"a list into a text": {
-			`{"status":{"key":["y"]}}`, `{fieldPath: status.key}`, `{toFieldPaths: [spec.text]}`, "", "",
+			`{"status":{"key":["y"]}}`, fromKey, `{toFieldPaths: [spec.text]}`, "", "",
 			"f.dataInputs[0].toFieldPaths[0]: spec.text is a string, and the value is a list",
 		},
 		"a far element": {
-			`{"status":{"key":"v"}}`, `{fieldPath: status.key}`, `{toFieldPaths: ["spec.list[4000000000]"]}`, "", "", "is beyond",
+			`{"status":{"key":"v"}}`, fromKey, `{toFieldPaths: ["spec.list[4000000000]"]}`, "", "", "is beyond",
 		},
 		"a deep path": {
-			`{"status":{"key":"v"}}`, `{fieldPath: status.key}`, `{toFieldPaths: ["a` + strings.Repeat(".a", 200) + `"]}`, "", "",
+			`{"status":{"key":"v"}}`, fromKey, `{toFieldPaths: ["a` + strings.Repeat(".a", 200) + `"]}`, "", "",
 			"has more than 32 steps",
 		},
 		"an owner": {
-			`{"status":{"key":"v"}}`, `{fieldPath: status.key}`, `{toFieldPaths: ["metadata.ownerReferences[0].uid"]}`, "", "",
+			`{"status":{"key":"v"}}`, fromKey, `{toFieldPaths: ["metadata.ownerReferences[0].uid"]}`, "", "",
 			"metadata.ownerReferences can't be set by a path",
 		},
 		"no operator": {
-			`{"status":{"key":"v"}}`, `{fieldPath: status.key, conditions: [{op: like}]}`, `{toFieldPaths: [spec.key]}`, "", "",
+			`{"status":{"key":"v"}}`, `{fieldPath: status.key, conditions: [{op: like}]}`, toKey, "", "",
 			`there is no operator "like"`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			into, source := unstructuredOf(t, sink), unstructuredOf(t, `{"apiVersion":"v1","kind":"Source","metadata":{"name":"o"}}`)
+			into := unstructuredOf(t, sink)
+			source := unstructuredOf(t, `{"apiVersion":"v1","kind":"Source","metadata":{"name":"o"}}`)
 			x := exchange{
 				outputs: map[string]output{"out": {source, read[oamv1alpha2.DataOutput](t, c.output)}},
 				content: map[string]any{"metadata": map[string]any{"labels": map[string]any{"app-hash": "hash-v2"}}},

@@ -160,7 +160,10 @@ func editField(
 	return edit(content, path, operationReplace, string(text), field)
 }
 
-func edit(content map[string]any, path relation.Path, operator string, value any, field string) (map[string]any, error) {
+// edit sets or removes one field.
+func edit(
+	content map[string]any, path relation.Path, operator string, value any, field string,
+) (map[string]any, error) {
 	var after map[string]any
 	var err error
 	switch operator {

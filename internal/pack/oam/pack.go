@@ -69,7 +69,7 @@ func rules(options Options) []rbacv1.PolicyRule {
 	for _, r := range own {
 		statuses, finalizers = append(statuses, r+"/status"), append(finalizers, r+"/finalizers")
 	}
-	all := []rbacv1.PolicyRule{
+	rules := []rbacv1.PolicyRule{
 		{APIGroups: []string{group}, Resources: own, Verbs: made},
 		{APIGroups: []string{group}, Resources: statuses, Verbs: []string{"patch"}},
 		// For blockOwnerDeletion in owner references.
@@ -88,14 +88,15 @@ func rules(options Options) []rbacv1.PolicyRule {
 		},
 		{APIGroups: []string{"apiregistration.k8s.io"}, Resources: []string{"apiservices"}, Verbs: []string{"list", "watch"}},
 	}
+	acted := make([]rbacv1.PolicyRule, 0, len(workloadResources)+len(options.Kinds))
 	for _, r := range workloadResources {
 		r.Verbs = made
-		all = append(all, r)
+		acted = append(acted, r)
 	}
 	for _, k := range options.Kinds {
-		all = append(all, rbacv1.PolicyRule{APIGroups: []string{k.Group}, Resources: []string{k.Resource}, Verbs: made})
+		acted = append(acted, rbacv1.PolicyRule{APIGroups: []string{k.Group}, Resources: []string{k.Resource}, Verbs: made})
 	}
-	return all
+	return slices.Concat(rules, acted)
 }
 
 // traces returns the owner references by which the objects of applications would be deleted with the

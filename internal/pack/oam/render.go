@@ -143,26 +143,36 @@ func renderPart(ac *oamv1alpha2.ApplicationConfiguration, i int, from sources) (
 	if err := p.finish(ac, workload, oamv1alpha2.ResourceTypeWorkload, found.labels, found.annotations); err != nil {
 		return part{}, err
 	}
+	return p, p.finishTraits(ac, c, field, definitions, before, from)
+}
+
+// finishTraits names the traits, and binds them to the workload.
+func (p *part) finishTraits(
+	ac *oamv1alpha2.ApplicationConfiguration, c *oamv1alpha2.ApplicationConfigurationComponent, field string,
+	definitions []definition, before *earlier, from sources,
+) error {
 	taken := map[string]bool{}
 	for j := range p.traits {
 		t := p.traits[j].object
 		if t.GetName() == "" {
-			t.SetName(traitName(found.name, definitions[j].name, &c.Traits[j], t, before, taken))
+			t.SetName(traitName(p.component, definitions[j].name, &c.Traits[j], t, before, taken))
 		}
 		taken[t.GetName()] = true
-		if err := checkApplies(definitions[j].spec, workload, from, fmt.Sprintf("%s.traits[%d].trait", field, j)); err != nil {
-			return part{}, err
+		at := fmt.Sprintf("%s.traits[%d].trait", field, j)
+		if err := checkApplies(definitions[j].spec, p.workload, from, at); err != nil {
+			return err
 		}
-		if err := bindTrait(t, definitions[j].spec, workload); err != nil {
-			return part{}, err
+		if err := bindTrait(t, definitions[j].spec, p.workload); err != nil {
+			return err
 		}
 		if err := p.finish(ac, t, oamv1alpha2.ResourceTypeTrait, nil, nil); err != nil {
-			return part{}, err
+			return err
 		}
 	}
-	return p, nil
+	return nil
 }
 
+// checkName refuses a component with both names or none.
 func checkName(c *oamv1alpha2.ApplicationConfigurationComponent, field string) error {
 	if (c.ComponentName == "") == (c.RevisionName == "") {
 		return wrong(field, "set componentName or revisionName, and not both")

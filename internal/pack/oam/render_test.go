@@ -35,7 +35,10 @@ func (memory) plural(gvk schema.GroupVersionKind) (string, bool) {
 const mydb = `
 metadata: {name: example-db}
 spec:
-  workload: {apiVersion: standard.oam.dev/v1alpha2, kind: Mydb, spec: {containers: [{name: mysql, image: "mysql:latest"}]}}
+  workload:
+    apiVersion: standard.oam.dev/v1alpha2
+    kind: Mydb
+    spec: {containers: [{name: mysql, image: "mysql:latest"}]}
   parameters:
     - {name: image, fieldPaths: ["spec.containers[0].image"]}
     - {name: size, fieldPaths: [spec.size, spec.max], required: true}
@@ -90,7 +93,8 @@ func TestRender(t *testing.T) {
 	}
 	scaler := p.traits[0].object
 	ref := map[string]any{"apiVersion": "standard.oam.dev/v1alpha2", "kind": "Mydb", "name": "example-db"}
-	if diff := cmp.Diff(map[string]any{"replicaCount": float64(3), "workloadRef": ref}, scaler.Object["spec"]); diff != "" {
+	want := map[string]any{"replicaCount": float64(3), "workloadRef": ref}
+	if diff := cmp.Diff(want, scaler.Object["spec"]); diff != "" {
 		t.Errorf("spec of the trait (-want +got):\n%s", diff)
 	}
 	labels := map[string]string{
@@ -116,7 +120,8 @@ func TestRenderWithoutPath(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(map[string]any{"replicaCount": float64(3)}, app.parts[0].traits[0].object.Object["spec"]); diff != "" {
+	spec := map[string]any{"replicaCount": float64(3)}
+	if diff := cmp.Diff(spec, app.parts[0].traits[0].object.Object["spec"]); diff != "" {
 		t.Errorf("spec of the trait (-want +got):\n%s", diff)
 	}
 	delete(from.traits, "manualscalertraits.core.oam.dev")
@@ -131,14 +136,17 @@ func TestRenderWithoutPath(t *testing.T) {
 // TestRenderRefused: an error names the field, and says what is wrong.
 func TestRenderRefused(t *testing.T) {
 	for name, c := range map[string]struct{ old, now, want string }{
-		"no component":       {"componentName: example-db", "componentName: other", "there is no Component other"},
-		"two names":          {"componentName: example-db", "componentName: example-db\n      revisionName: r", "spec.components[0]: set componentName or revisionName"},
-		"unknown parameter":  {"name: image", "name: picture", `spec.components[0].parameterValues[0]: the Component has no parameter "picture"`},
+		"no component": {"componentName: example-db", "componentName: other", "there is no Component other"},
+		"two names": {
+			"componentName: example-db", "componentName: example-db\n      revisionName: r",
+			"set componentName or revisionName",
+		},
+		"unknown parameter":  {"name: image", "name: picture", `the Component has no parameter "picture"`},
 		"required parameter": {", {name: size, value: 5}", "", `requires a value for the parameter "size"`},
 		"owner":              {"name: image", "name: owner", "metadata.ownerReferences can't be set by a path"},
 		"far element":        {"name: image", "name: far", "element 4000 is too far beyond"},
-		"kind not served":    {"kind: ManualScalerTrait", "kind: Unserved", "spec.components[0].traits[0].trait: the API server serves no"},
-		"no kind":            {"kind: ManualScalerTrait, ", "", "spec.components[0].traits[0].trait: it needs an apiVersion and a kind"},
+		"kind not served":    {"kind: ManualScalerTrait", "kind: Unserved", "traits[0].trait: the API server serves no"},
+		"no kind":            {"kind: ManualScalerTrait, ", "", "traits[0].trait: it needs an apiVersion and a kind"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ac := read[oamv1alpha2.ApplicationConfiguration](t, strings.Replace(mydbApplication, c.old, c.now, 1))

@@ -125,12 +125,14 @@ func (r *scalerReconciler) setReplicas(ctx context.Context, p *scalerPass, targe
 	if outcome := r.permittedFor(ctx, p.obj, "patch", gvk); !outcome.IsDone() {
 		return outcome
 	}
-	u := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"replicas": int64(p.obj.Spec.ReplicaCount)}}}
+	spec := map[string]any{"replicas": int64(p.obj.Spec.ReplicaCount)}
+	u := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
 	u.SetGroupVersionKind(gvk)
 	u.SetNamespace(target.ID.Namespace)
 	u.SetName(target.ID.Name)
 	u.SetUID(target.UID)
-	err = r.live.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner(manager), client.ForceOwnership)
+	err = r.live.Apply(ctx, client.ApplyConfigurationFromUnstructured(u),
+		client.FieldOwner(manager), client.ForceOwnership)
 	if reconcile.IsSuperseded(err) {
 		return reconcile.Wait(reasonError, "waiting for the new %s", target.ID.Short())
 	}
@@ -181,7 +183,10 @@ func (r *scalerReconciler) managerOfReplicas(
 		return "another client"
 	}
 	for _, f := range live.ManagedFields {
-		if f.FieldsV1 != nil && bytes.Contains(f.FieldsV1.GetRawBytes(), []byte(`"f:replicas":`)) && f.Subresource != "status" {
+		if f.FieldsV1 == nil || f.Subresource == "status" {
+			continue
+		}
+		if bytes.Contains(f.FieldsV1.GetRawBytes(), []byte(`"f:replicas":`)) {
 			return "field manager " + f.Manager
 		}
 	}

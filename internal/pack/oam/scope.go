@@ -72,10 +72,10 @@ func (r *applicationReconciler) updateScope(
 ) reconcile.Outcome {
 	scope := idOf(ref, id.Namespace)
 	mapping, err := r.watcher.Mapping(schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind))
-	if err != nil && must {
+	switch {
+	case err != nil && must:
 		return reconcile.Wait(reasonError, "scope %s: %s", scope.Short(), err)
-	}
-	if err != nil {
+	case err != nil:
 		return reconcile.Outcome{} // The objects of a removed kind are gone.
 	}
 	name := mapping.Resource.Resource + "." + scope.Group
@@ -87,35 +87,40 @@ func (r *applicationReconciler) updateScope(
 	if err != nil {
 		return reconcile.Refuse(reasonError, "%s", err)
 	}
-	if cached, ok := r.engine.Get(scope).(*oamv1alpha2.HealthScope); ok && holds(cached.Spec.WorkloadReferences, add, drop) {
+	cached, isHealth := r.engine.Get(scope).(*oamv1alpha2.HealthScope)
+	if isHealth && holds(cached.Spec.WorkloadReferences, add, drop) {
 		return reconcile.Outcome{}
 	}
 	live := &unstructured.Unstructured{}
 	live.SetGroupVersionKind(mapping.Resource.GroupVersion().WithKind(scope.Kind))
 	err = r.live.Get(ctx, scope.NamespacedName(), live)
-	switch {
-	case apierrors.IsNotFound(err) && must:
+	if apierrors.IsNotFound(err) && must {
 		return reconcile.Wait(reasonError, "waiting for scope %s to be created", scope.Short())
-	case apierrors.IsNotFound(err):
-		return reconcile.Outcome{}
-	case err != nil:
-		return reconcile.Fail(reasonError, fmt.Errorf("read scope %s: %w", scope.Short(), err))
 	}
+	if err == nil {
+		err = r.editScope(ctx, live, path, add, drop)
+	}
+	if !must {
+		err = client.IgnoreNotFound(err)
+	}
+	if err != nil { // After a Conflict the pass is repeated soon.
+		return reconcile.Fail(reasonError, fmt.Errorf("update scope %s: %w", scope.Short(), err))
+	}
+	return reconcile.Outcome{}
+}
+
+// editScope changes the list of a scope, unless another client changes the scope at the same time.
+func (r *applicationReconciler) editScope(
+	ctx context.Context, live *unstructured.Unstructured, path relation.Path, add, drop []oamv1alpha2.TypedReference,
+) error {
 	content, changed, err := edited(live.Object, path, add, drop)
-	if err != nil {
-		return reconcile.Refuse(reasonError, "scope %s: %s", scope.Short(), err)
-	}
-	if !changed {
-		return reconcile.Outcome{}
+	if err != nil || !changed {
+		return err
 	}
 	before := live.DeepCopy()
 	live.Object = content
-	err = r.live.Patch(ctx, live, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}),
+	return r.live.Patch(ctx, live, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}),
 		client.FieldOwner(fieldOwner))
-	if err != nil && !must {
-		err = client.IgnoreNotFound(err)
-	}
-	return reconcile.Fail(reasonError, err) // After a Conflict the pass is repeated soon.
 }
 
 // holds reports whether a list has some references and none of others.
@@ -126,7 +131,8 @@ func holds(list, add, drop []oamv1alpha2.TypedReference) bool {
 			return r == ref
 		})
 	}
-	return !slices.ContainsFunc(add, func(r oamv1alpha2.TypedReference) bool { return !has(r) }) && !slices.ContainsFunc(drop, has)
+	lacks := func(ref oamv1alpha2.TypedReference) bool { return !has(ref) }
+	return !slices.ContainsFunc(add, lacks) && !slices.ContainsFunc(drop, has)
 }
 
 // edited returns the content of a scope with other references at a path. Items of the list that are no

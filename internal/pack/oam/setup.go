@@ -62,7 +62,9 @@ func setup(ctx context.Context, mgr manager.Manager, env pack.Environment, optio
 	r := &environment{
 		engine: engine.New(mgr, engine.Options{Name: group, Live: env.Live}), watcher: env.Watcher, live: env.Live,
 		reviewer: env.Reviewer, trust: options.TrustRBAC, recorded: env.Enforcement == pack.ByWebhook,
-		applier: &apply.Applier{Client: env.Live, FieldOwner: fieldOwner, View: apply.Watched{Watcher: env.Watcher}, Rivalry: rivalry},
+		applier: &apply.Applier{
+			Client: env.Live, FieldOwner: fieldOwner, View: apply.Watched{Watcher: env.Watcher}, Rivalry: rivalry,
+		},
 		parents: []schema.GroupKind{applicationKind.GroupKind(), containerizedKind.GroupKind()},
 	}
 	env.Watcher.Keep(keep)

@@ -36,7 +36,7 @@ func (s namespaced) component(c *oamv1alpha2.ApplicationConfigurationComponent) 
 	if found == nil {
 		return component{}, wrong("spec.components[*].componentName", "there is no Component/%s: create it", c.ComponentName)
 	}
-	revision, ok := isRecorded(found)
+	revision, ok := latestRevision(found)
 	if !ok {
 		return component{}, wrong("spec.components[*].componentName", "Component/%s has no revision yet", c.ComponentName)
 	}

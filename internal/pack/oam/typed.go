@@ -89,7 +89,8 @@ func (e *environment) kindOf(ref oamv1alpha2.DefinitionReference, definition str
 		}
 		return gvk, nil
 	}
-	return schema.GroupVersionKind{}, wrong("spec.definitionRef.name of "+definition, "the API server serves no %s", ref.Name)
+	return schema.GroupVersionKind{}, wrong("spec.definitionRef.name of "+definition,
+		"the API server serves no %s", ref.Name)
 }
 
 // appliesTo reports whether a trait may be applied to a workload: spec.appliesToWorkloads of its
