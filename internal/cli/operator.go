@@ -120,6 +120,8 @@ give --webhook-host: the address by which the API server reaches this process.`,
 	f.BoolVar(&o.Oam.TrustRBAC, "oam-trust-rbac", false,
 		"create workloads and traits without asking for the rights of the authors: who may write Components then has the "+
 			"rights of the operator in the namespace")
+	f.BoolVar(&o.Oam.ApplyOnce, "oam-apply-once-only", false,
+		"leave the changes of others in workloads and traits until the application or its Component changes")
 	f.StringSliceVar(&c.oamKinds, "oam-kinds", nil,
 		"resources of workloads, traits and scopes that Kubernetes does not have, as in mydbs.standard.oam.dev: with "+
 			"--install, the pack oam gets rights to them")

@@ -37,6 +37,9 @@ func TestOam(t *testing.T) {
 		"other controllers":       testRivals,
 		"nothing defined":         testUndefined,
 		"statuses of others":      testOtherStatuses,
+		"named revision":          testNamedRevision,
+		"changed trait":           testChangedTrait,
+		"deletion":                testDeletion,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

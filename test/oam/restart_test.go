@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/kinship-dev/kinship/internal/app"
 	"github.com/kinship-dev/kinship/internal/testenv"
 	"github.com/kinship-dev/kinship/test/operator"
 )
@@ -45,6 +46,35 @@ func TestRestart(t *testing.T) {
 			t.Errorf("%s %s was written", now.GetKind(), now.GetName())
 		}
 	}
+}
+
+// TestApplyOnce is O1: with --oam-apply-once-only, what others change in a workload and in a trait stays
+// until the application changes. An operator without the flag restores both.
+func TestApplyOnce(t *testing.T) {
+	first := operator.Start(t, testKinds, func(o *app.Options) { o.Oam.ApplyOnce = true })
+	define(t)
+	w := newWorld(t)
+	w.write(bare("db", 1))
+	w.write(application("app", "componentName: db") + `
+      traits: [{trait: {apiVersion: example.com/v1, kind: BarTrait, metadata: {name: trait}, spec: {key: a}}}]`)
+	w.get("ApplicationConfiguration", "app", synced(""))
+	w.change("Bar", "db-v1", int64(7), "spec", "key")
+	w.change("BarTrait", "trait", "b", "spec", "key")
+	w.write(bare("later", 1)) // A pass over this application comes after those that the changes would wake.
+	w.write(application("later", "componentName: later"))
+	w.get("ApplicationConfiguration", "later", synced(""))
+	w.get("Bar", "db-v1", field(7, "spec", "key"))
+	w.get("BarTrait", "trait", field("b", "spec", "key"))
+	w.change("Component", "db", int64(2), "spec", "workload", "spec", "key")
+	w.get("Bar", "db-v2", field(2, "spec", "key"))
+	if err := first.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	w.change("BarTrait", "trait", "c", "spec", "key")
+	w.change("Bar", "db-v2", int64(7), "spec", "key")
+	operator.Start(t, testKinds)
+	w.get("BarTrait", "trait", field("a", "spec", "key"))
+	w.get("Bar", "db-v2", field(2, "spec", "key"))
 }
 
 // TestKilled kills the operator while applications are created, changed and deleted: in the end there

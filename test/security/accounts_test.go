@@ -40,12 +40,20 @@ var theirs = map[string][]rbacv1.PolicyRule{
 			Resources: []string{"iotconnectors/finalizers"},
 		},
 	},
+	"oam": {
+		{Verbs: []string{"create"}, APIGroups: []string{"batch"}, Resources: []string{"jobs"}},
+		{Verbs: []string{"create"}, APIGroups: []string{"apps"}, Resources: []string{"controllerrevisions"}},
+		{Verbs: []string{"patch"}, APIGroups: []string{"core.oam.dev"}, Resources: []string{"components/status"}},
+	},
 	"openstack": {
 		{Verbs: []string{"create"}, APIGroups: []string{cloudGroup.Group}, Resources: []string{"routerinterfaces"}},
 		{Verbs: []string{"get"}, APIGroups: []string{""}, Resources: []string{"secrets"}},
 		{Verbs: []string{"patch"}, APIGroups: []string{cloudGroup.Group}, Resources: []string{"networks/status"}},
 	},
 }
+
+// rendered are resources which the pack oam has rights to, because they are often workloads of Components.
+var rendered = []string{"configmaps", "deployments"}
 
 // everywhere is a verb that the wide role of usage has on all.
 var everywhere = []string{"get", "list", "watch", "patch", "delete"}
@@ -63,7 +71,8 @@ func TestAccounts(t *testing.T) {
 	for owner, rules := range theirs {
 		for _, name := range slices.Concat([]string{""}, app.PackNames()) {
 			for _, rule := range rules {
-				want := name == owner || name == "usage" && slices.Contains(everywhere, rule.Verbs[0])
+				want := name == owner || name == "usage" && slices.Contains(everywhere, rule.Verbs[0]) ||
+					name == "oam" && slices.Contains(rendered, rule.Resources[0])
 				l.awaitRights(account(name), want, rule)
 			}
 		}
@@ -116,6 +125,7 @@ func TestMissingAccount(t *testing.T) {
 	}
 	controllers := map[string]string{
 		"usage": "usage", "iot": "iotconnector", "openstack": "openstack.k-orc.cloud/network",
+		"oam": "core.oam.dev/component",
 	}
 	l := newLand(t)
 	for _, name := range app.PackNames() {

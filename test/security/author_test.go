@@ -9,9 +9,12 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
 
 	iotv1alpha1 "github.com/kinship-dev/kinship/api/iot/v1alpha1"
+	oamv1alpha2 "github.com/kinship-dev/kinship/api/oam/v1alpha2"
 	"github.com/kinship-dev/kinship/internal/app"
 	"github.com/kinship-dev/kinship/internal/pack"
 	"github.com/kinship-dev/kinship/internal/pack/iot"
@@ -48,9 +51,36 @@ func changeIdentity(obj client.Object) {
 var bookkeeping = []string{
 	"events.events.k8s.io", "events", "leases.coordination.k8s.io", "secrets",
 	"subjectaccessreviews.authorization.k8s.io", "tokenreviews.authentication.k8s.io",
-	"pods/eviction",         // A dry run.
-	"serviceaccounts/token", // For its own accounts alone.
+	"pods/eviction",            // A dry run.
+	"serviceaccounts/token",    // For its own accounts alone.
+	"controllerrevisions.apps", // The record of a Component. No controller of Kubernetes acts on them.
 }
+
+// workloads are objects, as YAML, that the pack oam creates for the authors of a Component and of an
+// application, by resource.group. Unlike the objects of creations, these are not asked for by the API
+// server: the application is stored, and its condition tells what its author may not do.
+var workloads = map[string]string{
+	"configmaps":                  `{apiVersion: v1, kind: ConfigMap}`,
+	"services":                    `{apiVersion: v1, kind: Service, spec: {ports: [{port: 1}]}}`,
+	"daemonsets.apps":             `{apiVersion: apps/v1, kind: DaemonSet, spec: {` + podTemplate + `}}`,
+	"deployments.apps":            `{apiVersion: apps/v1, kind: Deployment, spec: {replicas: 0, ` + podTemplate + `}}`,
+	"statefulsets.apps":           `{apiVersion: apps/v1, kind: StatefulSet, spec: {replicas: 0, serviceName: a, ` + podTemplate + `}}`,
+	"jobs.batch":                  `{apiVersion: batch/v1, kind: Job, spec: {suspend: true, ` + jobTemplate + `}}`,
+	"cronjobs.batch":              `{apiVersion: batch/v1, kind: CronJob, spec: {schedule: "0 0 1 1 *", jobTemplate: {spec: {` + jobTemplate + `}}}}`,
+	"ingresses.networking.k8s.io": `{apiVersion: networking.k8s.io/v1, kind: Ingress, spec: {defaultBackend: {service: {name: a, port: {number: 1}}}}}`,
+	"horizontalpodautoscalers.autoscaling": `{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, ` +
+		`spec: {maxReplicas: 2, scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: none}}}`,
+	"containerizedworkloads.core.oam.dev": `{apiVersion: core.oam.dev/v1alpha2, kind: ContainerizedWorkload, ` +
+		`spec: {containers: [{name: a, image: none}]}}`,
+	"manualscalertraits.core.oam.dev": `{apiVersion: core.oam.dev/v1alpha2, kind: ManualScalerTrait, ` +
+		`spec: {replicaCount: 1, workloadRef: {apiVersion: apps/v1, kind: Deployment, name: none}}}`,
+}
+
+const (
+	podTemplate = `selector: {matchLabels: {a: b}}, ` +
+		`template: {metadata: {labels: {a: b}}, spec: {containers: [{name: a, image: none}]}}`
+	jobTemplate = `template: {spec: {restartPolicy: Never, containers: [{name: a, image: none}]}}`
+)
 
 // clinic is an IotConnector without a serviceIdentity.
 func (l land) clinic() client.Object {
@@ -76,7 +106,17 @@ func TestAuthorsRights(t *testing.T) {
 					t.Run(created, func(t *testing.T) {
 						l := l
 						l.T = t
-						l.lacks(created)
+						of, asked := creations[created]
+						workload, stored := workloads[created]
+						if !asked && !stored {
+							t.Fatalf("no object is known for which %s are created", created)
+						}
+						if asked {
+							l.lacks(created, of)
+						}
+						if stored && mode == pack.ByWebhook { // By policy, no author is on record.
+							l.rendersNot(created, workload)
+						}
 					})
 				}
 				if err := o.Stop(); err != nil {
@@ -108,13 +148,65 @@ func (l land) created() []string {
 	return slices.Compact(all)
 }
 
-// lacks has an author create an object without the right to create one kind, and with it.
-func (l land) lacks(created string) {
+// rendersNot has an author write a Component of a workload, and an application, without the right to
+// create workloads of that kind, and then with it.
+func (l land) rendersNot(created, workload string) {
 	l.T.Helper()
-	of, ok := creations[created]
-	if !ok {
-		l.T.Fatalf("no object is known for which %s are created", created)
+	resource, group, _ := strings.Cut(created, ".")
+	own := []rbacv1.PolicyRule{right(oamv1alpha2.GroupVersion.Group, "components", "create", "patch"),
+		right(oamv1alpha2.GroupVersion.Group, "applicationconfigurations", "create", "patch")}
+	for other := range workloads {
+		if r, g, _ := strings.Cut(other, "."); other != created {
+			own = append(own, right(g, r, "create"))
+		}
 	}
+	poor, rich := l.user("poor-of-"+resource), l.user("rich-of-"+resource)
+	l.allow(poor, own...)
+	l.allow(rich, append(own, right(group, resource, "create"))...)
+	name := "of-" + resource
+	write := func(user string) {
+		text := fmt.Sprintf(`
+apiVersion: core.oam.dev/v1alpha2
+kind: Component
+metadata: {name: %[1]s}
+spec: {workload: %[2]s, parameters: [{name: %[3]s, fieldPaths: [metadata.name]}]}
+---
+apiVersion: core.oam.dev/v1alpha2
+kind: ApplicationConfiguration
+metadata: {name: %[1]s}
+spec: {components: [{componentName: %[1]s, parameterValues: [{name: %[3]s, value: %[1]s}]}]}
+`, name, workload, user)
+		testenv.Apply(l.T, text, testenv.In(l.NS), testenv.With(testenv.As(l.T, user)))
+	}
+	app := &oamv1alpha2.ApplicationConfiguration{ObjectMeta: l.named(name)}
+	says := func(want string) {
+		l.T.Helper()
+		testenv.Eventually(l.T, func() error {
+			if got := fmt.Sprint(l.conditionsOf(app)); !strings.Contains(got, want) {
+				return fmt.Errorf("conditions are %s, want %q", got, want)
+			}
+			return nil
+		})
+	}
+	write(poor)
+	says(fmt.Sprintf("the author %s may not create %s in namespace %s", poor, created, l.NS))
+	made := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal([]byte(workload), &made.Object); err != nil {
+		l.T.Fatal(err)
+	}
+	made.SetNamespace(l.NS)
+	made.SetName(name)
+	if err := l.C.Get(l.T.Context(), client.ObjectKeyFromObject(made), made); !apierrors.IsNotFound(err) {
+		l.T.Errorf("%s of an author who may not create it: %v", created, err)
+	}
+	write(rich)
+	says("ReconcileSuccess")
+	l.Exists(made)
+}
+
+// lacks has an author create an object without the right to create one kind, and with it.
+func (l land) lacks(created string, of creation) {
+	l.T.Helper()
 	name, _, _ := strings.Cut(created, ".")
 	own := []rbacv1.PolicyRule{
 		right(iotv1alpha1.GroupVersion.Group, "iotconnectors", "create", "update"),

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	oamv1alpha2 "github.com/kinship-dev/kinship/api/oam/v1alpha2"
 	"github.com/kinship-dev/kinship/internal/app"
 	"github.com/kinship-dev/kinship/internal/pack"
 	"github.com/kinship-dev/kinship/internal/testenv"
@@ -247,6 +248,11 @@ var unjudged = map[string]struct {
 	"iot": {"iotconnector", land.clinic},
 	"openstack": {"openstack.k-orc.cloud/network", func(l land) client.Object {
 		return l.outside("Network", "forged", resources["Network"])
+	}},
+	"oam": {"core.oam.dev/containerizedworkload", func(l land) client.Object {
+		w := &oamv1alpha2.ContainerizedWorkload{ObjectMeta: l.named("forged")}
+		w.Spec.Containers = []oamv1alpha2.Container{{Name: "a", Image: "none"}}
+		return w
 	}},
 	"usage": {"usage", func(l land) client.Object { return l.usage("forged") }},
 }

@@ -63,6 +63,9 @@ func (r *applicationReconciler) apply(ctx context.Context, p *applicationPass) r
 	for i := range want { // The Applier adds the owner.
 		want[i].Unstructured = want[i].DeepCopy()
 		want[i].SetOwnerReferences(nil)
+		if id := object.Of(want[i], want[i].GroupVersionKind().GroupKind()); r.once && r.isApplied(id, want[i].Unstructured) {
+			p.skip = append(p.skip, id)
+		}
 	}
 	result, err := r.applier.Apply(ctx, apply.Request{
 		Owner: metav1.OwnerReference{
@@ -79,6 +82,19 @@ func (r *applicationReconciler) apply(ctx context.Context, p *applicationPass) r
 	p.setWorkloads(r.history(p))
 	p.keepFormer()
 	return r.obstacles(p.id, err, result)
+}
+
+// isApplied reports whether an object was applied for the present generation of its application, and for
+// the present revision of its component (--oam-apply-once-only).
+func (r *applicationReconciler) isApplied(id object.ID, want *unstructured.Unstructured) bool {
+	found, presence := r.watcher.Get(id)
+	if presence != relation.Present || found.Content == nil {
+		return false
+	}
+	const generation = oamv1alpha2.AnnotationAppGeneration
+	labels := []string{oamv1alpha2.LabelAppName, oamv1alpha2.LabelAppComponent, oamv1alpha2.LabelAppRevision}
+	return found.Content.GetAnnotations()[generation] == want.GetAnnotations()[generation] &&
+		!slices.ContainsFunc(labels, func(l string) bool { return found.Labels[l] != want.GetLabels()[l] })
 }
 
 // withoutHistory returns the inventory without earlier workloads of components that have a workload

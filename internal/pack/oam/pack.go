@@ -20,6 +20,9 @@ type Options struct {
 	// TrustRBAC has the pack act without asking for the rights of authors. Every user who may write
 	// Components then has the rights of the pack in the namespace.
 	TrustRBAC bool
+	// ApplyOnce has the pack apply a workload or a trait once for each generation of its application and
+	// revision of its component. What other clients change in between stays.
+	ApplyOnce bool
 	// Kinds are the resources of workloads, traits and scopes beyond those of Kubernetes and of the
 	// pack. The pack has rights to them.
 	Kinds []schema.GroupResource
@@ -70,7 +73,8 @@ func rules(options Options) []rbacv1.PolicyRule {
 		statuses, finalizers = append(statuses, r+"/status"), append(finalizers, r+"/finalizers")
 	}
 	rules := []rbacv1.PolicyRule{
-		{APIGroups: []string{group}, Resources: own, Verbs: made},
+		{APIGroups: []string{group}, Resources: own, Verbs: []string{"get", "list", "watch", "patch"}},
+		{APIGroups: []string{group}, Resources: []string{workloads, scalers}, Verbs: []string{"create", "delete"}},
 		{APIGroups: []string{group}, Resources: statuses, Verbs: []string{"patch"}},
 		// For blockOwnerDeletion in owner references.
 		{APIGroups: []string{group}, Resources: finalizers, Verbs: []string{"update"}},

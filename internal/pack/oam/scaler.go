@@ -25,7 +25,8 @@ import (
 type scalerReconciler struct {
 	*environment
 
-	// restored has when a trait last restored spec.replicas of an object.
+	// restored has when a trait last restored spec.replicas of an object, or the zero time if the trait
+	// has only scaled the object.
 	restored sync.Map // of time.Time by restoredKey
 }
 
@@ -163,11 +164,14 @@ func (r *scalerReconciler) checkRivals(
 		return reconcile.Outcome{}
 	}
 	key := restoredKey{p.obj.UID, target.UID, p.obj.Generation}
-	last, again := r.restored.Swap(key, time.Now())
-	if !again || time.Since(last.(time.Time)) > rivalry {
-		return reconcile.Outcome{}
+	last, scaled := r.restored.LoadOrStore(key, time.Time{})
+	if !scaled {
+		return reconcile.Outcome{} // Nobody overwrote the trait: the number is that of the object's creation.
 	}
 	r.restored.Store(key, time.Now())
+	if time.Since(last.(time.Time)) > rivalry {
+		return reconcile.Outcome{}
+	}
 	return reconcile.Wait(reasonError, "%s sets spec.replicas of %s to %d, and ManualScalerTrait/%s to %d: "+
 		"the trait yields until its spec changes", r.managerOfReplicas(ctx, target, gvk), target.ID.Short(),
 		shownOf(&target).replicas, p.obj.Name, p.obj.Spec.ReplicaCount)

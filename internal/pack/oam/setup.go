@@ -39,7 +39,8 @@ type environment struct {
 	reviewer *authorise.Reviewer
 	// trust says that authors are not asked (--oam-trust-rbac). recorded says that the webhook
 	// records authors.
-	trust, recorded bool
+	// once says that an object is applied once for each generation (--oam-apply-once-only).
+	trust, recorded, once bool
 	// revisions has the ControllerRevisions of Components.
 	revisions toolscache.Indexer
 	// inventories has the inventory of each parent after its last pass, with the uid, the hash and the
@@ -61,7 +62,7 @@ type environment struct {
 func setup(ctx context.Context, mgr manager.Manager, env pack.Environment, options Options) error {
 	r := &environment{
 		engine: engine.New(mgr, engine.Options{Name: group, Live: env.Live}), watcher: env.Watcher, live: env.Live,
-		reviewer: env.Reviewer, trust: options.TrustRBAC, recorded: env.Enforcement == pack.ByWebhook,
+		reviewer: env.Reviewer, trust: options.TrustRBAC, once: options.ApplyOnce, recorded: env.Enforcement == pack.ByWebhook,
 		applier: &apply.Applier{
 			Client: env.Live, FieldOwner: fieldOwner, View: apply.Watched{Watcher: env.Watcher}, Rivalry: rivalry,
 		},

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	oamv1alpha2 "github.com/kinship-dev/kinship/api/oam/v1alpha2"
 	"github.com/kinship-dev/kinship/pkg/apply"
 	"github.com/kinship-dev/kinship/pkg/relation"
 )
@@ -32,6 +33,9 @@ func keep(u *unstructured.Unstructured) client.Object {
 	s.APIVersion, s.Kind = u.GetAPIVersion(), u.GetKind()
 	s.ObjectMeta = apply.Trim(u, func(manager string) bool { return strings.HasPrefix(manager, fieldOwner) })
 	s.Labels = map[string]string{} // relation.Object has the labels.
+	if generation, ok := u.GetAnnotations()[oamv1alpha2.AnnotationAppGeneration]; ok {
+		metav1.SetMetaDataAnnotation(&s.ObjectMeta, oamv1alpha2.AnnotationAppGeneration, generation)
+	}
 	s.replicas, s.isScalable, _ = unstructured.NestedInt64(u.Object, "spec", "replicas")
 	s.isJudged = isJudged(u)
 	result, err := status.Compute(u)

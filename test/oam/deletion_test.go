@@ -1,0 +1,124 @@
+package oam_test
+
+import (
+	"fmt"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// testDeletion deletes an application with children and a scope in each of the three ways. Its objects go
+// with the application, or stay without an owner; the workload leaves the scope in any case.
+func testDeletion(t *testing.T) {
+	for _, how := range []metav1.DeletionPropagation{
+		metav1.DeletePropagationForeground, metav1.DeletePropagationBackground, metav1.DeletePropagationOrphan,
+	} {
+		t.Run(string(how), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.write(healthScope)
+			w.write(webComponent)
+			w.write(webApplication + scopes)
+			w.get("Deployment", "example", field(3, "spec", "replicas"))
+			app := w.get("ApplicationConfiguration", "app", synced(""))
+			w.get("HealthScope", "health", members(1))
+			if err := w.C.Delete(t.Context(), app, client.PropagationPolicy(how)); err != nil {
+				t.Fatal(err)
+			}
+			w.gone("ApplicationConfiguration", "app")
+			w.get("HealthScope", "health", members(0))
+			if how == metav1.DeletePropagationOrphan {
+				for kind, name := range map[string]string{"ContainerizedWorkload": "example", "ManualScalerTrait": "scaler"} {
+					if owners := w.get(kind, name, nil).GetOwnerReferences(); len(owners) > 0 {
+						t.Errorf("owners of the %s are %v", kind, owners)
+					}
+				}
+				// The workload and the trait still do their work.
+				w.change("Deployment", "example", int64(1), "spec", "replicas")
+				w.get("Deployment", "example", field(3, "spec", "replicas"))
+				return
+			}
+			for kind, name := range map[string]string{
+				"ContainerizedWorkload": "example", "ManualScalerTrait": "scaler", "Deployment": "example", "Service": "example",
+				"ConfigMap": "example-wordpress-3972676475",
+			} {
+				w.gone(kind, name)
+			}
+		})
+	}
+}
+
+// testNamedRevision is R1: an application that names revisions has one workload for each that it named,
+// which no pass writes again, and its trait is changed in place.
+func testNamedRevision(t *testing.T) {
+	w := newWorld(t)
+	apply := func(revision, key string) {
+		w.write(application("app", "revisionName: "+revision) + fmt.Sprintf(`
+      traits: [{trait: {name: bartraits.example.com, properties: {key: %s}}}]`, key))
+	}
+	w.write(bare("db", 1))
+	w.get("ControllerRevision", "db-v1", nil)
+	apply("db-v1", "a")
+	first := w.get("Bar", "db-v1", field(1, "spec", "key"))
+	app := w.get("ApplicationConfiguration", "app", synced(""))
+	trait := traitOf(t, app)
+	uid := w.get("BarTrait", trait, field("a", "spec", "key")).GetUID()
+	w.change("Component", "db", int64(2), "spec", "workload", "spec", "key")
+	w.get("ControllerRevision", "db-v2", nil)
+	apply("db-v2", "b")
+	w.get("Bar", "db-v2", field(2, "spec", "key"))
+	now := w.get("BarTrait", trait, field("b", "spec", "key"))
+	if now.GetUID() != uid || now.GetLabels()["trait.oam.dev/type"] != "bartraits.example.com" {
+		t.Errorf("the trait is %v", now)
+	}
+	w.get("ApplicationConfiguration", "app", synced(""))
+	if got := w.get("Bar", "db-v1", nil).GetGeneration(); got != first.GetGeneration() {
+		t.Errorf("the workload of the first revision has generation %d", got)
+	}
+}
+
+// testChangedTrait is U1, and E1: a removed label and a removed field of a trait go, others stay, and new
+// ones come. An application without scopes has no finalizer.
+func testChangedTrait(t *testing.T) {
+	w := newWorld(t)
+	apply := func(trait string) {
+		w.write(application("app", "componentName: db") + `
+      traits: [{trait: {apiVersion: example.com/v1, kind: BarTrait, ` + trait + `}}]`)
+	}
+	w.write(bare("db", 1))
+	apply("metadata: {name: trait, labels: {kept: a, gone: b}}, spec: {kept: 1, gone: {deep: 2}}")
+	w.get("BarTrait", "trait", field(2, "spec", "gone", "deep"))
+	w.change("BarTrait", "trait", "yes", "metadata", "labels", "foreign")
+	apply("metadata: {name: trait, labels: {kept: a, new: c}}, spec: {kept: 1, new: 3}")
+	now := w.get("BarTrait", "trait", field(3, "spec", "new"))
+	for _, err := range []error{
+		field(1, "spec", "kept")(now), field(nil, "spec", "gone")(now), field("a", "metadata", "labels", "kept")(now),
+		field(nil, "metadata", "labels", "gone")(now), field("c", "metadata", "labels", "new")(now),
+		field("yes", "metadata", "labels", "foreign")(now),
+	} {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	app := w.get("ApplicationConfiguration", "app", synced(""))
+	if got := app.GetFinalizers(); len(got) > 0 {
+		t.Errorf("finalizers are %v", got)
+	}
+}
+
+// traitOf returns the name of the first trait in the status of an application.
+func traitOf(t *testing.T, app *unstructured.Unstructured) string {
+	t.Helper()
+	workloads, _, _ := unstructured.NestedSlice(app.Object, "status", "workloads")
+	for _, w := range workloads {
+		traits, _, _ := unstructured.NestedSlice(w.(map[string]any), "traits")
+		if len(traits) > 0 {
+			name, _, _ := unstructured.NestedString(traits[0].(map[string]any), "traitRef", "name")
+			return name
+		}
+	}
+	t.Fatalf("no trait in %v", workloads)
+	return ""
+}
