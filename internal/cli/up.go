@@ -144,6 +144,7 @@ To look around in another terminal:
   kubectl kinship who-uses cluster.eks.upbound.io/my-cluster
   kubectl get -n kinship-stories openstack
   kubectl delete -n kinship-stories --wait=false network.openstack.k-orc.cloud/internal
+  kubectl kinship tree -n kinship-stories applicationconfiguration/shop
   kubectl kinship why -n kinship-stories network.openstack.k-orc.cloud/internal
 
 The cloud's clouds.yaml, for the openstack client: %s

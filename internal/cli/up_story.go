@@ -40,7 +40,7 @@ func (u *up) prepare(ctx context.Context, config *rest.Config) error {
 		return err
 	}
 	return errors.Join(story.DefineUsage(ctx, stage), story.DefineNamespace(ctx, stage),
-		story.DefineOpenstack(ctx, stage, u.cloud.CloudsYAML()))
+		story.DefineOpenstack(ctx, stage, u.cloud.CloudsYAML()), story.DefineOam(ctx, stage))
 }
 
 // tell runs the stories of the packs. Without the flag --once, tell keeps the example
@@ -58,7 +58,11 @@ func (u *up) tell(ctx context.Context, cluster *localcluster.Cluster) error {
 	if err != nil {
 		return err
 	}
-	stories = slices.Concat(stories, connectors, clouds)
+	applications, err := story.Oam()
+	if err != nil {
+		return err
+	}
+	stories = slices.Concat(stories, connectors, clouds, applications)
 	stage, err := story.NewStage(cluster.Config())
 	if err != nil {
 		return err
@@ -71,7 +75,7 @@ func (u *up) tell(ctx context.Context, cluster *localcluster.Cluster) error {
 		return err
 	}
 	return errors.Join(err, story.LeaveUsage(ctx, stage), story.LeaveIot(ctx, stage),
-		story.LeaveOpenstack(ctx, stage, u.cloud.CloudsYAML()))
+		story.LeaveOpenstack(ctx, stage, u.cloud.CloudsYAML()), story.LeaveOam(ctx, stage))
 }
 
 // quoteLog prints the end of operatorLog, because "kinship up" removes the file at its end.

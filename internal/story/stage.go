@@ -14,6 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kinship-dev/kinship/pkg/relation"
 )
 
 const (
@@ -99,6 +101,24 @@ func (s *Stage) awaitReady(ctx context.Context, object *unstructured.Unstructure
 func (s *Stage) awaitTrue(ctx context.Context, object *unstructured.Unstructured, name string) error {
 	return s.await(ctx, object, "condition "+name+" is True", func(live *unstructured.Unstructured) string {
 		return condition(live, name)
+	})
+}
+
+// awaitField awaits that a field, as in spec.containers[*].image, has a value, as text.
+func (s *Stage) awaitField(ctx context.Context, object *unstructured.Unstructured, want, path string) error {
+	field := relation.MustPath(path)
+	return s.await(ctx, object, path+" is "+want, func(live *unstructured.Unstructured) string {
+		if live == nil {
+			return absent
+		}
+		var got []string
+		for _, found := range field.Values(live.Object) {
+			got = append(got, fmt.Sprint(found.Value))
+		}
+		if !slices.Equal(got, []string{want}) {
+			return fmt.Sprintf("it is %v", got)
+		}
+		return ""
 	})
 }
 

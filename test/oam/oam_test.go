@@ -40,6 +40,7 @@ func TestOam(t *testing.T) {
 		"named revision":          testNamedRevision,
 		"changed trait":           testChangedTrait,
 		"deletion":                testDeletion,
+		"questions":               testQuestions,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
