@@ -53,8 +53,8 @@ func TestKill(t *testing.T) {
 			t.Logf("killed when Usage %d of %d is %s", after, n, moment.name)
 
 			p, l := newProxy(t), &ledger{}
-			p.set(l.meddle)
-			first := operator.Exec(t, "--kubeconfig", p.kubeconfig(t))
+			p.Set(l.meddle)
+			first := operator.Exec(t, "--kubeconfig", p.Kubeconfig(t))
 			s := newScene(t)
 			killed := make(chan struct{})
 			strike := sync.OnceFunc(func() {
@@ -108,7 +108,7 @@ func (s scene) liveAndDie(n int, p *proxy, killed chan struct{}) {
 	case <-time.After(time.Minute):
 		s.t.Fatal("the moment never came")
 	}
-	operator.Exec(s.t, "--kubeconfig", p.kubeconfig(s.t))
+	operator.Exec(s.t, "--kubeconfig", p.Kubeconfig(s.t))
 	start := time.Now()
 	replaced.Wait()
 	testenv.EventuallyWithin(s.t, recovery, s.noneLeft)

@@ -94,8 +94,8 @@ func TestLateFollower(t *testing.T) {
 	follower := newLate(t, "/apis/protection.crossplane.io/v1beta1/usages", "/api/v1/secrets",
 		"/apis/kinship.dev/v1alpha1/referencegrants", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
 		"/apis/apiregistration.k8s.io/v1/apiservices")
-	p.set(follower.meddle)
-	operator.Exec(t, "--leader-elect", "--kubeconfig", p.kubeconfig(t))
+	p.Set(follower.meddle)
+	operator.Exec(t, "--leader-elect", "--kubeconfig", p.Kubeconfig(t))
 	s, other := newScene(t), testenv.Namespace(t)
 	t.Cleanup(follower.end) // Before the namespaces are deleted.
 	foreign := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: other, Name: "foreign"}}

@@ -18,13 +18,13 @@ import (
 // done, with less than twice the requests.
 func TestLossy(t *testing.T) {
 	p := newProxy(t)
-	operator.Start(t, p.through)
+	operator.Start(t, p.Through)
 	n := sized(50)
 
 	clean := p.live(t, n)
 	injected := p.lossy(rand.New(rand.NewPCG(1, 2)))
 	lossy := p.live(t, n)
-	p.set(pass)
+	p.Set(pass)
 	t.Logf("%d Usages took %d requests, with %s failing %d", n, clean, injected, lossy)
 	if lossy >= 2*clean {
 		t.Errorf("with one request in ten failing there were %d requests, without %d", lossy, clean)
@@ -35,17 +35,17 @@ func TestLossy(t *testing.T) {
 // times. The operator repeats with growing pauses, and finishes when writes succeed again.
 func TestRefusedWrites(t *testing.T) {
 	p := newProxy(t)
-	operator.Start(t, p.through)
+	operator.Start(t, p.Through)
 	s := newScene(t)
 	n := sized(20)
 	s.pairs(n)
 	var refused atomic.Int64
-	p.set(func(w http.ResponseWriter, r *http.Request, _ http.Handler) bool {
+	p.Set(func(w http.ResponseWriter, r *http.Request, _ http.Handler) bool {
 		if r.Method != http.MethodPatch {
 			return false
 		}
 		refused.Add(1)
-		answer(w, http.StatusInternalServerError, "InternalError")
+		operator.Answer(w, http.StatusInternalServerError, "InternalError")
 		return true
 	})
 	for i := range n {
@@ -57,7 +57,7 @@ func TestRefusedWrites(t *testing.T) {
 		}
 		return nil
 	})
-	p.set(pass)
+	p.Set(pass)
 	s.allReady(n)
 	for i := range n {
 		if err := s.c.Delete(t.Context(), s.using(i)); err != nil {
@@ -74,7 +74,7 @@ func pass(http.ResponseWriter, *http.Request, http.Handler) bool { return false 
 // that the operator sent.
 func (p *proxy) live(t *testing.T, n int) int64 {
 	t.Helper()
-	before := p.requests.Load()
+	before := p.Requests.Load()
 	s := newScene(t)
 	s.pairs(n)
 	for i := range n {
@@ -95,7 +95,7 @@ func (p *proxy) live(t *testing.T, n int) int64 {
 			t.Errorf("used-%d can't be deleted although nothing uses it: %v", i, err)
 		}
 	}
-	return p.requests.Load() - before
+	return p.Requests.Load() - before
 }
 
 // failures counts the injected failures.
@@ -114,7 +114,7 @@ func (f *failures) String() string {
 // lossy begins to fail one in ten requests.
 func (p *proxy) lossy(random *rand.Rand) *failures {
 	f := &failures{counts: map[string]int{}}
-	p.set(func(w http.ResponseWriter, r *http.Request, next http.Handler) bool {
+	p.Set(func(w http.ResponseWriter, r *http.Request, next http.Handler) bool {
 		f.mu.Lock()
 		fail, kind := random.IntN(10) == 0, random.IntN(4)
 		kinds := []string{"409", "429", "500 before", "500 after"}
@@ -126,15 +126,15 @@ func (p *proxy) lossy(random *rand.Rand) *failures {
 		case !fail:
 			return false
 		case kind == 0 && (r.Method == http.MethodPatch || r.Method == http.MethodPut):
-			answer(w, http.StatusConflict, "Conflict")
+			operator.Answer(w, http.StatusConflict, "Conflict")
 		case kind <= 1:
 			w.Header().Set("Retry-After", "1")
-			answer(w, http.StatusTooManyRequests, "TooManyRequests")
+			operator.Answer(w, http.StatusTooManyRequests, "TooManyRequests")
 		case kind == 3 && r.URL.Query().Get("watch") == "":
 			next.ServeHTTP(swallow{http.Header{}}, r)
-			answer(w, http.StatusInternalServerError, "InternalError")
+			operator.Answer(w, http.StatusInternalServerError, "InternalError")
 		default:
-			answer(w, http.StatusInternalServerError, "InternalError")
+			operator.Answer(w, http.StatusInternalServerError, "InternalError")
 		}
 		return true
 	})

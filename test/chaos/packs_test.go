@@ -221,21 +221,21 @@ func everyPack(o *app.Options) { o.Packs, o.Openstack.QPS = nil, 1000 }
 // nothing is left.
 func TestPacksLossy(t *testing.T) {
 	p := newProxy(t)
-	operator.Start(t, p.through, everyPack)
+	operator.Start(t, p.Through, everyPack)
 	n := sized(10)
 	life := func() int64 {
-		before := p.requests.Load()
+		before := p.Requests.Load()
 		f := newFleet(t)
 		f.launch(n)
 		testenv.EventuallyWithin(t, hostilePatience, func() error { return f.complete(n) })
 		f.scuttle()
 		f.awaitLeft(n, 0)
-		return p.requests.Load() - before
+		return p.Requests.Load() - before
 	}
 	clean := life()
 	injected := p.lossy(rand.New(rand.NewPCG(3, 4)))
 	lossy := life()
-	p.set(pass)
+	p.Set(pass)
 	t.Logf("%d sets took %d requests, with %s failing %d", n, clean, injected, lossy)
 	if lossy >= 2*clean {
 		t.Errorf("with one request in ten failing there were %d requests, without %d", lossy, clean)

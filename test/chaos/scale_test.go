@@ -49,7 +49,7 @@ type load struct {
 func newLoad(t *testing.T) *load {
 	t.Helper()
 	l := &load{t: t, proxy: newProxy(t)}
-	operator.Start(t, l.proxy.through, everyPack)
+	operator.Start(t, l.proxy.Through, everyPack)
 	return l
 }
 
@@ -100,10 +100,10 @@ func (l *load) life(n int) [3]int64 {
 func (l *load) requests(do func()) int64 {
 	l.t.Helper()
 	l.settle()
-	before := l.proxy.requests.Load()
+	before := l.proxy.Requests.Load()
 	do()
 	l.settle()
-	return l.proxy.requests.Load() - before
+	return l.proxy.Requests.Load() - before
 }
 
 // settled is longer than the operator puts off any write.
@@ -112,9 +112,9 @@ const settled = 2 * time.Second
 // settle waits until the operator has sent no request for a while.
 func (l *load) settle() {
 	l.t.Helper()
-	last, since := l.proxy.requests.Load(), time.Now()
+	last, since := l.proxy.Requests.Load(), time.Now()
 	testenv.Eventually(l.t, func() error {
-		if now := l.proxy.requests.Load(); now != last {
+		if now := l.proxy.Requests.Load(); now != last {
 			last, since = now, time.Now()
 		}
 		if time.Since(since) < settled {

@@ -134,7 +134,7 @@ func TestBlindStart(t *testing.T) {
 
 	p := newProxy(t)
 	open, held := make(chan struct{}), make(chan struct{}, 100)
-	p.set(func(_ http.ResponseWriter, r *http.Request, _ http.Handler) bool {
+	p.Set(func(_ http.ResponseWriter, r *http.Request, _ http.Handler) bool {
 		if isWatch(r) {
 			held <- struct{}{}
 			select {
@@ -166,7 +166,7 @@ func TestBlindStart(t *testing.T) {
 			t.Error("the protected Pod was evicted")
 		}
 	}()
-	operator.Start(t, p.through)
+	operator.Start(t, p.Through)
 	<-checked
 	s.allReady(3)
 	for i := range 2 {

@@ -5,10 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"strings"
 
-	admissionv1 "k8s.io/api/admission/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
@@ -26,38 +23,20 @@ type admitter struct {
 	operators pack.Operators
 }
 
-// written is the part of an object that says who its author is.
-type written struct {
-	Metadata metav1.ObjectMeta `json:"metadata"`
-	Spec     any               `json:"spec"`
-}
-
-// mutate records who wrote the spec of an object, and replaces short names of definitions. A write that
-// leaves the spec as it is leaves the authors as they are, whatever the user sends.
+// mutate records who wrote the spec of an object, and replaces short names of definitions.
 func (a *admitter) mutate(_ context.Context, req admission.Request) admission.Response {
 	if a.operators.Has(req.UserInfo.Username) {
 		return admission.Allowed("")
 	}
-	now, old, err := pack.Decode(req, func() *written { return &written{} })
-	if err != nil {
-		return admission.Errored(http.StatusBadRequest, err)
-	}
-	want, err := authorise.FormatAuthors(authorise.AuthorOf(req.UserInfo))
+	patches, err := authorise.Record(&req.AdmissionRequest)
 	if err != nil {
 		return pack.Denied(http.StatusForbidden, metav1.StatusReasonForbidden, err.Error())
 	}
-	if req.Operation == admissionv1.Update && equality.Semantic.DeepEqual(now.Spec, old.Spec) {
-		want = old.Metadata.Annotations[authorise.AuthorsAnnotation]
-	}
-	answer := annotate(now.Metadata.Annotations, want)
-	patches, err := a.replaceShortNames(req)
+	short, err := a.replaceShortNames(req)
 	if err != nil {
 		return pack.Denied(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, err.Error())
 	}
-	if len(patches) > 0 {
-		answer = admission.Patched("", append(answer.Patches, patches...)...)
-	}
-	return answer
+	return admission.Patched("", append(patches, short...)...)
 }
 
 // replaceShortNames returns the patches that replace the short names of definitions.
@@ -90,25 +69,6 @@ func (a *admitter) replaceShortNames(req admission.Request) ([]webhook.JSONPatch
 		})
 	}
 	return patches, err
-}
-
-// annotate returns the answer that gives an object the annotation of its authors.
-func annotate(present map[string]string, want string) admission.Response {
-	const path = "/metadata/annotations"
-	key := path + "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(authorise.AuthorsAnnotation)
-	got, has := present[authorise.AuthorsAnnotation]
-	switch {
-	case has && want == "":
-		return admission.Patched("", webhook.JSONPatchOp{Operation: "remove", Path: key})
-	case got == want:
-		return admission.Allowed("")
-	case present == nil:
-		return admission.Patched("", webhook.JSONPatchOp{
-			Operation: "add", Path: path, Value: map[string]string{authorise.AuthorsAnnotation: want},
-		})
-	default:
-		return admission.Patched("", webhook.JSONPatchOp{Operation: "add", Path: key, Value: want})
-	}
 }
 
 // validate refuses an application or a component that can never work. The reconcilers check the same,

@@ -7,15 +7,12 @@ import (
 	"strings"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	oamv1alpha2 "github.com/kinship-dev/kinship/api/oam/v1alpha2"
 	"github.com/kinship-dev/kinship/internal/pack"
 	"github.com/kinship-dev/kinship/pkg/authorise"
-	"github.com/kinship-dev/kinship/pkg/object"
 )
 
 // statusPolicy keeps users from writing the statuses of the pack, but for those of applications: other
@@ -99,43 +96,9 @@ func probe(ctx context.Context, c client.Client, namespace string) error {
 	}
 }
 
-// forgetAuthors removes the authors of objects that were written while a guard was missing: a user could
-// write the annotation.
+// forgetAuthors removes the authors of objects that were written while a guard was missing.
 func forgetAuthors(ctx context.Context, live client.Client, since string) error {
-	lists := []client.ObjectList{
+	return authorise.Forget(ctx, live, fieldOwner, since,
 		&oamv1alpha2.ApplicationConfigurationList{}, &oamv1alpha2.ComponentList{}, &oamv1alpha2.ContainerizedWorkloadList{},
-		&oamv1alpha2.ManualScalerTraitList{}, &oamv1alpha2.HealthScopeList{},
-	}
-	var failed []error
-	for _, list := range lists {
-		if err := live.List(ctx, list); err != nil {
-			return fmt.Errorf("list objects with authors: %w", err)
-		}
-		err := eachOf(list, func(obj client.Object) error {
-			order, err := object.CompareVersions(obj.GetResourceVersion(), since)
-			if err != nil || order <= 0 || obj.GetAnnotations()[authorise.AuthorsAnnotation] == "" {
-				return err
-			}
-			patch := []byte(`{"metadata":{"annotations":{"` + authorise.AuthorsAnnotation + `":null}}}`)
-			return client.IgnoreNotFound(live.Patch(ctx, obj, client.RawPatch(types.MergePatchType, patch),
-				client.FieldOwner(fieldOwner)))
-		})
-		failed = append(failed, err)
-	}
-	return errors.Join(failed...)
-}
-
-// eachOf calls do for each item of a list.
-func eachOf(list client.ObjectList, do func(client.Object) error) error {
-	items, err := meta.ExtractList(list)
-	if err != nil {
-		return fmt.Errorf("read list: %w", err)
-	}
-	var failed []error
-	for _, item := range items {
-		if err := do(item.(client.Object)); err != nil {
-			failed = append(failed, fmt.Errorf("remove the authors of %s: %w", item.(client.Object).GetName(), err))
-		}
-	}
-	return errors.Join(failed...)
+		&oamv1alpha2.ManualScalerTraitList{}, &oamv1alpha2.HealthScopeList{})
 }

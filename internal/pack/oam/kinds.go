@@ -36,6 +36,7 @@ var (
 	workloadDefinitionKind = oamv1alpha2.GroupVersion.WithKind(oamv1alpha2.KindWorkloadDefinition)
 	traitDefinitionKind    = oamv1alpha2.GroupVersion.WithKind(oamv1alpha2.KindTraitDefinition)
 	scopeDefinitionKind    = oamv1alpha2.GroupVersion.WithKind(oamv1alpha2.KindScopeDefinition)
+	containerizedKind      = oamv1alpha2.GroupVersion.WithKind(oamv1alpha2.KindContainerizedWorkload)
 	scalerKind             = oamv1alpha2.GroupVersion.WithKind(oamv1alpha2.KindManualScalerTrait)
 	healthScopeKind        = oamv1alpha2.GroupVersion.WithKind(oamv1alpha2.KindHealthScope)
 

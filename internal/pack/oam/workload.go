@@ -11,6 +11,7 @@ import (
 
 	oamv1alpha2 "github.com/kinship-dev/kinship/api/oam/v1alpha2"
 	"github.com/kinship-dev/kinship/pkg/apply"
+	"github.com/kinship-dev/kinship/pkg/oam"
 	"github.com/kinship-dev/kinship/pkg/object"
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 )
@@ -67,7 +68,7 @@ func (r workloadReconciler) inventory(p *workloadPass) []apply.Entry {
 
 func (r workloadReconciler) apply(ctx context.Context, p *workloadPass) reconcile.Outcome {
 	var want []apply.Object
-	for _, obj := range translate(p.obj) {
+	for _, obj := range oam.Translate(p.obj) {
 		content, err := k8sruntime.DefaultUnstructuredConverter.ToUnstructured(obj)
 		if err != nil {
 			return reconcile.Fail(reasonError, err)

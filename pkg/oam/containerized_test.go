@@ -1,4 +1,4 @@
-package oam
+package oam_test
 
 import (
 	"fmt"
@@ -8,8 +8,10 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
 
 	oamv1alpha2 "github.com/kinship-dev/kinship/api/oam/v1alpha2"
+	"github.com/kinship-dev/kinship/pkg/oam"
 )
 
 const wordpress = `
@@ -34,10 +36,19 @@ spec:
       imagePullSecret: registry
 `
 
+// workload reads a ContainerizedWorkload.
+func workload(t *testing.T, text string) *oamv1alpha2.ContainerizedWorkload {
+	t.Helper()
+	w := &oamv1alpha2.ContainerizedWorkload{}
+	if err := yaml.UnmarshalStrict([]byte(text), w); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
 // TestTranslate: the objects of a workload have the names of the published runtime.
 func TestTranslate(t *testing.T) {
-	w := read[oamv1alpha2.ContainerizedWorkload](t, wordpress)
-	all := translate(&w)
+	all := oam.Translate(workload(t, wordpress))
 	names := make([]string, 0, len(all))
 	var d *appsv1.Deployment
 	var s *corev1.Service
@@ -87,8 +98,8 @@ func checkPorts(t *testing.T, s *corev1.Service) {
 
 // TestTranslateWithoutPorts: a workload without ports has no Service.
 func TestTranslateWithoutPorts(t *testing.T) {
-	w := read[oamv1alpha2.ContainerizedWorkload](t, "metadata: {name: job}\nspec: {containers: [{name: a, image: b}]}")
-	if all := translate(&w); len(all) != 1 {
+	w := workload(t, "metadata: {name: job}\nspec: {containers: [{name: a, image: b}]}")
+	if all := oam.Translate(w); len(all) != 1 {
 		t.Errorf("%d objects: %v", len(all), all)
 	}
 }

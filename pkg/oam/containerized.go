@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	oamv1alpha2 "github.com/kinship-dev/kinship/api/oam/v1alpha2"
+	"github.com/kinship-dev/kinship/pkg/authorise"
 )
 
 // selectorLabel is the label of the Pods of a ContainerizedWorkload. Its value is the workload's uid.
@@ -22,10 +23,10 @@ const selectorLabel = "containerizedworkload.oam.crossplane.io"
 
 var containerizedKind = oamv1alpha2.GroupVersion.WithKind(oamv1alpha2.KindContainerizedWorkload)
 
-// translate returns the objects that a ContainerizedWorkload consists of: a ConfigMap for each file
+// Translate returns the objects that a ContainerizedWorkload consists of: a ConfigMap for each file
 // with a value, a Deployment, and a Service if a container has a port. All are controlled by the
-// workload.
-func translate(w *oamv1alpha2.ContainerizedWorkload) []client.Object {
+// workload. Their names and labels are those of the published runtime. Translate is pure.
+func Translate(w *oamv1alpha2.ContainerizedWorkload) []client.Object {
 	deployment := deploymentOf(w)
 	var all []client.Object
 	for i := range w.Spec.Containers {
@@ -59,18 +60,18 @@ func deploymentOf(w *oamv1alpha2.ContainerizedWorkload) *appsv1.Deployment {
 		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"},
 		ObjectMeta: childOf(w, w.Name),
 	}
-	d.Labels = merged(w.Labels, selectorOf(w))
-	d.Annotations = merged(w.Annotations, nil)
+	d.Labels = inherited(w.Labels, selectorOf(w))
+	d.Annotations = inherited(w.Annotations)
 	d.Spec.Selector = &metav1.LabelSelector{MatchLabels: selectorOf(w)}
 	// The revision is not in the template: a new revision with the same containers starts no Pods.
-	d.Spec.Template.Labels = merged(w.Labels, selectorOf(w))
+	d.Spec.Template.Labels = inherited(w.Labels, selectorOf(w))
 	delete(d.Spec.Template.Labels, oamv1alpha2.LabelAppRevision)
 	pod := &d.Spec.Template.Spec
 	if os := w.Spec.OperatingSystem; os != nil {
 		pod.NodeSelector = map[string]string{corev1.LabelOSStable: *os}
 	}
 	if arch := w.Spec.CPUArchitecture; arch != nil {
-		pod.NodeSelector = merged(pod.NodeSelector, map[string]string{corev1.LabelArchStable: *arch})
+		pod.NodeSelector = inherited(pod.NodeSelector, map[string]string{corev1.LabelArchStable: *arch})
 	}
 	volumes := map[string]corev1.Volume{}
 	for i := range w.Spec.Containers {
@@ -177,7 +178,7 @@ func configMapOf(
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
 		ObjectMeta: childOf(w, configName(w.Name, container, file.Path)),
 	}
-	cm.Labels = merged(w.Labels)
+	cm.Labels = inherited(w.Labels)
 	cm.Data = map[string]string{path.Base(file.Path): *file.Value}
 	return cm
 }
@@ -188,7 +189,7 @@ func serviceOf(w *oamv1alpha2.ContainerizedWorkload) *corev1.Service {
 	s := &corev1.Service{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Service"}, ObjectMeta: childOf(w, w.Name),
 	}
-	s.Labels = merged(w.Labels, selectorOf(w))
+	s.Labels = inherited(w.Labels, selectorOf(w))
 	s.Spec.Selector = selectorOf(w)
 	taken := map[string]bool{}
 	for i := range w.Spec.Containers {
@@ -241,4 +242,16 @@ func value(n *int32) int32 {
 		return 0
 	}
 	return *n
+}
+
+// inherited merges labels or annotations, of which later ones win. The record of kubectl apply and the
+// authors of the workload are the workload's own.
+func inherited(all ...map[string]string) map[string]string {
+	sum := map[string]string{}
+	for _, m := range all {
+		maps.Copy(sum, m)
+	}
+	delete(sum, corev1.LastAppliedConfigAnnotation)
+	delete(sum, authorise.AuthorsAnnotation)
+	return sum
 }

@@ -1,0 +1,98 @@
+package authorise
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/webhook"
+
+	"github.com/kinship-dev/kinship/pkg/object"
+)
+
+// written is the part of an object that says who its author is.
+type written struct {
+	Metadata metav1.ObjectMeta `json:"metadata"`
+	Spec     any               `json:"spec"`
+}
+
+// Record returns the patches by which a mutating webhook records the author of a spec in
+// [AuthorsAnnotation]. A write that leaves the spec as it is leaves the authors as they are, whatever
+// the user sends.
+func Record(req *admissionv1.AdmissionRequest) ([]webhook.JSONPatchOp, error) {
+	var now, old written
+	if err := json.Unmarshal(req.Object.Raw, &now); err != nil {
+		return nil, fmt.Errorf("read object: %w", err)
+	}
+	want, err := FormatAuthors(AuthorOf(req.UserInfo))
+	if err != nil {
+		return nil, err
+	}
+	if req.Operation == admissionv1.Update {
+		if err := json.Unmarshal(req.OldObject.Raw, &old); err != nil {
+			return nil, fmt.Errorf("read old object: %w", err)
+		}
+		if equality.Semantic.DeepEqual(now.Spec, old.Spec) {
+			want = old.Metadata.Annotations[AuthorsAnnotation]
+		}
+	}
+	return annotate(now.Metadata.Annotations, want), nil
+}
+
+// annotate returns the patches that give an object the annotation of its authors.
+func annotate(present map[string]string, want string) []webhook.JSONPatchOp {
+	const path = "/metadata/annotations"
+	key := path + "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(AuthorsAnnotation)
+	got, has := present[AuthorsAnnotation]
+	switch {
+	case has && want == "":
+		return []webhook.JSONPatchOp{{Operation: "remove", Path: key}}
+	case got == want:
+		return nil
+	case present == nil:
+		return []webhook.JSONPatchOp{
+			{Operation: "add", Path: path, Value: map[string]string{AuthorsAnnotation: want}},
+		}
+	default:
+		return []webhook.JSONPatchOp{{Operation: "add", Path: key, Value: want}}
+	}
+}
+
+// Forget removes the authors of objects that were written after a resource version, because a guard was
+// missing: a user could write the annotation. Forget lists the kinds of some empty lists.
+func Forget(ctx context.Context, c client.Client, owner, since string, lists ...client.ObjectList) error {
+	var failed []error
+	for _, list := range lists {
+		if err := c.List(ctx, list); err != nil {
+			return fmt.Errorf("list objects with authors: %w", err)
+		}
+		items, err := meta.ExtractList(list)
+		if err != nil {
+			return fmt.Errorf("read list: %w", err)
+		}
+		for _, item := range items {
+			obj := item.(client.Object)
+			if err := forget(ctx, c, owner, since, obj); err != nil {
+				failed = append(failed, fmt.Errorf("remove the authors of %s: %w", obj.GetName(), err))
+			}
+		}
+	}
+	return errors.Join(failed...)
+}
+
+func forget(ctx context.Context, c client.Client, owner, since string, obj client.Object) error {
+	order, err := object.CompareVersions(obj.GetResourceVersion(), since)
+	if err != nil || order <= 0 || obj.GetAnnotations()[AuthorsAnnotation] == "" {
+		return err
+	}
+	patch := []byte(`{"metadata":{"annotations":{"` + AuthorsAnnotation + `":null}}}`)
+	return client.IgnoreNotFound(c.Patch(ctx, obj, client.RawPatch(types.MergePatchType, patch), client.FieldOwner(owner)))
+}
