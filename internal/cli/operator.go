@@ -117,16 +117,21 @@ give --webhook-host: the address by which the API server reaches this process.`,
 		"conditions of OpenStack objects: published (Available and Progressing) or all (also Ready and Drifted)")
 	f.StringVar((*string)(&o.Iot.Identity), "identity", string(iot.WorkloadIdentity),
 		"what the identity of an IotConnector is made of: workload-identity or pod-identity")
-	f.BoolVar(&o.Oam.TrustRBAC, "oam-trust-rbac", false,
+	c.addOamFlags(cmd)
+	f.BoolVar(&c.verbose, "verbose", false, "log more")
+	return cmd
+}
+
+func (c *operator) addOamFlags(cmd *cobra.Command) {
+	f, o := cmd.Flags(), &c.options.Oam
+	f.BoolVar(&o.TrustRBAC, "oam-trust-rbac", false,
 		"create workloads and traits without asking for the rights of the authors: who may write Components then has the "+
 			"rights of the operator in the namespace")
-	f.BoolVar(&o.Oam.ApplyOnce, "oam-apply-once-only", false,
+	f.BoolVar(&o.ApplyOnce, "oam-apply-once-only", false,
 		"leave the changes of others in workloads and traits until the application or its Component changes")
 	f.StringSliceVar(&c.oamKinds, "oam-kinds", nil,
 		"resources of workloads, traits and scopes that Kubernetes does not have, as in mydbs.standard.oam.dev: with "+
 			"--install, the pack oam gets rights to them")
-	f.BoolVar(&c.verbose, "verbose", false, "log more")
-	return cmd
 }
 
 func (c *operator) run(cmd *cobra.Command, _ []string) error {

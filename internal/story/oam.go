@@ -57,50 +57,60 @@ func LeaveOam(ctx context.Context, s *Stage) error {
 
 // scaled is seed 5: a trait and a scope find their workload, and the trait finds the Deployment.
 func (p applicationProps) scaled() Story {
-	deployment := deploymentNamed("website")
 	return Story{
 		Title: "An application scales a workload by a trait, and a scope tells its health.",
 		Cast:  []*unstructured.Unstructured{p.scope, p.component, p.application},
 		Steps: []Step{
-			{"apply a Component and an application of it: its Deployment has 3 Pods", func(ctx context.Context, s *Stage) (string, error) {
-				if err := s.apply(ctx, p.scope.DeepCopy(), p.component.DeepCopy(), p.application.DeepCopy()); err != nil {
-					return "", err
-				}
-				return "", s.awaitField(ctx, deployment, "3", "status.readyReplicas")
-			}},
-			{"the scope tells that the workload is healthy", func(ctx context.Context, s *Stage) (string, error) {
-				if err := s.awaitField(ctx, p.scope, "1", "status.scopeHealthCondition.healthyWorkloads"); err != nil {
-					return "", err
-				}
-				return "", s.awaitField(ctx, p.scope, "HEALTHY", "status.scopeHealthCondition.healthStatus")
-			}},
-			{"scale the Deployment by hand: the trait restores 3 Pods", func(ctx context.Context, s *Stage) (string, error) {
-				if err := s.patch(ctx, deployment, `{"spec":{"replicas":1}}`); err != nil {
-					return "", err
-				}
-				return "", s.awaitField(ctx, deployment, "3", "spec.replicas")
-			}},
-			{"change the Component: the Deployment follows, and the former revision is recorded",
-				func(ctx context.Context, s *Stage) (string, error) {
-					const change = `{"spec":{"workload":{"spec":{"containers":[{"name":"web","image":"nginx","args":["-g"]}]}}}}`
-					if err := s.patch(ctx, p.component, change); err != nil {
-						return "", err
-					}
-					if err := s.awaitField(ctx, p.component, "website-v2", "status.latestRevision.name"); err != nil {
-						return "", err
-					}
-					return "", s.awaitField(ctx, deployment, "-g", "spec.template.spec.containers[*].args[*]")
-				}},
-			{"delete the application: workload, trait and Deployment go, and the scope is empty",
-				func(ctx context.Context, s *Stage) (string, error) {
-					if err := s.deleteObject(ctx, p.application); err != nil {
-						return "", err
-					}
-					if err := s.allGone(ctx, []*unstructured.Unstructured{p.application, deployment}); err != nil {
-						return "", err
-					}
-					return "", s.awaitField(ctx, p.scope, "[]", "spec.workloadRefs")
-				}},
+			{"apply a Component and an application of it: its Deployment has 3 Pods", p.applied},
+			{"the scope tells that the workload is healthy", p.healthy},
+			{"scale the Deployment by hand: the trait restores 3 Pods", p.restored},
+			{"change the Component: the Deployment follows, and the former revision is recorded", p.followed},
+			{"delete the application: workload, trait and Deployment go, and the scope is empty", p.deleted},
 		},
 	}
+}
+
+// website is the Deployment of the workload.
+func website() *unstructured.Unstructured { return deploymentNamed("website") }
+
+func (p applicationProps) applied(ctx context.Context, s *Stage) (string, error) {
+	if err := s.apply(ctx, p.scope.DeepCopy(), p.component.DeepCopy(), p.application.DeepCopy()); err != nil {
+		return "", err
+	}
+	return "", s.awaitField(ctx, website(), "3", "status.readyReplicas")
+}
+
+func (p applicationProps) healthy(ctx context.Context, s *Stage) (string, error) {
+	if err := s.awaitField(ctx, p.scope, "1", "status.scopeHealthCondition.healthyWorkloads"); err != nil {
+		return "", err
+	}
+	return "", s.awaitField(ctx, p.scope, "HEALTHY", "status.scopeHealthCondition.healthStatus")
+}
+
+func (p applicationProps) restored(ctx context.Context, s *Stage) (string, error) {
+	if err := s.patch(ctx, website(), `{"spec":{"replicas":1}}`); err != nil {
+		return "", err
+	}
+	return "", s.awaitField(ctx, website(), "3", "spec.replicas")
+}
+
+func (p applicationProps) followed(ctx context.Context, s *Stage) (string, error) {
+	const change = `{"spec":{"workload":{"spec":{"containers":[{"name":"web","image":"nginx","args":["-g"]}]}}}}`
+	if err := s.patch(ctx, p.component, change); err != nil {
+		return "", err
+	}
+	if err := s.awaitField(ctx, p.component, "website-v2", "status.latestRevision.name"); err != nil {
+		return "", err
+	}
+	return "", s.awaitField(ctx, website(), "-g", "spec.template.spec.containers[*].args[*]")
+}
+
+func (p applicationProps) deleted(ctx context.Context, s *Stage) (string, error) {
+	if err := s.deleteObject(ctx, p.application); err != nil {
+		return "", err
+	}
+	if err := s.allGone(ctx, []*unstructured.Unstructured{p.application, website()}); err != nil {
+		return "", err
+	}
+	return "", s.awaitField(ctx, p.scope, "[]", "spec.workloadRefs")
 }

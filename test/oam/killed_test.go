@@ -54,7 +54,9 @@ type killed struct {
 // the answer to that write. The next operator goes on: nothing is doubled, and nothing is left.
 // KINSHIP_MANY tries all writes, else the test tries every seventh.
 func TestKilledAtEachWrite(t *testing.T) {
-	operator.Start(t, testKinds).Stop()
+	if err := operator.Start(t, testKinds).Stop(); err != nil { // The kinds are installed.
+		t.Fatal(err)
+	}
 	define(t)
 	stride := max(1, 7-6*testenv.Many(10)/10)
 	for n := 1; ; n += stride {

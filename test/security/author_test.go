@@ -60,14 +60,17 @@ var bookkeeping = []string{
 // application, by resource.group. Unlike the objects of creations, these are not asked for by the API
 // server: the application is stored, and its condition tells what its author may not do.
 var workloads = map[string]string{
-	"configmaps":                  `{apiVersion: v1, kind: ConfigMap}`,
-	"services":                    `{apiVersion: v1, kind: Service, spec: {ports: [{port: 1}]}}`,
-	"daemonsets.apps":             `{apiVersion: apps/v1, kind: DaemonSet, spec: {` + podTemplate + `}}`,
-	"deployments.apps":            `{apiVersion: apps/v1, kind: Deployment, spec: {replicas: 0, ` + podTemplate + `}}`,
-	"statefulsets.apps":           `{apiVersion: apps/v1, kind: StatefulSet, spec: {replicas: 0, serviceName: a, ` + podTemplate + `}}`,
-	"jobs.batch":                  `{apiVersion: batch/v1, kind: Job, spec: {suspend: true, ` + jobTemplate + `}}`,
-	"cronjobs.batch":              `{apiVersion: batch/v1, kind: CronJob, spec: {schedule: "0 0 1 1 *", jobTemplate: {spec: {` + jobTemplate + `}}}}`,
-	"ingresses.networking.k8s.io": `{apiVersion: networking.k8s.io/v1, kind: Ingress, spec: {defaultBackend: {service: {name: a, port: {number: 1}}}}}`,
+	"configmaps":       `{apiVersion: v1, kind: ConfigMap}`,
+	"services":         `{apiVersion: v1, kind: Service, spec: {ports: [{port: 1}]}}`,
+	"daemonsets.apps":  `{apiVersion: apps/v1, kind: DaemonSet, spec: {` + podTemplate + `}}`,
+	"deployments.apps": `{apiVersion: apps/v1, kind: Deployment, spec: {replicas: 0, ` + podTemplate + `}}`,
+	"statefulsets.apps": `{apiVersion: apps/v1, kind: StatefulSet, spec: {replicas: 0, serviceName: a, ` +
+		podTemplate + `}}`,
+	"jobs.batch": `{apiVersion: batch/v1, kind: Job, spec: {suspend: true, ` + jobTemplate + `}}`,
+	"cronjobs.batch": `{apiVersion: batch/v1, kind: CronJob, spec: {schedule: "0 0 1 1 *", jobTemplate: {spec: {` +
+		jobTemplate + `}}}}`,
+	"ingresses.networking.k8s.io": `{apiVersion: networking.k8s.io/v1, kind: Ingress, ` +
+		`spec: {defaultBackend: {service: {name: a, port: {number: 1}}}}}`,
 	"horizontalpodautoscalers.autoscaling": `{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, ` +
 		`spec: {maxReplicas: 2, scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: none}}}`,
 	"containerizedworkloads.core.oam.dev": `{apiVersion: core.oam.dev/v1alpha2, kind: ContainerizedWorkload, ` +
@@ -153,8 +156,10 @@ func (l land) created() []string {
 func (l land) rendersNot(created, workload string) {
 	l.T.Helper()
 	resource, group, _ := strings.Cut(created, ".")
-	own := []rbacv1.PolicyRule{right(oamv1alpha2.GroupVersion.Group, "components", "create", "patch"),
-		right(oamv1alpha2.GroupVersion.Group, "applicationconfigurations", "create", "patch")}
+	own := []rbacv1.PolicyRule{
+		right(oamv1alpha2.GroupVersion.Group, "components", "create", "patch"),
+		right(oamv1alpha2.GroupVersion.Group, "applicationconfigurations", "create", "patch"),
+	}
 	for other := range workloads {
 		if r, g, _ := strings.Cut(other, "."); other != created {
 			own = append(own, right(g, r, "create"))

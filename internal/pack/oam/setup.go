@@ -62,7 +62,8 @@ type environment struct {
 func setup(ctx context.Context, mgr manager.Manager, env pack.Environment, options Options) error {
 	r := &environment{
 		engine: engine.New(mgr, engine.Options{Name: group, Live: env.Live}), watcher: env.Watcher, live: env.Live,
-		reviewer: env.Reviewer, trust: options.TrustRBAC, once: options.ApplyOnce, recorded: env.Enforcement == pack.ByWebhook,
+		reviewer: env.Reviewer, recorded: env.Enforcement == pack.ByWebhook,
+		trust: options.TrustRBAC, once: options.ApplyOnce,
 		applier: &apply.Applier{
 			Client: env.Live, FieldOwner: fieldOwner, View: apply.Watched{Watcher: env.Watcher}, Rivalry: rivalry,
 		},
