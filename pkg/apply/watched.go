@@ -1,7 +1,6 @@
 package apply
 
 import (
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kinship-dev/kinship/pkg/object"
 	"github.com/kinship-dev/kinship/pkg/relation"
@@ -27,13 +26,4 @@ func Concerns(c relation.Change) bool {
 		return true
 	}
 	return !isSame(c.Old.Content, c.New.Content)
-}
-
-// ParentIn returns the parent of an object of a [Watched], as [ParentOf] does.
-func ParentIn(obj relation.Object, gk schema.GroupKind) (object.ID, bool) {
-	if obj.Content == nil {
-		return object.ID{}, false
-	}
-	id, _, ok := ParentOf(obj.Content, gk)
-	return id, ok
 }
