@@ -24,8 +24,9 @@ import (
 var clusterScoped = []string{
 	"apiservices", "clusterusages", "customresourcedefinitions", "mutatingadmissionpolicies",
 	"mutatingadmissionpolicybindings", "mutatingwebhookconfigurations", "namespaces", "nodes",
-	"servicecidrs", "subjectaccessreviews", "tokenreviews", "validatingadmissionpolicies",
-	"validatingadmissionpolicybindings", "validatingwebhookconfigurations",
+	"scopedefinitions", "servicecidrs", "subjectaccessreviews", "tokenreviews", "traitdefinitions",
+	"validatingadmissionpolicies", "validatingadmissionpolicybindings", "validatingwebhookconfigurations",
+	"workloaddefinitions",
 }
 
 // checkNamespaces returns an error if a name in --namespaces can be no namespace's.

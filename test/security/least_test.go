@@ -19,9 +19,11 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	iotv1alpha1 "github.com/kinship-dev/kinship/api/iot/v1alpha1"
+	oamv1alpha2 "github.com/kinship-dev/kinship/api/oam/v1alpha2"
 	protectionv1beta1 "github.com/kinship-dev/kinship/api/protection/v1beta1"
 	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
 	usagev1alpha1 "github.com/kinship-dev/kinship/api/usage/v1alpha1"
@@ -42,7 +44,19 @@ var seldom = map[string]string{
 	"get deployments.apps":       "one that is not as the cache has it: test/iot does that",
 	"get serviceaccounts":        "one that is not as the cache has it",
 	"update iotconnectors/finalizers.services.azurehealthcareapis.com": "where the API server checks owners",
-	"update secrets": "a certificate that is renewed: test/chaos does that",
+	"update secrets":                                           "a certificate that is renewed: test/chaos does that",
+	"patch components.core.oam.dev":                            "authors that were written while a guard was missing",
+	"delete controllerrevisions.apps":                          "the revisions beyond the limit: test/oam does that",
+	"update applicationconfigurations/finalizers.core.oam.dev": "where the API server checks owners",
+	"update components/finalizers.core.oam.dev":                "where the API server checks owners",
+	"update containerizedworkloads/finalizers.core.oam.dev":    "where the API server checks owners",
+}
+
+func init() {
+	for name := range workloads {
+		seldom["create "+name] = "a patch that creates needs it too"
+		seldom["get "+name] = "an object that data is read from: test/oam does that"
+	}
 }
 
 // asked is one request of the operator, as the API server has written it down.
@@ -84,6 +98,7 @@ func TestLeastRights(t *testing.T) {
 	l.everything()
 	l.connector()
 	l.clouds()
+	l.applications()
 	if err := o.Stop(); err != nil { // Which ends its watches, and they are written down.
 		t.Fatal(err)
 	}
@@ -119,6 +134,56 @@ func idle(all []granted, requests []asked) error {
 		}
 	}
 	return errors.Join(found...)
+}
+
+// applications has an application create an object of each kind of workload in a scope, and then delete
+// each of them.
+func (l land) applications() {
+	l.T.Helper()
+	testenv.ApplyFile(l.T, "../../examples/oam/oam.yaml")
+	var names []string
+	for name, workload := range workloads {
+		component, _, _ := strings.Cut(name, ".")
+		names = append(names, component)
+		l.component(component, workload)
+	}
+	l.component("last", workloads["configmaps"])
+	l.application("HealthScope", "{workloadRefs: []}")
+	const scope = "scopes: [{scopeRef: {apiVersion: core.oam.dev/v1alpha2, kind: HealthScope, name: life}}]"
+	l.application("ApplicationConfiguration",
+		"{components: [{componentName: "+strings.Join(names, ", "+scope+"}, {componentName: ")+", "+scope+"}]}")
+	l.application("ManualScalerTrait",
+		"{replicaCount: 0, workloadRef: {apiVersion: apps/v1, kind: Deployment, name: deployments}}")
+	l.application("ApplicationConfiguration", "{components: [{componentName: last}]}")
+}
+
+func (l land) component(name, workload string) {
+	l.T.Helper()
+	testenv.Apply(l.T, fmt.Sprintf("apiVersion: core.oam.dev/v1alpha2\nkind: Component\nmetadata: {name: %s}\n"+
+		"spec: {workload: %s}", name, workload), testenv.In(l.NS))
+}
+
+// application applies an ApplicationConfiguration or a HealthScope with a spec, and waits until the object
+// is synced.
+func (l land) application(kind, spec string) {
+	l.T.Helper()
+	testenv.Apply(l.T, fmt.Sprintf("apiVersion: core.oam.dev/v1alpha2\nkind: %s\nmetadata: {name: life}\nspec: %s",
+		kind, spec), testenv.In(l.NS))
+	obj := &unstructured.Unstructured{}
+	obj.SetGroupVersionKind(oamv1alpha2.GroupVersion.WithKind(kind))
+	obj.SetNamespace(l.NS)
+	obj.SetName("life")
+	testenv.Eventually(l.T, func() error {
+		if err := l.Read(obj); err != nil {
+			return err
+		}
+		observed, found, _ := unstructured.NestedInt64(obj.Object, "status", "observedGeneration")
+		conditions := fmt.Sprint(l.conditionsOf(obj))
+		if found && observed != obj.GetGeneration() || !strings.Contains(conditions, "ReconcileSuccess") {
+			return fmt.Errorf("%s: generation %d of %d, %s", kind, observed, obj.GetGeneration(), conditions)
+		}
+		return nil
+	})
 }
 
 // everything has Usages do all that they can.

@@ -17,6 +17,7 @@ const credentials = "spec.cloudCredentialsRef.secretName"
 // unasked are fields that name Secrets or contain what is secret, and for which no policy asks,
 // with the reason.
 var unasked = map[string]string{
+	"spec.containers[].imagePullSecret":    "the kubelet reads it for Pods that the author may create anyway",
 	"spec.containers[].imagePullSecrets[]": "the kubelet reads them for Pods that the author may create anyway",
 	"spec.deployments[].containers[].imagePullSecrets[]": "the kubelet reads them for Pods that the author may " +
 		"create anyway",

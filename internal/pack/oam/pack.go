@@ -68,16 +68,18 @@ var workloadResources = []rbacv1.PolicyRule{
 func rules(options Options) []rbacv1.PolicyRule {
 	made := []string{"get", "list", "watch", "create", "patch", "delete"}
 	own := []string{applications, components, workloads, scalers, healthScopes}
-	statuses, finalizers := make([]string, 0, len(own)), make([]string, 0, len(own))
+	statuses := make([]string, 0, len(own))
 	for _, r := range own {
-		statuses, finalizers = append(statuses, r+"/status"), append(finalizers, r+"/finalizers")
+		statuses = append(statuses, r+"/status")
 	}
+	owners := []string{applications + "/finalizers", components + "/finalizers", workloads + "/finalizers"}
 	rules := []rbacv1.PolicyRule{
-		{APIGroups: []string{group}, Resources: own, Verbs: []string{"get", "list", "watch", "patch"}},
-		{APIGroups: []string{group}, Resources: []string{workloads, scalers}, Verbs: []string{"create", "delete"}},
+		{APIGroups: []string{group}, Resources: own, Verbs: []string{"list", "watch", "patch"}},
+		{APIGroups: []string{group}, Resources: []string{healthScopes}, Verbs: []string{"get"}},
+		{APIGroups: []string{group}, Resources: []string{workloads, scalers}, Verbs: []string{"get", "create", "delete"}},
 		{APIGroups: []string{group}, Resources: statuses, Verbs: []string{"patch"}},
 		// For blockOwnerDeletion in owner references.
-		{APIGroups: []string{group}, Resources: finalizers, Verbs: []string{"update"}},
+		{APIGroups: []string{group}, Resources: owners, Verbs: []string{"update"}},
 		{
 			APIGroups: []string{group}, Resources: []string{"scopedefinitions", "traitdefinitions", "workloaddefinitions"},
 			Verbs: []string{"list", "watch"},
