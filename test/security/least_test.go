@@ -141,7 +141,7 @@ func idle(all []granted, requests []asked) error {
 func (l land) applications() {
 	l.T.Helper()
 	testenv.ApplyFile(l.T, "../../examples/oam/oam.yaml")
-	var names []string
+	names := make([]string, 0, len(workloads))
 	for name, workload := range workloads {
 		component, _, _ := strings.Cut(name, ".")
 		names = append(names, component)
