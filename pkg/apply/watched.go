@@ -1,7 +1,6 @@
 package apply
 
 import (
-
 	"github.com/kinship-dev/kinship/pkg/object"
 	"github.com/kinship-dev/kinship/pkg/relation"
 )
