@@ -26,6 +26,7 @@ func TestOam(t *testing.T) {
 		"authors":                 testAuthors,
 		"authors change":          testAuthorsChange,
 		"stores and rights":       testStoreRights,
+		"forged status":           testForgedStatus,
 		"traits without an app":   testDirectTraits,
 		"hostile paths":           testHostilePaths,
 		"short names":             testShortNames,

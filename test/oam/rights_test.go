@@ -106,6 +106,41 @@ func testAuthorsChange(t *testing.T) {
 	w.get("Bar", "db", field(1, "spec", "key"))
 }
 
+// testForgedStatus: other controllers may write parts of the status of an application, so that nothing in the
+// status is believed. An application whose status names a workload of somebody else neither deletes the
+// workload nor takes it out of its scope.
+func testForgedStatus(t *testing.T) {
+	w := newWorld(t)
+	w.write(healthScope)
+	w.write(bare("victim", 1))
+	w.write(application("victim", "componentName: victim") + scopes)
+	w.get("HealthScope", "health", members(1))
+	w.get("ApplicationConfiguration", "victim", synced(""))
+	w.write(bare("own", 1))
+	w.write(application("forged", "componentName: own"))
+	app := w.get("ApplicationConfiguration", "forged", synced(""))
+	victim := map[string]any{"apiVersion": "example.com/v1", "kind": "Bar", "name": "victim"}
+	scope := map[string]any{"apiVersion": "core.oam.dev/v1alpha2", "kind": "HealthScope", "name": "health"}
+	if err := unstructured.SetNestedSlice(app.Object, []any{map[string]any{
+		"componentName": "own", "workloadRef": victim, "scopes": []any{map[string]any{"scopeRef": scope}},
+	}}, "status", "workloads"); err != nil {
+		t.Fatal(err)
+	}
+	app.SetFinalizers([]string{"scope.finalizer.core.oam.dev"})
+	if err := w.C.Update(t.Context(), app.DeepCopy()); err != nil {
+		t.Fatal(err)
+	}
+	fresh := w.get("ApplicationConfiguration", "forged", nil)
+	fresh.Object["status"] = app.Object["status"]
+	if err := w.C.Status().Update(t.Context(), fresh); err != nil {
+		t.Fatal(err)
+	}
+	w.Delete(fresh)
+	w.gone("ApplicationConfiguration", "forged")
+	w.get("Bar", "victim", field(1, "spec", "key"))
+	w.get("HealthScope", "health", members(1))
+}
+
 // testStoreRights: an author gets no content of an object that he may not read, through a store or as a
 // data output of an object that is not his.
 func testStoreRights(t *testing.T) {

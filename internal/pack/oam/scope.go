@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -31,6 +32,9 @@ func (r *applicationReconciler) joinScopes(ctx context.Context, p *applicationPa
 	// Scopes and workloads of the last status are left, unless they are wanted.
 	drop := map[oamv1alpha2.TypedReference][]oamv1alpha2.TypedReference{}
 	for _, w := range p.former {
+		if !r.isOwn(p, w.Reference) {
+			continue
+		}
 		for _, s := range w.Scopes {
 			s.Reference.UID = ""
 			if !slices.Contains(want[s.Reference], w.Reference) {
@@ -55,13 +59,39 @@ func (r *applicationReconciler) joinScopes(ctx context.Context, p *applicationPa
 
 // leaveScopes takes all workloads of an application that is being deleted out of its scopes.
 func (r *applicationReconciler) leaveScopes(ctx context.Context, p *applicationPass) reconcile.Outcome {
+	kinds := make([]schema.GroupKind, 0, len(p.Status.Workloads))
+	for _, w := range p.Status.Workloads {
+		gk := idOf(w.Reference, p.Namespace).GroupKind()
+		if _, err := r.watcher.Mapping(gk.WithVersion("")); err == nil { // The objects of a removed kind are gone.
+			kinds = append(kinds, gk)
+		}
+	}
+	if outcome := r.watching(p.id, unique(kinds)...); isPassing(outcome) {
+		return outcome // A kind that can't be watched does not hold the application.
+	}
 	var outcome reconcile.Outcome
 	for _, w := range p.Status.Workloads {
+		if !r.isOwn(p, w.Reference) {
+			continue
+		}
 		for _, s := range w.Scopes {
 			outcome = outcome.And(r.updateScope(ctx, p.id, s.Reference, nil, []oamv1alpha2.TypedReference{w.Reference}, false))
 		}
 	}
 	return outcome
+}
+
+// isOwn reports whether a workload in the status, which other clients can write, is one of the application:
+// a workload of somebody else stays in its scopes. A workload whose owner was removed has the label.
+func (r *applicationReconciler) isOwn(p *applicationPass, ref oamv1alpha2.TypedReference) bool {
+	found, presence := r.watcher.Get(idOf(ref, p.Namespace))
+	if presence != relation.Present {
+		return true
+	}
+	if _, hasOwner := ownerOf(found); hasOwner {
+		return metav1.IsControlledBy(found.Content, p)
+	}
+	return found.Labels[oamv1alpha2.LabelAppName] == p.Name
 }
 
 // updateScope adds references to the list of a scope at workloadRefsPath of its definition, and removes
