@@ -114,7 +114,7 @@ func testForgedStatus(t *testing.T) {
 	w.write(healthScope)
 	w.write(bare("victim", 1))
 	w.write(application("victim", "componentName: victim") + scopes)
-	w.get("HealthScope", "health", members(1))
+	scoped := w.get("HealthScope", "health", members(1))
 	w.get("ApplicationConfiguration", "victim", synced(""))
 	w.write(bare("own", 1))
 	w.write(application("forged", "componentName: own"))
@@ -138,7 +138,8 @@ func testForgedStatus(t *testing.T) {
 	w.Delete(fresh)
 	w.gone("ApplicationConfiguration", "forged")
 	w.get("Bar", "victim", field(1, "spec", "key"))
-	w.get("HealthScope", "health", members(1))
+	// The application of the victim would join the scope again.
+	w.get("HealthScope", "health", field(scoped.GetGeneration(), "metadata", "generation"))
 }
 
 // testStoreRights: an author gets no content of an object that he may not read, through a store or as a
