@@ -57,7 +57,7 @@ func FuzzPathSet(f *testing.F) {
 		var content map[string]any
 		path, err := relation.ParsePath(at)
 		if err != nil || json.Unmarshal([]byte(text), &content) != nil {
-			t.Skip()
+			return // No path, or no object.
 		}
 		set, err := path.Set(content, "value")
 		if err != nil {

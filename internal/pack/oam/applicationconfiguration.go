@@ -34,8 +34,8 @@ type applicationPass struct {
 	id       object.ID
 	recorded *oamv1alpha2.ApplicationConfiguration
 	app      application
-	// former are status.workloads as the pass found them. They stay in the status until all that they
-	// name is collected: an operator that ends before goes on there.
+	// former is status.workloads at the begin of the pass. An entry stays in the status until its
+	// objects are deleted: after a restart the operator reads from former which objects to delete.
 	former []oamv1alpha2.WorkloadStatus
 	// have is the inventory.
 	have []apply.Entry

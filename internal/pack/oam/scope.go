@@ -81,8 +81,9 @@ func (r *applicationReconciler) leaveScopes(ctx context.Context, p *applicationP
 	return outcome
 }
 
-// isOwn reports whether a workload in the status, which other clients can write, is one of the application:
-// a workload of somebody else stays in its scopes. A workload whose owner was removed has the label.
+// isOwn reports whether the application is the controller of a workload in status.workloads. Other clients
+// can write the status: a workload of another application stays in its scopes. After a deletion with
+// --cascade=orphan the workload has no controller, and the label app.oam.dev/name tells.
 func (r *applicationReconciler) isOwn(p *applicationPass, ref oamv1alpha2.TypedReference) bool {
 	found, presence := r.watcher.Get(idOf(ref, p.Namespace))
 	if presence != relation.Present {
