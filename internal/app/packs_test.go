@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/kinship-dev/kinship/internal/pack"
 )
 
 // TestPackNamedTwice names a pack twice, as two flags --packs do.
@@ -18,5 +20,26 @@ func TestPackNamedTwice(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"usage", "iot"}, names); diff != "" {
 		t.Errorf("packs (-want +got):\n%s", diff)
+	}
+}
+
+// TestSameObjects makes the objects that Install applies again and again. An object that differs from
+// time to time would be written at each start, and two replicas would take each other's for altered.
+func TestSameObjects(t *testing.T) {
+	for _, by := range []pack.Enforcement{pack.ByWebhook, pack.ByPolicy} {
+		o := Options{Enforcement: by, Namespaces: []string{"one", "two"}}
+		first, err := besideDefinitions(o, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 20 {
+			again, err := besideDefinitions(o, true)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(first, again); diff != "" {
+				t.Fatalf("with --enforcement=%s (-first +again):\n%s", by, diff)
+			}
+		}
 	}
 }

@@ -56,25 +56,24 @@ func recordAuthors(in pack.Installation) client.Object {
 
 func validateOwn(in pack.Installation) client.Object {
 	fail, none, timeout := admissionregistrationv1.Fail, admissionregistrationv1.SideEffectClassNone, int32(3)
-	config := &admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: configuration}}
-	for name, hook := range map[string]struct {
-		rule     admissionregistrationv1.RuleWithOperations
-		selector *metav1.LabelSelector
-	}{
-		validateName: {rule: rule(group, []string{applications, components})},
-		"revisions.oam.kinship.dev": {rule(revisionKind.Group, []string{"controllerrevisions"}), &metav1.LabelSelector{
-			MatchExpressions: []metav1.LabelSelectorRequirement{{
-				Key: oamv1alpha2.LabelComponent, Operator: metav1.LabelSelectorOpExists,
-			}},
-		}},
-	} {
-		config.Webhooks = append(config.Webhooks, admissionregistrationv1.ValidatingWebhook{
-			Name: name, ClientConfig: in.ClientConfig(validatePath), ObjectSelector: hook.selector,
-			Rules: []admissionregistrationv1.RuleWithOperations{hook.rule}, MatchConditions: in.NotTheOperator(),
+	hook := func(name string, rule admissionregistrationv1.RuleWithOperations, of *metav1.LabelSelector,
+	) admissionregistrationv1.ValidatingWebhook {
+		return admissionregistrationv1.ValidatingWebhook{
+			Name: name, ClientConfig: in.ClientConfig(validatePath), ObjectSelector: of,
+			Rules: []admissionregistrationv1.RuleWithOperations{rule}, MatchConditions: in.NotTheOperator(),
 			FailurePolicy: &fail, SideEffects: &none, TimeoutSeconds: &timeout, AdmissionReviewVersions: []string{"v1"},
-		})
+		}
 	}
-	return config
+	ofComponents := &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{
+		Key: oamv1alpha2.LabelComponent, Operator: metav1.LabelSelectorOpExists,
+	}}}
+	return &admissionregistrationv1.ValidatingWebhookConfiguration{
+		ObjectMeta: metav1.ObjectMeta{Name: configuration},
+		Webhooks: []admissionregistrationv1.ValidatingWebhook{
+			hook(validateName, rule(group, []string{applications, components}), nil),
+			hook("revisions.oam.kinship.dev", rule(revisionKind.Group, []string{"controllerrevisions"}), ofComponents),
+		},
+	}
 }
 
 // probe sends a dry-run creation of an application that only the webhook refuses.
