@@ -501,3 +501,13 @@ func TestCreateRefusesWhatExists(t *testing.T) {
 		t.Error("an object that exists was merged with")
 	}
 }
+
+// TestWantedTwice: two objects of one name would overwrite each other in every pass. Nothing is written.
+func TestWantedTwice(t *testing.T) {
+	w := newWorld(t)
+	_, err := w.life(nil).run(w.configMap("a", 0, "k", "v"), w.configMap("a", 1, "k", "w"))
+	if err == nil || !strings.Contains(err.Error(), "ConfigMap/a in namespace "+w.ns+" is wanted twice") {
+		t.Errorf("error %v", err)
+	}
+	equal(t, "objects", "", w.state())
+}

@@ -67,7 +67,12 @@ func (a *Applier) prepare(r Request) ([]desired, error) {
 	yes, owner := true, r.Owner
 	owner.Controller, owner.BlockOwnerDeletion = &yes, &yes
 	all := make([]desired, 0, len(r.Want))
+	wanted := map[object.ID]bool{}
 	for _, o := range r.Want {
+		if wanted[o.ID()] { // Each of the two would overwrite the other, in every pass.
+			return nil, fmt.Errorf("%s is wanted twice", o.ID())
+		}
+		wanted[o.ID()] = true
 		if slices.Contains(r.Skip, o.ID()) {
 			continue
 		}

@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 
 	admissionv1 "k8s.io/api/admission/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -24,9 +26,19 @@ type written struct {
 	Spec     any               `json:"spec"`
 }
 
-// Record returns the patches by which a mutating webhook records the author of a spec in
-// [AuthorsAnnotation]. A write that leaves the spec as it is leaves the authors as they are, whatever
-// the user sends.
+// instruction returns the fields that a pack passes on to other objects: the spec, the labels and the
+// annotations. The record of kubectl apply is passed on to nothing.
+func (w written) instruction() written {
+	annotations := maps.Clone(w.Metadata.Annotations)
+	delete(annotations, AuthorsAnnotation)
+	delete(annotations, corev1.LastAppliedConfigAnnotation)
+	return written{metav1.ObjectMeta{Labels: w.Metadata.Labels, Annotations: annotations}, w.Spec}
+}
+
+// Record returns the patches by which a mutating webhook records in [AuthorsAnnotation] who wrote the
+// spec, the labels or the annotations of an object last. A write that leaves all three as they are leaves
+// the authors as they are, whatever the user sends. Record is for objects whose labels and annotations go
+// into objects that the operator writes: an annotation of an Ingress is as powerful as its spec.
 func Record(req *admissionv1.AdmissionRequest) ([]webhook.JSONPatchOp, error) {
 	var now, old written
 	if err := json.Unmarshal(req.Object.Raw, &now); err != nil {
@@ -40,7 +52,7 @@ func Record(req *admissionv1.AdmissionRequest) ([]webhook.JSONPatchOp, error) {
 		if err := json.Unmarshal(req.OldObject.Raw, &old); err != nil {
 			return nil, fmt.Errorf("read old object: %w", err)
 		}
-		if equality.Semantic.DeepEqual(now.Spec, old.Spec) {
+		if equality.Semantic.DeepEqual(now.instruction(), old.instruction()) {
 			want = old.Metadata.Annotations[AuthorsAnnotation]
 		}
 	}

@@ -12,14 +12,18 @@ import (
 	"github.com/kinship-dev/kinship/pkg/authorise"
 )
 
-// TestRecord: the author is the user who wrote the spec last, whatever a user writes into the annotation.
+// TestRecord: the author is the user who wrote spec, labels or annotations last, whatever the annotation of
+// the authors says.
 func TestRecord(t *testing.T) {
 	const (
-		path  = "/metadata/annotations"
-		key   = path + "/kinship.dev~1authors"
-		noted = `{"metadata":{"annotations":{"kinship.dev/authors":"[{\"username\":\"a\"}]"}},"spec":{"n":1}}`
-		bare  = `{"metadata":{},"spec":{"n":1}}`
-		other = `{"metadata":{"annotations":{"x":"y"}},"spec":{"n":2}}`
+		path      = "/metadata/annotations"
+		key       = path + "/kinship.dev~1authors"
+		noted     = `{"metadata":{"annotations":{"kinship.dev/authors":"[{\"username\":\"a\"}]"}},"spec":{"n":1}}`
+		bare      = `{"metadata":{},"spec":{"n":1}}`
+		other     = `{"metadata":{"annotations":{"x":"y"}},"spec":{"n":2}}`
+		annotated = `{"metadata":{"annotations":{"x":"y"}},"spec":{"n":1}}`
+		labelled  = `{"metadata":{"labels":{"x":"y"}},"spec":{"n":1}}`
+		applied   = `{"metadata":{"annotations":{"kubectl.kubernetes.io/last-applied-configuration":"{}"}},"spec":{"n":1}}`
 		// forged names the administrator.
 		forged = `{"metadata":{"annotations":{"kinship.dev/authors":"[{\"username\":\"admin\"}]"}},"spec":{"n":1}}`
 	)
@@ -36,6 +40,9 @@ func TestRecord(t *testing.T) {
 		"same spec, no record":   {"b", bare, forged, `[{"op":"remove","path":"` + key + `"}]`},
 		"other spec":             {"b", noted, other, one("b")},
 		"annotation removed":     {"b", noted, bare, both("a")},
+		"other annotation":       {"b", noted, annotated, one("b")},
+		"other label":            {"b", noted, labelled, both("b")},
+		"record of kubectl":      {"b", noted, applied, one("a")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			req := &admissionv1.AdmissionRequest{

@@ -17,10 +17,19 @@ const maxPathGrowth = 1000
 // element is more than 1,000 elements (maxPathGrowth) beyond the end of the list. The error names
 // the field.
 func (p Path) Set(content map[string]any, value any) (map[string]any, error) {
+	return p.SetWithin(content, value, nil)
+}
+
+// SetWithin is [Path.Set] within a budget: SetWithin fails when the budget is spent.
+func (p Path) SetWithin(content map[string]any, value any, budget *Budget) (map[string]any, error) {
 	if len(p.steps) == 0 {
 		return nil, fmt.Errorf("an empty path leads to no field")
 	}
-	set, err := setAt(content, p.steps, "", value)
+	err := budget.spend(value)
+	var set any
+	if err == nil {
+		set, err = setAt(content, p.steps, "", value, budget)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("path %q: %w", p.text, err)
 	}
@@ -28,19 +37,22 @@ func (p Path) Set(content map[string]any, value any) (map[string]any, error) {
 }
 
 // setAt returns a copy of at, the value of field, with a value where steps lead to.
-func setAt(at any, steps []pathStep, field string, value any) (any, error) {
+func setAt(at any, steps []pathStep, field string, value any, budget *Budget) (any, error) {
 	if len(steps) == 0 {
 		return value, nil
 	}
 	if steps[0].list {
-		return setElement(at, steps, field, value)
+		return setElement(at, steps, field, value, budget)
 	}
 	object, ok := at.(map[string]any)
 	if !ok && at != nil {
 		return nil, fmt.Errorf("%s is %s, not an object", nameOf(field), TypeOf(at))
 	}
 	inner := joinField(field, steps[0].field)
-	set, err := setAt(object[steps[0].field], steps[1:], inner, value)
+	if err := budget.take(len(object) + 1); err != nil {
+		return nil, err
+	}
+	set, err := setAt(object[steps[0].field], steps[1:], inner, value, budget)
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +63,7 @@ func setAt(at any, steps []pathStep, field string, value any) (any, error) {
 	return object, nil
 }
 
-func setElement(at any, steps []pathStep, field string, value any) (any, error) {
+func setElement(at any, steps []pathStep, field string, value any, budget *Budget) (any, error) {
 	list, ok := at.([]any)
 	index := steps[0].index
 	switch {
@@ -62,11 +74,14 @@ func setElement(at any, steps []pathStep, field string, value any) (any, error) 
 	case index-len(list) >= maxPathGrowth:
 		return nil, fmt.Errorf("%s has %d elements, and element %d is too far beyond", nameOf(field), len(list), index)
 	}
+	if err := budget.take(max(len(list), index+1)); err != nil {
+		return nil, err
+	}
 	list = slices.Clone(list)
 	for len(list) <= index {
 		list = append(list, nil)
 	}
-	set, err := setAt(list[index], steps[1:], fmt.Sprintf("%s[%d]", field, index), value)
+	set, err := setAt(list[index], steps[1:], fmt.Sprintf("%s[%d]", field, index), value, budget)
 	if err != nil {
 		return nil, err
 	}

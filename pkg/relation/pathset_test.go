@@ -48,6 +48,34 @@ func TestPathSet(t *testing.T) {
 	}
 }
 
+// TestBudget: a budget counts what Set copies and fills, and the values.
+func TestBudget(t *testing.T) {
+	const bytes = 100
+	for name, c := range map[string]struct {
+		path  string
+		value any
+		fits  int // how often Set fits into the budget
+	}{
+		"a field":       {"a", int64(1), 50}, // 1 for the value, and 1 for the field
+		"a text":        {"a", strings.Repeat("x", 48), 2},
+		"a far element": {"a[90]", "", 1},
+		"a list":        {"a", []any{"xx", map[string]any{"k": true}}, 12},
+	} {
+		t.Run(name, func(t *testing.T) {
+			budget := relation.NewBudget(bytes)
+			fits := 0
+			for ; fits <= bytes; fits++ {
+				if _, err := relation.MustPath(c.path).SetWithin(map[string]any{}, c.value, budget); err != nil {
+					break
+				}
+			}
+			if fits != c.fits {
+				t.Errorf("%d times within the budget, want %d", fits, c.fits)
+			}
+		})
+	}
+}
+
 // FuzzPathSet: Set never panics, and Values finds what Set has set.
 func FuzzPathSet(f *testing.F) {
 	f.Add(`{"spec":{"a":[{"b":1}]}}`, "spec.a[3].b")
