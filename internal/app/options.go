@@ -128,6 +128,9 @@ func (o Options) withDefaults() (Options, error) {
 		return o, fmt.Errorf("openstack conditions are %q: they can be %s or %s",
 			o.Openstack.Conditions, openstack.PublishedConditions, openstack.AllConditions)
 	}
+	if err := checkOamKinds(o); err != nil {
+		return o, err
+	}
 	if o.ProfileAddress != "" && o.ProfileAddress != "0" {
 		if err := checkLoopback(o.ProfileAddress); err != nil {
 			return o, fmt.Errorf("serve profiles, which anybody may read: %w", err)
@@ -137,6 +140,21 @@ func (o Options) withDefaults() (Options, error) {
 		o.WebhookPort = 9443
 	}
 	return o, nil
+}
+
+// checkOamKinds refuses the kinds of other packs as workloads. The webhooks of those packs judge the user
+// who writes an object, and would judge the operator in place of the author of the application: an author
+// without a right to Deployments would get Deployments by an IotConnector.
+func checkOamKinds(o Options) error {
+	for _, k := range o.Oam.Kinds {
+		for _, p := range Packs(o) {
+			if p.Name != "oam" && slices.Contains(p.Definitions, k.String()) {
+				return fmt.Errorf("the pack oam can't act on %s: the pack %s asks for the rights of the user who writes them",
+					k, p.Name)
+			}
+		}
+	}
+	return nil
 }
 
 // installation returns the settings that the packs' objects depend on.

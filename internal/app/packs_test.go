@@ -1,9 +1,11 @@
 package app
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kinship-dev/kinship/internal/pack"
 )
@@ -41,5 +43,19 @@ func TestSameObjects(t *testing.T) {
 				t.Fatalf("with --enforcement=%s (-first +again):\n%s", by, diff)
 			}
 		}
+	}
+}
+
+// TestKindsOfOtherPacks: applications act on no kind of another pack.
+func TestKindsOfOtherPacks(t *testing.T) {
+	var o Options
+	o.Oam.Kinds = []schema.GroupResource{{Group: "services.azurehealthcareapis.com", Resource: "iotconnectors"}}
+	const want = "the pack oam can't act on iotconnectors.services.azurehealthcareapis.com"
+	if _, err := o.withDefaults(); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("error %v, want %q", err, want)
+	}
+	o.Oam.Kinds = []schema.GroupResource{{Group: "standard.oam.dev", Resource: "mydbs"}}
+	if _, err := o.withDefaults(); err != nil {
+		t.Error(err)
 	}
 }
