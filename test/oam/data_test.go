@@ -1,6 +1,7 @@
 package oam_test
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -140,4 +141,17 @@ func testDataStores(t *testing.T) {
 	w.get("Bar", "sink", field(nil, "spec", "key"))
 	w.report("Bar", "source", map[string]any{"key": "other"})
 	w.get("Bar", "sink", field("other", "spec", "from"))
+	store := w.get("ConfigMap", "store", nil)
+	w.report("Bar", "source", map[string]any{"key": ""}) // A store without a new value keeps the old one.
+	w.get("ApplicationConfiguration", "app", func(u *unstructured.Unstructured) error {
+		if all, _, _ := unstructured.NestedSlice(u.Object, "status", "dependency", "unsatisfied"); len(all) == 0 {
+			return errors.New("nothing is unsatisfied")
+		}
+		return nil
+	})
+	w.report("Bar", "source", map[string]any{"key": "last"})
+	w.get("Bar", "sink", field("last", "spec", "from"))
+	if now := w.get("ConfigMap", "store", nil); now.GetUID() != store.GetUID() {
+		t.Error("the store was deleted while its value was missing")
+	}
 }

@@ -55,7 +55,7 @@ spec: {workload: `+text+`}`)
 		w.writeAs("poor", application(name, "componentName: "+name))
 	}
 	denied := "the author " + w.NS + "-poor may not create "
-	w.get("ApplicationConfiguration", "binding", synced("ClusterRoleBinding binding is cluster-scoped"))
+	w.get("ApplicationConfiguration", "binding", synced("ClusterRoleBinding is cluster-scoped"))
 	w.get("ApplicationConfiguration", "secret", synced("secrets"))
 	w.get("ApplicationConfiguration", "pod", synced("pods"))
 	w.get("ApplicationConfiguration", "bar", synced(denied+"bars.example.com in namespace "+w.NS))
@@ -70,8 +70,9 @@ spec: {workload: `+text+`}`)
 	w.get("Bar", "his", nil)
 }
 
-// testAuthorsChange: the author is who wrote the spec last. A write that leaves the spec changes no
-// author, and what an author may not do any more stops.
+// testAuthorsChange: the author is the user who wrote the spec, a label or an annotation last, because
+// labels and annotations go into the workload. A write that leaves all three changes no author, and an
+// object stops being written when the new author may not write it.
 func testAuthorsChange(t *testing.T) {
 	w := newWorld(t)
 	poor := w.User("poor", oamRights)
@@ -91,11 +92,20 @@ func testAuthorsChange(t *testing.T) {
 		})
 	}
 	edit(poor, "Component", "db", func(u *unstructured.Unstructured) {
-		u.SetAnnotations(map[string]string{authorise.AuthorsAnnotation: "[]", "note": "mine"})
+		u.SetAnnotations(map[string]string{authorise.AuthorsAnnotation: "[]"})
+		u.SetFinalizers([]string{"example.com/noted"})
 	})
-	c := w.get("Component", "db", field("mine", "metadata", "annotations", "note"))
+	c := w.get("Component", "db", field("[example.com/noted]", "metadata", "finalizers"))
 	if got := c.GetAnnotations()[authorise.AuthorsAnnotation]; !strings.Contains(got, w.NS+"-rich") {
 		t.Errorf("authors are %s, want the one who wrote the spec", got)
+	}
+	edit(poor, "Component", "db", func(u *unstructured.Unstructured) {
+		u.SetFinalizers(nil)
+		u.SetAnnotations(map[string]string{"snippet": "mine"})
+	})
+	w.get("ApplicationConfiguration", "app", synced(w.NS+"-poor may not create bars.example.com"))
+	if bar := w.get("Bar", "db", nil); bar.GetAnnotations()["snippet"] != "" {
+		t.Error("an annotation of somebody without rights is on the workload")
 	}
 	edit(poor, "Component", "db", func(u *unstructured.Unstructured) {
 		if err := unstructured.SetNestedField(u.Object, int64(2), "spec", "workload", "spec", "key"); err != nil {
@@ -165,14 +175,18 @@ spec: {password: secret}`)
             kind: Secret
             name: key
             operations: [{type: jsonPatch, op: add, toFieldPath: spec.stolen, valueFrom: {fieldPath: data.password}}]`))
-	w.writeAs("poor", bare("theirs", 1))
-	w.writeAs("poor", bare("thief", 1))
-	w.writeAs("poor", application("source", `componentName: theirs
+	w.User("reader", oamRights, may("example.com", []string{"create", "get"}, "bars"))
+	w.writeAs("reader", bare("theirs", 1))
+	w.writeAs("reader", bare("thief", 1))
+	source := `componentName: theirs
       dataOutputs: [{name: key, fieldPath: spec.password}]
     - componentName: thief
-      dataInputs: [{valueFrom: {dataOutputName: key}, toFieldPaths: [spec.stolen]}]`))
+      dataInputs: [{valueFrom: {dataOutputName: key}, toFieldPaths: [spec.stolen]}]`
+	w.writeAs("poor", application("source", source))
+	w.writeAs("reader", application("others", source))
 	w.get("ApplicationConfiguration", "store", synced(w.NS+"-poor may not get secrets"))
-	w.get("ApplicationConfiguration", "source", unsatisfied("Bar theirs does not exist"))
+	w.get("ApplicationConfiguration", "others", unsatisfied("Bar theirs does not exist"))
+	w.get("ApplicationConfiguration", "source", synced(w.NS+"-poor may not get bars.example.com"))
 	w.missing("Bar", "sink")
 	w.missing("Bar", "thief")
 }

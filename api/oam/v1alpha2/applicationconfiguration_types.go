@@ -190,7 +190,7 @@ type ApplicationConfigurationStatus struct {
 	Dependency DependencyStatus `json:"dependency,omitempty"`
 	// Workloads are the workloads of the application, with their traits and scopes.
 	// +optional
-	// +kubebuilder:validation:MaxItems=256
+	// +kubebuilder:validation:MaxItems=1024
 	Workloads []WorkloadStatus `json:"workloads,omitempty"`
 	// HistoryWorkloads are workloads of earlier revisions that still exist.
 	// +optional

@@ -37,6 +37,8 @@ type applicationPass struct {
 	// former is status.workloads at the begin of the pass. An entry stays in the status until its
 	// objects are deleted: after a restart the operator reads from former which objects to delete.
 	former []oamv1alpha2.WorkloadStatus
+	// formerHistory is status.historyWorkloads at the begin of the pass.
+	formerHistory []oamv1alpha2.HistoryWorkload
 	// have is the inventory.
 	have []apply.Entry
 	// skip are objects that are not applied in this pass.
@@ -49,7 +51,8 @@ func (r *applicationReconciler) pass() *reconcile.Pass[*applicationPass] {
 		Begin: func(id object.ID, obj client.Object) *applicationPass {
 			recorded := obj.(*oamv1alpha2.ApplicationConfiguration)
 			return &applicationPass{
-				ApplicationConfiguration: recorded.DeepCopy(), id: id, recorded: recorded, former: recorded.Status.Workloads,
+				ApplicationConfiguration: recorded.DeepCopy(), id: id, recorded: recorded,
+				former: recorded.Status.Workloads, formerHistory: recorded.Status.HistoryWorkloads,
 			}
 		},
 		Conclude: r.conclude, Forget: r.forget, Writes: r.writer.Writes,

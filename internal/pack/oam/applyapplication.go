@@ -42,7 +42,7 @@ func (r *applicationReconciler) inventory(p *applicationPass) []apply.Entry {
 			add(t.Reference, traitWave)
 		}
 	}
-	for _, h := range p.Status.HistoryWorkloads {
+	for _, h := range p.formerHistory {
 		add(h.Reference, workloadWave)
 	}
 	return all
@@ -147,7 +147,7 @@ func (p *applicationPass) setWorkloads(history []oamv1alpha2.HistoryWorkload) {
 		}
 		var former oamv1alpha2.WorkloadStatus
 		for _, b := range before {
-			if b.ComponentRevisionName == part.revision && b.ComponentName == part.component {
+			if b.ComponentRevisionName == part.revision && b.ComponentName == part.component && b.Reference == w.Reference {
 				former = b
 			}
 		}
@@ -165,11 +165,18 @@ func (p *applicationPass) setWorkloads(history []oamv1alpha2.HistoryWorkload) {
 	p.Status.HistoryWorkloads = history
 }
 
-// keepFormer adds the former workloads to the status, whose objects and scopes are not collected yet.
+// keepFormer adds the former workloads to the status, whose objects and scopes are not collected yet, and
+// the former workloads of other revisions.
 func (p *applicationPass) keepFormer() {
 	for _, f := range p.former {
 		if !slices.ContainsFunc(p.Status.Workloads, func(w oamv1alpha2.WorkloadStatus) bool { return sameObjects(w, f) }) {
 			p.Status.Workloads = append(p.Status.Workloads, f)
+		}
+	}
+	for _, f := range p.formerHistory {
+		same := func(h oamv1alpha2.HistoryWorkload) bool { return h.Reference == f.Reference }
+		if !slices.ContainsFunc(p.Status.HistoryWorkloads, same) {
+			p.Status.HistoryWorkloads = append(p.Status.HistoryWorkloads, f)
 		}
 	}
 }
@@ -182,9 +189,10 @@ func sameObjects(a, b oamv1alpha2.WorkloadStatus) bool {
 		slices.EqualFunc(a.Traits, b.Traits, sameTrait) && slices.EqualFunc(a.Scopes, b.Scopes, sameScope)
 }
 
-// forgetFormer is the last step: all that former workloads name is collected.
+// forgetFormer removes former workloads from the status. It is the last step: the objects of the former
+// workloads are deleted, and their scopes are left.
 func (r *applicationReconciler) forgetFormer(_ context.Context, p *applicationPass) reconcile.Outcome {
-	p.setWorkloads(p.Status.HistoryWorkloads)
+	p.setWorkloads(r.history(p))
 	return reconcile.Outcome{}
 }
 

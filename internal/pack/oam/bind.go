@@ -6,6 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	oamv1alpha2 "github.com/kinship-dev/kinship/api/oam/v1alpha2"
+	"github.com/kinship-dev/kinship/pkg/relation"
 )
 
 // bindTrait writes the reference to the workload into a trait, at workloadRefPath of the trait's
@@ -13,6 +14,7 @@ import (
 // (seed 5, proposal 2).
 func bindTrait(
 	trait *unstructured.Unstructured, definition *oamv1alpha2.TraitDefinition, to *unstructured.Unstructured,
+	budget *relation.Budget,
 ) error {
 	if definition == nil || definition.Spec.WorkloadRefPath == "" {
 		return nil
@@ -22,9 +24,9 @@ func bindTrait(
 	if err != nil {
 		return err
 	}
-	content, err := path.Set(trait.Object, map[string]any{
+	content, err := path.SetWithin(trait.Object, map[string]any{
 		"apiVersion": to.GetAPIVersion(), "kind": to.GetKind(), "name": to.GetName(),
-	})
+	}, budget)
 	if err != nil {
 		return wrong(field, "%s", err)
 	}

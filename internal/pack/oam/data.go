@@ -5,12 +5,14 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	oamv1alpha2 "github.com/kinship-dev/kinship/api/oam/v1alpha2"
 	"github.com/kinship-dev/kinship/pkg/authorise"
+	"github.com/kinship-dev/kinship/pkg/graph"
+	"github.com/kinship-dev/kinship/pkg/object"
 	"github.com/kinship-dev/kinship/pkg/relation"
 )
 
@@ -28,6 +30,7 @@ type exchange struct {
 	// live returns an object of the application as the cluster has it, or nil. stored returns an object
 	// of any owner.
 	live, stored func(*unstructured.Unstructured) *unstructured.Unstructured
+	budget       *relation.Budget
 }
 
 // end is an object of an application that gives or takes values.
@@ -69,6 +72,31 @@ func outputsOf(ends []end) (map[string]output, error) {
 		}
 	}
 	return all, nil
+}
+
+// checkOrder refuses an application whose objects wait for values of each other, or of themselves.
+func (x exchange) checkOrder(ends []end) error {
+	waits := graph.New(object.Compare)
+	for _, e := range ends {
+		of, namespace := object.Of(e.object, e.object.GroupVersionKind().GroupKind()), e.object.GetNamespace()
+		for _, o := range e.outputs {
+			if o.OutputStore.Kind != "" {
+				waits.AddEdge(idOf(o.OutputStore.TypedReference, namespace), of)
+			}
+		}
+		for _, input := range e.inputs {
+			if input.InputStore.Kind != "" {
+				waits.AddEdge(of, idOf(input.InputStore.TypedReference, namespace))
+			}
+			if from, known := x.outputs[input.ValueFrom.DataOutputName]; known {
+				waits.AddEdge(of, object.Of(from.source, from.source.GroupVersionKind().GroupKind()))
+			}
+		}
+	}
+	if _, err := waits.Order(); err != nil {
+		return wrong("spec.components[*].dataInputs", "the objects wait for each other's values: %s", err)
+	}
+	return nil
 }
 
 // fill writes the values of inputs into an object. unsatisfied are the inputs whose values are not
@@ -119,7 +147,7 @@ func (x exchange) fill(
 			continue
 		}
 		for j, text := range input.ToFieldPaths {
-			if err := write(into, fmt.Sprintf("%s.toFieldPaths[%d]", at, j), text, value); err != nil {
+			if err := x.write(into, fmt.Sprintf("%s.toFieldPaths[%d]", at, j), text, value); err != nil {
 				return nil, err
 			}
 		}
@@ -188,11 +216,11 @@ func (x exchange) check(
 		switch c.Operator {
 		case oamv1alpha2.ConditionEqual:
 			if !equal(got, want) {
-				return fmt.Sprintf("got(%v) expected to be %v", got, want), nil
+				return fmt.Sprintf("got(%s) expected to be %s", shortened(got), shortened(want)), nil
 			}
 		case oamv1alpha2.ConditionNotEqual:
 			if equal(got, want) {
-				return fmt.Sprintf("got(%v) expected not to be %v", got, want), nil
+				return fmt.Sprintf("got(%s) expected not to be %s", shortened(got), shortened(want)), nil
 			}
 		case oamv1alpha2.ConditionNotEmpty:
 			if isEmpty(got) {
@@ -203,6 +231,18 @@ func (x exchange) check(
 		}
 	}
 	return "", nil
+}
+
+// maxShown is how many bytes of a value a message shows.
+const maxShown = 256
+
+// shortened returns a value as a message shows it.
+func shortened(v any) string {
+	text := textOf(v)
+	if len(text) <= maxShown {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxShown], "") + "..."
 }
 
 // one returns the value at a path that leads to one field.
@@ -268,28 +308,37 @@ func isEmpty(v any) bool {
 	}
 }
 
+// dataPath is writablePath for the values of data inputs. A value can't name an object: the names are
+// compared, and traits are bound, before values are read.
+func dataPath(field, text string) (relation.Path, error) {
+	path, err := writablePath(field, text)
+	if root := path.Root(); err == nil && len(root) > 1 && root[0] == "metadata" && root[1] == "name" {
+		return path, wrong(field, "metadata.name can't be set by a data input: use a parameter")
+	}
+	return path, err
+}
+
 // write writes a value into an object, at a path that a user wrote. A list is appended to a list. A
 // value of another type than the present one is an error.
-func write(into *unstructured.Unstructured, field, text string, value any) error {
-	path, err := writablePath(field, text)
+func (x exchange) write(into *unstructured.Unstructured, field, text string, value any) error {
+	path, err := dataPath(field, text)
 	if err != nil {
 		return err
 	}
-	value = runtime.DeepCopyJSONValue(value)
 	if present := path.Values(into.Object); len(present) == 1 {
 		before := present[0].Value
 		have, isList := before.([]any)
 		more, listed := value.([]any)
 		switch {
 		case isList && listed:
-			value = append(runtime.DeepCopyJSONValue(have).([]any), more...)
+			value = slices.Concat(have, more)
 		case isList:
-			value = append(runtime.DeepCopyJSONValue(have).([]any), value)
+			value = append(slices.Clone(have), value)
 		case isScalar(before) != isScalar(value) || listed:
 			return wrong(field, "%s is %s, and the value is %s", text, relation.TypeOf(before), relation.TypeOf(value))
 		}
 	}
-	content, err := path.Set(into.Object, value)
+	content, err := path.SetWithin(into.Object, value, x.budget)
 	if err != nil {
 		return wrong(field, "%s", err)
 	}

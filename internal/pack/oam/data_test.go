@@ -2,6 +2,7 @@ package oam
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -9,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	oamv1alpha2 "github.com/kinship-dev/kinship/api/oam/v1alpha2"
+	"github.com/kinship-dev/kinship/pkg/object"
 )
 
 func unstructuredOf(t *testing.T, text string) *unstructured.Unstructured {
@@ -73,6 +75,10 @@ func TestFill(t *testing.T) {
 			`{"status":{"key":"v"}}`, fromKey, `{toFieldPaths: ["metadata.ownerReferences[0].uid"]}`, "", "",
 			"metadata.ownerReferences can't be set by a path",
 		},
+		"a name": {
+			`{"status":{"key":"v"}}`, fromKey, `{toFieldPaths: [metadata.name]}`, "", "",
+			"metadata.name can't be set by a data input",
+		},
 		"no operator": {
 			`{"status":{"key":"v"}}`, `{fieldPath: status.key, conditions: [{op: like}]}`, toKey, "", "",
 			`there is no operator "like"`,
@@ -118,5 +124,86 @@ func TestFill(t *testing.T) {
 				t.Errorf("the object is %s, want %s in it", text, c.want)
 			}
 		})
+	}
+}
+
+// TestOrder: objects that wait for values of each other are refused, in a store too.
+func TestOrder(t *testing.T) {
+	const gives, takes = "{name: %s, fieldPath: status.key}", "{valueFrom: {dataOutputName: %s}, toFieldPaths: [spec.key]}"
+	const store = "{apiVersion: v1, kind: Store, name: %s}"
+	const stores, loads = "{outputStore: " + store + "}", "{inputStore: " + store + "}"
+	for name, c := range map[string]struct {
+		outputs, inputs [2]string // of the objects a and b
+		want            string
+	}{
+		"one after the other": {[2]string{fmt.Sprintf(gives, "x")}, [2]string{"", fmt.Sprintf(takes, "x")}, ""},
+		"itself":              {[2]string{fmt.Sprintf(gives, "x")}, [2]string{fmt.Sprintf(takes, "x")}, "End/a -> End/a"},
+		"each other": {
+			[2]string{fmt.Sprintf(gives, "x"), fmt.Sprintf(gives, "y")},
+			[2]string{fmt.Sprintf(takes, "y"), fmt.Sprintf(takes, "x")},
+			"End/a -> End/b -> End/a",
+		},
+		"its own store": {
+			[2]string{fmt.Sprintf(stores, "s")}, [2]string{fmt.Sprintf(loads, "s")}, "End/a -> Store/s -> End/a",
+		},
+		"another's store": {[2]string{"", fmt.Sprintf(stores, "s")}, [2]string{fmt.Sprintf(loads, "s")}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ends := make([]end, 0, 2)
+			for i, object := range []string{"a", "b"} {
+				ends = append(ends, end{
+					object:  unstructuredOf(t, `{"apiVersion":"v1","kind":"End","metadata":{"name":"`+object+`"}}`),
+					outputs: read[[]oamv1alpha2.DataOutput](t, "["+c.outputs[i]+"]"),
+					inputs:  read[[]oamv1alpha2.DataInput](t, "["+c.inputs[i]+"]"),
+				})
+			}
+			outputs, err := outputsOf(ends)
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = exchange{outputs: outputs}.checkOrder(ends)
+			if (err == nil) != (c.want == "") || (err != nil && !strings.Contains(err.Error(), c.want)) {
+				t.Errorf("error %v, want %q", err, c.want)
+			}
+		})
+	}
+}
+
+// TestSharedStore: outputs of two objects fill one store, which is written once.
+func TestSharedStore(t *testing.T) {
+	ends := make([]end, 0, 2)
+	for _, name := range []string{"a", "b"} {
+		ends = append(ends, end{
+			object: unstructuredOf(t, `{"apiVersion":"v1","kind":"End","metadata":{"name":"`+name+`"}}`),
+			outputs: read[[]oamv1alpha2.DataOutput](t, `[{outputStore: {apiVersion: v1, kind: ConfigMap, name: store,
+				operations: [{type: jsonPatch, op: add, toFieldPath: data.`+name+`, valueFrom: {fieldPath: metadata.name}}]}}]`),
+		})
+	}
+	x := exchange{live: func(u *unstructured.Unstructured) *unstructured.Unstructured { return u }}
+	stores, unsatisfied, err := x.storesOf(ends)
+	if err != nil || len(stores) != 1 || len(unsatisfied) != 0 {
+		t.Fatalf("stores %v, unsatisfied %v, error %v", stores, unsatisfied, err)
+	}
+	if diff := cmp.Diff(map[string]any{"a": "a", "b": "b"}, stores[0].Object["data"]); diff != "" {
+		t.Errorf("data of the store (-want +got):\n%s", diff)
+	}
+}
+
+// TestUnsatisfiedStore: a store whose value is missing is neither applied nor deleted.
+func TestUnsatisfiedStore(t *testing.T) {
+	ends := []end{{
+		object: unstructuredOf(t, `{"apiVersion":"v1","kind":"End","metadata":{"name":"a","namespace":"team"}}`),
+		outputs: read[[]oamv1alpha2.DataOutput](t, `[{outputStore: {apiVersion: v1, kind: ConfigMap, name: store,
+			operations: [{type: jsonPatch, op: add, toFieldPath: data.key, valueFrom: {fieldPath: status.key}}]}}]`),
+	}}
+	p := &applicationPass{ApplicationConfiguration: &oamv1alpha2.ApplicationConfiguration{}}
+	p.Namespace = "team"
+	x := exchange{live: func(u *unstructured.Unstructured) *unstructured.Unstructured { return u }}
+	if err := new(applicationReconciler).exchange(p, x, ends); err != nil {
+		t.Fatal(err)
+	}
+	want := []object.ID{{Kind: "ConfigMap", Namespace: "team", Name: "store"}}
+	if diff := cmp.Diff(want, p.skip); diff != "" {
+		t.Errorf("objects that are not applied (-want +got):\n%s", diff)
 	}
 }

@@ -5,9 +5,9 @@ import (
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	oamv1alpha2 "github.com/kinship-dev/kinship/api/oam/v1alpha2"
+	"github.com/kinship-dev/kinship/pkg/object"
 	"github.com/kinship-dev/kinship/pkg/relation"
 )
 
@@ -24,59 +24,63 @@ const (
 func (x exchange) storesOf(
 	ends []end,
 ) (stores []*unstructured.Unstructured, unsatisfied []oamv1alpha2.UnsatisfiedDependency, err error) {
+	made := map[object.ID]*unstructured.Unstructured{}
 	for _, e := range ends {
 		for i, o := range e.outputs {
-			if o.OutputStore.Kind == "" {
+			ref := o.OutputStore.TypedReference
+			if ref.Kind == "" {
 				continue
 			}
-			made, reason, err := x.storeOf(e.object, o, fmt.Sprintf("%s.dataOutputs[%d].outputStore", e.field, i))
+			id := idOf(ref, e.object.GetNamespace())
+			if made[id] == nil { // Several outputs may fill one store.
+				made[id] = newStore(ref, id.Namespace)
+				stores = append(stores, made[id])
+			}
+			reason, err := x.fillStore(made[id], e.object, o, fmt.Sprintf("%s.dataOutputs[%d].outputStore", e.field, i))
 			if err != nil {
 				return nil, nil, err
 			}
 			if reason == "" {
-				stores = append(stores, made)
 				continue
 			}
 			unsatisfied = append(unsatisfied, oamv1alpha2.UnsatisfiedDependency{
 				Reason: reason, From: oamv1alpha2.DependencyFromObject{TypedReference: referenceTo(e.object)},
-				To: oamv1alpha2.DependencyToObject{TypedReference: o.OutputStore.TypedReference},
+				To: oamv1alpha2.DependencyToObject{TypedReference: ref},
 			})
 		}
 	}
 	return stores, unsatisfied, nil
 }
 
-// storeOf returns the store of an output. reason says why the store can't be written yet.
-func (x exchange) storeOf(
-	source *unstructured.Unstructured, o oamv1alpha2.DataOutput, field string,
-) (*unstructured.Unstructured, string, error) {
+// newStore returns an object without content.
+func newStore(ref oamv1alpha2.TypedReference, namespace string) *unstructured.Unstructured {
+	store := &unstructured.Unstructured{Object: map[string]any{}}
+	store.SetAPIVersion(ref.APIVersion)
+	store.SetKind(ref.Kind)
+	store.SetName(ref.Name)
+	store.SetNamespace(namespace)
+	return store
+}
+
+// fillStore writes the values of an output into its store. reason says why the store can't be written yet.
+func (x exchange) fillStore(
+	store, source *unstructured.Unstructured, o oamv1alpha2.DataOutput, field string,
+) (reason string, err error) {
 	live := x.live(source)
 	if live == nil {
-		return nil, fmt.Sprintf("%s %s does not exist", source.GetKind(), source.GetName()), nil
+		return fmt.Sprintf("%s %s does not exist", source.GetKind(), source.GetName()), nil
 	}
-	reason, err := x.check(o.Conditions, live.Object, nil, field)
-	if reason != "" || err != nil {
-		return nil, reason, err
+	if reason, err = x.check(o.Conditions, live.Object, nil, field); reason != "" || err != nil {
+		return reason, err
 	}
-	made := &unstructured.Unstructured{Object: map[string]any{}}
-	made.SetAPIVersion(o.OutputStore.APIVersion)
-	made.SetKind(o.OutputStore.Kind)
-	made.SetName(o.OutputStore.Name)
-	made.SetNamespace(source.GetNamespace())
-	reason, err = x.operate(made, live.Object, o.OutputStore.Operations, field)
-	return made, reason, err
+	return x.operate(store, live.Object, o.OutputStore.Operations, field)
 }
 
 // fillFromStore writes values of a store into an object. reason says why they are not there yet.
 func (x exchange) fillFromStore(
 	into *unstructured.Unstructured, from oamv1alpha2.StoreReference, field string,
 ) (reason string, err error) {
-	ref := &unstructured.Unstructured{Object: map[string]any{}}
-	ref.SetAPIVersion(from.APIVersion)
-	ref.SetKind(from.Kind)
-	ref.SetName(from.Name)
-	ref.SetNamespace(into.GetNamespace())
-	live := x.stored(ref)
+	live := x.stored(newStore(from.TypedReference, into.GetNamespace()))
 	if live == nil {
 		return fmt.Sprintf("%s %s does not exist", from.Kind, from.Name), nil
 	}
@@ -96,7 +100,7 @@ func (x exchange) operate(
 		if reason, err = x.check(o.Conditions, from, nil, at); reason != "" || err != nil {
 			return reason, err
 		}
-		path, err := writablePath(at+".toFieldPath", o.ToFieldPath)
+		path, err := dataPath(at+".toFieldPath", o.ToFieldPath)
 		if err != nil {
 			return "", err
 		}
@@ -104,7 +108,7 @@ func (x exchange) operate(
 		if reason != "" || err != nil {
 			return reason, err
 		}
-		content, err := editField(into.Object, path, o, value, at)
+		content, err := x.editField(into.Object, path, o, value, at)
 		if err != nil {
 			return "", err
 		}
@@ -133,11 +137,11 @@ func valueOf(o oamv1alpha2.DataOperation, from map[string]any, field string) (va
 
 // editField returns the content after one operation. With toDataPath the field holds JSON as text, and the
 // operation changes a field in that JSON.
-func editField(
+func (x exchange) editField(
 	content map[string]any, path relation.Path, o oamv1alpha2.DataOperation, value any, field string,
 ) (map[string]any, error) {
 	if o.ToDataPath == "" {
-		return edit(content, path, o.Operator, value, field)
+		return x.edit(content, path, o.Operator, value, field)
 	}
 	inner, err := relation.ParsePath(o.ToDataPath)
 	if err != nil {
@@ -150,25 +154,25 @@ func editField(
 			return nil, wrong(field+".toDataPath", "%s holds no JSON object as text", o.ToFieldPath)
 		}
 	}
-	if data, err = edit(data, inner, o.Operator, value, field); err != nil {
+	if data, err = x.edit(data, inner, o.Operator, value, field); err != nil {
 		return nil, err
 	}
 	text, err := json.Marshal(data)
 	if err != nil {
 		return nil, wrong(field+".toDataPath", "%s", err)
 	}
-	return edit(content, path, operationReplace, string(text), field)
+	return x.edit(content, path, operationReplace, string(text), field)
 }
 
 // edit sets or removes one field.
-func edit(
+func (x exchange) edit(
 	content map[string]any, path relation.Path, operator string, value any, field string,
 ) (map[string]any, error) {
 	var after map[string]any
 	var err error
 	switch operator {
 	case operationAdd, operationReplace:
-		after, err = path.Set(content, runtime.DeepCopyJSONValue(value))
+		after, err = path.SetWithin(content, value, x.budget)
 	case operationDelete:
 		after, err = path.Remove(content)
 	default:

@@ -60,6 +60,6 @@ func FuzzOperate(f *testing.F) {
 			t.Errorf("the object is %v", into.Object)
 		}
 		sink := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{}}}
-		_ = write(sink, "f", path, "v") // It must not panic.
+		_ = x.write(sink, "f", path, "v") // It must not panic.
 	})
 }

@@ -23,6 +23,10 @@ func wrong(field, format string, args ...any) *fieldError {
 	return &fieldError{field, fmt.Sprintf(format, args...)}
 }
 
+// pathBudget bounds what all paths of one application set, in elements and bytes. The values of an
+// application of 256 components are far below.
+const pathBudget = 4 << 20
+
 // fixed are the fields that no path may lead to: the operator decides them.
 var fixed = [][]string{
 	{"apiVersion"},
@@ -55,7 +59,7 @@ func writablePath(field, text string) (relation.Path, error) {
 // setParameters returns the content of a workload with the values that an application gives.
 func setParameters(
 	content map[string]any, parameters []oamv1alpha2.ComponentParameter,
-	values []oamv1alpha2.ComponentParameterValue, field string,
+	values []oamv1alpha2.ComponentParameterValue, field string, budget *relation.Budget,
 ) (map[string]any, error) {
 	given := map[string]intstr.IntOrString{}
 	for i, v := range values {
@@ -79,7 +83,7 @@ func setParameters(
 			if err != nil {
 				return nil, err
 			}
-			if content, err = path.Set(content, plain(value)); err != nil {
+			if content, err = path.SetWithin(content, plain(value), budget); err != nil {
 				return nil, wrong(at, "%s", err)
 			}
 		}

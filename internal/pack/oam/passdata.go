@@ -33,13 +33,17 @@ func (r *applicationReconciler) passData(ctx context.Context, p *applicationPass
 		return reconcile.Fail(reasonError, fmt.Errorf("convert the application: %w", err))
 	}
 	var failed error
-	x := exchange{content: content}
+	x := exchange{content: content, budget: p.app.budget}
+	read := map[object.ID]*unstructured.Unstructured{}
 	x.stored = func(of *unstructured.Unstructured) *unstructured.Unstructured {
-		found, err := r.readLive(ctx, of)
-		if err != nil {
-			failed = err
+		id := object.Of(of, of.GroupVersionKind().GroupKind())
+		if _, known := read[id]; !known {
+			var err error
+			if read[id], err = r.readLive(ctx, of); err != nil {
+				failed = err
+			}
 		}
-		return found
+		return read[id]
 	}
 	x.live = func(of *unstructured.Unstructured) *unstructured.Unstructured {
 		// An object of somebody else may hold what the author may not read.
@@ -54,10 +58,16 @@ func (r *applicationReconciler) passData(ctx context.Context, p *applicationPass
 	return reconcile.Fail(reasonError, failed)
 }
 
+// maxUnsatisfied is how many entries status.dependency.unsatisfied has room for.
+const maxUnsatisfied = 1024
+
 // exchange fills the objects with data inputs, and makes the stores. An error is a *fieldError.
 func (r *applicationReconciler) exchange(p *applicationPass, x exchange, ends []end) error {
 	var err error
 	if x.outputs, err = outputsOf(ends); err != nil {
+		return err
+	}
+	if err := x.checkOrder(ends); err != nil {
 		return err
 	}
 	for _, e := range ends {
@@ -71,9 +81,17 @@ func (r *applicationReconciler) exchange(p *applicationPass, x exchange, ends []
 		}
 	}
 	stores, unsatisfied, err := x.storesOf(ends)
+	if err != nil {
+		return err
+	}
 	p.app.stores = stores
 	p.Status.Dependency.Unsatisfied = append(p.Status.Dependency.Unsatisfied, unsatisfied...)
-	return err
+	for _, u := range unsatisfied { // A store that exists keeps its values.
+		p.skip = append(p.skip, idOf(u.To.TypedReference, p.Namespace))
+	}
+	all := p.Status.Dependency.Unsatisfied
+	p.Status.Dependency.Unsatisfied = all[:min(len(all), maxUnsatisfied)]
+	return p.app.distinct()
 }
 
 // inputStores returns the stores that data inputs are read from.
@@ -89,7 +107,8 @@ func inputStores(namespace string, ends []end) []object.ID {
 	return ids
 }
 
-// mayStore checks that the authors may create the stores of outputs, and read those of inputs.
+// mayStore checks that the authors may read the objects with outputs and the stores of inputs, and create
+// the stores of outputs.
 func (r *applicationReconciler) mayStore(ctx context.Context, namespace string, ends []end) reconcile.Outcome {
 	var outcome reconcile.Outcome
 	check := func(e end, verb string, ref oamv1alpha2.TypedReference) {
@@ -99,6 +118,9 @@ func (r *applicationReconciler) mayStore(ctx context.Context, namespace string, 
 		}
 	}
 	for _, e := range ends {
+		if len(e.outputs) > 0 {
+			check(e, "get", referenceTo(e.object))
+		}
 		for _, o := range e.outputs {
 			check(e, "create", o.OutputStore.TypedReference)
 		}

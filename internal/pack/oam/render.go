@@ -1,7 +1,6 @@
 package oam
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -13,9 +12,12 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/json"
 
 	oamv1alpha2 "github.com/kinship-dev/kinship/api/oam/v1alpha2"
 	"github.com/kinship-dev/kinship/pkg/authorise"
+	"github.com/kinship-dev/kinship/pkg/object"
+	"github.com/kinship-dev/kinship/pkg/relation"
 )
 
 // sources is what an application is rendered from. The functions read a cache and never block.
@@ -45,6 +47,8 @@ type application struct {
 	parts []part
 	// stores are objects that hold data outputs.
 	stores []*unstructured.Unstructured
+	// budget bounds what paths set in all objects of the application.
+	budget *relation.Budget
 }
 
 // part is the workload of one component with its traits.
@@ -69,14 +73,30 @@ type trait struct {
 // noTraitDefinition is the published message of a trait whose kind has no TraitDefinition.
 const noTraitDefinition = "No valid TraitDefinition found, all framework capabilities will work as default or disabled"
 
+// renderer renders the parts of one ApplicationConfiguration.
+type renderer struct {
+	*oamv1alpha2.ApplicationConfiguration
+
+	from   sources
+	budget *relation.Budget
+	// instances is how many workloads come from a component.
+	instances map[string]int
+}
+
 // render returns what an ApplicationConfiguration asks for. An error is a *fieldError.
 func render(ac *oamv1alpha2.ApplicationConfiguration, from sources) (application, error) {
 	if len(ac.Spec.Components) == 0 {
 		return application{}, wrong("spec.components", "an application has at least one component")
 	}
-	var app application
+	app := application{budget: relation.NewBudget(pathBudget)}
+	r := renderer{ac, from, app.budget, map[string]int{}}
 	for i := range ac.Spec.Components {
-		p, err := renderPart(ac, i, from)
+		if found, err := from.component(&ac.Spec.Components[i]); err == nil {
+			r.instances[found.name]++
+		}
+	}
+	for i := range ac.Spec.Components {
+		p, err := r.part(i)
 		if err != nil {
 			return application{}, err
 		}
@@ -88,30 +108,23 @@ func render(ac *oamv1alpha2.ApplicationConfiguration, from sources) (application
 // distinct returns an error if two objects of an application have the same kind and name: one would
 // overwrite the other.
 func (a application) distinct() error {
-	seen := map[string]bool{}
-	for i, p := range a.parts {
-		objects := []*unstructured.Unstructured{p.workload}
-		for _, t := range p.traits {
-			objects = append(objects, t.object)
+	seen := map[object.ID]bool{}
+	for _, o := range slices.Concat(a.objects(), a.stores) {
+		id := object.Of(o, o.GroupVersionKind().GroupKind())
+		if seen[id] {
+			return wrong("spec.components", "%s is there twice: give one another metadata.name", id.Short())
 		}
-		for _, o := range objects {
-			key := o.GroupVersionKind().GroupKind().String() + "/" + o.GetName()
-			if seen[key] {
-				return wrong(fmt.Sprintf("spec.components[%d]", i), "%s %s is there twice: give one another metadata.name",
-					o.GetKind(), o.GetName())
-			}
-			seen[key] = true
-		}
+		seen[id] = true
 	}
 	return nil
 }
 
-func renderPart(ac *oamv1alpha2.ApplicationConfiguration, i int, from sources) (part, error) {
-	c, field := &ac.Spec.Components[i], fmt.Sprintf("spec.components[%d]", i)
+func (r renderer) part(i int) (part, error) {
+	c, field := &r.Spec.Components[i], fmt.Sprintf("spec.components[%d]", i)
 	if err := checkName(c, field); err != nil {
 		return part{}, err
 	}
-	found, err := from.component(c)
+	found, err := r.from.component(c)
 	if err != nil {
 		return part{}, err
 	}
@@ -119,20 +132,21 @@ func renderPart(ac *oamv1alpha2.ApplicationConfiguration, i int, from sources) (
 	if err != nil {
 		return part{}, err
 	}
-	workload.Object, err = setParameters(workload.Object, found.spec.Parameters, c.ParameterValues, field)
+	workload.Object, err = setParameters(workload.Object, found.spec.Parameters, c.ParameterValues, field, r.budget)
 	if err != nil {
 		return part{}, err
 	}
 	p := part{component: found.name, revision: found.revision, workload: workload}
-	p.authors = slices.Concat(authorise.AuthorsOf(ac), found.authors)
-	if len(authorise.AuthorsOf(ac)) == 0 || len(found.authors) == 0 {
+	author := authorise.AuthorsOf(r)
+	p.authors = slices.Concat(author, found.authors)
+	if len(author) == 0 || len(found.authors) == 0 {
 		p.authors = nil
 	}
 	for _, s := range c.Scopes {
 		p.scopes = append(p.scopes, s.ScopeReference)
 	}
-	before := statusOf(ac, found.name)
-	definitions, revisionEnabled, err := p.readTraits(c, field, from)
+	before := r.statusOf(found, workload.GetName())
+	definitions, revisionEnabled, err := p.readTraits(c, field, r.from)
 	if err != nil {
 		return part{}, err
 	}
@@ -140,18 +154,21 @@ func renderPart(ac *oamv1alpha2.ApplicationConfiguration, i int, from sources) (
 		workload.SetName(workloadName(found.name, found.revision, revisionEnabled, before))
 		p.isPerRevision = revisionEnabled
 	}
-	if err := p.finish(ac, workload, oamv1alpha2.ResourceTypeWorkload, found.labels, found.annotations); err != nil {
+	err = p.finish(r.ApplicationConfiguration, workload, oamv1alpha2.ResourceTypeWorkload, found.labels, found.annotations)
+	if err != nil {
 		return part{}, err
 	}
-	return p, p.finishTraits(ac, c, field, definitions, before, from)
+	return p, r.finishTraits(p, c, field, definitions, before)
 }
 
 // finishTraits names the traits, and binds them to the workload.
-func (p *part) finishTraits(
-	ac *oamv1alpha2.ApplicationConfiguration, c *oamv1alpha2.ApplicationConfigurationComponent, field string,
-	definitions []definition, before *earlier, from sources,
+func (r renderer) finishTraits(
+	p part, c *oamv1alpha2.ApplicationConfigurationComponent, field string, definitions []definition, before *earlier,
 ) error {
 	taken := map[string]bool{}
+	for _, t := range p.traits {
+		taken[t.object.GetName()] = true
+	}
 	for j := range p.traits {
 		t := p.traits[j].object
 		if t.GetName() == "" {
@@ -159,13 +176,13 @@ func (p *part) finishTraits(
 		}
 		taken[t.GetName()] = true
 		at := fmt.Sprintf("%s.traits[%d].trait", field, j)
-		if err := checkApplies(definitions[j].spec, p.workload, from, at); err != nil {
+		if err := checkApplies(definitions[j].spec, p.workload, r.from, at); err != nil {
 			return err
 		}
-		if err := bindTrait(t, definitions[j].spec, p.workload); err != nil {
+		if err := bindTrait(t, definitions[j].spec, p.workload, r.budget); err != nil {
 			return err
 		}
-		if err := p.finish(ac, t, oamv1alpha2.ResourceTypeTrait, nil, nil); err != nil {
+		if err := p.finish(r.ApplicationConfiguration, t, oamv1alpha2.ResourceTypeTrait, nil, nil); err != nil {
 			return err
 		}
 	}
@@ -227,11 +244,15 @@ func checkApplies(
 	return nil
 }
 
-// statusOf returns what status.workloads has for a component, or nil.
-func statusOf(ac *oamv1alpha2.ApplicationConfiguration, component string) *earlier {
-	for i := range ac.Status.Workloads {
-		if ac.Status.Workloads[i].ComponentName == component {
-			return &ac.Status.Workloads[i]
+// statusOf returns what status.workloads has for a workload of a component, or nil. workload is the name
+// of the workload, or empty. If several workloads come from one component, an entry of another name, or
+// else of another revision, is of another workload.
+func (r renderer) statusOf(of component, workload string) *earlier {
+	for i := range r.Status.Workloads {
+		w := &r.Status.Workloads[i]
+		isSame := w.Reference.Name == workload || (workload == "" && w.ComponentRevisionName == of.revision)
+		if w.ComponentName == of.name && (isSame || r.instances[of.name] == 1) {
+			return w
 		}
 	}
 	return nil
@@ -252,6 +273,12 @@ func objectOf(raw runtime.RawExtension, field string) (*unstructured.Unstructure
 		}
 	}
 	return u, nil
+}
+
+// ofTheServer are the fields of metadata that the API server sets. A template that a user took from a
+// cluster has them.
+var ofTheServer = []string{
+	"uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp", "managedFields", "selfLink",
 }
 
 // finish gives an object the namespace, the labels, the annotations and the owner that all objects of
@@ -279,6 +306,9 @@ func (p *part) finish(
 	owner := metav1.NewControllerRef(ac, oamv1alpha2.GroupVersion.WithKind(oamv1alpha2.KindApplicationConfiguration))
 	obj.SetOwnerReferences([]metav1.OwnerReference{*owner})
 	unstructured.RemoveNestedField(obj.Object, "status")
+	for _, field := range ofTheServer {
+		unstructured.RemoveNestedField(obj.Object, "metadata", field)
+	}
 	return nil
 }
 

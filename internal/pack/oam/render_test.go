@@ -1,11 +1,14 @@
 package oam
 
 import (
+	"fmt"
+	"math"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 
@@ -93,7 +96,7 @@ func TestRender(t *testing.T) {
 	}
 	scaler := p.traits[0].object
 	ref := map[string]any{"apiVersion": "standard.oam.dev/v1alpha2", "kind": "Mydb", "name": "example-db"}
-	want := map[string]any{"replicaCount": float64(3), "workloadRef": ref}
+	want := map[string]any{"replicaCount": int64(3), "workloadRef": ref}
 	if diff := cmp.Diff(want, scaler.Object["spec"]); diff != "" {
 		t.Errorf("spec of the trait (-want +got):\n%s", diff)
 	}
@@ -120,7 +123,7 @@ func TestRenderWithoutPath(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	spec := map[string]any{"replicaCount": float64(3)}
+	spec := map[string]any{"replicaCount": int64(3)}
 	if diff := cmp.Diff(spec, app.parts[0].traits[0].object.Object["spec"]); diff != "" {
 		t.Errorf("spec of the trait (-want +got):\n%s", diff)
 	}
@@ -155,6 +158,88 @@ func TestRenderRefused(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestRenderHostile: paths of a few bytes ask for lists of gigabytes.
+func TestRenderHostile(t *testing.T) {
+	ac, from := read[oamv1alpha2.ApplicationConfiguration](t, mydbApplication), sourcesOf(t)
+	c := from.components["example-db"]
+	for i := range 256 {
+		path := fmt.Sprintf("spec.a%d", i) + strings.Repeat("[999]", 30)
+		c.Spec.Parameters[0].FieldPaths = append(c.Spec.Parameters[0].FieldPaths, path)
+	}
+	from.components["example-db"] = c
+	const want = "all paths together set more than"
+	if _, err := render(&ac, from); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("error %v, want %q", err, want)
+	}
+}
+
+// TestRenderTemplate: a template that was taken from a cluster has fields that the API server sets.
+func TestRenderTemplate(t *testing.T) {
+	ac, from := read[oamv1alpha2.ApplicationConfiguration](t, mydbApplication), sourcesOf(t)
+	c := from.components["example-db"]
+	c.Spec.Workload.Raw = []byte(`{"apiVersion":"example.com/v1","kind":"Bar","metadata":{"uid":"u","resourceVersion":"1",
+		"labels":{"a":"b"}},"spec":{"containers":[{}],"n":9223372036854775807},"status":{"key":"v"}}`)
+	from.components["example-db"] = c
+	app, err := render(&ac, from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bar := app.parts[0].workload
+	if bar.GetUID() != "" || bar.GetResourceVersion() != "" || bar.GetLabels()["a"] != "b" || bar.Object["status"] != nil {
+		t.Errorf("the workload is %v", bar.Object)
+	}
+	if n, _, _ := unstructured.NestedInt64(bar.Object, "spec", "n"); n != math.MaxInt64 {
+		t.Errorf("the largest number became %d", n)
+	}
+}
+
+// TestRenderInstances: traits keep their names in every pass, also if two workloads come from one component.
+func TestRenderInstances(t *testing.T) {
+	from := sourcesOf(t)
+	c := from.components["example-db"]
+	c.Spec.Parameters = []oamv1alpha2.ComponentParameter{{Name: "name", FieldPaths: []string{"metadata.name"}}}
+	from.components["example-db"] = c
+	scaler := func(name string, count int) string {
+		return fmt.Sprintf(`{trait: {apiVersion: core.oam.dev/v1alpha2, kind: ManualScalerTrait, metadata: {%s}, `+
+			`spec: {replicaCount: %d}}}`, name, count)
+	}
+	instance := func(name string, traits ...string) string {
+		return fmt.Sprintf("{componentName: example-db, parameterValues: [{name: name, value: %s}], traits: [%s]}",
+			name, strings.Join(traits, ", "))
+	}
+	ac := read[oamv1alpha2.ApplicationConfiguration](t, "spec: {components: ["+
+		instance("one", scaler("", 1))+", "+instance("two", scaler("", 2))+"]}")
+	first := namesAfter(t, &ac, from)
+	if diff := cmp.Diff(first, namesAfter(t, &ac, from)); diff != "" {
+		t.Errorf("names of the second pass (-first +second):\n%s", diff)
+	}
+	ac.Spec = read[oamv1alpha2.ApplicationConfiguration](t, "spec: {components: ["+
+		instance("two", scaler("", 2))+", "+instance("one", scaler("", 3), scaler("name: "+first[1], 1))+"]}").Spec
+	after := namesAfter(t, &ac, from)
+	if diff := cmp.Diff([]string{"two", first[3], "one", after[3], first[1]}, after); diff != "" {
+		t.Errorf("names of the new order (-want +got):\n%s", diff)
+	}
+	if after[3] == first[1] {
+		t.Error("an unnamed trait took the name of a named one")
+	}
+}
+
+// namesAfter returns the names of the objects of an application, and writes its status.
+func namesAfter(t *testing.T, ac *oamv1alpha2.ApplicationConfiguration, from sources) []string {
+	t.Helper()
+	app, err := render(ac, from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := applicationPass{ApplicationConfiguration: ac, app: app, former: ac.Status.Workloads}
+	p.setWorkloads(nil)
+	names := make([]string, 0, len(app.objects()))
+	for _, o := range app.objects() {
+		names = append(names, o.GetName())
+	}
+	return names
 }
 
 // TestTraitHash: names of traits are those of the published runtime.

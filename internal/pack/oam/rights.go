@@ -22,12 +22,6 @@ const (
 // checkRights checks that the authors of the application and of its components could write each
 // workload and each trait themselves, and read and write the stores of data.
 func (r *applicationReconciler) checkRights(ctx context.Context, p *applicationPass) reconcile.Outcome {
-	for _, o := range p.app.objects() {
-		if mapping, err := r.watcher.Mapping(o.GroupVersionKind()); err == nil && !mapping.Namespaced {
-			return reconcile.Refuse(reasonError, "%s %s is cluster-scoped: an application has objects in its "+
-				"namespace alone", o.GetKind(), o.GetName())
-		}
-	}
 	outcome := r.mayStore(ctx, p.Namespace, endsOf(p.ApplicationConfiguration, p.app))
 	for _, part := range p.app.parts {
 		kinds := []schema.GroupVersionKind{part.workload.GroupVersionKind()}
@@ -46,10 +40,25 @@ func (e *environment) permittedFor(
 	return e.permitted(ctx, authorise.AuthorsOf(obj), obj.GetNamespace(), verb, kinds...)
 }
 
-// permitted waits until all of some authors have a right to objects of some kinds.
+// permitted waits until all of some authors have a right to objects of some kinds. permitted refuses a
+// cluster-scoped kind: a Role of the namespace would seem to grant the right to its objects.
 func (e *environment) permitted(
 	ctx context.Context, authors []authorise.Author, namespace, verb string, kinds ...schema.GroupVersionKind,
 ) reconcile.Outcome {
+	actions := make([]authorise.Action, 0, len(kinds))
+	for _, gvk := range kinds {
+		mapping, err := e.watcher.Mapping(gvk)
+		if err != nil {
+			return reconcile.Wait(reasonError, "%s", err)
+		}
+		if !mapping.Namespaced {
+			return reconcile.Refuse(reasonError, "%s is cluster-scoped: applications and traits act on objects in "+
+				"their namespace alone", gvk.Kind)
+		}
+		actions = append(actions, authorise.Action{
+			Verb: verb, Group: gvk.Group, Resource: mapping.Resource.Resource, Namespace: namespace,
+		})
+	}
 	if e.trust {
 		return reconcile.Outcome{}
 	}
@@ -57,16 +66,6 @@ func (e *environment) permitted(
 		return reconcile.Refuse(reasonError, "no author is on record, because the object was written while the "+
 			"operator's webhooks were off: write its spec again with the webhooks on, or start the operator with "+
 			"--oam-trust-rbac")
-	}
-	actions := make([]authorise.Action, 0, len(kinds))
-	for _, gvk := range kinds {
-		mapping, err := e.watcher.Mapping(gvk)
-		if err != nil {
-			return reconcile.Wait(reasonError, "%s", err)
-		}
-		actions = append(actions, authorise.Action{
-			Verb: verb, Group: gvk.Group, Resource: mapping.Resource.Resource, Namespace: namespace,
-		})
 	}
 	who, what, err := e.reviewer.Denied(ctx, authors, actions...)
 	switch {
