@@ -124,6 +124,7 @@ func testForgedStatus(t *testing.T) {
 	w.write(healthScope)
 	w.write(bare("victim", 1))
 	w.write(application("victim", "componentName: victim") + scopes)
+	stays := w.get("Bar", "victim", nil)
 	scoped := w.get("HealthScope", "health", members(1))
 	w.get("ApplicationConfiguration", "victim", synced(""))
 	w.write(bare("own", 1))
@@ -147,7 +148,7 @@ func testForgedStatus(t *testing.T) {
 	}
 	w.Delete(fresh)
 	w.gone("ApplicationConfiguration", "forged")
-	w.get("Bar", "victim", field(1, "spec", "key"))
+	w.get("Bar", "victim", field(stays.GetUID(), "metadata", "uid")) // Another would be the one restored.
 	// The application of the victim would join the scope again.
 	w.get("HealthScope", "health", field(scoped.GetGeneration(), "metadata", "generation"))
 }
@@ -197,6 +198,14 @@ func testDirectTraits(t *testing.T) {
 	w := newWorld(t)
 	w.write(webComponent)
 	w.write(webApplication)
+	w.write(`
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: plain}
+spec:
+  replicas: 1
+  selector: {matchLabels: {a: b}}
+  template: {metadata: {labels: {a: b}}, spec: {containers: [{name: a, image: a}]}}`)
 	w.get("Deployment", "example", field(3, "spec", "replicas"))
 	w.User("poor", may("core.oam.dev", writes, "manualscalertraits", "containerizedworkloads", "healthscopes"))
 	w.writeAs("poor", `
@@ -204,6 +213,11 @@ apiVersion: core.oam.dev/v1alpha2
 kind: ManualScalerTrait
 metadata: {name: sabotage}
 spec: {replicaCount: 0, workloadRef: {apiVersion: core.oam.dev/v1alpha2, kind: ContainerizedWorkload, name: example}}
+---
+apiVersion: core.oam.dev/v1alpha2
+kind: ManualScalerTrait
+metadata: {name: grab}
+spec: {replicaCount: 0, workloadRef: {apiVersion: apps/v1, kind: Deployment, name: plain}}
 ---
 apiVersion: core.oam.dev/v1alpha2
 kind: ContainerizedWorkload
@@ -215,6 +229,8 @@ kind: HealthScope
 metadata: {name: spy}
 spec: {workloadRefs: [{apiVersion: v1, kind: Secret, name: key}]}`)
 	w.get("ManualScalerTrait", "sabotage", synced("is scaled by ManualScalerTrait/scaler"))
+	w.get("ManualScalerTrait", "grab", synced("poor may not patch deployments.apps"))
+	w.get("Deployment", "plain", field(1, "spec", "replicas"))
 	w.Delete(w.blank("ApplicationConfiguration", "app"))
 	w.gone("ManualScalerTrait", "scaler")
 	w.get("ContainerizedWorkload", "miner", synced("poor may not create deployments.apps"))
