@@ -11,6 +11,8 @@
 //     requests of other clients than the program that concern the kinds of an application;
 //   - idle: requests of that kind in a time without changes;
 //   - deleted, edited: from before the deletion of a Deployment or a trait, or the change of
-//     spec.replicas, until a watch shows the object as before;
+//     spec.replicas or spec.replicaCount, until the object is as before;
+//   - scope: from the first change of twenty applications that join one HealthScope until the status of
+//     the scope has all of them;
 //   - memory of the operator, resident and at most.
 package main

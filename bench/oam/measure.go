@@ -28,6 +28,8 @@ const (
 	replicas  = 3
 	// drifts is how many objects are deleted and edited.
 	drifts = 20
+	// scoped is how many applications join one scope.
+	scoped = 20
 )
 
 // meter measures one implementation.
@@ -78,6 +80,9 @@ func (m *meter) measure(ctx context.Context) error {
 	if err := m.reportDrift(ctx); err != nil {
 		return err
 	}
+	if err := m.reportScope(ctx); err != nil {
+		return fmt.Errorf("one scope: %w", err)
+	}
 	return m.reportMemory()
 }
 
@@ -98,14 +103,16 @@ func (m *meter) requests(ctx context.Context) (int, error) {
 	return sum, nil
 }
 
-// settled returns the number of requests once it no longer grows.
+// settled returns the number of requests once it has not grown for 15 seconds: Kubernetes' controller of
+// Deployments may pause for a few seconds, since it sends 20 requests a second at most.
 func (m *meter) settled(ctx context.Context) (int, error) {
-	last := -1
+	last, same := -1, 0
 	err := wait.PollUntilContextCancel(ctx, 3*time.Second, true, func(ctx context.Context) (bool, error) {
 		now, err := m.requests(ctx)
-		same := now == last
-		last = now
-		return same, err
+		if same++; now != last {
+			last, same = now, 0
+		}
+		return same == 5, err
 	})
 	return last, err
 }
@@ -120,6 +127,14 @@ func (m *meter) prepare(ctx context.Context) error {
 				ChildResourceKinds: []oamv1alpha2.ChildResourceKind{
 					{APIVersion: "apps/v1", Kind: "Deployment"}, {APIVersion: "v1", Kind: "Service"},
 				},
+			},
+		},
+		&oamv1alpha2.ScopeDefinition{
+			ObjectMeta: metav1.ObjectMeta{Name: "healthscopes.core.oam.dev"},
+			Spec: oamv1alpha2.ScopeDefinitionSpec{
+				Reference:             oamv1alpha2.DefinitionReference{Name: "healthscopes.core.oam.dev"},
+				WorkloadRefsPath:      "spec.workloadRefs",
+				AllowComponentOverlap: true,
 			},
 		},
 		&oamv1alpha2.TraitDefinition{
@@ -212,8 +227,17 @@ func (m *meter) awaitScaled(ctx context.Context) error {
 	return nil
 }
 
-func isScaled(d *appsv1.Deployment) bool {
-	return d.Spec.Replicas != nil && *d.Spec.Replicas == replicas
+// isScaled reports whether a Deployment or a ManualScalerTrait has the number of replicas that the
+// applications ask for.
+func isScaled(obj client.Object) bool {
+	switch obj := obj.(type) {
+	case *appsv1.Deployment:
+		return obj.Spec.Replicas != nil && *obj.Spec.Replicas == replicas
+	case *oamv1alpha2.ManualScalerTrait:
+		return obj.Spec.ReplicaCount == replicas
+	default:
+		return false
+	}
 }
 
 func (m *meter) reportIdle(ctx context.Context) error {
@@ -237,6 +261,7 @@ func (m *meter) reportIdle(ctx context.Context) error {
 // reportDrift deletes and edits objects, one at a time, and prints the times until they are restored.
 func (m *meter) reportDrift(ctx context.Context) error {
 	scale := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"replicas":1}}`))
+	count := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"replicaCount":1}}`))
 	for _, harm := range []struct {
 		what string
 		obj  client.Object
@@ -244,6 +269,7 @@ func (m *meter) reportDrift(ctx context.Context) error {
 	}{
 		{"Deployment deleted", &appsv1.Deployment{}, func(o client.Object) error { return m.client.Delete(ctx, o) }},
 		{"trait deleted", &oamv1alpha2.ManualScalerTrait{}, func(o client.Object) error { return m.client.Delete(ctx, o) }},
+		{"trait edited", &oamv1alpha2.ManualScalerTrait{}, func(o client.Object) error { return m.client.Patch(ctx, o, count) }},
 		{"replicas edited", &appsv1.Deployment{}, func(o client.Object) error { return m.client.Patch(ctx, o, scale) }},
 	} {
 		var times []time.Duration
@@ -282,10 +308,50 @@ func (m *meter) restored(
 		if err := m.client.Get(ctx, client.ObjectKeyFromObject(obj), now); err != nil {
 			return false, client.IgnoreNotFound(err)
 		}
-		d, isDeployment := now.(*appsv1.Deployment)
-		return now.GetResourceVersion() != before && now.GetDeletionTimestamp() == nil && (!isDeployment || isScaled(d)), nil
+		return now.GetResourceVersion() != before && now.GetDeletionTimestamp() == nil && isScaled(now), nil
 	})
 	return time.Since(begin), err
+}
+
+// reportScope lets applications join one HealthScope at once, and prints the time until the scope sums up
+// all their workloads.
+func (m *meter) reportScope(ctx context.Context) error {
+	scope := &oamv1alpha2.HealthScope{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "scope"}}
+	if err := m.client.Create(ctx, scope); err != nil {
+		return fmt.Errorf("create scope: %w", err)
+	}
+	ref := oamv1alpha2.TypedReference{
+		APIVersion: oamv1alpha2.GroupVersion.String(), Kind: oamv1alpha2.KindHealthScope, Name: scope.Name,
+	}
+	members := min(scoped, m.applications)
+	begin := time.Now()
+	group, joining := errgroup.WithContext(ctx)
+	group.SetLimit(8)
+	for i := range members {
+		group.Go(func() error {
+			ac := &oamv1alpha2.ApplicationConfiguration{}
+			key := client.ObjectKey{Namespace: namespace, Name: fmt.Sprintf("app-%04d", i)}
+			if err := m.client.Get(joining, key, ac); err != nil {
+				return err
+			}
+			before := ac.DeepCopy()
+			ac.Spec.Components[0].Scopes = []oamv1alpha2.ComponentScope{{ScopeReference: ref}}
+			return m.client.Patch(joining, ac, client.MergeFrom(before))
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return fmt.Errorf("add scope to application: %w", err)
+	}
+	err := wait.PollUntilContextTimeout(ctx, 5*time.Millisecond, time.Minute, true,
+		func(ctx context.Context) (bool, error) {
+			err := m.client.Get(ctx, client.ObjectKeyFromObject(scope), scope)
+			return scope.Status.ScopeHealthCondition.Total == int64(members), err
+		})
+	if err != nil {
+		return fmt.Errorf("wait for the sum: %w", err)
+	}
+	fmt.Fprintf(m.out, "%d applications join a scope -> summed up  %6d ms\n", members, time.Since(begin).Milliseconds())
+	return nil
 }
 
 func (m *meter) reportMemory() error {
