@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 )
 
 // maxPathGrowth is how many elements [Path.Set] appends to one list.
@@ -124,6 +125,23 @@ func (p Path) Root() []string {
 		root = append(root, s.field)
 	}
 	return root
+}
+
+// Pointer returns the path as a JSON Pointer (RFC 6901), such as "/metadata/labels/a~1b". Pointer reports
+// false for a path with "[*]", which stands for several fields.
+func (p Path) Pointer() (string, bool) {
+	var text strings.Builder
+	for _, s := range p.steps {
+		switch {
+		case s.list && s.index < 0:
+			return "", false
+		case s.list:
+			fmt.Fprintf(&text, "/%d", s.index)
+		default:
+			text.WriteString("/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(s.field))
+		}
+	}
+	return text.String(), true
 }
 
 // Remove returns content without the field that the path leads to. A missing field is no error. Remove

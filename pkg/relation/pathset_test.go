@@ -76,6 +76,19 @@ func TestBudget(t *testing.T) {
 	}
 }
 
+func TestPointer(t *testing.T) {
+	for path, want := range map[string]string{
+		"spec.workloadRefs": "/spec/workloadRefs", "metadata.labels['a/b~c']": "/metadata/labels/a~1b~0c", "a[0].b": "/a/0/b",
+	} {
+		if got, ok := relation.MustPath(path).Pointer(); got != want || !ok {
+			t.Errorf("%s: %s, want %s", path, got, want)
+		}
+	}
+	if got, ok := relation.MustPath("a[*].b").Pointer(); ok {
+		t.Errorf("a path to several fields has the pointer %s", got)
+	}
+}
+
 // FuzzPathSet: Set never panics, and Values finds what Set has set.
 func FuzzPathSet(f *testing.F) {
 	f.Add(`{"spec":{"a":[{"b":1}]}}`, "spec.a[3].b")
