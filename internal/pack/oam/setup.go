@@ -65,7 +65,8 @@ func setup(ctx context.Context, mgr manager.Manager, env pack.Environment, optio
 		reviewer: env.Reviewer, recorded: env.Enforcement == pack.ByWebhook,
 		trust: options.TrustRBAC, once: options.ApplyOnce,
 		applier: &apply.Applier{
-			Client: env.Live, FieldOwner: fieldOwner, View: apply.Watched{Watcher: env.Watcher}, Rivalry: rivalry,
+			Client: env.Live, FieldOwner: fieldOwner, View: apply.Watched{Watcher: env.Watcher},
+			Rivals: &apply.Rivals{Client: env.Live, Within: rivalry},
 		},
 		parents: []schema.GroupKind{applicationKind.GroupKind(), containerizedKind.GroupKind()},
 	}
