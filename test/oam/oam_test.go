@@ -36,6 +36,8 @@ func TestOam(t *testing.T) {
 		"application of the seed": testSeed,
 		"applies to workloads":    testApplies,
 		"other controllers":       testRivals,
+		"scaler yields":           testScalerYields,
+		"long names":              testLongTraits,
 		"nothing defined":         testUndefined,
 		"statuses of others":      testOtherStatuses,
 		"named revision":          testNamedRevision,

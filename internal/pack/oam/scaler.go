@@ -2,6 +2,7 @@ package oam
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"strings"
 	"sync"
@@ -164,9 +165,14 @@ func (r *scalerReconciler) checkTraits(p *scalerPass, target relation.Object) re
 const maxManager = 128
 
 // traitManager returns the field manager of a trait: two traits that set the same field are told apart.
+// The end of a manager that is too long is replaced by a hash.
 func traitManager(gvk schema.GroupVersionKind, name string) string {
 	manager := fieldOwner + "/" + gvk.Kind + "/" + name
-	return manager[:min(len(manager), maxManager)]
+	if len(manager) <= maxManager {
+		return manager
+	}
+	hash := fmt.Sprintf("%x", sha256.Sum256([]byte(manager)))[:16]
+	return manager[:maxManager-len(hash)] + hash
 }
 
 // isManagedBy reports whether a field manager has applied fields of an object.
