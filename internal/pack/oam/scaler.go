@@ -45,18 +45,18 @@ func (r *scalerReconciler) forget(trait object.ID) { r.rivals.Delete(trait) }
 
 func (r *scalerReconciler) scale(ctx context.Context, p *scalerPass) reconcile.Outcome {
 	id := idOf(p.obj.Spec.WorkloadReference, p.obj.Namespace)
-	all, outcome := r.members(p.id, id)
-	if !outcome.IsDone() {
-		return outcome
-	}
-	found := all[id]
-	if len(found) == 0 {
+	found := r.units(p.id, id)[id]
+	switch {
+	case !found.outcome.IsDone():
+		return found.outcome
+	case found.workload == nil:
 		return lacking(p, "waiting for %s to be created", id.Short())
 	}
-	targets := found[1:]
-	if definition := r.workloadDefinition(found[0]); len(childrenOf(definition)) == 0 {
-		targets = found[:1]
+	targets := found.children
+	if found.isAlone {
+		targets = found.members()
 	}
+	var outcome reconcile.Outcome
 	count := 0
 	for _, target := range targets {
 		if !r.isScalable(target) {

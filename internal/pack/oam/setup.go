@@ -166,9 +166,7 @@ func (r *environment) objectChanged(c relation.Change) {
 	if c.New == nil {
 		r.applier.Gone(obj.ID, obj.UID)
 	}
-	for _, parent := range append(r.waiters.WaitingFor(obj.ID), r.stores.WaitingFor(obj.ID)...) {
-		r.engine.Requeue(parent)
-	}
+	r.requeue(append(r.waiters.WaitingFor(obj.ID), r.stores.WaitingFor(obj.ID)...)...)
 	concerns, health := apply.Concerns(c), isHealthChange(c)
 	if owner, ok := ownerOf(obj); ok {
 		if _, ok := r.exchanging.Load(owner); ok {
@@ -194,6 +192,12 @@ func (r *environment) objectChanged(c relation.Change) {
 	}
 }
 
+func (r *environment) requeue(ids ...object.ID) {
+	for _, id := range ids {
+		r.engine.Requeue(id)
+	}
+}
+
 // kindChanged wakes the users of a kind that was listed, installed or removed.
 func (r *environment) kindChanged(gk schema.GroupKind) {
 	for _, user := range r.watcher.Users(gk) {
@@ -207,6 +211,11 @@ func (r *environment) kindChanged(gk schema.GroupKind) {
 // watching waits until the objects of some kinds are known.
 func (r *environment) watching(user object.ID, kinds ...schema.GroupKind) reconcile.Outcome {
 	r.watcher.Use(user, kinds...)
+	return r.listed(kinds...)
+}
+
+// listed waits until kinds in use are listed.
+func (r *environment) listed(kinds ...schema.GroupKind) reconcile.Outcome {
 	var outcome reconcile.Outcome
 	for _, gk := range kinds {
 		switch problem := r.watcher.Problem(gk); {
