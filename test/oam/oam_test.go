@@ -37,6 +37,7 @@ func TestOam(t *testing.T) {
 		"application of the seed": testSeed,
 		"applies to workloads":    testApplies,
 		"other controllers":       testRivals,
+		"definition later":        testDefinitionLater,
 		"scaler yields":           testScalerYields,
 		"long names":              testLongTraits,
 		"nothing defined":         testUndefined,

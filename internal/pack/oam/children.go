@@ -1,6 +1,9 @@
 package oam
 
 import (
+	"maps"
+	"slices"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -55,7 +58,7 @@ func (u unit) members() []relation.Object {
 	return append([]relation.Object{*u.workload}, u.children...)
 }
 
-// units returns workloads with their children.
+// units returns workloads with their children. Changes of their definitions wake the user.
 func (e *environment) units(user object.ID, workloads ...object.ID) map[object.ID]unit {
 	kinds := make([]schema.GroupKind, 0, len(workloads))
 	for _, id := range workloads {
@@ -68,6 +71,7 @@ func (e *environment) units(user object.ID, workloads ...object.ID) map[object.I
 			definitions[id] = e.definitionOf(workload)
 		}
 	}
+	e.definitions.WaitFor(user, slices.Collect(maps.Values(definitions))...)
 	children := map[object.ID][]oamv1alpha2.ChildResourceKind{}
 	for id, name := range definitions {
 		if found, _ := e.engine.Get(name).(*oamv1alpha2.WorkloadDefinition); found != nil {

@@ -54,6 +54,8 @@ type environment struct {
 	waiters apply.Waiters
 	// stores wake the applications that read data from them.
 	stores apply.Waiters
+	// definitions wake the traits and scopes that have read them.
+	definitions apply.Waiters
 	// parents are the kinds whose objects control others.
 	parents []schema.GroupKind
 }
@@ -118,7 +120,10 @@ func (r *environment) kinds() []engine.Kind {
 			GVK: healthScopeKind, Example: &oamv1alpha2.HealthScope{}, Writes: scope, Workers: workers,
 			Relations: []relation.Relation{scopeWorkload}, Ready: refsOf, Reconciler: newScopes(r, scope),
 		},
-		{GVK: workloadDefinitionKind, ClusterScoped: true, Example: &oamv1alpha2.WorkloadDefinition{}, Ready: generationOf},
+		{
+			GVK: workloadDefinitionKind, ClusterScoped: true, Example: &oamv1alpha2.WorkloadDefinition{},
+			Observe: func(id object.ID, _ watch.Change[client.Object]) { r.requeue(r.definitions.WaitingFor(id)...) },
+		},
 		{GVK: traitDefinitionKind, ClusterScoped: true, Example: &oamv1alpha2.TraitDefinition{}, Ready: generationOf},
 		{GVK: scopeDefinitionKind, ClusterScoped: true, Example: &oamv1alpha2.ScopeDefinition{}, Ready: generationOf},
 	}
