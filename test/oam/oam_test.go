@@ -37,6 +37,7 @@ func TestOam(t *testing.T) {
 		"application of the seed": testSeed,
 		"applies to workloads":    testApplies,
 		"other controllers":       testRivals,
+		"stripped owners":         testStripped,
 		"definition later":        testDefinitionLater,
 		"scaler yields":           testScalerYields,
 		"long names":              testLongTraits,

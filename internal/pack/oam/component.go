@@ -202,3 +202,17 @@ func ownerOf(obj relation.Object) (object.ID, bool) {
 	}
 	return idOf(oamv1alpha2.TypedReference{APIVersion: c.APIVersion, Kind: c.Kind, Name: c.Name}, obj.ID.Namespace), true
 }
+
+// ownersOf returns the controllers of an object before and after a change.
+func ownersOf(c relation.Change) []object.ID {
+	var owners []object.ID
+	for _, obj := range []*relation.Object{c.Old, c.New} {
+		if obj == nil {
+			continue
+		}
+		if owner, ok := ownerOf(*obj); ok && !slices.Contains(owners, owner) {
+			owners = append(owners, owner)
+		}
+	}
+	return owners
+}

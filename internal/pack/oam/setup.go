@@ -165,35 +165,31 @@ func (r *environment) openRevisions(ctx context.Context, mgr manager.Manager, en
 }
 
 // objectChanged wakes the objects of the pack that a change of a workload, a trait or a child
-// concerns: its controller, and the traits and scopes that act on it or on its controller.
+// concerns: its controller, and the traits and scopes that act on it or on its controller. The controller
+// that an object has lost is concerned too.
 func (r *environment) objectChanged(c relation.Change) {
 	obj := c.Object()
 	if c.New == nil {
 		r.applier.Gone(obj.ID, obj.UID)
 	}
 	r.requeue(append(r.waiters.WaitingFor(obj.ID), r.stores.WaitingFor(obj.ID)...)...)
-	concerns, health := apply.Concerns(c), isHealthChange(c)
-	if owner, ok := ownerOf(obj); ok {
-		if _, ok := r.exchanging.Load(owner); ok {
+	owners, concerns := ownersOf(c), apply.Concerns(c)
+	for _, owner := range owners {
+		_, exchanges := r.exchanging.Load(owner)
+		if exchanges || (concerns && slices.Contains(r.parents, owner.GroupKind())) {
 			r.engine.Requeue(owner)
 		}
 	}
-	if !concerns && !health {
+	chooses := concerns
+	if !chooses && !isHealthChange(c) {
 		return
 	}
-	wake := func(id object.ID) {
+	for _, id := range append(owners, obj.ID) {
 		for _, source := range r.engine.Sources(id, "") {
-			if concerns || source.GroupKind() == healthScopeKind.GroupKind() {
+			if chooses || source.GroupKind() == healthScopeKind.GroupKind() {
 				r.engine.Requeue(source)
 			}
 		}
-	}
-	wake(obj.ID)
-	if owner, ok := ownerOf(obj); ok {
-		if concerns && slices.Contains(r.parents, owner.GroupKind()) {
-			r.engine.Requeue(owner)
-		}
-		wake(owner)
 	}
 }
 
