@@ -38,6 +38,7 @@ func TestOam(t *testing.T) {
 		"applies to workloads":    testApplies,
 		"other controllers":       testRivals,
 		"stripped owners":         testStripped,
+		"other labels":            testRelabelled,
 		"definition later":        testDefinitionLater,
 		"scaler yields":           testScalerYields,
 		"long names":              testLongTraits,

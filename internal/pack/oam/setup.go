@@ -180,7 +180,7 @@ func (r *environment) objectChanged(c relation.Change) {
 			r.engine.Requeue(owner)
 		}
 	}
-	chooses := concerns
+	chooses := concerns || isRelabelled(c)
 	if !chooses && !isHealthChange(c) {
 		return
 	}
