@@ -37,6 +37,7 @@ func TestOam(t *testing.T) {
 		"application of the seed": testSeed,
 		"applies to workloads":    testApplies,
 		"other controllers":       testRivals,
+		"rival trait is gone":     testTraitGone,
 		"stripped owners":         testStripped,
 		"other labels":            testRelabelled,
 		"definition later":        testDefinitionLater,

@@ -26,6 +26,8 @@ type scalerReconciler struct {
 
 	// rivals has the rivals of each trait, by the objects that the trait scales.
 	rivals sync.Map // of *apply.Rivals by the object.ID of the trait
+	// yielding has the traits that yield to another trait. The deletion of a trait concerns them.
+	yielding sync.Map // by the object.ID of the trait
 }
 
 type scalerPass = pass[*oamv1alpha2.ManualScalerTrait]
@@ -41,9 +43,17 @@ func newScalers(e *environment, writes *reconcile.Writes) *reconcile.Pass[*scale
 	}.pass()
 }
 
-func (r *scalerReconciler) forget(trait object.ID) { r.rivals.Delete(trait) }
+func (r *scalerReconciler) forget(trait object.ID) {
+	r.rivals.Delete(trait)
+	r.yielding.Delete(trait)
+	r.yielding.Range(func(id, _ any) bool {
+		r.engine.Requeue(id.(object.ID))
+		return true
+	})
+}
 
 func (r *scalerReconciler) scale(ctx context.Context, p *scalerPass) reconcile.Outcome {
+	r.yielding.Delete(p.id)
 	id := idOf(p.obj.Spec.WorkloadReference, p.obj.Namespace)
 	found := r.units(p.id, id)[id]
 	switch {
@@ -151,6 +161,7 @@ func (r *scalerReconciler) checkTraits(p *scalerPass, target relation.Object) re
 		if f.Manager == own || !strings.HasPrefix(f.Manager, prefix) {
 			continue
 		}
+		r.yielding.Store(p.id, nil) // Before the list, so that no deletion is missed.
 		for _, other := range r.engine.List(scalerKind.GroupKind()) {
 			if other.GetNamespace() == p.obj.Namespace && traitManager(scalerKind, other.GetName()) == f.Manager {
 				return reconcile.Wait(reasonError, "%s is scaled by ManualScalerTrait/%s already: delete one of the two traits",
