@@ -1,8 +1,10 @@
 package oam
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -18,43 +20,57 @@ import (
 	"github.com/kinship-dev/kinship/pkg/relation"
 )
 
-// joinScopes writes the workloads of the application into its scopes, and takes former workloads out.
+// members are the workloads that join a scope, and those that leave it.
+type members struct {
+	join, leave []oamv1alpha2.TypedReference
+	// authors are those of the workloads that join.
+	authors []authorise.Author
+}
+
+// joinScopes writes the workloads of the application into its scopes, and takes former workloads out. An
+// author may have a workload join a scope if the author may change the scope.
 func (r *applicationReconciler) joinScopes(ctx context.Context, p *applicationPass) reconcile.Outcome {
-	want := map[oamv1alpha2.TypedReference][]oamv1alpha2.TypedReference{}
-	authors := map[oamv1alpha2.TypedReference][]authorise.Author{}
+	all := map[oamv1alpha2.TypedReference]*members{}
+	of := func(scope oamv1alpha2.TypedReference) *members {
+		scope.UID = ""
+		if all[scope] == nil {
+			all[scope] = &members{}
+		}
+		return all[scope]
+	}
 	for _, part := range p.app.parts {
 		for _, s := range part.scopes {
-			s.UID = ""
-			want[s] = append(want[s], referenceTo(part.workload))
-			authors[s] = append(authors[s], part.authors...)
+			m := of(s)
+			m.join, m.authors = append(m.join, referenceTo(part.workload)), append(m.authors, part.authors...)
 		}
 	}
 	// Scopes and workloads of the last status are left, unless they are wanted.
-	drop := map[oamv1alpha2.TypedReference][]oamv1alpha2.TypedReference{}
 	for _, w := range p.former {
 		if !r.isOwn(p, w.Reference) {
 			continue
 		}
 		for _, s := range w.Scopes {
-			s.Reference.UID = ""
-			if !slices.Contains(want[s.Reference], w.Reference) {
-				drop[s.Reference] = append(drop[s.Reference], w.Reference)
+			if m := of(s.Reference); !slices.Contains(m.join, w.Reference) {
+				m.leave = append(m.leave, w.Reference)
 			}
 		}
 	}
 	var outcome reconcile.Outcome
-	for scope, refs := range want {
-		outcome = outcome.And(r.permitted(ctx, authors[scope], p.Namespace, "get",
-			schema.FromAPIVersionAndKind(scope.APIVersion, scope.Kind)))
-		if outcome.IsDone() {
-			outcome = outcome.And(r.updateScope(ctx, p.id, scope, refs, drop[scope], true))
+	for _, scope := range slices.SortedFunc(maps.Keys(all), compareReferences) {
+		m := all[scope]
+		if len(m.join) > 0 {
+			may := r.permitted(ctx, m.authors, p.Namespace, "patch", schema.FromAPIVersionAndKind(scope.APIVersion, scope.Kind))
+			if outcome = outcome.And(may); !may.IsDone() {
+				m.join = nil
+			}
 		}
-		delete(drop, scope)
-	}
-	for scope, refs := range drop {
-		outcome = outcome.And(r.updateScope(ctx, p.id, scope, nil, refs, false))
+		outcome = outcome.And(r.updateScope(ctx, p.id, scope, m.join, m.leave))
 	}
 	return outcome
+}
+
+func compareReferences(a, b oamv1alpha2.TypedReference) int {
+	return cmp.Or(cmp.Compare(a.APIVersion, b.APIVersion), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
 }
 
 // leaveScopes takes all workloads of an application that is being deleted out of its scopes.
@@ -75,7 +91,7 @@ func (r *applicationReconciler) leaveScopes(ctx context.Context, p *applicationP
 			continue
 		}
 		for _, s := range w.Scopes {
-			outcome = outcome.And(r.updateScope(ctx, p.id, s.Reference, nil, []oamv1alpha2.TypedReference{w.Reference}, false))
+			outcome = outcome.And(r.updateScope(ctx, p.id, s.Reference, nil, []oamv1alpha2.TypedReference{w.Reference}))
 		}
 	}
 	return outcome
@@ -99,9 +115,9 @@ func (r *applicationReconciler) isOwn(p *applicationPass, ref oamv1alpha2.TypedR
 // others. A scope without the path takes no part in the mechanism (seed 5). A scope that does not exist
 // must exist only to be joined.
 func (r *applicationReconciler) updateScope(
-	ctx context.Context, id object.ID, ref oamv1alpha2.TypedReference, add, drop []oamv1alpha2.TypedReference, must bool,
+	ctx context.Context, id object.ID, ref oamv1alpha2.TypedReference, add, drop []oamv1alpha2.TypedReference,
 ) reconcile.Outcome {
-	scope := idOf(ref, id.Namespace)
+	scope, must := idOf(ref, id.Namespace), len(add) > 0
 	mapping, err := r.watcher.Mapping(schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind))
 	switch {
 	case err != nil && must:
