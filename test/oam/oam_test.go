@@ -17,6 +17,7 @@ func TestOam(t *testing.T) {
 		"trait added later":       testTraitLater,
 		"bare Deployment":         testBareDeployment,
 		"health scope":            testHealthScope,
+		"cluster-scoped scope":    testClusterScope,
 		"rights to scopes":        testScopeRights,
 		"a verdict for each":      testVerdicts,
 		"data passing":            testDataPassing,

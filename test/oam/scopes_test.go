@@ -23,3 +23,21 @@ func testScopeRights(t *testing.T) {
 		"HealthScope/b to be created; waiting for scope HealthScope/c to be created; waiting for scope HealthScope/d"))
 	w.get("HealthScope", "health", members(1))
 }
+
+// testClusterScope: no right in a namespace lets a workload into a scope outside of all namespaces.
+func testClusterScope(t *testing.T) {
+	w := newWorld(t)
+	w.write(`
+apiVersion: core.oam.dev/v1alpha2
+kind: ScopeDefinition
+metadata: {name: clusterroles.rbac.authorization.k8s.io}
+spec:
+  allowComponentOverlap: true
+  definitionRef: {name: clusterroles.rbac.authorization.k8s.io}
+  workloadRefsPath: spec.refs`)
+	w.User("tenant", oamRights, may("example.com", writes, "bars"), may("rbac.authorization.k8s.io", writes, "clusterroles"))
+	w.writeAs("tenant", bare("db", 1))
+	w.writeAs("tenant", application("app", "componentName: db")+`
+      scopes: [{scopeRef: {apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, name: cluster-admin}}]`)
+	w.get("ApplicationConfiguration", "app", synced("ClusterRole/cluster-admin is cluster-scoped"))
+}
