@@ -55,6 +55,13 @@ func (r *applicationReconciler) joinScopes(ctx context.Context, p *applicationPa
 			}
 		}
 	}
+	// The status names a scope before the scope names the workload: a deleted application leaves the scopes
+	// that its status names, also if the operator ends after the first write, or the deletion comes then.
+	if len(all) > 0 {
+		if err := r.writeStatus(ctx, p); err != nil {
+			return reconcile.Fail(reasonError, err)
+		}
+	}
 	var outcome reconcile.Outcome
 	for _, scope := range slices.SortedFunc(maps.Keys(all), compareReferences) {
 		m := all[scope]
