@@ -72,15 +72,18 @@ func newComponents(e *environment, writes *reconcile.Writes) *reconcile.Pass[*co
 	}.pass()
 }
 
-// revisionsOf returns the revisions of a Component from the oldest to the newest.
-func (r componentReconciler) revisionsOf(id object.ID) ([]*appsv1.ControllerRevision, error) {
-	found, err := r.revisions.ByIndex(byComponent, id.String())
+// revisionsOf returns the revisions of a Component from the oldest to the newest. A label alone makes no
+// revision: the Component is the controller of its revisions.
+func (r componentReconciler) revisionsOf(p *componentPass) ([]*appsv1.ControllerRevision, error) {
+	found, err := r.revisions.ByIndex(byComponent, p.id.String())
 	if err != nil {
-		return nil, fmt.Errorf("list the revisions of %s: %w", id, err)
+		return nil, fmt.Errorf("list the revisions of %s: %w", p.id, err)
 	}
 	all := make([]*appsv1.ControllerRevision, 0, len(found))
 	for _, f := range found {
-		all = append(all, f.(*appsv1.ControllerRevision))
+		if revision := f.(*appsv1.ControllerRevision); metav1.IsControlledBy(revision, p.obj) {
+			all = append(all, revision)
+		}
 	}
 	slices.SortFunc(all, func(a, b *appsv1.ControllerRevision) int { return int(a.Revision - b.Revision) })
 	return all, nil
@@ -88,7 +91,7 @@ func (r componentReconciler) revisionsOf(id object.ID) ([]*appsv1.ControllerRevi
 
 // record creates a revision, unless the newest one has the spec of the Component.
 func (r componentReconciler) record(ctx context.Context, p *componentPass) reconcile.Outcome {
-	all, err := r.revisionsOf(p.id)
+	all, err := r.revisionsOf(p)
 	if err != nil {
 		return reconcile.Fail(reasonError, err)
 	}
@@ -157,7 +160,7 @@ func revisionOf(c *oamv1alpha2.Component, number int64) (*appsv1.ControllerRevis
 
 // collect deletes the oldest revisions beyond revisionLimit that no application names.
 func (r componentReconciler) collect(ctx context.Context, p *componentPass) reconcile.Outcome {
-	all, err := r.revisionsOf(p.id)
+	all, err := r.revisionsOf(p)
 	if err != nil {
 		return reconcile.Fail(reasonError, err)
 	}
