@@ -13,6 +13,7 @@ func TestOam(t *testing.T) {
 	for name, test := range map[string]func(*testing.T){
 		"containerized workload":  testContainerized,
 		"revisions":               testRevisions,
+		"taken revision":          testTakenRevision,
 		"workload per revision":   testWorkloadPerRevision,
 		"trait added later":       testTraitLater,
 		"bare Deployment":         testBareDeployment,

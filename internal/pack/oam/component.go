@@ -113,12 +113,29 @@ func (r componentReconciler) record(ctx context.Context, p *componentPass) recon
 	}
 	if err := r.live.Create(ctx, revision, client.FieldOwner(fieldOwner)); err != nil {
 		if apierrors.IsAlreadyExists(err) {
-			return reconcile.WaitForCache(reasonError, "waiting for the cache to show ControllerRevision/%s", revision.Name)
+			return r.taken(ctx, p, revision.Name, all)
 		}
 		return reconcile.Fail(reasonError, fmt.Errorf("create ControllerRevision/%s: %w", revision.Name, err))
 	}
 	setLatest(p.obj, revision)
 	return reconcile.Outcome{}
+}
+
+// taken waits until the name of a revision is free, or until the cache shows the revision, which an
+// earlier pass has created.
+func (r componentReconciler) taken(
+	ctx context.Context, p *componentPass, name string, cached []*appsv1.ControllerRevision,
+) reconcile.Outcome {
+	found := &appsv1.ControllerRevision{}
+	if err := r.live.Get(ctx, client.ObjectKey{Namespace: p.obj.Namespace, Name: name}, found); err != nil {
+		return reconcile.Fail(reasonError, fmt.Errorf("read ControllerRevision/%s: %w", name, err))
+	}
+	isCached := slices.ContainsFunc(cached, func(c *appsv1.ControllerRevision) bool { return c.Name == name })
+	if !isCached && metav1.IsControlledBy(found, p.obj) && componentOf(found) == p.id {
+		return reconcile.WaitForCache(reasonError, "waiting for the cache to show ControllerRevision/%s", name)
+	}
+	return reconcile.WaitFor(refusedRetry, reasonError, "ControllerRevision/%s exists, and is no revision of Component/%s: "+
+		"delete it", name, p.obj.Name)
 }
 
 func setLatest(c *oamv1alpha2.Component, revision *appsv1.ControllerRevision) {
