@@ -104,9 +104,12 @@ func (r *applicationReconciler) leaveScopes(ctx context.Context, p *applicationP
 	return outcome
 }
 
-// isOwn reports whether the application is the controller of a workload in status.workloads. Other clients
-// can write the status: a workload of another application stays in its scopes. After a deletion with
-// --cascade=orphan the workload has no controller, and the label app.oam.dev/name tells.
+// isOwn reports whether a workload in status.workloads belongs to the application, and so leaves scopes
+// with it. Other clients can write the status: a workload of another application stays in its scopes.
+//
+// A workload that is gone, or whose kind is gone or can't be watched, counts as own: nobody else is known
+// to have the workload, and a scope must not keep the reference to a deleted workload. After a deletion
+// with --cascade=orphan the workload has no controller, and the label app.oam.dev/name tells.
 func (r *applicationReconciler) isOwn(p *applicationPass, ref oamv1alpha2.TypedReference) bool {
 	found, presence := r.watcher.Get(idOf(ref, p.Namespace))
 	if presence != relation.Present {
