@@ -242,7 +242,8 @@ func TestRivals(t *testing.T) {
 	clock := clocktesting.NewFakePassiveClock(time.Now())
 	rivals := &apply.Rivals{Client: w.c, Within: time.Minute, Clock: clock}
 	for _, name := range []string{"a", "b"} {
-		theirs := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: name}, Data: map[string]string{"x": "2"}}
+		theirs := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: name}}
+		theirs.Data = map[string]string{"x": "2"}
 		if err := w.c.Create(t.Context(), theirs, client.FieldOwner("meddler")); err != nil {
 			t.Fatal(err)
 		}

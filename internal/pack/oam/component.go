@@ -134,8 +134,8 @@ func (r componentReconciler) taken(
 	if !isCached && metav1.IsControlledBy(found, p.obj) && componentOf(found) == p.id {
 		return reconcile.WaitForCache(reasonError, "waiting for the cache to show ControllerRevision/%s", name)
 	}
-	return reconcile.WaitFor(refusedRetry, reasonError, "ControllerRevision/%s exists, and is no revision of Component/%s: "+
-		"delete it", name, p.obj.Name)
+	return reconcile.WaitFor(refusedRetry, reasonError,
+		"ControllerRevision/%s exists, and is no revision of Component/%s: delete it", name, p.obj.Name)
 }
 
 func setLatest(c *oamv1alpha2.Component, revision *appsv1.ControllerRevision) {

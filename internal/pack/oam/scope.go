@@ -155,26 +155,25 @@ func (r *applicationReconciler) updateScope(
 	}
 	live := &unstructured.Unstructured{}
 	live.SetGroupVersionKind(mapping.Resource.GroupVersion().WithKind(scope.Kind))
-	err = r.live.Get(ctx, scope.NamespacedName(), live)
+	live.SetNamespace(scope.Namespace)
+	live.SetName(scope.Name)
+	err = r.editScope(ctx, live, path, add, drop)
 	if apierrors.IsNotFound(err) && must {
 		return reconcile.Wait(reasonError, "waiting for scope %s to be created", scope.Short())
 	}
-	if err == nil {
-		err = r.editScope(ctx, live, path, add, drop)
-	}
-	if !must {
-		err = client.IgnoreNotFound(err)
-	}
-	if err != nil { // After a Conflict the pass is repeated soon.
+	if client.IgnoreNotFound(err) != nil { // After a Conflict the pass is repeated soon.
 		return reconcile.Fail(reasonError, fmt.Errorf("update scope %s: %w", scope.Short(), err))
 	}
 	return reconcile.Outcome{}
 }
 
-// editScope changes the list of a scope, unless another client changes the scope at the same time.
+// editScope reads a scope and changes its list, unless another client changes the scope at the same time.
 func (r *applicationReconciler) editScope(
 	ctx context.Context, live *unstructured.Unstructured, path relation.Path, add, drop []oamv1alpha2.TypedReference,
 ) error {
+	if err := r.live.Get(ctx, client.ObjectKeyFromObject(live), live); err != nil {
+		return err
+	}
 	content, changed, err := edited(live.Object, path, add, drop)
 	if err != nil || !changed {
 		return err
