@@ -1,8 +1,10 @@
 package oam
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -18,43 +20,64 @@ import (
 	"github.com/kinship-dev/kinship/pkg/relation"
 )
 
-// joinScopes writes the workloads of the application into its scopes, and takes former workloads out.
+// members are the workloads that join a scope, and those that leave it.
+type members struct {
+	join, leave []oamv1alpha2.TypedReference
+	// authors are those of the workloads that join.
+	authors []authorise.Author
+}
+
+// joinScopes writes the workloads of the application into its scopes, and takes former workloads out. An
+// author may have a workload join a scope if the author may change the scope.
 func (r *applicationReconciler) joinScopes(ctx context.Context, p *applicationPass) reconcile.Outcome {
-	want := map[oamv1alpha2.TypedReference][]oamv1alpha2.TypedReference{}
-	authors := map[oamv1alpha2.TypedReference][]authorise.Author{}
+	all := map[oamv1alpha2.TypedReference]*members{}
+	of := func(scope oamv1alpha2.TypedReference) *members {
+		scope.UID = ""
+		if all[scope] == nil {
+			all[scope] = &members{}
+		}
+		return all[scope]
+	}
 	for _, part := range p.app.parts {
 		for _, s := range part.scopes {
-			s.UID = ""
-			want[s] = append(want[s], referenceTo(part.workload))
-			authors[s] = append(authors[s], part.authors...)
+			m := of(s)
+			m.join, m.authors = append(m.join, referenceTo(part.workload)), append(m.authors, part.authors...)
 		}
 	}
 	// Scopes and workloads of the last status are left, unless they are wanted.
-	drop := map[oamv1alpha2.TypedReference][]oamv1alpha2.TypedReference{}
 	for _, w := range p.former {
 		if !r.isOwn(p, w.Reference) {
 			continue
 		}
 		for _, s := range w.Scopes {
-			s.Reference.UID = ""
-			if !slices.Contains(want[s.Reference], w.Reference) {
-				drop[s.Reference] = append(drop[s.Reference], w.Reference)
+			if m := of(s.Reference); !slices.Contains(m.join, w.Reference) {
+				m.leave = append(m.leave, w.Reference)
 			}
 		}
 	}
-	var outcome reconcile.Outcome
-	for scope, refs := range want {
-		outcome = outcome.And(r.permitted(ctx, authors[scope], p.Namespace, "get",
-			schema.FromAPIVersionAndKind(scope.APIVersion, scope.Kind)))
-		if outcome.IsDone() {
-			outcome = outcome.And(r.updateScope(ctx, p.id, scope, refs, drop[scope], true))
+	// The status names a scope before the scope names the workload: a deleted application leaves the scopes
+	// that its status names, also if the operator ends after the first write, or the deletion comes then.
+	if len(all) > 0 {
+		if err := r.writeStatus(ctx, p); err != nil {
+			return reconcile.Fail(reasonError, err)
 		}
-		delete(drop, scope)
 	}
-	for scope, refs := range drop {
-		outcome = outcome.And(r.updateScope(ctx, p.id, scope, nil, refs, false))
+	var outcome reconcile.Outcome
+	for _, scope := range slices.SortedFunc(maps.Keys(all), compareReferences) {
+		m := all[scope]
+		if len(m.join) > 0 {
+			may := r.permitted(ctx, m.authors, p.Namespace, "patch", schema.FromAPIVersionAndKind(scope.APIVersion, scope.Kind))
+			if outcome = outcome.And(may); !may.IsDone() {
+				m.join = nil
+			}
+		}
+		outcome = outcome.And(r.updateScope(ctx, p.id, scope, m.join, m.leave))
 	}
 	return outcome
+}
+
+func compareReferences(a, b oamv1alpha2.TypedReference) int {
+	return cmp.Or(cmp.Compare(a.APIVersion, b.APIVersion), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
 }
 
 // leaveScopes takes all workloads of an application that is being deleted out of its scopes.
@@ -75,15 +98,18 @@ func (r *applicationReconciler) leaveScopes(ctx context.Context, p *applicationP
 			continue
 		}
 		for _, s := range w.Scopes {
-			outcome = outcome.And(r.updateScope(ctx, p.id, s.Reference, nil, []oamv1alpha2.TypedReference{w.Reference}, false))
+			outcome = outcome.And(r.updateScope(ctx, p.id, s.Reference, nil, []oamv1alpha2.TypedReference{w.Reference}))
 		}
 	}
 	return outcome
 }
 
-// isOwn reports whether the application is the controller of a workload in status.workloads. Other clients
-// can write the status: a workload of another application stays in its scopes. After a deletion with
-// --cascade=orphan the workload has no controller, and the label app.oam.dev/name tells.
+// isOwn reports whether a workload in status.workloads belongs to the application, and so leaves scopes
+// with it. Other clients can write the status: a workload of another application stays in its scopes.
+//
+// A workload that is gone, or whose kind is gone or can't be watched, counts as own: nobody else is known
+// to have the workload, and a scope must not keep the reference to a deleted workload. After a deletion
+// with --cascade=orphan the workload has no controller, and the label app.oam.dev/name tells.
 func (r *applicationReconciler) isOwn(p *applicationPass, ref oamv1alpha2.TypedReference) bool {
 	found, presence := r.watcher.Get(idOf(ref, p.Namespace))
 	if presence != relation.Present {
@@ -99,15 +125,20 @@ func (r *applicationReconciler) isOwn(p *applicationPass, ref oamv1alpha2.TypedR
 // others. A scope without the path takes no part in the mechanism (seed 5). A scope that does not exist
 // must exist only to be joined.
 func (r *applicationReconciler) updateScope(
-	ctx context.Context, id object.ID, ref oamv1alpha2.TypedReference, add, drop []oamv1alpha2.TypedReference, must bool,
+	ctx context.Context, id object.ID, ref oamv1alpha2.TypedReference, add, drop []oamv1alpha2.TypedReference,
 ) reconcile.Outcome {
-	scope := idOf(ref, id.Namespace)
+	scope, must := idOf(ref, id.Namespace), len(add) > 0
 	mapping, err := r.watcher.Mapping(schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind))
 	switch {
 	case err != nil && must:
 		return reconcile.Wait(reasonError, "scope %s: %s", scope.Short(), err)
 	case err != nil:
 		return reconcile.Outcome{} // The objects of a removed kind are gone.
+	case !mapping.Namespaced && must:
+		return reconcile.Refuse(reasonError, "scope %s is cluster-scoped: a workload joins scopes of its namespace alone",
+			scope.Short())
+	case !mapping.Namespaced:
+		return reconcile.Outcome{}
 	}
 	name := mapping.Resource.Resource + "." + scope.Group
 	definition, _ := r.engine.Get(in(scopeDefinitionKind, "", name)).(*oamv1alpha2.ScopeDefinition)
@@ -124,26 +155,25 @@ func (r *applicationReconciler) updateScope(
 	}
 	live := &unstructured.Unstructured{}
 	live.SetGroupVersionKind(mapping.Resource.GroupVersion().WithKind(scope.Kind))
-	err = r.live.Get(ctx, scope.NamespacedName(), live)
+	live.SetNamespace(scope.Namespace)
+	live.SetName(scope.Name)
+	err = r.editScope(ctx, live, path, add, drop)
 	if apierrors.IsNotFound(err) && must {
 		return reconcile.Wait(reasonError, "waiting for scope %s to be created", scope.Short())
 	}
-	if err == nil {
-		err = r.editScope(ctx, live, path, add, drop)
-	}
-	if !must {
-		err = client.IgnoreNotFound(err)
-	}
-	if err != nil { // After a Conflict the pass is repeated soon.
+	if client.IgnoreNotFound(err) != nil { // After a Conflict the pass is repeated soon.
 		return reconcile.Fail(reasonError, fmt.Errorf("update scope %s: %w", scope.Short(), err))
 	}
 	return reconcile.Outcome{}
 }
 
-// editScope changes the list of a scope, unless another client changes the scope at the same time.
+// editScope reads a scope and changes its list, unless another client changes the scope at the same time.
 func (r *applicationReconciler) editScope(
 	ctx context.Context, live *unstructured.Unstructured, path relation.Path, add, drop []oamv1alpha2.TypedReference,
 ) error {
+	if err := r.live.Get(ctx, client.ObjectKeyFromObject(live), live); err != nil {
+		return err
+	}
 	content, changed, err := edited(live.Object, path, add, drop)
 	if err != nil || !changed {
 		return err
