@@ -3,6 +3,7 @@ package oam
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -11,7 +12,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/webhook"
 
 	oamv1alpha2 "github.com/kinship-dev/kinship/api/oam/v1alpha2"
 	"github.com/kinship-dev/kinship/pkg/authorise"
@@ -167,21 +170,48 @@ func (r *applicationReconciler) updateScope(
 	return reconcile.Outcome{}
 }
 
-// editScope reads a scope and changes its list, unless another client changes the scope at the same time.
+// editScope reads a scope and changes its list. References that are only added never conflict: many
+// applications join a scope at once. Any other change fails if another client changes the scope meanwhile.
 func (r *applicationReconciler) editScope(
 	ctx context.Context, live *unstructured.Unstructured, path relation.Path, add, drop []oamv1alpha2.TypedReference,
 ) error {
 	if err := r.live.Get(ctx, client.ObjectKeyFromObject(live), live); err != nil {
 		return err
 	}
-	content, changed, err := edited(live.Object, path, add, drop)
-	if err != nil || !changed {
+	list, err := listAt(live.Object, path)
+	if err != nil {
 		return err
 	}
-	before := live.DeepCopy()
-	live.Object = content
-	return r.live.Patch(ctx, live, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}),
-		client.FieldOwner(fieldOwner))
+	kept, added := edited(list, add, drop)
+	pointer, hasPointer := path.Pointer()
+	var patch client.Patch
+	switch {
+	case len(kept) == len(list) && len(added) == 0:
+		return nil
+	case len(kept) == len(list) && len(list) > 0 && hasPointer:
+		patch, err = appending(live.GetUID(), pointer, added)
+	default:
+		patch = client.MergeFromWithOptions(live.DeepCopy(), client.MergeFromWithOptimisticLock{})
+		live.Object, err = path.Set(live.Object, append(kept, added...))
+	}
+	if err != nil {
+		return err
+	}
+	return r.live.Patch(ctx, live, patch, client.FieldOwner(fieldOwner))
+}
+
+// appending returns the JSON patch (RFC 6902) that adds items to the end of a list that exists, unless the
+// object is another one by now.
+func appending(uid types.UID, list string, items []any) (client.Patch, error) {
+	operations := []webhook.JSONPatchOp{{Operation: "test", Path: "/metadata/uid", Value: uid}}
+	for _, item := range items {
+		operations = append(operations, webhook.JSONPatchOp{Operation: "add", Path: list + "/-", Value: item})
+	}
+	text, err := json.Marshal(operations)
+	if err != nil {
+		return nil, fmt.Errorf("add to a list: %w", err)
+	}
+	return client.RawPatch(types.JSONPatchType, text), nil
 }
 
 // holds reports whether a list has some references and none of others.
@@ -196,34 +226,33 @@ func holds(list, add, drop []oamv1alpha2.TypedReference) bool {
 	return !slices.ContainsFunc(add, lacks) && !slices.ContainsFunc(drop, has)
 }
 
-// edited returns the content of a scope with other references at a path. Items of the list that are no
-// references stay as they are.
-func edited(
-	content map[string]any, path relation.Path, add, drop []oamv1alpha2.TypedReference,
-) (map[string]any, bool, error) {
-	var list []any
-	if values := path.Values(content); len(values) == 1 {
-		present, ok := values[0].Value.([]any)
-		if !ok {
-			return nil, false, fmt.Errorf("%s is %s, not a list", path, relation.TypeOf(values[0].Value))
-		}
-		list = present
+// listAt returns the list at a path, or nil if there is none.
+func listAt(content map[string]any, path relation.Path) ([]any, error) {
+	values := path.Values(content)
+	if len(values) != 1 || values[0].Value == nil {
+		return nil, nil
 	}
+	list, ok := values[0].Value.([]any)
+	if !ok {
+		return nil, fmt.Errorf("%s is %s, not a list", path, relation.TypeOf(values[0].Value))
+	}
+	return list, nil
+}
+
+// edited returns the items of a list that stay when references are removed, and the items to add. Items
+// that are no references stay.
+func edited(list []any, add, drop []oamv1alpha2.TypedReference) (kept, added []any) {
 	is := func(item any, ref oamv1alpha2.TypedReference) bool {
 		m, ok := item.(map[string]any)
 		return ok && m["apiVersion"] == ref.APIVersion && m["kind"] == ref.Kind && m["name"] == ref.Name
 	}
-	after := slices.DeleteFunc(slices.Clone(list), func(item any) bool {
+	kept = slices.DeleteFunc(slices.Clone(list), func(item any) bool {
 		return slices.ContainsFunc(drop, func(ref oamv1alpha2.TypedReference) bool { return is(item, ref) })
 	})
-	changed := len(after) != len(list)
 	for _, ref := range add {
-		if slices.ContainsFunc(after, func(item any) bool { return is(item, ref) }) {
-			continue
+		if !slices.ContainsFunc(kept, func(item any) bool { return is(item, ref) }) {
+			added = append(added, map[string]any{"apiVersion": ref.APIVersion, "kind": ref.Kind, "name": ref.Name})
 		}
-		changed = true
-		after = append(after, map[string]any{"apiVersion": ref.APIVersion, "kind": ref.Kind, "name": ref.Name})
 	}
-	set, err := path.Set(content, after)
-	return set, changed, err
+	return kept, added
 }
