@@ -39,5 +39,5 @@ spec:
 	w.writeAs("tenant", bare("db", 1))
 	w.writeAs("tenant", application("app", "componentName: db")+`
       scopes: [{scopeRef: {apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, name: cluster-admin}}]`)
-	w.get("ApplicationConfiguration", "app", synced("ClusterRole/cluster-admin is cluster-scoped"))
+	w.get("ApplicationConfiguration", "app", synced("ClusterRole is cluster-scoped"))
 }

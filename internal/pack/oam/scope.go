@@ -137,11 +137,8 @@ func (r *applicationReconciler) updateScope(
 		return reconcile.Wait(reasonError, "scope %s: %s", scope.Short(), err)
 	case err != nil:
 		return reconcile.Outcome{} // The objects of a removed kind are gone.
-	case !mapping.Namespaced && must:
-		return reconcile.Refuse(reasonError, "scope %s is cluster-scoped: a workload joins scopes of its namespace alone",
-			scope.Short())
 	case !mapping.Namespaced:
-		return reconcile.Outcome{}
+		return reconcile.Outcome{} // permitted lets no workload join, and the status may be forged.
 	}
 	name := mapping.Resource.Resource + "." + scope.Group
 	definition, _ := r.engine.Get(in(scopeDefinitionKind, "", name)).(*oamv1alpha2.ScopeDefinition)
