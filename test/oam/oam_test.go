@@ -19,6 +19,7 @@ func TestOam(t *testing.T) {
 		"bare Deployment":         testBareDeployment,
 		"health scope":            testHealthScope,
 		"cluster-scoped scope":    testClusterScope,
+		"bad path of a scope":     testBadScopePath,
 		"rights to scopes":        testScopeRights,
 		"a verdict for each":      testVerdicts,
 		"data passing":            testDataPassing,

@@ -1,6 +1,9 @@
 package oam_test
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // testScopeRights: a workload joins a scope only if the authors may change the scope themselves. A scope
 // that they may not change, or that does not exist, keeps the workload out of no other scope.
@@ -40,4 +43,36 @@ spec:
 	w.writeAs("tenant", application("app", "componentName: db")+`
       scopes: [{scopeRef: {apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, name: cluster-admin}}]`)
 	w.get("ApplicationConfiguration", "app", synced("ClusterRole is cluster-scoped"))
+}
+
+// testBadScopePath: a path that does not lead to a list keeps workloads out of a scope, and holds no
+// application that is deleted.
+func testBadScopePath(t *testing.T) {
+	w := newWorld(t)
+	w.write(bare("db", 1))
+	for kind, path := range map[string]string{"StatefulSet": "metadata.namespace", "DaemonSet": "spec.revisionHistoryLimit"} {
+		resource, name := strings.ToLower(kind)+"s.apps", strings.ToLower(kind)
+		w.write(`
+apiVersion: core.oam.dev/v1alpha2
+kind: ScopeDefinition
+metadata: {name: ` + resource + `}
+spec:
+  allowComponentOverlap: true
+  definitionRef: {name: ` + resource + `}
+  workloadRefsPath: ` + path + `
+---
+apiVersion: apps/v1
+kind: ` + kind + `
+metadata: {name: scope}
+spec:
+  revisionHistoryLimit: 2
+  selector: {matchLabels: {a: b}}
+  template: {metadata: {labels: {a: b}}, spec: {containers: [{name: a, image: a}]}}`)
+		w.write(application(name, "componentName: db") + `
+      scopes: [{scopeRef: {apiVersion: apps/v1, kind: ` + kind + `, name: scope}}]`)
+		w.get("ApplicationConfiguration", name, synced(path))
+		w.Delete(w.blank("ApplicationConfiguration", name))
+		w.gone("ApplicationConfiguration", name)
+		w.gone("Bar", "db")
+	}
 }

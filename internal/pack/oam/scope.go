@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -145,34 +146,42 @@ func (r *applicationReconciler) updateScope(
 	if definition == nil || definition.Spec.WorkloadRefsPath == "" {
 		return reconcile.Outcome{}
 	}
-	path, err := writablePath("spec.workloadRefsPath of ScopeDefinition/"+name, definition.Spec.WorkloadRefsPath)
-	if err != nil {
-		return reconcile.Refuse(reasonError, "%s", err)
-	}
-	cached, isHealth := r.engine.Get(scope).(*oamv1alpha2.HealthScope)
-	if isHealth && holds(cached.Spec.WorkloadReferences, add, drop) {
+	err = r.editScope(ctx, scope, mapping.Resource.GroupVersion(), definition, add, drop)
+	var invalid *fieldError
+	isInvalid := errors.As(err, &invalid)
+	switch {
+	case err == nil:
 		return reconcile.Outcome{}
-	}
-	live := &unstructured.Unstructured{}
-	live.SetGroupVersionKind(mapping.Resource.GroupVersion().WithKind(scope.Kind))
-	live.SetNamespace(scope.Namespace)
-	live.SetName(scope.Name)
-	err = r.editScope(ctx, live, path, add, drop)
-	if apierrors.IsNotFound(err) && must {
+	case !must && (isInvalid || apierrors.IsNotFound(err)):
+		return reconcile.Outcome{} // Nothing can be removed, and nothing holds a deleted application.
+	case isInvalid:
+		return reconcile.Refuse(reasonError, "%s", err)
+	case apierrors.IsNotFound(err):
 		return reconcile.Wait(reasonError, "waiting for scope %s to be created", scope.Short())
-	}
-	if client.IgnoreNotFound(err) != nil { // After a Conflict the pass is repeated soon.
+	default: // After a Conflict the pass is repeated soon.
 		return reconcile.Fail(reasonError, fmt.Errorf("update scope %s: %w", scope.Short(), err))
 	}
-	return reconcile.Outcome{}
 }
 
 // editScope reads a scope and changes its list. References that are only added never conflict: many
 // applications join a scope at once. Any other change fails if another client changes the scope meanwhile.
+// A path that does not lead to a list is a *fieldError.
 func (r *applicationReconciler) editScope(
-	ctx context.Context, live *unstructured.Unstructured, path relation.Path, add, drop []oamv1alpha2.TypedReference,
+	ctx context.Context, scope object.ID, version schema.GroupVersion, definition *oamv1alpha2.ScopeDefinition,
+	add, drop []oamv1alpha2.TypedReference,
 ) error {
-	if err := r.live.Get(ctx, client.ObjectKeyFromObject(live), live); err != nil {
+	field := "spec.workloadRefsPath of ScopeDefinition/" + definition.Name
+	path, err := writablePath(field, definition.Spec.WorkloadRefsPath)
+	if err != nil {
+		return err
+	}
+	cached, isHealth := r.engine.Get(scope).(*oamv1alpha2.HealthScope)
+	if isHealth && holds(cached.Spec.WorkloadReferences, add, drop) {
+		return nil
+	}
+	live := &unstructured.Unstructured{}
+	live.SetGroupVersionKind(version.WithKind(scope.Kind))
+	if err := r.live.Get(ctx, scope.NamespacedName(), live); err != nil {
 		return err
 	}
 	list, err := listAt(live.Object, path)
@@ -200,7 +209,8 @@ func (r *applicationReconciler) editScope(
 // appending returns the JSON patch (RFC 6902) that adds items to the end of a list that exists, unless the
 // object is another one by now.
 func appending(uid types.UID, list string, items []any) (client.Patch, error) {
-	operations := []webhook.JSONPatchOp{{Operation: "test", Path: "/metadata/uid", Value: uid}}
+	operations := make([]webhook.JSONPatchOp, 1, 1+len(items))
+	operations[0] = webhook.JSONPatchOp{Operation: "test", Path: "/metadata/uid", Value: uid}
 	for _, item := range items {
 		operations = append(operations, webhook.JSONPatchOp{Operation: "add", Path: list + "/-", Value: item})
 	}
@@ -231,7 +241,7 @@ func listAt(content map[string]any, path relation.Path) ([]any, error) {
 	}
 	list, ok := values[0].Value.([]any)
 	if !ok {
-		return nil, fmt.Errorf("%s is %s, not a list", path, relation.TypeOf(values[0].Value))
+		return nil, wrong(path.String(), "it is %s, not a list", relation.TypeOf(values[0].Value))
 	}
 	return list, nil
 }
