@@ -307,6 +307,7 @@ func account(chosen []pack.Pack, namespaces []string) []client.Object {
 	for _, p := range chosen {
 		objects = append(objects, serviceAccount(AccountOf(p.Name)))
 		role(AccountOf(p.Name), p.Rules(), namespaces...)
+		objects = append(objects, kindRole(p, subjects(AccountOf(p.Name)), namespaces)...)
 	}
 	return objects
 }
@@ -371,13 +372,13 @@ func engineRules(chosen []pack.Pack) []rbacv1.PolicyRule {
 	var webhooks []string
 	for _, p := range chosen {
 		for _, obj := range p.Objects(pack.Installation{}) {
-			if webhooksOf(obj) != nil {
-				webhooks = append(webhooks, obj.GetName())
+			if name := obj.GetName(); webhooksOf(obj) != nil && !slices.Contains(webhooks, name) {
+				webhooks = append(webhooks, name)
 			}
 		}
 	}
 	watch := []string{"list", "watch"}
-	return []rbacv1.PolicyRule{
+	rules := []rbacv1.PolicyRule{
 		{
 			APIGroups: []string{"authorization.k8s.io"}, Resources: []string{"subjectaccessreviews"},
 			Verbs: []string{"create"},
@@ -393,11 +394,6 @@ func engineRules(chosen []pack.Pack) []rbacv1.PolicyRule {
 			Resources: []string{"validatingwebhookconfigurations", "mutatingwebhookconfigurations"},
 			Verbs:     watch,
 		},
-		{
-			APIGroups: []string{"admissionregistration.k8s.io"}, ResourceNames: webhooks,
-			Resources: []string{"validatingwebhookconfigurations", "mutatingwebhookconfigurations"},
-			Verbs:     []string{"get", "patch"},
-		},
 		{ // Watches for the deletion of a guard.
 			APIGroups: []string{"admissionregistration.k8s.io"},
 			Resources: []string{
@@ -407,6 +403,14 @@ func engineRules(chosen []pack.Pack) []rbacv1.PolicyRule {
 			Verbs: []string{"get", "list", "watch"},
 		},
 	}
+	if len(webhooks) == 0 { // A rule without names would give the right to all configurations.
+		return rules
+	}
+	return append(rules, rbacv1.PolicyRule{
+		APIGroups: []string{"admissionregistration.k8s.io"}, ResourceNames: webhooks,
+		Resources: []string{"validatingwebhookconfigurations", "mutatingwebhookconfigurations"},
+		Verbs:     []string{"get", "patch"},
+	})
 }
 
 // foreign returns an error that names every object that kinship did not install.
@@ -450,20 +454,32 @@ func read(ctx context.Context, c client.Client, obj client.Object) (*unstructure
 	return live, nil
 }
 
-// apply applies an object. Fields that others set stay.
-func apply(ctx context.Context, c client.Client, obj client.Object, options ...writeOption) error {
-	gvk, err := apiutil.GVKForObject(obj, c.Scheme())
+// Manifest returns an object as an installation applies it.
+func Manifest(scheme *runtime.Scheme, obj client.Object) (*unstructured.Unstructured, error) {
+	gvk, err := apiutil.GVKForObject(obj, scheme)
 	if err != nil {
-		return fmt.Errorf("identify %s: %w", obj.GetName(), err)
+		return nil, fmt.Errorf("identify %s: %w", obj.GetName(), err)
 	}
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(pack.WithScopes(obj))
 	if err != nil {
-		return fmt.Errorf("convert %s %s: %w", gvk.Kind, obj.GetName(), err)
+		return nil, fmt.Errorf("convert %s %s: %w", gvk.Kind, obj.GetName(), err)
 	}
 	u := &unstructured.Unstructured{Object: content}
 	u.SetGroupVersionKind(gvk)
 	unstructured.RemoveNestedField(u.Object, "status")
 	unstructured.RemoveNestedField(u.Object, "metadata", "creationTimestamp")
+	if _, aggregated := u.Object["aggregationRule"]; aggregated {
+		delete(u.Object, "rules") // A controller of Kubernetes writes the rules.
+	}
+	return u, nil
+}
+
+// apply applies an object. Fields that others set stay.
+func apply(ctx context.Context, c client.Client, obj client.Object, options ...writeOption) error {
+	u, err := Manifest(c.Scheme(), obj)
+	if err != nil {
+		return err
+	}
 	how := []client.ApplyOption{installManager, client.ForceOwnership}
 	for _, option := range options {
 		how = append(how, option)
@@ -475,7 +491,7 @@ func apply(ctx context.Context, c client.Client, obj client.Object, options ...w
 		err = replace(ctx, c, u, options)
 	}
 	if err != nil {
-		return fmt.Errorf("apply %s %s: %w", gvk.Kind, obj.GetName(), err)
+		return fmt.Errorf("apply %s %s: %w", u.GetKind(), obj.GetName(), err)
 	}
 	return nil
 }

@@ -64,6 +64,7 @@ func newRoot(version string, streams genericiooptions.IOStreams) *cobra.Command 
 		newWhy(streams),
 		newWithdraw(streams),
 		newRelations(streams),
+		newRights(streams),
 		newIot(streams),
 		newOpenstack(streams),
 		newEmulator(streams),

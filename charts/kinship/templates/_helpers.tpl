@@ -1,0 +1,111 @@
+{{- define "kinship.selector" -}}
+app.kubernetes.io/name: kinship
+app.kubernetes.io/component: operator
+{{- end }}
+
+{{- define "kinship.labels" -}}
+{{ include "kinship.selector" . }}
+app.kubernetes.io/part-of: kinship
+{{- end }}
+
+{{- define "kinship.image" -}}
+{{- $image := .Values.image -}}
+{{- if $image.digest -}}
+{{ $image.repository }}@{{ $image.digest }}
+{{- else -}}
+{{ $image.repository }}:{{ $image.tag | default .Chart.AppVersion }}
+{{- end -}}
+{{- end }}
+
+{{- /* true if the API server changes requests by policies. */ -}}
+{{- define "kinship.mutatingPolicies" -}}
+{{- if eq (toString .Values.mutatingAdmissionPolicies) "auto" -}}
+{{- .Capabilities.APIVersions.Has "admissionregistration.k8s.io/v1/MutatingAdmissionPolicy" -}}
+{{- else -}}
+{{- .Values.mutatingAdmissionPolicies -}}
+{{- end -}}
+{{- end }}
+
+{{- /* The packs that are on, separated by commas, in the order of the operator. */ -}}
+{{- define "kinship.packs" -}}
+{{- $on := list -}}
+{{- range $name := list "usage" "iot" "openstack" "oam" -}}
+{{- if (index $.Values.packs $name).enabled -}}{{- $on = append $on $name -}}{{- end -}}
+{{- end -}}
+{{- join "," $on -}}
+{{- end }}
+
+{{- /* What no schema can say. */ -}}
+{{- define "kinship.check" -}}
+{{- if ne .Release.Namespace "kinship-system" }}
+{{- fail "the namespace of the operator is kinship-system: install with --namespace kinship-system --create-namespace" }}
+{{- end }}
+{{- if not (include "kinship.packs" .) }}
+{{- fail "all packs are off: set packs.usage.enabled, packs.openstack.enabled, packs.iot.enabled or packs.oam.enabled" }}
+{{- end }}
+{{- if has "kinship-system" .Values.namespaces }}
+{{- fail "namespaces: kinship-system is the operator's own namespace: leave it out" }}
+{{- end }}
+{{- if and .Values.packs.usage.usingKinds (not .Values.packs.usage.kinds) }}
+{{- fail "packs.usage.usingKinds needs packs.usage.kinds: without it any kind may be used and use" }}
+{{- end }}
+{{- if and .Values.metrics.certManager.enabled (not .Values.metrics.certificateSecret) }}
+{{- fail "metrics.certManager needs metrics.certificateSecret, the Secret to write" }}
+{{- end }}
+{{- end }}
+
+{{- define "kinship.args" -}}
+- operator
+- --packs={{ include "kinship.packs" . }}
+- --enforcement={{ .Values.enforcement }}
+- --leader-elect=true
+- --health-probe-bind-address=:8081
+{{- with .Values.namespaces }}
+- --namespaces={{ join "," . }}
+{{- end }}
+{{- if eq .Values.enforcement "webhook" }}
+- --webhook-port=9443
+{{- end }}
+{{- if .Values.metrics.enabled }}
+- --metrics-bind-address=:8080
+{{- if .Values.metrics.certificateSecret }}
+- --metrics-cert-dir=/etc/kinship/metrics
+{{- end }}
+{{- else }}
+- --metrics-bind-address=0
+{{- end }}
+{{- with .Values.packs.usage }}
+{{- if .enabled }}
+{{- with .kinds }}
+- --kinds={{ join "," . }}
+{{- end }}
+{{- with .usingKinds }}
+- --using-kinds={{ join "," . }}
+{{- end }}
+{{- with .maxPerNamespace }}
+- --usage-max-per-namespace={{ int . }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- with .Values.packs.openstack }}
+{{- if .enabled }}
+- --openstack-conditions={{ .conditions }}
+{{- with .hosts }}
+- --openstack-hosts={{ join "," . }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- with .Values.packs.iot }}
+{{- if .enabled }}
+- --identity={{ .identity }}
+{{- end }}
+{{- end }}
+{{- with .Values.packs.oam }}
+{{- if and .enabled .kinds }}
+- --oam-kinds={{ join "," .kinds }}
+{{- end }}
+{{- end }}
+{{- with .Values.extraArgs }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}

@@ -1,0 +1,131 @@
+package main
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kinship-dev/kinship/internal/app"
+)
+
+// keepAnnotation has Helm keep an object when the release is uninstalled.
+const keepAnnotation = "helm.sh/resource-policy"
+
+// Marks in manifests, in the place of values of the chart. No manifest contains them otherwise.
+const (
+	namespaceMark = "mark-namespace"
+	versionMark   = "mark-version"
+	webhookMark   = "mark-webhook"
+)
+
+var (
+	usedMark  = []schema.GroupResource{{Group: "mark-used", Resource: "mark"}}
+	usingMark = []schema.GroupResource{{Group: "mark-using", Resource: "mark"}}
+	oamMark   = []schema.GroupResource{{Group: "mark-oam", Resource: "mark"}}
+)
+
+// namespaces is the list of namespaces in a template, as app.Options has them: sorted, each once.
+const namespaces = "uniq (sortAlpha $.Values.namespaces)"
+
+var (
+	namespaceItem = regexp.MustCompile(`(?m)^( *)- ` + namespaceMark + "\n")
+	markedRule    = regexp.MustCompile(`- apiGroups:\n  - mark-(\w+)\n  resources:\n  - mark\n  verbs:\n((?:  - \w+\n)+)`)
+	keepLine      = regexp.MustCompile(`(?m)^ *` + keepAnnotation + ": keep\n")
+	webhookRule   = regexp.MustCompile(
+		`- apiGroups:\n  - [a-z.0-9]+\n  resourceNames:\n  - ` + webhookMark + "\n  resources:\n(?:  - \\w+\n)+  verbs:\n(?:  - \\w+\n)+")
+)
+
+// lists are the values with the kinds of each mark.
+var lists = map[string]string{
+	"used": "$.Values.packs.usage.kinds", "using": "$.Values.packs.usage.usingKinds", "oam": "$.Values.packs.oam.kinds",
+}
+
+// expand replaces marks by what the template writes there.
+func expand(text string) string {
+	text = strings.ReplaceAll(text, versionMark, `{{ $.Chart.AppVersion | replace "+" "_" | quote }}`)
+	text = keepLine.ReplaceAllStringFunc(text, func(line string) string { return when("$.Values.crds.keep", line) })
+	text = namespaceItem.ReplaceAllString(text,
+		"{{- range "+strings.ReplaceAll(namespaces, "$", "$$")+" }}\n$1- {{ . | quote }}\n{{- end }}\n")
+	return markedRule.ReplaceAllStringFunc(text, func(rule string) string {
+		parts := markedRule.FindStringSubmatch(rule)
+		return kindRules(lists[parts[1]], parts[2], parts[1] == "used")
+	})
+}
+
+// kindRules returns the rules for the resources in a list. A resource is named as kubectl does:
+// deployments.apps. With Pods that are used, evictions are tried.
+func kindRules(list, verbs string, used bool) string {
+	text := "{{- range " + list + " }}\n{{- $kind := splitn \".\" 2 . }}\n" +
+		"- apiGroups:\n  - {{ $kind._1 | default \"\" | quote }}\n  resources:\n  - {{ $kind._0 | quote }}\n  verbs:\n" + verbs
+	if used {
+		text += when(`eq . "pods"`,
+			"- apiGroups:\n  - \"\"\n  resources:\n  - pods/eviction\n  verbs:\n  - create\n")
+	}
+	return text + "{{- end }}\n"
+}
+
+// perNamespace repeats an object in all namespaces.
+func perNamespace(text string) string {
+	return "{{- range $namespace := " + namespaces + " }}\n" +
+		strings.ReplaceAll(text, "namespace: "+namespaceMark, "namespace: {{ $namespace | quote }}") + "{{- end }}\n"
+}
+
+// engineKey is the ClusterRole of the process, which names the webhook configurations of all packs.
+var engineKey = "ClusterRole /" + app.Account
+
+// engineRole returns the template of the ClusterRole of the process.
+func engineRole(packs []string) (string, error) {
+	var names strings.Builder
+	var with []string
+	var texts [2]string
+	for _, name := range packs {
+		role, own, err := engineOf(name)
+		if err != nil {
+			return "", err
+		}
+		if len(own) == 0 {
+			continue
+		}
+		on := fmt.Sprintf("$.Values.packs.%s.enabled", name)
+		with = append(with, on)
+		names.WriteString(when(on, "  - "+strings.Join(own, "\n  - ")+"\n"))
+		texts = role
+	}
+	text := choice(axes[2].condition, texts[1], texts[0])
+	return webhookRule.ReplaceAllStringFunc(text, func(rule string) string {
+		return when("or "+strings.Join(with, " "), strings.ReplaceAll(rule, "  - "+webhookMark+"\n", names.String()))
+	}), nil
+}
+
+// engineOf returns the ClusterRole of the process that runs one pack, without and with namespaces,
+// and the webhook configurations of the pack.
+func engineOf(packName string) (texts [2]string, names []string, err error) {
+	scheme, err := app.NewScheme(app.Options{})
+	if err != nil {
+		return texts, nil, err
+	}
+	for i, in := range [][]string{nil, {namespaceMark}} {
+		objects, err := app.Objects(app.Options{Packs: []string{packName}, Namespaces: in}, false)
+		if err != nil {
+			return texts, nil, err
+		}
+		for _, obj := range objects {
+			role, ok := obj.(*rbacv1.ClusterRole)
+			if !ok || role.Name != app.Account {
+				continue
+			}
+			for j := range role.Rules {
+				if len(role.Rules[j].ResourceNames) > 0 {
+					names, role.Rules[j].ResourceNames = role.Rules[j].ResourceNames, []string{webhookMark}
+				}
+			}
+			if _, texts[i], err = manifest(scheme, role); err != nil {
+				return texts, nil, err
+			}
+		}
+	}
+	return texts, names, nil
+}

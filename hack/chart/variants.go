@@ -1,0 +1,178 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/pack"
+	"github.com/kinship-dev/kinship/internal/pack/iot"
+)
+
+// setting is what the objects of an installation depend on.
+type setting struct {
+	options          app.Options
+	mutatingPolicies bool
+}
+
+// axis is a value of the chart on which objects depend.
+type axis struct {
+	// condition is true in a template if the axis is on.
+	condition string
+	// packs are the names of the packs that the axis concerns. Empty means all.
+	packs []string
+	turn  func(*setting)
+}
+
+// axes are all values on which objects depend, besides the packs.
+var axes = []axis{
+	{`eq $.Values.enforcement "policy"`, nil, func(s *setting) { s.options.Enforcement = pack.ByPolicy }},
+	{`eq (include "kinship.mutatingPolicies" $) "true"`, []string{"usage"}, func(s *setting) { s.mutatingPolicies = true }},
+	{`$.Values.namespaces`, nil, func(s *setting) { s.options.Namespaces = []string{namespaceMark} }},
+	{`$.Values.packs.usage.kinds`, []string{"usage"}, func(s *setting) {
+		s.options.Usage.Kinds, s.options.Usage.Using = usedMark, usingMark
+	}},
+	{`$.Values.packs.oam.kinds`, []string{"oam"}, func(s *setting) { s.options.Oam.Kinds = oamMark }},
+	{`eq $.Values.packs.iot.identity "pod-identity"`, []string{"iot"}, func(s *setting) {
+		s.options.Iot.Identity = iot.PodIdentity
+	}},
+}
+
+// variants are the objects of an installation of one pack, for all combinations of its axes.
+type variants struct {
+	axes []axis
+	// keys are kind, namespace and name of all objects, in the order in which they are applied.
+	keys []string
+	// texts are the manifests of each object, by the number of the combination: the first axis is the
+	// highest bit. A combination without the object has an empty text.
+	texts map[string][]string
+}
+
+// render renders the objects of a pack.
+func render(packName string) (*variants, error) {
+	v := &variants{texts: map[string][]string{}}
+	for _, a := range axes {
+		if len(a.packs) == 0 || slices.Contains(a.packs, packName) {
+			v.axes = append(v.axes, a)
+		}
+	}
+	combinations := 1 << len(v.axes)
+	for i := range combinations {
+		s := setting{options: app.Options{
+			Packs: []string{packName}, Version: versionMark, Enforcement: pack.ByWebhook,
+		}}
+		for bit, a := range v.axes {
+			if i&(combinations>>(bit+1)) != 0 {
+				a.turn(&s)
+			}
+		}
+		if err := v.add(s, i, combinations); err != nil {
+			return nil, fmt.Errorf("render pack %s: %w", packName, err)
+		}
+	}
+	return v, nil
+}
+
+// add adds the objects of combination i.
+func (v *variants) add(s setting, i, combinations int) error {
+	objects, err := app.Objects(s.options, s.mutatingPolicies)
+	if err != nil {
+		return err
+	}
+	scheme, err := app.NewScheme(app.Options{})
+	if err != nil {
+		return err
+	}
+	for _, obj := range objects {
+		if _, ok := obj.(*corev1.Namespace); ok {
+			continue // Helm creates the namespace of a release.
+		}
+		key, text, err := manifest(scheme, obj)
+		if err != nil {
+			return err
+		}
+		if v.texts[key] == nil {
+			v.keys = append(v.keys, key)
+			v.texts[key] = make([]string, combinations)
+		}
+		v.texts[key][i] = text
+	}
+	return nil
+}
+
+// manifest returns the key and the manifest of an object.
+func manifest(scheme *runtime.Scheme, obj client.Object) (key, text string, err error) {
+	u, err := app.Manifest(scheme, obj)
+	if err != nil {
+		return "", "", err
+	}
+	key = fmt.Sprintf("%s %s/%s", u.GetKind(), u.GetNamespace(), u.GetName())
+	if isDefinition(key) {
+		annotations := u.GetAnnotations()
+		if annotations == nil {
+			annotations = map[string]string{}
+		}
+		annotations[keepAnnotation] = "keep"
+		u.SetAnnotations(annotations)
+	}
+	return key, document(u), nil
+}
+
+// document returns an object as a YAML document of a template.
+func document(u *unstructured.Unstructured) string {
+	text, err := yaml.Marshal(u.Object)
+	if err != nil {
+		panic(err) // A converted object always has a YAML form.
+	}
+	return "---\n" + expand(strings.ReplaceAll(string(text), "{{", `{{ "{{" }}`))
+}
+
+// template returns the template of an object.
+func (v *variants) template(key string) string {
+	text := conditional(v.texts[key], v.axes)
+	switch _, place, _ := strings.Cut(key, " "); {
+	case strings.HasPrefix(place, namespaceMark+"/"):
+		return perNamespace(text)
+	case strings.HasPrefix(place, "default/"): // Events of objects without a namespace are there.
+		return when(`not (has "default" $.Values.namespaces)`, text)
+	default:
+		return text
+	}
+}
+
+// conditional returns a template with the conditions under which an object has which text.
+func conditional(texts []string, axes []axis) string {
+	if !slices.ContainsFunc(texts, func(text string) bool { return text != texts[0] }) {
+		return texts[0]
+	}
+	half := len(texts) / 2
+	off, on := texts[:half], texts[half:]
+	if slices.Equal(off, on) {
+		return conditional(off, axes[1:])
+	}
+	return choice(axes[0].condition, conditional(on, axes[1:]), conditional(off, axes[1:]))
+}
+
+// choice returns one of two texts.
+func choice(condition, then, otherwise string) string {
+	switch {
+	case otherwise == "":
+		return when(condition, then)
+	case then == "":
+		return when("not ("+condition+")", otherwise)
+	default:
+		return "{{- if " + condition + " }}\n" + then + "{{- else }}\n" + otherwise + "{{- end }}\n"
+	}
+}
+
+// when returns a text under a condition.
+func when(condition, text string) string {
+	return "{{- if " + condition + " }}\n" + text + "{{- end }}\n"
+}

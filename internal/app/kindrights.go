@@ -1,0 +1,148 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kinship-dev/kinship/internal/pack"
+)
+
+// KindPacks are the packs that act on objects of kinds that users name. Their rights to such
+// kinds can be extended without a new installation: see [KindLabel].
+var KindPacks = []string{"usage", "oam"}
+
+// KindLabel returns the label of ClusterRoles that Kubernetes adds to the rights of a pack. An
+// administrator creates such a ClusterRole for the kinds that users of the pack name.
+func KindLabel(packName string) string { return "rbac.kinship.dev/aggregate-to-" + packName }
+
+// kindRoleOf returns the name of the ClusterRole that Kubernetes fills.
+func kindRoleOf(packName string) string { return AccountOf(packName) + "-kinds" }
+
+// kindRole returns the ClusterRole that Kubernetes fills with the rules of all ClusterRoles with
+// the pack's label, and its bindings to the pack's account: one for the cluster or, with
+// namespaces, one in each of them.
+func kindRole(p pack.Pack, subjects []rbacv1.Subject, namespaces []string) []client.Object {
+	if !slices.Contains(KindPacks, p.Name) {
+		return nil
+	}
+	name := kindRoleOf(p.Name)
+	ref := rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: name}
+	objects := []client.Object{&rbacv1.ClusterRole{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		AggregationRule: &rbacv1.AggregationRule{ClusterRoleSelectors: []metav1.LabelSelector{
+			{MatchLabels: map[string]string{KindLabel(p.Name): "true"}},
+		}},
+	}}
+	for _, namespace := range namespaces {
+		objects = append(objects, &rbacv1.RoleBinding{
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Subjects: subjects, RoleRef: ref,
+		})
+	}
+	if len(namespaces) == 0 {
+		objects = append(objects, &rbacv1.ClusterRoleBinding{
+			ObjectMeta: metav1.ObjectMeta{Name: name}, Subjects: subjects, RoleRef: ref,
+		})
+	}
+	return objects
+}
+
+// Kinds are resources that users of a pack name. Using are resources that may use objects of Used;
+// only the pack usage has those.
+type Kinds struct{ Used, Using []schema.GroupResource }
+
+// KindRole returns the ClusterRole with the rights that a pack needs for kinds that its users
+// name. Kubernetes adds the rules to the pack's rights.
+func KindRole(packName string, kinds Kinds) (*rbacv1.ClusterRole, error) {
+	if !slices.Contains(KindPacks, packName) {
+		return nil, fmt.Errorf("users of pack %q name no kinds: it can be %s", packName, strings.Join(KindPacks, " or "))
+	}
+	if packName != "usage" && len(kinds.Using) > 0 {
+		return nil, fmt.Errorf("pack %s has no using kinds", packName)
+	}
+	names := make([]string, 0, len(kinds.Used)+len(kinds.Using))
+	for _, k := range slices.Concat(kinds.Used, kinds.Using) {
+		if k.Resource == "" || k.Resource == "*" || k.Group == "*" {
+			return nil, fmt.Errorf("%q is no resource: name it as kubectl does, such as deployments.apps", k)
+		}
+		names = append(names, k.String())
+	}
+	none := schema.GroupResource{Resource: "kinship-none"} // Without any kind, the pack usage would get all.
+	o := Options{Packs: []string{packName}}
+	o.Usage.Kinds = []schema.GroupResource{none}
+	before, err := rulesOf(o)
+	if err != nil {
+		return nil, err
+	}
+	o.Oam.Kinds, o.Usage.Kinds, o.Usage.Using = kinds.Used, append(o.Usage.Kinds, kinds.Used...), kinds.Using
+	if err := checkOamKinds(o); err != nil {
+		return nil, err
+	}
+	after, err := rulesOf(o)
+	if err != nil {
+		return nil, err
+	}
+	slices.Sort(names)
+	return &rbacv1.ClusterRole{
+		TypeMeta: metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "ClusterRole"},
+		ObjectMeta: metav1.ObjectMeta{
+			Name:   kindRoleOf(packName) + "-" + strings.Join(slices.Compact(names), "-"),
+			Labels: map[string]string{KindLabel(packName): "true"},
+		},
+		Rules: slices.DeleteFunc(after, func(rule rbacv1.PolicyRule) bool {
+			return slices.ContainsFunc(before, func(r rbacv1.PolicyRule) bool { return reflect.DeepEqual(r, rule) })
+		}),
+	}, nil
+}
+
+// rulesOf returns the rules of the one pack in Options.Packs.
+func rulesOf(o Options) ([]rbacv1.PolicyRule, error) {
+	chosen, err := choose(o)
+	if err != nil {
+		return nil, err
+	}
+	return chosen[0].Rules(), nil
+}
+
+// CheckRights asks the API server whether the account of a pack has the rights of a ClusterRole, in
+// a namespace or, without one, in the whole cluster. The error names each missing right.
+func CheckRights(ctx context.Context, config *rest.Config, packName, namespace string, role *rbacv1.ClusterRole) error {
+	clients, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return fmt.Errorf("make client: %w", err)
+	}
+	var missing []error
+	for _, rule := range role.Rules {
+		resource, subresource, _ := strings.Cut(rule.Resources[0], "/")
+		for _, verb := range rule.Verbs {
+			review, err := clients.AuthorizationV1().SubjectAccessReviews().Create(ctx, &authorizationv1.SubjectAccessReview{
+				Spec: authorizationv1.SubjectAccessReviewSpec{
+					User:   OperatorOf(packName),
+					Groups: []string{"system:serviceaccounts", "system:serviceaccounts:" + Namespace, "system:authenticated"},
+					ResourceAttributes: &authorizationv1.ResourceAttributes{
+						Namespace: namespace, Verb: verb, Group: rule.APIGroups[0], Resource: resource, Subresource: subresource,
+					},
+				},
+			}, metav1.CreateOptions{})
+			if err != nil {
+				return fmt.Errorf("ask for the rights of %s: %w", OperatorOf(packName), err)
+			}
+			if !review.Status.Allowed {
+				missing = append(missing, fmt.Errorf("%s may not %s %s",
+					AccountOf(packName), verb, schema.GroupResource{Group: rule.APIGroups[0], Resource: rule.Resources[0]}))
+			}
+		}
+	}
+	return errors.Join(missing...)
+}
