@@ -69,12 +69,32 @@ func Exec(tb testing.TB, args ...string) *Process {
 func ExecProgram(tb testing.TB, program string, args ...string) *Process {
 	tb.Helper()
 	p := &Process{health: FreeAddress(tb), exited: make(chan struct{})}
-	p.cmd = exec.Command(program, slices.Concat([]string{
+	p.start(tb, exec.Command(program, slices.Concat([]string{
 		"operator", "--kubeconfig", testenv.Kubeconfig(tb), "--install", "--adopt", "--verbose",
 		"--webhook-host", "127.0.0.1", "--leader-elect=false",
 		"--metrics-bind-address", "0", "--health-probe-bind-address", p.health,
 		"--packs", strings.Join(packs, ","),
-	}, args)...)
+	}, args)...))
+	return p
+}
+
+// ExecArgs is [Exec] with exactly these arguments of `kinship`, such as those of a Deployment. Only
+// the address of the health checks is changed.
+func ExecArgs(tb testing.TB, args ...string) *Process {
+	tb.Helper()
+	program, err := os.Executable()
+	if err != nil {
+		tb.Fatalf("operator: find the running program: %v", err)
+	}
+	p := &Process{health: FreeAddress(tb), exited: make(chan struct{})}
+	p.start(tb, exec.Command(program, append(slices.Clone(args), "--health-probe-bind-address", p.health)...))
+	return p
+}
+
+// start starts the command, and returns when the operator is ready.
+func (p *Process) start(tb testing.TB, cmd *exec.Cmd) {
+	tb.Helper()
+	p.cmd = cmd
 	p.cmd.Env = append(environment(), childVar+"=1")
 	p.cmd.Stdout, p.cmd.Stderr = &p.log, &p.log
 	if _, err := p.cmd.StdinPipe(); err != nil {
@@ -94,7 +114,6 @@ func ExecProgram(tb testing.TB, program string, args ...string) *Process {
 		p.log.show(tb)
 	})
 	testenv.EventuallyWithin(tb, readyTimeout, p.ready)
-	return p
 }
 
 // environment is the environment of this process without GOGC, which `make test` sets for the

@@ -1,0 +1,154 @@
+package chart
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"helm.sh/helm/v4/pkg/chart/common"
+	"helm.sh/helm/v4/pkg/chart/common/util"
+	chart "helm.sh/helm/v4/pkg/chart/v2"
+	"helm.sh/helm/v4/pkg/chart/v2/loader"
+	chartutil "helm.sh/helm/v4/pkg/chart/v2/util"
+	"helm.sh/helm/v4/pkg/engine"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/yaml"
+)
+
+// Namespace is the only namespace that the chart can be installed in.
+const Namespace = "kinship-system"
+
+// MutatingPolicies is the API version by which Helm knows that the API server serves
+// MutatingAdmissionPolicy.
+const MutatingPolicies = "admissionregistration.k8s.io/v1/MutatingAdmissionPolicy"
+
+// Chart is a loaded chart.
+type Chart struct{ loaded *chart.Chart }
+
+// Load reads a chart from a directory.
+func Load(dir string) (*Chart, error) {
+	loaded, err := loader.LoadDir(dir)
+	if err != nil {
+		return nil, fmt.Errorf("load chart %s: %w", dir, err)
+	}
+	return &Chart{loaded}, nil
+}
+
+// Stamp sets the version of the chart and of the operator that the chart installs. A chart's version
+// is a semantic version without the letter v.
+func (c *Chart) Stamp(version string) {
+	c.loaded.Metadata.Version = strings.TrimPrefix(version, "v")
+	c.loaded.Metadata.AppVersion = version
+}
+
+// Pack writes the chart as an archive into a directory, and returns the name of the archive. All files
+// have the same time, so that the archive depends on the content alone.
+func (c *Chart) Pack(dir string, modified time.Time) (string, error) {
+	c.loaded.ModTime, c.loaded.SchemaModTime = modified, modified
+	for _, files := range [][]*common.File{c.loaded.Raw, c.loaded.Templates, c.loaded.Files} {
+		for _, f := range files {
+			f.ModTime = modified
+		}
+	}
+	name, err := chartutil.Save(c.loaded, dir)
+	if err != nil {
+		return "", fmt.Errorf("pack the chart: %w", err)
+	}
+	return name, nil
+}
+
+// Cluster is what a chart may ask about a cluster.
+type Cluster struct {
+	// Namespace of the release. Empty means [Namespace].
+	Namespace string
+	// APIVersions that the API server serves besides those of Kubernetes 1.35.
+	APIVersions []string
+}
+
+// Render returns the rendered files of the chart, by their names in the chart. Render checks the
+// values against the schema.
+func (c *Chart) Render(values map[string]any, cluster Cluster) (map[string]string, error) {
+	caps := common.DefaultCapabilities.Copy()
+	version, err := common.ParseKubeVersion("v1.36.0")
+	if err != nil {
+		return nil, fmt.Errorf("parse version of Kubernetes: %w", err)
+	}
+	caps.KubeVersion = *version
+	caps.APIVersions = append(slices.Clone(caps.APIVersions), cluster.APIVersions...)
+	if cluster.Namespace == "" {
+		cluster.Namespace = Namespace
+	}
+	release := common.ReleaseOptions{Name: "kinship", Namespace: cluster.Namespace, Revision: 1, IsInstall: true}
+	all, err := util.ToRenderValues(c.loaded, values, release, caps)
+	if err != nil {
+		return nil, fmt.Errorf("check values: %w", err)
+	}
+	files, err := engine.Engine{}.Render(c.loaded, all)
+	if err != nil {
+		return nil, fmt.Errorf("render chart: %w", err)
+	}
+	return files, nil
+}
+
+// Text returns the manifests of the chart as one text. Definitions come first, because the API
+// server must know a kind before its objects.
+func (c *Chart) Text(values map[string]any, cluster Cluster) (string, error) {
+	files, err := c.Render(values, cluster)
+	if err != nil {
+		return "", err
+	}
+	names := slices.SortedFunc(maps.Keys(files), func(a, b string) int {
+		return strings.Compare(rank(a)+a, rank(b)+b)
+	})
+	var b strings.Builder
+	for _, name := range names {
+		text := strings.TrimSpace(files[name])
+		if !strings.HasSuffix(name, ".yaml") || text == "" {
+			continue
+		}
+		if !strings.HasPrefix(text, "---\n") {
+			b.WriteString("---\n")
+		}
+		b.WriteString(text + "\n")
+	}
+	return b.String(), nil
+}
+
+// rank orders files: definitions, then other generated files such as accounts, then the rest.
+func rank(name string) string {
+	switch {
+	case strings.Contains(name, "zz_generated.definitions"):
+		return "0 "
+	case strings.Contains(name, "zz_generated."):
+		return "1 "
+	default:
+		return "2 "
+	}
+}
+
+// Objects returns the objects that the chart installs.
+func (c *Chart) Objects(values map[string]any, cluster Cluster) ([]*unstructured.Unstructured, error) {
+	text, err := c.Text(values, cluster)
+	if err != nil {
+		return nil, err
+	}
+	var objects []*unstructured.Unstructured
+	for decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader([]byte(text)), 4096); ; {
+		u := &unstructured.Unstructured{}
+		err := decoder.Decode(&u.Object)
+		if errors.Is(err, io.EOF) {
+			return objects, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read the rendered chart: %w", err)
+		}
+		if len(u.Object) > 0 {
+			objects = append(objects, u)
+		}
+	}
+}

@@ -1,0 +1,224 @@
+package chart_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/pack"
+	"github.com/kinship-dev/kinship/internal/pack/iot"
+	"github.com/kinship-dev/kinship/release/chart"
+)
+
+const directory = "../../charts/kinship"
+
+// values are values of a chart in JSON.
+func values(t *testing.T, text string) map[string]any {
+	t.Helper()
+	v := map[string]any{}
+	if err := json.Unmarshal([]byte(text), &v); err != nil {
+		t.Fatalf("values %s: %v", text, err)
+	}
+	return v
+}
+
+func load(t *testing.T) *chart.Chart {
+	t.Helper()
+	c, err := chart.Load(directory)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func render(t *testing.T, text string, versions ...string) map[string]*unstructured.Unstructured {
+	t.Helper()
+	objects, err := load(t).Objects(values(t, text), chart.Cluster{APIVersions: versions})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]*unstructured.Unstructured{}
+	for _, u := range objects {
+		if key := keyOf(u); all[key] != nil {
+			t.Errorf("%s is rendered twice", key)
+		}
+		all[keyOf(u)] = u
+	}
+	return all
+}
+
+func keyOf(u *unstructured.Unstructured) string {
+	return fmt.Sprintf("%s %s/%s", u.GetKind(), u.GetNamespace(), u.GetName())
+}
+
+// chartOnly are the kinds of objects that the chart has and --install does not.
+var chartOnly = []string{
+	"Deployment ", "Service ", "PodDisruptionBudget ", "NetworkPolicy ",
+}
+
+// only returns values with some packs on.
+func only(packs ...string) string {
+	parts := make([]string, 0, len(app.PackNames()))
+	for _, name := range app.PackNames() {
+		on := false
+		for _, p := range packs {
+			on = on || p == name
+		}
+		parts = append(parts, fmt.Sprintf("%q: {\"enabled\": %t}", name, on))
+	}
+	return `"packs": {` + strings.Join(parts, ", ") + `}`
+}
+
+// TestChartIsInstall: the chart has the objects of `kinship operator --install`, no more and no less,
+// whatever the values.
+func TestChartIsInstall(t *testing.T) {
+	resources := func(names ...string) []schema.GroupResource {
+		var all []schema.GroupResource
+		for _, name := range names {
+			all = append(all, schema.ParseGroupResource(name))
+		}
+		return all
+	}
+	for name, tc := range map[string]struct {
+		values   string
+		change   func(*app.Options)
+		mutating bool
+	}{
+		"defaults":        {values: `{}`},
+		"a newer cluster": {values: `{}`, mutating: true},
+		"usage":           {`{` + only("usage") + `}`, func(o *app.Options) { o.Packs = []string{"usage"} }, true},
+		"openstack":       {`{` + only("openstack") + `}`, func(o *app.Options) { o.Packs = []string{"openstack"} }, false},
+		"iot and oam":     {`{` + only("iot", "oam") + `}`, func(o *app.Options) { o.Packs = []string{"iot", "oam"} }, true},
+		"policy":          {`{"enforcement": "policy"}`, func(o *app.Options) { o.Enforcement = pack.ByPolicy }, true},
+		"policy on an older cluster": {`{"enforcement": "policy"}`,
+			func(o *app.Options) { o.Enforcement = pack.ByPolicy }, false},
+		"namespaces": {`{"namespaces": ["b", "a", "a"]}`, func(o *app.Options) { o.Namespaces = []string{"a", "b"} }, true},
+		"the default namespace": {`{"namespaces": ["default", "12"]}`,
+			func(o *app.Options) { o.Namespaces = []string{"12", "default"} }, false},
+		"kinds": {`{"packs": {"usage": {"kinds": ["pods", "clusters.eks.upbound.io"], "usingKinds": ["releases.helm.crossplane.io"]}}}`,
+			func(o *app.Options) {
+				o.Usage.Kinds, o.Usage.Using = resources("pods", "clusters.eks.upbound.io"), resources("releases.helm.crossplane.io")
+			}, true},
+		"kinds in namespaces by policy": {
+			`{"enforcement": "policy", "namespaces": ["a"], "packs": {"usage": {"kinds": ["configmaps"]}}}`,
+			func(o *app.Options) {
+				o.Enforcement, o.Namespaces, o.Usage.Kinds = pack.ByPolicy, []string{"a"}, resources("configmaps")
+			}, true},
+		"oam kinds": {`{"packs": {"oam": {"kinds": ["mydbs.standard.oam.dev", "secrets"]}}}`,
+			func(o *app.Options) { o.Oam.Kinds = resources("mydbs.standard.oam.dev", "secrets") }, true},
+		"pod identity by policy": {`{"enforcement": "policy", "packs": {"iot": {"identity": "pod-identity"}}}`,
+			func(o *app.Options) { o.Enforcement, o.Iot.Identity = pack.ByPolicy, iot.PodIdentity }, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := app.Options{Enforcement: pack.ByWebhook, Version: "0.0.0-dev"}
+			if tc.change != nil {
+				tc.change(&o)
+			}
+			var versions []string
+			if tc.mutating {
+				versions = []string{chart.MutatingPolicies}
+			}
+			got := render(t, tc.values, versions...)
+			for key, u := range got {
+				for _, kind := range chartOnly {
+					if strings.HasPrefix(key, kind) {
+						delete(got, key)
+					}
+				}
+				unstructured.RemoveNestedField(u.Object, "metadata", "annotations", "helm.sh/resource-policy")
+			}
+			if diff := cmp.Diff(installed(t, o, tc.mutating), got); diff != "" {
+				t.Errorf("the chart differs from --install (-install +chart):\n%.4000s", diff)
+			}
+		})
+	}
+}
+
+// installed returns the objects that --install applies, in the form in which YAML is read.
+func installed(t *testing.T, o app.Options, mutating bool) map[string]*unstructured.Unstructured {
+	t.Helper()
+	scheme, err := app.NewScheme(app.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	objects, err := app.Objects(o, mutating)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]*unstructured.Unstructured{}
+	for _, obj := range objects {
+		manifest, err := app.Manifest(scheme, obj)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if manifest.GetKind() == "Namespace" {
+			continue // Helm creates the namespace of a release.
+		}
+		text, err := json.Marshal(manifest.Object)
+		if err != nil {
+			t.Fatal(err)
+		}
+		u := &unstructured.Unstructured{}
+		if err := json.Unmarshal(text, &u.Object); err != nil {
+			t.Fatal(err)
+		}
+		all[keyOf(u)] = u
+	}
+	return all
+}
+
+// TestValuesRefused: wrong values are refused with a text that says which.
+func TestValuesRefused(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"replicas": "two"}`:                             "/replicas",
+		`{"replica": 2}`:                                  "replica",
+		`{"packs": {"usages": {"enabled": true}}}`:        "usages",
+		`{"packs": {"usage": {"kinds": ["*"]}}}`:          "/packs/usage/kinds/0",
+		`{"enforcement": "none"}`:                         "/enforcement",
+		`{"namespaces": ["A"]}`:                           "/namespaces/0",
+		`{"namespaces": ["kinship-system"]}`:              "leave it out",
+		`{"image": {"digest": "sha256:1"}}`:               "/image/digest",
+		`{` + only() + `}`:                                "all packs are off",
+		`{"packs": {"usage": {"usingKinds": ["a.b"]}}}`:   "needs packs.usage.kinds",
+		`{"metrics": {"certManager": {"enabled": true}}}`: "metrics.certificateSecret",
+	} {
+		_, err := load(t).Render(values(t, text), chart.Cluster{})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("values %s: error %v, want one that says %q", text, err, want)
+		}
+	}
+	_, err := load(t).Render(nil, chart.Cluster{Namespace: "default"})
+	if err == nil || !strings.Contains(err.Error(), "--namespace kinship-system") {
+		t.Errorf("another namespace: error %v", err)
+	}
+}
+
+// TestDefinitionsAreKept: Helm deletes no definition, unless the user says so.
+func TestDefinitionsAreKept(t *testing.T) {
+	for text, want := range map[string]string{`{}`: "keep", `{"crds": {"keep": false}}`: ""} {
+		count := 0
+		for key, u := range render(t, text) {
+			if !strings.HasPrefix(key, "CustomResourceDefinition ") {
+				continue
+			}
+			count++
+			if got := u.GetAnnotations()["helm.sh/resource-policy"]; got != want {
+				t.Errorf("values %s: %s has the policy %q, want %q", text, key, got, want)
+			}
+		}
+		if count < 30 {
+			t.Errorf("values %s: %d definitions", text, count)
+		}
+	}
+	for key := range render(t, `{"crds": {"enabled": false}}`) {
+		if strings.HasPrefix(key, "CustomResourceDefinition ") {
+			t.Errorf("%s is rendered although crds.enabled is false", key)
+		}
+	}
+}

@@ -1,0 +1,190 @@
+package incluster_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/testenv"
+	"github.com/kinship-dev/kinship/release/chart"
+	"github.com/kinship-dev/kinship/test/operator"
+)
+
+// TestChart installs the chart with all packs, and runs two replicas: one leads, both answer, and when
+// the leader is killed the other one refuses at once and leads soon. Another `helm upgrade` changes
+// nothing for users.
+func TestChart(t *testing.T) {
+	namespace(t)
+	text := manifests(t, map[string]any{})
+	testenv.Apply(t, text)
+	t.Run("Pods of the profile restricted", testPods)
+
+	var deployment appsv1.Deployment
+	err := operator.Client(t).Get(t.Context(), client.ObjectKey{Namespace: chart.Namespace, Name: "kinship"}, &deployment)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pod := deployment.Spec.Template.Spec
+	config, args := kubeconfig(t, pod.ServiceAccountName), pod.Containers[0].Args
+	replicas := []*replica{startReplica(t, "first", config, args), startReplica(t, "second", config, args)}
+	for _, r := range replicas {
+		if !strings.Contains(r.Log(), "user="+app.OperatorOf("usage")) {
+			t.Error("a replica does not act as the accounts of the packs")
+		}
+	}
+	t.Run("protection", testProtection)
+	t.Run("an upgrade of the chart", func(t *testing.T) { testUpgrade(t, text) })
+	t.Run("the leader is killed", func(t *testing.T) { testLeaderKilled(t, replicas) })
+}
+
+// testPods: the ReplicaSet creates its Pods in a namespace that enforces the profile restricted.
+func testPods(t *testing.T) {
+	testenv.Eventually(t, func() error {
+		var pods corev1.PodList
+		if err := operator.Client(t).List(t.Context(), &pods, client.InNamespace(chart.Namespace)); err != nil {
+			return err
+		}
+		if len(pods.Items) != 2 {
+			return fmt.Errorf("there are %d Pods, want 2", len(pods.Items))
+		}
+		return nil
+	})
+	// The check of the check: a Pod without the settings is refused.
+	_, err := testenv.TryApply(t, "{apiVersion: v1, kind: Pod, metadata: {name: loose}, spec: {containers: [{name: c, image: i}]}}",
+		testenv.In(chart.Namespace))
+	if !apierrors.IsForbidden(err) {
+		t.Errorf("a Pod without the settings of the profile is answered with %v", err)
+	}
+}
+
+const protected = `
+{apiVersion: v1, kind: ConfigMap, metadata: {name: precious}}
+---
+apiVersion: protection.crossplane.io/v1beta1
+kind: Usage
+metadata: {name: keep}
+spec:
+  of: {apiVersion: v1, kind: ConfigMap, resourceRef: {name: precious}}
+  reason: it is precious
+`
+
+// protect creates a protected object, and returns the object and its Usage.
+func protect(t *testing.T) (precious, usage *unstructured.Unstructured) {
+	t.Helper()
+	in := testenv.Namespace(t)
+	var objects []*unstructured.Unstructured
+	testenv.EventuallyWithin(t, time.Minute, func() error { // The API server learns of the endpoints a moment later.
+		var err error
+		objects, err = testenv.TryApply(t, protected, testenv.In(in))
+		return err
+	})
+	testenv.EventuallyWithin(t, time.Minute, func() error { return isReady(t, objects[1]) })
+	return objects[0], objects[1]
+}
+
+// testProtection: a protected object is refused, and can be deleted after its Usage.
+func testProtection(t *testing.T) {
+	c := operator.Client(t)
+	precious, usage := protect(t)
+	if err := c.Delete(t.Context(), precious); !apierrors.IsConflict(err) || !strings.Contains(err.Error(), "it is precious") {
+		t.Errorf("the deletion was answered with %v, want a refusal with the reason", err)
+	}
+	if err := c.Delete(t.Context(), usage); err != nil {
+		t.Fatal(err)
+	}
+	testenv.Eventually(t, func() error { return c.Delete(t.Context(), precious) })
+}
+
+// testUpgrade applies the chart again, which takes the secret paths away: the operator writes them
+// again, and nothing is allowed meanwhile.
+func testUpgrade(t *testing.T, text string) {
+	c := operator.Client(t)
+	precious, usage := protect(t)
+	testenv.Apply(t, text)
+	testenv.Eventually(t, func() error {
+		err := c.Delete(t.Context(), precious)
+		if err == nil {
+			t.Fatal("a protected object was deleted")
+		}
+		if !apierrors.IsConflict(err) {
+			return err
+		}
+		return nil
+	})
+	var hooks admissionregistrationv1.ValidatingWebhookConfiguration
+	if err := c.Get(t.Context(), client.ObjectKey{Name: "crossplane-no-usages"}, &hooks); err != nil {
+		t.Fatal(err)
+	}
+	if len(hooks.Webhooks[0].ClientConfig.CABundle) == 0 {
+		t.Error("the webhook configuration has no CA")
+	}
+	if err := c.Delete(t.Context(), usage); err != nil {
+		t.Fatal(err)
+	}
+	testenv.Eventually(t, func() error { return c.Delete(t.Context(), precious) })
+}
+
+// failover is how long the other replica may take to lead.
+const failover = 20 * time.Second
+
+// testLeaderKilled: the follower refuses at once, and releases within failover.
+func testLeaderKilled(t *testing.T, replicas []*replica) {
+	c := operator.Client(t)
+	leader, follower := replicas[0], replicas[1]
+	if leads(follower) {
+		leader, follower = follower, leader
+	}
+	if !leads(leader) || leads(follower) {
+		t.Fatal("not one replica leads")
+	}
+	holder := leaseHolder(t)
+	precious, usage := protect(t)
+	leader.kill(t)
+	killed := time.Now()
+	testenv.Eventually(t, func() error { // The API server may call the killed replica for a moment.
+		err := c.Delete(t.Context(), precious)
+		if err == nil {
+			t.Fatal("a protected object was deleted")
+		}
+		if !apierrors.IsConflict(err) {
+			return err
+		}
+		return nil
+	})
+	t.Logf("the follower refused after %s", time.Since(killed).Round(time.Millisecond))
+	if err := c.Delete(t.Context(), usage); err != nil {
+		t.Fatal(err)
+	}
+	testenv.EventuallyWithin(t, failover, func() error { return c.Delete(t.Context(), precious) })
+	t.Logf("the follower released after %s", time.Since(killed).Round(time.Millisecond))
+	if leaseHolder(t) == holder {
+		t.Error("the killed replica still holds the Lease")
+	}
+}
+
+// leads reports whether a replica runs the controllers.
+func leads(r *replica) bool { return strings.Contains(strings.ToLower(r.Log()), "acquired lease") }
+
+func leaseHolder(t *testing.T) string {
+	t.Helper()
+	var lease coordinationv1.Lease
+	err := operator.Client(t).Get(t.Context(), client.ObjectKey{Namespace: chart.Namespace, Name: "kinship"}, &lease)
+	if err == nil && lease.Spec.HolderIdentity == nil {
+		err = errors.New("the Lease has no holder")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return *lease.Spec.HolderIdentity
+}

@@ -1,0 +1,170 @@
+// Command release makes the images and the files of a release, and verifies signatures.
+//
+//	release image  --version V --out DIR [--key FILE]
+//	release all    --version V --out DIR [--key FILE]
+//	release verify --out DIR --key FILE
+//
+// `make image` and `make release` run it.
+package main
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+
+	"github.com/kinship-dev/kinship/release/assets"
+	"github.com/kinship-dev/kinship/release/image"
+	"github.com/kinship-dev/kinship/release/sign"
+)
+
+// repository is where the sources are.
+const repository = "https://github.com/kinship-dev/kinship"
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	err := run(ctx, os.Args[1:])
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "Error:", err)
+		os.Exit(1)
+	}
+}
+
+// flags of all commands.
+type flags struct{ version, out, key, source, image string }
+
+func run(ctx context.Context, args []string) error {
+	if len(args) == 0 {
+		return fmt.Errorf("name a command: image, all or verify")
+	}
+	var f flags
+	set := flag.NewFlagSet(args[0], flag.ContinueOnError)
+	set.StringVar(&f.version, "version", "", "version of the release, as in v1.2.0")
+	set.StringVar(&f.out, "out", "dist", "directory of the release")
+	set.StringVar(&f.key, "key", "", "file of the key: private to sign, public to verify")
+	set.StringVar(&f.source, "source", "..", "directory of the sources")
+	set.StringVar(&f.image, "image", "ghcr.io/kinship-dev/kinship", "repository of the images")
+	if err := set.Parse(args[1:]); err != nil {
+		return fmt.Errorf("read flags: %w", err)
+	}
+	switch args[0] {
+	case "image":
+		_, _, err := makeImage(ctx, f)
+		return err
+	case "all":
+		return makeAll(ctx, f)
+	case "verify":
+		return verify(f)
+	default:
+		return fmt.Errorf("no command %q: name image, all or verify", args[0])
+	}
+}
+
+// makeImage builds the images with their bills of materials and provenance, and signs both if there is
+// a key.
+func makeImage(ctx context.Context, f flags) (image.Options, image.Result, error) {
+	o, err := options(ctx, f)
+	if err != nil {
+		return o, image.Result{}, err
+	}
+	result, err := image.Build(ctx, o)
+	if err != nil {
+		return o, result, err
+	}
+	if _, err := image.Bills(o, result); err != nil {
+		return o, result, err
+	}
+	statement, err := image.Provenance(o, result)
+	if err != nil {
+		return o, result, err
+	}
+	files := map[string][]byte{"provenance.json": statement, "image.digest": []byte(result.Digest.String() + "\n")}
+	if f.key != "" {
+		key, err := sign.LoadPrivate(f.key)
+		if err != nil {
+			return o, result, err
+		}
+		if files["provenance.dsse.json"], err = sign.Statement(key, statement); err != nil {
+			return o, result, err
+		}
+		if err := sign.Image(key, result.Layout, f.image, result.Digest); err != nil {
+			return o, result, err
+		}
+	}
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(f.out, name), text, 0o644); err != nil {
+			return o, result, fmt.Errorf("write %s: %w", name, err)
+		}
+	}
+	fmt.Println(f.image + "@" + result.Digest.String())
+	return o, result, nil
+}
+
+// makeAll makes everything of a release.
+func makeAll(ctx context.Context, f flags) error {
+	o, result, err := makeImage(ctx, f)
+	if err != nil {
+		return err
+	}
+	return assets.Make(ctx, assets.Options{Options: o, Image: f.image, Digest: result.Digest}, result.Programs)
+}
+
+// verify checks the signatures of a release.
+func verify(f flags) error {
+	key, err := sign.LoadPublic(f.key)
+	if err != nil {
+		return err
+	}
+	text, err := os.ReadFile(filepath.Join(f.out, "image.digest"))
+	if err != nil {
+		return fmt.Errorf("read digest: %w", err)
+	}
+	digest, err := v1.NewHash(string(bytes.TrimSpace(text)))
+	if err != nil {
+		return fmt.Errorf("read digest: %w", err)
+	}
+	if err := sign.VerifyImage(key, filepath.Join(f.out, "layout"), f.image, digest); err != nil {
+		return err
+	}
+	envelope, err := os.ReadFile(filepath.Join(f.out, "provenance.dsse.json"))
+	if err != nil {
+		return fmt.Errorf("read provenance: %w", err)
+	}
+	if _, err := sign.VerifyStatement(key, envelope); err != nil {
+		return err
+	}
+	fmt.Println("verified", f.image+"@"+digest.String())
+	return nil
+}
+
+// options reads the commit of the sources.
+func options(ctx context.Context, f flags) (image.Options, error) {
+	o := image.Options{
+		Source: f.source, Package: "./cmd/kinship", Version: f.version, Repository: repository, Directory: f.out,
+		Platforms: image.Platforms,
+	}
+	if f.version == "" {
+		return o, fmt.Errorf("give --version, as in v1.2.0")
+	}
+	out, err := exec.CommandContext(ctx, "git", "-C", f.source, "log", "-1", "--format=%H %ct").Output()
+	if err != nil {
+		return o, fmt.Errorf("read the commit: %w", err)
+	}
+	revision, seconds, _ := strings.Cut(strings.TrimSpace(string(out)), " ")
+	unix, err := strconv.ParseInt(seconds, 10, 64)
+	if err != nil {
+		return o, fmt.Errorf("read the time of the commit: %w", err)
+	}
+	o.Revision, o.Time = revision, time.Unix(unix, 0).UTC()
+	return o, nil
+}

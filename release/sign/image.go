@@ -1,0 +1,166 @@
+package sign
+
+import (
+	"crypto/ecdsa"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/empty"
+	"github.com/google/go-containerregistry/pkg/v1/layout"
+	"github.com/google/go-containerregistry/pkg/v1/match"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/static"
+	"github.com/google/go-containerregistry/pkg/v1/types"
+	"github.com/google/go-containerregistry/pkg/v1/validate"
+)
+
+const (
+	payloadMedia        = types.MediaType("application/vnd.dev.cosign.simplesigning.v1+json")
+	signatureAnnotation = "dev.cosignproject.cosign/signature"
+	refName             = "org.opencontainers.image.ref.name"
+)
+
+// payload is what a signature says about an image.
+type payload struct {
+	Critical struct {
+		Identity struct {
+			Reference string `json:"docker-reference"`
+		} `json:"identity"`
+		Image struct {
+			Digest string `json:"docker-manifest-digest"`
+		} `json:"image"`
+		Type string `json:"type"`
+	} `json:"critical"`
+	Optional map[string]string `json:"optional"`
+}
+
+const payloadKind = "cosign container image signature"
+
+// tagOf returns the tag of the signature of an image.
+func tagOf(digest v1.Hash) string { return digest.Algorithm + "-" + digest.Hex + ".sig" }
+
+// Image signs an image of a layout, as the image of a repository, and writes the signature into the
+// layout. A signature of before is replaced.
+func Image(key *ecdsa.PrivateKey, dir, repository string, digest v1.Hash) error {
+	var p payload
+	p.Critical.Identity.Reference, p.Critical.Image.Digest, p.Critical.Type = repository, digest.String(), payloadKind
+	text, err := json.Marshal(p)
+	if err != nil {
+		return fmt.Errorf("write signature: %w", err)
+	}
+	made, err := signature(key, text)
+	if err != nil {
+		return err
+	}
+	img, err := mutate.Append(
+		mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON),
+		mutate.Addendum{
+			Layer: static.NewLayer(text, payloadMedia), MediaType: payloadMedia,
+			Annotations: map[string]string{signatureAnnotation: base64.StdEncoding.EncodeToString(made)},
+		})
+	if err != nil {
+		return fmt.Errorf("write signature: %w", err)
+	}
+	path, err := layout.FromPath(dir)
+	if err != nil {
+		return fmt.Errorf("open layout: %w", err)
+	}
+	err = path.ReplaceImage(img, match.Annotation(refName, tagOf(digest)),
+		layout.WithAnnotations(map[string]string{refName: tagOf(digest)}))
+	if err != nil {
+		return fmt.Errorf("write signature: %w", err)
+	}
+	return nil
+}
+
+// VerifyImage returns an error unless the layout has the image whole, and a signature of the image, as
+// the image of the repository, by the key.
+func VerifyImage(key *ecdsa.PublicKey, dir, repository string, digest v1.Hash) error {
+	index, err := layout.ImageIndexFromPath(dir)
+	if err != nil {
+		return fmt.Errorf("open layout: %w", err)
+	}
+	if err := verifySignature(key, index, repository, digest); err != nil {
+		return err
+	}
+	image, err := index.ImageIndex(digest)
+	if err != nil {
+		return fmt.Errorf("%w: read image %s: %w", errRefused, digest, err)
+	}
+	if err := validate.Index(image); err != nil {
+		return fmt.Errorf("%w: image %s was changed: %w", errRefused, digest, err)
+	}
+	return nil
+}
+
+// verifySignature looks for a signature by the key.
+func verifySignature(key *ecdsa.PublicKey, index v1.ImageIndex, repository string, digest v1.Hash) error {
+	manifest, err := index.IndexManifest()
+	if err != nil {
+		return fmt.Errorf("read layout: %w", err)
+	}
+	for _, d := range manifest.Manifests {
+		if d.Annotations[refName] != tagOf(digest) {
+			continue
+		}
+		img, err := index.Image(d.Digest)
+		if err != nil {
+			return fmt.Errorf("%w: read signature: %w", errRefused, err)
+		}
+		return verifyLayers(key, img, repository, digest)
+	}
+	return fmt.Errorf("%w: image %s has no signature", errRefused, digest)
+}
+
+// verifyLayers checks all signatures of a manifest: one by the key is enough.
+func verifyLayers(key *ecdsa.PublicKey, img v1.Image, repository string, digest v1.Hash) error {
+	manifest, err := img.Manifest()
+	if err != nil {
+		return fmt.Errorf("%w: read signature: %w", errRefused, err)
+	}
+	last := fmt.Errorf("%w: the signature is empty", errRefused)
+	for _, d := range manifest.Layers {
+		made, err := base64.StdEncoding.DecodeString(d.Annotations[signatureAnnotation])
+		if err != nil {
+			last = fmt.Errorf("%w: read signature: %w", errRefused, err)
+			continue
+		}
+		if last = verifyLayer(key, img, d.Digest, made, repository, digest); last == nil {
+			return nil
+		}
+	}
+	return last
+}
+
+func verifyLayer(key *ecdsa.PublicKey, img v1.Image, layer v1.Hash, made []byte, repository string, digest v1.Hash) error {
+	l, err := img.LayerByDigest(layer)
+	if err != nil {
+		return fmt.Errorf("%w: read signature: %w", errRefused, err)
+	}
+	r, err := l.Compressed()
+	if err != nil {
+		return fmt.Errorf("%w: read signature: %w", errRefused, err)
+	}
+	text, err := io.ReadAll(io.LimitReader(r, 1<<20))
+	if closed := r.Close(); err == nil {
+		err = closed
+	}
+	if err != nil {
+		return fmt.Errorf("%w: read signature: %w", errRefused, err)
+	}
+	if err := check(key, text, made); err != nil {
+		return err
+	}
+	var p payload
+	if err := json.Unmarshal(text, &p); err != nil {
+		return fmt.Errorf("%w: read signature: %w", errRefused, err)
+	}
+	if p.Critical.Type != payloadKind || p.Critical.Image.Digest != digest.String() ||
+		p.Critical.Identity.Reference != repository {
+		return fmt.Errorf("%w: it is about %s of %s", errRefused, p.Critical.Image.Digest, p.Critical.Identity.Reference)
+	}
+	return nil
+}
