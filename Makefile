@@ -12,7 +12,10 @@ export CGO_ENABLED ?= 0
 TEST       = GOGC=400 $(GO) test -parallel=4
 TABLES     = $(addprefix github.com/kinship-dev/kinship/test/,chaos install openstack scenario security seed3)
 RACED      = TestStory|TestTogether|TestServersTogether|TestFairShares|TestKilled(Streaming|Importing)|TestSharedAfterRestart
-GENERATED  = ':(glob)api/**/zz_generated.*' config/crd docs/relations.md docs/reference docs/security.md
+GENERATED  = ':(glob)api/**/zz_generated.*' ':(glob)charts/**/zz_generated.*' config/crd docs/relations.md docs/reference docs/security.md
+DIST      ?= dist
+# The release module reads paths from its own directory.
+RELEASE    = cd release && $(GO) run . $(1) --version $(VERSION) --out $(abspath $(DIST)) $(if $(KEY),--key $(abspath $(KEY)))
 # The control plane reports the version that localcluster/go.mod names.
 PROGRAMS   = etcd kube-apiserver kube-controller-manager kube-scheduler kubectl kwok kwok-stages
 K8S        = $(shell awk '$$1 == "k8s.io/kubernetes" { print $$2 }' localcluster/go.mod)
@@ -20,7 +23,7 @@ K8S_PARTS  = $(subst ., ,$(K8S:v%=%))
 STAMP      = -X k8s.io/component-base/version.git
 K8S_STAMPS = $(STAMP)Version=$(K8S) $(STAMP)Major=$(word 1,$(K8S_PARTS)) $(STAMP)Minor=$(word 2,$(K8S_PARTS))
 
-.PHONY: up build test test-race test-tables test-openstack test-openstack-scenarios lint generate verify fuzz bench clean
+.PHONY: up build image release test-release test test-race test-tables test-openstack test-openstack-scenarios lint generate verify fuzz bench clean
 .DELETE_ON_ERROR:
 
 up: build ; bin/kinship up
@@ -28,6 +31,12 @@ up: build ; bin/kinship up
 build: bin/k8s/localcluster
 	$(BUILD) -ldflags '-X main.version=$(VERSION)' -o bin/kinship ./cmd/kinship
 	ln -sfn kinship bin/kubectl-kinship
+
+image: ## images for linux as an OCI layout in DIST, with bills of materials and provenance; KEY signs
+	$(call RELEASE,image)
+
+release: ## make release VERSION=v1.2.0: images, archives, chart, install.yaml, krew manifest, notes, checksums
+	$(call RELEASE,all)
 
 # One file which is seven programs, by the name it is called by. Minutes when cold.
 bin/k8s/localcluster: $(wildcard localcluster/*.go) localcluster/go.mod localcluster/go.sum
@@ -53,10 +62,14 @@ test-openstack: bin/k8s/localcluster ## the clients' contract and a story per ki
 test-openstack-scenarios: bin/k8s/localcluster ## the scenarios of all kinds, on real services
 	hack/openstack/test.sh $(GO) test -count=1 -timeout=30m -run=TestScenarios/real -parallel=4 $(GOTESTFLAGS) ./test/openstack
 
+test-release: bin/k8s/localcluster ## the chart, the images and the files of a release
+	cd release && $(TEST) $(GOTESTFLAGS) ./...
+
 lint:
 	$(TOOL) golangci-lint config verify
 	$(TOOL) golangci-lint run ./...
 	cd localcluster && $(GO) vet ./...
+	cd release && $(GO) vet ./...
 
 generate:
 	rm -f config/crd/*_*.yaml docs/reference/*.md
@@ -66,6 +79,7 @@ generate:
 	sed -i -f hack/crdtimes.sed config/crd/*_*.yaml
 	$(GO) run ./cmd/kinship relations -o markdown >docs/relations.md
 	$(GO) run ./hack/reference docs/reference
+	$(GO) run ./hack/chart charts/kinship
 	KINSHIP_UPDATE=1 $(GO) test -count=1 -run TestRightsTable ./internal/app
 
 verify: generate ## fails when generated files differ from the committed ones
