@@ -1,9 +1,11 @@
 package install_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -92,4 +94,61 @@ func waitsForRights(t *testing.T, c client.Client, usage client.Object) error {
 		return fmt.Errorf("Usage %s is %+v", usage.GetName(), ready)
 	}
 	return nil
+}
+
+// TestRightsExtended: an administrator applies what `kinship rights` prints, and an operator with
+// narrow rights protects another kind without a restart. Before, the command names what is missing.
+func TestRightsExtended(t *testing.T) {
+	services := []schema.GroupResource{{Resource: "services"}}
+	role, err := app.KindRole("usage", app.Kinds{Used: services})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := operator.Client(t)
+	o := operator.Start(t, narrow)
+	namespace := testenv.Namespace(t)
+	service := testenv.Apply(t, `{apiVersion: v1, kind: Service, metadata: {name: s}, spec: {ports: [{port: 80}]}}`,
+		testenv.In(namespace))[0]
+	of, _, _ := strings.Cut(barred, "---")
+	usage := testenv.Apply(t, of, testenv.In(namespace))[0]
+	testenv.Eventually(t, func() error { return waitsForRights(t, c, usage) })
+	err = app.CheckRights(t.Context(), testenv.Config(t), "usage", "", role)
+	for _, verb := range []string{"get", "list", "watch", "patch", "delete"} {
+		if want := "kinship-usage may not " + verb + " services"; err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %q", err, want)
+		}
+	}
+	if err := c.Create(t.Context(), role); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Delete(context.WithoutCancel(t.Context()), role); err != nil {
+			t.Error(err)
+		}
+	})
+	testenv.Eventually(t, func() error {
+		return app.CheckRights(t.Context(), testenv.Config(t), "usage", "", role)
+	})
+	testenv.EventuallyWithin(t, time.Minute, func() error { return isReady(t, c, usage) })
+	if err := c.Delete(t.Context(), service); !apierrors.IsConflict(err) {
+		t.Errorf("the deletion was answered with %v, want a refusal", err)
+	}
+	if err := c.Delete(t.Context(), usage); err != nil {
+		t.Error(err)
+	}
+	testenv.Eventually(t, func() error { return c.Delete(t.Context(), service) })
+	// An installation leaves the rules that Kubernetes has put together.
+	again := options(t)
+	again.Install, again.Packs, again.Adopt, again.WebhookPort = true, []string{"usage"}, true, 9443
+	narrow(&again)
+	if err := o.Stop(); err != nil {
+		t.Error(err)
+	}
+	if err := app.Install(t.Context(), again); err != nil {
+		t.Fatal(err)
+	}
+	if err := app.CheckRights(t.Context(), testenv.Config(t), "usage", "", role); err != nil {
+		t.Errorf("after an installation: %v", err)
+	}
+	uninstall(t)
 }
