@@ -1,18 +1,25 @@
 package incluster_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kinship-dev/kinship/internal/app"
@@ -46,6 +53,99 @@ func TestChart(t *testing.T) {
 	t.Run("protection", testProtection)
 	t.Run("an upgrade of the chart", func(t *testing.T) { testUpgrade(t, text) })
 	t.Run("the leader is killed", func(t *testing.T) { testLeaderKilled(t, replicas) })
+	for _, r := range replicas {
+		if err := r.Stop(); err != nil {
+			t.Error(err)
+		}
+	}
+	uninstall(t, text)
+}
+
+// usageByPolicy are values of deletion protection alone, without webhooks.
+const usageByPolicy = `{
+	"enforcement": "policy", "replicas": 1,
+	"packs": {"openstack": {"enabled": false}, "iot": {"enabled": false}, "oam": {"enabled": false}}
+}`
+
+// TestChartByPolicy installs one pack that refuses by a policy: nothing needs to reach the operator.
+func TestChartByPolicy(t *testing.T) {
+	namespace(t)
+	var values map[string]any
+	if err := json.Unmarshal([]byte(usageByPolicy), &values); err != nil {
+		t.Fatal(err)
+	}
+	text := manifests(t, values)
+	testenv.Apply(t, text)
+	var deployment appsv1.Deployment
+	err := operator.Client(t).Get(t.Context(), client.ObjectKey{Namespace: chart.Namespace, Name: "kinship"}, &deployment)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pod := deployment.Spec.Template.Spec
+	args := append(slices.Clone(pod.Containers[0].Args), "--kubeconfig", kubeconfig(t, pod.ServiceAccountName),
+		"--metrics-bind-address", "0")
+	process := operator.ExecArgs(t, args...)
+	c := operator.Client(t)
+	precious, usage := protect(t)
+	if err := c.Delete(t.Context(), precious); !apierrors.IsForbidden(err) {
+		t.Errorf("the deletion was answered with %v, want a refusal", err)
+	}
+	if err := c.Delete(t.Context(), usage); err != nil {
+		t.Fatal(err)
+	}
+	testenv.Eventually(t, func() error { return c.Delete(t.Context(), precious) })
+	if err := process.Stop(); err != nil {
+		t.Error(err)
+	}
+	uninstall(t, text)
+}
+
+// uninstall takes the way of docs/install.md: `kinship uninstall`, and then `helm uninstall`, which
+// deletes what the chart has installed besides definitions. Nothing of the chart is left.
+func uninstall(t *testing.T, text string) {
+	t.Helper()
+	o := app.Options{Config: testenv.Config(t), Log: logr.Discard()}
+	err := app.Uninstall(t.Context(), o, app.UninstallOptions{
+		WithObjects: true, ForceLive: true, // A killed operator counts as running for a while.
+		Say: func(string, ...any) {},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := operator.Client(t)
+	decoder := yaml.NewYAMLOrJSONDecoder(strings.NewReader(text), 4096)
+	for {
+		u := &unstructured.Unstructured{}
+		err := decoder.Decode(&u.Object)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Get(t.Context(), client.ObjectKeyFromObject(u), u.DeepCopy()); apierrors.IsNotFound(err) || meta.IsNoMatchError(err) {
+			continue
+		}
+		switch u.GetKind() {
+		case "Deployment", "Service", "PodDisruptionBudget", "NetworkPolicy":
+		default:
+			t.Errorf("kinship uninstall left %s %s", u.GetKind(), u.GetName())
+		}
+		if err := c.Delete(t.Context(), u); err != nil {
+			t.Error(err)
+		}
+	}
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: chart.Namespace}}
+	if err := c.Delete(t.Context(), ns); client.IgnoreNotFound(err) != nil {
+		t.Fatal(err)
+	}
+	testenv.EventuallyWithin(t, time.Minute, func() error {
+		err := c.Get(t.Context(), client.ObjectKeyFromObject(ns), ns)
+		if apierrors.IsNotFound(err) {
+			return nil
+		}
+		return fmt.Errorf("namespace %s is left (%v)", ns.Name, err)
+	})
 }
 
 // testPods: the ReplicaSet creates its Pods in a namespace that enforces the profile restricted.
