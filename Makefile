@@ -23,7 +23,7 @@ K8S_PARTS  = $(subst ., ,$(K8S:v%=%))
 STAMP      = -X k8s.io/component-base/version.git
 K8S_STAMPS = $(STAMP)Version=$(K8S) $(STAMP)Major=$(word 1,$(K8S_PARTS)) $(STAMP)Minor=$(word 2,$(K8S_PARTS))
 
-.PHONY: up build image release test-release test test-race test-tables test-openstack test-openstack-scenarios lint generate verify fuzz bench clean
+.PHONY: up build image verify-image release test-release test test-race test-tables test-openstack test-openstack-scenarios lint generate verify fuzz bench clean
 .DELETE_ON_ERROR:
 
 up: build ; bin/kinship up
@@ -34,6 +34,11 @@ build: bin/k8s/localcluster
 
 image: ## images for linux as an OCI layout in DIST, with bills of materials and provenance; KEY signs
 	$(call RELEASE,image)
+
+verify-image: image ## builds again, with an empty cache of the compiler: the digest must be the same
+	cache=$$(mktemp -d) && trap 'rm -rf "$$cache"' EXIT && \
+		GOCACHE=$$cache $(MAKE) image DIST=$(DIST)/again VERSION=$(VERSION) KEY=$(KEY)
+	cmp $(DIST)/image.digest $(DIST)/again/image.digest
 
 release: ## make release VERSION=v1.2.0: images, archives, chart, install.yaml, krew manifest, notes, checksums
 	$(call RELEASE,all)

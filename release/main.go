@@ -16,6 +16,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -110,8 +111,14 @@ func makeImage(ctx context.Context, f flags) (image.Options, image.Result, error
 	return o, result, nil
 }
 
+// released matches the versions that a chart may have: v1.2.0, v1.2.0-rc.1.
+var released = regexp.MustCompile(`^v\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$`)
+
 // makeAll makes everything of a release.
 func makeAll(ctx context.Context, f flags) error {
+	if !released.MatchString(f.version) {
+		return fmt.Errorf("%q is no version of a release: make release VERSION=v1.2.0", f.version)
+	}
 	o, result, err := makeImage(ctx, f)
 	if err != nil {
 		return err
