@@ -16,32 +16,43 @@ import (
 )
 
 func main() {
-	if err := run(os.Args[1]); err != nil {
+	if err := run(".", os.Args[1]); err != nil {
 		fmt.Fprintln(os.Stderr, "Error:", err)
 		os.Exit(1)
 	}
 }
 
-// run writes the generated files into the directory of the chart.
-func run(chart string) error {
-	files, err := templates()
+// run writes the generated files of the sources in root into the directory of the chart.
+func run(root, chart string) error {
+	files, err := generate(root)
 	if err != nil {
 		return err
 	}
-	if files["files/zz_generated.alerts.yaml"], err = alerts("docs/metrics.md", "docs/troubleshooting.md"); err != nil {
-		return err
-	}
-	dashboard, err := os.ReadFile("config/grafana/kinship.json")
-	if err != nil {
-		return fmt.Errorf("read the dashboard: %w", err)
-	}
-	files["files/zz_generated.dashboard.json"] = string(dashboard)
 	for name, text := range files {
 		if err := os.WriteFile(filepath.Join(chart, name), []byte(text), 0o644); err != nil {
 			return fmt.Errorf("write %s: %w", name, err)
 		}
 	}
 	return nil
+}
+
+// generate returns the generated files by their names.
+func generate(root string) (map[string]string, error) {
+	files, err := templates()
+	if err != nil {
+		return nil, err
+	}
+	docs := filepath.Join(root, "docs")
+	rules, err := alerts(filepath.Join(docs, "metrics.md"), filepath.Join(docs, "troubleshooting.md"))
+	if err != nil {
+		return nil, err
+	}
+	dashboard, err := os.ReadFile(filepath.Join(root, "config", "grafana", "kinship.json"))
+	if err != nil {
+		return nil, fmt.Errorf("read the dashboard: %w", err)
+	}
+	files["files/zz_generated.alerts.yaml"], files["files/zz_generated.dashboard.json"] = rules, string(dashboard)
+	return files, nil
 }
 
 // templates returns the generated templates by their names: definitions and other objects of each

@@ -121,7 +121,7 @@ func staleRoles(
 	}
 	names := []string{Account}
 	for _, p := range chosen {
-		names = append(names, AccountOf(p.Name))
+		names = append(names, AccountOf(p.Name), kindRoleOf(p.Name))
 	}
 	keep := map[string]bool{}
 	for _, obj := range known {
