@@ -58,6 +58,13 @@ func (in *input) catalogue() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			written, err := catalogue.Open(data)
+			if err != nil {
+				return err
+			}
+			if err := written.Verify(); err != nil {
+				return err
+			}
 			return os.WriteFile(output, data, 0o644)
 		},
 	}

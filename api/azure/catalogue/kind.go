@@ -188,6 +188,16 @@ func (k *Kind) check() error {
 	return nil
 }
 
+// Verify decodes the definitions of all kinds.
+func (c *Catalogue) Verify() error {
+	for _, k := range c.kinds {
+		if _, err := k.Definition(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Kinds returns all kinds, by Type and APIVersion.
 func (c *Catalogue) Kinds() []*Kind { return c.kinds }
 

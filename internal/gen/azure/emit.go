@@ -2,6 +2,8 @@ package azure
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/kinship-dev/kinship/api/azure/catalogue"
 )
@@ -30,8 +32,9 @@ func emit(m Model) (*catalogue.Catalogue, error) {
 // shapeOf returns the Shape of a Type. It fails if an object has a name twice.
 func shapeOf(t *Type, path string) (*catalogue.Shape, error) {
 	s := t.Shape
-	for i, p := range t.Props {
-		if i > 0 && t.Props[i-1].Name == p.Name {
+	props := slices.SortedFunc(slices.Values(t.Props), func(a, b Prop) int { return strings.Compare(a.Name, b.Name) })
+	for i, p := range props {
+		if i > 0 && props[i-1].Name == p.Name {
 			return nil, fmt.Errorf("two properties of %s have the name %s in Kubernetes", path, p.Name)
 		}
 		inner, err := shapeOf(p.Type, path+"."+p.Name)

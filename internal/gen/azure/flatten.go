@@ -55,6 +55,5 @@ func flattened(t *Type, reserved func(name string) bool, leftOut ...string) *Typ
 			props = append(props, p)
 		}
 	}
-	slices.SortFunc(props, func(a, b Prop) int { return compareNames(a.Name, b.Name) })
 	return t.with(props)
 }

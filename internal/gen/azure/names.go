@@ -93,9 +93,6 @@ func (c *Config) singular(word string) string {
 	return word
 }
 
-// compareNames compares without regard to case first, so that a name and its variants are neighbours.
-func compareNames(a, b string) int { return strings.Compare(a, b) }
-
 // sameWord tells whether two names are the same in the singular.
 func (c *Config) sameWord(a, b string) bool { return strings.EqualFold(c.singular(a), c.singular(b)) }
 

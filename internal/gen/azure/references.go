@@ -44,7 +44,7 @@ func setReferences(m Model, config *Config) (Model, error) {
 	}
 	for _, r := range m.Resources {
 		f.current = r
-		f.types.own = partsOf(r.Body)
+		f.types.own = f.types.ownParts(r)
 		r.Body = r.Body.rewrite(nil, f.object)
 		out.Resources = append(out.Resources, r)
 	}

@@ -12,7 +12,7 @@ type targets struct {
 	config *Config
 	words  map[string][]string // ARM types by provider and the singular of the last segment, in lower case
 	parts  map[string][]catalogue.Target
-	own    []string // the parts of the resource whose properties are looked up
+	own    []catalogue.Target // the parts of the resource whose properties are looked up, and of its owner
 }
 
 // newTargets collects the names of all types, and of their parts.
@@ -20,10 +20,18 @@ func newTargets(m Model, config *Config) targets {
 	t := targets{config: config, words: map[string][]string{}, parts: map[string][]catalogue.Target{}}
 	for _, r := range m.Resources {
 		word := config.singular(lastSegment(r.Type))
-		t.words[wordKey(r.Type, word)] = append(t.words[wordKey(r.Type, word)], r.Type)
-		for _, part := range partsOf(r.Body) {
-			key := wordKey(r.Type, word+config.singular(part))
-			t.parts[key] = append(t.parts[key], catalogue.Target{Type: r.Type, Part: part})
+		names := []string{word}
+		if parent, nested := parentOf(r.Type); nested { // inboundNatRule, loadBalancerInboundNatRule
+			names = append(names, config.singular(lastSegment(parent))+word)
+		}
+		for _, name := range names {
+			t.words[wordKey(r.Type, name)] = append(t.words[wordKey(r.Type, name)], r.Type)
+		}
+		for _, part := range partsOf(r) {
+			key := wordKey(r.Type, word+config.singular(part.Part))
+			t.parts[key] = append(t.parts[key], part)
+			key = strings.ToLower(r.Type + "@" + r.APIVersion)
+			t.parts[key] = append(t.parts[key], part)
 		}
 	}
 	return t
@@ -35,17 +43,23 @@ func wordKey(armType, word string) string {
 	return strings.ToLower(provider + "/" + word)
 }
 
-// partsOf returns the names of the lists in the properties of a resource whose items have a name and
-// properties, such as frontendIPConfigurations. ARM ids lead to such items.
-func partsOf(body *Type) []string {
-	properties := body.properties()
+// ownParts returns the parts of a resource, and those of its owner.
+func (t targets) ownParts(r Resource) []catalogue.Target {
+	own := t.parts[strings.ToLower(r.Type+"@"+r.APIVersion)]
+	return slices.Concat(own, t.parts[strings.ToLower(r.Owner+"@"+r.APIVersion)])
+}
+
+// partsOf returns the lists in the properties of a resource whose items have a name and properties, such as
+// frontendIPConfigurations. ARM ids lead to such items.
+func partsOf(r Resource) []catalogue.Target {
+	properties := r.Body.properties()
 	if properties == nil {
 		return nil
 	}
-	var parts []string
+	var parts []catalogue.Target
 	for _, p := range properties.Props {
 		if p.Type.Type == catalogue.List && p.Type.Element.prop("name") != nil && p.Type.Element.prop("properties") != nil {
-			parts = append(parts, p.ARM)
+			parts = append(parts, catalogue.Target{Type: r.Type, Part: p.ARM})
 		}
 	}
 	return parts
@@ -85,9 +99,9 @@ func (t targets) find(armType, word string, names []string) []catalogue.Target {
 // named returns the part of the resource, the types of its provider, or the parts of these, that are called
 // by a word.
 func (t targets) named(armType, word string) []catalogue.Target {
-	for _, part := range t.own {
-		if t.config.sameWord(part, word) {
-			return []catalogue.Target{{Type: armType, Part: part}}
+	for _, own := range t.own {
+		if t.config.sameWord(own.Part, word) {
+			return []catalogue.Target{own}
 		}
 	}
 	var found []catalogue.Target

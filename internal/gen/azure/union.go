@@ -2,6 +2,7 @@ package azure
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/kinship-dev/kinship/api/azure/catalogue"
 )
@@ -144,7 +145,7 @@ func mergeObjects(a, b *Type, either bool) *Type {
 			out.Props = append(out.Props, p)
 		}
 	}
-	slices.SortFunc(out.Props, func(a, b Prop) int { return compareNames(a.Name, b.Name) })
+	slices.SortFunc(out.Props, func(a, b Prop) int { return strings.Compare(a.Name, b.Name) })
 	return out
 }
 
