@@ -54,7 +54,7 @@ func CRD(kinds *Catalogue, versions []*Kind) (*unstructured.Unstructured, error)
 	crd := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{
 		"group": k.Group, "scope": "Namespaced", "versions": list,
 		"names": map[string]any{
-			"kind": k.Kind, "listKind": k.Kind + "List", "plural": k.Plural, "singular": strings.ToLower(k.Kind),
+			"kind": k.Kind, "listKind": k.Kind[:min(len(k.Kind), 59)] + "List", "plural": k.Plural, "singular": strings.ToLower(k.Kind),
 			"categories": []any{"azure"},
 		},
 	}}}

@@ -17,7 +17,7 @@ func setNames(m Model, config *Config) (Model, error) {
 		kind, configured := lookup(config, "kinds", config.Kinds, r.Type)
 		r.Kind.Kind, r.Plural = kindOf(types, config)
 		if configured {
-			r.Kind.Kind, r.Plural = kind, strings.ToLower(kind)+"s"
+			r.Kind.Kind, r.Plural = kind, pluralOf(kind)
 		}
 		lower := strings.ToLower(r.Type)
 		free := true
@@ -58,6 +58,15 @@ func kindOf(types string, config *Config) (kind, plural string) {
 		kind += upperFirst(segment)
 	}
 	return kind, plural
+}
+
+// pluralOf returns the plural of a kind that the config names.
+func pluralOf(kind string) string {
+	lower := strings.ToLower(kind)
+	if stem, ok := strings.CutSuffix(lower, "y"); ok {
+		return stem + "ies"
+	}
+	return lower + "s"
 }
 
 func upperFirst(s string) string {
