@@ -1,0 +1,148 @@
+// Command armgen makes a catalogue of Azure's resource types from ARM deployment schemas.
+package main
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kinship-dev/kinship/api/azure/catalogue"
+	"github.com/kinship-dev/kinship/internal/gen/azure"
+)
+
+func main() {
+	if err := command().Execute(); err != nil {
+		os.Exit(1)
+	}
+}
+
+// input is the flags of all commands.
+type input struct {
+	schemas, types, configs []string
+	strict                  bool
+}
+
+func command() *cobra.Command {
+	root := &cobra.Command{
+		Use: "armgen", SilenceUsage: true,
+		Short: "Make a catalogue of Azure's resource types from ARM deployment schemas",
+	}
+	var in input
+	flags := root.PersistentFlags()
+	flags.StringArrayVar(&in.schemas, "schemas", nil,
+		"directory with the folders of schema.management.azure.com, such as schemas/2020-03-01 (may be repeated)")
+	flags.StringArrayVar(&in.types, "types", nil,
+		"JSON file with the resources to take: a list of [type, api-version, file, key, definition] (may be repeated)")
+	flags.StringArrayVar(&in.configs, "config", nil, "YAML file with answers, beside the built-in ones (may be repeated)")
+	flags.BoolVar(&in.strict, "strict", false, "fail if a built-in answer isn't in use")
+	root.AddCommand(in.catalogue(), in.explain(), in.stats())
+	return root
+}
+
+// catalogue is the command that writes the file.
+func (in *input) catalogue() *cobra.Command {
+	var output string
+	cmd := &cobra.Command{
+		Use: "catalogue", Short: "Write the catalogue", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := in.generate()
+			if err != nil {
+				return err
+			}
+			for _, r := range c.Refusals() {
+				fmt.Fprintf(cmd.ErrOrStderr(), "refused %s in %s: %s\n", r.Type, r.APIVersion, r.Reason)
+			}
+			data, err := c.Encode()
+			if err != nil {
+				return err
+			}
+			written, err := catalogue.Open(data)
+			if err != nil {
+				return err
+			}
+			if err := written.Verify(); err != nil {
+				return err
+			}
+			return os.WriteFile(output, data, 0o644)
+		},
+	}
+	cmd.Flags().StringVarP(&output, "output", "o", "arm.catalogue", "file to write")
+	return cmd
+}
+
+// explain is the command that shows the relationships of a type.
+func (in *input) explain() *cobra.Command {
+	return &cobra.Command{
+		Use: "explain TYPE", Short: "Show the relationships of a type", Args: cobra.ExactArgs(1),
+		Example: "  armgen explain Microsoft.Network/virtualNetworks/subnets --schemas DIR",
+		RunE: func(cmd *cobra.Command, types []string) error {
+			c, err := in.generate()
+			if err != nil {
+				return err
+			}
+			return azure.Explain(cmd.OutOrStdout(), c, types[0])
+		},
+	}
+}
+
+// stats is the command that counts relationships.
+func (in *input) stats() *cobra.Command {
+	return &cobra.Command{
+		Use: "stats", Short: "Count owners and references", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			l, config, err := in.load()
+			if err != nil {
+				return err
+			}
+			m, err := azure.Build(l, config)
+			if err != nil {
+				return err
+			}
+			azure.Stats(cmd.OutOrStdout(), m)
+			return nil
+		},
+	}
+}
+
+func (in *input) generate() (*catalogue.Catalogue, error) {
+	l, config, err := in.load()
+	if err != nil {
+		return nil, err
+	}
+	return azure.Generate(l, config)
+}
+
+// load reads the flags' files.
+func (in *input) load() (*azure.Library, *azure.Config, error) {
+	var directories []fs.FS
+	for _, d := range in.schemas {
+		directories = append(directories, os.DirFS(d))
+	}
+	var types [][]byte
+	for _, file := range in.types {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return nil, nil, err
+		}
+		types = append(types, text)
+	}
+	config, err := azure.DefaultConfig(in.strict)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, file := range in.configs {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return nil, nil, err
+		}
+		more, err := azure.ParseConfig(text)
+		if err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", file, err)
+		}
+		config.Add(more)
+	}
+	l, err := azure.Load(directories, types...)
+	return l, config, err
+}

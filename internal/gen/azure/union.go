@@ -1,0 +1,181 @@
+package azure
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/kinship-dev/kinship/api/azure/catalogue"
+)
+
+// options adds the oneOf, anyOf and allOf of a node to the Type of the rest of the node.
+//
+// A union of objects becomes one object with the properties of all: the shape of an object in
+// Kubernetes can't depend on a value. The discriminator gets the values of all options.
+func (r *reader) options(f *File, n node, base *Type) (*Type, error) {
+	for _, part := range n.list("allOf") {
+		t, err := r.option(f, part)
+		if err != nil {
+			return nil, err
+		}
+		base = merge(base, t, false)
+	}
+	for _, key := range []string{"oneOf", "anyOf"} {
+		if n.list(key) == nil {
+			continue
+		}
+		union, err := r.union(f, n.list(key))
+		if err != nil {
+			return nil, err
+		}
+		base = merge(base, union, false)
+	}
+	return base, nil
+}
+
+func (r *reader) option(f *File, value any) (*Type, error) {
+	schema, ok := value.(map[string]any)
+	if !ok {
+		return &Type{}, nil
+	}
+	return r.read(f, schema)
+}
+
+// union returns the Type that accepts each of the options. nil options are left out.
+func (r *reader) union(f *File, options []any) (*Type, error) {
+	var types []*Type
+	for _, o := range options {
+		t, err := r.option(f, o)
+		if err != nil {
+			return nil, err
+		}
+		if t != nil {
+			types = append(types, t)
+		}
+	}
+	if len(types) == 0 {
+		return nil, nil //nolint:nilnil // a union of expressions alone is an expression
+	}
+	out := types[0]
+	for _, t := range types[1:] {
+		out = merge(out, t, true)
+	}
+	if len(types) > 1 && out.Type == catalogue.Object {
+		marked := *out
+		marked.Discriminator = discriminator(types)
+		out = &marked
+	}
+	return out, nil
+}
+
+// discriminator returns the property that has one value in each of the objects.
+func discriminator(types []*Type) string {
+	for _, p := range types[0].Props {
+		fixed := func(t *Type) bool {
+			other := t.prop(p.ARM)
+			return other != nil && len(other.Type.Enum) == 1
+		}
+		if !slices.ContainsFunc(types, func(t *Type) bool { return !fixed(t) }) {
+			return p.ARM
+		}
+	}
+	return ""
+}
+
+// merge returns a Type for values of a or b if either is true, and otherwise for values of both.
+func merge(a, b *Type, either bool) *Type {
+	switch {
+	case a == b || b == nil:
+		return a
+	case a == nil:
+		return b
+	case a.saysNothing():
+		return cond(either, a, b)
+	case b.saysNothing():
+		return cond(either, b, a)
+	case a.Type == catalogue.Object && b.Type == catalogue.Object:
+		return mergeObjects(a, b, either)
+	case a.Type == b.Type && a.Element != nil:
+		return &Type{Shape: a.Shape, Element: merge(a.Element, b.Element, either)}
+	case a.Type == catalogue.Object && b.Type == catalogue.Map, a.Type == catalogue.Map && b.Type == catalogue.Object:
+		object := cond(a.Type == catalogue.Object, a, b).with(cond(a.Type == catalogue.Object, a, b).Props)
+		object.Open = true
+		return object
+	case a.Type == b.Type:
+		return mergeScalars(a, b, either)
+	case isNumeric(a) && isNumeric(b):
+		return &Type{Shape: catalogue.Shape{Type: catalogue.Number}}
+	case a.Type == catalogue.Integer && b.Type == catalogue.String, b.Type == catalogue.Integer && a.Type == catalogue.String:
+		return &Type{Shape: catalogue.Shape{Type: catalogue.IntOrString}}
+	default:
+		return &Type{}
+	}
+}
+
+func cond(is bool, a, b *Type) *Type {
+	if is {
+		return a
+	}
+	return b
+}
+
+func (t *Type) saysNothing() bool { return t.Type == catalogue.Any }
+
+func isNumeric(t *Type) bool { return t.Type == catalogue.Integer || t.Type == catalogue.Number }
+
+// mergeObjects returns an object with the properties of both. In a union a property is required if
+// both require it.
+func mergeObjects(a, b *Type, either bool) *Type {
+	out := &Type{Shape: catalogue.Shape{
+		Type: catalogue.Object, Open: a.Open || b.Open, Discriminator: a.Discriminator + b.Discriminator,
+	}, Definition: a.Definition}
+	for _, p := range a.Props {
+		other := b.prop(p.ARM)
+		if other == nil {
+			p.Required = p.Required && !either
+		} else {
+			p.Type = merge(p.Type, other.Type, either || p.Type.Type == other.Type.Type)
+			p.Required = p.Required && other.Required || !either && (p.Required || other.Required)
+			p.SaysID = p.SaysID || other.SaysID
+		}
+		out.Props = append(out.Props, p)
+	}
+	for _, p := range b.Props {
+		if a.prop(p.ARM) == nil {
+			p.Required = p.Required && !either
+			out.Props = append(out.Props, p)
+		}
+	}
+	slices.SortFunc(out.Props, func(a, b Prop) int { return strings.Compare(a.Name, b.Name) })
+	return out
+}
+
+// mergeScalars returns a scalar of the same JSON type that accepts what a or b accepts.
+func mergeScalars(a, b *Type, either bool) *Type {
+	out := &Type{Shape: catalogue.Shape{Type: a.Type}, Definition: a.Definition}
+	if len(a.Enum) > 0 && len(b.Enum) > 0 {
+		out.Enum = slices.Concat(a.Enum, b.Enum)
+		slices.Sort(out.Enum)
+		out.Enum = slices.Compact(out.Enum)
+	}
+	if !either && len(a.Enum)+len(b.Enum) > 0 && out.Enum == nil {
+		out.Enum = slices.Concat(a.Enum, b.Enum)
+	}
+	if a.Pattern == b.Pattern {
+		out.Pattern = a.Pattern
+	}
+	if a.MinLength > 0 && b.MinLength > 0 {
+		out.MinLength = min(a.MinLength, b.MinLength)
+	}
+	if a.MaxLength > 0 && b.MaxLength > 0 {
+		out.MaxLength = max(a.MaxLength, b.MaxLength)
+	}
+	if a.Minimum != nil && b.Minimum != nil {
+		least := min(*a.Minimum, *b.Minimum)
+		out.Minimum = &least
+	}
+	if a.Maximum != nil && b.Maximum != nil {
+		most := max(*a.Maximum, *b.Maximum)
+		out.Maximum = &most
+	}
+	return out
+}
