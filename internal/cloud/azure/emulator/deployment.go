@@ -124,7 +124,7 @@ func (d *deployment) advance(s *Server, now time.Time) bool {
 	if d.failure != nil {
 		d.op.failure = &refusal{
 			status: http.StatusConflict, code: "DeploymentFailed", message: "At least one resource deployment operation failed.",
-			details: []map[string]any{{"code": d.failure.code, "message": d.failure.message}},
+			details: []any{map[string]any{"code": d.failure.code, "message": d.failure.message}},
 		}
 		mapOf(r.body["properties"])["error"] = d.op.failure.body()["error"]
 	} else {

@@ -122,7 +122,7 @@ func (s *Server) before(f Fault, w http.ResponseWriter, r *http.Request, call Ca
 		reason: Ordered, retryAfter: f.RetryAfter,
 	}
 	if f.Detail != "" {
-		refused.details = []map[string]any{{"code": f.Detail, "message": "As ordered."}}
+		refused.details = []any{map[string]any{"code": f.Detail, "message": "As ordered."}}
 	}
 	answer := refused.reply()
 	s.note(call, id, answer)

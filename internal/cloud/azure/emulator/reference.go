@@ -60,7 +60,7 @@ func (rq *request) checkReferences(_, next *resource) *refusal {
 		case !found:
 			return &refusal{
 				status: http.StatusBadRequest, code: "InvalidResourceReference", reason: NoReference,
-				details: []map[string]any{}, message: fmt.Sprintf("Resource %s referenced by resource %s was not found. Please "+
+				details: []any{}, message: fmt.Sprintf("Resource %s referenced by resource %s was not found. Please "+
 					"make sure that the referenced resource exists, and that both resources are in the same region.", text, next.id),
 			}
 		case target != nil && !isProvisioned(target):
@@ -135,7 +135,7 @@ func (rq *request) used(resources []*resource) *refusal {
 		}
 		if user := rq.userOf(r, gone); user != nil {
 			return &refusal{
-				status: r.kind.InUse.Status, code: r.kind.InUse.Code, reason: Used, details: []map[string]any{},
+				status: r.kind.InUse.Status, code: r.kind.InUse.Code, reason: Used, details: []any{},
 				message: fmt.Sprintf("%s is in use by %s and cannot be deleted.", r.id, user.id),
 			}
 		}

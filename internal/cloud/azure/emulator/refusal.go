@@ -35,7 +35,7 @@ type refusal struct {
 	cause string
 	// target is the id in the body; details are in the body unless nil.
 	target     string
-	details    []map[string]any
+	details    []any
 	retryAfter int
 }
 
@@ -82,7 +82,7 @@ func retryable(reason Reason, detail, cause string, retryAfter int, format strin
 	return &refusal{
 		status: http.StatusTooManyRequests, code: "RetryableError", message: "A retryable error occurred.",
 		reason: reason, cause: cause, retryAfter: retryAfter,
-		details: []map[string]any{{"code": detail, "message": fmt.Sprintf(format, args...)}},
+		details: []any{map[string]any{"code": detail, "message": fmt.Sprintf(format, args...)}},
 	}
 }
 

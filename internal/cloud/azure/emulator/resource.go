@@ -42,7 +42,7 @@ func (rq *request) absent(verb string) *refusal {
 		case azure.IsChildType(rq.id.Type(), parent.Type()) && strings.EqualFold(provider, network):
 			refused = &refusal{
 				status: http.StatusNotFound, code: "NotFound", message: fmt.Sprintf("Resource %s not found.", rq.id),
-				details: []map[string]any{},
+				details: []any{},
 			}
 		}
 	}
@@ -210,7 +210,7 @@ func (rq *request) checkBusy(old, next *resource) *refusal {
 func (rq *request) anotherOperation(op *operation) *refusal {
 	refused := conflict(Busy, "AnotherOperationInProgress", "Another operation on this or dependent resource is in "+
 		"progress. To retrieve status of the operation use uri: %s.", rq.host+op.status)
-	refused.details = []map[string]any{}
+	refused.details = []any{}
 	return refused
 }
 
