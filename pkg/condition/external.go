@@ -24,6 +24,14 @@ const (
 	ReasonInvalidConfiguration = "InvalidConfiguration"
 	ReasonUnrecoverableError   = "UnrecoverableError"
 	ReasonImmutable            = "Immutable"
+
+	// Reasons of External.Specific.
+	ReasonWaitingForOwner     = "WaitingForOwner"
+	ReasonWaitingForReference = "WaitingForReference"
+	ReasonCreating            = "Creating"
+	ReasonUpdating            = "Updating"
+	ReasonDeleting            = "Deleting"
+	ReasonInUse               = "InUse"
 )
 
 // Sight is the state of a resource in the cloud, as a pass has read the resource.
@@ -51,6 +59,9 @@ type External struct {
 	// Summary adds Ready and, while Pass.Drift is not empty, Drifted, after Available and
 	// Progressing. Without Summary, External.Set and External.Amend remove Ready and Drifted.
 	Summary bool
+	// Specific keeps the reason of a Pass.Outcome that waits or failed, such as WaitingForOwner.
+	// Without Specific, the reasons are Progressing and TransientError.
+	Specific bool
 }
 
 // Pass is the result of one reconciliation of an object.
@@ -115,6 +126,9 @@ func (e External) progressing(p Pass) metav1.Condition {
 		c.Status, c.Reason = metav1.ConditionTrue, ReasonTransientError
 	default:
 		c.Status, c.Reason = metav1.ConditionTrue, ReasonProgressing
+	}
+	if reason := p.Outcome.Worst().Reason; e.Specific && reason != "" {
+		c.Reason = reason
 	}
 	return c
 }

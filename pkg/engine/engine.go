@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -38,29 +39,37 @@ type Options struct {
 	// installed after the Engine has started. The operator then needs the verbs list and watch
 	// on customresourcedefinitions.apiextensions.k8s.io.
 	Catalog *watch.Catalog
+	// Discover, if set, is called with each kind that the API server serves and the [Engine] does
+	// not have, at the start and after a CustomResourceDefinition was installed. Discover may call
+	// [Engine.Add]: thousands of kinds may be possible, and only those that are installed have a
+	// controller. Discover needs Catalog.
+	Discover func(watch.Mapping)
+	// Guards are values of Relation.Finalizer of kinds that Discover adds. A kind that is added
+	// after the start MUST NOT have a relation with another finalizer.
+	Guards []string
+	// OwnerLabels, if set, is the prefix of labels that [Engine.Own] sets: PREFIX/owner-name,
+	// owner-kind and owner-uid. With these, kubectl lists the objects of an owner.
+	OwnerLabels string
 }
 
 // Reasons are reasons of outcomes, and so of conditions. An empty reason has a default.
 type Reasons struct {
 	Waiting string // for a target; default WaitingForReference
+	Owner   string // waiting for an owner; default Waiting
 	Failed  string // to write; default WriteFailed
 	Refused string // to own; default OwnerConflict
 }
 
 // Engine watches kinds and keeps the edges between their objects. Make an Engine with [New],
-// add kinds with [Engine.Add], then call [Engine.Start]. All methods but Add, [Engine.Watch] and Start
+// add kinds with [Engine.Add], then call [Engine.Start]. All methods but [Engine.Watch] and Start
 // are safe for concurrent use.
 type Engine struct {
 	options Options
 	mgr     manager.Manager
-	members map[schema.GroupKind]*member
-	// relations has the relations of all kinds, by Relation.Name.
-	relations map[string]relation.Relation
-	// guards has each Relation.Finalizer once. fieldOwners has Relation.FieldOwner by
-	// finalizer, where set.
-	guards      []string
-	fieldOwners map[string]string
-	index       relation.Index
+	// known is the registry, which Add replaces as a whole. adding makes Add a single step.
+	known  atomic.Pointer[registry]
+	adding sync.Mutex
+	index  relation.Index
 
 	// mu makes finding and recording the edges of one object a single step, and guards the
 	// maps.
@@ -73,6 +82,39 @@ type Engine struct {
 	contents map[object.ID]string
 }
 
+// registry has the kinds of an [Engine].
+type registry struct {
+	members map[schema.GroupKind]*member
+	// relations has the relations of all kinds, by Relation.Name.
+	relations map[string]relation.Relation
+	// guards has each Relation.Finalizer once. fieldOwners has Relation.FieldOwner by
+	// finalizer, where set.
+	guards      []string
+	fieldOwners map[string]string
+}
+
+// with returns a registry with one more kind.
+func (r *registry) with(m *member) *registry {
+	all := &registry{
+		members: maps.Clone(r.members), relations: maps.Clone(r.relations),
+		guards: slices.Clone(r.guards), fieldOwners: maps.Clone(r.fieldOwners),
+	}
+	all.members[m.gk()] = m
+	for _, one := range m.Relations {
+		all.relations[one.Name] = one
+		if one.Finalizer != "" && !slices.Contains(all.guards, one.Finalizer) {
+			all.guards = append(all.guards, one.Finalizer)
+		}
+		if one.FieldOwner != "" {
+			all.fieldOwners[one.Finalizer] = one.FieldOwner
+		}
+	}
+	return all
+}
+
+// member returns a kind of the [Engine], or nil.
+func (e *Engine) member(gk schema.GroupKind) *member { return e.known.Load().members[gk] }
+
 // guarded is a target with a value in metadata.finalizers that guards the target.
 type guarded struct {
 	target    object.ID
@@ -84,21 +126,23 @@ func New(mgr manager.Manager, options Options) *Engine {
 	options.GuardWorkers = cmp.Or(options.GuardWorkers, 8)
 	options.Reasons = Reasons{
 		Waiting: cmp.Or(options.Reasons.Waiting, "WaitingForReference"),
+		Owner:   cmp.Or(options.Reasons.Owner, options.Reasons.Waiting, "WaitingForReference"),
 		Failed:  cmp.Or(options.Reasons.Failed, "WriteFailed"),
 		Refused: cmp.Or(options.Reasons.Refused, "OwnerConflict"),
 	}
-	return &Engine{
-		options: options, mgr: mgr, members: map[schema.GroupKind]*member{},
-		relations: map[string]relation.Relation{}, fieldOwners: map[string]string{},
-		unused: map[guarded]bool{}, contents: map[object.ID]string{},
-	}
+	e := &Engine{options: options, mgr: mgr, unused: map[guarded]bool{}, contents: map[object.ID]string{}}
+	e.known.Store(&registry{
+		members: map[schema.GroupKind]*member{}, relations: map[string]relation.Relation{},
+		guards: slices.Clone(options.Guards), fieldOwners: map[string]string{},
+	})
+	return e
 }
 
 // Watch adds a kind that other kinds only refer to, such as Secret. The [Engine] watches only
 // the metadata of its objects (PartialObjectMetadata).
 func (e *Engine) Watch(gvk schema.GroupVersionKind) { e.Add(Kind{GVK: gvk}) }
 
-// Add adds a [Kind]. Call Add before Start.
+// Add adds a [Kind]. Call Add before Start, or in [Options.Discover].
 func (e *Engine) Add(k Kind) {
 	if k.Writes == nil {
 		k.Writes = &reconcile.Writes{}
@@ -112,39 +156,33 @@ func (e *Engine) Add(k Kind) {
 	if k.Store != nil {
 		m.cache.Store(&objects{k.Store, func() bool { return true }})
 	}
-	e.members[k.GVK.GroupKind()] = m
-	for _, r := range k.Relations {
-		e.relations[r.Name] = r
-		if r.Finalizer != "" && !slices.Contains(e.guards, r.Finalizer) {
-			e.guards = append(e.guards, r.Finalizer)
-		}
-		if r.FieldOwner != "" {
-			e.fieldOwners[r.Finalizer] = r.FieldOwner
-		}
-	}
 	if k.Reconciler == nil && k.Work != nil {
 		m.Reconciler = e.pass(m)
 	}
+	e.adding.Lock()
+	defer e.adding.Unlock()
+	e.known.Store(e.known.Load().with(m))
 }
 
 // Start adds informers, reconcilers and guard controllers to the manager. Without
 // [Options.Catalog], Start fails if the API server does not serve one of the kinds.
 func (e *Engine) Start(ctx context.Context) error {
-	e.makeGuards()
 	if e.options.Catalog != nil {
 		if err := e.options.Catalog.Refresh(ctx); err != nil {
 			return err
 		}
 	}
+	e.discover()
+	e.makeGuards()
 	for _, gk := range e.kinds() {
 		if e.isServed(gk) {
-			if err := e.open(ctx, e.members[gk]); err != nil {
+			if err := e.open(ctx, e.member(gk)); err != nil {
 				return err
 			}
 		}
 	}
 	for _, gk := range e.kinds() {
-		if err := e.control(e.members[gk]); err != nil {
+		if err := e.control(e.member(gk)); err != nil {
 			return err
 		}
 	}
@@ -157,7 +195,7 @@ func (e *Engine) isServed(gk schema.GroupKind) bool {
 	if e.options.Catalog == nil {
 		return true
 	}
-	_, err := e.options.Catalog.Mapping(e.members[gk].GVK)
+	_, err := e.options.Catalog.Mapping(e.member(gk).GVK)
 	return err == nil
 }
 
@@ -169,6 +207,11 @@ func (e *Engine) open(ctx context.Context, m *member) error {
 	example := m.Example
 	if example == nil {
 		example = metadataOf(m.GVK)
+	}
+	if e.options.Catalog != nil {
+		if mapping, err := e.options.Catalog.Mapping(m.GVK); err == nil {
+			m.definition = mapping.Resource.GroupResource().String()
+		}
 	}
 	informer, err := watch.Open(ctx, e.mgr.GetCache(), m.gk(), example)
 	if err != nil {
@@ -188,6 +231,10 @@ func (e *Engine) open(ctx context.Context, m *member) error {
 // for the caches of the kinds that it needs: if the operator has no right to watch Secrets,
 // controllers that need no Secrets start.
 func (e *Engine) control(m *member) error {
+	if m.controlled {
+		return nil
+	}
+	m.controlled = true
 	name := strings.ToLower(m.GVK.Kind)
 	if m.Reconciler != nil {
 		synced := e.synced(append(e.targets(m), m))
@@ -247,7 +294,7 @@ func (e *Engine) targets(m *member) []*member {
 		if slices.ContainsFunc(m.Relations, func(r relation.Relation) bool {
 			return r.Target == gk || r.Target.Empty()
 		}) {
-			all = append(all, e.members[gk])
+			all = append(all, e.member(gk))
 		}
 	}
 	return all
@@ -258,7 +305,7 @@ func (e *Engine) targets(m *member) []*member {
 func (e *Engine) sourceKinds(m *member) []*member {
 	var all []*member
 	for _, gk := range e.kinds() {
-		if source := e.members[gk]; slices.Contains(e.targets(source), m) {
+		if source := e.member(gk); slices.Contains(e.targets(source), m) {
 			all = append(all, source)
 		}
 	}
@@ -267,14 +314,14 @@ func (e *Engine) sourceKinds(m *member) []*member {
 
 // kinds returns the GroupKinds of the [Engine] in a fixed order.
 func (e *Engine) kinds() []schema.GroupKind {
-	return slices.SortedFunc(maps.Keys(e.members), func(a, b schema.GroupKind) int {
+	return slices.SortedFunc(maps.Keys(e.known.Load().members), func(a, b schema.GroupKind) int {
 		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Kind, b.Kind))
 	})
 }
 
 // Get returns an object from the cache, or nil. The object belongs to the cache.
 func (e *Engine) Get(id object.ID) client.Object {
-	if m := e.members[id.GroupKind()]; m != nil {
+	if m := e.member(id.GroupKind()); m != nil {
 		return m.get(id)
 	}
 	return nil
@@ -282,7 +329,7 @@ func (e *Engine) Get(id object.ID) client.Object {
 
 // List returns the objects of a kind from the cache, in no particular order.
 func (e *Engine) List(gk schema.GroupKind) []client.Object {
-	if m := e.members[gk]; m != nil {
+	if m := e.member(gk); m != nil {
 		return m.list()
 	}
 	return nil
@@ -291,7 +338,7 @@ func (e *Engine) List(gk schema.GroupKind) []client.Object {
 // Requeue adds an object to the queue of its kind's reconciler. Before the reconciler runs,
 // Requeue does nothing: a reconciler begins with all objects.
 func (e *Engine) Requeue(id object.ID) {
-	if m := e.members[id.GroupKind()]; m != nil {
+	if m := e.member(id.GroupKind()); m != nil {
 		m.queue.Add(id)
 	}
 }
@@ -299,7 +346,7 @@ func (e *Engine) Requeue(id object.ID) {
 // Running reports whether the reconciler of a kind runs ([reconcile.Queue.Running]), which is
 // so only in the leader.
 func (e *Engine) Running(gk schema.GroupKind) bool {
-	m := e.members[gk]
+	m := e.member(gk)
 	return m != nil && m.queue.Running()
 }
 
@@ -307,7 +354,7 @@ func (e *Engine) Running(gk schema.GroupKind) bool {
 // the [Engine], whether the API server serves them or not. So a reference to a kind that is not
 // served yet is an edge, and its source waits.
 func (e *Engine) Mapping(gvk schema.GroupVersionKind) (watch.Mapping, error) {
-	m := e.members[gvk.GroupKind()]
+	m := e.member(gvk.GroupKind())
 	if m == nil {
 		return watch.Mapping{}, &watch.KindError{Kind: gvk}
 	}

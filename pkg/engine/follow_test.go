@@ -37,7 +37,7 @@ func TestOpenSoonInOutage(t *testing.T) {
 			api := &outage{fails: fails}
 			e := New(nil, Options{Name: "example.com", Catalog: watch.NewCatalog(api, nil)})
 			e.Add(Kind{GVK: pods})
-			e.openSoon(t.Context())
+			e.openSoon(t.Context(), func() []string { return nil })
 			if want := max(fails+1, len(pauses)); api.calls != want {
 				t.Errorf("%d failures: %d calls, want %d", fails, api.calls, want)
 			}

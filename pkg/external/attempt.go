@@ -120,13 +120,13 @@ func (r *reconciler[K, R]) concludeAttempt(
 		return resource, true, o
 	case createdSeveral: // Another object may claim one of the resources later: repeat.
 		return resource, false, reconcile.Fail(condition.ReasonTransientError, fmt.Errorf(
-			"found more than one matching %s during adoption: name the right one in spec.adopt, or delete what is not needed",
-			r.engine.Noun))
+			"found more than one matching %s during adoption: name the right one in %s, or delete what is not needed",
+			r.engine.Noun, r.engine.Adopt))
 	case triedElsewhere:
 		return resource, false, r.refuseMoved(p)
 	case notEnded:
 		if facts.running {
-			return resource, false, r.awaitOperation(p, ended, "created")
+			return resource, false, r.awaitOperation(p, ended, condition.ReasonCreating, "created")
 		}
 		return resource, false, r.awaitAnswer(p)
 	default:

@@ -10,7 +10,7 @@ import (
 
 // awaitFinalizers waits until the operator's finalizer is the last one. The other finalizers are
 // guards. The outcome names a source for each guard, such as Subnet/blue for the guard of a Network,
-// and keeps to that source while it refers to the object: otherwise the status of a Network with a
+// A guard of an object that goes with this one (cascade.go) is not waited for. awaitFinalizers keeps to a source while it refers to the object: otherwise the status of a Network with a
 // hundred Subnets would be written a hundred times.
 func (r *reconciler[K, R]) awaitFinalizers(_ context.Context, p *pass[K, R]) reconcile.Outcome {
 	var outcome reconcile.Outcome
@@ -20,6 +20,11 @@ func (r *reconciler[K, R]) awaitFinalizers(_ context.Context, p *pass[K, R]) rec
 			continue
 		}
 		sources := r.engine.core.Sources(p.id, name)
+		if len(sources) > 0 {
+			if sources = r.outside(p, sources); len(sources) == 0 {
+				continue
+			}
+		}
 		if len(sources) == 0 {
 			outcome = outcome.And(reconcile.Wait(condition.ReasonProgressing,
 				"Waiting for finalizer %s to be removed", name))

@@ -114,8 +114,8 @@ func (r *reconciler[K, R]) recordNamesakes(ctx context.Context, p *pass[K, R], i
 	if r.kind.Address != nil && len(found) > 0 {
 		p.record.tried = unsettled
 		return reconcile.Refuse(condition.ReasonInvalidConfiguration,
-			"%s %s exists already, and this object did not create it: set spec.adopt to take it over, "+
-				"or choose another name", r.engine.Noun, r.kind.Identify(found[0]).ID)
+			"%s %s exists already, and this object did not create it: set %s to take it over, "+
+				"or choose another name", r.engine.Noun, r.kind.Identify(found[0]).ID, r.engine.Adopt)
 	}
 	if len(found) > maxNamesakes {
 		return reconcile.Refuse(condition.ReasonInvalidConfiguration,

@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -32,6 +34,19 @@ type Options struct {
 	Noun string
 	// Summary adds the conditions Ready and Drifted, which the published API has not.
 	Summary bool
+	// Specific gives the conditions the reason of what an object waits for, such as
+	// WaitingForOwner, in place of Progressing and TransientError.
+	Specific bool
+	// Adopt is the field by which a person lets an object take over a resource that exists. Empty
+	// means spec.adopt.
+	Adopt string
+	// OwnerLabels is that of engine.Options.
+	OwnerLabels string
+	// Catalog, Discover and Guards are those of engine.Options, for kinds that are installed later.
+	// Discover may call Add.
+	Catalog  *watch.Catalog
+	Discover func(watch.Mapping)
+	Guards   []string
 	// Cloud is the name of the cloud in conditions, such as "OpenStack".
 	Cloud string
 	// Workers is how many objects of a kind in one namespace, at one place, are worked on at
@@ -59,10 +74,12 @@ type Options struct {
 type Engine struct {
 	Options
 
-	mgr   manager.Manager
-	core  *engine.Engine
-	kinds []*kind // in the order of Add
-	tasks []Tasks
+	mgr  manager.Manager
+	core *engine.Engine
+	// kinds are in the order of Add, which replaces the list as a whole.
+	kinds  atomic.Pointer[[]*kind]
+	adding sync.Mutex
+	tasks  []Tasks
 
 	records *records
 }
@@ -77,6 +94,8 @@ type kind struct {
 	forget    func(*record)
 	learn     func(r *record, obj client.Object, cloud string)
 	turns     *turns
+	cascades  bool // [Kind.Cascades]
+	owned     bool // has a relation of role Owner
 }
 
 func (k *kind) gk() schema.GroupKind { return k.gvk.GroupKind() }
@@ -94,14 +113,18 @@ func New(mgr manager.Manager, options Options) *Engine {
 	if options.Tenant == nil {
 		options.Tenant = func(ctx context.Context, _ string) context.Context { return ctx }
 	}
+	options.Adopt = cmp.Or(options.Adopt, "spec.adopt")
 	core := engine.New(mgr, engine.Options{
 		Name: options.Group, Live: options.Live, GuardWorkers: options.Workers,
 		Reasons: engine.Reasons{
-			Waiting: condition.ReasonProgressing, Failed: condition.ReasonTransientError,
-			Refused: condition.ReasonInvalidConfiguration,
+			Waiting: condition.ReasonWaitingForReference, Owner: condition.ReasonWaitingForOwner,
+			Failed: condition.ReasonTransientError, Refused: condition.ReasonInvalidConfiguration,
 		},
+		OwnerLabels: options.OwnerLabels, Catalog: options.Catalog, Discover: options.Discover, Guards: options.Guards,
 	})
-	return &Engine{Options: options, mgr: mgr, core: core, records: newRecords(core.Requeue)}
+	e := &Engine{Options: options, mgr: mgr, core: core, records: newRecords(core.Requeue)}
+	e.kinds.Store(&[]*kind{})
+	return e
 }
 
 // Watch adds a kind that is not the pack's own and that objects refer to, such as Secret. Only
@@ -122,13 +145,14 @@ func (e *Engine) finalizer(gvk schema.GroupVersionKind) string {
 
 // kindOf returns the kind of the pack's own with a group and kind, or nil.
 func (e *Engine) kindOf(gk schema.GroupKind) *kind {
-	if i := slices.IndexFunc(e.kinds, func(k *kind) bool { return k.gk() == gk }); i >= 0 {
-		return e.kinds[i]
+	all := *e.kinds.Load()
+	if i := slices.IndexFunc(all, func(k *kind) bool { return k.gk() == gk }); i >= 0 {
+		return all[i]
 	}
 	return nil
 }
 
-// Add adds a kind.
+// Add adds a kind, before Start or in [Options.Discover]. A kind with Tasks is added before Start.
 func Add[K Object, R any](e *Engine, k Kind[K, R]) {
 	r := reconcilerOf(e, k)
 	if k.Tasks != nil {
@@ -152,11 +176,15 @@ func (r *reconciler[K, R]) register() engine.Kind {
 	e, k := r.engine, &kind{
 		gvk: r.kind.GVK, relations: r.kind.Relations, cloud: r.kind.Cloud, turns: r.turns,
 		ended: r.ended, forget: r.forget, learn: r.learn,
+		cascades: r.kind.Cascades, owned: slices.ContainsFunc(r.kind.Relations, isOwner),
 	}
 	if r.kind.Uses != nil {
 		k.uses = func(obj Object) []Resource { return r.kind.Uses(obj.(K)) }
 	}
-	e.kinds = append(e.kinds, k)
+	e.adding.Lock()
+	all := append(slices.Clone(*e.kinds.Load()), k)
+	e.kinds.Store(&all)
+	e.adding.Unlock()
 	r.life = r.steps()
 	return engine.Kind{
 		GVK: k.gvk, Example: r.empty(), Relations: k.relations, Finalizer: r.finalizer, Ready: isReady,
@@ -186,6 +214,9 @@ func isReady(obj client.Object) (id string, ready bool) {
 
 // observe updates the record of an object after a change.
 func (e *Engine) observe(k *kind, id object.ID, c watch.Change[client.Object]) {
+	if k.owned && lostFinalizer(c) {
+		e.wakeOwners(k, c.Old)
+	}
 	if !c.Deleted() {
 		one := e.records.learn(id, c.New.GetUID())
 		e.occupy(k, one, c.New)

@@ -102,6 +102,14 @@ type Kind[K Object, R any] struct {
 	// created by the attempt of the intent. For a kind that is neither Dated nor Marked, the intent
 	// records which resources of the name exist before the attempt.
 	Dated bool
+	// Cascades says that the cloud deletes the resources of owned objects (relation.Owner) with the
+	// resource, as a resource group takes its networks along. An owned object that is deleted then
+	// leaves the deletion to its owner if that is deleted too, and the owner waits for the objects
+	// that refer to what it owns.
+	Cascades bool
+	// Leaving reports whether a resource is being deleted. Delete is not called again for such a
+	// resource, also by another process. Leaving may be nil.
+	Leaving func(R) bool
 	// Lingers says that a resource exists for a while after Delete has succeeded: Get is called until
 	// the resource is missing.
 	Lingers bool
@@ -220,7 +228,7 @@ type PartialLister[R any] interface {
 // operation. After a restart during the operation of an Update, Update is called again.
 type Resumer[K Object] interface {
 	// Resume returns nil when the operation has succeeded, and an Error of class Pending while it
-	// runs: After is when to ask again. Any other class is that of the failed operation; Missing
+	// runs: After is when to ask again, and Operation, if set, by what. Any other class is that of the failed operation; Missing
 	// says that the cloud does not know the operation any more.
 	Resume(ctx context.Context, in Input[K], operation string) error
 }
@@ -282,6 +290,8 @@ type Error struct {
 	// Operation is what [Resumer] resumes an operation by, for errors of class Pending. It is at
 	// most maxOperation bytes long.
 	Operation string
+	// Reason is the reason of the condition, with Options.Specific. It may be empty.
+	Reason string
 	// Message is part of the condition.
 	Message string
 }

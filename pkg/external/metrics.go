@@ -51,7 +51,7 @@ func (m objectsMetric) Describe(descs chan<- *prometheus.Desc) {
 
 // Collect implements prometheus.Collector.
 func (m objectsMetric) Collect(metrics chan<- prometheus.Metric) {
-	for _, k := range m.engine.kinds {
+	for _, k := range *m.engine.kinds.Load() {
 		counts := map[string]int{}
 		for _, obj := range m.engine.core.List(k.gk()) {
 			counts[stateOf(obj.(Object))]++

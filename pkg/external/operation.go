@@ -27,7 +27,7 @@ func (r *reconciler[K, R]) recordOperation(ctx context.Context, p *pass[K, R], b
 		return o
 	}
 	p.record.polls = polls{}
-	return r.awaitOperation(p, begun, "created")
+	return r.awaitOperation(p, begun, condition.ReasonCreating, "created")
 }
 
 // resume calls Resumer.Resume for the operation of an attempt. resume returns nil if the operation has
@@ -37,7 +37,23 @@ func (r *reconciler[K, R]) resume(ctx context.Context, p *pass[K, R], i *intent)
 	if !ok || i.Operation == "" {
 		return nil
 	}
-	return resumer.Resume(ctx, p.Input, i.Operation)
+	err := resumer.Resume(ctx, p.Input, i.Operation)
+	if next := operationOf(err, i.Operation); next != i.Operation {
+		// In memory alone: a write for each look would cost more than another look after a restart.
+		again := *i
+		again.Operation = next
+		p.record.began = &again
+	}
+	return err
+}
+
+// operationOf returns by what an operation is resumed the next time.
+func operationOf(err error, before string) string {
+	known, ok := errors.AsType[*Error](err)
+	if !ok || known.Class != Pending || known.Operation == "" || len(known.Operation) > maxOperation {
+		return before
+	}
+	return known.Operation
 }
 
 // updateBegan waits for the end of an Update. Only the record has the operation of an Update: after a
@@ -48,7 +64,7 @@ func (r *reconciler[K, R]) updateBegan(p *pass[K, R], begun error) reconcile.Out
 		return r.poll(p, "%s", begun)
 	}
 	p.record.updating, p.record.polls = known.Operation, polls{}
-	return r.awaitOperation(p, begun, "updated")
+	return r.awaitOperation(p, begun, condition.ReasonUpdating, "updated")
 }
 
 // awaitUpdate waits until the operation of an Update has ended. The resource, which was read before,
@@ -70,7 +86,8 @@ func (r *reconciler[K, R]) awaitUpdate(ctx context.Context, p *pass[K, R]) recon
 	}
 	r.observeIncomplete(p, p.resource, r.kind.Differs(p.Input, p.resource))
 	if isClass(err, Pending) {
-		return r.awaitOperation(p, err, "updated")
+		p.record.updating = operationOf(err, p.record.updating)
+		return r.awaitOperation(p, err, condition.ReasonUpdating, "updated")
 	}
 	return r.failed(p, err)
 }
@@ -82,10 +99,10 @@ func hasEnded(err error) bool {
 
 // awaitOperation waits until the operation is to be asked for again: when the cloud said so, or as
 // poll does.
-func (r *reconciler[K, R]) awaitOperation(p *pass[K, R], pending error, verb string) reconcile.Outcome {
+func (r *reconciler[K, R]) awaitOperation(p *pass[K, R], pending error, reason, verb string) reconcile.Outcome {
 	if known, ok := errors.AsType[*Error](pending); ok && known.After > 0 {
-		return reconcile.WaitFor(min(known.After, longestAsked), condition.ReasonProgressing,
+		return reconcile.WaitFor(min(known.After, longestAsked), reason,
 			"Waiting for %s to be %s", r.engine.Noun, verb)
 	}
-	return r.poll(p, "Waiting for %s to be %s", r.engine.Noun, verb)
+	return r.pollFor(p, reason, "Waiting for %s to be %s", r.engine.Noun, verb)
 }

@@ -95,6 +95,8 @@ func (r *reconciler[K, R]) steps() *reconcile.Pass[*pass[K, R]] {
 			{Name: "dissolve", Run: r.dissolve},
 			{Name: "restoreGuards", Run: r.restoreGuards},
 			{Name: "awaitFinalizers", Run: r.awaitFinalizers},
+			{Name: "awaitUsersOfOwned", Run: r.awaitUsersOfOwned},
+			{Name: "awaitOwner", Run: r.awaitOwner},
 			{Name: "deleteResource", Run: r.deleteResource},
 			{Name: "removeFinalizer", Run: r.removeFinalizer},
 		}),

@@ -68,7 +68,7 @@ func (r *reconciler[K, R]) concludeSettled(ctx context.Context, p *pass[K, R]) r
 
 // conditions returns the vocabulary of the pack's conditions.
 func (r *reconciler[K, R]) conditions() condition.External {
-	return condition.External{Noun: r.engine.Noun, Summary: r.engine.Summary}
+	return condition.External{Noun: r.engine.Noun, Summary: r.engine.Summary, Specific: r.engine.Specific}
 }
 
 // report writes the conditions that follow from an outcome to the API server.

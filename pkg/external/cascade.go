@@ -1,0 +1,158 @@
+package external
+
+import (
+	"context"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
+	"github.com/kinship-dev/kinship/pkg/condition"
+	"github.com/kinship-dev/kinship/pkg/engine"
+	"github.com/kinship-dev/kinship/pkg/object"
+	"github.com/kinship-dev/kinship/pkg/reconcile"
+	"github.com/kinship-dev/kinship/pkg/relation"
+	"github.com/kinship-dev/kinship/pkg/watch"
+)
+
+// The resource of an owner may take along the resources of the objects that it owns
+// ([Kind.Cascades]). One request then deletes a tree, and a request for each resource of the tree
+// would be refused or in vain.
+
+// outside returns the sources that do not go with a deleted object.
+func (r *reconciler[K, R]) outside(p *pass[K, R], sources []object.ID) []object.ID {
+	if !r.kind.Cascades {
+		return sources
+	}
+	owned := r.engine.core.Owned(p.id)
+	return slices.DeleteFunc(slices.Clone(sources), func(id object.ID) bool { return slices.Contains(owned, id) })
+}
+
+// awaitUsersOfOwned waits for objects that refer to what a deleted object owns, and that do not go
+// with the object: the cloud would refuse to delete a network whose subnet is in use.
+func (r *reconciler[K, R]) awaitUsersOfOwned(_ context.Context, p *pass[K, R]) reconcile.Outcome {
+	if !r.kind.Cascades || r.remainder(p).decide() == keepResource {
+		return reconcile.Outcome{}
+	}
+	var outcome reconcile.Outcome
+	owned := r.engine.core.Owned(p.id)
+	named := map[object.ID]bool{p.id: true}
+	for _, id := range owned {
+		for _, source := range r.engine.core.Guards(id) {
+			if named[source] || slices.Contains(owned, source) {
+				continue
+			}
+			named[source] = true
+			outcome = outcome.And(reconcile.Wait(condition.ReasonInUse,
+				"Waiting for %s to be deleted: it refers to %s", source.Short(), id.Short()))
+		}
+	}
+	return outcome
+}
+
+// awaitOwner waits for the owner of a deleted object, if the owner is deleted too and takes the
+// resource along. With foreground deletion the owner waits for the object instead.
+func (r *reconciler[K, R]) awaitOwner(_ context.Context, p *pass[K, R]) reconcile.Outcome {
+	for _, t := range p.Refs.Targets() {
+		if r.engine.takesAlong(t) {
+			return reconcile.Wait(condition.ReasonDeleting, "Waiting for %s to be deleted, which takes %s along",
+				t.ID().Short(), r.engine.Noun)
+		}
+	}
+	return reconcile.Outcome{}
+}
+
+// takesAlong reports whether a target is an owner whose resource is about to be deleted with
+// everything in it.
+func (e *Engine) takesAlong(t engine.Target) bool {
+	owner := t.Object()
+	if t.Relation().Role != relation.Owner || owner == nil || owner.GetDeletionTimestamp() == nil {
+		return false
+	}
+	k, o := e.kindOf(t.ID().GroupKind()), owner.(Object)
+	if k == nil || !k.cascades || !slices.Contains(owner.GetFinalizers(), e.finalizer(k.gvk)) ||
+		slices.Contains(owner.GetFinalizers(), metav1.FinalizerDeleteDependents) {
+		return false
+	}
+	options := o.GetExternalSpec().ManagedOptions
+	return o.GetExternalSpec().ManagementPolicy != sharedv1alpha1.PolicyUnmanaged &&
+		(options == nil || options.OnDelete != sharedv1alpha1.OnDeleteDetach)
+}
+
+// lookFirst reads a resource before its deletion where the deletion may have been carried out: with
+// the owner, or by a process that has ended. ends says that Delete is not to be called.
+func (r *reconciler[K, R]) lookFirst(
+	ctx context.Context, p *pass[K, R], id string,
+) (gone, ends bool, o reconcile.Outcome) {
+	if !r.mayBeGone(p) {
+		return false, false, o
+	}
+	resource, err := r.get(ctx, p, id)
+	switch {
+	case isClass(err, Missing):
+		return true, true, r.refuseMoved(p)
+	case err != nil:
+		return false, true, r.failed(p, err)
+	case r.kind.Leaving != nil && r.kind.Leaving(resource):
+		p.record.deleting, p.record.polls = true, polls{}
+		return false, true, r.awaitGone(p, resource, nil)
+	}
+	return false, false, o
+}
+
+// mayBeGone reports whether the resource of a deleted object may be deleted already.
+func (r *reconciler[K, R]) mayBeGone(p *pass[K, R]) bool {
+	began := meta.FindStatusCondition(p.status().Conditions, condition.Progressing)
+	if began != nil && began.Reason == condition.ReasonDeleting {
+		return true
+	}
+	return slices.ContainsFunc(p.Refs.Targets(), func(t engine.Target) bool {
+		owner := t.Object()
+		if t.Relation().Role != relation.Owner {
+			return false
+		}
+		return owner == nil || owner.GetDeletionTimestamp() != nil ||
+			!slices.ContainsFunc(p.Object.GetOwnerReferences(), func(o metav1.OwnerReference) bool { return o.UID == owner.GetUID() })
+	})
+}
+
+// wakeOwners requeues the owners of an object, near and far, that are being deleted, after the object
+// lost a finalizer: awaitUsersOfOwned may have waited for the end of that guard.
+func (e *Engine) wakeOwners(k *kind, obj client.Object) {
+	next, seen := e.ownersOf(k, obj), map[object.ID]bool{}
+	for len(next) > 0 {
+		id := next[0]
+		next = next[1:]
+		owner, of := e.core.Get(id), e.kindOf(id.GroupKind())
+		if seen[id] || owner == nil || of == nil {
+			continue
+		}
+		seen[id] = true
+		if owner.GetDeletionTimestamp() != nil {
+			e.core.Requeue(id)
+		}
+		next = append(next, e.ownersOf(of, owner)...)
+	}
+}
+
+// ownersOf returns the targets of an object's edges of role Owner.
+func (e *Engine) ownersOf(k *kind, obj client.Object) (owners []object.ID) {
+	for _, edge := range e.core.Edges(k.gk(), obj) {
+		if edge.Role == relation.Owner {
+			owners = append(owners, edge.Target.ID)
+		}
+	}
+	return owners
+}
+
+// lostFinalizer reports whether a change removed a finalizer, perhaps with the object.
+func lostFinalizer(c watch.Change[client.Object]) bool {
+	if c.Old == nil {
+		return false
+	}
+	return slices.ContainsFunc(c.Old.GetFinalizers(), func(f string) bool {
+		return c.New == nil || !slices.Contains(c.New.GetFinalizers(), f)
+	})
+}
