@@ -30,6 +30,9 @@ import (
 type Options struct {
 	// Group is the prefix of finalizers, annotations and field owners.
 	Group string
+	// Finalizer is the operator's finalizer on all objects. Empty means Group and the name of the
+	// kind, such as example.com/network.
+	Finalizer string
 	// Noun is the name of a resource in conditions, such as "OpenStack resource".
 	Noun string
 	// Summary adds the conditions Ready and Drifted, which the published API has not.
@@ -140,7 +143,7 @@ func (e *Engine) Watch(gvk schema.GroupVersionKind, gone func(object.ID)) {
 
 // finalizer returns the finalizer that the engine puts on objects of a kind.
 func (e *Engine) finalizer(gvk schema.GroupVersionKind) string {
-	return e.Group + "/" + strings.ToLower(gvk.Kind)
+	return cmp.Or(e.Finalizer, e.Group+"/"+strings.ToLower(gvk.Kind))
 }
 
 // kindOf returns the kind of the pack's own with a group and kind, or nil.

@@ -136,7 +136,16 @@ func (e *Engine) observed(of object.ID, d sharedv1alpha1.ObservedDependency) (ob
 		}
 	}
 	target := object.ID{Group: group, Kind: d.Kind, Namespace: of.Namespace, Name: d.Name}
-	return target, e.kindOf(target.GroupKind()) != nil
+	if e.kindOf(target.GroupKind()) != nil {
+		return target, true
+	}
+	for _, k := range *e.kinds.Load() { // A relation without a Target may lead to any group.
+		if k.gvk.Kind == d.Kind {
+			target.Group = k.gvk.Group
+			return target, true
+		}
+	}
+	return target, false
 }
 
 // usedBy returns the resources of a cloud that a status records.
