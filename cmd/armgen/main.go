@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -37,7 +38,7 @@ func command() *cobra.Command {
 		"JSON file with the resources to take: a list of [type, api-version, file, key, definition] (may be repeated)")
 	flags.StringArrayVar(&in.configs, "config", nil, "YAML file with answers, beside the built-in ones (may be repeated)")
 	flags.BoolVar(&in.strict, "strict", false, "fail if a built-in answer isn't in use")
-	root.AddCommand(in.catalogue(), in.explain(), in.stats())
+	root.AddCommand(in.catalogue(), in.packages(), in.explain(), in.stats())
 	return root
 }
 
@@ -72,6 +73,35 @@ func (in *input) catalogue() *cobra.Command {
 	return cmd
 }
 
+// packages is the command that writes the typed packages.
+func (in *input) packages() *cobra.Command {
+	return &cobra.Command{
+		Use: "packages DIR", Short: "Write the typed Go packages of the default types", Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, directories []string) error {
+			m, err := in.build()
+			if err != nil {
+				return err
+			}
+			for _, p := range azure.GoPackages(m) {
+				sources, err := p.Render()
+				if err != nil {
+					return err
+				}
+				folder := filepath.Join(directories[0], p.Folder)
+				if err := os.MkdirAll(folder, 0o755); err != nil {
+					return err
+				}
+				for _, s := range sources {
+					if err := os.WriteFile(filepath.Join(folder, s.Name), s.Text, 0o644); err != nil {
+						return err
+					}
+				}
+			}
+			return nil
+		},
+	}
+}
+
 // explain is the command that shows the relationships of a type.
 func (in *input) explain() *cobra.Command {
 	return &cobra.Command{
@@ -92,11 +122,7 @@ func (in *input) stats() *cobra.Command {
 	return &cobra.Command{
 		Use: "stats", Short: "Count owners and references", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			l, config, err := in.load()
-			if err != nil {
-				return err
-			}
-			m, err := azure.Build(l, config)
+			m, err := in.build()
 			if err != nil {
 				return err
 			}
@@ -104,6 +130,14 @@ func (in *input) stats() *cobra.Command {
 			return nil
 		},
 	}
+}
+
+func (in *input) build() (azure.Model, error) {
+	l, config, err := in.load()
+	if err != nil {
+		return azure.Model{}, err
+	}
+	return azure.Build(l, config)
 }
 
 func (in *input) generate() (*catalogue.Catalogue, error) {

@@ -45,7 +45,7 @@ func Generate(l *Library, config *Config) (*catalogue.Catalogue, error) {
 	if err != nil {
 		return nil, err
 	}
-	return emit(m)
+	return toCatalogue(m)
 }
 
 // Counts tell what the stages found.
