@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -38,68 +37,8 @@ func command() *cobra.Command {
 		"JSON file with the resources to take: a list of [type, api-version, file, key, definition] (may be repeated)")
 	flags.StringArrayVar(&in.configs, "config", nil, "YAML file with answers, beside the built-in ones (may be repeated)")
 	flags.BoolVar(&in.strict, "strict", false, "fail if a built-in answer isn't in use")
-	root.AddCommand(in.catalogue(), in.packages(), in.explain(), in.stats())
+	root.AddCommand(in.catalogue(), in.explain(), in.stats())
 	return root
-}
-
-// catalogue is the command that writes the file.
-func (in *input) catalogue() *cobra.Command {
-	var output string
-	cmd := &cobra.Command{
-		Use: "catalogue", Short: "Write the catalogue", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := in.generate()
-			if err != nil {
-				return err
-			}
-			for _, r := range c.Refusals() {
-				fmt.Fprintf(cmd.ErrOrStderr(), "refused %s in %s: %s\n", r.Type, r.APIVersion, r.Reason)
-			}
-			data, err := c.Encode()
-			if err != nil {
-				return err
-			}
-			written, err := catalogue.Open(data)
-			if err != nil {
-				return err
-			}
-			if err := written.Verify(); err != nil {
-				return err
-			}
-			return os.WriteFile(output, data, 0o644)
-		},
-	}
-	cmd.Flags().StringVarP(&output, "output", "o", "arm.catalogue", "file to write")
-	return cmd
-}
-
-// packages is the command that writes the typed packages.
-func (in *input) packages() *cobra.Command {
-	return &cobra.Command{
-		Use: "packages DIR", Short: "Write the typed Go packages of the default types", Args: cobra.ExactArgs(1),
-		RunE: func(_ *cobra.Command, directories []string) error {
-			m, err := in.build()
-			if err != nil {
-				return err
-			}
-			for _, p := range azure.GoPackages(m) {
-				sources, err := p.Render()
-				if err != nil {
-					return err
-				}
-				folder := filepath.Join(directories[0], p.Folder)
-				if err := os.MkdirAll(folder, 0o755); err != nil {
-					return err
-				}
-				for _, s := range sources {
-					if err := os.WriteFile(filepath.Join(folder, s.Name), s.Text, 0o644); err != nil {
-						return err
-					}
-				}
-			}
-			return nil
-		},
-	}
 }
 
 // explain is the command that shows the relationships of a type.
@@ -108,7 +47,7 @@ func (in *input) explain() *cobra.Command {
 		Use: "explain TYPE", Short: "Show the relationships of a type", Args: cobra.ExactArgs(1),
 		Example: "  armgen explain Microsoft.Network/virtualNetworks/subnets --schemas DIR",
 		RunE: func(cmd *cobra.Command, types []string) error {
-			c, err := in.generate()
+			_, c, err := in.generate()
 			if err != nil {
 				return err
 			}
@@ -122,7 +61,7 @@ func (in *input) stats() *cobra.Command {
 	return &cobra.Command{
 		Use: "stats", Short: "Count owners and references", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			m, err := in.build()
+			m, _, err := in.generate()
 			if err != nil {
 				return err
 			}
@@ -132,18 +71,11 @@ func (in *input) stats() *cobra.Command {
 	}
 }
 
-func (in *input) build() (azure.Model, error) {
+// generate runs the generator on the flags' files.
+func (in *input) generate() (azure.Model, *catalogue.Catalogue, error) {
 	l, config, err := in.load()
 	if err != nil {
-		return azure.Model{}, err
-	}
-	return azure.Build(l, config)
-}
-
-func (in *input) generate() (*catalogue.Catalogue, error) {
-	l, config, err := in.load()
-	if err != nil {
-		return nil, err
+		return azure.Model{}, nil, err
 	}
 	return azure.Generate(l, config)
 }
