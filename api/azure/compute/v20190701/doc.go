@@ -4,6 +4,7 @@
 // api/azure/catalogue, not from these types.
 //
 // +kubebuilder:object:generate=true
+// +kubebuilder:skip
 package v20190701
 
 import "k8s.io/apimachinery/pkg/runtime/schema"
