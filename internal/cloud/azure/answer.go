@@ -29,21 +29,19 @@ const longestPause = time.Hour
 // begun returns what follows from the answer to a PUT or DELETE. owns reports whether an address is the
 // client's own.
 //
-// The state in the body decides before any header: the update of a route table is answered with an
-// operation although the table is Succeeded.
+// The state in the body of a PUT decides before any header: the update of a route table is answered with an
+// operation although the table is Succeeded. The body of a DELETE may have the state before the request.
 func (m message) begun(op Operation, owns func(*url.URL) bool) (Answer, error) {
 	answer := Answer{
 		Body: m.body, ETag: m.etag(), Created: m.status == http.StatusCreated, After: retryAfter(m.header),
 	}
-	state := provisioningState(m.body)
-	switch {
-	case isFailed(state) && m.method != http.MethodDelete:
+	state, replaced := provisioningState(m.body), m.method != http.MethodDelete
+	if replaced && isFailed(state) {
 		return Answer{}, m.failed(op, state)
-	case isTerminal(state), m.status == http.StatusNoContent:
-		answer.After = 0
-		return answer, nil
 	}
-	op.Style, op.URL = m.style(owns)
+	if !(replaced && isTerminal(state)) && m.status != http.StatusNoContent {
+		op.Style, op.URL = m.style(owns)
+	}
 	if op.Style == "" {
 		answer.After = 0
 		return answer, nil
@@ -55,14 +53,15 @@ func (m message) begun(op Operation, owns func(*url.URL) bool) (Answer, error) {
 // style returns how the operation of an answer is polled, and at which address. An address of another
 // host is not used, since the credentials would be sent there: the resource is polled instead.
 func (m message) style(owns func(*url.URL) bool) (Style, string) {
-	running := m.status == http.StatusAccepted || m.status == http.StatusCreated || provisioningState(m.body) != ""
+	state := provisioningState(m.body)
+	goesOn := m.status == http.StatusAccepted || (state != "" && !isTerminal(state))
 	for _, one := range []struct {
 		style  Style
 		header string
 		begins bool
 	}{
 		{AsyncOperation, "Azure-AsyncOperation", true},
-		{Location, "Location", running},
+		{Location, "Location", goesOn || m.status == http.StatusCreated},
 	} {
 		value := m.header.Get(one.header)
 		if value == "" || !one.begins {
@@ -73,7 +72,7 @@ func (m message) style(owns func(*url.URL) bool) (Style, string) {
 		}
 		return OfResource, ""
 	}
-	if m.status == http.StatusAccepted || provisioningState(m.body) != "" {
+	if goesOn {
 		return OfResource, ""
 	}
 	return "", ""
