@@ -205,6 +205,22 @@ func TestFormsOfErrors(t *testing.T) {
 	}
 }
 
+// TestMessagesAreSteady holds the text of an error that comes again to the same text.
+func TestMessagesAreSteady(t *testing.T) {
+	const id = "8005df8e-6048-4920-8519-f875db4a71b4"
+	for text, want := range map[string]string{
+		"use uri: https://arm/op/" + id + "?api-version=1&c=secret.": "use uri: https://arm/op/" + id,
+		"Operation Delete (" + id + ") is updating x.":               "Operation Delete is updating x.",
+		"It failed.\r\nRequestID=" + id:                              "It failed.",
+		"An error. Tracking ID: '" + id + "'":                        "An error.",
+		"The role " + id + " is missing.":                            "The role " + id + " is missing.",
+	} {
+		if got := steady(text); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
+
 func TestLongErrorsAreCut(t *testing.T) {
 	body, err := json.Marshal(map[string]any{"code": strings.Repeat("c", 5000), "message": strings.Repeat("ü", 5000)})
 	if err != nil {

@@ -175,6 +175,8 @@ func (rq *request) accepted(op *operation, r *resource, created bool) reply {
 	case op.flow.Style == LocationOnly || op.flow.Style == AsyncLocation:
 		header.Set("Location", rq.host+op.result)
 		return reply{status: http.StatusAccepted, header: header}
+	case op.method == http.MethodDelete && !op.done:
+		return reply{status: http.StatusAccepted, header: header}
 	case op.method == http.MethodDelete:
 		return reply{status: status, header: header}
 	case created:
