@@ -3,6 +3,7 @@ package azure
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -35,11 +36,11 @@ func (m message) begun(op Operation, owns func(*url.URL) bool) (Answer, error) {
 	answer := Answer{
 		Body: m.body, ETag: m.etag(), Created: m.status == http.StatusCreated, After: retryAfter(m.header),
 	}
-	state, replaced := provisioningState(m.body), m.method != http.MethodDelete
+	state, replaced := ProvisioningState(m.body), m.method != http.MethodDelete
 	if replaced && isFailed(state) {
 		return Answer{}, m.failed(op, state)
 	}
-	if !(replaced && isTerminal(state)) && m.status != http.StatusNoContent {
+	if m.status != http.StatusNoContent && (!replaced || !isTerminal(state)) {
 		op.Style, op.URL = m.style(owns)
 	}
 	if op.Style == "" {
@@ -53,7 +54,7 @@ func (m message) begun(op Operation, owns func(*url.URL) bool) (Answer, error) {
 // style returns how the operation of an answer is polled, and at which address. An address of another
 // host is not used, since the credentials would be sent there: the resource is polled instead.
 func (m message) style(owns func(*url.URL) bool) (Style, string) {
-	state := provisioningState(m.body)
+	state := ProvisioningState(m.body)
 	goesOn := m.status == http.StatusAccepted || (state != "" && !isTerminal(state))
 	for _, one := range []struct {
 		style  Style
@@ -97,7 +98,7 @@ func (m message) polledAsync(op Operation) (Answer, error) {
 		status = "InProgress"
 	}
 	if status == "" { // Some services answer with the resource at the end.
-		status = provisioningState(m.body)
+		status = ProvisioningState(m.body)
 	}
 	switch {
 	case isFailed(status):
@@ -112,7 +113,7 @@ func (m message) polledAsync(op Operation) (Answer, error) {
 // poll is sent to the header Location, which may change.
 func (m message) polledLocation(op Operation, owns func(*url.URL) bool) (Answer, error) {
 	if m.status != http.StatusAccepted {
-		if state := provisioningState(m.body); isFailed(state) && op.Method != http.MethodDelete {
+		if state := ProvisioningState(m.body); isFailed(state) && op.Method != http.MethodDelete {
 			return Answer{}, m.failed(op, state)
 		}
 		return Answer{Body: m.body, ETag: m.etag()}, nil
@@ -127,7 +128,7 @@ func (m message) polledLocation(op Operation, owns func(*url.URL) bool) (Answer,
 
 // polledResource reads the state of the resource itself.
 func (m message) polledResource(op Operation) (Answer, error) {
-	state := provisioningState(m.body)
+	state := ProvisioningState(m.body)
 	switch {
 	case isFailed(state):
 		return Answer{}, m.failed(op, state)
@@ -150,8 +151,8 @@ func (m message) failed(op Operation, state string) error {
 	return e
 }
 
-// provisioningState returns the state in the body of a resource, or "".
-func provisioningState(body map[string]any) string {
+// ProvisioningState returns the state in the body of a resource, such as Succeeded, or "" if the body has none.
+func ProvisioningState(body map[string]any) string {
 	properties, _ := lookUp(body, "properties").(map[string]any)
 	state, _ := lookUp(properties, "provisioningState").(string)
 	return state
@@ -160,7 +161,9 @@ func provisioningState(body map[string]any) string {
 func isTerminal(state string) bool { return strings.EqualFold(state, "Succeeded") || isFailed(state) }
 
 func isFailed(state string) bool {
-	return strings.EqualFold(state, "Failed") || strings.EqualFold(state, "Canceled") || strings.EqualFold(state, "Cancelled")
+	return slices.ContainsFunc([]string{"Failed", "Canceled", "Cancelled"}, func(end string) bool {
+		return strings.EqualFold(state, end)
+	})
 }
 
 // retryAfter returns the pause that an answer asks for, in seconds or as a date, or 0.

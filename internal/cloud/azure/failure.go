@@ -133,7 +133,8 @@ func textOf(value any) string {
 // Parts of ARM's texts that differ each time: signed queries of addresses, and the ids of requests.
 var (
 	queries    = regexp.MustCompile(`(https?://[^\s?'"]+)\?[^\s'"]+`)
-	requestIDs = regexp.MustCompile(`(?i)\s*(\(` + anyGUID + `\)|\b(request|correlation|tracking|activity|trace) ?id[:=]? *'?` + anyGUID + `'?)`)
+	requestIDs = regexp.MustCompile(`(?i)\s*(\(` + anyGUID + `\)|` +
+		`\b(request|correlation|tracking|activity|trace) ?id[:=]? *'?` + anyGUID + `'?)`)
 )
 
 const anyGUID = `[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`

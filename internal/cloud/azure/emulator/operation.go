@@ -46,7 +46,7 @@ func (rq *request) begin(r *resource, flow Flow) *operation {
 		return op
 	}
 	r.running = op
-	rq.Server.running = append(rq.Server.running, op)
+	rq.running = append(rq.running, op)
 	return op
 }
 
@@ -73,12 +73,12 @@ func (rq *request) address(r *resource, pattern string) string {
 	if subscription := r.id.Subscription(); subscription != "" {
 		root = "/subscriptions/" + subscription
 	}
-	if !strings.Contains(pattern, "{operation}") { // The address of a group's deletion is opaque, and the same each time.
+	if !strings.Contains(pattern, "{operation}") { // A group's deletion has one opaque address.
 		name = base64.RawURLEncoding.EncodeToString([]byte(r.id.Key()))
 	}
 	address := strings.NewReplacer(
-		"{root}", root, "{provider}", r.id.Provider(), "{location}", cmp.Or(rq.locationOf(r), "global"), "{id}", r.id.String(),
-		"{name}", name, "{operation}", uuid(),
+		"{root}", root, "{provider}", r.id.Provider(), "{location}", cmp.Or(rq.locationOf(r), "global"),
+		"{id}", r.id.String(), "{name}", name, "{operation}", uuid(),
 	).Replace(pattern)
 	separator := "?"
 	if strings.Contains(address, "?") {
