@@ -72,19 +72,29 @@ func TestBegun(t *testing.T) {
 		headers []string
 		want    string
 	}{
-		"network creates":      {"PUT", 201, updating, []string{async, "https://arm/op", after, "3"}, "async https://arm/op after 3s"},
-		"network updates":      {"PUT", 200, updating, []string{async, "https://arm/op"}, "async https://arm/op"},
-		"state before header":  {"PUT", 200, succeeded, []string{async, "https://arm/op", after, "3"}, "done with body"},
-		"created, and done":    {"PUT", 201, succeeded, []string{location, "https://arm/x"}, "done with body"},
-		"failed at once":       {"PUT", 200, failed, []string{async, "https://arm/op"}, "failed Failed"},
-		"no state, async":      {"PUT", 200, stateless, []string{async, "https://arm/op"}, "async https://arm/op"},
-		"group":                {"PUT", 201, succeeded, nil, "done with body"},
-		"stateless":            {"PUT", 201, stateless, nil, "done with body"},
-		"batch creates":        {"PUT", 202, "", []string{location, "https://arm/r", after, "15"}, "location https://arm/r after 15s"},
+		"network creates": {
+			"PUT", 201, updating, []string{async, "https://arm/op", after, "3"}, "async https://arm/op after 3s",
+		},
+		"network updates":     {"PUT", 200, updating, []string{async, "https://arm/op"}, "async https://arm/op"},
+		"state before header": {"PUT", 200, succeeded, []string{async, "https://arm/op", after, "3"}, "done with body"},
+		"created, and done":   {"PUT", 201, succeeded, []string{location, "https://arm/x"}, "done with body"},
+		"failed at once":      {"PUT", 200, failed, []string{async, "https://arm/op"}, "failed Failed"},
+		"no state, async":     {"PUT", 200, stateless, []string{async, "https://arm/op"}, "async https://arm/op"},
+		"group":               {"PUT", 201, succeeded, nil, "done with body"},
+		"stateless":           {"PUT", 201, stateless, nil, "done with body"},
+		"batch creates": {
+			"PUT", 202, "", []string{location, "https://arm/r", after, "15"}, "location https://arm/r after 15s",
+		},
 		"created, location":    {"PUT", 201, updating, []string{location, "https://arm/r"}, "location https://arm/r"},
 		"location of a result": {"PUT", 200, stateless, []string{location, "https://arm/r"}, "done with body"},
-		"both":                 {"DELETE", 202, "", []string{async, "https://arm/op", location, "https://arm/r", after, "10"}, "async https://arm/op after 10s"},
-		"group is deleted":     {"DELETE", 202, "", []string{location, "https://arm/r", after, "15"}, "location https://arm/r after 15s"},
+		"both": {
+			"DELETE", 202, "",
+			[]string{async, "https://arm/op", location, "https://arm/r", after, "10"},
+			"async https://arm/op after 10s",
+		},
+		"group is deleted": {
+			"DELETE", 202, "", []string{location, "https://arm/r", after, "15"}, "location https://arm/r after 15s",
+		},
 		"deleted":              {"DELETE", 200, "", nil, "done"},
 		"deleted, no content":  {"DELETE", 204, "", []string{location, "https://arm/r"}, "done"},
 		"deletion of a failed": {"DELETE", 202, failed, []string{location, "https://arm/r"}, "location https://arm/r"},
@@ -94,8 +104,10 @@ func TestBegun(t *testing.T) {
 		"no header, deletion":  {"DELETE", 202, "", []string{after, "7"}, "resource after 7s"},
 		"state alone":          {"PUT", 200, updating, nil, "resource"},
 		"another host":         {"PUT", 201, updating, []string{async, "https://evil/op"}, "resource"},
-		"another host, both":   {"DELETE", 202, "", []string{async, "https://evil/op", location, "https://arm/r"}, "resource"},
-		"no address":           {"DELETE", 202, "", []string{location, "://"}, "resource"},
+		"another host, both": {
+			"DELETE", 202, "", []string{async, "https://evil/op", location, "https://arm/r"}, "resource",
+		},
+		"no address": {"DELETE", 202, "", []string{location, "://"}, "resource"},
 	} {
 		m := answerOf(t, row.method, row.status, row.body, row.headers...)
 		got := outcome(m.begun(Operation{Method: row.method}, isOwn))
@@ -117,7 +129,9 @@ func TestPolled(t *testing.T) {
 		headers []string
 		want    string
 	}{
-		"runs":                {AsyncOperation, "PUT", 200, is("InProgress"), []string{after, "61"}, "async https://arm/1 after 1m1s"},
+		"runs": {
+			AsyncOperation, "PUT", 200, is("InProgress"), []string{after, "61"}, "async https://arm/1 after 1m1s",
+		},
 		"any other word":      {AsyncOperation, "PUT", 200, is("Queued"), nil, "async https://arm/1"},
 		"no word":             {AsyncOperation, "PUT", 202, "", nil, "async https://arm/1"},
 		"succeeded":           {AsyncOperation, "PUT", 200, is("Succeeded"), nil, "done"},
@@ -128,7 +142,9 @@ func TestPolled(t *testing.T) {
 		"failed":              {AsyncOperation, "PUT", 200, `{"status": "Failed", "error": {"code": "C"}}`, nil, "failed C"},
 		"failed, no error":    {AsyncOperation, "PUT", 200, is("Failed"), nil, "failed Failed"},
 		"canceled":            {AsyncOperation, "DELETE", 200, is("Canceled"), nil, "failed Canceled"},
-		"location runs":       {Location, "PUT", 202, "", []string{location, "https://arm/2", after, "15"}, "location https://arm/2 after 15s"},
+		"location runs": {
+			Location, "PUT", 202, "", []string{location, "https://arm/2", after, "15"}, "location https://arm/2 after 15s",
+		},
 		"the same location":   {Location, "PUT", 202, "", nil, "location https://arm/1"},
 		"another host":        {Location, "PUT", 202, "", []string{location, "https://evil/2"}, "location https://arm/1"},
 		"location ends":       {Location, "PUT", 200, succeeded, nil, "done with body"},

@@ -186,6 +186,7 @@ func (c *Client) request(
 	if err != nil {
 		return message{}, err
 	}
+	defer response.Body.Close()
 	return readMessage(method, response)
 }
 

@@ -26,6 +26,7 @@ const (
 	nic          = group + "/providers/Microsoft.Network/networkInterfaces/nic"
 	account      = group + "/providers/Microsoft.Batch/batchAccounts/account"
 	thing        = group + "/providers/Microsoft.Test/things/a"
+	networks     = "Microsoft.Network/virtualNetworks"
 	version      = "2020-03-01"
 )
 
@@ -142,12 +143,14 @@ type course struct {
 
 func courses() map[string]course {
 	return map[string]course{
-		"Azure-AsyncOperation of a PUT":    {[]string{group}, network, false, azure.AsyncOperation, 3 * time.Second, false},
-		"Location of a PUT":                {[]string{group}, account, false, azure.Location, 15 * time.Second, true},
-		"provisioningState of a PUT":       {[]string{group}, thing, false, azure.OfResource, 0, true},
-		"Azure-AsyncOperation of a DELETE": {[]string{group, network}, network, true, azure.AsyncOperation, 10 * time.Second, false},
-		"Location of a DELETE":             {[]string{group}, group, true, azure.Location, 15 * time.Second, false},
-		"provisioningState of a DELETE":    {[]string{group, thing}, thing, true, azure.OfResource, 0, false},
+		"Azure-AsyncOperation of a PUT": {[]string{group}, network, false, azure.AsyncOperation, 3 * time.Second, false},
+		"Location of a PUT":             {[]string{group}, account, false, azure.Location, 15 * time.Second, true},
+		"provisioningState of a PUT":    {[]string{group}, thing, false, azure.OfResource, 0, true},
+		"Azure-AsyncOperation of a DELETE": {
+			[]string{group, network}, network, true, azure.AsyncOperation, 10 * time.Second, false,
+		},
+		"Location of a DELETE":          {[]string{group}, group, true, azure.Location, 15 * time.Second, false},
+		"provisioningState of a DELETE": {[]string{group, thing}, thing, true, azure.OfResource, 0, false},
 	}
 }
 
@@ -319,7 +322,8 @@ func TestThrottling(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = w.put(nic, reference(subnet))
-	if f := w.is("a reference in the making", err, azure.AwaitReference, "ReferencedResourceNotProvisioned"); f.After != 0 || f.Outage {
+	f := w.is("a reference in the making", err, azure.AwaitReference, "ReferencedResourceNotProvisioned")
+	if f.After != 0 || f.Outage {
 		t.Errorf("%+v", f)
 	}
 	table := group + "/providers/Microsoft.Network/routeTables/t"
@@ -328,7 +332,8 @@ func TestThrottling(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = w.put(table+"/routes/b", nil)
-	if f := w.is("two routes", err, azure.RetrySoon, "RetryableErrorDueToAnotherOperation"); f.After != 11*time.Second || f.Outage {
+	f = w.is("two routes", err, azure.RetrySoon, "RetryableErrorDueToAnotherOperation")
+	if f.After != 11*time.Second || f.Outage {
 		t.Errorf("%+v", f)
 	}
 	w.cloud.AddFault(emulator.Fault{Type: "operation", Status: 429, Code: "TooManyRequests", RetryAfter: 30})
@@ -399,8 +404,10 @@ func TestLists(t *testing.T) {
 		in, typ string
 		want    int
 	}{
-		{group, "Microsoft.Network/virtualNetworks", 3}, {subscription, "Microsoft.Network/virtualNetworks", 3},
-		{network, "Microsoft.Network/virtualNetworks/subnets", 1}, {subscription, "Microsoft.Resources/resourceGroups", 1},
+		{group, networks, 3},
+		{subscription, networks, 3},
+		{network, "Microsoft.Network/virtualNetworks/subnets", 1},
+		{subscription, "Microsoft.Resources/resourceGroups", 1},
 		{network + "2", "Microsoft.Network/virtualNetworks/subnets", 0},
 	} {
 		items, err := w.client.List(context.Background(), w.id(row.in), row.typ, version)
@@ -408,7 +415,7 @@ func TestLists(t *testing.T) {
 			t.Errorf("%s in %s: %d, %v", row.typ, row.in, len(items), err)
 		}
 	}
-	_, err := w.client.List(context.Background(), w.id(subscription+"/resourceGroups/no"), "Microsoft.Network/virtualNetworks", version)
+	_, err := w.client.List(context.Background(), w.id(subscription+"/resourceGroups/no"), networks, version)
 	w.is("in a missing group", err, azure.Missing, "ResourceGroupNotFound")
 }
 

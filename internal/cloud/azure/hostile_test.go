@@ -106,12 +106,11 @@ func TestRedirects(t *testing.T) {
 	var calls atomic.Int32
 	client := hostile(t, func(w http.ResponseWriter, r *http.Request) {
 		calls.Add(1)
-		switch {
-		case r.URL.Path == "/moved":
+		if r.URL.Path == "/moved" {
 			_, _ = fmt.Fprint(w, `{"name": "moved"}`)
-		default:
-			http.Redirect(w, r, fmt.Sprint(to.Load()), http.StatusTemporaryRedirect)
+			return
 		}
+		http.Redirect(w, r, fmt.Sprint(to.Load()), http.StatusTemporaryRedirect)
 	})
 	get := func(address string) (azure.Answer, error) {
 		to.Store(address)
@@ -167,13 +166,15 @@ func TestOperationsElsewhere(t *testing.T) {
 	if answer, err = client.Poll(ctx, *answer.Operation); err != nil || answer.Operation != nil {
 		t.Errorf("the resource is polled instead: %v, %v", answer, err)
 	}
-	for _, address := range []string{other, "https://management.azure.com@" + strings.TrimPrefix(other, "http://"), "//x", "\x00"} {
+	for _, address := range []string{
+		other, "https://management.azure.com@" + strings.TrimPrefix(other, "http://"), "//x", "\x00",
+	} {
 		forged := azure.Operation{Style: azure.Location, URL: address, Method: http.MethodPut, ID: id, Version: version}
 		if answer, err := client.Poll(ctx, forged); err == nil {
 			t.Errorf("a forged token: %v", answer)
 		}
 	}
-	if _, err := client.List(ctx, parse(t, group), "Microsoft.Network/virtualNetworks", version); err == nil {
+	if _, err := client.List(ctx, parse(t, group), networks, version); err == nil {
 		t.Error("the next page is on another host")
 	}
 }
@@ -216,7 +217,7 @@ func TestAnswersThatAreNoResource(t *testing.T) {
 	client := hostile(t, func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = fmt.Fprint(w, `{"value": [{}], "nextLink": "https://`+"%"+`"}`)
 	})
-	if _, err := client.List(context.Background(), parse(t, group), "Microsoft.Network/virtualNetworks", version); err == nil {
+	if _, err := client.List(context.Background(), parse(t, group), networks, version); err == nil {
 		t.Error("a wrong address of the next page")
 	}
 }
@@ -227,7 +228,7 @@ func TestEndlessList(t *testing.T) {
 	client := hostile(t, func(w http.ResponseWriter, r *http.Request) {
 		_, _ = fmt.Fprintf(w, `{"value": [{}], "nextLink": "https://%s%s?page=%d"}`, r.Host, r.URL.Path, calls.Add(1))
 	})
-	if _, err := client.List(context.Background(), parse(t, group), "Microsoft.Network/virtualNetworks", version); err == nil {
+	if _, err := client.List(context.Background(), parse(t, group), networks, version); err == nil {
 		t.Error("the list has an end")
 	}
 	if calls.Load() > 1000 {

@@ -32,30 +32,58 @@ func factsOf(id ID) facts {
 func TestParseID(t *testing.T) {
 	const guid = "00000000-0000-0000-0000-00000000000a"
 	for name, want := range map[string]facts{
-		"a subscription":   {subscription, subscriptionType, guid, guid, "", "/", "/", TenantScope, []string{guid}},
-		"a resource group": {inGroup, groupType, "rg", guid, "rg", subscription, subscription, SubscriptionScope, []string{"rg"}},
-		"in a resource group": {network, "Microsoft.Network/virtualNetworks", "net", guid, "rg", inGroup, inGroup,
-			ResourceGroupScope, []string{"net"}},
-		"a child": {network + "/subnets/a b;c=1", "Microsoft.Network/virtualNetworks/subnets", "a b;c=1", guid, "rg", network,
-			inGroup, ResourceGroupScope, []string{"net", "a b;c=1"}},
-		"in a subscription": {subscription + "/providers/Microsoft.Test/things/a", "Microsoft.Test/things", "a", guid, "",
-			subscription, subscription, SubscriptionScope, []string{"a"}},
-		"in the tenant": {"/providers/Microsoft.Subscription/aliases/a", "Microsoft.Subscription/aliases", "a", "", "", "/", "/",
-			TenantScope, []string{"a"}},
-		"a management group": {"/providers/Microsoft.Management/managementGroups/mg", managementType, "mg", "", "", "/", "/",
-			TenantScope, []string{"mg"}},
+		"a subscription": {subscription, subscriptionType, guid, guid, "", "/", "/", TenantScope, []string{guid}},
+		"a resource group": {
+			inGroup, groupType, "rg", guid, "rg", subscription, subscription, SubscriptionScope, []string{"rg"},
+		},
+		"in a resource group": {
+			network, "Microsoft.Network/virtualNetworks", "net", guid, "rg", inGroup, inGroup,
+			ResourceGroupScope,
+			[]string{"net"},
+		},
+		"a child": {
+			network + "/subnets/a b;c=1", "Microsoft.Network/virtualNetworks/subnets", "a b;c=1", guid, "rg", network,
+			inGroup, ResourceGroupScope,
+			[]string{"net", "a b;c=1"},
+		},
+		"in a subscription": {
+			subscription + "/providers/Microsoft.Test/things/a", "Microsoft.Test/things", "a", guid, "",
+			subscription, subscription, SubscriptionScope,
+			[]string{"a"},
+		},
+		"in the tenant": {
+			"/providers/Microsoft.Subscription/aliases/a", "Microsoft.Subscription/aliases", "a", "", "", "/", "/",
+			TenantScope,
+			[]string{"a"},
+		},
+		"a management group": {
+			"/providers/Microsoft.Management/managementGroups/mg", managementType, "mg", "", "", "/", "/",
+			TenantScope,
+			[]string{"mg"},
+		},
 		"in a management group": {
 			"/providers/Microsoft.Management/managementGroups/mg/providers/Microsoft.Authorization/locks/l",
 			"Microsoft.Authorization/locks", "l", "", "", "/providers/Microsoft.Management/managementGroups/mg",
-			"/providers/Microsoft.Management/managementGroups/mg", ManagementGroupScope, []string{"l"}},
-		"an extension": {network + "/subnets/s/providers/Microsoft.Authorization/locks/l", "Microsoft.Authorization/locks", "l",
-			guid, "rg", network + "/subnets/s", network + "/subnets/s", ExtensionScope, []string{"l"}},
-		"an extension's child": {network + "/providers/Microsoft.Network/virtualNetworks/e/subnets/c",
+			"/providers/Microsoft.Management/managementGroups/mg", ManagementGroupScope,
+			[]string{"l"},
+		},
+		"an extension": {
+			network + "/subnets/s/providers/Microsoft.Authorization/locks/l", "Microsoft.Authorization/locks", "l",
+			guid, "rg", network + "/subnets/s", network + "/subnets/s", ExtensionScope,
+			[]string{"l"},
+		},
+		"an extension's child": {
+			network + "/providers/Microsoft.Network/virtualNetworks/e/subnets/c",
 			"Microsoft.Network/virtualNetworks/subnets", "c", guid, "rg",
-			network + "/providers/Microsoft.Network/virtualNetworks/e", network, ExtensionScope, []string{"e", "c"}},
-		"a group named as a provider": {subscription + "/resourceGroups/providers/providers/Microsoft.Test/things/providers",
+			network + "/providers/Microsoft.Network/virtualNetworks/e", network, ExtensionScope,
+			[]string{"e", "c"},
+		},
+		"a group named as a provider": {
+			subscription + "/resourceGroups/providers/providers/Microsoft.Test/things/providers",
 			"Microsoft.Test/things", "providers", guid, "providers", subscription + "/resourceGroups/providers",
-			subscription + "/resourceGroups/providers", ResourceGroupScope, []string{"providers"}},
+			subscription + "/resourceGroups/providers", ResourceGroupScope,
+			[]string{"providers"},
+		},
 	} {
 		id, err := ParseID(want.Text)
 		if err != nil {
@@ -75,10 +103,12 @@ func TestIDsAreComparedWithoutCase(t *testing.T) {
 		t.Errorf("%s and %s differ", id, other)
 	}
 	want := subscription + "/resourceGroups/RG/providers/MICROSOFT.NETWORK/VIRTUALNETWORKS/NET"
-	if got := other.String(); !strings.EqualFold(got, want) || !strings.Contains(got, "/resourceGroups/RG/providers/MICROSOFT.") {
+	got := other.String()
+	if !strings.EqualFold(got, want) || !strings.Contains(got, "/resourceGroups/RG/providers/MICROSOFT.") {
 		t.Errorf("the text is %s", got)
 	}
-	if id.Equal(mustParse(t, network+"2")) || !mustParse(t, network+"/subnets/a").Within(other) || id.Within(mustParse(t, network+"/x/y")) {
+	if id.Equal(mustParse(t, network+"2")) || !mustParse(t, network+"/subnets/a").Within(other) ||
+		id.Within(mustParse(t, network+"/x/y")) {
 		t.Error("Equal or Within says the wrong thing")
 	}
 }
@@ -147,11 +177,19 @@ func TestChild(t *testing.T) {
 		{network, "microsoft.network/VirtualNetworks/subnets", "a", network + "/subnets/a"},
 		{network, "Microsoft.Authorization/locks", "l", network + "/providers/Microsoft.Authorization/locks/l"},
 		{group, "Microsoft.Authorization/locks", "l", group + "/providers/Microsoft.Authorization/locks/l"},
-		{"/", groupType, "rg", "error: its owner must be a Microsoft.Resources/subscriptions, not a Microsoft.Resources/tenants"},
+		{
+			"/", groupType, "rg",
+			"error: its owner must be a Microsoft.Resources/subscriptions, not a Microsoft.Resources/tenants",
+		},
 		{inGroup, subscriptionType, "x", "error: its owner must be a Microsoft.Resources/tenants, not a " + groupType},
-		{inGroup, "Microsoft.Network/virtualNetworks/subnets", "a",
-			"error: its owner must be a Microsoft.Network/virtualNetworks, not a " + groupType},
-		{inGroup, "virtualNetworks", "a", `error: "virtualNetworks" is no full type, such as Microsoft.Network/virtualNetworks`},
+		{
+			inGroup, "Microsoft.Network/virtualNetworks/subnets", "a",
+			"error: its owner must be a Microsoft.Network/virtualNetworks, not a " + groupType,
+		},
+		{
+			inGroup, "virtualNetworks", "a",
+			`error: "virtualNetworks" is no full type, such as Microsoft.Network/virtualNetworks`,
+		},
 		{inGroup, "Microsoft.Network/virtualNetworks", "", "error: a name is empty"},
 		{"/", subscriptionType, "prod", "error: the subscription must be a GUID"},
 	} {
@@ -214,7 +252,8 @@ func TestBuiltIDsAreParsed(t *testing.T) {
 func FuzzParseID(f *testing.F) {
 	for _, seed := range []string{
 		network, network + "/subnets/a/", subscription + "/RESOURCEGROUPS/rg", "/providers/A.B/c/d/providers/E.F/g/h/i/j",
-		subscription + "/providers/Microsoft.Resources/providers/x", "//", subscription + "/resourceGroups/providers/providers/A.B/c/providers",
+		subscription + "/providers/Microsoft.Resources/providers/x", "//",
+		subscription + "/resourceGroups/providers/providers/A.B/c/providers",
 	} {
 		f.Add(seed)
 	}
