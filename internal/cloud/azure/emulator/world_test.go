@@ -26,12 +26,12 @@ const (
 
 // world is a cloud whose time the test moves.
 type world struct {
-	t     *testing.T
+	t     testing.TB
 	cloud *Server
 	now   time.Time
 }
 
-func newWorld(t *testing.T, change ...func(*Options)) *world {
+func newWorld(t testing.TB, change ...func(*Options)) *world {
 	t.Helper()
 	w := &world{t: t, now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
 	options := Options{Clock: func() time.Time { return w.now }}
