@@ -41,44 +41,13 @@ func command() *cobra.Command {
 	return root
 }
 
-// catalogue is the command that writes the file.
-func (in *input) catalogue() *cobra.Command {
-	var output string
-	cmd := &cobra.Command{
-		Use: "catalogue", Short: "Write the catalogue", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := in.generate()
-			if err != nil {
-				return err
-			}
-			for _, r := range c.Refusals() {
-				fmt.Fprintf(cmd.ErrOrStderr(), "refused %s in %s: %s\n", r.Type, r.APIVersion, r.Reason)
-			}
-			data, err := c.Encode()
-			if err != nil {
-				return err
-			}
-			written, err := catalogue.Open(data)
-			if err != nil {
-				return err
-			}
-			if err := written.Verify(); err != nil {
-				return err
-			}
-			return os.WriteFile(output, data, 0o644)
-		},
-	}
-	cmd.Flags().StringVarP(&output, "output", "o", "arm.catalogue", "file to write")
-	return cmd
-}
-
 // explain is the command that shows the relationships of a type.
 func (in *input) explain() *cobra.Command {
 	return &cobra.Command{
 		Use: "explain TYPE", Short: "Show the relationships of a type", Args: cobra.ExactArgs(1),
 		Example: "  armgen explain Microsoft.Network/virtualNetworks/subnets --schemas DIR",
 		RunE: func(cmd *cobra.Command, types []string) error {
-			c, err := in.generate()
+			_, c, err := in.generate()
 			if err != nil {
 				return err
 			}
@@ -92,11 +61,7 @@ func (in *input) stats() *cobra.Command {
 	return &cobra.Command{
 		Use: "stats", Short: "Count owners and references", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			l, config, err := in.load()
-			if err != nil {
-				return err
-			}
-			m, err := azure.Build(l, config)
+			m, _, err := in.generate()
 			if err != nil {
 				return err
 			}
@@ -106,10 +71,11 @@ func (in *input) stats() *cobra.Command {
 	}
 }
 
-func (in *input) generate() (*catalogue.Catalogue, error) {
+// generate runs the generator on the flags' files.
+func (in *input) generate() (azure.Model, *catalogue.Catalogue, error) {
 	l, config, err := in.load()
 	if err != nil {
-		return nil, err
+		return azure.Model{}, nil, err
 	}
 	return azure.Generate(l, config)
 }

@@ -13,6 +13,7 @@ const (
 	maxText     = 1 << 18
 	maxList     = 8192
 	maxNameText = 260
+	namePattern = `^[^/?#%<>\\]+$` // of names in ARM, whatever the type
 )
 
 // maxRuled bounds the number of references in one object for which CEL checks the form. Where an object
@@ -105,7 +106,9 @@ func (c *Catalogue) specSchema(k *Kind) (map[string]any, error) {
 }
 
 // requiresOwner tells whether each resource of the kind has an owner that the user has to name.
-func (k *Kind) requiresOwner() bool { return !k.Scopes.Has(TenantScope) && !k.Scopes.Has(SubscriptionScope) }
+func (k *Kind) requiresOwner() bool {
+	return !k.Scopes.Has(TenantScope) && !k.Scopes.Has(SubscriptionScope)
+}
 
 // owner returns the schema of ownerRef.
 func (s schemas) owner(k *Kind) map[string]any {
@@ -128,7 +131,7 @@ func (s schemas) owner(k *Kind) map[string]any {
 
 func nameSchema(name *Shape) map[string]any {
 	schema := map[string]any{
-		"type": "string", "minLength": int64(1), "maxLength": int64(maxNameText), "pattern": `^[^/?#%<>\\]+$`,
+		"type": "string", "minLength": int64(1), "maxLength": int64(maxNameText), "pattern": namePattern,
 		"description": "AzureName is the name of the resource in ARM. It defaults to metadata.name",
 	}
 	if len(name.Enum) > 0 {

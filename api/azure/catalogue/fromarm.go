@@ -21,11 +21,12 @@ func (k *Kind) FromARM(body map[string]any, with Conversion) (spec map[string]an
 		return nil, nil, err
 	}
 	c := converter{Conversion: with}
-	name, named := body["name"].(string)
+	name, _ := body["name"].(string)
 	if with.Name == "" {
 		c.Name = name
 	}
 	c.self, _ = k.ID(with.Parent, c.Name)
+	named := acceptsName(definition.Name, name)
 	known := maps.Clone(body)
 	if named {
 		delete(known, "name")
@@ -241,6 +242,12 @@ func (s *Shape) acceptsString(v string) bool {
 	length := int64(utf8.RuneCountInString(v))
 	return length >= s.MinLength && (s.MaxLength == 0 || length <= s.MaxLength) &&
 		(len(s.Enum) == 0 || slices.Contains(s.Enum, v)) && (s.Pattern == "" || compile(s.Pattern).MatchString(v))
+}
+
+// acceptsName tells whether the CRD accepts an azureName.
+func acceptsName(s *Shape, name string) bool {
+	return len(name) <= maxNameText && compile(namePattern).MatchString(name) &&
+		(len(s.Enum) == 0 || slices.Contains(s.Enum, name))
 }
 
 func (s *Shape) inBounds(v float64) bool {

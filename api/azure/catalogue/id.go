@@ -7,6 +7,8 @@ import (
 )
 
 // KubernetesReference names an object in the namespace of the object that refers to it.
+//
+// +kubebuilder:object:generate=true
 type KubernetesReference struct {
 	// Group and Kind of the object. Both may be empty where one kind alone is allowed.
 	Group string `json:"group,omitempty"`
@@ -17,6 +19,8 @@ type KubernetesReference struct {
 }
 
 // AzureReference names a resource outside of Kubernetes.
+//
+// +kubebuilder:object:generate=true
 type AzureReference struct {
 	// Subscription of the resource. Empty means the one of the resource that refers to it.
 	Subscription string `json:"subscription,omitempty"`
@@ -29,6 +33,8 @@ type AzureReference struct {
 }
 
 // Reference names another resource, or a part of a resource. Exactly one field is set.
+//
+// +kubebuilder:object:generate=true
 type Reference struct {
 	Kubernetes *KubernetesReference `json:"kubernetes,omitempty"`
 	Azure      *AzureReference      `json:"azure,omitempty"`

@@ -13,9 +13,9 @@ import (
 // Bounds of what a file may hold. All of ARM needs about a tenth of each.
 const (
 	maxFile   = 64 << 20
-	maxBlock  = 16 << 20 // of the index, and of the definitions of a group, unpacked
-	maxDepth  = 64       // of a shape
-	maxShapes = 1 << 18  // in one body, where a shape in several places counts several times
+	maxBlock  = 4 << 20 // of the index, and of the definitions of a group, unpacked
+	maxDepth  = 64      // of a shape
+	maxShapes = 1 << 14 // in one body, where a shape in several places counts several times
 )
 
 var errCutOff = errors.New("the file is cut off")

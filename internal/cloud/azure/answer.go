@@ -3,6 +3,7 @@ package azure
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -29,21 +30,19 @@ const longestPause = time.Hour
 // begun returns what follows from the answer to a PUT or DELETE. owns reports whether an address is the
 // client's own.
 //
-// The state in the body decides before any header: the update of a route table is answered with an
-// operation although the table is Succeeded.
+// The state in the body of a PUT decides before any header: the update of a route table is answered with an
+// operation although the table is Succeeded. The body of a DELETE may have the state before the request.
 func (m message) begun(op Operation, owns func(*url.URL) bool) (Answer, error) {
 	answer := Answer{
 		Body: m.body, ETag: m.etag(), Created: m.status == http.StatusCreated, After: retryAfter(m.header),
 	}
-	state := provisioningState(m.body)
-	switch {
-	case isFailed(state) && m.method != http.MethodDelete:
+	state, replaced := ProvisioningState(m.body), m.method != http.MethodDelete
+	if replaced && isFailed(state) {
 		return Answer{}, m.failed(op, state)
-	case isTerminal(state), m.status == http.StatusNoContent:
-		answer.After = 0
-		return answer, nil
 	}
-	op.Style, op.URL = m.style(owns)
+	if m.status != http.StatusNoContent && (!replaced || !isTerminal(state)) {
+		op.Style, op.URL = m.style(owns)
+	}
 	if op.Style == "" {
 		answer.After = 0
 		return answer, nil
@@ -55,14 +54,15 @@ func (m message) begun(op Operation, owns func(*url.URL) bool) (Answer, error) {
 // style returns how the operation of an answer is polled, and at which address. An address of another
 // host is not used, since the credentials would be sent there: the resource is polled instead.
 func (m message) style(owns func(*url.URL) bool) (Style, string) {
-	running := m.status == http.StatusAccepted || m.status == http.StatusCreated || provisioningState(m.body) != ""
+	state := ProvisioningState(m.body)
+	goesOn := m.status == http.StatusAccepted || (state != "" && !isTerminal(state))
 	for _, one := range []struct {
 		style  Style
 		header string
 		begins bool
 	}{
 		{AsyncOperation, "Azure-AsyncOperation", true},
-		{Location, "Location", running},
+		{Location, "Location", goesOn || m.status == http.StatusCreated},
 	} {
 		value := m.header.Get(one.header)
 		if value == "" || !one.begins {
@@ -73,7 +73,7 @@ func (m message) style(owns func(*url.URL) bool) (Style, string) {
 		}
 		return OfResource, ""
 	}
-	if m.status == http.StatusAccepted || provisioningState(m.body) != "" {
+	if goesOn {
 		return OfResource, ""
 	}
 	return "", ""
@@ -98,7 +98,7 @@ func (m message) polledAsync(op Operation) (Answer, error) {
 		status = "InProgress"
 	}
 	if status == "" { // Some services answer with the resource at the end.
-		status = provisioningState(m.body)
+		status = ProvisioningState(m.body)
 	}
 	switch {
 	case isFailed(status):
@@ -113,7 +113,7 @@ func (m message) polledAsync(op Operation) (Answer, error) {
 // poll is sent to the header Location, which may change.
 func (m message) polledLocation(op Operation, owns func(*url.URL) bool) (Answer, error) {
 	if m.status != http.StatusAccepted {
-		if state := provisioningState(m.body); isFailed(state) && op.Method != http.MethodDelete {
+		if state := ProvisioningState(m.body); isFailed(state) && op.Method != http.MethodDelete {
 			return Answer{}, m.failed(op, state)
 		}
 		return Answer{Body: m.body, ETag: m.etag()}, nil
@@ -128,7 +128,7 @@ func (m message) polledLocation(op Operation, owns func(*url.URL) bool) (Answer,
 
 // polledResource reads the state of the resource itself.
 func (m message) polledResource(op Operation) (Answer, error) {
-	state := provisioningState(m.body)
+	state := ProvisioningState(m.body)
 	switch {
 	case isFailed(state):
 		return Answer{}, m.failed(op, state)
@@ -151,8 +151,8 @@ func (m message) failed(op Operation, state string) error {
 	return e
 }
 
-// provisioningState returns the state in the body of a resource, or "".
-func provisioningState(body map[string]any) string {
+// ProvisioningState returns the state in the body of a resource, such as Succeeded, or "" if the body has none.
+func ProvisioningState(body map[string]any) string {
 	properties, _ := lookUp(body, "properties").(map[string]any)
 	state, _ := lookUp(properties, "provisioningState").(string)
 	return state
@@ -161,7 +161,9 @@ func provisioningState(body map[string]any) string {
 func isTerminal(state string) bool { return strings.EqualFold(state, "Succeeded") || isFailed(state) }
 
 func isFailed(state string) bool {
-	return strings.EqualFold(state, "Failed") || strings.EqualFold(state, "Canceled") || strings.EqualFold(state, "Cancelled")
+	return slices.ContainsFunc([]string{"Failed", "Canceled", "Cancelled"}, func(end string) bool {
+		return strings.EqualFold(state, end)
+	})
 }
 
 // retryAfter returns the pause that an answer asks for, in seconds or as a date, or 0.

@@ -33,7 +33,7 @@ type Options struct {
 	Timeout time.Duration
 	// MaxAnswer bounds the body of an answer in bytes, 8 MiB when 0.
 	MaxAnswer int64
-	// Transport sends requests; nil is a transport of the client's own.
+	// Transport sends requests; nil is one that all such clients share.
 	Transport http.RoundTripper
 	// Observe is called after each request; it may be nil.
 	Observe func(Call)
@@ -186,6 +186,7 @@ func (c *Client) request(
 	if err != nil {
 		return message{}, err
 	}
+	defer response.Body.Close()
 	return readMessage(method, response)
 }
 

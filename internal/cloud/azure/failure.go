@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -75,7 +76,7 @@ func (m message) refusal() *Error {
 	}
 	e.Message = cmp.Or(textOf(lookUp(inner, "message")), textOf(lookUp(inner, "error_description")))
 	e.addDetails(inner)
-	e.Message = cut(e.Message)
+	e.Message = cut(steady(e.Message))
 	e.Code = cut(e.Code)
 	return e
 }
@@ -127,6 +128,21 @@ func textOf(value any) string {
 	default:
 		return ""
 	}
+}
+
+// Parts of ARM's texts that differ each time: signed queries of addresses, and the ids of requests.
+var (
+	queries    = regexp.MustCompile(`(https?://[^\s?'"]+)\?[^\s'"]+`)
+	requestIDs = regexp.MustCompile(`(?i)\s*(\(` + anyGUID + `\)|` +
+		`\b(request|correlation|tracking|activity|trace) ?id[:=]? *'?` + anyGUID + `'?)`)
+)
+
+const anyGUID = `[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`
+
+// steady removes from a text what differs each time, so that a condition stays the same while the error does. The
+// signature of a query is nobody's business either.
+func steady(text string) string {
+	return strings.TrimSpace(requestIDs.ReplaceAllString(queries.ReplaceAllString(text, "$1"), ""))
 }
 
 func cut(text string) string {

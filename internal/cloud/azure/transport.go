@@ -2,12 +2,14 @@ package azure
 
 import (
 	"cmp"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -48,13 +50,20 @@ type transport struct {
 	maxAnswer int64
 }
 
+// pool has the connections of all clients without a Transport of their own. A connection has no credentials: each
+// request has its own.
+var pool = sync.OnceValue(func() http.RoundTripper {
+	return &http.Transport{
+		Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12},
+		MaxIdleConns: 100, MaxIdleConnsPerHost: 32, IdleConnTimeout: 90 * time.Second,
+		TLSHandshakeTimeout: 10 * time.Second, ExpectContinueTimeout: time.Second, MaxResponseHeaderBytes: maxHeader,
+	}
+})
+
 func newTransport(endpoint *url.URL, options Options) *transport {
 	base := options.Transport
 	if base == nil {
-		own := http.DefaultTransport.(*http.Transport).Clone() //nolint:forcetypeassert // net/http's own
-		own.MaxResponseHeaderBytes = maxHeader
-		own.MaxIdleConnsPerHost = 32
-		base = own
+		base = pool()
 	}
 	return &transport{
 		maxAnswer: cmp.Or(options.MaxAnswer, defaultMaxAnswer),

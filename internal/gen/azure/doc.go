@@ -9,7 +9,8 @@
 //   - setReferences (references.go, targets.go) finds ARM ids and what they may refer to.
 //   - flatten (flatten.go) moves the properties of "properties" to the top.
 //
-// emit (emit.go) writes the Model as a catalogue of package api/azure/catalogue.
+// toCatalogue (catalogue.go) writes the Model as a catalogue of package api/azure/catalogue, and GoPackages
+// (gotypes.go) declares the typed packages.
 //
 // Where a schema leaves a question open, no stage guesses. A question about one resource refuses that
 // resource: [catalogue.Refusal] says what to write in the [Config]. An ARM id that may also be another

@@ -21,31 +21,24 @@ var stages = []stage{
 	{"flattening properties", flatten},
 }
 
-// Build runs all stages. The error for entries of the config that answered nothing names all of them.
-func Build(l *Library, config *Config) (Model, error) {
+// Generate runs all stages, and returns their result and its catalogue. The error for entries of the
+// config that answered nothing names all of them.
+func Generate(l *Library, config *Config) (Model, *catalogue.Catalogue, error) {
 	m, err := readModel(l, config)
 	if err != nil {
-		return Model{}, fmt.Errorf("reading schemas: %w", err)
+		return Model{}, nil, fmt.Errorf("reading schemas: %w", err)
 	}
 	for _, s := range stages {
 		if m, err = s.run(m, config); err != nil {
-			return Model{}, fmt.Errorf("%s: %w", s.doing, err)
+			return Model{}, nil, fmt.Errorf("%s: %w", s.doing, err)
 		}
 	}
 	if unused := config.unused(); len(unused) > 0 {
-		return Model{}, fmt.Errorf("%d entries of the config answer no question, remove them: %s", len(unused),
+		return Model{}, nil, fmt.Errorf("%d entries of the config answer no question, remove them: %s", len(unused),
 			strings.Join(unused, ", "))
 	}
-	return m, nil
-}
-
-// Generate returns the catalogue of the schemas.
-func Generate(l *Library, config *Config) (*catalogue.Catalogue, error) {
-	m, err := Build(l, config)
-	if err != nil {
-		return nil, err
-	}
-	return emit(m)
+	c, err := toCatalogue(m)
+	return m, c, err
 }
 
 // Counts tell what the stages found.

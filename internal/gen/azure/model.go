@@ -102,6 +102,26 @@ func (t *Type) rewrite(path []string, change func(t *Type, path []string) *Type)
 	return out
 }
 
+// maxSize bounds the values in a body. All of ARM needs a third.
+const maxSize = 1 << 14
+
+// size returns the number of values in a body, at most maxSize+1. A definition in several places counts
+// several times. known has the results so far.
+func (t *Type) size(known map[*Type]int) int {
+	if t == nil {
+		return 0
+	}
+	if n, ok := known[t]; ok {
+		return n
+	}
+	n := 1 + t.Element.size(known)
+	for _, p := range t.Props {
+		n = min(n+p.Type.size(known), maxSize+1)
+	}
+	known[t] = n
+	return n
+}
+
 // name returns the last part of Definition.
 func (t *Type) name() string { return t.Definition[strings.LastIndex(t.Definition, "/")+1:] }
 

@@ -17,7 +17,8 @@ import (
 type reader struct {
 	config *Config
 	done   map[string]*Type // by the id of the definition
-	within []string         // the ids of the definitions that are being read
+	sizes  map[*Type]int
+	within []string // the ids of the definitions that are being read
 }
 
 // readModel reads the selected resources. One that can't be read is refused.
@@ -32,7 +33,7 @@ func readModel(l *Library, config *Config) (Model, error) {
 	for i, s := range selections {
 		f := files[i]
 		if readers[f.root] == nil {
-			readers[f.root] = &reader{config: config, done: map[string]*Type{}}
+			readers[f.root] = &reader{config: config, done: map[string]*Type{}, sizes: map[*Type]int{}}
 		}
 		r, err := readers[f.root].resource(f, s)
 		if errors.Is(err, errNoResource) {
@@ -103,6 +104,9 @@ func (r *reader) resource(f *File, s Selection) (Resource, error) {
 	out.Body, err = r.read(f, own)
 	if err == nil && out.Body.Type != catalogue.Object {
 		err = errors.New("the resource is no object")
+	}
+	if err == nil && out.Body.size(r.sizes) > maxSize {
+		err = fmt.Errorf("the schema has more than %d values: name a definition in it in the config: open: [DEFINITION]", maxSize)
 	}
 	out.Name = &catalogue.Shape{Type: catalogue.String}
 	if name := out.Body.prop("name"); name != nil && name.Type.Type == catalogue.String {

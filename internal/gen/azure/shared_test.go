@@ -78,7 +78,7 @@ func generated(t *testing.T, directories []fs.FS, types ...[]byte) *catalogue.Ca
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := azure.Generate(l, config)
+	_, c, err := azure.Generate(l, config)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,7 +24,8 @@ func (rq *request) render(r *resource) map[string]any {
 	if r.kind.ETag == WeakETag {
 		out["etag"] = rq.etagOf(r)
 	}
-	if identity := mapOf(out["identity"]); identity != nil && strings.Contains(textOf(identity["type"]), "SystemAssigned") {
+	identity := mapOf(out["identity"])
+	if strings.Contains(textOf(identity["type"]), "SystemAssigned") {
 		identity["principalId"], identity["tenantId"] = r.guid, "00000000-0000-0000-0000-000000000000"
 	}
 	if r.kind.Stateless {

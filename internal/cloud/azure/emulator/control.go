@@ -18,6 +18,9 @@ type Call struct {
 	Method, Type string
 }
 
+// pollCall is the type of polls.
+const pollCall = "operation"
+
 // String prints a call as in "PUT Microsoft.Network/virtualNetworks".
 func (c Call) String() string { return c.Method + " " + c.Type }
 
@@ -69,11 +72,20 @@ func (s *Server) Calls() map[Call]int {
 	return maps.Clone(s.calls)
 }
 
+// CallsFor returns the number of requests for one resource by method, without polls.
+func (s *Server) CallsFor(id azure.ID) map[string]int {
+	s.control.Lock()
+	defer s.control.Unlock()
+	counted := map[string]int{}
+	maps.Copy(counted, s.callsFor[id.Key()])
+	return counted
+}
+
 // CallCount returns the number of requests of a method, or of all methods if it is empty, without polls.
 func (s *Server) CallCount(method string) int {
 	sum := 0
 	for call, n := range s.Calls() {
-		if call.Type != "operation" && (method == "" || call.Method == method) {
+		if call.Type != pollCall && (method == "" || call.Method == method) {
 			sum += n
 		}
 	}
@@ -85,6 +97,7 @@ func (s *Server) ResetCalls() {
 	s.control.Lock()
 	defer s.control.Unlock()
 	clear(s.calls)
+	clear(s.callsFor)
 	clear(s.refused)
 	s.refusals = nil
 }

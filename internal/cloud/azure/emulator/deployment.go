@@ -208,7 +208,7 @@ func (d *deployment) outputs() []any {
 
 // providersOf returns the types of a template as a deployment shows them.
 func providersOf(steps []*step) []any {
-	all := []any{}
+	all := make([]any, 0, len(steps))
 	for _, one := range steps {
 		_, types, _ := strings.Cut(one.id.Type(), "/")
 		location := []any{nil}

@@ -9,11 +9,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-const deployment1 = group + "/providers/Microsoft.Resources/deployments/d"
+const (
+	deployment1  = group + "/providers/Microsoft.Resources/deployments/d"
+	networksType = "Microsoft.Network/virtualNetworks"
+)
 
 // template is the body of a deployment.
 func template(resources string) string {
-	return `{"properties": {"mode": "Incremental", "template": {"languageVersion": "2.0", "resources": ` + resources + `}}}`
+	return `{"properties": {"mode": "Incremental", "template": {
+		"languageVersion": "2.0", "resources": ` + resources + `}}}`
 }
 
 // symbolic is one resource of a template.
@@ -28,7 +32,7 @@ func TestDeploymentFollowsDependencies(t *testing.T) {
 			"properties": {"subnet": {"id": "[resourceId('Microsoft.Network/virtualNetworks/subnets', 'net', 'one')]"}}`)+`,
 		"subnet": `+symbolic("Microsoft.Network/virtualNetworks/subnets", "net/one", `, "dependsOn": ["net"]`)+`,
 		"net": `+symbolic("Microsoft.Network/virtualNetworks", "net", `, "dependsOn": ["group"], "location": "westus2"`)+`,
-		"group": {"existing": true, "type": "Microsoft.Storage/storageAccounts", "name": "sa", "apiVersion": "2020-03-01"}}`))
+		"group": `+symbolic("Microsoft.Storage/storageAccounts", "sa", `, "existing": true`)+`}`))
 	if r.status != http.StatusOK || r.state() != "Accepted" {
 		t.Fatalf("%d %v", r.status, r.body)
 	}
@@ -36,12 +40,12 @@ func TestDeploymentFollowsDependencies(t *testing.T) {
 	w.ready(group+"/providers/Microsoft.Storage/storageAccounts/sa", located(""))
 	body := template(`{
 		"subnet": ` + symbolic("Microsoft.Network/virtualNetworks/subnets", "net/one", `, "dependsOn": ["net"]`) + `,
-		"net": ` + symbolic("Microsoft.Network/virtualNetworks", "net", `, "dependsOn": ["account"], "location": "westus2"`) + `,
-		"account": {"existing": true, "type": "Microsoft.Storage/storageAccounts", "name": "sa", "apiVersion": "2020-03-01"}}`)
+		"net": ` + symbolic(networksType, "net", `, "dependsOn": ["account"], "location": "westus2"`) + `,
+		"account": ` + symbolic("Microsoft.Storage/storageAccounts", "sa", `, "existing": true`) + `}`)
 	poll := strings.TrimPrefix(w.put(deployment1, body).header.Get("Azure-AsyncOperation"), "http://example.com")
-	var states []string
-	for range 8 {
-		states = append(states, w.get(deployment1).state())
+	states := make([]string, 8)
+	for i := range states {
+		states[i] = w.get(deployment1).state()
 		w.now = w.now.Add(25 * time.Millisecond)
 	}
 	want := []string{"Accepted", "Running", "Running", "Running", "Running", "Succeeded", "Succeeded", "Succeeded"}
@@ -64,8 +68,8 @@ func TestDeploymentFollowsDependencies(t *testing.T) {
 
 func TestDeploymentFails(t *testing.T) {
 	for name, resources := range map[string]string{
-		"an existing resource is missing": `{"a": {"existing": true, "type": "Microsoft.Network/virtualNetworks", "name": "net",
-			"apiVersion": "2020-03-01"}, "b": ` + symbolic("Microsoft.Network/virtualNetworks/subnets", "net/one", `, "dependsOn": ["a"]`) + `}`,
+		"an existing resource is missing": `{"a": ` + symbolic(networksType, "net", `, "existing": true`) + `,
+			"b": ` + symbolic(networksType+"/subnets", "net/one", `, "dependsOn": ["a"]`) + `}`,
 		"a reference is missing": `[` + symbolic("Microsoft.Network/networkInterfaces", "nic", `, "location": "westus2",
 			"properties": {"subnet": {"id": "`+subnet+`"}}`) + `]`,
 	} {
@@ -86,15 +90,19 @@ func TestTemplatesThatAreRefused(t *testing.T) {
 		return symbolic("Microsoft.Test/things", name, `, "dependsOn": ["`+need+`"]`)
 	}
 	for name, one := range map[string]struct{ body, code string }{
-		"none":                   {`{}`, "InvalidRequestContent"},
-		"another mode":           {`{"properties": {"mode": "Complete", "template": {}}}`, "InvalidRequestContent"},
-		"no resources":           {template(`[]`), "InvalidTemplate"},
-		"an unknown dependency":  {template(`[` + thing("a", "b") + `]`), "InvalidTemplate"},
-		"a cycle":                {template(`[` + thing("a", "b") + `,` + thing("b", "a") + `]`), "InvalidTemplate"},
-		"an expression":          {template(`[` + symbolic("Microsoft.Test/things", "[uniqueString('a')]", "") + `]`), "InvalidTemplate"},
+		"none":                  {`{}`, "InvalidRequestContent"},
+		"another mode":          {`{"properties": {"mode": "Complete", "template": {}}}`, "InvalidRequestContent"},
+		"no resources":          {template(`[]`), "InvalidTemplate"},
+		"an unknown dependency": {template(`[` + thing("a", "b") + `]`), "InvalidTemplate"},
+		"a cycle":               {template(`[` + thing("a", "b") + `,` + thing("b", "a") + `]`), "InvalidTemplate"},
+		"an expression": {
+			template(`[` + symbolic("Microsoft.Test/things", "[uniqueString('a')]", "") + `]`), "InvalidTemplate",
+		},
 		"names and types differ": {template(`[` + symbolic("Microsoft.Test/things/parts", "a", "") + `]`), "InvalidTemplate"},
-		"a wrong location": {template(`[` + symbolic("Microsoft.Network/virtualNetworks", "a", `, "location": "x"`) + `]`),
-			"LocationNotAvailableForResourceType"},
+		"a wrong location": {
+			template(`[` + symbolic("Microsoft.Network/virtualNetworks", "a", `, "location": "x"`) + `]`),
+			"LocationNotAvailableForResourceType",
+		},
 	} {
 		w.refused(name, w.put(deployment1, one.body), 400, one.code)
 	}

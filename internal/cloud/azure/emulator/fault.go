@@ -87,6 +87,12 @@ func (s *Server) comes(call Call, id azure.ID) Fault {
 	s.control.Lock()
 	defer s.control.Unlock()
 	s.calls[call]++
+	if call.Type != pollCall {
+		if s.callsFor[id.Key()] == nil {
+			s.callsFor[id.Key()] = map[string]int{}
+		}
+		s.callsFor[id.Key()][call.Method]++
+	}
 	for i, f := range s.faults {
 		if !f.matches(call, id) {
 			continue

@@ -1,7 +1,6 @@
 package emulator
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -16,8 +15,10 @@ import (
 
 func TestFaults(t *testing.T) {
 	w := newWorld(t).ready(group, located(""))
-	w.cloud.AddFault(Fault{Method: http.MethodPut, Type: "microsoft.network/virtualnetworks", Skip: 1, Times: 2,
-		Status: 429, Code: "TooManyRequests", Detail: "D", RetryAfter: 5})
+	w.cloud.AddFault(Fault{
+		Method: http.MethodPut, Type: "microsoft.network/virtualnetworks", Skip: 1, Times: 2,
+		Status: 429, Code: "TooManyRequests", Detail: "D", RetryAfter: 5,
+	})
 	w.is("the first passes", w.put(vnet, located("")), 201)
 	w.settle().is("another type passes", w.put(nic, located("")), 201)
 	for range 2 {
@@ -68,7 +69,10 @@ func TestFailedOperations(t *testing.T) {
 func TestConnectionIsDropped(t *testing.T) {
 	w := newWorld(t).ready(group, located(""))
 	dropped := func() (is bool) {
-		defer func() { is = recover() == http.ErrAbortHandler }() // A recorder has no connection.
+		defer func() { // A recorder has no connection.
+			err, _ := recover().(error)
+			is = errors.Is(err, http.ErrAbortHandler)
+		}()
 		w.put(vnet, located(""))
 		return false
 	}
@@ -113,7 +117,7 @@ func TestKnobs(t *testing.T) {
 		return answer.Body.String()
 	}
 	var items []Item
-	if err := json.NewDecoder(bytes.NewBufferString(knob("GET", "inventory", ""))).Decode(&items); err != nil || len(items) != 3 {
+	if err := json.Unmarshal([]byte(knob("GET", "inventory", "")), &items); err != nil || len(items) != 3 {
 		t.Errorf("inventory: %v, %v", items, err)
 	}
 	knob("POST", "faults", `{"status": 500, "times": -1}`)

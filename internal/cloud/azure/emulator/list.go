@@ -43,7 +43,8 @@ func (rq *request) isListed(r *resource, in azure.ID, typ string) bool {
 	if !strings.EqualFold(r.kind.Name, typ) {
 		return false
 	}
-	return r.id.Parent().Equal(in) || (isPlace(in) && r.id.In().Within(in) && !azure.IsChildType(typ, r.id.Parent().Type()))
+	parent := r.id.Parent()
+	return parent.Equal(in) || (isPlace(in) && r.id.In().Within(in) && !azure.IsChildType(typ, parent.Type()))
 }
 
 // page returns one page of a list.

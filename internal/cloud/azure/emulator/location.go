@@ -47,8 +47,8 @@ func checkLocation(old, next *resource) *refusal {
 	if group {
 		code = "InvalidResourceGroupLocation"
 	}
-	refused := malformed(code, "The resource '%s' already exists in location '%s'. A resource with the same name cannot be "+
-		"created in location '%s'.", next.id.Name(), old.location, next.location)
+	refused := malformed(code, "The resource '%s' already exists in location '%s'. A resource with the same name "+
+		"cannot be created in location '%s'.", next.id.Name(), old.location, next.location)
 	refused.status = http.StatusConflict
 	return refused
 }

@@ -46,7 +46,7 @@ func (rq *request) begin(r *resource, flow Flow) *operation {
 		return op
 	}
 	r.running = op
-	rq.Server.running = append(rq.Server.running, op)
+	rq.running = append(rq.running, op)
 	return op
 }
 
@@ -73,12 +73,12 @@ func (rq *request) address(r *resource, pattern string) string {
 	if subscription := r.id.Subscription(); subscription != "" {
 		root = "/subscriptions/" + subscription
 	}
-	if !strings.Contains(pattern, "{operation}") { // The address of a group's deletion is opaque, and the same each time.
+	if !strings.Contains(pattern, "{operation}") { // A group's deletion has one opaque address.
 		name = base64.RawURLEncoding.EncodeToString([]byte(r.id.Key()))
 	}
 	address := strings.NewReplacer(
-		"{root}", root, "{provider}", r.id.Provider(), "{location}", cmp.Or(rq.locationOf(r), "global"), "{id}", r.id.String(),
-		"{name}", name, "{operation}", uuid(),
+		"{root}", root, "{provider}", r.id.Provider(), "{location}", cmp.Or(rq.locationOf(r), "global"),
+		"{id}", r.id.String(), "{name}", name, "{operation}", uuid(),
 	).Replace(pattern)
 	separator := "?"
 	if strings.Contains(address, "?") {
@@ -174,6 +174,8 @@ func (rq *request) accepted(op *operation, r *resource, created bool) reply {
 	switch {
 	case op.flow.Style == LocationOnly || op.flow.Style == AsyncLocation:
 		header.Set("Location", rq.host+op.result)
+		return reply{status: http.StatusAccepted, header: header}
+	case op.method == http.MethodDelete && !op.done:
 		return reply{status: http.StatusAccepted, header: header}
 	case op.method == http.MethodDelete:
 		return reply{status: status, header: header}

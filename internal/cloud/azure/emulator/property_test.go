@@ -16,15 +16,19 @@ import (
 
 // universe are the resources of the property test. A value is a body; names in it are those of other resources.
 var universe = map[string][]string{
-	group:                                {located("")},
-	vnet:                                 {located(""), located(`"subnets": [{"name": "one"}]`), located(reference("x", tables+"/t"))},
-	subnet:                               {`{}`, `{"properties": {` + reference("routeTable", tables+"/t") + `}}`},
-	vnet + "/subnets/two":                {`{}`},
-	nic:                                  {located(""), nicIn(subnet), nicIn(vnet + "/subnets/two")},
-	tables + "/t":                        {located("")},
-	tables + "/t/routes/a":               {`{}`},
-	tables + "/t/routes/b":               {`{}`},
-	deployment1:                          {template(`[` + symbolic("Microsoft.Network/virtualNetworks", "net", `, "location": "westus2"`) + `]`)},
+	group: {located("")},
+	vnet: {
+		located(""), located(`"subnets": [{"name": "one"}]`), located(reference("x", tables+"/t")),
+	},
+	subnet:                 {`{}`, `{"properties": {` + reference("routeTable", tables+"/t") + `}}`},
+	vnet + "/subnets/two":  {`{}`},
+	nic:                    {located(""), nicIn(subnet), nicIn(vnet + "/subnets/two")},
+	tables + "/t":          {located("")},
+	tables + "/t/routes/a": {`{}`},
+	tables + "/t/routes/b": {`{}`},
+	deployment1: {
+		template(`[` + symbolic(networksType, "net", `, "location": "westus2"`) + `]`),
+	},
 	subscription + "/resourceGroups/rg2": {located("")},
 }
 

@@ -63,7 +63,7 @@ func (rq *request) checkReferences(_, next *resource) *refusal {
 				details: []any{}, message: fmt.Sprintf("Resource %s referenced by resource %s was not found. Please "+
 					"make sure that the referenced resource exists, and that both resources are in the same region.", text, next.id),
 			}
-		case target != nil && !isProvisioned(target):
+		case !rq.isProvisioned(target):
 			return retryable(NoReference, "ReferencedResourceNotProvisioned", service, 0, "Cannot proceed with operation "+
 				"because resource %s used by resource %s is not in Succeeded state. Resource is in %s state and the last "+
 				"operation that updated/is updating the resource is %s.", target.id, next.id, target.state, uuid())
@@ -72,8 +72,15 @@ func (rq *request) checkReferences(_, next *resource) *refusal {
 	return nil
 }
 
-func isProvisioned(r *resource) bool {
-	return r.running == nil && (r.state == "" || r.state == "Succeeded")
+// isProvisioned reports whether a resource can be referred to: its operations have ended well, and nothing that it is
+// in is being deleted.
+func (rq *request) isProvisioned(r *resource) bool {
+	for at := rq.store.get(r.id.Parent()); at != nil; at = rq.store.get(at.id.Parent()) {
+		if at.running != nil && at.running.method == http.MethodDelete {
+			return false
+		}
+	}
+	return r.running == nil && r.state == "Succeeded"
 }
 
 // target returns the resource that an id means: the one of the id, or the one whose body has the object of the id,

@@ -17,7 +17,8 @@ const (
 	Used Reason = "in-use"
 	// Busy says that another operation goes on.
 	Busy Reason = "busy"
-	// Absent says that the resource is missing.
+	// Absent says that the resource is missing. A DELETE that ARM answers with 204 since there is nothing to delete
+	// is counted here too.
 	Absent Reason = "absent"
 	// Malformed says that the request itself is wrong.
 	Malformed Reason = "malformed"

@@ -93,7 +93,8 @@ func TestRecordedExchanges(t *testing.T) {
 		for i, one := range recorded.Interactions {
 			result, open := replay.compare(one, met)
 			results[result]++
-			t.Logf("%-52.52s %2d %-6s %-34.34s %3d  %s", name, i, one.Request.Method, last(one.Request.URL), one.Response.Code, result)
+			t.Logf("%-52.52s %2d %-6s %-34.34s %3d  %s",
+				name, i, one.Request.Method, last(one.Request.URL), one.Response.Code, result)
 			for _, text := range open {
 				t.Errorf("%s, exchange %d, %s %s: %s", name, i, one.Request.Method, one.Request.URL, text)
 			}
@@ -105,8 +106,9 @@ func TestRecordedExchanges(t *testing.T) {
 		}
 	}
 	total := sums["equal"] + sums["known"] + sums["ordered"] + sums["different"]
-	t.Logf("\n%-62s %9s %6s %6s %8s %10s\n%s%-62s %9d %6d %6d %8d %10d", "recording", "exchanges", "equal", "known", "ordered",
-		"different", table.String(), "all", total, sums["equal"], sums["known"], sums["ordered"], sums["different"])
+	t.Logf("\n%-62s %9s %6s %6s %8s %10s\n%s%-62s %9d %6d %6d %8d %10d",
+		"recording", "exchanges", "equal", "known", "ordered", "different", table.String(),
+		"all", total, sums["equal"], sums["known"], sums["ordered"], sums["different"])
 	for _, row := range known {
 		t.Logf("known, %d times: %s (%s)", met[row.text], row.text, row.reason)
 		if met[row.text] != row.times {
@@ -125,6 +127,7 @@ type replay struct {
 }
 
 func newReplay(t *testing.T) *replay {
+	t.Helper()
 	r := &replay{t: t, now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), addresses: map[string]string{}}
 	r.cloud = New(Options{Clock: func() time.Time { return r.now }})
 	return r

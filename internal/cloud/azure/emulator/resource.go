@@ -86,11 +86,11 @@ func isGroup(id azure.ID) bool {
 // Microsoft.Network/virtualNetworks/net/subnets/one.
 func pathOf(id azure.ID) string {
 	parts := strings.Split(id.Type(), "/")
-	path := parts[0]
+	path := parts[:1:1]
 	for i, name := range id.Names() {
-		path += "/" + parts[i+1] + "/" + name
+		path = append(path, parts[i+1], name)
 	}
-	return path
+	return strings.Join(path, "/")
 }
 
 // put answers PUT for a resource.
@@ -232,12 +232,15 @@ func (rq *request) delete() reply {
 		if refused := rq.missingOwner(rq.id, "delete"); refused != nil || isGroup(rq.id) {
 			return rq.absent("delete").reply()
 		}
-		return reply{status: http.StatusNoContent}
+		// The request is no refusal to the client, but counted as one in vain.
+		return reply{status: http.StatusNoContent, refusal: &refusal{status: http.StatusNoContent, reason: Absent}}
 	}
 	if r.running != nil && r.running.method == http.MethodDelete {
 		return rq.accepted(r.running, r, false)
 	}
-	for _, check := range []func(old, next *resource) *refusal{rq.checkCondition, rq.checkBusy, rq.checkNested, rq.checkUsers} {
+	for _, check := range []func(old, next *resource) *refusal{
+		rq.checkCondition, rq.checkBusy, rq.checkNested, rq.checkUsers,
+	} {
 		if refused := check(r, r); refused != nil {
 			return refused.reply()
 		}

@@ -64,8 +64,8 @@ func TestTagsAndKeysOfMaps(t *testing.T) {
 	identity := group + "/providers/Microsoft.ManagedIdentity/userAssignedIdentities/me"
 	w := newWorld(t).ready(group, located(""))
 	w.is("an id in a tag is no reference", w.put(vnet, `{"location": "westus2", "tags": {"of": "`+subnet+`x"}}`), 201)
-	w.refused("a key is one", w.put(nic, `{"location": "westus2", "identity": {"userAssignedIdentities": {"`+identity+`": {}}}}`),
-		400, "InvalidResourceReference")
+	w.refused("a key is one", w.put(nic, `{"location": "westus2", "identity": {
+		"userAssignedIdentities": {"`+identity+`": {}}}}`), 400, "InvalidResourceReference")
 }
 
 func TestTwoRoutesOfOneTable(t *testing.T) {
@@ -207,7 +207,7 @@ func TestExtensions(t *testing.T) {
 	w.is("the network", w.delete(vnet), 202)
 	w.settle().ready(vnet, located("")).is("the role went along", w.get(role), 404)
 	w.is("in a management group",
-		w.put("/providers/Microsoft.Management/managementGroups/mg/providers/Microsoft.Authorization/policyDefinitions/p", `{}`), 201)
+		w.put("/providers/Microsoft.Management/managementGroups/mg/providers/Microsoft.Authorization/locks/l", `{}`), 201)
 	w.is("in the tenant", w.put("/providers/Microsoft.Subscription/aliases/a", `{}`), 201)
 }
 

@@ -61,13 +61,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !s.before(fault, w, r, call, rq.id) {
 		return
 	}
-	answer := reply{}
-	if refused != nil {
-		answer = refused.reply()
-	} else {
-		rq.fail = fault.failure()
-		answer = rq.answer()
-	}
+	rq.fail = fault.failure()
+	answer := rq.answer(refused)
 	s.note(call, rq.id, answer)
 	if fault.Reset == AfterExecution {
 		drop(w)
@@ -122,8 +117,11 @@ func (rq *request) resolve() {
 
 var apiVersion = regexp.MustCompile(`^\d{4}-\d{2}-\d{2}(-[a-zA-Z][a-zA-Z0-9.-]*)?$`)
 
-// answer handles a request under the server's lock.
-func (rq *request) answer() reply {
+// answer handles a request under the server's lock, unless it could not be read.
+func (rq *request) answer(unread *refusal) reply {
+	if unread != nil {
+		return unread.reply()
+	}
 	rq.mu.Lock()
 	defer rq.mu.Unlock()
 	rq.now = rq.options.Clock()
@@ -209,7 +207,8 @@ func checkKind(types Table, id azure.ID, version string) *refusal {
 			version, name, strings.Join(kind.Versions, ", "))
 	}
 	if len(kind.Scopes) > 0 && !slices.Contains(kind.Scopes, id.Scope()) {
-		return malformed("InvalidResourceScope", "Resources of type '%s' can't be in the scope of a %s.", id.Type(), id.Scope())
+		return malformed("InvalidResourceScope", "Resources of type '%s' can't be in the scope of a %s.", id.Type(),
+			id.Scope())
 	}
 	return nil
 }
@@ -224,7 +223,7 @@ func isPlace(id azure.ID) bool {
 func (rq *request) call() Call {
 	switch {
 	case rq.id.IsTenant() || rq.isPoll():
-		return Call{rq.method, "operation"}
+		return Call{rq.method, pollCall}
 	default:
 		return Call{rq.method, rq.id.Type()}
 	}

@@ -58,6 +58,7 @@ type Server struct {
 	faults   []*Fault
 	latency  time.Duration
 	calls    map[Call]int
+	callsFor map[string]map[string]int // methods by the keys of ids
 	refusals []Refusal
 	refused  map[Reason]int
 }
@@ -78,7 +79,8 @@ func New(options Options) *Server {
 	}
 	s := &Server{
 		options: options, types: options.Types, latency: options.Latency, knobs: http.NewServeMux(),
-		store: newStore(), operations: map[string]*operation{}, calls: map[Call]int{}, refused: map[Reason]int{},
+		store: newStore(), operations: map[string]*operation{}, calls: map[Call]int{},
+		callsFor: map[string]map[string]int{}, refused: map[Reason]int{},
 	}
 	s.controls()
 	return s

@@ -66,9 +66,13 @@ func (s store) remove(r *resource) {
 
 // below returns a resource and all below it.
 func (s store) below(r *resource) []*resource {
-	all := []*resource{r}
+	return s.appendBelow(nil, r)
+}
+
+func (s store) appendBelow(all []*resource, r *resource) []*resource {
+	all = append(all, r)
 	for _, child := range s.in(r.id) {
-		all = append(all, s.below(child)...)
+		all = s.appendBelow(all, child)
 	}
 	return all
 }

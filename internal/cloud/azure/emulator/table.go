@@ -19,7 +19,7 @@ const (
 	AsyncLocation
 	// LocationOnly answers are 202 with the header Location, and no body.
 	LocationOnly
-	// StateOnly answers tell the provisioningState in the body, and have no header.
+	// StateOnly answers tell the provisioningState in the body, and have no header. A DELETE is answered with 202.
 	StateOnly
 )
 

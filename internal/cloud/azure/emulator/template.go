@@ -201,7 +201,8 @@ func (rq *request) evaluateText(text string) (any, *refusal) {
 	if !strings.HasPrefix(text, "[") || !strings.HasSuffix(text, "]") {
 		return text, nil
 	}
-	unknown := malformed("InvalidTemplate", "The expression '%s' is not emulated: only resourceId with literal arguments is.", text)
+	unknown := malformed("InvalidTemplate",
+		"The expression '%s' is not emulated: only resourceId with literal arguments is.", text)
 	call := resourceID.FindStringSubmatch(text)
 	if call == nil {
 		return nil, unknown

@@ -26,12 +26,13 @@ const (
 
 // world is a cloud whose time the test moves.
 type world struct {
-	t     *testing.T
+	t     testing.TB
 	cloud *Server
 	now   time.Time
 }
 
-func newWorld(t *testing.T, change ...func(*Options)) *world {
+func newWorld(t testing.TB, change ...func(*Options)) *world {
+	t.Helper()
 	w := &world{t: t, now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
 	options := Options{Clock: func() time.Time { return w.now }}
 	for _, one := range change {
@@ -118,7 +119,8 @@ func nicIn(subnet string) string {
 // withNetwork has a group, a virtual network and a subnet.
 func (w *world) withNetwork() *world {
 	w.t.Helper()
-	return w.ready(group, located("")).ready(vnet, located("")).ready(subnet, `{"properties": {"addressPrefix": "10.0.0.0/24"}}`)
+	return w.ready(group, located("")).ready(vnet, located("")).
+		ready(subnet, `{"properties": {"addressPrefix": "10.0.0.0/24"}}`)
 }
 
 // refused checks the status and the code of an answer.

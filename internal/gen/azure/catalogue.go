@@ -8,8 +8,8 @@ import (
 	"github.com/kinship-dev/kinship/api/azure/catalogue"
 )
 
-// emit returns the Model as a catalogue.
-func emit(m Model) (*catalogue.Catalogue, error) {
+// toCatalogue returns the Model as a catalogue.
+func toCatalogue(m Model) (*catalogue.Catalogue, error) {
 	entries := make([]catalogue.Entry, 0, len(m.Resources))
 	refusals := m.Refusals
 	for _, r := range m.Resources {
