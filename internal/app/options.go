@@ -10,6 +10,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/kinship-dev/kinship/internal/pack"
+	"github.com/kinship-dev/kinship/internal/pack/azure"
 	"github.com/kinship-dev/kinship/internal/pack/iot"
 	"github.com/kinship-dev/kinship/internal/pack/oam"
 	"github.com/kinship-dev/kinship/internal/pack/openstack"
@@ -100,6 +101,8 @@ type Options struct {
 	Iot iot.Options
 	// Oam are the options of the pack oam.
 	Oam oam.Options
+	// Azure are the options of the pack azure.
+	Azure azure.Options
 	// Openstack are the options of the pack openstack.
 	Openstack openstack.Options
 	// Log is where to log to.

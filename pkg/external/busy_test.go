@@ -100,7 +100,7 @@ func (s *sharers) uses(name, network string, changes ...func(*openstackv1alpha1.
 			gvk: subnets, ended: func(object.ID, client.Object) {}, forget: e.records.forget,
 			learn: func(*record, client.Object, string) {},
 		}
-		e.kinds = append(e.kinds, k)
+		e.kinds.Store(&[]*kind{k})
 		e.core.Add(engine.Kind{
 			GVK: subnets, Example: &openstackv1alpha1.Subnet{}, Store: newStore(),
 			Observe: func(id object.ID, c watch.Change[client.Object]) { e.observe(k, id, c) },

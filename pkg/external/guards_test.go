@@ -49,7 +49,7 @@ func TestObserved(t *testing.T) {
 	e := New(nil, Options{Group: "example.com"})
 	here := schema.GroupVersionKind{Group: "here", Kind: "App"}
 	there := schema.GroupVersionKind{Group: "there", Kind: "Disk"}
-	e.kinds = []*kind{{gvk: here, relations: []relation.Relation{{Target: there.GroupKind()}}}, {gvk: there}}
+	e.kinds.Store(&[]*kind{{gvk: here, relations: []relation.Relation{{Target: there.GroupKind()}}}, {gvk: there}})
 	app := object.ID{Group: "here", Kind: "App", Namespace: "ns", Name: "a"}
 	got, ok := e.observed(app, sharedv1alpha1.ObservedDependency{Kind: "Disk", Name: "d"})
 	if want := (object.ID{Group: "there", Kind: "Disk", Namespace: "ns", Name: "d"}); !ok || got != want {

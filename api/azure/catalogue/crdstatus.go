@@ -58,6 +58,10 @@ func statusSchema() map[string]any {
 		"drift": map[string]any{
 			"type": "array", "maxItems": int64(32), "items": text(1024), "x-kubernetes-list-type": "atomic",
 		},
+		"sent": map[string]any{
+			"type": "string", "maxLength": int64(64),
+			"description": "Sent is a hash of the ARM body that was last sent",
+		},
 		"unknown": map[string]any{
 			"type": "array", "maxItems": int64(1024), "items": text(4096), "x-kubernetes-list-type": "atomic",
 			"description": "Unknown lists the properties of the resource that the schema doesn't know",

@@ -1,0 +1,170 @@
+package azure
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/kinship-dev/kinship/api/azure/catalogue"
+	"github.com/kinship-dev/kinship/internal/cloud/azure"
+	"github.com/kinship-dev/kinship/pkg/external"
+)
+
+// address returns the ARM id of an object's resource, from the id of its owner.
+func (k *kind) address(in Input) (azure.ID, error) {
+	parent, err := k.parent(in)
+	if err != nil {
+		if parent, err = attemptedIn(in, err); err != nil {
+			return azure.ID{}, err
+		}
+	}
+	id, err := parent.Child(k.Type, nameOf(in.Object))
+	if err != nil {
+		return azure.ID{}, err
+	}
+	return id, nil
+}
+
+// attemptedIn returns the parent that an attempt to create the resource recorded, for a deleted object
+// whose owner is gone.
+func attemptedIn(in Input, why error) (azure.ID, error) {
+	attempt := struct{ Place string }{}
+	text := in.Object.GetAnnotations()[external.IntentAnnotation(Prefix)]
+	if in.Object.GetDeletionTimestamp() == nil || json.Unmarshal([]byte(text), &attempt) != nil {
+		return azure.ID{}, why
+	}
+	return azure.ParseID(attempt.Place)
+}
+
+// parent returns the ARM id of the owner, or of the scope that a resource without an owner is in.
+func (k *kind) parent(in Input) (azure.ID, error) {
+	reference, err := catalogue.Owner(specOf(in.Object))
+	if err != nil {
+		return azure.ID{}, err
+	}
+	switch {
+	case reference == nil:
+		return k.scopeWithoutOwner(in)
+	case reference.Azure != nil:
+		return k.azureOwner(in, *reference.Azure)
+	case reference.Kubernetes == nil:
+		return azure.ID{}, fmt.Errorf("spec.%s can't be a part of the resource itself", catalogue.OwnerField)
+	}
+	owner, gk := k.owner(in.Object)
+	text := in.Refs.ID(gk, owner.Name)
+	if text == "" {
+		return azure.ID{}, fmt.Errorf("the id of the owner %s/%s isn't known", gk.Kind, owner.Name)
+	}
+	id, err := azure.ParseID(text)
+	if err != nil {
+		return azure.ID{}, err
+	}
+	return id, k.checkOwner(id)
+}
+
+// scopeWithoutOwner returns the tenant, or the subscription of the credentials.
+func (k *kind) scopeWithoutOwner(in Input) (azure.ID, error) {
+	if k.Scopes.Has(catalogue.SubscriptionScope) {
+		subscription := k.connector.subscription(in)
+		if subscription == "" {
+			return azure.ID{}, fmt.Errorf("no subscription is known: name one in spec.%s.azure.subscription",
+				catalogue.OwnerField)
+		}
+		return azure.ParseID("/subscriptions/" + subscription)
+	}
+	if k.Scopes.Has(catalogue.TenantScope) {
+		return azure.ID{}, nil
+	}
+	return azure.ID{}, fmt.Errorf("spec.%s is missing", catalogue.OwnerField)
+}
+
+// azureOwner returns the id of an owner outside of Kubernetes. A missing subscription is that of the
+// credentials.
+func (k *kind) azureOwner(in Input, reference catalogue.AzureReference) (azure.ID, error) {
+	from := ""
+	if subscription := k.connector.subscription(in); subscription != "" {
+		from = "/subscriptions/" + subscription
+	}
+	text, err := reference.ID(from)
+	if err != nil {
+		return azure.ID{}, fmt.Errorf("spec.%s: %w", catalogue.OwnerField, err)
+	}
+	id, err := azure.ParseID(text)
+	if err != nil {
+		return azure.ID{}, fmt.Errorf("spec.%s: %w", catalogue.OwnerField, err)
+	}
+	return id, k.checkOwner(id)
+}
+
+// checkOwner refuses an owner whose type the kind can't be in.
+func (k *kind) checkOwner(id azure.ID) error {
+	allowed := []string{}
+	if k.Owner != "" {
+		allowed = append(allowed, k.Owner)
+	}
+	for scope, armType := range map[catalogue.Scope]string{
+		catalogue.ResourceGroupScope:   catalogue.ResourceGroupType,
+		catalogue.SubscriptionScope:    "Microsoft.Resources/subscriptions",
+		catalogue.ManagementGroupScope: "Microsoft.Management/managementGroups",
+	} {
+		if k.Scopes.Has(scope) && strings.Count(k.Type, "/") == 1 {
+			allowed = append(allowed, armType)
+		}
+	}
+	if k.Scopes.Has(catalogue.ExtensionScope) || k.Scopes.Has(catalogue.UnknownScope) {
+		return nil
+	}
+	for _, t := range allowed {
+		if strings.EqualFold(t, id.Type()) {
+			return nil
+		}
+	}
+	return fmt.Errorf("spec.%s is the %s %s, and the owner of a %s has to be a %s", catalogue.OwnerField, id.Type(), id,
+		k.Kind, k.Owner)
+}
+
+// checkReferences refuses references in the Azure form to something else than their fields allow.
+func (k *kind) checkReferences(in Input) error {
+	found, err := k.References(specOf(in.Object))
+	if err != nil {
+		return err
+	}
+	parent, _ := k.parent(in) // Without a parent, references name subscription and resource group.
+	var problems []error
+	for _, one := range found {
+		if one.Azure == nil {
+			continue
+		}
+		if err := checkReference(one, parent); err != nil {
+			problems = append(problems, fmt.Errorf("%s: %w", one.Path, err))
+		}
+	}
+	if err := errors.Join(problems...); err != nil {
+		return &external.Error{Class: external.Invalid, Message: err.Error()}
+	}
+	return nil
+}
+
+func checkReference(found catalogue.Found, parent azure.ID) error {
+	text, err := found.Azure.ID(parent.String())
+	if err != nil {
+		return err
+	}
+	id, err := azure.ParseID(text)
+	if err != nil {
+		return err
+	}
+	wanted := make([]string, 0, len(found.Targets))
+	for _, t := range found.Targets {
+		armType := strings.TrimSuffix(t.Type+"/"+t.Part, "/")
+		if strings.EqualFold(armType, id.Type()) {
+			return nil
+		}
+		wanted = append(wanted, armType)
+	}
+	if len(wanted) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%s is a %s, want a %s", id, id.Type(), strings.Join(wanted, " or "))
+}

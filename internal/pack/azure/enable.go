@@ -1,0 +1,112 @@
+package azure
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kinship-dev/kinship/api/azure/catalogue"
+)
+
+// RoleName is the name of the ClusterRole with the rights to the kinds that are enabled.
+const RoleName = "kinship-azure-kinds"
+
+// RulesOf returns the rights that the pack needs to serve kinds, one rule for each group and set of verbs.
+func RulesOf(kinds []*catalogue.Kind) []rbacv1.PolicyRule {
+	kinds = slices.Clone(kinds)
+	slices.SortFunc(kinds, func(a, b *catalogue.Kind) int {
+		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Plural, b.Plural))
+	})
+	var rules []rbacv1.PolicyRule
+	for len(kinds) > 0 {
+		group := kinds[0].Group
+		var all, statuses, finalizers []string
+		for len(kinds) > 0 && kinds[0].Group == group {
+			if len(all) > 0 && all[len(all)-1] == kinds[0].Plural { // Another version.
+				kinds = kinds[1:]
+				continue
+			}
+			all = append(all, kinds[0].Plural)
+			statuses = append(statuses, kinds[0].Plural+"/status")
+			finalizers = append(finalizers, kinds[0].Plural+"/finalizers")
+			kinds = kinds[1:]
+		}
+		rules = append(rules,
+			rbacv1.PolicyRule{APIGroups: []string{group}, Resources: all, Verbs: []string{"list", "watch", "patch"}},
+			rbacv1.PolicyRule{APIGroups: []string{group}, Resources: statuses, Verbs: []string{"patch"}},
+			// For blockOwnerDeletion in owner references.
+			rbacv1.PolicyRule{APIGroups: []string{group}, Resources: finalizers, Verbs: []string{"update"}},
+		)
+	}
+	return rules
+}
+
+// fieldOwner is the field manager of what Enable applies.
+const fieldOwner = client.FieldOwner("kinship-azure-enable")
+
+// Enable gives an account the rights to kinds, and applies their definitions. The rights come first:
+// the operator watches a kind as soon as the kind is served. Kinds that are enabled already stay.
+func Enable(
+	ctx context.Context, c client.Client, all *catalogue.Catalogue, kinds []*catalogue.Kind, account rbacv1.Subject,
+) error {
+	role := &rbacv1.ClusterRole{}
+	err := c.Get(ctx, client.ObjectKey{Name: RoleName}, role)
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("read ClusterRole %s: %w", RoleName, err)
+	}
+	exists := !apierrors.IsNotFound(err)
+	if err := writeRole(ctx, c, role, exists, RulesOf(append(enabledIn(role, all), kinds...))); err != nil {
+		return err
+	}
+	binding := &rbacv1.ClusterRoleBinding{
+		TypeMeta:   metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "ClusterRoleBinding"},
+		ObjectMeta: metav1.ObjectMeta{Name: RoleName}, Subjects: []rbacv1.Subject{account},
+		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: RoleName},
+	}
+	if err := c.Create(ctx, binding); err != nil && !apierrors.IsAlreadyExists(err) {
+		return fmt.Errorf("create ClusterRoleBinding %s: %w", RoleName, err)
+	}
+	for _, k := range kinds {
+		crd, err := catalogue.CRD(all, []*catalogue.Kind{k})
+		if err != nil {
+			return err
+		}
+		err = c.Apply(ctx, client.ApplyConfigurationFromUnstructured(crd), fieldOwner, client.ForceOwnership)
+		if err != nil {
+			return fmt.Errorf("apply the definition of %s: %w", k.Kind, err)
+		}
+	}
+	return nil
+}
+
+func writeRole(
+	ctx context.Context, c client.Client, role *rbacv1.ClusterRole, exists bool, rules []rbacv1.PolicyRule,
+) error {
+	role.Name, role.Rules = RoleName, rules
+	write := func() error { return c.Create(ctx, role) }
+	if exists {
+		write = func() error { return c.Update(ctx, role) }
+	}
+	if err := write(); err != nil {
+		return fmt.Errorf("write ClusterRole %s: %w", RoleName, err)
+	}
+	return nil
+}
+
+// enabledIn returns the kinds that a role has rights to.
+func enabledIn(role *rbacv1.ClusterRole, all *catalogue.Catalogue) (kinds []*catalogue.Kind) {
+	for _, k := range all.Kinds() {
+		if all.Default(k.Type) == k && slices.ContainsFunc(role.Rules, func(r rbacv1.PolicyRule) bool {
+			return slices.Contains(r.APIGroups, k.Group) && slices.Contains(r.Resources, k.Plural)
+		}) {
+			kinds = append(kinds, k)
+		}
+	}
+	return kinds
+}

@@ -1,0 +1,90 @@
+package azure
+
+import (
+	"encoding/json"
+	"maps"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
+	"github.com/kinship-dev/kinship/pkg/condition"
+	"github.com/kinship-dev/kinship/pkg/external"
+	"github.com/kinship-dev/kinship/pkg/reconcile"
+)
+
+// longestBody bounds status.resource, in bytes of JSON.
+const longestBody = 128 << 10
+
+// observe writes the resource into the status, and tells whether it serves.
+func observe(obj *external.Unstructured, r *resource) reconcile.Outcome {
+	setStatus(obj, shown(r.Body), "resource")
+	state := stateOf(r.Body)
+	switch {
+	case isFailed(state) && obj.GetExternalSpec().ManagementPolicy != sharedv1alpha1.PolicyUnmanaged:
+		return reconcile.Refuse(condition.ReasonUnrecoverableError, "Azure says that the provisioningState is %s", state)
+	case isFailed(state) || !isTerminal(state):
+		return reconcile.Progress(condition.ReasonProgressing, "Azure says that the provisioningState is %s", state)
+	}
+	return reconcile.Outcome{}
+}
+
+// shown returns a body for the status. Of a long one only the state is shown.
+func shown(body map[string]any) map[string]any {
+	text, err := json.Marshal(body)
+	if err == nil && len(text) <= longestBody {
+		return runtime.DeepCopyJSON(body)
+	}
+	short := map[string]any{"properties": map[string]any{"provisioningState": stateOf(body)}}
+	for _, key := range []string{"id", "name", "type", "location", "etag"} {
+		if text, ok := body[key].(string); ok {
+			short[key] = text
+		}
+	}
+	return short
+}
+
+func setStatus(obj *external.Unstructured, value any, field string) {
+	status, _ := obj.Object["status"].(map[string]any)
+	if status = maps.Clone(status); status == nil {
+		status = map[string]any{}
+	}
+	status[field] = value
+	obj.Object["status"] = status
+}
+
+// stateOf returns the provisioningState of a resource, or "".
+func stateOf(body map[string]any) string {
+	state, _, _ := unstructured.NestedString(body, "properties", "provisioningState")
+	return state
+}
+
+func isTerminal(state string) bool {
+	return state == "" || strings.EqualFold(state, "Succeeded") || isFailed(state)
+}
+
+func isFailed(state string) bool {
+	return strings.EqualFold(state, "Failed") || strings.EqualFold(state, "Canceled")
+}
+
+// isLeaving reports whether a resource is being deleted.
+func isLeaving(r *resource) bool {
+	state := stateOf(r.Body)
+	return strings.EqualFold(state, "Deleting") || strings.EqualFold(state, "Deprovisioning")
+}
+
+// underWay returns a resource whose change goes on: it does not serve until then, although the answer to
+// the PUT may not say so.
+func underWay(r *resource) *resource {
+	if !isTerminal(stateOf(r.Body)) {
+		return r
+	}
+	body := maps.Clone(r.Body)
+	properties, _ := body["properties"].(map[string]any)
+	if properties = maps.Clone(properties); properties == nil {
+		properties = map[string]any{}
+	}
+	properties["provisioningState"], body["properties"] = "Updating", properties
+	return &resource{ID: r.ID, Body: body, ETag: r.ETag}
+}
