@@ -100,7 +100,7 @@ func (r *reconciler[K, R]) searchAttempt(
 		resource = orphans[0]
 	}
 	facts.searched, facts.orphans = true, len(orphans)
-	if i.Operation != "" && completed && p.record.until.IsZero() {
+	if i.Operation != "" && completed && r.kind.Address == nil && p.record.until.IsZero() {
 		p.record.until = r.engine.Clock.Now().Add(carriedOut) // A list may be late.
 	}
 	facts.elsewhere, facts.unanswered = r.movedFrom(p) != "", r.isUnanswered(p)

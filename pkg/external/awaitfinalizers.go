@@ -26,7 +26,7 @@ func (r *reconciler[K, R]) awaitFinalizers(_ context.Context, p *pass[K, R]) rec
 			}
 		}
 		if len(sources) == 0 {
-			outcome = outcome.And(reconcile.Wait(condition.ReasonProgressing,
+			outcome = outcome.And(reconcile.Wait(condition.ReasonInUse,
 				"Waiting for finalizer %s to be removed", name))
 			continue
 		}
@@ -35,7 +35,7 @@ func (r *reconciler[K, R]) awaitFinalizers(_ context.Context, p *pass[K, R]) rec
 			chosen = last
 		}
 		now[name] = chosen
-		outcome = outcome.And(reconcile.Wait(condition.ReasonProgressing,
+		outcome = outcome.And(reconcile.Wait(condition.ReasonInUse,
 			"Waiting for %s to be deleted: it holds finalizer %s", chosen.Short(), name))
 	}
 	p.record.named = now

@@ -105,7 +105,17 @@ func (r *reconciler[K, R]) readKnown(
 	if isClass(err, Missing) {
 		return true, o
 	}
-	return false, r.found(p, resource, err)
+	return false, r.found(p, resource, err).And(r.endReplacement(ctx, p))
+}
+
+// endReplacement drops the intent to replace a resource that was gone, once the new resource is read at
+// the same id ([Kind.Address]): with other kinds, the new id tells that the attempt has ended.
+func (r *reconciler[K, R]) endReplacement(ctx context.Context, p *pass[K, R]) reconcile.Outcome {
+	if r.kind.Address == nil || r.intent(p) == nil {
+		return reconcile.Outcome{}
+	}
+	p.record.began = nil
+	return r.writeFinalizer(ctx, p, nil)
 }
 
 // found records the resource that was read, found or created. From now on its id is known.

@@ -17,7 +17,7 @@ func TestWrongOrder(t *testing.T) {
 	w.apply(group("rg"))
 	w.ready("rg/rg", "vnet/net", "subnet/front")
 	w.inCloud("rg", "net", "front")
-	const want = "/subscriptions/" + subscription +
+	want := "/subscriptions/" + w.subscription +
 		"/resourceGroups/rg/providers/Microsoft.Network/virtualNetworks/net/subnets/front"
 	if got := w.id("subnet/front").String(); got != want {
 		t.Errorf("id %s, want %s", got, want)

@@ -1,13 +1,14 @@
 package azure_test
 
 import (
+	"context"
+	"crypto/sha256"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
 	rbacv1 "k8s.io/api/rbac/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -20,21 +21,60 @@ import (
 	"github.com/kinship-dev/kinship/test/operator"
 )
 
-const subscription = "11111111-2222-3333-4444-555555555555"
-
 // world is the namespace of a test, with an emulated Azure and an operator.
 type world struct {
 	testenv.World
 
 	cloud *emulator.Server
+	// subscription differs from test to test, so that no id is that of another test.
+	subscription string
 }
 
 // newWorld starts an emulated cloud with an operator, and makes a namespace.
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := newCloud(t, emulator.Options{RetryAfter: -1})
-	operator.Start(t, w.options)
+	w.start()
 	return w
+}
+
+// start starts an operator until the end of the test, which deletes all objects before.
+func (w *world) start() {
+	w.T.Helper()
+	operator.Start(w.T, w.options)
+	w.T.Cleanup(w.tidyUp)
+}
+
+// tidyUp deletes all objects at once, and waits for their end.
+func (w *world) tidyUp() {
+	ctx := context.WithoutCancel(w.T.Context())
+	w.cloud.ClearFaults()
+	var left []*unstructured.UnstructuredList
+	for _, k := range kindsOf(enabled...) {
+		list := &unstructured.UnstructuredList{}
+		list.SetGroupVersionKind(k.GroupVersionKind())
+		if err := w.C.List(ctx, list, client.InNamespace(w.NS)); err != nil {
+			w.T.Errorf("tidy up: %v", err)
+		}
+		for i := range list.Items {
+			if err := w.C.Delete(ctx, &list.Items[i]); client.IgnoreNotFound(err) != nil {
+				w.T.Errorf("tidy up: %v", err)
+			}
+		}
+		left = append(left, list)
+	}
+	testenv.Eventually(w.T, func() error {
+		for _, list := range left {
+			if err := w.C.List(ctx, list, client.InNamespace(w.NS)); err != nil {
+				return err
+			}
+			for i := range list.Items {
+				u := &list.Items[i]
+				return fmt.Errorf("left behind: %s/%s %v: %s", u.GetKind(), u.GetName(), u.GetFinalizers(), readyOf(u))
+			}
+		}
+		return nil
+	})
 }
 
 // newCloud starts an emulated cloud, and makes a namespace.
@@ -45,14 +85,18 @@ func newCloud(t *testing.T, options emulator.Options) *world {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = cloud.Close() })
-	w := &world{World: testenv.NewWorld(t, operator.Client(t)), cloud: cloud}
+	sum := sha256.Sum256([]byte(t.Name()))
+	w := &world{
+		World: testenv.NewWorld(t, operator.Client(t)), cloud: cloud,
+		subscription: fmt.Sprintf("%x-1111-2222-3333-444444444444", sum[:4]),
+	}
 	w.enable(enabled...)
 	return w
 }
 
 // options has an operator use the cloud.
 func (w *world) options(o *app.Options) {
-	o.Azure.Endpoint, o.Azure.Credential, o.Azure.Subscription = w.cloud.URL(), azure.NoCredential, subscription
+	o.Azure.Endpoint, o.Azure.Credential, o.Azure.Subscription = w.cloud.URL(), azure.NoCredential, w.subscription
 }
 
 // enable enables kinds as kinship azure enable does.
@@ -249,5 +293,3 @@ func (w *world) noneRefused() {
 		w.T.Errorf("the cloud refused: %+v", r)
 	}
 }
-
-var _ = apierrors.IsNotFound
