@@ -44,6 +44,8 @@ type Options struct {
 	// [Engine.Add]: thousands of kinds may be possible, and only those that are installed have a
 	// controller. Discover needs Catalog.
 	Discover func(watch.Mapping)
+	// Health, if set, forgets a kind whose definition was deleted.
+	Health *watch.Health
 	// Guards are values of Relation.Finalizer of kinds that Discover adds. A kind that is added
 	// after the start MUST NOT have a relation with another finalizer.
 	Guards []string

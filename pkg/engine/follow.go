@@ -171,6 +171,9 @@ func (e *Engine) closeDeleted(ctx context.Context, defined []string) error {
 			return fmt.Errorf("stop to watch %s: %w", m.GVK.Kind, err)
 		}
 		m.cache.Store(nil)
+		if e.options.Health != nil {
+			e.options.Health.Forget(gk)
+		}
 	}
 	return nil
 }

@@ -45,11 +45,12 @@ type Options struct {
 	Adopt string
 	// OwnerLabels is that of engine.Options.
 	OwnerLabels string
-	// Catalog, Discover and Guards are those of engine.Options, for kinds that are installed later.
+	// Catalog, Discover, Guards and Health are those of engine.Options, for kinds that are installed later.
 	// Discover may call Add.
 	Catalog  *watch.Catalog
 	Discover func(watch.Mapping)
 	Guards   []string
+	Health   *watch.Health
 	// Cloud is the name of the cloud in conditions, such as "OpenStack".
 	Cloud string
 	// Workers is how many objects of a kind in one namespace, at one place, are worked on at
@@ -124,6 +125,7 @@ func New(mgr manager.Manager, options Options) *Engine {
 			Failed: condition.ReasonTransientError, Refused: condition.ReasonInvalidConfiguration,
 		},
 		OwnerLabels: options.OwnerLabels, Catalog: options.Catalog, Discover: options.Discover, Guards: options.Guards,
+		Health: options.Health,
 	})
 	e := &Engine{Options: options, mgr: mgr, core: core, records: newRecords(core.Requeue)}
 	e.kinds.Store(&[]*kind{})

@@ -65,6 +65,14 @@ func (h *Health) record(p part, err error) {
 	}
 }
 
+// Forget drops what is known of a kind whose informers have ended.
+func (h *Health) Forget(gk schema.GroupKind) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	maps.DeleteFunc(h.failing, func(p part, _ string) bool { return p.GroupKind == gk })
+	maps.DeleteFunc(h.broken, func(p part, _ map[types.UID]string) bool { return p.GroupKind == gk })
+}
+
 // unreadable records an object that could not be decoded, and reports the object once per
 // metadata.resourceVersion.
 func (h *Health) unreadable(p part, u *unstructured.Unstructured, err error) {

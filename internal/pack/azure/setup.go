@@ -48,7 +48,7 @@ func setup(ctx context.Context, mgr manager.Manager, env pack.Environment, optio
 		Noun: "Azure resource", Cloud: "Azure", Summary: true, Specific: true, Adopt: "spec.import",
 		Workers: workers, Resync: options.Resync, Live: env.Live, Events: mgr.GetEventRecorder("kinship-azure"),
 		Catalog:  watch.NewCatalog(discovery.ToDiscoveryInterfaceWithContext(found), nil),
-		Discover: p.discover,
+		Discover: p.discover, Health: env.Health,
 	})
 	p.engine.Watch(secretKind, func(id object.ID) { connector.forget(id.NamespacedName()) })
 	if err := p.engine.Start(ctx); err != nil {
