@@ -66,6 +66,7 @@ func newRoot(version string, streams genericiooptions.IOStreams) *cobra.Command 
 		newRelations(streams),
 		newIot(streams),
 		newOpenstack(streams),
+		newAzure(streams),
 		newEmulator(streams),
 	)
 	return root

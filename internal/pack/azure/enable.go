@@ -3,12 +3,15 @@ package azure
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kinship-dev/kinship/api/azure/catalogue"
@@ -109,4 +112,42 @@ func enabledIn(role *rbacv1.ClusterRole, all *catalogue.Catalogue) (kinds []*cat
 		}
 	}
 	return kinds
+}
+
+// Disable deletes the definitions of kinds, and takes back the rights to these. Disable changes nothing
+// while an object of the kinds exists.
+func Disable(ctx context.Context, c client.Client, all *catalogue.Catalogue, kinds []*catalogue.Kind) error {
+	var used []error
+	for _, k := range kinds {
+		list := &unstructured.UnstructuredList{}
+		list.SetGroupVersionKind(k.GroupVersionKind())
+		err := c.List(ctx, list, client.Limit(1))
+		if err != nil && !meta.IsNoMatchError(err) && !apierrors.IsNotFound(err) {
+			return fmt.Errorf("list %s: %w", k.Kind, err)
+		}
+		if err == nil && len(list.Items) > 0 {
+			one := list.Items[0]
+			used = append(used, fmt.Errorf("%s %s/%s exists", k.Kind, one.GetNamespace(), one.GetName()))
+		}
+	}
+	if len(used) > 0 {
+		return fmt.Errorf("nothing was disabled, delete the objects first: %w", errors.Join(used...))
+	}
+	for _, k := range kinds {
+		crd := &unstructured.Unstructured{}
+		crd.SetAPIVersion("apiextensions.k8s.io/v1")
+		crd.SetKind("CustomResourceDefinition")
+		crd.SetName(k.Plural + "." + k.Group)
+		if err := client.IgnoreNotFound(c.Delete(ctx, crd)); err != nil {
+			return fmt.Errorf("delete the definition of %s: %w", k.Kind, err)
+		}
+	}
+	role := &rbacv1.ClusterRole{}
+	if err := c.Get(ctx, client.ObjectKey{Name: RoleName}, role); err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	left := slices.DeleteFunc(enabledIn(role, all), func(k *catalogue.Kind) bool {
+		return slices.ContainsFunc(kinds, func(other *catalogue.Kind) bool { return other.Type == k.Type })
+	})
+	return writeRole(ctx, c, role, true, RulesOf(left))
 }
