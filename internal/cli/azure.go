@@ -28,6 +28,8 @@ type azureCommand struct {
 	flags *genericclioptions.ConfigFlags
 	// file is the file of the catalogue.
 	file string
+	// namespaces are where the operator gets rights; empty means everywhere.
+	namespaces []string
 }
 
 func newAzure(streams genericiooptions.IOStreams) *cobra.Command {
@@ -112,6 +114,8 @@ api-version than the default one.`,
 	}
 	c := newAzureCommand(streams, cmd)
 	c.flags.AddFlags(cmd.Flags())
+	cmd.Flags().StringSliceVar(&c.namespaces, "namespaces", nil,
+		"namespaces in which the operator gets the rights, as with kinship operator --namespaces (default all)")
 	cmd.RunE = func(cmd *cobra.Command, patterns []string) error { return c.enable(cmd.Context(), patterns) }
 	return cmd
 }
@@ -125,14 +129,23 @@ func (c *azureCommand) enable(ctx context.Context, patterns []string) error {
 	if err != nil {
 		return err
 	}
-	account := rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Namespace: app.Namespace, Name: app.AccountOf("azure")}
-	if err := azure.Enable(ctx, cluster, all, kinds, account); err != nil {
+	if err := azure.Enable(ctx, cluster, all, kinds, azureGrant(c.namespaces)); err != nil {
 		return err
 	}
 	for _, k := range kinds {
 		fmt.Fprintf(c.Out, "enabled %s.%s in %s\n", k.Plural, k.Group, k.Version)
 	}
 	return nil
+}
+
+// azureGrant gives rights to the account of the pack azure.
+func azureGrant(namespaces []string) azure.Grant {
+	return azure.Grant{
+		Account: rbacv1.Subject{
+			Kind: rbacv1.ServiceAccountKind, Namespace: app.Namespace, Name: app.AccountOf("azure"),
+		},
+		Namespaces: namespaces,
+	}
 }
 
 func newAzureDisable(streams genericiooptions.IOStreams) *cobra.Command {

@@ -30,6 +30,28 @@ func (r *reconciler[K, R]) outside(p *pass[K, R], sources []object.ID) []object.
 	return slices.DeleteFunc(slices.Clone(sources), func(id object.ID) bool { return slices.Contains(owned, id) })
 }
 
+// use is an object that refers to another one, and keeps that by a guard.
+type use struct{ user, used object.ID }
+
+// outsiders returns the uses of an object and of what the object owns by objects that it does not own,
+// one for each user.
+func (e *Engine) outsiders(id object.ID) (uses []use) {
+	inside := append([]object.ID{id}, e.core.Owned(id)...)
+	named := make(map[object.ID]bool, len(inside))
+	for _, one := range inside {
+		named[one] = true
+	}
+	for _, one := range inside {
+		for _, user := range e.core.Guards(one) {
+			if !named[user] {
+				named[user] = true
+				uses = append(uses, use{user, one})
+			}
+		}
+	}
+	return uses
+}
+
 // awaitUsersOfOwned waits for objects that refer to what a deleted object owns, and that do not go
 // with the object: the cloud would refuse to delete a network whose subnet is in use.
 func (r *reconciler[K, R]) awaitUsersOfOwned(_ context.Context, p *pass[K, R]) reconcile.Outcome {
@@ -37,48 +59,63 @@ func (r *reconciler[K, R]) awaitUsersOfOwned(_ context.Context, p *pass[K, R]) r
 		return reconcile.Outcome{}
 	}
 	var outcome reconcile.Outcome
-	owned := r.engine.core.Owned(p.id)
-	named := map[object.ID]bool{p.id: true}
-	for _, id := range owned {
-		for _, source := range r.engine.core.Guards(id) {
-			if named[source] || slices.Contains(owned, source) {
-				continue
-			}
-			named[source] = true
+	for _, one := range r.engine.outsiders(p.id) {
+		if one.used != p.id { // Which awaitFinalizers names.
 			outcome = outcome.And(reconcile.Wait(condition.ReasonInUse,
-				"Waiting for %s to be deleted: it refers to %s", source.Short(), id.Short()))
+				"Waiting for %s to be deleted: it refers to %s", one.user.Short(), one.used.Short()))
 		}
 	}
 	return outcome
 }
 
 // awaitOwner waits for the owner of a deleted object, if the owner is deleted too and takes the
-// resource along. With foreground deletion the owner waits for the object instead.
+// resource along. With foreground deletion the owner waits for the object instead. An owner that waits for
+// users itself is not waited for: such a user may be in another tree whose owner waits for this object.
 func (r *reconciler[K, R]) awaitOwner(_ context.Context, p *pass[K, R]) reconcile.Outcome {
 	for _, t := range p.Refs.Targets() {
-		if r.engine.takesAlong(t) {
+		if t.Relation().Role != relation.Owner {
+			continue
+		}
+		if owner, ok := r.engine.leavingOwner(t.ID(), mostOwners); ok {
 			return reconcile.Wait(condition.ReasonDeleting, "Waiting for %s to be deleted, which takes %s along",
-				t.ID().Short(), r.engine.Noun)
+				owner.Short(), r.engine.Noun)
 		}
 	}
 	return reconcile.Outcome{}
 }
 
-// takesAlong reports whether a target is an owner whose resource is about to be deleted with
+// mostOwners bounds how many owners, one above the other, are looked at.
+const mostOwners = 16
+
+// leavingOwner returns an owner, or an owner of the owner, whose resource is about to be deleted with
 // everything in it.
-func (e *Engine) takesAlong(t engine.Target) bool {
-	owner := t.Object()
-	if t.Relation().Role != relation.Owner || owner == nil || owner.GetDeletionTimestamp() == nil {
-		return false
+func (e *Engine) leavingOwner(id object.ID, most int) (object.ID, bool) {
+	owner, k := e.core.Get(id), e.kindOf(id.GroupKind())
+	if owner == nil || k == nil || most == 0 {
+		return id, false
 	}
-	k, o := e.kindOf(t.ID().GroupKind()), owner.(Object)
-	if k == nil || !k.cascades || !slices.Contains(owner.GetFinalizers(), e.finalizer(k.gvk)) ||
+	if e.takesAlong(k, id, owner) {
+		return id, true
+	}
+	for _, next := range e.ownersOf(k, owner) {
+		if found, ok := e.leavingOwner(next, most-1); ok {
+			return found, true
+		}
+	}
+	return id, false
+}
+
+// takesAlong reports whether the resource of an owner is about to be deleted with everything in it.
+func (e *Engine) takesAlong(k *kind, id object.ID, owner client.Object) bool {
+	if owner.GetDeletionTimestamp() == nil || !k.cascades ||
+		!slices.Contains(owner.GetFinalizers(), e.finalizer(k.gvk)) ||
 		slices.Contains(owner.GetFinalizers(), metav1.FinalizerDeleteDependents) {
 		return false
 	}
-	options := o.GetExternalSpec().ManagedOptions
-	return o.GetExternalSpec().ManagementPolicy != sharedv1alpha1.PolicyUnmanaged &&
-		(options == nil || options.OnDelete != sharedv1alpha1.OnDeleteDetach)
+	spec := owner.(Object).GetExternalSpec()
+	return spec.ManagementPolicy != sharedv1alpha1.PolicyUnmanaged &&
+		(spec.ManagedOptions == nil || spec.ManagedOptions.OnDelete != sharedv1alpha1.OnDeleteDetach) &&
+		len(e.outsiders(id)) == 0
 }
 
 // lookFirst reads a resource before its deletion where the deletion may have been carried out: with

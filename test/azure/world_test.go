@@ -1,6 +1,7 @@
 package azure_test
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"fmt"
@@ -26,14 +27,19 @@ type world struct {
 	testenv.World
 
 	cloud *emulator.Server
+	// credential is the option of the operator; empty means none.
+	credential string
 	// subscription differs from test to test, so that no id is that of another test.
 	subscription string
 }
 
+// cloudOptions are those of a cloud that does not tell when to ask again, as Azure does by many seconds.
+var cloudOptions = emulator.Options{RetryAfter: -1}
+
 // newWorld starts an emulated cloud with an operator, and makes a namespace.
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := newCloud(t, emulator.Options{RetryAfter: -1})
+	w := newCloud(t, cloudOptions)
 	w.start()
 	return w
 }
@@ -96,14 +102,16 @@ func newCloud(t *testing.T, options emulator.Options) *world {
 
 // options has an operator use the cloud.
 func (w *world) options(o *app.Options) {
-	o.Azure.Endpoint, o.Azure.Credential, o.Azure.Subscription = w.cloud.URL(), azure.NoCredential, w.subscription
+	o.Azure.Endpoint, o.Azure.Credential = w.cloud.URL(), cmp.Or(w.credential, azure.NoCredential)
+	o.Azure.Subscription = w.subscription
 }
 
 // enable enables kinds as kinship azure enable does.
 func (w *world) enable(types ...string) {
 	w.T.Helper()
 	account := rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Namespace: app.Namespace, Name: app.AccountOf("azure")}
-	if err := packazure.Enable(w.T.Context(), w.C, all(), kindsOf(types...), account); err != nil {
+	grant := packazure.Grant{Account: account}
+	if err := packazure.Enable(w.T.Context(), w.C, all(), kindsOf(types...), grant); err != nil {
 		w.T.Fatal(err)
 	}
 }
@@ -183,7 +191,7 @@ func (w *world) get(kind, name string) *unstructured.Unstructured {
 func (w *world) delete(objects ...string) {
 	w.T.Helper()
 	for _, one := range objects {
-		kind, name, _ := strings.Cut(one, "/")
+		kind, name := split(one)
 		if err := w.C.Delete(w.T.Context(), w.blank(kind, name)); err != nil {
 			w.T.Fatalf("delete %s: %v", one, err)
 		}
@@ -194,7 +202,7 @@ func (w *world) delete(objects ...string) {
 func (w *world) gone(objects ...string) {
 	w.T.Helper()
 	for _, one := range objects {
-		kind, name, _ := strings.Cut(one, "/")
+		kind, name := split(one)
 		testenv.Eventually(w.T, func() error {
 			u := w.blank(kind, name)
 			if err := w.Read(u); err != nil {
@@ -228,7 +236,7 @@ func (w *world) ready(objects ...string) {
 // says waits until the condition Ready of an object says something.
 func (w *world) says(one, want string) {
 	w.T.Helper()
-	kind, name, _ := strings.Cut(one, "/")
+	kind, name := split(one)
 	testenv.Eventually(w.T, func() error {
 		u := w.blank(kind, name)
 		if err := w.Read(u); err != nil {
@@ -244,7 +252,7 @@ func (w *world) says(one, want string) {
 // edit changes the spec of an object by a JSON merge patch.
 func (w *world) edit(one, patch string) {
 	w.T.Helper()
-	kind, name, _ := strings.Cut(one, "/")
+	kind, name := split(one)
 	if err := w.C.Patch(w.T.Context(), w.blank(kind, name), client.RawPatch("application/merge-patch+json", []byte(patch))); err != nil {
 		w.T.Fatal(err)
 	}
@@ -253,7 +261,7 @@ func (w *world) edit(one, patch string) {
 // id returns status.id of an object.
 func (w *world) id(one string) azure.ID {
 	w.T.Helper()
-	kind, name, _ := strings.Cut(one, "/")
+	kind, name := split(one)
 	text, _, _ := unstructured.NestedString(w.get(kind, name).Object, "status", "id")
 	id, err := azure.ParseID(text)
 	if err != nil {
@@ -292,4 +300,13 @@ func (w *world) noneRefused() {
 	for _, r := range w.cloud.Refusals() {
 		w.T.Errorf("the cloud refused: %+v", r)
 	}
+}
+
+// split returns the kind and the name in "kind/name" or, for an ARM type, "type:name".
+func split(one string) (kind, name string) {
+	if kind, name, ok := strings.Cut(one, ":"); ok {
+		return kind, name
+	}
+	kind, name, _ = strings.Cut(one, "/")
+	return kind, name
 }

@@ -28,6 +28,7 @@ import (
 	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
 	usagev1alpha1 "github.com/kinship-dev/kinship/api/usage/v1alpha1"
 	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/cloud/azure"
 	"github.com/kinship-dev/kinship/internal/localcluster"
 	"github.com/kinship-dev/kinship/internal/testenv"
 	"github.com/kinship-dev/kinship/test/operator"
@@ -89,8 +90,10 @@ func (a asked) resource() string {
 func TestLeastRights(t *testing.T) {
 	began := time.Now() // Other tests take rights away.
 	port := testenv.FreePort(t)
+	cloud := azureCloud(t)
 	o := operator.Start(t, func(o *app.Options) {
 		o.LeaderElect, o.Packs, o.MetricsAddress = true, nil, fmt.Sprintf("127.0.0.1:%d", port)
+		o.Azure.Endpoint, o.Azure.Credential = cloud.URL(), azure.NoCredential
 	})
 	l := newLand(t)
 	s := scraper{l, port}
@@ -99,6 +102,7 @@ func TestLeastRights(t *testing.T) {
 	l.connector()
 	l.clouds()
 	l.applications()
+	l.groups()
 	if err := o.Stop(); err != nil { // Which ends its watches, and they are written down.
 		t.Fatal(err)
 	}

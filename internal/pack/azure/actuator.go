@@ -99,7 +99,7 @@ func (a actuator) Create(ctx context.Context, in Input) (*resource, error) {
 	if err := a.lookUpOwner(ctx, in); err != nil {
 		return nil, err
 	}
-	noteSent(in.Object, body)
+	setStatus(in.Object, digest(body), "sent")
 	answer, err := a.client.Put(ctx, id, a.APIVersion, body, azure.Condition{})
 	if err != nil {
 		return nil, explain(err)
@@ -156,12 +156,13 @@ func (a actuator) Update(ctx context.Context, in Input, r *resource, _ []string)
 	if err != nil {
 		return r, &external.Error{Class: external.Invalid, Message: err.Error()}
 	}
-	noteSent(in.Object, body)
+	sent := digest(body)
 	a.preserve(body, r.Body)
 	answer, err := a.client.Put(ctx, id, a.APIVersion, body, azure.Condition{ETag: r.ETag})
 	if err != nil {
 		return r, explain(err)
 	}
+	setStatus(in.Object, sent, "sent") // Not of a PUT that was refused: another one has to follow.
 	updated := read(r.ID, answer)
 	if updated.Body == nil {
 		updated.Body = r.Body

@@ -93,7 +93,10 @@ func (k *kind) differs(in Input, r *resource) []string {
 	}
 	c := comparison{sent: same}
 	c.compare(body, r.Body, "")
-	if len(c.paths) == 0 && before != "" && !same {
+	switch {
+	case len(c.paths) == 0 && before == "": // The resource was imported as the spec wants it.
+		setStatus(in.Object, digest(body), "sent")
+	case len(c.paths) == 0 && !same:
 		return []string{"a field that was removed"}
 	}
 	return c.paths
@@ -236,11 +239,7 @@ func digest(body map[string]any) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// noteSent records in the status which body was sent last.
-func noteSent(obj *external.Unstructured, body map[string]any) {
-	setStatus(obj, digest(body), "sent")
-}
-
+// sentOf returns the digest of the body that was sent last, or "".
 func sentOf(obj *external.Unstructured) string {
 	sent, _, _ := unstructured.NestedString(obj.Object, "status", "sent")
 	return sent

@@ -6,12 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kinship-dev/kinship/api/azure/catalogue"
@@ -53,10 +55,35 @@ func RulesOf(kinds []*catalogue.Kind) []rbacv1.PolicyRule {
 // fieldOwner is the field manager of what Enable applies.
 const fieldOwner = client.FieldOwner("kinship-azure-enable")
 
+// Grant says who gets the rights to kinds, and where.
+type Grant struct {
+	Account rbacv1.Subject
+	// Namespaces, if set, are where the account gets the rights.
+	Namespaces []string
+}
+
+// bindings returns what gives the rights of the role.
+func (g Grant) bindings() []client.Object {
+	role := rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: RoleName}
+	if len(g.Namespaces) == 0 {
+		return []client.Object{&rbacv1.ClusterRoleBinding{
+			ObjectMeta: metav1.ObjectMeta{Name: RoleName}, Subjects: []rbacv1.Subject{g.Account}, RoleRef: role,
+		}}
+	}
+	all := make([]client.Object, 0, len(g.Namespaces))
+	for _, namespace := range g.Namespaces {
+		all = append(all, &rbacv1.RoleBinding{
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: RoleName}, Subjects: []rbacv1.Subject{g.Account},
+			RoleRef: role,
+		})
+	}
+	return all
+}
+
 // Enable gives an account the rights to kinds, and applies their definitions. The rights come first:
 // the operator watches a kind as soon as the kind is served. Kinds that are enabled already stay.
 func Enable(
-	ctx context.Context, c client.Client, all *catalogue.Catalogue, kinds []*catalogue.Kind, account rbacv1.Subject,
+	ctx context.Context, c client.Client, all *catalogue.Catalogue, kinds []*catalogue.Kind, grant Grant,
 ) error {
 	role := &rbacv1.ClusterRole{}
 	err := c.Get(ctx, client.ObjectKey{Name: RoleName}, role)
@@ -67,13 +94,10 @@ func Enable(
 	if err := writeRole(ctx, c, role, exists, RulesOf(append(enabledIn(role, all), kinds...))); err != nil {
 		return err
 	}
-	binding := &rbacv1.ClusterRoleBinding{
-		TypeMeta:   metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "ClusterRoleBinding"},
-		ObjectMeta: metav1.ObjectMeta{Name: RoleName}, Subjects: []rbacv1.Subject{account},
-		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: RoleName},
-	}
-	if err := c.Create(ctx, binding); err != nil && !apierrors.IsAlreadyExists(err) {
-		return fmt.Errorf("create ClusterRoleBinding %s: %w", RoleName, err)
+	for _, binding := range grant.bindings() {
+		if err := c.Create(ctx, binding); err != nil && !apierrors.IsAlreadyExists(err) {
+			return fmt.Errorf("give the rights to the kinds: %w", err)
+		}
 	}
 	for _, k := range kinds {
 		crd, err := catalogue.CRD(all, []*catalogue.Kind{k})
@@ -85,7 +109,49 @@ func Enable(
 			return fmt.Errorf("apply the definition of %s: %w", k.Kind, err)
 		}
 	}
+	for _, k := range kinds {
+		if err := awaitServed(ctx, c, k); err != nil {
+			return err
+		}
+	}
 	return nil
+}
+
+// serving is how long the API server may take to serve a definition.
+const serving = 30 * time.Second
+
+// awaitServed waits until the API server serves a kind.
+func awaitServed(ctx context.Context, c client.Client, k *catalogue.Kind) error {
+	why := "the API server does not serve the definition yet"
+	err := wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, serving, true, func(ctx context.Context) (bool, error) {
+		crd := definitionOf(k)
+		if err := c.Get(ctx, client.ObjectKeyFromObject(crd), crd); err != nil {
+			return false, err
+		}
+		conditions, _, _ := unstructured.NestedSlice(crd.Object, "status", "conditions")
+		served := false
+		for _, one := range conditions {
+			condition, _ := one.(map[string]any)
+			served = served || condition["type"] == "Established" && condition["status"] == "True"
+			if condition["type"] == "NamesAccepted" && condition["status"] == "False" {
+				why = fmt.Sprint(condition["message"])
+			}
+		}
+		return served, nil
+	})
+	if err != nil {
+		return fmt.Errorf("wait for %s: %s: %w", k.Kind, why, err)
+	}
+	return nil
+}
+
+// definitionOf returns the CustomResourceDefinition of a kind by its name alone.
+func definitionOf(k *catalogue.Kind) *unstructured.Unstructured {
+	crd := &unstructured.Unstructured{}
+	crd.SetAPIVersion("apiextensions.k8s.io/v1")
+	crd.SetKind("CustomResourceDefinition")
+	crd.SetName(k.Plural + "." + k.Group)
+	return crd
 }
 
 func writeRole(
@@ -134,11 +200,7 @@ func Disable(ctx context.Context, c client.Client, all *catalogue.Catalogue, kin
 		return fmt.Errorf("nothing was disabled, delete the objects first: %w", errors.Join(used...))
 	}
 	for _, k := range kinds {
-		crd := &unstructured.Unstructured{}
-		crd.SetAPIVersion("apiextensions.k8s.io/v1")
-		crd.SetKind("CustomResourceDefinition")
-		crd.SetName(k.Plural + "." + k.Group)
-		if err := client.IgnoreNotFound(c.Delete(ctx, crd)); err != nil {
+		if err := client.IgnoreNotFound(c.Delete(ctx, definitionOf(k))); err != nil {
 			return fmt.Errorf("delete the definition of %s: %w", k.Kind, err)
 		}
 	}

@@ -45,7 +45,7 @@ func (k *kind) external() external.Kind[*external.Unstructured, *resource] {
 			}
 			return id.String()
 		},
-		Differs: k.differs, Observe: observe, Leaving: isLeaving, Cascades: true,
+		Differs: k.differs, Observe: k.observe, Leaving: isLeaving, Cascades: true,
 	}
 }
 

@@ -3,11 +3,13 @@ package azure
 import (
 	"encoding/json"
 	"maps"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/kinship-dev/kinship/api/azure/catalogue"
 	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
 	"github.com/kinship-dev/kinship/pkg/condition"
 	"github.com/kinship-dev/kinship/pkg/external"
@@ -18,8 +20,9 @@ import (
 const longestBody = 128 << 10
 
 // observe writes the resource into the status, and tells whether it serves.
-func observe(obj *external.Unstructured, r *resource) reconcile.Outcome {
+func (k *kind) observe(obj *external.Unstructured, r *resource) reconcile.Outcome {
 	setStatus(obj, shown(r.Body), "resource")
+	setStatus(obj, k.unknown(r.Body), "unknown")
 	state := stateOf(r.Body)
 	switch {
 	case isFailed(state) && obj.GetExternalSpec().ManagementPolicy != sharedv1alpha1.PolicyUnmanaged:
@@ -28,6 +31,33 @@ func observe(obj *external.Unstructured, r *resource) reconcile.Outcome {
 		return reconcile.Progress(condition.ReasonProgressing, "Azure says that the provisioningState is %s", state)
 	}
 	return reconcile.Outcome{}
+}
+
+// Bounds of status.unknown.
+const (
+	mostUnknown    = 256
+	longestUnknown = 1024
+)
+
+// managed are the properties that ARM adds to every resource.
+var managed = []string{"/id", "/type", "/name", "/etag", "/systemData", "/apiVersion", "/properties/provisioningState"}
+
+// unknown returns the paths of properties that the schema of the api-version doesn't have, or nil.
+func (k *kind) unknown(body map[string]any) any {
+	_, rest, err := k.FromARM(body, catalogue.Conversion{})
+	if err != nil {
+		return nil
+	}
+	var paths []any
+	for _, one := range rest {
+		if !slices.Contains(managed, one.Path) && len(one.Path) <= longestUnknown && len(paths) < mostUnknown {
+			paths = append(paths, one.Path)
+		}
+	}
+	if len(paths) == 0 {
+		return nil
+	}
+	return paths
 }
 
 // shown returns a body for the status. Of a long one only the state is shown.
@@ -50,7 +80,9 @@ func setStatus(obj *external.Unstructured, value any, field string) {
 	if status = maps.Clone(status); status == nil {
 		status = map[string]any{}
 	}
-	status[field] = value
+	if status[field] = value; value == nil {
+		delete(status, field)
+	}
 	obj.Object["status"] = status
 }
 
