@@ -38,7 +38,8 @@ func newAzure(streams genericiooptions.IOStreams) *cobra.Command {
 		Short: "Choose and explain the kinds of Azure resources",
 		Args:  cobra.NoArgs,
 	}
-	cmd.AddCommand(newAzureEnable(streams), newAzureDisable(streams), newAzureKinds(streams), newAzureExplain(streams))
+	cmd.AddCommand(newAzureEnable(streams), newAzureDisable(streams), newAzureKinds(streams), newAzureExplain(streams),
+		newAzureRender(streams), newAzureImport(streams), newAzureConvert(streams))
 	return cmd
 }
 

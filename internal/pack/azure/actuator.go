@@ -72,7 +72,7 @@ func read(asked string, answer azure.Answer) *resource {
 // Find implements external.Actuator. An object with spec.import and no id takes over the resource of
 // its own address.
 func (a actuator) Find(ctx context.Context, in Input, _ external.Search) ([]*resource, error) {
-	id, err := a.address(in)
+	id, err := a.address(a.setting(in))
 	if err != nil {
 		return nil, &external.Error{Class: external.Invalid, Message: err.Error()}
 	}
@@ -88,11 +88,11 @@ func (a actuator) Find(ctx context.Context, in Input, _ external.Search) ([]*res
 
 // Create implements external.Actuator.
 func (a actuator) Create(ctx context.Context, in Input) (*resource, error) {
-	id, err := a.address(in)
+	id, err := a.address(a.setting(in))
 	if err != nil {
 		return nil, &external.Error{Class: external.Invalid, Message: err.Error()}
 	}
-	body, err := a.body(in)
+	body, err := a.body(a.setting(in))
 	if err != nil {
 		return nil, &external.Error{Class: external.Invalid, Message: err.Error()}
 	}
@@ -119,7 +119,7 @@ func (a actuator) lookUpOwner(ctx context.Context, in Input) error {
 	if owner, _ := a.owner(in.Object); owner != nil {
 		return nil
 	}
-	id, err := a.parent(in)
+	id, err := a.parent(a.setting(in))
 	if err != nil {
 		return &external.Error{Class: external.Invalid, Message: err.Error()}
 	}
@@ -152,7 +152,7 @@ func (a actuator) Update(ctx context.Context, in Input, r *resource, _ []string)
 	if err != nil {
 		return r, err
 	}
-	body, err := a.body(in)
+	body, err := a.body(a.setting(in))
 	if err != nil {
 		return r, &external.Error{Class: external.Invalid, Message: err.Error()}
 	}

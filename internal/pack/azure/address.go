@@ -6,53 +6,65 @@ import (
 	"fmt"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/kinship-dev/kinship/api/azure/catalogue"
 	"github.com/kinship-dev/kinship/internal/cloud/azure"
 	"github.com/kinship-dev/kinship/pkg/external"
 )
 
+// setting is an object, with what it takes to find the ARM ids of other objects.
+type setting struct {
+	object *external.Unstructured
+	// id returns the ARM id of an object in the same namespace, or "".
+	id func(gk schema.GroupKind, name string) string
+	// subscription of the object's credentials; it may be empty.
+	subscription string
+}
+
+// setting returns the setting of an object that is reconciled.
+func (k *kind) setting(in Input) setting {
+	return setting{object: in.Object, id: in.Refs.ID, subscription: k.connector.subscription(in)}
+}
+
 // address returns the ARM id of an object's resource, from the id of its owner.
-func (k *kind) address(in Input) (azure.ID, error) {
-	parent, err := k.parent(in)
+func (k *kind) address(s setting) (azure.ID, error) {
+	parent, err := k.parent(s)
 	if err != nil {
-		if parent, err = attemptedIn(in, err); err != nil {
+		if parent, err = attemptedIn(s.object, err); err != nil {
 			return azure.ID{}, err
 		}
 	}
-	id, err := parent.Child(k.Type, nameOf(in.Object))
-	if err != nil {
-		return azure.ID{}, err
-	}
-	return id, nil
+	return parent.Child(k.Type, nameOf(s.object))
 }
 
 // attemptedIn returns the parent that an attempt to create the resource recorded, for a deleted object
 // whose owner is gone.
-func attemptedIn(in Input, why error) (azure.ID, error) {
+func attemptedIn(obj *external.Unstructured, why error) (azure.ID, error) {
 	attempt := struct{ Place string }{}
-	text := in.Object.GetAnnotations()[external.IntentAnnotation(Prefix)]
-	if in.Object.GetDeletionTimestamp() == nil || json.Unmarshal([]byte(text), &attempt) != nil {
+	text := obj.GetAnnotations()[external.IntentAnnotation(Prefix)]
+	if obj.GetDeletionTimestamp() == nil || json.Unmarshal([]byte(text), &attempt) != nil {
 		return azure.ID{}, why
 	}
 	return azure.ParseID(attempt.Place)
 }
 
 // parent returns the ARM id of the owner, or of the scope that a resource without an owner is in.
-func (k *kind) parent(in Input) (azure.ID, error) {
-	reference, err := catalogue.Owner(specOf(in.Object))
+func (k *kind) parent(s setting) (azure.ID, error) {
+	reference, err := catalogue.Owner(specOf(s.object))
 	if err != nil {
 		return azure.ID{}, err
 	}
 	switch {
 	case reference == nil:
-		return k.scopeWithoutOwner(in)
+		return k.scopeWithoutOwner(s)
 	case reference.Azure != nil:
-		return k.azureOwner(in, *reference.Azure)
+		return k.azureOwner(s, *reference.Azure)
 	case reference.Kubernetes == nil:
 		return azure.ID{}, fmt.Errorf("spec.%s can't be a part of the resource itself", catalogue.OwnerField)
 	}
-	owner, gk := k.owner(in.Object)
-	text := in.Refs.ID(gk, owner.Name)
+	owner, gk := k.owner(s.object)
+	text := s.id(gk, owner.Name)
 	if text == "" {
 		return azure.ID{}, fmt.Errorf("the id of the owner %s/%s isn't known", gk.Kind, owner.Name)
 	}
@@ -64,14 +76,13 @@ func (k *kind) parent(in Input) (azure.ID, error) {
 }
 
 // scopeWithoutOwner returns the tenant, or the subscription of the credentials.
-func (k *kind) scopeWithoutOwner(in Input) (azure.ID, error) {
+func (k *kind) scopeWithoutOwner(s setting) (azure.ID, error) {
 	if k.Scopes.Has(catalogue.SubscriptionScope) {
-		subscription := k.connector.subscription(in)
-		if subscription == "" {
+		if s.subscription == "" {
 			return azure.ID{}, fmt.Errorf("no subscription is known: name one in spec.%s.azure.subscription",
 				catalogue.OwnerField)
 		}
-		return azure.ParseID("/subscriptions/" + subscription)
+		return azure.ParseID("/subscriptions/" + s.subscription)
 	}
 	if k.Scopes.Has(catalogue.TenantScope) {
 		return azure.ID{}, nil
@@ -81,10 +92,10 @@ func (k *kind) scopeWithoutOwner(in Input) (azure.ID, error) {
 
 // azureOwner returns the id of an owner outside of Kubernetes. A missing subscription is that of the
 // credentials.
-func (k *kind) azureOwner(in Input, reference catalogue.AzureReference) (azure.ID, error) {
+func (k *kind) azureOwner(s setting, reference catalogue.AzureReference) (azure.ID, error) {
 	from := ""
-	if subscription := k.connector.subscription(in); subscription != "" {
-		from = "/subscriptions/" + subscription
+	if s.subscription != "" {
+		from = "/subscriptions/" + s.subscription
 	}
 	text, err := reference.ID(from)
 	if err != nil {
@@ -125,12 +136,12 @@ func (k *kind) checkOwner(id azure.ID) error {
 }
 
 // checkReferences refuses references in the Azure form to something else than their fields allow.
-func (k *kind) checkReferences(in Input) error {
-	found, err := k.References(specOf(in.Object))
+func (k *kind) checkReferences(s setting) error {
+	found, err := k.References(specOf(s.object))
 	if err != nil {
 		return err
 	}
-	parent, _ := k.parent(in) // Without a parent, references name subscription and resource group.
+	parent, _ := k.parent(s) // Without a parent, references name subscription and resource group.
 	var problems []error
 	for _, one := range found {
 		if one.Azure == nil {

@@ -17,47 +17,61 @@ import (
 )
 
 // body returns the body of the resource that the spec wants.
-func (k *kind) body(in Input) (map[string]any, error) {
-	parent, err := k.parentOf(in)
+func (k *kind) body(s setting) (map[string]any, error) {
+	parent, err := k.parentOf(s)
 	if err != nil {
 		return nil, err
 	}
-	body, err := k.ToARM(specOf(in.Object), catalogue.Conversion{
-		Parent: parent, Name: nameOf(in.Object), Kinds: k.all,
+	body, err := k.ToARM(specOf(s.object), catalogue.Conversion{
+		Parent: parent, Name: nameOf(s.object), Kinds: k.all,
 		Resolve: func(named catalogue.KubernetesReference, targets []catalogue.Target) (string, error) {
-			return k.resolve(in, named, targets)
+			return k.resolve(s, named, targets)
 		},
 	})
 	if err != nil {
 		return nil, err
 	}
-	delete(body, "name") // The id has the name.
+	if !setsName(specOf(s.object)) {
+		delete(body, "name") // The id has the name.
+	}
 	return body, nil
 }
 
+// namePath is the place of the name in a body, as spec.raw has it.
+const namePath = "/name"
+
+// setsName reports whether spec.raw has the name in the body.
+func setsName(spec map[string]any) bool {
+	raw, _ := spec[catalogue.RawField].([]any)
+	return slices.ContainsFunc(raw, func(entry any) bool {
+		m, _ := entry.(map[string]any)
+		return m["path"] == namePath
+	})
+}
+
 // parentOf returns the id of the owner; that of an existing resource follows from its own id.
-func (k *kind) parentOf(in Input) (string, error) {
-	if known := in.Object.GetExternalStatus().ID; known != nil {
+func (k *kind) parentOf(s setting) (string, error) {
+	if known := s.object.GetExternalStatus().ID; known != nil {
 		id, err := azure.ParseID(*known)
 		if err != nil {
 			return "", err
 		}
 		return id.Parent().String(), nil
 	}
-	parent, err := k.parent(in)
+	parent, err := k.parent(s)
 	return parent.String(), err
 }
 
 // resolve returns the ARM id of an object that a reference names.
 func (k *kind) resolve(
-	in Input, named catalogue.KubernetesReference, targets []catalogue.Target,
+	s setting, named catalogue.KubernetesReference, targets []catalogue.Target,
 ) (string, error) {
 	gk := k.targetKind(&named, targets)
-	if gk == k.GroupVersionKind().GroupKind() && named.Name == in.Object.GetName() {
-		id, err := k.address(in)
+	if gk == k.GroupVersionKind().GroupKind() && named.Name == s.object.GetName() {
+		id, err := k.address(s)
 		return id.String(), err
 	}
-	if id := in.Refs.ID(gk, named.Name); id != "" {
+	if id := s.id(gk, named.Name); id != "" {
 		return id, nil
 	}
 	return "", fmt.Errorf("the id of %s/%s isn't known", gk.Kind, named.Name)
@@ -79,7 +93,7 @@ func (k *kind) preserve(body, live map[string]any) {
 
 // differs returns the fields in which a resource differs from the spec.
 func (k *kind) differs(in Input, r *resource) []string {
-	body, err := k.body(in)
+	body, err := k.body(k.setting(in))
 	if err != nil {
 		return []string{"spec"} // Update says what is wrong.
 	}
@@ -208,6 +222,8 @@ func sameScalar(want, have any, path string) bool {
 	h, ok := have.(string)
 	switch {
 	case isText && ok && isID(w):
+		return strings.EqualFold(w, h)
+	case isText && ok && path == ".name":
 		return strings.EqualFold(w, h)
 	case isText && ok && path == ".location":
 		plain := func(s string) string { return strings.ToLower(strings.ReplaceAll(s, " ", "")) }

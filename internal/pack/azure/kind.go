@@ -39,7 +39,7 @@ func (k *kind) external() external.Kind[*external.Unstructured, *resource] {
 		GVK: gvk, New: func() *external.Unstructured { return external.NewUnstructured(gvk) },
 		Relations: k.relations(), Connect: k.connect, Identify: identify, Name: nameOf,
 		Address: func(in Input) string {
-			id, err := k.address(in)
+			id, err := k.address(k.setting(in))
 			if err != nil {
 				return ""
 			}
@@ -60,7 +60,7 @@ func (k *kind) connect(
 	access := external.Access[*external.Unstructured, *resource]{
 		Actuator: actuator{k, connection.client}, Scope: connection.subscription + "/" + k.Type,
 	}
-	if parent, err := k.parent(in); err == nil {
+	if parent, err := k.parent(k.setting(in)); err == nil {
 		access.Place = parent.String()
 	} else if in.Object.GetExternalStatus().ID == nil && in.Object.GetDeletionTimestamp() == nil {
 		return access, &external.Error{Class: external.Invalid, Message: err.Error()}
@@ -68,7 +68,7 @@ func (k *kind) connect(
 	if in.Object.GetDeletionTimestamp() != nil {
 		return access, nil
 	}
-	return access, k.checkReferences(in)
+	return access, k.checkReferences(k.setting(in))
 }
 
 // nameOf returns the name of an object's resource.
