@@ -108,11 +108,28 @@ func (r *reader) resource(f *File, s Selection) (Resource, error) {
 	if err == nil && out.Body.size(r.sizes) > maxSize {
 		err = fmt.Errorf("the schema has more than %d values: name a definition in it in the config: open: [DEFINITION]", maxSize)
 	}
-	out.Name = &catalogue.Shape{Type: catalogue.String}
-	if name := out.Body.prop("name"); name != nil && name.Type.Type == catalogue.String {
-		out.Name = &name.Type.Shape
-	}
+	out.Name = nameShape(out.Body.prop("name"))
 	return out, err
+}
+
+// qualified matches the patterns of names in templates, in which the names of owners come first. fixed
+// matches those that allow one name alone.
+var (
+	qualified = regexp.MustCompile(`^\^\.[*+]/`)
+	fixed     = regexp.MustCompile(`^\^([a-zA-Z0-9_-]+)\$$`)
+)
+
+// nameShape returns the string that names of a resource are, without those of its owners.
+func nameShape(p *Prop) *catalogue.Shape {
+	if p == nil || p.Type.Type != catalogue.String {
+		return &catalogue.Shape{Type: catalogue.String}
+	}
+	name := p.Type.Shape
+	name.Pattern = qualified.ReplaceAllString(name.Pattern, "^")
+	if m := fixed.FindStringSubmatch(name.Pattern); m != nil {
+		name.Pattern, name.Enum = "", []string{m[1]}
+	}
+	return &name
 }
 
 // single returns the only value of an enum.
