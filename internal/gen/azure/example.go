@@ -15,11 +15,11 @@ func Example(k *catalogue.Kind) (map[string]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	spec, ok := example(definition.Body).(map[string]any)
+	spec, ok := ExampleOf(definition.Body).(map[string]any)
 	if !ok {
 		return nil, fmt.Errorf("%s has no object as its body", k.Type)
 	}
-	name, _ := example(definition.Name).(string)
+	name, _ := ExampleOf(definition.Name).(string)
 	if name == "" {
 		name = "example"
 	}
@@ -44,20 +44,21 @@ func exampleID(armType string) string {
 	return id
 }
 
-func example(s *catalogue.Shape) any {
+// ExampleOf returns a value of a shape in Kubernetes, with what the schema requires.
+func ExampleOf(s *catalogue.Shape) any {
 	switch s.Type {
 	case catalogue.Object:
 		m := map[string]any{}
 		for _, p := range s.Properties {
 			if p.Required {
-				m[p.Name] = example(p.Shape)
+				m[p.Name] = ExampleOf(p.Shape)
 			}
 		}
 		return m
 	case catalogue.List:
 		list := []any{}
 		for range max(s.MinLength, 0) {
-			list = append(list, example(s.Items))
+			list = append(list, ExampleOf(s.Items))
 		}
 		return list
 	case catalogue.Map, catalogue.Any:
@@ -100,8 +101,8 @@ func exampleText(s *catalogue.Shape) string {
 	if len(s.Enum) > 0 {
 		return s.Enum[0]
 	}
-	if s.Format == "date-time" {
-		return "2020-01-01T00:00:00Z"
+	if text, ok := map[string]string{"date-time": "2020-01-01T00:00:00Z", "duration": "P1D"}[s.Format]; ok {
+		return text
 	}
 	fits := func(text string) bool {
 		if int64(len(text)) < s.MinLength || s.MaxLength > 0 && int64(len(text)) > s.MaxLength {

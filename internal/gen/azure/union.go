@@ -1,6 +1,7 @@
 package azure
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -27,9 +28,29 @@ func (r *reader) options(f *File, n node, base *Type) (*Type, error) {
 		if err != nil {
 			return nil, err
 		}
+		if key == "anyOf" && union != nil && union.Type == catalogue.Object {
+			if union, err = r.generic(f, n.list(key)[0], union); err != nil {
+				return nil, err
+			}
+		}
 		base = merge(base, union, false)
 	}
 	return base, nil
+}
+
+// generic returns the union of an anyOf with the required properties of its first option. In ARM the first
+// one is generic, and the others describe some of its values: extensions of a virtual machine.
+func (r *reader) generic(f *File, first any, union *Type) (*Type, error) {
+	t, err := r.option(f, first)
+	if err != nil || t == nil {
+		return union, err
+	}
+	props := slices.Clone(union.Props)
+	for i, p := range props {
+		own := t.prop(p.ARM)
+		props[i].Required = own != nil && own.Required
+	}
+	return union.with(props), nil
 }
 
 func (r *reader) option(f *File, value any) (*Type, error) {
@@ -100,8 +121,10 @@ func merge(a, b *Type, either bool) *Type {
 		object := cond(a.Type == catalogue.Object, a, b).with(cond(a.Type == catalogue.Object, a, b).Props)
 		object.Open = true
 		return object
+	case a.Type == b.Type && either:
+		return widen(a, b)
 	case a.Type == b.Type:
-		return mergeScalars(a, b, either)
+		return narrow(a, b)
 	case isNumeric(a) && isNumeric(b):
 		return &Type{Shape: catalogue.Shape{Type: catalogue.Number}}
 	case a.Type == catalogue.Integer && b.Type == catalogue.String, b.Type == catalogue.Integer && a.Type == catalogue.String:
@@ -126,14 +149,14 @@ func isNumeric(t *Type) bool { return t.Type == catalogue.Integer || t.Type == c
 // both require it.
 func mergeObjects(a, b *Type, either bool) *Type {
 	out := &Type{Shape: catalogue.Shape{
-		Type: catalogue.Object, Open: a.Open || b.Open, Discriminator: a.Discriminator + b.Discriminator,
+		Type: catalogue.Object, Open: a.Open && b.Open || either && (a.Open || b.Open), Discriminator: a.Discriminator + b.Discriminator,
 	}, Definition: a.Definition}
 	for _, p := range a.Props {
 		other := b.prop(p.ARM)
 		if other == nil {
 			p.Required = p.Required && !either
 		} else {
-			p.Type = merge(p.Type, other.Type, either || p.Type.Type == other.Type.Type)
+			p.Type = merge(p.Type, other.Type, either)
 			p.Required = p.Required && other.Required || !either && (p.Required || other.Required)
 			p.SaysID = p.SaysID || other.SaysID
 		}
@@ -149,26 +172,40 @@ func mergeObjects(a, b *Type, either bool) *Type {
 	return out
 }
 
-// mergeScalars returns a scalar of the same JSON type that accepts what a or b accepts.
-func mergeScalars(a, b *Type, either bool) *Type {
+// narrow returns a scalar of the same JSON type that accepts what a and b accept.
+func narrow(a, b *Type) *Type {
+	out := *a
+	common := slices.DeleteFunc(slices.Clone(a.Enum), func(e string) bool { return !slices.Contains(b.Enum, e) })
+	switch {
+	case len(a.Enum) == 0:
+		out.Enum = b.Enum
+	case len(common) > 0:
+		out.Enum = common
+	}
+	out.Pattern = cmp.Or(a.Pattern, b.Pattern)
+	out.Format = cmp.Or(a.Format, b.Format)
+	out.MinLength = max(a.MinLength, b.MinLength)
+	out.MaxLength = cmp.Or(a.MaxLength, b.MaxLength)
+	out.Minimum = cmp.Or(a.Minimum, b.Minimum)
+	out.Maximum = cmp.Or(a.Maximum, b.Maximum)
+	return &out
+}
+
+// widen returns a scalar of the same JSON type that accepts what a or b accepts.
+func widen(a, b *Type) *Type {
 	out := &Type{Shape: catalogue.Shape{Type: a.Type}, Definition: a.Definition}
 	if len(a.Enum) > 0 && len(b.Enum) > 0 {
 		out.Enum = slices.Concat(a.Enum, b.Enum)
 		slices.Sort(out.Enum)
 		out.Enum = slices.Compact(out.Enum)
 	}
-	if !either && len(a.Enum)+len(b.Enum) > 0 && out.Enum == nil {
-		out.Enum = slices.Concat(a.Enum, b.Enum)
-	}
 	if a.Pattern == b.Pattern {
 		out.Pattern = a.Pattern
-	}
-	if a.MinLength > 0 && b.MinLength > 0 {
-		out.MinLength = min(a.MinLength, b.MinLength)
 	}
 	if a.MaxLength > 0 && b.MaxLength > 0 {
 		out.MaxLength = max(a.MaxLength, b.MaxLength)
 	}
+	out.MinLength = min(a.MinLength, b.MinLength)
 	if a.Minimum != nil && b.Minimum != nil {
 		least := min(*a.Minimum, *b.Minimum)
 		out.Minimum = &least
