@@ -82,7 +82,7 @@ func (in *input) generate() (azure.Model, *catalogue.Catalogue, error) {
 
 // load reads the flags' files.
 func (in *input) load() (*azure.Library, *azure.Config, error) {
-	var directories []fs.FS
+	directories := make([]fs.FS, 0, len(in.schemas))
 	for _, d := range in.schemas {
 		directories = append(directories, os.DirFS(d))
 	}

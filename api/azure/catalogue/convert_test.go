@@ -151,7 +151,7 @@ func TestReferences(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var paths []string
+	paths := make([]string, 0, len(found))
 	for _, f := range found {
 		paths = append(paths, f.Path)
 	}

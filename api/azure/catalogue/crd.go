@@ -261,7 +261,7 @@ func (s schemas) reference(targets []Target, count int, forms []string) map[stri
 	}
 	schema := map[string]any{"type": "object", "properties": properties}
 	if count > maxRuled {
-		var options []any
+		options := make([]any, 0, len(used))
 		for _, form := range used {
 			options = append(options, map[string]any{"required": []any{form}})
 		}

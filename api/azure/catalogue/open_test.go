@@ -39,7 +39,7 @@ type content struct {
 
 func contents(t *testing.T, c *catalogue.Catalogue) []content {
 	t.Helper()
-	var all []content
+	all := make([]content, 0, len(c.Kinds()))
 	for _, k := range c.Kinds() {
 		definition, err := k.Definition()
 		if err != nil {

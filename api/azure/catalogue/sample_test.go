@@ -33,8 +33,8 @@ func nested(name string, shape *catalogue.Shape) catalogue.Property {
 const network = "/subscriptions/s/resourceGroups/g/providers/My.Net/networks/net"
 
 // sample returns a catalogue with a kind for each sort of shape: networks with subnets.
-func sample(t testing.TB) *catalogue.Catalogue {
-	t.Helper()
+func sample(tb testing.TB) *catalogue.Catalogue {
+	tb.Helper()
 	zero, most := 0.0, 65535.0
 	toNetwork := []catalogue.Target{{Type: "My.Net/networks"}}
 	toFrontend := []catalogue.Target{{Type: "My.Net/networks", Part: "frontends"}}
@@ -88,7 +88,7 @@ func sample(t testing.TB) *catalogue.Catalogue {
 		},
 	}, []catalogue.Refusal{{Type: "My.Net/loops", APIVersion: "2020-01-01", Reason: "the schema contains itself"}})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return c
 }

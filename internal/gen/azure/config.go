@@ -3,6 +3,7 @@ package azure
 import (
 	_ "embed" // for config.yaml
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -89,9 +90,7 @@ func overlay[V any](a, b map[string]V) map[string]V {
 	if a == nil {
 		return b
 	}
-	for key, value := range b {
-		a[key] = value
-	}
+	maps.Copy(a, b)
 	return a
 }
 
@@ -100,22 +99,15 @@ func (c *Config) entries() []string {
 	var all []string
 	for section, names := range map[string][]string{
 		"default": c.Default, "open": c.Open, "embedded": c.Embedded, "plain": c.Plain, "ids": c.IDs, "maps": c.Maps,
-		"qualifiers": c.Qualifiers, "owners": keys(c.Owners), "kinds": keys(c.Kinds), "singulars": keys(c.Singulars),
-		"targets": keys(c.Targets),
+		"qualifiers": c.Qualifiers, "owners": slices.Collect(maps.Keys(c.Owners)),
+		"kinds": slices.Collect(maps.Keys(c.Kinds)), "singulars": slices.Collect(maps.Keys(c.Singulars)),
+		"targets": slices.Collect(maps.Keys(c.Targets)),
 	} {
 		for _, name := range names {
 			all = append(all, section+"/"+name)
 		}
 	}
 	slices.Sort(all)
-	return all
-}
-
-func keys[V any](m map[string]V) []string {
-	var all []string
-	for key := range m {
-		all = append(all, key)
-	}
 	return all
 }
 

@@ -37,11 +37,7 @@ func exampleID(armType string) string {
 		return group
 	}
 	segments := strings.Split(armType, "/")
-	id := group + "/providers/" + segments[0]
-	for _, segment := range segments[1:] {
-		id += "/" + segment + "/example"
-	}
-	return id
+	return group + "/providers/" + segments[0] + "/" + strings.Join(segments[1:], "/example/") + "/example"
 }
 
 // ExampleOf returns a value of a shape in Kubernetes, with what the schema requires.
@@ -120,4 +116,3 @@ func exampleText(s *catalogue.Shape) string {
 	}
 	return texts[0]
 }
-

@@ -106,7 +106,8 @@ func (r *reader) resource(f *File, s Selection) (Resource, error) {
 		err = errors.New("the resource is no object")
 	}
 	if err == nil && out.Body.size(r.sizes) > maxSize {
-		err = fmt.Errorf("the schema has more than %d values: name a definition in it in the config: open: [DEFINITION]", maxSize)
+		err = fmt.Errorf("the schema has more than %d values: name a definition in it in the config: open: [DEFINITION]",
+			maxSize)
 	}
 	out.Name = nameShape(out.Body.prop("name"))
 	return out, err

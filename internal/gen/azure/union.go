@@ -113,24 +113,37 @@ func merge(a, b *Type, either bool) *Type {
 		return cond(either, a, b)
 	case b.saysNothing():
 		return cond(either, b, a)
-	case a.Type == catalogue.Object && b.Type == catalogue.Object:
-		return mergeObjects(a, b, either)
-	case a.Type == b.Type && a.Element != nil:
-		return &Type{Shape: a.Shape, Element: merge(a.Element, b.Element, either)}
-	case a.Type == catalogue.Object && b.Type == catalogue.Map, a.Type == catalogue.Map && b.Type == catalogue.Object:
-		object := cond(a.Type == catalogue.Object, a, b).with(cond(a.Type == catalogue.Object, a, b).Props)
+	case a.Type == b.Type:
+		return mergeAlike(a, b, either)
+	}
+	if a.Type > b.Type {
+		a, b = b, a
+	}
+	switch [2]catalogue.Type{a.Type, b.Type} {
+	case [2]catalogue.Type{catalogue.Object, catalogue.Map}:
+		object := a.with(a.Props)
 		object.Open = true
 		return object
-	case a.Type == b.Type && either:
-		return widen(a, b)
-	case a.Type == b.Type:
-		return narrow(a, b)
-	case isNumeric(a) && isNumeric(b):
+	case [2]catalogue.Type{catalogue.Integer, catalogue.Number}:
 		return &Type{Shape: catalogue.Shape{Type: catalogue.Number}}
-	case a.Type == catalogue.Integer && b.Type == catalogue.String, b.Type == catalogue.Integer && a.Type == catalogue.String:
+	case [2]catalogue.Type{catalogue.String, catalogue.Integer}:
 		return &Type{Shape: catalogue.Shape{Type: catalogue.IntOrString}}
 	default:
 		return &Type{}
+	}
+}
+
+// mergeAlike is merge for values of one JSON type.
+func mergeAlike(a, b *Type, either bool) *Type {
+	switch {
+	case a.Type == catalogue.Object:
+		return mergeObjects(a, b, either)
+	case a.Element != nil:
+		return &Type{Shape: a.Shape, Element: merge(a.Element, b.Element, either)}
+	case either:
+		return widen(a, b)
+	default:
+		return narrow(a, b)
 	}
 }
 
@@ -143,23 +156,24 @@ func cond(is bool, a, b *Type) *Type {
 
 func (t *Type) saysNothing() bool { return t.Type == catalogue.Any }
 
-func isNumeric(t *Type) bool { return t.Type == catalogue.Integer || t.Type == catalogue.Number }
-
 // mergeObjects returns an object with the properties of both. In a union a property is required if
 // both require it.
 func mergeObjects(a, b *Type, either bool) *Type {
+	both := func(a, b bool) bool { return a && b || !either && (a || b) }
 	out := &Type{Shape: catalogue.Shape{
-		Type: catalogue.Object, Open: a.Open && b.Open || either && (a.Open || b.Open), Discriminator: a.Discriminator + b.Discriminator,
+		Type: catalogue.Object, Open: a.Open && b.Open, Discriminator: cmp.Or(a.Discriminator, b.Discriminator),
 	}, Definition: a.Definition}
+	if either {
+		out.Open = a.Open || b.Open
+	}
 	for _, p := range a.Props {
 		other := b.prop(p.ARM)
 		if other == nil {
-			p.Required = p.Required && !either
-		} else {
-			p.Type = merge(p.Type, other.Type, either)
-			p.Required = p.Required && other.Required || !either && (p.Required || other.Required)
-			p.SaysID = p.SaysID || other.SaysID
+			other = &Prop{Type: p.Type}
 		}
+		p.Type = merge(p.Type, other.Type, either)
+		p.Required = both(p.Required, other.Required)
+		p.SaysID = p.SaysID || other.SaysID
 		out.Props = append(out.Props, p)
 	}
 	for _, p := range b.Props {

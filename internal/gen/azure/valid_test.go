@@ -132,8 +132,8 @@ func drawn(t *rapid.T, s *catalogue.Shape, depth int) any {
 	case catalogue.Object:
 		m := map[string]any{}
 		for _, p := range s.Properties {
-			wanted := depth > 0 && (s.Discriminator == "" || s.Discriminator == p.ARM) && rapid.IntRange(0, 2).Draw(t, p.Name) == 0
-			if p.Required || wanted {
+			all := depth > 0 && (s.Discriminator == "" || s.Discriminator == p.ARM)
+			if p.Required || all && rapid.IntRange(0, 2).Draw(t, p.Name) == 0 {
 				m[p.Name] = drawn(t, p.Shape, depth-1)
 			}
 		}
@@ -150,15 +150,20 @@ func drawn(t *rapid.T, s *catalogue.Shape, depth int) any {
 		return []any{map[string]any{"ref": map[string]any{"self": "identities/a"}, "value": drawn(t, s.Items, depth-1)}}
 	case catalogue.ID, catalogue.IDObject:
 		return rapid.SampledFrom([]map[string]any{
-			{"self": "parts/a"}, {"azure": map[string]any{"name": "My.Net/networks/net"}},
+			{"self": "parts/a"},
+			{"azure": map[string]any{"name": "My.Net/networks/net"}},
 			{"kubernetes": map[string]any{"name": "net"}},
 		}).Draw(t, "reference")
 	case catalogue.Boolean:
 		return rapid.Bool().Draw(t, "boolean")
-	case catalogue.String:
-		if len(s.Enum) > 0 {
-			return rapid.SampledFrom(s.Enum).Draw(t, "enum")
-		}
+	default:
+		return drawnScalar(t, s)
+	}
+}
+
+func drawnScalar(t *rapid.T, s *catalogue.Shape) any {
+	if len(s.Enum) > 0 {
+		return rapid.SampledFrom(s.Enum).Draw(t, "enum")
 	}
 	return azure.ExampleOf(s)
 }
