@@ -339,7 +339,7 @@ func scalarSchema(shape *Shape) map[string]any {
 	if shape.Pattern != "" {
 		schema["pattern"] = shape.Pattern
 	}
-	if len(shape.Enum) > 0 {
+	if len(shape.Enum) > 0 && !shape.Open {
 		schema["enum"] = anyValues(shape.Enum)
 	}
 	if shape.Minimum != nil {

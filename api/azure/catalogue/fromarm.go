@@ -243,7 +243,7 @@ func (s *Shape) accepts(value any) bool {
 func (s *Shape) acceptsString(v string) bool {
 	length := int64(utf8.RuneCountInString(v))
 	return length >= s.MinLength && (s.MaxLength == 0 || length <= s.MaxLength) &&
-		(len(s.Enum) == 0 || slices.Contains(s.Enum, v)) && (s.Pattern == "" || compile(s.Pattern).MatchString(v))
+		(len(s.Enum) == 0 || s.Open || slices.Contains(s.Enum, v)) && (s.Pattern == "" || compile(s.Pattern).MatchString(v))
 }
 
 // acceptsName tells whether the CRD accepts an azureName.

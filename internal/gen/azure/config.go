@@ -34,6 +34,8 @@ type Config struct {
 	Singulars map[string]string `json:"singulars,omitempty"`
 	// Embedded are ARM types of children that stay in the body of their owner.
 	Embedded []string `json:"embedded,omitempty"`
+	// OpenEnums are properties whose enums lack values that Azure has.
+	OpenEnums []string `json:"openEnums,omitempty"`
 	// Plain are properties that look like ARM ids, and aren't.
 	Plain []string `json:"plain,omitempty"`
 	// IDs are properties that are ARM ids.
@@ -75,6 +77,7 @@ func (c *Config) Add(other *Config) {
 	c.Default = append(c.Default, other.Default...)
 	c.Open = append(c.Open, other.Open...)
 	c.Embedded = append(c.Embedded, other.Embedded...)
+	c.OpenEnums = append(c.OpenEnums, other.OpenEnums...)
 	c.Plain = append(c.Plain, other.Plain...)
 	c.IDs = append(c.IDs, other.IDs...)
 	c.Maps = append(c.Maps, other.Maps...)
@@ -98,7 +101,7 @@ func overlay[V any](a, b map[string]V) map[string]V {
 func (c *Config) entries() []string {
 	var all []string
 	for section, names := range map[string][]string{
-		"default": c.Default, "open": c.Open, "embedded": c.Embedded, "plain": c.Plain, "ids": c.IDs, "maps": c.Maps,
+		"default": c.Default, "open": c.Open, "embedded": c.Embedded, "openEnums": c.OpenEnums, "plain": c.Plain, "ids": c.IDs, "maps": c.Maps,
 		"qualifiers": c.Qualifiers, "owners": slices.Collect(maps.Keys(c.Owners)),
 		"kinds": slices.Collect(maps.Keys(c.Kinds)), "singulars": slices.Collect(maps.Keys(c.Singulars)),
 		"targets": slices.Collect(maps.Keys(c.Targets)),
@@ -160,6 +163,11 @@ func (c *Config) isID(names []string) (is, answered bool) {
 		}
 	}
 	return false, false
+}
+
+// isOpenEnum tells whether an entry of openEnums names the property.
+func (c *Config) isOpenEnum(names []string) bool {
+	return slices.ContainsFunc(names, func(name string) bool { return c.has("openEnums", c.OpenEnums, name) })
 }
 
 // targetsOf returns the entry of targets for a property.
