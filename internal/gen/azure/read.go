@@ -17,7 +17,7 @@ import (
 type reader struct {
 	config *Config
 	done   map[string]*Type // by the id of the definition
-	sizes  map[*Type]int
+	sizes  map[*Type]extent
 	within []string // the ids of the definitions that are being read
 }
 
@@ -33,7 +33,7 @@ func readModel(l *Library, config *Config) (Model, error) {
 	for i, s := range selections {
 		f := files[i]
 		if readers[f.root] == nil {
-			readers[f.root] = &reader{config: config, done: map[string]*Type{}, sizes: map[*Type]int{}}
+			readers[f.root] = &reader{config: config, done: map[string]*Type{}, sizes: map[*Type]extent{}}
 		}
 		r, err := readers[f.root].resource(f, s)
 		if errors.Is(err, errNoResource) {
@@ -75,6 +75,13 @@ func spellAlike(sorted []Resource) {
 	}
 }
 
+// typeText matches ARM types, and versionText api-versions, of which a group, a kind and a version can be
+// made.
+var (
+	typeText    = regexp.MustCompile(`^[a-zA-Z0-9]+(\.[a-zA-Z0-9]+)*(/[a-zA-Z][a-zA-Z0-9._-]*)+$`)
+	versionText = regexp.MustCompile(`^[a-zA-Z0-9]+(-[a-zA-Z0-9]+)*$`)
+)
+
 // errNoResource is the error for a definition without a type, which is in two files of ARM.
 var errNoResource = errors.New("the definition has no type")
 
@@ -87,6 +94,10 @@ func (r *reader) resource(f *File, s Selection) (Resource, error) {
 	}}
 	if out.Type == "" || out.APIVersion == "" {
 		return out, errNoResource
+	}
+	if !typeText.MatchString(out.Type) || !versionText.MatchString(out.APIVersion) {
+		return out, errors.New("its type is none such as Microsoft.Network/virtualNetworks, or its api-version none such " +
+			"as 2020-03-01-preview: correct the schema")
 	}
 	for key, scope := range scopes {
 		twin := f.schema.node(key).node(s.Definition).node("properties")
@@ -105,9 +116,8 @@ func (r *reader) resource(f *File, s Selection) (Resource, error) {
 	if err == nil && out.Body.Type != catalogue.Object {
 		err = errors.New("the resource is no object")
 	}
-	if err == nil && out.Body.size(r.sizes) > maxSize {
-		err = fmt.Errorf("the schema has more than %d values: name a definition in it in the config: open: [DEFINITION]",
-			maxSize)
+	if err == nil {
+		err = out.Body.checkSize(r.sizes)
 	}
 	out.Name = nameShape(out.Body.prop("name"))
 	return out, err
