@@ -14,7 +14,7 @@ const schema = `{
   "resourceDefinitions": {
     "nets": {"type": "object", "properties": {
       "name": {"type": "string"}, "type": {"enum": ["My.Test/nets"]}, "apiVersion": {"enum": ["2020-01-01"]},
-      "properties": {"type": "object", "properties": {"policyId": {"type": "string"}, "net": {"$ref": "#/definitions/Ref"}}}
+      "properties": {"type": "object", "properties": {"frobId": {"type": "string"}, "net": {"$ref": "#/definitions/Ref"}}}
     }},
     "lost": {"type": "object", "properties": {
       "name": {"type": "string"}, "type": {"enum": ["My.Test/a/lost"]}, "apiVersion": {"enum": ["2020-01-01"]}
@@ -73,7 +73,7 @@ func TestCatalogue(t *testing.T) {
 // TestQuestions: what the schemas leave open, and answers to other questions, stop the command.
 func TestQuestions(t *testing.T) {
 	_, directory, err := run(t, "", "catalogue", "-o", "DIR/out")
-	if err == nil || !strings.Contains(err.Error(), "My.Test/nets.policyId # My.Test/nets, properties.policyId") {
+	if err == nil || !strings.Contains(err.Error(), "My.Test/nets.frobId # My.Test/nets, properties.frobId") {
 		t.Errorf("got %v", err)
 	}
 	if _, err := os.Stat(filepath.Join(directory, "out")); err == nil {
@@ -87,7 +87,7 @@ func TestQuestions(t *testing.T) {
 
 // TestExplain: the relationships of a type. With --types, other types of the file aren't taken.
 func TestExplain(t *testing.T) {
-	output, _, err := run(t, "ids: [My.Test/nets.policyId]", "explain", "my.test/NETS", "--types", "DIR/types.json")
+	output, _, err := run(t, "ids: [My.Test/nets.frobId]", "explain", "my.test/NETS", "--types", "DIR/types.json")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,12 +97,12 @@ func TestExplain(t *testing.T) {
   scope      resourceGroup
   owner      Microsoft.Resources/resourceGroups, in the azure form only
   reference  spec.net to My.Test/nets
-  reference  spec.policyRef to any resource
+  reference  spec.frobRef to any resource
 `
 	if output != want {
 		t.Errorf("got:\n%s", output)
 	}
-	output, _, err = run(t, "plain: [policyId]", "stats")
+	output, _, err = run(t, "plain: [frobId]", "stats")
 	if err != nil || !strings.Contains(output, "types                 2, of which 1 refused") ||
 		!strings.Contains(output, "to known kinds      1") {
 		t.Errorf("got %v:\n%s", err, output)
