@@ -96,15 +96,15 @@ func TestExplain(t *testing.T) {
   schema     schemas/2020-01-01/My.Test.json#/resourceDefinitions/nets
   scope      resourceGroup
   owner      Microsoft.Resources/resourceGroups, in the azure form only
-  reference  spec.net to My.Test/nets
   reference  spec.frobRef to any resource
+  reference  spec.net to My.Test/nets
 `
 	if output != want {
 		t.Errorf("got:\n%s", output)
 	}
 	output, _, err = run(t, "plain: [frobId]", "stats")
 	if err != nil || !strings.Contains(output, "types                 2, of which 1 refused") ||
-		!strings.Contains(output, "to known kinds      1") {
+		!strings.Contains(output, "owners found          1") || !strings.Contains(output, "to known kinds      1") {
 		t.Errorf("got %v:\n%s", err, output)
 	}
 }

@@ -72,8 +72,8 @@ func TestConversion(t *testing.T) {
 			`{"raw":[{"path":"/properties/later","value":{"a":[1]}}]}`, `{"properties":{"later":{"a":[1]}}}`,
 		},
 		"null": {
-			`{"location":"here","raw":[{"path":"/properties/enabled"},{"path":"/tags"}]}`,
-			`{"location":"here","properties":{"enabled":null},"tags":null}`,
+			`{"location":"here","raw":[{"path":"/properties/anything"},{"path":"/properties/enabled"},{"path":"/tags"}]}`,
+			`{"location":"here","properties":{"anything":null,"enabled":null},"tags":null}`,
 		},
 		"empty properties": {`{"raw":[{"path":"/properties","value":{}}]}`, `{"properties":{}}`},
 		"properties that are no object": {
@@ -85,6 +85,10 @@ func TestConversion(t *testing.T) {
 		},
 		"null in a list": {
 			`{"raw":[{"path":"/properties/peerIds","value":["/a",null]}]}`, `{"properties":{"peerIds":["/a",null]}}`,
+		},
+		"null after an item with an unknown property": {
+			`{"raw":[{"path":"/properties/frontends","value":[{"name":"a","etag":"x"},null]}]}`,
+			`{"properties":{"frontends":[{"name":"a","etag":"x"},null]}}`,
 		},
 		"an id that is none": {
 			`{"raw":[{"path":"/properties/peer","value":{"id":""}}]}`, `{"properties":{"peer":{"id":""}}}`,
