@@ -236,6 +236,24 @@ func TestUnknownInList(t *testing.T) {
 	}
 }
 
+// TestNoSharing: a change of the spec doesn't change the body.
+func TestNoSharing(t *testing.T) {
+	body := parse(t, `{"properties":{"anything":{"a":1},"later":[1]}}`)
+	spec, rest, err := sample(t).Default("My.Net/networks").FromARM(body, conversion(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	anything, ok := spec["anything"].(map[string]any)
+	later, isList := rest[0].Value.([]any)
+	if !ok || !isList {
+		t.Fatalf("got %v and %v", spec, rest)
+	}
+	anything["a"], later[0] = 2, 2
+	if diff := cmp.Diff(parse(t, `{"properties":{"anything":{"a":1},"later":[1]}}`), body); diff != "" {
+		t.Errorf("body (-want +got):\n%s", diff)
+	}
+}
+
 // TestHooks: a hook changes both directions of its own type.
 func TestHooks(t *testing.T) {
 	catalogue.RegisterHook("my.id/IDENTITIES", catalogue.Hook{

@@ -1,6 +1,7 @@
 package catalogue_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/kinship-dev/kinship/api/azure/catalogue"
@@ -67,7 +68,7 @@ func sample(tb testing.TB) *catalogue.Catalogue {
 		return catalogue.Kind{
 			Group: catalogue.GroupOf(armType), Version: "v20200101", Kind: name, Plural: plural, Type: armType,
 			APIVersion: "2020-01-01", Scopes: catalogue.ResourceGroupScope, Owner: owner,
-			Source: catalogue.Source{Path: "schemas/2020-01-01/" + name + ".json", Hash: "00"}, SchemaPath: "x/" + name,
+			Source: catalogue.Source{Path: fmt.Sprintf("schemas/%d.json", 100-len(plural)), Hash: "00"}, SchemaPath: "x/" + name,
 		}
 	}
 	c, err := catalogue.New([]catalogue.Entry{
