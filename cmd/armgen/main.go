@@ -37,7 +37,7 @@ func command() *cobra.Command {
 		"JSON file with the resources to take: a list of [type, api-version, file, key, definition] (may be repeated)")
 	flags.StringArrayVar(&in.configs, "config", nil, "YAML file with answers, beside the built-in ones (may be repeated)")
 	flags.BoolVar(&in.strict, "strict", false, "fail if a built-in answer isn't in use")
-	root.AddCommand(in.catalogue(), in.explain(), in.stats())
+	root.AddCommand(in.catalogue(), in.explain(), in.stats(), crds())
 	return root
 }
 

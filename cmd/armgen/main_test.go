@@ -108,3 +108,23 @@ func TestExplain(t *testing.T) {
 		t.Errorf("got %v:\n%s", err, output)
 	}
 }
+
+// TestCRDs: the definitions of the types that a pattern matches, in files named after them.
+func TestCRDs(t *testing.T) {
+	_, directory, err := run(t, "", "crds", "DIR/crd", "microsoft.network/virtualNetworks*", "Microsoft.Batch/batchAccounts@2017-09-01")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{
+		"microsoft.network.infra.azure.com_virtualnetworks.yaml", "microsoft.network.infra.azure.com_virtualnetworkssubnets.yaml",
+		"microsoft.batch.infra.azure.com_batchaccounts.yaml",
+	} {
+		text, err := os.ReadFile(filepath.Join(directory, "crd", name))
+		if err != nil || !strings.Contains(string(text), "kind: CustomResourceDefinition") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, _, err := run(t, "", "crds", "DIR/crd", "Microsoft.Nothing/*"); err == nil {
+		t.Error("a pattern that matches nothing is no error")
+	}
+}

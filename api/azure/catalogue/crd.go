@@ -70,8 +70,9 @@ func column(name, path string) map[string]any {
 
 // describe says where the provider documents the type.
 func (k *Kind) describe() string {
-	return fmt.Sprintf("%s is %s in api-version %s: https://learn.microsoft.com/azure/templates/%s/%s", k.Kind, k.Type,
-		k.APIVersion, k.APIVersion, strings.ToLower(k.Type))
+	provider, types, _ := strings.Cut(strings.ToLower(k.Type), "/")
+	return fmt.Sprintf("%s is %s in api-version %s: https://learn.microsoft.com/azure/templates/%s/%s/%s", k.Kind, k.Type,
+		k.APIVersion, provider, k.APIVersion, types)
 }
 
 // specSchema returns the schema of the spec.
@@ -124,6 +125,9 @@ func (s schemas) owner(k *Kind) (schema map[string]any, required bool) {
 	}
 	schema = s.reference(targets, 1, forms)
 	schema["description"] = description
+	if kubernetes, ok := schema["properties"].(map[string]any)["kubernetes"].(map[string]any); ok {
+		delete(kubernetes["properties"].(map[string]any), "path") // no resource is owned by a part
+	}
 	return schema, nested || !k.Scopes.Has(TenantScope) && !k.Scopes.Has(SubscriptionScope)
 }
 
@@ -214,7 +218,7 @@ func (s schemas) object(shape *Shape, count int) map[string]any {
 	properties := make(map[string]any, len(shape.Properties))
 	for _, p := range shape.Properties {
 		schema := s.of(p.Shape, count)
-		if p.ARM != p.Name {
+		if p.Nested || p.ARM != p.Name {
 			schema["description"] = "ARM: " + p.path()
 		}
 		properties[p.Name] = schema
