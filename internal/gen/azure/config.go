@@ -101,10 +101,10 @@ func overlay[V any](a, b map[string]V) map[string]V {
 func (c *Config) entries() []string {
 	var all []string
 	for section, names := range map[string][]string{
-		"default": c.Default, "open": c.Open, "embedded": c.Embedded, "openEnums": c.OpenEnums, "plain": c.Plain, "ids": c.IDs, "maps": c.Maps,
-		"qualifiers": c.Qualifiers, "owners": slices.Collect(maps.Keys(c.Owners)),
-		"kinds": slices.Collect(maps.Keys(c.Kinds)), "singulars": slices.Collect(maps.Keys(c.Singulars)),
-		"targets": slices.Collect(maps.Keys(c.Targets)),
+		"default": c.Default, "open": c.Open, "embedded": c.Embedded, "openEnums": c.OpenEnums, "plain": c.Plain,
+		"ids": c.IDs, "maps": c.Maps, "qualifiers": c.Qualifiers,
+		"owners": slices.Collect(maps.Keys(c.Owners)), "kinds": slices.Collect(maps.Keys(c.Kinds)),
+		"singulars": slices.Collect(maps.Keys(c.Singulars)), "targets": slices.Collect(maps.Keys(c.Targets)),
 	} {
 		for _, name := range names {
 			all = append(all, section+"/"+name)
