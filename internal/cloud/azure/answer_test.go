@@ -169,6 +169,25 @@ func TestPolled(t *testing.T) {
 	}
 }
 
+// TestFailuresOfOperations has the class of a failed operation follow from the method that began the operation.
+func TestFailuresOfOperations(t *testing.T) {
+	for _, row := range []struct {
+		method, code string
+		want         Class
+	}{
+		{http.MethodPut, "InvalidRequestContent", Final},
+		{http.MethodDelete, "InvalidRequestContent", RetrySlowly},
+		{http.MethodPut, "NotFound", AwaitReference},
+		{http.MethodDelete, "CannotDeleteResource", InUse},
+	} {
+		m := answerOf(t, http.MethodGet, 200, `{"status": "Failed", "error": {"code": "`+row.code+`"}}`)
+		_, err := m.polled(Operation{Style: AsyncOperation, Method: row.method}, isOwn)
+		if f := Classify(err); f.Class != row.want || !f.Ended {
+			t.Errorf("%s %s: %+v", row.method, row.code, f)
+		}
+	}
+}
+
 func TestRetryAfter(t *testing.T) {
 	for value, want := range map[string]time.Duration{
 		"": 0, "3": 3 * time.Second, "0.5": 500 * time.Millisecond, "-1": 0, "x": 0, "1e12": longestPause, "NaN": 0,

@@ -187,6 +187,9 @@ func TestFormsOfErrors(t *testing.T) {
 			`{"error": {"code": "C", "message": "M, as N", "details": [{"code": "D", "message": "N"}]}}`,
 			Error{Code: "C", Message: "M, as N", Details: []string{"D"}},
 		},
+		"an id of the request": {
+			`{"error": {"code": "C", "message": "M (8005df8e-6048-4920-8519-f875db4a71b4)"}}`, Error{Code: "C", Message: "M"},
+		},
 		"null": {
 			`{"error": {"code": "C", "message": "M", "details": null, "target": null}}`, Error{Code: "C", Message: "M"},
 		},
