@@ -202,7 +202,7 @@ var codes = classes(map[Class][]string{
 		"MissingApiVersionParameter", "MissingRequiredParameter", "PasswordTooLong", "PropertyChangeNotAllowed",
 		"RequestContentTooLarge",
 	},
-	InUse: {"CannotDeleteResource"},
+	InUse: {"CannotDeleteResource", "ResourceGroupDeletionBlocked"},
 })
 
 func classes(lists map[Class][]string) map[string]Class {

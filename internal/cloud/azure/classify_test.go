@@ -111,6 +111,7 @@ func TestClasses(t *testing.T) {
 		{del, 400, "PublicIPAddressCannotBeDeleted", InUse},
 		{del, 400, "NicInUse", InUse},
 		{del, 409, "CannotDeleteResource", InUse},
+		{del, 409, "ResourceGroupDeletionBlocked", InUse},
 	} {
 		e := &Error{Method: row.method, Status: row.status}
 		codes := row.codes

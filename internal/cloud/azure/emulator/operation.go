@@ -142,7 +142,12 @@ func (op *operation) settle(s *Server, r *resource) {
 	if r.running == op {
 		r.running = nil
 	}
+	if isGroup(op.id) && op.method == http.MethodDelete && op.failure == nil {
+		op.failure = s.blocked(r)
+	}
 	switch {
+	case op.failure != nil && isGroup(op.id):
+		r.state = "Succeeded"
 	case op.failure != nil:
 		r.state = "Failed"
 	case op.method == http.MethodDelete:
@@ -155,6 +160,19 @@ func (op *operation) settle(s *Server, r *resource) {
 		r.state = "Succeeded"
 	}
 	s.store.touch(r)
+}
+
+// blocked returns how the deletion of a resource group fails if a resource in another group uses one of its own. ARM
+// would delete the other resources before; the emulator keeps all.
+func (s *Server) blocked(group *resource) *refusal {
+	used := s.used(s.store.below(group))
+	if used == nil {
+		return nil
+	}
+	return &refusal{
+		status: http.StatusConflict, code: "ResourceGroupDeletionBlocked", reason: Used,
+		message: "Deletion of resource group '" + group.id.Name() + "' failed. " + used.message,
+	}
 }
 
 // accepted returns the answer to a request that began an operation. A request that is over has the body

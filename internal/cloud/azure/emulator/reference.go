@@ -131,7 +131,7 @@ func (rq *request) has(r *resource, path [][2]string) bool {
 }
 
 // used refuses the deletion of resources that others use.
-func (rq *request) used(resources []*resource) *refusal {
+func (s *Server) used(resources []*resource) *refusal {
 	gone := map[string]bool{}
 	for _, r := range resources {
 		gone[r.id.Key()] = true
@@ -140,7 +140,7 @@ func (rq *request) used(resources []*resource) *refusal {
 		if r.kind.InUse == nil {
 			continue
 		}
-		if user := rq.userOf(r, gone); user != nil {
+		if user := s.userOf(r, gone); user != nil {
 			return &refusal{
 				status: r.kind.InUse.Status, code: r.kind.InUse.Code, reason: Used, details: []any{},
 				message: fmt.Sprintf("%s is in use by %s and cannot be deleted.", r.id, user.id),
@@ -151,10 +151,10 @@ func (rq *request) used(resources []*resource) *refusal {
 }
 
 // userOf returns the first resource, by id, that refers to a resource or to an object in its body.
-func (rq *request) userOf(r *resource, gone map[string]bool) *resource {
+func (s *Server) userOf(r *resource, gone map[string]bool) *resource {
 	key := r.id.Key()
 	var found *resource
-	for other, user := range rq.store.all {
+	for other, user := range s.store.all {
 		if gone[other] || (found != nil && found.id.Key() < other) {
 			continue
 		}

@@ -269,7 +269,7 @@ func (rq *request) checkNested(r, _ *resource) *refusal {
 
 // checkUsers refuses to delete a resource that others use.
 func (rq *request) checkUsers(r, _ *resource) *refusal {
-	if isGroup(r.id) { // A resource group takes all its resources along.
+	if isGroup(r.id) { // A resource group takes all its resources along; see settle.
 		return nil
 	}
 	return rq.used(rq.store.below(r))

@@ -137,6 +137,22 @@ func TestDeletedGroupTakesAllAlong(t *testing.T) {
 	w.refused("is empty", w.get(vnet), 404, "ResourceNotFound")
 }
 
+func TestGroupWhoseResourcesAreUsedElsewhere(t *testing.T) {
+	other := strings.Replace(nic, "/rg/", "/rg2/", 1)
+	w := newWorld(t).withNetwork().ready(subscription+"/resourceGroups/rg2", located("")).ready(other, nicIn(subnet))
+	poll := func() result {
+		r := w.delete(group)
+		w.is("the group", r, 202)
+		return w.settle().get(strings.TrimPrefix(r.header.Get("Location"), "http://example.com"))
+	}
+	w.refused("a subnet is used in another group", poll(), 409, "ResourceGroupDeletionBlocked")
+	if state := w.get(group).state(); state != "Succeeded" {
+		t.Errorf("the group is %s", state)
+	}
+	w.is("the interface", w.delete(other), 202)
+	w.settle().is("then", poll(), 200)
+}
+
 func TestDeletingWhatIsNotThere(t *testing.T) {
 	w := newWorld(t).withNetwork()
 	w.is("a resource", w.delete(nic), 204)
@@ -189,6 +205,12 @@ func TestConditions(t *testing.T) {
 	w.ready(subnet, `{"properties": {"addressPrefix": "10.0.1.0/24"}}`)
 	if after := w.get(vnet).header.Get("ETag"); before == after || after != w.get(subnet).header.Get("ETag") {
 		t.Errorf("the etag was %s and is %s: a change of a subnet changes its network", before, after)
+	}
+	before = w.get(vnet).header.Get("ETag")
+	w.ready(vnet+"/subnets/two", `{}`).is("a subnet", w.delete(vnet+"/subnets/two"), 202)
+	deleting := w.get(vnet).header.Get("ETag")
+	if after := w.settle().get(vnet).header.Get("ETag"); after == deleting {
+		t.Errorf("the etag is still %s after the deletion of a subnet", after)
 	}
 	w.refused("an old etag", w.do(http.MethodPut, vnet, located(""), "If-Match", before), 412, "PreconditionFailed")
 	w.refused("not again", w.do(http.MethodPut, vnet, located(""), "If-None-Match", "*"), 412, "PreconditionFailed")
