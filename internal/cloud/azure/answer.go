@@ -132,6 +132,11 @@ func (m message) polledResource(op Operation) (Answer, error) {
 	switch {
 	case isFailed(state):
 		return Answer{}, m.failed(op, state)
+	case op.Method == http.MethodDelete && isTerminal(state):
+		return Answer{}, &Error{
+			Method: op.Method, Status: m.status, Code: notDeleted, Ended: true,
+			Message: "the deletion has ended, and the resource is still there",
+		}
 	case op.Method == http.MethodDelete, state != "" && !isTerminal(state):
 		return Answer{Operation: &op, After: retryAfter(m.header)}, nil
 	}

@@ -154,8 +154,12 @@ func TestPolled(t *testing.T) {
 		"resource ends":       {OfResource, "PUT", 200, succeeded, nil, "done with body"},
 		"resource fails":      {OfResource, "PUT", 200, failed, nil, "failed Failed"},
 		"resource, stateless": {OfResource, "PUT", 200, stateless, nil, "done with body"},
-		"is still there":      {OfResource, "DELETE", 200, succeeded, nil, "resource https://arm/1"},
-		"deletion failed":     {OfResource, "DELETE", 200, failed, nil, "failed Failed"},
+		"being deleted": {
+			OfResource, "DELETE", 200, `{"properties": {"provisioningState": "Deleting"}}`, nil, "resource https://arm/1",
+		},
+		"perhaps deleted": {OfResource, "DELETE", 200, stateless, nil, "resource https://arm/1"},
+		"still there":     {OfResource, "DELETE", 200, succeeded, nil, "failed NotDeleted"},
+		"deletion failed": {OfResource, "DELETE", 200, failed, nil, "failed Failed"},
 	} {
 		m := answerOf(t, "GET", row.status, row.body, row.headers...)
 		op := Operation{Style: row.style, Method: row.method, URL: "https://arm/1"}

@@ -175,11 +175,14 @@ func isTaken(code string) bool {
 	})
 }
 
+// notDeleted is the code of a deletion that left the resource in a final state.
+const notDeleted = "NotDeleted"
+
 // codes are the classes of codes whose status or name says too little or the wrong thing.
 var codes = classes(map[Class][]string{
 	RetrySoon: {
 		"AnotherOperationInProgress", "Conflict", "ConflictingServerOperation", "FailedIdentityOperation",
-		"InternalServerError", "OperationCancelled", "OperationPreempted", "PrincipalNotFound", "RetryableError",
+		"InternalServerError", notDeleted, "OperationCancelled", "OperationPreempted", "PrincipalNotFound", "RetryableError",
 		"RetryableErrorDueToAnotherOperation", "ServerIsBusy", "ServerTimeout", "ServiceUnavailable",
 		"SubscriptionRequestsThrottled", "TooManyRequests", "VmssGatewayDeploymentFailed",
 	},
