@@ -70,6 +70,7 @@ func (w *world) restart() {
 	if err != nil {
 		w.t.Fatal(err)
 	}
+	w.t.Cleanup(client.Close)
 	w.client = client
 }
 

@@ -18,7 +18,7 @@ var deploymentFlow = Flow{
 	Style: Async, State: "Accepted", Takes: short, PollAfter: 5, Operation: "{id}/operationStatuses/{operation}",
 }
 
-// deployment is a template whose resources are put one after the other.
+// deployment is a template whose resources are put in the order of their dependencies.
 type deployment struct {
 	// request has the id and the address of the deployment; each step is a copy of it.
 	request *request
@@ -134,7 +134,7 @@ func (d *deployment) advance(s *Server, now time.Time) bool {
 	return true
 }
 
-// work takes one step further.
+// work begins or ends a step, if it is time, and reports whether it did.
 func (d *deployment) work(s *Server, one *step, now time.Time) bool {
 	at := d.runs
 	for _, need := range one.needs {
@@ -180,7 +180,7 @@ func (d *deployment) put(s *Server, one *step, at time.Time) {
 	refused := rq.check()
 	if refused == nil {
 		answer := rq.put()
-		s.note(Call{rq.method, one.id.Type()}, one.id, answer)
+		s.countRefusal(Call{rq.method, one.id.Type()}, one.id, answer)
 		refused = answer.refusal
 	}
 	if d.fail(refused); refused == nil {

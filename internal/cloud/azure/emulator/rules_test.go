@@ -103,6 +103,19 @@ func TestResourcesInUse(t *testing.T) {
 	}
 }
 
+// TestOperationOfAFormerResource ends an operation after its subnet was removed and made again.
+func TestOperationOfAFormerResource(t *testing.T) {
+	w := newWorld(t).withNetwork()
+	w.is("a subnet", w.put(subnet, `{}`), 200)
+	w.now = w.now.Add(short / 2)
+	w.is("it is removed", w.put(vnet, located("")), 200)
+	w.is("and made again", w.put(subnet, `{}`), 201)
+	w.now = w.now.Add(short / 2)
+	if state := w.get(subnet).state(); state != "Updating" {
+		t.Errorf("the first operation has ended, and the subnet is %s", state)
+	}
+}
+
 func TestNestedResources(t *testing.T) {
 	zone := group + "/providers/Microsoft.Network/privateDnsZones/example.com"
 	w := newWorld(t).ready(group, located("")).ready(zone, `{"location": "global"}`).ready(zone+"/A/www", `{}`)
@@ -185,6 +198,27 @@ func TestVersionsTypesAndScopes(t *testing.T) {
 	if got := w.get(thing).body["type"]; got != "Microsoft.Test/things" {
 		t.Errorf("the type is %v", got)
 	}
+}
+
+func TestTypesOfACatalogue(t *testing.T) {
+	find := func(name string) (Known, bool) {
+		known := Known{
+			Name: networksType, Versions: []string{version}, Scopes: []azure.Scope{azure.ResourceGroupScope},
+			Embedded: []Embedded{{Property: "taps", Type: networksType + "/taps"}},
+		}
+		return known, strings.EqualFold(name, known.Name)
+	}
+	w := newWorld(t, func(o *Options) { o.Types = Observed().Restrict(find) }).ready(group, located("")).
+		ready(strings.ToLower(vnet), located(""))
+	body := w.get(vnet).body
+	properties := mapOf(body["properties"])
+	if properties["taps"] == nil || properties["subnets"] == nil || body["type"] != networksType {
+		t.Errorf("%v", body)
+	}
+	w.refused("another version", w.get(vnet+"?api-version=2021-01-01"), 400, "NoRegisteredProviderFound")
+	w.refused("another type", w.put(nic, located("")), 404, "InvalidResourceType")
+	other := symbolic(networksType, "other", `, "location": "westus2"`)
+	w.is("a deployment", w.put(deployment1, template(`[`+other+`]`)), 200)
 }
 
 func TestLocations(t *testing.T) {

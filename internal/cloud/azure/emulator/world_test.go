@@ -31,9 +31,9 @@ type world struct {
 	now   time.Time
 }
 
-func newWorld(t testing.TB, change ...func(*Options)) *world {
-	t.Helper()
-	w := &world{t: t, now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
+func newWorld(tb testing.TB, change ...func(*Options)) *world {
+	tb.Helper()
+	w := &world{t: tb, now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
 	options := Options{Clock: func() time.Time { return w.now }}
 	for _, one := range change {
 		one(&options)
