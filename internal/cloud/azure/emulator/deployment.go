@@ -69,8 +69,8 @@ func (rq *request) deploy() reply {
 		"templateHash": hashOf(properties["template"]), "mode": "Incremental", "timestamp": stamp(rq.now),
 		"duration": "PT0S", "correlationId": uuid(), "providers": providersOf(steps), "dependencies": []any{},
 	}}
-	if setting := mapOf(properties["debugSetting"]); setting != nil {
-		mapOf(next.body["properties"])["debugSetting"] = setting
+	if level := textOf(mapOf(properties["debugSetting"])["detailLevel"]); level != "" {
+		mapOf(next.body["properties"])["debugSetting"] = map[string]any{"detailLevel": upperWords(level)}
 	}
 	if old == nil {
 		next.created = rq.now
@@ -204,6 +204,17 @@ func (d *deployment) outputs() []any {
 		}
 	}
 	return all
+}
+
+// upperWords returns a list of words as ARM writes the list: "requestContent,none" is "RequestContent, None".
+func upperWords(text string) string {
+	words := strings.Split(text, ",")
+	for i, word := range words {
+		if word = strings.TrimSpace(word); word != "" {
+			words[i] = strings.ToUpper(word[:1]) + word[1:]
+		}
+	}
+	return strings.Join(words, ", ")
 }
 
 // providersOf returns the types of a template as a deployment shows them.
