@@ -67,8 +67,8 @@ type exchange struct {
 	}
 }
 
-// TestRecordedExchanges sends what clients once sent to ARM, and compares the answers: status, headers, error codes, the
-// shape of bodies, and their values outside of lists.
+// TestRecordedExchanges sends what clients once sent to ARM, and compares the answers: status, headers, error codes,
+// the shape of bodies, and their values outside of lists.
 func TestRecordedExchanges(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(recordings(), "*.yaml"))
 	if err != nil || len(files) == 0 {

@@ -139,11 +139,11 @@ func (w *world) is(what string, r result, status int) {
 	}
 }
 
-func id(t *testing.T, text string) azure.ID {
-	t.Helper()
+func id(tb testing.TB, text string) azure.ID {
+	tb.Helper()
 	parsed, err := azure.ParseID(text)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return parsed
 }
