@@ -252,6 +252,15 @@ func TestMessagesAreSteady(t *testing.T) {
 	}
 }
 
+func TestCodesInHeaders(t *testing.T) {
+	header := http.Header{"X-Ms-Error-Code": {"C"}, "Retry-After": {"5"}, "X-Ms-Failure-Cause": {"gateway"}}
+	_, err := readMessageText(http.MethodPut, &http.Response{StatusCode: http.StatusConflict, Header: header}, "")
+	want := &Error{Method: http.MethodPut, Status: http.StatusConflict, Code: "C", After: 5 * time.Second, Gateway: true}
+	if diff := cmp.Diff(want, err); diff != "" {
+		t.Errorf("-want, +got: %s", diff)
+	}
+}
+
 func TestLongErrorsAreCut(t *testing.T) {
 	body, err := json.Marshal(map[string]any{"code": strings.Repeat("c", 5000), "message": strings.Repeat("ü", 5000)})
 	if err != nil {

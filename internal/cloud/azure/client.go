@@ -29,7 +29,7 @@ type Options struct {
 	Audience string
 	// Credential gets tokens. Nil sends no header Authorization, for the emulator.
 	Credential azcore.TokenCredential
-	// Timeout bounds one request with its answer, a minute when 0.
+	// Timeout bounds one request with its login and its answer, a minute when 0.
 	Timeout time.Duration
 	// MaxAnswer bounds the body of an answer in bytes, 8 MiB when 0.
 	MaxAnswer int64
@@ -55,6 +55,7 @@ type Client struct {
 	pipeline runtime.Pipeline
 	close    func()
 	endpoint *url.URL
+	timeout  time.Duration
 	observe  func(Call)
 }
 
@@ -83,7 +84,8 @@ func NewClient(options Options) (*Client, error) {
 		return nil, fmt.Errorf("make a client of Azure: %w", err)
 	}
 	return &Client{
-		pipeline: pipeline, close: transport.client.CloseIdleConnections, endpoint: endpoint, observe: options.Observe,
+		pipeline: pipeline, close: transport.client.CloseIdleConnections, endpoint: endpoint,
+		timeout: transport.client.Timeout, observe: options.Observe,
 	}, nil
 }
 
@@ -164,6 +166,8 @@ func (c *Client) send(
 func (c *Client) request(
 	ctx context.Context, method, typ string, address *url.URL, body map[string]any, header http.Header,
 ) (message, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.timeout) // A login may hang too.
+	defer cancel()
 	rq, err := runtime.NewRequest(ctx, method, address.String())
 	if err != nil {
 		return message{}, err

@@ -203,6 +203,27 @@ func TestHangingClouds(t *testing.T) {
 	}
 }
 
+// hangingLogin is a credential that waits for a host of Microsoft Entra.
+type hangingLogin struct{}
+
+// GetToken implements azcore.TokenCredential.
+func (hangingLogin) GetToken(ctx context.Context, _ policy.TokenRequestOptions) (azcore.AccessToken, error) {
+	<-ctx.Done()
+	return azcore.AccessToken{}, ctx.Err()
+}
+
+func TestHangingLogin(t *testing.T) {
+	client := hostile(t, func(http.ResponseWriter, *http.Request) { t.Error("a request was sent without a token") },
+		func(o *azure.Options) { o.Credential, o.Timeout = hangingLogin{}, 50*time.Millisecond })
+	_, err := client.Get(context.Background(), parse(t, network), version)
+	if err == nil {
+		t.Fatal("no error")
+	}
+	if f := azure.Classify(err); f.Class != azure.RetrySoon || !f.Outage {
+		t.Errorf("%+v", f)
+	}
+}
+
 func TestAnswersThatAreNoResource(t *testing.T) {
 	for name, body := range map[string]string{
 		"nothing": "", "a page": "<html></html>", "a list": "[]", "null": "null", "half": `{"name":`,

@@ -174,6 +174,13 @@ func TestDeletingWhatIsNotThere(t *testing.T) {
 	w.refused("in a provider that names parents",
 		w.get(group+"/providers/Microsoft.EventGrid/domains/d/topics/t"), 404, "ParentResourceNotFound")
 	w.refused("a group", w.delete(subscription+"/resourceGroups/other"), 404, "ResourceGroupNotFound")
+	if diff := cmp.Diff(map[Reason]int{Absent: 3}, w.cloud.Refused()); diff != "" {
+		t.Errorf("in vain (-want, +got): %s", diff)
+	}
+	want := map[string]int{http.MethodDelete: 1}
+	if diff := cmp.Diff(want, w.cloud.CallsFor(id(t, strings.ToUpper(nic)))); diff != "" {
+		t.Errorf("requests for the interface (-want, +got): %s", diff)
+	}
 }
 
 func TestVersionsTypesAndScopes(t *testing.T) {
@@ -256,7 +263,9 @@ func TestExtensions(t *testing.T) {
 	role := vnet + "/providers/Microsoft.Authorization/roleAssignments/7b83888d-03fb-55bb-8209-aec4e36328a8"
 	w := newWorld(t).ready(group, located(""))
 	w.refused("of a missing resource", w.put(role, `{}`), 404, "ParentResourceNotFound")
-	w.ready(vnet, located("")).ready(role, `{"properties": {"principalId": "x"}}`)
+	w.put(vnet, located(""))
+	w.is("of a resource that is being created", w.put(role, `{"properties": {"principalId": "x"}}`), 201)
+	w.settle()
 	if got := w.get(role).state(); got != "" {
 		t.Errorf("a role assignment has the state %s", got)
 	}
