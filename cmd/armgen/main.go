@@ -37,7 +37,7 @@ func command() *cobra.Command {
 		"JSON file with the resources to take: a list of [type, api-version, file, key, definition] (may be repeated)")
 	flags.StringArrayVar(&in.configs, "config", nil, "YAML file with answers, beside the built-in ones (may be repeated)")
 	flags.BoolVar(&in.strict, "strict", false, "fail if a built-in answer isn't in use")
-	root.AddCommand(in.catalogue(), in.explain(), in.stats())
+	root.AddCommand(in.catalogue(), in.explain(), in.stats(), crds())
 	return root
 }
 
@@ -82,7 +82,7 @@ func (in *input) generate() (azure.Model, *catalogue.Catalogue, error) {
 
 // load reads the flags' files.
 func (in *input) load() (*azure.Library, *azure.Config, error) {
-	var directories []fs.FS
+	directories := make([]fs.FS, 0, len(in.schemas))
 	for _, d := range in.schemas {
 		directories = append(directories, os.DirFS(d))
 	}

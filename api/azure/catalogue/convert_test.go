@@ -72,8 +72,8 @@ func TestConversion(t *testing.T) {
 			`{"raw":[{"path":"/properties/later","value":{"a":[1]}}]}`, `{"properties":{"later":{"a":[1]}}}`,
 		},
 		"null": {
-			`{"location":"here","raw":[{"path":"/properties/enabled"},{"path":"/tags"}]}`,
-			`{"location":"here","properties":{"enabled":null},"tags":null}`,
+			`{"location":"here","raw":[{"path":"/properties/anything"},{"path":"/properties/enabled"},{"path":"/tags"}]}`,
+			`{"location":"here","properties":{"anything":null,"enabled":null},"tags":null}`,
 		},
 		"empty properties": {`{"raw":[{"path":"/properties","value":{}}]}`, `{"properties":{}}`},
 		"properties that are no object": {
@@ -85,6 +85,10 @@ func TestConversion(t *testing.T) {
 		},
 		"null in a list": {
 			`{"raw":[{"path":"/properties/peerIds","value":["/a",null]}]}`, `{"properties":{"peerIds":["/a",null]}}`,
+		},
+		"null after an item with an unknown property": {
+			`{"raw":[{"path":"/properties/frontends","value":[{"name":"a","etag":"x"},null]}]}`,
+			`{"properties":{"frontends":[{"name":"a","etag":"x"},null]}}`,
 		},
 		"an id that is none": {
 			`{"raw":[{"path":"/properties/peer","value":{"id":""}}]}`, `{"properties":{"peer":{"id":""}}}`,
@@ -151,7 +155,7 @@ func TestReferences(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var paths []string
+	paths := make([]string, 0, len(found))
 	for _, f := range found {
 		paths = append(paths, f.Path)
 	}
@@ -228,6 +232,24 @@ func TestUnknownInList(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(body, back); diff != "" {
+		t.Errorf("body (-want +got):\n%s", diff)
+	}
+}
+
+// TestNoSharing: a change of the spec doesn't change the body.
+func TestNoSharing(t *testing.T) {
+	body := parse(t, `{"properties":{"anything":{"a":1},"later":[1]}}`)
+	spec, rest, err := sample(t).Default("My.Net/networks").FromARM(body, conversion(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	anything, ok := spec["anything"].(map[string]any)
+	later, isList := rest[0].Value.([]any)
+	if !ok || !isList {
+		t.Fatalf("got %v and %v", spec, rest)
+	}
+	anything["a"], later[0] = 2, 2
+	if diff := cmp.Diff(parse(t, `{"properties":{"anything":{"a":1},"later":[1]}}`), body); diff != "" {
 		t.Errorf("body (-want +got):\n%s", diff)
 	}
 }

@@ -20,13 +20,8 @@ const (
 // may have more, the API server would refuse the rule as too expensive, and oneOf checks instead.
 const maxRuled = maxList
 
-const (
-	oneForm = "[has(self.kubernetes), has(self.azure), has(self.self)].filter(x, x).size() == 1"
-	oneText = "give exactly one of kubernetes, azure and self"
-)
-
 // CRD returns the CustomResourceDefinition of a kind. All versions have to be of one kind. The first
-// version is stored. names are the categories of the definition, such as azure.
+// version is stored.
 func CRD(kinds *Catalogue, versions []*Kind) (*unstructured.Unstructured, error) {
 	list := make([]any, 0, len(versions))
 	for i, k := range versions {
@@ -75,8 +70,9 @@ func column(name, path string) map[string]any {
 
 // describe says where the provider documents the type.
 func (k *Kind) describe() string {
-	return fmt.Sprintf("%s is %s in api-version %s: https://learn.microsoft.com/azure/templates/%s/%s", k.Kind, k.Type,
-		k.APIVersion, k.APIVersion, strings.ToLower(k.Type))
+	provider, types, _ := strings.Cut(strings.ToLower(k.Type), "/")
+	return fmt.Sprintf("%s is %s in api-version %s: https://learn.microsoft.com/azure/templates/%s/%s/%s", k.Kind, k.Type,
+		k.APIVersion, provider, k.APIVersion, types)
 }
 
 // specSchema returns the schema of the spec.
@@ -90,43 +86,55 @@ func (c *Catalogue) specSchema(k *Kind) (map[string]any, error) {
 	spec["description"] = "Spec has the properties of the ARM body, those in its property properties included."
 	properties, _ := spec["properties"].(map[string]any)
 	properties[AzureNameField] = nameSchema(definition.Name)
-	properties[OwnerField] = s.owner(k)
 	properties[RawField] = rawSchema()
 	addOptions(properties)
-	if required := k.requiresOwner(); required {
-		spec["required"] = []any{OwnerField}
+	rules := []any{immutable(AzureNameField)}
+	if owner, required := s.owner(k); owner != nil {
+		properties[OwnerField] = owner
+		rules = append(rules, immutable(OwnerField))
+		if required {
+			spec["required"] = []any{OwnerField}
+		}
 	}
-	spec["x-kubernetes-validations"] = []any{
-		rule("has(self.azureName) == has(oldSelf.azureName) && (!has(self.azureName) || self.azureName == oldSelf.azureName)",
-			"azureName is immutable"),
-		rule("has(self.ownerRef) == has(oldSelf.ownerRef) && (!has(self.ownerRef) || self.ownerRef == oldSelf.ownerRef)",
-			"ownerRef is immutable"),
-	}
+	spec["x-kubernetes-validations"] = rules
 	return spec, nil
 }
 
-// requiresOwner tells whether each resource of the kind has an owner that the user has to name.
-func (k *Kind) requiresOwner() bool {
-	return !k.Scopes.Has(TenantScope) && !k.Scopes.Has(SubscriptionScope)
+// immutable is the rule that a field of the spec doesn't change, appear or disappear.
+func immutable(field string) any {
+	return rule(strings.ReplaceAll("has(self.F) == has(oldSelf.F) && (!has(self.F) || self.F == oldSelf.F)", "F", field),
+		field+" is immutable")
 }
 
-// owner returns the schema of ownerRef.
-func (s schemas) owner(k *Kind) map[string]any {
+// owner returns the schema of ownerRef, or nil for a kind whose resources have no owner. required tells
+// whether each resource has an owner that the user has to name.
+func (s schemas) owner(k *Kind) (schema map[string]any, required bool) {
+	_, nested := nestedIn(k.Type)
+	if k.Owner == "" && k.Scopes == TenantScope {
+		return nil, false
+	}
 	var targets []Target
-	if k.Owner != "" {
+	forms := []string{"kubernetes", "azure"}
+	description := "OwnerRef names the owner of the resource in ARM"
+	switch {
+	case k.Owner != "":
 		targets = []Target{{Type: k.Owner}}
+		description = "OwnerRef names the owner of the resource, of " + k.Owner
+	case !k.Scopes.Has(ExtensionScope) && !k.Scopes.Has(UnknownScope):
+		forms = forms[1:] // a subscription or a management group
 	}
-	schema := s.reference(targets, 1)
-	properties, _ := schema["properties"].(map[string]any)
-	delete(properties, "self")
-	schema["x-kubernetes-validations"] = slices.Concat([]any{
-		rule("has(self.kubernetes) != has(self.azure)", "give exactly one of kubernetes and azure"),
-	}, s.targetRules(targets))
-	schema["description"] = "OwnerRef names the owner of the resource in ARM"
-	if k.Owner != "" {
-		schema["description"] = "OwnerRef names the owner of the resource, of " + k.Owner
+	schema = s.reference(targets, 1, forms)
+	schema["description"] = description
+	if kubernetes, ok := schema["properties"].(map[string]any)["kubernetes"].(map[string]any); ok {
+		delete(kubernetes["properties"].(map[string]any), "path") // no resource is owned by a part
 	}
-	return schema
+	return schema, nested || !k.Scopes.Has(TenantScope) && !k.Scopes.Has(SubscriptionScope)
+}
+
+// nestedIn returns the type in front of the last segment of a type, if that isn't the provider.
+func nestedIn(armType string) (parent string, nested bool) {
+	parent = armType[:max(0, strings.LastIndex(armType, "/"))]
+	return parent, strings.Contains(parent, "/")
 }
 
 func nameSchema(name *Shape) map[string]any {
@@ -135,7 +143,7 @@ func nameSchema(name *Shape) map[string]any {
 		"description": "AzureName is the name of the resource in ARM. It defaults to metadata.name",
 	}
 	if len(name.Enum) > 0 {
-		schema["enum"] = enumValues(name)
+		schema["enum"] = anyValues(name.Enum)
 	}
 	return schema
 }
@@ -191,10 +199,10 @@ func (s schemas) of(shape *Shape, count int) map[string]any {
 		value := s.of(shape.Items, maxRuled+1)
 		return map[string]any{"type": "array", "maxItems": int64(maxList), "items": map[string]any{
 			"type": "object", "required": []any{"ref"},
-			"properties": map[string]any{"ref": s.reference(shape.Targets, product(count, maxList)), "value": value},
+			"properties": map[string]any{"ref": s.reference(shape.Targets, product(count, maxList), allForms), "value": value},
 		}}
 	case ID, IDObject:
-		return s.reference(shape.Targets, count)
+		return s.reference(shape.Targets, count, allForms)
 	case IntOrString:
 		return map[string]any{"x-kubernetes-int-or-string": true}
 	case Any:
@@ -210,7 +218,7 @@ func (s schemas) object(shape *Shape, count int) map[string]any {
 	properties := make(map[string]any, len(shape.Properties))
 	for _, p := range shape.Properties {
 		schema := s.of(p.Shape, count)
-		if p.ARM != p.Name {
+		if p.Nested || p.ARM != p.Name {
 			schema["description"] = "ARM: " + p.path()
 		}
 		properties[p.Name] = schema
@@ -230,61 +238,88 @@ func (p Property) path() string {
 	return p.ARM
 }
 
-// reference returns the schema of a Reference.
-func (s schemas) reference(targets []Target, count int) map[string]any {
-	text := func(most int) map[string]any { return map[string]any{"type": "string", "maxLength": int64(most)} }
-	name := map[string]any{"type": "string", "minLength": int64(1), "maxLength": int64(253)}
-	kubernetes := map[string]any{
-		"type": "object", "required": []any{"name"},
-		"properties": map[string]any{"group": text(253), "kind": text(63), "name": name, "path": text(1024)},
+// allForms are the forms of a reference that is no owner.
+var allForms = []string{"kubernetes", "azure", "self"}
+
+// reference returns the schema of a Reference in one of some forms. The form kubernetes is left out where
+// the resources have no kind.
+func (s schemas) reference(targets []Target, count int, forms []string) map[string]any {
+	properties := map[string]any{}
+	var used []string
+	for _, form := range forms {
+		var schema map[string]any
+		switch form {
+		case "kubernetes":
+			schema = s.kubernetes(targets)
+		case "azure":
+			schema = map[string]any{"type": "object", "properties": map[string]any{
+				"subscription": boundText(64), "resourceGroup": boundText(90), "name": boundText(2048),
+			}}
+		default:
+			schema = map[string]any{"type": "string", "minLength": int64(1), "maxLength": int64(1024)}
+		}
+		if schema != nil {
+			properties[form] = schema
+			used = append(used, form)
+		}
 	}
-	schema := map[string]any{
-		"type": "object",
-		"properties": map[string]any{
-			"kubernetes": kubernetes,
-			"azure": map[string]any{"type": "object", "properties": map[string]any{
-				"subscription": text(64), "resourceGroup": text(90), "name": text(2048),
-			}},
-			"self": map[string]any{"type": "string", "minLength": int64(1), "maxLength": int64(1024)},
-		},
-	}
+	schema := map[string]any{"type": "object", "properties": properties}
 	if count > maxRuled {
-		schema["oneOf"] = []any{requires("kubernetes"), requires("azure"), requires("self")}
+		options := make([]any, 0, len(used))
+		for _, form := range used {
+			options = append(options, map[string]any{"required": []any{form}})
+		}
+		schema["oneOf"] = options
 		return schema
 	}
-	schema["x-kubernetes-validations"] = slices.Concat([]any{rule(oneForm, oneText)}, s.targetRules(targets))
+	schema["x-kubernetes-validations"] = []any{rule(
+		"[has(self."+strings.Join(used, "), has(self.")+")].filter(x, x).size() == 1",
+		"give exactly one of "+strings.Join(used, ", "))}
 	return schema
 }
 
-func requires(field string) any { return map[string]any{"required": []any{field}} }
+func boundText(most int) map[string]any {
+	return map[string]any{"type": "string", "maxLength": int64(most)}
+}
 
-// targetRules returns the rules for group and kind of a reference.
-func (s schemas) targetRules(targets []Target) []any {
+// kubernetes returns the schema of a KubernetesReference, or nil if a target has no kind.
+func (s schemas) kubernetes(targets []Target) map[string]any {
 	var kinds, groups []string
+	parts := len(targets) > 0
 	for _, t := range targets {
 		k := s.kinds.Default(t.Type)
 		if k == nil {
-			return nil // a type without a kind can be named in the azure form only
+			return nil
 		}
 		kinds = append(kinds, k.Kind)
 		groups = append(groups, k.Group)
+		parts = parts && t.Part != ""
 	}
-	slices.Sort(kinds)
-	kinds = slices.Compact(kinds)
-	slices.Sort(groups)
-	groups = slices.Compact(groups)
-	switch {
-	case len(kinds) == 0:
-		return []any{rule("!has(self.kubernetes) || has(self.kubernetes.kind) && has(self.kubernetes.group)",
-			"give group and kind: the reference may be to any kind")}
-	case len(kinds) > 1:
-		return []any{rule(fmt.Sprintf("!has(self.kubernetes) || has(self.kubernetes.kind) && self.kubernetes.kind in ['%s']"+
-			" && (!has(self.kubernetes.group) || self.kubernetes.group in ['%s'])",
-			strings.Join(kinds, "', '"), strings.Join(groups, "', '")), "give a kind of "+strings.Join(kinds, ", "))}
+	properties := map[string]any{
+		"group": oneOfTexts(groups, 253), "kind": oneOfTexts(kinds, 63), "path": boundText(1024),
+		"name": map[string]any{"type": "string", "minLength": int64(1), "maxLength": int64(253)},
 	}
-	return []any{rule(fmt.Sprintf("!has(self.kubernetes) || (!has(self.kubernetes.kind) || self.kubernetes.kind == '%s')"+
-		" && (!has(self.kubernetes.group) || self.kubernetes.group == '%s')", kinds[0], groups[0]),
-		"the reference has to be to a "+kinds[0]+" of "+groups[0])}
+	required := []any{"name"}
+	if len(targets) == 0 {
+		required = append(required, "group", "kind")
+	}
+	if len(targets) > 1 {
+		required = append(required, "kind")
+	}
+	if parts {
+		required = append(required, "path")
+	}
+	return map[string]any{"type": "object", "required": required, "properties": properties}
+}
+
+// oneOfTexts returns the schema of a string with one of some values, or any if there are none.
+func oneOfTexts(values []string, most int) map[string]any {
+	schema := boundText(most)
+	slices.Sort(values)
+	if values = slices.Compact(values); len(values) > 0 {
+		schema["enum"] = anyValues(values)
+	}
+	return schema
 }
 
 func scalarSchema(shape *Shape) map[string]any {
@@ -308,8 +343,8 @@ func scalarSchema(shape *Shape) map[string]any {
 	if shape.Pattern != "" {
 		schema["pattern"] = shape.Pattern
 	}
-	if len(shape.Enum) > 0 {
-		schema["enum"] = enumValues(shape)
+	if len(shape.Enum) > 0 && !shape.Open {
+		schema["enum"] = anyValues(shape.Enum)
 	}
 	if shape.Minimum != nil {
 		schema["minimum"] = *shape.Minimum
@@ -320,10 +355,10 @@ func scalarSchema(shape *Shape) map[string]any {
 	return schema
 }
 
-func enumValues(shape *Shape) []any {
-	values := make([]any, len(shape.Enum))
-	for i, e := range shape.Enum {
-		values[i] = e
+func anyValues(texts []string) []any {
+	values := make([]any, len(texts))
+	for i, t := range texts {
+		values[i] = t
 	}
 	return values
 }

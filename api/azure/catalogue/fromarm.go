@@ -119,12 +119,12 @@ func (c *converter) propertyFromARM(s *Shape, out map[string]any, value any, pat
 ) {
 	if p == nil {
 		_, flat := s.flattens()
-		free := s.Open && s.find(key) == nil && value != nil && !(flat && key == "properties") && !(top && IsReserved(key))
-		if !free {
+		taken := s.find(key) != nil || flat && key == "properties" || top && IsReserved(key)
+		if taken || !s.Open || value == nil {
 			c.leave(path, value)
-			return
+		} else {
+			out[key] = deepCopy(value)
 		}
-		out[key] = deepCopy(value)
 		return
 	}
 	converted, ok := c.fromARM(p.Shape, value, path)
@@ -181,10 +181,12 @@ func (c *converter) idsFromARM(s *Shape, value any, path string) (any, bool) {
 		}
 		entry := map[string]any{"ref": reference}
 		inner, ok := c.fromARM(s.Items, m[id], path+"/"+escape(id))
-		if values, isObject := inner.(map[string]any); ok && !(isObject && len(values) == 0) {
-			entry["value"] = inner
-		} else if !ok {
+		values, isObject := inner.(map[string]any)
+		switch {
+		case !ok:
 			c.leave(path+"/"+escape(id), m[id])
+		case !isObject || len(values) > 0: // without a value, ToARM sets an empty object
+			entry["value"] = inner
 		}
 		out = append(out, entry)
 	}
@@ -241,7 +243,7 @@ func (s *Shape) accepts(value any) bool {
 func (s *Shape) acceptsString(v string) bool {
 	length := int64(utf8.RuneCountInString(v))
 	return length >= s.MinLength && (s.MaxLength == 0 || length <= s.MaxLength) &&
-		(len(s.Enum) == 0 || slices.Contains(s.Enum, v)) && (s.Pattern == "" || compile(s.Pattern).MatchString(v))
+		(len(s.Enum) == 0 || s.Open || slices.Contains(s.Enum, v)) && (s.Pattern == "" || compile(s.Pattern).MatchString(v))
 }
 
 // acceptsName tells whether the CRD accepts an azureName.
@@ -262,7 +264,7 @@ var matchesNothing = regexp.MustCompile(`$^x`)
 
 func compile(pattern string) *regexp.Regexp {
 	if r, ok := patterns.Load(pattern); ok {
-		return r.(*regexp.Regexp) //nolint:forcetypeassert,revive // nothing else is stored
+		return r.(*regexp.Regexp) //nolint:forcetypeassert // nothing else is stored
 	}
 	r, err := regexp.Compile(pattern)
 	if err != nil {

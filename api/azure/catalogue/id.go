@@ -3,6 +3,7 @@ package catalogue
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -74,18 +75,18 @@ func (r AzureReference) ID(from string) (string, error) {
 		return "", errors.New("the reference names no subscription")
 	case strings.Contains(subscription+group, "/"):
 		return "", fmt.Errorf("the subscription %q or the resource group %q contains a slash", subscription, group)
-	case r.Name == "" && group == "":
-		return subscriptions + subscription, nil
-	case r.Name == "":
-		return subscriptions + subscription + resourceGroups + group, nil
 	}
-	if segments := strings.Split(r.Name, "/"); len(segments) < 3 || len(segments)%2 == 0 || hasEmpty(segments) {
+	id := subscriptions + subscription
+	if group != "" { // empty if the resource that refers is in no resource group either
+		id += resourceGroups + group
+	}
+	if r.Name == "" {
+		return id, nil
+	}
+	if segments := strings.Split(r.Name, "/"); len(segments) < 3 || len(segments)%2 == 0 || slices.Contains(segments, "") {
 		return "", fmt.Errorf("%q is no name such as Microsoft.Network/virtualNetworks/net/subnets/web", r.Name)
 	}
-	if group == "" { // the resource that refers is in no resource group either
-		return subscriptions + subscription + providers + r.Name, nil
-	}
-	return subscriptions + subscription + resourceGroups + group + providers + r.Name, nil
+	return id + providers + r.Name, nil
 }
 
 // ReferenceTo returns the AzureReference of an ARM id. Its ID is exactly id. ok is false if id is no ARM
@@ -123,15 +124,6 @@ func placeOf(id string) place {
 		p.rest = strings.Join(segments[1:], "/")
 	}
 	return p
-}
-
-func hasEmpty(segments []string) bool {
-	for _, s := range segments {
-		if s == "" {
-			return true
-		}
-	}
-	return false
 }
 
 // ID returns the ARM id of a resource of this kind. parent is the id of its owner, or the place where the

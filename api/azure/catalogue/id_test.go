@@ -1,6 +1,7 @@
 package catalogue_test
 
 import (
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -72,5 +73,52 @@ func TestKindID(t *testing.T) {
 				t.Errorf("%s: the name %q gives %q", c.armType, name, got)
 			}
 		}
+	}
+}
+
+// TestTypeOf: the type of an id, and what is no id.
+func TestTypeOf(t *testing.T) {
+	const group = "/subscriptions/s/resourceGroups/g"
+	for id, want := range map[string]string{
+		"/subscriptions/s":                     "Microsoft.Resources/subscriptions",
+		group:                                  "Microsoft.Resources/resourceGroups",
+		network:                                "My.Net/networks",
+		network + "/subnets/web":               "My.Net/networks/subnets",
+		network + "/providers/My.Auth/locks/l": "My.Auth/locks",
+		"/providers/My.Mgmt/groups/m":          "My.Mgmt/groups",
+		"/subscriptions/s/providers/My.Policy/definitions/d": "My.Policy/definitions",
+		group + "/providers/My.Net/networks/providers":       "My.Net/networks",
+	} {
+		if got, err := catalogue.TypeOf(id); err != nil || got != want {
+			t.Errorf("%s: got %q, %v, want %q", id, got, err, want)
+		}
+	}
+	for _, id := range []string{
+		"", "/", "x", "subscriptions/s", group + "/", "/subscriptions//resourceGroups/g", network + "?a", network + "/subnets",
+		group + "/providers/My.Net", group + "/networks/x", "/a/b", group + "/providers/My.Net/net works/x",
+		"https://example.com" + network,
+	} {
+		if got, err := catalogue.TypeOf(id); err == nil {
+			t.Errorf("%q is of %s", id, got)
+		}
+	}
+}
+
+// TestCheckTarget: a reference to another type is told, in any case of letters.
+func TestCheckTarget(t *testing.T) {
+	networks := []catalogue.Target{{Type: "my.net/NETWORKS"}, {Type: "My.Net/networks", Part: "frontends"}}
+	for id, want := range map[string]string{
+		network:                    "",
+		network + "/frontends/a":   "",
+		network + "/subnets/a":     "is of My.Net/networks/subnets instead of my.net/NETWORKS or My.Net/networks/frontends",
+		"/subscriptions/s/unknown": "lacks a name",
+	} {
+		err := catalogue.CheckTarget(id, networks)
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: got %v, want %q", id, err, want)
+		}
+	}
+	if err := catalogue.CheckTarget(network, nil); err != nil {
+		t.Error(err)
 	}
 }

@@ -39,7 +39,7 @@ type content struct {
 
 func contents(t *testing.T, c *catalogue.Catalogue) []content {
 	t.Helper()
-	var all []content
+	all := make([]content, 0, len(c.Kinds()))
 	for _, k := range c.Kinds() {
 		definition, err := k.Definition()
 		if err != nil {
@@ -96,11 +96,41 @@ func TestOpenRefuses(t *testing.T) {
 		"more at the end": {
 			forged(append(bytes.Clone(data[header:]), 0)), "1 bytes are left",
 		},
+		"a huge number": {
+			forged([]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1, 0}), "too large",
+		},
 		"no index": {forged([]byte{200, 1, 1}), "cut off"},
 		"a bomb":   {forged([]byte{1, 0x80, 0x80, 0x80, 0x80, 1, 0}), "more than"},
 	} {
 		if _, err := catalogue.Open(c.data); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got %v, want %q", name, err, c.want)
+		}
+	}
+}
+
+// TestShapesAreBounded: a shape that is too deep, or that is large because it has a part many times, is
+// refused before anything walks it.
+func TestShapesAreBounded(t *testing.T) {
+	deep, wide := text, text
+	for range 70 {
+		deep = listOf(deep)
+	}
+	for range 20 {
+		wide = object(top("a", wide), top("b", wide))
+	}
+	for name, shape := range map[string]*catalogue.Shape{"deep": deep, "wide": wide} {
+		k := *sample(t).Default("My.Id/identities")
+		c, err := catalogue.New([]catalogue.Entry{
+			{Kind: k, Definition: &catalogue.Definition{Body: object(top("a", shape)), Name: text}},
+		}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c, err = catalogue.Open(encoded(t, c)); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Verify(); err == nil || !strings.Contains(err.Error(), "is deeper than 64 or larger than") {
+			t.Errorf("a %s shape: %v", name, err)
 		}
 	}
 }

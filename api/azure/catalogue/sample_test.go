@@ -1,6 +1,7 @@
 package catalogue_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/kinship-dev/kinship/api/azure/catalogue"
@@ -33,8 +34,8 @@ func nested(name string, shape *catalogue.Shape) catalogue.Property {
 const network = "/subscriptions/s/resourceGroups/g/providers/My.Net/networks/net"
 
 // sample returns a catalogue with a kind for each sort of shape: networks with subnets.
-func sample(t testing.TB) *catalogue.Catalogue {
-	t.Helper()
+func sample(tb testing.TB) *catalogue.Catalogue {
+	tb.Helper()
 	zero, most := 0.0, 65535.0
 	toNetwork := []catalogue.Target{{Type: "My.Net/networks"}}
 	toFrontend := []catalogue.Target{{Type: "My.Net/networks", Part: "frontends"}}
@@ -67,7 +68,7 @@ func sample(t testing.TB) *catalogue.Catalogue {
 		return catalogue.Kind{
 			Group: catalogue.GroupOf(armType), Version: "v20200101", Kind: name, Plural: plural, Type: armType,
 			APIVersion: "2020-01-01", Scopes: catalogue.ResourceGroupScope, Owner: owner,
-			Source: catalogue.Source{Path: "schemas/2020-01-01/" + name + ".json", Hash: "00"}, SchemaPath: "x/" + name,
+			Source: catalogue.Source{Path: fmt.Sprintf("schemas/%d.json", 100-len(plural)), Hash: "00"}, SchemaPath: "x/" + name,
 		}
 	}
 	c, err := catalogue.New([]catalogue.Entry{
@@ -88,7 +89,7 @@ func sample(t testing.TB) *catalogue.Catalogue {
 		},
 	}, []catalogue.Refusal{{Type: "My.Net/loops", APIVersion: "2020-01-01", Reason: "the schema contains itself"}})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return c
 }

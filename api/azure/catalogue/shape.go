@@ -38,7 +38,8 @@ type Shape struct {
 	Type Type
 	// Properties of an Object, by Name.
 	Properties []Property
-	// Open tells that the schema allows an Object more properties than it lists.
+	// Open tells that the schema allows an Object more properties than it lists, or that Azure has more
+	// values of a String than its Enum.
 	Open bool
 	// Discriminator is the property of an Object that tells which other properties are in use.
 	Discriminator string

@@ -18,13 +18,13 @@ type Answer struct {
 	ETag string
 	// Created says that the Put created the resource.
 	Created bool
-	// Operation goes on with the request; nil says that the request is carried out.
+	// Operation carries the request out after the answer; nil says that the request is carried out.
 	Operation *Operation
 	// After is when to Poll the Operation, from the header Retry-After; zero if ARM names no time.
 	After time.Duration
 }
 
-// longestPause bounds Retry-After: one poll an hour harms nobody, and the header may be wrong.
+// longestPause bounds Retry-After: a poll each hour costs nothing, and the header may be wrong.
 const longestPause = time.Hour
 
 // begun returns what follows from the answer to a PUT or DELETE. owns reports whether an address is the
@@ -132,6 +132,11 @@ func (m message) polledResource(op Operation) (Answer, error) {
 	switch {
 	case isFailed(state):
 		return Answer{}, m.failed(op, state)
+	case op.Method == http.MethodDelete && isTerminal(state):
+		return Answer{}, &Error{
+			Method: op.Method, Status: m.status, Code: notDeleted, Ended: true,
+			Message: "the deletion has ended, and the resource is still there",
+		}
 	case op.Method == http.MethodDelete, state != "" && !isTerminal(state):
 		return Answer{Operation: &op, After: retryAfter(m.header)}, nil
 	}

@@ -154,8 +154,12 @@ func TestPolled(t *testing.T) {
 		"resource ends":       {OfResource, "PUT", 200, succeeded, nil, "done with body"},
 		"resource fails":      {OfResource, "PUT", 200, failed, nil, "failed Failed"},
 		"resource, stateless": {OfResource, "PUT", 200, stateless, nil, "done with body"},
-		"is still there":      {OfResource, "DELETE", 200, succeeded, nil, "resource https://arm/1"},
-		"deletion failed":     {OfResource, "DELETE", 200, failed, nil, "failed Failed"},
+		"being deleted": {
+			OfResource, "DELETE", 200, `{"properties": {"provisioningState": "Deleting"}}`, nil, "resource https://arm/1",
+		},
+		"perhaps deleted": {OfResource, "DELETE", 200, stateless, nil, "resource https://arm/1"},
+		"still there":     {OfResource, "DELETE", 200, succeeded, nil, "failed NotDeleted"},
+		"deletion failed": {OfResource, "DELETE", 200, failed, nil, "failed Failed"},
 	} {
 		m := answerOf(t, "GET", row.status, row.body, row.headers...)
 		op := Operation{Style: row.style, Method: row.method, URL: "https://arm/1"}
@@ -165,6 +169,25 @@ func TestPolled(t *testing.T) {
 		}
 		if err != nil && !Classify(err).Ended {
 			t.Errorf("%s: the failure is not that of the operation", name)
+		}
+	}
+}
+
+// TestFailuresOfOperations has the class of a failed operation follow from the method that began the operation.
+func TestFailuresOfOperations(t *testing.T) {
+	for _, row := range []struct {
+		method, code string
+		want         Class
+	}{
+		{http.MethodPut, "InvalidRequestContent", Final},
+		{http.MethodDelete, "InvalidRequestContent", RetrySlowly},
+		{http.MethodPut, "NotFound", AwaitReference},
+		{http.MethodDelete, "CannotDeleteResource", InUse},
+	} {
+		m := answerOf(t, http.MethodGet, 200, `{"status": "Failed", "error": {"code": "`+row.code+`"}}`)
+		_, err := m.polled(Operation{Style: AsyncOperation, Method: row.method}, isOwn)
+		if f := Classify(err); f.Class != row.want || !f.Ended {
+			t.Errorf("%s %s: %+v", row.method, row.code, f)
 		}
 	}
 }

@@ -39,7 +39,11 @@ func TestAzcorePollersAgree(t *testing.T) {
 				if done {
 					w.settle()
 				}
-				if _, err := poller.Poll(context.Background()); err != nil || poller.Done() != done {
+				polled, err := poller.Poll(context.Background())
+				if polled != nil {
+					polled.Body.Close()
+				}
+				if err != nil || poller.Done() != done {
 					t.Fatalf("the poller is done: %v, want %v (%v)", poller.Done(), done, err)
 				}
 			}

@@ -47,7 +47,7 @@ type Failure struct {
 	Message string
 	// After is the pause that ARM asks for; zero if it names none.
 	After time.Duration
-	// Late says that nobody waited for the answer: the request may have been carried out.
+	// Late says that the client or a proxy did not wait for the answer: the request may have been carried out.
 	Late bool
 	// Outage says that ARM itself fails: no answer in time, 5xx, or 429 for all calls of a caller.
 	Outage bool
@@ -105,8 +105,8 @@ func (e *Error) classify() (Class, string) {
 	return forMethod(e.Method, e.classifyCode()), e.Code
 }
 
-// forMethod restricts a class to those of a method: a DELETE has nothing that could be corrected, and
-// refers to nothing.
+// forMethod restricts a class to the classes of a method. A DELETE has no content to correct and no
+// reference to wait for, and a PUT is never refused as InUse.
 func forMethod(method string, class Class) Class {
 	switch {
 	case method == http.MethodDelete && class == Final, method != http.MethodDelete && class == InUse:
@@ -175,11 +175,14 @@ func isTaken(code string) bool {
 	})
 }
 
+// notDeleted is the code of a deletion that left the resource in a final state.
+const notDeleted = "NotDeleted"
+
 // codes are the classes of codes whose status or name says too little or the wrong thing.
 var codes = classes(map[Class][]string{
 	RetrySoon: {
 		"AnotherOperationInProgress", "Conflict", "ConflictingServerOperation", "FailedIdentityOperation",
-		"InternalServerError", "OperationCancelled", "OperationPreempted", "PrincipalNotFound", "RetryableError",
+		"InternalServerError", notDeleted, "OperationCancelled", "OperationPreempted", "PrincipalNotFound", "RetryableError",
 		"RetryableErrorDueToAnotherOperation", "ServerIsBusy", "ServerTimeout", "ServiceUnavailable",
 		"SubscriptionRequestsThrottled", "TooManyRequests", "VmssGatewayDeploymentFailed",
 	},
@@ -202,7 +205,7 @@ var codes = classes(map[Class][]string{
 		"MissingApiVersionParameter", "MissingRequiredParameter", "PasswordTooLong", "PropertyChangeNotAllowed",
 		"RequestContentTooLarge",
 	},
-	InUse: {"CannotDeleteResource"},
+	InUse: {"CannotDeleteResource", "ResourceGroupDeletionBlocked"},
 })
 
 func classes(lists map[Class][]string) map[string]Class {

@@ -111,6 +111,7 @@ func TestClasses(t *testing.T) {
 		{del, 400, "PublicIPAddressCannotBeDeleted", InUse},
 		{del, 400, "NicInUse", InUse},
 		{del, 409, "CannotDeleteResource", InUse},
+		{del, 409, "ResourceGroupDeletionBlocked", InUse},
 	} {
 		e := &Error{Method: row.method, Status: row.status}
 		codes := row.codes
@@ -187,6 +188,9 @@ func TestFormsOfErrors(t *testing.T) {
 			`{"error": {"code": "C", "message": "M, as N", "details": [{"code": "D", "message": "N"}]}}`,
 			Error{Code: "C", Message: "M, as N", Details: []string{"D"}},
 		},
+		"an id of the request": {
+			`{"error": {"code": "C", "message": "M (8005df8e-6048-4920-8519-f875db4a71b4)"}}`, Error{Code: "C", Message: "M"},
+		},
 		"null": {
 			`{"error": {"code": "C", "message": "M", "details": null, "target": null}}`, Error{Code: "C", Message: "M"},
 		},
@@ -245,6 +249,15 @@ func TestMessagesAreSteady(t *testing.T) {
 		if got := steady(text); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
+	}
+}
+
+func TestCodesInHeaders(t *testing.T) {
+	header := http.Header{"X-Ms-Error-Code": {"C"}, "Retry-After": {"5"}, "X-Ms-Failure-Cause": {"gateway"}}
+	_, err := readMessageText(http.MethodPut, &http.Response{StatusCode: http.StatusConflict, Header: header}, "")
+	want := &Error{Method: http.MethodPut, Status: http.StatusConflict, Code: "C", After: 5 * time.Second, Gateway: true}
+	if diff := cmp.Diff(want, err); diff != "" {
+		t.Errorf("-want, +got: %s", diff)
 	}
 }
 

@@ -22,14 +22,14 @@ import (
 
 // Options of a Client. The zero value is for Azure's public cloud without credentials.
 type Options struct {
-	// Endpoint is the address of ARM, https://management.azure.com when empty. Other addresses than
-	// those of Azure's clouds need an Audience, unless there is no Credential.
+	// Endpoint is the address of ARM, https://management.azure.com when empty. An address of another
+	// cloud than Azure's public, government and China clouds needs an Audience, if there is a Credential.
 	Endpoint string
 	// Audience is what tokens are requested for; empty means that of the Endpoint's cloud.
 	Audience string
 	// Credential gets tokens. Nil sends no header Authorization, for the emulator.
 	Credential azcore.TokenCredential
-	// Timeout bounds one request with its answer, a minute when 0.
+	// Timeout bounds one request with its login and its answer, a minute when 0.
 	Timeout time.Duration
 	// MaxAnswer bounds the body of an answer in bytes, 8 MiB when 0.
 	MaxAnswer int64
@@ -49,11 +49,13 @@ type Call struct {
 	Duration time.Duration
 }
 
-// Client reads, writes and deletes resources by id. It never retries and never waits: both are left to
-// the caller's queue. A Client is safe for concurrent use.
+// Client reads, writes and deletes resources by id. A Client never retries and never waits between requests: the
+// caller's queue does both. A Client is safe for concurrent use.
 type Client struct {
 	pipeline runtime.Pipeline
+	close    func()
 	endpoint *url.URL
+	timeout  time.Duration
 	observe  func(Call)
 }
 
@@ -67,6 +69,7 @@ func NewClient(options Options) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make a client of Azure: %w", err)
 	}
+	transport := newTransport(endpoint, options)
 	pipeline, err := armruntime.NewPipeline("kinship", "v1", options.Credential, runtime.PipelineOptions{},
 		&arm.ClientOptions{
 			DisableRPRegistration: true, // It would register providers and wait for minutes, unasked.
@@ -74,14 +77,20 @@ func NewClient(options Options) (*Client, error) {
 				Cloud:     configuration,
 				Retry:     policy.RetryOptions{MaxRetries: -1},
 				Telemetry: policy.TelemetryOptions{ApplicationID: "kinship"},
-				Transport: newTransport(endpoint, options),
+				Transport: transport,
 			},
 		})
 	if err != nil {
 		return nil, fmt.Errorf("make a client of Azure: %w", err)
 	}
-	return &Client{pipeline: pipeline, endpoint: endpoint, observe: options.Observe}, nil
+	return &Client{
+		pipeline: pipeline, close: transport.client.CloseIdleConnections, endpoint: endpoint,
+		timeout: transport.client.Timeout, observe: options.Observe,
+	}, nil
 }
+
+// Close closes the idle connections of the client's transport. The client can still be used.
+func (c *Client) Close() { c.close() }
 
 // Condition makes a Put depend on the state of the resource. The zero value puts in any case.
 type Condition struct {
@@ -103,8 +112,8 @@ func (c *Client) Get(ctx context.Context, id ID, version string) (Answer, error)
 	return Answer{Body: m.body, ETag: m.etag()}, nil
 }
 
-// Put creates or replaces a resource. An Answer with an Operation says that ARM goes on with the
-// request; see Poll. An error may also be that of an operation that failed at once.
+// Put creates or replaces a resource. An Answer with an Operation says that ARM is carrying out the
+// request; see Poll. An error with [Failure.Ended] says that the operation failed at once.
 func (c *Client) Put(ctx context.Context, id ID, version string, body map[string]any, only Condition) (Answer, error) {
 	header := http.Header{}
 	if only.ETag != "" {
@@ -157,6 +166,8 @@ func (c *Client) send(
 func (c *Client) request(
 	ctx context.Context, method, typ string, address *url.URL, body map[string]any, header http.Header,
 ) (message, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.timeout) // A login may hang too.
+	defer cancel()
 	rq, err := runtime.NewRequest(ctx, method, address.String())
 	if err != nil {
 		return message{}, err

@@ -139,8 +139,8 @@ var (
 
 const anyGUID = `[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`
 
-// steady removes from a text what differs each time, so that a condition stays the same while the error does. The
-// signature of a query is nobody's business either.
+// steady removes these parts from a text, so that a condition is the same as long as the error is. The signature of a
+// query must not be shown either.
 func steady(text string) string {
 	return strings.TrimSpace(requestIDs.ReplaceAllString(queries.ReplaceAllString(text, "$1"), ""))
 }

@@ -54,10 +54,10 @@ func parse(t *testing.T, text string) azure.ID {
 	return id
 }
 
-// elsewhere is another host, which must not be called.
+// elsewhere is another host, which must not be called. The client trusts its certificate.
 func elsewhere(t *testing.T) string {
 	t.Helper()
-	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+	server := httptest.NewTLSServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		t.Errorf("another host was called with Authorization %q", r.Header.Get("Authorization"))
 	}))
 	t.Cleanup(server.Close)
@@ -167,7 +167,7 @@ func TestOperationsElsewhere(t *testing.T) {
 		t.Errorf("the resource is polled instead: %v, %v", answer, err)
 	}
 	for _, address := range []string{
-		other, "https://management.azure.com@" + strings.TrimPrefix(other, "http://"), "//x", "\x00",
+		other, "https://management.azure.com@" + strings.TrimPrefix(other, "https://"), "//x", "\x00",
 	} {
 		forged := azure.Operation{Style: azure.Location, URL: address, Method: http.MethodPut, ID: id, Version: version}
 		if answer, err := client.Poll(ctx, forged); err == nil {
@@ -200,6 +200,27 @@ func TestHangingClouds(t *testing.T) {
 		if f := azure.Classify(err); f.Class != azure.RetrySoon || !f.Late || !f.Outage {
 			t.Errorf("%s: %+v", name, f)
 		}
+	}
+}
+
+// hangingLogin is a credential that waits for a host of Microsoft Entra.
+type hangingLogin struct{}
+
+// GetToken implements azcore.TokenCredential.
+func (hangingLogin) GetToken(ctx context.Context, _ policy.TokenRequestOptions) (azcore.AccessToken, error) {
+	<-ctx.Done()
+	return azcore.AccessToken{}, ctx.Err()
+}
+
+func TestHangingLogin(t *testing.T) {
+	client := hostile(t, func(http.ResponseWriter, *http.Request) { t.Error("a request was sent without a token") },
+		func(o *azure.Options) { o.Credential, o.Timeout = hangingLogin{}, 50*time.Millisecond })
+	_, err := client.Get(context.Background(), parse(t, network), version)
+	if err == nil {
+		t.Fatal("no error")
+	}
+	if f := azure.Classify(err); f.Class != azure.RetrySoon || !f.Outage {
+		t.Errorf("%+v", f)
 	}
 }
 

@@ -133,6 +133,7 @@ func TestIDsThatAreRefused(t *testing.T) {
 		inGroup + "/providers/Microsoft":                                      "namespace",
 		inGroup + "/providers/Microsoft.Test":                                 "type must be followed",
 		inGroup + "/providers/Microsoft.Test/things":                          "type must be followed",
+		inGroup + "/providers/Microsoft.Test/providers/a":                     "is no type",
 		network + "/subnets":                                                  "type must be followed",
 		network + "//":                                                        "type must be followed",
 		network + "//subnets/a":                                               "is no type",

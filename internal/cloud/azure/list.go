@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Bounds of a list. A client that reads longer lists serves nobody.
+// Bounds of a list: a resource group has at most 800 resources of most types.
 const (
 	maxPages = 200
 	maxItems = 20000

@@ -22,8 +22,8 @@ const (
 	OfResource Style = "resource"
 )
 
-// Operation is a long-running operation of ARM. It is a plain value: another process that has its Token
-// goes on with it.
+// Operation is a long-running operation of ARM. An Operation is a plain value: another process can poll the
+// operation by its Token.
 type Operation struct {
 	Style Style `json:"style"`
 	// URL is the address to poll; empty for OfResource.
@@ -36,8 +36,7 @@ type Operation struct {
 }
 
 // Token returns the operation as a text of at most so many bytes. Some addresses have four kilobytes of
-// certificates in their query: an operation with a longer Token loses its address, and is polled by its
-// resource.
+// certificates in their query. If the text would be longer, it has the style OfResource instead of the address.
 func (o Operation) Token(most int) (string, error) {
 	text, err := json.Marshal(o)
 	if err == nil && len(text) > most && o.Style != OfResource {

@@ -44,7 +44,7 @@ func (e *TooMuchError) Error() string {
 	return fmt.Sprintf("an answer of ARM is longer than %d KiB", e.Most>>10)
 }
 
-// transport sends requests, and bounds what comes back.
+// transport sends requests, and bounds their answers.
 type transport struct {
 	client    *http.Client
 	maxAnswer int64
@@ -106,7 +106,7 @@ type bounded struct {
 
 // Read implements io.Reader.
 func (b *bounded) Read(p []byte) (int, error) {
-	// One byte more shows whether the answer goes on.
+	// One byte more shows whether the answer is longer.
 	n, err := b.ReadCloser.Read(p[:min(int64(len(p)), b.left+1)])
 	if int64(n) > b.left {
 		return 0, &TooMuchError{b.most}

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/kinship-dev/kinship/api/azure/catalogue"
 	"github.com/kinship-dev/kinship/internal/gen/azure"
 )
@@ -82,6 +84,35 @@ func TestAllOfARM(t *testing.T) {
 	var stats strings.Builder
 	azure.Stats(&stats, m)
 	t.Logf("%d types in %v, %d MB from the system\n%s", len(types), took, memory.Sys>>20, stats.String())
+}
+
+// TestPreserved: the collections of children in the seed's schema of networks are these, and no others.
+func TestPreserved(t *testing.T) {
+	c, err := catalogue.Embedded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, k := range c.Kinds() {
+		definition, err := k.Definition()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range definition.Preserved {
+			if k.Default {
+				got = append(got, strings.TrimPrefix(k.Type, "Microsoft.Network/")+strings.TrimPrefix(p.Path, "/properties"))
+			}
+		}
+	}
+	want := []string{
+		"expressRouteCircuits/authorizations", "expressRouteCircuits/peerings", "expressRouteCrossConnections/peerings",
+		"loadBalancers/inboundNatRules", "networkSecurityGroups/securityRules", "routeFilters/rules", "routeTables/routes",
+		"serviceEndpointPolicies/serviceEndpointPolicyDefinitions", "virtualHubs/virtualHubRouteTableV2s",
+		"virtualNetworks/subnets", "virtualNetworks/virtualNetworkPeerings", "vpnGateways/connections",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
 }
 
 // TestManifest: the committed files are those that the manifest names.

@@ -34,8 +34,8 @@ func shapeOf(t *Type, path string) (*catalogue.Shape, error) {
 	s := t.Shape
 	props := slices.SortedFunc(slices.Values(t.Props), func(a, b Prop) int { return strings.Compare(a.Name, b.Name) })
 	for i, p := range props {
-		if i > 0 && props[i-1].Name == p.Name {
-			return nil, fmt.Errorf("two properties of %s have the name %s in Kubernetes", path, p.Name)
+		if p.Name == "" || i > 0 && props[i-1].Name == p.Name {
+			return nil, fmt.Errorf("two properties of %s have the name %q in Kubernetes, or one has none", path, p.Name)
 		}
 		inner, err := shapeOf(p.Type, path+"."+p.Name)
 		if err != nil {

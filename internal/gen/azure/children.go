@@ -8,21 +8,21 @@ import (
 )
 
 // separateChildren takes the collections of children out of the bodies of their owners, where each child
-// is a resource of its own: subnets of a virtual network. A collection is one of children if the
-// property properties of its items has the definition that the property properties of the
-// child has.
+// is a resource of its own: subnets of a virtual network. A collection is one of children if "properties"
+// of its items has a definition of the same name as "properties" of the child. The child may have an older
+// api-version, but no newer one, in which it may have become a resource.
 //
 // A collection stays if another part of the owner refers to its items by name, because the owner can't be
 // created without them: backendAddressPools of a load balancer.
 func separateChildren(m Model, config *Config) (Model, error) {
-	children := map[string][]Resource{} // by the lower-case type of the owner, and version
+	children := map[string][]Resource{} // by the lower-case type of the owner
 	for _, r := range m.Resources {
-		key := strings.ToLower(r.Owner) + "@" + r.APIVersion
+		key := strings.ToLower(r.Owner)
 		children[key] = append(children[key], r)
 	}
 	out := Model{Refusals: m.Refusals, Counts: m.Counts}
 	for _, r := range m.Resources {
-		collections := collectionsOf(r, children[strings.ToLower(r.Type)+"@"+r.APIVersion])
+		collections := collectionsOf(r, children[strings.ToLower(r.Type)])
 		r.Preserved = slices.DeleteFunc(slices.Clone(collections), func(p catalogue.Preserved) bool {
 			return config.isEmbedded(p.Type) || refersTo(r.Body, partOf(p), collections, config)
 		})
@@ -49,12 +49,15 @@ func collectionsOf(r Resource, children []Resource) []catalogue.Preserved {
 		item := p.Type.Element.properties()
 		for _, child := range children {
 			own := child.Body.properties()
-			if item != nil && own != nil && item.Definition != "" && item.Definition == own.Definition {
+			if child.APIVersion > r.APIVersion {
+				continue
+			}
+			if item != nil && own != nil && item.name() != "" && item.name() == own.name() {
 				found = append(found, catalogue.Preserved{Path: "/properties/" + p.ARM, Type: child.Type})
 			}
 		}
 	}
-	return found
+	return slices.Compact(found) // a child has several versions
 }
 
 // partOf returns the name of the collection.

@@ -3,6 +3,7 @@ package azure
 import (
 	_ "embed" // for config.yaml
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -33,6 +34,8 @@ type Config struct {
 	Singulars map[string]string `json:"singulars,omitempty"`
 	// Embedded are ARM types of children that stay in the body of their owner.
 	Embedded []string `json:"embedded,omitempty"`
+	// OpenEnums are properties whose enums lack values that Azure has.
+	OpenEnums []string `json:"openEnums,omitempty"`
 	// Plain are properties that look like ARM ids, and aren't.
 	Plain []string `json:"plain,omitempty"`
 	// IDs are properties that are ARM ids.
@@ -74,6 +77,7 @@ func (c *Config) Add(other *Config) {
 	c.Default = append(c.Default, other.Default...)
 	c.Open = append(c.Open, other.Open...)
 	c.Embedded = append(c.Embedded, other.Embedded...)
+	c.OpenEnums = append(c.OpenEnums, other.OpenEnums...)
 	c.Plain = append(c.Plain, other.Plain...)
 	c.IDs = append(c.IDs, other.IDs...)
 	c.Maps = append(c.Maps, other.Maps...)
@@ -89,9 +93,7 @@ func overlay[V any](a, b map[string]V) map[string]V {
 	if a == nil {
 		return b
 	}
-	for key, value := range b {
-		a[key] = value
-	}
+	maps.Copy(a, b)
 	return a
 }
 
@@ -99,23 +101,16 @@ func overlay[V any](a, b map[string]V) map[string]V {
 func (c *Config) entries() []string {
 	var all []string
 	for section, names := range map[string][]string{
-		"default": c.Default, "open": c.Open, "embedded": c.Embedded, "plain": c.Plain, "ids": c.IDs, "maps": c.Maps,
-		"qualifiers": c.Qualifiers, "owners": keys(c.Owners), "kinds": keys(c.Kinds), "singulars": keys(c.Singulars),
-		"targets": keys(c.Targets),
+		"default": c.Default, "open": c.Open, "embedded": c.Embedded, "openEnums": c.OpenEnums, "plain": c.Plain,
+		"ids": c.IDs, "maps": c.Maps, "qualifiers": c.Qualifiers,
+		"owners": slices.Collect(maps.Keys(c.Owners)), "kinds": slices.Collect(maps.Keys(c.Kinds)),
+		"singulars": slices.Collect(maps.Keys(c.Singulars)), "targets": slices.Collect(maps.Keys(c.Targets)),
 	} {
 		for _, name := range names {
 			all = append(all, section+"/"+name)
 		}
 	}
 	slices.Sort(all)
-	return all
-}
-
-func keys[V any](m map[string]V) []string {
-	var all []string
-	for key := range m {
-		all = append(all, key)
-	}
 	return all
 }
 
@@ -168,6 +163,11 @@ func (c *Config) isID(names []string) (is, answered bool) {
 		}
 	}
 	return false, false
+}
+
+// isOpenEnum tells whether an entry of openEnums names the property.
+func (c *Config) isOpenEnum(names []string) bool {
+	return slices.ContainsFunc(names, func(name string) bool { return c.has("openEnums", c.OpenEnums, name) })
 }
 
 // targetsOf returns the entry of targets for a property.

@@ -6,6 +6,7 @@
 //   - setOwners (owners.go) finds the owner of each resource.
 //   - setNames (names.go) finds the kind in Kubernetes of each resource.
 //   - separateChildren (children.go) takes the collections of children out of their owners.
+//   - openEnums (enums.go) opens the enums to which Azure adds values.
 //   - setReferences (references.go, targets.go) finds ARM ids and what they may refer to.
 //   - flatten (flatten.go) moves the properties of "properties" to the top.
 //

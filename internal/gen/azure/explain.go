@@ -79,10 +79,10 @@ func Stats(w io.Writer, m Model) {
 		refused[strings.ToLower(r.Type)] = true
 	}
 	types := m.types()
-	fmt.Fprintf(w, "types                 %d, of which %d refused\nkinds with versions   %d\n", len(types), len(refused),
-		len(m.Resources))
+	fmt.Fprintf(w, "types                 %d, of which %d refused\n", len(types), len(refused))
+	fmt.Fprintf(w, "kinds with versions   %d\n", len(m.Resources))
 	fmt.Fprintf(w, "owners found          %d\nowners configured     %d\nchildren preserved    %d\n", c.OwnersFound,
 		c.OwnersConfigured, c.ChildrenPreserved)
-	fmt.Fprintf(w, "references            %d\n  to known kinds      %d\n  to parts            %d\n  by id only          %d\n",
-		c.ByKind+c.ByPart+c.ByIDOnly, c.ByKind, c.ByPart, c.ByIDOnly)
+	fmt.Fprintf(w, "references            %d\n  to known kinds      %d\n", c.ByKind+c.ByPart+c.ByIDOnly, c.ByKind)
+	fmt.Fprintf(w, "  to parts            %d\n  by id only          %d\n", c.ByPart, c.ByIDOnly)
 }

@@ -25,13 +25,9 @@ func flatten(m Model, _ *Config) (Model, error) {
 // flattened returns an object without properties that are to be left out, and with those of its
 // "properties".
 func flattened(t *Type, reserved func(name string) bool, leftOut ...string) *Type {
-	if t.Type != catalogue.Object {
-		return t
-	}
 	nested := t.properties()
-	flat := nested != nil && nested.Type == catalogue.Object && !nested.Open && len(nested.Props) > 0 &&
-		nested.prop("properties") == nil
-	if !flat && leftOut == nil {
+	flat := canFlatten(nested)
+	if t.Type != catalogue.Object || !flat && leftOut == nil {
 		return t
 	}
 	taken := map[string]bool{}
@@ -46,14 +42,20 @@ func flattened(t *Type, reserved func(name string) bool, leftOut ...string) *Typ
 		taken[p.Name] = true
 		props = append(props, p)
 	}
-	if flat {
-		for _, p := range nested.Props {
-			p.Nested = true
-			if taken[p.Name] || reserved(p.Name) {
-				p.Name = "properties" + upperFirst(p.Name)
-			}
-			props = append(props, p)
+	if !flat {
+		return t.with(props)
+	}
+	for _, p := range nested.Props {
+		p.Nested = true
+		if taken[p.Name] || reserved(p.Name) {
+			p.Name = "properties" + upperFirst(p.Name)
 		}
+		props = append(props, p)
 	}
 	return t.with(props)
+}
+
+// canFlatten tells whether the properties of "properties" can move to the object around them.
+func canFlatten(t *Type) bool {
+	return t != nil && t.Type == catalogue.Object && !t.Open && len(t.Props) > 0 && t.prop("properties") == nil
 }

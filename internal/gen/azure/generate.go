@@ -17,6 +17,7 @@ var stages = []stage{
 	{"finding owners", setOwners},
 	{"naming kinds", setNames},
 	{"separating children", separateChildren},
+	{"opening enums", openEnums},
 	{"finding references", setReferences},
 	{"flattening properties", flatten},
 }

@@ -96,15 +96,18 @@ func (w *goWriter) resource(r Resource) {
 			Name: w.kind, Doc: fmt.Sprintf("%s is %s in api-version %s.", w.kind, r.Type, r.APIVersion),
 			Markers: []string{"+kubebuilder:object:root=true"},
 			Fields: []emit.Field{
-				{Type: "metav1.TypeMeta", JSON: ",inline"}, {Type: "metav1.ObjectMeta", JSON: "metadata,omitempty"},
-				{Name: "Spec", Type: w.kind + "Spec", JSON: "spec"}, {Name: "Status", Type: w.kind + "Status", JSON: "status,omitempty"},
+				{Type: "metav1.TypeMeta", JSON: ",inline"},
+				{Type: "metav1.ObjectMeta", JSON: "metadata,omitempty"},
+				{Name: "Spec", Type: w.kind + "Spec", JSON: "spec"},
+				{Name: "Status", Type: w.kind + "Status", JSON: "status,omitempty"},
 			},
 		},
 		emit.Struct{
 			Name: w.kind + "List", Doc: fmt.Sprintf("%sList is a list of %s objects.", w.kind, w.kind),
 			Markers: []string{"+kubebuilder:object:root=true"},
 			Fields: []emit.Field{
-				{Type: "metav1.TypeMeta", JSON: ",inline"}, {Type: "metav1.ListMeta", JSON: "metadata,omitempty"},
+				{Type: "metav1.TypeMeta", JSON: ",inline"},
+				{Type: "metav1.ListMeta", JSON: "metadata,omitempty"},
 				{Name: "Items", Type: "[]" + w.kind, JSON: "items"},
 			},
 		},
@@ -116,30 +119,30 @@ func (w *goWriter) resource(r Resource) {
 				optional("Unknown", "[]string", "unknown", "Unknown lists the properties that the schema doesn't know."),
 			},
 		})
-	spec := []emit.Field{
-		{Type: "sharedv1alpha1.ExternalSpec", JSON: ",inline"},
-		optional("AzureName", "*string", catalogue.AzureNameField, "AzureName in ARM. It defaults to metadata.name."),
-	}
 	owner := optional("OwnerRef", "*catalogue.Reference", catalogue.OwnerField, "OwnerRef names the owner.")
 	if r.Owner != "" {
 		owner.Doc = "OwnerRef names the owner, of " + r.Owner + "."
 		owner.Tags = fmt.Sprintf("group:%q kind:%q", catalogue.GroupOf(r.Owner), w.owners[r.Owner])
 	}
-	spec = append(spec, owner,
+	spec := slices.Concat([]emit.Field{
+		{Type: "sharedv1alpha1.ExternalSpec", JSON: ",inline"},
+		optional("AzureName", "*string", catalogue.AzureNameField, "AzureName in ARM. It defaults to metadata.name."),
+		owner,
 		optional("Import", "*catalogue.Import", "import", "Import names the resource that the object stands for."),
-		optional("CredentialsRef", "*catalogue.CredentialsReference", "credentialsRef", "CredentialsRef names a Secret."))
-	spec = append(spec, w.fields(r.Body, w.kind, false)...)
-	spec = append(spec, optional("Raw", "[]catalogue.RawValue", catalogue.RawField,
-		"Raw sets values in the ARM body that the schema doesn't know."))
-	arm := []emit.Field{
+		optional("CredentialsRef", "*catalogue.CredentialsReference", "credentialsRef", "CredentialsRef names a Secret."),
+	}, w.fields(r.Body, w.kind, false), []emit.Field{
+		optional("Raw", "[]catalogue.RawValue", catalogue.RawField, "Raw sets values that the schema doesn't know."),
+	})
+	arm := slices.Concat([]emit.Field{
 		optional("Name", "string", "name", ""), optional("Type", "string", "type", ""),
 		optional("APIVersion", "string", "apiVersion", ""),
-	}
-	arm = append(arm, w.fields(r.Body, w.kind, true)...)
-	arm = append(arm, emit.Field{Name: "Raw", Type: "[]catalogue.RawValue", JSON: "-"})
+	}, w.fields(r.Body, w.kind, true), []emit.Field{{Name: "Raw", Type: "[]catalogue.RawValue", JSON: "-"}})
 	w.declared = append(w.declared,
 		emit.Struct{Name: w.kind + "Spec", Doc: w.kind + "Spec is the desired state of a " + w.kind + ".", Fields: spec},
-		emit.Struct{Name: w.kind + "SpecArm", Doc: w.kind + "SpecArm is the form of a " + w.kind + "Spec in ARM.", Fields: arm, Markers: notCopied})
+		emit.Struct{
+			Name: w.kind + "SpecArm", Doc: w.kind + "SpecArm is the form of a " + w.kind + "Spec in ARM.",
+			Markers: notCopied, Fields: arm,
+		})
 	w.methods(r)
 }
 

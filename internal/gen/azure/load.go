@@ -198,7 +198,7 @@ func (l *Library) find(name string) (*File, error) {
 // everything returns all resources of all files.
 func (l *Library) everything() (files []*File, selections []Selection, err error) {
 	for _, r := range l.Roots {
-		err := fs.WalkDir(r.files, ".", func(name string, d fs.DirEntry, err error) error {
+		err := fs.WalkDir(r.files, "schemas", func(name string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() || path.Ext(name) != ".json" {
 				return err
 			}

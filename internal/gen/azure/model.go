@@ -1,6 +1,7 @@
 package azure
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -102,24 +103,43 @@ func (t *Type) rewrite(path []string, change func(t *Type, path []string) *Type)
 	return out
 }
 
-// maxSize bounds the values in a body. All of ARM needs a third.
-const maxSize = 1 << 14
+// maxSize and maxDepth bound a body. All of ARM needs less than a third.
+const (
+	maxSize  = 1 << 14
+	maxDepth = 60
+)
 
-// size returns the number of values in a body, at most maxSize+1. A definition in several places counts
-// several times. known has the results so far.
-func (t *Type) size(known map[*Type]int) int {
+// extent is the number of values in a body, and how deep these are. Both stop a little above their bounds.
+type extent struct{ size, depth int }
+
+// checkSize fails for a body that is too large or too deep. known has the results so far.
+func (t *Type) checkSize(known map[*Type]extent) error {
+	if e := t.extent(known); e.size > maxSize || e.depth > maxDepth {
+		return fmt.Errorf("the schema has more than %d values or is deeper than %d: name a definition in it in the config: "+
+			"open: [DEFINITION]", maxSize, maxDepth)
+	}
+	return nil
+}
+
+// extent counts a definition in several places several times.
+func (t *Type) extent(known map[*Type]extent) extent {
 	if t == nil {
-		return 0
+		return extent{}
 	}
-	if n, ok := known[t]; ok {
-		return n
+	if e, ok := known[t]; ok {
+		return e
 	}
-	n := 1 + t.Element.size(known)
+	e := extent{size: 1}
+	add := func(inner extent) {
+		e.size = min(e.size+inner.size, maxSize+1)
+		e.depth = max(e.depth, min(inner.depth+1, maxDepth+1))
+	}
+	add(t.Element.extent(known))
 	for _, p := range t.Props {
-		n = min(n+p.Type.size(known), maxSize+1)
+		add(p.Type.extent(known))
 	}
-	known[t] = n
-	return n
+	known[t] = e
+	return e
 }
 
 // name returns the last part of Definition.

@@ -89,7 +89,14 @@ func (c *Config) singular(word string) string {
 		return word[:max(0, len(word)-len(suffix))] + with, strings.HasSuffix(lower, suffix)
 	}
 	for _, rule := range [][2]string{
-		{"ies", "y"}, {"sses", "ss"}, {"shes", "sh"}, {"ches", "ch"}, {"xes", "x"}, {"ss", "ss"}, {"us", "us"}, {"is", "is"},
+		{"ies", "y"},
+		{"sses", "ss"},
+		{"shes", "sh"},
+		{"ches", "ch"},
+		{"xes", "x"},
+		{"ss", "ss"},
+		{"us", "us"},
+		{"is", "is"},
 		{"s", ""},
 	} {
 		if out, ok := cut(rule[0], rule[1]); ok && out != "" {

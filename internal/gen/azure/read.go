@@ -17,7 +17,7 @@ import (
 type reader struct {
 	config *Config
 	done   map[string]*Type // by the id of the definition
-	sizes  map[*Type]int
+	sizes  map[*Type]extent
 	within []string // the ids of the definitions that are being read
 }
 
@@ -33,7 +33,7 @@ func readModel(l *Library, config *Config) (Model, error) {
 	for i, s := range selections {
 		f := files[i]
 		if readers[f.root] == nil {
-			readers[f.root] = &reader{config: config, done: map[string]*Type{}, sizes: map[*Type]int{}}
+			readers[f.root] = &reader{config: config, done: map[string]*Type{}, sizes: map[*Type]extent{}}
 		}
 		r, err := readers[f.root].resource(f, s)
 		if errors.Is(err, errNoResource) {
@@ -75,6 +75,13 @@ func spellAlike(sorted []Resource) {
 	}
 }
 
+// typeText matches ARM types, and versionText api-versions, of which a group, a kind and a version can be
+// made.
+var (
+	typeText    = regexp.MustCompile(`^[a-zA-Z0-9]+(\.[a-zA-Z0-9]+)*(/[a-zA-Z][a-zA-Z0-9._-]*)+$`)
+	versionText = regexp.MustCompile(`^[a-zA-Z0-9]+(-[a-zA-Z0-9]+)*$`)
+)
+
 // errNoResource is the error for a definition without a type, which is in two files of ARM.
 var errNoResource = errors.New("the definition has no type")
 
@@ -87,6 +94,10 @@ func (r *reader) resource(f *File, s Selection) (Resource, error) {
 	}}
 	if out.Type == "" || out.APIVersion == "" {
 		return out, errNoResource
+	}
+	if !typeText.MatchString(out.Type) || !versionText.MatchString(out.APIVersion) {
+		return out, errors.New("its type is none such as Microsoft.Network/virtualNetworks, or its api-version none such " +
+			"as 2020-03-01-preview: correct the schema")
 	}
 	for key, scope := range scopes {
 		twin := f.schema.node(key).node(s.Definition).node("properties")
@@ -105,14 +116,31 @@ func (r *reader) resource(f *File, s Selection) (Resource, error) {
 	if err == nil && out.Body.Type != catalogue.Object {
 		err = errors.New("the resource is no object")
 	}
-	if err == nil && out.Body.size(r.sizes) > maxSize {
-		err = fmt.Errorf("the schema has more than %d values: name a definition in it in the config: open: [DEFINITION]", maxSize)
+	if err == nil {
+		err = out.Body.checkSize(r.sizes)
 	}
-	out.Name = &catalogue.Shape{Type: catalogue.String}
-	if name := out.Body.prop("name"); name != nil && name.Type.Type == catalogue.String {
-		out.Name = &name.Type.Shape
-	}
+	out.Name = nameShape(out.Body.prop("name"))
 	return out, err
+}
+
+// qualified matches the patterns of names in templates, in which the names of owners come first. fixed
+// matches those that allow one name alone.
+var (
+	qualified = regexp.MustCompile(`^\^\.[*+]/`)
+	fixed     = regexp.MustCompile(`^\^([a-zA-Z0-9_-]+)\$$`)
+)
+
+// nameShape returns the string that names of a resource are, without those of its owners.
+func nameShape(p *Prop) *catalogue.Shape {
+	if p == nil || p.Type.Type != catalogue.String {
+		return &catalogue.Shape{Type: catalogue.String}
+	}
+	name := p.Type.Shape
+	name.Pattern = qualified.ReplaceAllString(name.Pattern, "^")
+	if m := fixed.FindStringSubmatch(name.Pattern); m != nil {
+		name.Pattern, name.Enum = "", []string{m[1]}
+	}
+	return &name
 }
 
 // single returns the only value of an enum.

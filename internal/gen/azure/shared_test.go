@@ -40,7 +40,7 @@ func unpacked(t *testing.T, path string) fs.FS {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
+	t.Cleanup(func() { _ = f.Close() })
 	r, err := xz.NewReader(f)
 	if err != nil {
 		t.Fatal(err)

@@ -72,7 +72,7 @@ func (t targets) find(armType, word string, names []string) []catalogue.Target {
 		return configured(armType, types)
 	}
 	stem := t.stem(word)
-	if found := t.named(armType, stem); found != nil {
+	if found := t.named(armType, stem); len(found) > 0 {
 		return found
 	}
 	if types, ok := t.config.targetsOf([]string{stem}); ok {
@@ -84,11 +84,11 @@ func (t targets) find(armType, word string, names []string) []catalogue.Target {
 			continue
 		}
 		found := t.named(armType, rest)
-		if found == nil {
+		if len(found) == 0 {
 			types, _ := t.config.targetsOf([]string{lowerFirst(rest)})
 			found = configured(armType, types)
 		}
-		if found != nil {
+		if len(found) > 0 {
 			t.config.used["qualifiers/"+q] = true
 			return found
 		}
@@ -128,7 +128,7 @@ func (t targets) stem(word string) string {
 // configured returns the targets of an entry of the config, such as "Microsoft.Network/loadBalancers#probes".
 // An entry that starts with "#" names a part of the resource itself.
 func configured(armType string, entries []string) []catalogue.Target {
-	var found []catalogue.Target
+	found := make([]catalogue.Target, 0, len(entries))
 	for _, e := range entries {
 		target, part, _ := strings.Cut(e, "#")
 		if target == "" {
@@ -140,7 +140,9 @@ func configured(armType string, entries []string) []catalogue.Target {
 }
 
 func distinct(found []catalogue.Target) []catalogue.Target {
-	slices.SortFunc(found, func(a, b catalogue.Target) int { return strings.Compare(a.Type+"#"+a.Part, b.Type+"#"+b.Part) })
+	slices.SortFunc(found, func(a, b catalogue.Target) int {
+		return strings.Compare(a.Type+"#"+a.Part, b.Type+"#"+b.Part)
+	})
 	return slices.Compact(found)
 }
 

@@ -1,6 +1,7 @@
 package azure
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -27,9 +28,29 @@ func (r *reader) options(f *File, n node, base *Type) (*Type, error) {
 		if err != nil {
 			return nil, err
 		}
+		if key == "anyOf" && union != nil && union.Type == catalogue.Object {
+			if union, err = r.generic(f, n.list(key)[0], union); err != nil {
+				return nil, err
+			}
+		}
 		base = merge(base, union, false)
 	}
 	return base, nil
+}
+
+// generic returns the union of an anyOf with the required properties of its first option. In ARM the first
+// one is generic, and the others describe some of its values: extensions of a virtual machine.
+func (r *reader) generic(f *File, first any, union *Type) (*Type, error) {
+	t, err := r.option(f, first)
+	if err != nil || t == nil {
+		return union, err
+	}
+	props := slices.Clone(union.Props)
+	for i, p := range props {
+		own := t.prop(p.ARM)
+		props[i].Required = own != nil && own.Required
+	}
+	return union.with(props), nil
 }
 
 func (r *reader) option(f *File, value any) (*Type, error) {
@@ -92,22 +113,37 @@ func merge(a, b *Type, either bool) *Type {
 		return cond(either, a, b)
 	case b.saysNothing():
 		return cond(either, b, a)
-	case a.Type == catalogue.Object && b.Type == catalogue.Object:
-		return mergeObjects(a, b, either)
-	case a.Type == b.Type && a.Element != nil:
-		return &Type{Shape: a.Shape, Element: merge(a.Element, b.Element, either)}
-	case a.Type == catalogue.Object && b.Type == catalogue.Map, a.Type == catalogue.Map && b.Type == catalogue.Object:
-		object := cond(a.Type == catalogue.Object, a, b).with(cond(a.Type == catalogue.Object, a, b).Props)
+	case a.Type == b.Type:
+		return mergeAlike(a, b, either)
+	}
+	if a.Type > b.Type {
+		a, b = b, a
+	}
+	switch [2]catalogue.Type{a.Type, b.Type} {
+	case [2]catalogue.Type{catalogue.Object, catalogue.Map}:
+		object := a.with(a.Props)
 		object.Open = true
 		return object
-	case a.Type == b.Type:
-		return mergeScalars(a, b, either)
-	case isNumeric(a) && isNumeric(b):
+	case [2]catalogue.Type{catalogue.Integer, catalogue.Number}:
 		return &Type{Shape: catalogue.Shape{Type: catalogue.Number}}
-	case a.Type == catalogue.Integer && b.Type == catalogue.String, b.Type == catalogue.Integer && a.Type == catalogue.String:
+	case [2]catalogue.Type{catalogue.String, catalogue.Integer}:
 		return &Type{Shape: catalogue.Shape{Type: catalogue.IntOrString}}
 	default:
 		return &Type{}
+	}
+}
+
+// mergeAlike is merge for values of one JSON type.
+func mergeAlike(a, b *Type, either bool) *Type {
+	switch {
+	case a.Type == catalogue.Object:
+		return mergeObjects(a, b, either)
+	case a.Element != nil:
+		return &Type{Shape: a.Shape, Element: merge(a.Element, b.Element, either)}
+	case either:
+		return widen(a, b)
+	default:
+		return narrow(a, b)
 	}
 }
 
@@ -120,23 +156,24 @@ func cond(is bool, a, b *Type) *Type {
 
 func (t *Type) saysNothing() bool { return t.Type == catalogue.Any }
 
-func isNumeric(t *Type) bool { return t.Type == catalogue.Integer || t.Type == catalogue.Number }
-
 // mergeObjects returns an object with the properties of both. In a union a property is required if
 // both require it.
 func mergeObjects(a, b *Type, either bool) *Type {
+	both := func(a, b bool) bool { return a && b || !either && (a || b) }
 	out := &Type{Shape: catalogue.Shape{
-		Type: catalogue.Object, Open: a.Open || b.Open, Discriminator: a.Discriminator + b.Discriminator,
+		Type: catalogue.Object, Open: a.Open && b.Open, Discriminator: cmp.Or(a.Discriminator, b.Discriminator),
 	}, Definition: a.Definition}
+	if either {
+		out.Open = a.Open || b.Open
+	}
 	for _, p := range a.Props {
 		other := b.prop(p.ARM)
 		if other == nil {
-			p.Required = p.Required && !either
-		} else {
-			p.Type = merge(p.Type, other.Type, either || p.Type.Type == other.Type.Type)
-			p.Required = p.Required && other.Required || !either && (p.Required || other.Required)
-			p.SaysID = p.SaysID || other.SaysID
+			other = &Prop{Type: p.Type}
 		}
+		p.Type = merge(p.Type, other.Type, either)
+		p.Required = both(p.Required, other.Required)
+		p.SaysID = p.SaysID || other.SaysID
 		out.Props = append(out.Props, p)
 	}
 	for _, p := range b.Props {
@@ -149,26 +186,40 @@ func mergeObjects(a, b *Type, either bool) *Type {
 	return out
 }
 
-// mergeScalars returns a scalar of the same JSON type that accepts what a or b accepts.
-func mergeScalars(a, b *Type, either bool) *Type {
+// narrow returns a scalar of the same JSON type that accepts what a and b accept.
+func narrow(a, b *Type) *Type {
+	out := *a
+	common := slices.DeleteFunc(slices.Clone(a.Enum), func(e string) bool { return !slices.Contains(b.Enum, e) })
+	switch {
+	case len(a.Enum) == 0:
+		out.Enum = b.Enum
+	case len(common) > 0:
+		out.Enum = common
+	}
+	out.Pattern = cmp.Or(a.Pattern, b.Pattern)
+	out.Format = cmp.Or(a.Format, b.Format)
+	out.MinLength = max(a.MinLength, b.MinLength)
+	out.MaxLength = cmp.Or(a.MaxLength, b.MaxLength)
+	out.Minimum = cmp.Or(a.Minimum, b.Minimum)
+	out.Maximum = cmp.Or(a.Maximum, b.Maximum)
+	return &out
+}
+
+// widen returns a scalar of the same JSON type that accepts what a or b accepts.
+func widen(a, b *Type) *Type {
 	out := &Type{Shape: catalogue.Shape{Type: a.Type}, Definition: a.Definition}
 	if len(a.Enum) > 0 && len(b.Enum) > 0 {
 		out.Enum = slices.Concat(a.Enum, b.Enum)
 		slices.Sort(out.Enum)
 		out.Enum = slices.Compact(out.Enum)
 	}
-	if !either && len(a.Enum)+len(b.Enum) > 0 && out.Enum == nil {
-		out.Enum = slices.Concat(a.Enum, b.Enum)
-	}
 	if a.Pattern == b.Pattern {
 		out.Pattern = a.Pattern
-	}
-	if a.MinLength > 0 && b.MinLength > 0 {
-		out.MinLength = min(a.MinLength, b.MinLength)
 	}
 	if a.MaxLength > 0 && b.MaxLength > 0 {
 		out.MaxLength = max(a.MaxLength, b.MaxLength)
 	}
+	out.MinLength = min(a.MinLength, b.MinLength)
 	if a.Minimum != nil && b.Minimum != nil {
 		least := min(*a.Minimum, *b.Minimum)
 		out.Minimum = &least

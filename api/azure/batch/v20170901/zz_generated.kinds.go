@@ -85,7 +85,7 @@ type BatchAccountSpec struct {
 	AutoStorage        *AutoStorageBaseProperties      `json:"autoStorage,omitempty"`
 	KeyVaultReference  *KeyVaultReference              `json:"keyVaultReference,omitempty"`
 	PoolAllocationMode *string                         `json:"poolAllocationMode,omitempty"`
-	// Raw sets values in the ARM body that the schema doesn't know.
+	// Raw sets values that the schema doesn't know.
 	Raw []catalogue.RawValue `json:"raw,omitempty"`
 }
 
@@ -175,7 +175,7 @@ type BatchAccountsApplicationSpec struct {
 	CredentialsRef *catalogue.CredentialsReference `json:"credentialsRef,omitempty"`
 	AllowUpdates   *bool                           `json:"allowUpdates,omitempty"`
 	DisplayName    *string                         `json:"displayName,omitempty"`
-	// Raw sets values in the ARM body that the schema doesn't know.
+	// Raw sets values that the schema doesn't know.
 	Raw []catalogue.RawValue `json:"raw,omitempty"`
 }
 
@@ -266,7 +266,7 @@ type BatchAccountsApplicationsVersionSpec struct {
 	Import *catalogue.Import `json:"import,omitempty"`
 	// CredentialsRef names a Secret.
 	CredentialsRef *catalogue.CredentialsReference `json:"credentialsRef,omitempty"`
-	// Raw sets values in the ARM body that the schema doesn't know.
+	// Raw sets values that the schema doesn't know.
 	Raw []catalogue.RawValue `json:"raw,omitempty"`
 }
 
@@ -370,7 +370,7 @@ type BatchAccountsCertificateSpec struct {
 	Password            *string                         `json:"password,omitempty"`
 	Thumbprint          *string                         `json:"thumbprint,omitempty"`
 	ThumbprintAlgorithm *string                         `json:"thumbprintAlgorithm,omitempty"`
-	// Raw sets values in the ARM body that the schema doesn't know.
+	// Raw sets values that the schema doesn't know.
 	Raw []catalogue.RawValue `json:"raw,omitempty"`
 }
 
@@ -704,7 +704,7 @@ type BatchAccountsPoolSpec struct {
 	TaskSchedulingPolicy    *TaskSchedulingPolicy           `json:"taskSchedulingPolicy,omitempty"`
 	UserAccounts            []UserAccount                   `json:"userAccounts,omitzero"`
 	VmSize                  *string                         `json:"vmSize,omitempty"`
-	// Raw sets values in the ARM body that the schema doesn't know.
+	// Raw sets values that the schema doesn't know.
 	Raw []catalogue.RawValue `json:"raw,omitempty"`
 }
 

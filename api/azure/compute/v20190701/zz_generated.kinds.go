@@ -84,7 +84,7 @@ type AvailabilitySetSpec struct {
 	PlatformUpdateDomainCount *int64                          `json:"platformUpdateDomainCount,omitempty"`
 	ProximityPlacementGroup   *catalogue.Reference            `json:"proximityPlacementGroup,omitempty"`
 	VirtualMachines           []catalogue.Reference           `json:"virtualMachines,omitzero"`
-	// Raw sets values in the ARM body that the schema doesn't know.
+	// Raw sets values that the schema doesn't know.
 	Raw []catalogue.RawValue `json:"raw,omitempty"`
 }
 
@@ -204,7 +204,7 @@ type DiskEncryptionSetSpec struct {
 	Location       *string                         `json:"location,omitempty"`
 	Tags           map[string]string               `json:"tags,omitzero"`
 	ActiveKey      *KeyVaultAndKeyReference        `json:"activeKey,omitempty"`
-	// Raw sets values in the ARM body that the schema doesn't know.
+	// Raw sets values that the schema doesn't know.
 	Raw []catalogue.RawValue `json:"raw,omitempty"`
 }
 
@@ -411,7 +411,7 @@ type DiskSpec struct {
 	EncryptionSettingsCollection *EncryptionSettingsCollection   `json:"encryptionSettingsCollection,omitempty"`
 	HyperVGeneration             *string                         `json:"hyperVGeneration,omitempty"`
 	OsType                       *string                         `json:"osType,omitempty"`
-	// Raw sets values in the ARM body that the schema doesn't know.
+	// Raw sets values that the schema doesn't know.
 	Raw []catalogue.RawValue `json:"raw,omitempty"`
 }
 
@@ -513,7 +513,7 @@ type GallerySpec struct {
 	Tags           map[string]string               `json:"tags,omitzero"`
 	Description    *string                         `json:"description,omitempty"`
 	Identifier     *runtime.RawExtension           `json:"identifier,omitempty"`
-	// Raw sets values in the ARM body that the schema doesn't know.
+	// Raw sets values that the schema doesn't know.
 	Raw []catalogue.RawValue `json:"raw,omitempty"`
 }
 
@@ -621,7 +621,7 @@ type GalleriesApplicationSpec struct {
 	PrivacyStatementURI *string                         `json:"privacyStatementUri,omitempty"`
 	ReleaseNoteURI      *string                         `json:"releaseNoteUri,omitempty"`
 	SupportedOSType     *string                         `json:"supportedOSType,omitempty"`
-	// Raw sets values in the ARM body that the schema doesn't know.
+	// Raw sets values that the schema doesn't know.
 	Raw []catalogue.RawValue `json:"raw,omitempty"`
 }
 
@@ -748,7 +748,7 @@ type GalleriesApplicationsVersionSpec struct {
 	Location          *string                                     `json:"location,omitempty"`
 	Tags              map[string]string                           `json:"tags,omitzero"`
 	PublishingProfile *GalleryApplicationVersionPublishingProfile `json:"publishingProfile,omitempty"`
-	// Raw sets values in the ARM body that the schema doesn't know.
+	// Raw sets values that the schema doesn't know.
 	Raw []catalogue.RawValue `json:"raw,omitempty"`
 }
 
@@ -901,7 +901,7 @@ type GalleriesImageSpec struct {
 	PurchasePlan        *ImagePurchasePlan               `json:"purchasePlan,omitempty"`
 	Recommended         *RecommendedMachineConfiguration `json:"recommended,omitempty"`
 	ReleaseNoteURI      *string                          `json:"releaseNoteUri,omitempty"`
-	// Raw sets values in the ARM body that the schema doesn't know.
+	// Raw sets values that the schema doesn't know.
 	Raw []catalogue.RawValue `json:"raw,omitempty"`
 }
 
@@ -1036,7 +1036,7 @@ type GalleriesImagesVersionSpec struct {
 	Tags              map[string]string                     `json:"tags,omitzero"`
 	PublishingProfile *GalleryImageVersionPublishingProfile `json:"publishingProfile,omitempty"`
 	StorageProfile    *GalleryImageVersionStorageProfile    `json:"storageProfile,omitempty"`
-	// Raw sets values in the ARM body that the schema doesn't know.
+	// Raw sets values that the schema doesn't know.
 	Raw []catalogue.RawValue `json:"raw,omitempty"`
 }
 
@@ -1137,7 +1137,7 @@ type HostGroupSpec struct {
 	Tags                     map[string]string               `json:"tags,omitzero"`
 	Zones                    []string                        `json:"zones,omitzero"`
 	PlatformFaultDomainCount *int64                          `json:"platformFaultDomainCount,omitempty"`
-	// Raw sets values in the ARM body that the schema doesn't know.
+	// Raw sets values that the schema doesn't know.
 	Raw []catalogue.RawValue `json:"raw,omitempty"`
 }
 
@@ -1241,7 +1241,7 @@ type HostGroupsHostSpec struct {
 	AutoReplaceOnFailure *bool                           `json:"autoReplaceOnFailure,omitempty"`
 	LicenseType          *string                         `json:"licenseType,omitempty"`
 	PlatformFaultDomain  *int64                          `json:"platformFaultDomain,omitempty"`
-	// Raw sets values in the ARM body that the schema doesn't know.
+	// Raw sets values that the schema doesn't know.
 	Raw []catalogue.RawValue `json:"raw,omitempty"`
 }
 
@@ -1415,7 +1415,7 @@ type ImageSpec struct {
 	HyperVGeneration     *string                         `json:"hyperVGeneration,omitempty"`
 	SourceVirtualMachine *catalogue.Reference            `json:"sourceVirtualMachine,omitempty"`
 	StorageProfile       *ImageStorageProfile            `json:"storageProfile,omitempty"`
-	// Raw sets values in the ARM body that the schema doesn't know.
+	// Raw sets values that the schema doesn't know.
 	Raw []catalogue.RawValue `json:"raw,omitempty"`
 }
 
@@ -1513,7 +1513,7 @@ type ProximityPlacementGroupSpec struct {
 	Location                    *string                         `json:"location,omitempty"`
 	Tags                        map[string]string               `json:"tags,omitzero"`
 	ProximityPlacementGroupType *string                         `json:"proximityPlacementGroupType,omitempty"`
-	// Raw sets values in the ARM body that the schema doesn't know.
+	// Raw sets values that the schema doesn't know.
 	Raw []catalogue.RawValue `json:"raw,omitempty"`
 }
 
@@ -1631,7 +1631,7 @@ type SnapshotSpec struct {
 	HyperVGeneration             *string                         `json:"hyperVGeneration,omitempty"`
 	Incremental                  *bool                           `json:"incremental,omitempty"`
 	OsType                       *string                         `json:"osType,omitempty"`
-	// Raw sets values in the ARM body that the schema doesn't know.
+	// Raw sets values that the schema doesn't know.
 	Raw []catalogue.RawValue `json:"raw,omitempty"`
 }
 
@@ -2109,7 +2109,7 @@ type VirtualMachineSpec struct {
 	ProximityPlacementGroup *catalogue.Reference            `json:"proximityPlacementGroup,omitempty"`
 	StorageProfile          *StorageProfile                 `json:"storageProfile,omitempty"`
 	VirtualMachineScaleSet  *catalogue.Reference            `json:"virtualMachineScaleSet,omitempty"`
-	// Raw sets values in the ARM body that the schema doesn't know.
+	// Raw sets values that the schema doesn't know.
 	Raw []catalogue.RawValue `json:"raw,omitempty"`
 }
 
@@ -2667,7 +2667,7 @@ type VirtualMachineScaleSetSpec struct {
 	UpgradePolicy                          *UpgradePolicy                   `json:"upgradePolicy,omitempty"`
 	VirtualMachineProfile                  *VirtualMachineScaleSetVMProfile `json:"virtualMachineProfile,omitempty"`
 	ZoneBalance                            *bool                            `json:"zoneBalance,omitempty"`
-	// Raw sets values in the ARM body that the schema doesn't know.
+	// Raw sets values that the schema doesn't know.
 	Raw []catalogue.RawValue `json:"raw,omitempty"`
 }
 
@@ -2816,7 +2816,7 @@ type VirtualMachineScaleSetsVirtualmachineSpec struct {
 	OsProfile                   *OSProfile                                           `json:"osProfile,omitempty"`
 	ProtectionPolicy            *VirtualMachineScaleSetVMProtectionPolicy            `json:"protectionPolicy,omitempty"`
 	StorageProfile              *StorageProfile                                      `json:"storageProfile,omitempty"`
-	// Raw sets values in the ARM body that the schema doesn't know.
+	// Raw sets values that the schema doesn't know.
 	Raw []catalogue.RawValue `json:"raw,omitempty"`
 }
 
@@ -2955,7 +2955,7 @@ type VirtualMachineScaleSetsVirtualMachinesExtensionSpec struct {
 	Settings                *runtime.RawExtension                `json:"settings,omitempty"`
 	Type                    *string                              `json:"type,omitempty"`
 	TypeHandlerVersion      *string                              `json:"typeHandlerVersion,omitempty"`
-	// Raw sets values in the ARM body that the schema doesn't know.
+	// Raw sets values that the schema doesn't know.
 	Raw []catalogue.RawValue `json:"raw,omitempty"`
 }
 

@@ -704,7 +704,7 @@ type ApplicationGatewaySpec struct {
 	TrustedRootCertificates             []ApplicationGatewayTrustedRootCertificate             `json:"trustedRootCertificates,omitzero"`
 	UrlPathMaps                         []ApplicationGatewayUrlPathMap                         `json:"urlPathMaps,omitzero"`
 	WebApplicationFirewallConfiguration *ApplicationGatewayWebApplicationFirewallConfiguration `json:"webApplicationFirewallConfiguration,omitempty"`
-	// Raw sets values in the ARM body that the schema doesn't know.
+	// Raw sets values that the schema doesn't know.
 	Raw []catalogue.RawValue `json:"raw,omitempty"`
 }
 
@@ -879,7 +879,7 @@ type ApplicationGatewayWebApplicationFirewallPolicySpec struct {
 	CustomRules    []WebApplicationFirewallCustomRule `json:"customRules,omitzero"`
 	ManagedRules   *ManagedRulesDefinition            `json:"managedRules,omitempty"`
 	PolicySettings *PolicySettings                    `json:"policySettings,omitempty"`
-	// Raw sets values in the ARM body that the schema doesn't know.
+	// Raw sets values that the schema doesn't know.
 	Raw []catalogue.RawValue `json:"raw,omitempty"`
 }
 
@@ -974,7 +974,7 @@ type ApplicationSecurityGroupSpec struct {
 	Location       *string                         `json:"location,omitempty"`
 	Properties     *runtime.RawExtension           `json:"properties,omitempty"`
 	Tags           map[string]string               `json:"tags,omitzero"`
-	// Raw sets values in the ARM body that the schema doesn't know.
+	// Raw sets values that the schema doesn't know.
 	Raw []catalogue.RawValue `json:"raw,omitempty"`
 }
 
@@ -1256,7 +1256,7 @@ type AzureFirewallSpec struct {
 	Sku                        *AzureFirewallSku                        `json:"sku,omitempty"`
 	ThreatIntelMode            *string                                  `json:"threatIntelMode,omitempty"`
 	VirtualHub                 *catalogue.Reference                     `json:"virtualHub,omitempty"`
-	// Raw sets values in the ARM body that the schema doesn't know.
+	// Raw sets values that the schema doesn't know.
 	Raw []catalogue.RawValue `json:"raw,omitempty"`
 }
 
@@ -1382,7 +1382,7 @@ type BastionHostSpec struct {
 	Tags             map[string]string               `json:"tags,omitzero"`
 	DnsName          *string                         `json:"dnsName,omitempty"`
 	IpConfigurations []BastionHostIPConfiguration    `json:"ipConfigurations,omitzero"`
-	// Raw sets values in the ARM body that the schema doesn't know.
+	// Raw sets values that the schema doesn't know.
 	Raw []catalogue.RawValue `json:"raw,omitempty"`
 }
 
@@ -1528,7 +1528,7 @@ type ConnectionSpec struct {
 	UsePolicyBasedTrafficSelectors *bool                           `json:"usePolicyBasedTrafficSelectors,omitempty"`
 	VirtualNetworkGateway1         *catalogue.Reference            `json:"virtualNetworkGateway1,omitempty"`
 	VirtualNetworkGateway2         *catalogue.Reference            `json:"virtualNetworkGateway2,omitempty"`
-	// Raw sets values in the ARM body that the schema doesn't know.
+	// Raw sets values that the schema doesn't know.
 	Raw []catalogue.RawValue `json:"raw,omitempty"`
 }
 
@@ -1634,7 +1634,7 @@ type DdosCustomPolicySpec struct {
 	Location               *string                         `json:"location,omitempty"`
 	Tags                   map[string]string               `json:"tags,omitzero"`
 	ProtocolCustomSettings []ProtocolCustomSettingsFormat  `json:"protocolCustomSettings,omitzero"`
-	// Raw sets values in the ARM body that the schema doesn't know.
+	// Raw sets values that the schema doesn't know.
 	Raw []catalogue.RawValue `json:"raw,omitempty"`
 }
 
@@ -1726,7 +1726,7 @@ type DdosProtectionPlanSpec struct {
 	Location       *string                         `json:"location,omitempty"`
 	Properties     *runtime.RawExtension           `json:"properties,omitempty"`
 	Tags           map[string]string               `json:"tags,omitzero"`
-	// Raw sets values in the ARM body that the schema doesn't know.
+	// Raw sets values that the schema doesn't know.
 	Raw []catalogue.RawValue `json:"raw,omitempty"`
 }
 
@@ -1851,7 +1851,7 @@ type ExpressRouteCircuitSpec struct {
 	GatewayManagerEtag        *string                                       `json:"gatewayManagerEtag,omitempty"`
 	ServiceProviderNotes      *string                                       `json:"serviceProviderNotes,omitempty"`
 	ServiceProviderProperties *ExpressRouteCircuitServiceProviderProperties `json:"serviceProviderProperties,omitempty"`
-	// Raw sets values in the ARM body that the schema doesn't know.
+	// Raw sets values that the schema doesn't know.
 	Raw []catalogue.RawValue `json:"raw,omitempty"`
 }
 
@@ -1945,7 +1945,7 @@ type ExpressRouteCircuitsAuthorizationSpec struct {
 	// CredentialsRef names a Secret.
 	CredentialsRef *catalogue.CredentialsReference `json:"credentialsRef,omitempty"`
 	Properties     *runtime.RawExtension           `json:"properties,omitempty"`
-	// Raw sets values in the ARM body that the schema doesn't know.
+	// Raw sets values that the schema doesn't know.
 	Raw []catalogue.RawValue `json:"raw,omitempty"`
 }
 
@@ -2105,7 +2105,7 @@ type ExpressRouteCircuitsPeeringSpec struct {
 	State                      *string                               `json:"state,omitempty"`
 	Stats                      *ExpressRouteCircuitStats             `json:"stats,omitempty"`
 	VlanID                     *int64                                `json:"vlanId,omitempty"`
-	// Raw sets values in the ARM body that the schema doesn't know.
+	// Raw sets values that the schema doesn't know.
 	Raw []catalogue.RawValue `json:"raw,omitempty"`
 }
 
@@ -2219,7 +2219,7 @@ type ExpressRouteCircuitsPeeringsConnectionSpec struct {
 	ExpressRouteCircuitPeering     *catalogue.Reference            `json:"expressRouteCircuitPeering,omitempty"`
 	Ipv6CircuitConnectionConfig    *Ipv6CircuitConnectionConfig    `json:"ipv6CircuitConnectionConfig,omitempty"`
 	PeerExpressRouteCircuitPeering *catalogue.Reference            `json:"peerExpressRouteCircuitPeering,omitempty"`
-	// Raw sets values in the ARM body that the schema doesn't know.
+	// Raw sets values that the schema doesn't know.
 	Raw []catalogue.RawValue `json:"raw,omitempty"`
 }
 
@@ -2327,7 +2327,7 @@ type ExpressRouteCrossConnectionSpec struct {
 	PeeringLocation                  *string                         `json:"peeringLocation,omitempty"`
 	ServiceProviderNotes             *string                         `json:"serviceProviderNotes,omitempty"`
 	ServiceProviderProvisioningState *string                         `json:"serviceProviderProvisioningState,omitempty"`
-	// Raw sets values in the ARM body that the schema doesn't know.
+	// Raw sets values that the schema doesn't know.
 	Raw []catalogue.RawValue `json:"raw,omitempty"`
 }
 
@@ -2447,7 +2447,7 @@ type ExpressRouteCrossConnectionsPeeringSpec struct {
 	SharedKey                  *string                               `json:"sharedKey,omitempty"`
 	State                      *string                               `json:"state,omitempty"`
 	VlanID                     *int64                                `json:"vlanId,omitempty"`
-	// Raw sets values in the ARM body that the schema doesn't know.
+	// Raw sets values that the schema doesn't know.
 	Raw []catalogue.RawValue `json:"raw,omitempty"`
 }
 
@@ -2561,7 +2561,7 @@ type ExpressRouteGatewaySpec struct {
 	Tags                   map[string]string                                    `json:"tags,omitzero"`
 	AutoScaleConfiguration *ExpressRouteGatewayPropertiesAutoScaleConfiguration `json:"autoScaleConfiguration,omitempty"`
 	VirtualHub             *catalogue.Reference                                 `json:"virtualHub,omitempty"`
-	// Raw sets values in the ARM body that the schema doesn't know.
+	// Raw sets values that the schema doesn't know.
 	Raw []catalogue.RawValue `json:"raw,omitempty"`
 }
 
@@ -2669,7 +2669,7 @@ type ExpressRouteGatewaysExpressRouteConnectionSpec struct {
 	EnableInternetSecurity     *bool                           `json:"enableInternetSecurity,omitempty"`
 	ExpressRouteCircuitPeering *catalogue.Reference            `json:"expressRouteCircuitPeering,omitempty"`
 	RoutingWeight              *int64                          `json:"routingWeight,omitempty"`
-	// Raw sets values in the ARM body that the schema doesn't know.
+	// Raw sets values that the schema doesn't know.
 	Raw []catalogue.RawValue `json:"raw,omitempty"`
 }
 
@@ -2805,7 +2805,7 @@ type ExpressRoutePortSpec struct {
 	Encapsulation   *string                         `json:"encapsulation,omitempty"`
 	Links           []ExpressRouteLink              `json:"links,omitzero"`
 	PeeringLocation *string                         `json:"peeringLocation,omitempty"`
-	// Raw sets values in the ARM body that the schema doesn't know.
+	// Raw sets values that the schema doesn't know.
 	Raw []catalogue.RawValue `json:"raw,omitempty"`
 }
 
@@ -2909,7 +2909,7 @@ type FirewallPolicySpec struct {
 	BasePolicy          *catalogue.Reference            `json:"basePolicy,omitempty"`
 	IntrusionSystemMode *string                         `json:"intrusionSystemMode,omitempty"`
 	ThreatIntelMode     *string                         `json:"threatIntelMode,omitempty"`
-	// Raw sets values in the ARM body that the schema doesn't know.
+	// Raw sets values that the schema doesn't know.
 	Raw []catalogue.RawValue `json:"raw,omitempty"`
 }
 
@@ -3049,7 +3049,7 @@ type FirewallPoliciesRuleGroupSpec struct {
 	CredentialsRef *catalogue.CredentialsReference `json:"credentialsRef,omitempty"`
 	Priority       *int64                          `json:"priority,omitempty"`
 	Rules          []FirewallPolicyRule            `json:"rules,omitzero"`
-	// Raw sets values in the ARM body that the schema doesn't know.
+	// Raw sets values that the schema doesn't know.
 	Raw []catalogue.RawValue `json:"raw,omitempty"`
 }
 
@@ -3157,7 +3157,7 @@ type IpAllocationSpec struct {
 	PrefixLength     *int64                          `json:"prefixLength,omitempty"`
 	PrefixType       *string                         `json:"prefixType,omitempty"`
 	Type             *string                         `json:"type,omitempty"`
-	// Raw sets values in the ARM body that the schema doesn't know.
+	// Raw sets values that the schema doesn't know.
 	Raw []catalogue.RawValue `json:"raw,omitempty"`
 }
 
@@ -3255,7 +3255,7 @@ type IpGroupSpec struct {
 	Location       *string                         `json:"location,omitempty"`
 	Tags           map[string]string               `json:"tags,omitzero"`
 	IpAddresses    []string                        `json:"ipAddresses,omitzero"`
-	// Raw sets values in the ARM body that the schema doesn't know.
+	// Raw sets values that the schema doesn't know.
 	Raw []catalogue.RawValue `json:"raw,omitempty"`
 }
 
@@ -3544,7 +3544,7 @@ type LoadBalancerSpec struct {
 	LoadBalancingRules       []LoadBalancingRule             `json:"loadBalancingRules,omitzero"`
 	OutboundRules            []OutboundRule                  `json:"outboundRules,omitzero"`
 	Probes                   []Probe                         `json:"probes,omitzero"`
-	// Raw sets values in the ARM body that the schema doesn't know.
+	// Raw sets values that the schema doesn't know.
 	Raw []catalogue.RawValue `json:"raw,omitempty"`
 }
 
@@ -3654,7 +3654,7 @@ type LoadBalancersInboundNatRuleSpec struct {
 	FrontendPort            *int64                          `json:"frontendPort,omitempty"`
 	IdleTimeoutInMinutes    *int64                          `json:"idleTimeoutInMinutes,omitempty"`
 	Protocol                *string                         `json:"protocol,omitempty"`
-	// Raw sets values in the ARM body that the schema doesn't know.
+	// Raw sets values that the schema doesn't know.
 	Raw []catalogue.RawValue `json:"raw,omitempty"`
 }
 
@@ -3777,7 +3777,7 @@ type LocalNetworkGatewaySpec struct {
 	Fqdn                     *string                         `json:"fqdn,omitempty"`
 	GatewayIpAddress         *string                         `json:"gatewayIpAddress,omitempty"`
 	LocalNetworkAddressSpace *AddressSpace                   `json:"localNetworkAddressSpace,omitempty"`
-	// Raw sets values in the ARM body that the schema doesn't know.
+	// Raw sets values that the schema doesn't know.
 	Raw []catalogue.RawValue `json:"raw,omitempty"`
 }
 
@@ -3887,7 +3887,7 @@ type NatGatewaySpec struct {
 	IdleTimeoutInMinutes *int64                          `json:"idleTimeoutInMinutes,omitempty"`
 	PublicIpAddresses    []catalogue.Reference           `json:"publicIpAddresses,omitzero"`
 	PublicIpPrefixes     []catalogue.Reference           `json:"publicIpPrefixes,omitzero"`
-	// Raw sets values in the ARM body that the schema doesn't know.
+	// Raw sets values that the schema doesn't know.
 	Raw []catalogue.RawValue `json:"raw,omitempty"`
 }
 
@@ -4043,7 +4043,7 @@ type NetworkInterfaceSpec struct {
 	EnableIPForwarding          *bool                             `json:"enableIPForwarding,omitempty"`
 	IpConfigurations            []NetworkInterfaceIPConfiguration `json:"ipConfigurations,omitzero"`
 	NetworkSecurityGroup        *catalogue.Reference              `json:"networkSecurityGroup,omitempty"`
-	// Raw sets values in the ARM body that the schema doesn't know.
+	// Raw sets values that the schema doesn't know.
 	Raw []catalogue.RawValue `json:"raw,omitempty"`
 }
 
@@ -4144,7 +4144,7 @@ type NetworkInterfacesTapConfigurationSpec struct {
 	// CredentialsRef names a Secret.
 	CredentialsRef    *catalogue.CredentialsReference `json:"credentialsRef,omitempty"`
 	VirtualNetworkTap *catalogue.Reference            `json:"virtualNetworkTap,omitempty"`
-	// Raw sets values in the ARM body that the schema doesn't know.
+	// Raw sets values that the schema doesn't know.
 	Raw []catalogue.RawValue `json:"raw,omitempty"`
 }
 
@@ -4289,7 +4289,7 @@ type NetworkProfileSpec struct {
 	Location                                *string                                  `json:"location,omitempty"`
 	Tags                                    map[string]string                        `json:"tags,omitzero"`
 	ContainerNetworkInterfaceConfigurations []ContainerNetworkInterfaceConfiguration `json:"containerNetworkInterfaceConfigurations,omitzero"`
-	// Raw sets values in the ARM body that the schema doesn't know.
+	// Raw sets values that the schema doesn't know.
 	Raw []catalogue.RawValue `json:"raw,omitempty"`
 }
 
@@ -4385,7 +4385,7 @@ type NetworkSecurityGroupSpec struct {
 	Location       *string                               `json:"location,omitempty"`
 	Properties     *NetworkSecurityGroupPropertiesFormat `json:"properties,omitempty"`
 	Tags           map[string]string                     `json:"tags,omitzero"`
-	// Raw sets values in the ARM body that the schema doesn't know.
+	// Raw sets values that the schema doesn't know.
 	Raw []catalogue.RawValue `json:"raw,omitempty"`
 }
 
@@ -4514,7 +4514,7 @@ type NetworkSecurityGroupsSecurityRuleSpec struct {
 	SourceApplicationSecurityGroups      []catalogue.Reference           `json:"sourceApplicationSecurityGroups,omitzero"`
 	SourcePortRange                      *string                         `json:"sourcePortRange,omitempty"`
 	SourcePortRanges                     []string                        `json:"sourcePortRanges,omitzero"`
-	// Raw sets values in the ARM body that the schema doesn't know.
+	// Raw sets values that the schema doesn't know.
 	Raw []catalogue.RawValue `json:"raw,omitempty"`
 }
 
@@ -4628,7 +4628,7 @@ type NetworkVirtualApplianceSpec struct {
 	CloudInitConfigurationBlob []string                        `json:"cloudInitConfigurationBlob,omitzero"`
 	VirtualApplianceAsn        *int64                          `json:"virtualApplianceAsn,omitempty"`
 	VirtualHub                 *catalogue.Reference            `json:"virtualHub,omitempty"`
-	// Raw sets values in the ARM body that the schema doesn't know.
+	// Raw sets values that the schema doesn't know.
 	Raw []catalogue.RawValue `json:"raw,omitempty"`
 }
 
@@ -4723,7 +4723,7 @@ type NetworkWatcherSpec struct {
 	Location       *string                         `json:"location,omitempty"`
 	Properties     *runtime.RawExtension           `json:"properties,omitempty"`
 	Tags           map[string]string               `json:"tags,omitzero"`
-	// Raw sets values in the ARM body that the schema doesn't know.
+	// Raw sets values that the schema doesn't know.
 	Raw []catalogue.RawValue `json:"raw,omitempty"`
 }
 
@@ -4971,7 +4971,7 @@ type NetworkWatchersConnectionMonitorSpec struct {
 	Source                      *ConnectionMonitorSource             `json:"source,omitempty"`
 	TestConfigurations          []ConnectionMonitorTestConfiguration `json:"testConfigurations,omitzero"`
 	TestGroups                  []ConnectionMonitorTestGroup         `json:"testGroups,omitzero"`
-	// Raw sets values in the ARM body that the schema doesn't know.
+	// Raw sets values that the schema doesn't know.
 	Raw []catalogue.RawValue `json:"raw,omitempty"`
 }
 
@@ -5127,7 +5127,7 @@ type NetworkWatchersFlowLogSpec struct {
 	RetentionPolicy            *RetentionPolicyParameters      `json:"retentionPolicy,omitempty"`
 	StorageRef                 *catalogue.Reference            `json:"storageRef,omitempty"`
 	TargetResourceRef          *catalogue.Reference            `json:"targetResourceRef,omitempty"`
-	// Raw sets values in the ARM body that the schema doesn't know.
+	// Raw sets values that the schema doesn't know.
 	Raw []catalogue.RawValue `json:"raw,omitempty"`
 }
 
@@ -5262,7 +5262,7 @@ type NetworkWatchersPacketCaptureSpec struct {
 	Target                  *string                         `json:"target,omitempty"`
 	TimeLimitInSeconds      *int64                          `json:"timeLimitInSeconds,omitempty"`
 	TotalBytesPerSession    *int64                          `json:"totalBytesPerSession,omitempty"`
-	// Raw sets values in the ARM body that the schema doesn't know.
+	// Raw sets values that the schema doesn't know.
 	Raw []catalogue.RawValue `json:"raw,omitempty"`
 }
 
@@ -5387,7 +5387,7 @@ type P2svpnGatewaySpec struct {
 	VirtualHub                  *catalogue.Reference            `json:"virtualHub,omitempty"`
 	VpnGatewayScaleUnit         *int64                          `json:"vpnGatewayScaleUnit,omitempty"`
 	VpnServerConfiguration      *catalogue.Reference            `json:"vpnServerConfiguration,omitempty"`
-	// Raw sets values in the ARM body that the schema doesn't know.
+	// Raw sets values that the schema doesn't know.
 	Raw []catalogue.RawValue `json:"raw,omitempty"`
 }
 
@@ -5532,7 +5532,7 @@ type PrivateEndpointSpec struct {
 	ManualPrivateLinkServiceConnections []PrivateLinkServiceConnection    `json:"manualPrivateLinkServiceConnections,omitzero"`
 	PrivateLinkServiceConnections       []PrivateLinkServiceConnection    `json:"privateLinkServiceConnections,omitzero"`
 	Subnet                              *catalogue.Reference              `json:"subnet,omitempty"`
-	// Raw sets values in the ARM body that the schema doesn't know.
+	// Raw sets values that the schema doesn't know.
 	Raw []catalogue.RawValue `json:"raw,omitempty"`
 }
 
@@ -5654,7 +5654,7 @@ type PrivateEndpointsPrivateDnsZoneGroupSpec struct {
 	// CredentialsRef names a Secret.
 	CredentialsRef        *catalogue.CredentialsReference `json:"credentialsRef,omitempty"`
 	PrivateDnsZoneConfigs []PrivateDnsZoneConfig          `json:"privateDnsZoneConfigs,omitzero"`
-	// Raw sets values in the ARM body that the schema doesn't know.
+	// Raw sets values that the schema doesn't know.
 	Raw []catalogue.RawValue `json:"raw,omitempty"`
 }
 
@@ -5804,7 +5804,7 @@ type PrivateLinkServiceSpec struct {
 	IpConfigurations                     []PrivateLinkServiceIpConfiguration       `json:"ipConfigurations,omitzero"`
 	LoadBalancerFrontendIpConfigurations []catalogue.Reference                     `json:"loadBalancerFrontendIpConfigurations,omitzero"`
 	Visibility                           *PrivateLinkServicePropertiesVisibility   `json:"visibility,omitempty"`
-	// Raw sets values in the ARM body that the schema doesn't know.
+	// Raw sets values that the schema doesn't know.
 	Raw []catalogue.RawValue `json:"raw,omitempty"`
 }
 
@@ -5906,7 +5906,7 @@ type PrivateLinkServicesPrivateEndpointConnectionSpec struct {
 	// CredentialsRef names a Secret.
 	CredentialsRef                    *catalogue.CredentialsReference    `json:"credentialsRef,omitempty"`
 	PrivateLinkServiceConnectionState *PrivateLinkServiceConnectionState `json:"privateLinkServiceConnectionState,omitempty"`
-	// Raw sets values in the ARM body that the schema doesn't know.
+	// Raw sets values that the schema doesn't know.
 	Raw []catalogue.RawValue `json:"raw,omitempty"`
 }
 
@@ -6055,7 +6055,7 @@ type PublicIPAddressSpec struct {
 	PublicIPAddressVersion   *string                         `json:"publicIPAddressVersion,omitempty"`
 	PublicIPAllocationMethod *string                         `json:"publicIPAllocationMethod,omitempty"`
 	PublicIPPrefix           *catalogue.Reference            `json:"publicIPPrefix,omitempty"`
-	// Raw sets values in the ARM body that the schema doesn't know.
+	// Raw sets values that the schema doesn't know.
 	Raw []catalogue.RawValue `json:"raw,omitempty"`
 }
 
@@ -6167,7 +6167,7 @@ type PublicIPPrefixSpec struct {
 	IpTags                 []IpTag                         `json:"ipTags,omitzero"`
 	PrefixLength           *int64                          `json:"prefixLength,omitempty"`
 	PublicIPAddressVersion *string                         `json:"publicIPAddressVersion,omitempty"`
-	// Raw sets values in the ARM body that the schema doesn't know.
+	// Raw sets values that the schema doesn't know.
 	Raw []catalogue.RawValue `json:"raw,omitempty"`
 }
 
@@ -6265,7 +6265,7 @@ type RouteFilterSpec struct {
 	Location       *string                         `json:"location,omitempty"`
 	Properties     *RouteFilterPropertiesFormat    `json:"properties,omitempty"`
 	Tags           map[string]string               `json:"tags,omitzero"`
-	// Raw sets values in the ARM body that the schema doesn't know.
+	// Raw sets values that the schema doesn't know.
 	Raw []catalogue.RawValue `json:"raw,omitempty"`
 }
 
@@ -6367,7 +6367,7 @@ type RouteFiltersRouteFilterRuleSpec struct {
 	Access              *string                         `json:"access,omitempty"`
 	Communities         []string                        `json:"communities,omitzero"`
 	RouteFilterRuleType *string                         `json:"routeFilterRuleType,omitempty"`
-	// Raw sets values in the ARM body that the schema doesn't know.
+	// Raw sets values that the schema doesn't know.
 	Raw []catalogue.RawValue `json:"raw,omitempty"`
 }
 
@@ -6466,7 +6466,7 @@ type RouteTableSpec struct {
 	Location                   *string                         `json:"location,omitempty"`
 	Tags                       map[string]string               `json:"tags,omitzero"`
 	DisableBgpRoutePropagation *bool                           `json:"disableBgpRoutePropagation,omitempty"`
-	// Raw sets values in the ARM body that the schema doesn't know.
+	// Raw sets values that the schema doesn't know.
 	Raw []catalogue.RawValue `json:"raw,omitempty"`
 }
 
@@ -6566,7 +6566,7 @@ type RouteTablesRouteSpec struct {
 	AddressPrefix    *string                         `json:"addressPrefix,omitempty"`
 	NextHopIpAddress *string                         `json:"nextHopIpAddress,omitempty"`
 	NextHopType      *string                         `json:"nextHopType,omitempty"`
-	// Raw sets values in the ARM body that the schema doesn't know.
+	// Raw sets values that the schema doesn't know.
 	Raw []catalogue.RawValue `json:"raw,omitempty"`
 }
 
@@ -6665,7 +6665,7 @@ type SecurityPartnerProviderSpec struct {
 	Tags                 map[string]string               `json:"tags,omitzero"`
 	SecurityProviderName *string                         `json:"securityProviderName,omitempty"`
 	VirtualHub           *catalogue.Reference            `json:"virtualHub,omitempty"`
-	// Raw sets values in the ARM body that the schema doesn't know.
+	// Raw sets values that the schema doesn't know.
 	Raw []catalogue.RawValue `json:"raw,omitempty"`
 }
 
@@ -6762,7 +6762,7 @@ type ServiceEndpointPolicySpec struct {
 	Location       *string                                `json:"location,omitempty"`
 	Properties     *ServiceEndpointPolicyPropertiesFormat `json:"properties,omitempty"`
 	Tags           map[string]string                      `json:"tags,omitzero"`
-	// Raw sets values in the ARM body that the schema doesn't know.
+	// Raw sets values that the schema doesn't know.
 	Raw []catalogue.RawValue `json:"raw,omitempty"`
 }
 
@@ -6870,7 +6870,7 @@ type ServiceEndpointPoliciesServiceEndpointPolicyDefinitionSpec struct {
 	Description      *string                         `json:"description,omitempty"`
 	Service          *string                         `json:"service,omitempty"`
 	ServiceResources []string                        `json:"serviceResources,omitzero"`
-	// Raw sets values in the ARM body that the schema doesn't know.
+	// Raw sets values that the schema doesn't know.
 	Raw []catalogue.RawValue `json:"raw,omitempty"`
 }
 
@@ -7027,7 +7027,7 @@ type VirtualHubSpec struct {
 	VirtualNetworkConnections []HubVirtualNetworkConnection   `json:"virtualNetworkConnections,omitzero"`
 	VirtualWan                *catalogue.Reference            `json:"virtualWan,omitempty"`
 	VpnGateway                *catalogue.Reference            `json:"vpnGateway,omitempty"`
-	// Raw sets values in the ARM body that the schema doesn't know.
+	// Raw sets values that the schema doesn't know.
 	Raw []catalogue.RawValue `json:"raw,omitempty"`
 }
 
@@ -7133,7 +7133,7 @@ type VirtualHubsRouteTableSpec struct {
 	CredentialsRef      *catalogue.CredentialsReference `json:"credentialsRef,omitempty"`
 	AttachedConnections []string                        `json:"attachedConnections,omitzero"`
 	Routes              []VirtualHubRouteV2             `json:"routes,omitzero"`
-	// Raw sets values in the ARM body that the schema doesn't know.
+	// Raw sets values that the schema doesn't know.
 	Raw []catalogue.RawValue `json:"raw,omitempty"`
 }
 
@@ -7369,7 +7369,7 @@ type VirtualNetworkGatewaySpec struct {
 	VpnClientConfiguration *VpnClientConfiguration                `json:"vpnClientConfiguration,omitempty"`
 	VpnGatewayGeneration   *string                                `json:"vpnGatewayGeneration,omitempty"`
 	VpnType                *string                                `json:"vpnType,omitempty"`
-	// Raw sets values in the ARM body that the schema doesn't know.
+	// Raw sets values that the schema doesn't know.
 	Raw []catalogue.RawValue `json:"raw,omitempty"`
 }
 
@@ -7491,7 +7491,7 @@ type VirtualNetworkSpec struct {
 	EnableDdosProtection *bool                           `json:"enableDdosProtection,omitempty"`
 	EnableVmProtection   *bool                           `json:"enableVmProtection,omitempty"`
 	IpAllocations        []catalogue.Reference           `json:"ipAllocations,omitzero"`
-	// Raw sets values in the ARM body that the schema doesn't know.
+	// Raw sets values that the schema doesn't know.
 	Raw []catalogue.RawValue `json:"raw,omitempty"`
 }
 
@@ -7635,7 +7635,7 @@ type VirtualNetworksSubnetSpec struct {
 	RouteTable                        *catalogue.Reference              `json:"routeTable,omitempty"`
 	ServiceEndpointPolicies           []catalogue.Reference             `json:"serviceEndpointPolicies,omitzero"`
 	ServiceEndpoints                  []ServiceEndpointPropertiesFormat `json:"serviceEndpoints,omitzero"`
-	// Raw sets values in the ARM body that the schema doesn't know.
+	// Raw sets values that the schema doesn't know.
 	Raw []catalogue.RawValue `json:"raw,omitempty"`
 }
 
@@ -7748,7 +7748,7 @@ type VirtualNetworksVirtualNetworkPeeringSpec struct {
 	RemoteAddressSpace        *AddressSpace                   `json:"remoteAddressSpace,omitempty"`
 	RemoteVirtualNetwork      *catalogue.Reference            `json:"remoteVirtualNetwork,omitempty"`
 	UseRemoteGateways         *bool                           `json:"useRemoteGateways,omitempty"`
-	// Raw sets values in the ARM body that the schema doesn't know.
+	// Raw sets values that the schema doesn't know.
 	Raw []catalogue.RawValue `json:"raw,omitempty"`
 }
 
@@ -7851,7 +7851,7 @@ type VirtualNetworkTapSpec struct {
 	DestinationLoadBalancerFrontEndIPConfiguration *catalogue.Reference            `json:"destinationLoadBalancerFrontEndIPConfiguration,omitempty"`
 	DestinationNetworkInterfaceIPConfiguration     *catalogue.Reference            `json:"destinationNetworkInterfaceIPConfiguration,omitempty"`
 	DestinationPort                                *int64                          `json:"destinationPort,omitempty"`
-	// Raw sets values in the ARM body that the schema doesn't know.
+	// Raw sets values that the schema doesn't know.
 	Raw []catalogue.RawValue `json:"raw,omitempty"`
 }
 
@@ -7956,7 +7956,7 @@ type VirtualRouterSpec struct {
 	HostedSubnet     *catalogue.Reference            `json:"hostedSubnet,omitempty"`
 	VirtualRouterAsn *int64                          `json:"virtualRouterAsn,omitempty"`
 	VirtualRouterIps []string                        `json:"virtualRouterIps,omitzero"`
-	// Raw sets values in the ARM body that the schema doesn't know.
+	// Raw sets values that the schema doesn't know.
 	Raw []catalogue.RawValue `json:"raw,omitempty"`
 }
 
@@ -8054,7 +8054,7 @@ type VirtualRoutersPeeringSpec struct {
 	CredentialsRef *catalogue.CredentialsReference `json:"credentialsRef,omitempty"`
 	PeerAsn        *int64                          `json:"peerAsn,omitempty"`
 	PeerIP         *string                         `json:"peerIp,omitempty"`
-	// Raw sets values in the ARM body that the schema doesn't know.
+	// Raw sets values that the schema doesn't know.
 	Raw []catalogue.RawValue `json:"raw,omitempty"`
 }
 
@@ -8160,7 +8160,7 @@ type VirtualWanSpec struct {
 	DisableVpnEncryption           *bool                           `json:"disableVpnEncryption,omitempty"`
 	Office365LocalBreakoutCategory *string                         `json:"office365LocalBreakoutCategory,omitempty"`
 	Type                           *string                         `json:"type,omitempty"`
-	// Raw sets values in the ARM body that the schema doesn't know.
+	// Raw sets values that the schema doesn't know.
 	Raw []catalogue.RawValue `json:"raw,omitempty"`
 }
 
@@ -8262,7 +8262,7 @@ type VpnGatewaySpec struct {
 	BgpSettings         *BgpSettings                    `json:"bgpSettings,omitempty"`
 	VirtualHub          *catalogue.Reference            `json:"virtualHub,omitempty"`
 	VpnGatewayScaleUnit *int64                          `json:"vpnGatewayScaleUnit,omitempty"`
-	// Raw sets values in the ARM body that the schema doesn't know.
+	// Raw sets values that the schema doesn't know.
 	Raw []catalogue.RawValue `json:"raw,omitempty"`
 }
 
@@ -8426,7 +8426,7 @@ type VpnGatewaysVpnConnectionSpec struct {
 	UsePolicyBasedTrafficSelectors *bool                           `json:"usePolicyBasedTrafficSelectors,omitempty"`
 	VpnConnectionProtocolType      *string                         `json:"vpnConnectionProtocolType,omitempty"`
 	VpnLinkConnections             []VpnSiteLinkConnection         `json:"vpnLinkConnections,omitzero"`
-	// Raw sets values in the ARM body that the schema doesn't know.
+	// Raw sets values that the schema doesn't know.
 	Raw []catalogue.RawValue `json:"raw,omitempty"`
 }
 
@@ -8580,7 +8580,7 @@ type VpnServerConfigurationSpec struct {
 	VpnClientRevokedCertificates []VpnServerConfigVpnClientRevokedCertificate `json:"vpnClientRevokedCertificates,omitzero"`
 	VpnClientRootCertificates    []VpnServerConfigVpnClientRootCertificate    `json:"vpnClientRootCertificates,omitzero"`
 	VpnProtocols                 []string                                     `json:"vpnProtocols,omitzero"`
-	// Raw sets values in the ARM body that the schema doesn't know.
+	// Raw sets values that the schema doesn't know.
 	Raw []catalogue.RawValue `json:"raw,omitempty"`
 }
 
@@ -8740,7 +8740,7 @@ type VpnSiteSpec struct {
 	SiteKey          *string                         `json:"siteKey,omitempty"`
 	VirtualWan       *catalogue.Reference            `json:"virtualWan,omitempty"`
 	VpnSiteLinks     []VpnSiteLink                   `json:"vpnSiteLinks,omitzero"`
-	// Raw sets values in the ARM body that the schema doesn't know.
+	// Raw sets values that the schema doesn't know.
 	Raw []catalogue.RawValue `json:"raw,omitempty"`
 }
 

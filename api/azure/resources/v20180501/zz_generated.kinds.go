@@ -55,7 +55,7 @@ type ResourceGroupSpec struct {
 	CredentialsRef *catalogue.CredentialsReference `json:"credentialsRef,omitempty"`
 	Location       *string                         `json:"location,omitempty"`
 	Tags           map[string]string               `json:"tags,omitzero"`
-	// Raw sets values in the ARM body that the schema doesn't know.
+	// Raw sets values that the schema doesn't know.
 	Raw []catalogue.RawValue `json:"raw,omitempty"`
 }
 

@@ -36,8 +36,8 @@ type Refusal struct {
 // mostRefusals bounds how many refusals are kept one by one; all are counted.
 const mostRefusals = 1000
 
-// note records the answer to a PUT or DELETE that was refused.
-func (s *Server) note(call Call, id azure.ID, answer reply) {
+// countRefusal records a refusal of a PUT or DELETE.
+func (s *Server) countRefusal(call Call, id azure.ID, answer reply) {
 	refused := answer.refusal
 	if refused == nil || (call.Method != http.MethodPut && call.Method != http.MethodDelete) {
 		return

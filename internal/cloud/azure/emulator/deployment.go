@@ -18,7 +18,7 @@ var deploymentFlow = Flow{
 	Style: Async, State: "Accepted", Takes: short, PollAfter: 5, Operation: "{id}/operationStatuses/{operation}",
 }
 
-// deployment is a template whose resources are put one after the other.
+// deployment is a template whose resources are put in the order of their dependencies.
 type deployment struct {
 	// request has the id and the address of the deployment; each step is a copy of it.
 	request *request
@@ -69,8 +69,8 @@ func (rq *request) deploy() reply {
 		"templateHash": hashOf(properties["template"]), "mode": "Incremental", "timestamp": stamp(rq.now),
 		"duration": "PT0S", "correlationId": uuid(), "providers": providersOf(steps), "dependencies": []any{},
 	}}
-	if setting := mapOf(properties["debugSetting"]); setting != nil {
-		mapOf(next.body["properties"])["debugSetting"] = setting
+	if level := textOf(mapOf(properties["debugSetting"])["detailLevel"]); level != "" {
+		mapOf(next.body["properties"])["debugSetting"] = map[string]any{"detailLevel": upperWords(level)}
 	}
 	if old == nil {
 		next.created = rq.now
@@ -134,7 +134,7 @@ func (d *deployment) advance(s *Server, now time.Time) bool {
 	return true
 }
 
-// work takes one step further.
+// work begins or ends a step, if it is time, and reports whether it did.
 func (d *deployment) work(s *Server, one *step, now time.Time) bool {
 	at := d.runs
 	for _, need := range one.needs {
@@ -180,7 +180,7 @@ func (d *deployment) put(s *Server, one *step, at time.Time) {
 	refused := rq.check()
 	if refused == nil {
 		answer := rq.put()
-		s.note(Call{rq.method, one.id.Type()}, one.id, answer)
+		s.countRefusal(Call{rq.method, one.id.Type()}, one.id, answer)
 		refused = answer.refusal
 	}
 	if d.fail(refused); refused == nil {
@@ -204,6 +204,17 @@ func (d *deployment) outputs() []any {
 		}
 	}
 	return all
+}
+
+// upperWords returns a list of words as ARM writes the list: "requestContent,none" is "RequestContent, None".
+func upperWords(text string) string {
+	words := strings.Split(text, ",")
+	for i, word := range words {
+		if word = strings.TrimSpace(word); word != "" {
+			words[i] = strings.ToUpper(word[:1]) + word[1:]
+		}
+	}
+	return strings.Join(words, ", ")
 }
 
 // providersOf returns the types of a template as a deployment shows them.

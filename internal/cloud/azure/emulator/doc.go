@@ -21,9 +21,10 @@
 //
 // A [Type] is a row of facts about one type of resources (table.go); [Observed] has the rows that were
 // seen in recordings (observed.go), and [Options.Types] may hand in others. serve.go leads a request to
-// resource.go (GET, PUT, DELETE), list.go, operation.go (polls) or deployment.go. reference.go finds
-// the ids in a body and the users of a resource. body.go writes a resource as ARM does: with defaults,
-// etags, and children. refusal.go has the forms of errors, fault.go and control.go the knobs.
+// resource.go (GET, PUT, DELETE), list.go, operation.go (polls) or deployment.go, whose templates template.go
+// reads. reference.go finds the ids in a body and the users of a resource. body.go writes a resource as ARM
+// does: with defaults, etags, and children. refusal.go has the forms of errors, fault.go and control.go the
+// knobs.
 //
 // # Time
 //

@@ -19,7 +19,7 @@ const (
 	// BeforeExecution drops the connection and does nothing.
 	BeforeExecution Reset = "before"
 	// AfterExecution carries out the request and drops the connection instead of answering: the client
-	// can't know the result.
+	// does not learn the result.
 	AfterExecution Reset = "after"
 )
 
@@ -43,7 +43,7 @@ type Fault struct {
 	Detail string `json:"detail,omitempty"`
 	// Body, when set, is answered with Status as it is.
 	Body string `json:"body,omitempty"`
-	// RetryAfter goes with Status, in seconds.
+	// RetryAfter is the header of an answer with Status, in seconds.
 	RetryAfter int `json:"retryAfter,omitempty"`
 	// Fails lets the operation fail at its end, with Code and Message.
 	Fails bool          `json:"fails,omitempty"`
@@ -82,8 +82,8 @@ func (s *Server) ClearFaults() {
 	s.faults = nil
 }
 
-// comes counts a request, and returns its Fault.
-func (s *Server) comes(call Call, id azure.ID) Fault {
+// countCall counts a request, and returns the Fault of the request.
+func (s *Server) countCall(call Call, id azure.ID) Fault {
 	s.control.Lock()
 	defer s.control.Unlock()
 	s.calls[call]++
@@ -111,8 +111,8 @@ func (s *Server) comes(call Call, id azure.ID) Fault {
 	return Fault{Delay: s.latency}
 }
 
-// before reports whether the request is to be carried out.
-func (s *Server) before(f Fault, w http.ResponseWriter, r *http.Request, call Call, id azure.ID) bool {
+// applyFault does what a Fault orders before a request, and reports whether the request is to be carried out.
+func (s *Server) applyFault(f Fault, w http.ResponseWriter, r *http.Request, call Call, id azure.ID) bool {
 	if f.Delay > 0 && s.options.Wait(r.Context(), f.Delay) != nil {
 		return false
 	}
@@ -131,7 +131,7 @@ func (s *Server) before(f Fault, w http.ResponseWriter, r *http.Request, call Ca
 		refused.details = []any{map[string]any{"code": f.Detail, "message": "As ordered."}}
 	}
 	answer := refused.reply()
-	s.note(call, id, answer)
+	s.countRefusal(call, id, answer)
 	if f.Body == "" {
 		write(w, answer)
 		return false

@@ -108,9 +108,8 @@ func networkTypes() []Type {
 		child("virtualNetworks/subnets", 3, 10, Type{
 			InUse: cannotBeDeleted("InUseSubnetCannotBeDeleted"),
 			Defaults: []Default{
-				{JSON: `{"properties": {"delegations": [], "privateLinkServiceNetworkPolicies": "Enabled"}}`},
-				{JSON: `{"properties": {"privateEndpointNetworkPolicies": "Enabled"}}`},
-				{Since: "2022-07-01", JSON: `{"properties": {"privateEndpointNetworkPolicies": "Disabled"}}`},
+				{JSON: `{"properties": {"delegations": [], "privateLinkServiceNetworkPolicies": "Enabled",
+					"privateEndpointNetworkPolicies": "Disabled"}}`},
 			},
 		}),
 		child("virtualNetworks/virtualNetworkPeerings", 3, 10, Type{}),

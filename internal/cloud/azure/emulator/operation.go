@@ -11,7 +11,7 @@ import (
 	"github.com/kinship-dev/kinship/internal/cloud/azure"
 )
 
-// operation is what goes on after an answer.
+// operation carries out a request after its answer.
 type operation struct {
 	method, version string
 	id              azure.ID
@@ -41,16 +41,16 @@ func (rq *request) begin(r *resource, flow Flow) *operation {
 			rq.operations[operationKey(address)] = op
 		}
 	}
+	r.running = op
 	if takes <= 0 {
 		op.end(rq.Server)
 		return op
 	}
-	r.running = op
 	rq.running = append(rq.running, op)
 	return op
 }
 
-// takes returns how long a request goes on.
+// takes returns how long a request takes after its answer.
 func (s *Server) takes(flow Flow) time.Duration {
 	if flow.Takes > 0 && s.options.BuildTime != 0 {
 		return max(s.options.BuildTime, 0)
@@ -121,7 +121,7 @@ const mostEnded = 10000
 // end ends an operation.
 func (op *operation) end(s *Server) {
 	op.done = true
-	if r := s.store.get(op.id); r != nil {
+	if r := s.store.get(op.id); r != nil && r.running == op { // It may have been removed and made again.
 		op.settle(s, r)
 	}
 	for _, address := range []string{op.status, op.result} {
@@ -139,10 +139,13 @@ func (op *operation) end(s *Server) {
 
 // settle changes a resource as the end of its operation does.
 func (op *operation) settle(s *Server, r *resource) {
-	if r.running == op {
-		r.running = nil
+	r.running = nil
+	if isGroup(op.id) && op.method == http.MethodDelete && op.failure == nil {
+		op.failure = s.blocked(r)
 	}
 	switch {
+	case op.failure != nil && isGroup(op.id):
+		r.state = "Succeeded"
 	case op.failure != nil:
 		r.state = "Failed"
 	case op.method == http.MethodDelete:
@@ -155,6 +158,19 @@ func (op *operation) settle(s *Server, r *resource) {
 		r.state = "Succeeded"
 	}
 	s.store.touch(r)
+}
+
+// blocked returns how the deletion of a resource group fails if a resource in another group uses one of its own. ARM
+// would delete the other resources before; the emulator keeps all.
+func (s *Server) blocked(group *resource) *refusal {
+	used := s.used(s.store.below(group))
+	if used == nil {
+		return nil
+	}
+	return &refusal{
+		status: http.StatusConflict, code: "ResourceGroupDeletionBlocked", reason: Used,
+		message: "Deletion of resource group '" + group.id.Name() + "' failed. " + used.message,
+	}
 }
 
 // accepted returns the answer to a request that began an operation. A request that is over has the body

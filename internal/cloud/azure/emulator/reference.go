@@ -10,9 +10,9 @@ import (
 	"github.com/kinship-dev/kinship/internal/cloud/azure"
 )
 
-// referencesIn returns the ids of resources in resource groups that a body names, by their keys. Keys of
-// maps are ids too, as those of user-assigned identities. Ids of the resource itself and of what is below it, and
-// tags, are no references.
+// referencesIn returns the references of a body: the ids of resources in resource groups, by [azure.ID.Key]. A key of a
+// map can be a reference, as in identity.userAssignedIdentities. Tags, the resource's own id and ids below that are no
+// references.
 func referencesIn(r *resource) map[string]string {
 	refs := map[string]string{}
 	for key, value := range r.body {
@@ -83,8 +83,8 @@ func (rq *request) isProvisioned(r *resource) bool {
 	return r.running == nil && r.state == "Succeeded"
 }
 
-// target returns the resource that an id means: the one of the id, or the one whose body has the object of the id,
-// such as the backend pool of a load balancer.
+// target returns the resource of an id. The id of a backend pool, which is an object in the body of a load balancer,
+// returns the load balancer.
 func (rq *request) target(text string) (*resource, bool) {
 	id, err := azure.ParseID(text)
 	if err != nil {
@@ -131,7 +131,7 @@ func (rq *request) has(r *resource, path [][2]string) bool {
 }
 
 // used refuses the deletion of resources that others use.
-func (rq *request) used(resources []*resource) *refusal {
+func (s *Server) used(resources []*resource) *refusal {
 	gone := map[string]bool{}
 	for _, r := range resources {
 		gone[r.id.Key()] = true
@@ -140,7 +140,7 @@ func (rq *request) used(resources []*resource) *refusal {
 		if r.kind.InUse == nil {
 			continue
 		}
-		if user := rq.userOf(r, gone); user != nil {
+		if user := s.userOf(r, gone); user != nil {
 			return &refusal{
 				status: r.kind.InUse.Status, code: r.kind.InUse.Code, reason: Used, details: []any{},
 				message: fmt.Sprintf("%s is in use by %s and cannot be deleted.", r.id, user.id),
@@ -151,10 +151,10 @@ func (rq *request) used(resources []*resource) *refusal {
 }
 
 // userOf returns the first resource, by id, that refers to a resource or to an object in its body.
-func (rq *request) userOf(r *resource, gone map[string]bool) *resource {
+func (s *Server) userOf(r *resource, gone map[string]bool) *resource {
 	key := r.id.Key()
 	var found *resource
-	for other, user := range rq.store.all {
+	for other, user := range s.store.all {
 		if gone[other] || (found != nil && found.id.Key() < other) {
 			continue
 		}

@@ -15,7 +15,7 @@ const (
 	NoReference Reason = "reference"
 	// Used says that the resource is in use or has nested resources.
 	Used Reason = "in-use"
-	// Busy says that another operation goes on.
+	// Busy says that another operation is running.
 	Busy Reason = "busy"
 	// Absent says that the resource is missing. A DELETE that ARM answers with 204 since there is nothing to delete
 	// is counted here too.
@@ -73,7 +73,7 @@ func malformed(code, format string, args ...any) *refusal {
 	}
 }
 
-// conflict refuses a request for something that goes on.
+// conflict refuses a request with status 409.
 func conflict(reason Reason, code, format string, args ...any) *refusal {
 	return &refusal{status: http.StatusConflict, code: code, reason: reason, message: fmt.Sprintf(format, args...)}
 }

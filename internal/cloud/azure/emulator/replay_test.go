@@ -68,7 +68,7 @@ type exchange struct {
 }
 
 // TestRecordedExchanges sends what clients once sent to ARM, and compares the answers: status, headers, error codes,
-// and the shape of bodies.
+// the shape of bodies, and their values outside of lists.
 func TestRecordedExchanges(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(recordings(), "*.yaml"))
 	if err != nil || len(files) == 0 {
@@ -192,46 +192,87 @@ func (r *replay) send(one exchange) *httptest.ResponseRecorder {
 
 // differences compares an answer with the recorded one.
 func (r *replay) differences(one exchange, answer *httptest.ResponseRecorder, recorded map[string]any) []string {
-	var all []string
-	add := func(what, theirs, ours string) {
-		if theirs != ours {
-			all = append(all, fmt.Sprintf("%s: ARM %s, emulator %s", what, theirs, ours))
-		}
-	}
-	add("status", fmt.Sprint(one.Response.Code), fmt.Sprint(answer.Code))
+	var all comparison
+	all.add("status", fmt.Sprint(one.Response.Code), fmt.Sprint(answer.Code))
 	for _, name := range []string{"Azure-AsyncOperation", "Azure-AsyncNotification", "Location", "ETag"} {
 		theirs, ours := header(one.Response.Headers, name), answer.Header().Get(name)
-		add("header "+name, yes(theirs), yes(ours))
+		all.add("header "+name, yes(theirs), yes(ours))
 		if theirs != "" && ours != "" {
-			add("form of "+name, form(theirs), form(ours))
+			all.add("form of "+name, form(theirs), form(ours))
 		}
 	}
 	for _, name := range []string{"Retry-After", "X-Ms-Failure-Cause"} {
-		add("header "+name, cmp.Or(header(one.Response.Headers, name), "no"), cmp.Or(answer.Header().Get(name), "no"))
+		all.add("header "+name, cmp.Or(header(one.Response.Headers, name), "no"), cmp.Or(answer.Header().Get(name), "no"))
 	}
-	body := parse(answer.Body.String())
-	add("body", yes(strings.TrimSpace(one.Response.Body)), yes(answer.Body.String()))
-	if recorded["error"] != nil || body["error"] != nil {
-		add("code", textOf(mapOf(recorded["error"])["code"]), textOf(mapOf(body["error"])["code"]))
-	}
+	all.add("body", yes(strings.TrimSpace(one.Response.Body)), yes(answer.Body.String()))
 	if one.Response.Body != "" && answer.Body.Len() > 0 {
-		add("header Content-Type", mediaType(header(one.Response.Headers, "Content-Type")),
+		all.add("header Content-Type", mediaType(header(one.Response.Headers, "Content-Type")),
 			mediaType(answer.Header().Get("Content-Type")))
+	}
+	all.addBodies(recorded, parse(answer.Body.String()))
+	return all
+}
+
+// comparison are the differences between two answers.
+type comparison []string
+
+func (c *comparison) add(what, theirs, ours string) {
+	if theirs != ours {
+		*c = append(*c, fmt.Sprintf("%s: ARM %s, emulator %s", what, theirs, ours))
+	}
+}
+
+// addBodies compares the codes of errors, the shapes of bodies, and the values outside of lists.
+func (c *comparison) addBodies(recorded, body map[string]any) {
+	if recorded["error"] != nil || body["error"] != nil {
+		c.add("code", textOf(mapOf(recorded["error"])["code"]), textOf(mapOf(body["error"])["code"]))
+	}
+	for _, path := range sortedPaths(recorded) {
+		if theirs, ours := valueAt(recorded, path), valueAt(body, path); ours != nil && !own.MatchString(path) {
+			c.add("value of "+path, fmt.Sprint(theirs), fmt.Sprint(ours))
+		}
 	}
 	theirs, ours := shape(recorded), shape(body)
 	for _, path := range slices.Sorted(maps.Keys(theirs)) {
 		if ours[path] == "" {
-			all = append(all, "shape: ARM alone has "+path)
+			*c = append(*c, "shape: ARM alone has "+path)
 			continue
 		}
-		add("shape of "+path, theirs[path], ours[path])
+		c.add("shape of "+path, theirs[path], ours[path])
 	}
 	for _, path := range slices.Sorted(maps.Keys(ours)) {
 		if theirs[path] == "" {
-			all = append(all, "shape: the emulator alone has "+path)
+			*c = append(*c, "shape: the emulator alone has "+path)
 		}
 	}
-	return all
+}
+
+// own are the paths of values that each cloud chooses: marks, times, quotas and texts.
+var own = regexp.MustCompile(`etag$|[gG]uid$|[tT]ime|timestamp|duration|correlationId|templateHash|[mM]essage|Quota|` +
+	`description|error\.code|key\d`)
+
+// sortedPaths returns the paths of the values in a body outside of lists.
+func sortedPaths(body map[string]any) []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(shape(body))), func(path string) bool {
+		return strings.Contains(path, "[]") || !isScalar(valueAt(body, path))
+	})
+}
+
+func isScalar(value any) bool {
+	switch value.(type) {
+	case nil, map[string]any, []any:
+		return false
+	}
+	return true
+}
+
+// valueAt returns the value at a path, or nil.
+func valueAt(body map[string]any, path string) any {
+	first, rest, inner := strings.Cut(path, ".")
+	if !inner {
+		return body[first]
+	}
+	return valueAt(mapOf(body[first]), rest)
 }
 
 // shape returns the types of all values in a body by their paths. The elements of a list have one path.

@@ -142,7 +142,7 @@ func (rq *request) drafted(kind Type, old *resource) *resource {
 	return next
 }
 
-// checkPut refuses a PUT, or returns what becomes of the children in the body.
+// checkPut refuses a PUT, or returns the changes of the children in the body.
 func (rq *request) checkPut(old, next *resource) (embeddedChange, *refusal) {
 	if refused := rq.missingOwner(rq.id, "write"); refused != nil {
 		refused.reason = NoOwner
@@ -187,7 +187,7 @@ func (rq *request) checkGroup(_, _ *resource) *refusal {
 	return nil
 }
 
-// checkBusy refuses a request while another operation goes on.
+// checkBusy refuses a request while another operation is running.
 func (rq *request) checkBusy(old, next *resource) *refusal {
 	r := next
 	if old != nil {
@@ -269,7 +269,7 @@ func (rq *request) checkNested(r, _ *resource) *refusal {
 
 // checkUsers refuses to delete a resource that others use.
 func (rq *request) checkUsers(r, _ *resource) *refusal {
-	if isGroup(r.id) { // A resource group takes all its resources along.
+	if isGroup(r.id) { // A resource group takes all its resources along; see settle.
 		return nil
 	}
 	return rq.used(rq.store.below(r))

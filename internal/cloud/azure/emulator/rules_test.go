@@ -103,6 +103,19 @@ func TestResourcesInUse(t *testing.T) {
 	}
 }
 
+// TestOperationOfAFormerResource ends an operation after its subnet was removed and made again.
+func TestOperationOfAFormerResource(t *testing.T) {
+	w := newWorld(t).withNetwork()
+	w.is("a subnet", w.put(subnet, `{}`), 200)
+	w.now = w.now.Add(short / 2)
+	w.is("it is removed", w.put(vnet, located("")), 200)
+	w.is("and made again", w.put(subnet, `{}`), 201)
+	w.now = w.now.Add(short / 2)
+	if state := w.get(subnet).state(); state != "Updating" {
+		t.Errorf("the first operation has ended, and the subnet is %s", state)
+	}
+}
+
 func TestNestedResources(t *testing.T) {
 	zone := group + "/providers/Microsoft.Network/privateDnsZones/example.com"
 	w := newWorld(t).ready(group, located("")).ready(zone, `{"location": "global"}`).ready(zone+"/A/www", `{}`)
@@ -137,6 +150,22 @@ func TestDeletedGroupTakesAllAlong(t *testing.T) {
 	w.refused("is empty", w.get(vnet), 404, "ResourceNotFound")
 }
 
+func TestGroupWhoseResourcesAreUsedElsewhere(t *testing.T) {
+	other := strings.Replace(nic, "/rg/", "/rg2/", 1)
+	w := newWorld(t).withNetwork().ready(subscription+"/resourceGroups/rg2", located("")).ready(other, nicIn(subnet))
+	poll := func() result {
+		r := w.delete(group)
+		w.is("the group", r, 202)
+		return w.settle().get(strings.TrimPrefix(r.header.Get("Location"), "http://example.com"))
+	}
+	w.refused("a subnet is used in another group", poll(), 409, "ResourceGroupDeletionBlocked")
+	if state := w.get(group).state(); state != "Succeeded" {
+		t.Errorf("the group is %s", state)
+	}
+	w.is("the interface", w.delete(other), 202)
+	w.settle().is("then", poll(), 200)
+}
+
 func TestDeletingWhatIsNotThere(t *testing.T) {
 	w := newWorld(t).withNetwork()
 	w.is("a resource", w.delete(nic), 204)
@@ -145,6 +174,13 @@ func TestDeletingWhatIsNotThere(t *testing.T) {
 	w.refused("in a provider that names parents",
 		w.get(group+"/providers/Microsoft.EventGrid/domains/d/topics/t"), 404, "ParentResourceNotFound")
 	w.refused("a group", w.delete(subscription+"/resourceGroups/other"), 404, "ResourceGroupNotFound")
+	if diff := cmp.Diff(map[Reason]int{Absent: 3}, w.cloud.Refused()); diff != "" {
+		t.Errorf("in vain (-want, +got): %s", diff)
+	}
+	want := map[string]int{http.MethodDelete: 1}
+	if diff := cmp.Diff(want, w.cloud.CallsFor(id(t, strings.ToUpper(nic)))); diff != "" {
+		t.Errorf("requests for the interface (-want, +got): %s", diff)
+	}
 }
 
 func TestVersionsTypesAndScopes(t *testing.T) {
@@ -171,6 +207,27 @@ func TestVersionsTypesAndScopes(t *testing.T) {
 	}
 }
 
+func TestTypesOfACatalogue(t *testing.T) {
+	find := func(name string) (Known, bool) {
+		known := Known{
+			Name: networksType, Versions: []string{version}, Scopes: []azure.Scope{azure.ResourceGroupScope},
+			Embedded: []Embedded{{Property: "taps", Type: networksType + "/taps"}},
+		}
+		return known, strings.EqualFold(name, known.Name)
+	}
+	w := newWorld(t, func(o *Options) { o.Types = Observed().Restrict(find) }).ready(group, located("")).
+		ready(strings.ToLower(vnet), located(""))
+	body := w.get(vnet).body
+	properties := mapOf(body["properties"])
+	if properties["taps"] == nil || properties["subnets"] == nil || body["type"] != networksType {
+		t.Errorf("%v", body)
+	}
+	w.refused("another version", w.get(vnet+"?api-version=2021-01-01"), 400, "NoRegisteredProviderFound")
+	w.refused("another type", w.put(nic, located("")), 404, "InvalidResourceType")
+	other := symbolic(networksType, "other", `, "location": "westus2"`)
+	w.is("a deployment", w.put(deployment1, template(`[`+other+`]`)), 200)
+}
+
 func TestLocations(t *testing.T) {
 	w := newWorld(t).ready(group, located(""))
 	w.refused("none", w.put(vnet, `{}`), 400, "LocationRequired")
@@ -190,6 +247,12 @@ func TestConditions(t *testing.T) {
 	if after := w.get(vnet).header.Get("ETag"); before == after || after != w.get(subnet).header.Get("ETag") {
 		t.Errorf("the etag was %s and is %s: a change of a subnet changes its network", before, after)
 	}
+	before = w.get(vnet).header.Get("ETag")
+	w.ready(vnet+"/subnets/two", `{}`).is("a subnet", w.delete(vnet+"/subnets/two"), 202)
+	deleting := w.get(vnet).header.Get("ETag")
+	if after := w.settle().get(vnet).header.Get("ETag"); after == deleting {
+		t.Errorf("the etag is still %s after the deletion of a subnet", after)
+	}
 	w.refused("an old etag", w.do(http.MethodPut, vnet, located(""), "If-Match", before), 412, "PreconditionFailed")
 	w.refused("not again", w.do(http.MethodPut, vnet, located(""), "If-None-Match", "*"), 412, "PreconditionFailed")
 	w.is("the present one", w.do(http.MethodPut, vnet, located(`"subnets": [{"name": "one"}]`),
@@ -200,7 +263,9 @@ func TestExtensions(t *testing.T) {
 	role := vnet + "/providers/Microsoft.Authorization/roleAssignments/7b83888d-03fb-55bb-8209-aec4e36328a8"
 	w := newWorld(t).ready(group, located(""))
 	w.refused("of a missing resource", w.put(role, `{}`), 404, "ParentResourceNotFound")
-	w.ready(vnet, located("")).ready(role, `{"properties": {"principalId": "x"}}`)
+	w.put(vnet, located(""))
+	w.is("of a resource that is being created", w.put(role, `{"properties": {"principalId": "x"}}`), 201)
+	w.settle()
 	if got := w.get(role).state(); got != "" {
 		t.Errorf("a role assignment has the state %s", got)
 	}

@@ -57,13 +57,13 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	rq, refused := s.read(r)
 	call := rq.call()
-	fault := s.comes(call, rq.id)
-	if !s.before(fault, w, r, call, rq.id) {
+	fault := s.countCall(call, rq.id)
+	if !s.applyFault(fault, w, r, call, rq.id) {
 		return
 	}
 	rq.fail = fault.failure()
 	answer := rq.answer(refused)
-	s.note(call, rq.id, answer)
+	s.countRefusal(call, rq.id, answer)
 	if fault.Reset == AfterExecution {
 		drop(w)
 		return

@@ -49,7 +49,7 @@ type Server struct {
 	store      store
 	operations map[string]*operation // by the lower-case paths of the addresses
 	running    []*operation
-	// deployments are those that go on.
+	// deployments are the running ones.
 	deployments []*deployment
 	ended       []string // keys of operations, the oldest first
 

@@ -25,7 +25,7 @@ type resource struct {
 	mark string
 	// refs are the keys of the resources that the body refers to, with the ids as written.
 	refs map[string]string
-	// running is the operation that goes on, or nil.
+	// running is the running operation of the resource, or nil.
 	running *operation
 }
 

@@ -1,13 +1,14 @@
 package emulator
 
 import (
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/kinship-dev/kinship/internal/cloud/azure"
 )
 
-// Style is how ARM tells that a request goes on after its answer.
+// Style is how ARM tells that a request is carried out after its answer, and when it has ended.
 type Style int
 
 const (
@@ -28,10 +29,10 @@ type Flow struct {
 	Style Style
 	// State is the provisioningState until the end, such as Updating.
 	State string
-	// Takes is how long the request goes on. With zero, the request ends with its answer, which still
-	// has the header Azure-AsyncOperation if the Style says so.
+	// Takes is the time between the answer and the end. With zero, the request ends with its answer, which still
+	// has the header Azure-AsyncOperation if the Style is Async.
 	Takes time.Duration
-	// RetryAfter goes with the answer of a request that goes on, and PollAfter with each poll; in seconds.
+	// RetryAfter is the header of the answer, and PollAfter that of each poll before the end; in seconds.
 	RetryAfter, PollAfter int
 	// Operation and Result are the paths of the headers Azure-AsyncOperation and Location. Names in
 	// braces are replaced: root (the subscription), provider, location, id, name, operation.
@@ -138,6 +139,41 @@ func (t Types) Type(name string) (Type, bool) {
 	}
 	return Type{}, false
 }
+
+// Known are the facts about a type that a catalogue of types has.
+type Known struct {
+	Name     string
+	Versions []string
+	Scopes   []azure.Scope
+	// Embedded are the children in the body, without their KeptSince.
+	Embedded []Embedded
+}
+
+// Restrict returns a Table of the types that a catalogue has. The other facts about a type are those of t. Resource
+// groups and deployments exist in any case.
+func (t Types) Restrict(find func(name string) (Known, bool)) Table {
+	return tableFunc(func(name string) (Type, bool) {
+		row, _ := t.Type(name)
+		known, ok := find(name)
+		if !ok {
+			own := strings.EqualFold(name, resourceGroup.Name) || strings.EqualFold(name, deploymentType)
+			return row, own
+		}
+		row.Name, row.Versions, row.Scopes = known.Name, known.Versions, known.Scopes
+		for _, one := range known.Embedded {
+			if !slices.ContainsFunc(row.Embedded, func(other Embedded) bool { return other.Property == one.Property }) {
+				row.Embedded = append(slices.Clip(row.Embedded), one)
+			}
+		}
+		return row, true
+	})
+}
+
+// tableFunc is a function as a Table.
+type tableFunc func(name string) (Type, bool)
+
+// Type implements Table.
+func (f tableFunc) Type(name string) (Type, bool) { return f(name) }
 
 // add adds rows under their own names.
 func (t Types) add(rows ...Type) {

@@ -31,9 +31,9 @@ type world struct {
 	now   time.Time
 }
 
-func newWorld(t testing.TB, change ...func(*Options)) *world {
-	t.Helper()
-	w := &world{t: t, now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
+func newWorld(tb testing.TB, change ...func(*Options)) *world {
+	tb.Helper()
+	w := &world{t: tb, now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
 	options := Options{Clock: func() time.Time { return w.now }}
 	for _, one := range change {
 		one(&options)
@@ -139,11 +139,11 @@ func (w *world) is(what string, r result, status int) {
 	}
 }
 
-func id(t *testing.T, text string) azure.ID {
-	t.Helper()
+func id(tb testing.TB, text string) azure.ID {
+	tb.Helper()
 	parsed, err := azure.ParseID(text)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return parsed
 }
