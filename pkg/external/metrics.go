@@ -5,6 +5,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kinship-dev/kinship/pkg/condition"
 )
@@ -42,12 +43,9 @@ func (e *Engine) Metrics() prometheus.Collector {
 	}
 }
 
-// Describe implements prometheus.Collector.
-func (m objectsMetric) Describe(descs chan<- *prometheus.Desc) {
-	descs <- m.desc
-	descs <- m.waiting
-	descs <- m.open
-}
+// Describe implements prometheus.Collector. It describes nothing, so that the engines of several packs
+// can be registered: their kinds differ.
+func (m objectsMetric) Describe(chan<- *prometheus.Desc) {}
 
 // Collect implements prometheus.Collector.
 func (m objectsMetric) Collect(metrics chan<- prometheus.Metric) {
@@ -66,6 +64,12 @@ func (m objectsMetric) Collect(metrics chan<- prometheus.Metric) {
 	}
 }
 
+// waitingReasons are the reasons of Progressing while an object waits.
+var waitingReasons = []string{
+	condition.ReasonProgressing, condition.ReasonWaitingForOwner, condition.ReasonWaitingForReference,
+	condition.ReasonCreating, condition.ReasonUpdating, condition.ReasonDeleting, condition.ReasonInUse,
+}
+
 // stateOf returns the state of an object, from its conditions.
 func stateOf(obj Object) string {
 	if obj.GetDeletionTimestamp() != nil {
@@ -73,9 +77,9 @@ func stateOf(obj Object) string {
 	}
 	c := meta.FindStatusCondition(obj.GetExternalStatus().Conditions, condition.Progressing)
 	switch {
-	case c == nil || c.Reason == condition.ReasonProgressing || c.ObservedGeneration != obj.GetGeneration():
+	case c == nil || c.ObservedGeneration != obj.GetGeneration() || slices.Contains(waitingReasons, c.Reason):
 		return stateWaiting
-	case c.Reason == condition.ReasonTransientError:
+	case c.Status == metav1.ConditionTrue: // TransientError or, with Specific, the reason of the cloud.
 		return stateFailing
 	case c.Reason == condition.ReasonSuccess:
 		return stateReady

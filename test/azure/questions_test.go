@@ -131,8 +131,8 @@ func TestAzureForm(t *testing.T) {
 	w.apply(nic("wrong", "rg", azureForm("Microsoft.Network/virtualNetworks/net")))
 	w.says("nic/wrong", "False InvalidConfiguration spec.ipConfigurations[0].subnet: ")
 	w.says("nic/wrong", "is a Microsoft.Network/virtualNetworks, want a Microsoft.Network/virtualNetworks/subnets")
-	w.refused(nic("both", "rg", "{kubernetes: {name: front}, azure: {name: x}}"), "exactly one of kubernetes, azure and self")
-	w.refused(nic("kind", "rg", "{kubernetes: {name: front, kind: RouteTable}}"), "the reference has to be to a VirtualNetworksSubnet")
+	w.refused(nic("both", "rg", "{kubernetes: {name: front}, azure: {name: x}}"), "exactly one of kubernetes, azure, self")
+	w.refused(nic("kind", "rg", "{kubernetes: {name: front, kind: RouteTable}}"), `supported values: "VirtualNetworksSubnet"`)
 	w.refused(subnet("orphan", ""), "spec.ownerRef: Required value")
 
 	owned := func(name, owner string) string {
