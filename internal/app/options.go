@@ -131,6 +131,9 @@ func (o Options) withDefaults() (Options, error) {
 		return o, fmt.Errorf("openstack conditions are %q: they can be %s or %s",
 			o.Openstack.Conditions, openstack.PublishedConditions, openstack.AllConditions)
 	}
+	if o.Azure.Submission != "" && o.Azure.Submission != azure.ByPut && o.Azure.Submission != azure.ByDeployment {
+		return o, fmt.Errorf("azure submission is %q: it can be %s or %s", o.Azure.Submission, azure.ByPut, azure.ByDeployment)
+	}
 	if err := checkOamKinds(o); err != nil {
 		return o, err
 	}

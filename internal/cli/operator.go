@@ -150,6 +150,8 @@ func (c *operator) addAzureFlags(cmd *cobra.Command) {
 		"subscription of Azure objects without ownerRef and spec.credentialsRef")
 	f.StringVar(&c.catalogue, "azure-catalogue", "",
 		"file of armgen with the kinds of Azure and their api-versions (default the embedded one)")
+	f.StringVar((*string)(&o.Submission), "azure-submission", string(azure.ByPut),
+		"how resources are sent to Azure: put (by id) or deployment (a template for each)")
 	f.DurationVar(&o.Resync, "azure-resync", 10*time.Minute,
 		"how often Azure resources are compared with their specs; negative is never")
 }

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/kinship-dev/kinship/internal/cloud/azure/emulator"
+	packazure "github.com/kinship-dev/kinship/internal/pack/azure"
 	"github.com/kinship-dev/kinship/internal/testenv"
 	"github.com/kinship-dev/kinship/test/operator"
 )
@@ -161,5 +162,31 @@ func TestManyDependents(t *testing.T) {
 		t.Errorf("%d GETs of %d tables, %d DELETEs", gets, tables, deletes)
 	}
 	w.inCloud()
+	w.noneRefused()
+}
+
+// TestDeployments: with the option, resources are created and updated by one template deployment each. A text that
+// looks like an expression of templates stays a text.
+func TestDeployments(t *testing.T) {
+	w := newCloud(t, cloudOptions)
+	w.submission = packazure.ByDeployment
+	w.start()
+	w.apply(group("rg"), vnet("net", "rg"), subnet("front", "net"))
+	w.ready("vnet/net", "subnet/front")
+	w.edit("vnet/net", `{"spec":{"tags":{"text":"[resourceGroup().id]"}}}`)
+	testenv.Eventually(t, func() error {
+		text, _, _ := unstructured.NestedString(w.get("vnet", "net").Object, "status", "resource", "tags", "text")
+		if text != "[resourceGroup().id]" {
+			return fmt.Errorf("the tag is %q", text)
+		}
+		return nil
+	})
+	w.ready("vnet/net", "subnet/front")
+	if n := w.calls("PUT", "vnet") + w.calls("PUT", "subnet"); n != 0 {
+		t.Errorf("%d PUTs of resources", n)
+	}
+	if n := w.cloud.Calls()[emulator.Call{Method: "PUT", Type: "Microsoft.Resources/deployments"}]; n != 3 {
+		t.Errorf("%d deployments, want 3", n)
+	}
 	w.noneRefused()
 }

@@ -29,6 +29,7 @@ type world struct {
 	cloud *emulator.Server
 	// credential is the option of the operator; empty means none.
 	credential string
+	submission packazure.Submission
 	// subscription differs from test to test, so that no id is that of another test.
 	subscription string
 }
@@ -103,7 +104,7 @@ func newCloud(t *testing.T, options emulator.Options) *world {
 // options has an operator use the cloud.
 func (w *world) options(o *app.Options) {
 	o.Azure.Endpoint, o.Azure.Credential = w.cloud.URL(), cmp.Or(w.credential, azure.NoCredential)
-	o.Azure.Subscription = w.subscription
+	o.Azure.Subscription, o.Azure.Submission = w.subscription, w.submission
 }
 
 // enable enables kinds as kinship azure enable does.

@@ -100,7 +100,7 @@ func (a actuator) Create(ctx context.Context, in Input) (*resource, error) {
 		return nil, err
 	}
 	setStatus(in.Object, digest(body), "sent")
-	answer, err := a.client.Put(ctx, id, a.APIVersion, body, azure.Condition{})
+	answer, err := a.submit(ctx, in, id, body, azure.Condition{})
 	if err != nil {
 		return nil, explain(err)
 	}
@@ -158,7 +158,7 @@ func (a actuator) Update(ctx context.Context, in Input, r *resource, _ []string)
 	}
 	sent := digest(body)
 	a.preserve(body, r.Body)
-	answer, err := a.client.Put(ctx, id, a.APIVersion, body, azure.Condition{ETag: r.ETag})
+	answer, err := a.submit(ctx, in, id, body, azure.Condition{ETag: r.ETag})
 	if err != nil {
 		return r, explain(err)
 	}
@@ -205,5 +205,6 @@ func (a actuator) Resume(ctx context.Context, _ Input, operation string) error {
 	if answer.Operation != nil {
 		return pending(answer)
 	}
+	a.endDeployment(ctx, begun)
 	return nil
 }

@@ -44,6 +44,8 @@ type Options struct {
 	Subscription string
 	// Catalogue has the kinds; nil means the embedded one.
 	Catalogue *catalogue.Catalogue
+	// Submission is how resources are sent. Empty means ByPut.
+	Submission Submission
 	// Workers is the number of concurrent passes over objects of one kind in one namespace. Zero
 	// means 4.
 	Workers int
