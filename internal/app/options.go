@@ -131,8 +131,8 @@ func (o Options) withDefaults() (Options, error) {
 		return o, fmt.Errorf("openstack conditions are %q: they can be %s or %s",
 			o.Openstack.Conditions, openstack.PublishedConditions, openstack.AllConditions)
 	}
-	if o.Azure.Submission != "" && o.Azure.Submission != azure.ByPut && o.Azure.Submission != azure.ByDeployment {
-		return o, fmt.Errorf("azure submission is %q: it can be %s or %s", o.Azure.Submission, azure.ByPut, azure.ByDeployment)
+	if err := checkAzure(o.Azure); err != nil {
+		return o, err
 	}
 	if err := checkOamKinds(o); err != nil {
 		return o, err
@@ -146,6 +146,16 @@ func (o Options) withDefaults() (Options, error) {
 		o.WebhookPort = 9443
 	}
 	return o, nil
+}
+
+// checkAzure refuses unknown values of the options of the pack azure.
+func checkAzure(o azure.Options) error {
+	switch o.Submission {
+	case "", azure.ByPut, azure.ByDeployment:
+		return nil
+	default:
+		return fmt.Errorf("azure submission is %q: it can be %s or %s", o.Submission, azure.ByPut, azure.ByDeployment)
+	}
 }
 
 // checkOamKinds refuses the kinds of other packs as workloads. The webhooks of those packs judge the user

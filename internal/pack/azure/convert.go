@@ -124,31 +124,40 @@ func propertyFor(s *catalogue.Shape, name string) *catalogue.Property {
 func (c *converter) value(s *catalogue.Shape, theirs any, path string) any {
 	switch v := theirs.(type) {
 	case map[string]any:
-		switch s.Type {
-		case catalogue.ID, catalogue.IDObject:
-			if inner, ok := v["reference"].(map[string]any); ok {
-				v = inner
-			}
-			return c.reference(v, path, len(s.Targets) == 1)
-		case catalogue.Object:
-			return c.object(s, v, path)
-		case catalogue.Map:
-			ours := make(map[string]any, len(v))
-			for _, key := range slices.Sorted(maps.Keys(v)) {
-				ours[key] = c.value(s.Items, v[key], path+"."+key)
-			}
-			return ours
-		}
+		return c.fields(s, v, path)
 	case []any:
-		if s.Items != nil {
-			ours := make([]any, len(v))
-			for i, item := range v {
-				ours[i] = c.value(s.Items, item, fmt.Sprintf("%s[%d]", path, i))
-			}
-			return ours
+		if s.Items == nil {
+			return theirs
 		}
+		ours := make([]any, len(v))
+		for i, item := range v {
+			ours[i] = c.value(s.Items, item, fmt.Sprintf("%s[%d]", path, i))
+		}
+		return ours
+	default:
+		return theirs
 	}
-	return theirs
+}
+
+// fields converts an object, a map or a reference.
+func (c *converter) fields(s *catalogue.Shape, theirs map[string]any, path string) any {
+	switch {
+	case s.Type == catalogue.ID || s.Type == catalogue.IDObject:
+		if inner, ok := theirs["reference"].(map[string]any); ok {
+			theirs = inner
+		}
+		return c.reference(theirs, path, len(s.Targets) == 1)
+	case s.Type == catalogue.Object:
+		return c.object(s, theirs, path)
+	case s.Type == catalogue.Map:
+		ours := make(map[string]any, len(theirs))
+		for _, key := range slices.Sorted(maps.Keys(theirs)) {
+			ours[key] = c.value(s.Items, theirs[key], path+"."+key)
+		}
+		return ours
+	default:
+		return theirs
+	}
 }
 
 // reference converts a reference. Where its field allows one kind only, group and kind are left out.
