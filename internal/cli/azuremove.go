@@ -172,15 +172,17 @@ With --body, the resource is read from a file, and nothing is asked of Azure.
 Everything in the file is kept: what the schema doesn't know is in spec.raw.`,
 		Example: `  kinship azure import /subscriptions/S/resourceGroups/rg/providers/Microsoft.Network/virtualNetworks/net
   kinship azure import --types 'Microsoft.Network/*' /subscriptions/S/resourceGroups/rg
-  kinship azure import --body net.json /subscriptions/S/resourceGroups/rg/providers/Microsoft.Network/virtualNetworks/net`,
+  kinship azure import --body rg.json /subscriptions/S/resourceGroups/rg`,
 		Args: cobra.ExactArgs(1),
 	}
 	c := azureImport{azureCommand: newAzureCommand(streams, cmd)}
 	f := cmd.Flags()
 	f.StringVar(&c.body, "body", "", "file with the JSON body of the resource, or - for standard input")
-	f.StringVar(&c.endpoint, "azure-endpoint", "", "address of Azure Resource Manager (default https://management.azure.com)")
+	f.StringVar(&c.endpoint, "azure-endpoint", "",
+		"address of Azure Resource Manager (default https://management.azure.com)")
 	f.StringVar(&c.credential, "azure-credential", azurecloud.DefaultCredential, "default or none")
-	f.StringSliceVar(&c.types, "types", nil, "patterns of the types of children (default those of the type's own children)")
+	f.StringSliceVar(&c.types, "types", nil,
+		"for a resource group, patterns of the types of resources in it to import too")
 	cmd.RunE = func(cmd *cobra.Command, arguments []string) error { return c.run(cmd.Context(), arguments[0]) }
 	return cmd
 }

@@ -10,8 +10,9 @@ import (
 
 // awaitFinalizers waits until the operator's finalizer is the last one. The other finalizers are
 // guards. The outcome names a source for each guard, such as Subnet/blue for the guard of a Network,
-// A guard of an object that goes with this one (cascade.go) is not waited for. awaitFinalizers keeps to a source while it refers to the object: otherwise the status of a Network with a
-// hundred Subnets would be written a hundred times.
+// and keeps to that source while it refers to the object: otherwise the status of a Network with a
+// hundred Subnets would be written a hundred times. A guard for sources that go with the object is not
+// waited for (cascade.go).
 func (r *reconciler[K, R]) awaitFinalizers(_ context.Context, p *pass[K, R]) reconcile.Outcome {
 	var outcome reconcile.Outcome
 	before, now := p.record.named, heldBy{}

@@ -150,8 +150,9 @@ func (r *reconciler[K, R]) mayBeGone(p *pass[K, R]) bool {
 		if t.Relation().Role != relation.Owner {
 			return false
 		}
+		owned := func(o metav1.OwnerReference) bool { return o.UID == owner.GetUID() }
 		return owner == nil || owner.GetDeletionTimestamp() != nil ||
-			!slices.ContainsFunc(p.Object.GetOwnerReferences(), func(o metav1.OwnerReference) bool { return o.UID == owner.GetUID() })
+			!slices.ContainsFunc(p.Object.GetOwnerReferences(), owned)
 	})
 }
 

@@ -50,7 +50,8 @@ func fleetKind(name, address string) Kind[*Unstructured, string] {
 	switch name {
 	case "Boat":
 		k.Relations = []relation.Relation{{
-			Name: "boat-fleet", Role: relation.Owner, Declarer: k.GVK.GroupKind(), Extract: edge(relation.Owner, "fleetRef", "Fleet"),
+			Name: "boat-fleet", Role: relation.Owner, Declarer: k.GVK.GroupKind(),
+			Extract: edge(relation.Owner, "fleetRef", "Fleet"),
 		}}
 	case "Sailor":
 		k.Relations = []relation.Relation{{

@@ -228,8 +228,8 @@ type PartialLister[R any] interface {
 // operation. After a restart during the operation of an Update, Update is called again.
 type Resumer[K Object] interface {
 	// Resume returns nil when the operation has succeeded, and an Error of class Pending while it
-	// runs: After is when to ask again, and Operation, if set, by what. Any other class is that of the failed operation; Missing
-	// says that the cloud does not know the operation any more.
+	// runs: After is when to ask again, and Operation, if set, by what. Any other class is that of
+	// the failed operation; Missing says that the cloud does not know the operation any more.
 	Resume(ctx context.Context, in Input[K], operation string) error
 }
 

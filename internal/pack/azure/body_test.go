@@ -35,7 +35,7 @@ func TestCompare(t *testing.T) {
 		"longer list":     {`{"a":[1,2]}`, `{"a":[1]}`, true, []string{"a"}},
 		"order by name":   {`{"a":[{"name":"x","v":1},{"name":"y"}]}`, `{"a":[{"name":"Y"},{"name":"x","v":1}]}`, false, nil},
 		"other name":      {`{"a":[{"name":"x"}]}`, `{"a":[{"name":"z"}]}`, false, []string{"a[0]"}},
-		"ids":             {`{"id":"/subscriptions/S/resourceGroups/RG"}`, `{"id":"/subscriptions/s/resourcegroups/rg"}`, false, nil},
+		"ids":             {`{"id":"/subscriptions/S/G/RG"}`, `{"id":"/subscriptions/s/g/rg"}`, false, nil},
 		"id as a key":     {`{"i":{"/subscriptions/S/x":{"a":1}}}`, `{"i":{"/subscriptions/s/X":{"a":1}}}`, false, nil},
 		"location":        {`{"location":"West Europe"}`, `{"location":"westeurope"}`, false, nil},
 		"other text":      {`{"tags":{"a":"West Europe"}}`, `{"tags":{"a":"westeurope"}}`, false, []string{"tags.a"}},

@@ -20,7 +20,7 @@ const otherSuffix = ".azure.com"
 func Convert(all *catalogue.Catalogue, other *unstructured.Unstructured) (*unstructured.Unstructured, []string, error) {
 	k := counterpart(all, other.GroupVersionKind().GroupKind())
 	if k == nil {
-		return nil, nil, fmt.Errorf("no kind of the catalogue is as %s of %s", other.GetKind(), other.GroupVersionKind().Group)
+		return nil, nil, fmt.Errorf("no kind of the catalogue is as %s", other.GroupVersionKind().GroupKind())
 	}
 	definition, err := k.Definition()
 	if err != nil {

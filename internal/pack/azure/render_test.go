@@ -87,7 +87,8 @@ func TestRender(t *testing.T) {
 		}
 	}
 	m.Objects = objects[:1]
-	if _, err := m.Render(); err == nil || !strings.Contains(err.Error(), "the id of the owner ResourceGroup/shop isn't known") {
+	const unknown = "the id of the owner ResourceGroup/shop isn't known"
+	if _, err := m.Render(); err == nil || !strings.Contains(err.Error(), unknown) {
 		t.Errorf("a missing owner: %v", err)
 	}
 }

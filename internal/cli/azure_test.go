@@ -1,0 +1,76 @@
+package cli
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// azureCommandOutput runs a command "kinship azure", and returns its output, its errors and its exit code.
+func azureCommandOutput(t *testing.T, arguments ...string) (out, errOut string, code int) {
+	t.Helper()
+	var o, e bytes.Buffer
+	code = Main(t.Context(), "test", append([]string{"kinship", "azure"}, arguments...), strings.NewReader(""), &o, &e)
+	return o.String(), e.String(), code
+}
+
+// TestAzureOffline: the commands that ask neither Azure nor a cluster.
+func TestAzureOffline(t *testing.T) {
+	folder := t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(folder, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	theirs := write("theirs.yaml", `
+apiVersion: network.azure.com/v1api20201101
+kind: RouteTable
+metadata: {name: t}
+spec: {owner: {name: rg}, location: westeurope, magic: 1}
+`)
+	body := write("body.json", `{"location":"westeurope","odd":null}`)
+	const group = "/subscriptions/11111111-2222-3333-4444-555555555555/resourceGroups/rg"
+	for name, c := range map[string]struct {
+		arguments   []string
+		out, errOut string
+		code        int
+	}{
+		"names": {
+			[]string{"kinds", "-o", "name", "Microsoft.Network/virtualNetworks/subnets"},
+			"virtualnetworkssubnets.microsoft.network.infra.azure.com\n", "", 0,
+		},
+		"explain": {
+			[]string{"explain", "virtualnetworkssubnet"},
+			"reference spec.routeTable: RouteTable\n", "", 0,
+		},
+		"no such kind":    {[]string{"explain", "Nothing"}, "", `no kind "Nothing"`, exitUsage},
+		"no such pattern": {[]string{"kinds", "Microsoft.Nothing/*"}, "", "no type of Azure matches", exitUsage},
+		"render": {
+			[]string{"render", "-f", "../../examples/azure", "--subscription", "11111111-2222-3333-4444-555555555555"},
+			"PUT https://management.azure.com/subscriptions/11111111-2222-3333-4444-555555555555/resourceGroups/shop/" +
+				"providers/Microsoft.Network/virtualNetworks/internal?api-version=2020-03-01\n", "", 0,
+		},
+		"convert": {
+			[]string{"convert", "-f", theirs}, "ownerRef:\n    kubernetes:\n      name: rg\n",
+			"RouteTable/t: left out magic: this api-version has no such field", 0,
+		},
+		"import": {
+			[]string{"import", "--body", body, group}, "raw:\n  - path: /odd\n", "", 0,
+		},
+		"import of no id": {[]string{"import", "/x"}, "", "parse the ARM id", exitUsage},
+		"a catalogue that is none": {
+			[]string{"kinds", "--azure-catalogue", body}, "", "the file is no catalogue of armgen", 1,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out, errOut, code := azureCommandOutput(t, c.arguments...)
+			if code != c.code || !strings.Contains(out, c.out) || !strings.Contains(errOut, c.errOut) {
+				t.Errorf("exit code %d\n%s\n%s", code, out, errOut)
+			}
+		})
+	}
+}
