@@ -20,7 +20,7 @@ K8S_PARTS  = $(subst ., ,$(K8S:v%=%))
 STAMP      = -X k8s.io/component-base/version.git
 K8S_STAMPS = $(STAMP)Version=$(K8S) $(STAMP)Major=$(word 1,$(K8S_PARTS)) $(STAMP)Minor=$(word 2,$(K8S_PARTS))
 
-.PHONY: up build test test-race test-tables test-openstack test-openstack-scenarios lint generate verify fuzz bench clean
+.PHONY: up build test test-race test-tables test-openstack test-openstack-scenarios lint generate generate-azure verify fuzz bench clean
 .DELETE_ON_ERROR:
 
 up: build ; bin/kinship up
@@ -67,6 +67,13 @@ generate:
 	$(GO) run ./cmd/kinship relations -o markdown >docs/relations.md
 	$(GO) run ./hack/reference docs/reference
 	KINSHIP_UPDATE=1 $(GO) test -count=1 -run TestRightsTable ./internal/app
+
+# The catalogue of ARM types and the typed packages. SCHEMAS are directories with ARM deployment schemas,
+# TYPES a list of the resources to take: see internal/gen/azure.
+generate-azure: ## from schemas that aren't part of the repository
+	$(GO) run ./cmd/armgen catalogue --strict $(addprefix --schemas ,$(SCHEMAS)) $(addprefix --types ,$(TYPES)) \
+		-o api/azure/catalogue/arm.catalogue --packages api/azure --manifest api/azure/manifest.json
+	$(TOOL) controller-gen object:headerFile=hack/boilerplate.go.txt paths=./api/azure/...
 
 verify: generate ## fails when generated files differ from the committed ones
 	@changed=$$(git status --short -- $(GENERATED)) && test -z "$$changed" || \
