@@ -160,7 +160,6 @@ func (t *Type) saysNothing() bool { return t.Type == catalogue.Any }
 // mergeObjects returns an object with the properties of both. In a union a property is required if
 // both require it, and suggested if a, the earlier option, does.
 func mergeObjects(a, b *Type, either bool) *Type {
-	both := func(a, b bool) bool { return a && b || !either && (a || b) }
 	out := &Type{Shape: catalogue.Shape{
 		Type: catalogue.Object, Open: a.Open && b.Open, Discriminator: cmp.Or(a.Discriminator, b.Discriminator),
 	}, Definition: a.Definition}
@@ -172,12 +171,7 @@ func mergeObjects(a, b *Type, either bool) *Type {
 		if other == nil {
 			other = &Prop{Type: p.Type}
 		}
-		first := p.Required || p.Suggested
-		p.Type = merge(p.Type, other.Type, either)
-		p.Required = both(p.Required, other.Required)
-		p.Suggested = !p.Required && (first || !either && other.Suggested)
-		p.SaysID = p.SaysID || other.SaysID
-		out.Props = append(out.Props, p)
+		out.Props = append(out.Props, mergeProps(p, *other, either))
 	}
 	for _, p := range b.Props {
 		if a.prop(p.ARM) == nil {
@@ -188,6 +182,16 @@ func mergeObjects(a, b *Type, either bool) *Type {
 	}
 	slices.SortFunc(out.Props, func(a, b Prop) int { return strings.Compare(a.Name, b.Name) })
 	return out
+}
+
+// mergeProps returns a property that both objects have.
+func mergeProps(p, other Prop, either bool) Prop {
+	first := p.Required || p.Suggested
+	p.Type = merge(p.Type, other.Type, either)
+	p.Required = p.Required && other.Required || !either && (p.Required || other.Required)
+	p.Suggested = !p.Required && (first || !either && other.Suggested)
+	p.SaysID = p.SaysID || other.SaysID
+	return p
 }
 
 // narrow returns a scalar of the same JSON type that accepts what a and b accept.
