@@ -10,7 +10,8 @@ export CGO_ENABLED ?= 0
 # GOGC trades memory for time: at Go's default of 100 the API server spends a sixth of its time
 # on garbage collection.
 TEST       = GOGC=400 $(GO) test -parallel=4
-TABLES     = $(addprefix github.com/kinship-dev/kinship/test/,chaos install openstack scenario security seed3)
+TABLES     = $(addprefix github.com/kinship-dev/kinship/,$(addprefix test/,chaos install openstack scenario security seed3) \
+	api/azure/catalogue internal/gen/azure)
 RACED      = TestStory|TestTogether|TestServersTogether|TestFairShares|TestKilled(Streaming|Importing)|TestSharedAfterRestart
 GENERATED  = ':(glob)api/**/zz_generated.*' config/crd docs/relations.md docs/reference docs/security.md
 # The control plane reports the version that localcluster/go.mod names.
@@ -37,7 +38,8 @@ bin/k8s/localcluster: $(wildcard localcluster/*.go) localcluster/go.mod localclu
 test: bin/k8s/localcluster ## tests wait more than they compute
 	$(TEST) $(GOTESTFLAGS) $(PACKAGES)
 
-# The tables wait for the API server: the race detector would double their time. In test/chaos it
+# The tables wait for the API server, or read all schemas of ARM in one goroutine: the race detector
+# would double their time. In test/chaos it
 # would also multiply the memory of operators, which the test bounds. The code under test runs with
 # -race in all other packages, and in RACED, where many objects meet at once.
 test-race: bin/k8s/localcluster ## all packages with -race, but of the tables only RACED

@@ -269,7 +269,9 @@ func (m *meter) reportDrift(ctx context.Context) error {
 	}{
 		{"Deployment deleted", &appsv1.Deployment{}, func(o client.Object) error { return m.client.Delete(ctx, o) }},
 		{"trait deleted", &oamv1alpha2.ManualScalerTrait{}, func(o client.Object) error { return m.client.Delete(ctx, o) }},
-		{"trait edited", &oamv1alpha2.ManualScalerTrait{}, func(o client.Object) error { return m.client.Patch(ctx, o, count) }},
+		{"trait edited", &oamv1alpha2.ManualScalerTrait{}, func(o client.Object) error {
+			return m.client.Patch(ctx, o, count)
+		}},
 		{"replicas edited", &appsv1.Deployment{}, func(o client.Object) error { return m.client.Patch(ctx, o, scale) }},
 	} {
 		var times []time.Duration

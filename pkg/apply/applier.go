@@ -25,10 +25,9 @@ type Applier struct {
 	FieldOwner string
 	// View shows the objects of every kind in Request.Want, such as Stores of informers.
 	View View
-	// Rivalry, if set, is how long after the Applier has taken back fields from another field manager
-	// the same manager must not set them again: the object is then Contested, and not written. Zero
-	// means that the Applier takes back fields every time.
-	Rivalry time.Duration
+	// Rivals, if set, tells which fields the Applier leaves to other field managers: an object with such
+	// fields is Contested, and not written. Nil means that the Applier takes back fields every time.
+	Rivals *Rivals
 	// Clock measures how long Applier.View lags behind. Nil means the system's clock.
 	Clock clock.PassiveClock
 

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kinship-dev/kinship/internal/testenv"
@@ -187,11 +188,13 @@ func TestLateDeletion(t *testing.T) {
 }
 
 // TestContested: a field that another manager sets is taken back once. A manager that sets the field
-// again within a minute is named, and nothing is written any more. Other fields stay as they are.
+// again within a minute is named, and nothing is written any more, neither after a quiet minute nor when
+// that manager sets the field once more. Other content is applied, and then all begins anew. A manager
+// that comes back later than a minute is no rival. Other fields stay as they are.
 func TestContested(t *testing.T) {
 	w := newWorld(t)
 	l := w.life(nil)
-	l.Rivalry = time.Minute
+	l.Rivals = &apply.Rivals{Client: l.client, Within: time.Minute, Clock: l.clock}
 	want := w.configMap("a", 0, "x=1")
 	l.must(want)
 	meddle := func(value string) {
@@ -203,19 +206,71 @@ func TestContested(t *testing.T) {
 		}
 		l.View = w.look()
 	}
+	later := func() { l.clock.SetTime(l.clock.Now().Add(2 * time.Minute)) }
 	meddle("2")
 	equal(t, "changes", "updated ConfigMap/a", l.must(want).Changes.String())
 	equal(t, "state", "a{x=1 y=theirs}", w.state())
+	later()
+	meddle("2")
+	equal(t, "changes after a quiet time", "updated ConfigMap/a", l.must(want).Changes.String())
 	meddle("3")
-	result := l.must(want)
-	equal(t, "changes", "contested ConfigMap/a", result.Changes.String())
 	const message = "field manager meddler sets data.x again, and so does apply-test: neither is overwritten any more"
-	equal(t, "message", message, result.Changes[0].Message)
-	equal(t, "state", "a{x=3 y=theirs}", w.state())
-	l.clock.SetTime(l.clock.Now().Add(2 * time.Minute))
-	equal(t, "changes later", "updated ConfigMap/a", l.must(want).Changes.String())
+	contested := func(state string) {
+		t.Helper()
+		result := l.must(want)
+		equal(t, "changes", "contested ConfigMap/a", result.Changes.String())
+		equal(t, "message", message, result.Changes[0].Message)
+		equal(t, "state", state, w.state())
+	}
+	contested("a{x=3 y=theirs}")
+	later()
+	contested("a{x=3 y=theirs}")
+	later()
 	meddle("4")
-	equal(t, "changes with other content", "updated ConfigMap/a", l.must(w.configMap("a", 0, "x=5")).Changes.String())
+	contested("a{x=4 y=theirs}")
+	other := w.configMap("a", 0, "x=5")
+	equal(t, "changes with other content", "updated ConfigMap/a", l.must(other).Changes.String())
+	meddle("6")
+	equal(t, "changes with other content", "updated ConfigMap/a", l.must(other).Changes.String())
+	equal(t, "state", "a{x=5 y=theirs}", w.state())
+}
+
+// TestRivals: before a spec was applied there is no rival, whoever has set the fields. A rival is one for
+// one object and one spec alone.
+func TestRivals(t *testing.T) {
+	w := newWorld(t)
+	clock := clocktesting.NewFakePassiveClock(time.Now())
+	rivals := &apply.Rivals{Client: w.c, Within: time.Minute, Clock: clock}
+	for _, name := range []string{"a", "b"} {
+		theirs := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: name}}
+		theirs.Data = map[string]string{"x": "2"}
+		if err := w.c.Create(t.Context(), theirs, client.FieldOwner("meddler")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	yields := func(key, spec string, want bool) {
+		t.Helper()
+		err := rivals.TakeBack(t.Context(), key, spec, w.configMap(key, 0, "x=1").Unstructured, fieldOwner)
+		if (err != nil) != want {
+			t.Errorf("%s of spec %s: %v, want yields %t", key, spec, err, want)
+		}
+	}
+	yields("a", "1", false)
+	yields("a", "1", false)
+	rivals.Applied("a", "1")
+	yields("a", "1", false) // Taken back.
+	yields("a", "1", true)
+	rivals.Applied("b", "1")
+	yields("b", "1", false)
+	rivals.Forget("b")
+	clock.SetTime(clock.Now().Add(time.Hour))
+	yields("a", "1", true)
+	rivals.Applied("a", "1")
+	yields("a", "1", true)
+	yields("a", "2", false)
+	rivals.Applied("a", "2")
+	yields("a", "2", false) // Taken back.
+	yields("a", "2", true)
 }
 
 // TestUnseen: the state of an object before its last write is known to be old until the view

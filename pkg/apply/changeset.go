@@ -35,7 +35,7 @@ const (
 	// Entry.UID says that the object belongs to the parent.
 	Foreign Action = "foreign"
 	// Contested means that another field manager sets fields of the object again and again
-	// (Applier.Rivalry). Nothing was written.
+	// (Applier.Rivals). Nothing was written.
 	Contested Action = "contested"
 	// Failed means that a request failed.
 	Failed Action = "failed"

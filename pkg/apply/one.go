@@ -40,8 +40,8 @@ func (p pass) applyOne(ctx context.Context, o desired, entry *Entry) (Action, er
 		if action != Created && action != Updated {
 			return action, nil
 		}
-		if p.Rivalry > 0 && isDrift(seen, *entry, o.hash) {
-			if err := p.takeBack(ctx, o, seen); err != nil {
+		if p.Rivals != nil && isDrift(seen, *entry, o.hash) {
+			if err := p.takeBack(ctx, o, seen.UID); err != nil {
 				return Contested, err
 			}
 		}

@@ -21,8 +21,6 @@ type recent struct {
 	// deleted holds the uid of each object that the Applier deleted, until Applier.View shows the
 	// deletion. A deletion can't be taken back, so a View that shows such an object is late.
 	deleted sync.Map
-	// contests has the restored of each object by uid.
-	contests sync.Map
 }
 
 type written struct {
@@ -41,7 +39,9 @@ func (r *recent) wrote(id object.ID, o Observed, now time.Time) {
 // for concurrent use.
 func (a *Applier) Gone(id object.ID, uid types.UID) {
 	a.recent.deleted.Delete(uid)
-	a.recent.contests.Delete(uid)
+	if a.Rivals != nil {
+		a.Rivals.Forget(uid)
+	}
 	a.recent.ForgetIf(id, func(last written) bool { return last.UID == uid })
 }
 

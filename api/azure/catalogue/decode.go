@@ -173,7 +173,7 @@ func (r *reader) limits(s *Shape, has func(flag int) bool) {
 func (r *reader) property() Property {
 	p := Property{Name: r.string()}
 	flags := r.number()
-	p.Nested, p.Required = flags&isNested != 0, flags&isRequired != 0
+	p.Nested, p.Required, p.Suggested = flags&isNested != 0, flags&isRequired != 0, flags&isSuggested != 0
 	p.ARM = p.Name
 	if flags&isRenamed != 0 {
 		p.ARM = r.string()

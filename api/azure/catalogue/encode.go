@@ -42,6 +42,7 @@ const (
 	isNested = 1 << iota
 	isRequired
 	isRenamed
+	isSuggested
 )
 
 // Encode returns the file of a Catalogue. The same kinds always give the same bytes.
@@ -202,7 +203,8 @@ func (t *tables) shape(s *Shape) int {
 	w.number(len(s.Properties))
 	for _, p := range s.Properties {
 		w.number(t.string(p.Name))
-		w.number(bit(p.Nested, isNested) | bit(p.Required, isRequired) | bit(p.ARM != p.Name, isRenamed))
+		w.number(bit(p.Nested, isNested) | bit(p.Required, isRequired) | bit(p.ARM != p.Name, isRenamed) |
+			bit(p.Suggested, isSuggested))
 		if p.ARM != p.Name {
 			w.number(t.string(p.ARM))
 		}

@@ -58,6 +58,7 @@ func sample(tb testing.TB) *catalogue.Catalogue {
 		nested("port", &catalogue.Shape{Type: catalogue.IntOrString}),
 		catalogue.Property{Name: "propertiesTier", ARM: "tier", Nested: true, Required: true, Shape: tiers},
 		nested("rules", listOf(object(top("frontend", &catalogue.Shape{Type: catalogue.IDObject, Targets: toFrontend})))),
+		catalogue.Property{Name: "suggested", ARM: "suggested", Suggested: true, Shape: text},
 		top("tags", &catalogue.Shape{Type: catalogue.Map, Items: text}),
 		top("tier", text),
 		nested("weight", &catalogue.Shape{Type: catalogue.Number}),

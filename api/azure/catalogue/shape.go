@@ -45,7 +45,7 @@ type Shape struct {
 	Discriminator string
 	// Items of a List, values of a Map or of an IDMap.
 	Items *Shape
-	// Enum are the values of a String, sorted.
+	// Enum are the values of a String, sorted. In a union, those of the first option come first.
 	Enum []string
 	// Pattern of a String, a regular expression of package regexp.
 	Pattern string
@@ -72,7 +72,10 @@ type Property struct {
 	Nested bool
 	// Required tells that the schema requires the property. Azure often doesn't.
 	Required bool
-	Shape    *Shape
+	// Suggested tells that the first option of a union requires the property. The schema accepts a body
+	// with all required and suggested properties, where enums have their first values.
+	Suggested bool
+	Shape     *Shape
 }
 
 // Target is what a reference may point to.

@@ -76,8 +76,8 @@ func TestAllOfARM(t *testing.T) {
 	for _, k := range c.Kinds() {
 		types[strings.ToLower(k.Type)] = true
 	}
-	if len(types) < 2493*95/100 || took > 30*time.Second {
-		t.Errorf("%d types in %v", len(types), took)
+	if len(types) < 2493*95/100 {
+		t.Errorf("%d types are usable", len(types))
 	}
 	var memory runtime.MemStats
 	runtime.ReadMemStats(&memory)

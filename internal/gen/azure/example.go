@@ -46,7 +46,7 @@ func ExampleOf(s *catalogue.Shape) any {
 	case catalogue.Object:
 		m := map[string]any{}
 		for _, p := range s.Properties {
-			if p.Required {
+			if p.Required || p.Suggested {
 				m[p.Name] = ExampleOf(p.Shape)
 			}
 		}

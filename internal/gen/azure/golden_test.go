@@ -121,6 +121,9 @@ func writeShape(b *strings.Builder, s *catalogue.Shape, indent string) {
 		if p.Required {
 			name += "!"
 		}
+		if p.Suggested {
+			name += "?"
+		}
 		fmt.Fprintf(b, "%s%s %s\n", indent, name, shapeText(p.Shape))
 		inner := p.Shape
 		for inner.Items != nil {

@@ -49,6 +49,7 @@ func (r *reader) generic(f *File, first any, union *Type) (*Type, error) {
 	for i, p := range props {
 		own := t.prop(p.ARM)
 		props[i].Required = own != nil && own.Required
+		props[i].Suggested = false
 	}
 	return union.with(props), nil
 }
@@ -157,9 +158,8 @@ func cond(is bool, a, b *Type) *Type {
 func (t *Type) saysNothing() bool { return t.Type == catalogue.Any }
 
 // mergeObjects returns an object with the properties of both. In a union a property is required if
-// both require it.
+// both require it, and suggested if a, the earlier option, does.
 func mergeObjects(a, b *Type, either bool) *Type {
-	both := func(a, b bool) bool { return a && b || !either && (a || b) }
 	out := &Type{Shape: catalogue.Shape{
 		Type: catalogue.Object, Open: a.Open && b.Open, Discriminator: cmp.Or(a.Discriminator, b.Discriminator),
 	}, Definition: a.Definition}
@@ -171,19 +171,27 @@ func mergeObjects(a, b *Type, either bool) *Type {
 		if other == nil {
 			other = &Prop{Type: p.Type}
 		}
-		p.Type = merge(p.Type, other.Type, either)
-		p.Required = both(p.Required, other.Required)
-		p.SaysID = p.SaysID || other.SaysID
-		out.Props = append(out.Props, p)
+		out.Props = append(out.Props, mergeProps(p, *other, either))
 	}
 	for _, p := range b.Props {
 		if a.prop(p.ARM) == nil {
 			p.Required = p.Required && !either
+			p.Suggested = p.Suggested && !either
 			out.Props = append(out.Props, p)
 		}
 	}
 	slices.SortFunc(out.Props, func(a, b Prop) int { return strings.Compare(a.Name, b.Name) })
 	return out
+}
+
+// mergeProps returns a property that both objects have.
+func mergeProps(p, other Prop, either bool) Prop {
+	first := p.Required || p.Suggested
+	p.Type = merge(p.Type, other.Type, either)
+	p.Required = p.Required && other.Required || !either && (p.Required || other.Required)
+	p.Suggested = !p.Required && (first || !either && other.Suggested)
+	p.SaysID = p.SaysID || other.SaysID
+	return p
 }
 
 // narrow returns a scalar of the same JSON type that accepts what a and b accept.
@@ -209,9 +217,8 @@ func narrow(a, b *Type) *Type {
 func widen(a, b *Type) *Type {
 	out := &Type{Shape: catalogue.Shape{Type: a.Type}, Definition: a.Definition}
 	if len(a.Enum) > 0 && len(b.Enum) > 0 {
-		out.Enum = slices.Concat(a.Enum, b.Enum)
-		slices.Sort(out.Enum)
-		out.Enum = slices.Compact(out.Enum)
+		added := slices.DeleteFunc(slices.Clone(b.Enum), func(e string) bool { return slices.Contains(a.Enum, e) })
+		out.Enum = slices.Concat(a.Enum, added)
 	}
 	if a.Pattern == b.Pattern {
 		out.Pattern = a.Pattern

@@ -72,15 +72,18 @@ func newComponents(e *environment, writes *reconcile.Writes) *reconcile.Pass[*co
 	}.pass()
 }
 
-// revisionsOf returns the revisions of a Component from the oldest to the newest.
-func (r componentReconciler) revisionsOf(id object.ID) ([]*appsv1.ControllerRevision, error) {
-	found, err := r.revisions.ByIndex(byComponent, id.String())
+// revisionsOf returns the revisions of a Component from the oldest to the newest. A label alone makes no
+// revision: the Component is the controller of its revisions.
+func (r componentReconciler) revisionsOf(p *componentPass) ([]*appsv1.ControllerRevision, error) {
+	found, err := r.revisions.ByIndex(byComponent, p.id.String())
 	if err != nil {
-		return nil, fmt.Errorf("list the revisions of %s: %w", id, err)
+		return nil, fmt.Errorf("list the revisions of %s: %w", p.id, err)
 	}
 	all := make([]*appsv1.ControllerRevision, 0, len(found))
 	for _, f := range found {
-		all = append(all, f.(*appsv1.ControllerRevision))
+		if revision := f.(*appsv1.ControllerRevision); metav1.IsControlledBy(revision, p.obj) {
+			all = append(all, revision)
+		}
 	}
 	slices.SortFunc(all, func(a, b *appsv1.ControllerRevision) int { return int(a.Revision - b.Revision) })
 	return all, nil
@@ -88,7 +91,7 @@ func (r componentReconciler) revisionsOf(id object.ID) ([]*appsv1.ControllerRevi
 
 // record creates a revision, unless the newest one has the spec of the Component.
 func (r componentReconciler) record(ctx context.Context, p *componentPass) reconcile.Outcome {
-	all, err := r.revisionsOf(p.id)
+	all, err := r.revisionsOf(p)
 	if err != nil {
 		return reconcile.Fail(reasonError, err)
 	}
@@ -110,12 +113,29 @@ func (r componentReconciler) record(ctx context.Context, p *componentPass) recon
 	}
 	if err := r.live.Create(ctx, revision, client.FieldOwner(fieldOwner)); err != nil {
 		if apierrors.IsAlreadyExists(err) {
-			return reconcile.WaitForCache(reasonError, "waiting for the cache to show ControllerRevision/%s", revision.Name)
+			return r.taken(ctx, p, revision.Name, all)
 		}
 		return reconcile.Fail(reasonError, fmt.Errorf("create ControllerRevision/%s: %w", revision.Name, err))
 	}
 	setLatest(p.obj, revision)
 	return reconcile.Outcome{}
+}
+
+// taken waits until the name of a revision is free, or until the cache shows the revision, which an
+// earlier pass has created.
+func (r componentReconciler) taken(
+	ctx context.Context, p *componentPass, name string, cached []*appsv1.ControllerRevision,
+) reconcile.Outcome {
+	found := &appsv1.ControllerRevision{}
+	if err := r.live.Get(ctx, client.ObjectKey{Namespace: p.obj.Namespace, Name: name}, found); err != nil {
+		return reconcile.Fail(reasonError, fmt.Errorf("read ControllerRevision/%s: %w", name, err))
+	}
+	isCached := slices.ContainsFunc(cached, func(c *appsv1.ControllerRevision) bool { return c.Name == name })
+	if !isCached && metav1.IsControlledBy(found, p.obj) && componentOf(found) == p.id {
+		return reconcile.WaitForCache(reasonError, "waiting for the cache to show ControllerRevision/%s", name)
+	}
+	return reconcile.WaitFor(refusedRetry, reasonError,
+		"ControllerRevision/%s exists, and is no revision of Component/%s: delete it", name, p.obj.Name)
 }
 
 func setLatest(c *oamv1alpha2.Component, revision *appsv1.ControllerRevision) {
@@ -157,7 +177,7 @@ func revisionOf(c *oamv1alpha2.Component, number int64) (*appsv1.ControllerRevis
 
 // collect deletes the oldest revisions beyond revisionLimit that no application names.
 func (r componentReconciler) collect(ctx context.Context, p *componentPass) reconcile.Outcome {
-	all, err := r.revisionsOf(p.id)
+	all, err := r.revisionsOf(p)
 	if err != nil {
 		return reconcile.Fail(reasonError, err)
 	}
@@ -201,4 +221,18 @@ func ownerOf(obj relation.Object) (object.ID, bool) {
 		return object.ID{}, false
 	}
 	return idOf(oamv1alpha2.TypedReference{APIVersion: c.APIVersion, Kind: c.Kind, Name: c.Name}, obj.ID.Namespace), true
+}
+
+// ownersOf returns the controllers of an object before and after a change.
+func ownersOf(c relation.Change) []object.ID {
+	var owners []object.ID
+	for _, obj := range []*relation.Object{c.Old, c.New} {
+		if obj == nil {
+			continue
+		}
+		if owner, ok := ownerOf(*obj); ok && !slices.Contains(owners, owner) {
+			owners = append(owners, owner)
+		}
+	}
+	return owners
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -99,5 +100,5 @@ func probe(ctx context.Context, c client.Client, namespace string) error {
 func forgetAuthors(ctx context.Context, live client.Client, since string) error {
 	return authorise.Forget(ctx, live, fieldOwner, since,
 		&oamv1alpha2.ApplicationConfigurationList{}, &oamv1alpha2.ComponentList{}, &oamv1alpha2.ContainerizedWorkloadList{},
-		&oamv1alpha2.ManualScalerTraitList{}, &oamv1alpha2.HealthScopeList{})
+		&oamv1alpha2.ManualScalerTraitList{}, &oamv1alpha2.HealthScopeList{}, &appsv1.ControllerRevisionList{})
 }

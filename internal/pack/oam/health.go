@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	oamv1alpha2 "github.com/kinship-dev/kinship/api/oam/v1alpha2"
@@ -36,47 +35,62 @@ func newScopes(e *environment, writes *reconcile.Writes) *reconcile.Pass[*scopeP
 	}.pass()
 }
 
-// sumUp writes the health of each workload, in the order of spec.workloadRefs, and of the scope.
+// sumUp writes the health of each workload, in the order of spec.workloadRefs, and of the scope. A workload
+// that can't be read is unknown, and the reason is its diagnosis.
 func (r scopeReconciler) sumUp(ctx context.Context, p *scopePass) reconcile.Outcome {
-	ids := make([]object.ID, 0, len(p.obj.Spec.WorkloadReferences))
-	kinds := make([]schema.GroupVersionKind, 0, len(p.obj.Spec.WorkloadReferences))
-	for _, ref := range p.obj.Spec.WorkloadReferences {
-		ids = append(ids, idOf(ref, p.obj.Namespace))
-		kinds = append(kinds, schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind))
-	}
-	if len(ids) > 0 {
-		if outcome := r.permittedFor(ctx, p.obj, "get", kinds...); !outcome.IsDone() {
-			return outcome
+	refs := p.obj.Spec.WorkloadReferences
+	obstacles := make([]reconcile.Outcome, len(refs))
+	ids := make([]object.ID, 0, len(refs))
+	for i, ref := range refs {
+		id := idOf(ref, p.obj.Namespace)
+		anyVersion := id.GroupKind().WithVersion("")
+		obstacles[i] = r.permittedFor(ctx, p.obj, "get", anyVersion)
+		_, err := r.watcher.Mapping(anyVersion)
+		if obstacles[i].IsDone() || err != nil { // The kind may be installed later, and then wakes the scope.
+			ids = append(ids, id)
 		}
 	}
-	all, outcome := r.members(p.id, ids...)
-	if !outcome.IsDone() {
-		return outcome
-	}
+	all := r.units(p.id, ids...)
+	var outcome reconcile.Outcome
 	sum := &oamv1alpha2.ScopeHealthCondition{HealthStatus: oamv1alpha2.Healthy}
 	p.obj.Status.WorkloadHealthConditions = nil
-	for i, ref := range p.obj.Spec.WorkloadReferences {
-		one := oamv1alpha2.WorkloadHealthCondition{TargetWorkload: ref}
-		one.HealthStatus, one.Diagnosis = healthOf(ids[i], all[ids[i]])
-		if found := all[ids[i]]; len(found) > 0 {
-			one.ComponentName = found[0].Labels[oamv1alpha2.LabelAppComponent]
+	for i, ref := range refs {
+		id := idOf(ref, p.obj.Namespace)
+		obstacle := obstacles[i].And(all[id].outcome)
+		if isPassing(obstacle) {
+			return obstacle
 		}
-		sum.Total++
-		switch one.HealthStatus {
-		case oamv1alpha2.Healthy:
-			sum.HealthyWorkloads++
-		case oamv1alpha2.Unhealthy:
-			sum.UnhealthyWorkloads++
-		default:
-			sum.UnknownWorkloads++
+		outcome = outcome.And(obstacle)
+		one := oamv1alpha2.WorkloadHealthCondition{
+			TargetWorkload: ref, HealthStatus: oamv1alpha2.HealthUnknown, Diagnosis: obstacle.Message(),
 		}
+		if obstacle.IsDone() {
+			found := all[id].members()
+			one.HealthStatus, one.Diagnosis = healthOf(id, found)
+			if len(found) > 0 {
+				one.ComponentName = found[0].Labels[oamv1alpha2.LabelAppComponent]
+			}
+		}
+		count(sum, one.HealthStatus)
 		p.obj.Status.WorkloadHealthConditions = append(p.obj.Status.WorkloadHealthConditions, one)
 	}
-	if sum.HealthyWorkloads < sum.Total {
-		sum.HealthStatus = oamv1alpha2.Unhealthy
-	}
 	p.obj.Status.ScopeHealthCondition = sum
-	return reconcile.Outcome{}
+	return outcome
+}
+
+// count adds the health of a workload to the health of a scope.
+func count(sum *oamv1alpha2.ScopeHealthCondition, health oamv1alpha2.HealthStatus) {
+	sum.Total++
+	switch health {
+	case oamv1alpha2.Healthy:
+		sum.HealthyWorkloads++
+		return
+	case oamv1alpha2.Unhealthy:
+		sum.UnhealthyWorkloads++
+	default:
+		sum.UnknownWorkloads++
+	}
+	sum.HealthStatus = oamv1alpha2.Unhealthy
 }
 
 // healthOf returns the health of a workload with its children: the worst of all that can be judged.

@@ -86,7 +86,7 @@ func rules(options Options) []rbacv1.PolicyRule {
 		},
 		{
 			APIGroups: []string{revisionKind.Group}, Resources: []string{"controllerrevisions"},
-			Verbs: []string{"list", "watch", "create", "delete"},
+			Verbs: []string{"get", "list", "watch", "create", "patch", "delete"},
 		},
 		{
 			APIGroups: []string{"apiextensions.k8s.io"}, Resources: []string{"customresourcedefinitions"},

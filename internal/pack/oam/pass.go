@@ -66,5 +66,6 @@ func (e *environment) read(_ context.Context, id object.ID) (client.Object, erro
 func (e *environment) drop(id object.ID) {
 	e.watcher.Use(id)
 	e.waiters.WaitFor(id)
+	e.definitions.WaitFor(id)
 	e.inventories.Delete(id)
 }

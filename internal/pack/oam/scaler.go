@@ -1,20 +1,19 @@
 package oam
 
 import (
-	"bytes"
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"strings"
 	"sync"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	oamv1alpha2 "github.com/kinship-dev/kinship/api/oam/v1alpha2"
+	"github.com/kinship-dev/kinship/pkg/apply"
 	"github.com/kinship-dev/kinship/pkg/object"
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 	"github.com/kinship-dev/kinship/pkg/relation"
@@ -25,15 +24,10 @@ import (
 type scalerReconciler struct {
 	*environment
 
-	// restored has when a trait last restored spec.replicas of an object, or the zero time if the trait
-	// has only scaled the object.
-	restored sync.Map // of time.Time by restoredKey
-}
-
-// restoredKey is a trait in one generation, and the object that it scales.
-type restoredKey struct {
-	trait, target types.UID
-	generation    int64
+	// rivals has the rivals of each trait, by the objects that the trait scales.
+	rivals sync.Map // of *apply.Rivals by the object.ID of the trait
+	// yielding has the traits that yield to another trait. The deletion of a trait concerns them.
+	yielding sync.Map // by the object.ID of the trait
 }
 
 type scalerPass = pass[*oamv1alpha2.ManualScalerTrait]
@@ -49,30 +43,30 @@ func newScalers(e *environment, writes *reconcile.Writes) *reconcile.Pass[*scale
 	}.pass()
 }
 
-// forget drops old entries of restored: their trait may be gone.
-func (r *scalerReconciler) forget(object.ID) {
-	r.restored.Range(func(key, last any) bool {
-		if time.Since(last.(time.Time)) > rivalry {
-			r.restored.Delete(key)
-		}
+func (r *scalerReconciler) forget(trait object.ID) {
+	r.rivals.Delete(trait)
+	r.yielding.Delete(trait)
+	r.yielding.Range(func(id, _ any) bool {
+		r.engine.Requeue(id.(object.ID))
 		return true
 	})
 }
 
 func (r *scalerReconciler) scale(ctx context.Context, p *scalerPass) reconcile.Outcome {
+	r.yielding.Delete(p.id)
 	id := idOf(p.obj.Spec.WorkloadReference, p.obj.Namespace)
-	all, outcome := r.members(p.id, id)
-	if !outcome.IsDone() {
-		return outcome
-	}
-	found := all[id]
-	if len(found) == 0 {
+	found := r.units(p.id, id)[id]
+	switch {
+	case !found.outcome.IsDone():
+		return found.outcome
+	case found.workload == nil:
 		return lacking(p, "waiting for %s to be created", id.Short())
 	}
-	targets := found[1:]
-	if definition := r.workloadDefinition(found[0]); len(childrenOf(definition)) == 0 {
-		targets = found[:1]
+	targets := found.children
+	if found.isAlone {
+		targets = found.members()
 	}
+	var outcome reconcile.Outcome
 	count := 0
 	for _, target := range targets {
 		if !r.isScalable(target) {
@@ -108,11 +102,19 @@ func (r *scalerReconciler) isScalable(target relation.Object) bool {
 	return ok && kind.HasScale
 }
 
-// setReplicas applies spec.replicas with the field manager of the trait.
+// setReplicas applies spec.replicas with the field manager of the trait. The first time is no taking back:
+// nobody has overwritten the trait, and the number is that of the object's creation.
 func (r *scalerReconciler) setReplicas(ctx context.Context, p *scalerPass, target relation.Object) reconcile.Outcome {
 	manager := traitManager(scalerKind, p.obj.Name)
+	known, _ := r.rivals.LoadOrStore(p.id, &apply.Rivals{Client: r.live, Within: rivalry})
+	rivals, spec := known.(*apply.Rivals), fmt.Sprint(p.obj.UID, p.obj.Generation, target.UID)
 	s := shownOf(&target)
-	if target.Deleting || (s.replicas == int64(p.obj.Spec.ReplicaCount) && s.isScalable && isManagedBy(s, manager)) {
+	isScaled := s.replicas == int64(p.obj.Spec.ReplicaCount) && s.isScalable
+	switch {
+	case target.Deleting:
+		return reconcile.Outcome{}
+	case isScaled && isManagedBy(s, manager):
+		rivals.Applied(target.ID, spec)
 		return reconcile.Outcome{}
 	}
 	mapping, err := r.watcher.Mapping(target.ID.GroupKind().WithVersion(""))
@@ -120,18 +122,22 @@ func (r *scalerReconciler) setReplicas(ctx context.Context, p *scalerPass, targe
 		return reconcile.Wait(reasonError, "%s", err)
 	}
 	gvk := mapping.Resource.GroupVersion().WithKind(target.ID.Kind)
-	if outcome := r.checkRivals(ctx, p, target, gvk); !outcome.IsDone() {
+	if outcome := r.checkTraits(p, target); !outcome.IsDone() {
 		return outcome
 	}
 	if outcome := r.permittedFor(ctx, p.obj, "patch", gvk); !outcome.IsDone() {
 		return outcome
 	}
-	spec := map[string]any{"replicas": int64(p.obj.Spec.ReplicaCount)}
-	u := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
+	u := &unstructured.Unstructured{Object: map[string]any{
+		"spec": map[string]any{"replicas": int64(p.obj.Spec.ReplicaCount)},
+	}}
 	u.SetGroupVersionKind(gvk)
 	u.SetNamespace(target.ID.Namespace)
 	u.SetName(target.ID.Name)
 	u.SetUID(target.UID)
+	if err := rivals.TakeBack(ctx, target.ID, spec, u, manager); err != nil {
+		return reconcile.Wait(reasonError, "%s: %s: the trait yields until its spec changes", target.ID.Short(), err)
+	}
 	err = r.live.Apply(ctx, client.ApplyConfigurationFromUnstructured(u),
 		client.FieldOwner(manager), client.ForceOwnership)
 	if reconcile.IsSuperseded(err) {
@@ -140,70 +146,44 @@ func (r *scalerReconciler) setReplicas(ctx context.Context, p *scalerPass, targe
 	if err != nil {
 		return reconcile.Fail(reasonError, fmt.Errorf("scale %s: %w", target.ID.Short(), err))
 	}
+	rivals.Applied(target.ID, spec)
 	return reconcile.Outcome{}
 }
 
-// rivalry is how soon another client must set spec.replicas again to be a rival.
+// rivalry is how soon another client must set a field again to be a rival.
 const rivalry = time.Minute
 
-// checkRivals yields to another trait that scales the object, and to a client that sets spec.replicas
-// again within a minute after the trait has restored it. Nobody gains from two clients that overwrite
+// checkTraits yields to another trait that scales the object: nobody gains from two traits that overwrite
 // each other.
-func (r *scalerReconciler) checkRivals(
-	ctx context.Context, p *scalerPass, target relation.Object, gvk schema.GroupVersionKind,
-) reconcile.Outcome {
+func (r *scalerReconciler) checkTraits(p *scalerPass, target relation.Object) reconcile.Outcome {
 	own, prefix := traitManager(scalerKind, p.obj.Name), traitManager(scalerKind, "")
 	for _, f := range shownOf(&target).ManagedFields {
-		name, isTrait := strings.CutPrefix(f.Manager, prefix)
-		if isTrait && f.Manager != own && r.engine.Get(in(scalerKind, p.obj.Namespace, name)) != nil {
-			return reconcile.Wait(reasonError, "%s is scaled by ManualScalerTrait/%s already: delete one of the two traits",
-				target.ID.Short(), name)
-		}
-	}
-	if !shownOf(&target).isScalable || shownOf(&target).replicas == int64(p.obj.Spec.ReplicaCount) {
-		return reconcile.Outcome{}
-	}
-	key := restoredKey{p.obj.UID, target.UID, p.obj.Generation}
-	last, scaled := r.restored.LoadOrStore(key, time.Time{})
-	if !scaled {
-		return reconcile.Outcome{} // Nobody overwrote the trait: the number is that of the object's creation.
-	}
-	r.restored.Store(key, time.Now())
-	if time.Since(last.(time.Time)) > rivalry {
-		return reconcile.Outcome{}
-	}
-	return reconcile.Wait(reasonError, "%s sets spec.replicas of %s to %d, and ManualScalerTrait/%s to %d: "+
-		"the trait yields until its spec changes", r.managerOfReplicas(ctx, target, gvk), target.ID.Short(),
-		shownOf(&target).replicas, p.obj.Name, p.obj.Spec.ReplicaCount)
-}
-
-// managerOfReplicas returns the field manager that has set spec.replicas of an object.
-func (r *scalerReconciler) managerOfReplicas(
-	ctx context.Context, target relation.Object, gvk schema.GroupVersionKind,
-) string {
-	live := &metav1.PartialObjectMetadata{}
-	live.SetGroupVersionKind(gvk)
-	if err := r.live.Get(ctx, target.ID.NamespacedName(), live); err != nil {
-		return "another client"
-	}
-	for _, f := range live.ManagedFields {
-		if f.FieldsV1 == nil || f.Subresource == "status" {
+		if f.Manager == own || !strings.HasPrefix(f.Manager, prefix) {
 			continue
 		}
-		if bytes.Contains(f.FieldsV1.GetRawBytes(), []byte(`"f:replicas":`)) {
-			return "field manager " + f.Manager
+		r.yielding.Store(p.id, nil) // Before the list, so that no deletion is missed.
+		for _, other := range r.engine.List(scalerKind.GroupKind()) {
+			if other.GetNamespace() == p.obj.Namespace && traitManager(scalerKind, other.GetName()) == f.Manager {
+				return reconcile.Wait(reasonError, "%s is scaled by ManualScalerTrait/%s already: delete one of the two traits",
+					target.ID.Short(), other.GetName())
+			}
 		}
 	}
-	return "another client"
+	return reconcile.Outcome{}
 }
 
 // maxManager is how long the name of a field manager may be.
 const maxManager = 128
 
 // traitManager returns the field manager of a trait: two traits that set the same field are told apart.
+// The end of a manager that is too long is replaced by a hash.
 func traitManager(gvk schema.GroupVersionKind, name string) string {
 	manager := fieldOwner + "/" + gvk.Kind + "/" + name
-	return manager[:min(len(manager), maxManager)]
+	if len(manager) <= maxManager {
+		return manager
+	}
+	hash := fmt.Sprintf("%x", sha256.Sum256([]byte(manager)))[:16]
+	return manager[:maxManager-len(hash)] + hash
 }
 
 // isManagedBy reports whether a field manager has applied fields of an object.

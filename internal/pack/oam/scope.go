@@ -1,15 +1,21 @@
 package oam
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/webhook"
 
 	oamv1alpha2 "github.com/kinship-dev/kinship/api/oam/v1alpha2"
 	"github.com/kinship-dev/kinship/pkg/authorise"
@@ -18,43 +24,64 @@ import (
 	"github.com/kinship-dev/kinship/pkg/relation"
 )
 
-// joinScopes writes the workloads of the application into its scopes, and takes former workloads out.
+// members are the workloads that join a scope, and those that leave it.
+type members struct {
+	join, leave []oamv1alpha2.TypedReference
+	// authors are those of the workloads that join.
+	authors []authorise.Author
+}
+
+// joinScopes writes the workloads of the application into its scopes, and takes former workloads out. An
+// author may have a workload join a scope if the author may change the scope.
 func (r *applicationReconciler) joinScopes(ctx context.Context, p *applicationPass) reconcile.Outcome {
-	want := map[oamv1alpha2.TypedReference][]oamv1alpha2.TypedReference{}
-	authors := map[oamv1alpha2.TypedReference][]authorise.Author{}
+	all := map[oamv1alpha2.TypedReference]*members{}
+	of := func(scope oamv1alpha2.TypedReference) *members {
+		scope.UID = ""
+		if all[scope] == nil {
+			all[scope] = &members{}
+		}
+		return all[scope]
+	}
 	for _, part := range p.app.parts {
 		for _, s := range part.scopes {
-			s.UID = ""
-			want[s] = append(want[s], referenceTo(part.workload))
-			authors[s] = append(authors[s], part.authors...)
+			m := of(s)
+			m.join, m.authors = append(m.join, referenceTo(part.workload)), append(m.authors, part.authors...)
 		}
 	}
 	// Scopes and workloads of the last status are left, unless they are wanted.
-	drop := map[oamv1alpha2.TypedReference][]oamv1alpha2.TypedReference{}
 	for _, w := range p.former {
 		if !r.isOwn(p, w.Reference) {
 			continue
 		}
 		for _, s := range w.Scopes {
-			s.Reference.UID = ""
-			if !slices.Contains(want[s.Reference], w.Reference) {
-				drop[s.Reference] = append(drop[s.Reference], w.Reference)
+			if m := of(s.Reference); !slices.Contains(m.join, w.Reference) {
+				m.leave = append(m.leave, w.Reference)
 			}
 		}
 	}
-	var outcome reconcile.Outcome
-	for scope, refs := range want {
-		outcome = outcome.And(r.permitted(ctx, authors[scope], p.Namespace, "get",
-			schema.FromAPIVersionAndKind(scope.APIVersion, scope.Kind)))
-		if outcome.IsDone() {
-			outcome = outcome.And(r.updateScope(ctx, p.id, scope, refs, drop[scope], true))
+	// The status names a scope before the scope names the workload: a deleted application leaves the scopes
+	// that its status names, also if the operator ends after the first write, or the deletion comes then.
+	if len(all) > 0 {
+		if err := r.writeStatus(ctx, p); err != nil {
+			return reconcile.Fail(reasonError, err)
 		}
-		delete(drop, scope)
 	}
-	for scope, refs := range drop {
-		outcome = outcome.And(r.updateScope(ctx, p.id, scope, nil, refs, false))
+	var outcome reconcile.Outcome
+	for _, scope := range slices.SortedFunc(maps.Keys(all), compareReferences) {
+		m := all[scope]
+		if len(m.join) > 0 {
+			may := r.permitted(ctx, m.authors, p.Namespace, "patch", schema.FromAPIVersionAndKind(scope.APIVersion, scope.Kind))
+			if outcome = outcome.And(may); !may.IsDone() {
+				m.join = nil
+			}
+		}
+		outcome = outcome.And(r.updateScope(ctx, p.id, scope, m.join, m.leave))
 	}
 	return outcome
+}
+
+func compareReferences(a, b oamv1alpha2.TypedReference) int {
+	return cmp.Or(cmp.Compare(a.APIVersion, b.APIVersion), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
 }
 
 // leaveScopes takes all workloads of an application that is being deleted out of its scopes.
@@ -75,15 +102,18 @@ func (r *applicationReconciler) leaveScopes(ctx context.Context, p *applicationP
 			continue
 		}
 		for _, s := range w.Scopes {
-			outcome = outcome.And(r.updateScope(ctx, p.id, s.Reference, nil, []oamv1alpha2.TypedReference{w.Reference}, false))
+			outcome = outcome.And(r.updateScope(ctx, p.id, s.Reference, nil, []oamv1alpha2.TypedReference{w.Reference}))
 		}
 	}
 	return outcome
 }
 
-// isOwn reports whether the application is the controller of a workload in status.workloads. Other clients
-// can write the status: a workload of another application stays in its scopes. After a deletion with
-// --cascade=orphan the workload has no controller, and the label app.oam.dev/name tells.
+// isOwn reports whether a workload in status.workloads belongs to the application, and so leaves scopes
+// with it. Other clients can write the status: a workload of another application stays in its scopes.
+//
+// A workload that is gone, or whose kind is gone or can't be watched, counts as own: nobody else is known
+// to have the workload, and a scope must not keep the reference to a deleted workload. After a deletion
+// with --cascade=orphan the workload has no controller, and the label app.oam.dev/name tells.
 func (r *applicationReconciler) isOwn(p *applicationPass, ref oamv1alpha2.TypedReference) bool {
 	found, presence := r.watcher.Get(idOf(ref, p.Namespace))
 	if presence != relation.Present {
@@ -99,59 +129,96 @@ func (r *applicationReconciler) isOwn(p *applicationPass, ref oamv1alpha2.TypedR
 // others. A scope without the path takes no part in the mechanism (seed 5). A scope that does not exist
 // must exist only to be joined.
 func (r *applicationReconciler) updateScope(
-	ctx context.Context, id object.ID, ref oamv1alpha2.TypedReference, add, drop []oamv1alpha2.TypedReference, must bool,
+	ctx context.Context, id object.ID, ref oamv1alpha2.TypedReference, add, drop []oamv1alpha2.TypedReference,
 ) reconcile.Outcome {
-	scope := idOf(ref, id.Namespace)
+	scope, must := idOf(ref, id.Namespace), len(add) > 0
 	mapping, err := r.watcher.Mapping(schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind))
 	switch {
 	case err != nil && must:
 		return reconcile.Wait(reasonError, "scope %s: %s", scope.Short(), err)
 	case err != nil:
 		return reconcile.Outcome{} // The objects of a removed kind are gone.
+	case !mapping.Namespaced:
+		return reconcile.Outcome{} // permitted lets no workload join, and the status may be forged.
 	}
 	name := mapping.Resource.Resource + "." + scope.Group
 	definition, _ := r.engine.Get(in(scopeDefinitionKind, "", name)).(*oamv1alpha2.ScopeDefinition)
 	if definition == nil || definition.Spec.WorkloadRefsPath == "" {
 		return reconcile.Outcome{}
 	}
-	path, err := writablePath("spec.workloadRefsPath of ScopeDefinition/"+name, definition.Spec.WorkloadRefsPath)
-	if err != nil {
+	err = r.editScope(ctx, scope, mapping.Resource.GroupVersion(), definition, add, drop)
+	var invalid *fieldError
+	isInvalid := errors.As(err, &invalid)
+	switch {
+	case err == nil:
+		return reconcile.Outcome{}
+	case !must && (isInvalid || apierrors.IsNotFound(err)):
+		return reconcile.Outcome{} // Nothing can be removed, and nothing holds a deleted application.
+	case isInvalid:
 		return reconcile.Refuse(reasonError, "%s", err)
+	case apierrors.IsNotFound(err):
+		return reconcile.Wait(reasonError, "waiting for scope %s to be created", scope.Short())
+	default: // After a Conflict the pass is repeated soon.
+		return reconcile.Fail(reasonError, fmt.Errorf("update scope %s: %w", scope.Short(), err))
+	}
+}
+
+// editScope reads a scope and changes its list. References that are only added never conflict: many
+// applications join a scope at once. Any other change fails if another client changes the scope meanwhile.
+// A path that does not lead to a list is a *fieldError.
+func (r *applicationReconciler) editScope(
+	ctx context.Context, scope object.ID, version schema.GroupVersion, definition *oamv1alpha2.ScopeDefinition,
+	add, drop []oamv1alpha2.TypedReference,
+) error {
+	field := "spec.workloadRefsPath of ScopeDefinition/" + definition.Name
+	path, err := writablePath(field, definition.Spec.WorkloadRefsPath)
+	if err != nil {
+		return err
 	}
 	cached, isHealth := r.engine.Get(scope).(*oamv1alpha2.HealthScope)
 	if isHealth && holds(cached.Spec.WorkloadReferences, add, drop) {
-		return reconcile.Outcome{}
+		return nil
 	}
 	live := &unstructured.Unstructured{}
-	live.SetGroupVersionKind(mapping.Resource.GroupVersion().WithKind(scope.Kind))
-	err = r.live.Get(ctx, scope.NamespacedName(), live)
-	if apierrors.IsNotFound(err) && must {
-		return reconcile.Wait(reasonError, "waiting for scope %s to be created", scope.Short())
-	}
-	if err == nil {
-		err = r.editScope(ctx, live, path, add, drop)
-	}
-	if !must {
-		err = client.IgnoreNotFound(err)
-	}
-	if err != nil { // After a Conflict the pass is repeated soon.
-		return reconcile.Fail(reasonError, fmt.Errorf("update scope %s: %w", scope.Short(), err))
-	}
-	return reconcile.Outcome{}
-}
-
-// editScope changes the list of a scope, unless another client changes the scope at the same time.
-func (r *applicationReconciler) editScope(
-	ctx context.Context, live *unstructured.Unstructured, path relation.Path, add, drop []oamv1alpha2.TypedReference,
-) error {
-	content, changed, err := edited(live.Object, path, add, drop)
-	if err != nil || !changed {
+	live.SetGroupVersionKind(version.WithKind(scope.Kind))
+	if err := r.live.Get(ctx, scope.NamespacedName(), live); err != nil {
 		return err
 	}
-	before := live.DeepCopy()
-	live.Object = content
-	return r.live.Patch(ctx, live, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}),
-		client.FieldOwner(fieldOwner))
+	list, err := listAt(live.Object, path)
+	if err != nil {
+		return err
+	}
+	kept, added := edited(list, add, drop)
+	pointer, hasPointer := path.Pointer()
+	var patch client.Patch
+	switch {
+	case len(kept) == len(list) && len(added) == 0:
+		return nil
+	case len(kept) == len(list) && len(list) > 0 && hasPointer:
+		patch, err = appending(live.GetUID(), pointer, added)
+	default:
+		patch = client.MergeFromWithOptions(live.DeepCopy(), client.MergeFromWithOptimisticLock{})
+		live.Object, err = path.Set(live.Object, append(kept, added...))
+	}
+	if err != nil {
+		return err
+	}
+	return r.live.Patch(ctx, live, patch, client.FieldOwner(fieldOwner))
+}
+
+// appending returns the JSON patch (RFC 6902) that adds items to the end of a list that exists, unless the
+// object is another one by now.
+func appending(uid types.UID, list string, items []any) (client.Patch, error) {
+	operations := make([]webhook.JSONPatchOp, 1, 1+len(items))
+	operations[0] = webhook.JSONPatchOp{Operation: "test", Path: "/metadata/uid", Value: uid}
+	for _, item := range items {
+		operations = append(operations, webhook.JSONPatchOp{Operation: "add", Path: list + "/-", Value: item})
+	}
+	text, err := json.Marshal(operations)
+	if err != nil {
+		return nil, fmt.Errorf("add to a list: %w", err)
+	}
+	return client.RawPatch(types.JSONPatchType, text), nil
 }
 
 // holds reports whether a list has some references and none of others.
@@ -166,34 +233,33 @@ func holds(list, add, drop []oamv1alpha2.TypedReference) bool {
 	return !slices.ContainsFunc(add, lacks) && !slices.ContainsFunc(drop, has)
 }
 
-// edited returns the content of a scope with other references at a path. Items of the list that are no
-// references stay as they are.
-func edited(
-	content map[string]any, path relation.Path, add, drop []oamv1alpha2.TypedReference,
-) (map[string]any, bool, error) {
-	var list []any
-	if values := path.Values(content); len(values) == 1 {
-		present, ok := values[0].Value.([]any)
-		if !ok {
-			return nil, false, fmt.Errorf("%s is %s, not a list", path, relation.TypeOf(values[0].Value))
-		}
-		list = present
+// listAt returns the list at a path, or nil if there is none.
+func listAt(content map[string]any, path relation.Path) ([]any, error) {
+	values := path.Values(content)
+	if len(values) != 1 || values[0].Value == nil {
+		return nil, nil
 	}
+	list, ok := values[0].Value.([]any)
+	if !ok {
+		return nil, wrong(path.String(), "it is %s, not a list", relation.TypeOf(values[0].Value))
+	}
+	return list, nil
+}
+
+// edited returns the items of a list that stay when references are removed, and the items to add. Items
+// that are no references stay.
+func edited(list []any, add, drop []oamv1alpha2.TypedReference) (kept, added []any) {
 	is := func(item any, ref oamv1alpha2.TypedReference) bool {
 		m, ok := item.(map[string]any)
 		return ok && m["apiVersion"] == ref.APIVersion && m["kind"] == ref.Kind && m["name"] == ref.Name
 	}
-	after := slices.DeleteFunc(slices.Clone(list), func(item any) bool {
+	kept = slices.DeleteFunc(slices.Clone(list), func(item any) bool {
 		return slices.ContainsFunc(drop, func(ref oamv1alpha2.TypedReference) bool { return is(item, ref) })
 	})
-	changed := len(after) != len(list)
 	for _, ref := range add {
-		if slices.ContainsFunc(after, func(item any) bool { return is(item, ref) }) {
-			continue
+		if !slices.ContainsFunc(kept, func(item any) bool { return is(item, ref) }) {
+			added = append(added, map[string]any{"apiVersion": ref.APIVersion, "kind": ref.Kind, "name": ref.Name})
 		}
-		changed = true
-		after = append(after, map[string]any{"apiVersion": ref.APIVersion, "kind": ref.Kind, "name": ref.Name})
 	}
-	set, err := path.Set(content, after)
-	return set, changed, err
+	return kept, added
 }

@@ -54,6 +54,8 @@ type environment struct {
 	waiters apply.Waiters
 	// stores wake the applications that read data from them.
 	stores apply.Waiters
+	// definitions wake the traits and scopes that have read them.
+	definitions apply.Waiters
 	// parents are the kinds whose objects control others.
 	parents []schema.GroupKind
 }
@@ -65,7 +67,8 @@ func setup(ctx context.Context, mgr manager.Manager, env pack.Environment, optio
 		reviewer: env.Reviewer, recorded: env.Enforcement == pack.ByWebhook,
 		trust: options.TrustRBAC, once: options.ApplyOnce,
 		applier: &apply.Applier{
-			Client: env.Live, FieldOwner: fieldOwner, View: apply.Watched{Watcher: env.Watcher}, Rivalry: rivalry,
+			Client: env.Live, FieldOwner: fieldOwner, View: apply.Watched{Watcher: env.Watcher},
+			Rivals: &apply.Rivals{Client: env.Live, Within: rivalry},
 		},
 		parents: []schema.GroupKind{applicationKind.GroupKind(), containerizedKind.GroupKind()},
 	}
@@ -117,7 +120,10 @@ func (r *environment) kinds() []engine.Kind {
 			GVK: healthScopeKind, Example: &oamv1alpha2.HealthScope{}, Writes: scope, Workers: workers,
 			Relations: []relation.Relation{scopeWorkload}, Ready: refsOf, Reconciler: newScopes(r, scope),
 		},
-		{GVK: workloadDefinitionKind, ClusterScoped: true, Example: &oamv1alpha2.WorkloadDefinition{}, Ready: generationOf},
+		{
+			GVK: workloadDefinitionKind, ClusterScoped: true, Example: &oamv1alpha2.WorkloadDefinition{},
+			Observe: func(id object.ID, _ watch.Change[client.Object]) { r.requeue(r.definitions.WaitingFor(id)...) },
+		},
 		{GVK: traitDefinitionKind, ClusterScoped: true, Example: &oamv1alpha2.TraitDefinition{}, Ready: generationOf},
 		{GVK: scopeDefinitionKind, ClusterScoped: true, Example: &oamv1alpha2.ScopeDefinition{}, Ready: generationOf},
 	}
@@ -159,37 +165,37 @@ func (r *environment) openRevisions(ctx context.Context, mgr manager.Manager, en
 }
 
 // objectChanged wakes the objects of the pack that a change of a workload, a trait or a child
-// concerns: its controller, and the traits and scopes that act on it or on its controller.
+// concerns: its controller, and the traits and scopes that act on it or on its controller. The controller
+// that an object has lost is concerned too.
 func (r *environment) objectChanged(c relation.Change) {
 	obj := c.Object()
 	if c.New == nil {
 		r.applier.Gone(obj.ID, obj.UID)
 	}
-	for _, parent := range append(r.waiters.WaitingFor(obj.ID), r.stores.WaitingFor(obj.ID)...) {
-		r.engine.Requeue(parent)
-	}
-	concerns, health := apply.Concerns(c), isHealthChange(c)
-	if owner, ok := ownerOf(obj); ok {
-		if _, ok := r.exchanging.Load(owner); ok {
+	r.requeue(append(r.waiters.WaitingFor(obj.ID), r.stores.WaitingFor(obj.ID)...)...)
+	owners, concerns := ownersOf(c), apply.Concerns(c)
+	for _, owner := range owners {
+		_, exchanges := r.exchanging.Load(owner)
+		if exchanges || (concerns && slices.Contains(r.parents, owner.GroupKind())) {
 			r.engine.Requeue(owner)
 		}
 	}
-	if !concerns && !health {
+	chooses := concerns || isRelabelled(c)
+	if !chooses && !isHealthChange(c) {
 		return
 	}
-	wake := func(id object.ID) {
+	for _, id := range append(owners, obj.ID) {
 		for _, source := range r.engine.Sources(id, "") {
-			if concerns || source.GroupKind() == healthScopeKind.GroupKind() {
+			if chooses || source.GroupKind() == healthScopeKind.GroupKind() {
 				r.engine.Requeue(source)
 			}
 		}
 	}
-	wake(obj.ID)
-	if owner, ok := ownerOf(obj); ok {
-		if concerns && slices.Contains(r.parents, owner.GroupKind()) {
-			r.engine.Requeue(owner)
-		}
-		wake(owner)
+}
+
+func (r *environment) requeue(ids ...object.ID) {
+	for _, id := range ids {
+		r.engine.Requeue(id)
 	}
 }
 
@@ -206,6 +212,11 @@ func (r *environment) kindChanged(gk schema.GroupKind) {
 // watching waits until the objects of some kinds are known.
 func (r *environment) watching(user object.ID, kinds ...schema.GroupKind) reconcile.Outcome {
 	r.watcher.Use(user, kinds...)
+	return r.listed(kinds...)
+}
+
+// listed waits until kinds in use are listed.
+func (r *environment) listed(kinds ...schema.GroupKind) reconcile.Outcome {
 	var outcome reconcile.Outcome
 	for _, gk := range kinds {
 		switch problem := r.watcher.Problem(gk); {

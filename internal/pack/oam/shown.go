@@ -1,6 +1,7 @@
 package oam
 
 import (
+	"maps"
 	"strings"
 
 	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
@@ -74,4 +75,10 @@ func isHealthChange(c relation.Change) bool {
 	before, now := shownOf(c.Old), shownOf(c.New)
 	return before == nil || now == nil || before.state != now.state || before.diagnosis != now.diagnosis ||
 		before.isJudged != now.isJudged
+}
+
+// isRelabelled reports whether the labels of an object have changed: traits and scopes choose children by
+// labels, and a label of a workload may name its definition.
+func isRelabelled(c relation.Change) bool {
+	return c.Old != nil && c.New != nil && !maps.Equal(c.Old.Labels, c.New.Labels)
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -53,6 +54,11 @@ func (s namespaced) revision(name string) (component, error) {
 	c, err := componentIn(found)
 	if err != nil {
 		return component{}, wrong(field, "%s", err)
+	}
+	recorded, _ := s.engine.Get(componentOf(found)).(*oamv1alpha2.Component)
+	if recorded == nil || !metav1.IsControlledBy(found, recorded) {
+		return component{}, wrong(field, "ControllerRevision/%s does not belong to Component/%s: the Component is not its "+
+			"controller", name, c.Name)
 	}
 	return component{c.Name, name, c.Spec, c.Labels, c.Annotations, authorise.AuthorsOf(found)}, nil
 }
