@@ -371,13 +371,13 @@ func engineRules(chosen []pack.Pack) []rbacv1.PolicyRule {
 	var webhooks []string
 	for _, p := range chosen {
 		for _, obj := range p.Objects(pack.Installation{}) {
-			if webhooksOf(obj) != nil {
-				webhooks = append(webhooks, obj.GetName())
+			if name := obj.GetName(); webhooksOf(obj) != nil && !slices.Contains(webhooks, name) {
+				webhooks = append(webhooks, name)
 			}
 		}
 	}
 	watch := []string{"list", "watch"}
-	return []rbacv1.PolicyRule{
+	rules := []rbacv1.PolicyRule{
 		{
 			APIGroups: []string{"authorization.k8s.io"}, Resources: []string{"subjectaccessreviews"},
 			Verbs: []string{"create"},
@@ -393,11 +393,6 @@ func engineRules(chosen []pack.Pack) []rbacv1.PolicyRule {
 			Resources: []string{"validatingwebhookconfigurations", "mutatingwebhookconfigurations"},
 			Verbs:     watch,
 		},
-		{
-			APIGroups: []string{"admissionregistration.k8s.io"}, ResourceNames: webhooks,
-			Resources: []string{"validatingwebhookconfigurations", "mutatingwebhookconfigurations"},
-			Verbs:     []string{"get", "patch"},
-		},
 		{ // Watches for the deletion of a guard.
 			APIGroups: []string{"admissionregistration.k8s.io"},
 			Resources: []string{
@@ -407,6 +402,14 @@ func engineRules(chosen []pack.Pack) []rbacv1.PolicyRule {
 			Verbs: []string{"get", "list", "watch"},
 		},
 	}
+	if len(webhooks) == 0 { // A rule without names would give the right to all configurations.
+		return rules
+	}
+	return slices.Concat(rules, []rbacv1.PolicyRule{{
+		APIGroups: []string{"admissionregistration.k8s.io"}, ResourceNames: webhooks,
+		Resources: []string{"validatingwebhookconfigurations", "mutatingwebhookconfigurations"},
+		Verbs:     []string{"get", "patch"},
+	}})
 }
 
 // foreign returns an error that names every object that kinship did not install.

@@ -118,10 +118,10 @@ func (e External) progressing(p Pass) metav1.Condition {
 	if p.Outcome.IsDone() {
 		return c
 	}
-	c.Message = clip(strings.Join(p.Outcome.Messages(), "\n"))
+	c.Message = Clip(strings.Join(p.Outcome.Messages(), "\n"))
 	switch worst := p.Outcome.Worst(); worst.State {
 	case reconcile.Invalid:
-		c.Reason, c.Message = worst.Reason, clip(worst.Message)
+		c.Reason, c.Message = worst.Reason, Clip(worst.Message)
 	case reconcile.Failed:
 		c.Status, c.Reason = metav1.ConditionTrue, ReasonTransientError
 	default:
@@ -185,7 +185,7 @@ func (e External) drifted(list []metav1.Condition, drift []string) metav1.Condit
 // DriftMessage returns the message of Drifted: the fields of Pass.Drift, and how to correct the
 // fields. noun is External.Noun.
 func DriftMessage(noun string, drift []string) string {
-	return clip(noun + " differs in what can't be changed: " + strings.Join(drift, ", ") +
+	return Clip(noun + " differs in what can't be changed: " + strings.Join(drift, ", ") +
 		". Correct it there, or delete and create the object to have another made")
 }
 

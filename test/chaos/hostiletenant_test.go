@@ -313,10 +313,15 @@ func (m *tenant) leave() {
 	})
 	testenv.EventuallyWithin(m.t, hostilePatience, func() error {
 		m.removeNamesakes()
-		var left []string
+		var left, needing []string // Usages need no Secret: some wait until a Secret is deleted.
 		for _, kind := range slices.Backward(tenantKinds) {
-			if gvk := kind.gvk; gvk.Kind != "Secret" || len(left) == 0 { // He needs his cloud's.
-				left = append(left, m.deleteAll(gvk)...)
+			if kind.gvk.Kind == "Secret" && len(needing) > 0 {
+				continue // The objects of a cloud need the Secrets that they name.
+			}
+			found := m.deleteAll(kind.gvk)
+			left = append(left, found...)
+			if kind.gvk.Kind != "Usage" {
+				needing = append(needing, found...)
 			}
 		}
 		if len(left) > 0 {

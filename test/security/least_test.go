@@ -48,6 +48,8 @@ var seldom = map[string]string{
 	"update secrets":                                           "a certificate that is renewed: test/chaos does that",
 	"patch components.core.oam.dev":                            "authors that were written while a guard was missing",
 	"delete controllerrevisions.apps":                          "the revisions beyond the limit: test/oam does that",
+	"get controllerrevisions.apps":                             "one that has the name of a revision: test/oam does that",
+	"patch controllerrevisions.apps":                           "authors that were written while a guard was missing",
 	"update applicationconfigurations/finalizers.core.oam.dev": "where the API server checks owners",
 	"update components/finalizers.core.oam.dev":                "where the API server checks owners",
 	"update containerizedworkloads/finalizers.core.oam.dev":    "where the API server checks owners",
