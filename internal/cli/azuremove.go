@@ -31,8 +31,8 @@ func newAzureRender(streams genericiooptions.IOStreams) *cobra.Command {
 		Long: `Print method, address and body of the requests that the operator would send to
 Azure for the manifests in a file or a folder. Nothing is sent to Azure.
 
-Owners and references are found among the manifests and, with --cluster, in the
-cluster.`,
+Owners and references are found among the manifests and, with
+--with-cluster, in the cluster.`,
 		Example: "  kinship azure render -f examples/azure --subscription 11111111-2222-3333-4444-555555555555",
 		Args:    cobra.NoArgs,
 	}
@@ -42,7 +42,7 @@ cluster.`,
 	f.StringVarP(&file, "filename", "f", "", "file or folder of manifests, or - for standard input")
 	f.StringVar(&endpoint, "azure-endpoint", "https://management.azure.com", "address of Azure Resource Manager")
 	f.StringVar(&subscription, "subscription", "", "subscription of manifests that name none")
-	f.BoolVar(&live, "cluster", false, "find owners and references that are in no manifest in the cluster")
+	f.BoolVar(&live, "with-cluster", false, "find owners and references that are in no manifest in the cluster")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		all, err := c.catalogue()
 		if err != nil {

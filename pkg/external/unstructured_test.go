@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -47,6 +48,14 @@ spec:
 
 // toys are the kinds of the test. No Go type, and no scheme, knows them.
 var toyGroup = schema.GroupVersion{Group: "toys.example.org", Version: "v1"}
+
+// TestUnstructuredCompares: a pass that changed nothing compares two equal objects.
+func TestUnstructuredCompares(t *testing.T) {
+	u := NewUnstructured(toyGroup.WithKind("Wagon"))
+	if !equality.Semantic.DeepEqual(u, u.DeepCopyObject()) {
+		t.Error("a copy differs")
+	}
+}
 
 // toyKind returns the Kind of a kind without a Go type. A Wagon names its Engine in spec.engineRef.
 func toyKind(name, address string) Kind[*Unstructured, string] {

@@ -216,14 +216,15 @@ func isEmpty(value any) bool {
 
 func isID(text string) bool { return strings.HasPrefix(strings.ToLower(text), "/subscriptions/") }
 
-// sameScalar compares as ARM does: ids in any case, and locations as "West Europe" and "westeurope".
+// sameScalar compares as ARM does: ids in any case, names of resources and list items in any case, and
+// locations as "West Europe" and "westeurope".
 func sameScalar(want, have any, path string) bool {
 	w, isText := want.(string)
 	h, ok := have.(string)
 	switch {
 	case isText && ok && isID(w):
 		return strings.EqualFold(w, h)
-	case isText && ok && path == ".name":
+	case isText && ok && (path == ".name" || strings.HasSuffix(path, "].name")):
 		return strings.EqualFold(w, h)
 	case isText && ok && path == ".location":
 		plain := func(s string) string { return strings.ToLower(strings.ReplaceAll(s, " ", "")) }
