@@ -36,7 +36,8 @@ func (p azureProps) one(kind string) *unstructured.Unstructured {
 	return p.stack[i]
 }
 
-// DefineAzure makes objects of an earlier run end without their cloud, which ended with that run.
+// DefineAzure deletes the objects of an earlier run, whose cloud ended with that run. The operator must not
+// create the resources of these objects in the new cloud first.
 func DefineAzure(ctx context.Context, stage *Stage) error {
 	p, err := newAzureProps()
 	if err != nil {
@@ -44,6 +45,9 @@ func DefineAzure(ctx context.Context, stage *Stage) error {
 	}
 	for _, object := range p.all() {
 		if err := stage.patch(ctx, object, `{"spec":{"managedOptions":{"onDelete":"detach"}}}`); err != nil {
+			return err
+		}
+		if err := stage.remove(ctx, object); err != nil {
 			return err
 		}
 	}
