@@ -13,7 +13,7 @@ TEST       = GOGC=400 $(GO) test -parallel=4
 TABLES     = $(addprefix github.com/kinship-dev/kinship/,$(addprefix test/,chaos install openstack scenario security seed3) \
 	api/azure/catalogue internal/gen/azure)
 RACED      = TestStory|TestTogether|TestServersTogether|TestFairShares|TestKilled(Streaming|Importing)|TestSharedAfterRestart
-GENERATED  = ':(glob)api/**/zz_generated.*' config/crd docs/relations.md docs/reference docs/security.md
+GENERATED  = ':(glob)api/**/zz_generated.*' config/crd docs/relations.md docs/reference docs/security.md docs/spec/azure/kinds.md
 # The control plane reports the version that localcluster/go.mod names.
 PROGRAMS   = etcd kube-apiserver kube-controller-manager kube-scheduler kubectl kwok kwok-stages
 K8S        = $(shell awk '$$1 == "k8s.io/kubernetes" { print $$2 }' localcluster/go.mod)
@@ -39,9 +39,9 @@ test: bin/k8s/localcluster ## tests wait more than they compute
 	$(TEST) $(GOTESTFLAGS) $(PACKAGES)
 
 # The tables wait for the API server, or read all schemas of ARM in one goroutine: the race detector
-# would double their time. In test/chaos it
-# would also multiply the memory of operators, which the test bounds. The code under test runs with
-# -race in all other packages, and in RACED, where many objects meet at once.
+# would double their time. In test/chaos it would also multiply the memory of operators, which the test
+# bounds. The code under test runs with -race in all other packages, and in RACED, where many objects
+# meet at once.
 test-race: bin/k8s/localcluster ## all packages with -race, but of the tables only RACED
 	CGO_ENABLED=1 $(TEST) -race $(GOTESTFLAGS) $(filter-out $(TABLES),$(shell $(GO) list ./...))
 	CGO_ENABLED=1 $(TEST) -race -run='$(RACED)' $(GOTESTFLAGS) ./test/openstack
@@ -67,6 +67,7 @@ generate:
 	$(TOOL) controller-gen crd paths=./api/... output:crd:dir=config/crd
 	sed -i -f hack/crdtimes.sed config/crd/*_*.yaml
 	$(GO) run ./cmd/kinship relations -o markdown >docs/relations.md
+	$(GO) run ./cmd/kinship azure kinds -o markdown >docs/spec/azure/kinds.md
 	$(GO) run ./hack/reference docs/reference
 	KINSHIP_UPDATE=1 $(GO) test -count=1 -run TestRightsTable ./internal/app
 

@@ -125,13 +125,7 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Iot.Identity != "" && o.Iot.Identity != iot.WorkloadIdentity && o.Iot.Identity != iot.PodIdentity {
 		return o, fmt.Errorf("identity is %q: it can be %s or %s", o.Iot.Identity, iot.WorkloadIdentity, iot.PodIdentity)
 	}
-	switch o.Openstack.Conditions {
-	case "", openstack.PublishedConditions, openstack.AllConditions:
-	default:
-		return o, fmt.Errorf("openstack conditions are %q: they can be %s or %s",
-			o.Openstack.Conditions, openstack.PublishedConditions, openstack.AllConditions)
-	}
-	if err := checkAzure(o.Azure); err != nil {
+	if err := checkClouds(o); err != nil {
 		return o, err
 	}
 	if err := checkOamKinds(o); err != nil {
@@ -148,13 +142,20 @@ func (o Options) withDefaults() (Options, error) {
 	return o, nil
 }
 
-// checkAzure refuses unknown values of the options of the pack azure.
-func checkAzure(o azure.Options) error {
-	switch o.Submission {
+// checkClouds refuses unknown values of the options of the packs openstack and azure.
+func checkClouds(o Options) error {
+	switch o.Openstack.Conditions {
+	case "", openstack.PublishedConditions, openstack.AllConditions:
+	default:
+		return fmt.Errorf("openstack conditions are %q: they can be %s or %s",
+			o.Openstack.Conditions, openstack.PublishedConditions, openstack.AllConditions)
+	}
+	switch o.Azure.Submission {
 	case "", azure.ByPut, azure.ByDeployment:
 		return nil
 	default:
-		return fmt.Errorf("azure submission is %q: it can be %s or %s", o.Submission, azure.ByPut, azure.ByDeployment)
+		return fmt.Errorf("azure submission is %q: it can be %s or %s",
+			o.Azure.Submission, azure.ByPut, azure.ByDeployment)
 	}
 }
 

@@ -43,6 +43,11 @@ spec: {owner: {name: rg}, location: westeurope, magic: 1}
 			[]string{"kinds", "-o", "name", "Microsoft.Network/virtualNetworks/subnets"},
 			"virtualnetworkssubnets.microsoft.network.infra.azure.com\n", "", 0,
 		},
+		"page": {
+			[]string{"kinds", "-o", "markdown", "Microsoft.Network/virtualNetworks/subnets"},
+			"| VirtualNetworksSubnet | v20200301 | `Microsoft.Network/virtualNetworks/subnets` | VirtualNetwork | " +
+				"`spec.ipAllocations[*]`: IpAllocation", "", 0,
+		},
 		"explain": {
 			[]string{"explain", "virtualnetworkssubnet"},
 			"reference spec.routeTable: RouteTable\n", "", 0,
@@ -55,7 +60,8 @@ spec: {owner: {name: rg}, location: westeurope, magic: 1}
 				"providers/Microsoft.Network/virtualNetworks/internal?api-version=2020-03-01\n", "", 0,
 		},
 		"convert": {
-			[]string{"convert", "-f", theirs}, "ownerRef:\n    kubernetes:\n      name: rg\n",
+			[]string{"convert", "-f", theirs},
+			"ownerRef:\n    kubernetes:\n      name: rg\n",
 			"RouteTable/t: left out magic: this api-version has no such field", 0,
 		},
 		"import": {

@@ -57,8 +57,9 @@ func (u *up) run(ctx context.Context) error {
 	if u.cloud, err = emulator.Start(emulator.Options{}); err != nil {
 		return err
 	}
-	defer func() { _ = u.cloud.Close() }()                                     // The data of the emulator is not needed any more.
-	if u.azure, err = azure.Start(azure.Options{RetryAfter: -1}); err != nil { // Nobody waits for 15 s as in Azure.
+	defer func() { _ = u.cloud.Close() }() // The data of the emulator is not needed any more.
+	// Azure tells clients to ask again after 15 s.
+	if u.azure, err = azure.Start(azure.Options{RetryAfter: -1}); err != nil {
 		return err
 	}
 	defer func() { _ = u.azure.Close() }()

@@ -25,13 +25,12 @@ const (
 	ReasonUnrecoverableError   = "UnrecoverableError"
 	ReasonImmutable            = "Immutable"
 
-	// Reasons of External.Specific.
+	ReasonInUse               = "InUse" // This one and the next ones are reasons of External.Specific.
 	ReasonWaitingForOwner     = "WaitingForOwner"
 	ReasonWaitingForReference = "WaitingForReference"
 	ReasonCreating            = "Creating"
 	ReasonUpdating            = "Updating"
 	ReasonDeleting            = "Deleting"
-	ReasonInUse               = "InUse"
 )
 
 // Sight is the state of a resource in the cloud, as a pass has read the resource.

@@ -12,7 +12,7 @@ import (
 // PUT, and the group takes all along.
 func TestExample(t *testing.T) {
 	w := newWorld(t)
-	var all []*unstructured.Unstructured
+	all := make([]*unstructured.Unstructured, 0, 12)
 	for _, file := range []string{"stack", "group"} {
 		all = append(all, testenv.ApplyFile(t, "../../examples/azure/"+file+".yaml", testenv.In(w.NS))...)
 	}

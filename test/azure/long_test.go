@@ -73,7 +73,8 @@ func TestUpdate(t *testing.T) {
 	w.ready("subnet/front")
 	w.edit("vnet/net", `{"spec":{"resyncPeriod":"1h"}}`)
 	w.ready("vnet/net")
-	w.edit("vnet/net", `{"spec":{"tags":{"team":"blue"},"addressSpace":{"addressPrefixes":["10.0.0.0/16","10.1.0.0/16"]}}}`)
+	w.edit("vnet/net",
+		`{"spec":{"tags":{"team":"blue"},"addressSpace":{"addressPrefixes":["10.0.0.0/16","10.1.0.0/16"]}}}`)
 	w.ready("vnet/net")
 	if n := w.calls("PUT", "vnet"); n != 2 {
 		t.Errorf("%d PUTs of the network, want 2", n)
@@ -139,7 +140,7 @@ func TestManyDependents(t *testing.T) {
 	const tables = 200
 	w := newCloud(t, emulator.Options{RetryAfter: -1, BuildTime: -1})
 	w.start()
-	text := []string{group("rg")}
+	text := append(make([]string, 0, tables+1), group("rg"))
 	names := make([]string, 0, tables)
 	for i := range tables {
 		name := fmt.Sprintf("t%d", i)

@@ -132,7 +132,8 @@ func TestAzureForm(t *testing.T) {
 	w.says("nic/wrong", "False InvalidConfiguration spec.ipConfigurations[0].subnet: ")
 	w.says("nic/wrong", "is a Microsoft.Network/virtualNetworks, want a Microsoft.Network/virtualNetworks/subnets")
 	w.refused(nic("both", "rg", "{kubernetes: {name: front}, azure: {name: x}}"), "exactly one of kubernetes, azure, self")
-	w.refused(nic("kind", "rg", "{kubernetes: {name: front, kind: RouteTable}}"), `supported values: "VirtualNetworksSubnet"`)
+	w.refused(nic("kind", "rg", "{kubernetes: {name: front, kind: RouteTable}}"),
+		`supported values: "VirtualNetworksSubnet"`)
 	w.refused(subnet("orphan", ""), "spec.ownerRef: Required value")
 
 	owned := func(name, owner string) string {
@@ -145,7 +146,8 @@ func TestAzureForm(t *testing.T) {
 	w.says("vnet/nowhere", "False WaitingForOwner Waiting for /subscriptions/"+w.subscription+
 		"/resourceGroups/later to be created in Azure")
 	w.says("vnet/mistaken", "False InvalidConfiguration spec.ownerRef is the Microsoft.Network/routeTables")
-	w.exists("/subscriptions/"+w.subscription+"/resourceGroups/later", "2018-05-01", map[string]any{"location": "westeurope"})
+	w.exists("/subscriptions/"+w.subscription+"/resourceGroups/later", "2018-05-01",
+		map[string]any{"location": "westeurope"})
 	w.edit("vnet/nowhere", `{"spec":{"tags":{"look":"again"}}}`)
 	w.ready("vnet/nowhere")
 	w.noneRefused()
@@ -187,7 +189,7 @@ func TestDependentsByLabel(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var names []string
+	names := make([]string, 0, len(list.Items))
 	for i := range list.Items {
 		names = append(names, list.Items[i].GetName())
 	}

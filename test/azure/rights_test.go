@@ -103,7 +103,8 @@ func TestNoCredentials(t *testing.T) {
 	w.credential = "secret"
 	w.start()
 	w.apply(group("rg"))
-	w.says("rg/rg", "False InvalidConfiguration spec.credentialsRef is missing: the operator has no credentials of its own")
+	w.says("rg/rg",
+		"False InvalidConfiguration spec.credentialsRef is missing: the operator has no credentials of its own")
 	if n := w.cloud.CallCount(""); n != 0 {
 		t.Errorf("%d requests", n)
 	}

@@ -11,6 +11,7 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kinship-dev/kinship/api/azure/catalogue"
@@ -56,8 +57,9 @@ func (w *world) start() {
 func (w *world) tidyUp() {
 	ctx := context.WithoutCancel(w.T.Context())
 	w.cloud.ClearFaults()
-	var left []*unstructured.UnstructuredList
-	for _, k := range kindsOf(enabled...) {
+	kinds := kindsOf(enabled...)
+	left := make([]*unstructured.UnstructuredList, 0, len(kinds))
+	for _, k := range kinds {
 		list := &unstructured.UnstructuredList{}
 		list.SetGroupVersionKind(k.GroupVersionKind())
 		if err := w.C.List(ctx, list, client.InNamespace(w.NS)); err != nil {
@@ -254,7 +256,8 @@ func (w *world) says(one, want string) {
 func (w *world) edit(one, patch string) {
 	w.T.Helper()
 	kind, name := split(one)
-	if err := w.C.Patch(w.T.Context(), w.blank(kind, name), client.RawPatch("application/merge-patch+json", []byte(patch))); err != nil {
+	change := client.RawPatch(types.MergePatchType, []byte(patch))
+	if err := w.C.Patch(w.T.Context(), w.blank(kind, name), change); err != nil {
 		w.T.Fatal(err)
 	}
 }
@@ -274,8 +277,9 @@ func (w *world) id(one string) azure.ID {
 // inCloud expects exactly these resources in the cloud, by their names.
 func (w *world) inCloud(names ...string) {
 	w.T.Helper()
-	got := []string{}
-	for _, item := range w.cloud.Inventory() {
+	inventory := w.cloud.Inventory()
+	got := make([]string, 0, len(inventory))
+	for _, item := range inventory {
 		got = append(got, item.ID[strings.LastIndexByte(item.ID, '/')+1:])
 	}
 	slices.Sort(got)

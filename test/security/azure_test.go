@@ -52,7 +52,8 @@ func (l land) enableGroups() {
 			l.T.Error(err)
 		}
 		meta := metav1.ObjectMeta{Name: packazure.RoleName}
-		for _, obj := range []client.Object{&rbacv1.ClusterRole{ObjectMeta: meta}, &rbacv1.ClusterRoleBinding{ObjectMeta: meta}} {
+		given := []client.Object{&rbacv1.ClusterRole{ObjectMeta: meta}, &rbacv1.ClusterRoleBinding{ObjectMeta: meta}}
+		for _, obj := range given {
 			if err := client.IgnoreNotFound(l.C.Delete(ctx, obj)); err != nil {
 				l.T.Error(err)
 			}

@@ -141,15 +141,15 @@ func (c *converter) value(s *catalogue.Shape, theirs any, path string) any {
 
 // fields converts an object, a map or a reference.
 func (c *converter) fields(s *catalogue.Shape, theirs map[string]any, path string) any {
-	switch {
-	case s.Type == catalogue.ID || s.Type == catalogue.IDObject:
+	switch s.Type {
+	case catalogue.ID, catalogue.IDObject:
 		if inner, ok := theirs["reference"].(map[string]any); ok {
 			theirs = inner
 		}
 		return c.reference(theirs, path, len(s.Targets) == 1)
-	case s.Type == catalogue.Object:
+	case catalogue.Object:
 		return c.object(s, theirs, path)
-	case s.Type == catalogue.Map:
+	case catalogue.Map:
 		ours := make(map[string]any, len(theirs))
 		for _, key := range slices.Sorted(maps.Keys(theirs)) {
 			ours[key] = c.value(s.Items, theirs[key], path+"."+key)

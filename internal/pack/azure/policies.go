@@ -25,8 +25,9 @@ func objects(options Options, in pack.Installation) []client.Object {
 
 // groups returns the API groups of the catalogue.
 func groups(options Options) []string {
-	var all []string
-	for _, k := range options.kinds().Kinds() {
+	kinds := options.kinds().Kinds()
+	all := make([]string, 0, len(kinds))
+	for _, k := range kinds {
 		all = append(all, k.Group)
 	}
 	slices.Sort(all)

@@ -3,6 +3,7 @@ package azure_test
 import (
 	"bytes"
 	"encoding/json"
+	"net/http"
 	"os"
 	"strings"
 	"testing"
@@ -50,7 +51,7 @@ func parse(t *testing.T, text string) map[string]any {
 
 // TestRender: the requests for the example are printed from the files alone. What is in no file is named.
 func TestRender(t *testing.T) {
-	var objects []*unstructured.Unstructured
+	objects := make([]*unstructured.Unstructured, 0, 12)
 	for _, file := range []string{"stack", "group"} {
 		text, err := os.ReadFile("../../../examples/azure/" + file + ".yaml")
 		if err != nil {
@@ -124,7 +125,7 @@ func TestImportRender(t *testing.T) {
 		if diff := cmp.Diff(jsonOf(t, body), jsonOf(t, requests[0].Body)); diff != "" {
 			t.Errorf("%s (-before +after):\n%s", id, diff)
 		}
-		if requests[0].ID != id || requests[0].Method != "GET" {
+		if requests[0].ID != id || requests[0].Method != http.MethodGet {
 			t.Errorf("%s %s, want GET %s", requests[0].Method, requests[0].ID, id)
 		}
 	}
