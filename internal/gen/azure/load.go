@@ -139,8 +139,8 @@ var scopes = map[string]catalogue.Scope{
 	"unknown_resourceDefinitions":         catalogue.UnknownScope,
 }
 
-// selected returns the resources to take, and their files. Those in defaults are taken where a directory
-// has them: a default is a file, or a file, "#" and the definition of one resource.
+// selected returns the resources to take, and their files. A resource in defaults is taken where a directory
+// has the resource: a default is a file, or a file, "#" and the definition of one resource.
 func (l *Library) selected(defaults []string) (files []*File, selections []Selection, err error) {
 	if len(l.Types) == 0 {
 		return l.everything()

@@ -65,8 +65,8 @@ func partsOf(r Resource) []catalogue.Target {
 	return parts
 }
 
-// find returns what a property of a resource may refer to. The property is known by its names, of which word
-// is the short one. None means anything.
+// find returns the types to which a property of a resource may refer. names are the property's names, and word
+// is the short one of these. No type means any type.
 func (t targets) find(armType, word string, names []string) []catalogue.Target {
 	if types, ok := t.config.targetsOf(names); ok {
 		return configured(armType, types)

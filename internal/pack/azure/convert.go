@@ -15,7 +15,7 @@ import (
 // otherSuffix ends the API groups of Azure Service Operator v2, such as network.azure.com.
 const otherSuffix = ".azure.com"
 
-// Convert turns an object of Azure Service Operator v2 into one of the catalogue. It returns what could not
+// Convert turns an object of Azure Service Operator v2 into one of the catalogue. Convert returns what could not
 // be converted, by path.
 func Convert(all *catalogue.Catalogue, other *unstructured.Unstructured) (*unstructured.Unstructured, []string, error) {
 	k := counterpart(all, other.GroupVersionKind().GroupKind())
