@@ -2,6 +2,7 @@ package azure
 
 import (
 	"context"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -38,6 +39,7 @@ func (k *kind) external() external.Kind[*external.Unstructured, *resource] {
 	return external.Kind[*external.Unstructured, *resource]{
 		GVK: gvk, New: func() *external.Unstructured { return external.NewUnstructured(gvk) },
 		Relations: k.relations(), Connect: k.connect, Identify: identify, Name: nameOf,
+		Key: strings.ToLower,
 		Address: func(in Input) string {
 			id, err := k.address(k.setting(in))
 			if err != nil {
