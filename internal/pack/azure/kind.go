@@ -70,6 +70,11 @@ func (k *kind) connect(
 	if in.Object.GetDeletionTimestamp() != nil {
 		return access, nil
 	}
+	if in.Object.GetExternalStatus().ID == nil {
+		if _, err := k.address(k.setting(in)); err != nil {
+			return access, &external.Error{Class: external.Invalid, Message: err.Error()}
+		}
+	}
 	return access, k.checkReferences(k.setting(in))
 }
 
