@@ -10,7 +10,6 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -81,10 +80,17 @@ func (g Grant) bindings() []client.Object {
 }
 
 // Enable gives an account the rights to kinds, and applies their definitions. The rights come first:
-// the operator watches a kind as soon as the kind is served. Kinds that are enabled already stay.
+// the operator watches a kind as soon as the kind is served. Kinds that are enabled already stay. A kind can be
+// enabled in several versions if all its objects mean the same in the other version; otherwise Enable
+// changes nothing, and the error names the objects.
 func Enable(
 	ctx context.Context, c client.Client, all *catalogue.Catalogue, kinds []*catalogue.Kind, grant Grant,
 ) error {
+	for _, k := range kinds {
+		if _, err := define(ctx, c, all, k); err != nil {
+			return fmt.Errorf("nothing was enabled: %w", err)
+		}
+	}
 	role := &rbacv1.ClusterRole{}
 	err := c.Get(ctx, client.ObjectKey{Name: RoleName}, role)
 	if client.IgnoreNotFound(err) != nil {
@@ -99,8 +105,8 @@ func Enable(
 			return fmt.Errorf("give the rights to the kinds: %w", err)
 		}
 	}
-	for _, k := range kinds {
-		crd, err := catalogue.CRD(all, []*catalogue.Kind{k})
+	for _, k := range kinds { // Two of these may be versions of one kind.
+		crd, err := define(ctx, c, all, k)
 		if err != nil {
 			return err
 		}
@@ -183,21 +189,12 @@ func enabledIn(role *rbacv1.ClusterRole, all *catalogue.Catalogue) (kinds []*cat
 // Disable deletes the definitions of kinds, and takes back the rights to these. Disable changes nothing
 // while an object of the kinds exists.
 func Disable(ctx context.Context, c client.Client, all *catalogue.Catalogue, kinds []*catalogue.Kind) error {
-	var used []error
+	var problems []error
 	for _, k := range kinds {
-		list := &unstructured.UnstructuredList{}
-		list.SetGroupVersionKind(k.GroupVersionKind())
-		err := c.List(ctx, list, client.Limit(1))
-		if err != nil && !meta.IsNoMatchError(err) && !apierrors.IsNotFound(err) {
-			return fmt.Errorf("list %s: %w", k.Kind, err)
-		}
-		if err == nil && len(list.Items) > 0 {
-			one := list.Items[0]
-			used = append(used, fmt.Errorf("%s %s/%s exists", k.Kind, one.GetNamespace(), one.GetName()))
-		}
+		problems = append(problems, used(ctx, c, k))
 	}
-	if len(used) > 0 {
-		return fmt.Errorf("nothing was disabled, delete the objects first: %w", errors.Join(used...))
+	if err := errors.Join(problems...); err != nil {
+		return fmt.Errorf("nothing was disabled, delete the objects first: %w", err)
 	}
 	for _, k := range kinds {
 		if err := client.IgnoreNotFound(c.Delete(ctx, definitionOf(k))); err != nil {
