@@ -10,6 +10,7 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -143,7 +144,16 @@ func awaitServed(ctx context.Context, c client.Client, k *catalogue.Kind) error 
 				why = fmt.Sprint(condition["message"])
 			}
 		}
-		return served, nil
+		if !served {
+			return false, nil
+		}
+		list := &unstructured.UnstructuredList{} // Established may be about the former versions.
+		list.SetGroupVersionKind(k.GroupVersionKind())
+		err := c.List(ctx, list, client.Limit(1))
+		if meta.IsNoMatchError(err) || apierrors.IsNotFound(err) {
+			return false, nil
+		}
+		return err == nil, err
 	})
 	if err != nil {
 		return fmt.Errorf("wait for %s: %s: %w", k.Kind, why, err)
