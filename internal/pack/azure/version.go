@@ -72,6 +72,7 @@ func define(
 	if len(enabled) > 1 {
 		keepUnknownIn(crd)
 	}
+	crd.SetLabels(enabledLabels())
 	return crd, nil
 }
 
