@@ -309,8 +309,9 @@ func explainKind(w io.Writer, all *catalogue.Catalogue, k *catalogue.Kind) error
 	if owner == "" {
 		owner = "none, or a scope: " + k.Scopes.String()
 	}
-	fmt.Fprintf(w, "%s of %s\n  type: %s\n  api-version: %s (of %s)\n  owner, spec.%s: %s\n", k.Kind, k.Group, k.Type,
-		k.APIVersion, strings.Join(versions, ", "), catalogue.OwnerField, owner)
+	fmt.Fprintf(w, "%s of %s\n  type: %s\n  enable: kinship azure enable %s\n  api-version: %s (of %s)\n"+
+		"  owner, spec.%s: %s\n", k.Kind, k.Group, k.Type, k.Type, k.APIVersion, strings.Join(versions, ", "),
+		catalogue.OwnerField, owner)
 	for _, f := range fields {
 		fmt.Fprintf(w, "  reference %s: %s\n", f.Path, targets(all, f.Targets))
 	}

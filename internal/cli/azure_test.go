@@ -52,6 +52,10 @@ spec: {owner: {name: rg}, location: westeurope, magic: 1}
 			[]string{"explain", "virtualnetworkssubnet"},
 			"reference spec.routeTable: RouteTable\n", "", 0,
 		},
+		"explain tells how to enable": {
+			[]string{"explain", "natgateways.microsoft.network.infra.azure.com"},
+			"enable: kinship azure enable Microsoft.Network/natGateways\n", "", 0,
+		},
 		"no such kind":    {[]string{"explain", "Nothing"}, "", `no kind "Nothing"`, exitUsage},
 		"no such pattern": {[]string{"kinds", "Microsoft.Nothing/*"}, "", "no type of Azure matches", exitUsage},
 		"render": {
@@ -76,6 +80,47 @@ spec: {owner: {name: rg}, location: westeurope, magic: 1}
 			out, errOut, code := azureCommandOutput(t, c.arguments...)
 			if code != c.code || !strings.Contains(out, c.out) || !strings.Contains(errOut, c.errOut) {
 				t.Errorf("exit code %d\n%s\n%s", code, out, errOut)
+			}
+		})
+	}
+}
+
+// TestAzureCatalogueRefused: the operator does not start with a catalogue that is cut off, was changed, or is
+// of a later release, and says which file it is and what is wrong.
+func TestAzureCatalogueRefused(t *testing.T) {
+	whole, err := os.ReadFile("../../api/azure/catalogue/arm.catalogue")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const formatAt = len("ARMCATALOGUE\n")
+	changed := func(at int, by byte) []byte {
+		other := bytes.Clone(whole)
+		other[at] += by
+		return other
+	}
+	for name, c := range map[string]struct {
+		data []byte
+		want string
+	}{
+		"empty":        {nil, "the file is cut off"},
+		"cut off":      {whole[:len(whole)/2], "the file is cut off or was changed: its hash differs"},
+		"forged":       {changed(len(whole)-1, 1), "the file is cut off or was changed: its hash differs"},
+		"later format": {changed(formatAt, 1), "update the program, or make the file with its armgen"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "arm.catalogue")
+			if err := os.WriteFile(path, c.data, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			for _, command := range [][]string{
+				{"operator", "--kubeconfig", "nowhere"}, {"azure", "kinds"}, {"azure", "enable", "*", "--kubeconfig", "nowhere"},
+			} {
+				var out, errOut bytes.Buffer
+				arguments := append([]string{"kinship"}, append(command, "--azure-catalogue", path)...)
+				code := Main(t.Context(), "test", arguments, strings.NewReader(""), &out, &errOut)
+				if code == 0 || !strings.Contains(errOut.String(), c.want) || !strings.Contains(errOut.String(), path) {
+					t.Errorf("%v: exit code %d, %s", command, code, errOut.String())
+				}
 			}
 		})
 	}

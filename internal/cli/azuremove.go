@@ -156,7 +156,6 @@ type azureImport struct {
 
 	body, endpoint, credential string
 	types                      []string
-	cloud                      *azurecloud.Client
 	all                        *catalogue.Catalogue
 }
 
@@ -199,6 +198,11 @@ func (c *azureImport) run(ctx context.Context, text string) error {
 	if k == nil {
 		return misused(fmt.Errorf("the catalogue has no type %s", id.Type()))
 	}
+	for _, pattern := range c.types {
+		if _, err := c.all.Match(pattern); err != nil {
+			return misused(err)
+		}
+	}
 	if c.body != "" {
 		return c.fromFile(k, id)
 	}
@@ -206,14 +210,14 @@ func (c *azureImport) run(ctx context.Context, text string) error {
 	if err != nil {
 		return err
 	}
-	if c.cloud, err = azurecloud.NewClient(azurecloud.Options{Endpoint: c.endpoint, Credential: credential}); err != nil {
-		return err
-	}
-	answer, err := c.cloud.Get(ctx, id, k.APIVersion)
+	cloud, err := azurecloud.NewClient(azurecloud.Options{Endpoint: c.endpoint, Credential: credential})
 	if err != nil {
 		return err
 	}
-	return c.tree(ctx, k, id, answer.Body, nil)
+	return azure.Importer{
+		Kinds: c.all, Cloud: cloud, Types: c.types, Write: c.write,
+		Tell: func(format string, arguments ...any) { fmt.Fprintf(c.ErrOut, format+"\n", arguments...) },
+	}.Import(ctx, id)
 }
 
 // fromFile imports the resource of --body.
@@ -235,71 +239,4 @@ func (c *azureImport) fromFile(k *catalogue.Kind, id azurecloud.ID) error {
 		return err
 	}
 	return c.write(obj)
-}
-
-// tree writes a resource and its children.
-func (c *azureImport) tree(
-	ctx context.Context, k *catalogue.Kind, id azurecloud.ID, body map[string]any, owner *unstructured.Unstructured,
-) error {
-	obj, left, err := azure.Import(k, id, body, false)
-	if err != nil {
-		return err
-	}
-	if owner != nil {
-		azure.Own(obj, owner)
-	}
-	if len(left) > 0 {
-		fmt.Fprintf(c.ErrOut, "%s: left out %s\n", id, strings.Join(left, ", "))
-	}
-	if err := c.write(obj); err != nil {
-		return err
-	}
-	children, err := c.children(k)
-	if err != nil {
-		return err
-	}
-	for _, child := range children {
-		items, err := c.cloud.List(ctx, id, child.Type, child.APIVersion)
-		if err != nil {
-			fmt.Fprintf(c.ErrOut, "%s: %s are left out: %v\n", id, child.Type, err)
-			continue
-		}
-		for _, item := range items {
-			text, _ := item["id"].(string)
-			childID, err := azurecloud.ParseID(text)
-			if err != nil {
-				return fmt.Errorf("read the list of %s: %w", child.Type, err)
-			}
-			if err := c.tree(ctx, child, childID, item, obj); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// children returns the kinds whose resources may be in those of a kind. For a resource group these are
-// the types of --types, since a list of each type would take thousands of requests.
-func (c *azureImport) children(k *catalogue.Kind) ([]*catalogue.Kind, error) {
-	var children []*catalogue.Kind
-	if k.Type != catalogue.ResourceGroupType {
-		for _, child := range c.all.Kinds() {
-			if c.all.Default(child.Type) == child && strings.EqualFold(child.Owner, k.Type) {
-				children = append(children, child)
-			}
-		}
-		return children, nil
-	}
-	for _, pattern := range c.types {
-		found, err := c.all.Match(pattern)
-		if err != nil {
-			return nil, misused(err)
-		}
-		for _, child := range found {
-			if strings.EqualFold(child.Owner, k.Type) {
-				children = append(children, child)
-			}
-		}
-	}
-	return children, nil
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 
 	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/metadata"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -59,6 +60,9 @@ type Pack struct {
 	// Traces finds the pack's marks on objects, which Uninstall removes in the order in which
 	// Traces returns the marks.
 	Traces func(context.Context, Reading) (Traces, error)
+	// Enabled finds what was installed after the installation of the pack, such as the definitions of kinds
+	// that a command enabled. Uninstall removes these objects. Enabled may be nil.
+	Enabled func(context.Context, client.Client) ([]*unstructured.Unstructured, error)
 }
 
 // Enforcement says whether a webhook or a policy refuses the deletion of protected objects.

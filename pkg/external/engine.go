@@ -93,6 +93,7 @@ type kind struct {
 	gvk       schema.GroupVersionKind
 	relations []relation.Relation
 	cloud     func(place string) string      // [Kind.Cloud]; it may be nil
+	key       func(id string) string         // [Kind.Key]; it may be nil
 	uses      func(Object) []Resource        // [Kind.Uses]; it may be nil
 	ended     func(object.ID, client.Object) // is called with an object as it was at its end
 	forget    func(*record)
@@ -179,7 +180,7 @@ func reconcilerOf[K Object, R any](e *Engine, k Kind[K, R]) *reconciler[K, R] {
 // register adds the kind to the pack's own, and returns what package engine has to know of it.
 func (r *reconciler[K, R]) register() engine.Kind {
 	e, k := r.engine, &kind{
-		gvk: r.kind.GVK, relations: r.kind.Relations, cloud: r.kind.Cloud, turns: r.turns,
+		gvk: r.kind.GVK, relations: r.kind.Relations, cloud: r.kind.Cloud, key: r.kind.Key, turns: r.turns,
 		ended: r.ended, forget: r.forget, learn: r.learn,
 		cascades: r.kind.Cascades, owned: slices.ContainsFunc(r.kind.Relations, isOwner),
 	}

@@ -63,9 +63,7 @@ func (r *reconciler[K, R]) useImported(ctx context.Context, p *pass[K, R], resou
 		return r.join(ctx, p, resource)
 	}
 	if p.managed() && !r.claimOrWait(p, who.ID) {
-		p.record.tried = unsettled
-		return reconcile.Refuse(condition.ReasonInvalidConfiguration,
-			"%s %s belongs to another object already", r.engine.Noun, who.ID)
+		return r.refuseTaken(p, who.ID)
 	}
 	return r.found(p, resource, nil)
 }

@@ -74,6 +74,10 @@ type Kind[K Object, R any] struct {
 	// Cloud returns the cloud of a recorded place ([Access.Place]), as [Access.Cloud] has it.
 	// It may be nil if there is only one cloud.
 	Cloud func(place string) string
+	// Key returns a text that is equal for the ids of one resource. The cloud may not regard the case of
+	// letters, so that /things/Blue and /things/blue are one resource, for example. Key may be nil: then
+	// each id is of another resource.
+	Key func(id string) string
 	// Realm returns the namespace of ids that an object's id belongs to, for kinds whose ids people
 	// choose. Two users of Nova may each have a key pair "laptop", so that the Realm of a KeyPair
 	// names the user, for example. Realm may be nil.

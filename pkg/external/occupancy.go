@@ -3,6 +3,7 @@ package external
 import (
 	"slices"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
@@ -152,10 +153,18 @@ func (e *Engine) observed(of object.ID, d sharedv1alpha1.ObservedDependency) (ob
 func (e *Engine) usedBy(cloud string, id object.ID, observed []sharedv1alpha1.ObservedDependency) (used []Resource) {
 	for _, d := range observed {
 		if target, ok := e.observed(id, d); ok {
-			used = append(used, Resource{target.GroupKind(), d.ID, cloud})
+			used = append(used, e.resource(target.GroupKind(), d.ID, cloud))
 		}
 	}
 	return used
+}
+
+// resource returns the resource of an id in a cloud.
+func (e *Engine) resource(gk schema.GroupKind, id, cloud string) Resource {
+	if k := e.kindOf(gk); k != nil && k.key != nil {
+		id = k.key(id)
+	}
+	return Resource{gk, id, cloud}
 }
 
 // occupy records which resources an object uses, and requeues the objects whose deletions wait
@@ -169,7 +178,7 @@ func (e *Engine) occupy(k *kind, r *record, obj client.Object) {
 		used = e.usedBy(cloud, r.id, o.GetExternalStatus().ObservedDependencies)
 		if k.uses != nil {
 			for _, one := range k.uses(o) {
-				used = append(used, Resource{one.Kind, one.ID, cloud})
+				used = append(used, e.resource(one.Kind, one.ID, cloud))
 			}
 		}
 	}

@@ -18,6 +18,8 @@ var enabled = []string{
 	"Microsoft.Network/routeTables", "Microsoft.Network/routeTables/routes", "Microsoft.Network/networkSecurityGroups",
 	"Microsoft.Network/publicIPAddresses", "Microsoft.Network/networkInterfaces", "Microsoft.Network/loadBalancers",
 	"Microsoft.Compute/virtualMachineScaleSets", "Microsoft.Batch/batchAccounts", "Microsoft.Batch/batchAccounts/pools",
+	"Microsoft.Network/virtualNetworks/virtualNetworkPeerings", "Microsoft.Network/networkSecurityGroups/securityRules",
+	"Microsoft.Network/applicationSecurityGroups", "Microsoft.Compute/availabilitySets",
 }
 
 func TestMain(m *testing.M) {

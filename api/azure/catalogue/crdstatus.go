@@ -5,7 +5,8 @@ package catalogue
 func addOptions(properties map[string]any) {
 	properties["managementPolicy"] = map[string]any{
 		"type": "string", "default": "managed", "enum": []any{"managed", "unmanaged"},
-		"x-kubernetes-validations": []any{rule("self == oldSelf", "managementPolicy is immutable")},
+		"x-kubernetes-validations": []any{rule("self == oldSelf || oldSelf == 'unmanaged'",
+			"managementPolicy can be changed from unmanaged to managed, and not back")},
 	}
 	properties["managedOptions"] = map[string]any{"type": "object", "properties": map[string]any{
 		"onDelete": map[string]any{"type": "string", "default": "delete", "enum": []any{"delete", "detach"}},

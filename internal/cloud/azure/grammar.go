@@ -128,6 +128,8 @@ func checkName(name string) error {
 		return fmt.Errorf("the name %s is longer than %d characters", quote(name), maxName)
 	case name == "." || name == "..":
 		return fmt.Errorf("the name %s consists of dots", quote(name))
+	case strings.HasSuffix(name, "."): // Some servers drop dots at the end of a segment.
+		return fmt.Errorf("the name %s ends with a dot", quote(name))
 	case strings.TrimSpace(name) != name:
 		return fmt.Errorf("the name %s begins or ends with a space", quote(name))
 	case strings.ContainsAny(name, notInNames), strings.ContainsFunc(name, unicode.IsControl):

@@ -140,6 +140,7 @@ func TestIDsThatAreRefused(t *testing.T) {
 		network + "/sub nets/a":                                               "is no type",
 		network + "?api-version=1":                                            "characters",
 		network + "/subnets/a%2Fb":                                            "characters",
+		network + "/subnets/a.":                                               "ends with a dot",
 		network + "/subnets/..":                                               "dots",
 		network + "/subnets/ a":                                               "space",
 		network + "/subnets/a\x00":                                            "control",

@@ -128,11 +128,21 @@ func (k *kind) checkOwner(id azure.ID) error {
 	}
 	for _, t := range allowed {
 		if strings.EqualFold(t, id.Type()) {
-			return nil
+			return k.checkScope(id)
 		}
 	}
 	return fmt.Errorf("spec.%s is the %s %s, and the owner of a %s has to be a %s", catalogue.OwnerField, id.Type(), id,
 		k.Kind, k.Owner)
+}
+
+// checkScope refuses an owner in another resource if its type is no extension.
+func (k *kind) checkScope(owner azure.ID) error {
+	known := k.all.Default(owner.Type())
+	if known == nil || owner.Scope() != azure.ExtensionScope ||
+		known.Scopes.Has(catalogue.ExtensionScope) || known.Scopes.Has(catalogue.UnknownScope) {
+		return nil
+	}
+	return fmt.Errorf("spec.%s is %s, and a %s can't be in %s", catalogue.OwnerField, owner, owner.Type(), owner.In())
 }
 
 // checkReferences refuses references in the Azure form to something else than their fields allow.

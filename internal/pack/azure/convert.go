@@ -102,10 +102,10 @@ func (c *converter) object(s *catalogue.Shape, theirs map[string]any, path strin
 func propertyFor(s *catalogue.Shape, name string) *catalogue.Property {
 	names := []string{name}
 	if base, ok := strings.CutSuffix(name, "Reference"); ok {
-		names = append(names, base, base+"Id", base+"ID")
+		names = append(names, base, base+"Id", base+"ID", base+"Ref")
 	}
 	if base, ok := strings.CutSuffix(name, "References"); ok {
-		names = append(names, base, base+"s", base+"Ids", base+"IDs")
+		names = append(names, base, base+"s", base+"Ids", base+"IDs", base+"Refs")
 	}
 	if name == "reference" {
 		names = append(names, "id")

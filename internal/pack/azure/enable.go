@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -43,7 +45,9 @@ func RulesOf(kinds []*catalogue.Kind) []rbacv1.PolicyRule {
 			kinds = kinds[1:]
 		}
 		rules = append(rules,
-			rbacv1.PolicyRule{APIGroups: []string{group}, Resources: all, Verbs: []string{"list", "watch", "patch"}},
+			// The operator deletes no object. The admission plugin OwnerReferencesPermissionEnforcement lets only those
+			// set owner references who may delete the object.
+			rbacv1.PolicyRule{APIGroups: []string{group}, Resources: all, Verbs: []string{"list", "watch", "patch", "delete"}},
 			rbacv1.PolicyRule{APIGroups: []string{group}, Resources: statuses, Verbs: []string{"patch"}},
 			// For blockOwnerDeletion in owner references.
 			rbacv1.PolicyRule{APIGroups: []string{group}, Resources: finalizers, Verbs: []string{"update"}},
@@ -54,6 +58,26 @@ func RulesOf(kinds []*catalogue.Kind) []rbacv1.PolicyRule {
 
 // fieldOwner is the field manager of what Enable applies.
 const fieldOwner = client.FieldOwner("kinship-azure-enable")
+
+func enabledLabels() map[string]string { return map[string]string{enabledLabel: "true"} }
+
+// enabledObjects returns what Enable wrote: bindings, the role, and the definitions.
+func enabledObjects(ctx context.Context, c client.Client) (all []*unstructured.Unstructured, err error) {
+	for _, gvk := range []schema.GroupVersionKind{
+		rbacv1.SchemeGroupVersion.WithKind("RoleBinding"), rbacv1.SchemeGroupVersion.WithKind("ClusterRoleBinding"),
+		rbacv1.SchemeGroupVersion.WithKind("ClusterRole"), definitionOf(&catalogue.Kind{}).GroupVersionKind(),
+	} {
+		list := &unstructured.UnstructuredList{}
+		list.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
+		if err := c.List(ctx, list, client.MatchingLabels(enabledLabels())); err != nil {
+			return nil, fmt.Errorf("list %ss: %w", gvk.Kind, err)
+		}
+		for i := range list.Items {
+			all = append(all, &list.Items[i])
+		}
+	}
+	return all, nil
+}
 
 // Grant says who gets the rights to kinds, and where.
 type Grant struct {
@@ -67,24 +91,31 @@ func (g Grant) bindings() []client.Object {
 	role := rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: RoleName}
 	if len(g.Namespaces) == 0 {
 		return []client.Object{&rbacv1.ClusterRoleBinding{
-			ObjectMeta: metav1.ObjectMeta{Name: RoleName}, Subjects: []rbacv1.Subject{g.Account}, RoleRef: role,
+			ObjectMeta: metav1.ObjectMeta{Name: RoleName, Labels: enabledLabels()}, Subjects: []rbacv1.Subject{g.Account}, RoleRef: role,
 		}}
 	}
 	all := make([]client.Object, 0, len(g.Namespaces))
 	for _, namespace := range g.Namespaces {
 		all = append(all, &rbacv1.RoleBinding{
-			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: RoleName}, Subjects: []rbacv1.Subject{g.Account},
-			RoleRef: role,
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: RoleName, Labels: enabledLabels()},
+			Subjects:   []rbacv1.Subject{g.Account}, RoleRef: role,
 		})
 	}
 	return all
 }
 
 // Enable gives an account the rights to kinds, and applies their definitions. The rights come first:
-// the operator watches a kind as soon as the kind is served. Kinds that are enabled already stay.
+// the operator watches a kind as soon as the kind is served. Kinds that are enabled already stay. A kind can be
+// enabled in several versions if all its objects mean the same in the other version; otherwise Enable
+// changes nothing, and the error names the objects.
 func Enable(
 	ctx context.Context, c client.Client, all *catalogue.Catalogue, kinds []*catalogue.Kind, grant Grant,
 ) error {
+	for _, k := range kinds {
+		if _, err := define(ctx, c, all, k); err != nil {
+			return fmt.Errorf("nothing was enabled: %w", err)
+		}
+	}
 	role := &rbacv1.ClusterRole{}
 	err := c.Get(ctx, client.ObjectKey{Name: RoleName}, role)
 	if client.IgnoreNotFound(err) != nil {
@@ -99,8 +130,8 @@ func Enable(
 			return fmt.Errorf("give the rights to the kinds: %w", err)
 		}
 	}
-	for _, k := range kinds {
-		crd, err := catalogue.CRD(all, []*catalogue.Kind{k})
+	for _, k := range kinds { // Two of these may be versions of one kind.
+		crd, err := define(ctx, c, all, k)
 		if err != nil {
 			return err
 		}
@@ -137,7 +168,16 @@ func awaitServed(ctx context.Context, c client.Client, k *catalogue.Kind) error 
 				why = fmt.Sprint(condition["message"])
 			}
 		}
-		return served, nil
+		if !served {
+			return false, nil
+		}
+		list := &unstructured.UnstructuredList{} // Established may be about the former versions.
+		list.SetGroupVersionKind(k.GroupVersionKind())
+		err := c.List(ctx, list, client.Limit(1))
+		if meta.IsNoMatchError(err) || apierrors.IsNotFound(err) {
+			return false, nil
+		}
+		return err == nil, err
 	})
 	if err != nil {
 		return fmt.Errorf("wait for %s: %s: %w", k.Kind, why, err)
@@ -158,6 +198,11 @@ func writeRole(
 	ctx context.Context, c client.Client, role *rbacv1.ClusterRole, exists bool, rules []rbacv1.PolicyRule,
 ) error {
 	role.Name, role.Rules = RoleName, rules
+	role.Labels = maps.Clone(role.Labels)
+	if role.Labels == nil {
+		role.Labels = map[string]string{}
+	}
+	maps.Copy(role.Labels, enabledLabels())
 	write := func() error { return c.Create(ctx, role) }
 	if exists {
 		write = func() error { return c.Update(ctx, role) }
@@ -183,21 +228,12 @@ func enabledIn(role *rbacv1.ClusterRole, all *catalogue.Catalogue) (kinds []*cat
 // Disable deletes the definitions of kinds, and takes back the rights to these. Disable changes nothing
 // while an object of the kinds exists.
 func Disable(ctx context.Context, c client.Client, all *catalogue.Catalogue, kinds []*catalogue.Kind) error {
-	var used []error
+	var problems []error
 	for _, k := range kinds {
-		list := &unstructured.UnstructuredList{}
-		list.SetGroupVersionKind(k.GroupVersionKind())
-		err := c.List(ctx, list, client.Limit(1))
-		if err != nil && !meta.IsNoMatchError(err) && !apierrors.IsNotFound(err) {
-			return fmt.Errorf("list %s: %w", k.Kind, err)
-		}
-		if err == nil && len(list.Items) > 0 {
-			one := list.Items[0]
-			used = append(used, fmt.Errorf("%s %s/%s exists", k.Kind, one.GetNamespace(), one.GetName()))
-		}
+		problems = append(problems, used(ctx, c, k))
 	}
-	if len(used) > 0 {
-		return fmt.Errorf("nothing was disabled, delete the objects first: %w", errors.Join(used...))
+	if err := errors.Join(problems...); err != nil {
+		return fmt.Errorf("nothing was disabled, delete the objects first: %w", err)
 	}
 	for _, k := range kinds {
 		if err := client.IgnoreNotFound(c.Delete(ctx, definitionOf(k))); err != nil {

@@ -2,6 +2,7 @@ package azure
 
 import (
 	"context"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -38,6 +39,7 @@ func (k *kind) external() external.Kind[*external.Unstructured, *resource] {
 	return external.Kind[*external.Unstructured, *resource]{
 		GVK: gvk, New: func() *external.Unstructured { return external.NewUnstructured(gvk) },
 		Relations: k.relations(), Connect: k.connect, Identify: identify, Name: nameOf,
+		Key: strings.ToLower,
 		Address: func(in Input) string {
 			id, err := k.address(k.setting(in))
 			if err != nil {
@@ -67,6 +69,11 @@ func (k *kind) connect(
 	}
 	if in.Object.GetDeletionTimestamp() != nil {
 		return access, nil
+	}
+	if in.Object.GetExternalStatus().ID == nil {
+		if _, err := k.address(k.setting(in)); err != nil {
+			return access, &external.Error{Class: external.Invalid, Message: err.Error()}
+		}
 	}
 	return access, k.checkReferences(k.setting(in))
 }

@@ -71,8 +71,8 @@ func azureForm(id azure.ID, reference catalogue.AzureReference) map[string]any {
 	return map[string]any{"azure": inner}
 }
 
-// Own lets an imported object name its owner as an object, which was imported too.
-func Own(obj, owner *unstructured.Unstructured) {
+// own lets an imported object name its owner as an object, which was imported too.
+func own(obj, owner *unstructured.Unstructured) {
 	spec, _ := obj.Object["spec"].(map[string]any)
 	spec[catalogue.OwnerField] = map[string]any{"kubernetes": map[string]any{"name": owner.GetName()}}
 }

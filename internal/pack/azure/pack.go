@@ -24,6 +24,8 @@ const (
 	Prefix = "azure.kinship.dev"
 	// finalizer keeps an object until its resource is deleted.
 	finalizer = Prefix + "/resource"
+	// enabledLabel is on what Enable writes.
+	enabledLabel = Prefix + "/enabled"
 	// guard keeps an object while another object refers to it.
 	guard = Prefix + "/in-use"
 )
@@ -81,7 +83,7 @@ func Pack(options Options) pack.Pack {
 		Setup: func(ctx context.Context, mgr manager.Manager, env pack.Environment) error {
 			return setup(ctx, mgr, env, options)
 		},
-		Traces: traces,
+		Traces: traces, Enabled: enabledObjects,
 	}
 }
 
