@@ -1,0 +1,104 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/kinship-dev/kinship/api/azure/catalogue"
+	"github.com/kinship-dev/kinship/bench/internal/gauge"
+	"github.com/kinship-dev/kinship/internal/cloud/azure/emulator"
+)
+
+// committed are the kinds of api/azure: those of four providers, in the versions that the packages there have.
+func committed() (kinds []*catalogue.Kind, err error) {
+	all, err := catalogue.Embedded()
+	if err != nil {
+		return nil, err
+	}
+	for _, pattern := range []string{
+		"Microsoft.Resources/*@2018-05-01", "Microsoft.Network/*@2020-03-01", "Microsoft.Compute/*@2019-07-01",
+		"Microsoft.Batch/*@2017-09-01",
+	} {
+		found, err := all.Match(pattern)
+		if err != nil {
+			return nil, err
+		}
+		kinds = append(kinds, found...)
+	}
+	return kinds, nil
+}
+
+func measureMemory(ctx context.Context, o options) (err error) {
+	kinds, err := committed()
+	if err != nil {
+		return err
+	}
+	r, err := start(ctx, o, emulator.Options{RetryAfter: -1, BuildTime: -1}, kinds...)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.stop()) }()
+	empty := r.usage().operator
+	if _, err := r.build(ctx, elementsOf("tree", o.objects)); err != nil {
+		return err
+	}
+	if err := pause(ctx, o.settle); err != nil {
+		return err
+	}
+	r.cloud.ResetCalls()
+	requests, err := r.requestsDuring(ctx, o.idle)
+	if err != nil {
+		return err
+	}
+	full, calls := r.usage().operator, 0
+	for _, n := range r.cloud.Calls() {
+		calls += n
+	}
+	what := fmt.Sprintf("memory of the operator with %d kinds", len(kinds))
+	report(what+", at most", "%d MB (%d MB)", empty.RSS/1e6, empty.Peak/1e6)
+	report(fmt.Sprintf("%s and %d objects, at most", what, o.objects), "%d MB (%d MB)", full.RSS/1e6, full.Peak/1e6)
+	report(fmt.Sprintf("idle for %s: requests about the kinds; calls of the cloud", o.idle), "%d; %d", requests, calls)
+	return nil
+}
+
+// requestsDuring pauses, and returns how many requests about the catalogue's kinds the API server answered.
+func (r *rig) requestsDuring(ctx context.Context, d time.Duration) (n int, err error) {
+	clients, err := kubernetes.NewForConfig(r.cluster.Config())
+	if err != nil {
+		return 0, fmt.Errorf("make client: %w", err)
+	}
+	before, err := gauge.ReadCounts(ctx, clients.Discovery().RESTClient())
+	if err != nil {
+		return 0, err
+	}
+	if err := pause(ctx, d); err != nil {
+		return 0, err
+	}
+	after, err := gauge.ReadCounts(ctx, clients.Discovery().RESTClient())
+	if err != nil {
+		return 0, err
+	}
+	groups := map[string]bool{"apiextensions.k8s.io": true}
+	for _, k := range r.all.Kinds() {
+		groups[k.Group] = true
+	}
+	for request, count := range after.Minus(before) {
+		if groups[request.Group] {
+			n += count
+		}
+	}
+	return n, nil
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-time.After(d):
+		return nil
+	}
+}
