@@ -35,6 +35,10 @@ func measureGroup(ctx context.Context, o options) (err error) {
 	r.cloud.SetLatency(o.latency)
 	r.cloud.ResetCalls()
 	used := r.usage()
+	before, err := r.requests(ctx)
+	if err != nil {
+		return err
+	}
 	if err := r.client.Delete(ctx, r.object(all[0])); err != nil {
 		return fmt.Errorf("delete the group: %w", err)
 	}
@@ -56,6 +60,11 @@ func measureGroup(ctx context.Context, o options) (err error) {
 	report(what+"all in Kubernetes", "%.2f s", last.Sub(end).Seconds())
 	report("DELETEs, GETs, refused calls", "%d, %d, %d", r.cloud.CallCount("DELETE"), r.cloud.CallCount("GET"),
 		len(r.cloud.Refusals()))
+	after, err := r.requests(ctx)
+	if err != nil {
+		return err
+	}
+	report("requests to the API server with those of the program", "%s", byVerb(after.Minus(before)))
 	report("processor time of the operator, of the API server", "%s", r.usage().since(used))
 	return nil
 }

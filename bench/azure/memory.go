@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/client-go/kubernetes"
@@ -66,32 +69,49 @@ func measureMemory(ctx context.Context, o options) (err error) {
 }
 
 // requestsDuring pauses, and returns how many requests about the catalogue's kinds the API server answered.
-func (r *rig) requestsDuring(ctx context.Context, d time.Duration) (n int, err error) {
-	clients, err := kubernetes.NewForConfig(r.cluster.Config())
-	if err != nil {
-		return 0, fmt.Errorf("make client: %w", err)
-	}
-	before, err := gauge.ReadCounts(ctx, clients.Discovery().RESTClient())
+func (r *rig) requestsDuring(ctx context.Context, d time.Duration) (int, error) {
+	before, err := r.requests(ctx)
 	if err != nil {
 		return 0, err
 	}
 	if err := pause(ctx, d); err != nil {
 		return 0, err
 	}
-	after, err := gauge.ReadCounts(ctx, clients.Discovery().RESTClient())
+	after, err := r.requests(ctx)
+	return after.Minus(before).Total(), err
+}
+
+// requests returns the requests about the catalogue's kinds and about definitions that the API server has
+// answered so far.
+func (r *rig) requests(ctx context.Context) (gauge.Counts, error) {
+	clients, err := kubernetes.NewForConfig(r.cluster.Config())
 	if err != nil {
-		return 0, err
+		return nil, fmt.Errorf("make client: %w", err)
 	}
+	counts, err := gauge.ReadCounts(ctx, clients.Discovery().RESTClient())
 	groups := map[string]bool{"apiextensions.k8s.io": true}
 	for _, k := range r.all.Kinds() {
 		groups[k.Group] = true
 	}
-	for request, count := range after.Minus(before) {
-		if groups[request.Group] {
-			n += count
+	maps.DeleteFunc(counts, func(request gauge.Request, _ int) bool { return !groups[request.Group] })
+	return counts, err
+}
+
+// byVerb prints counts by their verbs and subresources.
+func byVerb(counts gauge.Counts) string {
+	sums := map[string]int{}
+	for request, n := range counts {
+		verb := request.Verb
+		if request.Subresource != "" {
+			verb += "/" + request.Subresource
 		}
+		sums[verb] += n
 	}
-	return n, nil
+	text := make([]string, 0, len(sums))
+	for _, verb := range slices.Sorted(maps.Keys(sums)) {
+		text = append(text, fmt.Sprintf("%s %d", verb, sums[verb]))
+	}
+	return strings.Join(text, ", ")
 }
 
 func pause(ctx context.Context, d time.Duration) error {

@@ -39,7 +39,8 @@ func (r *rig) track(ctx context.Context, kinds ...string) *tracker {
 	return t
 }
 
-// follow sends the changes of the objects of a kind.
+// follow sends the changes of the objects of a kind. The API server ends the watches of a kind when it has
+// installed the kind's definition anew.
 func (r *rig) follow(ctx context.Context, kind string, to chan<- sight) {
 	send := func(s sight) {
 		select {
@@ -47,27 +48,33 @@ func (r *rig) follow(ctx context.Context, kind string, to chan<- sight) {
 		case <-ctx.Done():
 		}
 	}
+	for ctx.Err() == nil {
+		if err := r.followOnce(ctx, kind, send); err != nil {
+			send(sight{failed: err})
+			return
+		}
+	}
+}
+
+func (r *rig) followOnce(ctx context.Context, kind string, send func(sight)) error {
 	list := &unstructured.UnstructuredList{}
 	list.SetGroupVersionKind(r.blank(kind).GroupVersionKind())
 	w, err := r.client.Watch(ctx, list, client.InNamespace(namespace))
 	if err != nil {
-		send(sight{failed: fmt.Errorf("watch %s: %w", kind, err)})
-		return
+		return fmt.Errorf("watch %s: %w", kind, err)
 	}
 	defer w.Stop()
 	for event := range w.ResultChan() {
 		u, ok := event.Object.(*unstructured.Unstructured)
 		if !ok || event.Type == watch.Error {
-			break
+			return fmt.Errorf("the watch of %s failed: %v", kind, event.Object)
 		}
 		send(sight{
 			key: kind + "/" + u.GetName(), at: time.Now(), ready: isTrue(u, "Ready"), leaving: u.GetDeletionTimestamp() != nil,
 			gone: event.Type == watch.Deleted,
 		})
 	}
-	if ctx.Err() == nil {
-		send(sight{failed: fmt.Errorf("the watch of %s ended", kind)})
-	}
+	return nil
 }
 
 // conditionsOf returns the conditions of an object, by their types.

@@ -96,6 +96,10 @@ func measureTree(ctx context.Context, o options) (err error) {
 	r.cloud.ResetCalls()
 	all := elementsOf("tree", o.resources)
 	used := r.usage()
+	before, err := r.requests(ctx)
+	if err != nil {
+		return err
+	}
 	took, err := r.build(ctx, all)
 	if err != nil {
 		return err
@@ -105,6 +109,11 @@ func measureTree(ctx context.Context, o options) (err error) {
 	report(what+": makespan", "%.1f s, %.2f times the path", took.Seconds(), took.Seconds()/path.Seconds())
 	report("calls per resource besides polls", "%.2f", float64(r.cloud.CallCount(""))/float64(len(all)))
 	report("refused calls", "%d %v", len(r.cloud.Refusals()), r.cloud.Refused())
+	after, err := r.requests(ctx)
+	if err != nil {
+		return err
+	}
+	report("requests to the API server with those of the program", "%s", byVerb(after.Minus(before)))
 	report("processor time of the operator, of the API server", "%s", r.usage().since(used))
 	for _, call := range slices.SortedFunc(maps.Keys(r.cloud.Calls()), compareCalls) {
 		report("  "+call.String(), "%d", r.cloud.Calls()[call])

@@ -41,7 +41,7 @@ func setup(ctx context.Context, mgr manager.Manager, env pack.Environment, optio
 	p := &provider{kinds: options.kinds(), connector: connector, log: mgr.GetLogger().WithName("azure")}
 	workers := options.Workers
 	if workers == 0 {
-		workers = 4
+		workers = 16
 	}
 	p.engine = external.New(mgr, external.Options{
 		Group: Prefix, Finalizer: finalizer, Guards: []string{guard}, OwnerLabels: Prefix,
