@@ -9,6 +9,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
@@ -73,6 +74,7 @@ func Pack(options Options) pack.Pack {
 		Name:        "azure",
 		AddToScheme: func(*runtime.Scheme) error { return nil },
 		Relations:   func() []relation.Relation { return nil },
+		Discover:    func(served schema.GroupVersionKind) []relation.Relation { return relationsOf(options, served) },
 		Finalizers: []lineage.Finalizer{
 			{Name: finalizer, By: "the operator", When: "its resource is gone"},
 			{Name: guard, By: "the operator", When: "no object refers to it any more"},
