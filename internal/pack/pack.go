@@ -9,6 +9,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/metadata"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -30,6 +31,9 @@ type Pack struct {
 	AddToScheme func(*runtime.Scheme) error
 	// Relations are the rules that its kinds declare.
 	Relations func() []relation.Relation
+	// Discover returns the relations of a kind that is installed at run time, if the kind is the pack's. An
+	// object of such a kind is an external.Unstructured. Discover may be nil.
+	Discover func(schema.GroupVersionKind) []relation.Relation
 	// Finalizers that the pack's controllers add and remove.
 	Finalizers []lineage.Finalizer
 	// Locks are the labels that the pack's controllers put on objects whose deletion is

@@ -33,6 +33,10 @@ type Options struct {
 	Live client.Client
 	// GuardWorkers is the number of workers of each guard controller. Zero means 8.
 	GuardWorkers int
+	// Pool, if set, is the number of workers that the reconcilers of all kinds share, in place of
+	// Kind.Workers each; the guard controllers then share GuardWorkers. With hundreds of kinds, the controllers of
+	// idle kinds would take most of the memory.
+	Pool int
 	// Reasons are the reasons of the outcomes that the [Engine] returns.
 	Reasons Reasons
 	// Catalog, if set, makes the [Engine] follow CustomResourceDefinitions: kinds may be
@@ -82,6 +86,8 @@ type Engine struct {
 	// contents has the resourceVersion of objects of which the [Engine] has only the metadata. A
 	// version that only added a guard of the Engine is left out (contentChanged).
 	contents map[object.ID]string
+	// passes and releases are the controllers that all kinds share, with Options.Pool.
+	passes, releases *pool
 }
 
 // registry has the kinds of an [Engine].
@@ -176,6 +182,9 @@ func (e *Engine) Start(ctx context.Context) error {
 	}
 	e.discover()
 	e.makeGuards()
+	if err := e.startPools(); err != nil {
+		return err
+	}
 	for _, gk := range e.kinds() {
 		if e.isServed(gk) {
 			if err := e.open(ctx, e.member(gk)); err != nil {
@@ -240,7 +249,11 @@ func (e *Engine) control(m *member) error {
 	name := strings.ToLower(m.GVK.Kind)
 	if m.Reconciler != nil {
 		synced := e.synced(append(e.targets(m), m))
-		if err := e.run(name, max(m.Workers, 1), m.Reconciler, &m.queue, synced, m.ids); err != nil {
+		run := func() error { return e.run(name, max(m.Workers, 1), m.Reconciler, &m.queue, synced, m.ids) }
+		if e.passes != nil {
+			run = func() error { return e.passes.join(e.mgr, &m.queue, synced, m.ids) }
+		}
+		if err := run(); err != nil {
 			return err
 		}
 	}
@@ -254,6 +267,9 @@ func (e *Engine) control(m *member) error {
 		})
 	}
 	synced := e.synced(append(e.sourceKinds(m), m))
+	if e.releases != nil {
+		return e.releases.join(e.mgr, &m.released, synced, begin)
+	}
 	return e.run(name+"-guard", e.options.GuardWorkers, m.finalizer, &m.released, synced, begin)
 }
 

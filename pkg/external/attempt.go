@@ -72,6 +72,9 @@ func (r *reconciler[K, R]) findAttempt(
 	facts := attempt{intended: i != nil, refused: p.record.refused}
 	var ended error // of the operation, if it failed
 	if facts.decide() == toSearch {
+		if o := r.awaitAsked(p, condition.ReasonCreating, "created"); i.Operation != "" && !o.IsDone() {
+			return resource, false, o
+		}
 		ended = r.resume(ctx, p, i)
 		if facts.running = isClass(ended, Pending); !facts.running && !hasEnded(ended) {
 			return resource, false, r.failed(p, ended)

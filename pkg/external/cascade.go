@@ -3,6 +3,7 @@ package external
 import (
 	"context"
 	"slices"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -146,14 +147,38 @@ func (r *reconciler[K, R]) mayBeGone(p *pass[K, R]) bool {
 		return true
 	}
 	return slices.ContainsFunc(p.Refs.Targets(), func(t engine.Target) bool {
-		owner := t.Object()
-		if t.Relation().Role != relation.Owner {
-			return false
-		}
-		owned := func(o metav1.OwnerReference) bool { return o.UID == owner.GetUID() }
-		return owner == nil || owner.GetDeletionTimestamp() != nil ||
-			!slices.ContainsFunc(p.Object.GetOwnerReferences(), owned)
+		return t.Relation().Role == relation.Owner && (t.Object() == nil || t.Object().GetDeletionTimestamp() != nil ||
+			!isOwned(p.Object, t.Object()))
 	})
+}
+
+// isOwned reports whether an object has an owner reference to another one.
+func isOwned(obj, owner client.Object) bool {
+	return slices.ContainsFunc(obj.GetOwnerReferences(), func(o metav1.OwnerReference) bool {
+		return o.UID == owner.GetUID()
+	})
+}
+
+// collecting is how long the garbage collector may take to delete the objects of an owner that is gone.
+const collecting = 5 * time.Second
+
+// untilCollected returns how long the status of an object is not written because the object's owner is
+// gone: the garbage collector is about to delete the object, and the write would delay that deletion and those of
+// all other objects of the owner.
+func (r *reconciler[K, R]) untilCollected(p *pass[K, R]) time.Duration {
+	orphaned := p.waits && len(p.Object.GetOwnerReferences()) > 0 &&
+		slices.ContainsFunc(p.Refs.Targets(), func(t engine.Target) bool {
+			return t.Relation().Role == relation.Owner && (t.Object() == nil || !isOwned(p.Object, t.Object()))
+		})
+	now := r.engine.Clock.Now()
+	switch {
+	case !orphaned:
+		p.record.orphaned = time.Time{}
+		return 0
+	case p.record.orphaned.IsZero():
+		p.record.orphaned = now
+	}
+	return max(0, collecting-now.Sub(p.record.orphaned))
 }
 
 // wakeOwners requeues the owners of an object, near and far, that are being deleted, after the object

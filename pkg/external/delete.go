@@ -154,6 +154,9 @@ func (r *reconciler[K, R]) deleteOne(
 		return false, o
 	}
 	if next == awaitGone {
+		if o := r.awaitAsked(p, condition.ReasonDeleting, "deleted"); !o.IsDone() {
+			return false, o
+		}
 		resource, err := r.get(ctx, p, id)
 		if isClass(err, Missing) {
 			return true, r.refuseMoved(p)

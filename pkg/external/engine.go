@@ -56,6 +56,9 @@ type Options struct {
 	// Workers is how many objects of a kind in one namespace, at one place, are worked on at
 	// once. Zero means 8. All together have three times as many workers (turns.go).
 	Workers int
+	// Pooled says that all kinds share the workers, instead of having so many each: hundreds of kinds
+	// may be installed, and the workers of an idle kind take memory.
+	Pooled bool
 	// Resync is how often resources are compared with their specs. Zero means ten
 	// minutes, negative never.
 	Resync time.Duration
@@ -86,6 +89,8 @@ type Engine struct {
 	tasks  []Tasks
 
 	records *records
+	// turns are those of all kinds if Pooled is set.
+	turns *turns
 }
 
 // kind is a kind of the pack's own, such as Subnet.
@@ -119,7 +124,12 @@ func New(mgr manager.Manager, options Options) *Engine {
 		options.Tenant = func(ctx context.Context, _ string) context.Context { return ctx }
 	}
 	options.Adopt = cmp.Or(options.Adopt, "spec.adopt")
+	pool := 0
+	if options.Pooled {
+		pool = crowd * options.Workers
+	}
 	core := engine.New(mgr, engine.Options{
+		Pool: pool,
 		Name: options.Group, Live: options.Live, GuardWorkers: options.Workers,
 		Reasons: engine.Reasons{
 			Waiting: condition.ReasonWaitingForReference, Owner: condition.ReasonWaitingForOwner,
@@ -129,6 +139,7 @@ func New(mgr manager.Manager, options Options) *Engine {
 		Health: options.Health,
 	})
 	e := &Engine{Options: options, mgr: mgr, core: core, records: newRecords(core.Requeue)}
+	e.turns = newTurns(e.Workers, core.Requeue)
 	e.kinds.Store(&[]*kind{})
 	return e
 }
@@ -171,8 +182,11 @@ func Add[K Object, R any](e *Engine, k Kind[K, R]) {
 // reconcilerOf returns the reconciler of a kind.
 func reconcilerOf[K Object, R any](e *Engine, k Kind[K, R]) *reconciler[K, R] {
 	r := &reconciler[K, R]{
-		engine: e, kind: k, finalizer: e.finalizer(k.GVK), reports: newReports(), turns: newTurns(e.Workers, e.core.Requeue),
+		engine: e, kind: k, finalizer: e.finalizer(k.GVK), reports: newReports(), turns: e.turns,
 		observer: newObserver(e.Clock, k.Identify, e.Account),
+	}
+	if !e.Pooled {
+		r.turns = newTurns(e.Workers, e.core.Requeue)
 	}
 	return r
 }

@@ -58,7 +58,7 @@ func (m objectsMetric) Collect(metrics chan<- prometheus.Metric) {
 			metrics <- prometheus.MustNewConstMetric(m.desc, prometheus.GaugeValue, float64(counts[state]),
 				k.gvk.Group, k.gvk.Kind, state)
 		}
-		waiting, open := k.turns.counts()
+		waiting, open := k.turns.counts(k.gk())
 		metrics <- prometheus.MustNewConstMetric(m.waiting, prometheus.GaugeValue, float64(waiting), k.gvk.Group, k.gvk.Kind)
 		metrics <- prometheus.MustNewConstMetric(m.open, prometheus.GaugeValue, float64(open), k.gvk.Group, k.gvk.Kind)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/kinship-dev/kinship/pkg/condition"
 	"github.com/kinship-dev/kinship/pkg/reconcile"
@@ -74,6 +75,10 @@ func (r *reconciler[K, R]) awaitUpdate(ctx context.Context, p *pass[K, R]) recon
 	if !ok || p.record.updating == "" {
 		return reconcile.Outcome{}
 	}
+	if o := r.awaitAsked(p, condition.ReasonUpdating, "updated"); !o.IsDone() {
+		r.observeIncomplete(p, p.resource, r.kind.Differs(p.Input, p.resource))
+		return o
+	}
 	err := resumer.Resume(ctx, p.Input, p.record.updating)
 	if hasEnded(err) {
 		p.record.updating, p.record.polls = "", polls{}
@@ -92,6 +97,16 @@ func (r *reconciler[K, R]) awaitUpdate(ctx context.Context, p *pass[K, R]) recon
 	return r.failed(p, err)
 }
 
+// awaitAsked waits until the time at which the cloud wants to be asked for the operation. An event,
+// such as the object's own new finalizer, may begin a pass before.
+func (r *reconciler[K, R]) awaitAsked(p *pass[K, R], reason, verb string) reconcile.Outcome {
+	left := p.record.notBefore.Sub(r.engine.Clock.Now())
+	if left <= 0 {
+		return reconcile.Outcome{}
+	}
+	return reconcile.WaitFor(left, reason, "Waiting for %s to be %s", r.engine.Noun, verb)
+}
+
 // hasEnded reports whether the answer of Resume says that the operation has ended.
 func hasEnded(err error) bool {
 	return err == nil || isClass(err, Invalid) || isClass(err, Refused) || isClass(err, Missing)
@@ -100,9 +115,10 @@ func hasEnded(err error) bool {
 // awaitOperation waits until the operation is to be asked for again: when the cloud said so, or as
 // poll does.
 func (r *reconciler[K, R]) awaitOperation(p *pass[K, R], pending error, reason, verb string) reconcile.Outcome {
+	p.record.notBefore = time.Time{}
 	if known, ok := errors.AsType[*Error](pending); ok && known.After > 0 {
-		return reconcile.WaitFor(min(known.After, longestAsked), reason,
-			"Waiting for %s to be %s", r.engine.Noun, verb)
+		p.record.notBefore = r.engine.Clock.Now().Add(min(known.After, longestAsked))
+		return r.awaitAsked(p, reason, verb)
 	}
 	return r.pollFor(p, reason, "Waiting for %s to be %s", r.engine.Noun, verb)
 }

@@ -29,6 +29,9 @@ func (r *reconciler[K, R]) conclude(ctx context.Context, p *pass[K, R], outcome 
 	case outcome.IsSuperseded():
 		return outcome.And(r.unreported(p, r.writeStatus(ctx, p)))
 	}
+	if pause := r.untilCollected(p); pause > 0 {
+		return reconcile.After(pause)
+	}
 	r.describe(p, outcome)
 	if pause := r.reports.Defer(p.id, r.engine.Clock.Now(), p.recorded(), p.report()); pause > 0 {
 		return reconcile.After(pause)

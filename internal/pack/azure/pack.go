@@ -9,6 +9,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
@@ -48,8 +49,9 @@ type Options struct {
 	Catalogue *catalogue.Catalogue
 	// Submission is how resources are sent. Empty means ByPut.
 	Submission Submission
-	// Workers is the number of concurrent passes over objects of one kind in one namespace. Zero
-	// means 4.
+	// Workers is the number of concurrent passes over objects of one kind in one namespace. All kinds
+	// together have three times as many. Zero
+	// means 16.
 	Workers int
 	// Resync is the interval in which resources are compared with their specs. Zero means ten
 	// minutes, negative never.
@@ -74,6 +76,7 @@ func Pack(options Options) pack.Pack {
 		Name:        "azure",
 		AddToScheme: func(*runtime.Scheme) error { return nil },
 		Relations:   func() []relation.Relation { return nil },
+		Discover:    func(served schema.GroupVersionKind) []relation.Relation { return relationsOf(options, served) },
 		Finalizers: []lineage.Finalizer{
 			{Name: finalizer, By: "the operator", When: "its resource is gone"},
 			{Name: guard, By: "the operator", When: "no object refers to it any more"},

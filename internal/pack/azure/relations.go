@@ -1,6 +1,9 @@
 package azure
 
 import (
+	"slices"
+	"strings"
+
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -9,6 +12,23 @@ import (
 	"github.com/kinship-dev/kinship/pkg/object"
 	"github.com/kinship-dev/kinship/pkg/relation"
 )
+
+// relationsOf returns the relations of a kind that the API server serves, if the kind is in the catalogue.
+// The relation to the owner is left out: an owner reference says the same, and each owned object would be shown
+// twice.
+func relationsOf(options Options, served schema.GroupVersionKind) []relation.Relation {
+	if !strings.HasSuffix(served.Group, catalogue.GroupSuffix) {
+		return nil // Without the time that the catalogue takes.
+	}
+	all := options.kinds()
+	found := all.Find(served)
+	if found == nil {
+		return nil
+	}
+	return slices.DeleteFunc((&kind{entry: found, all: all}).relations(), func(r relation.Relation) bool {
+		return r.Role == relation.Owner
+	})
+}
 
 // relations returns the relations of the kind: to its owner, to the resources that the spec refers
 // to, and to the Secret with the credentials.

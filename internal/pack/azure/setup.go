@@ -41,12 +41,12 @@ func setup(ctx context.Context, mgr manager.Manager, env pack.Environment, optio
 	p := &provider{kinds: options.kinds(), connector: connector, log: mgr.GetLogger().WithName("azure")}
 	workers := options.Workers
 	if workers == 0 {
-		workers = 4
+		workers = 16
 	}
 	p.engine = external.New(mgr, external.Options{
 		Group: Prefix, Finalizer: finalizer, Guards: []string{guard}, OwnerLabels: Prefix,
 		Noun: "Azure resource", Cloud: "Azure", Summary: true, Specific: true, Adopt: "spec.import",
-		Workers: workers, Resync: options.Resync, Live: env.Live, Events: mgr.GetEventRecorder("kinship-azure"),
+		Workers: workers, Pooled: true, Resync: options.Resync, Live: env.Live, Events: mgr.GetEventRecorder("kinship-azure"),
 		Catalog:  watch.NewCatalog(discovery.ToDiscoveryInterfaceWithContext(found), nil),
 		Discover: p.discover, Health: env.Health,
 	})
