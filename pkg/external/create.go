@@ -125,6 +125,10 @@ func (r *reconciler[K, R]) notCreated(ctx context.Context, p *pass[K, R], err er
 	return reconcile.Refuse(condition.ReasonInvalidConfiguration, "invalid configuration creating resource: %s", err)
 }
 
+// vacated is how long after a refusal an object whose resource exists already is looked at again. No event
+// tells that another client has deleted the resource.
+const vacated = time.Minute
+
 // maxNamesakes is how many resources of one name an intent records.
 const maxNamesakes = 64
 
@@ -139,7 +143,7 @@ func (r *reconciler[K, R]) recordNamesakes(ctx context.Context, p *pass[K, R], i
 		return r.failed(p, err)
 	}
 	if r.kind.Address != nil && len(found) > 0 {
-		p.record.tried = unsettled
+		p.record.tried, p.again = unsettled, vacated
 		return reconcile.Refuse(condition.ReasonInvalidConfiguration,
 			"%s %s exists already, and this object did not create it: set %s to take it over, "+
 				"or choose another name", r.engine.Noun, r.kind.Identify(found[0]).ID, r.engine.Adopt)

@@ -45,6 +45,8 @@ type pass[K Object, R any] struct {
 	// late says that a target of a relation with Later is missing: the resource can be created
 	// without that target, and does not serve before the target is there.
 	late bool
+	// again is after how long an object that was refused is looked at again; zero means at its next change.
+	again time.Duration
 	// waits says that the pass ended in awaitReferences.
 	waits bool
 	// altered is when the resource of another object changed this one; zero if none did.

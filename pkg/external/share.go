@@ -234,7 +234,7 @@ func (r *reconciler[K, R]) explainRefusal(ctx context.Context, p *pass[K, R]) (d
 		}
 		return false, o
 	}
-	p.record.tried = unsettled // An object that adopts it wakes this one.
+	p.record.tried, p.again = unsettled, vacated // An object that adopts it wakes this one.
 	return true, reconcile.Refuse(condition.ReasonInvalidConfiguration,
 		"%s %s exists already, and no object had it created: set spec.adopt to take it over, "+
 			"or delete it in %s and create this object anew", r.engine.Noun, r.kind.Identify(found[0]).ID, r.engine.Cloud)

@@ -43,7 +43,7 @@ func (r *reconciler[K, R]) conclude(ctx context.Context, p *pass[K, R], outcome 
 	case outcome.IsDone():
 		return reconcile.After(r.untilDue(p))
 	case outcome.Worst().State == reconcile.Invalid:
-		return reconcile.Outcome{}
+		return reconcile.After(p.again)
 	default:
 		return outcome
 	}

@@ -1,6 +1,7 @@
 package azure_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -13,7 +14,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/kinship-dev/kinship/internal/cloud/azure"
 	"github.com/kinship-dev/kinship/internal/testenv"
+	"github.com/kinship-dev/kinship/pkg/external"
 )
 
 // principal is a Secret with a service principal in a subscription.
@@ -94,6 +97,50 @@ func TestStatusIsTheOperators(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+// TestForgedIntent: an operation that somebody with all rights wrote into the intent of an object is not carried
+// on if it is not one on the object's resource. A deployment would be deleted at its end.
+func TestForgedIntent(t *testing.T) {
+	w := newWorld(t)
+	w.apply(group("rg"))
+	w.ready("rg/rg")
+	theirs := w.id("rg/rg").String() + "/providers/Microsoft.Resources/deployments/theirs"
+	w.exists(theirs, "2021-04-01", map[string]any{"properties": map[string]any{
+		"mode": "Incremental", "template": map[string]any{
+			"$schema":        "https://schema.management.azure.com/schemas/2019-04-01/deploymentTemplate.json#",
+			"contentVersion": "1.0.0.0", "resources": []any{map[string]any{
+				"type": "Microsoft.Network/routeTables", "apiVersion": "2020-03-01", "name": "table", "location": "westeurope",
+			}},
+		},
+	}})
+	w.apply(vnet("net", "later"))
+	w.says("vnet/net", "WaitingForOwner")
+	id, err := azure.ParseID(theirs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	token, err := azure.Operation{Style: azure.OfResource, Method: "PUT", ID: id, Version: "2021-04-01"}.Token(4096)
+	if err != nil {
+		t.Fatal(err)
+	}
+	intent, err := json.Marshal(map[string]any{
+		"uid": w.get("vnet", "net").GetUID(), "name": "net", "operation": token,
+		"place": "/subscriptions/" + w.subscription + "/resourceGroups/later",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	forged, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]any{
+		external.IntentAnnotation("azure.kinship.dev"): string(intent),
+	}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.edit("vnet/net", string(forged))
+	w.apply(group("later"))
+	w.ready("vnet/net")
+	w.inCloud("later", "net", "rg", "table", "theirs")
 }
 
 // TestNoCredentials: without credentials of the operator's own, an object without a Secret is refused, and

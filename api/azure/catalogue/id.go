@@ -47,6 +47,9 @@ type Reference struct {
 // ResourceGroupType is the ARM type of resource groups. Their ids have no "providers/".
 const ResourceGroupType = "Microsoft.Resources/resourceGroups"
 
+// ExampleParent is the id of a parent for a [Conversion] whose result is only compared.
+const ExampleParent = "/subscriptions/00000000-0000-0000-0000-000000000000/resourceGroups/none"
+
 const (
 	subscriptions  = "/subscriptions/"
 	resourceGroups = "/resourceGroups/"

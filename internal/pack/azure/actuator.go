@@ -69,22 +69,8 @@ func read(asked string, answer azure.Answer) *resource {
 	return r
 }
 
-// Find implements external.Actuator. An object with spec.import and no id takes over the resource of
-// its own address.
-func (a actuator) Find(ctx context.Context, in Input, _ external.Search) ([]*resource, error) {
-	id, err := a.address(a.setting(in))
-	if err != nil {
-		return nil, &external.Error{Class: external.Invalid, Message: err.Error()}
-	}
-	found, err := a.get(ctx, id, id.String())
-	if external.IsMissing(err) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	return []*resource{found}, nil
-}
+// Find implements external.Actuator. The Engine reads a resource at its address (Kind.Address).
+func (a actuator) Find(context.Context, Input, external.Search) ([]*resource, error) { return nil, nil }
 
 // Create implements external.Actuator.
 func (a actuator) Create(ctx context.Context, in Input) (*resource, error) {
@@ -92,7 +78,7 @@ func (a actuator) Create(ctx context.Context, in Input) (*resource, error) {
 	if err != nil {
 		return nil, &external.Error{Class: external.Invalid, Message: err.Error()}
 	}
-	body, err := a.body(a.setting(in))
+	body, err := a.toSend(a.setting(in))
 	if err != nil {
 		return nil, &external.Error{Class: external.Invalid, Message: err.Error()}
 	}
@@ -152,7 +138,7 @@ func (a actuator) Update(ctx context.Context, in Input, r *resource, _ []string)
 	if err != nil {
 		return r, err
 	}
-	body, err := a.body(a.setting(in))
+	body, err := a.toSend(a.setting(in))
 	if err != nil {
 		return r, &external.Error{Class: external.Invalid, Message: err.Error()}
 	}
@@ -192,11 +178,30 @@ func (a actuator) Delete(ctx context.Context, _ Input, text string) error {
 	return nil
 }
 
+// began reports whether an operation is on the object's resource, or on the deployment that submits the
+// resource.
+func (a actuator) began(in Input, operation azure.Operation) bool {
+	id, err := a.address(a.setting(in))
+	if known := in.Object.GetExternalStatus().ID; known != nil {
+		id, err = azure.ParseID(*known)
+	}
+	if err != nil {
+		return false
+	}
+	deployment, err := deploymentOf(id, in)
+	return operation.ID.Equal(id) || err == nil && operation.ID.Equal(deployment)
+}
+
 // Resume implements external.Resumer.
-func (a actuator) Resume(ctx context.Context, _ Input, operation string) error {
+func (a actuator) Resume(ctx context.Context, in Input, operation string) error {
 	begun, err := azure.ParseOperation(operation)
 	if err != nil {
 		return &external.Error{Class: external.Missing, Message: err.Error()}
+	}
+	if !a.began(in, begun) {
+		return &external.Error{
+			Class: external.Missing, Message: "the operation on " + begun.ID.String() + " is not one for this object",
+		}
 	}
 	answer, err := a.client.Poll(ctx, begun)
 	if err != nil {

@@ -31,7 +31,7 @@ func (k *kind) setting(in Input) setting {
 func (k *kind) address(s setting) (azure.ID, error) {
 	parent, err := k.parent(s)
 	if err != nil {
-		if parent, err = attemptedIn(s.object, err); err != nil {
+		if parent, err = k.attemptedIn(s.object, err); err != nil {
 			return azure.ID{}, err
 		}
 	}
@@ -40,13 +40,17 @@ func (k *kind) address(s setting) (azure.ID, error) {
 
 // attemptedIn returns the parent that an attempt to create the resource recorded, for a deleted object
 // whose owner is gone.
-func attemptedIn(obj *external.Unstructured, why error) (azure.ID, error) {
+func (k *kind) attemptedIn(obj *external.Unstructured, why error) (azure.ID, error) {
 	attempt := struct{ Place string }{}
 	text := obj.GetAnnotations()[external.IntentAnnotation(Prefix)]
 	if obj.GetDeletionTimestamp() == nil || json.Unmarshal([]byte(text), &attempt) != nil {
 		return azure.ID{}, why
 	}
-	return azure.ParseID(attempt.Place)
+	id, err := azure.ParseID(attempt.Place)
+	if err != nil {
+		return azure.ID{}, err
+	}
+	return id, k.checkOwner(id)
 }
 
 // parent returns the ARM id of the owner, or of the scope that a resource without an owner is in.
@@ -145,7 +149,8 @@ func (k *kind) checkScope(owner azure.ID) error {
 	return fmt.Errorf("spec.%s is %s, and a %s can't be in %s", catalogue.OwnerField, owner, owner.Type(), owner.In())
 }
 
-// checkReferences refuses references in the Azure form to something else than their fields allow.
+// checkReferences refuses references in the Azure form to something else than their fields allow, and
+// references to objects that are no resources of Azure.
 func (k *kind) checkReferences(s setting) error {
 	found, err := k.References(specOf(s.object))
 	if err != nil {
@@ -154,10 +159,11 @@ func (k *kind) checkReferences(s setting) error {
 	parent, _ := k.parent(s) // Without a parent, references name subscription and resource group.
 	var problems []error
 	for _, one := range found {
-		if one.Azure == nil {
-			continue
+		err := k.checkTarget(one)
+		if one.Azure != nil {
+			err = checkReference(one, parent)
 		}
-		if err := checkReference(one, parent); err != nil {
+		if err != nil {
 			problems = append(problems, fmt.Errorf("%s: %w", one.Path, err))
 		}
 	}
@@ -166,6 +172,19 @@ func (k *kind) checkReferences(s setting) error {
 	}
 	return nil
 }
+
+// checkTarget refuses a reference to an object that is no resource of Azure, such as a Secret: the guard of a
+// reference keeps its target from being deleted.
+func (k *kind) checkTarget(found catalogue.Found) error {
+	if found.Kubernetes == nil || k.isKnown(k.targetKind(found.Kubernetes, found.Targets)) {
+		return nil
+	}
+	return fmt.Errorf("no kind of Azure resources is called %s in the group %q", found.Kubernetes.Kind,
+		found.Kubernetes.Group)
+}
+
+// isKnown reports whether a kind is one of the catalogue.
+func (k *kind) isKnown(gk schema.GroupKind) bool { return len(k.all.ByGroupKind(gk)) > 0 }
 
 func checkReference(found catalogue.Found, parent azure.ID) error {
 	text, err := found.Azure.ID(parent.String())

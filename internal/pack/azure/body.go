@@ -37,6 +37,23 @@ func (k *kind) body(s setting) (map[string]any, error) {
 	return body, nil
 }
 
+// toSend returns the body that the operator sends. A body that was imported exactly also has values that ARM
+// sets, and children, which are objects of their own.
+func (k *kind) toSend(s setting) (map[string]any, error) {
+	body, err := k.body(s)
+	if err != nil {
+		return nil, err
+	}
+	paths := slices.Clone(managed)
+	for _, p := range k.definition.Preserved {
+		paths = append(paths, p.Path)
+	}
+	for _, path := range paths {
+		unstructured.RemoveNestedField(body, strings.Split(strings.TrimPrefix(path, "/"), "/")...)
+	}
+	return body, nil
+}
+
 // namePath is the place of the name in a body, as spec.raw has it.
 const namePath = "/name"
 
@@ -93,7 +110,7 @@ func (k *kind) preserve(body, live map[string]any) {
 
 // differs returns the fields in which a resource differs from the spec.
 func (k *kind) differs(in Input, r *resource) []string {
-	body, err := k.body(k.setting(in))
+	body, err := k.toSend(k.setting(in))
 	if err != nil {
 		return []string{"spec"} // Update says what is wrong.
 	}

@@ -99,6 +99,58 @@ func TestPreserve(t *testing.T) {
 	}
 }
 
+// TestToSend: values of an exactly imported body that ARM sets, and children of the resource, are not sent.
+func TestToSend(t *testing.T) {
+	k, s := network(t, `{"ownerRef":{"kubernetes":{"name":"rg"}},"location":"westeurope","raw":[
+		{"path":"/id","value":"x"},{"path":"/name","value":"x"},{"path":"/type","value":"x"},{"path":"/etag","value":"x"},
+		{"path":"/properties/provisioningState","value":"Succeeded"},{"path":"/properties/subnets","value":[]},
+		{"path":"/properties/odd","value":null}]}`, `{}`)
+	body, err := k.toSend(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(`{"location":"westeurope","properties":{"odd":null}}`, jsonOf(t, body)); diff != "" {
+		t.Errorf("body (-want +got):\n%s", diff)
+	}
+}
+
+// TestForeignKinds: a reference to an object that is no resource of Azure is refused, and is no edge: an edge
+// keeps its target from being deleted.
+func TestForeignKinds(t *testing.T) {
+	all, err := catalogue.Embedded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := all.Default("Microsoft.Network/dnsZones")
+	definition, err := of.Definition()
+	if err != nil {
+		t.Fatal(err)
+	}
+	zone := func(reference string) (*kind, setting) {
+		u := external.NewUnstructured(of.GroupVersionKind())
+		text := `{"apiVersion":"` + of.Group + "/" + of.Version + `","kind":"` + of.Kind + `","metadata":{"name":"z"},"spec":` +
+			`{"registrationVirtualNetworks":[{"kubernetes":` + reference + `}]}}`
+		if err := u.UnmarshalJSON([]byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		return &kind{entry: of, all: all, definition: definition}, setting{object: u}
+	}
+	k, s := zone(`{"group":"","kind":"Secret","name":"hidden"}`)
+	const want = `spec.registrationVirtualNetworks[0]: no kind of Azure resources is called Secret in the group ""`
+	if err := k.checkReferences(s); err == nil || err.Error() != want {
+		t.Errorf("the error is %v, want %s", err, want)
+	}
+	for _, r := range k.relations() {
+		if edges := r.Extract(s.object, nil); len(edges) > 0 {
+			t.Errorf("edges %v", edges)
+		}
+	}
+	k, s = zone(`{"group":"microsoft.network.infra.azure.com","kind":"VirtualNetwork","name":"net"}`)
+	if err := k.checkReferences(s); err != nil {
+		t.Errorf("a VirtualNetwork is refused: %v", err)
+	}
+}
+
 func jsonOf(t *testing.T, value any) string {
 	t.Helper()
 	text, err := json.Marshal(value)

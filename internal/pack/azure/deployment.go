@@ -33,7 +33,7 @@ func (a actuator) submit(
 	if a.connector.options.Submission != ByDeployment || !strings.EqualFold(group.Type(), catalogue.ResourceGroupType) {
 		return a.client.Put(ctx, id, a.APIVersion, body, only)
 	}
-	deployment, err := group.Child(deploymentType, "kinship-"+string(in.Object.GetUID()))
+	deployment, err := deploymentOf(id, in)
 	if err != nil {
 		return azure.Answer{}, err
 	}
@@ -41,6 +41,11 @@ func (a actuator) submit(
 	answer, err := a.client.Put(ctx, deployment, deploymentVersion, template, azure.Condition{})
 	answer.Body, answer.ETag = nil, "" // Those of the deployment.
 	return answer, err
+}
+
+// deploymentOf returns the id of the deployment that submits the resource of an object.
+func deploymentOf(id azure.ID, in Input) (azure.ID, error) {
+	return id.In().Child(deploymentType, "kinship-"+string(in.Object.GetUID()))
 }
 
 // template returns a template with a resource and with its owner, which has to exist.

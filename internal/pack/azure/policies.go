@@ -9,18 +9,21 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kinship-dev/kinship/internal/pack"
+	"github.com/kinship-dev/kinship/pkg/external"
 )
 
 // Names of the pack's policies.
 const (
 	secretsPolicy = "kinship-azure-secrets"
 	statusPolicy  = "kinship-azure-status"
+	intentPolicy  = "kinship-azure-intents"
 )
 
 // objects returns the ValidatingAdmissionPolicies for the kinds of the catalogue, enabled or not.
 func objects(options Options, in pack.Installation) []client.Object {
 	groups := groups(options)
-	return slices.Concat(askForSecrets(groups), guardStatuses(groups, in))
+	return slices.Concat(askForSecrets(groups), pack.GuardStatuses(statusPolicy, groups, []string{"*"}, in),
+		pack.GuardIntents(intentPolicy, groups, external.IntentAnnotation(Prefix), in))
 }
 
 // groups returns the API groups of the catalogue.
@@ -78,25 +81,6 @@ func askForSecrets(groups []string) []client.Object {
 				"object.metadata.namespace + '; %s'", name, help),
 			Message: "spec.credentialsRef.secretName names a Secret; " + help,
 			Reason:  &forbidden,
-		}},
-	})
-}
-
-// guardStatuses returns a policy by which the API server lets only the operator write statuses: a
-// tenant who could write status.id could make the operator delete the resource of another tenant.
-func guardStatuses(groups []string, in pack.Installation) []client.Object {
-	fail, forbidden := admissionregistrationv1.Fail, metav1.StatusReasonForbidden
-	return pack.ValidatingPolicy(statusPolicy, admissionregistrationv1.ValidatingAdmissionPolicySpec{
-		FailurePolicy: &fail, MatchConstraints: written(groups, "*/status", admissionregistrationv1.Update),
-		MatchConditions: []admissionregistrationv1.MatchCondition{{
-			Name: "not-the-operator", Expression: in.Operators.DoNotAsk(),
-		}},
-		Validations: []admissionregistrationv1.Validation{{
-			Expression: "authorizer.group(request.resource.group).resource(request.resource.resource)" +
-				".check('override').allowed()",
-			Message: "only Kinship may write this status: it says what the operator has seen. Somebody with the verb " +
-				"override on the resource, in the whole cluster, may correct it",
-			Reason: &forbidden,
 		}},
 	})
 }

@@ -49,7 +49,7 @@ func (k *kind) relations() []relation.Relation {
 			Field: "spec." + catalogue.OwnerField, Doc: "The resource of a " + k.Kind + " is in the resource of its owner.",
 			Extract: relation.Typed(func(obj *external.Unstructured, _ relation.Kinds) []relation.Edge {
 				owner, gk := k.owner(obj)
-				if owner == nil || gk.Kind == "" {
+				if owner == nil || !k.isKnown(gk) {
 					return nil
 				}
 				return []relation.Edge{edge(obj, relation.Owner, gk, owner.Name, "spec."+catalogue.OwnerField)}
@@ -62,7 +62,7 @@ func (k *kind) relations() []relation.Relation {
 				for _, found := range k.references(obj) {
 					target := k.targetKind(found.Kubernetes, found.Targets)
 					one := edge(obj, relation.Dependency, target, found.Kubernetes.Name, found.Path)
-					if target.Kind != "" && one.Target.ID != one.Declarer {
+					if k.isKnown(target) && one.Target.ID != one.Declarer {
 						edges = append(edges, one)
 					}
 				}

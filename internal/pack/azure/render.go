@@ -66,14 +66,19 @@ func (m *Manifests) render(u *unstructured.Unstructured) (Request, error) {
 		return Request{}, err
 	}
 	s.object.GetExternalStatus().ID = &id
-	body, err := k.body(s)
+	unmanaged := s.object.GetExternalSpec().ManagementPolicy == sharedv1alpha1.PolicyUnmanaged
+	toBody := k.toSend
+	if unmanaged {
+		toBody = k.body
+	}
+	body, err := toBody(s)
 	if err != nil {
 		return Request{}, err
 	}
 	one := Request{
 		Object: u.GetKind() + "/" + u.GetName(), Method: http.MethodPut, ID: id, APIVersion: k.APIVersion, Body: body,
 	}
-	if s.object.GetExternalSpec().ManagementPolicy == sharedv1alpha1.PolicyUnmanaged {
+	if unmanaged {
 		one.Method = http.MethodGet
 	}
 	return one, nil

@@ -145,7 +145,7 @@ func convertible(all *catalogue.Catalogue, u *unstructured.Unstructured, from, t
 		Resolve: func(named catalogue.KubernetesReference, _ []catalogue.Target) (string, error) {
 			return strings.Join([]string{named.Group, named.Kind, named.Name, named.Path}, "/"), nil
 		},
-		Parent: "/subscriptions/00000000-0000-0000-0000-000000000000/resourceGroups/none",
+		Parent: catalogue.ExampleParent,
 	}
 	before, err := from.ToARM(spec, with)
 	if err != nil {
