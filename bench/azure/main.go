@@ -21,6 +21,7 @@ type options struct {
 	program               string
 	parts                 []string
 	resources, dependents int
+	routes                int
 	objects, samples      int
 	latency, idle, settle time.Duration
 	eager                 bool
@@ -62,6 +63,7 @@ func newCommand() *cobra.Command {
 	f.StringVar(&o.program, "operator", "bin/kinship", "operator to start")
 	f.StringSliceVar(&o.parts, "parts", names, "what to measure")
 	f.IntVar(&o.resources, "resources", 300, "how many resources the tree has")
+	f.IntVar(&o.routes, "routes", 1, "how many routes each route table of the tree has")
 	f.IntVar(&o.dependents, "dependents", 200, "how many dependents the deleted group has")
 	f.IntVar(&o.objects, "objects", 1000, "how many objects there are when memory is measured")
 	f.IntVar(&o.samples, "samples", 5, "how many kinds are enabled while the operator runs")
