@@ -32,7 +32,10 @@ var parts = []struct {
 	name    string
 	measure func(context.Context, options) error
 }{
-	{"tree", measureTree}, {"group", measureGroup}, {"memory", measureMemory}, {"enable", measureEnable},
+	{"tree", measureTree},
+	{"group", measureGroup},
+	{"memory", measureMemory},
+	{"enable", measureEnable},
 	{"sizes", measureSizes},
 }
 
@@ -46,7 +49,7 @@ func main() {
 
 func newCommand() *cobra.Command {
 	var o options
-	var names []string
+	names := make([]string, 0, len(parts))
 	for _, part := range parts {
 		names = append(names, part.name)
 	}
@@ -93,5 +96,5 @@ func run(ctx context.Context, o options, names []string) error {
 
 // report prints one figure.
 func report(what, format string, args ...any) {
-	fmt.Printf("%-68s  %s\n", what, fmt.Sprintf(format, args...))
+	fmt.Fprintf(os.Stdout, "%-68s  %s\n", what, fmt.Sprintf(format, args...))
 }

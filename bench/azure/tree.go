@@ -33,12 +33,13 @@ func elementsOf(name string, resources, routes int) []element {
 // networkOf returns the network number i of a tree, with what is in the network or refers to it.
 func networkOf(tree string, i, routes int) []element {
 	vnet, routing := fmt.Sprintf("%s-net-%d", tree, i), fmt.Sprintf("%s-table-%d", tree, i)
-	all := []element{table(routing, tree), {
+	all := make([]element, 0, 2+subnets+interfaces+routes)
+	all = append(all, table(routing, tree), element{
 		kind: "vnet", name: vnet, owner: tree, spec: map[string]any{
 			"location":     "westeurope",
 			"addressSpace": map[string]any{"addressPrefixes": []any{fmt.Sprintf("10.%d.0.0/16", i)}},
 		},
-	}}
+	})
 	for j := range subnets {
 		all = append(all, element{
 			kind: "subnet", name: fmt.Sprintf("%s-%d", vnet, j), owner: vnet,
