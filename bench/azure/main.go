@@ -21,6 +21,7 @@ type options struct {
 	program               string
 	parts                 []string
 	resources, dependents int
+	routes                int
 	objects, samples      int
 	latency, idle, settle time.Duration
 	eager                 bool
@@ -31,7 +32,10 @@ var parts = []struct {
 	name    string
 	measure func(context.Context, options) error
 }{
-	{"tree", measureTree}, {"group", measureGroup}, {"memory", measureMemory}, {"enable", measureEnable},
+	{"tree", measureTree},
+	{"group", measureGroup},
+	{"memory", measureMemory},
+	{"enable", measureEnable},
 	{"sizes", measureSizes},
 }
 
@@ -45,7 +49,7 @@ func main() {
 
 func newCommand() *cobra.Command {
 	var o options
-	var names []string
+	names := make([]string, 0, len(parts))
 	for _, part := range parts {
 		names = append(names, part.name)
 	}
@@ -62,6 +66,7 @@ func newCommand() *cobra.Command {
 	f.StringVar(&o.program, "operator", "bin/kinship", "operator to start")
 	f.StringSliceVar(&o.parts, "parts", names, "what to measure")
 	f.IntVar(&o.resources, "resources", 300, "how many resources the tree has")
+	f.IntVar(&o.routes, "routes", 1, "how many routes each route table of the tree has")
 	f.IntVar(&o.dependents, "dependents", 200, "how many dependents the deleted group has")
 	f.IntVar(&o.objects, "objects", 1000, "how many objects there are when memory is measured")
 	f.IntVar(&o.samples, "samples", 5, "how many kinds are enabled while the operator runs")
@@ -91,5 +96,5 @@ func run(ctx context.Context, o options, names []string) error {
 
 // report prints one figure.
 func report(what, format string, args ...any) {
-	fmt.Printf("%-68s  %s\n", what, fmt.Sprintf(format, args...))
+	fmt.Fprintf(os.Stdout, "%-68s  %s\n", what, fmt.Sprintf(format, args...))
 }

@@ -46,7 +46,7 @@ func measureMemory(ctx context.Context, o options) (err error) {
 	}
 	defer func() { err = errors.Join(err, r.stop()) }()
 	empty := r.usage().operator
-	if _, err := r.build(ctx, elementsOf("tree", o.objects)); err != nil {
+	if _, err := r.build(ctx, elementsOf("tree", o.objects, o.routes)); err != nil {
 		return err
 	}
 	if err := pause(ctx, o.settle); err != nil {

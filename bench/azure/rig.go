@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"time"
@@ -185,9 +186,7 @@ func (r *rig) object(e element) *unstructured.Unstructured {
 	u.SetNamespace(namespace)
 	u.SetName(e.name)
 	spec := map[string]any{}
-	for key, value := range e.spec {
-		spec[key] = value
-	}
+	maps.Copy(spec, e.spec)
 	if e.owner != "" {
 		spec["ownerRef"] = to(e.owner)
 	}

@@ -13,33 +13,33 @@ import (
 
 var treeKinds = []string{"rg", "vnet", "subnet", "table", "route", "nic"}
 
-// Each network of a tree has a route table, and so many subnets, routes and network interfaces.
+// Each network of a tree has a route table with so many routes, and so many subnets and network interfaces.
 const (
 	subnets    = 4
-	routes     = 4
 	interfaces = 5
 )
 
 // elementsOf returns a tree of a number of resources: a group; networks and route tables in the group; subnets
 // in a network, each with a reference to a route table, and routes in a table; network interfaces in the
 // group, each with a reference to a subnet.
-func elementsOf(name string, resources int) []element {
+func elementsOf(name string, resources, routes int) []element {
 	all := []element{group(name)}
 	for i := 0; len(all) < resources; i++ {
-		all = append(all, networkOf(name, i)...)
+		all = append(all, networkOf(name, i, routes)...)
 	}
 	return all[:resources]
 }
 
 // networkOf returns the network number i of a tree, with what is in the network or refers to it.
-func networkOf(tree string, i int) []element {
+func networkOf(tree string, i, routes int) []element {
 	vnet, routing := fmt.Sprintf("%s-net-%d", tree, i), fmt.Sprintf("%s-table-%d", tree, i)
-	all := []element{table(routing, tree), {
+	all := make([]element, 0, 2+subnets+interfaces+routes)
+	all = append(all, table(routing, tree), element{
 		kind: "vnet", name: vnet, owner: tree, spec: map[string]any{
 			"location":     "westeurope",
 			"addressSpace": map[string]any{"addressPrefixes": []any{fmt.Sprintf("10.%d.0.0/16", i)}},
 		},
-	}}
+	})
 	for j := range subnets {
 		all = append(all, element{
 			kind: "subnet", name: fmt.Sprintf("%s-%d", vnet, j), owner: vnet,
@@ -83,7 +83,7 @@ func measureTree(ctx context.Context, o options) (err error) {
 	defer func() { err = errors.Join(err, r.stop()) }()
 	var alone []time.Duration
 	for i := range chains {
-		all := elementsOf(fmt.Sprintf("chain-%d", i), 8)
+		all := elementsOf(fmt.Sprintf("chain-%d", i), 8, 0)
 		chain := []element{all[0], all[1], all[2], all[3], all[7]} // Group, table, network, subnet, interface.
 		took, err := r.build(ctx, chain)
 		if err != nil {
@@ -94,7 +94,7 @@ func measureTree(ctx context.Context, o options) (err error) {
 	slices.Sort(alone)
 	path := alone[len(alone)/2]
 	r.cloud.ResetCalls()
-	all := elementsOf("tree", o.resources)
+	all := elementsOf("tree", o.resources, o.routes)
 	used := r.usage()
 	before, err := r.requests(ctx)
 	if err != nil {

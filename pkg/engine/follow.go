@@ -52,7 +52,10 @@ func (e *Engine) follow(ctx context.Context) error {
 }
 
 // pauses are those of openSoon.
-var pauses = []time.Duration{0, 200 * time.Millisecond, time.Second, 5 * time.Second}
+var pauses = []time.Duration{
+	0, 50 * time.Millisecond, 100 * time.Millisecond, 200 * time.Millisecond, 500 * time.Millisecond, time.Second,
+	5 * time.Second,
+}
 
 // openSoon opens the kinds that were installed. A watch reports a CustomResourceDefinition before
 // the discovery of the API server lists its kind, so openSoon repeats openInstalled after pauses.

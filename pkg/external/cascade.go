@@ -160,7 +160,7 @@ func isOwned(obj, owner client.Object) bool {
 }
 
 // collecting is how long the garbage collector may take to delete the objects of an owner that is gone.
-const collecting = 5 * time.Second
+const collecting = 30 * time.Second
 
 // untilCollected returns how long the status of an object is not written because the object's owner is
 // gone: the garbage collector is about to delete the object, and the write would delay that deletion and those of

@@ -84,8 +84,9 @@ type turn struct {
 	probe bool
 }
 
-// turns gives turns to the objects of one kind, or of all kinds ([Options.Pooled]). turns is safe for concurrent use. A line without
-// turns, parked objects and failures is dropped, so that places which tenants invent take no memory.
+// turns gives turns to the objects of one kind, or of all kinds ([Options.Pooled]). turns is safe for
+// concurrent use. A line without turns, parked objects and failures is dropped, so that places which
+// tenants invent take no memory.
 type turns struct {
 	share int // turns of one line
 	wake  func(object.ID)
