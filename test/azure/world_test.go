@@ -254,7 +254,8 @@ func (w *world) says(one, want string) {
 func (w *world) edit(one, patch string) {
 	w.T.Helper()
 	kind, name := split(one)
-	if err := w.C.Patch(w.T.Context(), w.blank(kind, name), client.RawPatch("application/merge-patch+json", []byte(patch))); err != nil {
+	change := client.RawPatch("application/merge-patch+json", []byte(patch))
+	if err := w.C.Patch(w.T.Context(), w.blank(kind, name), change); err != nil {
 		w.T.Fatal(err)
 	}
 }

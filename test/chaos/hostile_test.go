@@ -170,7 +170,9 @@ func (a *afternoon) restart() {
 }
 
 // args are the flags of the operator.
-func (a *afternoon) args() []string { return slices.Concat(hostileArgs, []string{"--packs", "azure"}, a.azure.args()) }
+func (a *afternoon) args() []string {
+	return slices.Concat(hostileArgs, []string{"--packs", "azure"}, a.azure.args())
+}
 
 var peakMemory = regexp.MustCompile(`VmHWM:\s+(\d+) kB`)
 

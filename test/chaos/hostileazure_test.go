@@ -146,7 +146,7 @@ func enableAzure(t *testing.T, c client.Client) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var kinds []*catalogue.Kind
+	kinds := make([]*catalogue.Kind, 0, len(azureTypes))
 	for _, one := range azureTypes {
 		kinds = append(kinds, all.Default(one))
 	}
@@ -227,7 +227,7 @@ spec: {location: westeurope, credentialsRef: {secretName: azure}, ownerRef: {kub
 
 // keptAzureObjects are the objects of keptAzure without content.
 func (h *honest) keptAzureObjects() []*unstructured.Unstructured {
-	var all []*unstructured.Unstructured
+	all := make([]*unstructured.Unstructured, 0, len(h.azureUIDs))
 	for _, one := range []struct {
 		gvk  schema.GroupVersionKind
 		name string

@@ -228,7 +228,7 @@ func enabledIn(role *rbacv1.ClusterRole, all *catalogue.Catalogue) (kinds []*cat
 // Disable deletes the definitions of kinds, and takes back the rights to these. Disable changes nothing
 // while an object of the kinds exists.
 func Disable(ctx context.Context, c client.Client, all *catalogue.Catalogue, kinds []*catalogue.Kind) error {
-	var problems []error
+	problems := make([]error, 0, len(kinds))
 	for _, k := range kinds {
 		problems = append(problems, used(ctx, c, k))
 	}
