@@ -91,7 +91,8 @@ func (g Grant) bindings() []client.Object {
 	role := rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: RoleName}
 	if len(g.Namespaces) == 0 {
 		return []client.Object{&rbacv1.ClusterRoleBinding{
-			ObjectMeta: metav1.ObjectMeta{Name: RoleName, Labels: enabledLabels()}, Subjects: []rbacv1.Subject{g.Account}, RoleRef: role,
+			ObjectMeta: metav1.ObjectMeta{Name: RoleName, Labels: enabledLabels()},
+			Subjects:   []rbacv1.Subject{g.Account}, RoleRef: role,
 		}}
 	}
 	all := make([]client.Object, 0, len(g.Namespaces))
