@@ -113,7 +113,9 @@ func TestAzureCatalogueRefused(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, command := range [][]string{
-				{"operator", "--kubeconfig", "nowhere"}, {"azure", "kinds"}, {"azure", "enable", "*", "--kubeconfig", "nowhere"},
+				{"operator", "--kubeconfig", "nowhere"},
+				{"azure", "kinds"},
+				{"azure", "enable", "*", "--kubeconfig", "nowhere"},
 			} {
 				var out, errOut bytes.Buffer
 				arguments := append([]string{"kinship"}, append(command, "--azure-catalogue", path)...)

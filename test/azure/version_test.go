@@ -50,7 +50,8 @@ func TestSecondVersion(t *testing.T) {
 
 	err := w.enableMatching(policies + "@" + newer.APIVersion)
 	for _, want := range []string{
-		"nothing was enabled", "1 objects would lose something", "FirewallPolicy " + w.NS + "/special: ", "intrusionSystemMode",
+		"nothing was enabled", "1 objects would lose something", "FirewallPolicy " + w.NS + "/special: ",
+		"intrusionSystemMode",
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("enabled with an object that would lose a field: %v, want %q", err, want)
@@ -95,13 +96,22 @@ func TestSecondVersion(t *testing.T) {
 		}
 		return nil
 	})
-	w.ready(policies+":newest", policies+":plain", policies+":special", policies+":later", policies+":newer")
+	names := []string{
+		policies + ":plain", policies + ":special", policies + ":later", policies + ":newer", policies + ":newest",
+	}
+	w.ready(names...)
 	if n := w.calls("PUT", policies) - before; n != 1 {
 		t.Errorf("%d PUTs by the next operator, want 1", n)
 	}
 	w.noneRefused()
+	w.disablePolicies(names)
+}
 
-	names := []string{policies + ":plain", policies + ":special", policies + ":later", policies + ":newer", policies + ":newest"}
+// disablePolicies expects that no version of the kind can be disabled while it has objects.
+func (w *world) disablePolicies(names []string) {
+	w.T.Helper()
+	t, old, newer := w.T, kindOf(policies), all().Versions(policies)[1]
+
 	for _, version := range []*catalogue.Kind{old, newer} {
 		err := packazure.Disable(t.Context(), w.C, all(), []*catalogue.Kind{version})
 		if err == nil || !strings.Contains(err.Error(), "delete the objects first: FirewallPolicy") {

@@ -91,7 +91,8 @@ func (g Grant) bindings() []client.Object {
 	role := rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: RoleName}
 	if len(g.Namespaces) == 0 {
 		return []client.Object{&rbacv1.ClusterRoleBinding{
-			ObjectMeta: metav1.ObjectMeta{Name: RoleName, Labels: enabledLabels()}, Subjects: []rbacv1.Subject{g.Account}, RoleRef: role,
+			ObjectMeta: metav1.ObjectMeta{Name: RoleName, Labels: enabledLabels()},
+			Subjects:   []rbacv1.Subject{g.Account}, RoleRef: role,
 		}}
 	}
 	all := make([]client.Object, 0, len(g.Namespaces))
@@ -228,7 +229,7 @@ func enabledIn(role *rbacv1.ClusterRole, all *catalogue.Catalogue) (kinds []*cat
 // Disable deletes the definitions of kinds, and takes back the rights to these. Disable changes nothing
 // while an object of the kinds exists.
 func Disable(ctx context.Context, c client.Client, all *catalogue.Catalogue, kinds []*catalogue.Kind) error {
-	var problems []error
+	problems := make([]error, 0, len(kinds))
 	for _, k := range kinds {
 		problems = append(problems, used(ctx, c, k))
 	}
