@@ -78,7 +78,8 @@ func (w *train) sail() (stop func()) {
 	var e *Engine
 	e = New(mgr, Options{
 		Group: toyGroup.Group, Finalizer: toyGroup.Group + "/thing", Noun: "thing", Cloud: "the toy cloud", Live: w.c,
-		Summary: true, Specific: true, Pooled: true, OwnerLabels: toyGroup.Group, Guards: []string{toyGuard}, Health: w.health,
+		Summary: true, Specific: true, Pooled: true,
+		OwnerLabels: toyGroup.Group, Guards: []string{toyGuard}, Health: w.health,
 		Catalog: watch.NewCatalog(discovery.ToDiscoveryInterfaceWithContext(found), nil),
 		Discover: func(served watch.Mapping) {
 			if served.Resource.Group == toyGroup.Group && slices.Contains([]string{"Fleet", "Boat", "Sailor"}, served.Kind) {
