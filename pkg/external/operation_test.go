@@ -140,19 +140,19 @@ func TestOperation(t *testing.T) {
 			w := newToyWorld(t, c.put)
 			w.cloud.change(func(c *toyCloud) { c.slow = 3 })
 			w.create("a")
-			w.passIn("a", 3 * time.Second)
+			w.passIn("a", 3*time.Second)
 			w.expect("begun", states{"a": waits}, c.begin...)
 			operation := "GET /operations/op1"
 			if !c.put {
 				operation = "GET /operations/op2" // The thing has the number 1.
 			}
-			w.passIn("a", 3 * time.Second)
+			w.passIn("a", 3*time.Second)
 			w.expect("an event came before the time", states{"a": waits})
 			w.clock.SetTime(w.clock.Now().Add(3 * time.Second))
-			w.passIn("a", 5 * time.Second)
+			w.passIn("a", 5*time.Second)
 			w.expect("it runs", states{"a": waits}, operation)
 			w.restart()
-			w.passIn("a", 5 * time.Second)
+			w.passIn("a", 5*time.Second)
 			w.expect("another process goes on", states{"a": waits}, operation)
 			w.later(5*time.Second, "a")
 			w.expect("it has ended", states{"a": c.id}, append([]string{operation}, c.end...)...)
@@ -203,21 +203,21 @@ func TestUpdateTakesLong(t *testing.T) {
 	colour = "green"
 	w.cloud.change(func(c *toyCloud) { c.slow = 2 })
 	w.edit("a")
-	w.passIn("a", 3 * time.Second)
+	w.passIn("a", 3*time.Second)
 	w.expect("begun", states{"a": waits}, "GET /things/blue-a", "PATCH /things/blue-a")
-	w.passIn("a", 3 * time.Second)
+	w.passIn("a", 3*time.Second)
 	w.expect("an event came before the time", states{"a": waits}, "GET /things/blue-a")
 	w.clock.SetTime(w.clock.Now().Add(3 * time.Second))
-	w.passIn("a", 5 * time.Second)
+	w.passIn("a", 5*time.Second)
 	w.expect("it runs", states{"a": waits}, "GET /things/blue-a", "GET /operations/op1")
 	w.later(5*time.Second, "a")
 	w.expect("it has ended", states{"a": "blue-a"}, "GET /things/blue-a", "GET /operations/op1", "GET /things/blue-a")
 	colour = "blue"
 	w.edit("a")
-	w.passIn("a", 3 * time.Second)
+	w.passIn("a", 3*time.Second)
 	w.restart()
 	w.r.kind.Differs = differs
-	w.passIn("a", 3 * time.Second)
+	w.passIn("a", 3*time.Second)
 	w.expect("another process asks again", states{"a": waits},
 		"GET /things/blue-a", "PATCH /things/blue-a", "GET /things/blue-a", "PATCH /things/blue-a")
 	w.cloud.change(func(c *toyCloud) { c.refuse = "no" })
@@ -234,10 +234,10 @@ func TestDeletionTakesLong(t *testing.T) {
 	w.pass("a")
 	w.cloud.change(func(c *toyCloud) { c.slow, c.calls = 1, nil })
 	w.delete("a")
-	w.passIn("a", 3 * time.Second)
+	w.passIn("a", 3*time.Second)
 	const waits = "blue-a Waiting for resource to be deleted"
 	w.expect("begun", states{"a": waits}, "DELETE /things/blue-a")
-	w.passIn("a", 3 * time.Second)
+	w.passIn("a", 3*time.Second)
 	w.expect("an event came before the time", states{"a": waits})
 	w.later(3*time.Second, "a")
 	w.expect("it runs", states{"a": waits}, "GET /things/blue-a")

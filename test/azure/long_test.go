@@ -154,7 +154,6 @@ func TestManyDependents(t *testing.T) {
 		t.Errorf("%d requests to create %d resources", n, tables)
 	}
 	w.cloud.ResetCalls()
-	orphans := w.reasons("table", "WaitingForOwner")
 	begin := time.Now()
 	w.delete("rg/rg")
 	w.gone("rg/rg")
@@ -164,42 +163,8 @@ func TestManyDependents(t *testing.T) {
 	if gets, deletes := w.calls("GET", "table"), w.cloud.CallCount("DELETE"); gets > tables || deletes != 1 {
 		t.Errorf("%d GETs of %d tables, %d DELETEs", gets, tables, deletes)
 	}
-	if n := orphans(); n > tables/10 { // An object whose owner is gone is about to be deleted.
-		t.Errorf("%d statuses were written of objects that the garbage collector was about to delete", n)
-	}
 	w.inCloud()
 	w.noneRefused()
-}
-
-// reasons watches a kind, and returns a function that ends the watch and returns in how many changes an object that is
-// not deleted had a reason in its condition Ready.
-func (w *world) reasons(kind, reason string) func() int {
-	w.T.Helper()
-	list := &unstructured.UnstructuredList{}
-	list.SetGroupVersionKind(kindOf(kind).GroupVersionKind())
-	c, err := client.NewWithWatch(testenv.Config(w.T), client.Options{})
-	if err != nil {
-		w.T.Fatal(err)
-	}
-	changes, err := c.Watch(w.T.Context(), list, client.InNamespace(w.NS))
-	if err != nil {
-		w.T.Fatal(err)
-	}
-	found := make(chan int)
-	go func() {
-		n := 0
-		for change := range changes.ResultChan() {
-			u, ok := change.Object.(*unstructured.Unstructured)
-			if ok && u.GetDeletionTimestamp() == nil && strings.Contains(readyOf(u), reason) {
-				n++
-			}
-		}
-		found <- n
-	}()
-	return func() int {
-		changes.Stop()
-		return <-found
-	}
 }
 
 // TestDeployments: with the option, resources are created and updated by one template deployment each. A text that

@@ -187,7 +187,7 @@ func TestTakenTwice(t *testing.T) {
 // tree creates the resources of the example, and deletes their objects. It returns the names of the objects.
 func (w *world) tree() []string {
 	w.T.Helper()
-	objects := []*unstructured.Unstructured{}
+	objects := make([]*unstructured.Unstructured, 0, 12)
 	for _, file := range []string{"group", "stack"} {
 		objects = append(objects, testenv.ApplyFile(w.T, "../../examples/azure/"+file+".yaml", testenv.In(w.NS))...)
 	}

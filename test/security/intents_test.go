@@ -36,7 +36,8 @@ func TestIntentsAreTheOperators(t *testing.T) {
 	}
 	group := l.group("it")
 	_ = unstructured.SetNestedField(group.Object, "none", "spec", "credentialsRef", "secretName")
-	for name, obj := range map[string]*unstructured.Unstructured{"openstack.k-orc.cloud": network, "azure.kinship.dev": group} {
+	objects := map[string]*unstructured.Unstructured{"openstack.k-orc.cloud": network, "azure.kinship.dev": group}
+	for name, obj := range objects {
 		t.Run(name, func(t *testing.T) {
 			l := l
 			l.T = t

@@ -128,8 +128,8 @@ func TestForeignKinds(t *testing.T) {
 	}
 	zone := func(reference string) (*kind, setting) {
 		u := external.NewUnstructured(of.GroupVersionKind())
-		text := `{"apiVersion":"` + of.Group + "/" + of.Version + `","kind":"` + of.Kind + `","metadata":{"name":"z"},"spec":` +
-			`{"registrationVirtualNetworks":[{"kubernetes":` + reference + `}]}}`
+		text := `{"apiVersion":"` + of.Group + "/" + of.Version + `","kind":"` + of.Kind + `","metadata":{"name":"z"},` +
+			`"spec":{"registrationVirtualNetworks":[{"kubernetes":` + reference + `}]}}`
 		if err := u.UnmarshalJSON([]byte(text)); err != nil {
 			t.Fatal(err)
 		}
