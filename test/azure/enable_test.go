@@ -1,13 +1,19 @@
 package azure_test
 
 import (
+	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/kinship-dev/kinship/api/azure/catalogue"
 	packazure "github.com/kinship-dev/kinship/internal/pack/azure"
+	"github.com/kinship-dev/kinship/internal/testenv"
+	"github.com/kinship-dev/kinship/test/operator"
 )
 
 const gateways = "Microsoft.Network/natGateways"
@@ -18,7 +24,9 @@ func TestEnabledLater(t *testing.T) {
 	w := newWorld(t)
 	w.apply(group("rg"), vnet("net", "rg"),
 		subnet("front", "net", "natGateway: {kubernetes: {name: gate}}"))
-	w.says("subnet/front", "the kind NatGateway.microsoft.network.infra.azure.com is not installed")
+	const waits = "False WaitingForReference Waiting for NatGateway/gate to be created: " +
+		"the kind NatGateway.microsoft.network.infra.azure.com is not installed"
+	w.says("subnet/front", waits)
 	gateway := manifest(gateways, "gate", "rg", "location: westeurope")
 	for range 2 {
 		begin := time.Now()
@@ -36,13 +44,97 @@ func TestEnabledLater(t *testing.T) {
 		if err := packazure.Disable(t.Context(), w.C, all(), kindsOf(gateways)); err != nil {
 			t.Fatal(err)
 		}
-		crd := &unstructured.Unstructured{}
-		crd.SetAPIVersion("apiextensions.k8s.io/v1")
-		crd.SetKind("CustomResourceDefinition")
-		crd.SetName("natgateways.microsoft.network.infra.azure.com")
-		w.Gone(crd)
+		if err := w.Read(definition(gateways)); !apierrors.IsNotFound(err) {
+			t.Errorf("the definition after disable: %v", err)
+		}
 		w.apply(subnet("front", "net", "natGateway: {kubernetes: {name: gate}}"))
-		w.says("subnet/front", "False WaitingForReference Waiting for NatGateway/gate to be created")
+		w.says("subnet/front", waits)
+	}
+	w.noneRefused()
+}
+
+// definition is the CustomResourceDefinition of a kind, by its name.
+func definition(kind string) *unstructured.Unstructured {
+	crd := &unstructured.Unstructured{}
+	crd.SetAPIVersion("apiextensions.k8s.io/v1")
+	crd.SetKind("CustomResourceDefinition")
+	crd.SetName(kindOf(kind).Plural + "." + kindOf(kind).Group)
+	return crd
+}
+
+// disable disables kinds as kinship azure disable does.
+func (w *world) disable(types ...string) {
+	w.T.Helper()
+	if err := packazure.Disable(context.WithoutCancel(w.T.Context()), w.C, all(), kindsOf(types...)); err != nil {
+		w.T.Fatal(err)
+	}
+}
+
+// TestKindWithoutRights: a definition that was applied by other means than enable, so that the operator has no
+// rights to its kind, stops no other kind: not the kinds that are enabled later, nor their guards, nor those that
+// an operator finds at its start.
+func TestKindWithoutRights(t *testing.T) {
+	const plans = "Microsoft.Network/ddosProtectionPlans"
+	w := newCloud(t, cloudOptions)
+	t.Cleanup(func() { w.disable(plans, gateways) })
+	first := operator.Start(t, w.options)
+	t.Cleanup(w.tidyUp)
+	crd, err := catalogue.CRD(all(), kindsOf(plans))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Create(crd)
+	stack := []string{group("rg"), vnet("net", "rg"), subnet("front", "net", "natGateway: {kubernetes: {name: gate}}")}
+	for range 2 {
+		w.apply(stack...)
+		w.says("subnet/front", "Waiting for NatGateway/gate to be created")
+		w.enable(gateways)
+		w.apply(manifest(gateways, "gate", "rg", "location: westeurope"))
+		w.ready("subnet/front")
+		w.delete(gateways+":gate", "subnet/front")
+		w.gone("subnet/front", gateways+":gate")
+		if first == nil {
+			break
+		}
+		if err := first.Stop(); err != nil {
+			t.Fatal(err)
+		}
+		first = nil
+		operator.Start(t, w.options)
+		t.Cleanup(w.tidyUp)
+	}
+	w.noneRefused()
+}
+
+// TestOtherVersionLater: a kind that was disabled is served by the running operator in the version in which the kind
+// is enabled next.
+func TestOtherVersionLater(t *testing.T) {
+	w := newWorld(t)
+	w.apply(group("rg"))
+	versions := all().Versions(policies)
+	for _, k := range []*catalogue.Kind{versions[0], versions[1], versions[0]} {
+		if err := w.enableMatching(policies + "@" + k.APIVersion); err != nil {
+			t.Fatal(err)
+		}
+		text := strings.Replace(manifest(policies, "policy", "rg", "location: westeurope"),
+			"/"+kindOf(policies).Version, "/"+k.Version, 1)
+		w.apply(text)
+		testenv.Eventually(t, func() error {
+			u := w.blank(policies, "policy")
+			u.SetGroupVersionKind(k.GroupVersionKind())
+			if err := w.Read(u); err != nil {
+				return err
+			}
+			if says := readyOf(u); !strings.HasPrefix(says, "True") {
+				return fmt.Errorf("in version %s: %s", k.Version, says)
+			}
+			return nil
+		})
+		u := w.blank(policies, "policy")
+		u.SetGroupVersionKind(k.GroupVersionKind())
+		w.Delete(u)
+		w.Gone(u)
+		w.disable(policies)
 	}
 	w.noneRefused()
 }
