@@ -3,12 +3,16 @@ package azure_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kinship-dev/kinship/api/azure/catalogue"
 	packazure "github.com/kinship-dev/kinship/internal/pack/azure"
@@ -130,6 +134,10 @@ func TestOtherVersionLater(t *testing.T) {
 			}
 			return nil
 		})
+		err := packazure.Disable(t.Context(), w.C, all(), kindsOf(policies)) // The default version.
+		if err == nil || !strings.Contains(err.Error(), "delete the objects first: FirewallPolicy") {
+			t.Fatalf("disable a kind that has an object in version %s: %v", k.Version, err)
+		}
 		u := w.blank(policies, "policy")
 		u.SetGroupVersionKind(k.GroupVersionKind())
 		w.Delete(u)
@@ -137,4 +145,87 @@ func TestOtherVersionLater(t *testing.T) {
 		w.disable(policies)
 	}
 	w.noneRefused()
+}
+
+// late creates an object just before the first definition is deleted.
+type late struct {
+	client.Client
+
+	create func()
+}
+
+func (l *late) Delete(ctx context.Context, obj client.Object, options ...client.DeleteOption) error {
+	if l.create != nil {
+		l.create()
+		l.create = nil
+	}
+	return l.Client.Delete(ctx, obj, options...)
+}
+
+// TestCreatedWhileDisabled: an object that is created while its kind is disabled goes with the kind, and so does its
+// resource: the operator keeps the rights to the kind until then.
+func TestCreatedWhileDisabled(t *testing.T) {
+	w := newWorld(t)
+	w.enable(gateways)
+	w.apply(group("rg"))
+	w.ready("rg/rg")
+	c := &late{Client: w.C, create: func() {
+		w.apply(manifest(gateways, "gate", "rg", "location: westeurope"))
+		w.ready(gateways + ":gate")
+	}}
+	if err := packazure.Disable(t.Context(), c, all(), kindsOf(gateways)); err != nil {
+		t.Fatal(err)
+	}
+	w.inCloud("rg")
+	if w.mayList(gateways) {
+		t.Error("the rights to the kind are left")
+	}
+}
+
+// mayList reports whether the role of enabled kinds has a kind.
+func (w *world) mayList(kind string) bool {
+	w.T.Helper()
+	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: packazure.RoleName}}
+	if err := w.Read(role); err != nil {
+		w.T.Fatal(err)
+	}
+	k := kindOf(kind)
+	return slices.ContainsFunc(role.Rules, func(r rbacv1.PolicyRule) bool {
+		return slices.Contains(r.APIGroups, k.Group) && slices.Contains(r.Resources, k.Plural) &&
+			slices.Contains(r.Verbs, "list")
+	})
+}
+
+// TestOtherCatalogue: kinds that were enabled from one catalogue keep their rights when kinds of another catalogue
+// are enabled and disabled.
+func TestOtherCatalogue(t *testing.T) {
+	w := newCloud(t, cloudOptions)
+	definition, err := kindOf(gateways).Definition()
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := catalogue.New([]catalogue.Entry{{Kind: *kindOf(gateways), Definition: definition}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	theirs := []*catalogue.Kind{other.Default(gateways)}
+	if err := packazure.Enable(t.Context(), w.C, other, theirs, packazure.Grant{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, kind := range append([]string{gateways}, enabled...) {
+		if !w.mayList(kind) {
+			t.Errorf("no rights to %s after %s was enabled", kind, gateways)
+		}
+	}
+	if err := packazure.Disable(t.Context(), w.C, other, theirs); err != nil {
+		t.Fatal(err)
+	}
+	for _, kind := range enabled {
+		if !w.mayList(kind) {
+			t.Errorf("no rights to %s after %s was disabled", kind, gateways)
+		}
+	}
+	if w.mayList(gateways) {
+		t.Errorf("the rights to %s are left", gateways)
+	}
 }
