@@ -98,11 +98,13 @@ func TestAzureClientIsNotThrottled(t *testing.T) {
 	const requests = 100
 	synctest.Test(t, func(t *testing.T) {
 		sent := 0
-		config := &rest.Config{Host: "http://nowhere", Transport: answers(func(*http.Request) *http.Response {
-			sent++
-			return &http.Response{
-				StatusCode: http.StatusNotFound, Header: http.Header{}, Body: io.NopCloser(strings.NewReader("{}")),
+		config := &rest.Config{Host: "http://nowhere", Transport: answers(func(r *http.Request) string {
+			if r.URL.Path == "/api/v1" {
+				return `{"kind":"APIResourceList","apiVersion":"v1","groupVersion":"v1","resources":[` +
+					`{"name":"secrets","namespaced":true,"kind":"Secret","verbs":["list"]}]}`
 			}
+			sent++
+			return `{"kind":"SecretList","apiVersion":"v1","items":[]}`
 		})}
 		c, err := newAzureClient(config)
 		if err != nil {
@@ -110,7 +112,9 @@ func TestAzureClientIsNotThrottled(t *testing.T) {
 		}
 		begin := time.Now() // The bubble's clock advances only while all goroutines wait.
 		for range requests {
-			_ = c.List(t.Context(), &corev1.SecretList{})
+			if err := c.List(t.Context(), &corev1.SecretList{}); err != nil {
+				t.Fatal(err)
+			}
 		}
 		if waited := time.Since(begin); sent < requests || waited > 0 {
 			t.Errorf("%d requests waited for %s", sent, waited)
@@ -118,10 +122,15 @@ func TestAzureClientIsNotThrottled(t *testing.T) {
 	})
 }
 
-// answers is a transport that sends nothing.
-type answers func(*http.Request) *http.Response
+// answers is a transport that sends nothing, and answers with JSON.
+type answers func(*http.Request) string
 
-func (a answers) RoundTrip(r *http.Request) (*http.Response, error) { return a(r), nil }
+func (a answers) RoundTrip(r *http.Request) (*http.Response, error) {
+	return &http.Response{
+		StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}},
+		Body: io.NopCloser(strings.NewReader(a(r))), Request: r,
+	}, nil
+}
 
 // TestAzureCatalogueRefused: the operator does not start with a catalogue that is cut off, was changed, or is
 // of a later release, and says which file it is and what is wrong.
