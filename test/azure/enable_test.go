@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kinship-dev/kinship/api/azure/catalogue"
+	"github.com/kinship-dev/kinship/internal/app"
 	packazure "github.com/kinship-dev/kinship/internal/pack/azure"
 	"github.com/kinship-dev/kinship/internal/testenv"
 	"github.com/kinship-dev/kinship/test/operator"
@@ -209,7 +210,10 @@ func TestOtherCatalogue(t *testing.T) {
 		t.Fatal(err)
 	}
 	theirs := []*catalogue.Kind{other.Default(gateways)}
-	if err := packazure.Enable(t.Context(), w.C, other, theirs, packazure.Grant{}); err != nil {
+	grant := packazure.Grant{Account: rbacv1.Subject{
+		Kind: rbacv1.ServiceAccountKind, Namespace: app.Namespace, Name: app.AccountOf("azure"),
+	}}
+	if err := packazure.Enable(t.Context(), w.C, other, theirs, grant); err != nil {
 		t.Fatal(err)
 	}
 	for _, kind := range append([]string{gateways}, enabled...) {
