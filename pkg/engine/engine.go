@@ -44,9 +44,9 @@ type Options struct {
 	// on customresourcedefinitions.apiextensions.k8s.io.
 	Catalog *watch.Catalog
 	// Discover, if set, is called with each kind that the API server serves and the [Engine] does
-	// not have, at the start and after a CustomResourceDefinition was installed. Discover may call
-	// [Engine.Add]: thousands of kinds may be possible, and only those that are installed have a
-	// controller. Discover needs Catalog.
+	// not have, at the start and after a CustomResourceDefinition was installed. Discover is called again for a
+	// kind that is served only in another version by now. Discover may call [Engine.Add]: thousands of kinds may
+	// be possible, and only those that are installed have a controller. Discover needs Catalog.
 	Discover func(watch.Mapping)
 	// Health, if set, forgets a kind whose definition was deleted.
 	Health *watch.Health
