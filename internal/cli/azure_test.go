@@ -2,10 +2,17 @@ package cli
 
 import (
 	"bytes"
+	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/rest"
 )
 
 // azureCommandOutput runs a command "kinship azure", and returns its output, its errors and its exit code.
@@ -83,6 +90,46 @@ spec: {owner: {name: rg}, location: westeurope, magic: 1}
 			}
 		})
 	}
+}
+
+// TestAzureClientIsNotThrottled: kinds are enabled as fast as the API server answers. A client of client-go's
+// default speed would wait most of the time in a bucket of tokens, before each request after the first ones.
+func TestAzureClientIsNotThrottled(t *testing.T) {
+	const requests = 100
+	synctest.Test(t, func(t *testing.T) {
+		sent := 0
+		config := &rest.Config{Host: "http://nowhere", Transport: answers(func(r *http.Request) string {
+			if r.URL.Path == "/api/v1" {
+				return `{"kind":"APIResourceList","apiVersion":"v1","groupVersion":"v1","resources":[` +
+					`{"name":"secrets","namespaced":true,"kind":"Secret","verbs":["list"]}]}`
+			}
+			sent++
+			return `{"kind":"SecretList","apiVersion":"v1","items":[]}`
+		})}
+		c, err := newAzureClient(config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		begin := time.Now() // The bubble's clock advances only while all goroutines wait.
+		for range requests {
+			if err := c.List(t.Context(), &corev1.SecretList{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if waited := time.Since(begin); sent < requests || waited > 0 {
+			t.Errorf("%d requests waited for %s", sent, waited)
+		}
+	})
+}
+
+// answers is a transport that sends nothing, and answers with JSON.
+type answers func(*http.Request) string
+
+func (a answers) RoundTrip(r *http.Request) (*http.Response, error) {
+	return &http.Response{
+		StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}},
+		Body: io.NopCloser(strings.NewReader(a(r))), Request: r,
+	}, nil
 }
 
 // TestAzureCatalogueRefused: the operator does not start with a catalogue that is cut off, was changed, or is

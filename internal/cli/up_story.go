@@ -10,7 +10,6 @@ import (
 
 	"github.com/go-logr/logr"
 	"k8s.io/client-go/rest"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kinship-dev/kinship/api/azure/catalogue"
 	"github.com/kinship-dev/kinship/internal/app"
@@ -61,9 +60,9 @@ func enableStory(ctx context.Context, config *rest.Config) error {
 	if err != nil {
 		return err
 	}
-	cluster, err := client.New(config, client.Options{})
+	cluster, err := newAzureClient(config)
 	if err != nil {
-		return fmt.Errorf("make client: %w", err)
+		return err
 	}
 	var kinds []*catalogue.Kind
 	for _, pattern := range []string{

@@ -2,10 +2,12 @@ package story
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/kinship-dev/kinship/api/azure/catalogue"
 	"github.com/kinship-dev/kinship/examples"
 )
 
@@ -22,9 +24,27 @@ func newAzureProps() (azureProps, error) {
 		for _, object := range objects {
 			object.SetNamespace(namespace)
 		}
+		if err := rename(objects); err != nil {
+			return p, err
+		}
 		*part = objects
 	}
 	return p, nil
+}
+
+// rename gives resource groups other names in Azure than in the examples: the user may apply these beside what
+// LeaveAzure has left.
+func rename(objects []*unstructured.Unstructured) error {
+	for _, object := range objects {
+		if _, owned, _ := unstructured.NestedMap(object.Object, "spec", catalogue.OwnerField); owned {
+			continue
+		}
+		name := "story-" + object.GetName()
+		if err := unstructured.SetNestedField(object.Object, name, "spec", catalogue.AzureNameField); err != nil {
+			return fmt.Errorf("rename %s: %w", ID(object), err)
+		}
+	}
+	return nil
 }
 
 // all returns all objects of the story.

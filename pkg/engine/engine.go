@@ -44,9 +44,9 @@ type Options struct {
 	// on customresourcedefinitions.apiextensions.k8s.io.
 	Catalog *watch.Catalog
 	// Discover, if set, is called with each kind that the API server serves and the [Engine] does
-	// not have, at the start and after a CustomResourceDefinition was installed. Discover may call
-	// [Engine.Add]: thousands of kinds may be possible, and only those that are installed have a
-	// controller. Discover needs Catalog.
+	// not have, at the start and after a CustomResourceDefinition was installed. Discover is called again for a
+	// kind that is served only in another version by now. Discover may call [Engine.Add]: thousands of kinds may
+	// be possible, and only those that are installed have a controller. Discover needs Catalog.
 	Discover func(watch.Mapping)
 	// Health, if set, forgets a kind whose definition was deleted.
 	Health *watch.Health
@@ -248,7 +248,7 @@ func (e *Engine) control(m *member) error {
 	m.controlled = true
 	name := strings.ToLower(m.GVK.Kind)
 	if m.Reconciler != nil {
-		synced := e.synced(append(e.targets(m), m))
+		synced := synced(func() bool { return areHeard(append(e.targets(m), m)) && e.hearsTargets(m) })
 		run := func() error { return e.run(name, max(m.Workers, 1), m.Reconciler, &m.queue, synced, m.ids) }
 		if e.passes != nil {
 			run = func() error { return e.passes.join(e.mgr, &m.queue, synced, m.ids) }
@@ -266,7 +266,7 @@ func (e *Engine) control(m *member) error {
 			return obj == nil || !m.isGuarded(obj)
 		})
 	}
-	synced := e.synced(append(e.sourceKinds(m), m))
+	synced := synced(func() bool { return areHeard(append(e.sourceKinds(m), m)) })
 	if e.releases != nil {
 		return e.releases.join(e.mgr, &m.released, synced, begin)
 	}
@@ -290,40 +290,52 @@ func (e *Engine) run(
 	}.AddTo(e.mgr)
 }
 
-// synced returns a function that waits until the caches of some kinds are filled. A kind that
-// the API server does not serve has no cache, and the function does not wait for it.
-func (e *Engine) synced(members []*member) func(context.Context) bool {
-	return func(ctx context.Context) bool {
-		all := make([]toolscache.InformerSynced, 0, len(members))
-		for _, m := range members {
-			if cache := m.cache.Load(); cache != nil {
-				all = append(all, cache.synced)
-			}
-		}
-		return toolscache.WaitForCacheSync(ctx.Done(), all...)
-	}
+// synced returns a function that waits until the caches are filled that a controller needs.
+func synced(heard func() bool) func(context.Context) bool {
+	return func(ctx context.Context) bool { return toolscache.WaitForCacheSync(ctx.Done(), heard) }
 }
 
-// targets returns the kinds that objects of a kind refer to. A relation without Relation.Target
-// may refer to every kind.
+// areHeard reports whether the caches of kinds are filled. A kind without a cache counts as filled: the API
+// server does not serve the kind, or does not any more.
+func areHeard(members []*member) bool {
+	return !slices.ContainsFunc(members, func(m *member) bool {
+		cache := m.cache.Load()
+		return cache != nil && !cache.synced()
+	})
+}
+
+// hearsTargets reports whether the caches are filled of all kinds that the objects of a kind refer to. Of a
+// relation without Relation.Target, only the objects show the kinds: a kind that can't be read must not stop
+// the controllers of kinds that could refer to it.
+func (e *Engine) hearsTargets(m *member) bool {
+	return !slices.ContainsFunc(m.ids(), func(id object.ID) bool {
+		return slices.ContainsFunc(e.index.Declared(id), func(edge relation.Edge) bool {
+			target := e.member(edge.Target.GroupKind())
+			return target != nil && !areHeard([]*member{target})
+		})
+	})
+}
+
+// targets returns the kinds that relations with Relation.Target lead to from a kind.
 func (e *Engine) targets(m *member) []*member {
 	var all []*member
 	for _, gk := range e.kinds() {
-		if slices.ContainsFunc(m.Relations, func(r relation.Relation) bool {
-			return r.Target == gk || r.Target.Empty()
-		}) {
+		if slices.ContainsFunc(m.Relations, func(r relation.Relation) bool { return r.Target == gk }) {
 			all = append(all, e.member(gk))
 		}
 	}
 	return all
 }
 
-// sourceKinds returns the kinds whose objects may refer to objects of the kind m. The guard
+// sourceKinds returns the kinds whose objects may guard objects of the kind m. The guard
 // controller of m removes no finalizer before the caches of these kinds are filled.
 func (e *Engine) sourceKinds(m *member) []*member {
 	var all []*member
 	for _, gk := range e.kinds() {
-		if source := e.member(gk); slices.Contains(e.targets(source), m) {
+		source := e.member(gk)
+		if slices.ContainsFunc(source.Relations, func(r relation.Relation) bool {
+			return r.Finalizer != "" && r.MayTarget(m.gk())
+		}) {
 			all = append(all, source)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
+	"github.com/kinship-dev/kinship/pkg/relation"
 	"github.com/kinship-dev/kinship/pkg/watch"
 )
 
@@ -100,12 +101,12 @@ func (e *Engine) openInstalled(ctx context.Context, defined []string) (missing i
 		return len(defined) + 1, err
 	}
 	if e.options.Discover != nil {
+		if err := e.closeDeleted(ctx, defined); err != nil {
+			return len(defined) + 1, err
+		}
 		e.discover()
 		e.makeGuards()
 		missing = e.undiscovered(defined)
-		if err := e.closeDeleted(ctx, defined); err != nil {
-			return missing + 1, err
-		}
 	}
 	for _, m := range e.unopened() {
 		if !e.isServed(m.gk()) {
@@ -118,8 +119,19 @@ func (e *Engine) openInstalled(ctx context.Context, defined []string) (missing i
 		if err := e.control(m); err != nil {
 			return missing + 1, err
 		}
+		e.wakeSources(m.gk())
 	}
 	return missing, nil
+}
+
+// wakeSources requeues the objects that refer to objects of a kind: these wait in other words once the kind is
+// installed, or is not any more.
+func (e *Engine) wakeSources(gk schema.GroupKind) {
+	for _, target := range e.index.Targets(gk) {
+		for _, edge := range e.index.Targeting(relation.Object{ID: target.ID}) {
+			e.Requeue(edge.Declarer)
+		}
+	}
 }
 
 // unopened returns the kinds without an informer.
@@ -132,13 +144,15 @@ func (e *Engine) unopened() (all []*member) {
 	return all
 }
 
-// discover calls [Options.Discover] for each kind that the [Engine] does not have.
+// discover calls [Options.Discover] for each kind that the [Engine] does not have, or has only in a version that
+// the API server does not serve any more.
 func (e *Engine) discover() {
 	if e.options.Discover == nil {
 		return
 	}
 	for _, k := range e.options.Catalog.Served() {
-		if e.member(k.GroupKind()) == nil {
+		m := e.member(k.GroupKind())
+		if m == nil || (m.Store == nil && m.cache.Load() == nil && !e.isServed(m.gk())) {
 			e.options.Discover(k.Mapping)
 		}
 	}
@@ -159,7 +173,8 @@ func (e *Engine) undiscovered(defined []string) (missing int) {
 }
 
 // closeDeleted closes the informers of kinds that the API server does not serve any more, because
-// their CustomResourceDefinitions were deleted. Otherwise the informers would list in vain for ever.
+// their CustomResourceDefinitions were deleted, or have other versions. Otherwise the informers would list in
+// vain for ever.
 func (e *Engine) closeDeleted(ctx context.Context, defined []string) error {
 	exists := map[string]bool{}
 	for _, name := range defined {
@@ -167,8 +182,11 @@ func (e *Engine) closeDeleted(ctx context.Context, defined []string) error {
 	}
 	for _, gk := range e.kinds() {
 		m := e.member(gk)
-		if m.Store != nil || m.cache.Load() == nil || e.isServed(gk) || exists[m.definition] || m.definition == "" {
+		if m.Store != nil || m.cache.Load() == nil || e.isServed(gk) || m.definition == "" {
 			continue
+		}
+		if _, otherwise := e.options.Catalog.Kind(gk); exists[m.definition] && !otherwise {
+			continue // Discovery is late.
 		}
 		if err := e.mgr.GetCache().RemoveInformer(ctx, m.Example); err != nil {
 			return fmt.Errorf("stop to watch %s: %w", m.GVK.Kind, err)
@@ -177,6 +195,7 @@ func (e *Engine) closeDeleted(ctx context.Context, defined []string) error {
 		if e.options.Health != nil {
 			e.options.Health.Forget(gk)
 		}
+		e.wakeSources(gk)
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -133,7 +134,7 @@ func (e *Engine) refersLive(ctx context.Context, m *member, target object.ID, fi
 		return false, err
 	}
 	err = e.options.Live.List(ctx, list, client.InNamespace(target.Namespace))
-	if meta.IsNoMatchError(err) {
+	if meta.IsNoMatchError(err) || apierrors.IsNotFound(err) {
 		return false, nil // The API server does not serve the kind, so there are no objects.
 	}
 	if err != nil {

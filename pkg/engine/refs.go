@@ -119,7 +119,7 @@ func (r Refs) Waits() reconcile.Outcome {
 		if t.relation.Role == relation.Owner {
 			reason = r.reasons.Owner
 		}
-		if t.member == nil {
+		if t.member == nil || t.member.cache.Load() == nil {
 			outcome = outcome.And(reconcile.Wait(reason, "Waiting for %s to be %s: the kind %s is not installed",
 				t.edge.Target.Short(), need, t.edge.Target.GroupKind()))
 			continue

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -117,13 +118,11 @@ func Enable(
 			return fmt.Errorf("nothing was enabled: %w", err)
 		}
 	}
-	role := &rbacv1.ClusterRole{}
-	err := c.Get(ctx, client.ObjectKey{Name: RoleName}, role)
-	if client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("read ClusterRole %s: %w", RoleName, err)
+	role, err := readRole(ctx, c)
+	if err != nil {
+		return err
 	}
-	exists := !apierrors.IsNotFound(err)
-	if err := writeRole(ctx, c, role, exists, RulesOf(append(enabledIn(role, all), kinds...))); err != nil {
+	if err := writeRole(ctx, c, role, with(role.Rules, kinds)); err != nil {
 		return err
 	}
 	for _, binding := range grant.bindings() {
@@ -195,9 +194,7 @@ func definitionOf(k *catalogue.Kind) *unstructured.Unstructured {
 	return crd
 }
 
-func writeRole(
-	ctx context.Context, c client.Client, role *rbacv1.ClusterRole, exists bool, rules []rbacv1.PolicyRule,
-) error {
+func writeRole(ctx context.Context, c client.Client, role *rbacv1.ClusterRole, rules []rbacv1.PolicyRule) error {
 	role.Name, role.Rules = RoleName, rules
 	role.Labels = maps.Clone(role.Labels)
 	if role.Labels == nil {
@@ -205,7 +202,7 @@ func writeRole(
 	}
 	maps.Copy(role.Labels, enabledLabels())
 	write := func() error { return c.Create(ctx, role) }
-	if exists {
+	if role.UID != "" {
 		write = func() error { return c.Update(ctx, role) }
 	}
 	if err := write(); err != nil {
@@ -214,20 +211,51 @@ func writeRole(
 	return nil
 }
 
-// enabledIn returns the kinds that a role has rights to.
-func enabledIn(role *rbacv1.ClusterRole, all *catalogue.Catalogue) (kinds []*catalogue.Kind) {
-	for _, k := range all.Kinds() {
-		if all.Default(k.Type) == k && slices.ContainsFunc(role.Rules, func(r rbacv1.PolicyRule) bool {
-			return slices.Contains(r.APIGroups, k.Group) && slices.Contains(r.Resources, k.Plural)
-		}) {
-			kinds = append(kinds, k)
-		}
+// readRole reads the role, which is empty if there is none.
+func readRole(ctx context.Context, c client.Client) (*rbacv1.ClusterRole, error) {
+	role := &rbacv1.ClusterRole{}
+	if err := c.Get(ctx, client.ObjectKey{Name: RoleName}, role); client.IgnoreNotFound(err) != nil {
+		return nil, fmt.Errorf("read ClusterRole %s: %w", RoleName, err)
 	}
-	return kinds
+	return role, nil
 }
 
-// Disable deletes the definitions of kinds, and takes back the rights to these. Disable changes nothing
-// while an object of the kinds exists.
+// without returns the rules without the rights to kinds. The rights to other kinds stay, also to those of another
+// catalogue.
+func without(rules []rbacv1.PolicyRule, kinds []*catalogue.Kind) (left []rbacv1.PolicyRule) {
+	for _, rule := range rules {
+		rule.Resources = slices.DeleteFunc(slices.Clone(rule.Resources), func(resource string) bool {
+			plural, _, _ := strings.Cut(resource, "/")
+			return slices.ContainsFunc(kinds, func(k *catalogue.Kind) bool {
+				return k.Plural == plural && slices.Contains(rule.APIGroups, k.Group)
+			})
+		})
+		if len(rule.Resources) > 0 {
+			left = append(left, rule)
+		}
+	}
+	return left
+}
+
+// with returns the rules with the rights to kinds, in a fixed order.
+func with(rules []rbacv1.PolicyRule, kinds []*catalogue.Kind) []rbacv1.PolicyRule {
+	var all []rbacv1.PolicyRule
+	for _, rule := range append(without(rules, kinds), RulesOf(kinds)...) {
+		same := slices.IndexFunc(all, func(r rbacv1.PolicyRule) bool {
+			return slices.Equal(r.APIGroups, rule.APIGroups) && slices.Equal(r.Verbs, rule.Verbs)
+		})
+		if same < 0 {
+			all = append(all, rule)
+			continue
+		}
+		all[same].Resources = slices.Sorted(slices.Values(slices.Concat(all[same].Resources, rule.Resources)))
+	}
+	slices.SortStableFunc(all, func(a, b rbacv1.PolicyRule) int { return slices.Compare(a.APIGroups, b.APIGroups) })
+	return all
+}
+
+// Disable deletes the definitions of kinds, and takes back the rights to these once the definitions are gone.
+// Disable changes nothing while an object of the kinds exists.
 func Disable(ctx context.Context, c client.Client, all *catalogue.Catalogue, kinds []*catalogue.Kind) error {
 	problems := make([]error, 0, len(kinds))
 	for _, k := range kinds {
@@ -241,12 +269,29 @@ func Disable(ctx context.Context, c client.Client, all *catalogue.Catalogue, kin
 			return fmt.Errorf("delete the definition of %s: %w", k.Kind, err)
 		}
 	}
-	role := &rbacv1.ClusterRole{}
-	if err := c.Get(ctx, client.ObjectKey{Name: RoleName}, role); err != nil {
-		return client.IgnoreNotFound(err)
+	for _, k := range kinds {
+		if err := awaitGone(ctx, c, k); err != nil {
+			return err
+		}
 	}
-	left := slices.DeleteFunc(enabledIn(role, all), func(k *catalogue.Kind) bool {
-		return slices.ContainsFunc(kinds, func(other *catalogue.Kind) bool { return other.Type == k.Type })
+	role, err := readRole(ctx, c)
+	if err != nil || role.UID == "" {
+		return err
+	}
+	return writeRole(ctx, c, role, without(role.Rules, kinds))
+}
+
+// awaitGone waits until the definition of a kind is gone. The API server deletes the objects before: an object that
+// was created at the last moment still needs the operator, with the operator's rights to the kind.
+func awaitGone(ctx context.Context, c client.Client, k *catalogue.Kind) error {
+	err := wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, serving, true, func(ctx context.Context) (bool, error) {
+		crd := definitionOf(k)
+		err := c.Get(ctx, client.ObjectKeyFromObject(crd), crd)
+		return apierrors.IsNotFound(err), client.IgnoreNotFound(err)
 	})
-	return writeRole(ctx, c, role, true, RulesOf(left))
+	if err != nil {
+		return fmt.Errorf("wait for the end of the definition of %s, the rights to the kind were kept, "+
+			"disable the kind once more when its last objects are gone: %w", k.Kind, err)
+	}
+	return nil
 }

@@ -57,7 +57,8 @@ func (k *kind) relations() []relation.Relation {
 		},
 		{
 			Name: "azure-reference-" + name, Role: relation.Dependency, Declarer: gk, Finalizer: guard,
-			Doc: "A " + k.Kind + " waits for the resources that its spec refers to.",
+			Targets: k.referenceKinds(),
+			Doc:     "A " + k.Kind + " waits for the resources that its spec refers to.",
 			Extract: relation.Typed(func(obj *external.Unstructured, _ relation.Kinds) (edges []relation.Edge) {
 				for _, found := range k.references(obj) {
 					target := k.targetKind(found.Kubernetes, found.Targets)
@@ -84,6 +85,27 @@ func (k *kind) relations() []relation.Relation {
 			}),
 		},
 	}
+}
+
+// referenceKinds returns the kinds that references may lead to, or nothing if a field may refer to any kind. A kind
+// without such fields has itself.
+func (k *kind) referenceKinds() []schema.GroupKind {
+	fields, err := k.ReferenceFields()
+	if err != nil {
+		return nil // newKind has decoded the definition.
+	}
+	all := []schema.GroupKind{k.GroupVersionKind().GroupKind()}
+	for _, field := range fields {
+		if len(field.Targets) == 0 {
+			return nil
+		}
+		for _, target := range field.Targets {
+			if gk := k.kindOf(target.Type); gk.Kind != "" && !slices.Contains(all, gk) {
+				all = append(all, gk)
+			}
+		}
+	}
+	return all
 }
 
 // ownerKind returns the kind of the owner, or the zero value if the kind has several kinds of owners.
