@@ -29,6 +29,9 @@ func (k *kind) setting(in Input) setting {
 
 // address returns the ARM id of an object's resource, from the id of its owner.
 func (k *kind) address(s setting) (azure.ID, error) {
+	if err := azure.CheckName(nameOf(s.object)); err != nil {
+		return azure.ID{}, fmt.Errorf("spec.%s: %w", catalogue.AzureNameField, err)
+	}
 	parent, err := k.parent(s)
 	if err != nil {
 		if parent, err = attemptedIn(s.object, err); err != nil {
