@@ -38,7 +38,11 @@ func (k *kind) address(s setting) (azure.ID, error) {
 			return azure.ID{}, err
 		}
 	}
-	return parent.Child(k.Type, nameOf(s.object))
+	id, err := parent.Child(k.Type, nameOf(s.object))
+	if err != nil {
+		return azure.ID{}, fmt.Errorf("spec.%s: %w", catalogue.AzureNameField, err)
+	}
+	return id, nil
 }
 
 // attemptedIn returns the parent that an attempt to create the resource recorded, for a deleted object

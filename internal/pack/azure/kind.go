@@ -71,7 +71,11 @@ func (k *kind) connect(
 		return access, nil
 	}
 	if in.Object.GetExternalStatus().ID == nil {
-		if _, err := k.address(k.setting(in)); err != nil {
+		if id, _ := in.Object.GetImport(); id != "" {
+			if _, err := (actuator{kind: k}).parse(id); err != nil {
+				return access, &external.Error{Class: external.Invalid, Message: "spec.import.id: " + err.Error()}
+			}
+		} else if _, err := k.address(k.setting(in)); err != nil {
 			return access, &external.Error{Class: external.Invalid, Message: err.Error()}
 		}
 	}
