@@ -240,3 +240,27 @@ func TestRotation(t *testing.T) {
 	}
 	w.noneRefused()
 }
+
+// TestRoutesAtOnce: six routes of one table are applied at once. Azure carries out one request for a table after
+// another, and refuses the others with 429 for a while: all become Ready, and each is made once.
+func TestRoutesAtOnce(t *testing.T) {
+	w := newWorld(t)
+	w.apply(group("rg"), manifest("table", "ways", "rg", "location: westeurope"))
+	w.ready("table/ways")
+	w.cloud.ResetCalls()
+	names, text, routes := []string{"rg", "ways"}, []string{}, []string{}
+	for i := range 6 {
+		name := fmt.Sprintf("way%d", i)
+		names, routes = append(names, name), append(routes, "route/"+name)
+		text = append(text, manifest("route", name, "ways", fmt.Sprintf("addressPrefix: 10.%d.0.0/16, nextHopType: None", i)))
+	}
+	w.apply(text...)
+	w.ready(routes...)
+	w.inCloud(names...)
+	w.noneRefused(emulator.Busy)
+	refused := len(w.cloud.Refusals())
+	if puts := w.calls("PUT", "route"); puts-refused != len(routes) {
+		t.Errorf("%d PUTs, of which %d were refused, for %d routes", puts, refused, len(routes))
+	}
+	t.Logf("%d PUTs were refused with 429", refused)
+}
