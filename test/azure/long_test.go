@@ -248,8 +248,10 @@ func TestRoutesAtOnce(t *testing.T) {
 	w.apply(group("rg"), manifest("table", "ways", "rg", "location: westeurope"))
 	w.ready("table/ways")
 	w.cloud.ResetCalls()
-	names, text, routes := []string{"rg", "ways"}, []string{}, []string{}
-	for i := range 6 {
+	const n = 6
+	names := append(make([]string, 0, n+2), "rg", "ways")
+	text, routes := make([]string, 0, n), make([]string, 0, n)
+	for i := range n {
 		name := fmt.Sprintf("way%d", i)
 		names, routes = append(names, name), append(routes, "route/"+name)
 		text = append(text, manifest("route", name, "ways", fmt.Sprintf("addressPrefix: 10.%d.0.0/16, nextHopType: None", i)))

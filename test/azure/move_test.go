@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"slices"
 	"strings"
@@ -186,7 +187,7 @@ func TestTakenTwice(t *testing.T) {
 // tree creates the resources of the example, and deletes their objects. It returns the names of the objects.
 func (w *world) tree() []string {
 	w.T.Helper()
-	var objects []*unstructured.Unstructured
+	objects := make([]*unstructured.Unstructured, 0, 16)
 	for _, file := range []string{"group", "stack"} {
 		objects = append(objects, testenv.ApplyFile(w.T, "../../examples/azure/"+file+".yaml", testenv.In(w.NS))...)
 	}
@@ -209,7 +210,7 @@ func (w *world) noWrites(when string) {
 	w.T.Helper()
 	var writes []string
 	for call, n := range w.cloud.Calls() {
-		if call.Method != "GET" {
+		if call.Method != http.MethodGet {
 			writes = append(writes, fmt.Sprintf("%s %s %d times", call.Method, call.Type, n))
 		}
 	}

@@ -286,7 +286,7 @@ func TestQueriesAreNotShown(t *testing.T) {
 	const signed = "?t=1&c=secretC&s=secretS"
 	var location atomic.Value
 	var endpoint string
-	client := hostile(t, func(w http.ResponseWriter, r *http.Request) {
+	client := hostile(t, func(w http.ResponseWriter, _ *http.Request) {
 		if to := fmt.Sprint(location.Load()); to != "" {
 			w.Header().Set("Location", to)
 			w.WriteHeader(http.StatusTemporaryRedirect)

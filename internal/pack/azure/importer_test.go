@@ -26,7 +26,7 @@ func TestImportNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	const group = "/subscriptions/" + subscription + "/resourceGroups/rg"
-	ids := []string{group}
+	ids := append(make([]string, 0, 9), group)
 	put := func(id, version, body string) azurecloud.ID {
 		parsed, err := azurecloud.ParseID(id)
 		if err != nil {

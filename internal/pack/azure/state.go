@@ -51,7 +51,8 @@ func (k *kind) unknown(body map[string]any) any {
 	}
 	var paths []any
 	for _, one := range rest {
-		if !slices.Contains(managed, one.Path) && !k.isPreserved(one.Path) && len(one.Path) <= longestUnknown && len(paths) < mostUnknown {
+		told := slices.Contains(managed, one.Path) || k.isPreserved(one.Path)
+		if !told && len(one.Path) <= longestUnknown && len(paths) < mostUnknown {
 			paths = append(paths, one.Path)
 		}
 	}

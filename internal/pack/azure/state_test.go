@@ -23,7 +23,8 @@ func TestShownIsBounded(t *testing.T) {
 	if err != nil || len(text) > 8<<10 {
 		t.Errorf("a body is shown with %d bytes: %v", len(text), err)
 	}
-	if location, _ := shown["location"].(string); shown["name"] != "net" || !strings.HasPrefix(huge, location) || location == "" {
+	location, _ := shown["location"].(string)
+	if shown["name"] != "net" || !strings.HasPrefix(huge, location) || location == "" {
 		t.Errorf("shown are the name %v and the location %.20q", shown["name"], location)
 	}
 	obj := &external.Unstructured{}
