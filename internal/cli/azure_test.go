@@ -70,6 +70,9 @@ spec: {owner: {name: rg}, location: westeurope, magic: 1}
 			"PUT https://management.azure.com/subscriptions/11111111-2222-3333-4444-555555555555/resourceGroups/shop/" +
 				"providers/Microsoft.Network/virtualNetworks/internal?api-version=2020-03-01\n", "", 0,
 		},
+		"render of no file": {
+			[]string{"render", "-f", filepath.Join(folder, "missing.yaml")}, "", "read the manifests: ", 1,
+		},
 		"convert": {
 			[]string{"convert", "-f", theirs},
 			"ownerRef:\n    kubernetes:\n      name: rg\n",

@@ -55,6 +55,12 @@ func TestObserved(t *testing.T) {
 	if want := (object.ID{Group: "there", Kind: "Disk", Namespace: "ns", Name: "d"}); !ok || got != want {
 		t.Errorf("%v, a kind of the engine: %t; want %v", got, ok, want)
 	}
+	other := schema.GroupVersionKind{Group: "other", Kind: "Disk"}
+	e.kinds.Store(&[]*kind{{gvk: here}, {gvk: other}, {gvk: there}})
+	got, ok = e.observed(app, sharedv1alpha1.ObservedDependency{Group: "there", Kind: "Disk", Name: "d"})
+	if want := (object.ID{Group: "there", Kind: "Disk", Namespace: "ns", Name: "d"}); !ok || got != want {
+		t.Errorf("of two groups: %v, a kind of the engine: %t; want %v", got, ok, want)
+	}
 	if got, ok := e.observed(app, sharedv1alpha1.ObservedDependency{Kind: "Secret", Name: "s"}); ok {
 		t.Errorf("%v is of a kind of the engine", got)
 	}

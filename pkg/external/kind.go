@@ -327,7 +327,9 @@ func observedTargets(refs Refs) []sharedv1alpha1.ObservedDependency {
 // whether the reference has an entry. The target of a relation with Once has none: after the
 // creation the resource does not use the target, such as the Image of a Server.
 func observedTarget(t engine.Target) (sharedv1alpha1.ObservedDependency, bool) {
-	d := sharedv1alpha1.ObservedDependency{Kind: t.ID().Kind, Name: t.ID().Name, ID: t.Value()}
+	d := sharedv1alpha1.ObservedDependency{
+		Group: t.ID().Group, Kind: t.ID().Kind, Name: t.ID().Name, ID: t.Value(),
+	}
 	return d, t.Value() != "" && !t.Relation().Once
 }
 

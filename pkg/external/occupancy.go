@@ -127,9 +127,13 @@ func (s *records) endDeletion(r *record) {
 // observed returns the object that an entry of status.observedDependencies names, and whether
 // the object's kind is of the pack's own.
 func (e *Engine) observed(of object.ID, d sharedv1alpha1.ObservedDependency) (object.ID, bool) {
-	group := of.Group
+	if d.Group != "" {
+		target := object.ID{Group: d.Group, Kind: d.Kind, Namespace: of.Namespace, Name: d.Name}
+		return target, e.kindOf(target.GroupKind()) != nil
+	}
+	group := of.Group // An earlier version of the operator wrote no group.
 	if source := e.kindOf(of.GroupKind()); source != nil {
-		for _, r := range source.relations { // The status does not tell the group.
+		for _, r := range source.relations {
 			if r.Target.Kind == d.Kind {
 				group = r.Target.Group
 				break

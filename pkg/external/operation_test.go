@@ -86,6 +86,15 @@ func TestAddress(t *testing.T) {
 	w.expect("the person deleted the resource", states{"b": "blue-b"}, "GET /things/blue-b", "PUT /things/blue-b")
 }
 
+// TestNoAddress: an object whose spec gives no id has nothing asked of the cloud, and says so.
+func TestNoAddress(t *testing.T) {
+	w := newToyWorld(t, true)
+	w.r.kind.Address = func(Input[netKind]) string { return "" }
+	w.create("a")
+	w.pass("a")
+	w.expect("no id", states{"a": "none the spec gives no id: no resource is named so"})
+}
+
 // TestLostAnswer: a resource whose creation was not answered is found, and not created twice: by
 // Kind.Address, or by its name.
 func TestLostAnswer(t *testing.T) {

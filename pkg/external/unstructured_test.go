@@ -224,7 +224,9 @@ func TestUnstructured(t *testing.T) {
 	if id := idOf(dining); id != "blue-dining" {
 		t.Errorf("status.id of the Wagon is %q", id)
 	}
-	observed := []sharedv1alpha1.ObservedDependency{{Kind: "Engine", Name: "steam", ID: "blue-steam"}}
+	observed := []sharedv1alpha1.ObservedDependency{{
+		Group: odd.GroupVersionKind().Group, Kind: "Engine", Name: "steam", ID: "blue-steam",
+	}}
 	if diff := cmp.Diff(observed, dining.GetExternalStatus().ObservedDependencies); diff != "" {
 		t.Errorf("status.observedDependencies (-want +got):\n%s", diff)
 	}

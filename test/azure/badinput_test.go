@@ -53,7 +53,12 @@ func TestNamesAzureRefuses(t *testing.T) {
 	for _, one := range accepted {
 		w.says(one, "False InvalidConfiguration")
 		kind, name := split(one)
-		if says := readyOf(w.get(kind, name)); strings.Contains(says, `id ""`) {
+		u := w.get(kind, name)
+		field := "spec."
+		if azureName, _, _ := unstructured.NestedString(u.Object, "spec", "azureName"); azureName != "" {
+			field = "spec.azureName: the name "
+		}
+		if says := readyOf(u); strings.Contains(says, `id ""`) || !strings.Contains(says, field) {
 			t.Errorf("%s doesn't say what is wrong: %s", one, says)
 		}
 	}

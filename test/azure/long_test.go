@@ -6,7 +6,11 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kinship-dev/kinship/internal/cloud/azure/emulator"
 	packazure "github.com/kinship-dev/kinship/internal/pack/azure"
@@ -189,5 +193,76 @@ func TestDeployments(t *testing.T) {
 	if n := w.cloud.Calls()[emulator.Call{Method: "PUT", Type: "Microsoft.Resources/deployments"}]; n != 3 {
 		t.Errorf("%d deployments, want 3", n)
 	}
+	testenv.Eventually(t, func() error { // A resource group has 800 deployments at most.
+		for _, item := range w.cloud.Inventory() {
+			if strings.EqualFold(item.Type, "Microsoft.Resources/deployments") {
+				return fmt.Errorf("left behind: %s", item.ID)
+			}
+		}
+		return nil
+	})
+	w.inCloud("rg", "net", "front")
 	w.noneRefused()
+}
+
+// TestRotation: an object goes on with the new credentials of its Secret. Here the new ones are for another
+// subscription, where the object's resource would be created.
+func TestRotation(t *testing.T) {
+	w := newWorld(t)
+	elsewhere := "9" + w.subscription[1:]
+	if strings.HasPrefix(w.subscription, "9") {
+		elsewhere = "8" + w.subscription[1:]
+	}
+	w.Create(w.principal("login", w.subscription))
+	login := func(name string) string {
+		return manifest("rg", name, "", "location: westeurope, credentialsRef: {secretName: login}")
+	}
+	w.apply(login("before"))
+	w.ready("rg/before")
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.NS, Name: "login"}}
+	rotate := fmt.Sprintf(`{"stringData":{"AZURE_SUBSCRIPTION_ID":%q}}`, elsewhere)
+	if err := w.C.Patch(t.Context(), secret, client.RawPatch(types.MergePatchType, []byte(rotate))); err != nil {
+		t.Fatal(err)
+	}
+	testenv.Eventually(t, func() error { // The pack's cache may have the former version for a moment.
+		u := w.get("rg", "before")
+		if !strings.Contains(fmt.Sprint(u.Object["status"]), secret.GetResourceVersion()) {
+			return fmt.Errorf("the status has not the version %s: %v", secret.GetResourceVersion(), u.Object["status"])
+		}
+		return nil
+	})
+	w.apply(login("after"))
+	w.ready("rg/after")
+	for one, want := range map[string]string{"rg/before": w.subscription, "rg/after": elsewhere} {
+		if got := w.id(one).Subscription(); got != want {
+			t.Errorf("%s is in the subscription %s, want %s", one, got, want)
+		}
+	}
+	w.noneRefused()
+}
+
+// TestRoutesAtOnce: six routes of one table are applied at once. Azure carries out one request for a table after
+// another, and refuses the others with 429 for a while: all become Ready, and each is made once.
+func TestRoutesAtOnce(t *testing.T) {
+	w := newWorld(t)
+	w.apply(group("rg"), manifest("table", "ways", "rg", "location: westeurope"))
+	w.ready("table/ways")
+	w.cloud.ResetCalls()
+	const n = 6
+	names := append(make([]string, 0, n+2), "rg", "ways")
+	text, routes := make([]string, 0, n), make([]string, 0, n)
+	for i := range n {
+		name := fmt.Sprintf("way%d", i)
+		names, routes = append(names, name), append(routes, "route/"+name)
+		text = append(text, manifest("route", name, "ways", fmt.Sprintf("addressPrefix: 10.%d.0.0/16, nextHopType: None", i)))
+	}
+	w.apply(text...)
+	w.ready(routes...)
+	w.inCloud(names...)
+	w.noneRefused(emulator.Busy)
+	refused := len(w.cloud.Refusals())
+	if puts := w.calls("PUT", "route"); puts-refused != len(routes) {
+		t.Errorf("%d PUTs, of which %d were refused, for %d routes", puts, refused, len(routes))
+	}
+	t.Logf("%d PUTs were refused with 429", refused)
 }

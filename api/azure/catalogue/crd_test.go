@@ -3,6 +3,7 @@ package catalogue_test
 import (
 	"encoding/json"
 	"os"
+	"strings"
 	"testing"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
@@ -53,4 +54,31 @@ func TestDefinitions(t *testing.T) {
 		}
 	}
 	t.Logf("the largest definition has %d bytes: %s", largest, where)
+}
+
+// TestPagesShowColumns: a page that shows the column MESSAGE has kubectl print the column, whose priority is 1.
+func TestPagesShowColumns(t *testing.T) {
+	shown := 0
+	for _, page := range []string{"docs/spec/azure/azure.md", "examples/azure/README.md"} {
+		text, err := os.ReadFile("../../../" + page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.Split(string(text), "\n")
+		for i, line := range lines {
+			says := strings.Contains(line, "MESSAGE") && i > 0 && strings.Contains(lines[i-1], "kubectl get") &&
+				!strings.Contains(lines[i-1], "-o wide")
+			says = says || strings.Contains(line, "waits for") && strings.HasPrefix(line, "kubectl get") &&
+				!strings.Contains(line, "-o wide")
+			if strings.Contains(line, "-o wide") {
+				shown++
+			}
+			if says {
+				t.Errorf("%s:%d shows messages that kubectl prints with -o wide only", page, i+1)
+			}
+		}
+	}
+	if shown != 2 {
+		t.Errorf("%d commands with -o wide, want 2", shown)
+	}
 }

@@ -43,7 +43,7 @@ func statusSchema() map[string]any {
 	}
 	dependency := map[string]any{
 		"type": "object", "required": []any{"id", "kind", "name"},
-		"properties": map[string]any{"kind": text(63), "name": text(253), "id": text(2048)},
+		"properties": map[string]any{"group": text(253), "kind": text(63), "name": text(253), "id": text(2048)},
 	}
 	return map[string]any{"type": "object", "properties": map[string]any{
 		"conditions": map[string]any{

@@ -37,7 +37,7 @@ func (m message) begun(op Operation, owns func(*url.URL) bool) (Answer, error) {
 		Body: m.body, ETag: m.etag(), Created: m.status == http.StatusCreated, After: retryAfter(m.header),
 	}
 	state, replaced := ProvisioningState(m.body), m.method != http.MethodDelete
-	if replaced && isFailed(state) {
+	if replaced && IsFailed(state) {
 		return Answer{}, m.failed(op, state)
 	}
 	if m.status != http.StatusNoContent && (!replaced || !isTerminal(state)) {
@@ -101,7 +101,7 @@ func (m message) polledAsync(op Operation) (Answer, error) {
 		status = ProvisioningState(m.body)
 	}
 	switch {
-	case isFailed(status):
+	case IsFailed(status):
 		return Answer{}, m.failed(op, status)
 	case status == "" || isTerminal(status):
 		return Answer{}, nil
@@ -113,7 +113,7 @@ func (m message) polledAsync(op Operation) (Answer, error) {
 // poll is sent to the header Location, which may change.
 func (m message) polledLocation(op Operation, owns func(*url.URL) bool) (Answer, error) {
 	if m.status != http.StatusAccepted {
-		if state := ProvisioningState(m.body); isFailed(state) && op.Method != http.MethodDelete {
+		if state := ProvisioningState(m.body); IsFailed(state) && op.Method != http.MethodDelete {
 			return Answer{}, m.failed(op, state)
 		}
 		return Answer{Body: m.body, ETag: m.etag()}, nil
@@ -130,7 +130,7 @@ func (m message) polledLocation(op Operation, owns func(*url.URL) bool) (Answer,
 func (m message) polledResource(op Operation) (Answer, error) {
 	state := ProvisioningState(m.body)
 	switch {
-	case isFailed(state):
+	case IsFailed(state):
 		return Answer{}, m.failed(op, state)
 	case op.Method == http.MethodDelete && isTerminal(state):
 		return Answer{}, &Error{
@@ -163,9 +163,10 @@ func ProvisioningState(body map[string]any) string {
 	return state
 }
 
-func isTerminal(state string) bool { return strings.EqualFold(state, "Succeeded") || isFailed(state) }
+func isTerminal(state string) bool { return strings.EqualFold(state, "Succeeded") || IsFailed(state) }
 
-func isFailed(state string) bool {
+// IsFailed reports whether a state says that a change failed. Some services write Cancelled.
+func IsFailed(state string) bool {
 	return slices.ContainsFunc([]string{"Failed", "Canceled", "Cancelled"}, func(end string) bool {
 		return strings.EqualFold(state, end)
 	})

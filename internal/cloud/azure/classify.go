@@ -80,7 +80,7 @@ func IsMissing(err error) bool { return err != nil && Classify(err).Class == Mis
 
 // withoutAnswer classifies errors of requests that were not sent, or not answered.
 func withoutAnswer(err error) Failure {
-	f := Failure{Class: RetrySoon, Message: cut(err.Error()), Outage: !errors.Is(err, context.Canceled)}
+	f := Failure{Class: RetrySoon, Message: cut(steady(err.Error())), Outage: !errors.Is(err, context.Canceled)}
 	_, host := errors.AsType[*HostError](err)
 	_, much := errors.AsType[*TooMuchError](err)
 	timeout, ok := errors.AsType[net.Error](err)

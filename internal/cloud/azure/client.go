@@ -230,10 +230,17 @@ func readMessage(method string, response *http.Response) (message, error) {
 	return m, nil
 }
 
-// etag returns the ETag of the resource, which ARM writes in the header, the body or both.
+// longestETag bounds an ETag in bytes. ARM's have less than a hundred.
+const longestETag = 1024
+
+// etag returns the ETag of the resource, which ARM writes in the header, the body or both. A longer one than
+// longestETag is not used: a request with such a header would be refused.
 func (m message) etag() string {
 	inBody, _ := m.body["etag"].(string)
-	return cmp.Or(m.header.Get("ETag"), inBody)
+	if etag := cmp.Or(m.header.Get("ETag"), inBody); len(etag) <= longestETag {
+		return etag
+	}
+	return ""
 }
 
 // unreadable is the error of an answer of success that is no JSON object.

@@ -132,8 +132,10 @@ func textOf(value any) string {
 
 // Parts of ARM's texts that differ each time: signed queries of addresses, and the ids of requests.
 var (
-	queries    = regexp.MustCompile(`(https?://[^\s?'"]+)\?[^\s'"]+`)
-	requestIDs = regexp.MustCompile(`(?i)\s*(\(` + anyGUID + `\)|` +
+	queries = regexp.MustCompile(`(https?://[^\s?'"]+)\?[^\s'"]+`)
+	// quotedQueries are those in addresses that net/http and net/url quote as Go does.
+	quotedQueries = regexp.MustCompile(`("[^\s"?]*)\?(\\.|[^"\\])*"`)
+	requestIDs    = regexp.MustCompile(`(?i)\s*(\(` + anyGUID + `\)|` +
 		`\b(request|correlation|tracking|activity|trace) ?id[:=]? *'?` + anyGUID + `'?)`)
 )
 
@@ -142,8 +144,23 @@ const anyGUID = `[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`
 // steady removes these parts from a text, so that a condition is the same as long as the error is. The signature of a
 // query must not be shown either.
 func steady(text string) string {
-	return strings.TrimSpace(requestIDs.ReplaceAllString(queries.ReplaceAllString(text, "$1"), ""))
+	return strings.TrimSpace(requestIDs.ReplaceAllString(withoutQueries(text), ""))
 }
+
+// withoutQueries removes the queries of addresses from a text.
+func withoutQueries(text string) string {
+	return queries.ReplaceAllString(quotedQueries.ReplaceAllString(text, `$1"`), "$1")
+}
+
+// quietError is an error of net/http or net/url, whose text has no queries: the query of an operation's address has a
+// signature.
+type quietError struct{ error }
+
+// Error implements error.
+func (e quietError) Error() string { return withoutQueries(e.error.Error()) }
+
+// Unwrap returns the error itself.
+func (e quietError) Unwrap() error { return e.error }
 
 func cut(text string) string {
 	text = strings.ToValidUTF8(text, "�")

@@ -138,6 +138,9 @@ func checkName(name string) error {
 	return nil
 }
 
+// CheckName returns why a text is not the name of a resource.
+func CheckName(name string) error { return checkName(name) }
+
 // quote quotes a text for a message, and cuts a long one.
 func quote(text string) string {
 	const most = 200

@@ -279,3 +279,63 @@ func TestCredentials(t *testing.T) {
 		t.Error("a token was sent without TLS")
 	}
 }
+
+// TestQueriesAreNotShown: the query of an operation's address has a signature. No error shows the query, however the
+// request or its answer fails.
+func TestQueriesAreNotShown(t *testing.T) {
+	const signed = "?t=1&c=secretC&s=secretS"
+	var location atomic.Value
+	var endpoint string
+	client := hostile(t, func(w http.ResponseWriter, _ *http.Request) {
+		if to := fmt.Sprint(location.Load()); to != "" {
+			w.Header().Set("Location", to)
+			w.WriteHeader(http.StatusTemporaryRedirect)
+			return
+		}
+		panic(http.ErrAbortHandler)
+	}, func(o *azure.Options) { endpoint = o.Endpoint })
+	ctx, id := context.Background(), parse(t, network)
+	for _, c := range []struct{ address, location string }{
+		{endpoint + "/op" + signed, ""},
+		{endpoint + "/op" + signed, endpoint + "/op" + signed},
+		{endpoint + "/op" + signed, "https://elsewhere" + signed},
+		{endpoint + "/op" + signed, "https://%" + signed},
+		{endpoint + "/op" + signed, "/%zz" + signed},
+		{endpoint + "/%zz" + signed, ""},
+		{endpoint + "/\x01" + signed + "&a=\x01&s=secret", ""},
+		{"https://elsewhere/" + signed, ""},
+	} {
+		location.Store(c.location)
+		op := azure.Operation{Style: azure.Location, URL: c.address, Method: http.MethodPut, ID: id, Version: version}
+		_, err := client.Poll(ctx, op)
+		if err == nil {
+			t.Errorf("%+v: no error", c)
+			continue
+		}
+		f := azure.Classify(err)
+		for _, text := range []string{err.Error(), f.Message, f.Code} {
+			if strings.Contains(text, "secret") {
+				t.Errorf("%+v: %q", c, text)
+			}
+		}
+	}
+}
+
+// TestLongETags: an ETag that is longer than any of ARM is left out: the server would refuse its header.
+func TestLongETags(t *testing.T) {
+	for size, want := range map[int]int{1024: 1024, 1025: 0, 30 << 10: 0} {
+		etag := strings.Repeat("e", size)
+		client := hostile(t, func(w http.ResponseWriter, r *http.Request) {
+			if strings.HasSuffix(r.URL.Path, "inHeader") {
+				w.Header().Set("ETag", etag)
+			}
+			_, _ = fmt.Fprintf(w, `{"etag": %q}`, etag)
+		})
+		for _, name := range []string{"inHeader", "inBody"} {
+			answer, err := client.Get(context.Background(), parse(t, group+"/providers/"+networks+"/"+name), version)
+			if err != nil || len(answer.ETag) != want {
+				t.Errorf("%s, %d bytes: an ETag of %d bytes, want %d: %v", name, size, len(answer.ETag), want, err)
+			}
+		}
+	}
+}

@@ -66,7 +66,7 @@ func (c *Client) nextPage(m message) (*url.URL, error) {
 	}
 	next, err := url.Parse(link)
 	if err != nil {
-		return nil, fmt.Errorf("read the address of the next page: %w", err)
+		return nil, fmt.Errorf("read the address of the next page: %w", quietError{err})
 	}
 	if !c.owns(next) {
 		return nil, &HostError{next.Scheme + "://" + next.Host + next.Path}

@@ -109,7 +109,7 @@ func (c *Client) poll(ctx context.Context, op Operation) (Answer, error) {
 	}
 	address, err := url.Parse(op.URL)
 	if err != nil {
-		return Answer{}, err
+		return Answer{}, quietError{err}
 	}
 	if !c.owns(address) { // A token may have been forged.
 		return Answer{}, &HostError{address.Scheme + "://" + address.Host + address.Path}

@@ -91,7 +91,7 @@ func (t *transport) Do(request *http.Request) (*http.Response, error) {
 		if response != nil {
 			_ = response.Body.Close() // A refused redirect has an answer beside the error.
 		}
-		return nil, err
+		return nil, quietError{err}
 	}
 	response.Body = &bounded{response.Body, t.maxAnswer, t.maxAnswer}
 	return response, nil

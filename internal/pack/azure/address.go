@@ -29,13 +29,20 @@ func (k *kind) setting(in Input) setting {
 
 // address returns the ARM id of an object's resource, from the id of its owner.
 func (k *kind) address(s setting) (azure.ID, error) {
+	if err := azure.CheckName(nameOf(s.object)); err != nil {
+		return azure.ID{}, fmt.Errorf("spec.%s: %w", catalogue.AzureNameField, err)
+	}
 	parent, err := k.parent(s)
 	if err != nil {
 		if parent, err = k.attemptedIn(s.object, err); err != nil {
 			return azure.ID{}, err
 		}
 	}
-	return parent.Child(k.Type, nameOf(s.object))
+	id, err := parent.Child(k.Type, nameOf(s.object))
+	if err != nil {
+		return azure.ID{}, fmt.Errorf("spec.%s: %w", catalogue.AzureNameField, err)
+	}
+	return id, nil
 }
 
 // attemptedIn returns the parent that an attempt to create the resource recorded, for a deleted object

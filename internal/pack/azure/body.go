@@ -114,7 +114,7 @@ func (k *kind) differs(in Input, r *resource) []string {
 	if err != nil {
 		return []string{"spec"} // Update says what is wrong.
 	}
-	if isFailed(stateOf(r.Body)) {
+	if azure.IsFailed(stateOf(r.Body)) {
 		return []string{"properties.provisioningState"} // Another PUT may succeed.
 	}
 	before := sentOf(in.Object)

@@ -36,17 +36,45 @@ func (i Importer) Import(ctx context.Context, id azure.ID) error {
 	if err != nil {
 		return err
 	}
-	return i.tree(ctx, k, id, answer.Body, nil)
+	return importing{i, map[string]bool{}}.tree(ctx, k, id, answer.Body, nil)
+}
+
+// importing is one Import.
+type importing struct {
+	Importer
+
+	taken map[string]bool // kinds with the names of written objects
+}
+
+// rename gives an object a name that no object of the kind has yet. Two networks may each have a subnet default: the
+// second subnet gets the name of its network, and spec.azureName.
+func (i importing) rename(obj, owner *unstructured.Unstructured, id azure.ID) {
+	const longest = 253
+	name := obj.GetName()
+	key := func() string { return obj.GroupVersionKind().GroupKind().String() + "/" + obj.GetName() }
+	if i.taken[key()] && owner != nil {
+		name = owner.GetName() + "-" + name
+		obj.SetName(strings.TrimRight(name[:min(len(name), longest)], "-."))
+	}
+	for n := 2; i.taken[key()]; n++ {
+		suffix := fmt.Sprintf("-%d", n)
+		obj.SetName(name[:min(len(name), longest-len(suffix))] + suffix)
+	}
+	i.taken[key()] = true
+	if spec, _ := obj.Object["spec"].(map[string]any); obj.GetName() != id.Name() {
+		spec[catalogue.AzureNameField] = id.Name()
+	}
 }
 
 // tree writes a resource and its children.
-func (i Importer) tree(
+func (i importing) tree(
 	ctx context.Context, k *catalogue.Kind, id azure.ID, body map[string]any, owner *unstructured.Unstructured,
 ) error {
 	obj, left, err := Import(k, id, body, false)
 	if err != nil {
 		return err
 	}
+	i.rename(obj, owner, id)
 	if owner != nil {
 		own(obj, owner)
 	}

@@ -2,6 +2,7 @@ package azure
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -70,12 +71,26 @@ func (k *kind) connect(
 	if in.Object.GetDeletionTimestamp() != nil {
 		return access, nil
 	}
-	if in.Object.GetExternalStatus().ID == nil {
-		if _, err := k.address(k.setting(in)); err != nil {
-			return access, &external.Error{Class: external.Invalid, Message: err.Error()}
-		}
+	if err := k.checkAddress(in); err != nil {
+		return access, &external.Error{Class: external.Invalid, Message: err.Error()}
 	}
 	return access, k.checkReferences(k.setting(in))
+}
+
+// checkAddress returns why the spec of an object without a resource gives no id.
+func (k *kind) checkAddress(in Input) error {
+	if in.Object.GetExternalStatus().ID != nil {
+		return nil
+	}
+	id, _ := in.Object.GetImport()
+	if id == "" {
+		_, err := k.address(k.setting(in))
+		return err
+	}
+	if _, err := (actuator{kind: k}).parse(id); err != nil {
+		return fmt.Errorf("spec.import.id: %w", err)
+	}
+	return nil
 }
 
 // nameOf returns the name of an object's resource.

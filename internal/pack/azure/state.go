@@ -6,11 +6,11 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kinship-dev/kinship/api/azure/catalogue"
 	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
+	"github.com/kinship-dev/kinship/internal/cloud/azure"
 	"github.com/kinship-dev/kinship/pkg/condition"
 	"github.com/kinship-dev/kinship/pkg/external"
 	"github.com/kinship-dev/kinship/pkg/reconcile"
@@ -23,11 +23,11 @@ const longestBody = 128 << 10
 func (k *kind) observe(obj *external.Unstructured, r *resource) reconcile.Outcome {
 	setStatus(obj, shown(r.Body), "resource")
 	setStatus(obj, k.unknown(r.Body), "unknown")
-	state := stateOf(r.Body)
+	state := short(stateOf(r.Body))
 	switch {
-	case isFailed(state) && obj.GetExternalSpec().ManagementPolicy != sharedv1alpha1.PolicyUnmanaged:
+	case azure.IsFailed(state) && obj.GetExternalSpec().ManagementPolicy != sharedv1alpha1.PolicyUnmanaged:
 		return reconcile.Refuse(condition.ReasonUnrecoverableError, "Azure says that the provisioningState is %s", state)
-	case isFailed(state) || !isTerminal(state):
+	case azure.IsFailed(state) || !isTerminal(state):
 		return reconcile.Progress(condition.ReasonProgressing, "Azure says that the provisioningState is %s", state)
 	}
 	return reconcile.Outcome{}
@@ -42,7 +42,8 @@ const (
 // managed are the properties that ARM adds to every resource.
 var managed = []string{"/id", "/type", "/name", "/etag", "/systemData", "/apiVersion", "/properties/provisioningState"}
 
-// unknown returns the paths of properties that the schema of the api-version doesn't have, or nil.
+// unknown returns the paths of properties that the schema of the api-version doesn't have, or nil. Children that are
+// objects of their own are left out: each has a status.
 func (k *kind) unknown(body map[string]any) any {
 	_, rest, err := k.FromARM(body, catalogue.Conversion{})
 	if err != nil {
@@ -50,7 +51,8 @@ func (k *kind) unknown(body map[string]any) any {
 	}
 	var paths []any
 	for _, one := range rest {
-		if !slices.Contains(managed, one.Path) && len(one.Path) <= longestUnknown && len(paths) < mostUnknown {
+		told := slices.Contains(managed, one.Path) || k.isPreserved(one.Path)
+		if !told && len(one.Path) <= longestUnknown && len(paths) < mostUnknown {
 			paths = append(paths, one.Path)
 		}
 	}
@@ -60,19 +62,37 @@ func (k *kind) unknown(body map[string]any) any {
 	return paths
 }
 
-// shown returns a body for the status. Of a long one only the state is shown.
+// isPreserved reports whether a path is that of children which are objects of their own.
+func (k *kind) isPreserved(path string) bool {
+	return slices.ContainsFunc(k.definition.Preserved, func(p catalogue.Preserved) bool {
+		return path == p.Path || strings.HasPrefix(path, p.Path+"/")
+	})
+}
+
+// longestText bounds each text of a body that is too long to be shown, in bytes.
+const longestText = 1024
+
+// short returns the beginning of a text.
+func short(text string) string {
+	if len(text) <= longestText {
+		return text
+	}
+	return strings.ToValidUTF8(text[:longestText], "")
+}
+
+// shown returns a body for the status. Of a long one only the state and what names the resource are shown.
 func shown(body map[string]any) map[string]any {
 	text, err := json.Marshal(body)
 	if err == nil && len(text) <= longestBody {
 		return runtime.DeepCopyJSON(body)
 	}
-	short := map[string]any{"properties": map[string]any{"provisioningState": stateOf(body)}}
+	summary := map[string]any{"properties": map[string]any{"provisioningState": short(stateOf(body))}}
 	for _, key := range []string{"id", "name", "type", "location", "etag"} {
 		if text, ok := body[key].(string); ok {
-			short[key] = text
+			summary[key] = short(text)
 		}
 	}
-	return short
+	return summary
 }
 
 func setStatus(obj *external.Unstructured, value any, field string) {
@@ -87,17 +107,11 @@ func setStatus(obj *external.Unstructured, value any, field string) {
 }
 
 // stateOf returns the provisioningState of a resource, or "".
-func stateOf(body map[string]any) string {
-	state, _, _ := unstructured.NestedString(body, "properties", "provisioningState")
-	return state
-}
+func stateOf(body map[string]any) string { return azure.ProvisioningState(body) }
 
+// isTerminal reports whether a change has ended. Many types have no state.
 func isTerminal(state string) bool {
-	return state == "" || strings.EqualFold(state, "Succeeded") || isFailed(state)
-}
-
-func isFailed(state string) bool {
-	return strings.EqualFold(state, "Failed") || strings.EqualFold(state, "Canceled")
+	return state == "" || strings.EqualFold(state, "Succeeded") || azure.IsFailed(state)
 }
 
 // isLeaving reports whether a resource is being deleted.
