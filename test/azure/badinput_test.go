@@ -74,7 +74,8 @@ func TestNamesAzureRefuses(t *testing.T) {
 	w.inCloud("rg", "neighbour")
 	w.edit("vnet/neighbour", `{"spec":{"resyncPeriod":"1h"}}`)
 	w.ready("vnet/neighbour")
-	if after := w.get("vnet", "neighbour").Object["status"].(map[string]any)["resource"]; fmt.Sprint(after) != fmt.Sprint(before) {
+	after := w.get("vnet", "neighbour").Object["status"].(map[string]any)["resource"]
+	if fmt.Sprint(after) != fmt.Sprint(before) {
 		t.Errorf("the neighbour was %v, and is %v", before, after)
 	}
 }
