@@ -103,14 +103,14 @@ func TestSecondVersion(t *testing.T) {
 
 	names := []string{policies + ":plain", policies + ":special", policies + ":later", policies + ":newer", policies + ":newest"}
 	for _, version := range []*catalogue.Kind{old, newer} {
-		err := packazure.Disable(t.Context(), w.C, all(), []*catalogue.Kind{version})
+		err := packazure.Disable(t.Context(), w.C, []*catalogue.Kind{version})
 		if err == nil || !strings.Contains(err.Error(), "delete the objects first: FirewallPolicy") {
 			t.Fatalf("disable version %s with objects: %v", version.Version, err)
 		}
 	}
 	w.delete(names...)
 	w.gone(names...)
-	if err := packazure.Disable(t.Context(), w.C, all(), []*catalogue.Kind{old}); err != nil {
+	if err := packazure.Disable(t.Context(), w.C, []*catalogue.Kind{old}); err != nil {
 		t.Fatal(err)
 	}
 }

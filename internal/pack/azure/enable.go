@@ -92,7 +92,8 @@ func (g Grant) bindings() []client.Object {
 	role := rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: RoleName}
 	if len(g.Namespaces) == 0 {
 		return []client.Object{&rbacv1.ClusterRoleBinding{
-			ObjectMeta: metav1.ObjectMeta{Name: RoleName, Labels: enabledLabels()}, Subjects: []rbacv1.Subject{g.Account}, RoleRef: role,
+			ObjectMeta: metav1.ObjectMeta{Name: RoleName, Labels: enabledLabels()},
+			Subjects:   []rbacv1.Subject{g.Account}, RoleRef: role,
 		}}
 	}
 	all := make([]client.Object, 0, len(g.Namespaces))
@@ -255,8 +256,8 @@ func with(rules []rbacv1.PolicyRule, kinds []*catalogue.Kind) []rbacv1.PolicyRul
 
 // Disable deletes the definitions of kinds, and takes back the rights to these once the definitions are gone.
 // Disable changes nothing while an object of the kinds exists.
-func Disable(ctx context.Context, c client.Client, all *catalogue.Catalogue, kinds []*catalogue.Kind) error {
-	var problems []error
+func Disable(ctx context.Context, c client.Client, kinds []*catalogue.Kind) error {
+	problems := make([]error, 0, len(kinds))
 	for _, k := range kinds {
 		problems = append(problems, used(ctx, c, k))
 	}
