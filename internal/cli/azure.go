@@ -168,7 +168,7 @@ func newAzureDisable(streams genericiooptions.IOStreams) *cobra.Command {
 	c := newAzureCommand(streams, cmd)
 	c.flags.AddFlags(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, patterns []string) error {
-		all, kinds, err := c.match(patterns)
+		_, kinds, err := c.match(patterns)
 		if err != nil {
 			return err
 		}
@@ -176,7 +176,7 @@ func newAzureDisable(streams genericiooptions.IOStreams) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if err := azure.Disable(cmd.Context(), cluster, all, kinds); err != nil {
+		if err := azure.Disable(cmd.Context(), cluster, kinds); err != nil {
 			return err
 		}
 		for _, k := range kinds {

@@ -48,7 +48,8 @@ type Options struct {
 	// kind that is served only in another version by now. Discover may call [Engine.Add]: thousands of kinds may
 	// be possible, and only those that are installed have a controller. Discover needs Catalog.
 	Discover func(watch.Mapping)
-	// Health, if set, forgets a kind whose definition was deleted.
+	// Health, if set, forgets a kind whose definition was deleted, and tells which kinds the operator may not read:
+	// such a kind stops no other kind.
 	Health *watch.Health
 	// Guards are values of Relation.Finalizer of kinds that Discover adds. A kind that is added
 	// after the start MUST NOT have a relation with another finalizer.
@@ -248,7 +249,7 @@ func (e *Engine) control(m *member) error {
 	m.controlled = true
 	name := strings.ToLower(m.GVK.Kind)
 	if m.Reconciler != nil {
-		synced := synced(func() bool { return areHeard(append(e.targets(m), m)) && e.hearsTargets(m) })
+		synced := synced(func() bool { return e.passesMayBegin(m) })
 		run := func() error { return e.run(name, max(m.Workers, 1), m.Reconciler, &m.queue, synced, m.ids) }
 		if e.passes != nil {
 			run = func() error { return e.passes.join(e.mgr, &m.queue, synced, m.ids) }
@@ -304,27 +305,24 @@ func areHeard(members []*member) bool {
 	})
 }
 
-// hearsTargets reports whether the caches are filled of all kinds that the objects of a kind refer to. Of a
-// relation without Relation.Target, only the objects show the kinds: a kind that can't be read must not stop
-// the controllers of kinds that could refer to it.
-func (e *Engine) hearsTargets(m *member) bool {
-	return !slices.ContainsFunc(m.ids(), func(id object.ID) bool {
-		return slices.ContainsFunc(e.index.Declared(id), func(edge relation.Edge) bool {
-			target := e.member(edge.Target.GroupKind())
-			return target != nil && !areHeard([]*member{target})
-		})
-	})
-}
-
-// targets returns the kinds that relations with Relation.Target lead to from a kind.
-func (e *Engine) targets(m *member) []*member {
-	var all []*member
+// passesMayBegin reports whether the caches are filled of a kind, and of the kinds that its objects refer to. A
+// kind with a relation without Relation.Target needs all kinds, so that an owner is not deleted before the users of
+// what it owns are known. A kind that the operator may not read ([Options.Health]) stops no other kind.
+func (e *Engine) passesMayBegin(m *member) bool {
+	needed := []*member{m}
 	for _, gk := range e.kinds() {
-		if slices.ContainsFunc(m.Relations, func(r relation.Relation) bool { return r.Target == gk }) {
-			all = append(all, e.member(gk))
+		refers := slices.ContainsFunc(m.Relations, func(r relation.Relation) bool {
+			return r.Target == gk || r.Target.Empty()
+		})
+		if refers && !e.isForbidden(gk) {
+			needed = append(needed, e.member(gk))
 		}
 	}
-	return all
+	return areHeard(needed)
+}
+
+func (e *Engine) isForbidden(gk schema.GroupKind) bool {
+	return e.options.Health != nil && e.options.Health.Forbidden(gk)
 }
 
 // sourceKinds returns the kinds whose objects may guard objects of the kind m. The guard

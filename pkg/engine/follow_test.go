@@ -6,11 +6,9 @@ import (
 	"testing"
 	"testing/synctest"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kinship-dev/kinship/pkg/relation"
 	"github.com/kinship-dev/kinship/pkg/watch"
@@ -49,42 +47,21 @@ func TestOpenSoonInOutage(t *testing.T) {
 	}
 }
 
-// TestUnreadableKind: a kind that can't be read stops the passes over another kind only if an object refers to it,
-// and no longer than its definition exists.
-func TestUnreadableKind(t *testing.T) {
-	toAny := reference("PodAny", "spec.volumes[*].persistentVolumeClaim.claimName", claims)
-	toAny.Target = schema.GroupKind{}
-	for name, c := range map[string]struct {
-		pods []string
-		want bool
-	}{
-		"no object":             {nil, true},
-		"an object refers":      {[]string{"data"}, false},
-		"an object without any": {[]string{""}, true},
+// TestPassesWaitForKinds: the passes over a kind wait for the kinds that its objects may refer to, but not for a kind
+// whose definition was deleted.
+func TestPassesWaitForKinds(t *testing.T) {
+	for name, kind := range map[string]struct{ waiting, unread schema.GroupVersionKind }{
+		"target": {pods, claims}, "itself": {claims, claims},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := New(nil, Options{Name: "example.com"})
-			stored := newStore()
-			e.Add(Kind{GVK: pods, Example: &corev1.Pod{}, Relations: []relation.Relation{toAny}, Store: stored})
-			e.Add(Kind{GVK: claims, Example: &corev1.PersistentVolumeClaim{}})
-			unreadable := e.member(claims.GroupKind())
-			unreadable.cache.Store(&objects{newStore(), func() bool { return false }})
-			for _, claim := range c.pods {
-				pod := newPod("a", claim)
-				if claim == "" {
-					pod.Spec.Volumes = nil
-				}
-				if err := stored.Add(pod); err != nil {
-					t.Fatal(err)
-				}
-				e.Observe(pods.GroupKind(), watch.Change[client.Object]{New: pod})
+			e, _ := newEngine(nil)
+			m, unread := e.member(kind.waiting.GroupKind()), e.member(kind.unread.GroupKind())
+			unread.cache.Store(&objects{newStore(), func() bool { return false }})
+			if e.passesMayBegin(m) {
+				t.Error("the passes begin")
 			}
-			m := e.member(pods.GroupKind())
-			if got := areHeard(append(e.targets(m), m)) && e.hearsTargets(m); got != c.want {
-				t.Errorf("begins: %v, want %v", got, c.want)
-			}
-			unreadable.cache.Store(nil)
-			if !e.hearsTargets(m) {
+			unread.cache.Store(nil)
+			if !e.passesMayBegin(m) {
 				t.Error("waits for a kind whose definition was deleted")
 			}
 		})

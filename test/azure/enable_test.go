@@ -40,13 +40,13 @@ func TestEnabledLater(t *testing.T) {
 		w.ready(gateways + ":gate")
 		t.Logf("enabled, and an object Ready after %s", time.Since(begin))
 		w.ready("subnet/front")
-		err := packazure.Disable(t.Context(), w.C, all(), kindsOf(gateways))
+		err := packazure.Disable(t.Context(), w.C, kindsOf(gateways))
 		if err == nil || !strings.Contains(err.Error(), "nothing was disabled, delete the objects first: NatGateway") {
 			t.Fatalf("disable with an object: %v", err)
 		}
 		w.delete("subnet/front", gateways+":gate")
 		w.gone("subnet/front", gateways+":gate")
-		if err := packazure.Disable(t.Context(), w.C, all(), kindsOf(gateways)); err != nil {
+		if err := packazure.Disable(t.Context(), w.C, kindsOf(gateways)); err != nil {
 			t.Fatal(err)
 		}
 		if err := w.Read(definition(gateways)); !apierrors.IsNotFound(err) {
@@ -70,7 +70,7 @@ func definition(kind string) *unstructured.Unstructured {
 // disable disables kinds as kinship azure disable does.
 func (w *world) disable(types ...string) {
 	w.T.Helper()
-	if err := packazure.Disable(context.WithoutCancel(w.T.Context()), w.C, all(), kindsOf(types...)); err != nil {
+	if err := packazure.Disable(context.WithoutCancel(w.T.Context()), w.C, kindsOf(types...)); err != nil {
 		w.T.Fatal(err)
 	}
 }
@@ -135,7 +135,7 @@ func TestOtherVersionLater(t *testing.T) {
 			}
 			return nil
 		})
-		err := packazure.Disable(t.Context(), w.C, all(), kindsOf(policies)) // The default version.
+		err := packazure.Disable(t.Context(), w.C, kindsOf(policies)) // The default version.
 		if err == nil || !strings.Contains(err.Error(), "delete the objects first: FirewallPolicy") {
 			t.Fatalf("disable a kind that has an object in version %s: %v", k.Version, err)
 		}
@@ -174,7 +174,7 @@ func TestCreatedWhileDisabled(t *testing.T) {
 		w.apply(manifest(gateways, "gate", "rg", "location: westeurope"))
 		w.ready(gateways + ":gate")
 	}}
-	if err := packazure.Disable(t.Context(), c, all(), kindsOf(gateways)); err != nil {
+	if err := packazure.Disable(t.Context(), c, kindsOf(gateways)); err != nil {
 		t.Fatal(err)
 	}
 	w.inCloud("rg")
@@ -221,7 +221,7 @@ func TestOtherCatalogue(t *testing.T) {
 			t.Errorf("no rights to %s after %s was enabled", kind, gateways)
 		}
 	}
-	if err := packazure.Disable(t.Context(), w.C, other, theirs); err != nil {
+	if err := packazure.Disable(t.Context(), w.C, theirs); err != nil {
 		t.Fatal(err)
 	}
 	for _, kind := range enabled {

@@ -113,14 +113,14 @@ func (w *world) disablePolicies(names []string) {
 	t, old, newer := w.T, kindOf(policies), all().Versions(policies)[1]
 
 	for _, version := range []*catalogue.Kind{old, newer} {
-		err := packazure.Disable(t.Context(), w.C, all(), []*catalogue.Kind{version})
+		err := packazure.Disable(t.Context(), w.C, []*catalogue.Kind{version})
 		if err == nil || !strings.Contains(err.Error(), "delete the objects first: FirewallPolicy") {
 			t.Fatalf("disable version %s with objects: %v", version.Version, err)
 		}
 	}
 	w.delete(names...)
 	w.gone(names...)
-	if err := packazure.Disable(t.Context(), w.C, all(), []*catalogue.Kind{old}); err != nil {
+	if err := packazure.Disable(t.Context(), w.C, []*catalogue.Kind{old}); err != nil {
 		t.Fatal(err)
 	}
 }

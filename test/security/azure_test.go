@@ -48,7 +48,7 @@ func (l land) enableGroups() {
 	}
 	l.T.Cleanup(func() {
 		ctx := context.WithoutCancel(l.T.Context())
-		if err := packazure.Disable(ctx, l.C, all, kinds); err != nil {
+		if err := packazure.Disable(ctx, l.C, kinds); err != nil {
 			l.T.Error(err)
 		}
 		meta := metav1.ObjectMeta{Name: packazure.RoleName}

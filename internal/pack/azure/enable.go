@@ -256,7 +256,7 @@ func with(rules []rbacv1.PolicyRule, kinds []*catalogue.Kind) []rbacv1.PolicyRul
 
 // Disable deletes the definitions of kinds, and takes back the rights to these once the definitions are gone.
 // Disable changes nothing while an object of the kinds exists.
-func Disable(ctx context.Context, c client.Client, all *catalogue.Catalogue, kinds []*catalogue.Kind) error {
+func Disable(ctx context.Context, c client.Client, kinds []*catalogue.Kind) error {
 	problems := make([]error, 0, len(kinds))
 	for _, k := range kinds {
 		problems = append(problems, used(ctx, c, k))
