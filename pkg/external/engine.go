@@ -202,7 +202,8 @@ func (r *reconciler[K, R]) register() engine.Kind {
 		k.uses = func(obj Object) []Resource { return r.kind.Uses(obj.(K)) }
 	}
 	e.adding.Lock()
-	all := append(slices.Clone(*e.kinds.Load()), k)
+	former := func(other *kind) bool { return other.gk() == k.gk() } // In a version that is served no more.
+	all := append(slices.DeleteFunc(slices.Clone(*e.kinds.Load()), former), k)
 	e.kinds.Store(&all)
 	e.adding.Unlock()
 	r.life = r.steps()
