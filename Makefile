@@ -10,9 +10,10 @@ export CGO_ENABLED ?= 0
 # GOGC trades memory for time: at Go's default of 100 the API server spends a sixth of its time
 # on garbage collection.
 TEST       = GOGC=400 $(GO) test -parallel=4
-TABLES     = $(addprefix github.com/kinship-dev/kinship/test/,chaos install openstack scenario security seed3)
+TABLES     = $(addprefix github.com/kinship-dev/kinship/,$(addprefix test/,chaos install openstack scenario security seed3) \
+	api/azure/catalogue internal/gen/azure)
 RACED      = TestStory|TestTogether|TestServersTogether|TestFairShares|TestKilled(Streaming|Importing)|TestSharedAfterRestart
-GENERATED  = ':(glob)api/**/zz_generated.*' ':(glob)charts/**/zz_generated.*' config/crd docs/relations.md docs/reference docs/security.md
+GENERATED  = ':(glob)api/**/zz_generated.*' ':(glob)charts/**/zz_generated.*' config/crd docs/relations.md docs/reference docs/security.md docs/spec/azure/kinds.md
 DIST      ?= dist
 # The release module reads paths from its own directory.
 RELEASE    = cd release && $(GO) run . $(1) --version $(VERSION) --out $(abspath $(DIST)) $(if $(KEY),--key $(abspath $(KEY)))
@@ -23,7 +24,7 @@ K8S_PARTS  = $(subst ., ,$(K8S:v%=%))
 STAMP      = -X k8s.io/component-base/version.git
 K8S_STAMPS = $(STAMP)Version=$(K8S) $(STAMP)Major=$(word 1,$(K8S_PARTS)) $(STAMP)Minor=$(word 2,$(K8S_PARTS))
 
-.PHONY: up build image verify-image release test-release test test-race test-tables test-openstack test-openstack-scenarios lint generate verify fuzz bench clean
+.PHONY: up build image verify-image release test-release test test-race test-tables test-openstack test-openstack-scenarios lint generate generate-azure verify fuzz bench clean
 .DELETE_ON_ERROR:
 
 up: build ; bin/kinship up
@@ -51,9 +52,10 @@ bin/k8s/localcluster: $(wildcard localcluster/*.go) localcluster/go.mod localclu
 test: bin/k8s/localcluster ## tests wait more than they compute
 	$(TEST) $(GOTESTFLAGS) $(PACKAGES)
 
-# The tables wait for the API server: the race detector would double their time. In test/chaos it
-# would also multiply the memory of operators, which the test bounds. The code under test runs with
-# -race in all other packages, and in RACED, where many objects meet at once.
+# The tables wait for the API server, or read all schemas of ARM in one goroutine: the race detector
+# would double their time. In test/chaos it would also multiply the memory of operators, which the test
+# bounds. The code under test runs with -race in all other packages, and in RACED, where many objects
+# meet at once.
 test-race: bin/k8s/localcluster ## all packages with -race, but of the tables only RACED
 	CGO_ENABLED=1 $(TEST) -race $(GOTESTFLAGS) $(filter-out $(TABLES),$(shell $(GO) list ./...))
 	CGO_ENABLED=1 $(TEST) -race -run='$(RACED)' $(GOTESTFLAGS) ./test/openstack
@@ -83,9 +85,17 @@ generate:
 	$(TOOL) controller-gen crd paths=./api/... output:crd:dir=config/crd
 	sed -i -f hack/crdtimes.sed config/crd/*_*.yaml
 	$(GO) run ./cmd/kinship relations -o markdown >docs/relations.md
+	$(GO) run ./cmd/kinship azure kinds -o markdown >docs/spec/azure/kinds.md
 	$(GO) run ./hack/reference docs/reference
 	$(GO) run ./hack/chart charts/kinship
 	KINSHIP_UPDATE=1 $(GO) test -count=1 -run TestRightsTable ./internal/app
+
+# The catalogue of ARM types and the typed packages. SCHEMAS are directories with ARM deployment schemas,
+# TYPES a list of the resources to take: see internal/gen/azure.
+generate-azure: ## from schemas that aren't part of the repository
+	$(GO) run ./cmd/armgen catalogue --strict $(addprefix --schemas ,$(SCHEMAS)) $(addprefix --types ,$(TYPES)) \
+		-o api/azure/catalogue/arm.catalogue --packages api/azure --manifest api/azure/manifest.json
+	$(TOOL) controller-gen object:headerFile=hack/boilerplate.go.txt paths=./api/azure/...
 
 verify: generate ## fails when generated files differ from the committed ones
 	@changed=$$(git status --short -- $(GENERATED)) && test -z "$$changed" || \

@@ -4,8 +4,9 @@
 // The folder usage has the manifests of seed 3 as they stand there. What its
 // README.md and docs/decisions/0004-seed-3-slips.md list was corrected. The folder
 // iot has those of seed 2, with their placeholders filled in. The folder openstack
-// has a stack of seed 4's kinds. The folder oam has the application of seed 5, another one
-// of the kinds of the pack, and two controllers.
+// has a stack of seed 4's kinds, and the folder azure one of seed 1's. The folder oam
+// has the application of seed 5, another one of the kinds of the pack, and two
+// controllers.
 package examples
 
 import "embed"
@@ -24,6 +25,11 @@ var Iot embed.FS
 //
 //go:embed openstack/*.yaml
 var Openstack embed.FS
+
+// Azure are the examples of the pack azure, in the folder of that name.
+//
+//go:embed azure/*.yaml
+var Azure embed.FS
 
 // Oam are the examples of the pack oam, in the folder of that name.
 //

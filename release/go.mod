@@ -1,6 +1,6 @@
 // Makes and tests what a release consists of: the chart, images, archives, signatures. This is a module of
 // its own, so that neither the operator nor importers of pkg/ get Helm and registry libraries:
-// docs/decisions/0025-chart.md.
+// docs/decisions/0026-chart.md.
 module github.com/kinship-dev/kinship/release
 
 go 1.26.0

@@ -406,11 +406,11 @@ func engineRules(chosen []pack.Pack) []rbacv1.PolicyRule {
 	if len(webhooks) == 0 { // A rule without names would give the right to all configurations.
 		return rules
 	}
-	return append(rules, rbacv1.PolicyRule{
+	return slices.Concat(rules, []rbacv1.PolicyRule{{
 		APIGroups: []string{"admissionregistration.k8s.io"}, ResourceNames: webhooks,
 		Resources: []string{"validatingwebhookconfigurations", "mutatingwebhookconfigurations"},
 		Verbs:     []string{"get", "patch"},
-	})
+	}})
 }
 
 // foreign returns an error that names every object that kinship did not install.

@@ -10,6 +10,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/kinship-dev/kinship/internal/pack"
+	"github.com/kinship-dev/kinship/internal/pack/azure"
 	"github.com/kinship-dev/kinship/internal/pack/iot"
 	"github.com/kinship-dev/kinship/internal/pack/oam"
 	"github.com/kinship-dev/kinship/internal/pack/openstack"
@@ -100,6 +101,8 @@ type Options struct {
 	Iot iot.Options
 	// Oam are the options of the pack oam.
 	Oam oam.Options
+	// Azure are the options of the pack azure.
+	Azure azure.Options
 	// Openstack are the options of the pack openstack.
 	Openstack openstack.Options
 	// Log is where to log to.
@@ -122,11 +125,8 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Iot.Identity != "" && o.Iot.Identity != iot.WorkloadIdentity && o.Iot.Identity != iot.PodIdentity {
 		return o, fmt.Errorf("identity is %q: it can be %s or %s", o.Iot.Identity, iot.WorkloadIdentity, iot.PodIdentity)
 	}
-	switch o.Openstack.Conditions {
-	case "", openstack.PublishedConditions, openstack.AllConditions:
-	default:
-		return o, fmt.Errorf("openstack conditions are %q: they can be %s or %s",
-			o.Openstack.Conditions, openstack.PublishedConditions, openstack.AllConditions)
+	if err := checkClouds(o); err != nil {
+		return o, err
 	}
 	if err := checkOamKinds(o); err != nil {
 		return o, err
@@ -140,6 +140,23 @@ func (o Options) withDefaults() (Options, error) {
 		o.WebhookPort = 9443
 	}
 	return o, nil
+}
+
+// checkClouds refuses unknown values of the options of the packs openstack and azure.
+func checkClouds(o Options) error {
+	switch o.Openstack.Conditions {
+	case "", openstack.PublishedConditions, openstack.AllConditions:
+	default:
+		return fmt.Errorf("openstack conditions are %q: they can be %s or %s",
+			o.Openstack.Conditions, openstack.PublishedConditions, openstack.AllConditions)
+	}
+	switch o.Azure.Submission {
+	case "", azure.ByPut, azure.ByDeployment:
+		return nil
+	default:
+		return fmt.Errorf("azure submission is %q: it can be %s or %s",
+			o.Azure.Submission, azure.ByPut, azure.ByDeployment)
+	}
 }
 
 // checkOamKinds refuses the kinds of other packs as workloads. The webhooks of those packs judge the user

@@ -13,6 +13,7 @@ import (
 
 	kinshipv1alpha1 "github.com/kinship-dev/kinship/api/kinship/v1alpha1"
 	"github.com/kinship-dev/kinship/internal/pack"
+	"github.com/kinship-dev/kinship/internal/pack/azure"
 	"github.com/kinship-dev/kinship/internal/pack/iot"
 	"github.com/kinship-dev/kinship/internal/pack/oam"
 	"github.com/kinship-dev/kinship/internal/pack/openstack"
@@ -27,6 +28,7 @@ func Packs(o Options) []pack.Pack {
 		iot.Pack(o.Iot),
 		openstack.Pack(o.Openstack),
 		oam.Pack(o.Oam),
+		azure.Pack(o.Azure),
 	}
 	for i := range all {
 		all[i].Objects = keepingSecrets(all[i])

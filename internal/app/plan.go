@@ -90,6 +90,11 @@ func newPlan(ctx context.Context, o Options, u UninstallOptions, c client.Client
 	}
 	p.rest = append(p.rest, stale...)
 	slices.Reverse(p.rest) // Rights and account before definitions.
+	enabled, err := enabledLater(ctx, o, c)
+	if err != nil {
+		return p, err
+	}
+	p.rest = append(p.rest, enabled...)
 	reading, err := newReading(ctx, o, u)
 	if err != nil {
 		return p, err
@@ -99,6 +104,25 @@ func newPlan(ctx context.Context, o Options, u UninstallOptions, c client.Client
 		return p, err
 	}
 	return p, p.find(ctx, o, reading)
+}
+
+// enabledLater returns what commands of the chosen packs installed.
+func enabledLater(ctx context.Context, o Options, c client.Client) (all []*unstructured.Unstructured, err error) {
+	chosen, err := choose(o)
+	if err != nil {
+		return nil, err
+	}
+	for _, one := range chosen {
+		if one.Enabled == nil {
+			continue
+		}
+		found, err := one.Enabled(ctx, c)
+		if err != nil {
+			return nil, fmt.Errorf("find what was enabled of pack %s: %w", one.Name, err)
+		}
+		all = append(all, found...)
+	}
+	return all, nil
 }
 
 // newReading returns the clients with which packs find their traces.

@@ -178,7 +178,7 @@ func readBackup(from string, in io.Reader) ([]*unstructured.Unstructured, error)
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("read the backup: %w", err)
+		return nil, fmt.Errorf("read the manifests: %w", err)
 	}
 	return all, nil
 }

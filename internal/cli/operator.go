@@ -21,8 +21,10 @@ import (
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
 
+	"github.com/kinship-dev/kinship/api/azure/catalogue"
 	"github.com/kinship-dev/kinship/internal/app"
 	"github.com/kinship-dev/kinship/internal/pack"
+	"github.com/kinship-dev/kinship/internal/pack/azure"
 	"github.com/kinship-dev/kinship/internal/pack/iot"
 	"github.com/kinship-dev/kinship/internal/pack/openstack"
 )
@@ -40,6 +42,8 @@ type operator struct {
 	open, closed []string
 	// kinds and using are resources in the form of parseResources().
 	kinds, using, oamKinds []string
+	// catalogue is the file name of Options.Azure.Catalogue.
+	catalogue string
 	// metricsSecure is the opposite of Options.MetricsInsecure.
 	metricsSecure bool
 }
@@ -118,6 +122,7 @@ give --webhook-host: the address by which the API server reaches this process.`,
 	f.StringVar((*string)(&o.Iot.Identity), "identity", string(iot.WorkloadIdentity),
 		"what the identity of an IotConnector is made of: workload-identity or pod-identity")
 	c.addOamFlags(cmd)
+	c.addAzureFlags(cmd)
 	f.BoolVar(&c.verbose, "verbose", false, "log more")
 	return cmd
 }
@@ -134,6 +139,39 @@ func (c *operator) addOamFlags(cmd *cobra.Command) {
 			"--install, the pack oam gets rights to them")
 }
 
+func (c *operator) addAzureFlags(cmd *cobra.Command) {
+	f, o := cmd.Flags(), &c.options.Azure
+	f.StringVar(&o.Endpoint, "azure-endpoint", "",
+		"address of Azure Resource Manager (default https://management.azure.com)")
+	f.StringVar(&o.Credential, "azure-credential", azure.SecretCredential,
+		"credentials of Azure objects without spec.credentialsRef: secret (such objects are refused), default (those of "+
+			"the operator's environment, which then act for every user who may write Azure objects) or none (for the emulator)")
+	f.StringVar(&o.Subscription, "azure-subscription", "",
+		"subscription of Azure objects without ownerRef and spec.credentialsRef")
+	f.StringVar(&c.catalogue, "azure-catalogue", "",
+		"file of armgen with the kinds of Azure and their api-versions (default the embedded one)")
+	f.StringVar((*string)(&o.Submission), "azure-submission", string(azure.ByPut),
+		"how resources are sent to Azure: put (by id) or deployment (a template for each)")
+	f.DurationVar(&o.Resync, "azure-resync", 10*time.Minute,
+		"how often Azure resources are compared with their specs; negative is never")
+}
+
+// readCatalogue reads the file of --azure-catalogue.
+func readCatalogue(file string) (*catalogue.Catalogue, error) {
+	if file == "" {
+		return nil, nil //nolint:nilnil // nil is the embedded catalogue
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("read --azure-catalogue: %w", err)
+	}
+	all, err := catalogue.Open(data)
+	if err != nil {
+		return nil, fmt.Errorf("--azure-catalogue %s: %w", file, err)
+	}
+	return all, nil
+}
+
 func (c *operator) run(cmd *cobra.Command, _ []string) error {
 	c.options.MetricsInsecure = !c.metricsSecure
 	if len(c.using) > 0 && len(c.kinds) == 0 {
@@ -142,6 +180,9 @@ func (c *operator) run(cmd *cobra.Command, _ []string) error {
 	c.options.Usage.Kinds, c.options.Usage.Using = parseResources(c.kinds), parseResources(c.using)
 	c.options.Oam.Kinds = parseResources(c.oamKinds)
 	var err error
+	if c.options.Azure.Catalogue, err = readCatalogue(c.catalogue); err != nil {
+		return err
+	}
 	if c.options.Openstack.Authorities, err = readAuthorities(c.authorities); err != nil {
 		return err
 	}

@@ -13,13 +13,16 @@ import (
 	"golang.org/x/term"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/pkg/external"
 	"github.com/kinship-dev/kinship/pkg/lineage"
+	"github.com/kinship-dev/kinship/pkg/relation"
 	"github.com/kinship-dev/kinship/pkg/relation/builtin"
 	"github.com/kinship-dev/kinship/pkg/render"
 )
@@ -100,18 +103,29 @@ func (q *question) run(ctx context.Context, args []string) error {
 	return q.answer(ctx, cluster, node)
 }
 
-// lineageOptions returns the Relations, Finalizers and Locks of all packs. The kinds of a
+// lineageOptions returns the Relations, Finalizers and Locks of all packs, and how to find the relations of
+// kinds that are installed at run time. The kinds of a
 // pack that is not installed are not served, so lineage.Cluster reads nothing for them.
 func lineageOptions() (lineage.Options, error) {
 	scheme := runtime.NewScheme()
 	o := lineage.Options{References: builtin.Relations()}
+	var discover []func(schema.GroupVersionKind) []relation.Relation
 	for _, p := range app.Packs(app.Options{}) {
 		if err := p.AddToScheme(scheme); err != nil {
 			return lineage.Options{}, fmt.Errorf("make scheme: %w", err)
 		}
 		o.Relations = append(o.Relations, p.Relations()...)
+		if p.Discover != nil {
+			discover = append(discover, p.Discover)
+		}
 		o.Finalizers = append(o.Finalizers, p.Finalizers...)
 		o.Locks = append(o.Locks, p.Locks...)
+	}
+	o.Discover = func(served schema.GroupVersionKind) (all []relation.Relation) {
+		for _, of := range discover {
+			all = append(all, of(served)...)
+		}
+		return all
 	}
 	o.Decode = func(u *unstructured.Unstructured) (client.Object, error) { return decode(scheme, o.Finalizers, u) }
 	return o, nil
@@ -128,8 +142,8 @@ func decode(
 ) (client.Object, error) {
 	gvk := u.GroupVersionKind()
 	versions := scheme.VersionsForGroupKind(gvk.GroupKind())
-	if len(versions) == 0 {
-		return nil, fmt.Errorf("no type is known for %s", gvk.GroupKind())
+	if len(versions) == 0 { // The kind was found by Pack.Discover.
+		return external.NewUnstructured(gvk).Adapt(u)
 	}
 	made, err := scheme.New(versions[0].WithKind(gvk.Kind))
 	if err != nil {

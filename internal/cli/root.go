@@ -67,6 +67,7 @@ func newRoot(version string, streams genericiooptions.IOStreams) *cobra.Command 
 		newRights(streams),
 		newIot(streams),
 		newOpenstack(streams),
+		newAzure(streams),
 		newEmulator(streams),
 	)
 	return root

@@ -11,6 +11,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/kinship-dev/kinship/internal/app"
+	azure "github.com/kinship-dev/kinship/internal/cloud/azure/emulator"
 	"github.com/kinship-dev/kinship/internal/cloud/openstack"
 	"github.com/kinship-dev/kinship/internal/cloud/openstack/emulator"
 	"github.com/kinship-dev/kinship/internal/localcluster"
@@ -25,6 +26,7 @@ type up struct {
 	verbose bool
 	options app.Options // of the operator
 	cloud   *emulator.Server
+	azure   *azure.Server
 }
 
 func newUp(streams genericiooptions.IOStreams) *cobra.Command {
@@ -56,6 +58,11 @@ func (u *up) run(ctx context.Context) error {
 		return err
 	}
 	defer func() { _ = u.cloud.Close() }() // The data of the emulator is not needed any more.
+	// Azure tells clients to ask again after 15 s.
+	if u.azure, err = azure.Start(azure.Options{RetryAfter: -1}); err != nil {
+		return err
+	}
+	defer func() { _ = u.azure.Close() }()
 	used := u.isUsed()
 	cluster, err := localcluster.Start(ctx, localcluster.Options{DataDir: u.dataDir, BeforeControllers: u.prepare})
 	if err == nil {
@@ -144,14 +151,17 @@ To look around in another terminal:
   kubectl kinship who-uses cluster.eks.upbound.io/my-cluster
   kubectl get -n kinship-stories openstack
   kubectl delete -n kinship-stories --wait=false network.openstack.k-orc.cloud/internal
+  kubectl get -n kinship-stories azure
+  kubectl kinship tree -n kinship-stories resourcegroup/shop
   kubectl kinship tree -n kinship-stories applicationconfiguration/shop
   kubectl kinship why -n kinship-stories network.openstack.k-orc.cloud/internal
 
 The cloud's clouds.yaml, for the openstack client: %s
+The emulated Azure: %s
 
 Ctrl-C ends it.
 ready
-`, cluster.Kubeconfig(), path, u.clouds(cluster))
+`, cluster.Kubeconfig(), path, u.clouds(cluster), u.azure.URL())
 }
 
 // startOperator runs app.Run() in this process and waits for Options.Ready. The returned

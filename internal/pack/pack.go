@@ -7,7 +7,9 @@ import (
 	"context"
 
 	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/metadata"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -29,6 +31,9 @@ type Pack struct {
 	AddToScheme func(*runtime.Scheme) error
 	// Relations are the rules that its kinds declare.
 	Relations func() []relation.Relation
+	// Discover returns the relations of a kind that is installed at run time, if the kind is the pack's. An
+	// object of such a kind is an external.Unstructured. Discover may be nil.
+	Discover func(schema.GroupVersionKind) []relation.Relation
 	// Finalizers that the pack's controllers add and remove.
 	Finalizers []lineage.Finalizer
 	// Locks are the labels that the pack's controllers put on objects whose deletion is
@@ -59,6 +64,9 @@ type Pack struct {
 	// Traces finds the pack's marks on objects, which Uninstall removes in the order in which
 	// Traces returns the marks.
 	Traces func(context.Context, Reading) (Traces, error)
+	// Enabled finds what was installed after the installation of the pack, such as the definitions of kinds
+	// that a command enabled. Uninstall removes these objects. Enabled may be nil.
+	Enabled func(context.Context, client.Client) ([]*unstructured.Unstructured, error)
 }
 
 // Enforcement says whether a webhook or a policy refuses the deletion of protected objects.

@@ -1,14 +1,18 @@
 package story
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"regexp"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/kinship-dev/kinship/api/azure/catalogue"
+	"github.com/kinship-dev/kinship/examples"
 )
 
 func seen(quote string, err error) func(context.Context, *Stage) (string, error) {
@@ -48,7 +52,7 @@ One breaks.
 One goes right.
   ✓ -  create
 `
-	if diff := cmp.Diff(want, times.ReplaceAllString(out.String(), " -")); diff != "" {
+	if diff := gocmp.Diff(want, times.ReplaceAllString(out.String(), " -")); diff != "" {
 		t.Errorf("told (-want +got):\n%s", diff)
 	}
 }
@@ -67,7 +71,7 @@ func TestTellInterrupted(t *testing.T) {
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v, want that of the context", err)
 	}
-	if diff := cmp.Diff("\nInterrupted.\n", out.String()); diff != "" {
+	if diff := gocmp.Diff("\nInterrupted.\n", out.String()); diff != "" {
 		t.Errorf("told (-want +got):\n%s", diff)
 	}
 }
@@ -97,5 +101,30 @@ func TestUsage(t *testing.T) {
 	}
 	if len(stories) != 3 {
 		t.Errorf("%d stories, want 3", len(stories))
+	}
+}
+
+// TestAzureBesideExamples: what the story leaves has other ids in Azure than the examples, which a user may apply in
+// the same subscription.
+func TestAzureBesideExamples(t *testing.T) {
+	p, err := newAzureProps()
+	if err != nil {
+		t.Fatal(err)
+	}
+	theirs, err := Read(examples.Azure, "azure/group.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(p.group) != len(theirs) {
+		t.Fatalf("%d objects of the story, want %d", len(p.group), len(theirs))
+	}
+	nameOf := func(u *unstructured.Unstructured) string {
+		name, _, _ := unstructured.NestedString(u.Object, "spec", catalogue.AzureNameField)
+		return cmp.Or(name, u.GetName())
+	}
+	for i, group := range p.group {
+		if nameOf(group) == nameOf(theirs[i]) {
+			t.Errorf("%s of the story is also that of the examples", nameOf(group))
+		}
 	}
 }

@@ -26,8 +26,8 @@ type written struct {
 	Spec     any               `json:"spec"`
 }
 
-// instruction returns the fields that a pack passes on to other objects: the spec, the labels and the
-// annotations. The record of kubectl apply is passed on to nothing.
+// instruction returns the fields that a pack copies into other objects: the spec, the labels and the
+// annotations. No pack copies LastAppliedConfigAnnotation.
 func (w written) instruction() written {
 	annotations := maps.Clone(w.Metadata.Annotations)
 	delete(annotations, AuthorsAnnotation)
@@ -35,10 +35,11 @@ func (w written) instruction() written {
 	return written{metav1.ObjectMeta{Labels: w.Metadata.Labels, Annotations: annotations}, w.Spec}
 }
 
-// Record returns the patches by which a mutating webhook records in [AuthorsAnnotation] who wrote the
-// spec, the labels or the annotations of an object last. A write that leaves all three as they are leaves
-// the authors as they are, whatever the user sends. Record is for objects whose labels and annotations go
-// into objects that the operator writes: an annotation of an Ingress is as powerful as its spec.
+// Record returns the patches with which a mutating webhook writes [AuthorsAnnotation]. The author is the
+// user who changed the spec, a label or an annotation last. A write that changes none of the three keeps
+// the authors on record, whatever annotation the user sends. Labels and annotations count because a pack
+// such as oam copies labels and annotations into workloads: an annotation of an Ingress is as powerful as
+// spec.rules.
 func Record(req *admissionv1.AdmissionRequest) ([]webhook.JSONPatchOp, error) {
 	var now, old written
 	if err := json.Unmarshal(req.Object.Raw, &now); err != nil {

@@ -32,7 +32,7 @@ func Of(conditionType string, outcome reconcile.Outcome, done Done, generation i
 	if !outcome.IsDone() {
 		c.Status = metav1.ConditionFalse
 		c.Reason = outcome.Worst().Reason
-		c.Message = clip(outcome.Message())
+		c.Message = Clip(outcome.Message())
 	}
 	return c
 }
@@ -47,7 +47,8 @@ func Set(list *[]metav1.Condition, conditions ...metav1.Condition) bool {
 	return changed
 }
 
-func clip(s string) string {
+// Clip returns a message of at most MaxMessage bytes. The end of a longer message becomes " ...".
+func Clip(s string) string {
 	const more = " ..."
 	if len(s) <= MaxMessage {
 		return s

@@ -24,6 +24,13 @@ const (
 	ReasonInvalidConfiguration = "InvalidConfiguration"
 	ReasonUnrecoverableError   = "UnrecoverableError"
 	ReasonImmutable            = "Immutable"
+
+	ReasonInUse               = "InUse" // This one and the next ones are reasons of External.Specific.
+	ReasonWaitingForOwner     = "WaitingForOwner"
+	ReasonWaitingForReference = "WaitingForReference"
+	ReasonCreating            = "Creating"
+	ReasonUpdating            = "Updating"
+	ReasonDeleting            = "Deleting"
 )
 
 // Sight is the state of a resource in the cloud, as a pass has read the resource.
@@ -51,6 +58,9 @@ type External struct {
 	// Summary adds Ready and, while Pass.Drift is not empty, Drifted, after Available and
 	// Progressing. Without Summary, External.Set and External.Amend remove Ready and Drifted.
 	Summary bool
+	// Specific keeps the reason of a Pass.Outcome that waits or failed, such as WaitingForOwner.
+	// Without Specific, the reasons are Progressing and TransientError.
+	Specific bool
 }
 
 // Pass is the result of one reconciliation of an object.
@@ -107,14 +117,17 @@ func (e External) progressing(p Pass) metav1.Condition {
 	if p.Outcome.IsDone() {
 		return c
 	}
-	c.Message = clip(strings.Join(p.Outcome.Messages(), "\n"))
+	c.Message = Clip(strings.Join(p.Outcome.Messages(), "\n"))
 	switch worst := p.Outcome.Worst(); worst.State {
 	case reconcile.Invalid:
-		c.Reason, c.Message = worst.Reason, clip(worst.Message)
+		c.Reason, c.Message = worst.Reason, Clip(worst.Message)
 	case reconcile.Failed:
 		c.Status, c.Reason = metav1.ConditionTrue, ReasonTransientError
 	default:
 		c.Status, c.Reason = metav1.ConditionTrue, ReasonProgressing
+	}
+	if reason := p.Outcome.Worst().Reason; e.Specific && reason != "" {
+		c.Reason = reason
 	}
 	return c
 }
@@ -171,7 +184,7 @@ func (e External) drifted(list []metav1.Condition, drift []string) metav1.Condit
 // DriftMessage returns the message of Drifted: the fields of Pass.Drift, and how to correct the
 // fields. noun is External.Noun.
 func DriftMessage(noun string, drift []string) string {
-	return clip(noun + " differs in what can't be changed: " + strings.Join(drift, ", ") +
+	return Clip(noun + " differs in what can't be changed: " + strings.Join(drift, ", ") +
 		". Correct it there, or delete and create the object to have another made")
 }
 

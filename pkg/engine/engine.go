@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -32,35 +33,50 @@ type Options struct {
 	Live client.Client
 	// GuardWorkers is the number of workers of each guard controller. Zero means 8.
 	GuardWorkers int
+	// Pool, if set, is the number of workers that the reconcilers of all kinds share, in place of
+	// Kind.Workers each; the guard controllers then share GuardWorkers. With hundreds of kinds, the controllers of
+	// idle kinds would take most of the memory.
+	Pool int
 	// Reasons are the reasons of the outcomes that the [Engine] returns.
 	Reasons Reasons
 	// Catalog, if set, makes the [Engine] follow CustomResourceDefinitions: kinds may be
 	// installed after the Engine has started. The operator then needs the verbs list and watch
 	// on customresourcedefinitions.apiextensions.k8s.io.
 	Catalog *watch.Catalog
+	// Discover, if set, is called with each kind that the API server serves and the [Engine] does
+	// not have, at the start and after a CustomResourceDefinition was installed. Discover is called again for a
+	// kind that is served only in another version by now. Discover may call [Engine.Add]: thousands of kinds may
+	// be possible, and only those that are installed have a controller. Discover needs Catalog.
+	Discover func(watch.Mapping)
+	// Health, if set, forgets a kind whose definition was deleted, and tells which kinds the operator may not read:
+	// such a kind stops no other kind.
+	Health *watch.Health
+	// Guards are values of Relation.Finalizer of kinds that Discover adds. A kind that is added
+	// after the start MUST NOT have a relation with another finalizer.
+	Guards []string
+	// OwnerLabels, if set, is the prefix of labels that [Engine.Own] sets: PREFIX/owner-name,
+	// owner-kind and owner-uid. With these, kubectl lists the objects of an owner.
+	OwnerLabels string
 }
 
 // Reasons are reasons of outcomes, and so of conditions. An empty reason has a default.
 type Reasons struct {
 	Waiting string // for a target; default WaitingForReference
+	Owner   string // waiting for an owner; default Waiting
 	Failed  string // to write; default WriteFailed
 	Refused string // to own; default OwnerConflict
 }
 
 // Engine watches kinds and keeps the edges between their objects. Make an Engine with [New],
-// add kinds with [Engine.Add], then call [Engine.Start]. All methods but Add, [Engine.Watch] and Start
+// add kinds with [Engine.Add], then call [Engine.Start]. All methods but [Engine.Watch] and Start
 // are safe for concurrent use.
 type Engine struct {
 	options Options
 	mgr     manager.Manager
-	members map[schema.GroupKind]*member
-	// relations has the relations of all kinds, by Relation.Name.
-	relations map[string]relation.Relation
-	// guards has each Relation.Finalizer once. fieldOwners has Relation.FieldOwner by
-	// finalizer, where set.
-	guards      []string
-	fieldOwners map[string]string
-	index       relation.Index
+	// known is the registry, which Add replaces as a whole. adding makes Add a single step.
+	known  atomic.Pointer[registry]
+	adding sync.Mutex
+	index  relation.Index
 
 	// mu makes finding and recording the edges of one object a single step, and guards the
 	// maps.
@@ -71,7 +87,42 @@ type Engine struct {
 	// contents has the resourceVersion of objects of which the [Engine] has only the metadata. A
 	// version that only added a guard of the Engine is left out (contentChanged).
 	contents map[object.ID]string
+	// passes and releases are the controllers that all kinds share, with Options.Pool.
+	passes, releases *pool
 }
+
+// registry has the kinds of an [Engine].
+type registry struct {
+	members map[schema.GroupKind]*member
+	// relations has the relations of all kinds, by Relation.Name.
+	relations map[string]relation.Relation
+	// guards has each Relation.Finalizer once. fieldOwners has Relation.FieldOwner by
+	// finalizer, where set.
+	guards      []string
+	fieldOwners map[string]string
+}
+
+// with returns a registry with one more kind.
+func (r *registry) with(m *member) *registry {
+	all := &registry{
+		members: maps.Clone(r.members), relations: maps.Clone(r.relations),
+		guards: slices.Clone(r.guards), fieldOwners: maps.Clone(r.fieldOwners),
+	}
+	all.members[m.gk()] = m
+	for _, one := range m.Relations {
+		all.relations[one.Name] = one
+		if one.Finalizer != "" && !slices.Contains(all.guards, one.Finalizer) {
+			all.guards = append(all.guards, one.Finalizer)
+		}
+		if one.FieldOwner != "" {
+			all.fieldOwners[one.Finalizer] = one.FieldOwner
+		}
+	}
+	return all
+}
+
+// member returns a kind of the [Engine], or nil.
+func (e *Engine) member(gk schema.GroupKind) *member { return e.known.Load().members[gk] }
 
 // guarded is a target with a value in metadata.finalizers that guards the target.
 type guarded struct {
@@ -84,21 +135,23 @@ func New(mgr manager.Manager, options Options) *Engine {
 	options.GuardWorkers = cmp.Or(options.GuardWorkers, 8)
 	options.Reasons = Reasons{
 		Waiting: cmp.Or(options.Reasons.Waiting, "WaitingForReference"),
+		Owner:   cmp.Or(options.Reasons.Owner, options.Reasons.Waiting, "WaitingForReference"),
 		Failed:  cmp.Or(options.Reasons.Failed, "WriteFailed"),
 		Refused: cmp.Or(options.Reasons.Refused, "OwnerConflict"),
 	}
-	return &Engine{
-		options: options, mgr: mgr, members: map[schema.GroupKind]*member{},
-		relations: map[string]relation.Relation{}, fieldOwners: map[string]string{},
-		unused: map[guarded]bool{}, contents: map[object.ID]string{},
-	}
+	e := &Engine{options: options, mgr: mgr, unused: map[guarded]bool{}, contents: map[object.ID]string{}}
+	e.known.Store(&registry{
+		members: map[schema.GroupKind]*member{}, relations: map[string]relation.Relation{},
+		guards: slices.Clone(options.Guards), fieldOwners: map[string]string{},
+	})
+	return e
 }
 
 // Watch adds a kind that other kinds only refer to, such as Secret. The [Engine] watches only
 // the metadata of its objects (PartialObjectMetadata).
 func (e *Engine) Watch(gvk schema.GroupVersionKind) { e.Add(Kind{GVK: gvk}) }
 
-// Add adds a [Kind]. Call Add before Start.
+// Add adds a [Kind]. Call Add before Start, or in [Options.Discover].
 func (e *Engine) Add(k Kind) {
 	if k.Writes == nil {
 		k.Writes = &reconcile.Writes{}
@@ -112,39 +165,36 @@ func (e *Engine) Add(k Kind) {
 	if k.Store != nil {
 		m.cache.Store(&objects{k.Store, func() bool { return true }})
 	}
-	e.members[k.GVK.GroupKind()] = m
-	for _, r := range k.Relations {
-		e.relations[r.Name] = r
-		if r.Finalizer != "" && !slices.Contains(e.guards, r.Finalizer) {
-			e.guards = append(e.guards, r.Finalizer)
-		}
-		if r.FieldOwner != "" {
-			e.fieldOwners[r.Finalizer] = r.FieldOwner
-		}
-	}
 	if k.Reconciler == nil && k.Work != nil {
 		m.Reconciler = e.pass(m)
 	}
+	e.adding.Lock()
+	defer e.adding.Unlock()
+	e.known.Store(e.known.Load().with(m))
 }
 
 // Start adds informers, reconcilers and guard controllers to the manager. Without
 // [Options.Catalog], Start fails if the API server does not serve one of the kinds.
 func (e *Engine) Start(ctx context.Context) error {
-	e.makeGuards()
 	if e.options.Catalog != nil {
 		if err := e.options.Catalog.Refresh(ctx); err != nil {
 			return err
 		}
 	}
+	e.discover()
+	e.makeGuards()
+	if err := e.startPools(); err != nil {
+		return err
+	}
 	for _, gk := range e.kinds() {
 		if e.isServed(gk) {
-			if err := e.open(ctx, e.members[gk]); err != nil {
+			if err := e.open(ctx, e.member(gk)); err != nil {
 				return err
 			}
 		}
 	}
 	for _, gk := range e.kinds() {
-		if err := e.control(e.members[gk]); err != nil {
+		if err := e.control(e.member(gk)); err != nil {
 			return err
 		}
 	}
@@ -157,7 +207,7 @@ func (e *Engine) isServed(gk schema.GroupKind) bool {
 	if e.options.Catalog == nil {
 		return true
 	}
-	_, err := e.options.Catalog.Mapping(e.members[gk].GVK)
+	_, err := e.options.Catalog.Mapping(e.member(gk).GVK)
 	return err == nil
 }
 
@@ -169,6 +219,11 @@ func (e *Engine) open(ctx context.Context, m *member) error {
 	example := m.Example
 	if example == nil {
 		example = metadataOf(m.GVK)
+	}
+	if e.options.Catalog != nil {
+		if mapping, err := e.options.Catalog.Mapping(m.GVK); err == nil {
+			m.definition = mapping.Resource.GroupResource().String()
+		}
 	}
 	informer, err := watch.Open(ctx, e.mgr.GetCache(), m.gk(), example)
 	if err != nil {
@@ -188,10 +243,18 @@ func (e *Engine) open(ctx context.Context, m *member) error {
 // for the caches of the kinds that it needs: if the operator has no right to watch Secrets,
 // controllers that need no Secrets start.
 func (e *Engine) control(m *member) error {
+	if m.controlled {
+		return nil
+	}
+	m.controlled = true
 	name := strings.ToLower(m.GVK.Kind)
 	if m.Reconciler != nil {
-		synced := e.synced(append(e.targets(m), m))
-		if err := e.run(name, max(m.Workers, 1), m.Reconciler, &m.queue, synced, m.ids); err != nil {
+		synced := synced(func() bool { return e.passesMayBegin(m) })
+		run := func() error { return e.run(name, max(m.Workers, 1), m.Reconciler, &m.queue, synced, m.ids) }
+		if e.passes != nil {
+			run = func() error { return e.passes.join(e.mgr, &m.queue, synced, m.ids) }
+		}
+		if err := run(); err != nil {
 			return err
 		}
 	}
@@ -204,7 +267,10 @@ func (e *Engine) control(m *member) error {
 			return obj == nil || !m.isGuarded(obj)
 		})
 	}
-	synced := e.synced(append(e.sourceKinds(m), m))
+	synced := synced(func() bool { return areHeard(append(e.sourceKinds(m), m)) })
+	if e.releases != nil {
+		return e.releases.join(e.mgr, &m.released, synced, begin)
+	}
 	return e.run(name+"-guard", e.options.GuardWorkers, m.finalizer, &m.released, synced, begin)
 }
 
@@ -225,40 +291,49 @@ func (e *Engine) run(
 	}.AddTo(e.mgr)
 }
 
-// synced returns a function that waits until the caches of some kinds are filled. A kind that
-// the API server does not serve has no cache, and the function does not wait for it.
-func (e *Engine) synced(members []*member) func(context.Context) bool {
-	return func(ctx context.Context) bool {
-		all := make([]toolscache.InformerSynced, 0, len(members))
-		for _, m := range members {
-			if cache := m.cache.Load(); cache != nil {
-				all = append(all, cache.synced)
-			}
-		}
-		return toolscache.WaitForCacheSync(ctx.Done(), all...)
-	}
+// synced returns a function that waits until the caches are filled that a controller needs.
+func synced(heard func() bool) func(context.Context) bool {
+	return func(ctx context.Context) bool { return toolscache.WaitForCacheSync(ctx.Done(), heard) }
 }
 
-// targets returns the kinds that objects of a kind refer to. A relation without Relation.Target
-// may refer to every kind.
-func (e *Engine) targets(m *member) []*member {
-	var all []*member
+// areHeard reports whether the caches of kinds are filled. A kind without a cache counts as filled: the API
+// server does not serve the kind, or does not any more.
+func areHeard(members []*member) bool {
+	return !slices.ContainsFunc(members, func(m *member) bool {
+		cache := m.cache.Load()
+		return cache != nil && !cache.synced()
+	})
+}
+
+// passesMayBegin reports whether the caches are filled of a kind, and of the kinds that its objects refer to. A
+// kind with a relation without Relation.Target needs all kinds, so that an owner is not deleted before the users of
+// what it owns are known. A kind that the operator may not read ([Options.Health]) stops no other kind.
+func (e *Engine) passesMayBegin(m *member) bool {
+	needed := []*member{m}
 	for _, gk := range e.kinds() {
-		if slices.ContainsFunc(m.Relations, func(r relation.Relation) bool {
+		refers := slices.ContainsFunc(m.Relations, func(r relation.Relation) bool {
 			return r.Target == gk || r.Target.Empty()
-		}) {
-			all = append(all, e.members[gk])
+		})
+		if refers && !e.isForbidden(gk) {
+			needed = append(needed, e.member(gk))
 		}
 	}
-	return all
+	return areHeard(needed)
 }
 
-// sourceKinds returns the kinds whose objects may refer to objects of the kind m. The guard
+func (e *Engine) isForbidden(gk schema.GroupKind) bool {
+	return e.options.Health != nil && e.options.Health.Forbidden(gk)
+}
+
+// sourceKinds returns the kinds whose objects may guard objects of the kind m. The guard
 // controller of m removes no finalizer before the caches of these kinds are filled.
 func (e *Engine) sourceKinds(m *member) []*member {
 	var all []*member
 	for _, gk := range e.kinds() {
-		if source := e.members[gk]; slices.Contains(e.targets(source), m) {
+		source := e.member(gk)
+		if slices.ContainsFunc(source.Relations, func(r relation.Relation) bool {
+			return r.Finalizer != "" && r.MayTarget(m.gk())
+		}) {
 			all = append(all, source)
 		}
 	}
@@ -267,14 +342,14 @@ func (e *Engine) sourceKinds(m *member) []*member {
 
 // kinds returns the GroupKinds of the [Engine] in a fixed order.
 func (e *Engine) kinds() []schema.GroupKind {
-	return slices.SortedFunc(maps.Keys(e.members), func(a, b schema.GroupKind) int {
+	return slices.SortedFunc(maps.Keys(e.known.Load().members), func(a, b schema.GroupKind) int {
 		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Kind, b.Kind))
 	})
 }
 
 // Get returns an object from the cache, or nil. The object belongs to the cache.
 func (e *Engine) Get(id object.ID) client.Object {
-	if m := e.members[id.GroupKind()]; m != nil {
+	if m := e.member(id.GroupKind()); m != nil {
 		return m.get(id)
 	}
 	return nil
@@ -282,7 +357,7 @@ func (e *Engine) Get(id object.ID) client.Object {
 
 // List returns the objects of a kind from the cache, in no particular order.
 func (e *Engine) List(gk schema.GroupKind) []client.Object {
-	if m := e.members[gk]; m != nil {
+	if m := e.member(gk); m != nil {
 		return m.list()
 	}
 	return nil
@@ -291,7 +366,7 @@ func (e *Engine) List(gk schema.GroupKind) []client.Object {
 // Requeue adds an object to the queue of its kind's reconciler. Before the reconciler runs,
 // Requeue does nothing: a reconciler begins with all objects.
 func (e *Engine) Requeue(id object.ID) {
-	if m := e.members[id.GroupKind()]; m != nil {
+	if m := e.member(id.GroupKind()); m != nil {
 		m.queue.Add(id)
 	}
 }
@@ -299,7 +374,7 @@ func (e *Engine) Requeue(id object.ID) {
 // Running reports whether the reconciler of a kind runs ([reconcile.Queue.Running]), which is
 // so only in the leader.
 func (e *Engine) Running(gk schema.GroupKind) bool {
-	m := e.members[gk]
+	m := e.member(gk)
 	return m != nil && m.queue.Running()
 }
 
@@ -307,7 +382,7 @@ func (e *Engine) Running(gk schema.GroupKind) bool {
 // the [Engine], whether the API server serves them or not. So a reference to a kind that is not
 // served yet is an edge, and its source waits.
 func (e *Engine) Mapping(gvk schema.GroupVersionKind) (watch.Mapping, error) {
-	m := e.members[gvk.GroupKind()]
+	m := e.member(gvk.GroupKind())
 	if m == nil {
 		return watch.Mapping{}, &watch.KindError{Kind: gvk}
 	}

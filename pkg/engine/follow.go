@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -11,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
+	"github.com/kinship-dev/kinship/pkg/relation"
 	"github.com/kinship-dev/kinship/pkg/watch"
 )
 
@@ -39,32 +39,37 @@ func (e *Engine) follow(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("watch definitions: %w", err)
 	}
+	defined := informer.GetStore().ListKeys
 	return e.mgr.Add(everywhere(func(ctx context.Context) error {
 		for {
 			select {
 			case <-ctx.Done():
 				return nil
 			case <-installed:
-				e.openSoon(ctx)
+				e.openSoon(ctx, defined)
 			}
 		}
 	}))
 }
 
 // pauses are those of openSoon.
-var pauses = []time.Duration{0, 200 * time.Millisecond, time.Second, 5 * time.Second}
+var pauses = []time.Duration{
+	0, 50 * time.Millisecond, 100 * time.Millisecond, 200 * time.Millisecond, 500 * time.Millisecond, time.Second,
+	5 * time.Second,
+}
 
 // openSoon opens the kinds that were installed. A watch reports a CustomResourceDefinition before
 // the discovery of the API server lists its kind, so openSoon repeats openInstalled after pauses.
-// After an error, openSoon goes on with the last pause: no other event would open the kinds.
-func (e *Engine) openSoon(ctx context.Context) {
+// After an error, openSoon goes on with the last pause: no other event would open the kinds. defined
+// returns the names of the CustomResourceDefinitions.
+func (e *Engine) openSoon(ctx context.Context, defined func() []string) {
 	for i := 0; ; i++ {
 		select {
 		case <-ctx.Done():
 			return
 		case <-time.After(pauses[min(i, len(pauses)-1)]):
 		}
-		missing, err := e.openInstalled(ctx)
+		missing, err := e.openInstalled(ctx, defined())
 		if err != nil {
 			ctrl.LoggerFrom(ctx).Error(err, "Kinds that were installed can't be watched yet", "operator", e.options.Name)
 		}
@@ -86,24 +91,111 @@ func (r everywhere) NeedLeaderElection() bool { return false }
 
 var _ manager.LeaderElectionRunnable = everywhere(nil)
 
-// openInstalled opens the kinds that the API server serves by now, and returns the number of
-// kinds that are still missing.
-func (e *Engine) openInstalled(ctx context.Context) (missing int, err error) {
-	unopened := slices.DeleteFunc(e.kinds(), func(gk schema.GroupKind) bool { return e.members[gk].cache.Load() != nil })
-	if len(unopened) == 0 {
+// openInstalled opens the kinds that the API server serves by now, closes the kinds whose
+// definition was deleted, and returns the number of kinds that are still missing.
+func (e *Engine) openInstalled(ctx context.Context, defined []string) (missing int, err error) {
+	if len(e.unopened()) == 0 && e.options.Discover == nil {
 		return 0, nil
 	}
 	if err := e.options.Catalog.Refresh(ctx); err != nil {
-		return len(unopened), err
+		return len(defined) + 1, err
 	}
-	for _, gk := range unopened {
-		if !e.isServed(gk) {
+	if e.options.Discover != nil {
+		if err := e.closeDeleted(ctx, defined); err != nil {
+			return len(defined) + 1, err
+		}
+		e.discover()
+		e.makeGuards()
+		missing = e.undiscovered(defined)
+	}
+	for _, m := range e.unopened() {
+		if !e.isServed(m.gk()) {
 			missing++
 			continue
 		}
-		if err := e.open(ctx, e.members[gk]); err != nil {
-			return len(unopened), err
+		if err := e.open(ctx, m); err != nil {
+			return missing + 1, err
 		}
+		if err := e.control(m); err != nil {
+			return missing + 1, err
+		}
+		e.wakeSources(m.gk())
 	}
 	return missing, nil
+}
+
+// wakeSources requeues the objects that refer to objects of a kind: these wait in other words once the kind is
+// installed, or is not any more.
+func (e *Engine) wakeSources(gk schema.GroupKind) {
+	for _, target := range e.index.Targets(gk) {
+		for _, edge := range e.index.Targeting(relation.Object{ID: target.ID}) {
+			e.Requeue(edge.Declarer)
+		}
+	}
+}
+
+// unopened returns the kinds without an informer.
+func (e *Engine) unopened() (all []*member) {
+	for _, gk := range e.kinds() {
+		if m := e.member(gk); m.cache.Load() == nil {
+			all = append(all, m)
+		}
+	}
+	return all
+}
+
+// discover calls [Options.Discover] for each kind that the [Engine] does not have, or has only in a version that
+// the API server does not serve any more.
+func (e *Engine) discover() {
+	if e.options.Discover == nil {
+		return
+	}
+	for _, k := range e.options.Catalog.Served() {
+		m := e.member(k.GroupKind())
+		if m == nil || (m.Store == nil && m.cache.Load() == nil && !e.isServed(m.gk())) {
+			e.options.Discover(k.Mapping)
+		}
+	}
+}
+
+// undiscovered returns the number of definitions whose kinds discovery does not list yet.
+func (e *Engine) undiscovered(defined []string) (missing int) {
+	served := map[string]bool{}
+	for _, k := range e.options.Catalog.Served() {
+		served[k.Resource.GroupResource().String()] = true
+	}
+	for _, name := range defined {
+		if !served[name] {
+			missing++
+		}
+	}
+	return missing
+}
+
+// closeDeleted closes the informers of kinds that the API server does not serve any more, because
+// their CustomResourceDefinitions were deleted, or have other versions. Otherwise the informers would list in
+// vain for ever.
+func (e *Engine) closeDeleted(ctx context.Context, defined []string) error {
+	exists := map[string]bool{}
+	for _, name := range defined {
+		exists[name] = true
+	}
+	for _, gk := range e.kinds() {
+		m := e.member(gk)
+		if m.Store != nil || m.cache.Load() == nil || e.isServed(gk) || m.definition == "" {
+			continue
+		}
+		if _, otherwise := e.options.Catalog.Kind(gk); exists[m.definition] && !otherwise {
+			continue // Discovery is late.
+		}
+		if err := e.mgr.GetCache().RemoveInformer(ctx, m.Example); err != nil {
+			return fmt.Errorf("stop to watch %s: %w", m.GVK.Kind, err)
+		}
+		m.cache.Store(nil)
+		if e.options.Health != nil {
+			e.options.Health.Forget(gk)
+		}
+		e.wakeSources(gk)
+	}
+	return nil
 }

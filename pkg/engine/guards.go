@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -18,16 +19,21 @@ import (
 	"github.com/kinship-dev/kinship/pkg/watch"
 )
 
-// makeGuards makes the guard controller of each kind. Each kind gets every finalizer of the
-// [Engine]: only the objects show which kind a relation without Relation.Target refers to.
+// makeGuards makes the guard controller of each kind that has none yet. Each kind gets every
+// finalizer of the [Engine]: only the objects show which kind a relation without Relation.Target
+// refers to.
 func (e *Engine) makeGuards() {
-	if len(e.guards) == 0 {
+	known := e.known.Load()
+	if len(known.guards) == 0 {
 		return
 	}
-	names := slices.Sorted(slices.Values(e.guards))
-	for _, m := range e.members {
+	names := slices.Sorted(slices.Values(known.guards))
+	for _, m := range known.members {
+		if m.finalizer != nil {
+			continue
+		}
 		m.finalizer = &guard.Finalizers{
-			Kind: m.GVK, Client: e.options.Live, FieldOwners: e.fieldOwners,
+			Kind: m.GVK, Client: e.options.Live, FieldOwners: known.fieldOwners,
 			Names: slices.DeleteFunc(slices.Clone(names), func(n string) bool { return n == m.Finalizer }),
 			Get: func(id object.ID) metav1.Object {
 				if obj := m.get(id); obj != nil {
@@ -42,7 +48,9 @@ func (e *Engine) makeGuards() {
 
 // guardOf returns the Relation.Finalizer by which an edge guards its target, or "" for a
 // relation without a guard.
-func (e *Engine) guardOf(edge relation.Edge) string { return e.relations[edge.Relation].Finalizer }
+func (e *Engine) guardOf(edge relation.Edge) string {
+	return e.known.Load().relations[edge.Relation].Finalizer
+}
 
 // Hold adds each [relation.Relation.Finalizer] to all ready targets. If another client writes a
 // target at the same moment, Hold returns a [reconcile.Outcome] that waits for the cache.
@@ -90,7 +98,7 @@ func (e *Engine) inUse(ctx context.Context, target object.ID, finalizer string) 
 		return used, nil
 	}
 	for _, gk := range e.kinds() {
-		m := e.members[gk]
+		m := e.member(gk)
 		if !slices.ContainsFunc(m.Relations, func(r relation.Relation) bool { return r.Finalizer == finalizer }) {
 			continue
 		}
@@ -126,7 +134,7 @@ func (e *Engine) refersLive(ctx context.Context, m *member, target object.ID, fi
 		return false, err
 	}
 	err = e.options.Live.List(ctx, list, client.InNamespace(target.Namespace))
-	if meta.IsNoMatchError(err) {
+	if meta.IsNoMatchError(err) || apierrors.IsNotFound(err) {
 		return false, nil // The API server does not serve the kind, so there are no objects.
 	}
 	if err != nil {

@@ -70,6 +70,10 @@ type member struct {
 	queue     reconcile.Queue
 	finalizer *guard.Finalizers
 	released  reconcile.Queue // objects that may lose a finalizer
+	// controlled says that the controllers were added to the manager.
+	controlled bool
+	// definition is the name of the CustomResourceDefinition, once the informer was open.
+	definition string
 }
 
 // objects is the cache of a kind that the API server serves.

@@ -21,7 +21,7 @@ func (e *Engine) Observe(gk schema.GroupKind, c watch.Change[client.Object]) {
 		e.Observe(gk, watch.Change[client.Object]{Old: c.Old, Missed: true})
 		c.Old = nil
 	}
-	m, current := e.members[gk], c.New
+	m, current := e.member(gk), c.New
 	if current == nil {
 		current = c.Old
 	}
@@ -97,7 +97,8 @@ func (e *Engine) gainedGuards(old, now client.Object) bool {
 	added := slices.DeleteFunc(slices.Clone(now.GetFinalizers()), func(f string) bool {
 		return slices.Contains(old.GetFinalizers(), f)
 	})
-	foreign := slices.ContainsFunc(added, func(f string) bool { return !slices.Contains(e.guards, f) })
+	guards := e.known.Load().guards
+	foreign := slices.ContainsFunc(added, func(f string) bool { return !slices.Contains(guards, f) })
 	return len(added) > 0 && !foreign
 }
 
@@ -121,7 +122,7 @@ func (e *Engine) declare(m *member, id object.ID, obj client.Object) {
 		still := slices.ContainsFunc(edges, func(now relation.Edge) bool {
 			return now.Target.ID == former.Target.ID && e.guardOf(now) == name
 		})
-		target := e.members[former.Target.GroupKind()]
+		target := e.member(former.Target.GroupKind())
 		if still || name == "" || target == nil {
 			continue
 		}
@@ -143,7 +144,7 @@ func (e *Engine) record(m *member, id object.ID, obj client.Object) (edges, befo
 // Declare reads the object from the cache, which may change meanwhile: Declare repeats until
 // the cache is unchanged.
 func (e *Engine) Declare(id object.ID) {
-	m := e.members[id.GroupKind()]
+	m := e.member(id.GroupKind())
 	for unchanged := false; !unchanged; {
 		obj := m.get(id)
 		e.declare(m, id, obj)
@@ -155,7 +156,7 @@ func (e *Engine) Declare(id object.ID) {
 // Kind.Relations.
 func (e *Engine) Edges(gk schema.GroupKind, obj client.Object) []relation.Edge {
 	var all []relation.Edge
-	for _, r := range e.members[gk].Relations {
+	for _, r := range e.member(gk).Relations {
 		edges := r.Extract(obj, e)
 		for i := range edges {
 			edges[i].Relation = r.Name
@@ -186,7 +187,7 @@ func (e *Engine) forget(m *member, id object.ID) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	delete(e.contents, id)
-	for _, name := range e.guards {
+	for _, name := range e.known.Load().guards {
 		delete(e.unused, guarded{id, name})
 	}
 }

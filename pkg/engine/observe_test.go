@@ -219,7 +219,7 @@ func TestContentChanged(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			e, _ := newEngine(nil)
-			e.guards = append(e.guards, other)
+			e.known.Load().guards = append(e.known.Load().guards, other)
 			e.contents[secretKeys] = "1"
 			if got := e.contentChanged(secretKeys, c.old, c.now); got != c.want {
 				t.Errorf("%s: %t, want %t", c.reason, got, c.want)

@@ -2,10 +2,13 @@ package engine
 
 import (
 	"context"
+	"maps"
 	"slices"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kinship-dev/kinship/pkg/object"
@@ -82,6 +85,66 @@ func (e *Engine) Own(
 	if !outcome.IsDone() {
 		return outcome
 	}
+	e.labelOwner(obj, refs)
 	_, err := w.Object(ctx, id, before, obj)
 	return reconcile.Fail(e.options.Reasons.Failed, err)
+}
+
+// labelOwner sets the labels of [Options.OwnerLabels] for the first owner.
+func (e *Engine) labelOwner(obj client.Object, refs Refs) {
+	if e.options.OwnerLabels == "" {
+		return
+	}
+	for _, t := range refs.targets {
+		if t.relation.Role != relation.Owner || t.object == nil {
+			continue
+		}
+		labels := maps.Clone(obj.GetLabels())
+		if labels == nil {
+			labels = map[string]string{}
+		}
+		labels[e.options.OwnerLabels+"/owner-name"] = labelValue(t.object.GetName())
+		labels[e.options.OwnerLabels+"/owner-kind"] = labelValue(t.edge.Target.Kind)
+		labels[e.options.OwnerLabels+"/owner-uid"] = string(t.object.GetUID())
+		obj.SetLabels(labels)
+		return
+	}
+}
+
+// labelValue returns a text as the value of a label. The name of an object may be longer.
+func labelValue(text string) string {
+	return strings.TrimRight(text[:min(len(text), validation.LabelValueMaxLength)], "-.")
+}
+
+// Owned returns the objects that an object owns, directly or through others, by their edges of role
+// Owner. The order is fixed.
+func (e *Engine) Owned(id object.ID) []object.ID {
+	all := []object.ID{id}
+	seen := map[object.ID]bool{id: true}
+	for i := 0; i < len(all); i++ {
+		for _, edge := range e.index.Targeting(relation.Object{ID: all[i]}) {
+			if edge.Role == relation.Owner && !seen[edge.Declarer] {
+				seen[edge.Declarer] = true
+				all = append(all, edge.Declarer)
+			}
+		}
+	}
+	return all[1:]
+}
+
+// Guards returns the objects that keep an object by a guard that is on the object now, in a fixed
+// order.
+func (e *Engine) Guards(id object.ID) (sources []object.ID) {
+	obj := e.Get(id)
+	if obj == nil {
+		return nil
+	}
+	for _, name := range obj.GetFinalizers() {
+		for _, source := range e.Sources(id, name) {
+			if !slices.Contains(sources, source) {
+				sources = append(sources, source)
+			}
+		}
+	}
+	return sources
 }

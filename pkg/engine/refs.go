@@ -18,7 +18,7 @@ type Refs struct {
 	// complete says that the object has its cloud resource already, and does not need the
 	// targets of relations with Relation.Once any more.
 	complete bool
-	reason   string
+	reasons  Reasons
 }
 
 // Target is the result of resolving one reference.
@@ -74,9 +74,10 @@ func waits(r relation.Relation) bool {
 // object exists already: then Resolve leaves out relations with Relation.Once, and requires the
 // targets of relations with Relation.Later.
 func (e *Engine) Resolve(gk schema.GroupKind, obj client.Object, complete bool) Refs {
-	refs := Refs{complete: complete, reason: e.options.Reasons.Waiting}
+	refs := Refs{complete: complete, reasons: e.options.Reasons}
+	relations := e.known.Load().relations
 	for _, edge := range e.Edges(gk, obj) {
-		if rel := e.relations[edge.Relation]; !complete || !rel.Once {
+		if rel := relations[edge.Relation]; !complete || !rel.Once {
 			refs.targets = append(refs.targets, e.target(edge, rel))
 		}
 	}
@@ -84,7 +85,7 @@ func (e *Engine) Resolve(gk schema.GroupKind, obj client.Object, complete bool) 
 }
 
 func (e *Engine) target(edge relation.Edge, rel relation.Relation) Target {
-	m := e.members[edge.Target.GroupKind()]
+	m := e.member(edge.Target.GroupKind())
 	t := Target{edge: edge, relation: rel, member: m}
 	if m != nil {
 		t.object = m.get(edge.Target.ID)
@@ -114,7 +115,16 @@ func (r Refs) Waits() reconcile.Outcome {
 		if need == "" || !waits(t.relation) || (t.relation.Later && !r.complete) {
 			continue
 		}
-		outcome = outcome.And(reconcile.Wait(r.reason, "Waiting for %s to be %s", t.edge.Target.Short(), need))
+		reason := r.reasons.Waiting
+		if t.relation.Role == relation.Owner {
+			reason = r.reasons.Owner
+		}
+		if t.member == nil || t.member.cache.Load() == nil {
+			outcome = outcome.And(reconcile.Wait(reason, "Waiting for %s to be %s: the kind %s is not installed",
+				t.edge.Target.Short(), need, t.edge.Target.GroupKind()))
+			continue
+		}
+		outcome = outcome.And(reconcile.Wait(reason, "Waiting for %s to be %s", t.edge.Target.Short(), need))
 	}
 	return outcome
 }

@@ -154,16 +154,18 @@ func TestToy(t *testing.T) {
 	h := startHarbour(t)
 	h.apply("Ship", "anna", "pierRef: north", "lighthouseRef: cape", "fleetRef: red")
 	h.apply("Ship", "berta", "pierRef: south", "fleetRef: red")
-	h.expectReady("Ship", "anna", "Waiting for Pier/north to be created; Waiting for Lighthouse/cape to be created; "+
-		"Waiting for Fleet/red to be created")
+	h.expectReady("Ship", "anna", "Waiting for Pier/north to be created; Waiting for Lighthouse/cape to be created: "+
+		"the kind Lighthouse.harbour.example is not installed; Waiting for Fleet/red to be created")
 	red := h.apply("Fleet", "red")
 	h.apply("Pier", "north")
 	h.apply("Pier", "south")
 	h.serve("south")
 	h.expectReady("Ship", "berta", ready)
-	h.expectReady("Ship", "anna", "Waiting for Pier/north to be ready; Waiting for Lighthouse/cape to be created")
+	h.expectReady("Ship", "anna", "Waiting for Pier/north to be ready; Waiting for Lighthouse/cape to be created: "+
+		"the kind Lighthouse.harbour.example is not installed")
 
 	testenv.ApplyFile(t, "../../examples/library/lighthouse.yaml") // The kind is installed only now.
+	h.expectReady("Ship", "anna", "Waiting for Pier/north to be ready; Waiting for Lighthouse/cape to be created")
 	h.apply("Lighthouse", "cape")
 	h.expectReady("Ship", "anna", "Waiting for Pier/north to be ready")
 	before := h.passes()

@@ -40,7 +40,7 @@ func TestAlter(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		r.engine.kinds = append(r.engine.kinds, &kind{gvk: ports})
+		r.engine.kinds.Store(&[]*kind{{gvk: ports}})
 		r.engine.core.Add(engine.Kind{GVK: ports, Example: &openstackv1alpha1.Port{}, Store: store})
 		p := newPass()
 		p.id.Namespace = "ns"

@@ -70,7 +70,11 @@ func (r *reconciler[K, R]) namesakes(ctx context.Context, p *pass[K, R], name st
 	if r.kind.Address == nil {
 		return r.find(ctx, p, Search{Name: name})
 	}
-	resource, err := r.get(ctx, p, r.kind.Address(p.Input))
+	id := r.kind.Address(p.Input)
+	if id == "" {
+		return nil, &Error{Class: Invalid, Message: "the spec gives no id: no resource is named so"}
+	}
+	resource, err := r.get(ctx, p, id)
 	if isClass(err, Missing) {
 		return nil, nil
 	}

@@ -72,6 +72,9 @@ func (r *reconciler[K, R]) findAttempt(
 	facts := attempt{intended: i != nil, refused: p.record.refused}
 	var ended error // of the operation, if it failed
 	if facts.decide() == toSearch {
+		if o := r.awaitAsked(p, condition.ReasonCreating, "created"); i.Operation != "" && !o.IsDone() {
+			return resource, false, o
+		}
 		ended = r.resume(ctx, p, i)
 		if facts.running = isClass(ended, Pending); !facts.running && !hasEnded(ended) {
 			return resource, false, r.failed(p, ended)
@@ -100,7 +103,7 @@ func (r *reconciler[K, R]) searchAttempt(
 		resource = orphans[0]
 	}
 	facts.searched, facts.orphans = true, len(orphans)
-	if i.Operation != "" && completed && p.record.until.IsZero() {
+	if i.Operation != "" && completed && r.kind.Address == nil && p.record.until.IsZero() {
 		p.record.until = r.engine.Clock.Now().Add(carriedOut) // A list may be late.
 	}
 	facts.elsewhere, facts.unanswered = r.movedFrom(p) != "", r.isUnanswered(p)
@@ -120,13 +123,13 @@ func (r *reconciler[K, R]) concludeAttempt(
 		return resource, true, o
 	case createdSeveral: // Another object may claim one of the resources later: repeat.
 		return resource, false, reconcile.Fail(condition.ReasonTransientError, fmt.Errorf(
-			"found more than one matching %s during adoption: name the right one in spec.adopt, or delete what is not needed",
-			r.engine.Noun))
+			"found more than one matching %s during adoption: name the right one in %s, or delete what is not needed",
+			r.engine.Noun, r.engine.Adopt))
 	case triedElsewhere:
 		return resource, false, r.refuseMoved(p)
 	case notEnded:
 		if facts.running {
-			return resource, false, r.awaitOperation(p, ended, "created")
+			return resource, false, r.awaitOperation(p, ended, condition.ReasonCreating, "created")
 		}
 		return resource, false, r.awaitAnswer(p)
 	default:

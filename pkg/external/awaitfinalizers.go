@@ -11,7 +11,8 @@ import (
 // awaitFinalizers waits until the operator's finalizer is the last one. The other finalizers are
 // guards. The outcome names a source for each guard, such as Subnet/blue for the guard of a Network,
 // and keeps to that source while it refers to the object: otherwise the status of a Network with a
-// hundred Subnets would be written a hundred times.
+// hundred Subnets would be written a hundred times. A guard for sources that go with the object is not
+// waited for (cascade.go).
 func (r *reconciler[K, R]) awaitFinalizers(_ context.Context, p *pass[K, R]) reconcile.Outcome {
 	var outcome reconcile.Outcome
 	before, now := p.record.named, heldBy{}
@@ -20,8 +21,13 @@ func (r *reconciler[K, R]) awaitFinalizers(_ context.Context, p *pass[K, R]) rec
 			continue
 		}
 		sources := r.engine.core.Sources(p.id, name)
+		if len(sources) > 0 {
+			if sources = r.outside(p, sources); len(sources) == 0 {
+				continue
+			}
+		}
 		if len(sources) == 0 {
-			outcome = outcome.And(reconcile.Wait(condition.ReasonProgressing,
+			outcome = outcome.And(reconcile.Wait(condition.ReasonInUse,
 				"Waiting for finalizer %s to be removed", name))
 			continue
 		}
@@ -30,7 +36,7 @@ func (r *reconciler[K, R]) awaitFinalizers(_ context.Context, p *pass[K, R]) rec
 			chosen = last
 		}
 		now[name] = chosen
-		outcome = outcome.And(reconcile.Wait(condition.ReasonProgressing,
+		outcome = outcome.And(reconcile.Wait(condition.ReasonInUse,
 			"Waiting for %s to be deleted: it holds finalizer %s", chosen.Short(), name))
 	}
 	p.record.named = now

@@ -1,6 +1,7 @@
 package external
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -100,7 +101,8 @@ func (s *sharers) uses(name, network string, changes ...func(*openstackv1alpha1.
 			gvk: subnets, ended: func(object.ID, client.Object) {}, forget: e.records.forget,
 			learn: func(*record, client.Object, string) {},
 		}
-		e.kinds = append(e.kinds, k)
+		both := append(slices.Clone(*e.kinds.Load()), k)
+		e.kinds.Store(&both)
 		e.core.Add(engine.Kind{
 			GVK: subnets, Example: &openstackv1alpha1.Subnet{}, Store: newStore(),
 			Observe: func(id object.ID, c watch.Change[client.Object]) { e.observe(k, id, c) },

@@ -28,6 +28,8 @@ type claimed struct {
 	Resource
 
 	realm string
+	// text is the id as the object has it. Resource has the key of the id ([Kind.Key]).
+	text string
 }
 
 // claim reports whether a resource is the object's from now on. No late event of the watch takes the
@@ -47,6 +49,9 @@ func (p *pass[K, R]) recordedPlace() string { return cmp.Or(p.place, p.cloud) }
 
 // resourceOf returns the resource of an id in a cloud.
 func (r *reconciler[K, R]) resourceOf(cloud, id string) Resource {
+	if r.kind.Key != nil {
+		id = r.kind.Key(id)
+	}
 	return Resource{r.kind.GVK.GroupKind(), id, cloud}
 }
 
@@ -58,7 +63,7 @@ func (r *reconciler[K, R]) claimed(cloud string, obj K, id string) claimed {
 	case r.kind.Realm != nil:
 		realm = r.kind.Realm(obj)
 	}
-	return claimed{r.resourceOf(cloud, id), realm}
+	return claimed{r.resourceOf(cloud, id), realm, id}
 }
 
 // claim reports whether a resource is the object's from now on.
@@ -140,7 +145,7 @@ func (s *records) grant(r *record, what claimed) bool {
 		return false
 	}
 	s.endWait(r)
-	if r.claim == what || r.gone {
+	if r.gone || r.claim.Resource == what.Resource && r.claim.realm == what.realm {
 		r.claim = what
 		return true
 	}
@@ -172,7 +177,7 @@ func (s *records) usedByOther(r *record, what Resource) bool {
 func (s *records) claimedID(r *record) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return r.claim.ID
+	return r.claim.text
 }
 
 // leave ends the claim of a deleted object on a shared resource, and returns true, if the

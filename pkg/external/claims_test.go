@@ -63,7 +63,8 @@ func TestClaims(t *testing.T) {
 	a, b, old := learn("a"), learn("b"), learn("old")
 	of := func(cloud, id string) Resource { return Resource{networks.GroupKind(), id, cloud} }
 	one := of("cloud", "1")
-	here, there, foreign := claimed{one, "here"}, claimed{one, "there"}, claimed{of("foreign", "1"), "here"}
+	here, there, foreign := claimed{one, "here", "1"}, claimed{one, "there", "1"},
+		claimed{of("foreign", "1"), "here", "1"}
 	check := func(reason string, got, want bool) {
 		t.Helper()
 		if got != want {
@@ -73,10 +74,10 @@ func TestClaims(t *testing.T) {
 	check("nobody has it", s.claim(a, here), true)
 	check("it may be said again", s.claim(a, here), true)
 	check("it is another's", s.claim(b, here), false)
-	subnet := claimed{Resource{subnets.GroupKind(), "1", "cloud"}, "here"}
+	subnet := claimed{Resource{subnets.GroupKind(), "1", "cloud"}, "here", "1"}
 	check("another kind says nothing of it", s.claim(b, subnet), true)
 	check("another cloud says nothing of it", s.claim(b, foreign), true)
-	check("no cloud is recorded, so it may be any", s.claim(old, claimed{of("", "3"), "here"}), true)
+	check("no cloud is recorded, so it may be any", s.claim(old, claimed{of("", "3"), "here", "3"}), true)
 	check("it may be this cloud", s.isFree(a, of("cloud", "3")), false)
 	s.drop(old)
 	check("that one has no other there", s.isFree(b, foreign.Resource), true)
@@ -95,7 +96,7 @@ func TestClaims(t *testing.T) {
 	if id := s.claimedID(a); id != "" {
 		t.Errorf("still claimed: %q", id)
 	}
-	check("it may have another one", s.claim(b, claimed{of("cloud", "2"), "here"}), true)
+	check("it may have another one", s.claim(b, claimed{of("cloud", "2"), "here", "2"}), true)
 	check("then it has left the first", s.claim(a, here), true)
 	woken = nil
 	check("it is another's", s.claimOrWait(b, here), false)
@@ -109,7 +110,7 @@ func TestClaims(t *testing.T) {
 	check("now it is free", s.claimOrWait(b, here), true)
 	s.drop(b)
 	woken = nil
-	check("the status of another operator names no cloud", s.claim(old, claimed{of("", "1"), "here"}), true)
+	check("the status of another operator names no cloud", s.claim(old, claimed{of("", "1"), "here", "1"}), true)
 	check("it may be that of this cloud", s.claimOrWait(a, here), false)
 	s.drop(old)
 	if diff := cmp.Diff([]object.ID{{Name: "a"}}, woken); diff != "" {
@@ -128,7 +129,9 @@ func TestClaims(t *testing.T) {
 func TestLateClaim(t *testing.T) {
 	s := newRecords(func(object.ID) {})
 	r := s.learn(object.ID{Name: "a"}, "a")
-	of := func(id string) claimed { return claimed{Resource: Resource{networks.GroupKind(), id, "cloud"}} }
+	of := func(id string) claimed {
+		return claimed{Resource: Resource{networks.GroupKind(), id, "cloud"}, text: id}
+	}
 	for _, step := range []struct {
 		reason string
 		do     func()

@@ -11,7 +11,8 @@ import (
 // has rules of Neutron until the SecurityGroup that creates the group has deleted the rules. No
 // object imports a resource that the creating object has yet to complete.
 
-// creation is a resource that an object may have created, by the name that the resource has.
+// creation is a resource that an object may have created, by the name that the resource has or, for kinds
+// with [Kind.Address], by its address.
 type creation struct {
 	kind        schema.GroupKind
 	cloud, name string
@@ -41,7 +42,11 @@ func (r *reconciler[K, R]) completing(p *pass[K, R], who Identity) types.UID {
 	case isOld(who, now):
 		return ""
 	default:
-		return r.engine.records.completedBy(p.record, r.resourceOf(p.cloud, who.ID), who.Name, now)
+		name := who.Name
+		if r.kind.Address != nil {
+			name = r.addressKey(p, who.ID)
+		}
+		return r.engine.records.completedBy(p.record, r.resourceOf(p.cloud, who.ID), name, now)
 	}
 }
 
@@ -49,11 +54,26 @@ func (r *reconciler[K, R]) completing(p *pass[K, R], who Identity) types.UID {
 func (s *records) startAttempt(r *record, what creation, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.setAttempt(r, what, now)
+}
+
+func (s *records) setAttempt(r *record, what creation, now time.Time) {
 	s.endAttempt(r)
 	if !r.gone {
 		r.attempt, r.attempted = what, now
 		s.attempts.add(what, r)
 	}
+}
+
+// reserve is startAttempt, unless another object has begun an attempt for the same resource.
+func (s *records) reserve(r *record, what creation, now time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.attempts.hasOther(what, r) {
+		return false
+	}
+	s.setAttempt(r, what, now)
+	return true
 }
 
 // refuseAttempt records that the attempt of an object has created nothing.

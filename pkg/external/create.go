@@ -18,12 +18,15 @@ func (r *reconciler[K, R]) create(ctx context.Context, p *pass[K, R]) reconcile.
 	if found {
 		return r.adopt(ctx, p, resource)
 	}
+	if o := r.reserveAddress(p); !o.IsDone() {
+		return o
+	}
 	if o := r.recordAttempt(ctx, p); !o.IsDone() {
+		r.engine.records.refuseAttempt(p.record)
 		return o
 	}
 	p.record.refused, p.record.sent, p.record.until = false, true, time.Time{}
-	what := creation{r.kind.GVK.GroupKind(), p.cloud, r.kind.Name(p.Object)}
-	r.engine.records.startAttempt(p.record, what, r.engine.Clock.Now())
+	r.engine.records.startAttempt(p.record, r.creationOf(p), r.engine.Clock.Now())
 	resource, err := p.actuator.Create(ctx, p.Input)
 	if err == nil {
 		err = r.verifyCreated(p, resource)
@@ -42,6 +45,30 @@ func (r *reconciler[K, R]) create(ctx context.Context, p *pass[K, R]) reconcile.
 	p.record.repeated = false
 	p.use()
 	return o
+}
+
+// creationOf returns what the object is about to have created.
+func (r *reconciler[K, R]) creationOf(p *pass[K, R]) creation {
+	name := r.kind.Name(p.Object)
+	if r.kind.Address != nil {
+		name = r.addressKey(p, r.kind.Address(p.Input))
+	}
+	return creation{r.kind.GVK.GroupKind(), p.cloud, name}
+}
+
+// addressKey returns a text that is equal for the addresses of one resource.
+func (r *reconciler[K, R]) addressKey(p *pass[K, R], id string) string {
+	what := r.claimed(p.cloud, p.Object, id)
+	return what.realm + "\n" + what.ID
+}
+
+// reserveAddress has the object wait while another object has a resource created at the same address: both
+// would find that nothing exists there, and the second creation would change what the first one made.
+func (r *reconciler[K, R]) reserveAddress(p *pass[K, R]) reconcile.Outcome {
+	if r.kind.Address == nil || r.engine.records.reserve(p.record, r.creationOf(p), r.engine.Clock.Now()) {
+		return reconcile.Outcome{}
+	}
+	return r.poll(p, "Waiting for another object, which has %s %s created", r.engine.Noun, r.kind.Address(p.Input))
 }
 
 // adopt makes the resource that an attempt or an operation has created the object's own.
@@ -98,6 +125,10 @@ func (r *reconciler[K, R]) notCreated(ctx context.Context, p *pass[K, R], err er
 	return reconcile.Refuse(condition.ReasonInvalidConfiguration, "invalid configuration creating resource: %s", err)
 }
 
+// vacated is how long after a refusal an object whose resource exists already is looked at again. No event
+// tells that another client has deleted the resource.
+const vacated = time.Minute
+
 // maxNamesakes is how many resources of one name an intent records.
 const maxNamesakes = 64
 
@@ -112,10 +143,10 @@ func (r *reconciler[K, R]) recordNamesakes(ctx context.Context, p *pass[K, R], i
 		return r.failed(p, err)
 	}
 	if r.kind.Address != nil && len(found) > 0 {
-		p.record.tried = unsettled
+		p.record.tried, p.again = unsettled, vacated
 		return reconcile.Refuse(condition.ReasonInvalidConfiguration,
-			"%s %s exists already, and this object did not create it: set spec.adopt to take it over, "+
-				"or choose another name", r.engine.Noun, r.kind.Identify(found[0]).ID)
+			"%s %s exists already, and this object did not create it: set %s to take it over, "+
+				"or choose another name", r.engine.Noun, r.kind.Identify(found[0]).ID, r.engine.Adopt)
 	}
 	if len(found) > maxNamesakes {
 		return reconcile.Refuse(condition.ReasonInvalidConfiguration,

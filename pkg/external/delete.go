@@ -154,6 +154,9 @@ func (r *reconciler[K, R]) deleteOne(
 		return false, o
 	}
 	if next == awaitGone {
+		if o := r.awaitAsked(p, condition.ReasonDeleting, "deleted"); !o.IsDone() {
+			return false, o
+		}
 		resource, err := r.get(ctx, p, id)
 		if isClass(err, Missing) {
 			return true, r.refuseMoved(p)
@@ -163,6 +166,9 @@ func (r *reconciler[K, R]) deleteOne(
 	if next == awaitBusy {
 		return false, r.awaitFree(p)
 	}
+	if gone, ends, o := r.lookFirst(ctx, p, id); ends {
+		return gone, o
+	}
 	err := r.callDelete(ctx, p, id)
 	switch {
 	case isClass(err, Missing):
@@ -171,7 +177,7 @@ func (r *reconciler[K, R]) deleteOne(
 		return false, r.wasBusy(p, err)
 	case isClass(err, Pending), err == nil && r.kind.Lingers:
 		p.record.deleting, p.record.polls = true, polls{}
-		return false, r.awaitOperation(p, err, "deleted")
+		return false, r.awaitOperation(p, err, condition.ReasonDeleting, "deleted")
 	case err != nil:
 		return false, r.failed(p, err)
 	}
@@ -206,7 +212,7 @@ func (r *reconciler[K, R]) awaitGone(p *pass[K, R], resource R, err error) recon
 		p.record.deleting = false
 		return state
 	}
-	return r.poll(p, "Waiting for %s to be deleted", r.engine.Noun)
+	return r.pollFor(p, condition.ReasonDeleting, "Waiting for %s to be deleted", r.engine.Noun)
 }
 
 // missing adds to a failed deletion the targets that are missing: the deletion may have failed for

@@ -32,6 +32,9 @@
 // A finalizer that is added during a deletion does not hold the object: such an object is a stray,
 // and its resource is deleted once the watch reports the end of the object (stray.go).
 //
+// The resource of an owner may take along the resources of what it owns ([Kind.Cascades]): then one
+// Delete serves a whole tree, and waits for users of any part of the tree (cascade.go).
+//
 // # Decisions
 //
 // Each decision about a resource is a pure function over a few facts, with a truth table in its
@@ -50,6 +53,9 @@
 //
 // [Unstructured] is the Go type for kinds that no scheme knows. [Kind.New] then returns an empty object
 // of the kind, and one function can make the Kind of each definition (unstructured.go).
+//
+// With [Options.Catalog] and [Options.Discover], a kind is added when its definition is installed, and its
+// informer ends with the definition.
 //
 // # Long operations
 //

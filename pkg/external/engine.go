@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -28,15 +30,35 @@ import (
 type Options struct {
 	// Group is the prefix of finalizers, annotations and field owners.
 	Group string
+	// Finalizer is the operator's finalizer on all objects. Empty means Group and the name of the
+	// kind, such as example.com/network.
+	Finalizer string
 	// Noun is the name of a resource in conditions, such as "OpenStack resource".
 	Noun string
 	// Summary adds the conditions Ready and Drifted, which the published API has not.
 	Summary bool
+	// Specific gives the conditions the reason of what an object waits for, such as
+	// WaitingForOwner, in place of Progressing and TransientError.
+	Specific bool
+	// Adopt is the field by which a person lets an object take over a resource that exists. Empty
+	// means spec.adopt.
+	Adopt string
+	// OwnerLabels is that of engine.Options.
+	OwnerLabels string
+	// Catalog, Discover, Guards and Health are those of engine.Options, for kinds that are installed later.
+	// Discover may call Add.
+	Catalog  *watch.Catalog
+	Discover func(watch.Mapping)
+	Guards   []string
+	Health   *watch.Health
 	// Cloud is the name of the cloud in conditions, such as "OpenStack".
 	Cloud string
 	// Workers is how many objects of a kind in one namespace, at one place, are worked on at
 	// once. Zero means 8. All together have three times as many workers (turns.go).
 	Workers int
+	// Pooled says that all kinds share the workers, instead of having so many each: hundreds of kinds
+	// may be installed, and the workers of an idle kind take memory.
+	Pooled bool
 	// Resync is how often resources are compared with their specs. Zero means ten
 	// minutes, negative never.
 	Resync time.Duration
@@ -59,12 +81,16 @@ type Options struct {
 type Engine struct {
 	Options
 
-	mgr   manager.Manager
-	core  *engine.Engine
-	kinds []*kind // in the order of Add
-	tasks []Tasks
+	mgr  manager.Manager
+	core *engine.Engine
+	// kinds are in the order of Add, which replaces the list as a whole.
+	kinds  atomic.Pointer[[]*kind]
+	adding sync.Mutex
+	tasks  []Tasks
 
 	records *records
+	// turns are those of all kinds if Pooled is set.
+	turns *turns
 }
 
 // kind is a kind of the pack's own, such as Subnet.
@@ -72,11 +98,14 @@ type kind struct {
 	gvk       schema.GroupVersionKind
 	relations []relation.Relation
 	cloud     func(place string) string      // [Kind.Cloud]; it may be nil
+	key       func(id string) string         // [Kind.Key]; it may be nil
 	uses      func(Object) []Resource        // [Kind.Uses]; it may be nil
 	ended     func(object.ID, client.Object) // is called with an object as it was at its end
 	forget    func(*record)
 	learn     func(r *record, obj client.Object, cloud string)
 	turns     *turns
+	cascades  bool // [Kind.Cascades]
+	owned     bool // has a relation of role Owner
 }
 
 func (k *kind) gk() schema.GroupKind { return k.gvk.GroupKind() }
@@ -94,14 +123,25 @@ func New(mgr manager.Manager, options Options) *Engine {
 	if options.Tenant == nil {
 		options.Tenant = func(ctx context.Context, _ string) context.Context { return ctx }
 	}
+	options.Adopt = cmp.Or(options.Adopt, "spec.adopt")
+	pool := 0
+	if options.Pooled {
+		pool = crowd * options.Workers
+	}
 	core := engine.New(mgr, engine.Options{
+		Pool: pool,
 		Name: options.Group, Live: options.Live, GuardWorkers: options.Workers,
 		Reasons: engine.Reasons{
-			Waiting: condition.ReasonProgressing, Failed: condition.ReasonTransientError,
-			Refused: condition.ReasonInvalidConfiguration,
+			Waiting: condition.ReasonWaitingForReference, Owner: condition.ReasonWaitingForOwner,
+			Failed: condition.ReasonTransientError, Refused: condition.ReasonInvalidConfiguration,
 		},
+		OwnerLabels: options.OwnerLabels, Catalog: options.Catalog, Discover: options.Discover, Guards: options.Guards,
+		Health: options.Health,
 	})
-	return &Engine{Options: options, mgr: mgr, core: core, records: newRecords(core.Requeue)}
+	e := &Engine{Options: options, mgr: mgr, core: core, records: newRecords(core.Requeue)}
+	e.turns = newTurns(e.Workers, core.Requeue)
+	e.kinds.Store(&[]*kind{})
+	return e
 }
 
 // Watch adds a kind that is not the pack's own and that objects refer to, such as Secret. Only
@@ -117,18 +157,19 @@ func (e *Engine) Watch(gvk schema.GroupVersionKind, gone func(object.ID)) {
 
 // finalizer returns the finalizer that the engine puts on objects of a kind.
 func (e *Engine) finalizer(gvk schema.GroupVersionKind) string {
-	return e.Group + "/" + strings.ToLower(gvk.Kind)
+	return cmp.Or(e.Finalizer, e.Group+"/"+strings.ToLower(gvk.Kind))
 }
 
 // kindOf returns the kind of the pack's own with a group and kind, or nil.
 func (e *Engine) kindOf(gk schema.GroupKind) *kind {
-	if i := slices.IndexFunc(e.kinds, func(k *kind) bool { return k.gk() == gk }); i >= 0 {
-		return e.kinds[i]
+	all := *e.kinds.Load()
+	if i := slices.IndexFunc(all, func(k *kind) bool { return k.gk() == gk }); i >= 0 {
+		return all[i]
 	}
 	return nil
 }
 
-// Add adds a kind.
+// Add adds a kind, before Start or in [Options.Discover]. A kind with Tasks is added before Start.
 func Add[K Object, R any](e *Engine, k Kind[K, R]) {
 	r := reconcilerOf(e, k)
 	if k.Tasks != nil {
@@ -141,8 +182,11 @@ func Add[K Object, R any](e *Engine, k Kind[K, R]) {
 // reconcilerOf returns the reconciler of a kind.
 func reconcilerOf[K Object, R any](e *Engine, k Kind[K, R]) *reconciler[K, R] {
 	r := &reconciler[K, R]{
-		engine: e, kind: k, finalizer: e.finalizer(k.GVK), reports: newReports(), turns: newTurns(e.Workers, e.core.Requeue),
+		engine: e, kind: k, finalizer: e.finalizer(k.GVK), reports: newReports(), turns: e.turns,
 		observer: newObserver(e.Clock, k.Identify, e.Account),
+	}
+	if !e.Pooled {
+		r.turns = newTurns(e.Workers, e.core.Requeue)
 	}
 	return r
 }
@@ -150,13 +194,18 @@ func reconcilerOf[K Object, R any](e *Engine, k Kind[K, R]) *reconciler[K, R] {
 // register adds the kind to the pack's own, and returns what package engine has to know of it.
 func (r *reconciler[K, R]) register() engine.Kind {
 	e, k := r.engine, &kind{
-		gvk: r.kind.GVK, relations: r.kind.Relations, cloud: r.kind.Cloud, turns: r.turns,
+		gvk: r.kind.GVK, relations: r.kind.Relations, cloud: r.kind.Cloud, key: r.kind.Key, turns: r.turns,
 		ended: r.ended, forget: r.forget, learn: r.learn,
+		cascades: r.kind.Cascades, owned: slices.ContainsFunc(r.kind.Relations, isOwner),
 	}
 	if r.kind.Uses != nil {
 		k.uses = func(obj Object) []Resource { return r.kind.Uses(obj.(K)) }
 	}
-	e.kinds = append(e.kinds, k)
+	e.adding.Lock()
+	former := func(other *kind) bool { return other.gk() == k.gk() } // In a version that is served no more.
+	all := append(slices.DeleteFunc(slices.Clone(*e.kinds.Load()), former), k)
+	e.kinds.Store(&all)
+	e.adding.Unlock()
 	r.life = r.steps()
 	return engine.Kind{
 		GVK: k.gvk, Example: r.empty(), Relations: k.relations, Finalizer: r.finalizer, Ready: isReady,
@@ -186,6 +235,9 @@ func isReady(obj client.Object) (id string, ready bool) {
 
 // observe updates the record of an object after a change.
 func (e *Engine) observe(k *kind, id object.ID, c watch.Change[client.Object]) {
+	if k.owned && lostFinalizer(c) {
+		e.wakeOwners(k, c.Old)
+	}
 	if !c.Deleted() {
 		one := e.records.learn(id, c.New.GetUID())
 		e.occupy(k, one, c.New)

@@ -1,6 +1,7 @@
 package external
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 
@@ -22,13 +23,13 @@ func (r *reconciler[K, R]) failed(p *pass[K, R], err error) reconcile.Outcome {
 	case !ok:
 		return reconcile.Fail(condition.ReasonTransientError, err)
 	case known.Class == Invalid:
-		return reconcile.Refuse(condition.ReasonInvalidConfiguration, "%s", known.Message)
+		return reconcile.Refuse(cmp.Or(known.Reason, condition.ReasonInvalidConfiguration), "%s", known.Message)
 	case known.Class == Underway:
 		return reconcile.Progress(condition.ReasonProgressing, "%s", known.Message)
 	case known.After > 0:
-		return reconcile.Retry(min(known.After, longestAsked), condition.ReasonTransientError, err)
+		return reconcile.Retry(min(known.After, longestAsked), cmp.Or(known.Reason, condition.ReasonTransientError), err)
 	default:
-		return reconcile.Fail(condition.ReasonTransientError, err)
+		return reconcile.Fail(cmp.Or(known.Reason, condition.ReasonTransientError), err)
 	}
 }
 

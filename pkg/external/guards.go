@@ -52,10 +52,11 @@ func (r *reconciler[K, R]) guardTargets(ctx context.Context, p *pass[K, R]) reco
 	return r.writeFinalizer(ctx, p, r.intent(p))
 }
 
+func isOwner(rel relation.Relation) bool { return rel.Role == relation.Owner }
+
 // setOwners adds the owner references of relations with role Owner, with the uids of the owners:
 // Kubernetes deletes the object with its owner.
 func (r *reconciler[K, R]) setOwners(ctx context.Context, p *pass[K, R]) reconcile.Outcome {
-	isOwner := func(rel relation.Relation) bool { return rel.Role == relation.Owner }
 	if !slices.ContainsFunc(r.kind.Relations, isOwner) {
 		return reconcile.Outcome{}
 	}

@@ -49,11 +49,17 @@ func TestObserved(t *testing.T) {
 	e := New(nil, Options{Group: "example.com"})
 	here := schema.GroupVersionKind{Group: "here", Kind: "App"}
 	there := schema.GroupVersionKind{Group: "there", Kind: "Disk"}
-	e.kinds = []*kind{{gvk: here, relations: []relation.Relation{{Target: there.GroupKind()}}}, {gvk: there}}
+	e.kinds.Store(&[]*kind{{gvk: here, relations: []relation.Relation{{Target: there.GroupKind()}}}, {gvk: there}})
 	app := object.ID{Group: "here", Kind: "App", Namespace: "ns", Name: "a"}
 	got, ok := e.observed(app, sharedv1alpha1.ObservedDependency{Kind: "Disk", Name: "d"})
 	if want := (object.ID{Group: "there", Kind: "Disk", Namespace: "ns", Name: "d"}); !ok || got != want {
 		t.Errorf("%v, a kind of the engine: %t; want %v", got, ok, want)
+	}
+	other := schema.GroupVersionKind{Group: "other", Kind: "Disk"}
+	e.kinds.Store(&[]*kind{{gvk: here}, {gvk: other}, {gvk: there}})
+	got, ok = e.observed(app, sharedv1alpha1.ObservedDependency{Group: "there", Kind: "Disk", Name: "d"})
+	if want := (object.ID{Group: "there", Kind: "Disk", Namespace: "ns", Name: "d"}); !ok || got != want {
+		t.Errorf("of two groups: %v, a kind of the engine: %t; want %v", got, ok, want)
 	}
 	if got, ok := e.observed(app, sharedv1alpha1.ObservedDependency{Kind: "Secret", Name: "s"}); ok {
 		t.Errorf("%v is of a kind of the engine", got)

@@ -22,7 +22,7 @@ func (r *reconciler[K, R]) importResource(ctx context.Context, p *pass[K, R], id
 		}
 		return r.useImported(ctx, p, resource, err)
 	}
-	found, err := r.find(ctx, p, Search{Imported: true})
+	found, err := r.importable(ctx, p)
 	if err != nil {
 		return r.failed(p, err)
 	}
@@ -37,6 +37,14 @@ func (r *reconciler[K, R]) importResource(ctx context.Context, p *pass[K, R], id
 	}
 	resource, err := r.readWhole(ctx, p, found[0])
 	return r.useImported(ctx, p, resource, err)
+}
+
+// importable returns the resources that an import without an id may mean.
+func (r *reconciler[K, R]) importable(ctx context.Context, p *pass[K, R]) ([]R, error) {
+	if r.kind.Address != nil && r.kind.Shared == nil {
+		return r.namesakes(ctx, p, "")
+	}
+	return r.find(ctx, p, Search{Imported: true})
 }
 
 // readWhole reads a resource of a list again with Get, if lists lack fields that Get returns.
@@ -63,9 +71,7 @@ func (r *reconciler[K, R]) useImported(ctx context.Context, p *pass[K, R], resou
 		return r.join(ctx, p, resource)
 	}
 	if p.managed() && !r.claimOrWait(p, who.ID) {
-		p.record.tried = unsettled
-		return reconcile.Refuse(condition.ReasonInvalidConfiguration,
-			"%s %s belongs to another object already", r.engine.Noun, who.ID)
+		return r.refuseTaken(p, who.ID)
 	}
 	return r.found(p, resource, nil)
 }

@@ -74,6 +74,10 @@ type Kind[K Object, R any] struct {
 	// Cloud returns the cloud of a recorded place ([Access.Place]), as [Access.Cloud] has it.
 	// It may be nil if there is only one cloud.
 	Cloud func(place string) string
+	// Key returns a text that is equal for the ids of one resource. The cloud may not regard the case of
+	// letters, so that /things/Blue and /things/blue are one resource, for example. Key may be nil: then
+	// each id is of another resource.
+	Key func(id string) string
 	// Realm returns the namespace of ids that an object's id belongs to, for kinds whose ids people
 	// choose. Two users of Nova may each have a key pair "laptop", so that the Realm of a KeyPair
 	// names the user, for example. Realm may be nil.
@@ -102,6 +106,14 @@ type Kind[K Object, R any] struct {
 	// created by the attempt of the intent. For a kind that is neither Dated nor Marked, the intent
 	// records which resources of the name exist before the attempt.
 	Dated bool
+	// Cascades says that the cloud deletes the resources of owned objects (relation.Owner) with the
+	// resource, as a resource group takes its networks along. An owned object that is deleted then
+	// leaves the deletion to its owner if that is deleted too, and the owner waits for the objects
+	// that refer to what it owns.
+	Cascades bool
+	// Leaving reports whether a resource is being deleted. Delete is not called again for such a
+	// resource, also by another process. Leaving may be nil.
+	Leaving func(R) bool
 	// Lingers says that a resource exists for a while after Delete has succeeded: Get is called until
 	// the resource is missing.
 	Lingers bool
@@ -220,8 +232,8 @@ type PartialLister[R any] interface {
 // operation. After a restart during the operation of an Update, Update is called again.
 type Resumer[K Object] interface {
 	// Resume returns nil when the operation has succeeded, and an Error of class Pending while it
-	// runs: After is when to ask again. Any other class is that of the failed operation; Missing
-	// says that the cloud does not know the operation any more.
+	// runs: After is when to ask again, and Operation, if set, by what. Any other class is that of
+	// the failed operation; Missing says that the cloud does not know the operation any more.
 	Resume(ctx context.Context, in Input[K], operation string) error
 }
 
@@ -282,6 +294,8 @@ type Error struct {
 	// Operation is what [Resumer] resumes an operation by, for errors of class Pending. It is at
 	// most maxOperation bytes long.
 	Operation string
+	// Reason is the reason of the condition, with Options.Specific. It may be empty.
+	Reason string
 	// Message is part of the condition.
 	Message string
 }
@@ -313,7 +327,9 @@ func observedTargets(refs Refs) []sharedv1alpha1.ObservedDependency {
 // whether the reference has an entry. The target of a relation with Once has none: after the
 // creation the resource does not use the target, such as the Image of a Server.
 func observedTarget(t engine.Target) (sharedv1alpha1.ObservedDependency, bool) {
-	d := sharedv1alpha1.ObservedDependency{Kind: t.ID().Kind, Name: t.ID().Name, ID: t.Value()}
+	d := sharedv1alpha1.ObservedDependency{
+		Group: t.ID().Group, Kind: t.ID().Kind, Name: t.ID().Name, ID: t.Value(),
+	}
 	return d, t.Value() != "" && !t.Relation().Once
 }
 

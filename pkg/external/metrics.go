@@ -5,6 +5,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kinship-dev/kinship/pkg/condition"
 )
@@ -42,16 +43,13 @@ func (e *Engine) Metrics() prometheus.Collector {
 	}
 }
 
-// Describe implements prometheus.Collector.
-func (m objectsMetric) Describe(descs chan<- *prometheus.Desc) {
-	descs <- m.desc
-	descs <- m.waiting
-	descs <- m.open
-}
+// Describe implements prometheus.Collector. It describes nothing, so that the engines of several packs
+// can be registered: their kinds differ.
+func (m objectsMetric) Describe(chan<- *prometheus.Desc) {}
 
 // Collect implements prometheus.Collector.
 func (m objectsMetric) Collect(metrics chan<- prometheus.Metric) {
-	for _, k := range m.engine.kinds {
+	for _, k := range *m.engine.kinds.Load() {
 		counts := map[string]int{}
 		for _, obj := range m.engine.core.List(k.gk()) {
 			counts[stateOf(obj.(Object))]++
@@ -60,10 +58,16 @@ func (m objectsMetric) Collect(metrics chan<- prometheus.Metric) {
 			metrics <- prometheus.MustNewConstMetric(m.desc, prometheus.GaugeValue, float64(counts[state]),
 				k.gvk.Group, k.gvk.Kind, state)
 		}
-		waiting, open := k.turns.counts()
+		waiting, open := k.turns.counts(k.gk())
 		metrics <- prometheus.MustNewConstMetric(m.waiting, prometheus.GaugeValue, float64(waiting), k.gvk.Group, k.gvk.Kind)
 		metrics <- prometheus.MustNewConstMetric(m.open, prometheus.GaugeValue, float64(open), k.gvk.Group, k.gvk.Kind)
 	}
+}
+
+// waitingReasons are the reasons of Progressing while an object waits.
+var waitingReasons = []string{
+	condition.ReasonProgressing, condition.ReasonWaitingForOwner, condition.ReasonWaitingForReference,
+	condition.ReasonCreating, condition.ReasonUpdating, condition.ReasonDeleting, condition.ReasonInUse,
 }
 
 // stateOf returns the state of an object, from its conditions.
@@ -73,9 +77,9 @@ func stateOf(obj Object) string {
 	}
 	c := meta.FindStatusCondition(obj.GetExternalStatus().Conditions, condition.Progressing)
 	switch {
-	case c == nil || c.Reason == condition.ReasonProgressing || c.ObservedGeneration != obj.GetGeneration():
+	case c == nil || c.ObservedGeneration != obj.GetGeneration() || slices.Contains(waitingReasons, c.Reason):
 		return stateWaiting
-	case c.Reason == condition.ReasonTransientError:
+	case c.Status == metav1.ConditionTrue: // TransientError or, with Specific, the reason of the cloud.
 		return stateFailing
 	case c.Reason == condition.ReasonSuccess:
 		return stateReady

@@ -64,9 +64,14 @@ func (r *reconciler[K, R]) recordDrift(p *pass[K, R]) {
 // poll has the object requeued for another look: soon at first, then less often. A pass that an
 // event causes in between does not count as a look.
 func (r *reconciler[K, R]) poll(p *pass[K, R], format string, args ...any) reconcile.Outcome {
+	return r.pollFor(p, condition.ReasonProgressing, format, args...)
+}
+
+// pollFor is poll with a reason of its own.
+func (r *reconciler[K, R]) pollFor(p *pass[K, R], reason, format string, args ...any) reconcile.Outcome {
 	polls, now := &p.record.polls, r.engine.Clock.Now()
 	polls.plan(now, time.Time{})
-	return reconcile.WaitFor(polls.next.Sub(now), condition.ReasonProgressing, format, args...)
+	return reconcile.WaitFor(polls.next.Sub(now), reason, format, args...)
 }
 
 // polls are planned looks: how many there were, and when the next one is.

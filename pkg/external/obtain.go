@@ -105,7 +105,37 @@ func (r *reconciler[K, R]) readKnown(
 	if isClass(err, Missing) {
 		return true, o
 	}
-	return false, r.found(p, resource, err)
+	if err == nil && !r.holds(p, id) {
+		p.status().ID, p.status().Place = nil, "" // The deletion of this object leaves the resource alone.
+		return false, r.refuseTaken(p, id)
+	}
+	return false, r.found(p, resource, err).And(r.endReplacement(ctx, p))
+}
+
+// holds claims the resource that the status records, and reports whether no other object has the resource.
+// An object has no claim yet if it was unmanaged before, or if another object has the resource.
+func (r *reconciler[K, R]) holds(p *pass[K, R], id string) bool {
+	if !p.managed() || r.kind.Shared != nil || r.engine.records.claimedID(p.record) != "" {
+		return true
+	}
+	return r.claimOrWait(p, id)
+}
+
+// refuseTaken refuses an object whose resource is another object's.
+func (r *reconciler[K, R]) refuseTaken(p *pass[K, R], id string) reconcile.Outcome {
+	p.record.tried = unsettled // The end of the other object is no change of a reference.
+	return reconcile.Refuse(condition.ReasonInvalidConfiguration,
+		"%s %s belongs to another object already", r.engine.Noun, id)
+}
+
+// endReplacement drops the intent to replace a resource that was gone, once the new resource is read at
+// the same id ([Kind.Address]): with other kinds, the new id tells that the attempt has ended.
+func (r *reconciler[K, R]) endReplacement(ctx context.Context, p *pass[K, R]) reconcile.Outcome {
+	if r.kind.Address == nil || r.intent(p) == nil {
+		return reconcile.Outcome{}
+	}
+	p.record.began = nil
+	return r.writeFinalizer(ctx, p, nil)
 }
 
 // found records the resource that was read, found or created. From now on its id is known.

@@ -3,6 +3,7 @@ package external
 import (
 	"slices"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
@@ -126,9 +127,13 @@ func (s *records) endDeletion(r *record) {
 // observed returns the object that an entry of status.observedDependencies names, and whether
 // the object's kind is of the pack's own.
 func (e *Engine) observed(of object.ID, d sharedv1alpha1.ObservedDependency) (object.ID, bool) {
-	group := of.Group
+	if d.Group != "" {
+		target := object.ID{Group: d.Group, Kind: d.Kind, Namespace: of.Namespace, Name: d.Name}
+		return target, e.kindOf(target.GroupKind()) != nil
+	}
+	group := of.Group // An earlier version of the operator wrote no group.
 	if source := e.kindOf(of.GroupKind()); source != nil {
-		for _, r := range source.relations { // The status does not tell the group.
+		for _, r := range source.relations {
 			if r.Target.Kind == d.Kind {
 				group = r.Target.Group
 				break
@@ -136,17 +141,34 @@ func (e *Engine) observed(of object.ID, d sharedv1alpha1.ObservedDependency) (ob
 		}
 	}
 	target := object.ID{Group: group, Kind: d.Kind, Namespace: of.Namespace, Name: d.Name}
-	return target, e.kindOf(target.GroupKind()) != nil
+	if e.kindOf(target.GroupKind()) != nil {
+		return target, true
+	}
+	for _, k := range *e.kinds.Load() { // A relation without a Target may lead to any group.
+		if k.gvk.Kind == d.Kind {
+			target.Group = k.gvk.Group
+			return target, true
+		}
+	}
+	return target, false
 }
 
 // usedBy returns the resources of a cloud that a status records.
 func (e *Engine) usedBy(cloud string, id object.ID, observed []sharedv1alpha1.ObservedDependency) (used []Resource) {
 	for _, d := range observed {
 		if target, ok := e.observed(id, d); ok {
-			used = append(used, Resource{target.GroupKind(), d.ID, cloud})
+			used = append(used, e.resource(target.GroupKind(), d.ID, cloud))
 		}
 	}
 	return used
+}
+
+// resource returns the resource of an id in a cloud.
+func (e *Engine) resource(gk schema.GroupKind, id, cloud string) Resource {
+	if k := e.kindOf(gk); k != nil && k.key != nil {
+		id = k.key(id)
+	}
+	return Resource{gk, id, cloud}
 }
 
 // occupy records which resources an object uses, and requeues the objects whose deletions wait
@@ -160,7 +182,7 @@ func (e *Engine) occupy(k *kind, r *record, obj client.Object) {
 		used = e.usedBy(cloud, r.id, o.GetExternalStatus().ObservedDependencies)
 		if k.uses != nil {
 			for _, one := range k.uses(o) {
-				used = append(used, Resource{one.Kind, one.ID, cloud})
+				used = append(used, e.resource(one.Kind, one.ID, cloud))
 			}
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/kinship-dev/kinship/pkg/condition"
 	"github.com/kinship-dev/kinship/pkg/reconcile"
@@ -27,7 +28,7 @@ func (r *reconciler[K, R]) recordOperation(ctx context.Context, p *pass[K, R], b
 		return o
 	}
 	p.record.polls = polls{}
-	return r.awaitOperation(p, begun, "created")
+	return r.awaitOperation(p, begun, condition.ReasonCreating, "created")
 }
 
 // resume calls Resumer.Resume for the operation of an attempt. resume returns nil if the operation has
@@ -37,7 +38,23 @@ func (r *reconciler[K, R]) resume(ctx context.Context, p *pass[K, R], i *intent)
 	if !ok || i.Operation == "" {
 		return nil
 	}
-	return resumer.Resume(ctx, p.Input, i.Operation)
+	err := resumer.Resume(ctx, p.Input, i.Operation)
+	if next := operationOf(err, i.Operation); next != i.Operation {
+		// In memory alone: a write for each look would cost more than another look after a restart.
+		again := *i
+		again.Operation = next
+		p.record.began = &again
+	}
+	return err
+}
+
+// operationOf returns by what an operation is resumed the next time.
+func operationOf(err error, before string) string {
+	known, ok := errors.AsType[*Error](err)
+	if !ok || known.Class != Pending || known.Operation == "" || len(known.Operation) > maxOperation {
+		return before
+	}
+	return known.Operation
 }
 
 // updateBegan waits for the end of an Update. Only the record has the operation of an Update: after a
@@ -48,7 +65,7 @@ func (r *reconciler[K, R]) updateBegan(p *pass[K, R], begun error) reconcile.Out
 		return r.poll(p, "%s", begun)
 	}
 	p.record.updating, p.record.polls = known.Operation, polls{}
-	return r.awaitOperation(p, begun, "updated")
+	return r.awaitOperation(p, begun, condition.ReasonUpdating, "updated")
 }
 
 // awaitUpdate waits until the operation of an Update has ended. The resource, which was read before,
@@ -57,6 +74,10 @@ func (r *reconciler[K, R]) awaitUpdate(ctx context.Context, p *pass[K, R]) recon
 	resumer, ok := p.actuator.(Resumer[K])
 	if !ok || p.record.updating == "" {
 		return reconcile.Outcome{}
+	}
+	if o := r.awaitAsked(p, condition.ReasonUpdating, "updated"); !o.IsDone() {
+		r.observeIncomplete(p, p.resource, r.kind.Differs(p.Input, p.resource))
+		return o
 	}
 	err := resumer.Resume(ctx, p.Input, p.record.updating)
 	if hasEnded(err) {
@@ -70,9 +91,20 @@ func (r *reconciler[K, R]) awaitUpdate(ctx context.Context, p *pass[K, R]) recon
 	}
 	r.observeIncomplete(p, p.resource, r.kind.Differs(p.Input, p.resource))
 	if isClass(err, Pending) {
-		return r.awaitOperation(p, err, "updated")
+		p.record.updating = operationOf(err, p.record.updating)
+		return r.awaitOperation(p, err, condition.ReasonUpdating, "updated")
 	}
 	return r.failed(p, err)
+}
+
+// awaitAsked waits until the time at which the cloud wants to be asked for the operation. An event,
+// such as the object's own new finalizer, may begin a pass before.
+func (r *reconciler[K, R]) awaitAsked(p *pass[K, R], reason, verb string) reconcile.Outcome {
+	left := p.record.notBefore.Sub(r.engine.Clock.Now())
+	if left <= 0 {
+		return reconcile.Outcome{}
+	}
+	return reconcile.WaitFor(left, reason, "Waiting for %s to be %s", r.engine.Noun, verb)
 }
 
 // hasEnded reports whether the answer of Resume says that the operation has ended.
@@ -82,10 +114,11 @@ func hasEnded(err error) bool {
 
 // awaitOperation waits until the operation is to be asked for again: when the cloud said so, or as
 // poll does.
-func (r *reconciler[K, R]) awaitOperation(p *pass[K, R], pending error, verb string) reconcile.Outcome {
+func (r *reconciler[K, R]) awaitOperation(p *pass[K, R], pending error, reason, verb string) reconcile.Outcome {
+	p.record.notBefore = time.Time{}
 	if known, ok := errors.AsType[*Error](pending); ok && known.After > 0 {
-		return reconcile.WaitFor(min(known.After, longestAsked), condition.ReasonProgressing,
-			"Waiting for %s to be %s", r.engine.Noun, verb)
+		p.record.notBefore = r.engine.Clock.Now().Add(min(known.After, longestAsked))
+		return r.awaitAsked(p, reason, verb)
 	}
-	return r.poll(p, "Waiting for %s to be %s", r.engine.Noun, verb)
+	return r.pollFor(p, reason, "Waiting for %s to be %s", r.engine.Noun, verb)
 }

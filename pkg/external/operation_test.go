@@ -61,9 +61,9 @@ func (w *toyWorld) expect(reason string, states map[string]string, calls ...stri
 }
 
 // passIn takes an object through a pass that asks for another one after a time.
-func (w *toyWorld) passIn(want time.Duration) {
+func (w *toyWorld) passIn(name string, want time.Duration) {
 	w.t.Helper()
-	if after, err := w.again("a"); err != nil || after != want {
+	if after, err := w.again(name); err != nil || after != want {
 		w.t.Fatalf("again after %s, error %v; want %s", after, err, want)
 	}
 }
@@ -77,10 +77,22 @@ func TestAddress(t *testing.T) {
 	w.expect("created", states{"a": "blue-a"}, "GET /things/blue-a", "PUT /things/blue-a")
 	w.cloud.change(func(c *toyCloud) { c.things["blue-b"] = &thing{ID: "blue-b", Name: "of a person"} })
 	w.create("b")
-	w.pass("b")
+	w.passIn("b", vacated)
 	const refused = "none resource blue-b exists already, and this object did not create it: " +
 		"set spec.adopt to take it over, or choose another name"
 	w.expect("another has the id", states{"b": refused}, "GET /things/blue-b")
+	w.cloud.change(func(c *toyCloud) { delete(c.things, "blue-b") })
+	w.pass("b")
+	w.expect("the person deleted the resource", states{"b": "blue-b"}, "GET /things/blue-b", "PUT /things/blue-b")
+}
+
+// TestNoAddress: an object whose spec gives no id has nothing asked of the cloud, and says so.
+func TestNoAddress(t *testing.T) {
+	w := newToyWorld(t, true)
+	w.r.kind.Address = func(Input[netKind]) string { return "" }
+	w.create("a")
+	w.pass("a")
+	w.expect("no id", states{"a": "none the spec gives no id: no resource is named so"})
 }
 
 // TestLostAnswer: a resource whose creation was not answered is found, and not created twice: by
@@ -110,8 +122,15 @@ func TestLostAnswer(t *testing.T) {
 	}
 }
 
-// TestOperation: an operation that creates a resource is asked for when the cloud says so, and by
-// the next process too. Nothing is created twice.
+// later takes an object through a pass after a time.
+func (w *toyWorld) later(d time.Duration, name string) {
+	w.t.Helper()
+	w.clock.SetTime(w.clock.Now().Add(d))
+	w.pass(name)
+}
+
+// TestOperation: an operation that creates a resource is asked for when the cloud says so, not by a pass
+// before that, and by the next process too. Nothing is created twice.
 func TestOperation(t *testing.T) {
 	const waits = "none Waiting for resource to be created"
 	for name, c := range map[string]struct {
@@ -130,18 +149,21 @@ func TestOperation(t *testing.T) {
 			w := newToyWorld(t, c.put)
 			w.cloud.change(func(c *toyCloud) { c.slow = 3 })
 			w.create("a")
-			w.passIn(3 * time.Second)
+			w.passIn("a", 3*time.Second)
 			w.expect("begun", states{"a": waits}, c.begin...)
 			operation := "GET /operations/op1"
 			if !c.put {
 				operation = "GET /operations/op2" // The thing has the number 1.
 			}
-			w.passIn(5 * time.Second)
+			w.passIn("a", 3*time.Second)
+			w.expect("an event came before the time", states{"a": waits})
+			w.clock.SetTime(w.clock.Now().Add(3 * time.Second))
+			w.passIn("a", 5*time.Second)
 			w.expect("it runs", states{"a": waits}, operation)
 			w.restart()
-			w.passIn(5 * time.Second)
+			w.passIn("a", 5*time.Second)
 			w.expect("another process goes on", states{"a": waits}, operation)
-			w.pass("a")
+			w.later(5*time.Second, "a")
 			w.expect("it has ended", states{"a": c.id}, append([]string{operation}, c.end...)...)
 		})
 	}
@@ -155,14 +177,15 @@ func TestOperationFails(t *testing.T) {
 	w.cloud.change(func(c *toyCloud) { c.slow, c.refuse = 1, "no" })
 	w.create("a")
 	w.pass("a")
-	w.pass("a", "a")
+	w.later(3*time.Second, "a")
+	w.pass("a")
 	const refused = "none invalid configuration creating resource: the cloud refused"
 	w.expect("it has failed", states{"a": refused},
 		"GET /things/blue-a", "PUT /things/blue-a", "GET /operations/op1", "GET /things/blue-a")
 	w.create("b")
 	w.pass("b")
 	w.cloud.change(func(c *toyCloud) { clear(c.running) })
-	w.pass("b")
+	w.later(3*time.Second, "b")
 	w.expect("it is forgotten", states{"b": "none Waiting for resource to be created"},
 		"GET /things/blue-b", "PUT /things/blue-b", "GET /operations/op2", "GET /things/blue-b", "PUT /things/blue-b")
 }
@@ -189,22 +212,26 @@ func TestUpdateTakesLong(t *testing.T) {
 	colour = "green"
 	w.cloud.change(func(c *toyCloud) { c.slow = 2 })
 	w.edit("a")
-	w.passIn(3 * time.Second)
+	w.passIn("a", 3*time.Second)
 	w.expect("begun", states{"a": waits}, "GET /things/blue-a", "PATCH /things/blue-a")
-	w.passIn(5 * time.Second)
+	w.passIn("a", 3*time.Second)
+	w.expect("an event came before the time", states{"a": waits}, "GET /things/blue-a")
+	w.clock.SetTime(w.clock.Now().Add(3 * time.Second))
+	w.passIn("a", 5*time.Second)
 	w.expect("it runs", states{"a": waits}, "GET /things/blue-a", "GET /operations/op1")
-	w.pass("a")
+	w.later(5*time.Second, "a")
 	w.expect("it has ended", states{"a": "blue-a"}, "GET /things/blue-a", "GET /operations/op1", "GET /things/blue-a")
 	colour = "blue"
 	w.edit("a")
-	w.passIn(3 * time.Second)
+	w.passIn("a", 3*time.Second)
 	w.restart()
 	w.r.kind.Differs = differs
-	w.passIn(3 * time.Second)
+	w.passIn("a", 3*time.Second)
 	w.expect("another process asks again", states{"a": waits},
 		"GET /things/blue-a", "PATCH /things/blue-a", "GET /things/blue-a", "PATCH /things/blue-a")
 	w.cloud.change(func(c *toyCloud) { c.refuse = "no" })
-	w.pass("a", "a")
+	w.later(3*time.Second, "a")
+	w.later(5*time.Second, "a")
 	w.expect("it has failed", states{"a": "blue-a the cloud refused"},
 		"GET /things/blue-a", "GET /operations/op3", "GET /things/blue-a", "GET /operations/op3")
 }
@@ -216,10 +243,12 @@ func TestDeletionTakesLong(t *testing.T) {
 	w.pass("a")
 	w.cloud.change(func(c *toyCloud) { c.slow, c.calls = 1, nil })
 	w.delete("a")
-	w.passIn(3 * time.Second)
+	w.passIn("a", 3*time.Second)
 	const waits = "blue-a Waiting for resource to be deleted"
 	w.expect("begun", states{"a": waits}, "DELETE /things/blue-a")
-	w.pass("a")
+	w.passIn("a", 3*time.Second)
+	w.expect("an event came before the time", states{"a": waits})
+	w.later(3*time.Second, "a")
 	w.expect("it runs", states{"a": waits}, "GET /things/blue-a")
 	w.cloud.change((*toyCloud).finish)
 	w.pass("a")
@@ -277,7 +306,9 @@ func TestOperationListed(t *testing.T) {
 	w := newToyWorld(t, false)
 	w.cloud.change(func(c *toyCloud) { c.slow, c.hides = 1, true })
 	w.create("a")
-	w.pass("a", "a", "a")
+	w.pass("a")
+	w.later(3*time.Second, "a")
+	w.pass("a")
 	const late = "none Waiting for what was asked of the toy cloud before: its answer was lost"
 	w.expect("the list is late", states{"a": late}, "GET /things?name=a", "POST /things",
 		"GET /operations/op2", "GET /things?name=a", "GET /operations/op2", "GET /things?name=a")
@@ -286,7 +317,7 @@ func TestOperationListed(t *testing.T) {
 	w.expect("the resource does not come", states{"a": "none Waiting for resource to be created"},
 		"GET /operations/op2", "GET /things?name=a", "POST /things")
 	w.cloud.change(func(c *toyCloud) { c.hides = false })
-	w.pass("a")
+	w.later(3*time.Second, "a")
 	w.expect("found", states{"a": "none found more than one matching resource during adoption: " +
 		"name the right one in spec.adopt, or delete what is not needed"}, "GET /operations/op4", "GET /things?name=a")
 }

@@ -45,6 +45,8 @@ type pass[K Object, R any] struct {
 	// late says that a target of a relation with Later is missing: the resource can be created
 	// without that target, and does not serve before the target is there.
 	late bool
+	// again is after how long an object that was refused is looked at again; zero means at its next change.
+	again time.Duration
 	// waits says that the pass ended in awaitReferences.
 	waits bool
 	// altered is when the resource of another object changed this one; zero if none did.
@@ -95,6 +97,8 @@ func (r *reconciler[K, R]) steps() *reconcile.Pass[*pass[K, R]] {
 			{Name: "dissolve", Run: r.dissolve},
 			{Name: "restoreGuards", Run: r.restoreGuards},
 			{Name: "awaitFinalizers", Run: r.awaitFinalizers},
+			{Name: "awaitUsersOfOwned", Run: r.awaitUsersOfOwned},
+			{Name: "awaitOwner", Run: r.awaitOwner},
 			{Name: "deleteResource", Run: r.deleteResource},
 			{Name: "removeFinalizer", Run: r.removeFinalizer},
 		}),

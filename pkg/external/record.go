@@ -79,6 +79,10 @@ type memory struct {
 	next time.Time
 	// polls are the looks at something under way.
 	polls polls
+	// notBefore is the earliest time at which the cloud wants to be asked for the operation under way.
+	notBefore time.Time
+	// orphaned is when a pass found that an owner of the object was gone.
+	orphaned time.Time
 	// named are the holders that the status names. nil means none.
 	named heldBy
 	// busy is the refusal of the last deletion, if the resource was in use.

@@ -56,8 +56,8 @@ func (r *reconciler[K, R]) askPerson(p *pass[K, R], trace string) reconcile.Outc
 	p.record.tried = unsettled // Annotations are no reference.
 	return reconcile.Refuse(condition.ReasonInvalidConfiguration,
 		"%s %s, which may have created a resource in %s already. "+
-			"To take that resource over, set spec.adopt. To have another one created, remove finalizer %s and annotation %s",
-		restoredText, trace, r.engine.Cloud, r.finalizer, r.annotation())
+			"To take that resource over, set %s. To have another one created, remove finalizer %s and annotation %s",
+		restoredText, trace, r.engine.Cloud, r.engine.Adopt, r.finalizer, r.annotation())
 }
 
 // isNative reports whether an operator has put the finalizer on this very object. The entry of

@@ -111,7 +111,7 @@ func (s *records) alterSharers(r *record, id string, at time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, other := range s.sharers.of(r.share) {
-		if other != r && other.claim.ID == id { // In the same cloud: the key says so.
+		if other != r && other.claim.text == id { // In the same cloud: the key says so.
 			other.altered = at
 			s.wake(other.id)
 		}
@@ -234,14 +234,21 @@ func (r *reconciler[K, R]) explainRefusal(ctx context.Context, p *pass[K, R]) (d
 		}
 		return false, o
 	}
-	p.record.tried = unsettled // An object that adopts it wakes this one.
+	p.record.tried, p.again = unsettled, vacated // An object that adopts it wakes this one.
 	return true, reconcile.Refuse(condition.ReasonInvalidConfiguration,
 		"%s %s exists already, and no object had it created: set spec.adopt to take it over, "+
 			"or delete it in %s and create this object anew", r.engine.Noun, r.kind.Identify(found[0]).ID, r.engine.Cloud)
 }
 
-// leavesToOthers reports whether the object's resource has other users, which keep it when
-// the object is deleted.
+// leavesToOthers reports whether other objects keep the resource when the object is deleted: the other
+// users of a shared resource, or the object that has a claim on a resource which this object has not.
 func (r *reconciler[K, R]) leavesToOthers(p *pass[K, R], id string) bool {
-	return r.kind.Shared != nil && id != "" && r.engine.records.leave(p.record, r.claimed(p.cloud, p.Object, id))
+	switch {
+	case id == "":
+		return false
+	case r.kind.Shared != nil:
+		return r.engine.records.leave(p.record, r.claimed(p.cloud, p.Object, id))
+	default:
+		return r.engine.records.claimedID(p.record) == "" && !r.claim(p, id)
+	}
 }

@@ -29,6 +29,9 @@ func (r *reconciler[K, R]) conclude(ctx context.Context, p *pass[K, R], outcome 
 	case outcome.IsSuperseded():
 		return outcome.And(r.unreported(p, r.writeStatus(ctx, p)))
 	}
+	if pause := r.untilCollected(p); pause > 0 {
+		return reconcile.After(pause)
+	}
 	r.describe(p, outcome)
 	if pause := r.reports.Defer(p.id, r.engine.Clock.Now(), p.recorded(), p.report()); pause > 0 {
 		return reconcile.After(pause)
@@ -40,7 +43,7 @@ func (r *reconciler[K, R]) conclude(ctx context.Context, p *pass[K, R], outcome 
 	case outcome.IsDone():
 		return reconcile.After(r.untilDue(p))
 	case outcome.Worst().State == reconcile.Invalid:
-		return reconcile.Outcome{}
+		return reconcile.After(p.again)
 	default:
 		return outcome
 	}
@@ -68,7 +71,7 @@ func (r *reconciler[K, R]) concludeSettled(ctx context.Context, p *pass[K, R]) r
 
 // conditions returns the vocabulary of the pack's conditions.
 func (r *reconciler[K, R]) conditions() condition.External {
-	return condition.External{Noun: r.engine.Noun, Summary: r.engine.Summary}
+	return condition.External{Noun: r.engine.Noun, Summary: r.engine.Summary, Specific: r.engine.Specific}
 }
 
 // report writes the conditions that follow from an outcome to the API server.

@@ -27,12 +27,13 @@ type toyCloud struct {
 	last    int
 	calls   []string
 
-	slow   int    // how often an operation is asked for before it ends
-	lose   string // the method of which the next answer is lost after the call was carried out
-	refuse string // why operations fail
-	prefix string // of the names of operations
-	hides  bool   // lists lack all things
-	then   func() // is called once, after the next operation began
+	slow   int                 // how often an operation is asked for before it ends
+	lose   string              // the method of which the next answer is lost after the call was carried out
+	refuse string              // why operations fail
+	prefix string              // of the names of operations
+	hides  bool                // lists lack all things
+	takes  map[string][]string // the things that the deletion of a thing takes along
+	then   func()              // is called once, after the next operation began
 }
 
 type thing struct {
@@ -62,7 +63,15 @@ func (c *toyCloud) ServeHTTP(w http.ResponseWriter, rq *http.Request) {
 	case rq.Method == http.MethodPatch:
 		c.paint(answer, rq, id)
 	case rq.Method == http.MethodDelete:
-		c.begin(answer, func() { delete(c.things, id) })
+		if c.things[id] == nil {
+			http.Error(answer, "no such thing", http.StatusNotFound)
+			break
+		}
+		c.begin(answer, func() {
+			for _, other := range append(c.takes[id], id) {
+				delete(c.things, other)
+			}
+		})
 	case id == "":
 		c.list(answer, rq.URL.Query().Get("name"))
 	default:

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/kinship-dev/kinship/pkg/condition"
@@ -18,9 +19,10 @@ import (
 // namespaces. A pass without a turn ends at once, so that no worker waits. The object is requeued
 // when the object has the turn.
 //
-// A kind has crowd times as many workers as one line of objects may have turns. A line is the
-// objects of one namespace at one place. All lines of a namespace together, and all lines of
-// a place together, may have sharedBy times as many turns as one line.
+// A kind has crowd times as many workers as one line of objects may have turns; with [Options.Pooled] all
+// kinds together have so many. A line is the objects of one kind in one namespace at one place. All lines of
+// a namespace together, and all lines of a kind at a place together, may have sharedBy times as many turns as
+// one line.
 const (
 	crowd    = 3
 	sharedBy = 2
@@ -40,8 +42,19 @@ const (
 	longestAsked = 5 * time.Minute
 )
 
-// way is the namespace and the place of a line.
-type way struct{ namespace, place string }
+// way is the namespace, the place and the kind of a line.
+type way struct {
+	namespace, place string
+	kind             schema.GroupKind
+}
+
+// site is a place as it is to the objects of a kind.
+type site struct {
+	place string
+	kind  schema.GroupKind
+}
+
+func (w way) site() site { return site{w.place, w.kind} }
 
 // line is the objects of one namespace at one place.
 type line struct {
@@ -71,8 +84,9 @@ type turn struct {
 	probe bool
 }
 
-// turns gives turns to the objects of one kind. turns is safe for concurrent use. A line without
-// turns, parked objects and failures is dropped, so that places which tenants invent take no memory.
+// turns gives turns to the objects of one kind, or of all kinds ([Options.Pooled]). turns is safe for
+// concurrent use. A line without turns, parked objects and failures is dropped, so that places which
+// tenants invent take no memory.
 type turns struct {
 	share int // turns of one line
 	wake  func(object.ID)
@@ -80,7 +94,7 @@ type turns struct {
 	mu         sync.Mutex
 	lines      map[way]*line
 	order      []*line // those with parked objects; the first is served first
-	places     map[string]int
+	places     map[site]int
 	namespaces map[string]int
 	held       map[object.ID]map[string]*turn // by place
 	swept      int                            // lines that the last sweep left
@@ -88,7 +102,7 @@ type turns struct {
 
 func newTurns(share int, wake func(object.ID)) *turns {
 	return &turns{
-		share: share, wake: wake, lines: map[way]*line{}, places: map[string]int{}, namespaces: map[string]int{},
+		share: share, wake: wake, lines: map[way]*line{}, places: map[site]int{}, namespaces: map[string]int{},
 		held: map[object.ID]map[string]*turn{},
 	}
 }
@@ -136,7 +150,7 @@ func (t *turns) request(id object.ID, place string) (ok bool, open *outage) {
 		one.taken = true
 		return true, nil
 	}
-	l := t.line(way{id.Namespace, place})
+	l := t.line(way{id.Namespace, place, id.GroupKind()})
 	if l.waits.Len() == 0 && t.fits(l) {
 		t.give(l, id).taken = true
 		return true, nil
@@ -241,12 +255,12 @@ func (t *turns) fits(l *line) bool {
 	if !l.until.IsZero() && (l.held > 0 || time.Now().Before(l.until)) {
 		return false
 	}
-	return l.held < t.share && t.places[l.place] < sharedBy*t.share && t.namespaces[l.namespace] < sharedBy*t.share
+	return l.held < t.share && t.places[l.site()] < sharedBy*t.share && t.namespaces[l.namespace] < sharedBy*t.share
 }
 
 func (t *turns) give(l *line, id object.ID) *turn {
 	l.held++
-	t.places[l.place]++
+	t.places[l.site()]++
 	t.namespaces[l.namespace]++
 	if t.held[id] == nil {
 		t.held[id] = map[string]*turn{}
@@ -263,14 +277,14 @@ func (t *turns) release(id object.ID, place string) {
 		delete(t.held, id)
 	}
 	l.held--
-	less(t.places, l.place)
+	less(t.places, l.site())
 	less(t.namespaces, l.namespace)
 	if l.held == 0 && l.waits.Len() == 0 && l.failures == 0 {
 		delete(t.lines, l.way)
 	}
 }
 
-func less(counts map[string]int, key string) {
+func less[K comparable](counts map[K]int, key K) {
 	if counts[key]--; counts[key] <= 0 {
 		delete(counts, key)
 	}
@@ -298,11 +312,14 @@ func (t *turns) serve() {
 	}
 }
 
-// counts returns how many objects wait for a turn, and how many circuits are open.
-func (t *turns) counts() (waiting, open int) {
+// counts returns how many objects of a kind wait for a turn, and how many circuits are open.
+func (t *turns) counts(kind schema.GroupKind) (waiting, open int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, l := range t.lines {
+		if l.kind != kind {
+			continue
+		}
 		waiting += l.waits.Len()
 		if !l.until.IsZero() {
 			open++

@@ -94,7 +94,8 @@ func TestFlood(t *testing.T) {
 	q := newQueue(t, 2)
 	q.takes("a", "place", 40)
 	q.takes("b", "place", 3)
-	if a, b := q.lines[way{"a", "place"}].held, q.lines[way{"b", "place"}].held; a != 2 || b != 2 {
+	held := func(namespace string) int { return q.lines[way{namespace, "place", in(namespace, 0).GroupKind()}].held }
+	if a, b := held("a"), held("b"); a != 2 || b != 2 {
 		t.Fatalf("namespace a has %d turns, b %d", a, b)
 	}
 	q.takes("c", "place", 1)
@@ -157,7 +158,8 @@ func TestCircuit(t *testing.T) {
 			id, _ := q.wakeOne("bad")
 			q.answer(id, "bad")
 		}
-		if waiting, open := q.counts(); waiting+open+len(q.held)+len(q.lines)+len(q.places)+len(q.namespaces) != 0 {
+		waiting, open := q.counts(in("a", 0).GroupKind())
+		if waiting+open+len(q.held)+len(q.lines)+len(q.places)+len(q.namespaces) != 0 {
 			t.Errorf("at the end %d wait, %d circuits are open, kept: %v %v", waiting, open, q.held, q.lines)
 		}
 	})

@@ -27,8 +27,9 @@ import (
 type Unstructured struct {
 	unstructured.Unstructured
 
-	spec   sharedv1alpha1.ExternalSpec
-	status sharedv1alpha1.ExternalStatus
+	// Spec and Status are exported for comparisons by equality.Semantic. Use the methods.
+	Spec   sharedv1alpha1.ExternalSpec
+	Status sharedv1alpha1.ExternalStatus
 }
 
 var (
@@ -51,8 +52,8 @@ func (u *Unstructured) Adapt(obj *unstructured.Unstructured) (client.Object, err
 
 // read reads the Go fields from the content.
 func (u *Unstructured) read() error {
-	u.spec, u.status = sharedv1alpha1.ExternalSpec{}, sharedv1alpha1.ExternalStatus{}
-	for field, into := range map[string]any{"spec": &u.spec, "status": &u.status} {
+	u.Spec, u.Status = sharedv1alpha1.ExternalSpec{}, sharedv1alpha1.ExternalStatus{}
+	for field, into := range map[string]any{"spec": &u.Spec, "status": &u.Status} {
 		content, exists, err := unstructured.NestedMap(u.Object, field)
 		if err != nil {
 			return fmt.Errorf("read %s: %w", field, err)
@@ -68,10 +69,10 @@ func (u *Unstructured) read() error {
 }
 
 // GetExternalSpec implements Object. Changes of the returned fields are not written.
-func (u *Unstructured) GetExternalSpec() *sharedv1alpha1.ExternalSpec { return &u.spec }
+func (u *Unstructured) GetExternalSpec() *sharedv1alpha1.ExternalSpec { return &u.Spec }
 
 // GetExternalStatus implements Object.
-func (u *Unstructured) GetExternalStatus() *sharedv1alpha1.ExternalStatus { return &u.status }
+func (u *Unstructured) GetExternalStatus() *sharedv1alpha1.ExternalStatus { return &u.Status }
 
 // GetImport implements Object. The id is that of spec.import.id or spec.adopt.id.
 func (u *Unstructured) GetImport() (id string, asked bool) {
@@ -97,7 +98,7 @@ func jsonNames(of reflect.Type) (names []string) {
 
 // MarshalJSON implements json.Marshaler.
 func (u *Unstructured) MarshalJSON() ([]byte, error) {
-	written, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&u.status)
+	written, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&u.Status)
 	if err != nil {
 		return nil, fmt.Errorf("write status: %w", err)
 	}
@@ -127,6 +128,6 @@ func (u *Unstructured) UnmarshalJSON(text []byte) error {
 // DeepCopyObject implements runtime.Object.
 func (u *Unstructured) DeepCopyObject() runtime.Object {
 	return &Unstructured{
-		Unstructured: *u.DeepCopy(), spec: *u.spec.DeepCopy(), status: *u.status.DeepCopy(),
+		Unstructured: *u.DeepCopy(), Spec: *u.Spec.DeepCopy(), Status: *u.Status.DeepCopy(),
 	}
 }

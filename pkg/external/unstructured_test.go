@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -47,6 +48,14 @@ spec:
 
 // toys are the kinds of the test. No Go type, and no scheme, knows them.
 var toyGroup = schema.GroupVersion{Group: "toys.example.org", Version: "v1"}
+
+// TestUnstructuredCompares: a pass that changed nothing compares two equal objects.
+func TestUnstructuredCompares(t *testing.T) {
+	u := NewUnstructured(toyGroup.WithKind("Wagon"))
+	if !equality.Semantic.DeepEqual(u, u.DeepCopyObject()) {
+		t.Error("a copy differs")
+	}
+}
 
 // toyKind returns the Kind of a kind without a Go type. A Wagon names its Engine in spec.engineRef.
 func toyKind(name, address string) Kind[*Unstructured, string] {
@@ -215,7 +224,9 @@ func TestUnstructured(t *testing.T) {
 	if id := idOf(dining); id != "blue-dining" {
 		t.Errorf("status.id of the Wagon is %q", id)
 	}
-	observed := []sharedv1alpha1.ObservedDependency{{Kind: "Engine", Name: "steam", ID: "blue-steam"}}
+	observed := []sharedv1alpha1.ObservedDependency{{
+		Group: odd.GroupVersionKind().Group, Kind: "Engine", Name: "steam", ID: "blue-steam",
+	}}
 	if diff := cmp.Diff(observed, dining.GetExternalStatus().ObservedDependencies); diff != "" {
 		t.Errorf("status.observedDependencies (-want +got):\n%s", diff)
 	}

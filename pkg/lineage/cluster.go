@@ -26,6 +26,9 @@ type Options struct {
 	// Relations are the rules by which objects of packs declare edges. A question reads
 	// all objects of the declaring kinds.
 	Relations []relation.Relation
+	// Discover, if set, returns further rules such as Relations, for a kind that the cluster serves: thousands
+	// of kinds may be possible, and only those that are installed have objects.
+	Discover func(schema.GroupVersionKind) []relation.Relation
 	// References are the rules by which fields of Kubernetes' own kinds name objects. A
 	// question reads only declaring objects that can name an object of the answer, as
 	// unstructured.Unstructured.
@@ -77,7 +80,6 @@ func New(ctx context.Context, config *rest.Config, options Options) (*Cluster, e
 	}
 	c := &Cluster{
 		options:  options,
-		rules:    newRules(options),
 		declared: map[listKey]bool{},
 		listed:   map[listKey]int{},
 		nodes:    map[object.ID]*Node{},
@@ -98,8 +100,17 @@ func New(ctx context.Context, config *rest.Config, options Options) (*Cluster, e
 	if c.dynamic, err = dynamic.NewForConfigAndClient(dynamic.ConfigFor(config), httpClient); err != nil {
 		return nil, fmt.Errorf("make dynamic client: %w", err)
 	}
-	c.catalog, c.skipped, err = readCatalog(ctx, d)
-	return c, err
+	if c.catalog, c.skipped, err = readCatalog(ctx, d); err != nil {
+		return nil, err
+	}
+	if options.Discover != nil {
+		for _, k := range c.catalog.Served() {
+			discovered := options.Discover(k.Resource.GroupVersion().WithKind(k.Kind))
+			options.Relations = append(slices.Clip(options.Relations), discovered...)
+		}
+	}
+	c.rules = newRules(options)
+	return c, nil
 }
 
 // maxParallel is how many requests run at once.

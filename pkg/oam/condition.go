@@ -2,15 +2,12 @@ package oam
 
 import (
 	"slices"
-	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	oamv1alpha2 "github.com/kinship-dev/kinship/api/oam/v1alpha2"
+	"github.com/kinship-dev/kinship/pkg/condition"
 )
-
-// maxMessage bounds the message of a condition, in bytes.
-const maxMessage = 4096
 
 // SetSynced writes the condition Synced: True without a message, and False with one, which says why the
 // object is not what its spec asks for. SetSynced reports whether the status has changed, so that a
@@ -22,7 +19,7 @@ func SetSynced(status *oamv1alpha2.ConditionedStatus, message string) bool {
 	}
 	if message != "" {
 		synced.Status, synced.Reason = metav1.ConditionFalse, oamv1alpha2.ReasonReconcileError
-		synced.Message = strings.ToValidUTF8(message[:min(len(message), maxMessage)], "")
+		synced.Message = condition.Clip(message)
 	}
 	i := slices.IndexFunc(status.Conditions, func(c oamv1alpha2.Condition) bool { return c.Type == synced.Type })
 	if i < 0 {

@@ -36,6 +36,9 @@ func (q *Queue) Add(id object.ID) {
 	}
 }
 
+// Join makes the Queue pass IDs on to the workqueue of another Queue, which runs.
+func (q *Queue) Join(other *Queue) { q.work.Store(other.work.Load()) }
+
 // Running reports whether the controller runs and Add has an effect.
 func (q *Queue) Running() bool { return q.work.Load() != nil }
 

@@ -145,14 +145,17 @@ func (p Path) Pointer() (string, bool) {
 }
 
 // Remove returns content without the field that the path leads to. A missing field is no error. Remove
-// changes neither content nor any map or list in it.
-func (p Path) Remove(content map[string]any) (map[string]any, error) {
+// changes neither content nor any map or list in it, and fails when the budget is spent.
+func (p Path) Remove(content map[string]any, budget *Budget) (map[string]any, error) {
 	if len(p.steps) == 0 || p.steps[len(p.steps)-1].list {
 		return nil, fmt.Errorf("path %q: only a field of an object can be removed", p.text)
 	}
 	parent := Path{text: p.text, steps: p.steps[:len(p.steps)-1]}
 	last := p.steps[len(p.steps)-1].field
 	if len(parent.steps) == 0 {
+		if err := budget.take(len(content)); err != nil {
+			return nil, fmt.Errorf("path %q: %w", p.text, err)
+		}
 		without := maps.Clone(content)
 		delete(without, last)
 		return without, nil
@@ -167,5 +170,5 @@ func (p Path) Remove(content map[string]any) (map[string]any, error) {
 	}
 	without := maps.Clone(object)
 	delete(without, last)
-	return parent.Set(content, without)
+	return parent.SetWithin(content, without, budget)
 }

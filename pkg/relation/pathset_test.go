@@ -2,6 +2,7 @@ package relation_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -73,6 +74,22 @@ func TestBudget(t *testing.T) {
 				t.Errorf("%d times within the budget, want %d", fits, c.fits)
 			}
 		})
+	}
+	wide := map[string]any{"b": map[string]any{}}
+	for i := range bytes {
+		wide[fmt.Sprint(i)] = true
+	}
+	for _, path := range []string{"b", "b.c"} {
+		content := wide
+		if path == "b.c" {
+			content = map[string]any{"b": map[string]any{"c": strings.Repeat("x", 2*bytes), "d": strings.Repeat("x", 2*bytes)}}
+		}
+		if _, err := relation.MustPath(path).Remove(content, relation.NewBudget(bytes)); err == nil {
+			t.Errorf("removing %s costs nothing", path)
+		}
+		if _, err := relation.MustPath(path).Remove(content, nil); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

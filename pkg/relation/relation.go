@@ -2,6 +2,7 @@ package relation
 
 import (
 	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -48,6 +49,9 @@ type Relation struct {
 	// Usage), or if several fields name the target.
 	Target schema.GroupKind
 	Field  string
+	// Targets, if set, are the only kinds that edges may lead to, where Target is zero: the guards of all other
+	// kinds need not know the declarers.
+	Targets []schema.GroupKind
 	// Finalizer is set on a ready target while a source refers to the target, such as
 	// openstack.k-orc.cloud/subnet on a Network. Empty means that the source waits for the
 	// target, and the target may be deleted.
@@ -70,6 +74,14 @@ type Relation struct {
 	Across bool
 	// Extract returns the edges that an object declares, in a fixed order.
 	Extract Extractor
+}
+
+// MayTarget reports whether an edge of the relation may lead to objects of a kind.
+func (r Relation) MayTarget(gk schema.GroupKind) bool {
+	if r.Target.Empty() {
+		return len(r.Targets) == 0 || slices.Contains(r.Targets, gk)
+	}
+	return r.Target == gk
 }
 
 // RowHeader is the header of a table of relations.

@@ -93,10 +93,17 @@ type source struct {
 	untyped   untyped
 }
 
+// record records the result of a LIST, or of the start of a WATCH, unless the informer was ended.
+func (s *source) record(ctx context.Context, err error) {
+	if ctx.Err() == nil {
+		s.factory.Health.record(s.part(), err)
+	}
+}
+
 // list implements cache.ListWithContextFunc.
 func (s *source) list(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 	list, err := s.tryList(ctx, options)
-	s.factory.Health.record(s.part(), err)
+	s.record(ctx, err)
 	return list, err
 }
 
@@ -116,7 +123,7 @@ func (s *source) tryList(ctx context.Context, options metav1.ListOptions) (runti
 // watch implements cache.WatchFuncWithContext.
 func (s *source) watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
 	w, err := s.tryWatch(ctx, options)
-	s.factory.Health.record(s.part(), err)
+	s.record(ctx, err)
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -26,9 +27,10 @@ type Health struct {
 	// nil.
 	Report func(obj runtime.Object, message string)
 
-	mu      sync.Mutex
-	failing map[part]string
-	broken  map[part]map[types.UID]string // unreadable objects, with the resourceVersion that was reported
+	mu        sync.Mutex
+	failing   map[part]string
+	forbidden map[part]bool
+	broken    map[part]map[types.UID]string // unreadable objects, with the resourceVersion that was reported
 }
 
 // part is the GroupKind of one informer with its source: a kind that is watched in several
@@ -48,6 +50,10 @@ func (h *Health) record(p part, err error) {
 	}
 	h.mu.Lock()
 	before := h.failing[p]
+	if h.forbidden == nil {
+		h.forbidden = map[part]bool{}
+	}
+	h.forbidden[p] = apierrors.IsForbidden(err)
 	if err == nil {
 		delete(h.failing, p)
 	} else {
@@ -63,6 +69,27 @@ func (h *Health) record(p part, err error) {
 	case err == nil && before != "":
 		h.Log.Info("A kind can be watched again", "kind", p.String())
 	}
+}
+
+// Forget drops what is known of a kind whose informers have ended.
+func (h *Health) Forget(gk schema.GroupKind) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	maps.DeleteFunc(h.failing, func(p part, _ string) bool { return p.GroupKind == gk })
+	maps.DeleteFunc(h.forbidden, func(p part, _ bool) bool { return p.GroupKind == gk })
+	maps.DeleteFunc(h.broken, func(p part, _ map[types.UID]string) bool { return p.GroupKind == gk })
+}
+
+// Forbidden reports whether the operator has no right to read a kind.
+func (h *Health) Forbidden(gk schema.GroupKind) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for p, forbidden := range h.forbidden {
+		if forbidden && p.GroupKind == gk {
+			return true
+		}
+	}
+	return false
 }
 
 // unreadable records an object that could not be decoded, and reports the object once per

@@ -60,7 +60,7 @@ func Provenance(o Options, result Result) ([]byte, error) {
 		})
 	}
 	d := &s.Predicate.BuildDefinition
-	d.BuildType = o.Repository + "/blob/main/docs/decisions/0025-chart.md"
+	d.BuildType = o.Repository + "/blob/main/docs/decisions/0026-chart.md"
 	d.ExternalParameters = map[string]string{"version": o.Version, "platforms": strings.Join(platforms, ",")}
 	d.InternalParameters = map[string]string{"go": runtime.Version()}
 	d.ResolvedDependencies = []source{{"git+" + o.Repository, map[string]string{"gitCommit": o.Revision}}}

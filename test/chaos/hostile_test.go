@@ -72,6 +72,7 @@ type afternoon struct {
 	honest *honest
 	tenant *tenant
 	cloud  *evilCloud
+	azure  *evilAzure
 
 	process *operator.Process
 	peak    int // of memory, of all operators so far
@@ -90,9 +91,12 @@ func hostile(t *testing.T, seed uint64, length time.Duration) {
 	t.Helper()
 	t.Logf("-hostile-seed %d", seed)
 	a := &afternoon{t: t, random: rand.New(rand.NewPCG(seed, 1)), counts: map[string]int{}}
-	a.process = operator.Exec(t, hostileArgs...)
-	a.honest = newHonest(t)
+	a.azure = newEvilAzure(t)
+	enableAzure(t, operator.Client(t))
+	a.process = operator.Exec(t, a.args()...)
+	a.honest = newHonest(t, a.azure)
 	a.cloud = newEvilCloud(t, seed, a.honest.ids)
+	a.azure.moods.Store(a.cloud)
 	a.tenant = newTenant(t, a.random, a.cloud, a.honest.ns)
 	a.findGuards()
 
@@ -113,8 +117,10 @@ func hostile(t *testing.T, seed uint64, length time.Duration) {
 	working.Wait()
 	a.cloud.become("good")
 	a.restart() // So that nothing is told from memory alone.
-	t.Logf("done: %v; %v; cloud: %v", a.counts, a.tenant.counts, a.cloud.good.CallCount(""))
+	t.Logf("done: %v; %v; cloud: %v; Azure: %v", a.counts, a.tenant.counts, a.cloud.good.CallCount(""),
+		a.azure.good.CallCount(""))
 	a.honest.check()
+	a.azure.gone.Store(true) // As with the other cloud: see leave.
 	a.tenant.leave()
 	a.honest.leave()
 	a.measure()
@@ -160,7 +166,12 @@ func (a *afternoon) restart() {
 	a.t.Helper()
 	a.measure()
 	a.process.Kill()
-	a.process = operator.Exec(a.t, hostileArgs...)
+	a.process = operator.Exec(a.t, a.args()...)
+}
+
+// args are the flags of the operator.
+func (a *afternoon) args() []string {
+	return slices.Concat(hostileArgs, []string{"--packs", "azure"}, a.azure.args())
 }
 
 var peakMemory = regexp.MustCompile(`VmHWM:\s+(\d+) kB`)
@@ -195,7 +206,7 @@ func (a *afternoon) measure() {
 // findGuards finds all webhook configurations, policies and bindings.
 func (a *afternoon) findGuards() {
 	a.t.Helper()
-	objects, err := app.Objects(app.Options{Packs: []string{"usage", "openstack", "iot"}}, true)
+	objects, err := app.Objects(app.Options{Packs: []string{"usage", "openstack", "iot", "azure"}}, true)
 	if err != nil {
 		a.t.Fatal(err)
 	}

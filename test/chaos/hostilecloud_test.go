@@ -96,7 +96,10 @@ func (c *evilCloud) now() (string, <-chan struct{}, int) {
 }
 
 // ServeHTTP implements http.Handler.
-func (c *evilCloud) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (c *evilCloud) ServeHTTP(w http.ResponseWriter, r *http.Request) { c.answer(w, r, c.url, c.proxy) }
+
+// answer answers a request to a cloud with an address as the mood is. A good cloud has proxy answer.
+func (c *evilCloud) answer(w http.ResponseWriter, r *http.Request, address string, proxy http.Handler) {
 	mood, changed, n := c.now()
 	switch {
 	case mood == "hanging":
@@ -106,10 +109,10 @@ func (c *evilCloud) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		panic(http.ErrAbortHandler) // The connection ends without an answer.
 	case mood == "flooding":
-		flood(w, c.url+r.URL.Path, n, changed)
+		flood(w, address+r.URL.Path, n, changed)
 	case mood == "redirecting":
 		codes := []int{http.StatusTemporaryRedirect, http.StatusFound, http.StatusPermanentRedirect}
-		places := []string{c.trap, "http://169.254.169.254/latest/meta-data", c.url + r.URL.Path}
+		places := []string{c.trap, "http://169.254.169.254/latest/meta-data", address + r.URL.Path}
 		http.Redirect(w, r, places[n%len(places)], codes[n/8%len(codes)])
 	case mood == "refusing":
 		codes := []int{
@@ -121,13 +124,14 @@ func (c *evilCloud) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case mood == "lying" && n%8 == 0: // Nothing is done, and all is said to be well.
 		_, _ = io.WriteString(w, []string{"{}", "[]", "null", "", `{"networks":{}}`, "<html>"}[n/8%6])
 	default:
-		c.proxy.ServeHTTP(w, r)
+		proxy.ServeHTTP(w, r)
 	}
 }
 
 // flood answers without an end, or in pages without an end.
 func flood(w io.Writer, next string, n int, changed <-chan struct{}) {
-	_, err := fmt.Fprintf(w, `{"links":{"next":%q},"networks_links":[{"rel":"next","href":%q}],"networks":[`, next, next)
+	_, err := fmt.Fprintf(w, `{"links":{"next":%q},"nextLink":%q,"networks_links":[{"rel":"next","href":%q}],"networks":[`,
+		next, next, next)
 	item := fmt.Sprintf(`{"id":"%d","name":%q},`, n, strings.Repeat("n", n%512))
 	for range []int{10, 10000, 1 << 30}[n%3] {
 		select {

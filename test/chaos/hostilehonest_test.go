@@ -33,7 +33,10 @@ type honest struct {
 	scene
 
 	cloud *emulator.Server
+	azure *evilAzure
 	uids  map[string]types.UID
+	// azureUIDs are the uids of the kept objects of Azure, by kind.
+	azureUIDs map[string]types.UID
 	// guarded is held for writing while a guard is missing.
 	guarded sync.RWMutex
 }
@@ -78,13 +81,19 @@ spec: {cloudCredentialsRef: {secretName: cloud, cloudName: openstack-admin},
   resource: {networkRef: net, addresses: [{subnetRef: sub}]}}
 `
 
-func newHonest(t *testing.T) *honest {
+func newHonest(t *testing.T, azure *evilAzure) *honest {
 	t.Helper()
-	h := &honest{scene: newScene(t), cloud: operator.Cloud(t, emulator.Options{}), uids: map[string]types.UID{}}
+	h := &honest{
+		scene: newScene(t), cloud: operator.Cloud(t, emulator.Options{}), azure: azure,
+		uids: map[string]types.UID{}, azureUIDs: map[string]types.UID{},
+	}
 	h.create(&corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: h.ns, Name: "cloud"},
 		Data:       map[string][]byte{"clouds.yaml": []byte(h.cloud.CloudsYAML())},
-	})
+	}, azureSecret(h.ns, honestSubscription))
+	for _, obj := range testenv.Apply(t, keptAzure, testenv.In(h.ns)) {
+		h.azureUIDs[obj.GetKind()] = obj.GetUID()
+	}
 	for _, obj := range testenv.Apply(t, keptObjects, testenv.In(h.ns)) {
 		h.uids[obj.GetKind()+" "+obj.GetName()] = obj.GetUID()
 	}
@@ -114,7 +123,7 @@ func (h *honest) ids() []string {
 // work has what comes and goes do so until stop is closed.
 func (h *honest) work(working *sync.WaitGroup, stop <-chan struct{}) {
 	for name, round := range map[string]func(int) error{
-		"usages": h.usageRound, "ports": h.portRound, "connectors": h.connectorRound,
+		"usages": h.usageRound, "ports": h.portRound, "connectors": h.connectorRound, "tables": h.tableRound,
 	} {
 		working.Go(func() {
 			for i := keptPairs; ; i++ {
@@ -296,7 +305,7 @@ func (h *honest) correct() error {
 		errs = append(errs, h.isReady(i))
 	}
 	_, err := h.deployment()
-	return errors.Join(append(errs, err)...)
+	return errors.Join(append(errs, err, h.azureIsCorrect())...)
 }
 
 // check expects that all that is kept is as it should be, and still the same.
@@ -350,6 +359,7 @@ func (h *honest) leave() {
 			h.t.Error(err)
 		}
 	}
+	testenv.EventuallyWithin(h.t, hostilePatience, h.azureIsLeft)
 	testenv.EventuallyWithin(h.t, hostilePatience, func() error {
 		var errs []error
 		for what := range h.uids {

@@ -3,8 +3,10 @@ package oam_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
@@ -197,7 +199,46 @@ spec:
 	w.get("ApplicationConfiguration", "app", synced(""))
 }
 
-// testHealthScope is E2 and E11: the workload is in the scope while the application exists.
+// testTwoInstances is the rest of E11: two workloads of one component in a scope. Their traits have no
+// names, and stay the same objects when the application changes.
+func testTwoInstances(t *testing.T) {
+	w := newWorld(t)
+	w.write(healthScope)
+	w.write(webComponent)
+	instance := func(name string, count int) string {
+		return fmt.Sprintf(`componentName: web
+      parameterValues: [{name: instance-name, value: %s}]
+      traits:
+        - trait: {apiVersion: core.oam.dev/v1alpha2, kind: ManualScalerTrait, spec: {replicaCount: %d}}`, name, count) + scopes
+	}
+	w.write(application("app", instance("one", 1)+"\n    - "+instance("two", 2)))
+	w.get("HealthScope", "health", field(2, "status", "scopeHealthCondition", "healthyWorkloads"))
+	w.get("HealthScope", "health", field(2, "status", "scopeHealthCondition", "total"))
+	w.get("HealthScope", "health", field("HEALTHY", "status", "scopeHealthCondition", "healthStatus"))
+	w.get("Deployment", "two", field(2, "spec", "replicas"))
+	traits := func() (names []string) {
+		app := w.get("ApplicationConfiguration", "app", synced(""))
+		all, _, _ := unstructured.NestedSlice(app.Object, "status", "workloads")
+		for _, workload := range all {
+			refs, _, _ := unstructured.NestedSlice(workload.(map[string]any), "traits")
+			for _, ref := range refs {
+				name, _, _ := unstructured.NestedString(ref.(map[string]any), "traitRef", "name")
+				names = append(names, name)
+			}
+		}
+		return names
+	}
+	before := traits()
+	w.write(application("app", instance("two", 3)+"\n    - "+instance("one", 1)))
+	w.get("Deployment", "two", field(3, "spec", "replicas"))
+	w.get("Deployment", "one", field(1, "spec", "replicas"))
+	slices.Reverse(before) // The instances are in the other order now.
+	if diff := cmp.Diff(before, traits()); diff != "" {
+		t.Errorf("traits (-want +got):\n%s", diff)
+	}
+}
+
+// testHealthScope is E2 and the first half of E11: the workload is in the scope while the application exists.
 func testHealthScope(t *testing.T) {
 	w := newWorld(t)
 	w.write(healthScope)

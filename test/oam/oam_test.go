@@ -18,6 +18,7 @@ func TestOam(t *testing.T) {
 		"trait added later":       testTraitLater,
 		"bare Deployment":         testBareDeployment,
 		"health scope":            testHealthScope,
+		"two instances":           testTwoInstances,
 		"cluster-scoped scope":    testClusterScope,
 		"bad path of a scope":     testBadScopePath,
 		"rights to scopes":        testScopeRights,

@@ -72,7 +72,8 @@ func TestAccounts(t *testing.T) {
 		for _, name := range slices.Concat([]string{""}, app.PackNames()) {
 			for _, rule := range rules {
 				want := name == owner || name == "usage" && slices.Contains(everywhere, rule.Verbs[0]) ||
-					name == "oam" && slices.Contains(rendered, rule.Resources[0])
+					name == "oam" && slices.Contains(rendered, rule.Resources[0]) ||
+					name == "azure" && rule.Resources[0] == "secrets" // As openstack.
 				l.awaitRights(account(name), want, rule)
 			}
 		}
@@ -125,7 +126,7 @@ func TestMissingAccount(t *testing.T) {
 	}
 	controllers := map[string]string{
 		"usage": "usage", "iot": "iotconnector", "openstack": "openstack.k-orc.cloud/network",
-		"oam": "core.oam.dev/component",
+		"oam": "core.oam.dev/component", "azure": "azure.kinship.dev/secret-guard",
 	}
 	l := newLand(t)
 	for _, name := range app.PackNames() {

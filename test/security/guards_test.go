@@ -255,6 +255,10 @@ var unjudged = map[string]struct {
 		return w
 	}},
 	"usage": {"usage", func(l land) client.Object { return l.usage("forged") }},
+	"azure": {"azure.kinship.dev/resourcegroup", func(l land) client.Object {
+		l.enableGroups()
+		return l.group("forged")
+	}},
 }
 
 // TestGuardsHoldUp: while a guard of a pack is missing, the pack does not act on an object that was

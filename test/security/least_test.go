@@ -28,6 +28,7 @@ import (
 	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
 	usagev1alpha1 "github.com/kinship-dev/kinship/api/usage/v1alpha1"
 	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/cloud/azure"
 	"github.com/kinship-dev/kinship/internal/localcluster"
 	"github.com/kinship-dev/kinship/internal/testenv"
 	"github.com/kinship-dev/kinship/test/operator"
@@ -47,6 +48,8 @@ var seldom = map[string]string{
 	"update secrets":                                           "a certificate that is renewed: test/chaos does that",
 	"patch components.core.oam.dev":                            "authors that were written while a guard was missing",
 	"delete controllerrevisions.apps":                          "the revisions beyond the limit: test/oam does that",
+	"get controllerrevisions.apps":                             "one that has the name of a revision: test/oam does that",
+	"patch controllerrevisions.apps":                           "authors that were written while a guard was missing",
 	"update applicationconfigurations/finalizers.core.oam.dev": "where the API server checks owners",
 	"update components/finalizers.core.oam.dev":                "where the API server checks owners",
 	"update containerizedworkloads/finalizers.core.oam.dev":    "where the API server checks owners",
@@ -89,8 +92,10 @@ func (a asked) resource() string {
 func TestLeastRights(t *testing.T) {
 	began := time.Now() // Other tests take rights away.
 	port := testenv.FreePort(t)
+	cloud := azureCloud(t)
 	o := operator.Start(t, func(o *app.Options) {
 		o.LeaderElect, o.Packs, o.MetricsAddress = true, nil, fmt.Sprintf("127.0.0.1:%d", port)
+		o.Azure.Endpoint, o.Azure.Credential = cloud.URL(), azure.NoCredential
 	})
 	l := newLand(t)
 	s := scraper{l, port}
@@ -99,6 +104,7 @@ func TestLeastRights(t *testing.T) {
 	l.connector()
 	l.clouds()
 	l.applications()
+	l.groups()
 	if err := o.Stop(); err != nil { // Which ends its watches, and they are written down.
 		t.Fatal(err)
 	}

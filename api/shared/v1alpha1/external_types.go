@@ -128,6 +128,11 @@ type AnonymousStatus struct {
 
 // ObservedDependency is the id that a reference resolved to.
 type ObservedDependency struct {
+	// Group of the referenced object. Several groups may have a kind of one name. Empty for a Secret,
+	// and in a status that an earlier version of the operator wrote.
+	// +kubebuilder:validation:MaxLength=253
+	// +optional
+	Group string `json:"group,omitempty"`
 	// Kind of the referenced object.
 	// +kubebuilder:validation:MaxLength=63
 	Kind string `json:"kind"`

@@ -87,6 +87,8 @@ func (d Struct) check() error {
 		switch before := tagged[name]; {
 		case strings.ContainsAny(f.JSON, "`\"\\") || strings.ContainsFunc(f.JSON, blank):
 			wrong = append(wrong, fmt.Errorf("%s.%s: %q can't stand in a json tag", d.Name, f.name(), f.JSON))
+		case strings.Contains(f.Tags, "`"):
+			wrong = append(wrong, fmt.Errorf("%s.%s: %q can't stand in a tag", d.Name, f.name(), f.Tags))
 		case name == "" || name == "-":
 		case before != "":
 			wrong = append(wrong, fmt.Errorf("%s: %s and %s are both %q in JSON", d.Name, before, f.name(), name))

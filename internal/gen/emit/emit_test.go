@@ -33,7 +33,7 @@ func example() emit.Package {
 				Fields: []emit.Field{
 					{Type: "metav1.TypeMeta", JSON: ",inline"},
 					{Type: "*metav1.ObjectMeta", JSON: "metadata,omitempty"},
-					{Name: "Spec", Type: "NetworkSpec", JSON: "spec"},
+					{Name: "Spec", Type: "NetworkSpec", JSON: "spec", Tags: `group:"own" kind:"Spec"`},
 					{
 						Name: "Import", Type: "*sharedv1.Import", JSON: "import,omitempty",
 						Doc: "Import finds a network that exists already in the cloud, so that other objects " +
@@ -136,6 +136,10 @@ func TestRefusals(t *testing.T) {
 		"a JSON name with a quote": {
 			field(emit.Field{Name: "A", Type: "int", JSON: "a`b"}),
 			"can't stand in a json tag",
+		},
+		"a tag with a quote": {
+			field(emit.Field{Name: "A", Type: "int", Tags: "a:`b`"}),
+			"can't stand in a tag",
 		},
 		"a type that is two": {
 			field(emit.Field{Name: "A", Type: "int\nB int"}),

@@ -63,7 +63,9 @@ type Field struct {
 	// Type of the field, such as "*metav1.Time".
 	Type string
 	// JSON is the value of the json tag, such as "spec,omitempty".
-	JSON    string
+	JSON string
+	// Tags follow the json tag, such as `group:"apps"`.
+	Tags    string
 	Doc     string
 	Markers []string
 }

@@ -37,7 +37,7 @@ func (d Struct) write(w *writer) {
 		w.comment("\t", f.Doc, f.Markers, false)
 		tag := ""
 		if f.JSON != "" {
-			tag = " `json:\"" + f.JSON + "\"`"
+			tag = strings.TrimRight(" `json:\""+f.JSON+"\" "+f.Tags, " ") + "`"
 		}
 		w.line("\t", "%s %s%s", f.Name, f.Type, tag)
 	}

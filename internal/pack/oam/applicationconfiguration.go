@@ -39,6 +39,8 @@ type applicationPass struct {
 	former []oamv1alpha2.WorkloadStatus
 	// formerHistory is status.historyWorkloads at the begin of the pass.
 	formerHistory []oamv1alpha2.HistoryWorkload
+	// history are the workloads of other revisions that stay.
+	history []oamv1alpha2.HistoryWorkload
 	// have is the inventory.
 	have []apply.Entry
 	// skip are objects that are not applied in this pass.

@@ -67,19 +67,20 @@ func (r *applicationReconciler) apply(ctx context.Context, p *applicationPass) r
 			p.skip = append(p.skip, id)
 		}
 	}
+	p.history = r.history(p)
 	result, err := r.applier.Apply(ctx, apply.Request{
 		Owner: metav1.OwnerReference{
 			APIVersion: oamv1alpha2.GroupVersion.String(), Kind: applicationKind.Kind, Name: p.Name, UID: p.UID,
 		},
-		Have: r.withoutHistory(p), Want: want, Skip: p.skip,
+		Have: p.withoutHistory(), Want: want, Skip: p.skip,
 		Record: func(ctx context.Context, _ []apply.Entry) error {
-			p.setWorkloads(r.history(p))
+			p.setWorkloads()
 			p.keepFormer()
 			return r.writeStatus(ctx, p)
 		},
 	})
 	r.inventories.Store(p.id, result.Inventory)
-	p.setWorkloads(r.history(p))
+	p.setWorkloads()
 	p.keepFormer()
 	return r.obstacles(p.id, err, result)
 }
@@ -99,9 +100,9 @@ func (r *applicationReconciler) isApplied(id object.ID, want *unstructured.Unstr
 
 // withoutHistory returns the inventory without earlier workloads of components that have a workload
 // for each revision: a trait moves the work from one to the other, and deletes the earlier.
-func (r *applicationReconciler) withoutHistory(p *applicationPass) []apply.Entry {
+func (p *applicationPass) withoutHistory() []apply.Entry {
 	stays := map[object.ID]bool{}
-	for _, h := range r.history(p) {
+	for _, h := range p.history {
 		stays[idOf(h.Reference, p.Namespace)] = true
 	}
 	return slices.DeleteFunc(slices.Clone(p.have), func(e apply.Entry) bool { return stays[e.ID] })
@@ -138,7 +139,7 @@ func (r *applicationReconciler) history(p *applicationPass) []oamv1alpha2.Histor
 
 // setWorkloads writes the workloads and the traits into the status. Values that other controllers
 // wrote into fields named status are kept, for the same revision and the same trait.
-func (p *applicationPass) setWorkloads(history []oamv1alpha2.HistoryWorkload) {
+func (p *applicationPass) setWorkloads() {
 	before := p.former
 	p.Status.Workloads = make([]oamv1alpha2.WorkloadStatus, 0, len(p.app.parts))
 	for _, part := range p.app.parts {
@@ -162,7 +163,7 @@ func (p *applicationPass) setWorkloads(history []oamv1alpha2.HistoryWorkload) {
 		}
 		p.Status.Workloads = append(p.Status.Workloads, w)
 	}
-	p.Status.HistoryWorkloads = history
+	p.Status.HistoryWorkloads = slices.Clone(p.history)
 }
 
 // keepFormer adds the former workloads to the status, whose objects and scopes are not collected yet, and
@@ -191,8 +192,8 @@ func sameObjects(a, b oamv1alpha2.WorkloadStatus) bool {
 
 // forgetFormer removes former workloads from the status. It is the last step: the objects of the former
 // workloads are deleted, and their scopes are left.
-func (r *applicationReconciler) forgetFormer(_ context.Context, p *applicationPass) reconcile.Outcome {
-	p.setWorkloads(r.history(p))
+func (*applicationReconciler) forgetFormer(_ context.Context, p *applicationPass) reconcile.Outcome {
+	p.setWorkloads()
 	return reconcile.Outcome{}
 }
 

@@ -1,10 +1,10 @@
 package oam
 
 import (
-	"encoding/json"
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/json"
 
 	oamv1alpha2 "github.com/kinship-dev/kinship/api/oam/v1alpha2"
 	"github.com/kinship-dev/kinship/pkg/object"
@@ -174,7 +174,7 @@ func (x exchange) edit(
 	case operationAdd, operationReplace:
 		after, err = path.SetWithin(content, value, x.budget)
 	case operationDelete:
-		after, err = path.Remove(content)
+		after, err = path.Remove(content, x.budget)
 	default:
 		return nil, wrong(field+".op", "there is no operator %q: use add, replace or delete", operator)
 	}

@@ -26,7 +26,8 @@ var authored = []string{applications, components, workloads, scalers, healthScop
 // objects returns the webhook configurations and the policy of the pack. With --enforcement=policy there
 // are no webhooks, so that no authors are known.
 func objects(in pack.Installation) []client.Object {
-	statuses := pack.GuardStatuses(statusPolicy, group, []string{components, workloads, scalers, healthScopes}, in)
+	resources := []string{components, workloads, scalers, healthScopes}
+	statuses := pack.GuardStatuses(statusPolicy, []string{group}, resources, in)
 	if in.Enforcement == pack.ByPolicy {
 		return statuses
 	}

@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	oamv1alpha2 "github.com/kinship-dev/kinship/api/oam/v1alpha2"
+	"github.com/kinship-dev/kinship/pkg/condition"
 	"github.com/kinship-dev/kinship/pkg/object"
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 	"github.com/kinship-dev/kinship/pkg/relation"
@@ -71,6 +72,7 @@ func (r scopeReconciler) sumUp(ctx context.Context, p *scopePass) reconcile.Outc
 				one.ComponentName = found[0].Labels[oamv1alpha2.LabelAppComponent]
 			}
 		}
+		one.Diagnosis = condition.Clip(one.Diagnosis) // Another controller wrote the messages, at any length.
 		count(sum, one.HealthStatus)
 		p.obj.Status.WorkloadHealthConditions = append(p.obj.Status.WorkloadHealthConditions, one)
 	}

@@ -234,12 +234,57 @@ func namesAfter(t *testing.T, ac *oamv1alpha2.ApplicationConfiguration, from sou
 		t.Fatal(err)
 	}
 	p := applicationPass{ApplicationConfiguration: ac, app: app, former: ac.Status.Workloads}
-	p.setWorkloads(nil)
+	p.setWorkloads()
 	names := make([]string, 0, len(app.objects()))
 	for _, o := range app.objects() {
 		names = append(names, o.GetName())
 	}
 	return names
+}
+
+// TestKeepFormer: the status names former workloads until they are deleted: of removed components, and of
+// other revisions. After a restart the operator reads from the status what to delete.
+func TestKeepFormer(t *testing.T) {
+	names := func(p *applicationPass) []string {
+		all := make([]string, 0, len(p.Status.Workloads)+len(p.Status.HistoryWorkloads))
+		for _, w := range p.Status.Workloads {
+			all = append(all, w.Reference.Name)
+		}
+		for _, h := range p.Status.HistoryWorkloads {
+			all = append(all, h.Reference.Name)
+		}
+		return all
+	}
+	ref := func(name string) oamv1alpha2.TypedReference {
+		return oamv1alpha2.TypedReference{Kind: "Bar", Name: name}
+	}
+	p := &applicationPass{
+		ApplicationConfiguration: &oamv1alpha2.ApplicationConfiguration{},
+		former:                   []oamv1alpha2.WorkloadStatus{{Reference: ref("removed")}},
+		formerHistory:            []oamv1alpha2.HistoryWorkload{{Reference: ref("stays")}, {Reference: ref("goes")}},
+		history:                  []oamv1alpha2.HistoryWorkload{{Reference: ref("stays")}},
+	}
+	p.setWorkloads()
+	p.keepFormer()
+	if diff := cmp.Diff([]string{"removed", "stays", "goes"}, names(p)); diff != "" {
+		t.Errorf("workloads before the deletion (-want +got):\n%s", diff)
+	}
+	new(applicationReconciler).forgetFormer(t.Context(), p)
+	if diff := cmp.Diff([]string{"stays"}, names(p)); diff != "" {
+		t.Errorf("workloads after the deletion (-want +got):\n%s", diff)
+	}
+}
+
+// TestSameSpec: numbers beyond 2^53 differ by one.
+func TestSameSpec(t *testing.T) {
+	with := func(n string) *oamv1alpha2.Component {
+		var c oamv1alpha2.Component
+		c.Spec.Workload.Raw = []byte(`{"spec":{"n":` + n + `}}`)
+		return &c
+	}
+	if sameSpec(with("9007199254740992"), with("9007199254740993")) || !sameSpec(with("1"), with("1")) {
+		t.Error("specs are compared by rounded numbers")
+	}
 }
 
 // TestTraitHash: names of traits are those of the published runtime.

@@ -86,7 +86,8 @@ func objects(in pack.Installation) []client.Object {
 		resources = append(resources, plural(k.name))
 	}
 	return slices.Concat(askForSecrets(Relations()), askForComposed(),
-		pack.GuardStatuses(statusPolicy, kit.Group, resources, in))
+		pack.GuardStatuses(statusPolicy, []string{kit.Group}, resources, in),
+		pack.GuardIntents(intentPolicy, []string{kit.Group}, external.IntentAnnotation(kit.Group), in))
 }
 
 // plural returns the resource of a kind: networks for Network.

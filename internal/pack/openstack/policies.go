@@ -23,6 +23,9 @@ const composedPolicy = "kinship-openstack-composed"
 // statusPolicy is the name of the policy that allows only the operator to write statuses.
 const statusPolicy = "kinship-openstack-status"
 
+// intentPolicy is the name of the policy that allows only the operator to record what is created.
+const intentPolicy = "kinship-openstack-intents"
+
 // askForSecrets returns a ValidatingAdmissionPolicy with which the API server checks whether
 // the author of an object may use the Secrets that the object names. Without this policy, a
 // user without the right to read a Secret could name the Secret and a cloud of his own in an

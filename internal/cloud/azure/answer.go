@@ -1,0 +1,185 @@
+package azure
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Answer is what ARM says about a resource.
+type Answer struct {
+	// Body is the resource as ARM returns it, or nil if the answer has none. Integers are int64,
+	// other numbers float64.
+	Body map[string]any
+	// ETag is the one of Body; empty if the type has none.
+	ETag string
+	// Created says that the Put created the resource.
+	Created bool
+	// Operation carries the request out after the answer; nil says that the request is carried out.
+	Operation *Operation
+	// After is when to Poll the Operation, from the header Retry-After; zero if ARM names no time.
+	After time.Duration
+}
+
+// longestPause bounds Retry-After: a poll each hour costs nothing, and the header may be wrong.
+const longestPause = time.Hour
+
+// begun returns what follows from the answer to a PUT or DELETE. owns reports whether an address is the
+// client's own.
+//
+// The state in the body of a PUT decides before any header: the update of a route table is answered with an
+// operation although the table is Succeeded. The body of a DELETE may have the state before the request.
+func (m message) begun(op Operation, owns func(*url.URL) bool) (Answer, error) {
+	answer := Answer{
+		Body: m.body, ETag: m.etag(), Created: m.status == http.StatusCreated, After: retryAfter(m.header),
+	}
+	state, replaced := ProvisioningState(m.body), m.method != http.MethodDelete
+	if replaced && IsFailed(state) {
+		return Answer{}, m.failed(op, state)
+	}
+	if m.status != http.StatusNoContent && (!replaced || !isTerminal(state)) {
+		op.Style, op.URL = m.style(owns)
+	}
+	if op.Style == "" {
+		answer.After = 0
+		return answer, nil
+	}
+	answer.Operation = &op
+	return answer, nil
+}
+
+// style returns how the operation of an answer is polled, and at which address. An address of another
+// host is not used, since the credentials would be sent there: the resource is polled instead.
+func (m message) style(owns func(*url.URL) bool) (Style, string) {
+	state := ProvisioningState(m.body)
+	goesOn := m.status == http.StatusAccepted || (state != "" && !isTerminal(state))
+	for _, one := range []struct {
+		style  Style
+		header string
+		begins bool
+	}{
+		{AsyncOperation, "Azure-AsyncOperation", true},
+		{Location, "Location", goesOn || m.status == http.StatusCreated},
+	} {
+		value := m.header.Get(one.header)
+		if value == "" || !one.begins {
+			continue
+		}
+		if address, err := url.Parse(value); err == nil && owns(address) {
+			return one.style, value
+		}
+		return OfResource, ""
+	}
+	if goesOn {
+		return OfResource, ""
+	}
+	return "", ""
+}
+
+// polled returns what follows from the answer to a poll.
+func (m message) polled(op Operation, owns func(*url.URL) bool) (Answer, error) {
+	switch op.Style {
+	case AsyncOperation:
+		return m.polledAsync(op)
+	case Location:
+		return m.polledLocation(op, owns)
+	default:
+		return m.polledResource(op)
+	}
+}
+
+// polledAsync reads the status of an operation, such as {"status": "InProgress"}.
+func (m message) polledAsync(op Operation) (Answer, error) {
+	status, _ := lookUp(m.body, "status").(string)
+	if status == "" && m.status == http.StatusAccepted {
+		status = "InProgress"
+	}
+	if status == "" { // Some services answer with the resource at the end.
+		status = ProvisioningState(m.body)
+	}
+	switch {
+	case IsFailed(status):
+		return Answer{}, m.failed(op, status)
+	case status == "" || isTerminal(status):
+		return Answer{}, nil
+	}
+	return Answer{Operation: &op, After: retryAfter(m.header)}, nil
+}
+
+// polledLocation reads the answer of a result's address: 202 until the operation has ended. The next
+// poll is sent to the header Location, which may change.
+func (m message) polledLocation(op Operation, owns func(*url.URL) bool) (Answer, error) {
+	if m.status != http.StatusAccepted {
+		if state := ProvisioningState(m.body); IsFailed(state) && op.Method != http.MethodDelete {
+			return Answer{}, m.failed(op, state)
+		}
+		return Answer{Body: m.body, ETag: m.etag()}, nil
+	}
+	if value := m.header.Get("Location"); value != "" {
+		if address, err := url.Parse(value); err == nil && owns(address) {
+			op.URL = value
+		}
+	}
+	return Answer{Operation: &op, After: retryAfter(m.header)}, nil
+}
+
+// polledResource reads the state of the resource itself.
+func (m message) polledResource(op Operation) (Answer, error) {
+	state := ProvisioningState(m.body)
+	switch {
+	case IsFailed(state):
+		return Answer{}, m.failed(op, state)
+	case op.Method == http.MethodDelete && isTerminal(state):
+		return Answer{}, &Error{
+			Method: op.Method, Status: m.status, Code: notDeleted, Ended: true,
+			Message: "the deletion has ended, and the resource is still there",
+		}
+	case op.Method == http.MethodDelete, state != "" && !isTerminal(state):
+		return Answer{Operation: &op, After: retryAfter(m.header)}, nil
+	}
+	return Answer{Body: m.body, ETag: m.etag()}, nil
+}
+
+// failed is the error of an operation that failed.
+func (m message) failed(op Operation, state string) error {
+	e := m.refusal()
+	e.Ended, e.Method = true, op.Method
+	if e.Code == "" {
+		e.Code = state
+	}
+	if e.Message == "" {
+		e.Message = "the operation ended with status " + state
+	}
+	return e
+}
+
+// ProvisioningState returns the state in the body of a resource, such as Succeeded, or "" if the body has none.
+func ProvisioningState(body map[string]any) string {
+	properties, _ := lookUp(body, "properties").(map[string]any)
+	state, _ := lookUp(properties, "provisioningState").(string)
+	return state
+}
+
+func isTerminal(state string) bool { return strings.EqualFold(state, "Succeeded") || IsFailed(state) }
+
+// IsFailed reports whether a state says that a change failed. Some services write Cancelled.
+func IsFailed(state string) bool {
+	return slices.ContainsFunc([]string{"Failed", "Canceled", "Cancelled"}, func(end string) bool {
+		return strings.EqualFold(state, end)
+	})
+}
+
+// retryAfter returns the pause that an answer asks for, in seconds or as a date, or 0.
+func retryAfter(header http.Header) time.Duration {
+	value := header.Get("Retry-After")
+	var after time.Duration
+	if seconds, err := strconv.ParseFloat(value, 64); err == nil && seconds > 0 {
+		after = time.Duration(min(seconds, longestPause.Seconds()) * float64(time.Second))
+	} else if date, err := http.ParseTime(value); err == nil {
+		after = time.Until(date)
+	}
+	return min(max(after, 0), longestPause)
+}

@@ -1,0 +1,143 @@
+package emulator
+
+import (
+	"cmp"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kinship-dev/kinship/internal/cloud/azure"
+)
+
+// Reset is when a fault drops the connection.
+type Reset string
+
+const (
+	// NoReset answers.
+	NoReset Reset = ""
+	// BeforeExecution drops the connection and does nothing.
+	BeforeExecution Reset = "before"
+	// AfterExecution carries out the request and drops the connection instead of answering: the client
+	// does not learn the result.
+	AfterExecution Reset = "after"
+)
+
+// Fault is a misbehaviour for matching requests. Empty fields match everything.
+type Fault struct {
+	Method string `json:"method,omitempty"`
+	// Type is the full type of the resource in any case, or "operation" for polls.
+	Type string `json:"type,omitempty"`
+	// Name is the name of the resource.
+	Name string `json:"name,omitempty"`
+	// Skip lets so many matching requests pass first.
+	Skip int `json:"skip,omitempty"`
+	// Times is how many requests the Fault hits; 0 is one, below 0 all.
+	Times int `json:"times,omitempty"`
+
+	// Status, when set, is answered instead of doing anything, with Code and Message in ARM's form.
+	Status  int    `json:"status,omitempty"`
+	Code    string `json:"code,omitempty"`
+	Message string `json:"message,omitempty"`
+	// Detail is the code of a detail in the answer.
+	Detail string `json:"detail,omitempty"`
+	// Body, when set, is answered with Status as it is.
+	Body string `json:"body,omitempty"`
+	// RetryAfter is the header of an answer with Status, in seconds.
+	RetryAfter int `json:"retryAfter,omitempty"`
+	// Fails lets the operation fail at its end, with Code and Message.
+	Fails bool          `json:"fails,omitempty"`
+	Reset Reset         `json:"reset,omitempty"`
+	Delay time.Duration `json:"delay,omitempty"`
+}
+
+func (f *Fault) matches(call Call, id azure.ID) bool {
+	return (f.Method == "" || f.Method == call.Method) && (f.Type == "" || strings.EqualFold(f.Type, call.Type)) &&
+		(f.Name == "" || strings.EqualFold(f.Name, id.Name()))
+}
+
+// failure returns how the Fault lets an operation fail, or nil.
+func (f *Fault) failure() *refusal {
+	if !f.Fails {
+		return nil
+	}
+	return &refusal{
+		status: http.StatusConflict, code: cmp.Or(f.Code, "InternalServerError"), reason: Ordered,
+		message: cmp.Or(f.Message, "The operation failed, as ordered."),
+	}
+}
+
+// AddFault adds a misbehaviour. Each request takes the first matching Fault.
+func (s *Server) AddFault(f Fault) {
+	s.control.Lock()
+	defer s.control.Unlock()
+	f.Times = cmp.Or(f.Times, 1)
+	s.faults = append(s.faults, &f)
+}
+
+// ClearFaults removes all misbehaviours.
+func (s *Server) ClearFaults() {
+	s.control.Lock()
+	defer s.control.Unlock()
+	s.faults = nil
+}
+
+// countCall counts a request, and returns the Fault of the request.
+func (s *Server) countCall(call Call, id azure.ID) Fault {
+	s.control.Lock()
+	defer s.control.Unlock()
+	s.calls[call]++
+	if call.Type != pollCall {
+		if s.callsFor[id.Key()] == nil {
+			s.callsFor[id.Key()] = map[string]int{}
+		}
+		s.callsFor[id.Key()][call.Method]++
+	}
+	for i, f := range s.faults {
+		if !f.matches(call, id) {
+			continue
+		}
+		if f.Skip > 0 {
+			f.Skip--
+			continue
+		}
+		hit := *f
+		if f.Times--; f.Times == 0 {
+			s.faults = slices.Delete(s.faults, i, i+1)
+		}
+		hit.Delay += s.latency
+		return hit
+	}
+	return Fault{Delay: s.latency}
+}
+
+// applyFault does what a Fault orders before a request, and reports whether the request is to be carried out.
+func (s *Server) applyFault(f Fault, w http.ResponseWriter, r *http.Request, call Call, id azure.ID) bool {
+	if f.Delay > 0 && s.options.Wait(r.Context(), f.Delay) != nil {
+		return false
+	}
+	if f.Reset == BeforeExecution {
+		drop(w)
+		return false
+	}
+	if f.Status == 0 {
+		return true
+	}
+	refused := &refusal{
+		status: f.Status, code: f.Code, message: cmp.Or(f.Message, http.StatusText(f.Status)+", as ordered."),
+		reason: Ordered, retryAfter: f.RetryAfter,
+	}
+	if f.Detail != "" {
+		refused.details = []any{map[string]any{"code": f.Detail, "message": "As ordered."}}
+	}
+	answer := refused.reply()
+	s.countRefusal(call, id, answer)
+	if f.Body == "" {
+		write(w, answer)
+		return false
+	}
+	setRetryAfter(w.Header(), f.RetryAfter)
+	w.WriteHeader(f.Status)
+	_, _ = w.Write([]byte(f.Body)) // A client that has gone is its own business.
+	return false
+}

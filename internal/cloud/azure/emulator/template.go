@@ -1,0 +1,227 @@
+package emulator
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/kinship-dev/kinship/internal/cloud/azure"
+)
+
+// template reads the resources of a deployment's template. Both languages are read: a list of resources, whose
+// dependencies name types and names, and the map of language version 2.0, whose dependencies name keys and which
+// may have existing resources. Of expressions, resourceId with literal arguments is evaluated.
+func (rq *request) template(properties map[string]any) ([]*step, *refusal) {
+	template := mapOf(properties["template"])
+	if template == nil {
+		return nil, malformed("InvalidRequestContent", "The request content has no template.")
+	}
+	if mode := textOf(properties["mode"]); !strings.EqualFold(mode, "Incremental") {
+		return nil, malformed("InvalidRequestContent", "The deployment mode '%s' is not emulated.", mode)
+	}
+	var entries []entry
+	switch typed := template["resources"].(type) {
+	case []any:
+		for _, one := range typed {
+			entries = append(entries, entry{body: mapOf(one)})
+		}
+	case map[string]any:
+		if textOf(template["languageVersion"]) != "2.0" {
+			return nil, malformed("InvalidTemplate", "Named resources need languageVersion 2.0.")
+		}
+		for _, symbol := range slices.Sorted(maps.Keys(typed)) {
+			entries = append(entries, entry{symbol: symbol, body: mapOf(typed[symbol])})
+		}
+	}
+	if len(entries) == 0 {
+		return nil, malformed("InvalidTemplate", "The template has no resources.")
+	}
+	for i := range entries {
+		if refused := rq.readEntry(&entries[i]); refused != nil {
+			return nil, refused
+		}
+	}
+	return linked(entries)
+}
+
+// entry is one resource of a template.
+type entry struct {
+	// symbol is the key of the resource in language version 2.0.
+	symbol string
+	body   map[string]any
+	needs  []string
+	step   *step
+}
+
+// readEntry reads one resource of a template.
+func (rq *request) readEntry(e *entry) *refusal {
+	evaluated, refused := rq.evaluate(runtime.DeepCopyJSONValue(e.body))
+	if refused != nil {
+		return refused
+	}
+	e.body = mapOf(evaluated)
+	typ, name, version := textOf(e.body["type"]), textOf(e.body["name"]), textOf(e.body["apiVersion"])
+	base := rq.id.In()
+	if scope := textOf(e.body["scope"]); scope != "" {
+		parsed, err := azure.ParseID(scope)
+		if err != nil {
+			return malformed("InvalidTemplate", "The scope of resource '%s' is wrong: %s.", name, err)
+		}
+		base = parsed
+	}
+	id, err := nested(base, typ, name)
+	if err != nil {
+		return malformed("InvalidTemplate", "The resource '%s' of type '%s' is wrong: %s.", name, typ, err)
+	}
+	if version == "" {
+		return malformed("InvalidTemplate", "The resource '%s' has no apiVersion.", name)
+	}
+	existing, _ := e.body["existing"].(bool)
+	needs, _ := e.body["dependsOn"].([]any)
+	for _, need := range needs {
+		e.needs = append(e.needs, textOf(need))
+	}
+	for _, own := range []string{"type", "apiVersion", "dependsOn", "existing", "scope", "condition", "comments", "name"} {
+		delete(e.body, own)
+	}
+	e.step = &step{id: id, version: version, body: e.body, existing: existing}
+	if existing {
+		return nil
+	}
+	// A template with a wrong location or type is refused as a whole.
+	draft := *rq
+	draft.id, draft.body = id, e.body
+	kind, _ := rq.types.Type(id.Type())
+	if refused := checkKind(rq.types, id, version); refused != nil {
+		return refused
+	}
+	return checkLocation(rq.store.get(id), draft.drafted(kind, rq.store.get(id)))
+}
+
+// nested builds the id of a template's resource: type a/b has the name x/y.
+func nested(base azure.ID, typ, name string) (azure.ID, error) {
+	types, names := strings.Split(typ, "/"), strings.Split(name, "/")
+	id, err := base, error(nil)
+	for i := range names {
+		if i+2 > len(types) || len(names) != len(types)-1 {
+			return base.Child(typ, name) // which says what is wrong
+		}
+		if id, err = id.Child(strings.Join(types[:i+2], "/"), names[i]); err != nil {
+			return azure.ID{}, err
+		}
+	}
+	return id, nil
+}
+
+// linked resolves the dependencies of a template, and refuses unknown ones and cycles.
+func linked(entries []entry) ([]*step, *refusal) {
+	steps := make([]*step, 0, len(entries))
+	for _, e := range entries {
+		for _, need := range e.needs {
+			at := slices.IndexFunc(entries, func(other entry) bool { return other.isNamed(need) })
+			if at < 0 {
+				return nil, malformed("InvalidTemplate", "Deployment template validation failed: The resource '%s' is not defined "+
+					"in the template.", need)
+			}
+			e.step.needs = append(e.step.needs, entries[at].step)
+		}
+		steps = append(steps, e.step)
+	}
+	for _, one := range steps {
+		if reaches(one, one, map[*step]bool{}) {
+			return nil, malformed("InvalidTemplate",
+				"Deployment template validation failed: Circular dependency detected on resource: '%s'.", one.id)
+		}
+	}
+	return steps, nil
+}
+
+// isNamed reports whether a dependency names the resource.
+func (e entry) isNamed(need string) bool {
+	if e.symbol != "" {
+		return e.symbol == need
+	}
+	return strings.EqualFold(need, e.step.id.String()) || strings.EqualFold(need, pathOf(e.step.id)) ||
+		strings.EqualFold(need, strings.Join(e.step.id.Names(), "/"))
+}
+
+// reaches reports whether a step needs another one, also through steps that were not seen yet.
+func reaches(from, to *step, seen map[*step]bool) bool {
+	for _, need := range from.needs {
+		if need == to {
+			return true
+		}
+		if !seen[need] {
+			seen[need] = true
+			if reaches(need, to, seen) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+var (
+	resourceID = regexp.MustCompile(`^\[resourceId\((.*)\)\]$`)
+	literal    = regexp.MustCompile(`^'([^']*)'$`)
+)
+
+// evaluate evaluates the expressions in a value.
+func (rq *request) evaluate(value any) (any, *refusal) {
+	switch typed := value.(type) {
+	case map[string]any:
+		for key, inner := range typed {
+			evaluated, refused := rq.evaluate(inner)
+			if refused != nil {
+				return nil, refused
+			}
+			typed[key] = evaluated
+		}
+	case []any:
+		for i, inner := range typed {
+			evaluated, refused := rq.evaluate(inner)
+			if refused != nil {
+				return nil, refused
+			}
+			typed[i] = evaluated
+		}
+	case string:
+		return rq.evaluateText(typed)
+	}
+	return value, nil
+}
+
+func (rq *request) evaluateText(text string) (any, *refusal) {
+	if rest, escaped := strings.CutPrefix(text, "[["); escaped {
+		return "[" + rest, nil
+	}
+	if !strings.HasPrefix(text, "[") || !strings.HasSuffix(text, "]") {
+		return text, nil
+	}
+	unknown := malformed("InvalidTemplate",
+		"The expression '%s' is not emulated: only resourceId with literal arguments is.", text)
+	call := resourceID.FindStringSubmatch(text)
+	if call == nil {
+		return nil, unknown
+	}
+	var args []string
+	for arg := range strings.SplitSeq(call[1], ",") {
+		match := literal.FindStringSubmatch(strings.TrimSpace(arg))
+		if match == nil {
+			return nil, unknown
+		}
+		args = append(args, match[1])
+	}
+	typ := slices.IndexFunc(args, func(arg string) bool { return strings.Contains(arg, "/") })
+	if typ < 0 {
+		return nil, unknown
+	}
+	id, err := nested(rq.id.In(), args[typ], strings.Join(args[typ+1:], "/"))
+	if err != nil {
+		return nil, malformed("InvalidTemplate", "The expression '%s' is wrong: %s.", text, err)
+	}
+	return id.String(), nil
+}

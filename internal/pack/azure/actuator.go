@@ -1,0 +1,215 @@
+package azure
+
+import (
+	"context"
+	"strings"
+
+	"github.com/kinship-dev/kinship/internal/cloud/azure"
+	"github.com/kinship-dev/kinship/pkg/condition"
+	"github.com/kinship-dev/kinship/pkg/external"
+)
+
+// resource is a resource as ARM returned it.
+type resource struct {
+	// ID is the id in the spelling of the operator. ARM returns ids in other cases.
+	ID   string
+	Body map[string]any
+	ETag string
+}
+
+func identify(r *resource) external.Identity {
+	name, _ := r.Body["name"].(string)
+	return external.Identity{ID: r.ID, Name: name}
+}
+
+// actuator sends the requests for the resources of a kind.
+type actuator struct {
+	*kind
+
+	client *azure.Client
+}
+
+// parse reads an id, which has to be of the kind's type.
+func (a actuator) parse(text string) (azure.ID, error) {
+	id, err := azure.ParseID(text)
+	if err != nil {
+		return azure.ID{}, &external.Error{Class: external.Invalid, Message: err.Error()}
+	}
+	if !strings.EqualFold(id.Type(), a.Type) {
+		return azure.ID{}, &external.Error{
+			Class: external.Invalid, Message: id.String() + " is a " + id.Type() + ", want a " + a.Type,
+		}
+	}
+	return id, nil
+}
+
+// Get implements external.Actuator.
+func (a actuator) Get(ctx context.Context, _ Input, text string) (*resource, error) {
+	id, err := a.parse(text)
+	if err != nil {
+		return nil, err
+	}
+	return a.get(ctx, id, text)
+}
+
+func (a actuator) get(ctx context.Context, id azure.ID, text string) (*resource, error) {
+	answer, err := a.client.Get(ctx, id, a.APIVersion)
+	if err != nil {
+		return nil, explain(err)
+	}
+	return read(text, answer), nil
+}
+
+// read returns the resource of an answer to a request for an id.
+func read(asked string, answer azure.Answer) *resource {
+	r := &resource{ID: asked, Body: answer.Body, ETag: answer.ETag}
+	if told, ok := answer.Body["id"].(string); ok && !strings.EqualFold(strings.TrimSuffix(told, "/"), asked) {
+		r.ID = told
+	}
+	return r
+}
+
+// Find implements external.Actuator. The Engine reads a resource at its address (Kind.Address).
+func (a actuator) Find(context.Context, Input, external.Search) ([]*resource, error) { return nil, nil }
+
+// Create implements external.Actuator.
+func (a actuator) Create(ctx context.Context, in Input) (*resource, error) {
+	id, err := a.address(a.setting(in))
+	if err != nil {
+		return nil, &external.Error{Class: external.Invalid, Message: err.Error()}
+	}
+	body, err := a.toSend(a.setting(in))
+	if err != nil {
+		return nil, &external.Error{Class: external.Invalid, Message: err.Error()}
+	}
+	if err := a.lookUpOwner(ctx, in); err != nil {
+		return nil, err
+	}
+	setStatus(in.Object, digest(body), "sent")
+	answer, err := a.submit(ctx, in, id, body, azure.Condition{})
+	if err != nil {
+		return nil, explain(err)
+	}
+	if answer.Operation != nil {
+		return nil, pending(answer)
+	}
+	if answer.Body == nil {
+		return a.get(ctx, id, id.String())
+	}
+	return read(id.String(), answer), nil
+}
+
+// lookUpOwner asks for an owner in the Azure form: no object tells whether it exists. A subscription or a
+// management group is not looked up.
+func (a actuator) lookUpOwner(ctx context.Context, in Input) error {
+	if owner, _ := a.owner(in.Object); owner != nil {
+		return nil
+	}
+	id, err := a.parent(a.setting(in))
+	if err != nil {
+		return &external.Error{Class: external.Invalid, Message: err.Error()}
+	}
+	known := a.all.Default(id.Type())
+	if known == nil {
+		return nil
+	}
+	answer, err := a.client.Get(ctx, id, known.APIVersion)
+	switch {
+	case azure.IsMissing(err):
+		return &external.Error{
+			Class: external.Refused, After: ownerPause, Reason: condition.ReasonWaitingForOwner,
+			Message: "Waiting for " + id.String() + " to be created in Azure",
+		}
+	case err != nil:
+		return explain(err)
+	case !isTerminal(stateOf(answer.Body)):
+		return &external.Error{
+			Class: external.Refused, After: ownerPause, Reason: condition.ReasonWaitingForOwner,
+			Message: "Waiting for " + id.String() + " to be ready in Azure",
+		}
+	}
+	return nil
+}
+
+// Update implements external.Actuator. A PUT replaces the resource: the children in the body of
+// the resource are sent along.
+func (a actuator) Update(ctx context.Context, in Input, r *resource, _ []string) (*resource, error) {
+	id, err := a.parse(r.ID)
+	if err != nil {
+		return r, err
+	}
+	body, err := a.toSend(a.setting(in))
+	if err != nil {
+		return r, &external.Error{Class: external.Invalid, Message: err.Error()}
+	}
+	sent := digest(body)
+	a.preserve(body, r.Body)
+	answer, err := a.submit(ctx, in, id, body, azure.Condition{ETag: r.ETag})
+	if err != nil {
+		return r, explain(err)
+	}
+	setStatus(in.Object, sent, "sent") // Not of a PUT that was refused: another one has to follow.
+	updated := read(r.ID, answer)
+	if updated.Body == nil {
+		updated.Body = r.Body
+	}
+	if answer.Operation != nil {
+		return underWay(updated), pending(answer)
+	}
+	if answer.Body == nil {
+		return a.get(ctx, id, r.ID)
+	}
+	return updated, nil
+}
+
+// Delete implements external.Actuator.
+func (a actuator) Delete(ctx context.Context, _ Input, text string) error {
+	id, err := a.parse(text)
+	if err != nil {
+		return err
+	}
+	answer, err := a.client.Delete(ctx, id, a.APIVersion)
+	if err != nil {
+		return explain(err)
+	}
+	if answer.Operation != nil {
+		return pending(answer)
+	}
+	return nil
+}
+
+// began reports whether an operation is on the object's resource, or on the deployment that submits the
+// resource.
+func (a actuator) began(in Input, operation azure.Operation) bool {
+	id, err := a.address(a.setting(in))
+	if known := in.Object.GetExternalStatus().ID; known != nil {
+		id, err = azure.ParseID(*known)
+	}
+	if err != nil {
+		return false
+	}
+	deployment, err := deploymentOf(id, in)
+	return operation.ID.Equal(id) || err == nil && operation.ID.Equal(deployment)
+}
+
+// Resume implements external.Resumer.
+func (a actuator) Resume(ctx context.Context, in Input, operation string) error {
+	begun, err := azure.ParseOperation(operation)
+	if err != nil {
+		return &external.Error{Class: external.Missing, Message: err.Error()}
+	}
+	if !a.began(in, begun) {
+		return &external.Error{
+			Class: external.Missing, Message: "the operation on " + begun.ID.String() + " is not one for this object",
+		}
+	}
+	answer, err := a.client.Poll(ctx, begun)
+	if err != nil {
+		return explainPoll(err)
+	}
+	if answer.Operation != nil {
+		return pending(answer)
+	}
+	a.endDeployment(ctx, begun)
+	return nil
+}

@@ -1,0 +1,107 @@
+package azure
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kinship-dev/kinship/internal/cloud/azure"
+	"github.com/kinship-dev/kinship/pkg/condition"
+	"github.com/kinship-dev/kinship/pkg/external"
+)
+
+const (
+	tableType = "Microsoft.Network/routeTables"
+	inGroup   = "/subscriptions/11111111-2222-3333-4444-555555555555/resourceGroups/rg"
+	tableID   = inGroup + "/providers/" + tableType + "/t"
+)
+
+// answering returns the actuator of route tables at a server, and a table whose owner is no object.
+func answering(t *testing.T, handle http.HandlerFunc) (actuator, Input) {
+	t.Helper()
+	server := httptest.NewServer(handle)
+	t.Cleanup(server.Close)
+	client, err := azure.NewClient(azure.Options{Endpoint: server.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := kindOf(t, tableType)
+	k.connector = &connector{own: &connection{client: client, subscription: "11111111-2222-3333-4444-555555555555"}}
+	obj := external.NewUnstructured(k.GroupVersionKind())
+	obj.SetName("t")
+	obj.Object["spec"] = parse(t, `{"location":"here","ownerRef":{"azure":{"resourceGroup":"rg"}}}`)
+	return actuator{k, client}, Input{Object: obj}
+}
+
+// TestUpdateOfWhatWasRead: a PUT replaces the resource that was read, and no other state of the resource.
+func TestUpdateOfWhatWasRead(t *testing.T) {
+	var sent []string
+	a, in := answering(t, func(w http.ResponseWriter, r *http.Request) {
+		sent = append(sent, r.Method+" "+r.Header.Get("If-Match"))
+		_, _ = fmt.Fprint(w, `{"id":"`+tableID+`","etag":"two"}`)
+	})
+	read := &resource{ID: tableID, Body: map[string]any{}, ETag: "one"}
+	if _, err := a.Update(t.Context(), in, read, nil); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"PUT one"}; !slices.Equal(sent, want) {
+		t.Errorf("sent %q, want %q", sent, want)
+	}
+}
+
+// TestLookUpOwner: an owner that is no object is waited for until Azure has made it.
+func TestLookUpOwner(t *testing.T) {
+	for state, want := range map[string]string{
+		"Updating":  "Waiting for " + inGroup + " to be ready in Azure",
+		"Succeeded": "",
+	} {
+		a, in := answering(t, func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = fmt.Fprintf(w, `{"id":%q,"properties":{"provisioningState":%q}}`, inGroup, state)
+		})
+		err := a.lookUpOwner(t.Context(), in)
+		told, _ := errors.AsType[*external.Error](err)
+		if told == nil {
+			told = &external.Error{}
+		}
+		if told.Message != want || want != "" && told.Reason != condition.ReasonWaitingForOwner {
+			t.Errorf("%s: %v, want %q", state, err, want)
+		}
+	}
+}
+
+// TestTemplate: the resource of a deployment depends on its owner, which the deployment doesn't make.
+func TestTemplate(t *testing.T) {
+	a := actuator{kindOf(t, tableType+"/routes"), nil}
+	id, err := azure.ParseID(tableID + "/routes/r")
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := a.template(id, map[string]any{"properties": map[string]any{"text": "[x]"}})
+	want := map[string]any{
+		"owner": map[string]any{
+			"existing": true, "type": tableType, "apiVersion": a.all.Default(tableType).APIVersion, "name": "t",
+		},
+		"resource": map[string]any{
+			"type": tableType + "/routes", "apiVersion": a.APIVersion, "name": "t/r", "dependsOn": []any{"owner"},
+			"properties": map[string]any{"text": "[[x]"},
+		},
+	}
+	if diff := cmp.Diff(want, template["resources"]); diff != "" {
+		t.Errorf("resources (-want +got):\n%s", diff)
+	}
+}
+
+// TestForget: nothing of a Secret that was deleted is kept.
+func TestForget(t *testing.T) {
+	secret, other := types.NamespacedName{Namespace: "n", Name: "s"}, types.NamespacedName{Namespace: "n", Name: "o"}
+	c := &connector{known: map[types.NamespacedName]*connection{secret: {}, other: {}}}
+	if c.forget(secret); c.get(secret) != nil || c.get(other) == nil {
+		t.Errorf("known are %v", c.known)
+	}
+}

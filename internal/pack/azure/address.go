@@ -1,0 +1,217 @@
+package azure
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kinship-dev/kinship/api/azure/catalogue"
+	"github.com/kinship-dev/kinship/internal/cloud/azure"
+	"github.com/kinship-dev/kinship/pkg/external"
+)
+
+// setting is an object, with what it takes to find the ARM ids of other objects.
+type setting struct {
+	object *external.Unstructured
+	// id returns the ARM id of an object in the same namespace, or "".
+	id func(gk schema.GroupKind, name string) string
+	// subscription of the object's credentials; it may be empty.
+	subscription string
+}
+
+// setting returns the setting of an object that is reconciled.
+func (k *kind) setting(in Input) setting {
+	return setting{object: in.Object, id: in.Refs.ID, subscription: k.connector.subscription(in)}
+}
+
+// address returns the ARM id of an object's resource, from the id of its owner.
+func (k *kind) address(s setting) (azure.ID, error) {
+	if err := azure.CheckName(nameOf(s.object)); err != nil {
+		return azure.ID{}, fmt.Errorf("spec.%s: %w", catalogue.AzureNameField, err)
+	}
+	parent, err := k.parent(s)
+	if err != nil {
+		if parent, err = k.attemptedIn(s.object, err); err != nil {
+			return azure.ID{}, err
+		}
+	}
+	id, err := parent.Child(k.Type, nameOf(s.object))
+	if err != nil {
+		return azure.ID{}, fmt.Errorf("spec.%s: %w", catalogue.AzureNameField, err)
+	}
+	return id, nil
+}
+
+// attemptedIn returns the parent that an attempt to create the resource recorded, for a deleted object
+// whose owner is gone.
+func (k *kind) attemptedIn(obj *external.Unstructured, why error) (azure.ID, error) {
+	attempt := struct{ Place string }{}
+	text := obj.GetAnnotations()[external.IntentAnnotation(Prefix)]
+	if obj.GetDeletionTimestamp() == nil || json.Unmarshal([]byte(text), &attempt) != nil {
+		return azure.ID{}, why
+	}
+	id, err := azure.ParseID(attempt.Place)
+	if err != nil {
+		return azure.ID{}, err
+	}
+	return id, k.checkOwner(id)
+}
+
+// parent returns the ARM id of the owner, or of the scope that a resource without an owner is in.
+func (k *kind) parent(s setting) (azure.ID, error) {
+	reference, err := catalogue.Owner(specOf(s.object))
+	if err != nil {
+		return azure.ID{}, err
+	}
+	switch {
+	case reference == nil:
+		return k.scopeWithoutOwner(s)
+	case reference.Azure != nil:
+		return k.azureOwner(s, *reference.Azure)
+	case reference.Kubernetes == nil:
+		return azure.ID{}, fmt.Errorf("spec.%s can't be a part of the resource itself", catalogue.OwnerField)
+	}
+	owner, gk := k.owner(s.object)
+	text := s.id(gk, owner.Name)
+	if text == "" {
+		return azure.ID{}, fmt.Errorf("the id of the owner %s/%s isn't known", gk.Kind, owner.Name)
+	}
+	id, err := azure.ParseID(text)
+	if err != nil {
+		return azure.ID{}, err
+	}
+	return id, k.checkOwner(id)
+}
+
+// scopeWithoutOwner returns the tenant, or the subscription of the credentials.
+func (k *kind) scopeWithoutOwner(s setting) (azure.ID, error) {
+	if k.Scopes.Has(catalogue.SubscriptionScope) {
+		if s.subscription == "" {
+			return azure.ID{}, fmt.Errorf("no subscription is known: name one in spec.%s.azure.subscription",
+				catalogue.OwnerField)
+		}
+		return azure.ParseID("/subscriptions/" + s.subscription)
+	}
+	if k.Scopes.Has(catalogue.TenantScope) {
+		return azure.ID{}, nil
+	}
+	return azure.ID{}, fmt.Errorf("spec.%s is missing", catalogue.OwnerField)
+}
+
+// azureOwner returns the id of an owner outside of Kubernetes. A missing subscription is that of the
+// credentials.
+func (k *kind) azureOwner(s setting, reference catalogue.AzureReference) (azure.ID, error) {
+	from := ""
+	if s.subscription != "" {
+		from = "/subscriptions/" + s.subscription
+	}
+	text, err := reference.ID(from)
+	if err != nil {
+		return azure.ID{}, fmt.Errorf("spec.%s: %w", catalogue.OwnerField, err)
+	}
+	id, err := azure.ParseID(text)
+	if err != nil {
+		return azure.ID{}, fmt.Errorf("spec.%s: %w", catalogue.OwnerField, err)
+	}
+	return id, k.checkOwner(id)
+}
+
+// checkOwner refuses an owner whose type the kind can't be in.
+func (k *kind) checkOwner(id azure.ID) error {
+	allowed := []string{}
+	if k.Owner != "" {
+		allowed = append(allowed, k.Owner)
+	}
+	for scope, armType := range map[catalogue.Scope]string{
+		catalogue.ResourceGroupScope:   catalogue.ResourceGroupType,
+		catalogue.SubscriptionScope:    "Microsoft.Resources/subscriptions",
+		catalogue.ManagementGroupScope: "Microsoft.Management/managementGroups",
+	} {
+		if k.Scopes.Has(scope) && strings.Count(k.Type, "/") == 1 {
+			allowed = append(allowed, armType)
+		}
+	}
+	if k.Scopes.Has(catalogue.ExtensionScope) || k.Scopes.Has(catalogue.UnknownScope) {
+		return nil
+	}
+	for _, t := range allowed {
+		if strings.EqualFold(t, id.Type()) {
+			return k.checkScope(id)
+		}
+	}
+	return fmt.Errorf("spec.%s is the %s %s, and the owner of a %s has to be a %s", catalogue.OwnerField, id.Type(), id,
+		k.Kind, k.Owner)
+}
+
+// checkScope refuses an owner in another resource if its type is no extension.
+func (k *kind) checkScope(owner azure.ID) error {
+	known := k.all.Default(owner.Type())
+	if known == nil || owner.Scope() != azure.ExtensionScope ||
+		known.Scopes.Has(catalogue.ExtensionScope) || known.Scopes.Has(catalogue.UnknownScope) {
+		return nil
+	}
+	return fmt.Errorf("spec.%s is %s, and a %s can't be in %s", catalogue.OwnerField, owner, owner.Type(), owner.In())
+}
+
+// checkReferences refuses references in the Azure form to something else than their fields allow, and
+// references to objects that are no resources of Azure.
+func (k *kind) checkReferences(s setting) error {
+	found, err := k.References(specOf(s.object))
+	if err != nil {
+		return err
+	}
+	parent, _ := k.parent(s) // Without a parent, references name subscription and resource group.
+	var problems []error
+	for _, one := range found {
+		err := k.checkTarget(one)
+		if one.Azure != nil {
+			err = checkReference(one, parent)
+		}
+		if err != nil {
+			problems = append(problems, fmt.Errorf("%s: %w", one.Path, err))
+		}
+	}
+	if err := errors.Join(problems...); err != nil {
+		return &external.Error{Class: external.Invalid, Message: err.Error()}
+	}
+	return nil
+}
+
+// checkTarget refuses a reference to an object that is no resource of Azure, such as a Secret: the guard of a
+// reference keeps its target from being deleted.
+func (k *kind) checkTarget(found catalogue.Found) error {
+	if found.Kubernetes == nil || k.isKnown(k.targetKind(found.Kubernetes, found.Targets)) {
+		return nil
+	}
+	return fmt.Errorf("no kind of Azure resources is called %s in the group %q", found.Kubernetes.Kind,
+		found.Kubernetes.Group)
+}
+
+// isKnown reports whether a kind is one of the catalogue.
+func (k *kind) isKnown(gk schema.GroupKind) bool { return len(k.all.ByGroupKind(gk)) > 0 }
+
+func checkReference(found catalogue.Found, parent azure.ID) error {
+	text, err := found.Azure.ID(parent.String())
+	if err != nil {
+		return err
+	}
+	id, err := azure.ParseID(text)
+	if err != nil {
+		return err
+	}
+	wanted := make([]string, 0, len(found.Targets))
+	for _, t := range found.Targets {
+		armType := strings.TrimSuffix(t.Type+"/"+t.Part, "/")
+		if strings.EqualFold(armType, id.Type()) {
+			return nil
+		}
+		wanted = append(wanted, armType)
+	}
+	if len(wanted) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%s is a %s, want a %s", id, id.Type(), strings.Join(wanted, " or "))
+}

@@ -1,0 +1,280 @@
+package azure
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/kinship-dev/kinship/api/azure/catalogue"
+	"github.com/kinship-dev/kinship/internal/cloud/azure"
+	"github.com/kinship-dev/kinship/pkg/external"
+)
+
+// body returns the body of the resource that the spec wants.
+func (k *kind) body(s setting) (map[string]any, error) {
+	parent, err := k.parentOf(s)
+	if err != nil {
+		return nil, err
+	}
+	body, err := k.ToARM(specOf(s.object), catalogue.Conversion{
+		Parent: parent, Name: nameOf(s.object), Kinds: k.all,
+		Resolve: func(named catalogue.KubernetesReference, targets []catalogue.Target) (string, error) {
+			return k.resolve(s, named, targets)
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	if !setsName(specOf(s.object)) {
+		delete(body, "name") // The id has the name.
+	}
+	return body, nil
+}
+
+// toSend returns the body that the operator sends. A body that was imported exactly also has values that ARM
+// sets, and children, which are objects of their own.
+func (k *kind) toSend(s setting) (map[string]any, error) {
+	body, err := k.body(s)
+	if err != nil {
+		return nil, err
+	}
+	paths := slices.Clone(managed)
+	for _, p := range k.definition.Preserved {
+		paths = append(paths, p.Path)
+	}
+	for _, path := range paths {
+		unstructured.RemoveNestedField(body, strings.Split(strings.TrimPrefix(path, "/"), "/")...)
+	}
+	return body, nil
+}
+
+// namePath is the place of the name in a body, as spec.raw has it.
+const namePath = "/name"
+
+// setsName reports whether spec.raw has the name in the body.
+func setsName(spec map[string]any) bool {
+	raw, _ := spec[catalogue.RawField].([]any)
+	return slices.ContainsFunc(raw, func(entry any) bool {
+		m, _ := entry.(map[string]any)
+		return m["path"] == namePath
+	})
+}
+
+// parentOf returns the id of the owner; that of an existing resource follows from its own id.
+func (k *kind) parentOf(s setting) (string, error) {
+	if known := s.object.GetExternalStatus().ID; known != nil {
+		id, err := azure.ParseID(*known)
+		if err != nil {
+			return "", err
+		}
+		return id.Parent().String(), nil
+	}
+	parent, err := k.parent(s)
+	return parent.String(), err
+}
+
+// resolve returns the ARM id of an object that a reference names.
+func (k *kind) resolve(
+	s setting, named catalogue.KubernetesReference, targets []catalogue.Target,
+) (string, error) {
+	gk := k.targetKind(&named, targets)
+	if gk == k.GroupVersionKind().GroupKind() && named.Name == s.object.GetName() {
+		id, err := k.address(s)
+		return id.String(), err
+	}
+	if id := s.id(gk, named.Name); id != "" {
+		return id, nil
+	}
+	return "", fmt.Errorf("the id of %s/%s isn't known", gk.Kind, named.Name)
+}
+
+// preserve adds the children in the body of a resource to the body of a PUT: without them, the PUT
+// would delete the children, which are objects of their own.
+func (k *kind) preserve(body, live map[string]any) {
+	for _, p := range k.definition.Preserved {
+		path := strings.Split(strings.TrimPrefix(p.Path, "/"), "/")
+		children, exists, _ := unstructured.NestedFieldNoCopy(live, path...)
+		if _, set, _ := unstructured.NestedFieldNoCopy(body, path...); !exists || set {
+			continue
+		}
+		// A body of which a parent of the path is no object has no place for children.
+		_ = unstructured.SetNestedField(body, children, path...)
+	}
+}
+
+// differs returns the fields in which a resource differs from the spec.
+func (k *kind) differs(in Input, r *resource) []string {
+	body, err := k.toSend(k.setting(in))
+	if err != nil {
+		return []string{"spec"} // Update says what is wrong.
+	}
+	if azure.IsFailed(stateOf(r.Body)) {
+		return []string{"properties.provisioningState"} // Another PUT may succeed.
+	}
+	before := sentOf(in.Object)
+	same := before == digest(body)
+	if same && !isTerminal(stateOf(r.Body)) {
+		return nil // The resource may not show yet what was sent.
+	}
+	c := comparison{sent: same}
+	c.compare(body, r.Body, "")
+	switch {
+	case len(c.paths) == 0 && before == "": // The resource was imported as the spec wants it.
+		setStatus(in.Object, digest(body), "sent")
+	case len(c.paths) == 0 && !same:
+		return []string{"a field that was removed"}
+	}
+	return c.paths
+}
+
+// comparison collects where a resource differs from a body. ARM adds fields, which are not compared.
+type comparison struct {
+	// sent says that exactly this body was sent. Fields that the resource lacks then are such that ARM
+	// never returns, as passwords.
+	sent  bool
+	paths []string
+}
+
+func (c *comparison) differ(path string) { c.paths = append(c.paths, strings.TrimPrefix(path, ".")) }
+
+func (c *comparison) compare(want, have any, path string) {
+	switch w := want.(type) {
+	case map[string]any:
+		h, ok := have.(map[string]any)
+		if !ok {
+			c.lacks(want, have, path)
+			return
+		}
+		for _, key := range slices.Sorted(maps.Keys(w)) {
+			c.compare(w[key], valueOf(h, key), path+"."+key)
+		}
+	case []any:
+		h, ok := have.([]any)
+		if !ok {
+			c.lacks(want, have, path)
+			return
+		}
+		c.compareLists(w, h, path)
+	default:
+		if have == nil {
+			c.lacks(want, have, path)
+		} else if !sameScalar(want, have, path) {
+			c.differ(path)
+		}
+	}
+}
+
+// lacks records a field that the resource lacks, or has in another form.
+func (c *comparison) lacks(want, have any, path string) {
+	if isEmpty(want) && have == nil || have == nil && c.sent {
+		return
+	}
+	c.differ(path)
+}
+
+// compareLists compares items by their names, or else by their places.
+func (c *comparison) compareLists(want, have []any, path string) {
+	if len(want) != len(have) {
+		c.differ(path)
+		return
+	}
+	for i, item := range want {
+		place := fmt.Sprintf("%s[%d]", path, i)
+		other := have[i]
+		if name, ok := nameIn(item); ok {
+			at := slices.IndexFunc(have, func(h any) bool { n, _ := nameIn(h); return strings.EqualFold(n, name) })
+			if at < 0 {
+				c.differ(place)
+				continue
+			}
+			other = have[at]
+		}
+		c.compare(item, other, place)
+	}
+}
+
+func nameIn(item any) (string, bool) {
+	m, _ := item.(map[string]any)
+	name, ok := m["name"].(string)
+	return name, ok && name != ""
+}
+
+// valueOf returns the value of a key, which may be an ARM id in another case.
+func valueOf(m map[string]any, key string) any {
+	if value, ok := m[key]; ok || !isID(key) {
+		return value
+	}
+	for other, value := range m {
+		if strings.EqualFold(other, key) {
+			return value
+		}
+	}
+	return nil
+}
+
+func isEmpty(value any) bool {
+	switch v := value.(type) {
+	case nil:
+		return true
+	case map[string]any:
+		return len(v) == 0
+	case []any:
+		return len(v) == 0
+	default:
+		return false
+	}
+}
+
+func isID(text string) bool { return strings.HasPrefix(strings.ToLower(text), "/subscriptions/") }
+
+// sameScalar compares as ARM does: ids in any case, names of resources and list items in any case, and
+// locations as "West Europe" and "westeurope".
+func sameScalar(want, have any, path string) bool {
+	w, isText := want.(string)
+	h, ok := have.(string)
+	switch {
+	case isText && ok && isID(w):
+		return strings.EqualFold(w, h)
+	case isText && ok && (path == ".name" || strings.HasSuffix(path, "].name")):
+		return strings.EqualFold(w, h)
+	case isText && ok && path == ".location":
+		plain := func(s string) string { return strings.ToLower(strings.ReplaceAll(s, " ", "")) }
+		return plain(w) == plain(h)
+	}
+	a, isNumber := number(want)
+	b, isOther := number(have)
+	return want == have || isNumber && isOther && a == b
+}
+
+func number(value any) (float64, bool) {
+	switch v := value.(type) {
+	case int64:
+		return float64(v), true
+	case float64:
+		return v, true
+	default:
+		return 0, false
+	}
+}
+
+// digest returns a hash of a body.
+func digest(body map[string]any) string {
+	text, err := json.Marshal(body)
+	if err != nil { // A body is made of JSON.
+		panic(err)
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:16])
+}
+
+// sentOf returns the digest of the body that was sent last, or "".
+func sentOf(obj *external.Unstructured) string {
+	sent, _, _ := unstructured.NestedString(obj.Object, "status", "sent")
+	return sent
+}

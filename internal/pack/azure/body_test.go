@@ -1,0 +1,201 @@
+package azure
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kinship-dev/kinship/api/azure/catalogue"
+	"github.com/kinship-dev/kinship/pkg/external"
+)
+
+func parse(t *testing.T, text string) map[string]any {
+	t.Helper()
+	var body map[string]any
+	if err := json.Unmarshal([]byte(text), &body); err != nil {
+		t.Fatal(err)
+	}
+	return body
+}
+
+// TestCompare: fields that ARM adds are no difference, and ids, locations and names are compared as ARM
+// does. A field that ARM never returns differs until it was sent.
+func TestCompare(t *testing.T) {
+	for name, c := range map[string]struct {
+		want, have string
+		sent       bool
+		paths      []string
+	}{
+		"equal":           {`{"a":{"b":[1,"x",true]}}`, `{"a":{"b":[1,"x",true]}}`, false, nil},
+		"defaults":        {`{"a":{"b":1}}`, `{"a":{"b":1,"c":2},"d":{}}`, false, nil},
+		"changed":         {`{"a":{"b":1,"c":{"d":true}}}`, `{"a":{"b":2,"c":{"d":false}}}`, false, []string{"a.b", "a.c.d"}},
+		"another type":    {`{"a":{"b":1}}`, `{"a":[1]}`, true, []string{"a"}},
+		"longer list":     {`{"a":[1,2]}`, `{"a":[1]}`, true, []string{"a"}},
+		"order by name":   {`{"a":[{"name":"x","v":1},{"name":"y"}]}`, `{"a":[{"name":"Y"},{"name":"x","v":1}]}`, false, nil},
+		"other name":      {`{"a":[{"name":"x"}]}`, `{"a":[{"name":"z"}]}`, false, []string{"a[0]"}},
+		"ids":             {`{"id":"/subscriptions/S/G/RG"}`, `{"id":"/subscriptions/s/g/rg"}`, false, nil},
+		"id as a key":     {`{"i":{"/subscriptions/S/x":{"a":1}}}`, `{"i":{"/subscriptions/s/X":{"a":1}}}`, false, nil},
+		"location":        {`{"location":"West Europe"}`, `{"location":"westeurope"}`, false, nil},
+		"other text":      {`{"tags":{"a":"West Europe"}}`, `{"tags":{"a":"westeurope"}}`, false, []string{"tags.a"}},
+		"password":        {`{"p":{"password":"x"}}`, `{"p":{}}`, false, []string{"p.password"}},
+		"password sent":   {`{"p":{"password":"x"}}`, `{"p":{}}`, true, nil},
+		"empty":           {`{"a":{},"b":[],"c":null}`, `{}`, false, nil},
+		"a number is one": {`{"a":1}`, `{"a":1.0}`, false, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := comparison{sent: c.sent}
+			got.compare(parse(t, c.want), parse(t, c.have), "")
+			if diff := cmp.Diff(c.paths, got.paths); diff != "" {
+				t.Errorf("paths (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// network is a VirtualNetwork in resource group rg, with a spec in JSON.
+func network(t *testing.T, spec, status string) (*kind, setting) {
+	t.Helper()
+	all, err := catalogue.Embedded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := all.Default("Microsoft.Network/virtualNetworks")
+	definition, err := of.Definition()
+	if err != nil {
+		t.Fatal(err)
+	}
+	u := external.NewUnstructured(of.GroupVersionKind())
+	if err := u.UnmarshalJSON([]byte(`{"apiVersion":"` + of.Group + "/" + of.Version + `","kind":"VirtualNetwork",` +
+		`"metadata":{"name":"net"},"spec":` + spec + `,"status":` + status + `}`)); err != nil {
+		t.Fatal(err)
+	}
+	return &kind{entry: of, all: all, definition: definition}, setting{
+		object: u, subscription: "11111111-2222-3333-4444-555555555555",
+		id: func(gk schema.GroupKind, name string) string {
+			if gk.Kind != "ResourceGroup" {
+				return ""
+			}
+			return "/subscriptions/11111111-2222-3333-4444-555555555555/resourceGroups/" + name
+		},
+	}
+}
+
+// TestPreserve: the children in the body of a resource are sent along, unless the spec has them.
+func TestPreserve(t *testing.T) {
+	k, _ := network(t, `{}`, `{}`)
+	live := parse(t, `{"properties":{"subnets":[{"name":"a"}],"virtualNetworkPeerings":[],"other":1}}`)
+	body := parse(t, `{"properties":{"addressSpace":{}}}`)
+	k.preserve(body, live)
+	want := parse(t, `{"properties":{"addressSpace":{},"subnets":[{"name":"a"}],"virtualNetworkPeerings":[]}}`)
+	if diff := cmp.Diff(want, body); diff != "" {
+		t.Errorf("body (-want +got):\n%s", diff)
+	}
+	own := parse(t, `{"properties":{"subnets":[{"name":"mine"}]}}`)
+	k.preserve(own, live)
+	if diff := cmp.Diff(`[{"name":"mine"}]`, jsonOf(t, own["properties"].(map[string]any)["subnets"])); diff != "" {
+		t.Errorf("subnets (-want +got):\n%s", diff)
+	}
+}
+
+// TestToSend: values of an exactly imported body that ARM sets, and children of the resource, are not sent.
+func TestToSend(t *testing.T) {
+	k, s := network(t, `{"ownerRef":{"kubernetes":{"name":"rg"}},"location":"westeurope","raw":[
+		{"path":"/id","value":"x"},{"path":"/name","value":"x"},{"path":"/type","value":"x"},{"path":"/etag","value":"x"},
+		{"path":"/properties/provisioningState","value":"Succeeded"},{"path":"/properties/subnets","value":[]},
+		{"path":"/properties/odd","value":null}]}`, `{}`)
+	body, err := k.toSend(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(`{"location":"westeurope","properties":{"odd":null}}`, jsonOf(t, body)); diff != "" {
+		t.Errorf("body (-want +got):\n%s", diff)
+	}
+}
+
+// TestForeignKinds: a reference to an object that is no resource of Azure is refused, and is no edge: an edge
+// keeps its target from being deleted.
+func TestForeignKinds(t *testing.T) {
+	all, err := catalogue.Embedded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := all.Default("Microsoft.Network/dnsZones")
+	definition, err := of.Definition()
+	if err != nil {
+		t.Fatal(err)
+	}
+	zone := func(reference string) (*kind, setting) {
+		u := external.NewUnstructured(of.GroupVersionKind())
+		text := `{"apiVersion":"` + of.Group + "/" + of.Version + `","kind":"` + of.Kind + `","metadata":{"name":"z"},` +
+			`"spec":{"registrationVirtualNetworks":[{"kubernetes":` + reference + `}]}}`
+		if err := u.UnmarshalJSON([]byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		return &kind{entry: of, all: all, definition: definition}, setting{object: u}
+	}
+	k, s := zone(`{"group":"","kind":"Secret","name":"hidden"}`)
+	const want = `spec.registrationVirtualNetworks[0]: no kind of Azure resources is called Secret in the group ""`
+	if err := k.checkReferences(s); err == nil || err.Error() != want {
+		t.Errorf("the error is %v, want %s", err, want)
+	}
+	for _, r := range k.relations() {
+		if edges := r.Extract(s.object, nil); len(edges) > 0 {
+			t.Errorf("edges %v", edges)
+		}
+	}
+	k, s = zone(`{"group":"microsoft.network.infra.azure.com","kind":"VirtualNetwork","name":"net"}`)
+	if err := k.checkReferences(s); err != nil {
+		t.Errorf("a VirtualNetwork is refused: %v", err)
+	}
+}
+
+func jsonOf(t *testing.T, value any) string {
+	t.Helper()
+	text, err := json.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// TestAddress: the id of an object follows from its owner, in both forms, and an owner of another type is
+// refused.
+func TestAddress(t *testing.T) {
+	const in = "/subscriptions/11111111-2222-3333-4444-555555555555/resourceGroups/"
+	for name, c := range map[string]struct{ spec, id, problem string }{
+		"by name": {
+			`{"ownerRef":{"kubernetes":{"name":"rg"}}}`, in + "rg/providers/Microsoft.Network/virtualNetworks/net", "",
+		},
+		"another name": {
+			`{"azureName":"Net","ownerRef":{"kubernetes":{"name":"rg"}}}`,
+			in + "rg/providers/Microsoft.Network/virtualNetworks/Net", "",
+		},
+		"azure form": {
+			`{"ownerRef":{"azure":{"resourceGroup":"there"}}}`,
+			in + "there/providers/Microsoft.Network/virtualNetworks/net", "",
+		},
+		"another type": {
+			`{"ownerRef":{"azure":{"resourceGroup":"rg","name":"Microsoft.Network/routeTables/t"}}}`, "",
+			"spec.ownerRef is the Microsoft.Network/routeTables " + in + "rg/providers/Microsoft.Network/routeTables/t, " +
+				"and the owner of a VirtualNetwork has to be a Microsoft.Resources/resourceGroups",
+		},
+		"missing owner": {
+			`{"ownerRef":{"kubernetes":{"name":"x","kind":"Team","group":"example.org"}}}`, "",
+			"the id of the owner Team/x isn't known",
+		},
+		"none": {`{}`, "", "spec.ownerRef is missing"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k, s := network(t, c.spec, `{}`)
+			id, err := k.address(s)
+			if c.problem == "" && (err != nil || id.String() != c.id) {
+				t.Errorf("id %s, error %v; want %s", id, err, c.id)
+			}
+			if c.problem != "" && (err == nil || err.Error() != c.problem) {
+				t.Errorf("error %v, want %s", err, c.problem)
+			}
+		})
+	}
+}

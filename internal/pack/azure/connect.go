@@ -1,0 +1,132 @@
+package azure
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kinship-dev/kinship/internal/cloud/azure"
+	"github.com/kinship-dev/kinship/pkg/external"
+)
+
+// connection is a client of ARM with the subscription of its credentials.
+type connection struct {
+	client       *azure.Client
+	subscription string
+	version      string // of the Secret
+}
+
+// connector returns the connections of objects.
+type connector struct {
+	live    client.Client
+	options Options
+	// own is the connection of objects without spec.credentialsRef; nil if these are refused.
+	own *connection
+
+	mu    sync.Mutex
+	known map[types.NamespacedName]*connection // by Secret
+}
+
+func newConnector(live client.Client, options Options) (*connector, error) {
+	c := &connector{live: live, options: options, known: map[types.NamespacedName]*connection{}}
+	if options.Credential == "" || options.Credential == SecretCredential {
+		return c, nil
+	}
+	credential, err := azure.NewCredential(options.Credential, azure.Login{})
+	if err != nil {
+		return nil, fmt.Errorf("make the operator's credential of Azure: %w", err)
+	}
+	client, err := azure.NewClient(azure.Options{Endpoint: options.Endpoint, Credential: credential})
+	if err != nil {
+		return nil, err
+	}
+	c.own = &connection{client: client, subscription: options.Subscription}
+	return c, nil
+}
+
+// secretOf returns the name of the Secret with an object's credentials, or "".
+func secretOf(obj *external.Unstructured) string {
+	name, _, _ := unstructured.NestedString(obj.Object, "spec", "credentialsRef", "secretName")
+	return name
+}
+
+// connect returns the connection of an object. The Secret is read once per version.
+func (c *connector) connect(ctx context.Context, in Input) (*connection, error) {
+	name := secretOf(in.Object)
+	if name == "" {
+		if c.own == nil {
+			return nil, &external.Error{Class: external.Invalid, Message: "spec.credentialsRef is missing: the operator " +
+				"has no credentials of its own for Azure (--azure-credential)"}
+		}
+		return c.own, nil
+	}
+	key := types.NamespacedName{Namespace: in.Object.GetNamespace(), Name: name}
+	version := in.Refs.Version(secretKind.GroupKind(), name)
+	if known := c.get(key); known != nil && known.version == version && version != "" {
+		return known, nil
+	}
+	var secret corev1.Secret
+	if err := c.live.Get(ctx, key, &secret); err != nil {
+		return nil, fmt.Errorf("read Secret %s: %w", name, err)
+	}
+	made, err := c.of(secret.Data)
+	if err != nil {
+		return nil, &external.Error{Class: external.Invalid, Message: fmt.Sprintf("Secret %s: %s", name, err)}
+	}
+	made.version = version
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.known[key] = made
+	return made, nil
+}
+
+// of makes the connection of a Secret's data. With NoCredential the Secret only names the subscription:
+// the emulator takes no credentials, and a client secret must not be sent to it.
+func (c *connector) of(data map[string][]byte) (*connection, error) {
+	principal, err := azure.ParsePrincipal(data)
+	if err != nil {
+		return nil, err
+	}
+	if c.options.Credential == azure.NoCredential {
+		return &connection{client: c.own.client, subscription: principal.Subscription}, nil
+	}
+	credential, err := principal.Credential(azure.Login{})
+	if err != nil {
+		return nil, err
+	}
+	client, err := azure.NewClient(azure.Options{Endpoint: c.options.Endpoint, Credential: credential})
+	if err != nil {
+		return nil, err
+	}
+	return &connection{client: client, subscription: principal.Subscription}, nil
+}
+
+func (c *connector) get(key types.NamespacedName) *connection {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.known[key]
+}
+
+// forget drops the connection of a Secret that was deleted: no password stays in memory.
+func (c *connector) forget(secret types.NamespacedName) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.known, secret)
+}
+
+// subscription returns the subscription of an object's credentials, once connect was called for these.
+func (c *connector) subscription(in Input) string {
+	known := c.own
+	if name := secretOf(in.Object); name != "" {
+		known = c.get(types.NamespacedName{Namespace: in.Object.GetNamespace(), Name: name})
+	}
+	if known == nil {
+		return ""
+	}
+	return known.subscription
+}

@@ -1,0 +1,100 @@
+package azure
+
+import (
+	"context"
+	"maps"
+	"strings"
+
+	"github.com/kinship-dev/kinship/api/azure/catalogue"
+	"github.com/kinship-dev/kinship/internal/cloud/azure"
+)
+
+// Submission is how the bodies of resources are sent.
+type Submission string
+
+const (
+	// ByPut sends a PUT for the id of a resource.
+	ByPut Submission = "put"
+	// ByDeployment sends a template deployment with one resource. Only resources in resource groups are sent so.
+	ByDeployment Submission = "deployment"
+)
+
+const (
+	deploymentType    = "Microsoft.Resources/deployments"
+	deploymentVersion = "2021-04-01"
+	templateSchema    = "https://schema.management.azure.com/schemas/2019-04-01/deploymentTemplate.json#"
+)
+
+// submit sends the body of a resource.
+func (a actuator) submit(
+	ctx context.Context, in Input, id azure.ID, body map[string]any, only azure.Condition,
+) (azure.Answer, error) {
+	group := id.In()
+	if a.connector.options.Submission != ByDeployment || !strings.EqualFold(group.Type(), catalogue.ResourceGroupType) {
+		return a.client.Put(ctx, id, a.APIVersion, body, only)
+	}
+	deployment, err := deploymentOf(id, in)
+	if err != nil {
+		return azure.Answer{}, err
+	}
+	template := map[string]any{"properties": map[string]any{"mode": "Incremental", "template": a.template(id, body)}}
+	answer, err := a.client.Put(ctx, deployment, deploymentVersion, template, azure.Condition{})
+	answer.Body, answer.ETag = nil, "" // Those of the deployment.
+	return answer, err
+}
+
+// deploymentOf returns the id of the deployment that submits the resource of an object.
+func deploymentOf(id azure.ID, in Input) (azure.ID, error) {
+	return id.In().Child(deploymentType, "kinship-"+string(in.Object.GetUID()))
+}
+
+// template returns a template with a resource and with its owner, which has to exist.
+func (a actuator) template(id azure.ID, body map[string]any) map[string]any {
+	resource, _ := escape(body).(map[string]any)
+	resource["type"], resource["apiVersion"], resource["name"] = a.Type, a.APIVersion, strings.Join(id.Names(), "/")
+	resources := map[string]any{"resource": resource}
+	if owner := id.Parent(); !owner.Equal(id.In()) {
+		version := a.APIVersion
+		if known := a.all.Default(owner.Type()); known != nil {
+			version = known.APIVersion
+		}
+		resources["owner"] = map[string]any{
+			"existing": true, "type": owner.Type(), "apiVersion": version, "name": strings.Join(owner.Names(), "/"),
+		}
+		resource["dependsOn"] = []any{"owner"}
+	}
+	return map[string]any{
+		"$schema": templateSchema, "languageVersion": "2.0", "contentVersion": "1.0.0.0", "resources": resources,
+	}
+}
+
+// escape returns a copy of a value in which no text is an expression of templates.
+func escape(value any) any {
+	switch v := value.(type) {
+	case map[string]any:
+		out := maps.Clone(v)
+		for key, inner := range v {
+			out[key] = escape(inner)
+		}
+		return out
+	case []any:
+		out := make([]any, len(v))
+		for i, inner := range v {
+			out[i] = escape(inner)
+		}
+		return out
+	case string:
+		if strings.HasPrefix(v, "[") && strings.HasSuffix(v, "]") {
+			return "[" + v
+		}
+	}
+	return value
+}
+
+// endDeployment deletes a deployment that has ended: a resource group has 800 at most. What the
+// deployment made stays. A deployment that can't be deleted does no harm.
+func (a actuator) endDeployment(ctx context.Context, ended azure.Operation) {
+	if strings.EqualFold(ended.ID.Type(), deploymentType) {
+		_, _ = a.client.Delete(ctx, ended.ID, deploymentVersion)
+	}
+}

@@ -1,0 +1,297 @@
+package azure
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kinship-dev/kinship/api/azure/catalogue"
+)
+
+// RoleName is the name of the ClusterRole with the rights to the kinds that are enabled.
+const RoleName = "kinship-azure-kinds"
+
+// RulesOf returns the rights that the pack needs to serve kinds, one rule for each group and set of verbs.
+func RulesOf(kinds []*catalogue.Kind) []rbacv1.PolicyRule {
+	kinds = slices.Clone(kinds)
+	slices.SortFunc(kinds, func(a, b *catalogue.Kind) int {
+		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Plural, b.Plural))
+	})
+	var rules []rbacv1.PolicyRule
+	for len(kinds) > 0 {
+		group := kinds[0].Group
+		var all, statuses, finalizers []string
+		for len(kinds) > 0 && kinds[0].Group == group {
+			if len(all) > 0 && all[len(all)-1] == kinds[0].Plural { // Another version.
+				kinds = kinds[1:]
+				continue
+			}
+			all = append(all, kinds[0].Plural)
+			statuses = append(statuses, kinds[0].Plural+"/status")
+			finalizers = append(finalizers, kinds[0].Plural+"/finalizers")
+			kinds = kinds[1:]
+		}
+		rules = append(rules,
+			// The operator deletes no object. The admission plugin OwnerReferencesPermissionEnforcement lets only those
+			// set owner references who may delete the object.
+			rbacv1.PolicyRule{APIGroups: []string{group}, Resources: all, Verbs: []string{"list", "watch", "patch", "delete"}},
+			rbacv1.PolicyRule{APIGroups: []string{group}, Resources: statuses, Verbs: []string{"patch"}},
+			// For blockOwnerDeletion in owner references.
+			rbacv1.PolicyRule{APIGroups: []string{group}, Resources: finalizers, Verbs: []string{"update"}},
+		)
+	}
+	return rules
+}
+
+// fieldOwner is the field manager of what Enable applies.
+const fieldOwner = client.FieldOwner("kinship-azure-enable")
+
+func enabledLabels() map[string]string { return map[string]string{enabledLabel: "true"} }
+
+// enabledObjects returns what Enable wrote: bindings, the role, and the definitions.
+func enabledObjects(ctx context.Context, c client.Client) (all []*unstructured.Unstructured, err error) {
+	for _, gvk := range []schema.GroupVersionKind{
+		rbacv1.SchemeGroupVersion.WithKind("RoleBinding"), rbacv1.SchemeGroupVersion.WithKind("ClusterRoleBinding"),
+		rbacv1.SchemeGroupVersion.WithKind("ClusterRole"), definitionOf(&catalogue.Kind{}).GroupVersionKind(),
+	} {
+		list := &unstructured.UnstructuredList{}
+		list.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
+		if err := c.List(ctx, list, client.MatchingLabels(enabledLabels())); err != nil {
+			return nil, fmt.Errorf("list %ss: %w", gvk.Kind, err)
+		}
+		for i := range list.Items {
+			all = append(all, &list.Items[i])
+		}
+	}
+	return all, nil
+}
+
+// Grant says who gets the rights to kinds, and where.
+type Grant struct {
+	Account rbacv1.Subject
+	// Namespaces, if set, are where the account gets the rights.
+	Namespaces []string
+}
+
+// bindings returns what gives the rights of the role.
+func (g Grant) bindings() []client.Object {
+	role := rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: RoleName}
+	if len(g.Namespaces) == 0 {
+		return []client.Object{&rbacv1.ClusterRoleBinding{
+			ObjectMeta: metav1.ObjectMeta{Name: RoleName, Labels: enabledLabels()},
+			Subjects:   []rbacv1.Subject{g.Account}, RoleRef: role,
+		}}
+	}
+	all := make([]client.Object, 0, len(g.Namespaces))
+	for _, namespace := range g.Namespaces {
+		all = append(all, &rbacv1.RoleBinding{
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: RoleName, Labels: enabledLabels()},
+			Subjects:   []rbacv1.Subject{g.Account}, RoleRef: role,
+		})
+	}
+	return all
+}
+
+// Enable gives an account the rights to kinds, and applies their definitions. The rights come first:
+// the operator watches a kind as soon as the kind is served. Kinds that are enabled already stay. A kind can be
+// enabled in several versions if all its objects mean the same in the other version; otherwise Enable
+// changes nothing, and the error names the objects.
+func Enable(
+	ctx context.Context, c client.Client, all *catalogue.Catalogue, kinds []*catalogue.Kind, grant Grant,
+) error {
+	for _, k := range kinds {
+		if _, err := define(ctx, c, all, k); err != nil {
+			return fmt.Errorf("nothing was enabled: %w", err)
+		}
+	}
+	role, err := readRole(ctx, c)
+	if err != nil {
+		return err
+	}
+	if err := writeRole(ctx, c, role, with(role.Rules, kinds)); err != nil {
+		return err
+	}
+	for _, binding := range grant.bindings() {
+		if err := c.Create(ctx, binding); err != nil && !apierrors.IsAlreadyExists(err) {
+			return fmt.Errorf("give the rights to the kinds: %w", err)
+		}
+	}
+	for _, k := range kinds { // Two of these may be versions of one kind.
+		crd, err := define(ctx, c, all, k)
+		if err != nil {
+			return err
+		}
+		err = c.Apply(ctx, client.ApplyConfigurationFromUnstructured(crd), fieldOwner, client.ForceOwnership)
+		if err != nil {
+			return fmt.Errorf("apply the definition of %s: %w", k.Kind, err)
+		}
+	}
+	for _, k := range kinds {
+		if err := awaitServed(ctx, c, k); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// serving is how long the API server may take to serve a definition.
+const serving = 30 * time.Second
+
+// awaitServed waits until the API server serves a kind.
+func awaitServed(ctx context.Context, c client.Client, k *catalogue.Kind) error {
+	why := "the API server does not serve the definition yet"
+	err := wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, serving, true, func(ctx context.Context) (bool, error) {
+		crd := definitionOf(k)
+		if err := c.Get(ctx, client.ObjectKeyFromObject(crd), crd); err != nil {
+			return false, err
+		}
+		conditions, _, _ := unstructured.NestedSlice(crd.Object, "status", "conditions")
+		served := false
+		for _, one := range conditions {
+			condition, _ := one.(map[string]any)
+			served = served || condition["type"] == "Established" && condition["status"] == "True"
+			if condition["type"] == "NamesAccepted" && condition["status"] == "False" {
+				why = fmt.Sprint(condition["message"])
+			}
+		}
+		if !served {
+			return false, nil
+		}
+		list := &unstructured.UnstructuredList{} // Established may be about the former versions.
+		list.SetGroupVersionKind(k.GroupVersionKind())
+		err := c.List(ctx, list, client.Limit(1))
+		if meta.IsNoMatchError(err) || apierrors.IsNotFound(err) {
+			return false, nil
+		}
+		return err == nil, err
+	})
+	if err != nil {
+		return fmt.Errorf("wait for %s: %s: %w", k.Kind, why, err)
+	}
+	return nil
+}
+
+// definitionOf returns the CustomResourceDefinition of a kind by its name alone.
+func definitionOf(k *catalogue.Kind) *unstructured.Unstructured {
+	crd := &unstructured.Unstructured{}
+	crd.SetAPIVersion("apiextensions.k8s.io/v1")
+	crd.SetKind("CustomResourceDefinition")
+	crd.SetName(k.Plural + "." + k.Group)
+	return crd
+}
+
+func writeRole(ctx context.Context, c client.Client, role *rbacv1.ClusterRole, rules []rbacv1.PolicyRule) error {
+	role.Name, role.Rules = RoleName, rules
+	role.Labels = maps.Clone(role.Labels)
+	if role.Labels == nil {
+		role.Labels = map[string]string{}
+	}
+	maps.Copy(role.Labels, enabledLabels())
+	write := func() error { return c.Create(ctx, role) }
+	if role.UID != "" {
+		write = func() error { return c.Update(ctx, role) }
+	}
+	if err := write(); err != nil {
+		return fmt.Errorf("write ClusterRole %s: %w", RoleName, err)
+	}
+	return nil
+}
+
+// readRole reads the role, which is empty if there is none.
+func readRole(ctx context.Context, c client.Client) (*rbacv1.ClusterRole, error) {
+	role := &rbacv1.ClusterRole{}
+	if err := c.Get(ctx, client.ObjectKey{Name: RoleName}, role); client.IgnoreNotFound(err) != nil {
+		return nil, fmt.Errorf("read ClusterRole %s: %w", RoleName, err)
+	}
+	return role, nil
+}
+
+// without returns the rules without the rights to kinds. The rights to other kinds stay, also to those of another
+// catalogue.
+func without(rules []rbacv1.PolicyRule, kinds []*catalogue.Kind) (left []rbacv1.PolicyRule) {
+	for _, rule := range rules {
+		rule.Resources = slices.DeleteFunc(slices.Clone(rule.Resources), func(resource string) bool {
+			plural, _, _ := strings.Cut(resource, "/")
+			return slices.ContainsFunc(kinds, func(k *catalogue.Kind) bool {
+				return k.Plural == plural && slices.Contains(rule.APIGroups, k.Group)
+			})
+		})
+		if len(rule.Resources) > 0 {
+			left = append(left, rule)
+		}
+	}
+	return left
+}
+
+// with returns the rules with the rights to kinds, in a fixed order.
+func with(rules []rbacv1.PolicyRule, kinds []*catalogue.Kind) []rbacv1.PolicyRule {
+	var all []rbacv1.PolicyRule
+	for _, rule := range append(without(rules, kinds), RulesOf(kinds)...) {
+		same := slices.IndexFunc(all, func(r rbacv1.PolicyRule) bool {
+			return slices.Equal(r.APIGroups, rule.APIGroups) && slices.Equal(r.Verbs, rule.Verbs)
+		})
+		if same < 0 {
+			all = append(all, rule)
+			continue
+		}
+		all[same].Resources = slices.Sorted(slices.Values(slices.Concat(all[same].Resources, rule.Resources)))
+	}
+	slices.SortStableFunc(all, func(a, b rbacv1.PolicyRule) int { return slices.Compare(a.APIGroups, b.APIGroups) })
+	return all
+}
+
+// Disable deletes the definitions of kinds, and takes back the rights to these once the definitions are gone.
+// Disable changes nothing while an object of the kinds exists.
+func Disable(ctx context.Context, c client.Client, kinds []*catalogue.Kind) error {
+	problems := make([]error, 0, len(kinds))
+	for _, k := range kinds {
+		problems = append(problems, used(ctx, c, k))
+	}
+	if err := errors.Join(problems...); err != nil {
+		return fmt.Errorf("nothing was disabled, delete the objects first: %w", err)
+	}
+	for _, k := range kinds {
+		if err := client.IgnoreNotFound(c.Delete(ctx, definitionOf(k))); err != nil {
+			return fmt.Errorf("delete the definition of %s: %w", k.Kind, err)
+		}
+	}
+	for _, k := range kinds {
+		if err := awaitGone(ctx, c, k); err != nil {
+			return err
+		}
+	}
+	role, err := readRole(ctx, c)
+	if err != nil || role.UID == "" {
+		return err
+	}
+	return writeRole(ctx, c, role, without(role.Rules, kinds))
+}
+
+// awaitGone waits until the definition of a kind is gone. The API server deletes the objects before: an object that
+// was created at the last moment still needs the operator, with the operator's rights to the kind.
+func awaitGone(ctx context.Context, c client.Client, k *catalogue.Kind) error {
+	err := wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, serving, true, func(ctx context.Context) (bool, error) {
+		crd := definitionOf(k)
+		err := c.Get(ctx, client.ObjectKeyFromObject(crd), crd)
+		return apierrors.IsNotFound(err), client.IgnoreNotFound(err)
+	})
+	if err != nil {
+		return fmt.Errorf("wait for the end of the definition of %s, the rights to the kind were kept, "+
+			"disable the kind once more when its last objects are gone: %w", k.Kind, err)
+	}
+	return nil
+}

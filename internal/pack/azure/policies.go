@@ -1,0 +1,86 @@
+package azure
+
+import (
+	"fmt"
+	"slices"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kinship-dev/kinship/internal/pack"
+	"github.com/kinship-dev/kinship/pkg/external"
+)
+
+// Names of the pack's policies.
+const (
+	secretsPolicy = "kinship-azure-secrets"
+	statusPolicy  = "kinship-azure-status"
+	intentPolicy  = "kinship-azure-intents"
+)
+
+// objects returns the ValidatingAdmissionPolicies for the kinds of the catalogue, enabled or not.
+func objects(options Options, in pack.Installation) []client.Object {
+	groups := groups(options)
+	return slices.Concat(askForSecrets(groups), pack.GuardStatuses(statusPolicy, groups, []string{"*"}, in),
+		pack.GuardIntents(intentPolicy, groups, external.IntentAnnotation(Prefix), in))
+}
+
+// groups returns the API groups of the catalogue.
+func groups(options Options) []string {
+	kinds := options.kinds().Kinds()
+	all := make([]string, 0, len(kinds))
+	for _, k := range kinds {
+		all = append(all, k.Group)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// written selects writes of resources in groups.
+func written(
+	groups []string, resource string, operations ...admissionregistrationv1.OperationType,
+) *admissionregistrationv1.MatchResources {
+	return &admissionregistrationv1.MatchResources{
+		ResourceRules: []admissionregistrationv1.NamedRuleWithOperations{{
+			RuleWithOperations: admissionregistrationv1.RuleWithOperations{
+				Operations: operations,
+				Rule: admissionregistrationv1.Rule{
+					APIGroups: groups, APIVersions: []string{"*"}, Resources: []string{resource},
+				},
+			},
+		}},
+	}
+}
+
+// askForSecrets returns a policy with which the API server checks whether the author of an object may
+// use the Secret that the object names. Without this policy, a user without rights to a Secret could have
+// the operator act with the credentials in it.
+func askForSecrets(groups []string) []client.Object {
+	fail, forbidden := admissionregistrationv1.Fail, metav1.StatusReasonForbidden
+	const (
+		field = ".?spec.?credentialsRef.?secretName"
+		name  = "object" + field + ".orValue('')"
+		help  = "you may neither get nor use it: ask an administrator to grant you the verb get or use on it"
+	)
+	may := func(verb string) string {
+		return fmt.Sprintf("authorizer.group('').resource('secrets').namespace(object.metadata.namespace).name(%s)"+
+			".check('%s').allowed()", name, verb)
+	}
+	return pack.ValidatingPolicy(secretsPolicy, admissionregistrationv1.ValidatingAdmissionPolicySpec{
+		FailurePolicy:    &fail,
+		MatchConstraints: written(groups, "*", admissionregistrationv1.Create, admissionregistrationv1.Update),
+		// A write that changes no spec, such as a write of finalizers, needs no check. One of the spec
+		// does: another spec would be carried out with the credentials of the Secret.
+		MatchConditions: []admissionregistrationv1.MatchCondition{{
+			Name: "changes-what-the-credentials-do", Expression: "oldObject == null || object.?spec != oldObject.?spec",
+		}},
+		Validations: []admissionregistrationv1.Validation{{
+			Expression: fmt.Sprintf("%s == '' || %s || %s", name, may("get"), may("use")),
+			MessageExpression: fmt.Sprintf("'spec.credentialsRef.secretName names Secret ' + %s + ' in namespace ' + "+
+				"object.metadata.namespace + '; %s'", name, help),
+			Message: "spec.credentialsRef.secretName names a Secret; " + help,
+			Reason:  &forbidden,
+		}},
+	})
+}

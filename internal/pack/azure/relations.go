@@ -1,0 +1,167 @@
+package azure
+
+import (
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kinship-dev/kinship/api/azure/catalogue"
+	"github.com/kinship-dev/kinship/pkg/external"
+	"github.com/kinship-dev/kinship/pkg/object"
+	"github.com/kinship-dev/kinship/pkg/relation"
+)
+
+// relationsOf returns the relations of a kind that the API server serves, if the kind is in the catalogue.
+// The relation to the owner is left out: an owner reference says the same, and each owned object would be shown
+// twice.
+func relationsOf(options Options, served schema.GroupVersionKind) []relation.Relation {
+	if !strings.HasSuffix(served.Group, catalogue.GroupSuffix) {
+		return nil // Without the time that the catalogue takes.
+	}
+	all := options.kinds()
+	found := all.Find(served)
+	if found == nil {
+		return nil
+	}
+	return slices.DeleteFunc((&kind{entry: found, all: all}).relations(), func(r relation.Relation) bool {
+		return r.Role == relation.Owner
+	})
+}
+
+// relations returns the relations of the kind: to its owner, to the resources that the spec refers
+// to, and to the Secret with the credentials.
+func (k *kind) relations() []relation.Relation {
+	gk, name := k.GroupVersionKind().GroupKind(), k.Plural+"."+k.Group
+	edge := func(obj client.Object, role relation.Role, target schema.GroupKind, name, field string) relation.Edge {
+		source := object.Of(obj, gk)
+		return relation.Edge{
+			Role: role, Declarer: source, Source: relation.Named(source), Field: field,
+			Target: relation.Named(object.ID{
+				Group: target.Group, Kind: target.Kind, Namespace: source.Namespace, Name: name,
+			}),
+		}
+	}
+	return []relation.Relation{
+		{
+			Name: "azure-owner-" + name, Role: relation.Owner, Declarer: gk, Target: k.ownerKind(),
+			Field: "spec." + catalogue.OwnerField, Doc: "The resource of a " + k.Kind + " is in the resource of its owner.",
+			Extract: relation.Typed(func(obj *external.Unstructured, _ relation.Kinds) []relation.Edge {
+				owner, gk := k.owner(obj)
+				if owner == nil || !k.isKnown(gk) {
+					return nil
+				}
+				return []relation.Edge{edge(obj, relation.Owner, gk, owner.Name, "spec."+catalogue.OwnerField)}
+			}),
+		},
+		{
+			Name: "azure-reference-" + name, Role: relation.Dependency, Declarer: gk, Finalizer: guard,
+			Targets: k.referenceKinds(),
+			Doc:     "A " + k.Kind + " waits for the resources that its spec refers to.",
+			Extract: relation.Typed(func(obj *external.Unstructured, _ relation.Kinds) (edges []relation.Edge) {
+				for _, found := range k.references(obj) {
+					target := k.targetKind(found.Kubernetes, found.Targets)
+					one := edge(obj, relation.Dependency, target, found.Kubernetes.Name, found.Path)
+					if k.isKnown(target) && one.Target.ID != one.Declarer {
+						edges = append(edges, one)
+					}
+				}
+				return edges
+			}),
+		},
+		{
+			Name: "azure-credentials-" + name, Role: relation.Dependency, Declarer: gk, Finalizer: guard, Reads: true,
+			Target: secretKind.GroupKind(), Field: "spec.credentialsRef.secretName",
+			Doc: "A " + k.Kind + " is managed with the credentials in the Secret.",
+			Extract: relation.Typed(func(obj *external.Unstructured, _ relation.Kinds) []relation.Edge {
+				secret := secretOf(obj)
+				if secret == "" {
+					return nil
+				}
+				return []relation.Edge{
+					edge(obj, relation.Dependency, secretKind.GroupKind(), secret, "spec.credentialsRef.secretName"),
+				}
+			}),
+		},
+	}
+}
+
+// referenceKinds returns the kinds that references may lead to, or nothing if a field may refer to any kind. A kind
+// without such fields has itself.
+func (k *kind) referenceKinds() []schema.GroupKind {
+	fields, err := k.ReferenceFields()
+	if err != nil {
+		return nil // newKind has decoded the definition.
+	}
+	all := []schema.GroupKind{k.GroupVersionKind().GroupKind()}
+	for _, field := range fields {
+		if len(field.Targets) == 0 {
+			return nil
+		}
+		for _, target := range field.Targets {
+			if gk := k.kindOf(target.Type); gk.Kind != "" && !slices.Contains(all, gk) {
+				all = append(all, gk)
+			}
+		}
+	}
+	return all
+}
+
+// ownerKind returns the kind of the owner, or the zero value if the kind has several kinds of owners.
+func (k *kind) ownerKind() schema.GroupKind { return k.kindOf(k.Owner) }
+
+// kindOf returns the name in Kubernetes of an ARM type, or the zero value.
+func (k *kind) kindOf(armType string) schema.GroupKind {
+	if known := k.all.Default(armType); known != nil {
+		return known.GroupVersionKind().GroupKind()
+	}
+	return schema.GroupKind{}
+}
+
+// owner returns the owner of an object if it is named in the Kubernetes form, and its kind.
+func (k *kind) owner(obj *external.Unstructured) (*catalogue.KubernetesReference, schema.GroupKind) {
+	reference, err := catalogue.Owner(specOf(obj))
+	if err != nil || reference == nil || reference.Kubernetes == nil {
+		return nil, schema.GroupKind{}
+	}
+	if named := reference.Kubernetes; named.Kind != "" && named.Group != "" {
+		return named, schema.GroupKind{Group: named.Group, Kind: named.Kind}
+	}
+	return reference.Kubernetes, k.ownerKind()
+}
+
+// references returns the references of an object in the Kubernetes form.
+func (k *kind) references(obj *external.Unstructured) (all []catalogue.Found) {
+	found, err := k.References(specOf(obj))
+	if err != nil {
+		return nil // newKind has decoded the definition.
+	}
+	for _, one := range found {
+		if one.Kubernetes != nil {
+			all = append(all, one)
+		}
+	}
+	return all
+}
+
+// targetKind returns the kind that a reference names or, if it names none, the only kind that its
+// field may refer to.
+func (k *kind) targetKind(named *catalogue.KubernetesReference, targets []catalogue.Target) schema.GroupKind {
+	var only schema.GroupKind
+	for _, t := range targets {
+		gk := k.kindOf(t.Type)
+		fits := (named.Kind == "" || gk.Kind == named.Kind) && (named.Group == "" || gk.Group == named.Group)
+		if !fits {
+			continue
+		}
+		if only.Kind != "" && only != gk {
+			return schema.GroupKind{}
+		}
+		only = gk
+	}
+	if only.Kind == "" && named.Kind != "" {
+		return schema.GroupKind{Group: named.Group, Kind: named.Kind}
+	}
+	return only
+}

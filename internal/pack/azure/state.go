@@ -1,0 +1,136 @@
+package azure
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/kinship-dev/kinship/api/azure/catalogue"
+	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
+	"github.com/kinship-dev/kinship/internal/cloud/azure"
+	"github.com/kinship-dev/kinship/pkg/condition"
+	"github.com/kinship-dev/kinship/pkg/external"
+	"github.com/kinship-dev/kinship/pkg/reconcile"
+)
+
+// longestBody bounds status.resource, in bytes of JSON.
+const longestBody = 128 << 10
+
+// observe writes the resource into the status, and tells whether it serves.
+func (k *kind) observe(obj *external.Unstructured, r *resource) reconcile.Outcome {
+	setStatus(obj, shown(r.Body), "resource")
+	setStatus(obj, k.unknown(r.Body), "unknown")
+	state := short(stateOf(r.Body))
+	switch {
+	case azure.IsFailed(state) && obj.GetExternalSpec().ManagementPolicy != sharedv1alpha1.PolicyUnmanaged:
+		return reconcile.Refuse(condition.ReasonUnrecoverableError, "Azure says that the provisioningState is %s", state)
+	case azure.IsFailed(state) || !isTerminal(state):
+		return reconcile.Progress(condition.ReasonProgressing, "Azure says that the provisioningState is %s", state)
+	}
+	return reconcile.Outcome{}
+}
+
+// Bounds of status.unknown.
+const (
+	mostUnknown    = 256
+	longestUnknown = 1024
+)
+
+// managed are the properties that ARM adds to every resource.
+var managed = []string{"/id", "/type", "/name", "/etag", "/systemData", "/apiVersion", "/properties/provisioningState"}
+
+// unknown returns the paths of properties that the schema of the api-version doesn't have, or nil. Children that are
+// objects of their own are left out: each has a status.
+func (k *kind) unknown(body map[string]any) any {
+	_, rest, err := k.FromARM(body, catalogue.Conversion{})
+	if err != nil {
+		return nil
+	}
+	var paths []any
+	for _, one := range rest {
+		told := slices.Contains(managed, one.Path) || k.isPreserved(one.Path)
+		if !told && len(one.Path) <= longestUnknown && len(paths) < mostUnknown {
+			paths = append(paths, one.Path)
+		}
+	}
+	if len(paths) == 0 {
+		return nil
+	}
+	return paths
+}
+
+// isPreserved reports whether a path is that of children which are objects of their own.
+func (k *kind) isPreserved(path string) bool {
+	return slices.ContainsFunc(k.definition.Preserved, func(p catalogue.Preserved) bool {
+		return path == p.Path || strings.HasPrefix(path, p.Path+"/")
+	})
+}
+
+// longestText bounds each text of a body that is too long to be shown, in bytes.
+const longestText = 1024
+
+// short returns the beginning of a text.
+func short(text string) string {
+	if len(text) <= longestText {
+		return text
+	}
+	return strings.ToValidUTF8(text[:longestText], "")
+}
+
+// shown returns a body for the status. Of a long one only the state and what names the resource are shown.
+func shown(body map[string]any) map[string]any {
+	text, err := json.Marshal(body)
+	if err == nil && len(text) <= longestBody {
+		return runtime.DeepCopyJSON(body)
+	}
+	summary := map[string]any{"properties": map[string]any{"provisioningState": short(stateOf(body))}}
+	for _, key := range []string{"id", "name", "type", "location", "etag"} {
+		if text, ok := body[key].(string); ok {
+			summary[key] = short(text)
+		}
+	}
+	return summary
+}
+
+func setStatus(obj *external.Unstructured, value any, field string) {
+	status, _ := obj.Object["status"].(map[string]any)
+	if status = maps.Clone(status); status == nil {
+		status = map[string]any{}
+	}
+	if status[field] = value; value == nil {
+		delete(status, field)
+	}
+	obj.Object["status"] = status
+}
+
+// stateOf returns the provisioningState of a resource, or "".
+func stateOf(body map[string]any) string { return azure.ProvisioningState(body) }
+
+// isTerminal reports whether a change has ended. Many types have no state.
+func isTerminal(state string) bool {
+	return state == "" || strings.EqualFold(state, "Succeeded") || azure.IsFailed(state)
+}
+
+// isLeaving reports whether a resource is being deleted.
+func isLeaving(r *resource) bool {
+	state := stateOf(r.Body)
+	return strings.EqualFold(state, "Deleting") || strings.EqualFold(state, "Deprovisioning")
+}
+
+// underWay returns a resource whose change goes on: it does not serve until then, although the answer to
+// the PUT may not say so.
+func underWay(r *resource) *resource {
+	if !isTerminal(stateOf(r.Body)) {
+		return r
+	}
+	body := maps.Clone(r.Body)
+	properties, _ := body["properties"].(map[string]any)
+	if properties = maps.Clone(properties); properties == nil {
+		properties = map[string]any{}
+	}
+	properties["provisioningState"], body["properties"] = "Updating", properties
+	return &resource{ID: r.ID, Body: body, ETag: r.ETag}
+}

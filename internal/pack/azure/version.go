@@ -1,0 +1,195 @@
+package azure
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kinship-dev/kinship/api/azure/catalogue"
+)
+
+// versions returns the versions in which a kind is enabled, the stored one first. The error names the first
+// version that the catalogue doesn't have.
+func versions(
+	ctx context.Context, c client.Client, all *catalogue.Catalogue, k *catalogue.Kind,
+) ([]*catalogue.Kind, error) {
+	crd := definitionOf(k)
+	if err := c.Get(ctx, client.ObjectKeyFromObject(crd), crd); err != nil {
+		if apierrors.IsNotFound(err) {
+			return nil, nil
+		}
+		return nil, fmt.Errorf("read the definition of %s: %w", k.Kind, err)
+	}
+	listed, _, _ := unstructured.NestedSlice(crd.Object, "spec", "versions")
+	var enabled []*catalogue.Kind
+	for _, one := range listed {
+		version, _ := one.(map[string]any)
+		name, _ := version["name"].(string)
+		gvk := k.GroupVersionKind()
+		gvk.Version = name
+		known := all.Find(gvk)
+		switch stored, _ := version["storage"].(bool); {
+		case known == nil:
+			return nil, fmt.Errorf("%s is enabled in version %s, which this catalogue doesn't have: "+
+				"use the catalogue with which it was enabled", k.Kind, name)
+		case stored:
+			enabled = append([]*catalogue.Kind{known}, enabled...)
+		default:
+			enabled = append(enabled, known)
+		}
+	}
+	return enabled, nil
+}
+
+// define returns the definition of a kind that is enabled in a version, in addition to the versions in which the
+// kind is enabled already. The error names each object that would lose something in the other version.
+func define(
+	ctx context.Context, c client.Client, all *catalogue.Catalogue, k *catalogue.Kind,
+) (*unstructured.Unstructured, error) {
+	enabled, err := versions(ctx, c, all, k)
+	if err != nil {
+		return nil, err
+	}
+	if !slices.Contains(enabled, k) {
+		if len(enabled) > 0 {
+			if err := checkObjects(ctx, c, all, enabled[0], k); err != nil {
+				return nil, err
+			}
+		}
+		enabled = append(enabled, k)
+	}
+	crd, err := catalogue.CRD(all, enabled)
+	if err != nil {
+		return nil, err
+	}
+	if len(enabled) > 1 {
+		keepUnknownIn(crd)
+	}
+	crd.SetLabels(enabledLabels())
+	return crd, nil
+}
+
+// keepUnknownIn has the API server keep fields in specs that a version doesn't have. The API server converts
+// between versions by their names alone: it would drop these fields when the operator, or a user, writes
+// an object in the other version. The operator refuses an object with a field that the operator's version
+// doesn't have, and nothing is lost.
+func keepUnknownIn(crd *unstructured.Unstructured) {
+	listed, _, _ := unstructured.NestedFieldNoCopy(crd.Object, "spec", "versions")
+	versions, _ := listed.([]any)
+	for _, version := range versions {
+		v, _ := version.(map[string]any)
+		spec, _, _ := unstructured.NestedFieldNoCopy(v, "schema", "openAPIV3Schema", "properties", "spec")
+		keepUnknown(spec)
+	}
+}
+
+func keepUnknown(schema any) {
+	s, ok := schema.(map[string]any)
+	if !ok {
+		return
+	}
+	if properties, ok := s["properties"].(map[string]any); ok {
+		s["x-kubernetes-preserve-unknown-fields"] = true
+		for _, property := range properties {
+			keepUnknown(property)
+		}
+	}
+	keepUnknown(s["items"])
+	keepUnknown(s["additionalProperties"])
+}
+
+// page bounds the lists of checkObjects.
+const page = 500
+
+// checkObjects refuses another version of a kind for which the bodies of existing objects would differ. It names
+// all such objects.
+func checkObjects(ctx context.Context, c client.Client, all *catalogue.Catalogue, from, to *catalogue.Kind) error {
+	var problems []error
+	next := ""
+	for {
+		list := &unstructured.UnstructuredList{}
+		list.SetGroupVersionKind(from.GroupVersionKind())
+		if err := c.List(ctx, list, client.Limit(page), client.Continue(next)); err != nil {
+			return fmt.Errorf("list %s: %w", from.Kind, err)
+		}
+		for i := range list.Items {
+			u := &list.Items[i]
+			if err := convertible(all, u, from, to); err != nil {
+				problems = append(problems, fmt.Errorf("%s %s/%s: %w", from.Kind, u.GetNamespace(), u.GetName(), err))
+			}
+		}
+		if next = list.GetContinue(); next == "" {
+			break
+		}
+	}
+	if len(problems) > 0 {
+		return fmt.Errorf("%s is not enabled in version %s as well as in %s, %d objects would lose something:\n%w",
+			from.Kind, to.Version, from.Version, len(problems), errors.Join(problems...))
+	}
+	return nil
+}
+
+// convertible returns why an object doesn't mean the same in another version.
+func convertible(all *catalogue.Catalogue, u *unstructured.Unstructured, from, to *catalogue.Kind) error {
+	spec, _ := u.Object["spec"].(map[string]any)
+	with := catalogue.Conversion{
+		Name: u.GetName(), Kinds: all,
+		// Both versions resolve a reference to the same text.
+		Resolve: func(named catalogue.KubernetesReference, _ []catalogue.Target) (string, error) {
+			return strings.Join([]string{named.Group, named.Kind, named.Name, named.Path}, "/"), nil
+		},
+		Parent: catalogue.ExampleParent,
+	}
+	before, err := from.ToARM(spec, with)
+	if err != nil {
+		return nil //nolint:nilerr // the object is refused in its own version
+	}
+	after, err := to.ToARM(spec, with)
+	if err != nil {
+		return fmt.Errorf("in version %s: %w", to.Version, err)
+	}
+	if reflect.DeepEqual(before, after) {
+		return nil
+	}
+	var c comparison
+	c.compare(before, after, "")
+	c.compare(after, before, "")
+	slices.Sort(c.paths)
+	return fmt.Errorf("in version %s another body would be sent, which differs in %s", to.Version,
+		strings.Join(slices.Compact(c.paths), ", "))
+}
+
+// used returns an error for each kind with objects, in any of the versions in which the kind is enabled.
+func used(ctx context.Context, c client.Client, k *catalogue.Kind) error {
+	crd := definitionOf(k)
+	if err := c.Get(ctx, client.ObjectKeyFromObject(crd), crd); err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	stored, _, _ := unstructured.NestedSlice(crd.Object, "spec", "versions")
+	for _, one := range stored {
+		version, _ := one.(map[string]any)
+		if served, _ := version["served"].(bool); !served {
+			continue
+		}
+		gvk := k.GroupVersionKind()
+		gvk.Version, _ = version["name"].(string)
+		list := &unstructured.UnstructuredList{}
+		list.SetGroupVersionKind(gvk)
+		if err := c.List(ctx, list, client.Limit(1)); err != nil {
+			return fmt.Errorf("list %s: %w", k.Kind, err)
+		}
+		if len(list.Items) > 0 {
+			found := list.Items[0]
+			return fmt.Errorf("%s %s/%s exists", k.Kind, found.GetNamespace(), found.GetName())
+		}
+		return nil // Each version has all objects.
+	}
+	return nil
+}

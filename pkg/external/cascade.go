@@ -1,0 +1,221 @@
+package external
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
+	"github.com/kinship-dev/kinship/pkg/condition"
+	"github.com/kinship-dev/kinship/pkg/engine"
+	"github.com/kinship-dev/kinship/pkg/object"
+	"github.com/kinship-dev/kinship/pkg/reconcile"
+	"github.com/kinship-dev/kinship/pkg/relation"
+	"github.com/kinship-dev/kinship/pkg/watch"
+)
+
+// The resource of an owner may take along the resources of the objects that it owns
+// ([Kind.Cascades]). One request then deletes a tree, and a request for each resource of the tree
+// would be refused or in vain.
+
+// outside returns the sources that do not go with a deleted object.
+func (r *reconciler[K, R]) outside(p *pass[K, R], sources []object.ID) []object.ID {
+	if !r.kind.Cascades {
+		return sources
+	}
+	owned := r.engine.core.Owned(p.id)
+	return slices.DeleteFunc(slices.Clone(sources), func(id object.ID) bool { return slices.Contains(owned, id) })
+}
+
+// use is an object that refers to another one, and keeps that by a guard.
+type use struct{ user, used object.ID }
+
+// outsiders returns the uses of an object and of what the object owns by objects that it does not own,
+// one for each user.
+func (e *Engine) outsiders(id object.ID) (uses []use) {
+	inside := append([]object.ID{id}, e.core.Owned(id)...)
+	named := make(map[object.ID]bool, len(inside))
+	for _, one := range inside {
+		named[one] = true
+	}
+	for _, one := range inside {
+		for _, user := range e.core.Guards(one) {
+			if !named[user] {
+				named[user] = true
+				uses = append(uses, use{user, one})
+			}
+		}
+	}
+	return uses
+}
+
+// awaitUsersOfOwned waits for objects that refer to what a deleted object owns, and that do not go
+// with the object: the cloud would refuse to delete a network whose subnet is in use.
+func (r *reconciler[K, R]) awaitUsersOfOwned(_ context.Context, p *pass[K, R]) reconcile.Outcome {
+	if !r.kind.Cascades || r.remainder(p).decide() == keepResource {
+		return reconcile.Outcome{}
+	}
+	var outcome reconcile.Outcome
+	for _, one := range r.engine.outsiders(p.id) {
+		if one.used != p.id { // Which awaitFinalizers names.
+			outcome = outcome.And(reconcile.Wait(condition.ReasonInUse,
+				"Waiting for %s to be deleted: it refers to %s", one.user.Short(), one.used.Short()))
+		}
+	}
+	return outcome
+}
+
+// awaitOwner waits for the owner of a deleted object, if the owner is deleted too and takes the
+// resource along. With foreground deletion the owner waits for the object instead. An owner that waits for
+// users itself is not waited for: such a user may be in another tree whose owner waits for this object.
+func (r *reconciler[K, R]) awaitOwner(_ context.Context, p *pass[K, R]) reconcile.Outcome {
+	for _, t := range p.Refs.Targets() {
+		if t.Relation().Role != relation.Owner {
+			continue
+		}
+		if owner, ok := r.engine.leavingOwner(t.ID(), mostOwners); ok {
+			return reconcile.Wait(condition.ReasonDeleting, "Waiting for %s to be deleted, which takes %s along",
+				owner.Short(), r.engine.Noun)
+		}
+	}
+	return reconcile.Outcome{}
+}
+
+// mostOwners bounds how many owners, one above the other, are looked at.
+const mostOwners = 16
+
+// leavingOwner returns an owner, or an owner of the owner, whose resource is about to be deleted with
+// everything in it.
+func (e *Engine) leavingOwner(id object.ID, most int) (object.ID, bool) {
+	owner, k := e.core.Get(id), e.kindOf(id.GroupKind())
+	if owner == nil || k == nil || most == 0 {
+		return id, false
+	}
+	if e.takesAlong(k, id, owner) {
+		return id, true
+	}
+	for _, next := range e.ownersOf(k, owner) {
+		if found, ok := e.leavingOwner(next, most-1); ok {
+			return found, true
+		}
+	}
+	return id, false
+}
+
+// takesAlong reports whether the resource of an owner is about to be deleted with everything in it.
+func (e *Engine) takesAlong(k *kind, id object.ID, owner client.Object) bool {
+	if owner.GetDeletionTimestamp() == nil || !k.cascades ||
+		!slices.Contains(owner.GetFinalizers(), e.finalizer(k.gvk)) ||
+		slices.Contains(owner.GetFinalizers(), metav1.FinalizerDeleteDependents) {
+		return false
+	}
+	spec := owner.(Object).GetExternalSpec()
+	return spec.ManagementPolicy != sharedv1alpha1.PolicyUnmanaged &&
+		(spec.ManagedOptions == nil || spec.ManagedOptions.OnDelete != sharedv1alpha1.OnDeleteDetach) &&
+		len(e.outsiders(id)) == 0
+}
+
+// lookFirst reads a resource before its deletion where the deletion may have been carried out: with
+// the owner, or by a process that has ended. ends says that Delete is not to be called.
+func (r *reconciler[K, R]) lookFirst(
+	ctx context.Context, p *pass[K, R], id string,
+) (gone, ends bool, o reconcile.Outcome) {
+	if !r.mayBeGone(p) {
+		return false, false, o
+	}
+	resource, err := r.get(ctx, p, id)
+	switch {
+	case isClass(err, Missing):
+		return true, true, r.refuseMoved(p)
+	case err != nil:
+		return false, true, r.failed(p, err)
+	case r.kind.Leaving != nil && r.kind.Leaving(resource):
+		p.record.deleting, p.record.polls = true, polls{}
+		return false, true, r.awaitGone(p, resource, nil)
+	}
+	return false, false, o
+}
+
+// mayBeGone reports whether the resource of a deleted object may be deleted already.
+func (r *reconciler[K, R]) mayBeGone(p *pass[K, R]) bool {
+	began := meta.FindStatusCondition(p.status().Conditions, condition.Progressing)
+	if began != nil && began.Reason == condition.ReasonDeleting {
+		return true
+	}
+	return slices.ContainsFunc(p.Refs.Targets(), func(t engine.Target) bool {
+		return t.Relation().Role == relation.Owner && (t.Object() == nil || t.Object().GetDeletionTimestamp() != nil ||
+			!isOwned(p.Object, t.Object()))
+	})
+}
+
+// isOwned reports whether an object has an owner reference to another one.
+func isOwned(obj, owner client.Object) bool {
+	return slices.ContainsFunc(obj.GetOwnerReferences(), func(o metav1.OwnerReference) bool {
+		return o.UID == owner.GetUID()
+	})
+}
+
+// collecting is how long the garbage collector may take to delete the objects of an owner that is gone.
+const collecting = 30 * time.Second
+
+// untilCollected returns how long the status of an object is not written because the object's owner is
+// gone: the garbage collector is about to delete the object, and the write would delay that deletion and those of
+// all other objects of the owner.
+func (r *reconciler[K, R]) untilCollected(p *pass[K, R]) time.Duration {
+	orphaned := p.waits && len(p.Object.GetOwnerReferences()) > 0 &&
+		slices.ContainsFunc(p.Refs.Targets(), func(t engine.Target) bool {
+			return t.Relation().Role == relation.Owner && (t.Object() == nil || !isOwned(p.Object, t.Object()))
+		})
+	now := r.engine.Clock.Now()
+	switch {
+	case !orphaned:
+		p.record.orphaned = time.Time{}
+		return 0
+	case p.record.orphaned.IsZero():
+		p.record.orphaned = now
+	}
+	return max(0, collecting-now.Sub(p.record.orphaned))
+}
+
+// wakeOwners requeues the owners of an object, near and far, that are being deleted, after the object
+// lost a finalizer: awaitUsersOfOwned may have waited for the end of that guard.
+func (e *Engine) wakeOwners(k *kind, obj client.Object) {
+	next, seen := e.ownersOf(k, obj), map[object.ID]bool{}
+	for len(next) > 0 {
+		id := next[0]
+		next = next[1:]
+		owner, of := e.core.Get(id), e.kindOf(id.GroupKind())
+		if seen[id] || owner == nil || of == nil {
+			continue
+		}
+		seen[id] = true
+		if owner.GetDeletionTimestamp() != nil {
+			e.core.Requeue(id)
+		}
+		next = append(next, e.ownersOf(of, owner)...)
+	}
+}
+
+// ownersOf returns the targets of an object's edges of role Owner.
+func (e *Engine) ownersOf(k *kind, obj client.Object) (owners []object.ID) {
+	for _, edge := range e.core.Edges(k.gk(), obj) {
+		if edge.Role == relation.Owner {
+			owners = append(owners, edge.Target.ID)
+		}
+	}
+	return owners
+}
+
+// lostFinalizer reports whether a change removed a finalizer, perhaps with the object.
+func lostFinalizer(c watch.Change[client.Object]) bool {
+	if c.Old == nil {
+		return false
+	}
+	return slices.ContainsFunc(c.Old.GetFinalizers(), func(f string) bool {
+		return c.New == nil || !slices.Contains(c.New.GetFinalizers(), f)
+	})
+}

@@ -1,0 +1,268 @@
+package azure_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kinship-dev/kinship/internal/cloud/azure/emulator"
+	packazure "github.com/kinship-dev/kinship/internal/pack/azure"
+	"github.com/kinship-dev/kinship/internal/testenv"
+	"github.com/kinship-dev/kinship/test/operator"
+)
+
+// process starts an operator that can be killed.
+func (w *world) process() *operator.Process {
+	w.T.Helper()
+	return operator.Exec(w.T, "--azure-endpoint", w.cloud.URL(), "--azure-credential", "none",
+		"--azure-subscription", w.subscription)
+}
+
+// TestKilled: the operator is killed in the middle of the creation, the update and the deletion of
+// resources with each style of operation. Another process goes on: each request was sent once.
+func TestKilled(t *testing.T) {
+	w := newCloud(t, emulator.Options{RetryAfter: -1, BuildTime: 4 * time.Second})
+	p := w.process()
+	w.apply(group("rg"))
+	w.ready("rg/rg")
+	w.apply(vnet("net", "rg"), manifest("account", "batch", "rg", "location: westeurope"))
+	w.says("vnet/net", "Creating")
+	w.says("account/batch", "Creating")
+	p.Kill()
+	p = w.process()
+	w.ready("vnet/net", "account/batch")
+	w.apply(subnet("front", "net"))
+	w.ready("subnet/front")
+	w.edit("subnet/front", `{"spec":{"addressPrefix":"10.0.2.0/24"}}`)
+	w.says("subnet/front", "False Updating")
+	p.Kill()
+	p = w.process()
+	w.ready("subnet/front")
+	w.delete("account/batch", "subnet/front")
+	w.says("account/batch", "False Deleting")
+	w.says("subnet/front", "False Deleting")
+	p.Kill()
+	p = w.process()
+	w.gone("account/batch", "subnet/front")
+	w.delete("rg/rg")
+	w.says("rg/rg", "False Deleting")
+	p.Kill()
+	w.process()
+	w.gone("rg/rg", "vnet/net")
+	w.inCloud()
+	w.noneRefused()
+	for call, want := range map[string]int{
+		"PUT rg": 1, "PUT vnet": 1, "PUT account": 1, "PUT subnet": 2,
+		"DELETE rg": 1, "DELETE vnet": 0, "DELETE account": 1, "DELETE subnet": 1,
+	} {
+		method, kind, _ := strings.Cut(call, " ")
+		if got := w.calls(method, kind); got != want {
+			t.Errorf("%s: %d times, want %d", call, got, want)
+		}
+	}
+}
+
+// TestUpdate: only a difference is sent. The update of a network keeps its subnets, and a removed field
+// is removed in Azure too.
+func TestUpdate(t *testing.T) {
+	w := newWorld(t)
+	w.apply(group("rg"), vnet("net", "rg"), subnet("front", "net"))
+	w.ready("subnet/front")
+	w.edit("vnet/net", `{"spec":{"resyncPeriod":"1h"}}`)
+	w.ready("vnet/net")
+	w.edit("vnet/net",
+		`{"spec":{"tags":{"team":"blue"},"addressSpace":{"addressPrefixes":["10.0.0.0/16","10.1.0.0/16"]}}}`)
+	w.ready("vnet/net")
+	if n := w.calls("PUT", "vnet"); n != 2 {
+		t.Errorf("%d PUTs of the network, want 2", n)
+	}
+	w.inCloud("rg", "net", "front")
+	w.edit("vnet/net", `{"spec":{"tags":null}}`)
+	testenv.Eventually(t, func() error {
+		u := w.get("vnet", "net")
+		tags, _, _ := unstructured.NestedMap(u.Object, "status", "resource", "tags")
+		if len(tags) > 0 || !strings.HasPrefix(readyOf(u), "True") {
+			return fmt.Errorf("tags %v, %s", tags, readyOf(u))
+		}
+		return nil
+	})
+	w.inCloud("rg", "net", "front")
+	w.ready("subnet/front")
+	w.noneRefused()
+}
+
+// TestDrift: what another client changed is corrected, once, and what it deleted is created again.
+func TestDrift(t *testing.T) {
+	w := newWorld(t)
+	w.apply(group("rg"), vnet("net", "rg"))
+	w.ready("vnet/net")
+	id := w.id("vnet/net")
+	w.cloud.Change(id, map[string]any{"addressSpace": map[string]any{"addressPrefixes": []any{"10.9.0.0/16"}}})
+	w.cloud.ResetCalls()
+	w.edit("vnet/net", `{"spec":{"resyncPeriod":"200ms"}}`)
+	testenv.Eventually(t, func() error {
+		if puts, gets := w.calls("PUT", "vnet"), w.calls("GET", "vnet"); puts != 1 || gets < 5 {
+			return fmt.Errorf("%d PUTs and %d GETs", puts, gets)
+		}
+		return nil
+	})
+	w.cloud.Remove(id)
+	testenv.Eventually(t, func() error {
+		if puts := w.calls("PUT", "vnet"); puts != 2 {
+			return fmt.Errorf("%d PUTs, want 2", puts)
+		}
+		return nil
+	})
+	w.ready("vnet/net")
+	w.inCloud("rg", "net")
+}
+
+// TestUpdatingReference: a network interface waits while its subnet is being updated.
+func TestUpdatingReference(t *testing.T) {
+	w := newCloud(t, emulator.Options{RetryAfter: -1, BuildTime: time.Second})
+	w.start()
+	w.apply(group("rg"), vnet("net", "rg"), subnet("front", "net"))
+	w.ready("subnet/front")
+	w.edit("subnet/front", `{"spec":{"addressPrefix":"10.0.2.0/24"}}`)
+	w.says("subnet/front", "False Updating")
+	w.apply(nic("card", "rg", "{kubernetes: {name: front}}"))
+	w.says("nic/card", "False WaitingForReference Waiting for VirtualNetworksSubnet/front to be ready")
+	w.ready("nic/card")
+	w.noneRefused()
+}
+
+// TestManyDependents: a group with 200 dependents goes with one DELETE, and each dependent costs at most
+// one GET.
+func TestManyDependents(t *testing.T) {
+	const tables = 200
+	w := newCloud(t, emulator.Options{RetryAfter: -1, BuildTime: -1})
+	w.start()
+	text := append(make([]string, 0, tables+1), group("rg"))
+	names := make([]string, 0, tables)
+	for i := range tables {
+		name := fmt.Sprintf("t%d", i)
+		text = append(text, manifest("table", name, "rg", "location: westeurope"))
+		names = append(names, "table/"+name)
+	}
+	w.apply(text...)
+	w.ready(names...)
+	if n := w.calls("PUT", "table") + w.calls("GET", "table"); n > 3*tables {
+		t.Errorf("%d requests to create %d resources", n, tables)
+	}
+	w.cloud.ResetCalls()
+	begin := time.Now()
+	w.delete("rg/rg")
+	w.gone("rg/rg")
+	end := time.Now()
+	w.gone(names...)
+	t.Logf("the group was gone after %s, and all else %s later", end.Sub(begin), time.Since(end))
+	if gets, deletes := w.calls("GET", "table"), w.cloud.CallCount("DELETE"); gets > tables || deletes != 1 {
+		t.Errorf("%d GETs of %d tables, %d DELETEs", gets, tables, deletes)
+	}
+	w.inCloud()
+	w.noneRefused()
+}
+
+// TestDeployments: with the option, resources are created and updated by one template deployment each. A text that
+// looks like an expression of templates stays a text.
+func TestDeployments(t *testing.T) {
+	w := newCloud(t, cloudOptions)
+	w.submission = packazure.ByDeployment
+	w.start()
+	w.apply(group("rg"), vnet("net", "rg"), subnet("front", "net"))
+	w.ready("vnet/net", "subnet/front")
+	w.edit("vnet/net", `{"spec":{"tags":{"text":"[resourceGroup().id]"}}}`)
+	testenv.Eventually(t, func() error {
+		text, _, _ := unstructured.NestedString(w.get("vnet", "net").Object, "status", "resource", "tags", "text")
+		if text != "[resourceGroup().id]" {
+			return fmt.Errorf("the tag is %q", text)
+		}
+		return nil
+	})
+	w.ready("vnet/net", "subnet/front")
+	if n := w.calls("PUT", "vnet") + w.calls("PUT", "subnet"); n != 0 {
+		t.Errorf("%d PUTs of resources", n)
+	}
+	if n := w.cloud.Calls()[emulator.Call{Method: "PUT", Type: "Microsoft.Resources/deployments"}]; n != 3 {
+		t.Errorf("%d deployments, want 3", n)
+	}
+	testenv.Eventually(t, func() error { // A resource group has 800 deployments at most.
+		for _, item := range w.cloud.Inventory() {
+			if strings.EqualFold(item.Type, "Microsoft.Resources/deployments") {
+				return fmt.Errorf("left behind: %s", item.ID)
+			}
+		}
+		return nil
+	})
+	w.inCloud("rg", "net", "front")
+	w.noneRefused()
+}
+
+// TestRotation: an object goes on with the new credentials of its Secret. Here the new ones are for another
+// subscription, where the object's resource would be created.
+func TestRotation(t *testing.T) {
+	w := newWorld(t)
+	elsewhere := "9" + w.subscription[1:]
+	if strings.HasPrefix(w.subscription, "9") {
+		elsewhere = "8" + w.subscription[1:]
+	}
+	w.Create(w.principal("login", w.subscription))
+	login := func(name string) string {
+		return manifest("rg", name, "", "location: westeurope, credentialsRef: {secretName: login}")
+	}
+	w.apply(login("before"))
+	w.ready("rg/before")
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.NS, Name: "login"}}
+	rotate := fmt.Sprintf(`{"stringData":{"AZURE_SUBSCRIPTION_ID":%q}}`, elsewhere)
+	if err := w.C.Patch(t.Context(), secret, client.RawPatch(types.MergePatchType, []byte(rotate))); err != nil {
+		t.Fatal(err)
+	}
+	testenv.Eventually(t, func() error { // The pack's cache may have the former version for a moment.
+		u := w.get("rg", "before")
+		if !strings.Contains(fmt.Sprint(u.Object["status"]), secret.GetResourceVersion()) {
+			return fmt.Errorf("the status has not the version %s: %v", secret.GetResourceVersion(), u.Object["status"])
+		}
+		return nil
+	})
+	w.apply(login("after"))
+	w.ready("rg/after")
+	for one, want := range map[string]string{"rg/before": w.subscription, "rg/after": elsewhere} {
+		if got := w.id(one).Subscription(); got != want {
+			t.Errorf("%s is in the subscription %s, want %s", one, got, want)
+		}
+	}
+	w.noneRefused()
+}
+
+// TestRoutesAtOnce: six routes of one table are applied at once. Azure carries out one request for a table after
+// another, and refuses the others with 429 for a while: all become Ready, and each is made once.
+func TestRoutesAtOnce(t *testing.T) {
+	w := newWorld(t)
+	w.apply(group("rg"), manifest("table", "ways", "rg", "location: westeurope"))
+	w.ready("table/ways")
+	w.cloud.ResetCalls()
+	const n = 6
+	names := append(make([]string, 0, n+2), "rg", "ways")
+	text, routes := make([]string, 0, n), make([]string, 0, n)
+	for i := range n {
+		name := fmt.Sprintf("way%d", i)
+		names, routes = append(names, name), append(routes, "route/"+name)
+		text = append(text, manifest("route", name, "ways", fmt.Sprintf("addressPrefix: 10.%d.0.0/16, nextHopType: None", i)))
+	}
+	w.apply(text...)
+	w.ready(routes...)
+	w.inCloud(names...)
+	w.noneRefused(emulator.Busy)
+	refused := len(w.cloud.Refusals())
+	if puts := w.calls("PUT", "route"); puts-refused != len(routes) {
+		t.Errorf("%d PUTs, of which %d were refused, for %d routes", puts, refused, len(routes))
+	}
+	t.Logf("%d PUTs were refused with 429", refused)
+}

@@ -1,0 +1,71 @@
+package azure_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/kinship-dev/kinship/api/azure/catalogue"
+	"github.com/kinship-dev/kinship/internal/testenv"
+	"github.com/kinship-dev/kinship/test/operator"
+)
+
+// enabled are the types of the tests.
+var enabled = []string{
+	"Microsoft.Resources/resourceGroups", "Microsoft.Network/virtualNetworks", "Microsoft.Network/virtualNetworks/subnets",
+	"Microsoft.Network/routeTables", "Microsoft.Network/routeTables/routes", "Microsoft.Network/networkSecurityGroups",
+	"Microsoft.Network/publicIPAddresses", "Microsoft.Network/networkInterfaces", "Microsoft.Network/loadBalancers",
+	"Microsoft.Compute/virtualMachineScaleSets", "Microsoft.Batch/batchAccounts", "Microsoft.Batch/batchAccounts/pools",
+	"Microsoft.Network/virtualNetworks/virtualNetworkPeerings", "Microsoft.Network/networkSecurityGroups/securityRules",
+	"Microsoft.Network/applicationSecurityGroups", "Microsoft.Compute/availabilitySets",
+}
+
+func TestMain(m *testing.M) {
+	operator.Packs("azure")
+	folder, err := os.MkdirTemp("", "kinship-azure-")
+	if err != nil {
+		panic(err)
+	}
+	if err := writeDefinitions(folder); err != nil {
+		panic(err)
+	}
+	crds := testenv.CRDs(folder, "../../config/crd/kinship.dev_referencegrants.yaml")
+	testenv.Main(m, crds, testenv.WithoutPods(), testenv.KeepNamespaces())
+}
+
+// writeDefinitions writes the definitions of the enabled kinds into a folder: the garbage collector has to
+// know the kinds at its start.
+func writeDefinitions(folder string) error {
+	for _, k := range kindsOf(enabled...) {
+		crd, err := catalogue.CRD(all(), []*catalogue.Kind{k})
+		if err != nil {
+			return err
+		}
+		text, err := yaml.Marshal(crd)
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(folder, crd.GetName()+".yaml"), text, 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func all() *catalogue.Catalogue {
+	all, err := catalogue.Embedded()
+	if err != nil {
+		panic(err)
+	}
+	return all
+}
+
+func kindsOf(types ...string) []*catalogue.Kind {
+	kinds := make([]*catalogue.Kind, 0, len(types))
+	for _, t := range types {
+		kinds = append(kinds, all().Default(t))
+	}
+	return kinds
+}
