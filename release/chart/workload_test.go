@@ -31,18 +31,22 @@ func deployment(t *testing.T, text string) *appsv1.Deployment {
 // TestArguments: values become arguments of the operator.
 func TestArguments(t *testing.T) {
 	for text, want := range map[string]string{
-		`{}`: "operator --packs=usage,iot,openstack,oam --enforcement=webhook --leader-elect=true " +
+		`{}`: "operator --packs=usage,iot,openstack,oam,azure --enforcement=webhook --leader-elect=true " +
 			"--health-probe-bind-address=:8081 --webhook-port=9443 --metrics-bind-address=:8080 " +
-			"--openstack-conditions=published --identity=workload-identity",
+			"--openstack-conditions=published --identity=workload-identity --azure-credential=secret " +
+			"--azure-submission=put",
 		`{` + only("usage") + `, "enforcement": "policy", "metrics": {"enabled": false}, "namespaces": ["a", "b"]}`: "operator " +
 			"--packs=usage --enforcement=policy --leader-elect=true --health-probe-bind-address=:8081 " +
 			"--namespaces=a,b --metrics-bind-address=0",
 		`{"packs": {"usage": {"kinds": ["pods", "a.b"], "usingKinds": ["c.d"], "maxPerNamespace": 100},
 			"openstack": {"hosts": ["*.example"], "conditions": "all"}, "iot": {"enabled": false},
-			"oam": {"kinds": ["e.f"]}}, "extraArgs": ["--verbose"]}`: "operator --packs=usage,openstack,oam " +
+			"oam": {"kinds": ["e.f"]}, "azure": {"credential": "default", "subscription": "s", "endpoint": "https://a.example",
+			"submission": "deployment"}}, "extraArgs": ["--verbose"]}`: "operator --packs=usage,openstack,oam,azure " +
 			"--enforcement=webhook --leader-elect=true --health-probe-bind-address=:8081 --webhook-port=9443 " +
 			"--metrics-bind-address=:8080 --kinds=pods,a.b --using-kinds=c.d --usage-max-per-namespace=100 " +
-			"--openstack-conditions=all --openstack-hosts=*.example --oam-kinds=e.f --verbose",
+			"--openstack-conditions=all --openstack-hosts=*.example --oam-kinds=e.f " +
+			"--azure-credential=default --azure-submission=deployment --azure-endpoint=https://a.example " +
+			"--azure-subscription=s --verbose",
 	} {
 		if got := strings.Join(deployment(t, text).Spec.Template.Spec.Containers[0].Args, " "); got != want {
 			t.Errorf("values %s:\ngot  %s\nwant %s", text, got, want)

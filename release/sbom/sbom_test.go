@@ -2,7 +2,8 @@ package sbom_test
 
 import (
 	"bytes"
-	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -14,12 +15,12 @@ import (
 	"github.com/kinship-dev/kinship/release/sbom"
 )
 
-// bill is the bill of this test's own program.
+// bill is the bill of the program that makes releases.
 func bill(t *testing.T) sbom.Bill {
 	t.Helper()
-	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
+	program := filepath.Join(t.TempDir(), "release")
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "..").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
 	}
 	b, err := sbom.Read(program)
 	if err != nil {

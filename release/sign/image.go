@@ -1,6 +1,7 @@
 package sign
 
 import (
+	"bytes"
 	"crypto/ecdsa"
 	"encoding/base64"
 	"encoding/json"
@@ -14,7 +15,6 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/static"
 	"github.com/google/go-containerregistry/pkg/v1/types"
-	"github.com/google/go-containerregistry/pkg/v1/validate"
 )
 
 const (
@@ -86,12 +86,37 @@ func VerifyImage(key *ecdsa.PublicKey, dir, repository string, digest v1.Hash) e
 	if err := verifySignature(key, index, repository, digest); err != nil {
 		return err
 	}
-	image, err := index.ImageIndex(digest)
+	return verifyBlobs(layout.Path(dir), digest, types.OCIImageIndex)
+}
+
+// verifyBlobs checks that a blob has its digest, and so have all blobs that an index or a manifest names.
+func verifyBlobs(dir layout.Path, digest v1.Hash, media types.MediaType) error {
+	text, err := dir.Bytes(digest)
 	if err != nil {
-		return fmt.Errorf("%w: read image %s: %w", errRefused, digest, err)
+		return fmt.Errorf("%w: read blob %s: %w", errRefused, digest, err)
 	}
-	if err := validate.Index(image); err != nil {
-		return fmt.Errorf("%w: image %s was changed: %w", errRefused, digest, err)
+	if got, _, err := v1.SHA256(bytes.NewReader(text)); err != nil || got != digest {
+		return fmt.Errorf("%w: blob %s was changed", errRefused, digest)
+	}
+	if !media.IsIndex() && !media.IsImage() {
+		return nil
+	}
+	var named struct {
+		Config    *v1.Descriptor  `json:"config"`
+		Layers    []v1.Descriptor `json:"layers"`
+		Manifests []v1.Descriptor `json:"manifests"`
+	}
+	if err := json.Unmarshal(text, &named); err != nil {
+		return fmt.Errorf("%w: read blob %s: %w", errRefused, digest, err)
+	}
+	all := append(named.Manifests, named.Layers...)
+	if named.Config != nil {
+		all = append(all, *named.Config)
+	}
+	for _, d := range all {
+		if err := verifyBlobs(dir, d.Digest, d.MediaType); err != nil {
+			return err
+		}
 	}
 	return nil
 }

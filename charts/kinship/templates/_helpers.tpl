@@ -29,7 +29,7 @@ app.kubernetes.io/part-of: kinship
 {{- /* The packs that are on, separated by commas, in the order of the operator. */ -}}
 {{- define "kinship.packs" -}}
 {{- $on := list -}}
-{{- range $name := list "usage" "iot" "openstack" "oam" -}}
+{{- range $name := list "usage" "iot" "openstack" "oam" "azure" -}}
 {{- if (index $.Values.packs $name).enabled -}}{{- $on = append $on $name -}}{{- end -}}
 {{- end -}}
 {{- join "," $on -}}
@@ -41,7 +41,7 @@ app.kubernetes.io/part-of: kinship
 {{- fail "the namespace of the operator is kinship-system: install with --namespace kinship-system --create-namespace" }}
 {{- end }}
 {{- if not (include "kinship.packs" .) }}
-{{- fail "all packs are off: set packs.usage.enabled, packs.openstack.enabled, packs.iot.enabled or packs.oam.enabled" }}
+{{- fail "all packs are off: set packs.usage.enabled, packs.openstack.enabled, packs.iot.enabled, packs.oam.enabled or packs.azure.enabled" }}
 {{- end }}
 {{- if has "kinship-system" .Values.namespaces }}
 {{- fail "namespaces: kinship-system is the operator's own namespace: leave it out" }}
@@ -103,6 +103,18 @@ app.kubernetes.io/part-of: kinship
 {{- with .Values.packs.oam }}
 {{- if and .enabled .kinds }}
 - --oam-kinds={{ join "," .kinds }}
+{{- end }}
+{{- end }}
+{{- with .Values.packs.azure }}
+{{- if .enabled }}
+- --azure-credential={{ .credential }}
+- --azure-submission={{ .submission }}
+{{- with .endpoint }}
+- --azure-endpoint={{ . }}
+{{- end }}
+{{- with .subscription }}
+- --azure-subscription={{ . }}
+{{- end }}
 {{- end }}
 {{- end }}
 {{- with .Values.extraArgs }}
