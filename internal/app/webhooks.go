@@ -242,7 +242,7 @@ type hidden struct {
 func (h hidden) Register(path string, hook http.Handler) {
 	h.Server.Register(path+"/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		bundle, ok := h.current()
-		told := strings.TrimPrefix(r.URL.Path, path+"/")
+		told := strings.ToLower(strings.TrimPrefix(r.URL.Path, path+"/")) // A configuration may be of an earlier release.
 		if !ok || subtle.ConstantTimeCompare([]byte(told), []byte(bundle.Path)) != 1 {
 			http.NotFound(w, r)
 			return

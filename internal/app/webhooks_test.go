@@ -46,7 +46,8 @@ func TestAnswerInFull(t *testing.T) {
 		server.Start()
 		t.Cleanup(server.Close)
 		for path, want := range map[string]string{
-			"/hook/secret": "error <nil>, in time true", "/hook/": "404 page not found\n", "/hook/other": "404 page not found\n",
+			"/hook/secret": "error <nil>, in time true", "/hook/SECRET": "error <nil>, in time true",
+			"/hook/": "404 page not found\n", "/hook/other": "404 page not found\n",
 		} {
 			if got := textAt(t, server.URL+path+query); got != want {
 				t.Errorf("GET %s%s: %q, want %q", path, query, got, want)

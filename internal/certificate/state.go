@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -51,9 +52,10 @@ func (s *state) bundle() []*x509.Certificate {
 	return append(certs, s.retiring...)
 }
 
-// exported returns the [Bundle] of a state.
+// exported returns the [Bundle] of a state. The path is in lower case: the API server refuses other letters in
+// clientConfig.service.path, and an earlier release wrote some into the Secret.
 func (s *state) exported() Bundle {
-	return Bundle{CA: encodeCerts(s.bundle()...), Path: s.path, Certificate: s.leaf}
+	return Bundle{CA: encodeCerts(s.bundle()...), Path: strings.ToLower(s.path), Certificate: s.leaf}
 }
 
 // perform returns the state after an action. All keys are created here.

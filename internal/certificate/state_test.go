@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"pgregory.net/rapid"
 )
 
@@ -191,6 +192,18 @@ func TestAnnounceAgain(t *testing.T) {
 	again := mustStep(t, mustStep(t, announced, publish, epoch), announce, epoch)
 	if !again.PublishedAt.IsZero() || !again.next.Leaf.Equal(announced.next.Leaf) {
 		t.Error("a rotation under way goes on, but is published again")
+	}
+}
+
+// TestPathOfService: the API server takes each part of the path of a Service's webhook for the name of a
+// subdomain.
+func TestPathOfService(t *testing.T) {
+	earlier := *mustStep(t, nil, create, epoch)
+	earlier.path = "O54SWEB6UEV2RTZTMQFY6HSJAV"
+	for _, s := range []*state{mustStep(t, nil, create, epoch), &earlier} {
+		if problems := validation.IsDNS1123Subdomain(s.exported().Path); len(problems) > 0 {
+			t.Errorf("the path %s: %v", s.exported().Path, problems)
+		}
 	}
 }
 

@@ -20,7 +20,9 @@ import (
 func testRestored(t *testing.T) {
 	w := newWorld(t)
 	u, used, using := w.saved("u", "using", "used")
-	w.Create(using, used, u)
+	w.Create(using, used)
+	// For 5 s after the installation of a definition, no MutatingAdmissionPolicy finds its kind.
+	testenv.Eventually(t, func() error { return w.TryCreate(u) })
 	w.ready(u, metav1.ConditionTrue, "Available")
 	w.ownedBy(u, using)
 	w.refused(used)
