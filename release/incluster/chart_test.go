@@ -64,7 +64,8 @@ func TestChart(t *testing.T) {
 // usageByPolicy are values of deletion protection alone, without webhooks.
 const usageByPolicy = `{
 	"enforcement": "policy", "replicas": 1,
-	"packs": {"openstack": {"enabled": false}, "iot": {"enabled": false}, "oam": {"enabled": false}}
+	"packs": {"openstack": {"enabled": false}, "iot": {"enabled": false}, "oam": {"enabled": false},
+		"azure": {"enabled": false}}
 }`
 
 // TestChartByPolicy installs one pack that refuses by a policy: nothing needs to reach the operator.
