@@ -12,6 +12,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -19,6 +20,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
@@ -32,8 +34,9 @@ import (
 const repository = "https://github.com/kinship-dev/kinship"
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := run(ctx, os.Args[1:])
+	//nolint:forbidigo // this is the main of a program, where contexts begin
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx, os.Args[1:], os.Stdout)
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "Error:", err)
@@ -44,7 +47,8 @@ func main() {
 // flags of all commands.
 type flags struct{ version, out, key, source, image string }
 
-func run(ctx context.Context, args []string) error {
+// run runs a command, which prints the image to out.
+func run(ctx context.Context, args []string, out io.Writer) error {
 	if len(args) == 0 {
 		return fmt.Errorf("name a command: image, all or verify")
 	}
@@ -60,20 +64,20 @@ func run(ctx context.Context, args []string) error {
 	}
 	switch args[0] {
 	case "image":
-		_, _, err := makeImage(ctx, f)
+		_, _, err := makeImage(ctx, f, out)
 		return err
 	case "all":
-		return makeAll(ctx, f)
+		return makeAll(ctx, f, out)
 	case "verify":
-		return verify(f)
+		return verify(f, out)
 	default:
 		return fmt.Errorf("no command %q: name image, all or verify", args[0])
 	}
 }
 
-// makeImage builds the images with their bills of materials and provenance, and signs both if there is
-// a key.
-func makeImage(ctx context.Context, f flags) (image.Options, image.Result, error) {
+// makeImage builds the images with their bills of materials and provenance, and prints the images'
+// digest. With a key, makeImage signs the images and the provenance.
+func makeImage(ctx context.Context, f flags, out io.Writer) (image.Options, image.Result, error) {
 	o, err := options(ctx, f)
 	if err != nil {
 		return o, image.Result{}, err
@@ -107,7 +111,7 @@ func makeImage(ctx context.Context, f flags) (image.Options, image.Result, error
 			return o, result, fmt.Errorf("write %s: %w", name, err)
 		}
 	}
-	fmt.Println(f.image + "@" + result.Digest.String())
+	fmt.Fprintln(out, f.image+"@"+result.Digest.String())
 	return o, result, nil
 }
 
@@ -115,11 +119,11 @@ func makeImage(ctx context.Context, f flags) (image.Options, image.Result, error
 var released = regexp.MustCompile(`^v\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$`)
 
 // makeAll makes everything of a release.
-func makeAll(ctx context.Context, f flags) error {
+func makeAll(ctx context.Context, f flags, out io.Writer) error {
 	if !released.MatchString(f.version) {
 		return fmt.Errorf("%q is no version of a release: make release VERSION=v1.2.0", f.version)
 	}
-	o, result, err := makeImage(ctx, f)
+	o, result, err := makeImage(ctx, f, out)
 	if err != nil {
 		return err
 	}
@@ -127,7 +131,7 @@ func makeAll(ctx context.Context, f flags) error {
 }
 
 // verify checks the signatures of a release.
-func verify(f flags) error {
+func verify(f flags, out io.Writer) error {
 	key, err := sign.LoadPublic(f.key)
 	if err != nil {
 		return err
@@ -150,7 +154,7 @@ func verify(f flags) error {
 	if _, err := sign.VerifyStatement(key, envelope); err != nil {
 		return err
 	}
-	fmt.Println("verified", f.image+"@"+digest.String())
+	fmt.Fprintln(out, "verified", f.image+"@"+digest.String())
 	return nil
 }
 

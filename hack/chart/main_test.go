@@ -75,7 +75,8 @@ func TestConditional(t *testing.T) {
 // TestAlerts: an alert without a runbook is an error that names the alert.
 func TestAlerts(t *testing.T) {
 	page, runbook := filepath.Join(t.TempDir(), "page.md"), filepath.Join(t.TempDir(), "runbook.md")
-	text := "```yaml\ngroups:\n  - name: g\n    rules:\n      - {alert: Lost, expr: up < 1, annotations: {summary: s}}\n```\n"
+	text := "```yaml\ngroups:\n  - name: g\n    rules:\n" +
+		"      - {alert: Lost, expr: up < 1, annotations: {summary: s}}\n```\n"
 	for path, content := range map[string]string{page: text, runbook: "# Runbooks\n"} {
 		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 			t.Fatal(err)

@@ -35,7 +35,8 @@ var (
 	markedRule    = regexp.MustCompile(`- apiGroups:\n  - mark-(\w+)\n  resources:\n  - mark\n  verbs:\n((?:  - \w+\n)+)`)
 	keepLine      = regexp.MustCompile(`(?m)^ *` + keepAnnotation + ": keep\n")
 	webhookRule   = regexp.MustCompile(
-		`- apiGroups:\n  - [a-z.0-9]+\n  resourceNames:\n  - ` + webhookMark + "\n  resources:\n(?:  - \\w+\n)+  verbs:\n(?:  - \\w+\n)+")
+		`- apiGroups:\n  - [a-z.0-9]+\n  resourceNames:\n  - ` + webhookMark +
+			`\n  resources:\n(?:  - \w+\n)+  verbs:\n(?:  - \w+\n)+`)
 )
 
 // lists are the values with the kinds of each mark.
@@ -59,7 +60,8 @@ func expand(text string) string {
 // deployments.apps. With Pods that are used, evictions are tried.
 func kindRules(list, verbs string, used bool) string {
 	text := "{{- range " + list + " }}\n{{- $kind := splitn \".\" 2 . }}\n" +
-		"- apiGroups:\n  - {{ $kind._1 | default \"\" | quote }}\n  resources:\n  - {{ $kind._0 | quote }}\n  verbs:\n" + verbs
+		"- apiGroups:\n  - {{ $kind._1 | default \"\" | quote }}\n" +
+		"  resources:\n  - {{ $kind._0 | quote }}\n  verbs:\n" + verbs
 	if used {
 		text += when(`eq . "pods"`,
 			"- apiGroups:\n  - \"\"\n  resources:\n  - pods/eviction\n  verbs:\n  - create\n")

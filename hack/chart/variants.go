@@ -34,7 +34,9 @@ type axis struct {
 // axes are all values on which objects depend, besides the packs.
 var axes = []axis{
 	{`eq $.Values.enforcement "policy"`, nil, func(s *setting) { s.options.Enforcement = pack.ByPolicy }},
-	{`eq (include "kinship.mutatingPolicies" $) "true"`, []string{"usage"}, func(s *setting) { s.mutatingPolicies = true }},
+	{`eq (include "kinship.mutatingPolicies" $) "true"`, []string{"usage"}, func(s *setting) {
+		s.mutatingPolicies = true
+	}},
 	{`$.Values.namespaces`, nil, func(s *setting) { s.options.Namespaces = []string{namespaceMark} }},
 	{`$.Values.packs.usage.kinds`, []string{"usage"}, func(s *setting) {
 		s.options.Usage.Kinds, s.options.Usage.Using = usedMark, usingMark

@@ -41,7 +41,8 @@ func archive(path string, modified time.Time, files []file) (err error) {
 			return fmt.Errorf("write archive: %w", err)
 		}
 		err = w.WriteHeader(&tar.Header{
-			Typeflag: tar.TypeReg, Name: f.name, Mode: f.mode, Size: int64(len(content)), ModTime: modified, Format: tar.FormatPAX,
+			Typeflag: tar.TypeReg, Name: f.name, Mode: f.mode, Size: int64(len(content)),
+			ModTime: modified, Format: tar.FormatPAX,
 		})
 		if err != nil {
 			return fmt.Errorf("write archive: %w", err)

@@ -19,7 +19,10 @@ const (
 
 // Platforms are the platforms of the archives: those of the images, and those that people work on.
 var Platforms = []image.Platform{
-	{OS: "linux", Arch: "amd64"}, {OS: "linux", Arch: "arm64"}, {OS: "darwin", Arch: "amd64"}, {OS: "darwin", Arch: "arm64"},
+	{OS: "linux", Arch: "amd64"},
+	{OS: "linux", Arch: "arm64"},
+	{OS: "darwin", Arch: "amd64"},
+	{OS: "darwin", Arch: "arm64"},
 }
 
 // Options of the files of a release.
@@ -52,7 +55,7 @@ func Make(ctx context.Context, o Options, known []image.Program) error {
 	if err != nil {
 		return err
 	}
-	installation, err := chartOf(o)
+	installation, err := chartOf(ctx, o)
 	if err != nil {
 		return err
 	}
@@ -81,7 +84,8 @@ func archivesOf(ctx context.Context, o Options, known []image.Program) ([]packed
 				return nil, err
 			}
 		}
-		a := packed{platform: platform, name: fmt.Sprintf("%s_%s_%s_%s.tar.gz", program, o.Version, platform.OS, platform.Arch)}
+		name := fmt.Sprintf("%s_%s_%s_%s.tar.gz", program, o.Version, platform.OS, platform.Arch)
+		a := packed{platform: platform, name: name}
 		path := filepath.Join(o.Directory, a.name)
 		err := archive(path, o.Time, []file{
 			{program, p.Path, 0o755}, {"LICENSE", filepath.Join(o.Source, "LICENSE"), 0o644},
@@ -109,7 +113,7 @@ metadata:
 
 // chartOf packs the chart, and returns the manifest to install without Helm: the chart with its
 // defaults, and the image by its digest.
-func chartOf(o Options) (string, error) {
+func chartOf(ctx context.Context, o Options) (string, error) {
 	c, err := chart.Load(filepath.Join(o.Source, "charts", "kinship"))
 	if err != nil {
 		return "", err
@@ -122,7 +126,7 @@ func chartOf(o Options) (string, error) {
 	if o.Digest != (v1.Hash{}) {
 		values["image"].(map[string]any)["digest"] = o.Digest.String()
 	}
-	text, err := c.Text(values, chart.Cluster{})
+	text, err := c.Text(ctx, values, chart.Cluster{})
 	if err != nil {
 		return "", err
 	}

@@ -22,12 +22,12 @@ func made(t *testing.T) map[string][]byte {
 	dir := t.TempDir()
 	o := Options{
 		Options: image.Options{
-			Source: "../..", Version: "v1.2.3", Time: time.Unix(1_700_000_000, 0).UTC(), Repository: "https://example.com/kinship",
-			Directory: filepath.Join(dir, "dist"),
+			Source: "../..", Version: "v1.2.3", Time: time.Unix(1_700_000_000, 0).UTC(),
+			Repository: "https://example.com/kinship", Directory: filepath.Join(dir, "dist"),
 		},
 		Image: "registry.example/kinship", Digest: v1.Hash{Algorithm: "sha256", Hex: strings.Repeat("1", 64)},
 	}
-	var programs []image.Program
+	programs := make([]image.Program, 0, len(Platforms))
 	for _, p := range Platforms {
 		path := filepath.Join(dir, p.OS+p.Arch)
 		if err := os.WriteFile(path, []byte("program for "+p.String()), 0o600); err != nil {
@@ -56,7 +56,8 @@ func TestMake(t *testing.T) {
 	first, second := made(t), made(t)
 	for _, name := range []string{
 		"kinship_v1.2.3_linux_amd64.tar.gz", "kinship_v1.2.3_linux_arm64.tar.gz", "kinship_v1.2.3_darwin_amd64.tar.gz",
-		"kinship_v1.2.3_darwin_arm64.tar.gz", "kinship-1.2.3.tgz", "install.yaml", "kinship.krew.yaml", "notes.md", checksumsFile,
+		"kinship_v1.2.3_darwin_arm64.tar.gz", "kinship-1.2.3.tgz", "install.yaml", "kinship.krew.yaml", "notes.md",
+		checksumsFile,
 	} {
 		if len(first[name]) == 0 {
 			t.Errorf("there is no %s", name)
@@ -107,7 +108,8 @@ func TestKrew(t *testing.T) {
 
 // TestNotes: the notes are the section of the version, or else the section Unreleased.
 func TestNotes(t *testing.T) {
-	const changelog = "# Changelog\n\n## Unreleased\n\n- new\n\n## v1.2.0 - 2026-11-01\n\n- old\n\n### Fixed\n\n- bug\n\n## v1.1.0\n"
+	const changelog = "# Changelog\n\n## Unreleased\n\n- new\n\n" +
+		"## v1.2.0 - 2026-11-01\n\n- old\n\n### Fixed\n\n- bug\n\n## v1.1.0\n"
 	for version, want := range map[string]string{
 		"v1.2.0": "# v1.2.0\n\n- old\n\n### Fixed\n\n- bug\n", "v1.3.0": "# v1.3.0\n\n- new\n",
 	} {

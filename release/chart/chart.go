@@ -2,6 +2,7 @@ package chart
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -72,7 +73,7 @@ type Cluster struct {
 
 // Render returns the rendered files of the chart, by their names in the chart. Render checks the
 // values against the schema.
-func (c *Chart) Render(values map[string]any, cluster Cluster) (map[string]string, error) {
+func (c *Chart) Render(ctx context.Context, values map[string]any, cluster Cluster) (map[string]string, error) {
 	caps := common.DefaultCapabilities.Copy()
 	version, err := common.ParseKubeVersion("v1.36.0")
 	if err != nil {
@@ -88,7 +89,7 @@ func (c *Chart) Render(values map[string]any, cluster Cluster) (map[string]strin
 	if err != nil {
 		return nil, fmt.Errorf("check values: %w", err)
 	}
-	files, err := engine.Engine{}.Render(c.loaded, all)
+	files, err := engine.Engine{}.RenderWithContext(ctx, c.loaded, all)
 	if err != nil {
 		return nil, fmt.Errorf("render chart: %w", err)
 	}
@@ -97,8 +98,8 @@ func (c *Chart) Render(values map[string]any, cluster Cluster) (map[string]strin
 
 // Text returns the manifests of the chart as one text. Definitions come first, because the API
 // server must know a kind before its objects.
-func (c *Chart) Text(values map[string]any, cluster Cluster) (string, error) {
-	files, err := c.Render(values, cluster)
+func (c *Chart) Text(ctx context.Context, values map[string]any, cluster Cluster) (string, error) {
+	files, err := c.Render(ctx, values, cluster)
 	if err != nil {
 		return "", err
 	}
@@ -132,8 +133,10 @@ func rank(name string) string {
 }
 
 // Objects returns the objects that the chart installs.
-func (c *Chart) Objects(values map[string]any, cluster Cluster) ([]*unstructured.Unstructured, error) {
-	text, err := c.Text(values, cluster)
+func (c *Chart) Objects(
+	ctx context.Context, values map[string]any, cluster Cluster,
+) ([]*unstructured.Unstructured, error) {
+	text, err := c.Text(ctx, values, cluster)
 	if err != nil {
 		return nil, err
 	}

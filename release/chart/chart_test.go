@@ -39,7 +39,7 @@ func load(t *testing.T) *chart.Chart {
 
 func render(t *testing.T, text string, versions ...string) map[string]*unstructured.Unstructured {
 	t.Helper()
-	objects, err := load(t).Objects(values(t, text), chart.Cluster{APIVersions: versions})
+	objects, err := load(t).Objects(t.Context(), values(t, text), chart.Cluster{APIVersions: versions})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +79,7 @@ func only(packs ...string) string {
 // whatever the values.
 func TestChartIsInstall(t *testing.T) {
 	resources := func(names ...string) []schema.GroupResource {
-		var all []schema.GroupResource
+		all := make([]schema.GroupResource, 0, len(names))
 		for _, name := range names {
 			all = append(all, schema.ParseGroupResource(name))
 		}
@@ -96,24 +96,38 @@ func TestChartIsInstall(t *testing.T) {
 		"openstack":       {`{` + only("openstack") + `}`, func(o *app.Options) { o.Packs = []string{"openstack"} }, false},
 		"iot and oam":     {`{` + only("iot", "oam") + `}`, func(o *app.Options) { o.Packs = []string{"iot", "oam"} }, true},
 		"policy":          {`{"enforcement": "policy"}`, func(o *app.Options) { o.Enforcement = pack.ByPolicy }, true},
-		"policy on an older cluster": {`{"enforcement": "policy"}`,
-			func(o *app.Options) { o.Enforcement = pack.ByPolicy }, false},
+		"policy on an older cluster": {
+			`{"enforcement": "policy"}`,
+			func(o *app.Options) { o.Enforcement = pack.ByPolicy }, false,
+		},
 		"namespaces": {`{"namespaces": ["b", "a", "a"]}`, func(o *app.Options) { o.Namespaces = []string{"a", "b"} }, true},
-		"the default namespace": {`{"namespaces": ["default", "12"]}`,
-			func(o *app.Options) { o.Namespaces = []string{"12", "default"} }, false},
-		"kinds": {`{"packs": {"usage": {"kinds": ["pods", "clusters.eks.upbound.io"], "usingKinds": ["releases.helm.crossplane.io"]}}}`,
+		"the default namespace": {
+			`{"namespaces": ["default", "12"]}`,
+			func(o *app.Options) { o.Namespaces = []string{"12", "default"} }, false,
+		},
+		"kinds": {
+			`{"packs": {"usage": {
+				"kinds": ["pods", "clusters.eks.upbound.io"], "usingKinds": ["releases.helm.crossplane.io"]
+			}}}`,
 			func(o *app.Options) {
-				o.Usage.Kinds, o.Usage.Using = resources("pods", "clusters.eks.upbound.io"), resources("releases.helm.crossplane.io")
-			}, true},
+				o.Usage.Kinds = resources("pods", "clusters.eks.upbound.io")
+				o.Usage.Using = resources("releases.helm.crossplane.io")
+			}, true,
+		},
 		"kinds in namespaces by policy": {
 			`{"enforcement": "policy", "namespaces": ["a"], "packs": {"usage": {"kinds": ["configmaps"]}}}`,
 			func(o *app.Options) {
 				o.Enforcement, o.Namespaces, o.Usage.Kinds = pack.ByPolicy, []string{"a"}, resources("configmaps")
-			}, true},
-		"oam kinds": {`{"packs": {"oam": {"kinds": ["mydbs.standard.oam.dev", "secrets"]}}}`,
-			func(o *app.Options) { o.Oam.Kinds = resources("mydbs.standard.oam.dev", "secrets") }, true},
-		"pod identity by policy": {`{"enforcement": "policy", "packs": {"iot": {"identity": "pod-identity"}}}`,
-			func(o *app.Options) { o.Enforcement, o.Iot.Identity = pack.ByPolicy, iot.PodIdentity }, true},
+			}, true,
+		},
+		"oam kinds": {
+			`{"packs": {"oam": {"kinds": ["mydbs.standard.oam.dev", "secrets"]}}}`,
+			func(o *app.Options) { o.Oam.Kinds = resources("mydbs.standard.oam.dev", "secrets") }, true,
+		},
+		"pod identity by policy": {
+			`{"enforcement": "policy", "packs": {"iot": {"identity": "pod-identity"}}}`,
+			func(o *app.Options) { o.Enforcement, o.Iot.Identity = pack.ByPolicy, iot.PodIdentity }, true,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := app.Options{Enforcement: pack.ByWebhook, Version: "0.0.0-dev"}
@@ -188,12 +202,12 @@ func TestValuesRefused(t *testing.T) {
 		`{"packs": {"usage": {"usingKinds": ["a.b"]}}}`:   "needs packs.usage.kinds",
 		`{"metrics": {"certManager": {"enabled": true}}}`: "metrics.certificateSecret",
 	} {
-		_, err := load(t).Render(values(t, text), chart.Cluster{})
+		_, err := load(t).Render(t.Context(), values(t, text), chart.Cluster{})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("values %s: error %v, want one that says %q", text, err, want)
 		}
 	}
-	_, err := load(t).Render(nil, chart.Cluster{Namespace: "default"})
+	_, err := load(t).Render(t.Context(), nil, chart.Cluster{Namespace: "default"})
 	if err == nil || !strings.Contains(err.Error(), "--namespace kinship-system") {
 		t.Errorf("another namespace: error %v", err)
 	}

@@ -35,8 +35,8 @@ func TestArguments(t *testing.T) {
 			"--health-probe-bind-address=:8081 --webhook-port=9443 --metrics-bind-address=:8080 " +
 			"--openstack-conditions=published --identity=workload-identity --azure-credential=secret " +
 			"--azure-submission=put",
-		`{` + only("usage") + `, "enforcement": "policy", "metrics": {"enabled": false}, "namespaces": ["a", "b"]}`: "operator " +
-			"--packs=usage --enforcement=policy --leader-elect=true --health-probe-bind-address=:8081 " +
+		`{` + only("usage") + `, "enforcement": "policy", "metrics": {"enabled": false}, "namespaces": ["a", "b"]}`: "" +
+			"operator --packs=usage --enforcement=policy --leader-elect=true --health-probe-bind-address=:8081 " +
 			"--namespaces=a,b --metrics-bind-address=0",
 		`{"packs": {"usage": {"kinds": ["pods", "a.b"], "usingKinds": ["c.d"], "maxPerNamespace": 100},
 			"openstack": {"hosts": ["*.example"], "conditions": "all"}, "iot": {"enabled": false},
@@ -178,7 +178,7 @@ func TestNotes(t *testing.T) {
 		`{}`: 0,
 		`{"replicas": 1, "podDisruptionBudget": {"enabled": false}, "crds": {"keep": false}}`: 3,
 	} {
-		files, err := load(t).Render(values(t, text), chart.Cluster{})
+		files, err := load(t).Render(t.Context(), values(t, text), chart.Cluster{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -194,7 +194,9 @@ func layerOf(created time.Time, program, name string) ([]byte, error) {
 	var b bytes.Buffer
 	w := tar.NewWriter(&b)
 	for _, dir := range []string{"etc/", "etc/ssl/", "etc/ssl/certs/"} {
-		err := w.WriteHeader(&tar.Header{Typeflag: tar.TypeDir, Name: dir, Mode: 0o755, ModTime: created, Format: tar.FormatPAX})
+		err := w.WriteHeader(&tar.Header{
+			Typeflag: tar.TypeDir, Name: dir, Mode: 0o755, ModTime: created, Format: tar.FormatPAX,
+		})
 		if err != nil {
 			return nil, err
 		}
@@ -205,7 +207,8 @@ func layerOf(created time.Time, program, name string) ([]byte, error) {
 		content []byte
 	}{{certificates, 0o644, roots.Bytes()}, {name, 0o755, content}} {
 		err := w.WriteHeader(&tar.Header{
-			Typeflag: tar.TypeReg, Name: f.name, Mode: f.mode, Size: int64(len(f.content)), ModTime: created, Format: tar.FormatPAX,
+			Typeflag: tar.TypeReg, Name: f.name, Mode: f.mode, Size: int64(len(f.content)),
+			ModTime: created, Format: tar.FormatPAX,
 		})
 		if err != nil {
 			return nil, err

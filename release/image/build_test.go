@@ -116,7 +116,7 @@ func TestLayout(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var platforms []string
+	platforms := make([]string, 0, len(manifest.Manifests))
 	for _, d := range manifest.Manifests {
 		platforms = append(platforms, d.Platform.String())
 		img, err := index.Image(d.Digest)
@@ -136,7 +136,7 @@ func checkImage(t *testing.T, o image.Options, img v1.Image, platform *v1.Platfo
 	if err != nil {
 		t.Fatal(err)
 	}
-	if config.OS != platform.OS || config.Architecture != platform.Architecture || !config.Created.Time.Equal(o.Time) {
+	if config.OS != platform.OS || config.Architecture != platform.Architecture || !config.Created.Equal(o.Time) {
 		t.Errorf("%s: configured for %s/%s at %s", platform, config.OS, config.Architecture, config.Created)
 	}
 	if config.Config.User != "65532:65532" || !slices.Equal(config.Config.Entrypoint, []string{"/hello"}) {
@@ -206,7 +206,7 @@ func TestProvenance(t *testing.T) {
 		t.Errorf("type %q", told.Type)
 	}
 	want := []string{result.Digest.Hex, result.Programs[0].SHA256, result.Programs[1].SHA256}
-	var got []string
+	got := make([]string, 0, len(told.Subject))
 	for _, s := range told.Subject {
 		got = append(got, s.Digest["sha256"])
 	}
@@ -221,7 +221,8 @@ func TestProvenance(t *testing.T) {
 // TestCompileFails: the error says for what, and has the compiler's text.
 func TestCompileFails(t *testing.T) {
 	o := hello(t)
-	if err := os.WriteFile(filepath.Join(o.Source, "main.go"), []byte("package main\n\nfunc main() { missing() }\n"), 0o600); err != nil {
+	program := []byte("package main\n\nfunc main() { missing() }\n")
+	if err := os.WriteFile(filepath.Join(o.Source, "main.go"), program, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	_, err := image.Build(t.Context(), o)

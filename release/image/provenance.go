@@ -55,9 +55,8 @@ func Provenance(o Options, result Result) ([]byte, error) {
 	platforms := make([]string, 0, len(result.Programs))
 	for _, p := range result.Programs {
 		platforms = append(platforms, p.Platform.String())
-		s.Subject = append(s.Subject, subject{
-			filepath.Base(p.Path) + "_" + strings.ReplaceAll(p.Platform.String(), "/", "_"), map[string]string{"sha256": p.SHA256},
-		})
+		name := filepath.Base(p.Path) + "_" + strings.ReplaceAll(p.Platform.String(), "/", "_")
+		s.Subject = append(s.Subject, subject{name, map[string]string{"sha256": p.SHA256}})
 	}
 	d := &s.Predicate.BuildDefinition
 	d.BuildType = o.Repository + "/blob/main/docs/decisions/0026-chart.md"

@@ -124,7 +124,8 @@ func uninstall(t *testing.T, text string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := c.Get(t.Context(), client.ObjectKeyFromObject(u), u.DeepCopy()); apierrors.IsNotFound(err) || meta.IsNoMatchError(err) {
+		err = c.Get(t.Context(), client.ObjectKeyFromObject(u), u.DeepCopy())
+		if apierrors.IsNotFound(err) || meta.IsNoMatchError(err) {
 			continue
 		}
 		switch u.GetKind() {
@@ -142,10 +143,10 @@ func uninstall(t *testing.T, text string) {
 	}
 	testenv.EventuallyWithin(t, time.Minute, func() error {
 		err := c.Get(t.Context(), client.ObjectKeyFromObject(ns), ns)
-		if apierrors.IsNotFound(err) {
-			return nil
+		if err == nil {
+			return fmt.Errorf("namespace %s still exists", ns.Name)
 		}
-		return fmt.Errorf("namespace %s is left (%v)", ns.Name, err)
+		return client.IgnoreNotFound(err)
 	})
 }
 
@@ -162,8 +163,8 @@ func testPods(t *testing.T) {
 		return nil
 	})
 	// The check of the check: a Pod without the settings is refused.
-	_, err := testenv.TryApply(t, "{apiVersion: v1, kind: Pod, metadata: {name: loose}, spec: {containers: [{name: c, image: i}]}}",
-		testenv.In(chart.Namespace))
+	const loose = "{apiVersion: v1, kind: Pod, metadata: {name: loose}, spec: {containers: [{name: c, image: i}]}}"
+	_, err := testenv.TryApply(t, loose, testenv.In(chart.Namespace))
 	if !apierrors.IsForbidden(err) {
 		t.Errorf("a Pod without the settings of the profile is answered with %v", err)
 	}
@@ -198,7 +199,8 @@ func protect(t *testing.T) (precious, usage *unstructured.Unstructured) {
 func testProtection(t *testing.T) {
 	c := operator.Client(t)
 	precious, usage := protect(t)
-	if err := c.Delete(t.Context(), precious); !apierrors.IsConflict(err) || !strings.Contains(err.Error(), "it is precious") {
+	err := c.Delete(t.Context(), precious)
+	if !apierrors.IsConflict(err) || !strings.Contains(err.Error(), "it is precious") {
 		t.Errorf("the deletion was answered with %v, want a refusal with the reason", err)
 	}
 	if err := c.Delete(t.Context(), usage); err != nil {
@@ -210,6 +212,7 @@ func testProtection(t *testing.T) {
 // testUpgrade applies the chart again, which takes the secret paths away: the operator writes them
 // again, and nothing is allowed meanwhile.
 func testUpgrade(t *testing.T, text string) {
+	t.Helper()
 	c := operator.Client(t)
 	precious, usage := protect(t)
 	testenv.Apply(t, text)
@@ -241,6 +244,7 @@ const failover = 20 * time.Second
 
 // testLeaderKilled: the follower refuses at once, and releases within failover.
 func testLeaderKilled(t *testing.T, replicas []*replica) {
+	t.Helper()
 	c := operator.Client(t)
 	leader, follower := replicas[0], replicas[1]
 	if leads(follower) {

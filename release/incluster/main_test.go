@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"testing"
 
@@ -51,7 +52,7 @@ func manifests(t *testing.T, values map[string]any) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := c.Text(values, chart.Cluster{APIVersions: []string{chart.MutatingPolicies}})
+	text, err := c.Text(t.Context(), values, chart.Cluster{APIVersions: []string{chart.MutatingPolicies}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +126,7 @@ func startReplica(t *testing.T, name, config string, args []string) *replica {
 	if err != nil {
 		t.Fatal(err)
 	}
-	args = append(append([]string{}, args...), "--kubeconfig", config, "--webhook-port", text, "--metrics-bind-address", "0")
+	args = append(slices.Clone(args), "--kubeconfig", config, "--webhook-port", text, "--metrics-bind-address", "0")
 	r := &replica{Process: operator.ExecArgs(t, args...)}
 	r.slice = &discoveryv1.EndpointSlice{
 		ObjectMeta: metav1.ObjectMeta{

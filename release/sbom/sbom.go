@@ -83,7 +83,8 @@ func (b Bill) CycloneDX() ([]byte, error) {
 	}
 	bom.Components, bom.Dependencies = &components, &[]cyclonedx.Dependency{{Ref: root, Dependencies: &needed}}
 	var out bytes.Buffer
-	err := cyclonedx.NewBOMEncoder(&out, cyclonedx.BOMFileFormatJSON).SetPretty(true).EncodeVersion(bom, cyclonedx.SpecVersion1_6)
+	encoder := cyclonedx.NewBOMEncoder(&out, cyclonedx.BOMFileFormatJSON).SetPretty(true)
+	err := encoder.EncodeVersion(bom, cyclonedx.SpecVersion1_6)
 	if err != nil {
 		return nil, fmt.Errorf("write CycloneDX: %w", err)
 	}

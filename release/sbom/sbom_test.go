@@ -63,7 +63,9 @@ func TestCycloneDX(t *testing.T) {
 	if got, want := len(*bom.Components), len(b.Modules)+1; got != want {
 		t.Errorf("%d components, want %d", got, want)
 	}
-	if !slices.ContainsFunc(*bom.Components, func(c cyclonedx.Component) bool { return strings.HasPrefix(c.PackageURL, usedURL) }) {
+	if !slices.ContainsFunc(*bom.Components, func(c cyclonedx.Component) bool {
+		return strings.HasPrefix(c.PackageURL, usedURL)
+	}) {
 		t.Errorf("%s is not among the components", used)
 	}
 	if hashes := bom.Metadata.Component.Hashes; hashes == nil || (*hashes)[0].Value != b.SHA256 {

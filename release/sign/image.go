@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/empty"
@@ -109,7 +110,7 @@ func verifyBlobs(dir layout.Path, digest v1.Hash, media types.MediaType) error {
 	if err := json.Unmarshal(text, &named); err != nil {
 		return fmt.Errorf("%w: read blob %s: %w", errRefused, digest, err)
 	}
-	all := append(named.Manifests, named.Layers...)
+	all := slices.Concat(named.Manifests, named.Layers)
 	if named.Config != nil {
 		all = append(all, *named.Config)
 	}
@@ -160,7 +161,10 @@ func verifyLayers(key *ecdsa.PublicKey, img v1.Image, repository string, digest 
 	return last
 }
 
-func verifyLayer(key *ecdsa.PublicKey, img v1.Image, layer v1.Hash, made []byte, repository string, digest v1.Hash) error {
+// verifyLayer checks one signature of a manifest: the layer is the payload, made is the signature.
+func verifyLayer(
+	key *ecdsa.PublicKey, img v1.Image, layer v1.Hash, made []byte, repository string, digest v1.Hash,
+) error {
 	l, err := img.LayerByDigest(layer)
 	if err != nil {
 		return fmt.Errorf("%w: read signature: %w", errRefused, err)
