@@ -30,7 +30,7 @@ import (
 	"github.com/kinship-dev/kinship/release/sign"
 )
 
-// repository is where the sources are.
+// repository is the URL of the sources.
 const repository = "https://github.com/kinship-dev/kinship"
 
 func main() {
@@ -44,7 +44,7 @@ func main() {
 	}
 }
 
-// flags of all commands.
+// flags are the flags of all commands.
 type flags struct{ version, out, key, source, image string }
 
 // run runs a command, which prints the image to out.
@@ -118,7 +118,7 @@ func makeImage(ctx context.Context, f flags, out io.Writer) (image.Options, imag
 // released matches the versions that a chart may have: v1.2.0, v1.2.0-rc.1.
 var released = regexp.MustCompile(`^v\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$`)
 
-// makeAll makes everything of a release.
+// makeAll makes the images and all files of a release.
 func makeAll(ctx context.Context, f flags, out io.Writer) error {
 	if !released.MatchString(f.version) {
 		return fmt.Errorf("%q is no version of a release: make release VERSION=v1.2.0", f.version)
@@ -158,7 +158,7 @@ func verify(f flags, out io.Writer) error {
 	return nil
 }
 
-// options reads the commit of the sources.
+// options returns the options of a build, with the commit of the sources and its time.
 func options(ctx context.Context, f flags) (image.Options, error) {
 	o := image.Options{
 		Source: f.source, Package: "./cmd/kinship", Version: f.version, Repository: repository, Directory: f.out,

@@ -1,7 +1,7 @@
 // Command chart writes the generated files of charts/kinship: `make generate` runs it.
 //
-// The objects are those of app.Objects, which `kinship operator --install` applies. So the chart
-// and --install give the same rights, webhooks and policies.
+// The templates contain the objects of app.Objects, which `kinship operator --install` also applies. So
+// the chart and --install give the same rights, webhooks and policies.
 package main
 
 import (

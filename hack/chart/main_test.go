@@ -9,7 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestGenerated: the committed files are those that `make generate` writes, each time the same.
+// TestGenerated: the committed files equal the files that `make generate` writes. A second run writes the
+// same files.
 func TestGenerated(t *testing.T) {
 	first, err := generate("../..")
 	if err != nil {
@@ -46,7 +47,7 @@ func TestGenerated(t *testing.T) {
 	}
 }
 
-// TestConditional: a template asks for exactly those values on which an object depends.
+// TestConditional: a template has conditions on exactly the values on which an object depends.
 func TestConditional(t *testing.T) {
 	all := []axis{{condition: "a"}, {condition: "b"}}
 	for name, tc := range map[string]struct {

@@ -14,7 +14,8 @@ import (
 // keepAnnotation has Helm keep an object when the release is uninstalled.
 const keepAnnotation = "helm.sh/resource-policy"
 
-// Marks in manifests, in the place of values of the chart. No manifest contains them otherwise.
+// Marks stand for values of the chart in rendered manifests. expand replaces each mark by a template
+// expression. No other text of a manifest contains a mark.
 const (
 	namespaceMark = "mark-namespace"
 	versionMark   = "mark-version"
@@ -39,12 +40,12 @@ var (
 			`\n  resources:\n(?:  - \w+\n)+  verbs:\n(?:  - \w+\n)+`)
 )
 
-// lists are the values with the kinds of each mark.
+// lists maps each mark to the value of the chart that lists its kinds.
 var lists = map[string]string{
 	"used": "$.Values.packs.usage.kinds", "using": "$.Values.packs.usage.usingKinds", "oam": "$.Values.packs.oam.kinds",
 }
 
-// expand replaces marks by what the template writes there.
+// expand replaces the marks in a manifest by template expressions.
 func expand(text string) string {
 	text = strings.ReplaceAll(text, versionMark, `{{ $.Chart.AppVersion | replace "+" "_" | quote }}`)
 	text = keepLine.ReplaceAllStringFunc(text, func(line string) string { return when("$.Values.crds.keep", line) })
@@ -56,8 +57,8 @@ func expand(text string) string {
 	})
 }
 
-// kindRules returns the rules for the resources in a list. A resource is named as kubectl does:
-// deployments.apps. With Pods that are used, evictions are tried.
+// kindRules returns the rules for the resources in a list, such as deployments.apps. For Pods in the list
+// of used kinds, the rules include the creation of evictions.
 func kindRules(list, verbs string, used bool) string {
 	text := "{{- range " + list + " }}\n{{- $kind := splitn \".\" 2 . }}\n" +
 		"- apiGroups:\n  - {{ $kind._1 | default \"\" | quote }}\n" +
@@ -75,7 +76,8 @@ func perNamespace(text string) string {
 		strings.ReplaceAll(text, "namespace: "+namespaceMark, "namespace: {{ $namespace | quote }}") + "{{- end }}\n"
 }
 
-// engineKey is the ClusterRole of the process, which names the webhook configurations of all packs.
+// engineKey is the key of the ClusterRole of the process. This ClusterRole names the webhook
+// configurations of all packs.
 var engineKey = "ClusterRole /" + app.Account
 
 // engineRole returns the template of the ClusterRole of the process.

@@ -16,7 +16,7 @@ import (
 	"github.com/kinship-dev/kinship/internal/pack/iot"
 )
 
-// setting is what the objects of an installation depend on.
+// setting contains the inputs of app.Objects.
 type setting struct {
 	options          app.Options
 	mutatingPolicies bool
@@ -142,14 +142,15 @@ func (v *variants) template(key string) string {
 	switch _, place, _ := strings.Cut(key, " "); {
 	case strings.HasPrefix(place, namespaceMark+"/"):
 		return perNamespace(text)
-	case strings.HasPrefix(place, "default/"): // Events of objects without a namespace are there.
+	case strings.HasPrefix(place, "default/"): // Events of cluster-scoped objects are in this namespace.
 		return when(`not (has "default" $.Values.namespaces)`, text)
 	default:
 		return text
 	}
 }
 
-// conditional returns a template with the conditions under which an object has which text.
+// conditional returns a template that has the text of each combination under the conditions of the
+// combination.
 func conditional(texts []string, axes []axis) string {
 	if !slices.ContainsFunc(texts, func(text string) bool { return text != texts[0] }) {
 		return texts[0]
@@ -162,7 +163,7 @@ func conditional(texts []string, axes []axis) string {
 	return choice(axes[0].condition, conditional(on, axes[1:]), conditional(off, axes[1:]))
 }
 
-// choice returns one of two texts.
+// choice returns a template with one text if the condition is true, and another text otherwise.
 func choice(condition, then, otherwise string) string {
 	switch {
 	case otherwise == "":
@@ -174,7 +175,7 @@ func choice(condition, then, otherwise string) string {
 	}
 }
 
-// when returns a text under a condition.
+// when returns a template with a text if the condition is true.
 func when(condition, text string) string {
 	return "{{- if " + condition + " }}\n" + text + "{{- end }}\n"
 }

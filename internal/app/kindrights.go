@@ -19,12 +19,12 @@ import (
 	"github.com/kinship-dev/kinship/internal/pack"
 )
 
-// KindPacks are the packs that act on objects of kinds that users name. Their rights to such
-// kinds can be extended without a new installation: see [KindLabel].
+// KindPacks are the packs that act on objects of kinds that users name. An administrator can extend
+// the rights of these packs without a new installation: see [KindLabel].
 var KindPacks = []string{"usage", "oam"}
 
-// KindLabel returns the label of ClusterRoles that Kubernetes adds to the rights of a pack. An
-// administrator creates such a ClusterRole for the kinds that users of the pack name.
+// KindLabel returns the label by which Kubernetes adds the rules of a ClusterRole to the rights of a
+// pack. An administrator creates such a ClusterRole for the kinds that users of the pack name.
 func KindLabel(packName string) string { return "rbac.kinship.dev/aggregate-to-" + packName }
 
 // kindRoleOf returns the name of the ClusterRole that Kubernetes fills.
@@ -58,8 +58,8 @@ func kindRole(p pack.Pack, subjects []rbacv1.Subject, namespaces []string) []cli
 	return objects
 }
 
-// Kinds are resources that users of a pack name. Using are resources that may use objects of Used;
-// only the pack usage has those.
+// Kinds are resources that users of a pack name. Using are further resources whose objects may use
+// protected objects; only the pack usage has using resources.
 type Kinds struct{ Used, Using []schema.GroupResource }
 
 // KindRole returns the ClusterRole with the rights that a pack needs for kinds that its users

@@ -32,9 +32,9 @@ func newRights(streams genericiooptions.IOStreams) *cobra.Command {
 		Long: `Print a ClusterRole with the rights that a pack needs to act on kinds that its users name:
 the kinds that Usages protect, or the kinds of workloads and traits of applications.
 
-Its label has Kubernetes add the rules to the ClusterRole kinship-PACK-kinds, which the
-account of the pack has: apply the ClusterRole, and the pack goes on without a restart.
-With --check nothing is printed but the rights that the account of the pack lacks.`,
+Because of its label, Kubernetes adds the rules to the ClusterRole kinship-PACK-kinds of the
+pack's account. Apply the ClusterRole; the operator needs no restart.
+With --check, only the rights that the account of the pack lacks are printed.`,
 		Example: "  kinship rights clusters.eks.upbound.io configmaps | kubectl apply -f -\n" +
 			"  kinship rights --pack oam mydbs.standard.oam.dev\n" +
 			"  kinship rights --check clusters.eks.upbound.io",

@@ -21,8 +21,8 @@ type file struct {
 	mode       int64
 }
 
-// archive writes files as a compressed tar archive. The archive depends on the files' contents, their
-// order and the time alone.
+// archive writes files as a compressed tar archive. The archive depends only on the names, the contents
+// and the order of the files, and on the time.
 func archive(path string, modified time.Time, files []file) (err error) {
 	out, err := os.Create(path)
 	if err != nil {

@@ -17,7 +17,7 @@ const (
 	pluginName = "kinship"
 )
 
-// Platforms are the platforms of the archives: those of the images, and those that people work on.
+// Platforms are the platforms of the archives: linux as for the images, and darwin for the plugin.
 var Platforms = []image.Platform{
 	{OS: "linux", Arch: "amd64"},
 	{OS: "linux", Arch: "arm64"},
@@ -69,7 +69,8 @@ func Make(ctx context.Context, o Options, known []image.Program) error {
 	return writeChecksums(o.Directory)
 }
 
-// archivesOf packs the programs for all platforms, compiling those that no image has.
+// archivesOf packs the programs for all platforms. archivesOf compiles a program for platforms without an
+// image, such as darwin/arm64.
 func archivesOf(ctx context.Context, o Options, known []image.Program) ([]packed, error) {
 	have := map[image.Platform]image.Program{}
 	for _, p := range known {
@@ -101,7 +102,8 @@ func archivesOf(ctx context.Context, o Options, known []image.Program) ([]packed
 	return all, nil
 }
 
-// namespaceManifest is the operator's namespace, which Helm makes and a manifest must bring.
+// namespaceManifest is the operator's namespace. Helm creates the namespace with --create-namespace, but
+// install.yaml must contain the namespace.
 const namespaceManifest = `---
 apiVersion: v1
 kind: Namespace
@@ -111,8 +113,8 @@ metadata:
     pod-security.kubernetes.io/enforce: restricted
   name: ` + chart.Namespace + "\n"
 
-// chartOf packs the chart, and returns the manifest to install without Helm: the chart with its
-// defaults, and the image by its digest.
+// chartOf packs the chart, and returns install.yaml: the rendered chart with its default values and the
+// digest of the image.
 func chartOf(ctx context.Context, o Options) (string, error) {
 	c, err := chart.Load(filepath.Join(o.Source, "charts", "kinship"))
 	if err != nil {

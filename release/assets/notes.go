@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// notes returns the section of a version from the text of CHANGELOG.md. A release that has no section
-// of its own yet has the section Unreleased.
+// notes returns the section of a version from the text of CHANGELOG.md. If the version has no section,
+// notes returns the section Unreleased.
 func notes(changelog, version string) (string, error) {
 	for _, heading := range []string{version, "Unreleased"} {
 		if section, ok := sectionOf(changelog, heading); ok {

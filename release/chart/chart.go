@@ -63,7 +63,7 @@ func (c *Chart) Pack(dir string, modified time.Time) (string, error) {
 	return name, nil
 }
 
-// Cluster is what a chart may ask about a cluster.
+// Cluster contains the facts about a cluster on which a template may depend.
 type Cluster struct {
 	// Namespace of the release. Empty means [Namespace].
 	Namespace string

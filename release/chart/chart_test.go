@@ -75,8 +75,8 @@ func only(packs ...string) string {
 	return `"packs": {` + strings.Join(parts, ", ") + `}`
 }
 
-// TestChartIsInstall: the chart has the objects of `kinship operator --install`, no more and no less,
-// whatever the values.
+// TestChartIsInstall: for all values below, the chart has exactly the objects that `kinship operator
+// --install` applies.
 func TestChartIsInstall(t *testing.T) {
 	resources := func(names ...string) []schema.GroupResource {
 		all := make([]schema.GroupResource, 0, len(names))

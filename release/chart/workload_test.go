@@ -54,7 +54,7 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-// TestImage: a digest goes before a tag, and a tag before the version of the chart.
+// TestImage: the image has the digest if there is one, else the tag, else the version of the chart.
 func TestImage(t *testing.T) {
 	digest := "sha256:" + strings.Repeat("0", 64)
 	for text, want := range map[string]string{

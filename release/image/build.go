@@ -40,17 +40,17 @@ const refName = "org.opencontainers.image.ref.name"
 type Options struct {
 	// Source is the directory of the module, and Package its program, such as ./cmd/kinship.
 	Source, Package string
-	// Version of the release, which the program tells.
+	// Version of the release, which `kinship --version` prints.
 	Version string
 	// Revision is the commit. Time is the time of the commit.
 	Revision string
 	Time     time.Time
-	// Repository is where the sources are.
+	// Repository is the URL of the sources.
 	Repository string
-	// Directory to write into: layout, programs, bills of materials and provenance.
+	// Directory is where Build writes the layout and the programs, and Bills the bills of materials.
 	Directory string
 	Platforms []Platform
-	// Environment of the compiler besides that of this process.
+	// Environment is added to the environment of this process for the compiler, such as GOCACHE=DIR.
 	Environment []string
 }
 
@@ -61,7 +61,7 @@ type Program struct {
 	SHA256   string
 }
 
-// Result is what a build has made.
+// Result names the images and the programs of a build.
 type Result struct {
 	// Digest of the image index.
 	Digest   v1.Hash
@@ -105,8 +105,8 @@ func Build(ctx context.Context, o Options) (Result, error) {
 	return result, nil
 }
 
-// Compile compiles the program for a platform. The program needs no C library, and has no path of this
-// machine in it.
+// Compile compiles the program for a platform. The program needs no C library, and contains no path of
+// the machine that compiles.
 func Compile(ctx context.Context, o Options, p Platform) (Program, error) {
 	program := Program{Platform: p, Path: filepath.Join(o.Directory, "bin", p.OS+"_"+p.Arch, filepath.Base(o.Package))}
 	path, err := filepath.Abs(program.Path)
@@ -133,7 +133,7 @@ func Compile(ctx context.Context, o Options, p Platform) (Program, error) {
 	return program, nil
 }
 
-// user runs the program: nobody in particular, without rights to any file.
+// user is the user and the group of the process in a container. Neither owns a file of the image.
 const user = "65532:65532"
 
 // assemble returns the image of one program.
@@ -173,7 +173,7 @@ func assemble(o Options, program Program) (v1.Image, error) {
 	return mutate.ConfigFile(img, config)
 }
 
-// certificates is where Go looks for the certificates of authorities first.
+// certificates is the first file in which Go looks for the certificates of authorities.
 const certificates = "etc/ssl/certs/ca-certificates.crt"
 
 // layerOf returns the files of an image as a tar archive.
@@ -185,7 +185,7 @@ func layerOf(created time.Time, program, name string) ([]byte, error) {
 	var roots bytes.Buffer
 	for root := range bundle.Roots() {
 		if root.Constraint != nil {
-			continue // A file can't say that the authority is trusted for older certificates alone.
+			continue // PEM can't express a constraint, such as trust in older certificates only.
 		}
 		if err := pem.Encode(&roots, &pem.Block{Type: "CERTIFICATE", Bytes: root.Certificate}); err != nil {
 			return nil, err
@@ -217,6 +217,6 @@ func layerOf(created time.Time, program, name string) ([]byte, error) {
 			return nil, err
 		}
 	}
-	err = w.Close() // Before Bytes: Close writes the end of the archive.
+	err = w.Close() // Close writes the end of the archive, so Close precedes Bytes.
 	return b.Bytes(), err
 }

@@ -47,8 +47,8 @@ func build(t *testing.T, o image.Options) image.Result {
 	return result
 }
 
-// TestReproducible: two builds from copies of the sources in other directories, at other times and by
-// another compiler's cache have the same digest, bills of materials and provenance.
+// TestReproducible: two builds have the same digest, bills of materials and provenance, although the
+// directories of the sources, the times of the files and the compiler's caches differ.
 func TestReproducible(t *testing.T) {
 	first, second := hello(t), hello(t)
 	second.Environment = []string{"GOCACHE=" + t.TempDir()}
@@ -96,8 +96,8 @@ func beside(t *testing.T, o image.Options, result image.Result) map[string]strin
 	return all
 }
 
-// TestLayout: the layout is a valid OCI layout, with an image for each platform that has the program
-// and certificates alone.
+// TestLayout: the layout is a valid OCI layout with an image for each platform. An image contains the
+// program and the certificates only.
 func TestLayout(t *testing.T) {
 	o := hello(t)
 	result := build(t, o)
@@ -166,7 +166,7 @@ func checkImage(t *testing.T, o image.Options, img v1.Image, platform *v1.Platfo
 	}
 }
 
-// TestProgram: the program of this machine's platform runs, without a C library, and tells the version.
+// TestProgram: the program for this machine's platform runs, and prints the version.
 func TestProgram(t *testing.T) {
 	o := hello(t)
 	o.Platforms = []image.Platform{{OS: runtime.GOOS, Arch: runtime.GOARCH}}
@@ -218,7 +218,7 @@ func TestProvenance(t *testing.T) {
 	}
 }
 
-// TestCompileFails: the error says for what, and has the compiler's text.
+// TestCompileFails: the error names the platform, and contains the compiler's text.
 func TestCompileFails(t *testing.T) {
 	o := hello(t)
 	program := []byte("package main\n\nfunc main() { missing() }\n")

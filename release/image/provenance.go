@@ -42,13 +42,14 @@ type predicate struct {
 	} `json:"runDetails"`
 }
 
-// source is something that a build was made from.
+// source is an input of a build, such as the commit of a git repository.
 type source struct {
 	URI    string            `json:"uri"`
 	Digest map[string]string `json:"digest"`
 }
 
-// Provenance returns a statement that says what the images of a build were made from, and how.
+// Provenance returns a statement with the digests of the images and programs of a build, the commit of
+// their sources, and the version of Go.
 func Provenance(o Options, result Result) ([]byte, error) {
 	s := statement{Type: "https://in-toto.io/Statement/v1", PredicateType: "https://slsa.dev/provenance/v1"}
 	s.Subject = []subject{{o.Repository, map[string]string{result.Digest.Algorithm: result.Digest.Hex}}}

@@ -28,9 +28,9 @@ import (
 	"github.com/kinship-dev/kinship/test/operator"
 )
 
-// TestChart installs the chart with all packs, and runs two replicas: one leads, both answer, and when
-// the leader is killed the other one refuses at once and leads soon. Another `helm upgrade` changes
-// nothing for users.
+// TestChart installs the chart with all packs, and runs two replicas. One replica is the leader, and both
+// answer admission requests. If the leader is killed, the other replica refuses deletions at once and
+// becomes the leader. A `helm upgrade` changes nothing for users.
 func TestChart(t *testing.T) {
 	namespace(t)
 	text := manifests(t, map[string]any{})
@@ -68,7 +68,7 @@ const usageByPolicy = `{
 		"azure": {"enabled": false}}
 }`
 
-// TestChartByPolicy installs one pack that refuses by a policy: nothing needs to reach the operator.
+// TestChartByPolicy installs one pack with enforcement by policy: the API server calls no webhook.
 func TestChartByPolicy(t *testing.T) {
 	namespace(t)
 	var values map[string]any
@@ -101,8 +101,8 @@ func TestChartByPolicy(t *testing.T) {
 	uninstall(t, text)
 }
 
-// uninstall takes the way of docs/install.md: `kinship uninstall`, and then `helm uninstall`, which
-// deletes what the chart has installed besides definitions. Nothing of the chart is left.
+// uninstall follows docs/install.md: first `kinship uninstall`, then the deletions of `helm uninstall`.
+// Afterwards no object of the chart exists.
 func uninstall(t *testing.T, text string) {
 	t.Helper()
 	o := app.Options{Config: testenv.Config(t), Log: logr.Discard()}
@@ -162,7 +162,7 @@ func testPods(t *testing.T) {
 		}
 		return nil
 	})
-	// The check of the check: a Pod without the settings is refused.
+	// The namespace does enforce the profile: a Pod without the settings is refused.
 	const loose = "{apiVersion: v1, kind: Pod, metadata: {name: loose}, spec: {containers: [{name: c, image: i}]}}"
 	_, err := testenv.TryApply(t, loose, testenv.In(chart.Namespace))
 	if !apierrors.IsForbidden(err) {
@@ -186,7 +186,7 @@ func protect(t *testing.T) (precious, usage *unstructured.Unstructured) {
 	t.Helper()
 	in := testenv.Namespace(t)
 	var objects []*unstructured.Unstructured
-	testenv.EventuallyWithin(t, time.Minute, func() error { // The API server learns of the endpoints a moment later.
+	testenv.EventuallyWithin(t, time.Minute, func() error { // The API server does not know the endpoints yet.
 		var err error
 		objects, err = testenv.TryApply(t, protected, testenv.In(in))
 		return err
@@ -209,8 +209,8 @@ func testProtection(t *testing.T) {
 	testenv.Eventually(t, func() error { return c.Delete(t.Context(), precious) })
 }
 
-// testUpgrade applies the chart again, which takes the secret paths away: the operator writes them
-// again, and nothing is allowed meanwhile.
+// testUpgrade applies the chart again, which removes the secret paths from the webhook configurations.
+// The operator writes the paths again, and until then no protected object can be deleted.
 func testUpgrade(t *testing.T, text string) {
 	t.Helper()
 	c := operator.Client(t)
@@ -239,10 +239,11 @@ func testUpgrade(t *testing.T, text string) {
 	testenv.Eventually(t, func() error { return c.Delete(t.Context(), precious) })
 }
 
-// failover is how long the other replica may take to lead.
+// failover is the time within which the other replica must become the leader.
 const failover = 20 * time.Second
 
-// testLeaderKilled: the follower refuses at once, and releases within failover.
+// testLeaderKilled: the follower refuses deletions at once, and allows the deletion of an object without
+// a Usage within failover.
 func testLeaderKilled(t *testing.T, replicas []*replica) {
 	t.Helper()
 	c := operator.Client(t)

@@ -114,8 +114,8 @@ type replica struct {
 	slice *discoveryv1.EndpointSlice
 }
 
-// startReplica runs a replica, and adds its address to the Service of the webhooks once the replica is
-// ready, as Kubernetes would.
+// startReplica runs a replica. When the replica is ready, startReplica adds its address to the Service
+// of the webhooks, as Kubernetes does.
 func startReplica(t *testing.T, name, config string, args []string) *replica {
 	t.Helper()
 	_, text, err := net.SplitHostPort(operator.FreeAddress(t))
@@ -142,7 +142,7 @@ func startReplica(t *testing.T, name, config string, args []string) *replica {
 	return r
 }
 
-// kill ends a replica at once, and takes its address out of the Service.
+// kill kills the process of a replica, and removes its address from the Service.
 func (r *replica) kill(t *testing.T) {
 	t.Helper()
 	r.Kill()

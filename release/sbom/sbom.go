@@ -16,7 +16,7 @@ import (
 	"github.com/spdx/tools-golang/spdx/v2/v2_3"
 )
 
-// Bill is what a program was compiled from.
+// Bill lists the modules from which a program was compiled.
 type Bill struct {
 	// Name and Version of the program.
 	Name, Version string

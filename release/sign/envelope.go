@@ -20,7 +20,7 @@ type envelopeSigning struct {
 	Sig []byte `json:"sig"`
 }
 
-// signed returns what a signature of an envelope is about: the payload with its type.
+// signed returns the bytes that a signature of an envelope signs: the payload with its type.
 func (e envelope) signed() []byte {
 	return fmt.Appendf(nil, "DSSEv1 %d %s %d %s", len(e.PayloadType), e.PayloadType, len(e.Payload), e.Payload)
 }

@@ -24,7 +24,7 @@ const (
 	refName             = "org.opencontainers.image.ref.name"
 )
 
-// payload is what a signature says about an image.
+// payload is the signed text: the digest of an image and the repository of the image.
 type payload struct {
 	Critical struct {
 		Identity struct {
@@ -44,7 +44,7 @@ const payloadKind = "cosign container image signature"
 func tagOf(digest v1.Hash) string { return digest.Algorithm + "-" + digest.Hex + ".sig" }
 
 // Image signs an image of a layout, as the image of a repository, and writes the signature into the
-// layout. A signature of before is replaced.
+// layout. The new signature replaces an older signature of the image.
 func Image(key *ecdsa.PrivateKey, dir, repository string, digest v1.Hash) error {
 	var p payload
 	p.Critical.Identity.Reference, p.Critical.Image.Digest, p.Critical.Type = repository, digest.String(), payloadKind
@@ -77,8 +77,8 @@ func Image(key *ecdsa.PrivateKey, dir, repository string, digest v1.Hash) error 
 	return nil
 }
 
-// VerifyImage returns an error unless the layout has the image whole, and a signature of the image, as
-// the image of the repository, by the key.
+// VerifyImage returns an error unless the layout contains all blobs of the image unchanged, and a
+// signature by the key for this digest and this repository.
 func VerifyImage(key *ecdsa.PublicKey, dir, repository string, digest v1.Hash) error {
 	index, err := layout.ImageIndexFromPath(dir)
 	if err != nil {
@@ -90,7 +90,8 @@ func VerifyImage(key *ecdsa.PublicKey, dir, repository string, digest v1.Hash) e
 	return verifyBlobs(layout.Path(dir), digest, types.OCIImageIndex)
 }
 
-// verifyBlobs checks that a blob has its digest, and so have all blobs that an index or a manifest names.
+// verifyBlobs compares a blob with its digest. If the blob is an index or a manifest, verifyBlobs also
+// compares all blobs that the blob names.
 func verifyBlobs(dir layout.Path, digest v1.Hash, media types.MediaType) error {
 	text, err := dir.Bytes(digest)
 	if err != nil {
@@ -141,7 +142,7 @@ func verifySignature(key *ecdsa.PublicKey, index v1.ImageIndex, repository strin
 	return fmt.Errorf("%w: image %s has no signature", errRefused, digest)
 }
 
-// verifyLayers checks all signatures of a manifest: one by the key is enough.
+// verifyLayers checks all signatures of a manifest: one signature by the key is enough.
 func verifyLayers(key *ecdsa.PublicKey, img v1.Image, repository string, digest v1.Hash) error {
 	manifest, err := img.Manifest()
 	if err != nil {
@@ -189,7 +190,8 @@ func verifyLayer(
 	}
 	if p.Critical.Type != payloadKind || p.Critical.Image.Digest != digest.String() ||
 		p.Critical.Identity.Reference != repository {
-		return fmt.Errorf("%w: it is about %s of %s", errRefused, p.Critical.Image.Digest, p.Critical.Identity.Reference)
+		return fmt.Errorf("%w: the signature is for %s of %s",
+			errRefused, p.Critical.Image.Digest, p.Critical.Identity.Reference)
 	}
 	return nil
 }

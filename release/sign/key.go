@@ -75,7 +75,7 @@ func signature(key *ecdsa.PrivateKey, payload []byte) ([]byte, error) {
 	return made, nil
 }
 
-// check returns an error unless the key has signed the payload.
+// check returns an error unless made is a signature of the payload by the key.
 func check(key *ecdsa.PublicKey, payload, made []byte) error {
 	sum := sha256.Sum256(payload)
 	if !ecdsa.VerifyASN1(key, sum[:], made) {

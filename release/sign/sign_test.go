@@ -78,7 +78,7 @@ func images(t *testing.T) (dir string, one, other v1.Hash) {
 	return dir, digests[0], digests[1]
 }
 
-// refused checks that an error refuses a signature, and does not tell of another failure.
+// refused checks that an error is a refused signature, not another failure such as a missing file.
 func refused(t *testing.T, what string, err error) {
 	t.Helper()
 	if !sign.Refused(err) {
@@ -86,7 +86,7 @@ func refused(t *testing.T, what string, err error) {
 	}
 }
 
-// TestImage: a signed image is accepted, with the right key, repository and digest alone.
+// TestImage: a signed image is accepted only with the right key, repository and digest.
 func TestImage(t *testing.T) {
 	private, public := keys(t)
 	_, stranger := keys(t)
@@ -124,7 +124,7 @@ func TestSignatureOfAnother(t *testing.T) {
 	refused(t, "the signature of another image", sign.VerifyImage(public, dir, repository, other))
 }
 
-// TestTamperedImage: whatever file of an image is changed, the image is refused.
+// TestTamperedImage: an image with one changed blob is refused, for each blob of the image.
 func TestTamperedImage(t *testing.T) {
 	private, public := keys(t)
 	dir, digest, _ := images(t)
@@ -186,7 +186,8 @@ func blobsOf(t *testing.T, dir string, digest v1.Hash) []string {
 	return names
 }
 
-// TestStatement: a signed statement is returned, and refused with another key or content.
+// TestStatement: a signed statement is returned. With another key, content or type, the statement is
+// refused.
 func TestStatement(t *testing.T) {
 	private, public := keys(t)
 	_, stranger := keys(t)
@@ -219,7 +220,7 @@ func TestStatement(t *testing.T) {
 	refused(t, "no signature", err)
 }
 
-// TestWrongKeys: a file that is no key of the right kind is named.
+// TestWrongKeys: the error for a file without a key of the right kind names the file.
 func TestWrongKeys(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "wrong.pem")
 	if err := os.WriteFile(file, []byte("no key"), 0o600); err != nil {
