@@ -11,9 +11,13 @@ import (
 	"github.com/kinship-dev/kinship/api/azure/catalogue"
 	"github.com/kinship-dev/kinship/internal/gen/azure"
 	"github.com/kinship-dev/kinship/internal/testenv"
+	"github.com/kinship-dev/kinship/test/operator"
 )
 
-func TestMain(m *testing.M) { testenv.Main(m, testenv.WithoutPods()) }
+func TestMain(m *testing.M) {
+	operator.Packs("azure")
+	testenv.Main(m, testenv.WithoutPods(), testenv.CRDs("../../config/crd/kinship.dev_referencegrants.yaml"))
+}
 
 // TestProvider: the API server accepts the definitions of all kinds of a provider, and the example of
 // each.
