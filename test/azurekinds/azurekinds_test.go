@@ -2,11 +2,13 @@
 package azurekinds_test
 
 import (
+	"context"
 	"encoding/json"
 	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kinship-dev/kinship/api/azure/catalogue"
 	"github.com/kinship-dev/kinship/internal/gen/azure"
@@ -48,6 +50,7 @@ func TestProvider(t *testing.T) {
 		if _, err := testenv.TryApply(t, text(t, object(k, spec))); err != nil {
 			t.Errorf("the example of %s: %v", k.Kind, err)
 		}
+		remove(t, k)
 	}
 	subnet := c.Default("Microsoft.Network/virtualNetworks/subnets")
 	for want, spec := range map[string]string{
@@ -95,6 +98,7 @@ func TestRestIsStored(t *testing.T) {
 	catalogue.SetRest(spec, rest)
 	spec[catalogue.OwnerField] = map[string]any{"azure": map[string]any{"resourceGroup": "g"}}
 	stored := apply(t, object(k, spec))
+	remove(t, k)
 	storedSpec, _, err := unstructured.NestedMap(stored.Object, "spec")
 	if err != nil {
 		t.Fatal(err)
@@ -113,6 +117,18 @@ func object(k *catalogue.Kind, spec map[string]any) map[string]any {
 	return map[string]any{
 		"apiVersion": version, "kind": kind, "metadata": map[string]any{"name": "example"}, "spec": spec,
 	}
+}
+
+// remove deletes the example of a kind at the end of the test: another test has an operator.
+func remove(t *testing.T, k *catalogue.Kind) {
+	t.Helper()
+	t.Cleanup(func() {
+		u := &unstructured.Unstructured{Object: object(k, nil)}
+		u.SetNamespace("default")
+		if err := client.IgnoreNotFound(operator.Client(t).Delete(context.WithoutCancel(t.Context()), u)); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 func text(t *testing.T, value map[string]any) string {

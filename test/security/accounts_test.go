@@ -126,7 +126,7 @@ func TestMissingAccount(t *testing.T) {
 	}
 	controllers := map[string]string{
 		"usage": "usage", "iot": "iotconnector", "openstack": "openstack.k-orc.cloud/network",
-		"oam": "core.oam.dev/component", "azure": "azure.kinship.dev/secret-guard",
+		"oam": "core.oam.dev/component", "azure": "azure.kinship.dev/kinds",
 	}
 	l := newLand(t)
 	for _, name := range app.PackNames() {

@@ -255,7 +255,7 @@ var unjudged = map[string]struct {
 		return w
 	}},
 	"usage": {"usage", func(l land) client.Object { return l.usage("forged") }},
-	"azure": {"azure.kinship.dev/resourcegroup", func(l land) client.Object {
+	"azure": {"azure.kinship.dev/kinds", func(l land) client.Object {
 		l.enableGroups()
 		return l.group("forged")
 	}},
