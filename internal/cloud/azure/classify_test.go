@@ -8,13 +8,14 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/kinship-dev/kinship/internal/shareddata"
 )
 
 // TestClasses is the truth table of refusals.
@@ -275,14 +276,9 @@ func TestLongErrorsAreCut(t *testing.T) {
 
 // TestRecordedRefusals reads refusals that ARM once made: each has a code or a status that says enough.
 func TestRecordedRefusals(t *testing.T) {
-	directory := os.Getenv("KINSHIP_ARM_RECORDINGS")
-	if directory == "" {
-		directory = "../../../../shared/data/arm-recordings"
-	}
-	text, err := os.ReadFile(filepath.Join(directory, "error-corpus.json"))
+	text, err := os.ReadFile(shareddata.Path(t, "arm-recordings/error-corpus.json"))
 	if err != nil {
-		t.Logf("NOT PROVED: there are no recorded refusals of ARM: %v", err)
-		t.Skip("the recordings are absent")
+		t.Fatal(err)
 	}
 	var corpus []struct {
 		Key     [3]any

@@ -1,7 +1,6 @@
 package azure
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -11,6 +10,8 @@ import (
 	"testing"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/kinship-dev/kinship/internal/shareddata"
 )
 
 // recordedAnswers are cassettes of go-vcr.
@@ -27,11 +28,9 @@ type recordedAnswers struct {
 
 // TestRecordedAnswers reads answers that ARM once gave, and follows each operation by the recorded polls to its end.
 func TestRecordedAnswers(t *testing.T) {
-	directory := cmp.Or(os.Getenv("KINSHIP_ARM_RECORDINGS"), "../../../../shared/data/arm-recordings")
-	files, err := filepath.Glob(filepath.Join(directory, "*.yaml"))
+	files, err := filepath.Glob(filepath.Join(shareddata.Path(t, "arm-recordings"), "*.yaml"))
 	if err != nil || len(files) == 0 {
-		t.Logf("NOT PROVED: there are no recordings of ARM in %s; set KINSHIP_ARM_RECORDINGS", directory)
-		t.Skip("the recordings are absent")
+		t.Fatalf("%d recordings, %v", len(files), err)
 	}
 	counts := map[string]int{}
 	for _, file := range files {

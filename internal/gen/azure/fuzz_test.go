@@ -13,6 +13,7 @@ import (
 
 	"github.com/kinship-dev/kinship/api/azure/catalogue"
 	"github.com/kinship-dev/kinship/internal/gen/azure"
+	"github.com/kinship-dev/kinship/internal/shareddata"
 )
 
 // FuzzSchema: a schema file gives an error, or a catalogue that can be written and read.
@@ -67,8 +68,8 @@ func FuzzSchema(f *testing.F) {
 // that the config doesn't answer.
 func TestEverySchema(t *testing.T) {
 	directories := []fs.FS{
-		os.DirFS(sharedData(t, "arm-schemas")), unpacked(t, sharedData(t, "arm-schemas-all/recorded.tar.xz")),
-		unpacked(t, sharedData(t, "arm-schemas-all/schemas.tar.xz")),
+		os.DirFS(shareddata.Path(t, "arm-schemas")), unpacked(t, shareddata.Path(t, "arm-schemas-all/recorded.tar.xz")),
+		unpacked(t, shareddata.Path(t, "arm-schemas-all/schemas.tar.xz")),
 	}
 	for _, directory := range directories {
 		config, err := azure.DefaultConfig(false)

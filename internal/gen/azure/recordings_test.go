@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/kinship-dev/kinship/api/azure/catalogue"
+	"github.com/kinship-dev/kinship/internal/shareddata"
 )
 
 // recording is a file of recorded exchanges.
@@ -30,8 +31,8 @@ type recording struct {
 // TestRecordings: each body that Azure accepted, and each body that it answered with, is the same after
 // it went through Kubernetes.
 func TestRecordings(t *testing.T) {
-	c := generated(t, []fs.FS{unpacked(t, sharedData(t, "arm-schemas-all/recorded.tar.xz"))})
-	files, err := filepath.Glob(filepath.Join(sharedData(t, "arm-recordings"), "*.yaml"))
+	c := generated(t, []fs.FS{unpacked(t, shareddata.Path(t, "arm-schemas-all/recorded.tar.xz"))})
+	files, err := filepath.Glob(filepath.Join(shareddata.Path(t, "arm-recordings"), "*.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -16,22 +15,6 @@ import (
 	"github.com/kinship-dev/kinship/api/azure/catalogue"
 	"github.com/kinship-dev/kinship/internal/gen/azure"
 )
-
-// sharedData returns the path of an entry of the data that lies beside the repository, or in
-// KINSHIP_DATA. A test without the data is skipped.
-func sharedData(t *testing.T, name string) string {
-	t.Helper()
-	root := os.Getenv("KINSHIP_DATA")
-	if root == "" {
-		root = filepath.Join("..", "..", "..", "..", "shared", "data")
-	}
-	path := filepath.Join(root, filepath.FromSlash(name))
-	if _, err := os.Stat(path); err != nil {
-		t.Logf("NOT TESTED: the data %s is absent, set KINSHIP_DATA", name)
-		t.Skip("no data")
-	}
-	return path
-}
 
 // unpacked returns the files of a .tar.xz, below its first folder.
 func unpacked(t *testing.T, path string) fs.FS {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/kinship-dev/kinship/api/azure/catalogue"
 	"github.com/kinship-dev/kinship/internal/gen/azure"
+	"github.com/kinship-dev/kinship/internal/shareddata"
 )
 
 const site = "https://schema.management.azure.com/"
@@ -87,8 +88,8 @@ func validate(c *jsonschema.Compiler, k *catalogue.Kind, body map[string]any, pa
 
 // TestExamplesAreValid: the smallest body of each kind is valid by the schema that the kind comes from.
 func TestExamplesAreValid(t *testing.T) {
-	seed := os.DirFS(sharedData(t, "arm-schemas"))
-	all := unpacked(t, sharedData(t, "arm-schemas-all/schemas.tar.xz"))
+	seed := os.DirFS(shareddata.Path(t, "arm-schemas"))
+	all := unpacked(t, shareddata.Path(t, "arm-schemas-all/schemas.tar.xz"))
 	schemas := map[bool]*jsonschema.Compiler{true: validator(seed), false: validator(all)}
 	c, err := catalogue.Embedded()
 	if err != nil {
@@ -100,12 +101,12 @@ func TestExamplesAreValid(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		owner, err := catalogue.Owner(spec)
+		owner, named, err := catalogue.Owner(spec)
 		if err != nil {
 			t.Fatal(err)
 		}
 		parent := "/subscriptions/s"
-		if owner != nil {
+		if named {
 			parent = owner.Azure.Name
 		}
 		body, err := k.ToARM(spec, catalogue.Conversion{Parent: parent})
@@ -171,7 +172,7 @@ func drawnScalar(t *rapid.T, s *catalogue.Shape) any {
 // TestBodiesAreValid: the body of any spec of the typed kinds is valid by the schema that the kind comes
 // from. Only an absent property that ARM doesn't need either is put in: properties.
 func TestBodiesAreValid(t *testing.T) {
-	schemas := validator(os.DirFS(sharedData(t, "arm-schemas")))
+	schemas := validator(os.DirFS(shareddata.Path(t, "arm-schemas")))
 	c, err := catalogue.Embedded()
 	if err != nil {
 		t.Fatal(err)

@@ -5,11 +5,12 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"path/filepath"
 	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/kinship-dev/kinship/internal/shareddata"
 )
 
 // sample is a recorded refusal.
@@ -22,10 +23,9 @@ type sample struct {
 // TestRefusalsHaveTheFormOfRecordedOnes provokes refusals and compares them with recorded ones: the headers, and the
 // shape of the body. Texts differ.
 func TestRefusalsHaveTheFormOfRecordedOnes(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join(recordings(), "error-corpus.json"))
+	text, err := os.ReadFile(shareddata.Path(t, "arm-recordings/error-corpus.json"))
 	if err != nil {
-		t.Logf("NOT PROVED: there are no recorded refusals of ARM: %v", err)
-		t.Skip("the recordings are absent")
+		t.Fatal(err)
 	}
 	var corpus []struct {
 		Key     []any

@@ -17,12 +17,9 @@ import (
 	"time"
 
 	"go.yaml.in/yaml/v3"
-)
 
-// recordings is the directory with recorded exchanges: cassettes of go-vcr.
-func recordings() string {
-	return cmp.Or(os.Getenv("KINSHIP_ARM_RECORDINGS"), "../../../../../shared/data/arm-recordings")
-}
+	"github.com/kinship-dev/kinship/internal/shareddata"
+)
 
 // difference is one that stays, with its reason and how often the recordings have it.
 type difference struct {
@@ -70,10 +67,9 @@ type exchange struct {
 // TestRecordedExchanges sends what clients once sent to ARM, and compares the answers: status, headers, error codes,
 // the shape of bodies, and their values outside of lists.
 func TestRecordedExchanges(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join(recordings(), "*.yaml"))
+	files, err := filepath.Glob(filepath.Join(shareddata.Path(t, "arm-recordings"), "*.yaml"))
 	if err != nil || len(files) == 0 {
-		t.Logf("NOT PROVED: there are no recordings of ARM in %s; set KINSHIP_ARM_RECORDINGS", recordings())
-		t.Skip("the recordings are absent")
+		t.Fatalf("%d recordings, %v", len(files), err)
 	}
 	met := map[string]int{}
 	var table strings.Builder

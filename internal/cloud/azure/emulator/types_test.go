@@ -9,15 +9,14 @@ import (
 	"testing"
 
 	"github.com/kinship-dev/kinship/internal/cloud/azure"
+	"github.com/kinship-dev/kinship/internal/shareddata"
 )
 
 // TestAllTypes puts, reads and deletes a resource of each type that a list of ARM's types has, with its owners.
 func TestAllTypes(t *testing.T) {
-	path := cmp.Or(os.Getenv("KINSHIP_ARM_TYPES"), "../../../../../shared/data/arm-schemas-all/types.json")
-	text, err := os.ReadFile(path)
+	text, err := os.ReadFile(shareddata.Path(t, "arm-schemas-all/types.json"))
 	if err != nil {
-		t.Logf("NOT PROVED: there is no list of ARM's types: %v; set KINSHIP_ARM_TYPES", err)
-		t.Skip("the list is absent")
+		t.Fatal(err)
 	}
 	var rows [][]string // type, version, file, scope, definition
 	if err := json.Unmarshal(text, &rows); err != nil {
@@ -35,7 +34,9 @@ func TestAllTypes(t *testing.T) {
 			usable++
 		}
 	}
-	t.Logf("%d of %d types are usable", usable, len(rows))
+	if usable != len(rows) || usable == 0 {
+		t.Errorf("%d of %d types are usable", usable, len(rows))
+	}
 }
 
 // isUsable puts a resource of a type with its owners in a scope, and deletes them.
