@@ -54,11 +54,7 @@ func newAzureCommand(streams genericiooptions.IOStreams, cmd *cobra.Command) *az
 
 // catalogue returns the kinds that there are.
 func (c *azureCommand) catalogue() (*catalogue.Catalogue, error) {
-	all, err := readCatalogue(c.file)
-	if all != nil || err != nil {
-		return all, err
-	}
-	return catalogue.Embedded()
+	return readCatalogue(c.file)
 }
 
 // match returns the kinds of patterns. A pattern without a kind is an error.

@@ -156,10 +156,10 @@ func (c *operator) addAzureFlags(cmd *cobra.Command) {
 		"how often Azure resources are compared with their specs; negative is never")
 }
 
-// readCatalogue reads the file of --azure-catalogue.
+// readCatalogue reads the file of --azure-catalogue. Without a file, readCatalogue returns the embedded catalogue.
 func readCatalogue(file string) (*catalogue.Catalogue, error) {
 	if file == "" {
-		return nil, nil //nolint:nilnil // nil is the embedded catalogue
+		return catalogue.Embedded()
 	}
 	data, err := os.ReadFile(file)
 	if err != nil {

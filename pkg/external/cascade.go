@@ -34,8 +34,8 @@ func (r *reconciler[K, R]) outside(p *pass[K, R], sources []object.ID) []object.
 // use is an object that refers to another one, and keeps that by a guard.
 type use struct{ user, used object.ID }
 
-// outsiders returns the uses of an object and of what the object owns by objects that it does not own,
-// one for each user.
+// outsiders returns the uses of an object, and of the objects in its tree of owners, by objects outside of that
+// tree. Each user has one use. For example, a NetworkInterface uses the Subnet of a deleted VirtualNetwork.
 func (e *Engine) outsiders(id object.ID) (uses []use) {
 	inside := append([]object.ID{id}, e.core.Owned(id)...)
 	named := make(map[object.ID]bool, len(inside))

@@ -3,6 +3,7 @@ package catalogue_test
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 
 	"github.com/kinship-dev/kinship/api/azure/catalogue"
 )
@@ -12,7 +13,7 @@ func show(value any) {
 	if err != nil {
 		panic(err)
 	}
-	fmt.Println(string(text)) //nolint:forbidigo // an example prints
+	fmt.Fprintln(os.Stdout, string(text))
 }
 
 // A subnet refers to a route table in Kubernetes. The operator knows the ARM id of the route table.

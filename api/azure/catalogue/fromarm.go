@@ -263,8 +263,9 @@ var patterns sync.Map // from the pattern to its *regexp.Regexp
 var matchesNothing = regexp.MustCompile(`$^x`)
 
 func compile(pattern string) *regexp.Regexp {
-	if r, ok := patterns.Load(pattern); ok {
-		return r.(*regexp.Regexp) //nolint:forcetypeassert // nothing else is stored
+	known, _ := patterns.Load(pattern)
+	if r, ok := known.(*regexp.Regexp); ok {
+		return r
 	}
 	r, err := regexp.Compile(pattern)
 	if err != nil {

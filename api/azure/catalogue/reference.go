@@ -93,17 +93,16 @@ type Found struct {
 	Targets []Target
 }
 
-// Owner returns the reference to the owner in a spec, or nil.
-func Owner(spec map[string]any) (*Reference, error) {
-	value, ok := spec[OwnerField]
-	if !ok {
-		return nil, nil //nolint:nilnil // a spec without an owner has no reference
+// Owner returns the reference to the owner in a spec. named is false for a spec that names no owner.
+func Owner(spec map[string]any) (r Reference, named bool, err error) {
+	value, named := spec[OwnerField]
+	if !named {
+		return r, false, nil
 	}
-	r, err := ParseReference(value)
-	if err != nil {
-		return nil, fmt.Errorf("reading spec.%s: %w", OwnerField, err)
+	if r, err = ParseReference(value); err != nil {
+		return r, true, fmt.Errorf("reading spec.%s: %w", OwnerField, err)
 	}
-	return &r, nil
+	return r, true, nil
 }
 
 // References returns all references in a spec but the owner, in the order of their paths. A value that is

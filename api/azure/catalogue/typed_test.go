@@ -141,8 +141,11 @@ func TestTypedConversion(t *testing.T) {
 			if diff := cmp.Diff(before, after); diff != "" {
 				t.Fatalf("body of %s (-before +after):\n%s", k.Type, diff)
 			}
-			again := reflect.New(reflect.TypeOf(spec).Elem()).Interface()
-			if err := again.(catalogue.ARMTransformer).FromArm(out); err != nil { //nolint:forcetypeassert // as above
+			again, ok := reflect.New(reflect.TypeOf(spec).Elem()).Interface().(catalogue.ARMTransformer)
+			if !ok {
+				t.Fatalf("%T is no ARMTransformer", spec)
+			}
+			if err := again.FromArm(out); err != nil {
 				t.Fatal(err)
 			}
 			var second map[string]any

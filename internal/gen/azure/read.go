@@ -171,7 +171,11 @@ func children(f *File, resources node) []string {
 	return slices.Compact(types)
 }
 
-// read returns the Type of a node, or nil for the expression of a template language.
+// expression is the Type of an expression of the template language. A value is never an expression, so that an
+// expression is no option of a union.
+var expression = &Type{}
+
+// read returns the Type of a node.
 func (r *reader) read(f *File, n node) (*Type, error) {
 	if ref := n.text("$ref"); ref != "" {
 		return r.reference(f, ref)
@@ -186,7 +190,7 @@ func (r *reader) read(f *File, n node) (*Type, error) {
 // reference reads a definition once.
 func (r *reader) reference(f *File, ref string) (*Type, error) {
 	if strings.HasSuffix(ref, "/definitions/expression") {
-		return nil, nil //nolint:nilnil // nil is no option of a union
+		return expression, nil
 	}
 	n, in, id, err := f.resolve(ref)
 	if err != nil {
@@ -212,7 +216,7 @@ func (r *reader) reference(f *File, ref string) (*Type, error) {
 	if err != nil {
 		return nil, err
 	}
-	if t != nil && t.Definition == "" {
+	if t != expression && t.Definition == "" {
 		named := *t
 		named.Definition = id
 		t = &named
@@ -249,7 +253,7 @@ func (r *reader) array(f *File, n node) (*Type, error) {
 	if err != nil {
 		return nil, err
 	}
-	if element == nil {
+	if element == expression {
 		element = &Type{}
 	}
 	return &Type{
@@ -267,7 +271,7 @@ func (r *reader) object(f *File, n node) (*Type, error) {
 		if err != nil {
 			return nil, err
 		}
-		if inner == nil {
+		if inner == expression {
 			inner = &Type{Shape: catalogue.Shape{Type: catalogue.String}}
 		}
 		description := properties.node(name).text("description")
@@ -287,10 +291,13 @@ func (r *reader) object(f *File, n node) (*Type, error) {
 		return t, nil
 	}
 	element, err := r.read(f, additional)
-	if element == nil {
+	if err != nil {
+		return nil, err
+	}
+	if element == expression {
 		element = &Type{Shape: catalogue.Shape{Type: catalogue.String}}
 	}
-	return &Type{Shape: catalogue.Shape{Type: catalogue.Map}, Element: element}, err
+	return &Type{Shape: catalogue.Shape{Type: catalogue.Map}, Element: element}, nil
 }
 
 func stringType(n node) *Type {

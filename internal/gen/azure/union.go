@@ -28,7 +28,7 @@ func (r *reader) options(f *File, n node, base *Type) (*Type, error) {
 		if err != nil {
 			return nil, err
 		}
-		if key == "anyOf" && union != nil && union.Type == catalogue.Object {
+		if key == "anyOf" && union.Type == catalogue.Object {
 			if union, err = r.generic(f, n.list(key)[0], union); err != nil {
 				return nil, err
 			}
@@ -42,7 +42,7 @@ func (r *reader) options(f *File, n node, base *Type) (*Type, error) {
 // one is generic, and the others describe some of its values: extensions of a virtual machine.
 func (r *reader) generic(f *File, first any, union *Type) (*Type, error) {
 	t, err := r.option(f, first)
-	if err != nil || t == nil {
+	if err != nil || t == expression {
 		return union, err
 	}
 	props := slices.Clone(union.Props)
@@ -62,7 +62,8 @@ func (r *reader) option(f *File, value any) (*Type, error) {
 	return r.read(f, schema)
 }
 
-// union returns the Type that accepts each of the options. nil options are left out.
+// union returns the Type that accepts each of the options but expressions. A union of expressions alone is
+// an expression.
 func (r *reader) union(f *File, options []any) (*Type, error) {
 	var types []*Type
 	for _, o := range options {
@@ -70,12 +71,12 @@ func (r *reader) union(f *File, options []any) (*Type, error) {
 		if err != nil {
 			return nil, err
 		}
-		if t != nil {
+		if t != expression {
 			types = append(types, t)
 		}
 	}
 	if len(types) == 0 {
-		return nil, nil //nolint:nilnil // a union of expressions alone is an expression
+		return expression, nil
 	}
 	out := types[0]
 	for _, t := range types[1:] {
@@ -106,9 +107,9 @@ func discriminator(types []*Type) string {
 // merge returns a Type for values of a or b if either is true, and otherwise for values of both.
 func merge(a, b *Type, either bool) *Type {
 	switch {
-	case a == b || b == nil:
+	case a == b || b == expression:
 		return a
-	case a == nil:
+	case a == expression:
 		return b
 	case a.saysNothing():
 		return cond(either, a, b)

@@ -62,12 +62,12 @@ func (k *kind) attemptedIn(obj *external.Unstructured, why error) (azure.ID, err
 
 // parent returns the ARM id of the owner, or of the scope that a resource without an owner is in.
 func (k *kind) parent(s setting) (azure.ID, error) {
-	reference, err := catalogue.Owner(specOf(s.object))
+	reference, named, err := catalogue.Owner(specOf(s.object))
 	if err != nil {
 		return azure.ID{}, err
 	}
 	switch {
-	case reference == nil:
+	case !named:
 		return k.scopeWithoutOwner(s)
 	case reference.Azure != nil:
 		return k.azureOwner(s, *reference.Azure)

@@ -121,8 +121,8 @@ func (k *kind) kindOf(armType string) schema.GroupKind {
 
 // owner returns the owner of an object if it is named in the Kubernetes form, and its kind.
 func (k *kind) owner(obj *external.Unstructured) (*catalogue.KubernetesReference, schema.GroupKind) {
-	reference, err := catalogue.Owner(specOf(obj))
-	if err != nil || reference == nil || reference.Kubernetes == nil {
+	reference, _, err := catalogue.Owner(specOf(obj))
+	if err != nil || reference.Kubernetes == nil {
 		return nil, schema.GroupKind{}
 	}
 	if named := reference.Kubernetes; named.Kind != "" && named.Group != "" {

@@ -107,7 +107,7 @@ func (e *environment) obstacles(parent object.ID, err error, result apply.Result
 	outcome := reconcile.Fail(reasonError, err)
 	e.waiters.WaitFor(parent, result.Changes.Of(apply.Foreign, apply.Terminating)...)
 	for _, c := range result.Changes {
-		switch c.Action { //nolint:exhaustive // Other actions are no obstacles.
+		switch c.Action {
 		case apply.Foreign:
 			outcome = outcome.And(reconcile.WaitFor(refusedRetry, reasonError, "existing %s is not controlled by this %s: "+
 				"choose another name, or delete the object", c.ID.Short(), parent.Kind))
@@ -119,6 +119,7 @@ func (e *environment) obstacles(parent object.ID, err error, result apply.Result
 		case apply.Refused:
 			outcome = outcome.And(reconcile.WaitFor(refusedRetry, reasonError, "deletion of %s was refused: %s",
 				c.ID.Short(), c.Message))
+		default: // Other actions are no obstacles.
 		}
 	}
 	if !outcome.IsDone() {
