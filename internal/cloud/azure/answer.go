@@ -4,9 +4,10 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
+
+	"github.com/kinship-dev/kinship/internal/cloud/pause"
 )
 
 // Answer is what ARM says about a resource.
@@ -172,14 +173,5 @@ func IsFailed(state string) bool {
 	})
 }
 
-// retryAfter returns the pause that an answer asks for, in seconds or as a date, or 0.
-func retryAfter(header http.Header) time.Duration {
-	value := header.Get("Retry-After")
-	var after time.Duration
-	if seconds, err := strconv.ParseFloat(value, 64); err == nil && seconds > 0 {
-		after = time.Duration(min(seconds, longestPause.Seconds()) * float64(time.Second))
-	} else if date, err := http.ParseTime(value); err == nil {
-		after = time.Until(date)
-	}
-	return min(max(after, 0), longestPause)
-}
+// retryAfter returns the pause that an answer asks for, or 0.
+func retryAfter(header http.Header) time.Duration { return pause.After(header, longestPause) }

@@ -7,12 +7,13 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	"golang.org/x/time/rate"
+
+	"github.com/kinship-dev/kinship/internal/cloud/pause"
 )
 
 // maxPatience is how long a call waits for a cloud that asked for a pause. Longer
@@ -254,14 +255,5 @@ func retryAfter(response *http.Response) time.Duration {
 // and the cloud may have been mistaken.
 const longestPause = 5 * time.Minute
 
-// parseRetryAfter understands seconds and dates.
-func parseRetryAfter(header http.Header) time.Duration {
-	value := header.Get("Retry-After")
-	var after time.Duration
-	if seconds, err := strconv.ParseFloat(value, 64); err == nil && seconds > 0 {
-		after = time.Duration(min(seconds, longestPause.Seconds()) * float64(time.Second))
-	} else if date, err := http.ParseTime(value); err == nil {
-		after = time.Until(date)
-	}
-	return min(max(after, 0), longestPause)
-}
+// parseRetryAfter returns the pause that an answer asks for, or 0.
+func parseRetryAfter(header http.Header) time.Duration { return pause.After(header, longestPause) }

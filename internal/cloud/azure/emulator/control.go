@@ -2,7 +2,6 @@ package emulator
 
 import (
 	"encoding/json"
-	"fmt"
 	"maps"
 	"net/http"
 	"slices"
@@ -10,6 +9,7 @@ import (
 	"time"
 
 	"github.com/kinship-dev/kinship/internal/cloud/azure"
+	"github.com/kinship-dev/kinship/internal/cloud/emulated"
 )
 
 // Call is a kind of request: a method, and the full type of the resource, or "operation" for a poll. A
@@ -162,22 +162,7 @@ func (s *Server) Change(id azure.ID, properties map[string]any) bool {
 
 // controls serves the knobs below /_emulator/, for users of `kinship emulator azure`.
 func (s *Server) controls() {
-	serve := func(pattern string, do func(w http.ResponseWriter, r *http.Request) any) {
-		s.knobs.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
-			r.Body = http.MaxBytesReader(w, r.Body, maxRequest)
-			result := do(w, r)
-			if result == nil {
-				w.WriteHeader(http.StatusNoContent)
-				return
-			}
-			w.Header().Set("Content-Type", "application/json")
-			if _, failed := result.(error); failed {
-				w.WriteHeader(http.StatusBadRequest)
-				result = map[string]any{"error": fmt.Sprint(result)}
-			}
-			_ = json.NewEncoder(w).Encode(result) // A client that has gone is its own business.
-		})
-	}
+	serve := emulated.Knobs{Mux: s.knobs, MaxRequest: maxRequest}.Serve
 	serve("GET /_emulator/inventory", func(http.ResponseWriter, *http.Request) any { return s.Inventory() })
 	serve("GET /_emulator/refusals", func(http.ResponseWriter, *http.Request) any { return s.Refusals() })
 	serve("GET /_emulator/calls", func(http.ResponseWriter, *http.Request) any {

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/kinship-dev/kinship/internal/cloud/azure"
 )
 
@@ -67,7 +69,7 @@ func (rq *request) deploy() reply {
 	}
 	next.body = map[string]any{"properties": map[string]any{
 		"templateHash": hashOf(properties["template"]), "mode": "Incremental", "timestamp": stamp(rq.now),
-		"duration": "PT0S", "correlationId": uuid(), "providers": providersOf(steps), "dependencies": []any{},
+		"duration": "PT0S", "correlationId": uuid.NewString(), "providers": providersOf(steps), "dependencies": []any{},
 	}}
 	if level := textOf(mapOf(properties["debugSetting"])["detailLevel"]); level != "" {
 		mapOf(next.body["properties"])["debugSetting"] = map[string]any{"detailLevel": upperWords(level)}

@@ -8,19 +8,17 @@ import (
 	"time"
 
 	"github.com/kinship-dev/kinship/internal/cloud/azure"
+	"github.com/kinship-dev/kinship/internal/cloud/emulated"
 )
 
 // Reset is when a fault drops the connection.
-type Reset string
+type Reset = emulated.Reset
 
+// Values of Reset.
 const (
-	// NoReset answers.
-	NoReset Reset = ""
-	// BeforeExecution drops the connection and does nothing.
-	BeforeExecution Reset = "before"
-	// AfterExecution carries out the request and drops the connection instead of answering: the client
-	// does not learn the result.
-	AfterExecution Reset = "after"
+	NoReset         = emulated.NoReset
+	BeforeExecution = emulated.BeforeExecution
+	AfterExecution  = emulated.AfterExecution
 )
 
 // Fault is a misbehaviour for matching requests. Empty fields match everything.
@@ -117,7 +115,7 @@ func (s *Server) applyFault(f Fault, w http.ResponseWriter, r *http.Request, cal
 		return false
 	}
 	if f.Reset == BeforeExecution {
-		drop(w)
+		emulated.Drop(w)
 		return false
 	}
 	if f.Status == 0 {

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/kinship-dev/kinship/internal/cloud/azure"
 )
 
@@ -78,7 +80,7 @@ func (rq *request) address(r *resource, pattern string) string {
 	}
 	address := strings.NewReplacer(
 		"{root}", root, "{provider}", r.id.Provider(), "{location}", cmp.Or(rq.locationOf(r), "global"),
-		"{id}", r.id.String(), "{name}", name, "{operation}", uuid(),
+		"{id}", r.id.String(), "{name}", name, "{operation}", uuid.NewString(),
 	).Replace(pattern)
 	separator := "?"
 	if strings.Contains(address, "?") {

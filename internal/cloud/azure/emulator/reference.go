@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/google/uuid"
+
 	"github.com/kinship-dev/kinship/internal/cloud/azure"
 )
 
@@ -66,7 +68,7 @@ func (rq *request) checkReferences(_, next *resource) *refusal {
 		case !rq.isProvisioned(target):
 			return retryable(NoReference, "ReferencedResourceNotProvisioned", service, 0, "Cannot proceed with operation "+
 				"because resource %s used by resource %s is not in Succeeded state. Resource is in %s state and the last "+
-				"operation that updated/is updating the resource is %s.", target.id, next.id, target.state, uuid())
+				"operation that updated/is updating the resource is %s.", target.id, next.id, target.state, uuid.NewString())
 		}
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/google/uuid"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kinship-dev/kinship/internal/cloud/azure"
@@ -122,7 +123,7 @@ func (rq *request) put() reply {
 
 // drafted returns the resource that a PUT asks for.
 func (rq *request) drafted(kind Type, old *resource) *resource {
-	next := &resource{id: rq.id, kind: kind, guid: uuid(), body: map[string]any{}}
+	next := &resource{id: rq.id, kind: kind, guid: uuid.NewString(), body: map[string]any{}}
 	if old != nil {
 		*next = *old
 		next.kind = kind
@@ -197,7 +198,7 @@ func (rq *request) checkBusy(old, next *resource) *refusal {
 		for _, sibling := range rq.store.in(r.id.Parent()) {
 			if strings.EqualFold(sibling.kind.Name, r.kind.Name) && sibling.running != nil {
 				return retryable(Busy, "RetryableErrorDueToAnotherOperation", service, 11,
-					"Operation %s is updating resource %s. The call can be retried in 11 seconds.", uuid(), r.id.Parent())
+					"Operation %s is updating resource %s. The call can be retried in 11 seconds.", uuid.NewString(), r.id.Parent())
 			}
 		}
 	}

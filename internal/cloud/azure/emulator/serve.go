@@ -2,7 +2,6 @@ package emulator
 
 import (
 	"encoding/json"
-	"errors"
 	"io"
 	"maps"
 	"net/http"
@@ -13,9 +12,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/kinship-dev/kinship/internal/cloud/azure"
+	"github.com/kinship-dev/kinship/internal/cloud/emulated"
 )
 
 // maxRequest bounds a body, as ARM does.
@@ -65,7 +66,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	answer := rq.answer(refused)
 	s.countRefusal(call, rq.id, answer)
 	if fault.Reset == AfterExecution {
-		drop(w)
+		emulated.Drop(w)
 		return
 	}
 	write(w, answer)
@@ -241,7 +242,7 @@ func write(w http.ResponseWriter, answer reply) {
 	maps.Copy(w.Header(), answer.header)
 	h := w.Header()
 	h.Set("Cache-Control", "no-cache")
-	h.Set("X-Ms-Request-Id", uuid())
+	h.Set("X-Ms-Request-Id", uuid.NewString())
 	if answer.body == nil {
 		h.Set("Content-Length", "0")
 		w.WriteHeader(answer.status)
@@ -260,16 +261,5 @@ func write(w http.ResponseWriter, answer reply) {
 func setRetryAfter(header http.Header, seconds int) {
 	if seconds > 0 {
 		header.Set("Retry-After", strconv.Itoa(seconds))
-	}
-}
-
-// drop resets the connection, which the client sees as an error at once.
-func drop(w http.ResponseWriter) {
-	connection, _, err := http.NewResponseController(w).Hijack()
-	if errors.Is(err, http.ErrNotSupported) {
-		panic(http.ErrAbortHandler)
-	}
-	if err == nil {
-		_ = connection.Close()
 	}
 }

@@ -8,25 +8,23 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"net"
 	"net/http"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/kinship-dev/kinship/internal/cloud/emulated"
 )
 
-// Reset is when a fault drops the connection.
-type Reset string
+// Reset is when a fault drops the connection. Refused calls are answered, and a Fault with AfterExecution does not
+// count them; of the other fields such a Fault only uses Last.
+type Reset = emulated.Reset
 
+// Values of Reset.
 const (
-	// NoReset answers.
-	NoReset Reset = ""
-	// BeforeExecution drops the connection and does nothing.
-	BeforeExecution Reset = "before"
-	// AfterExecution carries out the request and drops the connection instead of answering: the
-	// client can't know the result. Refused calls are answered, and don't count. Of the other
-	// fields such a Fault only uses Last.
-	AfterExecution Reset = "after"
+	NoReset         = emulated.NoReset
+	BeforeExecution = emulated.BeforeExecution
+	AfterExecution  = emulated.AfterExecution
 )
 
 // Fault is a misbehaviour for matching calls. Empty fields match everything.
@@ -254,7 +252,7 @@ func (f Fault) before(w http.ResponseWriter, r *http.Request) bool {
 		}
 	}
 	if f.Reset == BeforeExecution {
-		drop(w)
+		emulated.Drop(w)
 		return false
 	}
 	if f.Late > 0 {
@@ -290,36 +288,9 @@ func (f Fault) after(r *http.Request, answer func(*http.Request)) error {
 	return nil
 }
 
-// drop resets the connection, which the client sees as an error at once.
-func drop(w http.ResponseWriter) {
-	connection, _, err := http.NewResponseController(w).Hijack()
-	if err != nil {
-		return
-	}
-	if tcp, ok := connection.(*net.TCPConn); ok {
-		_ = tcp.SetLinger(0)
-	}
-	_ = connection.Close()
-}
-
 // controls serves the knobs below /_emulator/, for users of `kinship emulator openstack`.
 func (s *Server) controls() {
-	serve := func(pattern string, do func(w http.ResponseWriter, r *http.Request) any) {
-		s.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
-			r.Body = http.MaxBytesReader(w, r.Body, maxRequest)
-			result := do(w, r)
-			if result == nil {
-				w.WriteHeader(http.StatusNoContent)
-				return
-			}
-			w.Header().Set("Content-Type", "application/json")
-			if _, failed := result.(error); failed {
-				w.WriteHeader(http.StatusBadRequest)
-				result = object{"error": fmt.Sprint(result)}
-			}
-			_ = json.NewEncoder(w).Encode(result)
-		})
-	}
+	serve := emulated.Knobs{Mux: s.mux, MaxRequest: maxRequest}.Serve
 	serve("GET /_emulator/inventory", func(http.ResponseWriter, *http.Request) any { return s.Inventory() })
 	serve("GET /_emulator/calls", func(http.ResponseWriter, *http.Request) any {
 		counted := map[string]int{}

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/kinship-dev/kinship/internal/cloud/openstack"
 )
 
@@ -50,7 +52,7 @@ func importImage(rq *request, o object) (any, error) {
 	case err != nil || address.Host == "" || (address.Scheme != "http" && address.Scheme != "https"):
 		return nil, invalid("URI for web-download does not pass filtering: %s", method.str("uri"))
 	}
-	o[importTask] = uuid()
+	o[importTask] = uuid.NewString()
 	rq.cloud.download(rq.Context(), o, method.str("uri"))
 	return reply{status: http.StatusAccepted}, nil
 }

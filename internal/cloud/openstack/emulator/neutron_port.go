@@ -5,6 +5,8 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+
+	"github.com/google/uuid"
 )
 
 // Owners of ports that are not servers.
@@ -237,7 +239,7 @@ func (rq *request) dropPort(o object) {
 // makePort makes a port of the cloud's own, for a router or a floating IP.
 func (rq *request) makePort(project string, net object, owner, device string, fixed any) (object, error) {
 	p := object{
-		"id": uuid(), "network_id": net.id(), "name": "", "description": "", "admin_state_up": true,
+		"id": uuid.NewString(), "network_id": net.id(), "name": "", "description": "", "admin_state_up": true,
 		"project_id": project, "tenant_id": project, "device_owner": owner, "device_id": device,
 		"security_groups": []any{}, "allowed_address_pairs": []any{}, "port_security_enabled": false,
 		"binding:host_id": "", "binding:vnic_type": "normal", "binding:profile": object{}, "tags": []any{},

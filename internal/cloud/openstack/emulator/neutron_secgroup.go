@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/google/uuid"
 )
 
 func securityGroups() *resource {
@@ -80,7 +82,7 @@ func (rq *request) defaultGroup(project string) error {
 	}
 	now := stamp(network, rq.now)
 	group := object{
-		"id": uuid(), "name": "default", "description": "Default security group", "stateful": true,
+		"id": uuid.NewString(), "name": "default", "description": "Default security group", "stateful": true,
 		"project_id": project, "tenant_id": project, "tags": []any{}, "revision_number": 1,
 		"created_at": now, "updated_at": now, "_own": true,
 	}
@@ -102,7 +104,7 @@ func (rq *request) defaultRules(group object) {
 func (rq *request) putRule(group, rule object) {
 	now := stamp(network, rq.now)
 	whole := object{
-		"id": uuid(), "security_group_id": group.id(), "project_id": group["project_id"], "tenant_id": group["project_id"],
+		"id": uuid.NewString(), "security_group_id": group.id(), "project_id": group["project_id"], "tenant_id": group["project_id"],
 		"protocol": nil, "port_range_min": nil, "port_range_max": nil, "remote_ip_prefix": nil, "remote_group_id": nil,
 		"remote_address_group_id": nil, "description": "", "tags": []any{}, "revision_number": 0,
 		"created_at": now, "updated_at": now, "normalized_cidr": nil, "_own": true,

@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/google/uuid"
 )
 
 const servers = "compute/servers"
@@ -226,7 +228,7 @@ func touchAs(svc *service, rq *request, o object) {
 
 func (rq *request) attachVolume(server, v object, device string) {
 	attachment := object{
-		"server_id": server.id(), "attachment_id": uuid(), "device": device, "volume_id": v.id(), "id": v.id(),
+		"server_id": server.id(), "attachment_id": uuid.NewString(), "device": device, "volume_id": v.id(), "id": v.id(),
 		"attached_at": stamp(volume, rq.now), "host_name": nil,
 	}
 	v["attachments"], v["status"] = append(v.list("attachments"), attachment), "in-use"

@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+
+	"github.com/google/uuid"
 )
 
 // resource is a kind of object: the form of its requests and its rules. All functions may be
@@ -152,7 +154,7 @@ func (res *resource) make(rq *request, given object) (object, error) {
 		o["_asked"] = asked // Clients may choose ids of some kinds: a flavor, an image.
 	}
 	if res.newID == nil {
-		o["id"] = uuid()
+		o["id"] = uuid.NewString()
 	} else {
 		o["id"] = res.newID()
 	}

@@ -9,6 +9,10 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/kinship-dev/kinship/internal/cloud/emulated"
 )
 
 // maxRequest bounds a JSON body; Nova's own limit is 112 kB.
@@ -79,7 +83,7 @@ func (s *Server) serve(svc *service, handle handler, needsToken bool) http.Handl
 		}
 		status, header, body := rq.answer(handle, needsToken)
 		if status < http.StatusBadRequest && !s.goes(call, single) {
-			drop(w)
+			emulated.Drop(w)
 			return
 		}
 		write(w, r, status, header, body, fault.Slow)
@@ -155,7 +159,7 @@ func (rq *request) inside(name string) (object, error) {
 }
 
 func (rq *request) encode(r reply) (int, map[string]string, []byte) {
-	header := map[string]string{"X-Openstack-Request-Id": "req-" + uuid()}
+	header := map[string]string{"X-Openstack-Request-Id": "req-" + uuid.NewString()}
 	maps.Copy(header, r.header)
 	switch body := r.body.(type) {
 	case nil:

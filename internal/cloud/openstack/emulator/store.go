@@ -3,7 +3,6 @@ package emulator
 import (
 	"crypto/rand"
 	"encoding/hex"
-	"fmt"
 	"maps"
 	"slices"
 )
@@ -142,11 +141,4 @@ func randomHex(n int) string {
 	raw := make([]byte, n)
 	_, _ = rand.Read(raw) // rand.Read never returns an error: crypto/rand ends the program instead.
 	return hex.EncodeToString(raw)
-}
-
-// uuid returns a random UUID, version 4.
-func uuid() string {
-	h := []byte(randomHex(16))
-	h[12], h[16] = '4', "89ab"[h[16]%4]
-	return fmt.Sprintf("%s-%s-%s-%s-%s", h[:8], h[8:12], h[12:16], h[16:20], h[20:])
 }
