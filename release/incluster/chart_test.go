@@ -170,17 +170,6 @@ func testPods(t *testing.T) {
 	}
 }
 
-const protected = `
-{apiVersion: v1, kind: ConfigMap, metadata: {name: precious}}
----
-apiVersion: protection.crossplane.io/v1beta1
-kind: Usage
-metadata: {name: keep}
-spec:
-  of: {apiVersion: v1, kind: ConfigMap, resourceRef: {name: precious}}
-  reason: it is precious
-`
-
 // protect creates a protected object, and returns the object and its Usage.
 func protect(t *testing.T) (precious, usage *unstructured.Unstructured) {
 	t.Helper()
@@ -188,11 +177,27 @@ func protect(t *testing.T) (precious, usage *unstructured.Unstructured) {
 	var objects []*unstructured.Unstructured
 	testenv.EventuallyWithin(t, time.Minute, func() error { // The API server does not know the endpoints yet.
 		var err error
-		objects, err = testenv.TryApply(t, protected, testenv.In(in))
+		objects, err = testenv.TryApply(t, operator.Protected, testenv.In(in))
 		return err
 	})
 	testenv.EventuallyWithin(t, time.Minute, func() error { return isReady(t, objects[1]) })
 	return objects[0], objects[1]
+}
+
+// refused waits until the deletion of a protected object is refused: the API server may call a replica that was
+// killed, or a path of before, for a moment. The object is never deleted.
+func refused(t *testing.T, precious client.Object) {
+	t.Helper()
+	testenv.Eventually(t, func() error {
+		err := operator.Client(t).Delete(t.Context(), precious)
+		if err == nil {
+			t.Fatal("a protected object was deleted")
+		}
+		if !apierrors.IsConflict(err) {
+			return err
+		}
+		return nil
+	})
 }
 
 // testProtection: a protected object is refused, and can be deleted after its Usage.
@@ -216,16 +221,7 @@ func testUpgrade(t *testing.T, text string) {
 	c := operator.Client(t)
 	precious, usage := protect(t)
 	testenv.Apply(t, text)
-	testenv.Eventually(t, func() error {
-		err := c.Delete(t.Context(), precious)
-		if err == nil {
-			t.Fatal("a protected object was deleted")
-		}
-		if !apierrors.IsConflict(err) {
-			return err
-		}
-		return nil
-	})
+	refused(t, precious)
 	var hooks admissionregistrationv1.ValidatingWebhookConfiguration
 	if err := c.Get(t.Context(), client.ObjectKey{Name: "crossplane-no-usages"}, &hooks); err != nil {
 		t.Fatal(err)
@@ -258,16 +254,7 @@ func testLeaderKilled(t *testing.T, replicas []*replica) {
 	precious, usage := protect(t)
 	leader.kill(t)
 	killed := time.Now()
-	testenv.Eventually(t, func() error { // The API server may call the killed replica for a moment.
-		err := c.Delete(t.Context(), precious)
-		if err == nil {
-			t.Fatal("a protected object was deleted")
-		}
-		if !apierrors.IsConflict(err) {
-			return err
-		}
-		return nil
-	})
+	refused(t, precious)
 	t.Logf("the follower refused after %s", time.Since(killed).Round(time.Millisecond))
 	if err := c.Delete(t.Context(), usage); err != nil {
 		t.Fatal(err)

@@ -79,7 +79,7 @@ type protection struct {
 
 func protect(t *testing.T) protection {
 	t.Helper()
-	objects := testenv.Apply(t, protected, testenv.In(testenv.Namespace(t)))
+	objects := testenv.Apply(t, operator.Protected, testenv.In(testenv.Namespace(t)))
 	k := protection{t, operator.Client(t), objects[0], objects[1]}
 	k.refuses()
 	return k

@@ -213,27 +213,16 @@ func checkUnchanged(t *testing.T, before map[string]string) {
 	}
 }
 
-const protected = `
-{apiVersion: v1, kind: ConfigMap, metadata: {name: precious}}
----
-apiVersion: protection.crossplane.io/v1beta1
-kind: Usage
-metadata: {name: keep}
-spec:
-  of: {apiVersion: v1, kind: ConfigMap, resourceRef: {name: precious}}
-  reason: it is precious
-`
-
 // checkWorks protects an object and releases it again.
 func checkWorks(t *testing.T, refused func(error) bool) {
 	t.Helper()
 	c, namespace := operator.Client(t), testenv.Namespace(t)
 	// The operator is ready a moment before the API server knows its certificate.
 	testenv.Eventually(t, func() error {
-		_, err := testenv.TryApply(t, protected, testenv.In(namespace))
+		_, err := testenv.TryApply(t, operator.Protected, testenv.In(namespace))
 		return err
 	})
-	objects := testenv.Apply(t, protected, testenv.In(namespace))
+	objects := testenv.Apply(t, operator.Protected, testenv.In(namespace))
 	precious, usage := objects[0], objects[1]
 	testenv.Eventually(t, func() error { return isReady(t, c, usage) })
 	if err := c.Delete(t.Context(), precious); !refused(err) {

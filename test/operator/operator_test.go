@@ -20,22 +20,11 @@ func TestMain(m *testing.M) {
 	testenv.Main(m, testenv.WithoutPods(), testenv.CRDs("../../config/crd"), testenv.CheckLeaks())
 }
 
-const protected = `
-{apiVersion: v1, kind: ConfigMap, metadata: {name: precious}}
----
-apiVersion: protection.crossplane.io/v1beta1
-kind: Usage
-metadata: {name: keep}
-spec:
-  of: {apiVersion: v1, kind: ConfigMap, resourceRef: {name: precious}}
-  reason: it is precious
-`
-
 // check protects an object and releases it again, with any running operator.
 func check(t *testing.T) {
 	t.Helper()
 	c := operator.Client(t)
-	objects := testenv.Apply(t, protected, testenv.In(testenv.Namespace(t)))
+	objects := testenv.Apply(t, operator.Protected, testenv.In(testenv.Namespace(t)))
 	precious, usage := objects[0], objects[1]
 	testenv.Eventually(t, func() error { return isReady(t, c, usage) })
 	if err := c.Delete(t.Context(), precious); !apierrors.IsConflict(err) {

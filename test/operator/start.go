@@ -112,3 +112,15 @@ func Client(tb testing.TB) client.WithWatch {
 	}
 	return testenv.Client(tb, scheme)
 }
+
+// Protected are the manifests of a ConfigMap, and of a Usage that protects the ConfigMap.
+const Protected = `
+{apiVersion: v1, kind: ConfigMap, metadata: {name: precious}}
+---
+apiVersion: protection.crossplane.io/v1beta1
+kind: Usage
+metadata: {name: keep}
+spec:
+  of: {apiVersion: v1, kind: ConfigMap, resourceRef: {name: precious}}
+  reason: it is precious
+`
