@@ -95,6 +95,21 @@ func TestNoAddress(t *testing.T) {
 	w.expect("no id", states{"a": "none the spec gives no id: no resource is named so"})
 }
 
+// TestImportByAddress: an object imports the resource at its own address. A cloud that answers with the id of
+// another resource is not believed: the deletion of the object would delete that resource.
+func TestImportByAddress(t *testing.T) {
+	w := newToyWorld(t, true)
+	w.cloud.change(func(c *toyCloud) { c.things["blue-a"] = &thing{ID: "theirs"} })
+	w.create("a")
+	w.adopt("a")
+	w.pass("a")
+	const lied = `none the toy cloud answered with Network "theirs" instead of "blue-a"`
+	w.expect("another id", states{"a": lied}, "GET /things/blue-a")
+	w.cloud.change(func(c *toyCloud) { c.things["blue-a"].ID = "blue-a" })
+	w.pass("a")
+	w.expect("its own id", states{"a": "blue-a"}, "GET /things/blue-a")
+}
+
 // TestLostAnswer: a resource whose creation was not answered is found, and not created twice: by
 // Kind.Address, or by its name.
 func TestLostAnswer(t *testing.T) {
