@@ -16,13 +16,13 @@ const Variable = "KINSHIP_DATA"
 
 // Path returns the path of an entry of the data. Where the entry is absent, the test is skipped, and says that it
 // has proved nothing.
-func Path(t testing.TB, name string) string {
-	t.Helper()
+func Path(tb testing.TB, name string) string {
+	tb.Helper()
 	_, here, _, _ := runtime.Caller(0)
 	beside := filepath.Join(filepath.Dir(here), "..", "..", "..", "shared", "data")
 	path := filepath.Join(cmp.Or(os.Getenv(Variable), beside), filepath.FromSlash(name))
 	if _, err := os.Stat(path); err != nil {
-		t.Skipf("NOT PROVED: the data %s is absent: set %s to the directory with it", name, Variable)
+		tb.Skipf("NOT PROVED: the data %s is absent: set %s to the directory with it", name, Variable)
 	}
 	return path
 }

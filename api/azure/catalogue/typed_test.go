@@ -88,6 +88,16 @@ func recoded(t *rapid.T, from, to any) {
 	}
 }
 
+// newSpec returns an empty spec of a typed kind.
+func newSpec(t *rapid.T, kind reflect.Type) catalogue.ARMTransformer {
+	t.Helper()
+	spec, ok := reflect.TypeAssert[catalogue.ARMTransformer](reflect.New(kind).Elem().FieldByName("Spec").Addr())
+	if !ok {
+		t.Fatalf("the spec of %s is no ARMTransformer", kind)
+	}
+	return spec
+}
+
 // TestTypedConversion: the typed spec of a body is the spec that the catalogue makes of the body, and its
 // ARM form is the body with name, type and apiVersion.
 func TestTypedConversion(t *testing.T) {
@@ -108,11 +118,7 @@ func TestTypedConversion(t *testing.T) {
 			}
 			var before map[string]any
 			recoded(t, input, &before)
-			spec := reflect.New(goType).Elem().FieldByName("Spec").Addr().Interface()
-			typed, ok := spec.(catalogue.ARMTransformer)
-			if !ok {
-				t.Fatalf("%T is no ARMTransformer", spec)
-			}
+			typed, again := newSpec(t, goType), newSpec(t, goType)
 			if err := typed.FromArm(before); err != nil {
 				t.Fatal(err)
 			}
@@ -140,10 +146,6 @@ func TestTypedConversion(t *testing.T) {
 			delete(after, "apiVersion")
 			if diff := cmp.Diff(before, after); diff != "" {
 				t.Fatalf("body of %s (-before +after):\n%s", k.Type, diff)
-			}
-			again, ok := reflect.New(reflect.TypeOf(spec).Elem()).Interface().(catalogue.ARMTransformer)
-			if !ok {
-				t.Fatalf("%T is no ARMTransformer", spec)
 			}
 			if err := again.FromArm(out); err != nil {
 				t.Fatal(err)

@@ -104,7 +104,8 @@ func (rq *request) defaultRules(group object) {
 func (rq *request) putRule(group, rule object) {
 	now := stamp(network, rq.now)
 	whole := object{
-		"id": uuid.NewString(), "security_group_id": group.id(), "project_id": group["project_id"], "tenant_id": group["project_id"],
+		"id": uuid.NewString(), "security_group_id": group.id(),
+		"project_id": group["project_id"], "tenant_id": group["project_id"],
 		"protocol": nil, "port_range_min": nil, "port_range_max": nil, "remote_ip_prefix": nil, "remote_group_id": nil,
 		"remote_address_group_id": nil, "description": "", "tags": []any{}, "revision_number": 0,
 		"created_at": now, "updated_at": now, "normalized_cidr": nil, "_own": true,
