@@ -193,7 +193,22 @@ func TestDeployments(t *testing.T) {
 	if n := w.cloud.Calls()[emulator.Call{Method: "PUT", Type: "Microsoft.Resources/deployments"}]; n != 3 {
 		t.Errorf("%d deployments, want 3", n)
 	}
-	testenv.Eventually(t, func() error { // A resource group has 800 deployments at most.
+	w.noneLeft()
+	w.inCloud("rg", "net", "front")
+	w.noneRefused()
+
+	// A deployment that failed does not stay either.
+	w.apply(nic("failing", "rg", "{azure: {name: Microsoft.Network/virtualNetworks/net/subnets/none}}"))
+	w.says("nic/failing", "DeploymentFailed")
+	w.delete("nic/failing")
+	w.gone("nic/failing")
+	w.noneLeft()
+}
+
+// noneLeft waits until the cloud has no deployment: a resource group has 800 at most.
+func (w *world) noneLeft() {
+	w.T.Helper()
+	testenv.Eventually(w.T, func() error {
 		for _, item := range w.cloud.Inventory() {
 			if strings.EqualFold(item.Type, "Microsoft.Resources/deployments") {
 				return fmt.Errorf("left behind: %s", item.ID)
@@ -201,8 +216,6 @@ func TestDeployments(t *testing.T) {
 		}
 		return nil
 	})
-	w.inCloud("rg", "net", "front")
-	w.noneRefused()
 }
 
 // TestRotation: an object goes on with the new credentials of its Secret. Here the new ones are for another

@@ -205,6 +205,9 @@ func (a actuator) Resume(ctx context.Context, in Input, operation string) error 
 	}
 	answer, err := a.client.Poll(ctx, begun)
 	if err != nil {
+		if azure.Classify(err).Ended {
+			a.endDeployment(ctx, begun)
+		}
 		return explainPoll(err)
 	}
 	if answer.Operation != nil {

@@ -50,8 +50,7 @@ type Options struct {
 	// Submission is how resources are sent. Empty means ByPut.
 	Submission Submission
 	// Workers is the number of concurrent passes over objects of one kind in one namespace. All kinds
-	// together have three times as many. Zero
-	// means 16.
+	// together have three times as many. Zero means 16.
 	Workers int
 	// Resync is the interval in which resources are compared with their specs. Zero means ten
 	// minutes, negative never.
