@@ -8,7 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -49,8 +49,7 @@ type process struct {
 	exited  chan struct{}
 	exitErr error
 
-	mu       sync.Mutex
-	stopping bool
+	stopping atomic.Bool
 }
 
 // startProcess starts a component and calls onExit if the process ends unasked.
@@ -84,10 +83,7 @@ func startProcess(c component, binDir string, dir layout, line lifeline, onExit 
 func (p *process) wait(onExit func(error)) {
 	p.exitErr = p.cmd.Wait()
 	close(p.exited)
-	p.mu.Lock()
-	stopping := p.stopping
-	p.mu.Unlock()
-	if !stopping {
+	if !p.stopping.Load() {
 		onExit(p.failure())
 	}
 }
@@ -150,11 +146,7 @@ func (p *process) kill() error {
 }
 
 // expectExit makes the coming end of the process no failure.
-func (p *process) expectExit() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.stopping = true
-}
+func (p *process) expectExit() { p.stopping.Store(true) }
 
 // send sends a signal. A process that is already gone is as good as obedient.
 func (p *process) send(signal os.Signal) error {

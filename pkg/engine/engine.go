@@ -73,10 +73,9 @@ type Reasons struct {
 type Engine struct {
 	options Options
 	mgr     manager.Manager
-	// known is the registry, which Add replaces as a whole. adding makes Add a single step.
-	known  atomic.Pointer[registry]
-	adding sync.Mutex
-	index  relation.Index
+	// known is the registry, which Add replaces as a whole.
+	known atomic.Pointer[registry]
+	index relation.Index
 
 	// mu makes finding and recording the edges of one object a single step, and guards the
 	// maps.
@@ -168,9 +167,9 @@ func (e *Engine) Add(k Kind) {
 	if k.Reconciler == nil && k.Work != nil {
 		m.Reconciler = e.pass(m)
 	}
-	e.adding.Lock()
-	defer e.adding.Unlock()
-	e.known.Store(e.known.Load().with(m))
+	for before := e.known.Load(); !e.known.CompareAndSwap(before, before.with(m)); {
+		before = e.known.Load() // Another goroutine has added a kind meanwhile.
+	}
 }
 
 // Start adds informers, reconcilers and guard controllers to the manager. Without

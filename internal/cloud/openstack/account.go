@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 	"sync"
+
+	"golang.org/x/sync/semaphore"
 )
 
 // Bounds of the memory for answers of clouds, in bytes. A tenant may run a cloud of his own.
@@ -42,28 +44,11 @@ type TooMuchError struct {
 // Error implements error.
 func (e *TooMuchError) Error() string { return e.What }
 
-// purse is the memory that all accounts share.
-type purse struct {
-	mu   sync.Mutex
-	left int
-}
-
-// pay takes n bytes from the purse, or gives bytes back if n is negative. pay never waits: a
-// list that waits for memory would keep memory that other lists wait for.
-func (p *purse) pay(n int) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if n > p.left {
-		return false
-	}
-	p.left -= n
-	return true
-}
-
 // account counts the bytes that decoded answers to some calls take. A nil account has no
 // limit.
 type account struct {
-	purse *purse // nil where only the account's own bound counts
+	// purse is Clouds.purse, or nil where only the account's own bound counts.
+	purse *semaphore.Weighted
 	most  int
 
 	mu    sync.Mutex
@@ -76,7 +61,7 @@ type accountKey struct{}
 // Account begins an account of the answers to calls with the returned context. The caller
 // calls end once no answer is kept.
 func (c *Clouds) Account(ctx context.Context) (with context.Context, end func()) {
-	a := &account{purse: &c.purse, most: maxKept}
+	a := &account{purse: c.purse, most: maxKept}
 	return context.WithValue(ctx, accountKey{}, a), a.reset
 }
 
@@ -106,7 +91,8 @@ func (a *account) add(n int) error {
 		return &TooMuchError{fmt.Sprintf("OpenStack's answers take more than %d MiB", a.most>>20), true}
 	}
 	if due := a.taken + n - anyway - a.paid; a.purse != nil && due > 0 {
-		if !a.purse.pay(due) {
+		// add does not wait: a list that waits for memory would keep memory that other lists wait for.
+		if !a.purse.TryAcquire(int64(due)) {
 			return &TooMuchError{What: "OpenStack's answers to all requests take too much memory at once"}
 		}
 		a.paid += due
@@ -120,7 +106,7 @@ func (a *account) reset() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.paid > 0 {
-		a.purse.pay(-a.paid)
+		a.purse.Release(int64(a.paid))
 	}
 	a.taken, a.paid = 0, 0
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2"
 	"github.com/gophercloud/gophercloud/v2/openstack"
 	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/tokens"
+	"golang.org/x/sync/semaphore"
 	"golang.org/x/sync/singleflight"
 	"golang.org/x/time/rate"
 )
@@ -64,7 +65,7 @@ type Options struct {
 type Clouds struct {
 	options Options
 	logins  singleflight.Group
-	purse   purse
+	purse   *semaphore.Weighted // the bytes that all accounts share
 
 	mu       sync.Mutex
 	closed   bool
@@ -89,7 +90,7 @@ func New(options Options) *Clouds {
 	options.Login = orDefault(options.Login, 10*time.Second)
 	options.MaxScopes = orDefault(options.MaxScopes, 100)
 	return &Clouds{
-		options: options, purse: purse{left: maxTogether}, scopes: map[string]*Scope{},
+		options: options, purse: semaphore.NewWeighted(maxTogether), scopes: map[string]*Scope{},
 		refused: map[string]refusal{}, limiters: map[string]*limiter{},
 	}
 }
@@ -288,7 +289,7 @@ func (c *Clouds) authenticateBy(ctx context.Context, cloud *Cloud, wire *transpo
 	if login := provider.ReauthFunc; login != nil {
 		provider.ReauthFunc = func(ctx context.Context) error { return c.again(ctx, cloud, login) }
 	}
-	scope := &Scope{cloud: cloud, provider: provider, wire: wire, services: map[service]*gophercloud.ServiceClient{}}
+	scope := &Scope{cloud: cloud, provider: provider, wire: wire}
 	return scope, scope.readToken()
 }
 
@@ -313,7 +314,7 @@ func (c *Clouds) transport(cloud *Cloud) (*transport, error) {
 	wire.ResponseHeaderTimeout = 5 * time.Minute // an upload's answer comes after its work
 	return &transport{
 		base: wire, limiter: c.limiter(cloud.Place()), timeout: c.options.Timeout,
-		observe: c.options.Observe, cloud: cloud.address(), services: map[string]string{},
+		observe: c.options.Observe, cloud: cloud.address(),
 	}, nil
 }
 
@@ -326,7 +327,7 @@ func (c *Clouds) limiter(place string) *limiter {
 	if !ok {
 		l = &limiter{
 			pace: rate.NewLimiter(rate.Limit(c.options.QPS), c.options.Burst),
-			most: c.options.Calls, underway: map[string]*slots{}, until: map[string]time.Time{},
+			most: c.options.Calls,
 		}
 		c.limiters[place] = l
 	}

@@ -3,12 +3,13 @@ package openstack
 import (
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/gophercloud/gophercloud/v2"
 	"github.com/gophercloud/gophercloud/v2/openstack"
 	"golang.org/x/sync/singleflight"
+
+	"github.com/kinship-dev/kinship/pkg/locked"
 )
 
 // computeMicroversion is the microversion of every compute client: the first with server tags
@@ -53,8 +54,7 @@ type Scope struct {
 	used     time.Time // guarded by Clouds.mu
 
 	probes   singleflight.Group
-	mu       sync.Mutex
-	services map[service]*gophercloud.ServiceClient
+	services locked.Map[service, *gophercloud.ServiceClient]
 }
 
 // Project names, for people, the project of resources that are made with the login. Without a
@@ -108,7 +108,7 @@ func (s *Scope) Share(ctx context.Context) (*gophercloud.ServiceClient, error) {
 // service returns a client, and looks up and probes its endpoint the first time only. Callers
 // share the client, and copy the client for another microversion. Failures are not kept.
 func (s *Scope) service(ctx context.Context, kind service) (*gophercloud.ServiceClient, error) {
-	if client := s.known(kind); client != nil {
+	if client, known := s.services.Load(kind); known {
 		return client, nil
 	}
 	probe := s.probes.DoChan(string(kind), func() (any, error) { return s.connect(kind) })
@@ -123,16 +123,9 @@ func (s *Scope) service(ctx context.Context, kind service) (*gophercloud.Service
 	}
 }
 
-// known returns a client that was looked up before, or nil.
-func (s *Scope) known(kind service) *gophercloud.ServiceClient {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.services[kind]
-}
-
 func (s *Scope) connect(kind service) (*gophercloud.ServiceClient, error) {
 	// Another caller may have finished since the check above.
-	if client := s.known(kind); client != nil {
+	if client, known := s.services.Load(kind); known {
 		return client, nil
 	}
 	client, err := constructors[kind](s.provider, gophercloud.EndpointOpts{
@@ -145,8 +138,6 @@ func (s *Scope) connect(kind service) (*gophercloud.ServiceClient, error) {
 		client.Microversion = computeMicroversion
 	}
 	s.wire.know(string(kind), client.Endpoint)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.services[kind] = client
+	s.services.Store(kind, client)
 	return client, nil
 }

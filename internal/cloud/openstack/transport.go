@@ -3,17 +3,18 @@ package openstack
 import (
 	"context"
 	"fmt"
-	"maps"
 	"net/http"
 	"net/url"
 	"regexp"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/time/rate"
 
 	"github.com/kinship-dev/kinship/internal/cloud/pause"
+	"github.com/kinship-dev/kinship/pkg/locked"
 )
 
 // maxPatience is how long a call waits for a cloud that asked for a pause. Longer
@@ -57,21 +58,20 @@ type limiter struct {
 	// asked is the time of the last login there; guarded by Clouds.mu.
 	asked time.Time
 
-	mu       sync.Mutex
-	until    map[string]time.Time // by tenant
-	underway map[string]*slots    // by service
+	until    locked.Map[string, time.Time] // by tenant
+	underway locked.Map[string, *slots]    // by service
 }
 
 // enter waits for a slot of a service, and returns the function that frees the slot. A service
 // that hangs holds up no other service.
 func (l *limiter) enter(ctx context.Context, service string) (leave func(), err error) {
-	l.mu.Lock()
-	underway := l.underway[service]
-	if underway == nil {
-		underway = newSlots(int(l.most))
-		l.underway[service] = underway
-	}
-	l.mu.Unlock()
+	var underway *slots
+	l.underway.Update(service, func(known *slots, ok bool) (*slots, bool) {
+		if underway = known; !ok {
+			underway = newSlots(int(l.most))
+		}
+		return underway, true
+	})
 	tenant := tenantOf(ctx)
 	if err := underway.acquire(ctx, tenant); err != nil {
 		return nil, err
@@ -80,9 +80,7 @@ func (l *limiter) enter(ctx context.Context, service string) (leave func(), err 
 }
 
 func (l *limiter) wait(ctx context.Context) error {
-	l.mu.Lock()
-	pause := time.Until(l.until[tenantOf(ctx)])
-	l.mu.Unlock()
+	pause := time.Until(l.until.Get(tenantOf(ctx)))
 	if pause > maxPatience {
 		return &throttledError{After: pause}
 	}
@@ -99,13 +97,14 @@ func (l *limiter) wait(ctx context.Context) error {
 }
 
 func (l *limiter) pauseFor(ctx context.Context, d time.Duration) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	now, tenant := time.Now(), tenantOf(ctx)
-	maps.DeleteFunc(l.until, func(_ string, until time.Time) bool { return now.After(until) })
-	if until := now.Add(d); until.After(l.until[tenant]) {
-		l.until[tenant] = until
-	}
+	now := time.Now()
+	l.until.DeleteFunc(func(_ string, until time.Time) bool { return now.After(until) })
+	l.until.Update(tenantOf(ctx), func(until time.Time, _ bool) (time.Time, bool) {
+		if later := now.Add(d); later.After(until) {
+			until = later
+		}
+		return until, true
+	})
 }
 
 // transport is between gophercloud and the network.
@@ -116,10 +115,9 @@ type transport struct {
 	observe func(Call)
 	cloud   string
 
-	mu       sync.RWMutex
-	services map[string]string // by the beginning of their URLs
-	underway int               // calls whose answers are not closed yet
-	closed   bool
+	services locked.Map[string, string] // by the beginning of their URLs
+	underway atomic.Int64               // calls whose answers are not closed yet
+	closed   atomic.Bool
 }
 
 // RoundTrip waits for its turn, then sends a request. The deadline counts from the sending.
@@ -138,7 +136,7 @@ func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 		cancel()
 		return nil, err
 	}
-	t.begin()
+	t.underway.Add(1)
 	end := sync.OnceFunc(func() { cancel(); t.end() })
 	start := time.Now()
 	response, err := t.base.RoundTrip(request.WithContext(ctx))
@@ -154,20 +152,10 @@ func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-func (t *transport) begin() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.underway++
-}
-
 // end drops the scope's idle connections if no caller comes back to them. A transport keeps
 // connections of calls that begin after CloseIdleConnections.
 func (t *transport) end() {
-	t.mu.Lock()
-	t.underway--
-	last := t.closed && t.underway == 0
-	t.mu.Unlock()
-	if last {
+	if t.underway.Add(-1) == 0 && t.closed.Load() {
 		t.base.CloseIdleConnections()
 	}
 }
@@ -175,9 +163,7 @@ func (t *transport) end() {
 // close drops idle connections, now and after the last call. Callers that still hold the
 // transport can go on.
 func (t *transport) close() {
-	t.mu.Lock()
-	t.closed = true
-	t.mu.Unlock()
+	t.closed.Store(true)
 	t.base.CloseIdleConnections()
 }
 
@@ -200,9 +186,7 @@ func (t *transport) know(service, endpoint string) {
 	if u, err := url.Parse(endpoint); err == nil {
 		endpoint = begin(u)
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.services[endpoint] = service
+	t.services.Store(endpoint, service)
 }
 
 func (t *transport) report(request *http.Request, response *http.Response, took time.Duration) {
@@ -220,13 +204,11 @@ func (t *transport) report(request *http.Request, response *http.Response, took 
 // split returns the service and the collection that a URL leads to.
 func (t *transport) split(address *url.URL) (service, resource string) {
 	text, longest := begin(address), 0
-	t.mu.RLock()
-	for prefix, name := range t.services {
+	for prefix, name := range t.services.All() {
 		if strings.HasPrefix(text, prefix) && len(prefix) > longest {
 			service, longest = name, len(prefix)
 		}
 	}
-	t.mu.RUnlock()
 	if service == "" {
 		return "discovery", "" // The first question to a service that isn't known yet.
 	}
