@@ -17,19 +17,19 @@ import (
 	"github.com/kinship-dev/kinship/pkg/locked"
 )
 
-// maxPatience is how long a call waits for a cloud that asked for a pause. Longer
-// pauses fail the call: a worker is worth more than a place in the queue.
+// maxPatience is how long limiter.wait waits for a cloud that asked for a pause (Retry-After). A
+// longer pause fails the call with throttledError, so that the worker is free for other objects.
 const maxPatience = 2 * time.Second
 
-// Call is one request to a cloud, for counters and histograms.
+// Call is one HTTP request to a cloud, for the counters and histograms of [Options.Observe].
 type Call struct {
-	// Cloud is the identity endpoint, without a user or a password.
+	// Cloud is the identity endpoint (auth_url), without a user or a password.
 	Cloud string
 	// Service is network, compute, image, identity, volume or share, or discovery for the first
 	// call to a service.
 	Service string
 	Method  string
-	// Resource is the collection in the path, as in ports or servers.
+	// Resource is the collection in the path, such as ports in /v2.0/ports/ID.
 	Resource string
 	// Status is 0 when there was no answer.
 	Status   int
@@ -48,12 +48,12 @@ func (e *throttledError) Error() string {
 	return fmt.Sprintf("the cloud asked for a pause of %s", e.After.Round(time.Second))
 }
 
-// limiter paces all calls to one cloud. A pause that the cloud asks for holds for the tenant
-// whose call was refused, and not for other tenants.
+// limiter paces all calls to one [Cloud.Place]. A pause that the cloud asks for (Retry-After) holds
+// for the tenant whose call was refused ([WithTenant]), and not for other tenants.
 type limiter struct {
 	pace *rate.Limiter
-	// most is how many calls to one service may be under way at once. More calls would last
-	// longer, and meet each other in that service's database.
+	// most is [Options.Calls], the number of calls to one service that may be under way at once.
+	// More calls would last longer, and meet each other in the service's database.
 	most int64
 	// asked is the time of the last login there; guarded by Clouds.mu.
 	asked time.Time
@@ -62,8 +62,9 @@ type limiter struct {
 	underway locked.Map[string, *slots]    // by service
 }
 
-// enter waits for a slot of a service, and returns the function that frees the slot. A service
-// that hangs holds up no other service.
+// enter waits for one of the slots of a service, and returns the function that frees the slot
+// (slots.release). Each service has its own slots, so a service that hangs holds up no other
+// service.
 func (l *limiter) enter(ctx context.Context, service string) (leave func(), err error) {
 	var underway *slots
 	l.underway.Update(service, func(known *slots, ok bool) (*slots, bool) {
@@ -160,15 +161,15 @@ func (t *transport) end() {
 	}
 }
 
-// close drops idle connections, now and after the last call. Callers that still hold the
-// transport can go on.
+// close drops idle connections, now and after the last call (transport.end). A caller that still
+// has the [Scope] can go on.
 func (t *transport) close() {
 	t.closed.Store(true)
 	t.base.CloseIdleConnections()
 }
 
-// bound adds a deadline to a request without one, such as gophercloud's discovery, which has no
-// context. An upload has no deadline.
+// bound adds [Options.Timeout] to a request without a deadline, such as gophercloud's discovery,
+// which has no context.Context. An upload (isUpload) has no deadline.
 func (t *transport) bound(ctx context.Context, request *http.Request) (context.Context, context.CancelFunc) {
 	_, has := ctx.Deadline()
 	if has || isUpload(request) {
@@ -181,7 +182,8 @@ func isUpload(request *http.Request) bool {
 	return request.Header.Get("Content-Type") == "application/octet-stream"
 }
 
-// know makes calls to an endpoint count as calls to a service.
+// know makes calls to an endpoint count as calls to a service in [Call.Service] and in
+// limiter.underway.
 func (t *transport) know(service, endpoint string) {
 	if u, err := url.Parse(endpoint); err == nil {
 		endpoint = begin(u)
