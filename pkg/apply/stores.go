@@ -31,8 +31,8 @@ type Kind struct {
 	Example client.Object
 	// Indexers are added to the informer, for Stores.Select. Indexers may be nil.
 	Indexers toolscache.Indexers
-	// Differs reports whether an update concerns the parent although Observed has not changed,
-	// such as a Deployment that became available. Differs may be nil.
+	// Differs reports whether an update concerns the parent although [Observed] has not changed,
+	// such as a Deployment whose condition Available became True. Differs may be nil.
 	Differs func(before, after client.Object) bool
 }
 

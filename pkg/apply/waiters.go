@@ -7,9 +7,9 @@ import (
 	"github.com/kinship-dev/kinship/pkg/object"
 )
 
-// Waiters are the parents that wait for events of objects that are not theirs: Foreign objects that
-// block the parent, or objects of the parent that are being deleted. Waiters is safe for concurrent
-// use. The zero value is empty and ready to use.
+// Waiters are the parents that wait for events of objects which [ParentOf] does not lead to:
+// [Foreign] objects that block the parent, or objects of the parent that are being deleted
+// ([Terminating]). Waiters is safe for concurrent use. The zero value is empty and ready to use.
 type Waiters struct {
 	waiting locked.Map[object.ID, []object.ID] // by parent
 }

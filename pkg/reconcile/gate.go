@@ -12,7 +12,8 @@ import (
 // that validates the specs of their objects. A request that arrives at a closed Gate is
 // reconciled after [Gate.Open]. A Gate is safe for concurrent use. The zero value is open.
 type Gate struct {
-	// closed is nil while the gate is open. Open closes the channel.
+	// closed is nil while the gate is open. [Gate.Open] closes the channel, for which [Gate.Wait]
+	// waits.
 	closed atomic.Pointer[chan struct{}]
 }
 

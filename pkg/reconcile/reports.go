@@ -19,7 +19,8 @@ import (
 //
 // Reports is safe for concurrent use.
 type Reports[S any] struct {
-	// First is the least time between two status writes of an object that only report progress.
+	// First is the least time between two status writes of an object that only report progress
+	// ([Reports.IsProgressing]).
 	First time.Duration
 	// Ratio lengthens the time with each write: if the last write is a seconds old, the next
 	// report is deferred by Ratio*a. Zero means that the time stays [Reports.First].
@@ -38,14 +39,16 @@ type Reports[S any] struct {
 	last locked.Map[object.ID, report[S]] // of the objects in progress
 }
 
-// report is the last status write of an object, and the deferral since.
+// report is the last status write of an object ([Reports.Wrote]), and the deferral since
+// ([Reports.Defer]).
 type report[S any] struct {
 	at       time.Time
 	wait     time.Duration
 	deferred *deferral[S]
 }
 
-// deferral is a status that was not written, and the status on record at that time.
+// deferral is a status that [Reports.Defer] kept from being written, and the status of the API
+// server at that time.
 type deferral[S any] struct{ recorded, status S }
 
 // Latest returns the status that [Reports.Defer] has deferred if the deferral was based on the
