@@ -130,15 +130,10 @@ func (r *applicationReconciler) watchKinds(_ context.Context, p *applicationPass
 	for _, o := range p.app.objects() {
 		add(o.GroupVersionKind().GroupKind())
 	}
-	for _, e := range endsOf(p.ApplicationConfiguration, p.app) {
-		for _, o := range e.outputs {
-			if o.OutputStore.Kind != "" {
-				add(schema.FromAPIVersionAndKind(o.OutputStore.APIVersion, o.OutputStore.Kind).GroupKind())
-			}
+	for _, n := range p.app.nodes() {
+		for _, gvk := range append(n.Reads(), n.Creates()...) {
+			add(gvk.GroupKind())
 		}
-	}
-	for _, id := range inputStores(p.Namespace, endsOf(p.ApplicationConfiguration, p.app)) {
-		add(id.GroupKind())
 	}
 	for _, e := range p.have {
 		if _, err := r.watcher.Mapping(e.GroupKind().WithVersion("")); err == nil {

@@ -19,6 +19,7 @@ import (
 
 	oamv1alpha2 "github.com/kinship-dev/kinship/api/oam/v1alpha2"
 	"github.com/kinship-dev/kinship/pkg/authorise"
+	"github.com/kinship-dev/kinship/pkg/dataflow"
 	"github.com/kinship-dev/kinship/pkg/object"
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 	"github.com/kinship-dev/kinship/pkg/relation"
@@ -70,7 +71,7 @@ func (r *applicationReconciler) joinScopes(ctx context.Context, p *applicationPa
 	for _, scope := range slices.SortedFunc(maps.Keys(all), compareReferences) {
 		m := all[scope]
 		if len(m.join) > 0 {
-			may := r.permitted(ctx, m.authors, p.Namespace, "patch", schema.FromAPIVersionAndKind(scope.APIVersion, scope.Kind))
+			may := r.permit.Check(ctx, m.authors, p.Namespace, "patch", schema.FromAPIVersionAndKind(scope.APIVersion, scope.Kind))
 			if outcome = outcome.And(may); !may.IsDone() {
 				m.join = nil
 			}
@@ -139,7 +140,7 @@ func (r *applicationReconciler) updateScope(
 	case err != nil:
 		return reconcile.Outcome{} // The objects of a removed kind are gone.
 	case !mapping.Namespaced:
-		return reconcile.Outcome{} // permitted lets no workload join, and the status may be forged.
+		return reconcile.Outcome{} // r.permit lets no workload join, and the status may be forged.
 	}
 	name := mapping.Resource.Resource + "." + scope.Group
 	definition, _ := r.engine.Get(in(scopeDefinitionKind, "", name)).(*oamv1alpha2.ScopeDefinition)
@@ -147,7 +148,7 @@ func (r *applicationReconciler) updateScope(
 		return reconcile.Outcome{}
 	}
 	err = r.editScope(ctx, scope, mapping.Resource.GroupVersion(), definition, add, drop)
-	var invalid *fieldError
+	var invalid *relation.FieldError
 	isInvalid := errors.As(err, &invalid)
 	switch {
 	case err == nil:
@@ -165,13 +166,13 @@ func (r *applicationReconciler) updateScope(
 
 // editScope reads a scope and changes its list. References that are only added never conflict: many
 // applications join a scope at once. Any other change fails if another client changes the scope meanwhile.
-// A path that does not lead to a list is a *fieldError.
+// A path that does not lead to a list is a *relation.FieldError.
 func (r *applicationReconciler) editScope(
 	ctx context.Context, scope object.ID, version schema.GroupVersion, definition *oamv1alpha2.ScopeDefinition,
 	add, drop []oamv1alpha2.TypedReference,
 ) error {
 	field := "spec.workloadRefsPath of ScopeDefinition/" + definition.Name
-	path, err := writablePath(field, definition.Spec.WorkloadRefsPath)
+	path, err := dataflow.ParseWritable(field, definition.Spec.WorkloadRefsPath)
 	if err != nil {
 		return err
 	}
@@ -241,7 +242,7 @@ func listAt(content map[string]any, path relation.Path) ([]any, error) {
 	}
 	list, ok := values[0].Value.([]any)
 	if !ok {
-		return nil, wrong(path.String(), "it is %s, not a list", relation.TypeOf(values[0].Value))
+		return nil, relation.Wrong(path.String(), "it is %s, not a list", relation.TypeOf(values[0].Value))
 	}
 	return list, nil
 }

@@ -32,15 +32,13 @@ const workers = 8
 
 // environment is what the reconcilers of the pack share.
 type environment struct {
-	engine   *engine.Engine
-	watcher  *relation.Watcher
-	applier  *apply.Applier
-	live     client.Client
-	reviewer *authorise.Reviewer
-	// trust says that authors are not asked (--oam-trust-rbac). recorded says that the webhook
-	// records authors.
+	engine  *engine.Engine
+	watcher *relation.Watcher
+	applier *apply.Applier
+	live    client.Client
+	permit  authorise.Permit
 	// once says that an object is applied once for each generation (--oam-apply-once-only).
-	trust, recorded, once bool
+	once bool
 	// revisions has the ControllerRevisions of Components.
 	revisions toolscache.Indexer
 	// inventories has the inventory of each parent after its last pass, with the uid, the hash and the
@@ -64,8 +62,11 @@ type environment struct {
 func setup(ctx context.Context, mgr manager.Manager, env pack.Environment, options Options) error {
 	r := &environment{
 		engine: engine.New(mgr, engine.Options{Name: group, Live: env.Live}), watcher: env.Watcher, live: env.Live,
-		reviewer: env.Reviewer, recorded: env.Enforcement == pack.ByWebhook,
-		trust: options.TrustRBAC, once: options.ApplyOnce,
+		once: options.ApplyOnce,
+		permit: authorise.Permit{
+			Reviewer: env.Reviewer, Kinds: env.Watcher, Recorded: env.Enforcement == pack.ByWebhook, Trust: options.TrustRBAC,
+			Reason: reasonError, Unrecorded: unrecorded,
+		},
 		applier: &apply.Applier{
 			Client: env.Live, FieldOwner: fieldOwner, View: apply.Watched{Watcher: env.Watcher},
 			Rivals: &apply.Rivals{Client: env.Live, Within: rivalry},

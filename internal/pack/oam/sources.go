@@ -35,11 +35,11 @@ func (s namespaced) component(c *oamv1alpha2.ApplicationConfigurationComponent) 
 	}
 	found, _ := s.engine.Get(in(componentKind, s.namespace, c.ComponentName)).(*oamv1alpha2.Component)
 	if found == nil {
-		return component{}, wrong("spec.components[*].componentName", "there is no Component/%s: create it", c.ComponentName)
+		return component{}, relation.Wrong("spec.components[*].componentName", "there is no Component/%s: create it", c.ComponentName)
 	}
 	revision, ok := latestRevision(found)
 	if !ok {
-		return component{}, wrong("spec.components[*].componentName", "Component/%s has no revision yet", c.ComponentName)
+		return component{}, relation.Wrong("spec.components[*].componentName", "Component/%s has no revision yet", c.ComponentName)
 	}
 	return component{found.Name, revision, found.Spec, found.Labels, found.Annotations, authorise.AuthorsOf(found)}, nil
 }
@@ -49,15 +49,15 @@ func (s namespaced) revision(name string) (component, error) {
 	const field = "spec.components[*].revisionName"
 	found, _ := s.engine.Get(in(revisionKind, s.namespace, name)).(*appsv1.ControllerRevision)
 	if found == nil {
-		return component{}, wrong(field, "there is no ControllerRevision/%s of a Component", name)
+		return component{}, relation.Wrong(field, "there is no ControllerRevision/%s of a Component", name)
 	}
 	c, err := componentIn(found)
 	if err != nil {
-		return component{}, wrong(field, "%s", err)
+		return component{}, relation.Wrong(field, "%s", err)
 	}
 	recorded, _ := s.engine.Get(componentOf(found)).(*oamv1alpha2.Component)
 	if recorded == nil || !metav1.IsControlledBy(found, recorded) {
-		return component{}, wrong(field, "ControllerRevision/%s does not belong to Component/%s: the Component is not its "+
+		return component{}, relation.Wrong(field, "ControllerRevision/%s does not belong to Component/%s: the Component is not its "+
 			"controller", name, c.Name)
 	}
 	return component{c.Name, name, c.Spec, c.Labels, c.Annotations, authorise.AuthorsOf(found)}, nil
@@ -67,7 +67,7 @@ func (s namespaced) revision(name string) (component, error) {
 func componentIn(r *appsv1.ControllerRevision) (*oamv1alpha2.Component, error) {
 	var c oamv1alpha2.Component
 	if err := json.Unmarshal(r.Data.Raw, &c); err != nil {
-		return nil, wrong("data of ControllerRevision/"+r.Name, "it is no Component: %s", err)
+		return nil, relation.Wrong("data of ControllerRevision/"+r.Name, "it is no Component: %s", err)
 	}
 	c.Name, c.Namespace = r.Labels[oamv1alpha2.LabelComponent], r.Namespace
 	return &c, nil
