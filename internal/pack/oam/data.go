@@ -12,7 +12,6 @@ import (
 
 	oamv1alpha2 "github.com/kinship-dev/kinship/api/oam/v1alpha2"
 	"github.com/kinship-dev/kinship/pkg/dataflow"
-	"github.com/kinship-dev/kinship/pkg/object"
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 	"github.com/kinship-dev/kinship/pkg/relation"
 )
@@ -101,17 +100,9 @@ func (r *applicationReconciler) passData(ctx context.Context, p *applicationPass
 	nodes := p.app.nodes()
 	if len(nodes) == 0 {
 		r.exchanging.Delete(p.id)
-		r.stores.WaitFor(p.id)
 		return reconcile.Outcome{}
 	}
-	var sources []object.ID
-	for _, n := range nodes {
-		for _, s := range n.Sources() {
-			sources = append(sources, object.Of(s, s.GroupVersionKind().GroupKind()))
-		}
-	}
 	r.exchanging.Store(p.id, nil)
-	r.stores.WaitFor(p.id, sources...)
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(p.ApplicationConfiguration)
 	if err != nil {
 		return reconcile.Fail(reasonError, fmt.Errorf("convert the application: %w", err))

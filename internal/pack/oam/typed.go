@@ -22,7 +22,7 @@ func (e *environment) typedWorkload(raw []byte) (map[string]any, error) {
 	if err != nil || name == "" {
 		return nil, err
 	}
-	definition, _ := e.engine.Get(in(workloadDefinitionKind, "", name)).(*oamv1alpha2.WorkloadDefinition)
+	definition := e.workloadDefinition(name)
 	if definition == nil {
 		return nil, relation.Wrong("spec.workload.type", "there is no WorkloadDefinition/%s", name)
 	}
