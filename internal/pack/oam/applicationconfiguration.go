@@ -137,7 +137,9 @@ func (r *applicationReconciler) watchKinds(_ context.Context, p *applicationPass
 	}
 	for _, part := range p.app.parts {
 		for _, s := range part.scopes {
-			if gk := idOf(s, p.Namespace).GroupKind(); gk != healthScopeKind.GroupKind() { // The engine has these.
+			gk := idOf(s, p.Namespace).GroupKind()
+			mapping, err := r.watcher.Mapping(gk.WithVersion(""))
+			if (err != nil || mapping.Namespaced) && gk != healthScopeKind.GroupKind() { // The engine has HealthScopes.
 				scopes = append(scopes, gk)
 			}
 		}
@@ -166,7 +168,9 @@ func (r *applicationReconciler) conclude(
 		return outcome
 	}
 	p.Status.ObservedGeneration = p.Generation
-	setSynced(&p.Status.ConditionedStatus, outcome)
+	if setSynced(&p.Status.ConditionedStatus, outcome) {
+		r.reportOutcome(p, outcome)
+	}
 	return outcome.And(reconcile.Fail(reasonError, client.IgnoreNotFound(r.writeStatus(ctx, p))))
 }
 

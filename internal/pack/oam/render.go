@@ -135,6 +135,10 @@ func (r renderer) part(i int) (part, error) {
 	if err != nil {
 		return part{}, err
 	}
+	if _, served := r.from.plural(workload.GroupVersionKind()); !served {
+		return part{}, relation.Wrong("spec.workload of Component/"+found.name, "the API server serves no %s",
+			workload.GroupVersionKind())
+	}
 	workload.Object, err = setParameters(workload.Object, found.spec.Parameters, c.ParameterValues, field, r.budget)
 	if err != nil {
 		return part{}, err

@@ -2,7 +2,6 @@ package oam
 
 import (
 	"context"
-	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -10,9 +9,6 @@ import (
 	"github.com/kinship-dev/kinship/pkg/authorise"
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 )
-
-// refusedRetry is the pause after an admission webhook or a policy refused a deletion.
-const refusedRetry = time.Minute
 
 // unrecorded is the message of an object without an author on record.
 const unrecorded = "no author is on record, because the object was written while the operator's webhooks were off: " +

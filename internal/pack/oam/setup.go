@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
@@ -33,6 +34,7 @@ type environment struct {
 	watcher *relation.Watcher
 	applier *apply.Applier
 	live    client.Client
+	events  events.EventRecorder
 	permit  authorise.Permit
 	// once says that an object is applied once for each generation (--oam-apply-once-only).
 	once bool
@@ -53,7 +55,7 @@ type environment struct {
 func setup(ctx context.Context, mgr manager.Manager, env pack.Environment, options Options) error {
 	r := &environment{
 		watcher: env.Watcher, live: env.Live,
-		once: options.ApplyOnce,
+		events: mgr.GetEventRecorder(fieldOwner), once: options.ApplyOnce,
 		permit: authorise.Permit{
 			Reviewer: env.Reviewer, Kinds: env.Watcher, Recorded: env.Enforcement == pack.ByWebhook, Trust: options.TrustRBAC,
 			Reason: reasonError, Unrecorded: unrecorded,

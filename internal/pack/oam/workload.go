@@ -111,20 +111,7 @@ func (e *environment) obstacles(parent object.ID, err error, result apply.Result
 	outcome := reconcile.Fail(reasonError, err)
 	e.engine.WaitFor(parent, result.Changes.Of(apply.Foreign, apply.Terminating)...)
 	for _, c := range result.Changes {
-		switch c.Action {
-		case apply.Foreign:
-			outcome = outcome.And(reconcile.WaitFor(refusedRetry, reasonError, "existing %s is not controlled by this %s: "+
-				"choose another name, or delete the object", c.ID.Short(), parent.Kind))
-		case apply.Contested:
-			outcome = outcome.And(reconcile.Wait(reasonError, "%s: %s", c.ID.Short(), c.Message))
-		case apply.Terminating:
-			outcome = outcome.And(reconcile.Wait(reasonError, "waiting until the deleted %s no longer exists",
-				c.ID.Short()))
-		case apply.Refused:
-			outcome = outcome.And(reconcile.WaitFor(refusedRetry, reasonError, "deletion of %s was refused: %s",
-				c.ID.Short(), c.Message))
-		default: // Other actions are no obstacles.
-		}
+		outcome = outcome.And(c.Obstacle(reasonError, parent.Kind))
 	}
 	if !outcome.IsDone() {
 		return outcome.And(reconcile.After(result.Recheck))
