@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	ctrlreconcile "sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/kinship-dev/kinship/pkg/apply"
 	"github.com/kinship-dev/kinship/pkg/object"
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 	"github.com/kinship-dev/kinship/pkg/relation"
@@ -55,6 +56,11 @@ type Options struct {
 	// Guards are values of Relation.Finalizer of kinds that Discover adds. A kind that is added
 	// after the start MUST NOT have a relation with another finalizer.
 	Guards []string
+	// Watcher, if set, watches objects of kinds that are known at run time only, such as the workloads that
+	// a user's object is rendered into. A change of such an object requeues its controller, and the objects
+	// that refer to the object or to its controller (Kind.Composed). The stores MUST keep
+	// metadata.ownerReferences (relation.Watcher.Keep). Call [New] before the Watcher is started.
+	Watcher *relation.Watcher
 	// OwnerLabels, if set, is the prefix of labels that [Engine.Own] sets: PREFIX/owner-name,
 	// owner-kind and owner-uid. With these, kubectl lists the objects of an owner.
 	OwnerLabels string
@@ -67,6 +73,7 @@ type Reasons struct {
 	Owner   string // waiting for an owner; default Waiting
 	Failed  string // to write; default WriteFailed
 	Refused string // to own; default OwnerConflict
+	Listing string // waiting until a kind of [Options.Watcher] is listed; default Waiting
 }
 
 // Engine watches kinds and keeps the edges between their objects. Make an Engine with [New],
@@ -78,6 +85,8 @@ type Engine struct {
 	// known is the registry, which [Engine.Add] replaces as a whole.
 	known atomic.Pointer[registry]
 	index relation.Index
+	// waiters has the objects of [Engine.WaitFor].
+	waiters apply.Waiters
 
 	// mu makes finding and recording the edges of one object a single step (Engine.record), and
 	// guards unused and contents.
@@ -139,12 +148,17 @@ func New(mgr manager.Manager, options Options) *Engine {
 		Owner:   cmp.Or(options.Reasons.Owner, options.Reasons.Waiting, "WaitingForReference"),
 		Failed:  cmp.Or(options.Reasons.Failed, "WriteFailed"),
 		Refused: cmp.Or(options.Reasons.Refused, "OwnerConflict"),
+		Listing: cmp.Or(options.Reasons.Listing, options.Reasons.Waiting, "WaitingForReference"),
 	}
 	e := &Engine{options: options, mgr: mgr, unused: map[guarded]bool{}, contents: map[object.ID]string{}}
 	e.known.Store(&registry{
 		members: map[schema.GroupKind]*member{}, relations: map[string]relation.Relation{},
 		guards: slices.Clone(options.Guards), fieldOwners: map[string]string{},
 	})
+	if options.Watcher != nil {
+		options.Watcher.OnObject(e.composedChanged)
+		options.Watcher.OnKind(e.composedKindChanged)
+	}
 	return e
 }
 
@@ -383,10 +397,14 @@ func (e *Engine) Running(gk schema.GroupKind) bool {
 
 // Mapping implements [relation.Kinds] for [relation.Reference]: Mapping returns the kinds of
 // the [Engine], whether the API server serves them or not. So a reference to a kind that is not
-// served yet is an edge, and its source waits.
+// served yet is an edge, and its source waits. Of all other kinds, [Options.Watcher] knows whether
+// they are served.
 func (e *Engine) Mapping(gvk schema.GroupVersionKind) (watch.Mapping, error) {
 	m := e.member(gvk.GroupKind())
-	if m == nil {
+	switch {
+	case m == nil && e.options.Watcher != nil:
+		return e.options.Watcher.Mapping(gvk)
+	case m == nil:
 		return watch.Mapping{}, &watch.KindError{Kind: gvk}
 	}
 	return watch.Mapping{

@@ -48,6 +48,9 @@ type Kind struct {
 	// Concerns reports whether a change of an object requeues the object. Kind.Writes has left
 	// out the reconciler's own writes before. Nil means every such change.
 	Concerns func(old, now client.Object) bool
+	// Composed reports whether a change of an object of [Options.Watcher] requeues an object that controls it,
+	// refers to it, or refers to its controller. Composed MUST NOT block. Nil means every such change.
+	Composed func(id object.ID, c relation.Change) bool
 	// Writes records the reconciler's own writes ([reconcile.Writes.Concerns]).
 	Writes *reconcile.Writes
 	// Reconciler works on the objects.
