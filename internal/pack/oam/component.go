@@ -95,12 +95,15 @@ func (r componentReconciler) record(ctx context.Context, p *componentPass) recon
 	if err != nil {
 		return reconcile.Fail(reasonError, err)
 	}
+	newest, err := r.newest(ctx, p, all)
+	if err != nil {
+		return reconcile.Fail(reasonError, err)
+	}
 	var last int64
 	if latest := p.obj.Status.LatestRevision; latest != nil {
-		last = latest.Revision // The cache may be late.
+		last = latest.Revision
 	}
-	if len(all) > 0 {
-		newest := all[len(all)-1]
+	if newest != nil {
 		last = max(last, newest.Revision)
 		if c, err := componentIn(newest); err == nil && newest.Revision == last && sameSpec(c, p.obj) {
 			setLatest(p.obj, newest)
@@ -119,6 +122,33 @@ func (r componentReconciler) record(ctx context.Context, p *componentPass) recon
 	}
 	setLatest(p.obj, revision)
 	return reconcile.Outcome{}
+}
+
+// newest returns the newest revision of a Component, or nil if there is none. If the status names a
+// newer revision than the cache has, newest reads this revision from the API server: after the start of
+// the operator, the cache of revisions may fill after the first pass over Components.
+func (r componentReconciler) newest(
+	ctx context.Context, p *componentPass, cached []*appsv1.ControllerRevision,
+) (*appsv1.ControllerRevision, error) {
+	var newest *appsv1.ControllerRevision
+	if len(cached) > 0 {
+		newest = cached[len(cached)-1]
+	}
+	latest := p.obj.Status.LatestRevision
+	if latest == nil || newest != nil && newest.Revision >= latest.Revision {
+		return newest, nil
+	}
+	live := &appsv1.ControllerRevision{}
+	err := r.live.Get(ctx, client.ObjectKey{Namespace: p.obj.Namespace, Name: latest.Name}, live)
+	switch {
+	case apierrors.IsNotFound(err):
+		return newest, nil
+	case err != nil:
+		return nil, fmt.Errorf("read ControllerRevision/%s: %w", latest.Name, err)
+	case metav1.IsControlledBy(live, p.obj) && componentOf(live) == p.id:
+		return live, nil
+	}
+	return newest, nil
 }
 
 // taken waits until the name of a revision is free, or until the cache shows the revision, which an
