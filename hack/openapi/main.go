@@ -1,5 +1,5 @@
 // Command openapi prints the schemas of CustomResourceDefinitions as an OpenAPI document, in which each
-// version of a kind is a path that objects are posted to and read from. hack/compatible.sh has oasdiff
+// version of a kind is a path that objects are posted to. hack/compatible.sh has oasdiff
 // compare two of these documents.
 //
 //	openapi DIRECTORY >document.json
@@ -55,24 +55,19 @@ func write(out io.Writer, directory string) error {
 	})
 }
 
-// addPaths adds a path for each version that is served. Users write everything but the status, and read
-// everything.
+// addPaths adds a path for each version that is served. Users write the spec and older operators the
+// status: both are posted.
 func addPaths(paths map[string]any, spec apiextensionsv1.CustomResourceDefinitionSpec) {
 	for _, version := range spec.Versions {
 		if !version.Served {
 			continue
 		}
-		written := version.Schema.OpenAPIV3Schema.DeepCopy()
-		delete(written.Properties, "status")
 		name := fmt.Sprintf("/%s/%s/%s", spec.Group, version.Name, spec.Names.Plural)
+		content := map[string]any{"application/json": map[string]any{"schema": version.Schema.OpenAPIV3Schema}}
 		paths[name] = map[string]any{"post": map[string]any{
 			"operationId": name,
-			"requestBody": map[string]any{"required": true, "content": content(written)},
-			"responses":   map[string]any{"200": map[string]any{"description": "read", "content": content(version.Schema.OpenAPIV3Schema)}},
+			"requestBody": map[string]any{"required": true, "content": content},
+			"responses":   map[string]any{"200": map[string]any{"description": "stored"}},
 		}}
 	}
-}
-
-func content(schema *apiextensionsv1.JSONSchemaProps) map[string]any {
-	return map[string]any{"application/json": map[string]any{"schema": schema}}
 }
