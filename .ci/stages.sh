@@ -76,11 +76,21 @@ test_openstack() {
 	if ! wait "$openstack"; then
 		echo "OpenStack can't be run here: the end of $logs/openstack-up.log"
 		tail -n 20 "$logs/openstack-up.log"
-		skipped="openstack is not tested: its services could not be installed or started"
-		echo "$skipped"
+		skipped+="openstack is not tested: its services could not be installed or started"$'\n'
 		return
 	fi
 	stage openstack "$minutes" "$@"
+}
+
+# with_history NAME MINUTES COMMAND... is a stage that needs the commit of hack/previous.sh. A clone
+# without the commit is reported and passes: that is the machine's fault.
+with_history() {
+	is_wanted "$1" || return 0
+	if ! hack/previous.sh --commit >/dev/null; then
+		skipped+="$1 is not tested: this clone lacks the commit of hack/previous.sh"$'\n'
+		return
+	fi
+	stage "$@"
 }
 
 # show_tests prints what go test said of each package, and of the tests that failed. The lines of
@@ -122,7 +132,7 @@ finish() {
 	echo "== times"
 	printf '%s%-10s %3d:%02d of %2d:00\n' "$table" total $((SECONDS / 60)) $((SECONDS % 60)) "$budget"
 	if [[ -n $skipped ]]; then
-		echo "$skipped"
+		printf '%s' "$skipped"
 	fi
 	if ((status == 0)); then
 		rm -rf "$logs"
