@@ -85,8 +85,8 @@ func (r *reconciler[K, R]) isChanging(p *pass[K, R], outcome reconcile.Outcome) 
 	}
 	attempted := i != nil && !p.record.refused && i.Replaces == idOf(p.Object)
 	looks := p.record.polls.next.After(now) // The resource does not serve yet.
-	return p.underway ||
-		(attempted || looks || p.record.updating != "" || p.record.deleting) && now.Sub(p.record.heard) < carriedOut
+	changing := attempted || looks || p.record.updating != "" || p.record.deleting
+	return changing && now.Sub(p.record.heard) < carriedOut
 }
 
 // restoreChange reserves the place of a creation that another process has begun.

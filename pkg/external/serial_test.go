@@ -82,6 +82,18 @@ func TestSerial(t *testing.T) {
 		"GET /things/blue-c")
 }
 
+// TestSerialLong: a change may go on for longer than carriedOut, as long as the cloud says that the change goes on.
+func TestSerialLong(t *testing.T) {
+	w := newSerialWorld(t, 3, "a", "b")
+	w.pass("a", "b")
+	for range 2 {
+		w.later(carriedOut-time.Second, "a")
+		w.wakes("it runs")
+	}
+	w.later(carriedOut-time.Second, "a")
+	w.wakes("it has ended", "b")
+}
+
 // TestSerialDeletions: the next object waits until the thing of the one before is gone.
 func TestSerialDeletions(t *testing.T) {
 	w := newSerialWorld(t, 0, "a", "b")
