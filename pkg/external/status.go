@@ -16,6 +16,7 @@ import (
 // queue is told.
 func (r *reconciler[K, R]) conclude(ctx context.Context, p *pass[K, R], outcome reconcile.Outcome) reconcile.Outcome {
 	r.exit(p)
+	outcome = outcome.And(r.writeOwners(ctx, p))
 	switch {
 	case p.gone:
 		return outcome
