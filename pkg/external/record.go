@@ -53,6 +53,9 @@ type record struct {
 	ends     bool
 	deletion *deletion
 
+	// container is the resource that took the object's resource along when it was deleted (container.go).
+	container container
+
 	// altered is when the resource of another object changed this one (alter.go).
 	altered time.Time
 	// stray is the object as it was at its end, if its resource is still to be deleted (stray.go).
