@@ -124,7 +124,8 @@ func TestOrphaned(t *testing.T) {
 	w.create("owner", "a")
 	w.pass("owner", "a")
 	owned, orphaned := states{"a": "blue-a"}, states{"a": "blue-a Waiting for Network/owner to be created"}
-	w.expect("created", owned, "GET /things/blue-owner", "PUT /things/blue-owner", "GET /things/blue-a", "PUT /things/blue-a")
+	w.expect("created", owned, "GET /things/blue-owner", "PUT /things/blue-owner", "GET /things/blue-a",
+		"PUT /things/blue-a")
 	lose := func() {
 		t.Helper()
 		w.must(w.store.Delete(w.read("owner")))

@@ -112,10 +112,10 @@ func (p *pass[K, R]) recorded() report {
 }
 
 // newReports returns what defers the statuses of waiting objects: for a second, or longer where
-// many objects of the kind wait, since ten writes a second are enough for all of them.
+// many objects of the kind wait, since five writes a second are enough for all of them.
 func newReports() *reconcile.Reports[report] {
 	return &reconcile.Reports[report]{
-		First: time.Second, Each: 100 * time.Millisecond, Most: 30 * time.Second,
+		First: time.Second, Each: 200 * time.Millisecond, Most: 30 * time.Second,
 		IsProgressing: func(r report) bool { return r.Waits },
 		Coarse: func(r report) report {
 			status := r.Status.DeepCopy()
