@@ -138,9 +138,10 @@ func (r *reconciler[K, R]) untilDue(p *pass[K, R]) time.Duration {
 // writeStatus writes the fields of the status that differ from what was read or last written. The
 // write carries no resourceVersion: a change of the spec at the same moment must not cost an id.
 func (r *reconciler[K, R]) writeStatus(ctx context.Context, p *pass[K, R]) error {
-	w := reconcile.Writer{Client: r.engine.Live, FieldOwner: r.finalizer + "controller/status", Writes: &r.writes}
-	written := p.Object.DeepCopyObject().(K) // The API server drops the id of an Anonymous object.
-	wrote, err := w.Status(ctx, p.id, p.before, written, false)
+	w := reconcile.Writer{
+		Client: r.engine.Live, FieldOwner: r.finalizer + "controller/status", Writes: &r.writes, Brief: true,
+	}
+	wrote, err := w.Status(ctx, p.id, p.before, p.Object, false)
 	if reconcile.IsSuperseded(err) {
 		return nil // The watch reports the end of the object.
 	}
