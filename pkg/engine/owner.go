@@ -60,6 +60,15 @@ func (e *Engine) Own(
 	ctx context.Context, w *reconcile.Writer, gk schema.GroupKind, obj client.Object, refs Refs,
 ) reconcile.Outcome {
 	before, id := obj.DeepCopyObject().(client.Object), object.Of(obj, gk)
+	if o := e.SetOwners(obj, refs); !o.IsDone() {
+		return o
+	}
+	_, err := w.Object(ctx, id, before, obj)
+	return reconcile.Fail(e.options.Reasons.Failed, err)
+}
+
+// SetOwners is [Engine.Own] without the write: SetOwners only changes obj.
+func (e *Engine) SetOwners(obj client.Object, refs Refs) reconcile.Outcome {
 	var outcome reconcile.Outcome
 	for _, t := range refs.targets {
 		if t.relation.Role != relation.Owner || t.object == nil {
@@ -82,12 +91,38 @@ func (e *Engine) Own(
 				"%s can't own this object: an owner is in the same namespace or has none", short))
 		}
 	}
-	if !outcome.IsDone() {
-		return outcome
+	if outcome.IsDone() {
+		e.labelOwner(obj, refs)
 	}
-	e.labelOwner(obj, refs)
-	_, err := w.Object(ctx, id, before, obj)
-	return reconcile.Fail(e.options.Reasons.Failed, err)
+	return outcome
+}
+
+// ownerLabels are the names of labels of [Options.OwnerLabels].
+var ownerLabels = []string{"owner-name", "owner-kind", "owner-uid"}
+
+// CopyOwners copies to an object what [Engine.SetOwners] has set on another one: a server-side apply that lacks an
+// owner reference of an earlier apply would remove the reference.
+func (e *Engine) CopyOwners(to metav1.Object, gk schema.GroupKind, from client.Object) {
+	var references []metav1.OwnerReference
+	for _, edge := range e.Edges(gk, from) {
+		for _, r := range from.GetOwnerReferences() {
+			kind := schema.FromAPIVersionAndKind(r.APIVersion, r.Kind).GroupKind()
+			if edge.Role == relation.Owner && kind == edge.Target.GroupKind() && r.Name == edge.Target.Name {
+				references = append(references, r)
+			}
+		}
+	}
+	to.SetOwnerReferences(references)
+	labels := map[string]string{}
+	for _, name := range ownerLabels {
+		key := e.options.OwnerLabels + "/" + name
+		if value, ok := from.GetLabels()[key]; ok && len(references) > 0 {
+			labels[key] = value
+		}
+	}
+	if len(labels) > 0 {
+		to.SetLabels(labels)
+	}
 }
 
 // labelOwner sets the labels of [Options.OwnerLabels] for the first owner.

@@ -71,7 +71,7 @@ func (r *reconciler[K, R]) remainder(p *pass[K, R]) remainder {
 	options := p.Object.GetExternalSpec().ManagedOptions
 	return remainder{
 		managed: p.managed(), detached: options != nil && options.OnDelete == sharedv1alpha1.OnDeleteDetach,
-		known: r.knownID(p) != "", intended: r.intent(p) != nil, refused: p.record.refused,
+		known: r.knownID(p) != "", intended: r.intent(p) != nil, refused: p.record.refused, missing: r.wentWithOwner(p),
 		accepted: p.record.deleting, postpone: r.untilFree(p) > 0,
 	}
 }
@@ -123,6 +123,9 @@ func (r *reconciler[K, R]) removeResource(ctx context.Context, p *pass[K, R]) re
 	switch facts.decide() {
 	case awaitGone, awaitBusy, deleteKnown:
 		gone, o := r.deleteOne(ctx, p, id, facts.decide())
+		if o.IsDone() {
+			r.recordEnd(p, id)
+		}
 		if !gone || !o.IsDone() {
 			return o
 		}
@@ -141,7 +144,9 @@ func (r *reconciler[K, R]) removeResource(ctx context.Context, p *pass[K, R]) re
 		return reconcile.Outcome{}
 	}
 	next := remainder{managed: true, known: true, accepted: p.record.deleting, postpone: r.untilFree(p) > 0}
-	_, o = r.deleteOne(ctx, p, id, next.decide())
+	if _, o = r.deleteOne(ctx, p, id, next.decide()); o.IsDone() {
+		r.recordEnd(p, id)
+	}
 	return o
 }
 

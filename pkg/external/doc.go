@@ -15,8 +15,8 @@
 //  2. finalizers that a person removed are put back (guards.go);
 //  3. settled: nothing changed since the last pass, so no request is sent (settled.go);
 //  4. credentials become an [Actuator] (connect.go);
-//  5. guards on the targets, the operator's finalizer, and an intent to create (guards.go,
-//     intent.go);
+//  5. guards on the targets; owner references, the operator's finalizer, and an intent to create, in one
+//     write (guards.go, intent.go);
 //  6. the resource is read by id, imported, found by an earlier intent, or created (obtain.go,
 //     import.go, attempt.go, create.go);
 //  7. fields of the resource that differ from the spec are updated (correct.go).
@@ -33,7 +33,8 @@
 // and its resource is deleted once the watch reports the end of the object (stray.go).
 //
 // The resource of an owner may take along the resources of what it owns ([Kind.Cascades]): then one
-// Delete serves a whole tree, and waits for users of any part of the tree (cascade.go).
+// Delete serves a whole tree, and waits for users of any part of the tree (cascade.go). The objects of resources that
+// were in the deleted one end without a request (container.go).
 //
 // # Decisions
 //

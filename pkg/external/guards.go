@@ -4,11 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kinship-dev/kinship/pkg/condition"
@@ -44,54 +47,127 @@ func (r *reconciler[K, R]) guardTargets(ctx context.Context, p *pass[K, R]) reco
 	if o := r.engine.core.Hold(ctx, p.Refs); !o.IsDone() {
 		return o
 	}
-	_, imports := p.Object.GetImport()
-	creates := !imports && p.managed() && idOf(p.Object) == ""
-	if r.hasFinalizer(p) || creates {
+	if r.hasFinalizer(p) || p.creates() {
 		return reconcile.Outcome{}
 	}
 	return r.writeFinalizer(ctx, p, r.intent(p))
 }
 
+// creates reports whether the object is to have a resource created.
+func (p *pass[K, R]) creates() bool {
+	_, imports := p.Object.GetImport()
+	return !imports && p.managed() && idOf(p.Object) == ""
+}
+
 func isOwner(rel relation.Relation) bool { return rel.Role == relation.Owner }
 
 // setOwners adds the owner references of relations with role Owner, with the uids of the owners:
-// Kubernetes deletes the object with its owner.
+// Kubernetes deletes the object with its owner. Before a creation the references come with the intent, in one request.
 func (r *reconciler[K, R]) setOwners(ctx context.Context, p *pass[K, R]) reconcile.Outcome {
-	if !slices.ContainsFunc(r.kind.Relations, isOwner) {
+	if !r.hasOwners() {
 		return reconcile.Outcome{}
 	}
-	w := reconcile.Writer{Client: r.engine.Live, FieldOwner: r.finalizer + "controller/owner", Writes: &r.writes}
-	return r.engine.core.Own(ctx, &w, r.kind.GVK.GroupKind(), p.Object, p.Refs)
+	if !p.creates() {
+		return r.engine.core.Own(ctx, r.ownerWriter(), r.kind.GVK.GroupKind(), p.Object, p.Refs)
+	}
+	before := p.Object.DeepCopyObject().(K)
+	o := r.engine.core.SetOwners(p.Object, p.Refs)
+	same := equality.Semantic.DeepEqual(before.GetOwnerReferences(), p.Object.GetOwnerReferences()) &&
+		maps.Equal(before.GetLabels(), p.Object.GetLabels())
+	if o.IsDone() && !same {
+		p.unowned = before
+	}
+	return o
 }
 
-// writeFinalizer puts the operator's finalizer on the object, together with an intent.
+// hasOwners reports whether objects of the kind have owners.
+func (r *reconciler[K, R]) hasOwners() bool { return slices.ContainsFunc(r.kind.Relations, isOwner) }
+
+// copyOwners copies the owner references and labels of setOwners to what is applied.
+func (r *reconciler[K, R]) copyOwners(u *unstructured.Unstructured, p *pass[K, R]) {
+	if r.hasOwners() {
+		r.engine.core.CopyOwners(u, r.kind.GVK.GroupKind(), p.Object)
+	}
+}
+
+func (r *reconciler[K, R]) ownerWriter() *reconcile.Writer {
+	return &reconcile.Writer{Client: r.engine.Live, FieldOwner: r.finalizer + "controller/owner", Writes: &r.writes}
+}
+
+// writeOwners writes the owner references of a pass that ends before the intent: an object that is refused is
+// deleted with its owner as well. An object that waits for a turn has the references written later.
+func (r *reconciler[K, R]) writeOwners(ctx context.Context, p *pass[K, R]) reconcile.Outcome {
+	if p.unowned == nil || (p.parked && !p.unanswered) {
+		return reconcile.Outcome{}
+	}
+	_, err := r.ownerWriter().Object(ctx, p.id, p.unowned, p.Object)
+	p.unowned = nil
+	return reconcile.Fail(condition.ReasonTransientError, err)
+}
+
+// writeFinalizer puts the operator's finalizer on the object, together with an intent. On an object that has the
+// finalizer, only the intent is written.
 func (r *reconciler[K, R]) writeFinalizer(ctx context.Context, p *pass[K, R], i *intent) reconcile.Outcome {
-	u := guard.Partial(r.kind.GVK, p.Object)
-	u.SetFinalizers([]string{r.finalizer})
+	var text *string
 	if i != nil {
-		text, err := json.Marshal(i)
+		content, err := json.Marshal(i)
 		if err != nil {
 			return reconcile.Fail(condition.ReasonTransientError, fmt.Errorf("record the intent: %w", err))
 		}
-		u.SetAnnotations(map[string]string{r.annotation(): string(text)})
+		text = new(string(content))
 	}
-	err := r.engine.Live.Apply(ctx, client.ApplyConfigurationFromUnstructured(u),
-		client.FieldOwner(r.fieldOwner()), client.ForceOwnership)
-	if err != nil {
+	write := r.applyFinalizer
+	if r.hasFinalizer(p) && p.unowned == nil {
+		write = r.patchIntent
+	}
+	u := guard.Partial(r.kind.GVK, p.Object)
+	if err := write(ctx, p, u, text); err != nil {
 		return reconcile.Fail(condition.ReasonTransientError, fmt.Errorf("write the finalizer: %w", err))
 	}
 	r.writes.Wrote(p.id, u.GetResourceVersion())
-	p.record.began, p.record.native = i, true
+	p.record.began, p.record.native, p.unowned = i, true, nil
 	now, err := r.typed(u)
 	if err != nil {
 		return reconcile.Fail(condition.ReasonTransientError, fmt.Errorf("read what the finalizer was written to: %w", err))
 	}
-	if idOf(now) != idOf(p.before) || now.GetGeneration() != p.Object.GetGeneration() {
+	another := idOf(now) != idOf(p.before) || now.GetGeneration() != p.Object.GetGeneration()
+	if another || !slices.Contains(u.GetFinalizers(), r.finalizer) {
 		return r.refresh() // Another client wrote before. The watch brings that version.
 	}
 	p.Object.SetFinalizers(u.GetFinalizers())
 	p.Object.SetAnnotations(u.GetAnnotations())
 	return reconcile.Outcome{}
+}
+
+// applyFinalizer writes the finalizer, an intent, and the owner references. The apply has the owner references, so
+// that it fails if another client has changed the object meanwhile: the garbage collector may have taken off one
+// of the references, to keep the object without its owner.
+func (r *reconciler[K, R]) applyFinalizer(
+	ctx context.Context, p *pass[K, R], u *unstructured.Unstructured, intent *string,
+) error {
+	u.SetFinalizers([]string{r.finalizer})
+	if r.copyOwners(u, p); len(u.GetOwnerReferences()) > 0 {
+		u.SetResourceVersion(p.Object.GetResourceVersion())
+	}
+	if intent != nil {
+		u.SetAnnotations(map[string]string{r.annotation(): *intent})
+	}
+	return r.engine.Live.Apply(ctx, client.ApplyConfigurationFromUnstructured(u),
+		client.FieldOwner(r.fieldOwner()), client.ForceOwnership)
+}
+
+// patchIntent writes an intent, or takes it off. A patch names nothing else, and costs the API server less than an
+// apply.
+func (r *reconciler[K, R]) patchIntent(
+	ctx context.Context, p *pass[K, R], u *unstructured.Unstructured, intent *string,
+) error {
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
+		"uid": p.Object.GetUID(), "annotations": map[string]any{r.annotation(): intent},
+	}})
+	if err != nil {
+		return err
+	}
+	return r.engine.Live.Patch(ctx, u, client.RawPatch(types.MergePatchType, patch), client.FieldOwner(r.fieldOwner()))
 }
 
 // typed returns an object as the Go type of the kind.
@@ -126,6 +202,7 @@ func (r *reconciler[K, R]) endIfReleased(_ context.Context, p *pass[K, R]) recon
 // removeFinalizer takes the operator's finalizer off a deleted object.
 func (r *reconciler[K, R]) removeFinalizer(ctx context.Context, p *pass[K, R]) reconcile.Outcome {
 	u := guard.Partial(r.kind.GVK, p.Object)
+	r.copyOwners(u, p)
 	err := r.engine.Live.Apply(ctx, client.ApplyConfigurationFromUnstructured(u),
 		client.FieldOwner(r.fieldOwner()), client.ForceOwnership)
 	if err == nil && slices.Contains(u.GetFinalizers(), r.finalizer) {

@@ -111,6 +111,10 @@ type Kind[K Object, R any] struct {
 	// leaves the deletion to its owner if that is deleted too, and the owner waits for the objects
 	// that refer to what it owns.
 	Cascades bool
+	// Within reports whether the resource of an id is in another one, so that it does not outlive that
+	// one. The object of a resource that went with its owner's then ends without a request to the cloud. Within may
+	// be nil.
+	Within func(id, other string) bool
 	// Leaving reports whether a resource is being deleted. Delete is not called again for such a
 	// resource, also by another process. Leaving may be nil.
 	Leaving func(R) bool

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -271,19 +270,21 @@ func TestDeletionTakesLong(t *testing.T) {
 	w.forgotten()
 }
 
-// unwritable is a client whose Apply fails once.
+// unwritable is a client whose Patch fails once.
 type unwritable struct {
 	client.Client
 
 	fails bool
 }
 
-func (u *unwritable) Apply(ctx context.Context, obj runtime.ApplyConfiguration, options ...client.ApplyOption) error {
+func (u *unwritable) Patch(
+	ctx context.Context, obj client.Object, patch client.Patch, options ...client.PatchOption,
+) error {
 	if u.fails {
 		u.fails = false
 		return errors.New("the API server does not answer")
 	}
-	return u.Client.Apply(ctx, obj, options...)
+	return u.Client.Patch(ctx, obj, patch, options...)
 }
 
 // TestOperationUnwritten: an operation that can't be recorded is gone on with, and not begun a second

@@ -30,9 +30,11 @@ type reconciler[K Object, R any] struct {
 type pass[K Object, R any] struct {
 	Input[K]
 
-	id       object.ID
-	record   *record
-	before   K // as read or last written, to find what changed
+	id     object.ID
+	record *record
+	before K // as read or last written, to find what changed
+	// unowned is the object as read, if owner references of Object are not written yet.
+	unowned  client.Object
 	actuator Actuator[K, R]
 	scope    string
 	place    string

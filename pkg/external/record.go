@@ -57,6 +57,8 @@ type record struct {
 	// says that the object had a pass.
 	serial  serialKey
 	visited bool
+	// container is the resource that took the object's resource along when it was deleted (container.go).
+	container container
 
 	// altered is when the resource of another object changed this one (alter.go).
 	altered time.Time

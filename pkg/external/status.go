@@ -17,6 +17,7 @@ import (
 func (r *reconciler[K, R]) conclude(ctx context.Context, p *pass[K, R], outcome reconcile.Outcome) reconcile.Outcome {
 	r.exit(p)
 	r.endChange(p, outcome)
+	outcome = outcome.And(r.writeOwners(ctx, p))
 	switch {
 	case p.gone:
 		return outcome
@@ -112,10 +113,10 @@ func (p *pass[K, R]) recorded() report {
 }
 
 // newReports returns what defers the statuses of waiting objects: for a second, or longer where
-// many objects of the kind wait, since ten writes a second are enough for all of them.
+// many objects of the kind wait, since five writes a second are enough for all of them.
 func newReports() *reconcile.Reports[report] {
 	return &reconcile.Reports[report]{
-		First: time.Second, Each: 100 * time.Millisecond, Most: 30 * time.Second,
+		First: time.Second, Each: 200 * time.Millisecond, Most: 30 * time.Second,
 		IsProgressing: func(r report) bool { return r.Waits },
 		Coarse: func(r report) report {
 			status := r.Status.DeepCopy()
@@ -138,9 +139,10 @@ func (r *reconciler[K, R]) untilDue(p *pass[K, R]) time.Duration {
 // writeStatus writes the fields of the status that differ from what was read or last written. The
 // write carries no resourceVersion: a change of the spec at the same moment must not cost an id.
 func (r *reconciler[K, R]) writeStatus(ctx context.Context, p *pass[K, R]) error {
-	w := reconcile.Writer{Client: r.engine.Live, FieldOwner: r.finalizer + "controller/status", Writes: &r.writes}
-	written := p.Object.DeepCopyObject().(K) // The API server drops the id of an Anonymous object.
-	wrote, err := w.Status(ctx, p.id, p.before, written, false)
+	w := reconcile.Writer{
+		Client: r.engine.Live, FieldOwner: r.finalizer + "controller/status", Writes: &r.writes, Brief: true,
+	}
+	wrote, err := w.Status(ctx, p.id, p.before, p.Object, false)
 	if reconcile.IsSuperseded(err) {
 		return nil // The watch reports the end of the object.
 	}

@@ -243,6 +243,9 @@ func TestStatusConflict(t *testing.T) {
 		ctx context.Context, c client.Client, name string, obj client.Object, patch client.Patch,
 		opts ...client.SubResourcePatchOption,
 	) error {
+		if _, brief := obj.(*metav1.PartialObjectMetadata); !brief {
+			t.Errorf("the answer is read into a %T", obj)
+		}
 		if conflicts > 0 {
 			conflicts--
 			return apierrors.NewConflict(schema.GroupResource{Resource: "networks"}, obj.GetName(), errors.New("modified"))

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
+	"github.com/kinship-dev/kinship/pkg/object"
 	"github.com/kinship-dev/kinship/pkg/watch"
 )
 
@@ -50,22 +51,50 @@ func (u *Unstructured) Adapt(obj *unstructured.Unstructured) (client.Object, err
 	return adapted, adapted.read()
 }
 
-// read reads the Go fields from the content.
+// read reads the Go fields from the content, and drops the fields of ExternalStatus there: a cache would have each
+// condition twice.
 func (u *Unstructured) read() error {
 	u.Spec, u.Status = sharedv1alpha1.ExternalSpec{}, sharedv1alpha1.ExternalStatus{}
 	for field, into := range map[string]any{"spec": &u.Spec, "status": &u.Status} {
-		content, exists, err := unstructured.NestedMap(u.Object, field)
-		if err != nil {
-			return fmt.Errorf("read %s: %w", field, err)
-		}
+		value, exists := u.Object[field]
 		if !exists {
 			continue
+		}
+		content, ok := value.(map[string]any)
+		if !ok {
+			return fmt.Errorf("read %s: it is a %T, not an object", field, value)
 		}
 		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(content, into); err != nil {
 			return fmt.Errorf("read %s: %w", field, err)
 		}
 	}
+	if status, ok := u.Object["status"].(map[string]any); ok {
+		status = maps.Clone(status) // The caller may read the content as well.
+		for _, name := range statusFields {
+			delete(status, name)
+		}
+		u.Object = maps.Clone(u.Object)
+		u.Object["status"] = status
+	}
 	return nil
+}
+
+// ShareNames has the names of fields share memory with those of other objects. Cached objects have most names in
+// common.
+func (u *Unstructured) ShareNames() { shareNames(u.Object) }
+
+func shareNames(value any) {
+	switch v := value.(type) {
+	case map[string]any:
+		for name, one := range v {
+			v[object.Share(name)] = one // An assignment replaces the text of an equal name.
+			shareNames(one)
+		}
+	case []any:
+		for _, one := range v {
+			shareNames(one)
+		}
+	}
 }
 
 // GetExternalSpec implements Object. Changes of the returned fields are not written.

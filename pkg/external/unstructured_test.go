@@ -9,6 +9,7 @@ import (
 	"slices"
 	"testing"
 	"time"
+	"unsafe"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -259,6 +260,25 @@ func TestUnstructured(t *testing.T) {
 	})
 }
 
+// TestShareNames: two objects have the names of their fields in memory once.
+func TestShareNames(t *testing.T) {
+	var addresses [2]*byte
+	for i := range addresses {
+		u := &Unstructured{}
+		if err := u.UnmarshalJSON([]byte(`{"kind":"Wagon","spec":{"doors":[{"colour":1}]}}`)); err != nil {
+			t.Fatal(err)
+		}
+		u.ShareNames()
+		doors, _, _ := unstructured.NestedFieldNoCopy(u.Object, "spec", "doors")
+		for name := range doors.([]any)[0].(map[string]any) {
+			addresses[i] = unsafe.StringData(name)
+		}
+	}
+	if addresses[0] != addresses[1] {
+		t.Error("the name colour is in memory twice")
+	}
+}
+
 // TestUnstructuredContent: an object that is read and written keeps each field, and a field of the
 // status that the engine drops is dropped.
 func TestUnstructuredContent(t *testing.T) {
@@ -277,6 +297,12 @@ func TestUnstructuredContent(t *testing.T) {
 	}
 	if id, asked := u.GetImport(); id != "x" || !asked {
 		t.Errorf("import: %q, %t", id, asked)
+	}
+	if diff := cmp.Diff(map[string]any{"resource": map[string]any{"colour": "red"}}, u.Object["status"]); diff != "" {
+		t.Errorf("content of status beside ExternalStatus (-want +got):\n%s", diff)
+	}
+	if content["status"].(map[string]any)["id"] != "x" {
+		t.Error("the content of the caller was changed")
 	}
 	copied := u.DeepCopyObject().(*Unstructured)
 	copied.GetExternalStatus().Place = ""

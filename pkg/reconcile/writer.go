@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/go-logr/logr"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -22,10 +23,13 @@ type Writer struct {
 	// FieldOwner is the field manager of the writes.
 	FieldOwner string
 	Writes     *Writes
+	// Brief has the API server answer writes of a status with the metadata alone, which costs both sides less.
+	// [Writer.Status] then leaves after as it is.
+	Brief bool
 }
 
 // Status writes the fields of the status that differ between before and after, and reports
-// whether it wrote. Status copies the answer of the API server into after.
+// whether it wrote. Status copies the answer of the API server into after, unless the Writer is Brief.
 //
 // If locked is set, the write fails with a Conflict if the object has changed since before was
 // read. Set locked for decisions that depend on fields of other writers, and for lists, which a
@@ -47,18 +51,38 @@ func (w *Writer) Status(ctx context.Context, id object.ID, before, after client.
 	if err != nil {
 		return false, fmt.Errorf("write status of %s: %w", id, err)
 	}
-	err = w.Client.Status().Patch(ctx, after, client.RawPatch(types.MergePatchType, patch),
+	answer, err := w.answerFor(after)
+	if err != nil {
+		return false, fmt.Errorf("write status of %s: %w", id, err)
+	}
+	err = w.Client.Status().Patch(ctx, answer, client.RawPatch(types.MergePatchType, patch),
 		client.FieldOwner(w.FieldOwner))
 	if err != nil {
 		return false, fmt.Errorf("write status of %s: %w", id, err)
 	}
-	logr.FromContextOrDiscard(ctx).V(1).Info("Wrote status", "object", id.String(), "version", after.GetResourceVersion())
+	version := answer.GetResourceVersion()
+	logr.FromContextOrDiscard(ctx).V(1).Info("Wrote status", "object", id.String(), "version", version)
 	if locked {
-		w.Writes.WroteOn(id, before.GetResourceVersion(), after.GetResourceVersion())
+		w.Writes.WroteOn(id, before.GetResourceVersion(), version)
 	} else {
-		w.Writes.Wrote(id, after.GetResourceVersion())
+		w.Writes.Wrote(id, version)
 	}
 	return true, nil
+}
+
+// answerFor returns what the answer to a write of a status is read into.
+func (w *Writer) answerFor(obj client.Object) (client.Object, error) {
+	if !w.Brief {
+		return obj, nil
+	}
+	gvk, err := w.Client.GroupVersionKindFor(obj)
+	if err != nil {
+		return nil, err
+	}
+	answer := &metav1.PartialObjectMetadata{}
+	answer.SetGroupVersionKind(gvk)
+	answer.Namespace, answer.Name = obj.GetNamespace(), obj.GetName()
+	return answer, nil
 }
 
 // Object writes the fields of metadata and spec that differ between before and after, and

@@ -49,8 +49,15 @@ func (k *kind) external() external.Kind[*external.Unstructured, *resource] {
 			}
 			return id.String()
 		},
-		Serial: k.serial, Differs: k.differs, Observe: k.observe, Leaving: isLeaving, Cascades: true,
+		Serial: k.serial, Differs: k.differs, Observe: k.observe, Leaving: isLeaving, Cascades: true, Within: isWithin,
 	}
+}
+
+// isWithin reports whether a resource is in another one, such as a network in its resource group.
+func isWithin(id, other string) bool {
+	inner, err := azure.ParseID(id)
+	outer, failed := azure.ParseID(other)
+	return err == nil && failed == nil && inner.Within(outer)
 }
 
 // connect returns the requests for an object.

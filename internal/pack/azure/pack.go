@@ -15,6 +15,7 @@ import (
 
 	"github.com/kinship-dev/kinship/api/azure/catalogue"
 	"github.com/kinship-dev/kinship/internal/pack"
+	"github.com/kinship-dev/kinship/pkg/external"
 	"github.com/kinship-dev/kinship/pkg/lineage"
 	"github.com/kinship-dev/kinship/pkg/relation"
 )
@@ -86,6 +87,11 @@ func Pack(options Options) pack.Pack {
 			return setup(ctx, mgr, env, options)
 		},
 		Traces: traces, Enabled: enabledObjects,
+		Trim: func(cached any) {
+			if obj, ok := cached.(*external.Unstructured); ok {
+				obj.ShareNames()
+			}
+		},
 	}
 }
 

@@ -1,0 +1,48 @@
+package external
+
+import (
+	"testing"
+	"time"
+)
+
+// TestWentWithOwner: an object whose resource was deleted with that of its owner ends without a request, unless the
+// resource was not in that of the owner, or another process deleted the owner.
+func TestWentWithOwner(t *testing.T) {
+	w := newOwnedWorld(t)
+	restart := func() {
+		w.restart()
+		w.r.kind.Cascades = true
+		w.r.kind.Within = func(id, other string) bool { return id != "blue-apart" && other == "blue-owner" }
+		attach(w.r, w.store)
+		w.watch("owner")
+	}
+	restart()
+	all := []string{"owner", "in", "apart", "late"}
+	w.create(all...)
+	w.pass(all...)
+	w.cloud.change(func(c *toyCloud) {
+		c.calls, c.takes = nil, map[string][]string{"blue-owner": {"blue-in", "blue-apart", "blue-late"}}
+	})
+	w.delete(all...)
+	w.pass("in")
+	w.expect("it leaves the deletion to the owner",
+		states{"in": "blue-in Waiting for Network/owner to be deleted, which takes resource along"})
+	w.pass("owner", "in", "apart")
+	w.expect("gone with the owner", states{"owner": "gone", "in": "gone", "apart": "gone"},
+		"DELETE /things/blue-owner", "GET /things/blue-apart")
+	restart()
+	w.pass("late")
+	w.expect("another process reads the resource", states{"late": "gone"}, "GET /things/blue-late")
+	w.forgotten()
+}
+
+// TestCreatedAgain: a resource that is created after the end of its owner's did not go with that one.
+func TestCreatedAgain(t *testing.T) {
+	s := newRecords(nil)
+	r := s.learn(used, "1")
+	s.noteEnd(r, container{id: "group"})
+	s.startAttempt(r, creation{name: "net"}, time.Time{})
+	if gone := s.endOf(r); gone != (container{}) {
+		t.Errorf("the record has %v", gone)
+	}
+}
