@@ -3,8 +3,11 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -40,7 +43,8 @@ func (r *rig) track(ctx context.Context, kinds ...string) *tracker {
 }
 
 // follow sends the changes of the objects of a kind. The API server ends the watches of a kind when it has
-// installed the kind's definition anew.
+// installed the kind's definition anew, or when it is too busy: follow then lists the objects, since some may
+// have been deleted meanwhile.
 func (r *rig) follow(ctx context.Context, kind string, to chan<- sight) {
 	send := func(s sight) {
 		select {
@@ -48,18 +52,41 @@ func (r *rig) follow(ctx context.Context, kind string, to chan<- sight) {
 		case <-ctx.Done():
 		}
 	}
+	known := map[string]bool{}
 	for ctx.Err() == nil {
-		if err := r.followOnce(ctx, kind, send); err != nil {
+		err := r.followOnce(ctx, kind, known, send)
+		if err != nil && !apierrors.IsTimeout(err) && !apierrors.IsResourceExpired(err) && !apierrors.IsGone(err) {
 			send(sight{failed: err})
 			return
 		}
+		_ = pause(ctx, 10*time.Millisecond) // An error is that of ctx.
 	}
 }
 
-func (r *rig) followOnce(ctx context.Context, kind string, send func(sight)) error {
+// followOnce lists the objects of a kind, and sends their changes until the watch ends. known has the objects that
+// exist, by their keys.
+func (r *rig) followOnce(ctx context.Context, kind string, known map[string]bool, send func(sight)) error {
 	list := &unstructured.UnstructuredList{}
 	list.SetGroupVersionKind(r.blank(kind).GroupVersionKind())
-	w, err := r.client.Watch(ctx, list, client.InNamespace(namespace))
+	if err := r.client.List(ctx, list, client.InNamespace(namespace)); err != nil {
+		return fmt.Errorf("list %s: %w", kind, err)
+	}
+	listed := map[string]bool{}
+	for i := range list.Items {
+		seen := sightOf(kind, &list.Items[i])
+		listed[seen.key] = true
+		send(seen)
+	}
+	for key := range known {
+		if !listed[key] {
+			send(sight{key: key, at: time.Now(), gone: true})
+		}
+	}
+	clear(known)
+	maps.Copy(known, listed)
+	w, err := r.client.Watch(ctx, list, &client.ListOptions{
+		Namespace: namespace, Raw: &metav1.ListOptions{ResourceVersion: list.GetResourceVersion()},
+	})
 	if err != nil {
 		return fmt.Errorf("watch %s: %w", kind, err)
 	}
@@ -67,14 +94,22 @@ func (r *rig) followOnce(ctx context.Context, kind string, send func(sight)) err
 	for event := range w.ResultChan() {
 		u, ok := event.Object.(*unstructured.Unstructured)
 		if !ok || event.Type == watch.Error {
-			return fmt.Errorf("the watch of %s failed: %v", kind, event.Object)
+			return fmt.Errorf("the watch of %s failed: %w", kind, apierrors.FromObject(event.Object))
 		}
-		send(sight{
-			key: kind + "/" + u.GetName(), at: time.Now(), ready: isTrue(u, "Ready"), leaving: u.GetDeletionTimestamp() != nil,
-			gone: event.Type == watch.Deleted,
-		})
+		seen := sightOf(kind, u)
+		seen.gone = event.Type == watch.Deleted
+		if known[seen.key] = true; seen.gone {
+			delete(known, seen.key)
+		}
+		send(seen)
 	}
 	return nil
+}
+
+func sightOf(kind string, u *unstructured.Unstructured) sight {
+	return sight{
+		key: kind + "/" + u.GetName(), at: time.Now(), ready: isTrue(u, "Ready"), leaving: u.GetDeletionTimestamp() != nil,
+	}
 }
 
 // conditionsOf returns the conditions of an object, by their types.
