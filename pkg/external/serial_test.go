@@ -115,6 +115,23 @@ func TestSerialDeletions(t *testing.T) {
 	w.forgotten()
 }
 
+// TestSerialLeaving: another process goes on with a deletion, and changes no other thing meanwhile.
+func TestSerialLeaving(t *testing.T) {
+	w := newSerialWorld(t, 0, "a", "b")
+	w.pass("a", "b")
+	w.cloud.change(func(c *toyCloud) { c.slow = 1 })
+	w.r.engine.Specific = true // The status tells that the deletion was begun.
+	w.delete("a", "b")
+	w.pass("a")
+	w.restart()
+	w.serial()
+	w.r.kind.Leaving = func(id string) bool { return id == "blue-a" }
+	w.pass("a", "b")
+	w.cloud.change((*toyCloud).finish)
+	w.later(3*time.Second, "a")
+	w.wakes("it has ended", "b")
+}
+
 // TestSerialKilled: another process knows from the intent that a creation goes on.
 func TestSerialKilled(t *testing.T) {
 	w := newSerialWorld(t, 1, "a", "b")

@@ -239,7 +239,8 @@ func (c *Cluster) controller(n *Node) (id object.ID, uid types.UID, ok bool) {
 	}
 	id = c.ownerID(n, n.Owners[i])
 	named := slices.ContainsFunc(c.options.Relations, func(r relation.Relation) bool {
-		return r.Role == relation.Owner && r.Declarer == n.ID.GroupKind() && (r.Target.Kind == "" || r.Target == id.GroupKind())
+		fits := r.Target.Kind == "" || r.Target == id.GroupKind()
+		return r.Role == relation.Owner && r.Declarer == n.ID.GroupKind() && fits
 	})
 	if named {
 		return object.ID{}, "", false
