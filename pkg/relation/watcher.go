@@ -230,7 +230,8 @@ func (w *Watcher) Start(ctx context.Context) error {
 }
 
 // Use declares the kinds that a user (such as a Usage) needs watched, in place of the kinds of
-// its last call. A kind may be there several times. No kinds means that the user needs no kind any more ([Watcher.Users]).
+// its last call. A kind may be there several times. No kinds means that the user needs no kind any
+// more ([Watcher.Users]).
 func (w *Watcher) Use(user object.ID, kinds ...schema.GroupKind) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

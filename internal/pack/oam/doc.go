@@ -25,8 +25,8 @@
 // (package revision), workload.go makes the children of a ContainerizedWorkload, scaler.go scales, and
 // health.go sums up health. scaler.go and health.go find a workload with its children by oam.Watched.
 //
-// setup.go says which change of a composed object concerns which object, and shown.go which part of a workload, a trait or a child
-// is kept in memory. admission.go records authors, replaces short names (typed.go) and refuses what can
-// never work, and guards.go has the webhook configurations. pack.go has the rights of the operator,
-// relations.go the relations, and kinds.go the names in the cluster.
+// setup.go says which change of a composed object concerns which object, and shown.go which part of a
+// workload, a trait or a child is kept in memory. admission.go records authors, replaces short names
+// (typed.go) and refuses what can never work, and guards.go has the webhook configurations. pack.go has the
+// rights of the operator, relations.go the relations, and kinds.go the names in the cluster.
 package oam
