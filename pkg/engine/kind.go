@@ -55,7 +55,7 @@ type Kind struct {
 	Writes *reconcile.Writes
 	// Reconciler works on the objects.
 	Reconciler ctrlreconcile.TypedReconciler[object.ID]
-	// Workers is the number of workers of Reconciler. Zero means one worker.
+	// Workers is MaxConcurrentReconciles of Kind.Reconciler. Zero means one worker.
 	Workers int
 	// Work is for kinds without [Kind.Reconciler]: the [Engine] calls Work for an object with resolved
 	// references.
@@ -73,7 +73,7 @@ type member struct {
 	queue     reconcile.Queue
 	finalizer *guard.Finalizers
 	released  reconcile.Queue // objects that may lose a finalizer
-	// controlled says that the controllers were added to the manager.
+	// controlled says that Engine.control has added the controllers to the manager.
 	controlled bool
 	// definition is the name of the CustomResourceDefinition, once the informer was open.
 	definition string
@@ -122,7 +122,7 @@ func (m *member) list() []client.Object {
 	return all
 }
 
-// ids returns the IDs of the objects of the cache in a fixed order.
+// ids returns the [object.ID] of each object of the cache, in the order of [object.Compare].
 func (m *member) ids() []object.ID {
 	all := m.list()
 	ids := make([]object.ID, 0, len(all))

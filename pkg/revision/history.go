@@ -120,8 +120,11 @@ func (h *History) Record(
 	if err != nil {
 		return nil, reconcile.Fail(h.Reason, err)
 	}
-	if len(all) > 0 {
-		newest := all[len(all)-1]
+	newest, err := h.newest(ctx, parent, last, all)
+	if err != nil {
+		return nil, reconcile.Fail(h.Reason, err)
+	}
+	if newest != nil {
 		last = max(last, newest.Revision)
 		if newest.Revision == last && isPresent(newest.Data.Raw) {
 			return newest, reconcile.Outcome{}
@@ -140,6 +143,40 @@ func (h *History) Record(
 	return revision, reconcile.Outcome{}
 }
 
+// newest returns the newest revision of an object, or nil if there is none. If the status of the object has a
+// later revision than the cache, newest reads this revision from the API server: after the start of the
+// operator, the cache of revisions may fill after the first pass over their parents.
+func (h *History) newest(
+	ctx context.Context, parent client.Object, last int64, cached []*appsv1.ControllerRevision,
+) (*appsv1.ControllerRevision, error) {
+	var newest *appsv1.ControllerRevision
+	if len(cached) > 0 {
+		newest = cached[len(cached)-1]
+	}
+	if last == 0 || newest != nil && newest.Revision >= last {
+		return newest, nil
+	}
+	key := client.ObjectKey{Namespace: parent.GetNamespace(), Name: nameOf(parent, last)}
+	live := &appsv1.ControllerRevision{}
+	if err := h.Client.Get(ctx, key, live); client.IgnoreNotFound(err) != nil {
+		return nil, fmt.Errorf("read ControllerRevision/%s: %w", key.Name, err)
+	}
+	if h.isOwn(live, parent) {
+		return live, nil
+	}
+	return newest, nil
+}
+
+// isOwn reports whether a ControllerRevision is a revision of an object.
+func (h *History) isOwn(revision *appsv1.ControllerRevision, parent client.Object) bool {
+	return metav1.IsControlledBy(revision, parent) && h.ParentOf(revision).Name == parent.GetName()
+}
+
+// nameOf returns the name of a revision of an object.
+func nameOf(parent client.Object, number int64) string {
+	return fmt.Sprintf("%s-v%d", parent.GetName(), number)
+}
+
 // taken waits until the name of a revision is free, or until the cache shows the revision, which an
 // earlier pass has created.
 func (h *History) taken(
@@ -150,8 +187,7 @@ func (h *History) taken(
 		return reconcile.Fail(h.Reason, fmt.Errorf("read ControllerRevision/%s: %w", name, err))
 	}
 	isCached := slices.ContainsFunc(cached, func(c *appsv1.ControllerRevision) bool { return c.Name == name })
-	isOwn := metav1.IsControlledBy(found, parent) && h.ParentOf(found).Name == parent.GetName()
-	if isOwn && !isCached {
+	if h.isOwn(found, parent) && !isCached {
 		return reconcile.WaitForCache(h.Reason, "waiting for the cache to show ControllerRevision/%s", name)
 	}
 	return reconcile.WaitFor(takenRetry, h.Reason,
@@ -165,7 +201,7 @@ func (h *History) revisionOf(parent client.Object, number int64, content any) (*
 	}
 	revision := &appsv1.ControllerRevision{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: parent.GetNamespace(), Name: fmt.Sprintf("%s-v%d", parent.GetName(), number),
+			Namespace: parent.GetNamespace(), Name: nameOf(parent, number),
 			Labels:          map[string]string{h.Label: parent.GetName()},
 			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(parent, h.Parent)},
 		},

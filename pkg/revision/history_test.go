@@ -161,6 +161,9 @@ func TestLateCache(t *testing.T) {
 	if _, outcome := w.record("a", 0); outcome.Message() != waiting {
 		t.Errorf("outcome %q, want %q", outcome.Message(), waiting)
 	}
+	if same, outcome := w.record("a", 1); !outcome.IsDone() || same.Name != "web-v1" { // The status knows better.
+		t.Errorf("revision %v, outcome %q, want web-v1", same, outcome.Message())
+	}
 }
 
 // TestPrune deletes the oldest revisions that nobody uses, and never the newest.

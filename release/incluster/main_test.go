@@ -28,7 +28,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testenv.Main(m, testenv.WithoutPods(), testenv.ControlPlane(func(o *localcluster.Options) {
+	testenv.Main(m, testenv.ControlPlane(func(o *localcluster.Options) {
 		// The API server calls webhooks at the addresses of EndpointSlices. There is no kube-proxy.
 		o.ExtraArgs = map[string][]string{localcluster.APIServer: {"--enable-aggregator-routing=true"}}
 	}))
