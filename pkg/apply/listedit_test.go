@@ -26,8 +26,8 @@ func (w *world) subjects(binding *unstructured.Unstructured) []string {
 	if err := w.c.Get(w.t.Context(), client.ObjectKeyFromObject(binding), binding); err != nil {
 		w.t.Fatal(err)
 	}
-	var names []string
 	list, _, _ := unstructured.NestedSlice(binding.Object, "subjects")
+	names := make([]string, 0, len(list))
 	for _, item := range list {
 		names = append(names, fmt.Sprint(item.(map[string]any)["name"]))
 	}
@@ -43,7 +43,7 @@ kind: RoleBinding
 metadata: {name: readers}
 roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: view}`, testenv.In(w.ns))[0]
 	one := func(names ...string) []map[string]any {
-		var all []map[string]any
+		all := make([]map[string]any, 0, len(names))
 		for _, name := range names {
 			all = append(all, subject(name))
 		}
@@ -56,11 +56,11 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: view}`, 
 		want   []string
 		writes bool
 	}{
-		{"nothing is dropped from no list", apply.ListEdit{Path: path, Drop: one("a")}, nil, false},
+		{"nothing is dropped from no list", apply.ListEdit{Path: path, Drop: one("a")}, []string{}, false},
 		{"the list is made", apply.ListEdit{Path: path, Add: one("a")}, []string{"a"}, true},
 		{"items are appended, once", apply.ListEdit{Path: path, Add: one("b", "a", "c")}, []string{"a", "b", "c"}, true},
 		{"items are there", apply.ListEdit{Path: path, Add: one("c"), Drop: one("d")}, []string{"a", "b", "c"}, false},
-		{"by some of the fields", apply.ListEdit{Path: path, Drop: []map[string]any{{"name": "b"}}}, []string{"a", "c"}, true},
+		{"by a field", apply.ListEdit{Path: path, Drop: []map[string]any{{"name": "b"}}}, []string{"a", "c"}, true},
 		{"dropped and added", apply.ListEdit{Path: path, Add: one("d"), Drop: one("a")}, []string{"c", "d"}, true},
 	} {
 		before := binding.GetResourceVersion()
@@ -81,7 +81,8 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: view}`, 
 	}
 	missing := binding.DeepCopy()
 	missing.SetName("none")
-	if err := (apply.ListEdit{Path: path, Add: one("a")}).Write(t.Context(), w.c, missing, fieldOwner); !apierrors.IsNotFound(err) {
+	err = apply.ListEdit{Path: path, Add: one("a")}.Write(t.Context(), w.c, missing, fieldOwner)
+	if !apierrors.IsNotFound(err) {
 		t.Errorf("error %v, want NotFound", err)
 	}
 }

@@ -135,3 +135,17 @@ func hash(content map[string]any, fieldOwner string) (string, error) {
 
 // short returns the first 128 bits of a hash.
 func short(sum []byte) string { return hex.EncodeToString(sum[:16]) }
+
+// maxFieldManager is how long the API server allows the name of a field manager to be.
+const maxFieldManager = 128
+
+// FieldManager returns a name as a field manager, such as "kinship-oam/ManualScalerTrait/web". The end of a
+// name that is too long is replaced by a hash, so that two long names are two field managers.
+func FieldManager(name string) string {
+	if len(name) <= maxFieldManager {
+		return name
+	}
+	sum := sha256.Sum256([]byte(name))
+	end := hex.EncodeToString(sum[:8])
+	return name[:maxFieldManager-len(end)] + end
+}

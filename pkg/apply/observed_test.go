@@ -1,6 +1,7 @@
 package apply_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -48,5 +49,13 @@ func TestCompact(t *testing.T) {
 				t.Errorf("%s: the mark is the same: %t, want %t", c.reason, same, c.same)
 			}
 		})
+	}
+}
+
+func TestFieldManager(t *testing.T) {
+	long := strings.Repeat("x", 128)
+	a, b := apply.FieldManager(long+"a"), apply.FieldManager(long+"b")
+	if apply.FieldManager(long) != long || len(a) != len(long) || a == b {
+		t.Errorf("the field managers are %s and %s", a, b)
 	}
 }

@@ -23,7 +23,10 @@ func TestObstacle(t *testing.T) {
 		},
 		{apply.Change{ID: id, Action: apply.Contested, Message: "a sets b"}, "Deployment/web: a sets b", false},
 		{apply.Change{ID: id, Action: apply.Terminating}, "waiting until the deleted Deployment/web no longer exists", false},
-		{apply.Change{ID: id, Action: apply.Refused, Message: "in use"}, "deletion of Deployment/web was refused: in use", true},
+		{
+			apply.Change{ID: id, Action: apply.Refused, Message: "in use"},
+			"deletion of Deployment/web was refused: in use", true,
+		},
 	} {
 		got := c.change.Obstacle("Blocked", "App")
 		result, err := got.Result()

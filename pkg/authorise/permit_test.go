@@ -46,15 +46,23 @@ func TestPermit(t *testing.T) {
 		state   reconcile.State
 		message string
 	}{
-		"a right":               {whole, []Author{may}, []string{"ConfigMap"}, reconcile.Done, ""},
-		"one author lacks it":   {whole, []Author{may, mayNot}, []string{"ConfigMap"}, reconcile.Waiting, "the author nobody may not delete configmaps in namespace here"},
-		"no author":             {whole, nil, []string{"ConfigMap"}, reconcile.Invalid, "no author is on record"},
-		"no kind":               {whole, nil, nil, reconcile.Done, ""},
-		"no webhook":            {unrecorded, []Author{may}, []string{"ConfigMap"}, reconcile.Invalid, "no author is on record"},
-		"trust":                 {trusting, nil, []string{"ConfigMap"}, reconcile.Done, ""},
-		"cluster-scoped":        {whole, []Author{may}, []string{"Namespace"}, reconcile.Invalid, "Namespace is cluster-scoped"},
-		"trust, cluster-scoped": {trusting, nil, []string{"Namespace"}, reconcile.Invalid, "Namespace is cluster-scoped"},
-		"an unknown kind":       {trusting, nil, []string{"Toy"}, reconcile.Waiting, "no kind Toy in this cluster"},
+		"a right": {whole, []Author{may}, []string{"ConfigMap"}, reconcile.Done, ""},
+		"one author lacks it": {
+			whole,
+			[]Author{may, mayNot},
+			[]string{"ConfigMap"},
+			reconcile.Waiting,
+			"the author nobody may not delete configmaps in namespace here",
+		},
+		"no author":      {whole, nil, []string{"ConfigMap"}, reconcile.Invalid, "no author is on record"},
+		"no kind":        {whole, nil, nil, reconcile.Done, ""},
+		"no webhook":     {unrecorded, []Author{may}, []string{"ConfigMap"}, reconcile.Invalid, "no author is on record"},
+		"trust":          {trusting, nil, []string{"ConfigMap"}, reconcile.Done, ""},
+		"cluster-scoped": {whole, []Author{may}, []string{"Namespace"}, reconcile.Invalid, "Namespace is cluster-scoped"},
+		"trust, cluster-scoped": {
+			trusting, nil, []string{"Namespace"}, reconcile.Invalid, "Namespace is cluster-scoped",
+		},
+		"an unknown kind": {trusting, nil, []string{"Toy"}, reconcile.Waiting, "no kind Toy in this cluster"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			kinds := make([]schema.GroupVersionKind, 0, len(c.kinds))

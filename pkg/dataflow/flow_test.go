@@ -56,10 +56,12 @@ func TestValue(t *testing.T) {
 		input               Input
 		want, reason, fails string
 	}{
-		"a value":        {`{"status":{"key":"v"}}`, key, toKey, `"key":"v"`, "", ""},
-		"a number":       {`{"status":{"key":7}}`, key, toKey, `"key":7`, "", ""},
-		"no source":      {"", key, toKey, "", "Source o does not exist", ""},
-		"another's":      {`{"metadata":{"labels":{"owner":"other"}},"status":{"key":"v"}}`, key, toKey, "", "Source o does not exist", ""},
+		"a value":   {`{"status":{"key":"v"}}`, key, toKey, `"key":"v"`, "", ""},
+		"a number":  {`{"status":{"key":7}}`, key, toKey, `"key":7`, "", ""},
+		"no source": {"", key, toKey, "", "Source o does not exist", ""},
+		"another's": {
+			`{"metadata":{"labels":{"owner":"other"}},"status":{"key":"v"}}`, key, toKey, "", "Source o does not exist", "",
+		},
 		"no value":       {`{"status":{}}`, key, toKey, "", "status.key not found in object", ""},
 		"an empty value": {`{"status":{"key":""}}`, key, toKey, "", "status.key is empty", ""},
 		"equal to the owner": {
@@ -84,7 +86,10 @@ func TestValue(t *testing.T) {
 		},
 		"a sink that is not ready": {
 			`{"status":{"key":"v"}}`, key,
-			Input{ToFieldPaths: []string{"spec.key"}, Conditions: []Condition{{Operator: Equal, FieldPath: "spec.text", Value: "u"}}},
+			Input{
+				ToFieldPaths: []string{"spec.key"},
+				Conditions:   []Condition{{Operator: Equal, FieldPath: "spec.text", Value: "u"}},
+			},
 			"", "got(t) expected to be u", "",
 		},
 		"appended": {`{"status":{"key":["y"]}}`, key, into("spec.list"), `"list":["x","y"]`, "", ""},
@@ -175,7 +180,11 @@ func TestOrder(t *testing.T) {
 			Node{Outputs: gives("y"), Inputs: takes("x")},
 			"End/a in namespace team -> End/b in namespace team -> End/a",
 		},
-		"its own store":   {Node{Outputs: stores, Inputs: loads}, Node{}, "End/a in namespace team -> Store/s in namespace team -> End/a"},
+		"its own store": {
+			Node{Outputs: stores, Inputs: loads},
+			Node{},
+			"End/a in namespace team -> Store/s in namespace team -> End/a",
+		},
 		"another's store": {Node{Inputs: loads}, Node{Outputs: stores}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

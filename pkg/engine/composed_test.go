@@ -101,7 +101,8 @@ func TestComposed(t *testing.T) {
 	e, c := startComposed(t, namespace, p), testenv.Client(t, nil)
 	const text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s}\ndata: {service: %s}\n"
 	owner := testenv.Apply(t, fmt.Sprintf(text, "owner", "none"), testenv.In(namespace))[0]
-	for name, service := range map[string]string{"user": "front", "curious": "front", "waiter": "other", "bystander": "other"} {
+	services := map[string]string{"user": "front", "curious": "front", "waiter": "other", "bystander": "other"}
+	for name, service := range services {
 		testenv.Apply(t, fmt.Sprintf(text, name, service), testenv.In(namespace))
 	}
 	all := []string{"owner", "user", "curious", "waiter", "bystander"}
@@ -160,7 +161,8 @@ func TestComposed(t *testing.T) {
 	if p.of("bystander") > 0 {
 		t.Error("a Service that bystander does not name requeued bystander")
 	}
-	if got := e.Sources(object.ID{Kind: "Service", Namespace: namespace, Name: "front"}, ""); !slices.Contains(got, id("user")) {
+	front := object.ID{Kind: "Service", Namespace: namespace, Name: "front"}
+	if got := e.Sources(front, ""); !slices.Contains(got, id("user")) {
 		t.Errorf("the sources of the Service are %v", got)
 	}
 }

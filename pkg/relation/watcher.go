@@ -86,6 +86,7 @@ type Watcher struct {
 	metadata metadata.Interface
 	dynamic  dynamic.Interface
 	catalog  *watch.Catalog
+	schemas  *Schemas
 	// keep is the function of [Watcher.Keep], or nil.
 	keep  func(*unstructured.Unstructured) client.Object
 	log   logr.Logger
@@ -126,6 +127,7 @@ func NewWatcher(config *rest.Config, log logr.Logger) (*Watcher, error) {
 		metadata: meta,
 		dynamic:  dyn,
 		catalog:  watch.NewCatalog(disc, meta),
+		schemas:  NewSchemas(disc.OpenAPIV3()),
 		log:      log,
 		queue:    workqueue.NewTypedDelayingQueue[schema.GroupKind](),
 		kinds:    map[schema.GroupKind]*watched{},
@@ -178,6 +180,9 @@ func (w *Watcher) Kind(gk schema.GroupKind) (watch.Kind, bool) { return w.catalo
 // Served returns every kind that the cluster serves, in its preferred version, in order.
 func (w *Watcher) Served() []watch.Kind { return w.catalog.Served() }
 
+// Schemas returns the schemas of the kinds that the cluster serves.
+func (w *Watcher) Schemas() *Schemas { return w.schemas }
+
 // Silence returns the error of an API group that does not answer discovery. Silence returns nil
 // for a group that answers, and for a group that does not exist. The catalog keeps the kinds of
 // a silent group that were known before.
@@ -225,7 +230,8 @@ func (w *Watcher) Start(ctx context.Context) error {
 }
 
 // Use declares the kinds that a user (such as a Usage) needs watched, in place of the kinds of
-// its last call. No kinds means that the user needs no kind any more ([Watcher.Users]).
+// its last call. A kind may be there several times. No kinds means that the user needs no kind any
+// more ([Watcher.Users]).
 func (w *Watcher) Use(user object.ID, kinds ...schema.GroupKind) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

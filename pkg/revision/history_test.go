@@ -62,7 +62,8 @@ func newWorld(t *testing.T) *world {
 		t.Fatal("the cache was not filled")
 	}
 	w.parent = &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
-		Namespace: testenv.Namespace(t), Name: "web", Annotations: map[string]string{authorise.AuthorsAnnotation: `[{"username":"a"}]`},
+		Namespace: testenv.Namespace(t), Name: "web",
+		Annotations: map[string]string{authorise.AuthorsAnnotation: `[{"username":"a"}]`},
 	}}
 	w.must(w.Client.Create(t.Context(), w.parent))
 	return w
@@ -170,12 +171,11 @@ func TestPrune(t *testing.T) {
 	w := newWorld(t)
 	for i := range int64(5) {
 		w.made(fmt.Sprint(i), i+1)
-		testenv.Eventually(t, func() error {
-			if all, err := w.Of(w.parent); err != nil || len(all) != int(i)+1 {
-				return fmt.Errorf("revisions are %v, error %v", all, err)
-			}
-			return nil
-		})
+		names := make([]string, 0, i+1)
+		for n := range i + 1 {
+			names = append(names, fmt.Sprintf("web-v%d", n+1))
+		}
+		w.await(names...)
 	}
 	isUsed := func(r *appsv1.ControllerRevision) bool { return r.Name == "web-v2" }
 	if outcome := w.Prune(t.Context(), w.parent, "web-v5", isUsed); !outcome.IsDone() {
@@ -183,7 +183,8 @@ func TestPrune(t *testing.T) {
 	}
 	w.await("web-v2", "web-v5")
 	w.Limit = 0
-	if outcome := w.Prune(t.Context(), w.parent, "web-v5", func(*appsv1.ControllerRevision) bool { return false }); !outcome.IsDone() {
+	unused := func(*appsv1.ControllerRevision) bool { return false }
+	if outcome := w.Prune(t.Context(), w.parent, "web-v5", unused); !outcome.IsDone() {
 		t.Fatal(outcome.Message())
 	}
 	w.await("web-v5")

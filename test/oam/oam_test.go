@@ -49,6 +49,7 @@ func TestOam(t *testing.T) {
 		"scope later":             testScopeLater,
 		"kind later":              testKindLater,
 		"events":                  testEvents,
+		"mistyped definition":     testMistyped,
 		"scaler yields":           testScalerYields,
 		"long names":              testLongTraits,
 		"nothing defined":         testUndefined,

@@ -149,3 +149,30 @@ spec:
       schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}`)
 	w.get("ApplicationConfiguration", "app", synced("lates.late.example.com"))
 }
+
+// testMistyped: a path that the schema of a trait does not have is named, and a mended definition wakes the
+// application.
+func testMistyped(t *testing.T) {
+	w := newWorld(t)
+	const definition = `
+apiVersion: core.oam.dev/v1alpha2
+kind: TraitDefinition
+metadata: {name: mistyped.example.com}
+spec:
+  definitionRef: {name: manualscalertraits.core.oam.dev}
+  workloadRefPath: `
+	w.write(definition + "spec.workloadReference")
+	w.write(bare("db", 1))
+	w.write(application("app", "componentName: db") + `
+      traits:
+        - trait:
+            apiVersion: core.oam.dev/v1alpha2
+            kind: ManualScalerTrait
+            metadata: {name: scaler, labels: {trait.oam.dev/type: mistyped.example.com}}
+            spec: {replicaCount: 2}`)
+	w.get("ApplicationConfiguration", "app", synced("spec.workloadRefPath of TraitDefinition/mistyped.example.com: "+
+		"spec.workloadReference leads to no field of a ManualScalerTrait: spec.workloadReference: the schema"))
+	w.write(definition + "spec.workloadRef")
+	w.get("ManualScalerTrait", "scaler", field("db", "spec", "workloadRef", "name"))
+	w.get("ApplicationConfiguration", "app", synced(""))
+}

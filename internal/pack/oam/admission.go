@@ -128,7 +128,8 @@ func checkApplication(ac *oamv1alpha2.ApplicationConfiguration) error {
 func checkInputs(inputs []oamv1alpha2.DataInput, field string) error {
 	for i, input := range inputs {
 		for j, path := range input.ToFieldPaths {
-			if _, err := dataflow.ParseWritable(fmt.Sprintf("%s.dataInputs[%d].toFieldPaths[%d]", field, i, j), path); err != nil {
+			at := fmt.Sprintf("%s.dataInputs[%d].toFieldPaths[%d]", field, i, j)
+			if _, err := dataflow.ParseWritable(at, path); err != nil {
 				return err
 			}
 		}

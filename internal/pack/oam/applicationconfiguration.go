@@ -61,6 +61,7 @@ func (r *applicationReconciler) pass() *reconcile.Pass[*applicationPass] {
 		Live: []reconcile.Step[*applicationPass]{
 			{Name: "add finalizer", Run: r.updateFinalizer},
 			{Name: "render", Run: r.render},
+			{Name: "check paths", Run: r.checkPaths},
 			{Name: "check rights", Run: r.checkRights},
 			{Name: "watch kinds", Run: r.watchKinds},
 			{Name: "pass data", Run: r.passData},

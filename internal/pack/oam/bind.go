@@ -1,13 +1,24 @@
 package oam
 
 import (
-	"fmt"
+	"context"
+	"errors"
 
+	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	oamv1alpha2 "github.com/kinship-dev/kinship/api/oam/v1alpha2"
+	"github.com/kinship-dev/kinship/pkg/apply"
 	"github.com/kinship-dev/kinship/pkg/dataflow"
+	"github.com/kinship-dev/kinship/pkg/reconcile"
 	"github.com/kinship-dev/kinship/pkg/relation"
+)
+
+// The fields that say where the reference to a workload is written, but for the names of the definitions.
+const (
+	workloadRefPath  = "spec.workloadRefPath of TraitDefinition/"
+	workloadRefsPath = "spec.workloadRefsPath of ScopeDefinition/"
 )
 
 // bindTrait writes the reference to the workload into a trait, at workloadRefPath of the trait's
@@ -20,7 +31,7 @@ func bindTrait(
 	if definition == nil || definition.Spec.WorkloadRefPath == "" {
 		return nil
 	}
-	field := fmt.Sprintf("spec.workloadRefPath of TraitDefinition/%s", definition.Name)
+	field := workloadRefPath + definition.Name
 	content, err := dataflow.Set(trait.Object, field, definition.Spec.WorkloadRefPath, map[string]any{
 		"apiVersion": to.GetAPIVersion(), "kind": to.GetKind(), "name": to.GetName(),
 	}, budget)
@@ -29,4 +40,42 @@ func bindTrait(
 	}
 	trait.Object = content
 	return nil
+}
+
+// checkPath returns a *relation.FieldError if the path in a field of a definition does not lead to a field in
+// the schema of a kind: the API server would drop the reference to the workload without a word. Without a
+// schema nothing is known, and nothing is refused.
+func (e *environment) checkPath(
+	ctx context.Context, field, text string, gvk schema.GroupVersionKind, want string,
+) error {
+	path, err := dataflow.ParseWritable(field, text)
+	if err != nil {
+		return err
+	}
+	_, err = e.watcher.Schemas().Check(gvk, path, want)
+	if wrong, ok := errors.AsType[*relation.FieldError](err); ok {
+		return relation.Wrong(field, "%s leads to no field of a %s: %s", text, gvk.Kind, wrong)
+	}
+	if err != nil {
+		logr.FromContextOrDiscard(ctx).Info("Path not checked", "field", field, "reason", err.Error())
+	}
+	return nil
+}
+
+// checkPaths checks where the references to workloads are written into traits. The schema of a kind may be
+// mended without an event, so that a wrong path is tried again.
+func (r *applicationReconciler) checkPaths(ctx context.Context, p *applicationPass) reconcile.Outcome {
+	for _, part := range p.app.parts {
+		for _, t := range part.traits {
+			if t.definition == nil || t.definition.Spec.WorkloadRefPath == "" {
+				continue
+			}
+			err := r.checkPath(ctx, workloadRefPath+t.definition.Name, t.definition.Spec.WorkloadRefPath,
+				t.object.GroupVersionKind(), relation.TypeObject)
+			if err != nil {
+				return reconcile.WaitFor(apply.ObstacleRetry, reasonError, "%s", err)
+			}
+		}
+	}
+	return reconcile.Outcome{}
 }

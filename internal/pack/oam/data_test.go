@@ -14,7 +14,8 @@ import (
 func TestAddNode(t *testing.T) {
 	obj := &unstructured.Unstructured{}
 	outputs := read[[]oamv1alpha2.DataOutput](t, `
-- {name: out, fieldPath: status.key, conditions: [{op: eq, value: "1", fieldPath: spec.a, valueFrom: {fieldPath: spec.b}}]}
+- {name: out, fieldPath: status.key, conditions: [
+    {op: eq, value: "1", fieldPath: spec.a, valueFrom: {fieldPath: spec.b}}]}
 - outputStore: {apiVersion: v1, kind: ConfigMap, name: store, operations: [
     {type: jsonPatch, op: add, toFieldPath: data.a, toDataPath: b, value: "2", valueFrom: {fieldPath: spec.c}}]}`)
 	inputs := read[[]oamv1alpha2.DataInput](t, `

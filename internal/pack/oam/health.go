@@ -104,12 +104,12 @@ func healthOf(id object.ID, found []relation.Object) (oamv1alpha2.HealthStatus, 
 	found = slices.SortedFunc(slices.Values(found), func(a, b relation.Object) int { return object.Compare(a.ID, b.ID) })
 	for _, obj := range found {
 		s := shownOf(&obj)
-		if s == nil || !s.isJudged {
+		if s == nil || !s.health.IsJudged {
 			continue
 		}
 		judged = append(judged, obj.ID.Short())
-		if s.state != status.CurrentStatus {
-			bad = append(bad, fmt.Sprintf("%s: %s", obj.ID.Short(), s.diagnosis))
+		if s.health.Status != status.CurrentStatus {
+			bad = append(bad, fmt.Sprintf("%s: %s", obj.ID.Short(), s.health.Message))
 		}
 	}
 	switch {

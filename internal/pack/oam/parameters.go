@@ -24,7 +24,8 @@ func setParameters(
 	for i, v := range values {
 		known := slices.ContainsFunc(parameters, func(p oamv1alpha2.ComponentParameter) bool { return p.Name == v.Name })
 		if !known {
-			return nil, relation.Wrong(fmt.Sprintf("%s.parameterValues[%d]", field, i), "the Component has no parameter %q", v.Name)
+			at := fmt.Sprintf("%s.parameterValues[%d]", field, i)
+			return nil, relation.Wrong(at, "the Component has no parameter %q", v.Name)
 		}
 		given[v.Name] = v.Value
 	}

@@ -69,6 +69,9 @@ type part struct {
 // trait is a trait of a workload.
 type trait struct {
 	object *unstructured.Unstructured
+	// definition is nil if there is no TraitDefinition. definitionName is then noDefinition.
+	definition     *oamv1alpha2.TraitDefinition
+	definitionName string
 	// message says that the TraitDefinition is missing.
 	message string
 }
@@ -153,7 +156,7 @@ func (r renderer) part(i int) (part, error) {
 		p.scopes = append(p.scopes, s.ScopeReference)
 	}
 	before := r.statusOf(found, workload.GetName())
-	definitions, revisionEnabled, err := p.readTraits(c, field, r.from)
+	revisionEnabled, err := p.readTraits(c, field, r.from)
 	if err != nil {
 		return part{}, err
 	}
@@ -168,28 +171,28 @@ func (r renderer) part(i int) (part, error) {
 	if err := p.addNode(workload, field, c.DataOutputs, c.DataInputs); err != nil {
 		return part{}, err
 	}
-	return p, r.finishTraits(&p, c, field, definitions, before)
+	return p, r.finishTraits(&p, c, field, before)
 }
 
 // finishTraits names the traits, and binds them to the workload.
 func (r renderer) finishTraits(
-	p *part, c *oamv1alpha2.ApplicationConfigurationComponent, field string, definitions []definition, before *earlier,
+	p *part, c *oamv1alpha2.ApplicationConfigurationComponent, field string, before *earlier,
 ) error {
 	taken := map[string]bool{}
 	for _, t := range p.traits {
 		taken[t.object.GetName()] = true
 	}
-	for j := range p.traits {
-		t := p.traits[j].object
+	for j, one := range p.traits {
+		t := one.object
 		if t.GetName() == "" {
-			t.SetName(traitName(p.component, definitions[j].name, &c.Traits[j], t, before, taken))
+			t.SetName(traitName(p.component, one.definitionName, &c.Traits[j], t, before, taken))
 		}
 		taken[t.GetName()] = true
 		at := fmt.Sprintf("%s.traits[%d]", field, j)
-		if err := checkApplies(definitions[j].spec, p.workload, r.from, at+".trait"); err != nil {
+		if err := checkApplies(one.definition, p.workload, r.from, at+".trait"); err != nil {
 			return err
 		}
-		if err := bindTrait(t, definitions[j].spec, p.workload, r.budget); err != nil {
+		if err := bindTrait(t, one.definition, p.workload, r.budget); err != nil {
 			return err
 		}
 		if err := p.finish(r.ApplicationConfiguration, t, oamv1alpha2.ResourceTypeTrait, nil, nil); err != nil {
@@ -210,36 +213,29 @@ func checkName(c *oamv1alpha2.ApplicationConfigurationComponent, field string) e
 	return nil
 }
 
-// definition is the definition of a trait, with its name. spec is nil if there is none.
-type definition struct {
-	name string
-	spec *oamv1alpha2.TraitDefinition
-}
-
 // readTraits adds the traits of a component as the application has them.
 func (p *part) readTraits(
 	c *oamv1alpha2.ApplicationConfigurationComponent, field string, from sources,
-) (definitions []definition, revisionEnabled bool, err error) {
+) (revisionEnabled bool, err error) {
 	for j := range c.Traits {
 		at := fmt.Sprintf("%s.traits[%d].trait", field, j)
 		t, err := objectOf(c.Traits[j].Trait, at)
 		if err != nil {
-			return nil, false, err
+			return false, err
 		}
 		plural, served := from.plural(t.GroupVersionKind())
 		if !served {
-			return nil, false, relation.Wrong(at, "the API server serves no %s", t.GroupVersionKind())
+			return false, relation.Wrong(at, "the API server serves no %s", t.GroupVersionKind())
 		}
-		d := definition{name: definitionName(t, oamv1alpha2.LabelTraitType, plural)}
-		one := trait{object: t}
-		if d.spec = from.trait(d.name); d.spec == nil {
-			d.name, one.message = noDefinition, noTraitDefinition
+		one := trait{object: t, definitionName: definitionName(t, oamv1alpha2.LabelTraitType, plural)}
+		if one.definition = from.trait(one.definitionName); one.definition == nil {
+			one.definitionName, one.message = noDefinition, noTraitDefinition
 		} else {
-			revisionEnabled = revisionEnabled || d.spec.Spec.RevisionEnabled
+			revisionEnabled = revisionEnabled || one.definition.Spec.RevisionEnabled
 		}
-		p.traits, definitions = append(p.traits, one), append(definitions, d)
+		p.traits = append(p.traits, one)
 	}
-	return definitions, revisionEnabled, nil
+	return revisionEnabled, nil
 }
 
 // checkApplies refuses a trait whose definition does not name the workload in appliesToWorkloads.

@@ -2,7 +2,6 @@ package oam
 
 import (
 	"context"
-	"crypto/sha256"
 	"fmt"
 	"strings"
 	"sync"
@@ -109,7 +108,7 @@ func (r *scalerReconciler) setReplicas(ctx context.Context, p *scalerPass, targe
 	switch {
 	case target.Deleting:
 		return reconcile.Outcome{}
-	case isScaled && isManagedBy(s, manager):
+	case isScaled && apply.Observe(s, manager).Mark != "":
 		rivals.Applied(target.ID, spec)
 		return reconcile.Outcome{}
 	}
@@ -168,26 +167,7 @@ func (r *scalerReconciler) checkTraits(p *scalerPass, target relation.Object) re
 	return reconcile.Outcome{}
 }
 
-// maxManager is how long the name of a field manager may be.
-const maxManager = 128
-
 // traitManager returns the field manager of a trait: two traits that set the same field are told apart.
-// The end of a manager that is too long is replaced by a hash.
 func traitManager(gvk schema.GroupVersionKind, name string) string {
-	manager := fieldOwner + "/" + gvk.Kind + "/" + name
-	if len(manager) <= maxManager {
-		return manager
-	}
-	hash := fmt.Sprintf("%x", sha256.Sum256([]byte(manager)))[:16]
-	return manager[:maxManager-len(hash)] + hash
-}
-
-// isManagedBy reports whether a field manager has applied fields of an object.
-func isManagedBy(s *shown, manager string) bool {
-	for _, f := range s.ManagedFields {
-		if f.Manager == manager {
-			return true
-		}
-	}
-	return false
+	return apply.FieldManager(fieldOwner + "/" + gvk.Kind + "/" + name)
 }

@@ -69,7 +69,8 @@ func (r *applicationReconciler) joinScopes(ctx context.Context, p *applicationPa
 	for _, scope := range slices.SortedFunc(maps.Keys(all), compareReferences) {
 		m := all[scope]
 		if len(m.join) > 0 {
-			may := r.permit.Check(ctx, m.authors, p.Namespace, "patch", schema.FromAPIVersionAndKind(scope.APIVersion, scope.Kind))
+			gvk := schema.FromAPIVersionAndKind(scope.APIVersion, scope.Kind)
+			may := r.permit.Check(ctx, m.authors, p.Namespace, "patch", gvk)
 			if outcome = outcome.And(may); !may.IsDone() {
 				m.join = nil
 			}
@@ -167,9 +168,12 @@ func (r *applicationReconciler) editScope(
 	ctx context.Context, scope object.ID, version schema.GroupVersion, definition *oamv1alpha2.ScopeDefinition,
 	add, drop []oamv1alpha2.TypedReference,
 ) error {
-	path, err := dataflow.ParseWritable("spec.workloadRefsPath of ScopeDefinition/"+definition.Name,
-		definition.Spec.WorkloadRefsPath)
+	field, text := workloadRefsPath+definition.Name, definition.Spec.WorkloadRefsPath
+	path, err := dataflow.ParseWritable(field, text)
 	if err != nil {
+		return err
+	}
+	if err := r.checkPath(ctx, field, text, version.WithKind(scope.Kind), relation.TypeList); err != nil {
 		return err
 	}
 	cached, isHealth := r.engine.Get(scope).(*oamv1alpha2.HealthScope)

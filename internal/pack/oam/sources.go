@@ -33,13 +33,14 @@ func (s namespaced) component(c *oamv1alpha2.ApplicationConfigurationComponent) 
 	if c.RevisionName != "" {
 		return s.revision(c.RevisionName)
 	}
+	const field = "spec.components[*].componentName"
 	found, _ := s.engine.Get(in(componentKind, s.namespace, c.ComponentName)).(*oamv1alpha2.Component)
 	if found == nil {
-		return component{}, relation.Wrong("spec.components[*].componentName", "there is no Component/%s: create it", c.ComponentName)
+		return component{}, relation.Wrong(field, "there is no Component/%s: create it", c.ComponentName)
 	}
 	revision, ok := latestRevision(found)
 	if !ok {
-		return component{}, relation.Wrong("spec.components[*].componentName", "Component/%s has no revision yet", c.ComponentName)
+		return component{}, relation.Wrong(field, "Component/%s has no revision yet", c.ComponentName)
 	}
 	return component{found.Name, revision, found.Spec, found.Labels, found.Annotations, authorise.AuthorsOf(found)}, nil
 }
@@ -57,8 +58,8 @@ func (s namespaced) revision(name string) (component, error) {
 	}
 	recorded, _ := s.engine.Get(s.history.ParentOf(found)).(*oamv1alpha2.Component)
 	if recorded == nil || !metav1.IsControlledBy(found, recorded) {
-		return component{}, relation.Wrong(field, "ControllerRevision/%s does not belong to Component/%s: the Component is not its "+
-			"controller", name, c.Name)
+		return component{}, relation.Wrong(field, "ControllerRevision/%s does not belong to Component/%s: the Component "+
+			"is not its controller", name, c.Name)
 	}
 	return component{c.Name, name, c.Spec, c.Labels, c.Annotations, authorise.AuthorsOf(found)}, nil
 }
