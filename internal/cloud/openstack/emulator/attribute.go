@@ -35,8 +35,8 @@ const (
 	admin
 	// hidden: only an administrator sees the attribute.
 	hidden
-	// nullable: null is a value of its own, as in {"gateway_ip": null}, and does not mean the
-	// default.
+	// nullable: null is a value of its own, as in {"description": null}, and does not mean
+	// the default.
 	nullable
 
 	cu = create | update
