@@ -7,8 +7,9 @@ import (
 	"github.com/kinship-dev/kinship/pkg/object"
 )
 
-// turns lets one goroutine at a time write to an object. Two objects rarely share a mutex, and
-// then wait for each other. The zero value is ready to use.
+// turns lets one goroutine at a time write to an object, in [Finalizers.Hold] or [Lock.Ensure]. Two
+// objects with the same maphash.Comparable share a mutex, and wait for each other. The zero value
+// is ready to use.
 type turns struct {
 	mutexes [256]sync.Mutex
 }

@@ -23,7 +23,8 @@ const (
 	anything
 )
 
-// access says who may write an attribute, and when.
+// access has flags that say who may write or see an attribute, and whether in POST (create) or in
+// PUT and PATCH (update).
 type access int
 
 const (
@@ -34,7 +35,8 @@ const (
 	admin
 	// hidden: only an administrator sees the attribute.
 	hidden
-	// nullable: null is a value and doesn't mean the default.
+	// nullable: null is a value of its own, as in {"description": null}, and does not mean
+	// the default.
 	nullable
 
 	cu = create | update

@@ -27,20 +27,21 @@ const (
 	AfterExecution  = emulated.AfterExecution
 )
 
-// Fault is a misbehaviour for matching calls. Empty fields match everything.
+// Fault is a misbehaviour for the calls that match Service, Method, Resource and Single. An empty
+// field matches every call.
 type Fault struct {
 	Service string `json:"service,omitempty"`
 	Method  string `json:"method,omitempty"`
 	// Resource is a name of [Server.Calls], such as ports or ports/tags.
 	Resource string `json:"resource,omitempty"`
-	// Single matches calls for one resource only, not lists.
+	// Single matches only calls for one resource, as in /v2.0/ports/{id}, and no lists.
 	Single bool `json:"single,omitempty"`
 	// Skip lets so many matching calls pass first.
 	Skip int `json:"skip,omitempty"`
 	// Times is how many calls the Fault hits; 0 is one, below 0 all.
 	Times int `json:"times,omitempty"`
 
-	// Status, when set, is answered instead of doing anything.
+	// Status, when set, is the answer, such as 503; the call is not carried out.
 	Status int `json:"status,omitempty"`
 	// Body, when set, is answered with Status. Body is JSON, in the form of the service's
 	// errors.
@@ -48,13 +49,14 @@ type Fault struct {
 	// RetryAfter goes with Status, in seconds.
 	RetryAfter int   `json:"retryAfter,omitempty"`
 	Reset      Reset `json:"reset,omitempty"`
-	// Delay is added before the call is executed, Slow spread over its answer.
+	// Delay is the time before the call is carried out. Slow is the time over which the bytes of
+	// the answer are spread.
 	Delay time.Duration `json:"delay,omitempty"`
 	Slow  time.Duration `json:"slow,omitempty"`
 	// Late has a proxy that does not wait answer 504 at once, and the call be carried out so
 	// long after that.
 	Late time.Duration `json:"late,omitempty"`
-	// Together holds calls until so many calls are under way at once.
+	// Together holds calls until so many matching calls are under way at the same time (Fault.met).
 	Together int `json:"together,omitempty"`
 	// Last has the cloud answer 503 to whatever comes after, until ClearFaults.
 	Last bool `json:"last,omitempty"`
@@ -195,7 +197,8 @@ func isVersion(part string) bool {
 	return len(part) > 1 && part[0] == 'v' && part[1] >= '1' && part[1] <= '9'
 }
 
-// comes counts a call, and returns the Fault for the call besides its execution.
+// comes counts a call in Server.calls, and returns the [Fault] for the time before the call is
+// carried out (Fault.before).
 func (s *Server) comes(call Call, single bool) Fault {
 	s.control.Lock()
 	defer s.control.Unlock()
@@ -210,7 +213,8 @@ func (s *Server) comes(call Call, single bool) Fault {
 	return hit
 }
 
-// goes counts a call that was carried out, and reports whether the call is answered.
+// goes counts a call that was carried out in Server.done, and reports whether the call is answered:
+// a [Fault] with AfterExecution drops the connection.
 func (s *Server) goes(call Call, single bool) bool {
 	s.control.Lock()
 	defer s.control.Unlock()
@@ -218,7 +222,8 @@ func (s *Server) goes(call Call, single bool) bool {
 	return s.hit(call, single, true).Reset != AfterExecution
 }
 
-// hit returns the Fault that a call meets before or after its execution.
+// hit returns the first of Server.faults that matches a call, for the time before or after the call
+// is carried out. The caller holds Server.control.
 func (s *Server) hit(call Call, single, after bool) Fault {
 	for i, f := range s.faults {
 		if (f.Reset == AfterExecution) != after || !f.matches(call, single) {
@@ -239,7 +244,8 @@ func (s *Server) hit(call Call, single, after bool) Fault {
 	return Fault{}
 }
 
-// before reports whether the call is to be executed.
+// before waits, answers or drops the connection as the Fault says, and reports whether the call is
+// to be carried out.
 func (f Fault) before(w http.ResponseWriter, r *http.Request) bool {
 	if f.Delay > 0 && !pause(r, f.Delay) {
 		return false
@@ -276,7 +282,7 @@ func (f Fault) before(w http.ResponseWriter, r *http.Request) bool {
 	return false
 }
 
-// after carries out a call whose client does not wait.
+// after carries out a call after Fault.Late, although the client does not wait.
 func (f Fault) after(r *http.Request, answer func(*http.Request)) error {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {

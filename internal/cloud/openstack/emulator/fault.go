@@ -5,11 +5,11 @@ import (
 	"net/http"
 )
 
-// fault is an error in the form of the service.
+// fault is an error that service.body puts into the form of the service, such as {"NeutronError":
+// {...}}.
 type fault struct {
 	status int
-	// kind is Neutron's name of the error; other services derive theirs from the
-	// status.
+	// kind is NeutronError.type; other services derive the name of an error from the status code.
 	kind    string
 	message string
 }
@@ -69,7 +69,7 @@ func novaError(f *fault) any {
 	return object{name: object{"code": f.status, "message": f.message}}
 }
 
-// page is an error in the form of Glance's page.
+// page is an error as the HTML page of Glance.
 type page string
 
 func glanceError(f *fault) any {

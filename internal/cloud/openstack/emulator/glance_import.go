@@ -72,8 +72,8 @@ func (s *Server) HoldImports() (release func()) {
 	})
 }
 
-// download fetches the content of an image in the background. It ends early with the image, and
-// with the server.
+// download fetches the content of an image in the background. The download ends early when the
+// image is deleted (DELETE /v2/images/ID) and when [Server.Close] is called.
 func (s *Server) download(ctx context.Context, o object, address string) {
 	if s.downloads == nil {
 		return // The server is being closed.
@@ -104,7 +104,7 @@ func (s *Server) download(ctx context.Context, o object, address string) {
 	})
 }
 
-// change runs a function that changes the cloud's state.
+// change runs a function with Server.mu, for goroutines that change the cloud's state.
 func (s *Server) change(do func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -151,8 +151,8 @@ func (s *Server) stopDownloads() {
 	s.background.Wait()
 }
 
-// fetch returns the content of an address. Like the operator, fetch refuses the addresses from
-// which machines get their credentials.
+// fetch returns the content of an http URL. Like the operator, fetch refuses the addresses from
+// which machines get their credentials, such as 169.254.169.254.
 func fetch(ctx context.Context, address string) ([]byte, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {

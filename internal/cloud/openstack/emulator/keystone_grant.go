@@ -40,7 +40,8 @@ func (s *Server) grants() {
 	s.guarded(identity, "GET "+identity.root+"/role_assignments", listAssignments)
 }
 
-// grant builds the assignment that a path speaks of; its parts must exist.
+// grant builds the role assignment of a path such as /projects/{target}/users/{actor}/roles/{role};
+// project, user and role must exist.
 func (rq *request) grant(target, actor string) (object, error) {
 	if !rq.token.admin() {
 		return nil, forbidden("You are not authorized to perform the requested action: identity:create_grant.")
@@ -123,7 +124,8 @@ func dropGrants(rq *request, o object) error {
 
 const applicationCredentials = "identity/application_credentials"
 
-// credentials serves application credentials, which only their user may touch.
+// credentials serves /v3/users/{user}/application_credentials, which this user may read and write,
+// and an administrator may read and delete.
 func (s *Server) credentials() {
 	root := identity.root + "/users/{user}/application_credentials"
 	owned := func(handle handler) handler {

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// token is one login. Tokens are kept apart from the store, since a token is no resource.
+// token is one login (POST /v3/auth/tokens). Tokens are in Server.tokens and not in Server.objects,
+// since a token is no resource.
 type token struct {
 	id      string
 	user    string
@@ -219,7 +220,7 @@ func (rq *request) shortDomain(id string) object {
 	return object{"id": id, "name": rq.store().get("identity/domains", id).str("name")}
 }
 
-// subject is the token that a request is about.
+// subject returns the token that the header X-Subject-Token names.
 func (rq *request) subject() (*token, error) {
 	t := rq.cloud.tokenOf(rq.Header.Get("X-Subject-Token"), rq.now)
 	if t == nil {

@@ -10,7 +10,7 @@ var network = &service{
 	name: "network", base: "/network", root: "/network/v2.0", strict: true, body: neutronError,
 }
 
-// standard are the attributes that all kinds of Neutron have.
+// standard are the attributes that all kinds of Neutron have, such as project_id and description.
 var standard = attributes{
 	"name":        {text, cu, ""},
 	"description": {text, cu, ""},
@@ -120,7 +120,8 @@ func matchRevision(rq *request, o object) error {
 	return nil
 }
 
-// owned objects are visible to their project and to administrators.
+// owned is resource.visible for objects that only callers of their project_id and administrators
+// see.
 func owned(rq *request, o object) bool {
 	return rq.token.admin() || o.str("project_id") == rq.token.project
 }

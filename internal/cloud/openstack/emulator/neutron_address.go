@@ -153,7 +153,7 @@ func forHosts(prefix netip.Prefix, address netip.Addr) bool {
 	return address.Is6() || prefix.Bits() >= 31 || (address != prefix.Addr() && !lastOf(prefix).Less(address))
 }
 
-// taken reports whether another port of the network has an address.
+// taken reports whether another port of the network has an address in fixed_ips.
 func (rq *request) taken(net, address, port string) bool {
 	return len(rq.portsOf(net, func(p object) bool {
 		return p.id() != port && slices.ContainsFunc(p.objects("fixed_ips"), func(fixed object) bool {

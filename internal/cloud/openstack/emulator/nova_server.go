@@ -191,7 +191,7 @@ func (rq *request) placed(o object) bool {
 	return true
 }
 
-// plug gives a server a port, which is made if there is only a network.
+// plug gives a server the port with an id. Without an id, plug creates a port in the network net.
 func (rq *request) plug(server object, id, net string) (object, error) {
 	port := rq.store().get("network/ports", id)
 	if port == nil {
@@ -208,7 +208,8 @@ func (rq *request) plug(server object, id, net string) (object, error) {
 	return port, nil
 }
 
-// unplug restores a port to its former state, or removes the port if Nova made it.
+// unplug clears device_id, device_owner and binding:host_id of a port, or removes the port if Nova
+// created the port.
 func (rq *request) unplug(port object) {
 	if port.flag("_nova") {
 		rq.dropPort(port)

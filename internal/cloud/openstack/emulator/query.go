@@ -30,8 +30,8 @@ func containsAny(have, want []string) bool {
 	return slices.ContainsFunc(want, func(tag string) bool { return slices.Contains(have, tag) })
 }
 
-// matches compares an object with the filters of the query: a key given several
-// times means any of its values. Keys that are no attributes are ignored.
+// matches compares an object with the filters of the query: a key given several times means any of
+// its values. Keys that are no attributes, such as ?limit, are ignored.
 func (rq *request) matches(o object, attrs attributes) bool {
 	for key, values := range rq.URL.Query() {
 		if slices.Contains(notFilters, key) {
@@ -60,7 +60,7 @@ func (rq *request) matches(o object, attrs attributes) bool {
 	return true
 }
 
-// equals compares a value with its text in a query.
+// equals compares a value with a text of the query, as in ?admin_state_up=True.
 func equals(value any, want string) bool {
 	switch typed := value.(type) {
 	case nil:
@@ -83,7 +83,8 @@ func within(o object, want string) bool {
 	return ok && equals(o[key], inner)
 }
 
-// page cuts a list to limit after marker, and returns the address of the rest.
+// page returns the part of a list after ?marker, at most ?limit objects, and the address of the
+// next page.
 func (rq *request) page(all []object, perPage int) (page []object, next string, err error) {
 	query := rq.URL.Query()
 	if marker := query.Get("marker"); marker != "" {

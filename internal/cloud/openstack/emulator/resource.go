@@ -9,13 +9,15 @@ import (
 	"github.com/google/uuid"
 )
 
-// resource is a kind of object: the form of its requests and its rules. All functions may be
-// nil.
+// resource is a kind of object, such as networks: the form of its requests and its rules. All
+// functions may be nil.
 type resource struct {
 	service *service
-	// table holds the objects of the kind, name stands in its errors.
+	// table is the name in Server.objects, as in network/ports; name is the noun in errors, as in
+	// Port.
 	table, name string
-	// path follows the service's root; single and plural are the envelopes.
+	// path follows service.root, as in /ports; single and plural are the keys of bodies, as in
+	// {"port": {...}} and {"ports": [...]}.
 	path, single, plural string
 	attrs                attributes
 	// verb of an update: PUT, PATCH, or none.
@@ -26,7 +28,8 @@ type resource struct {
 	created, deleted int
 	// newID makes an ID; UUIDs when nil.
 	newID func() string
-	// visible says which callers see an object; nil means all callers.
+	// visible reports whether the caller of a request sees an object, by request.token; nil means
+	// that every caller does.
 	visible func(*request, object) bool
 	// prepare completes and checks a new object; stored runs when the object is in its table. A
 	// 4xx from either leaves nothing behind.
@@ -36,18 +39,19 @@ type resource struct {
 	change func(rq *request, old, change object) error
 	// remove checks a deletion and clears dependent state.
 	remove func(*request, object) error
-	// view returns the object as a client sees it. view gets a copy.
+	// view returns the object as a client sees it, without keys such as _image. view may change the
+	// copy that it gets.
 	view func(*request, object) object
-	// unlisted are fields that only the answer for a single object has.
+	// unlisted are fields that only GET of a single object has, and no list.
 	unlisted []string
-	// tags serves the tags of an object below its path.
+	// tags serves the tags of an object at /{id}/tags (registerTags).
 	tags bool
-	// filter says whether an object passes a query's filters; nil compares
-	// attributes.
+	// filter reports whether an object passes the filters of a query; with nil, request.matches
+	// compares attributes.
 	filter func(*request, object) bool
 	// extraFilters are keys of a query that are no attributes of a request.
 	extraFilters []string
-	// queries are the keys that a query may have, where others are refused.
+	// queries are the keys that a query may have, for services that refuse other keys with 400.
 	queries []string
 	// perPage is the default page size of a list; 0 is unlimited.
 	perPage int
@@ -73,7 +77,7 @@ func (res *resource) sees(rq *request, o object) bool {
 	return res.visible == nil || res.visible(rq, o)
 }
 
-// find returns an object that the caller may see.
+// find returns an object that resource.visible lets the caller see, or the error 404.
 func (res *resource) find(rq *request, id string) (object, error) {
 	o := rq.store().get(res.table, id)
 	if o == nil || !res.sees(rq, o) {
@@ -96,7 +100,7 @@ func (res *resource) show(rq *request, o object) object {
 	return shown
 }
 
-// item returns an object in the form of a list.
+// item returns an object in the form of a list, without resource.unlisted.
 func (res *resource) item(rq *request, o object) object {
 	shown := res.show(rq, o)
 	for _, field := range res.unlisted {
@@ -280,7 +284,7 @@ func (res *resource) passes(rq *request, o object) bool {
 	return rq.matches(o, res.attrs)
 }
 
-// pick leaves only the fields that a query asks for.
+// pick leaves only the fields that a query asks for, as in ?fields=id&fields=name.
 func pick(o object, fields []string) object {
 	if len(fields) == 0 {
 		return o

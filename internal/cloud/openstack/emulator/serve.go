@@ -21,14 +21,15 @@ const maxRequest = 1 << 20
 // service is one of the OpenStack services.
 type service struct {
 	name string
-	// base is the beginning of the service's paths; root the versioned path.
+	// base is the beginning of the service's paths, as in /network; root is the versioned path, as
+	// in /network/v2.0.
 	base, root string
 	// strict services refuse unknown attributes.
 	strict bool
 	body   func(*fault) any
 }
 
-// request is one call during its handling. The server's lock is held.
+// request is one HTTP request while a handler serves the request. The handler has Server.mu.
 type request struct {
 	*http.Request
 
@@ -40,7 +41,7 @@ type request struct {
 	now     time.Time
 }
 
-// store is the server's.
+// store returns Server.objects.
 func (rq *request) store() store { return rq.cloud.objects }
 
 // reply is an answer of an unusual form.
@@ -57,7 +58,7 @@ func (s *Server) open(svc *service, pattern string, handle handler) {
 	s.mux.Handle(pattern, s.serve(svc, handle, false))
 }
 
-// guarded serves a path to callers with a token.
+// guarded serves a path to callers with a valid X-Auth-Token.
 func (s *Server) guarded(svc *service, pattern string, handle handler) {
 	s.mux.Handle(pattern, s.serve(svc, handle, true))
 }
@@ -90,7 +91,8 @@ func (s *Server) serve(svc *service, handle handler, needsToken bool) http.Handl
 	})
 }
 
-// answer reads, checks the token, runs the handler under the lock and encodes.
+// answer reads the body, checks X-Auth-Token, runs the handler with Server.mu and encodes the
+// result.
 func (rq *request) answer(handle handler, needsToken bool) (int, map[string]string, []byte) {
 	result, err := rq.result(handle, needsToken)
 	if err != nil {
@@ -197,7 +199,7 @@ func write(w http.ResponseWriter, r *http.Request, status int, header map[string
 	}
 }
 
-// pause waits, and reports whether the client is still there.
+// pause waits, and reports whether the client still waits for the answer (r.Context()).
 func pause(r *http.Request, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

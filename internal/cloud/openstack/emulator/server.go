@@ -19,8 +19,8 @@ const (
 
 // Options of an emulated cloud. The zero value is good for tests.
 type Options struct {
-	// Listen is the address to listen on; a free port of the loopback interface
-	// when empty.
+	// Listen is the address to listen on. Empty means 127.0.0.1:0, a free port of the loopback
+	// interface.
 	Listen string
 	// Certificate makes the server serve HTTPS.
 	Certificate *tls.Certificate
@@ -133,7 +133,8 @@ func (s *Server) entry(name, user, project string) string {
 `, name, region, s.url, user, password, project)
 }
 
-// add registers resources and keeps them for resources that refer to them.
+// add registers resources (Server.register) and records each in Server.named, for resources that
+// refer to others.
 func (s *Server) add(resources ...*resource) {
 	for _, res := range resources {
 		s.named[res.table] = res
@@ -154,7 +155,8 @@ func (s *Server) route() {
 	s.manila()
 }
 
-// missing answers every path of a service that has no route.
+// missing answers 404, in the form of the service's errors, for every path of a service that has no
+// route.
 func (s *Server) missing(svc *service) {
 	s.open(svc, svc.base+"/", func(rq *request) (any, error) {
 		return nil, refuse(http.StatusNotFound, "HTTPNotFound", "The resource could not be found: %s", rq.URL.Path)

@@ -5,16 +5,16 @@ import (
 	"time"
 )
 
-// transition is a state that an object is about to leave by itself.
+// transition is a change of status that follows without a request, such as BUILD to ACTIVE of a
+// server.
 type transition struct {
 	object object
 	at     time.Time
 	then   func()
 }
 
-// become puts an object into a state, and into the next state after the build time. Except for
-// downloads, nothing runs in the background: due changes happen before the next request is
-// handled.
+// become sets status of an object to state, and to next after [Options.BuildTime]. Except for
+// downloads, nothing runs in the background: runDue makes the due changes before the next request.
 func (rq *request) become(o object, state, next string, also func()) {
 	rq.after(o, func() {
 		o["status"] = next
@@ -30,7 +30,7 @@ func (rq *request) become(o object, state, next string, also func()) {
 	}
 }
 
-// after runs a function after the build time, or at once without a build time.
+// after runs a function after [Options.BuildTime], or at once if BuildTime is 0.
 func (rq *request) after(o object, then func()) {
 	build := rq.cloud.options.BuildTime
 	if build <= 0 {

@@ -8,7 +8,7 @@ import (
 )
 
 // object is one resource in the form that an administrator sees. Keys that begin with an
-// underscore are internal and never printed.
+// underscore, such as _image, are internal and never part of an answer.
 type object map[string]any
 
 func (o object) str(key string) string {
@@ -41,7 +41,7 @@ func (o object) list(key string) []any {
 
 func (o object) id() string { return o.str("id") }
 
-// objects returns the elements of a list that are objects.
+// objects returns the elements of a list that are JSON objects, such as those of fixed_ips.
 func (o object) objects(key string) []object {
 	found := make([]object, 0, len(o.list(key)))
 	for _, element := range o.list(key) {
@@ -116,7 +116,7 @@ func (s store) remove(name, id string) {
 	t.ids = slices.DeleteFunc(t.ids, func(other string) bool { return other == id })
 }
 
-// where returns the objects of a table for which match holds.
+// where returns the objects of a table, such as network/ports, for which match returns true.
 func (s store) where(name string, match func(object) bool) []object {
 	t := s.table(name)
 	var found []object
@@ -128,7 +128,8 @@ func (s store) where(name string, match func(object) bool) []object {
 	return found
 }
 
-// by returns the objects of a table with a value of an attribute.
+// by returns the objects of a table with a value of an attribute, such as the ports with a
+// network_id.
 func (s store) by(name, key, value string) []object {
 	return s.where(name, func(o object) bool { return o.str(key) == value })
 }

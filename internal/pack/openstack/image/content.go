@@ -17,9 +17,9 @@ import (
 const (
 	// contentField is the name of the content in the result of Differs.
 	contentField = "content"
-	// queued is the status of an image without content in Glance.
+	// queued is the field status of an image in Glance (GET /v2/images/ID) without content.
 	queued = "queued"
-	// active is the status of an image with content in Glance.
+	// active is the field status of an image in Glance with content.
 	active = "active"
 	// downloadingType is the type of the condition for the download of the content.
 	downloadingType = "Downloading"

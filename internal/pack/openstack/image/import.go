@@ -28,7 +28,8 @@ const (
 	notAsked importPhase = iota
 	// underWay means that an import was requested, and Glance may still fill the image.
 	underWay
-	// failed means that an import was requested, and the image is queued again.
+	// failed means that an import was requested (POST /v2/images/ID/import), and the image is
+	// queued again.
 	failed
 	// filled means that the image has a content, or another client is uploading one.
 	filled

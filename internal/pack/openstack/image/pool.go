@@ -14,9 +14,9 @@ import (
 	"github.com/kinship-dev/kinship/pkg/external"
 )
 
-// pool streams the contents of Images, a few at a time, so that no worker waits. Each stream is a
-// task of an Image. The pool requeues the Image when its task has ended. A task ends early when its
-// Image is deleted, and when the operator stops.
+// pool streams the contents of Images, at most shares.all at a time, so that no worker of
+// external.Engine waits. Each stream is a task of an Image. The pool requeues the Image when its
+// task has ended. A task ends early when its Image is deleted, and when the operator stops.
 //
 // A task needs a slot. Slots are shared between namespaces and between sources, the hosts that
 // contents are downloaded from. A task whose source does not answer within the time lent loses its
@@ -66,27 +66,30 @@ func (u *usage) remove(t *task) {
 	decrease(u.source, t.source)
 }
 
-// decrease removes a count of zero from the map: a tenant can name any number of hosts.
+// decrease subtracts 1 from a count, and removes a count of 0 from the map: a tenant can name any
+// number of hosts in spec.resource.content.download.url.
 func decrease(counts map[string]int, key string) {
 	if counts[key]--; counts[key] <= 0 {
 		delete(counts, key)
 	}
 }
 
-// rest is the pause between a failed task and the next attempt.
+// rest is the pause between a failed task and the next attempt, from engine.FirstRetry up to
+// engine.LastRetry.
 type rest struct {
 	failures int
 	until    time.Time
 	message  string
 }
 
-// task streams the content of one Image to Glance.
+// task streams the content of one Image to Glance (actuator.stream).
 type task struct {
 	obj    client.Object
 	source string
 	run    func(context.Context) error
 	slot   bool // the task has a slot
-	// answered says that the source has answered: another task can't borrow the slot any more.
+	// answered says that the source has answered (pool.resume): another task can't borrow the slot
+	// any more.
 	answered bool
 	cancel   context.CancelFunc // nil until it is begun
 	ended    bool
@@ -98,8 +101,8 @@ type task struct {
 // lentAfter is how long a task keeps its slot while its source does not answer.
 const lentAfter = time.Second
 
-// spread is the number of tasks that may have begun per slot: all but one wait for sources that
-// do not answer.
+// spread is the number of tasks that may have begun for each slot: 1 of them has the slot, and the
+// others wait for sources that do not answer (pool.lend).
 const spread = 8
 
 // newPool returns a pool with the given numbers of slots. The [external.Engine] calls Start.
@@ -193,7 +196,8 @@ func (p *pool) changed() {
 	p.change.Broadcast()
 }
 
-// next waits until a task may begin and returns the task, or nil after the end of ctx.
+// next waits until pool.first finds a task that may begin, and returns the task, or nil after the
+// end of ctx.
 func (p *pool) next(ctx context.Context) *task {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -276,7 +280,7 @@ func (p *pool) free(t *task) {
 	}
 }
 
-// resume waits until a task has a slot again.
+// resume sets task.answered, and waits until the task has a slot again.
 func (p *pool) resume(ctx context.Context, t *task) error {
 	stop := context.AfterFunc(ctx, p.changed)
 	defer stop()
@@ -312,7 +316,8 @@ func answered(ctx context.Context) error {
 	return nil
 }
 
-// safely converts a panic of a task to an error: the content comes from an untrusted source.
+// safely converts a panic of task.run to an error: the decompressor reads bytes from an untrusted
+// source.
 func safely(ctx context.Context, run func(context.Context) error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {

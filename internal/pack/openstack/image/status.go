@@ -17,7 +17,8 @@ var names = map[string]string{
 	"hash": "", "hash.algorithm": "os_hash_algo", "hash.value": "os_hash_value",
 }
 
-// observe reports an Image, which is available once the status of its Glance image is active.
+// observe sets status.resource of an Image. The reconcile.Outcome is done once the status of the
+// Glance image is active (kit.Status).
 func observe(o object, r *kit.Resource) reconcile.Outcome {
 	s := &openstackv1alpha1.ImageResourceStatus{}
 	kit.Report(r, s, names)

@@ -131,7 +131,8 @@ func (c *content) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// verify compares the hash. Bytes behind the end of the compressed data are part of the hash.
+// verify compares the hash with spec.resource.content.download.hash. Bytes behind the end of the
+// compressed data are part of the hash.
 func (c *content) verify() error {
 	if c.hash == nil {
 		return nil
