@@ -59,7 +59,7 @@ type Diagnosis struct {
 }
 
 // diagnosisSchema names the form of a Diagnosis in JSON.
-const diagnosisSchema = "kinship.dev/doctor/v1"
+const diagnosisSchema = "kinship.dev/doctor/v1alpha1"
 
 // doctor examines one installation.
 type doctor struct {
@@ -69,6 +69,8 @@ type doctor struct {
 	// chosen are the packs to examine, with the settings of the operator.
 	chosen []pack.Pack
 	leases leases
+	// idle are packs that are installed, and that none of the operators runs.
+	idle []string
 	// skew says that the installation is of another release than this program: their definitions and guards
 	// may differ for a good reason.
 	skew bool
@@ -130,22 +132,27 @@ func (d *doctor) discover(ctx context.Context) error {
 		return err
 	}
 	d.leases = all
-	named := d.options.Packs
-	for _, s := range all.settings() {
-		packs := d.options.Packs
-		d.options = s.apply(d.options)
-		d.options.Packs = packs
-		if len(named) == 0 {
-			packs = append(packs, s.apply(Options{}).Packs...)
-		}
-		d.options.Packs = packs
+	there, err := installedPacks(ctx, d.client, PackNames())
+	if err != nil {
+		return err
 	}
-	if len(named) == 0 {
-		there, err := installedPacks(ctx, d.client, PackNames())
-		if err != nil {
-			return err
+	named, run := d.options.Packs, []string(nil)
+	for _, s := range all.settings() {
+		d.options = s.apply(d.options)
+		run = append(run, s.apply(Options{}).Packs...)
+	}
+	switch {
+	case len(named) > 0:
+		d.options.Packs = named
+	case slices.ContainsFunc(all.states, func(s OperatorState) bool { return s.Settings == nil }) || len(all.states) == 0:
+		d.options.Packs = slices.Concat(run, there)
+	default:
+		d.options.Packs = run
+	}
+	for _, name := range there {
+		if len(all.states) > 0 && !all.runs(name) {
+			d.idle = append(d.idle, name)
 		}
-		d.options.Packs = append(d.options.Packs, there...)
 	}
 	if err := d.narrow(ctx); err != nil {
 		return err

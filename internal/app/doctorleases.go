@@ -142,8 +142,8 @@ func (d *doctor) checkOperator(ctx context.Context) (int, []Finding, error) {
 // checkIdlePacks finds packs that are installed and that no operator runs: their webhooks refuse.
 func (d *doctor) checkIdlePacks(ctx context.Context) ([]Finding, error) {
 	var findings []Finding
-	for _, p := range d.chosen {
-		if d.leases.runs(p.Name) {
+	for _, p := range Packs(d.options) {
+		if !slices.Contains(d.idle, p.Name) {
 			continue
 		}
 		guards, err := idleGuards(ctx, d.client, d.options, p)

@@ -42,8 +42,37 @@ func rehearse(ctx context.Context, c client.Client, objects []client.Object) err
 	if err := group.Wait(); err != nil {
 		return err
 	}
-	return errors.Join(errs...)
+	return errors.Join(joinForbidden(errs)...)
 }
+
+// joinForbidden returns errors with one error for all objects that are forbidden for the same reason, such as a user
+// who may not patch CustomResourceDefinitions.
+func joinForbidden(errs []error) []error {
+	const word = " is forbidden: "
+	var all []error
+	at, number := map[string]int{}, map[string]int{}
+	for _, err := range errs {
+		if !apierrors.IsForbidden(err) {
+			all = append(all, err)
+			continue
+		}
+		_, reason, _ := strings.Cut(err.Error(), word)
+		i, again := at[reason]
+		if !again {
+			at[reason] = len(all)
+			all = append(all, err)
+			continue
+		}
+		number[reason]++
+		first, _, _ := strings.Cut(all[i].Error(), "\n")
+		first, _, _ = strings.Cut(first, moreObjects)
+		all[i] = fmt.Errorf("%s%s%d more objects", first, moreObjects, number[reason])
+	}
+	return all
+}
+
+// moreObjects begins what joinForbidden adds to the first error of a reason.
+const moreObjects = "; so are "
 
 // checkInstaller checks the rights of the installer in the operator's namespace, which no dry run of an object
 // needs: to the certificate, to Leases, and to tokens of the operator's account.

@@ -4,8 +4,10 @@ package frontdoor_test
 
 import (
 	"bytes"
+	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/go-logr/logr"
 
@@ -13,6 +15,15 @@ import (
 	"github.com/kinship-dev/kinship/internal/cli"
 	"github.com/kinship-dev/kinship/internal/testenv"
 )
+
+// noTime is the present of examinations that judge no certificate.
+var noTime = time.Now()
+
+// contextOf returns a context for the cleanup of a test.
+func contextOf(t *testing.T) context.Context {
+	t.Helper()
+	return context.WithoutCancel(t.Context())
+}
 
 func TestMain(m *testing.M) { testenv.Main(m, testenv.WithoutPods(), testenv.CheckLeaks()) }
 
@@ -40,5 +51,13 @@ func kinship(t *testing.T, args ...string) (code int, out, errOut string) {
 	var o, e bytes.Buffer
 	args = append([]string{"kinship"}, args...)
 	code = cli.Main(t.Context(), "dev", append(args, "--kubeconfig", testenv.Kubeconfig(t)), strings.NewReader(""), &o, &e)
+	return code, o.String(), e.String()
+}
+
+// offline runs a command without a kubeconfig.
+func offline(t *testing.T, args ...string) (code int, out, errOut string) {
+	t.Helper()
+	var o, e bytes.Buffer
+	code = cli.Main(t.Context(), "dev", append([]string{"kinship"}, args...), strings.NewReader(""), &o, &e)
 	return code, o.String(), e.String()
 }
