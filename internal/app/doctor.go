@@ -98,8 +98,12 @@ func Examine(ctx context.Context, o Options, now time.Time) (*Diagnosis, error) 
 		name string
 		run  func(context.Context) (int, []Finding, error)
 	}{
-		{"installation", d.checkInstallation}, {"definitions", d.checkDefinitions}, {"operator", d.checkOperator},
-		{"rights", d.checkRights}, {"guards", d.checkGuards}, {"certificate", d.checkCertificate},
+		{"installation", d.checkInstallation},
+		{"definitions", d.checkDefinitions},
+		{"operator", d.checkOperator},
+		{"rights", d.checkRights},
+		{"guards", d.checkGuards},
+		{"certificate", d.checkCertificate},
 		{"webhooks", d.checkWebhooks},
 	} {
 		checked, findings, err := check.run(ctx)

@@ -101,7 +101,8 @@ func (d *doctor) compareDefinition(live, template *apiextensionsv1.CustomResourc
 	case live == nil:
 		return found("", "DefinitionMissing", "the definition is missing, so its kind does not exist", reinstall)
 	case live.DeletionTimestamp != nil:
-		return found("metadata.deletionTimestamp", "Terminating", "the definition is being deleted, with all objects of its kind",
+		return found("metadata.deletionTimestamp", "Terminating",
+			"the definition is being deleted, with all objects of its kind",
 			"kubectl kinship why customresourcedefinition/"+template.Name+" says what it waits for; then "+reinstall)
 	case !isOurs(live):
 		return found("metadata.labels["+partOfLabel+"]", "Foreign", "another project has installed the definition",
@@ -120,8 +121,14 @@ func (d *doctor) compareDefinition(live, template *apiextensionsv1.CustomResourc
 	}
 	if mark := template.Labels[versionLabel]; release(mark) != nil && live.Labels[versionLabel] != mark {
 		return found("metadata.labels["+versionLabel+"]", "VersionSkew",
-			fmt.Sprintf("the definition is of release %q, and others are of release %s", live.Labels[versionLabel], mark), reinstall)
+			fmt.Sprintf("the definition is of release %q, and others are of release %s", live.Labels[versionLabel], mark),
+			reinstall)
 	}
+	return compareVersions(id, live, template)
+}
+
+// compareVersions returns the first version of a definition that is not served, or has another schema.
+func compareVersions(id object.ID, live, template *apiextensionsv1.CustomResourceDefinition) []Finding {
 	for i := range template.Spec.Versions {
 		want := &template.Spec.Versions[i]
 		at := slices.IndexFunc(live.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool {
@@ -130,11 +137,15 @@ func (d *doctor) compareDefinition(live, template *apiextensionsv1.CustomResourc
 		field := "spec.versions[" + want.Name + "]"
 		switch {
 		case at < 0 || !live.Spec.Versions[at].Served:
-			return found(field+".served", "NotServed", "the version is not served, so the operator can't read its objects",
-				reinstall)
+			return []Finding{{
+				Object: id, Field: field + ".served", Reason: "NotServed",
+				Message: "the version is not served, so the operator can't read its objects", Action: reinstall,
+			}}
 		case !sameJSON(live.Spec.Versions[at].Schema, want.Schema):
-			return found(field+".schema", "DefinitionAltered",
-				"the schema is not that of this release: the API server may drop or refuse fields", reinstall)
+			return []Finding{{
+				Object: id, Field: field + ".schema", Reason: "DefinitionAltered",
+				Message: "the schema is not that of this release: the API server may drop or refuse fields", Action: reinstall,
+			}}
 		}
 	}
 	return nil

@@ -33,8 +33,10 @@ func (d *doctor) checkGuards(ctx context.Context) (int, []Finding, error) {
 }
 
 func guardFinding(p pack.Pack, f fault) Finding {
-	finding := Finding{Object: f.id, Reason: "GuardMissing", Action: reinstall + ". An operator with --install restores it"}
-	finding.Message = "it is missing, so requests that the pack " + p.Name + " should judge are not judged"
+	finding := Finding{
+		Object: f.id, Reason: "GuardMissing", Action: reinstall + ". An operator with --install restores it",
+		Message: "it is missing, so requests that the pack " + p.Name + " should judge are not judged",
+	}
 	if f.state == altered {
 		finding.Field, finding.Reason = "spec", "GuardAltered"
 		finding.Message = "it was altered, so requests that the pack " + p.Name + " should judge may not be judged"

@@ -251,7 +251,8 @@ func (d *doctor) checkEndpoints(ctx context.Context, h liveHook) ([]Finding, err
 	if apierrors.IsNotFound(err) {
 		return []Finding{{
 			Object: id, Reason: "ServiceMissing", Message: "the API server calls the webhooks by this Service",
-			Action: "install it again: helm upgrade. For an operator outside of the cluster, kinship operator --install --webhook-host",
+			Action: "install it again: helm upgrade. For an operator outside of the cluster, kinship operator --install " +
+				"--webhook-host",
 		}}, nil
 	}
 	if err != nil {
@@ -298,7 +299,8 @@ func (d *doctor) checkCalls(ctx context.Context, hooks []liveHook) (int, []Findi
 		}
 		findings = append(findings, Finding{
 			Object: id, Field: "webhooks", Reason: "NotCalled", Message: err.Error(),
-			Action: "read the operator's log. A right that you lack for this dry run says so: run kinship doctor as an administrator",
+			Action: "read the operator's log. If the message names a right that you lack for this dry run, run kinship doctor " +
+				"as an administrator",
 		})
 	}
 	return called, findings, nil

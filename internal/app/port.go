@@ -84,7 +84,8 @@ func (o Options) checkAddresses() error {
 		}
 	}
 	for _, server := range []struct{ flag, address string }{
-		{"--metrics-bind-address", metrics}, {"--health-probe-bind-address", o.HealthAddress},
+		{"--metrics-bind-address", metrics},
+		{"--health-probe-bind-address", o.HealthAddress},
 		{"--pprof-bind-address", o.ProfileAddress},
 	} {
 		if server.address == "" || server.address == "0" {

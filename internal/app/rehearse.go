@@ -79,7 +79,8 @@ const moreObjects = "; so are "
 func checkInstaller(ctx context.Context, c client.Client) error {
 	var missing []string
 	for _, right := range []authorizationv1.ResourceAttributes{
-		{Verb: "create", Resource: "secrets"}, {Verb: "get", Resource: "secrets", Name: certificateSecret},
+		{Verb: "create", Resource: "secrets"},
+		{Verb: "get", Resource: "secrets", Name: certificateSecret},
 		{Verb: "update", Resource: "secrets", Name: certificateSecret},
 		{Verb: "list", Group: "coordination.k8s.io", Resource: "leases"},
 		{Verb: "create", Group: "coordination.k8s.io", Resource: "leases"},
@@ -105,8 +106,8 @@ func checkInstaller(ctx context.Context, c client.Client) error {
 	if len(missing) == 0 {
 		return nil
 	}
-	return fmt.Errorf("you may not %s in namespace %s: install as a user with these rights, such as a cluster administrator",
-		strings.Join(missing, ", "), Namespace)
+	return fmt.Errorf("you may not %s in namespace %s: install as a user with these rights, such as a cluster "+
+		"administrator", strings.Join(missing, ", "), Namespace)
 }
 
 // checkSuperseded checks by dry runs that the installation may delete what it replaces.

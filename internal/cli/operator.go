@@ -138,7 +138,8 @@ func (c *operator) addInstallationFlags(f *pflag.FlagSet, enforcement pack.Enfor
 func (c *operator) addWebhookFlags(f *pflag.FlagSet) {
 	f.StringVar(&c.options.WebhookHost, "webhook-host", "",
 		"address by which the API server reaches this process from outside the cluster")
-	f.IntVar(&c.options.WebhookPort, "webhook-port", 0, "port of the webhooks (default 9443, or any free one with --webhook-host)")
+	f.IntVar(&c.options.WebhookPort, "webhook-port", 0,
+		"port of the webhooks (default 9443, or any free one with --webhook-host)")
 }
 
 // parseKinds sets the resources of app.Options from their flags.

@@ -46,8 +46,8 @@ not answer for example, is named and left out. With --packs only these packs are
 removed.`,
 		Example: "  kinship uninstall --dry-run\n  kinship uninstall --with-objects\n" +
 			"  kinship uninstall --packs openstack --yes",
-		Args:    cobra.NoArgs,
-		RunE:    c.run,
+		Args: cobra.NoArgs,
+		RunE: c.run,
 	}
 	// The kubectl flag --request-timeout limits 1 request; uninstall sends many.
 	c.flags.AddFlags(cmd.Flags())

@@ -101,7 +101,8 @@ func TestUpBare(t *testing.T) {
 			t.Errorf("code %d, the output does not say %q:\n%s", code, want, out)
 		}
 	}
-	if out, code := run(t, "", "--bare", "--once"); code != exitUsage || !strings.Contains(out, "leave out one of the two") {
+	out, code = run(t, "", "--bare", "--once")
+	if code != exitUsage || !strings.Contains(out, "leave out one of the two") {
 		t.Errorf("with --once: code %d\n%s", code, out)
 	}
 }

@@ -307,8 +307,8 @@ func areHeard(members []*member) bool {
 
 // passesMayBegin reports whether the caches are filled of a kind, and of the kinds that its objects refer to. A
 // kind with a relation without Relation.Target needs all kinds, so that an owner is not deleted before the users of
-// what it owns are known. A kind that the operator may not read ([Options.Health]) stops no other kind, unless a relation
-// has its objects created: the pass must not conclude that they are gone.
+// what it owns are known. A kind that the operator may not read ([Options.Health]) stops no other kind, unless a
+// relation has its objects created: the pass must not conclude that they are gone.
 func (e *Engine) passesMayBegin(m *member) bool {
 	needed := []*member{m}
 	for _, gk := range e.kinds() {

@@ -9,14 +9,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/kinship-dev/kinship/internal/app"
 	"github.com/kinship-dev/kinship/internal/testenv"
@@ -113,8 +112,8 @@ func TestDoctor(t *testing.T) {
 			"webhooks[validate.usage.kinship.dev].clientConfig.caBundle",
 		"PathWrong ValidatingWebhookConfiguration.admissionregistration.k8s.io/kinship-usage " +
 			"webhooks[validate.usage.kinship.dev].clientConfig.url",
-		"DefinitionAltered CustomResourceDefinition.apiextensions.k8s.io/iotconnectorreleases.services.azurehealthcareapis.com " +
-			"spec.versions[v1alpha1].schema",
+		"DefinitionAltered CustomResourceDefinition.apiextensions.k8s.io/" +
+			"iotconnectorreleases.services.azurehealthcareapis.com spec.versions[v1alpha1].schema",
 		"DefinitionMissing CustomResourceDefinition.apiextensions.k8s.io/referencegrants.kinship.dev",
 		"GuardAltered ValidatingWebhookConfiguration.admissionregistration.k8s.io/kinship-iot webhooks",
 		"GuardMissing ValidatingAdmissionPolicy.admissionregistration.k8s.io/kinship-usage-keep-secrets",
@@ -124,14 +123,17 @@ func TestDoctor(t *testing.T) {
 	if diff := cmp.Diff(want, besides(t, examine(t, unexamined(t), time.Now()))); diff != "" {
 		t.Errorf("findings after the damage (-want +got):\n%s", diff)
 	}
-	if code, out, _ := kinship(t, "doctor"); code != 1 || !strings.Contains(out, "account kinship-iot may not patch deployments.apps") {
+	code, out, _ := kinship(t, "doctor")
+	if code != 1 || !strings.Contains(out, "account kinship-iot may not patch deployments.apps") {
 		t.Errorf("code %d, want 1 and the missing right:\n%s", code, out)
 	}
 	machineReadable(t)
 	operator.Start(t, packs)
 	healthy(t)
 	checkTimes(t)
-	for args, want := range map[string]string{"-o=xml": "there are text, json, yaml", "--using-kinds=a.b": "needs --kinds"} {
+	for args, want := range map[string]string{
+		"-o=xml": "there are text, json, yaml", "--using-kinds=a.b": "needs --kinds",
+	} {
 		if code, _, errOut := kinship(t, "doctor", args); code != 2 || !strings.Contains(errOut, want) {
 			t.Errorf("%s: code %d, %s", args, code, errOut)
 		}
@@ -205,7 +207,8 @@ func damage(t *testing.T) {
 	testenv.AwaitRights(t, app.OperatorOf("iot"), "default", false,
 		rbacv1.PolicyRule{Verbs: []string{"patch"}, APIGroups: []string{"apps"}, Resources: []string{"deployments"}})
 	testenv.Eventually(t, func() error {
-		err := c.Get(t.Context(), client.ObjectKey{Name: "referencegrants.kinship.dev"}, &apiextensionsv1.CustomResourceDefinition{})
+		grants := &apiextensionsv1.CustomResourceDefinition{}
+		err := c.Get(t.Context(), client.ObjectKey{Name: "referencegrants.kinship.dev"}, grants)
 		if client.IgnoreNotFound(err) != nil || err == nil {
 			return fmt.Errorf("the definition is still there: %w", err)
 		}

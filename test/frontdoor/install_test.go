@@ -51,7 +51,9 @@ func TestManifests(t *testing.T) {
 func snapshot(t *testing.T, manifests []*unstructured.Unstructured) map[string]map[string]any {
 	t.Helper()
 	templates, all := map[string]*unstructured.Unstructured{}, map[string]map[string]any{}
-	key := func(u *unstructured.Unstructured) string { return u.GetKind() + " " + u.GetNamespace() + "/" + u.GetName() }
+	key := func(u *unstructured.Unstructured) string {
+		return u.GetKind() + " " + u.GetNamespace() + "/" + u.GetName()
+	}
 	for _, u := range manifests {
 		templates[key(u)] = u
 	}
@@ -108,7 +110,8 @@ func withoutSecretPath(live, template *unstructured.Unstructured) {
 func TestManifestsCommand(t *testing.T) {
 	args := []string{"manifests", "--packs", "usage", "--kinds", "configmaps", "--enforcement", "policy"}
 	code, first, errOut := offline(t, args...)
-	if code != 0 || !strings.HasPrefix(first, "---\n") || !strings.Contains(first, "name: usages.protection.crossplane.io\n") {
+	const definition = "name: usages.protection.crossplane.io\n"
+	if code != 0 || !strings.HasPrefix(first, "---\n") || !strings.Contains(first, definition) {
 		t.Fatalf("code %d: %s", code, errOut)
 	}
 	if _, again, _ := offline(t, args...); again != first {
@@ -123,7 +126,8 @@ func TestManifestsCommand(t *testing.T) {
 		"needs --webhook-port": {"--webhook-host", "10.0.0.1"}, `no pack "none"`: {"--packs", "none"},
 		`enforcement is "x"`: {"--enforcement", "x"},
 	} {
-		if code, _, errOut := offline(t, append([]string{"manifests"}, args...)...); code != 2 || !strings.Contains(errOut, want) {
+		code, _, errOut := offline(t, append([]string{"manifests"}, args...)...)
+		if code != 2 || !strings.Contains(errOut, want) {
 			t.Errorf("%q: code %d, %s", args, code, errOut)
 		}
 	}
@@ -165,8 +169,10 @@ func TestAllFaultsAtOnce(t *testing.T) {
 	}
 	o.Enforcement, o.Iot.Identity = "x", "y"
 	err = app.Install(t.Context(), o)
-	if err == nil || !strings.Contains(err.Error(), `enforcement is "x"`) || !strings.Contains(err.Error(), `identity is "y"`) {
-		t.Errorf("error %v, want both wrong options", err)
+	for _, want := range []string{`enforcement is "x"`, `identity is "y"`} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %q", err, want)
+		}
 	}
 	if found := examine(t, unexamined(t), noTime); !slices.Contains(found, "NotInstalled Namespace/kinship-system") {
 		t.Errorf("something was installed: %q", found)
@@ -201,7 +207,8 @@ func reader(t *testing.T) string {
 	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: name}, Rules: []rbacv1.PolicyRule{
 		{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"get", "list", "watch"}},
 		{
-			APIGroups: []string{"authorization.k8s.io"}, Resources: []string{"selfsubjectaccessreviews"}, Verbs: []string{"create"},
+			APIGroups: []string{"authorization.k8s.io"}, Resources: []string{"selfsubjectaccessreviews"},
+			Verbs: []string{"create"},
 		},
 	}}
 	binding := &rbacv1.ClusterRoleBinding{

@@ -64,8 +64,8 @@ func TestMissingRight(t *testing.T) {
 }
 
 // noRight is the API server's answer to an operator that may not list Networks.
-const noRight = `networks.openstack.k-orc.cloud is forbidden: User "system:serviceaccount:kinship-system:kinship-openstack" ` +
-	`cannot list resource "networks"`
+const noRight = `networks.openstack.k-orc.cloud is forbidden: ` +
+	`User "system:serviceaccount:kinship-system:kinship-openstack" cannot list resource "networks"`
 
 // checkDoctor checks that kinship doctor names the missing right, and no other.
 func checkDoctor(t *testing.T) {

@@ -195,8 +195,8 @@ func definitionOf(k *catalogue.Kind) *unstructured.Unstructured {
 	return crd
 }
 
-// writeRoles writes the role of the operator, and the roles by which users who have Kubernetes' own roles view, edit and
-// admin have them for the kinds too.
+// writeRoles writes the role of the operator, and the roles by which users who have Kubernetes' own roles view, edit
+// and admin have them for the kinds too.
 func writeRoles(ctx context.Context, c client.Client, role *rbacv1.ClusterRole, rules []rbacv1.PolicyRule) error {
 	if err := writeRole(ctx, c, role, rules); err != nil {
 		return err
