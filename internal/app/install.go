@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -38,7 +39,10 @@ var ownDefinitions = []string{"referencegrants.kinship.dev"}
 // Install applies everything that the chosen packs need: definitions, rights, webhooks and
 // policies. Install changes nothing if one of the objects belongs to another release, unless it
 // may adopt such objects.
-func Install(ctx context.Context, o Options) error {
+func Install(ctx context.Context, o Options) error { return install(ctx, o, nil) }
+
+// install is Install for a caller that has found faults already, or nil.
+func install(ctx context.Context, o Options, found error) error {
 	o, err := o.withDefaults()
 	if err != nil {
 		return err
@@ -50,9 +54,6 @@ func Install(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	if err := checkNamespacesExist(ctx, o, c); err != nil {
-		return err
-	}
 	mutating, err := servesMutatingPolicies(o)
 	if err != nil {
 		return err
@@ -61,7 +62,7 @@ func Install(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	if err := checkBefore(ctx, o, c, objects); err != nil {
+	if err := checkBefore(ctx, o, c, objects, found); err != nil {
 		return err
 	}
 	if err := recordInstallation(ctx, o, c, objects, mutating); err != nil {
@@ -79,24 +80,31 @@ func Install(ctx context.Context, o Options) error {
 	return settleBeside(ctx, o, c)
 }
 
-// checkBefore looks for reasons why objects can't be installed. checkBefore writes nothing.
-func checkBefore(ctx context.Context, o Options, c client.Client, objects []client.Object) error {
-	if err := checkUpgrade(ctx, o, c, definitionsOf(objects)); err != nil {
-		return err
+// checkBefore looks for reasons why objects can't be installed, and names all of them at once, with the faults
+// that the caller has found. checkBefore writes nothing.
+func checkBefore(ctx context.Context, o Options, c client.Client, objects []client.Object, found error) error {
+	errs := []error{
+		found, checkNamespacesExist(ctx, o, c), checkUpgrade(ctx, o, c, definitionsOf(objects)), checkInstaller(ctx, c),
+		checkService(ctx, c, objects), checkSuperseded(ctx, o, c, objects),
 	}
+	rehearsed := objects
 	if !o.Adopt {
-		if err := foreign(ctx, c, objects); err != nil {
-			return err
+		theirs, err := foreign(ctx, c, objects)
+		if err != nil {
+			return fmt.Errorf("nothing was installed: %w", err)
 		}
+		errs = append(errs, foreignError(theirs))
+		rehearsed = others(objects, theirs)
 	}
-	if err := rehearse(ctx, c, objects); err != nil {
+	errs = append(errs, rehearse(ctx, c, rehearsed))
+	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("nothing was installed: %w", err)
 	}
 	return nil
 }
 
-// settleBeside tells of packs that are installed and that this installation does not have, and
-// leaves rights of theirs to their own accounts alone.
+// settleBeside leaves rights of packs that this installation does not have to their own accounts alone, and removes
+// the guards of those that no operator runs.
 func settleBeside(ctx context.Context, o Options, c client.Client) error {
 	beside, err := installedBeside(ctx, o, c)
 	if err != nil {
@@ -105,11 +113,7 @@ func settleBeside(ctx context.Context, o Options, c client.Client) error {
 	if err := eachAccount(ctx, o, c, beside); err != nil {
 		return err
 	}
-	for _, name := range beside { // Its webhooks refuse until the operator answers, as they should.
-		o.Log.Info("A pack is installed that this operator does not run: run it too, or kinship uninstall --packs it",
-			"pack", name)
-	}
-	return nil
+	return retireIdle(ctx, o, c, beside)
 }
 
 // recordInstallation records which guards are going to be installed, so that a running operator
@@ -201,7 +205,7 @@ func besideDefinitions(o Options, mutatingPolicies bool) ([]client.Object, error
 	if err != nil {
 		return nil, err
 	}
-	objects := account(chosen, o.Namespaces)
+	objects := append(account(chosen, o.Namespaces), userRoles(chosen)...)
 	for _, p := range chosen {
 		objects = append(objects, p.Objects(o.installation(mutatingPolicies))...)
 	}
@@ -413,27 +417,36 @@ func engineRules(chosen []pack.Pack) []rbacv1.PolicyRule {
 	}})
 }
 
-// foreign returns an error that names every object that kinship did not install.
-func foreign(ctx context.Context, c client.Client, objects []client.Object) error {
-	var names []string
+// foreign returns the objects that exist and that kinship did not install.
+func foreign(ctx context.Context, c client.Client, objects []client.Object) ([]client.Object, error) {
+	var all []client.Object
 	for _, obj := range objects {
 		if obj.GetNamespace() == Namespace || obj.GetName() == Namespace {
 			continue // An administrator may have made the operator's namespace for the operator.
 		}
 		live, err := read(ctx, c, obj)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		if live != nil && live.GetLabels()[partOfLabel] != partOf {
-			name := strings.TrimPrefix(client.ObjectKeyFromObject(live).String(), "/")
-			names = append(names, live.GetKind()+" "+name)
+		if live != nil && !isOurs(live) {
+			all = append(all, obj)
 		}
 	}
-	if len(names) == 0 {
+	return all, nil
+}
+
+// foreignError returns an error that names objects of others, or nil.
+func foreignError(objects []client.Object) error {
+	if len(objects) == 0 {
 		return nil
 	}
-	return fmt.Errorf("nothing was installed: %s exist already, and kinship did not install them; "+
-		"remove them, or take them over with --adopt", strings.Join(names, ", "))
+	names := make([]string, 0, len(objects))
+	for _, obj := range objects {
+		kind := reflect.TypeOf(obj).Elem().Name()
+		names = append(names, kind+" "+strings.TrimPrefix(client.ObjectKeyFromObject(obj).String(), "/"))
+	}
+	return fmt.Errorf("%s exist already, and kinship did not install them; remove them, or take them over with --adopt",
+		strings.Join(names, ", "))
 }
 
 // read returns an object from the API server, or nil if there is none.

@@ -62,6 +62,9 @@ func kindRole(p pack.Pack, subjects []rbacv1.Subject, namespaces []string) []cli
 // protected objects; only the pack usage has using resources.
 type Kinds struct{ Used, Using []schema.GroupResource }
 
+// noKind is a resource that does not exist. Without any kind, the pack usage would have rights to all kinds.
+var noKind = schema.GroupResource{Resource: "kinship-none"}
+
 // KindRole returns the ClusterRole with the rights that a pack needs for kinds that its users
 // name. Kubernetes adds the rules to the pack's rights.
 func KindRole(packName string, kinds Kinds) (*rbacv1.ClusterRole, error) {
@@ -78,9 +81,8 @@ func KindRole(packName string, kinds Kinds) (*rbacv1.ClusterRole, error) {
 		}
 		names = append(names, k.String())
 	}
-	none := schema.GroupResource{Resource: "kinship-none"} // Without any kind, the pack usage would get all.
 	o := Options{Packs: []string{packName}}
-	o.Usage.Kinds = []schema.GroupResource{none}
+	o.Usage.Kinds = []schema.GroupResource{noKind}
 	before, err := rulesOf(o)
 	if err != nil {
 		return nil, err

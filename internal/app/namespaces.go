@@ -57,8 +57,8 @@ func checkNamespacesExist(ctx context.Context, o Options, c client.Client) error
 		}
 	}
 	if len(missing) > 0 {
-		return fmt.Errorf("nothing was installed: --namespaces names %s, which do not exist; create them first: "+
-			"rights are given in each namespace", strings.Join(missing, ", "))
+		return fmt.Errorf("--namespaces names %s, which do not exist; create them first: rights are given in each namespace",
+			strings.Join(missing, ", "))
 	}
 	return nil
 }

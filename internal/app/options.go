@@ -1,6 +1,7 @@
 package app
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"slices"
@@ -112,34 +113,36 @@ type Options struct {
 }
 
 func (o Options) withDefaults() (Options, error) {
-	if err := checkNamespaces(o.Namespaces); err != nil {
-		return o, err
-	}
-	o.Namespaces = slices.Compact(slices.Sorted(slices.Values(o.Namespaces)))
 	if o.Enforcement == "" {
 		o.Enforcement = pack.ByWebhook
 	}
-	if o.Enforcement != pack.ByWebhook && o.Enforcement != pack.ByPolicy {
-		return o, fmt.Errorf("enforcement is %q: it can be %s or %s", o.Enforcement, pack.ByWebhook, pack.ByPolicy)
-	}
-	if o.Iot.Identity != "" && o.Iot.Identity != iot.WorkloadIdentity && o.Iot.Identity != iot.PodIdentity {
-		return o, fmt.Errorf("identity is %q: it can be %s or %s", o.Iot.Identity, iot.WorkloadIdentity, iot.PodIdentity)
-	}
-	if err := checkClouds(o); err != nil {
+	if err := o.check(); err != nil {
 		return o, err
 	}
-	if err := checkOamKinds(o); err != nil {
-		return o, err
-	}
-	if o.ProfileAddress != "" && o.ProfileAddress != "0" {
-		if err := checkLoopback(o.ProfileAddress); err != nil {
-			return o, fmt.Errorf("serve profiles, which anybody may read: %w", err)
-		}
-	}
+	o.Namespaces = slices.Compact(slices.Sorted(slices.Values(o.Namespaces)))
 	if o.WebhookPort == 0 && o.WebhookHost == "" {
 		o.WebhookPort = 9443
 	}
 	return o, nil
+}
+
+// check returns an error that names every option with a wrong value.
+func (o Options) check() error {
+	_, unknown := choose(o)
+	errs := []error{unknown, checkNamespaces(o.Namespaces), checkClouds(o), checkOamKinds(o)}
+	if o.Enforcement != pack.ByWebhook && o.Enforcement != pack.ByPolicy {
+		errs = append(errs, fmt.Errorf("enforcement is %q: it can be %s or %s", o.Enforcement, pack.ByWebhook, pack.ByPolicy))
+	}
+	if o.Iot.Identity != "" && o.Iot.Identity != iot.WorkloadIdentity && o.Iot.Identity != iot.PodIdentity {
+		errs = append(errs,
+			fmt.Errorf("identity is %q: it can be %s or %s", o.Iot.Identity, iot.WorkloadIdentity, iot.PodIdentity))
+	}
+	if o.ProfileAddress != "" && o.ProfileAddress != "0" {
+		if err := checkLoopback(o.ProfileAddress); err != nil {
+			errs = append(errs, fmt.Errorf("serve profiles, which anybody may read: %w", err))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // checkClouds refuses unknown values of the options of the packs openstack and azure.

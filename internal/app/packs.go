@@ -40,12 +40,15 @@ func Packs(o Options) []pack.Pack {
 // from changing the data of Secrets. The policy is there even if the pack has no right to
 // Secrets.
 func keepingSecrets(p pack.Pack) func(pack.Installation) []client.Object {
-	account, objects := AccountOf(p.Name), p.Objects
-	policy := pack.KeepSecrets(account+"-keep-secrets", pack.Operators{OperatorOf(p.Name)})
+	objects := p.Objects
+	policy := pack.KeepSecrets(keepSecretsOf(p.Name), pack.Operators{OperatorOf(p.Name)})
 	return func(in pack.Installation) []client.Object {
 		return slices.Concat(in.Limit(objects(in)), policy) // The account changes no Secret of any namespace.
 	}
 }
+
+// keepSecretsOf returns the name of the policy that keeps the account of a pack from changing Secrets.
+func keepSecretsOf(packName string) string { return AccountOf(packName) + "-keep-secrets" }
 
 // PackNames returns the names of all packs.
 func PackNames() []string {

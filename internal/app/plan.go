@@ -29,6 +29,9 @@ type UninstallOptions struct {
 	DryRun bool
 	// Timeout bounds one list request. Zero means ten seconds.
 	Timeout time.Duration
+	// Confirm, if set, is called after the plan was reported. An error of Confirm ends Uninstall before the first
+	// change.
+	Confirm func() error
 	// Say reports progress to a person.
 	Say func(format string, args ...any)
 }
@@ -254,10 +257,24 @@ func (p *plan) tell(say func(string, ...any)) {
 
 // tellDry prints the plan of a dry run.
 func (p *plan) tellDry(u UninstallOptions) {
-	say := u.Say
 	if err := p.refusal(u); err != nil {
-		say("would be refused: %v", err)
+		u.Say("would be refused: %v", err)
 	}
+	p.tellAll(u.Say)
+}
+
+// confirm prints the plan and has a person confirm it, where a person is to be asked.
+func (p *plan) confirm(u UninstallOptions) error {
+	if u.Confirm == nil {
+		p.tell(u.Say)
+		return nil
+	}
+	p.tellAll(u.Say)
+	return u.Confirm()
+}
+
+// tellAll prints everything that Uninstall would remove.
+func (p *plan) tellAll(say func(string, ...any)) {
 	p.tell(say)
 	for _, s := range sum(p.traces.Found) {
 		say("would take %s", s)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/url"
 	"strconv"
 	"syscall"
@@ -64,4 +65,40 @@ func (o Options) installedPort(ctx context.Context) (int, error) {
 		}
 	}
 	return 0, nil
+}
+
+// checkAddresses checks that the operator can listen at its addresses, before an installation has the API server
+// call them. The error names every address that is taken.
+func (o Options) checkAddresses() error {
+	var errs []error
+	if o.Enforcement == pack.ByWebhook {
+		if err := freeport.Check(o.WebhookHost, o.WebhookPort); err != nil {
+			errs = append(errs, fmt.Errorf("listen for webhooks: %w", err))
+		}
+	}
+	metrics := o.MetricsAddress
+	if metrics == "" {
+		metrics = secureMetrics
+		if o.MetricsInsecure {
+			metrics = insecureMetrics
+		}
+	}
+	for _, server := range []struct{ flag, address string }{
+		{"--metrics-bind-address", metrics},
+		{"--health-probe-bind-address", o.HealthAddress},
+		{"--pprof-bind-address", o.ProfileAddress},
+	} {
+		if server.address == "" || server.address == "0" {
+			continue
+		}
+		listener, err := net.Listen("tcp", server.address)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", server.flag, err))
+			continue
+		}
+		if err := listener.Close(); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", server.flag, err))
+		}
+	}
+	return errors.Join(errs...)
 }

@@ -31,10 +31,22 @@ type presence struct {
 	client client.Client
 	log    logr.Logger
 	name   string // of the Lease
+	// settings is the value of settingsAnnotation.
+	settings string
 }
 
-func newPresence(c client.Client, log logr.Logger) presence {
-	return presence{client: c, log: log, name: presencePrefix + rand.String(5)}
+func newPresence(o Options, c client.Client) (presence, error) {
+	settings, err := o.settings()
+	if err != nil {
+		return presence{}, err
+	}
+	text, err := settings.text()
+	if err != nil {
+		return presence{}, err
+	}
+	return presence{
+		client: c, log: o.Log.WithName("presence"), name: presencePrefix + rand.String(5), settings: text,
+	}, nil
 }
 
 // Start implements manager.Runnable.
@@ -61,7 +73,9 @@ func (p presence) announce(ctx context.Context) *coordinationv1.Lease {
 	if err != nil {
 		host = "unknown"
 	}
-	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: p.name}}
+	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{
+		Namespace: Namespace, Name: p.name, Annotations: map[string]string{settingsAnnotation: p.settings},
+	}}
 	lease.Spec = coordinationv1.LeaseSpec{
 		HolderIdentity: new(fmt.Sprintf("%s_%d", host, os.Getpid())), RenewTime: new(metav1.NowMicro()),
 		LeaseDurationSeconds: new(int32(presenceLife.Seconds())),
@@ -120,13 +134,15 @@ func (p presence) failed(ctx context.Context, err error) {
 }
 
 // holds reports whether the holder of a Lease has renewed the Lease in time.
-func holds(lease *coordinationv1.Lease) bool {
+func holds(lease *coordinationv1.Lease) bool { return holdsAt(lease, time.Now()) }
+
+func holdsAt(lease *coordinationv1.Lease, now time.Time) bool {
 	spec := lease.Spec
 	if spec.HolderIdentity == nil || spec.RenewTime == nil || spec.LeaseDurationSeconds == nil {
 		return false
 	}
 	life := time.Duration(*spec.LeaseDurationSeconds) * time.Second
-	return *spec.HolderIdentity != "" && time.Since(spec.RenewTime.Time) < life
+	return *spec.HolderIdentity != "" && now.Sub(spec.RenewTime.Time) < life
 }
 
 // running returns the operators that hold a Lease: their own, or that of the leader, which

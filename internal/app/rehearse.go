@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"golang.org/x/sync/errgroup"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -24,9 +26,6 @@ type writeOption interface {
 // rehearse checks by dry runs that the whole installation would succeed, before the first
 // write. After half an installation, webhooks may refuse requests although no operator answers.
 func rehearse(ctx context.Context, c client.Client, objects []client.Object) error {
-	if err := checkService(ctx, c, objects); err != nil {
-		return err
-	}
 	errs := make([]error, len(objects))
 	var group errgroup.Group
 	group.SetLimit(rehearsals)
@@ -42,6 +41,87 @@ func rehearse(ctx context.Context, c client.Client, objects []client.Object) err
 	}
 	if err := group.Wait(); err != nil {
 		return err
+	}
+	return errors.Join(joinForbidden(errs)...)
+}
+
+// joinForbidden returns errors with one error for all objects that are forbidden for the same reason, such as a user
+// who may not patch CustomResourceDefinitions.
+func joinForbidden(errs []error) []error {
+	const word = " is forbidden: "
+	var all []error
+	at, number := map[string]int{}, map[string]int{}
+	for _, err := range errs {
+		if !apierrors.IsForbidden(err) {
+			all = append(all, err)
+			continue
+		}
+		_, reason, _ := strings.Cut(err.Error(), word)
+		i, again := at[reason]
+		if !again {
+			at[reason] = len(all)
+			all = append(all, err)
+			continue
+		}
+		number[reason]++
+		first, _, _ := strings.Cut(all[i].Error(), "\n")
+		first, _, _ = strings.Cut(first, moreObjects)
+		all[i] = fmt.Errorf("%s%s%d more objects", first, moreObjects, number[reason])
+	}
+	return all
+}
+
+// moreObjects begins what joinForbidden adds to the first error of a reason.
+const moreObjects = "; so are "
+
+// checkInstaller checks the rights of the installer in the operator's namespace, which no dry run of an object
+// needs: to the certificate, to Leases, and to tokens of the operator's account.
+func checkInstaller(ctx context.Context, c client.Client) error {
+	var missing []string
+	for _, right := range []authorizationv1.ResourceAttributes{
+		{Verb: "create", Resource: "secrets"},
+		{Verb: "get", Resource: "secrets", Name: certificateSecret},
+		{Verb: "update", Resource: "secrets", Name: certificateSecret},
+		{Verb: "list", Group: "coordination.k8s.io", Resource: "leases"},
+		{Verb: "create", Group: "coordination.k8s.io", Resource: "leases"},
+		{Verb: "update", Group: "coordination.k8s.io", Resource: "leases"},
+		{Verb: "create", Resource: "serviceaccounts", Subresource: "token", Name: Account},
+	} {
+		right.Namespace = Namespace
+		review := &authorizationv1.SelfSubjectAccessReview{
+			Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &right},
+		}
+		if err := c.Create(ctx, review); err != nil {
+			return fmt.Errorf("ask for the rights of the installer: %w", err)
+		}
+		if review.Status.Allowed {
+			continue
+		}
+		what := right.Resource
+		if right.Subresource != "" {
+			what += "/" + right.Subresource
+		}
+		missing = append(missing, right.Verb+" "+what)
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	return fmt.Errorf("you may not %s in namespace %s: install as a user with these rights, such as a cluster "+
+		"administrator", strings.Join(missing, ", "), Namespace)
+}
+
+// checkSuperseded checks by dry runs that the installation may delete what it replaces.
+func checkSuperseded(ctx context.Context, o Options, c client.Client, objects []client.Object) error {
+	left, err := superseded(ctx, o, c, objects)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, obj := range left {
+		if err := c.Delete(ctx, obj, client.DryRunAll); client.IgnoreNotFound(err) != nil {
+			errs = append(errs, fmt.Errorf("delete %s %s, which another installation has left: %w",
+				obj.GetKind(), obj.GetName(), err))
+		}
 	}
 	return errors.Join(errs...)
 }

@@ -38,7 +38,7 @@ func Run(ctx context.Context, o Options) error {
 		return err
 	}
 	if o.Install {
-		if err := Install(ctx, o); err != nil {
+		if err := install(ctx, o, o.checkAddresses()); err != nil {
 			return fmt.Errorf("install: %w", err)
 		}
 	}
@@ -89,6 +89,9 @@ func examineOnce(ctx context.Context, o Options, env pack.Environment, chosen []
 	if err != nil {
 		return err
 	}
+	if err := tellIdle(ctx, o, env.Live); err != nil {
+		return err
+	}
 	return examine(ctx, o, env.Live, chosen, mutating, false)
 }
 
@@ -107,7 +110,11 @@ func assemble(
 	if err := addWatcher(mgr, env.Watcher, "operator"); err != nil {
 		return err
 	}
-	if err := mgr.Add(newPresence(env.Live, o.Log.WithName("presence"))); err != nil {
+	present, err := newPresence(o, env.Live)
+	if err != nil {
+		return err
+	}
+	if err := mgr.Add(present); err != nil {
 		return fmt.Errorf("add presence: %w", err)
 	}
 	announcer, err := newAnnouncer(o, running, mgr, managers, serving)

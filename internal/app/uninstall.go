@@ -51,7 +51,9 @@ func Uninstall(ctx context.Context, o Options, u UninstallOptions) error {
 	if err := p.refusal(u); err != nil {
 		return err
 	}
-	p.tell(u.Say)
+	if err := p.confirm(u); err != nil {
+		return fmt.Errorf("nothing was removed: %w", err)
+	}
 	s, err := newStripper(ctx, o)
 	if err != nil {
 		return fmt.Errorf("nothing was removed: %w", err)
@@ -98,11 +100,15 @@ func installedBeside(ctx context.Context, o Options, c client.Client) ([]string,
 	if err != nil {
 		return nil, err
 	}
-	var beside []string
-	for _, name := range PackNames() {
-		if slices.ContainsFunc(chosen, func(p pack.Pack) bool { return p.Name == name }) {
-			continue
-		}
+	names := slices.DeleteFunc(PackNames(), func(name string) bool {
+		return slices.ContainsFunc(chosen, func(p pack.Pack) bool { return p.Name == name })
+	})
+	return installedPacks(ctx, c, names)
+}
+
+// installedPacks returns which of the packs are installed, by their rights.
+func installedPacks(ctx context.Context, c client.Client, names []string) (all []string, err error) {
+	for _, name := range names {
 		own := metav1.ObjectMeta{Name: AccountOf(name)}
 		role := &rbacv1.ClusterRole{ObjectMeta: own} // Earlier releases had no account of their own.
 		own.Namespace = Namespace
@@ -111,10 +117,10 @@ func installedBeside(ctx context.Context, o Options, c client.Client) ([]string,
 			return nil, err
 		}
 		if len(there) > 0 {
-			beside = append(beside, name)
+			all = append(all, name)
 		}
 	}
-	return beside, nil
+	return all, nil
 }
 
 // with returns the options for other packs.
@@ -168,22 +174,29 @@ func others(objects, known []client.Object) []client.Object {
 	})
 }
 
-// supersede removes objects of an installation with other options: a webhook that no operator
-// would answer, or a policy in the place of a webhook.
-func supersede(ctx context.Context, o Options, c client.Client, objects []client.Object) error {
+// superseded returns objects of an installation with other options: a webhook that no operator would answer, or
+// a policy in the place of a webhook.
+func superseded(
+	ctx context.Context, o Options, c client.Client, objects []client.Object,
+) ([]*unstructured.Unstructured, error) {
 	all, err := everyEnforcement(o)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	left, err := installed(ctx, c, others(all, objects))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	stale, err := staleRoles(ctx, o, c, objects)
+	return append(stale, left...), err
+}
+
+// supersede removes objects of an installation with other options.
+func supersede(ctx context.Context, o Options, c client.Client, objects []client.Object) error {
+	left, err := superseded(ctx, o, c, objects)
 	if err != nil {
 		return err
 	}
-	left = append(stale, left...)
 	return removeAll(ctx, c, left, func(format string, args ...any) {
 		o.Log.Info("Removed what is not needed any more", "what", fmt.Sprintf(format, args...))
 	})

@@ -51,7 +51,7 @@ func checkUpgrade(ctx context.Context, o Options, c client.Client, definitions [
 		}
 		theirs := live.GetLabels()[versionLabel]
 		if installed := release(theirs); installed != nil && own.LessThan(installed) {
-			return fmt.Errorf("nothing was installed: %s was installed by release %s, and this is release %s, which is older; "+
+			return fmt.Errorf("%s was installed by release %s, and this is release %s, which is older; "+
 				"run release %s or a newer one, or write the older definitions with --install-downgrade",
 				d.GetName(), theirs, o.Version, theirs)
 		}

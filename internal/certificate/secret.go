@@ -170,3 +170,13 @@ func encodeCerts(certs ...*x509.Certificate) []byte {
 	}
 	return text.Bytes()
 }
+
+// Read returns what a Manager keeps in a Secret. The error says which part of the data is missing or does not
+// belong to the others.
+func Read(secret *corev1.Secret) (Bundle, error) {
+	s, err := decode(secret.Data)
+	if err != nil {
+		return Bundle{}, fmt.Errorf("read webhook certificates from Secret %s/%s: %w", secret.Namespace, secret.Name, err)
+	}
+	return s.exported(), nil
+}

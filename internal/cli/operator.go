@@ -65,18 +65,12 @@ give --webhook-host: the address by which the API server reaches this process.`,
 	}
 	c.flags.AddFlags(cmd.Flags())
 	f, o := cmd.Flags(), &c.options
-	addPacks(f, o)
-	f.StringSliceVar(&o.Namespaces, "namespaces", nil,
-		"namespaces to work in, which exist: with --install, the operator gets rights in these alone (default all)")
+	c.addInstallationFlags(f, pack.ByWebhook, iot.WorkloadIdentity)
 	f.BoolVar(&o.Install, "install", false, "apply definitions, rights, webhooks and policies before running")
 	f.BoolVar(&o.Adopt, "adopt", false, "with --install, adopt the objects of another release")
 	f.BoolVar(&o.Downgrade, "install-downgrade", false,
 		"with --install, replace the definitions of a newer release")
-	f.StringVar((*string)(&o.Enforcement), "enforcement", string(pack.ByWebhook),
-		"what refuses deletions: webhook (says who is in the way) or policy (in the API server, fixed text)")
-	f.StringVar(&o.WebhookHost, "webhook-host", "",
-		"address by which the API server reaches this process from outside the cluster")
-	f.IntVar(&o.WebhookPort, "webhook-port", 0, "port of the webhooks (default 9443, or any free one with --webhook-host)")
+	c.addWebhookFlags(f)
 	f.StringVar(&o.MetricsAddress, "metrics-bind-address", "",
 		"address to serve metrics on; 0 to not serve them (default :8080, or 127.0.0.1:8080 with --metrics-secure=false)")
 	f.BoolVar(&c.metricsSecure, "metrics-secure", true,
@@ -94,11 +88,6 @@ give --webhook-host: the address by which the API server reaches this process.`,
 		"how long a refused deletion is remembered for replay (default 24h)")
 	f.IntVar(&o.Usage.MaxPerNamespace, "usage-max-per-namespace", 0,
 		"how many Usages may be created in one namespace (default any number); not with --enforcement=policy")
-	f.StringSliceVar(&c.kinds, kindsFlag, nil,
-		"resources that Usages may protect, as in configmaps,clusters.eks.upbound.io: with --install, the pack usage "+
-			"gets rights to these alone (default any)")
-	f.StringSliceVar(&c.using, usingFlag, nil,
-		"with --kinds, further resources that may use protected ones, as in releases.helm.crossplane.io")
 	f.IntVar(&o.Openstack.Workers, "openstack-workers", 8,
 		"how many OpenStack objects of a kind, of one namespace at one cloud, are worked on at once")
 	f.DurationVar(&o.Openstack.Resync, "openstack-resync", 10*time.Minute,
@@ -119,12 +108,48 @@ give --webhook-host: the address by which the API server reaches this process.`,
 			"(default the certificates of the system)")
 	f.StringVar((*string)(&o.Openstack.Conditions), "openstack-conditions", string(openstack.PublishedConditions),
 		"conditions of OpenStack objects: published (Available and Progressing) or all (also Ready and Drifted)")
-	f.StringVar((*string)(&o.Iot.Identity), "identity", string(iot.WorkloadIdentity),
-		"what the identity of an IotConnector is made of: workload-identity or pod-identity")
 	c.addOamFlags(cmd)
 	c.addAzureFlags(cmd)
 	f.BoolVar(&c.verbose, "verbose", false, "log more")
 	return cmd
+}
+
+// addInstallationFlags adds the flags that definitions, rights, webhooks and policies depend on.
+func (c *operator) addInstallationFlags(f *pflag.FlagSet, enforcement pack.Enforcement, identity iot.Identity) {
+	o := &c.options
+	addPacks(f, o)
+	f.StringSliceVar(&o.Namespaces, "namespaces", nil,
+		"namespaces to work in, which exist: with --install, the operator gets rights in these alone (default all)")
+	f.StringVar((*string)(&o.Enforcement), "enforcement", string(enforcement),
+		"what refuses deletions: webhook (says who is in the way) or policy (in the API server, fixed text)")
+	f.StringSliceVar(&c.kinds, kindsFlag, nil,
+		"resources that Usages may protect, as in configmaps,clusters.eks.upbound.io: with --install, the pack usage "+
+			"gets rights to these alone (default any)")
+	f.StringSliceVar(&c.using, usingFlag, nil,
+		"with --kinds, further resources that may use protected ones, as in releases.helm.crossplane.io")
+	f.StringSliceVar(&c.oamKinds, "oam-kinds", nil,
+		"resources of workloads, traits and scopes that Kubernetes does not have, as in mydbs.standard.oam.dev: with "+
+			"--install, the pack oam gets rights to them")
+	f.StringVar((*string)(&o.Iot.Identity), "identity", string(identity),
+		"what the identity of an IotConnector is made of: workload-identity or pod-identity")
+}
+
+// addWebhookFlags adds the flags of the webhooks' address.
+func (c *operator) addWebhookFlags(f *pflag.FlagSet) {
+	f.StringVar(&c.options.WebhookHost, "webhook-host", "",
+		"address by which the API server reaches this process from outside the cluster")
+	f.IntVar(&c.options.WebhookPort, "webhook-port", 0,
+		"port of the webhooks (default 9443, or any free one with --webhook-host)")
+}
+
+// parseKinds sets the resources of app.Options from their flags.
+func (c *operator) parseKinds() error {
+	if len(c.using) > 0 && len(c.kinds) == 0 {
+		return fmt.Errorf("--%s needs --%s: without it any kind may be used and use", usingFlag, kindsFlag)
+	}
+	c.options.Usage.Kinds, c.options.Usage.Using = parseResources(c.kinds), parseResources(c.using)
+	c.options.Oam.Kinds = parseResources(c.oamKinds)
+	return nil
 }
 
 func (c *operator) addOamFlags(cmd *cobra.Command) {
@@ -134,9 +159,6 @@ func (c *operator) addOamFlags(cmd *cobra.Command) {
 			"rights of the operator in the namespace")
 	f.BoolVar(&o.ApplyOnce, "oam-apply-once-only", false,
 		"leave the changes of others in workloads and traits until the application or its Component changes")
-	f.StringSliceVar(&c.oamKinds, "oam-kinds", nil,
-		"resources of workloads, traits and scopes that Kubernetes does not have, as in mydbs.standard.oam.dev: with "+
-			"--install, the pack oam gets rights to them")
 }
 
 func (c *operator) addAzureFlags(cmd *cobra.Command) {
@@ -174,11 +196,9 @@ func readCatalogue(file string) (*catalogue.Catalogue, error) {
 
 func (c *operator) run(cmd *cobra.Command, _ []string) error {
 	c.options.MetricsInsecure = !c.metricsSecure
-	if len(c.using) > 0 && len(c.kinds) == 0 {
-		return fmt.Errorf("--%s needs --%s: without it any kind may be used and use", usingFlag, kindsFlag)
+	if err := c.parseKinds(); err != nil {
+		return err
 	}
-	c.options.Usage.Kinds, c.options.Usage.Using = parseResources(c.kinds), parseResources(c.using)
-	c.options.Oam.Kinds = parseResources(c.oamKinds)
 	var err error
 	if c.options.Azure.Catalogue, err = readCatalogue(c.catalogue); err != nil {
 		return err

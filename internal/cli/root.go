@@ -59,6 +59,8 @@ func newRoot(version string, streams genericiooptions.IOStreams) *cobra.Command 
 		newUp(streams),
 		newOperator(version, streams),
 		newUninstall(streams),
+		newDoctor(version, streams),
+		newManifests(version, streams),
 		newTree(streams),
 		newWhoUses(streams),
 		newWhy(streams),

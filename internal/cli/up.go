@@ -23,6 +23,7 @@ type up struct {
 
 	dataDir string
 	once    bool
+	bare    bool
 	verbose bool
 	options app.Options // of the operator
 	cloud   *emulator.Server
@@ -35,19 +36,31 @@ func newUp(streams genericiooptions.IOStreams) *cobra.Command {
 		Use:   "up",
 		Short: "Start a local control plane with the operator, and show what it does",
 		Long: `Start a Kubernetes control plane on this machine, run the operator on it, apply
-the examples, and tell their stories. It stays up until Ctrl-C.`,
+the examples, and tell their stories. It stays up until Ctrl-C.
+
+With --bare, only the control plane runs, without anything of Kinship: to try the installation.`,
 		Args: cobra.NoArgs,
 		RunE: u.start,
 	}
 	cmd.Flags().StringVar(&u.dataDir, "data-dir", "",
 		"directory for all files, kubeconfig among them (default a temporary one)")
 	cmd.Flags().BoolVar(&u.once, "once", false, "check every step of the stories, clean up, and exit with 0 or 1")
+	cmd.Flags().BoolVar(&u.bare, "bare", false, "run the control plane alone, and say how to install Kinship there")
 	cmd.Flags().BoolVar(&u.verbose, "verbose", false, "log more")
 	return cmd
 }
 
 // start implements cobra.Command.RunE.
-func (u *up) start(cmd *cobra.Command, _ []string) error { return u.run(cmd.Context()) }
+func (u *up) start(cmd *cobra.Command, _ []string) error {
+	switch {
+	case u.bare && u.once:
+		return misused(errors.New("--bare runs no stories that --once could check: leave out one of the two"))
+	case u.bare:
+		return u.runBare(cmd.Context())
+	default:
+		return u.run(cmd.Context())
+	}
+}
 
 // run starts and stops the localcluster.Cluster. After the user's interrupt (the end of
 // ctx), run drops all errors, because the interrupt causes the errors.
@@ -135,12 +148,17 @@ func (u *up) clouds(cluster *localcluster.Cluster) string {
 	return filepath.Join(cluster.DataDir(), "clouds.yaml")
 }
 
+// path returns the directories of kinship, kubectl-kinship and kubectl, for PATH.
+func path(cluster *localcluster.Cluster) string {
+	dirs := cluster.BinDir()
+	if self, err := os.Executable(); err == nil { // kubectl-kinship is in the same folder.
+		dirs = filepath.Dir(self) + string(filepath.ListSeparator) + dirs
+	}
+	return dirs
+}
+
 // invite prints commands for the user to try, such as "kinship tree".
 func (u *up) invite(cluster *localcluster.Cluster) {
-	path := cluster.BinDir()
-	if self, err := os.Executable(); err == nil { // The path of kinship; kubectl-kinship is in the same folder.
-		path = filepath.Dir(self) + string(filepath.ListSeparator) + path
-	}
 	fmt.Fprintf(u.Out, `
 To look around in another terminal:
 
@@ -161,7 +179,7 @@ The emulated Azure: %s
 
 Ctrl-C ends it.
 ready
-`, cluster.Kubeconfig(), path, u.clouds(cluster), u.azure.URL())
+`, cluster.Kubeconfig(), path(cluster), u.clouds(cluster), u.azure.URL())
 }
 
 // startOperator runs app.Run() in this process and waits for Options.Ready. The returned

@@ -90,6 +90,23 @@ func TestUp(t *testing.T) {
 	}
 }
 
+// TestUpBare runs a control plane without Kinship, and prints how to install Kinship there.
+func TestUpBare(t *testing.T) {
+	dir := t.TempDir()
+	out, code := run(t, "ready", "--bare", "--data-dir", dir)
+	for _, want := range []string{
+		"export KUBECONFIG=" + filepath.Join(dir, "kubeconfig"), "kinship operator --install", "kinship doctor",
+	} {
+		if code != 0 || !strings.Contains(out, want) {
+			t.Errorf("code %d, the output does not say %q:\n%s", code, want, out)
+		}
+	}
+	out, code = run(t, "", "--bare", "--once")
+	if code != exitUsage || !strings.Contains(out, "leave out one of the two") {
+		t.Errorf("with --once: code %d\n%s", code, out)
+	}
+}
+
 // TestUpLeftOver starts in a directory with files of an earlier run. The output tells the user
 // what to do about the files.
 func TestUpLeftOver(t *testing.T) {

@@ -51,7 +51,7 @@ type Options struct {
 	Discover func(watch.Mapping)
 	// Health, if set, forgets a kind whose CustomResourceDefinition was deleted
 	// ([watch.Health.Forget]), and tells which kinds the operator may not read: such a kind stops
-	// no other kind.
+	// no other kind. An object that refers to the kind waits, and says which right is missing.
 	Health *watch.Health
 	// Guards are values of Relation.Finalizer of kinds that Discover adds. A kind that is added
 	// after the start MUST NOT have a relation with another finalizer.
@@ -323,18 +323,24 @@ func areHeard(members []*member) bool {
 
 // passesMayBegin reports whether the caches are filled of a kind, and of the kinds that its objects refer to. A
 // kind with a relation without Relation.Target needs all kinds, so that an owner is not deleted before the users of
-// what it owns are known. A kind that the operator may not read ([Options.Health]) stops no other kind.
+// what it owns are known. A kind that the operator may not read ([Options.Health]) stops no other kind, unless a
+// relation has its objects created: the pass must not conclude that they are gone.
 func (e *Engine) passesMayBegin(m *member) bool {
 	needed := []*member{m}
 	for _, gk := range e.kinds() {
 		refers := slices.ContainsFunc(m.Relations, func(r relation.Relation) bool {
 			return r.Target == gk || r.Target.Empty()
 		})
-		if refers && !e.isForbidden(gk) {
+		if refers && (!e.isForbidden(gk) || creates(m.Relations, gk)) {
 			needed = append(needed, e.member(gk))
 		}
 	}
 	return areHeard(needed)
+}
+
+// creates reports whether objects with these relations do without a missing object of a kind, or create it.
+func creates(relations []relation.Relation, gk schema.GroupKind) bool {
+	return slices.ContainsFunc(relations, func(r relation.Relation) bool { return r.Target == gk && !waits(r) })
 }
 
 func (e *Engine) isForbidden(gk schema.GroupKind) bool {

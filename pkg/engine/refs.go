@@ -3,6 +3,7 @@ package engine
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -30,6 +31,8 @@ type Target struct {
 	ready    bool
 	id       string
 	version  string
+	// refusal says why the operator may not read the kind of a missing target, if that is so.
+	refusal string
 }
 
 // ID returns the object that the reference names.
@@ -91,6 +94,9 @@ func (e *Engine) target(edge relation.Edge, rel relation.Relation) Target {
 		t.object = m.get(edge.Target.ID)
 	}
 	if t.object == nil {
+		if e.options.Health != nil {
+			t.refusal = e.options.Health.Refusal(edge.Target.GroupKind())
+		}
 		return t
 	}
 	t.id, t.ready = m.ready(t.object)
@@ -106,6 +112,10 @@ func (e *Engine) target(edge relation.Edge, rel relation.Relation) Target {
 	return t
 }
 
+// refusalRetry is how long an object waits for a right of the operator. No watch tells of a new right, so the informer
+// asks again with a growing pause, and an object that refers to nothing is woken by no event.
+const refusalRetry = 10 * time.Second
+
 // Waits returns a [reconcile.Outcome] that names every target that is missing or not ready. The
 // Outcome is done if there is no such target.
 func (r Refs) Waits() reconcile.Outcome {
@@ -118,6 +128,11 @@ func (r Refs) Waits() reconcile.Outcome {
 		reason := r.reasons.Waiting
 		if t.relation.Role == relation.Owner {
 			reason = r.reasons.Owner
+		}
+		if t.refusal != "" {
+			outcome = outcome.And(reconcile.WaitFor(refusalRetry, reason,
+				"Waiting for %s to be %s: the operator may not read its kind: %s", t.edge.Target.Short(), need, t.refusal))
+			continue
 		}
 		if t.member == nil || t.member.cache.Load() == nil {
 			outcome = outcome.And(reconcile.Wait(reason, "Waiting for %s to be %s: the kind %s is not installed",

@@ -83,6 +83,23 @@ func (h *Health) Forbidden(gk schema.GroupKind) bool {
 	return false
 }
 
+// Refusal returns the answer of the API server because of which the operator can't read a kind, which names the missing
+// right, or an empty text.
+func (h *Health) Refusal(gk schema.GroupKind) string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var texts []string
+	for p, forbidden := range h.forbidden {
+		if forbidden && p.GroupKind == gk {
+			texts = append(texts, h.failing[p])
+		}
+	}
+	if len(texts) == 0 {
+		return ""
+	}
+	return slices.Min(texts) // Each namespace of --namespaces has an answer of its own.
+}
+
 // unreadable records an object that could not be decoded, and reports the object once per
 // metadata.resourceVersion.
 func (h *Health) unreadable(p part, u *unstructured.Unstructured, err error) {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -17,9 +18,9 @@ import (
 	"github.com/kinship-dev/kinship/test/operator"
 )
 
-// TestMissingRight takes from the operator the right to list Networks. The kinds that need
-// Networks stop and say so; the other kinds and packs start and run. When the right is
-// given back, the kinds go on without a restart.
+// TestMissingRight takes from the operator the right to list Networks. A Router, which needs a
+// Network, names the missing right in a condition, and kinship doctor names it too; other kinds and
+// packs start and run. When the right is given back, the Router goes on without a restart.
 func TestMissingRight(t *testing.T) {
 	if err := operator.Start(t, everyPack).Stop(); err != nil {
 		t.Fatal(err)
@@ -40,9 +41,8 @@ func TestMissingRight(t *testing.T) {
 	l.uncredited("Router", "waits", "{externalGateways: [{networkRef: outside}]}")
 	l.uncredited("Image", "runs", `{content: {diskFormat: raw, download: {url: "https://example.com/disk"}}}`)
 	testenv.Eventually(t, func() error { return l.observed("Image", "runs") })
-	if err := l.observed("Router", "waits"); err == nil {
-		t.Error("the Router was reconciled, although Networks can't be listed")
-	}
+	testenv.Eventually(t, func() error { return l.says("Router", "waits", noRight) })
+	checkDoctor(t)
 	for _, told := range []string{"networks.openstack.k-orc.cloud is forbidden", "pack=openstack"} {
 		if !strings.Contains(o.Log(), told) {
 			t.Errorf("the log does not say %q", told)
@@ -56,9 +56,57 @@ func TestMissingRight(t *testing.T) {
 	}
 
 	l.giveBack(taken)
-	testenv.Eventually(t, func() error { return l.observed("Router", "waits") })
+	testenv.EventuallyWithin(t, time.Minute, func() error {
+		return l.says("Router", "waits", "Waiting for Network/outside to be created")
+	})
 	testenv.Eventually(t, func() error { return ready(t, address) })
 	l.Delete(l.secret("using"), u)
+}
+
+// noRight is the API server's answer to an operator that may not list Networks.
+const noRight = `networks.openstack.k-orc.cloud is forbidden: ` +
+	`User "system:serviceaccount:kinship-system:kinship-openstack" cannot list resource "networks"`
+
+// checkDoctor checks that kinship doctor names the missing right, and no other.
+func checkDoctor(t *testing.T) {
+	t.Helper()
+	report, err := app.Examine(t.Context(), app.Options{Config: testenv.Config(t)}, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := false
+	for _, check := range report.Checks {
+		for _, f := range check.Findings {
+			if check.Name != "rights" {
+				continue
+			}
+			named = named || f.Object.Name == "kinship-openstack" && f.Field == "rules" &&
+				strings.HasPrefix(f.Message, "account kinship-openstack may not list, watch, patch networks.openstack.k-orc.cloud")
+			t.Logf("%s: %s", f.Object, f.Message)
+		}
+	}
+	if !named {
+		t.Error("doctor does not name the missing right")
+	}
+}
+
+// says returns nil if a condition of an object has a text.
+func (l land) says(kind, name, text string) error {
+	obj := &unstructured.Unstructured{}
+	obj.SetAPIVersion("openstack.k-orc.cloud/v1alpha1")
+	obj.SetKind(kind)
+	if err := l.C.Get(l.T.Context(), client.ObjectKey{Namespace: l.NS, Name: name}, obj); err != nil {
+		return err
+	}
+	conditions, _, err := unstructured.NestedSlice(obj.Object, "status", "conditions")
+	if err != nil {
+		return err
+	}
+	told := fmt.Sprint(conditions)
+	if !strings.Contains(told, text) || text != noRight && strings.Contains(told, "forbidden") {
+		return fmt.Errorf("%s %s says %s", kind, name, told)
+	}
+	return nil
 }
 
 // withoutRight takes one resource out of all of the operator's roles, and returns the

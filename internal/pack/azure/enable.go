@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kinship-dev/kinship/api/azure/catalogue"
+	"github.com/kinship-dev/kinship/internal/pack"
 )
 
 // RoleName is the name of the ClusterRole with the rights to the kinds that are enabled.
@@ -118,11 +119,11 @@ func Enable(
 			return fmt.Errorf("nothing was enabled: %w", err)
 		}
 	}
-	role, err := readRole(ctx, c)
+	role, err := readRole(ctx, c, RoleName)
 	if err != nil {
 		return err
 	}
-	if err := writeRole(ctx, c, role, with(role.Rules, kinds)); err != nil {
+	if err := writeRoles(ctx, c, role, with(role.Rules, kinds)); err != nil {
 		return err
 	}
 	for _, binding := range grant.bindings() {
@@ -194,8 +195,38 @@ func definitionOf(k *catalogue.Kind) *unstructured.Unstructured {
 	return crd
 }
 
+// writeRoles writes the role of the operator, and the roles by which users who have Kubernetes' own roles view, edit
+// and admin have them for the kinds too.
+func writeRoles(ctx context.Context, c client.Client, role *rbacv1.ClusterRole, rules []rbacv1.PolicyRule) error {
+	if err := writeRole(ctx, c, role, rules); err != nil {
+		return err
+	}
+	var kinds []string
+	for _, rule := range rules {
+		for _, resource := range rule.Resources {
+			if !strings.Contains(resource, "/") {
+				kinds = append(kinds, resource+"."+rule.APIGroups[0])
+			}
+		}
+	}
+	for _, want := range []*rbacv1.ClusterRole{
+		pack.UserRole(RoleName+"-view", kinds, pack.ViewVerbs, "view", "edit", "admin"),
+		pack.UserRole(RoleName+"-edit", kinds, pack.EditVerbs, "edit", "admin"),
+	} {
+		users, err := readRole(ctx, c, want.Name)
+		if err != nil {
+			return err
+		}
+		users.Labels = want.Labels
+		if err := writeRole(ctx, c, users, want.Rules); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func writeRole(ctx context.Context, c client.Client, role *rbacv1.ClusterRole, rules []rbacv1.PolicyRule) error {
-	role.Name, role.Rules = RoleName, rules
+	role.Rules = rules
 	role.Labels = maps.Clone(role.Labels)
 	if role.Labels == nil {
 		role.Labels = map[string]string{}
@@ -206,17 +237,18 @@ func writeRole(ctx context.Context, c client.Client, role *rbacv1.ClusterRole, r
 		write = func() error { return c.Update(ctx, role) }
 	}
 	if err := write(); err != nil {
-		return fmt.Errorf("write ClusterRole %s: %w", RoleName, err)
+		return fmt.Errorf("write ClusterRole %s: %w", role.Name, err)
 	}
 	return nil
 }
 
-// readRole reads the role, which is empty if there is none.
-func readRole(ctx context.Context, c client.Client) (*rbacv1.ClusterRole, error) {
+// readRole reads a role, which has a name alone if there is none.
+func readRole(ctx context.Context, c client.Client, name string) (*rbacv1.ClusterRole, error) {
 	role := &rbacv1.ClusterRole{}
-	if err := c.Get(ctx, client.ObjectKey{Name: RoleName}, role); client.IgnoreNotFound(err) != nil {
-		return nil, fmt.Errorf("read ClusterRole %s: %w", RoleName, err)
+	if err := c.Get(ctx, client.ObjectKey{Name: name}, role); client.IgnoreNotFound(err) != nil {
+		return nil, fmt.Errorf("read ClusterRole %s: %w", name, err)
 	}
+	role.Name = name
 	return role, nil
 }
 
@@ -274,11 +306,11 @@ func Disable(ctx context.Context, c client.Client, kinds []*catalogue.Kind) erro
 			return err
 		}
 	}
-	role, err := readRole(ctx, c)
+	role, err := readRole(ctx, c, RoleName)
 	if err != nil || role.UID == "" {
 		return err
 	}
-	return writeRole(ctx, c, role, without(role.Rules, kinds))
+	return writeRoles(ctx, c, role, without(role.Rules, kinds))
 }
 
 // awaitGone waits until the definition of a kind is gone. The API server deletes the objects before: an object that

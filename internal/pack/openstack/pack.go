@@ -163,7 +163,7 @@ func setup(ctx context.Context, mgr manager.Manager, env pack.Environment, optio
 	engine := external.New(mgr, external.Options{
 		Group: kit.Group, Noun: "OpenStack resource", Cloud: "OpenStack",
 		Workers: options.Workers, Resync: options.Resync, Summary: options.Conditions == AllConditions,
-		Live: env.Live, Events: mgr.GetEventRecorder("kinship-openstack"),
+		Live: env.Live, Events: mgr.GetEventRecorder("kinship-openstack"), Health: env.Health,
 		Account: clouds.Account, Tenant: openstack.WithTenant,
 	})
 	connector := &kit.Connector{Live: env.Live, Clouds: clouds}

@@ -1,0 +1,254 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+
+	"github.com/kinship-dev/kinship/internal/pack"
+	"github.com/kinship-dev/kinship/pkg/object"
+)
+
+// Reinstall says how to repair most faults of an installation.
+const reinstall = "install it again: helm upgrade, or kinship operator --install"
+
+// Finding is one fault of an installation.
+type Finding struct {
+	// Object has the fault.
+	Object object.ID `json:"object"`
+	// Field of the object, if one field has the fault.
+	Field string `json:"field,omitempty"`
+	// Reason is a word for programs, such as RightMissing.
+	Reason string `json:"reason"`
+	// Message says what is wrong.
+	Message string `json:"message"`
+	// Action says what to do.
+	Action string `json:"action"`
+}
+
+// Check is a group of checks of the same sort, such as the rights of all accounts.
+type Check struct {
+	Name string `json:"name"`
+	// Checked is how many facts were checked, such as rights.
+	Checked  int       `json:"checked"`
+	Findings []Finding `json:"findings"`
+}
+
+// Diagnosis is what Examine has found.
+type Diagnosis struct {
+	Schema  string `json:"schema"`
+	Healthy bool   `json:"healthy"`
+	// Version of the program that examined the installation.
+	Version string `json:"version"`
+	// Packs that are installed or that an operator runs.
+	Packs []string `json:"packs"`
+	// Operators that run.
+	Operators []OperatorState `json:"operators"`
+	Checks    []Check         `json:"checks"`
+}
+
+// diagnosisSchema names the form of a Diagnosis in JSON.
+const diagnosisSchema = "kinship.dev/doctor/v1alpha1"
+
+// doctor examines one installation.
+type doctor struct {
+	options Options
+	client  client.WithWatch
+	now     time.Time
+	// chosen are the packs to examine, with the settings of the operator.
+	chosen []pack.Pack
+	leases leases
+	// idle are packs that are installed, and that none of the operators runs.
+	idle []string
+	// skew says that the installation is of another release than this program: their definitions and guards
+	// may differ for a good reason.
+	skew bool
+	// templates are the guards that the installation should have, by pack.
+	templates map[string]map[object.ID]client.Object
+}
+
+// Examine checks an installation and changes nothing. What the options leave out, such as the packs,
+// Examine takes from the Leases of operators, or finds in the cluster. Certificates are judged by now.
+func Examine(ctx context.Context, o Options, now time.Time) (*Diagnosis, error) {
+	o.Log = logr.Discard()
+	c, err := newClient(Options{}, o.Config)
+	if err != nil {
+		return nil, err
+	}
+	d := &doctor{options: o, client: c, now: now, templates: map[string]map[object.ID]client.Object{}}
+	if err := d.discover(ctx); err != nil {
+		return nil, err
+	}
+	report := &Diagnosis{Schema: diagnosisSchema, Version: o.Version, Operators: d.leases.states, Healthy: true}
+	for _, p := range d.chosen {
+		report.Packs = append(report.Packs, p.Name)
+	}
+	for _, check := range []struct {
+		name string
+		run  func(context.Context) (int, []Finding, error)
+	}{
+		{"installation", d.checkInstallation},
+		{"definitions", d.checkDefinitions},
+		{"operator", d.checkOperator},
+		{"rights", d.checkRights},
+		{"guards", d.checkGuards},
+		{"certificate", d.checkCertificate},
+		{"webhooks", d.checkWebhooks},
+	} {
+		checked, findings, err := check.run(ctx)
+		if err != nil {
+			findings = append(findings, unreadable(check.name, err))
+		}
+		report.Checks = append(report.Checks, Check{check.name, checked, slices.Concat([]Finding{}, findings)})
+		report.Healthy = report.Healthy && len(findings) == 0
+	}
+	return report, nil
+}
+
+// unreadable returns the Finding of a check that could not be done.
+func unreadable(check string, err error) Finding {
+	f := Finding{
+		Object: object.ID{Kind: "Namespace", Name: Namespace}, Reason: "NotChecked",
+		Message: fmt.Sprintf("the check of %s was not finished: %v", check, err),
+		Action:  "see whether the API server is well, and run kinship doctor again",
+	}
+	if apierrors.IsForbidden(errors.Unwrap(err)) || apierrors.IsForbidden(err) {
+		f.Action = "run kinship doctor as a user with this right, such as a cluster administrator"
+	}
+	return f
+}
+
+// discover finds out what is installed, and with which settings.
+func (d *doctor) discover(ctx context.Context) error {
+	all, err := readLeases(ctx, d.client, d.now)
+	if err != nil {
+		return err
+	}
+	d.leases = all
+	there, err := installedPacks(ctx, d.client, PackNames())
+	if err != nil {
+		return err
+	}
+	named, run := d.options.Packs, []string(nil)
+	for _, s := range all.settings() {
+		d.options = s.apply(d.options)
+		run = append(run, s.apply(Options{}).Packs...)
+	}
+	switch {
+	case len(named) > 0:
+		d.options.Packs = named
+	case slices.ContainsFunc(all.states, func(s OperatorState) bool { return s.Settings == nil }) || len(all.states) == 0:
+		d.options.Packs = slices.Concat(run, there)
+	default:
+		d.options.Packs = run
+	}
+	for _, name := range there {
+		if len(all.states) > 0 && !all.runs(name) {
+			d.idle = append(d.idle, name)
+		}
+	}
+	if err := d.narrow(ctx); err != nil {
+		return err
+	}
+	if len(d.options.Packs) == 0 {
+		return nil
+	}
+	d.chosen, err = choose(d.options)
+	return err
+}
+
+// narrow finds out, where no operator has recorded its Settings, whether the rights were narrowed by
+// --namespaces or --kinds.
+func (d *doctor) narrow(ctx context.Context) error {
+	if len(d.leases.settings()) > 0 {
+		return nil
+	}
+	if len(d.options.Namespaces) == 0 {
+		var roles rbacv1.RoleList
+		if err := d.client.List(ctx, &roles, client.MatchingLabels{partOfLabel: partOf}); err != nil {
+			return fmt.Errorf("list Roles: %w", err)
+		}
+		for i := range roles.Items {
+			if r := &roles.Items[i]; r.Namespace != Namespace && slices.Contains(accounts(d.options.Packs), r.Name) {
+				d.options.Namespaces = append(d.options.Namespaces, r.Namespace)
+			}
+		}
+		d.options.Namespaces = slices.Compact(slices.Sorted(slices.Values(d.options.Namespaces)))
+	}
+	if len(d.options.Usage.Kinds) > 0 {
+		return nil
+	}
+	var role rbacv1.ClusterRole
+	err := d.client.Get(ctx, client.ObjectKey{Name: AccountOf("usage")}, &role)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read ClusterRole %s: %w", AccountOf("usage"), err)
+	}
+	wide := func(rule rbacv1.PolicyRule) bool { return slices.Contains(rule.APIGroups, rbacv1.APIGroupAll) }
+	if len(d.options.Namespaces) == 0 && !slices.ContainsFunc(role.Rules, wide) {
+		d.options.Usage.Kinds = []schema.GroupResource{noKind}
+	}
+	return nil
+}
+
+// accounts returns the names of the accounts of packs.
+func accounts(packs []string) []string {
+	names := make([]string, 0, len(packs))
+	for _, name := range packs {
+		names = append(names, AccountOf(name))
+	}
+	return names
+}
+
+// checkInstallation checks that anything is installed, and that the operator's namespace is there.
+func (d *doctor) checkInstallation(ctx context.Context) (int, []Finding, error) {
+	namespace := object.ID{Kind: "Namespace", Name: Namespace}
+	var live corev1.Namespace
+	err := d.client.Get(ctx, client.ObjectKey{Name: Namespace}, &live)
+	switch {
+	case apierrors.IsNotFound(err):
+		return 1, []Finding{{
+			Object: namespace, Reason: "NotInstalled", Message: "there is no such namespace: Kinship is not installed",
+			Action: "install Kinship: helm install, or kinship operator --install (docs/install.md)",
+		}}, nil
+	case err != nil:
+		return 0, nil, fmt.Errorf("read namespace %s: %w", Namespace, err)
+	case live.DeletionTimestamp != nil:
+		return 1, []Finding{{
+			Object: namespace, Field: "metadata.deletionTimestamp", Reason: "Terminating",
+			Message: "the namespace is being deleted, with the operator's accounts, Leases and certificate",
+			Action:  "wait for the end of the deletion, and " + reinstall,
+		}}, nil
+	case len(d.chosen) == 0:
+		return 1, []Finding{{
+			Object: namespace, Reason: "NotInstalled", Message: "no pack is installed, and no operator runs",
+			Action: "install Kinship: helm install, or kinship operator --install (docs/install.md)",
+		}}, nil
+	}
+	return 1, nil, nil
+}
+
+// idOf returns the ID of an object of an installation.
+func (d *doctor) idOf(obj client.Object) (object.ID, error) {
+	gvk, err := apiutil.GVKForObject(obj, d.client.Scheme())
+	if err != nil {
+		return object.ID{}, fmt.Errorf("identify %s: %w", obj.GetName(), err)
+	}
+	return object.Of(obj, gvk.GroupKind()), nil
+}
+
+// isOurs reports whether an object carries the label of an installation.
+func isOurs(obj metav1.Object) bool { return obj.GetLabels()[partOfLabel] == partOf }

@@ -1,0 +1,164 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kinship-dev/kinship/pkg/object"
+	"github.com/kinship-dev/kinship/pkg/relation"
+)
+
+// checkDefinitions checks that the definitions of the packs are there, served, and of this release.
+func (d *doctor) checkDefinitions(ctx context.Context) (int, []Finding, error) {
+	if len(d.chosen) == 0 {
+		return 0, nil, nil
+	}
+	templates, err := definitions(d.options)
+	if err != nil {
+		return 0, nil, err
+	}
+	skew, err := d.checkRelease(ctx)
+	if err != nil {
+		return 0, nil, err
+	}
+	d.skew = skew != nil
+	var findings []Finding
+	if skew != nil {
+		findings = append(findings, *skew)
+	}
+	for _, obj := range templates {
+		template := obj.(*apiextensionsv1.CustomResourceDefinition)
+		live := &apiextensionsv1.CustomResourceDefinition{}
+		err := d.client.Get(ctx, client.ObjectKeyFromObject(template), live)
+		if client.IgnoreNotFound(err) != nil {
+			return 0, nil, fmt.Errorf("read definition %s: %w", template.Name, err)
+		}
+		if apierrors.IsNotFound(err) {
+			live = nil
+		}
+		findings = append(findings, d.compareDefinition(live, template)...)
+	}
+	return len(templates), findings, nil
+}
+
+// installedVersion returns the release that the definitions of the installation name, or an empty text.
+func (d *doctor) installedVersion(ctx context.Context) (string, error) {
+	if len(d.chosen) == 0 {
+		return "", nil
+	}
+	var names []string
+	for _, p := range d.chosen {
+		names = append(names, p.Definitions...)
+	}
+	for _, name := range append(names, ownDefinitions...) {
+		live := &apiextensionsv1.CustomResourceDefinition{}
+		err := d.client.Get(ctx, client.ObjectKey{Name: name}, live)
+		if apierrors.IsNotFound(err) {
+			continue
+		}
+		if err != nil {
+			return "", fmt.Errorf("read definition %s: %w", name, err)
+		}
+		if isOurs(live) && live.Labels[versionLabel] != "" {
+			return live.Labels[versionLabel], nil
+		}
+	}
+	return "", nil
+}
+
+// checkRelease compares the release of this program with that of the definitions.
+func (d *doctor) checkRelease(ctx context.Context) (*Finding, error) {
+	own := release(versionMark(d.options.Version))
+	if own == nil {
+		return nil, nil // A build without a release fits to all.
+	}
+	installed, err := d.installedVersion(ctx)
+	if err != nil || release(installed) == nil || own.EqualTo(release(installed)) {
+		return nil, err
+	}
+	return &Finding{
+		Object: object.ID{Kind: "Namespace", Name: Namespace}, Reason: "VersionSkew",
+		Message: fmt.Sprintf("this program is of release %s, and the installation is of release %s",
+			d.options.Version, installed),
+		Action: "run the program of release " + installed + ", or upgrade the installation to release " + d.options.Version,
+	}, nil
+}
+
+// compareDefinition returns what is wrong with a definition. Live is nil if there is none.
+func (d *doctor) compareDefinition(live, template *apiextensionsv1.CustomResourceDefinition) []Finding {
+	id := object.ID{Group: relation.DefinitionKind.Group, Kind: relation.DefinitionKind.Kind, Name: template.Name}
+	found := func(field, reason, message, action string) []Finding {
+		return []Finding{{Object: id, Field: field, Reason: reason, Message: message, Action: action}}
+	}
+	switch {
+	case live == nil:
+		return found("", "DefinitionMissing", "the definition is missing, so its kind does not exist", reinstall)
+	case live.DeletionTimestamp != nil:
+		return found("metadata.deletionTimestamp", "Terminating",
+			"the definition is being deleted, with all objects of its kind",
+			"kubectl kinship why customresourcedefinition/"+template.Name+" says what it waits for; then "+reinstall)
+	case !isOurs(live):
+		return found("metadata.labels["+partOfLabel+"]", "Foreign", "another project has installed the definition",
+			"remove it, or take it over with kinship operator --install --adopt")
+	}
+	for _, c := range live.Status.Conditions {
+		wanted := c.Type == apiextensionsv1.Established || c.Type == apiextensionsv1.NamesAccepted
+		if wanted && c.Status != apiextensionsv1.ConditionTrue {
+			return found("status.conditions["+string(c.Type)+"]", "NotServed",
+				fmt.Sprintf("the API server does not serve the kind: %s: %s", c.Reason, c.Message),
+				"remove the other definition of the same names, or wait a moment if the definition is new")
+		}
+	}
+	if d.skew {
+		return nil
+	}
+	if mark := template.Labels[versionLabel]; release(mark) != nil && live.Labels[versionLabel] != mark {
+		return found("metadata.labels["+versionLabel+"]", "VersionSkew",
+			fmt.Sprintf("the definition is of release %q, and others are of release %s", live.Labels[versionLabel], mark),
+			reinstall)
+	}
+	return compareVersions(id, live, template)
+}
+
+// compareVersions returns the first version of a definition that is not served, or has another schema.
+func compareVersions(id object.ID, live, template *apiextensionsv1.CustomResourceDefinition) []Finding {
+	for i := range template.Spec.Versions {
+		want := &template.Spec.Versions[i]
+		at := slices.IndexFunc(live.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool {
+			return v.Name == want.Name
+		})
+		field := "spec.versions[" + want.Name + "]"
+		switch {
+		case at < 0 || !live.Spec.Versions[at].Served:
+			return []Finding{{
+				Object: id, Field: field + ".served", Reason: "NotServed",
+				Message: "the version is not served, so the operator can't read its objects", Action: reinstall,
+			}}
+		case !sameJSON(live.Spec.Versions[at].Schema, want.Schema):
+			return []Finding{{
+				Object: id, Field: field + ".schema", Reason: "DefinitionAltered",
+				Message: "the schema is not that of this release: the API server may drop or refuse fields", Action: reinstall,
+			}}
+		}
+	}
+	return nil
+}
+
+// sameJSON reports whether two values have the same form in JSON.
+func sameJSON(a, b any) bool {
+	var forms [2]any
+	for i, value := range []any{a, b} {
+		text, err := json.Marshal(value)
+		if err != nil || json.Unmarshal(text, &forms[i]) != nil {
+			return false
+		}
+	}
+	return reflect.DeepEqual(forms[0], forms[1])
+}

@@ -1,0 +1,283 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kinship-dev/kinship/pkg/object"
+)
+
+// reviews is how many SubjectAccessReviews are sent at once.
+const reviews = 8
+
+// grant is a role that an account has by a binding.
+type grant struct {
+	role, binding client.Object
+	rules         []rbacv1.PolicyRule
+	// account is the name of the ServiceAccount.
+	account string
+	// namespace of a RoleBinding. Empty means the whole cluster.
+	namespace string
+}
+
+// grantsOf returns the grants among the objects of an installation.
+func grantsOf(objects []client.Object) []grant {
+	key := func(kind, namespace, name string) string { return kind + " " + namespace + "/" + name }
+	roles, rules := map[string]client.Object{}, map[string][]rbacv1.PolicyRule{}
+	for _, obj := range objects {
+		switch role := obj.(type) {
+		case *rbacv1.ClusterRole:
+			k := key("ClusterRole", "", role.Name)
+			roles[k], rules[k] = role, role.Rules
+		case *rbacv1.Role:
+			k := key("Role", role.Namespace, role.Name)
+			roles[k], rules[k] = role, role.Rules
+		}
+	}
+	var all []grant
+	add := func(binding client.Object, ref rbacv1.RoleRef, subjects []rbacv1.Subject) {
+		namespace := binding.GetNamespace()
+		if ref.Kind == "ClusterRole" {
+			namespace = ""
+		}
+		k := key(ref.Kind, namespace, ref.Name)
+		for _, s := range subjects {
+			all = append(all, grant{roles[k], binding, rules[k], s.Name, binding.GetNamespace()})
+		}
+	}
+	for _, obj := range objects {
+		switch binding := obj.(type) {
+		case *rbacv1.ClusterRoleBinding:
+			add(binding, binding.RoleRef, binding.Subjects)
+		case *rbacv1.RoleBinding:
+			add(binding, binding.RoleRef, binding.Subjects)
+		}
+	}
+	return all
+}
+
+// checkRights asks the API server for every right of every account.
+func (d *doctor) checkRights(ctx context.Context) (int, []Finding, error) {
+	if len(d.chosen) == 0 {
+		return 0, nil, nil
+	}
+	objects := account(d.chosen, d.options.Namespaces)
+	findings, err := d.checkAccounts(ctx, objects)
+	if err != nil {
+		return 0, nil, err
+	}
+	checked := 0
+	for _, g := range grantsOf(objects) {
+		asked := g.rights()
+		checked += len(asked)
+		denied, err := d.denied(ctx, g, asked)
+		if err != nil {
+			return checked, findings, err
+		}
+		if len(denied) == 0 && len(asked) > 0 {
+			continue // Another role may give the same rights.
+		}
+		why, err := d.whyDenied(ctx, g, denied)
+		if err != nil {
+			return checked, findings, err
+		}
+		findings = append(findings, why...)
+	}
+	return checked, findings, nil
+}
+
+// checkAccounts looks for the ServiceAccounts.
+func (d *doctor) checkAccounts(ctx context.Context, objects []client.Object) ([]Finding, error) {
+	var findings []Finding
+	for _, obj := range objects {
+		if _, ok := obj.(*corev1.ServiceAccount); !ok {
+			continue
+		}
+		live, err := read(ctx, d.client, obj)
+		if err != nil {
+			return nil, err
+		}
+		if live == nil {
+			findings = append(findings, Finding{
+				Object: object.ID{Kind: "ServiceAccount", Namespace: obj.GetNamespace(), Name: obj.GetName()},
+				Reason: "AccountMissing", Message: "the operator can't act as this account", Action: reinstall,
+			})
+		}
+	}
+	return findings, nil
+}
+
+// rights returns every single right of a grant.
+func (g grant) rights() []authorizationv1.ResourceAttributes {
+	var all []authorizationv1.ResourceAttributes
+	for _, rule := range g.rules {
+		names := rule.ResourceNames
+		if len(names) == 0 {
+			names = []string{""}
+		}
+		for _, group := range rule.APIGroups {
+			for _, path := range rule.Resources {
+				resource, subresource, _ := strings.Cut(path, "/")
+				if resource == noKind.Resource {
+					continue
+				}
+				for _, name := range names {
+					for _, verb := range rule.Verbs {
+						all = append(all, authorizationv1.ResourceAttributes{
+							Namespace: g.namespace, Verb: verb, Group: group, Resource: resource, Subresource: subresource, Name: name,
+						})
+					}
+				}
+			}
+		}
+	}
+	return all
+}
+
+// denied returns the rights that the account of a grant does not have, in the order of the rules.
+func (d *doctor) denied(
+	ctx context.Context, g grant, asked []authorizationv1.ResourceAttributes,
+) ([]authorizationv1.ResourceAttributes, error) {
+	refused := make([]bool, len(asked))
+	errs := make([]error, len(asked))
+	var group errgroup.Group
+	group.SetLimit(reviews)
+	for i := range asked {
+		group.Go(func() error {
+			review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
+				User: userPrefix + g.account, ResourceAttributes: &asked[i],
+				Groups: []string{"system:serviceaccounts", "system:serviceaccounts:" + Namespace, "system:authenticated"},
+			}}
+			errs[i] = d.client.Create(ctx, review)
+			refused[i] = !review.Status.Allowed
+			return nil
+		})
+	}
+	_ = group.Wait() // errs has the errors.
+	var denied []authorizationv1.ResourceAttributes
+	for i, err := range errs {
+		if err != nil {
+			return nil, fmt.Errorf("ask for the rights of account %s: %w", g.account, err)
+		}
+		if refused[i] {
+			denied = append(denied, asked[i])
+		}
+	}
+	return denied, nil
+}
+
+// whyDenied reads the role and its binding, and says which of the two lacks something.
+func (d *doctor) whyDenied(
+	ctx context.Context, g grant, denied []authorizationv1.ResourceAttributes,
+) ([]Finding, error) {
+	for _, part := range []struct {
+		obj    client.Object
+		reason string
+	}{{g.role, "RoleMissing"}, {g.binding, "BindingMissing"}} {
+		id, err := d.idOf(part.obj)
+		if err != nil {
+			return nil, err
+		}
+		live, err := read(ctx, d.client, part.obj)
+		if err != nil {
+			return nil, err
+		}
+		if live == nil {
+			return []Finding{{
+				Object: id, Reason: part.reason, Message: "account " + g.account + " has no rights without it", Action: reinstall,
+			}}, nil
+		}
+	}
+	id, err := d.idOf(g.role)
+	if err != nil {
+		return nil, err
+	}
+	findings, err := d.checkBinding(ctx, g)
+	if err != nil || len(findings) > 0 {
+		return findings, err
+	}
+	var order []string
+	verbs := map[string][]string{}
+	for _, right := range denied {
+		what := right.Resource
+		if right.Subresource != "" {
+			what += "/" + right.Subresource
+		}
+		if right.Group != "" {
+			what += "." + right.Group
+		}
+		if right.Name != "" {
+			what += " " + right.Name
+		}
+		if verbs[what] == nil {
+			order = append(order, what)
+		}
+		verbs[what] = append(verbs[what], right.Verb)
+	}
+	for _, what := range order {
+		message := fmt.Sprintf("account %s may not %s %s", g.account, strings.Join(verbs[what], ", "), what)
+		if g.namespace != "" {
+			message += " in namespace " + g.namespace
+		}
+		findings = append(findings, Finding{
+			Object: id, Field: "rules", Reason: "RightMissing", Message: message,
+			Action: "add the rule to the role, or " + reinstall,
+		})
+	}
+	return findings, nil
+}
+
+// checkBinding checks that a binding names the account and the role.
+func (d *doctor) checkBinding(ctx context.Context, g grant) ([]Finding, error) {
+	id, err := d.idOf(g.binding)
+	if err != nil {
+		return nil, err
+	}
+	var ref rbacv1.RoleRef
+	var subjects []rbacv1.Subject
+	switch want := g.binding.(type) {
+	case *rbacv1.ClusterRoleBinding:
+		live := &rbacv1.ClusterRoleBinding{}
+		err = d.client.Get(ctx, client.ObjectKeyFromObject(want), live)
+		ref, subjects = live.RoleRef, live.Subjects
+	case *rbacv1.RoleBinding:
+		live := &rbacv1.RoleBinding{}
+		err = d.client.Get(ctx, client.ObjectKeyFromObject(want), live)
+		ref, subjects = live.RoleRef, live.Subjects
+	default:
+		err = errors.New("no binding")
+	}
+	if apierrors.IsNotFound(err) {
+		return nil, nil // It was deleted a moment ago, and the next examination says so.
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read binding %s: %w", g.binding.GetName(), err)
+	}
+	named := slices.ContainsFunc(subjects, func(s rbacv1.Subject) bool {
+		return s.Kind == rbacv1.ServiceAccountKind && s.Namespace == Namespace && s.Name == g.account
+	})
+	switch {
+	case !named:
+		return []Finding{{
+			Object: id, Field: "subjects", Reason: "BindingAltered",
+			Message: "the binding does not name account " + g.account, Action: reinstall,
+		}}, nil
+	case ref.Name != g.role.GetName():
+		return []Finding{{
+			Object: id, Field: "roleRef", Reason: "BindingAltered",
+			Message: "the binding names role " + ref.Name + ", not " + g.role.GetName(),
+			Action:  "delete the binding, because its roleRef can't be changed, and " + reinstall,
+		}}, nil
+	}
+	return nil, nil
+}

@@ -1,0 +1,307 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"maps"
+	"net"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kinship-dev/kinship/internal/certificate"
+	"github.com/kinship-dev/kinship/pkg/object"
+)
+
+// dialTimeout bounds a connection to the webhooks' address.
+const dialTimeout = 3 * time.Second
+
+// certificateID is the Secret with the certificates of the webhooks.
+var certificateID = object.ID{Kind: "Secret", Namespace: Namespace, Name: certificateSecret}
+
+// liveHook is a webhook of a configuration that exists.
+type liveHook struct {
+	hook
+	id object.ID // of the configuration
+}
+
+// hooks returns the webhooks that the packs declare, as they are in the cluster.
+func (d *doctor) hooks(ctx context.Context) ([]liveHook, error) {
+	var all []liveHook
+	for _, p := range d.chosen {
+		templates := d.templates[p.Name]
+		for _, id := range order(templates) {
+			if webhooksOf(templates[id]) == nil {
+				continue
+			}
+			live, err := readGuard(ctx, d.client, templates[id])
+			if err != nil {
+				return nil, err
+			}
+			if live == nil {
+				continue // checkGuards tells of a missing configuration.
+			}
+			ours := map[string]bool{}
+			for _, h := range webhooksOf(templates[id]) {
+				ours[h.name] = true
+			}
+			for _, h := range webhooksOf(live) {
+				if ours[h.name] {
+					all = append(all, liveHook{h, id})
+				}
+			}
+		}
+	}
+	return all, nil
+}
+
+// bundle returns the certificates in the operator's Secret, or what is wrong with the Secret.
+func (d *doctor) bundle(ctx context.Context) (certificate.Bundle, *Finding, error) {
+	var secret corev1.Secret
+	err := d.client.Get(ctx, client.ObjectKey{Namespace: Namespace, Name: certificateSecret}, &secret)
+	if apierrors.IsNotFound(err) {
+		return certificate.Bundle{}, &Finding{
+			Object: certificateID, Reason: "CertificateMissing", Message: "there is no certificate for the webhooks",
+			Action: "start the operator, which creates the certificate",
+		}, nil
+	}
+	if err != nil {
+		return certificate.Bundle{}, nil, fmt.Errorf("read Secret %s: %w", certificateSecret, err)
+	}
+	bundle, err := certificate.Read(&secret)
+	if err != nil {
+		return bundle, &Finding{
+			Object: certificateID, Field: "data", Reason: "CertificateDamaged", Message: err.Error(),
+			Action: "delete the Secret, and start the operator again, which creates another certificate",
+		}, nil
+	}
+	return bundle, nil, nil
+}
+
+// checkCertificate checks the certificate, and that all webhooks trust the certificate.
+func (d *doctor) checkCertificate(ctx context.Context) (int, []Finding, error) {
+	hooks, err := d.hooks(ctx)
+	if err != nil || len(hooks) == 0 {
+		return 0, nil, err
+	}
+	bundle, fault, err := d.bundle(ctx)
+	if err != nil {
+		return 0, nil, err
+	}
+	if fault != nil {
+		return 1, []Finding{*fault}, nil
+	}
+	findings := d.checkDates(bundle)
+	names := map[string]bool{}
+	for _, h := range hooks {
+		if !bytes.Equal(h.config.CABundle, bundle.CA) {
+			findings = append(findings, h.finding("caBundle", "CABundleWrong",
+				"the API server trusts another certificate than the operator's, and can't call the webhook",
+				"start the operator, which corrects the field; a GitOps tool must not revert the field (docs/install.md)"))
+		}
+		if !strings.HasSuffix(strings.ToLower(pathOf(h.config)), "/"+bundle.Path) {
+			findings = append(findings, h.finding("path", "PathWrong",
+				"the path lacks its secret part, so the operator answers 404",
+				"start the operator, which corrects the field; a GitOps tool must not revert the field (docs/install.md)"))
+		}
+		names[h.host()] = true
+	}
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		if err := bundle.Certificate.Leaf.VerifyHostname(name); err != nil {
+			findings = append(findings, Finding{
+				Object: certificateID, Field: "data[tls.crt]", Reason: "CertificateName", Message: err.Error(),
+				Action: "start the operator again, which renews the certificate for this name",
+			})
+		}
+	}
+	return 3 + 2*len(hooks), findings, nil
+}
+
+// checkDates finds certificates that have ended, or that end soon. The operator renews the serving
+// certificate at half of its life: a certificate in its last quarter was not renewed in time.
+func (d *doctor) checkDates(bundle certificate.Bundle) []Finding {
+	leaf := bundle.Certificate.Leaf
+	left := leaf.NotAfter.Sub(d.now).Round(time.Minute)
+	soon := leaf.NotAfter.Sub(leaf.NotBefore) / 4
+	finding := Finding{
+		Object: certificateID, Field: "data[tls.crt]",
+		Action: "see in the operator's log why the certificate was not renewed, and start the operator again",
+	}
+	switch {
+	case d.now.Before(leaf.NotBefore):
+		finding.Reason, finding.Message = "CertificateNotYetValid", "the certificate is valid only from "+when(leaf.NotBefore)
+		finding.Action = "correct the clock of this machine or of the operator's"
+	case left <= 0:
+		finding.Reason, finding.Message = "CertificateEnded", "the certificate has ended on "+when(leaf.NotAfter)
+	case left < soon:
+		finding.Reason, finding.Message = "CertificateEndsSoon",
+			fmt.Sprintf("the certificate ends on %s, in %s, and should have been renewed", when(leaf.NotAfter), left)
+	default:
+		return nil
+	}
+	return []Finding{finding}
+}
+
+func when(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+// finding returns a Finding about a field of clientConfig.
+func (h liveHook) finding(field, reason, message, action string) Finding {
+	switch {
+	case field == "path" && h.config.Service != nil:
+		field = "service.path"
+	case field == "path":
+		field = "url"
+	}
+	return Finding{
+		Object: h.id, Field: fmt.Sprintf("webhooks[%s].clientConfig.%s", h.name, field), Reason: reason,
+		Message: message, Action: action,
+	}
+}
+
+// host returns the name by which the API server calls a webhook.
+func (h liveHook) host() string {
+	if h.config.Service != nil {
+		return fmt.Sprintf("%s.%s.svc", h.config.Service.Name, h.config.Service.Namespace)
+	}
+	u, err := url.Parse(*h.config.URL)
+	if err != nil {
+		return *h.config.URL
+	}
+	return u.Hostname()
+}
+
+// checkWebhooks checks that a server with the right certificate answers at the webhooks' addresses, and that
+// the API server calls the webhooks.
+func (d *doctor) checkWebhooks(ctx context.Context) (int, []Finding, error) {
+	hooks, err := d.hooks(ctx)
+	if err != nil || len(hooks) == 0 {
+		return 0, nil, err
+	}
+	addresses := map[string]liveHook{}
+	for _, h := range hooks {
+		addresses[h.address()] = h
+	}
+	var findings []Finding
+	for _, address := range slices.Sorted(maps.Keys(addresses)) {
+		found, err := d.checkAddress(ctx, address, addresses[address])
+		if err != nil {
+			return 0, nil, err
+		}
+		findings = append(findings, found...)
+	}
+	if len(findings) > 0 || len(d.leases.states) == 0 {
+		return len(addresses), findings, nil // The API server would only say the same.
+	}
+	called, findings, err := d.checkCalls(ctx, hooks)
+	return len(addresses) + called, findings, err
+}
+
+// address returns where a webhook is: a host with a port, or a Service.
+func (h liveHook) address() string {
+	if h.config.Service != nil {
+		return h.config.Service.Namespace + "/" + h.config.Service.Name
+	}
+	u, err := url.Parse(*h.config.URL)
+	if err != nil {
+		return *h.config.URL
+	}
+	return u.Host
+}
+
+// checkAddress checks that a server answers. A Service is checked by its endpoints, because kinship doctor may
+// run outside of the cluster.
+func (d *doctor) checkAddress(ctx context.Context, address string, h liveHook) ([]Finding, error) {
+	if h.config.Service != nil {
+		return d.checkEndpoints(ctx, h)
+	}
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(h.config.CABundle)
+	dialer := &tls.Dialer{
+		NetDialer: &net.Dialer{Timeout: dialTimeout},
+		Config: &tls.Config{
+			MinVersion: tls.VersionTLS12, RootCAs: roots, ServerName: h.host(), Time: func() time.Time { return d.now },
+		},
+	}
+	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
+	defer cancel()
+	connection, err := dialer.DialContext(ctx, "tcp", address)
+	if err == nil {
+		_ = connection.Close() // Nothing was sent.
+		return nil, nil
+	}
+	return []Finding{h.finding("url", "Unreachable",
+		fmt.Sprintf("the address %s does not answer, as seen from this machine: %v", address, err),
+		"start the operator with this --webhook-host, or "+reinstall)}, nil
+}
+
+// checkEndpoints checks the Service of webhooks and that one Pod behind the Service is ready.
+func (d *doctor) checkEndpoints(ctx context.Context, h liveHook) ([]Finding, error) {
+	ref := h.config.Service
+	id := object.ID{Kind: "Service", Namespace: ref.Namespace, Name: ref.Name}
+	err := d.client.Get(ctx, client.ObjectKey{Namespace: ref.Namespace, Name: ref.Name}, &corev1.Service{})
+	if apierrors.IsNotFound(err) {
+		return []Finding{{
+			Object: id, Reason: "ServiceMissing", Message: "the API server calls the webhooks by this Service",
+			Action: "install it again: helm upgrade. For an operator outside of the cluster, kinship operator --install " +
+				"--webhook-host",
+		}}, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read Service %s: %w", ref.Name, err)
+	}
+	var all discoveryv1.EndpointSliceList
+	err = d.client.List(ctx, &all, client.InNamespace(ref.Namespace),
+		client.MatchingLabels{discoveryv1.LabelServiceName: ref.Name})
+	if err != nil {
+		return nil, fmt.Errorf("list EndpointSlices: %w", err)
+	}
+	for i := range all.Items {
+		for _, e := range all.Items[i].Endpoints {
+			if e.Conditions.Ready == nil || *e.Conditions.Ready {
+				return nil, nil
+			}
+		}
+	}
+	return []Finding{{
+		Object: id, Reason: "NoEndpoints", Message: "no ready Pod is behind the Service, so every webhook refuses",
+		Action: "kubectl -n " + ref.Namespace + " get pods, and read the log of a Pod that is not ready",
+	}}, nil
+}
+
+// checkCalls has the API server call the webhooks of each pack, by dry runs.
+func (d *doctor) checkCalls(ctx context.Context, hooks []liveHook) (int, []Finding, error) {
+	called := 0
+	var findings []Finding
+	for _, p := range d.chosen {
+		if p.Probe == nil || !d.leases.runs(p.Name) {
+			continue
+		}
+		called++
+		err := p.Probe(ctx, d.client, d.options.probed())
+		if err == nil {
+			continue
+		}
+		id := hooks[0].id
+		for _, h := range hooks {
+			if _, ours := d.templates[p.Name][h.id]; ours {
+				id = h.id
+				break
+			}
+		}
+		findings = append(findings, Finding{
+			Object: id, Field: "webhooks", Reason: "NotCalled", Message: err.Error(),
+			Action: "read the operator's log. If the message names a right that you lack for this dry run, run kinship doctor " +
+				"as an administrator",
+		})
+	}
+	return called, findings, nil
+}

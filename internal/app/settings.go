@@ -1,0 +1,111 @@
+package app
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kinship-dev/kinship/internal/pack"
+	"github.com/kinship-dev/kinship/internal/pack/iot"
+)
+
+// settingsAnnotation is the annotation of an operator's Lease with the operator's Settings.
+const settingsAnnotation = "kinship.dev/operator"
+
+// Settings are the options of an operator that its definitions, rights and guards depend on. Each
+// operator records its Settings in its Lease, so that other commands, such as `kinship doctor`, know
+// what the operator needs. Only accounts with rights in the operator's namespace write the Lease.
+type Settings struct {
+	Version     string           `json:"version,omitempty"`
+	Packs       []string         `json:"packs"`
+	Enforcement pack.Enforcement `json:"enforcement,omitempty"`
+	Namespaces  []string         `json:"namespaces,omitempty"`
+	Kinds       []string         `json:"kinds,omitempty"`
+	UsingKinds  []string         `json:"usingKinds,omitempty"`
+	OamKinds    []string         `json:"oamKinds,omitempty"`
+	Identity    iot.Identity     `json:"identity,omitempty"`
+	WebhookHost string           `json:"webhookHost,omitempty"`
+	LeaderElect bool             `json:"leaderElect,omitempty"`
+}
+
+// settings returns the Settings of an operator with these options.
+func (o Options) settings() (Settings, error) {
+	chosen, err := choose(o)
+	if err != nil {
+		return Settings{}, err
+	}
+	s := Settings{
+		Version: o.Version, Enforcement: o.Enforcement, Namespaces: o.Namespaces, Kinds: resourceNames(o.Usage.Kinds),
+		UsingKinds: resourceNames(o.Usage.Using), OamKinds: resourceNames(o.Oam.Kinds), Identity: o.Iot.Identity,
+		WebhookHost: o.WebhookHost, LeaderElect: o.LeaderElect,
+	}
+	for _, p := range chosen {
+		s.Packs = append(s.Packs, p.Name)
+	}
+	return s, nil
+}
+
+// apply sets the options that the Settings name. Options that the caller has set stay.
+func (s Settings) apply(o Options) Options {
+	if len(o.Packs) == 0 {
+		o.Packs = slices.DeleteFunc(slices.Clone(s.Packs), func(name string) bool {
+			return !slices.Contains(PackNames(), name) // A newer release may have more packs.
+		})
+	}
+	if o.Enforcement == "" {
+		o.Enforcement = s.Enforcement
+	}
+	if len(o.Namespaces) == 0 {
+		o.Namespaces = s.Namespaces
+	}
+	if len(o.Usage.Kinds) == 0 {
+		o.Usage.Kinds, o.Usage.Using = resources(s.Kinds), resources(s.UsingKinds)
+	}
+	if len(o.Oam.Kinds) == 0 {
+		o.Oam.Kinds = resources(s.OamKinds)
+	}
+	if o.Iot.Identity == "" {
+		o.Iot.Identity = s.Identity
+	}
+	return o
+}
+
+// settingsOf reads the Settings in a Lease. Operators of earlier releases record none.
+func settingsOf(lease *coordinationv1.Lease) (s Settings, known bool, err error) {
+	text := lease.Annotations[settingsAnnotation]
+	if text == "" {
+		return s, false, nil
+	}
+	if err := json.Unmarshal([]byte(text), &s); err != nil {
+		return s, false, fmt.Errorf("read annotation %s of Lease %s: %w", settingsAnnotation, lease.Name, err)
+	}
+	return s, true, nil
+}
+
+// text returns the Settings as the value of settingsAnnotation.
+func (s Settings) text() (string, error) {
+	text, err := json.Marshal(s)
+	if err != nil {
+		return "", fmt.Errorf("write the settings of the operator: %w", err)
+	}
+	return string(text), nil
+}
+
+func resourceNames(all []schema.GroupResource) []string {
+	names := make([]string, 0, len(all))
+	for _, r := range all {
+		names = append(names, r.String())
+	}
+	return names
+}
+
+func resources(names []string) []schema.GroupResource {
+	all := make([]schema.GroupResource, 0, len(names))
+	for _, name := range names {
+		all = append(all, schema.ParseGroupResource(name))
+	}
+	return all
+}

@@ -1,0 +1,175 @@
+package frontdoor_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/testenv"
+	"github.com/kinship-dev/kinship/test/operator"
+)
+
+const connector = `
+apiVersion: services.azurehealthcareapis.com/v1alpha1
+kind: IotConnector
+metadata: {name: c}
+spec:
+  deployments: [{name: c-normalization, containers: [{name: main, image: "example.com/n:1", type: Normalization}]}]
+`
+
+const network = `
+apiVersion: openstack.k-orc.cloud/v1alpha1
+kind: Network
+metadata: {name: net}
+spec: {cloudCredentialsRef: {secretName: missing, cloudName: c}, resource: {}}
+`
+
+// TestFewerPacks installs three packs, and then one of them. Requests that the guards of the others judged are not
+// refused any more. An operator without --install may not remove the guards, and says how.
+func TestFewerPacks(t *testing.T) {
+	stop(t, operator.Start(t, packs("usage", "iot", "openstack")))
+	namespace := testenv.Namespace(t)
+	_, err := testenv.TryApply(t, connector, testenv.In(namespace))
+	if err == nil || !strings.Contains(err.Error(), "failed calling webhook") {
+		t.Fatalf("without an operator an IotConnector is answered with %v, want a webhook that fails", err)
+	}
+	told := operator.Start(t, packs("usage"), func(o *app.Options) { o.Install, o.Adopt = false, false })
+	for _, want := range []string{"Guards of a pack that no operator runs", "kinship uninstall --packs iot"} {
+		if !strings.Contains(told.Log(), want) {
+			t.Errorf("an operator without --install does not say %q", want)
+		}
+	}
+	if found := examine(t, unexamined(t), noTime); !slices.ContainsFunc(found, func(f string) bool {
+		return strings.HasPrefix(f, "PackNotRun ValidatingWebhookConfiguration.admissionregistration.k8s.io/kinship-iot")
+	}) {
+		t.Errorf("doctor does not name the webhook that no operator answers: %q", found)
+	}
+	stop(t, told)
+
+	one := operator.Start(t, packs("usage"))
+	for _, object := range testenv.Apply(t, connector+"---"+network, testenv.In(namespace)) {
+		writeStatus(t, object)
+		if err := operator.Client(t).Delete(t.Context(), object); err != nil {
+			t.Errorf("delete %s: %v", object.GetKind(), err)
+		}
+	}
+	if !strings.Contains(one.Log(), "Removed the guards of a pack that no operator runs") {
+		t.Error("the log does not say that guards were removed")
+	}
+	healthy(t)
+	stop(t, one)
+	keepsProtection(t)
+	uninstall(t)
+}
+
+// writeStatus writes a status as another operator of the same API would. Kinship's policies let only Kinship do that.
+func writeStatus(t *testing.T, object *unstructured.Unstructured) {
+	t.Helper()
+	patch := client.RawPatch(types.MergePatchType, []byte(`{"status":{"conditions":[]}}`))
+	testenv.Eventually(t, func() error { // The API server follows its policies with a delay.
+		return operator.Client(t).Status().Patch(t.Context(), object.DeepCopy(), patch)
+	})
+}
+
+// keepsProtection drops the pack usage from the list while a Usage exists: the guards stay, and the object is still
+// protected.
+func keepsProtection(t *testing.T) {
+	t.Helper()
+	first := operator.Start(t, packs("usage"))
+	objects := testenv.Apply(t, operator.Protected, testenv.In(testenv.Namespace(t)))
+	precious, usage := objects[0], objects[1]
+	refused := func() error {
+		err := operator.Client(t).Delete(t.Context(), precious, client.DryRunAll)
+		if err == nil || apierrors.IsNotFound(err) {
+			return fmt.Errorf("the deletion was answered with %w, want a refusal", err)
+		}
+		return nil
+	}
+	testenv.Eventually(t, refused)
+	stop(t, first)
+	other := operator.Start(t, packs("iot"))
+	if err := refused(); err != nil {
+		t.Error(err)
+	}
+	if !strings.Contains(other.Log(), "stay because objects of the pack exist") {
+		t.Error("the log does not say why the guards of the pack usage stay")
+	}
+	stop(t, other)
+	again := operator.Start(t, packs("usage"))
+	testenv.Eventually(t, func() error { return client.IgnoreNotFound(operator.Client(t).Delete(t.Context(), usage)) })
+	testenv.Eventually(t, func() error { return client.IgnoreNotFound(operator.Client(t).Delete(t.Context(), precious)) })
+	stop(t, again)
+}
+
+func packs(names ...string) func(*app.Options) { return func(o *app.Options) { o.Packs = names } }
+
+func stop(t *testing.T, o *operator.Operator) {
+	t.Helper()
+	if err := o.Stop(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestUserRoles gives users Kubernetes' roles view, edit and admin in a namespace. They have them for the kinds of the
+// packs too, but write no kind that concerns other namespaces.
+func TestUserRoles(t *testing.T) {
+	o := options(t, "usage", "openstack")
+	o.WebhookPort = testenv.FreePort(t)
+	if err := app.Install(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	w := testenv.NewWorld(t, operator.Client(t))
+	for _, role := range []string{"view", "edit", "admin"} {
+		w.Create(binding(w.NS, role))
+	}
+	for _, tc := range []struct {
+		user, verb string
+		resource   schema.GroupResource
+		want       bool
+	}{
+		{"view", "list", schema.GroupResource{Group: "openstack.k-orc.cloud", Resource: "networks"}, true},
+		{"view", "create", schema.GroupResource{Group: "openstack.k-orc.cloud", Resource: "networks"}, false},
+		{"edit", "create", schema.GroupResource{Group: "openstack.k-orc.cloud", Resource: "networks"}, true},
+		{"edit", "delete", schema.GroupResource{Group: "protection.crossplane.io", Resource: "usages"}, true},
+		{"edit", "override", schema.GroupResource{Group: "protection.crossplane.io", Resource: "usages"}, false},
+		{"edit", "patch", schema.GroupResource{Group: "openstack.k-orc.cloud", Resource: "networks/status"}, false},
+		{"edit", "create", schema.GroupResource{Group: "protection.crossplane.io", Resource: "clusterusages"}, false},
+		{"view", "get", schema.GroupResource{Group: "kinship.dev", Resource: "referencegrants"}, true},
+		{"edit", "create", schema.GroupResource{Group: "kinship.dev", Resource: "referencegrants"}, false},
+		{"admin", "create", schema.GroupResource{Group: "kinship.dev", Resource: "referencegrants"}, true},
+		{"admin", "create", schema.GroupResource{Group: "openstack.k-orc.cloud", Resource: "networks"}, true},
+	} {
+		testenv.AwaitRights(t, tc.user+"-of-"+w.NS, w.NS, tc.want, right(tc.verb, tc.resource))
+	}
+	uninstall(t)
+}
+
+// meta returns a name in a namespace.
+func meta(namespace, name string) metav1.ObjectMeta {
+	return metav1.ObjectMeta{Namespace: namespace, Name: name}
+}
+
+// binding gives a user, who is called after the role and the namespace, one of Kubernetes' roles there.
+func binding(namespace, role string) *rbacv1.RoleBinding {
+	return &rbacv1.RoleBinding{
+		ObjectMeta: meta(namespace, role),
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role},
+		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "User", Name: role + "-of-" + namespace}},
+	}
+}
+
+func right(verb string, resource schema.GroupResource) rbacv1.PolicyRule {
+	return rbacv1.PolicyRule{
+		Verbs: []string{verb}, APIGroups: []string{resource.Group}, Resources: []string{resource.Resource},
+	}
+}

@@ -1,0 +1,63 @@
+// Package frontdoor_test tests the commands around an installation: what they say of a cluster, and what they
+// apply and remove.
+package frontdoor_test
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+
+	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/cli"
+	"github.com/kinship-dev/kinship/internal/testenv"
+)
+
+// noTime is the present of examinations that judge no certificate.
+var noTime = time.Now()
+
+// contextOf returns a context for the cleanup of a test.
+func contextOf(t *testing.T) context.Context {
+	t.Helper()
+	return context.WithoutCancel(t.Context())
+}
+
+func TestMain(m *testing.M) { testenv.Main(m, testenv.WithoutPods(), testenv.CheckLeaks()) }
+
+// options are the options of an installation of some packs, whose webhooks are outside of the cluster.
+func options(t *testing.T, packs ...string) app.Options {
+	t.Helper()
+	return app.Options{
+		Config: testenv.Config(t), Packs: packs, WebhookHost: "127.0.0.1", MetricsAddress: "0", HealthAddress: "0",
+		Log: logr.Discard(),
+	}
+}
+
+// uninstall removes everything.
+func uninstall(t *testing.T) {
+	t.Helper()
+	u := app.UninstallOptions{WithObjects: true, Say: func(string, ...any) {}}
+	if err := app.Uninstall(t.Context(), options(t), u); err != nil {
+		t.Fatalf("uninstall: %v", err)
+	}
+}
+
+// kinship runs a command on the cluster and returns its exit code and output.
+func kinship(t *testing.T, args ...string) (code int, out, errOut string) {
+	t.Helper()
+	var o, e bytes.Buffer
+	args = append([]string{"kinship"}, args...)
+	code = cli.Main(t.Context(), "dev", append(args, "--kubeconfig", testenv.Kubeconfig(t)), strings.NewReader(""), &o, &e)
+	return code, o.String(), e.String()
+}
+
+// offline runs a command without a kubeconfig.
+func offline(t *testing.T, args ...string) (code int, out, errOut string) {
+	t.Helper()
+	var o, e bytes.Buffer
+	code = cli.Main(t.Context(), "dev", append([]string{"kinship"}, args...), strings.NewReader(""), &o, &e)
+	return code, o.String(), e.String()
+}
