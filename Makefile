@@ -27,7 +27,7 @@ STAMP      = -X k8s.io/component-base/version.git
 K8S_STAMPS = $(STAMP)Version=$(K8S) $(STAMP)Major=$(word 1,$(K8S_PARTS)) $(STAMP)Minor=$(word 2,$(K8S_PARTS))
 
 define CLUSTER
-	cd localcluster && $(GO) build -modfile=$(1) -buildvcs=false -ldflags '-s -w $(K8S_STAMPS)' -o ../$@ .
+	cd localcluster && $(GO) build -modfile=$(1) $(2) -buildvcs=false -ldflags '-s -w $(K8S_STAMPS)' -o ../$@ .
 	for program in $(PROGRAMS); do ln -sfn localcluster $(@D)/$$program; done
 endef
 
@@ -55,9 +55,11 @@ release: ## make release VERSION=v1.2.0: images, archives, chart, install.yaml, 
 bin/k8s/localcluster: $(wildcard localcluster/*.go) localcluster/go.mod localcluster/go.sum
 	$(call CLUSTER,go.mod)
 
-# The other version that is supported. KUBEBUILDER_ASSETS=$PWD/bin/k8s-1.35 has tests run on it.
-bin/k8s-1.35/localcluster: $(wildcard localcluster/*.go) localcluster/k8s-1.35.mod localcluster/k8s-1.35.sum
-	$(call CLUSTER,k8s-1.35.mod)
+# The other version that is supported, with the same kwok. KUBEBUILDER_ASSETS=$PWD/bin/k8s-1.35 has tests
+# run on it.
+bin/k8s-1.35/localcluster: bin/k8s/localcluster localcluster/k8s-1.35.mod localcluster/k8s-1.35.sum
+	$(call CLUSTER,k8s-1.35.mod,-tags=nokwok)
+	ln -sfn ../k8s/kwok ../k8s/kwok-stages $(@D)
 
 test: bin/k8s/localcluster ## tests wait more than they compute
 	$(TEST) $(GOTESTFLAGS) $(PACKAGES)

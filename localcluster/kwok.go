@@ -1,3 +1,5 @@
+//go:build !nokwok
+
 package main
 
 import (
@@ -13,6 +15,11 @@ import (
 	"sigs.k8s.io/kwok/pkg/log"
 	"sigs.k8s.io/kwok/pkg/utils/signals"
 )
+
+// The build of Kubernetes 1.35 has no kwok, which needs the libraries of 1.36. kwok itself works with both.
+func init() {
+	programs["kwok"], programs["kwok-stages"] = runKwok, printStages
+}
 
 // runKwok plays the kubelets. kwok reads --config before its own command line is
 // parsed, hence the flag set that ignores what it does not know.

@@ -24,15 +24,13 @@ import (
 	scheduler "k8s.io/kubernetes/cmd/kube-scheduler/app"
 )
 
-// programs are the names this binary answers to.
+// programs are the names this binary answers to. kwok.go adds kwok.
 var programs = map[string]func(){
 	"etcd":                    func() { etcdmain.Main(os.Args) },
 	"kube-apiserver":          func() { run(apiserver.NewAPIServerCommand) },
 	"kube-controller-manager": func() { run(controllermanager.NewControllerManagerCommand) },
 	"kube-scheduler":          func() { run(func() *cobra.Command { return scheduler.NewSchedulerCommand() }) },
 	"kubectl":                 runKubectl,
-	"kwok":                    runKwok,
-	"kwok-stages":             printStages,
 }
 
 func main() {

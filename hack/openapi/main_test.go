@@ -42,13 +42,15 @@ func TestCompatible(t *testing.T) {
 		old, new string // In the definition.
 		refused  string
 	}{
-		"a field is added":                 {"note:", "more: {type: string}\n              note:", ""},
-		"a value is added":                 {"[red, green]", "[red, green, blue]", ""},
-		"a longer text is allowed":         {"maxLength: 20", "maxLength: 30", ""},
-		"a field is removed":               {"note:", "memo:", "request-property-removed"},
-		"a value is removed":               {"[red, green]", "[red]", "request-property-enum-value-removed"},
-		"only a shorter text":              {"maxLength: 20", "maxLength: 10", "request-property-max-length-decreased"},
-		"a field has another type":         {"note: {type: string, maxLength: 20}", "note: {type: integer}", "request-property-type-changed"},
+		"a field is added":         {"note:", "more: {type: string}\n              note:", ""},
+		"a value is added":         {"[red, green]", "[red, green, blue]", ""},
+		"a longer text is allowed": {"maxLength: 20", "maxLength: 30", ""},
+		"a field is removed":       {"note:", "memo:", "request-property-removed"},
+		"a value is removed":       {"[red, green]", "[red]", "request-property-enum-value-removed"},
+		"only a shorter text":      {"maxLength: 20", "maxLength: 10", "request-property-max-length-decreased"},
+		"a field has another type": {
+			"{type: string, maxLength: 20}", "{type: integer}", "request-property-type-changed",
+		},
 		"a field becomes required":         {"[color]", "[color, note]", "request-property-became-required"},
 		"a field of the status is removed": {"lit:", "on:", "request-property-removed"},
 		"a version is no longer there":     {"name: v1", "name: v2", "api-path-removed-without-deprecation"},

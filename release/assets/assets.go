@@ -90,6 +90,7 @@ func archivesOf(ctx context.Context, o Options, known []image.Program) ([]packed
 		path := filepath.Join(o.Directory, a.name)
 		err := archive(path, o.Time, []file{
 			{program, p.Path, 0o755}, {"LICENSE", filepath.Join(o.Source, "LICENSE"), 0o644},
+			{"NOTICE", filepath.Join(o.Source, "NOTICE"), 0o644},
 		})
 		if err != nil {
 			return nil, err

@@ -1,10 +1,15 @@
 package assets
 
 import (
+	"archive/tar"
 	"bytes"
+	"compress/gzip"
+	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -103,7 +108,38 @@ func TestKrew(t *testing.T) {
 		if !strings.Contains(string(files[checksumsFile]), p.SHA256+"  "+name+"\n") {
 			t.Errorf("the checksum of %s is %s", name, p.SHA256)
 		}
+		var installed []string
+		for _, f := range p.Files {
+			installed = append(installed, f.From)
+		}
+		if diff := cmp.Diff(packedIn(t, files[name]), installed); diff != "" {
+			t.Errorf("%s (-packed +installed):\n%s", name, diff)
+		}
 	}
+}
+
+// packedIn returns the names of the files of an archive, which has the licences of what it is made of.
+func packedIn(t *testing.T, text []byte) []string {
+	t.Helper()
+	unzipped, err := gzip.NewReader(bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for r := tar.NewReader(unzipped); ; {
+		h, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, h.Name)
+	}
+	if !slices.Contains(names, "LICENSE") || !slices.Contains(names, "NOTICE") {
+		t.Errorf("an archive has only %v", names)
+	}
+	return names
 }
 
 // TestNotes: the notes are the section of the version, or else the section Unreleased.

@@ -66,7 +66,7 @@ func krewManifest(repository, version string, archives []packed) ([]byte, error)
 			Selector: krewSelector{map[string]string{"os": a.platform.OS, "arch": a.platform.Arch}},
 			URI:      fmt.Sprintf("%s/releases/download/%s/%s", repository, version, a.name),
 			SHA256:   a.sha256, Bin: program,
-			Files: []krewFile{{program, "."}, {"LICENSE", "."}},
+			Files: []krewFile{{program, "."}, {"LICENSE", "."}, {"NOTICE", "."}},
 		})
 	}
 	text, err := yaml.Marshal(p)

@@ -103,7 +103,8 @@ func (s scene) changeLeader(lost int, end func() error) {
 		}
 		return nil
 	})
-	s.t.Logf("all of %d are released %s after the end of the leader began", released, time.Since(began).Round(time.Millisecond))
+	s.t.Logf("all of %d are released %s after the end of the leader began", released,
+		time.Since(began).Round(time.Millisecond))
 	answers := stop()
 	s.t.Logf("requests in the meantime: %s", answers)
 	if most := lost * len(clients); len(answers.failed) > most {

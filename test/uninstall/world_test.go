@@ -164,7 +164,9 @@ func (w *world) nothingStuck() {
 }
 
 // marks are parts of the names of labels, finalizers and objects that only Kinship sets.
-var marks = []string{"kinship", "crossplane.io", "openstack.k-orc.cloud", "infra.azure.com", "oam.dev", "azurehealthcareapis"}
+var marks = []string{
+	"kinship", "crossplane.io", "openstack.k-orc.cloud", "infra.azure.com", "oam.dev", "azurehealthcareapis",
+}
 
 func isMark(name string) bool {
 	return slices.ContainsFunc(marks, func(mark string) bool { return strings.Contains(name, mark) })
@@ -172,6 +174,7 @@ func isMark(name string) bool {
 
 // stuck returns an error for each object that is being deleted or that has a mark of Kinship.
 func stuck(t *testing.T) error {
+	t.Helper()
 	config := testenv.Config(t)
 	config.WarningHandler, config.QPS = rest.NoWarnings{}, -1 // Some API versions are deprecated.
 	disc, err := discovery.NewDiscoveryClientForConfig(config)

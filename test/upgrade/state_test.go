@@ -120,9 +120,12 @@ func content(u *unstructured.Unstructured) map[string]any {
 	return c.Object
 }
 
-// status is the status of an object without the times of its conditions.
+// status is the status of an object without the times of its conditions, and without what a cloud says of
+// the resource: an operator that starts reads each resource anew.
 func status(u *unstructured.Unstructured) map[string]any {
 	s, _, _ := unstructured.NestedMap(u.Object, "status")
+	delete(s, "resource")
+	delete(s, "lastSyncTime")
 	conditions, _, _ := unstructured.NestedSlice(s, "conditions")
 	for _, c := range conditions {
 		if condition, ok := c.(map[string]any); ok {

@@ -70,6 +70,12 @@ func (w *world) settled(u *unstructured.Unstructured) {
 	})
 }
 
+// identities are the client ids that change gives to an IotConnector.
+var identities = map[string]string{
+	"upgrade":  "5f0c2b9e-6a0f-4a3b-9c56-0d6a1b8f7e22",
+	"rollback": "5f0c2b9e-6a0f-4a3b-9c56-0d6a1b8f7e23",
+}
+
 // change changes objects of the examples, one of each pack, and waits for what the pack makes of the
 // change. %s is the text of the change.
 func (w *world) change(what string) {
@@ -78,8 +84,7 @@ func (w *world) change(what string) {
 		{"Network.openstack.k-orc.cloud/internal", `{"spec":{"resource":{"description":"%s"}}}`},
 		{"ResourceGroup.microsoft.resources.infra.azure.com/shop", `{"spec":{"tags":{"turn":"%s"}}}`},
 		{"IotConnector.services.azurehealthcareapis.com/hospital", `{"spec":{"serviceIdentity":{"clientId":"` +
-			map[string]string{"upgrade": "5f0c2b9e-6a0f-4a3b-9c56-0d6a1b8f7e22", "rollback": "5f0c2b9e-6a0f-4a3b-9c56-0d6a1b8f7e23"}[what] +
-			`"}}}`},
+			identities[what] + `"}}}`},
 		{
 			"Component.core.oam.dev/website",
 			`{"spec":{"workload":{"spec":{"containers":[{"name":"web","image":"nginx","args":["%s"]}]}}}}`,
