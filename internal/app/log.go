@@ -1,6 +1,15 @@
 package app
 
-import "github.com/go-logr/logr"
+import (
+	"log/slog"
+
+	"github.com/go-logr/logr"
+)
+
+// warn writes a line of the level WARN, which logr does not have.
+func warn(log logr.Logger, message string, values ...any) {
+	slog.New(logr.ToSlogHandler(log)).Warn(message, values...)
+}
 
 // lostLead is the text of controller-runtime's error when a manager that was asked to end loses
 // its lease. controller-runtime exports no name for that error.

@@ -104,6 +104,14 @@ func assemble(
 	if err != nil {
 		return err
 	}
+	for _, m := range managers {
+		if serving.server == nil || m.guards == nil {
+			continue
+		}
+		if err := m.guards.answer(o, mgr, serving.failures); err != nil {
+			return err
+		}
+	}
 	if err := addWatcher(mgr, env.Watcher, "operator"); err != nil {
 		return err
 	}
@@ -281,6 +289,7 @@ type serving struct {
 	server       webhook.Server
 	certificates *certificate.Manager
 	truster      *truster
+	failures     *failures
 }
 
 // newServing returns the webhook server, with the certificate that the operator renews.
@@ -307,7 +316,8 @@ func newServing(
 			c.GetCertificate = certificates.GetCertificate
 		}},
 	})
-	return serving{hidden{server, certificates.Current}, certificates, truster}, nil
+	failures := newFailures()
+	return serving{hidden{server, certificates.Current, failures}, certificates, truster, failures}, nil
 }
 
 // newCertificates returns the keeper of the webhooks' certificate.
@@ -324,6 +334,9 @@ func newCertificates(
 func (s serving) add(mgr manager.Manager) error {
 	if s.server == nil {
 		return nil
+	}
+	if err := ctrlmetrics.Registry.Register(s.failures.total); err != nil {
+		return fmt.Errorf("register metrics of webhooks: %w", err)
 	}
 	if err := mgr.Add(s.certificates); err != nil {
 		return fmt.Errorf("add certificates: %w", err)
