@@ -42,6 +42,14 @@ func Run(ctx context.Context, o Options) error {
 			return fmt.Errorf("install: %w", err)
 		}
 	}
+	if o.tracing, err = newTracing(ctx, o); err != nil {
+		return err
+	}
+	return errors.Join(run(ctx, o), o.tracing.stop(ctx))
+}
+
+// run runs an operator that is installed.
+func run(ctx context.Context, o Options) error {
 	chosen, err := choose(o)
 	if err != nil {
 		return err
@@ -53,6 +61,7 @@ func Run(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
+	own = o.tracing.traced(own)
 	o.Log.Info("Acting as", "user", operator)
 	env, err := environment(ctx, o, own)
 	if err != nil {
@@ -175,15 +184,17 @@ func addPack(
 		return nil, err
 	}
 	o.Log.Info("Acting as", "user", OperatorOf(p.Name), "pack", p.Name)
+	config = o.tracing.traced(config)
 	own, err := newPackManager(mgr, config, p, chosen, o.Namespaces)
 	if err != nil {
 		return nil, err
 	}
+	own.tracer = o.tracing.tracer()
 	theirs, err := environmentOf(ctx, o, config, p, env)
 	if err != nil {
 		return nil, err
 	}
-	theirs.Health, theirs.NewCache = own.health, own.newCache
+	theirs.Health, theirs.NewCache, theirs.Trace = own.health, own.newCache, o.tracing.wrap
 	if theirs.Watcher != nil {
 		if err := addWatcher(mgr, theirs.Watcher, p.Name); err != nil {
 			return nil, err
@@ -263,7 +274,7 @@ func newManager(
 	}
 	mgr, err := ctrl.NewManager(own, ctrl.Options{
 		Scheme:                        scheme,
-		Logger:                        quietEnd(o.Log, asked),
+		Logger:                        quietEnd(WithoutRoutine(o.Log), asked),
 		Controller:                    config.Controller{CacheSyncTimeout: never},
 		WebhookServer:                 server,
 		Metrics:                       metrics,

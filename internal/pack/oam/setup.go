@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/go-logr/logr"
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -13,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
+	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
@@ -37,6 +39,7 @@ type environment struct {
 	applier  *apply.Applier
 	live     client.Client
 	reviewer *authorise.Reviewer
+	log      logr.Logger
 	// trust says that authors are not asked (--oam-trust-rbac). recorded says that the webhook
 	// records authors.
 	// once says that an object is applied once for each generation (--oam-apply-once-only).
@@ -64,6 +67,7 @@ type environment struct {
 func setup(ctx context.Context, mgr manager.Manager, env pack.Environment, options Options) error {
 	r := &environment{
 		engine: engine.New(mgr, engine.Options{Name: group, Live: env.Live}), watcher: env.Watcher, live: env.Live,
+		log:      mgr.GetLogger().WithName("events").WithValues("pack", "oam"),
 		reviewer: env.Reviewer, recorded: env.Enforcement == pack.ByWebhook,
 		trust: options.TrustRBAC, once: options.ApplyOnce,
 		applier: &apply.Applier{
@@ -83,6 +87,9 @@ func setup(ctx context.Context, mgr manager.Manager, env pack.Environment, optio
 	}
 	if err := r.engine.Start(ctx); err != nil {
 		return err
+	}
+	if err := ctrlmetrics.Registry.Register(r.engine.Metrics("oam")); err != nil {
+		return fmt.Errorf("register metrics: %w", err)
 	}
 	if env.Enforcement == pack.ByWebhook {
 		a := &admitter{r, env.Operators}
