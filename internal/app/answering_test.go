@@ -47,16 +47,16 @@ func newWebhookRig(t *testing.T) *webhookRig {
 	var hooks registrar
 	secret := func() (certificate.Bundle, bool) { return certificate.Bundle{Path: "secret"}, true }
 	all := newFailures()
-	r.hook = &webhook.Admission{Handler: admission.HandlerFunc(func(context.Context, admission.Request) admission.Response {
-		return r.answers
-	})}
+	answer := func(context.Context, admission.Request) admission.Response { return r.answers }
+	r.hook = &webhook.Admission{Handler: admission.HandlerFunc(answer)}
 	hidden{&hooks, secret, all}.Register(openName, r.hook)
 	r.server = httptest.NewTLSServer(&hooks.ServeMux)
 	t.Cleanup(r.server.Close)
 	address := r.server.URL + openName + "/secret"
 	authority := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: r.server.Certificate().Raw})
 	r.config.Webhooks = []admissionregistrationv1.ValidatingWebhook{{
-		Name: "judge.kinship.dev", ClientConfig: admissionregistrationv1.WebhookClientConfig{URL: &address, CABundle: authority},
+		Name:         "judge.kinship.dev",
+		ClientConfig: admissionregistrationv1.WebhookClientConfig{URL: &address, CABundle: authority},
 	}}
 	log := logr.FromSlogHandler(slog.NewTextHandler(&r.log, nil))
 	r.answering = newAnswering(Options{}, newProtection("usage", []string{keyOf(r.id), "other"}, log), all)

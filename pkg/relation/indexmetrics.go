@@ -8,7 +8,8 @@ func (x *Index) Metrics(pack string) prometheus.Collector {
 	constant := prometheus.Labels{"pack": pack}
 	return indexMetrics{
 		x,
-		prometheus.NewDesc("kinship_graph_nodes", "Objects and selectors that the relations of a pack connect.", nil, constant),
+		prometheus.NewDesc("kinship_graph_nodes",
+			"Objects and selectors that the relations of a pack connect.", nil, constant),
 		prometheus.NewDesc("kinship_graph_edges", "Relations between objects that a pack knows.", nil, constant),
 	}
 }

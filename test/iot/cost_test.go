@@ -79,7 +79,8 @@ func TestRestartCost(t *testing.T) {
 	w := newWorld(t)
 	all := make([]*iotv1alpha1.IotConnector, 5)
 	for i := range all {
-		all[i] = w.version1(fmt.Sprintf("c%d", i), entry(fmt.Sprintf("c%d-a", i), "Storage"), entry(fmt.Sprintf("c%d-b", i), "Storage"))
+		name := fmt.Sprint("c", i)
+		all[i] = w.version1(name, entry(name+"-a", "Storage"), entry(name+"-b", "Storage"))
 		w.Create(all[i])
 	}
 	w.ready(all...)
@@ -88,7 +89,8 @@ func TestRestartCost(t *testing.T) {
 		t.Fatal(err)
 	}
 	before, passed := testenv.Requests(t), passes(t)
-	operator.Start(t, func(o *app.Options) { o.Install, o.Adopt = false, false }) // An installation applies ServiceAccounts.
+	// An installation applies ServiceAccounts of its own.
+	operator.Start(t, func(o *app.Options) { o.Install, o.Adopt = false, false })
 	testenv.Eventually(t, func() error {
 		if n := passes(t) - passed; n < len(all) {
 			return fmt.Errorf("%d passes, want one of each IotConnector at least", n)

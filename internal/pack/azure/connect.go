@@ -41,7 +41,9 @@ type connector struct {
 func newConnector(
 	live client.Client, options Options, observe func(azure.Call), trace func(http.RoundTripper) http.RoundTripper,
 ) (*connector, error) {
-	c := &connector{live: live, options: options, observe: observe, trace: trace, known: map[types.NamespacedName]*connection{}}
+	c := &connector{
+		live: live, options: options, observe: observe, trace: trace, known: map[types.NamespacedName]*connection{},
+	}
 	if options.Credential == "" || options.Credential == SecretCredential {
 		return c, nil
 	}
