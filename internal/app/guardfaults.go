@@ -3,11 +3,9 @@ package app
 import (
 	"cmp"
 	"context"
-	"log/slog"
 	"maps"
 	"slices"
 
-	"github.com/go-logr/logr"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -58,6 +56,7 @@ func order(templates map[object.ID]client.Object) []object.ID {
 // assess reads the guards and returns the faults. For a guard that was altered, assess records
 // since which resource version, by the changes that the watcher has reported.
 func (g *guards) assess(ctx context.Context, pending map[object.ID]string) ([]fault, error) {
+	g.unseen = map[string]string{}
 	faults, live, err := g.compare(ctx, g.wanted)
 	if err != nil {
 		return nil, err
@@ -70,6 +69,9 @@ func (g *guards) assess(ctx context.Context, pending map[object.ID]string) ([]fa
 		if len(others) == 0 {
 			faults, live = nil, theirs
 		}
+	}
+	if g.answering != nil {
+		g.answering.follow(live)
 	}
 	weak := map[object.ID]bool{}
 	for _, f := range faults {
@@ -122,8 +124,7 @@ func (g *guards) compare(
 		switch {
 		case apierrors.IsForbidden(err):
 			// An older installation does not give the right to see policies.
-			g.log.Info("Can't see a guard, which may be missing: run once with --install",
-				"guard", id.String(), "reason", err.Error())
+			g.unseen[keyOf(id)] = "can't be seen: run once with --install"
 			continue
 		case err != nil:
 			return nil, nil, err
@@ -147,28 +148,21 @@ func (g *guards) compare(
 	return faults, all, nil
 }
 
-// tell logs the faults and closes the gate. A guard that the pack names in Enforced closes no
+// tell reports the faults and closes the gate. A guard that the pack names in Enforced closes no
 // gate: its reconcilers must go on telling users that nothing is enforced. tell reports whether
 // it closed the gate.
 func (g *guards) tell(faults []fault) (held bool) {
-	before := *g.faults.Load()
 	g.faults.Store(&faults)
 	held = slices.ContainsFunc(faults, func(f fault) bool { return !slices.Contains(g.pack.Enforced, f.id.Name) })
 	if held {
 		g.gate.Close()
 		g.paused = true
 	}
-	message := "Guards are missing"
-	if countFaults(faults, missing) == 0 {
-		message = "Guards are altered"
+	lost := maps.Clone(g.unseen)
+	for _, f := range faults {
+		lost[keyOf(f.id)] = string(f.state) + ": install it again, or run with --install"
 	}
-	switch {
-	case slices.Equal(before, faults):
-	case len(faults) > 0:
-		slog.New(logr.ToSlogHandler(g.log)).Warn(message, "reason", g.fault().Error(), "paused", held)
-	default:
-		g.log.Info("All guards are there again")
-	}
+	g.protection.setLost(lost, held)
 	return held
 }
 

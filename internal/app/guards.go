@@ -47,11 +47,16 @@ type guards struct {
 	other   map[object.ID]client.Object // the guards of an API server without MutatingAdmissionPolicy, which also count
 	changed chan struct{}
 	faults  atomic.Pointer[[]fault]
+	// protection reports the faults, and the webhooks that do not answer.
+	protection *protection
+	answering  *answering // nil without webhooks
+	failure    string     // the last error of look, which is logged once
 	// unjudged is why the objects written without a guard could not be judged again.
 	unjudged atomic.Pointer[error]
-	looked   atomic.Bool // once, without a later look to wait for
-	paused   bool        // while the gate is closed for missing guards
-	settled  time.Time   // when the API server applies the restored guards
+	looked   atomic.Bool       // once, without a later look to wait for
+	unseen   map[string]string // guards that the operator has no right to read, with what to do
+	paused   bool              // while the gate is closed for missing guards
+	settled  time.Time         // when the API server applies the restored guards
 
 	recorder recorder
 	begun    bool                  // with the record of the last operator
@@ -87,6 +92,11 @@ func newGuards(
 		return nil, err
 	}
 	g.faults.Store(&[]fault{})
+	keys := make([]string, 0, len(g.wanted))
+	for _, id := range order(g.wanted) {
+		keys = append(keys, keyOf(id))
+	}
+	g.protection = newProtection(p.Name, keys, g.log)
 	g.watcher.OnObject(func(c relation.Change) {
 		id := c.Object().ID
 		if g.wanted[id] != nil || g.other[id] != nil {
@@ -108,11 +118,23 @@ func (g *guards) add(mgr manager.Manager) error {
 			return fmt.Errorf("register metrics of pack %s: %w", g.pack.Name, err)
 		}
 	}
+	if err := ctrlmetrics.Registry.Register(g.protection); err != nil {
+		return fmt.Errorf("register metrics of pack %s: %w", g.pack.Name, err)
+	}
 	if err := mgr.AddReadyzCheck("guards-"+g.pack.Name, func(*http.Request) error { return g.fault() }); err != nil {
 		return fmt.Errorf("add readiness check of pack %s: %w", g.pack.Name, err)
 	}
 	g.gate.Close() // Until run has seen that all guards are there.
 	if err := mgr.Add(always(g.run)); err != nil {
+		return fmt.Errorf("add guards of pack %s: %w", g.pack.Name, err)
+	}
+	return nil
+}
+
+// answer has the guards' webhooks called from time to time.
+func (g *guards) answer(o Options, mgr manager.Manager, f *failures) error {
+	g.answering = newAnswering(o, g.protection, f)
+	if err := mgr.Add(always(g.answering.run)); err != nil {
 		return fmt.Errorf("add guards of pack %s: %w", g.pack.Name, err)
 	}
 	return nil
@@ -230,9 +252,12 @@ func (g *guards) run(ctx context.Context) error {
 		var again <-chan time.Time
 		pause, err := g.look(ctx)
 		if err != nil && ctx.Err() == nil {
-			g.log.Error(err, "Guards may be missing")
+			if err.Error() != g.failure {
+				g.log.Error(err, "Guards can't be read or restored; the operator tries again")
+			}
 			pause = guardRetry
 		}
+		g.failure = textOf(err)
 		if pause == 0 || err != nil {
 			g.looked.Store(true)
 		}
@@ -247,6 +272,14 @@ func (g *guards) run(ctx context.Context) error {
 		case <-again:
 		}
 	}
+}
+
+// textOf returns the text of an error, or nothing without an error.
+func textOf(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
 }
 
 // leave says until when an operator has watched.

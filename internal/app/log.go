@@ -1,6 +1,27 @@
 package app
 
-import "github.com/go-logr/logr"
+import (
+	"log/slog"
+
+	"github.com/go-logr/logr"
+)
+
+// warn writes a line of the level WARN, which logr does not have.
+func warn(log logr.Logger, message string, values ...any) {
+	slog.New(logr.ToSlogHandler(log.WithSink(unwrapped(log.GetSink())))).Warn(message, values...)
+}
+
+// unwrapped returns the sink below this package's sinks, through which a line of slog would lose its level.
+func unwrapped(sink logr.LogSink) logr.LogSink {
+	switch s := sink.(type) {
+	case ending:
+		return unwrapped(s.LogSink)
+	case withoutRoutine:
+		return unwrapped(s.LogSink)
+	default:
+		return sink
+	}
+}
 
 // lostLead is the text of controller-runtime's error when a manager that was asked to end loses
 // its lease. controller-runtime exports no name for that error.

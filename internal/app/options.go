@@ -94,6 +94,10 @@ type Options struct {
 	// ProfileAddress is where to serve pprof, on the loopback interface; empty means not at
 	// all.
 	ProfileAddress string
+	// TraceEndpoint is the URL of a receiver of traces by OTLP over HTTP, such as
+	// http://collector:4318. Empty means that the environment decides: without
+	// OTEL_EXPORTER_OTLP_ENDPOINT there are no traces.
+	TraceEndpoint string
 	// LeaderElect elects a leader among several replicas. Only the leader runs controllers.
 	LeaderElect bool
 	// Usage are the options of the pack usage.
@@ -110,6 +114,8 @@ type Options struct {
 	Log logr.Logger
 	// Ready, if set, is called once the operator answers admission requests.
 	Ready func()
+
+	tracing *tracing // set by Run; nil without traces
 }
 
 func (o Options) withDefaults() (Options, error) {

@@ -6,15 +6,16 @@ import (
 	"net/http"
 	"sync/atomic"
 
+	"go.opentelemetry.io/otel/trace"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
+	ctrlrecorder "sigs.k8s.io/controller-runtime/pkg/recorder"
 
 	"github.com/kinship-dev/kinship/internal/pack"
 	"github.com/kinship-dev/kinship/pkg/reconcile"
@@ -36,6 +37,7 @@ type packManager struct {
 	synced atomic.Bool
 	guards *guards // nil until the pack is set up
 	gate   reconcile.Gate
+	tracer trace.Tracer // nil without traces
 	// namespaces of the pack's caches. Empty means all.
 	namespaces []string
 }
@@ -51,8 +53,8 @@ func newPackManager(
 	if m.http, err = rest.HTTPClientFor(config); err != nil { // The manager's acts as another account.
 		return nil, fmt.Errorf("make client for pack %s: %w", p.Name, err)
 	}
-	recorder := mgr.GetEventRecorder("kinship-" + p.Name)
-	m.health.Report = func(obj runtime.Object, message string) { reportUnreadable(recorder, obj, message) }
+	unreadable := m.GetEventRecorder("kinship-" + p.Name)
+	m.health.Report = func(obj runtime.Object, message string) { reportUnreadable(unreadable, obj, message) }
 	untyped, err := dynamic.NewForConfigAndClient(config, m.http)
 	if err != nil {
 		return nil, fmt.Errorf("make client for pack %s: %w", p.Name, err)
@@ -95,12 +97,22 @@ func (m *packManager) newCache(options cache.Options) (cache.Cache, error) {
 }
 
 // reportUnreadable emits an event on an object that the operator can't read.
-func reportUnreadable(recorder events.EventRecorder, obj runtime.Object, message string) {
-	recorder.Eventf(obj, nil, "Warning", "Unreadable", "Watch", "%s", message)
+func reportUnreadable(to ctrlrecorder.EventRecorder, obj runtime.Object, message string) {
+	to.Eventf(obj, nil, "Warning", "Unreadable", "Watch", "%s", message)
 }
+
+// Tracer implements reconcile.Traced.
+func (m *packManager) Tracer() (trace.Tracer, string) { return m.tracer, m.name }
 
 // GetCache implements cluster.Cluster.
 func (m *packManager) GetCache() cache.Cache { return m.cache }
+
+// GetEventRecorder implements recorder.Provider.
+func (m *packManager) GetEventRecorder(name string) ctrlrecorder.EventRecorder {
+	return eventLog{
+		m.Manager.GetEventRecorder(name), m.GetScheme(), m.GetLogger().WithName("events").WithValues("pack", m.name),
+	}
+}
 
 // Gate implements reconcile.Gated.
 func (m *packManager) Gate() *reconcile.Gate { return &m.gate }

@@ -42,6 +42,14 @@ func Run(ctx context.Context, o Options) error {
 			return fmt.Errorf("install: %w", err)
 		}
 	}
+	if o.tracing, err = newTracing(ctx, o); err != nil {
+		return err
+	}
+	return errors.Join(run(ctx, o), o.tracing.stop(ctx))
+}
+
+// run runs an operator that is installed.
+func run(ctx context.Context, o Options) error {
 	chosen, err := choose(o)
 	if err != nil {
 		return err
@@ -53,6 +61,7 @@ func Run(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
+	own = o.tracing.traced(own)
 	o.Log.Info("Acting as", "user", operator)
 	env, err := environment(ctx, o, own)
 	if err != nil {
@@ -106,6 +115,14 @@ func assemble(
 	managers, running, err := addPacks(ctx, o, mgr, config, chosen, env)
 	if err != nil {
 		return err
+	}
+	for _, m := range managers {
+		if serving.server == nil || m.guards == nil {
+			continue
+		}
+		if err := m.guards.answer(o, mgr, serving.failures); err != nil {
+			return err
+		}
 	}
 	if err := addWatcher(mgr, env.Watcher, "operator"); err != nil {
 		return err
@@ -174,15 +191,17 @@ func addPack(
 		return nil, err
 	}
 	o.Log.Info("Acting as", "user", OperatorOf(p.Name), "pack", p.Name)
+	config = o.tracing.traced(config)
 	own, err := newPackManager(mgr, config, p, chosen, o.Namespaces)
 	if err != nil {
 		return nil, err
 	}
+	own.tracer = o.tracing.tracer()
 	theirs, err := environmentOf(ctx, o, config, p, env)
 	if err != nil {
 		return nil, err
 	}
-	theirs.Health, theirs.NewCache = own.health, own.newCache
+	theirs.Health, theirs.NewCache, theirs.Trace = own.health, own.newCache, o.tracing.wrap
 	if theirs.Watcher != nil {
 		if err := addWatcher(mgr, theirs.Watcher, p.Name); err != nil {
 			return nil, err
@@ -272,7 +291,7 @@ func newManager(
 	}
 	mgr, err := ctrl.NewManager(own, ctrl.Options{
 		Scheme:                        scheme,
-		Logger:                        quietEnd(o.Log, asked),
+		Logger:                        quietEnd(WithoutRoutine(o.Log), asked),
 		Controller:                    config.Controller{CacheSyncTimeout: never},
 		WebhookServer:                 server,
 		Metrics:                       metrics,
@@ -301,6 +320,7 @@ type serving struct {
 	server       webhook.Server
 	certificates *certificate.Manager
 	truster      *truster
+	failures     *failures
 }
 
 // newServing returns the webhook server, with the certificate that the operator renews.
@@ -327,7 +347,8 @@ func newServing(
 			c.GetCertificate = certificates.GetCertificate
 		}},
 	})
-	return serving{hidden{server, certificates.Current}, certificates, truster}, nil
+	failures := newFailures()
+	return serving{hidden{server, certificates.Current, failures}, certificates, truster, failures}, nil
 }
 
 // newCertificates returns the keeper of the webhooks' certificate.
@@ -344,6 +365,9 @@ func newCertificates(
 func (s serving) add(mgr manager.Manager) error {
 	if s.server == nil {
 		return nil
+	}
+	if err := ctrlmetrics.Registry.Register(s.failures.total); err != nil {
+		return fmt.Errorf("register metrics of webhooks: %w", err)
 	}
 	if err := mgr.Add(s.certificates); err != nil {
 		return fmt.Errorf("add certificates: %w", err)

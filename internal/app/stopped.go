@@ -3,7 +3,6 @@ package app
 import (
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/http"
 
 	"github.com/go-logr/logr"
@@ -35,7 +34,7 @@ func (n *noAccount) Unwrap() error { return n.err }
 
 // tell says so in the log, in a metric and in the readiness.
 func (n *noAccount) tell(log logr.Logger, mgr manager.Manager) error {
-	slog.New(logr.ToSlogHandler(log)).Warn("A pack is stopped", "pack", n.pack, "reason", n.Error())
+	warn(log, "A pack is stopped", "pack", n.pack, "reason", n.Error())
 	gauge := prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "kinship_pack_stopped", Help: "Whether a pack does not run because its account can't be used.",
 		ConstLabels: prometheus.Labels{"pack": n.pack},

@@ -236,15 +236,22 @@ type hidden struct {
 	webhook.Server
 	// current returns the certificate with the secret path, as certificate.Manager.Current does.
 	current func() (certificate.Bundle, bool)
+	// failures counts the answers.
+	failures *failures
 }
 
 // Register implements webhook.Server.
 func (h hidden) Register(path string, hook http.Handler) {
+	hook = h.failures.counted(path, hook)
 	h.Server.Register(path+"/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		bundle, ok := h.current()
 		told := strings.ToLower(strings.TrimPrefix(r.URL.Path, path+"/")) // A configuration may be of an earlier release.
 		if !ok || subtle.ConstantTimeCompare([]byte(told), []byte(bundle.Path)) != 1 {
 			http.NotFound(w, r)
+			return
+		}
+		if r.Method == http.MethodHead { // The operator asks whether its webhooks are reached (answering).
+			w.WriteHeader(http.StatusNoContent)
 			return
 		}
 		answerInFull(hook).ServeHTTP(w, r)

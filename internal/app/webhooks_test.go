@@ -35,7 +35,8 @@ func TestAnswerInFull(t *testing.T) {
 		ctx, sigterm := context.WithCancel(t.Context())
 		var hooks registrar
 		secret := func() (certificate.Bundle, bool) { return certificate.Bundle{Path: "secret"}, true }
-		hidden{&hooks, secret}.Register("/hook", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		registering := hidden{&hooks, secret, newFailures()}
+		registering.Register("/hook", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			sigterm()
 			until, _ := r.Context().Deadline()
 			left := time.Until(until)

@@ -36,6 +36,8 @@ type operator struct {
 	flags   *genericclioptions.ConfigFlags
 	options app.Options
 	verbose bool
+	// logFormat is text or json.
+	logFormat string
 	// authorities is the file name of Options.Openstack.Authorities.
 	authorities string
 	// open and closed are the CIDR texts of Options.Openstack.Open and Options.Openstack.Closed.
@@ -81,6 +83,9 @@ give --webhook-host: the address by which the API server reaches this process.`,
 		"address to serve health checks on; 0 to not serve them")
 	f.StringVar(&o.ProfileAddress, "pprof-bind-address", "",
 		"address of the loopback interface to serve profiles on (default not served)")
+	f.StringVar(&o.TraceEndpoint, "otlp-endpoint", "",
+		"URL to send traces to by OTLP over HTTP, as in http://collector:4318 (default that of "+
+			"OTEL_EXPORTER_OTLP_ENDPOINT, or no traces)")
 	f.BoolVar(&o.LeaderElect, "leader-elect", true, "have one of several replicas do the work; all answer admission")
 	f.DurationVar(&o.Usage.GracePeriod, "usage-grace-period", 0,
 		"how long a deleted Usage waits for the deletion of its using object to begin (default 5s)")
@@ -111,6 +116,7 @@ give --webhook-host: the address by which the API server reaches this process.`,
 	c.addOamFlags(cmd)
 	c.addAzureFlags(cmd)
 	f.BoolVar(&c.verbose, "verbose", false, "log more")
+	f.StringVar(&c.logFormat, "log-format", textLog, "format of the log: text or json")
 	return cmd
 }
 
@@ -249,8 +255,9 @@ func (c *operator) complete() error {
 		return fmt.Errorf("read kubeconfig: %w", err)
 	}
 	config.QPS = -1 // The API server's own priority and fairness decides.
-	c.options.Config, c.options.Log = config, newLog(c.ErrOut, c.verbose)
-	return nil
+	c.options.Config = config
+	c.options.Log, err = newLog(c.ErrOut, c.logFormat, c.verbose)
+	return err
 }
 
 func addPacks(f *pflag.FlagSet, o *app.Options) {
@@ -259,14 +266,29 @@ func addPacks(f *pflag.FlagSet, o *app.Options) {
 			" (default all)")
 }
 
+// Formats of the log.
+const (
+	textLog = "text"
+	jsonLog = "json"
+)
+
 // newLog returns the logr.Logger of the operator, of controller-runtime and of klog.
-func newLog(w io.Writer, verbose bool) logr.Logger {
-	level := slog.LevelInfo
+func newLog(w io.Writer, format string, verbose bool) (logr.Logger, error) {
+	options := &slog.HandlerOptions{Level: slog.LevelInfo}
 	if verbose {
-		level = slog.LevelDebug
+		options.Level = slog.LevelDebug
 	}
-	log := logr.FromSlogHandler(slog.NewTextHandler(w, &slog.HandlerOptions{Level: level}))
-	ctrl.SetLogger(log)
+	var handler slog.Handler
+	switch format {
+	case textLog:
+		handler = slog.NewTextHandler(w, options)
+	case jsonLog:
+		handler = slog.NewJSONHandler(w, options)
+	default:
+		return logr.Discard(), fmt.Errorf("--log-format is %q: it can be %s or %s", format, textLog, jsonLog)
+	}
+	log := logr.FromSlogHandler(handler)
+	ctrl.SetLogger(app.WithoutRoutine(log))
 	klog.SetLogger(log)
-	return log
+	return log, nil
 }

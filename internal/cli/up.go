@@ -196,7 +196,10 @@ func (u *up) startOperator(
 	options := u.options
 	options.Config = cluster.Config()
 	options.Openstack.Open = openstack.Loopback // The OpenStack emulator listens on 127.0.0.1.
-	options.Log = newLog(logFile, u.verbose)
+	if options.Log, err = newLog(logFile, textLog, u.verbose); err != nil {
+		close(stopped)
+		return stopped, err
+	}
 	options.Ready = func() { close(ready) }
 	go func() {
 		defer close(stopped)

@@ -5,6 +5,7 @@ package pack
 
 import (
 	"context"
+	"net/http"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -117,6 +118,9 @@ type Environment struct {
 	// NewCache makes a cache besides that of the manager, of the namespaces that the operator
 	// works in.
 	NewCache func(cache.Options) (cache.Cache, error)
+	// Trace returns an http.RoundTripper that makes a span of each request within a pass, for
+	// requests to clouds. Without traces, Trace returns its argument.
+	Trace func(http.RoundTripper) http.RoundTripper
 	// Install applies one of the pack's objects as the installation does. Install is nil
 	// without --install.
 	Install func(context.Context, client.Object) error

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	toolscache "k8s.io/client-go/tools/cache"
@@ -100,6 +101,10 @@ type Engine struct {
 	// passes and releases are the controllers that all kinds share, with Options.Pool.
 	passes, releases *pool
 }
+
+// Metrics returns the metrics of the edges that the Engine knows ([relation.Index.Metrics]). Label pack
+// tells several Engines apart.
+func (e *Engine) Metrics(pack string) prometheus.Collector { return e.index.Metrics(pack) }
 
 // registry has the kinds of an [Engine].
 type registry struct {

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kinship-dev/kinship/pkg/condition"
 	"github.com/kinship-dev/kinship/pkg/reconcile"
@@ -91,12 +90,5 @@ func (r *reconciler[K, R]) observeIncomplete(p *pass[K, R], resource R, fields [
 	vital := slices.ContainsFunc(fields, func(f string) bool { return slices.Contains(r.kind.Vital, f) })
 	if !served || vital {
 		p.sight = condition.Lacking
-	}
-}
-
-// event emits an event about what conditions do not say.
-func (e *Engine) event(obj runtime.Object, kind, reason, action, format string, args ...any) {
-	if e.Events != nil {
-		e.Events.Eventf(obj, nil, kind, reason, action, format, args...)
 	}
 }

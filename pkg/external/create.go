@@ -41,6 +41,7 @@ func (r *reconciler[K, R]) create(ctx context.Context, p *pass[K, R]) reconcile.
 		return r.claimLost(id)
 	}
 	r.engine.records.startCompletion(p.record)
+	p.record.origin = created
 	o = r.found(p, resource, nil)
 	p.record.repeated = false
 	p.use()
@@ -75,7 +76,9 @@ func (r *reconciler[K, R]) reserveAddress(p *pass[K, R]) reconcile.Outcome {
 func (r *reconciler[K, R]) adopt(ctx context.Context, p *pass[K, R], resource R) reconcile.Outcome {
 	id := r.kind.Identify(resource).ID
 	r.engine.records.startCompletion(p.record)
-	if r.intent(p).Operation == "" {
+	if r.intent(p).Operation != "" {
+		p.record.origin = created
+	} else {
 		r.engine.event(p.Object, "Normal", "Adopted", "Create", "%s was made by an attempt that was interrupted", id)
 	}
 	p.status().ID = &id

@@ -164,7 +164,11 @@ func (r *reconciler[K, R]) deleteOne(
 		}
 		resource, err := r.get(ctx, p, id)
 		if isClass(err, Missing) {
-			return true, r.refuseMoved(p)
+			o := r.refuseMoved(p)
+			if o.IsDone() {
+				r.announceDeletion(p, id)
+			}
+			return true, o
 		}
 		return false, r.awaitGone(p, resource, err)
 	}
@@ -189,6 +193,7 @@ func (r *reconciler[K, R]) deleteOne(
 	case err != nil:
 		return false, r.failed(p, err)
 	}
+	r.announceDeletion(p, id)
 	return false, reconcile.Outcome{}
 }
 

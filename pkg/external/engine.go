@@ -247,6 +247,7 @@ func (e *Engine) observe(k *kind, id object.ID, c watch.Change[client.Object]) {
 	}
 	if !c.Deleted() {
 		one := e.records.learn(id, c.New.GetUID())
+		e.lookWanted(one, c.Old, c.New)
 		e.occupy(k, one, c.New)
 		k.learn(one, c.New, k.cloudOf(c.New.(Object)))
 		return
@@ -317,7 +318,7 @@ func (k *kind) guarding() []relation.Relation {
 }
 
 // concernsItself reports whether a change of an object requeues the object. Labels and annotations
-// have no effect on a resource, but for isReleased.
+// have no effect on a resource, but for isReleased and lookWanted.
 func (e *Engine) concernsItself(old, now client.Object) bool {
 	return old.GetGeneration() != now.GetGeneration() ||
 		!slices.Equal(old.GetFinalizers(), now.GetFinalizers()) ||

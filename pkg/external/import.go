@@ -67,6 +67,10 @@ func (r *reconciler[K, R]) useImported(ctx context.Context, p *pass[K, R], resou
 		return r.poll(p, "Waiting for %s %s to be completed by the object with uid %s, which creates it",
 			r.engine.Noun, who.ID, creator)
 	}
+	p.record.origin = imported
+	if p.managed() {
+		p.record.origin = adopted
+	}
 	if p.managed() && r.kind.Shared != nil {
 		return r.join(ctx, p, resource)
 	}

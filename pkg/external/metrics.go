@@ -43,6 +43,9 @@ func (e *Engine) Metrics() prometheus.Collector {
 	}
 }
 
+// Graph returns the metrics of the edges between objects ([engine.Engine.Metrics]).
+func (e *Engine) Graph(pack string) prometheus.Collector { return e.core.Metrics(pack) }
+
 // Describe implements prometheus.Collector. It describes nothing, so that the engines of several packs
 // can be registered: their kinds differ.
 func (m objectsMetric) Describe(chan<- *prometheus.Desc) {}

@@ -62,6 +62,8 @@ type record struct {
 
 	// altered is when the resource of another object changed this one (alter.go).
 	altered time.Time
+	// looks are the looks at the resource that users ask for (looknow.go).
+	looks looks
 	// stray is the object as it was at its end, if its resource is still to be deleted (stray.go).
 	stray client.Object
 }
@@ -78,6 +80,8 @@ type memory struct {
 	// began is the last recorded intent. sent says that this process has called Create.
 	began *intent
 	sent  bool
+	// origin says where the resource came from, until an event tells (news.go).
+	origin string
 	// native says that an operator has put its finalizer on this very object.
 	native bool
 	// until is when the cloud no longer carries out a Create that got no answer.

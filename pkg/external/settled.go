@@ -19,8 +19,15 @@ const unsettled = "\n"
 // endIfSettled ends the pass of an object for which nothing changed since its last pass.
 func (r *reconciler[K, R]) endIfSettled(_ context.Context, p *pass[K, R]) reconcile.Outcome {
 	p.altered = r.engine.records.popAlteration(p.record)
+	look, later := r.engine.records.popLook(p.record, r.engine.Clock.Now())
+	if look {
+		p.altered = r.engine.Clock.Now()
+	}
 	if p.altered.IsZero() && r.isSettled(p) {
 		p.settled = true
+		if !later.IsZero() {
+			p.record.next = later
+		}
 		return reconcile.Outcome{}
 	}
 	p.record.tried = p.Refs.Fingerprint()

@@ -150,6 +150,7 @@ func (r *reconciler[K, R]) writeStatus(ctx context.Context, p *pass[K, R]) error
 		return err
 	}
 	r.reports.Wrote(p.id, r.engine.Clock.Now(), p.recorded(), p.report())
+	r.announce(p)
 	p.before = p.Object.DeepCopyObject().(K)
 	return nil
 }

@@ -69,7 +69,7 @@ func (c Controller) AddTo(mgr manager.Manager) error {
 	skip := true // Names are unique in a process; tests run several operators in one.
 	log := mgr.GetLogger().WithValues("controller", c.Name)
 	made, err := controller.NewTyped(c.Name, mgr, controller.TypedOptions[object.ID]{
-		Reconciler: Quiet(Behind(mgr, c.Reconciler)), MaxConcurrentReconciles: c.Workers,
+		Reconciler: Quiet(Behind(mgr, withSpans(mgr, c.Reconciler))), MaxConcurrentReconciles: c.Workers,
 		RateLimiter: c.RateLimiter, SkipNameValidation: &skip,
 		LogConstructor: func(id *object.ID) logr.Logger {
 			if id == nil {

@@ -60,7 +60,9 @@ func (p *Pass[S]) Reconcile(ctx context.Context, id object.ID) (ctrl.Result, err
 	if obj.GetDeletionTimestamp() != nil {
 		steps = p.Ending
 	}
-	return p.Conclude(ctx, state, Run(ctx, state, steps...)).Result()
+	outcome := Run(ctx, state, steps...)
+	recordOutcome(ctx, outcome)
+	return p.Conclude(ctx, state, outcome).Result()
 }
 
 // Step is one part of a [Pass], such as the creation of a resource.

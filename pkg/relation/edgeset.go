@@ -39,7 +39,9 @@ func (s *edgeSet) remove(e *Edge) {
 	}
 }
 
-func (s edgeSet) empty() bool { return len(s.few) == 0 && len(s.many) == 0 }
+func (s edgeSet) empty() bool { return s.len() == 0 }
+
+func (s edgeSet) len() int { return len(s.few) + len(s.many) }
 
 // all yields every [Edge] of few and many in no particular order.
 func (s edgeSet) all() iter.Seq[*Edge] {

@@ -112,6 +112,27 @@ func (x *Index) Len() int {
 	return len(x.declared)
 }
 
+// Size returns the number of edges, and of the objects and selectors at their ends.
+func (x *Index) Size() (nodes, edges int) {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	for _, all := range x.declared {
+		edges += len(all)
+	}
+	nodes = len(x.targets.named) + len(x.sources.named)
+	for id := range x.sources.named {
+		if _, both := x.targets.named[id]; both {
+			nodes--
+		}
+	}
+	for _, by := range []*ends{&x.targets, &x.sources} {
+		for _, set := range by.sets {
+			nodes += set.len()
+		}
+	}
+	return nodes, edges
+}
+
 // Targets returns the targets ([Edge.Target]) of a kind, in a fixed order. The same selector
 // may occur more than once.
 func (x *Index) Targets(gk schema.GroupKind) []Ref {

@@ -74,24 +74,15 @@ func (h *Health) Forget(gk schema.GroupKind) {
 }
 
 // Forbidden reports whether the operator has no right to read a kind.
-func (h *Health) Forbidden(gk schema.GroupKind) bool {
+func (h *Health) Forbidden(gk schema.GroupKind) bool { return h.Refusal(gk) != "" }
+
+// Refusal returns the answer with which the API server refuses to show a kind. The answer names the missing
+// right. Refusal returns an empty text if the operator may read the kind.
+func (h *Health) Refusal(gk schema.GroupKind) string {
+	var texts []string
 	for p, s := range h.parts.All() {
 		if s.forbidden && p.GroupKind == gk {
-			return true
-		}
-	}
-	return false
-}
-
-// Refusal returns the answer of the API server because of which the operator can't read a kind, which names the missing
-// right, or an empty text.
-func (h *Health) Refusal(gk schema.GroupKind) string {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	var texts []string
-	for p, forbidden := range h.forbidden {
-		if forbidden && p.GroupKind == gk {
-			texts = append(texts, h.failing[p])
+			texts = append(texts, s.failing)
 		}
 	}
 	if len(texts) == 0 {

@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	iotv1alpha1 "github.com/kinship-dev/kinship/api/iot/v1alpha1"
+	"github.com/kinship-dev/kinship/internal/app"
 	"github.com/kinship-dev/kinship/internal/testenv"
 	"github.com/kinship-dev/kinship/test/operator"
 )
@@ -70,6 +71,37 @@ func TestCost(t *testing.T) {
 	} else {
 		t.Logf("%d connectors took %d passes; others made %d writes", n, got, theirs)
 	}
+}
+
+// TestRestartCost: an operator that starts beside settled IotConnectors writes nothing.
+func TestRestartCost(t *testing.T) {
+	first := operator.Start(t)
+	w := newWorld(t)
+	all := make([]*iotv1alpha1.IotConnector, 5)
+	for i := range all {
+		name := fmt.Sprint("c", i)
+		all[i] = w.version1(name, entry(name+"-a", "Storage"), entry(name+"-b", "Storage"))
+		w.Create(all[i])
+	}
+	w.ready(all...)
+	idle(t)
+	if err := first.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	before, passed := testenv.Requests(t), passes(t)
+	// An installation applies ServiceAccounts of its own.
+	operator.Start(t, func(o *app.Options) { o.Install, o.Adopt = false, false })
+	testenv.Eventually(t, func() error {
+		if n := passes(t) - passed; n < len(all) {
+			return fmt.Errorf("%d passes, want one of each IotConnector at least", n)
+		}
+		return nil
+	})
+	idle(t)
+	if sent := costSince(t, before); sent != (cost{}) {
+		t.Errorf("%+v: want no write", sent)
+	}
+	w.tidyUp(time.Minute) // While this operator runs.
 }
 
 // passes returns how many passes over IotConnectors the operator has begun.

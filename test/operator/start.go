@@ -101,7 +101,7 @@ func (o *Operator) Log() string { return o.log.String() }
 
 // ownMetrics gives the next operator a new registry: outside of tests, a process has one
 // operator and one registry.
-func ownMetrics() { ctrlmetrics.Registry = prometheus.NewRegistry() }
+func ownMetrics() { ctrlmetrics.Registry = &registry{Registry: prometheus.NewRegistry()} }
 
 // Client returns a client with every permission and the kinds of all packs in its scheme.
 func Client(tb testing.TB) client.WithWatch {

@@ -288,7 +288,7 @@ func TestGuardsWeak(t *testing.T) {
 		}
 		testenv.Eventually(t, count(len(guards)))
 		log := o.Log()
-		if !strings.Contains(log, "level=WARN msg=\"Guards are altered\"") {
+		if !strings.Contains(log, "level=WARN msg=\"Protection is off\"") {
 			t.Error("the log does not warn")
 		}
 		for _, guard := range guards {

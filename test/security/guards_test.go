@@ -195,7 +195,7 @@ func TestGuardsMissing(t *testing.T) {
 			}
 		}
 		testenv.Eventually(t, count(1))
-		if log := o.Log(); !strings.Contains(log, "level=WARN msg=\"Guards are missing\"") ||
+		if log := o.Log(); !strings.Contains(log, "level=WARN msg=\"Protection is off\"") ||
 			!strings.Contains(log, deleted.GetName()+" missing") {
 			t.Errorf("the log does not say that %s is missing", deleted.GetName())
 		}

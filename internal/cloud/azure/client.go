@@ -35,6 +35,8 @@ type Options struct {
 	MaxAnswer int64
 	// Transport sends requests; nil is one that all such clients share.
 	Transport http.RoundTripper
+	// Trace wraps the transport. It may be nil.
+	Trace func(http.RoundTripper) http.RoundTripper
 	// Observe is called after each request; it may be nil.
 	Observe func(Call)
 }

@@ -65,6 +65,9 @@ func newTransport(endpoint *url.URL, options Options) *transport {
 	if base == nil {
 		base = pool()
 	}
+	if options.Trace != nil {
+		base = options.Trace(base)
+	}
 	return &transport{
 		maxAnswer: cmp.Or(options.MaxAnswer, defaultMaxAnswer),
 		client: &http.Client{

@@ -58,6 +58,8 @@ type Options struct {
 	Pods func() []netip.Prefix
 	// Observe is called by transport.report after every HTTP request, and must not block.
 	Observe func(Call)
+	// Trace wraps the transport of each call. It may be nil.
+	Trace func(http.RoundTripper) http.RoundTripper
 	// UserAgent is put in front of gophercloud's.
 	UserAgent string
 }
@@ -272,13 +274,21 @@ func (c *Clouds) authenticate(ctx context.Context, cloud *Cloud) (*Scope, error)
 	return scope, nil
 }
 
+// traced returns a transport whose calls have spans.
+func (c *Clouds) traced(to http.RoundTripper) http.RoundTripper {
+	if c.options.Trace == nil {
+		return to
+	}
+	return c.options.Trace(to)
+}
+
 func (c *Clouds) authenticateBy(ctx context.Context, cloud *Cloud, wire *transport) (*Scope, error) {
 	provider, err := openstack.NewClient(cloud.options.IdentityEndpoint)
 	if err != nil {
 		return nil, err
 	}
 	provider.HTTPClient = http.Client{
-		Transport: judged{wire, c.options.Hosts},
+		Transport: c.traced(judged{wire, c.options.Hosts}),
 		// No OpenStack service redirects its clients, and the credentials in a request are not
 		// for another server.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },

@@ -3,7 +3,9 @@ package azure
 import (
 	"context"
 	"fmt"
+	"net/http"
 
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -25,14 +27,20 @@ type connection struct {
 type connector struct {
 	live    client.Client
 	options Options
+	observe func(azure.Call)
+	trace   func(http.RoundTripper) http.RoundTripper
 	// own is the connection of objects without spec.credentialsRef; nil if these are refused.
 	own *connection
 
 	known locked.Map[types.NamespacedName, *connection] // by Secret
 }
 
-func newConnector(live client.Client, options Options) (*connector, error) {
-	c := &connector{live: live, options: options}
+// newConnector returns a connector. The function observe is called after each request to ARM, and trace
+// wraps the transport of requests.
+func newConnector(
+	live client.Client, options Options, observe func(azure.Call), trace func(http.RoundTripper) http.RoundTripper,
+) (*connector, error) {
+	c := &connector{live: live, options: options, observe: observe, trace: trace}
 	if options.Credential == "" || options.Credential == SecretCredential {
 		return c, nil
 	}
@@ -40,12 +48,18 @@ func newConnector(live client.Client, options Options) (*connector, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make the operator's credential of Azure: %w", err)
 	}
-	client, err := azure.NewClient(azure.Options{Endpoint: options.Endpoint, Credential: credential})
+	client, err := c.newClient(credential)
 	if err != nil {
 		return nil, err
 	}
 	c.own = &connection{client: client, subscription: options.Subscription}
 	return c, nil
+}
+
+func (c *connector) newClient(credential azcore.TokenCredential) (*azure.Client, error) {
+	return azure.NewClient(azure.Options{
+		Endpoint: c.options.Endpoint, Credential: credential, Observe: c.observe, Trace: c.trace,
+	})
 }
 
 // secretOf returns the name of the Secret with an object's credentials, or "".
@@ -96,7 +110,7 @@ func (c *connector) of(data map[string][]byte) (*connection, error) {
 	if err != nil {
 		return nil, err
 	}
-	client, err := azure.NewClient(azure.Options{Endpoint: c.options.Endpoint, Credential: credential})
+	client, err := c.newClient(credential)
 	if err != nil {
 		return nil, err
 	}

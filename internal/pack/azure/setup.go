@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
@@ -30,7 +31,8 @@ type provider struct {
 
 // setup adds the pack's controllers to a manager.
 func setup(ctx context.Context, mgr manager.Manager, env pack.Environment, options Options) error {
-	connector, err := newConnector(env.Live, options)
+	requests := calls()
+	connector, err := newConnector(env.Live, options, observed(requests, options.kinds()), env.Trace)
 	if err != nil {
 		return err
 	}
@@ -54,8 +56,10 @@ func setup(ctx context.Context, mgr manager.Manager, env pack.Environment, optio
 	if err := p.engine.Start(ctx); err != nil {
 		return err
 	}
-	if err := ctrlmetrics.Registry.Register(p.engine.Metrics()); err != nil {
-		return fmt.Errorf("register metrics: %w", err)
+	for _, c := range []prometheus.Collector{requests, p.engine.Metrics(), p.engine.Graph("azure")} {
+		if err := ctrlmetrics.Registry.Register(c); err != nil {
+			return fmt.Errorf("register metrics: %w", err)
+		}
 	}
 	return nil
 }

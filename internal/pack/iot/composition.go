@@ -169,8 +169,9 @@ func (r *reconciler) report(ctx context.Context, p *pass, changes apply.ChangeSe
 	if !changes.Changed() {
 		return
 	}
-	logr.FromContextOrDiscard(ctx).Info("Applied", "changes", changes.String())
-	if !p.isNew {
-		r.events.Eventf(p.IotConnector, nil, "Normal", "Applied", "Apply", "%s", changes.String())
+	if p.isNew {
+		logr.FromContextOrDiscard(ctx).Info("Applied", "changes", changes.String())
+		return
 	}
+	r.events.Eventf(p.IotConnector, nil, "Normal", "Applied", "Apply", "%s", changes.String()) // Logged too.
 }

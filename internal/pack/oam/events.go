@@ -1,9 +1,6 @@
 package oam
 
 import (
-	"context"
-
-	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kinship-dev/kinship/pkg/apply"
@@ -18,15 +15,11 @@ const (
 	eventCannotApply  = "CannotApplyComponents"
 )
 
-// reportChanges logs the changes of an application's objects, and records an event. The first objects of an
+// reportChanges records an event about changes of an application's objects. The first objects of an
 // application are no news: with hundreds of new applications, the events would cost as much as the
 // applications.
-func (r *applicationReconciler) reportChanges(ctx context.Context, p *applicationPass, changes apply.ChangeSet) {
-	if !changes.Changed() {
-		return
-	}
-	logr.FromContextOrDiscard(ctx).Info("Applied", "changes", changes.String())
-	if len(p.former) > 0 {
+func (r *applicationReconciler) reportChanges(p *applicationPass, changes apply.ChangeSet) {
+	if changes.Changed() && len(p.former) > 0 {
 		r.events.Eventf(p.ApplicationConfiguration, nil, corev1.EventTypeNormal, eventApplied, "Apply",
 			"%s", condition.ClipNote(changes.String()))
 	}

@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/go-logr/logr"
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
+	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
@@ -36,6 +38,7 @@ type environment struct {
 	live    client.Client
 	events  events.EventRecorder
 	permit  authorise.Permit
+	log     logr.Logger
 	// once says that an object is applied once for each generation (--oam-apply-once-only).
 	once bool
 	// history has the ControllerRevisions of Components.
@@ -55,6 +58,7 @@ type environment struct {
 func setup(ctx context.Context, mgr manager.Manager, env pack.Environment, options Options) error {
 	r := &environment{
 		watcher: env.Watcher, live: env.Live,
+		log:    mgr.GetLogger().WithName("events").WithValues("pack", "oam"),
 		events: mgr.GetEventRecorder(fieldOwner), once: options.ApplyOnce,
 		permit: authorise.Permit{
 			Reviewer: env.Reviewer, Kinds: env.Watcher, Recorded: env.Enforcement == pack.ByWebhook, Trust: options.TrustRBAC,
@@ -84,6 +88,9 @@ func setup(ctx context.Context, mgr manager.Manager, env pack.Environment, optio
 	}
 	if err := r.engine.Start(ctx); err != nil {
 		return err
+	}
+	if err := ctrlmetrics.Registry.Register(r.engine.Metrics("oam")); err != nil {
+		return fmt.Errorf("register metrics: %w", err)
 	}
 	if env.Enforcement == pack.ByWebhook {
 		a := &admitter{r, env.Operators}

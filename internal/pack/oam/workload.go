@@ -108,6 +108,9 @@ func (r workloadReconciler) apply(ctx context.Context, p *workloadPass) reconcil
 
 // obstacles returns the outcome of an apply for a parent.
 func (e *environment) obstacles(parent object.ID, err error, result apply.Result) reconcile.Outcome {
+	if result.Changes.Changed() {
+		e.log.Info("Applied", "object", parent.String(), "message", result.Changes.String())
+	}
 	outcome := reconcile.Fail(reasonError, err)
 	e.engine.WaitFor(parent, result.Changes.Of(apply.Foreign, apply.Terminating)...)
 	for _, c := range result.Changes {

@@ -158,7 +158,7 @@ func setup(ctx context.Context, mgr manager.Manager, env pack.Environment, optio
 	clouds := openstack.New(openstack.Options{
 		QPS: options.QPS, Calls: options.Calls, Authorities: options.Authorities, Hosts: options.Hosts,
 		Open: options.Open, Closed: append(serviceRanges(ctx, env.Live, log), options.Closed...),
-		Pods: pods.ranges, UserAgent: "kinship", Observe: observed(requests),
+		Pods: pods.ranges, UserAgent: "kinship", Observe: observed(requests), Trace: env.Trace,
 	})
 	engine := external.New(mgr, external.Options{
 		Group: kit.Group, Noun: "OpenStack resource", Cloud: "OpenStack",
@@ -182,7 +182,7 @@ func setup(ctx context.Context, mgr manager.Manager, env pack.Environment, optio
 	if err := engine.Start(ctx); err != nil {
 		return err
 	}
-	for _, c := range []prometheus.Collector{requests, engine.Metrics()} {
+	for _, c := range []prometheus.Collector{requests, engine.Metrics(), engine.Graph("openstack")} {
 		if err := ctrlmetrics.Registry.Register(c); err != nil {
 			return fmt.Errorf("register metrics: %w", err)
 		}

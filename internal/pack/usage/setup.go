@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
@@ -69,6 +70,11 @@ func setup(ctx context.Context, mgr manager.Manager, env pack.Environment, optio
 	var err error
 	if p.metrics, err = newMetrics(ctrlmetrics.Registry, p.ledger); err != nil {
 		return fmt.Errorf("register metrics: %w", err)
+	}
+	for _, c := range []prometheus.Collector{newStateMetrics(p.ledger, p.store.all), p.ledger.Declared.Metrics("usage")} {
+		if err := ctrlmetrics.Registry.Register(c); err != nil {
+			return fmt.Errorf("register metrics: %w", err)
+		}
 	}
 	for _, add := range []func(context.Context) error{p.addInformers, p.addControllers, p.addHandlers} {
 		if err := add(ctx); err != nil {

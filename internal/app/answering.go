@@ -1,0 +1,256 @@
+package app
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+
+	"github.com/kinship-dev/kinship/pkg/object"
+)
+
+// The operator calls its own webhooks every askEvery, and askSoon after a change of their configuration
+// or a failure. The truster needs a moment to correct a changed configuration, so only the second failure
+// in a row counts.
+const (
+	askEvery   = time.Minute
+	askSoon    = 2 * time.Second
+	askTimeout = 5 * time.Second
+)
+
+// answering calls the webhooks of a pack as their configurations have the API server call them, with the
+// same address, CAs and secret path. No request is sent to the API server.
+type answering struct {
+	// address of this process's webhook server. A configuration with a Service is called here: the way
+	// from the API server to a Service is not known to a Pod.
+	address    string
+	protection *protection
+	failures   *failures
+	changed    chan struct{}
+
+	mu             sync.Mutex
+	configurations map[object.ID]client.Object
+
+	missed map[string]int // failures in a row by guard
+	failed map[string]int // failures of the handlers as last seen, by path
+}
+
+func newAnswering(o Options, p *protection, f *failures) *answering {
+	host := o.WebhookHost
+	if host == "" {
+		host = "127.0.0.1"
+	}
+	return &answering{
+		address: net.JoinHostPort(host, strconv.Itoa(o.WebhookPort)), protection: p, failures: f,
+		changed: make(chan struct{}, 1), missed: map[string]int{}, failed: map[string]int{},
+	}
+}
+
+// follow replaces the configurations to call.
+func (a *answering) follow(live map[object.ID]client.Object) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	same := len(a.configurations) > 0
+	configurations := map[object.ID]client.Object{}
+	for id, obj := range live {
+		if webhooksOf(obj) == nil {
+			continue
+		}
+		before := a.configurations[id]
+		same = same && before != nil && before.GetResourceVersion() == obj.GetResourceVersion()
+		configurations[id] = obj
+	}
+	a.configurations = configurations
+	if same {
+		return
+	}
+	select {
+	case a.changed <- struct{}{}:
+	default: // A call is due already.
+	}
+}
+
+// run calls the webhooks until the context ends.
+func (a *answering) run(ctx context.Context) error {
+	pause := askEvery
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-a.changed:
+			pause = askSoon
+			continue
+		case <-time.After(pause):
+		}
+		pause = a.ask(ctx)
+	}
+}
+
+// ask calls every webhook once, and returns the pause until the next call.
+func (a *answering) ask(ctx context.Context) time.Duration {
+	a.mu.Lock()
+	configurations := a.configurations
+	a.mu.Unlock()
+	silent, pause := map[string]string{}, askEvery
+	for id, obj := range configurations {
+		guard := keyOf(id)
+		err := a.callAll(ctx, obj)
+		if ctx.Err() != nil {
+			return pause
+		}
+		if err == nil {
+			delete(a.missed, guard)
+			continue
+		}
+		a.missed[guard]++
+		if a.missed[guard] == 1 {
+			pause = askSoon
+			continue
+		}
+		silent[guard] = err.Error()
+	}
+	a.protection.setSilent(silent)
+	return pause
+}
+
+// callAll returns why a webhook of a configuration does not answer, or answered only with failures since
+// the last call.
+func (a *answering) callAll(ctx context.Context, configuration client.Object) error {
+	var called []string
+	for _, h := range webhooksOf(configuration) {
+		path := openPath(pathOf(h.config))
+		if !a.failures.serves(path) || slices.Contains(called, path) {
+			continue // Webhooks of others may be in the same configuration.
+		}
+		called = append(called, path)
+		if err := a.call(ctx, h.config); err != nil {
+			return fmt.Errorf("not answered: webhook %s: %w", h.name, err)
+		}
+		total, last := a.failures.of(path)
+		before := a.failed[path]
+		a.failed[path] = total
+		if total > before && last != "" {
+			return fmt.Errorf("not answered: webhook %s failed: %s", h.name, last)
+		}
+	}
+	return nil
+}
+
+// call sends a HEAD request to a webhook. The handler hidden answers if the path is the right one.
+func (a *answering) call(ctx context.Context, c *admissionregistrationv1.WebhookClientConfig) error {
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(c.CABundle)
+	config := &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS13}
+	target := "https://" + a.address + pathOf(c)
+	switch {
+	case c.URL != nil:
+		target = *c.URL
+	case c.Service != nil:
+		config.ServerName = fmt.Sprintf("%s.%s.svc", c.Service.Name, c.Service.Namespace)
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodHead, target, nil)
+	if err != nil {
+		return errors.New("its address is not valid") // The text of err has the secret path.
+	}
+	transport := &http.Transport{TLSClientConfig: config, DisableKeepAlives: true}
+	response, err := transport.RoundTrip(request)
+	if err != nil {
+		return err // Without the secret path, which only an http.Client would add.
+	}
+	if err := response.Body.Close(); err != nil {
+		return fmt.Errorf("read its answer: %w", err)
+	}
+	if response.StatusCode != http.StatusNoContent {
+		return fmt.Errorf("the server at %s does not know its path (%s)", request.URL.Host, response.Status)
+	}
+	return nil
+}
+
+// openPath returns the path of a webhook without its secret part.
+func openPath(path string) string {
+	open, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+	return "/" + open
+}
+
+// failures counts the answers with which the handlers of webhooks could not decide, such as a request to
+// the API server that failed. The API server then refuses what the webhook judges.
+type failures struct {
+	total *prometheus.CounterVec
+
+	mu    sync.Mutex
+	count map[string]int
+	last  map[string]string // the text of the last answer, if it was a failure
+}
+
+func newFailures() *failures {
+	return &failures{
+		total: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "kinship_admission_failures_total",
+			Help: "Answers of webhooks that could not decide, so that the API server refuses the request.",
+		}, []string{"webhook"}),
+		count: map[string]int{}, last: map[string]string{},
+	}
+}
+
+// counted has the answers of a webhook counted.
+func (f *failures) counted(path string, hook http.Handler) http.Handler {
+	f.total.WithLabelValues(path).Add(0) // So that a query finds a zero before the first failure.
+	f.mu.Lock()
+	f.count[path] = 0
+	f.mu.Unlock()
+	w, ours := hook.(*admission.Webhook)
+	if !ours {
+		return hook
+	}
+	handler := w.Handler
+	w.Handler = admission.HandlerFunc(func(ctx context.Context, req admission.Request) admission.Response {
+		response := handler.Handle(ctx, req)
+		f.answered(path, response)
+		return response
+	})
+	return w
+}
+
+func (f *failures) answered(path string, response admission.Response) {
+	text := ""
+	if r := response.Result; !response.Allowed && r != nil && r.Code >= http.StatusInternalServerError {
+		text = r.Message
+		f.total.WithLabelValues(path).Inc()
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.last[path] = text
+	if text != "" {
+		f.count[path]++
+	}
+}
+
+// serves reports whether a handler is registered for a path.
+func (f *failures) serves(path string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	_, registered := f.count[path]
+	return registered
+}
+
+// of returns how often a handler failed, and the text of the last answer if it was a failure.
+func (f *failures) of(path string) (int, string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.count[path], f.last[path]
+}

@@ -1,0 +1,58 @@
+package app
+
+import (
+	"fmt"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+	ctrlrecorder "sigs.k8s.io/controller-runtime/pkg/recorder"
+
+	"github.com/kinship-dev/kinship/pkg/object"
+)
+
+// eventLog is a recorder that also writes each event as one line of the log: which pack did what with
+// which object. Events tell of changes and not of passes, so the log of a quiet cluster is quiet.
+type eventLog struct {
+	ctrlrecorder.EventRecorder
+
+	scheme *runtime.Scheme
+	log    logr.Logger
+}
+
+// Eventf implements ctrlrecorder.EventRecorder.
+func (e eventLog) Eventf(
+	regarding, related runtime.Object, eventtype, reason, action, note string, args ...any,
+) {
+	e.EventRecorder.Eventf(regarding, related, eventtype, reason, action, note, args...)
+	values := []any{"object", e.nameOf(regarding), "message", fmt.Sprintf(note, args...)}
+	if related != nil {
+		values = append(values, "related", e.nameOf(related))
+	}
+	if eventtype == corev1.EventTypeWarning {
+		warn(e.log, reason, values...)
+		return
+	}
+	e.log.Info(reason, values...)
+}
+
+// nameOf returns kind, namespace and name of an object.
+func (e eventLog) nameOf(obj runtime.Object) string {
+	if ref, ok := obj.(*corev1.ObjectReference); ok {
+		group := ref.GroupVersionKind().Group
+		return object.ID{Group: group, Kind: ref.Kind, Namespace: ref.Namespace, Name: ref.Name}.String()
+	}
+	gvk, err := apiutil.GVKForObject(obj, e.scheme)
+	if err != nil {
+		gvk.Kind = fmt.Sprintf("%T", obj)
+	}
+	named, err := meta.Accessor(obj)
+	if err != nil {
+		return gvk.Kind
+	}
+	return object.ID{
+		Group: gvk.Group, Kind: gvk.Kind, Namespace: named.GetNamespace(), Name: named.GetName(),
+	}.String()
+}

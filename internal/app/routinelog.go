@@ -1,0 +1,61 @@
+package app
+
+import "github.com/go-logr/logr"
+
+// routine are messages of controller-runtime about each of its parts, which are many: an operator with all
+// packs has more than a hundred controllers and sources.
+var routine = map[string]bool{
+	"Registering webhook":     true,
+	"Starting webhook server": true,
+	"Serving webhook server":  true,
+	"Starting metrics server": true,
+	"Serving metrics server":  true,
+	"starting server":         true,
+	"Starting EventSource":    true,
+	"Starting Controller":     true,
+	"Starting workers":        true,
+	"Shutdown signal received, waiting for all workers to finish": true,
+	"All workers finished": true,
+	"Stopping and waiting for non leader election runnables": true,
+	"Stopping and waiting for leader election runnables":     true,
+	"Stopping and waiting for warmup runnables":              true,
+	"Stopping and waiting for caches":                        true,
+	"Stopping and waiting for webhooks":                      true,
+	"Stopping and waiting for HTTP servers":                  true,
+	"Wait completed, proceeding to shutdown the manager":     true,
+	"Shutting down webhook server with timeout of 1 minute":  true,
+	"Shutting down metrics server with timeout of 1 minute":  true,
+	"shutting down server":                                   true,
+}
+
+// withoutRoutine is a log that has the messages of routine at verbosity 1.
+type withoutRoutine struct{ logr.LogSink }
+
+// WithoutRoutine returns a log for controller-runtime: a start and an end take a few lines, and with
+// --verbose hundreds.
+func WithoutRoutine(log logr.Logger) logr.Logger {
+	if log.GetSink() == nil {
+		return log
+	}
+	return log.WithSink(withoutRoutine{log.GetSink()})
+}
+
+// Info implements logr.LogSink.
+func (w withoutRoutine) Info(level int, msg string, keysAndValues ...any) {
+	if routine[msg] {
+		if level++; !w.Enabled(level) {
+			return
+		}
+	}
+	w.LogSink.Info(level, msg, keysAndValues...)
+}
+
+// WithValues implements logr.LogSink.
+func (w withoutRoutine) WithValues(keysAndValues ...any) logr.LogSink {
+	return withoutRoutine{w.LogSink.WithValues(keysAndValues...)}
+}
+
+// WithName implements logr.LogSink.
+func (w withoutRoutine) WithName(name string) logr.LogSink {
+	return withoutRoutine{w.LogSink.WithName(name)}
+}

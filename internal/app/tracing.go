@@ -1,0 +1,133 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-logr/logr"
+	"go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp"
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+	"k8s.io/client-go/rest"
+)
+
+// tracerName is the instrumentation scope of the spans.
+const tracerName = "github.com/kinship-dev/kinship"
+
+// tracesPath is where a receiver of OTLP takes spans, below its endpoint.
+const tracesPath = "/v1/traces"
+
+// flushTimeout bounds how long the end of the operator waits for the last spans to be sent.
+const flushTimeout = 5 * time.Second
+
+// tracing sends spans to a receiver of OTLP. A nil tracing makes no spans, and changes nothing.
+type tracing struct{ provider *sdktrace.TracerProvider }
+
+// newTracing returns the tracing of the options, or nil if neither --otlp-endpoint nor a variable of the
+// environment names a receiver. The SDK of OpenTelemetry reads further variables, such as
+// OTEL_TRACES_SAMPLER and OTEL_EXPORTER_OTLP_HEADERS.
+func newTracing(ctx context.Context, o Options) (*tracing, error) {
+	named := cmp.Or(o.TraceEndpoint, os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT"),
+		os.Getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"))
+	if named == "" || os.Getenv("OTEL_SDK_DISABLED") == "true" {
+		return nil, nil // No tracing is what was asked for.
+	}
+	var options []otlptracehttp.Option
+	if o.TraceEndpoint != "" {
+		endpoint, err := url.Parse(o.TraceEndpoint)
+		if err != nil || endpoint.Host == "" || endpoint.Scheme != "http" && endpoint.Scheme != "https" {
+			return nil, fmt.Errorf("--otlp-endpoint is %q: it must be a URL, such as http://collector:4318", o.TraceEndpoint)
+		}
+		options = append(options, otlptracehttp.WithEndpointURL(endpoint.JoinPath(tracesPath).String()))
+	}
+	exporter, err := otlptracehttp.New(ctx, options...)
+	if err != nil {
+		return nil, fmt.Errorf("make exporter of traces: %w", err)
+	}
+	self, err := resource.New(ctx, resource.WithAttributes(
+		attribute.String("service.name", "kinship"), attribute.String("service.version", o.Version),
+	), resource.WithFromEnv()) // OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES come last, and win.
+	if err != nil {
+		return nil, fmt.Errorf("describe this process in traces: %w", err)
+	}
+	otel.SetErrorHandler(&traceErrors{log: o.Log.WithName("traces")})
+	o.Log.Info("Sending traces", "to", hostOf(named))
+	return &tracing{sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(self))}, nil
+}
+
+// hostOf returns the host of a URL, without credentials and path.
+func hostOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return "an address that is not a URL"
+	}
+	return u.Host
+}
+
+// traceErrors logs why spans are not sent, once per text and not with every batch.
+type traceErrors struct {
+	log  logr.Logger
+	last atomic.Value
+}
+
+// Handle implements otel.ErrorHandler.
+func (e *traceErrors) Handle(err error) {
+	if e.last.Swap(err.Error()) != err.Error() {
+		warn(e.log, "Traces are lost", "reason", err.Error())
+	}
+}
+
+// stop sends the last spans.
+func (t *tracing) stop(ctx context.Context) error {
+	if t == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushTimeout)
+	defer cancel()
+	if err := t.provider.Shutdown(ctx); err != nil {
+		return fmt.Errorf("send the last traces: %w", err)
+	}
+	return nil
+}
+
+// tracer returns what makes the spans of passes, or nil.
+func (t *tracing) tracer() trace.Tracer {
+	if t == nil {
+		return nil
+	}
+	return t.provider.Tracer(tracerName)
+}
+
+// wrap returns an http.RoundTripper that makes a span of each request within a pass. Other requests, such as the
+// watches of informers, which do not end, have no span.
+func (t *tracing) wrap(to http.RoundTripper) http.RoundTripper {
+	if t == nil {
+		return to
+	}
+	return otelhttp.NewTransport(to, otelhttp.WithTracerProvider(t.provider),
+		otelhttp.WithFilter(func(r *http.Request) bool {
+			return trace.SpanContextFromContext(r.Context()).IsValid()
+		}),
+		otelhttp.WithSpanNameFormatter(func(_ string, r *http.Request) string { return r.Method + " " + r.URL.Host }),
+	)
+}
+
+// traced returns a configuration whose requests have spans.
+func (t *tracing) traced(config *rest.Config) *rest.Config {
+	if t == nil {
+		return config
+	}
+	config = rest.CopyConfig(config)
+	config.Wrap(t.wrap)
+	return config
+}

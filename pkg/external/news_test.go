@@ -1,0 +1,125 @@
+package external
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	openstackv1alpha1 "github.com/kinship-dev/kinship/api/openstack/v1alpha1"
+)
+
+// news is a recorder of events.
+type news struct{ told []string }
+
+// Eventf implements events.EventRecorder.
+func (n *news) Eventf(regarding, _ runtime.Object, kind, reason, action, note string, args ...any) {
+	name := regarding.(client.Object).GetName()
+	n.told = append(n.told, strings.Join([]string{name, kind, reason, action, fmt.Sprintf(note, args...)}, " "))
+}
+
+// expect compares the events since the last time.
+func (n *news) expect(t *testing.T, reason string, want ...string) {
+	t.Helper()
+	if diff := cmp.Diff(strings.Join(want, "\n"), strings.Join(n.told, "\n")); diff != "" {
+		t.Errorf("%s: events (-want +got):\n%s", reason, diff)
+	}
+	n.told = nil
+}
+
+// newNews returns a toyWorld with a recorder.
+func newNews(t *testing.T, put bool) (*toyWorld, *news) {
+	t.Helper()
+	w, n := newToyWorld(t, put), &news{}
+	w.r.engine.Events = n
+	return w, n
+}
+
+// TestNews: the creation and the deletion of a resource have one event each, with the id. Passes after that
+// have none.
+func TestNews(t *testing.T) {
+	w, n := newNews(t, false)
+	w.create("a")
+	w.pass("a")
+	n.expect(t, "created", "a Normal Created Create resource t1 was created")
+	w.pass("a")
+	w.edit("a")
+	w.pass("a")
+	n.expect(t, "passes without a change")
+	w.restart()
+	w.r.engine.Events = n
+	w.edit("a")
+	w.pass("a")
+	n.expect(t, "after a restart")
+	w.delete("a")
+	w.pass("a")
+	n.expect(t, "deleted", "a Normal Deleted Delete resource t1 was deleted")
+}
+
+// TestNewsOfOperations: an event tells of a creation and a deletion when their operations have ended.
+func TestNewsOfOperations(t *testing.T) {
+	w, n := newNews(t, true)
+	w.cloud.change(func(c *toyCloud) { c.slow = 1 })
+	w.create("a")
+	w.passIn("a", 3*time.Second)
+	n.expect(t, "the creation has begun")
+	w.later(3*time.Second, "a")
+	n.expect(t, "created", "a Normal Created Create resource blue-a was created")
+	w.delete("a")
+	w.passIn("a", 3*time.Second)
+	n.expect(t, "the deletion has begun")
+	w.cloud.change(func(c *toyCloud) {
+		delete(c.running, "op1") // It has ended.
+		c.finish()
+	})
+	w.later(3*time.Second, "a")
+	n.expect(t, "deleted", "a Normal Deleted Delete resource blue-a was deleted")
+}
+
+// TestNewsOfImports: an event tells which resource an object took over. A resource that somebody else
+// deleted has no event of a deletion.
+func TestNewsOfImports(t *testing.T) {
+	w, n := newNews(t, true)
+	w.cloud.change(func(c *toyCloud) { c.things["blue-a"] = &thing{ID: "blue-a"} })
+	w.create("a")
+	w.adopt("a")
+	w.pass("a")
+	n.expect(t, "adopted",
+		"a Normal Adopted Import resource blue-a exists and belongs to this object, which deletes it at its end")
+	w.cloud.change(func(c *toyCloud) { delete(c.things, "blue-a") })
+	w.delete("a")
+	w.pass("a")
+	n.expect(t, "deleted by somebody else")
+}
+
+// TestNewsOfFailures: the first of several failures with the same reason has an event.
+func TestNewsOfFailures(t *testing.T) {
+	w, n := newNews(t, true)
+	w.cloud.change(func(c *toyCloud) { c.things["blue-a"] = &thing{ID: "blue-a"} })
+	w.create("a")
+	w.pass("a")
+	n.expect(t, "refused", "a Warning InvalidConfiguration Reconcile resource blue-a exists already, and this object "+
+		"did not create it: set spec.adopt to take it over, or choose another name")
+	w.edit("a")
+	w.pass("a")
+	n.expect(t, "refused for the same reason")
+	w.cloud.change(func(c *toyCloud) { delete(c.things, "blue-a") })
+	w.edit("a")
+	w.pass("a")
+	n.expect(t, "created at last", "a Normal Created Create resource blue-a was created")
+}
+
+// TestNewsAreShort: the API server refuses events with longer notes.
+func TestNewsAreShort(t *testing.T) {
+	n := &news{}
+	e := New(nil, Options{Events: n})
+	obj := &openstackv1alpha1.Network{}
+	e.event(obj, "Normal", "Reason", "Action", "%s", strings.Repeat("ü", maxNote))
+	if got := strings.TrimPrefix(n.told[0], " Normal Reason Action "); len(got) > maxNote || len(got) < maxNote-8 {
+		t.Errorf("the note has %d bytes, want %d at most", len(got), maxNote)
+	}
+}
