@@ -13,7 +13,7 @@ TEST       = GOGC=400 $(GO) test -parallel=4
 TABLES     = $(addprefix github.com/kinship-dev/kinship/,$(addprefix test/,chaos install openstack scenario security seed3) \
 	api/azure/catalogue internal/gen/azure)
 RACED      = TestStory|TestTogether|TestServersTogether|TestFairShares|TestKilled(Streaming|Importing)|TestSharedAfterRestart
-GENERATED  = ':(glob)api/**/zz_generated.*' ':(glob)charts/**/zz_generated.*' config/crd docs/relations.md docs/reference docs/security.md docs/spec/azure/kinds.md
+GENERATED  = ':(glob)api/**/zz_generated.*' ':(glob)charts/**/zz_generated.*' config/crd docs/relations.md docs/reference docs/security.md docs/spec/azure/kinds.md docs/licences.md THIRD_PARTY_LICENSES
 DIST      ?= dist
 # The release module reads paths from its own directory.
 RELEASE    = cd release && $(GO) run . $(1) --version $(VERSION) --out $(abspath $(DIST)) $(if $(KEY),--key $(abspath $(KEY)))
@@ -24,7 +24,7 @@ K8S_PARTS  = $(subst ., ,$(K8S:v%=%))
 STAMP      = -X k8s.io/component-base/version.git
 K8S_STAMPS = $(STAMP)Version=$(K8S) $(STAMP)Major=$(word 1,$(K8S_PARTS)) $(STAMP)Minor=$(word 2,$(K8S_PARTS))
 
-.PHONY: up build image verify-image release test-release test test-race test-tables test-openstack test-openstack-scenarios lint generate generate-azure verify fuzz bench clean
+.PHONY: up build image verify-image release test-release test test-race test-tables test-openstack test-openstack-scenarios lint vulncheck docs generate generate-azure verify fuzz bench clean
 .DELETE_ON_ERROR:
 
 up: build ; bin/kinship up
@@ -78,6 +78,14 @@ lint:
 	cd localcluster && $(GO) vet ./...
 	cd release && $(GO) vet ./...
 
+# VULNDB is a mirror of the database, such as file:///srv/vulndb or https://vuln.example.
+vulncheck: ## known vulnerabilities in code that the programs call
+	$(TOOL) govulncheck $(if $(VULNDB),-db $(VULNDB)) ./...
+	cd release && $(GO) tool -modfile=../tools/go.mod govulncheck $(if $(VULNDB),-db $(VULNDB)) ./...
+
+docs: ## the pages as a web site, dist/docs/index.html; fails on a broken link
+	$(GO) run ./hack/docs $(DIST)/docs
+
 generate:
 	rm -f config/crd/*_*.yaml docs/reference/*.md
 	$(GO) run ./hack/kinds api/openstack/v1alpha1
@@ -88,6 +96,7 @@ generate:
 	$(GO) run ./cmd/kinship azure kinds -o markdown >docs/spec/azure/kinds.md
 	$(GO) run ./hack/reference docs/reference
 	$(GO) run ./hack/chart charts/kinship
+	$(GO) run ./hack/licences
 	KINSHIP_UPDATE=1 $(GO) test -count=1 -run TestRightsTable ./internal/app
 
 # The catalogue of ARM types and the typed packages. SCHEMAS are directories with ARM deployment schemas,
