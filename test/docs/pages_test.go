@@ -44,7 +44,7 @@ func TestPages(t *testing.T) {
 		"docs/packs/usage.md", "docs/packs/iot.md", "docs/packs/oam.md", "docs/packs/openstack.md", "docs/packs/azure.md",
 		"docs/troubleshooting.md",
 	} {
-		t.Run(filepath.Base(page), func(t *testing.T) { pagetest.Run(t, root, page, env...) })
+		t.Run(filepath.Base(page), func(t *testing.T) { pagetest.Run(t.Context(), t, root, page, env...) })
 	}
 }
 

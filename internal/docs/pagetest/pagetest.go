@@ -1,6 +1,7 @@
 package pagetest
 
 import (
+	"context"
 	"flag"
 	"os"
 	"path/filepath"
@@ -14,14 +15,15 @@ import (
 
 var update = flag.Bool("update", false, "write the output of commands into the pages")
 
-// Run runs the commands of a page in the top directory of the repository, in the order of the page.
-func Run(t *testing.T, root, page string, env ...string) {
+// Run runs the commands of a page in the top directory of the repository, in the order of the page. The end of
+// the context ends the commands, and fails the test.
+func Run(ctx context.Context, t *testing.T, root, page string, env ...string) {
 	t.Helper()
 	p, err := docs.Read(root, page)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := start(t, root, env)
+	s := start(ctx, t, root, env)
 	u := updater{file: filepath.Join(root, filepath.FromSlash(page))}
 	for _, block := range p.Blocks {
 		if !block.Run() {

@@ -34,7 +34,7 @@ func TestDiffers(t *testing.T) {
 
 // TestSession: commands share a shell, a failure is seen, and a background job does not delay the next command.
 func TestSession(t *testing.T) {
-	s := start(t, t.TempDir(), []string{"GIVEN=given"})
+	s := start(t.Context(), t, t.TempDir(), []string{"GIVEN=given"})
 	for _, c := range []struct {
 		script, output string
 		code           int

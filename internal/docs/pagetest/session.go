@@ -2,6 +2,7 @@ package pagetest
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -24,13 +25,13 @@ type session struct {
 }
 
 // start starts a shell in a directory. The shell and its background jobs end with the test.
-func start(tb testing.TB, dir string, env []string) *session {
+func start(ctx context.Context, tb testing.TB, dir string, env []string) *session {
 	tb.Helper()
 	read, write, err := os.Pipe()
 	if err != nil {
 		tb.Fatal(err)
 	}
-	s := &session{cmd: exec.CommandContext(tb.Context(), "bash"), status: bufio.NewReader(read), files: tb.TempDir()}
+	s := &session{cmd: exec.CommandContext(ctx, "bash"), status: bufio.NewReader(read), files: tb.TempDir()}
 	s.cmd.Dir = dir
 	s.cmd.Env = append(os.Environ(), env...)
 	s.cmd.ExtraFiles = []*os.File{write}
