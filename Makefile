@@ -10,7 +10,7 @@ export CGO_ENABLED ?= 0
 # GOGC trades memory for time: at Go's default of 100 the API server spends a sixth of its time
 # on garbage collection.
 TEST       = GOGC=400 $(GO) test -parallel=4
-TABLES     = $(addprefix github.com/kinship-dev/kinship/,$(addprefix test/,chaos install openstack scenario security seed3) \
+TABLES     = $(addprefix github.com/kinship-dev/kinship/,$(addprefix test/,chaos docs install openstack scenario security seed3) \
 	api/azure/catalogue internal/gen/azure)
 RACED      = TestStory|TestTogether|TestServersTogether|TestFairShares|TestKilled(Streaming|Importing)|TestSharedAfterRestart
 GENERATED  = ':(glob)api/**/zz_generated.*' ':(glob)charts/**/zz_generated.*' config/crd docs/relations.md docs/reference docs/security.md docs/spec/azure/kinds.md docs/licences.md THIRD_PARTY_LICENSES

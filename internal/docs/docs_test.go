@@ -86,8 +86,8 @@ func TestIndex(t *testing.T) {
 func TestCheckLinks(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
-		"README.md":   "# Top\n[a](docs/a.md#second-part) [b](docs/b.md) [c](docs/a.md#third) [out](https://example.com/x#y) [up](../x)",
-		"docs/a.md":   "# A\n## Second, part\n[self](#a) [none](#b) ![picture](a.png) [folder](../docs)\n```sh\n[no](link.md)\n```\n",
+		"README.md":     "# Top\n[a](docs/a.md#second-part) [b](docs/b.md) [c](docs/a.md#third) [out](https://example.com/x#y) [up](../x)",
+		"docs/a.md":     "# A\n## Second, part\n[self](#a) [none](#b) ![picture](a.png) [folder](../docs)\n```sh\n[no](link.md)\n```\n",
 		"docs/bin/c.md": "[not a page of ours](x.md)",
 	} {
 		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755); err != nil {
@@ -220,6 +220,23 @@ func TestRun(t *testing.T) {
 	for _, tested := range Tested {
 		if _, err := os.Stat(filepath.Join(root, tested)); err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+// TestExplain: what kubectl explain shows has no words that only this project knows.
+func TestExplain(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(root, "config/crd/*.yaml"))
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if found := regexp.MustCompile(`(?i)\bseeds?\b`).Find(text); found != nil {
+			t.Errorf("%s has the word %s", file, found)
 		}
 	}
 }

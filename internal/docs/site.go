@@ -25,7 +25,7 @@ var layout string
 // view is what the template shows.
 type view struct {
 	Title      string
-	Menu, Body  template.HTML
+	Menu, Body template.HTML
 }
 
 // WriteSite writes the pages in docs/ as a web site without scripts into a directory.
