@@ -242,6 +242,16 @@ func environment(ctx context.Context, o Options, config *rest.Config) (pack.Envi
 // when the right is granted.
 const never = time.Duration(math.MaxInt64)
 
+// The leader renews its Lease each retryPeriod. A follower reads the Lease each one to 2.2
+// retryPeriods. The follower takes the Lease when no renewal was seen for leaseDuration: after at most
+// leaseDuration and twice 2.2 retryPeriods, which is less than the twenty seconds that docs/install.md
+// promises. The leader ends itself after renewDeadline without a renewal, before a follower leads.
+const (
+	leaseDuration = 12 * time.Second
+	renewDeadline = 9 * time.Second
+	retryPeriod   = 1600 * time.Millisecond
+)
+
 func newManager(
 	o Options, own *rest.Config, server webhook.Server, asked <-chan struct{},
 ) (manager.Manager, error) {
@@ -265,6 +275,9 @@ func newManager(
 		LeaderElectionID:              leaseName,
 		LeaderElectionNamespace:       Namespace,
 		LeaderElectionReleaseOnCancel: true,
+		LeaseDuration:                 new(leaseDuration),
+		RenewDeadline:                 new(renewDeadline),
+		RetryPeriod:                   new(retryPeriod),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("make manager: %w", err)

@@ -28,6 +28,9 @@ var errGuarded = errors.New("a guard is in the way")
 // `kinship uninstall`.
 type stripper struct {
 	clients []metadata.Interface
+	// patient repeats a request while a guard is in the way. After the deletion of a guard, an API server
+	// may follow the guard for some seconds.
+	patient bool
 }
 
 func newStripper(ctx context.Context, o Options) (stripper, error) {
@@ -84,7 +87,7 @@ func (s stripper) stripAll(ctx context.Context, traces []pack.Trace) error {
 func (s stripper) strip(ctx context.Context, t pack.Trace) error {
 	var err error
 	for _, c := range s.clients {
-		if err = stripAs(ctx, c, t); !apierrors.IsForbidden(err) {
+		if err = s.stripAs(ctx, c, t); !apierrors.IsForbidden(err) {
 			return err
 		}
 	}
@@ -93,7 +96,7 @@ func (s stripper) strip(ctx context.Context, t pack.Trace) error {
 
 // stripAs removes one trace from one object as one user, and repeats the write after a
 // conflict.
-func stripAs(ctx context.Context, c metadata.Interface, t pack.Trace) error {
+func (s stripper) stripAs(ctx context.Context, c metadata.Interface, t pack.Trace) error {
 	resource := c.Resource(t.Resource).Namespace(t.Object.Namespace)
 	obj := t.Object
 	var last error
@@ -111,16 +114,26 @@ func stripAs(ctx context.Context, c metadata.Interface, t pack.Trace) error {
 				obj, err = resource.Get(ctx, t.Object.Name, metav1.GetOptions{})
 				return apierrors.IsNotFound(err), client.IgnoreNotFound(err)
 			case unanswered(err):
-				return false, fmt.Errorf("%w: %w", errGuarded, err)
+				last = fmt.Errorf("%w: %w", errGuarded, err)
+				return false, s.impatience(last)
 			case err != nil:
 				return apierrors.IsNotFound(err), client.IgnoreNotFound(err)
 			case t.Strip(answer.DeepCopy()):
-				return false, fmt.Errorf("%w: it was put back at once", errGuarded)
+				obj, last = answer, fmt.Errorf("%w: it was put back at once", errGuarded)
+				return false, s.impatience(last)
 			}
 			return true, nil
 		})
 	if wait.Interrupted(err) && last != nil {
 		return last
+	}
+	return err
+}
+
+// impatience returns the error, or nil if the request is repeated.
+func (s stripper) impatience(err error) error {
+	if s.patient {
+		return nil
 	}
 	return err
 }

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/kinship-dev/kinship/api/azure/catalogue"
+	"github.com/kinship-dev/kinship/internal/cli/azuremove"
 	azurecloud "github.com/kinship-dev/kinship/internal/cloud/azure"
 	"github.com/kinship-dev/kinship/internal/pack/azure"
 )
@@ -123,7 +124,7 @@ the azure pack. What can't be converted is told on standard error.`,
 		}
 		var failed []error
 		for _, other := range objects {
-			ours, left, err := azure.Convert(all, other)
+			ours, left, err := azuremove.Convert(all, other)
 			if err != nil {
 				failed = append(failed, fmt.Errorf("%s/%s: %w", other.GetKind(), other.GetName(), err))
 				continue
@@ -214,7 +215,7 @@ func (c *azureImport) run(ctx context.Context, text string) error {
 	if err != nil {
 		return err
 	}
-	return azure.Importer{
+	return azuremove.Importer{
 		Kinds: c.all, Cloud: cloud, Types: c.types, Write: c.write,
 		Tell: func(format string, arguments ...any) { fmt.Fprintf(c.ErrOut, format+"\n", arguments...) },
 	}.Import(ctx, id)
@@ -234,7 +235,7 @@ func (c *azureImport) fromFile(k *catalogue.Kind, id azurecloud.ID) error {
 	if err := utiljson.Unmarshal(text, &body); err != nil {
 		return fmt.Errorf("read the body in %s: %w", c.body, err)
 	}
-	obj, _, err := azure.Import(k, id, body, true)
+	obj, _, err := azuremove.Import(k, id, body, true)
 	if err != nil {
 		return err
 	}

@@ -6,17 +6,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"github.com/go-logr/logr"
 	"k8s.io/client-go/rest"
 
-	"github.com/kinship-dev/kinship/api/azure/catalogue"
 	"github.com/kinship-dev/kinship/internal/app"
 	azurecloud "github.com/kinship-dev/kinship/internal/cloud/azure"
 	"github.com/kinship-dev/kinship/internal/freeport"
 	"github.com/kinship-dev/kinship/internal/localcluster"
-	"github.com/kinship-dev/kinship/internal/pack/azure"
 	"github.com/kinship-dev/kinship/internal/story"
 )
 
@@ -36,7 +33,7 @@ func (u *up) prepare(ctx context.Context, config *rest.Config) error {
 		MetricsAddress: "0", HealthAddress: "0",
 	}
 	u.options.Azure.Endpoint, u.options.Azure.Credential = u.azure.URL(), azurecloud.NoCredential
-	u.options.Azure.Subscription = storySubscription
+	u.options.Azure.Subscription = story.AzureSubscription
 	if err := app.Install(ctx, u.options); err != nil {
 		return fmt.Errorf("install: %w", err)
 	}
@@ -44,66 +41,19 @@ func (u *up) prepare(ctx context.Context, config *rest.Config) error {
 	if err != nil {
 		return err
 	}
-	if err := enableStory(ctx, config); err != nil {
+	if err := story.EnableAzure(ctx, config); err != nil {
 		return err
 	}
-	return errors.Join(story.DefineUsage(ctx, stage), story.DefineNamespace(ctx, stage),
-		story.DefineOpenstack(ctx, stage, u.cloud.CloudsYAML()), story.DefineOam(ctx, stage), story.DefineAzure(ctx, stage))
-}
-
-// storySubscription is the subscription of the story about Azure.
-const storySubscription = "11111111-2222-3333-4444-555555555555"
-
-// enableStory enables the kinds of the story about Azure.
-func enableStory(ctx context.Context, config *rest.Config) error {
-	all, err := catalogue.Embedded()
-	if err != nil {
-		return err
-	}
-	cluster, err := newAzureClient(config)
-	if err != nil {
-		return err
-	}
-	var kinds []*catalogue.Kind
-	for _, pattern := range []string{
-		"Microsoft.Resources/resourceGroups", "Microsoft.Network/virtualNetworks*", "Microsoft.Network/routeTables*",
-		"Microsoft.Network/networkSecurityGroups", "Microsoft.Network/publicIPAddresses",
-		"Microsoft.Network/networkInterfaces", "Microsoft.Network/loadBalancers",
-		"Microsoft.Compute/virtualMachineScaleSets", "Microsoft.Batch/batchAccounts*",
-	} {
-		found, err := all.Match(pattern)
-		if err != nil {
-			return err
-		}
-		kinds = append(kinds, found...)
-	}
-	return azure.Enable(ctx, cluster, all, kinds, azureGrant(nil))
+	return story.Define(ctx, stage, u.cloud.CloudsYAML())
 }
 
 // tell runs the stories of the packs. Without the flag --once, tell keeps the example
 // objects, so that the user can run "kinship tree" on them.
 func (u *up) tell(ctx context.Context, cluster *localcluster.Cluster) error {
-	stories, err := story.Usage()
+	stories, err := story.All(u.cloud.CloudsYAML())
 	if err != nil {
 		return err
 	}
-	connectors, err := story.Iot()
-	if err != nil {
-		return err
-	}
-	clouds, err := story.Openstack(u.cloud.CloudsYAML())
-	if err != nil {
-		return err
-	}
-	applications, err := story.Oam()
-	if err != nil {
-		return err
-	}
-	resources, err := story.Azure()
-	if err != nil {
-		return err
-	}
-	stories = slices.Concat(stories, connectors, clouds, applications, resources)
 	stage, err := story.NewStage(cluster.Config())
 	if err != nil {
 		return err
@@ -115,8 +65,7 @@ func (u *up) tell(ctx context.Context, cluster *localcluster.Cluster) error {
 	if u.once || ctx.Err() != nil {
 		return err
 	}
-	return errors.Join(err, story.LeaveUsage(ctx, stage), story.LeaveIot(ctx, stage),
-		story.LeaveOpenstack(ctx, stage, u.cloud.CloudsYAML()), story.LeaveOam(ctx, stage), story.LeaveAzure(ctx, stage))
+	return errors.Join(err, story.Leave(ctx, stage, u.cloud.CloudsYAML()))
 }
 
 // quoteLog prints the end of operatorLog, because "kinship up" removes the file at its end.

@@ -58,4 +58,6 @@ var Tested = []string{
 	"docs/tutorial.md",
 	// By TestBackupPage in test/openstack, and testBackupPage in test/usage and test/iot.
 	"docs/backup-and-restore.md",
+	// By TestUninstallByHand in test/uninstall, and the tutorial.
+	"docs/uninstall.md",
 }

@@ -34,7 +34,8 @@ type Cluster struct {
 	err      error
 }
 
-// Config returns a fresh configuration for a client with all rights and without rate limit.
+// Config returns a copy of a rest.Config for a client with all rights (system:masters) and without
+// rate limit.
 func (c *Cluster) Config() *rest.Config { return rest.CopyConfig(c.config) }
 
 // Kubeconfig returns the path of the admin's kubeconfig.
@@ -46,12 +47,13 @@ func (c *Cluster) DataDir() string { return string(c.dir) }
 // BinDir returns the directory its programs come from; kubectl is there too.
 func (c *Cluster) BinDir() string { return c.binDir }
 
-// Done is closed when the control plane is no longer whole: after Stop, or when a process ended
-// unasked. kwok is started again up to three times before that counts. Err names the process.
+// Done is closed when the control plane is no longer whole: after [Cluster.Stop], or when a process
+// ended unasked. A crash of kwok counts only after three restarts (component.restarts).
+// [Cluster.Err] names the process.
 func (c *Cluster) Done() <-chan struct{} { return c.done }
 
-// Err returns nil while the control plane is whole and after a plain Stop. Else Err names the
-// process that ended and quotes the end of its log.
+// Err returns nil while the control plane is whole and after [Cluster.Stop]. If a process ended
+// unasked, Err names the process and quotes the end of its log (process.failure).
 func (c *Cluster) Err() error {
 	select {
 	case <-c.done:
@@ -106,9 +108,9 @@ func (c *Cluster) Resume(name string) error {
 // address stay.
 func (c *Cluster) RestartAPIServer(ctx context.Context) error { return c.Restart(ctx, APIServer) }
 
-// Restart kills a program like a crash, starts the program again with the same arguments, and
-// waits until it is ready. After a Restart of the controller manager, the garbage collector
-// knows kinds that were added after the start; see [Options.BeforeControllers].
+// Restart kills a program by SIGKILL, like a crash, starts the program again with the same
+// arguments, and waits until it is ready. After a Restart of kube-controller-manager, the garbage
+// collector knows kinds that were added after the start; see [Options.BeforeControllers].
 func (c *Cluster) Restart(ctx context.Context, name string) error {
 	old, err := c.process(name)
 	if err != nil {
@@ -121,8 +123,8 @@ func (c *Cluster) Restart(ctx context.Context, name string) error {
 	return c.run(ctx, old.component)
 }
 
-// Stop ends every process, the last started first, and removes a temporary data directory. A
-// second call returns the same result.
+// Stop ends every process (process.stop), the last started first, and removes [Cluster.DataDir] if
+// the directory is temporary. A second call of Stop returns the same result.
 func (c *Cluster) Stop() error {
 	c.stopOnce.Do(func() { c.stopErr = c.stop() })
 	return c.stopErr
@@ -161,7 +163,7 @@ func (c *Cluster) stopLayer(layer []component) error {
 	return group.Wait()
 }
 
-// run starts a component and waits until the component is ready.
+// run starts a component (Cluster.launch) and waits until component.readyURL answers.
 func (c *Cluster) run(ctx context.Context, part component) error {
 	if err := c.launch(part); err != nil {
 		return err
@@ -180,7 +182,8 @@ func (c *Cluster) run(ctx context.Context, part component) error {
 	return fmt.Errorf("wait for %s to be ready: %w; the end of %s:\n%s", part.name, err, log, tail(log))
 }
 
-// ended starts a component again that crashed, or declares the control plane broken.
+// ended starts a component again that crashed, or closes [Cluster.Done] when component.restarts is
+// used up.
 func (c *Cluster) ended(part component, reason error) {
 	if part.restarts == 0 {
 		c.finish(reason)
@@ -192,7 +195,7 @@ func (c *Cluster) ended(part component, reason error) {
 	}
 }
 
-// launch starts a component unless Stop came first: Stop would not see a process that is
+// launch starts a component unless [Cluster.Stop] was called: Stop would not end a process that is
 // started later.
 func (c *Cluster) launch(part component) error {
 	c.mu.Lock()
@@ -208,7 +211,8 @@ func (c *Cluster) launch(part component) error {
 	return nil
 }
 
-// finish closes Done. The first reason stays, because a crash causes the later ones.
+// finish closes [Cluster.Done] and sets the error of [Cluster.Err]. Only the first call has an
+// effect: the first crash causes the later crashes.
 func (c *Cluster) finish(reason error) {
 	c.doneOnce.Do(func() {
 		c.err = reason

@@ -11,20 +11,20 @@ const (
 	Kwok              = "kwok"
 )
 
-// component is one program as data, so that a test can read the arguments without running the
-// program.
+// component is one program, such as kube-apiserver, as data: a test can read component.args without
+// running the program.
 type component struct {
-	// name is the program's file name in the directory of binaries.
+	// name is the program's file name in [Cluster.BinDir], such as "etcd".
 	name string
 	args []string
 	// readyURL answers 200 once the program does its work.
 	readyURL string
-	// restarts is how often the program is started again after a crash. A program that
-	// keeps its state in the API server may crash without harm to a user's objects.
+	// restarts is how often Cluster.ended starts the program again after a crash. A program that
+	// keeps its state in the API server, such as kwok, may crash without harm to a user's objects.
 	restarts int
 }
 
-// plan has the settings that the components are built from.
+// plan has the settings from which apiServer, etcd and the other functions build a component.
 type plan struct {
 	dir   layout
 	ports ports

@@ -15,7 +15,8 @@ func (p plan) controllerManager() component {
 			"--service-account-private-key-file=" + p.dir.serviceAccountKey(),
 			"--use-service-account-credentials=true",
 			"--leader-elect=false",
-			// Deletion is our subject: the rate of these controllers is the rate of the tests.
+			// Tests wait for the garbage collector and the namespace controller. The default of 20
+			// requests per second would slow each test down.
 			"--kube-api-qps=1000",
 			"--kube-api-burst=2000",
 			"--concurrent-gc-syncs=50",
@@ -24,9 +25,9 @@ func (p plan) controllerManager() component {
 			"--concurrent-namespace-syncs=50",
 			"--concurrent-service-endpoint-syncs=20",
 			"--concurrent-serviceaccount-token-syncs=20",
-			// kwok reports the Node about every five minutes and renews no lease. In between,
-			// the controller manager must not take the Node for lost, and its Pods for not
-			// ready.
+			// kwok reports the status of the Node about every 5 minutes and renews no Lease. In
+			// between, kube-controller-manager must not set the Node's condition Ready to Unknown,
+			// and its Pods to not ready.
 			"--node-monitor-grace-period=24h",
 			"--profiling=false",
 		},

@@ -44,8 +44,8 @@ func writeStages(ctx context.Context, binDir string, dir layout) error {
 	return os.WriteFile(dir.stages(), stages, 0o600)
 }
 
-// node has more capacity than any test uses. The Node is created ready, as by a kubelet's first
-// report, so that the first Pod waits only for the scheduler.
+// node returns a Node with more capacity than any test uses. The Node is created with the condition
+// Ready=True, as by a kubelet's first report, so that the first Pod waits only for kube-scheduler.
 func node() *corev1.Node {
 	room := corev1.ResourceList{
 		corev1.ResourceCPU:              resource.MustParse("1000"),

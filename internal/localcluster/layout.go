@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// layout knows where things are in the data directory.
+// layout is the path of [Cluster.DataDir]. Its methods return the paths of logs, certificates and
+// kubeconfigs.
 type layout string
 
 func (l layout) etcdData() string          { return filepath.Join(string(l), "etcd") }
@@ -70,9 +71,9 @@ func openDataDir(named string) (layout, *os.File, error) {
 	return dir, lock, nil
 }
 
-// removeAbandoned removes temporary directories of killed programs. A running program holds the
-// lock of its directory; the minimum age covers the moment between creating a directory and
-// locking it.
+// removeAbandoned removes temporary directories of programs that were killed before [Cluster.Stop].
+// A running program holds the lock of its directory (Cluster.lock); the minimum age covers the
+// moment between os.MkdirTemp and the lock.
 func removeAbandoned() {
 	dirs, err := filepath.Glob(filepath.Join(os.TempDir(), tempPattern))
 	if err != nil {

@@ -7,7 +7,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Options of Start. The zero value starts everything in a directory that Stop removes.
+// Options of [Start]. With the zero value, Start runs all programs in a temporary directory, which
+// [Cluster.Stop] removes.
 type Options struct {
 	// BinDir holds the programs. If BinDir is empty, Start looks in $KUBEBUILDER_ASSETS, in the
 	// directory k8s beside the running program, and in bin/k8s of the working directory and of

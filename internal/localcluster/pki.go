@@ -29,8 +29,8 @@ var subjects = map[string]pkix.Name{
 	Scheduler:         {CommonName: "system:kube-scheduler"},
 }
 
-// authority signs certificates. The key of the authority is never written, so nobody can sign
-// another certificate after the start.
+// authority signs certificates. The key of the authority is never written to a file, so no other
+// certificate can be signed after [Start].
 type authority struct {
 	cert *x509.Certificate
 	key  *ecdsa.PrivateKey
@@ -87,7 +87,8 @@ func (a authority) issue(dir layout, name string, subject pkix.Name) error {
 	template.KeyUsage = x509.KeyUsageDigitalSignature
 	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}
 	if name == serving {
-		// Etcd calls itself with its serving certificate, hence both usages.
+		// etcd also uses its serving certificate as a client of itself, so the certificate needs
+		// ServerAuth and ClientAuth.
 		template.ExtKeyUsage = append(template.ExtKeyUsage, x509.ExtKeyUsageServerAuth)
 		template.DNSNames = []string{"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"}
 		template.IPAddresses = []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback, net.IPv4(10, 96, 0, 1)}
@@ -113,7 +114,8 @@ func newKey(path string) (*ecdsa.PrivateKey, error) {
 	if err != nil {
 		return nil, fmt.Errorf("generate a key: %w", err)
 	}
-	// The service account signer reads this older encoding of a key only.
+	// kube-controller-manager (--service-account-private-key-file) reads an EC key only in the
+	// encoding SEC 1 (EC PRIVATE KEY).
 	der, err := x509.MarshalECPrivateKey(key)
 	if err != nil {
 		return nil, fmt.Errorf("encode a key: %w", err)

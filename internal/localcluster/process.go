@@ -8,7 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -49,8 +49,7 @@ type process struct {
 	exited  chan struct{}
 	exitErr error
 
-	mu       sync.Mutex
-	stopping bool
+	stopping atomic.Bool
 }
 
 // startProcess starts a component and calls onExit if the process ends unasked.
@@ -84,15 +83,12 @@ func startProcess(c component, binDir string, dir layout, line lifeline, onExit 
 func (p *process) wait(onExit func(error)) {
 	p.exitErr = p.cmd.Wait()
 	close(p.exited)
-	p.mu.Lock()
-	stopping := p.stopping
-	p.mu.Unlock()
-	if !stopping {
+	if !p.stopping.Load() {
 		onExit(p.failure())
 	}
 }
 
-// failure describes the exit of a process that ended unasked.
+// failure returns the error for [Cluster.Err] when a process ended without process.expectExit.
 func (p *process) failure() error {
 	reason := "exit status 0"
 	if p.exitErr != nil {
@@ -106,7 +102,7 @@ func (p *process) stop() error {
 	if err := p.send(terminate); err != nil {
 		return err
 	}
-	// A paused process takes no signal but these two.
+	// A paused process (SIGSTOP) reacts only to SIGCONT and SIGKILL.
 	if err := p.send(resume); err != nil {
 		return err
 	}
@@ -140,7 +136,7 @@ func (p *process) paused() error {
 	return nil
 }
 
-// kill ends the process at once like a crash, and waits for its end.
+// kill sends SIGKILL, like a crash, and waits until process.exited is closed.
 func (p *process) kill() error {
 	if err := p.send(kill); err != nil {
 		return err
@@ -150,13 +146,9 @@ func (p *process) kill() error {
 }
 
 // expectExit makes the coming end of the process no failure.
-func (p *process) expectExit() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.stopping = true
-}
+func (p *process) expectExit() { p.stopping.Store(true) }
 
-// send sends a signal. A process that is already gone is as good as obedient.
+// send sends a signal. For a process that has already ended, send returns nil.
 func (p *process) send(signal os.Signal) error {
 	select {
 	case <-p.exited:
@@ -169,8 +161,8 @@ func (p *process) send(signal os.Signal) error {
 	return nil
 }
 
-// ready returns nil if the component's address answers. The error is final when the process
-// has ended and is not started again.
+// ready returns nil if component.readyURL answers. The error is final (isFinal) when the process
+// has ended and component.restarts is 0.
 func (p *process) ready(ctx context.Context, probe prober) error {
 	select {
 	case <-p.exited:
@@ -183,14 +175,14 @@ func (p *process) ready(ctx context.Context, probe prober) error {
 	}
 }
 
-// Limits of the part of a log that an error quotes.
+// Limits of the part of a log that process.failure quotes.
 const (
 	tailLines = 12
 	tailBytes = 8192
 )
 
-// tail returns the last lines of a file, or the reason why there are none: error messages must
-// not fail themselves.
+// tail returns at most tailLines lines from the end of a file. If os.ReadFile fails, tail returns
+// the text of that error: tail is part of another error message.
 func tail(path string) string {
 	content, err := os.ReadFile(path)
 	if err != nil {

@@ -16,8 +16,8 @@ const (
 	resume    = syscall.SIGCONT
 )
 
-// ownGroup keeps a Ctrl-C in the terminal from the children: it goes to the
-// group in the foreground, and they must end after us, in order.
+// ownGroup keeps a Ctrl-C in the terminal (SIGINT) from the child processes. The terminal sends
+// SIGINT to the process group in the foreground, and [Cluster.Stop] must end the children in order.
 func ownGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
 func isGone(err error) bool {

@@ -95,7 +95,8 @@ func (c *Cluster) start(ctx context.Context, opts Options) error {
 	return awaitUseful(ctx, client, opts)
 }
 
-// prepare writes the files that the components are started with.
+// prepare writes the files that component.args name: certificates, kubeconfigs and the stages of
+// kwok.
 func (c *Cluster) prepare(ctx context.Context, opts Options) error {
 	ports, err := freePorts(opts.Port)
 	if err != nil {

@@ -27,9 +27,9 @@ func isFinal(err error) bool {
 	return ok
 }
 
-// poll calls try until it succeeds, fails for good or the context ends, and then
-// returns its last error: "deadline exceeded" alone would not say what was
-// missing.
+// poll calls try until try returns nil or a final error (isFinal), or until ctx ends. poll returns
+// the last error of try: context.DeadlineExceeded alone would not say which component was not
+// ready.
 func poll(ctx context.Context, try func(context.Context) error) error {
 	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()
@@ -67,7 +67,8 @@ func newProber(dir layout) (prober, error) {
 	return prober{client: &http.Client{
 		Timeout: 2 * time.Second,
 		Transport: &http.Transport{
-			// A kept connection would outlive Stop in the goroutines of a test.
+			// An idle connection would keep a goroutine after [Cluster.Stop], and goleak would fail
+			// the test.
 			DisableKeepAlives: true,
 			TLSClientConfig: &tls.Config{
 				RootCAs: pool, Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12,

@@ -1,12 +1,15 @@
 package pack
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	admissionv1 "k8s.io/api/admission/v1"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 )
 
@@ -29,6 +32,58 @@ func (in Installation) NotTheOperator() []admissionregistrationv1.MatchCondition
 	return []admissionregistrationv1.MatchCondition{{
 		Name: "not-the-operator", Expression: in.Operators.DoNotAsk(),
 	}}
+}
+
+// webhookTimeout is how many seconds the API server waits for the answer of a webhook.
+const webhookTimeout = 3
+
+// ValidatingWebhook returns a webhook of a path that the API server asks about some requests, but not about
+// the operator's own. Without an answer the API server refuses the request.
+func (in Installation) ValidatingWebhook(
+	name, path string, rules ...admissionregistrationv1.RuleWithOperations,
+) admissionregistrationv1.ValidatingWebhook {
+	fail, none := admissionregistrationv1.Fail, admissionregistrationv1.SideEffectClassNone
+	return admissionregistrationv1.ValidatingWebhook{
+		Name: name, ClientConfig: in.ClientConfig(path), Rules: rules, MatchConditions: in.NotTheOperator(),
+		FailurePolicy: &fail, SideEffects: &none, TimeoutSeconds: new(int32(webhookTimeout)),
+		AdmissionReviewVersions: []string{"v1"},
+	}
+}
+
+// MutatingWebhook is like ValidatingWebhook, for a webhook that may change the object of a request.
+func (in Installation) MutatingWebhook(
+	name, path string, rules ...admissionregistrationv1.RuleWithOperations,
+) admissionregistrationv1.MutatingWebhook {
+	fail, none := admissionregistrationv1.Fail, admissionregistrationv1.SideEffectClassNone
+	return admissionregistrationv1.MutatingWebhook{
+		Name: name, ClientConfig: in.ClientConfig(path), Rules: rules, MatchConditions: in.NotTheOperator(),
+		FailurePolicy: &fail, SideEffects: &none, TimeoutSeconds: new(int32(webhookTimeout)),
+		AdmissionReviewVersions: []string{"v1"},
+	}
+}
+
+// Writes returns the rule of a webhook for creations and updates of some resources.
+func Writes(group string, resources ...string) admissionregistrationv1.RuleWithOperations {
+	return admissionregistrationv1.RuleWithOperations{
+		Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create, admissionregistrationv1.Update},
+		Rule: admissionregistrationv1.Rule{
+			APIGroups: []string{group}, APIVersions: []string{"*"}, Resources: resources,
+		},
+	}
+}
+
+// Probe sends a dry-run creation of an object that only the webhook of a name refuses. The error says that
+// the API server does not call the webhook. kinds names the kind of the object in the plural.
+func Probe(ctx context.Context, c client.Client, obj client.Object, webhook, kinds string) error {
+	err := c.Create(ctx, obj, client.DryRunAll)
+	switch {
+	case err == nil:
+		return fmt.Errorf("the API server does not call the webhook for %s yet", kinds)
+	case !strings.Contains(err.Error(), webhook+`" denied the request`):
+		return fmt.Errorf("try the webhooks for %s: %w", kinds, err)
+	default:
+		return nil
+	}
 }
 
 // Denied refuses a request with a code and a reason of its own, which clients tell

@@ -103,3 +103,32 @@ func (r Reading) List(
 	}
 	return list.Items, nil
 }
+
+// OwnedBy returns the owner references of objects of some resources to owners with some uids. Before a
+// definition is removed with all its objects, such owner references are taken off: the garbage collector
+// would delete the owned objects, although only the operator was to be removed. In owners, the value of an
+// owner that is being deleted is false: its owner references stay.
+func OwnedBy(
+	ctx context.Context, r Reading, owners map[types.UID]bool, resources ...schema.GroupVersionResource,
+) ([]Trace, error) {
+	if len(owners) == 0 {
+		return nil, nil
+	}
+	var found []Trace
+	for _, resource := range resources {
+		list, err := r.List(ctx, resource, metav1.ListOptions{})
+		if err != nil {
+			return nil, err
+		}
+		for i := range list {
+			for _, owner := range list[i].OwnerReferences {
+				if owners[owner.UID] {
+					found = append(found, Trace{
+						Resource: resource, Object: &list[i], Owner: owner.UID, Note: "they stay as they are, without an owner",
+					})
+				}
+			}
+		}
+	}
+	return found, nil
+}

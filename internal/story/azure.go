@@ -50,14 +50,15 @@ func rename(objects []*unstructured.Unstructured) error {
 // all returns all objects of the story.
 func (p azureProps) all() []*unstructured.Unstructured { return slices.Concat(p.stack, p.group) }
 
-// one returns the only object of a kind in the stack.
+// one returns the only object of a kind in azureProps.stack.
 func (p azureProps) one(kind string) *unstructured.Unstructured {
 	i := slices.IndexFunc(p.stack, func(o *unstructured.Unstructured) bool { return o.GetKind() == kind })
 	return p.stack[i]
 }
 
-// DefineAzure deletes the objects of an earlier run, whose cloud ended with that run. The operator must not
-// create the resources of these objects in the new cloud first.
+// DefineAzure deletes the objects of an earlier run of `kinship up --once`: their emulator of Azure
+// ended with that run. Otherwise the operator would first create the resources of these objects in
+// the new emulator.
 func DefineAzure(ctx context.Context, stage *Stage) error {
 	p, err := newAzureProps()
 	if err != nil {

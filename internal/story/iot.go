@@ -12,8 +12,8 @@ import (
 	"github.com/kinship-dev/kinship/examples"
 )
 
-// namespace is where stories about namespaced objects take place. No other releases and
-// connectors are in there.
+// namespace is the namespace of stories about namespaced objects. No other IotConnector and no
+// other Release is in this namespace.
 const namespace = "kinship-stories"
 
 // DefineNamespace creates that namespace.
@@ -177,8 +177,8 @@ func (p connectorProps) destination() Story {
 	}
 }
 
-// composed applies a connector, if given, and awaits that the connector is Ready and its
-// Deployments serve.
+// composed applies an IotConnector, if given, and awaits that the IotConnector has Ready=True and
+// that its Deployments have Available=True.
 func (s *Stage) composed(ctx context.Context, connector *unstructured.Unstructured, names ...string) error {
 	if connector != nil {
 		if err := s.apply(ctx, connector.DeepCopy()); err != nil {
@@ -208,7 +208,7 @@ func deploymentNamed(name string) *unstructured.Unstructured {
 	return u
 }
 
-// pods returns the Pods of a Deployment, each with the beginning of its uid.
+// pods returns the names of the Pods of a Deployment, each with the first digits of metadata.uid.
 func (s *Stage) pods(ctx context.Context, deployment string) ([]string, error) {
 	list := &unstructured.UnstructuredList{}
 	list.SetAPIVersion("v1")

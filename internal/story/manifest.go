@@ -16,7 +16,7 @@ import (
 // compositeLabel is the label of a composite's parts, with the composite's name.
 const compositeLabel = "crossplane.io/composite"
 
-// Read returns the objects of a file of manifests, in their order.
+// Read returns the objects of a YAML file of manifests, in the order of the file.
 func Read(files fs.FS, name string) ([]*unstructured.Unstructured, error) {
 	text, err := fs.ReadFile(files, name)
 	if err != nil {
@@ -39,8 +39,9 @@ func Read(files fs.FS, name string) ([]*unstructured.Unstructured, error) {
 	}
 }
 
-// Compose makes objects parts of a composite, as the composite's controller does: owned and
-// controlled by the composite, and labelled with its name.
+// Compose makes objects parts of a composite, as the controllers of Crossplane do:
+// metadata.ownerReferences names the composite as the controller, and the label
+// crossplane.io/composite has its name.
 func Compose(composite *unstructured.Unstructured, objects ...*unstructured.Unstructured) {
 	for _, object := range objects {
 		object.SetOwnerReferences([]metav1.OwnerReference{{

@@ -67,7 +67,7 @@ func DefineOpenstack(ctx context.Context, stage *Stage, clouds string) error {
 	return nil
 }
 
-// one returns the only object of a kind in the stack.
+// one returns the only object of a kind in cloudProps.stack.
 func (p cloudProps) one(kind string) *unstructured.Unstructured {
 	i := slices.IndexFunc(p.stack, func(o *unstructured.Unstructured) bool { return o.GetKind() == kind })
 	return p.stack[i]
@@ -99,7 +99,8 @@ func (p cloudProps) anyOrder() Story {
 	port, network := p.one("Port"), p.one("Network")
 	return Story{
 		Title: "OpenStack resources are applied in the wrong order, and deleted in the wrong order.",
-		// Objects of an earlier run can only be deleted while their cloud answers.
+		// Objects of an earlier run can only be deleted while the cloud of their clouds.yaml
+		// answers.
 		Cast: slices.Concat([]*unstructured.Unstructured{p.secret}, p.given, p.stack),
 		Steps: []Step{
 			{

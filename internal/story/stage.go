@@ -20,11 +20,13 @@ import (
 
 const (
 	fieldOwner = client.FieldOwner("kinship-story")
-	// teardown is the finalizer of a provider that takes its time.
+	// teardown is the finalizer of a provider whose deletion takes seconds. Stage removes teardown
+	// in place of the provider.
 	teardown = "kinship.dev/stand-in-teardown"
-	// patience is how long a step waits for the expected state.
+	// patience is how long [Stage].await waits for the expected state.
 	patience = 20 * time.Second
-	// interval is between two looks, and so the accuracy of the times told.
+	// interval is the time between two reads in [Stage].await, and so the accuracy of the times
+	// that Tell prints.
 	interval = 5 * time.Millisecond
 )
 
@@ -42,8 +44,8 @@ func NewStage(config *rest.Config) (*Stage, error) {
 	return &Stage{client: c}, nil
 }
 
-// apply applies objects in order, and leaves the API server's answers in the objects. apply
-// waits until the kinds of definitions among the objects are served.
+// apply applies objects in order by server-side apply, and leaves the API server's answers in the
+// objects. For a CustomResourceDefinition, apply waits until its kind is served.
 func (s *Stage) apply(ctx context.Context, objects ...*unstructured.Unstructured) error {
 	for _, object := range objects {
 		err := s.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), fieldOwner, client.ForceOwnership)
@@ -63,8 +65,8 @@ func (s *Stage) apply(ctx context.Context, objects ...*unstructured.Unstructured
 	return nil
 }
 
-// await reads an object until look returns an empty text. Else look returns the state that it
-// sees. look gets nil if there is no such object.
+// await reads an object until look returns "". Otherwise look returns a text about the state, for
+// the [Mismatch]. look is called with nil if the object does not exist (IsNotFound).
 func (s *Stage) await(
 	ctx context.Context, object *unstructured.Unstructured, expected string,
 	look func(*unstructured.Unstructured) string,
@@ -219,8 +221,9 @@ func (s *Stage) patch(ctx context.Context, object *unstructured.Unstructured, te
 	return nil
 }
 
-// clear deletes objects in any state, and returns when all are gone. clear deletes all before
-// it awaits any, since protected objects can only be deleted after their protectors.
+// clear deletes objects in any state, and returns when every GET answers NotFound. clear sends
+// every DELETE before it awaits the first object, since a protected object can only be deleted
+// after its Usage.
 func (s *Stage) clear(ctx context.Context, objects ...*unstructured.Unstructured) error {
 	for _, object := range objects {
 		_ = s.remove(ctx, object) // The loop below tries again.
@@ -243,7 +246,7 @@ func (s *Stage) remove(ctx context.Context, object *unstructured.Unstructured) e
 	return errors.Join(s.dropFinalizer(ctx, object), client.IgnoreNotFound(s.client.Delete(ctx, object)))
 }
 
-// absent stands for an object that does not exist.
+// absent is the text of look in Stage.await for an object that does not exist.
 const absent = "there is no such object"
 
 // get returns an object from the API server, or nil.
@@ -260,7 +263,8 @@ func (s *Stage) get(ctx context.Context, object *unstructured.Unstructured) (*un
 	return live, nil
 }
 
-// condition returns why a condition is not True for the current generation, or "".
+// condition returns why a condition in status.conditions is not True for metadata.generation, or
+// "".
 func condition(live *unstructured.Unstructured, name string) string {
 	if live == nil {
 		return absent
@@ -281,7 +285,7 @@ func condition(live *unstructured.Unstructured, name string) string {
 	}
 }
 
-// message returns the message of a condition, or "".
+// message returns the message of a condition in status.conditions, or "".
 func message(live *unstructured.Unstructured, name string) string {
 	if live == nil {
 		return ""

@@ -15,8 +15,8 @@ import (
 type Story struct {
 	// Title names the feature.
 	Title string
-	// Cast are the objects of the story. Tell first deletes objects that an earlier,
-	// interrupted run left.
+	// Cast are the objects of the story. [Tell] first deletes the objects of Cast that an
+	// interrupted run left (Stage.clear).
 	Cast []*unstructured.Unstructured
 	// Steps are told in this order.
 	Steps []Step
@@ -24,14 +24,14 @@ type Story struct {
 
 // Step is an action and the check of its result.
 type Step struct {
-	// Name says what the step does and what must result.
+	// Name is the line that [Tell] prints: the action of the step and the expected result.
 	Name string
 	// Do runs the step, and returns a text to quote, or "". A [Mismatch] means that the result
 	// is not the one in Name.
 	Do func(ctx context.Context, s *Stage) (quote string, err error)
 }
 
-// Mismatch is the error of a step with an unexpected result.
+// Mismatch is the error of [Step].Do when the result is not the expected one.
 type Mismatch struct {
 	Expected, Seen string
 }
@@ -39,8 +39,8 @@ type Mismatch struct {
 // Error implements error.
 func (m *Mismatch) Error() string { return fmt.Sprintf("expected %s, saw %s", m.Expected, m.Seen) }
 
-// Tell tells stories. A step that fails ends its own story and no other. The
-// error counts the stories that failed.
+// Tell runs the steps of each [Story] and prints a line for each [Step]. A step that fails ends its
+// own story and no other. The error of Tell counts the stories that failed.
 func Tell(ctx context.Context, out io.Writer, stage *Stage, stories []Story) error {
 	failed := 0
 	for _, s := range stories {

@@ -37,8 +37,8 @@ type applying struct {
 	namespace string
 }
 
-// In puts namespaced objects that name no namespace into this one. Without it
-// they go to the namespace default.
+// In sets metadata.namespace of namespaced objects that name no namespace. Without In, such objects
+// are created in the namespace default.
 func In(namespace string) ApplyOption {
 	return func(a *applying) { a.namespace = namespace }
 }
@@ -79,7 +79,8 @@ func TryApply(tb testing.TB, text string, opts ...ApplyOption) ([]*unstructured.
 	for _, opt := range opts {
 		opt(&how)
 	}
-	// The mapper of all tests: a mapper of its own would read discovery anew for each text.
+	// shared.kinds is the RESTMapper of all tests: a RESTMapper of this call would read discovery
+	// anew for each text.
 	applied, err := how.apply(tb.Context(), text, shared.kinds)
 	if isOutdated(err) {
 		return how.apply(tb.Context(), text, nil)
@@ -203,7 +204,7 @@ func (a applier) applyOne(ctx context.Context, object *unstructured.Unstructured
 	if namespaced && object.GetNamespace() == "" {
 		object.SetNamespace(a.namespace)
 	}
-	// The content of the answer replaces that of the object.
+	// The answer of the API server replaces object.Object.
 	return a.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), fieldOwner, client.ForceOwnership)
 }
 

@@ -69,12 +69,12 @@ type environment struct {
 
 	start   sync.Once
 	cluster *localcluster.Cluster
-	// kinds saves each test asking for all that are served.
+	// kinds is the RESTMapper of all tests, so that discovery is read once for each test binary.
 	kinds meta.RESTMapper
 	err   error
 }
 
-// shared is set by Main and only read afterwards.
+// shared is set by [Main] and only read afterwards.
 var shared *environment
 
 // Main runs the tests and exits: a package's TestMain calls Main and nothing else. The control
@@ -116,8 +116,8 @@ func newEnvironment(opts ...Option) *environment {
 	return e
 }
 
-// running starts the control plane once. A failure is final: another attempt
-// would cost every test the same wait.
+// running calls localcluster.Start once. A failure is final: another attempt would cost every test
+// the same wait.
 func (e *environment) running(ctx context.Context) (*localcluster.Cluster, error) {
 	e.start.Do(func() {
 		if e.cluster, e.err = localcluster.Start(ctx, e.options); e.err == nil {
@@ -135,8 +135,8 @@ func kindsOf(config *rest.Config) (meta.RESTMapper, error) {
 	return apiutil.NewDynamicRESTMapper(config, transport)
 }
 
-// finish stops the control plane and returns the exit code. A failure here turns success into
-// failure, never the reverse.
+// finish calls localcluster.Cluster.Stop and returns the exit code of the test binary. An error of
+// Stop, or a leaked goroutine, turns code 0 into 1.
 func (e *environment) finish(code int, out io.Writer) int {
 	fail := func(doing string, err error) {
 		if err == nil {
@@ -149,7 +149,7 @@ func (e *environment) finish(code int, out io.Writer) int {
 		fail("control plane", e.cluster.Err())
 		fail("stop", e.cluster.Stop())
 	}
-	// A failed test may have skipped its own cleaning up; its leaks are no news.
+	// A failed test may have skipped its t.Cleanup, so goleak is only asked after a success.
 	if e.findLeaks != nil && code == 0 {
 		fail("leaks", e.findLeaks())
 	}

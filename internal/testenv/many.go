@@ -6,8 +6,8 @@ import "os"
 // large numbers.
 const manyVar = "KINSHIP_MANY"
 
-// Many returns n if KINSHIP_MANY is set, else a tenth of n. A thousand Networks take more than a
-// minute of processor time, and a hundred go through the same code.
+// Many returns n if KINSHIP_MANY is set, else a tenth of n. 1,000 Networks take more than a minute
+// of processor time, and 100 Networks run the same code.
 func Many(n int) int {
 	if os.Getenv(manyVar) != "" {
 		return n

@@ -28,7 +28,8 @@ func PageCommands(tb testing.TB, page, section string) []string {
 	return all
 }
 
-// Shell runs commands of a page in a directory, with the test's control plane and a namespace.
+// Shell runs the commands of a page of docs/ in a directory. KUBECONFIG names the test's control
+// plane and a namespace.
 func Shell(tb testing.TB, dir, namespace, commands string) {
 	tb.Helper()
 	cmd := exec.CommandContext(tb.Context(), "sh", "-e", "-c", commands)

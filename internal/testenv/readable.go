@@ -17,7 +17,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// odd are values that some schema takes and some Go type does not.
+// odd are values that an OpenAPI schema may accept and a Go type such as metav1.Duration can't
+// decode.
 var odd = []any{
 	"1d", "1h1d", "-", "forever", strings.Repeat("999999h", 9), "1e999999999999999999999", "1e99999999999", "0x1p-2",
 	"2030-01-01t00:00:00z", "2030-01-01 00:00:00Z", "2030-01-01", "2030-13-01T00:00:00Z", "", "ä", "9999999999",
@@ -92,7 +93,7 @@ func checkStatus(tb testing.TB, obj *unstructured.Unstructured, typed func() cli
 	}
 }
 
-// remove deletes an object and waits until the object is gone, so that no other test meets the
+// remove deletes an object and waits until a GET answers NotFound, so that no other test lists the
 // object.
 func remove(tb testing.TB, c client.Client, obj client.Object) {
 	tb.Helper()
@@ -161,7 +162,8 @@ func oddFields(t reflect.Type, yield func(string, any) bool) {
 	}
 }
 
-// replaced calls f for each value within a value, with each odd value in its place.
+// replaced calls f for each value within a spec, with each value of odd in its place. field is the
+// path, such as spec.resource.name.
 func replaced(value any, field string, f func(string, any)) {
 	switch v := value.(type) {
 	case map[string]any:

@@ -12,13 +12,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Refuse has the API server refuse, with a message, to update a resource in a
-// namespace to anything for which a CEL expression over `object` is false. The name
-// of a subresource follows that of its resource and a slash. It ends with the test, or
-// when the function that it returns is called; a namespace has one at a time.
+// Refuse creates a ValidatingAdmissionPolicy by which the API server refuses every UPDATE of a
+// resource in a namespace for which a CEL expression over `object` is false. A subresource is named
+// after its resource, as in networks/status. The policy is deleted at the end of the test, or by
+// the function that Refuse returns. A namespace has one such policy at a time.
 //
-// Policies come into force a moment after they are written, and go out of force so:
-// the test has to wait until it sees that.
+// The API server applies a new policy, and the deletion of a policy, a moment later: Refuse waits
+// for both.
 func Refuse(
 	tb testing.TB, namespace string, resource schema.GroupVersionResource, expression, message string,
 ) (allow func()) {

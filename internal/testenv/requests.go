@@ -51,7 +51,7 @@ func Requests(tb testing.TB) Counts {
 	return counts
 }
 
-// Since returns the counts that were added to an earlier reading.
+// Since returns the requests that were counted after before was read ([RequestCounts]).
 func (c Counts) Since(before Counts) Counts {
 	added := Counts{}
 	for request, n := range c {
@@ -62,21 +62,23 @@ func (c Counts) Since(before Counts) Counts {
 	return added
 }
 
-// Where returns the counts of the requests for which keep is true.
+// Where returns the counts of each [Request] for which keep returns true.
 func (c Counts) Where(keep func(Request) bool) Counts {
 	kept := maps.Clone(c)
 	maps.DeleteFunc(kept, func(request Request, _ int) bool { return !keep(request) })
 	return kept
 }
 
-// Of returns the counts for one resource and its subresources.
+// Of returns the counts for one resource and its subresources, such as networks and
+// networks/status.
 func (c Counts) Of(group, resource string) Counts {
 	return c.Where(func(r Request) bool { return r.Group == group && r.Resource == resource })
 }
 
 var readVerbs = []string{"GET", "LIST", "WATCH", "CONNECT"}
 
-// Writes returns the counts of write requests, including refused ones, which cost as much.
+// Writes returns the counts of POST, PUT, PATCH and DELETE, including refused requests, which cost
+// as much.
 func (c Counts) Writes() Counts {
 	return c.Where(func(r Request) bool { return !slices.Contains(readVerbs, r.Verb) })
 }

@@ -16,14 +16,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Config returns a configuration with all rights. Config returns a copy, which a test may
-// change.
+// Config returns a rest.Config with all rights (system:masters). A test may change the copy that
+// Config returns.
 func Config(tb testing.TB) *rest.Config {
 	tb.Helper()
 	return Cluster(tb).Config()
 }
 
-// Kubeconfig returns the path of a kubeconfig that may do everything.
+// Kubeconfig returns the path of a kubeconfig with all rights (system:masters).
 func Kubeconfig(tb testing.TB) string {
 	tb.Helper()
 	return Cluster(tb).Kubeconfig()
@@ -38,8 +38,8 @@ func As(tb testing.TB, user string, groups ...string) *rest.Config {
 	return config
 }
 
-// Client returns a client that may do everything and knows the scheme's kinds. A
-// nil scheme stands for the built-in kinds.
+// Client returns a client with all rights (system:masters) for the kinds of a runtime.Scheme. A nil
+// scheme stands for scheme.Scheme of client-go, the built-in kinds.
 func Client(tb testing.TB, scheme *runtime.Scheme) client.WithWatch {
 	tb.Helper()
 	config := Config(tb)
@@ -111,9 +111,9 @@ const (
 	eventuallyTimeout = time.Minute
 )
 
-// Eventually calls try until try returns nil, for up to a minute, and then fails the test with
-// the last error. The minute is for slow machines: a passing test returns at once. Pauses
-// between tries grow, since each try takes time from the awaited work.
+// Eventually calls try until try returns nil. After 1 minute without a success, Eventually fails
+// the test with the last error. The minute is for slow machines: a passing test returns at once.
+// The pauses grow (eventually), since each call of try takes processor time from the awaited work.
 func Eventually(tb testing.TB, try func() error) {
 	tb.Helper()
 	EventuallyWithin(tb, eventuallyTimeout, try)
@@ -122,7 +122,7 @@ func Eventually(tb testing.TB, try func() error) {
 // EventuallyWithin is [Eventually] with another limit.
 func EventuallyWithin(tb testing.TB, timeout time.Duration, try func() error) {
 	tb.Helper()
-	// The context of the test has ended already when cleanups wait.
+	// tb.Context() has already ended when a t.Cleanup calls Eventually.
 	if err := eventually(context.WithoutCancel(tb.Context()), Cluster(tb).Done(), timeout, try); err != nil {
 		if broken := Cluster(tb).Err(); broken != nil {
 			err = fmt.Errorf("%w: %w", err, broken)

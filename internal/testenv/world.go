@@ -10,8 +10,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// World is the namespace of a test, with the actions and views of an administrator. The tests of a
-// pack embed World in a type of their own.
+// World is the namespace of a test, with a client that has all rights ([Client]). The tests of a
+// pack embed World in a type of their own, as test/openstack does.
 type World struct {
 	T  *testing.T
 	C  client.WithWatch
@@ -24,7 +24,8 @@ func NewWorld(t *testing.T, c client.WithWatch) World {
 	return World{T: t, C: c, NS: Namespace(t)}
 }
 
-// Create creates objects. Namespaced objects without a namespace come into that of the World.
+// Create creates objects. Create sets metadata.namespace of namespaced objects without a namespace
+// to World.Namespace.
 func (w *World) Create(objects ...client.Object) {
 	w.T.Helper()
 	for _, obj := range objects {
@@ -47,7 +48,7 @@ func (w *World) TryCreate(obj client.Object) error {
 	return w.C.Create(w.T.Context(), obj)
 }
 
-// Delete deletes objects, and fails the test if a deletion is refused.
+// Delete sends a DELETE for each object, and fails the test if the API server refuses a DELETE.
 func (w *World) Delete(objects ...client.Object) {
 	w.T.Helper()
 	for _, obj := range objects {
@@ -74,8 +75,8 @@ func (w *World) Update(obj client.Object, change func()) {
 	})
 }
 
-// Gone waits until objects do not exist any more. Others of the same names may exist, unless an
-// object is given by its name alone, without a uid.
+// Gone waits until objects do not exist any more. An object with another metadata.uid may have the
+// name, unless the given object has no metadata.uid.
 func (w *World) Gone(objects ...client.Object) {
 	w.T.Helper()
 	for _, obj := range objects {
@@ -94,7 +95,7 @@ func (w *World) Gone(objects ...client.Object) {
 	}
 }
 
-// Exists fails the test unless objects exist and are not being deleted.
+// Exists fails the test unless each object exists and has no metadata.deletionTimestamp.
 func (w *World) Exists(objects ...client.Object) {
 	w.T.Helper()
 	for _, obj := range objects {
@@ -112,8 +113,9 @@ func (w *World) As(user string) client.Client {
 	return ClientFor(w.T, As(w.T, user), w.C.Scheme())
 }
 
-// User returns a client of a user with some rights in the namespace. The name is the user's alone in
-// this namespace. User waits until the API server uses the rights.
+// User returns a client of a user whose rights in the namespace are the given PolicyRules (Role and
+// RoleBinding). Each call makes another user name. User waits until the API server grants the
+// rights.
 func (w *World) User(name string, rules ...rbacv1.PolicyRule) client.Client {
 	w.T.Helper()
 	role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: w.NS, Name: name}, Rules: rules}

@@ -3,17 +3,18 @@ package tokenauth
 import (
 	"context"
 	"crypto/sha256"
-	"maps"
 	"net"
 	"net/http"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/go-logr/logr"
 	"golang.org/x/time/rate"
 	authenticationv1 "k8s.io/api/authentication/v1"
+	"k8s.io/apimachinery/pkg/util/cache"
 	"k8s.io/utils/clock"
+
+	"github.com/kinship-dev/kinship/pkg/locked"
 )
 
 // How long the gate keeps an answer of the API server. A withdrawn right is noticed after
@@ -55,10 +56,10 @@ type Gate struct {
 	reviewer Reviewer
 	clock    clock.PassiveClock
 	total    *rate.Limiter
-
-	mu        sync.Mutex
-	sources   map[string]*rate.Limiter // by address
-	decisions map[question]decision
+	sources  locked.Map[string, *rate.Limiter] // by address
+	// decisions has a decision for each question. Of more than maxDecisions, it drops the one that was
+	// not used for the longest time.
+	decisions *cache.LRUExpireCache
 }
 
 // question is a question to the API server, without the token itself.
@@ -79,7 +80,7 @@ type decision struct {
 func New(reviewer Reviewer, c clock.PassiveClock) *Gate {
 	return &Gate{
 		reviewer: reviewer, clock: c, total: rate.NewLimiter(totalRate, totalBurst),
-		sources: map[string]*rate.Limiter{}, decisions: map[question]decision{},
+		decisions: cache.NewLRUExpireCacheWithClock(maxDecisions, c),
 	}
 }
 
@@ -151,9 +152,11 @@ func (g *Gate) review(ctx context.Context, token string, q question) (int, error
 // remembered returns the status of a kept decision that is still valid, or 0, and whether the
 // token was allowed within trustedFor.
 func (g *Gate) remembered(q question) (status int, trusted bool) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	now, d := g.clock.Now(), g.decisions[q]
+	known, ok := g.decisions.Get(q)
+	if !ok {
+		return 0, false
+	}
+	now, d := g.clock.Now(), known.(decision)
 	if now.Before(d.until) {
 		return d.status, true
 	}
@@ -167,37 +170,26 @@ func (g *Gate) mayAsk(address string) bool {
 	if err != nil {
 		host = address
 	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	source := g.sources[host]
-	if source == nil {
-		if len(g.sources) >= maxSources {
-			clear(g.sources)
-		}
-		source = rate.NewLimiter(sourceRate, sourceBurst)
-		g.sources[host] = source
+	if _, known := g.sources.Load(host); !known && g.sources.Len() >= maxSources {
+		g.sources.DeleteFunc(func(string, *rate.Limiter) bool { return true })
 	}
+	var source *rate.Limiter
+	g.sources.Update(host, func(known *rate.Limiter, ok bool) (*rate.Limiter, bool) {
+		if source = known; !ok {
+			source = rate.NewLimiter(sourceRate, sourceBurst)
+		}
+		return source, true
+	})
 	now := g.clock.Now()
 	return source.AllowN(now, 1) && g.total.AllowN(now, 1)
 }
 
-// record records a decision. When there are maxDecisions, record drops the expired decisions,
-// and all decisions if none has expired.
+// record records a decision until it is neither valid nor trusted.
 func (g *Gate) record(q question, status int) {
 	now := g.clock.Now()
-	d := decision{status: status, until: now.Add(deniedFor)}
 	if status == http.StatusOK {
-		d.until, d.trusted = now.Add(allowedFor), now.Add(trustedFor)
+		g.decisions.Add(q, decision{status, now.Add(allowedFor), now.Add(trustedFor)}, trustedFor)
+		return
 	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if len(g.decisions) >= maxDecisions {
-		maps.DeleteFunc(g.decisions, func(_ question, d decision) bool {
-			return !now.Before(d.until) && !now.Before(d.trusted)
-		})
-	}
-	if len(g.decisions) >= maxDecisions {
-		clear(g.decisions)
-	}
-	g.decisions[q] = d
+	g.decisions.Add(q, decision{status: status, until: now.Add(deniedFor)}, deniedFor)
 }

@@ -25,8 +25,9 @@ type Applier struct {
 	FieldOwner string
 	// View shows the objects of every kind in Request.Want, such as Stores of informers.
 	View View
-	// Rivals, if set, tells which fields the Applier leaves to other field managers: an object with such
-	// fields is Contested, and not written. Nil means that the Applier takes back fields every time.
+	// Rivals, if set, tells which fields the Applier leaves to other field managers: an object with
+	// such fields is [Contested], and not written. With nil, the Applier takes back fields in every
+	// call of [Applier.Apply].
 	Rivals *Rivals
 	// Clock measures how long Applier.View lags behind. Nil means the system's clock.
 	Clock clock.PassiveClock
@@ -68,8 +69,8 @@ type Request struct {
 
 // Result is the result of Applier.Apply or Applier.Delete.
 type Result struct {
-	// Inventory is to be recorded by the caller in the next status write. If the process ends
-	// before that, the inventory that Request.Record persisted is sufficient.
+	// Inventory is to be recorded by the caller in the next write of status.inventory. If the
+	// process ends before that, the inventory that Request.Record persisted is sufficient.
 	Inventory []Entry
 	// Changes holds the Change of each object, for logs and events (ChangeSet.String).
 	Changes ChangeSet
@@ -78,9 +79,10 @@ type Result struct {
 	Recheck time.Duration
 }
 
-// Apply creates and changes the wanted objects, and prunes objects of the inventory that are
-// no longer in Request.Want. If an object fails, the other objects of its wave are still applied, but
-// no later wave is applied and nothing is pruned. The Result is valid also with an error.
+// Apply creates and changes the objects in Request.Want, and prunes objects in Request.Have that
+// are no longer in Request.Want. If an object fails, the other objects of its wave are still
+// applied, but no later wave is applied and nothing is pruned. The Result is valid also with an
+// error.
 func (a *Applier) Apply(ctx context.Context, r Request) (Result, error) {
 	want, err := a.prepare(r)
 	if err != nil {

@@ -26,7 +26,8 @@ const (
 	Kept Action = "kept"
 	// Skipped means that Request.Skip names the object: nothing was done.
 	Skipped Action = "skipped"
-	// Terminating means that the object is being deleted. Later waves wait for its end.
+	// Terminating means that the object has a metadata.deletionTimestamp. Later waves wait until
+	// the object is gone.
 	Terminating Action = "terminating"
 	// Refused means that the API server, an admission webhook or a policy refused the deletion
 	// of the object. The next pass tries again.
@@ -68,7 +69,7 @@ func (s ChangeSet) Of(actions ...Action) []object.ID {
 	return ids
 }
 
-// Changed reports whether an object was Created, Updated or Pruned.
+// Changed reports whether an object was [Created], [Updated] or [Pruned].
 func (s ChangeSet) Changed() bool { return len(s.Of(Created, Updated, Pruned)) > 0 }
 
 // String returns the set as text, such as "created Deployment/a, Deployment/b; pruned

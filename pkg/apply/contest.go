@@ -31,7 +31,8 @@ func (e *contestedError) Error() string { return e.message }
 // if no two goroutines work on the same object.
 type Rivals struct {
 	Client client.Client
-	// Within is how soon after fields were taken back a manager is a rival if it sets fields again.
+	// Within is how soon after Applier.Apply took fields back a field manager is a rival if the
+	// manager sets fields again.
 	Within time.Duration
 	// Clock measures Rivals.Within. Nil means the system's clock.
 	Clock clock.PassiveClock
@@ -39,7 +40,8 @@ type Rivals struct {
 	contests sync.Map // of contest by the key of an object
 }
 
-// contest has the field managers from which the fields of an object were taken back, for one spec.
+// contest has the entries of metadata.managedFields from which the fields of an object were taken
+// back, for one spec.
 type contest struct {
 	spec     string
 	managers map[string]rival

@@ -16,8 +16,8 @@ import (
 // applied with noVersion, or answers Conflict if an object of that name exists.
 const noVersion = "1"
 
-// attempts bounds how often pass.live reads an object after a Conflict. Each further attempt means
-// that another client created or deleted the object between two requests.
+// attempts bounds how often pass.live reads an object after a Conflict (409). Each further attempt
+// means that another client created or deleted the object between two requests.
 const attempts = 3
 
 var errUnsteady = errors.New("other clients create and delete the object at the same time")

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -14,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/kinship-dev/kinship/pkg/locked"
 	"github.com/kinship-dev/kinship/pkg/object"
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 	"github.com/kinship-dev/kinship/pkg/watch"
@@ -31,8 +31,8 @@ type Kind struct {
 	Example client.Object
 	// Indexers are added to the informer, for Stores.Select. Indexers may be nil.
 	Indexers toolscache.Indexers
-	// Differs reports whether an update concerns the parent although Observed has not changed,
-	// such as a Deployment that became available. Differs may be nil.
+	// Differs reports whether an update concerns the parent although [Observed] has not changed,
+	// such as a Deployment whose condition Available became True. Differs may be nil.
 	Differs func(before, after client.Object) bool
 }
 
@@ -48,9 +48,13 @@ type Stores struct {
 
 	Waiters
 
-	mu     sync.Mutex
-	stores map[schema.GroupKind]toolscache.Indexer
-	synced []toolscache.InformerSynced
+	added locked.Map[schema.GroupKind, added]
+}
+
+// added is a kind of Stores.Add.
+type added struct {
+	store  toolscache.Indexer
+	synced toolscache.InformerSynced
 }
 
 // Add starts to watch kinds with a cache, for example the cache of manager.GetCache.
@@ -69,34 +73,24 @@ func (s *Stores) Add(ctx context.Context, c cache.Cache, kinds ...Kind) error {
 		if err != nil {
 			return fmt.Errorf("watch %s: %w", kind.GroupKind, err)
 		}
-		s.set(kind.GroupKind, store.GetIndexer(), synced)
+		s.added.Store(kind.GroupKind, added{store.GetIndexer(), synced})
 	}
 	return nil
-}
-
-func (s *Stores) set(gk schema.GroupKind, store toolscache.Indexer, synced toolscache.InformerSynced) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.stores == nil {
-		s.stores = map[schema.GroupKind]toolscache.Indexer{}
-	}
-	s.stores[gk], s.synced = store, append(s.synced, synced)
 }
 
 // Heard waits until the initial list of every kind is complete, and reports whether the list
 // completed before the context ended. See reconcile.Controller.
 func (s *Stores) Heard(ctx context.Context) bool {
-	s.mu.Lock()
-	synced := slices.Clone(s.synced)
-	s.mu.Unlock()
+	var synced []toolscache.InformerSynced
+	for _, kind := range s.added.All() {
+		synced = append(synced, kind.synced)
+	}
 	return toolscache.WaitForCacheSync(ctx.Done(), synced...)
 }
 
 // indexer returns the store of a kind, or nil without a Stores.Add of the kind.
 func (s *Stores) indexer(gk schema.GroupKind) toolscache.Indexer {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.stores[gk]
+	return s.added.Get(gk).store
 }
 
 // Object returns an object as the cache shows it, or nil. The object belongs to the cache: the

@@ -18,7 +18,7 @@ const AuthorsAnnotation = "kinship.dev/authors"
 // maxAuthors bounds the size of [AuthorsAnnotation] in bytes. A user may be in thousands of groups.
 const maxAuthors = 64 << 10
 
-// Author is a user who wrote a spec. Author has no extra fields of the user: they can hold secrets.
+// Author is a user who wrote a spec. Author lacks UserInfo.Extra, which can contain secrets.
 type Author struct {
 	Username string   `json:"username"`
 	UID      string   `json:"uid,omitempty"`
@@ -54,8 +54,9 @@ func FormatAuthors(authors ...Author) (string, error) {
 	return all, nil
 }
 
-// AuthorsOf returns the authors on record. Without a record, or with one that can't be read, there
-// are none, and nothing may be done in their name.
+// AuthorsOf returns the authors in [AuthorsAnnotation]. If the annotation is missing or can't be
+// decoded, AuthorsOf returns none: then no author has any right, and [Reviewer.Denied] denies every
+// [Action].
 func AuthorsOf(obj metav1.Object) []Author {
 	var authors []Author
 	if err := json.Unmarshal([]byte(obj.GetAnnotations()[AuthorsAnnotation]), &authors); err != nil {
@@ -64,8 +65,8 @@ func AuthorsOf(obj metav1.Object) []Author {
 	return authors
 }
 
-// Denied returns the first of some authors who lacks the right to one of the actions, with that
-// action, or "" if all have all rights.
+// Denied asks by SubjectAccessReviews, and returns the first [Author] who lacks the right to one of
+// the actions, with this [Action]. Denied returns "" if all authors have all rights.
 func (r *Reviewer) Denied(ctx context.Context, authors []Author, actions ...Action) (string, Action, error) {
 	for _, author := range authors {
 		for _, action := range actions {

@@ -20,7 +20,8 @@ import (
 	"github.com/kinship-dev/kinship/pkg/object"
 )
 
-// written is the part of an object that says who its author is.
+// written is the part of an object whose change makes the user an [Author]: spec, metadata.labels
+// and metadata.annotations.
 type written struct {
 	Metadata metav1.ObjectMeta `json:"metadata"`
 	Spec     any               `json:"spec"`
@@ -60,7 +61,7 @@ func Record(req *admissionv1.AdmissionRequest) ([]webhook.JSONPatchOp, error) {
 	return annotate(now.Metadata.Annotations, want), nil
 }
 
-// annotate returns the patches that give an object the annotation of its authors.
+// annotate returns the JSON patches that set [AuthorsAnnotation] of an object to want.
 func annotate(present map[string]string, want string) []webhook.JSONPatchOp {
 	const path = "/metadata/annotations"
 	key := path + "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(AuthorsAnnotation)
@@ -79,8 +80,9 @@ func annotate(present map[string]string, want string) []webhook.JSONPatchOp {
 	}
 }
 
-// Forget removes the authors of objects that were written after a resource version, because a guard was
-// missing: a user could write the annotation. Forget lists the kinds of some empty lists.
+// Forget removes [AuthorsAnnotation] of objects that were written after a metadata.resourceVersion
+// (since). A guard was missing from then on, so a user could write the annotation. lists are empty
+// lists of the kinds to read, such as an ApplicationConfigurationList.
 func Forget(ctx context.Context, c client.Client, owner, since string, lists ...client.ObjectList) error {
 	var failed []error
 	for _, list := range lists {

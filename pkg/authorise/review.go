@@ -26,9 +26,10 @@ type Action struct {
 	Verb     string
 	Group    string
 	Resource string
-	// Namespace is empty for cluster-scoped resources, and for a request about all namespaces.
+	// Namespace is "" for cluster-scoped resources, and for a request about all namespaces, as in
+	// ResourceAttributes.
 	Namespace string
-	// Name is empty for a request about all objects of the resource.
+	// Name is "" for a request about all objects of the resource, as in ResourceAttributes.
 	Name string
 }
 

@@ -48,10 +48,15 @@ func Set(list *[]metav1.Condition, conditions ...metav1.Condition) bool {
 }
 
 // Clip returns a message of at most MaxMessage bytes. The end of a longer message becomes " ...".
-func Clip(s string) string {
+func Clip(s string) string { return clip(s, MaxMessage) }
+
+// ClipNote is like Clip, for the note of an event: the Kubernetes API allows 1024 bytes.
+func ClipNote(s string) string { return clip(s, 1024) }
+
+func clip(s string, limit int) string {
 	const more = " ..."
-	if len(s) <= MaxMessage {
+	if len(s) <= limit {
 		return s
 	}
-	return strings.ToValidUTF8(s[:MaxMessage-len(more)], "") + more
+	return strings.ToValidUTF8(s[:limit-len(more)], "") + more
 }

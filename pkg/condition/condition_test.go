@@ -168,3 +168,13 @@ func TestSetSeveral(t *testing.T) {
 		t.Error("the first has changed")
 	}
 }
+
+func TestNoteIsClipped(t *testing.T) {
+	long := strings.Repeat("x", 1025)
+	if got := condition.ClipNote(long); len(got) != 1024 || !strings.HasSuffix(got, "x ...") {
+		t.Errorf("the note has %d bytes and ends with %q", len(got), got[len(got)-8:])
+	}
+	if got := condition.ClipNote(long[1:]); got != long[1:] {
+		t.Error("a note that fits was clipped")
+	}
+}

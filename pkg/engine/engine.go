@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	ctrlreconcile "sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/kinship-dev/kinship/pkg/apply"
 	"github.com/kinship-dev/kinship/pkg/object"
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 	"github.com/kinship-dev/kinship/pkg/relation"
@@ -48,23 +49,31 @@ type Options struct {
 	// kind that is served only in another version by now. Discover may call [Engine.Add]: thousands of kinds may
 	// be possible, and only those that are installed have a controller. Discover needs Catalog.
 	Discover func(watch.Mapping)
-	// Health, if set, forgets a kind whose definition was deleted, and tells which kinds the operator may not read:
-	// such a kind stops no other kind.
+	// Health, if set, forgets a kind whose CustomResourceDefinition was deleted
+	// ([watch.Health.Forget]), and tells which kinds the operator may not read: such a kind stops
+	// no other kind.
 	Health *watch.Health
 	// Guards are values of Relation.Finalizer of kinds that Discover adds. A kind that is added
 	// after the start MUST NOT have a relation with another finalizer.
 	Guards []string
+	// Watcher, if set, watches objects of kinds that are known at run time only, such as the workloads that
+	// a user's object is rendered into. A change of such an object requeues its controller, and the objects
+	// that refer to the object or to its controller (Kind.Composed). The stores MUST keep
+	// metadata.ownerReferences (relation.Watcher.Keep). Call [New] before the Watcher is started.
+	Watcher *relation.Watcher
 	// OwnerLabels, if set, is the prefix of labels that [Engine.Own] sets: PREFIX/owner-name,
 	// owner-kind and owner-uid. With these, kubectl lists the objects of an owner.
 	OwnerLabels string
 }
 
-// Reasons are reasons of outcomes, and so of conditions. An empty reason has a default.
+// Reasons are the reasons of each reconcile.Outcome, and so of status.conditions. An empty reason
+// has a default.
 type Reasons struct {
 	Waiting string // for a target; default WaitingForReference
 	Owner   string // waiting for an owner; default Waiting
 	Failed  string // to write; default WriteFailed
 	Refused string // to own; default OwnerConflict
+	Listing string // waiting until a kind of [Options.Watcher] is listed; default Waiting
 }
 
 // Engine watches kinds and keeps the edges between their objects. Make an Engine with [New],
@@ -73,16 +82,17 @@ type Reasons struct {
 type Engine struct {
 	options Options
 	mgr     manager.Manager
-	// known is the registry, which Add replaces as a whole. adding makes Add a single step.
-	known  atomic.Pointer[registry]
-	adding sync.Mutex
-	index  relation.Index
+	// known is the registry, which [Engine.Add] replaces as a whole.
+	known atomic.Pointer[registry]
+	index relation.Index
+	// waiters has the objects of [Engine.WaitFor].
+	waiters apply.Waiters
 
-	// mu makes finding and recording the edges of one object a single step, and guards the
-	// maps.
+	// mu makes finding and recording the edges of one object a single step (Engine.record), and
+	// guards unused and contents.
 	mu sync.Mutex
-	// unused has the guards without a source: a watch event or a live list has shown that the
-	// last source is gone.
+	// unused has the guards without a source (markUnused): a watch event or a live list has shown
+	// that the last source was deleted or refers to another target.
 	unused map[guarded]bool
 	// contents has the resourceVersion of objects of which the [Engine] has only the metadata. A
 	// version that only added a guard of the Engine is left out (contentChanged).
@@ -138,12 +148,17 @@ func New(mgr manager.Manager, options Options) *Engine {
 		Owner:   cmp.Or(options.Reasons.Owner, options.Reasons.Waiting, "WaitingForReference"),
 		Failed:  cmp.Or(options.Reasons.Failed, "WriteFailed"),
 		Refused: cmp.Or(options.Reasons.Refused, "OwnerConflict"),
+		Listing: cmp.Or(options.Reasons.Listing, options.Reasons.Waiting, "WaitingForReference"),
 	}
 	e := &Engine{options: options, mgr: mgr, unused: map[guarded]bool{}, contents: map[object.ID]string{}}
 	e.known.Store(&registry{
 		members: map[schema.GroupKind]*member{}, relations: map[string]relation.Relation{},
 		guards: slices.Clone(options.Guards), fieldOwners: map[string]string{},
 	})
+	if options.Watcher != nil {
+		options.Watcher.OnObject(e.composedChanged)
+		options.Watcher.OnKind(e.composedKindChanged)
+	}
 	return e
 }
 
@@ -168,9 +183,9 @@ func (e *Engine) Add(k Kind) {
 	if k.Reconciler == nil && k.Work != nil {
 		m.Reconciler = e.pass(m)
 	}
-	e.adding.Lock()
-	defer e.adding.Unlock()
-	e.known.Store(e.known.Load().with(m))
+	for before := e.known.Load(); !e.known.CompareAndSwap(before, before.with(m)); {
+		before = e.known.Load() // Another goroutine has added a kind meanwhile.
+	}
 }
 
 // Start adds informers, reconcilers and guard controllers to the manager. Without
@@ -239,9 +254,9 @@ func (e *Engine) open(ctx context.Context, m *member) error {
 	return nil
 }
 
-// control adds the reconciler and the guard controller of a kind. Each controller waits only
-// for the caches of the kinds that it needs: if the operator has no right to watch Secrets,
-// controllers that need no Secrets start.
+// control adds [Kind].Reconciler and the guard controller ([guard.Finalizers.Reconcile]) of a kind
+// to the manager. Each controller waits only for the caches of the kinds that it needs: if the
+// operator has no right to watch Secrets, controllers that need no Secrets start.
 func (e *Engine) control(m *member) error {
 	if m.controlled {
 		return nil
@@ -291,7 +306,8 @@ func (e *Engine) run(
 	}.AddTo(e.mgr)
 }
 
-// synced returns a function that waits until the caches are filled that a controller needs.
+// synced returns a function for reconcile.Controller.Heard that waits until the caches which a
+// controller needs are filled.
 func synced(heard func() bool) func(context.Context) bool {
 	return func(ctx context.Context) bool { return toolscache.WaitForCacheSync(ctx.Done(), heard) }
 }
@@ -325,8 +341,9 @@ func (e *Engine) isForbidden(gk schema.GroupKind) bool {
 	return e.options.Health != nil && e.options.Health.Forbidden(gk)
 }
 
-// sourceKinds returns the kinds whose objects may guard objects of the kind m. The guard
-// controller of m removes no finalizer before the caches of these kinds are filled.
+// sourceKinds returns the kinds whose objects may guard objects of the kind m. The guard controller
+// of m ([guard.Finalizers.Reconcile]) removes no finalizer before the caches of these kinds are
+// filled.
 func (e *Engine) sourceKinds(m *member) []*member {
 	var all []*member
 	for _, gk := range e.kinds() {
@@ -363,8 +380,8 @@ func (e *Engine) List(gk schema.GroupKind) []client.Object {
 	return nil
 }
 
-// Requeue adds an object to the queue of its kind's reconciler. Before the reconciler runs,
-// Requeue does nothing: a reconciler begins with all objects.
+// Requeue adds an object to the reconcile.Queue of its kind. Before the reconciler runs
+// ([reconcile.Queue.Running]), Requeue does nothing: a reconciler begins with all objects.
 func (e *Engine) Requeue(id object.ID) {
 	if m := e.member(id.GroupKind()); m != nil {
 		m.queue.Add(id)
@@ -380,10 +397,14 @@ func (e *Engine) Running(gk schema.GroupKind) bool {
 
 // Mapping implements [relation.Kinds] for [relation.Reference]: Mapping returns the kinds of
 // the [Engine], whether the API server serves them or not. So a reference to a kind that is not
-// served yet is an edge, and its source waits.
+// served yet is an edge, and its source waits. Of all other kinds, [Options.Watcher] knows whether
+// they are served.
 func (e *Engine) Mapping(gvk schema.GroupVersionKind) (watch.Mapping, error) {
 	m := e.member(gvk.GroupKind())
-	if m == nil {
+	switch {
+	case m == nil && e.options.Watcher != nil:
+		return e.options.Watcher.Mapping(gvk)
+	case m == nil:
 		return watch.Mapping{}, &watch.KindError{Kind: gvk}
 	}
 	return watch.Mapping{

@@ -124,8 +124,8 @@ func (e *Engine) openInstalled(ctx context.Context, defined []string) (missing i
 	return missing, nil
 }
 
-// wakeSources requeues the objects that refer to objects of a kind: these wait in other words once the kind is
-// installed, or is not any more.
+// wakeSources requeues the objects that refer to objects of a kind. Their conditions have another
+// message after the CustomResourceDefinition of the kind is created or deleted.
 func (e *Engine) wakeSources(gk schema.GroupKind) {
 	for _, target := range e.index.Targets(gk) {
 		for _, edge := range e.index.Targeting(relation.Object{ID: target.ID}) {
@@ -158,7 +158,8 @@ func (e *Engine) discover() {
 	}
 }
 
-// undiscovered returns the number of definitions whose kinds discovery does not list yet.
+// undiscovered returns the number of CustomResourceDefinitions whose kinds [watch.Catalog] does not
+// list yet.
 func (e *Engine) undiscovered(defined []string) (missing int) {
 	served := map[string]bool{}
 	for _, k := range e.options.Catalog.Served() {

@@ -116,8 +116,9 @@ func (e *Engine) isUnused(g guarded) bool {
 	return e.unused[g]
 }
 
-// markUnused records a guard without a source. A target that does not exist is not recorded: no
-// event would drop the record, and a later object of the name may have a source.
+// markUnused records a guard without a source in Engine.unused. A target that [Engine.Get] does not
+// find is not recorded: no event would drop the record, and a later object of the name may have a
+// source.
 func (e *Engine) markUnused(g guarded) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -48,11 +48,14 @@ type Kind struct {
 	// Concerns reports whether a change of an object requeues the object. Kind.Writes has left
 	// out the reconciler's own writes before. Nil means every such change.
 	Concerns func(old, now client.Object) bool
+	// Composed reports whether a change of an object of [Options.Watcher] requeues an object that controls it,
+	// refers to it, or refers to its controller. Composed MUST NOT block. Nil means every such change.
+	Composed func(id object.ID, c relation.Change) bool
 	// Writes records the reconciler's own writes ([reconcile.Writes.Concerns]).
 	Writes *reconcile.Writes
 	// Reconciler works on the objects.
 	Reconciler ctrlreconcile.TypedReconciler[object.ID]
-	// Workers is the number of workers of Reconciler. Zero means one worker.
+	// Workers is MaxConcurrentReconciles of Kind.Reconciler. Zero means one worker.
 	Workers int
 	// Work is for kinds without [Kind.Reconciler]: the [Engine] calls Work for an object with resolved
 	// references.
@@ -70,7 +73,7 @@ type member struct {
 	queue     reconcile.Queue
 	finalizer *guard.Finalizers
 	released  reconcile.Queue // objects that may lose a finalizer
-	// controlled says that the controllers were added to the manager.
+	// controlled says that Engine.control has added the controllers to the manager.
 	controlled bool
 	// definition is the name of the CustomResourceDefinition, once the informer was open.
 	definition string
@@ -119,7 +122,7 @@ func (m *member) list() []client.Object {
 	return all
 }
 
-// ids returns the IDs of the objects of the cache in a fixed order.
+// ids returns the [object.ID] of each object of the cache, in the order of [object.Compare].
 func (m *member) ids() []object.ID {
 	all := m.list()
 	ids := make([]object.ID, 0, len(all))

@@ -11,9 +11,9 @@ import (
 	"github.com/kinship-dev/kinship/pkg/watch"
 )
 
-// Observe handles one change of an object: Observe records the edges of the object, and then
-// requeues the objects that the change concerns. Informers call Observe, and the owner of a
-// [Kind.Store] does.
+// Observe handles one watch.Change of an object: Observe records the edges of the object
+// (Engine.declare), and then requeues the objects that the change concerns. Informers call Observe,
+// and the owner of a [Kind.Store] does.
 func (e *Engine) Observe(gk schema.GroupKind, c watch.Change[client.Object]) {
 	if c.Old != nil && c.New != nil && c.Old.GetUID() != c.New.GetUID() {
 		// A watch that was interrupted reports another object of the same name, with another
@@ -110,8 +110,8 @@ func (e *Engine) content(id object.ID) string {
 	return e.contents[id]
 }
 
-// declare records the edges of an object, and requeues the former targets in their guard
-// controllers.
+// declare records the edges of an object (Engine.record), and requeues the former targets in their
+// guard controllers, which may remove the finalizer now.
 func (e *Engine) declare(m *member, id object.ID, obj client.Object) {
 	if len(m.Relations) == 0 && m.Declares == nil {
 		return
@@ -131,8 +131,8 @@ func (e *Engine) declare(m *member, id object.ID, obj client.Object) {
 	}
 }
 
-// record replaces the edges of an object in the index, and returns the new and the former
-// edges.
+// record replaces the edges of an object by [relation.Index.Set], and returns the new and the
+// former edges. The caller holds Engine.mu.
 func (e *Engine) record(m *member, id object.ID, obj client.Object) (edges, before []relation.Edge) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -117,7 +117,7 @@ func labelValue(text string) string {
 }
 
 // Owned returns the objects that an object owns, directly or through others, by their edges of role
-// Owner. The order is fixed.
+// [relation.Owner]. The order is fixed.
 func (e *Engine) Owned(id object.ID) []object.ID {
 	all := []object.ID{id}
 	seen := map[object.ID]bool{id: true}

@@ -14,7 +14,7 @@ import (
 // pool is one controller for the objects of all kinds ([Options.Pool]).
 type pool struct {
 	queue reconcile.Queue
-	// running is closed when the controller runs, which is so only in the leader.
+	// running is closed when the controller runs: with --leader-elect, only in the leader.
 	running chan struct{}
 }
 
@@ -57,8 +57,8 @@ func (e *Engine) startPool(
 	return p, e.run(name, workers, dispatch, &p.queue, func(context.Context) bool { return true }, begin)
 }
 
-// join has a queue pass objects on to the pool, once the pool runs and the caches of a kind are filled, and
-// begins with all objects of the kind.
+// join has a queue pass objects on to the pool ([reconcile.Queue.Join]), once pool.running is
+// closed and the caches of a kind are filled. join begins with all objects of the kind.
 func (p *pool) join(
 	mgr manager.Manager, q *reconcile.Queue, synced func(context.Context) bool, begin func() []object.ID,
 ) error {

@@ -192,6 +192,7 @@ func (r *reconciler[K, R]) awaitAnswer(p *pass[K, R]) reconcile.Outcome {
 	// The last look comes when the wait is over, and not up to 15 s later: an operator that is
 	// killed every few seconds would not come to that look.
 	p.record.polls.plan(r.engine.Clock.Now(), p.record.until)
+	p.underway = true
 	return r.poll(p, "Waiting for what was asked of %s before: its answer was lost", r.engine.Cloud)
 }
 

@@ -134,6 +134,7 @@ func (r *reconciler[K, R]) lookFirst(
 	case err != nil:
 		return false, true, r.failed(p, err)
 	case r.kind.Leaving != nil && r.kind.Leaving(resource):
+		r.awaitChange(p) // The deletion goes on in any case.
 		p.record.deleting, p.record.polls = true, polls{}
 		return false, true, r.awaitGone(p, resource, nil)
 	}

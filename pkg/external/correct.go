@@ -54,6 +54,10 @@ func (r *reconciler[K, R]) correctResource(ctx context.Context, p *pass[K, R]) r
 			return reconcile.Fail(condition.ReasonTransientError, err)
 		}
 	}
+	if o := r.awaitChange(p); !o.IsDone() {
+		r.observeIncomplete(p, p.resource, fields)
+		return o
+	}
 	p.use()
 	updated, err := p.actuator.Update(ctx, p.Input, p.resource, fields)
 	p.corrected = true

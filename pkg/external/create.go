@@ -18,7 +18,7 @@ func (r *reconciler[K, R]) create(ctx context.Context, p *pass[K, R]) reconcile.
 	if found {
 		return r.adopt(ctx, p, resource)
 	}
-	if o := r.reserveAddress(p); !o.IsDone() {
+	if o := r.awaitChange(p).And(r.reserveAddress(p)); !o.IsDone() {
 		return o
 	}
 	if o := r.recordAttempt(ctx, p); !o.IsDone() {
@@ -90,7 +90,7 @@ func (r *reconciler[K, R]) recordAttempt(ctx context.Context, p *pass[K, R]) rec
 	earlier, i := r.intent(p), r.newIntent(p)
 	if i.sameAs(earlier) && r.hasFinalizer(p) {
 		again := *earlier
-		again.Tried, again.Operation = i.Tried, ""
+		again.Tried, again.Operation, again.Cloud, again.Serial = i.Tried, "", i.Cloud, i.Serial
 		return r.writeFinalizer(ctx, p, &again)
 	}
 	p.record.refused = true // Create was not called yet.

@@ -169,6 +169,9 @@ func (r *reconciler[K, R]) deleteOne(
 	if gone, ends, o := r.lookFirst(ctx, p, id); ends {
 		return gone, o
 	}
+	if o := r.awaitChange(p); !o.IsDone() {
+		return false, o
+	}
 	err := r.callDelete(ctx, p, id)
 	switch {
 	case isClass(err, Missing):
@@ -212,6 +215,7 @@ func (r *reconciler[K, R]) awaitGone(p *pass[K, R], resource R, err error) recon
 		p.record.deleting = false
 		return state
 	}
+	p.underway = true
 	return r.pollFor(p, condition.ReasonDeleting, "Waiting for %s to be deleted", r.engine.Noun)
 }
 

@@ -77,6 +77,11 @@
 // turns. If a place fails or does not answer, one object at a time calls the place, less and less
 // often; the first answer requeues the objects that wait.
 //
+// # One change at a time
+//
+// A cloud may change one resource at a time in some place ([Kind.Serial]). The objects of the place then reserve
+// it one after the other, each from the request to the end of the operation (serial.go).
+//
 // # Wake-ups
 //
 // Package engine keeps the edges between objects. It requeues the sources of a target that changed,

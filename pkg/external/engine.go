@@ -7,7 +7,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -84,9 +83,8 @@ type Engine struct {
 	mgr  manager.Manager
 	core *engine.Engine
 	// kinds are in the order of Add, which replaces the list as a whole.
-	kinds  atomic.Pointer[[]*kind]
-	adding sync.Mutex
-	tasks  []Tasks
+	kinds atomic.Pointer[[]*kind]
+	tasks []Tasks
 
 	records *records
 	// turns are those of all kinds if Pooled is set.
@@ -201,11 +199,7 @@ func (r *reconciler[K, R]) register() engine.Kind {
 	if r.kind.Uses != nil {
 		k.uses = func(obj Object) []Resource { return r.kind.Uses(obj.(K)) }
 	}
-	e.adding.Lock()
-	former := func(other *kind) bool { return other.gk() == k.gk() } // In a version that is served no more.
-	all := append(slices.DeleteFunc(slices.Clone(*e.kinds.Load()), former), k)
-	e.kinds.Store(&all)
-	e.adding.Unlock()
+	e.addKind(k)
 	r.life = r.steps()
 	return engine.Kind{
 		GVK: k.gvk, Example: r.empty(), Relations: k.relations, Finalizer: r.finalizer, Ready: isReady,
@@ -214,6 +208,19 @@ func (r *reconciler[K, R]) register() engine.Kind {
 		},
 		Observe:  func(id object.ID, c watch.Change[client.Object]) { e.observe(k, id, c) },
 		Concerns: e.concernsItself, Writes: &r.writes, Reconciler: r, Workers: crowd * e.Workers,
+	}
+}
+
+// addKind adds a kind to Engine.kinds, in the place of the same kind in a version that is served no
+// more.
+func (e *Engine) addKind(k *kind) {
+	for {
+		before := e.kinds.Load()
+		former := func(other *kind) bool { return other.gk() == k.gk() }
+		all := append(slices.DeleteFunc(slices.Clone(*before), former), k)
+		if e.kinds.CompareAndSwap(before, &all) {
+			return
+		}
 	}
 }
 

@@ -27,6 +27,9 @@ type intent struct {
 	Replaces string `json:"replaces,omitempty"`
 	// Operation is what the attempt is resumed by ([Resumer]).
 	Operation string `json:"operation,omitempty"`
+	// Cloud and Serial are what the attempt has reserved (serial.go).
+	Cloud  string `json:"cloud,omitempty"`
+	Serial string `json:"serial,omitempty"`
 }
 
 // IntentAnnotation returns the annotation in which objects of a group record what is about to
@@ -78,10 +81,11 @@ func (r *reconciler[K, R]) counts(p *pass[K, R], i *intent) bool {
 
 // newIntent returns an intent to create the object's resource now.
 func (r *reconciler[K, R]) newIntent(p *pass[K, R]) *intent {
-	now := r.engine.Clock.Now().UTC()
+	now, place := r.engine.Clock.Now().UTC(), r.serialKey(p)
 	return &intent{
 		UID: p.Object.GetUID(), Time: now.Truncate(time.Second), Tried: now,
 		Name: r.kind.Name(p.Object), Place: p.place, Replaces: idOf(p.before),
+		Cloud: place.cloud, Serial: place.key,
 	}
 }
 

@@ -120,6 +120,11 @@ type Kind[K Object, R any] struct {
 	// Marked says that Create writes the uid of the object into the resource, and that
 	// Identify returns the uid. A resource without the uid is never taken for the created one.
 	Marked bool
+	// Serial names the place in which the cloud changes one resource at a time, such as the table of a
+	// route: objects of the kind with the same text take turns for their creations, updates and deletions
+	// (serial.go). Serial is called after Connect. An empty text, or a nil Serial, means that changes are
+	// independent.
+	Serial func(Input[K]) string
 	// Shared, if set, says that several objects may share one resource, and returns the key
 	// of that resource. The key of a router interface has the ids of the router and the
 	// subnet, for example. Find returns the resource of the key. The resource is deleted with

@@ -62,6 +62,7 @@ func operationOf(err error, before string) string {
 func (r *reconciler[K, R]) updateBegan(p *pass[K, R], begun error) reconcile.Outcome {
 	known, _ := errors.AsType[*Error](begun)
 	if known.Operation == "" || len(known.Operation) > maxOperation {
+		p.underway = true
 		return r.poll(p, "%s", begun)
 	}
 	p.record.updating, p.record.polls = known.Operation, polls{}
@@ -104,6 +105,7 @@ func (r *reconciler[K, R]) awaitAsked(p *pass[K, R], reason, verb string) reconc
 	if left <= 0 {
 		return reconcile.Outcome{}
 	}
+	p.underway = true
 	return reconcile.WaitFor(left, reason, "Waiting for %s to be %s", r.engine.Noun, verb)
 }
 
@@ -115,7 +117,7 @@ func hasEnded(err error) bool {
 // awaitOperation waits until the operation is to be asked for again: when the cloud said so, or as
 // poll does.
 func (r *reconciler[K, R]) awaitOperation(p *pass[K, R], pending error, reason, verb string) reconcile.Outcome {
-	p.record.notBefore = time.Time{}
+	p.record.notBefore, p.underway = time.Time{}, true
 	if known, ok := errors.AsType[*Error](pending); ok && known.After > 0 {
 		p.record.notBefore = r.engine.Clock.Now().Add(min(known.After, longestAsked))
 		return r.awaitAsked(p, reason, verb)

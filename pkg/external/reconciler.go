@@ -57,6 +57,9 @@ type pass[K Object, R any] struct {
 	settled bool
 	// gone says that the object is gone, or waits no longer for the operator.
 	gone bool
+	// reserved says that the object has a reservation (serial.go), and underway that a change of the
+	// resource goes on.
+	reserved, underway bool
 	// site is the place that is called, as [Kind.Site] names it. entered says that the pass has
 	// a turn there, and verdict what came of the calls.
 	site    string
@@ -154,9 +157,10 @@ func (r *reconciler[K, R]) read(_ context.Context, id object.ID) (client.Object,
 }
 
 func (r *reconciler[K, R]) begin(id object.ID, obj client.Object) *pass[K, R] {
+	one := r.engine.records.of(id, obj.GetUID())
 	return &pass[K, R]{
 		Input: Input[K]{Object: obj.DeepCopyObject().(K)}, id: id, before: obj.(K),
-		record: r.engine.records.of(id, obj.GetUID()),
+		record: one, reserved: r.engine.records.beginPass(one),
 	}
 }
 
@@ -169,8 +173,9 @@ func (r *reconciler[K, R]) endIfForgotten(_ context.Context, p *pass[K, R]) reco
 }
 
 // learn is called with each object and the cloud in its status: no other object gets a resource that
-// a status records.
+// a status records, or changes a resource during a creation that an intent records.
 func (r *reconciler[K, R]) learn(one *record, obj client.Object, cloud string) {
+	r.restoreChange(one, obj)
 	o := obj.(K)
 	id, managed := idOf(o), o.GetExternalSpec().ManagementPolicy != sharedv1alpha1.PolicyUnmanaged
 	switch {

@@ -53,6 +53,11 @@ type record struct {
 	ends     bool
 	deletion *deletion
 
+	// serial is the place in which the object changes its resource, or waits to change it (serial.go). visited
+	// says that the object had a pass.
+	serial  serialKey
+	visited bool
+
 	// altered is when the resource of another object changed this one (alter.go).
 	altered time.Time
 	// stray is the object as it was at its end, if its resource is still to be deleted (stray.go).
@@ -89,6 +94,8 @@ type memory struct {
 	busy refusal
 	// updating is the operation of an Update that has not ended.
 	updating string
+	// heard is when the cloud last told of the change for which the object has a reservation.
+	heard time.Time
 	// deleting says that the cloud has accepted the deletion.
 	deleting bool
 	// releasedAt is the resourceVersion of the object without the operator's finalizer.
@@ -119,6 +126,8 @@ type records struct {
 	near     group[Resource]  // record.deletion
 	attempts group[creation]  // record.attempt
 	strays   group[object.ID] // record.stray
+	// sequences are the objects of each place in which one resource at a time is changed.
+	sequences map[serialKey]*sequence
 }
 
 func newRecords(wake func(object.ID)) *records {
@@ -126,6 +135,7 @@ func newRecords(wake func(object.ID)) *records {
 		wake: wake, all: map[types.UID]*record{},
 		claims: group[Resource]{}, wishes: group[Resource]{}, sharers: group[shareKey]{}, users: group[Resource]{},
 		near: group[Resource]{}, attempts: group[creation]{}, strays: group[object.ID]{},
+		sequences: map[serialKey]*sequence{},
 	}
 }
 
@@ -166,6 +176,7 @@ func (s *records) forget(r *record) {
 	s.leaveShare(r)
 	s.setUses(r, nil, false)
 	s.endDeletion(r)
+	s.leaveSequence(r)
 	s.strays.remove(r.id, r)
 	delete(s.all, r.uid)
 }

@@ -13,7 +13,7 @@ func (s *records) size() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.all) + len(s.claims) + len(s.wishes) + len(s.sharers) + len(s.users) + len(s.near) +
-		len(s.attempts) + len(s.strays)
+		len(s.attempts) + len(s.strays) + len(s.sequences)
 }
 
 // TestForget: nothing is remembered of an object that was forgotten, whatever a pass that is still
@@ -32,6 +32,7 @@ func TestForget(t *testing.T) {
 		s.startAttempt(r, creation{networks.GroupKind(), "cloud", "name"}, time.Now())
 		s.keepStray(r, &openstackv1alpha1.Network{})
 		s.beginCreation(r, key)
+		s.reserveChange(r, serialKey{networks.GroupKind(), "cloud", "place"})
 	}
 	a, b := s.learn(object.ID{Name: "a"}, "a"), s.learn(object.ID{Name: "b"}, "b")
 	fill(a)

@@ -12,10 +12,11 @@ import (
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 )
 
-// conclude ends the object's turn, writes the status if it changed, and returns what the work
+// conclude ends the object's turn and its reservation, writes the status if it changed, and returns what the work
 // queue is told.
 func (r *reconciler[K, R]) conclude(ctx context.Context, p *pass[K, R], outcome reconcile.Outcome) reconcile.Outcome {
 	r.exit(p)
+	r.endChange(p, outcome)
 	switch {
 	case p.gone:
 		return outcome

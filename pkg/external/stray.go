@@ -74,12 +74,13 @@ func (r *reconciler[K, R]) sweep(ctx context.Context, id object.ID) time.Duratio
 func (r *reconciler[K, R]) clear(ctx context.Context, stray *record) time.Duration {
 	last := stray.stray.(K)
 	log := ctrl.LoggerFrom(ctx).WithValues("uid", last.GetUID())
-	p := &pass[K, R]{id: stray.id, before: last, record: stray}
+	p := &pass[K, R]{id: stray.id, before: last, record: stray, reserved: r.engine.records.beginPass(stray)}
 	p.Object = last.DeepCopyObject().(K)
 	p.Object.SetDeletionTimestamp(&metav1.Time{Time: r.engine.Clock.Now()})
 	o := reconcile.Run(ctx, p, step[K, R]{Name: "dissolve", Run: r.dissolve},
 		step[K, R]{Name: "deleteResource", Run: r.deleteResource})
 	r.exit(p)
+	r.endChange(p, o)
 	if p.parked {
 		return 0 // turns.go requeues the name when it has a turn.
 	}

@@ -34,6 +34,8 @@ type toyCloud struct {
 	hides  bool                // lists lack all things
 	takes  map[string][]string // the things that the deletion of a thing takes along
 	then   func()              // is called once, after the next operation began
+
+	overlaps int // how often an operation began during another one
 }
 
 type thing struct {
@@ -121,6 +123,11 @@ func (c *toyCloud) begin(w http.ResponseWriter, do func()) {
 		do()
 		return
 	}
+	for _, other := range c.running {
+		if other.looks > 0 {
+			c.overlaps++
+		}
+	}
 	c.last++
 	name := c.prefix + fmt.Sprint("op", c.last)
 	c.running[name] = &operation{c.slow, do}
@@ -183,7 +190,9 @@ func (c *toyCloud) change(do func(*toyCloud)) {
 // finish carries out all operations.
 func (c *toyCloud) finish() {
 	for _, o := range c.running {
-		o.end()
+		if o.end != nil {
+			o.end()
+		}
 	}
 	clear(c.running)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -41,7 +40,7 @@ type Finalizers struct {
 	InUse func(ctx context.Context, target object.ID, finalizer string) (bool, error)
 
 	writes watch.Overlay[[]string] // the finalizers after a write
-	busy   [64]sync.Mutex
+	turns  turns
 }
 
 // Hold adds a finalizer to an object before the object is used. Hold reports false if the
@@ -49,9 +48,7 @@ type Finalizers struct {
 // watch reports each of these.
 func (f *Finalizers) Hold(ctx context.Context, target metav1.Object, finalizer string) (bool, error) {
 	id := object.Of(target, f.Kind.GroupKind())
-	lock := f.lock(id)
-	lock.Lock()
-	defer lock.Unlock()
+	defer f.turns.take(id)()
 	target = f.newest(id, target)
 	if f.holds(id, target, finalizer) {
 		return true, nil
@@ -70,7 +67,7 @@ func (f *Finalizers) Hold(ctx context.Context, target metav1.Object, finalizer s
 }
 
 // newest returns the object of the cache if its metadata.resourceVersion is newer than that of
-// the object which the caller read before locking the mutex. Another worker may have added or
+// the object which the caller read before its turn. Another worker may have added or
 // removed the finalizer since, and writes drops a write once the cache shows it.
 func (f *Finalizers) newest(id object.ID, read metav1.Object) metav1.Object {
 	shown := f.Get(id)
@@ -121,12 +118,10 @@ func (f *Finalizers) Reconcile(ctx context.Context, id object.ID) (ctrl.Result, 
 	return ctrl.Result{}, nil
 }
 
-// release removes one finalizer, unless [Finalizers.InUse]. The mutex keeps [Finalizers.Hold]
-// from adding the finalizer meanwhile.
+// release removes one finalizer, unless [Finalizers.InUse]. turns keeps [Finalizers.Hold] from
+// adding the finalizer meanwhile.
 func (f *Finalizers) release(ctx context.Context, id object.ID, name string) error {
-	lock := f.lock(id)
-	lock.Lock()
-	defer lock.Unlock()
+	defer f.turns.take(id)()
 	target := f.Get(id)
 	if target == nil || !slices.Contains(target.GetFinalizers(), name) {
 		return nil
@@ -199,15 +194,6 @@ func (f *Finalizers) cut(ctx context.Context, live *unstructured.Unstructured, n
 	}
 	f.writes.Wrote(object.Of(live, f.Kind.GroupKind()), live.GetResourceVersion(), live.GetFinalizers())
 	return nil
-}
-
-// lock returns the mutex that serializes Hold and release of one object.
-func (f *Finalizers) lock(id object.ID) *sync.Mutex {
-	sum := 0
-	for _, c := range []byte(id.Namespace + "/" + id.Name) {
-		sum = (sum*31 + int(c)) % len(f.busy)
-	}
-	return &f.busy[sum]
 }
 
 // Partial returns a PartialObjectMetadata for a server-side apply. Partial sets metadata.uid,

@@ -4,9 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"hash/maphash"
 	"maps"
-	"sync"
 
 	"github.com/go-logr/logr"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -21,12 +19,9 @@ import (
 	"github.com/kinship-dev/kinship/pkg/watch"
 )
 
-// seed is the hash seed for the choice of a mutex in Lock.turns.
-var seed = maphash.MakeSeed()
-
 // Lock keeps a label on exactly the objects that are [relation.Held], and is the only writer of
-// the label. [Lock.Ensure] may be called from many goroutines: a mutex per object (turns) keeps
-// a call that removes the label from overtaking a call that adds the label.
+// the label. [Lock.Ensure] may be called from many goroutines: turns keeps a call that removes the
+// label from overtaking a call that adds the label.
 type Lock struct {
 	// Label is the key of the label, [Lock.Value] its value.
 	Label, Value string
@@ -40,7 +35,7 @@ type Lock struct {
 	// FieldOwner is the field manager to write as.
 	FieldOwner string
 
-	turns  [256]sync.Mutex
+	turns  turns
 	writes watch.Overlay[relation.Object]
 }
 
@@ -116,9 +111,7 @@ func (l *Lock) Seen(c relation.Change) {
 // patch carries metadata.uid, so it never changes another object of the same name. If the
 // object is deleted or replaced meanwhile, Ensure returns no error: the watch reports both.
 func (l *Lock) Ensure(ctx context.Context, id object.ID) (relation.Object, relation.Presence, error) {
-	turn := l.turn(id)
-	turn.Lock()
-	defer turn.Unlock()
+	defer l.turns.take(id)()
 	obj, presence := l.Get(id)
 	if presence != relation.Present || !l.Wrong(obj) {
 		return obj, presence, nil
@@ -132,11 +125,6 @@ func (l *Lock) Ensure(ctx context.Context, id object.ID) (relation.Object, relat
 		return obj, presence, nil
 	}
 	return written, presence, err
-}
-
-// turn returns the mutex for writes to an object (Lock.turns).
-func (l *Lock) turn(id object.ID) *sync.Mutex {
-	return &l.turns[maphash.Comparable(seed, id)%uint64(len(l.turns))]
 }
 
 // Reconcile calls [Lock.Ensure] for a work queue.

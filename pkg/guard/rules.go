@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	"golang.org/x/sync/semaphore"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -65,9 +66,9 @@ type Rules struct {
 	Lost func()
 	Log  logr.Logger
 
-	// keeping is held while updateRules reads and writes the rules. Informers never wait for
-	// keeping.
-	keeping sync.Mutex
+	// updating is held while updateRules reads and writes the rules. Informers never wait for
+	// updating, and a caller whose ctx ends stops waiting.
+	updating *semaphore.Weighted
 
 	mu        sync.Mutex // never held during a request
 	changes   int        // counts the changes of the watched objects
@@ -82,8 +83,9 @@ type Rules struct {
 
 // Changed schedules updateRules: the ValidatingWebhookConfiguration or the held kinds may have changed.
 func (r *Rules) Changed() {
+	r.prepare()
 	select {
-	case r.wakeups() <- struct{}{}:
+	case r.wake <- struct{}{}:
 	default: // A call of updateRules is pending already.
 	}
 }
@@ -113,9 +115,9 @@ func (r *Rules) watched() []object.ID {
 	return ids
 }
 
-func (r *Rules) wakeups() chan struct{} {
-	r.once.Do(func() { r.wake = make(chan struct{}, 1) })
-	return r.wake
+// prepare makes Rules.wake and Rules.updating.
+func (r *Rules) prepare() {
+	r.once.Do(func() { r.wake, r.updating = make(chan struct{}, 1), semaphore.NewWeighted(1) })
 }
 
 // Start runs updateRules until ctx ends.
@@ -130,6 +132,7 @@ func (r *Rules) Start(ctx context.Context) error {
 		}
 	}
 	r.Watcher.Use(object.ID{Kind: "Rules", Name: r.Refuser}, kinds...)
+	r.prepare()
 	trim := time.NewTimer(trimAfter)
 	defer trim.Stop()
 	pending := true // Changes that never cease must not put it off for ever.
@@ -138,7 +141,7 @@ func (r *Rules) Start(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-r.wakeups():
+		case <-r.wake:
 			err = r.updateRules(ctx, false)
 			if !pending {
 				trim.Reset(trimAfter)
@@ -160,8 +163,11 @@ func (r *Rules) Start(ctx context.Context) error {
 // updateRules writes the rules if they differ from the held kinds. A kind whose rule was
 // missing must pass [Rules.Confirm] anew.
 func (r *Rules) updateRules(ctx context.Context, trim bool) error {
-	r.keeping.Lock()
-	defer r.keeping.Unlock()
+	r.prepare()
+	if err := r.updating.Acquire(ctx, 1); err != nil {
+		return fmt.Errorf("update webhook rules: %w", err)
+	}
+	defer r.updating.Release(1)
 	kinds := r.Held.TargetKinds()
 	namespaces := r.evictable(kinds)
 	held := fmt.Sprint(kinds, namespaces)

@@ -61,9 +61,7 @@ func (l *Lock) sweepIn(ctx context.Context, mapping watch.Kind, namespace string
 
 // sweepObject is [Lock.Ensure] for an object that the Watcher does not have.
 func (l *Lock) sweepObject(ctx context.Context, obj relation.Object) error {
-	turn := l.turn(obj.ID)
-	turn.Lock()
-	defer turn.Unlock()
+	defer l.turns.take(obj.ID)()
 	if l.Hold(obj) != relation.Free {
 		return nil
 	}

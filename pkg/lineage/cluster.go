@@ -109,7 +109,7 @@ func New(ctx context.Context, config *rest.Config, options Options) (*Cluster, e
 			options.Relations = append(slices.Clip(options.Relations), discovered...)
 		}
 	}
-	c.rules = newRules(options)
+	c.options, c.rules = options, newRules(options)
 	return c, nil
 }
 
@@ -230,11 +230,19 @@ func (c *Cluster) ownerID(n *Node, ref metav1.OwnerReference) object.ID {
 }
 
 // controller returns the ID and the uid of the owner that controls a [Node], such as the
-// ReplicaSet of a Pod.
+// ReplicaSet of a Pod. An owner that the node's own spec names did not create the node, and
+// would not create the node again: such an owner is left out.
 func (c *Cluster) controller(n *Node) (id object.ID, uid types.UID, ok bool) {
 	i := slices.IndexFunc(n.Owners, isController)
 	if i < 0 {
 		return object.ID{}, "", false
 	}
-	return c.ownerID(n, n.Owners[i]), n.Owners[i].UID, true
+	id = c.ownerID(n, n.Owners[i])
+	named := slices.ContainsFunc(c.options.Relations, func(r relation.Relation) bool {
+		return r.Role == relation.Owner && r.Declarer == n.ID.GroupKind() && (r.Target.Kind == "" || r.Target == id.GroupKind())
+	})
+	if named {
+		return object.ID{}, "", false
+	}
+	return id, n.Owners[i].UID, true
 }

@@ -26,10 +26,13 @@ type rule struct {
 // rules are the entries of Options.Relations, then the entries of Options.References.
 type rules []rule
 
+// newRules returns the rules. Relations with role Owner are none: the owner reference of an object is the edge.
 func newRules(o Options) rules {
 	all := make(rules, 0, len(o.Relations)+len(o.References))
 	for _, r := range o.Relations {
-		all = append(all, rule{Relation: r})
+		if r.Role != relation.Owner {
+			all = append(all, rule{Relation: r})
+		}
 	}
 	for _, r := range o.References {
 		all = append(all, rule{Relation: r, builtIn: true})

@@ -79,13 +79,11 @@ func trialOf(err error) Trial {
 	switch {
 	case reconcile.IsAnother(err):
 		return Trial{Untried, "another object has its name now"}
-	case apierrors.IsForbidden(err), apierrors.IsConflict(err), apierrors.IsInvalid(err):
+	// IsOvertaken: a DELETE of a Namespace that is being deleted is answered with Conflict.
+	case reconcile.IsDenied(err), reconcile.IsOvertaken(err):
 		return Trial{Refused, text}
 	// failurePolicy: Fail, and the webhook does not answer.
 	case apierrors.IsInternalError(err) && strings.Contains(text, "failed calling webhook"):
-		return Trial{Refused, text}
-	// A webhook may refuse with any HTTP code.
-	case strings.Contains(text, "denied the request"):
 		return Trial{Refused, text}
 	}
 	return Trial{Untried, text}

@@ -331,6 +331,33 @@ func TestSecretsAreNotRead(t *testing.T) {
 	}
 }
 
+// TestExplainNamedOwner: an owner that an object names in its spec did not create the object. The step is about the
+// object, not about its owner.
+func TestExplainNamedOwner(t *testing.T) {
+	ns := testenv.Namespace(t)
+	owner := held(t, ns, "{apiVersion: test.kinship.dev/v1, kind: Tie, metadata: {name: group}, spec: {}}")[0]
+	applyTies(t, ns, tie{name: "used", meta: ", finalizers: [" + tieGuard + "]"})
+	applyTies(t, ns, tie{name: "card", spec: "needs: [used]", says: "Waiting for Tie/used to be ready", meta: fmt.Sprintf(
+		", ownerReferences: [{apiVersion: test.kinship.dev/v1, kind: Tie, name: group, uid: %s, controller: true}]",
+		owner.GetUID())})
+	gk := schema.GroupKind{Group: "test.kinship.dev", Kind: "Tie"}
+	for want, relations := range map[string][]relation.Relation{
+		"delete Tie/group (ask its owner), which controls Tie/card and would create it again": needing(),
+		"delete Tie/card, or change its spec.needs, if that can be changed (ask its owner)": append(needing(),
+			relation.Relation{Name: "owner", Role: relation.Owner, Declarer: gk, Target: gk}),
+	} {
+		cluster := look(t, testenv.Config(t), func(o *lineage.Options) { o.Relations = relations })
+		e, err := cluster.Explain(t.Context(), find(t, cluster, "tie", "used", ns))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := strings.NewReplacer(" in namespace "+ns, "", "Tie.test.kinship.dev/", "Tie/").Replace(e.Next)
+		if want := "nothing to do. To delete Tie/used, first " + want; got != want {
+			t.Errorf("next is %q, want %q", got, want)
+		}
+	}
+}
+
 type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }

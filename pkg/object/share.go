@@ -5,23 +5,21 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"unique"
+
+	"k8s.io/utils/lru"
 )
 
 // ShareMap keeps at most maxShared maps, each with a keyOf text of at most maxSharedKey
-// bytes. After maxShared maps, ShareMap forgets all maps and begins again. The forgotten
-// maps stay correct and cost memory.
+// bytes. Beyond maxShared, ShareMap forgets the map that was not asked for the longest time. A
+// forgotten map stays correct and costs memory.
 const (
 	maxShared    = 4096
 	maxSharedKey = 1024
 )
 
-var shared struct {
-	sync.Mutex
-
-	maps map[string]map[string]string
-}
+// shared has the maps by the text of keyOf.
+var shared = lru.New(maxShared)
 
 // Share returns one copy of a string for all callers. Thousands of cached objects have most
 // of their strings in common, such as namespaces and label keys.
@@ -37,15 +35,10 @@ func ShareMap(m map[string]string) map[string]string {
 	if len(key) > maxSharedKey {
 		return m
 	}
-	shared.Lock()
-	defer shared.Unlock()
-	if one, ok := shared.maps[key]; ok {
-		return one
+	if one, ok := shared.Get(key); ok {
+		return one.(map[string]string)
 	}
-	if shared.maps == nil || len(shared.maps) >= maxShared {
-		shared.maps = map[string]map[string]string{}
-	}
-	shared.maps[key] = m
+	shared.Add(key, m) // Two goroutines with the same new map may both add: then one copy is forgotten.
 	return m
 }
 

@@ -36,15 +36,16 @@ func (q *Queue) Add(id object.ID) {
 	}
 }
 
-// Join makes the Queue pass IDs on to the workqueue of another Queue, which runs.
+// Join makes the Queue pass each [object.ID] on to the workqueue of another Queue, for which
+// [Queue.Running] is true.
 func (q *Queue) Join(other *Queue) { q.work.Store(other.work.Load()) }
 
-// Running reports whether the controller runs and Add has an effect.
+// Running reports whether the controller runs and [Queue.Add] has an effect.
 func (q *Queue) Running() bool { return q.work.Load() != nil }
 
 // Controller reconciles the objects that its [Queue] names. A Controller runs in the leader.
 type Controller struct {
-	// Name of the controller, in logs and in the metrics of controller-runtime.
+	// Name of the controller, in logs and in metrics such as controller_runtime_reconcile_total.
 	Name string
 	// Reconciler works on one object.
 	Reconciler reconcile.TypedReconciler[object.ID]

@@ -2,7 +2,7 @@ package reconcile
 
 import (
 	"context"
-	"sync"
+	"sync/atomic"
 
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -12,42 +12,35 @@ import (
 // that validates the specs of their objects. A request that arrives at a closed Gate is
 // reconciled after [Gate.Open]. A Gate is safe for concurrent use. The zero value is open.
 type Gate struct {
-	mu     sync.Mutex
-	closed chan struct{} // closed by Open; nil while the gate is open
+	// closed is nil while the gate is open. [Gate.Open] closes the channel, for which [Gate.Wait]
+	// waits.
+	closed atomic.Pointer[chan struct{}]
 }
 
 // Close makes [Gate.Wait] block: every pass that has not begun waits.
 func (g *Gate) Close() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.closed == nil {
-		g.closed = make(chan struct{})
-	}
+	closed := make(chan struct{})
+	g.closed.CompareAndSwap(nil, &closed)
 }
 
 // Open makes every [Gate.Wait] return.
 func (g *Gate) Open() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.closed != nil {
-		close(g.closed)
-		g.closed = nil
+	if closed := g.closed.Swap(nil); closed != nil {
+		close(*closed)
 	}
 }
 
 // Wait returns nil when the gate is open, or ctx.Err() when ctx ends.
 func (g *Gate) Wait(ctx context.Context) error {
 	for {
-		g.mu.Lock()
-		closed := g.closed
-		g.mu.Unlock()
+		closed := g.closed.Load()
 		if closed == nil {
 			return nil
 		}
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-closed: // It may have been closed again since.
+		case <-*closed: // It may have been closed again since.
 		}
 	}
 }

@@ -28,7 +28,8 @@ const (
 	// Failed means that an attempt failed and will be repeated: [Fail] with back-off, [Retry]
 	// at a given time.
 	Failed
-	// Invalid means that nothing will change until a user changes the object's spec.
+	// Invalid means that the Outcome stays the same until a user changes the spec
+	// (metadata.generation).
 	Invalid
 )
 
@@ -162,10 +163,10 @@ func (o Outcome) Message() string {
 	return strings.Join(parts, "; ")
 }
 
-// Result returns the answer for the work queue: an error for a failure (back-off), RequeueAfter
-// for a wait in time, and nothing for a wait that a watch will end. A Conflict is no failure:
-// another client wrote first, and the cache shows that write in a moment, so the pass is
-// repeated after [ConflictRetry].
+// Result returns the answer for the work queue: an error for a failure (back-off),
+// Result.RequeueAfter for [WaitFor], and the zero Result for a [Wait] that a watch will end. A
+// Conflict is no failure: another client wrote first, and the cache shows that write in a moment,
+// so the pass is repeated after [ConflictRetry].
 func (o Outcome) Result() (ctrl.Result, error) {
 	if o.IsSuperseded() {
 		return ctrl.Result{RequeueAfter: ConflictRetry}, nil

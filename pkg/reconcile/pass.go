@@ -30,8 +30,8 @@ type Pass[S any] struct {
 	// Conclude writes the status. Conclude returns the given [Outcome] together with the Outcome
 	// of its write.
 	Conclude func(ctx context.Context, state S, outcome Outcome) Outcome
-	// Forget drops the caller's records of an object that the cache does not have any more.
-	// Forget may be nil.
+	// Forget drops the caller's records of an object for which Pass.Read returned nil, such as
+	// [Reports.Forget]. Forget may be nil.
 	Forget func(ctx context.Context, id object.ID)
 	// Writes records the reconciler's own writes: a Pass waits until the cache shows the last
 	// write ([Writes.Unseen]).
@@ -67,7 +67,8 @@ func (p *Pass[S]) Reconcile(ctx context.Context, id object.ID) (ctrl.Result, err
 type Step[S any] struct {
 	// Name of the step, in logs.
 	Name string
-	// Run does the work of the step on the state of a pass.
+	// Run does the work of the step on the state S of a pass. The pass ends unless the [Outcome] is
+	// [Done].
 	Run func(ctx context.Context, state S) Outcome
 }
 

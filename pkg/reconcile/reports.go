@@ -1,11 +1,11 @@
 package reconcile
 
 import (
-	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 
+	"github.com/kinship-dev/kinship/pkg/locked"
 	"github.com/kinship-dev/kinship/pkg/object"
 )
 
@@ -19,7 +19,8 @@ import (
 //
 // Reports is safe for concurrent use.
 type Reports[S any] struct {
-	// First is the least time between two status writes of an object that only report progress.
+	// First is the least time between two status writes of an object that only report progress
+	// ([Reports.IsProgressing]).
 	First time.Duration
 	// Ratio lengthens the time with each write: if the last write is a seconds old, the next
 	// report is deferred by Ratio*a. Zero means that the time stays [Reports.First].
@@ -35,27 +36,26 @@ type Reports[S any] struct {
 	// IsProgressing reports whether a status describes work that continues by itself.
 	IsProgressing func(S) bool
 
-	mu   sync.Mutex
-	last map[object.ID]report[S] // of the objects in progress
+	last locked.Map[object.ID, report[S]] // of the objects in progress
 }
 
-// report is the last status write of an object, and the deferral since.
+// report is the last status write of an object ([Reports.Wrote]), and the deferral since
+// ([Reports.Defer]).
 type report[S any] struct {
 	at       time.Time
 	wait     time.Duration
 	deferred *deferral[S]
 }
 
-// deferral is a status that was not written, and the status on record at that time.
+// deferral is a status that [Reports.Defer] kept from being written, and the status of the API
+// server at that time.
 type deferral[S any] struct{ recorded, status S }
 
 // Latest returns the status that [Reports.Defer] has deferred if the deferral was based on the
 // recorded status, and the recorded status otherwise. The caller MUST copy the result before a
 // change.
 func (r *Reports[S]) Latest(id object.ID, recorded S) S {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if d := r.last[id].deferred; d != nil && equality.Semantic.DeepEqual(d.recorded, recorded) {
+	if d := r.last.Get(id).deferred; d != nil && equality.Semantic.DeepEqual(d.recorded, recorded) {
 		return d.status
 	}
 	return recorded
@@ -64,69 +64,52 @@ func (r *Reports[S]) Latest(id object.ID, recorded S) S {
 // Defer returns how long the write of a status is deferred; zero means that the status is to be
 // written now and then passed to [Reports.Wrote]. A deferred status MUST NOT be changed by the
 // caller afterwards.
-func (r *Reports[S]) Defer(id object.ID, now time.Time, recorded, status S) time.Duration {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	last, ok := r.last[id]
-	switch {
-	case !ok:
-		return 0
-	case equality.Semantic.DeepEqual(recorded, status):
-		r.store(id, last, status) // An earlier write may have succeeded without an answer.
-		return 0
-	case !r.isOnlyProgress(recorded, status):
-		return 0
-	}
-	share := time.Duration(len(r.last)) * r.Each
+func (r *Reports[S]) Defer(id object.ID, now time.Time, recorded, status S) (due time.Duration) {
+	isSame, isProgressing := equality.Semantic.DeepEqual(recorded, status), r.IsProgressing(status)
+	onlyProgress := r.isOnlyProgress(recorded, status)
+	share := time.Duration(r.last.Len()) * r.Each
 	if r.Most > 0 {
 		share = min(share, r.Most)
 	}
-	due := max(0, last.at.Add(max(last.wait, share)).Sub(now))
-	if due > 0 {
-		last.deferred = &deferral[S]{recorded, status}
-		r.last[id] = last
-	}
+	r.last.Update(id, func(last report[S], known bool) (report[S], bool) {
+		switch {
+		case !known:
+			return last, false
+		case isSame: // An earlier write may have succeeded without an answer.
+			last.deferred = nil
+			return last, isProgressing
+		case !onlyProgress:
+			return last, true
+		}
+		if due = max(0, last.at.Add(max(last.wait, share)).Sub(now)); due > 0 {
+			last.deferred = &deferral[S]{recorded, status}
+		}
+		return last, true
+	})
 	return due
 }
 
 // Wrote records that status was written over the recorded status: [Reports.Defer] counts the
 // time from now.
 func (r *Reports[S]) Wrote(id object.ID, now time.Time, recorded, status S) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	wait := r.First
-	if last, ok := r.last[id]; ok && r.isOnlyProgress(recorded, status) {
-		wait = max(wait, now.Sub(last.at)*time.Duration(r.Ratio))
-	}
-	r.store(id, report[S]{at: now, wait: wait}, status)
-}
-
-// store records a report without a deferred status, or drops the report if
-// [Reports.IsProgressing] returns false for the status. The caller holds Reports.mu.
-func (r *Reports[S]) store(id object.ID, last report[S], status S) {
-	if !r.IsProgressing(status) {
-		delete(r.last, id)
-		return
-	}
-	if r.last == nil {
-		r.last = map[object.ID]report[S]{}
-	}
-	last.deferred = nil
-	r.last[id] = last
+	isProgressing, onlyProgress := r.IsProgressing(status), r.isOnlyProgress(recorded, status)
+	r.last.Update(id, func(last report[S], known bool) (report[S], bool) {
+		wait := r.First
+		if known && onlyProgress {
+			wait = max(wait, now.Sub(last.at)*time.Duration(r.Ratio))
+		}
+		return report[S]{at: now, wait: wait}, isProgressing
+	})
 }
 
 // Forget drops the record of a deleted object.
 func (r *Reports[S]) Forget(id object.ID) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.last, id)
+	r.last.Delete(id)
 }
 
 // Len returns the number of objects in progress (see [Reports.IsProgressing]).
 func (r *Reports[S]) Len() int {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return len(r.last)
+	return r.last.Len()
 }
 
 func (r *Reports[S]) isOnlyProgress(recorded, status S) bool {

@@ -196,7 +196,7 @@ func (w *Watcher) project(gk schema.GroupKind, obj any) (any, error) {
 	case *unstructured.Unstructured:
 		m = o
 	default:
-		return obj, nil // obj is a projection already, or a DeletedFinalStateUnknown.
+		return obj, nil // obj is a projection already.
 	}
 	p := &projection{object: ObjectOf(gk, m)}
 	p.object.ID.Namespace = object.Share(m.GetNamespace())

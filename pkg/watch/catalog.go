@@ -7,9 +7,9 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 
+	"golang.org/x/sync/semaphore"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -76,7 +76,7 @@ func (e *UnansweredError) Error() string {
 type Catalog struct {
 	discovery discovery.DiscoveryInterfaceWithContext
 	metadata  metadata.Interface
-	turn      sync.Mutex // held by Refresh, so that the snapshot read last stays
+	turn      *semaphore.Weighted // held by Refresh, so that the snapshot read last stays
 	last      atomic.Pointer[snapshot]
 }
 
@@ -84,7 +84,7 @@ type Catalog struct {
 // also compares the groups of discovery with the APIServices: an operator needs this if it
 // draws conclusions from the absence of a kind. With nil, [Catalog.Refresh] sends two requests.
 func NewCatalog(d discovery.DiscoveryInterfaceWithContext, m metadata.Interface) *Catalog {
-	return &Catalog{discovery: d, metadata: m}
+	return &Catalog{discovery: d, metadata: m, turn: semaphore.NewWeighted(1)}
 }
 
 // snapshot is the result of one [Catalog.Refresh].
@@ -103,8 +103,10 @@ type snapshot struct {
 // (ErrGroupDiscoveryFailed) is no error: Refresh keeps the known kinds of the group, and
 // [Catalog.Silent] returns its GroupVersion.
 func (c *Catalog) Refresh(ctx context.Context) error {
-	c.turn.Lock()
-	defer c.turn.Unlock()
+	if err := c.turn.Acquire(ctx, 1); err != nil {
+		return fmt.Errorf("wait to read what kinds the cluster serves: %w", err)
+	}
+	defer c.turn.Release(1)
 	groups, resources, err := c.discovery.ServerGroupsAndResourcesWithContext(ctx)
 	silent, partly := discovery.GroupDiscoveryFailedErrorGroups(err)
 	if err != nil && !partly {

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
@@ -15,6 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kinship-dev/kinship/pkg/locked"
 )
 
 // Health records each kind whose LIST or WATCH fails, and each object that can't be decoded.
@@ -27,10 +28,15 @@ type Health struct {
 	// nil.
 	Report func(obj runtime.Object, message string)
 
-	mu        sync.Mutex
-	failing   map[part]string
-	forbidden map[part]bool
-	broken    map[part]map[types.UID]string // unreadable objects, with the resourceVersion that was reported
+	parts locked.Map[part, state]
+}
+
+// state is what a Health knows of one informer.
+type state struct {
+	failing   string // the error of the last LIST or WATCH, or ""
+	forbidden bool   // failing is a lack of rights
+	// broken has the unreadable objects, with the resourceVersion that was reported.
+	broken map[types.UID]string
 }
 
 // part is the GroupKind of one informer with its source: a kind that is watched in several
@@ -48,21 +54,12 @@ func (h *Health) record(p part, err error) {
 	if err != nil {
 		message = err.Error()
 	}
-	h.mu.Lock()
-	before := h.failing[p]
-	if h.forbidden == nil {
-		h.forbidden = map[part]bool{}
-	}
-	h.forbidden[p] = apierrors.IsForbidden(err)
-	if err == nil {
-		delete(h.failing, p)
-	} else {
-		if h.failing == nil {
-			h.failing = map[part]string{}
-		}
-		h.failing[p] = message
-	}
-	h.mu.Unlock()
+	before := ""
+	h.parts.Update(p, func(s state, _ bool) (state, bool) {
+		before = s.failing
+		s.failing, s.forbidden = message, apierrors.IsForbidden(err)
+		return s, true
+	})
 	switch {
 	case err != nil && before != message:
 		h.Log.Error(err, "A kind can't be watched: controllers that need it don't go on", "kind", p.String())
@@ -73,19 +70,13 @@ func (h *Health) record(p part, err error) {
 
 // Forget drops what is known of a kind whose informers have ended.
 func (h *Health) Forget(gk schema.GroupKind) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	maps.DeleteFunc(h.failing, func(p part, _ string) bool { return p.GroupKind == gk })
-	maps.DeleteFunc(h.forbidden, func(p part, _ bool) bool { return p.GroupKind == gk })
-	maps.DeleteFunc(h.broken, func(p part, _ map[types.UID]string) bool { return p.GroupKind == gk })
+	h.parts.DeleteFunc(func(p part, _ state) bool { return p.GroupKind == gk })
 }
 
 // Forbidden reports whether the operator has no right to read a kind.
 func (h *Health) Forbidden(gk schema.GroupKind) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for p, forbidden := range h.forbidden {
-		if forbidden && p.GroupKind == gk {
+	for p, s := range h.parts.All() {
+		if s.forbidden && p.GroupKind == gk {
 			return true
 		}
 	}
@@ -95,16 +86,15 @@ func (h *Health) Forbidden(gk schema.GroupKind) bool {
 // unreadable records an object that could not be decoded, and reports the object once per
 // metadata.resourceVersion.
 func (h *Health) unreadable(p part, u *unstructured.Unstructured, err error) {
-	h.mu.Lock()
-	if h.broken == nil {
-		h.broken = map[part]map[types.UID]string{}
-	}
-	if h.broken[p] == nil {
-		h.broken[p] = map[types.UID]string{}
-	}
-	known := h.broken[p][u.GetUID()] == u.GetResourceVersion()
-	h.broken[p][u.GetUID()] = u.GetResourceVersion()
-	h.mu.Unlock()
+	known := false
+	h.parts.Update(p, func(s state, _ bool) (state, bool) {
+		if s.broken == nil {
+			s.broken = map[types.UID]string{}
+		}
+		known = s.broken[u.GetUID()] == u.GetResourceVersion()
+		s.broken[u.GetUID()] = u.GetResourceVersion()
+		return s, true
+	})
 	if known {
 		return
 	}
@@ -118,9 +108,10 @@ func (h *Health) unreadable(p part, u *unstructured.Unstructured, err error) {
 
 // readable removes the record of an unreadable object.
 func (h *Health) readable(p part, uid types.UID) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	delete(h.broken[p], uid)
+	h.parts.Update(p, func(s state, known bool) (state, bool) {
+		delete(s.broken, uid)
+		return s, known
+	})
 }
 
 // retain removes the records of unreadable objects that a LIST does not contain any more. A
@@ -129,40 +120,46 @@ func (h *Health) retain(p part, listed map[types.UID]bool, page bool) {
 	if page {
 		return
 	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	maps.DeleteFunc(h.broken[p], func(uid types.UID, _ string) bool { return !listed[uid] })
+	h.parts.Update(p, func(s state, known bool) (state, bool) {
+		maps.DeleteFunc(s.broken, func(uid types.UID, _ string) bool { return !listed[uid] })
+		return s, known
+	})
 }
 
 // Unreadable returns the number of objects of a kind that could not be decoded.
 func (h *Health) Unreadable(gk schema.GroupKind) int {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.numbers()[gk]
+	_, numbers := h.summary()
+	return numbers[gk]
 }
 
 // Err returns an error that names each kind whose LIST or WATCH fails, or nil.
 func (h *Health) Err() error {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if len(h.failing) == 0 {
-		return nil
+	var texts []string
+	for p, s := range h.parts.All() {
+		if s.failing != "" {
+			texts = append(texts, fmt.Sprintf("%s can't be watched: %s", p, s.failing))
+		}
 	}
-	texts := make([]string, 0, len(h.failing))
-	for p, message := range h.failing {
-		texts = append(texts, fmt.Sprintf("%s can't be watched: %s", p, message))
+	if len(texts) == 0 {
+		return nil
 	}
 	slices.Sort(texts)
 	return errors.New(strings.Join(texts, "; "))
 }
 
-// numbers returns the number of unreadable objects of each kind. The caller holds Health.mu.
-func (h *Health) numbers() map[schema.GroupKind]int {
-	all := map[schema.GroupKind]int{}
-	for p, objects := range h.broken {
-		all[p.GroupKind] += len(objects)
+// summary returns the kinds whose LIST or WATCH fails, and the number of unreadable objects of each
+// kind.
+func (h *Health) summary() (failing map[schema.GroupKind]bool, unreadable map[schema.GroupKind]int) {
+	failing, unreadable = map[schema.GroupKind]bool{}, map[schema.GroupKind]int{}
+	for p, s := range h.parts.All() {
+		if s.failing != "" {
+			failing[p.GroupKind] = true
+		}
+		if s.broken != nil {
+			unreadable[p.GroupKind] += len(s.broken)
+		}
 	}
-	return all
+	return failing, unreadable
 }
 
 // Metrics returns a prometheus.Collector for a [Health]. The label pack distinguishes the Health
@@ -192,16 +189,11 @@ func (m healthMetrics) Describe(descs chan<- *prometheus.Desc) {
 
 // Collect implements prometheus.Collector.
 func (m healthMetrics) Collect(metrics chan<- prometheus.Metric) {
-	m.health.mu.Lock()
-	defer m.health.mu.Unlock()
-	failing := map[schema.GroupKind]bool{}
-	for p := range m.health.failing {
-		failing[p.GroupKind] = true
-	}
+	failing, unreadable := m.health.summary()
 	for gk := range failing {
 		metrics <- prometheus.MustNewConstMetric(m.failing, prometheus.GaugeValue, 1, gk.Group, gk.Kind)
 	}
-	for gk, number := range m.health.numbers() {
+	for gk, number := range unreadable {
 		metrics <- prometheus.MustNewConstMetric(m.unreadable, prometheus.GaugeValue, float64(number), gk.Group, gk.Kind)
 	}
 }

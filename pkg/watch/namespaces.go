@@ -2,7 +2,6 @@ package watch
 
 import (
 	"fmt"
-	"sync"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -10,6 +9,8 @@ import (
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kinship-dev/kinship/pkg/locked"
 )
 
 // NewCache makes a cache of some namespaces or, without namespaces, of all. [Open] reads the cache
@@ -24,7 +25,7 @@ func NewCache(
 	for _, namespace := range namespaces {
 		options.DefaultNamespaces[namespace] = cache.Config{Transform: naming(namespace, options.DefaultTransform)}
 	}
-	c := &namespaced{informers: map[string][]toolscache.SharedIndexInformer{}, inner: options.NewInformer}
+	c := &namespaced{inner: options.NewInformer}
 	if c.inner == nil {
 		c.inner = toolscache.NewSharedIndexInformer
 	}
@@ -41,8 +42,8 @@ type namespaced struct {
 	inner func(
 		toolscache.ListerWatcher, runtime.Object, time.Duration, toolscache.Indexers) toolscache.SharedIndexInformer
 
-	mu        sync.Mutex
-	informers map[string][]toolscache.SharedIndexInformer
+	// informers are by informerKey.
+	informers locked.Map[string, []toolscache.SharedIndexInformer]
 }
 
 // informerKey returns the key of an informer within a cache: the Go type of its objects, or the
@@ -63,10 +64,10 @@ func (c *namespaced) newInformer(
 	if placed, ok := informer.(sourced); ok {
 		informer = located{placed}
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	key := informerKey(example)
-	c.informers[key] = append(c.informers[key], informer)
+	c.informers.Update(informerKey(example),
+		func(all []toolscache.SharedIndexInformer, _ bool) ([]toolscache.SharedIndexInformer, bool) {
+			return append(all, informer), true
+		})
 	return informer
 }
 
@@ -108,9 +109,7 @@ func (l located) SetTransform(transform toolscache.TransformFunc) error {
 // combine returns the informers of a kind as one informer with one store. all is the informer
 // that the cache has for the kind: it adds handlers to the informers of all namespaces.
 func (c *namespaced) combine(all cache.Informer, example client.Object) (toolscache.SharedIndexInformer, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	parts := c.informers[informerKey(example)]
+	parts := c.informers.Get(informerKey(example))
 	if len(parts) == 0 {
 		return nil, fmt.Errorf("no informer was made for %T", example)
 	}

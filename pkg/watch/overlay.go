@@ -1,8 +1,7 @@
 package watch
 
 import (
-	"sync"
-
+	"github.com/kinship-dev/kinship/pkg/locked"
 	"github.com/kinship-dev/kinship/pkg/object"
 )
 
@@ -12,8 +11,7 @@ import (
 //
 // An Overlay is safe for concurrent use. The zero value is empty and ready to use.
 type Overlay[T any] struct {
-	mu   sync.Mutex
-	last map[object.ID]write[T]
+	last locked.Map[object.ID, write[T]]
 }
 
 // write is the last own write of an object.
@@ -25,12 +23,7 @@ type write[T any] struct {
 // Wrote records an own write: the resourceVersion in the answer of the API server, and a value
 // for [Overlay.Ahead], [Overlay.Look] and [Overlay.Shows].
 func (o *Overlay[T]) Wrote(id object.ID, version string, value T) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.last == nil {
-		o.last = map[object.ID]write[T]{}
-	}
-	o.last[id] = write[T]{version, value}
+	o.last.Store(id, write[T]{version, value})
 }
 
 // Ahead returns the value of the last own write of an object, and whether this write is newer
@@ -49,31 +42,28 @@ func (o *Overlay[T]) Ahead(id object.ID, shown string) (value T, ahead bool) {
 // which returns the resourceVersion of the store, while no other call can record or drop a
 // write. shown must not block.
 func (o *Overlay[T]) Look(id object.ID, shown func() string) (value T, ahead bool) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	version := shown()
-	last, ok := o.last[id]
-	switch {
-	case !ok:
-		return value, false
-	case version == "" || object.Older(version, last.version):
-		return last.value, true
-	}
-	delete(o.last, id)
-	return value, false
+	o.last.Update(id, func(last write[T], known bool) (write[T], bool) {
+		version := shown()
+		ahead = known && (version == "" || object.Older(version, last.version))
+		if ahead {
+			value = last.value
+		}
+		return last, ahead
+	})
+	return value, ahead
 }
 
 // Shows returns the value of the last own write of an object, and whether this write resulted
 // in exactly this resourceVersion. If so, Shows drops the write: a store shows the write now.
 func (o *Overlay[T]) Shows(id object.ID, version string) (value T, own bool) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	last, ok := o.last[id]
-	if !ok || last.version != version {
-		return value, false
-	}
-	delete(o.last, id)
-	return last.value, true
+	o.last.Update(id, func(last write[T], known bool) (write[T], bool) {
+		own = known && last.version == version
+		if own {
+			value = last.value
+		}
+		return last, known && !own
+	})
+	return value, own
 }
 
 // Forget drops the write of a deleted object.
@@ -83,16 +73,10 @@ func (o *Overlay[T]) Forget(id object.ID) {
 
 // ForgetIf drops the write of an object if meets returns true for the value of the write.
 func (o *Overlay[T]) ForgetIf(id object.ID, meets func(T) bool) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if last, ok := o.last[id]; ok && meets(last.value) {
-		delete(o.last, id)
-	}
+	o.last.Update(id, func(last write[T], known bool) (write[T], bool) { return last, known && !meets(last.value) })
 }
 
 // Len returns the number of writes in memory.
 func (o *Overlay[T]) Len() int {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return len(o.last)
+	return o.last.Len()
 }

@@ -36,9 +36,10 @@ func TestChart(t *testing.T) {
 	text := manifests(t, map[string]any{})
 	testenv.Apply(t, text)
 	t.Run("Pods of the profile restricted", testPods)
+	withoutPods(t)
 
 	var deployment appsv1.Deployment
-	err := operator.Client(t).Get(t.Context(), client.ObjectKey{Namespace: chart.Namespace, Name: "kinship"}, &deployment)
+	err := operator.Client(t).Get(t.Context(), deploymentKey, &deployment)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +79,7 @@ func TestChartByPolicy(t *testing.T) {
 	text := manifests(t, values)
 	testenv.Apply(t, text)
 	var deployment appsv1.Deployment
-	err := operator.Client(t).Get(t.Context(), client.ObjectKey{Namespace: chart.Namespace, Name: "kinship"}, &deployment)
+	err := operator.Client(t).Get(t.Context(), deploymentKey, &deployment)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -221,6 +222,7 @@ func testUpgrade(t *testing.T, text string) {
 	c := operator.Client(t)
 	precious, usage := protect(t)
 	testenv.Apply(t, text)
+	withoutPods(t)
 	refused(t, precious)
 	var hooks admissionregistrationv1.ValidatingWebhookConfiguration
 	if err := c.Get(t.Context(), client.ObjectKey{Name: "crossplane-no-usages"}, &hooks); err != nil {

@@ -25,6 +25,27 @@ type kubelet struct {
 	replicas map[string]*replica
 }
 
+// cordon keeps Pods from the nodes of the control plane until the end of the test: there, no process would run.
+func cordon(t *testing.T) {
+	t.Helper()
+	c := operator.Client(t)
+	var nodes corev1.NodeList
+	if err := c.List(t.Context(), &nodes); err != nil {
+		t.Fatal(err)
+	}
+	set := func(ctx context.Context, unschedulable bool) {
+		for i := range nodes.Items {
+			base := nodes.Items[i].DeepCopy()
+			nodes.Items[i].Spec.Unschedulable = unschedulable
+			if err := c.Patch(ctx, &nodes.Items[i], client.MergeFrom(base)); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	set(t.Context(), true)
+	t.Cleanup(func() { set(context.WithoutCancel(t.Context()), false) })
+}
+
 // startKubelet returns a kubelet that sees all Pods from now on.
 func startKubelet(ctx context.Context, t *testing.T) *kubelet {
 	t.Helper()

@@ -29,6 +29,7 @@ func TestTutorial(t *testing.T) {
 		<-done
 	}()
 	env := programs(t)
+	cordon(t)
 	k := startKubelet(ctx, t)
 	go func() {
 		defer close(done)

@@ -15,9 +15,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 	sigsyaml "sigs.k8s.io/yaml"
 
+	"github.com/kinship-dev/kinship/internal/cli/azuremove"
 	"github.com/kinship-dev/kinship/internal/cloud/azure"
 	"github.com/kinship-dev/kinship/internal/cloud/azure/emulator"
-	packazure "github.com/kinship-dev/kinship/internal/pack/azure"
 	"github.com/kinship-dev/kinship/internal/testenv"
 )
 
@@ -74,7 +74,7 @@ func TestConvert(t *testing.T) {
 	var objects []*unstructured.Unstructured
 	var manifests []string
 	for _, other := range theirs {
-		ours, left, err := packazure.Convert(all(), other)
+		ours, left, err := azuremove.Convert(all(), other)
 		if err != nil || len(left) > 0 {
 			t.Errorf("%s/%s: left out %v: %v", other.GetKind(), other.GetName(), left, err)
 			continue
@@ -117,7 +117,7 @@ func TestImport(t *testing.T) {
 	}
 	var objects []*unstructured.Unstructured
 	var manifests []string
-	err = packazure.Importer{
+	err = azuremove.Importer{
 		Kinds: all(), Cloud: cloud, Types: enabled,
 		Write: func(u *unstructured.Unstructured) error {
 			objects, manifests = append(objects, u), append(manifests, written(t, u))

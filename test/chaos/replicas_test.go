@@ -13,19 +13,22 @@ import (
 	"time"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	iotv1alpha1 "github.com/kinship-dev/kinship/api/iot/v1alpha1"
 	protectionv1beta1 "github.com/kinship-dev/kinship/api/protection/v1beta1"
+	"github.com/kinship-dev/kinship/internal/app"
 	"github.com/kinship-dev/kinship/internal/testenv"
 	"github.com/kinship-dev/kinship/test/operator"
 )
 
-// takeover is how long a replica may take until it leads in the place of one that
-// was killed: the lease of fifteen seconds, and what it takes to notice.
+// takeover is how long a replica may take until it leads in the place of one that was killed, on
+// a busy machine. TestFailOver of package app bounds the durations that the replica waits for.
 const takeover = 25 * time.Second
 
 // TestTwoReplicas ends the replica that leads in the middle of 200 releases. The follower answers
@@ -67,7 +70,8 @@ func (s scene) changeLeader(lost int, end func() error) {
 	configMaps := s.watch(&corev1.ConfigMapList{}, nil)
 	usages := s.watch(&protectionv1beta1.UsageList{}, nil)
 	clients := append(s.deleters(released, kept), attacker{"connectors", s.connect})
-	stop := s.attack(clients)
+	_, stop := s.attack(clients)
+	before := s.leader()
 
 	var ended sync.WaitGroup
 	began := time.Now()
@@ -86,13 +90,20 @@ func (s scene) changeLeader(lost int, end func() error) {
 		}
 	}
 	ended.Wait()
+	testenv.EventuallyWithin(s.t, takeover, func() error {
+		if now := s.leader(); now == "" || now == before {
+			return fmt.Errorf("the Lease is held by %q, and was held by %q", now, before)
+		}
+		return nil
+	})
+	s.t.Logf("the other replica leads %s after the end of the leader began", time.Since(began).Round(time.Millisecond))
 	testenv.EventuallyWithin(s.t, takeover+recovery, func() error {
 		if got := usages.count(watch.Deleted); got < released {
 			return fmt.Errorf("%d of %d Usages are gone", got, released)
 		}
 		return nil
 	})
-	s.t.Logf("all is released %s after the end of the leader began", time.Since(began).Round(time.Millisecond))
+	s.t.Logf("all of %d are released %s after the end of the leader began", released, time.Since(began).Round(time.Millisecond))
 	answers := stop()
 	s.t.Logf("requests in the meantime: %s", answers)
 	if most := lost * len(clients); len(answers.failed) > most {
@@ -115,6 +126,17 @@ func (s scene) changeLeader(lost int, end func() error) {
 	})
 }
 
+// leader returns the holder of the Lease of the leader election. An operator that ends on SIGTERM
+// leaves the Lease without a holder.
+func (s scene) leader() string {
+	s.t.Helper()
+	var lease coordinationv1.Lease
+	if err := s.c.Get(s.t.Context(), client.ObjectKey{Namespace: app.Namespace, Name: "kinship"}, &lease); err != nil {
+		s.t.Fatalf("read the Lease of the leader: %v", err)
+	}
+	return ptr.Deref(lease.Spec.HolderIdentity, "")
+}
+
 // answers counts the right answers to requests of attack, and keeps the errors of the others.
 type answers struct {
 	mu     sync.Mutex
@@ -135,6 +157,17 @@ func (a *answers) add(name string, err error) {
 		return
 	}
 	a.right[name]++
+}
+
+// total is the number of right answers so far.
+func (a *answers) total() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	n := 0
+	for _, count := range a.right {
+		n += count
+	}
+	return n
 }
 
 // missing returns an error unless each named client has a right answer.
@@ -163,11 +196,11 @@ func (s scene) deleters(first, n int) []attacker {
 }
 
 // attack has clients send requests until stop is called, which waits until each client has a
-// right answer.
-func (s scene) attack(clients []attacker) (stop func() *answers) {
+// right answer. got grows in the meantime.
+func (s scene) attack(clients []attacker) (got *answers, stop func() *answers) {
 	ctx, cancel := context.WithCancel(s.t.Context())
 	var attacking sync.WaitGroup
-	got := &answers{right: map[string]int{}}
+	got = &answers{right: map[string]int{}}
 	for k, c := range clients {
 		attacking.Go(func() {
 			for i := k; ctx.Err() == nil; i++ {
@@ -181,7 +214,7 @@ func (s scene) attack(clients []attacker) (stop func() *answers) {
 			}
 		})
 	}
-	return func() *answers {
+	return got, func() *answers {
 		testenv.Eventually(s.t, func() error { return got.missing(clients) })
 		cancel()
 		attacking.Wait()

@@ -46,7 +46,9 @@ func TestRotate(t *testing.T) {
 	defer running.Wait()
 	defer cancel()
 
-	stop := s.attack(s.deleters(0, n))
+	clients := s.crowd(n)
+	got, stop := s.attack(clients)
+	began := time.Now()
 	running.Go(func() { s.checkTrust(ctx) })
 	secret := &corev1.Secret{}
 	secret.Namespace, secret.Name = app.Namespace, "kinship-webhook-certificate"
@@ -61,10 +63,15 @@ func TestRotate(t *testing.T) {
 		return s.served(now.Certificate.Certificate[0])
 	})
 	testenv.Eventually(t, func() error { return s.trusted(1) })
-	until := time.NewTimer(2 * time.Second) // With the new authority alone.
-	<-until.C
+	during := got.total() // From here on the API server trusts the new authority alone.
+	testenv.Eventually(t, func() error {
+		if more := got.total() - during; more < 100*len(clients) {
+			return fmt.Errorf("%d deletions were answered after the rotation", more)
+		}
+		return nil
+	})
 	answers := stop()
-	t.Logf("deletions were answered: %s", answers)
+	t.Logf("deletions were answered: %s, %.0f a second", answers, float64(answers.total())/time.Since(began).Seconds())
 	if len(answers.failed) > 0 {
 		t.Errorf("want every deletion refused by the operator: %v", answers.failed)
 	}
@@ -82,7 +89,7 @@ func TestSecretDeleted(t *testing.T) {
 	if err := s.c.Get(t.Context(), key, &before); err != nil {
 		t.Fatal(err)
 	}
-	stop := s.attack(s.deleters(0, 1))
+	_, stop := s.attack(s.deleters(0, 1))
 	if err := s.c.Delete(t.Context(), before.DeepCopy()); err != nil {
 		t.Fatal(err)
 	}
@@ -100,6 +107,18 @@ func TestSecretDeleted(t *testing.T) {
 	if len(after.Data["next-ca.key"]) == 0 {
 		t.Error("whoever deletes the Secret wants other keys")
 	}
+}
+
+// crowd are so many clients that delete n protected ConfigMaps that one machine answers more than a
+// hundred deletions a second.
+func (s scene) crowd(n int) []attacker {
+	clients := make([]attacker, 8)
+	for k := range clients {
+		clients[k] = attacker{fmt.Sprintf("client %d", k), func(ctx context.Context, i int) error {
+			return s.deleteRefused(ctx, i%n)
+		}}
+	}
+	return clients
 }
 
 // called returns the URL that the API server asks about deletions.

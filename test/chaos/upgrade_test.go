@@ -37,7 +37,7 @@ func TestUpgrade(t *testing.T) {
 	s := newScene(t)
 	released, kept := sized(30), sized(20)
 	s.protect(released + kept)
-	stop := s.attack(s.deleters(released, kept))
+	_, stop := s.attack(s.deleters(released, kept))
 
 	for turn, start := range []func() *operator.Process{newer, older} {
 		what := []string{"upgrade", "rollback"}[turn]

@@ -91,3 +91,61 @@ func testTraitGone(t *testing.T) {
 	w.get("Deployment", "child", field(4, "spec", "replicas"))
 	w.get("ManualScalerTrait", "second", synced(""))
 }
+
+// testScopeLater: a scope of any kind that is created later wakes the applications that name it.
+func testScopeLater(t *testing.T) {
+	w := newWorld(t)
+	w.write(`
+apiVersion: core.oam.dev/v1alpha2
+kind: ScopeDefinition
+metadata: {name: bars.example.com}
+spec:
+  allowComponentOverlap: true
+  definitionRef: {name: bars.example.com}
+  workloadRefsPath: spec.refs`)
+	w.write(bare("db", 1))
+	w.write(application("app", "componentName: db") + `
+      scopes: [{scopeRef: {apiVersion: example.com/v1, kind: Bar, name: late}}]`)
+	w.get("ApplicationConfiguration", "app", synced("waiting for scope Bar/late to be created"))
+	w.write(`
+apiVersion: example.com/v1
+kind: Bar
+metadata: {name: late}
+spec: {tier: web}`)
+	w.get("Bar", "late", func(u *unstructured.Unstructured) error {
+		refs, _, _ := unstructured.NestedSlice(u.Object, "spec", "refs")
+		if len(refs) != 1 || refs[0].(map[string]any)["name"] != "db" {
+			return fmt.Errorf("spec.refs is %v", refs)
+		}
+		return nil
+	})
+	w.get("ApplicationConfiguration", "app", synced(""))
+}
+
+// testKindLater: an application whose workload is of a kind that is not installed is woken when the kind is
+// installed.
+func testKindLater(t *testing.T) {
+	w := newWorld(t)
+	w.write(`
+apiVersion: core.oam.dev/v1alpha2
+kind: Component
+metadata: {name: late}
+spec:
+  workload: {apiVersion: late.example.com/v1, kind: Late, spec: {key: 1}}`)
+	w.write(application("app", "componentName: late"))
+	w.get("ApplicationConfiguration", "app", synced("the API server serves no late.example.com/v1, Kind=Late"))
+	w.write(`
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: lates.late.example.com}
+spec:
+  group: late.example.com
+  names: {kind: Late, listKind: LateList, plural: lates, singular: late}
+  scope: Namespaced
+  versions:
+    - name: v1
+      served: true
+      storage: true
+      schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}`)
+	w.get("ApplicationConfiguration", "app", synced("lates.late.example.com"))
+}

@@ -15,6 +15,9 @@ type Rest struct {
 	Value any
 }
 
+// NamePath is the Path of a Rest that sets the name in the body.
+const NamePath = "/name"
+
 // SetRest writes spec.raw. In it an entry without a value stands for null, because the API server may
 // drop a null.
 func SetRest(spec map[string]any, rest []Rest) {

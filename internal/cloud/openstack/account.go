@@ -5,9 +5,12 @@ import (
 	"context"
 	"fmt"
 	"sync"
+
+	"golang.org/x/sync/semaphore"
 )
 
-// Bounds of the memory for answers of clouds, in bytes. A tenant may run a cloud of his own.
+// Bounds of the memory for answers to HTTP requests, in bytes. A tenant may name a cloud of his own
+// in clouds.yaml, so an answer may be hostile.
 const (
 	// maxAnswer bounds an unpacked answer, which is also the longest page of a list.
 	maxAnswer = 8 << 20
@@ -33,37 +36,21 @@ const (
 // TooMuchError says that an answer exceeds the memory for answers. It says nothing about the
 // cloud: a big cloud may be honest.
 type TooMuchError struct {
-	// What exceeds the memory, such as "the list of networks".
+	// What exceeds maxKept or maxTogether, such as "the list of networks".
 	What string
-	// Always says that the answer exceeds the memory by itself, without other answers.
+	// Always says that the answer exceeds maxKept by itself, without the other answers that share
+	// maxTogether.
 	Always bool
 }
 
 // Error implements error.
 func (e *TooMuchError) Error() string { return e.What }
 
-// purse is the memory that all accounts share.
-type purse struct {
-	mu   sync.Mutex
-	left int
-}
-
-// pay takes n bytes from the purse, or gives bytes back if n is negative. pay never waits: a
-// list that waits for memory would keep memory that other lists wait for.
-func (p *purse) pay(n int) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if n > p.left {
-		return false
-	}
-	p.left -= n
-	return true
-}
-
-// account counts the bytes that decoded answers to some calls take. A nil account has no
-// limit.
+// account counts the bytes that decoded JSON takes, of the calls with one context of
+// [Clouds.Account]. A nil account has no limit.
 type account struct {
-	purse *purse // nil where only the account's own bound counts
+	// purse is Clouds.purse, or nil where only the account's own bound counts.
+	purse *semaphore.Weighted
 	most  int
 
 	mu    sync.Mutex
@@ -73,20 +60,21 @@ type account struct {
 
 type accountKey struct{}
 
-// Account begins an account of the answers to calls with the returned context. The caller
-// calls end once no answer is kept.
+// Account begins an account of the answers to calls with the returned context.Context, such as the
+// pages of one [List.Read]. The caller calls end once no answer is kept.
 func (c *Clouds) Account(ctx context.Context) (with context.Context, end func()) {
-	a := &account{purse: &c.purse, most: maxKept}
+	a := &account{purse: c.purse, most: maxKept}
 	return context.WithValue(ctx, accountKey{}, a), a.reset
 }
 
-// accountOf returns that of a context, or nil.
+// accountOf returns the account that [Clouds.Account] has put into a context, or nil.
 func accountOf(ctx context.Context) *account {
 	a, _ := ctx.Value(accountKey{}).(*account)
 	return a
 }
 
-// aside begins an account beside the account of a context, for memory that is soon freed.
+// aside begins an account beside that of accountOf(ctx), for memory that is soon freed, such as the
+// fields of a page beside its items.
 func aside(ctx context.Context) (context.Context, *account) {
 	a := &account{most: maxKept}
 	if of := accountOf(ctx); of != nil {
@@ -95,7 +83,8 @@ func aside(ctx context.Context) (context.Context, *account) {
 	return context.WithValue(ctx, accountKey{}, a), a
 }
 
-// add accounts for n more bytes.
+// add counts n more bytes, or returns a [TooMuchError] if the account would exceed account.most, or
+// all accounts maxTogether.
 func (a *account) add(n int) error {
 	if a == nil {
 		return nil
@@ -106,7 +95,8 @@ func (a *account) add(n int) error {
 		return &TooMuchError{fmt.Sprintf("OpenStack's answers take more than %d MiB", a.most>>20), true}
 	}
 	if due := a.taken + n - anyway - a.paid; a.purse != nil && due > 0 {
-		if !a.purse.pay(due) {
+		// add does not wait: a list that waits for memory would keep memory that other lists wait for.
+		if !a.purse.TryAcquire(int64(due)) {
 			return &TooMuchError{What: "OpenStack's answers to all requests take too much memory at once"}
 		}
 		a.paid += due
@@ -115,12 +105,12 @@ func (a *account) add(n int) error {
 	return nil
 }
 
-// reset gives all back.
+// reset gives all bytes back to Clouds.purse.
 func (a *account) reset() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.paid > 0 {
-		a.purse.pay(-a.paid)
+		a.purse.Release(int64(a.paid))
 	}
 	a.taken, a.paid = 0, 0
 }

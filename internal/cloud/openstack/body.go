@@ -6,8 +6,8 @@ import (
 	"net/http"
 )
 
-// body is an answer that is read within the bounds of memory. Closing the body ends the call
-// and the call's deadline.
+// body is a Response.Body of which at most maxAnswer, maxAside or maxRefusal bytes can be read.
+// Close ends the call and the call's deadline.
 type body struct {
 	io.Closer
 
@@ -19,7 +19,7 @@ type body struct {
 	end     func()
 }
 
-// bounded returns the body of the answer to a request.
+// bounded returns the body for the answer to a request; RoundTrip sets Response.Body to it.
 func bounded(request *http.Request, response *http.Response, end func()) *body {
 	b := &body{
 		Closer: response.Body, from: response.Body, most: maxAnswer, account: accountOf(request.Context()), end: end,

@@ -22,7 +22,7 @@ import (
 // maxMessage bounds the part of an error that a condition shows, in characters.
 const maxMessage = 1024
 
-// Class is the meaning of an error for a reconciler.
+// Class is the meaning of an error for a reconciler, as [Classify] finds.
 type Class int
 
 const (
@@ -33,7 +33,8 @@ const (
 	// Busy is a refusal that ends without a change of the request: a quota, a resource in use
 	// or in the middle of a change, a role that is not assigned yet.
 	Busy
-	// Exists is a conflict with an existing resource. Waiting does not end the conflict.
+	// Exists is a conflict with an existing resource. The conflict does not end by waiting, as
+	// [Busy] does.
 	Exists
 	// Invalid is a refusal of the request's content.
 	Invalid
@@ -57,14 +58,15 @@ type Failure struct {
 	Kind string
 	// Message is OpenStack's text, at most 1024 characters.
 	Message string
-	// After is the pause that the cloud asks for; zero if the cloud names none.
+	// After is the pause that the cloud asks for by the header Retry-After; zero if the header is
+	// missing.
 	After time.Duration
-	// Late says that the client, or a proxy, did not wait for the answer: the cloud may still
-	// carry out the request.
+	// Late says that the client (context.DeadlineExceeded) or a proxy (504) did not wait for the
+	// answer: the cloud may still carry out the request.
 	Late bool
 }
 
-// Classify returns the meaning of a call's error. The error must not be nil.
+// Classify returns the meaning of the error of a call by gophercloud. The error must not be nil.
 func Classify(err error) Failure {
 	if throttled, ok := errors.AsType[*throttledError](err); ok {
 		return Failure{Status: http.StatusTooManyRequests, Message: cut(err.Error()), After: throttled.After}
@@ -176,8 +178,9 @@ func classOf(status int, kind, message string) Class {
 	return Retryable
 }
 
-// conflict separates conflicts that pass by waiting from others. Neutron names its errors,
-// Keystone only has duplicates, and the texts of Nova and Cinder have to be read.
+// conflict separates answers with code 409 that pass by waiting ([Busy]) from others ([Exists]).
+// Neutron names its errors in NeutronError.type, Keystone only has duplicates, and the texts of
+// Nova and Cinder have to be read.
 func conflict(kind, message string) Class {
 	text := strings.ToLower(message)
 	switch {
@@ -190,9 +193,9 @@ func conflict(kind, message string) Class {
 	}
 }
 
-// unanswered returns the text of a transport error. If the error quotes bytes of a server that
-// does not speak HTTP, the text is replaced: that server may be any service that the operator
-// reaches, and conditions must not show its bytes.
+// unanswered returns the text of a transport error. If the error quotes bytes of a server that does
+// not speak HTTP, the text is replaced: the server may be any service that the operator reaches,
+// and status.conditions must not show its bytes.
 func unanswered(err error) string {
 	if wrong, ok := errors.AsType[*url.Error](err); ok && strings.Contains(wrong.Err.Error(), "malformed") {
 		return "no service of OpenStack: what it says is no HTTP"
@@ -233,7 +236,8 @@ func explain(status int, body []byte) (kind, message string) {
 	return "", ""
 }
 
-// faults are the names that Nova, Cinder and Manila have for errors.
+// faults are the names that Nova, Cinder and Manila have for errors, as in {"itemNotFound":
+// {"code": 404}}.
 var faults = []string{
 	"badRequest", "unauthorized", "forbidden", "itemNotFound", "badMethod", "notAcceptable", "conflictingRequest",
 	"overLimit", "badMediaType", "unprocessableEntity", "buildInProgress", "serverCapacityUnavailable",

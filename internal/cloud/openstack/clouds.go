@@ -16,15 +16,17 @@ import (
 	"github.com/gophercloud/gophercloud/v2"
 	"github.com/gophercloud/gophercloud/v2/openstack"
 	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/tokens"
+	"golang.org/x/sync/semaphore"
 	"golang.org/x/sync/singleflight"
 	"golang.org/x/time/rate"
 )
 
-// refusalLasts is how long a login is not tried again after the cloud refused the credentials
-// or did not answer. Changed credentials have another key, and are tried at once.
+// refusalLasts is how long [Clouds.Scope] does not log in again after the cloud refused the
+// credentials (401) or did not answer. Changed credentials have another key, and are tried at once.
 const refusalLasts = 10 * time.Second
 
-// Options of all clouds of one process. The zero value has good defaults.
+// Options of all clouds of one process. [New] sets defaults for QPS, Burst, Calls, Timeout, Login
+// and MaxScopes.
 type Options struct {
 	// QPS is the number of calls per second to one cloud, 50 when 0. Burst is the number of
 	// calls at once, 100 when 0.
@@ -51,20 +53,21 @@ type Options struct {
 	// their own credentials are never open. Closed are ranges that are closed in addition,
 	// unless they are in Open. The rules hold for the address that a name resolved to.
 	Open, Closed []netip.Prefix
-	// Pods returns further closed ranges, those of the cluster's Pods. Pods is called before each
-	// connection, since the ranges change when a Node is added. Pods may be nil.
+	// Pods returns further closed ranges: spec.podCIDRs of the cluster's Nodes. Pods is called
+	// before each connection, since the ranges change when a Node is added. Pods may be nil.
 	Pods func() []netip.Prefix
-	// Observe is called for every call, and must not block.
+	// Observe is called by transport.report after every HTTP request, and must not block.
 	Observe func(Call)
 	// UserAgent is put in front of gophercloud's.
 	UserAgent string
 }
 
-// Clouds hands out authenticated scopes. It is safe for concurrent use.
+// Clouds hands out a [Scope] for each [Cloud], and logs in once for all callers. Clouds is safe for
+// concurrent use.
 type Clouds struct {
 	options Options
 	logins  singleflight.Group
-	purse   purse
+	purse   *semaphore.Weighted // the bytes that all accounts share
 
 	mu       sync.Mutex
 	closed   bool
@@ -89,13 +92,13 @@ func New(options Options) *Clouds {
 	options.Login = orDefault(options.Login, 10*time.Second)
 	options.MaxScopes = orDefault(options.MaxScopes, 100)
 	return &Clouds{
-		options: options, purse: purse{left: maxTogether}, scopes: map[string]*Scope{},
+		options: options, purse: semaphore.NewWeighted(maxTogether), scopes: map[string]*Scope{},
 		refused: map[string]refusal{}, limiters: map[string]*limiter{},
 	}
 }
 
-// Scope returns the scope of a cloud, logged in. Concurrent callers share one login, which goes
-// on when the first caller gives up.
+// Scope returns the [Scope] of a cloud, logged in. Concurrent callers share one login, which goes
+// on when the context of the first caller ends (context.WithoutCancel).
 func (c *Clouds) Scope(ctx context.Context, cloud *Cloud) (*Scope, error) {
 	if scope, err := c.known(cloud.key); scope != nil || err != nil {
 		return scope, err
@@ -120,16 +123,16 @@ func (c *Clouds) Scope(ctx context.Context, cloud *Cloud) (*Scope, error) {
 	}
 }
 
-// Forget drops a scope whose credentials are gone. The next caller logs in anew; after a
-// refusal, no sooner than before.
+// Forget drops the [Scope] of a cloud whose Secret was deleted or changed. The next call of
+// [Clouds.Scope] logs in anew; after a refusal, not before refusalLasts has passed.
 func (c *Clouds) Forget(cloud *Cloud) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.drop(cloud.key)
 }
 
-// Close drops all scopes with their connections. A scope that is still in use works on; its
-// connections close after the last call.
+// Close drops every [Scope] with its connections. A Scope that is still in use works on: its
+// connections close after the last call (transport.close).
 func (c *Clouds) Close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -139,7 +142,8 @@ func (c *Clouds) Close() {
 	}
 }
 
-// drop removes a scope, if there is one, with its connections.
+// drop removes the [Scope] of a [Cloud.Key], if Clouds has one, with its connections. The caller
+// holds Clouds.mu.
 func (c *Clouds) drop(key string) {
 	if scope := c.scopes[key]; scope != nil {
 		scope.wire.close()
@@ -147,7 +151,8 @@ func (c *Clouds) drop(key string) {
 	delete(c.scopes, key)
 }
 
-// known returns the scope of a key, or the error of its last login, or neither.
+// known returns the [Scope] of a [Cloud.Key], or the error of the last login (refusalLasts), or
+// neither.
 func (c *Clouds) known(key string) (*Scope, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -159,7 +164,7 @@ func (c *Clouds) known(key string) (*Scope, error) {
 		return nil, nil
 	}
 	now := time.Now()
-	// A scope ends with its token: its successor reads the catalog anew.
+	// A [Scope] ends with its token (Scope.renew): the next Scope reads the service catalog anew.
 	if now.After(scope.renew) {
 		c.drop(key)
 		return nil, nil
@@ -168,7 +173,8 @@ func (c *Clouds) known(key string) (*Scope, error) {
 	return scope, nil
 }
 
-// refusal returns why the credentials of a key were refused, if that was a moment ago.
+// refusal returns the error of the last login with a [Cloud.Key], if the login failed less than
+// refusalLasts ago.
 func (c *Clouds) refusal(key string) error {
 	r, ok := c.refused[key]
 	if ok && time.Now().Before(r.until) {
@@ -193,8 +199,8 @@ func (e *loginError) Unwrap() error { return e.Err }
 func (e *loginError) place() string { return "log in to " + e.Address }
 
 // refuse returns the error of a failed login. The error is remembered for refusalLasts if the
-// credentials were refused, because each try counts against the account, or if no answer came
-// in time, because each try holds up a worker that other clouds need.
+// credentials were refused, because each try counts against the account, or if no answer came in
+// time, because each try occupies a worker that other clouds need.
 func (c *Clouds) refuse(cloud *Cloud, err error) error {
 	err = &loginError{cloud.address(), err}
 	if Classify(err).Class == Unauthorized || isTimeout(err) {
@@ -205,8 +211,8 @@ func (c *Clouds) refuse(cloud *Cloud, err error) error {
 	return err
 }
 
-// again logs in anew for a scope whose token was refused, unless the credentials were refused:
-// every user of the scope comes here with each call.
+// again logs in anew for a [Scope] whose token was refused (401), unless Clouds.refusal knows that
+// the credentials were refused too: gophercloud calls again for each call of the Scope.
 func (c *Clouds) again(ctx context.Context, cloud *Cloud, login func(context.Context) error) error {
 	c.mu.Lock()
 	err := c.refusal(cloud.key)
@@ -246,7 +252,8 @@ func (c *Clouds) login(ctx context.Context, cloud *Cloud) (*Scope, error) {
 	return scope, nil
 }
 
-// sweep drops refusals that are over: keys that never come again must not pile up.
+// sweep drops entries of Clouds.refused that are older than refusalLasts: a [Cloud.Key] that no
+// object uses any more must not stay in memory.
 func (c *Clouds) sweep() {
 	now := time.Now()
 	maps.DeleteFunc(c.refused, func(_ string, r refusal) bool { return now.After(r.until) })
@@ -288,7 +295,7 @@ func (c *Clouds) authenticateBy(ctx context.Context, cloud *Cloud, wire *transpo
 	if login := provider.ReauthFunc; login != nil {
 		provider.ReauthFunc = func(ctx context.Context) error { return c.again(ctx, cloud, login) }
 	}
-	scope := &Scope{cloud: cloud, provider: provider, wire: wire, services: map[service]*gophercloud.ServiceClient{}}
+	scope := &Scope{cloud: cloud, provider: provider, wire: wire}
 	return scope, scope.readToken()
 }
 
@@ -313,12 +320,13 @@ func (c *Clouds) transport(cloud *Cloud) (*transport, error) {
 	wire.ResponseHeaderTimeout = 5 * time.Minute // an upload's answer comes after its work
 	return &transport{
 		base: wire, limiter: c.limiter(cloud.Place()), timeout: c.options.Timeout,
-		observe: c.options.Observe, cloud: cloud.address(), services: map[string]string{},
+		observe: c.options.Observe, cloud: cloud.address(),
 	}, nil
 }
 
-// limiter returns the limiter of a place. A limiter without scopes is dropped when there are
-// more limiters than MaxScopes, since authors of Secrets can make up any number of places.
+// limiter returns the limiter of a [Cloud.Place]. Of more than [Options.MaxScopes] limiters,
+// Clouds.spare drops one that no [Scope] uses, since the author of a Secret can make up any number
+// of places.
 func (c *Clouds) limiter(place string) *limiter {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -326,7 +334,7 @@ func (c *Clouds) limiter(place string) *limiter {
 	if !ok {
 		l = &limiter{
 			pace: rate.NewLimiter(rate.Limit(c.options.QPS), c.options.Burst),
-			most: c.options.Calls, underway: map[string]*slots{}, until: map[string]time.Time{},
+			most: c.options.Calls,
 		}
 		c.limiters[place] = l
 	}
@@ -337,7 +345,8 @@ func (c *Clouds) limiter(place string) *limiter {
 	return l
 }
 
-// spare drops the limiter without scopes that was unused for the longest time, except one.
+// spare drops the limiter that no [Scope] uses and that has the oldest limiter.asked, but not the
+// limiter that the caller has just made (but).
 func (c *Clouds) spare(but *limiter) {
 	needed := map[*limiter]bool{but: true}
 	for _, scope := range c.scopes {

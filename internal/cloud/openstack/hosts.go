@@ -84,7 +84,7 @@ type gate struct {
 	pods func() []netip.Prefix
 }
 
-// against returns why an address is not called, or nothing.
+// against returns why an address must not be called ([Options.Closed], [Options.Pods]), or "".
 func (g gate) against(to netip.Addr) string {
 	to = meant(to)
 	within := func(p netip.Prefix) bool { return p.Contains(to) }
@@ -149,8 +149,9 @@ func (b judged) RoundTrip(request *http.Request) (*http.Response, error) {
 // maxRedirects is how many redirects of a download are followed.
 const maxRedirects = 5
 
-// Outside returns a client for addresses that are not a cloud's, such as the URL of an image.
-// The rules for hosts and addresses are those for clouds. They hold for redirects too.
+// Outside returns an http.Client for addresses that are not a cloud's, such as
+// spec.resource.content.download.url of an Image. [Options.Hosts], Open and Closed hold for the URL
+// and for redirects.
 func (c *Clouds) Outside() *http.Client {
 	once := base(c.gate().against)
 	once.DisableKeepAlives = true // Nobody comes back soon.

@@ -13,7 +13,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2"
 )
 
-// Bounds of a list that leads in a circle, or trickles.
+// Bounds of a list whose [List.Next] leads in a circle, or whose pages are almost empty.
 const (
 	maxPages = 1000
 	maxTime  = 5 * time.Minute
@@ -23,10 +23,10 @@ const (
 type List struct {
 	// Address of the first page.
 	Address string
-	// Many is the name of the list in a page.
+	// Many is the name of the list in a page, such as "networks" in {"networks": [...]}.
 	Many string
-	// Next returns the address of the next page, from the fields of a page beside its items. It
-	// returns "" at the end.
+	// Next returns the address of the next page, from the fields of a page beside its items, such
+	// as networks_links. Next returns "" for the last page.
 	Next func(page map[string]any) string
 	// Keep reports whether an item is needed; nil means that all items are. Other items are
 	// freed at once.
@@ -73,8 +73,8 @@ func (l List) tooMuch(what string) error {
 	return &TooMuchError{fmt.Sprintf("OpenStack lists %s %s", what, l.Many), true}
 }
 
-// page reads one page of a list, item by item, and returns the fields that lead to the next
-// page.
+// page reads one page of a list, item by item, so that an item which [List.Keep] rejects is freed
+// before the next item is read. page returns the fields for [List.Next].
 func (l List) page(
 	ctx context.Context, client *gophercloud.ServiceClient, address string, take func(map[string]any, int) error,
 ) (map[string]any, error) {
@@ -109,7 +109,7 @@ func (l List) page(
 	return rest, err
 }
 
-// aside reads the fields beside the items. Only links are kept.
+// aside reads the fields beside the items, and keeps only links, such as networks_links.
 func (l List) aside(decoder *json.Decoder, name json.Token, rest map[string]any) error {
 	var value json.RawMessage
 	if err := decoder.Decode(&value); err != nil {
@@ -153,7 +153,7 @@ func items(decoder *json.Decoder, read *account, take func(map[string]any, int) 
 	return err
 }
 
-// expect reads a token and checks that it is one of some.
+// expect reads a json.Token and returns an error unless the token is one of tokens.
 func expect(decoder *json.Decoder, tokens ...json.Token) (json.Token, error) {
 	token, err := decoder.Token()
 	if err != nil {

@@ -71,19 +71,20 @@ type Cloud struct {
 	key          string
 }
 
-// Key returns the same text for equal entries in any Secret. The text reveals nothing of the
-// credentials.
+// Key returns the same text for equal entries of clouds.yaml in any Secret. The text is a SHA-256
+// hash that reveals nothing of the credentials.
 func (c *Cloud) Key() string { return c.key }
 
-// Bounds of the parts of a place's name, in bytes. A longer address or region is refused: cut
-// off, two clouds could get one name. The id of a project or a user is cut off after maxID.
+// Bounds of the parts of a [Cloud.Place], in bytes. [ParseCloud] refuses a longer address or
+// region: cut off, two clouds could get one name. The id of a project or a user is cut off after
+// maxID.
 const (
 	maxName = 255
 	maxID   = 384
 )
 
-// Place is the cloud, or its region, regardless of the caller. Callers at one place share its
-// limits.
+// Place names the cloud by region_name and auth_url, without the user: all users at one place share
+// one limiter.
 func (c *Cloud) Place() string {
 	place := c.address()
 	if c.region != "" {
@@ -217,7 +218,7 @@ func (e entry) options() (gophercloud.AuthOptions, error) {
 		if a.Token == "" {
 			return options, errors.New("auth.token is missing")
 		}
-		// A token can't be renewed without the credentials that it was made from.
+		// A token (v3token) can't be renewed without the credentials from which the token was made.
 		options.TokenID, options.AllowReauth = a.Token, false
 		options.Scope = a.scope()
 		return options, nil
@@ -231,7 +232,8 @@ func (e entry) options() (gophercloud.AuthOptions, error) {
 	return options, nil
 }
 
-// credential returns the login of an application credential, which has a scope of its own.
+// credential returns the login by application_credential_id or application_credential_name. An
+// application credential belongs to one project, so AuthOptions.Scope stays nil.
 func (a auth) credential(options gophercloud.AuthOptions) (gophercloud.AuthOptions, error) {
 	if a.CredentialSecret == "" {
 		return options, errors.New("auth.application_credential_secret is missing")
@@ -258,8 +260,8 @@ func (a auth) user(options *gophercloud.AuthOptions) {
 	options.DomainID, options.DomainName = a.domain(a.UserDomainID, a.UserDomainName)
 }
 
-// scope returns the scope of the token. Without a scope, Keystone takes the user's default
-// project.
+// scope returns AuthOptions.Scope: a project, a domain, or the system. With nil, Keystone uses
+// default_project_id of the user.
 func (a auth) scope() *gophercloud.AuthScope {
 	switch {
 	case a.SystemScope != "":

@@ -3,12 +3,13 @@ package openstack
 import (
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/gophercloud/gophercloud/v2"
 	"github.com/gophercloud/gophercloud/v2/openstack"
 	"golang.org/x/sync/singleflight"
+
+	"github.com/kinship-dev/kinship/pkg/locked"
 )
 
 // computeMicroversion is the microversion of every compute client: the first with server tags
@@ -37,8 +38,8 @@ var constructors = map[service]func(*gophercloud.ProviderClient, gophercloud.End
 	share:    openstack.NewSharedFileSystemV2,
 }
 
-// Scope is one login: a user in a project of a cloud. Its clients renew a refused token. Scope
-// is safe for concurrent use.
+// Scope is one login: a user in a project of a [Cloud]. The clients of a Scope log in anew when a
+// token is refused (Clouds.again). Scope is safe for concurrent use.
 type Scope struct {
 	// ProjectID is the project that the token is for; empty for a domain's or the
 	// system's.
@@ -53,12 +54,11 @@ type Scope struct {
 	used     time.Time // guarded by Clouds.mu
 
 	probes   singleflight.Group
-	mu       sync.Mutex
-	services map[service]*gophercloud.ServiceClient
+	services locked.Map[service, *gophercloud.ServiceClient]
 }
 
-// Project names, for people, the project of resources that are made with the login. Without a
-// project, Project names the region.
+// Project names, for conditions, the project of resources that the login creates. For a login
+// without [Scope.ProjectID], Project returns [Scope.Region].
 func (s *Scope) Project() string {
 	if s.ProjectID == "" {
 		return s.Region()
@@ -69,10 +69,12 @@ func (s *Scope) Project() string {
 // User says where resources of the user are.
 func (s *Scope) User() string { return "user " + brief(s.UserID) + " in " + s.Region() }
 
-// Region says where resources are that a region has for all.
+// Region names, for conditions, the place of resources that all projects of a region share, such as
+// Flavors ([Cloud.Place]).
 func (s *Scope) Region() string { return s.cloud.Place() }
 
-// Cloud names the cloud of Keystone's resources, which all regions share.
+// Cloud names the address of the cloud, for Keystone's resources (Domain, Project, User), which all
+// regions share.
 func (s *Scope) Cloud() string { return s.cloud.address() }
 
 // Network returns the client of Neutron.
@@ -105,10 +107,11 @@ func (s *Scope) Share(ctx context.Context) (*gophercloud.ServiceClient, error) {
 	return s.service(ctx, share)
 }
 
-// service returns a client, and looks up and probes its endpoint the first time only. Callers
-// share the client, and copy the client for another microversion. Failures are not kept.
+// service returns the ServiceClient of a service. The first call looks up the endpoint in the
+// catalog and probes the endpoint (Scope.connect); later calls share the client, and copy it for
+// another microversion. Failures are not kept.
 func (s *Scope) service(ctx context.Context, kind service) (*gophercloud.ServiceClient, error) {
-	if client := s.known(kind); client != nil {
+	if client, known := s.services.Load(kind); known {
 		return client, nil
 	}
 	probe := s.probes.DoChan(string(kind), func() (any, error) { return s.connect(kind) })
@@ -123,16 +126,9 @@ func (s *Scope) service(ctx context.Context, kind service) (*gophercloud.Service
 	}
 }
 
-// known returns a client that was looked up before, or nil.
-func (s *Scope) known(kind service) *gophercloud.ServiceClient {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.services[kind]
-}
-
 func (s *Scope) connect(kind service) (*gophercloud.ServiceClient, error) {
 	// Another caller may have finished since the check above.
-	if client := s.known(kind); client != nil {
+	if client, known := s.services.Load(kind); known {
 		return client, nil
 	}
 	client, err := constructors[kind](s.provider, gophercloud.EndpointOpts{
@@ -145,8 +141,6 @@ func (s *Scope) connect(kind service) (*gophercloud.ServiceClient, error) {
 		client.Microversion = computeMicroversion
 	}
 	s.wire.know(string(kind), client.Endpoint)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.services[kind] = client
+	s.services.Store(kind, client)
 	return client, nil
 }

@@ -8,8 +8,9 @@ import (
 
 type tenantKey struct{}
 
-// WithTenant returns a context whose calls count as calls of a tenant. Tenants of one cloud
-// have fair shares of the calls. All calls without a tenant count as one tenant's.
+// WithTenant returns a context.Context whose calls count as calls of a tenant, such as a namespace.
+// Tenants of one cloud have fair shares of [Options.Calls]. All calls without WithTenant count as
+// calls of one tenant.
 func WithTenant(ctx context.Context, tenant string) context.Context {
 	return context.WithValue(ctx, tenantKey{}, tenant)
 }
@@ -19,8 +20,9 @@ func tenantOf(ctx context.Context) string {
 	return tenant
 }
 
-// slots bound the calls under way to one service. One tenant has at most each slots, so that
-// some are left for other tenants. Free slots are given to the tenants in turn.
+// slots bound the calls under way to one service, such as Neutron. One tenant has at most
+// slots.each, so that slots.all-slots.each are left for other tenants. serve gives free slots to
+// the tenants in slots.order.
 type slots struct {
 	each, all int
 
@@ -78,7 +80,8 @@ func (s *slots) put(tenant string) {
 	s.serve()
 }
 
-// serve gives the free slots to waiting tenants, one to each tenant in turn.
+// serve gives the free slots to the tenants in slots.order, one to each tenant in turn. The caller
+// holds slots.mu.
 func (s *slots) serve() {
 	for s.used < s.all {
 		i := slices.IndexFunc(s.order, func(tenant string) bool { return s.held[tenant] < s.each })
@@ -95,7 +98,7 @@ func (s *slots) serve() {
 	}
 }
 
-// tidy forgets a tenant that does not wait any more.
+// tidy removes a tenant without waiting calls from slots.queues and slots.order.
 func (s *slots) tidy(tenant string) {
 	if len(s.queues[tenant]) > 0 {
 		return

@@ -3,32 +3,33 @@ package openstack
 import (
 	"context"
 	"fmt"
-	"maps"
 	"net/http"
 	"net/url"
 	"regexp"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/time/rate"
 
 	"github.com/kinship-dev/kinship/internal/cloud/pause"
+	"github.com/kinship-dev/kinship/pkg/locked"
 )
 
-// maxPatience is how long a call waits for a cloud that asked for a pause. Longer
-// pauses fail the call: a worker is worth more than a place in the queue.
+// maxPatience is how long limiter.wait waits for a cloud that asked for a pause (Retry-After). A
+// longer pause fails the call with throttledError, so that the worker is free for other objects.
 const maxPatience = 2 * time.Second
 
-// Call is one request to a cloud, for counters and histograms.
+// Call is one HTTP request to a cloud, for the counters and histograms of [Options.Observe].
 type Call struct {
-	// Cloud is the identity endpoint, without a user or a password.
+	// Cloud is the identity endpoint (auth_url), without a user or a password.
 	Cloud string
 	// Service is network, compute, image, identity, volume or share, or discovery for the first
 	// call to a service.
 	Service string
 	Method  string
-	// Resource is the collection in the path, as in ports or servers.
+	// Resource is the collection in the path, such as ports in /v2.0/ports/ID.
 	Resource string
 	// Status is 0 when there was no answer.
 	Status   int
@@ -47,31 +48,31 @@ func (e *throttledError) Error() string {
 	return fmt.Sprintf("the cloud asked for a pause of %s", e.After.Round(time.Second))
 }
 
-// limiter paces all calls to one cloud. A pause that the cloud asks for holds for the tenant
-// whose call was refused, and not for other tenants.
+// limiter paces all calls to one [Cloud.Place]. A pause that the cloud asks for (Retry-After) holds
+// for the tenant whose call was refused ([WithTenant]), and not for other tenants.
 type limiter struct {
 	pace *rate.Limiter
-	// most is how many calls to one service may be under way at once. More calls would last
-	// longer, and meet each other in that service's database.
+	// most is [Options.Calls], the number of calls to one service that may be under way at once.
+	// More calls would last longer, and meet each other in the service's database.
 	most int64
 	// asked is the time of the last login there; guarded by Clouds.mu.
 	asked time.Time
 
-	mu       sync.Mutex
-	until    map[string]time.Time // by tenant
-	underway map[string]*slots    // by service
+	until    locked.Map[string, time.Time] // by tenant
+	underway locked.Map[string, *slots]    // by service
 }
 
-// enter waits for a slot of a service, and returns the function that frees the slot. A service
-// that hangs holds up no other service.
+// enter waits for one of the slots of a service, and returns the function that frees the slot
+// (slots.release). Each service has its own slots, so a service that hangs holds up no other
+// service.
 func (l *limiter) enter(ctx context.Context, service string) (leave func(), err error) {
-	l.mu.Lock()
-	underway := l.underway[service]
-	if underway == nil {
-		underway = newSlots(int(l.most))
-		l.underway[service] = underway
-	}
-	l.mu.Unlock()
+	var underway *slots
+	l.underway.Update(service, func(known *slots, ok bool) (*slots, bool) {
+		if underway = known; !ok {
+			underway = newSlots(int(l.most))
+		}
+		return underway, true
+	})
 	tenant := tenantOf(ctx)
 	if err := underway.acquire(ctx, tenant); err != nil {
 		return nil, err
@@ -80,9 +81,7 @@ func (l *limiter) enter(ctx context.Context, service string) (leave func(), err 
 }
 
 func (l *limiter) wait(ctx context.Context) error {
-	l.mu.Lock()
-	pause := time.Until(l.until[tenantOf(ctx)])
-	l.mu.Unlock()
+	pause := time.Until(l.until.Get(tenantOf(ctx)))
 	if pause > maxPatience {
 		return &throttledError{After: pause}
 	}
@@ -99,13 +98,14 @@ func (l *limiter) wait(ctx context.Context) error {
 }
 
 func (l *limiter) pauseFor(ctx context.Context, d time.Duration) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	now, tenant := time.Now(), tenantOf(ctx)
-	maps.DeleteFunc(l.until, func(_ string, until time.Time) bool { return now.After(until) })
-	if until := now.Add(d); until.After(l.until[tenant]) {
-		l.until[tenant] = until
-	}
+	now := time.Now()
+	l.until.DeleteFunc(func(_ string, until time.Time) bool { return now.After(until) })
+	l.until.Update(tenantOf(ctx), func(until time.Time, _ bool) (time.Time, bool) {
+		if later := now.Add(d); later.After(until) {
+			until = later
+		}
+		return until, true
+	})
 }
 
 // transport is between gophercloud and the network.
@@ -116,10 +116,9 @@ type transport struct {
 	observe func(Call)
 	cloud   string
 
-	mu       sync.RWMutex
-	services map[string]string // by the beginning of their URLs
-	underway int               // calls whose answers are not closed yet
-	closed   bool
+	services locked.Map[string, string] // by the beginning of their URLs
+	underway atomic.Int64               // calls whose answers are not closed yet
+	closed   atomic.Bool
 }
 
 // RoundTrip waits for its turn, then sends a request. The deadline counts from the sending.
@@ -138,7 +137,7 @@ func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 		cancel()
 		return nil, err
 	}
-	t.begin()
+	t.underway.Add(1)
 	end := sync.OnceFunc(func() { cancel(); t.end() })
 	start := time.Now()
 	response, err := t.base.RoundTrip(request.WithContext(ctx))
@@ -154,35 +153,23 @@ func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-func (t *transport) begin() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.underway++
-}
-
 // end drops the scope's idle connections if no caller comes back to them. A transport keeps
 // connections of calls that begin after CloseIdleConnections.
 func (t *transport) end() {
-	t.mu.Lock()
-	t.underway--
-	last := t.closed && t.underway == 0
-	t.mu.Unlock()
-	if last {
+	if t.underway.Add(-1) == 0 && t.closed.Load() {
 		t.base.CloseIdleConnections()
 	}
 }
 
-// close drops idle connections, now and after the last call. Callers that still hold the
-// transport can go on.
+// close drops idle connections, now and after the last call (transport.end). A caller that still
+// has the [Scope] can go on.
 func (t *transport) close() {
-	t.mu.Lock()
-	t.closed = true
-	t.mu.Unlock()
+	t.closed.Store(true)
 	t.base.CloseIdleConnections()
 }
 
-// bound adds a deadline to a request without one, such as gophercloud's discovery, which has no
-// context. An upload has no deadline.
+// bound adds [Options.Timeout] to a request without a deadline, such as gophercloud's discovery,
+// which has no context.Context. An upload (isUpload) has no deadline.
 func (t *transport) bound(ctx context.Context, request *http.Request) (context.Context, context.CancelFunc) {
 	_, has := ctx.Deadline()
 	if has || isUpload(request) {
@@ -195,14 +182,13 @@ func isUpload(request *http.Request) bool {
 	return request.Header.Get("Content-Type") == "application/octet-stream"
 }
 
-// know makes calls to an endpoint count as calls to a service.
+// know makes calls to an endpoint count as calls to a service in [Call.Service] and in
+// limiter.underway.
 func (t *transport) know(service, endpoint string) {
 	if u, err := url.Parse(endpoint); err == nil {
 		endpoint = begin(u)
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.services[endpoint] = service
+	t.services.Store(endpoint, service)
 }
 
 func (t *transport) report(request *http.Request, response *http.Response, took time.Duration) {
@@ -220,13 +206,11 @@ func (t *transport) report(request *http.Request, response *http.Response, took 
 // split returns the service and the collection that a URL leads to.
 func (t *transport) split(address *url.URL) (service, resource string) {
 	text, longest := begin(address), 0
-	t.mu.RLock()
-	for prefix, name := range t.services {
+	for prefix, name := range t.services.All() {
 		if strings.HasPrefix(text, prefix) && len(prefix) > longest {
 			service, longest = name, len(prefix)
 		}
 	}
-	t.mu.RUnlock()
 	if service == "" {
 		return "discovery", "" // The first question to a service that isn't known yet.
 	}

@@ -181,10 +181,7 @@ func (a actuator) Delete(ctx context.Context, _ Input, text string) error {
 // began reports whether an operation is on the object's resource, or on the deployment that submits the
 // resource.
 func (a actuator) began(in Input, operation azure.Operation) bool {
-	id, err := a.address(a.setting(in))
-	if known := in.Object.GetExternalStatus().ID; known != nil {
-		id, err = azure.ParseID(*known)
-	}
+	id, err := a.idOf(in)
 	if err != nil {
 		return false
 	}

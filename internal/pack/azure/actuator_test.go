@@ -3,6 +3,7 @@ package azure
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -100,8 +101,10 @@ func TestTemplate(t *testing.T) {
 // TestForget: nothing of a Secret that was deleted is kept.
 func TestForget(t *testing.T) {
 	secret, other := types.NamespacedName{Namespace: "n", Name: "s"}, types.NamespacedName{Namespace: "n", Name: "o"}
-	c := &connector{known: map[types.NamespacedName]*connection{secret: {}, other: {}}}
-	if c.forget(secret); c.get(secret) != nil || c.get(other) == nil {
-		t.Errorf("known are %v", c.known)
+	c := &connector{}
+	c.known.Store(secret, &connection{})
+	c.known.Store(other, &connection{})
+	if c.forget(secret); c.known.Get(secret) != nil || c.known.Get(other) == nil {
+		t.Errorf("known are %v", maps.Collect(c.known.All()))
 	}
 }

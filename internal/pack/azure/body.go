@@ -54,15 +54,12 @@ func (k *kind) toSend(s setting) (map[string]any, error) {
 	return body, nil
 }
 
-// namePath is the place of the name in a body, as spec.raw has it.
-const namePath = "/name"
-
 // setsName reports whether spec.raw has the name in the body.
 func setsName(spec map[string]any) bool {
 	raw, _ := spec[catalogue.RawField].([]any)
 	return slices.ContainsFunc(raw, func(entry any) bool {
 		m, _ := entry.(map[string]any)
-		return m["path"] == namePath
+		return m["path"] == catalogue.NamePath
 	})
 }
 

@@ -3,7 +3,6 @@ package azure
 import (
 	"context"
 	"fmt"
-	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/kinship-dev/kinship/internal/cloud/azure"
 	"github.com/kinship-dev/kinship/pkg/external"
+	"github.com/kinship-dev/kinship/pkg/locked"
 )
 
 // connection is a client of ARM with the subscription of its credentials.
@@ -28,12 +28,11 @@ type connector struct {
 	// own is the connection of objects without spec.credentialsRef; nil if these are refused.
 	own *connection
 
-	mu    sync.Mutex
-	known map[types.NamespacedName]*connection // by Secret
+	known locked.Map[types.NamespacedName, *connection] // by Secret
 }
 
 func newConnector(live client.Client, options Options) (*connector, error) {
-	c := &connector{live: live, options: options, known: map[types.NamespacedName]*connection{}}
+	c := &connector{live: live, options: options}
 	if options.Credential == "" || options.Credential == SecretCredential {
 		return c, nil
 	}
@@ -67,7 +66,7 @@ func (c *connector) connect(ctx context.Context, in Input) (*connection, error) 
 	}
 	key := types.NamespacedName{Namespace: in.Object.GetNamespace(), Name: name}
 	version := in.Refs.Version(secretKind.GroupKind(), name)
-	if known := c.get(key); known != nil && known.version == version && version != "" {
+	if known := c.known.Get(key); known != nil && known.version == version && version != "" {
 		return known, nil
 	}
 	var secret corev1.Secret
@@ -79,9 +78,7 @@ func (c *connector) connect(ctx context.Context, in Input) (*connection, error) 
 		return nil, &external.Error{Class: external.Invalid, Message: fmt.Sprintf("Secret %s: %s", name, err)}
 	}
 	made.version = version
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.known[key] = made
+	c.known.Store(key, made)
 	return made, nil
 }
 
@@ -106,24 +103,14 @@ func (c *connector) of(data map[string][]byte) (*connection, error) {
 	return &connection{client: client, subscription: principal.Subscription}, nil
 }
 
-func (c *connector) get(key types.NamespacedName) *connection {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.known[key]
-}
-
 // forget drops the connection of a Secret that was deleted: no password stays in memory.
-func (c *connector) forget(secret types.NamespacedName) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	delete(c.known, secret)
-}
+func (c *connector) forget(secret types.NamespacedName) { c.known.Delete(secret) }
 
 // subscription returns the subscription of an object's credentials, once connect was called for these.
 func (c *connector) subscription(in Input) string {
 	known := c.own
 	if name := secretOf(in.Object); name != "" {
-		known = c.get(types.NamespacedName{Namespace: in.Object.GetNamespace(), Name: name})
+		known = c.known.Get(types.NamespacedName{Namespace: in.Object.GetNamespace(), Name: name})
 	}
 	if known == nil {
 		return ""

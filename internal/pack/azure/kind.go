@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/kinship-dev/kinship/api/azure/catalogue"
+	"github.com/kinship-dev/kinship/internal/cloud/azure"
 	"github.com/kinship-dev/kinship/pkg/external"
 )
 
@@ -48,7 +49,7 @@ func (k *kind) external() external.Kind[*external.Unstructured, *resource] {
 			}
 			return id.String()
 		},
-		Differs: k.differs, Observe: k.observe, Leaving: isLeaving, Cascades: true,
+		Serial: k.serial, Differs: k.differs, Observe: k.observe, Leaving: isLeaving, Cascades: true,
 	}
 }
 
@@ -91,6 +92,26 @@ func (k *kind) checkAddress(in Input) error {
 		return fmt.Errorf("spec.import.id: %w", err)
 	}
 	return nil
+}
+
+// serial returns the parent of an object's resource, if ARM changes one child of the parent at a time.
+func (k *kind) serial(in Input) string {
+	if !azure.IsExclusive(k.Type) {
+		return ""
+	}
+	id, err := k.idOf(in)
+	if err != nil {
+		return ""
+	}
+	return strings.ToLower(id.Parent().String())
+}
+
+// idOf returns the id of an object's resource, which may have to be created.
+func (k *kind) idOf(in Input) (azure.ID, error) {
+	if known := in.Object.GetExternalStatus().ID; known != nil {
+		return azure.ParseID(*known)
+	}
+	return k.address(k.setting(in))
 }
 
 // nameOf returns the name of an object's resource.

@@ -14,8 +14,6 @@ import (
 )
 
 // relationsOf returns the relations of a kind that the API server serves, if the kind is in the catalogue.
-// The relation to the owner is left out: an owner reference says the same, and each owned object would be shown
-// twice.
 func relationsOf(options Options, served schema.GroupVersionKind) []relation.Relation {
 	if !strings.HasSuffix(served.Group, catalogue.GroupSuffix) {
 		return nil // Without the time that the catalogue takes.
@@ -25,9 +23,7 @@ func relationsOf(options Options, served schema.GroupVersionKind) []relation.Rel
 	if found == nil {
 		return nil
 	}
-	return slices.DeleteFunc((&kind{entry: found, all: all}).relations(), func(r relation.Relation) bool {
-		return r.Role == relation.Owner
-	})
+	return (&kind{entry: found, all: all}).relations()
 }
 
 // relations returns the relations of the kind: to its owner, to the resources that the spec refers

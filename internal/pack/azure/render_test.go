@@ -2,8 +2,6 @@ package azure_test
 
 import (
 	"bytes"
-	"encoding/json"
-	"net/http"
 	"os"
 	"strings"
 	"testing"
@@ -13,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 
 	"github.com/kinship-dev/kinship/api/azure/catalogue"
-	azurecloud "github.com/kinship-dev/kinship/internal/cloud/azure"
 	"github.com/kinship-dev/kinship/internal/pack/azure"
 )
 
@@ -38,15 +35,6 @@ func documents(t *testing.T, text []byte) (objects []*unstructured.Unstructured)
 		}
 		objects = append(objects, u)
 	}
-}
-
-func parse(t *testing.T, text string) map[string]any {
-	t.Helper()
-	var body map[string]any
-	if err := json.Unmarshal([]byte(text), &body); err != nil {
-		t.Fatal(err)
-	}
-	return body
 }
 
 // TestRender: the requests for the example are printed from the files alone. What is in no file is named.
@@ -91,103 +79,5 @@ func TestRender(t *testing.T) {
 	const unknown = "the id of the owner ResourceGroup/shop isn't known"
 	if _, err := m.Render(); err == nil || !strings.Contains(err.Error(), unknown) {
 		t.Errorf("a missing owner: %v", err)
-	}
-}
-
-// TestImportRender: an imported body is rendered exactly as it was, and names its owner.
-func TestImportRender(t *testing.T) {
-	const in = "/subscriptions/" + subscription + "/resourceGroups/RG/providers/Microsoft.Network/"
-	for id, text := range map[string]string{
-		in + "virtualNetworks/Net_1": `{"name":"Net_1","location":"westeurope","tags":null,"properties":{"addressSpace":
-			{"addressPrefixes":["10.0.0.0/16"]},"newest":{"a":[1,null]},"subnets":[{"name":"s","properties":{}}]}}`,
-		in + "virtualNetworks/net/subnets/s": `{"properties":{"addressPrefix":"10.0.0.0/24",
-			"routeTable":{"id":"` + in + `routeTables/t"}}}`,
-		"/subscriptions/" + subscription + "/resourceGroups/rg": `{"location":"westeurope"}`,
-	} {
-		parsed, err := azurecloud.ParseID(id)
-		if err != nil {
-			t.Fatal(err)
-		}
-		body := parse(t, text)
-		obj, _, err := azure.Import(all(t).Default(parsed.Type()), parsed, body, true)
-		if err != nil {
-			t.Fatal(err)
-		}
-		stored, err := json.Marshal(obj)
-		if err != nil {
-			t.Fatal(err)
-		}
-		m := azure.Manifests{Kinds: all(t), Objects: documents(t, stored)}
-		requests, err := m.Render()
-		if err != nil || len(requests) != 1 {
-			t.Fatalf("%s: %d requests, %v", id, len(requests), err)
-		}
-		if diff := cmp.Diff(jsonOf(t, body), jsonOf(t, requests[0].Body)); diff != "" {
-			t.Errorf("%s (-before +after):\n%s", id, diff)
-		}
-		if requests[0].ID != id || requests[0].Method != http.MethodGet {
-			t.Errorf("%s %s, want GET %s", requests[0].Method, requests[0].ID, id)
-		}
-	}
-}
-
-func jsonOf(t *testing.T, value any) string {
-	t.Helper()
-	text, err := json.Marshal(value)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
-}
-
-// TestConvert: manifests of Azure Service Operator v2 become ours, with owners and references. What has no
-// counterpart is told.
-func TestConvert(t *testing.T) {
-	for name, c := range map[string]struct {
-		theirs, ours string
-		left         []string
-	}{
-		"resource group": {
-			`{"apiVersion":"resources.azure.com/v1api20200601","kind":"ResourceGroup","metadata":{"name":"rg"},
-			"spec":{"location":"westeurope"}}`,
-			`{"location":"westeurope"}`, nil,
-		},
-		"subnet": {
-			`{"apiVersion":"network.azure.com/v1api20201101","kind":"VirtualNetworksSubnet","metadata":{"name":"s"},
-			"spec":{"owner":{"name":"net"},"azureName":"front","addressPrefix":"10.0.0.0/24","magic":1,
-			"routeTable":{"reference":{"group":"network.azure.com","kind":"RouteTable","name":"t"}}}}`,
-			`{"ownerRef":{"kubernetes":{"name":"net"}},"azureName":"front","addressPrefix":"10.0.0.0/24",
-			"routeTable":{"kubernetes":{"name":"t"}}}`,
-			[]string{"magic: this api-version has no such field"},
-		},
-		"by ARM id": {
-			`{"apiVersion":"network.azure.com/v1api20201101","kind":"RouteTable","metadata":{"name":"t",
-			"annotations":{"serviceoperator.azure.com/reconcile-policy":"detach-on-delete"}},
-			"spec":{"owner":{"armId":"/subscriptions/` + subscription + `/resourceGroups/rg"},"location":"westeurope"}}`,
-			`{"ownerRef":{"azure":{"subscription":"` + subscription + `","resourceGroup":"rg"}},"location":"westeurope",
-			"managedOptions":{"onDelete":"detach"}}`,
-			nil,
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			ours, left, err := azure.Convert(all(t), &unstructured.Unstructured{Object: parse(t, c.theirs)})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(parse(t, c.ours), ours.Object["spec"]); diff != "" {
-				t.Errorf("spec (-want +got):\n%s", diff)
-			}
-			if diff := cmp.Diff(c.left, left); diff != "" {
-				t.Errorf("left out (-want +got):\n%s", diff)
-			}
-		})
-	}
-	for _, kind := range []string{"Nothing", "FlexibleServersUser"} {
-		other := &unstructured.Unstructured{}
-		other.SetAPIVersion("network.azure.com/v1api20201101")
-		other.SetKind(kind)
-		if _, _, err := azure.Convert(all(t), other); err == nil {
-			t.Errorf("%s is converted", kind)
-		}
 	}
 }

@@ -157,8 +157,7 @@ func refusals(changes apply.ChangeSet) reconcile.Outcome {
 	var outcome reconcile.Outcome
 	for _, c := range changes {
 		if c.Action == apply.Refused {
-			outcome = outcome.And(reconcile.WaitFor(refusedRetry, reasonRefused,
-				"deletion of %s was refused: %s", c.ID.Short(), c.Message))
+			outcome = outcome.And(c.Obstacle(reasonRefused, connectorKind.Kind))
 		}
 	}
 	return outcome

@@ -46,34 +46,24 @@ func guardedWrites() []admissionregistrationv1.RuleWithOperations {
 // call the webhook when the operator changes spec: an IotConnectorRelease may ask for a
 // spec.version that does not exist.
 func validateOwn(in pack.Installation) client.Object {
-	fail, none, timeout := admissionregistrationv1.Fail, admissionregistrationv1.SideEffectClassNone, int32(3)
+	hook := in.ValidatingWebhook(validateName, validatePath, guardedWrites()...)
+	hook.MatchConditions = []admissionregistrationv1.MatchCondition{{
+		Name: "no-spec-of-the-operator", Expression: in.Operators.DoNotAsk() +
+			" || oldObject == null || object.spec != oldObject.spec",
+	}}
 	return &admissionregistrationv1.ValidatingWebhookConfiguration{
 		ObjectMeta: metav1.ObjectMeta{Name: configuration},
-		Webhooks: []admissionregistrationv1.ValidatingWebhook{{
-			Name: validateName, ClientConfig: in.ClientConfig(validatePath), Rules: guardedWrites(),
-			MatchConditions: []admissionregistrationv1.MatchCondition{{
-				Name: "no-spec-of-the-operator", Expression: in.Operators.DoNotAsk() +
-					" || oldObject == null || object.spec != oldObject.spec",
-			}},
-			FailurePolicy: &fail, SideEffects: &none, TimeoutSeconds: &timeout, AdmissionReviewVersions: []string{"v1"},
-		}},
+		Webhooks:   []admissionregistrationv1.ValidatingWebhook{hook},
 	}
 }
 
 // defaultOwn returns the MutatingWebhookConfiguration. The webhook adds the finalizer to each new
 // IotConnector, which saves a write.
 func defaultOwn(in pack.Installation) client.Object {
-	fail, none, timeout := admissionregistrationv1.Fail, admissionregistrationv1.SideEffectClassNone, int32(3)
 	return &admissionregistrationv1.MutatingWebhookConfiguration{
 		ObjectMeta: metav1.ObjectMeta{Name: configuration},
-		Webhooks: []admissionregistrationv1.MutatingWebhook{{
-			Name: "default.iot.kinship.dev", ClientConfig: in.ClientConfig(defaultPath),
-			Rules: []admissionregistrationv1.RuleWithOperations{
-				rule([]string{connectors}, admissionregistrationv1.Create),
-			},
-			MatchConditions: in.NotTheOperator(),
-			FailurePolicy:   &fail, SideEffects: &none, TimeoutSeconds: &timeout, AdmissionReviewVersions: []string{"v1"},
-		}},
+		Webhooks: []admissionregistrationv1.MutatingWebhook{in.MutatingWebhook("default.iot.kinship.dev", defaultPath,
+			rule([]string{connectors}, admissionregistrationv1.Create))},
 	}
 }
 

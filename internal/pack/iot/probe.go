@@ -2,15 +2,13 @@ package iot
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"slices"
-	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	iotv1alpha1 "github.com/kinship-dev/kinship/api/iot/v1alpha1"
+	"github.com/kinship-dev/kinship/internal/pack"
 )
 
 // probe sends a dry-run creation of an IotConnector that only the validating webhook refuses: two
@@ -22,13 +20,5 @@ func probe(ctx context.Context, c client.Client, namespace string) error {
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, GenerateName: "kinship-probe-"},
 		Spec:       iotv1alpha1.IotConnectorSpec{Deployments: slices.Repeat([]iotv1alpha1.Deployment{twice}, 2)},
 	}
-	err := c.Create(ctx, connector, client.DryRunAll)
-	switch {
-	case err == nil:
-		return errors.New("the API server does not call the webhook for IotConnectors yet")
-	case !strings.Contains(err.Error(), validateName+`" denied the request`):
-		return fmt.Errorf("try the webhooks for IotConnectors: %w", err)
-	default:
-		return nil
-	}
+	return pack.Probe(ctx, c, connector, validateName, "IotConnectors")
 }

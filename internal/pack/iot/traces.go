@@ -5,15 +5,11 @@ import (
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	iotv1alpha1 "github.com/kinship-dev/kinship/api/iot/v1alpha1"
 	"github.com/kinship-dev/kinship/internal/pack"
 )
-
-// stay is the note of pack.Trace about composed objects.
-const stay = "they stay as they are, without an owner"
 
 // traces returns the owner references of composed objects and the finalizers of IotConnectors.
 // The uninstallation deletes the CRD and so every IotConnector. The garbage collector would then
@@ -32,7 +28,13 @@ func traces(ctx context.Context, r pack.Reading) (pack.Traces, error) {
 		c := &list[i]
 		kept[c.UID] = c.DeletionTimestamp == nil || slices.Contains(c.Finalizers, metav1.FinalizerOrphanDependents)
 	}
-	if all.Found, err = composedBy(ctx, r, kept); err != nil {
+	all.Found, err = pack.OwnedBy(ctx, r, kept, // Of the kinds of every Identity.
+		deploymentKind.GroupVersion().WithResource("deployments"),
+		accountKind.GroupVersion().WithResource("serviceaccounts"),
+		azureIdentityKind.GroupVersion().WithResource("azureidentities"),
+		azureBindingKind.GroupVersion().WithResource("azureidentitybindings"),
+	)
+	if err != nil {
 		return all, err
 	}
 	for i := range list {
@@ -41,28 +43,4 @@ func traces(ctx context.Context, r pack.Reading) (pack.Traces, error) {
 		}
 	}
 	return all, nil
-}
-
-// composedBy returns the objects that IotConnectors own, of the kinds of every Identity.
-func composedBy(ctx context.Context, r pack.Reading, kept map[types.UID]bool) ([]pack.Trace, error) {
-	var found []pack.Trace
-	for _, resource := range []schema.GroupVersionResource{
-		deploymentKind.GroupVersion().WithResource("deployments"),
-		accountKind.GroupVersion().WithResource("serviceaccounts"),
-		azureIdentityKind.GroupVersion().WithResource("azureidentities"),
-		azureBindingKind.GroupVersion().WithResource("azureidentitybindings"),
-	} {
-		list, err := r.List(ctx, resource, metav1.ListOptions{})
-		if err != nil {
-			return nil, err
-		}
-		for i := range list {
-			for _, owner := range list[i].OwnerReferences {
-				if kept[owner.UID] {
-					found = append(found, pack.Trace{Resource: resource, Object: &list[i], Owner: owner.UID, Note: stay})
-				}
-			}
-		}
-	}
-	return found, nil
 }

@@ -13,6 +13,7 @@ import (
 	oamv1alpha2 "github.com/kinship-dev/kinship/api/oam/v1alpha2"
 	"github.com/kinship-dev/kinship/internal/pack"
 	"github.com/kinship-dev/kinship/pkg/authorise"
+	"github.com/kinship-dev/kinship/pkg/dataflow"
 )
 
 // admitter handles the admission requests of the pack. Every replica of the operator runs one. The API
@@ -127,7 +128,7 @@ func checkApplication(ac *oamv1alpha2.ApplicationConfiguration) error {
 func checkInputs(inputs []oamv1alpha2.DataInput, field string) error {
 	for i, input := range inputs {
 		for j, path := range input.ToFieldPaths {
-			if _, err := writablePath(fmt.Sprintf("%s.dataInputs[%d].toFieldPaths[%d]", field, i, j), path); err != nil {
+			if _, err := dataflow.ParseWritable(fmt.Sprintf("%s.dataInputs[%d].toFieldPaths[%d]", field, i, j), path); err != nil {
 				return err
 			}
 		}
@@ -142,7 +143,7 @@ func checkComponent(c *oamv1alpha2.Component) error {
 	}
 	for i, p := range c.Spec.Parameters {
 		for j, path := range p.FieldPaths {
-			if _, err := writablePath(fmt.Sprintf("spec.parameters[%d].fieldPaths[%d]", i, j), path); err != nil {
+			if _, err := dataflow.ParseWritable(fmt.Sprintf("spec.parameters[%d].fieldPaths[%d]", i, j), path); err != nil {
 				return err
 			}
 		}

@@ -78,7 +78,6 @@ func (r *applicationReconciler) pass() *reconcile.Pass[*applicationPass] {
 func (r *applicationReconciler) forget(_ context.Context, id object.ID) {
 	r.drop(id)
 	r.exchanging.Delete(id)
-	r.stores.WaitFor(id)
 }
 
 // updateFinalizer adds the finalizer to an application with scopes.
@@ -118,34 +117,35 @@ func (r *applicationReconciler) render(_ context.Context, p *applicationPass) re
 	return reconcile.Outcome{}
 }
 
-// watchKinds has the kinds of all objects of the application watched, and of its former objects.
+// watchKinds has the kinds of all objects of the application watched, and of its former objects. The pass
+// does not wait for the kinds of scopes: a scope that is created later wakes the application.
 func (r *applicationReconciler) watchKinds(_ context.Context, p *applicationPass) reconcile.Outcome {
 	p.have = r.inventory(p)
-	var kinds []schema.GroupKind
-	add := func(gk schema.GroupKind) {
-		if !slices.Contains(kinds, gk) {
-			kinds = append(kinds, gk)
-		}
-	}
+	var kinds, scopes []schema.GroupKind
 	for _, o := range p.app.objects() {
-		add(o.GroupVersionKind().GroupKind())
+		kinds = append(kinds, o.GroupVersionKind().GroupKind())
 	}
-	for _, e := range endsOf(p.ApplicationConfiguration, p.app) {
-		for _, o := range e.outputs {
-			if o.OutputStore.Kind != "" {
-				add(schema.FromAPIVersionAndKind(o.OutputStore.APIVersion, o.OutputStore.Kind).GroupKind())
-			}
+	for _, n := range p.app.nodes() {
+		for _, gvk := range append(n.Reads(), n.Creates()...) {
+			kinds = append(kinds, gvk.GroupKind())
 		}
-	}
-	for _, id := range inputStores(p.Namespace, endsOf(p.ApplicationConfiguration, p.app)) {
-		add(id.GroupKind())
 	}
 	for _, e := range p.have {
 		if _, err := r.watcher.Mapping(e.GroupKind().WithVersion("")); err == nil {
-			add(e.GroupKind()) // The objects of a removed kind are gone.
+			kinds = append(kinds, e.GroupKind()) // The objects of a removed kind are gone.
 		}
 	}
-	return r.watching(p.id, kinds...)
+	for _, part := range p.app.parts {
+		for _, s := range part.scopes {
+			gk := idOf(s, p.Namespace).GroupKind()
+			mapping, err := r.watcher.Mapping(gk.WithVersion(""))
+			if (err != nil || mapping.Namespaced) && gk != healthScopeKind.GroupKind() { // The engine has HealthScopes.
+				scopes = append(scopes, gk)
+			}
+		}
+	}
+	r.watcher.Use(p.id, append(scopes, kinds...)...)
+	return r.engine.Listed(kinds...)
 }
 
 // objects returns the workloads and the traits.
@@ -168,7 +168,9 @@ func (r *applicationReconciler) conclude(
 		return outcome
 	}
 	p.Status.ObservedGeneration = p.Generation
-	setSynced(&p.Status.ConditionedStatus, outcome)
+	if setSynced(&p.Status.ConditionedStatus, outcome) {
+		r.reportOutcome(p, outcome)
+	}
 	return outcome.And(reconcile.Fail(reasonError, client.IgnoreNotFound(r.writeStatus(ctx, p))))
 }
 

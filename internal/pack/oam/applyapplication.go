@@ -80,6 +80,7 @@ func (r *applicationReconciler) apply(ctx context.Context, p *applicationPass) r
 		},
 	})
 	r.inventories.Store(p.id, result.Inventory)
+	r.reportChanges(ctx, p, result.Changes)
 	p.setWorkloads()
 	p.keepFormer()
 	return r.obstacles(p.id, err, result)

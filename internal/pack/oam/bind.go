@@ -6,6 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	oamv1alpha2 "github.com/kinship-dev/kinship/api/oam/v1alpha2"
+	"github.com/kinship-dev/kinship/pkg/dataflow"
 	"github.com/kinship-dev/kinship/pkg/relation"
 )
 
@@ -20,15 +21,11 @@ func bindTrait(
 		return nil
 	}
 	field := fmt.Sprintf("spec.workloadRefPath of TraitDefinition/%s", definition.Name)
-	path, err := writablePath(field, definition.Spec.WorkloadRefPath)
-	if err != nil {
-		return err
-	}
-	content, err := path.SetWithin(trait.Object, map[string]any{
+	content, err := dataflow.Set(trait.Object, field, definition.Spec.WorkloadRefPath, map[string]any{
 		"apiVersion": to.GetAPIVersion(), "kind": to.GetKind(), "name": to.GetName(),
 	}, budget)
 	if err != nil {
-		return wrong(field, "%s", err)
+		return err
 	}
 	trait.Object = content
 	return nil

@@ -2,9 +2,6 @@ package oam
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"strings"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
@@ -34,46 +31,25 @@ func objects(in pack.Installation) []client.Object {
 	return append(statuses, recordAuthors(in), validateOwn(in))
 }
 
-func rule(group string, resources []string) admissionregistrationv1.RuleWithOperations {
-	return admissionregistrationv1.RuleWithOperations{
-		Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create, admissionregistrationv1.Update},
-		Rule: admissionregistrationv1.Rule{
-			APIGroups: []string{group}, APIVersions: []string{"*"}, Resources: resources,
+func recordAuthors(in pack.Installation) client.Object {
+	return &admissionregistrationv1.MutatingWebhookConfiguration{
+		ObjectMeta: metav1.ObjectMeta{Name: configuration},
+		Webhooks: []admissionregistrationv1.MutatingWebhook{
+			in.MutatingWebhook("authors.oam.kinship.dev", authorsPath, pack.Writes(group, authored...)),
 		},
 	}
 }
 
-func recordAuthors(in pack.Installation) client.Object {
-	fail, none, timeout := admissionregistrationv1.Fail, admissionregistrationv1.SideEffectClassNone, int32(3)
-	return &admissionregistrationv1.MutatingWebhookConfiguration{
-		ObjectMeta: metav1.ObjectMeta{Name: configuration},
-		Webhooks: []admissionregistrationv1.MutatingWebhook{{
-			Name: "authors.oam.kinship.dev", ClientConfig: in.ClientConfig(authorsPath),
-			Rules:           []admissionregistrationv1.RuleWithOperations{rule(group, authored)},
-			MatchConditions: in.NotTheOperator(),
-			FailurePolicy:   &fail, SideEffects: &none, TimeoutSeconds: &timeout, AdmissionReviewVersions: []string{"v1"},
-		}},
-	}
-}
-
 func validateOwn(in pack.Installation) client.Object {
-	fail, none, timeout := admissionregistrationv1.Fail, admissionregistrationv1.SideEffectClassNone, int32(3)
-	hook := func(name string, rule admissionregistrationv1.RuleWithOperations, of *metav1.LabelSelector,
-	) admissionregistrationv1.ValidatingWebhook {
-		return admissionregistrationv1.ValidatingWebhook{
-			Name: name, ClientConfig: in.ClientConfig(validatePath), ObjectSelector: of,
-			Rules: []admissionregistrationv1.RuleWithOperations{rule}, MatchConditions: in.NotTheOperator(),
-			FailurePolicy: &fail, SideEffects: &none, TimeoutSeconds: &timeout, AdmissionReviewVersions: []string{"v1"},
-		}
-	}
-	ofComponents := &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{
+	revisions := in.ValidatingWebhook("revisions.oam.kinship.dev", validatePath,
+		pack.Writes(revisionKind.Group, "controllerrevisions"))
+	revisions.ObjectSelector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{
 		Key: oamv1alpha2.LabelComponent, Operator: metav1.LabelSelectorOpExists,
 	}}}
 	return &admissionregistrationv1.ValidatingWebhookConfiguration{
 		ObjectMeta: metav1.ObjectMeta{Name: configuration},
 		Webhooks: []admissionregistrationv1.ValidatingWebhook{
-			hook(validateName, rule(group, []string{applications, components}), nil),
-			hook("revisions.oam.kinship.dev", rule(revisionKind.Group, []string{"controllerrevisions"}), ofComponents),
+			in.ValidatingWebhook(validateName, validatePath, pack.Writes(group, applications, components)), revisions,
 		},
 	}
 }
@@ -86,15 +62,7 @@ func probe(ctx context.Context, c client.Client, namespace string) error {
 			ComponentName: "one", RevisionName: "two",
 		}}},
 	}
-	err := c.Create(ctx, ac, client.DryRunAll)
-	switch {
-	case err == nil:
-		return errors.New("the API server does not call the webhook for ApplicationConfigurations yet")
-	case !strings.Contains(err.Error(), validateName+`" denied the request`):
-		return fmt.Errorf("try the webhooks for ApplicationConfigurations: %w", err)
-	default:
-		return nil
-	}
+	return pack.Probe(ctx, c, ac, validateName, "ApplicationConfigurations")
 }
 
 // forgetAuthors removes the authors of objects that were written while a guard was missing.

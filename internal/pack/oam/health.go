@@ -51,13 +51,13 @@ func (r scopeReconciler) sumUp(ctx context.Context, p *scopePass) reconcile.Outc
 			ids = append(ids, id)
 		}
 	}
-	all := r.units(p.id, ids...)
+	all := r.workloads.Units(p.id, ids...)
 	var outcome reconcile.Outcome
 	sum := &oamv1alpha2.ScopeHealthCondition{HealthStatus: oamv1alpha2.Healthy}
 	p.obj.Status.WorkloadHealthConditions = nil
 	for i, ref := range refs {
 		id := idOf(ref, p.obj.Namespace)
-		obstacle := obstacles[i].And(all[id].outcome)
+		obstacle := obstacles[i].And(r.engine.Listed(all[id].Kinds...))
 		if isPassing(obstacle) {
 			return obstacle
 		}
@@ -66,7 +66,7 @@ func (r scopeReconciler) sumUp(ctx context.Context, p *scopePass) reconcile.Outc
 			TargetWorkload: ref, HealthStatus: oamv1alpha2.HealthUnknown, Diagnosis: obstacle.Message(),
 		}
 		if obstacle.IsDone() {
-			found := all[id].members()
+			found := all[id].Members()
 			one.HealthStatus, one.Diagnosis = healthOf(id, found)
 			if len(found) > 0 {
 				one.ComponentName = found[0].Labels[oamv1alpha2.LabelAppComponent]

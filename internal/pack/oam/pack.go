@@ -123,25 +123,9 @@ func traces(ctx context.Context, r pack.Reading) (pack.Traces, error) {
 			}
 		}
 	}
-	if len(kept) == 0 {
-		return all, nil
-	}
-	for _, resource := range owned() {
-		list, err := r.List(ctx, resource, metav1.ListOptions{})
-		if err != nil {
-			return all, err
-		}
-		for i := range list {
-			for _, owner := range list[i].OwnerReferences {
-				if kept[owner.UID] {
-					all.Found = append(all.Found, pack.Trace{
-						Resource: resource, Object: &list[i], Owner: owner.UID, Note: "they stay as they are, without an owner",
-					})
-				}
-			}
-		}
-	}
-	return all, nil
+	owned, err := pack.OwnedBy(ctx, r, kept, owned()...)
+	all.Found = append(all.Found, owned...)
+	return all, err
 }
 
 // owned returns the resources of Kubernetes that applications and workloads own.

@@ -3,58 +3,17 @@ package oam
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	oamv1alpha2 "github.com/kinship-dev/kinship/api/oam/v1alpha2"
-	"github.com/kinship-dev/kinship/pkg/authorise"
+	"github.com/kinship-dev/kinship/pkg/dataflow"
 	"github.com/kinship-dev/kinship/pkg/relation"
 )
-
-// fieldError says what is wrong with a field of an ApplicationConfiguration or of what it names, and
-// what to do.
-type fieldError struct{ field, reason string }
-
-// Error implements error.
-func (e *fieldError) Error() string { return e.field + ": " + e.reason }
-
-func wrong(field, format string, args ...any) *fieldError {
-	return &fieldError{field, fmt.Sprintf(format, args...)}
-}
 
 // pathBudget bounds what all paths of one application set, in elements and bytes. The values of an
 // application of 256 components are far below.
 const pathBudget = 4 << 20
-
-// fixed are the fields that no path may lead to: the operator decides them.
-var fixed = [][]string{
-	{"apiVersion"},
-	{"kind"},
-	{"metadata", "namespace"},
-	{"metadata", "ownerReferences"},
-	{"metadata", "uid"},
-	{"metadata", "finalizers"},
-	{"metadata", "managedFields"},
-	{"metadata", "annotations", authorise.AuthorsAnnotation},
-	{"status"},
-}
-
-// writablePath parses a path that a user wrote, and refuses one into a fixed field, or to an object
-// with a fixed field.
-func writablePath(field, text string) (relation.Path, error) {
-	path, err := relation.ParsePath(text)
-	if err != nil {
-		return path, wrong(field, "%s", err)
-	}
-	root := path.Root()
-	for _, f := range fixed {
-		if both := min(len(root), len(f)); slices.Equal(root[:both], f[:both]) {
-			return path, wrong(field, "%s can't be set by a path", strings.Join(f, "."))
-		}
-	}
-	return path, nil
-}
 
 // setParameters returns the content of a workload with the values that an application gives.
 func setParameters(
@@ -65,7 +24,7 @@ func setParameters(
 	for i, v := range values {
 		known := slices.ContainsFunc(parameters, func(p oamv1alpha2.ComponentParameter) bool { return p.Name == v.Name })
 		if !known {
-			return nil, wrong(fmt.Sprintf("%s.parameterValues[%d]", field, i), "the Component has no parameter %q", v.Name)
+			return nil, relation.Wrong(fmt.Sprintf("%s.parameterValues[%d]", field, i), "the Component has no parameter %q", v.Name)
 		}
 		given[v.Name] = v.Value
 	}
@@ -73,18 +32,15 @@ func setParameters(
 		value, ok := given[p.Name]
 		if !ok {
 			if p.Required != nil && *p.Required {
-				return nil, wrong(field+".parameterValues", "the Component requires a value for the parameter %q", p.Name)
+				return nil, relation.Wrong(field+".parameterValues", "the Component requires a value for the parameter %q", p.Name)
 			}
 			continue
 		}
 		for i, text := range p.FieldPaths {
 			at := fmt.Sprintf("spec.parameters[%s].fieldPaths[%d] of the Component", p.Name, i)
-			path, err := writablePath(at, text)
-			if err != nil {
+			var err error
+			if content, err = dataflow.Set(content, at, text, plain(value), budget); err != nil {
 				return nil, err
-			}
-			if content, err = path.SetWithin(content, plain(value), budget); err != nil {
-				return nil, wrong(at, "%s", err)
 			}
 		}
 	}

@@ -64,8 +64,7 @@ func (e *environment) read(_ context.Context, id object.ID) (client.Object, erro
 
 // drop drops the records of a deleted object that every kind has.
 func (e *environment) drop(id object.ID) {
-	e.watcher.Use(id)
-	e.waiters.WaitFor(id)
-	e.definitions.WaitFor(id)
+	e.workloads.Units(id)
+	e.engine.WaitFor(id)
 	e.inventories.Delete(id)
 }

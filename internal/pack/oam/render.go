@@ -16,6 +16,7 @@ import (
 
 	oamv1alpha2 "github.com/kinship-dev/kinship/api/oam/v1alpha2"
 	"github.com/kinship-dev/kinship/pkg/authorise"
+	"github.com/kinship-dev/kinship/pkg/dataflow"
 	"github.com/kinship-dev/kinship/pkg/object"
 	"github.com/kinship-dev/kinship/pkg/relation"
 )
@@ -61,6 +62,8 @@ type part struct {
 	isPerRevision bool
 	// authors wrote the application and the component.
 	authors []authorise.Author
+	// nodes are the workload and the traits with data outputs or data inputs.
+	nodes []dataflow.Node
 }
 
 // trait is a trait of a workload.
@@ -83,10 +86,10 @@ type renderer struct {
 	instances map[string]int
 }
 
-// render returns what an ApplicationConfiguration asks for. An error is a *fieldError.
+// render returns what an ApplicationConfiguration asks for. An error is a *relation.FieldError.
 func render(ac *oamv1alpha2.ApplicationConfiguration, from sources) (application, error) {
 	if len(ac.Spec.Components) == 0 {
-		return application{}, wrong("spec.components", "an application has at least one component")
+		return application{}, relation.Wrong("spec.components", "an application has at least one component")
 	}
 	app := application{budget: relation.NewBudget(pathBudget)}
 	r := renderer{ac, from, app.budget, map[string]int{}}
@@ -112,7 +115,7 @@ func (a application) distinct() error {
 	for _, o := range slices.Concat(a.objects(), a.stores) {
 		id := object.Of(o, o.GroupVersionKind().GroupKind())
 		if seen[id] {
-			return wrong("spec.components", "%s is there twice: give one another metadata.name", id.Short())
+			return relation.Wrong("spec.components", "%s is there twice: give one another metadata.name", id.Short())
 		}
 		seen[id] = true
 	}
@@ -131,6 +134,10 @@ func (r renderer) part(i int) (part, error) {
 	workload, err := objectOf(found.spec.Workload, "spec.workload of Component/"+found.name)
 	if err != nil {
 		return part{}, err
+	}
+	if _, served := r.from.plural(workload.GroupVersionKind()); !served {
+		return part{}, relation.Wrong("spec.workload of Component/"+found.name, "the API server serves no %s",
+			workload.GroupVersionKind())
 	}
 	workload.Object, err = setParameters(workload.Object, found.spec.Parameters, c.ParameterValues, field, r.budget)
 	if err != nil {
@@ -158,12 +165,15 @@ func (r renderer) part(i int) (part, error) {
 	if err != nil {
 		return part{}, err
 	}
-	return p, r.finishTraits(p, c, field, definitions, before)
+	if err := p.addNode(workload, field, c.DataOutputs, c.DataInputs); err != nil {
+		return part{}, err
+	}
+	return p, r.finishTraits(&p, c, field, definitions, before)
 }
 
 // finishTraits names the traits, and binds them to the workload.
 func (r renderer) finishTraits(
-	p part, c *oamv1alpha2.ApplicationConfigurationComponent, field string, definitions []definition, before *earlier,
+	p *part, c *oamv1alpha2.ApplicationConfigurationComponent, field string, definitions []definition, before *earlier,
 ) error {
 	taken := map[string]bool{}
 	for _, t := range p.traits {
@@ -175,14 +185,17 @@ func (r renderer) finishTraits(
 			t.SetName(traitName(p.component, definitions[j].name, &c.Traits[j], t, before, taken))
 		}
 		taken[t.GetName()] = true
-		at := fmt.Sprintf("%s.traits[%d].trait", field, j)
-		if err := checkApplies(definitions[j].spec, p.workload, r.from, at); err != nil {
+		at := fmt.Sprintf("%s.traits[%d]", field, j)
+		if err := checkApplies(definitions[j].spec, p.workload, r.from, at+".trait"); err != nil {
 			return err
 		}
 		if err := bindTrait(t, definitions[j].spec, p.workload, r.budget); err != nil {
 			return err
 		}
 		if err := p.finish(r.ApplicationConfiguration, t, oamv1alpha2.ResourceTypeTrait, nil, nil); err != nil {
+			return err
+		}
+		if err := p.addNode(t, at, c.Traits[j].DataOutputs, c.Traits[j].DataInputs); err != nil {
 			return err
 		}
 	}
@@ -192,7 +205,7 @@ func (r renderer) finishTraits(
 // checkName refuses a component with both names or none.
 func checkName(c *oamv1alpha2.ApplicationConfigurationComponent, field string) error {
 	if (c.ComponentName == "") == (c.RevisionName == "") {
-		return wrong(field, "set componentName or revisionName, and not both")
+		return relation.Wrong(field, "set componentName or revisionName, and not both")
 	}
 	return nil
 }
@@ -215,7 +228,7 @@ func (p *part) readTraits(
 		}
 		plural, served := from.plural(t.GroupVersionKind())
 		if !served {
-			return nil, false, wrong(at, "the API server serves no %s", t.GroupVersionKind())
+			return nil, false, relation.Wrong(at, "the API server serves no %s", t.GroupVersionKind())
 		}
 		d := definition{name: definitionName(t, oamv1alpha2.LabelTraitType, plural)}
 		one := trait{object: t}
@@ -238,7 +251,7 @@ func checkApplies(
 	}
 	plural, _ := from.plural(workload.GroupVersionKind())
 	if !appliesTo(definition.Spec.AppliesToWorkloads, workload, plural) {
-		return wrong(field, "TraitDefinition/%s applies to %s, and the workload is a %s",
+		return relation.Wrong(field, "TraitDefinition/%s applies to %s, and the workload is a %s",
 			definition.Name, strings.Join(definition.Spec.AppliesToWorkloads, ", "), workload.GetKind())
 	}
 	return nil
@@ -262,14 +275,14 @@ func (r renderer) statusOf(of component, workload string) *earlier {
 func objectOf(raw runtime.RawExtension, field string) (*unstructured.Unstructured, error) {
 	u := &unstructured.Unstructured{}
 	if err := json.Unmarshal(raw.Raw, &u.Object); err != nil || u.Object == nil {
-		return nil, wrong(field, "it is no object")
+		return nil, relation.Wrong(field, "it is no object")
 	}
 	if u.GetAPIVersion() == "" || u.GetKind() == "" {
-		return nil, wrong(field, "it needs an apiVersion and a kind")
+		return nil, relation.Wrong(field, "it needs an apiVersion and a kind")
 	}
 	if u.Object["metadata"] != nil {
 		if _, ok := u.Object["metadata"].(map[string]any); !ok {
-			return nil, wrong(field+".metadata", "it is no object")
+			return nil, relation.Wrong(field+".metadata", "it is no object")
 		}
 	}
 	return u, nil
@@ -298,7 +311,7 @@ func (p *part) finish(
 	if obj.GroupVersionKind().Group == oamv1alpha2.GroupVersion.Group && len(p.authors) > 0 {
 		text, err := authorise.FormatAuthors(p.authors...)
 		if err != nil {
-			return wrong("metadata.annotations", "%s", err)
+			return relation.Wrong("metadata.annotations", "%s", err)
 		}
 		ours[authorise.AuthorsAnnotation] = text
 	}

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	oamv1alpha2 "github.com/kinship-dev/kinship/api/oam/v1alpha2"
+	"github.com/kinship-dev/kinship/pkg/relation"
 )
 
 // memory are sources in memory.
@@ -24,7 +25,7 @@ type memory struct {
 func (m memory) component(c *oamv1alpha2.ApplicationConfigurationComponent) (component, error) {
 	found, ok := m.components[c.ComponentName]
 	if !ok {
-		return component{}, wrong("spec.components", "there is no Component %s", c.ComponentName)
+		return component{}, relation.Wrong("spec.components", "there is no Component %s", c.ComponentName)
 	}
 	return component{name: found.Name, revision: found.Name + "-v1", spec: found.Spec}, nil
 }

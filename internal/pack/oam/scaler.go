@@ -55,20 +55,16 @@ func (r *scalerReconciler) forget(trait object.ID) {
 func (r *scalerReconciler) scale(ctx context.Context, p *scalerPass) reconcile.Outcome {
 	r.yielding.Delete(p.id)
 	id := idOf(p.obj.Spec.WorkloadReference, p.obj.Namespace)
-	found := r.units(p.id, id)[id]
+	found := r.workloads.Units(p.id, id)[id]
+	outcome := r.engine.Listed(found.Kinds...)
 	switch {
-	case !found.outcome.IsDone():
-		return found.outcome
-	case found.workload == nil:
+	case !outcome.IsDone():
+		return outcome
+	case found.Workload == nil:
 		return lacking(p, "waiting for %s to be created", id.Short())
 	}
-	targets := found.children
-	if found.isAlone {
-		targets = found.members()
-	}
-	var outcome reconcile.Outcome
 	count := 0
-	for _, target := range targets {
+	for _, target := range found.Targets() {
 		if !r.isScalable(target) {
 			continue
 		}

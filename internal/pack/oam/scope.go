@@ -3,7 +3,6 @@ package oam
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -13,12 +12,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/webhook"
 
 	oamv1alpha2 "github.com/kinship-dev/kinship/api/oam/v1alpha2"
+	"github.com/kinship-dev/kinship/pkg/apply"
 	"github.com/kinship-dev/kinship/pkg/authorise"
+	"github.com/kinship-dev/kinship/pkg/dataflow"
+	"github.com/kinship-dev/kinship/pkg/engine"
 	"github.com/kinship-dev/kinship/pkg/object"
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 	"github.com/kinship-dev/kinship/pkg/relation"
@@ -70,7 +69,7 @@ func (r *applicationReconciler) joinScopes(ctx context.Context, p *applicationPa
 	for _, scope := range slices.SortedFunc(maps.Keys(all), compareReferences) {
 		m := all[scope]
 		if len(m.join) > 0 {
-			may := r.permitted(ctx, m.authors, p.Namespace, "patch", schema.FromAPIVersionAndKind(scope.APIVersion, scope.Kind))
+			may := r.permit.Check(ctx, m.authors, p.Namespace, "patch", schema.FromAPIVersionAndKind(scope.APIVersion, scope.Kind))
 			if outcome = outcome.And(may); !may.IsDone() {
 				m.join = nil
 			}
@@ -93,7 +92,7 @@ func (r *applicationReconciler) leaveScopes(ctx context.Context, p *applicationP
 			kinds = append(kinds, gk)
 		}
 	}
-	if outcome := r.watching(p.id, unique(kinds)...); isPassing(outcome) {
+	if outcome := r.engine.Use(p.id, kinds...); isPassing(outcome) {
 		return outcome // A kind that can't be watched does not hold the application.
 	}
 	var outcome reconcile.Outcome
@@ -119,7 +118,7 @@ func (r *applicationReconciler) isOwn(p *applicationPass, ref oamv1alpha2.TypedR
 	if presence != relation.Present {
 		return true
 	}
-	if _, hasOwner := ownerOf(found); hasOwner {
+	if _, hasOwner := engine.ControllerOf(found); hasOwner {
 		return metav1.IsControlledBy(found.Content, p)
 	}
 	return found.Labels[oamv1alpha2.LabelAppName] == p.Name
@@ -139,7 +138,7 @@ func (r *applicationReconciler) updateScope(
 	case err != nil:
 		return reconcile.Outcome{} // The objects of a removed kind are gone.
 	case !mapping.Namespaced:
-		return reconcile.Outcome{} // permitted lets no workload join, and the status may be forged.
+		return reconcile.Outcome{} // r.permit lets no workload join, and the status may be forged.
 	}
 	name := mapping.Resource.Resource + "." + scope.Group
 	definition, _ := r.engine.Get(in(scopeDefinitionKind, "", name)).(*oamv1alpha2.ScopeDefinition)
@@ -147,7 +146,7 @@ func (r *applicationReconciler) updateScope(
 		return reconcile.Outcome{}
 	}
 	err = r.editScope(ctx, scope, mapping.Resource.GroupVersion(), definition, add, drop)
-	var invalid *fieldError
+	var invalid *relation.FieldError
 	isInvalid := errors.As(err, &invalid)
 	switch {
 	case err == nil:
@@ -163,15 +162,13 @@ func (r *applicationReconciler) updateScope(
 	}
 }
 
-// editScope reads a scope and changes its list. References that are only added never conflict: many
-// applications join a scope at once. Any other change fails if another client changes the scope meanwhile.
-// A path that does not lead to a list is a *fieldError.
+// editScope changes the list of a scope. A path that does not lead to a list is a *relation.FieldError.
 func (r *applicationReconciler) editScope(
 	ctx context.Context, scope object.ID, version schema.GroupVersion, definition *oamv1alpha2.ScopeDefinition,
 	add, drop []oamv1alpha2.TypedReference,
 ) error {
-	field := "spec.workloadRefsPath of ScopeDefinition/" + definition.Name
-	path, err := writablePath(field, definition.Spec.WorkloadRefsPath)
+	path, err := dataflow.ParseWritable("spec.workloadRefsPath of ScopeDefinition/"+definition.Name,
+		definition.Spec.WorkloadRefsPath)
 	if err != nil {
 		return err
 	}
@@ -179,46 +176,20 @@ func (r *applicationReconciler) editScope(
 	if isHealth && holds(cached.Spec.WorkloadReferences, add, drop) {
 		return nil
 	}
-	live := &unstructured.Unstructured{}
-	live.SetGroupVersionKind(version.WithKind(scope.Kind))
-	if err := r.live.Get(ctx, scope.NamespacedName(), live); err != nil {
-		return err
-	}
-	list, err := listAt(live.Object, path)
-	if err != nil {
-		return err
-	}
-	kept, added := edited(list, add, drop)
-	pointer, hasPointer := path.Pointer()
-	var patch client.Patch
-	switch {
-	case len(kept) == len(list) && len(added) == 0:
-		return nil
-	case len(kept) == len(list) && len(list) > 0 && hasPointer:
-		patch, err = appending(live.GetUID(), pointer, added)
-	default:
-		patch = client.MergeFromWithOptions(live.DeepCopy(), client.MergeFromWithOptimisticLock{})
-		live.Object, err = path.Set(live.Object, append(kept, added...))
-	}
-	if err != nil {
-		return err
-	}
-	return r.live.Patch(ctx, live, patch, client.FieldOwner(fieldOwner))
+	u := &unstructured.Unstructured{}
+	u.SetGroupVersionKind(version.WithKind(scope.Kind))
+	u.SetNamespace(scope.Namespace)
+	u.SetName(scope.Name)
+	return apply.ListEdit{Path: path, Add: items(add), Drop: items(drop)}.Write(ctx, r.live, u, fieldOwner)
 }
 
-// appending returns the JSON patch (RFC 6902) that adds items to the end of a list that exists, unless the
-// object is another one by now.
-func appending(uid types.UID, list string, items []any) (client.Patch, error) {
-	operations := make([]webhook.JSONPatchOp, 1, 1+len(items))
-	operations[0] = webhook.JSONPatchOp{Operation: "test", Path: "/metadata/uid", Value: uid}
-	for _, item := range items {
-		operations = append(operations, webhook.JSONPatchOp{Operation: "add", Path: list + "/-", Value: item})
+// items returns references as the list of a scope has them.
+func items(refs []oamv1alpha2.TypedReference) []map[string]any {
+	all := make([]map[string]any, 0, len(refs))
+	for _, ref := range refs {
+		all = append(all, map[string]any{"apiVersion": ref.APIVersion, "kind": ref.Kind, "name": ref.Name})
 	}
-	text, err := json.Marshal(operations)
-	if err != nil {
-		return nil, fmt.Errorf("add to a list: %w", err)
-	}
-	return client.RawPatch(types.JSONPatchType, text), nil
+	return all
 }
 
 // holds reports whether a list has some references and none of others.
@@ -231,35 +202,4 @@ func holds(list, add, drop []oamv1alpha2.TypedReference) bool {
 	}
 	lacks := func(ref oamv1alpha2.TypedReference) bool { return !has(ref) }
 	return !slices.ContainsFunc(add, lacks) && !slices.ContainsFunc(drop, has)
-}
-
-// listAt returns the list at a path, or nil if there is none.
-func listAt(content map[string]any, path relation.Path) ([]any, error) {
-	values := path.Values(content)
-	if len(values) != 1 || values[0].Value == nil {
-		return nil, nil
-	}
-	list, ok := values[0].Value.([]any)
-	if !ok {
-		return nil, wrong(path.String(), "it is %s, not a list", relation.TypeOf(values[0].Value))
-	}
-	return list, nil
-}
-
-// edited returns the items of a list that stay when references are removed, and the items to add. Items
-// that are no references stay.
-func edited(list []any, add, drop []oamv1alpha2.TypedReference) (kept, added []any) {
-	is := func(item any, ref oamv1alpha2.TypedReference) bool {
-		m, ok := item.(map[string]any)
-		return ok && m["apiVersion"] == ref.APIVersion && m["kind"] == ref.Kind && m["name"] == ref.Name
-	}
-	kept = slices.DeleteFunc(slices.Clone(list), func(item any) bool {
-		return slices.ContainsFunc(drop, func(ref oamv1alpha2.TypedReference) bool { return is(item, ref) })
-	})
-	for _, ref := range add {
-		if !slices.ContainsFunc(kept, func(item any) bool { return is(item, ref) }) {
-			added = append(added, map[string]any{"apiVersion": ref.APIVersion, "kind": ref.Kind, "name": ref.Name})
-		}
-	}
-	return kept, added
 }

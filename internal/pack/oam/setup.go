@@ -3,14 +3,10 @@ package oam
 import (
 	"context"
 	"fmt"
-	"slices"
 	"sync"
 
 	appsv1 "k8s.io/api/apps/v1"
-	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	toolscache "k8s.io/client-go/tools/cache"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
@@ -21,9 +17,11 @@ import (
 	"github.com/kinship-dev/kinship/pkg/apply"
 	"github.com/kinship-dev/kinship/pkg/authorise"
 	"github.com/kinship-dev/kinship/pkg/engine"
+	"github.com/kinship-dev/kinship/pkg/oam"
 	"github.com/kinship-dev/kinship/pkg/object"
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 	"github.com/kinship-dev/kinship/pkg/relation"
+	"github.com/kinship-dev/kinship/pkg/revision"
 	"github.com/kinship-dev/kinship/pkg/watch"
 )
 
@@ -32,17 +30,16 @@ const workers = 8
 
 // environment is what the reconcilers of the pack share.
 type environment struct {
-	engine   *engine.Engine
-	watcher  *relation.Watcher
-	applier  *apply.Applier
-	live     client.Client
-	reviewer *authorise.Reviewer
-	// trust says that authors are not asked (--oam-trust-rbac). recorded says that the webhook
-	// records authors.
+	engine  *engine.Engine
+	watcher *relation.Watcher
+	applier *apply.Applier
+	live    client.Client
+	events  events.EventRecorder
+	permit  authorise.Permit
 	// once says that an object is applied once for each generation (--oam-apply-once-only).
-	trust, recorded, once bool
-	// revisions has the ControllerRevisions of Components.
-	revisions toolscache.Indexer
+	once bool
+	// history has the ControllerRevisions of Components.
+	history *revision.History
 	// inventories has the inventory of each parent after its last pass, with the uid, the hash and the
 	// mark of each object, for which the published statuses have no fields. After a restart each object
 	// is applied once more, which changes nothing.
@@ -50,31 +47,35 @@ type environment struct {
 	// exchanging has the applications that pass data: every change of one of their objects concerns
 	// them.
 	exchanging sync.Map // by object.ID
-	// waiters are the parents that a foreign object blocks.
-	waiters apply.Waiters
-	// stores wake the applications that read data from them.
-	stores apply.Waiters
-	// definitions wake the traits and scopes that have read them.
-	definitions apply.Waiters
-	// parents are the kinds whose objects control others.
-	parents []schema.GroupKind
+	// workloads finds the workloads of traits and scopes, with their children.
+	workloads *oam.Watched
 }
 
 // setup adds the controllers and the admission handlers of the pack to a manager.
 func setup(ctx context.Context, mgr manager.Manager, env pack.Environment, options Options) error {
 	r := &environment{
-		engine: engine.New(mgr, engine.Options{Name: group, Live: env.Live}), watcher: env.Watcher, live: env.Live,
-		reviewer: env.Reviewer, recorded: env.Enforcement == pack.ByWebhook,
-		trust: options.TrustRBAC, once: options.ApplyOnce,
+		watcher: env.Watcher, live: env.Live,
+		events: mgr.GetEventRecorder(fieldOwner), once: options.ApplyOnce,
+		permit: authorise.Permit{
+			Reviewer: env.Reviewer, Kinds: env.Watcher, Recorded: env.Enforcement == pack.ByWebhook, Trust: options.TrustRBAC,
+			Reason: reasonError, Unrecorded: unrecorded,
+		},
 		applier: &apply.Applier{
 			Client: env.Live, FieldOwner: fieldOwner, View: apply.Watched{Watcher: env.Watcher},
 			Rivals: &apply.Rivals{Client: env.Live, Within: rivalry},
 		},
-		parents: []schema.GroupKind{applicationKind.GroupKind(), containerizedKind.GroupKind()},
 	}
+	r.history = &revision.History{
+		Parent: componentKind, Label: oamv1alpha2.LabelComponent, Limit: revisionLimit,
+		Client: env.Live, FieldOwner: fieldOwner, Reason: reasonError,
+	}
+	r.workloads = &oam.Watched{Watcher: env.Watcher, Definition: r.workloadDefinition}
 	env.Watcher.Keep(keep)
-	env.Watcher.OnObject(r.objectChanged)
-	env.Watcher.OnKind(r.kindChanged)
+	env.Watcher.OnObject(r.gone)
+	r.engine = engine.New(mgr, engine.Options{
+		Name: group, Live: env.Live, Watcher: env.Watcher,
+		Reasons: engine.Reasons{Waiting: reasonError, Listing: reasonPassing},
+	})
 	for _, k := range r.kinds() {
 		r.engine.Add(k)
 	}
@@ -100,8 +101,8 @@ func (r *environment) kinds() []engine.Kind {
 	return []engine.Kind{
 		{
 			GVK: applicationKind, Example: &oamv1alpha2.ApplicationConfiguration{}, Writes: application, Workers: workers,
-			Relations:  []relation.Relation{applicationComponent, applicationRevision, applicationScope},
-			Declares:   r.usedDefinitions,
+			Relations: []relation.Relation{applicationComponent, applicationRevision, applicationScope},
+			Declares:  r.usedObjects, Composed: r.composedApplication,
 			Reconciler: newApplications(r, application).pass(),
 		},
 		{
@@ -110,19 +111,24 @@ func (r *environment) kinds() []engine.Kind {
 		},
 		{
 			GVK: containerizedKind, Example: &oamv1alpha2.ContainerizedWorkload{}, Writes: workload, Workers: workers,
-			Reconciler: newWorkloads(r, workload),
+			Composed: composedWorkload, Reconciler: newWorkloads(r, workload),
 		},
 		{
 			GVK: scalerKind, Example: &oamv1alpha2.ManualScalerTrait{}, Writes: scaler, Workers: workers,
-			Relations: []relation.Relation{scalerWorkload}, Reconciler: newScalers(r, scaler),
+			Relations: []relation.Relation{scalerWorkload}, Composed: composedTrait, Reconciler: newScalers(r, scaler),
 		},
 		{
 			GVK: healthScopeKind, Example: &oamv1alpha2.HealthScope{}, Writes: scope, Workers: workers,
-			Relations: []relation.Relation{scopeWorkload}, Ready: refsOf, Reconciler: newScopes(r, scope),
+			Relations: []relation.Relation{scopeWorkload}, Ready: refsOf, Composed: composedScope,
+			Reconciler: newScopes(r, scope),
 		},
 		{
 			GVK: workloadDefinitionKind, ClusterScoped: true, Example: &oamv1alpha2.WorkloadDefinition{},
-			Observe: func(id object.ID, _ watch.Change[client.Object]) { r.requeue(r.definitions.WaitingFor(id)...) },
+			Observe: func(id object.ID, _ watch.Change[client.Object]) {
+				for _, user := range r.workloads.Users(id.Name) {
+					r.engine.Requeue(user)
+				}
+			},
 		},
 		{GVK: traitDefinitionKind, ClusterScoped: true, Example: &oamv1alpha2.TraitDefinition{}, Ready: generationOf},
 		{GVK: scopeDefinitionKind, ClusterScoped: true, Example: &oamv1alpha2.ScopeDefinition{}, Ready: generationOf},
@@ -134,98 +140,41 @@ func generationOf(obj client.Object) (string, bool) { return fmt.Sprint(obj.GetG
 
 // openRevisions opens the informer of the ControllerRevisions of Components.
 func (r *environment) openRevisions(ctx context.Context, mgr manager.Manager, env pack.Environment) error {
-	ofComponents, err := labels.Parse(oamv1alpha2.LabelComponent)
-	if err != nil {
-		return fmt.Errorf("select ControllerRevisions: %w", err)
-	}
-	c, err := env.NewCache(cache.Options{ByObject: map[client.Object]cache.ByObject{
-		&appsv1.ControllerRevision{}: {Label: ofComponents},
-	}})
-	if err != nil {
-		return fmt.Errorf("make cache: %w", err)
-	}
-	store, err := watch.Open(ctx, c, revisionKind.GroupKind(), &appsv1.ControllerRevision{})
+	c, err := r.history.Open(ctx, env.NewCache)
 	if err != nil {
 		return err
 	}
-	if err := store.AddIndexers(toolscache.Indexers{byComponent: indexRevision}); err != nil {
-		return fmt.Errorf("watch ControllerRevisions: %w", err)
-	}
-	r.revisions = store.GetIndexer()
 	r.engine.Add(engine.Kind{
-		GVK: revisionKind, Example: &appsv1.ControllerRevision{}, Store: store.GetStore(), Ready: generationOf,
+		GVK: revisionKind, Example: &appsv1.ControllerRevision{}, Store: r.history.GetStore(), Ready: generationOf,
 	})
-	if _, err := store.Listen(watch.Handler(func(c watch.Change[client.Object]) {
+	if _, err := r.history.Listen(watch.Handler(func(c watch.Change[client.Object]) {
 		r.engine.Observe(revisionKind.GroupKind(), c)
-		r.engine.Requeue(componentOf(c.Object()))
+		r.engine.Requeue(r.history.ParentOf(c.Object()))
 	})); err != nil {
 		return err
 	}
 	return mgr.Add(c)
 }
 
-// objectChanged wakes the objects of the pack that a change of a workload, a trait or a child
-// concerns: its controller, and the traits and scopes that act on it or on its controller. The controller
-// that an object has lost is concerned too.
-func (r *environment) objectChanged(c relation.Change) {
-	obj := c.Object()
+// gone tells the Applier which objects are deleted. The engine is told afterwards.
+func (r *environment) gone(c relation.Change) {
 	if c.New == nil {
-		r.applier.Gone(obj.ID, obj.UID)
-	}
-	r.requeue(append(r.waiters.WaitingFor(obj.ID), r.stores.WaitingFor(obj.ID)...)...)
-	owners, concerns := ownersOf(c), apply.Concerns(c)
-	for _, owner := range owners {
-		_, exchanges := r.exchanging.Load(owner)
-		if exchanges || (concerns && slices.Contains(r.parents, owner.GroupKind())) {
-			r.engine.Requeue(owner)
-		}
-	}
-	chooses := concerns || isRelabelled(c)
-	if !chooses && !isHealthChange(c) {
-		return
-	}
-	for _, id := range append(owners, obj.ID) {
-		for _, source := range r.engine.Sources(id, "") {
-			if chooses || source.GroupKind() == healthScopeKind.GroupKind() {
-				r.engine.Requeue(source)
-			}
-		}
+		r.applier.Gone(c.Old.ID, c.Old.UID)
 	}
 }
 
-func (r *environment) requeue(ids ...object.ID) {
-	for _, id := range ids {
-		r.engine.Requeue(id)
-	}
+// composedApplication implements engine.Kind.Composed: every change of one of its objects concerns an
+// application that passes data.
+func (r *environment) composedApplication(id object.ID, c relation.Change) bool {
+	_, exchanges := r.exchanging.Load(id)
+	return exchanges || apply.Concerns(c)
 }
 
-// kindChanged wakes the users of a kind that was listed, installed or removed.
-func (r *environment) kindChanged(gk schema.GroupKind) {
-	for _, user := range r.watcher.Users(gk) {
-		if user.GroupKind() == applicationKind.GroupKind() {
-			r.engine.Declare(user) // With the names of the definitions of the kind.
-		}
-		r.engine.Requeue(user)
-	}
-}
+func composedWorkload(_ object.ID, c relation.Change) bool { return apply.Concerns(c) }
 
-// watching waits until the objects of some kinds are known.
-func (r *environment) watching(user object.ID, kinds ...schema.GroupKind) reconcile.Outcome {
-	r.watcher.Use(user, kinds...)
-	return r.listed(kinds...)
-}
+// composedTrait implements engine.Kind.Composed: a trait chooses children by their labels.
+func composedTrait(_ object.ID, c relation.Change) bool { return apply.Concerns(c) || isRelabelled(c) }
 
-// listed waits until kinds in use are listed.
-func (r *environment) listed(kinds ...schema.GroupKind) reconcile.Outcome {
-	var outcome reconcile.Outcome
-	for _, gk := range kinds {
-		switch problem := r.watcher.Problem(gk); {
-		case r.watcher.Ready(gk):
-		case problem != nil:
-			outcome = outcome.And(reconcile.Wait(reasonError, "%s can't be watched: %s", gk, problem))
-		default:
-			outcome = outcome.And(reconcile.Wait(reasonPassing, "waiting for the list of %s", gk))
-		}
-	}
-	return outcome
+func composedScope(id object.ID, c relation.Change) bool {
+	return composedTrait(id, c) || isHealthChange(c)
 }

@@ -35,11 +35,11 @@ func (s namespaced) component(c *oamv1alpha2.ApplicationConfigurationComponent) 
 	}
 	found, _ := s.engine.Get(in(componentKind, s.namespace, c.ComponentName)).(*oamv1alpha2.Component)
 	if found == nil {
-		return component{}, wrong("spec.components[*].componentName", "there is no Component/%s: create it", c.ComponentName)
+		return component{}, relation.Wrong("spec.components[*].componentName", "there is no Component/%s: create it", c.ComponentName)
 	}
 	revision, ok := latestRevision(found)
 	if !ok {
-		return component{}, wrong("spec.components[*].componentName", "Component/%s has no revision yet", c.ComponentName)
+		return component{}, relation.Wrong("spec.components[*].componentName", "Component/%s has no revision yet", c.ComponentName)
 	}
 	return component{found.Name, revision, found.Spec, found.Labels, found.Annotations, authorise.AuthorsOf(found)}, nil
 }
@@ -49,15 +49,15 @@ func (s namespaced) revision(name string) (component, error) {
 	const field = "spec.components[*].revisionName"
 	found, _ := s.engine.Get(in(revisionKind, s.namespace, name)).(*appsv1.ControllerRevision)
 	if found == nil {
-		return component{}, wrong(field, "there is no ControllerRevision/%s of a Component", name)
+		return component{}, relation.Wrong(field, "there is no ControllerRevision/%s of a Component", name)
 	}
 	c, err := componentIn(found)
 	if err != nil {
-		return component{}, wrong(field, "%s", err)
+		return component{}, relation.Wrong(field, "%s", err)
 	}
-	recorded, _ := s.engine.Get(componentOf(found)).(*oamv1alpha2.Component)
+	recorded, _ := s.engine.Get(s.history.ParentOf(found)).(*oamv1alpha2.Component)
 	if recorded == nil || !metav1.IsControlledBy(found, recorded) {
-		return component{}, wrong(field, "ControllerRevision/%s does not belong to Component/%s: the Component is not its "+
+		return component{}, relation.Wrong(field, "ControllerRevision/%s does not belong to Component/%s: the Component is not its "+
 			"controller", name, c.Name)
 	}
 	return component{c.Name, name, c.Spec, c.Labels, c.Annotations, authorise.AuthorsOf(found)}, nil
@@ -67,10 +67,15 @@ func (s namespaced) revision(name string) (component, error) {
 func componentIn(r *appsv1.ControllerRevision) (*oamv1alpha2.Component, error) {
 	var c oamv1alpha2.Component
 	if err := json.Unmarshal(r.Data.Raw, &c); err != nil {
-		return nil, wrong("data of ControllerRevision/"+r.Name, "it is no Component: %s", err)
+		return nil, relation.Wrong("data of ControllerRevision/"+r.Name, "it is no Component: %s", err)
 	}
 	c.Name, c.Namespace = r.Labels[oamv1alpha2.LabelComponent], r.Namespace
 	return &c, nil
+}
+
+func (e *environment) workloadDefinition(name string) *oamv1alpha2.WorkloadDefinition {
+	found, _ := e.engine.Get(in(workloadDefinitionKind, "", name)).(*oamv1alpha2.WorkloadDefinition)
+	return found
 }
 
 func (s namespaced) trait(name string) *oamv1alpha2.TraitDefinition {
@@ -84,32 +89,39 @@ func (s namespaced) plural(gvk schema.GroupVersionKind) (string, bool) {
 	return mapping.Resource.Resource, err == nil
 }
 
-// usedDefinitions adds the definitions of the traits and scopes of an application to its edges: a
-// change of a definition wakes the application.
-func (e *environment) usedDefinitions(id object.ID, obj client.Object, edges []relation.Edge) []relation.Edge {
+// usedObjects adds edges to the edges of an application: to the definitions of its traits and scopes, and
+// to the stores that its data inputs are read from. A change of these objects wakes the application.
+func (e *environment) usedObjects(id object.ID, obj client.Object, edges []relation.Edge) []relation.Edge {
 	ac, ok := obj.(*oamv1alpha2.ApplicationConfiguration)
 	if !ok {
 		return edges
 	}
 	from := e.sourcesIn(ac.Namespace)
-	add := func(gvk schema.GroupVersionKind, name string) {
+	add := func(target object.ID) {
 		edges = append(edges, relation.Edge{
-			Role: relation.Dependency, Declarer: id, Source: relation.Named(id), Target: relation.Named(in(gvk, "", name)),
+			Role: relation.Dependency, Declarer: id, Source: relation.Named(id), Target: relation.Named(target),
 		})
 	}
-	for i := range ac.Spec.Components {
-		for j := range ac.Spec.Components[i].Traits {
-			t, err := objectOf(ac.Spec.Components[i].Traits[j].Trait, "")
-			if err != nil {
-				continue
+	addStores := func(inputs []oamv1alpha2.DataInput) {
+		for _, input := range inputs {
+			if input.InputStore.Kind != "" {
+				add(idOf(input.InputStore.TypedReference, ac.Namespace))
 			}
-			plural, _ := from.plural(t.GroupVersionKind())
-			add(traitDefinitionKind, definitionName(t, oamv1alpha2.LabelTraitType, plural))
 		}
-		for _, s := range ac.Spec.Components[i].Scopes {
+	}
+	for _, c := range ac.Spec.Components {
+		addStores(c.DataInputs)
+		for _, t := range c.Traits {
+			addStores(t.DataInputs)
+			if u, err := objectOf(t.Trait, ""); err == nil {
+				plural, _ := from.plural(u.GroupVersionKind())
+				add(in(traitDefinitionKind, "", definitionName(u, oamv1alpha2.LabelTraitType, plural)))
+			}
+		}
+		for _, s := range c.Scopes {
 			gvk := schema.FromAPIVersionAndKind(s.ScopeReference.APIVersion, s.ScopeReference.Kind)
 			plural, _ := from.plural(gvk)
-			add(scopeDefinitionKind, plural+"."+gvk.Group)
+			add(in(scopeDefinitionKind, "", plural+"."+gvk.Group))
 		}
 	}
 	return edges

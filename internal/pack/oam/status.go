@@ -18,11 +18,12 @@ func isPassing(outcome reconcile.Outcome) bool {
 	return outcome.IsSuperseded() || outcome.Worst().Reason == reasonPassing
 }
 
-// setSynced writes an outcome as the published condition Synced.
-func setSynced(status *oamv1alpha2.ConditionedStatus, outcome reconcile.Outcome) {
+// setSynced writes an outcome as the published condition Synced, and reports whether the condition has
+// changed.
+func setSynced(status *oamv1alpha2.ConditionedStatus, outcome reconcile.Outcome) bool {
 	message := ""
 	if !outcome.IsDone() {
 		message = outcome.Message()
 	}
-	oam.SetSynced(status, message)
+	return oam.SetSynced(status, message)
 }

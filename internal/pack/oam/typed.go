@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/json"
 
 	oamv1alpha2 "github.com/kinship-dev/kinship/api/oam/v1alpha2"
+	"github.com/kinship-dev/kinship/pkg/relation"
 )
 
 // A workload may have the name of its WorkloadDefinition in the field type, and a trait the name of its
@@ -21,9 +22,9 @@ func (e *environment) typedWorkload(raw []byte) (map[string]any, error) {
 	if err != nil || name == "" {
 		return nil, err
 	}
-	definition, _ := e.engine.Get(in(workloadDefinitionKind, "", name)).(*oamv1alpha2.WorkloadDefinition)
+	definition := e.workloadDefinition(name)
 	if definition == nil {
-		return nil, wrong("spec.workload.type", "there is no WorkloadDefinition/%s", name)
+		return nil, relation.Wrong("spec.workload.type", "there is no WorkloadDefinition/%s", name)
 	}
 	gvk, err := e.kindOf(definition.Spec.Reference, "WorkloadDefinition/"+name)
 	if err != nil {
@@ -41,7 +42,7 @@ func (e *environment) typedTrait(raw []byte, field string) (map[string]any, erro
 	}
 	definition := e.sourcesIn("").trait(name)
 	if definition == nil {
-		return nil, wrong(field+".name", "there is no TraitDefinition/%s", name)
+		return nil, relation.Wrong(field+".name", "there is no TraitDefinition/%s", name)
 	}
 	gvk, err := e.kindOf(definition.Spec.Reference, "TraitDefinition/"+name)
 	if err != nil {
@@ -89,7 +90,7 @@ func (e *environment) kindOf(ref oamv1alpha2.DefinitionReference, definition str
 		}
 		return gvk, nil
 	}
-	return schema.GroupVersionKind{}, wrong("spec.definitionRef.name of "+definition,
+	return schema.GroupVersionKind{}, relation.Wrong("spec.definitionRef.name of "+definition,
 		"the API server serves no %s", ref.Name)
 }
 

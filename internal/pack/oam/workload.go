@@ -14,6 +14,7 @@ import (
 	"github.com/kinship-dev/kinship/pkg/oam"
 	"github.com/kinship-dev/kinship/pkg/object"
 	"github.com/kinship-dev/kinship/pkg/reconcile"
+	"github.com/kinship-dev/kinship/pkg/relation"
 )
 
 // childKinds are the kinds that a ContainerizedWorkload consists of.
@@ -33,7 +34,7 @@ func newWorkloads(e *environment, writes *reconcile.Writes) *reconcile.Pass[*wor
 		},
 		steps: []reconcile.Step[*workloadPass]{
 			{Name: "watch kinds", Run: func(_ context.Context, p *workloadPass) reconcile.Outcome {
-				return r.watching(p.id, groupKinds(childKinds)...)
+				return r.engine.Use(p.id, groupKinds(childKinds)...)
 			}},
 			{Name: "check rights", Run: func(ctx context.Context, p *workloadPass) reconcile.Outcome {
 				return r.permittedFor(ctx, p.obj, "create", childKinds...)
@@ -59,7 +60,10 @@ func (r workloadReconciler) inventory(p *workloadPass) []apply.Entry {
 	}
 	var all []apply.Entry
 	for _, gvk := range childKinds {
-		for _, obj := range r.controlledBy(p.obj.UID, p.obj.Namespace, gvk.GroupKind(), nil) {
+		found, _ := r.watcher.List(relation.Ref{
+			ID: in(gvk, p.obj.Namespace, ""), Selector: &relation.Selector{Controller: p.obj.UID},
+		})
+		for _, obj := range found {
 			all = append(all, apply.Entry{ID: obj.ID, Version: gvk.Version, UID: obj.UID})
 		}
 	}
@@ -105,22 +109,9 @@ func (r workloadReconciler) apply(ctx context.Context, p *workloadPass) reconcil
 // obstacles returns the outcome of an apply for a parent.
 func (e *environment) obstacles(parent object.ID, err error, result apply.Result) reconcile.Outcome {
 	outcome := reconcile.Fail(reasonError, err)
-	e.waiters.WaitFor(parent, result.Changes.Of(apply.Foreign, apply.Terminating)...)
+	e.engine.WaitFor(parent, result.Changes.Of(apply.Foreign, apply.Terminating)...)
 	for _, c := range result.Changes {
-		switch c.Action {
-		case apply.Foreign:
-			outcome = outcome.And(reconcile.WaitFor(refusedRetry, reasonError, "existing %s is not controlled by this %s: "+
-				"choose another name, or delete the object", c.ID.Short(), parent.Kind))
-		case apply.Contested:
-			outcome = outcome.And(reconcile.Wait(reasonError, "%s: %s", c.ID.Short(), c.Message))
-		case apply.Terminating:
-			outcome = outcome.And(reconcile.Wait(reasonError, "waiting until the deleted %s no longer exists",
-				c.ID.Short()))
-		case apply.Refused:
-			outcome = outcome.And(reconcile.WaitFor(refusedRetry, reasonError, "deletion of %s was refused: %s",
-				c.ID.Short(), c.Message))
-		default: // Other actions are no obstacles.
-		}
+		outcome = outcome.And(c.Obstacle(reasonError, parent.Kind))
 	}
 	if !outcome.IsDone() {
 		return outcome.And(reconcile.After(result.Recheck))

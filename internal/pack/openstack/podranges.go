@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
+	"github.com/kinship-dev/kinship/pkg/locked"
 	"github.com/kinship-dev/kinship/pkg/watch"
 )
 
@@ -23,9 +24,8 @@ import (
 // for concurrent use.
 type podRanges struct {
 	log    logr.Logger
-	mu     sync.RWMutex
-	byNode map[string][]netip.Prefix
-	told   bool // whether unknown was called
+	byNode locked.Map[string, []netip.Prefix]
+	once   sync.Once // for unknown
 }
 
 // watchPodRanges reads spec.podCIDRs of all Nodes, and watches the Nodes while the manager
@@ -34,7 +34,7 @@ type podRanges struct {
 func watchPodRanges(
 	ctx context.Context, mgr manager.Manager, live client.Client, log logr.Logger,
 ) (*podRanges, error) {
-	p := &podRanges{log: log, byNode: map[string][]netip.Prefix{}}
+	p := &podRanges{log: log}
 	if err := retry.OnError(patience, worthAnother, func() error { return p.read(ctx, live) }); err != nil {
 		p.unknown(err.Error())
 	} else if len(p.ranges()) == 0 {
@@ -117,9 +117,7 @@ func onlyRanges(cached any) (any, error) {
 
 func (p *podRanges) follow(c watch.Change[*corev1.Node]) {
 	if c.New == nil {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		delete(p.byNode, c.Old.Name)
+		p.byNode.Delete(c.Old.Name)
 		return
 	}
 	p.set(c.New)
@@ -136,32 +134,20 @@ func (p *podRanges) set(n *corev1.Node) {
 		}
 		ranges = append(ranges, prefix.Masked())
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if len(ranges) == 0 {
-		delete(p.byNode, n.Name)
-		return
-	}
-	p.byNode[n.Name] = ranges
+	p.byNode.Update(n.Name, func([]netip.Prefix, bool) ([]netip.Prefix, bool) { return ranges, len(ranges) > 0 })
 }
 
 // unknown logs once that the ranges of Pods are not known.
 func (p *podRanges) unknown(reason string) {
-	p.mu.Lock()
-	told := p.told
-	p.told = true
-	p.mu.Unlock()
-	if !told {
+	p.once.Do(func() {
 		p.log.Info("The ranges of Pods are not known: close them with --openstack-closed-cidrs", "reason", reason)
-	}
+	})
 }
 
 // ranges returns the ranges of all Nodes.
 func (p *podRanges) ranges() []netip.Prefix {
-	p.mu.RLock()
-	defer p.mu.RUnlock()
-	all := make([]netip.Prefix, 0, len(p.byNode))
-	for _, ranges := range p.byNode {
+	var all []netip.Prefix
+	for _, ranges := range p.byNode.All() {
 		all = append(all, ranges...)
 	}
 	return all

@@ -12,6 +12,15 @@ import (
 	"github.com/kinship-dev/kinship/internal/shareddata"
 )
 
+// TestExclusive: the client knows for which types the cloud changes one resource at a time.
+func TestExclusive(t *testing.T) {
+	for name, row := range Observed() {
+		if row.Exclusive != azure.IsExclusive(name) {
+			t.Errorf("%s: the cloud says %t, and the client %t", name, row.Exclusive, azure.IsExclusive(name))
+		}
+	}
+}
+
 // TestAllTypes puts, reads and deletes a resource of each type that a list of ARM's types has, with its owners.
 func TestAllTypes(t *testing.T) {
 	text, err := os.ReadFile(shareddata.Path(t, "arm-schemas-all/types.json"))

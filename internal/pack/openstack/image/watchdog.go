@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -18,47 +19,34 @@ const (
 
 // watchdog ends a stream that is too slow.
 type watchdog struct {
-	mu    sync.Mutex
-	moved int
-	timer *time.Timer // nil after stop
+	moved atomic.Int64
+	stop  func() // ends the watch
 }
 
 // watch calls slow if fewer than least bytes moved within every.
 func watch(slow func()) *watchdog {
-	w := &watchdog{}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.timer = time.AfterFunc(every, func() {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		switch {
-		case w.timer == nil:
-		case w.moved < least:
-			slow()
-		default:
-			w.moved = 0
-			w.timer.Reset(every)
+	stopped := make(chan struct{})
+	w := &watchdog{stop: sync.OnceFunc(func() { close(stopped) })}
+	go func() {
+		ticker := time.NewTicker(every)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-stopped:
+				return
+			case <-ticker.C:
+			}
+			if w.moved.Swap(0) < least {
+				slow()
+				return
+			}
 		}
-	})
+	}()
 	return w
 }
 
 // add adds n moved bytes.
-func (w *watchdog) add(n int) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.moved += n
-}
-
-// stop ends the watch.
-func (w *watchdog) stop() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.timer != nil {
-		w.timer.Stop()
-		w.timer = nil
-	}
-}
+func (w *watchdog) add(n int) { w.moved.Add(int64(n)) }
 
 // watched counts the bytes that are read from an io.Reader.
 type watched struct {

@@ -1,4 +1,4 @@
-package azure_test
+package azuremove_test
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/kinship-dev/kinship/internal/cli/azuremove"
 	azurecloud "github.com/kinship-dev/kinship/internal/cloud/azure"
 	"github.com/kinship-dev/kinship/internal/cloud/azure/emulator"
 	"github.com/kinship-dev/kinship/internal/pack/azure"
@@ -47,7 +48,7 @@ func TestImportNames(t *testing.T) {
 	}
 	var objects []*unstructured.Unstructured
 	names := map[string]bool{}
-	err = azure.Importer{
+	err = azuremove.Importer{
 		Kinds: all(t), Cloud: cloud, Types: []string{"Microsoft.Network/virtualNetworks"},
 		Write: func(u *unstructured.Unstructured) error {
 			objects = append(objects, u)

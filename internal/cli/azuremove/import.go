@@ -1,4 +1,4 @@
-package azure
+package azuremove
 
 import (
 	"fmt"
@@ -24,7 +24,7 @@ func Import(
 		return nil, nil, err
 	}
 	if name, ok := body["name"].(string); ok && exact {
-		rest = append(rest, catalogue.Rest{Path: namePath, Value: name})
+		rest = append(rest, catalogue.Rest{Path: catalogue.NamePath, Value: name})
 	}
 	if exact {
 		catalogue.SetRest(spec, rest)

@@ -1,0 +1,16 @@
+package azure
+
+import (
+	"slices"
+	"strings"
+)
+
+// exclusive are the types of which ARM changes one resource of a parent at a time, as recordings show: ARM refuses
+// another change with RetryableErrorDueToAnotherOperation.
+var exclusive = []string{"Microsoft.Network/routeTables/routes"}
+
+// IsExclusive reports whether ARM changes one resource of a type at a time among the children of a parent, such
+// as the routes of a route table.
+func IsExclusive(typ string) bool {
+	return slices.ContainsFunc(exclusive, func(one string) bool { return strings.EqualFold(one, typ) })
+}

@@ -1,0 +1,80 @@
+package story
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kinship-dev/kinship/api/azure/catalogue"
+	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/pack/azure"
+)
+
+// AzureSubscription is the subscription of the story about Azure.
+const AzureSubscription = "11111111-2222-3333-4444-555555555555"
+
+// azureTypes are the patterns of the kinds of the story about Azure.
+var azureTypes = []string{
+	"Microsoft.Resources/resourceGroups", "Microsoft.Network/virtualNetworks*", "Microsoft.Network/routeTables*",
+	"Microsoft.Network/networkSecurityGroups", "Microsoft.Network/publicIPAddresses",
+	"Microsoft.Network/networkInterfaces", "Microsoft.Network/loadBalancers",
+	"Microsoft.Compute/virtualMachineScaleSets", "Microsoft.Batch/batchAccounts*",
+}
+
+// EnableAzure enables the kinds of the story about Azure for the operator.
+func EnableAzure(ctx context.Context, config *rest.Config) error {
+	all, err := catalogue.Embedded()
+	if err != nil {
+		return err
+	}
+	config = rest.CopyConfig(config)
+	config.QPS = -1
+	cluster, err := client.New(config, client.Options{Scheme: scheme.Scheme})
+	if err != nil {
+		return fmt.Errorf("make client: %w", err)
+	}
+	var kinds []*catalogue.Kind
+	for _, pattern := range azureTypes {
+		found, err := all.Match(pattern)
+		if err != nil {
+			return err
+		}
+		kinds = append(kinds, found...)
+	}
+	return azure.Enable(ctx, cluster, all, kinds, azure.Grant{Account: rbacv1.Subject{
+		Kind: rbacv1.ServiceAccountKind, Namespace: app.Namespace, Name: app.AccountOf("azure"),
+	}})
+}
+
+// Define creates the kinds and the namespace that the stories of all packs need. clouds is the
+// clouds.yaml of the OpenStack that the stories use.
+func Define(ctx context.Context, stage *Stage, clouds string) error {
+	return errors.Join(DefineUsage(ctx, stage), DefineNamespace(ctx, stage), DefineOpenstack(ctx, stage, clouds),
+		DefineOam(ctx, stage), DefineAzure(ctx, stage))
+}
+
+// All returns the stories of all packs.
+func All(clouds string) ([]Story, error) {
+	var all []Story
+	for _, read := range []func() ([]Story, error){
+		Usage, Iot, func() ([]Story, error) { return Openstack(clouds) }, Oam, Azure,
+	} {
+		stories, err := read()
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, stories...)
+	}
+	return all, nil
+}
+
+// Leave applies the examples of all packs once more, for people to look around.
+func Leave(ctx context.Context, stage *Stage, clouds string) error {
+	return errors.Join(LeaveUsage(ctx, stage), LeaveIot(ctx, stage), LeaveOpenstack(ctx, stage, clouds),
+		LeaveOam(ctx, stage), LeaveAzure(ctx, stage))
+}

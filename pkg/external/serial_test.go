@@ -1,0 +1,270 @@
+package external
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kinship-dev/kinship/pkg/condition"
+	"github.com/kinship-dev/kinship/pkg/object"
+	"github.com/kinship-dev/kinship/pkg/reconcile"
+)
+
+// newSerialWorld returns the world of a slow cloud that changes one thing at a time, with Networks of these
+// names.
+func newSerialWorld(t *testing.T, looks int, names ...string) *toyWorld {
+	t.Helper()
+	w := newToyWorld(t, true)
+	w.serial()
+	w.cloud.change(func(c *toyCloud) { c.slow = looks })
+	w.create(names...)
+	return w
+}
+
+// serial has the Networks change one after the other.
+func (w *toyWorld) serial() {
+	w.r.kind.Serial = func(Input[netKind]) string { return "the box" }
+}
+
+// wakes compares the objects that were woken since the last time, and expects that no operation began
+// during another one.
+func (w *toyWorld) wakes(reason string, names ...string) {
+	w.t.Helper()
+	if diff := cmp.Diff(names, w.woken); diff != "" {
+		w.t.Fatalf("%s: woken (-want +got):\n%s", reason, diff)
+	}
+	w.woken = nil
+	w.cloud.change(func(c *toyCloud) {
+		if c.overlaps > 0 {
+			w.t.Fatalf("%s: %d operations began during another one", reason, c.overlaps)
+		}
+	})
+}
+
+const waitsForBox = "Waiting for the change of another resource in the box to end"
+
+// TestSerial: the creations, updates and deletions of things in one box do not overlap, however many passes an
+// operation takes. Its end wakes the object that came next.
+func TestSerial(t *testing.T) {
+	w := newSerialWorld(t, 2, "a", "b", "c")
+	const begun = "none Waiting for resource to be created"
+	w.pass("a", "c", "b")
+	w.expect("the first one", states{"a": begun, "b": "none " + waitsForBox, "c": "none " + waitsForBox},
+		"GET /things/blue-a", "PUT /things/blue-a")
+	w.later(3*time.Second, "a")
+	w.pass("b", "c")
+	w.wakes("it runs")
+	w.later(5*time.Second, "a")
+	w.wakes("it has ended", "c")
+	w.pass("b", "c")
+	w.expect("the next one", states{"a": "blue-a", "b": "none " + waitsForBox, "c": begun}, "GET /operations/op1",
+		"GET /operations/op1", "GET /things/blue-a", "GET /things/blue-c", "PUT /things/blue-c")
+
+	w.delete("a")
+	w.r.kind.Differs = func(Input[netKind], string) []string { return []string{"red"} }
+	w.pass("a")
+	w.later(3*time.Second, "c")
+	w.later(5*time.Second, "c")
+	w.wakes("the thing is also painted before another one is changed")
+	w.later(3*time.Second, "c")
+	w.r.kind.Differs = func(Input[netKind], string) []string { return nil }
+	w.later(5*time.Second, "c")
+	w.wakes("it is painted", "b")
+	w.r.kind.Differs = func(Input[netKind], string) []string { return []string{"red"} }
+	w.edit("c")
+	w.pass("c")
+	w.expect("it waits for the others", states{"a": "blue-a " + waitsForBox, "c": "blue-c " + waitsForBox},
+		"GET /operations/op2", "GET /operations/op2", "GET /things/blue-c", "PATCH /things/blue-c",
+		"GET /things/blue-c", "GET /operations/op3", "GET /things/blue-c", "GET /operations/op3", "GET /things/blue-c",
+		"GET /things/blue-c")
+}
+
+// TestSerialLong: a change may go on for longer than carriedOut, as long as the cloud says that the change goes on.
+func TestSerialLong(t *testing.T) {
+	w := newSerialWorld(t, 3, "a", "b")
+	w.pass("a", "b")
+	for range 2 {
+		w.later(carriedOut-time.Second, "a")
+		w.wakes("it runs")
+	}
+	w.later(carriedOut-time.Second, "a")
+	w.wakes("it has ended", "b")
+}
+
+// TestSerialDeletions: the next object waits until the thing of the one before is gone.
+func TestSerialDeletions(t *testing.T) {
+	w := newSerialWorld(t, 0, "a", "b")
+	w.pass("a", "b")
+	w.wakes("nothing takes long")
+	w.cloud.change(func(c *toyCloud) { c.slow, c.calls = 1, nil })
+	w.delete("a", "b")
+	w.pass("a", "b")
+	w.later(3*time.Second, "a")
+	w.wakes("it runs")
+	w.cloud.change((*toyCloud).finish)
+	w.later(3*time.Second, "a")
+	w.wakes("it has ended", "b")
+	w.pass("b")
+	w.expect("the next one", states{"a": "gone", "b": "blue-b Waiting for resource to be deleted"},
+		"DELETE /things/blue-a", "GET /things/blue-a", "GET /things/blue-a", "DELETE /things/blue-b")
+	w.cloud.change((*toyCloud).finish)
+	w.later(3*time.Second, "b")
+	w.forgotten()
+}
+
+// TestSerialKilled: another process knows from the intent that a creation goes on.
+func TestSerialKilled(t *testing.T) {
+	w := newSerialWorld(t, 1, "a", "b")
+	w.pass("b", "a")
+	w.restart()
+	w.serial()
+	w.watch("b")
+	w.watch("a")
+	w.clock.SetTime(w.clock.Now().Add(3 * time.Second))
+	w.pass("a")
+	w.pass("b")
+	w.wakes("the creation of b has ended", "a")
+	w.pass("a")
+	w.expect("each was created once", states{"a": "none Waiting for resource to be created", "b": "blue-b"},
+		"GET /things/blue-b", "PUT /things/blue-b", "GET /operations/op1", "GET /things/blue-b", "GET /things/blue-a",
+		"PUT /things/blue-a")
+}
+
+// TestSerialUnanswered: another process knows also of a creation that was not answered, and waits until the thing is
+// found and serves.
+func TestSerialUnanswered(t *testing.T) {
+	w := newSerialWorld(t, 1, "a", "b")
+	w.cloud.change(func(c *toyCloud) { c.lose = "PUT" })
+	w.pass("b")
+	w.restart()
+	w.serial()
+	w.watch("b")
+	w.pass("a", "b")
+	w.cloud.change((*toyCloud).finish)
+	w.r.kind.Observe = func(netKind, string) reconcile.Outcome {
+		return reconcile.Progress(condition.ReasonProgressing, "it is being made")
+	}
+	w.pass("b")
+	w.wakes("it does not serve yet")
+	w.r.kind.Observe = func(netKind, string) reconcile.Outcome { return reconcile.Outcome{} }
+	w.pass("b")
+	w.wakes("it serves", "a")
+	w.expect("nothing was done twice", states{"a": "none " + waitsForBox, "b": "blue-b"},
+		"GET /things/blue-b", "PUT /things/blue-b", "GET /things/blue-b", "GET /things/blue-b", "GET /things/blue-b")
+}
+
+// TestSerialDeletedHolder: a deleted object has its thing created to the end, and deleted, before another thing
+// is changed. An object that is gone, by whatever hand, lets the next one go on.
+func TestSerialDeletedHolder(t *testing.T) {
+	for name, c := range map[string]struct {
+		ends  func(w *toyWorld)
+		calls []string
+	}{
+		"by the operator": {func(w *toyWorld) {
+			w.later(3*time.Second, "a")
+			w.wakes("its deletion has begun")
+			w.cloud.change((*toyCloud).finish)
+			w.later(3*time.Second, "a")
+		}, []string{
+			"GET /things/blue-a", "PUT /things/blue-a", "GET /operations/op1", "GET /things/blue-a", "DELETE /things/blue-a",
+			"GET /things/blue-a", "GET /operations/op1", "GET /things/blue-a", "GET /things/blue-b", "PUT /things/blue-b",
+		}},
+		"by a person": {func(w *toyWorld) {
+			w.cloud.change((*toyCloud).finish)
+			w.finalizers("a", `[]`)
+		}, []string{"GET /things/blue-a", "PUT /things/blue-a", "GET /things/blue-b", "PUT /things/blue-b"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newSerialWorld(t, 1, "a", "b")
+			w.pass("a", "b")
+			w.delete("a")
+			w.pass("a")
+			w.wakes("its creation goes on")
+			c.ends(w)
+			w.wakes("it is gone", "b")
+			w.pass("b")
+			w.expect("the next one", states{"a": "gone", "b": "none Waiting for resource to be created"}, c.calls...)
+		})
+	}
+}
+
+// TestSerialHeld: a deleted object that waits for its users does not ask for the end of its change, and holds up
+// nobody.
+func TestSerialHeld(t *testing.T) {
+	w := newSerialWorld(t, 1, "a", "b")
+	w.pass("a", "b")
+	w.finalizers("a", `["example.com/network", "example.com/used"]`)
+	w.delete("a")
+	w.pass("a")
+	w.wakes("it waits", "b")
+}
+
+// TestSerialFailed: the failure of a change ends the change. The change of a cloud that does not answer
+// counts as ended after a while.
+func TestSerialFailed(t *testing.T) {
+	w := newSerialWorld(t, 1, "a", "b", "c")
+	w.cloud.change(func(c *toyCloud) { c.refuse = "no" })
+	w.pass("a", "b", "c")
+	w.later(3*time.Second, "a")
+	w.wakes("refused", "b")
+	w.pass("b")
+	w.clock.SetTime(w.clock.Now().Add(3 * time.Second))
+	w.actor.address = "http://127.0.0.1:0"
+	for _, wakes := range [][]string{nil, {"c"}} {
+		w.pass("b")
+		w.wakes("no answer", wakes...)
+		w.clock.SetTime(w.clock.Now().Add(carriedOut))
+	}
+}
+
+// TestSerialPlaces: things in different boxes, and things without a box, are changed at once.
+func TestSerialPlaces(t *testing.T) {
+	w := newSerialWorld(t, 1, "a", "b", "c")
+	boxes := map[string]string{"a": "box", "b": "another"}
+	w.r.kind.Serial = func(in Input[netKind]) string { return boxes[in.Object.Name] }
+	w.pass("a", "b", "c")
+	const begun = "none Waiting for resource to be created"
+	w.expect("at once", states{"a": begun, "b": begun, "c": begun}, "GET /things/blue-a", "PUT /things/blue-a",
+		"GET /things/blue-b", "PUT /things/blue-b", "GET /things/blue-c", "PUT /things/blue-c")
+}
+
+// TestSerialReservations: a reservation is given to the object that waited longest and is still there. A late event
+// restores none.
+func TestSerialReservations(t *testing.T) {
+	var woken []string
+	s := newRecords(func(id object.ID) { woken = append(woken, id.Name) })
+	place := serialKey{networks.GroupKind(), "cloud", "box"}
+	a, b, c, d := s.learn(object.ID{Name: "a"}, "a"), s.learn(object.ID{Name: "b"}, "b"),
+		s.learn(object.ID{Name: "c"}, "c"), s.learn(object.ID{Name: "d"}, "d")
+	s.restoreChange(a, place)
+	s.restoreChange(b, place)
+	for _, r := range []*record{c, d, b, c} {
+		if s.reserveChange(r, place) {
+			t.Fatalf("%s has the place of a", r.id.Name)
+		}
+	}
+	s.forget(c)
+	s.restoreChange(a, serialKey{})
+	if want := []string{"d"}; !slices.Equal(woken, want) || !s.beginPass(d) || s.beginPass(a) {
+		t.Fatalf("%v were woken, want %v", woken, want)
+	}
+	s.endChange(d)
+	s.endChange(b)
+	if s.restoreChange(a, place); s.beginPass(a) {
+		t.Error("a late event restored a reservation")
+	}
+	if len(s.sequences) > 0 {
+		t.Error("a place is remembered without objects")
+	}
+}
+
+// finalizers has a person write the finalizers of an object.
+func (w *toyWorld) finalizers(name, list string) {
+	w.t.Helper()
+	patch := client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"finalizers":`+list+`}}`))
+	w.must(w.c.Patch(w.t.Context(), w.read(name), patch))
+	w.watch(name)
+}

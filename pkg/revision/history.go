@@ -1,0 +1,240 @@
+package revision
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kinship-dev/kinship/pkg/authorise"
+	"github.com/kinship-dev/kinship/pkg/object"
+	"github.com/kinship-dev/kinship/pkg/reconcile"
+	"github.com/kinship-dev/kinship/pkg/watch"
+)
+
+// Kind is the kind of revisions.
+var Kind = appsv1.SchemeGroupVersion.WithKind("ControllerRevision")
+
+// takenRetry is the pause until a name is tried again that a foreign ControllerRevision has.
+const takenRetry = time.Minute
+
+// byParent is the index of ControllerRevisions by the object that they record.
+const byParent = "parent"
+
+// History records the specs of the objects of a kind. Set the fields and call [History.Open] before any other
+// method. A History is safe for concurrent use if no two goroutines work on the same object.
+type History struct {
+	// Store is the informer of the revisions.
+	watch.Store
+
+	// Parent is the kind of the objects.
+	Parent schema.GroupVersionKind
+	// Label is the label of the revisions that has the name of the object as its value.
+	Label string
+	// Limit is how many revisions of an object [History.Prune] keeps besides those that are used.
+	Limit int
+	// Client writes to the API server. Client MUST NOT read from a cache.
+	Client client.Client
+	// FieldOwner is the field manager of the revisions.
+	FieldOwner string
+	// Reason is the reason of outcomes that are not done.
+	Reason string
+}
+
+// Open opens the informer of the revisions in a cache of its own, which the caller starts.
+func (h *History) Open(
+	ctx context.Context, newCache func(cache.Options) (cache.Cache, error),
+) (cache.Cache, error) {
+	selector, err := labels.Parse(h.Label)
+	if err != nil {
+		return nil, fmt.Errorf("select ControllerRevisions: %w", err)
+	}
+	c, err := newCache(cache.Options{ByObject: map[client.Object]cache.ByObject{
+		&appsv1.ControllerRevision{}: {Label: selector},
+	}})
+	if err != nil {
+		return nil, fmt.Errorf("make cache: %w", err)
+	}
+	if h.Store, err = watch.Open(ctx, c, Kind.GroupKind(), &appsv1.ControllerRevision{}); err != nil {
+		return nil, err
+	}
+	if err := h.AddIndexers(toolscache.Indexers{byParent: h.indexParent}); err != nil {
+		return nil, fmt.Errorf("watch ControllerRevisions: %w", err)
+	}
+	return c, nil
+}
+
+func (h *History) indexParent(obj any) ([]string, error) {
+	r, ok := obj.(*appsv1.ControllerRevision)
+	if !ok {
+		return nil, nil
+	}
+	return []string{h.ParentOf(r).String()}, nil
+}
+
+// ParentOf returns the object that a revision says it records. The revision belongs to the object only if
+// the object is its controller.
+func (h *History) ParentOf(revision client.Object) object.ID {
+	return object.ID{
+		Group: h.Parent.Group, Kind: h.Parent.Kind, Namespace: revision.GetNamespace(), Name: revision.GetLabels()[h.Label],
+	}
+}
+
+// Of returns the revisions of an object from the cache, from the oldest to the newest.
+func (h *History) Of(parent client.Object) ([]*appsv1.ControllerRevision, error) {
+	id := object.Of(parent, h.Parent.GroupKind())
+	found, err := h.GetIndexer().ByIndex(byParent, id.String())
+	if err != nil {
+		return nil, fmt.Errorf("list the revisions of %s: %w", id, err)
+	}
+	all := make([]*appsv1.ControllerRevision, 0, len(found))
+	for _, f := range found {
+		if revision := f.(*appsv1.ControllerRevision); metav1.IsControlledBy(revision, parent) {
+			all = append(all, revision)
+		}
+	}
+	slices.SortFunc(all, func(a, b *appsv1.ControllerRevision) int { return cmp.Compare(a.Revision, b.Revision) })
+	return all, nil
+}
+
+// Record returns the newest revision of an object, after it has created one if the newest does not have the
+// present spec. last is the number of the newest revision that the status of the object has on record:
+// the cache may be late. isPresent reports whether the data of a revision have the present spec, and content
+// is what a new revision has as its data.
+func (h *History) Record(
+	ctx context.Context, parent client.Object, last int64, content any, isPresent func(data []byte) bool,
+) (*appsv1.ControllerRevision, reconcile.Outcome) {
+	all, err := h.Of(parent)
+	if err != nil {
+		return nil, reconcile.Fail(h.Reason, err)
+	}
+	newest, err := h.newest(ctx, parent, last, all)
+	if err != nil {
+		return nil, reconcile.Fail(h.Reason, err)
+	}
+	if newest != nil {
+		last = max(last, newest.Revision)
+		if newest.Revision == last && isPresent(newest.Data.Raw) {
+			return newest, reconcile.Outcome{}
+		}
+	}
+	revision, err := h.revisionOf(parent, last+1, content)
+	if err != nil {
+		return nil, reconcile.Refuse(h.Reason, "%s", err)
+	}
+	if err := h.Client.Create(ctx, revision, client.FieldOwner(h.FieldOwner)); err != nil {
+		if apierrors.IsAlreadyExists(err) {
+			return nil, h.taken(ctx, parent, revision.Name, all)
+		}
+		return nil, reconcile.Fail(h.Reason, fmt.Errorf("create ControllerRevision/%s: %w", revision.Name, err))
+	}
+	return revision, reconcile.Outcome{}
+}
+
+// newest returns the newest revision of an object, or nil if there is none. If the status of the object has a
+// later revision than the cache, newest reads this revision from the API server: after the start of the
+// operator, the cache of revisions may fill after the first pass over their parents.
+func (h *History) newest(
+	ctx context.Context, parent client.Object, last int64, cached []*appsv1.ControllerRevision,
+) (*appsv1.ControllerRevision, error) {
+	var newest *appsv1.ControllerRevision
+	if len(cached) > 0 {
+		newest = cached[len(cached)-1]
+	}
+	if last == 0 || newest != nil && newest.Revision >= last {
+		return newest, nil
+	}
+	key := client.ObjectKey{Namespace: parent.GetNamespace(), Name: nameOf(parent, last)}
+	live := &appsv1.ControllerRevision{}
+	if err := h.Client.Get(ctx, key, live); client.IgnoreNotFound(err) != nil {
+		return nil, fmt.Errorf("read ControllerRevision/%s: %w", key.Name, err)
+	}
+	if h.isOwn(live, parent) {
+		return live, nil
+	}
+	return newest, nil
+}
+
+// isOwn reports whether a ControllerRevision is a revision of an object.
+func (h *History) isOwn(revision *appsv1.ControllerRevision, parent client.Object) bool {
+	return metav1.IsControlledBy(revision, parent) && h.ParentOf(revision).Name == parent.GetName()
+}
+
+// nameOf returns the name of a revision of an object.
+func nameOf(parent client.Object, number int64) string {
+	return fmt.Sprintf("%s-v%d", parent.GetName(), number)
+}
+
+// taken waits until the name of a revision is free, or until the cache shows the revision, which an
+// earlier pass has created.
+func (h *History) taken(
+	ctx context.Context, parent client.Object, name string, cached []*appsv1.ControllerRevision,
+) reconcile.Outcome {
+	found := &appsv1.ControllerRevision{}
+	if err := h.Client.Get(ctx, client.ObjectKey{Namespace: parent.GetNamespace(), Name: name}, found); err != nil {
+		return reconcile.Fail(h.Reason, fmt.Errorf("read ControllerRevision/%s: %w", name, err))
+	}
+	isCached := slices.ContainsFunc(cached, func(c *appsv1.ControllerRevision) bool { return c.Name == name })
+	if h.isOwn(found, parent) && !isCached {
+		return reconcile.WaitForCache(h.Reason, "waiting for the cache to show ControllerRevision/%s", name)
+	}
+	return reconcile.WaitFor(takenRetry, h.Reason,
+		"ControllerRevision/%s exists, and is no revision of %s/%s: delete it", name, h.Parent.Kind, parent.GetName())
+}
+
+func (h *History) revisionOf(parent client.Object, number int64, content any) (*appsv1.ControllerRevision, error) {
+	data, err := json.Marshal(content)
+	if err != nil {
+		return nil, fmt.Errorf("record %s/%s: %w", h.Parent.Kind, parent.GetName(), err)
+	}
+	revision := &appsv1.ControllerRevision{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: parent.GetNamespace(), Name: nameOf(parent, number),
+			Labels:          map[string]string{h.Label: parent.GetName()},
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(parent, h.Parent)},
+		},
+		Data: runtime.RawExtension{Raw: data}, Revision: number,
+	}
+	if authors := parent.GetAnnotations()[authorise.AuthorsAnnotation]; authors != "" {
+		revision.Annotations = map[string]string{authorise.AuthorsAnnotation: authors}
+	}
+	return revision, nil
+}
+
+// Prune deletes the oldest revisions of an object beyond [History.Limit], but never the newest one, and no
+// revision that is used.
+func (h *History) Prune(
+	ctx context.Context, parent client.Object, newest string, isUsed func(*appsv1.ControllerRevision) bool,
+) reconcile.Outcome {
+	all, err := h.Of(parent)
+	if err != nil {
+		return reconcile.Fail(h.Reason, err)
+	}
+	excess := len(all) - h.Limit
+	for _, old := range all {
+		if excess <= 0 || old.Name == newest {
+			break
+		}
+		if isUsed(old) {
+			continue
+		}
+		err := h.Client.Delete(ctx, old, client.Preconditions{UID: &old.UID})
+		if client.IgnoreNotFound(err) != nil {
+			return reconcile.Fail(h.Reason, fmt.Errorf("delete ControllerRevision/%s: %w", old.Name, err))
+		}
+		excess--
+	}
+	return reconcile.Outcome{}
+}

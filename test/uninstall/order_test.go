@@ -1,0 +1,69 @@
+package uninstall_test
+
+import (
+	"os"
+	"slices"
+	"testing"
+
+	"github.com/kinship-dev/kinship/internal/app"
+)
+
+// order is a wrong order: before deletes something before `kinship uninstall` runs.
+type order struct {
+	name   string
+	before func(w *world)
+}
+
+// orders are those of every change.
+var orders = []order{
+	{"the namespace of the operator is deleted", func(w *world) {
+		w.removeNamespace(app.Namespace)
+		w.stop()
+		w.removeNamespace(stories)
+	}},
+	{"the chart is removed, then definitions and namespaces", func(w *world) {
+		w.stop()
+		w.removeChart()
+		w.removeDefinitions()
+		w.removeNamespace(stories)
+		w.removeNamespace(app.Namespace)
+	}},
+}
+
+// moreOrders are those of the night.
+var moreOrders = []order{
+	{"the operator is stopped", (*world).stop},
+	{"the definitions are deleted while the operator runs", func(w *world) {
+		w.removeDefinitions()
+		w.stop()
+	}},
+	{"the operator is stopped, then the definitions are deleted", func(w *world) {
+		w.stop()
+		w.removeDefinitions()
+	}},
+	{"the namespace of the objects is deleted while the operator runs", func(w *world) {
+		w.removeNamespace(stories)
+		w.stop()
+	}},
+	{"the operator is stopped, then the namespace of the objects is deleted", func(w *world) {
+		w.stop()
+		w.removeNamespace(stories)
+	}},
+}
+
+// TestUninstallInAnyOrder deletes parts of an installation in a wrong order. `kinship uninstall` then
+// removes the rest, and no object is stuck.
+func TestUninstallInAnyOrder(t *testing.T) {
+	all := orders
+	if os.Getenv("KINSHIP_MANY") != "" {
+		all = append(slices.Clone(orders), moreOrders...)
+	}
+	for _, order := range all {
+		t.Run(order.name, func(t *testing.T) {
+			w := newWorld(t)
+			order.before(w)
+			w.uninstall()
+			w.nothingStuck()
+		})
+	}
+}
