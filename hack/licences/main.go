@@ -75,7 +75,8 @@ func collect(modules []*module) []byte {
 		}
 	}
 	var b bytes.Buffer
-	b.WriteString("The program kinship contains the modules named here. Below each list of modules are their licence or notice.\n")
+	b.WriteString("The program kinship contains the modules named here. " +
+		"Below each list of modules are their licence or notice.\n")
 	for _, text := range order {
 		slices.Sort(users[text])
 		b.WriteString("\n" + strings.Repeat("=", 100) + "\n")

@@ -89,7 +89,8 @@ func read(path, folder string) (*module, error) {
 	}
 	for _, licence := range m.licences {
 		if !slices.Contains(allowed, licence) {
-			return nil, fmt.Errorf("module %s has the licence %s, which is none of %s", path, licence, strings.Join(allowed, ", "))
+			return nil, fmt.Errorf("module %s has the licence %s, which is none of %s",
+				path, licence, strings.Join(allowed, ", "))
 		}
 	}
 	return m, nil

@@ -39,7 +39,8 @@ func TestMentions(t *testing.T) {
 	for _, p := range all(t) {
 		anchors[p.Path] = p.Anchors
 	}
-	for _, dir := range []string{"api", "bench", "charts", "cmd", "config", "examples", "hack", "internal", "pkg", "release", "test"} {
+	for _, dir := range []string{"api", "bench", "charts", "cmd", "config", "examples",
+		"hack", "internal", "pkg", "release", "test"} {
 		err := filepath.WalkDir(filepath.Join(root, dir), func(file string, entry os.DirEntry, err error) error {
 			if err == nil && entry.IsDir() && file == "../../internal/docs" {
 				return filepath.SkipDir // its tests name pages that do not exist

@@ -44,7 +44,8 @@ var samples = []sample{
 	},
 	{
 		"a Usage in a circle",
-		`{metadata: {generation: 1}, status: {observedGeneration: 1, conditions: [{type: Ready, status: "False", reason: Cycle}]}}`,
+		`{metadata: {generation: 1}, status: {observedGeneration: 1, conditions: [
+			{type: Ready, status: "False", reason: Cycle}]}}`,
 		"Degraded", "",
 	},
 	{
@@ -114,7 +115,9 @@ func TestHealth(t *testing.T) {
 		if s.flux == "" {
 			continue
 		}
-		for name, expression := range map[string]string{"inProgress": expressions.InProgress, "current": expressions.Current} {
+		for name, expression := range map[string]string{
+			"inProgress": expressions.InProgress, "current": expressions.Current,
+		} {
 			if got := holds(t, expression, object); got != (s.flux == name) {
 				t.Errorf("%s: %s is %v in Flux, want %s alone", s.name, name, got, s.flux)
 			}

@@ -49,7 +49,8 @@ func script(t *testing.T, s *session, command docs.Command) {
 }
 
 // reads are commands that change nothing: a reader who sees another output repeats them.
-var reads = regexp.MustCompile(`^(kubectl( -n \S+)? (get|describe|wait)|kinship (tree|why|who-uses|iot status)|kubectl kinship (tree|why|who-uses)) `)
+var reads = regexp.MustCompile(`^(kubectl( -n \S+)? (get|describe|wait)|` +
+	`kinship (tree|why|who-uses|iot status)|kubectl kinship (tree|why|who-uses)) `)
 
 // compare runs a command until its output is that of the page. A command that writes has one try.
 func compare(t *testing.T, s *session, command docs.Command, u *updater) {
