@@ -10,12 +10,12 @@ export CGO_ENABLED ?= 0
 # GOGC trades memory for time: at Go's default of 100 the API server spends a sixth of its time
 # on garbage collection.
 TEST       = GOGC=400 $(GO) test -parallel=4
-TABLES     = $(addprefix github.com/kinship-dev/kinship/,$(addprefix test/,chaos install openstack scenario security seed3 uninstall) \
+TABLES     = $(addprefix github.com/kinship-dev/kinship/,$(addprefix test/,chaos docs install openstack scenario security seed3 uninstall) \
 	api/azure/catalogue internal/gen/azure)
 # On its own, with the operator of before: see .ci/run.
 UPGRADE    = github.com/kinship-dev/kinship/test/upgrade
 RACED      = TestStory|TestTogether|TestServersTogether|TestFairShares|TestKilled(Streaming|Importing)|TestSharedAfterRestart
-GENERATED  = ':(glob)api/**/zz_generated.*' ':(glob)charts/**/zz_generated.*' config/crd docs/relations.md docs/reference docs/security.md docs/spec/azure/kinds.md
+GENERATED  = ':(glob)api/**/zz_generated.*' ':(glob)charts/**/zz_generated.*' config/crd docs/relations.md docs/reference docs/security.md docs/spec/azure/kinds.md docs/licences.md THIRD_PARTY_LICENSES
 DIST      ?= dist
 # The release module reads paths from its own directory.
 RELEASE    = cd release && $(GO) run . $(1) --version $(VERSION) --out $(abspath $(DIST)) $(if $(KEY),--key $(abspath $(KEY)))
@@ -31,7 +31,7 @@ define CLUSTER
 	for program in $(PROGRAMS); do ln -sfn localcluster $(@D)/$$program; done
 endef
 
-.PHONY: up build image verify-image release test-release test test-race test-tables test-openstack test-openstack-scenarios lint generate generate-azure verify compatible fuzz bench clean
+.PHONY: up build image verify-image release test-release test test-race test-tables test-openstack test-openstack-scenarios lint vulncheck docs generate generate-azure verify compatible fuzz bench clean
 .DELETE_ON_ERROR:
 
 up: build ; bin/kinship up
@@ -90,6 +90,14 @@ lint:
 	cd localcluster && $(GO) vet ./...
 	cd release && $(GO) vet ./...
 
+# VULNDB is a mirror of the database, such as file:///srv/vulndb or https://vuln.example.
+vulncheck: ## known vulnerabilities in code that the programs call
+	$(TOOL) govulncheck $(if $(VULNDB),-db $(VULNDB)) ./...
+	cd release && $(GO) tool -modfile=../tools/go.mod govulncheck $(if $(VULNDB),-db $(VULNDB)) ./...
+
+docs: ## the pages as a web site, dist/docs/index.html; fails on a broken link
+	$(GO) run ./hack/docs $(DIST)/docs
+
 generate:
 	rm -f config/crd/*_*.yaml docs/reference/*.md
 	$(GO) run ./hack/kinds api/openstack/v1alpha1
@@ -100,6 +108,7 @@ generate:
 	$(GO) run ./cmd/kinship azure kinds -o markdown >docs/spec/azure/kinds.md
 	$(GO) run ./hack/reference docs/reference
 	$(GO) run ./hack/chart charts/kinship
+	$(GO) run ./hack/licences
 	KINSHIP_UPDATE=1 $(GO) test -count=1 -run TestRightsTable ./internal/app
 
 # The catalogue of ARM types and the typed packages. SCHEMAS are directories with ARM deployment schemas,

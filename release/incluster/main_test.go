@@ -28,6 +28,9 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if os.Getenv(programVar) != "" {
+		os.Exit(program())
+	}
 	testenv.Main(m, testenv.ControlPlane(func(o *localcluster.Options) {
 		// The API server calls webhooks at the addresses of EndpointSlices. There is no kube-proxy.
 		o.ExtraArgs = map[string][]string{localcluster.APIServer: {"--enable-aggregator-routing=true"}}

@@ -65,8 +65,6 @@ type IotConnectorList struct {
 
 // IotConnectorSpec lists the parts of an IotConnector.
 //
-// Source: seed 2, sections "Approach 2" and "Upgrading".
-//
 // +kubebuilder:validation:XValidation:rule="!has(self.containers) || !has(self.deployments)",message="give either \"spec.containers\" (version 0) or \"spec.deployments\" (version 1), not both"
 // +kubebuilder:validation:XValidation:rule="!has(self.version) || self.version != 0 || !has(self.deployments)",message="\"spec.deployments\" belongs to version 1, and \"spec.version\" is 0"
 // +kubebuilder:validation:XValidation:rule="!has(self.version) || self.version != 1 || !has(self.containers)",message="\"spec.containers\" belongs to version 0, and \"spec.version\" is 1: list it under \"spec.deployments\""

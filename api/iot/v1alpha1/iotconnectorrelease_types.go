@@ -44,8 +44,6 @@ type IotConnectorReleaseList struct {
 }
 
 // IotConnectorReleaseSpec is the version that IotConnectors are upgraded to, and the strategy.
-//
-// Source: seed 2, sections "Design" and "Rollout".
 type IotConnectorReleaseSpec struct {
 	// Version that all matching IotConnectors should be at. With 0 the release
 	// changes nothing.

@@ -22,7 +22,7 @@ const (
 	// LabelTraitType overrides the name of the TraitDefinition.
 	LabelTraitType = "trait.oam.dev/type"
 	// LabelExpose is "true" on the children that a workload shows to traits, where it has several
-	// children of one kind (seed 5, "Extra labels").
+	// children of one kind.
 	LabelExpose = "core.oam.dev/expose"
 	// LabelComponent is on the ControllerRevisions of a Component.
 	LabelComponent = "controller.oam.dev/component"

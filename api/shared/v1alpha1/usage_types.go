@@ -7,8 +7,6 @@ import (
 
 // UsageSpec names the used object in Of, and the using object in By or a Reason.
 //
-// Source: seed 3, section "API".
-//
 // +kubebuilder:validation:XValidation:rule="has(self.by) || has(self.reason)",message="either \"spec.by\" or \"spec.reason\" must be specified."
 type UsageSpec struct {
 	// Of is the used resource. The API server refuses its deletion while it is in use.

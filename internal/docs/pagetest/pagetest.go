@@ -1,0 +1,106 @@
+package pagetest
+
+import (
+	"context"
+	"flag"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/kinship-dev/kinship/internal/docs"
+	"github.com/kinship-dev/kinship/internal/testenv"
+)
+
+var update = flag.Bool("update", false, "write the output of commands into the pages")
+
+// Run runs the commands of a page in the top directory of the repository, in the order of the page. The end of
+// the context ends the commands, and fails the test.
+func Run(ctx context.Context, t *testing.T, root, page string, env ...string) {
+	t.Helper()
+	p, err := docs.Read(root, page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := start(ctx, t, root, env)
+	u := updater{file: filepath.Join(root, filepath.FromSlash(page))}
+	for _, block := range p.Blocks {
+		if !block.Run() {
+			continue
+		}
+		for _, command := range block.Commands() {
+			t.Logf("%s:%d: %s", page, command.Line, strings.TrimSpace(command.Text))
+			if command.Output == nil {
+				script(t, s, command)
+				continue
+			}
+			compare(t, s, command, &u)
+		}
+	}
+}
+
+func script(t *testing.T, s *session, command docs.Command) {
+	t.Helper()
+	output, code, err := s.run("set -e\n" + command.Text)
+	if err != nil || code != 0 {
+		t.Fatalf("exit code %d, %v:\n%s", code, err, output)
+	}
+}
+
+// reads are commands that change nothing: a reader who sees another output repeats them.
+var reads = regexp.MustCompile(`^(kubectl( -n \S+)? (get|describe|wait)|` +
+	`kinship (tree|why|who-uses|iot status)|kubectl kinship (tree|why|who-uses)) `)
+
+// compare runs a command until its output is that of the page. A command that writes has one try.
+func compare(t *testing.T, s *session, command docs.Command, u *updater) {
+	t.Helper()
+	want := *command.Output
+	var got string
+	try := func() error {
+		output, code, err := s.run("set +e\n" + command.Text)
+		got = output
+		if err != nil {
+			t.Fatalf("%v:\n%s", err, output)
+		}
+		return Differs(want, output, code)
+	}
+	err := try()
+	if err != nil && reads.MatchString(command.Text) && !*update {
+		testenv.Eventually(t, try)
+		return
+	}
+	switch {
+	case *update && err != nil:
+		u.replace(t, command.Text, want, got)
+	case *update:
+		u.replace(t, command.Text, want, want)
+	case err != nil:
+		t.Fatalf("%v", err)
+	}
+}
+
+// updater writes the output of commands into a page, from its beginning to its end: a page may have a command
+// twice.
+type updater struct {
+	file string
+	done int // bytes of the page
+}
+
+func (u *updater) replace(t *testing.T, command, old, output string) {
+	t.Helper()
+	text, err := os.ReadFile(u.file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	done, rest := string(text[:u.done]), string(text[u.done:])
+	before, after, found := strings.Cut(rest, "$ "+command+"\n"+old)
+	if !found {
+		t.Fatalf("%s does not have the command %q after byte %d", u.file, command, u.done)
+	}
+	done += before + "$ " + command + "\n" + output
+	if err := os.WriteFile(u.file, []byte(done+after), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	u.done = len(done)
+}

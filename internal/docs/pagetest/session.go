@@ -1,0 +1,79 @@
+package pagetest
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// session is one shell for all commands of a page: variables and background jobs live on from one command
+// to the next, as in a reader's terminal.
+type session struct {
+	cmd    *exec.Cmd
+	input  io.Writer
+	status *bufio.Reader
+	files  string
+}
+
+// start starts a shell in a directory. The shell and its background jobs end with the test.
+func start(ctx context.Context, tb testing.TB, dir string, env []string) *session {
+	tb.Helper()
+	read, write, err := os.Pipe()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	s := &session{cmd: exec.CommandContext(ctx, "bash"), status: bufio.NewReader(read), files: tb.TempDir()}
+	s.cmd.Dir = dir
+	s.cmd.Env = append(os.Environ(), env...)
+	s.cmd.ExtraFiles = []*os.File{write}
+	// Background jobs are in the group of the shell and end with it.
+	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	s.cmd.Cancel = func() error { return syscall.Kill(-s.cmd.Process.Pid, syscall.SIGKILL) }
+	if s.input, err = s.cmd.StdinPipe(); err != nil {
+		tb.Fatal(err)
+	}
+	if err := s.cmd.Start(); err != nil {
+		tb.Fatalf("start a shell: %v", err)
+	}
+	if err := write.Close(); err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		_ = s.cmd.Cancel() // Fails only if no process of the group is left.
+		_ = s.cmd.Wait()   // A killed shell is no failure.
+		_ = read.Close()
+	})
+	return s
+}
+
+// run runs a script and returns its output and exit code.
+func (s *session) run(script string) (output string, code int, err error) {
+	in, out := filepath.Join(s.files, "script"), filepath.Join(s.files, "output")
+	if err := os.WriteFile(in, []byte(script), 0o600); err != nil {
+		return "", 0, err
+	}
+	// Background jobs must not hold the pipe of exit codes.
+	_, err = fmt.Fprintf(s.input, "{ . '%s'; } >'%s' 2>&1 </dev/null 3>&-\necho $? >&3\n", in, out)
+	if err != nil {
+		return "", 0, fmt.Errorf("write to the shell: %w", err)
+	}
+	line, err := s.status.ReadString('\n')
+	text, readErr := os.ReadFile(out)
+	if err != nil {
+		return string(text), 1, errors.New("the shell has ended")
+	}
+	if readErr != nil {
+		return "", 0, readErr
+	}
+	code, err = strconv.Atoi(strings.TrimSpace(line))
+	return string(text), code, err
+}
