@@ -128,9 +128,11 @@ func TestDoctor(t *testing.T) {
 		t.Errorf("code %d, want 1 and the missing right:\n%s", code, out)
 	}
 	machineReadable(t)
-	operator.Start(t, packs)
+	o = operator.Start(t, packs)
 	healthy(t)
 	checkTimes(t)
+	stop(t, o)
+	uninstall(t)
 	for args, want := range map[string]string{
 		"-o=xml": "there are text, json, yaml", "--using-kinds=a.b": "needs --kinds",
 	} {
