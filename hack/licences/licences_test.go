@@ -57,7 +57,11 @@ func TestRead(t *testing.T) {
 		{"a licence", map[string]string{"LICENSE": mit}, []string{"MIT"}},
 		{"British, with a suffix", map[string]string{"licence.md": endorse}, []string{"BSD-3-Clause"}},
 		{"two files", map[string]string{"LICENSE": bsd, "LICENSE.other": mit}, []string{"BSD-2-Clause", "MIT"}},
-		{"a notice is no licence", map[string]string{"LICENSE": mit, "NOTICE": "Apache License Version 2.0"}, []string{"MIT"}},
+		{
+			"a notice is no licence",
+			map[string]string{"LICENSE": mit, "NOTICE": "Apache License Version 2.0"},
+			[]string{"MIT"},
+		},
 		{"only a notice", map[string]string{"NOTICE": mit}, nil},
 		{"code", map[string]string{"license.go": mit}, nil},
 		{"unknown", map[string]string{"LICENSE": "Do what you like."}, nil},

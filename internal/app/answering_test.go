@@ -100,8 +100,10 @@ func TestAnswering(t *testing.T) {
 				t.Fatalf("a webhook that answers counts as silent: %s", &r.log)
 			}
 			break1(r)
-			if r.isOff(t) != 1 || r.isOff(t) != 1 {
-				t.Error("the metric does not show it")
+			for range 2 { // The second look logs nothing again.
+				if r.isOff(t) != 1 {
+					t.Error("the metric does not show it")
+				}
 			}
 			log := r.log.String()
 			if strings.Count(log, `level=WARN msg="Protection is off"`) != 1 || !strings.Contains(log, "judge.kinship.dev") {

@@ -79,12 +79,17 @@ func (d *doctor) bundle(ctx context.Context) (certificate.Bundle, *Finding, erro
 	}
 	bundle, err := certificate.Read(&secret)
 	if err != nil {
-		return bundle, &Finding{
-			Object: certificateID, Field: "data", Reason: "CertificateDamaged", Message: err.Error(),
-			Action: "delete the Secret, and start the operator again, which creates another certificate",
-		}, nil
+		return bundle, damaged(err), nil
 	}
 	return bundle, nil, nil
+}
+
+// damaged is the finding that the operator's Secret has no usable certificates.
+func damaged(err error) *Finding {
+	return &Finding{
+		Object: certificateID, Field: "data", Reason: "CertificateDamaged", Message: err.Error(),
+		Action: "delete the Secret, and start the operator again, which creates another certificate",
+	}
 }
 
 // checkCertificate checks the certificate, and that all webhooks trust the certificate.
@@ -201,8 +206,8 @@ func (d *doctor) checkWebhooks(ctx context.Context) (int, []Finding, error) {
 	if len(findings) > 0 || len(d.leases.states) == 0 {
 		return len(addresses), findings, nil // The API server would only say the same.
 	}
-	called, findings, err := d.checkCalls(ctx, hooks)
-	return len(addresses) + called, findings, err
+	called, findings := d.checkCalls(ctx, hooks)
+	return len(addresses) + called, findings, nil
 }
 
 // address returns where a webhook is: a host with a port, or a Service.
@@ -278,9 +283,7 @@ func (d *doctor) checkEndpoints(ctx context.Context, h liveHook) ([]Finding, err
 }
 
 // checkCalls has the API server call the webhooks of each pack, by dry runs.
-func (d *doctor) checkCalls(ctx context.Context, hooks []liveHook) (int, []Finding, error) {
-	called := 0
-	var findings []Finding
+func (d *doctor) checkCalls(ctx context.Context, hooks []liveHook) (called int, findings []Finding) {
 	for _, p := range d.chosen {
 		if p.Probe == nil || !d.leases.runs(p.Name) {
 			continue
@@ -303,5 +306,5 @@ func (d *doctor) checkCalls(ctx context.Context, hooks []liveHook) (int, []Findi
 				"as an administrator",
 		})
 	}
-	return called, findings, nil
+	return called, findings
 }

@@ -21,10 +21,10 @@ func (u *up) runBare(ctx context.Context) error {
 		}
 		err = errors.Join(err, cluster.Stop())
 	}
-	if ctx.Err() != nil {
-		return nil // The interrupt causes the errors.
+	if ctx.Err() == nil {
+		return err
 	}
-	return err
+	return nil // The interrupt causes the errors.
 }
 
 // inviteToInstall prints the commands that install Kinship on a bare control plane.

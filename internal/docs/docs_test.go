@@ -39,8 +39,10 @@ func TestMentions(t *testing.T) {
 	for _, p := range all(t) {
 		anchors[p.Path] = p.Anchors
 	}
-	for _, dir := range []string{"api", "bench", "charts", "cmd", "config", "examples",
-		"hack", "internal", "pkg", "release", "test"} {
+	for _, dir := range []string{
+		"api", "bench", "charts", "cmd", "config", "examples",
+		"hack", "internal", "pkg", "release", "test",
+	} {
 		err := filepath.WalkDir(filepath.Join(root, dir), func(file string, entry os.DirEntry, err error) error {
 			if err == nil && entry.IsDir() && file == "../../internal/docs" {
 				return filepath.SkipDir // its tests name pages that do not exist
@@ -87,8 +89,10 @@ func TestIndex(t *testing.T) {
 func TestCheckLinks(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
-		"README.md":     "# Top\n[a](docs/a.md#second-part) [b](docs/b.md) [c](docs/a.md#third) [out](https://example.com/x#y) [up](../x)",
-		"docs/a.md":     "# A\n## Second, part\n[self](#a) [none](#b) ![picture](a.png) [folder](../docs)\n```sh\n[no](link.md)\n```\n",
+		"README.md": "# Top\n[a](docs/a.md#second-part) [b](docs/b.md) [c](docs/a.md#third) " +
+			"[out](https://example.com/x#y) [up](../x)",
+		"docs/a.md": "# A\n## Second, part\n[self](#a) [none](#b) ![picture](a.png) [folder](../docs)\n" +
+			"```sh\n[no](link.md)\n```\n",
 		"docs/bin/c.md": "[not a page of ours](x.md)",
 	} {
 		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755); err != nil {
@@ -115,7 +119,8 @@ func TestCheckLinks(t *testing.T) {
 }
 
 func TestAnchors(t *testing.T) {
-	p, err := parse("docs/a.md", []byte("# `--namespaces`, and *more*\n## A Usage isn't Ready\n## A Usage isn't Ready\n## under_score über\n"))
+	const page = "# `--namespaces`, and *more*\n## A Usage isn't Ready\n## A Usage isn't Ready\n## under_score über\n"
+	p, err := parse("docs/a.md", []byte(page))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,27 +173,7 @@ func TestSite(t *testing.T) {
 	if err := WriteSite(root, out, pages); err != nil {
 		t.Fatal(err)
 	}
-	ids, links := map[string]map[string]bool{}, map[string][]string{}
-	for _, p := range pages {
-		if !strings.HasPrefix(p.Path, folder) {
-			continue
-		}
-		text, err := os.ReadFile(filepath.Join(out, filepath.FromSlash(address(p.Path))))
-		if err != nil {
-			t.Fatal(err)
-		}
-		at := address(p.Path)
-		ids[at] = map[string]bool{}
-		for _, found := range id.FindAllSubmatch(text, -1) {
-			if ids[at][string(found[1])] {
-				t.Errorf("%s has two anchors %s", at, found[1])
-			}
-			ids[at][string(found[1])] = true
-		}
-		for _, found := range href.FindAllSubmatch(text, -1) {
-			links[at] = append(links[at], string(found[1]))
-		}
-	}
+	ids, links := anchorsAndLinks(t, out, pages)
 	if len(links["index.html"]) < 20 {
 		t.Errorf("the index has %d links", len(links["index.html"]))
 	}
@@ -204,6 +189,35 @@ func TestSite(t *testing.T) {
 			}
 		}
 	}
+}
+
+// anchorsAndLinks returns the anchors and the links of each page of the site in out. An anchor may be on a page once.
+func anchorsAndLinks(
+	t *testing.T, out string, pages []*Page,
+) (ids map[string]map[string]bool, links map[string][]string) {
+	t.Helper()
+	ids, links = map[string]map[string]bool{}, map[string][]string{}
+	for _, p := range pages {
+		if !strings.HasPrefix(p.Path, folder) {
+			continue
+		}
+		at := address(p.Path)
+		text, err := os.ReadFile(filepath.Join(out, filepath.FromSlash(at)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids[at] = map[string]bool{}
+		for _, found := range id.FindAllSubmatch(text, -1) {
+			if ids[at][string(found[1])] {
+				t.Errorf("%s has two anchors %s", at, found[1])
+			}
+			ids[at][string(found[1])] = true
+		}
+		for _, found := range href.FindAllSubmatch(text, -1) {
+			links[at] = append(links[at], string(found[1]))
+		}
+	}
+	return ids, links
 }
 
 // TestRun: each block of commands in README.md and docs is run by a test, or says why not.

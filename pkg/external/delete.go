@@ -159,18 +159,7 @@ func (r *reconciler[K, R]) deleteOne(
 		return false, o
 	}
 	if next == awaitGone {
-		if o := r.awaitAsked(p, condition.ReasonDeleting, "deleted"); !o.IsDone() {
-			return false, o
-		}
-		resource, err := r.get(ctx, p, id)
-		if isClass(err, Missing) {
-			o := r.refuseMoved(p)
-			if o.IsDone() {
-				r.announceDeletion(p, id)
-			}
-			return true, o
-		}
-		return false, r.awaitGone(p, resource, err)
+		return r.lookForEnd(ctx, p, id)
 	}
 	if next == awaitBusy {
 		return false, r.awaitFree(p)
@@ -195,6 +184,23 @@ func (r *reconciler[K, R]) deleteOne(
 	}
 	r.announceDeletion(p, id)
 	return false, reconcile.Outcome{}
+}
+
+// lookForEnd looks whether a deletion that was asked for is carried out. gone says that there is no such
+// resource any more.
+func (r *reconciler[K, R]) lookForEnd(ctx context.Context, p *pass[K, R], id string) (gone bool, o reconcile.Outcome) {
+	if o := r.awaitAsked(p, condition.ReasonDeleting, "deleted"); !o.IsDone() {
+		return false, o
+	}
+	resource, err := r.get(ctx, p, id)
+	if !isClass(err, Missing) {
+		return false, r.awaitGone(p, resource, err)
+	}
+	o = r.refuseMoved(p)
+	if o.IsDone() {
+		r.announceDeletion(p, id)
+	}
+	return true, o
 }
 
 // callDelete calls Actuator.Delete. If the cloud refuses, other objects may begin to share the

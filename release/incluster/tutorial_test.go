@@ -33,7 +33,7 @@ func TestTutorial(t *testing.T) {
 	k := startKubelet(ctx, t)
 	go func() {
 		defer close(done)
-		t.Run("page", func(t *testing.T) { pagetest.Run(ctx, t, "../..", "docs/tutorial.md", env...) })
+		t.Run("page", func(t *testing.T) { pagetest.Run(t, tutorialTime, "../..", "docs/tutorial.md", env...) })
 	}()
 	k.run(done)
 }

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/kinship-dev/kinship/internal/app"
 	azurecloud "github.com/kinship-dev/kinship/internal/cloud/azure"
@@ -44,7 +45,7 @@ func TestPages(t *testing.T) {
 		"docs/packs/usage.md", "docs/packs/iot.md", "docs/packs/oam.md", "docs/packs/openstack.md", "docs/packs/azure.md",
 		"docs/troubleshooting.md",
 	} {
-		t.Run(filepath.Base(page), func(t *testing.T) { pagetest.Run(t.Context(), t, root, page, env...) })
+		t.Run(filepath.Base(page), func(t *testing.T) { pagetest.Run(t, 5*time.Minute, root, page, env...) })
 	}
 }
 

@@ -116,6 +116,21 @@ func TestTraces(t *testing.T) {
 	if !slices.ContainsFunc(passes, func(s *tracev1.Span) bool { return attribute(s, "kinship.outcome") == "Done" }) {
 		t.Error("no pass has the outcome done")
 	}
+	requestsAreBelow(t, r, passes, w.admin().ServiceURL())
+	roots := r.find(func(s *tracev1.Span) bool {
+		return len(s.GetParentSpanId()) == 0 && !strings.HasPrefix(s.GetName(), "reconcile ")
+	})
+	if len(roots) > 0 {
+		t.Errorf("%d requests outside of passes have spans, such as %s", len(roots), roots[0].GetName())
+	}
+	if len(r.services) == 0 || r.services[0] != "kinship" {
+		t.Errorf("the spans are of the services %v, want kinship", r.services)
+	}
+}
+
+// requestsAreBelow expects spans of a write to the API server, and of a creation in the cloud, below spans of passes.
+func requestsAreBelow(t *testing.T, r *receiver, passes []*tracev1.Span, cloud string) {
+	t.Helper()
 	below := func(host, method string) int {
 		return len(r.find(func(s *tracev1.Span) bool {
 			return s.GetName() == method+" "+host && slices.ContainsFunc(passes, func(p *tracev1.Span) bool {
@@ -127,7 +142,7 @@ func TestTraces(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	network, err := url.Parse(w.admin().ServiceURL())
+	network, err := url.Parse(cloud)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,14 +151,5 @@ func TestTraces(t *testing.T) {
 	}
 	if n := below(network.Host, http.MethodPost); n == 0 {
 		t.Error("no creation in the cloud is below a pass")
-	}
-	roots := r.find(func(s *tracev1.Span) bool {
-		return len(s.GetParentSpanId()) == 0 && !strings.HasPrefix(s.GetName(), "reconcile ")
-	})
-	if len(roots) > 0 {
-		t.Errorf("%d requests outside of passes have spans, such as %s", len(roots), roots[0].GetName())
-	}
-	if len(r.services) == 0 || r.services[0] != "kinship" {
-		t.Errorf("the spans are of the services %v, want kinship", r.services)
 	}
 }

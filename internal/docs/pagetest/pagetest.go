@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/kinship-dev/kinship/internal/docs"
 	"github.com/kinship-dev/kinship/internal/testenv"
@@ -15,10 +16,12 @@ import (
 
 var update = flag.Bool("update", false, "write the output of commands into the pages")
 
-// Run runs the commands of a page in the top directory of the repository, in the order of the page. The end of
-// the context ends the commands, and fails the test.
-func Run(ctx context.Context, t *testing.T, root, page string, env ...string) {
+// Run runs the commands of a page in the top directory of the repository, in the order of the page. Commands
+// that take longer than limit together are ended, and fail the test.
+func Run(t *testing.T, limit time.Duration, root, page string, env ...string) {
 	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	t.Cleanup(cancel)
 	p, err := docs.Read(root, page)
 	if err != nil {
 		t.Fatal(err)

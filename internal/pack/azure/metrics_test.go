@@ -29,7 +29,9 @@ func TestLabelsOfRequests(t *testing.T) {
 		t.Errorf("%d series, want %d", n, series)
 	}
 	for _, want := range [][]string{
-		{"other", "GET", "200"}, {"microsoft.network", "GET", "other"}, {"microsoft.network", "PUT", "201"},
+		{"other", "GET", "200"},
+		{"microsoft.network", "GET", "other"},
+		{"microsoft.network", "PUT", "201"},
 		{"operation", "GET", "0"},
 	} {
 		v.DeleteLabelValues(want...)
