@@ -88,10 +88,11 @@ func archivesOf(ctx context.Context, o Options, known []image.Program) ([]packed
 		name := fmt.Sprintf("%s_%s_%s_%s.tar.gz", program, o.Version, platform.OS, platform.Arch)
 		a := packed{platform: platform, name: name}
 		path := filepath.Join(o.Directory, a.name)
-		err := archive(path, o.Time, []file{
-			{program, p.Path, 0o755}, {"LICENSE", filepath.Join(o.Source, "LICENSE"), 0o644},
-			{"NOTICE", filepath.Join(o.Source, "NOTICE"), 0o644},
-		})
+		files := []file{{program, p.Path, 0o755}}
+		for _, licence := range image.Licences {
+			files = append(files, file{licence, filepath.Join(o.Source, licence), 0o644})
+		}
+		err := archive(path, o.Time, files)
 		if err != nil {
 			return nil, err
 		}

@@ -136,8 +136,10 @@ func packedIn(t *testing.T, text []byte) []string {
 		}
 		names = append(names, h.Name)
 	}
-	if !slices.Contains(names, "LICENSE") || !slices.Contains(names, "NOTICE") {
-		t.Errorf("an archive has only %v", names)
+	for _, licence := range image.Licences {
+		if !slices.Contains(names, licence) {
+			t.Errorf("an archive has no %s, only %v", licence, names)
+		}
 	}
 	return names
 }

@@ -61,12 +61,16 @@ func krewManifest(repository, version string, archives []packed) ([]byte, error)
 				"and which object must not be deleted while another one still needs it.\n",
 		},
 	}
+	files := []krewFile{{program, "."}}
+	for _, licence := range image.Licences {
+		files = append(files, krewFile{licence, "."})
+	}
 	for _, a := range archives {
 		p.Spec.Platforms = append(p.Spec.Platforms, krewPlatform{
 			Selector: krewSelector{map[string]string{"os": a.platform.OS, "arch": a.platform.Arch}},
 			URI:      fmt.Sprintf("%s/releases/download/%s/%s", repository, version, a.name),
 			SHA256:   a.sha256, Bin: program,
-			Files: []krewFile{{program, "."}, {"LICENSE", "."}, {"NOTICE", "."}},
+			Files: files,
 		})
 	}
 	text, err := yaml.Marshal(p)

@@ -139,7 +139,7 @@ const user = "65532:65532"
 // assemble returns the image of one program.
 func assemble(o Options, program Program) (v1.Image, error) {
 	name := filepath.Base(program.Path)
-	files, err := layerOf(o.Time, program.Path, name)
+	files, err := layerOf(o, program.Path, name)
 	if err != nil {
 		return nil, err
 	}
@@ -176,8 +176,18 @@ func assemble(o Options, program Program) (v1.Image, error) {
 // certificates is the first file in which Go looks for the certificates of authorities.
 const certificates = "etc/ssl/certs/ca-certificates.crt"
 
-// layerOf returns the files of an image as a tar archive.
-func layerOf(created time.Time, program, name string) ([]byte, error) {
+// Licences are the files in the directory of the module that go along with each copy of its program.
+var Licences = []string{"LICENSE", "NOTICE", "THIRD_PARTY_LICENSES"}
+
+// packed is a file of an image.
+type packed struct {
+	name    string
+	mode    int64
+	content []byte
+}
+
+// layerOf returns the files of an image as a tar archive. The licences are in the directory licenses.
+func layerOf(o Options, program, name string) ([]byte, error) {
 	content, err := os.ReadFile(program)
 	if err != nil {
 		return nil, err
@@ -191,9 +201,22 @@ func layerOf(created time.Time, program, name string) ([]byte, error) {
 			return nil, err
 		}
 	}
+	files := []packed{{certificates, 0o644, roots.Bytes()}, {name, 0o755, content}}
+	for _, licence := range Licences {
+		text, err := os.ReadFile(filepath.Join(o.Source, licence))
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, packed{"licenses/" + licence, 0o644, text})
+	}
+	return archive(o.Time, []string{"etc/", "etc/ssl/", "etc/ssl/certs/", "licenses/"}, files)
+}
+
+// archive returns directories and files as a tar archive.
+func archive(created time.Time, dirs []string, files []packed) ([]byte, error) {
 	var b bytes.Buffer
 	w := tar.NewWriter(&b)
-	for _, dir := range []string{"etc/", "etc/ssl/", "etc/ssl/certs/"} {
+	for _, dir := range dirs {
 		err := w.WriteHeader(&tar.Header{
 			Typeflag: tar.TypeDir, Name: dir, Mode: 0o755, ModTime: created, Format: tar.FormatPAX,
 		})
@@ -201,11 +224,7 @@ func layerOf(created time.Time, program, name string) ([]byte, error) {
 			return nil, err
 		}
 	}
-	for _, f := range []struct {
-		name    string
-		mode    int64
-		content []byte
-	}{{certificates, 0o644, roots.Bytes()}, {name, 0o755, content}} {
+	for _, f := range files {
 		err := w.WriteHeader(&tar.Header{
 			Typeflag: tar.TypeReg, Name: f.name, Mode: f.mode, Size: int64(len(f.content)),
 			ModTime: created, Format: tar.FormatPAX,
@@ -217,6 +236,6 @@ func layerOf(created time.Time, program, name string) ([]byte, error) {
 			return nil, err
 		}
 	}
-	err = w.Close() // Close writes the end of the archive, so Close precedes Bytes.
+	err := w.Close() // Close writes the end of the archive, so Close precedes Bytes.
 	return b.Bytes(), err
 }

@@ -160,7 +160,10 @@ func checkImage(t *testing.T, o image.Options, img v1.Image, platform *v1.Platfo
 			t.Errorf("%s: %s of %d:%d at %s", platform, h.Name, h.Uid, h.Gid, h.ModTime)
 		}
 	}
-	want := map[string]int64{"hello": 0o755, "etc/ssl/certs/ca-certificates.crt": 0o644}
+	want := map[string]int64{
+		"hello": 0o755, "etc/ssl/certs/ca-certificates.crt": 0o644,
+		"licenses/LICENSE": 0o644, "licenses/NOTICE": 0o644, "licenses/THIRD_PARTY_LICENSES": 0o644,
+	}
 	if diff := cmp.Diff(want, files); diff != "" {
 		t.Errorf("%s: files (-want +got):\n%s", platform, diff)
 	}

@@ -153,6 +153,7 @@ func uninstall(t *testing.T, text string) {
 
 // testPods: the ReplicaSet creates its Pods in a namespace that enforces the profile restricted.
 func testPods(t *testing.T) {
+	t.Helper()
 	testenv.Eventually(t, func() error {
 		var pods corev1.PodList
 		if err := operator.Client(t).List(t.Context(), &pods, client.InNamespace(chart.Namespace)); err != nil {

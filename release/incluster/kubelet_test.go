@@ -97,7 +97,8 @@ func (k *kubelet) start(pod *corev1.Pod) {
 	if err := k.c.Patch(k.t.Context(), pod, client.MergeFrom(base)); err != nil {
 		k.t.Fatal(err)
 	}
-	k.replicas[pod.Name] = startReplica(k.t, pod.Name, kubeconfig(k.t, pod.Spec.ServiceAccountName), pod.Spec.Containers[0].Args)
+	config := kubeconfig(k.t, pod.Spec.ServiceAccountName)
+	k.replicas[pod.Name] = startReplica(k.t, pod.Name, config, pod.Spec.Containers[0].Args)
 	base = pod.DeepCopy()
 	pod.Status.Phase = corev1.PodRunning
 	for _, c := range []corev1.PodConditionType{corev1.PodInitialized, corev1.ContainersReady, corev1.PodReady} {
