@@ -61,7 +61,7 @@ func krewManifest(repository, version string, archives []packed) ([]byte, error)
 				"and which object must not be deleted while another one still needs it.\n",
 		},
 	}
-	files := []krewFile{{program, "."}}
+	files := append(make([]krewFile, 0, 1+len(image.Licences)), krewFile{program, "."})
 	for _, licence := range image.Licences {
 		files = append(files, krewFile{licence, "."})
 	}
