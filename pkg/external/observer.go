@@ -33,9 +33,9 @@ type observer[R any] struct {
 
 	mu     sync.Mutex
 	scopes map[string]*view[R] // of the Scopes with a look within the time kept, and few others
-	// changes counts the changes of all Scopes and the new views. For example, observer.view drops the view
-	// of Scope s while a list of s is requested, and makes another view later: view.changes differs, so
-	// observer.fetch does not store the list in the new view.
+	// changes counts the changes of all Scopes and the new views. After observer.view has dropped the view of
+	// Scope s, the next view of s has another view.changes. observer.list uses the count in its key for
+	// observer.flights, so the next view does not take a list that was requested for the dropped view.
 	changes int
 }
 
@@ -96,7 +96,7 @@ func (o *observer[R]) look(
 	return resource, nil
 }
 
-// changed drops the list of a Scope after Create, Update or Delete of a resource in the Scope.
+// changed drops the list of a Scope after Actuator.Update or Actuator.Delete of a resource in the Scope.
 func (o *observer[R]) changed(scope string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
