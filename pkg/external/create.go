@@ -88,8 +88,8 @@ func (r *reconciler[K, R]) adopt(ctx context.Context, p *pass[K, R], resource R)
 }
 
 // recordAttempt writes an intent before Actuator.Create. If an earlier intent has the same Name and Place
-// (intent.sameAs), recordAttempt keeps its intent.Time and only renews intent.Tried: intent.Time of the
-// first attempt finds the resource of any attempt.
+// (intent.sameAs), recordAttempt keeps its intent.Time and renews intent.Tried: intent.Time of the first
+// attempt finds the resource of any attempt.
 func (r *reconciler[K, R]) recordAttempt(ctx context.Context, p *pass[K, R]) reconcile.Outcome {
 	earlier, i := r.intent(p), r.newIntent(p)
 	if i.sameAs(earlier) && r.hasFinalizer(p) {

@@ -91,8 +91,8 @@
 //
 // # Wake-ups
 //
-// Package engine keeps the edges between objects. It requeues the sources of a changed target, and
-// removes guards from targets to which no source refers any more.
+// Package engine keeps the edges between objects, requeues the sources of a changed target, and removes
+// guards from targets to which no source refers any more.
 //
 // If a resource changes other resources, as a server changes its ports ([Kind.Alters]), the Ports are
 // requeued and read their resources, even if the Ports are settled (alter.go).

@@ -87,7 +87,7 @@ type Kind[K Object, R any] struct {
 	// users of Nova may each have a key pair "laptop", so the Realm of a KeyPair names the user. Realm may be
 	// nil.
 	Realm func(K) string
-	// Name returns the name of the resource. After a [Actuator.Create] without an answer, [Actuator.Find]
+	// Name returns the name of the resource. After an [Actuator.Create] without an answer, [Actuator.Find]
 	// searches for this name ([Search.Name]).
 	Name func(K) string
 	// Address returns the id that the resource will have, for clouds whose clients choose the id: Create

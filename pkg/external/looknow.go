@@ -8,7 +8,7 @@ import (
 
 // LookNow is the annotation by which a user requests an immediate comparison of a resource with its spec.
 // Every new value counts. LookNow decides nothing else: the operator does the same as after
-// spec.resyncPeriod.
+// spec.resyncPeriod or [Options.Resync].
 const LookNow = "kinship.dev/look-now"
 
 // lookPause is the shortest time between two comparisons by [LookNow] of a resource.

@@ -163,9 +163,9 @@ func (r *reconciler[K, R]) replace(p *pass[K, R], id string) reconcile.Outcome {
 	return r.resolve(p, false) // The targets that a creation needs are needed again.
 }
 
-// movedFrom returns status.place, or intent.Place of a running attempt, if the credentials lead to another
-// place (pass.place). Otherwise movedFrom returns "". A resource that is [Missing] at another place is not
-// deleted.
+// movedFrom returns status.place, or intent.Place of an attempt without a recorded end, if the credentials
+// lead to another place (pass.place). Otherwise movedFrom returns "". A resource that is [Missing] at
+// another place is not deleted.
 func (r *reconciler[K, R]) movedFrom(p *pass[K, R]) string {
 	place := p.status().Place
 	if i := r.intent(p); i != nil {

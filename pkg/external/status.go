@@ -26,7 +26,7 @@ func (r *reconciler[K, R]) conclude(ctx context.Context, p *pass[K, R], outcome 
 	case p.parked && !p.unanswered:
 		return reconcile.Outcome{} // turns.go requeues the object when the object has a turn.
 	case p.parked:
-		// The outage of turns.request is the only news for the status.
+		// The status only reports the outage of turns.request.
 		return reconcile.Fail(condition.ReasonTransientError, r.report(ctx, p, outcome))
 	case outcome.IsSuperseded():
 		return outcome.And(r.unreported(p, r.writeStatus(ctx, p)))
