@@ -26,7 +26,7 @@ var (
 )
 
 // attach adds the kind of a reconciler to its [Engine], with the objects of a store. The test reports
-// changes of these objects by Engine.Observe.
+// changes of these objects by engine.Engine.Observe.
 func attach(r *networkReconciler, store toolscache.Store) {
 	k := r.register()
 	k.Store = store

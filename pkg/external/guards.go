@@ -29,7 +29,7 @@ func (r *reconciler[K, R]) hasFinalizer(p *pass[K, R]) bool {
 }
 
 // restoreFinalizers restores finalizers that a user removed: the operator's own finalizer on the object,
-// and the guards on the targets (engine.Hold). For an object without status.id and without intent, no
+// and the guards on the targets (engine.Engine.Hold). For an object without status.id and without intent, no
 // creation has begun, and restoreFinalizers does nothing.
 func (r *reconciler[K, R]) restoreFinalizers(ctx context.Context, p *pass[K, R]) reconcile.Outcome {
 	var outcome reconcile.Outcome

@@ -130,7 +130,7 @@ func newStrays(t *testing.T, finalizer string) (*networkReconciler, *deletions) 
 	return r, cloud
 }
 
-// isHeld reports whether an object refers to the target (Engine.Sources), such as the stray.
+// isHeld reports whether an object refers to the target (engine.Engine.Sources), such as the stray.
 func isHeld(r *networkReconciler) bool {
 	target := object.ID{Group: used.Group, Kind: used.Kind, Namespace: used.Namespace, Name: "target"}
 	return len(r.engine.core.Sources(target, "")) > 0
